@@ -1,0 +1,1 @@
+//! Process heaps, fragments, off-heap binaries and the collectors.

@@ -1,0 +1,2 @@
+//! The `myriad` command.
+fn main() {}

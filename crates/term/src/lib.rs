@@ -1,0 +1,1 @@
+//! Terms: the word, boxed objects, comparison, hashing, printing, external term format.

@@ -1,0 +1,1 @@
+//! Processes, signals, timers, code, schedulers and the built-in function interface.
