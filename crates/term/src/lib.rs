@@ -1,1 +1,35 @@
 //! Terms: the word, boxed objects, comparison, hashing, printing, external term format.
+//!
+//! Second in the crate order (docs/map.md): needs `sync` only. Nothing outside this crate knows the bit layout;
+//! other crates ask the accessors here.
+//!
+//! Invariants of every [`Term`] that safe code can hold:
+//! - T1. A boxed or list word points at an initialised object whose header tells its size.
+//! - T2. The object stays where it is for as long as safe code can look at it: moving objects (a collection) and
+//!   freeing them (a process, a fragment, a table row) are `unsafe` operations, whose callers promise that no term
+//!   into that memory is used afterwards. So the accessors here are safe functions, and a BIF never sees a term move.
+//! - T3. Objects are immutable once their term is published, except by the named `unsafe` functions that the
+//!   compiler's own guarantees allow (`set_tuple_element`, appending to a writable binary).
+
+pub mod alloc;
+pub mod am;
+pub mod atom;
+pub mod binary;
+pub mod boxed;
+pub mod code;
+pub mod id;
+pub mod word;
+
+pub use alloc::{Alloc, Build, OffHeap};
+pub use atom::Atom;
+pub use binary::{Bits, SharedBinary};
+pub use boxed::{Boxed, Kind, Tuple};
+pub use code::{Export, FunEntry, Mfa};
+pub use id::{Pid, Port, RefNumbers};
+pub use word::{Tag, Term};
+
+/// Stops the VM: no memory for `bytes` bytes.
+#[cold]
+pub(crate) fn alloc_failed(bytes: usize) -> ! {
+    panic!("cannot allocate {bytes} bytes")
+}

@@ -1,0 +1,259 @@
+//! Where new objects go, and the builders that make them there.
+//!
+//! A1. [`Alloc::alloc`] never moves or frees an object: process heaps that are full continue in a fragment, and are
+//!     collected later, at a point where all roots are known. So BIFs build terms freely.
+//! A2. The words that `alloc` returns are initialised by the caller before anything else runs on that heap.
+
+use crate::binary::{SharedBinary, HEAP_BINARY_LIMIT};
+use crate::boxed::{Header, Kind};
+use crate::id::{Pid, RefNumbers};
+use crate::word::Term;
+use std::ptr::{self, NonNull};
+
+/// The chain of off-heap objects of one heap (B3), and what they weigh.
+#[derive(Debug)]
+pub struct OffHeap {
+    /// First object's header, or null.
+    pub first: *mut u64,
+    /// Bytes of the shared binaries that were linked since the last collection, in words: the virtual binary heap.
+    pub binary_words: usize,
+}
+
+impl OffHeap {
+    /// An empty chain.
+    pub const fn new() -> Self {
+        OffHeap { first: ptr::null_mut(), binary_words: 0 }
+    }
+
+    /// Puts an off-heap object at the head of the chain.
+    ///
+    /// # Safety
+    /// `header` is an initialised off-heap object (B3) of the heap that owns this chain, and in no chain yet.
+    pub unsafe fn link(&mut self, header: *mut u64, words: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { *crate::Boxed::at(header).off_heap_next() = self.first };
+        self.first = header;
+        self.binary_words += words;
+    }
+}
+
+impl Default for OffHeap {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A place for new objects: a process heap, a message fragment, a literal area, a table row.
+pub trait Alloc {
+    /// Room for `words` words (A1, A2).
+    fn alloc(&mut self, words: usize) -> NonNull<u64>;
+
+    /// The chain that off-heap objects made here join.
+    fn off_heap(&mut self) -> &mut OffHeap;
+}
+
+/// Builders of terms over any [`Alloc`].
+pub trait Build: Alloc {
+    /// `[head | tail]`
+    #[inline]
+    fn cons(&mut self, head: Term, tail: Term) -> Term {
+        let cell = self.alloc(2).as_ptr().cast::<Term>();
+        // SAFETY: two fresh words (A2).
+        unsafe {
+            *cell = head;
+            *cell.add(1) = tail;
+            Term::from_cell(cell)
+        }
+    }
+
+    /// A boxed object of terms: header, then `slots`.
+    #[inline]
+    fn boxed(&mut self, header: Header, slots: &[Term]) -> Term {
+        debug_assert!(header.size() == slots.len() && header.holds_terms());
+        let at = self.alloc(1 + slots.len()).as_ptr();
+        // SAFETY: 1 + len fresh words (A2).
+        unsafe {
+            *at = header.raw();
+            ptr::copy_nonoverlapping(slots.as_ptr(), at.add(1).cast(), slots.len());
+            Term::from_boxed(at)
+        }
+    }
+
+    /// A boxed object of raw words (B2).
+    #[inline]
+    fn boxed_raw(&mut self, header: Header, words: &[u64]) -> Term {
+        debug_assert!(header.size() == words.len() && !header.holds_terms());
+        let at = self.alloc(1 + words.len()).as_ptr();
+        // SAFETY: 1 + len fresh words (A2).
+        unsafe {
+            *at = header.raw();
+            ptr::copy_nonoverlapping(words.as_ptr(), at.add(1), words.len());
+            Term::from_boxed(at)
+        }
+    }
+
+    /// A tuple. At most [`crate::Tuple::MAX_ARITY`] elements.
+    #[inline]
+    fn tuple(&mut self, elements: &[Term]) -> Term {
+        self.boxed(Header::new(Kind::Tuple, elements.len()), elements)
+    }
+
+    /// A float, boxed only if its word cannot tag itself.
+    #[inline]
+    fn float(&mut self, value: f64) -> Term {
+        match Term::immediate_float(value) {
+            Some(t) => t,
+            None => self.boxed_raw(Header::new(Kind::Float, 1), &[value.to_bits()]),
+        }
+    }
+
+    /// An integer.
+    #[inline]
+    fn int(&mut self, value: i64) -> Term {
+        match Term::try_small(value) {
+            Some(t) => t,
+            None => self.big(value < 0, &[value.unsigned_abs()]),
+        }
+    }
+
+    /// A non-negative integer.
+    #[inline]
+    fn uint(&mut self, value: u64) -> Term {
+        if value <= Term::SMALL_MAX as u64 { Term::small(value as i64) } else { self.big(false, &[value]) }
+    }
+
+    /// A wide integer.
+    fn int128(&mut self, value: i128) -> Term {
+        if let Ok(v) = i64::try_from(value) {
+            return self.int(v);
+        }
+        let m = value.unsigned_abs();
+        self.big(value < 0, &[m as u64, (m >> 64) as u64])
+    }
+
+    /// An integer from sign and magnitude (least significant limb first): small if it fits, leading zero limbs dropped.
+    fn big(&mut self, negative: bool, limbs: &[u64]) -> Term {
+        let used = limbs.iter().rposition(|l| *l != 0).map_or(0, |i| i + 1);
+        let limbs = &limbs[..used];
+        match limbs {
+            [] => return Term::small(0),
+            [one] if *one <= Term::SMALL_MAX as u64 => {
+                return Term::small(if negative { -(*one as i64) } else { *one as i64 });
+            }
+            [one] if negative && *one == Term::SMALL_MIN.unsigned_abs() => return Term::small(Term::SMALL_MIN),
+            _ => {}
+        }
+        let kind = if negative { Kind::BigNegative } else { Kind::BigPositive };
+        self.boxed_raw(Header::new(kind, used), limbs)
+    }
+
+    /// A proper list of the items, built back to front.
+    fn list(&mut self, items: &[Term]) -> Term {
+        self.list_onto(items, Term::NIL)
+    }
+
+    /// The items, then `tail`.
+    fn list_onto(&mut self, items: &[Term], tail: Term) -> Term {
+        if items.is_empty() {
+            return tail;
+        }
+        let cells = self.alloc(2 * items.len()).as_ptr().cast::<Term>();
+        for (i, item) in items.iter().enumerate() {
+            // SAFETY: cell i of the fresh block (A2); each tail points at the next cell.
+            unsafe {
+                let cell = cells.add(2 * i);
+                *cell = *item;
+                *cell.add(1) = if i + 1 < items.len() { Term::from_cell(cell.add(2)) } else { tail };
+            }
+        }
+        // SAFETY: the first cell is initialised.
+        unsafe { Term::from_cell(cells) }
+    }
+
+    /// A list of the bytes as small integers, then `tail`.
+    fn byte_list(&mut self, bytes: &[u8], tail: Term) -> Term {
+        let mut list = tail;
+        for b in bytes.iter().rev() {
+            list = self.cons(Term::small(i64::from(*b)), list);
+        }
+        list
+    }
+
+    /// A list of the characters' code points.
+    fn string(&mut self, text: &str) -> Term {
+        let mut list = Term::NIL;
+        for c in text.chars().rev() {
+            list = self.cons(Term::small(i64::from(u32::from(c))), list);
+        }
+        list
+    }
+
+    /// A binary of these bytes: on the heap up to 64 bytes, shared beyond.
+    fn binary(&mut self, bytes: &[u8]) -> Term {
+        if bytes.len() <= HEAP_BINARY_LIMIT {
+            self.heap_binary(bytes, bytes.len() * 8)
+        } else {
+            self.shared_binary(SharedBinary::from_bytes(bytes))
+        }
+    }
+
+    /// A bit string of the first `bits` bits of `bytes`.
+    fn bitstring(&mut self, bytes: &[u8], bits: usize) -> Term {
+        debug_assert!(bits.div_ceil(8) <= bytes.len());
+        let bytes = &bytes[..bits.div_ceil(8)];
+        if bytes.len() <= HEAP_BINARY_LIMIT {
+            return self.heap_binary(bytes, bits);
+        }
+        let whole = self.shared_binary(SharedBinary::from_bytes(bytes));
+        if bits % 8 == 0 { whole } else { self.sub_binary(whole, 0, bits) }
+    }
+
+    /// A bit string on the heap, whatever its size.
+    fn heap_binary(&mut self, bytes: &[u8], bits: usize) -> Term {
+        let words = bytes.len().div_ceil(8);
+        let at = self.alloc(2 + words).as_ptr();
+        // SAFETY: 2 + words fresh words (A2); the last is zeroed first, so that padding is defined.
+        unsafe {
+            *at = Header::new(Kind::HeapBinary, 1 + words).raw();
+            *at.add(1) = bits as u64;
+            if words > 0 {
+                *at.add(1 + words) = 0;
+            }
+            ptr::copy_nonoverlapping(bytes.as_ptr(), at.add(2).cast(), bytes.len());
+            Term::from_boxed(at)
+        }
+    }
+
+    /// A reference to a shared binary; takes over one count.
+    fn shared_binary(&mut self, binary: SharedBinary) -> Term {
+        let size = binary.len();
+        let at = self.alloc(4).as_ptr();
+        // SAFETY: four fresh words (A2), then an initialised off-heap object.
+        unsafe {
+            *at = Header::new(Kind::SharedBinary, 3).raw();
+            *at.add(1) = size as u64;
+            *at.add(2) = binary.into_raw() as u64;
+            self.off_heap().link(at, size / 8);
+            Term::from_boxed(at)
+        }
+    }
+
+    /// `bits` bits of `whole` (a heap or shared binary term) from bit `offset`.
+    fn sub_binary(&mut self, whole: Term, offset: usize, bits: usize) -> Term {
+        debug_assert!(matches!(whole.boxed_kind(), Some(Kind::HeapBinary | Kind::SharedBinary)));
+        self.boxed(Header::new(Kind::SubBinary, 3), &[whole, Term::small(offset as i64), Term::small(bits as i64)])
+    }
+
+    /// A reference of this node.
+    fn reference(&mut self, numbers: RefNumbers) -> Term {
+        self.boxed_raw(Header::new(Kind::Ref, 2), &numbers.to_words())
+    }
+
+    /// A reference of this node that is an alias of `pid`.
+    fn alias_reference(&mut self, numbers: RefNumbers, pid: Pid) -> Term {
+        let [low, high] = numbers.to_words();
+        self.boxed_raw(Header::new(Kind::AliasRef, 3), &[low, high, pid.term().raw()])
+    }
+}
+
+impl<A: Alloc + ?Sized> Build for A {}

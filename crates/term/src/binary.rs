@@ -1,0 +1,324 @@
+//! Bit strings: shared binaries, and one view over all the forms.
+//!
+//! Bits are numbered from the most significant bit of the first byte.
+//!
+//! S1. A [`SharedBinary`]'s bytes below its length never change while more than one reference exists; bytes between
+//!     length and capacity belong to the one writable reference ([`WRITABLE`]).
+
+use crate::boxed::{Boxed, Kind};
+use crate::word::Term;
+use myriad_sync::atomic::{AtomicUsize, Ordering};
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error, realloc};
+use std::borrow::Cow;
+use std::ptr::NonNull;
+
+/// Binaries up to this many bytes live on the heap.
+pub const HEAP_BINARY_LIMIT: usize = 64;
+
+/// Header `aux` bit of a shared or sub binary whose end may still be appended to in place.
+pub const WRITABLE: u32 = 1;
+
+/// The counted block behind shared binaries.
+struct Block {
+    references: AtomicUsize,
+    len: usize,
+    data: *mut u8,
+    capacity: usize,
+}
+
+/// A counted, immutable run of bytes outside all heaps.
+pub struct SharedBinary(NonNull<Block>);
+
+// SAFETY: the count is atomic and the bytes do not change while shared (S1).
+unsafe impl Send for SharedBinary {}
+// SAFETY: as above.
+unsafe impl Sync for SharedBinary {}
+
+impl SharedBinary {
+    /// `len` bytes, which `fill` writes; room for `capacity`.
+    pub fn with_capacity(len: usize, capacity: usize, fill: impl FnOnce(&mut [u8])) -> SharedBinary {
+        let capacity = capacity.max(len).max(1);
+        let data = alloc_bytes(capacity);
+        // SAFETY: `capacity` fresh bytes; zeroed first, so that `fill` sees initialised memory.
+        unsafe {
+            data.write_bytes(0, len);
+            fill(std::slice::from_raw_parts_mut(data, len));
+        }
+        let block = Box::new(Block { references: AtomicUsize::new(1), len, data, capacity });
+        SharedBinary(NonNull::from(Box::leak(block)))
+    }
+
+    /// A copy of the bytes.
+    pub fn from_bytes(bytes: &[u8]) -> SharedBinary {
+        let capacity = bytes.len().max(1);
+        let data = alloc_bytes(capacity);
+        // SAFETY: `capacity` fresh bytes, at least as many as the source has.
+        unsafe { data.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        let block = Box::new(Block { references: AtomicUsize::new(1), len: bytes.len(), data, capacity });
+        SharedBinary(NonNull::from(Box::leak(block)))
+    }
+
+    /// The same bytes, without copying where the vector's allocation fits.
+    pub fn from_vec(bytes: Vec<u8>) -> SharedBinary {
+        if bytes.capacity() == 0 {
+            return Self::from_bytes(&[]);
+        }
+        let mut bytes = std::mem::ManuallyDrop::new(bytes);
+        let (data, len, capacity) = (bytes.as_mut_ptr(), bytes.len(), bytes.capacity());
+        let block = Box::new(Block { references: AtomicUsize::new(1), len, data, capacity });
+        SharedBinary(NonNull::from(Box::leak(block)))
+    }
+
+    fn block(&self) -> &Block {
+        // SAFETY: counted: the block lives while this reference does.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// Number of bytes.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        self.block().len
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: S1.
+        unsafe { std::slice::from_raw_parts(self.block().data, self.block().len) }
+    }
+
+    /// Bytes that fit without moving.
+    pub fn capacity(&self) -> usize {
+        self.block().capacity
+    }
+
+    /// Is this the only reference?
+    pub fn is_unique(&self) -> bool {
+        // Acquire: pairs with the Release in `drop`, so that whatever another holder read happened before we write.
+        self.block().references.load(Ordering::Acquire) == 1
+    }
+
+    /// How many references there are (a figure, already old).
+    pub fn references(&self) -> usize {
+        // Relaxed: a statistic.
+        self.block().references.load(Ordering::Relaxed)
+    }
+
+    /// The count's holder as a word for a boxed object; [`SharedBinary::from_raw`] takes it back.
+    pub fn into_raw(self) -> *const () {
+        std::mem::ManuallyDrop::new(self).0.as_ptr().cast()
+    }
+
+    /// Takes back what [`SharedBinary::into_raw`] gave.
+    ///
+    /// # Safety
+    /// `raw` came from `into_raw`, and its count has not been given back yet.
+    pub unsafe fn from_raw(raw: *const ()) -> SharedBinary {
+        // SAFETY: the caller's promise; never null.
+        SharedBinary(unsafe { NonNull::new_unchecked(raw.cast_mut().cast()) })
+    }
+
+    /// Sets the length to `len`, growing the block if needed. New bytes are zero. The data may move.
+    ///
+    /// # Safety
+    /// The caller is the only one that reads or writes bytes at or beyond the present length (S1), and if the data must
+    /// grow beyond the capacity then this is the only reference.
+    pub unsafe fn extend_to(&self, len: usize, capacity: usize) {
+        let block = self.0.as_ptr();
+        // SAFETY: the caller's promise of exclusive use of the tail (and of all, when it moves).
+        unsafe {
+            if len > (*block).capacity {
+                let capacity = capacity.max(len);
+                let layout = Layout::array::<u8>((*block).capacity).unwrap_unchecked();
+                let data = realloc((*block).data, layout, capacity);
+                if data.is_null() {
+                    handle_alloc_error(layout);
+                }
+                (*block).data = data;
+                (*block).capacity = capacity;
+            }
+            if len > (*block).len {
+                (*block).data.add((*block).len).write_bytes(0, len - (*block).len);
+            }
+            (*block).len = len;
+        }
+    }
+
+    /// Address of the first byte.
+    pub fn data(&self) -> *mut u8 {
+        self.block().data
+    }
+}
+
+fn alloc_bytes(capacity: usize) -> *mut u8 {
+    let Ok(layout) = Layout::array::<u8>(capacity) else {
+        crate::alloc_failed(capacity)
+    };
+    // SAFETY: the capacity is not zero.
+    let data = unsafe { alloc(layout) };
+    if data.is_null() { handle_alloc_error(layout) } else { data }
+}
+
+impl Clone for SharedBinary {
+    fn clone(&self) -> Self {
+        // Relaxed: a new reference is made from one that is held, as with Arc.
+        self.block().references.fetch_add(1, Ordering::Relaxed);
+        SharedBinary(self.0)
+    }
+}
+
+impl Drop for SharedBinary {
+    fn drop(&mut self) {
+        // Release: our reads happen before the last holder frees; pairs with the Acquire fence below and in `is_unique`.
+        if self.block().references.fetch_sub(1, Ordering::Release) == 1 {
+            myriad_sync::atomic::fence(Ordering::Acquire);
+            // SAFETY: the last reference; the block and its data came from the global allocator with these layouts.
+            unsafe {
+                let block = Box::from_raw(self.0.as_ptr());
+                dealloc(block.data, Layout::array::<u8>(block.capacity).unwrap_unchecked());
+            }
+        }
+    }
+}
+
+/// A run of bits inside a binary.
+#[derive(Clone, Copy, Debug)]
+pub struct Bits<'a> {
+    /// The bytes that hold the run (from the byte of the first bit to the byte of the last).
+    bytes: &'a [u8],
+    /// First bit, 0 to 7.
+    offset: usize,
+    /// Number of bits.
+    len: usize,
+}
+
+impl<'a> Bits<'a> {
+    /// `len` bits of `bytes` from bit `offset`. The caller has checked that they are there.
+    pub fn new(bytes: &'a [u8], offset: usize, len: usize) -> Bits<'a> {
+        let first = offset / 8;
+        let last = (offset + len).div_ceil(8);
+        Bits { bytes: &bytes[first..last], offset: offset % 8, len }
+    }
+
+    /// Number of bits.
+    pub const fn len(self) -> usize {
+        self.len
+    }
+
+    /// No bits?
+    pub const fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// First bit within the first byte, 0 to 7.
+    pub const fn offset(self) -> usize {
+        self.offset
+    }
+
+    /// A whole number of bytes?
+    pub const fn is_binary(self) -> bool {
+        self.len % 8 == 0
+    }
+
+    /// The covering bytes: first and last may be shared with other bits.
+    pub const fn covering_bytes(self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The bytes, if the run starts at a byte border and is a whole number of bytes.
+    pub fn as_bytes(self) -> Option<&'a [u8]> {
+        (self.offset == 0 && self.len % 8 == 0).then_some(self.bytes)
+    }
+
+    /// Byte `i` of the run, counted from its own start; a last partial byte is filled with zero bits.
+    pub fn byte(self, i: usize) -> u8 {
+        let rest = self.len - i * 8;
+        let value = if self.offset == 0 {
+            self.bytes[i]
+        } else {
+            let high = self.bytes[i] << self.offset;
+            let low = self.bytes.get(i + 1).map_or(0, |b| b >> (8 - self.offset));
+            high | low
+        };
+        if rest < 8 { value & !(0xff >> rest) } else { value }
+    }
+
+    /// The run moved to a byte border, a last partial byte filled with zero bits; borrowed where possible.
+    pub fn to_bytes(self) -> Cow<'a, [u8]> {
+        match self.as_bytes() {
+            Some(bytes) => Cow::Borrowed(bytes),
+            None => Cow::Owned((0..self.len.div_ceil(8)).map(|i| self.byte(i)).collect()),
+        }
+    }
+
+    /// `len` bits from bit `start` of this run, if they are there.
+    pub fn part(self, start: usize, len: usize) -> Option<Bits<'a>> {
+        let end = start.checked_add(len)?;
+        (end <= self.len).then(|| Bits::new(self.bytes, self.offset + start, len))
+    }
+}
+
+impl Boxed {
+    /// The counted bytes of a `SharedBinary` object, without touching the count.
+    pub fn shared(self) -> std::mem::ManuallyDrop<SharedBinary> {
+        debug_assert!(self.kind() == Kind::SharedBinary);
+        // SAFETY: word 1 is what `into_raw` gave; the object keeps its count.
+        std::mem::ManuallyDrop::new(unsafe { SharedBinary::from_raw(self.word(1) as *const ()) })
+    }
+
+    /// All the bytes of a heap or shared binary object.
+    #[inline]
+    pub fn whole_bytes<'a>(self) -> &'a [u8] {
+        if self.kind() == Kind::HeapBinary {
+            let len = (self.word(0) as usize).div_ceil(8);
+            // SAFETY: T1, T2: the object's bytes begin at word 1.
+            unsafe { std::slice::from_raw_parts(self.ptr().add(2).cast(), len) }
+        } else {
+            let shared = self.shared();
+            // SAFETY: T2 keeps the object, the object keeps its count, S1 keeps the bytes; the object's own size may be less
+            // than the block's length, after another reference appended.
+            unsafe { std::slice::from_raw_parts(shared.data(), self.word(0) as usize) }
+        }
+    }
+}
+
+impl Term {
+    /// The bits of a bit string.
+    #[inline]
+    pub fn as_bits<'a>(self) -> Option<Bits<'a>> {
+        let b = self.as_boxed()?;
+        match b.kind() {
+            Kind::HeapBinary => Some(Bits { bytes: b.whole_bytes(), offset: 0, len: b.word(0) as usize }),
+            Kind::SharedBinary => {
+                let bytes = b.whole_bytes();
+                Some(Bits { bytes, offset: 0, len: bytes.len() * 8 })
+            }
+            Kind::SubBinary => {
+                let whole = b.slot(0).as_boxed()?.whole_bytes();
+                Some(Bits::new(whole, b.slot(1).as_usize()?, b.slot(2).as_usize()?))
+            }
+            _ => None,
+        }
+    }
+
+    /// The bytes of a binary, if it lies at a byte border.
+    pub fn as_aligned_bytes<'a>(self) -> Option<&'a [u8]> {
+        self.as_bits()?.as_bytes()
+    }
+
+    /// The bytes of a binary (a whole number of bytes), copied only if it does not lie at a byte border.
+    pub fn as_binary<'a>(self) -> Option<Cow<'a, [u8]>> {
+        let bits = self.as_bits()?;
+        bits.is_binary().then(|| bits.to_bytes())
+    }
+
+    /// The heap or shared binary that holds a bit string, and the bit offset in it.
+    pub fn binary_parts(self) -> Option<(Term, usize, usize)> {
+        let b = self.as_boxed()?;
+        match b.kind() {
+            Kind::HeapBinary => Some((self, 0, b.word(0) as usize)),
+            Kind::SharedBinary => Some((self, 0, b.word(0) as usize * 8)),
+            Kind::SubBinary => Some((b.slot(0), b.slot(1).as_usize()?, b.slot(2).as_usize()?)),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What terms say about code: exports and fun entries, each made once and never freed.
+//!
+//! C1. An [`Export`] or [`FunEntry`] lives for ever once made, because funs, stack traces and other nodes may name it after
+//!     its module has gone. Only its `code` changes, when a module is loaded or purged.
+
+use crate::atom::Atom;
+use myriad_sync::atomic::{AtomicPtr, Ordering};
+use myriad_sync::{LockClass, RwLock};
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// Module, function, arity.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Mfa {
+    /// Module.
+    pub module: Atom,
+    /// Function.
+    pub function: Atom,
+    /// Number of arguments.
+    pub arity: u8,
+}
+
+/// The place that calls `M:F/A` go through.
+#[repr(C, align(16))]
+pub struct Export {
+    /// The code to run now; what it points at is the code server's (crate `vm`).
+    pub code: AtomicPtr<()>,
+    /// The name.
+    pub mfa: Mfa,
+}
+
+/// The identity of a local fun: one for each `fun` expression of each version of a module.
+#[repr(C, align(16))]
+pub struct FunEntry {
+    /// The code to run now; what it points at is the code server's (crate `vm`).
+    pub code: AtomicPtr<()>,
+    /// Module that defines it.
+    pub module: Atom,
+    /// Index in the module's fun table.
+    pub index: u32,
+    /// Unique value of the old kind.
+    pub old_uniq: u32,
+    /// MD5 of the module.
+    pub uniq: [u8; 16],
+    /// Arguments of a call.
+    pub arity: u8,
+}
+
+static EXPORT_CLASS: LockClass = LockClass::new("export_tab", 800);
+static FUN_CLASS: LockClass = LockClass::new("fun_tab", 801);
+static EXPORTS: LazyLock<RwLock<HashMap<Mfa, &'static Export>>> =
+    LazyLock::new(|| RwLock::new(&EXPORT_CLASS, HashMap::new()));
+type FunKey = (Atom, u32, [u8; 16]);
+static FUNS: LazyLock<RwLock<HashMap<FunKey, &'static FunEntry>>> =
+    LazyLock::new(|| RwLock::new(&FUN_CLASS, HashMap::new()));
+
+impl Export {
+    /// The export of this name, made if new.
+    pub fn intern(mfa: Mfa) -> &'static Export {
+        if let Some(found) = Self::find(mfa) {
+            return found;
+        }
+        EXPORTS.write().entry(mfa).or_insert_with(|| {
+            Box::leak(Box::new(Export { code: AtomicPtr::new(std::ptr::null_mut()), mfa }))
+        })
+    }
+
+    /// The export of this name, if it was ever named.
+    pub fn find(mfa: Mfa) -> Option<&'static Export> {
+        EXPORTS.read().get(&mfa).copied()
+    }
+
+    /// All exports there are.
+    pub fn all() -> Vec<&'static Export> {
+        EXPORTS.read().values().copied().collect()
+    }
+}
+
+impl FunEntry {
+    /// The entry of this identity, made if new.
+    pub fn intern(module: Atom, index: u32, old_uniq: u32, uniq: [u8; 16], arity: u8) -> &'static FunEntry {
+        let key = (module, index, uniq);
+        if let Some(found) = FUNS.read().get(&key).copied() {
+            return found;
+        }
+        FUNS.write().entry(key).or_insert_with(|| {
+            let code = AtomicPtr::new(std::ptr::null_mut());
+            Box::leak(Box::new(FunEntry { code, module, index, old_uniq, uniq, arity }))
+        })
+    }
+
+    /// All entries there are.
+    pub fn all() -> Vec<&'static FunEntry> {
+        FUNS.read().values().copied().collect()
+    }
+
+    /// Is code loaded for it?
+    pub fn is_loaded(&self) -> bool {
+        // Acquire: pairs with the Release that publishes the code.
+        !self.code.load(Ordering::Acquire).is_null()
+    }
+}
+
+use crate::boxed::Kind;
+use crate::word::Term;
+
+impl Term {
+    /// The export of a `fun M:F/A`.
+    #[inline]
+    pub fn as_export_fun(self) -> Option<&'static Export> {
+        let b = self.as_boxed()?;
+        // SAFETY: C1, word 0 of an export fun is a live export.
+        (b.kind() == Kind::ExportFun).then(|| unsafe { &*(b.word(0) as *const Export) })
+    }
+
+    /// The entry, creator and free variables of a local fun.
+    #[inline]
+    pub fn as_local_fun<'a>(self) -> Option<(&'static FunEntry, Term, &'a [Term])> {
+        let b = self.as_boxed()?;
+        if b.kind() != Kind::Fun {
+            return None;
+        }
+        let slots: &'a [Term] = b.slots();
+        // SAFETY: C1, word 0 of a fun is a live entry.
+        Some((unsafe { &*(b.word(0) as *const FunEntry) }, slots[1], &slots[2..]))
+    }
+}

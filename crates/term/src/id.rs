@@ -1,0 +1,118 @@
+//! Identities of processes, ports and references of this node.
+//!
+//! A local pid is an immediate of 56 bits: the low 28 are the number that `pid_to_list/1` prints second, the rest the
+//! serial it prints third. A reference has three numbers of 32 bits, of which the first uses 18 bits.
+
+use crate::boxed::Kind;
+use crate::word::Term;
+
+/// A process of this node.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Pid(u64);
+
+impl Pid {
+    /// Bits of the number; the serial is above them.
+    pub const NUMBER_BITS: u32 = 28;
+
+    /// A pid from number and serial.
+    pub const fn new(number: u32, serial: u32) -> Pid {
+        Pid((serial as u64) << Self::NUMBER_BITS | number as u64 & ((1 << Self::NUMBER_BITS) - 1))
+    }
+
+    /// A pid from its 56 bits.
+    #[inline(always)]
+    pub const fn from_data(data: u64) -> Pid {
+        Pid(data & ((1 << 56) - 1))
+    }
+
+    /// The 56 bits.
+    #[inline(always)]
+    pub const fn data(self) -> u64 {
+        self.0
+    }
+
+    /// The number printed second.
+    pub const fn number(self) -> u32 {
+        self.0 as u32 & ((1 << Self::NUMBER_BITS) - 1)
+    }
+
+    /// The number printed third.
+    pub const fn serial(self) -> u32 {
+        (self.0 >> Self::NUMBER_BITS) as u32
+    }
+
+    /// The term.
+    #[inline(always)]
+    pub const fn term(self) -> Term {
+        Term::pid(self)
+    }
+}
+
+/// A port of this node.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Port(u64);
+
+impl Port {
+    /// A port from its number (56 bits).
+    #[inline(always)]
+    pub const fn from_number(number: u64) -> Port {
+        Port(number & ((1 << 56) - 1))
+    }
+
+    /// The number that `port_to_list/1` prints.
+    #[inline(always)]
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+
+    /// The term.
+    pub const fn term(self) -> Term {
+        Term::port(self)
+    }
+}
+
+/// The numbers of a reference of this node, most significant last, as `ref_to_list/1` prints them last to first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RefNumbers(pub [u32; 3]);
+
+impl RefNumbers {
+    /// As the two words of a boxed reference.
+    pub const fn to_words(self) -> [u64; 2] {
+        let [a, b, c] = self.0;
+        [a as u64 | (b as u64) << 32, c as u64]
+    }
+
+    /// From the two words of a boxed reference.
+    pub const fn from_words(low: u64, high: u64) -> RefNumbers {
+        RefNumbers([low as u32, (low >> 32) as u32, high as u32])
+    }
+}
+
+impl Term {
+    /// The numbers of a reference of this node.
+    pub fn as_local_ref(self) -> Option<RefNumbers> {
+        let b = self.as_boxed()?;
+        match b.kind() {
+            Kind::Ref | Kind::AliasRef | Kind::MagicRef => Some(RefNumbers::from_words(b.word(0), b.word(1))),
+            _ => None,
+        }
+    }
+
+    /// The process that an alias reference stands for.
+    pub fn alias_pid(self) -> Option<Pid> {
+        let b = self.as_boxed()?;
+        // SAFETY: the third word of an alias reference is its pid term.
+        if b.kind() == Kind::AliasRef { unsafe { Term::from_raw(b.word(2)) }.as_local_pid() } else { None }
+    }
+
+    /// Node name atom index and creation of a pid, port or reference of another node.
+    pub fn external_node(self) -> Option<(crate::Atom, u32)> {
+        let b = self.as_boxed()?;
+        match b.kind() {
+            Kind::ExternalPid | Kind::ExternalPort | Kind::ExternalRef => {
+                Some((crate::Atom::from_index(b.word(0) as u32), (b.word(0) >> 32) as u32))
+            }
+            _ => None,
+        }
+    }
+}
