@@ -13,6 +13,7 @@
 
 pub mod alloc;
 pub mod am;
+pub mod arena;
 pub mod atom;
 pub mod binary;
 pub mod boxed;
@@ -21,6 +22,7 @@ pub mod id;
 pub mod word;
 
 pub use alloc::{Alloc, Build, OffHeap};
+pub use arena::Arena;
 pub use atom::Atom;
 pub use binary::{Bits, SharedBinary};
 pub use boxed::{Boxed, Kind, Tuple};

@@ -1,0 +1,142 @@
+//! A bump arena of terms: an [`Alloc`] whose objects all go at once.
+//!
+//! For terms without a process: tests, command-line tools, terms under construction. Chunks grow geometrically and never
+//! move (A1). On drop the off-heap chain gives back the binaries' counts, then the chunks are freed.
+//!
+//! R1. Whoever holds a term of an arena keeps the arena (T2): [`Term`] carries no lifetime.
+//! R2. Magic references are not made here: their count belongs to crate `vm`.
+//!
+//! [`Term`]: crate::Term
+
+use crate::alloc::{Alloc, OffHeap};
+use crate::binary::SharedBinary;
+use crate::boxed::{Boxed, Kind};
+use std::alloc::{Layout, alloc, dealloc};
+use std::ptr::NonNull;
+
+/// Words of the first chunk.
+const FIRST_CHUNK: usize = 256;
+/// Chunks double up to this many words; larger objects get a chunk of their own size.
+const LARGEST_CHUNK: usize = 1 << 20;
+
+/// A bump arena.
+pub struct Arena {
+    chunks: Vec<(NonNull<u64>, Layout)>,
+    free: NonNull<u64>,
+    free_words: usize,
+    next_chunk: usize,
+    used_words: usize,
+    off_heap: OffHeap,
+}
+
+impl Arena {
+    /// An empty arena, which holds no memory yet.
+    pub const fn new() -> Arena {
+        Arena {
+            chunks: Vec::new(),
+            free: NonNull::dangling(),
+            free_words: 0,
+            next_chunk: FIRST_CHUNK,
+            used_words: 0,
+            off_heap: OffHeap::new(),
+        }
+    }
+
+    /// Words given out so far.
+    pub const fn used_words(&self) -> usize {
+        self.used_words
+    }
+
+    #[cold]
+    fn grow(&mut self, words: usize) {
+        let size = words.max(self.next_chunk);
+        self.next_chunk = (self.next_chunk * 2).min(LARGEST_CHUNK);
+        let Ok(layout) = Layout::array::<u64>(size) else { crate::alloc_failed(usize::MAX) };
+        // SAFETY: the size is at least FIRST_CHUNK words, not zero.
+        let chunk = unsafe { alloc(layout) };
+        let Some(chunk) = NonNull::new(chunk.cast::<u64>()) else { crate::alloc_failed(layout.size()) };
+        self.chunks.push((chunk, layout));
+        self.free = chunk;
+        self.free_words = size;
+    }
+}
+
+impl Alloc for Arena {
+    #[inline]
+    fn alloc(&mut self, words: usize) -> NonNull<u64> {
+        if words > self.free_words {
+            self.grow(words);
+        }
+        let at = self.free;
+        // SAFETY: `free_words >= words` words from `free` belong to the last chunk.
+        self.free = unsafe { at.add(words) };
+        self.free_words -= words;
+        self.used_words += words;
+        at
+    }
+
+    fn off_heap(&mut self) -> &mut OffHeap {
+        &mut self.off_heap
+    }
+}
+
+impl Default for Arena {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        let mut at = self.off_heap.first;
+        while !at.is_null() {
+            // SAFETY: the chain holds initialised off-heap objects of this arena (B3), whose memory is freed only below; a
+            // shared binary's second word is the count it took over, given back once, here.
+            unsafe {
+                let object = Boxed::at(at);
+                at = *object.off_heap_next();
+                if object.kind() == Kind::SharedBinary {
+                    drop(SharedBinary::from_raw(object.word(1) as *const ()));
+                }
+            }
+        }
+        for (chunk, layout) in self.chunks.drain(..) {
+            // SAFETY: allocated in `grow` with this layout; R1: no term is looked at any more.
+            unsafe { dealloc(chunk.as_ptr().cast(), layout) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alloc::Build;
+    use crate::word::Term;
+
+    #[test]
+    fn objects_stay_where_they_are() {
+        let mut arena = Arena::new();
+        let mut list = Term::NIL;
+        for i in 0..10_000 {
+            list = arena.cons(Term::small(i), list);
+        }
+        let big = arena.tuple(&vec![Term::NIL; 100_000]);
+        assert_eq!(list.list_length(), Some(10_000));
+        assert!(list.list_iter().zip((0..10_000).rev()).all(|(t, i)| t.as_small() == Some(i)));
+        assert_eq!(big.as_tuple().unwrap().len(), 100_000);
+        assert_eq!(arena.used_words(), 20_000 + 100_001);
+    }
+
+    #[test]
+    fn binaries_lose_their_count() {
+        let shared = SharedBinary::from_bytes(&[7; 100]);
+        {
+            let mut arena = Arena::new();
+            for _ in 0..3 {
+                arena.shared_binary(shared.clone());
+            }
+            assert_eq!(shared.references(), 4);
+        }
+        assert_eq!(shared.references(), 1);
+    }
+}
