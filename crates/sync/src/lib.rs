@@ -1,1 +1,91 @@
-//! Synchronisation: the only place that names atomics, locks or threads (docs/design.md, section 8).
+//! Synchronisation: the only crate that names atomics, locks or threads (docs/design.md, section 8).
+//!
+//! The rule: no other crate writes `std::sync`, `core::sync::atomic` or `std::thread`. Whatever they need is
+//! here, so that one place decides what an atomic *is*:
+//!
+//! | back end | chosen by | atomics are | for |
+//! | --- | --- | --- | --- |
+//! | threads | default | the processor's | production |
+//! | single | feature `single` | plain cells, no thread can be started | the cost of parallelism |
+//! | model | `--cfg loom` | loom's, every interleaving tried | proofs of the lock-free code |
+//!
+//! The map, lowest first:
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`atomic`], [`cell`], [`thread`] | the facade; [`statics`] for atomics in statics |
+//! | [`pad`], [`slot`], [`counter`], [`backoff`] | cache lines, dense thread numbers, sharded counters, spinning |
+//! | [`class`], [`profile`] | lock classes, their order, and what contends |
+//! | [`mutex`], [`rwlock`], [`spin`], [`mcs`] | the locks; none is ever poisoned |
+//! | [`mpsc`], [`parker`], [`progress`], [`table`] | signal queue, sleeping, safe reclamation, grow-only table |
+//! | [`parallelism`] | how many cores this process may use |
+//!
+//! Every blocking lock has a [`LockClass`]; debug builds panic when a thread takes locks against the order of
+//! their classes. Two kinds of test stand beside the code:
+//!
+//! ```text
+//! cargo test -p myriad-sync                                       unit and stress tests, lock order on
+//! cargo test -p myriad-sync --features single -- --test-threads=1 the same without atomics
+//! RUSTFLAGS="--cfg loom" cargo test -p myriad-sync --release loom the models (see `model_tests` beside each)
+//! cargo +nightly miri test -p myriad-sync                         undefined behaviour
+//! ```
+//!
+//! Under `--cfg loom` nothing of the facade can be built in a `const`, so no lock or atomic of it can be a plain
+//! static: use [`OnceLock`], or, for statistics that no algorithm depends on, [`statics`].
+
+/// A `const fn`, except under `--cfg loom`, whose objects register themselves with the running model.
+macro_rules! const_unless_loom {
+    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => {
+        #[cfg(not(loom))]
+        $(#[$meta])*
+        $vis const fn $($rest)*
+        #[cfg(loom)]
+        $(#[$meta])*
+        $vis fn $($rest)*
+    };
+}
+
+mod backend;
+
+pub mod backoff;
+pub mod class;
+pub mod counter;
+pub mod mcs;
+pub mod mpsc;
+pub mod mutex;
+pub mod pad;
+pub mod parallelism;
+pub mod parker;
+pub mod profile;
+pub mod progress;
+pub mod rwlock;
+pub mod slot;
+pub mod spin;
+pub mod table;
+
+pub use backend::{atomic, cell, statics, thread};
+
+pub use backoff::{Backoff, spin_hint};
+pub use class::LockClass;
+pub use counter::ShardedCounter;
+pub use mcs::McsLock;
+pub use mpsc::{Chain, HasNext, Link, Mpsc, WasEmpty};
+pub use mutex::{Condvar, Mutex, MutexGuard};
+pub use pad::CachePadded;
+pub use parallelism::available_parallelism;
+pub use parker::Parker;
+pub use progress::{Pin, Progress, ThreadSlot};
+pub use rwlock::{ReadGuard, RwLock, WriteGuard};
+pub use spin::{SpinLock, TicketLock};
+pub use table::AppendVec;
+
+// Reference counts and one-time initialisation are std's in every back end. Loom's own `Arc` cannot hold a
+// `dyn Trait`; std's is seen by a model as no synchronisation at all, so a model can only be too strict with it.
+pub use std::sync::{Arc, LazyLock, Once, OnceLock, Weak};
+
+/// A thread-local variable: std's, or the model's under `--cfg loom`.
+#[cfg(not(loom))]
+pub use std::thread_local;
+
+#[cfg(loom)]
+pub use loom::thread_local;

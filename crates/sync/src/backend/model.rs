@@ -1,0 +1,103 @@
+//! The model back end: loom's types, so that a test runs every interleaving and every allowed stale read.
+
+/// Atomics that loom watches. They exist only inside `loom::model`.
+pub mod atomic {
+    pub use loom::sync::atomic::{
+        AtomicBool, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, fence,
+    };
+    pub use std::sync::atomic::{Ordering, compiler_fence};
+}
+
+/// Atomics that may stand in a static in every back end: here std's, invisible to the model.
+pub mod statics {
+    pub use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
+}
+
+pub(crate) use super::blocking as locks;
+pub(crate) use loom::hint::spin_loop;
+
+/// Cells whose every access loom checks against every other.
+pub mod cell {
+    pub use loom::cell::{ConstPtr, MutPtr};
+
+    /// A cell that several threads may reach; see the threads back end for the contract.
+    #[derive(Debug, Default)]
+    pub struct UnsafeCell<T>(loom::cell::UnsafeCell<T>);
+
+    impl<T> UnsafeCell<T> {
+        /// Wraps a value.
+        pub fn new(value: T) -> Self {
+            Self(loom::cell::UnsafeCell::new(value))
+        }
+
+        /// Takes the value out.
+        pub fn into_inner(self) -> T {
+            self.0.into_inner()
+        }
+
+        /// Reads through a shared pointer for the length of `f`.
+        pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+            self.0.with(f)
+        }
+
+        /// Writes through an exclusive pointer for the length of `f`.
+        pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+            self.0.with_mut(f)
+        }
+
+        /// A shared access that lasts as long as the returned pointer.
+        pub fn read_ptr(&self) -> ConstPtr<T> {
+            self.0.get()
+        }
+
+        /// An exclusive access that lasts as long as the returned pointer.
+        pub fn write_ptr(&self) -> MutPtr<T> {
+            self.0.get_mut()
+        }
+
+        /// The value, through an exclusive borrow.
+        pub fn get_mut(&mut self) -> &mut T {
+            // SAFETY: `&mut self` excludes every other access while the result lives; the cell itself is in
+            // `self`, so the pointer outlives the closure.
+            self.0.with_mut(|value| unsafe { &mut *value })
+        }
+    }
+}
+
+/// Threads of the model.
+pub mod thread {
+    pub use loom::thread::{JoinHandle, Thread, ThreadId, current, park, yield_now};
+    pub use std::thread::panicking;
+    use std::{io, time::Duration};
+
+    /// Starts a model thread.
+    pub fn spawn<F, T>(name: &str, body: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        loom::thread::Builder::new().name(name.to_owned()).spawn(body)
+    }
+
+    /// As [`spawn`]; a model's stack has a fixed size.
+    pub fn spawn_with_stack<F, T>(name: &str, _stack_bytes: usize, body: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        spawn(name, body)
+    }
+
+    /// A model has no time: this only lets others run.
+    pub fn sleep(_time: Duration) {
+        yield_now();
+    }
+
+    /// A model has no time: the wait ends at once, which is one of the things a real one may do.
+    pub fn park_timeout(_time: Duration) {
+        yield_now();
+    }
+
+    /// Whether this back end can start threads at all.
+    pub const CAN_SPAWN: bool = true;
+}

@@ -1,0 +1,48 @@
+//! The production back end: the processor's atomics, std's threads and futex locks.
+
+/// Atomics of the processor.
+pub mod atomic {
+    pub use std::sync::atomic::{
+        AtomicBool, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize,
+        Ordering, compiler_fence, fence,
+    };
+}
+
+/// Atomics that may stand in a static in every back end. Only for switches and statistics.
+pub mod statics {
+    pub use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
+}
+
+pub use super::plain_cell as cell;
+
+pub(crate) use super::blocking as locks;
+pub(crate) use std::hint::spin_loop;
+
+/// Threads of the operating system.
+pub mod thread {
+    pub use std::thread::{
+        JoinHandle, Thread, ThreadId, current, panicking, park, park_timeout, scope, sleep, yield_now,
+    };
+    use std::io;
+
+    /// Starts a thread that the operating system's tools show under `name`.
+    pub fn spawn<F, T>(name: &str, body: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        std::thread::Builder::new().name(name.to_owned()).spawn(body)
+    }
+
+    /// As [`spawn`], with at least `stack_bytes` of native stack.
+    pub fn spawn_with_stack<F, T>(name: &str, stack_bytes: usize, body: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        std::thread::Builder::new().name(name.to_owned()).stack_size(stack_bytes).spawn(body)
+    }
+
+    /// Whether this back end can start threads at all.
+    pub const CAN_SPAWN: bool = true;
+}

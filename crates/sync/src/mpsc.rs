@@ -1,0 +1,273 @@
+//! [`Mpsc`]: many senders leave nodes without a lock, one receiver takes them all at once.
+//!
+//! A Treiber stack (IBM RJ 5118, 1986) that is only ever emptied whole, and reversed then; so there is no ABA
+//! problem, a send is one compare-exchange, and a batch costs the receiver one line transfer. Nodes carry their
+//! own link, so a sender allocates nothing here; what owns a node (a `Box`, or a pointer type of the user's to a
+//! block of variable size) is abstracted by [`Link`].
+//!
+//! N1. A node is reachable by one owner at a time: its sender, then the queue, then the receiver.
+//! N2. Nodes of one sender are taken in the order they were pushed.
+//! N3. After `close`, no push succeeds: a node is either in what a take or `close` returned, or given back.
+
+use crate::{
+    atomic::{
+        AtomicPtr, fence,
+        Ordering::{AcqRel, Acquire, Relaxed, Release},
+    },
+    cell::UnsafeCell,
+};
+use std::{fmt, marker::PhantomData, ptr, ptr::NonNull};
+
+/// A pointer that owns a node of a queue.
+///
+/// # Safety
+/// `into_raw` gives up ownership to the pointer and `from_raw` takes it back, unchanged. `next` gives a cell inside
+/// the node that nobody touches while a queue or [`Chain`] owns the node. The node's address is not 1.
+pub unsafe trait Link: Sized {
+    /// What is pointed at, or its header.
+    type Node;
+    /// Gives ownership to the result.
+    fn into_raw(self) -> NonNull<Self::Node>;
+    /// Takes ownership back.
+    ///
+    /// # Safety
+    /// `node` came from `into_raw`, and is given to `from_raw` once.
+    unsafe fn from_raw(node: NonNull<Self::Node>) -> Self;
+    /// The node's link.
+    ///
+    /// # Safety
+    /// `node` came from `into_raw` and has not been taken back.
+    unsafe fn next(node: NonNull<Self::Node>) -> *const UnsafeCell<*mut Self::Node>;
+}
+
+/// A type with a link inside, so that a `Box` of it can be queued.
+///
+/// # Safety
+/// `next` gives a field of the object that nothing else uses while the object is queued.
+pub unsafe trait HasNext: Sized {
+    /// The link.
+    fn next(&self) -> &UnsafeCell<*mut Self>;
+}
+
+// SAFETY: `Box::into_raw` and `from_raw` are inverse; the link is as `HasNext` promises; a boxed object with a
+// pointer in it is at least pointer-aligned, so its address is not 1.
+unsafe impl<T: HasNext> Link for Box<T> {
+    type Node = T;
+
+    fn into_raw(self) -> NonNull<T> {
+        NonNull::from(Box::leak(self))
+    }
+
+    unsafe fn from_raw(node: NonNull<T>) -> Self {
+        // SAFETY: the caller's promise: from `into_raw`, once.
+        unsafe { Box::from_raw(node.as_ptr()) }
+    }
+
+    unsafe fn next(node: NonNull<T>) -> *const UnsafeCell<*mut T> {
+        // SAFETY: the node lives and is only shared here (the caller's promise).
+        unsafe { ptr::from_ref(node.as_ref().next()) }
+    }
+}
+
+/// What a successful push found: the receiver may have to be woken if the queue was empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WasEmpty(pub bool);
+
+/// The queue. One word; closed when its owner has gone.
+pub struct Mpsc<P: Link> {
+    newest: AtomicPtr<P::Node>,
+    owns: PhantomData<P>,
+}
+
+// SAFETY: the queue only moves nodes from one thread to another.
+unsafe impl<P: Link + Send> Sync for Mpsc<P> {}
+// SAFETY: as above.
+unsafe impl<P: Link + Send> Send for Mpsc<P> {}
+
+/// The value of `newest` in a closed queue: no node's address ([`Link`]).
+fn closed<N>() -> *mut N {
+    ptr::without_provenance_mut(1)
+}
+
+impl<P: Link> Mpsc<P> {
+    const_unless_loom! {
+        /// Empty and open.
+        #[allow(clippy::new_without_default)] // `Default` could not be const.
+        pub fn new() -> Self {
+            Self { newest: AtomicPtr::new(ptr::null_mut()), owns: PhantomData }
+        }
+    }
+
+    /// Leaves a node; gives it back if the queue is closed.
+    #[inline]
+    pub fn push(&self, owner: P) -> Result<WasEmpty, P> {
+        let node = owner.into_raw();
+        // SAFETY: N1, ours until the exchange; the link lives as long as the node.
+        let link = unsafe { &*P::next(node) };
+        // Relaxed: a first guess; the exchange below checks it.
+        let mut newest = self.newest.load(Relaxed);
+        loop {
+            if newest == closed() {
+                // Acquire: pairs with the Release in `close`, so the sender sees what the owner did before.
+                fence(Acquire);
+                // SAFETY: it never entered the queue.
+                return Err(unsafe { P::from_raw(node) });
+            }
+            // SAFETY: N1, no other thread can reach the node yet.
+            link.with_mut(|next| unsafe { *next = newest });
+            // Release: pairs with the Acquire in `take_all` and `close`. Each push is a read-modify-write, so the
+            // older nodes stay in the same release sequence. Relaxed on failure: only a newer guess.
+            match self.newest.compare_exchange_weak(newest, node.as_ptr(), Release, Relaxed) {
+                Ok(_) => return Ok(WasEmpty(newest.is_null())),
+                Err(seen) => newest = seen,
+            }
+        }
+    }
+
+    /// Whether there was nothing to take. Orders nothing: a receiver that announces it will sleep and then looks
+    /// here needs the announcement to be a read-modify-write that senders also make, or a SeqCst fence on each side.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        let newest = self.newest.load(Relaxed);
+        newest.is_null() || newest == closed()
+    }
+
+    /// Whether [`close`](Self::close) was called.
+    #[inline]
+    pub fn is_closed(&self) -> bool {
+        // Acquire: pairs with the Release in `close`.
+        self.newest.load(Acquire) == closed()
+    }
+
+    /// Takes everything, oldest first.
+    #[inline]
+    pub fn take_all(&self) -> Chain<P> {
+        // Relaxed: looks before it takes the line for itself. Only a taker ever empties or closes the queue.
+        let mut newest = self.newest.load(Relaxed);
+        loop {
+            if newest.is_null() || newest == closed() {
+                return Chain::empty();
+            }
+            // Acquire: pairs with the Release in `push`. Not a plain exchange, which could undo a `close`.
+            match self.newest.compare_exchange_weak(newest, ptr::null_mut(), Acquire, Relaxed) {
+                // SAFETY: the exchange made the chain from `newest` ours alone.
+                Ok(_) => return unsafe { Chain::reversed(newest) },
+                Err(seen) => newest = seen,
+            }
+        }
+    }
+
+    /// Takes everything and refuses what comes later.
+    pub fn close(&self) -> Chain<P> {
+        // Acquire: pairs with the Release in `push`. Release: pairs with the Acquire of those who find it closed.
+        let newest = self.newest.swap(closed(), AcqRel);
+        if newest == closed() {
+            return Chain::empty();
+        }
+        // SAFETY: the exchange made the chain from `newest` ours alone.
+        unsafe { Chain::reversed(newest) }
+    }
+}
+
+impl<P: Link> Drop for Mpsc<P> {
+    fn drop(&mut self) {
+        drop(self.close());
+    }
+}
+
+impl<P: Link> fmt::Debug for Mpsc<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mpsc").field("empty", &self.is_empty()).finish_non_exhaustive()
+    }
+}
+
+/// Nodes taken from a queue, oldest first. Dropping it drops those not yet iterated over.
+pub struct Chain<P: Link> {
+    oldest: *mut P::Node,
+    owns: PhantomData<P>,
+}
+
+// SAFETY: the chain owns its nodes.
+unsafe impl<P: Link + Send> Send for Chain<P> {}
+
+impl<P: Link> Chain<P> {
+    /// No nodes.
+    pub const fn empty() -> Self {
+        Self { oldest: ptr::null_mut(), owns: PhantomData }
+    }
+
+    /// Whether nothing is left.
+    pub const fn is_empty(&self) -> bool {
+        self.oldest.is_null()
+    }
+
+    /// # Safety
+    /// The caller owns the nodes linked from `newest`.
+    unsafe fn reversed(newest: *mut P::Node) -> Self {
+        let (mut rest, mut oldest) = (newest, ptr::null_mut());
+        while let Some(node) = NonNull::new(rest) {
+            // SAFETY: N1, the caller owns the node; the link lives as long as the node.
+            let link = unsafe { &*P::next(node) };
+            // SAFETY: N1, nobody else touches the link.
+            rest = link.with_mut(|next| unsafe { std::mem::replace(&mut *next, oldest) });
+            oldest = node.as_ptr();
+        }
+        Self { oldest, owns: PhantomData }
+    }
+}
+
+impl<P: Link> Iterator for Chain<P> {
+    type Item = P;
+
+    #[inline]
+    fn next(&mut self) -> Option<P> {
+        let node = NonNull::new(self.oldest)?;
+        // SAFETY: N1, the chain owns the node; the link lives as long as the node.
+        let link = unsafe { &*P::next(node) };
+        // SAFETY: N1, nobody else touches the link.
+        self.oldest = link.with(|next| unsafe { *next });
+        // SAFETY: it came from `into_raw` in `push`, and has just left the chain.
+        Some(unsafe { P::from_raw(node) })
+    }
+}
+
+impl<P: Link> Drop for Chain<P> {
+    fn drop(&mut self) {
+        self.for_each(drop);
+    }
+}
+
+impl<P: Link> fmt::Debug for Chain<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chain").field("empty", &self.is_empty()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod testing {
+    use super::HasNext;
+    use crate::cell::UnsafeCell;
+
+    pub(super) struct Numbered {
+        next: UnsafeCell<*mut Numbered>,
+        pub(super) number: u32,
+    }
+
+    // SAFETY: the pointer is followed only by who owns the node.
+    unsafe impl Send for Numbered {}
+
+    // SAFETY: nothing else uses the field.
+    unsafe impl HasNext for Numbered {
+        fn next(&self) -> &UnsafeCell<*mut Self> {
+            &self.next
+        }
+    }
+
+    pub(super) fn numbered(number: u32) -> Box<Numbered> {
+        Box::new(Numbered { next: UnsafeCell::new(std::ptr::null_mut()), number })
+    }
+
+    pub(super) fn numbers(chain: super::Chain<Box<Numbered>>) -> Vec<u32> {
+        chain.map(|node| node.number).collect()
+    }
+}

@@ -1,0 +1,123 @@
+//! [`Mutex`] and [`Condvar`]: the lock to use unless there is a reason for another.
+//!
+//! Over the back end's mutex, which on Linux is one futex word: an uncontended acquisition is one compare-exchange,
+//! a contended one spins about a hundred turns and then sleeps in the kernel. This module adds the class.
+
+use crate::{
+    backend::locks,
+    class::{Held, LockClass},
+};
+use std::{
+    ops::{Deref, DerefMut},
+    time::Duration,
+};
+
+/// Mutual exclusion. Never poisoned.
+#[derive(Debug)]
+pub struct Mutex<T> {
+    class: &'static LockClass,
+    raw: locks::Mutex<T>,
+}
+
+/// The right to the value; gives the lock back when dropped.
+#[derive(Debug)]
+#[must_use = "the lock is released at once if the guard is not kept"]
+pub struct MutexGuard<'a, T> {
+    // Dropped in this order: the lock is free before the class is no longer held.
+    raw: locks::MutexGuard<'a, T>,
+    held: Held,
+}
+
+impl<T> Mutex<T> {
+    const_unless_loom! {
+        /// A free lock of this class.
+        pub fn new(class: &'static LockClass, value: T) -> Self {
+            Self { class, raw: locks::Mutex::new(value) }
+        }
+    }
+
+    /// Waits until the lock is free, and takes it.
+    #[inline]
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        let held = self.class.hold();
+        let raw = self.class.acquire(|| self.raw.try_lock(), || self.raw.lock());
+        MutexGuard { raw, held }
+    }
+
+    /// Takes the lock if it is free.
+    #[inline]
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        let raw = self.raw.try_lock()?;
+        if crate::profile::enabled() {
+            self.class.count(None);
+        }
+        Some(MutexGuard { raw, held: self.class.hold_unordered() })
+    }
+
+    /// The value, through an exclusive borrow.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.raw.get_mut()
+    }
+
+    /// Takes the value out.
+    pub fn into_inner(self) -> T {
+        self.raw.into_inner()
+    }
+
+    /// The lock's class.
+    pub const fn class(&self) -> &'static LockClass {
+        self.class
+    }
+}
+
+impl<T> Deref for MutexGuard<'_, T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.raw
+    }
+}
+
+impl<T> DerefMut for MutexGuard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.raw
+    }
+}
+
+/// Waiting for a condition that a mutex guards. Wake-ups may be spurious: test the condition in a loop.
+#[derive(Debug)]
+pub struct Condvar(locks::Condvar);
+
+impl Condvar {
+    const_unless_loom! {
+        /// Nobody waits yet.
+        #[allow(clippy::new_without_default)] // A model build could not derive it.
+        pub fn new() -> Self {
+            Self(locks::Condvar::new())
+        }
+    }
+
+    /// Gives the lock back, waits for a notification, and takes the lock again.
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        let MutexGuard { raw, held } = guard;
+        MutexGuard { raw: self.0.wait(raw), held }
+    }
+
+    /// As [`wait`](Self::wait), for at most `time`. The flag says that the time ran out.
+    pub fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, time: Duration) -> (MutexGuard<'a, T>, bool) {
+        let MutexGuard { raw, held } = guard;
+        let (raw, timed_out) = self.0.wait_timeout(raw, time);
+        (MutexGuard { raw, held }, timed_out)
+    }
+
+    /// Wakes one of those who wait.
+    pub fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    /// Wakes all who wait.
+    pub fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}

@@ -1,0 +1,111 @@
+//! [`Parker`]: one thread sleeps until another wakes it, and no wake-up is lost.
+//!
+//! K1. An `unpark` that comes before or during a `park` ends that `park`; several count as one.
+//! K2. What the waker did before `unpark`, the sleeper sees after `park`.
+//!
+//! ```text
+//!            unpark                        unpark: and notify
+//!   Empty ------------> Notified    Parked ------------------> Notified
+//!     |  <------------  (park)        |  (the sleeper goes on:   |
+//!     +-- park --> Parked             |   Notified -> Empty) <---+
+//!            ^---- time ran out: Parked -> Empty
+//! ```
+//!
+//! The owner makes every move but those to Notified.
+
+use crate::{
+    atomic::{
+        AtomicU32,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+    backend::locks,
+    thread,
+};
+use std::time::{Duration, Instant};
+
+const EMPTY: u32 = 0;
+const PARKED: u32 = 1;
+const NOTIFIED: u32 = 2;
+
+/// Where one thread sleeps. Any thread may wake it.
+#[derive(Debug)]
+pub struct Parker {
+    state: AtomicU32,
+    // A leaf that nothing is taken under, so it needs no class.
+    lock: locks::Mutex<()>,
+    wake: locks::Condvar,
+}
+
+impl Parker {
+    const_unless_loom! {
+        /// Nobody sleeps, nobody has woken.
+        #[allow(clippy::new_without_default)] // `Default` could not be const.
+        pub fn new() -> Self {
+            Self { state: AtomicU32::new(EMPTY), lock: locks::Mutex::new(()), wake: locks::Condvar::new() }
+        }
+    }
+
+    /// Sleeps until [`unpark`](Self::unpark), at most `timeout`; says whether it was woken. Returns at once if an
+    /// `unpark` came since the last `park`. Only the owner may call it.
+    pub fn park(&self, timeout: Option<Duration>) -> bool {
+        if self.take_notice() {
+            return true;
+        }
+        if timeout.is_some_and(|time| time.is_zero()) {
+            return false;
+        }
+        if !thread::CAN_SPAWN {
+            return self.park_alone(timeout);
+        }
+        // A time too far away to be represented is never.
+        let deadline = timeout.and_then(|time| Instant::now().checked_add(time));
+        let mut guard = self.lock.lock();
+        // Relaxed: announces only that a waker has to notify; if it was Notified meanwhile, `take_notice` orders.
+        if self.state.compare_exchange(EMPTY, PARKED, Relaxed, Relaxed).is_err() {
+            return self.take_notice();
+        }
+        loop {
+            guard = match deadline {
+                None => self.wake.wait(guard),
+                Some(deadline) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        // Acquire: pairs with the Release in `unpark`, which may have come at the last moment.
+                        return self.state.swap(EMPTY, Acquire) == NOTIFIED;
+                    }
+                    self.wake.wait_timeout(guard, left).0
+                }
+            };
+            if self.take_notice() {
+                return true;
+            }
+        }
+    }
+
+    /// Wakes the owner, or lets its next `park` return at once.
+    pub fn unpark(&self) {
+        // Release: pairs with the Acquire in `take_notice` (K2). A read-modify-write, so that a second waker
+        // continues the release sequence of the first.
+        if self.state.swap(NOTIFIED, Release) == PARKED {
+            // The owner set Parked under the lock: once we have had the lock, it waits or has seen Notified.
+            drop(self.lock.lock());
+            self.wake.notify_one();
+        }
+    }
+
+    fn take_notice(&self) -> bool {
+        // Acquire: pairs with the Release in `unpark`.
+        self.state.compare_exchange(NOTIFIED, EMPTY, Acquire, Relaxed).is_ok()
+    }
+
+    /// With no other thread nobody can wake us: only time passes.
+    fn park_alone(&self, timeout: Option<Duration>) -> bool {
+        match timeout {
+            Some(time) => thread::sleep(time),
+            None => loop {
+                thread::sleep(Duration::from_secs(3600));
+            },
+        }
+        false
+    }
+}

@@ -1,0 +1,356 @@
+//! Thread progress: when may memory that lock-free readers might still see be freed?
+//!
+//! Quiescent-state-based reclamation: readers write nothing while they read. Each registered thread says now and
+//! then that it holds no reference into shared structures (a scheduler between two slices); what was unlinked
+//! before every thread has said so since can go. The idea as a VM uses it is OTP's thread progress (Zhang 5.2),
+//! without its leader thread: whoever retires something also finds out when it may run. Retired work is taken in
+//! batches, so the one shared counter moves once for a batch, and a batch resumes its scan where it last found a
+//! laggard, so a quiescent point costs two loads when there is nothing to do.
+//!
+//! Each slot holds one word: an epoch and a count of threads inside (0 or 1 for a registered thread).
+//!
+//! G1. A batch with tag `t` runs when each slot was seen, since `t` was drawn, with count 0 or with an epoch >= `t`.
+//! G2. A thread seen with epoch >= `t` drew it from the global epoch with Acquire after the tag's Release: what it
+//!     reads from then on was unlinked already; what it read earlier, it read before its Release.
+//! G3. A thread seen with count 0 that enters later makes a SeqCst fence between entering and reading; the retirer
+//!     made one between unlinking and looking. If the look missed the entry, the retirer's fence was the earlier,
+//!     so the thread reads what was unlinked as unlinked.
+//! G4. So each slot, once seen past `t`, is past it for good, and a scan need not go back.
+
+use crate::{
+    atomic::{
+        AtomicBool, AtomicU64, AtomicUsize, fence,
+        Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst},
+    },
+    backend::{locks, thread},
+    backoff::Backoff,
+    pad::CachePadded,
+    slot,
+};
+use std::{
+    cell::{Cell, RefCell},
+    fmt,
+    mem::take,
+    sync::Arc,
+};
+
+/// What runs when all have made progress.
+type Retired = Box<dyn FnOnce() + Send>;
+
+/// Slots shared by threads that pin; each is a count, so any number of threads may.
+const GUESTS: usize = if cfg!(any(loom, feature = "single")) { 1 } else { 16 };
+
+/// The low bits of a slot's word: how many threads are inside. The rest is an epoch, enough for ages.
+const COUNT_BITS: u32 = 16;
+const COUNT: u64 = (1 << COUNT_BITS) - 1;
+
+const fn word(epoch: u64, count: u64) -> u64 {
+    epoch << COUNT_BITS | count
+}
+
+/// G1, of one slot.
+const fn is_past(seen: u64, tag: u64) -> bool {
+    seen & COUNT == 0 || seen >> COUNT_BITS >= tag
+}
+
+/// A domain of threads that reclaim together.
+pub struct Progress {
+    epoch: CachePadded<AtomicU64>,
+    /// Guests, then registered threads.
+    slots: Box<[CachePadded<AtomicU64>]>,
+    /// Slots from here on were never used.
+    used: AtomicUsize,
+    /// Which slots are registered. A leaf lock, like the next.
+    taken: locks::Mutex<Vec<bool>>,
+    /// Retired by nobody who could see it through.
+    orphans: locks::Mutex<Vec<Retired>>,
+    has_orphans: AtomicBool,
+}
+
+impl Progress {
+    /// A domain for at most `max_threads` registered threads.
+    pub fn new(max_threads: usize) -> Arc<Self> {
+        let slots: Box<[_]> = (0..GUESTS + max_threads).map(|_| CachePadded::new(AtomicU64::new(0))).collect();
+        let taken = vec![false; max_threads];
+        Arc::new(Self {
+            epoch: CachePadded::new(AtomicU64::new(1)),
+            slots,
+            used: AtomicUsize::new(GUESTS),
+            taken: locks::Mutex::new(taken),
+            orphans: locks::Mutex::new(Vec::new()),
+            has_orphans: AtomicBool::new(false),
+        })
+    }
+
+    /// Joins the calling thread, as not quiescent; nothing if the domain is full.
+    pub fn register(self: &Arc<Self>) -> Option<ThreadSlot> {
+        let index = {
+            let mut taken = self.taken.lock();
+            let free = taken.iter().position(|taken| !taken)?;
+            taken[free] = true;
+            GUESTS + free
+        };
+        // Relaxed: ordered by the fence in `enter`, as the slot's own word is (G3).
+        self.used.fetch_max(index + 1, Relaxed);
+        let slot = ThreadSlot {
+            progress: self.clone(),
+            index,
+            seen: Cell::new(0),
+            open: RefCell::new(Vec::new()),
+            sealed: RefCell::new(Batch::default()),
+        };
+        slot.enter();
+        Some(slot)
+    }
+
+    /// Keeps everything alive that is reachable now, until dropped: for threads that are not registered.
+    pub fn pin(&self) -> Pin<'_> {
+        let mut guest = slot::index() % GUESTS;
+        loop {
+            let slot = &self.slots[guest];
+            // Relaxed: a first guess; the exchange checks it.
+            let mut seen = slot.load(Relaxed);
+            while seen & COUNT < COUNT {
+                let new = match seen & COUNT {
+                    // Acquire: pairs with the Release on the epoch in `seal` (G2).
+                    0 => word(self.epoch.load(Acquire), 1),
+                    _ => seen + 1,
+                };
+                // Release: a retirer that sees this count must see what earlier guests did. Acquire: a guest who
+                // joins another inherits its epoch, and so must see what the other saw (G2).
+                match slot.compare_exchange_weak(seen, new, AcqRel, Relaxed) {
+                    Ok(_) => {
+                        // SeqCst: G3, pairs with the fence in `seal`.
+                        fence(SeqCst);
+                        return Pin { slot };
+                    }
+                    Err(newer) => seen = newer,
+                }
+            }
+            // 65,535 pins in this slot already: try the next.
+            guest = (guest + 1) % GUESTS;
+            thread::yield_now();
+        }
+    }
+
+    /// As [`ThreadSlot::retire`], from a thread that is not registered: a registered one sees it through, at one
+    /// of its next quiescent points.
+    pub fn retire_unregistered(&self, work: impl FnOnce() + Send + 'static) {
+        self.adopt(vec![Box::new(work)]);
+    }
+
+    /// Waits until every thread has made progress. The caller must be neither registered (unless parked) nor
+    /// pinned: it would wait for itself.
+    pub fn wait_for_all(&self) {
+        let mut batch = self.seal(Vec::new());
+        let mut backoff = Backoff::new();
+        while !self.scan(&mut batch) {
+            backoff.pause();
+        }
+    }
+
+    fn adopt(&self, work: Vec<Retired>) {
+        if work.is_empty() {
+            return;
+        }
+        let mut orphans = self.orphans.lock();
+        orphans.extend(work);
+        // Relaxed: a hint to look; the lock orders the list.
+        self.has_orphans.store(true, Relaxed);
+    }
+
+    fn take_orphans(&self) -> Vec<Retired> {
+        // Relaxed: as in `adopt`.
+        if !self.has_orphans.load(Relaxed) {
+            return Vec::new();
+        }
+        let mut orphans = self.orphans.lock();
+        self.has_orphans.store(false, Relaxed);
+        take(&mut *orphans)
+    }
+
+    /// Draws a tag for work whose objects are all unlinked.
+    fn seal(&self, work: Vec<Retired>) -> Batch {
+        // Release: pairs with the Acquire loads of the epoch (G2): who sees the tag sees the unlinking. A
+        // read-modify-write, so later tags continue the release sequence. Acquire: another's tag may be inherited.
+        let tag = self.epoch.fetch_add(1, AcqRel) + 1;
+        // SeqCst: G3, pairs with the fences in `enter` and `pin`.
+        fence(SeqCst);
+        Batch { tag, cursor: 0, work }
+    }
+
+    /// Moves the batch's cursor over the slots that are past its tag; true when all are.
+    fn scan(&self, batch: &mut Batch) -> bool {
+        // Relaxed: a slot that is missed was first used after our fence (G3).
+        let used = self.used.load(Relaxed);
+        // Acquire: pairs with the Release of who was inside (G2): its reads happen before our freeing.
+        while batch.cursor < used && is_past(self.slots[batch.cursor].load(Acquire), batch.tag) {
+            batch.cursor += 1;
+        }
+        batch.cursor >= used
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        // Slots hold an `Arc` and pins a borrow, so nobody is inside.
+        for work in take(self.orphans.get_mut()) {
+            work();
+        }
+    }
+}
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Progress").field("slots", &self.slots.len()).finish_non_exhaustive()
+    }
+}
+
+/// Work that waits for all threads to pass one tag.
+#[derive(Default)]
+struct Batch {
+    tag: u64,
+    /// Slots below it are past the tag.
+    cursor: usize,
+    work: Vec<Retired>,
+}
+
+/// A registered thread. It may move to another thread, not be shared.
+pub struct ThreadSlot {
+    progress: Arc<Progress>,
+    index: usize,
+    /// The epoch in our slot.
+    seen: Cell<u64>,
+    /// Retired since the last batch was sealed.
+    open: RefCell<Vec<Retired>>,
+    /// The one batch that is waiting; the next is sealed when it has run.
+    sealed: RefCell<Batch>,
+}
+
+impl ThreadSlot {
+    /// The domain.
+    pub fn progress(&self) -> &Arc<Progress> {
+        &self.progress
+    }
+
+    /// Runs `work` when every thread has been quiescent since now. What it frees must already be unreachable for
+    /// who begins to look. It runs at a later quiescent point of this thread, or of another's if this one parks.
+    pub fn retire(&self, work: impl FnOnce() + Send + 'static) {
+        self.open.borrow_mut().push(Box::new(work));
+    }
+
+    /// This thread now holds no reference into shared structures.
+    #[inline]
+    pub fn quiescent(&self) {
+        // Acquire: pairs with the Release on the epoch in `seal` (G2).
+        let epoch = self.progress.epoch.load(Acquire);
+        if epoch != self.seen.get() {
+            self.show(epoch);
+        }
+        // Relaxed: a hint.
+        if self.has_work() || self.progress.has_orphans.load(Relaxed) {
+            self.reclaim();
+        }
+    }
+
+    /// This thread will not look at shared structures until [`unpark`](Self::unpark), and holds no reference.
+    /// What it has retired is left to others where it cannot run now.
+    pub fn park(&self) {
+        self.leave();
+        let mut work = take(&mut *self.sealed.borrow_mut()).work;
+        work.append(&mut self.open.borrow_mut());
+        work.append(&mut self.progress.take_orphans());
+        if work.is_empty() {
+            return;
+        }
+        let mut batch = self.progress.seal(work);
+        if self.progress.scan(&mut batch) {
+            batch.work.into_iter().for_each(|work| work());
+        } else {
+            self.progress.adopt(batch.work);
+        }
+    }
+
+    /// This thread will look at shared structures again.
+    pub fn unpark(&self) {
+        self.enter();
+    }
+
+    /// Whether this thread has retired what has not run yet.
+    pub fn has_work(&self) -> bool {
+        !self.open.borrow().is_empty() || !self.sealed.borrow().work.is_empty()
+    }
+
+    fn word(&self) -> &AtomicU64 {
+        &self.progress.slots[self.index]
+    }
+
+    fn show(&self, epoch: u64) {
+        self.seen.set(epoch);
+        // Release: pairs with the Acquire in `scan` (G2). Also when entering: a retirer may see this store and
+        // not the one that left before it, whose release sequence a plain store ends.
+        self.word().store(word(epoch, 1), Release);
+    }
+
+    fn enter(&self) {
+        // Acquire: pairs with the Release on the epoch in `seal` (G2).
+        self.show(self.progress.epoch.load(Acquire));
+        // SeqCst: G3, pairs with the fence in `seal`.
+        fence(SeqCst);
+    }
+
+    fn leave(&self) {
+        self.seen.set(0);
+        // Release: pairs with the Acquire in `scan` (G2).
+        self.word().store(0, Release);
+    }
+
+    #[cold]
+    fn reclaim(&self) {
+        if self.sealed.borrow().work.is_empty() {
+            let mut work = take(&mut *self.open.borrow_mut());
+            work.append(&mut self.progress.take_orphans());
+            if work.is_empty() {
+                return;
+            }
+            let batch = self.progress.seal(work);
+            // We are quiescent, and have seen our own unlinking.
+            self.show(batch.tag);
+            *self.sealed.borrow_mut() = batch;
+        }
+        if self.progress.scan(&mut self.sealed.borrow_mut()) {
+            // Out of the cell first: the work may retire more.
+            let work = take(&mut self.sealed.borrow_mut().work);
+            work.into_iter().for_each(|work| work());
+        }
+    }
+}
+
+impl Drop for ThreadSlot {
+    fn drop(&mut self) {
+        self.park();
+        let mut taken = self.progress.taken.lock();
+        taken[self.index - GUESTS] = false;
+    }
+}
+
+impl fmt::Debug for ThreadSlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadSlot").field("index", &self.index).finish_non_exhaustive()
+    }
+}
+
+/// Keeps alive what was reachable when it was made. Made by [`Progress::pin`].
+#[derive(Debug)]
+#[must_use = "protects only as long as it is kept"]
+pub struct Pin<'a> {
+    slot: &'a AtomicU64,
+}
+
+impl Drop for Pin<'_> {
+    fn drop(&mut self) {
+        // Release: pairs with the Acquire in `scan` (G2). A read-modify-write, so that the last of several guests
+        // continues the release sequences of the others.
+        self.slot.fetch_sub(1, Release);
+    }
+}

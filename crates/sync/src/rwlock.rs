@@ -1,0 +1,108 @@
+//! [`RwLock`]: many readers or one writer.
+//!
+//! Readers write the lock word too, so under many cores a read-mostly structure is better published through an
+//! atomic pointer and reclaimed by [`progress`](crate::progress). A reader obeys the lock order like a writer:
+//! taking a second read lock of one class can deadlock with a writer that waits between the two.
+
+use crate::{
+    backend::locks,
+    class::{Held, LockClass},
+};
+use std::ops::{Deref, DerefMut};
+
+/// Many readers or one writer. Never poisoned.
+#[derive(Debug)]
+pub struct RwLock<T> {
+    class: &'static LockClass,
+    raw: locks::RwLock<T>,
+}
+
+/// The right to read.
+#[must_use = "the lock is released at once if the guard is not kept"]
+pub struct ReadGuard<'a, T> {
+    raw: locks::ReadGuard<'a, T>,
+    _held: Held,
+}
+
+/// The right to read and write.
+#[must_use = "the lock is released at once if the guard is not kept"]
+pub struct WriteGuard<'a, T> {
+    raw: locks::WriteGuard<'a, T>,
+    _held: Held,
+}
+
+impl<T> RwLock<T> {
+    const_unless_loom! {
+        /// A free lock of this class.
+        pub fn new(class: &'static LockClass, value: T) -> Self {
+            Self { class, raw: locks::RwLock::new(value) }
+        }
+    }
+
+    /// Waits until no writer has the lock, and joins the readers.
+    #[inline]
+    pub fn read(&self) -> ReadGuard<'_, T> {
+        let held = self.class.hold();
+        let raw = self.class.acquire(|| self.raw.try_read(), || self.raw.read());
+        ReadGuard { raw, _held: held }
+    }
+
+    /// Joins the readers if no writer has the lock.
+    pub fn try_read(&self) -> Option<ReadGuard<'_, T>> {
+        let raw = self.raw.try_read()?;
+        if crate::profile::enabled() {
+            self.class.count(None);
+        }
+        Some(ReadGuard { raw, _held: self.class.hold_unordered() })
+    }
+
+    /// Waits until nobody has the lock, and takes it.
+    #[inline]
+    pub fn write(&self) -> WriteGuard<'_, T> {
+        let held = self.class.hold();
+        let raw = self.class.acquire(|| self.raw.try_write(), || self.raw.write());
+        WriteGuard { raw, _held: held }
+    }
+
+    /// Takes the lock if nobody has it.
+    pub fn try_write(&self) -> Option<WriteGuard<'_, T>> {
+        let raw = self.raw.try_write()?;
+        if crate::profile::enabled() {
+            self.class.count(None);
+        }
+        Some(WriteGuard { raw, _held: self.class.hold_unordered() })
+    }
+
+    /// The value, through an exclusive borrow.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.raw.get_mut()
+    }
+
+    /// The lock's class.
+    pub const fn class(&self) -> &'static LockClass {
+        self.class
+    }
+}
+
+impl<T> Deref for ReadGuard<'_, T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.raw
+    }
+}
+
+impl<T> Deref for WriteGuard<'_, T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.raw
+    }
+}
+
+impl<T> DerefMut for WriteGuard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.raw
+    }
+}

@@ -1,0 +1,215 @@
+//! Spinning locks: [`SpinLock`] for a few instructions, [`TicketLock`] where arrival order matters.
+//!
+//! For critical sections far shorter than a sleep in the kernel. Both give the processor away after a while,
+//! because the holder may have lost its own. Test-and-test-and-set with exponential back-off is Anderson's (1990),
+//! the ticket lock Mellor-Crummey and Scott's (1991); under heavy contention use [`McsLock`](crate::McsLock) or a
+//! [`Mutex`](crate::Mutex), since here every waiter watches one line.
+
+use crate::{
+    atomic::{
+        AtomicBool, AtomicU32,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+    backoff::Backoff,
+    cell::{MutPtr, UnsafeCell},
+    class::{Held, LockClass},
+};
+use std::ops::{Deref, DerefMut};
+
+/// How a spinning lock waits.
+///
+/// # Safety
+/// Between an acquisition (`lock`, or `try_lock` that says true) and the next `unlock`, no other acquisition
+/// succeeds; and the unlock happens before the acquisition that follows it.
+pub unsafe trait RawSpin {
+    /// Waits until the lock is free, and takes it.
+    fn lock(&self);
+    /// Takes the lock if it is free.
+    fn try_lock(&self) -> bool;
+    /// Gives the lock back.
+    ///
+    /// # Safety
+    /// The caller has taken it and not yet given it back.
+    unsafe fn unlock(&self);
+}
+
+/// One flag, taken by whoever comes first after a release.
+#[derive(Debug)]
+pub struct Flag(AtomicBool);
+
+// SAFETY: only a change from false to true acquires; the Acquire there pairs with the Release in `unlock`.
+unsafe impl RawSpin for Flag {
+    #[inline]
+    fn lock(&self) {
+        let mut backoff = Backoff::new();
+        while !self.try_lock() {
+            // Relaxed: waits for a change without owning the line; `try_lock` checks it again.
+            while self.0.load(Relaxed) {
+                backoff.pause();
+            }
+        }
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        // Acquire: pairs with the Release in `unlock`.
+        self.0.compare_exchange(false, true, Acquire, Relaxed).is_ok()
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        // Release: pairs with the Acquire in `try_lock`.
+        self.0.store(false, Release);
+    }
+}
+
+/// A counter of tickets given and the ticket being served.
+#[derive(Debug)]
+pub struct Tickets {
+    next: AtomicU32,
+    serving: AtomicU32,
+}
+
+// SAFETY: each ticket is given once (read-modify-write), and only its owner, once served, moves `serving` on. The
+// Acquire loads of `serving` pair with the Release in `unlock`. Numbers repeat only after 2^32 waiters at once.
+unsafe impl RawSpin for Tickets {
+    fn lock(&self) {
+        // Relaxed: the ticket itself orders nothing; the load of `serving` does.
+        let mine = self.next.fetch_add(1, Relaxed);
+        let mut backoff = Backoff::new();
+        // Acquire: pairs with the Release in `unlock`.
+        while self.serving.load(Acquire) != mine {
+            backoff.pause();
+        }
+    }
+
+    fn try_lock(&self) -> bool {
+        // Acquire: pairs with the Release in `unlock`; if the exchange succeeds, nobody was served since.
+        let serving = self.serving.load(Acquire);
+        self.next.compare_exchange(serving, serving.wrapping_add(1), Relaxed, Relaxed).is_ok()
+    }
+
+    unsafe fn unlock(&self) {
+        // Relaxed load: only the holder, this thread, changes it. Release: pairs with the Acquire loads above.
+        self.serving.store(self.serving.load(Relaxed).wrapping_add(1), Release);
+    }
+}
+
+/// A value behind a spinning lock; see [`SpinLock`] and [`TicketLock`].
+#[derive(Debug)]
+pub struct Spinning<R, T> {
+    class: &'static LockClass,
+    raw: R,
+    value: UnsafeCell<T>,
+}
+
+/// Mutual exclusion by a flag, with back-off: cheapest uncontended, unfair.
+pub type SpinLock<T> = Spinning<Flag, T>;
+
+/// Mutual exclusion in order of arrival.
+pub type TicketLock<T> = Spinning<Tickets, T>;
+
+// SAFETY: the lock hands the value to one thread at a time, so sharing it only needs sending.
+unsafe impl<R: Sync, T: Send> Sync for Spinning<R, T> {}
+// SAFETY: owning the lock is owning the value.
+unsafe impl<R: Send, T: Send> Send for Spinning<R, T> {}
+
+impl<T> SpinLock<T> {
+    const_unless_loom! {
+        /// A free lock of this class.
+        pub fn new(class: &'static LockClass, value: T) -> Self {
+            Self { class, raw: Flag(AtomicBool::new(false)), value: UnsafeCell::new(value) }
+        }
+    }
+}
+
+impl<T> TicketLock<T> {
+    const_unless_loom! {
+        /// A free lock of this class.
+        pub fn new(class: &'static LockClass, value: T) -> Self {
+            let raw = Tickets { next: AtomicU32::new(0), serving: AtomicU32::new(0) };
+            Self { class, raw, value: UnsafeCell::new(value) }
+        }
+    }
+}
+
+impl<R: RawSpin, T> Spinning<R, T> {
+    /// Waits until the lock is free, and takes it.
+    #[inline]
+    pub fn lock(&self) -> SpinGuard<'_, R, T> {
+        let held = self.class.hold();
+        self.class.acquire(|| self.raw.try_lock().then_some(()), || self.raw.lock());
+        self.guard(held)
+    }
+
+    /// Takes the lock if it is free.
+    #[inline]
+    pub fn try_lock(&self) -> Option<SpinGuard<'_, R, T>> {
+        if !self.raw.try_lock() {
+            return None;
+        }
+        if crate::profile::enabled() {
+            self.class.count(None);
+        }
+        Some(self.guard(self.class.hold_unordered()))
+    }
+
+    #[inline]
+    fn guard(&self, held: Held) -> SpinGuard<'_, R, T> {
+        SpinGuard { value: self.value.write_ptr(), _release: ReleaseOnDrop(&self.raw), _held: held }
+    }
+
+    /// The value, through an exclusive borrow.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.value.get_mut()
+    }
+
+    /// Takes the value out.
+    pub fn into_inner(self) -> T {
+        self.value.into_inner()
+    }
+
+    /// The lock's class.
+    pub const fn class(&self) -> &'static LockClass {
+        self.class
+    }
+}
+
+/// The right to the value; gives the lock back when dropped.
+#[must_use = "the lock is released at once if the guard is not kept"]
+pub struct SpinGuard<'a, R: RawSpin, T> {
+    // Dropped in this order: the access ends, then the lock is free, then the class is no longer held.
+    value: MutPtr<T>,
+    _release: ReleaseOnDrop<'a, R>,
+    _held: Held,
+}
+
+struct ReleaseOnDrop<'a, R: RawSpin>(&'a R);
+
+impl<R: RawSpin> Drop for ReleaseOnDrop<'_, R> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: made only by `Spinning::guard`, after an acquisition, once.
+        unsafe { self.0.unlock() }
+    }
+}
+
+// SAFETY: a shared guard gives `&T`.
+unsafe impl<R: RawSpin + Sync, T: Sync> Sync for SpinGuard<'_, R, T> {}
+
+impl<R: RawSpin, T> Deref for SpinGuard<'_, R, T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the lock is held (RawSpin), and `&self` excludes `deref_mut`.
+        unsafe { self.value.deref() }
+    }
+}
+
+impl<R: RawSpin, T> DerefMut for SpinGuard<'_, R, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the lock is held (RawSpin), and `&mut self` excludes other borrows.
+        unsafe { self.value.deref() }
+    }
+}

@@ -1,0 +1,184 @@
+//! [`AppendVec`]: a table that grows at its end, is read without a lock, and never moves an entry.
+//!
+//! For tables like atoms and code: written rarely, read all the time, entries never freed. Segments double in
+//! size, so an index leads to its segment by one count of leading zeros.
+//!
+//! A1. Entries below `len` are initialised and never written again (but through `&mut`).
+//! A2. A segment's pointer is null or final.
+//! A3. Only a holder of `grow` writes `len`, segment pointers and entries at or above `len`.
+
+use crate::{
+    Mutex,
+    atomic::{
+        AtomicPtr, AtomicUsize,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+    cell::UnsafeCell,
+    class::LockClass,
+};
+use std::{fmt, mem::MaybeUninit, ptr};
+
+type Entry<T> = UnsafeCell<MaybeUninit<T>>;
+
+/// Entries in the first segment: a power of two. Small in a model, so that it crosses segments.
+const FIRST: usize = if cfg!(loom) { 2 } else { 64 };
+
+/// So many doublings hold 2^32 entries or more.
+const SEGMENTS: usize = if cfg!(loom) { 3 } else { 27 };
+
+/// Entries that fit in all segments.
+const CAPACITY: usize = (FIRST << SEGMENTS) - FIRST;
+
+/// A grow-only table with lock-free reads and stable addresses.
+pub struct AppendVec<T> {
+    len: AtomicUsize,
+    limit: usize,
+    grow: Mutex<()>,
+    segments: [AtomicPtr<Entry<T>>; SEGMENTS],
+}
+
+// SAFETY: entries are handed out as `&T` to any thread (T: Sync) and dropped by the last owner (T: Send).
+unsafe impl<T: Send + Sync> Sync for AppendVec<T> {}
+// SAFETY: owning the table is owning the entries.
+unsafe impl<T: Send> Send for AppendVec<T> {}
+
+/// The segment of an entry, and its place there.
+#[inline(always)]
+const fn locate(index: usize) -> (usize, usize) {
+    let shifted = index + FIRST;
+    let segment = (shifted.ilog2() - FIRST.ilog2()) as usize;
+    (segment, shifted - (FIRST << segment))
+}
+
+impl<T> AppendVec<T> {
+    const_unless_loom! {
+        /// Empty, to hold at most `limit` entries; `class` is that of its internal lock.
+        pub fn new(class: &'static LockClass, limit: usize) -> Self {
+            #[cfg(not(loom))]
+            let segments = [const { AtomicPtr::new(ptr::null_mut()) }; SEGMENTS];
+            #[cfg(loom)]
+            let segments = std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut()));
+            let limit = if limit < CAPACITY { limit } else { CAPACITY };
+            Self { len: AtomicUsize::new(0), limit, grow: Mutex::new(class, ()), segments }
+        }
+    }
+
+    /// Appends, and says at which index; gives the value back if the table is full.
+    pub fn push(&self, value: T) -> Result<usize, T> {
+        let mut value = Some(value);
+        match self.push_with(|_| value.take()) {
+            Some(index) => Ok(index),
+            // Full: `push_with` did not call the closure.
+            None => match value {
+                Some(value) => Err(value),
+                None => unreachable!("a value made is a value stored"),
+            },
+        }
+    }
+
+    /// Appends what `make` returns for the index it will have. Nothing is appended if the table is full, in which
+    /// case `make` is not called, or if `make` gives nothing. `make` runs under the table's lock.
+    pub fn push_with(&self, make: impl FnOnce(usize) -> Option<T>) -> Option<usize> {
+        let _grow = self.grow.lock();
+        // Relaxed: A3, only a holder of the lock writes it.
+        let index = self.len.load(Relaxed);
+        if index >= self.limit {
+            return None;
+        }
+        let value = make(index)?;
+        let (segment, offset) = locate(index);
+        let mut entries = self.segments[segment].load(Relaxed);
+        if entries.is_null() {
+            entries = new_segment(FIRST << segment);
+            // Relaxed: published to readers by `len` below.
+            self.segments[segment].store(entries, Relaxed);
+        }
+        // SAFETY: `offset` is inside the segment, which lives as long as the table (A2).
+        let entry = unsafe { &*entries.add(offset) };
+        // SAFETY: A3; no reader looks at or above `len`.
+        entry.with_mut(|place| unsafe { (*place).write(value) });
+        // Release: pairs with the Acquire in `len`; whoever sees the length sees segment and entry.
+        self.len.store(index + 1, Release);
+        Some(index)
+    }
+
+    /// How many entries there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        // Acquire: pairs with the Release in `push_with`.
+        self.len.load(Acquire)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many there can be.
+    pub const fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// The entry at an index.
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<&T> {
+        // SAFETY: just checked, with Acquire.
+        (index < self.len()).then(|| unsafe { self.get_unchecked(index) })
+    }
+
+    /// The entry at an index that is known to be one: because this thread saw it pushed, or got the index from who
+    /// did by way of something that orders.
+    ///
+    /// # Safety
+    /// The push that returned `index` happened before this call.
+    #[inline]
+    pub unsafe fn get_unchecked(&self, index: usize) -> &T {
+        let (segment, offset) = locate(index);
+        // Relaxed: written before the push that happened before (A2).
+        let entries = self.segments[segment].load(Relaxed);
+        // SAFETY: the segment was there before the entry was pushed, and `offset` is inside it.
+        let entry = unsafe { &*entries.add(offset) };
+        // SAFETY: A1, initialised and never written again while `&self` lives.
+        entry.with(|value| unsafe { (*value).assume_init_ref() })
+    }
+
+    /// The entries there are now, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        // SAFETY: below `len`, loaded with Acquire.
+        (0..self.len()).map(|index| unsafe { self.get_unchecked(index) })
+    }
+}
+
+/// An allocation of that many entries, each uninitialised, for [`free_segment`].
+fn new_segment<T>(size: usize) -> *mut Entry<T> {
+    let entries: Box<[Entry<T>]> = (0..size).map(|_| UnsafeCell::new(MaybeUninit::uninit())).collect();
+    Box::into_raw(entries).cast()
+}
+
+impl<T> Drop for AppendVec<T> {
+    fn drop(&mut self) {
+        let mut left = self.len();
+        for (number, segment) in self.segments.iter().enumerate() {
+            // Relaxed: `&mut self` orders.
+            let entries = segment.load(Relaxed);
+            if entries.is_null() {
+                break;
+            }
+            let size = FIRST << number;
+            let slice = ptr::slice_from_raw_parts_mut(entries, size);
+            // SAFETY: made by `new_segment` with this size; dropped once.
+            let mut entries = unsafe { Box::from_raw(slice) };
+            for entry in entries.iter_mut().take(left) {
+                // SAFETY: A1, below `len`; dropped once.
+                unsafe { entry.get_mut().assume_init_drop() }
+            }
+            left = left.saturating_sub(size);
+        }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for AppendVec<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
