@@ -1,0 +1,80 @@
+# Myriad. `make run` shows it at work, `make test` checks it. Every target does its own set-up.
+
+# One place for what is built, wherever cargo's configuration would put it: bin/ looks there.
+export CARGO_TARGET_DIR := $(CURDIR)/target
+
+PROGRAM ?=
+ARGS ?=
+SUITES ?=
+FUZZ_SECONDS ?= 60
+# What `make test` runs of OTP's own suites: quick ones over the language and its data types.
+SHORT_SUITES := guard tuple list_bif exception
+
+.PHONY: help build run test test-rust test-erlang record conformance bench fuzz miri loom lint clean
+
+help:
+	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
+	@echo "make test                                every test; test-rust and test-erlang are its parts"
+	@echo "make record                              record tests/expected anew from OTP"
+	@echo "make conformance [SUITES=\"big map\"]      OTP's own suites, on OTP and on Myriad"
+	@echo "make bench                               Myriad against erl, as a table"
+	@echo "make lint | miri | loom | fuzz           the checks of the Rust code"
+
+build:
+	@tools/setup
+	@cargo build --release --quiet
+	@tools/launcher
+
+run: build
+	@if [ -n "$(PROGRAM)" ]; then bin/myriad run $(PROGRAM) $(ARGS); else tools/demo; fi
+
+test:
+	@echo "== set-up and build"
+	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory test-rust
+	@$(MAKE) --no-print-directory test-erlang
+	@echo "== conformance: OTP's suites $(SHORT_SUITES)"
+	@tools/conformance --short $(SHORT_SUITES)
+
+test-rust:
+	@tools/setup
+	@echo "== Rust tests"
+	@cargo test --workspace --quiet
+
+test-erlang: build
+	@echo "== recorded Erlang tests"
+	@tests/run
+
+record:
+	@tools/setup
+	@tests/run --record
+
+conformance: build
+	@tools/conformance $(SUITES)
+
+bench: build
+	@bench/run
+
+lint:
+	@tools/setup lint
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+
+miri:
+	@tools/setup miri
+	cargo +nightly miri test -p myriad-term -p myriad-heap -p myriad-sync
+
+# A target directory of its own, so that the changed RUSTFLAGS do not rebuild everything twice.
+loom:
+	@tools/setup
+	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=$(CURDIR)/target/loom cargo test --release -p myriad-sync loom
+
+fuzz:
+	@tools/setup fuzz
+	@for target in $$(cargo +nightly fuzz list); do \
+	    echo "== fuzz $$target for $(FUZZ_SECONDS) s"; \
+	    cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; \
+	done
+
+clean:
+	rm -rf target

@@ -1,0 +1,49 @@
+%% `myriad run FILE.erl ARG...`: compile a file, call its main, turn the outcome into an exit status.
+%%
+%% Started by bin/myriad as `-s myriad_run main -extra FILE ARG...`. The program runs in a process of
+%% its own, so that an exit signal that kills it is reported like an exception that it raises.
+-module(myriad_run).
+-export([main/0]).
+
+main() ->
+    [File | Args] = init:get_plain_arguments(),
+    case compile:file(filename:rootname(File, ".erl"), [binary, report, debug_info]) of
+        {ok, Module, Binary} ->
+            {module, Module} = code:load_binary(Module, filename:absname(File), Binary),
+            run(Module, Args);
+        error ->
+            halt(1)
+    end.
+
+run(Module, Args) ->
+    {Pid, Monitor} = spawn_monitor(fun() -> call(Module, Args) end),
+    receive
+        {'DOWN', Monitor, process, Pid, {?MODULE, ok}} ->
+            halt(0);
+        {'DOWN', Monitor, process, Pid, {?MODULE, Class, Reason, Stack}} ->
+            fail(Class, Reason, Stack);
+        {'DOWN', Monitor, process, Pid, Reason} ->
+            fail(exit, Reason, [])
+    end.
+
+call(Module, Args) ->
+    Outcome =
+        try main_of(Module, Args) of
+            _ -> {?MODULE, ok}
+        catch
+            Class:Reason:Stack -> {?MODULE, Class, Reason, Stack}
+        end,
+    exit(Outcome).
+
+main_of(Module, Args) ->
+    case erlang:function_exported(Module, main, 1) of
+        true -> Module:main(Args);
+        false -> Module:main()
+    end.
+
+fail(Class, Reason, Stack) ->
+    Format = fun(Term, Indent) -> io_lib:print(Term, Indent + 1, 80, -1) end,
+    Skip = fun(Module, _Function, _Arity) -> Module =:= ?MODULE end,
+    Text = erl_error:format_exception(1, Class, Reason, Stack, Skip, Format, unicode),
+    io:format(standard_error, "myriad: ~ts~n", [Text]),
+    halt(1).

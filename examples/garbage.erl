@@ -1,0 +1,47 @@
+%% Garbage: each process drops what it receives and sends a new message. Everything dies young.
+%%
+%% Source: Johansson, Sagonas, Wilhelmsson 2002, section 6.1 (garbage). The old message is
+%% inaccessible as soon as the new one is made.
+%%
+%% Arguments: PROCESSES (100), SIZE (500), SENDS (1000): how often each process sends.
+%% Result:    messages received and a sum over them.
+-module(garbage).
+-export([main/1]).
+
+main(Args) ->
+    N = arg(1, Args, 100),
+    Size = arg(2, Args, 500),
+    Sends = arg(3, Args, 1000),
+    Start = erlang:monotonic_time(millisecond),
+    Parent = self(),
+    First = spawn_link(fun() ->
+                               receive {next, Next} -> begin_with(Parent, 1, Size, Sends, Next) end
+                       end),
+    Last = lists:foldl(fun(Id, Next) ->
+                               spawn_link(fun() -> begin_with(Parent, Id, Size, Sends, Next) end)
+                       end, First, lists:seq(N, 2, -1)),
+    First ! {next, Last},
+    Results = [receive {result, Count, Sum} -> {Count, Sum} end || _ <- lists:seq(1, N)],
+    Time = erlang:monotonic_time(millisecond) - Start,
+    io:format("garbage: processes ~w, size ~w, messages ~w, checksum ~w~n",
+              [N, Size, lists:sum([C || {C, _} <- Results]), lists:sum([S || {_, S} <- Results])]),
+    io:format("time ~w ms~n", [Time]).
+
+arg(N, Args, _) when length(Args) >= N -> list_to_integer(lists:nth(N, Args));
+arg(_, _, Default) -> Default.
+
+begin_with(Parent, Id, Size, Sends, Next) ->
+    Next ! {message, message(Id, Size)},
+    loop(Parent, Next, Size, Sends, 0, 0).
+
+message(From, Size) ->
+    lists:seq(From, From + Size - 1).
+
+loop(Parent, _, _, Left, Count, Sum) when Left =:= Count ->
+    Parent ! {result, Count, Sum};
+loop(Parent, Next, Size, Left, Count, Sum) ->
+    receive
+        {message, [First | _]} ->
+            Count + 1 < Left andalso (Next ! {message, message(First + 1, Size)}),
+            loop(Parent, Next, Size, Left, Count + 1, Sum + First)
+    end.
