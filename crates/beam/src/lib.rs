@@ -1,1 +1,39 @@
 //! Reading and validating .beam files.
+//!
+//! Third from the bottom among the crates (docs/design.md, section 1): it knows bytes and nothing of
+//! terms, heaps or processes. `Module::load` turns the bytes of a file into a [`Module`]: tables, and
+//! code that has passed the load-time scan (`scan.rs` states what that guarantees). Functions are
+//! decoded one by one when they are first wanted ([`Module::decode_function`]).
+//!
+//! What the scan does not establish, and whoever runs the code must therefore be safe against:
+//! - literals, attributes and compile information are external terms that nobody has decoded yet;
+//! - types in the type table, and `safe` in call_fun2, are the compiler's claims;
+//! - terms are of the type that an instruction expects (get_list of a cons, a Ctx operand that holds a
+//!   match context, ...), element numbers are within tuples, heap needs suffice.
+
+#![forbid(unsafe_code)]
+
+mod atoms;
+mod container;
+mod decode;
+mod disasm;
+mod error;
+mod module;
+mod opcode;
+mod reader;
+mod records;
+mod scan;
+mod tables;
+mod types;
+
+pub use atoms::AtomTable;
+pub use container::BeamFile;
+pub use decode::{Alloc, Arg, Body, Instr, Reg};
+pub use error::{ChunkId, LoadError};
+pub use module::{Module, md5};
+pub use opcode::{Kind, MAX_OPCODE, Op, WITHDRAWN};
+pub use reader::{MAX_FLOAT_REGISTERS, MAX_REGISTERS};
+pub use records::{FieldDefault, RecordDef};
+pub use scan::{CodeHeader, FunctionDef, LabelDef};
+pub use tables::{Export, Import, Lambda, Line, LineTable, Literals, MAX_ARITY};
+pub use types::Type;

@@ -1,0 +1,182 @@
+//! A loaded module: all that a VM needs of a .beam file, independent of any VM state.
+
+use md5::{Digest, Md5};
+
+use crate::atoms::AtomTable;
+use crate::container::BeamFile;
+use crate::decode::Body;
+use crate::error::LoadError;
+use crate::records::{self, RecordDef};
+use crate::scan::{self, CodeHeader, FunctionDef, LabelDef, Scanned, Tables};
+use crate::tables::{self, Export, Import, Lambda, LineTable, Literals};
+use crate::types::{self, Type};
+
+/// A module that has passed the load-time scan. Names are indexes into `atoms`; 1 is the module's own.
+pub struct Module {
+    /// The atom table.
+    pub atoms: AtomTable,
+    /// The header of the code.
+    pub header: CodeHeader,
+    /// Functions that the code calls or refers to, by import index.
+    pub imports: Vec<Import>,
+    /// Exported functions; each is an entry of `functions`.
+    pub exports: Vec<Export>,
+    /// Local functions: for tools. Their labels are not checked.
+    pub locals: Vec<Export>,
+    /// Funs; each label is an entry of `functions`.
+    pub lambdas: Vec<Lambda>,
+    /// Literals, as external terms; they are not decoded, so each may still turn out to be bad.
+    pub literals: Literals,
+    /// The string table.
+    pub strings: Box<[u8]>,
+    /// The line table.
+    pub lines: LineTable,
+    /// Native record definitions (OTP 29).
+    pub records: Vec<RecordDef>,
+    /// Attributes, an external term; empty if absent.
+    pub attributes: Box<[u8]>,
+    /// Compile information, an external term; empty if absent.
+    pub compile_info: Box<[u8]>,
+    /// The functions, in the order of the code.
+    pub functions: Vec<FunctionDef>,
+    /// Index in `functions` of the one to run on loading.
+    pub on_load: Option<u32>,
+    types: Vec<Type>,
+    labels: Vec<LabelDef>,
+    code: Box<[u8]>,
+    md5: [u8; 16],
+}
+
+impl Module {
+    /// Reads and validates a module from the bytes of a .beam file (gzip-compressed or not).
+    pub fn load(bytes: &[u8]) -> Result<Module, LoadError> {
+        Self::from_file(&BeamFile::parse(bytes)?)
+    }
+
+    /// Reads and validates a module from a file already split into chunks.
+    pub fn from_file(file: &BeamFile<'_>) -> Result<Module, LoadError> {
+        let atoms = AtomTable::parse(file)?;
+        let chunk = file.need(b"Code")?;
+        let (header, start) = scan::header(chunk)?;
+        let code = chunk.get(start..).unwrap_or(&[]);
+        let imports = tables::imports(file, &atoms)?;
+        file.need(b"ExpT")?;
+        let exports = tables::exports(file, b"ExpT", &atoms)?;
+        let locals = tables::exports(file, b"LocT", &atoms)?;
+        let lambdas = tables::lambdas(file, &atoms)?;
+        let literals = Literals::parse(file)?;
+        let strings = file.chunk(b"StrT").unwrap_or(&[]);
+        let lines = LineTable::parse(file)?;
+        let types = types::parse(file)?;
+        let records = records::parse(file, &atoms, &literals)?;
+        let tables = Tables {
+            atoms: &atoms,
+            imports: &imports,
+            exports: &exports,
+            lambdas: &lambdas,
+            literals: literals.len(),
+            strings: strings.len(),
+            lines: lines.present.then_some(lines.items.len()),
+            types: types.len(),
+        };
+        let Scanned { functions, labels, on_load } = scan::scan(code, &header, &tables)?;
+        let copy = |id| file.chunk(id).unwrap_or(&[]).into();
+        Ok(Module {
+            header,
+            strings: strings.into(),
+            attributes: copy(b"Attr"),
+            compile_info: copy(b"CInf"),
+            code: code.into(),
+            md5: md5(file),
+            atoms,
+            imports,
+            exports,
+            locals,
+            lambdas,
+            literals,
+            lines,
+            records,
+            functions,
+            on_load,
+            types,
+            labels,
+        })
+    }
+
+    /// The module's name.
+    pub fn name(&self) -> &str {
+        self.atoms.get(1).unwrap_or("")
+    }
+
+    /// The text of an atom; empty for nil (0) and for indexes beyond the table.
+    pub fn atom(&self, index: u32) -> &str {
+        self.atoms.get(index).unwrap_or("")
+    }
+
+    /// The module's MD5, as `beam_lib:md5/1` and `module_info(md5)` give it.
+    pub fn md5(&self) -> [u8; 16] {
+        self.md5
+    }
+
+    /// What the compiler knew of a typed register; anything if the module has no type table.
+    pub fn type_of(&self, index: u32) -> Type {
+        self.types.get(index as usize).copied().unwrap_or(Type::ANY)
+    }
+
+    /// Where a label is defined.
+    pub fn label(&self, label: u32) -> Option<LabelDef> {
+        self.labels.get(label as usize).copied().filter(|def| (def.function as usize) < self.functions.len())
+    }
+
+    /// The index of the function that a call of this entry label enters.
+    pub fn function_at(&self, entry: u32) -> Option<u32> {
+        let def = self.label(entry)?;
+        (self.functions.get(def.function as usize)?.entry == entry).then_some(def.function)
+    }
+
+    /// The index of a function, by name (an atom index) and arity. Linear.
+    pub fn find_function(&self, name: u32, arity: u8) -> Option<u32> {
+        self.functions.iter().position(|f| f.name == name && f.arity == arity).map(|index| index as u32)
+    }
+
+    /// Bytes of code.
+    pub fn code_size(&self) -> usize {
+        self.code.len()
+    }
+
+    /// Decodes one function: all its instructions, from the line or label before its func_info on.
+    /// Fails only for an index beyond `functions`.
+    pub fn decode_function(&self, index: u32) -> Result<Body, LoadError> {
+        let function = self
+            .functions
+            .get(index as usize)
+            .ok_or(LoadError::Code { offset: self.code.len(), what: "no function of this index" })?;
+        Body::decode(&self.code, function.start..function.end, function.instructions, function.needs_trap)
+    }
+}
+
+/// The chunks that make up a module's identity, in the order they are hashed. `Recs` and `DbgB` joined
+/// in OTP 29.
+const ESSENTIAL: [&[u8; 4]; 10] =
+    [b"Atom", b"AtU8", b"Code", b"StrT", b"ImpT", b"ExpT", b"FunT", b"LitT", b"DbgB", b"Recs"];
+
+/// The MD5 of a file's essential chunks. The old unique numbers of funs count as zero, because the
+/// compiler derived them from such a hash.
+pub fn md5(file: &BeamFile<'_>) -> [u8; 16] {
+    let mut hash = Md5::new();
+    for id in ESSENTIAL {
+        let Some(data) = file.chunk(id) else { continue };
+        match data.split_at_checked(4) {
+            Some((count, rows)) if id == b"FunT" => {
+                hash.update(count);
+                for row in rows.chunks_exact(24) {
+                    hash.update(&row[..20]);
+                    hash.update([0; 4]);
+                }
+            }
+            _ => hash.update(data),
+        }
+    }
+    hash.finalize().into()
+}
+
