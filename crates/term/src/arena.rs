@@ -1,16 +1,13 @@
 //! A bump arena of terms: an [`Alloc`] whose objects all go at once.
 //!
 //! For terms without a process: tests, command-line tools, terms under construction. Chunks grow geometrically and never
-//! move (A1). On drop the off-heap chain gives back the binaries' counts, then the chunks are freed.
+//! move (A1). On drop the off-heap chain gives back its counts, then the chunks are freed.
 //!
 //! R1. Whoever holds a term of an arena keeps the arena (T2): [`Term`] carries no lifetime.
-//! R2. Magic references are not made here: their count belongs to crate `vm`.
 //!
 //! [`Term`]: crate::Term
 
 use crate::alloc::{Alloc, OffHeap};
-use crate::binary::SharedBinary;
-use crate::boxed::{Boxed, Kind};
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 
@@ -88,18 +85,8 @@ impl Default for Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        let mut at = self.off_heap.first;
-        while !at.is_null() {
-            // SAFETY: the chain holds initialised off-heap objects of this arena (B3), whose memory is freed only below; a
-            // shared binary's second word is the count it took over, given back once, here.
-            unsafe {
-                let object = Boxed::at(at);
-                at = *object.off_heap_next();
-                if object.kind() == Kind::SharedBinary {
-                    drop(SharedBinary::from_raw(object.word(1) as *const ()));
-                }
-            }
-        }
+        // SAFETY: the chain holds initialised off-heap objects of this arena (B3), which all die now.
+        unsafe { self.off_heap.release_all() };
         for (chunk, layout) in self.chunks.drain(..) {
             // SAFETY: allocated in `grow` with this layout; R1: no term is looked at any more.
             unsafe { dealloc(chunk.as_ptr().cast(), layout) };
@@ -111,6 +98,7 @@ impl Drop for Arena {
 mod tests {
     use super::*;
     use crate::alloc::Build;
+    use crate::binary::SharedBinary;
     use crate::word::Term;
 
     #[test]

@@ -19,6 +19,7 @@ pub mod binary;
 pub mod boxed;
 pub mod code;
 pub mod id;
+pub mod magic;
 pub mod word;
 
 pub use alloc::{Alloc, Build, OffHeap};
@@ -28,6 +29,7 @@ pub use binary::{Bits, SharedBinary};
 pub use boxed::{Boxed, Kind, Tuple};
 pub use code::{Export, FunEntry, Mfa};
 pub use id::{Pid, Port, RefNumbers};
+pub use magic::Magic;
 pub use word::{Tag, Term};
 
 /// Stops the VM: no memory for `bytes` bytes.
