@@ -29,6 +29,8 @@ pub const MAX_CHARACTERS: usize = 255;
 
 static LIMIT: AtomicUsize = AtomicUsize::new(1 << 20);
 static ATOM_CLASS: LockClass = LockClass::new("atom_tab", 900);
+/// Taken inside `atom_tab`.
+static TEXT_CLASS: LockClass = LockClass::new("atom_texts", 901);
 
 struct Table {
     texts: AppendVec<&'static str>,
@@ -36,11 +38,13 @@ struct Table {
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    let texts = AppendVec::new();
+    let texts = AppendVec::new(&TEXT_CLASS, u32::MAX as usize);
     let mut index = HashMap::with_capacity(16 * 1024);
-    for (i, text) in am::NAMES.iter().enumerate() {
-        texts.push(*text);
-        index.insert(*text, i as u32);
+    for text in am::NAMES {
+        // The table is empty and its limit far: there is room.
+        if let Ok(i) = texts.push(*text) {
+            index.insert(*text, i as u32);
+        }
     }
     Table { texts, index: RwLock::new(&ATOM_CLASS, index) }
 });
@@ -62,7 +66,7 @@ impl Atom {
             return Err(AtomError::TableFull);
         }
         let text: &'static str = Box::leak(text.into());
-        let number = TABLE.texts.push(text) as u32;
+        let number = TABLE.texts.push(text).map_err(|_| AtomError::TableFull)? as u32;
         index.insert(text, number);
         Ok(Atom(number))
     }
