@@ -14,12 +14,16 @@
 pub mod alloc;
 pub mod am;
 pub mod arena;
+pub mod arith;
 pub mod atom;
+pub mod big;
 pub mod binary;
 pub mod boxed;
 pub mod code;
 pub mod id;
 pub mod magic;
+pub mod node;
+mod stack;
 pub mod word;
 
 pub use alloc::{Alloc, Build, OffHeap};

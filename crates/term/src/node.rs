@@ -1,0 +1,22 @@
+//! The name and creation of this node, which order its pids, ports and references among those of other nodes.
+
+use crate::am;
+use crate::atom::Atom;
+use myriad_sync::atomic::{AtomicU64, Ordering};
+
+/// Creation above, atom index below.
+static LOCAL: AtomicU64 = AtomicU64::new(am::nonode_nohost.index() as u64);
+
+/// Name and creation of this node: `nonode@nohost` and 0 until distribution starts.
+#[inline]
+pub fn local() -> (Atom, u32) {
+    // Relaxed: one word, which says all; the atom's text was published by the atom table.
+    let word = LOCAL.load(Ordering::Relaxed);
+    (Atom::from_index(word as u32), (word >> 32) as u32)
+}
+
+/// Gives this node its name and creation (`net_kernel` does, through `setnode/2`).
+pub fn set_local(name: Atom, creation: u32) {
+    // Relaxed: as above.
+    LOCAL.store(u64::from(creation) << 32 | u64::from(name.index()), Ordering::Relaxed);
+}

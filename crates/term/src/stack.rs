@@ -1,0 +1,66 @@
+//! A stack of plain values for walks over terms: the first few in place, the rest in a vector.
+//!
+//! Terms can be millions deep, so no walk may recurse; most are shallow, so most walks should not allocate.
+
+use std::mem::MaybeUninit;
+
+/// A last-in first-out stack whose first `N` values need no allocation.
+pub(crate) struct Stack<T: Copy, const N: usize> {
+    len: usize,
+    near: [MaybeUninit<T>; N],
+    far: Vec<T>,
+}
+
+impl<T: Copy, const N: usize> Stack<T, N> {
+    /// An empty stack.
+    #[inline(always)]
+    pub(crate) const fn new() -> Self {
+        Stack { len: 0, near: [MaybeUninit::uninit(); N], far: Vec::new() }
+    }
+
+    /// Puts a value on top.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, value: T) {
+        if self.len < N {
+            self.near[self.len].write(value);
+            self.len += 1;
+        } else {
+            self.far.push(value);
+        }
+    }
+
+    /// Takes the top value.
+    #[inline(always)]
+    pub(crate) fn pop(&mut self) -> Option<T> {
+        if let Some(value) = self.far.pop() {
+            return Some(value);
+        }
+        self.len = self.len.checked_sub(1)?;
+        // SAFETY: places below the old `len` were written by `push`, and `T` is Copy.
+        Some(unsafe { self.near[self.len].assume_init() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Stack;
+
+    #[test]
+    fn last_in_first_out_across_the_border() {
+        let mut s: Stack<u32, 4> = Stack::new();
+        for round in 0..3 {
+            for i in 0..10 {
+                s.push(round * 100 + i);
+            }
+            for i in (3..10).rev() {
+                assert_eq!(s.pop(), Some(round * 100 + i));
+            }
+        }
+        for round in (0..3).rev() {
+            for i in (0..3).rev() {
+                assert_eq!(s.pop(), Some(round * 100 + i));
+            }
+        }
+        assert_eq!(s.pop(), None);
+    }
+}
