@@ -103,6 +103,22 @@ impl Module {
         })
     }
 
+    /// Scans the code once more: to measure and to test the scan by itself.
+    #[doc(hidden)]
+    pub fn rescan(&self) -> Result<(), LoadError> {
+        let tables = Tables {
+            atoms: &self.atoms,
+            imports: &self.imports,
+            exports: &self.exports,
+            lambdas: &self.lambdas,
+            literals: self.literals.len(),
+            strings: self.strings.len(),
+            lines: self.lines.present.then_some(self.lines.items.len()),
+            types: self.types.len(),
+        };
+        scan::scan(&self.code, &self.header, &tables).map(drop)
+    }
+
     /// The module's name.
     pub fn name(&self) -> &str {
         self.atoms.get(1).unwrap_or("")
@@ -157,8 +173,8 @@ impl Module {
 
 /// The chunks that make up a module's identity, in the order they are hashed. `Recs` and `DbgB` joined
 /// in OTP 29.
-const ESSENTIAL: [&[u8; 4]; 10] =
-    [b"Atom", b"AtU8", b"Code", b"StrT", b"ImpT", b"ExpT", b"FunT", b"LitT", b"DbgB", b"Recs"];
+const ESSENTIAL: [&[u8; 4]; 11] =
+    [b"Atom", b"AtU8", b"Code", b"StrT", b"ImpT", b"ExpT", b"FunT", b"LitT", b"Meta", b"Recs", b"DbgB"];
 
 /// The MD5 of a file's essential chunks. The old unique numbers of funs count as zero, because the
 /// compiler derived them from such a hash.

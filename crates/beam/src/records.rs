@@ -1,8 +1,8 @@
 //! Native record definitions (chunk `Recs`, OTP 29, experimental).
 //!
 //! Version 0: u32 count, u32 fields in all; then a definition each in operand encoding, as if it were
-//! the instruction call_last: opcode byte, name, exported, list of field and default. Other versions
-//! are ignored.
+//! the instruction call_last: opcode byte, name, exported, list of field and default (a u of 0: none).
+//! Other versions are ignored.
 
 use crate::atoms::AtomTable;
 use crate::container::BeamFile;
@@ -65,7 +65,7 @@ fn record(reader: &mut Reader<'_>, atoms: &AtomTable, literals: &Literals) -> Re
     for _ in 0..count / 2 {
         let field = atom(reader, atoms)?;
         let default = match reader.raw()? {
-            Raw::U(0) | Raw::I(0) => FieldDefault::None,
+            Raw::U(0) => FieldDefault::None,
             Raw::Lit(literal) if (literal as usize) < literals.len() => FieldDefault::Lit(literal),
             Raw::Atom(atom) if atom == 0 || atoms.has(atom) => FieldDefault::Atom(atom),
             Raw::I(value) => FieldDefault::Int(value),

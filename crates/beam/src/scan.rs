@@ -507,7 +507,7 @@ impl Scan<'_> {
             for kind in kinds {
                 let raw = self.reader.raw()?;
                 match (kind, raw) {
-                    (Kind::Const, Raw::I(_) | Raw::Big(_)) if name == "=:=" => {}
+                    (Kind::Const, Raw::U(_) | Raw::I(_) | Raw::Big(_)) if name == "=:=" => {}
                     _ => self.check_item(*kind, raw)?,
                 }
             }
@@ -648,7 +648,8 @@ fn match_command(name: &str) -> Option<&'static [Kind]> {
         "ensure_exactly" | "skip" => &[Kind::Uint],
         "integer" | "binary" => &[Kind::Live, Kind::Const, Kind::Uint, Kind::Uint, Kind::Dst],
         "get_tail" => &[Kind::Live, Kind::Uint, Kind::Dst],
-        "=:=" => &[Kind::Live, Kind::Uint, Kind::Const],
+        // Live (nil), size, and a value as u or i.
+        "=:=" => &[Kind::Const, Kind::Uint, Kind::Const],
         _ => return None,
     })
 }

@@ -1,5 +1,6 @@
 //! Finds the .beam files of the OTP releases on this machine.
 
+#![allow(dead_code)] // Each test uses its own part of this.
 use std::path::{Path, PathBuf};
 
 /// The roots to look at: `MYRIAD_OTP_ROOTS`, separated by colons, or else where Linux packages put OTP.
