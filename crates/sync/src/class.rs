@@ -40,6 +40,11 @@ impl LockClass {
         self.order
     }
 
+    /// Whether a thread may hold several of this class.
+    pub const fn is_nested(&self) -> bool {
+        self.nests
+    }
+
     /// Before an acquisition that may block: checks O1 and notes the class as held.
     #[inline(always)]
     pub(crate) fn hold(&'static self) -> Held {

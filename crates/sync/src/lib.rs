@@ -26,7 +26,7 @@
 //! ```text
 //! cargo test -p myriad-sync                                       unit and stress tests, lock order on
 //! cargo test -p myriad-sync --features single -- --test-threads=1 the same without atomics
-//! RUSTFLAGS="--cfg loom" cargo test -p myriad-sync --release loom the models (see `model_tests` beside each)
+//! RUSTFLAGS="--cfg loom" cargo test -p myriad-sync --release loom the models (`loom_tests` beside each structure)
 //! cargo +nightly miri test -p myriad-sync                         undefined behaviour
 //! ```
 //!
@@ -74,7 +74,7 @@ pub use mutex::{Condvar, Mutex, MutexGuard};
 pub use pad::CachePadded;
 pub use parallelism::available_parallelism;
 pub use parker::Parker;
-pub use progress::{Pin, Progress, ThreadSlot};
+pub use progress::{Pinned, Progress, ThreadSlot};
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};
 pub use spin::{SpinLock, TicketLock};
 pub use table::AppendVec;

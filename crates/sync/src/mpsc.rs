@@ -271,3 +271,139 @@ mod testing {
         chain.map(|node| node.number).collect()
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::testing::{numbered, numbers};
+    use super::{Mpsc, WasEmpty};
+
+    #[test]
+    fn takes_in_order_and_reports_emptiness() {
+        let queue = Mpsc::new();
+        assert_eq!(queue.push(numbered(1)).ok(), Some(WasEmpty(true)));
+        assert_eq!(queue.push(numbered(2)).ok(), Some(WasEmpty(false)));
+        assert_eq!(queue.push(numbered(3)).ok(), Some(WasEmpty(false)));
+        assert_eq!(numbers(queue.take_all()), [1, 2, 3]);
+        assert!(queue.is_empty() && queue.take_all().is_empty());
+        assert_eq!(queue.push(numbered(4)).ok(), Some(WasEmpty(true)));
+        // Left in the queue: its drop frees it (miri would see a leak).
+    }
+
+    #[test]
+    fn a_closed_queue_gives_back_what_comes_later() {
+        let queue = Mpsc::new();
+        assert!(queue.push(numbered(1)).is_ok());
+        let mut chain = queue.close();
+        assert_eq!(chain.next().map(|node| node.number), Some(1));
+        assert!(chain.next().is_none());
+        assert_eq!(queue.push(numbered(2)).err().map(|node| node.number), Some(2));
+        assert!(queue.is_closed() && queue.is_empty());
+        assert!(queue.take_all().is_empty() && queue.close().is_empty() && queue.is_closed());
+    }
+
+    #[cfg(not(feature = "single"))]
+    #[test]
+    fn many_senders_lose_nothing_and_keep_their_order() {
+        let each: u32 = if cfg!(miri) { 50 } else { 20_000 };
+        let queue = Mpsc::new();
+        let mut last = [0; 4];
+        let mut take = || {
+            for number in numbers(queue.take_all()) {
+                let sender = &mut last[number as usize % 4];
+                assert_eq!(number / 4, *sender + 1);
+                *sender += 1;
+            }
+            last.iter().all(|last| *last == each)
+        };
+        std::thread::scope(|scope| {
+            for sender in 0..4 {
+                let queue = &queue;
+                scope.spawn(move || (1..=each).for_each(|n| assert!(queue.push(numbered(n * 4 + sender)).is_ok())));
+            }
+            while !take() {
+                std::thread::yield_now();
+            }
+        });
+        assert_eq!(last, [each; 4]);
+    }
+}
+
+/// Each ordering was weakened to see these fail: Relaxed for Release in `push`, for Acquire in `take_all`, for AcqRel
+/// in `close` (either half), and no fence where `push` finds the queue closed. Caught because the link and the
+/// owner's last words are cells that loom checks.
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::testing::{numbered, numbers};
+    use super::Mpsc;
+    use crate::cell::UnsafeCell;
+    use loom::thread;
+    use std::sync::Arc;
+
+    /// A sender of two races a sender of one and the receiver: nothing lost, order kept (N1, N2).
+    #[test]
+    fn nodes_arrive_once_and_in_sender_order() {
+        loom::model(|| {
+            let queue = Arc::new(Mpsc::new());
+            let senders = [vec![1, 2], vec![9]].map(|nodes| {
+                let queue = queue.clone();
+                thread::spawn(move || nodes.into_iter().for_each(|n| assert!(queue.push(numbered(n)).is_ok())))
+            });
+            let mut got = numbers(queue.take_all());
+            senders.into_iter().for_each(|sender| sender.join().unwrap());
+            got.extend(numbers(queue.take_all()));
+            let (nine, rest): (Vec<_>, Vec<_>) = got.into_iter().partition(|number| *number == 9);
+            assert_eq!((nine, rest), (vec![9], vec![1, 2]));
+        });
+    }
+
+    /// Exactly one push after each emptying reports it: two pushes and no take are one report.
+    #[test]
+    fn one_of_two_senders_finds_it_empty() {
+        loom::model(|| {
+            let queue = Arc::new(Mpsc::new());
+            let senders = [1, 2].map(|number| {
+                let queue = queue.clone();
+                thread::spawn(move || queue.push(numbered(number)).map(|was| was.0).ok())
+            });
+            let mut was = senders.map(|sender| sender.join().unwrap());
+            was.sort_unstable();
+            assert_eq!(was, [Some(false), Some(true)]);
+        });
+    }
+
+    struct Exiting {
+        queue: Mpsc<Box<super::testing::Numbered>>,
+        reason: UnsafeCell<u32>,
+    }
+
+    // SAFETY: the test orders the accesses to `reason`, and loom checks that it does.
+    unsafe impl Sync for Exiting {}
+    // SAFETY: as above.
+    unsafe impl Send for Exiting {}
+
+    /// A node is taken or given back, and who gets it back sees what the owner did before closing (N3).
+    #[test]
+    fn close_loses_nothing() {
+        loom::model(|| {
+            let exiting = Arc::new(Exiting { queue: Mpsc::new(), reason: UnsafeCell::new(0) });
+            let sender = {
+                let exiting = exiting.clone();
+                thread::spawn(move || {
+                    (1..=2).filter(|number| {
+                        let back = exiting.queue.push(numbered(*number)).is_err();
+                        if back {
+                            // SAFETY: written before `close`.
+                            exiting.reason.with(|reason| assert_eq!(unsafe { *reason }, 7));
+                        }
+                        !back
+                    })
+                    .collect::<Vec<_>>()
+                })
+            };
+            // SAFETY: nobody reads it before the close.
+            exiting.reason.with_mut(|reason| unsafe { *reason = 7 });
+            let taken = numbers(exiting.queue.close());
+            assert_eq!(taken, sender.join().unwrap());
+        });
+    }
+}

@@ -121,3 +121,64 @@ impl Condvar {
         self.0.notify_all();
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{Condvar, Mutex};
+    use crate::LockClass;
+    use std::time::Duration;
+
+    static CLASS: LockClass = LockClass::new("mutex", 1);
+
+    #[test]
+    fn a_try_fails_while_the_lock_is_held() {
+        let lock = Mutex::new(&CLASS, 1);
+        let held = lock.lock();
+        assert!(lock.try_lock().is_none());
+        drop(held);
+        assert_eq!(lock.try_lock().as_deref(), Some(&1));
+    }
+
+    #[test]
+    fn a_wait_may_run_out_of_time() {
+        let (lock, condition) = (Mutex::new(&CLASS, 1), Condvar::new());
+        let mut held = lock.lock();
+        let mut timed_out = false;
+        while !timed_out {
+            (held, timed_out) = condition.wait_timeout(held, Duration::from_millis(5));
+        }
+        assert_eq!(*held, 1);
+    }
+
+    #[cfg(not(feature = "single"))]
+    #[test]
+    fn a_waiter_is_notified() {
+        let (lock, condition) = (Mutex::new(&CLASS, false), Condvar::new());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                *lock.lock() = true;
+                condition.notify_one();
+            });
+            let mut done = lock.lock();
+            while !*done {
+                done = condition.wait(done);
+            }
+        });
+    }
+
+    #[cfg(not(feature = "single"))]
+    #[test]
+    fn a_panic_does_not_poison() {
+        let lock = Mutex::new(&CLASS, 1);
+        let panicked = std::thread::scope(|scope| {
+            scope
+                .spawn(|| {
+                    let _held = lock.lock();
+                    panic!("while holding");
+                })
+                .join()
+        });
+        assert!(panicked.is_err());
+        assert_eq!(*lock.lock(), 1);
+    }
+}

@@ -95,3 +95,61 @@ fn cores(quota: &str, period: &str) -> Option<usize> {
     }
     usize::try_from(quota.div_ceil(period)).ok()
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{available_parallelism, cores_in_mask, quota};
+    use std::{collections::HashMap, path::Path};
+
+    fn quota_of(files: &[(&str, &str)]) -> Option<usize> {
+        let files: HashMap<&str, &str> = files.iter().copied().collect();
+        quota(&|path: &Path| files.get(path.to_str()?).map(|text| (*text).to_owned()))
+    }
+
+    #[test]
+    fn at_least_one() {
+        assert!(available_parallelism() >= 1);
+    }
+
+    #[test]
+    fn masks_of_any_length() {
+        assert_eq!(cores_in_mask("Name:\tx\nCpus_allowed:\t3\nCpus_allowed_list:\t0-1\n"), Some(2));
+        assert_eq!(cores_in_mask(&format!("Cpus_allowed:\t{}ff\n", "ffffffff,".repeat(40))), Some(40 * 32 + 8));
+        assert_eq!(cores_in_mask("Cpus_allowed:\tzz\n"), None);
+        assert_eq!(cores_in_mask("Cpus_allowed:\t0\n"), None);
+        assert_eq!(cores_in_mask(""), None);
+    }
+
+    const V2: &str = "29 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n";
+
+    #[test]
+    fn version_2_takes_the_smallest_above_rounded_up() {
+        let groups = ("/proc/self/cgroup", "0::/a/b\n");
+        let mounts = ("/proc/self/mountinfo", V2);
+        let inner = ("/sys/fs/cgroup/a/b/cpu.max", "350000 100000\n");
+        assert_eq!(quota_of(&[groups, mounts, inner]), Some(4));
+        assert_eq!(quota_of(&[groups, mounts, inner, ("/sys/fs/cgroup/a/cpu.max", "190000 100000\n")]), Some(2));
+        assert_eq!(quota_of(&[groups, mounts, ("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n")]), None);
+        assert_eq!(quota_of(&[groups, mounts, ("/sys/fs/cgroup/a/b/cpu.max", "5 0\n")]), None);
+        assert_eq!(quota_of(&[groups, mounts, ("/sys/fs/cgroup/a/b/cpu.max", "nonsense")]), None);
+        assert_eq!(quota_of(&[groups]), None);
+    }
+
+    #[test]
+    fn version_1_in_a_container() {
+        let files = [
+            ("/proc/self/cgroup", "5:memory:/docker/x\n3:cpu,cpuacct:/docker/x\n0::/\n"),
+            (
+                "/proc/self/mountinfo",
+                "30 23 0:27 /docker/x /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n\
+                 31 23 0:28 /docker/x /sys/fs/cgroup/cpu,cpuacct ro shared:9 - cgroup cgroup rw,cpu,cpuacct\n",
+            ),
+            ("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "50000\n"),
+            ("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
+        ];
+        assert_eq!(quota_of(&files), Some(1));
+        let mut without = files;
+        without[2].1 = "-1\n";
+        assert_eq!(quota_of(&without), None);
+    }
+}

@@ -109,3 +109,116 @@ impl Parker {
         false
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::Parker;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn an_earlier_wake_up_counts_once() {
+        let parker = Parker::new();
+        parker.unpark();
+        parker.unpark();
+        assert!(parker.park(None));
+        assert!(!parker.park(Some(Duration::ZERO)));
+    }
+
+    #[test]
+    fn time_runs_out() {
+        let parker = Parker::new();
+        let start = Instant::now();
+        assert!(!parker.park(Some(Duration::from_millis(20))));
+        assert!(start.elapsed() >= Duration::from_millis(20));
+    }
+
+    #[cfg(not(feature = "single"))]
+    #[test]
+    fn ping_pong() {
+        let rounds = if cfg!(miri) { 20 } else { 5_000 };
+        let (ping, pong) = (Parker::new(), Parker::new());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..rounds {
+                    assert!(ping.park(None));
+                    pong.unpark();
+                }
+            });
+            for round in 0..rounds {
+                ping.unpark();
+                assert!(pong.park((round % 2 == 0).then_some(Duration::from_secs(60))));
+            }
+        });
+    }
+}
+
+/// Caught when tried: Relaxed in `unpark` or in `take_notice`; a store instead of the swap in `unpark`; notifying
+/// without having had the lock (a lost wake-up, which loom reports as a deadlock).
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::Parker;
+    use crate::cell::UnsafeCell;
+    use loom::thread;
+    use std::sync::Arc;
+
+    struct Shared {
+        parker: Parker,
+        words: [UnsafeCell<bool>; 2],
+        said: [crate::atomic::AtomicBool; 2],
+    }
+
+    // SAFETY: the parker orders the accesses, and loom checks that it does.
+    unsafe impl Sync for Shared {}
+    // SAFETY: as above.
+    unsafe impl Send for Shared {}
+
+    fn wakers(count: usize) {
+        loom::model(move || {
+            let shared = Arc::new(Shared {
+                parker: Parker::new(),
+                words: Default::default(),
+                said: Default::default(),
+            });
+            let wakers: Vec<_> = (0..count)
+                .map(|waker| {
+                    let shared = shared.clone();
+                    thread::spawn(move || {
+                        // SAFETY: only this waker writes, before it says so.
+                        shared.words[waker].with_mut(|word| unsafe { *word = true });
+                        // Relaxed: the parker has to order (K2).
+                        shared.said[waker].store(true, std::sync::atomic::Ordering::Relaxed);
+                        shared.parker.unpark();
+                    })
+                })
+                .collect();
+            // As a scheduler does: sleep, then look for work.
+            let mut heard = vec![false; count];
+            while heard.contains(&false) {
+                assert!(shared.parker.park(None));
+                let mut news = false;
+                for waker in 0..count {
+                    if !heard[waker] && shared.said[waker].load(std::sync::atomic::Ordering::Relaxed) {
+                        (heard[waker], news) = (true, true);
+                        if count == 1 {
+                            // SAFETY: written before the `unpark` that ended the `park`.
+                            shared.words[waker].with(|word| assert!(unsafe { *word }));
+                        }
+                    }
+                }
+                assert!(news || count > 1);
+            }
+            wakers.into_iter().for_each(|waker| waker.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn one_waker_is_heard() {
+        wakers(1);
+    }
+
+    /// Two wake-ups may be one, but then the sleeper sees what both did.
+    #[test]
+    fn two_wakers_are_heard() {
+        wakers(2);
+    }
+}

@@ -104,7 +104,7 @@ impl Progress {
     }
 
     /// Keeps everything alive that is reachable now, until dropped: for threads that are not registered.
-    pub fn pin(&self) -> Pin<'_> {
+    pub fn pin(&self) -> Pinned<'_> {
         let mut guest = slot::index() % GUESTS;
         loop {
             let slot = &self.slots[guest];
@@ -122,7 +122,7 @@ impl Progress {
                     Ok(_) => {
                         // SeqCst: G3, pairs with the fence in `seal`.
                         fence(SeqCst);
-                        return Pin { slot };
+                        return Pinned { slot };
                     }
                     Err(newer) => seen = newer,
                 }
@@ -343,14 +343,371 @@ impl fmt::Debug for ThreadSlot {
 /// Keeps alive what was reachable when it was made. Made by [`Progress::pin`].
 #[derive(Debug)]
 #[must_use = "protects only as long as it is kept"]
-pub struct Pin<'a> {
+pub struct Pinned<'a> {
     slot: &'a AtomicU64,
 }
 
-impl Drop for Pin<'_> {
+impl Drop for Pinned<'_> {
     fn drop(&mut self) {
         // Release: pairs with the Acquire in `scan` (G2). A read-modify-write, so that the last of several guests
         // continues the release sequences of the others.
         self.slot.fetch_sub(1, Release);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::Progress;
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    };
+
+    fn counter() -> (Arc<AtomicUsize>, impl Fn() -> Box<dyn FnOnce() + Send>) {
+        let count = Arc::new(AtomicUsize::new(0));
+        let shared = count.clone();
+        let work = move || -> Box<dyn FnOnce() + Send> {
+            let shared = shared.clone();
+            Box::new(move || {
+                shared.fetch_add(1, Relaxed);
+            })
+        };
+        (count, work)
+    }
+
+    #[test]
+    fn alone_the_next_quiescent_point_runs_it() {
+        let (ran, work) = counter();
+        let slot = Progress::new(1).register().expect("room");
+        slot.retire(work());
+        assert_eq!(ran.load(Relaxed), 0);
+        slot.quiescent();
+        assert_eq!((ran.load(Relaxed), slot.has_work()), (1, false));
+    }
+
+    #[test]
+    fn waits_for_every_thread_inside() {
+        let (ran, work) = counter();
+        let progress = Progress::new(3);
+        let (one, two) = (progress.register().expect("room"), progress.register().expect("room"));
+        let parked = progress.register().expect("room");
+        parked.park();
+        let pin = progress.pin();
+        one.retire(work());
+        one.quiescent();
+        two.quiescent();
+        one.quiescent();
+        assert_eq!(ran.load(Relaxed), 0, "pinned");
+        drop(pin);
+        one.quiescent();
+        assert_eq!(ran.load(Relaxed), 1);
+        parked.unpark();
+        one.retire(work());
+        one.quiescent();
+        two.quiescent();
+        one.quiescent();
+        assert_eq!(ran.load(Relaxed), 1, "no longer parked");
+        parked.quiescent();
+        one.quiescent();
+        assert_eq!(ran.load(Relaxed), 2);
+    }
+
+    #[test]
+    fn a_later_pin_does_not_hold_it_up() {
+        let (ran, work) = counter();
+        let progress = Progress::new(1);
+        let slot = progress.register().expect("room");
+        let early = progress.pin();
+        slot.retire(work());
+        slot.quiescent();
+        drop(early);
+        let _late = progress.pin();
+        slot.quiescent();
+        assert_eq!(ran.load(Relaxed), 1);
+    }
+
+    #[test]
+    fn who_leaves_bequeaths() {
+        let (ran, work) = counter();
+        let progress = Progress::new(2);
+        let (one, two) = (progress.register().expect("room"), progress.register().expect("room"));
+        assert!(progress.register().is_none(), "full");
+        one.retire(work());
+        drop(one);
+        assert_eq!(ran.load(Relaxed), 0);
+        assert!(progress.register().is_some(), "the place is free again");
+        progress.retire_unregistered(work());
+        two.quiescent();
+        assert_eq!(ran.load(Relaxed), 2);
+        two.retire(work());
+        two.park();
+        assert_eq!(ran.load(Relaxed), 3, "nobody else is inside");
+    }
+
+    #[test]
+    fn work_may_retire_work() {
+        let (ran, work) = counter();
+        let progress = Progress::new(1);
+        let slot = progress.register().expect("room");
+        let (again, more) = (progress.clone(), work());
+        slot.retire(move || again.retire_unregistered(more));
+        slot.quiescent();
+        slot.quiescent();
+        assert_eq!(ran.load(Relaxed), 1);
+    }
+
+    #[test]
+    fn the_last_one_frees_what_is_left() {
+        let (ran, work) = counter();
+        let progress = Progress::new(1);
+        progress.retire_unregistered(work());
+        drop(progress);
+        assert_eq!(ran.load(Relaxed), 1);
+    }
+
+    /// Threads replace a shared object while others read it; a freed one is poisoned first.
+    #[cfg(not(feature = "single"))]
+    #[test]
+    fn nobody_reads_what_was_freed() {
+        use crate::atomic::{AtomicPtr, Ordering::{AcqRel, Acquire}};
+        use std::cell::Cell;
+        const LIVE: u64 = 0x11FE;
+        let rounds = if cfg!(miri) { 40 } else { 20_000 };
+        let progress = Progress::new(3);
+        let shared = AtomicPtr::new(Box::into_raw(Box::new(Cell::new(LIVE))));
+        let read = || {
+            // SAFETY: protected by the slot or pin of the caller.
+            assert_eq!(unsafe { (*shared.load(Acquire)).get() }, LIVE);
+        };
+        std::thread::scope(|scope| {
+            for thread in 0..3 {
+                let (progress, shared, read) = (progress.clone(), &shared, &read);
+                scope.spawn(move || {
+                    let slot = progress.register().expect("room");
+                    for round in 0..rounds {
+                        read();
+                        if round % 4 == thread {
+                            let old = shared.swap(Box::into_raw(Box::new(Cell::new(LIVE))), AcqRel);
+                            let old = old.expose_provenance();
+                            slot.retire(move || {
+                                // SAFETY: unlinked, and by now nobody reads it.
+                                let old = unsafe { Box::from_raw(std::ptr::with_exposed_provenance_mut::<Cell<u64>>(old)) };
+                                old.set(0);
+                            });
+                        }
+                        slot.quiescent();
+                        if round % 64 == 0 {
+                            slot.park();
+                            slot.unpark();
+                        }
+                    }
+                });
+            }
+            let (progress, read) = (progress.clone(), &read);
+            scope.spawn(move || {
+                for _ in 0..rounds {
+                    let _pin = progress.pin();
+                    read();
+                }
+            });
+        });
+        // SAFETY: the last one, and all have ended.
+        drop(unsafe { Box::from_raw(shared.load(Acquire)) });
+    }
+
+    #[cfg(not(feature = "single"))]
+    #[test]
+    fn waiting_for_all_ends_when_all_have_moved() {
+        let progress = Progress::new(1);
+        let moved = AtomicUsize::new(0);
+        let slot = progress.register().expect("room");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                moved.store(1, Relaxed);
+                slot.quiescent();
+                slot.park();
+                drop(slot);
+            });
+            progress.wait_for_all();
+            assert_eq!(moved.load(Relaxed), 1);
+        });
+    }
+}
+
+/// An object is unlinked and retired while others look it up. Every atomic of the test is Relaxed, so all order comes
+/// from the domain. The "freed" object is a checked cell: a read that does not happen before its freeing is a race,
+/// one that comes after it reads `false`.
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::{Progress, ThreadSlot};
+    use crate::{
+        atomic::{AtomicBool, Ordering::Relaxed},
+        cell::UnsafeCell,
+    };
+    use loom::thread;
+    use std::sync::Arc;
+
+    struct Shared {
+        linked: AtomicBool,
+        live: UnsafeCell<bool>,
+    }
+
+    // SAFETY: the domain orders the accesses to `live`, and loom checks that it does.
+    unsafe impl Sync for Shared {}
+    // SAFETY: as above.
+    unsafe impl Send for Shared {}
+
+    impl Shared {
+        fn new() -> Arc<Self> {
+            Arc::new(Self { linked: AtomicBool::new(true), live: UnsafeCell::new(true) })
+        }
+
+        fn read(&self) {
+            if self.linked.load(Relaxed) {
+                // SAFETY: still linked for who began to look after a quiescent point.
+                self.live.with(|live| assert!(unsafe { *live }, "used after retire"));
+            }
+        }
+
+        fn free(&self) {
+            // SAFETY: run by the domain, when nobody can have a reference.
+            self.live.with_mut(|live| unsafe { *live = false });
+        }
+
+        fn unlink_and_retire(self: &Arc<Self>, slot: &ThreadSlot) {
+            self.linked.store(false, Relaxed);
+            let shared = self.clone();
+            slot.retire(move || shared.free());
+        }
+
+        /// At the end, with nobody inside: freed, once (twice would be caught by the caller's assertion on it).
+        fn assert_freed(&self) {
+            // SAFETY: all threads have been joined and the domain is gone.
+            self.live.with(|live| assert!(!unsafe { *live }, "never freed"));
+        }
+    }
+
+    /// The body races a thread that unlinks, retires and passes two quiescent points.
+    fn against_retirer(registered: bool, body: fn(&Arc<Progress>, Option<&ThreadSlot>, &Shared)) {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(move || {
+            let progress = Progress::new(2);
+            let shared = Shared::new();
+            let mine = progress.register().unwrap();
+            let theirs = registered.then(|| progress.register().unwrap());
+            if let Some(slot) = &theirs {
+                slot.quiescent();
+            }
+            let reader = {
+                let (progress, shared) = (progress.clone(), shared.clone());
+                // The slot comes back, so that leaving the domain orders nothing here.
+                thread::spawn(move || {
+                    body(&progress, theirs.as_ref(), &shared);
+                    theirs
+                })
+            };
+            shared.unlink_and_retire(&mine);
+            mine.quiescent();
+            mine.quiescent();
+            drop(reader.join().unwrap());
+            drop(mine);
+            drop(progress);
+            shared.assert_freed();
+        });
+    }
+
+    #[test]
+    fn a_thread_inside_is_waited_for() {
+        against_retirer(true, |_, slot, shared| {
+            let slot = slot.unwrap();
+            shared.read();
+            slot.quiescent();
+            shared.read();
+        });
+    }
+
+    #[test]
+    fn a_thread_may_park_and_return() {
+        against_retirer(true, |_, slot, shared| {
+            let slot = slot.unwrap();
+            shared.read();
+            slot.park();
+            slot.unpark();
+            shared.read();
+        });
+    }
+
+    #[test]
+    fn a_thread_may_join_late() {
+        against_retirer(false, |progress, _, shared| {
+            let slot = progress.register().unwrap();
+            shared.read();
+            slot.park();
+        });
+    }
+
+    #[test]
+    fn a_pin_is_waited_for() {
+        against_retirer(false, |progress, _, shared| {
+            for _ in 0..2 {
+                let _pin = progress.pin();
+                shared.read();
+            }
+        });
+    }
+
+    /// Two guests share one slot: the second may inherit the epoch of the first.
+    #[test]
+    fn two_pins_are_waited_for() {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(2);
+        model.check(|| {
+            let progress = Progress::new(1);
+            let shared = Shared::new();
+            let mine = progress.register().unwrap();
+            let readers = [(); 2].map(|()| {
+                let (progress, shared) = (progress.clone(), shared.clone());
+                thread::spawn(move || {
+                    let _pin = progress.pin();
+                    shared.read();
+                })
+            });
+            shared.unlink_and_retire(&mine);
+            mine.quiescent();
+            mine.quiescent();
+            readers.into_iter().for_each(|reader| reader.join().unwrap());
+            drop(mine);
+            drop(progress);
+            shared.assert_freed();
+        });
+    }
+
+    /// Who retires and parks leaves the work to the other, who frees it.
+    #[test]
+    fn what_is_bequeathed_is_freed() {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(2);
+        model.check(|| {
+            let progress = Progress::new(2);
+            let shared = Shared::new();
+            let (mine, theirs) = (progress.register().unwrap(), progress.register().unwrap());
+            let heir = {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    shared.read();
+                    theirs.quiescent();
+                    shared.read();
+                    theirs.quiescent();
+                })
+            };
+            shared.unlink_and_retire(&mine);
+            mine.park();
+            heir.join().unwrap();
+            drop(mine);
+            drop(progress);
+            shared.assert_freed();
+        });
     }
 }

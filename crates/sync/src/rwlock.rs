@@ -106,3 +106,27 @@ impl<T> DerefMut for WriteGuard<'_, T> {
         &mut self.raw
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::RwLock;
+    use crate::LockClass;
+
+    static CLASS: LockClass = LockClass::nested("rw", 1);
+
+    #[test]
+    fn readers_share_and_a_writer_excludes() {
+        let mut lock = RwLock::new(&CLASS, 1);
+        {
+            let (one, two) = (lock.read(), lock.try_read());
+            assert_eq!((*one, two.as_deref()), (1, Some(&1)));
+            assert!(lock.try_write().is_none());
+        }
+        *lock.write() += 1;
+        {
+            let _writer = lock.try_write().expect("free");
+            assert!(lock.try_read().is_none() && lock.try_write().is_none());
+        }
+        assert_eq!(*lock.get_mut(), 2);
+    }
+}

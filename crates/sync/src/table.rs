@@ -182,3 +182,118 @@ impl<T: fmt::Debug> fmt::Debug for AppendVec<T> {
         f.debug_list().entries(self.iter()).finish()
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{AppendVec, CAPACITY, FIRST, locate};
+    use crate::LockClass;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    static TABLE: LockClass = LockClass::new("table", 1);
+
+    #[test]
+    fn indices_lead_to_segments_without_gap() {
+        let (mut segment, mut offset) = (0, 0);
+        for index in 0..100_000 {
+            assert_eq!(locate(index), (segment, offset));
+            offset += 1;
+            if offset == FIRST << segment {
+                (segment, offset) = (segment + 1, 0);
+            }
+        }
+        assert!(CAPACITY >= 1 << 32);
+        assert_eq!(locate(CAPACITY - 1).0, super::SEGMENTS - 1);
+    }
+
+    #[test]
+    fn entries_stay_where_they_are_up_to_the_limit() {
+        let table = AppendVec::new(&TABLE, 300);
+        assert_eq!(table.push("0".to_owned()), Ok(0));
+        let first: *const String = table.get(0).expect("pushed");
+        for index in 1..300 {
+            assert_eq!(table.push_with(|index| Some(index.to_string())), Some(index));
+        }
+        assert_eq!(table.push("late".to_owned()), Err("late".to_owned()));
+        assert_eq!(table.push_with(|_| unreachable!()), None);
+        assert!(std::ptr::eq(first, table.get(0).expect("pushed")));
+        assert!(table.iter().enumerate().all(|(index, entry)| *entry == index.to_string()));
+        assert_eq!((table.len(), table.get(300)), (300, None));
+    }
+
+    #[test]
+    fn a_maker_may_decline() {
+        let table = AppendVec::<u8>::new(&TABLE, 2);
+        assert_eq!(table.push_with(|_| None), None);
+        assert!(table.is_empty());
+        assert_eq!(table.push(5), Ok(0));
+    }
+
+    #[test]
+    fn entries_are_dropped_once() {
+        static DROPS: AtomicUsize = AtomicUsize::new(0);
+        struct Counted;
+        impl Drop for Counted {
+            fn drop(&mut self) {
+                DROPS.fetch_add(1, Relaxed);
+            }
+        }
+        let table = AppendVec::new(&TABLE, 1000);
+        for _ in 0..FIRST * 3 + 1 {
+            assert!(table.push(Counted).is_ok());
+        }
+        drop(table);
+        assert_eq!(DROPS.load(Relaxed), FIRST * 3 + 1);
+    }
+
+    #[cfg(not(feature = "single"))]
+    #[test]
+    fn readers_see_whole_entries_while_it_grows() {
+        let count: usize = if cfg!(miri) { 300 } else { 50_000 };
+        let table = AppendVec::new(&TABLE, count);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| while table.push_with(|index| Some(Box::new(index * 3))).is_some() {});
+            }
+            while table.len() < count {
+                for index in (0..table.len()).rev().take(10) {
+                    assert_eq!(**table.get(index).expect("below len"), index * 3);
+                }
+                std::thread::yield_now();
+            }
+        });
+    }
+}
+
+/// Caught when tried: Relaxed for the Release in `push_with` or for the Acquire in `len`.
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::AppendVec;
+    use crate::LockClass;
+    use loom::thread;
+    use std::sync::Arc;
+
+    static TABLE: LockClass = LockClass::new("table", 1);
+
+    /// Two writers fill the table over a segment's edge while a reader looks.
+    #[test]
+    fn readers_see_whole_entries() {
+        loom::model(|| {
+            let table = Arc::new(AppendVec::new(&TABLE, 3));
+            let writers = [2, 1].map(|count| {
+                let table = table.clone();
+                thread::spawn(move || {
+                    for _ in 0..count {
+                        assert!(table.push_with(|index| Some(index * 3)).is_some());
+                    }
+                })
+            });
+            let len = table.len();
+            if let Some(last) = len.checked_sub(1) {
+                assert_eq!(table.get(last), Some(&(last * 3)));
+            }
+            writers.into_iter().for_each(|writer| writer.join().unwrap());
+            assert_eq!(table.iter().copied().collect::<Vec<_>>(), [0, 3, 6]);
+            assert_eq!(table.push(9), Err(9));
+        });
+    }
+}
