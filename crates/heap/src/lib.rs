@@ -1,1 +1,53 @@
-//! Process heaps, fragments, off-heap binaries and the collectors.
+//! Process heaps, fragments, literals and the private-heap collector.
+//!
+//! Third in the crate order (docs/map.md): needs `term` and `sync`.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`heap`] | [`Heap`]: the memory of one process; allocation, sizes, figures |
+//! | [`collect`] | when and how much is collected, and what size the blocks get |
+//! | `copy` | the copying loop: Cheney's, with two destinations |
+//! | `sweep` | off-heap chains after a collection; virtual binary heaps |
+//! | `relocate` | a young generation moved as a whole to a block of another size |
+//! | [`fragment`] | [`Fragment`]: a message's or a spawn's own memory |
+//! | [`literal`] | [`LiteralArea`]: the literals of a module, in one reserved address range |
+//! | `purge` | does a heap still hold literals of an area; copies them out |
+//! | [`settings`], [`sizes`] | what the user may set; the table of block sizes |
+//! | [`account`] | totals over all heaps |
+//! | `check` | the invariants below, as a function (run around each collection under `--cfg heap_check`) |
+//!
+//! Invariants of a [`Heap`] whenever its owner is not inside an operation:
+//! - H1. `start <= high_water <= htop <= stop <= hend`; all words in `start..htop` and `stop..hend` are initialised.
+//! - H2. Words in `start..htop` are headers, the raw words that a header counts, or words that look like terms (B2).
+//! - H3. Pointers in a heap lead to its young generation, its old generation, its fragments, or literals.
+//! - H4. Nothing in the old generation points to the young one or to a fragment; nothing below the high-water mark
+//!   points above it. (Objects are immutable, T3: they point only to what was there before them.)
+//! - H5. Each off-heap object is in just one chain: of the young generation and the fragments, or of the old one.
+//! - H6. [`Term::NONE`] is never the head of a list cell: the collector marks moved cells with it.
+//!
+//! [`Term::NONE`]: myriad_term::Term::NONE
+
+pub mod account;
+mod block;
+#[cfg(any(test, heap_check))]
+mod check;
+pub mod collect;
+mod copy;
+pub mod fragment;
+pub mod heap;
+pub mod literal;
+mod purge;
+mod relocate;
+pub mod roots;
+pub mod settings;
+pub mod sizes;
+mod sweep;
+#[cfg(test)]
+mod tests;
+
+pub use collect::{GcReport, MaxHeapExceeded};
+pub use fragment::Fragment;
+pub use heap::{GcInfo, Heap, RESERVED};
+pub use literal::{LiteralArea, LiteralRanges, is_literal};
+pub use roots::Roots;
+pub use settings::{MaxHeapSize, Settings};

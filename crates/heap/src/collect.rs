@@ -1,0 +1,351 @@
+//! When and how much is collected, and what size the blocks get.
+//!
+//! A minor collection copies the young objects above the high-water mark to a new young block and promotes those below
+//! it to the old block: whoever survives two is old. A fullsweep empties the old block too. A small heap's fullsweep
+//! puts all into the young block again (the least memory); a large one's sorts by age like a minor one, so that the
+//! next minor collection does not copy a gigabyte once more.
+//!
+//! Sizes. The young block follows what survived and what is on the stack: as much again is left free, but beyond that
+//! no more than [`NURSERY`] words (more would leave the cache and lengthen pauses) or what the roots and the stack
+//! weigh (every collection reads them all, so collections must become rarer as these grow). A heap that is collected
+//! again and again while hardly any other on its thread is gets [`BUSY`] words whatever survives. The old block gets
+//! twice what it must hold: so a heap that grows to N words is copied about twice by all fullsweeps together.
+
+use crate::account::{self, Class};
+use crate::block;
+use crate::copy::{Copier, Span, mode};
+use crate::heap::{GcInfo, Heap, RESERVED, words_between};
+use crate::literal;
+use crate::roots::Roots;
+use crate::sizes;
+use crate::sweep::Swept;
+use myriad_term::OffHeap;
+use std::cell::Cell;
+use std::ptr;
+
+/// Free words of the young block beyond which survivors do not enlarge it.
+const NURSERY: usize = 128 * 1024;
+/// Words of the young block of a heap that is its thread's busiest.
+const BUSY: usize = 10_958;
+/// Up to so many words a fullsweep puts all into the young block.
+const SINGLE: usize = 16 * 1024;
+/// A heap collected at least each so many ticks of its thread's clock is busy.
+const BUSY_TICKS: u32 = 3;
+
+thread_local! {
+    /// Counts the collections that this thread ran.
+    static CLOCK: Cell<u32> = const { Cell::new(0) };
+}
+
+/// What a collection did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct GcReport {
+    /// Words moved: the work done, for reductions.
+    pub words_copied: usize,
+    /// Words of objects that died.
+    pub words_reclaimed: usize,
+    /// Was the old generation collected too?
+    pub fullsweep: bool,
+    /// The heap is larger than it may be, but its process is not to be killed for it.
+    pub max_heap_exceeded: Option<MaxHeapExceeded>,
+}
+
+/// A heap would be larger than its limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MaxHeapExceeded {
+    /// Words that it would have had during the collection.
+    pub total_words: usize,
+    /// The figures before the collection.
+    pub info: GcInfo,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Plan {
+    Minor,
+    /// Fullsweep, sorting by age.
+    Full,
+    /// Fullsweep, all into the young block.
+    Single,
+}
+
+impl Heap {
+    /// Collects: a minor collection, or a fullsweep if one is due. Afterwards [`Heap::ensure`]`(need)` holds, no
+    /// fragments are left, and all terms of the heap have moved. Fails, leaving all as it was, if the heap would
+    /// exceed its limit and the limit kills.
+    ///
+    /// # Safety
+    /// `roots` lists every place outside the heap and its stack that holds a term of this heap and is used again.
+    pub unsafe fn collect(&mut self, need: usize, roots: &mut Roots<'_>) -> Result<GcReport, MaxHeapExceeded> {
+        let plan = if self.fullsweep_due() { self.fullsweep_plan() } else { Plan::Minor };
+        // SAFETY: the caller's promise.
+        unsafe { self.run(plan, need, roots) }
+    }
+
+    /// Collects both generations.
+    ///
+    /// # Safety
+    /// As [`Heap::collect`].
+    pub unsafe fn collect_fullsweep(&mut self, need: usize, roots: &mut Roots<'_>) -> Result<GcReport, MaxHeapExceeded> {
+        let plan = self.fullsweep_plan();
+        // SAFETY: the caller's promise.
+        unsafe { self.run(plan, need, roots) }
+    }
+
+    /// Collects both generations into a block with no room left (`erlang:hibernate/3`).
+    ///
+    /// # Safety
+    /// As [`Heap::collect`].
+    pub unsafe fn shrink_to_fit(&mut self, roots: &mut Roots<'_>) -> Result<GcReport, MaxHeapExceeded> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let report = self.run(Plan::Single, 0, roots)?;
+            self.relocate(self.young_words() + self.stack_words() + RESERVED, roots);
+            Ok(report)
+        }
+    }
+
+    /// Makes room to push `words` on the stack: a collection if there is none.
+    ///
+    /// # Safety
+    /// As [`Heap::collect`].
+    pub unsafe fn ensure_stack(&mut self, words: usize, roots: &mut Roots<'_>) -> Result<(), MaxHeapExceeded> {
+        if !self.ensure(words) {
+            // SAFETY: the caller's promise.
+            unsafe { self.collect(words, roots)? };
+        }
+        Ok(())
+    }
+
+    /// The most words that [`Heap::collect`] would move now: whether to do it on a dirty scheduler.
+    pub fn collection_estimate(&self) -> usize {
+        let young = self.young_words() + self.fragment_words + self.stack_words();
+        if self.fullsweep_due() { young + self.old_words() } else { young }
+    }
+
+    fn fullsweep_due(&self) -> bool {
+        let promoted = self.mature_words();
+        self.fullsweep_next
+            || self.minor_gcs >= self.fullsweep_after
+            || self.old_off_heap.binary_words > self.old_bin_vheap_limit
+            || !self.old_start.is_null() && promoted > words_between(self.old_top, self.old_limit)
+    }
+
+    fn fullsweep_plan(&self) -> Plan {
+        let all = self.young_words() + self.fragment_words + self.old_words();
+        if all <= SINGLE || self.fullsweep_after == 0 { Plan::Single } else { Plan::Full }
+    }
+
+    /// Is this heap collected far more often than others on this thread?
+    fn tick(&mut self) -> bool {
+        let now = CLOCK.get().wrapping_add(1);
+        CLOCK.set(now);
+        let since = now.wrapping_sub(std::mem::replace(&mut self.last_tick, now));
+        self.total_gcs > 2 && since <= BUSY_TICKS
+    }
+
+    /// The size of the next young block, to which up to `survivors` words and the stack go.
+    fn young_size(&self, survivors: usize, need: usize, roots: usize, busy: bool) -> usize {
+        let size = self.block_words();
+        let stack = self.stack_words();
+        let mut wanted = size.max(self.min_heap_size);
+        if busy && wanted < BUSY {
+            wanted = sizes::above(wanted);
+        }
+        // What is likely to live: what did so last time.
+        let live = self.mature_words() + stack;
+        let free = live.min(NURSERY.max(stack + roots));
+        if size - live.min(size) < free {
+            wanted = wanted.max(sizes::at_least(live + free));
+        }
+        let mut least = survivors + stack + RESERVED;
+        if need > wanted / 2 {
+            // Surely more than will be free: better now than by a second move.
+            least = least.saturating_add(need);
+        }
+        if least > wanted { sizes::at_least(least) } else { wanted }
+    }
+
+    unsafe fn run(&mut self, plan: Plan, need: usize, roots: &mut Roots<'_>) -> Result<GcReport, MaxHeapExceeded> {
+        let info = self.info();
+        let before = info.heap_size + info.old_heap_size + info.mbuf_size;
+        let busy = self.tick();
+        let survivors = match plan {
+            Plan::Minor | Plan::Full => before - info.old_heap_size - info.recent_size,
+            Plan::Single => before,
+        };
+        let size = self.young_size(survivors, need, roots.words(), busy);
+        let exceeded = self.limit_exceeded(before + size, info);
+        if let Some(exceeded) = exceeded
+            && self.max_heap_size().kill
+        {
+            return Err(exceeded);
+        }
+        #[cfg(heap_check)]
+        self.check(roots);
+        // SAFETY: the caller's promise; `size` holds the survivors and the stack (C1).
+        let words_copied = unsafe {
+            let fragments = !self.fragments.is_null();
+            match (plan, fragments) {
+                (Plan::Minor, false) => self.copy_to::<{ mode::MINOR }, false>(size, roots),
+                (Plan::Minor, true) => self.copy_to::<{ mode::MINOR }, true>(size, roots),
+                (Plan::Full, false) => self.copy_to::<{ mode::FULL }, false>(size, roots),
+                (Plan::Full, true) => self.copy_to::<{ mode::FULL }, true>(size, roots),
+                (Plan::Single, false) => self.copy_to::<{ mode::SINGLE }, false>(size, roots),
+                (Plan::Single, true) => self.copy_to::<{ mode::SINGLE }, true>(size, roots),
+            }
+        };
+        self.total_gcs += 1;
+        if plan == Plan::Minor {
+            self.minor_gcs += 1;
+        } else {
+            self.minor_gcs = 0;
+            self.fullsweep_next = false;
+        }
+        // SAFETY: the caller's promise; the heap is whole again.
+        unsafe { self.resize_young(need, plan, busy, roots) };
+        #[cfg(heap_check)]
+        self.check(roots);
+        let words_reclaimed = before.saturating_sub(self.young_words() + self.old_words());
+        account::collected(words_reclaimed);
+        Ok(GcReport { words_copied, words_reclaimed, fullsweep: plan != Plan::Minor, max_heap_exceeded: exceeded })
+    }
+
+    fn limit_exceeded(&self, words: usize, info: GcInfo) -> Option<MaxHeapExceeded> {
+        let limit = self.max_heap_size();
+        if limit.size == 0 {
+            return None;
+        }
+        let shared = if limit.include_shared { info.bin_vheap_size + info.bin_old_vheap_size } else { 0 };
+        let total_words = words + shared;
+        (total_words > limit.size).then_some(MaxHeapExceeded { total_words, info })
+    }
+
+    /// Grows the young block for `need`, or shrinks it if hardly anything is in it.
+    unsafe fn resize_young(&mut self, need: usize, plan: Plan, busy: bool, roots: &mut Roots<'_>) {
+        let size = self.block_words();
+        let needed = self.young_words().saturating_add(self.stack_words()).saturating_add(need).saturating_add(RESERVED);
+        let least = if plan == Plan::Single {
+            self.min_heap_size
+        } else if busy {
+            NURSERY
+        } else {
+            BUSY
+        };
+        let wanted = if needed > size {
+            sizes::at_least(needed)
+        } else if needed * 4 < size && size > least {
+            sizes::at_least((needed * 3).max(least).max(self.min_heap_size))
+        } else {
+            return;
+        };
+        if needed > size || wanted < size {
+            // SAFETY: the caller's promise; all fits, since `wanted >= needed` less what is only wished for.
+            unsafe { self.relocate(wanted, roots) };
+        }
+    }
+
+    /// Makes the old block that a minor collection needs, if there is none.
+    fn ensure_old_block(&mut self, words: usize) {
+        if self.old_start.is_null() && words > 0 {
+            let size = sizes::at_least(words * 2);
+            self.install_old_block(block::take(size, Class::Process), size);
+        }
+    }
+
+    fn install_old_block(&mut self, start: *mut u64, size: usize) {
+        self.old_start = start;
+        self.old_top = start;
+        self.old_end = start.wrapping_add(size);
+        self.old_limit = self.old_end;
+    }
+
+    /// Copies what is alive to a new young block of `size` words and to the old destination; gives the words moved.
+    #[inline(never)]
+    unsafe fn copy_to<const MODE: u8, const FRAGMENTS: bool>(&mut self, size: usize, roots: &mut Roots<'_>) -> usize {
+        if MODE == mode::MINOR {
+            self.ensure_old_block(self.mature_words());
+        }
+        let from_young = (self.start, self.block_words());
+        let from_old = (self.old_start, self.old_block_words());
+        let old_used = Span::new(self.old_start, self.old_top);
+        let stack = self.stack_words();
+        let new = block::take(size, Class::Process);
+        let new_end = new.wrapping_add(size);
+        let new_stop = new_end.wrapping_sub(stack);
+        let literals = Span::of(literal::range());
+        let young = Span::new(self.start, self.htop);
+        let mature = self.mature_words() * 8;
+        match MODE {
+            mode::FULL => {
+                let words = self.old_words() + self.mature_words();
+                let size = sizes::at_least(words.saturating_mul(2));
+                self.install_old_block(block::take(size, Class::Process), size);
+            }
+            mode::SINGLE => self.install_old_block(ptr::null_mut(), 0),
+            _ => {}
+        }
+        let scan_old = self.old_top;
+        let mut copier = Copier::<MODE, FRAGMENTS> {
+            young,
+            mature,
+            // Objects of the present old block stay in a minor collection: its used part suffices, and what is promoted
+            // now must be known as to-space as well.
+            old: if MODE == mode::MINOR { Span::new(self.old_start, self.old_end) } else { old_used },
+            to_young: Span::new(new, new_end),
+            to_old: Span::new(self.old_start, self.old_end),
+            literals,
+            top: new,
+            old_top: scan_old,
+        };
+        // SAFETY: the caller lists all roots; destinations have room (C1): the young block by `size`, the old one because
+        // a minor collection is run only if all mature objects fit, and a fullsweep's was made for all.
+        unsafe {
+            copier.stack(self.stop, new_stop, stack);
+            for (at, len) in roots.spans() {
+                copier.roots(at, len);
+            }
+            copier.scan(new, scan_old);
+            let (top, old_top) = (copier.top, copier.old_top);
+            debug_assert!(top <= new_stop && old_top <= self.old_end);
+
+            let young_chain = Heap::take_chain(&mut self.off_heap);
+            let kept = if MODE == mode::MINOR {
+                std::mem::take(&mut self.old_off_heap)
+            } else {
+                OffHeap::new()
+            };
+            if !young_chain.is_null() || MODE != mode::MINOR {
+                let mut swept = Swept::new(kept, self.old_start, self.old_end);
+                swept.sweep(young_chain);
+                if MODE != mode::MINOR {
+                    swept.sweep(Heap::take_chain(&mut self.old_off_heap));
+                }
+                self.install_chains(swept, MODE != mode::MINOR);
+            } else {
+                self.old_off_heap = kept;
+            }
+
+            self.start = new;
+            self.htop = top;
+            self.high_water = top;
+            self.stop = new_stop;
+            self.hend = new_end;
+            self.old_top = old_top;
+            if MODE == mode::FULL {
+                // The block was made for the worst case; the next fullsweep is due when twice what lives is there.
+                let live = words_between(self.old_start, old_top);
+                let limit = sizes::at_least(live.saturating_mul(2).max(SINGLE)).min(self.old_block_words());
+                self.old_limit = self.old_start.add(limit);
+            }
+            block::give(from_young.0, from_young.1, Class::Process);
+            if MODE != mode::MINOR {
+                block::give(from_old.0, from_old.1, Class::Process);
+            }
+            if FRAGMENTS {
+                self.drop_fragments();
+            }
+            words_between(new, top) + words_between(scan_old, old_top)
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The copying loop: Cheney's breadth-first copy, with two destinations.
+//!
+//! A [`Copier`] knows the memory being emptied (from-space) and the two places that survivors go to: the new young
+//! block, and the old block (a new one in a fullsweep). Roots are forwarded first; then both places are scanned until
+//! nothing unscanned is left. No recursion, no stack: long lists and deep terms cost nothing special.
+//!
+//! Forwarding, in from-space:
+//! - a moved boxed object has, in place of its header, its new boxed word (tag boxed, where a header has its own);
+//! - a moved list cell has [`Term::NONE`] as head (H6) and its new list word as tail.
+//!
+//! A list's cells are copied along its tails at once, so that they lie one after another, and a list is scanned at the
+//! speed of memory. The scan looks at those tails again and finds that they point to to-space; therefore from-space
+//! and to-space never overlap.
+//!
+//! C1. Each destination has room for all that can go there; the caller counted.
+//! C2. By H4, what goes to the old block points only to what goes there too, or is there.
+
+use myriad_term::Term;
+use myriad_term::boxed::Header;
+
+/// What is emptied, and where to.
+pub(crate) mod mode {
+    /// The young block: mature objects to the old block, others to the new young block.
+    pub(crate) const MINOR: u8 = 0;
+    /// Both blocks: old and mature objects to the new old block, others to the new young block.
+    pub(crate) const FULL: u8 = 1;
+    /// Both blocks: all to the new young block.
+    pub(crate) const SINGLE: u8 = 2;
+}
+
+/// A range of addresses.
+#[derive(Clone, Copy)]
+pub(crate) struct Span {
+    base: usize,
+    len: usize,
+}
+
+impl Span {
+    /// From `start` to `end`.
+    #[inline(always)]
+    pub(crate) fn new(start: *mut u64, end: *mut u64) -> Span {
+        Span { base: start as usize, len: end as usize - start as usize }
+    }
+
+    /// From a base address and a length in bytes.
+    #[inline(always)]
+    pub(crate) fn of((base, len): (usize, usize)) -> Span {
+        Span { base, len }
+    }
+
+    #[inline(always)]
+    fn holds(self, at: usize) -> bool {
+        at.wrapping_sub(self.base) < self.len
+    }
+}
+
+/// A collection under way. `FRAGMENTS`: there are fragments to empty too; these have no range, so all that is in no
+/// known range is taken to be in one (H3).
+pub(crate) struct Copier<const MODE: u8, const FRAGMENTS: bool> {
+    /// The young block being emptied.
+    pub(crate) young: Span,
+    /// Bytes of it below the high-water mark.
+    pub(crate) mature: usize,
+    /// The present old block: of a minor collection the destination, else being emptied.
+    pub(crate) old: Span,
+    /// All of the new young block.
+    pub(crate) to_young: Span,
+    /// All of the new old block (fullsweep only).
+    pub(crate) to_old: Span,
+    /// The range of literals.
+    pub(crate) literals: Span,
+    /// First free word of the new young block.
+    pub(crate) top: *mut u64,
+    /// First free word of the old destination.
+    pub(crate) old_top: *mut u64,
+}
+
+/// Where an object goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum To {
+    Stay,
+    Young,
+    Old,
+}
+
+impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
+    #[inline(always)]
+    fn destination(&self, at: usize) -> To {
+        let offset = at.wrapping_sub(self.young.base);
+        if offset < self.young.len {
+            return if MODE != mode::SINGLE && offset < self.mature { To::Old } else { To::Young };
+        }
+        if MODE != mode::MINOR && self.old.holds(at) {
+            return if MODE == mode::SINGLE { To::Young } else { To::Old };
+        }
+        if FRAGMENTS {
+            let stays = self.literals.holds(at)
+                || self.to_young.holds(at)
+                || MODE == mode::MINOR && self.old.holds(at)
+                || MODE == mode::FULL && self.to_old.holds(at);
+            return if stays { To::Stay } else { To::Young };
+        }
+        To::Stay
+    }
+
+    /// Takes `words` words of a destination.
+    #[inline(always)]
+    unsafe fn take(&mut self, to: To, words: usize) -> *mut u64 {
+        let top = if to == To::Old { &mut self.old_top } else { &mut self.top };
+        let at = *top;
+        // SAFETY: C1.
+        *top = unsafe { at.add(words) };
+        at
+    }
+
+    /// Moves the object behind `word`, if it is in from-space, and writes its new word to `slot`.
+    ///
+    /// # Safety
+    /// `word` is a word of the heap being collected (H2, H3); `slot` is where it stands.
+    #[inline(always)]
+    pub(crate) unsafe fn forward(&mut self, word: u64, slot: *mut u64) {
+        // SAFETY: the caller's promise: a boxed or list word points at an object of the heap.
+        unsafe {
+            let term = Term::from_raw(word);
+            if term.is_boxed() {
+                let at = term.boxed_ptr();
+                let to = self.destination(at as usize);
+                if to != To::Stay {
+                    *slot = self.boxed(at, to);
+                }
+            } else if term.is_cons() {
+                let to = self.destination(term.object_ptr() as usize);
+                if to != To::Stay {
+                    self.list(term.object_ptr(), to, slot);
+                }
+            }
+        }
+    }
+
+    /// Moves a boxed object; gives its new word.
+    #[inline(always)]
+    unsafe fn boxed(&mut self, at: *mut u64, to: To) -> u64 {
+        // SAFETY: `at` is a header in from-space, or the forwarding word that replaced one; C1.
+        unsafe {
+            let header = *at;
+            if !Term::from_raw(header).is_header() {
+                return header;
+            }
+            let words = Header::from_raw(header).size();
+            let new = self.take(to, 1 + words);
+            *new = header;
+            if words <= 16 {
+                let mut i = 1;
+                while i <= words {
+                    *new.add(i) = *at.add(i);
+                    i += 1;
+                }
+            } else {
+                std::ptr::copy_nonoverlapping(at.add(1), new.add(1), words);
+            }
+            let word = Term::from_boxed(new).raw();
+            *at = word;
+            word
+        }
+    }
+
+    /// Moves a list cell and those behind its tail; writes the new word of the first to `slot`.
+    #[inline(always)]
+    unsafe fn list(&mut self, cell: *mut u64, to: To, slot: *mut u64) {
+        let (mut cell, mut to, mut slot) = (cell, to, slot);
+        loop {
+            // SAFETY: `cell` is a cell in from-space, moved or not; C1; `slot` is the caller's or a tail just made.
+            unsafe {
+                let head = *cell;
+                let tail = *cell.add(1);
+                if head == Term::NONE.raw() {
+                    *slot = tail;
+                    return;
+                }
+                let new = self.take(to, 2);
+                let word = Term::from_cell(new.cast()).raw();
+                *new = head;
+                *cell = Term::NONE.raw();
+                *cell.add(1) = word;
+                *slot = word;
+                slot = new.add(1);
+                let next = Term::from_raw(tail);
+                if !next.is_cons() {
+                    *slot = tail;
+                    return;
+                }
+                cell = next.object_ptr();
+                to = self.destination(cell as usize);
+                if to == To::Stay {
+                    *slot = tail;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Forwards `len` words in place.
+    ///
+    /// # Safety
+    /// They are roots of the heap being collected.
+    #[inline(always)]
+    pub(crate) unsafe fn roots(&mut self, at: *mut u64, len: usize) {
+        for i in 0..len {
+            // SAFETY: the caller's promise.
+            unsafe { self.forward(*at.add(i), at.add(i)) };
+        }
+    }
+
+    /// Forwards the stack while it moves from `from` to `to`.
+    ///
+    /// # Safety
+    /// `from` is the stack of the heap being collected, `to` has room for it.
+    #[inline(always)]
+    pub(crate) unsafe fn stack(&mut self, from: *mut u64, to: *mut u64, len: usize) {
+        for i in 0..len {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let word = *from.add(i);
+                *to.add(i) = word;
+                self.forward(word, to.add(i));
+            }
+        }
+    }
+
+    /// Scans both destinations from the given places until nothing is left.
+    ///
+    /// # Safety
+    /// Both places are borders between objects, and all before them is scanned.
+    #[inline(always)]
+    pub(crate) unsafe fn scan(&mut self, young: *mut u64, old: *mut u64) {
+        let (mut young, mut old) = (young, old);
+        loop {
+            while young < self.top {
+                // SAFETY: whole objects lie between the scan place and the top.
+                young = unsafe { self.scan_word(young) };
+            }
+            if MODE == mode::SINGLE {
+                return;
+            }
+            while old < self.old_top {
+                // SAFETY: as above.
+                old = unsafe { self.scan_word(old) };
+            }
+            if young == self.top {
+                return;
+            }
+        }
+    }
+
+    /// Scans one word, or steps over a raw object; gives the next place.
+    #[inline(always)]
+    unsafe fn scan_word(&mut self, at: *mut u64) -> *mut u64 {
+        // SAFETY: H2 of copied objects.
+        unsafe {
+            let word = *at;
+            if Term::from_raw(word).is_header() {
+                let header = Header::from_raw(word);
+                return if header.holds_terms() { at.add(1) } else { at.add(1 + header.size()) };
+            }
+            self.forward(word, at);
+            at.add(1)
+        }
+    }
+}

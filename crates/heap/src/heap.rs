@@ -1,0 +1,476 @@
+//! [`Heap`]: the memory of one process.
+//!
+//! One block holds the young generation, growing up from `start`, and the Erlang stack, growing down from `hend`; the
+//! room between `htop` and `stop` is for both. Objects that survived two collections are in the old block, which
+//! exists only once there are such. What does not fit the block goes to fragments (A1), until the next collection.
+//!
+//! The first four fields are the interpreter's and the JIT's: they allocate by moving `htop` and push by moving `stop`,
+//! after one check of the room between. They keep H1 and H2 of the crate's page.
+
+use crate::account::Class;
+use crate::block;
+use crate::fragment::{Chunk, Fragment};
+use crate::settings::{MaxHeapSize, Settings};
+use crate::sizes;
+use myriad_term::boxed::Header;
+use myriad_term::{Alloc, Boxed, Kind, OffHeap, Term};
+use std::ptr::{self, NonNull};
+
+/// Words that allocation leaves free between heap and stack, so that a frame for a trap or an error handler can be
+/// pushed without a check.
+pub const RESERVED: usize = 4;
+
+/// Words of the first chunk for what does not fit the block.
+const FIRST_OVERFLOW: usize = 253;
+/// Most words of such a chunk that are taken in advance.
+const LARGEST_OVERFLOW: usize = 1 << 17;
+
+const KILL: u8 = 1;
+const ERROR_LOGGER: u8 = 2;
+const INCLUDE_SHARED: u8 = 4;
+
+/// The memory of one process.
+#[repr(C)]
+pub struct Heap {
+    /// First free word above the young generation.
+    pub htop: *mut u64,
+    /// Last word pushed on the Erlang stack (`hend` if there is none).
+    pub stop: *mut u64,
+    /// First word of the block.
+    pub start: *mut u64,
+    /// End of the block, and base of the stack.
+    pub hend: *mut u64,
+    /// Young objects below it have survived a collection.
+    pub(crate) high_water: *mut u64,
+    pub(crate) old_start: *mut u64,
+    pub(crate) old_top: *mut u64,
+    pub(crate) old_end: *mut u64,
+    /// Promotions beyond it make a fullsweep due; at most `old_end`.
+    pub(crate) old_limit: *mut u64,
+    /// Off-heap objects of the young generation and the fragments (H5).
+    pub(crate) off_heap: OffHeap,
+    /// Off-heap objects of the old generation.
+    pub(crate) old_off_heap: OffHeap,
+    /// Chunks; the first may have room for more.
+    pub(crate) fragments: *mut Chunk,
+    /// Words of objects in chunks.
+    pub(crate) fragment_words: usize,
+    pub(crate) bin_vheap_limit: usize,
+    pub(crate) old_bin_vheap_limit: usize,
+    pub(crate) max_heap_size: usize,
+    pub(crate) min_heap_size: usize,
+    pub(crate) min_bin_vheap_size: usize,
+    pub(crate) fullsweep_after: u32,
+    /// Minor collections since the last fullsweep.
+    pub(crate) minor_gcs: u32,
+    pub(crate) total_gcs: u64,
+    /// The thread's collection clock when this heap was last collected.
+    pub(crate) last_tick: u32,
+    max_heap_flags: u8,
+    /// The next collection must be a fullsweep.
+    pub(crate) fullsweep_next: bool,
+}
+
+// SAFETY: a heap owns its blocks, chunks and counts; nothing of it is tied to a thread.
+unsafe impl Send for Heap {}
+
+/// Words between two addresses.
+#[inline(always)]
+pub(crate) fn words_between(low: *mut u64, high: *mut u64) -> usize {
+    (high as usize - low as usize) / 8
+}
+
+/// The figures of a heap that programs can ask for, in words (`process_info(P, garbage_collection_info)`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct GcInfo {
+    /// Size of the old block.
+    pub old_heap_block_size: usize,
+    /// Size of the young block, stack included.
+    pub heap_block_size: usize,
+    /// Fragments.
+    pub mbuf_size: usize,
+    /// Young words that survived the last collection.
+    pub recent_size: usize,
+    /// Words on the stack.
+    pub stack_size: usize,
+    /// Words in use in the old block.
+    pub old_heap_size: usize,
+    /// Words in use by the young generation.
+    pub heap_size: usize,
+    /// Shared binaries that the young generation refers to.
+    pub bin_vheap_size: usize,
+    /// How many trigger a collection.
+    pub bin_vheap_block_size: usize,
+    /// Shared binaries that the old generation refers to.
+    pub bin_old_vheap_size: usize,
+    /// How many trigger a fullsweep.
+    pub bin_old_vheap_block_size: usize,
+}
+
+impl Heap {
+    /// A heap with one block of the least size of the settings, rounded up to the table of sizes.
+    pub fn new(settings: &Settings) -> Heap {
+        Heap::with_room(settings, 0)
+    }
+
+    /// A heap whose first block has room for `words` too (the arguments of a spawn).
+    pub fn with_room(settings: &Settings, words: usize) -> Heap {
+        let size = sizes::at_least(settings.min_heap_size.max(words.saturating_add(RESERVED)));
+        let start = block::take(size, Class::Process);
+        // The end of the block.
+        let hend = start.wrapping_add(size);
+        let mut heap = Heap {
+            htop: start,
+            stop: hend,
+            start,
+            hend,
+            high_water: start,
+            old_start: ptr::null_mut(),
+            old_top: ptr::null_mut(),
+            old_end: ptr::null_mut(),
+            old_limit: ptr::null_mut(),
+            off_heap: OffHeap::new(),
+            old_off_heap: OffHeap::new(),
+            fragments: ptr::null_mut(),
+            fragment_words: 0,
+            bin_vheap_limit: settings.min_bin_vheap_size,
+            old_bin_vheap_limit: settings.min_bin_vheap_size,
+            max_heap_size: 0,
+            min_heap_size: sizes::at_least(settings.min_heap_size),
+            min_bin_vheap_size: settings.min_bin_vheap_size,
+            fullsweep_after: settings.fullsweep_after,
+            minor_gcs: 0,
+            total_gcs: 0,
+            last_tick: 0,
+            max_heap_flags: 0,
+            fullsweep_next: false,
+        };
+        heap.set_max_heap_size(settings.max_heap_size);
+        heap
+    }
+
+    // ---- room
+
+    /// Free words between heap and stack.
+    #[inline(always)]
+    pub fn room(&self) -> usize {
+        words_between(self.htop, self.stop)
+    }
+
+    /// Can `words` be allocated (or pushed) in the block, leaving [`RESERVED`]?
+    #[inline(always)]
+    pub fn ensure(&self, words: usize) -> bool {
+        self.room() >= words.saturating_add(RESERVED)
+    }
+
+    /// Should the owner collect at the next point where all roots are known, though there is room?
+    #[inline]
+    pub fn needs_collection(&self) -> bool {
+        self.fragment_words > words_between(self.start, self.hend) || self.off_heap.binary_words > self.bin_vheap_limit
+    }
+
+    /// Gives back the words from `at` to the heap's top, which were allocated last and are not used; if others came
+    /// after them they become filler.
+    ///
+    /// # Safety
+    /// `words` words at `at` are part of an allocation of this heap, and no term points into them.
+    pub unsafe fn give_back(&mut self, at: *mut u64, words: usize) {
+        if words == 0 {
+            return;
+        }
+        // SAFETY: the caller's promise: the words are this heap's and unused.
+        unsafe {
+            if at.add(words) == self.htop {
+                self.htop = at;
+            } else {
+                *at = Header::new(Kind::Filler, words - 1).raw();
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn alloc_in_chunk(&mut self, words: usize) -> NonNull<u64> {
+        // SAFETY: `fragments` is null or a live chunk of this heap; after the push the first has the room.
+        unsafe {
+            if self.fragments.is_null() || Chunk::free(self.fragments) < words {
+                let size = words.max(self.fragment_words.clamp(FIRST_OVERFLOW, LARGEST_OVERFLOW));
+                let chunk = Chunk::take(size);
+                (*chunk).next = self.fragments;
+                self.fragments = chunk;
+            }
+            let at = (*self.fragments).top;
+            (*self.fragments).top = at.add(words);
+            self.fragment_words += words;
+            NonNull::new_unchecked(at)
+        }
+    }
+
+    /// A fragment joins the heap: its terms are the process's from now on.
+    pub fn attach(&mut self, fragment: Fragment) {
+        let (chunks, chain) = fragment.into_parts();
+        // SAFETY: chunks and chain are whole, and this heap's from here on.
+        unsafe {
+            if !chunks.is_null() {
+                let mut last = chunks;
+                self.fragment_words += Chunk::used(last);
+                while !(*last).next.is_null() {
+                    last = (*last).next;
+                    self.fragment_words += Chunk::used(last);
+                }
+                // Behind the first chunk, which may have room left.
+                if self.fragments.is_null() {
+                    self.fragments = chunks;
+                } else {
+                    (*last).next = (*self.fragments).next;
+                    (*self.fragments).next = chunks;
+                }
+            }
+            if !chain.first.is_null() {
+                let mut last = Boxed::at(chain.first);
+                while !(*last.off_heap_next()).is_null() {
+                    last = Boxed::at(*last.off_heap_next());
+                }
+                *last.off_heap_next() = self.off_heap.first;
+                self.off_heap.first = chain.first;
+                self.off_heap.binary_words += chain.binary_words;
+            }
+        }
+    }
+
+    // ---- the stack
+
+    /// Words on the stack.
+    #[inline]
+    pub fn stack_words(&self) -> usize {
+        words_between(self.stop, self.hend)
+    }
+
+    /// The words on the stack, the last pushed first.
+    #[inline]
+    pub fn stack(&self) -> &[u64] {
+        // SAFETY: H1.
+        unsafe { std::slice::from_raw_parts(self.stop, self.stack_words()) }
+    }
+
+    // ---- figures
+
+    /// Words in use: both generations, fragments, stack.
+    pub fn used_words(&self) -> usize {
+        self.young_words() + self.old_words() + self.fragment_words + self.stack_words()
+    }
+
+    /// Words of both blocks and the fragments (`total_heap_size`).
+    pub fn total_size_words(&self) -> usize {
+        self.block_words() + self.old_block_words() + self.fragment_words
+    }
+
+    /// Words of the young block (`heap_size`).
+    #[inline]
+    pub fn block_words(&self) -> usize {
+        words_between(self.start, self.hend)
+    }
+
+    #[inline]
+    pub(crate) fn young_words(&self) -> usize {
+        words_between(self.start, self.htop)
+    }
+
+    #[inline]
+    pub(crate) fn mature_words(&self) -> usize {
+        words_between(self.start, self.high_water)
+    }
+
+    #[inline]
+    pub(crate) fn old_words(&self) -> usize {
+        words_between(self.old_start, self.old_top)
+    }
+
+    #[inline]
+    pub(crate) fn old_block_words(&self) -> usize {
+        words_between(self.old_start, self.old_end)
+    }
+
+    /// All figures.
+    pub fn info(&self) -> GcInfo {
+        GcInfo {
+            old_heap_block_size: self.old_block_words(),
+            heap_block_size: self.block_words(),
+            mbuf_size: self.fragment_words,
+            recent_size: self.mature_words(),
+            stack_size: self.stack_words(),
+            old_heap_size: self.old_words(),
+            heap_size: self.young_words(),
+            bin_vheap_size: self.off_heap.binary_words,
+            bin_vheap_block_size: self.bin_vheap_limit,
+            bin_old_vheap_size: self.old_off_heap.binary_words,
+            bin_old_vheap_block_size: self.old_bin_vheap_limit,
+        }
+    }
+
+    /// Minor collections since the last fullsweep (`minor_gcs`).
+    pub fn minor_gcs(&self) -> u32 {
+        self.minor_gcs
+    }
+
+    /// Collections of this heap so far.
+    pub fn collections(&self) -> u64 {
+        self.total_gcs
+    }
+
+    /// The distinct shared binaries of the heap's objects, as (identity, bytes, references): `process_info(P, binary)`
+    /// lists them once for each object, and so does this.
+    pub fn each_shared_binary(&self, mut tell: impl FnMut(usize, usize, usize)) {
+        for chain in [&self.off_heap, &self.old_off_heap] {
+            let mut at = chain.first;
+            while !at.is_null() {
+                // SAFETY: H5, the chain holds live off-heap objects.
+                let object = unsafe { Boxed::at(at) };
+                if object.kind() == Kind::SharedBinary {
+                    let binary = object.shared();
+                    tell(object.word(1) as usize, binary.len(), binary.references());
+                }
+                // SAFETY: as above.
+                at = unsafe { *object.off_heap_next() };
+            }
+        }
+    }
+
+    // ---- settings
+
+    /// The settings in force.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            min_heap_size: self.min_heap_size,
+            min_bin_vheap_size: self.min_bin_vheap_size,
+            fullsweep_after: self.fullsweep_after,
+            max_heap_size: self.max_heap_size(),
+        }
+    }
+
+    /// The limit.
+    pub fn max_heap_size(&self) -> MaxHeapSize {
+        MaxHeapSize {
+            size: self.max_heap_size,
+            kill: self.max_heap_flags & KILL != 0,
+            error_logger: self.max_heap_flags & ERROR_LOGGER != 0,
+            include_shared: self.max_heap_flags & INCLUDE_SHARED != 0,
+        }
+    }
+
+    /// Sets the limit.
+    pub fn set_max_heap_size(&mut self, limit: MaxHeapSize) {
+        self.max_heap_size = limit.size;
+        self.max_heap_flags = if limit.kill { KILL } else { 0 }
+            | if limit.error_logger { ERROR_LOGGER } else { 0 }
+            | if limit.include_shared { INCLUDE_SHARED } else { 0 };
+    }
+
+    /// Sets the least size of the block; gives the former. In force from the next collection.
+    pub fn set_min_heap_size(&mut self, words: usize) -> usize {
+        std::mem::replace(&mut self.min_heap_size, sizes::at_least(words))
+    }
+
+    /// Sets the least limit of the virtual binary heaps; gives the former.
+    pub fn set_min_bin_vheap_size(&mut self, words: usize) -> usize {
+        std::mem::replace(&mut self.min_bin_vheap_size, sizes::at_least(words))
+    }
+
+    /// Sets the minor collections between fullsweeps; gives the former.
+    pub fn set_fullsweep_after(&mut self, collections: u32) -> u32 {
+        std::mem::replace(&mut self.fullsweep_after, collections)
+    }
+
+    /// Makes the next collection a fullsweep.
+    pub fn request_fullsweep(&mut self) {
+        self.fullsweep_next = true;
+    }
+
+    // ---- memory as a whole
+
+    /// The memory areas that hold objects, as (start, end): both generations, fragments.
+    pub(crate) fn each_area(&self, mut visit: impl FnMut(*mut u64, *mut u64)) {
+        visit(self.start, self.htop);
+        visit(self.old_start, self.old_top);
+        let mut chunk = self.fragments;
+        while !chunk.is_null() {
+            // SAFETY: a live chunk of this heap.
+            unsafe {
+                visit(Chunk::start(chunk), (*chunk).top);
+                chunk = (*chunk).next;
+            }
+        }
+    }
+
+    /// Calls `visit` with each word that is a term: of all objects (dead ones too) and the stack, not of the roots.
+    pub fn each_word(&self, mut visit: impl FnMut(Term)) {
+        self.each_area(|start, end| {
+            let mut at = start;
+            while at < end {
+                // SAFETY: H1 and H2: initialised, and a raw object's header tells how much to step over.
+                unsafe {
+                    let word = *at;
+                    at = at.add(1);
+                    let term = Term::from_raw(word);
+                    if term.is_header() {
+                        let header = Header::from_raw(word);
+                        if !header.holds_terms() {
+                            at = at.add(header.size());
+                        }
+                    } else {
+                        visit(term);
+                    }
+                }
+            }
+        });
+        for word in self.stack() {
+            // SAFETY: stack words look like terms.
+            visit(unsafe { Term::from_raw(*word) });
+        }
+    }
+
+    /// Frees the chunks and empties the list.
+    ///
+    /// # Safety
+    /// No term points into them any more.
+    pub(crate) unsafe fn drop_fragments(&mut self) {
+        // SAFETY: the caller's promise.
+        unsafe { Chunk::give_all(self.fragments) };
+        self.fragments = ptr::null_mut();
+        self.fragment_words = 0;
+    }
+}
+
+impl Alloc for Heap {
+    #[inline(always)]
+    fn alloc(&mut self, words: usize) -> NonNull<u64> {
+        if self.room() >= words.saturating_add(RESERVED) {
+            let at = self.htop;
+            // SAFETY: H1 and the room: the words are inside the block, which is not null.
+            unsafe {
+                self.htop = at.add(words);
+                NonNull::new_unchecked(at)
+            }
+        } else {
+            self.alloc_in_chunk(words)
+        }
+    }
+
+    #[inline(always)]
+    fn off_heap(&mut self) -> &mut OffHeap {
+        &mut self.off_heap
+    }
+}
+
+impl Drop for Heap {
+    fn drop(&mut self) {
+        // SAFETY: the process is gone: its objects die, the counts first, then the memory.
+        unsafe {
+            self.off_heap.release_all();
+            self.old_off_heap.release_all();
+            self.drop_fragments();
+            block::give(self.start, self.block_words(), Class::Process);
+            block::give(self.old_start, self.old_block_words(), Class::Process);
+        }
+    }
+}

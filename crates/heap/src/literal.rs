@@ -1,0 +1,320 @@
+//! Literals: constant terms of modules and persistent terms, shared by all processes and never copied by a collection.
+//!
+//! All areas lie in one address range that is reserved at first use, so "is this a literal" is one subtraction and one
+//! comparison. The range is cut into runs of pages; an area is a list of runs. Pages are committed when an area takes
+//! them and given back to the system when it is dropped.
+//!
+//! L1. An area's terms point only into that area or other areas that outlive it.
+//! L2. Whoever drops an area knows that no process holds its terms any more (the purger asks each: `Heap::refers_to`,
+//!     `Heap::copy_out`).
+
+use crate::account::Class;
+use crate::block::out_of_memory;
+use myriad_sync::atomic::{AtomicUsize, Ordering};
+use myriad_sync::{LockClass, Mutex};
+use myriad_term::{Alloc, OffHeap};
+use std::ptr::NonNull;
+
+/// Bytes of a page of the range.
+const PAGE: usize = 4096;
+/// Words of a page.
+const PAGE_WORDS: usize = PAGE / 8;
+/// What to ask for, largest first: an address space limit may forbid the first.
+const RESERVE: &[usize] = if cfg!(miri) { &[1 << 20] } else { &[64 << 30, 4 << 30, 1 << 30, 256 << 20] };
+
+static BASE: AtomicUsize = AtomicUsize::new(0);
+static LEN: AtomicUsize = AtomicUsize::new(0);
+static RANGE_CLASS: LockClass = LockClass::new("literal_range", 950);
+static RANGE: Mutex<Range> = Mutex::new(&RANGE_CLASS, Range { free: Vec::new() });
+
+/// The reserved range, as base address and length in bytes; empty before the first literal.
+#[inline]
+pub(crate) fn range() -> (usize, usize) {
+    // Acquire: pairs with the Release in `Range::reserve`, so that base is seen with the length. Whoever holds a literal
+    // has synchronised with its maker and sees both.
+    let len = LEN.load(Ordering::Acquire);
+    // Relaxed: ordered by the load above.
+    (BASE.load(Ordering::Relaxed), len)
+}
+
+/// Does this address lie in the range of literals?
+#[inline]
+pub fn is_literal(at: *const u64) -> bool {
+    let (base, len) = range();
+    (at as usize).wrapping_sub(base) < len
+}
+
+/// The free runs of the range.
+struct Range {
+    /// Start address and pages, ascending, never adjacent.
+    free: Vec<(usize, usize)>,
+}
+
+impl Range {
+    #[cold]
+    fn reserve(&mut self) {
+        for len in RESERVE.iter().copied() {
+            if let Some(base) = system::reserve(len) {
+                self.free.push((base, len / PAGE));
+                // Relaxed: ordered by the store below.
+                BASE.store(base, Ordering::Relaxed);
+                // Release: pairs with the Acquire in `range`.
+                LEN.store(len, Ordering::Release);
+                return;
+            }
+        }
+        out_of_memory(RESERVE.iter().copied().min().unwrap_or(0) / 8)
+    }
+
+    fn take(&mut self, pages: usize) -> usize {
+        // Relaxed: written under the lock that is held.
+        if LEN.load(Ordering::Relaxed) == 0 {
+            self.reserve();
+        }
+        let Some(i) = self.free.iter().position(|(_, n)| *n >= pages) else { out_of_memory(pages * PAGE_WORDS) };
+        let (at, n) = self.free[i];
+        if n == pages {
+            self.free.remove(i);
+        } else {
+            self.free[i] = (at + pages * PAGE, n - pages);
+        }
+        at
+    }
+
+    fn give(&mut self, at: usize, pages: usize) {
+        let i = self.free.partition_point(|(start, _)| *start < at);
+        self.free.insert(i, (at, pages));
+        if i + 1 < self.free.len() && at + pages * PAGE == self.free[i + 1].0 {
+            self.free[i].1 += self.free[i + 1].1;
+            self.free.remove(i + 1);
+        }
+        if i > 0 && self.free[i - 1].0 + self.free[i - 1].1 * PAGE == at {
+            self.free[i - 1].1 += self.free[i].1;
+            self.free.remove(i);
+        }
+    }
+}
+
+/// Words of one run of pages.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    start: *mut u64,
+    words: usize,
+}
+
+/// The literals of one module, or one persistent term.
+pub struct LiteralArea {
+    runs: Vec<Run>,
+    top: *mut u64,
+    free_words: usize,
+    off_heap: OffHeap,
+}
+
+// SAFETY: an area owns its memory; its terms are immutable once published (T3).
+unsafe impl Send for LiteralArea {}
+// SAFETY: as above; shared use only reads.
+unsafe impl Sync for LiteralArea {}
+
+impl LiteralArea {
+    /// An empty area, which holds no memory yet.
+    pub const fn new() -> LiteralArea {
+        LiteralArea { runs: Vec::new(), top: std::ptr::null_mut(), free_words: 0, off_heap: OffHeap::new() }
+    }
+
+    /// An empty area with room for `words` in one run.
+    pub fn with_capacity(words: usize) -> LiteralArea {
+        let mut area = LiteralArea::new();
+        if words > 0 {
+            area.add_run(words);
+        }
+        area
+    }
+
+    #[cold]
+    fn add_run(&mut self, words: usize) {
+        // Each run is twice as long as the last: few runs an area, little room lost.
+        let last = self.runs.last().map_or(0, |run| run.words);
+        let pages = words.max((last * 2).min(1 << 17)).div_ceil(PAGE_WORDS);
+        let at = RANGE.lock().take(pages);
+        if !system::commit(at, pages * PAGE) {
+            out_of_memory(pages * PAGE_WORDS);
+        }
+        Class::Literal.grow(pages * PAGE_WORDS);
+        let run = Run { start: std::ptr::with_exposed_provenance_mut(at), words: pages * PAGE_WORDS };
+        self.runs.push(run);
+        self.top = run.start;
+        self.free_words = run.words;
+    }
+
+    /// Words that the area's pages hold.
+    pub fn size_words(&self) -> usize {
+        self.runs.iter().map(|run| run.words).sum()
+    }
+
+    /// The addresses of the area, to be asked about later.
+    pub fn ranges(&self) -> LiteralRanges {
+        let mut ranges: Vec<(usize, usize)> =
+            self.runs.iter().map(|run| (run.start as usize, run.start as usize + run.words * 8)).collect();
+        ranges.sort_unstable();
+        LiteralRanges { ranges }
+    }
+}
+
+impl Default for LiteralArea {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Alloc for LiteralArea {
+    #[inline]
+    fn alloc(&mut self, words: usize) -> NonNull<u64> {
+        if words > self.free_words {
+            self.add_run(words);
+        }
+        let at = self.top;
+        // SAFETY: `free_words >= words` words from `top` belong to the last run.
+        self.top = unsafe { at.add(words) };
+        self.free_words -= words;
+        NonNull::new(at).unwrap_or(NonNull::dangling())
+    }
+
+    fn off_heap(&mut self) -> &mut OffHeap {
+        &mut self.off_heap
+    }
+}
+
+impl Drop for LiteralArea {
+    fn drop(&mut self) {
+        // SAFETY: L2, the objects of the area die now.
+        unsafe { self.off_heap.release_all() };
+        for run in self.runs.drain(..) {
+            system::decommit(run.start as usize, run.words * 8);
+            Class::Literal.shrink(run.words);
+            RANGE.lock().give(run.start as usize, run.words / PAGE_WORDS);
+        }
+    }
+}
+
+/// Where an area lies.
+#[derive(Clone, Debug, Default)]
+pub struct LiteralRanges {
+    /// Start and end addresses, ascending.
+    ranges: Vec<(usize, usize)>,
+}
+
+impl LiteralRanges {
+    /// Does the address lie in the area?
+    #[inline]
+    pub fn contains(&self, at: *const u64) -> bool {
+        let at = at as usize;
+        let i = self.ranges.partition_point(|(start, _)| *start <= at);
+        i > 0 && at < self.ranges[i - 1].1
+    }
+
+    /// The addresses of both.
+    pub fn join(&mut self, other: &LiteralRanges) {
+        self.ranges.extend_from_slice(&other.ranges);
+        self.ranges.sort_unstable();
+    }
+
+    /// No address at all?
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+}
+
+#[cfg(not(miri))]
+mod system {
+    //! Address space from the operating system.
+
+    /// Reserves `len` bytes of address space.
+    pub(super) fn reserve(len: usize) -> Option<usize> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a new mapping, where the system likes it.
+        let at = unsafe { libc::mmap(std::ptr::null_mut(), len, libc::PROT_NONE, flags, -1, 0) };
+        (at != libc::MAP_FAILED).then_some(at as usize)
+    }
+
+    /// Makes reserved pages usable.
+    pub(super) fn commit(at: usize, len: usize) -> bool {
+        // SAFETY: pages of the reserved range, which the caller has just taken for itself.
+        unsafe { libc::mprotect(at as *mut libc::c_void, len, libc::PROT_READ | libc::PROT_WRITE) == 0 }
+    }
+
+    /// Gives the memory of pages back and keeps their addresses reserved.
+    pub(super) fn decommit(at: usize, len: usize) {
+        // SAFETY: pages of a run that is being dropped (L2). If the system refuses, the pages only stay in memory.
+        unsafe {
+            libc::madvise(at as *mut libc::c_void, len, libc::MADV_DONTNEED);
+            libc::mprotect(at as *mut libc::c_void, len, libc::PROT_NONE);
+        }
+    }
+}
+
+#[cfg(miri)]
+mod system {
+    //! The interpreter has no address space to reserve: a leaked block stands for it.
+
+    pub(super) fn reserve(len: usize) -> Option<usize> {
+        let layout = std::alloc::Layout::from_size_align(len, super::PAGE).ok()?;
+        // SAFETY: the layout is not empty.
+        Some(unsafe { std::alloc::alloc(layout) }.expose_provenance())
+    }
+
+    pub(super) fn commit(_: usize, _: usize) -> bool {
+        true
+    }
+
+    pub(super) fn decommit(_: usize, _: usize) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use myriad_term::{Build, SharedBinary, Term};
+
+    #[test]
+    fn literals_are_known_by_address() {
+        let on_stack = [0u64; 2];
+        let mut area = LiteralArea::new();
+        let list = area.list(&[Term::small(1), Term::small(2)]);
+        assert!(is_literal(list.object_ptr()));
+        assert!(!is_literal(on_stack.as_ptr()));
+        assert!(area.ranges().contains(list.object_ptr()));
+        let mut other = LiteralArea::with_capacity(10_000);
+        let tuple = other.tuple(&vec![Term::NIL; 9_999]);
+        assert!(other.ranges().contains(tuple.object_ptr()) && !area.ranges().contains(tuple.object_ptr()));
+        assert_eq!(other.runs.len(), 1);
+        let mut both = area.ranges();
+        both.join(&other.ranges());
+        assert!(both.contains(list.object_ptr()) && both.contains(tuple.object_ptr()) && !both.contains(on_stack.as_ptr()));
+    }
+
+    #[test]
+    fn pages_are_used_again() {
+        let shared = SharedBinary::from_bytes(&[1; 80]);
+        for _ in 0..1000 {
+            let mut area = LiteralArea::new();
+            for _ in 0..300 {
+                area.shared_binary(shared.clone());
+            }
+            assert!(area.runs.len() < 4);
+        }
+        assert_eq!(shared.references(), 1);
+    }
+
+    #[test]
+    fn free_runs_join() {
+        let mut range = Range { free: vec![(0x10000, 16)] };
+        // The static range is reserved, so that `take` does not reserve for this one.
+        drop(LiteralArea::with_capacity(1));
+        let (a, b, c) = (range.take(4), range.take(4), range.take(8));
+        assert!(range.free.is_empty());
+        range.give(a, 4);
+        range.give(c, 8);
+        assert_eq!(range.free.len(), 2);
+        range.give(b, 4);
+        assert_eq!(range.free, vec![(0x10000, 16)]);
+    }
+}

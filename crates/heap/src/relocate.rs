@@ -1,0 +1,101 @@
+//! A young generation moved as a whole to a block of another size.
+//!
+//! Right after a collection: there are no fragments, and nothing in the old generation points to the young one (H4), so
+//! only the young objects, the stack and the roots are looked at. Each pointer into the young generation moves by the
+//! same distance.
+
+use crate::account::Class;
+use crate::block;
+use crate::heap::Heap;
+use crate::roots::Roots;
+use myriad_term::boxed::Header;
+use myriad_term::{Boxed, Term};
+use std::ptr;
+
+/// The move: words of one range, by one distance.
+#[derive(Clone, Copy)]
+struct Shift {
+    base: usize,
+    len: usize,
+    distance: usize,
+}
+
+impl Shift {
+    #[inline(always)]
+    fn word(self, word: u64) -> u64 {
+        // SAFETY: H2, words of a heap look like terms.
+        let term = unsafe { Term::from_raw(word) };
+        let inside = (term.object_ptr() as usize).wrapping_sub(self.base) < self.len;
+        // The distance is a multiple of eight: the tag stays.
+        if !term.is_immediate() && inside { word.wrapping_add(self.distance as u64) } else { word }
+    }
+
+    unsafe fn all(self, at: *mut u64, len: usize) {
+        for i in 0..len {
+            // SAFETY: the caller's words.
+            unsafe { *at.add(i) = self.word(*at.add(i)) };
+        }
+    }
+}
+
+impl Heap {
+    /// Moves the young generation and the stack to a block of `size` words.
+    ///
+    /// # Safety
+    /// As [`Heap::collect`]; there are no fragments; `size` holds both.
+    pub(crate) unsafe fn relocate(&mut self, size: usize, roots: &mut Roots<'_>) {
+        debug_assert!(self.fragments.is_null());
+        let (used, stack) = (self.young_words(), self.stack_words());
+        debug_assert!(used + stack <= size);
+        let new = block::take(size, Class::Process);
+        let new_end = new.wrapping_add(size);
+        let new_stop = new_end.wrapping_sub(stack);
+        let shift = Shift {
+            base: self.start as usize,
+            len: used * 8,
+            distance: (new as usize).wrapping_sub(self.start as usize),
+        };
+        // SAFETY: both parts fit the new block; H1 and H2 for the words moved; H5 for the chain.
+        unsafe {
+            ptr::copy_nonoverlapping(self.start, new, used);
+            ptr::copy_nonoverlapping(self.stop, new_stop, stack);
+            shift.heap(new, new.add(used));
+            shift.all(new_stop, stack);
+            for (at, len) in roots.spans() {
+                shift.all(at, len);
+            }
+            let mut link: *mut *mut u64 = &mut self.off_heap.first;
+            while !(*link).is_null() {
+                *link = (*link).cast::<u8>().wrapping_add(shift.distance).cast();
+                link = Boxed::at(*link).off_heap_next();
+            }
+            block::give(self.start, self.block_words(), Class::Process);
+        }
+        let mature = self.mature_words();
+        self.start = new;
+        self.htop = new.wrapping_add(used);
+        self.high_water = new.wrapping_add(mature);
+        self.stop = new_stop;
+        self.hend = new_end;
+    }
+}
+
+impl Shift {
+    /// The words of objects.
+    unsafe fn heap(self, start: *mut u64, end: *mut u64) {
+        let mut at = start;
+        while at < end {
+            // SAFETY: H2.
+            unsafe {
+                let word = *at;
+                if Term::from_raw(word).is_header() {
+                    let header = Header::from_raw(word);
+                    at = if header.holds_terms() { at.add(1) } else { at.add(1 + header.size()) };
+                } else {
+                    *at = self.word(word);
+                    at = at.add(1);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Off-heap chains after a collection, and the virtual binary heaps.
+//!
+//! Run while from-space still stands: an object of a chain has moved (its header is a forwarding word) or is dead, and
+//! then gives its count back at once.
+
+use crate::heap::Heap;
+use crate::sizes;
+use myriad_term::{Boxed, Kind, OffHeap, Term};
+use std::ptr;
+
+/// The chains being built.
+pub(crate) struct Swept {
+    pub(crate) young: OffHeap,
+    pub(crate) old: OffHeap,
+    /// Address range of the block whose objects are old now.
+    old_base: usize,
+    old_len: usize,
+}
+
+impl Swept {
+    /// Empty chains; objects between the two addresses belong to the old one.
+    pub(crate) fn new(old: OffHeap, old_start: *mut u64, old_end: *mut u64) -> Swept {
+        Swept {
+            young: OffHeap::new(),
+            old,
+            old_base: old_start as usize,
+            old_len: old_end as usize - old_start as usize,
+        }
+    }
+
+    /// Sorts the objects of one chain of from-space.
+    ///
+    /// # Safety
+    /// The chain is that of the heap being collected, all live objects have been moved, and from-space still stands.
+    pub(crate) unsafe fn sweep(&mut self, first: *mut u64) {
+        let mut at = first;
+        while !at.is_null() {
+            // SAFETY: the caller's promise. The link is the object's last word; the size is in the header, of the copy if
+            // there is one.
+            unsafe {
+                let word = Term::from_raw(*at);
+                let next;
+                if word.is_boxed() {
+                    let object = Boxed::at(word.boxed_ptr());
+                    next = *object.off_heap_next();
+                    let weight = if object.kind() == Kind::SharedBinary { object.word(0) as usize / 8 } else { 0 };
+                    let is_old = (object.ptr() as usize).wrapping_sub(self.old_base) < self.old_len;
+                    let chain = if is_old { &mut self.old } else { &mut self.young };
+                    chain.link(object.ptr(), weight);
+                } else {
+                    let object = Boxed::at(at);
+                    next = *object.off_heap_next();
+                    object.release_off_heap();
+                }
+                at = next;
+            }
+        }
+    }
+}
+
+/// The limit that follows, for a virtual heap of `words` under `limit`.
+fn next_limit(words: usize, limit: usize, least: usize) -> usize {
+    if words > limit {
+        sizes::at_least(words.saturating_mul(2)).max(least)
+    } else if words < limit / 2 {
+        (limit / 4 * 3).max(least)
+    } else {
+        limit.max(least)
+    }
+}
+
+impl Heap {
+    /// Takes the swept chains and adapts the limits that they are held against.
+    pub(crate) fn install_chains(&mut self, swept: Swept, fullsweep: bool) {
+        self.off_heap = swept.young;
+        self.old_off_heap = swept.old;
+        let least = self.min_bin_vheap_size;
+        self.bin_vheap_limit = next_limit(self.off_heap.binary_words, self.bin_vheap_limit, least);
+        if fullsweep {
+            self.old_bin_vheap_limit = next_limit(self.old_off_heap.binary_words, self.old_bin_vheap_limit, least);
+        }
+    }
+
+    /// Takes both chains out, for a sweep.
+    pub(crate) fn take_chain(chain: &mut OffHeap) -> *mut u64 {
+        chain.binary_words = 0;
+        std::mem::replace(&mut chain.first, ptr::null_mut())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::next_limit;
+
+    #[test]
+    fn limits_follow_use() {
+        assert_eq!(next_limit(10, 46_422, 46_422), 46_422);
+        assert_eq!(next_limit(50_000, 46_422, 46_422), 121_536);
+        assert_eq!(next_limit(10, 121_536, 46_422), 91_152);
+        assert_eq!(next_limit(100_000, 121_536, 46_422), 121_536);
+    }
+}
