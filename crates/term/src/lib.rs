@@ -20,10 +20,18 @@ pub mod big;
 pub mod binary;
 pub mod boxed;
 pub mod code;
+pub mod compare;
+pub mod equal;
+pub mod hash;
 pub mod id;
+mod identity;
 pub mod magic;
+mod mix;
 pub mod node;
+pub mod phash;
 mod stack;
+#[cfg(test)]
+mod test_terms;
 pub mod word;
 
 pub use alloc::{Alloc, Build, OffHeap};

@@ -1,0 +1,254 @@
+//! Equality of terms: `=:=` ([`eq_exact`]) and `==` ([`eq`]).
+//!
+//! Equal words are equal terms (no NaN is ever a term), and an immediate exactly equals only itself; so only boxed objects
+//! and lists need a walk, which keeps what is left to compare on a stack.
+//!
+//! E1. A hash map's shape follows from its keys alone, so equal maps are node by node equal. Keys always compare exactly,
+//!     values as the operator does.
+
+use crate::arith::Number;
+use crate::big;
+use crate::binary::Bits;
+use crate::boxed::{Boxed, Kind};
+use crate::identity;
+use crate::stack::Stack;
+use crate::word::Term;
+use myriad_sync::atomic::{AtomicBool, Ordering as Memory};
+use std::cmp::Ordering;
+
+/// Does `0.0 =:= -0.0` hold? Up to OTP 26 it does.
+static ZEROS_EQUAL: AtomicBool = AtomicBool::new(true);
+
+/// Does `0.0 =:= -0.0` hold in the release that runs?
+#[inline]
+pub fn zeros_equal() -> bool {
+    // Relaxed: set once at start.
+    ZEROS_EQUAL.load(Memory::Relaxed)
+}
+
+/// Says whether `0.0 =:= -0.0` holds in the release that runs (true up to 26, false from 27).
+pub fn set_zeros_equal(equal: bool) {
+    // Relaxed: set once at start.
+    ZEROS_EQUAL.store(equal, Memory::Relaxed);
+}
+
+/// `A =:= B`
+#[inline(always)]
+pub fn eq_exact(a: Term, b: Term) -> bool {
+    a.is(b) || !a.is_immediate() && !b.is_immediate() && eq_walk(a, b, true)
+}
+
+/// `A == B`
+#[inline(always)]
+pub fn eq(a: Term, b: Term) -> bool {
+    a.is(b) || !(a.is_small() && b.is_small()) && eq_walk(a, b, false)
+}
+
+/// What is left to compare, and whether exactly.
+#[derive(Clone, Copy)]
+enum Left<'a> {
+    Terms(&'a [Term], &'a [Term], bool),
+    Tails(Term, Term, bool),
+}
+
+#[inline(never)]
+fn eq_walk(mut a: Term, mut b: Term, mut exact: bool) -> bool {
+    let mut left: Stack<Left<'_>, 12> = Stack::new();
+    loop {
+        if !a.is(b) && !eq_one(&mut left, a, b, exact) {
+            return false;
+        }
+        // The next pair that differs.
+        loop {
+            match left.pop() {
+                None => return true,
+                Some(Left::Terms(x, y, e)) => {
+                    let Some(i) = x.iter().zip(y).position(|(x, y)| !x.is(*y)) else { continue };
+                    if i + 1 < x.len() {
+                        left.push(Left::Terms(&x[i + 1..], &y[i + 1..], e));
+                    }
+                    (a, b, exact) = (x[i], y[i], e);
+                }
+                Some(Left::Tails(x, y, e)) => (a, b, exact) = (x, y, e),
+            }
+            break;
+        }
+    }
+}
+
+/// Compares two different words; pushes what they hold.
+#[inline]
+fn eq_one<'a, const N: usize>(left: &mut Stack<Left<'a>, N>, a: Term, b: Term, exact: bool) -> bool {
+    if let (Some((mut x, mut rest_a)), Some((mut y, mut rest_b))) = (a.as_cons(), b.as_cons()) {
+        // Runs along equal heads without the stack.
+        while x.is(y) {
+            if rest_a.is(rest_b) {
+                return true;
+            }
+            let (Some(next_a), Some(next_b)) = (rest_a.as_cons(), rest_b.as_cons()) else {
+                left.push(Left::Tails(rest_a, rest_b, exact));
+                return true;
+            };
+            (x, rest_a) = next_a;
+            (y, rest_b) = next_b;
+        }
+        if exact && (x.is_immediate() || y.is_immediate()) {
+            return false;
+        }
+        left.push(Left::Tails(rest_a, rest_b, exact));
+        left.push(Left::Tails(x, y, exact));
+        return true;
+    }
+    if let (Some(x), Some(y)) = (a.as_boxed(), b.as_boxed()) {
+        return eq_boxed(left, x, y, exact);
+    }
+    !exact && eq_numbers(a, b)
+}
+
+fn eq_numbers(a: Term, b: Term) -> bool {
+    match (Number::of(a), Number::of(b)) {
+        (Some(x), Some(y)) => compare_numbers(x, y) == Ordering::Equal,
+        _ => false,
+    }
+}
+
+/// Compares two boxed objects; pushes the terms that they hold.
+fn eq_boxed<'a, const N: usize>(left: &mut Stack<Left<'a>, N>, a: Boxed, b: Boxed, exact: bool) -> bool {
+    let (head_a, head_b) = (a.header(), b.header());
+    match (head_a.kind(), head_b.kind()) {
+        (Kind::Tuple, Kind::Tuple) => {
+            head_a.size() == head_b.size() && {
+                left.push(Left::Terms(a.slots(), b.slots(), exact));
+                true
+            }
+        }
+        (Kind::BigPositive, Kind::BigPositive) | (Kind::BigNegative, Kind::BigNegative) => a.words() == b.words(),
+        (Kind::Float, Kind::Float) => {
+            a.word(0) == b.word(0)
+                || (!exact || zeros_equal()) && f64::from_bits(a.word(0)) == f64::from_bits(b.word(0))
+        }
+        (
+            Kind::HeapBinary | Kind::SharedBinary | Kind::SubBinary,
+            Kind::HeapBinary | Kind::SharedBinary | Kind::SubBinary,
+        ) => match (a.term().as_bits(), b.term().as_bits()) {
+            (Some(x), Some(y)) => x.len() == y.len() && compare_bits(x, y).is_eq(),
+            _ => false,
+        },
+        (Kind::Map, Kind::Map) => match (a.slots(), b.slots()) {
+            ([keys_a, values_a @ ..], [keys_b, values_b @ ..]) if values_a.len() == values_b.len() => {
+                left.push(Left::Terms(values_a, values_b, exact));
+                left.push(Left::Tails(*keys_a, *keys_b, true));
+                true
+            }
+            _ => false,
+        },
+        (Kind::MapRoot, Kind::MapRoot) => eq_hash_maps(left, a, b, exact),
+        (Kind::Fun, Kind::Fun) => match (a.slots(), b.slots()) {
+            // Entries are canonical: the same entry is the same word. The creator does not count.
+            ([entry_a, _, free_a @ ..], [entry_b, _, free_b @ ..])
+                if entry_a.is(*entry_b) && free_a.len() == free_b.len() =>
+            {
+                left.push(Left::Terms(free_a, free_b, exact));
+                true
+            }
+            _ => false,
+        },
+        (Kind::ExportFun, Kind::ExportFun) => a.word(0) == b.word(0),
+        (Kind::Record, Kind::Record) => match (a.slots(), b.slots()) {
+            ([definition_a, values_a @ ..], [definition_b, values_b @ ..])
+                if definition_a.is(*definition_b) && values_a.len() == values_b.len() =>
+            {
+                left.push(Left::Terms(values_a, values_b, exact));
+                true
+            }
+            _ => false,
+        },
+        (
+            Kind::Ref | Kind::AliasRef | Kind::MagicRef | Kind::ExternalRef,
+            Kind::Ref | Kind::AliasRef | Kind::MagicRef | Kind::ExternalRef,
+        ) => identity::compare_refs(a, b).is_eq(),
+        (Kind::ExternalPid, Kind::ExternalPid) => identity::compare_pids(a.term(), b.term()).is_eq(),
+        (Kind::ExternalPort, Kind::ExternalPort) => identity::compare_ports(a.term(), b.term()).is_eq(),
+        _ => !exact && eq_numbers(a.term(), b.term()),
+    }
+}
+
+/// Compares two hash maps node by node (E1); pushes the keys and values that are not the same words.
+fn eq_hash_maps<'a, const N: usize>(left: &mut Stack<Left<'a>, N>, a: Boxed, b: Boxed, exact: bool) -> bool {
+    let mut nodes: Stack<(&[Term], &[Term]), 8> = Stack::new();
+    if a.header() != b.header() {
+        return false;
+    }
+    // The count is the first slot: a small integer, compared like any word below.
+    nodes.push((a.slots(), b.slots()));
+    while let Some((x, y)) = nodes.pop() {
+        for (i, (child_a, child_b)) in x.iter().zip(y).enumerate() {
+            if child_a.is(*child_b) {
+                continue;
+            }
+            match (child_a.as_cons(), child_b.as_cons()) {
+                (Some((key_a, value_a)), Some((key_b, value_b))) => {
+                    if !key_a.is(key_b) {
+                        if key_a.is_immediate() || key_b.is_immediate() {
+                            return false;
+                        }
+                        left.push(Left::Tails(key_a, key_b, true));
+                    }
+                    if !value_a.is(value_b) {
+                        left.push(Left::Tails(value_a, value_b, exact));
+                    }
+                }
+                _ => match (child_a.as_boxed(), child_b.as_boxed()) {
+                    (Some(node_a), Some(node_b)) if node_a.header() == node_b.header() => {
+                        if i + 1 < x.len() {
+                            nodes.push((&x[i + 1..], &y[i + 1..]));
+                        }
+                        nodes.push((node_a.slots(), node_b.slots()));
+                        break;
+                    }
+                    _ => return false,
+                },
+            }
+        }
+    }
+    true
+}
+
+/// Compares numbers by value, exactly.
+pub(crate) fn compare_numbers(a: Number<'_>, b: Number<'_>) -> Ordering {
+    use Number::{Big, Float, Small};
+    match (a, b) {
+        (Small(x), Small(y)) => x.cmp(&y),
+        (Small(_), Big(negative, _)) => if negative { Ordering::Greater } else { Ordering::Less },
+        (Big(negative, _), Small(_)) => if negative { Ordering::Less } else { Ordering::Greater },
+        (Big(false, x), Big(false, y)) => big::compare(x, y),
+        (Big(true, x), Big(true, y)) => big::compare(y, x),
+        (Big(negative, _), Big(..)) => if negative { Ordering::Less } else { Ordering::Greater },
+        // No term is NaN.
+        (Float(x), Float(y)) => x.partial_cmp(&y).unwrap_or(Ordering::Equal),
+        (Small(x), Float(y)) => big::compare_i64_f64(x, y),
+        (Float(x), Small(y)) => big::compare_i64_f64(y, x).reverse(),
+        (Big(negative, x), Float(y)) => big::compare_big_f64(negative, x, y),
+        (Float(x), Big(negative, y)) => big::compare_big_f64(negative, y, x).reverse(),
+    }
+}
+
+/// Compares bit strings bit by bit, the shorter first.
+pub(crate) fn compare_bits(a: Bits<'_>, b: Bits<'_>) -> Ordering {
+    let common = a.len().min(b.len());
+    let whole = common / 8;
+    let order = if a.offset() == 0 && b.offset() == 0 {
+        a.covering_bytes()[..whole].cmp(&b.covering_bytes()[..whole])
+    } else {
+        (0..whole).map(|i| a.byte(i).cmp(&b.byte(i))).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
+    };
+    order
+        .then_with(|| match common % 8 {
+            0 => Ordering::Equal,
+            bits => {
+                let mask = !(0xff >> bits);
+                (a.byte(whole) & mask).cmp(&(b.byte(whole) & mask))
+            }
+        })
+        .then(a.len().cmp(&b.len()))
+}

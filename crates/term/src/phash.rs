@@ -1,0 +1,358 @@
+//! The portable hashes: `erlang:phash2/1,2` and `erlang:phash/2`, the same values as OTP's in every release.
+//!
+//! Programs store these, so they never change. They do not see the forms of terms: a big integer hashes the same whatever
+//! its tag, a map the same in whatever order its pairs lie; equal terms (`=:=`) hash equal, and so do the two zeros.
+
+use crate::boxed::{Boxed, Kind};
+use crate::hash::as_byte;
+use crate::identity::{pid_numbers, port_number, ref_number};
+use crate::mix::{self, mark, step, step2, step64};
+use crate::stack::Stack;
+use crate::word::{Tag, Term};
+
+/// `erlang:phash2/1`: 27 bits.
+pub fn phash2(term: Term) -> u32 {
+    phash2_full(term) & ((1 << 27) - 1)
+}
+
+/// `erlang:phash2/2` for a range of 1 to 2^32.
+pub fn phash2_range(term: Term, range: u64) -> u32 {
+    (u64::from(phash2_full(term)) % range.max(1)) as u32
+}
+
+/// `erlang:phash/2` for a range of 1 to 2^32: 1 to `range`.
+pub fn phash(term: Term, range: u64) -> u64 {
+    u64::from(phash_full(term)) % range.max(1) + 1
+}
+
+/// What is left of a portable hash.
+#[derive(Clone, Copy)]
+enum Left {
+    Term(Term),
+    /// A pair of a map ends: its hash joins the others'.
+    PairEnd,
+    /// A map ends: the hash before it, and the pairs' hash of the map around it.
+    MapEnd(u32, u32),
+}
+
+/// All 32 bits of the hash of `phash2`.
+pub fn phash2_full(term: Term) -> u32 {
+    let mut left: Stack<Left, 16> = Stack::new();
+    let (mut hash, mut pairs) = (0u32, 0u32);
+    left.push(Left::Term(term));
+    while let Some(item) = left.pop() {
+        match item {
+            Left::Term(term) => match term.tag() {
+                Tag::List => list2(&mut left, &mut hash, term),
+                Tag::Boxed => {
+                    if let Some(object) = term.as_boxed() {
+                        boxed2(&mut left, &mut hash, &mut pairs, object);
+                    }
+                }
+                _ => hash = immediate2(hash, term),
+            },
+            Left::PairEnd => {
+                pairs ^= hash;
+                hash = 0;
+            }
+            Left::MapEnd(before, outer) => {
+                hash = step(before, pairs, mark(19));
+                pairs = outer;
+            }
+        }
+    }
+    hash
+}
+
+fn immediate2(hash: u32, term: Term) -> u32 {
+    if let Some(v) = term.as_small() {
+        return match i32::try_from(v) {
+            Ok(v) if (-(1 << 27)..1 << 27).contains(&v) => {
+                let hash = if v < 0 { step(hash, v.unsigned_abs(), mark(1)) } else { hash };
+                step(hash, v as u32, mark(1))
+            }
+            _ => mix::limbs(hash, v < 0, &[v.unsigned_abs()]),
+        };
+    }
+    if let Some(v) = term.as_float() {
+        return float2(hash, v);
+    }
+    if let Some(atom) = term.as_atom() {
+        let text = mix::atom(atom);
+        return if hash == 0 { text } else { step(hash, text, mark(3)) };
+    }
+    if term.is_local_pid() {
+        return pid2(hash, term);
+    }
+    if term.as_local_port().is_some() {
+        return port2(hash, term);
+    }
+    if hash == 0 { 3_468_870_702 } else { step(hash, 2, mark(2)) }
+}
+
+fn float2(hash: u32, value: f64) -> u32 {
+    let bits = if value == 0.0 { 0 } else { value.to_bits() };
+    step2(hash, (bits >> 32) as u32, bits as u32, mark(12))
+}
+
+/// Only the low half of a pid counts.
+fn pid2(hash: u32, pid: Term) -> u32 {
+    step(hash, pid_numbers(pid) as u32, mark(5))
+}
+
+fn port2(hash: u32, port: Term) -> u32 {
+    step64(hash, port_number(port), mark(6))
+}
+
+/// Hashes the leading bytes of a list; pushes the rest.
+fn list2<const N: usize>(left: &mut Stack<Left, N>, hash: &mut u32, mut term: Term) {
+    let (mut bytes, mut count) = (0u32, 0);
+    while let Some((head, tail)) = term.as_cons() {
+        let Some(byte) = as_byte(head) else { break };
+        bytes = bytes << 8 | byte;
+        count += 1;
+        if count == 4 {
+            *hash = step(*hash, bytes, mark(4));
+            (bytes, count) = (0, 0);
+        }
+        term = tail;
+    }
+    if count > 0 {
+        *hash = step(*hash, bytes, mark(4));
+    }
+    match term.as_cons() {
+        Some((head, tail)) => {
+            left.push(Left::Term(tail));
+            left.push(Left::Term(head));
+        }
+        None => left.push(Left::Term(term)),
+    }
+}
+
+/// Hashes what a boxed object is; pushes what it holds.
+fn boxed2<const N: usize>(left: &mut Stack<Left, N>, hash: &mut u32, pairs: &mut u32, object: Boxed) {
+    let header = object.header();
+    match header.kind() {
+        Kind::Tuple => {
+            *hash = step(*hash, header.size() as u32, mark(9));
+            push_reversed(left, object.slots());
+        }
+        Kind::Map => {
+            let [keys, values @ ..] = object.slots() else { return };
+            if begin_map(left, hash, pairs, values.len()) {
+                let keys = keys.as_tuple().map_or(&[][..], |k| k.elements());
+                keys.iter().zip(values).for_each(|(k, v)| push_pair(left, *k, *v));
+            }
+        }
+        Kind::MapRoot => {
+            let [count, children @ ..] = object.slots() else { return };
+            if begin_map(left, hash, pairs, count.small_value() as usize) {
+                push_children(left, children);
+            }
+        }
+        Kind::MapNode => push_children(left, object.slots()),
+        Kind::ExportFun => {
+            if let Some(export) = object.term().as_export_fun() {
+                *hash = step2(*hash, export.mfa.arity.into(), mix::atom(export.mfa.module), mark(1));
+                *hash = step(*hash, mix::atom(export.mfa.function), mark(14));
+            }
+        }
+        Kind::Fun => {
+            if let Some((entry, _, free)) = object.term().as_local_fun() {
+                *hash = step2(*hash, free.len() as u32, mix::atom(entry.module), mark(1));
+                *hash = step2(*hash, entry.index, entry.old_uniq, mark(1));
+                push_reversed(left, free);
+            }
+        }
+        Kind::HeapBinary | Kind::SharedBinary | Kind::SubBinary => {
+            if let Some(bits) = object.term().as_bits() {
+                *hash = mix::bits(*hash, bits);
+            }
+        }
+        Kind::BigPositive | Kind::BigNegative => {
+            *hash = mix::limbs(*hash, header.kind() == Kind::BigNegative, object.words());
+        }
+        Kind::Ref | Kind::AliasRef | Kind::MagicRef | Kind::ExternalRef => {
+            *hash = step(*hash, ref_number(object, 0), mark(7));
+        }
+        Kind::ExternalPid => *hash = pid2(*hash, object.term()),
+        Kind::ExternalPort => *hash = port2(*hash, object.term()),
+        Kind::Float => *hash = float2(*hash, f64::from_bits(object.word(0))),
+        Kind::Record => push_reversed(left, object.slots().get(1..).unwrap_or(&[])),
+        _ => {}
+    }
+}
+
+/// Hashes the size of a map; if it has pairs, sets their hash up.
+fn begin_map<const N: usize>(left: &mut Stack<Left, N>, hash: &mut u32, pairs: &mut u32, size: usize) -> bool {
+    *hash = step(*hash, size as u32, mark(16));
+    if size > 0 {
+        left.push(Left::MapEnd(*hash, *pairs));
+        (*hash, *pairs) = (0, 0);
+    }
+    size > 0
+}
+
+fn push_pair<const N: usize>(left: &mut Stack<Left, N>, key: Term, value: Term) {
+    left.push(Left::PairEnd);
+    left.push(Left::Term(value));
+    left.push(Left::Term(key));
+}
+
+fn push_children<const N: usize>(left: &mut Stack<Left, N>, children: &[Term]) {
+    for child in children {
+        match child.as_cons() {
+            Some((key, value)) => push_pair(left, key, value),
+            None => left.push(Left::Term(*child)),
+        }
+    }
+}
+
+fn push_reversed<const N: usize>(left: &mut Stack<Left, N>, terms: &[Term]) {
+    for term in terms.iter().rev() {
+        left.push(Left::Term(*term));
+    }
+}
+
+// ---- phash
+
+/// The primes just above 2^28 that the old hash multiplies by, in its numbering (from 1).
+const PRIMES: [u32; 14] = [
+    268_440_163, 268_439_161, 268_435_459, 268_436_141, 268_438_633, 268_437_017, 268_438_039, 268_437_511, 268_439_627,
+    268_440_479, 268_440_577, 268_440_581, 268_440_593, 268_440_611,
+];
+
+/// `hash * prime n + x`
+#[inline(always)]
+fn times(hash: u32, n: usize, x: u32) -> u32 {
+    hash.wrapping_mul(PRIMES[n - 1]).wrapping_add(x)
+}
+
+/// What is left of the old hash.
+#[derive(Clone, Copy)]
+enum Old {
+    Term(Term),
+    /// The tail of a list whose head was no byte.
+    Tail(Term),
+    ListEnd,
+    TupleEnd(u32),
+}
+
+/// All 32 bits of the hash of `phash`.
+pub fn phash_full(term: Term) -> u32 {
+    let mut left: Stack<Old, 16> = Stack::new();
+    let mut hash = 0u32;
+    left.push(Old::Term(term));
+    while let Some(item) = left.pop() {
+        match item {
+            Old::Term(term) if term.is_cons() => list1(&mut left, &mut hash, term),
+            Old::Term(term) => one1(&mut left, &mut hash, term),
+            Old::Tail(term) if term.is_cons() => list1(&mut left, &mut hash, term),
+            Old::Tail(term) => {
+                left.push(Old::ListEnd);
+                left.push(Old::Term(term));
+            }
+            Old::ListEnd => hash = times(hash, 8, 0),
+            Old::TupleEnd(arity) => hash = times(hash, 9, arity),
+        }
+    }
+    hash
+}
+
+fn list1<const N: usize>(left: &mut Stack<Old, N>, hash: &mut u32, mut term: Term) {
+    while let Some((head, tail)) = term.as_cons() {
+        let Some(byte) = as_byte(head) else {
+            left.push(Old::Tail(tail));
+            left.push(Old::Term(head));
+            return;
+        };
+        *hash = times(*hash, 2, byte);
+        term = tail;
+    }
+    left.push(Old::ListEnd);
+    left.push(Old::Term(term));
+}
+
+/// The hash after four bytes, lowest first.
+fn word1(hash: u32, prime: usize, word: u32) -> u32 {
+    word.to_le_bytes().iter().fold(hash, |hash, byte| times(hash, prime, (*byte).into()))
+}
+
+/// Whole 32-bit words of the magnitude, lowest first.
+fn integer1(mut hash: u32, negative: bool, limbs: &[u64]) -> u32 {
+    for (i, limb) in limbs.iter().enumerate() {
+        hash = word1(hash, 2, *limb as u32);
+        if i + 1 < limbs.len() || *limb >> 32 != 0 {
+            hash = word1(hash, 2, (*limb >> 32) as u32);
+        }
+    }
+    times(hash, if negative { 4 } else { 3 }, 0)
+}
+
+fn bits1(mut hash: u32, bits: crate::binary::Bits<'_>) -> u32 {
+    let whole = bits.len() / 8;
+    for i in 0..whole {
+        hash = times(hash, 1, bits.byte(i).into());
+    }
+    let rest = (bits.len() % 8) as u32;
+    if rest > 0 {
+        hash = times(hash, 1, u32::from(bits.byte(whole) >> (8 - rest)));
+        hash = times(hash, 12, rest);
+    }
+    times(hash, 4, whole as u32)
+}
+
+/// Hashes anything but a list cell; pushes what it holds.
+fn one1<const N: usize>(left: &mut Stack<Old, N>, hash: &mut u32, term: Term) {
+    *hash = if let Some(v) = term.as_small() {
+        integer1(*hash, v < 0, &[v.unsigned_abs()])
+    } else if let Some((negative, limbs)) = term.as_big() {
+        integer1(*hash, negative, limbs)
+    } else if let Some(v) = term.as_float() {
+        let bits = if v == 0.0 { 0 } else { v.to_bits() };
+        times(*hash, 6, bits as u32 ^ (bits >> 32) as u32)
+    } else if let Some(atom) = term.as_atom() {
+        times(*hash, 1, mix::atom(atom))
+    } else if term.is_nil() {
+        times(*hash, 3, 1)
+    } else if let Some(bits) = term.as_bits() {
+        bits1(*hash, bits)
+    } else if let Some(tuple) = term.as_tuple() {
+        left.push(Old::TupleEnd(tuple.len() as u32));
+        for element in tuple.elements().iter().rev() {
+            left.push(Old::Term(*element));
+        }
+        *hash
+    } else if term.is_map() {
+        times(*hash, 13, PRIMES[13].wrapping_add(phash2_full(term)))
+    } else if term.is_pid() {
+        times(word1(*hash, 5, pid_numbers(term) as u32), 6, 0)
+    } else if term.is_port() {
+        let number = port_number(term);
+        let high = (number >> 32) as u32;
+        let hash = if high == 0 { *hash } else { word1(*hash, 11, high) };
+        times(word1(hash, 9, number as u32), 10, 0)
+    } else if let Some(export) = term.as_export_fun() {
+        let arity = times(*hash, 11, export.mfa.arity.into());
+        times(times(arity, 1, mix::atom(export.mfa.module)), 1, mix::atom(export.mfa.function))
+    } else if let Some((entry, _, free)) = term.as_local_fun() {
+        for variable in free.iter().rev() {
+            left.push(Old::Term(*variable));
+        }
+        let module = times(times(*hash, 10, free.len() as u32), 1, mix::atom(entry.module));
+        times(times(module, 2, entry.index), 2, entry.old_uniq)
+    } else if let Some(object) = term.as_boxed().filter(|_| term.is_reference()) {
+        times(word1(*hash, 9, ref_number(object, 0)), 10, 0)
+    } else if let Some(object) = term.as_boxed().filter(|b| b.kind() == Kind::Record) {
+        for value in object.slots().iter().skip(1).rev() {
+            left.push(Old::Term(*value));
+        }
+        *hash
+    } else {
+        *hash
+    };
+}
+
+#[cfg(test)]
+#[path = "phash_tests.rs"]
+mod tests;

@@ -1,0 +1,198 @@
+//! Terms for tests: random shapes, a map builder, and a reader of the notation that the recorded tables use.
+
+use crate::alloc::Build;
+use crate::arena::Arena;
+use crate::atom::Atom;
+use crate::boxed::{Header, Kind};
+use crate::compare::compare_exact;
+use crate::hash::{map_hash, map_rehash};
+use crate::word::Term;
+use dashu_int::IBig;
+use proptest::prelude::*;
+
+/// What to build.
+#[derive(Clone, Debug)]
+pub(crate) enum Shape {
+    Int(String),
+    Float(f64),
+    Atom(String),
+    Tuple(Vec<Shape>),
+    List(Vec<Shape>),
+    Cons(Box<Shape>, Box<Shape>),
+    Map(Vec<(Shape, Shape)>),
+    Bits(Vec<u8>, usize),
+}
+
+/// Shapes that often nearly equal each other.
+pub(crate) fn shapes() -> impl Strategy<Value = Shape> {
+    let int = prop_oneof![
+        (-3i128..4).prop_map(|i| i.to_string()),
+        any::<i64>().prop_map(|i| i.to_string()),
+        any::<i128>().prop_map(|i| i.to_string()),
+        (50u32..80, -1i128..2).prop_map(|(s, d)| ((1i128 << s) + d).to_string()),
+    ];
+    let float = prop_oneof![
+        (-3i32..4).prop_map(f64::from),
+        (50u32..80).prop_map(|s| (1u128 << s) as f64),
+        any::<f64>().prop_filter("finite", |f| f.is_finite()),
+    ];
+    let leaf = prop_oneof![
+        3 => int.prop_map(Shape::Int),
+        2 => float.prop_map(Shape::Float),
+        2 => "[ab]{0,2}".prop_map(Shape::Atom),
+        1 => (proptest::collection::vec(0u8..2, 0..4), 0usize..8)
+            .prop_map(|(b, cut)| { let bits = (b.len() * 8).saturating_sub(cut); Shape::Bits(b, bits) }),
+    ];
+    let leaf = leaf.boxed();
+    let many = proptest::collection::vec((leaf.clone(), leaf.clone()), 30..40).prop_map(Shape::Map);
+    let leaf = prop_oneof![12 => leaf, 1 => many];
+    leaf.prop_recursive(3, 24, 3, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Shape::Tuple),
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Shape::List),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| Shape::Cons(a.into(), b.into())),
+            proptest::collection::vec((inner.clone(), inner), 0..4).prop_map(Shape::Map),
+        ]
+    })
+}
+
+/// Makes the term.
+pub(crate) fn build(h: &mut Arena, shape: &Shape) -> Term {
+    match shape {
+        Shape::Int(text) => {
+            let value: IBig = text.parse().unwrap();
+            let (sign, words) = value.as_sign_words();
+            h.big(sign == dashu_int::Sign::Negative, words)
+        }
+        Shape::Float(f) => h.float(*f),
+        Shape::Atom(text) => Atom::new(text).unwrap().term(),
+        Shape::Tuple(elements) => {
+            let elements: Vec<Term> = elements.iter().map(|e| build(h, e)).collect();
+            h.tuple(&elements)
+        }
+        Shape::List(elements) => {
+            let elements: Vec<Term> = elements.iter().map(|e| build(h, e)).collect();
+            h.list(&elements)
+        }
+        Shape::Cons(head, tail) => {
+            let (head, tail) = (build(h, head), build(h, tail));
+            h.cons(head, tail)
+        }
+        Shape::Map(pairs) => {
+            let pairs: Vec<(Term, Term)> = pairs.iter().map(|(k, v)| (build(h, k), build(h, v))).collect();
+            map(h, &pairs)
+        }
+        Shape::Bits(bytes, bits) => bit_string(h, bytes, *bits),
+    }
+}
+
+/// A bit string, part of a longer one at an offset that depends on its bytes.
+pub(crate) fn bit_string(h: &mut Arena, bytes: &[u8], bits: usize) -> Term {
+    let offset = bytes.iter().map(|b| usize::from(*b)).sum::<usize>() % 9;
+    if offset == 8 {
+        return h.bitstring(bytes, bits);
+    }
+    let mut wide = vec![0x55u8; bytes.len() + 2];
+    for i in 0..bits {
+        let bit = bytes[i / 8] >> (7 - i % 8) & 1;
+        let at = i + offset;
+        wide[at / 8] = wide[at / 8] & !(0x80 >> (at % 8)) | bit << (7 - at % 8);
+    }
+    let whole = h.binary(&wide);
+    h.sub_binary(whole, offset, bits)
+}
+
+/// A map of either form; of equal keys the last counts.
+pub(crate) fn map(h: &mut Arena, pairs: &[(Term, Term)]) -> Term {
+    let mut sorted: Vec<(Term, Term)> = Vec::new();
+    for (key, value) in pairs {
+        match sorted.binary_search_by(|(k, _)| compare_exact(*k, *key)) {
+            Ok(i) => sorted[i].1 = *value,
+            Err(i) => sorted.insert(i, (*key, *value)),
+        }
+    }
+    if sorted.len() > 32 {
+        return hash_map(h, &sorted);
+    }
+    let keys: Vec<Term> = sorted.iter().map(|p| p.0).collect();
+    let mut slots = vec![h.tuple(&keys)];
+    slots.extend(sorted.iter().map(|p| p.1));
+    h.boxed(Header::new(Kind::Map, slots.len()), &slots)
+}
+
+/// A hash map of pairs with different keys.
+pub(crate) fn hash_map(h: &mut Arena, pairs: &[(Term, Term)]) -> Term {
+    let (bitmap, children) = nodes(h, pairs, 0);
+    let mut slots = vec![Term::small(pairs.len() as i64)];
+    slots.extend(children);
+    h.boxed(Header::new(Kind::MapRoot, slots.len()).with_aux(bitmap), &slots)
+}
+
+fn nodes(h: &mut Arena, pairs: &[(Term, Term)], level: u32) -> (u32, Vec<Term>) {
+    let place = |key| {
+        let hash = if level < 8 { map_hash(key) } else { map_rehash(key, level & !7) };
+        hash >> (4 * (level & 7)) & 15
+    };
+    let (mut bitmap, mut children) = (0, Vec::new());
+    let places: Vec<u32> = pairs.iter().map(|p| place(p.0)).collect();
+    for slot in 0..16 {
+        let here: Vec<(Term, Term)> = pairs.iter().zip(&places).filter(|p| *p.1 == slot).map(|p| *p.0).collect();
+        let child = match here[..] {
+            [] => continue,
+            [(key, value)] => h.cons(key, value),
+            _ => {
+                let (bitmap, slots) = nodes(h, &here, level + 1);
+                h.boxed(Header::new(Kind::MapNode, slots.len()).with_aux(bitmap), &slots)
+            }
+        };
+        bitmap |= 1 << slot;
+        children.push(child);
+    }
+    (bitmap, children)
+}
+
+/// Reads a term: `i` decimal, `f` bits in hex, `a` text in hex, `n` nil, `c` head tail, `t` arity elements, `m` size pairs,
+/// `b` bit size `:` bytes in hex; parts are separated by blanks.
+pub(crate) fn read<'a>(h: &mut Arena, tokens: &mut impl Iterator<Item = &'a str>) -> Term {
+    let hex = |text: &str| -> Vec<u8> {
+        (0..text.len() / 2).map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).unwrap()).collect()
+    };
+    let token = tokens.next().unwrap();
+    let (kind, rest) = token.split_at(1);
+    match kind {
+        "i" => build(h, &Shape::Int(rest.into())),
+        "f" => h.float(f64::from_bits(u64::from_str_radix(rest, 16).unwrap())),
+        "a" => Atom::new(&String::from_utf8(hex(rest)).unwrap()).unwrap().term(),
+        "n" => Term::NIL,
+        "c" => {
+            let (head, tail) = (read(h, tokens), read(h, tokens));
+            h.cons(head, tail)
+        }
+        "t" => {
+            let elements: Vec<Term> = (0..rest.parse().unwrap()).map(|_| read(h, tokens)).collect();
+            h.tuple(&elements)
+        }
+        "m" => {
+            let pairs: Vec<(Term, Term)> =
+                (0..rest.parse().unwrap()).map(|_| (read(h, tokens), read(h, tokens))).collect();
+            map(h, &pairs)
+        }
+        "b" => {
+            let (bits, bytes) = rest.split_once(':').unwrap();
+            bit_string(h, &hex(bytes), bits.parse().unwrap())
+        }
+        _ => panic!("{token}"),
+    }
+}
+
+/// Recorded lines: the values before ` | `, and the term after it.
+pub(crate) fn recorded(table: &str, mut check: impl FnMut(&[&str], Term)) {
+    for line in table.lines().filter(|l| !l.is_empty() && !l.starts_with('#')) {
+        let (values, term) = line.split_once(" | ").unwrap();
+        let h = &mut Arena::new();
+        let mut tokens = term.split(' ');
+        let term = read(h, &mut tokens);
+        assert_eq!(tokens.next(), None);
+        check(&values.split(' ').collect::<Vec<_>>(), term);
+    }
+}
