@@ -342,7 +342,9 @@ mod loom_tests {
     /// A sender of two races a sender of one and the receiver: nothing lost, order kept (N1, N2).
     #[test]
     fn nodes_arrive_once_and_in_sender_order() {
-        loom::model(|| {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(|| {
             let queue = Arc::new(Mpsc::new());
             let senders = [vec![1, 2], vec![9]].map(|nodes| {
                 let queue = queue.clone();

@@ -684,6 +684,18 @@ mod loom_tests {
         });
     }
 
+    /// A thread that retires too shows its own tag, which is later than the other's: it must have seen the other's
+    /// unlinking by then.
+    #[test]
+    fn a_retirer_sees_what_others_unlinked() {
+        against_retirer(true, |_, slot, shared| {
+            let slot = slot.unwrap();
+            slot.retire(|| ());
+            slot.quiescent();
+            shared.read();
+        });
+    }
+
     /// Who retires and parks leaves the work to the other, who frees it.
     #[test]
     fn what_is_bequeathed_is_freed() {

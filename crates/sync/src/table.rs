@@ -201,7 +201,7 @@ mod tests {
                 (segment, offset) = (segment + 1, 0);
             }
         }
-        assert!(CAPACITY >= 1 << 32);
+        const { assert!(CAPACITY >= 1 << 32) };
         assert_eq!(locate(CAPACITY - 1).0, super::SEGMENTS - 1);
     }
 

@@ -1,11 +1,72 @@
 //! The model back end: loom's types, so that a test runs every interleaving and every allowed stale read.
 
 /// Atomics that loom watches. They exist only inside `loom::model`.
+///
+/// Loom remembers one last access of an atomic. A thread that loads and then exchanges (every retry loop) hides
+/// behind its own load that another thread had loaded before, and loom never tries the other order: a queue whose
+/// taker looks before it exchanges passed with every ordering weakened. So each load is preceded by a relaxed
+/// exchange on a companion: it synchronises nothing, and makes loom see two loads as worth reordering.
 pub mod atomic {
-    pub use loom::sync::atomic::{
-        AtomicBool, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, fence,
-    };
+    pub use loom::sync::atomic::fence;
     pub use std::sync::atomic::{Ordering, compiler_fence};
+    use std::ops::Deref;
+
+    macro_rules! watched {
+        ($($name:ident $([$param:ident])?: $value:ty),* $(,)?) => { $(
+            #[doc = concat!("Loom's `", stringify!($name), "`, with loads that it reorders.")]
+            pub struct $name $(<$param>)? {
+                inner: loom::sync::atomic::$name $(<$param>)?,
+                turn: loom::sync::atomic::AtomicBool,
+            }
+
+            impl $(<$param>)? $name $(<$param>)? {
+                /// As std's.
+                pub fn new(value: $value) -> Self {
+                    Self {
+                        inner: loom::sync::atomic::$name::new(value),
+                        turn: loom::sync::atomic::AtomicBool::new(false),
+                    }
+                }
+
+                /// As std's.
+                pub fn load(&self, order: Ordering) -> $value {
+                    self.turn.swap(false, Ordering::Relaxed);
+                    self.inner.load(order)
+                }
+            }
+
+            impl $(<$param>)? std::fmt::Debug for $name $(<$param>)? {
+                fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str(stringify!($name))
+                }
+            }
+
+            impl $(<$param>)? Deref for $name $(<$param>)? {
+                type Target = loom::sync::atomic::$name $(<$param>)?;
+                fn deref(&self) -> &Self::Target {
+                    &self.inner
+                }
+            }
+        )* };
+    }
+
+    watched! {
+        AtomicBool: bool, AtomicU8: u8, AtomicU16: u16, AtomicU32: u32, AtomicU64: u64, AtomicUsize: usize,
+        AtomicI64: i64, AtomicIsize: isize, AtomicPtr[T]: *mut T,
+    }
+
+    macro_rules! zero {
+        ($($name:ident $zero:expr),*) => { $(
+            impl Default for $name {
+                fn default() -> Self {
+                    Self::new($zero)
+                }
+            }
+        )* };
+    }
+
+    zero!(AtomicBool false, AtomicU8 0, AtomicU16 0, AtomicU32 0, AtomicU64 0, AtomicUsize 0, AtomicI64 0,
+        AtomicIsize 0);
 }
 
 /// Atomics that may stand in a static in every back end: here std's, invisible to the model.
