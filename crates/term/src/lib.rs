@@ -22,13 +22,16 @@ pub mod boxed;
 pub mod code;
 pub mod compare;
 pub mod equal;
+pub mod etf;
 pub mod hash;
 pub mod id;
 mod identity;
 pub mod magic;
+pub mod map;
 mod mix;
 pub mod node;
 pub mod phash;
+pub mod print;
 mod stack;
 #[cfg(test)]
 mod test_terms;
@@ -42,6 +45,7 @@ pub use boxed::{Boxed, Kind, Tuple};
 pub use code::{Export, FunEntry, Mfa};
 pub use id::{Pid, Port, RefNumbers};
 pub use magic::Magic;
+pub use map::Map;
 pub use word::{Tag, Term};
 
 /// Stops the VM: no memory for `bytes` bytes.

@@ -1,0 +1,186 @@
+//! Decoding of the terms that contain no others: numbers, bit strings, pids, ports, references.
+
+use super::decode::{DecodeError, DecodeOptions};
+use super::reader::Reader;
+use super::tag;
+use crate::alloc::Build;
+use crate::atom::Atom;
+use crate::boxed::{Header, Kind};
+use crate::id::{Pid, Port, RefNumbers};
+use crate::word::Term;
+
+/// Most 64-bit words of a big integer (OTP 25).
+const MAX_BIG_WORDS: usize = (1 << 19) - 1;
+/// Local references, and those of the old forms, have 18 bits in the first number.
+const MAX_FIRST_REF_NUMBER: u32 = 1 << 18;
+/// Creations of the old forms have two bits.
+const MAX_OLD_CREATION: u32 = 4;
+
+/// A float, if it is one that Erlang has.
+pub(super) fn float<A: Build + ?Sized>(heap: &mut A, value: f64) -> Result<Term, DecodeError> {
+    if value.is_finite() { Ok(heap.float(value)) } else { Err(DecodeError::BadArg) }
+}
+
+/// Text of a float: sign, digits, point, digits, exponent; then zero bytes.
+pub(super) fn old_float(text: &[u8]) -> Result<f64, DecodeError> {
+    let end = text.iter().position(|b| *b == 0).unwrap_or(text.len());
+    let text = &text[..end];
+    let digits = |s: &[u8]| s.iter().take_while(|b| b.is_ascii_digit()).count();
+    let sign = |s: &[u8]| usize::from(matches!(s.first(), Some(b'+' | b'-')));
+    let mut at = sign(text);
+    let whole = digits(&text[at..]);
+    at += whole;
+    let point = text.get(at) == Some(&b'.');
+    at += usize::from(point);
+    let fraction = digits(&text[at..]);
+    at += fraction;
+    let mut good = point && whole > 0 && fraction > 0;
+    if matches!(text.get(at), Some(b'e' | b'E')) {
+        at += 1;
+        at += sign(&text[at..]);
+        let exponent = digits(&text[at..]);
+        at += exponent;
+        good &= exponent > 0;
+    }
+    let text = std::str::from_utf8(text).map_err(|_| DecodeError::BadArg)?;
+    if good && at == text.len() { text.parse().map_err(|_| DecodeError::BadArg) } else { Err(DecodeError::BadArg) }
+}
+
+/// A bit string: length, bits of the last byte, bytes.
+pub(super) fn bit_binary<A: Build + ?Sized>(heap: &mut A, reader: &mut Reader<'_>) -> Result<Term, DecodeError> {
+    let len = reader.u32()? as usize;
+    let last = usize::from(reader.u8()?);
+    let bytes = reader.take(len)?;
+    match (len, last) {
+        (0, 0) => Ok(heap.binary(&[])),
+        (0, _) | (_, 0 | 9..) => Err(DecodeError::BadArg),
+        (_, 8) => Ok(heap.binary(bytes)),
+        _ => Ok(heap.bitstring(bytes, 8 * (len - 1) + last)),
+    }
+}
+
+/// An integer of `len` bytes: sign, then the magnitude, least significant byte first.
+pub(super) fn big<A: Build + ?Sized>(heap: &mut A, reader: &mut Reader<'_>, len: usize) -> Result<Term, DecodeError> {
+    let negative = reader.u8()? != 0;
+    let bytes = reader.take(len)?;
+    let limb = |chunk: &[u8]| {
+        let mut eight = [0; 8];
+        eight[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(eight)
+    };
+    let used = bytes.iter().rposition(|b| *b != 0).map_or(0, |i| i + 1);
+    if used <= 8 {
+        return Ok(heap.big(negative, &[limb(&bytes[..used])]));
+    }
+    if used.div_ceil(8) > MAX_BIG_WORDS {
+        return Err(DecodeError::BadArg);
+    }
+    let limbs: Vec<u64> = bytes[..used].chunks(8).map(limb).collect();
+    Ok(heap.big(negative, &limbs))
+}
+
+/// A small integer where nothing else may stand.
+pub(super) fn integer(reader: &mut Reader<'_>) -> Result<i64, DecodeError> {
+    match reader.u8()? {
+        tag::SMALL_INTEGER => Ok(i64::from(reader.u8()?)),
+        tag::INTEGER => Ok(i64::from(reader.u32()? as i32)),
+        tag::SMALL_BIG => {
+            let (len, sign) = (usize::from(reader.u8()?), reader.u8()?);
+            let mut bytes = [0; 8];
+            bytes.get_mut(..len).ok_or(DecodeError::BadArg)?.copy_from_slice(reader.take(len)?);
+            let value = i64::try_from(u64::from_le_bytes(bytes)).map_err(|_| DecodeError::BadArg)?;
+            Ok(if sign == 0 { value } else { -value })
+        }
+        _ => Err(DecodeError::BadArg),
+    }
+}
+
+/// Node atom and creation as the first word of an external identifier.
+fn node_word(node: Atom, creation: u32) -> u64 {
+    u64::from(creation) << 32 | u64::from(node.index())
+}
+
+fn creation(reader: &mut Reader<'_>, old: bool) -> Result<u32, DecodeError> {
+    if !old {
+        return reader.u32();
+    }
+    let creation = u32::from(reader.u8()?);
+    if creation < MAX_OLD_CREATION { Ok(creation) } else { Err(DecodeError::BadArg) }
+}
+
+/// A pid.
+pub(super) fn pid<A: Build + ?Sized>(
+    heap: &mut A,
+    reader: &mut Reader<'_>,
+    options: &DecodeOptions<'_>,
+    form: u8,
+) -> Result<Term, DecodeError> {
+    let node = options.atom(reader)?;
+    let (number, serial) = (reader.u32()?, reader.u32()?);
+    let creation = creation(reader, form == tag::PID)?;
+    if options.node.is(node, creation) {
+        if number >> Pid::NUMBER_BITS != 0 || serial >> (56 - Pid::NUMBER_BITS) != 0 {
+            return Err(DecodeError::BadArg);
+        }
+        return Ok(Pid::new(number, serial).term());
+    }
+    let words = [node_word(node, creation), u64::from(serial) << 32 | u64::from(number)];
+    Ok(heap.boxed_raw(Header::new(Kind::ExternalPid, 2), &words))
+}
+
+/// A port.
+pub(super) fn port<A: Build + ?Sized>(
+    heap: &mut A,
+    reader: &mut Reader<'_>,
+    options: &DecodeOptions<'_>,
+    form: u8,
+) -> Result<Term, DecodeError> {
+    let node = options.atom(reader)?;
+    let number = if form == tag::V4_PORT { reader.u64()? } else { u64::from(reader.u32()?) };
+    let creation = creation(reader, form == tag::PORT)?;
+    if options.node.is(node, creation) {
+        if number >> 56 != 0 {
+            return Err(DecodeError::BadArg);
+        }
+        return Ok(Port::from_number(number).term());
+    }
+    Ok(heap.boxed_raw(Header::new(Kind::ExternalPort, 2), &[node_word(node, creation), number]))
+}
+
+/// A reference.
+pub(super) fn reference<A: Build + ?Sized>(
+    heap: &mut A,
+    reader: &mut Reader<'_>,
+    options: &DecodeOptions<'_>,
+    form: u8,
+) -> Result<Term, DecodeError> {
+    let mut numbers = [0u32; 5];
+    let (node, from, count);
+    if form == tag::REFERENCE {
+        node = options.atom(reader)?;
+        numbers[0] = reader.u32()?;
+        from = creation(reader, true)?;
+        count = 1;
+    } else {
+        count = usize::from(reader.u16()?);
+        node = options.atom(reader)?;
+        from = creation(reader, form == tag::NEW_REFERENCE)?;
+        for number in numbers.get_mut(..count).ok_or(DecodeError::BadArg)? {
+            *number = reader.u32()?;
+        }
+    }
+    let local = options.node.is(node, from);
+    let too_large = numbers[0] >= MAX_FIRST_REF_NUMBER && (local || form != tag::NEWER_REFERENCE);
+    if too_large || local && count > 3 {
+        return Err(DecodeError::BadArg);
+    }
+    if local {
+        return Ok(heap.reference(RefNumbers([numbers[0], numbers[1], numbers[2]])));
+    }
+    let mut words = [node_word(node, from), 0, 0, 0];
+    for (i, number) in numbers.iter().enumerate().take(count) {
+        words[1 + i / 2] |= u64::from(*number) << (32 * (i % 2));
+    }
+    let size = 1 + count.div_ceil(2);
+    Ok(heap.boxed_raw(Header::new(Kind::ExternalRef, size).with_aux(count as u32), &words[..size]))
+}

@@ -1,0 +1,164 @@
+//! Maps from many pairs at once.
+//!
+//! The pairs are sorted by their hashes, lowest four bits first: that is the order of the trie's leaves, so each node is
+//! built once, from its final children.
+
+use super::flat::Scratch;
+use super::hash::{self, Children};
+use super::{COLLISION, FLAT_LIMIT, MAX_LEVEL, Pair, flat};
+use crate::alloc::Build;
+use crate::boxed::{Header, Kind};
+use crate::compare::compare_exact;
+use crate::word::Term;
+use std::cmp::Ordering;
+
+/// A term ordered as keys of flat maps are.
+#[derive(Clone, Copy)]
+pub(super) struct Sorted(pub(super) Term);
+
+impl PartialEq for Sorted {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Sorted {}
+
+impl PartialOrd for Sorted {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Sorted {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if self.0.is(other.0) { Ordering::Equal } else { compare_exact(self.0, other.0) }
+    }
+}
+
+/// One pair on its way into a trie.
+#[derive(Clone, Copy)]
+pub(super) struct Entry {
+    /// The hash of eight levels, first level in the highest four bits; then the pair's place in the input.
+    order: u64,
+    key: Term,
+    value: Term,
+}
+
+/// The hash of levels `level` and on, first level highest.
+fn trie_order(key: Term, level: u32) -> u32 {
+    let hash = hash::fresh(key, level);
+    // Reversing bytes and the nibbles in each reverses the nibbles.
+    let bytes = hash.swap_bytes();
+    (bytes & 0x0f0f_0f0f) << 4 | bytes >> 4 & 0x0f0f_0f0f
+}
+
+impl Entry {
+    fn hash(self) -> u32 {
+        (self.order >> 32) as u32
+    }
+
+    fn place(self) -> u32 {
+        self.order as u32
+    }
+
+    fn sorted(self) -> Sorted {
+        Sorted(self.key)
+    }
+}
+
+/// An inner node.
+pub(super) fn node<A: Build + ?Sized>(heap: &mut A, bitmap: u32, children: &[Term]) -> Term {
+    heap.boxed(Header::new(Kind::MapNode, children.len()).with_aux(bitmap), children)
+}
+
+/// The map of these pairs; of equal keys the last wins.
+pub fn from_pairs<A: Build + ?Sized>(heap: &mut A, pairs: &[Pair]) -> Term {
+    if pairs.len() <= FLAT_LIMIT {
+        let mut scratch = Scratch::new();
+        for (key, value) in pairs {
+            scratch.put(*key, *value);
+        }
+        return flat::build(heap, scratch.keys(), scratch.values());
+    }
+    let mut entries = sorted_entries(pairs);
+    remove_doubles(&mut entries);
+    finish(heap, entries)
+}
+
+/// The map of these pairs, if no two have equal keys.
+pub fn from_unique_pairs<A: Build + ?Sized>(heap: &mut A, pairs: &[Pair]) -> Option<Term> {
+    if pairs.len() <= FLAT_LIMIT {
+        let map = from_pairs(heap, pairs);
+        return map.as_map().filter(|m| m.size() == pairs.len()).map(|m| m.term());
+    }
+    let mut entries = sorted_entries(pairs);
+    remove_doubles(&mut entries);
+    (entries.len() == pairs.len()).then(|| finish(heap, entries))
+}
+
+fn finish<A: Build + ?Sized>(heap: &mut A, mut entries: Vec<Entry>) -> Term {
+    if entries.len() <= FLAT_LIMIT {
+        return flat::from_hash(heap, entries.iter().map(|e| (e.key, e.value)));
+    }
+    hash::from_leaves(heap, &mut entries)
+}
+
+fn sorted_entries(pairs: &[Pair]) -> Vec<Entry> {
+    let entry = |(place, (key, value)): (usize, &Pair)| Entry {
+        order: u64::from(trie_order(*key, 0)) << 32 | place as u64 & 0xffff_ffff,
+        key: *key,
+        value: *value,
+    };
+    let mut entries: Vec<Entry> = pairs.iter().enumerate().map(entry).collect();
+    entries.sort_unstable_by_key(|e| e.order);
+    entries
+}
+
+/// Keeps the last of each set of entries with equal keys. Entries of one hash then stand in the order of their keys.
+fn remove_doubles(entries: &mut Vec<Entry>) {
+    let equal_hash = |run: &[Entry]| run[0].hash() == run[1].hash();
+    if !entries.windows(2).any(equal_hash) {
+        return;
+    }
+    for run in entries.chunk_by_mut(|a, b| a.hash() == b.hash()) {
+        if run.len() > 1 {
+            // The last of equal keys first: that is the one `dedup_by` keeps.
+            run.sort_unstable_by(|a, b| a.sorted().cmp(&b.sorted()).then(b.place().cmp(&a.place())));
+        }
+    }
+    entries.dedup_by(|b, a| a.hash() == b.hash() && a.sorted() == b.sorted());
+}
+
+/// The children that the entries (sorted, of different keys) make in a node of `level`; their bitmap.
+pub(super) fn groups<A: Build + ?Sized>(heap: &mut A, entries: &mut [Entry], level: u32, children: &mut Children) -> u32 {
+    let shift = 28 - 4 * (level & 7);
+    let mut bitmap = 0;
+    for group in entries.chunk_by_mut(|a, b| (a.hash() ^ b.hash()) >> shift & 15 == 0) {
+        bitmap |= 1 << (group[0].hash() >> shift & 15);
+        let child = match group {
+            [entry] => heap.cons(entry.key, entry.value),
+            _ => subtree(heap, group, level + 1),
+        };
+        children.push(child);
+    }
+    bitmap
+}
+
+/// The node of `level` for at least two entries whose hashes are equal up to there.
+fn subtree<A: Build + ?Sized>(heap: &mut A, entries: &mut [Entry], level: u32) -> Term {
+    if level >= MAX_LEVEL {
+        entries.sort_unstable_by_key(|e| e.sorted());
+        let leaves: Vec<Term> = entries.iter().map(|e| heap.cons(e.key, e.value)).collect();
+        return node(heap, COLLISION, &leaves);
+    }
+    if level & 7 == 0 {
+        for e in entries.iter_mut() {
+            e.order = u64::from(trie_order(e.key, level)) << 32;
+        }
+        entries.sort_unstable_by_key(|e| e.order);
+    }
+    let mut children = Children::of(&[]);
+    let bitmap = groups(heap, entries, level, &mut children);
+    node(heap, bitmap, children.slice())
+}

@@ -1,0 +1,179 @@
+//! Flat maps: a sorted key tuple and the values (M1).
+
+use super::{FLAT_LIMIT, Map, Pair, View, build};
+use crate::alloc::Build;
+use crate::boxed::{Header, Kind};
+use crate::compare::compare_exact;
+use crate::equal::eq_exact;
+use crate::word::Term;
+use std::cmp::Ordering;
+
+/// Index of a key.
+#[inline]
+pub(super) fn find(keys: &[Term], key: Term) -> Option<usize> {
+    if key.is_immediate() {
+        return keys.iter().position(|k| k.is(key));
+    }
+    keys.iter().position(|k| k.is(key) || (!k.is_immediate() && eq_exact(*k, key)))
+}
+
+/// Where a key is, or where it belongs.
+fn search(keys: &[Term], key: Term) -> Result<usize, usize> {
+    keys.binary_search_by(|k| if k.is(key) { Ordering::Equal } else { compare_exact(*k, key) })
+}
+
+/// A map over a key tuple that exists.
+pub(super) fn over_keys<A: Build + ?Sized>(heap: &mut A, keys: Term, values: &[Term]) -> Term {
+    let at = heap.alloc(2 + values.len()).as_ptr();
+    // SAFETY: 2 + len fresh words (A2).
+    unsafe {
+        *at = Header::new(Kind::Map, 1 + values.len()).raw();
+        *at.add(1) = keys.raw();
+        std::ptr::copy_nonoverlapping(values.as_ptr(), at.add(2).cast(), values.len());
+        Term::from_boxed(at)
+    }
+}
+
+/// A map of sorted keys and their values.
+pub(super) fn build<A: Build + ?Sized>(heap: &mut A, keys: &[Term], values: &[Term]) -> Term {
+    let keys = heap.tuple(keys);
+    over_keys(heap, keys, values)
+}
+
+/// The map with another value at index `at`; the key tuple is shared.
+pub(super) fn with_value<A: Build + ?Sized>(heap: &mut A, map: Map, at: usize, value: Term) -> Term {
+    let View::Flat { values, .. } = map.view() else { return map.term() };
+    if values[at].is(value) {
+        return map.term();
+    }
+    let mut copy = [Term::NIL; FLAT_LIMIT];
+    let copy = &mut copy[..values.len()];
+    copy.copy_from_slice(values);
+    copy[at] = value;
+    over_keys(heap, map.key_tuple(), copy)
+}
+
+/// With `key => value`.
+pub(super) fn put<A: Build + ?Sized>(heap: &mut A, map: Map, key: Term, value: Term) -> Term {
+    let View::Flat { keys, values } = map.view() else { return map.term() };
+    if let Some(at) = find(keys, key) {
+        return with_value(heap, map, at, value);
+    }
+    if keys.len() >= FLAT_LIMIT {
+        let mut pairs: Vec<Pair> = keys.iter().copied().zip(values.iter().copied()).collect();
+        pairs.push((key, value));
+        return build::from_pairs(heap, &pairs);
+    }
+    let mut scratch = Scratch::of(keys, values);
+    scratch.put(key, value);
+    scratch.build(heap, map)
+}
+
+/// With many `key => value`; at least one.
+pub(super) fn put_all<A: Build + ?Sized>(heap: &mut A, map: Map, pairs: &[Pair]) -> Term {
+    let View::Flat { keys, values } = map.view() else { return map.term() };
+    let mut scratch = Scratch::of(keys, values);
+    for (i, (key, value)) in pairs.iter().enumerate() {
+        if !scratch.put(*key, *value) {
+            let mut all: Vec<Pair> = scratch.pairs().collect();
+            all.extend_from_slice(&pairs[i..]);
+            return build::from_pairs(heap, &all);
+        }
+    }
+    scratch.build(heap, map)
+}
+
+/// The value of a key and the map without it.
+pub(super) fn take<A: Build + ?Sized>(heap: &mut A, map: Map, key: Term) -> Option<(Term, Term)> {
+    let View::Flat { keys, values } = map.view() else { return None };
+    let at = find(keys, key)?;
+    let mut scratch = Scratch::new();
+    for i in (0..keys.len()).filter(|i| *i != at) {
+        scratch.push(keys[i], values[i]);
+    }
+    Some((values[at], build(heap, scratch.keys(), scratch.values())))
+}
+
+/// A flat map under construction, outside all heaps.
+pub(super) struct Scratch {
+    keys: [Term; FLAT_LIMIT],
+    values: [Term; FLAT_LIMIT],
+    len: usize,
+}
+
+impl Scratch {
+    pub(super) fn new() -> Scratch {
+        Scratch { keys: [Term::NIL; FLAT_LIMIT], values: [Term::NIL; FLAT_LIMIT], len: 0 }
+    }
+
+    fn of(keys: &[Term], values: &[Term]) -> Scratch {
+        let mut scratch = Scratch::new();
+        scratch.len = keys.len();
+        scratch.keys[..keys.len()].copy_from_slice(keys);
+        scratch.values[..values.len()].copy_from_slice(values);
+        scratch
+    }
+
+    pub(super) fn keys(&self) -> &[Term] {
+        &self.keys[..self.len]
+    }
+
+    pub(super) fn values(&self) -> &[Term] {
+        &self.values[..self.len]
+    }
+
+    pub(super) fn pairs(&self) -> impl Iterator<Item = Pair> + '_ {
+        self.keys().iter().copied().zip(self.values().iter().copied())
+    }
+
+    /// Adds a key that is greater than all there are; false if there is no room.
+    pub(super) fn push(&mut self, key: Term, value: Term) -> bool {
+        if self.len == FLAT_LIMIT {
+            return false;
+        }
+        self.keys[self.len] = key;
+        self.values[self.len] = value;
+        self.len += 1;
+        true
+    }
+
+    /// Sets the value of a key; false if there is no room for a new one.
+    pub(super) fn put(&mut self, key: Term, value: Term) -> bool {
+        // Keys mostly come in order.
+        let last = self.keys().last().copied();
+        if last.is_none_or(|last| compare_exact(last, key) == Ordering::Less) {
+            return self.push(key, value);
+        }
+        match search(self.keys(), key) {
+            Ok(at) => self.values[at] = value,
+            Err(_) if self.len == FLAT_LIMIT => return false,
+            Err(at) => {
+                self.keys.copy_within(at..self.len, at + 1);
+                self.values.copy_within(at..self.len, at + 1);
+                self.keys[at] = key;
+                self.values[at] = value;
+                self.len += 1;
+            }
+        }
+        true
+    }
+
+    /// The map; shares the key tuple of `old` if that has the same number of keys (it then has the same keys, as keys are
+    /// only added).
+    pub(super) fn build<A: Build + ?Sized>(&self, heap: &mut A, old: Map) -> Term {
+        if old.is_flat() && old.size() == self.len {
+            over_keys(heap, old.key_tuple(), self.values())
+        } else {
+            build(heap, self.keys(), self.values())
+        }
+    }
+}
+
+/// A flat map of the pairs of a hash map that has become small.
+pub(super) fn from_hash<A: Build + ?Sized>(heap: &mut A, pairs: impl Iterator<Item = Pair>) -> Term {
+    let mut pairs: Vec<(build::Sorted, Term)> = pairs.map(|(k, v)| (build::Sorted(k), v)).collect();
+    pairs.sort_unstable_by_key(|p| p.0);
+    let keys: Vec<Term> = pairs.iter().map(|(k, _)| k.0).collect();
+    let values: Vec<Term> = pairs.iter().map(|(_, v)| *v).collect();
+    build(heap, &keys, &values)
+}

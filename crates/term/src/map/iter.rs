@@ -1,0 +1,234 @@
+//! Going through maps: an iterator in Rust, and batches that a path resumes (`erts_internal:map_next/3`).
+//!
+//! A path has four bits a level, lowest first: the index among the children that are there (not the hash's bits). It names
+//! the next leaf or node to visit; levels that are left out are 0.
+
+use super::{COLLISION, MAX_LEVEL, Map, Pair, View, hash};
+use crate::alloc::Build;
+use crate::word::Term;
+
+const DEPTH: usize = MAX_LEVEL as usize + 1;
+
+/// The rest of one node's children.
+#[derive(Clone, Copy)]
+struct Rest {
+    at: *const Term,
+    left: usize,
+}
+
+/// Iterator over the pairs of a map; flat maps in key order, hash maps by slots, upwards or downwards.
+#[derive(Clone)]
+pub struct MapIter {
+    /// Values of a flat map, whose keys are in `stack[0]`; null for a hash map.
+    values: *const Term,
+    down: bool,
+    depth: usize,
+    pairs_left: usize,
+    stack: [Rest; DEPTH],
+}
+
+impl MapIter {
+    fn new(map: Map, down: bool) -> MapIter {
+        let none = Rest { at: std::ptr::null(), left: 0 };
+        let mut iter =
+            MapIter { values: std::ptr::null(), down, depth: 1, pairs_left: map.size(), stack: [none; DEPTH] };
+        match map.view() {
+            View::Flat { keys, values } => {
+                iter.values = values.as_ptr();
+                iter.stack[0] = Rest { at: keys.as_ptr(), left: keys.len() };
+            }
+            View::Hash { children, .. } => iter.stack[0] = Rest { at: children.as_ptr(), left: children.len() },
+        }
+        iter
+    }
+
+    /// By rising slots: the order of `maps:iterator/1`.
+    pub fn upwards(map: Map) -> MapIter {
+        Self::new(map, false)
+    }
+
+    /// By falling slots: the order of `maps:to_list/1` if the map is a hash map.
+    pub fn downwards(map: Map) -> MapIter {
+        Self::new(map, true)
+    }
+
+    /// Takes the next child of the innermost node: its distance from `at`.
+    #[inline]
+    fn step(rest: &mut Rest, down: bool) -> *const Term {
+        rest.left -= 1;
+        if down {
+            rest.at.wrapping_add(rest.left)
+        } else {
+            let at = rest.at;
+            rest.at = at.wrapping_add(1);
+            at
+        }
+    }
+
+    fn next_flat(&mut self) -> Option<Pair> {
+        let rest = &mut self.stack[0];
+        if rest.left == 0 {
+            return None;
+        }
+        let key = Self::step(rest, self.down);
+        let value = if self.down {
+            self.values.wrapping_add(rest.left)
+        } else {
+            let at = self.values;
+            self.values = at.wrapping_add(1);
+            at
+        };
+        // SAFETY: both are within the key tuple and the map (M1: as many values as keys), which stay (T2).
+        unsafe { Some((*key, *value)) }
+    }
+}
+
+impl Iterator for MapIter {
+    type Item = Pair;
+
+    #[inline]
+    fn next(&mut self) -> Option<Pair> {
+        self.pairs_left = self.pairs_left.saturating_sub(1);
+        if !self.values.is_null() {
+            return self.next_flat();
+        }
+        loop {
+            let rest = self.stack.get_mut(self.depth.checked_sub(1)?)?;
+            if rest.left == 0 {
+                self.depth -= 1;
+                continue;
+            }
+            // SAFETY: within the children of a node that stays (T2); `left` counts them.
+            let child = unsafe { *Self::step(rest, self.down) };
+            if let Some(pair) = child.as_cons() {
+                return Some(pair);
+            }
+            let (_, children) = hash::parts(child.as_boxed()?);
+            *self.stack.get_mut(self.depth)? = Rest { at: children.as_ptr(), left: children.len() };
+            self.depth += 1;
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.pairs_left, Some(self.pairs_left))
+    }
+}
+
+impl ExactSizeIterator for MapIter {}
+
+/// Why a batch could not be taken: the path leads nowhere in this map.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BadPath;
+
+/// Gives up to `limit` pairs from `path` on, by rising slots, to `each`. The path of the next one, if there is any.
+/// (A node of colliding keys is given as a whole, so a batch may be a few longer.)
+pub fn next_batch(map: Map, path: u64, limit: usize, mut each: impl FnMut(Term, Term)) -> Result<Option<u64>, BadPath> {
+    let View::Hash { children, .. } = map.view() else {
+        if path != 0 {
+            return Err(BadPath);
+        }
+        map.iter().for_each(|(k, v)| each(k, v));
+        return Ok(None);
+    };
+    // The node of each level on the way and the next index in it.
+    let mut stack: [(&[Term], usize); DEPTH] = [(&[], 0); DEPTH];
+    let mut depth = 0;
+    let mut node = children;
+    let mut digits = path;
+    loop {
+        let index = (digits & 15) as usize;
+        digits >>= 4;
+        let child = *node.get(index).ok_or(BadPath)?;
+        stack[depth] = (node, index);
+        depth += 1;
+        if digits == 0 {
+            break;
+        }
+        let (bitmap, inner) = hash::parts(child.as_boxed().ok_or(BadPath)?);
+        if bitmap & COLLISION != 0 || depth >= DEPTH {
+            return Err(BadPath);
+        }
+        // The child is being visited: its parent goes on with the one after it.
+        stack[depth - 1].1 += 1;
+        node = inner;
+    }
+    let mut given = 0;
+    while depth > 0 {
+        let (node, index) = stack[depth - 1];
+        let Some(child) = node.get(index) else {
+            depth -= 1;
+            continue;
+        };
+        if given >= limit {
+            return Ok(Some(path_of(&stack[..depth])));
+        }
+        stack[depth - 1].1 += 1;
+        if let Some((key, value)) = child.as_cons() {
+            each(key, value);
+            given += 1;
+            continue;
+        }
+        let (bitmap, inner) = hash::parts(child.as_boxed().ok_or(BadPath)?);
+        if bitmap & COLLISION != 0 {
+            for (key, value) in inner.iter().filter_map(|leaf| leaf.as_cons()) {
+                each(key, value);
+                given += 1;
+            }
+        } else {
+            *stack.get_mut(depth).ok_or(BadPath)? = (inner, 0);
+            depth += 1;
+        }
+    }
+    Ok(None)
+}
+
+/// The path of a stack whose outer levels already point behind the child that is being visited.
+fn path_of(stack: &[(&[Term], usize)]) -> u64 {
+    let (inner, outer) = stack.split_last().map_or((0, &[][..]), |(last, outer)| (last.1, outer));
+    let top = (inner as u64) << (4 * outer.len() as u32).min(60);
+    outer.iter().enumerate().fold(top, |path, (level, (_, index))| path | (*index as u64 - 1) << (4 * level))
+}
+
+/// `erts_internal:map_next(Path, Map, iterator)`: `{K, V, {K, V, … Rest}}`, where the rest is `[NextPath|Map]` or `none`.
+pub fn next_iterator<A: Build + ?Sized>(heap: &mut A, path: u64, map: Map, limit: usize) -> Result<Term, BadPath> {
+    let mut pairs = Vec::with_capacity(limit.min(map.size()));
+    let next = next_batch(map, path, limit, |k, v| pairs.push((k, v)))?;
+    let mut chain = match next {
+        Some(path) => {
+            let path = heap.uint(path);
+            heap.cons(path, map.term())
+        }
+        None => Term::atom(crate::am::none),
+    };
+    for (key, value) in pairs.into_iter().rev() {
+        chain = heap.tuple(&[key, value, chain]);
+    }
+    Ok(chain)
+}
+
+/// `erts_internal:map_next(Path, Map, Tail)`: a list of pairs before `tail`; with `[NextPath, Map|…]` in front while more
+/// are to come.
+pub fn next_list<A: Build + ?Sized>(
+    heap: &mut A,
+    path: u64,
+    map: Map,
+    limit: usize,
+    tail: Term,
+) -> Result<Term, BadPath> {
+    let mut pairs = Vec::with_capacity(limit.min(map.size()));
+    let next = next_batch(map, path, limit, |k, v| pairs.push((k, v)))?;
+    if map.is_flat() {
+        pairs.reverse();
+    }
+    let mut list = tail;
+    for (key, value) in pairs {
+        let pair = heap.tuple(&[key, value]);
+        list = heap.cons(pair, list);
+    }
+    if let Some(path) = next {
+        list = heap.cons(map.term(), list);
+        let path = heap.uint(path);
+        list = heap.cons(path, list);
+    }
+    Ok(list)
+}
