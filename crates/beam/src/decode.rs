@@ -4,14 +4,17 @@
 //! fail; it still returns an error rather than panic, should that ever be wrong.
 //!
 //! Operands are made regular on the way: a `Size` that is a plain number becomes `I`, a heap need
-//! always becomes `Alloc`, plain numbers (`Uint`, `Live`, ...) always become `U`.
+//! always becomes `Alloc`, a tail call of a BIF that always raises becomes a call_ext (so that nobody drops
+//! a frame for it), an int_code_end is put after a call that stands last, allocate becomes allocate_zero where the scan
+//! found that slots may be used before they are set, plain numbers (`Uint`, `Live`, ...) always become `U`.
 
 use std::fmt;
 
 use crate::error::LoadError;
 use crate::opcode::{Kind, Op};
 use crate::reader::{Raw, Reader};
-use crate::scan::CODE;
+use crate::scan::{CODE, FunctionDef};
+use crate::tables::Import;
 
 /// An X or Y register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -160,31 +163,49 @@ impl Body {
         (0..self.len()).filter_map(|index| self.get(index))
     }
 
-    /// Decodes the instructions between two offsets.
+    /// Decodes the instructions of a function.
     pub(crate) fn decode(
         code: &[u8],
-        range: std::ops::Range<u32>,
-        count: u32,
-        trap: bool,
+        function: &FunctionDef,
+        imports: &[Import],
     ) -> Result<Self, LoadError> {
-        let mut reader = Reader::window(CODE, code, range.start as usize, range.end as usize);
+        let mut reader = Reader::window(CODE, code, function.start as usize, function.end as usize);
         // Counts come from the scan and so are bounded by the size of the code.
-        let count = count as usize + 1;
+        let count = function.instructions as usize + 1;
         let mut body = Body { heads: Vec::with_capacity(count), args: Vec::with_capacity(3 * count) };
         while !reader.is_empty() {
             let offset = reader.offset();
             let opcode = reader.u8()?;
             let op = Op::from_number(opcode).ok_or(LoadError::UnknownOpcode { opcode, offset })?;
+            let op = match op {
+                Op::Allocate if function.needs_nils => Op::AllocateZero,
+                Op::AllocateHeap if function.needs_nils => Op::AllocateHeapZero,
+                _ => op,
+            };
             body.heads.push(Head { op, first: body.args.len() as u32, offset: offset as u32 });
             for kind in op.kinds() {
                 let arg = operand(&mut reader, *kind)?;
                 body.args.push(arg);
             }
+            if matches!(op, Op::CallExtLast | Op::CallExtOnly) {
+                body.plain_call_if_it_raises(imports);
+            }
         }
-        if trap {
-            body.heads.push(Head { op: Op::IntCodeEnd, first: body.args.len() as u32, offset: range.end });
+        if body.heads.last().is_some_and(|head| head.op.is_body_call()) {
+            body.heads.push(Head { op: Op::IntCodeEnd, first: body.args.len() as u32, offset: function.end });
         }
         Ok(body)
+    }
+
+    /// Makes a call_ext of the tail call just decoded if its callee always raises.
+    fn plain_call_if_it_raises(&mut self, imports: &[Import]) {
+        let Some(head) = self.heads.last_mut() else { return };
+        let first = head.first as usize;
+        let import = self.args.get(first + 1).and_then(Arg::number).and_then(|index| imports.get(index as usize));
+        if import.is_some_and(|import| import.always_raises) {
+            head.op = Op::CallExt;
+            self.args.truncate(first + 2);
+        }
     }
 }
 

@@ -161,13 +161,15 @@ impl Module {
     }
 
     /// Decodes one function: all its instructions, from the line or label before its func_info on.
-    /// Fails only for an index beyond `functions`.
+    /// Fails only for an index beyond `functions`. An int_code_end that the code does not have stands at
+    /// the end if the last instruction is a call: should it ever be reached, the callee returned although
+    /// the compiler knew that it never does.
     pub fn decode_function(&self, index: u32) -> Result<Body, LoadError> {
         let function = self
             .functions
             .get(index as usize)
             .ok_or(LoadError::Code { offset: self.code.len(), what: "no function of this index" })?;
-        Body::decode(&self.code, function.start..function.end, function.instructions, function.needs_trap)
+        Body::decode(&self.code, function, &self.imports)
     }
 }
 

@@ -43,8 +43,6 @@ pub enum Kind {
     Dst,
     /// `X` or `Y`, read and written (swap).
     Swap,
-    /// `Y` that is read.
-    YSrc,
     /// `Y` that is written.
     YDst,
     /// `Y` that holds or gets a catch tag.

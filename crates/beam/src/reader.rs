@@ -58,6 +58,11 @@ impl<'a> Reader<'a> {
         self.at
     }
 
+    /// Goes to an offset.
+    pub(crate) fn seek(&mut self, offset: usize) {
+        self.at = offset.min(self.bytes.len());
+    }
+
     pub(crate) fn remaining(&self) -> usize {
         self.bytes.len() - self.at
     }

@@ -9,13 +9,17 @@
 //!     entry; func_info names the module; control cannot run off its end, save by returning from
 //!     a call that stands last (compilers emit that where they know the callee never returns).
 //! S5. The code ends with int_code_end.
+//! S6. No X register or slot is read that may hold no term; calls, collections and exceptions find all
+//!     slots of the frame initialised; frames are pushed, trimmed and dropped as what they are; catches
+//!     nest (`effects.rs`).
 //!
 //! Time is linear in the size of the code; memory is bounded by a small multiple of it.
 
 use crate::atoms::AtomTable;
+use crate::effects::{Flow, Seen};
 use crate::error::{ChunkId, LoadError};
-use crate::opcode::{Kind, Op, ROWS, Row};
-use crate::reader::{MAX_REGISTERS, Raw, Reader};
+use crate::opcode::{Op, ROWS, Row};
+use crate::reader::{Raw, Reader};
 use crate::tables::{Export, Import, Lambda};
 
 pub(crate) const CODE: ChunkId = ChunkId(*b"Code");
@@ -51,11 +55,10 @@ pub struct FunctionDef {
     pub end: u32,
     /// How many instructions it has.
     pub instructions: u32,
+    /// Its frames must be pushed with nils in all slots; decoding sees to it.
+    pub needs_nils: bool,
     /// It may be replaced by a NIF.
     pub has_nif_start: bool,
-    /// A call stands last, so that it would run off the end if the callee returned; `decode_function`
-    /// appends an int_code_end then.
-    pub needs_trap: bool,
 }
 
 /// Where a label is.
@@ -101,25 +104,26 @@ pub(crate) fn header(chunk: &[u8]) -> Result<(CodeHeader, usize), LoadError> {
     Ok((header, reader.offset()))
 }
 
-struct Scan<'a> {
-    tables: &'a Tables<'a>,
-    reader: Reader<'a>,
-    labels: Vec<LabelDef>,
+pub(crate) struct Scan<'a> {
+    pub(crate) tables: &'a Tables<'a>,
+    pub(crate) reader: Reader<'a>,
+    pub(crate) labels: Vec<LabelDef>,
     /// By label: number of the function that branches to it, plus 1; 0: none.
-    branched: Vec<u32>,
+    pub(crate) branched: Vec<u32>,
     /// By label: arity of the calls to it, plus 1; 0: none.
-    called: Vec<u16>,
-    functions: Vec<FunctionDef>,
+    pub(crate) called: Vec<u16>,
+    pub(crate) functions: Vec<FunctionDef>,
     on_load: Option<u32>,
     /// The instruction at hand, for error messages.
-    op: Op,
-    at: usize,
-    index: u8,
-    /// Operands that later ones refer to.
-    number: u64,
+    pub(crate) op: Op,
+    pub(crate) at: usize,
+    pub(crate) index: u8,
+    /// What its operands say.
+    pub(crate) seen: Seen,
+    pub(crate) flow: Flow,
 }
 
-type Check = Result<(), LoadError>;
+pub(crate) type Check = Result<(), LoadError>;
 
 /// Scans all instructions (S1 to S5).
 pub(crate) fn scan(code: &[u8], header: &CodeHeader, tables: &Tables<'_>) -> Result<Scanned, LoadError> {
@@ -140,7 +144,8 @@ pub(crate) fn scan(code: &[u8], header: &CodeHeader, tables: &Tables<'_>) -> Res
         op: Op::Label,
         at: 0,
         index: 0,
-        number: 0,
+        seen: Seen::default(),
+        flow: Flow::new(labels),
     };
     scan.instructions()?;
     if scan.functions.len() != header.function_count as usize {
@@ -165,11 +170,15 @@ impl Scan<'_> {
         let mut last = Op::IntCodeEnd;
         let mut previous = Op::IntCodeEnd;
         let mut line_at = 0;
+        // What must follow a label because it is where a catch or try leads.
+        let mut handler = None;
         loop {
             let op = self.opcode()?;
             match op {
                 Op::Label => {
-                    let label = self.operands_label()?;
+                    let label = self.define_label()?;
+                    handler = handler.or(self.flow.handler(label));
+                    self.arrive(label)?;
                     if head.labels.is_empty() {
                         let after_line = previous == Op::Line;
                         head.start = if after_line { line_at } else { self.at };
@@ -189,6 +198,7 @@ impl Scan<'_> {
                 }
                 Op::FuncInfo => {
                     self.end_function(last, head.start, head.instructions)?;
+                    handler = None;
                     self.begin_function(&mut head)?;
                 }
                 Op::IntCodeEnd => {
@@ -196,7 +206,11 @@ impl Scan<'_> {
                 }
                 _ => {
                     head.labels.clear();
+                    if handler.take().is_some_and(|wanted| wanted != op) {
+                        return Err(self.misplaced("not the instruction that a handler must begin with"));
+                    }
                     self.operands(op.kinds())?;
+                    self.effect(op)?;
                     self.mark(op)?;
                 }
             }
@@ -212,7 +226,7 @@ impl Scan<'_> {
         }
     }
 
-    fn opcode(&mut self) -> Result<Op, LoadError> {
+    pub(crate) fn opcode(&mut self) -> Result<Op, LoadError> {
         self.at = self.reader.offset();
         if self.reader.is_empty() {
             return Err(LoadError::Code { offset: self.at, what: "no int_code_end at the end" });
@@ -233,11 +247,10 @@ impl Scan<'_> {
         let Some(function) = self.functions.last_mut() else { return Ok(()) };
         function.end = end as u32;
         function.instructions = function.instructions.saturating_sub(head_instructions);
-        function.needs_trap = last.is_body_call();
         if last == Op::FuncInfo || !(last.is_terminal() || last.is_body_call()) {
             return Err(LoadError::Code { offset: at, what: "control may run into the next function" });
         }
-        Ok(())
+        self.settle()
     }
 
     fn begin_function(&mut self, head: &mut Head) -> Check {
@@ -255,6 +268,7 @@ impl Scan<'_> {
         let number = self.functions.len() as u32;
         for label in head.labels.drain(..) {
             self.labels[label as usize].function = number;
+            self.flow.forget(label);
         }
         // The entry label follows at once.
         let at = self.reader.offset();
@@ -271,9 +285,10 @@ impl Scan<'_> {
             start: head.start as u32,
             end: 0,
             instructions: head.instructions,
+            needs_nils: false,
             has_nif_start: false,
-            needs_trap: false,
         });
+        self.flow.enter(arity);
         Ok(())
     }
 
@@ -293,314 +308,23 @@ impl Scan<'_> {
     }
 
     /// The label that a `label` instruction defines.
-    fn operands_label(&mut self) -> Result<u32, LoadError> {
+    fn define_label(&mut self) -> Result<u32, LoadError> {
         let function = (self.functions.len() as u32).wrapping_sub(1);
         let offset = self.at as u32;
         let label = match self.reader.raw()? {
             Raw::U(label) if label != 0 && label < self.labels.len() as u64 => label as u32,
             _ => return Err(self.operand("no such label")),
         };
+        let by = self.branched[label as usize];
+        if by != 0 && by as usize != self.functions.len() {
+            return Err(LoadError::Label { label, what: "belongs to another function" });
+        }
         let def = &mut self.labels[label as usize];
         if def.function != NONE || def.offset != 0 {
             return Err(LoadError::Label { label, what: "defined twice" });
         }
         *def = LabelDef { function, offset };
         Ok(label)
-    }
-
-    fn operands(&mut self, kinds: &[Kind]) -> Check {
-        for (index, kind) in kinds.iter().enumerate() {
-            self.index = index as u8;
-            let raw = self.reader.raw()?;
-            self.check(*kind, raw)?;
-        }
-        Ok(())
-    }
-
-    /// Whether an operand is what its kind says (S1, S2).
-    #[inline]
-    fn check(&mut self, kind: Kind, raw: Raw<'_>) -> Check {
-        match kind {
-            Kind::Src => self.source(raw),
-            Kind::Dst | Kind::Swap => match raw {
-                Raw::X(_) | Raw::Y(_) => Ok(()),
-                _ => Err(self.operand("not a register")),
-            },
-            Kind::Fail => match raw {
-                Raw::Label(0) => Ok(()),
-                _ => self.branch(raw),
-            },
-            Kind::Label => self.branch(raw),
-            Kind::Reg => match raw {
-                Raw::X(_) | Raw::Y(_) => Ok(()),
-                Raw::TypedX(..) | Raw::TypedY(..) => self.source(raw),
-                _ => Err(self.operand("not a register")),
-            },
-            Kind::Live | Kind::Frame => self.at_most(raw, u64::from(MAX_REGISTERS)),
-            Kind::Arity => self.at_most(raw, 255),
-            Kind::Line => match (raw, self.tables.lines) {
-                (Raw::U(line), Some(lines)) if line <= lines as u64 => Ok(()),
-                (Raw::U(_), None) => Ok(()),
-                (Raw::I(line), Some(lines)) if line >= 0 && line as u64 <= lines as u64 => Ok(()),
-                (Raw::I(_), None) => Ok(()),
-                _ => Err(self.operand("no such line")),
-            },
-            Kind::Entry => self.call_target(raw),
-            Kind::Import => self.import(raw, self.number),
-            Kind::Bif0 => self.import(raw, 0),
-            Kind::Bif1 => self.import(raw, 1),
-            Kind::Bif2 => self.import(raw, 2),
-            Kind::Bif3 => self.import(raw, 3),
-            Kind::Uint => self.at_most(raw, u64::from(u32::MAX)),
-            Kind::Flags => self.at_most(raw, 31),
-            Kind::Unit => match raw {
-                Raw::U(1..=256) => Ok(()),
-                _ => Err(self.operand("not a unit")),
-            },
-            Kind::Heap => match raw {
-                Raw::Alloc(pairs) => self.heap_need(pairs),
-                _ => self.at_most(raw, 1 << 28),
-            },
-            Kind::Size => match raw {
-                Raw::U(size) => self.at_most(Raw::U(size), u64::from(u32::MAX)),
-                _ => self.source(raw),
-            },
-            Kind::YSrc | Kind::YDst | Kind::YCatch => match raw {
-                Raw::Y(_) => Ok(()),
-                _ => Err(self.operand("not a Y register")),
-            },
-            Kind::FSrc | Kind::FDst => match raw {
-                Raw::FR(_) => Ok(()),
-                _ => Err(self.operand("not a float register")),
-            },
-            Kind::FSrcAny => match raw {
-                Raw::FR(_) => Ok(()),
-                _ => self.source(raw),
-            },
-            Kind::FDstAny => match raw {
-                Raw::FR(_) | Raw::X(_) | Raw::Y(_) => Ok(()),
-                _ => Err(self.operand("not a register")),
-            },
-            Kind::FailOrAtom => match raw {
-                Raw::Atom(atom) if matches!(self.tables.atoms.get(atom), Some("no_fail" | "resume")) => Ok(()),
-                _ => self.check(Kind::Fail, raw),
-            },
-            Kind::Lambda => self.lambda(raw),
-            Kind::FunTag => match raw {
-                Raw::Atom(atom) if self.tables.atoms.has(atom) => Ok(()),
-                _ => self.lambda(raw),
-            },
-            Kind::Atom => match raw {
-                Raw::Atom(atom) if self.tables.atoms.has(atom) => Ok(()),
-                _ => Err(self.operand("not an atom")),
-            },
-            Kind::AtomOrLit => match raw {
-                Raw::Lit(_) => self.source(raw),
-                _ => self.check(Kind::Atom, raw),
-            },
-            Kind::Const => match raw {
-                Raw::Atom(_) | Raw::Lit(_) => self.source(raw),
-                _ => Err(self.operand("not a constant")),
-            },
-            Kind::StringAt => {
-                let bytes = if self.op == Op::BsMatchString { self.number.div_ceil(8) } else { self.number };
-                self.string(raw, bytes)
-            }
-            Kind::NewLabel => Err(self.operand("a label definition in the wrong place")),
-            _ => self.list(kind, raw),
-        }
-    }
-
-    fn list(&mut self, kind: Kind, raw: Raw<'_>) -> Check {
-        let Raw::List(count) = raw else { return Err(self.operand("not a list")) };
-        match kind {
-            Kind::ValueLabels => self.groups(count, &[Kind::Const, Kind::Label]),
-            Kind::ArityLabels => self.groups(count, &[Kind::Uint, Kind::Label]),
-            Kind::Srcs => self.groups(count, &[Kind::Src]),
-            Kind::SrcPairs => self.groups(count, &[Kind::Src, Kind::Src]),
-            Kind::SrcDsts => self.groups(count, &[Kind::Src, Kind::Dst]),
-            Kind::IndexedSrcs => self.groups(count, &[Kind::Uint, Kind::Src]),
-            Kind::AtomSrcs => self.groups(count, &[Kind::Atom, Kind::Src]),
-            Kind::AtomDsts => self.groups(count, &[Kind::Atom, Kind::Dst]),
-            Kind::YList => self.groups(count, &[Kind::YDst]),
-            Kind::Segments => self.segments(count),
-            Kind::MatchCommands => self.match_commands(count),
-            _ => Err(self.operand("no operand of this kind can be a list")),
-        }
-    }
-
-    /// `count` operands in groups of these kinds.
-    fn groups(&mut self, count: u32, kinds: &[Kind]) -> Check {
-        if !(count as usize).is_multiple_of(kinds.len()) {
-            return Err(self.operand("a list of the wrong length"));
-        }
-        for _ in 0..count as usize / kinds.len() {
-            for kind in kinds {
-                let raw = self.reader.raw()?;
-                match (kind, raw) {
-                    // Values of select_val: constants, integers among them.
-                    (Kind::Const, Raw::I(_) | Raw::Big(_)) => {}
-                    _ => self.check_item(*kind, raw)?,
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// As `check`, for an item of a list: a plain number must be a u there.
-    fn check_item(&mut self, kind: Kind, raw: Raw<'_>) -> Check {
-        match (kind, raw) {
-            (Kind::Uint | Kind::Live, Raw::I(_)) => Err(self.operand("not a number")),
-            _ => self.check(kind, raw),
-        }
-    }
-
-    /// Segments of bs_create_bin.
-    fn segments(&mut self, count: u32) -> Check {
-        if !count.is_multiple_of(6) {
-            return Err(self.operand("a list of the wrong length"));
-        }
-        for _ in 0..count / 6 {
-            let Raw::Atom(atom) = self.reader.raw()? else { return Err(self.operand("not a kind of segment")) };
-            let kind = self.tables.atoms.get(atom).unwrap_or("");
-            let string = kind == "string";
-            if !string
-                && !matches!(
-                    kind,
-                    "append" | "private_append" | "binary" | "float" | "integer" | "utf8" | "utf16" | "utf32"
-                )
-            {
-                return Err(self.operand("not a kind of segment"));
-            }
-            for kind in [Kind::Uint, Kind::Uint, Kind::Const] {
-                let raw = self.reader.raw()?;
-                self.check_item(kind, raw)?;
-            }
-            let (value, size) = (self.reader.raw()?, self.reader.raw()?);
-            if string {
-                match size {
-                    Raw::I(size) if size >= 0 => self.string(value, size as u64)?,
-                    Raw::U(size) => self.string(value, size)?,
-                    _ => return Err(self.operand("not a size of a string")),
-                }
-            } else {
-                self.source(value)?;
-                self.check(Kind::Size, size)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Commands of bs_match.
-    fn match_commands(&mut self, count: u32) -> Check {
-        let mut left = count as usize;
-        while left > 0 {
-            let Raw::Atom(atom) = self.reader.raw()? else { return Err(self.operand("not a match command")) };
-            let name = self.tables.atoms.get(atom).unwrap_or("");
-            let Some(kinds) = match_command(name) else {
-                return Err(self.operand("not a match command"));
-            };
-            left = match left.checked_sub(1 + kinds.len()) {
-                Some(left) => left,
-                None => return Err(self.operand("a list of the wrong length")),
-            };
-            for kind in kinds {
-                let raw = self.reader.raw()?;
-                match (kind, raw) {
-                    (Kind::Const, Raw::U(_) | Raw::I(_) | Raw::Big(_)) if name == "=:=" => {}
-                    _ => self.check_item(*kind, raw)?,
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn heap_need(&mut self, pairs: u32) -> Check {
-        let mut total = 0_u64;
-        for _ in 0..pairs {
-            match (self.reader.raw()?, self.reader.raw()?) {
-                (Raw::U(0..=2), Raw::U(count)) if count <= 1 << 24 => total += count,
-                _ => return Err(self.operand("not a heap need")),
-            }
-        }
-        if total <= 1 << 28 { Ok(()) } else { Err(self.operand("not a heap need")) }
-    }
-
-    fn source(&self, raw: Raw<'_>) -> Check {
-        match raw {
-            Raw::X(_) | Raw::Y(_) | Raw::I(_) | Raw::Big(_) | Raw::Atom(0) => Ok(()),
-            Raw::Atom(atom) if self.tables.atoms.has(atom) => Ok(()),
-            Raw::Lit(literal) if (literal as usize) < self.tables.literals => Ok(()),
-            Raw::TypedX(_, index) | Raw::TypedY(_, index) => match self.tables.types {
-                types if types == 0 || (index as usize) < types => Ok(()),
-                _ => Err(self.operand("no such type")),
-            },
-            _ => Err(self.operand("not a term")),
-        }
-    }
-
-    /// A plain number, as u or as a non-negative i.
-    fn at_most(&mut self, raw: Raw<'_>, limit: u64) -> Check {
-        let value = match raw {
-            Raw::U(value) => value,
-            Raw::I(value) if value >= 0 => value as u64,
-            _ => return Err(self.operand("not a number")),
-        };
-        self.number = value;
-        if value <= limit { Ok(()) } else { Err(self.operand("a number beyond its limit")) }
-    }
-
-    fn string(&self, raw: Raw<'_>, bytes: u64) -> Check {
-        match raw {
-            Raw::U(at) if at.checked_add(bytes).is_some_and(|end| end <= self.tables.strings as u64) => Ok(()),
-            _ => Err(self.operand("no such string")),
-        }
-    }
-
-    fn branch(&mut self, raw: Raw<'_>) -> Check {
-        let Raw::Label(label) = raw else { return Err(self.operand("not a label")) };
-        let function = self.functions.len() as u32;
-        match self.branched.get_mut(label as usize) {
-            Some(by) if label != 0 && (*by == 0 || *by == function) => *by = function,
-            Some(_) if label != 0 => return Err(LoadError::Label { label, what: "belongs to another function" }),
-            _ => return Err(self.operand("no such label")),
-        }
-        Ok(())
-    }
-
-    fn call_target(&mut self, raw: Raw<'_>) -> Check {
-        let Raw::Label(label) = raw else { return Err(self.operand("not a label")) };
-        let arity = self.number as u16 + 1;
-        match self.called.get_mut(label as usize) {
-            Some(by) if label != 0 && (*by == 0 || *by == arity) => *by = arity,
-            _ => return Err(self.operand("no function of this arity")),
-        }
-        Ok(())
-    }
-
-    fn import(&self, raw: Raw<'_>, arity: u64) -> Check {
-        match raw {
-            Raw::U(index) => match self.tables.imports.get(usize::try_from(index).unwrap_or(usize::MAX)) {
-                Some(import) if u64::from(import.arity) == arity => Ok(()),
-                Some(_) => Err(self.operand("an import of another arity")),
-                None => Err(self.operand("no such import")),
-            },
-            _ => Err(self.operand("not an import")),
-        }
-    }
-
-    fn lambda(&self, raw: Raw<'_>) -> Check {
-        match raw {
-            Raw::U(index) if index < self.tables.lambdas.len() as u64 => Ok(()),
-            _ => Err(self.operand("no such fun")),
-        }
-    }
-
-    fn atom_operand(&mut self) -> Result<u32, LoadError> {
-        match self.reader.raw()? {
-            Raw::Atom(atom) if self.tables.atoms.has(atom) => Ok(atom),
-            _ => Err(self.operand("not an atom")),
-        }
     }
 
     /// Whether all labels are where they must be (S3).
@@ -631,25 +355,12 @@ impl Scan<'_> {
     }
 
     #[cold]
-    fn operand(&self, what: &'static str) -> LoadError {
+    pub(crate) fn operand(&self, what: &'static str) -> LoadError {
         LoadError::Operand { op: self.op, index: self.index, offset: self.at, what }
     }
 
     #[cold]
-    fn misplaced(&self, what: &'static str) -> LoadError {
+    pub(crate) fn misplaced(&self, what: &'static str) -> LoadError {
         LoadError::Code { offset: self.at, what }
     }
-}
-
-/// The operands of a bs_match command.
-fn match_command(name: &str) -> Option<&'static [Kind]> {
-    Some(match name {
-        "ensure_at_least" => &[Kind::Uint, Kind::Uint],
-        "ensure_exactly" | "skip" => &[Kind::Uint],
-        "integer" | "binary" => &[Kind::Live, Kind::Const, Kind::Uint, Kind::Uint, Kind::Dst],
-        "get_tail" => &[Kind::Live, Kind::Uint, Kind::Dst],
-        // Live (nil), size, and a value as u or i.
-        "=:=" => &[Kind::Const, Kind::Uint, Kind::Const],
-        _ => return None,
-    })
 }

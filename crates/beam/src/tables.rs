@@ -21,6 +21,24 @@ pub struct Import {
     pub function: u32,
     /// Its arity.
     pub arity: u8,
+    /// It is a BIF that never returns: erlang:error/1 and the like.
+    pub always_raises: bool,
+    /// It is a guard BIF that never fails, whatever its arguments.
+    pub never_fails: bool,
+}
+
+fn always_raises(function: &str, arity: u8) -> bool {
+    matches!((function, arity), ("error", 1..=3) | ("exit" | "throw", 1) | ("nif_error", 1 | 2))
+}
+
+fn never_fails(function: &str, arity: u8) -> bool {
+    match (function, arity) {
+        ("self" | "node", 0) | ("get", 1) => true,
+        ("=:=" | "=/=" | "==" | "/=" | "<" | ">" | "=<" | ">=" | "max" | "min", 2) => true,
+        ("is_function" | "is_record", _) => false,
+        (name, 1) => name.starts_with("is_"),
+        _ => false,
+    }
 }
 
 /// A row of the export table or of the local function table.
@@ -66,7 +84,15 @@ pub(crate) fn imports(file: &BeamFile<'_>, atoms: &AtomTable) -> Result<Vec<Impo
     let mut rows = Vec::with_capacity(count);
     for _ in 0..count {
         let (module, function) = (atom(&mut reader, atoms)?, atom(&mut reader, atoms)?);
-        rows.push(Import { module, function, arity: arity(&mut reader)? });
+        let arity = arity(&mut reader)?;
+        let (is_erlang, name) = (atoms.get(module) == Some("erlang"), atoms.get(function).unwrap_or(""));
+        rows.push(Import {
+            module,
+            function,
+            arity,
+            always_raises: is_erlang && always_raises(name, arity),
+            never_fails: is_erlang && never_fails(name, arity),
+        });
     }
     Ok(rows)
 }

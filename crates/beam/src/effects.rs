@@ -1,0 +1,421 @@
+//! What each instruction does to registers, frame and control, and what it demands of them (S6).
+//!
+//! V1. An X register is read only where every way there has set it since it was last lost. A call,
+//!     send, or receive wait loses all of them; an instruction with a `Live` operand loses those from
+//!     there on, also where it fails.
+//! V2. A slot is read only if it is within the frame and holds no catch tag; it is initialised (V4).
+//! V3. Calls need a frame; tail calls and `return` find none, or drop the one there is, of its true size.
+//! V4. Wherever a slot is read or the stack may be scanned (collection, call, wait, exception) all slots are
+//!     initialised. The compiler does not always see to it where it has proved that a BIF cannot fail;
+//!     in such functions (`needs_nils`, some ten in all of OTP) decoding turns allocate into allocate_zero.
+//! V5. Catches nest: a catch's slot lies below those of all catches active in the frame, only the
+//!     innermost is ended, and none is active when the frame is trimmed or dropped. So the first catch
+//!     tag found by scanning a frame upwards is the innermost.
+//! V6. The label of `try` stands right before a try_case, that of `catch` before a catch_end, and both
+//!     come after it. The frame there is as it was at the `try`; X registers are lost (a catch_end may
+//!     also be reached by falling into it, with the result in X0).
+//!
+//! V7. A call of a BIF that always raises (`Import::always_raises`) is the end of its path; its frame
+//!     operand is not looked at, for compilers share such calls between places with different frames.
+//!     Decoding makes a plain call_ext of all of them, which needs no frame.
+//!
+//! Matching instructions (bs_get_*, bs_skip_utf*, bs_start_match*, bs_match) must take their fail branch
+//! before they collect. A wait_timeout that resumes at itself must not read its operand again: X
+//! registers are lost by then, and the timer (an infinite one, too) is already set.
+//! Sources of an instruction may lie at or above its `Live`: whoever runs it must keep them through a
+//! collection until they have been read.
+
+use crate::decode::Reg;
+use crate::flow::{Frame, Join, LabelStates, State};
+use crate::opcode::Op;
+use crate::reader::Raw;
+use crate::scan::{Check, NONE, Scan};
+
+/// No `Live` operand.
+const NO_LIVE: u16 = u16::MAX;
+
+/// What the operands of one instruction said.
+pub(crate) struct Seen {
+    /// The last plain number.
+    pub(crate) number: u64,
+    pub(crate) arity: u16,
+    /// The last two frame sizes.
+    pub(crate) frames: (u16, u16),
+    /// The least `Live`.
+    pub(crate) live: u16,
+    /// The slot of a catch.
+    pub(crate) slot: u16,
+    /// A fail label of 0.
+    pub(crate) may_raise: bool,
+    /// The import is a BIF that never fails.
+    pub(crate) safe: bool,
+    /// The import is a BIF that always raises.
+    pub(crate) exits: bool,
+    /// Labels branched to.
+    pub(crate) edges: Vec<u32>,
+    /// Registers written.
+    pub(crate) written: Vec<Reg>,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Seen {
+            number: 0,
+            arity: 0,
+            frames: (0, 0),
+            live: NO_LIVE,
+            slot: 0,
+            may_raise: false,
+            safe: false,
+            exits: false,
+            edges: Vec::with_capacity(64),
+            written: Vec::with_capacity(64),
+        }
+    }
+}
+
+/// Matching takes the fail branch before anything is allocated, so that X registers are as they were.
+fn fails_before_collecting(op: Op) -> bool {
+    matches!(
+        op,
+        Op::BsGetInteger2 | Op::BsGetFloat2 | Op::BsGetBinary2 | Op::BsGetUtf8 | Op::BsGetUtf16 | Op::BsGetUtf32
+            | Op::BsSkipUtf8 | Op::BsSkipUtf16 | Op::BsSkipUtf32 | Op::BsStartMatch3 | Op::BsStartMatch4 | Op::BsMatch
+    )
+}
+
+/// The state of the analysis.
+pub(crate) struct Flow {
+    pub(crate) state: State,
+    states: LabelStates,
+    /// By label: where its state is in `states`; 0: it has none.
+    places: Vec<u32>,
+    /// By label: the opcode that must follow; 0: any.
+    handlers: Vec<u8>,
+    /// In this function a slot may be read, or the stack scanned, before the code has set it.
+    pub(crate) needs_nils: bool,
+    /// The label last passed, if only lines have come since; 0: none.
+    pub(crate) last_label: u32,
+    /// Labels passed already whose state has fallen since.
+    fallen: Vec<u32>,
+}
+
+impl Flow {
+    pub(crate) fn new(labels: usize) -> Self {
+        Flow {
+            state: State::unreachable(),
+            states: LabelStates::default(),
+            places: vec![0; labels],
+            handlers: vec![0; labels],
+            needs_nils: false,
+            last_label: 0,
+            fallen: Vec::new(),
+        }
+    }
+
+    /// A new function begins; its entry label comes next.
+    pub(crate) fn enter(&mut self, arity: u8) {
+        self.states.clear();
+        self.needs_nils = false;
+        self.state.enter(u16::from(arity));
+    }
+
+    /// A label turned out to belong to the next function.
+    pub(crate) fn forget(&mut self, label: u32) {
+        self.places[label as usize] = 0;
+    }
+
+    /// What must follow a label.
+    pub(crate) fn handler(&self, label: u32) -> Option<Op> {
+        Op::from_number(self.handlers[label as usize])
+    }
+}
+
+impl Scan<'_> {
+    /// The scan has come to a label: what is known here is what all ways to it agree on.
+    pub(crate) fn arrive(&mut self, label: u32) -> Check {
+        let flow = &mut self.flow;
+        flow.last_label = label;
+        let place = &mut flow.places[label as usize];
+        if flow.state.live && flow.states.join(place, &flow.state) == Join::TooMany {
+            return Err(self.misplaced("too much to know about one function"));
+        }
+        if *place != 0 {
+            flow.states.load(*place, &mut flow.state);
+        }
+        Ok(())
+    }
+
+    /// Brings the state at hand to a label.
+    fn edge(&mut self, label: u32) -> Check {
+        let flow = &mut self.flow;
+        match flow.states.join(&mut flow.places[label as usize], &flow.state) {
+            Join::Same => {}
+            Join::Changed if self.labels[label as usize].function == NONE => {}
+            Join::Changed => flow.fallen.push(label),
+            Join::TooMany => return Err(self.misplaced("too much to know about one function")),
+        }
+        Ok(())
+    }
+
+    fn edges(&mut self) -> Check {
+        for index in 0..self.seen.edges.len() {
+            self.edge(self.seen.edges[index])?;
+        }
+        Ok(())
+    }
+
+    /// Goes again over blocks whose state has fallen, until none has. Called at a function's end.
+    pub(crate) fn settle(&mut self) -> Check {
+        let Some((end, arity, count)) =
+            self.functions.last().map(|f| (f.end as usize, f.arity, f.instructions as usize))
+        else {
+            return Ok(());
+        };
+        let (reader, op, at) = (self.reader, self.op, self.at);
+        // Compilers' code settles within two rounds; more than this is made to waste time.
+        let mut budget = 16 * count + 1000;
+        while let Some(label) = self.flow.fallen.pop() {
+            self.flow.states.load(self.flow.places[label as usize], &mut self.flow.state);
+            self.reader.seek(self.labels[label as usize].offset as usize);
+            self.opcode()?;
+            self.reader.raw()?;
+            self.flow.last_label = label;
+            self.again(end, u16::from(arity), &mut budget)?;
+        }
+        (self.reader, self.op, self.at) = (reader, op, at);
+        let needs_nils = self.flow.needs_nils || self.flow.states.mixed_raw;
+        if let Some(function) = self.functions.last_mut() {
+            function.needs_nils = needs_nils;
+        }
+        Ok(())
+    }
+
+    /// Goes again over one block.
+    fn again(&mut self, end: usize, arity: u16, budget: &mut usize) -> Check {
+        while self.flow.state.live && self.reader.offset() < end {
+            *budget = budget.checked_sub(1).ok_or_else(|| self.misplaced("too much to know about one function"))?;
+            match self.opcode()? {
+                Op::Label => {
+                    if let Raw::U(label) = self.reader.raw()? {
+                        self.edge(label as u32)?;
+                    }
+                    return Ok(());
+                }
+                Op::FuncInfo => {
+                    self.need_x(arity)?;
+                    self.need_scannable();
+                    return Ok(());
+                }
+                op => {
+                    self.operands(op.kinds())?;
+                    self.effect(op)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the instruction just read demands and does.
+    pub(crate) fn effect(&mut self, op: Op) -> Check {
+        if let (Op::Try | Op::Catch, Some(label)) = (op, self.seen.edges.last()) {
+            // Also if control cannot get here as far as is known yet: the scan passes the label once.
+            let follow = if op == Op::Try { Op::TryCase } else { Op::CatchEnd };
+            self.flow.handlers[*label as usize] = follow.number();
+        }
+        if self.flow.state.live {
+            self.demand(op)?;
+            if self.seen.may_raise && !(self.seen.safe && matches!(op, Op::Bif1 | Op::Bif2)) {
+                self.need_scannable();
+            }
+            if fails_before_collecting(op) {
+                self.edges()?;
+                self.seen.edges.clear();
+            }
+            if self.seen.live != NO_LIVE {
+                self.need_x(self.seen.live)?;
+                self.need_scannable();
+                self.flow.state.prune_x(self.seen.live);
+            }
+            self.edges()?;
+            self.write(op)?;
+            if op.is_terminal() {
+                self.flow.state.live = false;
+            }
+        }
+        if op != Op::Line {
+            self.flow.last_label = 0;
+        }
+        self.seen.live = NO_LIVE;
+        self.seen.may_raise = false;
+        self.seen.edges.clear();
+        self.seen.written.clear();
+        Ok(())
+    }
+
+    /// What it demands, and what becomes of registers and frame before it may branch.
+    fn demand(&mut self, op: Op) -> Check {
+        let (arity, frame) = (self.seen.arity, self.seen.frames.1);
+        match op {
+            Op::CallExt | Op::CallExtLast | Op::CallExtOnly if self.seen.exits => {
+                // The frame may be another than the instruction says: nobody comes back to it.
+                self.need_x(arity)?;
+                self.need_scannable();
+                self.flow.state.live = false;
+                Ok(())
+            }
+            Op::Call | Op::CallExt | Op::CallFun2 => self.body_call(arity),
+            Op::CallFun => self.body_call(arity + 1),
+            Op::Apply => self.body_call(arity + 2),
+            Op::Send => self.like_call(2),
+            Op::BsInitWritable | Op::BuildStacktrace => self.like_call(1),
+            Op::RawRaise => self.like_call(3),
+            Op::MakeFun2 => {
+                let free = self.tables.lambdas.get(self.seen.number as usize).map_or(0, |lambda| lambda.free);
+                self.like_call(u16::from(free))
+            }
+            Op::CallOnly | Op::CallExtOnly => {
+                self.need_x(arity)?;
+                self.need_no_frame()
+            }
+            Op::CallLast | Op::CallExtLast => {
+                self.need_x(arity)?;
+                self.drop_frame(frame)
+            }
+            Op::ApplyLast => {
+                self.need_x(arity + 2)?;
+                self.drop_frame(frame)
+            }
+            Op::Return => {
+                self.need_x(1)?;
+                self.need_no_frame()
+            }
+            Op::Deallocate => self.drop_frame(frame),
+            Op::Allocate | Op::AllocateHeap | Op::AllocateZero | Op::AllocateHeapZero => self.need_no_frame(),
+            Op::Trim => {
+                if self.flow.state.trim(self.seen.frames.0, frame) {
+                    Ok(())
+                } else {
+                    Err(self.misplaced("not a frame of this size without active catches"))
+                }
+            }
+            Op::Catch | Op::Try => self.begin_catch(op),
+            Op::CatchEnd | Op::TryEnd | Op::TryCase => self.end_catch(op),
+            Op::Wait | Op::WaitTimeout | Op::LoopRecEnd => {
+                if op == Op::WaitTimeout && self.seen.edges.last() == Some(&self.flow.last_label) {
+                    // It waits for the timer alone and comes back only to itself, the timer running.
+                    self.seen.edges.clear();
+                }
+                self.need_scannable();
+                self.flow.state.set_x_prefix(0);
+                Ok(())
+            }
+            Op::LoopRec | Op::Badmatch | Op::IfEnd | Op::CaseEnd | Op::TryCaseEnd | Op::Raise | Op::Badrecord => {
+                self.need_scannable();
+                Ok(())
+            }
+            // Their labels are names, not places to go to.
+            Op::RecvMark | Op::RecvSet => {
+                self.seen.edges.clear();
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Which registers hold terms, and whether there is a frame, when it goes on to the next one.
+    fn write(&mut self, op: Op) -> Check {
+        let state = &mut self.flow.state;
+        for reg in &self.seen.written {
+            match *reg {
+                Reg::X(x) => state.add_x(x),
+                Reg::Y(y) if state.may_set_y(y) => state.add_y(y),
+                Reg::Y(_) => return Err(self.misplaced("writes to a slot that is not there or holds a catch tag")),
+            }
+        }
+        match op {
+            Op::Allocate | Op::AllocateHeap => state.push_frame(self.seen.frames.1, false),
+            Op::AllocateZero | Op::AllocateHeapZero => state.push_frame(self.seen.frames.1, true),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn body_call(&mut self, args: u16) -> Check {
+        if !matches!(self.flow.state.frame, Frame::Slots(_)) {
+            return Err(self.misplaced("a call without a frame"));
+        }
+        self.like_call(args)
+    }
+
+    /// Takes arguments in X registers, loses all of them, and leaves a result in X0.
+    fn like_call(&mut self, args: u16) -> Check {
+        self.need_x(args)?;
+        self.need_scannable();
+        self.flow.state.set_x_prefix(1);
+        Ok(())
+    }
+
+    fn begin_catch(&mut self, op: Op) -> Check {
+        let slot = self.seen.slot;
+        let Some(label) = self.seen.edges.pop() else { return Ok(()) };
+        let def = self.labels[label as usize];
+        if def.function != NONE && def.offset as usize <= self.at {
+            return Err(self.misplaced("a handler before its catch"));
+        }
+        if !self.flow.state.begin_catch(slot) {
+            return Err(self.misplaced("a catch in a slot that is not there or above another catch"));
+        }
+        let x = self.flow.state.take_x(if op == Op::Try { 0 } else { 1 });
+        self.edge(label)?;
+        self.flow.state.put_x(x);
+        Ok(())
+    }
+
+    fn end_catch(&mut self, op: Op) -> Check {
+        if !self.flow.state.end_catch(self.seen.slot) {
+            return Err(self.misplaced("not the innermost catch"));
+        }
+        match op {
+            Op::CatchEnd => {
+                self.need_x(1)?;
+                self.flow.state.set_x_prefix(1);
+            }
+            Op::TryCase => self.flow.state.set_x_prefix(3),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn need_x(&self, count: u16) -> Check {
+        if self.flow.state.has_args(count) {
+            Ok(())
+        } else {
+            Err(self.misplaced("an X register that must hold a term may not"))
+        }
+    }
+
+    /// Where the stack may be scanned, all slots must be initialised: by the code, or by the frame's being
+    /// pushed with nils (V4).
+    #[inline]
+    fn need_scannable(&mut self) {
+        if !self.flow.state.is_scannable() {
+            self.flow.needs_nils = true;
+        }
+    }
+
+    fn need_no_frame(&self) -> Check {
+        match self.flow.state.frame {
+            Frame::None => Ok(()),
+            _ => Err(self.misplaced("there may be a frame where none must be")),
+        }
+    }
+
+    fn drop_frame(&mut self, slots: u16) -> Check {
+        if self.flow.state.pop_frame(slots) {
+            Ok(())
+        } else {
+            Err(self.misplaced("not a frame of this size without active catches"))
+        }
+    }
+}
+
