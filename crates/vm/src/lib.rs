@@ -1,1 +1,33 @@
 //! Processes, signals, timers, code, schedulers and the built-in function interface.
+//!
+//! Above `beam` and below the interpreter and the built-ins in the crate order (docs/map.md). Where an arrow would point up
+//! this crate states a trait ([`engine::Engine`], [`machine::Machine`]) or keeps a table that the upper crates fill
+//! ([`bif::Registry`]).
+
+pub mod bif;
+pub mod code;
+pub mod ctx;
+pub mod engine;
+pub mod error;
+pub mod exit;
+pub mod links;
+pub mod machine;
+pub mod message;
+pub mod process;
+pub mod registry;
+pub mod release;
+pub mod scheduler;
+pub mod signal;
+pub mod status;
+pub mod table;
+pub mod time;
+pub mod timer;
+pub mod vm;
+
+pub use bif::{Bif, BifDef, BifResult, Escape};
+pub use ctx::Ctx;
+pub use process::{Process, Private};
+pub use vm::Vm;
+
+pub use myriad_heap as heap;
+pub use myriad_term as term;

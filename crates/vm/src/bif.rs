@@ -1,0 +1,201 @@
+//! The interface of built-in functions, and their table.
+//!
+//! A BIF is a Rust function over a context and argument terms. It returns a term, or leaves by an [`Escape`]: an exception, a
+//! trap (continue in Erlang code), a yield (continue me later), a wait. Terms never move while it runs (`term`, A1).
+//! Each crate of built-ins states its functions once, in tables made by [`bifs!`]; the command wires the tables into one
+//! [`Registry`], from which the loader, `myriad compat` and `erlang:is_builtin/3` read.
+
+use crate::ctx::Ctx;
+use myriad_term::{Export, Mfa, Term, am, Atom};
+use std::collections::HashMap;
+
+/// A built-in function.
+pub type Bif = fn(&mut Ctx<'_>, &[Term]) -> BifResult;
+
+/// What a BIF gives back.
+pub type BifResult = Result<Term, Escape>;
+
+/// The ways out of a BIF other than a value.
+pub enum Escape {
+    /// `error:Reason`, with the BIF's own frame (arguments and `error_info`) on top of the stack trace.
+    Error(Term),
+    /// `exit:Reason`.
+    Exit(Term),
+    /// `throw:Value`.
+    Throw(Term),
+    /// A raise whose class, reason and trace stand in the process already (`erlang:raise/3`, `error/2,3`).
+    Raised,
+    /// Go on as a call of this export, whose arguments the BIF has put in [`crate::Private::trap_args`].
+    Trap(&'static Export),
+    /// Go on in this resumption after giving way: stands in [`crate::Private::resumption`]. Nothing is collected meanwhile.
+    Yield,
+    /// Wait for a signal, then run this BIF again with the same arguments.
+    Wait,
+    /// Run this BIF again, with the same arguments, on a scheduler that may block or compute for long.
+    Dirty(DirtyKind),
+    /// The process has ended (exit of self with `kill`, `halt`).
+    Dead,
+}
+
+/// The two pools of dirty schedulers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DirtyKind {
+    /// Long computing.
+    Cpu,
+    /// Blocking system calls.
+    Io,
+}
+
+/// The rest of a long built-in.
+pub type Resumption = Box<dyn FnMut(&mut Ctx<'_>) -> BifResult + Send>;
+
+/// `error:badarg`
+pub const BADARG: Escape = Escape::Error(Term::atom(am::badarg));
+/// `error:badarith`
+pub const BADARITH: Escape = Escape::Error(Term::atom(am::badarith));
+/// `error:system_limit`
+pub const SYSTEM_LIMIT: Escape = Escape::Error(Term::atom(am::system_limit));
+/// `error:undef`
+pub const UNDEF: Escape = Escape::Error(Term::atom(am::undef));
+/// `error:notsup`
+pub const NOTSUP: Escape = Escape::Error(Term::atom(am::notsup));
+
+/// `Err(badarg)`, for `return badarg()`.
+#[cold]
+pub const fn badarg<T>() -> Result<T, Escape> {
+    Err(BADARG)
+}
+
+impl From<myriad_term::atom::AtomError> for Escape {
+    fn from(_: myriad_term::atom::AtomError) -> Escape {
+        SYSTEM_LIMIT
+    }
+}
+
+/// How a function may be used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BifKind {
+    /// An ordinary function.
+    Plain,
+    /// Allowed in guards: has no effect, never traps, yields or waits.
+    Guard,
+    /// Always runs on a dirty CPU scheduler.
+    DirtyCpu,
+    /// Always runs on a dirty I/O scheduler.
+    DirtyIo,
+    /// A function of a built-in NIF module: bound by `erlang:load_nif/2`, not by name.
+    Nif,
+    /// As `Nif`, on a dirty CPU scheduler.
+    NifDirtyCpu,
+    /// As `Nif`, on a dirty I/O scheduler.
+    NifDirtyIo,
+}
+
+impl BifKind {
+    /// The pool it always runs in, if it is a dirty one.
+    pub const fn dirty(self) -> Option<DirtyKind> {
+        match self {
+            BifKind::DirtyCpu | BifKind::NifDirtyCpu => Some(DirtyKind::Cpu),
+            BifKind::DirtyIo | BifKind::NifDirtyIo => Some(DirtyKind::Io),
+            _ => None,
+        }
+    }
+
+    /// Bound by `load_nif/2`?
+    pub const fn is_nif(self) -> bool {
+        matches!(self, BifKind::Nif | BifKind::NifDirtyCpu | BifKind::NifDirtyIo)
+    }
+}
+
+/// One line of a table of built-ins.
+#[derive(Clone, Copy)]
+pub struct BifDef {
+    /// Module.
+    pub module: &'static str,
+    /// Function.
+    pub function: &'static str,
+    /// Number of arguments.
+    pub arity: u8,
+    /// How it may be used.
+    pub kind: BifKind,
+    /// First OTP release that has it, 0 = all.
+    pub since: u16,
+    /// Last OTP release that has it, 65535 = all.
+    pub until: u16,
+    /// The function.
+    pub function_ptr: Bif,
+}
+
+/// States the built-ins of one Erlang module:
+///
+/// ```ignore
+/// bifs! { pub ERLANG = "erlang" {
+///     "abs" / 1 Guard => abs_1;
+///     "spawn" / 3 Plain => spawn_3;
+///     "min" / 2 Guard since 26 => min_2;
+///     "display_nl" / 0 Plain until 26 => display_nl_0;
+/// }}
+/// ```
+#[macro_export]
+macro_rules! bifs {
+    ($vis:vis $table:ident = $module:literal { $($name:literal / $arity:literal $kind:ident $(since $since:literal)? $(until $until:literal)? => $f:expr;)* }) => {
+        /// The built-ins of this module.
+        $vis static $table: &[$crate::bif::BifDef] = &[$(
+            $crate::bif::BifDef {
+                module: $module,
+                function: $name,
+                arity: $arity,
+                kind: $crate::bif::BifKind::$kind,
+                since: $crate::bifs!(@or $($since)?; 0),
+                until: $crate::bifs!(@or $($until)?; 65535),
+                function_ptr: $f,
+            }
+        ),*];
+    };
+    (@or $v:literal; $d:literal) => { $v };
+    (@or ; $d:literal) => { $d };
+}
+
+/// All the built-ins of this VM for the release that runs.
+pub struct Registry {
+    bifs: HashMap<Mfa, &'static BifDef>,
+    nifs: HashMap<Mfa, &'static BifDef>,
+}
+
+impl Registry {
+    /// From the tables, those that the release has.
+    pub fn new(release: u16, tables: &[&'static [BifDef]]) -> Registry {
+        let (mut bifs, mut nifs) = (HashMap::new(), HashMap::new());
+        for def in tables.iter().flat_map(|t| t.iter()) {
+            if !(def.since..=def.until).contains(&release) {
+                continue;
+            }
+            let (Ok(module), Ok(function)) = (Atom::new(def.module), Atom::new(def.function)) else { continue };
+            let mfa = Mfa { module, function, arity: def.arity };
+            let map = if def.kind.is_nif() { &mut nifs } else { &mut bifs };
+            let previous = map.insert(mfa, def);
+            debug_assert!(previous.is_none(), "stated twice: {}:{}/{}", def.module, def.function, def.arity);
+        }
+        Registry { bifs, nifs }
+    }
+
+    /// The built-in of this name.
+    pub fn bif(&self, mfa: Mfa) -> Option<&'static BifDef> {
+        self.bifs.get(&mfa).copied()
+    }
+
+    /// The function of a built-in NIF module.
+    pub fn nif(&self, mfa: Mfa) -> Option<&'static BifDef> {
+        self.nifs.get(&mfa).copied()
+    }
+
+    /// Is this the name of a built-in NIF module?
+    pub fn is_nif_module(&self, module: Atom) -> bool {
+        self.nifs.keys().any(|m| m.module == module)
+    }
+
+    /// All built-ins, in no order.
+    pub fn all(&self) -> impl Iterator<Item = (Mfa, &'static BifDef)> {
+        self.bifs.iter().chain(self.nifs.iter()).map(|(m, d)| (*m, *d))
+    }
+}

@@ -1,0 +1,152 @@
+//! Loaded code: modules, functions, continuations, and how a code pointer finds what it belongs to.
+//!
+//! K1. [`Export::code`](myriad_term::Export) is never null once the VM runs: it points at a [`Function`]; of an undefined
+//!     export at a function of its own whose entry is the engine's undefined stub.
+//! K2. A [`Continuation`] (return point) is 16-byte aligned, so that its address looks like a small integer on the Erlang
+//!     stack; it leads to its function, line and live frame, and to its entry in either tier (docs/design.md, section 3).
+//! K3. A module's memory is freed only after a purge has found no process with a code pointer, fun or literal of it, and
+//!     after thread progress.
+//!
+//! Frames: a call pushes the caller's continuation; `allocate N` makes room for N Y registers below it (Y0 at the stack
+//! pointer); a return pops N and jumps to the continuation. Continuation `frame` says how many Y registers lie above
+//! the continuation's own slot in the frame that it returns to, so a stack is walked exactly:
+//! `[y0..y(n-1)][continuation c][c.frame slots][next continuation]...`
+
+mod loader;
+mod server;
+mod stack;
+
+pub use loader::{LoadError, Prepared, prepare};
+pub use server::{CodeServer, ModuleState};
+pub use stack::{Frame, StackWalk};
+
+use crate::bif::BifDef;
+use myriad_heap::LiteralBlock;
+use myriad_sync::atomic::{AtomicPtr, Ordering};
+use myriad_term::{Atom, Export, FunEntry, Mfa, Term};
+
+/// An address in tier-0 code; only the engine looks behind it.
+#[repr(transparent)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CodePtr(pub *const u32);
+
+// SAFETY: code is immutable while any thread can reach it (K3).
+unsafe impl Send for CodePtr {}
+// SAFETY: as above.
+unsafe impl Sync for CodePtr {}
+
+impl CodePtr {
+    /// Nowhere.
+    pub const NULL: CodePtr = CodePtr(std::ptr::null());
+}
+
+/// One function of one version of a module (or an undefined export, or a built-in): what exports and funs point at.
+#[repr(C, align(16))]
+pub struct Function {
+    /// Tier-0 entry. Starts as the engine's stub for undecoded, built-in or undefined functions.
+    pub entry: AtomicPtr<u32>,
+    /// Tier-1 entry, or null.
+    pub native: AtomicPtr<u8>,
+    /// Name.
+    pub mfa: Mfa,
+    /// Index in the module's function table; `u32::MAX` for functions without a module.
+    pub index: u32,
+    /// The module; null for functions without one.
+    pub module: *const Module,
+    /// The built-in that stands in for the body.
+    pub bif: AtomicPtr<BifDef>,
+    /// What the engine made when it decoded the function.
+    pub decoded: AtomicPtr<()>,
+}
+
+// SAFETY: the fields that change are atomic; `module` lives as long as the function (K3).
+unsafe impl Send for Function {}
+// SAFETY: as above.
+unsafe impl Sync for Function {}
+
+impl Function {
+    /// The built-in that stands in for the body.
+    #[inline]
+    pub fn bif(&self) -> Option<&'static BifDef> {
+        // Acquire: pairs with the Release of `bind_bif`; definitions are static tables.
+        let def = self.bif.load(Ordering::Acquire);
+        // SAFETY: only `bind_bif` stores here, from a `&'static`.
+        unsafe { def.as_ref() }
+    }
+
+    /// Makes a built-in stand in for the body (`stub` is the engine's [`crate::engine::Engine::bif_stub`]).
+    pub fn bind_bif(&self, def: &'static BifDef, stub: CodePtr) {
+        // Release: pairs with the Acquire in `bif`; the entry is stored after, so who runs the stub sees the definition.
+        self.bif.store(std::ptr::from_ref(def).cast_mut(), Ordering::Release);
+        self.entry.store(stub.0.cast_mut(), Ordering::Release);
+    }
+
+    /// The tier-0 entry.
+    #[inline(always)]
+    pub fn entry(&self) -> CodePtr {
+        // Acquire: pairs with the Release that publishes decoded code.
+        CodePtr(self.entry.load(Ordering::Acquire))
+    }
+
+    /// The module.
+    pub fn module(&self) -> Option<&Module> {
+        // SAFETY: K3.
+        unsafe { self.module.as_ref() }
+    }
+
+    /// The function that an export runs now.
+    #[inline(always)]
+    pub fn of_export(export: &Export) -> &'static Function {
+        // Acquire: pairs with the Release in the code server. SAFETY: K1; K3 keeps it while a process runs in it.
+        unsafe { &*export.code.load(Ordering::Acquire).cast::<Function>() }
+    }
+
+    /// The function that a local fun runs now, if its module's version is loaded.
+    #[inline(always)]
+    pub fn of_fun(entry: &FunEntry) -> Option<&'static Function> {
+        // Acquire: pairs with the Release in the code server. SAFETY: K3.
+        unsafe { entry.code.load(Ordering::Acquire).cast::<Function>().as_ref() }
+    }
+}
+
+/// A return point, as it stands on the Erlang stack (K2).
+#[repr(C, align(16))]
+pub struct Continuation {
+    /// Where tier 0 goes on.
+    pub pc: CodePtr,
+    /// Where tier 1 goes on, or null.
+    pub native: AtomicPtr<u8>,
+    /// The function it is in.
+    pub function: *const Function,
+    /// Index into the module's line table, 0 = unknown.
+    pub line: u32,
+    /// Y registers of the frame it returns to.
+    pub frame: u32,
+}
+
+/// One version of a loaded module.
+pub struct Module {
+    /// Name.
+    pub name: Atom,
+    /// The file's contents, from which functions are decoded.
+    pub beam: myriad_beam::Module,
+    /// The module's atoms by file index (index 0 unused).
+    pub atoms: Vec<Term>,
+    /// Literals by file index, in `literal_block`.
+    pub literals: Vec<Term>,
+    /// Where the literals live.
+    pub literal_block: LiteralBlock,
+    /// Imports by file index.
+    pub imports: Vec<&'static Export>,
+    /// Fun entries by file index.
+    pub funs: Vec<&'static FunEntry>,
+    /// Functions by file index; addresses are fixed.
+    pub functions: Box<[Function]>,
+    /// MD5 of the essential chunks.
+    pub md5: [u8; 16],
+}
+
+// SAFETY: immutable after loading, but for the atomics in `functions`.
+unsafe impl Send for Module {}
+// SAFETY: as above.
+unsafe impl Sync for Module {}

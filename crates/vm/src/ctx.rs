@@ -1,0 +1,87 @@
+//! The context that executing code has: its process, its scheduler, the VM.
+
+use crate::bif::{BifResult, Resumption, Escape};
+use crate::process::{Private, Process};
+use crate::scheduler::Local;
+use crate::vm::Vm;
+use myriad_heap::Heap;
+use myriad_term::{Alloc, Export, OffHeap, Pid, Term};
+use std::ptr::NonNull;
+
+/// What a BIF or the interpreter works with. New terms go to the process's heap: `ctx.tuple(&[..])` ([`myriad_term::Build`]).
+pub struct Ctx<'a> {
+    /// The process's own state.
+    pub proc: &'a mut Private,
+    /// What others see of the process.
+    pub this: &'a Process,
+    /// The scheduler's own state.
+    pub sched: &'a mut Local,
+    /// The virtual machine.
+    pub vm: &'static Vm,
+}
+
+impl Alloc for Ctx<'_> {
+    #[inline]
+    fn alloc(&mut self, words: usize) -> NonNull<u64> {
+        self.proc.heap.alloc(words)
+    }
+
+    #[inline]
+    fn off_heap(&mut self) -> &mut OffHeap {
+        self.proc.heap.off_heap()
+    }
+}
+
+impl Ctx<'_> {
+    /// The heap.
+    #[inline]
+    pub fn heap(&mut self) -> &mut Heap {
+        &mut self.proc.heap
+    }
+
+    /// The process's pid.
+    #[inline]
+    pub fn pid(&self) -> Pid {
+        self.this.pid
+    }
+
+    /// Counts work: about one for what a short function call costs. See [`Ctx::exhausted`].
+    #[inline]
+    pub fn bump(&mut self, reductions: usize) {
+        self.proc.reductions_left = self.proc.reductions_left.saturating_sub(i32::try_from(reductions).unwrap_or(i32::MAX));
+    }
+
+    /// Are the slice's reductions used up? Long built-ins then yield or trap.
+    #[inline]
+    pub fn exhausted(&self) -> bool {
+        self.proc.reductions_left <= 0
+    }
+
+    /// Goes on as a call of `export`.
+    #[inline]
+    pub fn trap(&mut self, export: &'static Export, args: &[Term]) -> BifResult {
+        self.proc.trap_args.clear();
+        self.proc.trap_args.extend_from_slice(args);
+        Err(Escape::Trap(export))
+    }
+
+    /// Goes on in `resumption` in a later slice; the process's heap is not collected before it has returned a value.
+    pub fn yield_to(&mut self, resumption: Resumption) -> BifResult {
+        self.proc.resumption = Some(resumption);
+        Err(Escape::Yield)
+    }
+
+    /// `error:Reason` whose `error_info` has this cause.
+    #[cold]
+    pub fn error_with_cause(&mut self, reason: Term, cause: Term) -> BifResult {
+        self.proc.error_cause = cause;
+        Err(Escape::Error(reason))
+    }
+
+    /// A new reference of this node.
+    pub fn make_ref(&mut self) -> Term {
+        use myriad_term::Build;
+        let numbers = self.sched.next_ref(self.vm);
+        self.reference(numbers)
+    }
+}

@@ -1,0 +1,40 @@
+//! What the scheduler asks of whatever executes code: the interpreter implements [`Engine`], the scheduler names only this.
+
+use crate::bif::DirtyKind;
+use crate::code::{CodePtr, Function};
+use crate::ctx::Ctx;
+
+/// How a slice ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub enum SliceEnd {
+    /// Reductions are used up (or the process gave way): put it back in a run queue.
+    Yielded,
+    /// In a receive (or a waiting BIF) with nothing to match: wait for a signal.
+    Waiting,
+    /// The process has ended with the reason in [`crate::Private::exit_reason`]; no Erlang code of it runs any more.
+    Exited,
+    /// It goes on in a dirty scheduler of this kind.
+    Dirty(DirtyKind),
+}
+
+/// An executor of Erlang code.
+pub trait Engine: Send + Sync {
+    /// Runs the process of `ctx` from its saved state ([`crate::Private::resume`]) until the slice ends, and saves the state.
+    fn run(&self, ctx: &mut Ctx<'_>) -> SliceEnd;
+
+    /// Runs the one built-in call that the process stopped before with [`SliceEnd::Dirty`]; the ordinary slices go on after.
+    fn run_dirty(&self, ctx: &mut Ctx<'_>) -> SliceEnd;
+
+    /// The entry code of functions not decoded yet: decodes the function and goes on in it.
+    fn undecoded_stub(&self) -> CodePtr;
+
+    /// The entry code of functions that are built-in.
+    fn bif_stub(&self) -> CodePtr;
+
+    /// The entry code of an export without code: calls `error_handler:undefined_function/3`.
+    fn undefined_stub(&self) -> CodePtr;
+
+    /// Frees what the engine made for this function; no process runs it or has a continuation into it.
+    fn release(&self, function: &Function);
+}

@@ -1,0 +1,84 @@
+//! Exceptions on their way, and the raw stack trace that each carries.
+//!
+//! Raising keeps the trace as code addresses ([`TraceFrame`]); `build_stacktrace` and an uncaught end turn it into Erlang terms,
+//! because most traces are never looked at.
+
+use myriad_term::{Mfa, Term, am};
+
+/// Class of an exception.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// `error`
+    Error,
+    /// `exit`
+    Exit,
+    /// `throw`
+    Throw,
+}
+
+impl Class {
+    /// The atom.
+    pub const fn term(self) -> Term {
+        Term::atom(match self {
+            Class::Error => am::error,
+            Class::Exit => am::exit,
+            Class::Throw => am::throw,
+        })
+    }
+
+    /// From the atom.
+    pub fn from_term(term: Term) -> Option<Class> {
+        match term.as_atom()? {
+            am::error => Some(Class::Error),
+            am::exit => Some(Class::Exit),
+            am::throw => Some(Class::Throw),
+            _ => None,
+        }
+    }
+}
+
+/// One frame of a raw trace.
+#[derive(Clone, Copy)]
+pub struct TraceFrame {
+    /// Function.
+    pub mfa: Mfa,
+    /// File name and line as terms (the name a literal of the module), or none if unknown: see [`crate::code::Module`].
+    pub line: u32,
+    /// The module version, for its line table; null = none.
+    pub module: *const crate::code::Module,
+}
+
+/// An exception on its way.
+///
+/// `reason`, `trace`, `arguments` and `info` are roots of the collector.
+pub struct Exception {
+    /// Class.
+    pub class: Class,
+    /// Reason.
+    pub reason: Term,
+    /// A trace given as terms (`erlang:raise/3`), or [`Term::NONE`]: then `frames` holds it.
+    pub trace: Term,
+    /// Arguments of the top frame as a list (BIF errors, `function_clause`, `undef`), or [`Term::NONE`].
+    pub arguments: Term,
+    /// `error_info` map of the top frame, or [`Term::NONE`].
+    pub info: Term,
+    /// The raw trace, top frame first.
+    pub frames: Vec<TraceFrame>,
+}
+
+// SAFETY: module pointers are only followed by the owner while the code server keeps the module (K3).
+unsafe impl Send for Exception {}
+
+impl Exception {
+    /// No exception.
+    pub const fn none() -> Exception {
+        Exception {
+            class: Class::Error,
+            reason: Term::NONE,
+            trace: Term::NONE,
+            arguments: Term::NONE,
+            info: Term::NONE,
+            frames: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The inner message queue of one process: what its owner has fetched and not yet received.
+//!
+//! M1. Only the owner touches it (the outer queue of signals is `signal.rs`).
+//! M2. Messages keep the order in which they were fetched; `receive` scans from the save position.
+//! M3. A message's terms stay in its own fragment until the owner accepts it, or until a collection while the owner looks at
+//!     it: then the fragment joins the heap and the term becomes a root ([`MessageQueue::roots`]).
+
+use myriad_heap::{Fragment, Heap};
+use myriad_term::Term;
+
+/// One message.
+pub struct Message {
+    /// The term.
+    pub term: Term,
+    /// Where it lives, if it needs memory and is not part of the receiver's heap yet.
+    pub fragment: Option<Fragment>,
+    /// Sequential trace token, or [`Term::NONE`].
+    pub token: Term,
+}
+
+struct Node {
+    message: Message,
+    next: Option<Box<Node>>,
+}
+
+/// The queue, with the receive position.
+///
+/// A singly linked list; `position` is the link (the `Option<Box<Node>>`) that holds the message to look at next.
+pub struct MessageQueue {
+    first: Option<Box<Node>>,
+    last: *mut Option<Box<Node>>,
+    position: *mut Option<Box<Node>>,
+    len: usize,
+    attached: usize,
+}
+
+// SAFETY: the raw pointers lead into this queue's own nodes (or its own `first`, as null); it moves as a whole.
+unsafe impl Send for MessageQueue {}
+
+impl MessageQueue {
+    /// An empty queue.
+    pub const fn new() -> Self {
+        // Null stands for the link `first`, whose address changes when the queue is moved.
+        MessageQueue { first: None, last: std::ptr::null_mut(), position: std::ptr::null_mut(), len: 0, attached: 0 }
+    }
+
+    fn link(&mut self, at: *mut Option<Box<Node>>) -> &mut Option<Box<Node>> {
+        // SAFETY: null is `first`; any other is the `next` of a node of this queue (M1).
+        if at.is_null() { &mut self.first } else { unsafe { &mut *at } }
+    }
+
+    /// Number of messages.
+    #[inline]
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// No message?
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Appends a message.
+    pub fn push(&mut self, message: Message) {
+        let last = self.last;
+        let link = self.link(last);
+        let node = link.insert(Box::new(Node { message, next: None }));
+        self.last = &raw mut node.next;
+        self.len += 1;
+    }
+
+    /// Puts a message before all others (and starts the scan over).
+    pub fn push_front(&mut self, message: Message) {
+        let next = self.first.take();
+        let was_empty = next.is_none();
+        let node = self.first.insert(Box::new(Node { message, next }));
+        if was_empty {
+            self.last = &raw mut node.next;
+        }
+        self.len += 1;
+        self.position = std::ptr::null_mut();
+    }
+
+    /// The message at the receive position.
+    #[inline]
+    pub fn peek(&mut self) -> Option<&mut Message> {
+        let at = self.position;
+        self.link(at).as_mut().map(|node| &mut node.message)
+    }
+
+    /// Moves the receive position past the message it is at.
+    #[inline]
+    pub fn advance(&mut self) {
+        let at = self.position;
+        if let Some(node) = self.link(at).as_mut() {
+            let next = &raw mut node.next;
+            self.position = next;
+        }
+    }
+
+    /// Starts the scan from the first message.
+    #[inline]
+    pub fn rewind(&mut self) {
+        self.position = std::ptr::null_mut();
+    }
+
+    /// Sets the receive position behind all messages that are there now (a receive marker: no earlier one can match).
+    pub fn seek_to_end(&mut self) {
+        self.position = self.last;
+    }
+
+    /// The end of the queue as it is now, for [`MessageQueue::seek`].
+    pub fn end_mark(&self) -> QueueMark {
+        QueueMark(self.last)
+    }
+
+    /// Sets the receive position to a mark.
+    ///
+    /// # Safety
+    /// The mark is of this queue, and no message has been taken out since it was made ([`MessageQueue::take`] tells).
+    pub unsafe fn seek(&mut self, mark: QueueMark) {
+        self.position = mark.0;
+    }
+
+    /// Takes out the message at the receive position and starts over. Tells where its link was, so that marks that
+    /// stood right behind it can be moved there.
+    #[inline]
+    pub fn take(&mut self) -> Option<(Message, Taken)> {
+        let at = self.position;
+        let mut node = self.link(at).take()?;
+        let taken = Taken { gone: QueueMark(&raw mut node.next), now: QueueMark(at) };
+        let behind = node.next.take();
+        let was_last = behind.is_none();
+        *self.link(at) = behind;
+        if was_last {
+            self.last = at;
+        }
+        self.len -= 1;
+        self.position = std::ptr::null_mut();
+        let node = *node;
+        if self.attached > 0 && node.message.fragment.is_none() && !node.message.term.is_immediate() {
+            self.attached -= 1;
+        }
+        Some((node.message, taken))
+    }
+
+    /// The first message as it stands, whatever the receive position.
+    pub fn iter(&self) -> impl Iterator<Item = &Message> {
+        std::iter::successors(self.first.as_deref(), |node| node.next.as_deref()).map(|node| &node.message)
+    }
+
+    /// Lets the fragment of the message at the receive position join the heap, because a collection is coming while the
+    /// owner looks at it (M3).
+    pub fn attach_current(&mut self, heap: &mut Heap) {
+        let Some(message) = self.peek() else { return };
+        if let Some(fragment) = message.fragment.take() {
+            heap.attach(fragment);
+            self.attached += 1;
+        }
+    }
+
+    /// The messages whose terms are part of the heap: roots of a collection. None in nearly every case.
+    pub fn roots(&mut self) -> Vec<&mut Term> {
+        let mut roots = Vec::new();
+        if self.attached == 0 {
+            return roots;
+        }
+        let mut link = self.first.as_deref_mut();
+        while let Some(node) = link {
+            let Node { message, next } = node;
+            if message.fragment.is_none() && !message.term.is_immediate() {
+                roots.push(&mut message.term);
+            }
+            link = next.as_deref_mut();
+        }
+        roots
+    }
+}
+
+impl Default for MessageQueue {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for MessageQueue {
+    fn drop(&mut self) {
+        // One by one: dropping the chain would recurse.
+        let mut rest = self.first.take();
+        while let Some(mut node) = rest {
+            rest = node.next.take();
+        }
+    }
+}
+
+/// A place between messages.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct QueueMark(*mut Option<Box<Node>>);
+
+// SAFETY: only an address to compare, used by the queue's owner.
+unsafe impl Send for QueueMark {}
+
+/// What [`MessageQueue::take`] did to marks.
+pub struct Taken {
+    /// Marks that are equal to this one…
+    pub gone: QueueMark,
+    /// …are to become this one.
+    pub now: QueueMark,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(v: i64) -> Message {
+        Message { term: Term::small(v), fragment: None, token: Term::NONE }
+    }
+
+    fn take(q: &mut MessageQueue) -> Option<i64> {
+        q.take().and_then(|(m, _)| m.term.as_small())
+    }
+
+    #[test]
+    fn a_selective_receive_leaves_earlier_messages_in_place() {
+        let mut q = MessageQueue::new();
+        (1..=4).for_each(|v| q.push(message(v)));
+        q.advance();
+        assert_eq!(take(&mut q), Some(2));
+        assert_eq!(take(&mut q), Some(1));
+        (0..2).for_each(|_| q.advance());
+        assert!(q.peek().is_none());
+        q.push(message(5));
+        assert_eq!(take(&mut q), Some(5));
+        q.push(message(6));
+        assert_eq!((take(&mut q), take(&mut q), take(&mut q), take(&mut q)), (Some(3), Some(4), Some(6), None));
+        assert!(q.is_empty());
+    }
+
+    #[test]
+    fn a_mark_skips_what_was_there_before() {
+        let mut q = MessageQueue::new();
+        q.push(message(1));
+        let mark = q.end_mark();
+        q.push(message(2));
+        // SAFETY: nothing was taken since.
+        unsafe { q.seek(mark) };
+        assert_eq!(take(&mut q), Some(2));
+        assert_eq!(take(&mut q), Some(1));
+    }
+
+    #[test]
+    fn a_mark_behind_a_taken_message_moves_to_its_place() {
+        let mut q = MessageQueue::new();
+        q.push(message(1));
+        let mut mark = q.end_mark();
+        let (_, taken) = q.take().unwrap();
+        if mark == taken.gone {
+            mark = taken.now;
+        }
+        q.push(message(2));
+        // SAFETY: the mark was moved with the take.
+        unsafe { q.seek(mark) };
+        assert_eq!(take(&mut q), Some(2));
+    }
+}

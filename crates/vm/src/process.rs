@@ -1,0 +1,337 @@
+//! The process: what others see of it, and what is its own.
+//!
+//! P2 (`status.rs`) gives the private part to one thread at a time; everything that others do to a process is a signal.
+
+use crate::bif::Resumption;
+use crate::code::CodePtr;
+use crate::error::Exception;
+use crate::links::Relations;
+use crate::message::MessageQueue;
+use crate::signal::SignalNode;
+use crate::status::{Status, Wake};
+use crate::vm::Vm;
+use myriad_heap::Heap;
+use myriad_sync::Mpsc;
+use myriad_sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use myriad_sync::cell::UnsafeCell;
+use myriad_term::{Atom, Mfa, Pid, RefNumbers, Term};
+
+/// Erlang's four priorities.
+#[repr(u8)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Priority {
+    /// `max`
+    Max = 0,
+    /// `high`
+    High = 1,
+    /// `normal`
+    Normal = 2,
+    /// `low`
+    Low = 3,
+}
+
+impl Priority {
+    /// From its number.
+    pub const fn from_bits(bits: u8) -> Priority {
+        match bits {
+            0 => Priority::Max,
+            1 => Priority::High,
+            3 => Priority::Low,
+            _ => Priority::Normal,
+        }
+    }
+}
+
+/// A process.
+pub struct Process {
+    /// Its pid.
+    pub pid: Pid,
+    status: AtomicU32,
+    priority: AtomicU8,
+    /// Ends as a system process does: not listed by some tools, never killed by `init:stop`.
+    pub system: bool,
+    /// The scheduler that ran it last, where it goes when it wakes.
+    pub home: AtomicU32,
+    /// Registered name: atom index + 1, or 0.
+    pub name: AtomicU32,
+    /// Signals not fetched yet.
+    pub outer: Mpsc<SignalNode>,
+    private: UnsafeCell<Private>,
+}
+
+// SAFETY: P2 gives `private` to one thread at a time; the rest is atomic or lock-free.
+unsafe impl Sync for Process {}
+// SAFETY: `Private` holds raw heap pointers that belong to it.
+unsafe impl Send for Process {}
+
+impl Process {
+    /// A process that waits for its first wake-up.
+    pub fn new(pid: Pid, priority: Priority, system: bool, home: u32, private: Private) -> Process {
+        Process {
+            pid,
+            status: AtomicU32::new(Status::Waiting as u32),
+            priority: AtomicU8::new(priority as u8),
+            system,
+            home: AtomicU32::new(home),
+            name: AtomicU32::new(0),
+            outer: Mpsc::new(),
+            private: UnsafeCell::new(private),
+        }
+    }
+
+    /// The scheduling state (a figure, already old).
+    pub fn status(&self) -> Status {
+        // Relaxed: decisions are made by the transitions below, each a read-modify-write.
+        Status::from_bits(self.status.load(Ordering::Relaxed))
+    }
+
+    fn transition<R>(&self, f: impl Fn(Status) -> (Status, R)) -> R {
+        let mut seen = self.status.load(Ordering::Relaxed);
+        loop {
+            let (next, result) = f(Status::from_bits(seen));
+            // AcqRel: Release orders what this thread did to the process (its private part when it lets go, the pushed
+            // signal when it wakes) before the state; Acquire pairs with that in whoever takes the process up.
+            match self.status.compare_exchange_weak(seen, next as u32, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => return result,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Wakes the process after a signal; `false` if it has ended.
+    pub fn wake(&self, vm: &'static Vm) -> bool {
+        match self.transition(Status::on_signal) {
+            Wake::Enqueue => {
+                vm.enqueue_woken(self);
+                true
+            }
+            Wake::AlreadyAwake => true,
+            Wake::Gone => false,
+        }
+    }
+
+    /// A scheduler has taken it out of a run queue.
+    pub fn start_running(&self) {
+        self.transition(|s| {
+            debug_assert!(s == Status::Runnable);
+            (Status::Running, ())
+        });
+    }
+
+    /// Signals have been fetched: later ones count as new.
+    pub fn signals_seen(&self) {
+        self.transition(|s| (if s == Status::RunningSignalled { Status::Running } else { s }, ()));
+    }
+
+    /// Has a signal come since [`Process::signals_seen`]?
+    #[inline]
+    pub fn is_signalled(&self) -> bool {
+        self.status() == Status::RunningSignalled
+    }
+
+    /// The slice is over and it wants to go on.
+    pub fn stay_runnable(&self) {
+        self.transition(|_| (Status::Runnable, ()));
+    }
+
+    /// Nothing to do: `true` if it waits now, `false` if a signal has come and it is runnable.
+    #[must_use]
+    pub fn try_wait(&self) -> bool {
+        self.transition(|s| {
+            let next = s.on_wait();
+            (next, next == Status::Waiting)
+        })
+    }
+
+    /// It has ended.
+    pub fn set_free(&self) {
+        self.transition(|_| (Status::Free, ()));
+    }
+
+    /// The priority.
+    pub fn priority(&self) -> Priority {
+        // Relaxed: a hint to the scheduler.
+        Priority::from_bits(self.priority.load(Ordering::Relaxed))
+    }
+
+    /// Sets the priority.
+    pub fn set_priority(&self, priority: Priority) {
+        // Relaxed: as above.
+        self.priority.store(priority as u8, Ordering::Relaxed);
+    }
+
+    /// The registered name.
+    pub fn name(&self) -> Option<Atom> {
+        // Relaxed: the registry's lock orders names; this is a shortcut.
+        self.name.load(Ordering::Relaxed).checked_sub(1).map(Atom::from_index)
+    }
+
+    /// The private part.
+    ///
+    /// # Safety
+    /// P2: the caller's thread has made the process `Running`, or made the process and not published it, and no other
+    /// reference from this function is alive.
+    #[allow(clippy::mut_from_ref)]
+    pub unsafe fn private(&self) -> &mut Private {
+        // SAFETY: the caller's promise.
+        self.private.with_mut(|p| unsafe { &mut *p })
+    }
+}
+
+/// Where a process goes on.
+#[derive(Clone, Copy)]
+pub struct Resume {
+    /// The instruction.
+    pub pc: CodePtr,
+    /// How many X registers are live: they stand in [`Private::saved_x`].
+    pub live: u32,
+}
+
+/// Flags that `process_flag/2` sets.
+#[derive(Clone, Copy, Default)]
+pub struct Flags {
+    /// `trap_exit`
+    pub trap_exit: bool,
+    /// `sensitive`
+    pub sensitive: bool,
+    /// `message_queue_data` is `off_heap`.
+    pub off_heap_messages: bool,
+    /// `async_dist`
+    pub async_dist: bool,
+}
+
+/// The part of a process that only its owner touches (P2).
+///
+/// Kept small: an idle process is to cost no more than OTP's (docs/design.md, section 13).
+pub struct Private {
+    /// Heap and Erlang stack.
+    pub heap: Heap,
+    /// Reductions left in this slice; at or below zero the process gives way at the next call.
+    pub reductions_left: i32,
+    /// Where to go on.
+    pub resume: Resume,
+    /// X registers while it does not run.
+    pub saved_x: Vec<Term>,
+    /// Reductions done in earlier slices.
+    pub reductions: u64,
+    /// Messages fetched.
+    pub messages: MessageQueue,
+    /// Process dictionary.
+    pub dictionary: Option<Box<Dictionary>>,
+    /// Links, monitors, aliases, suspensions.
+    pub relations: Relations,
+    /// Group leader (a root: may be a pid of another node).
+    pub group_leader: Term,
+    /// Sequential trace token, or [`Term::NONE`].
+    pub token: Term,
+    /// Receive markers: reference numbers (or 0 while only reserved) and place.
+    pub markers: Vec<(RefNumbers, crate::message::QueueMark)>,
+    /// The timer of the receive that the process is in, if it is set.
+    pub receive_timer: Option<crate::timer::TimerId>,
+    /// Number of the current receive timer, so that a late one is told apart.
+    pub receive_timer_serial: u64,
+    /// The current receive timer has fired.
+    pub timed_out: bool,
+    /// Flags.
+    pub flags: Flags,
+    /// How many suspensions are in force.
+    pub suspended: u32,
+    /// Module of the functions `undefined_function/3` and `undefined_lambda/3`.
+    pub error_handler: Atom,
+    /// First call.
+    pub initial_call: Mfa,
+    /// Who spawned it.
+    pub parent: Term,
+    /// The exception on its way (roots).
+    pub exception: Exception,
+    /// `cause` of the `error_info` of the error being raised, or [`Term::NONE`].
+    pub error_cause: Term,
+    /// Arguments of [`crate::Escape::Trap`].
+    pub trap_args: Vec<Term>,
+    /// Rest of a long built-in; the heap is not collected while there is one.
+    pub resumption: Option<Resumption>,
+    /// Why it ended.
+    pub exit_reason: Term,
+    /// State of built-ins that wait or go dirty and are run again (a reference, a phase).
+    pub retry_state: Term,
+}
+
+/// The process dictionary: a small open map, in a plain vector while short.
+#[derive(Default)]
+pub struct Dictionary {
+    /// Key and value.
+    pub entries: Vec<(Term, Term)>,
+    /// Position in `entries` by hash, once there are many.
+    pub index: std::collections::HashMap<u32, Vec<u32>>,
+}
+
+/// How many entries a dictionary searches one by one.
+const LINEAR_ENTRIES: usize = 12;
+
+impl Dictionary {
+    fn hash(key: Term) -> u32 {
+        myriad_term::hash::internal_hash(key, 0)
+    }
+
+    fn position(&self, key: Term) -> Option<usize> {
+        use myriad_term::compare::eq_exact;
+        if self.entries.len() <= LINEAR_ENTRIES {
+            return self.entries.iter().position(|(k, _)| eq_exact(*k, key));
+        }
+        let chain = self.index.get(&Self::hash(key))?;
+        chain.iter().map(|i| *i as usize).find(|i| eq_exact(self.entries[*i].0, key))
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: Term) -> Option<Term> {
+        self.position(key).map(|i| self.entries[i].1)
+    }
+
+    /// Sets a value; gives the old one.
+    pub fn put(&mut self, key: Term, value: Term) -> Option<Term> {
+        if let Some(i) = self.position(key) {
+            return Some(std::mem::replace(&mut self.entries[i].1, value));
+        }
+        self.entries.push((key, value));
+        match self.entries.len() {
+            n if n <= LINEAR_ENTRIES => {}
+            n if n == LINEAR_ENTRIES + 1 => self.reindex(),
+            n => self.index.entry(Self::hash(key)).or_default().push(n as u32 - 1),
+        }
+        None
+    }
+
+    /// Takes a key out; gives its value.
+    pub fn erase(&mut self, key: Term) -> Option<Term> {
+        let i = self.position(key)?;
+        let last = self.entries.len() - 1;
+        if last > LINEAR_ENTRIES {
+            self.unindex(key, i);
+            if i != last {
+                let moved = self.entries[last].0;
+                self.unindex(moved, last);
+                self.index.entry(Self::hash(moved)).or_default().push(i as u32);
+            }
+        } else {
+            self.index.clear();
+        }
+        Some(self.entries.swap_remove(i).1)
+    }
+
+    fn unindex(&mut self, key: Term, position: usize) {
+        let hash = Self::hash(key);
+        if let Some(chain) = self.index.get_mut(&hash) {
+            chain.retain(|p| *p as usize != position);
+            if chain.is_empty() {
+                self.index.remove(&hash);
+            }
+        }
+    }
+
+    fn reindex(&mut self) {
+        self.index.clear();
+        for (i, (key, _)) in self.entries.iter().enumerate() {
+            self.index.entry(Self::hash(*key)).or_default().push(i as u32);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Signals: the only way in which one process acts on another (Hedqvist 5.2.1; docs/design.md, section 6).
+//!
+//! A sender leaves a signal in the receiver's outer queue without a lock, then wakes the receiver (`status.rs`). The owner
+//! takes the outer queue whole and handles the signals in order; messages go to the inner queue (`message.rs`).
+//!
+//! G1. Signals of one sender to one receiver are handled in the order they were sent.
+//! G2. A signal owns everything in it: terms that need memory live in the signal's own fragment.
+
+use crate::message::Message;
+use crate::process::Process;
+use myriad_heap::Fragment;
+use myriad_sync::{HasNext, Link};
+use myriad_term::{Atom, Pid, RefNumbers, Term};
+
+/// A node of the outer queue.
+pub struct SignalNode {
+    next: Link<SignalNode>,
+    /// What it says.
+    pub signal: Signal,
+}
+
+// SAFETY: `next` belongs to the queue and is not touched elsewhere.
+unsafe impl HasNext for SignalNode {
+    fn link(&self) -> &Link<Self> {
+        &self.next
+    }
+}
+
+impl SignalNode {
+    /// A node to push.
+    pub fn new(signal: Signal) -> Box<SignalNode> {
+        Box::new(SignalNode { next: Link::default(), signal })
+    }
+}
+
+/// A term with the memory it needs (G2).
+pub struct Parcel {
+    /// The term.
+    pub term: Term,
+    /// Its memory.
+    pub fragment: Option<Fragment>,
+}
+
+impl Parcel {
+    /// A term that needs no memory.
+    pub const fn immediate(term: Term) -> Parcel {
+        Parcel { term, fragment: None }
+    }
+
+    /// A copy of a term.
+    pub fn copy(term: Term) -> Parcel {
+        if term.is_immediate() {
+            return Parcel::immediate(term);
+        }
+        let words = myriad_heap::copied_size(term);
+        let mut fragment = Fragment::with_capacity(words);
+        let term = myriad_heap::copy(term, &mut fragment);
+        Parcel { term, fragment: Some(fragment) }
+    }
+
+    /// The term, its memory handed to `heap`.
+    pub fn attach(self, heap: &mut myriad_heap::Heap) -> Term {
+        if let Some(fragment) = self.fragment {
+            heap.attach(fragment);
+        }
+        self.term
+    }
+}
+
+/// What a signal says.
+pub enum Signal {
+    /// `Pid ! Term`.
+    Message(Message),
+    /// A message sent to an alias: dropped if the alias is no longer active.
+    AliasMessage(RefNumbers, Message),
+    /// The sender links itself to the receiver.
+    Link(Pid),
+    /// The sender takes its link back; `id` comes back in the acknowledgement.
+    Unlink {
+        /// Who.
+        from: Pid,
+        /// Which unlinking of the sender this answers.
+        id: u64,
+    },
+    /// Answer to `Unlink`.
+    UnlinkAck {
+        /// Who.
+        from: Pid,
+        /// The number in `Unlink`.
+        id: u64,
+    },
+    /// An exit signal.
+    Exit {
+        /// Who (a pid or port term).
+        from: Term,
+        /// Why.
+        reason: Parcel,
+        /// Over a link: counts only while the receiver still has the link, and `kill` is not special.
+        linked: bool,
+    },
+    /// The sender monitors the receiver.
+    Monitor {
+        /// Who.
+        from: Pid,
+        /// Which monitor.
+        reference: RefNumbers,
+        /// The name it was addressed by, or [`Term::NONE`].
+        name: Term,
+    },
+    /// The sender takes its monitor back.
+    Demonitor(RefNumbers),
+    /// What the receiver monitors has ended.
+    Down {
+        /// Which monitor of the receiver.
+        reference: RefNumbers,
+        /// Why.
+        reason: Parcel,
+    },
+    /// The receive timer has fired; counts only if it is still the current one.
+    ReceiveTimeout(u64),
+    /// Suspend (or take one suspension back); `reply` is sent when it is so.
+    Suspend {
+        /// Who.
+        from: Pid,
+        /// Message to send back: `{Reference, suspended}` (synchronous and asynchronous forms).
+        reply: Option<Parcel>,
+    },
+    /// Take one suspension by `from` back.
+    Resume(Pid),
+    /// Set the group leader.
+    GroupLeader(Parcel),
+    /// `erlang:is_process_alive/1`: answer `{Reference, Alive}`.
+    IsAlive {
+        /// Who asks.
+        from: Pid,
+        /// Reference in the answer.
+        reference: RefNumbers,
+    },
+    /// `process_info/1,2` of another process: answer `{Reference, Result}`.
+    Info {
+        /// Who asks.
+        from: Pid,
+        /// Reference in the answer.
+        reference: RefNumbers,
+        /// What: an item or a list of items.
+        items: Parcel,
+        /// Items were given as a list.
+        as_list: bool,
+    },
+    /// A system task (`erts_internal:request_system_task`): garbage collection, code check. Answer `{Atom, Id, Result}`.
+    Task {
+        /// Who asks.
+        from: Pid,
+        /// `{Type, Id, ...}`.
+        request: Parcel,
+    },
+    /// Runs in the owner's thread with its private state: what other parts of the VM (ports, tables, tracing) need.
+    Call(Box<dyn FnOnce(&mut crate::Ctx<'_>) + Send>),
+    /// A `spawn_request` has been carried out.
+    SpawnReply {
+        /// Which request.
+        reference: RefNumbers,
+        /// The new process, or the reason why there is none.
+        result: Result<Pid, Atom>,
+    },
+}
+
+impl Process {
+    /// Leaves a signal and wakes the process. `false`: it has ended, and the signal is dropped.
+    pub fn send(&self, vm: &'static crate::Vm, signal: Signal) -> bool {
+        let _ = self.outer.push(SignalNode::new(signal));
+        self.wake(vm)
+    }
+}
