@@ -3,7 +3,7 @@
 //! P2 (`status.rs`) gives the private part to one thread at a time; everything that others do to a process is a signal.
 
 use crate::bif::Resumption;
-use crate::code::CodePtr;
+use crate::code::{CodePtr, Function};
 use crate::error::Exception;
 use crate::links::Relations;
 use crate::message::MessageQueue;
@@ -55,7 +55,7 @@ pub struct Process {
     /// Registered name: atom index + 1, or 0.
     pub name: AtomicU32,
     /// Signals not fetched yet.
-    pub outer: Mpsc<SignalNode>,
+    pub outer: Mpsc<Box<SignalNode>>,
     private: UnsafeCell<Private>,
 }
 
@@ -181,8 +181,10 @@ impl Process {
 /// Where a process goes on.
 #[derive(Clone, Copy)]
 pub struct Resume {
-    /// The instruction.
+    /// The instruction; [`CodePtr::NULL`] = the entry of `function`.
     pub pc: CodePtr,
+    /// The function to enter (a call that has not begun), or null: then `pc` is inside one.
+    pub function: *const Function,
     /// How many X registers are live: they stand in [`Private::saved_x`].
     pub live: u32,
 }

@@ -9,19 +9,20 @@
 use crate::message::Message;
 use crate::process::Process;
 use myriad_heap::Fragment;
-use myriad_sync::{HasNext, Link};
+use myriad_sync::HasNext;
+use myriad_sync::cell::UnsafeCell;
 use myriad_term::{Atom, Pid, RefNumbers, Term};
 
 /// A node of the outer queue.
 pub struct SignalNode {
-    next: Link<SignalNode>,
+    next: UnsafeCell<*mut SignalNode>,
     /// What it says.
     pub signal: Signal,
 }
 
 // SAFETY: `next` belongs to the queue and is not touched elsewhere.
 unsafe impl HasNext for SignalNode {
-    fn link(&self) -> &Link<Self> {
+    fn next(&self) -> &UnsafeCell<*mut Self> {
         &self.next
     }
 }
@@ -29,7 +30,7 @@ unsafe impl HasNext for SignalNode {
 impl SignalNode {
     /// A node to push.
     pub fn new(signal: Signal) -> Box<SignalNode> {
-        Box::new(SignalNode { next: Link::default(), signal })
+        Box::new(SignalNode { next: UnsafeCell::new(std::ptr::null_mut()), signal })
     }
 }
 
@@ -168,7 +169,7 @@ pub enum Signal {
 impl Process {
     /// Leaves a signal and wakes the process. `false`: it has ended, and the signal is dropped.
     pub fn send(&self, vm: &'static crate::Vm, signal: Signal) -> bool {
-        let _ = self.outer.push(SignalNode::new(signal));
-        self.wake(vm)
+        // A closed queue has no owner any more: the signal comes back and is dropped here.
+        self.outer.push(SignalNode::new(signal)).is_ok() && self.wake(vm)
     }
 }

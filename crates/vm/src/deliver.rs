@@ -1,0 +1,179 @@
+//! Handling of signals by their receiver, in the order they came (G1).
+
+use crate::ctx::Ctx;
+use crate::links::{AliasMode, Target};
+use crate::message::Message;
+use crate::signal::{Parcel, Signal};
+use crate::exit;
+use myriad_heap::Fragment;
+use myriad_term::{Build, RefNumbers, Term, am};
+
+impl Ctx<'_> {
+    /// Takes the outer queue and handles all of it. `false`: the process has to end, [`crate::Private::exit_reason`] says why.
+    pub fn fetch_signals(&mut self) -> bool {
+        if self.this.outer.is_empty() {
+            return true;
+        }
+        self.this.signals_seen();
+        let mut chain = self.this.outer.take_all();
+        while let Some(node) = chain.next() {
+            if !self.handle(node.signal) {
+                // What came after the fatal signal is answered as by a process that has ended.
+                for node in chain {
+                    exit::answer_for_the_dead(self.vm, self.this.pid, node.signal);
+                }
+                return false;
+            }
+        }
+        true
+    }
+
+    fn handle(&mut self, signal: Signal) -> bool {
+        match signal {
+            Signal::Message(message) => self.proc.messages.push(message),
+            Signal::AliasMessage(reference, message) => self.alias_message(reference, message),
+            Signal::Link(from) => {
+                self.proc.relations.link(from.term());
+            }
+            Signal::Unlink { from, id } => {
+                self.proc.relations.drop_link(from.term());
+                self.signal_to(from, Signal::UnlinkAck { from: self.pid(), id });
+            }
+            Signal::UnlinkAck { from, id } => self.proc.relations.unlink_acknowledged(from.term(), id),
+            Signal::Exit { from, reason, linked } => return self.exit_signal(from, reason, linked),
+            Signal::Monitor { from, reference, name } => {
+                self.proc.relations.tables().watchers.insert(reference, crate::links::Watcher { from, name });
+            }
+            Signal::Demonitor(reference) => {
+                self.proc.relations.tables().watchers.remove(&reference);
+            }
+            Signal::Down { reference, reason } => self.down(reference, reason),
+            Signal::ReceiveTimeout(serial) => {
+                if self.proc.receive_timer_serial == serial && self.proc.receive_timer.take().is_some() {
+                    self.proc.timed_out = true;
+                }
+            }
+            Signal::Suspend { from: _, reply } => {
+                self.proc.suspended += 1;
+                if let Some(reply) = reply {
+                    self.reply_parcel(reply);
+                }
+            }
+            Signal::Resume(_) => self.proc.suspended = self.proc.suspended.saturating_sub(1),
+            Signal::GroupLeader(leader) => self.proc.group_leader = leader.attach(&mut self.proc.heap),
+            Signal::IsAlive { from, reference } => self.reply(from, reference, Term::TRUE),
+            Signal::Info { from, reference, items, as_list } => {
+                let items = items.attach(&mut self.proc.heap);
+                let result = crate::info::process_info(self, items, as_list);
+                self.reply(from, reference, result);
+            }
+            Signal::Task { from, request } => {
+                let request = request.attach(&mut self.proc.heap);
+                crate::task::run(self, from, request);
+            }
+            Signal::Call(f) => f(self),
+            Signal::SpawnReply { reference, result } => crate::spawn::reply_arrived(self, reference, result),
+        }
+        true
+    }
+
+    /// Sends a signal to a local process; `false` if there is none.
+    pub fn signal_to(&self, to: myriad_term::Pid, signal: Signal) -> bool {
+        self.vm.processes.get(to).is_some_and(|p| p.send(self.vm, signal))
+    }
+
+    /// Sends `{Reference, Value}` to a local process.
+    fn reply(&mut self, to: myriad_term::Pid, reference: RefNumbers, value: Term) {
+        let mut fragment = Fragment::with_capacity(8 + myriad_heap::copied_size(value));
+        let value = myriad_heap::copy(value, &mut fragment);
+        let reference = fragment.reference(reference);
+        let term = fragment.tuple(&[reference, value]);
+        let message = Message { term, fragment: Some(fragment), token: Term::NONE };
+        self.signal_to(to, Signal::Message(message));
+    }
+
+    /// Sends the message `{To, Message}` that a signal brought along for its own answer.
+    fn reply_parcel(&mut self, reply: Parcel) {
+        let Some([to, _]) = reply.term.as_tuple_of::<2>() else { return };
+        if let Some(pid) = to.as_local_pid() {
+            let message = reply.term.as_tuple_of::<2>().map_or(Term::NIL, |[_, m]| m);
+            self.signal_to(pid, Signal::Message(Message { term: message, fragment: reply.fragment, token: Term::NONE }));
+        }
+    }
+
+    fn alias_message(&mut self, reference: RefNumbers, message: Message) {
+        match self.proc.relations.alias(reference) {
+            None => {}
+            Some(AliasMode::Reply) => {
+                // The first message through it ends the alias, and the monitor that it came with.
+                self.proc.relations.unalias(reference);
+                if let Some(monitor) = self.proc.relations.monitor_over(reference)
+                    && let Target::Process(pid) = monitor.target
+                {
+                    self.signal_to(pid, Signal::Demonitor(reference));
+                }
+                self.proc.messages.push(message);
+            }
+            Some(_) => self.proc.messages.push(message),
+        }
+    }
+
+    /// `false`: the process has to end.
+    fn exit_signal(&mut self, from: Term, reason: Parcel, linked: bool) -> bool {
+        if linked && !self.proc.relations.drop_link(from) {
+            return true;
+        }
+        let fatal_kill = !linked && reason.term.is_am(am::kill);
+        if fatal_kill {
+            self.proc.exit_reason = Term::atom(am::killed);
+            return false;
+        }
+        if self.proc.flags.trap_exit {
+            let mut fragment = reason.fragment.unwrap_or_else(|| Fragment::with_capacity(4));
+            let term = fragment.tuple(&[Term::atom(am::EXIT), from, reason.term]);
+            self.proc.messages.push(Message { term, fragment: Some(fragment), token: Term::NONE });
+            return true;
+        }
+        if reason.term.is_am(am::normal) && from != self.pid().term() {
+            return true;
+        }
+        self.proc.exit_reason = reason.attach(&mut self.proc.heap);
+        false
+    }
+
+    fn down(&mut self, reference: RefNumbers, reason: Parcel) {
+        let Some(monitor) = self.proc.relations.monitor_over(reference) else { return };
+        if monitor.spawning {
+            return;
+        }
+        let (kind, object) = match monitor.target {
+            Target::Process(pid) => (am::process, pid.term()),
+            Target::Port(port) => (am::port, port.term()),
+            Target::TimeOffset => (am::clock_service, Term::atom(am::clock_service)),
+            Target::Gone => (am::process, Term::UNDEFINED),
+        };
+        self.push_down(reference, monitor.name, monitor.tag, kind, object, reason);
+    }
+
+    /// Puts `{Tag, Reference, Kind, Object, Reason}` in the own message queue. `name` (an atom) makes the object `{Name, Node}`.
+    pub fn push_down(
+        &mut self,
+        reference: RefNumbers,
+        name: Term,
+        tag: Option<Parcel>,
+        kind: myriad_term::Atom,
+        object: Term,
+        reason: Parcel,
+    ) {
+        let tag_words = tag.as_ref().map_or(0, |t| myriad_heap::copied_size(t.term));
+        let mut fragment = reason.fragment.unwrap_or_else(|| Fragment::with_capacity(16 + tag_words));
+        let tag = match tag {
+            Some(tag) => myriad_heap::copy(tag.term, &mut fragment),
+            None => Term::atom(am::DOWN),
+        };
+        let object = if name.is_some() { fragment.tuple(&[name, self.vm.node_name().term()]) } else { object };
+        let reference = fragment.reference(reference);
+        let term = fragment.tuple(&[tag, reference, Term::atom(kind), object, reason.term]);
+        self.proc.messages.push(Message { term, fragment: Some(fragment), token: Term::NONE });
+    }
+}

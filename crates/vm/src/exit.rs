@@ -1,0 +1,115 @@
+//! The end of a process: names, timers, tables, links and monitors, memory.
+//!
+//! The outer queue is closed first: from then on nobody can reach the process, and what was in the queue is answered as by
+//! one that has ended. So there is one moment at which it ends for everybody.
+
+use crate::ctx::Ctx;
+use crate::links::{Link, Target};
+use crate::message::Message;
+use crate::signal::{Parcel, Signal};
+use crate::vm::Vm;
+use myriad_heap::Fragment;
+use myriad_term::{Build, Pid, RefNumbers, Term, am};
+
+/// Ends the process of `ctx` with [`crate::Private::exit_reason`].
+pub(crate) fn finish(ctx: &mut Ctx<'_>) {
+    let (vm, pid, process) = (ctx.vm, ctx.pid(), ctx.this);
+    let pending = process.outer.close();
+    if let Some(name) = process.name() {
+        vm.names.unregister(vm, name);
+    }
+    for node in pending {
+        answer_for_the_dead(vm, pid, node.signal);
+    }
+    if let Some(timer) = ctx.proc.receive_timer.take() {
+        vm.timers.cancel(timer);
+    }
+    ctx.proc.resumption = None;
+    for hook in vm.exit_hooks() {
+        hook(ctx);
+    }
+    let reason = ctx.proc.exit_reason;
+    let tables = ctx.proc.relations.take();
+    for (other, link) in tables.links.into_values() {
+        if link == Link::Active {
+            let exit = Signal::Exit { from: pid.term(), reason: Parcel::copy(reason), linked: true };
+            vm.signal_term(other, exit);
+        }
+    }
+    for (reference, watcher) in tables.watchers {
+        if let Some(p) = vm.processes.get(watcher.from) {
+            p.send(vm, Signal::Down { reference, reason: Parcel::copy(reason) });
+        }
+    }
+    for (reference, monitor) in tables.monitors {
+        match monitor.target {
+            Target::Process(target) => {
+                if let Some(p) = vm.processes.get(target) {
+                    p.send(vm, Signal::Demonitor(reference));
+                }
+            }
+            Target::Port(port) => vm.port_demonitor(port, reference),
+            Target::TimeOffset | Target::Gone => {}
+        }
+    }
+    for (suspended, times) in tables.suspending {
+        for _ in 0..times {
+            if let Some(p) = vm.processes.get(suspended) {
+                p.send(vm, Signal::Resume(pid));
+            }
+        }
+    }
+    process.set_free();
+    if let Some(raw) = vm.processes.remove(pid) {
+        let doomed = Doomed(raw);
+        // Thread progress: others may have found the process in the table just before.
+        ctx.sched.slot.retire(move || doomed.free());
+    }
+}
+
+struct Doomed(*mut crate::Process);
+// SAFETY: sole owner of a process that has left the table.
+unsafe impl Send for Doomed {}
+
+impl Doomed {
+    fn free(self) {
+        // SAFETY: it came from `Box::into_raw` in the table, and TB1's readers have passed a quiescent point.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
+}
+
+/// Answers a signal that a process can no longer handle.
+pub(crate) fn answer_for_the_dead(vm: &'static Vm, dead: Pid, signal: Signal) {
+    let noproc = || Parcel::immediate(Term::atom(am::noproc));
+    match signal {
+        Signal::Link(from) => {
+            let exit = Signal::Exit { from: dead.term(), reason: noproc(), linked: true };
+            vm.signal_pid(from, exit);
+        }
+        Signal::Unlink { from, id } => {
+            vm.signal_pid(from, Signal::UnlinkAck { from: dead, id });
+        }
+        Signal::Monitor { from, reference, .. } => {
+            vm.signal_pid(from, Signal::Down { reference, reason: noproc() });
+        }
+        Signal::IsAlive { from, reference } => answer(vm, from, reference, Term::FALSE),
+        Signal::Info { from, reference, .. } => answer(vm, from, reference, Term::UNDEFINED),
+        Signal::Task { from, request } => crate::task::refuse(vm, from, request),
+        Signal::Suspend { reply: Some(reply), .. } => {
+            if let Some([to, message]) = reply.term.as_tuple_of::<2>()
+                && let Some([reference, _]) = message.as_tuple_of::<2>()
+                && let (Some(pid), Some(numbers)) = (to.as_local_pid(), reference.as_local_ref())
+            {
+                answer(vm, pid, numbers, Term::atom(am::exited));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn answer(vm: &'static Vm, to: Pid, reference: RefNumbers, value: Term) {
+    let mut fragment = Fragment::with_capacity(6);
+    let reference = fragment.reference(reference);
+    let term = fragment.tuple(&[reference, value]);
+    vm.signal_pid(to, Signal::Message(Message { term, fragment: Some(fragment), token: Term::NONE }));
+}

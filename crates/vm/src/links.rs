@@ -1,0 +1,188 @@
+//! Links, monitors and aliases of one process: its own side of them.
+//!
+//! L1. Both ends keep their side by themselves; the sides agree once all signals under way have arrived.
+//! L2. Unlinking takes effect at once on the own side: until the other side has acknowledged ([`Link::Unlinking`]), exit signals
+//!     over the old link are ignored.
+
+use crate::signal::Parcel;
+use myriad_term::{Pid, RefNumbers, Term};
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+
+/// One side of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Link {
+    /// Linked.
+    Active,
+    /// The own side has taken it back; the number is that of the acknowledgement to wait for.
+    Unlinking(u64),
+}
+
+/// When an alias ends (`monitor/3`'s option `alias`, `alias/1`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AliasMode {
+    /// Only by `unalias/1`.
+    Explicit,
+    /// Also by `demonitor` or the `'DOWN'` message.
+    Demonitor,
+    /// Also by the first message that comes through it.
+    Reply,
+}
+
+/// What a monitor watches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Target {
+    /// A process of this node.
+    Process(Pid),
+    /// A port of this node.
+    Port(myriad_term::Port),
+    /// The time offset.
+    TimeOffset,
+    /// Nothing any more: the target was gone when the monitor was made, the `'DOWN'` is on its way.
+    Gone,
+}
+
+/// A monitor that the process has set.
+pub struct Monitor {
+    /// What it watches.
+    pub target: Target,
+    /// Registered name by which it was set, as `{Name, Node}` in the message, or [`Term::NONE`].
+    pub name: Term,
+    /// First element of the message instead of `'DOWN'`.
+    pub tag: Option<Parcel>,
+    /// It waits for the outcome of a `spawn_request`.
+    pub spawning: bool,
+}
+
+/// A monitor that another process has set on this one.
+#[derive(Clone, Copy)]
+pub struct Watcher {
+    /// Who.
+    pub from: Pid,
+    /// The name it was addressed by, or [`Term::NONE`].
+    pub name: Term,
+}
+
+/// All of them. Boxed as a whole: most processes have one or two.
+#[derive(Default)]
+pub struct Tables {
+    /// By the term of the other end (a local pid or port).
+    pub links: BTreeMap<u64, (Term, Link)>,
+    /// Set by this process.
+    pub monitors: HashMap<RefNumbers, Monitor>,
+    /// Set on this process.
+    pub watchers: HashMap<RefNumbers, Watcher>,
+    /// Active aliases.
+    pub aliases: HashMap<RefNumbers, AliasMode>,
+    /// Processes that this one has suspended, and how often.
+    pub suspending: HashMap<Pid, u32>,
+    /// Number for the next unlinking.
+    pub unlink_serial: u64,
+}
+
+/// The relations of one process.
+#[derive(Default)]
+pub struct Relations(Option<Box<Tables>>);
+
+impl Relations {
+    /// None yet.
+    pub const fn new() -> Relations {
+        Relations(None)
+    }
+
+    /// The tables, if any relation was ever made.
+    pub fn get(&self) -> Option<&Tables> {
+        self.0.as_deref()
+    }
+
+    /// The tables, made if need be.
+    pub fn tables(&mut self) -> &mut Tables {
+        self.0.get_or_insert_default()
+    }
+
+    /// Takes all of them (at the end of the process).
+    pub fn take(&mut self) -> Tables {
+        self.0.take().map_or_else(Tables::default, |b| *b)
+    }
+
+    /// Adds a link or makes an unlinking one active again. `true` if the other side must be told.
+    pub fn link(&mut self, other: Term) -> bool {
+        self.tables().links.insert(other.raw(), (other, Link::Active)).is_none_or(|(_, l)| l != Link::Active)
+    }
+
+    /// Is there an active link?
+    pub fn is_linked(&self, other: Term) -> bool {
+        self.get().and_then(|t| t.links.get(&other.raw())).is_some_and(|(_, l)| *l == Link::Active)
+    }
+
+    /// Takes a link back; the number to send, if there was one (L2).
+    pub fn unlink(&mut self, other: Term) -> Option<u64> {
+        let tables = self.0.as_deref_mut()?;
+        let entry = tables.links.get_mut(&other.raw())?;
+        if entry.1 != Link::Active {
+            return None;
+        }
+        tables.unlink_serial += 1;
+        entry.1 = Link::Unlinking(tables.unlink_serial);
+        Some(tables.unlink_serial)
+    }
+
+    /// The other side unlinks, or has ended: drops an active link. `true` if there was one.
+    pub fn drop_link(&mut self, other: Term) -> bool {
+        let Some(tables) = self.0.as_deref_mut() else { return false };
+        match tables.links.get(&other.raw()) {
+            Some((_, Link::Active)) => {
+                tables.links.remove(&other.raw());
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The other side has acknowledged unlinking number `id`.
+    pub fn unlink_acknowledged(&mut self, other: Term, id: u64) {
+        if let Some(tables) = self.0.as_deref_mut()
+            && tables.links.get(&other.raw()).is_some_and(|(_, l)| *l == Link::Unlinking(id))
+        {
+            tables.links.remove(&other.raw());
+        }
+    }
+
+    /// The alias of a reference.
+    pub fn alias(&self, reference: RefNumbers) -> Option<AliasMode> {
+        self.get()?.aliases.get(&reference).copied()
+    }
+
+    /// Ends an alias; `true` if it was active.
+    pub fn unalias(&mut self, reference: RefNumbers) -> bool {
+        self.0.as_deref_mut().is_some_and(|t| t.aliases.remove(&reference).is_some())
+    }
+
+    /// A monitor has ended by `demonitor` or `'DOWN'`: its alias too, unless explicit.
+    pub fn monitor_over(&mut self, reference: RefNumbers) -> Option<Monitor> {
+        let tables = self.0.as_deref_mut()?;
+        let monitor = tables.monitors.remove(&reference);
+        if monitor.is_some() && tables.aliases.get(&reference).is_some_and(|m| *m != AliasMode::Explicit) {
+            tables.aliases.remove(&reference);
+        }
+        monitor
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unlinking_ignores_the_old_link_until_acknowledged() {
+        let other = Pid::new(7, 0).term();
+        let mut r = Relations::default();
+        assert!(r.link(other));
+        assert!(!r.link(other));
+        let id = r.unlink(other).unwrap();
+        assert!(!r.is_linked(other) && !r.drop_link(other) && r.unlink(other).is_none());
+        assert!(r.link(other), "linking again before the acknowledgement tells the other side");
+        r.unlink_acknowledged(other, id);
+        assert!(r.is_linked(other), "an old acknowledgement does not end the new link");
+    }
+}

@@ -1,0 +1,57 @@
+//! What the scheduler knows of the machine below: time, randomness and the number of cores come only from here, so
+//! that the scheduler that is tested or simulated from a seed is the one that ships (docs/design.md, section 7).
+
+use std::time::Duration;
+
+/// The machine.
+pub trait Machine: Send + Sync {
+    /// Monotonic time in nanoseconds since some fixed moment.
+    fn now_ns(&self) -> u64;
+    /// Wall clock time in nanoseconds since 1970.
+    fn system_ns(&self) -> i64;
+    /// A seed for a scheduler's own generator.
+    fn seed(&self, scheduler: usize) -> u64;
+    /// Waits until scheduler `scheduler` is unparked, or the time is over.
+    fn park(&self, scheduler: usize, timeout: Option<Duration>);
+    /// Wakes scheduler `scheduler`, or makes its next park return at once.
+    fn unpark(&self, scheduler: usize);
+}
+
+/// Threads on the machine that the VM runs on.
+pub struct Threads {
+    parkers: Box<[myriad_sync::CachePadded<myriad_sync::Parker>]>,
+    start: std::time::Instant,
+}
+
+impl Threads {
+    /// For `schedulers` schedulers.
+    pub fn new(schedulers: usize) -> Threads {
+        let parkers = (0..schedulers).map(|_| myriad_sync::CachePadded::new(myriad_sync::Parker::new())).collect();
+        Threads { parkers, start: std::time::Instant::now() }
+    }
+}
+
+impl Machine for Threads {
+    fn now_ns(&self) -> u64 {
+        self.start.elapsed().as_nanos() as u64
+    }
+
+    fn system_ns(&self) -> i64 {
+        match std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH) {
+            Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
+            Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |ns| -ns),
+        }
+    }
+
+    fn seed(&self, scheduler: usize) -> u64 {
+        self.system_ns() as u64 ^ (scheduler as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    fn park(&self, scheduler: usize, timeout: Option<Duration>) {
+        self.parkers[scheduler].park(timeout);
+    }
+
+    fn unpark(&self, scheduler: usize) {
+        self.parkers[scheduler].unpark();
+    }
+}

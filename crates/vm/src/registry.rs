@@ -1,0 +1,84 @@
+//! Registered names of processes and ports.
+
+use crate::vm::Vm;
+use myriad_sync::atomic::Ordering;
+use myriad_sync::{LockClass, RwLock};
+use myriad_term::{Atom, Pid, Port, am};
+use std::collections::HashMap;
+
+static CLASS: LockClass = LockClass::new("reg_tab", 400);
+
+/// What a name stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Named {
+    /// A process.
+    Process(Pid),
+    /// A port.
+    Port(Port),
+}
+
+/// The names.
+pub struct Registry(RwLock<HashMap<Atom, Named>>);
+
+impl Default for Registry {
+    fn default() -> Self {
+        Registry(RwLock::new(&CLASS, HashMap::new()))
+    }
+}
+
+impl Registry {
+    /// What a name stands for.
+    pub fn whereis(&self, name: Atom) -> Option<Named> {
+        self.0.read().get(&name).copied()
+    }
+
+    /// Gives a process or port a name. `false`: the name is taken, is `undefined`, the process has ended or has a name.
+    pub fn register(&self, vm: &Vm, name: Atom, what: Named) -> bool {
+        if name == am::undefined {
+            return false;
+        }
+        let mut names = self.0.write();
+        if names.contains_key(&name) {
+            return false;
+        }
+        match what {
+            Named::Process(pid) => {
+                let Some(process) = vm.processes.get(pid) else { return false };
+                if process.name().is_some() || process.outer.is_closed() {
+                    return false;
+                }
+                // Relaxed: ordered by the lock.
+                process.name.store(name.index() + 1, Ordering::Relaxed);
+            }
+            Named::Port(_) => {
+                if names.values().any(|n| *n == what) {
+                    return false;
+                }
+            }
+        }
+        names.insert(name, what);
+        true
+    }
+
+    /// Takes a name away.
+    pub fn unregister(&self, vm: &Vm, name: Atom) -> bool {
+        let mut names = self.0.write();
+        let Some(what) = names.remove(&name) else { return false };
+        if let Named::Process(pid) = what
+            && let Some(process) = vm.processes.get(pid)
+        {
+            process.name.store(0, Ordering::Relaxed);
+        }
+        true
+    }
+
+    /// The name of a port.
+    pub fn name_of_port(&self, port: Port) -> Option<Atom> {
+        self.0.read().iter().find(|(_, n)| **n == Named::Port(port)).map(|(name, _)| *name)
+    }
+
+    /// All names.
+    pub fn names(&self) -> Vec<Atom> {
+        self.0.read().keys().copied().collect()
+    }
+}

@@ -1,0 +1,418 @@
+//! Schedulers: run queues, picking, stealing, waking, and the step function.
+//!
+//! `step` runs one slice and says what it did; a thread that calls it and parks is a real scheduler, and a loop over several
+//! schedulers' `step` from a seed is the test driver (docs/design.md, section 7). Hedqvist 5.2.4 is the loop's ancestor;
+//! migration here is by stealing alone (Zhang 3.3 has the rest of the policy).
+//!
+//! Q1. A process is in a queue just when its status is `Runnable` (P1), so a queue's pointers are alive: only running ends a
+//!     process.
+//! Q2. A scheduler that is about to park says so in `idle` before it looks at the queues a last time; who enqueues looks at
+//!     `idle` after. Both with SeqCst, so at least one of the two sees the other.
+
+use crate::ctx::Ctx;
+use crate::engine::SliceEnd;
+use crate::process::{Priority, Process};
+use crate::vm::Vm;
+use myriad_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use myriad_sync::{CachePadded, LockClass, SpinLock, ThreadSlot};
+use myriad_term::{RefNumbers, Term};
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+static QUEUE_CLASS: LockClass = LockClass::new("run_queue", 600);
+
+/// Reductions of one slice.
+pub const SLICE_REDUCTIONS: i32 = 4000;
+/// A low-priority process runs once in so many picks among normal ones.
+const LOW_TURN: u32 = 8;
+/// Timers and time are looked at once in so many steps, and before parking.
+const STEPS_PER_TIME_CHECK: u32 = 16;
+
+/// X registers: 1,024 of them, as the instruction set has.
+pub const X_REGISTERS: usize = 1024;
+
+thread_local! {
+    static CURRENT: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+/// The scheduler whose thread this is; `None` on other threads (dirty ones included).
+pub fn current() -> Option<usize> {
+    let id = CURRENT.get();
+    (id != usize::MAX).then_some(id)
+}
+
+struct Runnable(*const Process);
+// SAFETY: Q1 keeps the process alive; it is `Sync`.
+unsafe impl Send for Runnable {}
+
+#[derive(Default)]
+struct Queues {
+    by_priority: [VecDeque<Runnable>; 4],
+    picks: u32,
+}
+
+impl Queues {
+    fn pick(&mut self) -> Option<*const Process> {
+        let [max, high, normal, low] = &mut self.by_priority;
+        if let Some(p) = max.pop_front().or_else(|| high.pop_front()) {
+            return Some(p.0);
+        }
+        self.picks = self.picks.wrapping_add(1);
+        let low_first = self.picks % LOW_TURN == 0;
+        let p = if low_first { low.pop_front().or_else(|| normal.pop_front()) } else { normal.pop_front().or_else(|| low.pop_front()) };
+        p.map(|p| p.0)
+    }
+}
+
+/// The part of a scheduler that others see.
+pub struct Shared {
+    queue: SpinLock<Queues>,
+    len: AtomicUsize,
+    idle: AtomicBool,
+    /// Reductions run here (a statistic).
+    pub reductions: AtomicU64,
+    /// Context switches here (a statistic).
+    pub switches: AtomicU64,
+    /// Nanoseconds spent running, and the moment the running period began (0 = idle), for scheduler_wall_time.
+    pub busy_ns: AtomicU64,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Shared {
+            queue: SpinLock::new(&QUEUE_CLASS, Queues::default()),
+            len: AtomicUsize::new(0),
+            idle: AtomicBool::new(false),
+            reductions: AtomicU64::new(0),
+            switches: AtomicU64::new(0),
+            busy_ns: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Shared {
+    /// Runnable processes here.
+    pub fn len(&self) -> usize {
+        // Relaxed: a hint; `idle` and the lock decide.
+        self.len.load(Ordering::Relaxed)
+    }
+
+    /// No runnable process here?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn push(&self, process: &Process) {
+        let mut queue = self.queue.lock();
+        queue.by_priority[process.priority() as usize].push_back(Runnable(process));
+        // Relaxed: written under the lock.
+        self.len.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn pop(&self) -> Option<&'static Process> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut queue = self.queue.lock();
+        let process = queue.pick()?;
+        self.len.fetch_sub(1, Ordering::Relaxed);
+        // SAFETY: Q1.
+        Some(unsafe { &*process })
+    }
+
+    /// Half of what waits here, for a thief: one that takes everything leaves the owner idle, to rob it in turn.
+    fn steal_half(&self) -> VecDeque<Runnable> {
+        let mut stolen = VecDeque::new();
+        let Some(mut queue) = self.queue.try_lock() else { return stolen };
+        for q in &mut queue.by_priority {
+            let keep = q.len() / 2;
+            stolen.extend(q.drain(keep..));
+            if !stolen.is_empty() {
+                break;
+            }
+        }
+        self.len.fetch_sub(stolen.len(), Ordering::Relaxed);
+        stolen
+    }
+}
+
+/// A scheduler's own state.
+pub struct Local {
+    /// Number from 0; dirty schedulers come after the normal ones.
+    pub id: usize,
+    /// Is this a dirty scheduler?
+    pub dirty: bool,
+    /// X registers of the process that runs. One cache-aligned block.
+    pub x: Box<[Term; X_REGISTERS]>,
+    /// Thread progress.
+    pub slot: ThreadSlot,
+    refs: u64,
+    steps: u32,
+    rng: u64,
+    /// Monotonic time as last read, nanoseconds.
+    pub now_ns: u64,
+}
+
+impl Local {
+    /// For scheduler `id`.
+    pub fn new(vm: &'static Vm, id: usize, dirty: bool) -> Option<Local> {
+        Some(Local {
+            id,
+            dirty,
+            x: Box::new([Term::NIL; X_REGISTERS]),
+            slot: vm.progress.register()?,
+            refs: 0,
+            steps: 0,
+            rng: vm.machine.seed(id) | 1,
+            now_ns: vm.machine.now_ns(),
+        })
+    }
+
+    /// Numbers of a new reference: a counter of this scheduler's own, interleaved with the others' by its number.
+    pub fn next_ref(&mut self, vm: &Vm) -> RefNumbers {
+        self.refs += 1;
+        let value = self.refs * vm.local_count() as u64 + self.id as u64;
+        vm.ref_numbers(value)
+    }
+
+    /// A pseudo-random number (xorshift), for choices among equals.
+    pub fn random(&mut self) -> u64 {
+        self.rng ^= self.rng << 13;
+        self.rng ^= self.rng >> 7;
+        self.rng ^= self.rng << 17;
+        self.rng
+    }
+}
+
+/// What a step did.
+#[must_use]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// Ran a process for so many reductions.
+    Ran(u32),
+    /// Found nothing to run; the next timer is due in so many nanoseconds.
+    Idle(Option<u64>),
+    /// The VM stops.
+    Stop,
+}
+
+/// A scheduler.
+pub struct Scheduler {
+    vm: &'static Vm,
+    /// Its own state.
+    pub local: Local,
+}
+
+impl Scheduler {
+    /// Scheduler `id`; `None` if there are more threads than thread progress has room for.
+    pub fn new(vm: &'static Vm, id: usize) -> Option<Scheduler> {
+        Some(Scheduler { vm, local: Local::new(vm, id, false)? })
+    }
+
+    /// Runs one slice of one process, or finds nothing to do.
+    pub fn step(&mut self) -> Step {
+        CURRENT.set(self.local.id);
+        self.local.slot.quiescent();
+        if self.vm.is_stopping() {
+            return Step::Stop;
+        }
+        self.local.steps += 1;
+        if self.local.steps >= STEPS_PER_TIME_CHECK {
+            self.check_time();
+        }
+        let own = &self.vm.schedulers[self.local.id];
+        let found = own.pop().or_else(|| self.steal());
+        match found {
+            Some(process) => Step::Ran(self.run(process)),
+            None => {
+                self.check_time();
+                match own.pop() {
+                    Some(process) => Step::Ran(self.run(process)),
+                    None => Step::Idle(self.vm.timers.next_in(self.local.id, self.local.now_ns)),
+                }
+            }
+        }
+    }
+
+    fn check_time(&mut self) {
+        self.local.steps = 0;
+        self.local.now_ns = self.vm.machine.now_ns();
+        self.vm.timers.fire(self.vm, self.local.id, self.local.now_ns);
+    }
+
+    /// The thread of this scheduler: steps until the VM stops.
+    pub fn run_thread(&mut self) {
+        loop {
+            match self.step() {
+                Step::Ran(_) => {}
+                Step::Idle(next_timer_ns) => self.park(next_timer_ns),
+                Step::Stop => return,
+            }
+        }
+    }
+
+    fn park(&mut self, next_timer_ns: Option<u64>) {
+        let vm = self.vm;
+        let own = &vm.schedulers[self.local.id];
+        // SeqCst: Q2, before the last look at the queues.
+        own.idle.store(true, Ordering::SeqCst);
+        myriad_sync::atomic::fence(Ordering::SeqCst);
+        let work = vm.schedulers.iter().any(|s| !s.is_empty()) || vm.is_stopping();
+        if !work {
+            self.local.slot.park();
+            vm.machine.park(self.local.id, next_timer_ns.map(Duration::from_nanos));
+            self.local.slot.unpark();
+        }
+        // Relaxed: a stale "idle" only costs one needless wake-up.
+        own.idle.store(false, Ordering::Relaxed);
+    }
+
+    fn steal(&mut self) -> Option<&'static Process> {
+        let all = &self.vm.schedulers;
+        for i in 1..all.len() {
+            let victim = &all[(self.local.id + i) % all.len()];
+            if victim.is_empty() {
+                continue;
+            }
+            let mut stolen = victim.steal_half();
+            if let Some(first) = stolen.pop_front() {
+                for p in stolen {
+                    // SAFETY: Q1: it is still runnable, and goes from one queue to another.
+                    all[self.local.id].push(unsafe { &*p.0 });
+                }
+                // SAFETY: Q1.
+                return Some(unsafe { &*first.0 });
+            }
+        }
+        None
+    }
+
+    fn run(&mut self, process: &'static Process) -> u32 {
+        process.start_running();
+        // Relaxed: a hint for who wakes it.
+        process.home.store(self.local.id as u32, Ordering::Relaxed);
+        // SAFETY: P2, this thread has just made it Running.
+        let private = unsafe { process.private() };
+        private.reductions_left = SLICE_REDUCTIONS;
+        let mut ctx = Ctx { proc: private, this: process, sched: &mut self.local, vm: self.vm };
+        let end = ctx.run_slice();
+        let used = SLICE_REDUCTIONS.saturating_sub(ctx.proc.reductions_left).max(0) as u32;
+        ctx.proc.reductions += u64::from(used);
+        self.vm.after_slice(&mut ctx, end);
+        let own = &self.vm.schedulers[self.local.id];
+        // Relaxed: statistics.
+        own.reductions.fetch_add(u64::from(used), Ordering::Relaxed);
+        own.switches.fetch_add(1, Ordering::Relaxed);
+        if end == SliceEnd::Yielded && own.len() > 1 {
+            // Work has waited here for a whole slice.
+            self.vm.wake_idle(self.local.id);
+        }
+        used
+    }
+}
+
+impl Ctx<'_> {
+    fn run_slice(&mut self) -> SliceEnd {
+        if !self.fetch_signals() {
+            return SliceEnd::Exited;
+        }
+        if self.proc.suspended > 0 {
+            return SliceEnd::Waiting;
+        }
+        self.vm.engine().run(self)
+    }
+}
+
+impl Vm {
+    /// Puts the process where the way its slice ended says.
+    pub(crate) fn after_slice(&'static self, ctx: &mut Ctx<'_>, end: SliceEnd) {
+        let process = ctx.this;
+        match end {
+            SliceEnd::Yielded => {
+                process.stay_runnable();
+                self.enqueue(process);
+            }
+            SliceEnd::Waiting => {
+                if !process.try_wait() {
+                    self.enqueue(process);
+                }
+            }
+            SliceEnd::Dirty(kind) => self.dirty.enqueue(kind, process),
+            SliceEnd::Exited => crate::exit::finish(ctx),
+        }
+    }
+
+    /// Puts a runnable process in this thread's queue (or in its home's, from another thread).
+    fn enqueue(&'static self, process: &Process) {
+        match current() {
+            Some(id) => self.schedulers[id].push(process),
+            None => self.enqueue_at(process.home.load(Ordering::Relaxed) as usize, process),
+        }
+    }
+
+    fn enqueue_at(&'static self, id: usize, process: &Process) {
+        let target = &self.schedulers[id];
+        target.push(process);
+        myriad_sync::atomic::fence(Ordering::SeqCst);
+        // SeqCst: Q2, after the push.
+        if target.idle.load(Ordering::SeqCst) {
+            self.machine.unpark(id);
+        }
+    }
+
+    /// Puts a process that a signal has just made runnable in a queue.
+    ///
+    /// In its home's, if that scheduler is awake: its heap is in that core's cache. If the home sleeps, in the waker's: two
+    /// processes in a dialogue then share a core, and neither pays for waking one (Hedqvist 5.2.8 aims at the same).
+    pub(crate) fn enqueue_woken(&'static self, process: &Process) {
+        let home = process.home.load(Ordering::Relaxed) as usize;
+        match current() {
+            Some(id) => {
+                let target = if self.schedulers[home].idle.load(Ordering::Relaxed) { id } else { home };
+                if target == id {
+                    self.schedulers[id].push(process);
+                    if self.schedulers[id].len() > 1 {
+                        self.wake_idle(id);
+                    }
+                } else {
+                    self.enqueue_at(target, process);
+                }
+            }
+            None => self.enqueue_at(home, process),
+        }
+    }
+
+    /// Wakes one idle scheduler, if there is one, to steal from `id`.
+    pub(crate) fn wake_idle(&'static self, id: usize) {
+        myriad_sync::atomic::fence(Ordering::SeqCst);
+        let n = self.schedulers.len();
+        for i in 1..n {
+            let other = (id + i) % n;
+            // SeqCst: Q2, after the push. The swap lets one waker only pay for the system call.
+            if self.schedulers[other].idle.load(Ordering::SeqCst) && self.schedulers[other].idle.swap(false, Ordering::SeqCst) {
+                self.machine.unpark(other);
+                return;
+            }
+        }
+    }
+}
+
+/// Makes a process runnable for the first time.
+pub fn start(vm: &'static Vm, process: &Process) {
+    let _ = process.wake(vm);
+}
+
+/// Which priority names there are, for the BIFs.
+pub const fn priority_atom(priority: Priority) -> myriad_term::Atom {
+    use myriad_term::am;
+    match priority {
+        Priority::Max => am::max,
+        Priority::High => am::high,
+        Priority::Normal => am::normal,
+        Priority::Low => am::low,
+    }
+}
+
+/// Padding so that two schedulers' shared parts never share a line.
+pub type PaddedShared = CachePadded<Shared>;

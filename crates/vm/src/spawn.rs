@@ -1,0 +1,165 @@
+//! Making processes.
+//!
+//! The new process's arguments are copied straight into its own first heap block, so a spawn allocates the process, its
+//! block, and nothing else.
+
+use crate::code::{CodePtr, Function};
+use crate::ctx::Ctx;
+use crate::error::Exception;
+use crate::links::{AliasMode, Monitor, Relations, Target, Watcher};
+use crate::message::MessageQueue;
+use crate::process::{Flags, Priority, Private, Process, Resume};
+use crate::signal::Parcel;
+use crate::vm::Vm;
+use myriad_heap::{Heap, HeapSettings};
+use myriad_term::{Atom, Build, Export, Mfa, Pid, RefNumbers, Term, am};
+
+/// How a new process is to be.
+pub struct SpawnOptions {
+    /// Link with the parent.
+    pub link: bool,
+    /// Monitored by the parent under this reference; with the alias mode and the tag it asked for.
+    pub monitor: Option<(RefNumbers, Option<AliasMode>, Option<Parcel>)>,
+    /// Priority.
+    pub priority: Priority,
+    /// Heap sizes and limits.
+    pub heap: HeapSettings,
+    /// `message_queue_data` is `off_heap`.
+    pub off_heap_messages: bool,
+    /// `async_dist`
+    pub async_dist: bool,
+    /// A system process.
+    pub system: bool,
+}
+
+impl SpawnOptions {
+    /// As the VM's defaults are.
+    pub fn new(vm: &Vm) -> SpawnOptions {
+        SpawnOptions {
+            link: false,
+            monitor: None,
+            priority: Priority::Normal,
+            heap: vm.heap_settings(),
+            off_heap_messages: vm.config.off_heap_messages,
+            async_dist: false,
+            system: false,
+        }
+    }
+}
+
+/// The table is full.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooManyProcesses;
+
+fn private(export: &'static Export, args: &[Term], options: &SpawnOptions) -> Private {
+    let words: usize = args.iter().map(|a| myriad_heap::copied_size(*a)).sum();
+    let mut heap = Heap::with_room(options.heap, words);
+    let saved_x: Vec<Term> = args.iter().map(|a| myriad_heap::copy(*a, &mut heap)).collect();
+    let function = Function::of_export(export);
+    Private {
+        heap,
+        reductions_left: 0,
+        resume: Resume { pc: CodePtr::NULL, function, live: args.len() as u32 },
+        saved_x,
+        reductions: 0,
+        messages: MessageQueue::new(),
+        dictionary: None,
+        relations: Relations::new(),
+        group_leader: Term::UNDEFINED,
+        token: Term::NONE,
+        markers: Vec::new(),
+        receive_timer: None,
+        receive_timer_serial: 0,
+        timed_out: false,
+        flags: Flags { off_heap_messages: options.off_heap_messages, async_dist: options.async_dist, ..Flags::default() },
+        suspended: 0,
+        error_handler: am::error_handler,
+        initial_call: export.mfa,
+        parent: Term::UNDEFINED,
+        exception: Exception::none(),
+        error_cause: Term::NONE,
+        trap_args: Vec::new(),
+        resumption: None,
+        exit_reason: Term::atom(am::normal),
+        retry_state: Term::NONE,
+    }
+}
+
+/// Makes a process without a parent (the first one, system processes of the VM itself) that calls `export`.
+pub fn spawn_orphan(
+    vm: &'static Vm,
+    export: &'static Export,
+    args: &[Term],
+    options: &SpawnOptions,
+) -> Result<Pid, TooManyProcesses> {
+    let made = vm.processes.insert(|pid| {
+        let mut private = private(export, args, options);
+        private.group_leader = pid.term();
+        Box::new(Process::new(pid, options.priority, options.system, 0, private))
+    });
+    let process = made.ok_or(TooManyProcesses)?;
+    let pid = process.pid;
+    let _ = process.wake(vm);
+    Ok(pid)
+}
+
+impl Ctx<'_> {
+    /// Spawns a process that calls `export` with `args`.
+    pub fn spawn(
+        &mut self,
+        export: &'static Export,
+        args: &[Term],
+        options: SpawnOptions,
+    ) -> Result<Pid, TooManyProcesses> {
+        let (vm, parent) = (self.vm, self.pid());
+        let mut new = private(export, args, &options);
+        if export.mfa == (Mfa { module: am::erlang, function: am::apply, arity: 3 })
+            && let [m, f, a] = args
+            && let (Some(module), Some(function), Some(n)) = (m.as_atom(), f.as_atom(), a.list_length())
+        {
+            new.initial_call = Mfa { module, function, arity: n as u8 };
+        }
+        new.parent = parent.term();
+        new.group_leader = myriad_heap::copy(self.proc.group_leader, &mut new.heap);
+        if self.proc.token.is_some() {
+            new.token = myriad_heap::copy(self.proc.token, &mut new.heap);
+        }
+        if options.link {
+            new.relations.link(parent.term());
+        }
+        if let Some((reference, ..)) = &options.monitor {
+            let watcher = Watcher { from: parent, name: Term::NONE };
+            new.relations.tables().watchers.insert(*reference, watcher);
+        }
+        let home = self.sched.id % vm.schedulers.len();
+        let (priority, system) = (options.priority, options.system);
+        let made = vm.processes.insert(|pid| Box::new(Process::new(pid, priority, system, home as u32, new)));
+        let process = made.ok_or(TooManyProcesses)?;
+        let pid = process.pid;
+        if options.link {
+            self.proc.relations.link(pid.term());
+        }
+        if let Some((reference, alias, tag)) = options.monitor {
+            let tables = self.proc.relations.tables();
+            let monitor = Monitor { target: Target::Process(pid), name: Term::NONE, tag, spawning: false };
+            tables.monitors.insert(reference, monitor);
+            if let Some(mode) = alias {
+                tables.aliases.insert(reference, mode);
+            }
+        }
+        let _ = process.wake(vm);
+        Ok(pid)
+    }
+}
+
+/// A `spawn_request` that this process made has been carried out: leaves `{spawn_reply, Ref, ok | error, Pid | Reason}`.
+pub(crate) fn reply_arrived(ctx: &mut Ctx<'_>, reference: RefNumbers, result: Result<Pid, Atom>) {
+    let mut fragment = myriad_heap::Fragment::with_capacity(10);
+    let r = fragment.reference(reference);
+    let (word, value) = match result {
+        Ok(pid) => (am::ok, pid.term()),
+        Err(reason) => (am::error, reason.term()),
+    };
+    let term = fragment.tuple(&[Term::atom(am::spawn_reply), r, Term::atom(word), value]);
+    ctx.proc.messages.push(crate::message::Message { term, fragment: Some(fragment), token: Term::NONE });
+}

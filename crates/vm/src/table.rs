@@ -1,0 +1,119 @@
+//! The process table: from a pid to the process, without a lock.
+//!
+//! The low bits of a pid's number choose a slot; a slot holds the process or nothing. Numbers are given out in rising order,
+//! so that a pid comes back only after all the others.
+//!
+//! TB1. A pointer read from a slot is good until the reading thread's next quiescent point: an ended process is freed by
+//!      thread progress only (`sync`, Progress).
+
+use crate::process::Process;
+use myriad_sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use myriad_sync::{LockClass, Mutex};
+use myriad_term::Pid;
+
+static CLASS: LockClass = LockClass::new("proc_tab", 500);
+
+/// The table.
+pub struct ProcessTable {
+    slots: Box<[AtomicPtr<Process>]>,
+    next: Mutex<u64>,
+    count: AtomicUsize,
+    /// Processes made since start (a statistic).
+    pub spawned: AtomicU64,
+    limit: usize,
+}
+
+impl ProcessTable {
+    /// Room for `limit` processes, rounded up to a power of two as OTP does.
+    pub fn new(limit: usize) -> ProcessTable {
+        let size = limit.next_power_of_two().clamp(1024, 1 << 27);
+        // Zeroed pages, so that an unused part of a large table costs nothing.
+        let layout = std::alloc::Layout::array::<AtomicPtr<Process>>(size).unwrap_or_else(|_| panic!("process table size"));
+        // SAFETY: null pointers are all-zero words; the layout is that of the boxed slice.
+        let slots = unsafe {
+            let p = std::alloc::alloc_zeroed(layout).cast::<AtomicPtr<Process>>();
+            if p.is_null() {
+                std::alloc::handle_alloc_error(layout);
+            }
+            Box::from_raw(std::ptr::slice_from_raw_parts_mut(p, size))
+        };
+        ProcessTable { slots, next: Mutex::new(&CLASS, 0), count: AtomicUsize::new(0), spawned: AtomicU64::new(0), limit: size }
+    }
+
+    /// Most processes at a time.
+    pub const fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// Processes now.
+    pub fn count(&self) -> usize {
+        // Relaxed: a figure.
+        self.count.load(Ordering::Relaxed)
+    }
+
+    fn slot(&self, pid: Pid) -> &AtomicPtr<Process> {
+        &self.slots[pid.number() as usize & (self.slots.len() - 1)]
+    }
+
+    /// The pid that the next process will get.
+    pub fn next_pid(&self) -> Pid {
+        Pid::from_data(*self.next.lock())
+    }
+
+    /// Takes a pid and puts what `make` makes of it in its slot; `None` if the table is full.
+    pub fn insert(&self, make: impl FnOnce(Pid) -> Box<Process>) -> Option<&Process> {
+        let mut next = self.next.lock();
+        if self.count() >= self.limit {
+            return None;
+        }
+        // Some slot is free, since slots are as many as the limit.
+        let pid = loop {
+            let pid = Pid::from_data(*next);
+            *next += 1;
+            if self.slot(pid).load(Ordering::Relaxed).is_null() {
+                break pid;
+            }
+        };
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.spawned.fetch_add(1, Ordering::Relaxed);
+        let process = Box::into_raw(make(pid));
+        // Release: pairs with the Acquire in `get`.
+        self.slot(pid).store(process, Ordering::Release);
+        drop(next);
+        // SAFETY: just made; TB1 keeps it for the caller.
+        Some(unsafe { &*process })
+    }
+
+    /// The process of a pid (TB1).
+    pub fn get(&self, pid: Pid) -> Option<&Process> {
+        // Acquire: pairs with the Release in `insert`.
+        let process = self.slot(pid).load(Ordering::Acquire);
+        // SAFETY: TB1.
+        unsafe { process.as_ref() }.filter(|p| p.pid == pid)
+    }
+
+    /// Takes a process out; the caller frees it by thread progress.
+    pub fn remove(&self, pid: Pid) -> Option<*mut Process> {
+        let slot = self.slot(pid);
+        let process = slot.load(Ordering::Acquire);
+        // SAFETY: TB1.
+        if unsafe { process.as_ref() }.is_none_or(|p| p.pid != pid) {
+            return None;
+        }
+        // Release: whoever puts another process here has seen this one gone.
+        slot.store(std::ptr::null_mut(), Ordering::Release);
+        self.count.fetch_sub(1, Ordering::Relaxed);
+        Some(process)
+    }
+
+    /// All pids, in rising order of slots.
+    pub fn pids(&self) -> Vec<Pid> {
+        let all = self.slots.iter().filter_map(|slot| {
+            // Acquire, SAFETY: as in `get`.
+            unsafe { slot.load(Ordering::Acquire).as_ref() }.map(|p| p.pid)
+        });
+        let mut pids: Vec<Pid> = all.collect();
+        pids.sort_unstable();
+        pids
+    }
+}

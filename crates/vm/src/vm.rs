@@ -1,0 +1,283 @@
+//! The virtual machine: what all its schedulers share.
+
+use crate::bif::Registry as Bifs;
+use crate::code::CodeServer;
+use crate::ctx::Ctx;
+use crate::dirty::DirtyPools;
+use crate::engine::Engine;
+use crate::machine::{Machine, Threads};
+use crate::registry::Registry;
+use crate::release::Release;
+use crate::scheduler::{PaddedShared, Shared};
+use crate::signal::Signal;
+use crate::table::ProcessTable;
+use crate::time::Clock;
+use crate::timer::Timers;
+use myriad_heap::HeapSettings;
+use myriad_sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
+use myriad_sync::{Arc, OnceLock, Progress};
+use myriad_term::{Atom, Pid, Port, RefNumbers, Term, am};
+use std::path::PathBuf;
+
+/// What the command line decides.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Normal schedulers, and how many of them are online.
+    pub schedulers: usize,
+    /// Schedulers online at start.
+    pub schedulers_online: usize,
+    /// Dirty CPU schedulers.
+    pub dirty_cpu: usize,
+    /// Dirty I/O schedulers.
+    pub dirty_io: usize,
+    /// Most processes.
+    pub process_limit: usize,
+    /// Most ports.
+    pub port_limit: usize,
+    /// Most atoms.
+    pub atom_limit: usize,
+    /// Heap defaults.
+    pub heap: HeapSettings,
+    /// `+hmqd off_heap`
+    pub off_heap_messages: bool,
+    /// `-root`
+    pub root: PathBuf,
+    /// What follows the emulator flags, for `erl_init:start/2`.
+    pub arguments: Vec<Vec<u8>>,
+    /// Emulator flags as they came, for `erlang:system_info(emu_args)`-like questions.
+    pub emulator_flags: Vec<String>,
+    /// Depth of stack traces.
+    pub backtrace_depth: usize,
+}
+
+/// Releases what a process holds outside its own memory, when it ends.
+pub type ExitHook = fn(&mut Ctx<'_>);
+
+/// The operations of crate `io` on ports that processes need (the lower crate states them, the upper implements).
+pub trait PortOps: Send + Sync {
+    /// Sends a message to a port (`Port ! {Owner, Command}`).
+    fn message(&self, vm: &'static Vm, port: Port, from: Term, message: Term);
+    /// A signal for a port: link, unlink, exit, monitor.
+    fn signal(&self, vm: &'static Vm, port: Port, signal: Signal);
+    /// Takes a monitor on a port back.
+    fn demonitor(&self, vm: &'static Vm, port: Port, reference: RefNumbers);
+}
+
+/// The virtual machine.
+pub struct Vm {
+    /// The command line's decisions.
+    pub config: Config,
+    /// What the OTP release is like.
+    pub release: Release,
+    /// Processes.
+    pub processes: ProcessTable,
+    /// Registered names.
+    pub names: Registry,
+    /// Loaded code.
+    pub code: CodeServer,
+    /// Built-in functions.
+    pub bifs: Bifs,
+    /// What all see of the schedulers.
+    pub schedulers: Box<[PaddedShared]>,
+    /// Dirty schedulers.
+    pub dirty: DirtyPools,
+    /// Timers.
+    pub timers: Timers,
+    /// Clocks.
+    pub clock: Clock,
+    /// Time, randomness, parking.
+    pub machine: Box<dyn Machine>,
+    /// Thread progress.
+    pub progress: Arc<Progress>,
+    /// Number of threads that make references with a number of their own.
+    locals: usize,
+    engine: Box<dyn Engine>,
+    exit_hooks: Vec<ExitHook>,
+    ports: OnceLock<Box<dyn PortOps>>,
+    stopping: AtomicBool,
+    exit_status: AtomicI32,
+    node: AtomicU32,
+    creation: AtomicU32,
+    foreign_refs: AtomicU64,
+}
+
+/// What the upper crates give the VM at start.
+pub struct Parts {
+    /// The executor.
+    pub engine: Box<dyn Engine>,
+    /// Tables of built-ins.
+    pub bifs: Vec<&'static [crate::BifDef]>,
+    /// What to do when a process ends.
+    pub exit_hooks: Vec<ExitHook>,
+}
+
+/// First process number of references made outside schedulers.
+const REF_WORD0_BITS: u32 = 18;
+
+impl Vm {
+    /// A VM. It lives for ever: `Ctx` and threads refer to it as `'static`.
+    pub fn new(config: Config, release: Release, parts: Parts) -> &'static Vm {
+        let machine = Threads::new(config.schedulers);
+        Self::on_machine(config, release, parts, Box::new(machine))
+    }
+
+    /// A VM on a given machine (the test driver's, the simulator's).
+    pub fn on_machine(config: Config, release: Release, parts: Parts, machine: Box<dyn Machine>) -> &'static Vm {
+        myriad_term::atom::set_limit(config.atom_limit);
+        let locals = config.schedulers + config.dirty_cpu + config.dirty_io + 1;
+        let schedulers = (0..config.schedulers).map(|_| PaddedShared::new(Shared::default())).collect();
+        let bifs = Bifs::new(release.otp, &parts.bifs);
+        let clock = Clock::new(machine.as_ref());
+        Box::leak(Box::new(Vm {
+            processes: ProcessTable::new(config.process_limit),
+            names: Registry::default(),
+            code: CodeServer::default(),
+            bifs,
+            schedulers,
+            dirty: DirtyPools::default(),
+            timers: Timers::new(config.schedulers),
+            clock,
+            machine,
+            progress: Progress::new(locals + 64),
+            locals,
+            engine: parts.engine,
+            exit_hooks: parts.exit_hooks,
+            ports: OnceLock::new(),
+            stopping: AtomicBool::new(false),
+            exit_status: AtomicI32::new(0),
+            node: AtomicU32::new(am::nonode_nohost.index()),
+            creation: AtomicU32::new(0),
+            foreign_refs: AtomicU64::new(0),
+            config,
+            release,
+        }))
+    }
+
+    /// The executor.
+    pub fn engine(&self) -> &dyn Engine {
+        &*self.engine
+    }
+
+    pub(crate) fn exit_hooks(&self) -> &[ExitHook] {
+        &self.exit_hooks
+    }
+
+    pub(crate) fn local_count(&self) -> usize {
+        self.locals
+    }
+
+    /// The numbers of the `value`-th reference.
+    pub(crate) fn ref_numbers(&self, value: u64) -> RefNumbers {
+        let low = value as u32 & ((1 << REF_WORD0_BITS) - 1);
+        RefNumbers([low, (value >> REF_WORD0_BITS) as u32, (value >> (REF_WORD0_BITS + 32)) as u32])
+    }
+
+    /// Numbers of a new reference, on a thread that is no scheduler.
+    pub fn foreign_ref(&self) -> RefNumbers {
+        // Relaxed: only uniqueness counts.
+        let count = self.foreign_refs.fetch_add(1, Ordering::Relaxed) + 1;
+        self.ref_numbers(count * self.locals as u64 + self.locals as u64 - 1)
+    }
+
+    /// Default heap sizes.
+    pub fn heap_settings(&self) -> HeapSettings {
+        self.config.heap
+    }
+
+    /// This node's name.
+    pub fn node_name(&self) -> Atom {
+        // Acquire: pairs with the Release in `set_node`.
+        Atom::from_index(self.node.load(Ordering::Acquire))
+    }
+
+    /// This node's creation.
+    pub fn creation(&self) -> u32 {
+        // Relaxed: set before the name.
+        self.creation.load(Ordering::Relaxed)
+    }
+
+    /// Names the node (`erlang:setnode/2`).
+    pub fn set_node(&self, name: Atom, creation: u32) {
+        self.creation.store(creation, Ordering::Relaxed);
+        // Release: the creation is seen with the name.
+        self.node.store(name.index(), Ordering::Release);
+    }
+
+    /// Installs the port system.
+    pub fn set_ports(&self, ports: Box<dyn PortOps>) {
+        let _ = self.ports.set(ports);
+    }
+
+    /// The port system.
+    pub fn ports(&self) -> Option<&dyn PortOps> {
+        self.ports.get().map(|p| &**p)
+    }
+
+    /// Sends a signal to a process; `false` if there is none.
+    pub fn signal_pid(&'static self, to: Pid, signal: Signal) -> bool {
+        self.processes.get(to).is_some_and(|p| p.send(self, signal))
+    }
+
+    /// Sends a signal to a local process or port.
+    pub fn signal_term(&'static self, to: Term, signal: Signal) {
+        if let Some(pid) = to.as_local_pid() {
+            self.signal_pid(pid, signal);
+        } else if let (Some(port), Some(ports)) = (to.as_local_port(), self.ports()) {
+            ports.signal(self, port, signal);
+        }
+    }
+
+    pub(crate) fn port_demonitor(&'static self, port: Port, reference: RefNumbers) {
+        if let Some(ports) = self.ports() {
+            ports.demonitor(self, port, reference);
+        }
+    }
+
+    /// Is the VM stopping?
+    #[inline]
+    pub fn is_stopping(&self) -> bool {
+        // Acquire: pairs with the Release in `stop`.
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    /// Stops all schedulers; `run` returns with this status.
+    pub fn stop(&self, status: i32) {
+        self.exit_status.store(status, Ordering::Relaxed);
+        // Release: the status is seen with the flag.
+        self.stopping.store(true, Ordering::Release);
+        for id in 0..self.schedulers.len() {
+            self.machine.unpark(id);
+        }
+        self.dirty.wake_all();
+    }
+
+    /// Starts all scheduler threads, and waits until the VM stops. Returns the exit status.
+    pub fn run(&'static self) -> i32 {
+        use myriad_sync::thread;
+        let mut threads = Vec::new();
+        for id in 0..self.config.schedulers {
+            let body = move || {
+                if let Some(mut scheduler) = crate::scheduler::Scheduler::new(self, id) {
+                    scheduler.run_thread();
+                }
+            };
+            threads.push(thread::spawn_named(&format!("{}_scheduler", id + 1), body));
+        }
+        let kinds = std::iter::repeat_n(crate::bif::DirtyKind::Cpu, self.config.dirty_cpu)
+            .chain(std::iter::repeat_n(crate::bif::DirtyKind::Io, self.config.dirty_io));
+        for (i, kind) in kinds.enumerate() {
+            let id = self.config.schedulers + i;
+            let body = move || {
+                if let Some(local) = crate::scheduler::Local::new(self, id, true) {
+                    self.dirty.run_thread(self, kind, local);
+                }
+            };
+            let _ = thread::spawn_named(&format!("dirty_{}", i + 1), body);
+        }
+        for t in threads {
+            let _ = t.join();
+        }
+        // Relaxed: ordered by `stopping`.
+        self.exit_status.load(Ordering::Relaxed)
+    }
+}
