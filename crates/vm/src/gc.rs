@@ -14,9 +14,9 @@ impl Private {
     pub unsafe fn collect(&mut self, need: usize, live: &mut [Term]) -> Result<(), MaxHeapExceeded> {
         self.messages.attach_current(&mut self.heap);
         let mut roots = Roots::new();
-        roots.add(live);
-        roots.add(&mut self.saved_x);
-        roots.add(&mut self.trap_args);
+        roots.push(live);
+        roots.push(&mut self.saved_x);
+        roots.push(&mut self.trap_args);
         for one in [
             &mut self.group_leader,
             &mut self.token,
@@ -29,16 +29,16 @@ impl Private {
             &mut self.exception.arguments,
             &mut self.exception.info,
         ] {
-            roots.add(std::slice::from_mut(one));
+            roots.push(std::slice::from_mut(one));
         }
         if let Some(dictionary) = &mut self.dictionary {
             for (key, value) in &mut dictionary.entries {
-                roots.add(std::slice::from_mut(key));
-                roots.add(std::slice::from_mut(value));
+                roots.push(std::slice::from_mut(key));
+                roots.push(std::slice::from_mut(value));
             }
         }
         for term in self.messages.roots() {
-            roots.add(std::slice::from_mut(term));
+            roots.push(std::slice::from_mut(term));
         }
         // SAFETY: the caller's promise; the roots are all there are.
         let report = unsafe { self.heap.collect(need, &mut roots) }?;

@@ -53,10 +53,13 @@ impl Parcel {
         if term.is_immediate() {
             return Parcel::immediate(term);
         }
-        let words = myriad_heap::copied_size(term);
-        let mut fragment = Fragment::with_capacity(words);
-        let term = myriad_heap::copy(term, &mut fragment);
-        Parcel { term, fragment: Some(fragment) }
+        let (term, fragment) = Fragment::copy_of(term);
+        Parcel { term, fragment }
+    }
+
+    /// As a message without a trace token.
+    pub fn into_message(self) -> Message {
+        Message { term: self.term, fragment: self.fragment, token: Term::NONE }
     }
 
     /// The term, its memory handed to `heap`.

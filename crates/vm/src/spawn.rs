@@ -11,7 +11,7 @@ use crate::message::MessageQueue;
 use crate::process::{Flags, Priority, Private, Process, Resume};
 use crate::signal::Parcel;
 use crate::vm::Vm;
-use myriad_heap::{Heap, HeapSettings};
+use myriad_heap::{Heap, Settings};
 use myriad_term::{Atom, Build, Export, Mfa, Pid, RefNumbers, Term, am};
 
 /// How a new process is to be.
@@ -23,7 +23,7 @@ pub struct SpawnOptions {
     /// Priority.
     pub priority: Priority,
     /// Heap sizes and limits.
-    pub heap: HeapSettings,
+    pub heap: Settings,
     /// `message_queue_data` is `off_heap`.
     pub off_heap_messages: bool,
     /// `async_dist`

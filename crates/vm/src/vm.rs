@@ -13,7 +13,7 @@ use crate::signal::Signal;
 use crate::table::ProcessTable;
 use crate::time::Clock;
 use crate::timer::Timers;
-use myriad_heap::HeapSettings;
+use myriad_heap::Settings;
 use myriad_sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use myriad_sync::{Arc, OnceLock, Progress};
 use myriad_term::{Atom, Pid, Port, RefNumbers, Term, am};
@@ -37,7 +37,7 @@ pub struct Config {
     /// Most atoms.
     pub atom_limit: usize,
     /// Heap defaults.
-    pub heap: HeapSettings,
+    pub heap: Settings,
     /// `+hmqd off_heap`
     pub off_heap_messages: bool,
     /// `-root`
@@ -180,7 +180,7 @@ impl Vm {
     }
 
     /// Default heap sizes.
-    pub fn heap_settings(&self) -> HeapSettings {
+    pub fn heap_settings(&self) -> Settings {
         self.config.heap
     }
 
@@ -261,7 +261,10 @@ impl Vm {
                     scheduler.run_thread();
                 }
             };
-            threads.push(thread::spawn_named(&format!("{}_scheduler", id + 1), body));
+            match thread::spawn(&format!("{}_scheduler", id + 1), body) {
+                Ok(thread) => threads.push(thread),
+                Err(error) => panic!("cannot start scheduler {}: {error}", id + 1),
+            }
         }
         let kinds = std::iter::repeat_n(crate::bif::DirtyKind::Cpu, self.config.dirty_cpu)
             .chain(std::iter::repeat_n(crate::bif::DirtyKind::Io, self.config.dirty_io));
@@ -272,7 +275,9 @@ impl Vm {
                     self.dirty.run_thread(self, kind, local);
                 }
             };
-            let _ = thread::spawn_named(&format!("dirty_{}", i + 1), body);
+            if let Err(error) = thread::spawn(&format!("dirty_{}", i + 1), body) {
+                panic!("cannot start a dirty scheduler: {error}");
+            }
         }
         for t in threads {
             let _ = t.join();
