@@ -1,2 +1,45 @@
-//! The `myriad` command.
-fn main() {}
+//! The `myriad` command: the emulator behind `bin/erl`, and `myriad version` and `myriad compat`.
+
+mod boot;
+mod compat;
+mod crash;
+mod flags;
+
+use std::os::unix::ffi::OsStringExt;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() {
+    crash::install();
+    let words: Vec<Vec<u8>> = std::env::args_os().skip(1).map(OsStringExt::into_vec).collect();
+    let status = match words.first().map(Vec::as_slice) {
+        Some(b"version") => {
+            println!("myriad {}", env!("CARGO_PKG_VERSION"));
+            0
+        }
+        Some(b"compat") => compat::print(),
+        _ => emulate(&words),
+    };
+    std::process::exit(status);
+}
+
+fn emulate(words: &[Vec<u8>]) -> i32 {
+    match flags::parse(words) {
+        Ok(flags::Command::Version) => {
+            eprintln!("Myriad emulator version {}", env!("CARGO_PKG_VERSION"));
+            0
+        }
+        Ok(flags::Command::Run(config)) => match boot::start(*config) {
+            Ok(vm) => vm.run(),
+            Err(message) => {
+                eprintln!("myriad: {message}");
+                1
+            }
+        },
+        Err(flags::BadFlag(message)) => {
+            eprintln!("{message}\nUsage: erl [+flags] [init arguments]; see erl(1) for the emulator flags");
+            1
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! From a configuration to a running first process: the wiring of all crates.
+
+use myriad_term::{Build, Export, Mfa, Term, am};
+use myriad_vm::release::Release;
+use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
+use myriad_vm::vm::{Config, Parts, Vm};
+
+/// All tables of built-ins, of all crates.
+pub fn tables() -> Vec<&'static [myriad_vm::BifDef]> {
+    let mut tables = Vec::new();
+    tables.extend_from_slice(myriad_bif::TABLES);
+    tables.extend_from_slice(myriad_ets::TABLES);
+    tables.extend_from_slice(myriad_io::TABLES);
+    tables
+}
+
+/// Makes the VM, loads the preloaded modules and makes the first process.
+pub fn start(config: Config) -> Result<&'static Vm, String> {
+    let release = Release::find(&config.root)?;
+    let parts = Parts {
+        engine: Box::new(myriad_interp::Interpreter::new()),
+        bifs: tables(),
+        exit_hooks: vec![myriad_ets::process_exits, myriad_io::process_exits],
+    };
+    let vm = Vm::new(config, release, parts);
+    myriad_io::start(vm)?;
+    myriad_vm::code::load_preloaded(vm)?;
+    first_process(vm)?;
+    Ok(vm)
+}
+
+/// `erl_init:start(init, Arguments)`, as `<0.0.0>`.
+fn first_process(vm: &'static Vm) -> Result<(), String> {
+    let mut arena = myriad_heap::Fragment::with_capacity(1024);
+    let arguments: Vec<Term> = vm.config.arguments.iter().map(|a| arena.binary(a)).collect();
+    let arguments = arena.list(&arguments);
+    let export = Export::intern(Mfa { module: am::erl_init, function: am::start, arity: 2 });
+    spawn_orphan(vm, export, &[Term::atom(am::init), arguments], &SpawnOptions::new(vm))
+        .map_err(|_| "no room for the first process".to_owned())?;
+    Ok(())
+}
