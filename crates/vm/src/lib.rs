@@ -21,6 +21,7 @@ pub mod process;
 pub mod registry;
 pub mod release;
 pub mod scheduler;
+pub mod send;
 pub mod signal;
 pub mod spawn;
 pub mod status;

@@ -1,0 +1,305 @@
+//! Processes: making, linking, monitoring, ending, naming them; their flags and dictionaries.
+
+mod dictionary;
+mod flags;
+mod monitor;
+mod names;
+mod spawn;
+
+use myriad_term::{Term, am};
+use myriad_vm::bif::{Escape, badarg};
+use myriad_vm::send::Sent;
+use myriad_vm::signal::{Parcel, Signal};
+use myriad_vm::{BifResult, Ctx};
+
+pub use flags::{FLAGS, INTERNAL_FLAGS};
+pub use monitor::MONITORS;
+pub use names::NAMES;
+pub use spawn::{INTERNAL_SPAWN, SPAWN};
+pub use dictionary::DICTIONARY;
+
+myriad_vm::bifs! { pub PROCESSES = "erlang" {
+    "self" / 0 Guard => |ctx, _| Ok(ctx.pid().term());
+    "make_ref" / 0 Plain => |ctx, _| Ok(ctx.make_ref());
+    "send" / 2 Plain => send_2;
+    "!" / 2 Plain => send_2;
+    "send" / 3 Plain => send_3;
+    "link" / 1 Plain => link_1;
+    "unlink" / 1 Plain => unlink_1;
+    "exit" / 1 Plain => |_, a| Err(Escape::Exit(a[0]));
+    "exit" / 2 Plain => exit_2;
+    "exit_signal" / 2 Plain => exit_2;
+    "throw" / 1 Plain => |_, a| Err(Escape::Throw(a[0]));
+    "is_process_alive" / 1 Plain => is_process_alive_1;
+    "processes" / 0 Plain => processes_0;
+    "bump_reductions" / 1 Plain => bump_reductions_1;
+    "resume_process" / 1 Plain => resume_process_1;
+}}
+
+myriad_vm::bifs! { pub INTERNAL = "erts_internal" {
+    "is_process_alive" / 2 Plain => internal_is_process_alive_2;
+    "is_system_process" / 1 Plain => is_system_process_1;
+    "is_process_executing_dirty" / 1 Plain => |_, a| if a[0].is_pid() { Ok(Term::FALSE) } else { badarg() };
+    "dirty_process_handle_signals" / 1 Plain => |_, a| if a[0].is_pid() { Ok(Term::atom(am::normal)) } else { badarg() };
+    "suspend_process" / 2 Plain => suspend_process_2;
+    "group_leader" / 2 Plain => group_leader_2;
+    "group_leader" / 3 Plain => group_leader_3;
+    "request_system_task" / 3 Plain => |ctx, a| request_system_task(ctx, ctx.pid().term(), a[0], a[2]);
+    "request_system_task" / 4 Plain => |ctx, a| request_system_task(ctx, a[0], a[1], a[3]);
+}}
+
+myriad_vm::bifs! { pub GROUP_LEADER = "erlang" {
+    "group_leader" / 0 Plain => |ctx, _| Ok(ctx.proc.group_leader);
+}}
+
+fn send_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    ctx.send(args[0], args[1])?;
+    Ok(args[1])
+}
+
+fn send_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let (mut no_connect, options) = (false, args[2].list_iter());
+    let mut rest = options.clone();
+    for option in rest.by_ref() {
+        match option.as_atom() {
+            Some(am::noconnect) => no_connect = true,
+            Some(am::nosuspend) => {}
+            _ => return badarg(),
+        }
+    }
+    if !rest.tail().is_nil() {
+        return badarg();
+    }
+    Ok(match ctx.send(args[0], args[1])? {
+        Sent::NoConnection if no_connect => Term::atom(am::noconnect),
+        _ => Term::OK,
+    })
+}
+
+fn link_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let other = args[0];
+    if let Some(pid) = other.as_local_pid() {
+        if pid == ctx.pid() || !ctx.proc.relations.link(other) {
+            return Ok(Term::TRUE);
+        }
+        if !ctx.signal_to(pid, Signal::Link(ctx.pid())) {
+            link_to_nobody(ctx, other, am::noproc)?;
+        }
+        return Ok(Term::TRUE);
+    }
+    if let Some(port) = other.as_local_port() {
+        if ctx.proc.relations.link(other) {
+            match ctx.vm.ports() {
+                Some(ports) => ports.signal(ctx.vm, port, Signal::Link(ctx.pid())),
+                None => link_to_nobody(ctx, other, am::noproc)?,
+            }
+        }
+        return Ok(Term::TRUE);
+    }
+    if other.is_pid() {
+        let reason = Parcel::immediate(Term::atom(am::noconnection));
+        ctx.signal_to(ctx.pid(), Signal::Exit { from: other, reason, linked: false });
+        return Ok(Term::TRUE);
+    }
+    badarg()
+}
+
+/// The other end is gone: `error:noproc` unless the caller traps exits, then the exit message.
+fn link_to_nobody(ctx: &mut Ctx<'_>, other: Term, reason: myriad_term::Atom) -> Result<(), Escape> {
+    if ctx.proc.flags.trap_exit {
+        let reason = Parcel::immediate(reason.term());
+        ctx.signal_to(ctx.pid(), Signal::Exit { from: other, reason, linked: true });
+        return Ok(());
+    }
+    ctx.proc.relations.drop_link(other);
+    Err(Escape::Error(reason.term()))
+}
+
+fn unlink_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let other = args[0];
+    if !other.is_pid() && !other.is_port() {
+        return badarg();
+    }
+    // Exit signals that came before take effect before.
+    if !ctx.fetch_signals() {
+        return Err(Escape::Dead);
+    }
+    if let Some(id) = ctx.proc.relations.unlink(other) {
+        let unlink = Signal::Unlink { from: ctx.pid(), id };
+        match other.as_local_pid() {
+            Some(pid) if !ctx.signal_to(pid, unlink) => ctx.proc.relations.unlink_acknowledged(other, id),
+            Some(_) => {}
+            None => ctx.vm.signal_term(other, Signal::Unlink { from: ctx.pid(), id }),
+        }
+    }
+    Ok(Term::TRUE)
+}
+
+fn exit_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let [to, reason] = [args[0], args[1]];
+    if !to.is_pid() && !to.is_port() {
+        return badarg();
+    }
+    let signal = Signal::Exit { from: ctx.pid().term(), reason: Parcel::copy(reason), linked: false };
+    ctx.vm.signal_term(to, signal);
+    // An exit signal to oneself takes effect before the call returns.
+    if to == ctx.pid().term() && !ctx.fetch_signals() {
+        return Err(Escape::Dead);
+    }
+    Ok(Term::TRUE)
+}
+
+fn is_process_alive_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let Some(pid) = args[0].as_local_pid() else { return badarg() };
+    if pid == ctx.pid() {
+        return Ok(Term::TRUE);
+    }
+    let reference = ctx.make_ref();
+    ask_alive(ctx, pid, reference)?;
+    await_result(ctx, reference)
+}
+
+fn internal_is_process_alive_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let Some(pid) = args[0].as_local_pid() else { return badarg() };
+    ask_alive(ctx, pid, args[1])?;
+    Ok(Term::OK)
+}
+
+fn ask_alive(ctx: &mut Ctx<'_>, pid: myriad_term::Pid, reference: Term) -> Result<(), Escape> {
+    use myriad_term::Build;
+    let Some(numbers) = reference.as_local_ref() else { return badarg() };
+    if !ctx.signal_to(pid, Signal::IsAlive { from: ctx.pid(), reference: numbers }) {
+        let answer = ctx.tuple(&[reference, Term::FALSE]);
+        ctx.signal_to(ctx.pid(), Signal::Message(Parcel::copy(answer).into_message()));
+    }
+    Ok(())
+}
+
+/// Waits in Erlang code for `{Reference, Result}`, and gives `Result`.
+pub(crate) fn await_result(ctx: &mut Ctx<'_>, reference: Term) -> BifResult {
+    use myriad_term::{Export, Mfa};
+    let mfa = Mfa { module: am::erts_internal, function: am::await_result, arity: 1 };
+    ctx.trap(Export::intern(mfa), &[reference])
+}
+
+fn processes_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
+    use myriad_term::Build;
+    let pids: Vec<Term> = ctx.vm.processes.pids().into_iter().map(|p| p.term()).collect();
+    ctx.bump(pids.len() / 16);
+    Ok(ctx.list(&pids))
+}
+
+fn bump_reductions_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    match args[0].as_small() {
+        Some(n) if n >= 0 => {
+            ctx.bump(usize::try_from(n).unwrap_or(usize::MAX));
+            Ok(Term::TRUE)
+        }
+        _ if args[0].as_big().is_some_and(|(negative, _)| !negative) => {
+            ctx.bump(usize::MAX);
+            Ok(Term::TRUE)
+        }
+        _ => badarg(),
+    }
+}
+
+fn is_system_process_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    match args[0].as_local_pid() {
+        Some(pid) => Ok(Term::bool(ctx.vm.processes.get(pid).is_some_and(|p| p.system))),
+        None if args[0].is_pid() => Ok(Term::FALSE),
+        None => badarg(),
+    }
+}
+
+/// `true`, `false`, an error atom, or a reference whose message `{Ref, Result}` the Erlang caller awaits.
+fn suspend_process_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    use myriad_term::Build;
+    let (mut unless_suspending, mut asynchronous, mut async_tag) = (false, false, Term::NONE);
+    let mut options = args[1].list_iter();
+    for option in options.by_ref() {
+        match (option.as_atom(), option.as_tuple_of::<2>()) {
+            (Some(am::unless_suspending), _) => unless_suspending = true,
+            (Some(am::asynchronous), _) => asynchronous = true,
+            (_, Some([key, tag])) if key.is_am(am::asynchronous) => (asynchronous, async_tag) = (true, tag),
+            _ => return Ok(Term::atom(am::badopt)),
+        }
+    }
+    if !options.tail().is_nil() {
+        return Ok(Term::atom(am::badopt));
+    }
+    let Some(pid) = args[0].as_local_pid().filter(|p| *p != ctx.pid()) else { return Ok(Term::atom(am::badarg)) };
+    if ctx.vm.processes.get(pid).is_none() {
+        if async_tag.is_some() {
+            let message = ctx.tuple(&[async_tag, Term::atom(am::exited)]);
+            ctx.signal_to(ctx.pid(), Signal::Message(Parcel::copy(message).into_message()));
+            return Ok(Term::TRUE);
+        }
+        return Ok(if asynchronous { Term::TRUE } else { Term::atom(am::badarg) });
+    }
+    let count = ctx.proc.relations.tables().suspending.entry(pid).or_insert(0);
+    if unless_suspending && *count > 0 {
+        return Ok(Term::FALSE);
+    }
+    *count += 1;
+    if asynchronous && async_tag.is_none() {
+        ctx.signal_to(pid, Signal::Suspend { from: ctx.pid(), reply: None });
+        return Ok(Term::TRUE);
+    }
+    let (tag, result) = if asynchronous { (async_tag, am::suspended) } else { (ctx.make_ref(), am::true_) };
+    let message = ctx.tuple(&[tag, result.term()]);
+    let reply = ctx.tuple(&[ctx.pid().term(), message]);
+    ctx.signal_to(pid, Signal::Suspend { from: ctx.pid(), reply: Some(Parcel::copy(reply)) });
+    Ok(if asynchronous { Term::TRUE } else { tag })
+}
+
+fn resume_process_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let Some(pid) = args[0].as_local_pid() else { return badarg() };
+    let suspending = &mut ctx.proc.relations.tables().suspending;
+    let Some(count) = suspending.get_mut(&pid) else { return badarg() };
+    *count -= 1;
+    if *count == 0 {
+        suspending.remove(&pid);
+    }
+    ctx.signal_to(pid, Signal::Resume(ctx.pid()));
+    Ok(Term::TRUE)
+}
+
+/// `true`, `badarg`, or `false`: then the Erlang caller asks again with a reference.
+fn group_leader_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let [leader, pid] = [args[0], args[1]];
+    if !leader.is_pid() || !pid.is_pid() {
+        return Ok(Term::atom(am::badarg));
+    }
+    if pid == ctx.pid().term() {
+        ctx.proc.group_leader = leader;
+        return Ok(Term::TRUE);
+    }
+    Ok(Term::FALSE)
+}
+
+fn group_leader_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    use myriad_term::Build;
+    let [leader, pid, reference] = [args[0], args[1], args[2]];
+    let Some(pid) = pid.as_local_pid() else { return badarg() };
+    let sent = ctx.signal_to(pid, Signal::GroupLeader(Parcel::copy(leader)));
+    let answer = if sent { Term::TRUE } else { Term::atom(am::badarg) };
+    let message = ctx.tuple(&[reference, answer]);
+    ctx.signal_to(ctx.pid(), Signal::Message(Parcel::copy(message).into_message()));
+    Ok(Term::OK)
+}
+
+fn request_system_task(ctx: &mut Ctx<'_>, requester: Term, target: Term, request: Term) -> BifResult {
+    use myriad_term::Build;
+    let (Some(from), Some(to)) = (requester.as_local_pid(), target.as_local_pid()) else { return badarg() };
+    let Some(elements) = request.as_tuple().map(|t| t.elements()) else { return badarg() };
+    let [kind, id, ..] = elements else { return badarg() };
+    if !ctx.signal_to(to, Signal::Task { from, request: Parcel::copy(request) }) {
+        let result = match kind.as_atom() {
+            Some(am::garbage_collect | am::check_process_code) => Term::FALSE,
+            _ => Term::atom(am::noproc),
+        };
+        let message = ctx.tuple(&[*kind, *id, result]);
+        ctx.signal_to(from, Signal::Message(Parcel::copy(message).into_message()));
+    }
+    Ok(Term::OK)
+}

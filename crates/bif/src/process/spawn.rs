@@ -1,0 +1,179 @@
+//! `spawn` in its forms, and their options.
+
+use super::monitor::MonitorOptions;
+use myriad_term::{Build, Export, Mfa, Term, am};
+use myriad_vm::bif::{Escape, SYSTEM_LIMIT, badarg};
+use myriad_vm::process::Priority;
+use myriad_vm::signal::{Parcel, Signal};
+use myriad_vm::spawn::{SpawnOptions, TooManyProcesses};
+use myriad_vm::{BifResult, Ctx};
+
+myriad_vm::bifs! { pub SPAWN = "erlang" {
+    "spawn" / 3 Plain => |ctx, a| spawn(ctx, [a[0], a[1], a[2]], false);
+    "spawn_link" / 3 Plain => |ctx, a| spawn(ctx, [a[0], a[1], a[2]], true);
+    "spawn_opt" / 4 Plain => spawn_opt_4;
+    "spawn_request_abandon" / 1 Plain => spawn_request_abandon_1;
+}}
+
+myriad_vm::bifs! { pub INTERNAL_SPAWN = "erts_internal" {
+    "spawn_request" / 4 Plain => spawn_request_4;
+    "spawn_system_process" / 3 Plain => spawn_system_process_3;
+}}
+
+/// The export to call and its arguments as a slice.
+fn callee(mfa: [Term; 3]) -> Result<(&'static Export, Vec<Term>), Escape> {
+    let (Some(module), Some(function)) = (mfa[0].as_atom(), mfa[1].as_atom()) else { return badarg() };
+    let mut list = mfa[2].list_iter();
+    let args: Vec<Term> = list.by_ref().collect();
+    if !list.tail().is_nil() {
+        return badarg();
+    }
+    let Ok(arity) = u8::try_from(args.len()) else { return Err(SYSTEM_LIMIT) };
+    Ok((Export::intern(Mfa { module, function, arity }), args))
+}
+
+fn full(_: TooManyProcesses) -> Escape {
+    SYSTEM_LIMIT
+}
+
+fn spawn(ctx: &mut Ctx<'_>, mfa: [Term; 3], link: bool) -> BifResult {
+    let (export, args) = callee(mfa)?;
+    let options = SpawnOptions { link, ..SpawnOptions::new(ctx.vm) };
+    Ok(ctx.spawn(export, &args, options).map_err(full)?.term())
+}
+
+fn spawn_system_process_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let (export, arguments) = callee([args[0], args[1], args[2]])?;
+    let options = SpawnOptions { system: true, priority: Priority::High, ..SpawnOptions::new(ctx.vm) };
+    Ok(ctx.spawn(export, &arguments, options).map_err(full)?.term())
+}
+
+/// Which outcome of a `spawn_request` is told.
+#[derive(Clone, Copy, PartialEq)]
+enum Reply {
+    Yes,
+    No,
+    ErrorOnly,
+    SuccessOnly,
+}
+
+struct Options {
+    spawn: SpawnOptions,
+    monitor: Option<MonitorOptions>,
+    reply: Reply,
+    reply_tag: Term,
+}
+
+/// Reads an option list; `None`: some option is no option.
+fn options(ctx: &Ctx<'_>, list: Term, request: bool) -> Option<Options> {
+    let mut all = Options {
+        spawn: SpawnOptions::new(ctx.vm),
+        monitor: None,
+        reply: Reply::Yes,
+        reply_tag: Term::atom(am::spawn_reply),
+    };
+    let mut items = list.list_iter();
+    for item in items.by_ref() {
+        match item.as_atom() {
+            Some(am::link) => all.spawn.link = true,
+            Some(am::monitor) => all.monitor = Some(MonitorOptions::default()),
+            Some(_) => return None,
+            None => {
+                let [key, value] = item.as_tuple_of::<2>()?;
+                pair(&mut all, key.as_atom()?, value, request)?;
+            }
+        }
+    }
+    items.tail().is_nil().then_some(all)
+}
+
+fn pair(all: &mut Options, key: myriad_term::Atom, value: Term, request: bool) -> Option<()> {
+    let heap = &mut all.spawn.heap;
+    match key {
+        am::monitor => all.monitor = Some(MonitorOptions::parse(value)?),
+        am::priority => all.spawn.priority = super::flags::priority(value)?,
+        am::min_heap_size => heap.min_heap_size = value.as_usize()?,
+        am::min_bin_vheap_size => heap.min_bin_vheap_size = value.as_usize()?,
+        am::max_heap_size => super::flags::max_heap_size(value, &mut heap.max_heap_size)?,
+        am::fullsweep_after => heap.fullsweep_after = u32::try_from(value.as_usize()?).ok()?,
+        am::message_queue_data => all.spawn.off_heap_messages = super::flags::off_heap(value)?,
+        am::async_dist => all.spawn.async_dist = value.as_bool()?,
+        am::scheduler => {
+            value.as_usize()?;
+        }
+        am::reply_tag if request => all.reply_tag = value,
+        am::reply if request => {
+            all.reply = match value.as_atom()? {
+                am::yes => Reply::Yes,
+                am::no => Reply::No,
+                am::error_only => Reply::ErrorOnly,
+                am::success_only => Reply::SuccessOnly,
+                _ => return None,
+            }
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+/// Prepares the monitor that the options ask for; gives its reference.
+fn with_monitor(ctx: &mut Ctx<'_>, monitor: Option<MonitorOptions>, spawn: &mut SpawnOptions) -> Option<Term> {
+    let monitor = monitor?;
+    let reference = super::monitor::new_reference(ctx, monitor.alias);
+    let tag = monitor.tag.map(Parcel::copy);
+    spawn.monitor = Some((reference.as_local_ref()?, monitor.alias, tag));
+    Some(reference)
+}
+
+fn spawn_opt_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let Some(mut all) = options(ctx, args[3], false) else {
+        return ctx.error_with_cause(Term::atom(am::badarg), Term::atom(am::badopt));
+    };
+    let (export, arguments) = callee([args[0], args[1], args[2]])?;
+    let reference = with_monitor(ctx, all.monitor.take(), &mut all.spawn);
+    let pid = ctx.spawn(export, &arguments, all.spawn).map_err(full)?.term();
+    Ok(match reference {
+        Some(reference) => ctx.tuple(&[pid, reference]),
+        None => pid,
+    })
+}
+
+/// A reference, or `badarg` or `badopt` for the Erlang caller to raise.
+fn spawn_request_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let Ok((export, arguments)) = callee([args[0], args[1], args[2]]) else { return Ok(Term::atom(am::badarg)) };
+    if args[3].list_length().is_none() {
+        return Ok(Term::atom(am::badarg));
+    }
+    let Some(mut all) = options(ctx, args[3], true) else {
+        let reference = ctx.make_ref();
+        reply(ctx, Term::atom(am::spawn_reply), reference, Err(am::badopt));
+        return Ok(reference);
+    };
+    let reference = match with_monitor(ctx, all.monitor.take(), &mut all.spawn) {
+        Some(reference) => reference,
+        None => ctx.make_ref(),
+    };
+    let result = ctx.spawn(export, &arguments, all.spawn).map_err(|_| am::system_limit);
+    let told = match result {
+        Ok(_) => matches!(all.reply, Reply::Yes | Reply::SuccessOnly),
+        Err(_) => matches!(all.reply, Reply::Yes | Reply::ErrorOnly),
+    };
+    if told {
+        reply(ctx, all.reply_tag, reference, result);
+    }
+    Ok(reference)
+}
+
+fn reply(ctx: &mut Ctx<'_>, tag: Term, reference: Term, result: Result<myriad_term::Pid, myriad_term::Atom>) {
+    let (word, value) = match result {
+        Ok(pid) => (am::ok, pid.term()),
+        Err(reason) => (am::error, reason.term()),
+    };
+    let message = ctx.tuple(&[tag, reference, Term::atom(word), value]);
+    ctx.signal_to(ctx.pid(), Signal::Message(Parcel::copy(message).into_message()));
+}
+
+/// Requests on this node are carried out at once, so there is never one left to abandon.
+fn spawn_request_abandon_1(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    if args[0].is_reference() { Ok(Term::FALSE) } else { badarg() }
+}

@@ -1,0 +1,86 @@
+//! `Pid ! Term` and `erlang:send/2,3`: finding the receiver of each kind of address.
+
+use crate::bif::{BADARG, Escape};
+use crate::ctx::Ctx;
+use crate::registry::Named;
+use crate::signal::{Parcel, Signal};
+use myriad_term::{Kind, Pid, Port, Term};
+
+/// What became of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sent {
+    /// Delivered, or dropped because the receiver has ended: the sender cannot tell.
+    Done,
+    /// For another node, and there is no connection.
+    NoConnection,
+}
+
+impl Ctx<'_> {
+    /// Sends `message` to `to`: a pid, port, alias, name, or `{Name, Node}`.
+    pub fn send(&mut self, to: Term, message: Term) -> Result<Sent, Escape> {
+        if let Some(pid) = to.as_local_pid() {
+            self.send_to_pid(pid, message);
+            return Ok(Sent::Done);
+        }
+        if let Some(name) = to.as_atom() {
+            match self.vm.names.whereis(name) {
+                Some(Named::Process(pid)) => self.send_to_pid(pid, message),
+                Some(Named::Port(port)) => self.send_to_port(port, message),
+                None => return Err(BADARG),
+            }
+            return Ok(Sent::Done);
+        }
+        if let Some(port) = to.as_local_port() {
+            self.send_to_port(port, message);
+            return Ok(Sent::Done);
+        }
+        match to.boxed_kind() {
+            Some(Kind::AliasRef) => self.send_to_alias(to, message),
+            // A reference that is no alias of anything: the message is dropped.
+            Some(Kind::Ref | Kind::MagicRef) => {}
+            Some(Kind::ExternalPid | Kind::ExternalRef) => return Ok(Sent::NoConnection),
+            Some(Kind::ExternalPort) => return Ok(Sent::NoConnection),
+            Some(Kind::Tuple) => return self.send_to_name_at_node(to, message),
+            _ => return Err(BADARG),
+        }
+        Ok(Sent::Done)
+    }
+
+    fn send_to_pid(&mut self, pid: Pid, message: Term) {
+        let vm = self.vm;
+        if let Some(process) = vm.processes.get(pid) {
+            let parcel = Parcel::copy(message);
+            process.send(vm, Signal::Message(parcel.into_message()));
+        }
+    }
+
+    fn send_to_alias(&mut self, to: Term, message: Term) {
+        let vm = self.vm;
+        if let (Some(pid), Some(numbers)) = (to.alias_pid(), to.as_local_ref())
+            && let Some(process) = vm.processes.get(pid)
+        {
+            let parcel = Parcel::copy(message);
+            process.send(vm, Signal::AliasMessage(numbers, parcel.into_message()));
+        }
+    }
+
+    fn send_to_port(&mut self, port: Port, message: Term) {
+        if let Some(ports) = self.vm.ports() {
+            ports.message(self.vm, port, self.pid().term(), message);
+        }
+    }
+
+    fn send_to_name_at_node(&mut self, to: Term, message: Term) -> Result<Sent, Escape> {
+        let Some([name, node]) = to.as_tuple_of::<2>() else { return Err(BADARG) };
+        let (Some(name), Some(node)) = (name.as_atom(), node.as_atom()) else { return Err(BADARG) };
+        if node != self.vm.node_name() {
+            return Ok(Sent::NoConnection);
+        }
+        match self.vm.names.whereis(name) {
+            Some(Named::Process(pid)) => self.send_to_pid(pid, message),
+            Some(Named::Port(port)) => self.send_to_port(port, message),
+            None => {}
+        }
+        Ok(Sent::Done)
+    }
+}
