@@ -1,1 +1,21 @@
 //! Built-in functions, by Erlang module.
+//!
+//! Each file states its functions once, in tables made by [`myriad_vm::bifs!`]; [`TABLES`] lists the tables.
+
+pub mod process;
+
+use myriad_vm::BifDef;
+
+/// All tables of this crate.
+pub static TABLES: &[&[BifDef]] = &[
+    process::PROCESSES,
+    process::INTERNAL,
+    process::GROUP_LEADER,
+    process::SPAWN,
+    process::INTERNAL_SPAWN,
+    process::MONITORS,
+    process::NAMES,
+    process::DICTIONARY,
+    process::FLAGS,
+    process::INTERNAL_FLAGS,
+];

@@ -1,0 +1,156 @@
+//! `process_flag/2,3`, and the values that it shares with `spawn_opt`.
+
+use myriad_heap::MaxHeapSize;
+use myriad_term::{Build, Term, am};
+use myriad_vm::bif::badarg;
+use myriad_vm::process::Priority;
+use myriad_vm::scheduler::priority_atom;
+use myriad_vm::{BifResult, Ctx};
+
+myriad_vm::bifs! { pub FLAGS = "erlang" {
+    "process_flag" / 2 Plain => process_flag_2;
+}}
+
+myriad_vm::bifs! { pub INTERNAL_FLAGS = "erts_internal" {
+    "process_flag" / 3 Plain => process_flag_3;
+}}
+
+pub(super) fn priority(value: Term) -> Option<Priority> {
+    Some(match value.as_atom()? {
+        am::low => Priority::Low,
+        am::normal => Priority::Normal,
+        am::high => Priority::High,
+        am::max => Priority::Max,
+        _ => return None,
+    })
+}
+
+pub(super) fn off_heap(value: Term) -> Option<bool> {
+    match value.as_atom()? {
+        am::off_heap => Some(true),
+        am::on_heap => Some(false),
+        _ => None,
+    }
+}
+
+/// Smallest limit that leaves room for a process to start.
+const SMALLEST_MAX_HEAP: usize = 233;
+
+/// A size in words, or a map of `size`, `kill` and `error_logger`.
+pub(super) fn max_heap_size(value: Term, limit: &mut MaxHeapSize) -> Option<()> {
+    let mut new = *limit;
+    if let Some(size) = value.as_usize() {
+        new.size = size;
+    } else {
+        let get = |key: myriad_term::Atom| myriad_term::map::get(value, key.term());
+        if !value.is_map() {
+            return None;
+        }
+        new.size = get(am::size)?.as_usize()?;
+        if let Some(kill) = get(am::kill) {
+            new.kill = kill.as_bool()?;
+        }
+        if let Some(report) = get(am::error_logger) {
+            new.error_logger = report.as_bool()?;
+        }
+        if let Some(shared) = get(am::include_shared_binaries) {
+            new.include_shared = shared.as_bool()?;
+        }
+    }
+    if new.size != 0 && new.size < SMALLEST_MAX_HEAP {
+        return None;
+    }
+    *limit = new;
+    Some(())
+}
+
+/// The limit as a map, as `process_flag/2` and `process_info/2` give it.
+pub fn max_heap_size_map(ctx: &mut Ctx<'_>, limit: MaxHeapSize) -> Term {
+    let mut pairs = vec![
+        (am::error_logger.term(), Term::bool(limit.error_logger)),
+        (am::kill.term(), Term::bool(limit.kill)),
+        (am::size.term(), Term::small(limit.size as i64)),
+    ];
+    if ctx.vm.release.has_include_shared_binaries {
+        pairs.push((am::include_shared_binaries.term(), Term::bool(limit.include_shared)));
+    }
+    myriad_term::map::from_pairs(&mut pairs, ctx)
+}
+
+fn size(value: Term) -> Option<usize> {
+    value.as_usize().filter(|v| *v <= i32::MAX as usize)
+}
+
+/// `None`: the value does not fit the flag.
+fn set(ctx: &mut Ctx<'_>, flag: myriad_term::Atom, value: Term) -> Option<Result<Term, ()>> {
+    let small = |n: usize| Term::small(n as i64);
+    let old = match flag {
+        am::trap_exit => Term::bool(std::mem::replace(&mut ctx.proc.flags.trap_exit, value.as_bool()?)),
+        am::priority => {
+            let new = priority(value)?;
+            let old = ctx.this.priority();
+            ctx.this.set_priority(new);
+            priority_atom(old).term()
+        }
+        am::error_handler => std::mem::replace(&mut ctx.proc.error_handler, value.as_atom()?).term(),
+        am::min_heap_size => small(ctx.proc.heap.set_min_heap_size(size(value)?)),
+        am::min_bin_vheap_size => small(ctx.proc.heap.set_min_bin_vheap_size(size(value)?)),
+        am::fullsweep_after => small(ctx.proc.heap.set_fullsweep_after(u32::try_from(size(value)?).ok()?) as usize),
+        am::max_heap_size => {
+            let old = ctx.proc.heap.max_heap_size();
+            let mut new = old;
+            max_heap_size(value, &mut new)?;
+            let map = max_heap_size_map(ctx, old);
+            ctx.proc.heap.set_max_heap_size(new);
+            map
+        }
+        am::message_queue_data => {
+            let old = std::mem::replace(&mut ctx.proc.flags.off_heap_messages, off_heap(value)?);
+            Term::atom(if old { am::off_heap } else { am::on_heap })
+        }
+        am::sensitive => Term::bool(std::mem::replace(&mut ctx.proc.flags.sensitive, value.as_bool()?)),
+        // Recording of last calls is tracing's; a request for none is granted.
+        am::save_calls => {
+            value.as_usize().filter(|n| *n <= 10_000)?;
+            Term::small(0)
+        }
+        // Binding to one scheduler; 0 is "no binding", which is how it always is.
+        am::scheduler => {
+            value.as_usize().filter(|n| *n <= ctx.vm.config.schedulers)?;
+            Term::small(0)
+        }
+        am::async_dist if ctx.vm.release.has_async_dist => {
+            Term::bool(std::mem::replace(&mut ctx.proc.flags.async_dist, value.as_bool()?))
+        }
+        _ => return Some(Err(())),
+    };
+    Some(Ok(old))
+}
+
+fn process_flag_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let monitors_nodes = args[0].is_am(am::monitor_nodes)
+        || args[0].as_tuple_of::<2>().is_some_and(|[k, _]| k.is_am(am::monitor_nodes));
+    if monitors_nodes {
+        // No other node is ever seen without distribution: the count of subscriptions is all there is.
+        return match args[1].as_bool() {
+            Some(_) => Ok(Term::small(0)),
+            None => badarg(),
+        };
+    }
+    let bad_option = Term::atom(am::badopt);
+    let Some(flag) = args[0].as_atom() else { return ctx.error_with_cause(Term::atom(am::badarg), bad_option) };
+    match set(ctx, flag, args[1]) {
+        Some(Ok(old)) => Ok(old),
+        Some(Err(())) => ctx.error_with_cause(Term::atom(am::badarg), bad_option),
+        None => badarg(),
+    }
+}
+
+/// Only `save_calls` may be set for another process: the old value, or an atom for the Erlang caller to raise.
+fn process_flag_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let Some(pid) = args[0].as_local_pid() else { return Ok(Term::atom(am::badarg)) };
+    if !args[1].is_am(am::save_calls) || args[2].as_usize().is_none_or(|n| n > 10_000) {
+        return Ok(Term::atom(am::badarg));
+    }
+    Ok(if ctx.vm.processes.get(pid).is_some() { Term::small(0) } else { Term::atom(am::badarg) })
+}
