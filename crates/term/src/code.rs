@@ -5,7 +5,7 @@
 
 use crate::atom::Atom;
 use myriad_sync::atomic::{AtomicPtr, Ordering};
-use myriad_sync::{LockClass, RwLock};
+use myriad_sync::{LockClass, OnceLock, RwLock};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -25,6 +25,8 @@ pub struct Mfa {
 pub struct Export {
     /// The code to run now; what it points at is the code server's (crate `vm`).
     pub code: AtomicPtr<()>,
+    /// The code to run while no module defines it: what [`on_new_export`]'s function made.
+    pub undefined: AtomicPtr<()>,
     /// The name.
     pub mfa: Mfa,
 }
@@ -54,6 +56,23 @@ type FunKey = (Atom, u32, [u8; 16]);
 static FUNS: LazyLock<RwLock<HashMap<FunKey, &'static FunEntry>>> =
     LazyLock::new(|| RwLock::new(&FUN_CLASS, HashMap::new()));
 
+static NEW_EXPORT: OnceLock<fn(Mfa) -> *mut ()> = OnceLock::new();
+
+/// Says what code a new export has until a module defines it: crate `vm` calls this once, before any code runs. Exports made
+/// before get theirs now. So no export without code is ever seen by who runs code, whoever made it (a decoder, a BIF).
+pub fn on_new_export(make: fn(Mfa) -> *mut ()) {
+    let exports = EXPORTS.write();
+    if NEW_EXPORT.set(make).is_err() {
+        return;
+    }
+    for export in exports.values() {
+        let code = make(export.mfa);
+        // Release: pairs with the Acquire of who runs it.
+        export.undefined.store(code, Ordering::Release);
+        export.code.store(code, Ordering::Release);
+    }
+}
+
 impl Export {
     /// The export of this name, made if new.
     pub fn intern(mfa: Mfa) -> &'static Export {
@@ -61,8 +80,23 @@ impl Export {
             return found;
         }
         EXPORTS.write().entry(mfa).or_insert_with(|| {
-            Box::leak(Box::new(Export { code: AtomicPtr::new(std::ptr::null_mut()), mfa }))
+            let code = NEW_EXPORT.get().map_or(std::ptr::null_mut(), |make| make(mfa));
+            Box::leak(Box::new(Export { code: AtomicPtr::new(code), undefined: AtomicPtr::new(code), mfa }))
         })
+    }
+
+    /// Makes it undefined again.
+    pub fn undefine(&self) {
+        // Relaxed: set before the export was published, or by `on_new_export` before code ran.
+        let code = self.undefined.load(Ordering::Relaxed);
+        // Release: pairs with the Acquire of who runs it.
+        self.code.store(code, Ordering::Release);
+    }
+
+    /// Does a module define it now?
+    pub fn is_defined(&self) -> bool {
+        // Acquire: pairs with the Release that publishes the code. Relaxed: as in `undefine`.
+        self.code.load(Ordering::Acquire) != self.undefined.load(Ordering::Relaxed)
     }
 
     /// The export of this name, if it was ever named.

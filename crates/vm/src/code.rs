@@ -12,17 +12,28 @@
 //! the continuation's own slot in the frame that it returns to, so a stack is walked exactly:
 //! `[y0..y(n-1)][continuation c][c.frame slots][next continuation]...`
 
+mod check;
+mod info;
 mod loader;
+mod nif;
+mod preload;
+mod purge;
 mod server;
 mod stack;
+mod undefined;
 
-pub use loader::{LoadError, Prepared, prepare};
-pub use server::{CodeServer, ModuleState};
+pub use info::{export_list, function_list, location_of, nif_list};
+pub use loader::{LoadError, Prepared, PreparedCode, prepare};
+pub use nif::NifBinding;
+pub use preload::load_preloaded;
+pub use purge::PurgeStep;
+pub use server::{CodeServer, Deleted, FinishError, ModuleState};
 pub use stack::{Frame, StackWalk};
+pub use undefined::install as install_undefined;
 
 use crate::bif::BifDef;
-use myriad_heap::LiteralBlock;
-use myriad_sync::atomic::{AtomicPtr, Ordering};
+use myriad_heap::LiteralArea;
+use myriad_sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use myriad_term::{Atom, Export, FunEntry, Mfa, Term};
 
 /// An address in tier-0 code; only the engine looks behind it.
@@ -132,16 +143,24 @@ pub struct Module {
     pub beam: myriad_beam::Module,
     /// The module's atoms by file index (index 0 unused).
     pub atoms: Vec<Term>,
-    /// Literals by file index, in `literal_block`.
+    /// Literals by file index, in `literal_area`.
     pub literals: Vec<Term>,
+    /// Names of source files as strings, by the line table's file number; in `literal_area`.
+    pub files: Vec<Term>,
     /// Where the literals live.
-    pub literal_block: LiteralBlock,
+    pub literal_area: LiteralArea,
     /// Imports by file index.
     pub imports: Vec<&'static Export>,
     /// Fun entries by file index.
     pub funs: Vec<&'static FunEntry>,
     /// Functions by file index; addresses are fixed.
     pub functions: Box<[Function]>,
+    /// What it exports: the export and the index of its function.
+    pub exports: Vec<(&'static Export, u32)>,
+    /// How to call its on_load function: an export that nobody else knows.
+    pub on_load: Option<Box<Export>>,
+    /// Has `erlang:load_nif/2` succeeded?
+    pub has_nifs: AtomicBool,
     /// MD5 of the essential chunks.
     pub md5: [u8; 16],
 }

@@ -3,6 +3,7 @@
 use crate::bif::DirtyKind;
 use crate::code::{CodePtr, Function};
 use crate::ctx::Ctx;
+use std::ops::Range;
 
 /// How a slice ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +35,10 @@ pub trait Engine: Send + Sync {
 
     /// The entry code of an export without code: calls `error_handler:undefined_function/3`.
     fn undefined_stub(&self) -> CodePtr;
+
+    /// Adds the address ranges of what the engine has made for this function so far: its code and its continuations. By them
+    /// the code server finds out whether a process still runs in an old version (`code/check.rs`).
+    fn code_ranges(&self, function: &Function, ranges: &mut Vec<Range<usize>>);
 
     /// Frees what the engine made for this function; no process runs it or has a continuation into it.
     fn release(&self, function: &Function);

@@ -9,8 +9,15 @@ use myriad_term::{Build, Pid, Term, am};
 
 /// Carries out `{Type, Id, Arguments...}` for `from`, which gets `{Type, Id, Result}`.
 pub(crate) fn run(ctx: &mut Ctx<'_>, from: Pid, request: Term) {
-    let result = Term::bool(ctx.proc.resumption.is_none());
-    answer(ctx.vm, from, request, result);
+    let old_code_of = match request.as_tuple_of() {
+        Some([kind, _, module]) if kind.is(Term::atom(am::check_process_code)) => module.as_atom(),
+        _ => None,
+    };
+    let result = match old_code_of {
+        Some(module) => ctx.runs_old_code(module, true),
+        None => ctx.proc.resumption.is_none(),
+    };
+    answer(ctx.vm, from, request, Term::bool(result));
 }
 
 /// The process has ended before it could do it.

@@ -1,0 +1,62 @@
+//! What a loaded module says of itself: `module_info`, places in source files.
+
+use super::{Function, Module};
+use myriad_term::{Alloc, Build, Term};
+
+/// The term of an external term that a .beam file holds; nothing if it is not one, whole and alone.
+pub(super) fn decode<A: Alloc>(heap: &mut A, bytes: &[u8]) -> Option<Term> {
+    myriad_term::etf::decode(bytes, heap).ok()
+}
+
+/// File name (a string in the module's literal area) and line of an index into its line table; nothing for index 0.
+pub fn location_of(module: &Module, index: u32) -> Option<(Term, u32)> {
+    let line = module.beam.lines.get(index)?;
+    Some((module.files.get(line.file as usize).copied()?, line.line))
+}
+
+fn pairs<A: Build>(heap: &mut A, functions: impl DoubleEndedIterator<Item = (Term, u8)>) -> Term {
+    let mut list = Term::NIL;
+    for (name, arity) in functions.rev() {
+        let pair = heap.tuple(&[name, Term::small(i64::from(arity))]);
+        list = heap.cons(pair, list);
+    }
+    list
+}
+
+fn pair_of(function: &Function) -> (Term, u8) {
+    (function.mfa.function.term(), function.mfa.arity)
+}
+
+/// `[{Name, Arity}]` of the exported functions, last in the file's table first, as OTP lists them.
+pub fn export_list<A: Build>(heap: &mut A, module: &Module) -> Term {
+    pairs(heap, module.exports.iter().rev().map(|(export, _)| (export.mfa.function.term(), export.mfa.arity)))
+}
+
+/// `[{Name, Arity}]` of all functions, in the order of the code.
+pub fn function_list<A: Build>(heap: &mut A, module: &Module) -> Term {
+    pairs(heap, module.functions.iter().map(pair_of))
+}
+
+/// `[{Name, Arity}]` of the functions that `load_nif/2` has replaced.
+pub fn nif_list<A: Build>(heap: &mut A, module: &Module) -> Term {
+    let is_nif = |function: &&Function| function.bif().is_some_and(|def| def.kind.is_nif());
+    let nifs: Vec<_> = module.functions.iter().filter(is_nif).map(pair_of).collect();
+    pairs(heap, nifs.into_iter())
+}
+
+impl Module {
+    /// The attributes, decoded onto `heap`; the empty list if there are none.
+    pub fn attributes<A: Alloc>(&self, heap: &mut A) -> Term {
+        decode(heap, &self.beam.attributes).unwrap_or(Term::NIL)
+    }
+
+    /// The compile information, decoded onto `heap`; the empty list if there is none.
+    pub fn compile_info<A: Alloc>(&self, heap: &mut A) -> Term {
+        decode(heap, &self.beam.compile_info).unwrap_or(Term::NIL)
+    }
+
+    /// The function at this address, if it is one of this module's.
+    pub(super) fn owns(&self, function: *const Function) -> bool {
+        self.functions.as_ptr_range().contains(&function)
+    }
+}

@@ -1,0 +1,209 @@
+//! From the bytes of a .beam file to a module that only has to be published.
+//!
+//! Names become atoms, literals become terms of the module's own literal area, imports become exports, funs become fun
+//! entries, and each function gets its place in a table whose addresses never change. Code is not decoded here: a function
+//! starts at the engine's stub, which decodes it when it is first called.
+//!
+//! L1. Preparing publishes nothing but names (atoms, exports and fun entries without code), which live for ever anyway. So
+//!     it may run on any thread, and dropping the result undoes it.
+//! L2. Functions that the table of built-ins names are bound to it here, whatever their Erlang body is: OTP's modules hold
+//!     stubs in their place. NIFs stay Erlang functions until `erlang:load_nif/2`.
+//! L3. Input is untrusted: what `myriad_beam` and the external term decoder accept is bounded by the size of the file (or by
+//!     what a compressed part declares), and whatever they refuse is an error here.
+
+use super::{Function, Module};
+use crate::bif::Registry;
+use crate::engine::Engine;
+use myriad_heap::LiteralArea;
+use myriad_sync::atomic::{AtomicBool, AtomicPtr};
+use myriad_sync::{LockClass, Mutex};
+use myriad_term::atom::AtomError;
+use myriad_term::{Atom, Build, Export, FunEntry, Mfa, Term};
+use std::fmt;
+use std::ptr::{self, NonNull};
+
+/// Why a module could not be prepared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoadError {
+    /// The file is not as a compiler makes it.
+    File(myriad_beam::LoadError),
+    /// A literal is not a valid external term.
+    Literal(u32),
+    /// The atom table is full.
+    Atoms,
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(error) => error.fmt(f),
+            Self::Literal(index) => write!(f, "literal {index} is no external term"),
+            Self::Atoms => write!(f, "the atom table is full"),
+        }
+    }
+}
+
+impl From<myriad_beam::LoadError> for LoadError {
+    fn from(error: myriad_beam::LoadError) -> Self {
+        LoadError::File(error)
+    }
+}
+
+impl From<AtomError> for LoadError {
+    fn from(_: AtomError) -> Self {
+        LoadError::Atoms
+    }
+}
+
+/// A module that is ready to be published and belongs to nobody else yet.
+pub struct Prepared {
+    module: NonNull<Module>,
+}
+
+// SAFETY: it owns the module, which is `Send` and `Sync`.
+unsafe impl Send for Prepared {}
+// SAFETY: as above; a shared reference only reads.
+unsafe impl Sync for Prepared {}
+
+impl Prepared {
+    /// The module.
+    pub fn module(&self) -> &Module {
+        // SAFETY: owned, and made in `prepare`.
+        unsafe { self.module.as_ref() }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> Atom {
+        self.module().name
+    }
+
+    /// Does it have an on_load function?
+    pub fn has_on_load(&self) -> bool {
+        self.module().on_load.is_some()
+    }
+
+    /// Hands the module over.
+    pub(super) fn into_module(self) -> NonNull<Module> {
+        std::mem::ManuallyDrop::new(self).module
+    }
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        // SAFETY: came from a Box in `prepare`; never published, so nothing refers to it.
+        drop(unsafe { Box::from_raw(self.module.as_ptr()) });
+    }
+}
+
+static PREPARED_CLASS: LockClass = LockClass::nested("prepared_code", 290);
+
+/// What `erts_internal:prepare_loading/2` gives Erlang code, behind a magic reference: a module that can be loaded once.
+pub struct PreparedCode {
+    slot: Mutex<Option<Prepared>>,
+    /// The module's name.
+    pub name: Atom,
+    /// Does it have an on_load function?
+    pub has_on_load: bool,
+}
+
+impl PreparedCode {
+    /// Wraps a prepared module.
+    pub fn new(prepared: Prepared) -> PreparedCode {
+        let (name, has_on_load) = (prepared.name(), prepared.has_on_load());
+        PreparedCode { slot: Mutex::new(&PREPARED_CLASS, Some(prepared)), name, has_on_load }
+    }
+
+    /// Has it not been loaded yet?
+    pub fn is_fresh(&self) -> bool {
+        self.slot.lock().is_some()
+    }
+
+    /// Takes the module out: it can be loaded only once.
+    pub(super) fn take(&self) -> Option<Prepared> {
+        self.slot.lock().take()
+    }
+}
+
+/// Makes a module from the bytes of a .beam file.
+pub fn prepare(bytes: &[u8], bifs: &Registry, engine: &dyn Engine) -> Result<Prepared, LoadError> {
+    let beam = myriad_beam::Module::load(bytes)?;
+    let names = beam.atoms.iter().map(Atom::new).collect::<Result<Vec<Atom>, _>>()?;
+    let name_of = |index: u32| index.checked_sub(1).and_then(|i| names.get(i as usize)).copied();
+    // The file's tables were checked: an index without a name does not occur.
+    let missing = LoadError::File(myriad_beam::LoadError::NotBeam);
+    let name = name_of(1).ok_or(missing.clone())?;
+    let mfa_of = |module: Atom, function: u32, arity: u8| Some(Mfa { module, function: name_of(function)?, arity });
+
+    let mut literal_area = LiteralArea::new();
+    let literals = decode_literals(&beam, &mut literal_area)?;
+    let own_file = format!("{}.erl", name.text());
+    let files = std::iter::once(own_file.as_str()).chain(beam.lines.files.iter().map(|f| &**f));
+    let files = files.map(|file| literal_area.string(file)).collect();
+
+    let imports = beam
+        .imports
+        .iter()
+        .map(|row| Some(Export::intern(mfa_of(name_of(row.module)?, row.function, row.arity)?)))
+        .collect::<Option<Vec<_>>>()
+        .ok_or(missing.clone())?;
+    let exports = beam
+        .exports
+        .iter()
+        .map(|row| Some((Export::intern(mfa_of(name, row.function, row.arity)?), beam.function_at(row.label)?)))
+        .collect::<Option<Vec<_>>>()
+        .ok_or(missing.clone())?;
+    let md5 = beam.md5();
+    let funs = (0_u32..)
+        .zip(&beam.lambdas)
+        .map(|(index, row)| FunEntry::intern(name, index, row.old_uniq, md5, row.arity - row.free))
+        .collect();
+    let functions = (0_u32..)
+        .zip(&beam.functions)
+        .map(|(index, row)| Some(Function::new(mfa_of(name, row.name, row.arity)?, engine.undecoded_stub(), index)))
+        .collect::<Option<Box<[Function]>>>()
+        .ok_or(missing)?;
+    let atoms = std::iter::once(Term::NIL).chain(names.iter().map(|a| a.term())).collect();
+
+    let module = Box::new(Module {
+        name,
+        beam,
+        atoms,
+        literals,
+        files,
+        literal_area,
+        imports,
+        funs,
+        functions,
+        exports,
+        on_load: None,
+        has_nifs: AtomicBool::new(false),
+        md5,
+    });
+    Ok(Prepared { module: link(module, bifs, engine) })
+}
+
+/// Lets the functions know their module, and binds the built-in ones (L2).
+fn link(mut module: Box<Module>, bifs: &Registry, engine: &dyn Engine) -> NonNull<Module> {
+    let at: *const Module = &raw const *module;
+    for function in &mut module.functions {
+        function.module = at;
+        if let Some(def) = bifs.bif(function.mfa) {
+            function.bind_bif(def, engine.bif_stub());
+        }
+    }
+    let on_load = module.beam.on_load.and_then(|index| module.functions.get(index as usize));
+    module.on_load = on_load.map(|function| {
+        let code = ptr::from_ref(function).cast_mut().cast();
+        Box::new(Export { code: AtomicPtr::new(code), undefined: AtomicPtr::new(code), mfa: function.mfa })
+    });
+    NonNull::from(Box::leak(module))
+}
+
+fn decode_literals(beam: &myriad_beam::Module, area: &mut LiteralArea) -> Result<Vec<Term>, LoadError> {
+    let decode = |(index, bytes): (u32, &[u8])| super::info::decode(area, bytes).ok_or(LoadError::Literal(index));
+    (0_u32..).zip(beam.literals.iter()).map(decode).collect()
+}
+
+#[cfg(test)]
+#[path = "loader_tests.rs"]
+mod tests;

@@ -1,0 +1,40 @@
+//! Binding the functions of NIF modules that are part of the VM.
+
+use super::CodeServer;
+use crate::bif::Registry;
+use crate::engine::Engine;
+use myriad_sync::atomic::Ordering;
+use myriad_term::Atom;
+
+/// What came of binding a module's NIFs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NifBinding {
+    /// Done.
+    Bound,
+    /// Its NIFs were bound before.
+    Again,
+    /// No such module is loaded, or being loaded.
+    NotLoaded,
+}
+
+impl CodeServer {
+    /// Replaces the functions of the module that the registry has NIFs for: of the version whose on_load function runs, or
+    /// else of the current one.
+    pub fn bind_nifs(&self, name: Atom, bifs: &Registry, engine: &dyn Engine) -> NifBinding {
+        let table = self.table.write();
+        let Some(module) = table.get(name).and_then(|entry| entry.on_load.as_ref().or(entry.current.as_ref())) else {
+            return NifBinding::NotLoaded;
+        };
+        let module = module.get();
+        // Relaxed: under the code server's lock.
+        if module.has_nifs.swap(true, Ordering::Relaxed) {
+            return NifBinding::Again;
+        }
+        for function in &module.functions {
+            if let Some(def) = bifs.nif(function.mfa) {
+                function.bind_bif(def, engine.bif_stub());
+            }
+        }
+        NifBinding::Bound
+    }
+}

@@ -1,0 +1,27 @@
+//! The modules that are there before the first process: read from the release, not part of the VM.
+
+use super::{FinishError, PreparedCode, install_undefined, prepare};
+use crate::vm::Vm;
+
+/// Loads the release's preloaded modules.
+pub fn load_preloaded(vm: &'static Vm) -> Result<(), String> {
+    install_undefined(vm.engine());
+    let mut modules = Vec::with_capacity(vm.release.preloaded.len());
+    for path in &vm.release.preloaded {
+        let cannot = |why: &dyn std::fmt::Display| format!("cannot load {}: {why}", path.display());
+        let bytes = std::fs::read(path).map_err(|e| cannot(&e))?;
+        let prepared = prepare(&bytes, &vm.bifs, vm.engine()).map_err(|e| cannot(&e))?;
+        modules.push(PreparedCode::new(prepared));
+    }
+    let list: Vec<&PreparedCode> = modules.iter().collect();
+    match vm.code.finish_loading(&list) {
+        Ok(()) => {
+            vm.code.set_preloaded(list.iter().map(|code| code.name).collect());
+            Ok(())
+        }
+        Err(FinishError::Duplicated(names) | FinishError::NotPurged(names)) => {
+            Err(format!("preloaded modules are there twice: {names:?}"))
+        }
+        Err(_) => Err("a preloaded module has an on_load function".to_owned()),
+    }
+}

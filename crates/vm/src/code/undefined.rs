@@ -1,0 +1,37 @@
+//! What an export runs while no module defines it (K1): a function of its own, made with the export and as immortal.
+
+use super::{CodePtr, Function};
+use crate::engine::Engine;
+use myriad_sync::OnceLock;
+use myriad_sync::atomic::AtomicPtr;
+use myriad_term::{Mfa, code::on_new_export};
+use std::ptr;
+
+static STUB: OnceLock<CodePtr> = OnceLock::new();
+
+/// From now on (and for exports made before) every export has code. Only the first engine of an OS process counts: the stub
+/// works for any VM.
+pub fn install(engine: &dyn Engine) {
+    STUB.get_or_init(|| engine.undefined_stub());
+    on_new_export(make);
+}
+
+fn make(mfa: Mfa) -> *mut () {
+    let stub = STUB.get().copied().unwrap_or(CodePtr::NULL);
+    ptr::from_mut(Box::leak(Box::new(Function::new(mfa, stub, u32::MAX)))).cast()
+}
+
+impl Function {
+    /// A function without a module yet.
+    pub(super) fn new(mfa: Mfa, entry: CodePtr, index: u32) -> Function {
+        Function {
+            entry: AtomicPtr::new(entry.0.cast_mut()),
+            native: AtomicPtr::new(ptr::null_mut()),
+            mfa,
+            index,
+            module: ptr::null(),
+            bif: AtomicPtr::new(ptr::null_mut()),
+            decoded: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+}
