@@ -62,9 +62,9 @@ impl Ctx<'_> {
             Signal::Resume(_) => self.proc.suspended = self.proc.suspended.saturating_sub(1),
             Signal::GroupLeader(leader) => self.proc.group_leader = leader.attach(&mut self.proc.heap),
             Signal::IsAlive { from, reference } => self.reply(from, reference, Term::TRUE),
-            Signal::Info { from, reference, items, as_list } => {
+            Signal::Info { from, reference, items, by_default } => {
                 let items = items.attach(&mut self.proc.heap);
-                let result = crate::info::process_info(self, items, as_list);
+                let result = crate::info::process_info(self, items, by_default);
                 self.reply(from, reference, result);
             }
             Signal::Task { from, request } => {
@@ -85,7 +85,7 @@ impl Ctx<'_> {
     /// Sends `{Reference, Value}` to a local process.
     fn reply(&mut self, to: myriad_term::Pid, reference: RefNumbers, value: Term) {
         let mut fragment = Fragment::with_capacity(8 + myriad_heap::copied_size(value));
-        let value = myriad_heap::copy(value, &mut fragment);
+        let value = myriad_heap::copy_term(value, &mut fragment);
         let reference = fragment.reference(reference);
         let term = fragment.tuple(&[reference, value]);
         let message = Message { term, fragment: Some(fragment), token: Term::NONE };
@@ -168,7 +168,7 @@ impl Ctx<'_> {
         let tag_words = tag.as_ref().map_or(0, |t| myriad_heap::copied_size(t.term));
         let mut fragment = reason.fragment.unwrap_or_else(|| Fragment::with_capacity(16 + tag_words));
         let tag = match tag {
-            Some(tag) => myriad_heap::copy(tag.term, &mut fragment),
+            Some(tag) => myriad_heap::copy_term(tag.term, &mut fragment),
             None => Term::atom(am::DOWN),
         };
         let object = if name.is_some() { fragment.tuple(&[name, self.vm.node_name().term()]) } else { object };

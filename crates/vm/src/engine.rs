@@ -3,6 +3,8 @@
 use crate::bif::DirtyKind;
 use crate::code::{CodePtr, Function};
 use crate::ctx::Ctx;
+use crate::error::TraceFrame;
+use crate::process::Private;
 use std::ops::Range;
 
 /// How a slice ended.
@@ -26,6 +28,10 @@ pub trait Engine: Send + Sync {
 
     /// Runs the one built-in call that the process stopped before with [`SliceEnd::Dirty`]; the ordinary slices go on after.
     fn run_dirty(&self, ctx: &mut Ctx<'_>) -> SliceEnd;
+
+    /// Where a process is: its function first, then the return points, at most `depth` in all. The process is stopped, or in
+    /// a built-in function.
+    fn backtrace(&self, process: &Private, depth: usize) -> Vec<TraceFrame>;
 
     /// The entry code of functions not decoded yet: decodes the function and goes on in it.
     fn undecoded_stub(&self) -> CodePtr;

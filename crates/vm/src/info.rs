@@ -1,16 +1,319 @@
 //! `process_info/1,2`: what a process tells of itself, always in its own thread.
 
 use crate::ctx::Ctx;
-use myriad_term::{Term, am};
+use crate::error::TraceFrame;
+use crate::links::{Link, Target};
+use crate::scheduler::priority_atom;
+use myriad_heap::{MaxHeapSize, Settings};
+use myriad_term::{Atom, Build, Mfa, Term, am};
 
-/// The answer to `process_info(Pid, Items)`; the items are known to be right.
-pub fn process_info(ctx: &mut Ctx<'_>, items: Term, _as_list: bool) -> Term {
-    use myriad_term::Build;
-    match items.as_atom() {
-        Some(am::registered_name) => match ctx.this.name() {
-            Some(name) => ctx.tuple(&[items, name.term()]),
-            None => Term::NIL,
-        },
+/// Items of `process_info/1`, in OTP's order.
+const DEFAULT_ITEMS: &[Atom] = &[
+    am::registered_name,
+    am::current_function,
+    am::initial_call,
+    am::status,
+    am::message_queue_len,
+    am::links,
+    am::dictionary,
+    am::trap_exit,
+    am::error_handler,
+    am::priority,
+    am::group_leader,
+    am::total_heap_size,
+    am::heap_size,
+    am::stack_size,
+    am::reductions,
+    am::garbage_collection,
+    am::suspending,
+];
+
+/// Items that can be asked for but are not among the default ones.
+const OTHER_ITEMS: &[Atom] = &[
+    am::backtrace,
+    am::binary,
+    am::catchlevel,
+    am::current_location,
+    am::current_stacktrace,
+    am::fullsweep_after,
+    am::garbage_collection_info,
+    am::last_calls,
+    am::magic_ref,
+    am::max_heap_size,
+    am::memory,
+    am::message_queue_data,
+    am::messages,
+    am::min_bin_vheap_size,
+    am::min_heap_size,
+    am::monitored_by,
+    am::monitors,
+    am::parent,
+    am::sequential_trace_token,
+    am::trace,
+];
+
+/// Words of a process beside its heap, for `memory`.
+const PROCESS_BYTES: usize = size_of::<crate::Process>() + 64;
+
+/// Is this an item (an atom, or a list of them)?
+pub fn are_items(items: Term) -> bool {
+    let known = |t: Term| t.as_atom().is_some_and(|a| DEFAULT_ITEMS.contains(&a) || OTHER_ITEMS.contains(&a));
+    if items.is_list() {
+        let mut list = items.list_iter();
+        return list.by_ref().all(known) && list.tail().is_nil();
+    }
+    known(items)
+}
+
+/// The default items, as a list.
+pub fn default_items(ctx: &mut Ctx<'_>) -> Term {
+    let items: Vec<Term> = DEFAULT_ITEMS.iter().map(|a| a.term()).collect();
+    ctx.list(&items)
+}
+
+/// The answer to `process_info(Pid, Items)`, the items being right; `by_default`: to `process_info(Pid)`.
+pub fn process_info(ctx: &mut Ctx<'_>, items: Term, by_default: bool) -> Term {
+    if let Some(item) = items.as_atom() {
+        if item == am::registered_name && ctx.this.name().is_none() {
+            return Term::NIL;
+        }
+        return pair(ctx, item);
+    }
+    let mut pairs = Vec::new();
+    for item in items.list_iter().filter_map(Term::as_atom) {
+        if item == am::registered_name && by_default && ctx.this.name().is_none() {
+            continue;
+        }
+        pairs.push(pair(ctx, item));
+    }
+    ctx.list(&pairs)
+}
+
+fn pair(ctx: &mut Ctx<'_>, item: Atom) -> Term {
+    let value = value(ctx, item);
+    ctx.tuple(&[item.term(), value])
+}
+
+fn words(n: usize) -> Term {
+    Term::small(n as i64)
+}
+
+fn value(ctx: &mut Ctx<'_>, item: Atom) -> Term {
+    match item {
+        am::registered_name => ctx.this.name().map_or(Term::NIL, Atom::term),
+        am::current_function => current(ctx).map_or(Term::UNDEFINED, |frame| mfa(ctx, frame.mfa)),
+        am::current_location => current(ctx).map_or(Term::UNDEFINED, |frame| location(ctx, &frame)),
+        am::current_stacktrace => stacktrace(ctx),
+        am::backtrace => backtrace(ctx),
+        am::initial_call => {
+            let call = ctx.proc.initial_call;
+            mfa(ctx, call)
+        }
+        am::status => Term::atom(status(ctx)),
+        am::message_queue_len => words(ctx.proc.messages.len()),
+        am::messages => messages(ctx),
+        am::message_queue_data => Term::atom(if ctx.proc.flags.off_heap_messages { am::off_heap } else { am::on_heap }),
+        am::links => links(ctx),
+        am::monitors => monitors(ctx),
+        am::monitored_by => {
+            let watchers: Vec<Term> =
+                ctx.proc.relations.get().map(|t| t.watchers.values().map(|w| w.from.term()).collect()).unwrap_or_default();
+            ctx.list(&watchers)
+        }
+        am::dictionary => {
+            let entries = ctx.proc.dictionary.as_ref().map(|d| d.entries.clone()).unwrap_or_default();
+            let pairs: Vec<Term> = entries.into_iter().map(|(k, v)| ctx.tuple(&[k, v])).collect();
+            ctx.list(&pairs)
+        }
+        am::trap_exit => Term::bool(ctx.proc.flags.trap_exit),
+        am::error_handler => ctx.proc.error_handler.term(),
+        am::priority => priority_atom(ctx.this.priority()).term(),
+        am::group_leader => ctx.proc.group_leader,
+        am::parent => ctx.proc.parent,
+        am::total_heap_size => words(ctx.proc.heap.total_size_words()),
+        am::heap_size => words(ctx.proc.heap.block_words()),
+        am::stack_size => words(ctx.proc.heap.stack_words()),
+        am::memory => words(ctx.proc.heap.total_size_words() * 8 + PROCESS_BYTES),
+        am::reductions => ctx.uint(reductions(ctx)),
+        am::min_heap_size => words(ctx.proc.heap.settings().min_heap_size),
+        am::min_bin_vheap_size => words(ctx.proc.heap.settings().min_bin_vheap_size),
+        am::fullsweep_after => words(ctx.proc.heap.settings().fullsweep_after as usize),
+        am::max_heap_size => {
+            let limit = ctx.proc.heap.max_heap_size();
+            max_heap_size_map(ctx, limit)
+        }
+        am::garbage_collection => garbage_collection(ctx),
+        am::garbage_collection_info => garbage_collection_info(ctx),
+        am::suspending => suspending(ctx),
+        am::binary => binaries(ctx),
+        am::magic_ref => Term::NIL,
+        am::catchlevel => words(catch_level(ctx)),
+        am::trace => words(0),
+        am::sequential_trace_token => if ctx.proc.token.is_some() { ctx.proc.token } else { Term::NIL },
+        am::last_calls => Term::FALSE,
         _ => Term::UNDEFINED,
     }
+}
+
+fn reductions(ctx: &Ctx<'_>) -> u64 {
+    let in_slice = crate::scheduler::SLICE_REDUCTIONS - ctx.proc.reductions_left;
+    ctx.proc.reductions + u64::try_from(in_slice).unwrap_or(0)
+}
+
+fn status(ctx: &Ctx<'_>) -> Atom {
+    if ctx.proc.suspended > 0 {
+        am::suspended
+    } else if ctx.proc.answering {
+        if ctx.proc.waiting { am::waiting } else { am::runnable }
+    } else {
+        am::running
+    }
+}
+
+fn current(ctx: &Ctx<'_>) -> Option<TraceFrame> {
+    ctx.vm.engine().backtrace(ctx.proc, 1).into_iter().next()
+}
+
+fn mfa(ctx: &mut Ctx<'_>, mfa: Mfa) -> Term {
+    ctx.tuple(&[mfa.module.term(), mfa.function.term(), Term::small(i64::from(mfa.arity))])
+}
+
+/// `{Module, Function, Arity, [{file, File}, {line, Line}]}`
+pub fn location(ctx: &mut Ctx<'_>, frame: &TraceFrame) -> Term {
+    let place = place(ctx, frame);
+    let Mfa { module, function, arity } = frame.mfa;
+    ctx.tuple(&[module.term(), function.term(), Term::small(i64::from(arity)), place])
+}
+
+/// `[{file, File}, {line, Line}]`, or `[]` if it is not known.
+pub fn place(ctx: &mut Ctx<'_>, frame: &TraceFrame) -> Term {
+    // SAFETY: K3: the module of a frame that was just walked is loaded.
+    let module = unsafe { frame.module.as_ref() };
+    let Some((file, line)) = module.and_then(|m| crate::code::location_of(m, frame.line)) else { return Term::NIL };
+    let file = ctx.tuple(&[Term::atom(am::file), file]);
+    let line = ctx.tuple(&[Term::atom(am::line), Term::small(i64::from(line))]);
+    ctx.list(&[file, line])
+}
+
+fn stacktrace(ctx: &mut Ctx<'_>) -> Term {
+    let frames = ctx.vm.engine().backtrace(ctx.proc, ctx.vm.config.backtrace_depth);
+    let entries: Vec<Term> = frames.iter().map(|f| location(ctx, f)).collect();
+    ctx.list(&entries)
+}
+
+fn backtrace(ctx: &mut Ctx<'_>) -> Term {
+    use std::fmt::Write;
+    let mut text = String::new();
+    for (i, frame) in ctx.vm.engine().backtrace(ctx.proc, usize::MAX).iter().enumerate() {
+        let Mfa { module, function, arity } = frame.mfa;
+        let what = if i == 0 { "Program counter:" } else { "Return addr" };
+        let _ = writeln!(text, "{what} ({}:{}/{arity})", module.text(), function.text());
+    }
+    ctx.binary(text.as_bytes())
+}
+
+fn messages(ctx: &mut Ctx<'_>) -> Term {
+    // Copies: the queue's own terms stay in their fragments until they are received.
+    let terms: Vec<Term> = ctx.proc.messages.iter().map(|m| m.term).collect();
+    let copies: Vec<Term> = terms.into_iter().map(|t| myriad_heap::copy_term(t, &mut ctx.proc.heap)).collect();
+    ctx.list(&copies)
+}
+
+fn links(ctx: &mut Ctx<'_>) -> Term {
+    let active = |t: &crate::links::Tables| -> Vec<Term> {
+        t.links.values().filter(|(_, l)| *l == Link::Active).map(|(other, _)| *other).collect()
+    };
+    let links = ctx.proc.relations.get().map(active).unwrap_or_default();
+    ctx.list(&links)
+}
+
+fn monitors(ctx: &mut Ctx<'_>) -> Term {
+    let all: Vec<(Target, Term)> =
+        ctx.proc.relations.get().map(|t| t.monitors.values().map(|m| (m.target, m.name)).collect()).unwrap_or_default();
+    let mut list = Vec::new();
+    for (target, name) in all {
+        let (kind, item) = match target {
+            Target::Process(pid) => (am::process, pid.term()),
+            Target::Port(port) => (am::port, port.term()),
+            Target::TimeOffset => (am::time_offset, Term::atom(am::clock_service)),
+            Target::Gone => continue,
+        };
+        let item = if name.is_some() { ctx.tuple(&[name, ctx.vm.node_name().term()]) } else { item };
+        list.push(ctx.tuple(&[kind.term(), item]));
+    }
+    ctx.list(&list)
+}
+
+fn suspending(ctx: &mut Ctx<'_>) -> Term {
+    let all: Vec<(Term, u32)> =
+        ctx.proc.relations.get().map(|t| t.suspending.iter().map(|(p, n)| (p.term(), *n)).collect()).unwrap_or_default();
+    let mut list = Vec::new();
+    for (pid, times) in all {
+        list.push(ctx.tuple(&[pid, Term::small(i64::from(times)), Term::small(0)]));
+    }
+    ctx.list(&list)
+}
+
+fn binaries(ctx: &mut Ctx<'_>) -> Term {
+    let mut all = Vec::new();
+    ctx.proc.heap.each_shared_binary(|address, size, references| all.push((address, size, references)));
+    let mut list = Vec::new();
+    for (address, size, references) in all {
+        let address = ctx.uint(address as u64);
+        list.push(ctx.tuple(&[address, words(size), words(references)]));
+    }
+    ctx.list(&list)
+}
+
+fn catch_level(ctx: &Ctx<'_>) -> usize {
+    // SAFETY: stack words are terms or continuations, which look like small integers (K2).
+    ctx.proc.heap.stack().iter().filter(|w| unsafe { Term::from_raw(**w) }.as_catch().is_some()).count()
+}
+
+/// The limit as a map, as `process_flag/2` gives it too.
+pub fn max_heap_size_map(ctx: &mut Ctx<'_>, limit: MaxHeapSize) -> Term {
+    let mut pairs = vec![
+        (am::error_logger.term(), Term::bool(limit.error_logger)),
+        (am::kill.term(), Term::bool(limit.kill)),
+        (am::size.term(), words(limit.size)),
+    ];
+    if ctx.vm.release.has_include_shared_binaries {
+        pairs.push((am::include_shared_binaries.term(), Term::bool(limit.include_shared)));
+    }
+    myriad_term::map::from_pairs(&pairs, ctx)
+}
+
+fn proplist(ctx: &mut Ctx<'_>, pairs: &[(Atom, usize)]) -> Vec<Term> {
+    pairs.iter().map(|(k, v)| ctx.tuple(&[k.term(), words(*v)])).collect()
+}
+
+fn garbage_collection(ctx: &mut Ctx<'_>) -> Term {
+    let Settings { min_heap_size, min_bin_vheap_size, fullsweep_after, max_heap_size } = ctx.proc.heap.settings();
+    let map = max_heap_size_map(ctx, max_heap_size);
+    let mut list = vec![ctx.tuple(&[am::max_heap_size.term(), map])];
+    list.extend(proplist(ctx, &[
+        (am::min_bin_vheap_size, min_bin_vheap_size),
+        (am::min_heap_size, min_heap_size),
+        (am::fullsweep_after, fullsweep_after as usize),
+        (am::minor_gcs, ctx.proc.heap.minor_gcs() as usize),
+    ]));
+    ctx.list(&list)
+}
+
+fn garbage_collection_info(ctx: &mut Ctx<'_>) -> Term {
+    let i = ctx.proc.heap.info();
+    let list = proplist(ctx, &[
+        (am::old_heap_block_size, i.old_heap_block_size),
+        (am::heap_block_size, i.heap_block_size),
+        (am::mbuf_size, i.mbuf_size),
+        (am::recent_size, i.recent_size),
+        (am::stack_size, i.stack_size),
+        (am::old_heap_size, i.old_heap_size),
+        (am::heap_size, i.heap_size),
+        (am::bin_vheap_size, i.bin_vheap_size),
+        (am::bin_vheap_block_size, i.bin_vheap_block_size),
+        (am::bin_old_vheap_size, i.bin_old_vheap_size),
+        (am::bin_old_vheap_block_size, i.bin_old_vheap_block_size),
+    ]);
+    ctx.list(&list)
 }

@@ -236,6 +236,10 @@ pub struct Private {
     pub timed_out: bool,
     /// Flags.
     pub flags: Flags,
+    /// The last slice ended with waiting.
+    pub waiting: bool,
+    /// A signal is being handled before the slice: the process itself does not run.
+    pub answering: bool,
     /// How many suspensions are in force.
     pub suspended: u32,
     /// Module of the functions `undefined_function/3` and `undefined_lambda/3`.

@@ -314,13 +314,18 @@ impl Scheduler {
 
 impl Ctx<'_> {
     fn run_slice(&mut self) -> SliceEnd {
-        if !self.fetch_signals() {
+        self.proc.answering = true;
+        let goes_on = self.fetch_signals();
+        self.proc.answering = false;
+        if !goes_on {
             return SliceEnd::Exited;
         }
         if self.proc.suspended > 0 {
             return SliceEnd::Waiting;
         }
-        self.vm.engine().run(self)
+        let end = self.vm.engine().run(self);
+        self.proc.waiting = end == SliceEnd::Waiting;
+        end
     }
 }
 

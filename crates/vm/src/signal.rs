@@ -148,8 +148,8 @@ pub enum Signal {
         reference: RefNumbers,
         /// What: an item or a list of items.
         items: Parcel,
-        /// Items were given as a list.
-        as_list: bool,
+        /// They are those of `process_info/1`.
+        by_default: bool,
     },
     /// A system task (`erts_internal:request_system_task`): garbage collection, code check. Answer `{Atom, Id, Result}`.
     Task {

@@ -53,8 +53,8 @@ pub struct TooManyProcesses;
 
 fn private(export: &'static Export, args: &[Term], options: &SpawnOptions) -> Private {
     let words: usize = args.iter().map(|a| myriad_heap::copied_size(*a)).sum();
-    let mut heap = Heap::with_room(options.heap, words);
-    let saved_x: Vec<Term> = args.iter().map(|a| myriad_heap::copy(*a, &mut heap)).collect();
+    let mut heap = Heap::with_room(&options.heap, words);
+    let saved_x: Vec<Term> = args.iter().map(|a| myriad_heap::copy_term(*a, &mut heap)).collect();
     let function = Function::of_export(export);
     Private {
         heap,
@@ -72,6 +72,8 @@ fn private(export: &'static Export, args: &[Term], options: &SpawnOptions) -> Pr
         receive_timer_serial: 0,
         timed_out: false,
         flags: Flags { off_heap_messages: options.off_heap_messages, async_dist: options.async_dist, ..Flags::default() },
+        waiting: false,
+        answering: false,
         suspended: 0,
         error_handler: am::error_handler,
         initial_call: export.mfa,
@@ -120,9 +122,9 @@ impl Ctx<'_> {
             new.initial_call = Mfa { module, function, arity: n as u8 };
         }
         new.parent = parent.term();
-        new.group_leader = myriad_heap::copy(self.proc.group_leader, &mut new.heap);
+        new.group_leader = myriad_heap::copy_term(self.proc.group_leader, &mut new.heap);
         if self.proc.token.is_some() {
-            new.token = myriad_heap::copy(self.proc.token, &mut new.heap);
+            new.token = myriad_heap::copy_term(self.proc.token, &mut new.heap);
         }
         if options.link {
             new.relations.link(parent.term());

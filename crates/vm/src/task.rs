@@ -29,7 +29,7 @@ fn answer(vm: &'static Vm, from: Pid, request: Term, result: Term) {
     let Some(request) = request.as_tuple() else { return };
     let (Some(kind), Some(id)) = (request.elements().first(), request.elements().get(1)) else { return };
     let mut fragment = Fragment::with_capacity(4 + myriad_heap::copied_size(*id));
-    let id = myriad_heap::copy(*id, &mut fragment);
+    let id = myriad_heap::copy_term(*id, &mut fragment);
     let term = fragment.tuple(&[*kind, id, result]);
     vm.signal_pid(from, Signal::Message(Message { term, fragment: Some(fragment), token: Term::NONE }));
 }

@@ -14,7 +14,7 @@ use crate::table::ProcessTable;
 use crate::time::Clock;
 use crate::timer::Timers;
 use myriad_heap::Settings;
-use myriad_sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
+use myriad_sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use myriad_sync::{Arc, OnceLock, Progress};
 use myriad_term::{Atom, Pid, Port, RefNumbers, Term, am};
 use std::path::PathBuf;
@@ -95,7 +95,7 @@ pub struct Vm {
     exit_hooks: Vec<ExitHook>,
     ports: OnceLock<Box<dyn PortOps>>,
     stopping: AtomicBool,
-    exit_status: AtomicI32,
+    exit_status: AtomicI64,
     node: AtomicU32,
     creation: AtomicU32,
     foreign_refs: AtomicU64,
@@ -144,7 +144,7 @@ impl Vm {
             exit_hooks: parts.exit_hooks,
             ports: OnceLock::new(),
             stopping: AtomicBool::new(false),
-            exit_status: AtomicI32::new(0),
+            exit_status: AtomicI64::new(0),
             node: AtomicU32::new(am::nonode_nohost.index()),
             creation: AtomicU32::new(0),
             foreign_refs: AtomicU64::new(0),
@@ -242,7 +242,7 @@ impl Vm {
 
     /// Stops all schedulers; `run` returns with this status.
     pub fn stop(&self, status: i32) {
-        self.exit_status.store(status, Ordering::Relaxed);
+        self.exit_status.store(i64::from(status), Ordering::Relaxed);
         // Release: the status is seen with the flag.
         self.stopping.store(true, Ordering::Release);
         for id in 0..self.schedulers.len() {
@@ -283,6 +283,6 @@ impl Vm {
             let _ = t.join();
         }
         // Relaxed: ordered by `stopping`.
-        self.exit_status.load(Ordering::Relaxed)
+        self.exit_status.load(Ordering::Relaxed) as i32
     }
 }

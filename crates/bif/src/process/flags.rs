@@ -1,8 +1,9 @@
 //! `process_flag/2,3`, and the values that it shares with `spawn_opt`.
 
 use myriad_heap::MaxHeapSize;
-use myriad_term::{Build, Term, am};
+use myriad_term::{Term, am};
 use myriad_vm::bif::badarg;
+use myriad_vm::info::max_heap_size_map;
 use myriad_vm::process::Priority;
 use myriad_vm::scheduler::priority_atom;
 use myriad_vm::{BifResult, Ctx};
@@ -62,19 +63,6 @@ pub(super) fn max_heap_size(value: Term, limit: &mut MaxHeapSize) -> Option<()> 
     }
     *limit = new;
     Some(())
-}
-
-/// The limit as a map, as `process_flag/2` and `process_info/2` give it.
-pub fn max_heap_size_map(ctx: &mut Ctx<'_>, limit: MaxHeapSize) -> Term {
-    let mut pairs = vec![
-        (am::error_logger.term(), Term::bool(limit.error_logger)),
-        (am::kill.term(), Term::bool(limit.kill)),
-        (am::size.term(), Term::small(limit.size as i64)),
-    ];
-    if ctx.vm.release.has_include_shared_binaries {
-        pairs.push((am::include_shared_binaries.term(), Term::bool(limit.include_shared)));
-    }
-    myriad_term::map::from_pairs(&mut pairs, ctx)
 }
 
 fn size(value: Term) -> Option<usize> {
