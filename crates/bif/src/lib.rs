@@ -18,4 +18,6 @@ pub static TABLES: &[&[BifDef]] = &[
     process::DICTIONARY,
     process::FLAGS,
     process::INTERNAL_FLAGS,
+    process::INFO,
+    process::INTERNAL_INFO,
 ];

@@ -2,6 +2,7 @@
 
 mod dictionary;
 mod flags;
+mod info;
 mod monitor;
 mod names;
 mod spawn;
@@ -13,6 +14,7 @@ use myriad_vm::signal::{Parcel, Signal};
 use myriad_vm::{BifResult, Ctx};
 
 pub use flags::{FLAGS, INTERNAL_FLAGS};
+pub use info::{INFO, INTERNAL_INFO};
 pub use monitor::MONITORS;
 pub use names::NAMES;
 pub use spawn::{INTERNAL_SPAWN, SPAWN};

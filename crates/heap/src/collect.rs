@@ -202,6 +202,7 @@ impl Heap {
             self.minor_gcs = 0;
             self.fullsweep_next = false;
         }
+        self.collect_next = false;
         // SAFETY: the caller's promise; the heap is whole again.
         unsafe { self.resize_young(need, plan, busy, roots) };
         #[cfg(heap_check)]

@@ -69,6 +69,8 @@ pub struct Heap {
     max_heap_flags: u8,
     /// The next collection must be a fullsweep.
     pub(crate) fullsweep_next: bool,
+    /// A collection is asked for.
+    pub(crate) collect_next: bool,
 }
 
 // SAFETY: a heap owns its blocks, chunks and counts; nothing of it is tied to a thread.
@@ -144,6 +146,7 @@ impl Heap {
             last_tick: 0,
             max_heap_flags: 0,
             fullsweep_next: false,
+            collect_next: false,
         };
         heap.set_max_heap_size(settings.max_heap_size);
         heap
@@ -166,7 +169,9 @@ impl Heap {
     /// Should the owner collect at the next point where all roots are known, though there is room?
     #[inline]
     pub fn needs_collection(&self) -> bool {
-        self.fragment_words > words_between(self.start, self.hend) || self.off_heap.binary_words > self.bin_vheap_limit
+        self.fragment_words > words_between(self.start, self.hend)
+            || self.off_heap.binary_words > self.bin_vheap_limit
+            || self.collect_next
     }
 
     /// Gives back the words from `at` to the heap's top, which were allocated last and are not used; if others came
@@ -381,8 +386,14 @@ impl Heap {
         std::mem::replace(&mut self.fullsweep_after, collections)
     }
 
-    /// Makes the next collection a fullsweep.
+    /// Asks for a collection at the next point where all roots are known ([`Heap::needs_collection`]).
+    pub fn request_collection(&mut self) {
+        self.collect_next = true;
+    }
+
+    /// Asks for a fullsweep at the next such point.
     pub fn request_fullsweep(&mut self) {
+        self.collect_next = true;
         self.fullsweep_next = true;
     }
 

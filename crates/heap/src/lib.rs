@@ -42,6 +42,7 @@ pub mod roots;
 pub mod settings;
 pub mod sizes;
 mod sweep;
+mod transfer;
 #[cfg(test)]
 mod tests;
 
@@ -51,3 +52,4 @@ pub use heap::{GcInfo, Heap, RESERVED};
 pub use literal::{LiteralArea, LiteralRanges, is_literal};
 pub use roots::Roots;
 pub use settings::{MaxHeapSize, Settings};
+pub use transfer::{copied_size, copy_term};

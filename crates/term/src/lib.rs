@@ -21,6 +21,7 @@ pub mod binary;
 pub mod boxed;
 pub mod code;
 pub mod compare;
+pub mod copy;
 pub mod equal;
 pub mod etf;
 pub mod hash;

@@ -280,7 +280,7 @@ impl Dictionary {
     }
 
     fn position(&self, key: Term) -> Option<usize> {
-        use myriad_term::compare::eq_exact;
+        use myriad_term::equal::eq_exact;
         if self.entries.len() <= LINEAR_ENTRIES {
             return self.entries.iter().position(|(k, _)| eq_exact(*k, key));
         }

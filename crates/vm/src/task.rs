@@ -7,17 +7,26 @@ use crate::vm::Vm;
 use myriad_heap::Fragment;
 use myriad_term::{Build, Pid, Term, am};
 
-/// Carries out `{Type, Id, Arguments...}` for `from`, which gets `{Type, Id, Result}`.
+/// Carries out `{Type, Id, Argument}` for `from`, which gets `{Type, Id, Result}`. Tasks come between two slices, or while the
+/// process waits in a receive.
 pub(crate) fn run(ctx: &mut Ctx<'_>, from: Pid, request: Term) {
-    let old_code_of = match request.as_tuple_of() {
-        Some([kind, _, module]) if kind.is(Term::atom(am::check_process_code)) => module.as_atom(),
-        _ => None,
+    let Some([kind, _, argument]) = request.as_tuple_of::<3>() else { return };
+    let result = match kind.as_atom() {
+        Some(am::garbage_collect) => {
+            if argument.is_am(am::major) {
+                ctx.proc.heap.request_fullsweep();
+            } else {
+                ctx.proc.heap.request_collection();
+            }
+            Term::TRUE
+        }
+        Some(am::check_process_code) => {
+            let stopped = ctx.proc.answering;
+            Term::bool(argument.as_atom().is_some_and(|module| ctx.runs_old_code(module, stopped)))
+        }
+        _ => Term::atom(am::notsup),
     };
-    let result = match old_code_of {
-        Some(module) => ctx.runs_old_code(module, true),
-        None => ctx.proc.resumption.is_none(),
-    };
-    answer(ctx.vm, from, request, Term::bool(result));
+    answer(ctx.vm, from, request, result);
 }
 
 /// The process has ended before it could do it.

@@ -1,6 +1,6 @@
 //! The process dictionary.
 
-use myriad_term::compare::eq_exact;
+use myriad_term::equal::eq_exact;
 use myriad_term::{Build, Term};
 use myriad_vm::{BifResult, Ctx};
 

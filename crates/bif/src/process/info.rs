@@ -1,0 +1,42 @@
+//! `process_info` and asking a process to collect its garbage.
+
+use super::await_result;
+use myriad_term::{Term, am};
+use myriad_vm::bif::badarg;
+use myriad_vm::info::{are_items, default_items, process_info};
+use myriad_vm::signal::{Parcel, Signal};
+use myriad_vm::{BifResult, Ctx};
+
+myriad_vm::bifs! { pub INFO = "erlang" {
+    "process_info" / 1 Plain => |ctx, a| { let items = default_items(ctx); ask(ctx, a[0], items, true) };
+    "process_info" / 2 Plain => |ctx, a| ask(ctx, a[0], a[1], false);
+}}
+
+myriad_vm::bifs! { pub INTERNAL_INFO = "erts_internal" {
+    "garbage_collect" / 1 Plain => garbage_collect_1;
+}}
+
+fn ask(ctx: &mut Ctx<'_>, pid: Term, items: Term, by_default: bool) -> BifResult {
+    let Some(pid) = pid.as_local_pid().filter(|_| are_items(items)) else { return badarg() };
+    if pid == ctx.pid() {
+        // Signals on their way to oneself count as received.
+        if !ctx.fetch_signals() {
+            return Err(myriad_vm::Escape::Dead);
+        }
+        return Ok(process_info(ctx, items, by_default));
+    }
+    let reference = ctx.make_ref();
+    let Some(numbers) = reference.as_local_ref() else { return badarg() };
+    let info = Signal::Info { from: ctx.pid(), reference: numbers, items: Parcel::copy(items), by_default };
+    if ctx.signal_to(pid, info) { await_result(ctx, reference) } else { Ok(Term::UNDEFINED) }
+}
+
+/// The process's own collection; it happens when the call returns.
+fn garbage_collect_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    match args[0].as_atom() {
+        Some(am::major) => ctx.proc.heap.request_fullsweep(),
+        Some(am::minor) => ctx.proc.heap.request_collection(),
+        _ => return badarg(),
+    }
+    Ok(Term::TRUE)
+}

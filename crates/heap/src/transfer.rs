@@ -1,0 +1,30 @@
+//! Copying terms between heaps: `term::copy`, with the literal area left where it is.
+
+use crate::{Fragment, is_literal};
+use myriad_term::{Alloc, Term, copy};
+
+/// Words that [`copy_term`] needs for a term.
+#[inline]
+pub fn copied_size(term: Term) -> usize {
+    if term.is_immediate() { 0 } else { copy::size(term, is_literal) }
+}
+
+/// A copy of a term in another heap; literals are not copied.
+#[inline]
+pub fn copy_term<A: Alloc + ?Sized>(term: Term, heap: &mut A) -> Term {
+    if term.is_immediate() { term } else { copy::copy(term, copy::size(term, is_literal), heap, is_literal) }
+}
+
+impl Fragment {
+    /// A copy of a term, in a fragment of its own if it needs memory.
+    #[inline]
+    pub fn copy_of(term: Term) -> (Term, Option<Fragment>) {
+        let words = copied_size(term);
+        if words == 0 {
+            return (term, None);
+        }
+        let mut fragment = Fragment::with_capacity(words);
+        let term = copy::copy(term, words, &mut fragment, is_literal);
+        (term, Some(fragment))
+    }
+}

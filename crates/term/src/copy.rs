@@ -1,0 +1,308 @@
+//! Copying a term into another heap: its size in words, and the copy.
+//!
+//! No sharing is kept: a part that is reached twice is copied twice, as OTP does for messages. Literals, told by a predicate,
+//! are not copied. The bytes of shared binaries stay where they are and gain a count; a small part of one becomes a heap
+//! binary, so that 64 bytes do not hold a megabyte.
+//!
+//! Both passes are loops. The copy is Cheney's: the block that is being filled is its own queue of what is to be done. A
+//! list's cells are laid out one after another at once.
+
+use crate::alloc::Alloc;
+use crate::binary::{Bits, HEAP_BINARY_LIMIT, SharedBinary};
+use crate::boxed::{Boxed, Header, Kind};
+use crate::magic::Magic;
+use crate::stack::Stack;
+use crate::word::Term;
+use std::mem::ManuallyDrop;
+use std::ptr;
+
+/// Words of a `SharedBinary` object, header included.
+const SHARED_WORDS: usize = 4;
+/// Words of a `SubBinary` object, header included.
+const SUB_WORDS: usize = 4;
+
+/// What becomes of a sub binary or match context.
+enum PartCopy<'a> {
+    /// A heap binary of its bits.
+    Flat(Bits<'a>),
+    /// A sub binary of the same shared bytes: the shared object, bit offset, bit size.
+    Part(Boxed, usize, usize),
+}
+
+fn part_copy<'a>(part: Boxed) -> PartCopy<'a> {
+    let at = |i: usize| part.slot(i).small_value() as usize;
+    let size = if part.kind() == Kind::MatchContext { at(2) - at(1) } else { at(2) };
+    // SAFETY of the layout (T1): slot 0 of a part is a heap or shared binary.
+    let whole = part.slot(0);
+    match whole.as_boxed() {
+        Some(whole) if whole.kind() == Kind::SharedBinary && size > HEAP_BINARY_LIMIT * 8 => {
+            PartCopy::Part(whole, at(1), size)
+        }
+        Some(whole) => PartCopy::Flat(Bits::new(whole.whole_bytes(), at(1), size)),
+        None => PartCopy::Flat(Bits::new(&[], 0, 0)),
+    }
+}
+
+const fn heap_binary_words(bits: usize) -> usize {
+    2 + bits.div_ceil(64)
+}
+
+/// Words that [`copy`] needs for a term.
+pub fn size(term: Term, is_literal: impl Fn(*const u64) -> bool) -> usize {
+    let mut words = 0;
+    let mut todo: Stack<Term, 32> = Stack::new();
+    let mut next = Some(term);
+    while let Some(mut term) = next {
+        while term.is_cons() && !is_literal(term.object_ptr()) {
+            words += 2;
+            let cell = term.cell();
+            // SAFETY: T1.
+            let (head, tail) = unsafe { (*cell, *cell.add(1)) };
+            if !head.is_immediate() {
+                todo.push(head);
+            }
+            term = tail;
+        }
+        if let Some(object) = term.as_boxed()
+            && !is_literal(object.ptr())
+        {
+            match object.kind() {
+                Kind::SubBinary | Kind::MatchContext => {
+                    words += match part_copy(object) {
+                        PartCopy::Flat(bits) => heap_binary_words(bits.len()),
+                        PartCopy::Part(..) => SUB_WORDS + SHARED_WORDS,
+                    };
+                }
+                _ => {
+                    words += 1 + object.size();
+                    if object.header().holds_terms() {
+                        object.slots().iter().filter(|t| !t.is_immediate()).for_each(|t| todo.push(*t));
+                    }
+                }
+            }
+        }
+        next = todo.pop();
+    }
+    words
+}
+
+/// A copy of a term in `heap`; `words` is what [`size`] gave for it with the same predicate.
+pub fn copy<A: Alloc + ?Sized>(term: Term, words: usize, heap: &mut A, is_literal: impl Fn(*const u64) -> bool) -> Term {
+    if words == 0 {
+        return term;
+    }
+    let start = heap.alloc(words).as_ptr();
+    let mut copier = Copier { start, top: start, words, heap, is_literal };
+    let mut root = term;
+    copier.forward(&mut root);
+    let mut at = start;
+    while at < copier.top {
+        // SAFETY: A2 and the copier's own writing: every word below `top` is a term or a header, and a raw object's words
+        // are stepped over by its header.
+        unsafe {
+            let word = Term::from_raw(*at);
+            if word.is_header() {
+                let header = Header::from_raw(*at);
+                at = at.add(if header.holds_terms() { 1 } else { 1 + header.size() });
+            } else {
+                if !word.is_immediate() {
+                    copier.forward(&mut *at.cast::<Term>());
+                }
+                at = at.add(1);
+            }
+        }
+    }
+    debug_assert!(copier.top as usize - start as usize == words * 8);
+    root
+}
+
+struct Copier<'h, A: Alloc + ?Sized, F> {
+    start: *mut u64,
+    top: *mut u64,
+    words: usize,
+    heap: &'h mut A,
+    is_literal: F,
+}
+
+impl<A: Alloc + ?Sized, F: Fn(*const u64) -> bool> Copier<'_, A, F> {
+    /// Copies the object that `place` points at (its own parts come later), and lets `place` point at the copy.
+    #[inline]
+    fn forward(&mut self, place: &mut Term) {
+        let from = place.object_ptr();
+        let copied = (from as usize).wrapping_sub(self.start as usize) < self.words * 8;
+        if copied || (self.is_literal)(from) {
+            return;
+        }
+        *place = match place.as_boxed() {
+            Some(object) => self.boxed(object),
+            None if place.is_cons() => self.list(*place),
+            None => return,
+        };
+    }
+
+    fn take(&mut self, words: usize) -> *mut u64 {
+        let at = self.top;
+        debug_assert!(at as usize + words * 8 <= self.start as usize + self.words * 8);
+        // SAFETY: `size` counted every object that is copied here.
+        self.top = unsafe { at.add(words) };
+        at
+    }
+
+    fn list(&mut self, first: Term) -> Term {
+        let mut rest = first;
+        let mut link: *mut Term = ptr::null_mut();
+        let mut result = first;
+        while rest.is_cons() && !(self.is_literal)(rest.object_ptr()) {
+            let cell = self.take(2).cast::<Term>();
+            // SAFETY: T1 for the source; two fresh words for the copy; `link` is the tail of the cell before.
+            unsafe {
+                let from = rest.cell();
+                *cell = *from;
+                *cell.add(1) = *from.add(1);
+                let copy = Term::from_cell(cell);
+                if link.is_null() { result = copy } else { *link = copy }
+                link = cell.add(1);
+                rest = *from.add(1);
+            }
+        }
+        result
+    }
+
+    fn boxed(&mut self, object: Boxed) -> Term {
+        match object.kind() {
+            Kind::SubBinary | Kind::MatchContext => self.part(object),
+            Kind::SharedBinary => self.shared(object),
+            Kind::MagicRef => self.magic(object),
+            _ => self.plain(object),
+        }
+    }
+
+    fn plain(&mut self, object: Boxed) -> Term {
+        let words = 1 + object.size();
+        let at = self.take(words);
+        // SAFETY: T1 and B1 for the source; fresh words for the copy.
+        unsafe {
+            ptr::copy_nonoverlapping(object.ptr(), at, words);
+            Term::from_boxed(at)
+        }
+    }
+
+    fn shared(&mut self, object: Boxed) -> Term {
+        let at = self.take(SHARED_WORDS);
+        let one_more: SharedBinary = (*object.shared()).clone();
+        // SAFETY: fresh words; then an initialised off-heap object that holds the new count. Not writable: another heap may
+        // see the bytes beyond its end.
+        unsafe {
+            *at = Header::new(Kind::SharedBinary, SHARED_WORDS - 1).raw();
+            *at.add(1) = object.word(0);
+            *at.add(2) = one_more.into_raw() as u64;
+            self.heap.off_heap().link(at, object.word(0) as usize / 8);
+            Term::from_boxed(at)
+        }
+    }
+
+    fn magic(&mut self, object: Boxed) -> Term {
+        let copy = self.plain(object);
+        // SAFETY: word 2 of a magic reference is what `Magic::into_raw` gave; the object keeps its own count. The copy is
+        // an initialised off-heap object once the new count is in place.
+        unsafe {
+            let held = ManuallyDrop::new(Magic::from_raw(object.word(2) as *const ()));
+            let at = copy.boxed_ptr();
+            *at.add(3) = Magic::clone(&held).into_raw() as u64;
+            self.heap.off_heap().link(at, 0);
+        }
+        copy
+    }
+
+    fn part(&mut self, part: Boxed) -> Term {
+        match part_copy(part) {
+            PartCopy::Part(whole, offset, size) => {
+                let at = self.take(SUB_WORDS);
+                let shared = self.shared(whole);
+                // SAFETY: fresh words.
+                unsafe {
+                    *at = Header::new(Kind::SubBinary, SUB_WORDS - 1).raw();
+                    *at.add(1) = shared.raw();
+                    *at.add(2) = Term::small(offset as i64).raw();
+                    *at.add(3) = Term::small(size as i64).raw();
+                    Term::from_boxed(at)
+                }
+            }
+            PartCopy::Flat(bits) => {
+                let words = heap_binary_words(bits.len());
+                let at = self.take(words);
+                // SAFETY: fresh words: header, bit size, then room for the bytes, the last word zeroed first.
+                unsafe {
+                    *at = Header::new(Kind::HeapBinary, words - 1).raw();
+                    *at.add(1) = bits.len() as u64;
+                    if words > 2 {
+                        *at.add(words - 1) = 0;
+                    }
+                    let bytes = bits.to_bytes();
+                    ptr::copy_nonoverlapping(bytes.as_ptr(), at.add(2).cast(), bytes.len());
+                    Term::from_boxed(at)
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arena::Arena;
+    use crate::compare::compare;
+    use crate::{Build, SharedBinary};
+    use std::cmp::Ordering;
+
+    fn none(_: *const u64) -> bool {
+        false
+    }
+
+    fn copied(term: Term, to: &mut Arena) -> Term {
+        copy(term, size(term, none), to, none)
+    }
+
+    #[test]
+    fn a_copy_is_equal_and_elsewhere() {
+        let (mut from, mut to) = (Arena::new(), Arena::new());
+        let big = from.big(true, &[1, 2, 3]);
+        let float = from.float(0.0);
+        let text = from.string("abc");
+        let binary = from.binary(&[7; 100]);
+        let inner = from.tuple(&[big, float, text, binary]);
+        let list = from.list_onto(&[inner, Term::small(1), text], Term::TRUE);
+        let copy = copied(list, &mut to);
+        assert_eq!(compare(list, copy), Ordering::Equal);
+        assert!(!list.is(copy));
+    }
+
+    #[test]
+    fn shared_bytes_are_counted_not_copied() {
+        let (mut from, mut to) = (Arena::new(), Arena::new());
+        let bytes = SharedBinary::from_bytes(&[9; 1000]);
+        let held = bytes.clone();
+        let whole = from.shared_binary(bytes);
+        let part = from.sub_binary(whole, 8, 8 * 500);
+        let small = from.sub_binary(whole, 16, 24);
+        assert_eq!(held.references(), 2);
+        let copy = copied(part, &mut to);
+        assert_eq!(held.references(), 3);
+        assert_eq!(compare(part, copy), Ordering::Equal);
+        let flat = copied(small, &mut to);
+        assert_eq!((flat.boxed_kind(), held.references()), (Some(Kind::HeapBinary), 3));
+        drop(to);
+        assert_eq!(held.references(), 2);
+    }
+
+    #[test]
+    fn deep_and_long_terms_need_no_stack() {
+        let (mut from, mut to) = (Arena::new(), Arena::new());
+        let mut deep = Term::NIL;
+        for i in 0..200_000 {
+            deep = if i % 2 == 0 { from.tuple(&[deep]) } else { from.cons(deep, Term::NIL) };
+        }
+        let copy = copied(deep, &mut to);
+        assert_eq!(compare(deep, copy), Ordering::Equal);
+    }
+}
