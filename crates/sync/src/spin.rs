@@ -266,7 +266,8 @@ mod tests {
 }
 
 /// The value is a cell that loom checks, so a lock that orders too little shows as a race. Caught when tried: each
-/// Acquire and each Release of the three locks made Relaxed, one at a time; in `mcs`, except as its comments say.
+/// Acquire and each Release of the flag and the ticket lock made Relaxed, one at a time, and those of `mcs` that are
+/// named there.
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::{SpinLock, TicketLock};

@@ -264,7 +264,8 @@ mod tests {
     }
 }
 
-/// Caught when tried: Relaxed for the Release in `push_with` or for the Acquire in `len`.
+/// Caught when tried: Relaxed for the Release in `push_with` or for the Acquire in `len` (the reader follows a segment that
+/// is not there yet, and the test process dies of it).
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::AppendVec;
