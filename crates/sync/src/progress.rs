@@ -540,7 +540,8 @@ mod tests {
 /// one that comes after it reads `false`.
 ///
 /// Caught when tried: either SeqCst fence of G3 removed or made AcqRel; Relaxed for the Release of the epoch in `seal`,
-/// for the Acquire in `scan` and in `quiescent`, and for the Release in `show`. Not caught, for a reason: the Acquires
+/// for the Acquire in `scan` and in `quiescent`, and for the Releases in `show`, `leave`
+/// and `Pinned::drop`; a tag off by one. Not caught, for a reason: the Acquires
 /// of the epoch that a SeqCst fence follows in the same function (`enter`, `pin`, `seal`), because that fence acquires
 /// too. They stay, so that G2 does not lean on G3's fences. Not caught, for want of a deeper model: the Release of
 /// the exchange in `pin`, which matters only when one guest joins another (three threads, three preemptions).

@@ -266,8 +266,8 @@ mod tests {
 }
 
 /// The value is a cell that loom checks, so a lock that orders too little shows as a race. Caught when tried: each
-/// Acquire and each Release of the flag and the ticket lock made Relaxed, one at a time, and those of `mcs` that are
-/// named there.
+/// Acquire and each Release of the three locks made Relaxed, one at a time; but the Release of the exchange in
+/// `McsLock::enter` speaks to a third thread, and these models have two.
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::{SpinLock, TicketLock};
