@@ -176,14 +176,14 @@ impl Body {
         while !reader.is_empty() {
             let offset = reader.offset();
             let opcode = reader.u8()?;
-            let op = Op::from_number(opcode).ok_or(LoadError::UnknownOpcode { opcode, offset })?;
+            let (op, kinds) = Op::row(opcode).ok_or(LoadError::UnknownOpcode { opcode, offset })?;
             let op = match op {
                 Op::Allocate if function.needs_nils => Op::AllocateZero,
                 Op::AllocateHeap if function.needs_nils => Op::AllocateHeapZero,
                 _ => op,
             };
             body.heads.push(Head { op, first: body.args.len() as u32, offset: offset as u32 });
-            for kind in op.kinds() {
+            for kind in kinds {
                 let arg = operand(&mut reader, *kind)?;
                 body.args.push(arg);
             }

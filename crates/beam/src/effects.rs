@@ -195,19 +195,19 @@ impl Scan<'_> {
         while self.flow.state.live && self.reader.offset() < end {
             *budget = budget.checked_sub(1).ok_or_else(|| self.misplaced("too much to know about one function"))?;
             match self.opcode()? {
-                Op::Label => {
+                (Op::Label, _) => {
                     if let Raw::U(label) = self.reader.raw()? {
                         self.edge(label as u32)?;
                     }
                     return Ok(());
                 }
-                Op::FuncInfo => {
+                (Op::FuncInfo, _) => {
                     self.need_x(arity)?;
                     self.need_scannable();
                     return Ok(());
                 }
-                op => {
-                    self.operands(op.kinds())?;
+                (op, kinds) => {
+                    self.operands(kinds)?;
                     self.effect(op)?;
                 }
             }

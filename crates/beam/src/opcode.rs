@@ -287,7 +287,7 @@ pub const MAX_OPCODE: u8 = 191;
 pub(crate) enum Row {
     Unknown,
     Withdrawn,
-    Live(Op),
+    Live(Op, &'static [Kind]),
 }
 
 macro_rules! define_ops {
@@ -320,7 +320,7 @@ macro_rules! define_ops {
 
         pub(crate) static ROWS: [Row; MAX_OPCODE as usize + 1] = {
             let mut rows = [Row::Unknown; MAX_OPCODE as usize + 1];
-            $( rows[$no] = Row::Live(Op::$variant); )*
+            $( rows[$no] = Row::Live(Op::$variant, Op::$variant.kinds()); )*
             $( rows[$old] = Row::Withdrawn; )*
             rows
         };
@@ -340,7 +340,16 @@ impl Op {
     /// The live operation of this number.
     pub fn from_number(number: u8) -> Option<Op> {
         match ROWS.get(usize::from(number)) {
-            Some(Row::Live(op)) => Some(*op),
+            Some(Row::Live(op, _)) => Some(*op),
+            _ => None,
+        }
+    }
+
+    /// The live operation of this number, and the kinds of its operands.
+    #[inline]
+    pub(crate) fn row(number: u8) -> Option<(Op, &'static [Kind])> {
+        match ROWS.get(usize::from(number)) {
+            Some(Row::Live(op, kinds)) => Some((*op, kinds)),
             _ => None,
         }
     }

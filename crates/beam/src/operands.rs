@@ -10,11 +10,51 @@ use crate::scan::{Check, NONE, Scan};
 impl Scan<'_> {
     pub(crate) fn operands(&mut self, kinds: &[Kind]) -> Check {
         for (index, kind) in kinds.iter().enumerate() {
+            // Two operands of three are one byte, and fine.
+            if self.reader.peek().is_some_and(|first| first & 8 == 0 && self.short(*kind, first)) {
+                self.reader.skip();
+                continue;
+            }
             self.index = index as u8;
             let raw = self.reader.raw()?;
             self.check(*kind, raw)?;
         }
         Ok(())
+    }
+
+    /// Does all that `check` does for a few frequent operands of one byte. False: leave it to `check`.
+    #[inline]
+    fn short(&mut self, kind: Kind, first: u8) -> bool {
+        let value = u16::from(first >> 4);
+        let state = &self.flow.state;
+        match (kind, first & 7) {
+            (Kind::Src | Kind::Reg, 3) => state.has_x(value) || !state.live,
+            (Kind::Src | Kind::Reg, 4) => state.has_y(value) && state.is_set_y(value),
+            (Kind::Src, 1) => true,
+            (Kind::Src, 2) => value == 0,
+            (Kind::Dst, 3) => {
+                self.seen.written.push(Reg::X(value));
+                true
+            }
+            (Kind::Dst, 4) => {
+                self.seen.written.push(Reg::Y(value));
+                true
+            }
+            (Kind::Live, 0) => {
+                self.seen.live = self.seen.live.min(value);
+                true
+            }
+            (Kind::Arity, 0) => {
+                self.seen.arity = value;
+                self.seen.number = u64::from(value);
+                true
+            }
+            (Kind::Uint | Kind::Heap, 0) => {
+                self.seen.number = u64::from(value);
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Whether an operand is what its kind says (S1, S2).
@@ -158,6 +198,10 @@ impl Scan<'_> {
         }
         for _ in 0..count as usize / kinds.len() {
             for kind in kinds {
+                if self.reader.peek().is_some_and(|first| first & 8 == 0 && self.short(*kind, first)) {
+                    self.reader.skip();
+                    continue;
+                }
                 let raw = self.reader.raw()?;
                 match (kind, raw) {
                     // Values of select_val: constants, integers among them.

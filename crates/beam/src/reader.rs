@@ -58,6 +58,18 @@ impl<'a> Reader<'a> {
         self.at
     }
 
+    /// The next byte, not taken.
+    #[inline]
+    pub(crate) fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    /// Takes the byte that `peek` gave.
+    #[inline]
+    pub(crate) fn skip(&mut self) {
+        self.at += 1;
+    }
+
     /// Goes to an offset.
     pub(crate) fn seek(&mut self, offset: usize) {
         self.at = offset.min(self.bytes.len());

@@ -18,7 +18,7 @@
 use crate::atoms::AtomTable;
 use crate::effects::{Flow, Seen};
 use crate::error::{ChunkId, LoadError};
-use crate::opcode::{Op, ROWS, Row};
+use crate::opcode::{Kind, Op, ROWS, Row};
 use crate::reader::{Raw, Reader};
 use crate::tables::{Export, Import, Lambda};
 
@@ -173,7 +173,7 @@ impl Scan<'_> {
         // What must follow a label because it is where a catch or try leads.
         let mut handler = None;
         loop {
-            let op = self.opcode()?;
+            let (op, kinds) = self.opcode()?;
             match op {
                 Op::Label => {
                     let label = self.define_label()?;
@@ -209,7 +209,7 @@ impl Scan<'_> {
                     if handler.take().is_some_and(|wanted| wanted != op) {
                         return Err(self.misplaced("not the instruction that a handler must begin with"));
                     }
-                    self.operands(op.kinds())?;
+                    self.operands(kinds)?;
                     self.effect(op)?;
                     self.mark(op)?;
                 }
@@ -226,16 +226,17 @@ impl Scan<'_> {
         }
     }
 
-    pub(crate) fn opcode(&mut self) -> Result<Op, LoadError> {
+    #[inline]
+    pub(crate) fn opcode(&mut self) -> Result<(Op, &'static [Kind]), LoadError> {
         self.at = self.reader.offset();
         if self.reader.is_empty() {
             return Err(LoadError::Code { offset: self.at, what: "no int_code_end at the end" });
         }
         let opcode = self.reader.u8()?;
         match ROWS.get(usize::from(opcode)) {
-            Some(Row::Live(op)) => {
+            Some(Row::Live(op, kinds)) => {
                 self.op = *op;
-                Ok(*op)
+                Ok((*op, kinds))
             }
             Some(Row::Withdrawn) => Err(LoadError::WithdrawnOpcode { opcode, offset: self.at }),
             _ => Err(LoadError::UnknownOpcode { opcode, offset: self.at }),

@@ -1,0 +1,249 @@
+//! The load-time verifier on hand-made code: what is sound loads, and each way of being unsound is refused.
+
+use myriad_beam::{LoadError, Module, Op};
+
+/// An operand.
+#[derive(Clone, Copy)]
+enum A {
+    U(u8),
+    I(u8),
+    Atom(u8),
+    X(u8),
+    Y(u8),
+    F(u8),
+    List(u8),
+}
+
+use A::{Atom, F, I, List, U, X, Y};
+
+fn encode(op: Op, args: &[A]) -> Vec<u8> {
+    let mut bytes = vec![op.number()];
+    for arg in args {
+        let (tag, value) = match *arg {
+            U(n) => (0, n),
+            I(n) => (1, n),
+            Atom(n) => (2, n),
+            X(n) => (3, n),
+            Y(n) => (4, n),
+            F(n) => (5, n),
+            List(n) => {
+                bytes.push(0x17);
+                (0, n)
+            }
+        };
+        if value < 16 {
+            bytes.push(value << 4 | tag);
+        } else {
+            bytes.extend([8 | tag, value]);
+        }
+    }
+    bytes
+}
+
+fn chunk(id: &[u8; 4], data: &[u8]) -> Vec<u8> {
+    let mut bytes = id.to_vec();
+    bytes.extend((data.len() as u32).to_be_bytes());
+    bytes.extend(data);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes
+}
+
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_be_bytes()).collect()
+}
+
+/// A module `m` of functions f/1 (func_info at label 1, entry 2, this body) and g/1 (entry 8, returns).
+/// Atoms: 1 m, 2 f, 3 g, 4 erlang, 5 error, 6 foo. Imports: 0 erlang:error/1, 1 foo:foo/1, 2 erlang:foo/1.
+fn module(body: &[(Op, &[A])]) -> Result<Module, LoadError> {
+    let mut code = words(&[16, 0, 191, 10, 2]);
+    let head: [(Op, &[A]); 3] = [(Op::Label, &[U(1)]), (Op::FuncInfo, &[Atom(1), Atom(2), U(1)]), (Op::Label, &[U(2)])];
+    let tail: [(Op, &[A]); 5] = [
+        (Op::Label, &[U(7)]),
+        (Op::FuncInfo, &[Atom(1), Atom(3), U(1)]),
+        (Op::Label, &[U(8)]),
+        (Op::Return, &[]),
+        (Op::IntCodeEnd, &[]),
+    ];
+    for (op, args) in head.iter().chain(body).chain(&tail) {
+        code.extend(encode(*op, args));
+    }
+    let mut form = b"BEAM".to_vec();
+    form.extend(chunk(b"AtU8", b"\0\0\0\x06\x01m\x01f\x01g\x06erlang\x05error\x03foo"));
+    form.extend(chunk(b"Code", &code));
+    form.extend(chunk(b"StrT", b"abc"));
+    form.extend(chunk(b"ImpT", &words(&[3, 4, 5, 1, 6, 6, 1, 4, 6, 1])));
+    form.extend(chunk(b"ExpT", &words(&[2, 2, 1, 2, 3, 1, 8])));
+    let mut file = b"FOR1".to_vec();
+    file.extend((form.len() as u32).to_be_bytes());
+    file.extend(form);
+    Module::load(&file)
+}
+
+#[track_caller]
+fn refused(body: &[(Op, &[A])], why: &str) {
+    let error = module(body).err().expect("it was accepted");
+    assert!(error.to_string().contains(why), "{error}");
+}
+
+const RETURN: (Op, &[A]) = (Op::Return, &[]);
+const CALL_G: (Op, &[A]) = (Op::Call, &[U(1), F(8)]);
+
+#[test]
+fn sound_code_loads() {
+    assert!(module(&[RETURN]).is_ok());
+    assert!(module(&[(Op::Allocate, &[U(0), U(1)]), CALL_G, (Op::Deallocate, &[U(0)]), RETURN]).is_ok());
+    assert!(module(&[(Op::CallOnly, &[U(1), F(8)])]).is_ok());
+    assert!(module(&[(Op::IsNil, &[F(1), X(0)]), RETURN]).is_ok());
+}
+
+#[test]
+fn x_registers_must_hold_terms() {
+    refused(&[(Op::Move, &[X(1), X(0)]), RETURN], "X register that may hold no term");
+    let lost = [(Op::Allocate, &[U(0), U(1)][..]), (Op::Move, &[X(0), X(1)]), CALL_G, (Op::Move, &[X(1), X(0)])];
+    refused(&lost, "X register that may hold no term");
+    refused(&[(Op::CallOnly, &[U(2), F(8)])], "X register that must hold a term");
+    refused(&[(Op::TestHeap, &[U(2), U(2)]), RETURN], "X register that must hold a term");
+    // Set on one way only.
+    let one_way = [
+        (Op::IsNil, &[F(3), X(0)][..]),
+        (Op::Move, &[I(1), X(1)]),
+        (Op::Label, &[U(3)]),
+        (Op::Move, &[X(1), X(0)]),
+        RETURN,
+    ];
+    refused(&one_way, "X register that may hold no term");
+}
+
+#[test]
+fn a_backward_branch_lowers_what_is_known() {
+    let looping = |register| {
+        module(&[
+            (Op::Allocate, &[U(0), U(1)]),
+            (Op::Move, &[X(0), X(1)]),
+            (Op::Label, &[U(3)]),
+            (Op::Move, &[X(register), X(2)]),
+            CALL_G,
+            (Op::IsNil, &[F(3), X(0)]),
+            (Op::Deallocate, &[U(0)]),
+            RETURN,
+        ])
+    };
+    assert!(looping(0).is_ok());
+    assert!(looping(1).is_err());
+}
+
+#[test]
+fn code_reached_only_from_below_is_verified() {
+    let body = |register| {
+        module(&[
+            (Op::Jump, &[F(4)]),
+            (Op::Label, &[U(3)]),
+            (Op::Move, &[X(register), X(0)]),
+            RETURN,
+            (Op::Label, &[U(4)]),
+            (Op::Jump, &[F(3)]),
+        ])
+    };
+    assert!(body(0).is_ok());
+    assert!(body(1).is_err());
+}
+
+#[test]
+fn frames_are_what_they_are() {
+    let allocate: (Op, &[A]) = (Op::Allocate, &[U(1), U(1)]);
+    let init: (Op, &[A]) = (Op::InitYregs, &[List(1), Y(0)]);
+    refused(&[CALL_G, RETURN], "call without a frame");
+    refused(&[allocate, init, RETURN], "frame where none");
+    refused(&[allocate, init, (Op::Deallocate, &[U(2)]), RETURN], "not a frame of this size");
+    refused(&[allocate, allocate, RETURN], "frame where none");
+    refused(&[allocate, (Op::Move, &[X(0), Y(1)]), RETURN], "writes to a slot");
+    refused(&[(Op::Move, &[Y(0), X(0)]), RETURN], "slot that is not there");
+    refused(&[allocate, init, (Op::Trim, &[U(1), U(1)]), RETURN], "not a frame of this size");
+    refused(&[allocate, init, (Op::CallLast, &[U(1), F(8), U(0)])], "not a frame of this size");
+    assert!(module(&[allocate, init, (Op::CallLast, &[U(1), F(8), U(1)])]).is_ok());
+    // Different frames meet.
+    let meet = [(Op::IsNil, &[F(3), X(0)][..]), allocate, init, (Op::Label, &[U(3)]), (Op::Deallocate, &[U(1)]), RETURN];
+    refused(&meet, "not a frame of this size");
+}
+
+#[test]
+fn unset_slots_make_zeroed_frames() {
+    let body = |set: (Op, &'static [A])| {
+        let body = [(Op::Allocate, &[U(1), U(1)][..]), set, CALL_G, (Op::Deallocate, &[U(1)]), RETURN];
+        let module = module(&body).unwrap();
+        let ops: Vec<_> = module.decode_function(0).unwrap().iter().map(|instr| instr.op).collect();
+        (module.functions[0].needs_nils, ops.contains(&Op::AllocateZero))
+    };
+    assert_eq!(body((Op::InitYregs, &[List(1), Y(0)])), (false, false));
+    assert_eq!(body((Op::Move, &[X(0), X(1)])), (true, true));
+}
+
+#[test]
+fn catches_nest() {
+    let allocate: (Op, &[A]) = (Op::Allocate, &[U(2), U(1)]);
+    let init: (Op, &[A]) = (Op::InitYregs, &[List(2), Y(0), Y(1)]);
+    let body = |begin: &'static [A], end: &'static [A], handler: Op| {
+        module(&[
+            allocate,
+            init,
+            (Op::Try, &[Y(1), F(3)]),
+            (Op::Catch, begin),
+            CALL_G,
+            (Op::Label, &[U(4)]),
+            (Op::CatchEnd, end),
+            (Op::TryEnd, &[Y(1)]),
+            (Op::Deallocate, &[U(2)]),
+            RETURN,
+            (Op::Label, &[U(3)]),
+            (handler, &[Y(1)]),
+            (Op::Deallocate, &[U(2)]),
+            RETURN,
+        ])
+    };
+    assert!(body(&[Y(0), F(4)], &[Y(0)], Op::TryCase).is_ok());
+    assert!(body(&[Y(0), F(4)], &[Y(1)], Op::TryCase).is_err(), "outer ended before inner");
+    assert!(body(&[Y(1), F(4)], &[Y(1)], Op::TryCase).is_err(), "slot in use");
+    assert!(body(&[Y(0), F(4)], &[Y(0)], Op::CatchEnd).is_err(), "try's handler");
+    refused(&[allocate, init, (Op::Try, &[Y(0), F(3)]), (Op::Deallocate, &[U(2)]), RETURN], "without active catches");
+    refused(&[allocate, init, (Op::Try, &[Y(0), F(3)]), (Op::Move, &[Y(0), X(0)]), RETURN], "catch tag");
+    refused(&[allocate, init, (Op::Try, &[Y(0), F(3)]), (Op::Move, &[X(0), Y(0)]), RETURN], "catch tag");
+}
+
+#[test]
+fn calls_that_always_raise() {
+    let raise = |import| {
+        module(&[
+            (Op::Allocate, &[U(1), U(1)]),
+            (Op::InitYregs, &[List(1), Y(0)]),
+            // The frame has one slot, not three: compilers do this for calls that never come back.
+            (Op::CallExtLast, &[U(1), U(import), U(3)]),
+        ])
+    };
+    let module = raise(0).unwrap();
+    let ops: Vec<_> = module.decode_function(0).unwrap().iter().map(|instr| instr.op).skip(3).collect();
+    assert_eq!(ops, [Op::Allocate, Op::InitYregs, Op::CallExt, Op::IntCodeEnd]);
+    assert!(raise(1).is_err(), "foo:foo/1 may return");
+    assert!(raise(2).is_err(), "erlang:foo/1 may return");
+}
+
+#[test]
+fn labels_belong_to_functions() {
+    refused(&[(Op::Jump, &[F(8)])], "label 8");
+    refused(&[(Op::Jump, &[F(9)])], "not defined");
+    refused(&[(Op::Jump, &[F(10)])], "no such label");
+    refused(&[(Op::CallOnly, &[U(1), F(7)])], "not the entry");
+    refused(&[(Op::CallOnly, &[U(0), F(8)])], "not the entry");
+    refused(&[(Op::Label, &[U(2)]), RETURN], "defined twice");
+    refused(&[(Op::Move, &[I(1), X(0)])], "run into the next function");
+}
+
+#[test]
+fn indexes_are_within_tables() {
+    refused(&[(Op::Move, &[Atom(7), X(0)]), RETURN], "not a term");
+    refused(&[(Op::CallExtOnly, &[U(1), U(3)])], "no such import");
+    refused(&[(Op::CallExtOnly, &[U(0), U(1)])], "another arity");
+    refused(&[(Op::BsPutString, &[U(2), U(2)]), RETURN], "no such string");
+    refused(&[(Op::MakeFun3, &[U(0), X(0), List(0)]), RETURN], "no such fun");
+    refused(&[(Op::Move, &[F(1), X(0)]), RETURN], "not a term");
+    refused(&[(Op::Move, &[X(0), I(0)]), RETURN], "not a register");
+}
