@@ -6,17 +6,19 @@
 //! E3. Both can stop after a number of steps and go on later, over terms and an [`crate::Alloc`] that have not moved
 //!     meanwhile (a fragment, or a heap that is not collected until the work is done).
 //!
-//! Which forms are written is OTP's choice, release by release: see `encode.rs`. What distribution adds in front of
+//! Which forms are written is OTP's choice, release by release: see [`EncodeOptions`]. What distribution adds in front of
 //! a term (headers, fragments) is not here; its atom references are ([`DecodeOptions::atoms`]).
 
 mod compress;
 pub mod decode;
+pub mod encode;
 mod reader;
 mod scalar;
 #[cfg(test)]
 mod tests;
 
 pub use decode::{DecodeError, DecodeOptions, Decoded, Decoder, decode};
+pub use encode::{EncodeOptions, Encoder, Piece, binary_of, encode, encode_to_binary, external_size};
 
 use crate::atom::Atom;
 

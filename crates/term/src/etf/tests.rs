@@ -1,6 +1,8 @@
 use super::*;
 
+use crate::alloc::Build;
 use crate::arena::Arena;
+use crate::equal::eq_exact;
 use crate::word::Term;
 
 fn hex(text: &str) -> Vec<u8> {
@@ -90,4 +92,132 @@ fn compressed_terms() {
     for wrong_size in ["835000000001", "835000000003"] {
         assert!(try_decode(&mut heap, &hex(&format!("{wrong_size}789c4b64040000c50063"))).is_err());
     }
+}
+
+/// The lines of a file of values recorded from OTP 25.
+fn recorded(text: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
+    text.lines().filter(|l| !l.starts_with('#')).map(|l| l.split(' ').collect())
+}
+
+fn options(minor_version: u8) -> EncodeOptions {
+    EncodeOptions { minor_version, ..EncodeOptions::default() }
+}
+
+#[test]
+fn bytes_are_those_of_otp() {
+    let mut lines = 0;
+    for row in recorded(include_str!("../../testdata/terms.txt")) {
+        let [default, utf8, text_floats, deterministic, size, ..] = row[..] else { panic!("a row") };
+        let mut heap = Arena::new();
+        let bytes = hex(default);
+        let d = try_decode(&mut heap, &bytes).unwrap_or_else(|e| panic!("{e:?} {default}"));
+        assert_eq!(d.used, bytes.len());
+        let or_first = |column: &str| if column == "=" { bytes.clone() } else { hex(column) };
+        // Funs are read with any size and written with theirs.
+        assert_eq!(encode(d.term, options(1)), bytes, "{default}");
+        assert_eq!(encode(d.term, options(2)), or_first(utf8), "{default}");
+        assert_eq!(encode(d.term, options(0)), or_first(text_floats), "{default}");
+        let sorted = EncodeOptions { deterministic: true, ..options(1) };
+        assert_eq!(encode(d.term, sorted), or_first(deterministic), "{default}");
+        assert_eq!(external_size(d.term, options(1)), size.parse::<usize>().expect("a size"));
+        for other in [utf8, text_floats, deterministic] {
+            let bytes = or_first(other);
+            let again = try_decode(&mut heap, &bytes).expect("another form");
+            assert!(eq_exact(again.term, d.term), "{default}");
+        }
+        lines += 1;
+    }
+    assert!(lines > 200);
+}
+
+#[test]
+fn foreign_identifiers_keep_their_node() {
+    for row in recorded(include_str!("../../testdata/foreign.txt")) {
+        let mut heap = Arena::new();
+        let bytes = hex(row[0]);
+        let term = try_decode(&mut heap, &bytes).expect("an identifier").term;
+        assert!(term.external_node().is_some());
+        assert_eq!(encode(term, options(1)), bytes);
+        assert_eq!(encode(term, options(2)), hex(row[1]));
+    }
+}
+
+#[test]
+fn broken_input_is_an_error_not_a_panic() {
+    let mut random = 1u64;
+    let mut next = |limit: usize| {
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (random >> 33) as usize % limit
+    };
+    for row in recorded(include_str!("../../testdata/terms.txt")) {
+        let bytes = hex(row[0]);
+        if bytes.len() > 600 {
+            continue;
+        }
+        let mut heap = Arena::new();
+        for end in 0..bytes.len() {
+            assert!(try_decode(&mut heap, &bytes[..end]).is_err());
+        }
+        for _ in 0..30 {
+            let mut broken = bytes.clone();
+            for _ in 0..=next(3) {
+                let at = next(broken.len());
+                broken[at] = if next(3) == 0 { 97 + next(24) as u8 } else { next(256) as u8 };
+            }
+            let safe = DecodeOptions { safe: true, ..DecodeOptions::default() };
+            if let Ok(d) = decode(&mut heap, &broken, safe) {
+                let again = encode(d.term, options(1));
+                assert!(eq_exact(try_decode(&mut heap, &again).expect("what we wrote").term, d.term));
+            }
+        }
+    }
+}
+
+#[test]
+fn encoding_stops_and_goes_on() {
+    let mut heap = Arena::new();
+    let big = heap.binary(&[9; 5000]);
+    let list: Vec<Term> = (0..100).map(|i| heap.tuple(&[Term::small(i), big])).collect();
+    let term = heap.list(&list);
+    let whole = encode(term, options(1));
+    let mut encoder = Encoder::new(term, options(1));
+    let mut stops = 0;
+    while !encoder.run(&mut 7) {
+        stops += 1;
+    }
+    assert!(stops > 20);
+    assert_eq!(encoder.into_bytes(), whole);
+    let mut encoder = Encoder::new(term, options(1)).in_pieces();
+    while !encoder.run(&mut 50) {}
+    assert_eq!(encoder.size(), whole.len());
+    let mut shared = 0;
+    let mut all = Vec::new();
+    for piece in encoder.into_pieces() {
+        match piece {
+            Piece::Bytes(bytes) => all.extend(bytes),
+            Piece::Shared { binary, offset, len } => {
+                shared += 1;
+                all.extend(&binary.bytes()[offset..offset + len]);
+            }
+        }
+    }
+    assert_eq!(shared, 100);
+    assert_eq!(all, whole);
+}
+
+#[test]
+fn compression_only_if_it_helps() {
+    let mut heap = Arena::new();
+    let a = crate::atom::Atom::new("a").expect("an atom").term();
+    // byte_size(term_to_binary(lists:duplicate(N, a), [{compressed, L}])) in OTP 25.
+    for (n, level, size) in [(1, 0, 11), (1, 6, 11), (4, 9, 23), (5, 0, 27), (5, 6, 25), (10, 6, 26), (10, 0, 47)] {
+        let list = heap.list(&vec![a; n]);
+        let bytes = encode(list, EncodeOptions { compressed: level, ..options(1) });
+        assert_eq!(bytes.len(), size, "{n} {level}");
+        assert!(eq_exact(try_decode(&mut heap, &bytes).expect("a list").term, list));
+    }
+    let list = heap.list(&vec![a; 100_000]);
+    let bytes = encode(list, EncodeOptions { compressed: 9, ..options(1) });
+    assert!(bytes.len() < 4000);
+    assert!(eq_exact(try_decode(&mut heap, &bytes).expect("a list").term, list));
 }

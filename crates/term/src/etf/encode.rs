@@ -1,0 +1,548 @@
+//! `term_to_binary`: from terms to bytes.
+//!
+//! What is still to be written is on a stack of runs (slots, lists, maps), so nesting costs no native stack (E2) and the
+//! work can stop between any two terms (E3). Large binaries need not be copied: [`Encoder::into_pieces`] gives them as they
+//! are.
+
+use super::{NodeIdentity, VERSION, compress, tag};
+use crate::alloc::Build;
+use crate::atom::Atom;
+use crate::binary::SharedBinary;
+use crate::boxed::{Boxed, Kind};
+use crate::compare::compare_exact;
+use crate::map::{Map, MapIter, View};
+use crate::word::{Tag, Term};
+
+/// How to encode.
+#[derive(Clone, Copy, Debug)]
+pub struct EncodeOptions {
+    /// 0: floats as text; 1: Latin-1 atoms in Latin-1 (the default up to OTP 25); 2: all atoms in UTF-8 (from 26).
+    pub minor_version: u8,
+    /// Keys of large maps in their order too.
+    pub deterministic: bool,
+    /// Level of compression, 0 (none) to 9.
+    pub compressed: u8,
+    /// Who this node is.
+    pub node: NodeIdentity,
+}
+
+impl Default for EncodeOptions {
+    fn default() -> Self {
+        EncodeOptions { minor_version: 1, deterministic: false, compressed: 0, node: NodeIdentity::local() }
+    }
+}
+
+/// Part of an encoded term.
+pub enum Piece {
+    /// Bytes made by the encoder.
+    Bytes(Vec<u8>),
+    /// Bytes of a binary in the term.
+    Shared {
+        /// The binary.
+        binary: SharedBinary,
+        /// First byte.
+        offset: usize,
+        /// Number of bytes.
+        len: usize,
+    },
+}
+
+/// Binaries from this size on are pieces of their own.
+const PIECE_LIMIT: usize = 256;
+/// Longest list of bytes that is written as a string.
+const MAX_STRING: usize = 65_535;
+/// Ports up to this number have the short form.
+const MAX_SHORT_PORT: u64 = (1 << 28) - 1;
+
+/// Terms still to be written.
+enum Run {
+    /// Slots in a row.
+    Slots { next: *const Term, left: usize },
+    /// The rest of a list, then its tail.
+    List(Term),
+    /// The rest of a map; a key's value.
+    Map(Box<MapIter>, Option<Term>),
+    /// Keys and values, last first.
+    Reversed(Vec<Term>),
+    /// The end of a fun, whose size belongs at this place of the bytes; that place counted in all bytes.
+    Fun { at: usize, before: usize },
+}
+
+/// A binary that belongs between the bytes.
+struct Insertion {
+    at: usize,
+    binary: SharedBinary,
+    offset: usize,
+    len: usize,
+}
+
+/// Where the bytes go.
+struct Output {
+    bytes: Vec<u8>,
+    insertions: Vec<Insertion>,
+    /// All bytes so far, insertions included.
+    total: usize,
+    count_only: bool,
+    pieces: bool,
+}
+
+impl Output {
+    #[inline]
+    fn put(&mut self, bytes: &[u8]) {
+        self.total += bytes.len();
+        if !self.count_only {
+            self.bytes.extend_from_slice(bytes);
+        }
+    }
+
+    #[inline]
+    fn u8(&mut self, value: u8) {
+        self.put(&[value]);
+    }
+
+    #[inline]
+    fn tagged_u32(&mut self, tag: u8, value: u32) {
+        let [a, b, c, d] = value.to_be_bytes();
+        self.put(&[tag, a, b, c, d]);
+    }
+}
+
+/// Encoding in progress (E3).
+pub struct Encoder {
+    options: EncodeOptions,
+    output: Output,
+    runs: Vec<Run>,
+    first: Option<Term>,
+}
+
+// SAFETY: the pointers in runs lead into the term being encoded, which goes where the encoder goes (E3).
+unsafe impl Send for Encoder {}
+
+impl Encoder {
+    fn start(term: Term, options: EncodeOptions, count_only: bool) -> Encoder {
+        let output = Output { bytes: Vec::new(), insertions: Vec::new(), total: 0, count_only, pieces: false };
+        Encoder { options, output, runs: Vec::new(), first: Some(term) }
+    }
+
+    /// An encoder of a term with its version byte.
+    pub fn new(term: Term, options: EncodeOptions) -> Encoder {
+        let mut encoder = Self::bare(term, options);
+        encoder.output.u8(VERSION);
+        encoder
+    }
+
+    /// An encoder of a term without the version byte; `compressed` means nothing to it.
+    pub fn bare(term: Term, options: EncodeOptions) -> Encoder {
+        Self::start(term, options, false)
+    }
+
+    /// Leaves large binaries where they are, for [`Encoder::into_pieces`], unless all is to be compressed.
+    pub fn in_pieces(mut self) -> Encoder {
+        self.output.pieces = self.options.compressed == 0;
+        self
+    }
+
+    /// Goes on until all is written (true) or `budget` is used up.
+    pub fn run(&mut self, budget: &mut usize) -> bool {
+        if let Some(term) = self.first.take() {
+            self.term(term, budget);
+        }
+        while *budget > 0 {
+            let Some(run) = self.runs.last_mut() else { return true };
+            let term = match run {
+                Run::Slots { next, left } => {
+                    if *left == 0 {
+                        self.runs.pop();
+                        continue;
+                    }
+                    *left -= 1;
+                    // SAFETY: one of the slots of an object that stays (T2, E3); `left` counts them.
+                    unsafe {
+                        let term = **next;
+                        *next = next.add(1);
+                        term
+                    }
+                }
+                Run::List(rest) => match rest.as_cons() {
+                    Some((head, tail)) => {
+                        *rest = tail;
+                        head
+                    }
+                    None => {
+                        let tail = *rest;
+                        self.runs.pop();
+                        tail
+                    }
+                },
+                Run::Map(iter, value) => match value.take() {
+                    Some(value) => value,
+                    None => match iter.next() {
+                        Some((key, next)) => {
+                            *value = Some(next);
+                            key
+                        }
+                        None => {
+                            self.runs.pop();
+                            continue;
+                        }
+                    },
+                },
+                Run::Reversed(terms) => match terms.pop() {
+                    Some(term) => term,
+                    None => {
+                        self.runs.pop();
+                        continue;
+                    }
+                },
+                Run::Fun { at, before } => {
+                    let size = (self.output.total - *before) as u32;
+                    if let Some(place) = self.output.bytes.get_mut(*at..*at + 4) {
+                        place.copy_from_slice(&size.to_be_bytes());
+                    }
+                    self.runs.pop();
+                    continue;
+                }
+            };
+            self.term(term, budget);
+        }
+        self.runs.is_empty()
+    }
+
+    /// Bytes so far.
+    pub fn size(&self) -> usize {
+        self.output.total
+    }
+
+    /// All bytes, compressed if the options say so and it makes them fewer. (For one that is not in pieces.)
+    pub fn into_bytes(self) -> Vec<u8> {
+        let bytes = self.output.bytes;
+        if self.options.compressed == 0 || bytes.len() < 6 {
+            return bytes;
+        }
+        let term = &bytes[1..];
+        match compress::deflate(term, self.options.compressed, term.len() - 5) {
+            Some(stream) => {
+                let mut all = vec![VERSION, tag::COMPRESSED];
+                all.extend((term.len() as u32).to_be_bytes());
+                all.extend(stream);
+                all
+            }
+            None => bytes,
+        }
+    }
+
+    /// All bytes, large binaries as they are.
+    pub fn into_pieces(self) -> Vec<Piece> {
+        if self.options.compressed != 0 {
+            return vec![Piece::Bytes(self.into_bytes())];
+        }
+        let Output { bytes, insertions, .. } = self.output;
+        let mut pieces = Vec::with_capacity(2 * insertions.len() + 1);
+        let mut from = 0;
+        for Insertion { at, binary, offset, len } in insertions {
+            pieces.push(Piece::Bytes(bytes[from..at].to_vec()));
+            pieces.push(Piece::Shared { binary, offset, len });
+            from = at;
+        }
+        if from < bytes.len() {
+            pieces.push(Piece::Bytes(bytes[from..].to_vec()));
+        }
+        pieces
+    }
+
+    fn term(&mut self, term: Term, budget: &mut usize) {
+        *budget = budget.saturating_sub(1);
+        match term.tag() {
+            Tag::Small => self.integer(term.small_value()),
+            Tag::Float => self.float(term.as_float().unwrap_or(0.0)),
+            Tag::List => self.list(term, budget),
+            Tag::Immediate => self.immediate(term),
+            Tag::Boxed => {
+                if let Some(object) = term.as_boxed() {
+                    self.boxed(term, object, budget);
+                }
+            }
+            Tag::Header | Tag::Free => self.output.u8(tag::NIL),
+        }
+    }
+
+    fn integer(&mut self, value: i64) {
+        if let Ok(byte) = u8::try_from(value) {
+            self.output.put(&[tag::SMALL_INTEGER, byte]);
+        } else if let Ok(word) = i32::try_from(value) {
+            self.output.tagged_u32(tag::INTEGER, word as u32);
+        } else {
+            self.big(value < 0, &[value.unsigned_abs()]);
+        }
+    }
+
+    fn big(&mut self, negative: bool, limbs: &[u64]) {
+        let top = limbs.last().copied().unwrap_or(0);
+        let mut len = limbs.len() * 8 - top.leading_zeros() as usize / 8;
+        if let Ok(len) = u8::try_from(len) {
+            self.output.put(&[tag::SMALL_BIG, len]);
+        } else {
+            self.output.tagged_u32(tag::LARGE_BIG, len as u32);
+        }
+        self.output.u8(u8::from(negative));
+        for limb in limbs {
+            let bytes = limb.to_le_bytes();
+            let used = len.min(8);
+            self.output.put(&bytes[..used]);
+            len -= used;
+        }
+    }
+
+    fn float(&mut self, value: f64) {
+        if self.options.minor_version > 0 {
+            self.output.u8(tag::NEW_FLOAT);
+            self.output.put(&value.to_bits().to_be_bytes());
+            return;
+        }
+        let text = scientific(value);
+        let mut field = [0; 31];
+        let len = text.len().min(31);
+        field[..len].copy_from_slice(&text.as_bytes()[..len]);
+        self.output.u8(tag::FLOAT);
+        self.output.put(&field);
+    }
+
+    fn atom(&mut self, atom: Atom) {
+        let text = atom.text();
+        let latin1 = self.options.minor_version < 2 && text.chars().all(|c| u32::from(c) < 256);
+        if latin1 {
+            let len = if text.is_ascii() { text.len() } else { text.chars().count() };
+            let [high, low] = (len as u16).to_be_bytes();
+            self.output.put(&[tag::ATOM, high, low]);
+            if text.is_ascii() {
+                self.output.put(text.as_bytes());
+            } else {
+                text.chars().for_each(|c| self.output.u8(u32::from(c) as u8));
+            }
+            return;
+        }
+        if let Ok(len) = u8::try_from(text.len()) {
+            self.output.put(&[tag::SMALL_ATOM_UTF8, len]);
+        } else {
+            let [high, low] = (text.len() as u16).to_be_bytes();
+            self.output.put(&[tag::ATOM_UTF8, high, low]);
+        }
+        self.output.put(text.as_bytes());
+    }
+
+    fn immediate(&mut self, term: Term) {
+        let node = (self.options.node.name, self.options.node.creation);
+        if let Some(atom) = term.as_atom() {
+            self.atom(atom);
+        } else if let Some(pid) = term.as_local_pid() {
+            self.pid(node, pid.number(), pid.serial());
+        } else if let Some(port) = term.as_local_port() {
+            self.port(node, port.number());
+        } else {
+            self.output.u8(tag::NIL);
+        }
+    }
+
+    fn pid(&mut self, (node, creation): (Atom, u32), number: u32, serial: u32) {
+        self.output.u8(tag::NEW_PID);
+        self.atom(node);
+        for part in [number, serial, creation] {
+            self.output.put(&part.to_be_bytes());
+        }
+    }
+
+    fn port(&mut self, (node, creation): (Atom, u32), number: u64) {
+        if number <= MAX_SHORT_PORT {
+            self.output.u8(tag::NEW_PORT);
+            self.atom(node);
+            self.output.put(&(number as u32).to_be_bytes());
+        } else {
+            self.output.u8(tag::V4_PORT);
+            self.atom(node);
+            self.output.put(&number.to_be_bytes());
+        }
+        self.output.put(&creation.to_be_bytes());
+    }
+
+    fn reference(&mut self, (node, creation): (Atom, u32), count: usize, number: impl Fn(usize) -> u32) {
+        let [high, low] = (count as u16).to_be_bytes();
+        self.output.put(&[tag::NEWER_REFERENCE, high, low]);
+        self.atom(node);
+        self.output.put(&creation.to_be_bytes());
+        for i in 0..count {
+            self.output.put(&number(i).to_be_bytes());
+        }
+    }
+
+    fn list(&mut self, term: Term, budget: &mut usize) {
+        let mut bytes = true;
+        let mut len = 0usize;
+        let mut elements = term.list_iter();
+        for element in elements.by_ref() {
+            bytes = bytes && matches!(element.as_small(), Some(0..=255));
+            len += 1;
+        }
+        *budget = budget.saturating_sub(len / 32);
+        if bytes && len <= MAX_STRING && elements.tail().is_nil() {
+            let [high, low] = (len as u16).to_be_bytes();
+            self.output.put(&[tag::STRING, high, low]);
+            for element in term.list_iter() {
+                self.output.u8(element.small_value() as u8);
+            }
+            return;
+        }
+        self.output.tagged_u32(tag::LIST, len as u32);
+        self.runs.push(Run::List(term));
+    }
+
+    fn boxed(&mut self, term: Term, object: Boxed, budget: &mut usize) {
+        let external = |object: Boxed| (Atom::from_index(object.word(0) as u32), (object.word(0) >> 32) as u32);
+        let local = (self.options.node.name, self.options.node.creation);
+        match object.kind() {
+            Kind::Tuple => {
+                let elements: &[Term] = object.slots();
+                match u8::try_from(elements.len()) {
+                    Ok(arity) => self.output.put(&[tag::SMALL_TUPLE, arity]),
+                    Err(_) => self.output.tagged_u32(tag::LARGE_TUPLE, elements.len() as u32),
+                }
+                self.slots(elements);
+            }
+            Kind::Map | Kind::MapRoot => {
+                if let Some(map) = term.as_map() {
+                    self.map(map);
+                }
+            }
+            Kind::BigPositive => self.big(false, object.words()),
+            Kind::BigNegative => self.big(true, object.words()),
+            Kind::Float => self.float(f64::from_bits(object.word(0))),
+            Kind::HeapBinary | Kind::SharedBinary | Kind::SubBinary => self.bits(term, budget),
+            Kind::Fun => self.fun(term),
+            Kind::ExportFun => {
+                if let Some(export) = term.as_export_fun() {
+                    self.output.u8(tag::EXPORT);
+                    self.atom(export.mfa.module);
+                    self.atom(export.mfa.function);
+                    self.integer(i64::from(export.mfa.arity));
+                }
+            }
+            Kind::Ref | Kind::AliasRef | Kind::MagicRef => {
+                self.reference(local, 3, |i| (object.word(i / 2) >> (32 * (i % 2))) as u32);
+            }
+            Kind::ExternalRef => {
+                let count = object.header().aux() as usize;
+                self.reference(external(object), count, |i| (object.word(1 + i / 2) >> (32 * (i % 2))) as u32);
+            }
+            Kind::ExternalPid => {
+                self.pid(external(object), object.word(1) as u32, (object.word(1) >> 32) as u32);
+            }
+            Kind::ExternalPort => self.port(external(object), object.word(1)),
+            // No other object is a value.
+            _ => self.output.u8(tag::NIL),
+        }
+    }
+
+    fn slots(&mut self, slots: &[Term]) {
+        self.runs.push(Run::Slots { next: slots.as_ptr(), left: slots.len() });
+    }
+
+    fn map(&mut self, map: Map) {
+        self.output.tagged_u32(tag::MAP, map.size() as u32);
+        if self.options.deterministic && matches!(map.view(), View::Hash { .. }) {
+            let mut pairs: Vec<(Term, Term)> = map.iter().collect();
+            pairs.sort_unstable_by(|(a, _), (b, _)| compare_exact(*b, *a));
+            self.runs.push(Run::Reversed(pairs.into_iter().flat_map(|(k, v)| [v, k]).collect()));
+        } else {
+            self.runs.push(Run::Map(Box::new(map.pairs()), None));
+        }
+    }
+
+    fn fun(&mut self, term: Term) {
+        let Some((entry, _, free)) = term.as_local_fun() else { return };
+        let Some(object) = term.as_boxed() else { return };
+        self.output.u8(tag::NEW_FUN);
+        self.runs.push(Run::Fun { at: self.output.bytes.len(), before: self.output.total });
+        self.output.put(&[0; 4]);
+        self.output.u8(entry.arity);
+        self.output.put(&entry.uniq);
+        self.output.put(&entry.index.to_be_bytes());
+        self.output.put(&(free.len() as u32).to_be_bytes());
+        self.atom(entry.module);
+        if self.output.count_only {
+            // As OTP counts them, whatever their values.
+            self.output.total += 10;
+        } else {
+            self.integer(i64::from(entry.index));
+            self.integer(i64::from(entry.old_uniq));
+        }
+        // The creator and the free variables.
+        self.slots(&object.slots()[1..]);
+    }
+
+    fn bits(&mut self, term: Term, budget: &mut usize) {
+        let Some(bits) = term.as_bits() else { return };
+        let len = bits.len().div_ceil(8);
+        *budget = budget.saturating_sub(len / 1024);
+        if bits.is_binary() {
+            self.output.tagged_u32(tag::BINARY, len as u32);
+        } else {
+            self.output.tagged_u32(tag::BIT_BINARY, len as u32);
+            self.output.u8((bits.len() % 8) as u8);
+        }
+        if self.output.pieces && len >= PIECE_LIMIT && bits.as_bytes().is_some() && self.insert(term, len) {
+            return;
+        }
+        if self.output.count_only {
+            self.output.total += len;
+        } else {
+            self.output.put(&bits.to_bytes());
+        }
+    }
+
+    /// Leaves the bytes of a shared binary where they are.
+    fn insert(&mut self, term: Term, len: usize) -> bool {
+        let Some((whole, offset, _)) = term.binary_parts() else { return false };
+        let Some(object) = whole.as_boxed().filter(|b| b.kind() == Kind::SharedBinary) else { return false };
+        let binary = SharedBinary::clone(&object.shared());
+        self.output.insertions.push(Insertion { at: self.output.bytes.len(), binary, offset: offset / 8, len });
+        self.output.total += len;
+        true
+    }
+}
+
+/// As C's `%.20e`.
+fn scientific(value: f64) -> String {
+    let text = format!("{value:.20e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |e| ('-', e));
+    format!("{digits}e{sign}{exponent:0>2}")
+}
+
+/// The external form of a term, as a vector.
+pub fn encode(term: Term, options: EncodeOptions) -> Vec<u8> {
+    let mut encoder = Encoder::new(term, options);
+    let mut unlimited = usize::MAX;
+    encoder.run(&mut unlimited);
+    encoder.into_bytes()
+}
+
+/// The external form of a term, as a binary.
+pub fn encode_to_binary<A: Build + ?Sized>(heap: &mut A, term: Term, options: EncodeOptions) -> Term {
+    binary_of(heap, encode(term, options))
+}
+
+/// A binary of bytes that are in a vector, without copying them if they are many.
+pub fn binary_of<A: Build + ?Sized>(heap: &mut A, bytes: Vec<u8>) -> Term {
+    if bytes.len() <= crate::binary::HEAP_BINARY_LIMIT {
+        heap.binary(&bytes)
+    } else {
+        heap.shared_binary(SharedBinary::from_vec(bytes))
+    }
+}
+
+/// Bytes of the external form of a term (`erlang:external_size/2`); compression does not count.
+pub fn external_size(term: Term, options: EncodeOptions) -> usize {
+    let mut encoder = Encoder::start(term, options, true);
+    let mut unlimited = usize::MAX;
+    encoder.run(&mut unlimited);
+    encoder.size() + 1
+}
