@@ -277,7 +277,7 @@ pub fn max_heap_size_map(ctx: &mut Ctx<'_>, limit: MaxHeapSize) -> Term {
         (am::kill.term(), Term::bool(limit.kill)),
         (am::size.term(), words(limit.size)),
     ];
-    if ctx.vm.release.has_include_shared_binaries {
+    if ctx.vm.release.newer_process_flags {
         pairs.push((am::include_shared_binaries.term(), Term::bool(limit.include_shared)));
     }
     myriad_term::map::from_pairs(&pairs, ctx)

@@ -26,6 +26,8 @@ pub struct Profile {
     pub time_warp_mode: &'static str,
     /// `term_to_binary/1` writes atoms in UTF-8 (tags 118, 119) also where Latin-1 would do (tag 100).
     pub utf8_atoms: bool,
+    /// `max_heap_size` maps have `include_shared_binaries`, and processes the flag `async_dist` (since 26, 25.3).
+    pub newer_process_flags: bool,
     /// `fun_info(Fun, pid)` is always the first process.
     pub fun_pid_is_init: bool,
     /// `erlang:system_info(nif_version)`.
@@ -67,6 +69,7 @@ static PROFILES: &[Profile] = &[
         port_limit: 1 << 16,
         time_warp_mode: "no_time_warp",
         utf8_atoms: false,
+        newer_process_flags: false,
         fun_pid_is_init: false,
         nif_version: "2.16",
         tty_driver: true,
@@ -91,6 +94,7 @@ static PROFILES: &[Profile] = &[
         port_limit: 1 << 16,
         time_warp_mode: "multi_time_warp",
         utf8_atoms: true,
+        newer_process_flags: true,
         fun_pid_is_init: true,
         nif_version: "2.17",
         tty_driver: false,
@@ -115,6 +119,7 @@ static PROFILES: &[Profile] = &[
         port_limit: 1 << 16,
         time_warp_mode: "multi_time_warp",
         utf8_atoms: true,
+        newer_process_flags: true,
         fun_pid_is_init: true,
         nif_version: "2.18",
         tty_driver: false,

@@ -107,7 +107,7 @@ fn set(ctx: &mut Ctx<'_>, flag: myriad_term::Atom, value: Term) -> Option<Result
             value.as_usize().filter(|n| *n <= ctx.vm.config.schedulers)?;
             Term::small(0)
         }
-        am::async_dist if ctx.vm.release.has_async_dist => {
+        am::async_dist if ctx.vm.release.newer_process_flags => {
             Term::bool(std::mem::replace(&mut ctx.proc.flags.async_dist, value.as_bool()?))
         }
         _ => return Some(Err(())),
