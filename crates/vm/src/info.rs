@@ -280,7 +280,7 @@ pub fn max_heap_size_map(ctx: &mut Ctx<'_>, limit: MaxHeapSize) -> Term {
     if ctx.vm.release.newer_process_flags {
         pairs.push((am::include_shared_binaries.term(), Term::bool(limit.include_shared)));
     }
-    myriad_term::map::from_pairs(&pairs, ctx)
+    myriad_term::map::from_pairs(ctx, &pairs)
 }
 
 fn proplist(ctx: &mut Ctx<'_>, pairs: &[(Atom, usize)]) -> Vec<Term> {

@@ -14,9 +14,9 @@ use crate::table::ProcessTable;
 use crate::time::Clock;
 use crate::timer::Timers;
 use myriad_heap::Settings;
-use myriad_sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use myriad_sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use myriad_sync::{Arc, OnceLock, Progress};
-use myriad_term::{Atom, Pid, Port, RefNumbers, Term, am};
+use myriad_term::{Atom, Pid, Port, RefNumbers, Term};
 use std::path::PathBuf;
 
 /// What the command line decides.
@@ -96,8 +96,6 @@ pub struct Vm {
     ports: OnceLock<Box<dyn PortOps>>,
     stopping: AtomicBool,
     exit_status: AtomicI64,
-    node: AtomicU32,
-    creation: AtomicU32,
     foreign_refs: AtomicU64,
 }
 
@@ -145,8 +143,6 @@ impl Vm {
             ports: OnceLock::new(),
             stopping: AtomicBool::new(false),
             exit_status: AtomicI64::new(0),
-            node: AtomicU32::new(am::nonode_nohost.index()),
-            creation: AtomicU32::new(0),
             foreign_refs: AtomicU64::new(0),
             config,
             release,
@@ -186,21 +182,12 @@ impl Vm {
 
     /// This node's name.
     pub fn node_name(&self) -> Atom {
-        // Acquire: pairs with the Release in `set_node`.
-        Atom::from_index(self.node.load(Ordering::Acquire))
+        myriad_term::node::local().0
     }
 
     /// This node's creation.
     pub fn creation(&self) -> u32 {
-        // Relaxed: set before the name.
-        self.creation.load(Ordering::Relaxed)
-    }
-
-    /// Names the node (`erlang:setnode/2`).
-    pub fn set_node(&self, name: Atom, creation: u32) {
-        self.creation.store(creation, Ordering::Relaxed);
-        // Release: the creation is seen with the name.
-        self.node.store(name.index(), Ordering::Release);
+        myriad_term::node::local().1
     }
 
     /// Installs the port system.

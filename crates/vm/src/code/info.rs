@@ -5,7 +5,8 @@ use myriad_term::{Alloc, Build, Term};
 
 /// The term of an external term that a .beam file holds; nothing if it is not one, whole and alone.
 pub(super) fn decode<A: Alloc>(heap: &mut A, bytes: &[u8]) -> Option<Term> {
-    myriad_term::etf::decode(bytes, heap).ok()
+    let decoded = myriad_term::etf::decode(heap, bytes, myriad_term::etf::DecodeOptions::default()).ok()?;
+    (decoded.used == bytes.len()).then_some(decoded.term)
 }
 
 /// File name (a string in the module's literal area) and line of an index into its line table; nothing for index 0.
