@@ -43,10 +43,8 @@ pub(super) fn max_heap_size(value: Term, limit: &mut MaxHeapSize) -> Option<()> 
     if let Some(size) = value.as_usize() {
         new.size = size;
     } else {
-        let get = |key: myriad_term::Atom| myriad_term::map::get(value, key.term());
-        if !value.is_map() {
-            return None;
-        }
+        let map = value.as_map()?;
+        let get = |key: myriad_term::Atom| map.get(key.term());
         new.size = get(am::size)?.as_usize()?;
         if let Some(kill) = get(am::kill) {
             new.kill = kill.as_bool()?;
