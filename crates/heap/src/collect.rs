@@ -186,13 +186,15 @@ impl Heap {
         // SAFETY: the caller's promise; `size` holds the survivors and the stack (C1).
         let words_copied = unsafe {
             let fragments = !self.fragments.is_null();
-            match (plan, fragments) {
-                (Plan::Minor, false) => self.copy_to::<{ mode::MINOR }, false>(size, roots),
-                (Plan::Minor, true) => self.copy_to::<{ mode::MINOR }, true>(size, roots),
-                (Plan::Full, false) => self.copy_to::<{ mode::FULL }, false>(size, roots),
-                (Plan::Full, true) => self.copy_to::<{ mode::FULL }, true>(size, roots),
-                (Plan::Single, false) => self.copy_to::<{ mode::SINGLE }, false>(size, roots),
-                (Plan::Single, true) => self.copy_to::<{ mode::SINGLE }, true>(size, roots),
+            let promote = plan != Plan::Single;
+            let way = if plan == Plan::Single && self.old_start.is_null() { Plan::Minor } else { plan };
+            match (way, fragments) {
+                (Plan::Minor, false) => self.copy_to::<{ mode::MINOR }, false>(size, promote, roots),
+                (Plan::Minor, true) => self.copy_to::<{ mode::MINOR }, true>(size, promote, roots),
+                (Plan::Full, false) => self.copy_to::<{ mode::FULL }, false>(size, promote, roots),
+                (Plan::Full, true) => self.copy_to::<{ mode::FULL }, true>(size, promote, roots),
+                (Plan::Single, false) => self.copy_to::<{ mode::SINGLE }, false>(size, promote, roots),
+                (Plan::Single, true) => self.copy_to::<{ mode::SINGLE }, true>(size, promote, roots),
             }
         };
         self.total_gcs += 1;
@@ -263,8 +265,13 @@ impl Heap {
 
     /// Copies what is alive to a new young block of `size` words and to the old destination; gives the words moved.
     #[inline(never)]
-    unsafe fn copy_to<const MODE: u8, const FRAGMENTS: bool>(&mut self, size: usize, roots: &mut Roots<'_>) -> usize {
-        if MODE == mode::MINOR {
+    unsafe fn copy_to<const MODE: u8, const FRAGMENTS: bool>(
+        &mut self,
+        size: usize,
+        promote: bool,
+        roots: &mut Roots<'_>,
+    ) -> usize {
+        if MODE == mode::MINOR && promote {
             self.ensure_old_block(self.mature_words());
         }
         let from_young = (self.start, self.block_words());
@@ -276,7 +283,8 @@ impl Heap {
         let new_stop = new_end.wrapping_sub(stack);
         let literals = Span::of(literal::range());
         let young = Span::new(self.start, self.htop);
-        let mature = self.mature_words() * 8;
+        // With no old block a fullsweep into the young block is a minor collection that promotes nothing.
+        let mature = if promote { self.mature_words() * 8 } else { 0 };
         match MODE {
             mode::FULL => {
                 let words = self.old_words() + self.mature_words();

@@ -83,9 +83,36 @@ enum To {
     Old,
 }
 
+/// Copies the words after a header. Most objects are small: two overlapping halves, no loop, no call.
+#[inline(always)]
+unsafe fn copy_words(from: *const u64, to: *mut u64, words: usize) {
+    type Two = [u64; 2];
+    type Four = [u64; 4];
+    // SAFETY: the caller's objects, apart from each other; both halves are inside.
+    unsafe {
+        if words <= 4 {
+            if words >= 2 {
+                let (first, last) = (*from.cast::<Two>(), *from.add(words - 2).cast::<Two>());
+                *to.cast() = first;
+                *to.add(words - 2).cast() = last;
+            } else if words == 1 {
+                *to = *from;
+            }
+        } else if words <= 8 {
+            let (first, last) = (*from.cast::<Four>(), *from.add(words - 4).cast::<Four>());
+            *to.cast() = first;
+            *to.add(words - 4).cast() = last;
+        } else {
+            std::ptr::copy_nonoverlapping(from, to, words);
+        }
+    }
+}
+
 impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
+    /// Where the object goes that a boxed or list word points at. Areas are aligned to words, so the tag may stay on.
     #[inline(always)]
-    fn destination(&self, at: usize) -> To {
+    fn destination(&self, word: u64) -> To {
+        let at = word as usize;
         let offset = at.wrapping_sub(self.young.base);
         if offset < self.young.len {
             return if MODE != mode::SINGLE && offset < self.mature { To::Old } else { To::Young };
@@ -124,12 +151,12 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
             let term = Term::from_raw(word);
             if term.is_boxed() {
                 let at = term.boxed_ptr();
-                let to = self.destination(at as usize);
+                let to = self.destination(word);
                 if to != To::Stay {
                     *slot = self.boxed(at, to);
                 }
             } else if term.is_cons() {
-                let to = self.destination(term.object_ptr() as usize);
+                let to = self.destination(word);
                 if to != To::Stay {
                     self.list(term.object_ptr(), to, slot);
                 }
@@ -149,15 +176,7 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
             let words = Header::from_raw(header).size();
             let new = self.take(to, 1 + words);
             *new = header;
-            if words <= 16 {
-                let mut i = 1;
-                while i <= words {
-                    *new.add(i) = *at.add(i);
-                    i += 1;
-                }
-            } else {
-                std::ptr::copy_nonoverlapping(at.add(1), new.add(1), words);
-            }
+            copy_words(at.add(1), new.add(1), words);
             let word = Term::from_boxed(new).raw();
             *at = word;
             word
@@ -190,7 +209,7 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
                     return;
                 }
                 cell = next.object_ptr();
-                to = self.destination(cell as usize);
+                to = self.destination(tail);
                 if to == To::Stay {
                     *slot = tail;
                     return;
@@ -258,11 +277,12 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
         // SAFETY: H2 of copied objects.
         unsafe {
             let word = *at;
-            if Term::from_raw(word).is_header() {
-                let header = Header::from_raw(word);
-                return if header.holds_terms() { at.add(1) } else { at.add(1 + header.size()) };
+            if !Term::from_raw(word).is_immediate() {
+                self.forward(word, at);
+            } else if Header::is_raw(word) {
+                // The black box makes this a branch, so that the next address need not wait for this word.
+                return at.add(1).add(std::hint::black_box(Header::from_raw(word).size()));
             }
-            self.forward(word, at);
             at.add(1)
         }
     }

@@ -69,6 +69,9 @@ impl Kind {
     }
 }
 
+/// The tag, and the bit of the kind that tells raw ones.
+const RAW_MASK: u64 = (Kind::FIRST_RAW as u64) << 3 | 0b111;
+
 /// A header word.
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -119,6 +122,13 @@ impl Header {
     #[inline(always)]
     pub const fn size(self) -> usize {
         (self.0 >> 8) as u32 as usize
+    }
+
+    /// Of any word of a heap: is it the header of an object that holds no terms (B2)? One test: a collector asks it of
+    /// each word that is no pointer.
+    #[inline(always)]
+    pub const fn is_raw(word: u64) -> bool {
+        word & RAW_MASK == (Kind::FIRST_RAW as u64) << 3 | HEADER_TAG
     }
 
     /// The bits that the kind defines.
