@@ -2,12 +2,17 @@
 //!
 //! Each file states its functions once, in tables made by [`myriad_vm::bifs!`]; [`TABLES`] lists the tables.
 
+pub mod code;
 pub mod process;
 
 use myriad_vm::BifDef;
 
 /// All tables of this crate.
 pub static TABLES: &[&[BifDef]] = &[
+    code::ERLANG,
+    code::INTERNAL,
+    code::LITERAL_AREA_COLLECTOR,
+    code::CODE,
     process::PROCESSES,
     process::INTERNAL,
     process::GROUP_LEADER,

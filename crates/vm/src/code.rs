@@ -20,6 +20,8 @@ mod preload;
 mod purge;
 mod server;
 mod stack;
+#[cfg(test)]
+mod test_support;
 mod undefined;
 
 pub use info::{export_list, function_list, location_of, nif_list};

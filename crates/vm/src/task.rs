@@ -31,7 +31,7 @@ pub(crate) fn run(ctx: &mut Ctx<'_>, from: Pid, request: Term) {
 
 /// The process has ended before it could do it.
 pub(crate) fn refuse(vm: &'static Vm, from: Pid, request: Parcel) {
-    answer(vm, from, request.term, Term::atom(am::noproc));
+    answer(vm, from, request.term, Term::FALSE);
 }
 
 fn answer(vm: &'static Vm, from: Pid, request: Term, result: Term) {

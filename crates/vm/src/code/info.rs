@@ -1,11 +1,12 @@
 //! What a loaded module says of itself: `module_info`, places in source files.
 
 use super::{Function, Module};
-use myriad_term::{Alloc, Build, Term};
+use myriad_term::etf::{self, DecodeOptions};
+use myriad_term::{Build, Term};
 
 /// The term of an external term that a .beam file holds; nothing if it is not one, whole and alone.
-pub(super) fn decode<A: Alloc>(heap: &mut A, bytes: &[u8]) -> Option<Term> {
-    let decoded = myriad_term::etf::decode(heap, bytes, myriad_term::etf::DecodeOptions::default()).ok()?;
+pub(super) fn decode<A: Build>(heap: &mut A, bytes: &[u8]) -> Option<Term> {
+    let decoded = etf::decode(heap, bytes, DecodeOptions::default()).ok()?;
     (decoded.used == bytes.len()).then_some(decoded.term)
 }
 
@@ -28,7 +29,7 @@ fn pair_of(function: &Function) -> (Term, u8) {
     (function.mfa.function.term(), function.mfa.arity)
 }
 
-/// `[{Name, Arity}]` of the exported functions, last in the file's table first, as OTP lists them.
+/// `[{Name, Arity}]` of the exported functions, the last in the file's table first (OTP's own order differs from run to run).
 pub fn export_list<A: Build>(heap: &mut A, module: &Module) -> Term {
     pairs(heap, module.exports.iter().rev().map(|(export, _)| (export.mfa.function.term(), export.mfa.arity)))
 }
@@ -47,12 +48,12 @@ pub fn nif_list<A: Build>(heap: &mut A, module: &Module) -> Term {
 
 impl Module {
     /// The attributes, decoded onto `heap`; the empty list if there are none.
-    pub fn attributes<A: Alloc>(&self, heap: &mut A) -> Term {
+    pub fn attributes<A: Build>(&self, heap: &mut A) -> Term {
         decode(heap, &self.beam.attributes).unwrap_or(Term::NIL)
     }
 
     /// The compile information, decoded onto `heap`; the empty list if there is none.
-    pub fn compile_info<A: Alloc>(&self, heap: &mut A) -> Term {
+    pub fn compile_info<A: Build>(&self, heap: &mut A) -> Term {
         decode(heap, &self.beam.compile_info).unwrap_or(Term::NIL)
     }
 

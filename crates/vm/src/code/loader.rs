@@ -95,7 +95,7 @@ impl Drop for Prepared {
     }
 }
 
-static PREPARED_CLASS: LockClass = LockClass::nested("prepared_code", 290);
+static PREPARED_CLASS: LockClass = LockClass::nested("prepared_code", 310);
 
 /// What `erts_internal:prepare_loading/2` gives Erlang code, behind a magic reference: a module that can be loaded once.
 pub struct PreparedCode {

@@ -286,3 +286,7 @@ pub(super) fn publish_funs(module: &Module) {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "server_tests.rs"]
+mod tests;

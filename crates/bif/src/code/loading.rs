@@ -1,0 +1,79 @@
+//! From bytes to a loaded module, and back to none.
+
+use myriad_term::magic::magic_reference;
+use myriad_term::{Atom, Build, Term, am};
+use myriad_vm::bif::{SYSTEM_LIMIT, badarg};
+use myriad_vm::code::{Deleted, FinishError, PreparedCode, prepare};
+use myriad_vm::{BifResult, Ctx};
+
+/// Bytes of a file that count as one reduction.
+const BYTES_PER_REDUCTION: usize = 128;
+
+/// `erts_internal:prepare_loading(Module, Code)`: a reference to the prepared code, or `{error, Reason}`.
+pub(super) fn prepare_loading_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let (Some(name), Some(bytes)) = (args[0].as_atom(), args[1].as_binary()) else { return badarg() };
+    ctx.bump(bytes.len() / BYTES_PER_REDUCTION);
+    match prepare(&bytes, &ctx.vm.bifs, ctx.vm.engine()) {
+        Ok(prepared) if prepared.name() == name => {
+            let numbers = ctx.sched.next_ref(ctx.vm);
+            let magic = myriad_term::magic::Magic::new(PreparedCode::new(prepared));
+            Ok(magic_reference(ctx, numbers, magic))
+        }
+        _ => Ok(ctx.tuple(&[Term::atom(am::error), Term::atom(am::badfile)])),
+    }
+}
+
+/// `erlang:finish_loading([Prepared])`: `ok`, or `{Why, [Module]}`.
+pub(super) fn finish_loading_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    if args[0].list_length().is_none() {
+        return badarg();
+    }
+    let Some(magics) = args[0].list_iter().map(|t| t.as_magic()).collect::<Option<Vec<_>>>() else { return badarg() };
+    let Some(list) = magics.iter().map(|m| m.get::<PreparedCode>()).collect::<Option<Vec<_>>>() else {
+        return badarg();
+    };
+    let (why, names) = match ctx.vm.code.finish_loading(&list) {
+        Ok(()) => return Ok(Term::OK),
+        Err(FinishError::Used) => return badarg(),
+        Err(FinishError::SeveralWithOnLoad) => return Err(SYSTEM_LIMIT),
+        Err(FinishError::Duplicated(names)) => (am::duplicated, names),
+        Err(FinishError::NotPurged(names)) => (am::not_purged, names),
+        Err(FinishError::OnLoad(names)) => (am::on_load, names),
+    };
+    let names: Vec<Term> = names.into_iter().map(Atom::term).collect();
+    let names = ctx.list(&names);
+    Ok(ctx.tuple(&[Term::atom(why), names]))
+}
+
+/// `erlang:has_prepared_code_on_load(Prepared)`.
+pub(super) fn has_prepared_code_on_load_1(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let Some(magic) = args[0].as_magic() else { return badarg() };
+    match magic.get::<PreparedCode>() {
+        Some(code) if code.is_fresh() => Ok(Term::bool(code.has_on_load)),
+        _ => badarg(),
+    }
+}
+
+/// `erlang:call_on_load_function(Module)`: goes on as a call of that function.
+pub(super) fn call_on_load_function_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    match args[0].as_atom().and_then(|name| ctx.vm.code.on_load_function(name)) {
+        Some(export) => ctx.trap(export, &[]),
+        None => badarg(),
+    }
+}
+
+/// `erlang:finish_after_on_load(Module, Keep)`.
+pub(super) fn finish_after_on_load_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let (Some(name), Some(keep)) = (args[0].as_atom(), args[1].as_bool()) else { return badarg() };
+    if ctx.vm.code.finish_after_on_load(name, keep) { Ok(Term::TRUE) } else { badarg() }
+}
+
+/// `erlang:delete_module(Module)`: `true`, or `undefined` if it is not loaded.
+pub(super) fn delete_module_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let Some(name) = args[0].as_atom() else { return badarg() };
+    match ctx.vm.code.delete(name) {
+        Deleted::Done => Ok(Term::TRUE),
+        Deleted::NotLoaded => Ok(Term::UNDEFINED),
+        Deleted::NotPurged => badarg(),
+    }
+}

@@ -1,0 +1,66 @@
+//! The steps of a purge that OTP's purger and literal collector take.
+
+use myriad_term::{Build, Term, am};
+use myriad_vm::bif::{NOTSUP, badarg};
+use myriad_vm::code::PurgeStep;
+use myriad_vm::message::Message;
+use myriad_vm::signal::Signal;
+use myriad_vm::{BifResult, Ctx};
+
+/// `erts_internal:purge_module(Module, Step)`.
+pub(super) fn purge_module_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    if ctx.proc.initial_call.module != am::erts_code_purger {
+        return Err(NOTSUP);
+    }
+    let (Some(name), Some(step)) = (args[0].as_atom(), args[1].as_atom()) else { return badarg() };
+    let step = match step {
+        am::prepare => PurgeStep::Prepare,
+        am::prepare_on_load => PurgeStep::PrepareOnLoad,
+        am::abort => PurgeStep::Abort,
+        am::complete => PurgeStep::Complete,
+        _ => return badarg(),
+    };
+    Ok(Term::bool(ctx.vm.code.purge(ctx.vm, name, step)))
+}
+
+/// `erts_internal:check_process_code(Module)`: does the caller run in the old version?
+pub(super) fn check_process_code_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let Some(name) = args[0].as_atom() else { return badarg() };
+    Ok(Term::bool(ctx.runs_old_code(name, false)))
+}
+
+/// `erts_internal:check_dirty_process_code(Pid, Module)`: `normal`, because a process that a dirty scheduler has answers for
+/// itself when it comes back.
+pub(super) fn check_dirty_process_code_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    if ctx.proc.initial_call.module != am::erts_dirty_process_signal_handler {
+        return Err(NOTSUP);
+    }
+    if args[0].as_local_pid().is_none() || args[1].as_atom().is_none() {
+        return badarg();
+    }
+    Ok(Term::atom(am::normal))
+}
+
+/// `erts_literal_area_collector:release_area_switch()`: is there an area to be copied out of? Never: see `vm::code`, U3.
+pub(super) fn release_area_switch_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
+    if ctx.proc.initial_call.module != am::erts_literal_area_collector {
+        return Err(NOTSUP);
+    }
+    Ok(Term::FALSE)
+}
+
+/// `erts_literal_area_collector:send_copy_request(To, Area, How)`: the answer, for any process, is that nothing is left to copy.
+pub(super) fn send_copy_request_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    if ctx.proc.initial_call.module != am::erts_literal_area_collector {
+        return Err(NOTSUP);
+    }
+    if args[0].as_local_pid().is_none() {
+        return badarg();
+    }
+    let id = ctx.tuple(&[args[1], args[2], args[0]]);
+    let answer = ctx.tuple(&[Term::atom(am::copy_literals), id, Term::OK]);
+    let (term, fragment) = myriad_heap::Fragment::copy_of(answer);
+    let message = Message { term, fragment, token: Term::NONE };
+    ctx.this.send(ctx.vm, Signal::Message(message));
+    Ok(Term::OK)
+}

@@ -1,0 +1,148 @@
+//! For the tests of this directory: an engine that runs nothing, a VM around it, and small .beam files made by hand.
+
+use super::{CodePtr, Function, PreparedCode, prepare};
+use crate::bif::{BifDef, Registry};
+use crate::ctx::Ctx;
+use crate::engine::{Engine, SliceEnd};
+use crate::error::TraceFrame;
+use crate::process::Private;
+use crate::release::Release;
+use crate::vm::{Config, Parts, Vm};
+use myriad_sync::atomic::{AtomicUsize, Ordering};
+use std::ops::Range;
+use std::path::PathBuf;
+
+static STUBS: [u32; 3] = [0; 3];
+
+/// Runs nothing.
+pub(super) struct NoEngine;
+
+/// How many functions of freed versions the engine was told of.
+pub(super) static RELEASED: AtomicUsize = AtomicUsize::new(0);
+
+impl Engine for NoEngine {
+    fn run(&self, _: &mut Ctx<'_>) -> SliceEnd {
+        SliceEnd::Waiting
+    }
+
+    fn run_dirty(&self, _: &mut Ctx<'_>) -> SliceEnd {
+        SliceEnd::Waiting
+    }
+
+    fn backtrace(&self, _: &Private, _: usize) -> Vec<TraceFrame> {
+        Vec::new()
+    }
+
+    fn undecoded_stub(&self) -> CodePtr {
+        CodePtr(&raw const STUBS[0])
+    }
+
+    fn bif_stub(&self) -> CodePtr {
+        CodePtr(&raw const STUBS[1])
+    }
+
+    fn undefined_stub(&self) -> CodePtr {
+        CodePtr(&raw const STUBS[2])
+    }
+
+    fn code_ranges(&self, _: &Function, _: &mut Vec<Range<usize>>) {}
+
+    fn release(&self, _: &Function) {
+        // Relaxed: read after a join.
+        RELEASED.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A VM that runs nothing.
+pub(super) fn vm(bifs: Vec<&'static [BifDef]>) -> &'static Vm {
+    let config = Config {
+        schedulers: 1,
+        schedulers_online: 1,
+        dirty_cpu: 0,
+        dirty_io: 0,
+        process_limit: 1024,
+        port_limit: 16,
+        atom_limit: 1 << 20,
+        heap: myriad_heap::Settings::default(),
+        off_heap_messages: false,
+        root: PathBuf::new(),
+        arguments: Vec::new(),
+        emulator_flags: Vec::new(),
+        backtrace_depth: 8,
+    };
+    let release = Release::without_root(25).unwrap();
+    let vm = Vm::new(config, release, Parts { engine: Box::new(NoEngine), bifs, exit_hooks: Vec::new() });
+    super::install_undefined(vm.engine());
+    vm
+}
+
+/// No built-ins.
+pub(super) fn no_bifs() -> Registry {
+    Registry::new(25, &[])
+}
+
+/// What a hand-made module is like. Its functions are `start/0`, which returns `value`, and a fun made of it.
+#[derive(Clone)]
+pub(super) struct Small {
+    pub name: &'static str,
+    /// 0 to 15.
+    pub value: u8,
+    pub exported: bool,
+    pub on_load: bool,
+    /// An external term.
+    pub literal: Vec<u8>,
+}
+
+impl Small {
+    pub fn named(name: &'static str, value: u8) -> Small {
+        Small { name, value, exported: true, on_load: false, literal: vec![131, 97, 1] }
+    }
+
+    pub fn beam(&self) -> Vec<u8> {
+        let word = |n: u32| n.to_be_bytes();
+        let mut atoms = word(3).to_vec();
+        for atom in [self.name, "start", "other"] {
+            atoms.push(atom.len() as u8);
+            atoms.extend(atom.bytes());
+        }
+        let mut code = [16, 0, 180, 3, 1].map(word).concat();
+        // label 1, func_info Name f 0, label 2
+        code.extend([1, 0x10, 2, 0x12, 0x22, 0x00, 1, 0x20]);
+        if self.on_load {
+            code.push(149);
+        }
+        // move Value {x,0}; return; int_code_end
+        code.extend([64, self.value << 4 | 1, 3, 19, 3]);
+        let row = [2, 0, 2].map(word).concat();
+        let exports = if self.exported { [word(1).to_vec(), row].concat() } else { word(0).to_vec() };
+        let funs = [1, 2, 0, 2, 0, 0, 7].map(word).concat();
+        // One literal, uncompressed (size 0).
+        let size = self.literal.len() as u32;
+        let literals = [&word(0)[..], &word(1), &word(size), &self.literal].concat();
+        form(&[
+            (b"AtU8", atoms),
+            (b"Code", code),
+            (b"StrT", Vec::new()),
+            (b"ImpT", [1, 3, 3, 1].map(word).concat()),
+            (b"ExpT", exports),
+            (b"FunT", funs),
+            (b"LitT", literals),
+        ])
+    }
+
+    pub fn prepared(&self) -> PreparedCode {
+        PreparedCode::new(prepare(&self.beam(), &no_bifs(), &NoEngine).unwrap())
+    }
+}
+
+fn form(chunks: &[(&[u8; 4], Vec<u8>)]) -> Vec<u8> {
+    let mut body = b"BEAM".to_vec();
+    for (id, data) in chunks {
+        body.extend_from_slice(*id);
+        body.extend((data.len() as u32).to_be_bytes());
+        body.extend_from_slice(data);
+        body.resize(body.len().next_multiple_of(4), 0);
+    }
+    let size = (body.len() as u32).to_be_bytes();
+    [b"FOR1".to_vec(), size.to_vec(), body].concat()
+}
