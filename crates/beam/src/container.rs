@@ -10,7 +10,7 @@ use std::io::Read;
 use crate::error::{ChunkId, LoadError};
 use crate::reader::Reader;
 
-/// No gzip-compressed module may grow beyond this: bounded memory for hostile input.
+/// Nothing compressed may grow beyond this: bounded memory for hostile input.
 const MAX_INFLATED: u64 = 1 << 28;
 
 const FORM: ChunkId = ChunkId(*b"FOR1");
@@ -91,10 +91,10 @@ fn gunzip(bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
 /// Inflates a zlib stream that declares its size; anything but exactly that size is an error.
 pub(crate) fn inflate(chunk: ChunkId, bytes: &[u8], declared: usize) -> Result<Vec<u8>, LoadError> {
     // Deflate cannot gain more than 1032 to 1, so a larger claim is false and nothing is reserved for it.
-    if declared / 1032 > bytes.len() {
+    if declared / 1032 > bytes.len() || declared as u64 > MAX_INFLATED {
         return Err(LoadError::Inflate { chunk });
     }
-    let mut out = Vec::with_capacity(declared);
+    let mut out = Vec::with_capacity(declared.min(16 * bytes.len()));
     let read = flate2::read::ZlibDecoder::new(bytes).take(declared as u64 + 1).read_to_end(&mut out);
     match read {
         Ok(_) if out.len() == declared => Ok(out),

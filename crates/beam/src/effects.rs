@@ -216,7 +216,21 @@ impl Scan<'_> {
     }
 
     /// What the instruction just read demands and does.
+    #[inline]
     pub(crate) fn effect(&mut self, op: Op) -> Check {
+        if op.only_moves() {
+            // The frequent case, done with at once: registers are written and that is all.
+            if self.flow.state.live {
+                self.write_registers()?;
+            }
+            self.flow.last_label = 0;
+            self.seen.written.clear();
+            return Ok(());
+        }
+        self.full_effect(op)
+    }
+
+    fn full_effect(&mut self, op: Op) -> Check {
         if let (Op::Try | Op::Catch, Some(label)) = (op, self.seen.edges.last()) {
             // Also if control cannot get here as far as is known yet: the scan passes the label once.
             let follow = if op == Op::Try { Op::TryCase } else { Op::CatchEnd };
@@ -324,14 +338,8 @@ impl Scan<'_> {
 
     /// Which registers hold terms, and whether there is a frame, when it goes on to the next one.
     fn write(&mut self, op: Op) -> Check {
+        self.write_registers()?;
         let state = &mut self.flow.state;
-        for reg in &self.seen.written {
-            match *reg {
-                Reg::X(x) => state.add_x(x),
-                Reg::Y(y) if state.may_set_y(y) => state.add_y(y),
-                Reg::Y(_) => return Err(self.misplaced("writes to a slot that is not there or holds a catch tag")),
-            }
-        }
         match op {
             Op::Allocate | Op::AllocateHeap => state.push_frame(self.seen.frames.1, false),
             Op::AllocateZero | Op::AllocateHeapZero => state.push_frame(self.seen.frames.1, true),
@@ -392,6 +400,19 @@ impl Scan<'_> {
         } else {
             Err(self.misplaced("an X register that must hold a term may not"))
         }
+    }
+
+    #[inline]
+    fn write_registers(&mut self) -> Check {
+        let state = &mut self.flow.state;
+        for reg in &self.seen.written {
+            match *reg {
+                Reg::X(x) => state.add_x(x),
+                Reg::Y(y) if state.may_set_y(y) => state.add_y(y),
+                Reg::Y(_) => return Err(self.misplaced("writes to a slot that is not there or holds a catch tag")),
+            }
+        }
+        Ok(())
     }
 
     /// Where the stack may be scanned, all slots must be initialised: by the code, or by the frame's being

@@ -369,6 +369,15 @@ impl Op {
         )
     }
 
+    /// Whether it does nothing but read operands and write registers: no branch, no collection, no frame.
+    pub(crate) const fn only_moves(self) -> bool {
+        matches!(
+            self,
+            Op::Move | Op::GetList | Op::GetTupleElement | Op::SetTupleElement | Op::PutList | Op::PutTuple2
+                | Op::GetHd | Op::GetTl | Op::Swap | Op::InitYregs | Op::MakeFun3
+        )
+    }
+
     /// Whether it calls a function and comes back, if the callee ever returns.
     pub const fn is_body_call(self) -> bool {
         matches!(self, Op::Call | Op::CallExt | Op::CallFun | Op::CallFun2 | Op::Apply)

@@ -23,7 +23,7 @@ impl Scan<'_> {
     }
 
     /// Does all that `check` does for a few frequent operands of one byte. False: leave it to `check`.
-    #[inline]
+    #[inline(always)]
     fn short(&mut self, kind: Kind, first: u8) -> bool {
         let value = u16::from(first >> 4);
         let state = &self.flow.state;
