@@ -3,7 +3,11 @@
 //! Each file states its functions once, in tables made by [`myriad_vm::bifs!`]; [`TABLES`] lists the tables.
 
 pub mod code;
+pub mod guards;
+pub mod lists;
+pub mod maps;
 pub mod process;
+pub mod tuples;
 
 use myriad_vm::BifDef;
 
@@ -13,6 +17,14 @@ pub static TABLES: &[&[BifDef]] = &[
     code::INTERNAL,
     code::LITERAL_AREA_COLLECTOR,
     code::CODE,
+    guards::OPERATORS,
+    guards::TYPE_TESTS,
+    guards::GUARDS,
+    lists::LISTS,
+    lists::LIST_OPERATORS,
+    maps::MAPS,
+    maps::INTERNAL_MAPS,
+    tuples::TUPLES,
     process::PROCESSES,
     process::INTERNAL,
     process::GROUP_LEADER,

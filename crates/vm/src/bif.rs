@@ -19,6 +19,10 @@ pub type BifResult = Result<Term, Escape>;
 pub enum Escape {
     /// `error:Reason`, with the BIF's own frame (arguments and `error_info`) on top of the stack trace.
     Error(Term),
+    /// `error:{badmap, Term}`: the tuple is made only where someone looks at it, which a guard does not.
+    BadMap(Term),
+    /// `error:{badkey, Key}`.
+    BadKey(Term),
     /// `exit:Reason`.
     Exit(Term),
     /// `throw:Value`.

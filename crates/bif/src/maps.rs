@@ -1,0 +1,112 @@
+//! Maps.
+
+use crate::guards::bad_map;
+use myriad_term::map::{self, Map};
+use myriad_term::{Build, Term};
+use myriad_vm::bif::{Escape, badarg};
+use myriad_vm::{BifResult, Ctx};
+
+myriad_vm::bifs! { pub MAPS = "maps" {
+    "get" / 2 Plain => |_, a| of(a[1])?.get(a[0]).ok_or(Escape::BadKey(a[0]));
+    "find" / 2 Plain => find_2;
+    "is_key" / 2 Plain => |_, a| Ok(Term::bool(of(a[1])?.has_key(a[0])));
+    "put" / 3 Plain => |ctx, a| Ok(of(a[2])?.put(ctx, a[0], a[1]));
+    "update" / 3 Plain => |ctx, a| of(a[2])?.update(ctx, a[0], a[1]).ok_or(Escape::BadKey(a[0]));
+    "remove" / 2 Plain => |ctx, a| Ok(of(a[1])?.remove(ctx, a[0]));
+    "take" / 2 Plain => take_2;
+    "keys" / 1 Plain => |ctx, a| { let map = counted(ctx, a[0])?; Ok(map.keys(ctx)) };
+    "values" / 1 Plain => |ctx, a| { let map = counted(ctx, a[0])?; Ok(map.values(ctx)) };
+    "merge" / 2 Plain => merge_2;
+    "from_list" / 1 Plain => from_list_1;
+    "from_keys" / 2 Plain => from_keys_2;
+}}
+
+myriad_vm::bifs! { pub INTERNAL_MAPS = "erts_internal" {
+    "map_next" / 3 Plain => map_next_3;
+    "map_to_tuple_keys" / 1 Plain => map_to_tuple_keys_1;
+}}
+
+fn of(term: Term) -> Result<Map, Escape> {
+    match term.as_map() {
+        Some(map) => Ok(map),
+        None => bad_map(term),
+    }
+}
+
+/// The map, its size counted as work.
+fn counted(ctx: &mut Ctx<'_>, term: Term) -> Result<Map, Escape> {
+    let map = of(term)?;
+    ctx.bump(map.size() / 8);
+    Ok(map)
+}
+
+fn find_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    Ok(match of(args[1])?.get(args[0]) {
+        Some(value) => ctx.tuple(&[Term::OK, value]),
+        None => Term::atom(myriad_term::am::error),
+    })
+}
+
+fn take_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    Ok(match of(args[1])?.take(ctx, args[0]) {
+        Some((value, rest)) => ctx.tuple(&[value, rest]),
+        None => Term::atom(myriad_term::am::error),
+    })
+}
+
+fn merge_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let first = counted(ctx, args[0])?;
+    let second = counted(ctx, args[1])?;
+    Ok(first.merge(ctx, second))
+}
+
+fn from_list_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let mut list = args[0].list_iter();
+    let mut pairs = Vec::new();
+    for item in list.by_ref() {
+        let Some([key, value]) = item.as_tuple_of::<2>() else { return badarg() };
+        pairs.push((key, value));
+    }
+    if !list.tail().is_nil() {
+        return badarg();
+    }
+    ctx.bump(pairs.len() / 4);
+    Ok(map::from_pairs(ctx, &pairs))
+}
+
+fn from_keys_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let mut list = args[0].list_iter();
+    let pairs: Vec<(Term, Term)> = list.by_ref().map(|key| (key, args[1])).collect();
+    if !list.tail().is_nil() {
+        return badarg();
+    }
+    ctx.bump(pairs.len() / 4);
+    Ok(map::from_pairs(ctx, &pairs))
+}
+
+/// Pairs that one step of an iterator or one batch of a list gives.
+const BATCH: usize = 100;
+
+/// A step of `maps:iterator/1`: `{Key, Value, Next}` chains, or a list of pairs that ends in the rest of the path.
+fn map_next_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let Some(path) = args[0].as_usize() else { return badarg() };
+    let map = of(args[1])?;
+    ctx.bump(BATCH / 4);
+    let result = if args[2].is_am(myriad_term::am::iterator) {
+        map::next_iterator(ctx, path as u64, map, BATCH)
+    } else if args[2].is_list() {
+        map::next_list(ctx, path as u64, map, BATCH, args[2])
+    } else {
+        return badarg();
+    };
+    result.or_else(|_| badarg())
+}
+
+fn map_to_tuple_keys_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let map = of(args[0])?;
+    if !map.is_flat() {
+        return badarg();
+    }
+    let keys: Vec<Term> = map.iter().map(|(k, _)| k).collect();
+    Ok(ctx.tuple(&keys))
+}
