@@ -70,7 +70,7 @@ enum Watched {
     /// Nobody has the name: the message is immediate, with this name.
     Nobody(Term),
     /// On another node, without connection.
-    NoConnection(Term),
+    NoConnection,
 }
 
 fn watched(ctx: &Ctx<'_>, kind: Atom, item: Term) -> Result<Watched, Escape> {
@@ -88,14 +88,14 @@ fn watched(ctx: &Ctx<'_>, kind: Atom, item: Term) -> Result<Watched, Escape> {
         am::port if item.as_local_port().is_some() => {
             item.as_local_port().map(|port| Watched::Port(port, Term::NONE)).ok_or(myriad_vm::bif::BADARG)
         }
-        am::process if item.is_pid() => Ok(Watched::NoConnection(item)),
+        am::process if item.is_pid() => Ok(Watched::NoConnection),
         am::process | am::port => {
             if let Some(name) = item.as_atom() {
                 return by_name(name);
             }
             let Some([name, node]) = item.as_tuple_of::<2>() else { return badarg() };
             let (Some(name), Some(node)) = (name.as_atom(), node.as_atom()) else { return badarg() };
-            if node == ctx.vm.node_name() { by_name(name) } else { Ok(Watched::NoConnection(item)) }
+            if node == ctx.vm.node_name() { by_name(name) } else { Ok(Watched::NoConnection) }
         }
         _ => badarg(),
     }
@@ -111,7 +111,7 @@ fn monitor(ctx: &mut Ctx<'_>, kind: Term, item: Term, options: MonitorOptions) -
         Watched::Port(port, name) => (Target::Port(*port), *name),
         Watched::TimeOffset => (Target::TimeOffset, Term::NONE),
         Watched::Nobody(name) => (Target::Gone, *name),
-        Watched::NoConnection(_) => (Target::Gone, Term::NONE),
+        Watched::NoConnection => (Target::Gone, Term::NONE),
     };
     let own = target == Target::Process(ctx.pid());
     let tag = options.tag.map(Parcel::copy);
@@ -136,7 +136,7 @@ fn monitor(ctx: &mut Ctx<'_>, kind: Term, item: Term, options: MonitorOptions) -
         },
         Watched::TimeOffset => {}
         Watched::Nobody(_) => down(ctx, numbers, am::noproc),
-        Watched::NoConnection(_) => down(ctx, numbers, am::noconnection),
+        Watched::NoConnection => down(ctx, numbers, am::noconnection),
     }
     Ok(reference)
 }
