@@ -166,19 +166,19 @@ impl Scan<'_> {
 
     /// Goes again over blocks whose state has fallen, until none has. Called at a function's end.
     pub(crate) fn settle(&mut self) -> Check {
-        let Some((end, arity, count)) =
-            self.functions.last().map(|f| (f.end as usize, f.arity, f.instructions as usize))
-        else {
+        let Some((start, end, arity)) = self.functions.last().map(|f| (f.start as usize, f.end as usize, f.arity)) else {
             return Ok(());
         };
         let (reader, op, at) = (self.reader, self.op, self.at);
-        // Compilers' code settles within two rounds; more than this is made to waste time.
-        let mut budget = 16 * count + 1000;
+        // In bytes, which bound branches as well as instructions. Compilers' code settles within two rounds;
+        // what needs more than this is made to waste time.
+        let mut budget = 16 * end.saturating_sub(start) + 4096;
         while let Some(label) = self.flow.fallen.pop() {
             self.flow.states.load(self.flow.places[label as usize], &mut self.flow.state);
             self.reader.seek(self.labels[label as usize].offset as usize);
             self.opcode()?;
             self.reader.raw()?;
+            budget = budget.saturating_sub(2);
             self.flow.last_label = label;
             self.again(end, u16::from(arity), &mut budget)?;
         }
@@ -193,7 +193,6 @@ impl Scan<'_> {
     /// Goes again over one block.
     fn again(&mut self, end: usize, arity: u16, budget: &mut usize) -> Check {
         while self.flow.state.live && self.reader.offset() < end {
-            *budget = budget.checked_sub(1).ok_or_else(|| self.misplaced("too much to know about one function"))?;
             match self.opcode()? {
                 (Op::Label, _) => {
                     if let Raw::U(label) = self.reader.raw()? {
@@ -209,6 +208,9 @@ impl Scan<'_> {
                 (op, kinds) => {
                     self.operands(kinds)?;
                     self.effect(op)?;
+                    let spent = self.reader.offset() - self.at;
+                    let left = budget.checked_sub(spent);
+                    *budget = left.ok_or_else(|| self.misplaced("too much to know about one function"))?;
                 }
             }
         }
