@@ -178,7 +178,8 @@ impl Scan<'_> {
             self.reader.seek(self.labels[label as usize].offset as usize);
             self.opcode()?;
             self.reader.raw()?;
-            budget = budget.saturating_sub(2);
+            let left = budget.checked_sub(2);
+            budget = left.ok_or_else(|| self.misplaced("too much to know about one function"))?;
             self.flow.last_label = label;
             self.again(end, u16::from(arity), &mut budget)?;
         }
