@@ -3,6 +3,9 @@
 //! Each file states its functions once, in tables made by [`myriad_vm::bifs!`]; [`TABLES`] lists the tables.
 
 pub mod code;
+pub mod atoms;
+pub mod clock;
+pub mod errors;
 pub mod guards;
 pub mod lists;
 pub mod maps;
@@ -17,6 +20,11 @@ pub static TABLES: &[&[BifDef]] = &[
     code::INTERNAL,
     code::LITERAL_AREA_COLLECTOR,
     code::CODE,
+    atoms::ATOMS,
+    clock::CLOCK,
+    clock::OS_CLOCK,
+    clock::INTERNAL_CLOCK,
+    errors::ERRORS,
     guards::OPERATORS,
     guards::TYPE_TESTS,
     guards::GUARDS,

@@ -29,6 +29,9 @@ const LOW_TURN: u32 = 8;
 /// Timers and time are looked at once in so many steps, and before parking.
 const STEPS_PER_TIME_CHECK: u32 = 16;
 
+/// Where OTP's unique integers begin.
+pub const LEAST_UNIQUE: i128 = -576_460_752_303_423_488;
+
 /// X registers: 1,024 of them, as the instruction set has.
 pub const X_REGISTERS: usize = 1024;
 
@@ -148,6 +151,7 @@ pub struct Local {
     /// Thread progress.
     pub slot: ThreadSlot,
     refs: u64,
+    uniques: u64,
     steps: u32,
     rng: u64,
     /// Monotonic time as last read, nanoseconds.
@@ -163,6 +167,7 @@ impl Local {
             x: Box::new([Term::NIL; X_REGISTERS]),
             slot: vm.progress.register()?,
             refs: 0,
+            uniques: 0,
             steps: 0,
             rng: vm.machine.seed(id) | 1,
             now_ns: vm.machine.now_ns(),
@@ -174,6 +179,13 @@ impl Local {
         self.refs += 1;
         let value = self.refs * vm.local_count() as u64 + self.id as u64;
         vm.ref_numbers(value)
+    }
+
+    /// A new unique integer, from [`LEAST_UNIQUE`] up; of this scheduler's own, interleaved with the others' as references are.
+    pub fn next_unique(&mut self, vm: &Vm) -> i128 {
+        let value = i128::from(self.uniques) * vm.local_count() as i128 + self.id as i128;
+        self.uniques += 1;
+        LEAST_UNIQUE + value
     }
 
     /// A pseudo-random number (xorshift), for choices among equals.

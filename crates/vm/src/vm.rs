@@ -97,6 +97,7 @@ pub struct Vm {
     stopping: AtomicBool,
     exit_status: AtomicI64,
     foreign_refs: AtomicU64,
+    monotonic_uniques: AtomicU64,
 }
 
 /// What the upper crates give the VM at start.
@@ -144,6 +145,7 @@ impl Vm {
             stopping: AtomicBool::new(false),
             exit_status: AtomicI64::new(0),
             foreign_refs: AtomicU64::new(0),
+            monotonic_uniques: AtomicU64::new(0),
             config,
             release,
         }))
@@ -173,6 +175,12 @@ impl Vm {
         // Relaxed: only uniqueness counts.
         let count = self.foreign_refs.fetch_add(1, Ordering::Relaxed) + 1;
         self.ref_numbers(count * self.locals as u64 + self.locals as u64 - 1)
+    }
+
+    /// A new strictly rising unique integer, from the same first one as the others.
+    pub fn next_monotonic_unique(&self) -> i128 {
+        // Relaxed: the counter's own order is what counts.
+        crate::scheduler::LEAST_UNIQUE + i128::from(self.monotonic_uniques.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Default heap sizes.

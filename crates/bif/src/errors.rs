@@ -1,0 +1,81 @@
+//! Raising exceptions.
+
+use myriad_term::{Term, am};
+use myriad_vm::bif::{Escape, badarg};
+use myriad_vm::error::Class;
+use myriad_vm::{BifResult, Ctx};
+
+myriad_vm::bifs! { pub ERRORS = "erlang" {
+    "error" / 1 Plain => |ctx, a| error(ctx, a[0], Term::NONE, Term::NONE);
+    "error" / 2 Plain => |ctx, a| error(ctx, a[0], arguments(a[1]), Term::NONE);
+    "error" / 3 Plain => error_3;
+    "nif_error" / 1 Plain => |ctx, a| error(ctx, a[0], Term::NONE, Term::NONE);
+    "nif_error" / 2 Plain => |ctx, a| error(ctx, a[0], arguments(a[1]), Term::NONE);
+    "raise" / 3 Plain => raise_3;
+}}
+
+/// An argument list that is none (`none`, or anything but a proper list) is left out of the trace.
+fn arguments(list: Term) -> Term {
+    if list.list_length().is_some() { list } else { Term::NONE }
+}
+
+fn error(ctx: &mut Ctx<'_>, reason: Term, arguments: Term, info: Term) -> BifResult {
+    let exception = &mut ctx.proc.exception;
+    exception.class = Class::Error;
+    exception.reason = reason;
+    exception.arguments = arguments;
+    exception.info = info;
+    exception.trace = Term::NONE;
+    exception.frames.clear();
+    Err(Escape::Raised)
+}
+
+fn error_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    if args[1].list_length().is_none() && !args[1].is_am(am::none) {
+        return badarg();
+    }
+    let mut info = Term::NONE;
+    let mut options = args[2].list_iter();
+    for option in options.by_ref() {
+        match option.as_tuple_of::<2>() {
+            Some([key, value]) if key.is_am(am::error_info) && value.is_map() => info = value,
+            _ => return badarg(),
+        }
+    }
+    if !options.tail().is_nil() {
+        return badarg();
+    }
+    error(ctx, args[0], arguments(args[1]), info)
+}
+
+/// Is this an entry of a stack trace: `{M, F, ArityOrArgs}`, `{Fun, Args}`, each maybe with a location list?
+fn is_trace_entry(entry: Term) -> bool {
+    let Some(elements) = entry.as_tuple().map(|t| t.elements()) else { return false };
+    let callable = |m: Term, f: Term, a: Term| {
+        m.is_atom() && f.is_atom() && (a.is_list() || a.as_usize().is_some_and(|n| n <= 255))
+    };
+    match elements {
+        [fun, args] => fun.is_fun() && args.is_list(),
+        [fun, args, location] if fun.is_fun() => args.is_list() && location.list_length().is_some(),
+        [m, f, a] => callable(*m, *f, *a),
+        [m, f, a, location] => callable(*m, *f, *a) && location.list_length().is_some(),
+        _ => false,
+    }
+}
+
+/// Raises with a given trace; `badarg` is the value (not an error) if class or trace are wrong.
+fn raise_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let mut trace = args[2].list_iter();
+    let entries_right = trace.by_ref().all(is_trace_entry) && trace.tail().is_nil();
+    let (Some(class), true) = (Class::from_term(args[0]), entries_right) else {
+        return Ok(Term::atom(am::badarg));
+    };
+    let exception = &mut ctx.proc.exception;
+    exception.class = class;
+    exception.reason = args[1];
+    exception.trace = args[2];
+    exception.arguments = Term::NONE;
+    exception.info = Term::NONE;
+    exception.frames.clear();
+    Err(Escape::Raised)
+}
