@@ -33,6 +33,7 @@ mod mix;
 pub mod node;
 pub mod phash;
 pub mod print;
+pub mod size;
 mod stack;
 #[cfg(test)]
 mod test_terms;
