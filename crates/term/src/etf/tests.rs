@@ -221,3 +221,81 @@ fn compression_only_if_it_helps() {
     assert!(bytes.len() < 4000);
     assert!(eq_exact(try_decode(&mut heap, &bytes).expect("a list").term, list));
 }
+
+mod properties {
+    use super::*;
+    use crate::atom::Atom;
+    use proptest::prelude::*;
+
+    /// A term to be built.
+    #[derive(Clone, Debug)]
+    enum Model {
+        Int(i128),
+        Float(f64),
+        Atom(String),
+        Bits(Vec<u8>, usize),
+        Tuple(Vec<Model>),
+        List(Vec<Model>, Box<Model>),
+        Map(Vec<(Model, Model)>),
+    }
+
+    fn model() -> impl Strategy<Value = Model> {
+        let leaf = prop_oneof![
+            any::<i64>().prop_map(|i| Model::Int(i.into())),
+            any::<i128>().prop_map(Model::Int),
+            (-300i128..300).prop_map(Model::Int),
+            any::<f64>().prop_filter("finite", |f| f.is_finite()).prop_map(Model::Float),
+            "\\PC{0,6}".prop_map(Model::Atom),
+            (prop::collection::vec(any::<u8>(), 0..90), 0usize..8).prop_map(|(b, cut)| Model::Bits(b, cut)),
+        ];
+        leaf.prop_recursive(5, 200, 40, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Model::Tuple),
+                (prop::collection::vec(inner.clone(), 0..6), inner.clone()).prop_map(|(l, t)| Model::List(l, Box::new(t))),
+                prop::collection::vec(inner.clone(), 0..6).prop_map(|l| Model::List(l, Box::new(Model::Tuple(vec![])))),
+                prop::collection::vec((inner.clone(), inner), 0..45).prop_map(Model::Map),
+            ]
+        })
+    }
+
+    fn build(heap: &mut Arena, model: &Model) -> Term {
+        match model {
+            Model::Int(i) => heap.int128(*i),
+            Model::Float(f) => heap.float(*f),
+            Model::Atom(text) => Atom::new(text).expect("a short text").term(),
+            Model::Bits(bytes, cut) => {
+                let bits = (bytes.len() * 8).saturating_sub(*cut);
+                heap.bitstring(bytes, bits)
+            }
+            Model::Tuple(elements) => {
+                let elements: Vec<Term> = elements.iter().map(|e| build(heap, e)).collect();
+                heap.tuple(&elements)
+            }
+            Model::List(elements, tail) => {
+                let elements: Vec<Term> = elements.iter().map(|e| build(heap, e)).collect();
+                let tail = if matches!(**tail, Model::Tuple(ref t) if t.is_empty()) { Term::NIL } else { build(heap, tail) };
+                heap.list_onto(&elements, tail)
+            }
+            Model::Map(pairs) => {
+                let pairs: Vec<(Term, Term)> = pairs.iter().map(|(k, v)| (build(heap, k), build(heap, v))).collect();
+                crate::map::from_pairs(heap, &pairs)
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(150))]
+        #[test]
+        fn what_is_written_is_read(model in model(), minor_version in 1u8..3, compressed in prop_oneof![Just(0u8), Just(6)], cut in any::<prop::sample::Index>()) {
+            let mut heap = Arena::new();
+            let term = build(&mut heap, &model);
+            let how = EncodeOptions { compressed, ..options(minor_version) };
+            let bytes = encode(term, how);
+            let read = try_decode(&mut heap, &bytes).expect("what was written");
+            prop_assert!(eq_exact(read.term, term));
+            prop_assert_eq!(read.used, bytes.len());
+            prop_assert_eq!(external_size(term, options(minor_version)), encode(term, options(minor_version)).len());
+            prop_assert!(try_decode(&mut heap, &bytes[..cut.index(bytes.len())]).is_err());
+        }
+    }
+}

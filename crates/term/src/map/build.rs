@@ -97,6 +97,24 @@ pub fn from_unique_pairs<A: Build + ?Sized>(heap: &mut A, pairs: &[Pair]) -> Opt
     (entries.len() == pairs.len()).then(|| finish(heap, entries))
 }
 
+/// `maps:from_list/1`: nothing if the term is no proper list of pairs.
+pub fn from_list<A: Build + ?Sized>(heap: &mut A, list: Term) -> Option<Term> {
+    let mut pairs = Vec::new();
+    let mut items = list.list_iter();
+    for item in items.by_ref() {
+        let [key, value] = item.as_tuple_of()?;
+        pairs.push((key, value));
+    }
+    items.tail().is_nil().then(|| from_pairs(heap, &pairs))
+}
+
+/// `maps:from_keys/2`: nothing if the term is no proper list.
+pub fn from_keys<A: Build + ?Sized>(heap: &mut A, keys: Term, value: Term) -> Option<Term> {
+    let mut items = keys.list_iter();
+    let pairs: Vec<Pair> = items.by_ref().map(|key| (key, value)).collect();
+    items.tail().is_nil().then(|| from_pairs(heap, &pairs))
+}
+
 fn finish<A: Build + ?Sized>(heap: &mut A, mut entries: Vec<Entry>) -> Term {
     if entries.len() <= FLAT_LIMIT {
         return flat::from_hash(heap, entries.iter().map(|e| (e.key, e.value)));

@@ -22,7 +22,7 @@ mod merge;
 #[cfg(test)]
 mod tests;
 
-pub use build::{from_pairs, from_unique_pairs};
+pub use build::{from_keys, from_list, from_pairs, from_unique_pairs};
 pub use iter::{BadPath, MapIter, next_batch, next_iterator, next_list};
 
 use crate::alloc::Build;

@@ -237,3 +237,38 @@ fn hash_maps_iterate_as_otp_does() {
         assert!(values.list_iter().filter_map(Term::as_small).eq(wanted.iter().copied()));
     }
 }
+
+/// `erts_internal:map_next/3` of OTP 25 over #{1 => 1, …, 500 => 500}.
+#[test]
+fn paths_are_those_of_otp() {
+    let mut heap = Arena::new();
+    let numbers: Vec<Term> = (1..=500).map(Term::small).collect();
+    let list: Vec<Term> = numbers.iter().map(|n| heap.tuple(&[*n, *n])).collect();
+    let list = heap.list(&list);
+    let m = map(from_list(&mut heap, list).expect("a map"));
+    let mut first = Vec::new();
+    let path = next_batch(m, 0, 32, |k, _| first.push(k.small_value()));
+    assert_eq!(path, Ok(Some(192)));
+    let wanted = [
+        16, 226, 164, 447, 294, 267, 107, 315, 258, 115, 445, 227, 172, 136, 79, 205, 210, 304, 415, 18, 403, 407, 54, 316,
+        481, 307, 333, 398, 496, 5, 487, 314,
+    ];
+    assert_eq!(first, wanted);
+    let mut rest = 0;
+    assert_eq!(next_batch(m, 192, 1000, |_, _| rest += 1), Ok(None));
+    assert_eq!(rest, 468);
+    assert_eq!(next_batch(m, 99_999_999, 1000, |_, _| ()), Err(BadPath));
+    // {K, V, {K, V, [192|M]}} and [192, M, Pair, Pair|Tail]
+    let chain = next_iterator(&mut heap, 0, m, 32).expect("a batch");
+    let mut at = chain;
+    while let Some([_, _, next]) = at.as_tuple_of() {
+        at = next;
+    }
+    assert_eq!(at.as_cons().map(|(p, t)| (p.small_value(), t.is(m.term()))), Some((192, true)));
+    let batch = next_list(&mut heap, 0, m, 32, Term::NIL).expect("a batch");
+    let items: Vec<Term> = batch.list_iter().collect();
+    assert_eq!((items.len(), items[0].as_small(), items[1].is(m.term())), (34, Some(192), true));
+    assert_eq!(items[2].as_tuple_of().map(|[k, _]| k), Some(Term::small(314)));
+    let flat = map(from_keys(&mut heap, Term::NIL, Term::NIL).expect("a map"));
+    assert!(next_iterator(&mut heap, 0, flat, 32).expect("none").is_am(crate::am::none));
+}
