@@ -8,6 +8,8 @@ mod loading;
 mod module_info;
 mod nif;
 mod purging;
+#[cfg(test)]
+mod tests;
 
 use myriad_vm::bifs;
 

@@ -11,6 +11,8 @@ pub mod lists;
 pub mod maps;
 pub mod process;
 pub mod tuples;
+#[cfg(test)]
+mod test_support;
 
 use myriad_vm::BifDef;
 

@@ -28,7 +28,7 @@ pub use info::{export_list, function_list, location_of, nif_list};
 pub use loader::{LoadError, Prepared, PreparedCode, prepare};
 pub use nif::NifBinding;
 pub use preload::load_preloaded;
-pub use purge::PurgeStep;
+pub use purge::{MissingFun, PurgeStep};
 pub use server::{CodeServer, Deleted, FinishError, ModuleState};
 pub use stack::{Frame, StackWalk};
 pub use undefined::install as install_undefined;

@@ -82,77 +82,10 @@ pub(super) fn fun_info_mfa_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 /// `erlang:fun_to_list(Fun)`.
 pub(super) fn fun_to_list_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let text = if let Some(export) = args[0].as_export_fun() {
-        let Mfa { module, function, arity } = export.mfa;
-        format!("fun {}:{}/{arity}", quoted(module), quoted(function))
-    } else if let Some((entry, ..)) = args[0].as_local_fun() {
-        format!("#Fun<{}.{}.{}>", quoted(entry.module), entry.index, entry.old_uniq)
-    } else {
+    if !args[0].is_fun() {
         return badarg();
-    };
+    }
     // OTP gives the bytes of the text in UTF-8, not its characters.
+    let text = myriad_term::print::fun_text(args[0]);
     Ok(ctx.byte_list(text.as_bytes(), Term::NIL))
-}
-
-/// An atom as OTP's run-time system prints it: quoted unless it is a Latin-1 word that begins with a small letter.
-fn quoted(atom: Atom) -> String {
-    let text = atom.text();
-    let is_small = |c: char| c.is_ascii_lowercase() || matches!(c, '\u{df}'..='\u{ff}') && c != '÷';
-    let is_capital = |c: char| c.is_ascii_uppercase() || matches!(c, '\u{c0}'..='\u{de}') && c != '×';
-    let is_inner = |c: char| is_small(c) || is_capital(c) || c.is_ascii_digit() || c == '_';
-    if text.starts_with(is_small) && text.chars().all(is_inner) {
-        return text.to_owned();
-    }
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('\'');
-    for c in text.chars() {
-        let letter = match c {
-            '\n' => 'n',
-            '\r' => 'r',
-            '\t' => 't',
-            '\u{b}' => 'v',
-            '\u{8}' => 'b',
-            '\u{c}' => 'f',
-            '\'' | '\\' => c,
-            '\0'..='\u{1f}' | '\u{80}'..='\u{9f}' => {
-                quoted.push_str(&format!("\\{:03o}", u32::from(c)));
-                continue;
-            }
-            _ => {
-                quoted.push(c);
-                continue;
-            }
-        };
-        quoted.extend(['\\', letter]);
-    }
-    quoted.push('\'');
-    quoted
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn atoms_are_quoted_as_otp_quotes_them() {
-        let cases = [
-            ("", "''"),
-            ("A", "'A'"),
-            ("a_1", "a_1"),
-            ("aB9", "aB9"),
-            ("a@b", "'a@b'"),
-            ("é1", "é1"),
-            ("aÀß", "aÀß"),
-            ("a÷", "'a÷'"),
-            ("_a", "'_a'"),
-            ("it's", "'it\\'s'"),
-            ("a\\b", "'a\\\\b'"),
-            ("a\n\u{b}\u{1b}\u{7f}\u{80}", "'a\\n\\v\\033\u{7f}\\200'"),
-            ("日", "'日'"),
-            ("end", "end"),
-        ];
-        for (text, want) in cases {
-            assert_eq!(quoted(Atom::new(text).unwrap()), want);
-        }
-    }
 }

@@ -73,7 +73,33 @@ impl Doomed {
     }
 }
 
+/// What to do with a call of a local fun whose code is not there ([`Function::of_fun`] gives nothing).
+///
+/// [`Function::of_fun`]: super::Function::of_fun
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MissingFun {
+    /// Call `erts_code_purger:pending_purge_lambda(Module, Fun, Arguments)`, which calls the fun again: a purge has not ended
+    /// yet (U1).
+    Wait,
+    /// Call `error_handler:undefined_lambda(Module, Fun, Arguments)`, which may load the module.
+    Load,
+    /// `error:{badfun, Fun}`: its module is loaded, and does not define it.
+    Bad,
+}
+
 impl CodeServer {
+    /// What a call of a fun without code comes to.
+    pub fn missing_fun(&self, entry: &FunEntry) -> MissingFun {
+        // Acquire: as in `Function::of_fun`. It may have got its code since the caller looked: the purger's detour tries again.
+        if self.is_purge_pending(entry) || !entry.code.load(Ordering::Acquire).is_null() {
+            MissingFun::Wait
+        } else if self.current(entry.module).is_some() {
+            MissingFun::Bad
+        } else {
+            MissingFun::Load
+        }
+    }
+
     /// Does one step; `false`: there is nothing to purge, or no purge of this module under way.
     pub fn purge(&self, vm: &'static Vm, name: Atom, step: PurgeStep) -> bool {
         match step {

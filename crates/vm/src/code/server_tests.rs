@@ -1,6 +1,7 @@
 //! Loading, replacing, deleting and purging, seen through exports and fun entries.
 
 use super::*;
+use crate::code::MissingFun;
 use crate::code::PurgeStep::{Abort, Complete, Prepare, PrepareOnLoad};
 use crate::code::test_support::{RELEASED, Small, vm};
 use myriad_term::{FunEntry, Mfa, am};
@@ -112,12 +113,18 @@ fn a_purge_takes_the_funs_away_and_an_abort_gives_them_back() {
     assert!(!vm.code.purge(vm, name, Complete), "not prepared");
     assert!(vm.code.purge(vm, name, Prepare));
     assert!(!fun.is_loaded() && vm.code.is_purge_pending(fun));
+    assert_eq!(vm.code.missing_fun(fun), MissingFun::Wait);
     assert!(vm.code.purge(vm, name, Abort));
     assert!(fun.is_loaded() && !vm.code.is_purge_pending(fun));
     assert!(!vm.code.purge(vm, name, Abort));
     assert!(vm.code.purge(vm, name, Prepare));
     assert!(vm.code.purge(vm, name, Complete));
     assert!(!fun.is_loaded() && !vm.code.is_purge_pending(fun));
+    assert_eq!(vm.code.missing_fun(fun), MissingFun::Load);
+    load(&vm.code, &Small::named(small.name, 2)).unwrap();
+    assert_eq!(vm.code.missing_fun(fun), MissingFun::Bad);
+    assert_eq!(vm.code.delete(name), Deleted::Done);
+    assert!(vm.code.purge(vm, name, Prepare) && vm.code.purge(vm, name, Complete));
     assert!(vm.code.loaded().is_empty());
     assert!(!vm.code.purge(vm, name, Prepare), "nothing left");
 }
