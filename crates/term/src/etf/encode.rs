@@ -4,6 +4,7 @@
 //! work can stop between any two terms (E3). Large binaries need not be copied: [`Encoder::into_pieces`] gives them as they
 //! are.
 
+use super::output::{Insertion, Output, Piece};
 use super::{NodeIdentity, VERSION, compress, tag};
 use crate::alloc::Build;
 use crate::atom::Atom;
@@ -32,21 +33,6 @@ impl Default for EncodeOptions {
     }
 }
 
-/// Part of an encoded term.
-pub enum Piece {
-    /// Bytes made by the encoder.
-    Bytes(Vec<u8>),
-    /// Bytes of a binary in the term.
-    Shared {
-        /// The binary.
-        binary: SharedBinary,
-        /// First byte.
-        offset: usize,
-        /// Number of bytes.
-        len: usize,
-    },
-}
-
 /// Binaries from this size on are pieces of their own.
 const PIECE_LIMIT: usize = 256;
 /// Longest list of bytes that is written as a string.
@@ -66,45 +52,6 @@ enum Run {
     Reversed(Vec<Term>),
     /// The end of a fun, whose size belongs at this place of the bytes; that place counted in all bytes.
     Fun { at: usize, before: usize },
-}
-
-/// A binary that belongs between the bytes.
-struct Insertion {
-    at: usize,
-    binary: SharedBinary,
-    offset: usize,
-    len: usize,
-}
-
-/// Where the bytes go.
-struct Output {
-    bytes: Vec<u8>,
-    insertions: Vec<Insertion>,
-    /// All bytes so far, insertions included.
-    total: usize,
-    count_only: bool,
-    pieces: bool,
-}
-
-impl Output {
-    #[inline]
-    fn put(&mut self, bytes: &[u8]) {
-        self.total += bytes.len();
-        if !self.count_only {
-            self.bytes.extend_from_slice(bytes);
-        }
-    }
-
-    #[inline]
-    fn u8(&mut self, value: u8) {
-        self.put(&[value]);
-    }
-
-    #[inline]
-    fn tagged_u32(&mut self, tag: u8, value: u32) {
-        let [a, b, c, d] = value.to_be_bytes();
-        self.put(&[tag, a, b, c, d]);
-    }
 }
 
 /// Encoding in progress (E3).
@@ -236,18 +183,7 @@ impl Encoder {
         if self.options.compressed != 0 {
             return vec![Piece::Bytes(self.into_bytes())];
         }
-        let Output { bytes, insertions, .. } = self.output;
-        let mut pieces = Vec::with_capacity(2 * insertions.len() + 1);
-        let mut from = 0;
-        for Insertion { at, binary, offset, len } in insertions {
-            pieces.push(Piece::Bytes(bytes[from..at].to_vec()));
-            pieces.push(Piece::Shared { binary, offset, len });
-            from = at;
-        }
-        if from < bytes.len() {
-            pieces.push(Piece::Bytes(bytes[from..].to_vec()));
-        }
-        pieces
+        self.output.into_pieces()
     }
 
     fn term(&mut self, term: Term, budget: &mut usize) {

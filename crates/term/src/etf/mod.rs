@@ -12,13 +12,15 @@
 mod compress;
 pub mod decode;
 pub mod encode;
+mod output;
 mod reader;
 mod scalar;
 #[cfg(test)]
 mod tests;
 
 pub use decode::{DecodeError, DecodeOptions, Decoded, Decoder, decode};
-pub use encode::{EncodeOptions, Encoder, Piece, binary_of, encode, encode_to_binary, external_size};
+pub use encode::{EncodeOptions, Encoder, binary_of, encode, encode_to_binary, external_size};
+pub use output::Piece;
 
 use crate::atom::Atom;
 

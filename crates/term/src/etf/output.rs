@@ -1,0 +1,73 @@
+//! Where the encoder's bytes go: a vector, with binaries to be put between its bytes; or only a count.
+
+use crate::binary::SharedBinary;
+
+/// Part of an encoded term.
+pub enum Piece {
+    /// Bytes made by the encoder.
+    Bytes(Vec<u8>),
+    /// Bytes of a binary in the term.
+    Shared {
+        /// The binary.
+        binary: SharedBinary,
+        /// First byte.
+        offset: usize,
+        /// Number of bytes.
+        len: usize,
+    },
+}
+
+/// A binary that belongs between the bytes.
+pub(super) struct Insertion {
+    pub(super) at: usize,
+    pub(super) binary: SharedBinary,
+    pub(super) offset: usize,
+    pub(super) len: usize,
+}
+
+/// Where the bytes go.
+pub(super) struct Output {
+    pub(super) bytes: Vec<u8>,
+    pub(super) insertions: Vec<Insertion>,
+    /// All bytes so far, insertions included.
+    pub(super) total: usize,
+    pub(super) count_only: bool,
+    pub(super) pieces: bool,
+}
+
+impl Output {
+    #[inline]
+    pub(super) fn put(&mut self, bytes: &[u8]) {
+        self.total += bytes.len();
+        if !self.count_only {
+            self.bytes.extend_from_slice(bytes);
+        }
+    }
+
+    #[inline]
+    pub(super) fn u8(&mut self, value: u8) {
+        self.put(&[value]);
+    }
+
+    #[inline]
+    pub(super) fn tagged_u32(&mut self, tag: u8, value: u32) {
+        let [a, b, c, d] = value.to_be_bytes();
+        self.put(&[tag, a, b, c, d]);
+    }
+
+    /// All bytes, the binaries between them as they are.
+    pub(super) fn into_pieces(self) -> Vec<Piece> {
+        let Output { bytes, insertions, .. } = self;
+        let mut pieces = Vec::with_capacity(2 * insertions.len() + 1);
+        let mut from = 0;
+        for Insertion { at, binary, offset, len } in insertions {
+            pieces.push(Piece::Bytes(bytes[from..at].to_vec()));
+            pieces.push(Piece::Shared { binary, offset, len });
+            from = at;
+        }
+        if from < bytes.len() {
+            pieces.push(Piece::Bytes(bytes[from..].to_vec()));
+        }
+        pieces
+    }
+}
