@@ -3,12 +3,15 @@
 //! Each file states its functions once, in tables made by [`myriad_vm::bifs!`]; [`TABLES`] lists the tables.
 
 pub mod code;
+pub mod atomics;
 pub mod atoms;
 pub mod clock;
 pub mod errors;
 pub mod guards;
 pub mod lists;
 pub mod maps;
+pub mod math;
+pub mod persistent;
 pub mod process;
 pub mod tuples;
 #[cfg(test)]
@@ -22,7 +25,12 @@ pub static TABLES: &[&[BifDef]] = &[
     code::INTERNAL,
     code::LITERAL_AREA_COLLECTOR,
     code::CODE,
+    atomics::ATOMICS,
+    atomics::INTERNAL_ATOMICS,
     atoms::ATOMS,
+    math::MATH,
+    persistent::PERSISTENT_TERM,
+    persistent::INTERNAL_PERSISTENT_TERM,
     clock::CLOCK,
     clock::OS_CLOCK,
     clock::INTERNAL_CLOCK,
