@@ -1,0 +1,141 @@
+%% The light runner of OTP's own suites: what one case is, without Common Test around it.
+%%
+%%   -run conf_runner list SUITE OUT                    the cases of SUITE, a line `GROUP/GROUP/CASE` each
+%%   -run conf_runner run SUITE CASE DATADIR PRIVDIR OUT  run one; OUT gets `passed`, `skipped REASON`
+%%                                                        or `failed REASON` (one line)
+%%
+%% One case has a VM of its own, so nothing that an earlier case left behind can help or harm it. As
+%% under Common Test, each init function of suite and groups runs in a process of its own, and
+%% init_per_testcase, the case and end_per_testcase share one.
+-module(conf_runner).
+-export([list/1, run/1]).
+
+list([Suite0, Out]) ->
+    Suite = list_to_atom(Suite0),
+    Groups = case erlang:function_exported(Suite, groups, 0) of true -> Suite:groups(); false -> [] end,
+    Cases = try Suite:all() of
+                All when is_list(All) -> cases(All, [], Groups);
+                {skip, _} -> []
+            catch _:_ -> []
+            end,
+    ok = file:write_file(Out, [[C, $\n] || C <- unique(Cases, [])]),
+    halt(0).
+
+unique([C | Cs], Seen) ->
+    case lists:member(C, Seen) of
+        true -> unique(Cs, Seen);
+        false -> [C | unique(Cs, [C | Seen])]
+    end;
+unique([], _) -> [].
+
+cases(Items, Path, Groups) ->
+    lists:append([item(I, Path, Groups) || I <- Items]).
+
+item({group, G}, Path, Groups) -> group(G, Path, Groups);
+item({group, G, _}, Path, Groups) -> group(G, Path, Groups);
+item({group, G, _, _}, Path, Groups) -> group(G, Path, Groups);
+item({testcase, C, _}, Path, _) -> [name(C, Path)];
+item({G, _, Items}, Path, Groups) -> cases(Items, [G | Path], Groups);
+item({G, Items}, Path, Groups) when is_list(Items) -> cases(Items, [G | Path], Groups);
+item(C, Path, _) when is_atom(C) -> [name(C, Path)];
+item(_, _, _) -> [].
+
+group(G, Path, Groups) ->
+    case lists:keyfind(G, 1, Groups) of
+        {G, _, Items} -> cases(Items, [G | Path], Groups);
+        {G, Items} -> cases(Items, [G | Path], Groups);
+        false -> []
+    end.
+
+name(C, Path) ->
+    lists:append(lists:join("/", [atom_to_list(A) || A <- lists:reverse([C | Path])])).
+
+run([Suite0, Name, Data, Priv, Out]) ->
+    Suite = list_to_atom(Suite0),
+    Parts = [list_to_atom(P) || P <- string:lexemes(Name, "/")],
+    Case = lists:last(Parts),
+    Config0 = [{data_dir, Data ++ "/"}, {priv_dir, Priv ++ "/"}, {watchdog, self()}, {suite, Suite}, {tc_logfile, "none"}],
+    put(conf_case, {Suite, Case}),
+    Outcome = within(Suite, [{init_per_suite, []} | [{init_per_group, [G]} || G <- lists:droplast(Parts)]], Case, Config0),
+    Text = text(Outcome),
+    %% A VM whose files do not work yet can still say it on standard output.
+    io:format("~nCONF ~ts~n", [Text]),
+    file:write_file(Out, [unicode:characters_to_binary(Text), $\n]),
+    erlang:halt(0).
+
+text(passed) -> "passed";
+text({Kind, Reason}) ->
+    Flat = lists:flatten(io_lib:format("~0tP", [Reason, 30])),
+    atom_to_list(Kind) ++ " " ++ string:slice([if C < 32 -> $\s; true -> C end || C <- Flat], 0, 300).
+
+%% Runs the init functions from the outside in, the case, and the end functions from the inside out.
+within(Suite, [], Case, Config) ->
+    separately(fun() -> testcase(Suite, Case, Config) end);
+within(Suite, [{Init, Args} | Rest], Case, Config) ->
+    Arity = length(Args) + 1,
+    case erlang:function_exported(Suite, Init, Arity) of
+        false ->
+            within(Suite, Rest, Case, group_name(Args, Config));
+        true ->
+            case separately(fun() -> {config, apply(Suite, Init, Args ++ [group_name(Args, Config)])} end) of
+                {config, New} when is_list(New) ->
+                    Outcome = within(Suite, Rest, Case, New),
+                    End = list_to_atom("end" ++ lists:nthtail(4, atom_to_list(Init))),
+                    erlang:function_exported(Suite, End, Arity) andalso
+                        separately(fun() -> apply(Suite, End, Args ++ [New]) end),
+                    Outcome;
+                {config, {skip, R}} -> {skipped, R};
+                {config, {skipped, R}} -> {skipped, R};
+                {config, {skip_and_save, R, _}} -> {skipped, R};
+                {config, {fail, R}} -> {failed, R};
+                {config, Other} -> {failed, {Init, returned, Other}};
+                {failed, R} -> {failed, {Init, R}};
+                {skipped, R} -> {skipped, R}
+            end
+    end.
+
+group_name([], Config) -> Config;
+group_name([G], Config) -> [{tc_group_properties, [{name, G}]} | Config].
+
+separately(Fun) ->
+    Dictionary = get(conf_case),
+    {Pid, Monitor} = spawn_monitor(fun() -> put(conf_case, Dictionary), exit({conf_result, guarded(Fun)}) end),
+    receive
+        {'DOWN', Monitor, process, Pid, {conf_result, Result}} -> Result;
+        {'DOWN', Monitor, process, Pid, Reason} -> outcome(exit, Reason, [])
+    end.
+
+guarded(Fun) ->
+    try Fun() catch Class:Reason:Stack -> outcome(Class, Reason, Stack) end.
+
+outcome(_, {skip, R}, _) -> {skipped, R};
+outcome(_, {skipped, R}, _) -> {skipped, R};
+outcome(_, {comment, _}, _) -> passed;
+outcome(Class, R, Stack) -> {failed, {Class, R, lists:sublist([{M, F, A, proplists:get_value(line, I)} || {M, F, A, I} <- Stack], 4)}}.
+
+testcase(Suite, Case, Config0) ->
+    Config = [{test_case, Case} | Config0],
+    Ready = case erlang:function_exported(Suite, init_per_testcase, 2) of
+                true -> Suite:init_per_testcase(Case, Config);
+                false -> Config
+            end,
+    case Ready of
+        {skip, R} -> {skipped, R};
+        {skipped, R} -> {skipped, R};
+        {fail, R} -> {failed, R};
+        _ when is_list(Ready) ->
+            Result = guarded(fun() -> verdict(Suite:Case(Ready)) end),
+            case erlang:function_exported(Suite, end_per_testcase, 2) of
+                true ->
+                    Status = case Result of passed -> ok; _ -> Result end,
+                    case guarded(fun() -> {ended, Suite:end_per_testcase(Case, [{tc_status, Status} | Ready])} end) of
+                        {ended, {fail, Why}} when Result =:= passed -> {failed, Why};
+                        _ -> Result
+                    end;
+                false -> Result
+            end
+    end.
+
+verdict({skip, R}) -> {skipped, R};
+verdict({skipped, R}) -> {skipped, R};
+verdict(_) -> passed.
