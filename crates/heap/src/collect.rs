@@ -5,6 +5,10 @@
 //! puts all into the young block again (the least memory); a large one's sorts by age like a minor one, so that the
 //! next minor collection does not copy a gigabyte once more.
 //!
+//! Where nearly all fresh objects survived the last time, as in a process that builds up its state, another round in the
+//! young block would only copy them once more: then all go to the old block at once, and the young block, emptied, stays
+//! where it is.
+//!
 //! Sizes. The young block follows what survived and what is on the stack: as much again is left free, but beyond that
 //! no more than [`NURSERY`] words (more would leave the cache and lengthen pauses) or what the roots and the stack
 //! weigh (every collection reads them all, so collections must become rarer as these grow). A heap that is collected
@@ -24,11 +28,13 @@ use std::cell::Cell;
 use std::ptr;
 
 /// Free words of the young block beyond which survivors do not enlarge it.
-const NURSERY: usize = 128 * 1024;
+const NURSERY: usize = 64 * 1024;
 /// Words of the young block of a heap that is its thread's busiest.
 const BUSY: usize = 10_958;
 /// Up to so many words a fullsweep puts all into the young block.
 const SINGLE: usize = 16 * 1024;
+/// Fresh words below which survivors say nothing about those to come.
+const TENURE_LEAST: usize = 1_000;
 /// A heap collected at least each so many ticks of its thread's clock is busy.
 const BUSY_TICKS: u32 = 3;
 
@@ -67,6 +73,8 @@ enum Plan {
     Full,
     /// Fullsweep, all into the young block.
     Single,
+    /// Minor, all into the old block.
+    Tenure,
 }
 
 impl Heap {
@@ -77,7 +85,13 @@ impl Heap {
     /// # Safety
     /// `roots` lists every place outside the heap and its stack that holds a term of this heap and is used again.
     pub unsafe fn collect(&mut self, need: usize, roots: &mut Roots<'_>) -> Result<GcReport, MaxHeapExceeded> {
-        let plan = if self.fullsweep_due() { self.fullsweep_plan() } else { Plan::Minor };
+        let plan = if self.fullsweep_due() {
+            self.fullsweep_plan()
+        } else if self.tenure_next && self.old_room() >= self.young_words() + self.fragment_words {
+            Plan::Tenure
+        } else {
+            Plan::Minor
+        };
         // SAFETY: the caller's promise.
         unsafe { self.run(plan, need, roots) }
     }
@@ -124,11 +138,15 @@ impl Heap {
     }
 
     fn fullsweep_due(&self) -> bool {
-        let promoted = self.mature_words();
         self.fullsweep_next
             || self.minor_gcs >= self.fullsweep_after
             || self.old_off_heap.binary_words > self.old_bin_vheap_limit
-            || !self.old_start.is_null() && promoted > words_between(self.old_top, self.old_limit)
+            || !self.old_start.is_null() && self.mature_words() > self.old_room()
+    }
+
+    /// Words that may still be promoted.
+    fn old_room(&self) -> usize {
+        words_between(self.old_top, self.old_limit)
     }
 
     fn fullsweep_plan(&self) -> Plan {
@@ -173,6 +191,7 @@ impl Heap {
         let survivors = match plan {
             Plan::Minor | Plan::Full => before - info.old_heap_size - info.recent_size,
             Plan::Single => before,
+            Plan::Tenure => 0,
         };
         let size = self.young_size(survivors, need, roots.words(), busy);
         let exceeded = self.limit_exceeded(before + size, info);
@@ -191,6 +210,8 @@ impl Heap {
             match (way, fragments) {
                 (Plan::Minor, false) => self.copy_to::<{ mode::MINOR }, false>(size, promote, roots),
                 (Plan::Minor, true) => self.copy_to::<{ mode::MINOR }, true>(size, promote, roots),
+                (Plan::Tenure, false) => self.copy_to::<{ mode::TENURE }, false>(size, promote, roots),
+                (Plan::Tenure, true) => self.copy_to::<{ mode::TENURE }, true>(size, promote, roots),
                 (Plan::Full, false) => self.copy_to::<{ mode::FULL }, false>(size, promote, roots),
                 (Plan::Full, true) => self.copy_to::<{ mode::FULL }, true>(size, promote, roots),
                 (Plan::Single, false) => self.copy_to::<{ mode::SINGLE }, false>(size, promote, roots),
@@ -198,8 +219,12 @@ impl Heap {
             }
         };
         self.total_gcs += 1;
-        if plan == Plan::Minor {
+        let fresh = info.heap_size - info.recent_size + info.mbuf_size;
+        if matches!(plan, Plan::Minor | Plan::Tenure) {
             self.minor_gcs += 1;
+            let survived = if plan == Plan::Minor { self.young_words() } else { words_copied };
+            let candidates = if plan == Plan::Minor { fresh } else { fresh + info.recent_size };
+            self.tenure_next = candidates >= TENURE_LEAST && survived >= candidates / 4 * 3;
         } else {
             self.minor_gcs = 0;
             self.fullsweep_next = false;
@@ -211,7 +236,7 @@ impl Heap {
         self.check(roots);
         let words_reclaimed = before.saturating_sub(self.young_words() + self.old_words());
         account::collected(words_reclaimed);
-        Ok(GcReport { words_copied, words_reclaimed, fullsweep: plan != Plan::Minor, max_heap_exceeded: exceeded })
+        Ok(GcReport { words_copied, words_reclaimed, fullsweep: matches!(plan, Plan::Full | Plan::Single), max_heap_exceeded: exceeded })
     }
 
     fn limit_exceeded(&self, words: usize, info: GcInfo) -> Option<MaxHeapExceeded> {
@@ -271,6 +296,7 @@ impl Heap {
         promote: bool,
         roots: &mut Roots<'_>,
     ) -> usize {
+        let minor = MODE == mode::MINOR || MODE == mode::TENURE;
         if MODE == mode::MINOR && promote {
             self.ensure_old_block(self.mature_words());
         }
@@ -278,7 +304,9 @@ impl Heap {
         let from_old = (self.old_start, self.old_block_words());
         let old_used = Span::new(self.old_start, self.old_top);
         let stack = self.stack_words();
-        let new = block::take(size, Class::Process);
+        // Emptied wholly, the block can stay.
+        let in_place = MODE == mode::TENURE && size == from_young.1;
+        let new = if in_place { self.start } else { block::take(size, Class::Process) };
         let new_end = new.wrapping_add(size);
         let new_stop = new_end.wrapping_sub(stack);
         let literals = Span::of(literal::range());
@@ -300,8 +328,8 @@ impl Heap {
             mature,
             // Objects of the present old block stay in a minor collection: its used part suffices, and what is promoted
             // now must be known as to-space as well.
-            old: if MODE == mode::MINOR { Span::new(self.old_start, self.old_end) } else { old_used },
-            to_young: Span::new(new, new_end),
+            old: if minor { Span::new(self.old_start, self.old_end) } else { old_used },
+            to_young: if in_place { Span::of((0, 0)) } else { Span::new(new, new_end) },
             to_old: Span::new(self.old_start, self.old_end),
             literals,
             top: new,
@@ -310,7 +338,11 @@ impl Heap {
         // SAFETY: the caller lists all roots; destinations have room (C1): the young block by `size`, the old one because
         // a minor collection is run only if all mature objects fit, and a fullsweep's was made for all.
         unsafe {
-            copier.stack(self.stop, new_stop, stack);
+            if in_place {
+                copier.roots(self.stop, stack);
+            } else {
+                copier.stack(self.stop, new_stop, stack);
+            }
             for (at, len) in roots.spans() {
                 copier.roots(at, len);
             }
@@ -319,18 +351,18 @@ impl Heap {
             debug_assert!(top <= new_stop && old_top <= self.old_end);
 
             let young_chain = Heap::take_chain(&mut self.off_heap);
-            let kept = if MODE == mode::MINOR {
+            let kept = if minor {
                 std::mem::take(&mut self.old_off_heap)
             } else {
                 OffHeap::new()
             };
-            if !young_chain.is_null() || MODE != mode::MINOR {
+            if !young_chain.is_null() || !minor {
                 let mut swept = Swept::new(kept, self.old_start, self.old_end);
                 swept.sweep(young_chain);
-                if MODE != mode::MINOR {
+                if !minor {
                     swept.sweep(Heap::take_chain(&mut self.old_off_heap));
                 }
-                self.install_chains(swept, MODE != mode::MINOR);
+                self.install_chains(swept, !minor);
             } else {
                 self.old_off_heap = kept;
             }
@@ -347,8 +379,10 @@ impl Heap {
                 let limit = sizes::at_least(live.saturating_mul(2).max(SINGLE)).min(self.old_block_words());
                 self.old_limit = self.old_start.add(limit);
             }
-            block::give(from_young.0, from_young.1, Class::Process);
-            if MODE != mode::MINOR {
+            if !in_place {
+                block::give(from_young.0, from_young.1, Class::Process);
+            }
+            if !minor {
                 block::give(from_old.0, from_old.1, Class::Process);
             }
             if FRAGMENTS {

@@ -26,6 +26,8 @@ pub(crate) mod mode {
     pub(crate) const FULL: u8 = 1;
     /// Both blocks: all to the new young block.
     pub(crate) const SINGLE: u8 = 2;
+    /// The young block: all to the old block.
+    pub(crate) const TENURE: u8 = 3;
 }
 
 /// A range of addresses.
@@ -63,7 +65,7 @@ pub(crate) struct Copier<const MODE: u8, const FRAGMENTS: bool> {
     pub(crate) mature: usize,
     /// The present old block: of a minor collection the destination, else being emptied.
     pub(crate) old: Span,
-    /// All of the new young block.
+    /// All of the new young block (empty if nothing goes there).
     pub(crate) to_young: Span,
     /// All of the new old block (fullsweep only).
     pub(crate) to_old: Span,
@@ -115,17 +117,26 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
         let at = word as usize;
         let offset = at.wrapping_sub(self.young.base);
         if offset < self.young.len {
-            return if MODE != mode::SINGLE && offset < self.mature { To::Old } else { To::Young };
+            return match MODE {
+                mode::TENURE => To::Old,
+                mode::SINGLE => To::Young,
+                _ if offset < self.mature => To::Old,
+                _ => To::Young,
+            };
         }
-        if MODE != mode::MINOR && self.old.holds(at) {
+        if (MODE == mode::FULL || MODE == mode::SINGLE) && self.old.holds(at) {
             return if MODE == mode::SINGLE { To::Young } else { To::Old };
         }
         if FRAGMENTS {
             let stays = self.literals.holds(at)
                 || self.to_young.holds(at)
-                || MODE == mode::MINOR && self.old.holds(at)
+                || (MODE == mode::MINOR || MODE == mode::TENURE) && self.old.holds(at)
                 || MODE == mode::FULL && self.to_old.holds(at);
-            return if stays { To::Stay } else { To::Young };
+            return match MODE {
+                _ if stays => To::Stay,
+                mode::TENURE => To::Old,
+                _ => To::Young,
+            };
         }
         To::Stay
     }

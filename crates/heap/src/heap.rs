@@ -69,6 +69,8 @@ pub struct Heap {
     max_heap_flags: u8,
     /// The next collection must be a fullsweep.
     pub(crate) fullsweep_next: bool,
+    /// The next minor collection may promote all.
+    pub(crate) tenure_next: bool,
     /// A collection is asked for.
     pub(crate) collect_next: bool,
 }
@@ -146,6 +148,7 @@ impl Heap {
             last_tick: 0,
             max_heap_flags: 0,
             fullsweep_next: false,
+            tenure_next: false,
             collect_next: false,
         };
         heap.set_max_heap_size(settings.max_heap_size);
