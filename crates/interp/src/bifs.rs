@@ -1,0 +1,183 @@
+//! Calls of built-in functions, and what comes of them.
+//!
+//! A built-in runs with the process's state written back; its arguments are the X registers themselves. It is run again
+//! (after a wait, or on a dirty scheduler) simply by executing the calling instruction again, or the function's entry.
+
+use crate::calls;
+use crate::errors;
+use crate::instr::Op;
+use crate::machine::{Machine, high, target, wide};
+use myriad_term::Term;
+use myriad_vm::bif::{BifDef, BifResult, Escape};
+use myriad_vm::code::{CodePtr, Function};
+use myriad_vm::engine::SliceEnd;
+use myriad_vm::error::Class;
+use myriad_vm::process::Resume;
+use myriad_term::{Atom, Mfa, am};
+
+/// A call in the body of a function.
+#[inline(never)]
+pub unsafe fn call(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    let (def, arity) = unsafe { (&*(wide(pc.add(1)) as *const BifDef), high(pc) as usize) };
+    m.reds -= 1;
+    if let Some(kind) = def.kind.dirty() {
+        return m.stop(SliceEnd::Dirty(kind), pc, std::ptr::null(), arity);
+    }
+    m.leave();
+    m.ctx.proc.resume = Resume { pc: CodePtr(pc), function: std::ptr::null(), live: arity as u32 };
+    let args = m.args(arity);
+    let result = (def.function_ptr)(m.ctx, args);
+    m.come_back();
+    match result {
+        Ok(value) if !m.heap().needs_collection() => {
+            m.set_x(0, value);
+            // SAFETY: the next instruction.
+            unsafe { pc.add(4) }
+        }
+        result => finish(m, pc, result),
+    }
+}
+
+/// A call in tail position.
+pub unsafe fn call_last(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    let (def, arity) = unsafe { (&*(wide(pc.add(1)) as *const BifDef), high(pc) as usize) };
+    m.reds -= 1;
+    if let Some(kind) = def.kind.dirty() {
+        return m.stop(SliceEnd::Dirty(kind), pc, std::ptr::null(), arity);
+    }
+    m.leave();
+    m.ctx.proc.resume = Resume { pc: CodePtr(pc), function: std::ptr::null(), live: arity as u32 };
+    let args = m.args(arity);
+    let result = (def.function_ptr)(m.ctx, args);
+    m.come_back();
+    finish(m, pc, result)
+}
+
+/// The entry of a function that is built-in: called by code that did not know so.
+pub unsafe fn entry(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
+    // SAFETY: K3.
+    let function = unsafe { &*m.callee };
+    let Some(def) = function.bif() else {
+        // Taken back meanwhile.
+        return function.entry().0;
+    };
+    let arity = usize::from(function.mfa.arity);
+    if let Some(kind) = def.kind.dirty() {
+        return m.stop(SliceEnd::Dirty(kind), std::ptr::null(), function, arity);
+    }
+    m.leave();
+    m.ctx.proc.resume = Resume { pc: CodePtr::NULL, function, live: arity as u32 };
+    let args = m.args(arity);
+    let result = (def.function_ptr)(m.ctx, args);
+    m.come_back();
+    finish(m, std::ptr::null(), result)
+}
+
+/// What a call at `pc` (null: through the entry of `m.callee`) calls.
+pub unsafe fn called(m: &Machine<'_, '_>, pc: *const u32) -> Option<(&'static BifDef, usize)> {
+    if pc.is_null() {
+        // SAFETY: K3.
+        let function = unsafe { m.callee.as_ref()? };
+        return Some((function.bif()?, usize::from(function.mfa.arity)));
+    }
+    // SAFETY: an instruction that the process stopped at.
+    unsafe {
+        match m.op(pc) {
+            Op::CallBif | Op::CallBifLast => Some((&*(wide(pc.add(1)) as *const BifDef), high(pc) as usize)),
+            _ => None,
+        }
+    }
+}
+
+fn name_of(def: &BifDef) -> Mfa {
+    let atom = |text| Atom::new(text).unwrap_or(am::undefined);
+    // `Pid ! Message` is an instruction of its own, known by the name of the function.
+    Mfa { module: atom(def.module), function: atom(def.function), arity: def.arity }
+}
+
+/// Goes on after a built-in called at `pc` (null: through the entry of `m.callee`) has given `result`.
+pub fn finish(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) -> *const u32 {
+    let escape = match result {
+        Ok(value) => {
+            m.set_x(0, value);
+            if m.heap().needs_collection() && !m.collect(0, 1) {
+                return std::ptr::null();
+            }
+            // SAFETY: the instruction that called.
+            return unsafe { deliver(m, pc) };
+        }
+        Err(escape) => escape,
+    };
+    // SAFETY: as above.
+    let Some((def, arity)) = (unsafe { called(m, pc) }) else {
+        return errors::error_at(m, pc, Term::atom(am::badarg));
+    };
+    let function: *const Function = if pc.is_null() { m.callee } else { std::ptr::null() };
+    match escape {
+        Escape::Error(reason) => {
+            let arguments = m.args_list(arity);
+            errors::bif_error(m, pc, name_of(def), arguments, reason)
+        }
+        Escape::Exit(reason) => raise_from(m, pc, Class::Exit, reason),
+        Escape::Throw(value) => raise_from(m, pc, Class::Throw, value),
+        Escape::Raised => errors::raised(m, pc),
+        Escape::Trap(export) => {
+            let args = std::mem::take(&mut m.ctx.proc.trap_args);
+            for (i, arg) in args.iter().enumerate() {
+                m.set_x(i, *arg);
+            }
+            m.ctx.proc.trap_args = args;
+            m.ctx.proc.trap_args.clear();
+            if !pc.is_null() {
+                // SAFETY: operands of the instruction.
+                unsafe {
+                    match m.op(pc) {
+                        Op::CallBifLast => m.drop_frame(*pc.add(3) as usize),
+                        _ => m.push(target(pc.add(3)).cast()),
+                    }
+                }
+            }
+            calls::enter(m, Function::of_export(export))
+        }
+        Escape::Yield => m.stop(SliceEnd::Yielded, pc, function, arity),
+        Escape::Wait => m.stop(SliceEnd::Waiting, pc, function, arity),
+        Escape::Dirty(kind) => m.stop(SliceEnd::Dirty(kind), pc, function, arity),
+        Escape::Dead => {
+            m.end = SliceEnd::Exited;
+            std::ptr::null()
+        }
+    }
+}
+
+fn raise_from(m: &mut Machine<'_, '_>, pc: *const u32, class: Class, reason: Term) -> *const u32 {
+    if pc.is_null() {
+        let e = &mut m.ctx.proc.exception;
+        e.class = class;
+        e.reason = reason;
+        e.trace = Term::NONE;
+        e.arguments = Term::NONE;
+        e.info = Term::NONE;
+        e.frames.clear();
+        return errors::raised(m, pc);
+    }
+    errors::raise_at(m, pc, class, reason)
+}
+
+/// The result is in X0: where to go on.
+unsafe fn deliver(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: the instruction that called, or a continuation on the stack.
+    unsafe {
+        if pc.is_null() {
+            return m.pop();
+        }
+        match m.op(pc) {
+            Op::CallBifLast => {
+                m.drop_frame(*pc.add(3) as usize);
+                m.pop()
+            }
+            _ => pc.add(4),
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Calls that find their callee at run time: funs, `apply`, entries without code.
+
+use crate::errors;
+use crate::machine::{Machine, high, mfa, target, wide};
+use crate::decode;
+use myriad_term::{Alloc, Export, FunEntry, Header, Kind, Mfa, Term, am};
+use myriad_vm::code::Function;
+use myriad_vm::engine::SliceEnd;
+
+/// Enters a function whose arguments are in place, unless reductions are used up.
+pub fn enter(m: &mut Machine<'_, '_>, function: *const Function) -> *const u32 {
+    m.callee = function;
+    m.reds -= 1;
+    // SAFETY: K3.
+    let f = unsafe { &*function };
+    if m.reds <= 0 && f.bif().is_none() {
+        return m.stop(SliceEnd::Yielded, std::ptr::null(), function, usize::from(f.mfa.arity));
+    }
+    f.entry().0
+}
+
+/// The entry of a function not decoded yet.
+pub unsafe fn undecoded(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: K3.
+    let function = unsafe { &*m.callee };
+    decode::decode(m.ctx.vm, function);
+    let entry = function.entry().0;
+    if entry == pc {
+        // Another thread has decoded it and is about to set the entry.
+        return crate::code::decoded(function).map_or(pc, |d| d.entry());
+    }
+    entry
+}
+
+/// Is there nothing behind this function?
+fn is_undefined(function: &Function) -> bool {
+    function.module.is_null() && function.bif().is_none()
+}
+
+/// The entry of an export without code: the process's error handler may load it.
+pub unsafe fn undefined(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
+    // SAFETY: K3.
+    let function = unsafe { &*m.callee };
+    let what = function.mfa;
+    let now = Function::of_export(Export::intern(what));
+    if !is_undefined(now) {
+        m.callee = now;
+        return now.entry().0;
+    }
+    let arguments = m.args_list(usize::from(what.arity));
+    call_error_handler(m, what, am::undefined_function, [what.module.term(), what.function.term(), arguments])
+}
+
+fn call_error_handler(m: &mut Machine<'_, '_>, what: Mfa, handler: myriad_term::Atom, args: [Term; 3]) -> *const u32 {
+    let export = Export::intern(mfa(m.ctx.proc.error_handler, handler, 3));
+    let function = Function::of_export(export);
+    if is_undefined(function) {
+        return errors::undefined_call(m, what, args[2]);
+    }
+    for (i, arg) in args.into_iter().enumerate() {
+        m.set_x(i, arg);
+    }
+    enter(m, function)
+}
+
+/// The first call of the process has returned.
+pub unsafe fn bottom(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
+    m.ctx.proc.exit_reason = Term::atom(am::normal);
+    m.end = SliceEnd::Exited;
+    std::ptr::null()
+}
+
+/// What calling a term with some arguments comes to.
+enum Callee {
+    Function(&'static Function),
+    /// A local fun whose module's version is not loaded.
+    Unloaded(&'static FunEntry),
+    BadArity,
+    NoFun,
+}
+
+/// Finds what a fun of `arity` arguments runs; puts its free variables after the arguments.
+#[inline(always)]
+fn resolve(m: &mut Machine<'_, '_>, fun: Term, arity: usize) -> Callee {
+    if let Some((entry, _, free)) = fun.as_local_fun() {
+        if usize::from(entry.arity) != arity {
+            return Callee::BadArity;
+        }
+        let Some(function) = Function::of_fun(entry) else { return Callee::Unloaded(entry) };
+        for (i, variable) in free.iter().enumerate() {
+            m.set_x(arity + i, *variable);
+        }
+        return Callee::Function(function);
+    }
+    match fun.as_export_fun() {
+        Some(export) if usize::from(export.mfa.arity) == arity => Callee::Function(Function::of_export(export)),
+        Some(_) => Callee::BadArity,
+        None => Callee::NoFun,
+    }
+}
+
+#[cold]
+fn fun_error(m: &mut Machine<'_, '_>, pc: *const u32, pushed: bool, callee: Callee, fun: Term, arity: usize) -> *const u32 {
+    use myriad_term::Build;
+    let reason = match callee {
+        Callee::Unloaded(entry) => {
+            let arguments = m.args_list(arity);
+            let what = mfa(entry.module, am::undefined, arity as u8);
+            return call_error_handler(m, what, am::undefined_lambda, [entry.module.term(), fun, arguments]);
+        }
+        Callee::BadArity => {
+            let arguments = m.args_list(arity);
+            let pair = m.ctx.tuple(&[fun, arguments]);
+            m.ctx.tuple(&[Term::atom(am::badarity), pair])
+        }
+        _ => m.ctx.tuple(&[Term::atom(am::badfun), fun]),
+    };
+    if pushed { errors::error_after_push(m, pc, reason) } else { errors::error_at(m, pc, reason) }
+}
+
+/// `call_fun`, `call_fun2`.
+#[inline(never)]
+pub unsafe fn call_fun(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    let (arity, fun) = unsafe { (high(pc) as usize, m.source(pc.add(2))) };
+    // SAFETY: as above.
+    unsafe { m.push(target(pc.add(1)).cast()) };
+    match resolve(m, fun, arity) {
+        Callee::Function(function) => enter(m, function),
+        other => fun_error(m, pc, true, other, fun, arity),
+    }
+}
+
+/// The same in tail position.
+pub unsafe fn call_fun_last(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    let (arity, fun) = unsafe { (high(pc) as usize, m.source(pc.add(2))) };
+    match resolve(m, fun, arity) {
+        callee @ (Callee::Function(_) | Callee::Unloaded(_)) => {
+            // SAFETY: as above.
+            unsafe { m.drop_frame(*pc.add(1) as usize) };
+            match callee {
+                Callee::Function(function) => enter(m, function),
+                other => fun_error(m, pc, false, other, fun, arity),
+            }
+        }
+        other => fun_error(m, pc, false, other, fun, arity),
+    }
+}
+
+/// Drops the frame or pushes the continuation, as the instruction at `pc` says.
+unsafe fn link(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) {
+    // SAFETY: operand of the instruction.
+    unsafe {
+        if last { m.drop_frame(*pc.add(1) as usize) } else { m.push(target(pc.add(1)).cast()) }
+    }
+}
+
+unsafe fn apply_named(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) -> *const u32 {
+    // SAFETY: operand of the instruction.
+    let arity = unsafe { high(pc) as usize };
+    let (module, function) = (m.x(arity), m.x(arity + 1));
+    let (Some(module), Some(function)) = (module.as_atom(), function.as_atom()) else {
+        let arguments = m.args_list(arity);
+        return apply_badarg(m, pc, &[module, function, arguments]);
+    };
+    let export = Export::intern(mfa(module, function, arity as u8));
+    let function = Function::of_export(export);
+    // SAFETY: the instruction at hand.
+    unsafe { link(m, pc, last) };
+    enter(m, function)
+}
+
+#[cold]
+fn apply_badarg(m: &mut Machine<'_, '_>, pc: *const u32, arguments: &[Term]) -> *const u32 {
+    use myriad_term::Build;
+    let what = errors::erlang(am::apply, arguments.len() as u8);
+    let arguments = m.ctx.list(arguments);
+    errors::bif_error(m, pc, what, arguments, Term::atom(am::badarg))
+}
+
+/// `apply`: `X[n]:X[n+1]` with n arguments.
+pub unsafe fn apply(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: the instruction at hand.
+    unsafe { apply_named(m, pc, false) }
+}
+
+/// `apply_last`
+pub unsafe fn apply_last(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: the instruction at hand.
+    unsafe { apply_named(m, pc, true) }
+}
+
+/// Puts the elements of a list in the X registers: how many; `Err(false)`: not a list, `Err(true)`: too many.
+fn spread(m: &mut Machine<'_, '_>, list: Term) -> Result<usize, bool> {
+    let mut n = 0;
+    let mut items = list.list_iter();
+    for item in items.by_ref() {
+        if n >= usize::from(u8::MAX) {
+            return Err(true);
+        }
+        m.set_x(n, item);
+        n += 1;
+    }
+    if items.tail().is_nil() { Ok(n) } else { Err(false) }
+}
+
+#[cold]
+fn spread_error(m: &mut Machine<'_, '_>, pc: *const u32, too_many: bool, arguments: &[Term]) -> *const u32 {
+    if too_many { errors::error_at(m, pc, Term::atom(am::system_limit)) } else { apply_badarg(m, pc, arguments) }
+}
+
+/// `X0:X1` with the arguments in the list X2.
+pub unsafe fn apply_mfa(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) -> *const u32 {
+    let all = [m.x(0), m.x(1), m.x(2)];
+    let [module, function, list] = all;
+    let (Some(module), Some(function)) = (module.as_atom(), function.as_atom()) else {
+        return apply_badarg(m, pc, &all);
+    };
+    match spread(m, list) {
+        Ok(n) => {
+            let export = Export::intern(mfa(module, function, n as u8));
+            let function = Function::of_export(export);
+            // SAFETY: the instruction at hand.
+            unsafe { link(m, pc, last) };
+            enter(m, function)
+        }
+        Err(too_many) => spread_error(m, pc, too_many, &all),
+    }
+}
+
+unsafe fn apply_fun(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) -> *const u32 {
+    let all = [m.x(0), m.x(1)];
+    let [fun, list] = all;
+    let arity = match spread(m, list) {
+        Ok(n) => n,
+        Err(too_many) => return spread_error(m, pc, too_many, &all),
+    };
+    match resolve(m, fun, arity) {
+        callee @ (Callee::Function(_) | Callee::Unloaded(_)) => {
+            // SAFETY: the instruction at hand.
+            unsafe { link(m, pc, last) };
+            match callee {
+                Callee::Function(function) => enter(m, function),
+                other => fun_error(m, pc, false, other, fun, arity),
+            }
+        }
+        other => fun_error(m, pc, false, other, fun, arity),
+    }
+}
+
+/// A call of `erlang:apply/3`.
+pub unsafe fn apply_list(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: the instruction at hand.
+    unsafe { apply_mfa(m, pc, false) }
+}
+
+/// The same in tail position.
+pub unsafe fn apply_list_last(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: the instruction at hand.
+    unsafe { apply_mfa(m, pc, true) }
+}
+
+/// A call of `erlang:apply/2`.
+pub unsafe fn apply_fun_list(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: the instruction at hand.
+    unsafe { apply_fun(m, pc, false) }
+}
+
+/// The same in tail position.
+pub unsafe fn apply_fun_list_last(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: the instruction at hand.
+    unsafe { apply_fun(m, pc, true) }
+}
+
+/// A call of `erlang:yield/0`.
+pub unsafe fn yield_call(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    m.set_x(0, Term::TRUE);
+    // SAFETY: the next instruction.
+    let next = unsafe { pc.add(2) };
+    m.stop(SliceEnd::Yielded, next, std::ptr::null(), 1)
+}
+
+/// The same in tail position.
+pub unsafe fn yield_last(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    m.set_x(0, Term::TRUE);
+    // SAFETY: the instruction at hand; then a continuation is on top.
+    let next = unsafe {
+        m.drop_frame(*pc.add(1) as usize);
+        m.pop()
+    };
+    m.stop(SliceEnd::Yielded, next, std::ptr::null(), 1)
+}
+
+/// `make_fun2`, `make_fun3`.
+pub unsafe fn make_fun(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction; the words are fresh (A2).
+    unsafe {
+        let (entry, free) = (wide(pc.add(1)), *pc.add(3) as usize);
+        let creator = m.ctx.pid().term();
+        let at = m.heap().alloc(3 + free).as_ptr();
+        *at = Header::new(Kind::Fun, 2 + free).raw();
+        *at.add(1) = entry;
+        *at.add(2) = creator.raw();
+        for i in 0..free {
+            *at.add(3 + i) = m.source(pc.add(4 + i)).raw();
+        }
+        m.set(high(pc), Term::from_boxed(at));
+        pc.add(4 + free)
+    }
+}

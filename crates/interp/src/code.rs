@@ -1,0 +1,184 @@
+//! Decoded functions: one block of code, constants and continuation records each, and the way from an address back to
+//! its function and line.
+//!
+//! D1. A block never changes once it is published in [`Function::decoded`], and lives until [`release`].
+//! D2. The line table has an entry wherever line or frame change, in ascending order of offset.
+
+use myriad_sync::atomic::{AtomicPtr, Ordering};
+use myriad_sync::{LockClass, RwLock};
+use myriad_vm::code::{CodePtr, Function};
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::collections::BTreeMap;
+use std::ptr::NonNull;
+
+/// From this offset on, code is on this line and has this many Y registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Bytes from the start of the code.
+    pub offset: u32,
+    /// Index into the module's line table, 0 = unknown.
+    pub line: u32,
+    /// Y registers.
+    pub frame: u32,
+}
+
+/// The memory of a decoded function.
+pub struct Block {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: D1: a block is immutable once shared.
+unsafe impl Send for Block {}
+// SAFETY: as above.
+unsafe impl Sync for Block {}
+
+impl Block {
+    /// `bytes` zero bytes, 16-byte aligned.
+    pub fn new(bytes: usize) -> Block {
+        let layout = Layout::from_size_align(bytes.max(16), 16).unwrap_or_else(|_| Layout::new::<[u128; 1]>());
+        // SAFETY: the size is not zero.
+        let start = unsafe { alloc_zeroed(layout) };
+        let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
+        Block { start, layout }
+    }
+
+    /// The first byte.
+    pub fn start(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// Bytes.
+    pub fn len(&self) -> usize {
+        self.layout.size()
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout in `new`.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
+
+/// A decoded function.
+pub struct Decoded {
+    /// Whose code it is.
+    pub function: *const Function,
+    /// Code, constants, continuation records.
+    pub block: Block,
+    /// Bytes of code at the block's start.
+    pub code_bytes: u32,
+    /// Offset of the entry.
+    pub entry: u32,
+    /// Lines and frames (D2).
+    pub places: Box<[Place]>,
+}
+
+// SAFETY: D1.
+unsafe impl Send for Decoded {}
+// SAFETY: D1.
+unsafe impl Sync for Decoded {}
+
+impl Decoded {
+    /// The entry.
+    pub fn entry(&self) -> *const u32 {
+        // SAFETY: within the block.
+        unsafe { self.block.start().add(self.entry as usize).cast() }
+    }
+
+    /// The place of an address in the code.
+    pub fn place(&self, pc: *const u32) -> Place {
+        let offset = (pc as usize).wrapping_sub(self.block.start() as usize) as u32;
+        let after = self.places.partition_point(|p| p.offset <= offset);
+        after.checked_sub(1).and_then(|i| self.places.get(i)).copied().unwrap_or(Place { offset: 0, line: 0, frame: 0 })
+    }
+
+    /// The code, word by word.
+    pub fn words(&self) -> &[u32] {
+        // SAFETY: D1; the code is at the block's start.
+        unsafe { std::slice::from_raw_parts(self.block.start().cast(), self.code_bytes as usize / 4) }
+    }
+}
+
+/// Where an address is.
+#[derive(Clone, Copy)]
+pub struct Location {
+    /// The function.
+    pub function: &'static Function,
+    /// Index into its module's line table, 0 = unknown.
+    pub line: u32,
+    /// Y registers of its frame there.
+    pub frame: u32,
+}
+
+struct Range {
+    end: usize,
+    decoded: *const Decoded,
+}
+// SAFETY: only followed while the function is not released.
+unsafe impl Send for Range {}
+// SAFETY: as above.
+unsafe impl Sync for Range {}
+
+static CLASS: LockClass = LockClass::new("code_ranges", 710);
+static RANGES: std::sync::LazyLock<RwLock<BTreeMap<usize, Range>>> =
+    std::sync::LazyLock::new(|| RwLock::new(&CLASS, BTreeMap::new()));
+
+/// Publishes what was decoded for `function`, unless another thread was first. `undecoded` is the entry it replaces.
+pub fn publish(function: &'static Function, decoded: Box<Decoded>, undecoded: CodePtr) {
+    let start = decoded.block.start() as usize;
+    let end = start + decoded.block.len();
+    let entry = decoded.entry();
+    let raw = Box::into_raw(decoded);
+    // Release: pairs with the Acquire in whoever reads `decoded`; on failure nothing is read.
+    let won = function.decoded.compare_exchange(std::ptr::null_mut(), raw.cast(), Ordering::AcqRel, Ordering::Relaxed);
+    if won.is_err() {
+        // SAFETY: never shared.
+        drop(unsafe { Box::from_raw(raw) });
+        return;
+    }
+    RANGES.write().insert(start, Range { end, decoded: raw });
+    // Release: pairs with the Acquire in `Function::entry`. Only the stub is replaced: a built-in may have been bound
+    // meanwhile.
+    let _ = function.entry.compare_exchange(undecoded.0.cast_mut(), entry.cast_mut(), Ordering::Release, Ordering::Relaxed);
+}
+
+/// What was decoded for a function.
+pub fn decoded(function: &Function) -> Option<&'static Decoded> {
+    // Acquire: pairs with the exchange in `publish`.
+    // SAFETY: D1; K3 keeps the function while it is looked at.
+    unsafe { function.decoded.load(Ordering::Acquire).cast::<Decoded>().as_ref() }
+}
+
+/// Where an address in decoded code is: `process_info(P, current_function)` for [`myriad_vm::process::Resume::pc`].
+pub fn locate(pc: CodePtr) -> Option<Location> {
+    let address = pc.0 as usize;
+    let ranges = RANGES.read();
+    let (_, range) = ranges.range(..=address).next_back()?;
+    if address >= range.end {
+        return None;
+    }
+    // SAFETY: in the table, so not released.
+    let decoded = unsafe { &*range.decoded };
+    let place = decoded.place(pc.0);
+    // SAFETY: K3.
+    Some(Location { function: unsafe { &*decoded.function }, line: place.line, frame: place.frame })
+}
+
+/// Frees what was decoded for a function.
+pub fn release(function: &Function) {
+    // AcqRel: takes the block over from whoever published it.
+    let raw = function.decoded.swap(std::ptr::null_mut(), Ordering::AcqRel).cast::<Decoded>();
+    if raw.is_null() {
+        return;
+    }
+    // SAFETY: published by `publish`; the caller says that nobody runs it (`Engine::release`).
+    let decoded = unsafe { Box::from_raw(raw) };
+    RANGES.write().remove(&(decoded.block.start() as usize));
+}
+
+/// An atomic null, for continuation records.
+pub const fn no_native() -> AtomicPtr<u8> {
+    AtomicPtr::new(std::ptr::null_mut())
+}

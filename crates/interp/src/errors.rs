@@ -1,0 +1,436 @@
+//! Exceptions: raising, finding the handler, stack traces, and the instructions that deal with them.
+//!
+//! A `catch` or `try` leaves a marker in a Y register whose data is the address of a continuation record: its `pc` is the
+//! handler, its `frame` the number of that Y register, so that the handler's stack pointer is the marker's address less so
+//! many words. Raising takes the first marker above the stack pointer.
+//!
+//! The handler gets X0 = no term, X1 = class, X2 = reason, X3 = the raw trace; `try_case` moves them down by one,
+//! `catch_end` makes the value of a `catch` expression of them.
+//!
+//! The raw trace is a tuple `{Class, Arguments, Info, Trace, Module1, Function1, ArityAndLine1, File1, ...}` of immediates (but for
+//! the first few), cheap to make and safe to keep whatever happens to the code: most traces are never looked at.
+
+use crate::machine::{Machine, high, mfa, target};
+use myriad_term::{Atom, Build, Mfa, Term, am};
+use myriad_vm::code::{Continuation, Function, Module, StackWalk};
+use myriad_vm::engine::SliceEnd;
+use myriad_vm::error::{Class, Exception, TraceFrame};
+
+/// Elements of a raw trace before the frames.
+const HEAD: usize = 4;
+/// Elements of a frame.
+const PER_FRAME: usize = 4;
+
+fn frame_of(function: &Function, line: u32) -> TraceFrame {
+    TraceFrame { mfa: function.mfa, line, module: function.module }
+}
+
+/// Raises at the instruction at `pc`.
+#[cold]
+#[inline(never)]
+pub fn raise_at(m: &mut Machine<'_, '_>, pc: *const u32, class: Class, reason: Term) -> *const u32 {
+    begin(m, class, reason);
+    let frame = here(m, pc);
+    unwind(m, frame)
+}
+
+/// Raises `error:Reason` at `pc`.
+#[cold]
+pub fn error_at(m: &mut Machine<'_, '_>, pc: *const u32, reason: Term) -> *const u32 {
+    raise_at(m, pc, Class::Error, reason)
+}
+
+/// Raises `error:{Tag, Value}` at `pc`.
+#[cold]
+pub fn tagged_error_at(m: &mut Machine<'_, '_>, pc: *const u32, tag: Atom, value: Term) -> *const u32 {
+    let reason = m.ctx.tuple(&[tag.term(), value]);
+    error_at(m, pc, reason)
+}
+
+/// Raises at `pc`, where the caller's continuation has been pushed already: the caller shows up twice, as in OTP.
+#[cold]
+pub fn error_after_push(m: &mut Machine<'_, '_>, pc: *const u32, reason: Term) -> *const u32 {
+    begin(m, Class::Error, reason);
+    here(m, pc);
+    unwind(m, 0)
+}
+
+/// Raises `error:Reason` with arguments or `error_info` for the frame of `pc` itself.
+#[cold]
+pub fn error_with(m: &mut Machine<'_, '_>, pc: *const u32, reason: Term, arguments: Term, info: Term) -> *const u32 {
+    begin(m, Class::Error, reason);
+    m.ctx.proc.exception.arguments = arguments;
+    m.ctx.proc.exception.info = info;
+    let frame = here(m, pc);
+    unwind(m, frame)
+}
+
+/// Raises `error:undef` for a call of `what` that has been made: its caller is on the stack.
+#[cold]
+pub fn undefined_call(m: &mut Machine<'_, '_>, what: Mfa, arguments: Term) -> *const u32 {
+    begin(m, Class::Error, Term::atom(am::undef));
+    m.ctx.proc.exception.arguments = arguments;
+    m.ctx.proc.exception.frames.push(TraceFrame { mfa: what, line: 0, module: std::ptr::null() });
+    unwind(m, 0)
+}
+
+/// The module that explains errors of a built-in.
+fn explainer(module: Atom) -> Option<Atom> {
+    match module {
+        am::erlang | am::atomics | am::counters | am::persistent_term | am::erts_internal => Some(am::erl_erts_errors),
+        am::os => Some(am::erl_kernel_errors),
+        am::lists | am::maps | am::ets | am::re | am::binary | am::math | am::unicode => Some(am::erl_stdlib_errors),
+        _ => None,
+    }
+}
+
+/// Raises `error:Reason` of the built-in `what`, called at `pc` (null: through its entry, its caller being on the stack).
+#[cold]
+#[inline(never)]
+pub fn bif_error(m: &mut Machine<'_, '_>, pc: *const u32, what: Mfa, arguments: Term, reason: Term) -> *const u32 {
+    begin(m, Class::Error, reason);
+    let cause = std::mem::replace(&mut m.ctx.proc.error_cause, Term::NONE);
+    if let Some(explainer) = explainer(what.module) {
+        let module = (Term::atom(am::module), explainer.term());
+        let info = if cause.is_some() {
+            myriad_term::map::from_pairs(m.ctx, &[(Term::atom(am::cause), cause), module])
+        } else {
+            myriad_term::map::from_pairs(m.ctx, &[module])
+        };
+        m.ctx.proc.exception.info = info;
+    }
+    m.ctx.proc.exception.arguments = arguments;
+    m.ctx.proc.exception.frames.push(TraceFrame { mfa: what, line: 0, module: std::ptr::null() });
+    let frame = if pc.is_null() { 0 } else { here(m, pc) };
+    unwind(m, frame)
+}
+
+/// A built-in has put class, reason and perhaps the trace, arguments and info in the process ([`myriad_vm::Escape::Raised`]).
+#[cold]
+pub fn raised(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    m.ctx.proc.error_cause = Term::NONE;
+    if m.ctx.proc.exception.trace.is_some() || !m.ctx.proc.exception.frames.is_empty() {
+        return hand_over(m);
+    }
+    let frame = if pc.is_null() { 0 } else { here(m, pc) };
+    unwind(m, frame)
+}
+
+fn begin(m: &mut Machine<'_, '_>, class: Class, reason: Term) {
+    let e = &mut m.ctx.proc.exception;
+    e.class = class;
+    e.reason = reason;
+    e.trace = Term::NONE;
+    e.arguments = Term::NONE;
+    e.info = Term::NONE;
+    e.frames.clear();
+}
+
+/// Adds the frame of the instruction at `pc`; gives its Y registers.
+fn here(m: &mut Machine<'_, '_>, pc: *const u32) -> usize {
+    match m.locate(pc) {
+        Some(at) => {
+            m.ctx.proc.exception.frames.push(frame_of(at.function, at.line));
+            at.frame as usize
+        }
+        None => 0,
+    }
+}
+
+/// Adds the callers' frames (above `frame` Y registers) and goes to the handler.
+fn unwind(m: &mut Machine<'_, '_>, frame: usize) -> *const u32 {
+    let depth = m.ctx.vm.config.backtrace_depth;
+    let (stop, base) = (m.heap().stop, m.heap().hend);
+    let frames = &mut m.ctx.proc.exception.frames;
+    let mut last: *const Continuation = std::ptr::null();
+    // SAFETY: the process stands still; the decoder has tracked the frame.
+    for at in unsafe { StackWalk::new(stop, base, frame) } {
+        if frames.len() >= depth {
+            break;
+        }
+        let continuation: *const Continuation = at.continuation;
+        if at.continuation.function.is_null() || std::mem::replace(&mut last, continuation) == continuation {
+            continue;
+        }
+        frames.push(frame_of(at.function(), at.continuation.line));
+    }
+    frames.truncate(depth);
+    hand_over(m)
+}
+
+/// File (nil: the module's own) and line of a frame.
+fn place(frame: &TraceFrame) -> (Term, u32) {
+    // SAFETY: K3; the frame was made just now.
+    let Some(module) = (unsafe { frame.module.as_ref() }) else { return (Term::NIL, 0) };
+    match module.beam.lines.get(frame.line) {
+        Some(line) => {
+            let file = module.beam.lines.file(line.file).and_then(|name| Atom::new(name).ok());
+            (file.map_or(Term::NIL, Term::atom), line.line)
+        }
+        None => (Term::NIL, 0),
+    }
+}
+
+/// The raw trace of the exception in the process, as a term.
+fn raw_trace(m: &mut Machine<'_, '_>) -> Term {
+    let mut frames = std::mem::take(&mut m.ctx.proc.exception.frames);
+    let e = &mut m.ctx.proc.exception;
+    let mut elements = [Term::NONE; HEAD + PER_FRAME * 16];
+    elements[..HEAD].copy_from_slice(&[e.class.term(), e.arguments, e.info, e.trace]);
+    let mut used = HEAD;
+    let fitting = (elements.len() - HEAD) / PER_FRAME;
+    if frames.len() <= fitting {
+        for f in &frames {
+            elements[used..used + PER_FRAME].copy_from_slice(&packed(f));
+            used += PER_FRAME;
+        }
+        let trace = m.ctx.tuple(&elements[..used]);
+        frames.clear();
+        m.ctx.proc.exception.frames = frames;
+        return trace;
+    }
+    let mut all = elements[..HEAD].to_vec();
+    frames.iter().for_each(|f| all.extend(packed(f)));
+    frames.clear();
+    m.ctx.proc.exception.frames = frames;
+    m.ctx.tuple(&all)
+}
+
+fn packed(f: &TraceFrame) -> [Term; PER_FRAME] {
+    let (file, line) = place(f);
+    let arity_and_line = i64::from(f.mfa.arity) | i64::from(line) << 8;
+    [f.mfa.module.term(), f.mfa.function.term(), Term::small(arity_and_line), file]
+}
+
+/// The exception in the process, all of which is known, goes to its handler or ends the process.
+fn hand_over(m: &mut Machine<'_, '_>) -> *const u32 {
+    let trace = raw_trace(m);
+    let e = &mut m.ctx.proc.exception;
+    let (class, reason) = (e.class, e.reason);
+    *e = Exception { frames: std::mem::take(&mut e.frames), ..Exception::none() };
+    rethrow(m, class, reason, trace)
+}
+
+/// Goes to the handler with a raw trace.
+pub fn rethrow(m: &mut Machine<'_, '_>, class: Class, reason: Term, trace: Term) -> *const u32 {
+    let (mut at, base) = (m.heap().stop, m.heap().hend);
+    while at < base {
+        // SAFETY: within the stack, all of whose words look like terms (H1, K2).
+        let slot = unsafe { Term::from_raw(*at) };
+        if let Some(data) = slot.as_catch() {
+            // SAFETY: a catch marker's data is the address of its record; see the module's page.
+            let handler = unsafe { &*(data as *const Continuation) };
+            // SAFETY: the slot is Y register `frame` of the handler's frame.
+            m.heap().stop = unsafe { at.sub(handler.frame as usize) };
+            m.set_x(0, Term::NONE);
+            m.set_x(1, class.term());
+            m.set_x(2, reason);
+            m.set_x(3, trace);
+            return handler.pc.0;
+        }
+        // SAFETY: at most the base.
+        at = unsafe { at.add(1) };
+    }
+    uncaught(m, class, reason, trace)
+}
+
+#[cold]
+fn uncaught(m: &mut Machine<'_, '_>, class: Class, reason: Term, trace: Term) -> *const u32 {
+    let reason = match class {
+        Class::Exit => reason,
+        Class::Error => {
+            let trace = stacktrace(m.ctx, trace);
+            m.ctx.tuple(&[reason, trace])
+        }
+        Class::Throw => {
+            let nocatch = m.ctx.tuple(&[Term::atom(am::nocatch), reason]);
+            let trace = stacktrace(m.ctx, trace);
+            m.ctx.tuple(&[nocatch, trace])
+        }
+    };
+    m.ctx.proc.exit_reason = reason;
+    if class != Class::Exit {
+        crate::report::crashed(m.ctx, reason);
+    }
+    m.end = SliceEnd::Exited;
+    std::ptr::null()
+}
+
+/// The stack trace as Erlang sees it, of a raw trace.
+pub fn stacktrace<A: Build + ?Sized>(heap: &mut A, raw: Term) -> Term {
+    let Some(raw) = raw.as_tuple() else { return raw };
+    let elements = raw.elements();
+    let [_, arguments, info, given, frames @ ..] = elements else { return Term::NIL };
+    if given.is_some() {
+        return *given;
+    }
+    let mut list = Term::NIL;
+    for (i, frame) in frames.chunks_exact(PER_FRAME).enumerate().rev() {
+        let [module, function, arity_and_line, file] = *frame else { continue };
+        let packed = arity_and_line.as_small().unwrap_or(0);
+        let (arity, line) = (packed & 0xff, packed >> 8);
+        let mut location = Term::NIL;
+        if i == 0 && info.is_some() {
+            let entry = heap.tuple(&[Term::atom(am::error_info), *info]);
+            location = heap.cons(entry, location);
+        }
+        if line != 0 {
+            let entry = heap.tuple(&[Term::atom(am::line), Term::small(line)]);
+            location = heap.cons(entry, location);
+            let name = match file.as_atom() {
+                Some(name) => heap.string(name.text()),
+                None => {
+                    let extension = heap.string(".erl");
+                    let module = module.as_atom().map_or("", Atom::text);
+                    module.chars().rev().fold(extension, |tail, c| heap.cons(Term::small(i64::from(u32::from(c))), tail))
+                }
+            };
+            let entry = heap.tuple(&[Term::atom(am::file), name]);
+            location = heap.cons(entry, location);
+        }
+        let arity = if i == 0 && arguments.is_some() { *arguments } else { Term::small(arity) };
+        let entry = heap.tuple(&[module, function, arity, location]);
+        list = heap.cons(entry, list);
+    }
+    list
+}
+
+/// The place of a line-table index, for `current_stacktrace`: file name (none: the module's own) and line.
+pub fn line_of(module: Option<&Module>, line: u32) -> Option<(Option<&str>, u32)> {
+    let module = module?;
+    let at = module.beam.lines.get(line)?;
+    Some((module.beam.lines.file(at.file), at.line))
+}
+
+// ---- instructions
+
+/// `func_info`: no clause matched.
+pub unsafe fn function_clause(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operand of the instruction.
+    let arity = unsafe { high(pc) } as usize;
+    let arguments = m.args_list(arity);
+    error_with(m, pc, Term::atom(am::function_clause), arguments, Term::NONE)
+}
+
+macro_rules! value_errors {
+    ($($name:ident $tag:ident)*) => { $(
+        #[doc = concat!("Raises `{", stringify!($tag), ", Value}`.")]
+        pub unsafe fn $name(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+            // SAFETY: operand of the instruction.
+            let value = unsafe { m.source(pc.add(1)) };
+            tagged_error_at(m, pc, am::$tag, value)
+        }
+    )* };
+}
+value_errors! { badmatch badmatch case_end case_clause try_case_end try_clause badrecord badrecord }
+
+/// Raises `if_clause`.
+pub unsafe fn if_end(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    error_at(m, pc, Term::atom(am::if_clause))
+}
+
+/// Raises `undef` here.
+pub unsafe fn undef(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    error_at(m, pc, Term::atom(am::undef))
+}
+
+/// Control has run off a function whose last call was not to return.
+pub unsafe fn unreachable_code(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    error_at(m, pc, Term::atom(am::badarg))
+}
+
+/// The function could not be decoded: it goes beyond a limit of this VM.
+pub unsafe fn not_decodable(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    error_at(m, pc, Term::atom(am::system_limit))
+}
+
+/// `raise`: goes on with an exception that a handler has had.
+pub unsafe fn raise(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    let (trace, reason) = unsafe { (m.source(pc.add(1)), m.source(pc.add(2))) };
+    let class = trace.as_tuple().and_then(|t| t.elements().first().copied()).and_then(Class::from_term);
+    match class {
+        Some(class) => rethrow(m, class, reason, trace),
+        None => error_at(m, pc, Term::atom(am::badarg)),
+    }
+}
+
+/// `raw_raise`: class, reason and raw trace in X0 to X2.
+pub unsafe fn raw_raise(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    let (class_term, reason, trace) = (m.x(0), m.x(1), m.x(2));
+    let Some(class) = Class::from_term(class_term) else {
+        m.set_x(0, Term::atom(am::badarg));
+        // SAFETY: the next instruction.
+        return unsafe { pc.add(1) };
+    };
+    let trace = match trace.as_tuple().map(|t| t.elements()) {
+        Some(elements @ [old, ..]) if !old.is(class_term) => {
+            let mut elements = elements.to_vec();
+            elements[0] = class_term;
+            m.ctx.tuple(&elements)
+        }
+        Some(_) => trace,
+        // Not a raw trace: taken as one given as a term.
+        None => m.ctx.tuple(&[class_term, Term::NONE, Term::NONE, trace]),
+    };
+    rethrow(m, class, reason, trace)
+}
+
+/// `build_stacktrace`: the raw trace in X0 becomes a term.
+pub unsafe fn build_stacktrace(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    let raw = m.x(0);
+    let list = stacktrace(m.ctx, raw);
+    m.set_x(0, list);
+    // SAFETY: the next instruction.
+    unsafe { pc.add(1) }
+}
+
+/// `catch_end`: clears the marker; after an exception makes the value of the expression.
+pub unsafe fn catch_end(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operand of the instruction.
+    unsafe { m.set(high(pc), Term::NIL) };
+    if m.x(0).is_none() {
+        let (class, reason, trace) = (m.x(1), m.x(2), m.x(3));
+        let exit = Term::atom(am::EXIT);
+        let value = match class.as_atom() {
+            Some(am::throw) => reason,
+            Some(am::error) => {
+                let trace = stacktrace(m.ctx, trace);
+                let pair = m.ctx.tuple(&[reason, trace]);
+                m.ctx.tuple(&[exit, pair])
+            }
+            _ => m.ctx.tuple(&[exit, reason]),
+        };
+        m.set_x(0, value);
+        if m.heap().needs_collection() && !m.collect(0, 1) {
+            return std::ptr::null();
+        }
+    }
+    // SAFETY: the next instruction.
+    unsafe { pc.add(1) }
+}
+
+/// A guard failed (to the label in the word at `fail`) or, without a label, `error:Reason` of the operator `what`.
+#[cold]
+pub unsafe fn guard_failed(
+    m: &mut Machine<'_, '_>,
+    pc: *const u32,
+    fail: *const u32,
+    what: Mfa,
+    arguments: &[Term],
+    reason: Term,
+) -> *const u32 {
+    // SAFETY: operand of the instruction.
+    unsafe {
+        if *fail != 0 {
+            return target(fail);
+        }
+    }
+    let arguments = m.ctx.list(arguments);
+    bif_error(m, pc, what, arguments, reason)
+}
+
+/// `erlang:F/A`
+pub const fn erlang(function: Atom, arity: u8) -> Mfa {
+    mfa(am::erlang, function, arity)
+}

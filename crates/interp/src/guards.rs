@@ -1,0 +1,359 @@
+//! Guard built-ins, arithmetic beyond two small integers, comparisons and type tests with unusual operands.
+//!
+//! Guard built-ins all have the layout `op|dst, address, fail, live, sources`: those with an instruction of their own try the
+//! common case and leave the rest, errors included, to the function of the table.
+
+use crate::errors;
+use crate::instr::Op;
+use crate::machine::{Machine, high, target, wide};
+use myriad_term::arith::{self, ArithError};
+use myriad_term::{Atom, Build, Kind, Term, am};
+use myriad_vm::bif::{BifDef, Escape};
+
+/// Word of the label in a guard built-in, and of its first source.
+const FAIL: usize = 3;
+const LIVE: usize = 4;
+const SOURCES: usize = 5;
+
+unsafe fn call(m: &mut Machine<'_, '_>, pc: *const u32, args: &[Term]) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    let (def, live, next) =
+        unsafe { (&*(wide(pc.add(1)) as *const BifDef), *pc.add(LIVE) as usize, pc.add(SOURCES + args.len())) };
+    m.leave();
+    let result = (def.function_ptr)(m.ctx, args);
+    m.come_back();
+    match result {
+        // SAFETY: operand of the instruction.
+        Ok(value) => unsafe { m.give(high(pc), value, live, next) },
+        Err(escape) => {
+            let reason = match escape {
+                Escape::Error(reason) => reason,
+                _ => Term::atom(am::badarg),
+            };
+            let function = Atom::new(def.function).unwrap_or(am::undefined);
+            let module = Atom::new(def.module).unwrap_or(am::erlang);
+            let what = crate::machine::mfa(module, function, def.arity);
+            // SAFETY: operand of the instruction.
+            unsafe { errors::guard_failed(m, pc, pc.add(FAIL), what, args, reason) }
+        }
+    }
+}
+
+/// `bif0`
+pub unsafe fn bif0(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        let def = &*(wide(pc.add(1)) as *const BifDef);
+        m.leave();
+        let value = (def.function_ptr)(m.ctx, &[]).unwrap_or(Term::UNDEFINED);
+        m.come_back();
+        m.set(high(pc), value);
+        pc.add(3)
+    }
+}
+
+/// `bif1`, `gc_bif1`
+pub unsafe fn bif1(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        let args = [m.source(pc.add(SOURCES))];
+        call(m, pc, &args)
+    }
+}
+
+/// `bif2`, `gc_bif2`
+pub unsafe fn bif2(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        let args = [m.source(pc.add(SOURCES)), m.source(pc.add(SOURCES + 1))];
+        call(m, pc, &args)
+    }
+}
+
+/// `bif3`, `gc_bif3`
+pub unsafe fn bif3(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        let args = [m.source(pc.add(SOURCES)), m.source(pc.add(SOURCES + 1)), m.source(pc.add(SOURCES + 2))];
+        call(m, pc, &args)
+    }
+}
+
+macro_rules! quick1 {
+    ($($(#[$doc:meta])* $name:ident |$a:ident| $quick:expr;)*) => { $(
+        $(#[$doc])*
+        pub unsafe fn $name(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+            // SAFETY: operands of the instruction.
+            unsafe {
+                let $a = m.source(pc.add(SOURCES));
+                let quick: Option<Term> = $quick;
+                match quick {
+                    Some(value) => {
+                        m.set(high(pc), value);
+                        pc.add(SOURCES + 1)
+                    }
+                    None => call(m, pc, &[$a]),
+                }
+            }
+        }
+    )* };
+}
+
+fn count(n: usize) -> Option<Term> {
+    i64::try_from(n).ok().and_then(Term::try_small)
+}
+
+quick1! {
+    /// `hd/1`
+    hd |a| a.as_cons().map(|c| c.0);
+    /// `tl/1`
+    tl |a| a.as_cons().map(|c| c.1);
+    /// `tuple_size/1`
+    tuple_size |a| a.as_tuple().and_then(|t| count(t.len()));
+    /// `map_size/1`
+    map_size |a| a.as_map().and_then(|map| count(map.size()));
+    /// `byte_size/1`
+    byte_size |a| a.as_bits().and_then(|b| count(b.len().div_ceil(8)));
+    /// `bit_size/1`
+    bit_size |a| a.as_bits().and_then(|b| count(b.len()));
+}
+
+/// `length/1`: reductions for long lists.
+pub unsafe fn length(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        let list = m.source(pc.add(SOURCES));
+        match list.list_length() {
+            Some(n) => {
+                m.reds -= i32::try_from(n / 16).unwrap_or(i32::MAX / 2);
+                m.set(high(pc), Term::small(n as i64));
+                pc.add(SOURCES + 1)
+            }
+            None => call(m, pc, &[list]),
+        }
+    }
+}
+
+macro_rules! quick2 {
+    ($($(#[$doc:meta])* $name:ident |$a:ident, $b:ident| $quick:expr;)*) => { $(
+        $(#[$doc])*
+        pub unsafe fn $name(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+            // SAFETY: operands of the instruction.
+            unsafe {
+                let ($a, $b) = (m.source(pc.add(SOURCES)), m.source(pc.add(SOURCES + 1)));
+                let quick: Option<Term> = $quick;
+                match quick {
+                    Some(value) => {
+                        m.set(high(pc), value);
+                        pc.add(SOURCES + 2)
+                    }
+                    None => call(m, pc, &[$a, $b]),
+                }
+            }
+        }
+    )* };
+}
+quick2! {
+    /// `element/2`
+    element |i, t| match (i.as_usize(), t.as_tuple()) {
+        (Some(i), Some(t)) => i.checked_sub(1).and_then(|i| t.elements().get(i).copied()),
+        _ => None,
+    };
+    /// `map_get/2`
+    map_get |key, map| map.as_map().and_then(|map| map.get(key));
+    /// `is_map_key/2`
+    is_map_key |key, map| map.as_map().map(|map| Term::bool(map.has_key(key)));
+}
+
+/// `self/0`
+pub unsafe fn self_pid(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    let pid = m.ctx.pid().term();
+    // SAFETY: operand of the instruction.
+    unsafe {
+        m.set(high(pc), pid);
+        pc.add(1)
+    }
+}
+
+/// `node/0`
+pub unsafe fn node_name(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    let name = m.ctx.vm.node_name().term();
+    // SAFETY: operand of the instruction.
+    unsafe {
+        m.set(high(pc), name);
+        pc.add(1)
+    }
+}
+
+// ---- arithmetic
+
+/// Arithmetic that the loop's arm found not to be of two small integers with a small result.
+#[inline(never)]
+pub unsafe fn arithmetic(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    let (op, a, b, live) = unsafe { (m.op(pc), m.source(pc.add(1)), m.source(pc.add(2)), *pc.add(4) as usize) };
+    let heap = m.heap();
+    let (result, name, words) = match op {
+        Op::Add => (arith::add(heap, a, b), am::plus, 5),
+        Op::AddSmall => (arith::add(heap, a, b), am::plus, 6),
+        Op::Subtract => (arith::sub(heap, a, b), am::minus, 5),
+        Op::Multiply => (arith::mul(heap, a, b), am::times, 5),
+        Op::Div => (arith::div(heap, a, b), am::div, 5),
+        Op::Rem => (arith::rem(heap, a, b), am::rem, 5),
+        Op::Band => (arith::band(heap, a, b), am::band, 5),
+        Op::Bor => (arith::bor(heap, a, b), am::bor, 5),
+        Op::Bsl => (arith::bsl(heap, a, b), am::bsl, 5),
+        _ => (arith::bsr(heap, a, b), am::bsr, 5),
+    };
+    match result {
+        // SAFETY: the next instruction.
+        Ok(value) => unsafe { m.give(high(pc), value, live, pc.add(words)) },
+        Err(error) => {
+            let reason = Term::atom(match error {
+                ArithError::BadArith => am::badarith,
+                ArithError::SystemLimit => am::system_limit,
+            });
+            // SAFETY: operand of the instruction.
+            unsafe {
+                if op == Op::AddSmall && *pc.add(3) == 0 {
+                    // As in OTP, adding a constant has no frame of its own.
+                    return errors::error_at(m, pc, reason);
+                }
+                errors::guard_failed(m, pc, pc.add(3), errors::erlang(name, 2), &[a, b], reason)
+            }
+        }
+    }
+}
+
+// ---- floats
+
+/// A float operation has no finite result.
+pub unsafe fn float_error(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operand of the instruction.
+    unsafe {
+        if *pc.add(2) != 0 {
+            return target(pc.add(2));
+        }
+    }
+    errors::error_at(m, pc, Term::atom(am::badarith))
+}
+
+/// `fconv`
+pub unsafe fn fconv(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        let value = m.source(pc.add(1));
+        let number = match value.as_small() {
+            Some(v) => Some(v as f64),
+            None => arith::Number::of(value).and_then(arith::Number::to_f64),
+        };
+        match number {
+            Some(number) => {
+                m.floats[high(pc) as usize % crate::machine::FLOAT_REGISTERS] = number;
+                pc.add(2)
+            }
+            None => errors::error_at(m, pc, Term::atom(am::badarith)),
+        }
+    }
+}
+
+/// A float register to a term that has to be boxed.
+pub unsafe fn fmove_to_term(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        let value = m.floats[*pc.add(1) as usize % crate::machine::FLOAT_REGISTERS];
+        let term = m.ctx.float(value);
+        m.set(high(pc), term);
+        pc.add(2)
+    }
+}
+
+// ---- tests
+
+macro_rules! tests2 {
+    ($($(#[$doc:meta])* $name:ident |$a:ident, $b:ident| $test:expr;)*) => { $(
+        $(#[$doc])*
+        pub unsafe fn $name(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+            // SAFETY: operands of the instruction.
+            unsafe {
+                let ($a, $b) = (m.source(pc.add(1)), m.source(pc.add(2)));
+                if $test { pc.add(4) } else { target(pc.add(3)) }
+            }
+        }
+    )* };
+}
+use myriad_term::compare::compare;
+use myriad_term::equal::{eq, eq_exact};
+tests2! {
+    /// `is_eq`
+    is_eq |a, b| a.is(b) || eq(a, b);
+    /// `is_ne`
+    is_ne |a, b| !a.is(b) && !eq(a, b);
+    /// `is_eq_exact`
+    is_eq_exact |a, b| eq_exact(a, b);
+    /// `is_ne_exact`
+    is_ne_exact |a, b| !eq_exact(a, b);
+    /// `is_lt`
+    is_lt |a, b| compare(a, b).is_lt();
+    /// `is_ge`
+    is_ge |a, b| compare(a, b).is_ge();
+    /// `is_function2`
+    is_function2 |f, n| f.is_fun() && arity_of(f) == n.as_usize() && n.is_small();
+}
+
+fn arity_of(fun: Term) -> Option<usize> {
+    match fun.as_local_fun() {
+        Some((entry, ..)) => Some(usize::from(entry.arity)),
+        None => fun.as_export_fun().map(|e| usize::from(e.mfa.arity)),
+    }
+}
+
+/// `is_reference`
+pub unsafe fn is_reference(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe { if m.source(pc.add(1)).is_reference() { pc.add(3) } else { target(pc.add(2)) } }
+}
+
+/// `is_port`
+pub unsafe fn is_port(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe { if m.source(pc.add(1)).is_port() { pc.add(3) } else { target(pc.add(2)) } }
+}
+
+/// Does a type test of the loop hold for a term? For tests of constants.
+pub fn has_type(test: Op, t: Term) -> bool {
+    match test {
+        Op::IsInteger => t.is_integer(),
+        Op::IsFloat => t.is_float(),
+        Op::IsNumber => t.is_number(),
+        Op::IsAtom => t.is_atom(),
+        Op::IsPid => t.is_pid(),
+        Op::IsReference => t.is_reference(),
+        Op::IsPort => t.is_port(),
+        Op::IsNil => t.is_nil(),
+        Op::IsBinary => t.as_bits().is_some_and(|b| b.is_binary()),
+        Op::IsBitstring => t.is_bitstring(),
+        Op::IsList => t.is_list(),
+        Op::IsNonemptyList => t.is_cons(),
+        Op::IsTuple => t.boxed_kind() == Some(Kind::Tuple),
+        Op::IsMap => t.is_map(),
+        Op::IsBoolean => t.as_bool().is_some(),
+        Op::IsFunction => t.is_fun(),
+        _ => false,
+    }
+}
+
+/// `select_val` with keys that are not all short: pairs of a constant and a label.
+pub unsafe fn select_term(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        let value = m.source(pc.add(1));
+        for i in 0..*pc.add(3) as usize {
+            let key = m.source(pc.add(4 + 2 * i));
+            if key.is(value) || eq_exact(key, value) {
+                return target(pc.add(5 + 2 * i));
+            }
+        }
+        target(pc.add(2))
+    }
+}

@@ -1,0 +1,234 @@
+//! The instruction set of tier 0: one table, from which come the opcodes, their names, the disassembler's formats, and
+//! for those that run out of line their functions.
+//!
+//! Code is a run of 32-bit words. The first word of an instruction has the opcode in its low half and a first operand in
+//! the high half; the format says what follows:
+//!
+//! | letter | operand |
+//! | --- | --- |
+//! | `r` | (high half) register: byte offset in its file, bit 0 set for Y registers |
+//! | `n` `-` | (high half) a number; nothing |
+//! | `p` | a word with two registers, low half first |
+//! | `q` | a word with a register and a number |
+//! | `s` | source: a register, or with bit 1 set the distance in bytes to a constant of the function |
+//! | `j` `f` | distance in bytes, from this word, of a label (0 = none) or of a continuation record |
+//! | `k` | a term whose word is this number sign-extended: small integers, atoms, nil |
+//! | `u` | a number |
+//! | `w` | two words: an address (function, export, fun entry, built-in) |
+//! | `c` | two words: a term |
+//! | `*` | what follows depends on the instruction |
+//!
+//! Registers of both files are addressed without a branch: the base is selected by bit 0.
+
+use crate::machine::Machine;
+
+/// An instruction out of line: gets its own address, returns the next (null: the slice ends).
+pub type SlowOp = unsafe fn(&mut Machine<'_, '_>, *const u32) -> *const u32;
+
+/// Calls a macro with the whole instruction set: those that the loop has an arm for, then those out of line.
+macro_rules! for_each_instruction {
+    ($then:ident) => { $then! {
+        hot {
+            // moves
+            MoveXX "rq" MoveXY "rq" MoveYX "rq" MoveRR "rq" MoveKX "rk" MoveKY "rk" MoveC "rc" Move2 "rpq" Move3 "rpp" Swap "rq"
+            // calls
+            Call "-fw" CallLast "nw" CallOnly "-w" CallExt "-fw" CallExtLast "nw" CallExtOnly "-w"
+            MoveCall "rfw" MoveCallLast "rnw" MoveCallOnly "rw"
+            Return "-" MoveReturn "r" MoveKReturn "-k" MoveCReturn "-c"
+            Deallocate "n" DeallocateReturn "n" MoveDeallocateReturn "ru" Trim "n"
+            Jump "-j"
+            // room
+            Allocate0 "nu" Allocate1 "nu" Allocate2 "nu" Allocate3 "nu" Allocate "nuu" TestHeap "nu"
+            InitY "rn" 
+            // lists and tuples
+            PutList "rp" PutListS "rss" GetList "rp" GetHd "rq" GetTl "rq"
+            IsNonemptyList "rj" IsNonemptyGetList "rjp" IsNil "rj" IsList "rj"
+            GetElement "rq" GetElement2 "rqq" GetElement3 "rqqq" GetElementFar "rqu"
+            IsTuple "rj" IsTupleOfArity "rju" IsTaggedTuple "rjuk" PutTuple "ru*" SetElement "rsu"
+            // tests
+            IsEqExact "rqj" IsEqExactK "rjk" IsNeExact "rqj" IsNeExactK "rjk"
+            IsLt "rqj" IsGe "rqj" IsLtRK "rjk" IsLtKR "rjk" IsGeRK "rjk" IsGeKR "rjk"
+            IsInteger "rj" IsAtom "rj" IsFloat "rj" IsNumber "rj" IsMap "rj" IsBinary "rj" IsBitstring "rj" IsPid "rj"
+            IsBoolean "rj" IsFunction "rj"
+            // switches
+            SelectTable "rju*" SelectLinear "rju*" SelectBinary "rju*" SelectArity "rju*"
+            // arithmetic
+            Add "rssju" Subtract "rssju" AddSmall "rssjuk" Multiply "rssju" Band "rssju" Bor "rssju" Bsr "rssju"
+            Div "rssju" Rem "rssju" Bsl "rssju"
+            // floats
+            FMoveFromTerm "ns" FMoveToTerm "rn" FMove "nn" FAdd "nnj" FSub "nnj" FMul "nnj" FDiv "nnj" FNegate "nn"
+            // exceptions
+            Try "rf" TryEnd "r" TryCase "r"
+        }
+        slow {
+            Undecoded "-" crate::calls::undecoded
+            BuiltInEntry "-" crate::bifs::entry
+            UndefinedEntry "-" crate::calls::undefined
+            Bottom "-" crate::calls::bottom
+            Failed "-" crate::errors::unreachable_code
+            FailLoading "-" crate::errors::not_decodable
+            CallBif "nwf" crate::bifs::call
+            CallBifLast "nwu" crate::bifs::call_last
+            CallFun "nfs" crate::calls::call_fun
+            CallFunLast "nus" crate::calls::call_fun_last
+            Apply "nf" crate::calls::apply
+            ApplyLast "nu" crate::calls::apply_last
+            ApplyList "nf" crate::calls::apply_list
+            ApplyListLast "nu" crate::calls::apply_list_last
+            ApplyFunList "nf" crate::calls::apply_fun_list
+            ApplyFunListLast "nu" crate::calls::apply_fun_list_last
+            Hibernate "-" crate::receive::hibernate
+            Hibernating "-u" crate::receive::hibernating
+            YieldCall "nf" crate::calls::yield_call
+            YieldLast "nu" crate::calls::yield_last
+            GuardBif0 "rw" crate::guards::bif0
+            GuardBif1 "rwjus" crate::guards::bif1
+            GuardBif2 "rwjuss" crate::guards::bif2
+            GuardBif3 "rwjusss" crate::guards::bif3
+            Hd "rwjus" crate::guards::hd
+            Tl "rwjus" crate::guards::tl
+            TupleSize "rwjus" crate::guards::tuple_size
+            MapSize "rwjus" crate::guards::map_size
+            ByteSize "rwjus" crate::guards::byte_size
+            BitSize "rwjus" crate::guards::bit_size
+            Length "rwjus" crate::guards::length
+            Element "rwjuss" crate::guards::element
+            MapGet "rwjuss" crate::guards::map_get
+            IsMapKey "rwjuss" crate::guards::is_map_key
+            SelfPid "r" crate::guards::self_pid
+            NodeName "r" crate::guards::node_name
+            IsEq "-ssj" crate::guards::is_eq
+            IsNe "-ssj" crate::guards::is_ne
+            IsEqExactS "-ssj" crate::guards::is_eq_exact
+            IsNeExactS "-ssj" crate::guards::is_ne_exact
+            IsLtS "-ssj" crate::guards::is_lt
+            IsGeS "-ssj" crate::guards::is_ge
+            IsReference "-sj" crate::guards::is_reference
+            IsPort "-sj" crate::guards::is_port
+            IsFunction2 "-ssj" crate::guards::is_function2
+            SelectTerm "-sju*" crate::guards::select_term
+            FConv "ns" crate::guards::fconv
+            MakeFun "rwu*" crate::calls::make_fun
+            FunctionClause "n" crate::errors::function_clause
+            Badmatch "-s" crate::errors::badmatch
+            CaseEnd "-s" crate::errors::case_end
+            TryCaseEnd "-s" crate::errors::try_case_end
+            IfEnd "-" crate::errors::if_end
+            Badrecord "-s" crate::errors::badrecord
+            Raise "-ss" crate::errors::raise
+            RawRaise "-" crate::errors::raw_raise
+            BuildStacktrace "-" crate::errors::build_stacktrace
+            CatchEnd "r" crate::errors::catch_end
+            RaiseUndef "-" crate::errors::undef
+            LoopRec "-j" crate::receive::loop_rec
+            LoopRecEnd "-j" crate::receive::loop_rec_end
+            RemoveMessage "-" crate::receive::remove_message
+            Timeout "-" crate::receive::timeout
+            Wait "-j" crate::receive::wait
+            WaitTimeout "-js" crate::receive::wait_timeout
+            MarkerReserve "r" crate::receive::marker_reserve
+            MarkerBind "rq" crate::receive::marker_bind
+            MarkerClear "r" crate::receive::marker_clear
+            MarkerUse "r" crate::receive::marker_use
+            OldMark "-" crate::receive::old_mark
+            OldSet "-" crate::receive::old_set
+            PutMapAssoc "rsuu*" crate::maps::put_assoc
+            PutMapExact "rsjuu*" crate::maps::put_exact
+            HasMapFields "-sju*" crate::maps::has_fields
+            GetMapElements "-sju*" crate::maps::get_elements
+            GetMapElement "rssj" crate::maps::get_element
+            UpdateRecord "rsuu*" crate::maps::update_record
+            BsStart "rsju" crate::matching::start
+            BsGetInteger "rqjusu" crate::matching::get_integer
+            BsGetFloat "rqjusu" crate::matching::get_float
+            BsGetBinary "rqjusu" crate::matching::get_binary
+            BsSkip "rjsu" crate::matching::skip
+            BsTestTail "rju" crate::matching::test_tail
+            BsTestUnit "rju" crate::matching::test_unit
+            BsMatchString "rjuw" crate::matching::match_string
+            BsGetTail "rqu" crate::matching::get_tail
+            BsGetPosition "rqu" crate::matching::get_position
+            BsSetPosition "rs" crate::matching::set_position
+            BsGetUtf8 "rqju" crate::matching::get_utf8
+            BsSkipUtf8 "rj" crate::matching::skip_utf8
+            BsGetUtf16 "rqju" crate::matching::get_utf16
+            BsSkipUtf16 "rju" crate::matching::skip_utf16
+            BsGetUtf32 "rqju" crate::matching::get_utf32
+            BsSkipUtf32 "rju" crate::matching::skip_utf32
+            BsEnsureAtLeast "rjuu" crate::matching::ensure_at_least
+            BsEnsureExactly "rju" crate::matching::ensure_exactly
+            BsMatchInteger "rquu" crate::matching::match_integer
+            BsMatchBinary "rquu" crate::matching::match_binary
+            BsMatchSkip "ru" crate::matching::match_skip
+            BsMatchEqual "rjuc" crate::matching::match_equal
+            BsMatchTail "rqu" crate::matching::match_tail
+            BsCreateBin "rjuuuu*" crate::building::create_bin
+            BsInit "rjuuus" crate::building::init
+            BsPutInteger "njuss" crate::building::put_integer
+            BsPutFloat "njuss" crate::building::put_float
+            BsPutBinary "njuss" crate::building::put_binary
+            BsPutString "-uw" crate::building::put_string
+            BsPutUtf8 "njs" crate::building::put_utf8
+            BsPutUtf16 "njs" crate::building::put_utf16
+            BsPutUtf32 "njs" crate::building::put_utf32
+            BsUtf8Size "rsj" crate::building::utf8_size
+            BsUtf16Size "rsj" crate::building::utf16_size
+            BsAdd "rssju" crate::building::add
+            BsAppend "rjuuuss" crate::building::append
+            BsPrivateAppend "rjuss" crate::building::private_append
+            BsInitWritable "-" crate::building::init_writable
+        }
+    } };
+}
+
+macro_rules! define {
+    (hot { $($hot:ident $hot_format:literal)* } slow { $($slow:ident $slow_format:literal $function:path)* }) => {
+        /// Opcodes.
+        #[allow(missing_docs)]
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(u16)]
+        pub enum Op { $($hot,)* $($slow,)* }
+
+        impl Op {
+            /// How many there are.
+            pub const COUNT: u16 = [$($hot_format,)* $($slow_format,)*].len() as u16;
+            /// The first one out of line.
+            pub const FIRST_SLOW: u16 = [$($hot_format),*].len() as u16;
+        }
+
+        /// Names, by opcode.
+        pub static NAMES: &[&str] = &[$(stringify!($hot),)* $(stringify!($slow),)*];
+
+        /// Operands, by opcode.
+        pub static FORMATS: &[&str] = &[$($hot_format,)* $($slow_format,)*];
+
+        /// The instructions out of line, by opcode less [`Op::FIRST_SLOW`].
+        pub static SLOW: &[SlowOp] = &[$($function),*];
+    };
+}
+for_each_instruction!(define);
+
+impl Op {
+    /// The opcode of an instruction's first word.
+    ///
+    /// # Safety
+    /// `word` is the first word of an instruction that the decoder has made.
+    #[inline(always)]
+    pub unsafe fn of(word: u32) -> Op {
+        debug_assert!((word as u16) < Op::COUNT);
+        // SAFETY: the decoder writes `Op` values only.
+        unsafe { std::mem::transmute(word as u16) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_agree() {
+        assert_eq!(NAMES.len(), usize::from(Op::COUNT));
+        assert_eq!(SLOW.len(), usize::from(Op::COUNT - Op::FIRST_SLOW));
+        assert_eq!(NAMES[Op::BsInitWritable as usize], "BsInitWritable");
+    }
+}

@@ -1,0 +1,293 @@
+//! The state of one slice: registers, heap and scheduler as the instructions see them.
+//!
+//! The loop (`run.rs`) keeps heap top and stack pointer in locals and writes them back (`flush`) before it calls anything
+//! out of line; what is out of line works on the heap's own fields through [`Machine`].
+//!
+//! MA1. While anything out of line runs, `heap.htop` and `heap.stop` are true, and `reds` is the slice's count except
+//!      inside built-ins, around which it is carried to `Private::reductions_left` and back.
+
+use crate::code::{self, Location};
+use crate::instr::Op;
+use myriad_heap::Heap;
+use myriad_term::{Build, Mfa, Term};
+use myriad_vm::Ctx;
+use myriad_vm::code::{CodePtr, Continuation, Function};
+use myriad_vm::engine::SliceEnd;
+use myriad_vm::process::Resume;
+
+/// Float registers. Compilers use up to seven; code that wants more than these does not get decoded.
+pub const FLOAT_REGISTERS: usize = 64;
+
+/// The state of one slice.
+pub struct Machine<'a, 'b> {
+    /// X registers (1,024 of them, the scheduler's).
+    pub x: *mut Term,
+    /// The process's heap.
+    pub heap: *mut Heap,
+    /// Reductions left.
+    pub reds: i32,
+    /// How the slice ends, when an instruction returns null.
+    pub end: SliceEnd,
+    /// The function called last: what an entry stub stands for.
+    pub callee: *const Function,
+    /// Process, scheduler, VM.
+    pub ctx: &'a mut Ctx<'b>,
+    /// Float registers.
+    pub floats: [f64; FLOAT_REGISTERS],
+    /// State of the binary being built by `bs_init2` and its like.
+    pub build: crate::building::Target,
+}
+
+/// The address of a register operand: bit 0 selects the file, the rest is the offset in bytes.
+///
+/// # Safety
+/// The operand is of a decoded instruction, `x` and `sp` are the register files.
+#[inline(always)]
+pub unsafe fn register(x: *mut Term, sp: *mut Term, operand: u32) -> *mut Term {
+    let base = if operand & 1 != 0 { sp } else { x };
+    // SAFETY: the caller's promise.
+    unsafe { base.byte_add((operand & 0xfff8) as usize) }
+}
+
+/// The value of a source operand at `at`.
+///
+/// # Safety
+/// As for [`register`].
+#[inline(always)]
+pub unsafe fn source(x: *mut Term, sp: *mut Term, at: *const u32) -> Term {
+    // SAFETY: the caller's promise; constants stand at that distance in the same block.
+    unsafe {
+        let operand = *at;
+        if operand & 2 != 0 {
+            *at.byte_offset((operand & !3) as i32 as isize).cast::<Term>()
+        } else {
+            *register(x, sp, operand)
+        }
+    }
+}
+
+/// Where a distance operand at `at` leads.
+///
+/// # Safety
+/// The operand is of a decoded instruction.
+#[inline(always)]
+pub unsafe fn target(at: *const u32) -> *const u32 {
+    // SAFETY: the caller's promise.
+    unsafe { at.byte_offset(*at as i32 as isize) }
+}
+
+/// The address in a two-word operand.
+///
+/// # Safety
+/// As for [`target`].
+#[inline(always)]
+pub unsafe fn wide(at: *const u32) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { at.cast::<u64>().read_unaligned() }
+}
+
+/// The high half of an instruction's first word.
+///
+/// # Safety
+/// As for [`target`].
+#[inline(always)]
+pub unsafe fn high(pc: *const u32) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe { *pc >> 16 }
+}
+
+/// The functions are `unsafe` where they follow operands: these are of the instruction at hand.
+#[allow(clippy::missing_safety_doc)]
+impl Machine<'_, '_> {
+    /// X register `i`.
+    #[inline(always)]
+    pub fn x(&self, i: usize) -> Term {
+        debug_assert!(i < myriad_vm::scheduler::X_REGISTERS);
+        // SAFETY: there are that many.
+        unsafe { *self.x.add(i) }
+    }
+
+    /// Sets X register `i`.
+    #[inline(always)]
+    pub fn set_x(&mut self, i: usize, value: Term) {
+        debug_assert!(i < myriad_vm::scheduler::X_REGISTERS);
+        // SAFETY: there are that many.
+        unsafe { *self.x.add(i) = value };
+    }
+
+    /// The first `n` X registers.
+    #[inline(always)]
+    pub fn args<'x>(&self, n: usize) -> &'x [Term] {
+        let n = n.min(myriad_vm::scheduler::X_REGISTERS);
+        // SAFETY: there are that many; they are not written while a built-in reads them.
+        unsafe { std::slice::from_raw_parts(self.x, n) }
+    }
+
+    /// The heap.
+    #[inline(always)]
+    pub fn heap(&mut self) -> &mut Heap {
+        // SAFETY: it is the process's, which this thread owns (P2).
+        unsafe { &mut *self.heap }
+    }
+
+    /// The stack pointer.
+    #[inline(always)]
+    pub fn sp(&self) -> *mut Term {
+        // SAFETY: as above; MA1.
+        unsafe { (*self.heap).stop.cast() }
+    }
+
+    /// Sets the stack pointer.
+    #[inline(always)]
+    pub fn set_sp(&mut self, sp: *mut Term) {
+        self.heap().stop = sp.cast();
+    }
+
+    /// Pushes a continuation (its record's address).
+    #[inline(always)]
+    pub unsafe fn push(&mut self, continuation: *const Continuation) {
+        // SAFETY: RESERVED words are free (a call pushes one word between checks).
+        unsafe {
+            let sp = self.sp().sub(1);
+            *sp.cast::<u64>() = continuation as u64;
+            self.set_sp(sp);
+        }
+    }
+
+    /// Pops a continuation: where to go on.
+    #[inline(always)]
+    pub unsafe fn pop(&mut self) -> *const u32 {
+        // SAFETY: the frame has been dropped, so a continuation is on top; the bottom one is never popped by code.
+        unsafe {
+            let sp = self.sp();
+            let continuation = *sp.cast::<u64>() as *const Continuation;
+            self.set_sp(sp.add(1));
+            (*continuation).pc.0
+        }
+    }
+
+    /// Drops `bytes` of Y registers.
+    #[inline(always)]
+    pub unsafe fn drop_frame(&mut self, bytes: usize) {
+        // SAFETY: the decoder has tracked the frame.
+        let sp = unsafe { self.sp().byte_add(bytes) };
+        self.set_sp(sp);
+    }
+
+    /// A register operand's value.
+    #[inline(always)]
+    pub unsafe fn get(&self, operand: u32) -> Term {
+        // SAFETY: see the impl.
+        unsafe { *register(self.x, self.sp(), operand) }
+    }
+
+    /// Sets a register operand.
+    #[inline(always)]
+    pub unsafe fn set(&mut self, operand: u32, value: Term) {
+        // SAFETY: see the impl.
+        unsafe { *register(self.x, self.sp(), operand) = value };
+    }
+
+    /// A source operand's value.
+    #[inline(always)]
+    pub unsafe fn source(&self, at: *const u32) -> Term {
+        // SAFETY: see the impl.
+        unsafe { source(self.x, self.sp(), at) }
+    }
+
+    /// Before a built-in: what it sees of the process must be true.
+    #[inline(always)]
+    pub fn leave(&mut self) {
+        self.ctx.proc.reductions_left = self.reds;
+    }
+
+    /// After a built-in.
+    #[inline(always)]
+    pub fn come_back(&mut self) {
+        self.reds = self.ctx.proc.reductions_left;
+    }
+
+    /// Collects: `live` X registers are live, `need` words are wanted. `false`: the heap has outgrown its limit and the
+    /// process ends.
+    #[cold]
+    #[inline(never)]
+    pub fn collect(&mut self, need: usize, live: usize) -> bool {
+        self.leave();
+        let live = live.min(myriad_vm::scheduler::X_REGISTERS);
+        // SAFETY: the X registers are the scheduler's own block.
+        let x = unsafe { std::slice::from_raw_parts_mut(self.x, live) };
+        // SAFETY: between instructions all terms are in live registers, on the stack or in the process.
+        let done = unsafe { self.ctx.proc.collect(need, x) };
+        self.come_back();
+        if done.is_err() {
+            self.ctx.proc.exit_reason = Term::atom(myriad_term::am::killed);
+            self.end = SliceEnd::Exited;
+        }
+        done.is_ok()
+    }
+
+    /// After an instruction that allocated: collects if the heap asks for it, keeping `value` (the instruction's result).
+    /// `None`: the process ends.
+    #[inline(always)]
+    pub fn settle(&mut self, live: usize, value: Term) -> Option<Term> {
+        if self.heap().needs_collection() { self.settle_slow(live, value) } else { Some(value) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn settle_slow(&mut self, live: usize, value: Term) -> Option<Term> {
+        if live >= myriad_vm::scheduler::X_REGISTERS {
+            return Some(value);
+        }
+        // Registers from `live` on are dead here, so the next one can hold the result.
+        self.set_x(live, value);
+        self.collect(0, live + 1).then(|| self.x(live))
+    }
+
+    /// Sets `operand` to a result and goes on at `next`, after collecting if needed.
+    #[inline(always)]
+    pub unsafe fn give(&mut self, operand: u32, value: Term, live: usize, next: *const u32) -> *const u32 {
+        match self.settle(live, value) {
+            Some(value) => {
+                // SAFETY: see the impl.
+                unsafe { self.set(operand, value) };
+                next
+            }
+            None => std::ptr::null(),
+        }
+    }
+
+    /// Ends the slice: `live` X registers are saved, and the process goes on at `pc` or, if that is null, at the entry of
+    /// `function`.
+    pub fn stop(&mut self, end: SliceEnd, pc: *const u32, function: *const Function, live: usize) -> *const u32 {
+        let args = self.args(live);
+        let proc = &mut *self.ctx.proc;
+        proc.saved_x.clear();
+        proc.saved_x.extend_from_slice(args);
+        proc.resume = Resume { pc: CodePtr(pc), function, live: live as u32 };
+        self.end = end;
+        std::ptr::null()
+    }
+
+    /// Where the instruction at `pc` is.
+    pub fn locate(&self, pc: *const u32) -> Option<Location> {
+        code::locate(CodePtr(pc))
+    }
+
+    /// A proper list of X registers.
+    pub fn args_list(&mut self, n: usize) -> Term {
+        let args = self.args(n);
+        self.ctx.list(args)
+    }
+
+    /// The opcode at `pc`.
+    pub unsafe fn op(&self, pc: *const u32) -> Op {
+        // SAFETY: see the impl.
+        unsafe { Op::of(*pc) }
+    }
+}
+
+/// `M:F/A`
+pub const fn mfa(module: myriad_term::Atom, function: myriad_term::Atom, arity: u8) -> Mfa {
+    Mfa { module, function, arity }
+}

@@ -1,0 +1,125 @@
+//! Maps and records.
+
+use crate::errors;
+use crate::machine::{Machine, high, target};
+use myriad_term::map::{self, Pair};
+use myriad_term::{Alloc, Header, Term, am};
+
+/// Pairs handled without allocating.
+const INLINE: usize = 32;
+
+/// The pairs at `at`, `n` words in all, given to `f`.
+unsafe fn with_pairs<R>(m: &mut Machine<'_, '_>, at: *const u32, n: usize, f: impl FnOnce(&mut Machine<'_, '_>, &[Pair]) -> R) -> R {
+    // SAFETY: operands of the instruction.
+    let pair = |m: &Machine<'_, '_>, i: usize| unsafe { (m.source(at.add(2 * i)), m.source(at.add(2 * i + 1))) };
+    let count = n / 2;
+    if count <= INLINE {
+        let mut pairs = [(Term::NIL, Term::NIL); INLINE];
+        for (i, slot) in pairs[..count].iter_mut().enumerate() {
+            *slot = pair(m, i);
+        }
+        f(m, &pairs[..count])
+    } else {
+        let pairs: Vec<Pair> = (0..count).map(|i| pair(m, i)).collect();
+        f(m, &pairs)
+    }
+}
+
+/// `put_map_assoc`
+pub unsafe fn put_assoc(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        let (source, live, n) = (m.source(pc.add(1)), *pc.add(2) as usize, *pc.add(3) as usize);
+        let Some(map) = source.as_map() else { return errors::tagged_error_at(m, pc, am::badmap, source) };
+        let result = with_pairs(m, pc.add(4), n, |m, pairs| {
+            if map.size() == 0 { map::from_pairs(m.ctx, pairs) } else { map.put_all(m.ctx, pairs) }
+        });
+        m.reds -= n as i32 / 8;
+        m.give(high(pc), result, live, pc.add(4 + n))
+    }
+}
+
+/// `put_map_exact`
+pub unsafe fn put_exact(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        let (source, live, n) = (m.source(pc.add(1)), *pc.add(3) as usize, *pc.add(4) as usize);
+        let fail = pc.add(2);
+        let Some(map) = source.as_map() else {
+            if *fail != 0 {
+                return target(fail);
+            }
+            return errors::tagged_error_at(m, pc, am::badmap, source);
+        };
+        match with_pairs(m, pc.add(5), n, |m, pairs| map.update_all(m.ctx, pairs)) {
+            Ok(result) => m.give(high(pc), result, live, pc.add(5 + n)),
+            Err(_) if *fail != 0 => target(fail),
+            Err(key) => errors::tagged_error_at(m, pc, am::badkey, key),
+        }
+    }
+}
+
+/// `has_map_fields`
+pub unsafe fn has_fields(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        let (source, n) = (m.source(pc.add(1)), *pc.add(3) as usize);
+        let Some(map) = source.as_map() else { return target(pc.add(2)) };
+        for i in 0..n {
+            if !map.has_key(m.source(pc.add(4 + i))) {
+                return target(pc.add(2));
+            }
+        }
+        pc.add(4 + n)
+    }
+}
+
+/// `get_map_elements`: (key, register) pairs.
+pub unsafe fn get_elements(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        let (source, n) = (m.source(pc.add(1)), *pc.add(3) as usize);
+        let Some(map) = source.as_map() else { return target(pc.add(2)) };
+        for i in 0..n / 2 {
+            let at = pc.add(4 + 2 * i);
+            let Some(value) = map.get(m.source(at)) else { return target(pc.add(2)) };
+            m.set(*at.add(1), value);
+        }
+        pc.add(4 + n)
+    }
+}
+
+/// `get_map_elements` of one key.
+pub unsafe fn get_element(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        match m.source(pc.add(1)).as_map().and_then(|map| map.get(m.source(pc.add(2)))) {
+            Some(value) => {
+                m.set(high(pc), value);
+                pc.add(4)
+            }
+            None => target(pc.add(3)),
+        }
+    }
+}
+
+/// `update_record`: size, then (element number, value) pairs.
+pub unsafe fn update_record(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction; the words are fresh (A2).
+    unsafe {
+        let (source, n) = (m.source(pc.add(1)), *pc.add(3) as usize);
+        let Some(tuple) = source.as_tuple() else { return errors::tagged_error_at(m, pc, am::badrecord, source) };
+        let size = tuple.len();
+        let at = m.heap().alloc(1 + size).as_ptr();
+        *at = Header::new(myriad_term::Kind::Tuple, size).raw();
+        std::ptr::copy_nonoverlapping(tuple.elements().as_ptr(), at.add(1).cast(), size);
+        for i in 0..n / 2 {
+            let index = *pc.add(4 + 2 * i) as usize;
+            if (1..=size).contains(&index) {
+                *at.add(index) = m.source(pc.add(5 + 2 * i)).raw();
+            }
+        }
+        m.set(high(pc), Term::from_boxed(at));
+        pc.add(4 + n)
+    }
+}

@@ -1,0 +1,270 @@
+//! Receiving: the loop over the message queue, waiting, time-outs, receive markers, hibernation.
+//!
+//! A process that waits resumes at the `loop_rec` of its receive: the scan goes on where it was, and `wait_timeout` then sees
+//! whether the timer has fired.
+//!
+//! A marker is the end of the queue at the time a reference was made: no message before it can hold the reference. Markers are
+//! kept in the process; Erlang code holds a small integer until the marker is bound to the reference.
+
+use crate::calls;
+use crate::errors;
+use crate::instr::Op;
+use crate::machine::{Machine, high, target};
+use crate::stubs;
+use myriad_term::{Build, RefNumbers, Term, am};
+use myriad_vm::engine::SliceEnd;
+use myriad_vm::message::Taken;
+use myriad_vm::timer::Action;
+
+/// Most markers that a process keeps: the oldest is forgotten then, which costs time only.
+const MAX_MARKERS: usize = 8;
+/// First two numbers of a marker that is not bound yet; references never have them.
+const UNBOUND: u32 = u32::MAX;
+/// The marker of `recv_mark`.
+const OLD: RefNumbers = RefNumbers([UNBOUND, UNBOUND, u32::MAX]);
+
+/// Handles signals that have come. `Err`: the slice ends (the process has ended or is suspended); it resumes at `pc`.
+#[cold]
+#[inline(never)]
+fn fetch(m: &mut Machine<'_, '_>, pc: *const u32) -> Result<(), ()> {
+    m.leave();
+    m.ctx.proc.saved_x.clear();
+    let goes_on = m.ctx.fetch_signals();
+    m.come_back();
+    if !goes_on {
+        m.end = SliceEnd::Exited;
+        return Err(());
+    }
+    if m.ctx.proc.suspended > 0 {
+        m.stop(SliceEnd::Waiting, pc, std::ptr::null(), 0);
+        return Err(());
+    }
+    Ok(())
+}
+
+/// `loop_rec`: the next message to X0, or on to the label.
+pub unsafe fn loop_rec(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    if m.heap().needs_collection() && !m.collect(0, 0) {
+        return std::ptr::null();
+    }
+    if m.ctx.proc.messages.peek().is_none() && !m.ctx.this.outer.is_empty() && fetch(m, pc).is_err() {
+        return std::ptr::null();
+    }
+    match m.ctx.proc.messages.peek() {
+        Some(message) => {
+            let term = message.term;
+            m.set_x(0, term);
+            // SAFETY: the next instruction.
+            unsafe { pc.add(2) }
+        }
+        // SAFETY: operand of the instruction.
+        None => unsafe { target(pc.add(1)) },
+    }
+}
+
+/// `loop_rec_end`: the message does not match.
+pub unsafe fn loop_rec_end(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    m.ctx.proc.messages.advance();
+    m.reds -= 1;
+    // SAFETY: operand of the instruction.
+    let again = unsafe { target(pc.add(1)) };
+    if m.reds <= 0 {
+        return m.stop(SliceEnd::Yielded, again, std::ptr::null(), 0);
+    }
+    again
+}
+
+fn move_markers(m: &mut Machine<'_, '_>, taken: &Taken) {
+    for (_, mark) in &mut m.ctx.proc.markers {
+        if *mark == taken.gone {
+            *mark = taken.now;
+        }
+    }
+}
+
+fn end_timer(m: &mut Machine<'_, '_>) {
+    m.ctx.proc.timed_out = false;
+    if let Some(timer) = m.ctx.proc.receive_timer.take() {
+        m.ctx.vm.timers.cancel(timer);
+    }
+}
+
+/// `remove_message`: the message is accepted.
+pub unsafe fn remove_message(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    end_timer(m);
+    if let Some((message, taken)) = m.ctx.proc.messages.take() {
+        move_markers(m, &taken);
+        if let Some(fragment) = message.fragment {
+            m.heap().attach(fragment);
+        }
+        m.ctx.proc.token = message.token;
+    }
+    // SAFETY: the next instruction.
+    unsafe { pc.add(1) }
+}
+
+/// `timeout`: the receive is over without a message.
+pub unsafe fn timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    end_timer(m);
+    m.ctx.proc.messages.rewind();
+    // SAFETY: the next instruction.
+    unsafe { pc.add(1) }
+}
+
+fn wait_at(m: &mut Machine<'_, '_>, again: *const u32) -> *const u32 {
+    if !m.ctx.this.outer.is_empty() {
+        return again;
+    }
+    m.stop(SliceEnd::Waiting, again, std::ptr::null(), 0)
+}
+
+/// `wait`
+pub unsafe fn wait(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operand of the instruction.
+    let again = unsafe { target(pc.add(1)) };
+    wait_at(m, again)
+}
+
+/// `wait_timeout`: goes on behind it when the time is over.
+pub unsafe fn wait_timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    let (again, time, next) = unsafe { (target(pc.add(1)), m.source(pc.add(2)), pc.add(3)) };
+    if m.ctx.proc.timed_out {
+        return next;
+    }
+    if m.ctx.proc.receive_timer.is_none() && !time.is_am(am::infinity) {
+        let ms = match time.as_small() {
+            Some(0) => return next,
+            Some(ms @ 1..=0xffff_ffff) => ms as u64,
+            _ => return errors::error_at(m, pc, Term::atom(am::timeout_value)),
+        };
+        let vm = m.ctx.vm;
+        let proc = &mut *m.ctx.proc;
+        proc.receive_timer_serial += 1;
+        let at = vm.machine.now_ns() + ms * 1_000_000;
+        let action = Action::Receive(m.ctx.this.pid, proc.receive_timer_serial);
+        proc.receive_timer = Some(vm.timers.set(vm, m.ctx.sched.id, at, action));
+    }
+    wait_at(m, again)
+}
+
+// ---- markers
+
+fn set_marker(m: &mut Machine<'_, '_>, key: RefNumbers) {
+    let mark = m.ctx.proc.messages.end_mark();
+    let markers = &mut m.ctx.proc.markers;
+    markers.retain(|(k, _)| *k != key);
+    if markers.len() >= MAX_MARKERS {
+        markers.remove(0);
+    }
+    markers.push((key, mark));
+}
+
+fn seek(m: &mut Machine<'_, '_>, key: RefNumbers) {
+    let found = m.ctx.proc.markers.iter().find(|(k, _)| *k == key).map(|(_, mark)| *mark);
+    if let Some(mark) = found {
+        // SAFETY: markers are moved along with every message that is taken out (`remove_message`).
+        unsafe { m.ctx.proc.messages.seek(mark) };
+    }
+}
+
+/// The key that a register's value names: a reference, or the number of a marker not bound yet.
+fn key_of(value: Term) -> Option<RefNumbers> {
+    match value.as_small() {
+        Some(n) => Some(RefNumbers([UNBOUND, UNBOUND, n as u32])),
+        None => value.as_local_ref(),
+    }
+}
+
+/// `recv_marker_reserve`
+pub unsafe fn marker_reserve(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    let free = |m: &Machine<'_, '_>, n: u32| !m.ctx.proc.markers.iter().any(|(k, _)| *k == RefNumbers([UNBOUND, UNBOUND, n]));
+    let number = (0..=MAX_MARKERS as u32).find(|n| free(m, *n)).unwrap_or(0);
+    set_marker(m, RefNumbers([UNBOUND, UNBOUND, number]));
+    // SAFETY: operand of the instruction.
+    unsafe {
+        m.set(high(pc), Term::small(i64::from(number)));
+        pc.add(1)
+    }
+}
+
+/// `recv_marker_bind`
+pub unsafe fn marker_bind(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    let (marker, reference) = unsafe { (m.get(high(pc)), m.get(*pc.add(1) & 0xffff)) };
+    if let (Some(from), Some(to)) = (key_of(marker), reference.as_local_ref()) {
+        for (key, _) in &mut m.ctx.proc.markers {
+            if *key == from {
+                *key = to;
+            }
+        }
+    }
+    // SAFETY: the next instruction.
+    unsafe { pc.add(2) }
+}
+
+/// `recv_marker_clear`
+pub unsafe fn marker_clear(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operand of the instruction.
+    let value = unsafe { m.get(high(pc)) };
+    if let Some(key) = key_of(value) {
+        m.ctx.proc.markers.retain(|(k, _)| *k != key);
+    }
+    // SAFETY: the next instruction.
+    unsafe { pc.add(1) }
+}
+
+/// `recv_marker_use`
+pub unsafe fn marker_use(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operand of the instruction.
+    let value = unsafe { m.get(high(pc)) };
+    if let Some(key) = key_of(value) {
+        seek(m, key);
+    }
+    // SAFETY: the next instruction.
+    unsafe { pc.add(1) }
+}
+
+/// `recv_mark`
+pub unsafe fn old_mark(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    set_marker(m, OLD);
+    // SAFETY: the next instruction.
+    unsafe { pc.add(1) }
+}
+
+/// `recv_set`
+pub unsafe fn old_set(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    seek(m, OLD);
+    // SAFETY: the next instruction.
+    unsafe { pc.add(1) }
+}
+
+// ---- hibernation
+
+/// A call of `erlang:hibernate/3`: forgets the stack, keeps little memory, and when a message comes calls `X0:X1(X2...)`.
+pub unsafe fn hibernate(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    let all = [m.x(0), m.x(1), m.x(2)];
+    if !all[0].is_atom() || !all[1].is_atom() || all[2].list_length().is_none_or(|n| n > 255) {
+        let arguments = m.ctx.list(&all);
+        return errors::bif_error(m, pc, errors::erlang(am::hibernate, 3), arguments, Term::atom(am::badarg));
+    }
+    let base = m.heap().hend;
+    m.heap().stop = base;
+    stubs::push_bottom(m);
+    m.ctx.proc.messages.rewind();
+    m.heap().request_fullsweep();
+    if !m.collect(0, 3) {
+        return std::ptr::null();
+    }
+    // SAFETY: the instruction stands alone in the stub's code.
+    unsafe { hibernating(m, stubs::code_of(Op::Hibernating)) }
+}
+
+/// Where a hibernating process resumes.
+pub unsafe fn hibernating(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    if m.ctx.proc.messages.is_empty() {
+        return m.stop(SliceEnd::Waiting, pc, std::ptr::null(), 3);
+    }
+    // SAFETY: the instruction at hand has the operands of `apply_list_last`.
+    unsafe { calls::apply_mfa(m, pc, true) }
+}

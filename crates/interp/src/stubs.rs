@@ -1,0 +1,56 @@
+//! Code that belongs to no function: entries of functions not decoded, built-in or undefined; the return of a process's first
+//! function; where a hibernating process wakes.
+
+use crate::code::no_native;
+use crate::instr::Op;
+use crate::machine::Machine;
+use myriad_vm::code::{CodePtr, Continuation};
+
+/// Words of each stub: an opcode, and room for operands that are zero.
+const WORDS: usize = 4;
+
+#[repr(align(16))]
+struct Stub([u32; WORDS]);
+
+const fn stub(op: Op) -> Stub {
+    let mut words = [0; WORDS];
+    words[0] = op as u32;
+    Stub(words)
+}
+
+static UNDECODED: Stub = stub(Op::Undecoded);
+static BUILT_IN: Stub = stub(Op::BuiltInEntry);
+static UNDEFINED: Stub = stub(Op::UndefinedEntry);
+static BOTTOM: Stub = stub(Op::Bottom);
+static HIBERNATING: Stub = stub(Op::Hibernating);
+
+/// The stub that consists of this instruction.
+pub fn code_of(op: Op) -> *const u32 {
+    let stub = match op {
+        Op::BuiltInEntry => &BUILT_IN,
+        Op::UndefinedEntry => &UNDEFINED,
+        Op::Bottom => &BOTTOM,
+        Op::Hibernating => &HIBERNATING,
+        _ => &UNDECODED,
+    };
+    stub.0.as_ptr()
+}
+
+struct Record(Continuation);
+// SAFETY: it never changes.
+unsafe impl Sync for Record {}
+
+/// The return point of a process's first function: it belongs to no function, and stack walks end there.
+static RETURN: Record = Record(Continuation {
+    pc: CodePtr(BOTTOM.0.as_ptr()),
+    native: no_native(),
+    function: std::ptr::null(),
+    line: 0,
+    frame: 0,
+});
+
+/// Puts the return point of the first function on the empty stack.
+pub fn push_bottom(m: &mut Machine<'_, '_>) {
+    // SAFETY: the stack is empty and the heap keeps RESERVED words.
+    unsafe { m.push(&RETURN.0) };
+}
