@@ -9,7 +9,8 @@ use crate::errors;
 use crate::machine::{Machine, high, target, wide};
 use myriad_term::arith::Number;
 use myriad_term::binary::{HEAP_BINARY_LIMIT, WRITABLE};
-use myriad_term::{Alloc, Boxed, Build, Header, Kind, SharedBinary, Term, am};
+use myriad_term::boxed::Header;
+use myriad_term::{Alloc, Boxed, Build, Kind, SharedBinary, Term, am};
 use myriad_term::Atom;
 
 /// Least capacity of a writable binary, bytes.

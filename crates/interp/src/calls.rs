@@ -3,7 +3,8 @@
 use crate::errors;
 use crate::machine::{Machine, high, mfa, target, wide};
 use crate::decode;
-use myriad_term::{Alloc, Export, FunEntry, Header, Kind, Mfa, Term, am};
+use myriad_term::boxed::Header;
+use myriad_term::{Alloc, Export, FunEntry, Kind, Mfa, Term, am};
 use myriad_vm::code::Function;
 use myriad_vm::engine::SliceEnd;
 

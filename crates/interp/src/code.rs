@@ -166,6 +166,15 @@ pub fn locate(pc: CodePtr) -> Option<Location> {
     Some(Location { function: unsafe { &*decoded.function }, line: place.line, frame: place.frame })
 }
 
+/// Is this the address of a continuation record?
+pub fn is_record(address: usize) -> bool {
+    let ranges = RANGES.read();
+    let Some((start, range)) = ranges.range(..=address).next_back() else { return false };
+    // SAFETY: in the table, so not released.
+    let code_bytes = unsafe { (*range.decoded).code_bytes } as usize;
+    address < range.end && address >= start + code_bytes
+}
+
 /// Frees what was decoded for a function.
 pub fn release(function: &Function) {
     // AcqRel: takes the block over from whoever published it.

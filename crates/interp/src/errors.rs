@@ -10,6 +10,7 @@
 //! The raw trace is a tuple `{Class, Arguments, Info, Trace, Module1, Function1, ArityAndLine1, File1, ...}` of immediates (but for
 //! the first few), cheap to make and safe to keep whatever happens to the code: most traces are never looked at.
 
+use crate::decode::MIXED;
 use crate::machine::{Machine, high, mfa, target};
 use myriad_term::{Atom, Build, Mfa, Term, am};
 use myriad_vm::code::{Continuation, Function, Module, StackWalk};
@@ -137,23 +138,52 @@ fn here(m: &mut Machine<'_, '_>, pc: *const u32) -> usize {
     }
 }
 
+/// Calls `f` with the return points of a stack, innermost first, above `frame` Y registers, while it says so; the process's
+/// first return point and repeated ones are left out.
+pub fn walk(stop: *const u64, base: *const u64, frame: usize, mut f: impl FnMut(&'static Continuation) -> bool) {
+    let frame = if frame == MIXED as usize { first_return(stop, base) } else { frame };
+    let mut last: *const Continuation = std::ptr::null();
+    // SAFETY: the process stands still; the decoder has tracked the frame.
+    for at in unsafe { StackWalk::new(stop, base, frame) } {
+        let continuation = at.continuation;
+        if continuation.function.is_null() || std::mem::replace(&mut last, continuation) == continuation {
+            continue;
+        }
+        if !f(continuation) {
+            break;
+        }
+    }
+}
+
+/// Words below the first return point of a stack, where the frame's size depends on how control came there.
+#[cold]
+fn first_return(stop: *const u64, base: *const u64) -> usize {
+    let mut n = 0;
+    // SAFETY: within the stack.
+    unsafe {
+        while stop.add(n) < base {
+            let word = *stop.add(n);
+            if word != 0 && word % 16 == 0 && (crate::stubs::is_return(word) || crate::code::is_record(word as usize)) {
+                break;
+            }
+            n += 1;
+        }
+    }
+    n
+}
+
 /// Adds the callers' frames (above `frame` Y registers) and goes to the handler.
 fn unwind(m: &mut Machine<'_, '_>, frame: usize) -> *const u32 {
     let depth = m.ctx.vm.config.backtrace_depth;
     let (stop, base) = (m.heap().stop, m.heap().hend);
     let frames = &mut m.ctx.proc.exception.frames;
-    let mut last: *const Continuation = std::ptr::null();
-    // SAFETY: the process stands still; the decoder has tracked the frame.
-    for at in unsafe { StackWalk::new(stop, base, frame) } {
-        if frames.len() >= depth {
-            break;
+    walk(stop, base, frame, |continuation| {
+        if frames.len() < depth {
+            // SAFETY: `walk` leaves out records without a function; K3.
+            frames.push(frame_of(unsafe { &*continuation.function }, continuation.line));
         }
-        let continuation: *const Continuation = at.continuation;
-        if at.continuation.function.is_null() || std::mem::replace(&mut last, continuation) == continuation {
-            continue;
-        }
-        frames.push(frame_of(at.function(), at.continuation.line));
-    }
+        frames.len() < depth
+    });
     frames.truncate(depth);
     hand_over(m)
 }

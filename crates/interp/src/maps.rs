@@ -3,7 +3,8 @@
 use crate::errors;
 use crate::machine::{Machine, high, target};
 use myriad_term::map::{self, Pair};
-use myriad_term::{Alloc, Header, Term, am};
+use myriad_term::boxed::Header;
+use myriad_term::{Alloc, Term, am};
 
 /// Pairs handled without allocating.
 const INLINE: usize = 32;

@@ -5,7 +5,8 @@
 use crate::bits;
 use crate::errors;
 use crate::machine::{Machine, high, target, wide};
-use myriad_term::{Alloc, Boxed, Build, Header, Kind, Term, am};
+use myriad_term::boxed::Header;
+use myriad_term::{Alloc, Boxed, Build, Kind, Term, am};
 
 /// A match context, taken apart.
 #[derive(Clone, Copy)]

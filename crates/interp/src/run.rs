@@ -9,7 +9,8 @@ use crate::guards;
 use crate::instr::{Op, SLOW};
 use crate::machine::{Machine, high, register, source, target, wide};
 use myriad_sync::atomic::Ordering;
-use myriad_term::{Export, Header, Kind, Term};
+use myriad_term::boxed::Header;
+use myriad_term::{Export, Kind, Term};
 use myriad_vm::code::{Continuation, Function};
 use myriad_vm::engine::SliceEnd;
 

@@ -54,3 +54,8 @@ pub fn push_bottom(m: &mut Machine<'_, '_>) {
     // SAFETY: the stack is empty and the heap keeps RESERVED words.
     unsafe { m.push(&RETURN.0) };
 }
+
+/// Is this word the return point of a process's first function?
+pub fn is_return(word: u64) -> bool {
+    word == &raw const RETURN.0 as u64
+}

@@ -1,0 +1,195 @@
+//! From generic instructions to tier-0 code: one function, when it is first called.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `decode.rs` | the driver: frames, labels, publishing |
+//! | `emit.rs` | the code being made: words, distances, constants, continuation records |
+//! | `basic.rs` | moves, calls, tests, lists, tuples; the fusing of neighbours |
+//! | `ops.rs` | guards, maps, exceptions, messages, floats |
+//! | `binary.rs` | bit strings |
+//!
+//! The frame size at each instruction is found first, by following all branches: lines and frames go to the side table, and
+//! each call's continuation record says how many Y registers lie below the caller's return point.
+
+mod basic;
+mod binary;
+mod emit;
+mod ops;
+
+use crate::code::{self, Decoded};
+use crate::instr::Op as Tier0;
+use emit::{Emitter, Unfit};
+use myriad_beam::{Arg, Body, Instr, Kind, Op};
+use myriad_vm::Vm;
+use myriad_vm::code::{Function, Module};
+use std::collections::HashMap;
+
+/// A frame whose size depends on how control came here.
+pub(crate) const MIXED: u32 = u32::MAX;
+
+/// A generic instruction, with what is known at it.
+#[derive(Clone, Copy)]
+pub(crate) struct At<'a> {
+    pub(crate) op: Op,
+    pub(crate) args: &'a [Arg],
+    pub(crate) line: u32,
+    pub(crate) frame: u32,
+}
+
+/// Decodes a function and publishes the code (unless another thread was first).
+#[cold]
+pub fn decode(vm: &'static Vm, function: &'static Function) {
+    let Some(decoded) = translate(vm, function) else { return };
+    code::publish(function, Box::new(decoded), vm.engine().undecoded_stub());
+}
+
+/// The code of a function; `None` for one without a module.
+pub fn translate(vm: &'static Vm, function: &'static Function) -> Option<Decoded> {
+    let module = function.module()?;
+    let fallback = || {
+        let mut emitter = Emitter::new(vm, module, function, 0);
+        emitter.op(Tier0::FailLoading, 0);
+        emitter.finish().ok()
+    };
+    let Ok(body) = module.beam.decode_function(function.index) else { return fallback() };
+    match translate_body(vm, module, function, &body) {
+        Ok(decoded) => Some(decoded),
+        Err(Unfit) => fallback(),
+    }
+}
+
+fn translate_body(vm: &'static Vm, module: &'static Module, function: &'static Function, body: &Body) -> Result<Decoded, Unfit> {
+    let def = module.beam.functions.get(function.index as usize).ok_or(Unfit)?;
+    let all: Vec<Instr<'_>> = body.iter().collect();
+    let frames = frames(&all);
+    let referenced = referenced(&all);
+    let mut list = Vec::with_capacity(all.len());
+    let mut line = 0;
+    for (i, instruction) in all.iter().enumerate() {
+        match instruction.op {
+            Op::Line => {
+                // Without a line table the operand means nothing.
+                line = instruction.args.first().and_then(Arg::number).unwrap_or(0) as u32;
+                continue;
+            }
+            Op::NifStart | Op::OnLoad | Op::ExecutableLine | Op::DebugLine | Op::Fclearerror | Op::Fcheckerror => continue,
+            Op::Label => {
+                let label = instruction.args.first().and_then(Arg::number).unwrap_or(0) as u32;
+                if label != def.entry && label != def.info && !referenced.contains(&label) {
+                    continue;
+                }
+            }
+            _ => {}
+        }
+        list.push(At { op: instruction.op, args: instruction.args, line, frame: frames[i].unwrap_or(0) });
+    }
+    let mut emitter = Emitter::new(vm, module, function, def.info);
+    let mut rest = &list[..];
+    while let Some((at, after)) = rest.split_first() {
+        if at.op == Op::Label {
+            let label = at.args.first().and_then(Arg::number).unwrap_or(0) as u32;
+            emitter.define(label);
+            if label == def.entry {
+                emitter.entry_here();
+            }
+            rest = after;
+            continue;
+        }
+        emitter.place(at.line, at.frame);
+        let used = basic::translate(&mut emitter, rest)?;
+        rest = &rest[used.clamp(1, rest.len())..];
+    }
+    emitter.finish()
+}
+
+/// Calls `f` with each label that an instruction may branch to.
+fn each_label(instruction: &Instr<'_>, mut f: impl FnMut(u32)) {
+    for (kind, arg) in instruction.op.kinds().iter().zip(instruction.args) {
+        match arg {
+            Arg::Label(label) if *kind != Kind::Entry && *label != 0 => f(*label),
+            Arg::List(items) => {
+                for item in items {
+                    if let Arg::Label(label) = item
+                        && *label != 0
+                    {
+                        f(*label);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn referenced(all: &[Instr<'_>]) -> std::collections::HashSet<u32> {
+    let mut set = std::collections::HashSet::new();
+    for instruction in all {
+        each_label(instruction, |label| {
+            set.insert(label);
+        });
+    }
+    set
+}
+
+/// The frame before each instruction; `None` where control does not come.
+fn frames(all: &[Instr<'_>]) -> Vec<Option<u32>> {
+    let number = |arg: Option<&Arg>| arg.and_then(Arg::number).unwrap_or(0) as u32;
+    let labels: HashMap<u32, usize> = all
+        .iter()
+        .enumerate()
+        .filter(|(_, instruction)| instruction.op == Op::Label)
+        .map(|(i, instruction)| (number(instruction.args.first()), i))
+        .collect();
+    let mut frames: Vec<Option<u32>> = vec![None; all.len()];
+    let mut work = Vec::new();
+    // Two ways in: the labels before func_info, and the entry after it.
+    if let Some(info) = all.iter().position(|instruction| instruction.op == Op::FuncInfo) {
+        for start in [0, info + 1] {
+            if let Some(slot) = frames.get_mut(start)
+                && slot.is_none()
+            {
+                *slot = Some(0);
+                work.push(start);
+            }
+        }
+    }
+    while let Some(start) = work.pop() {
+        let mut i = start;
+        while let (Some(instruction), Some(Some(frame))) = (all.get(i), frames.get(i).copied()) {
+            let args = instruction.args;
+            let after = match instruction.op {
+                Op::Allocate | Op::AllocateHeap | Op::AllocateZero | Op::AllocateHeapZero => number(args.first()),
+                Op::Deallocate => 0,
+                Op::Trim if frame != MIXED => frame.saturating_sub(number(args.first())),
+                _ => frame,
+            };
+            let mut reach = |at: usize, work: &mut Vec<usize>| {
+                let Some(slot) = frames.get_mut(at) else { return };
+                let new = match *slot {
+                    None => Some(after),
+                    Some(known) if known == after || known == MIXED => return,
+                    Some(_) => Some(MIXED),
+                };
+                *slot = new;
+                work.push(at);
+            };
+            each_label(instruction, |label| {
+                if let Some(at) = labels.get(&label) {
+                    reach(*at, &mut work);
+                }
+            });
+            if instruction.op.is_terminal() {
+                break;
+            }
+            // Go on below, unless that is known already.
+            let before = work.len();
+            reach(i + 1, &mut work);
+            if work.len() == before {
+                break;
+            }
+            work.pop();
+            i += 1;
+        }
+    }
+    frames
+}

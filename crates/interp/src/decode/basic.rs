@@ -1,0 +1,712 @@
+//! Moves, calls, tests, lists and tuples; neighbours that belong together become one instruction.
+
+use super::emit::{Emitter, Unfit, short_of};
+use super::{At, MIXED, binary, ops};
+use crate::instr::Op;
+use myriad_beam::{Arg, Op as Generic, Reg};
+use myriad_heap::RESERVED;
+use myriad_term::boxed::Header;
+use myriad_term::{Kind, Term, am};
+use myriad_vm::bif::BifDef;
+use myriad_vm::code::Function;
+
+/// X0.
+const X0: Option<Reg> = Some(Reg::X(0));
+/// Largest tuple element that the short instructions reach.
+const NEAR_ELEMENTS: u64 = 8190;
+
+/// The arguments of an instruction.
+pub(crate) struct Args<'a>(pub(crate) &'a [Arg]);
+
+impl<'a> Args<'a> {
+    /// Argument `i`.
+    pub(crate) fn at(&self, i: usize) -> Result<&'a Arg, Unfit> {
+        self.0.get(i).ok_or(Unfit)
+    }
+
+    /// A plain number.
+    pub(crate) fn number(&self, i: usize) -> Result<u32, Unfit> {
+        self.at(i)?.number().and_then(|n| u32::try_from(n).ok()).ok_or(Unfit)
+    }
+
+    /// A label; 0: none.
+    pub(crate) fn label(&self, i: usize) -> u32 {
+        self.0.get(i).and_then(Arg::label).unwrap_or(0)
+    }
+
+    /// The items of a list.
+    pub(crate) fn items(&self, i: usize) -> Result<&'a [Arg], Unfit> {
+        Ok(self.at(i)?.items())
+    }
+
+    /// Words of a heap need.
+    pub(crate) fn heap(&self, i: usize) -> Result<u32, Unfit> {
+        match self.at(i)? {
+            Arg::Alloc(need) => {
+                let extra = need.floats.checked_mul(2).zip(need.funs.checked_mul(3));
+                let (floats, funs) = extra.ok_or(Unfit)?;
+                let words = need.words.checked_add(floats).and_then(|n| n.checked_add(funs)).ok_or(Unfit)?;
+                if words < 1 << 27 { Ok(words) } else { Err(Unfit) }
+            }
+            Arg::U(words) if *words < 1 << 27 => Ok(*words as u32),
+            _ => Err(Unfit),
+        }
+    }
+}
+
+/// Bytes of a frame.
+fn frame_bytes(slots: u32) -> u32 {
+    8 * slots
+}
+
+/// A register-to-register move's registers, destination first.
+fn register_move(at: &At<'_>) -> Option<(Reg, Reg)> {
+    match (at.op, at.args) {
+        (Generic::Move, [source, destination]) => Some((destination.reg()?, source.reg()?)),
+        _ => None,
+    }
+}
+
+/// Translates the instructions at the head of `rest`; how many it has used.
+pub(crate) fn translate(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit> {
+    let Some(at) = rest.first() else { return Ok(0) };
+    let args = Args(at.args);
+    match at.op {
+        Generic::Move => return moves(e, rest),
+        Generic::Swap => {
+            let (a, b) = (e.reg(args.at(0)?)?, e.reg(args.at(1)?)?);
+            e.op(Op::Swap, a);
+            e.pair(b, 0);
+        }
+        Generic::Jump => {
+            e.op(Op::Jump, 0);
+            e.label(args.label(0));
+        }
+        Generic::IntCodeEnd => e.op(Op::Failed, 0),
+        Generic::FuncInfo => {
+            let arity = args.number(2)?;
+            e.op(Op::FunctionClause, arity);
+        }
+
+        // ---- calls
+        Generic::Call => {
+            let function = e.local(args.label(1))?;
+            e.op(Op::Call, 0);
+            e.continuation(3);
+            e.wide(std::ptr::from_ref(function) as u64);
+        }
+        Generic::CallLast => {
+            let function = e.local(args.label(1))?;
+            e.op(Op::CallLast, frame_bytes(args.number(2)?));
+            e.wide(std::ptr::from_ref(function) as u64);
+        }
+        Generic::CallOnly => {
+            let function = e.local(args.label(1))?;
+            e.op(Op::CallOnly, 0);
+            e.wide(std::ptr::from_ref(function) as u64);
+        }
+        Generic::CallExt => external(e, &args, None)?,
+        Generic::CallExtLast => external(e, &args, Some(args.number(2)?))?,
+        Generic::CallExtOnly => external(e, &args, Some(0))?,
+        Generic::CallFun => {
+            let arity = args.number(0)?;
+            call_fun(e, rest, arity, &Arg::X(u16::try_from(arity).map_err(|_| Unfit)?))?;
+        }
+        Generic::CallFun2 => {
+            let arity = args.number(1)?;
+            call_fun(e, rest, arity, args.at(2)?)?;
+        }
+        Generic::Apply => {
+            e.op(Op::Apply, args.number(0)?);
+            e.continuation(1);
+        }
+        Generic::ApplyLast => {
+            e.op(Op::ApplyLast, args.number(0)?);
+            e.word(frame_bytes(args.number(1)?));
+        }
+        Generic::Return => e.op(Op::Return, 0),
+        Generic::Deallocate => {
+            let bytes = frame_bytes(args.number(0)?);
+            if rest.get(1).is_some_and(|next| next.op == Generic::Return) {
+                e.op(Op::DeallocateReturn, bytes);
+                return Ok(2);
+            }
+            e.op(Op::Deallocate, bytes);
+        }
+        Generic::Trim => e.op(Op::Trim, frame_bytes(args.number(0)?)),
+
+        // ---- room
+        Generic::Allocate | Generic::AllocateZero => return allocate(e, rest, args.number(0)?, 0, args.number(1)?),
+        Generic::AllocateHeap | Generic::AllocateHeapZero => {
+            return allocate(e, rest, args.number(0)?, args.heap(1)?, args.number(2)?);
+        }
+        Generic::TestHeap => {
+            let (words, live) = (args.heap(0)?, args.number(1)?);
+            if words > 0 {
+                e.op(Op::TestHeap, live);
+                e.word(8 * (words + RESERVED as u32));
+            }
+        }
+        Generic::Init => {
+            let y = e.reg(args.at(0)?)?;
+            e.op(Op::InitY, y);
+            e.word(1);
+        }
+        Generic::InitYregs => init_yregs(e, args.items(0)?)?,
+
+        // ---- lists and tuples
+        Generic::PutList => {
+            let destination = e.reg(args.at(2)?)?;
+            match (args.at(0)?.reg(), args.at(1)?.reg()) {
+                (Some(head), Some(tail)) => {
+                    let (head, tail) = (e.register(head), e.register(tail));
+                    e.op(Op::PutList, destination);
+                    e.pair(head, tail);
+                }
+                _ => {
+                    e.op(Op::PutListS, destination);
+                    e.source(args.at(0)?)?;
+                    e.source(args.at(1)?)?;
+                }
+            }
+        }
+        Generic::GetList => {
+            let source = e.reg_of(args.at(0)?)?;
+            let (head, tail) = (e.reg(args.at(1)?)?, e.reg(args.at(2)?)?);
+            e.op(Op::GetList, source);
+            e.pair(head, tail);
+        }
+        Generic::GetHd | Generic::GetTl => {
+            let source = e.reg_of(args.at(0)?)?;
+            let destination = e.reg(args.at(1)?)?;
+            e.op(if at.op == Generic::GetHd { Op::GetHd } else { Op::GetTl }, source);
+            e.pair(destination, 0);
+        }
+        Generic::GetTupleElement => return elements(e, rest),
+        Generic::SetTupleElement => {
+            let tuple = e.reg_of(args.at(1)?)?;
+            let index = args.number(2)?;
+            e.op(Op::SetElement, tuple);
+            e.source(args.at(0)?)?;
+            e.word(1 + index);
+        }
+        Generic::PutTuple2 => {
+            let destination = e.reg(args.at(0)?)?;
+            let items = args.items(1)?;
+            e.op(Op::PutTuple, destination);
+            e.word(items.len() as u32);
+            for item in items {
+                e.source(item)?;
+            }
+        }
+
+        // ---- tests
+        Generic::IsNonemptyList => {
+            let source = e.reg_of(args.at(1)?)?;
+            if let Some(next) = rest.get(1)
+                && next.op == Generic::GetList
+                && next.args.first().and_then(Arg::reg) == args.at(1)?.reg()
+                && args.at(1)?.reg().is_some()
+            {
+                let next = Args(next.args);
+                let (head, tail) = (e.reg(next.at(1)?)?, e.reg(next.at(2)?)?);
+                e.op(Op::IsNonemptyGetList, source);
+                e.label(args.label(0));
+                e.pair(head, tail);
+                return Ok(2);
+            }
+            e.op(Op::IsNonemptyList, source);
+            e.label(args.label(0));
+        }
+        Generic::IsTuple => {
+            let source = e.reg_of(args.at(1)?)?;
+            if let Some(next) = rest.get(1)
+                && next.op == Generic::TestArity
+                && next.args.first() == at.args.first()
+                && next.args.get(1).and_then(Arg::reg) == args.at(1)?.reg()
+            {
+                e.op(Op::IsTupleOfArity, source);
+                e.label(args.label(0));
+                e.word(tuple_header(Args(next.args).number(2)?)?);
+                return Ok(2);
+            }
+            e.op(Op::IsTuple, source);
+            e.label(args.label(0));
+        }
+        Generic::TestArity => {
+            let source = e.reg_of(args.at(1)?)?;
+            e.op(Op::IsTupleOfArity, source);
+            e.label(args.label(0));
+            e.word(tuple_header(args.number(2)?)?);
+        }
+        Generic::IsTaggedTuple => {
+            let source = e.reg_of(args.at(1)?)?;
+            let tag = e.short(args.at(3)?).ok_or(Unfit)?;
+            e.op(Op::IsTaggedTuple, source);
+            e.label(args.label(0));
+            e.word(tuple_header(args.number(2)?)?);
+            e.word(tag as u32);
+        }
+        Generic::IsNil => one(e, &args, Op::IsNil)?,
+        Generic::IsList => one(e, &args, Op::IsList)?,
+        Generic::IsInteger => one(e, &args, Op::IsInteger)?,
+        Generic::IsAtom => one(e, &args, Op::IsAtom)?,
+        Generic::IsFloat => one(e, &args, Op::IsFloat)?,
+        Generic::IsNumber => one(e, &args, Op::IsNumber)?,
+        Generic::IsMap => one(e, &args, Op::IsMap)?,
+        Generic::IsBinary => one(e, &args, Op::IsBinary)?,
+        Generic::IsBitstr => one(e, &args, Op::IsBitstring)?,
+        Generic::IsPid => one(e, &args, Op::IsPid)?,
+        Generic::IsBoolean => one(e, &args, Op::IsBoolean)?,
+        Generic::IsFunction => one(e, &args, Op::IsFunction)?,
+        Generic::IsEqExact => equality(e, &args, [Op::IsEqExact, Op::IsEqExactK, Op::IsEqExactS])?,
+        Generic::IsNeExact => equality(e, &args, [Op::IsNeExact, Op::IsNeExactK, Op::IsNeExactS])?,
+        Generic::IsLt => order(e, &args, [Op::IsLt, Op::IsLtRK, Op::IsLtKR, Op::IsLtS])?,
+        Generic::IsGe => order(e, &args, [Op::IsGe, Op::IsGeRK, Op::IsGeKR, Op::IsGeS])?,
+        Generic::SelectVal => select_val(e, &args)?,
+        Generic::SelectTupleArity => {
+            let source = e.reg_of(args.at(0)?)?;
+            let items = args.items(2)?;
+            e.op(Op::SelectArity, source);
+            e.label(args.label(1));
+            e.word(items.len() as u32 / 2);
+            for pair in items.chunks_exact(2) {
+                let arity = pair[0].number().and_then(|n| u32::try_from(n).ok()).ok_or(Unfit)?;
+                // No tuple is so large: a header that none has.
+                e.word(tuple_header(arity).unwrap_or(0));
+                e.label(pair[1].label().unwrap_or(0));
+            }
+        }
+        _ => {
+            if !binary::translate(e, at)? {
+                ops::translate(e, at)?;
+            }
+        }
+    }
+    Ok(1)
+}
+
+/// The header word of a tuple, all of which lies in 32 bits.
+fn tuple_header(arity: u32) -> Result<u32, Unfit> {
+    u32::try_from(Header::new(Kind::Tuple, arity as usize).raw()).map_err(|_| Unfit)
+}
+
+fn one(e: &mut Emitter, args: &Args<'_>, op: Op) -> Result<(), Unfit> {
+    let source = e.reg_of(args.at(1)?)?;
+    e.op(op, source);
+    e.label(args.label(0));
+    Ok(())
+}
+
+fn moves(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit> {
+    let args = Args(rest[0].args);
+    let (source, destination) = (args.at(0)?, args.at(1)?);
+    if destination.reg() == X0 && let Some(used) = move_and_leave(e, rest)? {
+        return Ok(used);
+    }
+    let Some((to, from)) = register_move(&rest[0]) else {
+        let to = e.reg(destination)?;
+        let term = e.constant(source)?;
+        match short_of(term) {
+            Some(short) => {
+                e.op(if to & 1 == 0 { Op::MoveKX } else { Op::MoveKY }, to);
+                e.word(short as u32);
+            }
+            None => {
+                e.op(Op::MoveC, to);
+                e.wide(term.raw());
+            }
+        }
+        return Ok(1);
+    };
+    // Register moves that follow, but for one that goes with what leaves the function.
+    let mut run = vec![(to, from)];
+    while run.len() < 3
+        && let Some(next) = rest.get(run.len())
+        && let Some(pair) = register_move(next)
+        && !(pair.0 == Reg::X(0) && leaves(&rest[run.len() + 1..]))
+    {
+        run.push(pair);
+    }
+    let mut operands = Vec::with_capacity(6);
+    for (to, from) in &run {
+        operands.push(e.register(*to));
+        operands.push(e.register(*from));
+    }
+    match operands[..] {
+        [a, b, c, d, f, g] => {
+            e.op(Op::Move3, a);
+            e.pair(b, c);
+            e.pair(d, f);
+            e.pair(g, 0);
+        }
+        [a, b, c, d] => {
+            e.op(Op::Move2, a);
+            e.pair(b, c);
+            e.pair(d, 0);
+        }
+        _ => {
+            let (a, b) = (operands[0], operands[1]);
+            let op = match (to, from) {
+                (Reg::X(_), Reg::X(_)) => Op::MoveXX,
+                (Reg::Y(_), Reg::X(_)) => Op::MoveXY,
+                (Reg::X(_), Reg::Y(_)) => Op::MoveYX,
+                _ => Op::MoveRR,
+            };
+            e.op(op, a);
+            e.pair(b, 0);
+        }
+    }
+    Ok(run.len())
+}
+
+/// Is the next instruction one that a move to X0 is fused with?
+fn leaves(rest: &[At<'_>]) -> bool {
+    rest.first().is_some_and(|next| matches!(next.op, Generic::Call | Generic::CallLast | Generic::CallOnly | Generic::Return))
+        || (rest.first().is_some_and(|next| next.op == Generic::Deallocate)
+            && rest.get(1).is_some_and(|next| next.op == Generic::Return))
+}
+
+/// A move to X0 and the call or return after it.
+fn move_and_leave(e: &mut Emitter, rest: &[At<'_>]) -> Result<Option<usize>, Unfit> {
+    let [this, next, ..] = rest else { return Ok(None) };
+    let source = Args(this.args).at(0)?;
+    let next_args = Args(next.args);
+    if let Some(reg) = source.reg() {
+        let from = e.register(reg);
+        match next.op {
+            Generic::Call => {
+                let function = e.local(next_args.label(1))?;
+                e.place(next.line, next.frame);
+                e.op(Op::MoveCall, from);
+                e.continuation(3);
+                e.wide(std::ptr::from_ref(function) as u64);
+            }
+            Generic::CallLast => {
+                let function = e.local(next_args.label(1))?;
+                e.op(Op::MoveCallLast, from);
+                e.word(frame_bytes(next_args.number(2)?));
+                e.wide(std::ptr::from_ref(function) as u64);
+            }
+            Generic::CallOnly => {
+                let function = e.local(next_args.label(1))?;
+                e.op(Op::MoveCallOnly, from);
+                e.wide(std::ptr::from_ref(function) as u64);
+            }
+            Generic::Return => e.op(Op::MoveReturn, from),
+            Generic::Deallocate if rest.get(2).is_some_and(|after| after.op == Generic::Return) => {
+                e.op(Op::MoveDeallocateReturn, from);
+                e.word(frame_bytes(next_args.number(0)?));
+                return Ok(Some(3));
+            }
+            _ => return Ok(None),
+        }
+        return Ok(Some(2));
+    }
+    if next.op == Generic::Return {
+        let term = e.constant(source)?;
+        match short_of(term) {
+            Some(short) => {
+                e.op(Op::MoveKReturn, 0);
+                e.word(short as u32);
+            }
+            None => {
+                e.op(Op::MoveCReturn, 0);
+                e.wide(term.raw());
+            }
+        }
+        return Ok(Some(2));
+    }
+    Ok(None)
+}
+
+fn allocate(e: &mut Emitter, rest: &[At<'_>], slots: u32, words: u32, live: u32) -> Result<usize, Unfit> {
+    let bytes = words.checked_add(slots + RESERVED as u32).and_then(|n| n.checked_mul(8)).ok_or(Unfit)?;
+    let op = match slots {
+        0 => Op::Allocate0,
+        1 => Op::Allocate1,
+        2 => Op::Allocate2,
+        3 => Op::Allocate3,
+        _ => Op::Allocate,
+    };
+    e.op(op, live);
+    e.word(bytes);
+    if op == Op::Allocate {
+        e.word(frame_bytes(slots));
+    }
+    // All slots are nil already.
+    Ok(if rest.get(1).is_some_and(|next| next.op == Generic::InitYregs) { 2 } else { 1 })
+}
+
+fn init_yregs(e: &mut Emitter, items: &[Arg]) -> Result<(), Unfit> {
+    let mut slots = Vec::with_capacity(items.len());
+    for item in items {
+        match item.reg() {
+            Some(Reg::Y(y)) => slots.push(y),
+            _ => return Err(Unfit),
+        }
+    }
+    slots.sort_unstable();
+    let mut i = 0;
+    while i < slots.len() {
+        let mut n = 1;
+        while i + n < slots.len() && slots[i + n] == slots[i] + n as u16 {
+            n += 1;
+        }
+        let first = e.register(Reg::Y(slots[i]));
+        e.op(Op::InitY, first);
+        e.word(n as u32);
+        i += n;
+    }
+    Ok(())
+}
+
+fn elements(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit> {
+    let near = |at: &At<'_>| -> Option<(Reg, u32, Reg)> {
+        if at.op != Generic::GetTupleElement {
+            return None;
+        }
+        let [source, index, destination] = at.args else { return None };
+        let index = index.number().filter(|i| *i <= NEAR_ELEMENTS)?;
+        Some((source.reg()?, index as u32, destination.reg()?))
+    };
+    let args = Args(rest[0].args);
+    let Some((source, ..)) = near(&rest[0]) else {
+        let tuple = e.reg_of(args.at(0)?)?;
+        let destination = e.reg(args.at(2)?)?;
+        e.op(Op::GetElementFar, tuple);
+        e.pair(destination, 0);
+        e.word(args.number(1)?.checked_add(1).ok_or(Unfit)?);
+        return Ok(1);
+    };
+    let mut run = Vec::new();
+    for at in rest.iter().take(3) {
+        match near(at) {
+            Some((tuple, index, destination)) if tuple == source => {
+                run.push((index, destination));
+                if destination == source {
+                    break;
+                }
+            }
+            _ => break,
+        }
+    }
+    let tuple = e.register(source);
+    let op = match run.len() {
+        3 => Op::GetElement3,
+        2 => Op::GetElement2,
+        _ => Op::GetElement,
+    };
+    e.op(op, tuple);
+    for (index, destination) in &run {
+        let destination = e.register(*destination);
+        e.pair(destination, 8 * (1 + index));
+    }
+    Ok(run.len())
+}
+
+fn equality(e: &mut Emitter, args: &Args<'_>, [both, short, any]: [Op; 3]) -> Result<(), Unfit> {
+    let (a, b) = (args.at(1)?, args.at(2)?);
+    let (reg, other) = if a.reg().is_some() { (a, b) } else { (b, a) };
+    let label = args.label(0);
+    if let (Some(a), Some(b)) = (reg.reg(), other.reg()) {
+        let (a, b) = (e.register(a), e.register(b));
+        e.op(both, a);
+        e.pair(b, 0);
+        e.label(label);
+    } else if let (Some(r), Some(k)) = (reg.reg(), e.short(other)) {
+        let r = e.register(r);
+        e.op(short, r);
+        e.label(label);
+        e.word(k as u32);
+    } else {
+        e.op(any, 0);
+        e.source(reg)?;
+        e.source(other)?;
+        e.label(label);
+    }
+    Ok(())
+}
+
+fn order(e: &mut Emitter, args: &Args<'_>, [both, rk, kr, any]: [Op; 4]) -> Result<(), Unfit> {
+    let (a, b) = (args.at(1)?, args.at(2)?);
+    let label = args.label(0);
+    match (a.reg(), b.reg()) {
+        (Some(a), Some(b)) => {
+            let (a, b) = (e.register(a), e.register(b));
+            e.op(both, a);
+            e.pair(b, 0);
+            e.label(label);
+            return Ok(());
+        }
+        (Some(a), None) => {
+            if let Some(k) = e.short(b) {
+                let a = e.register(a);
+                e.op(rk, a);
+                e.label(label);
+                e.word(k as u32);
+                return Ok(());
+            }
+        }
+        (None, Some(b)) => {
+            if let Some(k) = e.short(a) {
+                let b = e.register(b);
+                e.op(kr, b);
+                e.label(label);
+                e.word(k as u32);
+                return Ok(());
+            }
+        }
+        (None, None) => {}
+    }
+    e.op(any, 0);
+    e.source(a)?;
+    e.source(b)?;
+    e.label(label);
+    Ok(())
+}
+
+fn select_val(e: &mut Emitter, args: &Args<'_>) -> Result<(), Unfit> {
+    let fail = args.label(1);
+    let mut keys: Vec<(Term, u32)> = Vec::new();
+    for pair in args.items(2)?.chunks_exact(2) {
+        keys.push((e.constant(&pair[0])?, pair[1].label().unwrap_or(0)));
+    }
+    let short: Option<Vec<(i32, u32)>> = keys.iter().map(|(k, l)| Some((short_of(*k)?, *l))).collect();
+    let Some(mut short) = short else {
+        e.op(Op::SelectTerm, 0);
+        e.source(args.at(0)?)?;
+        e.label(fail);
+        e.word(keys.len() as u32);
+        for (key, label) in keys {
+            e.constant_word(key);
+            e.label(label);
+        }
+        return Ok(());
+    };
+    let source = e.reg_of(args.at(0)?)?;
+    let numbers: Option<Vec<i64>> = keys.iter().map(|(k, _)| k.as_small()).collect();
+    if let Some(numbers) = numbers
+        && numbers.len() >= 4
+        && let (Some(min), Some(max)) = (numbers.iter().min(), numbers.iter().max())
+        && max - min < 2 * numbers.len() as i64 + 8
+    {
+        let span = (max - min + 1) as usize;
+        let mut table = vec![fail; span];
+        for (number, (_, label)) in numbers.iter().zip(&keys).rev() {
+            table[(number - min) as usize] = *label;
+        }
+        e.op(Op::SelectTable, source);
+        e.label(fail);
+        e.word(span as u32);
+        e.word(i32::try_from(*min).map_err(|_| Unfit)? as u32);
+        for label in table {
+            e.label(label);
+        }
+        return Ok(());
+    }
+    let op = if short.len() <= 6 { Op::SelectLinear } else { Op::SelectBinary };
+    if op == Op::SelectBinary {
+        short.sort_by_key(|(k, _)| *k);
+    }
+    e.op(op, source);
+    e.label(fail);
+    e.word(short.len() as u32);
+    for (key, label) in short {
+        e.word(key as u32);
+        e.label(label);
+    }
+    Ok(())
+}
+
+// ---- calls out of the module
+
+/// A call of a built-in: `last` = Y registers to drop, in tail position.
+pub(crate) fn call_bif(e: &mut Emitter, def: &'static BifDef, arity: u32, last: Option<u32>) {
+    e.op(if last.is_some() { Op::CallBifLast } else { Op::CallBif }, arity);
+    e.wide(std::ptr::from_ref(def) as u64);
+    match last {
+        Some(slots) => e.word(frame_bytes(slots)),
+        None => e.continuation(1),
+    }
+}
+
+/// One of the instructions that stand for a function: with a continuation, or dropping the frame.
+fn special(e: &mut Emitter, [body, tail]: [Op; 2], last: Option<u32>) {
+    match last {
+        Some(slots) => {
+            e.op(tail, 0);
+            e.word(frame_bytes(slots));
+        }
+        None => {
+            e.op(body, 0);
+            e.continuation(1);
+        }
+    }
+}
+
+fn external(e: &mut Emitter, args: &Args<'_>, last: Option<u32>) -> Result<(), Unfit> {
+    let export = e.import(args.number(1)?.into())?;
+    let name = export.mfa;
+    if name.module == am::erlang {
+        match (name.function, name.arity) {
+            (am::apply, 2) => {
+                special(e, [Op::ApplyFunList, Op::ApplyFunListLast], last);
+                return Ok(());
+            }
+            (am::apply, 3) => {
+                special(e, [Op::ApplyList, Op::ApplyListLast], last);
+                return Ok(());
+            }
+            (am::yield_, 0) => {
+                special(e, [Op::YieldCall, Op::YieldLast], last);
+                return Ok(());
+            }
+            (am::hibernate, 3) => {
+                e.op(Op::Hibernate, 0);
+                return Ok(());
+            }
+            _ => {}
+        }
+    }
+    if let Some(def) = e.bif(export) {
+        call_bif(e, def, u32::from(name.arity), last);
+        return Ok(());
+    }
+    let address = std::ptr::from_ref(export) as u64;
+    match last {
+        None => {
+            e.op(Op::CallExt, 0);
+            e.continuation(3);
+        }
+        Some(0) => e.op(Op::CallExtOnly, 0),
+        Some(slots) => e.op(Op::CallExtLast, frame_bytes(slots)),
+    }
+    e.wide(address);
+    Ok(())
+}
+
+/// The function of the table that OTP's loader knows by this name.
+pub(crate) fn named_bif(e: &Emitter, function: myriad_term::Atom, arity: u8) -> Option<&'static BifDef> {
+    e.vm.bifs.bif(crate::machine::mfa(am::erlang, function, arity))
+}
+
+fn call_fun(e: &mut Emitter, rest: &[At<'_>], arity: u32, fun: &Arg) -> Result<(), Unfit> {
+    let _: Option<&Function> = None;
+    // A call that is followed by dropping the frame and returning is a tail call.
+    if let [_, drop, after, ..] = rest
+        && drop.op == Generic::Deallocate
+        && after.op == Generic::Return
+        && rest[0].frame != MIXED
+    {
+        let slots = Args(drop.args).number(0)?;
+        e.op(Op::CallFunLast, arity);
+        e.word(frame_bytes(slots));
+        e.source(fun)?;
+        return Ok(());
+    }
+    e.op(Op::CallFun, arity);
+    e.continuation(2);
+    e.source(fun)?;
+    Ok(())
+}

@@ -1,0 +1,335 @@
+//! The code of one function while it is being made.
+
+use super::MIXED;
+use crate::code::{Block, Decoded, Place, no_native};
+use crate::instr::Op;
+use myriad_beam::{Arg, Reg};
+use myriad_heap::LiteralArea;
+use myriad_term::{Build, Export, Term};
+use myriad_vm::bif::BifDef;
+use myriad_vm::Vm;
+use myriad_vm::code::{CodePtr, Continuation, Function, Module};
+use std::collections::HashMap;
+
+/// The function goes beyond a limit of this VM's instruction formats.
+#[derive(Debug)]
+pub(crate) struct Unfit;
+
+/// The X register that constants go through where an instruction wants a register.
+const SCRATCH: u16 = 1023;
+
+/// Where a continuation goes on.
+struct Return {
+    word: usize,
+    line: u32,
+    frame: u32,
+    /// Handlers: the label instead.
+    label: Option<u32>,
+}
+
+/// See the module's page.
+pub(crate) struct Emitter {
+    pub(crate) vm: &'static Vm,
+    pub(crate) module: &'static Module,
+    function: &'static Function,
+    info: u32,
+    code: Vec<u32>,
+    entry: u32,
+    labels: HashMap<u32, usize>,
+    label_words: Vec<(usize, u32)>,
+    constants: Vec<u64>,
+    constant_words: Vec<(usize, usize)>,
+    returns: Vec<Return>,
+    return_words: Vec<usize>,
+    places: Vec<Place>,
+    pub(crate) line: u32,
+    pub(crate) frame: u32,
+    uses_scratch: bool,
+    uses_last_x: bool,
+}
+
+impl Emitter {
+    pub(crate) fn new(vm: &'static Vm, module: &'static Module, function: &'static Function, info: u32) -> Emitter {
+        Emitter {
+            vm,
+            module,
+            function,
+            info,
+            code: Vec::new(),
+            entry: 0,
+            labels: HashMap::new(),
+            label_words: Vec::new(),
+            constants: Vec::new(),
+            constant_words: Vec::new(),
+            returns: Vec::new(),
+            return_words: Vec::new(),
+            places: Vec::new(),
+            line: 0,
+            frame: 0,
+            uses_scratch: false,
+            uses_last_x: false,
+        }
+    }
+
+    // ---- places
+
+    /// What follows is on this line and has this frame.
+    pub(crate) fn place(&mut self, line: u32, frame: u32) {
+        (self.line, self.frame) = (line, frame);
+        let offset = 4 * self.code.len() as u32;
+        match self.places.last_mut() {
+            Some(last) if last.line == line && last.frame == frame => {}
+            Some(last) if last.offset == offset => *last = Place { offset, line, frame },
+            _ => self.places.push(Place { offset, line, frame }),
+        }
+    }
+
+    /// Defines a label here.
+    pub(crate) fn define(&mut self, label: u32) {
+        self.labels.insert(label, self.code.len());
+    }
+
+    /// The entry is here.
+    pub(crate) fn entry_here(&mut self) {
+        self.entry = 4 * self.code.len() as u32;
+    }
+
+    // ---- operands
+
+    /// The first word of an instruction.
+    pub(crate) fn op(&mut self, op: Op, high: u32) {
+        debug_assert!(high <= 0xffff);
+        self.code.push(op as u32 | high << 16);
+    }
+
+    /// A plain word.
+    pub(crate) fn word(&mut self, word: u32) {
+        self.code.push(word);
+    }
+
+    /// Two halves.
+    pub(crate) fn pair(&mut self, low: u32, high: u32) {
+        debug_assert!(low <= 0xffff && high <= 0xffff);
+        self.code.push(low | high << 16);
+    }
+
+    /// Two words.
+    pub(crate) fn wide(&mut self, value: u64) {
+        self.code.push(value as u32);
+        self.code.push((value >> 32) as u32);
+    }
+
+    /// A label that is there (0 in code that no compiler makes: the function's clause failure).
+    pub(crate) fn label(&mut self, label: u32) {
+        let label = if label == 0 { self.info } else { label };
+        self.label_words.push((self.code.len(), label));
+        self.code.push(0);
+    }
+
+    /// A label, or 0: raise.
+    pub(crate) fn fail(&mut self, label: u32) {
+        if label == 0 { self.code.push(0) } else { self.label(label) }
+    }
+
+    /// A continuation record whose code begins at `after` words from here (this word included).
+    pub(crate) fn continuation(&mut self, after: usize) {
+        self.return_words.push(self.code.len());
+        self.returns.push(Return { word: self.code.len() + after, line: self.line, frame: self.frame, label: None });
+        self.code.push(0);
+    }
+
+    /// A handler's record: its code is at `label`, its marker in Y register `slot`.
+    pub(crate) fn handler(&mut self, label: u32, slot: u32) {
+        self.return_words.push(self.code.len());
+        self.returns.push(Return { word: 0, line: self.line, frame: slot, label: Some(label) });
+        self.code.push(0);
+    }
+
+    /// The operand of a register.
+    pub(crate) fn register(&mut self, reg: Reg) -> u32 {
+        match reg {
+            Reg::X(x) => {
+                self.uses_last_x |= x == SCRATCH;
+                u32::from(x) * 8
+            }
+            Reg::Y(y) => u32::from(y) * 8 | 1,
+        }
+    }
+
+    /// The operand of a register argument.
+    pub(crate) fn reg(&mut self, arg: &Arg) -> Result<u32, Unfit> {
+        let reg = arg.reg().ok_or(Unfit)?;
+        Ok(self.register(reg))
+    }
+
+    /// The operand of a register; a constant is put in the scratch register first. To be called before [`Emitter::op`].
+    pub(crate) fn reg_of(&mut self, arg: &Arg) -> Result<u32, Unfit> {
+        if let Some(reg) = arg.reg() {
+            return Ok(self.register(reg));
+        }
+        let term = self.constant(arg)?;
+        self.uses_scratch = true;
+        let scratch = u32::from(SCRATCH) * 8;
+        self.op(Op::MoveC, scratch);
+        self.wide(term.raw());
+        Ok(scratch)
+    }
+
+    /// A source operand word.
+    pub(crate) fn source(&mut self, arg: &Arg) -> Result<(), Unfit> {
+        if let Some(reg) = arg.reg() {
+            let operand = self.register(reg);
+            self.code.push(operand);
+            return Ok(());
+        }
+        let term = self.constant(arg)?;
+        self.constant_word(term);
+        Ok(())
+    }
+
+    /// A source operand word of a constant.
+    pub(crate) fn constant_word(&mut self, term: Term) {
+        self.constant_words.push((self.code.len(), self.constants.len()));
+        self.constants.push(term.raw());
+        self.code.push(0);
+    }
+
+    /// The term of a constant argument.
+    pub(crate) fn constant(&mut self, arg: &Arg) -> Result<Term, Unfit> {
+        match arg {
+            Arg::Nil => Ok(Term::NIL),
+            Arg::Atom(index) => self.module.atoms.get(*index as usize).copied().ok_or(Unfit),
+            Arg::Lit(index) => self.module.literals.get(*index as usize).copied().ok_or(Unfit),
+            Arg::I(value) => Ok(Term::try_small(*value).unwrap_or_else(|| big(*value < 0, &[value.unsigned_abs()]))),
+            Arg::U(value) => i64::try_from(*value).ok().and_then(Term::try_small).ok_or(Unfit),
+            Arg::BigInt(bytes) => Ok(big_of_bytes(bytes)),
+            _ => Err(Unfit),
+        }
+    }
+
+    /// The constant, if its word is a sign-extended 32-bit number.
+    pub(crate) fn short(&mut self, arg: &Arg) -> Option<i32> {
+        if arg.reg().is_some() {
+            return None;
+        }
+        short_of(self.constant(arg).ok()?)
+    }
+
+    // ---- names
+
+    /// The export of an import.
+    pub(crate) fn import(&self, index: u64) -> Result<&'static Export, Unfit> {
+        self.module.imports.get(index as usize).copied().ok_or(Unfit)
+    }
+
+    /// The built-in of an import, unless it is a NIF (which may come and go).
+    pub(crate) fn bif(&self, export: &Export) -> Option<&'static BifDef> {
+        self.vm.bifs.bif(export.mfa).filter(|def| !def.kind.is_nif())
+    }
+
+    /// The function that a local call enters.
+    pub(crate) fn local(&self, entry: u32) -> Result<&'static Function, Unfit> {
+        let index = self.module.beam.function_at(entry).ok_or(Unfit)?;
+        self.module.functions.get(index as usize).ok_or(Unfit)
+    }
+
+    /// The address of bytes in the string table.
+    pub(crate) fn string(&self, at: u64, bytes: usize) -> Result<u64, Unfit> {
+        let at = at as usize;
+        let string = self.module.beam.strings.get(at..at.checked_add(bytes).ok_or(Unfit)?).ok_or(Unfit)?;
+        Ok(string.as_ptr() as u64)
+    }
+
+    // ---- the end
+
+    /// Puts all together.
+    pub(crate) fn finish(mut self) -> Result<Decoded, Unfit> {
+        if self.uses_scratch && self.uses_last_x {
+            return Err(Unfit);
+        }
+        let code_bytes = 4 * self.code.len();
+        let constants_at = code_bytes.next_multiple_of(8);
+        let returns_at = (constants_at + 8 * self.constants.len()).next_multiple_of(16);
+        let bytes = returns_at + size_of::<Continuation>() * self.returns.len();
+        if i32::try_from(bytes).is_err() {
+            return Err(Unfit);
+        }
+        for (word, label) in &self.label_words {
+            let to = *self.labels.get(label).ok_or(Unfit)?;
+            self.code[*word] = (4 * to as i32 - 4 * *word as i32) as u32;
+        }
+        for (word, constant) in &self.constant_words {
+            self.code[*word] = (constants_at + 8 * constant - 4 * word) as u32 | 2;
+        }
+        for (i, word) in self.return_words.iter().enumerate() {
+            self.code[*word] = (returns_at + size_of::<Continuation>() * i - 4 * word) as u32;
+        }
+        let block = Block::new(bytes);
+        let start = block.start();
+        // SAFETY: the block has room for code, constants and records at these offsets, and is 16-byte aligned.
+        unsafe {
+            std::ptr::copy_nonoverlapping(self.code.as_ptr().cast::<u8>(), start, code_bytes);
+            std::ptr::copy_nonoverlapping(self.constants.as_ptr().cast::<u8>(), start.add(constants_at), 8 * self.constants.len());
+            for (i, r) in self.returns.iter().enumerate() {
+                let word = match r.label {
+                    Some(label) => *self.labels.get(&label).ok_or(Unfit)?,
+                    None => r.word,
+                };
+                let record = Continuation {
+                    pc: CodePtr(start.add(4 * word).cast()),
+                    native: no_native(),
+                    function: self.function,
+                    line: r.line,
+                    frame: if r.frame == MIXED { 0 } else { r.frame },
+                };
+                start.add(returns_at).cast::<Continuation>().add(i).write(record);
+            }
+        }
+        Ok(Decoded {
+            function: self.function,
+            block,
+            code_bytes: code_bytes as u32,
+            entry: self.entry,
+            places: self.places.into_boxed_slice(),
+        })
+    }
+}
+
+/// The constant's word, if it is a sign-extended 32-bit number.
+pub(crate) fn short_of(term: Term) -> Option<i32> {
+    if !term.is_immediate() {
+        return None;
+    }
+    i32::try_from(term.raw() as i64).ok()
+}
+
+/// A big integer constant. Its area is never given back: values made of it may outlive the code, and there are few.
+fn big(negative: bool, limbs: &[u64]) -> Term {
+    let area = Box::leak(Box::new(LiteralArea::new()));
+    area.big(negative, limbs)
+}
+
+fn big_of_bytes(bytes: &[u8]) -> Term {
+    let negative = bytes.first().is_some_and(|b| *b >= 0x80);
+    let fill = if negative { 0xff } else { 0 };
+    let mut limbs: Vec<u64> = bytes
+        .rchunks(8)
+        .map(|chunk| {
+            let mut eight = [fill; 8];
+            eight[8 - chunk.len()..].copy_from_slice(chunk);
+            u64::from_be_bytes(eight)
+        })
+        .collect();
+    if negative {
+        let mut carry = true;
+        for limb in &mut limbs {
+            let (sum, overflow) = (!*limb).overflowing_add(u64::from(carry));
+            *limb = sum;
+            carry = overflow;
+        }
+        if carry {
+            limbs.push(1);
+        }
+    }
+    big(negative, &limbs)
+}

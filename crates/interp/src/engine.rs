@@ -1,0 +1,176 @@
+//! The interpreter as the scheduler sees it.
+
+use crate::bifs;
+use crate::building::Target;
+use crate::code;
+use crate::instr::Op;
+use crate::machine::{FLOAT_REGISTERS, Machine};
+use crate::run;
+use crate::stubs;
+use myriad_term::Term;
+use myriad_vm::Ctx;
+use myriad_vm::bif::{BifResult, DirtyKind, Escape};
+use myriad_vm::code::{CodePtr, Function, StackWalk};
+use myriad_vm::engine::{Engine, SliceEnd};
+use myriad_vm::error::TraceFrame;
+use myriad_vm::process::{Private, Resume};
+use std::ops::Range;
+
+/// Tier 0.
+#[derive(Default)]
+pub struct Interpreter;
+
+/// The machine for a slice of the process of `ctx`, with its X registers in place.
+fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
+    let x = ctx.sched.x.as_mut_ptr();
+    let live = ctx.proc.saved_x.len().min(myriad_vm::scheduler::X_REGISTERS);
+    // SAFETY: there are so many X registers.
+    unsafe { std::ptr::copy_nonoverlapping(ctx.proc.saved_x.as_ptr(), x, live) };
+    ctx.proc.saved_x.clear();
+    let heap = &raw mut ctx.proc.heap;
+    let mut m = Machine {
+        x,
+        heap,
+        reds: ctx.proc.reductions_left,
+        end: SliceEnd::Yielded,
+        callee: std::ptr::null(),
+        ctx,
+        floats: [0.0; FLOAT_REGISTERS],
+        build: Target::none(),
+    };
+    if m.heap().stop == m.heap().hend {
+        stubs::push_bottom(&mut m);
+    }
+    m
+}
+
+/// Goes on with the rest of a long built-in.
+fn resume(ctx: &mut Ctx<'_>) -> Option<BifResult> {
+    let mut rest = ctx.proc.resumption.take()?;
+    let result = rest(ctx);
+    if matches!(result, Err(Escape::Yield)) && ctx.proc.resumption.is_none() {
+        ctx.proc.resumption = Some(rest);
+    }
+    Some(result)
+}
+
+impl Engine for Interpreter {
+    fn run(&self, ctx: &mut Ctx<'_>) -> SliceEnd {
+        let at = ctx.proc.resume;
+        let mut m = machine(ctx);
+        m.callee = at.function;
+        let pc = if m.ctx.proc.resumption.is_some() {
+            // Its arguments may be wanted for an error.
+            match resume(m.ctx) {
+                Some(result) => {
+                    m.come_back();
+                    bifs::finish(&mut m, at.pc.0, result)
+                }
+                None => at.pc.0,
+            }
+        } else if at.pc == CodePtr::NULL {
+            // SAFETY: K3: a process's function stays.
+            unsafe { at.function.as_ref() }.map_or(stubs::code_of(Op::Bottom), |f| f.entry().0)
+        } else {
+            at.pc.0
+        };
+        // SAFETY: `pc` is where the process stopped, or follows from it.
+        let end = if pc.is_null() { m.end } else { unsafe { run::run(&mut m, pc) } };
+        m.leave();
+        end
+    }
+
+    fn run_dirty(&self, ctx: &mut Ctx<'_>) -> SliceEnd {
+        let at = ctx.proc.resume;
+        let mut m = machine(ctx);
+        m.callee = at.function;
+        let result = match resume(m.ctx) {
+            Some(result) => result,
+            // SAFETY: the process stopped at the call.
+            None => match unsafe { bifs::called(&m, at.pc.0) } {
+                Some((def, arity)) => {
+                    let args = m.args(arity);
+                    (def.function_ptr)(m.ctx, args)
+                }
+                None => Err(myriad_vm::bif::BADARG),
+            },
+        };
+        m.come_back();
+        let live = match &result {
+            Ok(_) => 1,
+            _ => 4,
+        };
+        let trap = match &result {
+            Err(Escape::Trap(export)) => Some(Function::of_export(export)),
+            _ => None,
+        };
+        m.reds = m.reds.max(2);
+        let pc = bifs::finish(&mut m, at.pc.0, result);
+        if pc.is_null() {
+            m.leave();
+            return m.end;
+        }
+        match trap {
+            Some(f) => m.stop(SliceEnd::Yielded, std::ptr::null(), f, usize::from(f.mfa.arity)),
+            None => m.stop(SliceEnd::Yielded, pc, std::ptr::null(), live),
+        };
+        m.leave();
+        SliceEnd::Yielded
+    }
+
+    fn backtrace(&self, process: &Private, depth: usize) -> Vec<TraceFrame> {
+        let Resume { pc, function, .. } = process.resume;
+        let mut frames = Vec::new();
+        let mut frame = 0;
+        if let Some(at) = code::locate(pc) {
+            frames.push(TraceFrame { mfa: at.function.mfa, line: at.line, module: at.function.module });
+            frame = at.frame as usize;
+        // SAFETY: K3: a process's function stays.
+        } else if let Some(f) = unsafe { function.as_ref() } {
+            frames.push(TraceFrame { mfa: f.mfa, line: 0, module: f.module });
+        } else if pc.0 == stubs::code_of(Op::Hibernating) {
+            use myriad_term::am;
+            let mfa = crate::machine::mfa(am::erlang, am::hibernate, 3);
+            frames.push(TraceFrame { mfa, line: 0, module: std::ptr::null() });
+        }
+        crate::errors::walk(process.heap.stop, process.heap.hend, frame, |continuation| {
+            if frames.len() < depth {
+                // SAFETY: `walk` leaves out records without a function; K3.
+                let f = unsafe { &*continuation.function };
+                frames.push(TraceFrame { mfa: f.mfa, line: continuation.line, module: f.module });
+            }
+            frames.len() < depth
+        });
+        frames.truncate(depth);
+        frames
+    }
+
+    fn undecoded_stub(&self) -> CodePtr {
+        CodePtr(stubs::code_of(Op::Undecoded))
+    }
+
+    fn bif_stub(&self) -> CodePtr {
+        CodePtr(stubs::code_of(Op::BuiltInEntry))
+    }
+
+    fn undefined_stub(&self) -> CodePtr {
+        CodePtr(stubs::code_of(Op::UndefinedEntry))
+    }
+
+    fn code_ranges(&self, function: &Function, ranges: &mut Vec<Range<usize>>) {
+        if let Some(decoded) = code::decoded(function) {
+            let start = decoded.block.start() as usize;
+            ranges.push(start..start + decoded.block.len());
+        }
+    }
+
+    fn release(&self, function: &Function) {
+        code::release(function);
+    }
+}
+
+const _: () = {
+    const fn assert_send_sync<T: Send + Sync>() {}
+    assert_send_sync::<Interpreter>();
+    let _ = size_of::<(DirtyKind, StackWalk, Term)>();
+};
