@@ -13,7 +13,7 @@ use myriad_vm::code::{CodePtr, Function};
 use myriad_vm::engine::SliceEnd;
 use myriad_vm::error::Class;
 use myriad_vm::process::Resume;
-use myriad_term::{Atom, Mfa, am};
+use myriad_term::{Atom, Build, Mfa, am};
 
 /// A call in the body of a function.
 #[inline(never)]
@@ -116,7 +116,8 @@ pub fn finish(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) -> *co
     };
     let function: *const Function = if pc.is_null() { m.callee } else { std::ptr::null() };
     match escape {
-        Escape::Error(reason) => {
+        Escape::Error(_) | Escape::BadMap(_) | Escape::BadKey(_) => {
+            let reason = reason_of(m, &escape);
             let arguments = m.args_list(arity);
             errors::bif_error(m, pc, name_of(def), arguments, reason)
         }
@@ -148,6 +149,16 @@ pub fn finish(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) -> *co
             m.end = SliceEnd::Exited;
             std::ptr::null()
         }
+    }
+}
+
+/// The reason of an error that a built-in gave.
+pub fn reason_of(m: &mut Machine<'_, '_>, escape: &Escape) -> Term {
+    match escape {
+        Escape::Error(reason) => *reason,
+        Escape::BadMap(value) => m.ctx.tuple(&[Term::atom(am::badmap), *value]),
+        Escape::BadKey(key) => m.ctx.tuple(&[Term::atom(am::badkey), *key]),
+        _ => Term::atom(am::badarg),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::machine::{Machine, high, mfa, target, wide};
 use crate::decode;
 use myriad_term::boxed::Header;
 use myriad_term::{Alloc, Export, FunEntry, Kind, Mfa, Term, am};
-use myriad_vm::code::Function;
+use myriad_vm::code::{Function, MissingFun};
 use myriad_vm::engine::SliceEnd;
 
 /// Enters a function whose arguments are in place, unless reductions are used up.
@@ -49,11 +49,13 @@ pub unsafe fn undefined(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 
         return now.entry().0;
     }
     let arguments = m.args_list(usize::from(what.arity));
-    call_error_handler(m, what, am::undefined_function, [what.module.term(), what.function.term(), arguments])
+    let handler = mfa(m.ctx.proc.error_handler, am::undefined_function, 3);
+    call_handler(m, what, handler, [what.module.term(), what.function.term(), arguments])
 }
 
-fn call_error_handler(m: &mut Machine<'_, '_>, what: Mfa, handler: myriad_term::Atom, args: [Term; 3]) -> *const u32 {
-    let export = Export::intern(mfa(m.ctx.proc.error_handler, handler, 3));
+/// Calls `handler` for a call of `what` that found nothing; without a handler that is `undef`.
+fn call_handler(m: &mut Machine<'_, '_>, what: Mfa, handler: Mfa, args: [Term; 3]) -> *const u32 {
+    let export = Export::intern(handler);
     let function = Function::of_export(export);
     if is_undefined(function) {
         return errors::undefined_call(m, what, args[2]);
@@ -104,11 +106,18 @@ fn resolve(m: &mut Machine<'_, '_>, fun: Term, arity: usize) -> Callee {
 fn fun_error(m: &mut Machine<'_, '_>, pc: *const u32, pushed: bool, callee: Callee, fun: Term, arity: usize) -> *const u32 {
     use myriad_term::Build;
     let reason = match callee {
-        Callee::Unloaded(entry) => {
-            let arguments = m.args_list(arity);
-            let what = mfa(entry.module, am::undefined, arity as u8);
-            return call_error_handler(m, what, am::undefined_lambda, [entry.module.term(), fun, arguments]);
-        }
+        Callee::Unloaded(entry) => match m.ctx.vm.code.missing_fun(entry) {
+            MissingFun::Bad => m.ctx.tuple(&[Term::atom(am::badfun), fun]),
+            missing => {
+                let handler = match missing {
+                    MissingFun::Wait => mfa(am::erts_code_purger, am::pending_purge_lambda, 3),
+                    _ => mfa(m.ctx.proc.error_handler, am::undefined_lambda, 3),
+                };
+                let arguments = m.args_list(arity);
+                let what = mfa(entry.module, am::undefined, arity as u8);
+                return call_handler(m, what, handler, [entry.module.term(), fun, arguments]);
+            }
+        },
         Callee::BadArity => {
             let arguments = m.args_list(arity);
             let pair = m.ctx.tuple(&[fun, arguments]);

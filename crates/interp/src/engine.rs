@@ -20,6 +20,13 @@ use std::ops::Range;
 #[derive(Default)]
 pub struct Interpreter;
 
+impl Interpreter {
+    /// An interpreter: all its state is in the functions it has decoded and in the processes.
+    pub fn new() -> Interpreter {
+        Interpreter
+    }
+}
+
 /// The machine for a slice of the process of `ctx`, with its X registers in place.
 fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
     let x = ctx.sched.x.as_mut_ptr();

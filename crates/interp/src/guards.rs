@@ -8,7 +8,7 @@ use crate::instr::Op;
 use crate::machine::{Machine, high, target, wide};
 use myriad_term::arith::{self, ArithError};
 use myriad_term::{Atom, Build, Kind, Term, am};
-use myriad_vm::bif::{BifDef, Escape};
+use myriad_vm::bif::BifDef;
 
 /// Word of the label in a guard built-in, and of its first source.
 const FAIL: usize = 3;
@@ -26,10 +26,13 @@ unsafe fn call(m: &mut Machine<'_, '_>, pc: *const u32, args: &[Term]) -> *const
         // SAFETY: operand of the instruction.
         Ok(value) => unsafe { m.give(high(pc), value, live, next) },
         Err(escape) => {
-            let reason = match escape {
-                Escape::Error(reason) => reason,
-                _ => Term::atom(am::badarg),
-            };
+            // SAFETY: operand of the instruction.
+            unsafe {
+                if *pc.add(FAIL) != 0 {
+                    return target(pc.add(FAIL));
+                }
+            }
+            let reason = crate::bifs::reason_of(m, &escape);
             let function = Atom::new(def.function).unwrap_or(am::undefined);
             let module = Atom::new(def.module).unwrap_or(am::erlang);
             let what = crate::machine::mfa(module, function, def.arity);

@@ -408,6 +408,7 @@ well_known! {
     packet "packet"
     parallelism "parallelism"
     parent "parent"
+    pending_purge_lambda "pending_purge_lambda"
     perf_counter "perf_counter"
     persistent_term "persistent_term"
     pid "pid"
