@@ -47,3 +47,70 @@ fn contains(ranges: &[Range<usize>], address: usize) -> bool {
     let after = ranges.partition_point(|range| range.start <= address);
     after > 0 && ranges[after - 1].contains(&address)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::code::PurgeStep::{Abort, Prepare};
+    use crate::code::test_support::{Small, in_process, vm};
+    use crate::code::{CodePtr, Function};
+    use crate::ctx::Ctx;
+    use crate::error::TraceFrame;
+    use myriad_term::Atom;
+    use std::ptr;
+
+    /// A process, and a function of the old and of the current version of a module.
+    fn with_two_versions(name: &'static str, test: impl FnOnce(&mut Ctx<'_>, Atom, &'static Function, &'static Function)) {
+        let vm = vm(Vec::new());
+        for value in [1, 2] {
+            vm.code.finish_loading(&[&Small::named(name, value).prepared()]).unwrap();
+        }
+        let name = Atom::new(name).unwrap();
+        let state = vm.code.state(name);
+        in_process(vm, |ctx| test(ctx, name, &state.old.unwrap().functions[0], &state.current.unwrap().functions[0]));
+    }
+
+    #[test]
+    fn where_it_goes_on_counts_when_it_is_stopped() {
+        with_two_versions("check_tests_a", |ctx, name, old, current| {
+            assert!(!ctx.runs_old_code(name, true));
+            ctx.proc.resume.function = current;
+            assert!(!ctx.runs_old_code(name, true));
+            ctx.proc.resume.function = old;
+            assert!(ctx.runs_old_code(name, true));
+            assert!(!ctx.runs_old_code(name, false));
+            ctx.proc.resume.function = ptr::null();
+            ctx.proc.resume.pc = CodePtr(ptr::from_ref(old).cast());
+            assert!(ctx.runs_old_code(name, true) && !ctx.runs_old_code(name, false));
+        });
+    }
+
+    #[test]
+    fn return_points_count() {
+        with_two_versions("check_tests_b", |ctx, name, old, current| {
+            for (function, runs) in [(current, false), (old, true)] {
+                let heap = &mut ctx.proc.heap;
+                // SAFETY: a new heap has room for a few words; an aligned address looks like a small integer (H2).
+                unsafe {
+                    heap.stop = heap.stop.sub(1);
+                    *heap.stop = ptr::from_ref(function) as u64;
+                }
+                assert_eq!(ctx.runs_old_code(name, false), runs);
+            }
+            assert!(ctx.vm.code.purge(ctx.vm, name, Prepare));
+            assert!(ctx.runs_old_code(name, false));
+            assert!(ctx.vm.code.purge(ctx.vm, name, Abort));
+            assert!(!ctx.runs_old_code(Atom::new("check_tests_none").unwrap(), false));
+        });
+    }
+
+    #[test]
+    fn raw_traces_forget_the_old_version_only() {
+        with_two_versions("check_tests_c", |ctx, name, old, current| {
+            let frame = |f: &Function| TraceFrame { mfa: f.mfa, line: 1, module: f.module };
+            ctx.proc.exception.frames = vec![frame(old), frame(current)];
+            assert!(!ctx.runs_old_code(name, false));
+            let [first, second] = [0, 1].map(|i| ctx.proc.exception.frames[i].module);
+            assert!(first.is_null() && ptr::eq(second, current.module));
+        });
+    }
+}

@@ -25,3 +25,25 @@ pub fn load_preloaded(vm: &'static Vm) -> Result<(), String> {
         Err(_) => Err("a preloaded module has an on_load function".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::load_preloaded;
+    use crate::code::test_support::vm_of;
+    use crate::release::Release;
+    use myriad_term::{Export, Mfa, am};
+    use std::path::Path;
+
+    #[test]
+    fn the_preloaded_modules_of_the_installed_release_are_loaded() {
+        let Ok(release) = Release::find(Path::new("/usr/lib/erlang")) else { return };
+        let vm = vm_of(release, Vec::new());
+        load_preloaded(vm).unwrap();
+        assert_eq!(vm.code.preloaded().len(), 21);
+        assert_eq!(vm.code.loaded().len(), 21);
+        let start = Export::intern(Mfa { module: am::erl_init, function: am::start, arity: 2 });
+        assert!(start.is_defined());
+        assert!(load_preloaded(vm).is_ok(), "again: the first ones are old now");
+        assert!(load_preloaded(vm).unwrap_err().contains("there twice"));
+    }
+}

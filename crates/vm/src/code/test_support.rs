@@ -7,10 +7,14 @@ use crate::engine::{Engine, SliceEnd};
 use crate::error::TraceFrame;
 use crate::process::Private;
 use crate::release::Release;
+use crate::scheduler::Local;
+use crate::spawn::{SpawnOptions, spawn_orphan};
 use crate::vm::{Config, Parts, Vm};
 use myriad_sync::atomic::{AtomicUsize, Ordering};
+use myriad_term::{Export, Mfa, am};
 use std::ops::Range;
 use std::path::PathBuf;
+use std::ptr;
 
 static STUBS: [u32; 3] = [0; 3];
 
@@ -45,7 +49,11 @@ impl Engine for NoEngine {
         CodePtr(&raw const STUBS[2])
     }
 
-    fn code_ranges(&self, _: &Function, _: &mut Vec<Range<usize>>) {}
+    /// The function itself stands for its code, so that tests can point into it.
+    fn code_ranges(&self, function: &Function, ranges: &mut Vec<Range<usize>>) {
+        let start = ptr::from_ref(function).addr();
+        ranges.push(start..start + size_of::<Function>());
+    }
 
     fn release(&self, _: &Function) {
         // Relaxed: read after a join.
@@ -55,6 +63,12 @@ impl Engine for NoEngine {
 
 /// A VM that runs nothing.
 pub(super) fn vm(bifs: Vec<&'static [BifDef]>) -> &'static Vm {
+    let release = Release::without_root(25).unwrap();
+    vm_of(release, bifs)
+}
+
+/// A VM of this release that runs nothing.
+pub(super) fn vm_of(release: Release, bifs: Vec<&'static [BifDef]>) -> &'static Vm {
     let config = Config {
         schedulers: 1,
         schedulers_online: 1,
@@ -70,7 +84,6 @@ pub(super) fn vm(bifs: Vec<&'static [BifDef]>) -> &'static Vm {
         emulator_flags: Vec::new(),
         backtrace_depth: 8,
     };
-    let release = Release::without_root(25).unwrap();
     let vm = Vm::new(config, release, Parts { engine: Box::new(NoEngine), bifs, exit_hooks: Vec::new() });
     super::install_undefined(vm.engine());
     vm
@@ -145,4 +158,16 @@ fn form(chunks: &[(&[u8; 4], Vec<u8>)]) -> Vec<u8> {
     }
     let size = (body.len() as u32).to_be_bytes();
     [b"FOR1".to_vec(), size.to_vec(), body].concat()
+}
+
+/// Runs a test inside a process of this VM.
+pub(super) fn in_process<R>(vm: &'static Vm, test: impl FnOnce(&mut Ctx<'_>) -> R) -> R {
+    let first = Export::intern(Mfa { module: am::erts_internal, function: am::start, arity: 0 });
+    let pid = spawn_orphan(vm, first, &[], &SpawnOptions::new(vm)).unwrap();
+    let process = vm.processes.get(pid).unwrap();
+    let mut local = Local::new(vm, 0, false).unwrap();
+    process.start_running();
+    // SAFETY: P2: this thread has made it Running, and nothing else runs in this VM.
+    let private = unsafe { process.private() };
+    test(&mut Ctx { proc: private, this: process, sched: &mut local, vm })
 }
