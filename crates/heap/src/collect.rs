@@ -119,6 +119,18 @@ impl Heap {
         }
     }
 
+    /// Collects both generations into the young block, whatever their size and limit. Does not rely on H4.
+    ///
+    /// # Safety
+    /// As [`Heap::collect`].
+    pub(crate) unsafe fn collect_into_young(&mut self, roots: &mut Roots<'_>) -> GcReport {
+        let limit = std::mem::replace(&mut self.max_heap_size, 0);
+        // SAFETY: the caller's promise. Without a limit it does not fail.
+        let report = unsafe { self.run(Plan::Single, 0, roots) }.unwrap_or_default();
+        self.max_heap_size = limit;
+        report
+    }
+
     /// Makes room to push `words` on the stack: a collection if there is none.
     ///
     /// # Safety
@@ -201,7 +213,9 @@ impl Heap {
             return Err(exceeded);
         }
         #[cfg(heap_check)]
-        self.check(roots);
+        if plan != Plan::Single {
+            self.check(roots);
+        }
         // SAFETY: the caller's promise; `size` holds the survivors and the stack (C1).
         let words_copied = unsafe {
             let fragments = !self.fragments.is_null();

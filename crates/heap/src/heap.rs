@@ -419,23 +419,8 @@ impl Heap {
     /// Calls `visit` with each word that is a term: of all objects (dead ones too) and the stack, not of the roots.
     pub fn each_word(&self, mut visit: impl FnMut(Term)) {
         self.each_area(|start, end| {
-            let mut at = start;
-            while at < end {
-                // SAFETY: H1 and H2: initialised, and a raw object's header tells how much to step over.
-                unsafe {
-                    let word = *at;
-                    at = at.add(1);
-                    let term = Term::from_raw(word);
-                    if term.is_header() {
-                        let header = Header::from_raw(word);
-                        if !header.holds_terms() {
-                            at = at.add(header.size());
-                        }
-                    } else {
-                        visit(term);
-                    }
-                }
-            }
+            // SAFETY: H1 and H2; `each_term` gives places of initialised words.
+            unsafe { crate::purge::each_term(start, end, |slot| visit(Term::from_raw(*slot))) };
         });
         for word in self.stack() {
             // SAFETY: stack words look like terms.

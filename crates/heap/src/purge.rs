@@ -1,9 +1,64 @@
-//! Does a heap still hold literals of an area that is to go?
+//! Does a heap still hold literals of an area that is to go? If so, they are copied out.
+//!
+//! Literals are shared with processes that run meanwhile, so the collector may not leave forwarding words in them. They
+//! are copied as terms are between heaps, each once for each address that the heap holds, and a fullsweep follows.
 
+use crate::collect::GcReport;
+use crate::fragment::Fragment;
 use crate::heap::Heap;
-use crate::literal::LiteralRanges;
+use crate::literal::{LiteralRanges, is_literal};
 use crate::roots::Roots;
-use myriad_term::Term;
+use myriad_term::boxed::Header;
+use myriad_term::{Term, copy};
+use std::collections::HashMap;
+
+/// Calls `visit` with the place of each word that is a term, of objects that lie one after another.
+///
+/// # Safety
+/// The area is all objects (H1, H2).
+pub(crate) unsafe fn each_term(start: *mut u64, end: *mut u64, mut visit: impl FnMut(*mut u64)) {
+    let mut at = start;
+    while at < end {
+        // SAFETY: the caller's promise: initialised, and a raw object's header tells how much to step over.
+        unsafe {
+            let word = *at;
+            if Header::is_raw(word) {
+                at = at.add(1 + Header::from_raw(word).size());
+                continue;
+            }
+            if !Term::from_raw(word).is_header() {
+                visit(at);
+            }
+            at = at.add(1);
+        }
+    }
+}
+
+/// Copies of literals that are to go.
+struct Copies<'a> {
+    areas: &'a LiteralRanges,
+    fragment: Fragment,
+    made: HashMap<u64, Term>,
+}
+
+impl Copies<'_> {
+    /// # Safety
+    /// `slot` holds a word that looks like a term.
+    unsafe fn replace(&mut self, slot: *mut u64) {
+        // SAFETY: the caller's promise.
+        let term = unsafe { Term::from_raw(*slot) };
+        if term.is_immediate() || !self.areas.contains(term.object_ptr()) {
+            return;
+        }
+        let (areas, fragment) = (self.areas, &mut self.fragment);
+        let copied = *self.made.entry(term.raw()).or_insert_with(|| {
+            let stays = |at: *const u64| is_literal(at) && !areas.contains(at);
+            copy::copy(term, copy::size(term, stays), fragment, stays)
+        });
+        // SAFETY: the caller's promise.
+        unsafe { *slot = copied.raw() };
+    }
+}
 
 impl Heap {
     /// Does any word of the heap, its stack or the roots point into these areas? Dead objects count: a negative answer
@@ -19,5 +74,29 @@ impl Heap {
             }
         }
         found
+    }
+
+    /// Replaces all literals of these areas by copies, and collects both generations: [`Heap::refers_to`] is false
+    /// afterwards.
+    ///
+    /// # Safety
+    /// As [`Heap::collect`]; the areas are live.
+    pub unsafe fn copy_out(&mut self, areas: &LiteralRanges, roots: &mut Roots<'_>) -> GcReport {
+        let mut copies = Copies { areas, fragment: Fragment::new(), made: HashMap::new() };
+        // SAFETY: H1 and H2 for the heap and the stack, the caller's promise for the roots. Old objects may point to the
+        // copies now, against H4; the collection that follows moves all into one generation and does not rely on it.
+        unsafe {
+            self.each_area(|start, end| each_term(start, end, |slot| copies.replace(slot)));
+            for i in 0..self.stack_words() {
+                copies.replace(self.stop.add(i));
+            }
+            for (at, len) in roots.spans() {
+                for i in 0..len {
+                    copies.replace(at.add(i));
+                }
+            }
+            self.attach(copies.fragment);
+            self.collect_into_young(roots)
+        }
     }
 }

@@ -310,7 +310,7 @@ fn run_machine(seed: u64, settings: &Settings, steps: usize, collect_one_in: usi
     assert_eq!(machine.magic.references(), 1);
 }
 
-const SEEDS: u64 = if cfg!(miri) { 1 } else { 30 };
+const SEEDS: u64 = if cfg!(miri) { 1 } else { 12 };
 const STEPS: usize = if cfg!(miri) { 150 } else { 1500 };
 
 #[test]
@@ -496,6 +496,32 @@ fn literal_references_are_found() {
     heap.tuple(&[literal]);
     assert!(heap.refers_to(&area.ranges(), &Roots::new()));
     assert!(!heap.refers_to(&LiteralArea::with_capacity(1).ranges(), &Roots::new()));
+}
+
+#[test]
+fn literals_are_copied_out() {
+    let shared = SharedBinary::from_bytes(&[3; 100]);
+    let (mut area, mut other) = (LiteralArea::new(), LiteralArea::new());
+    let stays = other.list(&[Term::small(9)]);
+    let part = area.shared_binary(shared.clone());
+    let literal = area.tuple(&[part, stays, Term::small(1)]);
+    let mut heap = Heap::new(&Settings::default());
+    let mut x = [heap.cons(literal, Term::NIL), literal, stays];
+    // SAFETY: `x` is the only root. Twice, so that the cell is old.
+    unsafe {
+        heap.collect(0, &mut Roots::of(&mut x)).unwrap();
+        heap.collect(0, &mut Roots::of(&mut x)).unwrap();
+    }
+    assert_eq!(heap.info().old_heap_size, 2);
+    let models = x.map(|t| Walker::default().hash(t));
+    // SAFETY: as above.
+    unsafe { heap.copy_out(&area.ranges(), &mut Roots::of(&mut x)) };
+    assert!(!heap.refers_to(&area.ranges(), &Roots::of(&mut x)));
+    drop(area);
+    heap.check(&Roots::of(&mut x));
+    assert_eq!(models, x.map(|t| Walker::default().hash(t)));
+    assert!(x[2].is(stays) && x[0].as_cons().unwrap().0.is(x[1]));
+    assert_eq!(shared.references(), 2);
 }
 
 #[test]
