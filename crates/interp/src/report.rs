@@ -7,9 +7,17 @@ use myriad_vm::message::Message;
 use myriad_vm::registry::Named;
 use myriad_vm::signal::Signal;
 
-/// Sends `{log, error, Format, [Pid, Reason], Metadata}` to the process registered as `logger`, if there is one.
+/// Most terms of a reason that is printed without the logger.
+const REPORT_LIMIT: usize = 2000;
+
+/// Sends `{log, error, Format, [Pid, Reason], Metadata}` to the process registered as `logger`, or prints the report if there is none.
 pub fn crashed(ctx: &mut Ctx<'_>, reason: Term) {
-    let Some(Named::Process(logger)) = ctx.vm.names.whereis(am::logger) else { return };
+    let Some(Named::Process(logger)) = ctx.vm.names.whereis(am::logger) else {
+        // Before the logger runs, and after: straight to standard error.
+        let pid = myriad_term::print::pid_text(ctx.pid().term());
+        eprintln!("Error in process {pid} with exit value:\n{}\n", myriad_term::print::text(reason, REPORT_LIMIT));
+        return;
+    };
     let (pid, leader) = (ctx.pid().term(), ctx.proc.group_leader);
     let atom = Term::atom;
     let time = ctx.vm.machine.system_ns() / 1000;

@@ -18,7 +18,7 @@ pub fn tables() -> Vec<&'static [myriad_vm::BifDef]> {
 pub fn start(config: Config) -> Result<&'static Vm, String> {
     let release = Release::find(&config.root)?;
     let parts = Parts {
-        engine: Box::new(myriad_interp::Interpreter::new()),
+        engine: Box::new(myriad_interp::Interpreter),
         bifs: tables(),
         exit_hooks: vec![myriad_ets::process_exits, myriad_io::process_exits],
     };

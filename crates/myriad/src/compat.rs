@@ -14,7 +14,6 @@ pub fn print() -> i32 {
     }).collect();
     println!("built-in functions: {}", there.iter().filter(|t| !t.3).count());
     println!("functions of built-in NIF modules: {}", there.iter().filter(|t| t.3).count());
-    println!("instructions: {}", myriad_interp::instruction_count());
     println!("NIF library interface (enif_*): none");
     for (module, function, arity, nif) in &there {
         println!("  {module}:{function}/{arity}{}", if *nif { " (NIF)" } else { "" });
