@@ -41,19 +41,6 @@ pub enum Escape {
     Dead,
 }
 
-impl Escape {
-    /// The reason, if this is an error.
-    pub fn error_reason(&self, ctx: &mut Ctx<'_>) -> Option<Term> {
-        use myriad_term::Build;
-        match *self {
-            Escape::Error(reason) => Some(reason),
-            Escape::BadMap(term) => Some(ctx.tuple(&[Term::atom(am::badmap), term])),
-            Escape::BadKey(key) => Some(ctx.tuple(&[Term::atom(am::badkey), key])),
-            _ => None,
-        }
-    }
-}
-
 /// The two pools of dirty schedulers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DirtyKind {
