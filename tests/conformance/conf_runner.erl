@@ -52,6 +52,8 @@ name(C, Path) ->
 
 run([Suite0, Name, Data, Priv, Out]) ->
     Suite = list_to_atom(Suite0),
+    %% As in OTP's own test runs; where a VM lacks it, the cases that need it say so.
+    catch erts_debug:set_internal_state(available_internal_state, true),
     Parts = [list_to_atom(P) || P <- string:lexemes(Name, "/")],
     Case = lists:last(Parts),
     Config0 = [{data_dir, Data ++ "/"}, {priv_dir, Priv ++ "/"}, {watchdog, self()}, {suite, Suite}, {tc_logfile, "none"}],
