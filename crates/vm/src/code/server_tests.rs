@@ -163,3 +163,75 @@ fn a_purged_version_is_freed_after_thread_progress() {
     // Relaxed: this thread has run the release itself.
     assert!(RELEASED.load(Ordering::Relaxed) >= 1);
 }
+
+#[test]
+fn nifs_are_bound_once_to_each_version() {
+    use crate::bif::{BifDef, BifKind};
+    use crate::code::{NifBinding, nif_list};
+    static DEFS: &[BifDef] = &[BifDef {
+        module: "server_tests_j",
+        function: "start",
+        arity: 0,
+        kind: BifKind::Nif,
+        since: 0,
+        until: 65535,
+        function_ptr: |_, _| Ok(myriad_term::Term::OK),
+    }];
+    let vm = vm(vec![DEFS]);
+    let small = Small::named("server_tests_j", 1);
+    let name = Atom::new(small.name).unwrap();
+    let bind = || vm.code.bind_nifs(name, &vm.bifs, vm.engine());
+    assert_eq!(bind(), NifBinding::NotLoaded);
+    load(&vm.code, &small).unwrap();
+    assert_eq!(Function::of_export(export(&small)).entry(), vm.engine().undecoded_stub());
+    assert_eq!((bind(), bind()), (NifBinding::Bound, NifBinding::Again));
+    let function = Function::of_export(export(&small));
+    assert!(function.bif().is_some_and(|def| ptr::eq(def, &DEFS[0])));
+    assert_eq!(function.entry(), vm.engine().bif_stub());
+    let mut arena = myriad_term::Arena::new();
+    assert_eq!(nif_list(&mut arena, vm.code.current(name).unwrap()).list_length(), Some(1));
+    // The on_load function of a new version binds that version, not the current one.
+    let next = Small { on_load: true, ..Small::named(small.name, 2) };
+    assert_eq!(load(&vm.code, &next), Err(FinishError::OnLoad(vec![name])));
+    assert_eq!((bind(), bind()), (NifBinding::Bound, NifBinding::Again));
+    let waiting = vm.code.state(name).on_load.unwrap();
+    assert!(waiting.functions[0].bif().is_some());
+}
+
+#[test]
+fn readers_never_see_a_version_that_was_freed() {
+    use myriad_sync::atomic::AtomicBool;
+    use myriad_sync::thread;
+    let vm = vm(Vec::new());
+    let small = Small::named("server_tests_k", 1);
+    let (name, export) = (Atom::new(small.name).unwrap(), export(&small));
+    static STOP: AtomicBool = AtomicBool::new(false);
+    let reader = move || {
+        let slot = vm.progress.register().unwrap();
+        let mut seen = 0_u32;
+        // Relaxed: only when it ends is at stake.
+        while !STOP.load(Ordering::Relaxed) {
+            if let Some(module) = Function::of_export(export).module() {
+                assert_eq!(module.name, name);
+                assert!(module.exports.iter().any(|(e, _)| ptr::eq(*e, export)));
+                seen += 1;
+            }
+            slot.quiescent();
+        }
+        seen
+    };
+    let readers: Vec<_> = (0..2).map(|i| thread::spawn(&format!("reader_{i}"), reader).unwrap()).collect();
+    let slot = vm.progress.register().unwrap();
+    for round in 0..300 {
+        load(&vm.code, &Small { value: round as u8 % 16, ..small.clone() }).unwrap();
+        if vm.code.state(name).old.is_some() {
+            assert!(vm.code.purge(vm, name, Prepare) && vm.code.purge(vm, name, Complete));
+        }
+        slot.quiescent();
+    }
+    STOP.store(true, Ordering::Relaxed);
+    slot.park();
+    for reader in readers {
+        assert!(reader.join().is_ok());
+    }
+}
