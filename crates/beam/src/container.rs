@@ -2,7 +2,7 @@
 //! whole of it compressed with gzip.
 //!
 //! Chunks that nobody asks for are skipped, and trailing bytes after the form are ignored, as OTP
-//! does. If a chunk occurs twice, the first one counts.
+//! does. If a chunk occurs twice, the last one counts, as in OTP.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -64,7 +64,7 @@ impl<'a> BeamFile<'a> {
 
     /// The data of a chunk.
     pub fn chunk(&self, id: &[u8; 4]) -> Option<&[u8]> {
-        let (_, range) = self.chunks.iter().find(|(have, _)| have.0 == *id)?;
+        let (_, range) = self.chunks.iter().rfind(|(have, _)| have.0 == *id)?;
         self.bytes.get(range.clone())
     }
 
@@ -131,7 +131,7 @@ mod tests {
         for bytes in [&plain, &packed] {
             let file = BeamFile::parse(bytes).unwrap();
             assert_eq!(file.chunk_ids().map(|id| id.0).collect::<Vec<_>>(), [*b"Aaaa", *b"Bbbb", *b"Aaaa"]);
-            assert_eq!(file.chunk(b"Aaaa"), Some(&[1, 2, 3][..]));
+            assert_eq!(file.chunk(b"Aaaa"), Some(&[9][..]));
             assert_eq!(file.chunk(b"Bbbb"), Some(&[][..]));
             assert_eq!(file.chunk(b"Cccc"), None);
         }

@@ -33,7 +33,7 @@ pub use atoms::AtomTable;
 pub use container::BeamFile;
 pub use decode::{Alloc, Arg, Body, Instr, Reg};
 pub use error::{ChunkId, LoadError};
-pub use module::{Module, md5};
+pub use module::{Module, md5, module_md5};
 pub use opcode::{Kind, MAX_OPCODE, Op, WITHDRAWN};
 pub use reader::{MAX_FLOAT_REGISTERS, MAX_REGISTERS};
 pub use records::{FieldDefault, RecordDef};

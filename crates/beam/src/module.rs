@@ -173,6 +173,17 @@ impl Module {
     }
 }
 
+/// The MD5 of a file of which nothing is known yet; nothing if what every module must have (atoms, imports, exports, a header of
+/// the code) is absent or damaged. The code itself may be.
+pub fn module_md5(file: &BeamFile<'_>) -> Option<[u8; 16]> {
+    let atoms = AtomTable::parse(file).ok()?;
+    scan::header(file.need(b"Code").ok()?).ok()?;
+    tables::imports(file, &atoms).ok()?;
+    file.need(b"ExpT").ok()?;
+    tables::exports(file, b"ExpT", &atoms).ok()?;
+    Some(md5(file))
+}
+
 /// The chunks that make up a module's identity, in the order they are hashed. `Recs` and `DbgB` joined
 /// in OTP 29.
 const ESSENTIAL: [&[u8; 4]; 11] =

@@ -119,8 +119,8 @@ pub(super) fn beamfile_chunk_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 /// `erts_internal:beamfile_module_md5(Code)`: the module's MD5, or `undefined`.
 pub(super) fn beamfile_module_md5_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(bytes) = args[0].as_binary() else { return badarg() };
-    match chunks(&bytes) {
-        Some(file) => Ok(ctx.binary(&myriad_beam::md5(&file))),
+    match chunks(&bytes).as_ref().and_then(myriad_beam::module_md5) {
+        Some(md5) => Ok(ctx.binary(&md5)),
         None => Ok(Term::UNDEFINED),
     }
 }

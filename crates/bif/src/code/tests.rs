@@ -188,7 +188,10 @@ fn chunks_of_plain_files_only() {
         ] {
             assert_eq!(internal(ctx, "beamfile_chunk", &[code, id]), want);
         }
+        let twice = ctx.binary(&form(&[(b"Abcd", b"first"), (b"Abcd", b"last")]));
+        assert_eq!(internal(ctx, "beamfile_chunk", &[twice, id]), "<<\"last\">>");
         assert_eq!(internal(ctx, "beamfile_module_md5", &[broken]), "undefined");
+        assert_eq!(internal(ctx, "beamfile_module_md5", &[file]), "undefined", "no atoms, no code");
         assert_eq!(internal(ctx, "beamfile_module_md5", &[id]), "error:badarg");
     });
 }
