@@ -1,1 +1,26 @@
-//! Ports, files and the built-in NIF modules that reach the operating system.
+//! Ports, files, and the built-in NIF modules that reach the operating system.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`file`] | the NIFs of `prim_file` |
+//! | [`posix`] | error numbers as atoms |
+
+pub mod file;
+pub mod posix;
+
+use myriad_vm::{BifDef, Ctx, Vm};
+
+/// All tables of this crate.
+pub static TABLES: &[&[BifDef]] = &[
+    file::PRIM_FILE,
+];
+
+/// Exit hook: closes what a process that ends has open here.
+pub fn process_exits(ctx: &mut Ctx<'_>) {
+    file::owner_exits(ctx.pid());
+}
+
+/// Starts what this crate needs beside the schedulers.
+pub fn start(_vm: &'static Vm) -> Result<(), String> {
+    Ok(())
+}

@@ -1,0 +1,387 @@
+//! Open files: the handle, and what is done with it.
+//!
+//! F1. A handle is used by one call at a time; a call that meets another, or a closed file, gives `einval`.
+//! F2. A file is closed by `close_nif`, at the latest when its owner (the process that opened it) ends, or when the last
+//!     reference to the handle is collected.
+
+use super::open::ctx_binary;
+use super::{go_dirty, retry};
+use crate::posix;
+use myriad_sync::atomic::{AtomicUsize, Ordering};
+use myriad_sync::{Arc, CachePadded, LazyLock, LockClass, Mutex, Weak};
+use myriad_term::{Build, Pid, Term, am};
+use myriad_vm::bif::badarg;
+use myriad_vm::{BifResult, Ctx, Escape};
+use rustix::fs::{Advice, FallocateFlags, SeekFrom};
+use rustix::io::{Errno, ReadWriteFlags};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io::{IoSlice, IoSliceMut};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+static HANDLE_CLASS: LockClass = LockClass::new("efile", 320);
+static OWNERS_CLASS: LockClass = LockClass::new("efile_owners", 330);
+
+/// Reads up to this many bytes are tried on the scheduler.
+const DIRECT_READ_LIMIT: usize = 256 << 10;
+/// The offset that means "at the file's position".
+const AT_POSITION: u64 = u64::MAX;
+/// Most buffers of one system call.
+const IOV_MAX: usize = 1024;
+
+/// An open file.
+pub(super) struct FileHandle {
+    fd: Mutex<Option<OwnedFd>>,
+    owner: Pid,
+}
+
+#[derive(Default)]
+struct Shard {
+    /// How many owners stand in the map, so that the end of any other process costs one load.
+    owners: AtomicUsize,
+    map: Option<Mutex<HashMap<Pid, Vec<Weak<FileHandle>>>>>,
+}
+
+const SHARDS: usize = 64;
+
+static OWNERS: LazyLock<Box<[CachePadded<Shard>]>> = LazyLock::new(|| {
+    let shard = || Shard { owners: AtomicUsize::new(0), map: Some(Mutex::new(&OWNERS_CLASS, HashMap::new())) };
+    (0..SHARDS).map(|_| CachePadded::new(shard())).collect()
+});
+
+fn shard(pid: Pid) -> &'static Shard {
+    &OWNERS[pid.number() as usize % SHARDS]
+}
+
+impl FileHandle {
+    /// A handle of an open file, noted with its owner.
+    pub(super) fn new(fd: OwnedFd, owner: Pid) -> Arc<FileHandle> {
+        let handle = Arc::new(FileHandle { fd: Mutex::new(&HANDLE_CLASS, Some(fd)), owner });
+        let shard = shard(owner);
+        if let Some(map) = &shard.map {
+            let mut map = map.lock();
+            let files = map.entry(owner).or_default();
+            if files.len().is_power_of_two() {
+                files.retain(|f| f.strong_count() > 0);
+            }
+            files.push(Arc::downgrade(&handle));
+            // Relaxed: the owner itself reads it when it ends, after this.
+            shard.owners.store(map.len(), Ordering::Relaxed);
+        }
+        handle
+    }
+
+    /// Does something with the file (F1).
+    pub(super) fn with<T>(&self, f: impl FnOnce(BorrowedFd<'_>) -> Result<T, Errno>) -> Result<T, Errno> {
+        let Some(guard) = self.fd.try_lock() else { return Err(Errno::INVAL) };
+        match &*guard {
+            Some(fd) => f(fd.as_fd()),
+            None => Err(Errno::INVAL),
+        }
+    }
+
+    /// Closes it.
+    pub(super) fn close(self: &Arc<Self>) -> Result<(), Errno> {
+        let Some(mut guard) = self.fd.try_lock() else { return Err(Errno::INVAL) };
+        let fd = guard.take().ok_or(Errno::INVAL)?;
+        drop(guard);
+        drop(fd);
+        let shard = shard(self.owner);
+        if let Some(map) = &shard.map {
+            let mut map = map.lock();
+            if let Some(files) = map.get_mut(&self.owner) {
+                files.retain(|f| !std::ptr::eq(f.as_ptr(), Arc::as_ptr(self)));
+                if files.is_empty() {
+                    map.remove(&self.owner);
+                }
+            }
+            shard.owners.store(map.len(), Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+/// Closes the files of a process that ends.
+pub fn owner_exits(pid: Pid) {
+    let shard = shard(pid);
+    // Relaxed: what this process has opened it has counted itself.
+    if shard.owners.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    let files = shard.map.as_ref().and_then(|map| {
+        let mut map = map.lock();
+        let files = map.remove(&pid);
+        shard.owners.store(map.len(), Ordering::Relaxed);
+        files
+    });
+    for file in files.into_iter().flatten().filter_map(|f| f.upgrade()) {
+        file.fd.lock().take();
+    }
+}
+
+/// The handle behind an argument.
+pub(super) fn handle_of(term: Term) -> Result<Arc<FileHandle>, Escape> {
+    let handle = term.as_magic().and_then(|m| m.get::<Arc<FileHandle>>().cloned());
+    handle.ok_or(myriad_vm::bif::BADARG)
+}
+
+/// A count or offset: an integer that is negative or too large is `einval`, another term `badarg`.
+fn offset(term: Term) -> Result<Result<u64, Errno>, Escape> {
+    match term.as_small() {
+        Some(n) => Ok(u64::try_from(n).map_err(|_| Errno::INVAL)),
+        None if term.is_integer() => Ok(signed(term).and_then(|n| u64::try_from(n).ok()).ok_or(Errno::INVAL)),
+        None => badarg(),
+    }
+}
+
+/// An integer of 64 bits.
+pub(super) fn signed(term: Term) -> Option<i64> {
+    if let Some(n) = term.as_small() {
+        return Some(n);
+    }
+    match term.as_big()? {
+        (false, [one]) => i64::try_from(*one).ok(),
+        (true, [one]) if *one <= 1 << 63 => Some((*one as i64).wrapping_neg()),
+        _ => None,
+    }
+}
+
+fn ok_or_eof(ctx: &mut Ctx<'_>, result: Result<Vec<u8>, Errno>) -> BifResult {
+    match result {
+        Ok(bytes) if bytes.is_empty() => Ok(Term::atom(am::eof)),
+        Ok(bytes) => {
+            ctx.bump(bytes.len() / 256 + 20);
+            let data = ctx_binary(ctx, bytes);
+            Ok(ctx.tuple(&[Term::OK, data]))
+        }
+        Err(errno) => posix::error(ctx, errno),
+    }
+}
+
+/// Room for `size` bytes.
+fn buffer(size: u64) -> Result<Vec<u8>, Errno> {
+    let size = usize::try_from(size).map_err(|_| Errno::NOMEM)?;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(size).map_err(|_| Errno::NOMEM)?;
+    Ok(bytes)
+}
+
+/// Reads `size` bytes, fewer only at the end of the file; waits for them. `at` = nothing: at the file's position.
+fn read_waiting(fd: BorrowedFd<'_>, at: Option<u64>, size: u64) -> Result<Vec<u8>, Errno> {
+    let mut bytes = buffer(size)?;
+    while (bytes.len() as u64) < size {
+        let have = bytes.len();
+        let result = retry(|| {
+            // The allocation may be larger than asked for.
+            let room = rustix::buffer::spare_capacity(&mut bytes);
+            match at {
+                None => rustix::io::read(fd, room),
+                Some(at) => rustix::io::pread(fd, room, at.saturating_add(have as u64)),
+            }
+        });
+        match result {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(errno) if have == 0 => return Err(errno),
+            Err(_) => break,
+        }
+    }
+    Ok(bytes)
+}
+
+/// As [`read_waiting`], but nothing if the bytes are not all in memory (or the file cannot tell).
+fn read_at_once(fd: BorrowedFd<'_>, at: Option<u64>, size: u64) -> Option<Vec<u8>> {
+    let size = usize::try_from(size).ok().filter(|s| *s <= DIRECT_READ_LIMIT)?;
+    let mut bytes = vec![0; size];
+    let mut have = 0;
+    while have < size {
+        let from = at.map_or(AT_POSITION, |at| at.saturating_add(have as u64));
+        let room = &mut [IoSliceMut::new(&mut bytes[have..])];
+        match retry(|| rustix::io::preadv2(fd, room, from, ReadWriteFlags::NOWAIT)) {
+            Ok(0) => break,
+            Ok(n) => have += n,
+            Err(_) => {
+                if at.is_none() && have > 0 {
+                    rustix::fs::seek(fd, SeekFrom::Current(-(have as i64))).ok()?;
+                }
+                return None;
+            }
+        }
+    }
+    bytes.truncate(have);
+    Some(bytes)
+}
+
+fn read(ctx: &mut Ctx<'_>, handle: Term, at: Option<u64>, size: u64) -> BifResult {
+    let handle = handle_of(handle)?;
+    if ctx.sched.dirty {
+        let result = handle.with(|fd| read_waiting(fd, at, size));
+        return ok_or_eof(ctx, result);
+    }
+    match handle.with(|fd| Ok(read_at_once(fd, at, size))) {
+        Ok(Some(bytes)) => ok_or_eof(ctx, Ok(bytes)),
+        Ok(None) => match go_dirty(ctx) {
+            Err(escape) => escape,
+            Ok(()) => posix::error(ctx, Errno::INVAL),
+        },
+        Err(errno) => posix::error(ctx, errno),
+    }
+}
+
+/// `read_nif(Handle, Size)`
+pub(super) fn read_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    match offset(args[1])? {
+        Ok(size) => read(ctx, args[0], None, size),
+        Err(errno) => posix::error(ctx, errno),
+    }
+}
+
+/// `pread_nif(Handle, Offset, Size)`
+pub(super) fn pread_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    match (offset(args[1])?, offset(args[2])?) {
+        (Ok(at), Ok(size)) => read(ctx, args[0], Some(at), size),
+        (Err(errno), _) | (_, Err(errno)) => posix::error(ctx, errno),
+    }
+}
+
+/// The binaries of an I/O vector.
+fn io_vector<'a>(list: Term) -> Result<Vec<Cow<'a, [u8]>>, Escape> {
+    let mut items = list.list_iter();
+    let mut vector = Vec::new();
+    for item in items.by_ref() {
+        match item.as_binary() {
+            Some(bytes) => vector.push(bytes),
+            None => return badarg(),
+        }
+    }
+    if items.tail().is_nil() { Ok(vector) } else { badarg() }
+}
+
+/// Writes all of it.
+fn write_all(fd: BorrowedFd<'_>, mut at: Option<u64>, vector: &[Cow<'_, [u8]>]) -> Result<(), Errno> {
+    let mut slices: Vec<IoSlice<'_>> = vector.iter().filter(|b| !b.is_empty()).map(|b| IoSlice::new(b)).collect();
+    let mut rest = &mut slices[..];
+    while !rest.is_empty() {
+        let batch = &rest[..rest.len().min(IOV_MAX)];
+        let written = retry(|| match at {
+            None => rustix::io::writev(fd, batch),
+            Some(at) => rustix::io::pwritev(fd, batch, at),
+        })?;
+        at = at.map(|at| at.saturating_add(written as u64));
+        IoSlice::advance_slices(&mut rest, written);
+    }
+    Ok(())
+}
+
+/// `write_nif(Handle, IoVector)`
+pub(super) fn write_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let handle = handle_of(args[0])?;
+    let vector = io_vector(args[1])?;
+    let result = handle.with(|fd| write_all(fd, None, &vector));
+    posix::unit(ctx, result)
+}
+
+/// `pwrite_nif(Handle, Offset, IoVector)`
+pub(super) fn pwrite_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let handle = handle_of(args[0])?;
+    let at = offset(args[1])?;
+    let vector = io_vector(args[2])?;
+    let result = at.and_then(|at| handle.with(|fd| write_all(fd, Some(at), &vector)));
+    posix::unit(ctx, result)
+}
+
+/// `seek_nif(Handle, Mark, Offset)`
+pub(super) fn seek_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let handle = handle_of(args[0])?;
+    let Some(by) = signed(args[2]) else { return badarg() };
+    let to = match args[1].as_atom() {
+        Some(am::bof) => u64::try_from(by).map(SeekFrom::Start).map_err(|_| Errno::INVAL),
+        Some(am::cur) => Ok(SeekFrom::Current(by)),
+        Some(am::eof) => Ok(SeekFrom::End(by)),
+        _ => return badarg(),
+    };
+    match to.and_then(|to| handle.with(|fd| rustix::fs::seek(fd, to))) {
+        Ok(position) => {
+            let position = ctx.uint(position);
+            Ok(ctx.tuple(&[Term::OK, position]))
+        }
+        Err(errno) => posix::error(ctx, errno),
+    }
+}
+
+/// `sync_nif(Handle, DataOnly)`
+pub(super) fn sync_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let handle = handle_of(args[0])?;
+    let Some(data_only) = args[1].as_small() else { return badarg() };
+    let result = handle.with(|fd| retry(|| if data_only != 0 { rustix::fs::fdatasync(fd) } else { rustix::fs::fsync(fd) }));
+    posix::unit(ctx, result)
+}
+
+/// `truncate_nif(Handle)`: at the file's position.
+pub(super) fn truncate_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let handle = handle_of(args[0])?;
+    let result = handle.with(|fd| {
+        let at = rustix::fs::tell(fd)?;
+        retry(|| rustix::fs::ftruncate(fd, at))
+    });
+    posix::unit(ctx, result)
+}
+
+/// `allocate_nif(Handle, Offset, Length)`: takes disk space; the size of the file stays.
+pub(super) fn allocate_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let handle = handle_of(args[0])?;
+    let result = match (offset(args[1])?, offset(args[2])?) {
+        (Ok(at), Ok(len)) => handle.with(|fd| retry(|| rustix::fs::fallocate(fd, FallocateFlags::KEEP_SIZE, at, len))),
+        (Err(errno), _) | (_, Err(errno)) => Err(errno),
+    };
+    posix::unit(ctx, result)
+}
+
+/// `advise_nif(Handle, Offset, Length, Advice)`
+pub(super) fn advise_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let handle = handle_of(args[0])?;
+    let (at, len) = (offset(args[1])?, offset(args[2])?);
+    let advice = match args[3].as_atom() {
+        Some(am::normal) => Ok(Advice::Normal),
+        Some(am::random) => Ok(Advice::Random),
+        Some(am::sequential) => Ok(Advice::Sequential),
+        Some(am::will_need) => Ok(Advice::WillNeed),
+        Some(am::dont_need) => Ok(Advice::DontNeed),
+        Some(am::no_reuse) => Ok(Advice::NoReuse),
+        _ => Err(Errno::INVAL),
+    };
+    let result = at.and_then(|at| len.and_then(|len| advice.map(|advice| (at, len, advice)))).and_then(|(at, len, advice)| {
+        handle.with(|fd| rustix::fs::fadvise(fd, at, std::num::NonZeroU64::new(len), advice))
+    });
+    posix::unit(ctx, result)
+}
+
+/// `ipread_s32bu_p32bu_nif(Handle, Offset, MaxSize)`: at the offset stand a size and a place, 32 bits each; reads there.
+pub(super) fn ipread_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let handle = handle_of(args[0])?;
+    let (at, max) = match (offset(args[1])?, offset(args[2])?) {
+        (Ok(at), Ok(max)) => (at, max),
+        (Ok(_), Err(_)) => return Ok(Term::atom(am::eof)),
+        (Err(errno), _) => return posix::error(ctx, errno),
+    };
+    let result = handle.with(|fd| {
+        let head = read_waiting(fd, Some(at), 8)?;
+        let Some((size, place)) = head.split_first_chunk::<4>().and_then(|(a, rest)| Some((*a, *rest.first_chunk::<4>()?))) else {
+            return Ok(None);
+        };
+        let (size, place) = (u32::from_be_bytes(size), u32::from_be_bytes(place));
+        if u64::from(size) > max {
+            return Ok(None);
+        }
+        Ok(Some((size, place, read_waiting(fd, Some(u64::from(place)), u64::from(size))?)))
+    });
+    match result {
+        Ok(None) => Ok(Term::atom(am::eof)),
+        Ok(Some((size, place, bytes))) => {
+            let data = if bytes.is_empty() { Term::atom(am::eof) } else { ctx_binary(ctx, bytes) };
+            let found = ctx.tuple(&[Term::small(i64::from(size)), Term::small(i64::from(place)), data]);
+            Ok(ctx.tuple(&[Term::OK, found]))
+        }
+        Err(errno) => posix::error(ctx, errno),
+    }
+}

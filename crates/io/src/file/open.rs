@@ -1,0 +1,169 @@
+//! Opening and closing files, and reading a file as a whole.
+
+use super::handle::{FileHandle, handle_of};
+use super::{path, retry};
+use crate::posix;
+use myriad_sync::Arc;
+use myriad_term::{Build, Magic, SharedBinary, Term, am};
+use myriad_vm::bif::{DirtyKind, badarg};
+use myriad_vm::{BifResult, Ctx, Escape};
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+/// Regular files up to this size are read where the caller runs.
+const DIRECT_READ_LIMIT: u64 = 128 << 10;
+/// Room for the next piece of a file whose size is not known.
+const PIECE: usize = 64 << 10;
+
+/// The open flags of a list of modes, and whether a directory is wanted. What is unknown is ignored, as by OTP.
+fn flags_of(modes: Term) -> Option<(OFlags, bool)> {
+    let (mut read, mut write, mut append, mut exclusive, mut sync, mut directory) = (false, false, false, false, false, false);
+    let mut items = modes.list_iter();
+    for mode in items.by_ref() {
+        match mode.as_atom() {
+            Some(am::read) => read = true,
+            Some(am::write) => write = true,
+            Some(am::append_mode) => (append, write) = (true, true),
+            Some(am::exclusive) => (exclusive, write) = (true, true),
+            Some(am::sync) => sync = true,
+            Some(am::directory) => directory = true,
+            _ => {}
+        }
+    }
+    if !items.tail().is_nil() {
+        return None;
+    }
+    let mut flags = match (read, write) {
+        (true, true) => OFlags::RDWR | OFlags::CREATE,
+        (_, false) => OFlags::RDONLY,
+        (false, true) if append || exclusive => OFlags::WRONLY | OFlags::CREATE,
+        (false, true) => OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC,
+    };
+    flags.set(OFlags::APPEND, append);
+    flags.set(OFlags::EXCL, exclusive);
+    flags.set(OFlags::SYNC, sync);
+    if directory {
+        flags = OFlags::RDONLY | OFlags::DIRECTORY;
+    }
+    Some((flags | OFlags::CLOEXEC, directory))
+}
+
+fn open_checked(path: &std::ffi::CStr, flags: OFlags, directory: bool) -> Result<OwnedFd, Errno> {
+    let fd = retry(|| rustix::fs::open(path, flags, Mode::from_raw_mode(0o666)))?;
+    let stat = rustix::fs::fstat(&fd)?;
+    if FileType::from_raw_mode(stat.st_mode) == FileType::Directory && !directory { Err(Errno::ISDIR) } else { Ok(fd) }
+}
+
+/// `open_nif(Name, Modes)`
+pub(super) fn open_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let name = path(args[0])?;
+    let Some((flags, directory)) = flags_of(args[1]) else { return badarg() };
+    // Making and truncating a file may wait for the disk.
+    if flags.intersects(OFlags::CREATE | OFlags::TRUNC) && !ctx.sched.dirty {
+        return Err(Escape::Dirty(DirtyKind::Io));
+    }
+    match open_checked(name.c_str(), flags, directory) {
+        Ok(fd) => Ok(ok_handle(ctx, fd)),
+        Err(errno) => posix::error(ctx, errno),
+    }
+}
+
+fn ok_handle(ctx: &mut Ctx<'_>, fd: OwnedFd) -> Term {
+    let handle = FileHandle::new(fd, ctx.pid());
+    let numbers = ctx.sched.next_ref(ctx.vm);
+    let reference = myriad_term::magic::magic_reference(ctx, numbers, Magic::new::<Arc<FileHandle>>(handle));
+    ctx.tuple(&[Term::OK, reference])
+}
+
+/// `file_desc_to_ref_nif(Number)`: a file that the process was started with, or that something else has opened.
+pub(super) fn file_desc_to_ref_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let Some(number) = args[0].as_small().and_then(|n| i32::try_from(n).ok()) else { return badarg() };
+    let fd = (number >= 0).then(|| {
+        // SAFETY: only looked at, by calls that fail if the number is no open file.
+        let borrowed = unsafe { BorrowedFd::borrow_raw(number) };
+        rustix::io::fcntl_getfd(borrowed)
+    });
+    match fd {
+        Some(Ok(_)) => {
+            use std::os::fd::FromRawFd;
+            // SAFETY: it is open, and the caller gives it away: it is closed with the handle, as by OTP.
+            let fd = unsafe { OwnedFd::from_raw_fd(number) };
+            Ok(ok_handle(ctx, fd))
+        }
+        _ => posix::error(ctx, Errno::BADF),
+    }
+}
+
+/// `close_nif(Handle)`; also what the janitor process of `prim_file` calls.
+pub(super) fn close_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let handle = handle_of(args[0])?;
+    let result = handle.close();
+    posix::unit(ctx, result)
+}
+
+/// `get_handle_nif(Handle)`: the number of the file, in the machine's byte order.
+pub(super) fn get_handle_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let handle = handle_of(args[0])?;
+    match handle.with(|fd| Ok(fd.as_raw_fd())) {
+        Ok(number) => Ok(ctx.binary(&number.to_ne_bytes())),
+        Err(errno) => posix::error(ctx, errno),
+    }
+}
+
+/// Reads to the end of the file. `expected` is its size, if it has one.
+fn read_to_end(fd: BorrowedFd<'_>, expected: u64) -> Result<Vec<u8>, Errno> {
+    let mut bytes = Vec::new();
+    // One more byte than expected, so that the end is seen without growing.
+    let room = usize::try_from(expected).ok().and_then(|n| n.checked_add(1)).ok_or(Errno::NOMEM)?;
+    bytes.try_reserve_exact(room).map_err(|_| Errno::NOMEM)?;
+    loop {
+        if bytes.len() == bytes.capacity() {
+            bytes.try_reserve(PIECE).map_err(|_| Errno::NOMEM)?;
+        }
+        let got = retry(|| rustix::io::read(fd, rustix::buffer::spare_capacity(&mut bytes)))?;
+        if got == 0 {
+            return Ok(bytes);
+        }
+    }
+}
+
+/// `read_file_nif(Name)`
+pub(super) fn read_file_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let name = path(args[0])?;
+    // A pipe without a writer must not keep the scheduler; regular files do not mind.
+    let waiting = if ctx.sched.dirty { OFlags::empty() } else { OFlags::NONBLOCK };
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | waiting;
+    let opened = retry(|| rustix::fs::open(name.c_str(), flags, Mode::empty()));
+    let result = opened.and_then(|fd| Ok((rustix::fs::fstat(&fd)?, fd))).and_then(|(stat, fd)| {
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory => Err(Errno::ISDIR),
+            FileType::RegularFile if size > 0 && size <= DIRECT_READ_LIMIT || ctx.sched.dirty => {
+                read_to_end(fd.as_fd(), size).map(Some)
+            }
+            _ => Ok(None),
+        }
+    });
+    match result {
+        Ok(Some(bytes)) => {
+            ctx.bump(bytes.len() / 256 + 50);
+            let data = ctx_binary(ctx, bytes);
+            Ok(ctx.tuple(&[Term::OK, data]))
+        }
+        Ok(None) if ctx.sched.dirty => posix::error(ctx, Errno::INVAL),
+        Ok(None) => Err(Escape::Dirty(DirtyKind::Io)),
+        Err(errno) => posix::error(ctx, errno),
+    }
+}
+
+/// A binary of these bytes, without copying a large vector.
+pub(crate) fn ctx_binary(ctx: &mut Ctx<'_>, mut bytes: Vec<u8>) -> Term {
+    if bytes.len() <= myriad_term::binary::HEAP_BINARY_LIMIT {
+        return ctx.binary(&bytes);
+    }
+    if bytes.capacity() - bytes.len() > bytes.len() / 4 + 64 {
+        bytes.shrink_to_fit();
+    }
+    ctx.shared_binary(SharedBinary::from_vec(bytes))
+}
