@@ -248,21 +248,21 @@ pub fn from_half(bits: u16) -> f64 {
     if negative { -magnitude } else { magnitude }
 }
 
-/// The nearest half-precision float (ties to even); `None` if it would be infinite.
-pub fn to_half(value: f64) -> Option<u16> {
+/// The nearest half-precision float (ties to even); infinity for what is too large.
+pub fn to_half(value: f64) -> u16 {
     let sign = if value.is_sign_negative() { 0x8000 } else { 0 };
     let magnitude = value.abs();
-    if !magnitude.is_finite() || magnitude >= 65520.0 {
-        return None;
+    if magnitude >= 65520.0 {
+        return sign | 0x7c00;
     }
     if magnitude < 2_f64.powi(-14) {
         // Subnormal: units of 2^-24. A result of 1024 is the least normal number, which has just these bits.
-        return Some(sign | (magnitude * 2_f64.powi(24)).round_ties_even() as u16);
+        return sign | (magnitude * 2_f64.powi(24)).round_ties_even() as u16;
     }
     let exponent = ((magnitude.to_bits() >> 52) as i32) - 1023;
     let units = (magnitude * 2_f64.powi(10 - exponent)).round_ties_even() as u16;
     // 2048 carries into the exponent by itself.
-    Some(sign | (((exponent + 15) as u16) << 10).wrapping_add(units - 1024))
+    sign | (((exponent + 15) as u16) << 10).wrapping_add(units - 1024)
 }
 
 /// What a UTF-8 sequence at a bit position is: code point and bytes.
@@ -387,13 +387,14 @@ mod tests {
     fn half_floats() {
         for (bits, value) in [(0x3c00, 1.0), (0xc000, -2.0), (0x0001, 2_f64.powi(-24)), (0x7bff, 65504.0), (0x3555, 0.333251953125)] {
             assert_eq!(from_half(bits), value);
-            assert_eq!(to_half(value), Some(bits));
+            assert_eq!(to_half(value), bits);
         }
-        assert_eq!(to_half(1.0 / 3.0), Some(0x3555));
-        assert_eq!(to_half(65519.0), Some(0x7bff));
-        assert_eq!(to_half(65520.0), None);
-        assert_eq!(to_half(2_f64.powi(-14) * 0.9999), Some(0x0400));
-        assert_eq!(to_half(-0.0), Some(0x8000));
+        assert_eq!(to_half(1.0 / 3.0), 0x3555);
+        assert_eq!(to_half(65519.0), 0x7bff);
+        // <<100000.0:16/float>> = <<124,0>>
+        assert_eq!(to_half(100_000.0), 0x7c00);
+        assert_eq!(to_half(2_f64.powi(-14) * 0.9999), 0x0400);
+        assert_eq!(to_half(-0.0), 0x8000);
     }
 
     #[test]

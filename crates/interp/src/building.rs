@@ -153,15 +153,10 @@ fn put_int(bytes: &mut [u8], at: usize, n: usize, flags: u32, value: Term) {
 /// Writes a float segment of 16, 32 or 64 bits.
 fn put_double(bytes: &mut [u8], at: usize, n: usize, flags: u32, value: Term) -> Result<(), Fault> {
     let number = Number::of(value).and_then(Number::to_f64).filter(|f| f.is_finite()).ok_or(Fault::NoFloat)?;
+    // As in OTP, what is too large for a narrow float becomes infinity.
     let raw = match n {
-        16 => u64::from(bits::to_half(number).ok_or(Fault::NoFloat)?),
-        32 => {
-            let narrow = number as f32;
-            if !narrow.is_finite() {
-                return Err(Fault::NoFloat);
-            }
-            u64::from(narrow.to_bits())
-        }
+        16 => u64::from(bits::to_half(number)),
+        32 => u64::from((number as f32).to_bits()),
         _ => number.to_bits(),
     };
     bits::write(bytes, at, n, if bits::is_little(flags) { bits::to_little(raw, n) } else { raw });
