@@ -2,18 +2,27 @@
 //!
 //! Each file states its functions once, in tables made by [`myriad_vm::bifs!`]; [`TABLES`] lists the tables.
 
-pub mod code;
 pub mod atomics;
 pub mod atoms;
+pub mod calendar;
 pub mod clock;
+pub mod code;
+pub mod digests;
+pub mod display;
+pub mod dyntrace;
 pub mod errors;
+pub mod external;
 pub mod guards;
+pub mod identifiers;
+pub mod iodata;
 pub mod lists;
 pub mod maps;
 pub mod math;
+pub mod os;
 pub mod persistent;
 pub mod process;
 pub mod tuples;
+pub mod work;
 #[cfg(test)]
 mod test_support;
 
@@ -28,6 +37,13 @@ pub static TABLES: &[&[BifDef]] = &[
     atomics::ATOMICS,
     atomics::INTERNAL_ATOMICS,
     atoms::ATOMS,
+    calendar::CALENDAR,
+    digests::DIGESTS,
+    display::DISPLAY,
+    dyntrace::DYNTRACE,
+    external::EXTERNAL,
+    identifiers::IDENTIFIERS,
+    os::environment::ENVIRONMENT,
     math::MATH,
     persistent::PERSISTENT_TERM,
     persistent::INTERNAL_PERSISTENT_TERM,

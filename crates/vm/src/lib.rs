@@ -17,6 +17,7 @@ pub mod info;
 pub mod links;
 pub mod machine;
 pub mod message;
+pub mod native;
 pub mod process;
 pub mod registry;
 pub mod release;

@@ -83,6 +83,13 @@ impl Encoder {
         Self::start(term, options, false)
     }
 
+    /// One that only counts the bytes of a term with its version byte ([`Encoder::size`]); compression does not count.
+    pub fn counting(term: Term, options: EncodeOptions) -> Encoder {
+        let mut encoder = Self::start(term, options, true);
+        encoder.output.u8(VERSION);
+        encoder
+    }
+
     /// Leaves large binaries where they are, for [`Encoder::into_pieces`], unless all is to be compressed.
     pub fn in_pieces(mut self) -> Encoder {
         self.output.pieces = self.options.compressed == 0;
@@ -477,8 +484,8 @@ pub fn binary_of<A: Build + ?Sized>(heap: &mut A, bytes: Vec<u8>) -> Term {
 
 /// Bytes of the external form of a term (`erlang:external_size/2`); compression does not count.
 pub fn external_size(term: Term, options: EncodeOptions) -> usize {
-    let mut encoder = Encoder::start(term, options, true);
+    let mut encoder = Encoder::counting(term, options);
     let mut unlimited = usize::MAX;
     encoder.run(&mut unlimited);
-    encoder.size() + 1
+    encoder.size()
 }

@@ -1,0 +1,3 @@
+//! The operating system: environment, signals.
+
+pub mod environment;

@@ -1,0 +1,120 @@
+//! Text as the operating system has it: the encoding of file names and environment variables, and the environment.
+//!
+//! The environment is the VM's own copy, taken at start: `os:putenv/2` changes it while other threads read it, which the C
+//! library's does not allow. Programs that ports start get it; the C library goes on seeing the one of the start.
+
+use myriad_sync::{LazyLock, LockClass, OnceLock, RwLock};
+use myriad_term::{Build, Term};
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStringExt;
+
+/// How names of files and variables are encoded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Encoding {
+    /// One byte a character.
+    Latin1,
+    /// UTF-8.
+    Utf8,
+}
+
+static ENCODING: OnceLock<Encoding> = OnceLock::new();
+
+/// The encoding of names (`file:native_name_encoding/0`): what the command line says, else UTF-8 if the locale has it.
+pub fn name_encoding() -> Encoding {
+    *ENCODING.get_or_init(|| if locale_is_utf8() { Encoding::Utf8 } else { Encoding::Latin1 })
+}
+
+/// The command line's word (`+fnu`, `+fnl`); counts only before the first name is read.
+pub fn set_name_encoding(encoding: Encoding) {
+    let _ = ENCODING.set(encoding);
+}
+
+fn locale_is_utf8() -> bool {
+    // SAFETY: called once, at start; the empty text means the environment's locale, and what `nl_langinfo` gives is a
+    // text that stays until the next call of `setlocale`.
+    let codeset = unsafe {
+        libc::setlocale(libc::LC_CTYPE, c"".as_ptr());
+        let text = libc::nl_langinfo(libc::CODESET);
+        if text.is_null() { Vec::new() } else { std::ffi::CStr::from_ptr(text).to_bytes().to_vec() }
+    };
+    codeset.eq_ignore_ascii_case(b"utf-8") || codeset.eq_ignore_ascii_case(b"utf8")
+}
+
+/// A list of characters, or a binary as it is, as the system's bytes; nothing if it is neither, has a character that the
+/// encoding lacks, or a zero byte.
+pub fn name_bytes(name: Term, encoding: Encoding, binaries: bool) -> Option<Vec<u8>> {
+    if let Some(bytes) = name.as_binary() {
+        return (binaries && !bytes.contains(&0)).then(|| bytes.into_owned());
+    }
+    let mut bytes = Vec::new();
+    let mut items = name.list_iter();
+    for item in items.by_ref() {
+        let c = u32::try_from(item.as_small()?).ok().filter(|c| *c != 0)?;
+        match encoding {
+            Encoding::Latin1 => bytes.push(u8::try_from(c).ok()?),
+            Encoding::Utf8 => bytes.extend(char::from_u32(c)?.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+    items.tail().is_nil().then_some(bytes)
+}
+
+/// The system's bytes as a list of characters; as Latin-1 if they are no UTF-8.
+pub fn name_list<A: Build + ?Sized>(heap: &mut A, bytes: &[u8], encoding: Encoding) -> Term {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if encoding == Encoding::Utf8 => heap.string(text),
+        _ => heap.byte_list(bytes, Term::NIL),
+    }
+}
+
+static CLASS: LockClass = LockClass::new("environ", 905);
+static ENVIRONMENT: LazyLock<RwLock<BTreeMap<Vec<u8>, Vec<u8>>>> = LazyLock::new(|| {
+    let variables = std::env::vars_os().map(|(k, v)| (k.into_vec(), v.into_vec())).collect();
+    RwLock::new(&CLASS, variables)
+});
+
+/// The value of an environment variable.
+pub fn variable(name: &[u8]) -> Option<Vec<u8>> {
+    ENVIRONMENT.read().get(name).cloned()
+}
+
+/// All environment variables.
+pub fn variables() -> Vec<(Vec<u8>, Vec<u8>)> {
+    ENVIRONMENT.read().iter().map(|(k, v)| (k.clone(), v.clone())).collect()
+}
+
+/// Sets a variable, or takes it away.
+pub fn set_variable(name: Vec<u8>, value: Option<Vec<u8>>) {
+    let mut environment = ENVIRONMENT.write();
+    match value {
+        Some(value) => environment.insert(name, value),
+        None => environment.remove(&name),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use myriad_term::Arena;
+
+    #[test]
+    fn names_go_both_ways() {
+        let mut heap = Arena::new();
+        let name = heap.string("aé→");
+        let bytes = name_bytes(name, Encoding::Utf8, false).unwrap();
+        assert_eq!(bytes, "aé→".as_bytes());
+        assert!(name_bytes(name, Encoding::Latin1, false).is_none());
+        let back = name_list(&mut heap, &bytes, Encoding::Utf8);
+        assert!(myriad_term::equal::eq_exact(name, back));
+        let broken = name_list(&mut heap, b"a\xffb", Encoding::Utf8);
+        assert_eq!(broken.list_iter().map(Term::small_value).collect::<Vec<_>>(), [97, 255, 98]);
+    }
+
+    #[test]
+    fn the_environment_is_a_copy() {
+        set_variable(b"MYRIAD_NATIVE_TEST".to_vec(), Some(b"1".to_vec()));
+        assert_eq!(variable(b"MYRIAD_NATIVE_TEST"), Some(b"1".to_vec()));
+        assert!(std::env::var_os("MYRIAD_NATIVE_TEST").is_none());
+        set_variable(b"MYRIAD_NATIVE_TEST".to_vec(), None);
+        assert_eq!(variable(b"MYRIAD_NATIVE_TEST"), None);
+    }
+}
