@@ -17,6 +17,7 @@ use std::borrow::Cow;
 use std::ffi::CStr;
 
 pub use handle::owner_exits;
+pub(crate) use open::vec_binary;
 
 myriad_vm::bifs! { pub PRIM_FILE = "prim_file" {
     "open_nif" / 2 Nif => open::open_nif;

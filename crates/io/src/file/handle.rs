@@ -4,7 +4,7 @@
 //! F2. A file is closed by `close_nif`, at the latest when its owner (the process that opened it) ends, or when the last
 //!     reference to the handle is collected.
 
-use super::open::ctx_binary;
+use super::open::vec_binary;
 use super::{go_dirty, retry};
 use crate::posix;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
@@ -151,7 +151,7 @@ fn ok_or_eof(ctx: &mut Ctx<'_>, result: Result<Vec<u8>, Errno>) -> BifResult {
         Ok(bytes) if bytes.is_empty() => Ok(Term::atom(am::eof)),
         Ok(bytes) => {
             ctx.bump(bytes.len() / 256 + 20);
-            let data = ctx_binary(ctx, bytes);
+            let data = vec_binary(ctx, bytes);
             Ok(ctx.tuple(&[Term::OK, data]))
         }
         Err(errno) => posix::error(ctx, errno),
@@ -378,7 +378,7 @@ pub(super) fn ipread_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     match result {
         Ok(None) => Ok(Term::atom(am::eof)),
         Ok(Some((size, place, bytes))) => {
-            let data = if bytes.is_empty() { Term::atom(am::eof) } else { ctx_binary(ctx, bytes) };
+            let data = if bytes.is_empty() { Term::atom(am::eof) } else { vec_binary(ctx, bytes) };
             let found = ctx.tuple(&[Term::small(i64::from(size)), Term::small(i64::from(place)), data]);
             Ok(ctx.tuple(&[Term::OK, found]))
         }

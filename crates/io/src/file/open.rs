@@ -148,7 +148,7 @@ pub(super) fn read_file_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     match result {
         Ok(Some(bytes)) => {
             ctx.bump(bytes.len() / 256 + 50);
-            let data = ctx_binary(ctx, bytes);
+            let data = vec_binary(ctx, bytes);
             Ok(ctx.tuple(&[Term::OK, data]))
         }
         Ok(None) if ctx.sched.dirty => posix::error(ctx, Errno::INVAL),
@@ -158,7 +158,7 @@ pub(super) fn read_file_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 /// A binary of these bytes, without copying a large vector.
-pub(crate) fn ctx_binary(ctx: &mut Ctx<'_>, mut bytes: Vec<u8>) -> Term {
+pub(crate) fn vec_binary(ctx: &mut Ctx<'_>, mut bytes: Vec<u8>) -> Term {
     if bytes.len() <= myriad_term::binary::HEAP_BINARY_LIMIT {
         return ctx.binary(&bytes);
     }
