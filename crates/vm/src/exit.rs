@@ -59,6 +59,11 @@ pub(crate) fn finish(ctx: &mut Ctx<'_>) {
             }
         }
     }
+    if pid.data() == 0 && !vm.is_stopping() {
+        // Without the first process (`init`) nothing can run or stop in order.
+        eprintln!("The first process has ended; the emulator stops.");
+        vm.stop(1);
+    }
     process.set_free();
     if let Some(raw) = vm.processes.remove(pid) {
         let doomed = Doomed(raw);
