@@ -21,6 +21,7 @@ pub mod math;
 pub mod os;
 pub mod persistent;
 pub mod process;
+pub mod timer;
 pub mod tuples;
 pub mod work;
 #[cfg(test)]
@@ -58,6 +59,7 @@ pub static TABLES: &[&[BifDef]] = &[
     lists::LIST_OPERATORS,
     maps::MAPS,
     maps::INTERNAL_MAPS,
+    timer::TIMERS,
     tuples::TUPLES,
     process::PROCESSES,
     process::INTERNAL,

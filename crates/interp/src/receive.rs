@@ -14,7 +14,6 @@ use crate::stubs;
 use myriad_term::{Build, RefNumbers, Term, am};
 use myriad_vm::engine::SliceEnd;
 use myriad_vm::message::Taken;
-use myriad_vm::timer::Action;
 
 /// Most markers that a process keeps: the oldest is forgotten then, which costs time only.
 const MAX_MARKERS: usize = 8;
@@ -85,7 +84,7 @@ fn move_markers(m: &mut Machine<'_, '_>, taken: &Taken) {
 fn end_timer(m: &mut Machine<'_, '_>) {
     m.ctx.proc.timed_out = false;
     if let Some(timer) = m.ctx.proc.receive_timer.take() {
-        m.ctx.vm.timers.cancel(timer);
+        m.ctx.vm.timers.cancel(m.ctx.vm, timer);
     }
 }
 
@@ -142,8 +141,8 @@ pub unsafe fn wait_timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u3
         let proc = &mut *m.ctx.proc;
         proc.receive_timer_serial += 1;
         let at = vm.machine.now_ns() + ms * 1_000_000;
-        let action = Action::Receive(m.ctx.this.pid, proc.receive_timer_serial);
-        proc.receive_timer = Some(vm.timers.set(vm, m.ctx.sched.id, at, action));
+        let timer = vm.timers.set_receive(vm, m.ctx.sched.id, at, m.ctx.this.pid, proc.receive_timer_serial);
+        proc.receive_timer = Some(timer);
     }
     wait_at(m, again)
 }

@@ -22,7 +22,7 @@ pub(crate) fn finish(ctx: &mut Ctx<'_>) {
         answer_for_the_dead(vm, pid, node.signal);
     }
     if let Some(timer) = ctx.proc.receive_timer.take() {
-        vm.timers.cancel(timer);
+        vm.timers.cancel(vm, timer);
     }
     ctx.proc.resumption = None;
     for hook in vm.exit_hooks() {

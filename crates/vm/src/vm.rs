@@ -170,6 +170,12 @@ impl Vm {
         RefNumbers([low, (value >> REF_WORD0_BITS) as u32, (value >> (REF_WORD0_BITS + 32)) as u32])
     }
 
+    /// The value that [`Vm::ref_numbers`] made the numbers of.
+    pub(crate) fn ref_value(&self, numbers: RefNumbers) -> u64 {
+        let RefNumbers([a, b, c]) = numbers;
+        u64::from(a) | u64::from(b) << REF_WORD0_BITS | u64::from(c) << (REF_WORD0_BITS + 32)
+    }
+
     /// Numbers of a new reference, on a thread that is no scheduler.
     pub fn foreign_ref(&self) -> RefNumbers {
         // Relaxed: only uniqueness counts.
