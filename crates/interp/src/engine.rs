@@ -39,6 +39,7 @@ fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
         x,
         heap,
         reds: ctx.proc.reductions_left,
+        next: std::ptr::null(),
         end: SliceEnd::Yielded,
         callee: std::ptr::null(),
         ctx,

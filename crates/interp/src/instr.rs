@@ -30,7 +30,7 @@ macro_rules! for_each_instruction {
     ($then:ident) => { $then! {
         hot {
             // moves
-            MoveXX "rq" MoveXY "rq" MoveYX "rq" MoveRR "rq" MoveKX "rk" MoveKY "rk" MoveC "rc" Move2 "rpq" Move3 "rpp" Swap "rq"
+            MoveXX "rq" MoveXY "rq" MoveYX "rq" MoveRR "rq" MoveKX "rk" MoveKY "rk" MoveC "rc" Move2 "rpq" Move3 "rppq" Swap "rq"
             // calls
             Call "-fw" CallLast "nw" CallOnly "-w" CallExt "-fw" CallExtLast "nw" CallExtOnly "-w"
             MoveCall "rfw" MoveCallLast "rnw" MoveCallOnly "rw"
@@ -192,8 +192,6 @@ macro_rules! define {
         impl Op {
             /// How many there are.
             pub const COUNT: u16 = [$($hot_format,)* $($slow_format,)*].len() as u16;
-            /// The first one out of line.
-            pub const FIRST_SLOW: u16 = [$($hot_format),*].len() as u16;
         }
 
         /// Names, by opcode.
@@ -201,11 +199,9 @@ macro_rules! define {
 
         /// Operands, by opcode.
         pub static FORMATS: &[&str] = &[$($hot_format,)* $($slow_format,)*];
-
-        /// The instructions out of line, by opcode less [`Op::FIRST_SLOW`].
-        pub static SLOW: &[SlowOp] = &[$($function),*];
     };
 }
+pub(crate) use for_each_instruction;
 for_each_instruction!(define);
 
 impl Op {
@@ -228,7 +224,6 @@ mod tests {
     #[test]
     fn the_tables_agree() {
         assert_eq!(NAMES.len(), usize::from(Op::COUNT));
-        assert_eq!(SLOW.len(), usize::from(Op::COUNT - Op::FIRST_SLOW));
         assert_eq!(NAMES[Op::BsInitWritable as usize], "BsInitWritable");
     }
 }

@@ -26,6 +26,8 @@ pub struct Machine<'a, 'b> {
     pub heap: *mut Heap,
     /// Reductions left.
     pub reds: i32,
+    /// Where to go on, in builds with debug assertions; null once the slice ends.
+    pub next: *const u32,
     /// How the slice ends, when an instruction returns null.
     pub end: SliceEnd,
     /// The function called last: what an entry stub stands for.

@@ -1,18 +1,35 @@
-//! The instruction loop.
+//! The instructions with code of their own, and how one leads to the next.
 //!
-//! One `match` over a dense opcode, so that the compiler makes one jump table without a bounds check. What is hot stays in
-//! locals: `pc`, the register files `x` and `sp`, the heap top. An arm does its work inline only where that is a few machine
-//! instructions; all else is a call of a function that gets the machine and the instruction's address.
+//! Each instruction is a small function that ends in a call of the next one's, found by opcode: in optimised builds these are
+//! jumps (sibling calls: all functions have one signature, and nothing lives on the native stack), so that each instruction has
+//! an indirect jump of its own, which predicts better than one for all, and the hot state stays in registers: `pc`, the
+//! register files `x` and `sp`, the heap top, the machine. Builds with debug assertions return to a loop after each one.
+//! A function does its work inline only where that is a few machine instructions; all else is a call of a function that gets
+//! the machine and the instruction's address, out of line so that the fast path saves no registers.
+//!
+//! The idea is Haberman's (tail calls in a Protobuf parser, 2021), after continuation-passing threaded code.
 
-use crate::bifs;
 use crate::guards;
-use crate::instr::{Op, SLOW};
-use crate::machine::{Machine, high, register, source, target, wide};
+use crate::instr::{Op, SlowOp};
+use crate::machine::{Machine, register, source, target, wide};
 use myriad_sync::atomic::Ordering;
 use myriad_term::boxed::Header;
 use myriad_term::{Export, Kind, Term};
 use myriad_vm::code::{Continuation, Function};
 use myriad_vm::engine::SliceEnd;
+
+/// An instruction's function: code pointer, X registers, stack pointer, heap top, machine.
+type Instruction = unsafe fn(*const u32, *mut Term, *mut Term, *mut u64, *mut Machine<'static, 'static>);
+
+/// The hot state, as an instruction's function holds it.
+#[derive(Clone, Copy)]
+struct State {
+    pc: *const u32,
+    x: *mut Term,
+    sp: *mut Term,
+    htop: *mut u64,
+    m: *mut Machine<'static, 'static>,
+}
 
 /// The term of a `k` operand.
 ///
@@ -29,18 +46,19 @@ unsafe fn short(at: *const u32) -> Term {
 #[inline(never)]
 unsafe fn make_room(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operands of the instruction.
-    let (live, bytes) = unsafe { (high(pc) as usize, *pc.add(1) as usize) };
+    let (live, bytes) = unsafe { (crate::machine::high(pc) as usize, *pc.add(1) as usize) };
     if m.collect(bytes / 8, live) { pc } else { std::ptr::null() }
 }
 
-/// Reductions are used up at a call of `function`.
+/// Reductions are used up at a call of `m.callee`.
 #[cold]
 #[inline(never)]
-unsafe fn preempt(m: &mut Machine<'_, '_>, function: *const Function) -> *const u32 {
+unsafe fn preempt(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
+    let function = m.callee;
     // SAFETY: K3.
     let f = unsafe { &*function };
     if f.bif().is_some() {
-        // A built-in of its own accord gives way; its caller does at the next call.
+        // A built-in gives way of its own accord; its caller does at the next call.
         return f.entry().0;
     }
     m.stop(SliceEnd::Yielded, std::ptr::null(), function, usize::from(f.mfa.arity))
@@ -75,618 +93,710 @@ fn less(a: Term, b: Term) -> bool {
     if both_small(a, b) { (a.raw() as i64) < b.raw() as i64 } else { less_slow(a, b) }
 }
 
+/// Runs `f` on the instruction at hand and goes on where it says.
+#[cold]
+#[inline(never)]
+unsafe fn detour(pc: *const u32, x: *mut Term, sp: *mut Term, htop: *mut u64, m: *mut Machine<'static, 'static>, f: SlowOp) {
+    // SAFETY: as `State::out_of_line`.
+    unsafe { State { pc, x, sp, htop, m }.out_of_line(f) }
+}
+
+/// SAFETY of them all: the code is what the decoder made of code that has passed the load-time scan, so operands are registers of
+/// the right file, labels are instructions of the same function, frames are as tracked; the compiler's own guarantees (types,
+/// heap needs) are relied upon as OTP relies on them.
+#[allow(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
+impl State {
+    /// Goes on at `pc`.
+    #[inline(always)]
+    unsafe fn go(self) {
+        unsafe {
+            if cfg!(debug_assertions) {
+                self.save();
+                (*self.m).next = self.pc;
+            } else {
+                let function = *TABLE.get_unchecked((*self.pc & 0xffff) as usize);
+                function(self.pc, self.x, self.sp, self.htop, self.m);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn save(self) {
+        unsafe {
+            let heap = (*self.m).heap;
+            (*heap).stop = self.sp.cast();
+            (*heap).htop = self.htop;
+        }
+    }
+
+    /// Runs `f` on the instruction at hand and goes on where it says.
+    #[inline(always)]
+    unsafe fn out_of_line(mut self, f: SlowOp) {
+        unsafe {
+            self.save();
+            let next = f(&mut *self.m, self.pc);
+            if next.is_null() {
+                (*self.m).next = next;
+                return;
+            }
+            let heap = (*self.m).heap;
+            self.pc = next;
+            self.sp = (*heap).stop.cast();
+            self.htop = (*heap).htop;
+            self.go()
+        }
+    }
+
+    /// The same, from a fast path: in a function of its own.
+    #[inline(always)]
+    unsafe fn slow(self, f: SlowOp) {
+        unsafe { detour(self.pc, self.x, self.sp, self.htop, self.m, f) }
+    }
+
+    /// Goes on after so many words.
+    #[inline(always)]
+    unsafe fn next(mut self, words: usize) {
+        unsafe {
+            self.pc = self.pc.add(words);
+            self.go()
+        }
+    }
+
+    /// Goes on at the label in a word.
+    #[inline(always)]
+    unsafe fn jump(mut self, word: usize) {
+        unsafe {
+            self.pc = target(self.pc.add(word));
+            self.go()
+        }
+    }
+
+    /// Goes on after `words` if so, else at the label in word `label`.
+    #[inline(always)]
+    unsafe fn test(self, condition: bool, label: usize, words: usize) {
+        unsafe { if condition { self.next(words) } else { self.jump(label) } }
+    }
+
+    /// The address of a register operand.
+    #[inline(always)]
+    unsafe fn at(self, operand: u32) -> *mut Term {
+        unsafe { register(self.x, self.sp, operand) }
+    }
+
+    /// The address of an operand that is an X register.
+    #[inline(always)]
+    unsafe fn x_at(self, operand: u32) -> *mut Term {
+        unsafe { self.x.byte_add(operand as usize) }
+    }
+
+    /// The address of an operand that is a Y register.
+    #[inline(always)]
+    unsafe fn y_at(self, operand: u32) -> *mut Term {
+        unsafe { self.sp.byte_add(operand as usize - 1) }
+    }
+
+    /// The value of the source operand in a word.
+    #[inline(always)]
+    unsafe fn source(self, word: usize) -> Term {
+        unsafe { source(self.x, self.sp, self.pc.add(word)) }
+    }
+
+    /// High half of the first word.
+    #[inline(always)]
+    unsafe fn high(self) -> u32 {
+        unsafe { *self.pc >> 16 }
+    }
+
+    /// Low half of a word.
+    #[inline(always)]
+    unsafe fn low(self, word: usize) -> u32 {
+        unsafe { *self.pc.add(word) & 0xffff }
+    }
+
+    #[allow(clippy::mut_from_ref)]
+    #[inline(always)]
+    unsafe fn m<'m>(self) -> &'m mut Machine<'static, 'static> {
+        unsafe { &mut *self.m }
+    }
+
+    /// Pushes the continuation in a word.
+    #[inline(always)]
+    unsafe fn push(&mut self, word: usize) {
+        unsafe {
+            self.sp = self.sp.sub(1);
+            *self.sp.cast::<u64>() = target(self.pc.add(word)) as u64;
+        }
+    }
+
+    /// Returns.
+    #[inline(always)]
+    unsafe fn ret(mut self) {
+        unsafe {
+            let continuation = *self.sp.cast::<*const Continuation>();
+            self.sp = self.sp.add(1);
+            self.pc = (*continuation).pc.0;
+            self.go()
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn export(self, word: usize) -> *const Function {
+        unsafe { Function::of_export(&*(wide(self.pc.add(word)) as *const Export)) }
+    }
+
+    #[inline(always)]
+    unsafe fn function(self, word: usize) -> *const Function {
+        unsafe { wide(self.pc.add(word)) as *const Function }
+    }
+
+    /// Enters a function.
+    #[inline(always)]
+    unsafe fn enter(mut self, function: *const Function) {
+        unsafe {
+            (*self.m).callee = function;
+            let left = (*self.m).reds - 1;
+            (*self.m).reds = left;
+            if left > 0 {
+                // Acquire: pairs with the Release that publishes the code.
+                self.pc = (*function).entry.load(Ordering::Acquire);
+                self.go()
+            } else {
+                self.slow(preempt)
+            }
+        }
+    }
+
+    /// Is there less room than the bytes in word 1?
+    #[inline(always)]
+    unsafe fn lacks(self) -> bool {
+        unsafe { (self.sp as usize).wrapping_sub(self.htop as usize) < *self.pc.add(1) as usize }
+    }
+
+    /// Arithmetic on two small integers with `fast`, which gives the result's word; else out of line.
+    #[inline(always)]
+    unsafe fn arithmetic(self, fast: impl FnOnce(Term, Term) -> Option<i64>) {
+        unsafe {
+            let (a, b) = (self.source(1), self.source(2));
+            if both_small(a, b)
+                && let Some(result) = fast(a, b)
+            {
+                *self.at(self.high()) = Term::from_raw(result as u64);
+                self.next(5)
+            } else {
+                self.slow(guards::arithmetic)
+            }
+        }
+    }
+
+    /// A float operation.
+    #[inline(always)]
+    unsafe fn float(self, f: impl FnOnce(f64, f64) -> f64) {
+        unsafe {
+            let operands = *self.pc.add(1);
+            let m = self.m();
+            let a = *m.floats.get_unchecked((operands & 0xffff) as usize);
+            let b = *m.floats.get_unchecked((operands >> 16) as usize);
+            let result = f(a, b);
+            if result.is_finite() {
+                *m.floats.get_unchecked_mut(self.high() as usize) = result;
+                self.next(3)
+            } else {
+                self.slow(guards::float_error)
+            }
+        }
+    }
+}
+
+/// The functions of the hot instructions.
+macro_rules! instructions {
+    ($($name:ident($s:ident) $body:block)*) => {
+        #[allow(non_snake_case, unused_mut)]
+        mod hot {
+            use super::*;
+            $(
+                pub(super) unsafe fn $name(pc: *const u32, x: *mut Term, sp: *mut Term, htop: *mut u64, m: *mut Machine<'static, 'static>) {
+                    let mut $s = State { pc, x, sp, htop, m };
+                    // SAFETY: see `State`.
+                    unsafe { $body }
+                }
+            )*
+        }
+    };
+}
+
+instructions! {
+    MoveXX(s) {
+        *s.x_at(s.high()) = *s.x_at(s.low(1));
+        s.next(2)
+    }
+    MoveXY(s) {
+        *s.y_at(s.high()) = *s.x_at(s.low(1));
+        s.next(2)
+    }
+    MoveYX(s) {
+        *s.x_at(s.high()) = *s.y_at(s.low(1));
+        s.next(2)
+    }
+    MoveRR(s) {
+        *s.at(s.high()) = *s.at(s.low(1));
+        s.next(2)
+    }
+    MoveKX(s) {
+        *s.x_at(s.high()) = short(s.pc.add(1));
+        s.next(2)
+    }
+    MoveKY(s) {
+        *s.y_at(s.high()) = short(s.pc.add(1));
+        s.next(2)
+    }
+    MoveC(s) {
+        *s.at(s.high()) = Term::from_raw(wide(s.pc.add(1)));
+        s.next(3)
+    }
+    Move2(s) {
+        let (w1, w2) = (*s.pc.add(1), *s.pc.add(2));
+        *s.at(s.high()) = *s.at(w1 & 0xffff);
+        *s.at(w1 >> 16) = *s.at(w2 & 0xffff);
+        s.next(3)
+    }
+    Move3(s) {
+        let (w1, w2, w3) = (*s.pc.add(1), *s.pc.add(2), *s.pc.add(3));
+        *s.at(s.high()) = *s.at(w1 & 0xffff);
+        *s.at(w1 >> 16) = *s.at(w2 & 0xffff);
+        *s.at(w2 >> 16) = *s.at(w3 & 0xffff);
+        s.next(4)
+    }
+    Swap(s) {
+        let (a, b) = (s.at(s.high()), s.at(s.low(1)));
+        let t = *a;
+        *a = *b;
+        *b = t;
+        s.next(2)
+    }
+    Call(s) {
+        s.push(1);
+        s.enter(s.function(2))
+    }
+    CallLast(s) {
+        s.sp = s.sp.byte_add((s.high()) as usize);
+        s.enter(s.function(1))
+    }
+    CallOnly(s) { s.enter(s.function(1)) }
+    CallExt(s) {
+        s.push(1);
+        s.enter(s.export(2))
+    }
+    CallExtLast(s) {
+        s.sp = s.sp.byte_add((s.high()) as usize);
+        s.enter(s.export(1))
+    }
+    CallExtOnly(s) { s.enter(s.export(1)) }
+    MoveCall(s) {
+        *s.x = *s.at(s.high());
+        s.push(1);
+        s.enter(s.function(2))
+    }
+    MoveCallLast(s) {
+        *s.x = *s.at(s.high());
+        s.sp = s.sp.byte_add(*s.pc.add(1) as usize);
+        s.enter(s.function(2))
+    }
+    MoveCallOnly(s) {
+        *s.x = *s.at(s.high());
+        s.enter(s.function(1))
+    }
+    Return(s) { s.ret() }
+    MoveReturn(s) {
+        *s.x = *s.at(s.high());
+        s.ret()
+    }
+    MoveKReturn(s) {
+        *s.x = short(s.pc.add(1));
+        s.ret()
+    }
+    MoveCReturn(s) {
+        *s.x = Term::from_raw(wide(s.pc.add(1)));
+        s.ret()
+    }
+    Deallocate(s) {
+        s.sp = s.sp.byte_add((s.high()) as usize);
+        s.next(1)
+    }
+    Trim(s) {
+        s.sp = s.sp.byte_add((s.high()) as usize);
+        s.next(1)
+    }
+    DeallocateReturn(s) {
+        s.sp = s.sp.byte_add((s.high()) as usize);
+        s.ret()
+    }
+    MoveDeallocateReturn(s) {
+        *s.x = *s.at(s.high());
+        s.sp = s.sp.byte_add(*s.pc.add(1) as usize);
+        s.ret()
+    }
+    Jump(s) { s.jump(1) }
+    Allocate0(s) {
+        if s.lacks() {
+            return s.slow(make_room);
+        }
+        s.next(2)
+    }
+    Allocate1(s) {
+        if s.lacks() {
+            return s.slow(make_room);
+        }
+        s.sp = s.sp.sub(1);
+        *s.sp = Term::NIL;
+        s.next(2)
+    }
+    Allocate2(s) {
+        if s.lacks() {
+            return s.slow(make_room);
+        }
+        s.sp = s.sp.sub(2);
+        *s.sp = Term::NIL;
+        *s.sp.add(1) = Term::NIL;
+        s.next(2)
+    }
+    Allocate3(s) {
+        if s.lacks() {
+            return s.slow(make_room);
+        }
+        s.sp = s.sp.sub(3);
+        *s.sp = Term::NIL;
+        *s.sp.add(1) = Term::NIL;
+        *s.sp.add(2) = Term::NIL;
+        s.next(2)
+    }
+    Allocate(s) {
+        if s.lacks() {
+            return s.slow(make_room);
+        }
+        // At least four words: in pairs from the top, the last ones perhaps twice.
+        let old = s.sp;
+        s.sp = s.sp.byte_sub(*s.pc.add(2) as usize);
+        *s.sp = Term::NIL;
+        *s.sp.add(1) = Term::NIL;
+        *s.sp.add(2) = Term::NIL;
+        *s.sp.add(3) = Term::NIL;
+        let mut at = s.sp.add(4);
+        while at < old {
+            *at = Term::NIL;
+            at = at.add(1);
+        }
+        s.next(3)
+    }
+    TestHeap(s) {
+        if s.lacks() {
+            return s.slow(make_room);
+        }
+        s.next(2)
+    }
+    InitY(s) {
+        let first = s.y_at(s.high());
+        for i in 0..*s.pc.add(1) as usize {
+            *first.add(i) = Term::NIL;
+        }
+        s.next(2)
+    }
+    PutList(s) {
+        let operands = *s.pc.add(1);
+        let cell = s.htop.cast::<Term>();
+        *cell = *s.at(operands & 0xffff);
+        *cell.add(1) = *s.at(operands >> 16);
+        s.htop = s.htop.add(2);
+        *s.at(s.high()) = Term::from_cell(cell);
+        s.next(2)
+    }
+    PutListS(s) {
+        let cell = s.htop.cast::<Term>();
+        *cell = source(s.x, s.sp, s.pc.add(1));
+        *cell.add(1) = source(s.x, s.sp, s.pc.add(2));
+        s.htop = s.htop.add(2);
+        *s.at(s.high()) = Term::from_cell(cell);
+        s.next(3)
+    }
+    GetList(s) {
+        let cell = (*s.at(s.high())).cell();
+        let operands = *s.pc.add(1);
+        let (head, tail) = (*cell, *cell.add(1));
+        *s.at(operands & 0xffff) = head;
+        *s.at(operands >> 16) = tail;
+        s.next(2)
+    }
+    GetHd(s) {
+        *s.at(s.low(1)) = *(*s.at(s.high())).cell();
+        s.next(2)
+    }
+    GetTl(s) {
+        *s.at(s.low(1)) = *(*s.at(s.high())).cell().add(1);
+        s.next(2)
+    }
+    IsNonemptyList(s) { s.test((*s.at(s.high())).is_cons(), 1, 2) }
+    IsNonemptyGetList(s) {
+        let list = *s.at(s.high());
+        if list.is_cons() {
+            let cell = list.cell();
+            let operands = *s.pc.add(2);
+            let (head, tail) = (*cell, *cell.add(1));
+            *s.at(operands & 0xffff) = head;
+            *s.at(operands >> 16) = tail;
+            return s.next(3)
+        }
+        s.jump(1)
+    }
+    IsNil(s) { s.test((*s.at(s.high())).is_nil(), 1, 2) }
+    IsList(s) { s.test((*s.at(s.high())).is_list(), 1, 2) }
+    GetElement(s) {
+        let tuple = (*s.at(s.high())).boxed_ptr().cast::<Term>();
+        let w1 = *s.pc.add(1);
+        *s.at(w1 & 0xffff) = *tuple.byte_add((w1 >> 16) as usize);
+        s.next(2)
+    }
+    GetElement2(s) {
+        let tuple = (*s.at(s.high())).boxed_ptr().cast::<Term>();
+        let (w1, w2) = (*s.pc.add(1), *s.pc.add(2));
+        *s.at(w1 & 0xffff) = *tuple.byte_add((w1 >> 16) as usize);
+        *s.at(w2 & 0xffff) = *tuple.byte_add((w2 >> 16) as usize);
+        s.next(3)
+    }
+    GetElement3(s) {
+        let tuple = (*s.at(s.high())).boxed_ptr().cast::<Term>();
+        let (w1, w2, w3) = (*s.pc.add(1), *s.pc.add(2), *s.pc.add(3));
+        *s.at(w1 & 0xffff) = *tuple.byte_add((w1 >> 16) as usize);
+        *s.at(w2 & 0xffff) = *tuple.byte_add((w2 >> 16) as usize);
+        *s.at(w3 & 0xffff) = *tuple.byte_add((w3 >> 16) as usize);
+        s.next(4)
+    }
+    GetElementFar(s) {
+        let tuple = (*s.at(s.high())).boxed_ptr().cast::<Term>();
+        *s.at(s.low(1)) = *tuple.add(*s.pc.add(2) as usize);
+        s.next(3)
+    }
+    IsTuple(s) { { let t = *s.at(s.high()); return s.test(t.is_boxed() && matches!(Header::from_raw(*t.boxed_ptr()).kind(), Kind::Tuple), 1, 2) } }
+    IsTupleOfArity(s) {
+        let t = *s.at(s.high());
+        s.test(t.is_boxed() && *t.boxed_ptr() == u64::from(*s.pc.add(2)), 1, 3)
+    }
+    IsTaggedTuple(s) {
+        let t = *s.at(s.high());
+        return s.test(t.is_boxed()
+                && *t.boxed_ptr() == u64::from(*s.pc.add(2))
+                && *t.boxed_ptr().add(1) == short(s.pc.add(3)).raw(),
+            1,
+            4)
+    }
+    PutTuple(s) {
+        let n = *s.pc.add(1) as usize;
+        let at = s.htop;
+        *at = Header::new(Kind::Tuple, n).raw();
+        let elements = at.add(1).cast::<Term>();
+        for i in 0..n {
+            *elements.add(i) = source(s.x, s.sp, s.pc.add(2 + i));
+        }
+        s.htop = at.add(1 + n);
+        *s.at(s.high()) = Term::from_boxed(at);
+        s.next(2 + n)
+    }
+    SetElement(s) {
+        let tuple = (*s.at(s.high())).boxed_ptr().cast::<Term>();
+        *tuple.add(*s.pc.add(2) as usize) = source(s.x, s.sp, s.pc.add(1));
+        s.next(3)
+    }
+    IsEqExact(s) { s.test(equal_exact(*s.at(s.high()), *s.at(s.low(1))), 2, 3) }
+    IsEqExactK(s) { s.test((*s.at(s.high())).is(short(s.pc.add(2))), 1, 3) }
+    IsNeExact(s) { s.test(!equal_exact(*s.at(s.high()), *s.at(s.low(1))), 2, 3) }
+    IsNeExactK(s) { s.test(!(*s.at(s.high())).is(short(s.pc.add(2))), 1, 3) }
+    IsLt(s) { s.test(less(*s.at(s.high()), *s.at(s.low(1))), 2, 3) }
+    IsGe(s) { s.test(!less(*s.at(s.high()), *s.at(s.low(1))), 2, 3) }
+    IsLtRK(s) { s.test(less(*s.at(s.high()), short(s.pc.add(2))), 1, 3) }
+    IsLtKR(s) { s.test(less(short(s.pc.add(2)), *s.at(s.high())), 1, 3) }
+    IsGeRK(s) { s.test(!less(*s.at(s.high()), short(s.pc.add(2))), 1, 3) }
+    IsGeKR(s) { s.test(!less(short(s.pc.add(2)), *s.at(s.high())), 1, 3) }
+    IsInteger(s) {
+        let t = *s.at(s.high());
+        s.test(t.is_small() || t.is_big(), 1, 2)
+    }
+    IsAtom(s) { s.test((*s.at(s.high())).is_atom(), 1, 2) }
+    IsFloat(s) { s.test((*s.at(s.high())).is_float(), 1, 2) }
+    IsNumber(s) { s.test((*s.at(s.high())).is_number(), 1, 2) }
+    IsMap(s) { { let t = *s.at(s.high()); return s.test(t.is_boxed() && matches!(Header::from_raw(*t.boxed_ptr()).kind(), Kind::Map | Kind::MapRoot), 1, 2) } }
+    IsBinary(s) { s.test((*s.at(s.high())).as_bits().is_some_and(|b| b.is_binary()), 1, 2) }
+    IsBitstring(s) { { let t = *s.at(s.high()); return s.test(t.is_boxed() && matches!(Header::from_raw(*t.boxed_ptr()).kind(), Kind::HeapBinary | Kind::SharedBinary | Kind::SubBinary), 1, 2) } }
+    IsPid(s) { s.test((*s.at(s.high())).is_pid(), 1, 2) }
+    IsBoolean(s) { s.test((*s.at(s.high())).as_bool().is_some(), 1, 2) }
+    IsFunction(s) { { let t = *s.at(s.high()); return s.test(t.is_boxed() && matches!(Header::from_raw(*t.boxed_ptr()).kind(), Kind::Fun | Kind::ExportFun), 1, 2) } }
+    SelectTable(s) {
+        let value = *s.at(s.high());
+        let index = value.small_value().wrapping_sub(i64::from(*s.pc.add(3) as i32)) as u64;
+        if value.is_small() && index < u64::from(*s.pc.add(2)) {
+            s.pc = target(s.pc.add(4 + index as usize));
+return s.go();
+        }
+        s.jump(1)
+    }
+    SelectLinear(s) {
+        let value = *s.at(s.high());
+        let mut at = s.pc.add(3);
+        let end = at.add(2 * *s.pc.add(2) as usize);
+        s.pc = loop {
+            if at == end {
+                break target(s.pc.add(1));
+            }
+            if value.is(short(at)) {
+                break target(at.add(1));
+            }
+            at = at.add(2);
+        };
+return s.go();
+    }
+    SelectBinary(s) {
+        let value = (*s.at(s.high())).raw() as i64;
+        let table = s.pc.add(3);
+        let (mut from, mut to) = (0, *s.pc.add(2) as usize);
+        s.pc = loop {
+            if from >= to {
+                break target(s.pc.add(1));
+            }
+            let middle = (from + to) / 2;
+            let key = i64::from(*table.add(2 * middle) as i32);
+            if key == value {
+                break target(table.add(2 * middle + 1));
+            }
+            if key < value {
+                from = middle + 1;
+            } else {
+                to = middle;
+            }
+        };
+return s.go();
+    }
+    SelectArity(s) {
+        let tuple = *s.at(s.high());
+        let mut at = s.pc.add(3);
+        let end = at.add(2 * *s.pc.add(2) as usize);
+        let header = if tuple.is_boxed() { *tuple.boxed_ptr() } else { 0 };
+        s.pc = loop {
+            if at == end {
+                break target(s.pc.add(1));
+            }
+            if header == u64::from(*at) {
+                break target(at.add(1));
+            }
+            at = at.add(2);
+        };
+return s.go();
+    }
+    Add(s) { s.arithmetic(|a, b| (a.raw() as i64).checked_add(b.raw() as i64)) }
+    Subtract(s) { s.arithmetic(|a, b| (a.raw() as i64).checked_sub(b.raw() as i64)) }
+    AddSmall(s) {
+        let a = *s.at(*s.pc.add(1) & 0xffff);
+        if a.is_small()
+            && let Some(sum) = (a.raw() as i64).checked_add(i64::from(*s.pc.add(5) as i32))
+        {
+            *s.at(s.high()) = Term::from_raw(sum as u64);
+            return s.next(6)
+        }
+        return s.slow(guards::arithmetic)
+    }
+    Multiply(s) { s.arithmetic(|a, b| a.small_value().checked_mul(b.raw() as i64)) }
+    Band(s) { s.arithmetic(|a, b| Some((a.raw() & b.raw()) as i64)) }
+    Bor(s) { s.arithmetic(|a, b| Some((a.raw() | b.raw()) as i64)) }
+    Bsr(s) { return s.arithmetic(|a, b| {
+        let shift = b.small_value();
+        (0..=60).contains(&shift).then(|| (a.small_value() >> shift) << 3)
+    }) }
+    Bsl(s) { return s.arithmetic(|a, b| {
+        let (v, shift) = (a.raw() as i64, b.small_value());
+        if (0..=60).contains(&shift) && (v << shift) >> shift == v { Some(v << shift) } else { None }
+    }) }
+    Div(s) { return s.arithmetic(|a, b| {
+        let divisor = b.small_value();
+        if divisor > 0 { Some((a.small_value() / divisor) << 3) } else { None }
+    }) }
+    Rem(s) { return s.arithmetic(|a, b| {
+        let divisor = b.raw() as i64;
+        if divisor > 0 { Some((a.raw() as i64) % divisor) } else { None }
+    }) }
+    FMoveFromTerm(s) {
+        let value = source(s.x, s.sp, s.pc.add(1)).as_float().unwrap_or(0.0);
+        *s.m().floats.get_unchecked_mut((s.high()) as usize) = value;
+        s.next(2)
+    }
+    FMoveToTerm(s) {
+        match Term::immediate_float(*s.m().floats.get_unchecked(*s.pc.add(1) as usize)) {
+            Some(t) => {
+                *s.at(s.high()) = t;
+                s.next(2)
+            }
+            None => return s.slow(guards::fmove_to_term),
+        }
+    }
+    FMove(s) {
+        let value = *s.m().floats.get_unchecked(*s.pc.add(1) as usize);
+        *s.m().floats.get_unchecked_mut((s.high()) as usize) = value;
+        s.next(2)
+    }
+    FAdd(s) { s.float(|a, b| a + b) }
+    FSub(s) { s.float(|a, b| a - b) }
+    FMul(s) { s.float(|a, b| a * b) }
+    FDiv(s) { s.float(|a, b| a / b) }
+    FNegate(s) {
+        let value = *s.m().floats.get_unchecked(*s.pc.add(1) as usize);
+        *s.m().floats.get_unchecked_mut((s.high()) as usize) = -value;
+        s.next(2)
+    }
+    Try(s) {
+        *s.y_at(s.high()) = Term::catch(target(s.pc.add(1)) as u64);
+        s.next(2)
+    }
+    TryEnd(s) {
+        *s.y_at(s.high()) = Term::NIL;
+        s.next(1)
+    }
+    TryCase(s) {
+        *s.y_at(s.high()) = Term::NIL;
+        *s.x = *s.x.add(1);
+        *s.x.add(1) = *s.x.add(2);
+        *s.x.add(2) = *s.x.add(3);
+        s.next(1)
+    }
+}
+
+macro_rules! table {
+    (hot { $($hot:ident $hot_format:literal)* } slow { $($slow:ident $slow_format:literal $function:path)* }) => {
+        /// The functions of the instructions out of line.
+        #[allow(non_snake_case)]
+        mod cool {
+            use super::*;
+            $(
+                pub(super) unsafe fn $slow(pc: *const u32, x: *mut Term, sp: *mut Term, htop: *mut u64, m: *mut Machine<'static, 'static>) {
+                    // SAFETY: see `State`.
+                    unsafe { State { pc, x, sp, htop, m }.out_of_line($function) }
+                }
+            )*
+        }
+
+        /// All instructions' functions, by opcode.
+        static TABLE: [Instruction; Op::COUNT as usize] = [$(hot::$hot,)* $(cool::$slow,)*];
+    };
+}
+crate::instr::for_each_instruction!(table);
+
 /// Runs from `pc` until the slice ends.
 ///
 /// # Safety
 /// `pc` is an instruction of code that the process runs, `m` its state.
-#[allow(clippy::cognitive_complexity)]
-pub unsafe fn run(m: &mut Machine<'_, '_>, mut pc: *const u32) -> SliceEnd {
-    // SAFETY: for the whole function: the code is what the decoder made of code that has passed the load-time scan, so
-    // operands are registers of the right file, labels are instructions of the same function, frames are as tracked. The
-    // compiler's own guarantees (types, heap needs) are relied upon as OTP relies on them.
+pub unsafe fn run(m: &mut Machine<'_, '_>, pc: *const u32) -> SliceEnd {
+    let machine = (&raw mut *m).cast::<Machine<'static, 'static>>();
+    // SAFETY: the caller's promise; the machine outlives the call. See `State`.
     unsafe {
-        let x = m.x;
-        let mut sp: *mut Term = (*m.heap).stop.cast();
-        let mut htop: *mut u64 = (*m.heap).htop;
-
-        macro_rules! flush {
-            () => {{
-                let heap = m.heap;
-                (*heap).stop = sp.cast();
-                (*heap).htop = htop;
-            }};
+        (*machine).next = pc;
+        while !(*machine).next.is_null() {
+            let (pc, heap) = ((*machine).next, (*machine).heap);
+            TABLE[usize::from(*pc as u16)](pc, (*machine).x, (*heap).stop.cast(), (*heap).htop, machine);
         }
-        macro_rules! reload {
-            () => {{
-                let heap = m.heap;
-                sp = (*heap).stop.cast();
-                htop = (*heap).htop;
-            }};
-        }
-        // Runs out of line; goes on where that says.
-        macro_rules! slow {
-            ($call:expr) => {{
-                flush!();
-                let next: *const u32 = $call;
-                if next.is_null() {
-                    return m.end;
-                }
-                pc = next;
-                reload!();
-                continue;
-            }};
-        }
-        macro_rules! next {
-            ($words:expr) => {{
-                pc = pc.add($words);
-                continue;
-            }};
-        }
-        macro_rules! jump {
-            ($word:expr) => {{
-                pc = target(pc.add($word));
-                continue;
-            }};
-        }
-        // Goes on after `$words` if so, else at the label in word `$label`.
-        macro_rules! test {
-            ($condition:expr, $label:expr, $words:expr) => {{
-                if $condition {
-                    pc = pc.add($words);
-                } else {
-                    pc = target(pc.add($label));
-                }
-                continue;
-            }};
-        }
-        macro_rules! at {
-            ($operand:expr) => {
-                register(x, sp, $operand)
-            };
-        }
-        macro_rules! x_at {
-            ($operand:expr) => {
-                x.byte_add(($operand) as usize)
-            };
-        }
-        macro_rules! y_at {
-            ($operand:expr) => {
-                sp.byte_add(($operand) as usize - 1)
-            };
-        }
-        macro_rules! low {
-            ($word:expr) => {
-                *pc.add($word) & 0xffff
-            };
-        }
-        macro_rules! upper {
-            ($word:expr) => {
-                *pc.add($word) >> 16
-            };
-        }
-        macro_rules! enter {
-            ($function:expr) => {{
-                let function: *const Function = $function;
-                m.callee = function;
-                m.reds -= 1;
-                if m.reds > 0 {
-                    // Acquire: pairs with the Release that publishes the code.
-                    pc = (*function).entry.load(Ordering::Acquire);
-                    continue;
-                }
-                slow!(preempt(m, function))
-            }};
-        }
-        macro_rules! export {
-            ($word:expr) => {
-                Function::of_export(&*(wide(pc.add($word)) as *const Export))
-            };
-        }
-        macro_rules! function {
-            ($word:expr) => {
-                wide(pc.add($word)) as *const Function
-            };
-        }
-        macro_rules! push {
-            ($word:expr) => {{
-                sp = sp.sub(1);
-                *sp.cast::<u64>() = target(pc.add($word)) as u64;
-            }};
-        }
-        macro_rules! return_ {
-            () => {{
-                let continuation = *sp.cast::<*const Continuation>();
-                sp = sp.add(1);
-                pc = (*continuation).pc.0;
-                continue;
-            }};
-        }
-        macro_rules! room {
-            ($bytes:expr) => {
-                if (sp as usize).wrapping_sub(htop as usize) < $bytes as usize {
-                    slow!(make_room(m, pc))
-                }
-            };
-        }
-        macro_rules! arithmetic {
-            ($a:ident, $b:ident, $fast:expr) => {{
-                let ($a, $b) = (source(x, sp, pc.add(1)), source(x, sp, pc.add(2)));
-                if both_small($a, $b)
-                    && let Some(result) = $fast
-                {
-                    *at!(high(pc)) = Term::from_raw(result as u64);
-                    next!(5)
-                }
-                slow!(guards::arithmetic(m, pc))
-            }};
-        }
-        macro_rules! float {
-            ($a:ident, $b:ident, $op:expr) => {{
-                let operands = *pc.add(1);
-                let $a = *m.floats.get_unchecked((operands & 0xffff) as usize);
-                let $b = *m.floats.get_unchecked((operands >> 16) as usize);
-                let result: f64 = $op;
-                if result.is_finite() {
-                    *m.floats.get_unchecked_mut(high(pc) as usize) = result;
-                    next!(3)
-                }
-                slow!(guards::float_error(m, pc))
-            }};
-        }
-        macro_rules! kind_test {
-            ($pattern:pat) => {{
-                let t = *at!(high(pc));
-                test!(t.is_boxed() && matches!(Header::from_raw(*t.boxed_ptr()).kind(), $pattern), 1, 2)
-            }};
-        }
-
-        loop {
-            let word = *pc;
-            match Op::of(word) {
-                Op::MoveXX => {
-                    *x_at!(word >> 16) = *x_at!(low!(1));
-                    next!(2)
-                }
-                Op::MoveXY => {
-                    *y_at!(word >> 16) = *x_at!(low!(1));
-                    next!(2)
-                }
-                Op::MoveYX => {
-                    *x_at!(word >> 16) = *y_at!(low!(1));
-                    next!(2)
-                }
-                Op::MoveRR => {
-                    *at!(word >> 16) = *at!(low!(1));
-                    next!(2)
-                }
-                Op::MoveKX => {
-                    *x_at!(word >> 16) = short(pc.add(1));
-                    next!(2)
-                }
-                Op::MoveKY => {
-                    *y_at!(word >> 16) = short(pc.add(1));
-                    next!(2)
-                }
-                Op::MoveC => {
-                    *at!(word >> 16) = Term::from_raw(wide(pc.add(1)));
-                    next!(3)
-                }
-                Op::Move2 => {
-                    let (w1, w2) = (*pc.add(1), *pc.add(2));
-                    *at!(word >> 16) = *at!(w1 & 0xffff);
-                    *at!(w1 >> 16) = *at!(w2 & 0xffff);
-                    next!(3)
-                }
-                Op::Move3 => {
-                    let (w1, w2, w3) = (*pc.add(1), *pc.add(2), *pc.add(3));
-                    *at!(word >> 16) = *at!(w1 & 0xffff);
-                    *at!(w1 >> 16) = *at!(w2 & 0xffff);
-                    *at!(w2 >> 16) = *at!(w3 & 0xffff);
-                    next!(4)
-                }
-                Op::Swap => {
-                    let (a, b) = (at!(word >> 16), at!(low!(1)));
-                    let t = *a;
-                    *a = *b;
-                    *b = t;
-                    next!(2)
-                }
-
-                Op::Call => {
-                    push!(1);
-                    enter!(function!(2))
-                }
-                Op::CallLast => {
-                    sp = sp.byte_add((word >> 16) as usize);
-                    enter!(function!(1))
-                }
-                Op::CallOnly => enter!(function!(1)),
-                Op::CallExt => {
-                    push!(1);
-                    enter!(export!(2))
-                }
-                Op::CallExtLast => {
-                    sp = sp.byte_add((word >> 16) as usize);
-                    enter!(export!(1))
-                }
-                Op::CallExtOnly => enter!(export!(1)),
-                Op::MoveCall => {
-                    *x = *at!(word >> 16);
-                    push!(1);
-                    enter!(function!(2))
-                }
-                Op::MoveCallLast => {
-                    *x = *at!(word >> 16);
-                    sp = sp.byte_add(*pc.add(1) as usize);
-                    enter!(function!(2))
-                }
-                Op::MoveCallOnly => {
-                    *x = *at!(word >> 16);
-                    enter!(function!(1))
-                }
-                Op::Return => return_!(),
-                Op::MoveReturn => {
-                    *x = *at!(word >> 16);
-                    return_!()
-                }
-                Op::MoveKReturn => {
-                    *x = short(pc.add(1));
-                    return_!()
-                }
-                Op::MoveCReturn => {
-                    *x = Term::from_raw(wide(pc.add(1)));
-                    return_!()
-                }
-                Op::Deallocate | Op::Trim => {
-                    sp = sp.byte_add((word >> 16) as usize);
-                    next!(1)
-                }
-                Op::DeallocateReturn => {
-                    sp = sp.byte_add((word >> 16) as usize);
-                    return_!()
-                }
-                Op::MoveDeallocateReturn => {
-                    *x = *at!(word >> 16);
-                    sp = sp.byte_add(*pc.add(1) as usize);
-                    return_!()
-                }
-                Op::Jump => jump!(1),
-
-                Op::Allocate0 => {
-                    room!(*pc.add(1));
-                    next!(2)
-                }
-                Op::Allocate1 => {
-                    room!(*pc.add(1));
-                    sp = sp.sub(1);
-                    *sp = Term::NIL;
-                    next!(2)
-                }
-                Op::Allocate2 => {
-                    room!(*pc.add(1));
-                    sp = sp.sub(2);
-                    *sp = Term::NIL;
-                    *sp.add(1) = Term::NIL;
-                    next!(2)
-                }
-                Op::Allocate3 => {
-                    room!(*pc.add(1));
-                    sp = sp.sub(3);
-                    *sp = Term::NIL;
-                    *sp.add(1) = Term::NIL;
-                    *sp.add(2) = Term::NIL;
-                    next!(2)
-                }
-                Op::Allocate => {
-                    room!(*pc.add(1));
-                    // At least four words: in pairs from the top, the last ones perhaps twice.
-                    let old = sp;
-                    sp = sp.byte_sub(*pc.add(2) as usize);
-                    *sp = Term::NIL;
-                    *sp.add(1) = Term::NIL;
-                    *sp.add(2) = Term::NIL;
-                    *sp.add(3) = Term::NIL;
-                    let mut at = sp.add(4);
-                    while at < old {
-                        *at = Term::NIL;
-                        at = at.add(1);
-                    }
-                    next!(3)
-                }
-                Op::TestHeap => {
-                    room!(*pc.add(1));
-                    next!(2)
-                }
-                Op::InitY => {
-                    let first = y_at!(word >> 16);
-                    for i in 0..*pc.add(1) as usize {
-                        *first.add(i) = Term::NIL;
-                    }
-                    next!(2)
-                }
-
-                Op::PutList => {
-                    let operands = *pc.add(1);
-                    let cell = htop.cast::<Term>();
-                    *cell = *at!(operands & 0xffff);
-                    *cell.add(1) = *at!(operands >> 16);
-                    htop = htop.add(2);
-                    *at!(word >> 16) = Term::from_cell(cell);
-                    next!(2)
-                }
-                Op::PutListS => {
-                    let cell = htop.cast::<Term>();
-                    *cell = source(x, sp, pc.add(1));
-                    *cell.add(1) = source(x, sp, pc.add(2));
-                    htop = htop.add(2);
-                    *at!(word >> 16) = Term::from_cell(cell);
-                    next!(3)
-                }
-                Op::GetList => {
-                    let cell = (*at!(word >> 16)).cell();
-                    let operands = *pc.add(1);
-                    let (head, tail) = (*cell, *cell.add(1));
-                    *at!(operands & 0xffff) = head;
-                    *at!(operands >> 16) = tail;
-                    next!(2)
-                }
-                Op::GetHd => {
-                    *at!(low!(1)) = *(*at!(word >> 16)).cell();
-                    next!(2)
-                }
-                Op::GetTl => {
-                    *at!(low!(1)) = *(*at!(word >> 16)).cell().add(1);
-                    next!(2)
-                }
-                Op::IsNonemptyList => test!((*at!(word >> 16)).is_cons(), 1, 2),
-                Op::IsNonemptyGetList => {
-                    let list = *at!(word >> 16);
-                    if list.is_cons() {
-                        let cell = list.cell();
-                        let operands = *pc.add(2);
-                        let (head, tail) = (*cell, *cell.add(1));
-                        *at!(operands & 0xffff) = head;
-                        *at!(operands >> 16) = tail;
-                        next!(3)
-                    }
-                    jump!(1)
-                }
-                Op::IsNil => test!((*at!(word >> 16)).is_nil(), 1, 2),
-                Op::IsList => test!((*at!(word >> 16)).is_list(), 1, 2),
-                Op::GetElement => {
-                    let tuple = (*at!(word >> 16)).boxed_ptr().cast::<Term>();
-                    let w1 = *pc.add(1);
-                    *at!(w1 & 0xffff) = *tuple.byte_add((w1 >> 16) as usize);
-                    next!(2)
-                }
-                Op::GetElement2 => {
-                    let tuple = (*at!(word >> 16)).boxed_ptr().cast::<Term>();
-                    let (w1, w2) = (*pc.add(1), *pc.add(2));
-                    *at!(w1 & 0xffff) = *tuple.byte_add((w1 >> 16) as usize);
-                    *at!(w2 & 0xffff) = *tuple.byte_add((w2 >> 16) as usize);
-                    next!(3)
-                }
-                Op::GetElement3 => {
-                    let tuple = (*at!(word >> 16)).boxed_ptr().cast::<Term>();
-                    let (w1, w2, w3) = (*pc.add(1), *pc.add(2), *pc.add(3));
-                    *at!(w1 & 0xffff) = *tuple.byte_add((w1 >> 16) as usize);
-                    *at!(w2 & 0xffff) = *tuple.byte_add((w2 >> 16) as usize);
-                    *at!(w3 & 0xffff) = *tuple.byte_add((w3 >> 16) as usize);
-                    next!(4)
-                }
-                Op::GetElementFar => {
-                    let tuple = (*at!(word >> 16)).boxed_ptr().cast::<Term>();
-                    *at!(low!(1)) = *tuple.add(*pc.add(2) as usize);
-                    next!(3)
-                }
-                Op::IsTuple => kind_test!(Kind::Tuple),
-                Op::IsTupleOfArity => {
-                    let t = *at!(word >> 16);
-                    test!(t.is_boxed() && *t.boxed_ptr() == u64::from(*pc.add(2)), 1, 3)
-                }
-                Op::IsTaggedTuple => {
-                    let t = *at!(word >> 16);
-                    test!(
-                        t.is_boxed()
-                            && *t.boxed_ptr() == u64::from(*pc.add(2))
-                            && *t.boxed_ptr().add(1) == short(pc.add(3)).raw(),
-                        1,
-                        4
-                    )
-                }
-                Op::PutTuple => {
-                    let n = *pc.add(1) as usize;
-                    let at = htop;
-                    *at = Header::new(Kind::Tuple, n).raw();
-                    let elements = at.add(1).cast::<Term>();
-                    for i in 0..n {
-                        *elements.add(i) = source(x, sp, pc.add(2 + i));
-                    }
-                    htop = at.add(1 + n);
-                    *at!(word >> 16) = Term::from_boxed(at);
-                    next!(2 + n)
-                }
-                Op::SetElement => {
-                    let tuple = (*at!(word >> 16)).boxed_ptr().cast::<Term>();
-                    *tuple.add(*pc.add(2) as usize) = source(x, sp, pc.add(1));
-                    next!(3)
-                }
-
-                Op::IsEqExact => test!(equal_exact(*at!(word >> 16), *at!(low!(1))), 2, 3),
-                Op::IsEqExactK => test!((*at!(word >> 16)).is(short(pc.add(2))), 1, 3),
-                Op::IsNeExact => test!(!equal_exact(*at!(word >> 16), *at!(low!(1))), 2, 3),
-                Op::IsNeExactK => test!(!(*at!(word >> 16)).is(short(pc.add(2))), 1, 3),
-                Op::IsLt => test!(less(*at!(word >> 16), *at!(low!(1))), 2, 3),
-                Op::IsGe => test!(!less(*at!(word >> 16), *at!(low!(1))), 2, 3),
-                Op::IsLtRK => test!(less(*at!(word >> 16), short(pc.add(2))), 1, 3),
-                Op::IsLtKR => test!(less(short(pc.add(2)), *at!(word >> 16)), 1, 3),
-                Op::IsGeRK => test!(!less(*at!(word >> 16), short(pc.add(2))), 1, 3),
-                Op::IsGeKR => test!(!less(short(pc.add(2)), *at!(word >> 16)), 1, 3),
-                Op::IsInteger => {
-                    let t = *at!(word >> 16);
-                    test!(t.is_small() || t.is_big(), 1, 2)
-                }
-                Op::IsAtom => test!((*at!(word >> 16)).is_atom(), 1, 2),
-                Op::IsFloat => test!((*at!(word >> 16)).is_float(), 1, 2),
-                Op::IsNumber => test!((*at!(word >> 16)).is_number(), 1, 2),
-                Op::IsMap => kind_test!(Kind::Map | Kind::MapRoot),
-                Op::IsBinary => test!((*at!(word >> 16)).as_bits().is_some_and(|b| b.is_binary()), 1, 2),
-                Op::IsBitstring => kind_test!(Kind::HeapBinary | Kind::SharedBinary | Kind::SubBinary),
-                Op::IsPid => test!((*at!(word >> 16)).is_pid(), 1, 2),
-                Op::IsBoolean => test!((*at!(word >> 16)).as_bool().is_some(), 1, 2),
-                Op::IsFunction => kind_test!(Kind::Fun | Kind::ExportFun),
-
-                Op::SelectTable => {
-                    let value = *at!(word >> 16);
-                    let index = value.small_value().wrapping_sub(i64::from(*pc.add(3) as i32)) as u64;
-                    if value.is_small() && index < u64::from(*pc.add(2)) {
-                        pc = target(pc.add(4 + index as usize));
-                        continue;
-                    }
-                    jump!(1)
-                }
-                Op::SelectLinear => {
-                    let value = *at!(word >> 16);
-                    let mut at = pc.add(3);
-                    let end = at.add(2 * *pc.add(2) as usize);
-                    pc = loop {
-                        if at == end {
-                            break target(pc.add(1));
-                        }
-                        if value.is(short(at)) {
-                            break target(at.add(1));
-                        }
-                        at = at.add(2);
-                    };
-                    continue;
-                }
-                Op::SelectBinary => {
-                    let value = (*at!(word >> 16)).raw() as i64;
-                    let table = pc.add(3);
-                    let (mut from, mut to) = (0, *pc.add(2) as usize);
-                    pc = loop {
-                        if from >= to {
-                            break target(pc.add(1));
-                        }
-                        let middle = (from + to) / 2;
-                        let key = i64::from(*table.add(2 * middle) as i32);
-                        if key == value {
-                            break target(table.add(2 * middle + 1));
-                        }
-                        if key < value {
-                            from = middle + 1;
-                        } else {
-                            to = middle;
-                        }
-                    };
-                    continue;
-                }
-                Op::SelectArity => {
-                    let tuple = *at!(word >> 16);
-                    let mut at = pc.add(3);
-                    let end = at.add(2 * *pc.add(2) as usize);
-                    let header = if tuple.is_boxed() { *tuple.boxed_ptr() } else { 0 };
-                    pc = loop {
-                        if at == end {
-                            break target(pc.add(1));
-                        }
-                        if header == u64::from(*at) {
-                            break target(at.add(1));
-                        }
-                        at = at.add(2);
-                    };
-                    continue;
-                }
-
-                Op::Add => arithmetic!(a, b, (a.raw() as i64).checked_add(b.raw() as i64)),
-                Op::Subtract => arithmetic!(a, b, (a.raw() as i64).checked_sub(b.raw() as i64)),
-                Op::AddSmall => {
-                    let a = *at!(*pc.add(1) & 0xffff);
-                    if a.is_small()
-                        && let Some(sum) = (a.raw() as i64).checked_add(i64::from(*pc.add(5) as i32))
-                    {
-                        *at!(word >> 16) = Term::from_raw(sum as u64);
-                        next!(6)
-                    }
-                    slow!(guards::arithmetic(m, pc))
-                }
-                Op::Multiply => arithmetic!(a, b, a.small_value().checked_mul(b.raw() as i64)),
-                Op::Band => arithmetic!(a, b, Some(a.raw() & b.raw())),
-                Op::Bor => arithmetic!(a, b, Some(a.raw() | b.raw())),
-                Op::Bsr => arithmetic!(a, b, {
-                    let shift = b.small_value();
-                    (0..=60).contains(&shift).then(|| (a.small_value() >> shift) << 3)
-                }),
-                Op::Bsl => arithmetic!(a, b, {
-                    let (v, shift) = (a.raw() as i64, b.small_value());
-                    if (0..=60).contains(&shift) && (v << shift) >> shift == v { Some(v << shift) } else { None }
-                }),
-                Op::Div => arithmetic!(a, b, {
-                    let divisor = b.small_value();
-                    if divisor > 0 { Some((a.small_value() / divisor) << 3) } else { None }
-                }),
-                Op::Rem => arithmetic!(a, b, {
-                    let divisor = b.raw() as i64;
-                    if divisor > 0 { Some((a.raw() as i64) % divisor) } else { None }
-                }),
-
-                Op::FMoveFromTerm => {
-                    let value = source(x, sp, pc.add(1)).as_float().unwrap_or(0.0);
-                    *m.floats.get_unchecked_mut((word >> 16) as usize) = value;
-                    next!(2)
-                }
-                Op::FMoveToTerm => {
-                    match Term::immediate_float(*m.floats.get_unchecked(*pc.add(1) as usize)) {
-                        Some(t) => {
-                            *at!(word >> 16) = t;
-                            next!(2)
-                        }
-                        None => slow!(guards::fmove_to_term(m, pc)),
-                    }
-                }
-                Op::FMove => {
-                    let value = *m.floats.get_unchecked(*pc.add(1) as usize);
-                    *m.floats.get_unchecked_mut((word >> 16) as usize) = value;
-                    next!(2)
-                }
-                Op::FAdd => float!(a, b, a + b),
-                Op::FSub => float!(a, b, a - b),
-                Op::FMul => float!(a, b, a * b),
-                Op::FDiv => float!(a, b, a / b),
-                Op::FNegate => {
-                    let value = *m.floats.get_unchecked(*pc.add(1) as usize);
-                    *m.floats.get_unchecked_mut((word >> 16) as usize) = -value;
-                    next!(2)
-                }
-
-                Op::Try => {
-                    *y_at!(word >> 16) = Term::catch(target(pc.add(1)) as u64);
-                    next!(2)
-                }
-                Op::TryEnd => {
-                    *y_at!(word >> 16) = Term::NIL;
-                    next!(1)
-                }
-                Op::TryCase => {
-                    *y_at!(word >> 16) = Term::NIL;
-                    *x = *x.add(1);
-                    *x.add(1) = *x.add(2);
-                    *x.add(2) = *x.add(3);
-                    next!(1)
-                }
-
-                // The commonest of those out of line, for a direct call.
-                Op::CallBif => slow!(bifs::call(m, pc)),
-                op => {
-                    let run_op = *SLOW.get_unchecked(usize::from(op as u16 - Op::FIRST_SLOW));
-                    slow!(run_op(m, pc))
-                }
-            }
-            #[allow(unreachable_code)]
-            {
-                let _: &Machine<'_, '_> = m;
-                let _ = upper!(0);
-            }
-        }
+        (*machine).end
     }
 }
