@@ -59,7 +59,6 @@ well_known! {
     andalso "andalso"
     andthen "andthen"
     append_ "append"
-    append_mode "append"
     apply "apply"
     arg0 "arg0"
     args "args"

@@ -137,6 +137,12 @@ mod tests {
     }
 
     #[test]
+    fn well_known_texts_differ() {
+        let texts: std::collections::HashSet<&str> = am::NAMES.iter().copied().collect();
+        assert_eq!(texts.len(), am::NAMES.len(), "two names of one text");
+    }
+
+    #[test]
     fn characters_are_counted_not_bytes() {
         assert!(Atom::new(&"å".repeat(255)).is_ok());
         assert_eq!(Atom::new(&"å".repeat(256)), Err(AtomError::TooLong));

@@ -24,7 +24,7 @@ fn flags_of(modes: Term) -> Option<(OFlags, bool)> {
         match mode.as_atom() {
             Some(am::read) => read = true,
             Some(am::write) => write = true,
-            Some(am::append_mode) => (append, write) = (true, true),
+            Some(am::append_) => (append, write) = (true, true),
             Some(am::exclusive) => (exclusive, write) = (true, true),
             Some(am::sync) => sync = true,
             Some(am::directory) => directory = true,
