@@ -94,21 +94,18 @@ capture(To, Acc) ->
         Other -> To ! Other, capture(To, Acc)
     end.
 
-%% Peers: over distribution, which is started on first need.
+%% Peers: the runner gives cases that need it a distributed node.
 peer_name(Module, Case) ->
     peer:random_name(lists:concat([Module, "-", Case])).
 start_peer(Opts, Module, Case) when is_map(Opts) ->
-    is_alive() orelse distribute(),
-    peer:start_link(maps:merge(#{name => peer_name(Module, Case), args => ["-pa" | code:get_path()], connection => standard_io}, Opts));
+    is_alive() orelse error(needs_a_node),
+    peer:start_link(maps:merge(#{name => peer_name(Module, Case)}, Opts));
 start_peer(Args, Module, Case) ->
     start_peer(#{args => ["-pa", filename:dirname(code:which(Module)) | Args]}, Module, Case).
 start_peer(_, _, _, _, _) -> not_available.
-distribute() ->
-    os:cmd("epmd -daemon"),
-    {ok, _} = net_kernel:start([list_to_atom("conf" ++ os:getpid()), shortnames]).
 start_node(Name, _, Opts) ->
-    is_alive() orelse distribute(),
+    is_alive() orelse error(needs_a_node),
     Args = string:lexemes(proplists:get_value(args, Opts, ""), " "),
-    {ok, _, Node} = peer:start(#{name => Name, args => Args, connection => standard_io}),
+    {ok, _, Node} = peer:start(#{name => Name, args => Args}),
     {ok, Node}.
 stop_node(Node) -> erpc:call(Node, erlang, halt, []), true.
