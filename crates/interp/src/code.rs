@@ -4,10 +4,11 @@
 //! D1. A block never changes once it is published in [`Function::decoded`], and lives until [`release`].
 //! D2. The line table has an entry wherever line or frame change, in ascending order of offset.
 
-use myriad_sync::atomic::{AtomicPtr, Ordering};
+use myriad_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use myriad_sync::{LockClass, RwLock};
 use myriad_vm::code::{CodePtr, Function};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
 
@@ -151,19 +152,54 @@ pub fn decoded(function: &Function) -> Option<&'static Decoded> {
     unsafe { function.decoded.load(Ordering::Acquire).cast::<Decoded>().as_ref() }
 }
 
-/// Where an address in decoded code is: `process_info(P, current_function)` for [`myriad_vm::process::Resume::pc`].
-pub fn locate(pc: CodePtr) -> Option<Location> {
-    let address = pc.0 as usize;
+/// Counts releases: what a thread remembers of an address counts only while this stays the same.
+static RELEASES: AtomicU64 = AtomicU64::new(0);
+
+/// Addresses that a thread remembers.
+const REMEMBERED: usize = 64;
+
+/// An address, the releases so far, and the function it is in.
+type Memory = (usize, u64, *const Decoded);
+
+thread_local! {
+    static MEMORY: RefCell<[Memory; REMEMBERED]> = const { RefCell::new([(0, 0, std::ptr::null()); REMEMBERED]) };
+}
+
+/// As [`locate`], for the instructions that raise: remembers.
+pub fn locate_often(pc: *const u32) -> Option<Location> {
+    let address = pc as usize;
+    // Acquire: pairs with the AcqRel in `release`.
+    let releases = RELEASES.load(Ordering::Acquire);
+    let slot = (address / 4) % REMEMBERED;
+    let (known, at, decoded) = MEMORY.with_borrow(|memory| memory[slot]);
+    let decoded = if known == address && at == releases {
+        decoded
+    } else {
+        let decoded: *const Decoded = find(address)?;
+        MEMORY.with_borrow_mut(|memory| memory[slot] = (address, releases, decoded));
+        decoded
+    };
+    // SAFETY: not released since it was found; code that a process is in is not released meanwhile (K3).
+    Some(unsafe { location(&*decoded, pc) })
+}
+
+fn find(address: usize) -> Option<*const Decoded> {
     let ranges = RANGES.read();
     let (_, range) = ranges.range(..=address).next_back()?;
-    if address >= range.end {
-        return None;
-    }
-    // SAFETY: in the table, so not released.
-    let decoded = unsafe { &*range.decoded };
-    let place = decoded.place(pc.0);
+    (address < range.end).then_some(range.decoded)
+}
+
+fn location(decoded: &Decoded, pc: *const u32) -> Location {
+    let place = decoded.place(pc);
     // SAFETY: K3.
-    Some(Location { function: unsafe { &*decoded.function }, line: place.line, frame: place.frame })
+    Location { function: unsafe { &*decoded.function }, line: place.line, frame: place.frame }
+}
+
+/// Where an address in decoded code is: `process_info(P, current_function)` for [`myriad_vm::process::Resume::pc`].
+pub fn locate(pc: CodePtr) -> Option<Location> {
+    let decoded = find(pc.0 as usize)?;
+    // SAFETY: in the table, so not released; the caller's process is in it.
+    Some(unsafe { location(&*decoded, pc.0) })
 }
 
 /// Is this the address of a continuation record?
@@ -182,6 +218,8 @@ pub fn release(function: &Function) {
     if raw.is_null() {
         return;
     }
+    // AcqRel: see `locate_often`.
+    RELEASES.fetch_add(1, Ordering::AcqRel);
     // SAFETY: published by `publish`; the caller says that nobody runs it (`Engine::release`).
     let decoded = unsafe { Box::from_raw(raw) };
     RANGES.write().remove(&(decoded.block.start() as usize));

@@ -197,9 +197,9 @@ pub unsafe fn arithmetic(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
     let (op, a, b, live) = unsafe { (m.op(pc), m.source(pc.add(1)), m.source(pc.add(2)), *pc.add(4) as usize) };
     let heap = m.heap();
     let (result, name, words) = match op {
-        Op::Add => (arith::add(heap, a, b), am::plus, 5),
+        Op::Add | Op::AddRegisters => (arith::add(heap, a, b), am::plus, 5),
         Op::AddSmall => (arith::add(heap, a, b), am::plus, 6),
-        Op::Subtract => (arith::sub(heap, a, b), am::minus, 5),
+        Op::Subtract | Op::SubtractRegisters => (arith::sub(heap, a, b), am::minus, 5),
         Op::Multiply => (arith::mul(heap, a, b), am::times, 5),
         Op::Div => (arith::div(heap, a, b), am::div, 5),
         Op::Rem => (arith::rem(heap, a, b), am::rem, 5),
@@ -225,6 +225,27 @@ pub unsafe fn arithmetic(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
                 errors::guard_failed(m, pc, pc.add(3), errors::erlang(name, 2), &[a, b], reason)
             }
         }
+    }
+}
+
+/// A comparison that the loop's arm found not to be of small integers, or not settled by the words themselves.
+pub unsafe fn compare(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        let op = m.op(pc);
+        let a = m.get(high(pc));
+        let short = || Term::from_raw(*pc.add(2) as i32 as i64 as u64);
+        let (holds, label) = match op {
+            Op::IsEqExact => (eq_exact(a, m.get(*pc.add(1) & 0xffff)), 2),
+            Op::IsNeExact => (!eq_exact(a, m.get(*pc.add(1) & 0xffff)), 2),
+            Op::IsLt => (order(a, m.get(*pc.add(1) & 0xffff)).is_lt(), 2),
+            Op::IsGe => (order(a, m.get(*pc.add(1) & 0xffff)).is_ge(), 2),
+            Op::IsLtRK => (order(a, short()).is_lt(), 1),
+            Op::IsLtKR => (order(short(), a).is_lt(), 1),
+            Op::IsGeRK => (order(a, short()).is_ge(), 1),
+            _ => (order(short(), a).is_ge(), 1),
+        };
+        if holds { pc.add(3) } else { target(pc.add(label)) }
     }
 }
 
@@ -285,7 +306,7 @@ macro_rules! tests2 {
         }
     )* };
 }
-use myriad_term::compare::compare;
+use myriad_term::compare::compare as order;
 use myriad_term::equal::{eq, eq_exact};
 tests2! {
     /// `is_eq`
@@ -297,9 +318,9 @@ tests2! {
     /// `is_ne_exact`
     is_ne_exact |a, b| !eq_exact(a, b);
     /// `is_lt`
-    is_lt |a, b| compare(a, b).is_lt();
+    is_lt |a, b| order(a, b).is_lt();
     /// `is_ge`
-    is_ge |a, b| compare(a, b).is_ge();
+    is_ge |a, b| order(a, b).is_ge();
     /// `is_function2`
     is_function2 |f, n| f.is_fun() && arity_of(f) == n.as_usize() && n.is_small();
 }

@@ -42,7 +42,7 @@ macro_rules! for_each_instruction {
             InitY "rn" 
             // lists and tuples
             PutList "rp" PutListS "rss" GetList "rp" GetHd "rq" GetTl "rq"
-            IsNonemptyList "rj" IsNonemptyGetList "rjp" IsNil "rj" IsList "rj"
+            IsNonemptyList "rj" IsNonemptyGetList "rjp" IsNonemptyGetListX "rjp" GetListX "rp" PutListX "rp" IsNil "rj" IsList "rj"
             GetElement "rq" GetElement2 "rqq" GetElement3 "rqqq" GetElementFar "rqu"
             IsTuple "rj" IsTupleOfArity "rju" IsTaggedTuple "rjuk" PutTuple "ru*" SetElement "rsu"
             // tests
@@ -53,10 +53,13 @@ macro_rules! for_each_instruction {
             // switches
             SelectTable "rju*" SelectLinear "rju*" SelectBinary "rju*" SelectArity "rju*"
             // arithmetic
-            Add "rssju" Subtract "rssju" AddSmall "rssjuk" Multiply "rssju" Band "rssju" Bor "rssju" Bsr "rssju"
+            Add "rssju" Subtract "rssju" AddRegisters "rssju" SubtractRegisters "rssju" AddSmall "rssjuk" Multiply "rssju" Band "rssju" Bor "rssju" Bsr "rssju"
             Div "rssju" Rem "rssju" Bsl "rssju"
             // floats
             FMoveFromTerm "ns" FMoveToTerm "rn" FMove "nn" FAdd "nnj" FSub "nnj" FMul "nnj" FDiv "nnj" FNegate "nn"
+            // bit strings
+            BsStart "rsju" BsGetFixed "rqjuu" BsTestUnit "rju" BsTestTail "rju" BsGetPosition "rqu" BsSetPosition "rs"
+            BsEnsureAtLeast "rjuu" BsEnsureExactly "rju" BsMatchInteger "rquu"
             // exceptions
             Try "rf" TryEnd "r" TryCase "r"
         }
@@ -138,26 +141,18 @@ macro_rules! for_each_instruction {
             GetMapElements "-sju*" crate::maps::get_elements
             GetMapElement "rssj" crate::maps::get_element
             UpdateRecord "rsuu*" crate::maps::update_record
-            BsStart "rsju" crate::matching::start
             BsGetInteger "rqjusu" crate::matching::get_integer
             BsGetFloat "rqjusu" crate::matching::get_float
             BsGetBinary "rqjusu" crate::matching::get_binary
             BsSkip "rjsu" crate::matching::skip
-            BsTestTail "rju" crate::matching::test_tail
-            BsTestUnit "rju" crate::matching::test_unit
             BsMatchString "rjuw" crate::matching::match_string
             BsGetTail "rqu" crate::matching::get_tail
-            BsGetPosition "rqu" crate::matching::get_position
-            BsSetPosition "rs" crate::matching::set_position
             BsGetUtf8 "rqju" crate::matching::get_utf8
             BsSkipUtf8 "rj" crate::matching::skip_utf8
             BsGetUtf16 "rqju" crate::matching::get_utf16
             BsSkipUtf16 "rju" crate::matching::skip_utf16
             BsGetUtf32 "rqju" crate::matching::get_utf32
             BsSkipUtf32 "rju" crate::matching::skip_utf32
-            BsEnsureAtLeast "rjuu" crate::matching::ensure_at_least
-            BsEnsureExactly "rju" crate::matching::ensure_exactly
-            BsMatchInteger "rquu" crate::matching::match_integer
             BsMatchBinary "rquu" crate::matching::match_binary
             BsMatchSkip "ru" crate::matching::match_skip
             BsMatchEqual "rjuc" crate::matching::match_equal

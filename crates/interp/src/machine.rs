@@ -273,7 +273,7 @@ impl Machine<'_, '_> {
 
     /// Where the instruction at `pc` is.
     pub fn locate(&self, pc: *const u32) -> Option<Location> {
-        code::locate(CodePtr(pc))
+        code::locate_often(pc)
     }
 
     /// A proper list of X registers.

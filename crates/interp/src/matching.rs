@@ -128,6 +128,23 @@ pub unsafe fn get_integer(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32
     }
 }
 
+/// `bs_get_integer2` of a constant number of bits, at most 56, big-endian: flags 1 = signed.
+pub unsafe fn get_fixed(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        let context = context!(m, pc, 2);
+        let (w1, n) = (*pc.add(1), *pc.add(4) as usize);
+        if n > context.left() {
+            return target(pc.add(2));
+        }
+        let flags = if w1 >> 16 != 0 { bits::SIGNED } else { 0 };
+        let value = integer(m, context.bytes(), context.position, n, flags);
+        context.advance(n);
+        m.set(w1 & 0xffff, value);
+        pc.add(5)
+    }
+}
+
 /// `integer` of `bs_match`: the room has been checked.
 pub unsafe fn match_integer(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operands of the instruction.

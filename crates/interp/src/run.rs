@@ -9,8 +9,10 @@
 //!
 //! The idea is Haberman's (tail calls in a Protobuf parser, 2021), after continuation-passing threaded code.
 
+use crate::bits;
 use crate::guards;
 use crate::instr::{Op, SlowOp};
+use crate::matching;
 use crate::machine::{Machine, register, source, target, wide};
 use myriad_sync::atomic::Ordering;
 use myriad_term::boxed::Header;
@@ -30,6 +32,9 @@ struct State {
     htop: *mut u64,
     m: *mut Machine<'static, 'static>,
 }
+
+/// Header of a match context.
+const CONTEXT: u64 = Header::new(Kind::MatchContext, 3).raw();
 
 /// The term of a `k` operand.
 ///
@@ -64,33 +69,9 @@ unsafe fn preempt(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
     m.stop(SliceEnd::Yielded, std::ptr::null(), function, usize::from(f.mfa.arity))
 }
 
-#[cold]
-#[inline(never)]
-fn equal_slow(a: Term, b: Term) -> bool {
-    myriad_term::equal::eq_exact(a, b)
-}
-
-#[cold]
-#[inline(never)]
-fn less_slow(a: Term, b: Term) -> bool {
-    myriad_term::compare::compare(a, b).is_lt()
-}
-
-/// `A =:= B`, out of line only where both have memory.
-#[inline(always)]
-fn equal_exact(a: Term, b: Term) -> bool {
-    a.is(b) || (!a.is_immediate() && !b.is_immediate() && equal_slow(a, b))
-}
-
 #[inline(always)]
 fn both_small(a: Term, b: Term) -> bool {
     (a.raw() | b.raw()) & 7 == 0
-}
-
-/// `A < B`.
-#[inline(always)]
-fn less(a: Term, b: Term) -> bool {
-    if both_small(a, b) { (a.raw() as i64) < b.raw() as i64 } else { less_slow(a, b) }
 }
 
 /// Runs `f` on the instruction at hand and goes on where it says.
@@ -270,6 +251,75 @@ impl State {
     #[inline(always)]
     unsafe fn lacks(self) -> bool {
         unsafe { (self.sp as usize).wrapping_sub(self.htop as usize) < *self.pc.add(1) as usize }
+    }
+
+    /// A comparison of two small integers; else out of line.
+    #[inline(always)]
+    unsafe fn order(self, a: Term, b: Term, holds: impl FnOnce(i64, i64) -> bool, label: usize) {
+        unsafe {
+            if !both_small(a, b) {
+                self.slow(guards::compare)
+            } else if holds(a.raw() as i64, b.raw() as i64) {
+                self.next(3)
+            } else {
+                self.jump(label)
+            }
+        }
+    }
+
+    /// Arithmetic on the registers of the two source operands.
+    #[inline(always)]
+    unsafe fn register_arithmetic(self, fast: impl FnOnce(i64, i64) -> Option<i64>) {
+        unsafe {
+            let (a, b) = (*self.at(*self.pc.add(1)), *self.at(*self.pc.add(2)));
+            if both_small(a, b)
+                && let Some(result) = fast(a.raw() as i64, b.raw() as i64)
+            {
+                *self.at(self.high()) = Term::from_raw(result as u64);
+                self.next(5)
+            } else {
+                self.slow(guards::arithmetic)
+            }
+        }
+    }
+
+    /// The match context in the register of the first word: its object, position and end.
+    #[inline(always)]
+    unsafe fn context(self) -> Option<(*mut u64, usize, usize)> {
+        unsafe {
+            let t = *self.at(self.high());
+            if t.is_boxed() {
+                let object = t.boxed_ptr();
+                if *object == CONTEXT {
+                    return Some((object, *object.add(2) as usize >> 3, *object.add(3) as usize >> 3));
+                }
+            }
+            None
+        }
+    }
+
+    /// `n` (at most 56) bits of a context, most significant first, in the low bits; nothing if fewer than eight bytes follow.
+    #[inline(always)]
+    unsafe fn peek_bits(object: *mut u64, position: usize, n: usize) -> Option<u64> {
+        unsafe {
+            let whole = Term::from_raw(*object.add(1)).boxed_ptr();
+            let (data, bytes) = if Header::from_raw(*whole).kind() == Kind::HeapBinary {
+                // Padding to a whole word is part of the object.
+                (whole.add(2).cast::<u8>(), 8 * (Header::from_raw(*whole).size() - 1))
+            } else {
+                let bytes = *whole.add(1) as usize;
+                (myriad_term::Boxed::at(whole).shared().data(), bytes)
+            };
+            let first = position / 8;
+            if n == 8 && position % 8 == 0 {
+                return Some(u64::from(*data.add(first)));
+            }
+            if first + 8 > bytes {
+                return None;
+            }
+            let word = u64::from_be(data.add(first).cast::<u64>().read_unaligned());
+            Some(word << (position % 8) >> (64 - n))
+        }
     }
 
     /// Arithmetic on two small integers with `fast`, which gives the result's word; else out of line.
@@ -546,6 +596,38 @@ instructions! {
         }
         s.jump(1)
     }
+    IsNonemptyGetListX(s) {
+        let list = *s.x_at(s.high());
+        if list.is_cons() {
+            let cell = list.cell();
+            let operands = *s.pc.add(2);
+            let (head, tail) = (*cell, *cell.add(1));
+            *s.x_at(operands & 0xffff) = head;
+            *s.x_at(operands >> 16) = tail;
+            return s.next(3);
+        }
+        s.jump(1)
+    }
+
+    GetListX(s) {
+        let cell = (*s.x_at(s.high())).cell();
+        let operands = *s.pc.add(1);
+        let (head, tail) = (*cell, *cell.add(1));
+        *s.x_at(operands & 0xffff) = head;
+        *s.x_at(operands >> 16) = tail;
+        s.next(2)
+    }
+
+    PutListX(s) {
+        let operands = *s.pc.add(1);
+        let cell = s.htop.cast::<Term>();
+        *cell = *s.x_at(operands & 0xffff);
+        *cell.add(1) = *s.x_at(operands >> 16);
+        s.htop = s.htop.add(2);
+        *s.x_at(s.high()) = Term::from_cell(cell);
+        s.next(2)
+    }
+
     IsNil(s) { s.test((*s.at(s.high())).is_nil(), 1, 2) }
     IsList(s) { s.test((*s.at(s.high())).is_list(), 1, 2) }
     GetElement(s) {
@@ -604,16 +686,42 @@ instructions! {
         *tuple.add(*s.pc.add(2) as usize) = source(s.x, s.sp, s.pc.add(1));
         s.next(3)
     }
-    IsEqExact(s) { s.test(equal_exact(*s.at(s.high()), *s.at(s.low(1))), 2, 3) }
+    IsEqExact(s) {
+        let (a, b) = (*s.at(s.high()), *s.at(s.low(1)));
+        if a.is(b) {
+            s.next(3)
+        } else if a.is_immediate() || b.is_immediate() {
+            s.jump(2)
+        } else {
+            s.slow(guards::compare)
+        }
+    }
+
+    IsNeExact(s) {
+        let (a, b) = (*s.at(s.high()), *s.at(s.low(1)));
+        if a.is(b) {
+            s.jump(2)
+        } else if a.is_immediate() || b.is_immediate() {
+            s.next(3)
+        } else {
+            s.slow(guards::compare)
+        }
+    }
+
+    IsLt(s) { s.order(*s.at(s.high()), *s.at(s.low(1)), |a, b| a < b, 2) }
+
+    IsGe(s) { s.order(*s.at(s.high()), *s.at(s.low(1)), |a, b| a >= b, 2) }
+
+    IsLtRK(s) { s.order(*s.at(s.high()), short(s.pc.add(2)), |a, b| a < b, 1) }
+
+    IsLtKR(s) { s.order(short(s.pc.add(2)), *s.at(s.high()), |a, b| a < b, 1) }
+
+    IsGeRK(s) { s.order(*s.at(s.high()), short(s.pc.add(2)), |a, b| a >= b, 1) }
+
+    IsGeKR(s) { s.order(short(s.pc.add(2)), *s.at(s.high()), |a, b| a >= b, 1) }
+
     IsEqExactK(s) { s.test((*s.at(s.high())).is(short(s.pc.add(2))), 1, 3) }
-    IsNeExact(s) { s.test(!equal_exact(*s.at(s.high()), *s.at(s.low(1))), 2, 3) }
     IsNeExactK(s) { s.test(!(*s.at(s.high())).is(short(s.pc.add(2))), 1, 3) }
-    IsLt(s) { s.test(less(*s.at(s.high()), *s.at(s.low(1))), 2, 3) }
-    IsGe(s) { s.test(!less(*s.at(s.high()), *s.at(s.low(1))), 2, 3) }
-    IsLtRK(s) { s.test(less(*s.at(s.high()), short(s.pc.add(2))), 1, 3) }
-    IsLtKR(s) { s.test(less(short(s.pc.add(2)), *s.at(s.high())), 1, 3) }
-    IsGeRK(s) { s.test(!less(*s.at(s.high()), short(s.pc.add(2))), 1, 3) }
-    IsGeKR(s) { s.test(!less(short(s.pc.add(2)), *s.at(s.high())), 1, 3) }
     IsInteger(s) {
         let t = *s.at(s.high());
         s.test(t.is_small() || t.is_big(), 1, 2)
@@ -700,6 +808,10 @@ return s.go();
         }
         return s.slow(guards::arithmetic)
     }
+    AddRegisters(s) { s.register_arithmetic(i64::checked_add) }
+
+    SubtractRegisters(s) { s.register_arithmetic(i64::checked_sub) }
+
     Multiply(s) { s.arithmetic(|a, b| a.small_value().checked_mul(b.raw() as i64)) }
     Band(s) { s.arithmetic(|a, b| Some((a.raw() & b.raw()) as i64)) }
     Bor(s) { s.arithmetic(|a, b| Some((a.raw() | b.raw()) as i64)) }
@@ -747,6 +859,99 @@ return s.go();
         *s.m().floats.get_unchecked_mut((s.high()) as usize) = -value;
         s.next(2)
     }
+    BsStart(s) {
+        let t = s.source(1);
+        if t.is_boxed() && *t.boxed_ptr() == CONTEXT {
+            *s.at(s.high()) = t;
+            return s.next(4);
+        }
+        s.slow(matching::start)
+    }
+
+    BsGetFixed(s) {
+        let (w1, n) = (*s.pc.add(1), *s.pc.add(4) as usize);
+        if let Some((object, position, end)) = s.context() {
+            if position + n > end {
+                return s.jump(2);
+            }
+            if let Some(value) = State::peek_bits(object, position, n) {
+                let value = if w1 >> 16 != 0 { bits::sign_extend(value, n) } else { value as i64 };
+                *object.add(2) = ((position + n) << 3) as u64;
+                *s.at(w1 & 0xffff) = Term::small(value);
+                return s.next(5);
+            }
+        }
+        s.slow(matching::get_fixed)
+    }
+
+    BsTestUnit(s) {
+        if let Some((_, position, end)) = s.context() {
+            let (left, unit) = (end - position, *s.pc.add(2) as usize);
+            let whole = if unit == 8 { left % 8 == 0 } else { left % unit.max(1) == 0 };
+            return s.test(whole, 1, 3);
+        }
+        s.slow(matching::test_unit)
+    }
+
+    BsTestTail(s) {
+        if let Some((_, position, end)) = s.context() {
+            return s.test(end - position == *s.pc.add(2) as usize, 1, 3);
+        }
+        s.slow(matching::test_tail)
+    }
+
+    BsEnsureExactly(s) {
+        if let Some((_, position, end)) = s.context() {
+            return s.test(end - position == *s.pc.add(2) as usize, 1, 3);
+        }
+        s.slow(matching::ensure_exactly)
+    }
+
+    BsEnsureAtLeast(s) {
+        if let Some((_, position, end)) = s.context() {
+            let (left, need, unit) = (end - position, *s.pc.add(2) as usize, *s.pc.add(3) as usize);
+            let whole = left >= need && (unit == 1 || if unit == 8 { (left - need) % 8 == 0 } else { (left - need) % unit.max(1) == 0 });
+            return s.test(whole, 1, 4);
+        }
+        s.slow(matching::ensure_at_least)
+    }
+
+    BsMatchInteger(s) {
+        let (w1, n) = (*s.pc.add(1), *s.pc.add(3) as usize);
+        if w1 >> 16 == 0
+            && n <= 56
+            && n > 0
+            && let Some((object, position, end)) = s.context()
+            && position + n <= end
+            && let Some(value) = State::peek_bits(object, position, n)
+        {
+            *object.add(2) = ((position + n) << 3) as u64;
+            *s.at(w1 & 0xffff) = Term::small(value as i64);
+            return s.next(4);
+        }
+        s.slow(matching::match_integer)
+    }
+
+    BsGetPosition(s) {
+        if let Some((_, position, _)) = s.context() {
+            *s.at(s.low(1)) = Term::small(position as i64);
+            return s.next(3);
+        }
+        s.slow(matching::get_position)
+    }
+
+    BsSetPosition(s) {
+        let t = s.source(1);
+        if let Some((object, _, end)) = s.context()
+            && t.is_small()
+            && t.small_value() as usize <= end
+        {
+            *object.add(2) = t.raw();
+            return s.next(2);
+        }
+        s.slow(matching::set_position)
+    }
+
     Try(s) {
         *s.y_at(s.high()) = Term::catch(target(s.pc.add(1)) as u64);
         s.next(2)

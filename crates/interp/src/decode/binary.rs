@@ -155,6 +155,18 @@ fn start(e: &mut Emitter, source: &Arg, destination: &Arg, fail: u32, live: u32)
 /// Fail, context, live, size, unit, flags, destination.
 fn get(e: &mut Emitter, args: &Args<'_>, op: Op) -> Result<(), Unfit> {
     let (context, destination) = (e.reg(args.at(1)?)?, e.reg(args.at(6)?)?);
+    if op == Op::BsGetInteger
+        && let (Arg::I(size), Ok(unit), Ok(flags)) = (args.at(3)?, args.number(4), args.number(5))
+        && let Some(bits @ 1..=56) = size.checked_mul(i64::from(unit.max(1)))
+        && (!bits::is_little(flags) || bits <= 8)
+    {
+        e.op(Op::BsGetFixed, context);
+        e.pair(destination, u32::from(flags & bits::SIGNED != 0));
+        e.label(args.label(0));
+        e.word(args.number(2)?);
+        e.word(bits as u32);
+        return Ok(());
+    }
     e.op(op, context);
     e.pair(destination, args.number(5)? & 0xffff);
     e.label(args.label(0));

@@ -376,6 +376,11 @@ fn emit_arithmetic(e: &mut Emitter, op: Op, destination: u32, [a, b]: [&Arg; 2],
         e.word(k as u32);
         return Ok(());
     }
+    let op = match op {
+        Op::Add if a.reg().is_some() && b.reg().is_some() => Op::AddRegisters,
+        Op::Subtract if a.reg().is_some() && b.reg().is_some() => Op::SubtractRegisters,
+        _ => op,
+    };
     e.op(op, destination);
     e.source(a)?;
     e.source(b)?;
