@@ -9,9 +9,9 @@ myriad_vm::bifs! { pub ATOMS = "erlang" {
     "atom_to_list" / 1 Plain => |ctx, a| a[0].as_atom().map(|atom| ctx.string(atom.text())).ok_or(myriad_vm::bif::BADARG);
     "atom_to_binary" / 2 Plain => atom_to_binary_2;
     "list_to_atom" / 1 Plain => |_, a| made(&list_text(a[0])?);
-    "list_to_existing_atom" / 1 Plain => |_, a| existing(&list_text(a[0])?);
+    "list_to_existing_atom" / 1 Plain => |_, a| existing(list_text(a[0]));
     "binary_to_atom" / 2 Plain => |_, a| made(&binary_text(a[0], a[1])?);
-    "binary_to_existing_atom" / 2 Plain => |_, a| existing(&binary_text(a[0], a[1])?);
+    "binary_to_existing_atom" / 2 Plain => |_, a| existing(binary_text(a[0], a[1]));
 }}
 
 fn made(text: &str) -> BifResult {
@@ -21,8 +21,9 @@ fn made(text: &str) -> BifResult {
     }
 }
 
-fn existing(text: &str) -> BifResult {
-    match Atom::existing(text) {
+/// The atom of a text; whatever is wrong with the text, no such atom exists.
+fn existing(text: Result<String, Escape>) -> BifResult {
+    match text.ok().and_then(|text| Atom::existing(&text)) {
         Some(atom) => Ok(atom.term()),
         None => badarg(),
     }

@@ -188,11 +188,20 @@ impl Adler32 {
 
 impl Checksum for Adler32 {
     fn add(&mut self, bytes: &[u8]) {
-        // One byte: only what overflows is taken off, as zlib does; it shows for sums that are out of range already.
+        // Few bytes: less is taken off, as zlib does; it shows for sums that are out of range already.
+        let fold = |sum: u32| if sum >= ADLER_MODULUS { sum - ADLER_MODULUS } else { sum };
         if let [byte] = bytes {
-            let fold = |sum: u32| if sum >= ADLER_MODULUS { sum - ADLER_MODULUS } else { sum };
             self.low = fold(self.low + u32::from(*byte));
             self.high = fold(self.high + self.low);
+            return;
+        }
+        if bytes.len() < 16 {
+            for byte in bytes {
+                self.low += u32::from(*byte);
+                self.high += self.low;
+            }
+            self.low = fold(self.low);
+            self.high %= ADLER_MODULUS;
             return;
         }
         for run in bytes.chunks(ADLER_RUN) {
@@ -227,6 +236,9 @@ fn word(term: Term) -> Result<u32, Escape> {
 
 fn crc32_combine_3(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let (first, second, len) = (word(args[0])?, word(args[1])?, word(args[2])?);
+    if len == 0 {
+        return Ok(Term::small(i64::from(first ^ second)));
+    }
     let mut sum = Hasher::new_with_initial(first);
     sum.combine(&Hasher::new_with_initial_len(second, u64::from(len)));
     Ok(Term::small(i64::from(sum.finalize())))
@@ -234,6 +246,9 @@ fn crc32_combine_3(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 fn adler32_combine_3(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let (first, second, len) = (word(args[0])?, word(args[1])?, word(args[2])?);
+    if len == 0 {
+        return Ok(Term::small(i64::from(first)));
+    }
     let len = len % ADLER_MODULUS;
     let (low1, low2) = (first & 0xffff, second & 0xffff);
     let mut low = low1 + low2 + ADLER_MODULUS - 1;

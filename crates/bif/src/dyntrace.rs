@@ -2,7 +2,6 @@
 
 use myriad_term::Term;
 use myriad_vm::bif::badarg;
-use myriad_vm::BifResult;
 
 myriad_vm::bifs! { pub DYNTRACE = "erlang" {
     "dt_put_tag" / 1 Plain => |_, _| Ok(Term::UNDEFINED);
@@ -11,10 +10,6 @@ myriad_vm::bifs! { pub DYNTRACE = "erlang" {
     "dt_append_vm_tag_data" / 1 Plain => |_, a| Ok(a[0]);
     "dt_prepend_vm_tag_data" / 1 Plain => |_, a| Ok(a[0]);
     "dt_spread_tag" / 1 Plain => |_, a| if a[0].as_bool().is_some() { Ok(Term::TRUE) } else { badarg() };
-    "dt_restore_tag" / 1 Plain => |_, a| restore(a[0]);
+    // What `dt_spread_tag/1` gave.
+    "dt_restore_tag" / 1 Plain => |_, a| if a[0].as_bool() == Some(true) { Ok(Term::TRUE) } else { badarg() };
 }}
-
-/// Takes back what `dt_spread_tag/1` gave: `true`, or a pair.
-fn restore(token: Term) -> BifResult {
-    if token.as_bool() == Some(true) || token.as_tuple_of::<2>().is_some() { Ok(Term::TRUE) } else { badarg() }
-}

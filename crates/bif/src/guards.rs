@@ -163,9 +163,13 @@ fn is_record_2(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     Ok(Term::bool(args[0].as_tuple().and_then(|t| t.elements().first().copied()).is_some_and(|tag| tag.is(args[1]))))
 }
 
+/// An integer that is small on OTP too, where smalls have 60 bits: what else is badarg for some functions.
+pub(crate) fn otp_small(term: Term) -> Option<i64> {
+    term.as_small().filter(|n| (-(1 << 59)..1 << 59).contains(n))
+}
+
 fn is_record_3(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let negative = args[2].as_small().is_some_and(|n| n < 0);
-    if !args[1].is_atom() || !args[2].is_small() || negative {
+    if !args[1].is_atom() || otp_small(args[2]).is_none() {
         return badarg();
     }
     let elements = args[0].as_tuple().map_or(&[][..], |t| t.elements());

@@ -7,6 +7,7 @@ pub mod atoms;
 pub mod calendar;
 pub mod clock;
 pub mod code;
+pub mod debug;
 pub mod digests;
 pub mod display;
 pub mod dyntrace;
@@ -25,6 +26,8 @@ pub mod timer;
 pub mod tuples;
 pub mod work;
 #[cfg(test)]
+mod oracle;
+#[cfg(test)]
 mod test_support;
 
 use myriad_vm::BifDef;
@@ -39,6 +42,8 @@ pub static TABLES: &[&[BifDef]] = &[
     atomics::INTERNAL_ATOMICS,
     atoms::ATOMS,
     calendar::CALENDAR,
+    debug::DEBUG,
+    debug::INTERNAL_DEBUG,
     digests::DIGESTS,
     display::DISPLAY,
     dyntrace::DYNTRACE,

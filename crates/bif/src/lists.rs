@@ -1,5 +1,6 @@
 //! Lists.
 
+use crate::guards::otp_small;
 use myriad_term::compare::compare_exact;
 use myriad_term::equal::{eq, eq_exact};
 use myriad_term::{Build, Term, Tuple, am};
@@ -56,7 +57,7 @@ fn reverse_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn key_search(ctx: &mut Ctx<'_>, args: &[Term]) -> Result<Option<Term>, myriad_vm::Escape> {
-    let Some(i) = args[1].as_usize().and_then(|n| n.checked_sub(1)) else { return badarg() };
+    let Some(i) = otp_small(args[1]).and_then(|n| usize::try_from(n).ok()?.checked_sub(1)) else { return badarg() };
     let key = args[0];
     let by_word = key.is_immediate() && !key.is_small() && !key.is_float();
     let mut list = args[2].list_iter();

@@ -89,8 +89,7 @@ const BATCH: usize = 100;
 
 /// A step of `maps:iterator/1`: `{Key, Value, Next}` chains, or a list of pairs that ends in the rest of the path.
 fn map_next_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let Some(path) = args[0].as_usize() else { return badarg() };
-    let map = of(args[1])?;
+    let (Some(path), Some(map)) = (args[0].as_usize(), args[1].as_map()) else { return badarg() };
     ctx.bump(BATCH / 4);
     let result = if args[2].is_am(myriad_term::am::iterator) {
         map::next_iterator(ctx, path as u64, map, BATCH)

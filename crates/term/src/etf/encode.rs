@@ -33,8 +33,8 @@ impl Default for EncodeOptions {
     }
 }
 
-/// Binaries from this size on are pieces of their own.
-const PIECE_LIMIT: usize = 256;
+/// Longer binaries are pieces of their own: those that are not on the heap, as in OTP.
+const PIECE_LIMIT: usize = crate::binary::HEAP_BINARY_LIMIT;
 /// Longest list of bytes that is written as a string.
 const MAX_STRING: usize = 65_535;
 /// Ports up to this number have the short form.
@@ -431,7 +431,7 @@ impl Encoder {
             self.output.tagged_u32(tag::BIT_BINARY, len as u32);
             self.output.u8((bits.len() % 8) as u8);
         }
-        if self.output.pieces && len >= PIECE_LIMIT && bits.as_bytes().is_some() && self.insert(term, len) {
+        if self.output.pieces && len > PIECE_LIMIT && bits.as_bytes().is_some() && self.insert(term, len) {
             return;
         }
         if self.output.count_only {
