@@ -11,24 +11,30 @@ pub mod debug;
 pub mod digests;
 pub mod display;
 pub mod dyntrace;
+pub mod emulator_flags;
 pub mod errors;
 pub mod external;
 pub mod guards;
 pub mod identifiers;
 pub mod iodata;
+pub mod iolists;
 pub mod lists;
 pub mod maps;
 pub mod math;
+pub mod native_names;
 pub mod os;
 pub mod persistent;
 pub mod process;
 pub mod timer;
 pub mod tuples;
+pub mod unicode;
 pub mod work;
 #[cfg(test)]
 mod oracle;
 #[cfg(test)]
 mod test_support;
+#[cfg(test)]
+mod vectors;
 
 use myriad_vm::BifDef;
 
@@ -65,6 +71,12 @@ pub static TABLES: &[&[BifDef]] = &[
     maps::MAPS,
     maps::INTERNAL_MAPS,
     timer::TIMERS,
+    iolists::IOLISTS,
+    unicode::UNICODE,
+    native_names::PRIM_FILE,
+    native_names::FILE,
+    native_names::IO,
+    native_names::ERROR_LOGGER,
     tuples::TUPLES,
     process::PROCESSES,
     process::INTERNAL,

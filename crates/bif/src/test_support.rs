@@ -61,7 +61,7 @@ fn new_vm() -> &'static Vm {
         off_heap_messages: false,
         root: PathBuf::new(),
         arguments: Vec::new(),
-        emulator_flags: Vec::new(),
+        emulator_flags: vec!["-fnu".to_owned()],
         backtrace_depth: 8,
     };
     let release = Release::without_root(25).expect("25 is known");

@@ -186,8 +186,8 @@ pub fn parse(words: &[Vec<u8>]) -> Result<Command, BadFlag> {
     let mut flags = words[..split].iter().map(|w| String::from_utf8_lossy(w).into_owned());
     while let Some(word) = flags.next() {
         read_flag(&mut parsed, &word, &mut flags).map_err(BadFlag)?;
-        parsed.config.emulator_flags.push(word);
     }
+    parsed.config.emulator_flags = words[..split].iter().map(|w| String::from_utf8_lossy(w).into_owned()).collect();
     if parsed.version {
         return Ok(Command::Version);
     }

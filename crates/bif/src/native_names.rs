@@ -1,0 +1,156 @@
+//! File names between Erlang and the operating system, and what the command line says of encodings and warnings.
+
+use crate::emulator_flags::flag_value;
+use crate::iolists::binary_of_vec;
+use myriad_sync::OnceLock;
+use myriad_term::{Atom, Build, Export, Mfa, Term, am};
+use myriad_vm::bif::{Escape, badarg};
+use myriad_vm::{BifResult, Ctx, Vm};
+use std::ffi::CStr;
+
+myriad_vm::bifs! { pub PRIM_FILE = "prim_file" {
+    "internal_name2native" / 1 Plain => internal_name2native_1;
+    "internal_native2name" / 1 Plain => internal_native2name_1;
+    "internal_normalize_utf8" / 1 Plain => internal_normalize_utf8_1;
+    "is_translatable" / 1 Plain => is_translatable_1;
+}}
+
+myriad_vm::bifs! { pub FILE = "file" {
+    "native_name_encoding" / 0 Plain => |ctx, _| Ok(Term::atom(if names(ctx.vm).utf8 { am::utf8 } else { am::latin1 }));
+}}
+
+myriad_vm::bifs! { pub IO = "io" {
+    "printable_range" / 0 Plain => |ctx, _| Ok(Term::atom(match flag_value(ctx.vm, "pc") {
+        Some("unicode") => am::unicode,
+        _ => am::latin1,
+    }));
+}}
+
+myriad_vm::bifs! { pub ERROR_LOGGER = "error_logger" {
+    "warning_map" / 0 Plain => |ctx, _| Ok(Term::atom(match flag_value(ctx.vm, "W") {
+        Some("i") => am::info,
+        Some("e") => am::error,
+        _ => am::warning,
+    }));
+}}
+
+/// How names of files are encoded, and what a name that is wrong in UTF-8 leads to.
+#[derive(Clone, Copy)]
+pub struct Names {
+    utf8: bool,
+    wrong: Atom,
+}
+
+/// As the flag `+fn` says: `u`, `l` or `a` (as the locale), then `w`, `i` or `e`.
+pub fn names(vm: &'static Vm) -> Names {
+    static NAMES: OnceLock<Names> = OnceLock::new();
+    *NAMES.get_or_init(|| {
+        let mode = flag_value(vm, "fn").unwrap_or("");
+        let utf8 = match mode.as_bytes().first() {
+            Some(b'u') => true,
+            Some(b'l') => false,
+            _ => locale_is_utf8(),
+        };
+        let wrong = match mode.as_bytes().get(1) {
+            Some(b'i') => am::ignore,
+            Some(b'e') => am::error,
+            _ => am::warning,
+        };
+        Names { utf8, wrong }
+    })
+}
+
+/// Is the character set of the locale that the environment names UTF-8?
+fn locale_is_utf8() -> bool {
+    // SAFETY: a locale object of our own, freed after its last use; the text that it gives is read before.
+    unsafe {
+        let locale = libc::newlocale(libc::LC_CTYPE_MASK, c"".as_ptr(), std::ptr::null_mut());
+        if locale.is_null() {
+            return false;
+        }
+        let name = libc::nl_langinfo_l(libc::CODESET, locale);
+        let utf8 = !name.is_null() && matches!(CStr::from_ptr(name).to_bytes(), b"UTF-8" | b"utf8" | b"utf-8");
+        libc::freelocale(locale);
+        utf8
+    }
+}
+
+/// The characters of a nested list; `None` if it is none, or holds a NUL.
+fn encode(list: Term, utf8: bool) -> Option<Vec<u8>> {
+    let mut name = Vec::new();
+    let mut left = Vec::new();
+    let mut at = list;
+    loop {
+        while let Some((head, tail)) = at.as_cons() {
+            if head.is_list() {
+                left.push(tail);
+                at = head;
+                continue;
+            }
+            let code = u32::try_from(head.as_small()?).ok().filter(|c| *c != 0)?;
+            if utf8 {
+                name.extend_from_slice(char::from_u32(code)?.encode_utf8(&mut [0; 4]).as_bytes());
+            } else {
+                name.push(u8::try_from(code).ok()?);
+            }
+            at = tail;
+        }
+        if !at.is_nil() {
+            return None;
+        }
+        match left.pop() {
+            Some(tail) => at = tail,
+            None => return Some(name),
+        }
+    }
+}
+
+/// The name in the system's encoding, with a NUL at its end.
+fn internal_name2native_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let mut name = if let Some(bytes) = args[0].as_binary() {
+        if bytes.contains(&0) {
+            return badarg();
+        }
+        bytes.into_owned()
+    } else if args[0].is_list() {
+        match encode(args[0], names(ctx.vm).utf8) {
+            Some(name) => name,
+            None => return badarg(),
+        }
+    } else {
+        return badarg();
+    };
+    name.push(0);
+    ctx.bump(name.len() / 16);
+    Ok(binary_of_vec(ctx, name))
+}
+
+fn bytes<'a>(term: Term) -> Result<std::borrow::Cow<'a, [u8]>, Escape> {
+    term.as_binary().ok_or(myriad_vm::bif::BADARG)
+}
+
+fn internal_native2name_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let native = bytes(args[0])?;
+    let names = names(ctx.vm);
+    if !names.utf8 {
+        return Ok(ctx.byte_list(&native, Term::NIL));
+    }
+    match std::str::from_utf8(&native) {
+        Ok(text) => Ok(ctx.string(text)),
+        Err(_) => Ok(ctx.tuple(&[am::error.term(), names.wrong.term()])),
+    }
+}
+
+/// The characters, composed (NFC): which the Erlang library does.
+fn internal_normalize_utf8_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    if std::str::from_utf8(&bytes(args[0])?).is_err() {
+        return badarg();
+    }
+    let nfc = Export::intern(Mfa { module: am::unicode, function: am::characters_to_nfc_list, arity: 1 });
+    ctx.trap(nfc, args)
+}
+
+fn is_translatable_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let native = bytes(args[0])?;
+    Ok(Term::bool(!names(ctx.vm).utf8 || std::str::from_utf8(&native).is_ok()))
+}

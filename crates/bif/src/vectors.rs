@@ -1,0 +1,43 @@
+//! Calls of built-in functions against what OTP gives for them: the files in `vectors`, made by `vectors/make.escript`.
+
+use crate::test_support::{call, in_process, text};
+use myriad_term::equal::eq_exact;
+use myriad_term::etf::{DecodeOptions, decode};
+use myriad_term::{Term, am};
+use myriad_vm::bif::Escape;
+
+fn check(name: &str, file: &[u8]) {
+    in_process(|ctx| {
+        let calls = decode(ctx, file, DecodeOptions::default()).expect("external terms").term;
+        let mut seen = 0;
+        let mut wrong = Vec::new();
+        for vector in calls.list_iter() {
+            let [module, function, arguments, expected] = vector.as_tuple_of::<4>().expect("a call");
+            let args: Vec<Term> = arguments.list_iter().collect();
+            let name = |t: Term| t.as_atom().expect("a name").text();
+            let result = call(ctx, name(module), name(function), &args);
+            let [class, value] = expected.as_tuple_of::<2>().expect("a result");
+            let same = match &result {
+                Ok(term) => class.is_am(am::ok) && eq_exact(*term, value),
+                Err(Escape::Error(reason)) => class.is_am(am::error) && eq_exact(*reason, value),
+                Err(_) => false,
+            };
+            seen += 1;
+            if !same {
+                wrong.push(format!("{vector}: {}", text(result)));
+            }
+        }
+        assert!(seen > 10, "{name} holds no vectors");
+        assert!(wrong.is_empty(), "{name}: {} of {seen} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
+    });
+}
+
+#[test]
+fn iolists() {
+    check("iolists", include_bytes!("../vectors/iolists.etf"));
+}
+
+#[test]
+fn unicode() {
+    check("unicode", include_bytes!("../vectors/unicode.etf"));
+}
