@@ -31,6 +31,7 @@ pub mod magic;
 pub mod map;
 mod mix;
 pub mod node;
+pub mod number_text;
 pub mod phash;
 pub mod print;
 pub mod size;

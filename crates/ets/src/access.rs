@@ -1,0 +1,117 @@
+//! From a table argument to the table, with the checks and errors that all functions share.
+
+use crate::registry;
+use crate::table::{Gone, Protection, Table};
+use myriad_sync::Arc;
+use myriad_term::magic::magic_reference;
+use myriad_term::{Alloc, Atom, Magic, Term, am};
+use myriad_vm::bif::BADARG;
+use myriad_vm::{Ctx, Escape};
+use std::ops::Deref;
+
+/// What a function wants to do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Look at rows.
+    Read,
+    /// Change rows or the table.
+    Write,
+    /// Only look at the table itself.
+    Info,
+}
+
+/// A table in use during one call of a function.
+pub enum InUse {
+    /// Held by the reference that is an argument.
+    Argument(*const Arc<Table>),
+    /// Found by name.
+    Found(Arc<Table>),
+}
+
+impl InUse {
+    /// The table, to keep it longer.
+    pub fn shared(&self) -> Arc<Table> {
+        self.arc().clone()
+    }
+
+    /// The counted table.
+    #[inline]
+    pub fn arc(&self) -> &Arc<Table> {
+        match self {
+            // SAFETY: T2: the reference stays on the caller's heap during the call, and holds the table.
+            InUse::Argument(table) => unsafe { &**table },
+            InUse::Found(table) => table,
+        }
+    }
+}
+
+impl Deref for InUse {
+    type Target = Table;
+    #[inline]
+    fn deref(&self) -> &Table {
+        self.arc()
+    }
+}
+
+/// What the magic reference of an identifier holds: the table, though not its rows once it is deleted.
+struct TableId(Arc<Table>);
+
+/// The identifier of a table.
+pub fn identifier<A: Alloc + ?Sized>(heap: &mut A, table: &Arc<Table>) -> Term {
+    magic_reference(heap, table.numbers, Magic::new(TableId(table.clone())))
+}
+
+/// How the table is known: by name or identifier.
+pub fn known_as<A: Alloc + ?Sized>(heap: &mut A, table: &Arc<Table>) -> Term {
+    if table.options.named { table.name().term() } else { identifier(heap, table) }
+}
+
+/// `error:badarg` with a cause.
+#[cold]
+pub fn bad<T>(ctx: &mut Ctx<'_>, cause: Atom) -> Result<T, Escape> {
+    ctx.proc.error_cause = cause.term();
+    Err(BADARG)
+}
+
+/// The error for a table that has just been deleted.
+#[cold]
+pub fn gone<T>(ctx: &mut Ctx<'_>, _: Gone) -> Result<T, Escape> {
+    bad(ctx, am::id)
+}
+
+/// The table that a term stands for, deleted or not.
+#[inline]
+pub fn find(term: Term) -> Result<InUse, Atom> {
+    if let Some(magic) = term.as_magic() {
+        return match magic.get::<TableId>() {
+            Some(TableId(table)) => Ok(InUse::Argument(table)),
+            None => Err(am::type_),
+        };
+    }
+    if let Some(name) = term.as_atom() {
+        return registry::named(name).map(InUse::Found).ok_or(am::id);
+    }
+    term.as_local_ref().and_then(registry::by_reference).map(InUse::Found).ok_or(am::type_)
+}
+
+/// The live table of an argument, which the caller may use so.
+#[inline]
+pub fn table(ctx: &mut Ctx<'_>, term: Term, need: Need) -> Result<InUse, Escape> {
+    let found = match find(term) {
+        Ok(found) => found,
+        Err(cause) => return bad(ctx, cause),
+    };
+    if found.is_deleted() {
+        return bad(ctx, am::id);
+    }
+    let enough = match need {
+        Need::Info => Protection::Private,
+        Need::Read => Protection::Protected,
+        Need::Write => Protection::Public,
+    };
+    let allowed = found.protection() as u32 >= enough as u32 || found.owner() == ctx.pid();
+    if !allowed && !registry::is_super_user(ctx.pid()) {
+        return bad(ctx, am::access);
+    }
+    Ok(found)
+}

@@ -1,0 +1,233 @@
+//! `update_counter` and `update_element`: changing single elements of the row of a key, atomically.
+//!
+//! All new values are worked out first; then the row is changed in place if old and new values are immediate, or replaced.
+
+use crate::access::{InUse, Need, bad, gone, table};
+use crate::row::{NewRow, Row, copy_out};
+use crate::table::{Gone, Kind, Store, Table};
+use myriad_term::hash::table_hash;
+use myriad_term::compare::compare;
+use myriad_term::{Arena, Build, Term, am, arith};
+use myriad_vm::bif::{BADARG, SYSTEM_LIMIT, badarg};
+use myriad_vm::{BifResult, Ctx, Escape};
+
+myriad_vm::bifs! { pub COUNTERS = "ets" {
+    "update_counter" / 3 Plain => |ctx, a| update_counter(ctx, a, Term::NONE);
+    "update_counter" / 4 Plain => |ctx, a| update_counter(ctx, a, a[3]);
+    "update_element" / 3 Plain => update_element_3;
+}}
+
+/// New values of elements, by index.
+type Changes = Vec<(usize, Term)>;
+
+/// Runs `f` on the row of a key under the write lock; it gives what to change. `None` as a row: there is none.
+fn with_row_to_change<R>(
+    table: &Table,
+    key: Term,
+    default: Term,
+    f: impl FnOnce(Option<&[Term]>) -> Result<(R, Changes), Escape>,
+) -> Result<Result<R, Escape>, Gone> {
+    match &table.store {
+        Store::Hash(shards) => {
+            let hash = table_hash(key);
+            let mut shard = table.write_shard(shards, hash)?;
+            let row = shard.row_of(hash, key);
+            Ok(f(row.map(Row::elements)).map(|(result, changes)| {
+                match row {
+                    Some(row) if in_place(row, &changes) => {}
+                    Some(row) => shard.replace(row, changed(row.elements(), None, &changes, hash)),
+                    None if default.is_some() => {
+                        let elements = default.as_tuple().map_or(&[][..], |t| t.elements());
+                        let new = changed(elements, Some((table.options.keypos, key)), &changes, hash);
+                        shard.insert_set(new, table.fixed());
+                    }
+                    None => {}
+                }
+                result
+            }))
+        }
+        Store::Tree(tree) => {
+            let mut tree = table.write_tree(tree)?;
+            let row = tree.row_of(key);
+            Ok(f(row.map(Row::elements)).map(|(result, changes)| {
+                match row {
+                    Some(row) if in_place(row, &changes) => {}
+                    Some(row) => tree.insert(changed(row.elements(), None, &changes, 0)),
+                    None if default.is_some() => {
+                        let elements = default.as_tuple().map_or(&[][..], |t| t.elements());
+                        tree.insert(changed(elements, Some((table.options.keypos, key)), &changes, 0));
+                    }
+                    None => {}
+                }
+                result
+            }))
+        }
+    }
+}
+
+/// Changes a row in place, if that is all immediate.
+fn in_place(row: Row, changes: &Changes) -> bool {
+    let elements = row.elements();
+    if !changes.iter().all(|(at, value)| value.is_immediate() && elements[*at].is_immediate()) {
+        return false;
+    }
+    for (at, value) in changes {
+        // SAFETY: the caller holds the lock for writing; the key's index is never among the changes.
+        unsafe { row.set_immediate(*at, *value) };
+    }
+    true
+}
+
+/// A row of these elements with the changes made.
+fn changed(elements: &[Term], key: Option<(usize, Term)>, changes: &Changes, hash: u32) -> NewRow {
+    let mut elements = elements.to_vec();
+    if let Some((at, key)) = key {
+        elements[at] = key;
+    }
+    for (at, value) in changes {
+        elements[*at] = *value;
+    }
+    let mut arena = Arena::new();
+    NewRow::new(arena.tuple(&elements), hash)
+}
+
+/// One operation of `update_counter`.
+struct Operation {
+    at: usize,
+    by: Term,
+    limit: Option<(Term, Term)>,
+}
+
+/// Positions are checked against the row later: anything beyond every tuple stands for a bad one.
+fn position(term: Term) -> Option<usize> {
+    if !term.is_integer() {
+        return None;
+    }
+    Some(term.as_usize().and_then(|p| p.checked_sub(1)).unwrap_or(usize::MAX))
+}
+
+fn operation(keypos: usize, term: Term) -> Option<Operation> {
+    if term.is_integer() {
+        return Some(Operation { at: keypos + 1, by: term, limit: None });
+    }
+    let op = match term.as_tuple()?.elements() {
+        [at, by] => Operation { at: position(*at)?, by: *by, limit: None },
+        [at, by, limit, reset] if limit.is_integer() && reset.is_integer() => {
+            Operation { at: position(*at)?, by: *by, limit: Some((*limit, *reset)) }
+        }
+        _ => return None,
+    };
+    op.by.is_integer().then_some(op)
+}
+
+fn operations(keypos: usize, term: Term) -> Option<Vec<Operation>> {
+    if !term.is_list() {
+        return Some(vec![operation(keypos, term)?]);
+    }
+    let mut items = term.list_iter();
+    let ops = items.by_ref().map(|item| operation(keypos, item)).collect::<Option<Vec<_>>>()?;
+    items.tail().is_nil().then_some(ops)
+}
+
+fn set_table(ctx: &mut Ctx<'_>, term: Term, cause: Term) -> Result<InUse, Escape> {
+    let table = table(ctx, term, Need::Write)?;
+    if matches!(table.options.kind, Kind::Bag | Kind::DuplicateBag) {
+        ctx.proc.error_cause = cause;
+        return badarg();
+    }
+    Ok(table)
+}
+
+fn update_counter(ctx: &mut Ctx<'_>, args: &[Term], default: Term) -> BifResult {
+    let table = set_table(ctx, args[0], am::table_type.term())?;
+    let keypos = table.options.keypos;
+    let Some(ops) = operations(keypos, args[2]) else { return badarg() };
+    if default.is_some() && default.as_tuple().is_none_or(|t| t.len() <= keypos) {
+        return badarg();
+    }
+    ctx.bump(ops.len());
+    let key = args[1];
+    let done = with_row_to_change(&table, key, default, |row| {
+        let default = default.as_tuple().map(|t| t.elements());
+        let Some(elements) = row.or(default) else { return bad(ctx, am::badkey) };
+        let mut changes: Changes = Vec::with_capacity(ops.len());
+        let mut results = Vec::with_capacity(ops.len());
+        for op in &ops {
+            if op.at == keypos {
+                return bad(ctx, am::keypos);
+            }
+            let Some(element) = elements.get(op.at) else { return bad(ctx, am::position) };
+            let known = changes.iter().position(|(at, _)| *at == op.at);
+            let old = known.map_or(*element, |i| changes[i].1);
+            let value = count(ctx, op, old)?;
+            match known {
+                Some(i) => changes[i].1 = value,
+                None => changes.push((op.at, value)),
+            }
+            results.push(value);
+        }
+        Ok((results, changes))
+    });
+    match done {
+        Ok(Ok(results)) if args[2].is_list() => Ok(ctx.list(&results)),
+        Ok(Ok(results)) => results.first().copied().ok_or(BADARG),
+        Ok(Err(escape)) => Err(escape),
+        Err(g) => gone(ctx, g),
+    }
+}
+
+/// The new value, on the caller's heap.
+fn count(ctx: &mut Ctx<'_>, op: &Operation, old: Term) -> BifResult {
+    if !old.is_integer() {
+        return badarg();
+    }
+    let new = arith::add(ctx, old, op.by).map_err(|_| SYSTEM_LIMIT)?;
+    let Some((limit, reset)) = op.limit else { return Ok(own(ctx, new)) };
+    let falls = op.by.as_small().is_some_and(|v| v < 0) || op.by.as_big().is_some_and(|(negative, _)| negative);
+    let beyond = if falls { compare(new, limit).is_lt() } else { compare(new, limit).is_gt() };
+    Ok(if beyond { reset } else { own(ctx, new) })
+}
+
+/// A sum may be one of its operands, which lies in the row.
+fn own(ctx: &mut Ctx<'_>, value: Term) -> Term {
+    copy_out(value, ctx)
+}
+
+fn update_element_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let table = set_table(ctx, args[0], Term::NONE)?;
+    let keypos = table.options.keypos;
+    let spec = args[2];
+    let done = with_row_to_change(&table, args[1], Term::NONE, |row| {
+        let Some(elements) = row else { return Ok((Term::FALSE, Vec::new())) };
+        let mut changes: Changes = Vec::new();
+        let mut change = |ctx: &mut Ctx<'_>, item: Term| {
+            let Some([at, value]) = item.as_tuple_of::<2>() else { return badarg() };
+            let Some(at) = at.as_usize().and_then(|p| p.checked_sub(1)) else { return badarg() };
+            if at == keypos {
+                return bad(ctx, am::keypos);
+            }
+            if at >= elements.len() {
+                return badarg();
+            }
+            changes.retain(|(other, _)| *other != at);
+            changes.push((at, value));
+            Ok(())
+        };
+        if spec.is_list() {
+            let mut items = spec.list_iter();
+            for item in items.by_ref() {
+                change(ctx, item)?;
+            }
+            if !items.tail().is_nil() {
+                return badarg();
+            }
+        } else {
+            change(ctx, spec)?;
+        }
+        Ok((Term::TRUE, changes))
+    });
+    match done {
+        Ok(result) => result,
+        Err(g) => gone(ctx, g),
+    }
+}

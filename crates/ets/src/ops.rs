@@ -1,0 +1,239 @@
+//! Inserting, looking up and deleting by key.
+
+use crate::access::{Need, bad, gone, table};
+use crate::hash::{Fixed, Shard};
+use crate::row::{NewRow, copy_out, list_reversed};
+use crate::table::{Kind, Store, Table};
+use myriad_term::equal::eq_exact;
+use myriad_term::hash::table_hash;
+use myriad_term::{Build, Term, am};
+use myriad_vm::bif::{BADARG, badarg};
+use myriad_vm::{BifResult, Ctx, Escape};
+
+myriad_vm::bifs! { pub ROWS = "ets" {
+    "insert" / 2 Plain => insert_2;
+    "insert_new" / 2 Plain => insert_new_2;
+    "lookup" / 2 Plain => lookup_2;
+    "lookup_element" / 3 Plain => lookup_element_3;
+    "member" / 2 Plain => member_2;
+    "delete" / 2 Plain => delete_2;
+    "delete_object" / 2 Plain => delete_object_2;
+    "take" / 2 Plain => take_2;
+}}
+
+/// How many rows make a whole slice's work when they are copied.
+const ROWS_PER_REDUCTION: usize = 8;
+
+/// The key of an object, if it can be in the table.
+fn key_of(table: &Table, object: Term) -> Option<Term> {
+    object.as_tuple()?.elements().get(table.options.keypos).copied()
+}
+
+fn new_row(table: &Table, object: Term) -> Option<NewRow> {
+    let hash = table.hash(key_of(table, object)?);
+    Some(NewRow::new(object, hash))
+}
+
+/// Puts one row into its shard as the table's type wants it.
+fn put(shard: &mut Shard, kind: Kind, row: NewRow, fixed: Fixed) {
+    match kind {
+        Kind::Set | Kind::OrderedSet => shard.insert_set(row, fixed),
+        Kind::Bag => shard.insert_bag(row, fixed),
+        Kind::DuplicateBag => shard.insert_duplicate(row, fixed),
+    }
+}
+
+/// The objects to insert, checked: all are tuples with a key. A bag takes them from the last, as OTP does.
+fn new_rows(table: &Table, list: Term) -> Option<Vec<NewRow>> {
+    let mut objects = list.list_iter();
+    let mut rows = Vec::new();
+    for object in objects.by_ref() {
+        rows.push(new_row(table, object)?);
+    }
+    if table.options.kind == Kind::Bag {
+        rows.reverse();
+    }
+    objects.tail().is_nil().then_some(rows)
+}
+
+fn insert_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let table = table(ctx, args[0], Need::Write)?;
+    if !args[1].is_list() {
+        let Some(row) = new_row(&table, args[1]) else { return badarg() };
+        ctx.bump(row.row().words() / 16);
+        let done = match &table.store {
+            Store::Hash(shards) => table.write_shard(shards, row.row().hash()).map(|mut shard| {
+                put(&mut shard, table.options.kind, row, table.fixed());
+            }),
+            Store::Tree(tree) => table.write_tree(tree).map(|mut tree| tree.insert(row)),
+        };
+        return done.map(|()| Term::TRUE).or_else(|g| gone(ctx, g));
+    }
+    let Some(rows) = new_rows(&table, args[1]) else { return badarg() };
+    ctx.bump(rows.len());
+    let done = match &table.store {
+        Store::Hash(shards) => table.write_all(shards).map(|mut guards| {
+            let mask = guards.len() - 1;
+            for row in rows {
+                put(&mut guards[row.row().hash() as usize & mask], table.options.kind, row, table.fixed());
+            }
+        }),
+        Store::Tree(tree) => table.write_tree(tree).map(|mut tree| rows.into_iter().for_each(|row| tree.insert(row))),
+    };
+    done.map(|()| Term::TRUE).or_else(|g| gone(ctx, g))
+}
+
+fn insert_new_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let table = table(ctx, args[0], Need::Write)?;
+    let keypos = table.options.keypos;
+    let rows = match args[1].is_list() {
+        true => new_rows(&table, args[1]),
+        false => new_row(&table, args[1]).map(|row| vec![row]),
+    };
+    let Some(rows) = rows else { return badarg() };
+    ctx.bump(rows.len());
+    let done = match &table.store {
+        Store::Hash(shards) if rows.len() == 1 => table.write_shard(shards, rows[0].row().hash()).map(|mut shard| {
+            let row = rows[0].row();
+            let new = shard.row_of(row.hash(), row.key(keypos)).is_none();
+            if new {
+                rows.into_iter().for_each(|row| put(&mut shard, table.options.kind, row, table.fixed()));
+            }
+            new
+        }),
+        Store::Hash(shards) => table.write_all(shards).map(|mut guards| {
+            let mask = guards.len() - 1;
+            let there = |row: &NewRow| {
+                let (hash, key) = (row.row().hash(), row.row().key(keypos));
+                guards[hash as usize & mask].row_of(hash, key).is_some()
+            };
+            let new = !rows.iter().any(there);
+            if new {
+                for row in rows {
+                    put(&mut guards[row.row().hash() as usize & mask], table.options.kind, row, table.fixed());
+                }
+            }
+            new
+        }),
+        Store::Tree(tree) => table.write_tree(tree).map(|mut tree| {
+            let new = !rows.iter().any(|row| tree.row_of(row.row().key(keypos)).is_some());
+            if new {
+                rows.into_iter().for_each(|row| tree.insert(row));
+            }
+            new
+        }),
+    };
+    done.map(Term::bool).or_else(|g| gone(ctx, g))
+}
+
+fn lookup_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let table = table(ctx, args[0], Need::Read)?;
+    let key = args[1];
+    let found = if matches!(table.options.kind, Kind::Set | Kind::OrderedSet) {
+        table.with_row(key, |row| match row {
+            Some(row) => {
+                let copy = row.copy_to(ctx);
+                ctx.cons(copy, Term::NIL)
+            }
+            None => Term::NIL,
+        })
+    } else {
+        table.with_rows(key, |rows| {
+            let mut count = 0;
+            let list = list_reversed(rows.inspect(|_| count += 1), ctx);
+            ctx.bump(count / ROWS_PER_REDUCTION);
+            list
+        })
+    };
+    found.or_else(|g| gone(ctx, g))
+}
+
+fn lookup_element_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let table = table(ctx, args[0], Need::Read)?;
+    let Some(at) = args[2].as_usize().and_then(|p| p.checked_sub(1)) else { return badarg() };
+    let found: Result<Result<Term, Escape>, _> = if matches!(table.options.kind, Kind::Set | Kind::OrderedSet) {
+        table.with_row(args[1], |row| match row {
+            Some(row) => row.elements().get(at).map(|e| copy_out(*e, ctx)).ok_or(BADARG),
+            None => bad(ctx, am::badkey),
+        })
+    } else {
+        table.with_rows(args[1], |rows| {
+            let (mut list, mut any) = (Term::NIL, false);
+            for row in rows {
+                any = true;
+                let element = row.elements().get(at).map(|e| copy_out(*e, ctx)).ok_or(BADARG)?;
+                list = ctx.cons(element, list);
+            }
+            if any { Ok(list) } else { bad(ctx, am::badkey) }
+        })
+    };
+    match found {
+        Ok(result) => result,
+        Err(g) => gone(ctx, g),
+    }
+}
+
+fn member_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let table = table(ctx, args[0], Need::Read)?;
+    table.with_row(args[1], |row| Term::bool(row.is_some())).or_else(|g| gone(ctx, g))
+}
+
+fn delete_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let table = table(ctx, args[0], Need::Write)?;
+    let key = args[1];
+    let done = match &table.store {
+        Store::Hash(shards) => {
+            let hash = table_hash(key);
+            table.write_shard(shards, hash).map(|mut shard| shard.delete(hash, key, table.fixed(), |_| true))
+        }
+        Store::Tree(tree) => table.write_tree(tree).map(|mut tree| tree.delete(key, |_| true).into()),
+    };
+    match done {
+        Ok(count) => {
+            ctx.bump(count / ROWS_PER_REDUCTION);
+            Ok(Term::TRUE)
+        }
+        Err(g) => gone(ctx, g),
+    }
+}
+
+fn delete_object_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let table = table(ctx, args[0], Need::Write)?;
+    let object = args[1];
+    let Some(key) = key_of(&table, object) else { return badarg() };
+    let done = match &table.store {
+        Store::Hash(shards) => {
+            let hash = table_hash(key);
+            table.write_shard(shards, hash).map(|mut shard| {
+                shard.delete(hash, key, table.fixed(), |row| eq_exact(row.term(), object));
+            })
+        }
+        Store::Tree(tree) => table.write_tree(tree).map(|mut tree| {
+            tree.delete(key, |row| eq_exact(row.term(), object));
+        }),
+    };
+    done.map(|()| Term::TRUE).or_else(|g| gone(ctx, g))
+}
+
+fn take_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let table = table(ctx, args[0], Need::Write)?;
+    let key = args[1];
+    let done = match &table.store {
+        Store::Hash(shards) => {
+            let hash = table_hash(key);
+            table.write_shard(shards, hash).map(|mut shard| {
+                let list = list_reversed(shard.rows_of(hash, key), ctx);
+                if !list.is_nil() {
+                    shard.delete(hash, key, table.fixed(), |_| true);
+                }
+                list
+            })
+        }
+        Store::Tree(tree) => table.write_tree(tree).map(|mut tree| {
+            let list = list_reversed(tree.row_of(key).into_iter(), ctx);
+            tree.delete(key, |_| true);
+            list
+        }),
+    };
+    done.or_else(|g| gone(ctx, g))
+}

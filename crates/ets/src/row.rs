@@ -1,0 +1,339 @@
+//! Rows: one object of a table, in one block of memory of its own.
+//!
+//! A row is a header followed by the copied tuple and all that it refers to, so that a row points only into itself (literals
+//! are copied too: modules are purged without asking tables). Copying a row out is therefore one pass over its words that
+//! adds the distance to each pointer, or a plain memory copy if all elements are immediate.
+//!
+//! R1. A row belongs to one table. It is read while its shard's lock is held, changed or freed while it is held for writing.
+//! R2. The words of a row are terms or headers, as in a heap (`term`, B2), and its pointers lead into the row.
+
+use myriad_term::boxed::{Boxed, Header};
+use myriad_term::{Alloc, Build, Kind, Magic, OffHeap, SharedBinary, Term, copy};
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::mem::ManuallyDrop;
+use std::ptr::{self, NonNull};
+
+/// All elements are immediate: nothing to relocate.
+const FLAT: u32 = 1;
+/// Deleted while the table was fixed: still there so that traversals find their place.
+const HIDDEN: u32 = 2;
+/// Holds counted objects.
+const OFF_HEAP: u32 = 4;
+
+#[repr(C)]
+struct Head {
+    next: Option<Row>,
+    hash: u32,
+    flags: u32,
+    words: usize,
+    off_heap: *mut u64,
+}
+
+/// Words of a row beside its tuple.
+pub const HEAD_WORDS: usize = size_of::<Head>() / 8;
+
+/// A row, by its address (R1).
+#[repr(transparent)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Row(NonNull<Head>);
+
+// SAFETY: R1: the shard's lock orders all access.
+unsafe impl Send for Row {}
+// SAFETY: as above.
+unsafe impl Sync for Row {}
+
+/// Nothing is a literal to a row.
+fn no_literal(_: *const u64) -> bool {
+    false
+}
+
+/// Words that [`copy_out`] needs for a term.
+pub fn copied_size(term: Term) -> usize {
+    if term.is_immediate() { 0 } else { copy::size(term, no_literal) }
+}
+
+/// A whole copy of a term (which may lie in a row or a specification) in `heap`.
+#[inline]
+pub fn copy_out<A: Alloc + ?Sized>(term: Term, heap: &mut A) -> Term {
+    if term.is_immediate() { term } else { copy::copy(term, copy::size(term, no_literal), heap, no_literal) }
+}
+
+/// Hands out the one block of a row.
+struct Block {
+    at: *mut u64,
+    words: usize,
+    off_heap: OffHeap,
+}
+
+impl Alloc for Block {
+    fn alloc(&mut self, words: usize) -> NonNull<u64> {
+        debug_assert!(words == self.words);
+        // A copy asks once, for what `size` said.
+        NonNull::new(self.at).unwrap_or(NonNull::dangling())
+    }
+
+    fn off_heap(&mut self) -> &mut OffHeap {
+        &mut self.off_heap
+    }
+}
+
+impl Row {
+    fn layout(words: usize) -> Layout {
+        match Layout::array::<u64>(HEAD_WORDS + words) {
+            Ok(layout) => layout,
+            Err(_) => handle_alloc_error(Layout::new::<Head>()),
+        }
+    }
+
+    /// A row with a copy of `tuple`, filed under `hash`.
+    pub fn new(tuple: Term, hash: u32) -> Row {
+        let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
+        let flat = elements.iter().all(|e| e.is_immediate());
+        let words = if flat { 1 + elements.len() } else { copy::size(tuple, no_literal) };
+        let layout = Self::layout(words);
+        // SAFETY: the layout is not empty.
+        let Some(head) = NonNull::new(unsafe { alloc(layout) }.cast::<Head>()) else { handle_alloc_error(layout) };
+        let row = Row(head);
+        let flags = if flat { FLAT } else { 0 };
+        // SAFETY: a fresh block that begins with room for the header.
+        unsafe { head.write(Head { next: None, hash, flags, words, off_heap: ptr::null_mut() }) };
+        if flat {
+            // SAFETY: 1 + len fresh words after the header.
+            unsafe {
+                *row.data() = Header::new(Kind::Tuple, elements.len()).raw();
+                ptr::copy_nonoverlapping(elements.as_ptr(), row.data().add(1).cast(), elements.len());
+            }
+        } else {
+            let mut block = Block { at: row.data(), words, off_heap: OffHeap::new() };
+            let copied = copy::copy(tuple, words, &mut block, no_literal);
+            debug_assert!(copied.boxed_ptr() == row.data());
+            if !block.off_heap.first.is_null() {
+                // SAFETY: the fresh row is ours alone.
+                unsafe {
+                    (*head.as_ptr()).off_heap = block.off_heap.first;
+                    (*head.as_ptr()).flags |= OFF_HEAP;
+                }
+            }
+        }
+        row
+    }
+
+    fn head(&self) -> &Head {
+        // SAFETY: R1.
+        unsafe { self.0.as_ref() }
+    }
+
+    #[inline]
+    fn data(self) -> *mut u64 {
+        // SAFETY: the row's words follow its header.
+        unsafe { self.0.as_ptr().cast::<u64>().add(HEAD_WORDS) }
+    }
+
+    /// The tuple.
+    #[inline]
+    pub fn term(self) -> Term {
+        // SAFETY: R2: the row begins with the tuple's header.
+        unsafe { Term::from_boxed(self.data()) }
+    }
+
+    /// The elements.
+    #[inline]
+    pub fn elements<'a>(self) -> &'a [Term] {
+        // SAFETY: as above.
+        unsafe { Boxed::at(self.data()) }.slots()
+    }
+
+    /// The element at `keypos`, counted from 0 (every row of a table has it).
+    #[inline]
+    pub fn key(self, keypos: usize) -> Term {
+        self.elements()[keypos]
+    }
+
+    /// The hash it is filed under.
+    #[inline]
+    pub fn hash(self) -> u32 {
+        self.head().hash
+    }
+
+    /// The next row of the chain.
+    #[inline]
+    pub fn next(self) -> Option<Row> {
+        self.head().next
+    }
+
+    /// Where the link to the next row stands.
+    ///
+    /// # Safety
+    /// R1: the shard's lock is held for writing as long as the place is used.
+    #[inline]
+    pub unsafe fn link(self) -> *mut Option<Row> {
+        // SAFETY: R1.
+        unsafe { &raw mut (*self.0.as_ptr()).next }
+    }
+
+    /// Deleted while the table was fixed?
+    #[inline]
+    pub fn is_hidden(self) -> bool {
+        self.head().flags & HIDDEN != 0
+    }
+
+    /// Hides the row, or shows it again.
+    ///
+    /// # Safety
+    /// R1: the shard's lock is held for writing.
+    pub unsafe fn set_hidden(self, hidden: bool) {
+        // SAFETY: R1.
+        unsafe {
+            let flags = &raw mut (*self.0.as_ptr()).flags;
+            *flags = if hidden { *flags | HIDDEN } else { *flags & !HIDDEN };
+        }
+    }
+
+    /// Words that the row takes.
+    #[inline]
+    pub fn words(self) -> usize {
+        HEAD_WORDS + self.head().words
+    }
+
+    /// Sets an element to an immediate term; only over an immediate one.
+    ///
+    /// # Safety
+    /// R1: the shard's lock is held for writing; no term of the row's tuple is in use; `index` is not the key's.
+    pub unsafe fn set_immediate(self, index: usize, value: Term) {
+        debug_assert!(value.is_immediate() && self.elements()[index].is_immediate());
+        // SAFETY: an element of the row's own tuple; R2 stays.
+        unsafe { *self.data().add(1 + index).cast::<Term>() = value };
+    }
+
+    /// A copy of the tuple in `heap`.
+    #[inline]
+    pub fn copy_to<A: Alloc + ?Sized>(self, heap: &mut A) -> Term {
+        let head = self.head();
+        let from = self.data();
+        let to = heap.alloc(head.words).as_ptr();
+        if head.flags & FLAT != 0 {
+            // SAFETY: `words` words on both sides; no pointer among them.
+            unsafe {
+                ptr::copy_nonoverlapping(from, to, head.words);
+                return Term::from_boxed(to);
+            }
+        }
+        self.relocate(from, to, heap);
+        // SAFETY: the copied tuple.
+        unsafe { Term::from_boxed(to) }
+    }
+
+    #[inline(never)]
+    fn relocate<A: Alloc + ?Sized>(self, from: *mut u64, to: *mut u64, heap: &mut A) {
+        let words = self.head().words;
+        let distance = (to as u64).wrapping_sub(from as u64);
+        let mut i = 0;
+        while i < words {
+            // SAFETY: R2: word `i` is a term or a header; a raw object's words are stepped over by its header. The room
+            // behind `to` is as large.
+            unsafe {
+                let word = *from.add(i);
+                let term = Term::from_raw(word);
+                if Header::is_raw(word) {
+                    let header = Header::from_raw(word);
+                    ptr::copy_nonoverlapping(from.add(i), to.add(i), 1 + header.size());
+                    if header.is_off_heap() {
+                        one_more(to.add(i), heap);
+                    }
+                    i += 1 + header.size();
+                    continue;
+                }
+                *to.add(i) = if term.is_immediate() { word } else { word.wrapping_add(distance) };
+            }
+            i += 1;
+        }
+    }
+
+    /// Calls `each` with the counted objects of the row.
+    pub fn for_each_off_heap(self, mut each: impl FnMut(Boxed)) {
+        let mut at = self.head().off_heap;
+        while !at.is_null() {
+            // SAFETY: R2: the chain's objects are in the row.
+            unsafe {
+                let object = Boxed::at(at);
+                each(object);
+                at = *object.off_heap_next();
+            }
+        }
+    }
+
+    /// Frees the row.
+    ///
+    /// # Safety
+    /// R1: it has left its table (or never was in one), and nobody has a term of it.
+    pub unsafe fn free(self) {
+        let head = self.head();
+        let layout = Self::layout(head.words);
+        // SAFETY: the caller's promise; the chain's objects are the row's and die with it.
+        unsafe {
+            if head.flags & OFF_HEAP != 0 {
+                OffHeap { first: head.off_heap, binary_words: 0 }.release_all();
+            }
+            dealloc(self.0.as_ptr().cast(), layout);
+        }
+    }
+}
+
+/// Gives the copy of an off-heap object a count of its own and puts it into the heap's chain.
+///
+/// # Safety
+/// `at` is a word for word copy of a live off-heap object, in the heap, in no chain yet.
+unsafe fn one_more<A: Alloc + ?Sized>(at: *mut u64, heap: &mut A) {
+    // SAFETY: the caller's promise: the copied count is the original's, so it is cloned and not taken.
+    unsafe {
+        let object = Boxed::at(at);
+        if object.kind() == Kind::SharedBinary {
+            let held = ManuallyDrop::new(SharedBinary::from_raw(object.word(1) as *const ()));
+            std::mem::forget(SharedBinary::clone(&held));
+            *at = Header::new(Kind::SharedBinary, object.size()).raw();
+            let words = object.word(0) as usize / 8;
+            heap.off_heap().link(at, words);
+        } else {
+            let held = ManuallyDrop::new(Magic::from_raw(object.word(2) as *const ()));
+            std::mem::forget(Magic::clone(&held));
+            heap.off_heap().link(at, 0);
+        }
+    }
+}
+
+/// A row on its way into a table: freed if it does not get there.
+pub struct NewRow(Row);
+
+impl NewRow {
+    /// Owns a row that is in no table.
+    pub fn new(tuple: Term, hash: u32) -> NewRow {
+        NewRow(Row::new(tuple, hash))
+    }
+
+    /// The row.
+    pub fn row(&self) -> Row {
+        self.0
+    }
+
+    /// Gives the row to a table.
+    pub fn into_row(self) -> Row {
+        ManuallyDrop::new(self).0
+    }
+}
+
+impl Drop for NewRow {
+    fn drop(&mut self) {
+        // SAFETY: it never got into a table.
+        unsafe { self.0.free() };
+    }
+}
+
+/// A list of copies of the rows, the last row first.
+pub fn list_reversed<A: Build + ?Sized>(rows: impl Iterator<Item = Row>, heap: &mut A) -> Term {
+    let mut list = Term::NIL;
+    for row in rows {
+        let copy = row.copy_to(heap);
+        list = heap.cons(copy, list);
+    }
+    list
+}

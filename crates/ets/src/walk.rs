@@ -1,0 +1,187 @@
+//! Going through a table key by key: first, last, next, prev, slot.
+
+use crate::access::{InUse, Need, gone, table};
+use crate::row::{Row, copy_out, list_reversed};
+use crate::table::{Gone, Store, Table};
+use crate::tree::Place;
+use myriad_term::hash::table_hash;
+use myriad_term::{Term, am};
+use myriad_vm::bif::badarg;
+use myriad_vm::{BifResult, Ctx};
+
+myriad_vm::bifs! { pub WALK = "ets" {
+    "first" / 1 Plain => first_1;
+    "last" / 1 Plain => last_1;
+    "next" / 2 Plain => next_2;
+    "prev" / 2 Plain => prev_2;
+    "slot" / 2 Plain => slot_2;
+}}
+
+myriad_vm::bifs! { pub RAW = "erts_internal" {
+    "ets_raw_first" / 1 Plain => first_1;
+    "ets_raw_next" / 2 Plain => next_2;
+}}
+
+/// Where a walk through the buckets of a hash table is: shard by shard, bucket by bucket.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bucket {
+    /// Which shard.
+    pub shard: usize,
+    /// Which of its buckets.
+    pub index: usize,
+}
+
+impl Bucket {
+    /// As one number, as `ets:slot/2` counts.
+    pub fn to_number(self, shards: usize) -> usize {
+        self.index * shards + self.shard
+    }
+
+    /// From its number.
+    pub fn from_number(number: usize, shards: usize) -> Bucket {
+        Bucket { shard: number & (shards - 1), index: number / shards }
+    }
+}
+
+fn answer(ctx: &mut Ctx<'_>, table: &Table, row: Option<Row>) -> Term {
+    match row {
+        Some(row) => copy_out(row.key(table.options.keypos), ctx),
+        None => am::end_of_table.term(),
+    }
+}
+
+/// The key of the first visible row in or after a bucket.
+fn first_from(ctx: &mut Ctx<'_>, table: &Table, mut at: Bucket) -> Result<Term, Gone> {
+    let Store::Hash(shards) = &table.store else { return Ok(am::end_of_table.term()) };
+    while at.shard < shards.len() {
+        let shard = table.read_shard(shards, at.shard as u32)?;
+        if shard.len() > 0 {
+            let from = at.index;
+            while at.index < shard.buckets() {
+                if let Some(row) = shard.bucket(at.index).next() {
+                    ctx.bump((at.index - from) / 64);
+                    return Ok(answer(ctx, table, Some(row)));
+                }
+                at.index += 1;
+            }
+        }
+        at = Bucket { shard: at.shard + 1, index: 0 };
+    }
+    Ok(am::end_of_table.term())
+}
+
+fn first_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let table = table(ctx, args[0], Need::Read)?;
+    first_key(ctx, &table).or_else(|g| gone(ctx, g))
+}
+
+fn first_key(ctx: &mut Ctx<'_>, table: &InUse) -> Result<Term, Gone> {
+    match &table.store {
+        Store::Hash(_) => first_from(ctx, table, Bucket { shard: 0, index: 0 }),
+        Store::Tree(tree) => {
+            let tree = table.read_tree(tree)?;
+            Ok(answer(ctx, table, tree.next(Place::Start)))
+        }
+    }
+}
+
+fn last_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let table = table(ctx, args[0], Need::Read)?;
+    let found = match &table.store {
+        Store::Hash(_) => first_key(ctx, &table),
+        Store::Tree(tree) => table.read_tree(tree).map(|tree| answer(ctx, &table, tree.prev(Place::End))),
+    };
+    found.or_else(|g| gone(ctx, g))
+}
+
+/// The key after one in a hash table; nothing if there is no row of the key.
+fn after(ctx: &mut Ctx<'_>, table: &Table, key: Term) -> Result<Option<Term>, Gone> {
+    let Store::Hash(shards) = &table.store else { return Ok(None) };
+    let hash = table_hash(key);
+    let bucket = {
+        let shard = table.read_shard(shards, hash)?;
+        match shard.after(hash, key) {
+            None => return Ok(None),
+            Some(Ok(row)) => return Ok(Some(answer(ctx, table, Some(row)))),
+            Some(Err(bucket)) => bucket,
+        }
+    };
+    let at = Bucket { shard: hash as usize & (shards.len() - 1), index: bucket + 1 };
+    first_from(ctx, table, at).map(Some)
+}
+
+fn next_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let table = table(ctx, args[0], Need::Read)?;
+    let found = match &table.store {
+        Store::Hash(_) => after(ctx, &table, args[1]),
+        Store::Tree(tree) => {
+            table.read_tree(tree).map(|tree| Some(answer(ctx, &table, tree.next(Place::After(args[1])))))
+        }
+    };
+    match found {
+        Ok(Some(key)) => Ok(key),
+        Ok(None) => badarg(),
+        Err(g) => gone(ctx, g),
+    }
+}
+
+fn prev_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let table = table(ctx, args[0], Need::Read)?;
+    let found = match &table.store {
+        Store::Hash(_) => after(ctx, &table, args[1]),
+        Store::Tree(tree) => {
+            table.read_tree(tree).map(|tree| Some(answer(ctx, &table, tree.prev(Place::Before(args[1])))))
+        }
+    };
+    match found {
+        Ok(Some(key)) => Ok(key),
+        Ok(None) => badarg(),
+        Err(g) => gone(ctx, g),
+    }
+}
+
+fn slot_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let table = table(ctx, args[0], Need::Read)?;
+    let Some(number) = args[1].as_usize() else { return badarg() };
+    let end = am::end_of_table.term();
+    let found = match &table.store {
+        Store::Hash(shards) => {
+            let total: usize = shards.iter().map(|s| s.read().buckets()).sum();
+            if number >= total {
+                return if number == total { Ok(end) } else { badarg() };
+            }
+            // The shards may have different numbers of buckets: counts through them one after another.
+            let mut left = number;
+            let mut list = Ok(Term::NIL);
+            for i in 0..shards.len() {
+                match table.read_shard(shards, i as u32) {
+                    Ok(shard) if left < shard.buckets() => {
+                        list = Ok(list_reversed(shard.bucket(left), ctx));
+                        break;
+                    }
+                    Ok(shard) => left -= shard.buckets(),
+                    Err(g) => {
+                        list = Err(g);
+                        break;
+                    }
+                }
+            }
+            list
+        }
+        Store::Tree(tree) => {
+            let tree = match table.read_tree(tree) {
+                Ok(tree) => tree,
+                Err(g) => return gone(ctx, g),
+            };
+            if number > tree.len() {
+                return badarg();
+            }
+            ctx.bump(number / 16);
+            match tree.nth(number) {
+                Some(row) => Ok(list_reversed(std::iter::once(row), ctx)),
+                None => Ok(end),
+            }
+        }
+    };
+    found.or_else(|g| gone(ctx, g))
+}
