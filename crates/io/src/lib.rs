@@ -5,12 +5,14 @@
 //! | [`buffer`] | the NIFs of `prim_buffer` |
 //! | [`bytes`] | queues of bytes in pieces |
 //! | [`file`] | the NIFs of `prim_file` |
+//! | [`port`] | ports: file descriptors, programs |
 //! | [`posix`] | error numbers as atoms |
 //! | [`zlib`] | the NIFs of `zlib` |
 
 pub mod buffer;
 pub mod bytes;
 pub mod file;
+pub mod port;
 pub mod posix;
 pub mod zlib;
 
@@ -20,15 +22,22 @@ use myriad_vm::{BifDef, Ctx, Vm};
 pub static TABLES: &[&[BifDef]] = &[
     buffer::PRIM_BUFFER,
     file::PRIM_FILE,
+    port::ERLANG,
+    port::INTERNAL,
     zlib::ZLIB,
 ];
 
-/// Exit hook: closes what a process that ends has open here.
+/// Exit hook: closes the files of a process that ends. Its ports get its exit signals, over their links.
 pub fn process_exits(ctx: &mut Ctx<'_>) {
     file::owner_exits(ctx.pid());
 }
 
 /// Starts what this crate needs beside the schedulers.
-pub fn start(_vm: &'static Vm) -> Result<(), String> {
-    Ok(())
+pub fn start(vm: &'static Vm) -> Result<(), String> {
+    port::start(vm)
+}
+
+/// Waits until all ports have written their output, as long as it goes on: what `halt` does before it stops the VM.
+pub fn flush_all() {
+    port::flush_all();
 }

@@ -1,0 +1,360 @@
+//! Ports: the table of them, what all kinds have in common, and how they end.
+//!
+//! A port is a lock and a state. Calls of processes take the lock in their own threads, readiness of file descriptors in the
+//! I/O thread (`poll.rs`); no call waits for anything but that lock, because all input and output is non-blocking.
+//!
+//! PO1. What a port sends to one process is sent under its lock, so it arrives in the order of what happened.
+//! PO2. A port that is told to close sends its exit signals at once, and stays in the table until its output is written.
+//! PO3. Lock order: a port, the table, names, and what sending a signal takes.
+
+mod bifs;
+mod framing;
+mod info;
+mod options;
+mod poll;
+mod signals;
+mod spawn;
+mod stream;
+
+use crate::bytes::Piece;
+use myriad_heap::Fragment;
+use myriad_sync::atomic::{AtomicU64, Ordering};
+use myriad_sync::{Arc, LockClass, Mutex, MutexGuard, OnceLock, RwLock};
+use myriad_term::{Build, Pid, Port as PortId, RefNumbers, SharedBinary, Term, am};
+use myriad_vm::Vm;
+use myriad_vm::message::Message;
+use myriad_vm::signal::{Parcel, Signal};
+use rustix::io::Errno;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+pub use bifs::{ERLANG, INTERNAL};
+pub use signals::Ports;
+
+static PORT_CLASS: LockClass = LockClass::new("port_lock", 300);
+static TABLE_CLASS: LockClass = LockClass::new("port_table", 310);
+
+/// All ports, and what serves them.
+pub struct System {
+    vm: &'static Vm,
+    table: RwLock<BTreeMap<u64, Arc<Port>>>,
+    next: AtomicU64,
+    poll: poll::Poll,
+}
+
+static SYSTEM: OnceLock<System> = OnceLock::new();
+
+/// The ports of the VM, once started.
+pub fn system() -> Option<&'static System> {
+    SYSTEM.get()
+}
+
+/// What a port is, apart from what changes.
+pub struct Port {
+    id: PortId,
+    /// As `erlang:port_info/2` shows it.
+    name: String,
+    binary: bool,
+    eof: bool,
+    parallelism: bool,
+    busy_limits: Option<(usize, usize)>,
+    state: Mutex<State>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    Open,
+    /// Its exit signals are sent, its output is not all written (PO2).
+    Closing,
+    Gone,
+}
+
+/// Who waits for a busy port.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waiter {
+    /// In `port_command/3`, to try again.
+    Retry(Pid),
+    /// Suspended after sending a message.
+    Suspended(Pid),
+}
+
+/// What a port is now.
+struct State {
+    phase: Phase,
+    owner: Pid,
+    links: BTreeSet<Pid>,
+    watchers: HashMap<RefNumbers, Pid>,
+    /// `erlang:port_set_data/2`
+    data: Option<Parcel>,
+    input: u64,
+    output: u64,
+    os_pid: Option<u32>,
+    busy: bool,
+    waiters: Vec<Waiter>,
+    driver: Driver,
+}
+
+/// What is behind a port.
+enum Driver {
+    /// Nothing to talk to: port 0, which stands for what starts programs.
+    Forker,
+    /// File descriptors.
+    Stream(stream::Stream),
+}
+
+/// What `System::create` needs to know.
+struct New {
+    name: String,
+    owner: Pid,
+    binary: bool,
+    eof: bool,
+    parallelism: bool,
+    busy_limits: Option<(usize, usize)>,
+    os_pid: Option<u32>,
+    linked: bool,
+    driver: Driver,
+}
+
+/// A message from a port, to be built in the message's own memory.
+enum Tell {
+    /// `{Port, {data, Data}}`
+    Data(Vec<u8>),
+    /// `{Port, {data, {eol, Data}}}`
+    Line(Vec<u8>),
+    /// `{Port, {data, {noeol, Data}}}`
+    PartOfLine(Vec<u8>),
+    /// `{Port, {exit_status, Status}}`
+    ExitStatus(i32),
+    /// `{Port, Atom}`
+    Atom(myriad_term::Atom),
+}
+
+/// Starts the I/O thread and makes port 0.
+pub fn start(vm: &'static Vm) -> Result<(), String> {
+    let poll = poll::Poll::new().map_err(|e| format!("cannot poll for input and output: {e}"))?;
+    let table = RwLock::new(&TABLE_CLASS, BTreeMap::new());
+    let fresh = System { vm, table, next: AtomicU64::new(0), poll };
+    if SYSTEM.set(fresh).is_err() {
+        return Err("the port system was started before".to_owned());
+    }
+    let Some(system) = system() else { return Err("no port system".to_owned()) };
+    let owner = Pid::new(0, 0);
+    let (binary, eof, parallelism, os_pid) = (false, false, false, None);
+    let name = "forker".to_owned();
+    let forker = New { name, owner, binary, eof, parallelism, busy_limits: None, os_pid, linked: false, driver: Driver::Forker };
+    system.create(forker).ok_or("no room for a port")?;
+    poll::start(system)?;
+    vm.set_ports(Box::new(Ports));
+    Ok(())
+}
+
+/// Waits until all ports have written their output, as long as it goes on.
+pub fn flush_all() {
+    use std::time::{Duration, Instant};
+    /// How long a reader may take nothing before it is given up.
+    const PATIENCE: Duration = Duration::from_secs(60);
+    let Some(system) = system() else { return };
+    let mut last = (0, Instant::now());
+    loop {
+        let left: usize = system.all().iter().map(|p| p.lock().queued()).sum();
+        if left == 0 {
+            return;
+        }
+        if left != last.0 {
+            last = (left, Instant::now());
+        } else if last.1.elapsed() > PATIENCE {
+            return;
+        }
+        myriad_sync::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+impl System {
+    /// Makes a port; nothing if there are too many.
+    fn create(&self, new: New) -> Option<Arc<Port>> {
+        let mut table = self.table.write();
+        if table.len() >= self.vm.config.port_limit {
+            return None;
+        }
+        // Relaxed: under the table's lock.
+        let id = PortId::from_number(self.next.fetch_add(1, Ordering::Relaxed));
+        let mut links = BTreeSet::new();
+        if new.linked {
+            links.insert(new.owner);
+        }
+        let state = State {
+            phase: Phase::Open,
+            owner: new.owner,
+            links,
+            watchers: HashMap::new(),
+            data: None,
+            input: 0,
+            output: 0,
+            os_pid: new.os_pid,
+            busy: false,
+            waiters: Vec::new(),
+            driver: new.driver,
+        };
+        let port = Arc::new(Port {
+            id,
+            name: new.name,
+            binary: new.binary,
+            eof: new.eof,
+            parallelism: new.parallelism,
+            busy_limits: new.busy_limits,
+            state: Mutex::new(&PORT_CLASS, state),
+        });
+        table.insert(id.number(), port.clone());
+        Some(port)
+    }
+
+    /// A port that is not gone.
+    fn get(&self, id: PortId) -> Option<Arc<Port>> {
+        self.table.read().get(&id.number()).cloned()
+    }
+
+    /// All ports.
+    fn all(&self) -> Vec<Arc<Port>> {
+        self.table.read().values().cloned().collect()
+    }
+}
+
+impl State {
+    fn is_open(&self) -> bool {
+        self.phase == Phase::Open
+    }
+
+    /// Bytes of output that are not written yet.
+    fn queued(&self) -> usize {
+        match &self.driver {
+            Driver::Stream(stream) => stream.queued(),
+            Driver::Forker => 0,
+        }
+    }
+}
+
+impl Port {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
+    /// Sends a message to the port's owner (PO1: under the lock).
+    fn tell_owner(&self, system: &System, state: &State, what: Tell) {
+        self.tell(system, state.owner, what);
+    }
+
+    fn tell(&self, system: &System, to: Pid, what: Tell) {
+        let mut f = Fragment::with_capacity(24);
+        let body = match what {
+            Tell::Data(bytes) => {
+                let data = self.bytes(&mut f, bytes);
+                f.tuple(&[am::data.term(), data])
+            }
+            Tell::Line(bytes) => self.line(&mut f, am::eol, bytes),
+            Tell::PartOfLine(bytes) => self.line(&mut f, am::noeol, bytes),
+            Tell::ExitStatus(status) => f.tuple(&[am::exit_status.term(), Term::small(i64::from(status))]),
+            Tell::Atom(atom) => atom.term(),
+        };
+        let term = f.tuple(&[self.id.term(), body]);
+        system.vm.signal_pid(to, Signal::Message(Message { term, fragment: Some(f), token: Term::NONE }));
+    }
+
+    fn bytes(&self, f: &mut Fragment, bytes: Vec<u8>) -> Term {
+        if !self.binary {
+            f.byte_list(&bytes, Term::NIL)
+        } else if bytes.len() <= myriad_term::binary::HEAP_BINARY_LIMIT {
+            f.binary(&bytes)
+        } else {
+            f.shared_binary(SharedBinary::from_vec(bytes))
+        }
+    }
+
+    fn line(&self, f: &mut Fragment, end: myriad_term::Atom, bytes: Vec<u8>) -> Term {
+        let data = self.bytes(f, bytes);
+        let line = f.tuple(&[end.term(), data]);
+        f.tuple(&[am::data.term(), line])
+    }
+
+    /// Ends the port: links and monitors are told at once; with `flush`, what is queued is still written (PO2).
+    fn exit(&self, system: &System, state: &mut State, reason: Term, flush: bool) {
+        if !state.is_open() {
+            return;
+        }
+        state.phase = Phase::Closing;
+        let vm = system.vm;
+        if let Some(name) = vm.names.name_of_port(self.id) {
+            vm.names.unregister(vm, name);
+        }
+        for pid in std::mem::take(&mut state.links) {
+            let exit = Signal::Exit { from: self.id.term(), reason: Parcel::copy(reason), linked: true };
+            vm.signal_pid(pid, exit);
+        }
+        for (reference, pid) in std::mem::take(&mut state.watchers) {
+            vm.signal_pid(pid, Signal::Down { reference, reason: Parcel::copy(reason) });
+        }
+        state.data = None;
+        wake_waiters(system, state);
+        let Driver::Stream(stream) = &mut state.driver else { return self.gone(system, state) };
+        stream.stop_input(system);
+        if !flush || stream.queued() == 0 {
+            self.gone(system, state);
+        }
+    }
+
+    /// The end of the port: closes what it has, and takes it out of the table.
+    fn gone(&self, system: &System, state: &mut State) {
+        if state.phase == Phase::Gone {
+            return;
+        }
+        state.phase = Phase::Gone;
+        if let Driver::Stream(stream) = &mut state.driver {
+            stream.stop_input(system);
+            stream.stop_output(system);
+        }
+        system.table.write().remove(&self.id.number());
+    }
+
+    /// Ends the port because its input or output has failed.
+    fn fail(&self, system: &System, state: &mut State, errno: Errno) {
+        if state.phase == Phase::Closing {
+            self.gone(system, state);
+        } else {
+            self.exit(system, state, crate::posix::atom(errno).term(), false);
+        }
+    }
+
+    /// Sends bytes out through the port: those of one `command`.
+    fn output(&self, system: &System, state: &mut State, data: Piece) {
+        let len = data.bytes().len();
+        state.output += len as u64;
+        let Driver::Stream(stream) = &mut state.driver else { return };
+        match stream.send(system, data) {
+            Ok(()) => {
+                let queued = stream.queued();
+                state.busy = self.busy_limits.is_some_and(|(high, _)| queued > high);
+            }
+            Err(errno) => self.fail(system, state, errno),
+        }
+    }
+
+    /// Output has been written in the meantime.
+    fn output_went_on(&self, system: &System, state: &mut State) {
+        let queued = state.queued();
+        if state.phase == Phase::Closing && queued == 0 {
+            return self.gone(system, state);
+        }
+        if state.busy && self.busy_limits.is_none_or(|(_, low)| queued <= low) {
+            state.busy = false;
+            wake_waiters(system, state);
+        }
+    }
+}
+
+/// Lets those who wait for the port go on.
+fn wake_waiters(system: &System, state: &mut State) {
+    for waiter in std::mem::take(&mut state.waiters) {
+        match waiter {
+            Waiter::Retry(pid) => system.vm.signal_pid(pid, Signal::Call(Box::new(|_| {}))),
+            Waiter::Suspended(pid) => system.vm.signal_pid(pid, Signal::Resume(pid)),
+        };
+    }
+}

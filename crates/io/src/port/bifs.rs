@@ -1,0 +1,217 @@
+//! The port functions of `erts_internal` and `erlang`.
+//!
+//! Those of `erts_internal` give the reason of an error as a value; `erlang` raises it.
+
+use super::options::{self, Settings, Target};
+use super::signals::output_of;
+use super::stream::{Ends, Program, Stream};
+use super::{Driver, New, Port, System, Waiter, poll, spawn, system};
+use crate::posix;
+use myriad_sync::Arc;
+use myriad_term::{Atom, Build, Term, am};
+use myriad_vm::bif::{BADARG, Escape, SYSTEM_LIMIT, badarg};
+use myriad_vm::registry::Named;
+use myriad_vm::signal::Parcel;
+use myriad_vm::{BifResult, Ctx};
+
+myriad_vm::bifs! { pub INTERNAL = "erts_internal" {
+    "open_port" / 2 Plain => open_port_2;
+    "port_command" / 3 Plain => port_command_3;
+    "port_close" / 1 Plain => port_close_1;
+    "port_connect" / 2 Plain => port_connect_2;
+    "port_control" / 3 Plain => |_, _| bad();
+    "port_call" / 3 Plain => |_, _| bad();
+    "port_info" / 1 Plain => port_info_1;
+    "port_info" / 2 Plain => port_info_2;
+}}
+
+myriad_vm::bifs! { pub ERLANG = "erlang" {
+    "ports" / 0 Plain => ports_0;
+    "port_set_data" / 2 Plain => port_set_data_2;
+    "port_get_data" / 1 Plain => port_get_data_1;
+}}
+
+/// `badarg` as a value.
+fn bad() -> BifResult {
+    reason(am::badarg)
+}
+
+fn reason(atom: Atom) -> BifResult {
+    Ok(atom.term())
+}
+
+/// The port that a term names: `Err` if it is no name or port, nothing if there is none.
+fn find(ctx: &Ctx<'_>, term: Term) -> Result<Option<Arc<Port>>, Escape> {
+    let id = match (term.as_local_port(), term.as_atom()) {
+        (Some(id), _) => Some(id),
+        (_, Some(name)) => match ctx.vm.names.whereis(name) {
+            Some(Named::Port(id)) => Some(id),
+            _ => None,
+        },
+        _ => return Err(BADARG),
+    };
+    Ok(id.and_then(|id| system()?.get(id)))
+}
+
+/// The port and the system, or nothing.
+fn open(ctx: &Ctx<'_>, term: Term) -> Option<(&'static System, Arc<Port>)> {
+    let port = find(ctx, term).ok().flatten()?;
+    let is_open = port.lock().is_open();
+    system().filter(|_| is_open).map(|s| (s, port))
+}
+
+/// The drivers that OTP has and this VM lacks: opening one fails, rather than run a program of that name.
+const ABSENT_DRIVERS: [&[u8]; 3] = [b"tcp_inet", b"sctp_inet", b"ram_file_drv"];
+
+/// The first word of a command names a driver, if there is one of that name.
+fn driver_word(line: &[u8]) -> &[u8] {
+    line.split(|b| b.is_ascii_whitespace()).next().unwrap_or(line)
+}
+
+fn open_port_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let Some(system) = system() else { return bad() };
+    let Some(target) = options::target(args[0]) else { return bad() };
+    let settings = match options::settings(args[1], &target) {
+        Ok(settings) => settings,
+        Err(atom) => return reason(atom),
+    };
+    match &target {
+        Target::Spawn(line) | Target::Driver(line) => match driver_word(line) {
+            b"tty_sl" => return reason(am::einval),
+            word if ABSENT_DRIVERS.contains(&word) => return bad(),
+            _ if matches!(target, Target::Driver(_)) => return bad(),
+            _ => {}
+        },
+        Target::Fd(input, output) if *input < 0 || *output < 0 => return reason(am::einval),
+        _ => {}
+    }
+    open_stream(ctx, system, &target, &settings)
+}
+
+fn open_stream(ctx: &mut Ctx<'_>, system: &'static System, target: &Target, settings: &Settings) -> BifResult {
+    let (ends, process, name) = match target {
+        Target::Fd(input, output) => {
+            let ends = Ends::of_numbers(settings.input.then_some(*input), settings.output.then_some(*output));
+            (ends, None, format!("{input}/{output}"))
+        }
+        Target::Spawn(text) | Target::Driver(text) | Target::Executable(text) => match spawn::start(target, settings) {
+            Ok(started) => (started.ends, Some(started.process), String::from_utf8_lossy(text).into_owned()),
+            Err(errno) => return reason(posix::atom(errno)),
+        },
+    };
+    let program = match process {
+        Some(Err(status)) if settings.exit_status => Program::Ended(status),
+        Some(Ok(_)) if settings.exit_status => Program::Running,
+        _ => Program::None,
+    };
+    let new = New {
+        name,
+        owner: ctx.pid(),
+        binary: settings.binary,
+        eof: settings.eof,
+        parallelism: settings.parallelism,
+        busy_limits: settings.busy_limits,
+        os_pid: process.and_then(Result::ok),
+        linked: true,
+        driver: Driver::Stream(Stream::new(settings.framing, program)),
+    };
+    let Some(port) = system.create(new) else { return reason(am::system_limit) };
+    // Linked before anything can happen to the port: its exit signal counts only over a link.
+    ctx.proc.relations.link(port.id.term());
+    if let Some(Ok(pid)) = process
+        && poll::watch_child(system, port.id, pid).is_err()
+    {
+        return Err(SYSTEM_LIMIT);
+    }
+    if let Driver::Stream(stream) = &mut port.lock().driver {
+        stream.open(system, port.id, ends);
+    }
+    ctx.bump(500);
+    Ok(port.id.term())
+}
+
+fn port_command_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let (mut force, mut nosuspend) = (false, false);
+    let mut items = args[2].list_iter();
+    for item in items.by_ref() {
+        match item.as_atom() {
+            Some(am::force) => force = true,
+            Some(am::nosuspend) => nosuspend = true,
+            _ => return reason(am::badopt),
+        }
+    }
+    if !items.tail().is_nil() {
+        return reason(am::badopt);
+    }
+    let Some((system, port)) = open(ctx, args[0]) else { return bad() };
+    let mut state = port.lock();
+    if force && matches!(state.driver, Driver::Stream(_)) {
+        return reason(am::notsup);
+    }
+    if state.busy {
+        if nosuspend {
+            return Ok(Term::FALSE);
+        }
+        let waiter = Waiter::Retry(ctx.pid());
+        if !state.waiters.contains(&waiter) {
+            state.waiters.push(waiter);
+        }
+        return Err(Escape::Wait);
+    }
+    let Some(data) = output_of(args[1]) else { return bad() };
+    ctx.bump(data.bytes().len() / 256 + 50);
+    port.output(system, &mut state, data);
+    Ok(Term::TRUE)
+}
+
+fn port_close_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let Some((system, port)) = open(ctx, args[0]) else { return bad() };
+    let mut state = port.lock();
+    if matches!(state.driver, Driver::Forker) {
+        return bad();
+    }
+    port.exit(system, &mut state, Term::atom(am::normal), true);
+    Ok(Term::TRUE)
+}
+
+fn port_connect_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let (Some((system, port)), Some(pid)) = (open(ctx, args[0]), args[1].as_local_pid()) else { return bad() };
+    if matches!(port.lock().driver, Driver::Forker) {
+        return bad();
+    }
+    if port.connect(system, pid) { Ok(Term::TRUE) } else { bad() }
+}
+
+fn port_info_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    match find(ctx, args[0]) {
+        Ok(Some(port)) => Ok(port.all_info(ctx, &port.lock())),
+        Ok(None) => Ok(Term::UNDEFINED),
+        Err(_) => bad(),
+    }
+}
+
+fn port_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let Some(item) = args[1].as_atom() else { return bad() };
+    match find(ctx, args[0]) {
+        Ok(Some(port)) => port.info(ctx, &port.lock(), item).map_or_else(bad, Ok),
+        Ok(None) => Ok(Term::UNDEFINED),
+        Err(_) => bad(),
+    }
+}
+
+fn ports_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
+    let ports: Vec<Term> = system().map(System::all).unwrap_or_default().iter().map(|p| p.id.term()).collect();
+    Ok(ctx.list(&ports))
+}
+
+fn port_set_data_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let Some((_, port)) = open(ctx, args[0]) else { return badarg() };
+    port.lock().data = Some(Parcel::copy(args[1]));
+    Ok(Term::TRUE)
+}
+
+fn port_get_data_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let Some((_, port)) = open(ctx, args[0]) else { return badarg() };
+    let data = port.lock().data.as_ref().map(|d| Parcel::copy(d.term));
+    Ok(data.map_or(Term::UNDEFINED, |d| d.attach(&mut ctx.proc.heap)))
+}

@@ -1,0 +1,57 @@
+//! `erlang:port_info/1,2`.
+
+use super::{Driver, Port, State};
+use myriad_term::{Atom, Build, Term, am};
+use myriad_vm::Ctx;
+
+/// What `port_info/1` shows, in this order, after the registered name.
+const DEFAULT: [Atom; 7] = [am::name, am::links, am::id, am::connected, am::input, am::output, am::os_pid];
+
+/// A port's number in `{id, Number}` has these bits below it, as in OTP's port terms.
+const ID_SHIFT: u32 = 3;
+
+fn pids(ctx: &mut Ctx<'_>, pids: impl Iterator<Item = myriad_term::Pid>) -> Term {
+    let terms: Vec<Term> = pids.map(|p| p.term()).collect();
+    ctx.list(&terms)
+}
+
+impl Port {
+    /// `{Item, Value}`; `[]` for the name of a port without one; nothing if there is no such item.
+    pub(super) fn info(&self, ctx: &mut Ctx<'_>, state: &State, item: Atom) -> Option<Term> {
+        let value = match item {
+            am::registered_name => match ctx.vm.names.name_of_port(self.id) {
+                Some(name) => name.term(),
+                None => return Some(Term::NIL),
+            },
+            am::name => ctx.string(&self.name),
+            am::links => pids(ctx, state.links.iter().copied()),
+            am::id => ctx.uint(self.id.number() << ID_SHIFT),
+            am::connected => state.owner.term(),
+            am::input => ctx.uint(state.input),
+            am::output => ctx.uint(state.output),
+            am::os_pid => state.os_pid.map_or(Term::UNDEFINED, |p| Term::small(i64::from(p))),
+            am::monitors => Term::NIL,
+            am::monitored_by => pids(ctx, state.watchers.values().copied()),
+            am::parallelism => Term::bool(self.parallelism),
+            am::memory => Term::small((size_of::<Port>() + state.queued()) as i64),
+            am::locking => {
+                // The port that stands for starting programs has no lock to speak of, as all others have theirs.
+                let _: &Driver = &state.driver;
+                am::port_level.term()
+            }
+            am::queue_size => Term::small(state.queued() as i64),
+            _ => return None,
+        };
+        Some(ctx.tuple(&[item.term(), value]))
+    }
+
+    /// What `port_info/1` shows.
+    pub(super) fn all_info(&self, ctx: &mut Ctx<'_>, state: &State) -> Term {
+        let mut items = Vec::new();
+        if let Some(named) = self.info(ctx, state, am::registered_name).filter(|t| !t.is_nil()) {
+            items.push(named);
+        }
+        items.extend(DEFAULT.iter().filter_map(|item| self.info(ctx, state, *item)));
+        ctx.list(&items)
+    }
+}

@@ -1,0 +1,212 @@
+//! What processes send to ports: messages, links, monitors, exit signals.
+
+use super::{Port, State, System, Tell, Waiter, system};
+use crate::bytes::{Piece, iodata};
+use myriad_sync::Arc;
+use myriad_term::{Pid, Port as PortId, RefNumbers, Term, am};
+use myriad_vm::Vm;
+use myriad_vm::signal::{Parcel, Signal};
+use myriad_vm::vm::PortOps;
+
+/// The port system, as processes see it.
+pub struct Ports;
+
+impl PortOps for Ports {
+    fn message(&self, _: &'static Vm, port: PortId, from: Term, message: Term) {
+        let Some(system) = system() else { return };
+        if let (Some(port), Some(sender)) = (system.get(port), from.as_local_pid()) {
+            port.message(system, sender, message);
+        }
+    }
+
+    fn signal(&self, _: &'static Vm, port: PortId, signal: Signal) {
+        let Some(system) = system() else { return };
+        match system.get(port) {
+            Some(port) => port.signal(system, signal),
+            None => answer_for_the_gone(system, port, signal),
+        }
+    }
+
+    fn demonitor(&self, _: &'static Vm, port: PortId, reference: RefNumbers) {
+        if let Some(port) = system().and_then(|s| s.get(port)) {
+            port.lock().watchers.remove(&reference);
+        }
+    }
+}
+
+/// A request in a message.
+enum Request {
+    Command(Piece),
+    Close,
+    Connect(Pid),
+}
+
+fn request(body: Term) -> Option<Request> {
+    if body.is_am(am::close) {
+        return Some(Request::Close);
+    }
+    let [name, value] = body.as_tuple_of::<2>()?;
+    match name.as_atom()? {
+        am::command => output_of(value).map(Request::Command),
+        am::connect => value.as_local_pid().map(Request::Connect),
+        _ => None,
+    }
+}
+
+/// The bytes of an iolist, those of a large binary not copied.
+pub(super) fn output_of(term: Term) -> Option<Piece> {
+    if term.is_bitstring() { Piece::of(term) } else { iodata(term).filter(|_| term.is_list()).map(|b| Piece::Own(b, 0)) }
+}
+
+/// Answers a signal to a port that there is no more.
+fn answer_for_the_gone(system: &System, port: PortId, signal: Signal) {
+    let noproc = || Parcel::immediate(Term::atom(am::noproc));
+    match signal {
+        Signal::Link(from) => {
+            system.vm.signal_pid(from, Signal::Exit { from: port.term(), reason: noproc(), linked: true });
+        }
+        Signal::Unlink { from, id } => acknowledge(system, port, from, id),
+        Signal::Monitor { from, reference, .. } => {
+            system.vm.signal_pid(from, Signal::Down { reference, reason: noproc() });
+        }
+        _ => {}
+    }
+}
+
+fn acknowledge(system: &System, port: PortId, to: Pid, id: u64) {
+    let done = move |ctx: &mut myriad_vm::Ctx<'_>| ctx.proc.relations.unlink_acknowledged(port.term(), id);
+    system.vm.signal_pid(to, Signal::Call(Box::new(done)));
+}
+
+/// Carries the link of a port to a process, and tells the port if the process never takes it.
+struct Linking {
+    port: PortId,
+    taken: bool,
+}
+
+impl Linking {
+    fn take(mut self, ctx: &mut myriad_vm::Ctx<'_>) {
+        self.taken = true;
+        ctx.proc.relations.link(self.port.term());
+    }
+}
+
+impl Drop for Linking {
+    fn drop(&mut self) {
+        if !self.taken
+            && let Some(system) = system()
+            && let Some(port) = system.get(self.port)
+        {
+            // Nobody holds the lock here: this runs where the process ends, or where it was found ended.
+            let mut state = port.lock();
+            port.exit(system, &mut state, Term::atom(am::noproc), true);
+        }
+    }
+}
+
+impl Port {
+    /// Makes `to` the owner and links it; `false` if it has ended. The caller holds no lock.
+    pub(super) fn connect(self: &Arc<Self>, system: &System, to: Pid) -> bool {
+        if system.vm.processes.get(to).is_none() {
+            return false;
+        }
+        let mut linking = None;
+        {
+            let mut state = self.lock();
+            if !state.is_open() {
+                return false;
+            }
+            state.owner = to;
+            if state.links.insert(to) {
+                linking = Some(Linking { port: self.id, taken: false });
+            }
+        }
+        if let Some(linking) = linking {
+            system.vm.signal_pid(to, Signal::Call(Box::new(move |ctx| linking.take(ctx))));
+        }
+        true
+    }
+
+    fn message(self: &Arc<Self>, system: &System, sender: Pid, message: Term) {
+        let parts = message.as_tuple_of::<2>();
+        let wanted = parts.and_then(|[owner, body]| Some((owner.as_local_pid()?, request(body)?)));
+        let mut state = self.lock();
+        if !state.is_open() {
+            return;
+        }
+        let Some((_, request)) = wanted.filter(|(owner, _)| *owner == state.owner) else {
+            let reason = Parcel::immediate(Term::atom(am::badsig));
+            system.vm.signal_pid(sender, Signal::Exit { from: self.id.term(), reason, linked: false });
+            return;
+        };
+        match request {
+            Request::Command(data) => {
+                self.output(system, &mut state, data);
+                suspend_if_busy(system, &mut state, sender);
+            }
+            Request::Close => {
+                let owner = state.owner;
+                self.exit(system, &mut state, Term::atom(am::normal), true);
+                self.tell(system, owner, Tell::Atom(am::closed));
+            }
+            Request::Connect(to) => {
+                let old = state.owner;
+                drop(state);
+                if self.connect(system, to) {
+                    self.tell(system, old, Tell::Atom(am::connected));
+                } else {
+                    let reason = Parcel::immediate(Term::atom(am::badsig));
+                    system.vm.signal_pid(sender, Signal::Exit { from: self.id.term(), reason, linked: false });
+                }
+            }
+        }
+    }
+
+    fn signal(self: &Arc<Self>, system: &System, signal: Signal) {
+        let mut state = self.lock();
+        if !state.is_open() {
+            drop(state);
+            return answer_for_the_gone(system, self.id, signal);
+        }
+        match signal {
+            Signal::Link(from) => {
+                state.links.insert(from);
+            }
+            Signal::Unlink { from, id } => {
+                state.links.remove(&from);
+                acknowledge(system, self.id, from, id);
+            }
+            Signal::Monitor { from, reference, .. } => {
+                state.watchers.insert(reference, from);
+            }
+            Signal::Demonitor(reference) => {
+                state.watchers.remove(&reference);
+            }
+            Signal::Exit { from, reason, linked } => self.exit_signal(system, &mut state, from, &reason, linked),
+            _ => {}
+        }
+    }
+
+    fn exit_signal(&self, system: &System, state: &mut State, from: Term, reason: &Parcel, linked: bool) {
+        let sender = from.as_local_pid();
+        if linked && !sender.is_some_and(|pid| state.links.remove(&pid)) {
+            return;
+        }
+        let normal = reason.term.is_am(am::normal);
+        let from_owner = sender == Some(state.owner);
+        if matches!(state.driver, super::Driver::Forker) || normal && !from_owner {
+            return;
+        }
+        let reason = if reason.term.is_am(am::kill) { Term::atom(am::killed) } else { reason.term };
+        self.exit(system, state, reason, true);
+    }
+}
+
+/// Keeps a process that sends messages faster than they can be written from running on.
+fn suspend_if_busy(system: &System, state: &mut State, sender: Pid) {
+    let waiter = Waiter::Suspended(sender);
+    if state.busy && state.is_open() && !state.waiters.contains(&waiter) {
+        state.waiters.push(waiter);
+        system.vm.signal_pid(sender, Signal::Suspend { from: sender, reply: None });
+    }
+}

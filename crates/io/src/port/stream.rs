@@ -1,0 +1,309 @@
+//! Ports on file descriptors: those of started programs, and those that the VM was started with (`{fd, In, Out}`).
+//!
+//! Descriptors that the VM was started with may be shared with other programs, so that they must not be made non-blocking:
+//! they are only used when `poll` says that they are ready, and then for no more than they take without waiting.
+
+use super::framing::{Frame, Framing, Reader};
+use super::poll::{Side, Watch};
+use super::{Driver, Port, State, System, Tell};
+use crate::bytes::{ByteQueue, Piece};
+use myriad_term::{Port as PortId, Term, am};
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
+use std::io::IoSlice;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+/// Written in one go where a process calls; the rest is written by the I/O thread.
+const DIRECT: usize = 64 << 10;
+/// Written in one go by the I/O thread.
+const STEP: usize = 256 << 10;
+/// A blocking pipe that is ready takes so many bytes.
+const PIPE_BUF: usize = 4096;
+/// A terminal that is ready takes so many.
+const TTY_BUF: usize = 256;
+/// Most pieces of one system call.
+const PIECES: usize = 64;
+
+/// How a descriptor can be written to without waiting.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    /// It never waits, or says that it would.
+    NonBlocking,
+    /// A socket in blocking mode.
+    Socket,
+    /// Takes so many bytes when `poll` says that it is ready.
+    Polled(usize),
+}
+
+/// Where output goes.
+struct Sink {
+    watch: Watch,
+    kind: Kind,
+    queue: ByteQueue,
+    /// The I/O thread has been asked to go on.
+    armed: bool,
+}
+
+/// Whether a program has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Program {
+    /// There is none, or nobody asks.
+    None,
+    /// It runs, and its exit status is wanted.
+    Running,
+    /// It has ended so.
+    Ended(i32),
+}
+
+/// The descriptors of a port.
+pub(super) struct Stream {
+    source: Option<Watch>,
+    sink: Option<Sink>,
+    framing: Framing,
+    reader: Reader,
+    program: Program,
+    /// The input has ended, but not the program.
+    ended: bool,
+}
+
+/// Descriptors for a port that is not made yet.
+pub(super) struct Ends {
+    /// To read from.
+    pub(super) input: Option<OwnedFd>,
+    /// To write to.
+    pub(super) output: Option<OwnedFd>,
+}
+
+impl Ends {
+    /// Copies of descriptors that the VM was started with; one that is not open is left out.
+    pub(super) fn of_numbers(input: Option<i64>, output: Option<i64>) -> Ends {
+        let copy = |number: Option<i64>, write: bool| {
+            let number = number.and_then(|n| i32::try_from(n).ok()).filter(|n| *n >= 0)?;
+            // SAFETY: only copied, by a call that fails if it is no open descriptor.
+            let fd = unsafe { BorrowedFd::borrow_raw(number) };
+            let copy = rustix::io::fcntl_dupfd_cloexec(fd, 10).ok()?;
+            Some(if write { reopened_terminal(&copy).unwrap_or(copy) } else { copy })
+        };
+        Ends { input: copy(input, false), output: copy(output, true) }
+    }
+}
+
+/// A terminal opened anew, so that it can be non-blocking for us alone.
+fn reopened_terminal(fd: &OwnedFd) -> Option<OwnedFd> {
+    if !rustix::termios::isatty(fd) {
+        return None;
+    }
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    rustix::fs::open(format!("/proc/self/fd/{}", fd.as_raw_fd()), flags, Mode::empty()).ok()
+}
+
+fn kind_of(fd: BorrowedFd<'_>) -> Kind {
+    if rustix::fs::fcntl_getfl(fd).is_ok_and(|f| f.contains(OFlags::NONBLOCK)) {
+        return Kind::NonBlocking;
+    }
+    match rustix::fs::fstat(fd).map(|s| FileType::from_raw_mode(s.st_mode)) {
+        Ok(FileType::RegularFile) => Kind::NonBlocking,
+        Ok(FileType::Socket) => Kind::Socket,
+        _ if rustix::termios::isatty(fd) => Kind::Polled(TTY_BUF),
+        _ => Kind::Polled(PIPE_BUF),
+    }
+}
+
+fn is_ready_to_write(fd: BorrowedFd<'_>) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    matches!(poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::OUT)], Some(&now)), Ok(n) if n > 0)
+}
+
+impl Sink {
+    /// Writes what goes without waiting, at most `limit` bytes.
+    fn write_some(&mut self, limit: usize) -> Result<(), Errno> {
+        let mut left = limit;
+        while left > 0 && !self.queue.is_empty() {
+            let fd = self.watch.fd();
+            let written = match self.kind {
+                Kind::NonBlocking => {
+                    let slices: Vec<IoSlice<'_>> = self.queue.pieces().take(PIECES).map(IoSlice::new).collect();
+                    rustix::io::writev(fd, &slices)
+                }
+                Kind::Socket => send(fd, self.queue.front()),
+                Kind::Polled(_) if !is_ready_to_write(fd) => Err(Errno::AGAIN),
+                Kind::Polled(step) => {
+                    let front = self.queue.front();
+                    rustix::io::write(fd, &front[..front.len().min(step)])
+                }
+            };
+            match written {
+                Ok(n) => {
+                    self.queue.skip(n);
+                    left = left.saturating_sub(n.max(1));
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(())
+    }
+
+    fn arm(&mut self, system: &System) -> Result<(), Errno> {
+        if self.queue.is_empty() || self.armed {
+            return Ok(());
+        }
+        self.armed = true;
+        self.watch.arm(system).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))
+    }
+}
+
+/// Sends to a socket without waiting, and without a signal if nobody listens.
+fn send(fd: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Errno> {
+    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+    // SAFETY: the bytes are live and as many as said.
+    let sent = unsafe { libc::send(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
+    usize::try_from(sent).map_err(|_| {
+        Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
+    })
+}
+
+impl Stream {
+    /// With descriptors still to come, in [`Stream::open`]: they need the port's number.
+    pub(super) fn new(framing: Framing, program: Program) -> Stream {
+        Stream { source: None, sink: None, framing, reader: Reader::new(framing), program, ended: false }
+    }
+
+    /// Gives it its descriptors, and begins to read.
+    pub(super) fn open(&mut self, system: &System, port: PortId, ends: Ends) {
+        self.sink = ends.output.map(|fd| {
+            let kind = kind_of(fd.as_fd());
+            Sink { watch: Watch::new(fd, port, Side::Output), kind, queue: ByteQueue::default(), armed: false }
+        });
+        self.source = ends.input.map(|fd| Watch::new(fd, port, Side::Input));
+        if let Some(source) = &mut self.source
+            && source.arm(system).is_err()
+        {
+            self.stop_input(system);
+        }
+    }
+
+    /// Bytes not written yet.
+    pub(super) fn queued(&self) -> usize {
+        self.sink.as_ref().map_or(0, |s| s.queue.len())
+    }
+
+    pub(super) fn stop_input(&mut self, system: &System) {
+        if let Some(source) = self.source.take() {
+            source.close(system);
+        }
+    }
+
+    pub(super) fn stop_output(&mut self, system: &System) {
+        if let Some(sink) = self.sink.take() {
+            sink.watch.close(system);
+        }
+    }
+
+    /// Writes bytes, or queues what does not go without waiting.
+    pub(super) fn send(&mut self, system: &System, data: Piece) -> Result<(), Errno> {
+        let header = self.framing.header(data.bytes().len()).ok_or(Errno::INVAL)?;
+        let sink = self.sink.as_mut().ok_or(Errno::BADF)?;
+        let at_once = sink.queue.is_empty();
+        sink.queue.push(Piece::Own(header, 0));
+        sink.queue.push(data);
+        if at_once {
+            sink.write_some(DIRECT)?;
+        }
+        sink.arm(system)
+    }
+}
+
+impl Port {
+    fn deliver(&self, system: &System, state: &State, frame: Frame) {
+        let tell = match frame {
+            Frame::Data(bytes) => Tell::Data(bytes),
+            Frame::Line(bytes) => Tell::Line(bytes),
+            Frame::PartOfLine(bytes) => Tell::PartOfLine(bytes),
+        };
+        self.tell_owner(system, state, tell);
+    }
+
+    /// There is input (or its end).
+    pub(super) fn readable(&self, system: &System, buffer: &mut [u8]) {
+        let mut state = self.lock();
+        let state = &mut *state;
+        let Driver::Stream(stream) = &mut state.driver else { return };
+        let Some(source) = &mut stream.source else { return };
+        match rustix::io::read(source.fd(), &mut *buffer) {
+            Ok(0) => self.input_ended(system, state),
+            Ok(n) => {
+                let frames = stream.reader.feed(&buffer[..n]);
+                let armed = source.arm(system);
+                state.input += match stream.framing {
+                    Framing::Packet(_) => frames.iter().map(|f| if let Frame::Data(d) = f { d.len() as u64 } else { 0 }).sum(),
+                    _ => n as u64,
+                };
+                for frame in frames {
+                    self.deliver(system, state, frame);
+                }
+                if let Err(error) = armed {
+                    self.fail(system, state, Errno::from_io_error(&error).unwrap_or(Errno::IO));
+                }
+            }
+            Err(Errno::AGAIN | Errno::INTR) => {
+                if let Err(error) = source.arm(system) {
+                    self.fail(system, state, Errno::from_io_error(&error).unwrap_or(Errno::IO));
+                }
+            }
+            Err(errno) => self.fail(system, state, errno),
+        }
+    }
+
+    fn input_ended(&self, system: &System, state: &mut State) {
+        let Driver::Stream(stream) = &mut state.driver else { return };
+        stream.stop_input(system);
+        stream.ended = true;
+        if let Some(frame) = stream.reader.finish() {
+            self.deliver(system, state, frame);
+        }
+        self.end_if_over(system, state);
+    }
+
+    /// The program has ended.
+    pub(super) fn child_ended(&self, system: &System, status: i32) {
+        let mut state = self.lock();
+        if let Driver::Stream(stream) = &mut state.driver
+            && stream.program == Program::Running
+        {
+            stream.program = Program::Ended(status);
+            self.end_if_over(system, &mut state);
+        }
+    }
+
+    /// The port is over when its input has ended, and the program too if its exit status is wanted.
+    fn end_if_over(&self, system: &System, state: &mut State) {
+        let Driver::Stream(stream) = &state.driver else { return };
+        if !stream.ended || !state.is_open() || stream.program == Program::Running {
+            return;
+        }
+        if let Program::Ended(status) = stream.program {
+            self.tell_owner(system, state, Tell::ExitStatus(status));
+        }
+        if self.eof {
+            self.tell_owner(system, state, Tell::Atom(am::eof));
+        } else {
+            self.exit(system, state, Term::atom(am::normal), false);
+        }
+    }
+
+    /// Output can go on.
+    pub(super) fn writable(&self, system: &System) {
+        let mut state = self.lock();
+        let state = &mut *state;
+        let Driver::Stream(stream) = &mut state.driver else { return };
+        let Some(sink) = &mut stream.sink else { return };
+        sink.armed = false;
+        match sink.write_some(STEP).and_then(|()| sink.arm(system)) {
+            Ok(()) => self.output_went_on(system, state),
+            Err(errno) => self.fail(system, state, errno),
+        }
+    }
+}
