@@ -4,14 +4,26 @@
 //! The preloaded modules and those named are loaded; a call of any other module is `undef`. Prints what the process ended
 //! with: call `exit(Result)` in the function.
 
-use myriad_term::{Atom, Export, Mfa};
+use myriad_term::{Atom, Export, Mfa, Term};
 use myriad_vm::code::{PreparedCode, prepare};
 use myriad_vm::release::Release;
 use myriad_vm::scheduler::{Scheduler, Step};
 use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
 use myriad_vm::vm::{Config, Parts, Vm};
+use myriad_vm::bif::BifResult;
 use myriad_vm::{Ctx, status::Status};
 use std::path::PathBuf;
+
+/// `run_erl:print/1` writes a binary.
+fn print(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    use std::io::Write;
+    let _ = std::io::stdout().write_all(&args[0].as_binary().unwrap_or_default());
+    Ok(Term::OK)
+}
+
+myriad_vm::bifs! { RUN_ERL = "run_erl" {
+    "print" / 1 Plain => print;
+}}
 
 fn show_end(ctx: &mut Ctx<'_>) {
     let text = myriad_term::print::display(ctx.proc.exit_reason);
@@ -39,7 +51,7 @@ fn main() {
     let release = Release::find(&config.root).expect("an OTP root");
     let parts = Parts {
         engine: Box::new(myriad_interp::Interpreter::new()),
-        bifs: myriad_bif::TABLES.to_vec(),
+        bifs: [myriad_bif::TABLES, &[RUN_ERL]].concat(),
         exit_hooks: vec![show_end],
     };
     let vm = Vm::new(config, release, parts);

@@ -194,6 +194,12 @@ impl State {
         unsafe { *self.pc.add(word) & 0xffff }
     }
 
+    /// High half of a word.
+    #[inline(always)]
+    unsafe fn upper(self, word: usize) -> u32 {
+        unsafe { *self.pc.add(word) >> 16 }
+    }
+
     #[allow(clippy::mut_from_ref)]
     #[inline(always)]
     unsafe fn m<'m>(self) -> &'m mut Machine<'static, 'static> {
@@ -404,18 +410,18 @@ instructions! {
         s.next(3)
     }
     Move2(s) {
-        let (w1, w2) = (*s.pc.add(1), *s.pc.add(2));
-        *s.at(s.high()) = *s.at(w1 & 0xffff);
-        *s.at(w1 >> 16) = *s.at(w2 & 0xffff);
+        *s.at(s.high()) = *s.at(s.low(1));
+        *s.at(s.upper(1)) = *s.at(s.low(2));
         s.next(3)
     }
+
     Move3(s) {
-        let (w1, w2, w3) = (*s.pc.add(1), *s.pc.add(2), *s.pc.add(3));
-        *s.at(s.high()) = *s.at(w1 & 0xffff);
-        *s.at(w1 >> 16) = *s.at(w2 & 0xffff);
-        *s.at(w2 >> 16) = *s.at(w3 & 0xffff);
+        *s.at(s.high()) = *s.at(s.low(1));
+        *s.at(s.upper(1)) = *s.at(s.low(2));
+        *s.at(s.upper(2)) = *s.at(s.low(3));
         s.next(4)
     }
+
     Swap(s) {
         let (a, b) = (s.at(s.high()), s.at(s.low(1)));
         let t = *a;
@@ -638,19 +644,19 @@ instructions! {
     }
     GetElement2(s) {
         let tuple = (*s.at(s.high())).boxed_ptr().cast::<Term>();
-        let (w1, w2) = (*s.pc.add(1), *s.pc.add(2));
-        *s.at(w1 & 0xffff) = *tuple.byte_add((w1 >> 16) as usize);
-        *s.at(w2 & 0xffff) = *tuple.byte_add((w2 >> 16) as usize);
+        *s.at(s.low(1)) = *tuple.byte_add(s.upper(1) as usize);
+        *s.at(s.low(2)) = *tuple.byte_add(s.upper(2) as usize);
         s.next(3)
     }
+
     GetElement3(s) {
         let tuple = (*s.at(s.high())).boxed_ptr().cast::<Term>();
-        let (w1, w2, w3) = (*s.pc.add(1), *s.pc.add(2), *s.pc.add(3));
-        *s.at(w1 & 0xffff) = *tuple.byte_add((w1 >> 16) as usize);
-        *s.at(w2 & 0xffff) = *tuple.byte_add((w2 >> 16) as usize);
-        *s.at(w3 & 0xffff) = *tuple.byte_add((w3 >> 16) as usize);
+        *s.at(s.low(1)) = *tuple.byte_add(s.upper(1) as usize);
+        *s.at(s.low(2)) = *tuple.byte_add(s.upper(2) as usize);
+        *s.at(s.low(3)) = *tuple.byte_add(s.upper(3) as usize);
         s.next(4)
     }
+
     GetElementFar(s) {
         let tuple = (*s.at(s.high())).boxed_ptr().cast::<Term>();
         *s.at(s.low(1)) = *tuple.add(*s.pc.add(2) as usize);
