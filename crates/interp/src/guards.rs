@@ -195,6 +195,24 @@ pub unsafe fn node_name(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
 pub unsafe fn arithmetic(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operands of the instruction.
     let (op, a, b, live) = unsafe { (m.op(pc), m.source(pc.add(1)), m.source(pc.add(2)), *pc.add(4) as usize) };
+    if let (true, true) = (a.is_immediate_float(), b.is_immediate_float())
+        && let (Some(x), Some(y)) = (a.as_float(), b.as_float())
+    {
+        // Floats of middling size, which need no memory.
+        let quick = match op {
+            Op::Add | Op::AddRegisters => Term::immediate_float(x + y),
+            Op::Subtract | Op::SubtractRegisters => Term::immediate_float(x - y),
+            Op::Multiply => Term::immediate_float(x * y),
+            _ => None,
+        };
+        if let Some(value) = quick {
+            // SAFETY: operand of the instruction (of five words).
+            unsafe {
+                m.set(high(pc), value);
+                return pc.add(5);
+            }
+        }
+    }
     let heap = m.heap();
     let (result, name, words) = match op {
         Op::Add | Op::AddRegisters => (arith::add(heap, a, b), am::plus, 5),
