@@ -1,1 +1,47 @@
 //! Tables and match specifications.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`row`] | one object, in a block of its own; copying in and out |
+//! | [`hash`], [`tree`] | rows by key: linear hashing, B-tree |
+//! | [`table`], [`registry`] | a table with its locks; all tables |
+//! | [`access`] | from an argument to a table; errors |
+//! | [`spec`] | match specifications |
+//! | [`select`], [`alter`], [`specs`] | built-ins with specifications |
+//! | [`ops`], [`walk`], [`counter`], [`admin`], [`info`] | built-ins by key, by order, on counters, on tables as a whole |
+
+pub mod access;
+mod admin;
+mod alter;
+mod counter;
+pub mod hash;
+mod info;
+mod ops;
+pub mod registry;
+pub mod row;
+mod select;
+pub mod spec;
+mod specs;
+pub mod table;
+pub mod tree;
+mod walk;
+
+use myriad_vm::BifDef;
+
+pub use admin::process_exits;
+
+/// All tables of built-ins of this crate.
+pub static TABLES: &[&[BifDef]] = &[
+    ops::ROWS,
+    walk::WALK,
+    walk::RAW,
+    counter::COUNTERS,
+    admin::ADMIN,
+    admin::INTERNAL,
+    info::INFO,
+    info::BINARIES,
+    select::SELECT,
+    alter::ALTER,
+    specs::SPECS,
+    specs::TEST,
+];

@@ -45,6 +45,16 @@ pub fn internal_hash(term: Term, salt: u32) -> u32 {
     }
 }
 
+/// The hash by which tables file a key: that of maps, except for atoms, whose hash follows from their text. So the order of
+/// a table of atoms is the same in every run, as in OTP.
+#[inline]
+pub fn table_hash(key: Term) -> u32 {
+    match key.as_atom() {
+        Some(atom) => mix::atom(atom),
+        None => internal_hash(key, 0) & 0x7fff_ffff,
+    }
+}
+
 /// The hash after a small integer, as OTP's word.
 #[inline(always)]
 fn small(hash: u32, value: i64) -> u32 {

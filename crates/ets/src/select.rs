@@ -1,0 +1,453 @@
+//! `select`, `match` and their kin: specifications run over a table.
+//!
+//! A scan holds a lock for one batch of rows, and gives way between batches when the slice is used up. While a scan of a hash
+//! table rests it keeps rows in place (TB3), so that each row is visited once.
+//!
+//! Order of results, which programs see: a hash table's are in reverse order of the visits; an ordered set is visited
+//! downwards to give an ascending list, and upwards when there is a limit or for `select_reverse`.
+
+use crate::access::{Need, find, gone, table};
+use crate::row::{Row, copy_out};
+use crate::spec::keys::{Reach, compare_with_pattern, reach};
+use crate::spec::machine::Machine;
+use crate::spec::{Compiled, Dialect, Spec};
+use crate::table::{Gone, Store, Table};
+use crate::tree::Place;
+use crate::walk::Bucket;
+use myriad_sync::Arc;
+use myriad_term::magic::magic_reference;
+use myriad_term::{Atom, Build, Magic, Term, am};
+use myriad_vm::bif::{BADARG, badarg};
+use myriad_vm::{BifResult, Ctx, Escape};
+
+myriad_vm::bifs! { pub SELECT = "ets" {
+    "select" / 1 Plain => continue_1;
+    "select" / 2 Plain => |ctx, a| select(ctx, a, Wanted::Spec, false);
+    "select" / 3 Plain => |ctx, a| select(ctx, a, Wanted::Spec, false);
+    "select_reverse" / 1 Plain => continue_1;
+    "select_reverse" / 2 Plain => |ctx, a| select(ctx, a, Wanted::Spec, true);
+    "select_reverse" / 3 Plain => |ctx, a| select(ctx, a, Wanted::Spec, true);
+    "match" / 1 Plain => continue_1;
+    "match" / 2 Plain => |ctx, a| select(ctx, a, Wanted::Pattern(am::dollar_dollar), false);
+    "match" / 3 Plain => |ctx, a| select(ctx, a, Wanted::Pattern(am::dollar_dollar), false);
+    "match_object" / 1 Plain => continue_1;
+    "match_object" / 2 Plain => |ctx, a| select(ctx, a, Wanted::Pattern(am::dollar_underscore), false);
+    "match_object" / 3 Plain => |ctx, a| select(ctx, a, Wanted::Pattern(am::dollar_underscore), false);
+    "select_count" / 2 Plain => select_count_2;
+}}
+
+/// Rows visited under one hold of a lock, and what a visit costs.
+pub(crate) const BATCH: usize = 512;
+pub(crate) const VISITS_PER_REDUCTION: usize = 8;
+
+/// What the second argument is.
+#[derive(Clone, Copy)]
+enum Wanted {
+    /// A specification.
+    Spec,
+    /// A pattern, and what is to come of each match.
+    Pattern(Atom),
+}
+
+/// Where a scan is.
+pub(crate) enum Position {
+    /// At this bucket of a hash table.
+    Bucket(Bucket),
+    /// Behind this key of an ordered set, or at the beginning.
+    Key(Option<Term>),
+    /// At the key with this number.
+    List(usize),
+    /// At the end.
+    End,
+}
+
+/// Keeps rows in place while it lives.
+struct Pin(Arc<Table>);
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        self.0.unfix(1);
+    }
+}
+
+/// A scan of a table.
+pub(crate) struct Scan {
+    pub(crate) table: Arc<Table>,
+    pub(crate) spec: Arc<Spec>,
+    reach: Reach,
+    pub(crate) position: Position,
+    /// Ordered sets: downwards?
+    downwards: bool,
+    pin: Option<Pin>,
+}
+
+/// What to do after a row.
+#[derive(PartialEq, Eq)]
+pub(crate) enum Flow {
+    On,
+    /// The next row (for hash tables: the next bucket) is for later.
+    Enough,
+}
+
+impl Scan {
+    /// A scan of the whole table.
+    pub(crate) fn new(table: Arc<Table>, spec: Arc<Spec>, downwards: bool) -> Scan {
+        let reach = reach(&spec, &table.options);
+        let position = match (&reach, &table.store) {
+            (Reach::Keys(_), _) => Position::List(0),
+            (_, Store::Hash(_)) => Position::Bucket(Bucket { shard: 0, index: 0 }),
+            (_, Store::Tree(_)) => Position::Key(None),
+        };
+        Scan { table, spec, reach, position, downwards, pin: None }
+    }
+
+    /// A scan that goes on at a place.
+    pub(crate) fn at(table: Arc<Table>, spec: Arc<Spec>, downwards: bool, position: Position) -> Scan {
+        let mut scan = Scan::new(table, spec, downwards);
+        scan.position = match (position, &scan.reach, &scan.table.store) {
+            // A list of ordered keys goes on behind the last one.
+            (Position::Key(Some(last)), Reach::Keys(keys), _) => {
+                use myriad_term::compare::compare;
+                let behind = |key: &&Term| {
+                    let order = compare(**key, last);
+                    if downwards { order.is_lt() } else { order.is_gt() }
+                };
+                Position::List(keys.len() - keys.iter().filter(behind).count())
+            }
+            (Position::Bucket(_), Reach::Keys(_), _) => Position::End,
+            (position, ..) => position,
+        };
+        scan
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        matches!(self.position, Position::End)
+    }
+
+    /// Visits up to a batch of rows; gives how many it has visited.
+    pub(crate) fn batch(&mut self, ctx: &mut Ctx<'_>, visit: &mut dyn FnMut(&mut Ctx<'_>, Row) -> Flow) -> Result<usize, Gone> {
+        match self.position {
+            Position::End => Ok(0),
+            Position::List(at) => self.key_batch(ctx, at, visit),
+            Position::Bucket(at) => self.bucket_batch(ctx, at, visit),
+            Position::Key(last) => self.tree_batch(ctx, last, visit),
+        }
+    }
+
+    fn key_batch(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        mut at: usize,
+        visit: &mut dyn FnMut(&mut Ctx<'_>, Row) -> Flow,
+    ) -> Result<usize, Gone> {
+        let Reach::Keys(keys) = &self.reach else { return Ok(0) };
+        let mut visited = 0;
+        let mut enough = false;
+        while at < keys.len() && visited < BATCH && !enough {
+            let key = if self.downwards { keys[keys.len() - 1 - at] } else { keys[at] };
+            at += 1;
+            self.table.with_rows(key, |rows| {
+                for row in rows {
+                    visited += 1;
+                    enough |= visit(ctx, row) == Flow::Enough;
+                }
+            })?;
+            visited += 1;
+        }
+        self.position = if at < keys.len() { Position::List(at) } else { Position::End };
+        Ok(visited)
+    }
+
+    fn bucket_batch(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        mut at: Bucket,
+        visit: &mut dyn FnMut(&mut Ctx<'_>, Row) -> Flow,
+    ) -> Result<usize, Gone> {
+        let Store::Hash(shards) = &self.table.store else { return Ok(0) };
+        let mut visited = 0;
+        while at.shard < shards.len() && visited < BATCH {
+            let shard = self.table.read_shard(shards, at.shard as u32)?;
+            let from = at.index;
+            let mut enough = false;
+            while at.index < shard.buckets() && visited < BATCH && !enough {
+                for row in shard.bucket(at.index) {
+                    visited += 1;
+                    enough |= visit(ctx, row) == Flow::Enough;
+                }
+                at.index += 1;
+                if at.index - from >= 8 * BATCH {
+                    break;
+                }
+            }
+            visited += (at.index - from) / 8;
+            let rest = at.index < shard.buckets();
+            if !rest {
+                at = Bucket { shard: at.shard + 1, index: 0 };
+            } else if self.pin.is_none() {
+                // Still under the lock: nothing moves from here on.
+                self.table.fix();
+                self.pin = Some(Pin(self.table.clone()));
+            }
+            if enough || rest {
+                break;
+            }
+        }
+        self.position = if at.shard < shards.len() { Position::Bucket(at) } else { Position::End };
+        Ok(visited)
+    }
+
+    fn tree_batch(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        last: Option<Term>,
+        visit: &mut dyn FnMut(&mut Ctx<'_>, Row) -> Flow,
+    ) -> Result<usize, Gone> {
+        let Store::Tree(tree) = &self.table.store else { return Ok(0) };
+        let keypos = self.table.options.keypos;
+        let tree = self.table.read_tree(tree)?;
+        let pattern = if let Reach::Range(pattern) = self.reach { Some(pattern) } else { None };
+        let edge = |key: Term| pattern.map_or(std::cmp::Ordering::Equal, |p| compare_with_pattern(key, p));
+        let rows = match (last, self.downwards, pattern) {
+            (Some(key), false, _) => tree.upwards(Place::After(key)),
+            (Some(key), true, _) => tree.downwards(Place::Before(key)),
+            (None, false, None) => tree.upwards(Place::Start),
+            (None, true, None) => tree.downwards(Place::End),
+            (None, false, Some(_)) => tree.upwards(Place::BeforeAll(&edge)),
+            (None, true, Some(_)) => tree.downwards(Place::AfterAll(&edge)),
+        };
+        let mut visited = 0;
+        for row in rows {
+            let key = row.key(keypos);
+            if pattern.is_some() && edge(key).is_ne() {
+                break;
+            }
+            visited += 1;
+            if visit(ctx, row) == Flow::Enough || visited >= BATCH {
+                self.position = Position::Key(Some(copy_out(key, ctx)));
+                return Ok(visited);
+            }
+        }
+        self.position = Position::End;
+        Ok(visited)
+    }
+}
+
+/// What a selection has found.
+struct Selection {
+    scan: Scan,
+    /// Without a limit: the results, last first.
+    list: Term,
+    /// With a limit: the results in the order of the visits.
+    found: Vec<Term>,
+    limit: Option<usize>,
+    /// The table and the compiled specification as terms, for the continuation.
+    table: Term,
+    compiled: Term,
+}
+
+/// The specification of an argument.
+fn specification(term: Term, wanted: Wanted) -> Result<Arc<Spec>, Escape> {
+    let spec = match wanted {
+        Wanted::Spec => Spec::compile(term, Dialect::Table),
+        Wanted::Pattern(result) => Spec::of_pattern(term, result),
+    };
+    spec.map(Arc::new).map_err(|_| BADARG)
+}
+
+fn select(ctx: &mut Ctx<'_>, args: &[Term], wanted: Wanted, reverse: bool) -> BifResult {
+    let found = table(ctx, args[0], Need::Read)?;
+    let limit = match args.get(2) {
+        Some(limit) => match limit.as_usize() {
+            Some(n) if n > 0 => Some(n),
+            _ => return badarg(),
+        },
+        None => None,
+    };
+    if let (Wanted::Spec, true) = (wanted, args[1].is_nil()) {
+        return Ok(if limit.is_some() { am::end_of_table.term() } else { Term::NIL });
+    }
+    let spec = specification(args[1], wanted)?;
+    // Results are put before those found earlier, so without a limit an ordered set is visited the other way.
+    let downwards = reverse == limit.is_some();
+    let scan = Scan::new(found.shared(), spec, downwards);
+    run(ctx, Selection { scan, list: Term::NIL, found: Vec::new(), limit, table: args[0], compiled: Term::NONE })
+}
+
+fn run(ctx: &mut Ctx<'_>, mut s: Selection) -> BifResult {
+    let spec = s.scan.spec.clone();
+    let mut machine = Machine::new(&spec, ctx.pid().term(), ctx.vm.node_name());
+    loop {
+        let (list, found, limit) = (&mut s.list, &mut s.found, s.limit);
+        let visited = s.scan.batch(ctx, &mut |ctx, row| {
+            let Some(result) = machine.run(&spec, row.into(), ctx) else { return Flow::On };
+            match limit {
+                None => *list = ctx.cons(result, *list),
+                Some(limit) => {
+                    found.push(result);
+                    if found.len() >= limit {
+                        return Flow::Enough;
+                    }
+                }
+            }
+            Flow::On
+        });
+        match visited {
+            Ok(visited) => ctx.bump(visited / VISITS_PER_REDUCTION),
+            Err(g) => return gone(ctx, g),
+        }
+        if s.scan.is_done() || s.limit.is_some_and(|limit| s.found.len() >= limit) {
+            return Ok(finish(ctx, s));
+        }
+        if ctx.exhausted() {
+            let mut rest = Some(s);
+            return ctx.yield_to(Box::new(move |ctx| match rest.take() {
+                Some(rest) => run(ctx, rest),
+                None => badarg(),
+            }));
+        }
+    }
+}
+
+/// The list, or with a limit the list and the continuation.
+fn finish(ctx: &mut Ctx<'_>, mut s: Selection) -> Term {
+    let Some(limit) = s.limit else { return s.list };
+    let end = am::end_of_table.term();
+    if s.found.is_empty() {
+        return end;
+    }
+    let hash = matches!(s.scan.table.store, Store::Hash(_));
+    let rest = s.found.split_off(limit.min(s.found.len()));
+    if hash {
+        s.found.reverse();
+    }
+    let list = ctx.list(&s.found);
+    if s.scan.is_done() && rest.is_empty() {
+        return ctx.tuple(&[list, end]);
+    }
+    if s.compiled.is_none() {
+        let numbers = ctx.sched.next_ref(ctx.vm);
+        s.compiled = magic_reference(ctx, numbers, Magic::new(Compiled(s.scan.spec.clone())));
+    }
+    let limit = Term::small(limit as i64);
+    let continuation = if hash {
+        let shards = if let Store::Hash(shards) = &s.scan.table.store { shards.len() } else { 1 };
+        let place = match &s.scan.position {
+            Position::Bucket(at) => Term::small(at.to_number(shards) as i64),
+            Position::List(at) => Term::small(-2 - *at as i64),
+            _ => Term::small(-1),
+        };
+        let count = Term::small(rest.len() as i64);
+        let rest = ctx.list(&rest);
+        ctx.tuple(&[s.table, place, limit, s.compiled, rest, count])
+    } else {
+        let last = match &s.scan.position {
+            Position::Key(Some(key)) => *key,
+            // Between two listed keys: behind the one before.
+            Position::List(at) => listed(&s.scan, *at).map_or(Term::NIL, |key| copy_out(key, ctx)),
+            _ => Term::NIL,
+        };
+        let reverse = Term::small(s.scan.downwards.into());
+        ctx.tuple(&[s.table, last, Term::NIL, limit, s.compiled, Term::NIL, reverse, Term::small(0)])
+    };
+    ctx.tuple(&[list, continuation])
+}
+
+/// The last listed key that has been visited.
+fn listed(scan: &Scan, at: usize) -> Option<Term> {
+    let Reach::Keys(keys) = &scan.reach else { return None };
+    let at = at.checked_sub(1)?;
+    if scan.downwards { keys.get(keys.len().checked_sub(1 + at)?).copied() } else { keys.get(at).copied() }
+}
+
+/// The specification behind a reference.
+pub(crate) fn compiled(term: Term) -> Option<Arc<Spec>> {
+    term.as_magic()?.get::<Compiled>().map(|c| c.0.clone())
+}
+
+fn continue_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    if args[0].is_am(am::end_of_table) {
+        return Ok(args[0]);
+    }
+    let Some(tuple) = args[0].as_tuple() else { return badarg() };
+    let (id, compiled_as, limit) = match tuple.elements() {
+        [table, place, limit, compiled, _, _] if place.is_small() => (*table, *compiled, *limit),
+        [table, _, _, limit, compiled, _, _, _] => (*table, *compiled, *limit),
+        _ => return badarg(),
+    };
+    let (Some(spec), Some(limit)) = (compiled(compiled_as), limit.as_usize().filter(|n| *n > 0)) else {
+        return badarg();
+    };
+    if find(id).is_err_and(|cause| cause == am::type_) {
+        return badarg();
+    }
+    let table = table(ctx, id, Need::Read)?;
+    let (scan, found) = match (tuple.elements(), &table.store) {
+        ([_, place, _, _, rest, _], Store::Hash(shards)) => {
+            let position = match place.small_value() {
+                -1 => Position::End,
+                n if n < 0 => Position::List((-2 - n) as usize),
+                n => Position::Bucket(Bucket::from_number(n as usize, shards.len())),
+            };
+            let mut items = rest.list_iter();
+            let found: Vec<Term> = items.by_ref().collect();
+            if !items.tail().is_nil() {
+                return badarg();
+            }
+            (Scan::at(table.shared(), spec, false, position), found)
+        }
+        ([_, last, _, _, _, _, reverse, _], Store::Tree(_)) => {
+            let position = Position::Key(Some(*last));
+            (Scan::at(table.shared(), spec, reverse.is(Term::small(1)), position), Vec::new())
+        }
+        _ => return badarg(),
+    };
+    let selection =
+        Selection { scan, list: Term::NIL, found, limit: Some(limit), table: id, compiled: compiled_as };
+    // What is left over may be enough.
+    if selection.found.len() >= limit {
+        return Ok(finish(ctx, selection));
+    }
+    run(ctx, selection)
+}
+
+/// A count over a scan.
+struct Counting {
+    scan: Scan,
+    count: usize,
+}
+
+fn select_count_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let found = table(ctx, args[0], Need::Read)?;
+    if args[1].is_nil() {
+        return Ok(Term::small(0));
+    }
+    let spec = specification(args[1], Wanted::Spec)?;
+    count(ctx, Counting { scan: Scan::new(found.shared(), spec, false), count: 0 })
+}
+
+fn count(ctx: &mut Ctx<'_>, mut c: Counting) -> BifResult {
+    let spec = c.scan.spec.clone();
+    let mut machine = Machine::new(&spec, ctx.pid().term(), ctx.vm.node_name());
+    loop {
+        let total = &mut c.count;
+        let visited = c.scan.batch(ctx, &mut |_, row| {
+            *total += usize::from(machine.is_true(&spec, row.into()));
+            Flow::On
+        });
+        match visited {
+            Ok(visited) => ctx.bump(visited / VISITS_PER_REDUCTION),
+            Err(g) => return gone(ctx, g),
+        }
+        if c.scan.is_done() {
+            return Ok(Term::small(c.count as i64));
+        }
+        if ctx.exhausted() {
+            let mut rest = Some(c);
+            return ctx.yield_to(Box::new(move |ctx| match rest.take() {
+                Some(rest) => count(ctx, rest),
+                None => badarg(),
+            }));
+        }
+    }
+}

@@ -1,0 +1,429 @@
+//! From a term to a [`Spec`], with the messages of `erlang:match_spec_test/3`.
+//!
+//! Guards and bodies become postfix programs. While operations are added, a stack of what each leaves tells where its code
+//! begins and whether it is a constant; an operation on constants only is carried out at once.
+
+use super::functions::{SELF, find};
+use super::head::{Head, HeadError, variable};
+use super::{Body, Clause, Dialect, Op, Place, Spec};
+use crate::row::copy_out;
+use myriad_heap::Fragment;
+use myriad_term::map::from_pairs;
+use myriad_term::print::display;
+use myriad_term::{Atom, Build, Term, am};
+
+/// What is wrong with a specification, as sentences.
+pub type Errors = Vec<String>;
+
+impl Spec {
+    /// Compiles `[{Head, Guards, Body}, ...]`.
+    pub fn compile(term: Term, dialect: Dialect) -> Result<Spec, Errors> {
+        let mut memory = Fragment::new();
+        let term = copy_out(term, &mut memory);
+        Self::compile_own(term, dialect, memory)
+    }
+
+    /// Compiles `[{Pattern, [], [Result]}]`.
+    pub fn of_pattern(pattern: Term, result: Atom) -> Result<Spec, Errors> {
+        let mut memory = Fragment::new();
+        let pattern = copy_out(pattern, &mut memory);
+        let body = memory.list(&[result.term()]);
+        let clause = memory.tuple(&[pattern, Term::NIL, body]);
+        let list = memory.list(&[clause]);
+        Self::compile_own(list, Dialect::Table, memory)
+    }
+
+    fn compile_own(term: Term, dialect: Dialect, mut memory: Fragment) -> Result<Spec, Errors> {
+        let one = |text: &str| Err(vec![text.to_owned()]);
+        if !term.is_cons() {
+            return one("Match programs are not in a list.");
+        }
+        let mut parts = term.list_iter();
+        let mut triples = Vec::new();
+        for part in parts.by_ref() {
+            match part.as_tuple_of::<3>() {
+                Some(triple) => triples.push(triple),
+                None => return one("Match program part is not a tuple of arity 3."),
+            }
+        }
+        if !parts.tail().is_nil() {
+            return one("Match programs are not in a proper list.");
+        }
+        let mut clauses = Vec::with_capacity(triples.len());
+        let mut variables = 0;
+        for [head, guards, body] in triples {
+            let (clause, slots) = compile_clause(&mut memory, dialect, head, guards, body)?;
+            variables = variables.max(slots);
+            clauses.push(clause);
+        }
+        Ok(Spec { clauses, variables, dialect, _memory: memory })
+    }
+}
+
+fn compile_clause(
+    memory: &mut Fragment,
+    dialect: Dialect,
+    head: Term,
+    guards: Term,
+    body: Term,
+) -> Result<(Clause, usize), Errors> {
+    let one = |text: &str| Err(vec![text.to_owned()]);
+    if dialect == Dialect::Trace && !(head.is_list() || head.is_am(am::underscore) || variable(head).is_some()) {
+        return one("Match head is invalid in this context.");
+    }
+    let compiled = match Head::compile(head) {
+        Ok(compiled) => compiled,
+        Err(HeadError::VariableInKey) => return one("Variable found in map key."),
+        Err(HeadError::UnderscoreInKey) => return one("Underscore found in map key."),
+    };
+    let slots = compiled.variables.len();
+    let mut all: Vec<u32> = (0..slots as u32).collect();
+    all.sort_by_key(|slot| compiled.variables[*slot as usize]);
+    let mut compiler =
+        Compiler { memory, dialect, variables: &compiled.variables, ops: Vec::new(), values: Vec::new(), errors: Vec::new(), in_guard: true };
+    compiler.guards(guards);
+    let guards = std::mem::take(&mut compiler.ops);
+    compiler.values.clear();
+    compiler.in_guard = false;
+    let body = compiler.body(body);
+    if !compiler.errors.is_empty() {
+        return Err(compiler.errors);
+    }
+    Ok((Clause { head, tests: compiled.tests, guards, body, all }, slots))
+}
+
+/// A value that the program so far leaves on the stack.
+struct Value {
+    /// Where its code begins.
+    start: usize,
+    /// Itself, if it is known.
+    constant: Option<Term>,
+}
+
+enum Work {
+    Visit(Term, Place),
+    Emit(Op),
+    /// A test of `andalso` or `orelse` number so and so.
+    Jump(bool, usize),
+    /// The end of it.
+    Land(usize),
+    /// A constant instead of the operand's value.
+    Actioned(Atom, u32),
+}
+
+struct Compiler<'m> {
+    memory: &'m mut Fragment,
+    dialect: Dialect,
+    variables: &'m [u64],
+    ops: Vec<Op>,
+    values: Vec<Value>,
+    errors: Errors,
+    in_guard: bool,
+}
+
+/// What the names of special forms stand for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Only in trace specifications, with these numbers of arguments; in guards, too?
+    Trace { least: usize, most: usize, guards: bool },
+}
+
+fn trace_form(name: Atom) -> Option<Form> {
+    let (least, most, guards) = match name {
+        am::is_seq_trace | am::get_seq_token => (0, 0, true),
+        am::message | am::display | am::silent => (1, 1, false),
+        am::return_trace | am::exception_trace | am::process_dump | am::caller | am::caller_line => (0, 0, false),
+        am::enable_trace | am::disable_trace => (1, 2, false),
+        am::trace => (2, 3, false),
+        am::set_seq_token => (2, 2, false),
+        _ => return None,
+    };
+    Some(Form::Trace { least, most, guards })
+}
+
+fn text(term: Term) -> String {
+    String::from_utf8_lossy(&display(term)).into_owned()
+}
+
+impl Compiler<'_> {
+    fn error(&mut self, text: String) {
+        self.errors.push(text);
+        // Something stands for the value, so that compiling goes on.
+        self.constant(Term::NIL, Place::Scratch);
+    }
+
+    fn expressions(&mut self, list: Term) -> Option<Vec<Term>> {
+        if !list.is_list() {
+            self.errors.push("Match expression is not a list.".to_owned());
+            return None;
+        }
+        let mut items = list.list_iter();
+        let expressions = items.by_ref().collect();
+        if !items.tail().is_nil() {
+            self.errors.push("Match expression is not a proper list.".to_owned());
+            return None;
+        }
+        Some(expressions)
+    }
+
+    fn guards(&mut self, list: Term) {
+        for guard in self.expressions(list).unwrap_or_default() {
+            self.expression(guard, Place::Scratch);
+            match self.values.pop() {
+                // `true` needs no code.
+                Some(Value { start, constant: Some(term) }) if term.is(Term::TRUE) => self.ops.truncate(start),
+                _ => self.ops.push(Op::Guard),
+            }
+        }
+    }
+
+    fn body(&mut self, list: Term) -> Body {
+        let table = self.dialect == Dialect::Table;
+        if table && !list.is_cons() {
+            self.errors.push("Body clause does not return anything.".to_owned());
+            return Body::Whole;
+        }
+        let Some(expressions) = self.expressions(list) else { return Body::Whole };
+        let last = expressions.len().wrapping_sub(1);
+        for (i, expression) in expressions.iter().enumerate() {
+            let counts = table && i == last;
+            let start = self.ops.len();
+            self.expression(*expression, if counts { Place::Result } else { Place::Scratch });
+            if counts {
+                break;
+            }
+            self.values.clear();
+            if table {
+                // Nothing but errors in it matters.
+                self.ops.truncate(start);
+            } else {
+                self.ops.push(Op::Drop);
+            }
+        }
+        if !table {
+            self.ops.push(Op::Constant(Term::TRUE, Place::Scratch));
+        }
+        match *self.ops.as_slice() {
+            [Op::Whole(_)] => Body::Whole,
+            [Op::Constant(term, _)] if term.is_immediate() => Body::Immediate(term),
+            _ => Body::Program(std::mem::take(&mut self.ops)),
+        }
+    }
+
+    fn constant(&mut self, term: Term, place: Place) {
+        self.values.push(Value { start: self.ops.len(), constant: Some(term) });
+        let place = if term.is_immediate() { Place::Scratch } else { place };
+        self.ops.push(Op::Constant(term, place));
+    }
+
+    fn open(&mut self, op: Op) {
+        self.values.push(Value { start: self.ops.len(), constant: None });
+        self.ops.push(op);
+    }
+
+    /// Adds an operation on the last `n` values; on constants it is carried out.
+    fn operate(&mut self, op: Op, n: usize) {
+        let from = self.values.len().saturating_sub(n);
+        let operands: Vec<Value> = self.values.drain(from..).collect();
+        let start = operands.first().map_or(self.ops.len(), |v| v.start);
+        let constants: Option<Vec<Term>> = operands.iter().map(|v| v.constant).collect();
+        if let Some(known) = constants
+            && let Some((term, place)) = self.fold(op, &known)
+        {
+            self.ops.truncate(start);
+            return self.constant(term, place);
+        }
+        self.ops.push(op);
+        self.values.push(Value { start, constant: None });
+    }
+
+    fn fold(&mut self, op: Op, known: &[Term]) -> Option<(Term, Place)> {
+        match (op, known) {
+            (Op::Tuple(_, place), _) => Some((self.memory.tuple(known), place)),
+            (Op::Cons(place), [head, tail]) => Some((self.memory.cons(*head, *tail), place)),
+            (Op::Map(_, place), _) => {
+                let pairs: Vec<(Term, Term)> = known.chunks_exact(2).map(|p| (p[0], p[1])).collect();
+                Some((from_pairs(self.memory, &pairs), place))
+            }
+            _ => None,
+        }
+    }
+
+    /// Compiles an expression: it leaves one value.
+    fn expression(&mut self, term: Term, place: Place) {
+        let mut work = vec![Work::Visit(term, place)];
+        let mut jumps: Vec<(usize, Vec<usize>)> = Vec::new();
+        while let Some(next) = work.pop() {
+            match next {
+                Work::Visit(term, place) => self.visit(term, place, &mut work, &mut jumps),
+                Work::Emit(op) => {
+                    let n = match op {
+                        Op::Tuple(n, _) | Op::And(n) | Op::Or(n) => n as usize,
+                        Op::Map(n, _) => 2 * n as usize,
+                        Op::Cons(_) => 2,
+                        Op::Call(f) => f.arity,
+                        _ => 1,
+                    };
+                    self.operate(op, n);
+                }
+                Work::Jump(and, number) => {
+                    self.values.pop();
+                    jumps[number].1.push(self.ops.len());
+                    self.ops.push(if and { Op::AndAlso(0) } else { Op::OrElse(0) });
+                }
+                Work::Land(number) => {
+                    let to = self.ops.len() as u32;
+                    for at in std::mem::take(&mut jumps[number].1) {
+                        if let Op::AndAlso(place) | Op::OrElse(place) = &mut self.ops[at] {
+                            *place = to;
+                        }
+                    }
+                    self.values.pop();
+                    self.values.push(Value { start: jumps[number].0, constant: None });
+                }
+                Work::Actioned(name, n) => self.operate(Op::Action(name, n), n as usize),
+            }
+        }
+    }
+
+    fn visit(&mut self, term: Term, place: Place, work: &mut Vec<Work>, jumps: &mut Vec<(usize, Vec<usize>)>) {
+        if term.is_am(am::dollar_underscore) {
+            self.open(Op::Whole(place));
+        } else if term.is_am(am::dollar_dollar) {
+            self.open(Op::All(place));
+        } else if let Some(number) = variable(term) {
+            match self.variables.iter().position(|n| *n == number) {
+                Some(slot) => self.open(Op::Variable(slot as u32, place)),
+                None => self.error(format!("Variable ${number} is unbound.")),
+            }
+        } else if let Some((head, tail)) = term.as_cons() {
+            work.push(Work::Emit(Op::Cons(place)));
+            work.push(Work::Visit(tail, place));
+            work.push(Work::Visit(head, place));
+        } else if let Some(map) = term.as_map() {
+            work.push(Work::Emit(Op::Map(map.size() as u32, place)));
+            for (key, value) in map.iter() {
+                work.push(Work::Visit(value, place));
+                work.push(Work::Visit(key, place));
+            }
+        } else if let Some(tuple) = term.as_tuple() {
+            self.tuple(term, tuple.elements(), place, work, jumps);
+        } else {
+            self.constant(term, place);
+        }
+    }
+
+    fn tuple(
+        &mut self,
+        term: Term,
+        elements: &[Term],
+        place: Place,
+        work: &mut Vec<Work>,
+        jumps: &mut Vec<(usize, Vec<usize>)>,
+    ) {
+        let (name, arguments) = match elements {
+            [inner] if inner.as_tuple().is_some() => {
+                let inner = inner.as_tuple().map_or(&[][..], |t| t.elements());
+                work.push(Work::Emit(Op::Tuple(inner.len() as u32, place)));
+                work.extend(inner.iter().rev().map(|t| Work::Visit(*t, place)));
+                return;
+            }
+            [name, arguments @ ..] if name.is_atom() && variable(*name).is_none() => match name.as_atom() {
+                Some(name) => (name, arguments),
+                None => return,
+            },
+            _ => {
+                let shown = text(term);
+                return self.error(format!(
+                    "{shown} is neither a function call, nor a tuple (tuples are written {{{{ ... }}}})."
+                ));
+            }
+        };
+        match name {
+            am::const_ => match arguments {
+                [value] => self.constant(*value, place),
+                _ => self.error(format!(
+                    "Special form 'const' called with more than one argument in {}.",
+                    text(term)
+                )),
+            },
+            am::self_ if arguments.is_empty() => self.open(Op::Call(&SELF)),
+            am::self_ => self.error(format!("Special form 'self' called with arguments in {}.", text(term))),
+            am::and | am::or | am::andalso | am::andthen | am::orelse if arguments.is_empty() => {
+                let name = if name == am::andthen { am::andalso } else { name };
+                self.error(format!("Special form '{}' called without arguments in {}.", name.text(), text(term)));
+            }
+            am::and | am::or => {
+                let n = arguments.len() as u32;
+                work.push(Work::Emit(if name == am::and { Op::And(n) } else { Op::Or(n) }));
+                work.extend(arguments.iter().rev().map(|t| Work::Visit(*t, Place::Scratch)));
+            }
+            am::andalso | am::andthen | am::orelse => {
+                jumps.push((self.ops.len(), Vec::new()));
+                let number = jumps.len() - 1;
+                work.push(Work::Land(number));
+                for (i, argument) in arguments.iter().enumerate().rev() {
+                    let last = i + 1 == arguments.len();
+                    if !last {
+                        work.push(Work::Jump(name != am::orelse, number));
+                    }
+                    work.push(Work::Visit(*argument, if last { place } else { Place::Scratch }));
+                }
+            }
+            _ => match trace_form(name) {
+                Some(form) => self.trace_form(term, name, form, arguments, work),
+                None => self.call(name, arguments, place, work),
+            },
+        }
+    }
+
+    fn call(&mut self, name: Atom, arguments: &[Term], place: Place, work: &mut Vec<Work>) {
+        let arity = arguments.len();
+        let shown = || text(name.term());
+        if matches!((name, arity), (am::set_tcw | am::set_tcw_fake, 1)) {
+            if self.dialect == Dialect::Table {
+                return self.error(format!("Function {}/{arity} cannot be called in this context.", shown()));
+            }
+            work.push(Work::Actioned(name, 1));
+            work.extend(arguments.iter().map(|t| Work::Visit(*t, Place::Scratch)));
+            return;
+        }
+        match find(name, arity) {
+            None => self.error(format!("Function {}/{arity} does_not_exist.", shown())),
+            Some(f) if f.trace_only && self.dialect == Dialect::Table => {
+                self.error(format!("Function {}/{arity} cannot be called in this context.", shown()));
+            }
+            Some(function) => {
+                if place == Place::Result {
+                    work.push(Work::Emit(Op::Keep));
+                }
+                work.push(Work::Emit(Op::Call(function)));
+                work.extend(arguments.iter().rev().map(|t| Work::Visit(*t, Place::Scratch)));
+            }
+        }
+    }
+
+    fn trace_form(&mut self, term: Term, name: Atom, form: Form, arguments: &[Term], work: &mut Vec<Work>) {
+        let Form::Trace { least, most, guards } = form;
+        let shown = if name == am::set_seq_token { "set_seq_trace" } else { name.text() };
+        if self.dialect == Dialect::Table {
+            return self.error(format!("Special form '{shown}' used in wrong dialect."));
+        }
+        if self.in_guard && !guards {
+            return self.error(format!("Special form '{shown}' called in guard context."));
+        }
+        if !(least..=most).contains(&arguments.len()) {
+            let what = if most == 0 { "arguments" } else { "wrong number of arguments" };
+            return self.error(format!("Special form '{shown}' called with {what} in {}.", text(term)));
+        }
+        match name {
+            am::is_seq_trace => self.constant(Term::FALSE, Place::Scratch),
+            am::get_seq_token => self.constant(Term::NIL, Place::Scratch),
+            am::caller | am::caller_line => self.constant(Term::UNDEFINED, Place::Scratch),
+            _ => {
+                work.push(Work::Actioned(name, arguments.len() as u32));
+                work.extend(arguments.iter().rev().map(|t| Work::Visit(*t, Place::Scratch)));
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Heads: a pattern as a list of tests, in the order in which the term's parts are met.
+//!
+//! The tests walk frames: the elements of a tuple, head and tail of a list cell, the values of a map's keys. Each test takes
+//! the next element of the current frame; a compound one opens a frame, and a frame that is used up is left.
+
+use myriad_term::map::View;
+use myriad_term::{Term, am};
+use std::collections::HashSet;
+
+/// One test.
+#[derive(Debug)]
+pub enum Test {
+    /// These many elements match whatever they are.
+    Skip(u32),
+    /// The element becomes the variable's value.
+    Bind(u32),
+    /// The element equals the variable's value.
+    Same(u32),
+    /// The element is this immediate term.
+    Immediate(Term),
+    /// The element equals this term.
+    Constant(Term),
+    /// The element is a tuple of this size; its elements come next.
+    Tuple(u32),
+    /// The element is a list cell; head and tail come next.
+    Cons,
+    /// The element is a map with these keys; their values come next.
+    Map(Box<[Term]>),
+}
+
+/// What is wrong with a head.
+pub enum HeadError {
+    /// A key of a map pattern is a variable.
+    VariableInKey,
+    /// A key of a map pattern is `'_'`.
+    UnderscoreInKey,
+}
+
+/// A compiled head.
+#[derive(Default)]
+pub struct Head {
+    /// The tests.
+    pub tests: Vec<Test>,
+    /// The variables' numbers, by slot.
+    pub variables: Vec<u64>,
+}
+
+/// Largest number of a variable.
+const LARGEST_VARIABLE: u64 = 999_999_999_999;
+
+/// The number of a match variable (`'$1'`).
+pub fn variable(term: Term) -> Option<u64> {
+    let digits = term.as_atom()?.text().strip_prefix('$')?;
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse().ok().filter(|n| *n <= LARGEST_VARIABLE)
+}
+
+/// `'_'` or a match variable?
+pub fn is_open(term: Term) -> bool {
+    term.is_am(am::underscore) || variable(term).is_some()
+}
+
+/// The addresses of the compound parts of a pattern that can match more than one term: those with variables or maps inside.
+pub fn open_parts(pattern: Term) -> HashSet<usize> {
+    enum Work {
+        Visit(Term),
+        Leave,
+    }
+    let mut open = HashSet::new();
+    let mut path: Vec<usize> = Vec::new();
+    let mut work = vec![Work::Visit(pattern)];
+    while let Some(next) = work.pop() {
+        let Work::Visit(term) = next else {
+            path.pop();
+            continue;
+        };
+        if term.is_atom() && is_open(term) || term.is_map() {
+            if term.is_map() {
+                open.insert(term.object_ptr() as usize);
+            }
+            // Those above an open one are open already.
+            for at in path.iter().rev() {
+                if !open.insert(*at) {
+                    break;
+                }
+            }
+        }
+        let children: &[Term] = children(term);
+        if !children.is_empty() {
+            path.push(term.object_ptr() as usize);
+            work.push(Work::Leave);
+            work.extend(children.iter().map(|t| Work::Visit(*t)));
+        }
+    }
+    open
+}
+
+/// Elements of a tuple, head and tail of a cell.
+fn children<'a>(term: Term) -> &'a [Term] {
+    if let Some(tuple) = term.as_tuple() {
+        return tuple.elements();
+    }
+    cell(term).map_or(&[], |cell| cell)
+}
+
+/// Head and tail of a list cell, where they stand.
+#[inline]
+pub fn cell<'a>(term: Term) -> Option<&'a [Term; 2]> {
+    // SAFETY: T1, T2: a list word points at two terms, which stay.
+    term.is_cons().then(|| unsafe { &*term.cell().cast::<[Term; 2]>() })
+}
+
+enum Work {
+    Visit(Term),
+    FrameEnd,
+}
+
+impl Head {
+    /// Compiles a pattern.
+    pub fn compile(pattern: Term) -> Result<Head, HeadError> {
+        let open = open_parts(pattern);
+        let mut head = Head::default();
+        let mut work = vec![Work::Visit(pattern)];
+        let mut same_frame = false;
+        while let Some(next) = work.pop() {
+            let Work::Visit(term) = next else {
+                same_frame = false;
+                continue;
+            };
+            if term.is_am(am::underscore) {
+                match head.tests.last_mut() {
+                    Some(Test::Skip(n)) if same_frame => *n += 1,
+                    _ => head.tests.push(Test::Skip(1)),
+                }
+                same_frame = true;
+                continue;
+            }
+            same_frame = false;
+            if let Some(number) = variable(term) {
+                let slot = head.variables.iter().position(|n| *n == number);
+                head.tests.push(match slot {
+                    Some(slot) => Test::Same(slot as u32),
+                    None => {
+                        head.variables.push(number);
+                        Test::Bind(head.variables.len() as u32 - 1)
+                    }
+                });
+                continue;
+            }
+            if term.is_immediate() {
+                head.tests.push(Test::Immediate(term));
+                continue;
+            }
+            if !open.contains(&(term.object_ptr() as usize)) {
+                head.tests.push(Test::Constant(term));
+                continue;
+            }
+            let parts: Vec<Term> = if let Some(tuple) = term.as_tuple() {
+                head.tests.push(Test::Tuple(tuple.len() as u32));
+                tuple.elements().to_vec()
+            } else if let Some(cell) = cell(term) {
+                head.tests.push(Test::Cons);
+                cell.to_vec()
+            } else {
+                let (keys, values) = map_pattern(term)?;
+                head.tests.push(Test::Map(keys));
+                values
+            };
+            work.push(Work::FrameEnd);
+            work.extend(parts.into_iter().rev().map(Work::Visit));
+        }
+        while let Some(Test::Skip(_)) = head.tests.last() {
+            head.tests.pop();
+        }
+        Ok(head)
+    }
+}
+
+fn map_pattern(term: Term) -> Result<(Box<[Term]>, Vec<Term>), HeadError> {
+    let Some(map) = term.as_map() else { return Ok((Box::default(), Vec::new())) };
+    let pairs: Vec<(Term, Term)> = match map.view() {
+        View::Flat { keys, values } => keys.iter().copied().zip(values.iter().copied()).collect(),
+        View::Hash { .. } => map.iter().collect(),
+    };
+    // Only a key that is a variable itself is refused; one inside a key stands for itself.
+    for (key, _) in &pairs {
+        if key.is_am(am::underscore) {
+            return Err(HeadError::UnderscoreInKey);
+        }
+        if variable(*key).is_some() {
+            return Err(HeadError::VariableInKey);
+        }
+    }
+    Ok(pairs.into_iter().unzip::<_, _, Vec<_>, Vec<_>>()).map(|(k, v)| (k.into_boxed_slice(), v))
+}

@@ -1,0 +1,334 @@
+//! Running a specification on a term.
+
+use super::functions::Env;
+use super::head::{Test, cell};
+use super::{Body, Clause, Op, Place, Spec};
+use crate::row::{Row, copy_out};
+use myriad_term::equal::eq_exact;
+use myriad_term::map::from_pairs;
+use myriad_term::{Arena, Atom, Build, Term, am};
+
+/// What a specification is run on.
+#[derive(Clone, Copy)]
+pub struct Subject {
+    /// The term.
+    pub term: Term,
+    /// The row that it is, if it is one.
+    pub row: Option<Row>,
+}
+
+impl From<Row> for Subject {
+    fn from(row: Row) -> Subject {
+        Subject { term: row.term(), row: Some(row) }
+    }
+}
+
+impl From<Term> for Subject {
+    fn from(term: Term) -> Subject {
+        Subject { term, row: None }
+    }
+}
+
+impl Subject {
+    fn copy_to<A: Build + ?Sized>(self, heap: &mut A) -> Term {
+        match self.row {
+            Some(row) => row.copy_to(heap),
+            None => copy_out(self.term, heap),
+        }
+    }
+}
+
+/// The registers of one run, to be used for many.
+pub struct Machine {
+    variables: Vec<Term>,
+    frames: Vec<(*const Term, usize)>,
+    stack: Vec<Term>,
+    /// Values of map keys that the head looks into.
+    values: Vec<Box<[Term]>>,
+    env: Env,
+    /// Actions that a trace body has asked for.
+    pub actions: Vec<Atom>,
+    /// What `{message, X}` has said.
+    pub message: Option<Term>,
+}
+
+/// A program has failed.
+struct Failed;
+
+impl Machine {
+    /// Registers for a specification, run by a process of a node.
+    pub fn new(spec: &Spec, pid: Term, node: Atom) -> Machine {
+        Machine {
+            variables: vec![Term::NIL; spec.variables],
+            frames: Vec::new(),
+            stack: Vec::new(),
+            values: Vec::new(),
+            env: Env { scratch: Arena::new(), pid, node },
+            actions: Vec::new(),
+            message: None,
+        }
+    }
+
+    /// The clause that matches.
+    #[inline]
+    fn clause<'s>(&mut self, spec: &'s Spec, subject: Subject) -> Option<&'s Clause> {
+        spec.clauses.iter().find(|c| self.head(&c.tests, subject.term) && self.guards(c, subject))
+    }
+
+    /// The result for a term, on `heap`; nothing if no clause matches.
+    #[inline]
+    pub fn run<A: Build + ?Sized>(&mut self, spec: &Spec, subject: Subject, heap: &mut A) -> Option<Term> {
+        self.reset();
+        let clause = self.clause(spec, subject)?;
+        Some(match &clause.body {
+            Body::Whole => subject.copy_to(heap),
+            Body::Immediate(term) => *term,
+            Body::Program(ops) => match self.program(ops, clause, subject, heap, true) {
+                Ok(()) => self.stack.pop().unwrap_or(Term::NIL),
+                // Bodies do not fail.
+                Err(Failed) => am::EXIT.term(),
+            },
+        })
+    }
+
+    /// Is the result for a term `true`?
+    #[inline]
+    pub fn is_true(&mut self, spec: &Spec, subject: Subject) -> bool {
+        self.reset();
+        let Some(clause) = self.clause(spec, subject) else { return false };
+        match &clause.body {
+            Body::Whole => false,
+            Body::Immediate(term) => term.is(Term::TRUE),
+            Body::Program(ops) => {
+                let mut sink = Arena::new();
+                self.program(ops, clause, subject, &mut sink, true).is_ok()
+                    && self.stack.pop().is_some_and(|t| t.is(Term::TRUE))
+            }
+        }
+    }
+
+    #[inline]
+    fn reset(&mut self) {
+        if self.env.scratch.used_words() > 0 {
+            self.env.scratch = Arena::new();
+        }
+        self.stack.clear();
+        self.actions.clear();
+        self.message = None;
+    }
+
+    /// Does the term pass the tests? Binds the variables.
+    fn head(&mut self, tests: &[Test], term: Term) -> bool {
+        self.frames.clear();
+        self.values.clear();
+        let root = [term];
+        let mut frame: &[Term] = &root;
+        for test in tests {
+            while frame.is_empty() {
+                // SAFETY: frames are parts of the term, of `root` or of `values`, all of which stay during the walk.
+                match self.frames.pop() {
+                    Some((at, len)) => frame = unsafe { std::slice::from_raw_parts(at, len) },
+                    None => return true,
+                }
+            }
+            if let Test::Skip(n) = test {
+                frame = frame.get(*n as usize..).unwrap_or(&[]);
+                continue;
+            }
+            let element = frame[0];
+            frame = &frame[1..];
+            match test {
+                Test::Skip(_) => {}
+                Test::Bind(slot) => self.variables[*slot as usize] = element,
+                Test::Same(slot) => {
+                    if !eq_exact(self.variables[*slot as usize], element) {
+                        return false;
+                    }
+                }
+                Test::Immediate(term) => {
+                    if !element.is(*term) {
+                        return false;
+                    }
+                }
+                Test::Constant(term) => {
+                    if !eq_exact(*term, element) {
+                        return false;
+                    }
+                }
+                Test::Tuple(len) => match element.as_tuple() {
+                    Some(tuple) if tuple.len() == *len as usize => frame = self.enter(frame, tuple.elements()),
+                    _ => return false,
+                },
+                Test::Cons => match cell(element) {
+                    Some(cell) => frame = self.enter(frame, cell),
+                    None => return false,
+                },
+                Test::Map(keys) => {
+                    let Some(map) = element.as_map() else { return false };
+                    let Some(values) = keys.iter().map(|k| map.get(*k)).collect::<Option<Box<[Term]>>>() else {
+                        return false;
+                    };
+                    let (at, len) = (values.as_ptr(), values.len());
+                    self.values.push(values);
+                    // SAFETY: the boxed values stay where they are until the next walk.
+                    frame = self.enter(frame, unsafe { std::slice::from_raw_parts(at, len) });
+                }
+            }
+        }
+        true
+    }
+
+    #[inline]
+    fn enter<'f>(&mut self, rest: &'f [Term], inner: &'f [Term]) -> &'f [Term] {
+        if !rest.is_empty() {
+            self.frames.push((rest.as_ptr(), rest.len()));
+        }
+        inner
+    }
+
+    #[inline]
+    fn guards(&mut self, clause: &Clause, subject: Subject) -> bool {
+        if clause.guards.is_empty() {
+            return true;
+        }
+        let mut unused = Arena::new();
+        let passed = self.program(&clause.guards, clause, subject, &mut unused, false).is_ok();
+        self.stack.clear();
+        passed
+    }
+
+    /// Runs a program. In a body a call that fails gives `'EXIT'`.
+    fn program<A: Build + ?Sized>(
+        &mut self,
+        ops: &[Op],
+        clause: &Clause,
+        subject: Subject,
+        heap: &mut A,
+        body: bool,
+    ) -> Result<(), Failed> {
+        let exit = am::EXIT.term();
+        let mut at = 0;
+        while let Some(op) = ops.get(at) {
+            at += 1;
+            match *op {
+                Op::Constant(term, Place::Scratch) => self.stack.push(term),
+                Op::Constant(term, Place::Result) => self.stack.push(copy_out(term, heap)),
+                Op::Variable(slot, place) => {
+                    let value = self.variables[slot as usize];
+                    self.stack.push(if place == Place::Result { copy_out(value, heap) } else { value });
+                }
+                Op::Whole(Place::Scratch) => self.stack.push(subject.term),
+                Op::Whole(Place::Result) => self.stack.push(subject.copy_to(heap)),
+                Op::All(place) => {
+                    let mut list = Term::NIL;
+                    for slot in clause.all.iter().rev() {
+                        let value = self.variables[*slot as usize];
+                        list = if place == Place::Result {
+                            let value = copy_out(value, heap);
+                            heap.cons(value, list)
+                        } else {
+                            self.env.scratch.cons(value, list)
+                        };
+                    }
+                    self.stack.push(list);
+                }
+                Op::Tuple(n, place) => {
+                    let from = self.stack.len().saturating_sub(n as usize);
+                    let elements = &self.stack[from..];
+                    let tuple =
+                        if place == Place::Result { heap.tuple(elements) } else { self.env.scratch.tuple(elements) };
+                    self.stack.truncate(from);
+                    self.stack.push(tuple);
+                }
+                Op::Cons(place) => {
+                    let tail = self.pop();
+                    let head = self.pop();
+                    let cell = if place == Place::Result {
+                        heap.cons(head, tail)
+                    } else {
+                        self.env.scratch.cons(head, tail)
+                    };
+                    self.stack.push(cell);
+                }
+                Op::Map(n, place) => {
+                    let from = self.stack.len().saturating_sub(2 * n as usize);
+                    let pairs: Vec<(Term, Term)> = self.stack[from..].chunks_exact(2).map(|p| (p[0], p[1])).collect();
+                    let map = if place == Place::Result {
+                        from_pairs(heap, &pairs)
+                    } else {
+                        from_pairs(&mut self.env.scratch, &pairs)
+                    };
+                    self.stack.truncate(from);
+                    self.stack.push(map);
+                }
+                Op::Call(function) => {
+                    let from = self.stack.len().saturating_sub(function.arity);
+                    let value = (function.call)(&mut self.env, &self.stack[from..]);
+                    self.stack.truncate(from);
+                    self.stack.push(match value {
+                        Some(value) => value,
+                        None if body => exit,
+                        None => return Err(Failed),
+                    });
+                }
+                Op::Keep => {
+                    let value = self.pop();
+                    self.stack.push(copy_out(value, heap));
+                }
+                Op::And(n) | Op::Or(n) => {
+                    let from = self.stack.len().saturating_sub(n as usize);
+                    let and = matches!(op, Op::And(_));
+                    let mut values = self.stack[from..].iter().map(|t| t.as_bool());
+                    // All operands must be Booleans, even those behind the one that decides.
+                    let value = values.try_fold(and, |sum, v| v.map(|v| if and { sum && v } else { sum || v }));
+                    self.stack.truncate(from);
+                    self.stack.push(match value {
+                        Some(value) => Term::bool(value),
+                        None if body => exit,
+                        None => return Err(Failed),
+                    });
+                }
+                Op::AndAlso(to) | Op::OrElse(to) => {
+                    let goes_on = matches!(op, Op::AndAlso(_));
+                    match self.pop().as_bool() {
+                        Some(value) if value == goes_on => {}
+                        Some(value) => {
+                            self.stack.push(Term::bool(value));
+                            at = to as usize;
+                        }
+                        None if body => {
+                            self.stack.push(exit);
+                            at = to as usize;
+                        }
+                        None => return Err(Failed),
+                    }
+                }
+                Op::Guard => {
+                    if !self.pop().is(Term::TRUE) {
+                        return Err(Failed);
+                    }
+                }
+                Op::Drop => {
+                    self.pop();
+                }
+                Op::Action(name, n) => {
+                    let from = self.stack.len().saturating_sub(n as usize);
+                    let first = self.stack.get(from).copied();
+                    self.stack.truncate(from);
+                    self.actions.push(name);
+                    if name == am::message {
+                        self.message = first;
+                    }
+                    self.stack.push(Term::TRUE);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Term {
+        // SP2: there is one.
+        self.stack.pop().unwrap_or(Term::NIL)
+    }
+}

@@ -1,0 +1,123 @@
+//! Match specifications: heads compiled to a list of tests, guards and bodies to a postfix program.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`compile`] | from a term to a [`Spec`], with OTP's errors |
+//! | [`head`] | the tests of a head |
+//! | [`machine`] | running a specification on a term |
+//! | [`functions`] | the functions that guards and bodies may call |
+//! | [`keys`] | which keys a specification can match; whether it keeps the key |
+//!
+//! SP1. All terms of a specification lie in its own memory, which lives as long as it does.
+//! SP2. A program leaves just one value; each operation finds its operands on the stack.
+//! SP3. Terms are as deep as users make them, so compiling and running are loops.
+
+pub mod compile;
+pub mod functions;
+pub mod head;
+pub mod keys;
+pub mod machine;
+#[cfg(test)]
+mod tests;
+
+use functions::Function;
+use head::Test;
+use myriad_heap::Fragment;
+use myriad_sync::Arc;
+use myriad_term::{Atom, Term};
+
+/// What a specification is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dialect {
+    /// Rows of tables.
+    Table,
+    /// Argument lists of traced calls.
+    Trace,
+}
+
+/// A compiled specification.
+pub struct Spec {
+    /// Its clauses, to be tried in order.
+    pub clauses: Vec<Clause>,
+    /// Most variables of a clause.
+    pub variables: usize,
+    /// What it is for.
+    pub dialect: Dialect,
+    _memory: Fragment,
+}
+
+// SAFETY: all terms lie in the specification's own memory (SP1) and are never changed.
+unsafe impl Sync for Spec {}
+
+/// What the magic reference of a compiled specification holds.
+pub struct Compiled(pub Arc<Spec>);
+
+/// One clause.
+pub struct Clause {
+    /// The head as it was written.
+    pub head: Term,
+    /// The head.
+    pub tests: Vec<Test>,
+    /// The guards: the last value of each must be `true`.
+    pub guards: Vec<Op>,
+    /// What the clause gives.
+    pub body: Body,
+    /// The variables' slots, in the order of the variables' numbers: what `'$$'` lists.
+    pub all: Vec<u32>,
+}
+
+/// The result of a clause.
+pub enum Body {
+    /// `'$_'`
+    Whole,
+    /// A term without memory.
+    Immediate(Term),
+    /// A program.
+    Program(Vec<Op>),
+}
+
+/// Where an operation makes its result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// On the heap that gets the result; everything it refers to is there, too.
+    Result,
+    /// In memory that is dropped after the clause; it may refer to the row and to the specification.
+    Scratch,
+}
+
+/// An operation of a postfix program.
+#[derive(Clone, Copy)]
+pub enum Op {
+    /// A term of the specification.
+    Constant(Term, Place),
+    /// A variable.
+    Variable(u32, Place),
+    /// `'$_'`
+    Whole(Place),
+    /// `'$$'`
+    All(Place),
+    /// A tuple of as many values.
+    Tuple(u32, Place),
+    /// A cell of head and tail.
+    Cons(Place),
+    /// A map of as many pairs.
+    Map(u32, Place),
+    /// A call.
+    Call(&'static Function),
+    /// The top value moves to the result heap.
+    Keep,
+    /// All of these values are Booleans: are all true?
+    And(u32),
+    /// All of these values are Booleans: is one true?
+    Or(u32),
+    /// Goes on behind the place if the value is false.
+    AndAlso(u32),
+    /// Goes on behind the place if the value is true.
+    OrElse(u32),
+    /// The end of a guard: fails the clause unless the value is `true`.
+    Guard,
+    /// The end of a body expression whose value does not count.
+    Drop,
+    /// A trace action with as many arguments.
+    Action(Atom, u32),
+}
