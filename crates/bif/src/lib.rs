@@ -56,6 +56,7 @@ pub static TABLES: &[&[BifDef]] = &[
     external::EXTERNAL,
     identifiers::IDENTIFIERS,
     os::environment::ENVIRONMENT,
+    os::signals::SIGNALS,
     math::MATH,
     persistent::PERSISTENT_TERM,
     persistent::INTERNAL_PERSISTENT_TERM,

@@ -1,3 +1,4 @@
 //! The operating system: environment, signals.
 
 pub mod environment;
+pub mod signals;

@@ -1,10 +1,10 @@
 //! Persistent terms: values that all processes read without copying.
 //!
-//! Each value lives in a literal area of its own, so reading gives a pointer, and sending it copies nothing. A value that has
-//! been replaced or erased may still be referred to by any process, so its area is kept: memory grows by each
-//! replacement, which OTP's documentation also tells users to avoid.
+//! The values live in one literal area, so reading gives a pointer, and sending it copies nothing. A value that has been
+//! replaced or erased may still be referred to by any process, so it is kept: memory grows by each replacement, which
+//! OTP's documentation also tells users to avoid.
 //!
-//! PT1. A [`Value`]'s area is never freed.
+//! PT1. The area is never freed.
 
 use myriad_heap::{LiteralArea, copied_size, copy_term};
 use myriad_sync::{LazyLock, LockClass, RwLock};
@@ -14,7 +14,6 @@ use myriad_term::{Build, Term, am, map};
 use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx};
 use std::collections::HashMap;
-use std::mem::ManuallyDrop;
 
 myriad_vm::bifs! { pub PERSISTENT_TERM = "persistent_term" {
     "get" / 1 Plain => |_, a| find(a[0]).ok_or(myriad_vm::bif::BADARG);
@@ -27,7 +26,7 @@ myriad_vm::bifs! { pub PERSISTENT_TERM = "persistent_term" {
 }}
 
 myriad_vm::bifs! { pub INTERNAL_PERSISTENT_TERM = "erts_internal" {
-    "erase_persistent_terms" / 0 Plain => |_, _| { TABLE.write().clear(); Ok(Term::TRUE) };
+    "erase_persistent_terms" / 0 Plain => |_, _| { TABLE.write().chains.clear(); Ok(Term::TRUE) };
 }}
 
 #[derive(Clone, Copy)]
@@ -38,20 +37,26 @@ struct Value {
 }
 
 static CLASS: LockClass = LockClass::new("persistent_term", 700);
-static TABLE: LazyLock<RwLock<HashMap<u32, Vec<Value>>>> = LazyLock::new(|| RwLock::new(&CLASS, HashMap::new()));
+static TABLE: LazyLock<RwLock<Table>> = LazyLock::new(|| RwLock::new(&CLASS, Table::default()));
+
+#[derive(Default)]
+struct Table {
+    chains: HashMap<u32, Vec<Value>>,
+    /// PT1: dropped never, because the table is static.
+    area: LiteralArea,
+}
 
 fn find(key: Term) -> Option<Term> {
     let table = TABLE.read();
-    table.get(&internal_hash(key, 0))?.iter().find(|v| eq_exact(v.key, key)).map(|v| v.value)
+    table.chains.get(&internal_hash(key, 0))?.iter().find(|v| eq_exact(v.key, key)).map(|v| v.value)
 }
 
-/// A copy of key and value in a literal area that stays (PT1).
-fn keep(key: Term, value: Term) -> Value {
-    let words = copied_size(key) + copied_size(value);
-    let mut area = ManuallyDrop::new(LiteralArea::with_capacity(words));
-    let key = copy_term(key, &mut *area);
-    let value = copy_term(value, &mut *area);
-    Value { key, value, words }
+impl Table {
+    /// A copy of key and value that stays (PT1).
+    fn keep(&mut self, key: Term, value: Term) -> Value {
+        let words = copied_size(key) + copied_size(value);
+        Value { key: copy_term(key, &mut self.area), value: copy_term(value, &mut self.area), words }
+    }
 }
 
 fn put_2(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
@@ -60,9 +65,9 @@ fn put_2(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if find(key).is_some_and(|old| eq_exact(old, value)) {
         return Ok(Term::OK);
     }
-    let new = keep(key, value);
     let mut table = TABLE.write();
-    let chain = table.entry(internal_hash(key, 0)).or_default();
+    let new = table.keep(key, value);
+    let chain = table.chains.entry(internal_hash(key, 0)).or_default();
     match chain.iter_mut().find(|v| eq_exact(v.key, key)) {
         Some(old) => *old = new,
         None => chain.push(new),
@@ -81,18 +86,18 @@ fn put_new_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 fn erase(key: Term) -> bool {
     let mut table = TABLE.write();
     let hash = internal_hash(key, 0);
-    let Some(chain) = table.get_mut(&hash) else { return false };
+    let Some(chain) = table.chains.get_mut(&hash) else { return false };
     let before = chain.len();
     chain.retain(|v| !eq_exact(v.key, key));
     let erased = chain.len() < before;
     if chain.is_empty() {
-        table.remove(&hash);
+        table.chains.remove(&hash);
     }
     erased
 }
 
 fn get_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
-    let all: Vec<Value> = TABLE.read().values().flatten().copied().collect();
+    let all: Vec<Value> = TABLE.read().chains.values().flatten().copied().collect();
     let pairs: Vec<Term> = all.iter().map(|v| ctx.tuple(&[v.key, v.value])).collect();
     Ok(ctx.list(&pairs))
 }
@@ -100,7 +105,7 @@ fn get_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
 fn info_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
     let (count, words) = {
         let table = TABLE.read();
-        table.values().flatten().fold((0, 0), |(n, words), v| (n + 1, words + v.words + 3))
+        table.chains.values().flatten().fold((0, 0), |(n, words), v| (n + 1, words + v.words + 3))
     };
     let pairs = [(am::count.term(), Term::small(count)), (am::memory.term(), Term::small(words as i64 * 8))];
     Ok(map::from_pairs(ctx, &pairs))
