@@ -22,6 +22,7 @@ pub mod lists;
 pub mod maps;
 pub mod math;
 pub mod native_names;
+pub mod numbers;
 pub mod os;
 pub mod persistent;
 pub mod process;
@@ -55,6 +56,8 @@ pub static TABLES: &[&[BifDef]] = &[
     dyntrace::DYNTRACE,
     external::EXTERNAL,
     identifiers::IDENTIFIERS,
+    numbers::NUMBERS,
+    numbers::STRING_NUMBERS,
     os::environment::ENVIRONMENT,
     os::signals::SIGNALS,
     math::MATH,

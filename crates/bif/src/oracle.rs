@@ -93,7 +93,8 @@ fn lists_maps_tuples() {
 
 #[test]
 fn numbers_and_math() {
-    compare(&[crate::math::MATH], &[]);
+    use crate::{math, numbers};
+    compare(&[numbers::NUMBERS, numbers::STRING_NUMBERS, math::MATH], &[]);
 }
 
 #[test]

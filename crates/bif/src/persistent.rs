@@ -6,11 +6,11 @@
 //!
 //! PT1. The area is never freed.
 
-use myriad_heap::{LiteralArea, copied_size, copy_term};
+use myriad_heap::LiteralArea;
 use myriad_sync::{LazyLock, LockClass, RwLock};
 use myriad_term::equal::eq_exact;
 use myriad_term::hash::internal_hash;
-use myriad_term::{Build, Term, am, map};
+use myriad_term::{Build, Term, am, copy, map};
 use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx};
 use std::collections::HashMap;
@@ -53,9 +53,19 @@ fn find(key: Term) -> Option<Term> {
 
 impl Table {
     /// A copy of key and value that stays (PT1).
+    ///
+    /// Literals of modules are copied, too: the module may go. Only what lies in the area already stays where it is.
     fn keep(&mut self, key: Term, value: Term) -> Value {
-        let words = copied_size(key) + copied_size(value);
-        Value { key: copy_term(key, &mut self.area), value: copy_term(value, &mut self.area), words }
+        let kept = self.area.ranges();
+        let is_kept = |at: *const u64| kept.contains(at);
+        let mut words = 0;
+        let mut copy = |term: Term| {
+            let size = if term.is_immediate() { 0 } else { copy::size(term, is_kept) };
+            words += size;
+            copy::copy(term, size, &mut self.area, is_kept)
+        };
+        let (key, value) = (copy(key), copy(value));
+        Value { key, value, words }
     }
 }
 
