@@ -37,7 +37,7 @@ myriad_vm::bifs! { pub ERROR_LOGGER = "error_logger" {
 /// How names of files are encoded, and what a name that is wrong in UTF-8 leads to.
 #[derive(Clone, Copy)]
 pub struct Names {
-    utf8: bool,
+    pub(crate) utf8: bool,
     wrong: Atom,
 }
 

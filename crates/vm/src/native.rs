@@ -3,7 +3,7 @@
 //! The environment is the VM's own copy, taken at start: `os:putenv/2` changes it while other threads read it, which the C
 //! library's does not allow. Programs that ports start get it; the C library goes on seeing the one of the start.
 
-use myriad_sync::{LazyLock, LockClass, OnceLock, RwLock};
+use myriad_sync::{LazyLock, LockClass, RwLock};
 use myriad_term::{Build, Term};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStringExt;
@@ -15,29 +15,6 @@ pub enum Encoding {
     Latin1,
     /// UTF-8.
     Utf8,
-}
-
-static ENCODING: OnceLock<Encoding> = OnceLock::new();
-
-/// The encoding of names (`file:native_name_encoding/0`): what the command line says, else UTF-8 if the locale has it.
-pub fn name_encoding() -> Encoding {
-    *ENCODING.get_or_init(|| if locale_is_utf8() { Encoding::Utf8 } else { Encoding::Latin1 })
-}
-
-/// The command line's word (`+fnu`, `+fnl`); counts only before the first name is read.
-pub fn set_name_encoding(encoding: Encoding) {
-    let _ = ENCODING.set(encoding);
-}
-
-fn locale_is_utf8() -> bool {
-    // SAFETY: called once, at start; the empty text means the environment's locale, and what `nl_langinfo` gives is a
-    // text that stays until the next call of `setlocale`.
-    let codeset = unsafe {
-        libc::setlocale(libc::LC_CTYPE, c"".as_ptr());
-        let text = libc::nl_langinfo(libc::CODESET);
-        if text.is_null() { Vec::new() } else { std::ffi::CStr::from_ptr(text).to_bytes().to_vec() }
-    };
-    codeset.eq_ignore_ascii_case(b"utf-8") || codeset.eq_ignore_ascii_case(b"utf8")
 }
 
 /// A list of characters, or a binary as it is, as the system's bytes; nothing if it is neither, has a character that the
