@@ -12,10 +12,11 @@
 
 use crate::decode::MIXED;
 use crate::machine::{Machine, high, mfa, target};
-use myriad_term::{Atom, Build, Mfa, Term, am};
+use myriad_term::boxed::Header;
+use myriad_term::{Alloc, Atom, Build, Kind, Mfa, Term, am};
 use myriad_vm::code::{Continuation, Function, Module, StackWalk};
 use myriad_vm::engine::SliceEnd;
-use myriad_vm::error::{Class, Exception, TraceFrame};
+use myriad_vm::error::{Class, TraceFrame};
 
 /// Elements of a raw trace before the frames.
 const HEAD: usize = 4;
@@ -203,27 +204,22 @@ fn place(frame: &TraceFrame) -> (Term, u32) {
 
 /// The raw trace of the exception in the process, as a term.
 fn raw_trace(m: &mut Machine<'_, '_>) -> Term {
-    let mut frames = std::mem::take(&mut m.ctx.proc.exception.frames);
-    let e = &mut m.ctx.proc.exception;
-    let mut elements = [Term::NONE; HEAD + PER_FRAME * 16];
-    elements[..HEAD].copy_from_slice(&[e.class.term(), e.arguments, e.info, e.trace]);
-    let mut used = HEAD;
-    let fitting = (elements.len() - HEAD) / PER_FRAME;
-    if frames.len() <= fitting {
-        for f in &frames {
-            elements[used..used + PER_FRAME].copy_from_slice(&packed(f));
-            used += PER_FRAME;
+    let proc = &mut *m.ctx.proc;
+    let e = &mut proc.exception;
+    let words = HEAD + PER_FRAME * e.frames.len();
+    let at = proc.heap.alloc(1 + words).as_ptr();
+    // SAFETY: so many fresh words (A2), all of which are written.
+    unsafe {
+        *at = Header::new(Kind::Tuple, words).raw();
+        let mut next = at.add(1).cast::<Term>();
+        next.cast::<[Term; HEAD]>().write([e.class.term(), e.arguments, e.info, e.trace]);
+        next = next.add(HEAD);
+        for frame in &e.frames {
+            next.cast::<[Term; PER_FRAME]>().write(packed(frame));
+            next = next.add(PER_FRAME);
         }
-        let trace = m.ctx.tuple(&elements[..used]);
-        frames.clear();
-        m.ctx.proc.exception.frames = frames;
-        return trace;
+        Term::from_boxed(at)
     }
-    let mut all = elements[..HEAD].to_vec();
-    frames.iter().for_each(|f| all.extend(packed(f)));
-    frames.clear();
-    m.ctx.proc.exception.frames = frames;
-    m.ctx.tuple(&all)
 }
 
 fn packed(f: &TraceFrame) -> [Term; PER_FRAME] {
@@ -237,7 +233,11 @@ fn hand_over(m: &mut Machine<'_, '_>) -> *const u32 {
     let trace = raw_trace(m);
     let e = &mut m.ctx.proc.exception;
     let (class, reason) = (e.class, e.reason);
-    *e = Exception { frames: std::mem::take(&mut e.frames), ..Exception::none() };
+    e.reason = Term::NONE;
+    e.trace = Term::NONE;
+    e.arguments = Term::NONE;
+    e.info = Term::NONE;
+    e.frames.clear();
     rethrow(m, class, reason, trace)
 }
 

@@ -9,6 +9,7 @@ use crate::machine::{Machine, high, target, wide};
 use myriad_term::arith::{self, ArithError};
 use myriad_term::{Atom, Build, Kind, Term, am};
 use myriad_vm::bif::BifDef;
+use std::cmp::Ordering;
 
 /// Word of the label in a guard built-in, and of its first source.
 const FAIL: usize = 3;
@@ -312,6 +313,21 @@ pub unsafe fn fmove_to_term(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u
 
 // ---- tests
 
+/// The order of two terms, quickly for small integers and floats.
+fn order(a: Term, b: Term) -> Ordering {
+    if a.is_small() && b.is_small() {
+        return a.small_value().cmp(&b.small_value());
+    }
+    if a.is_immediate_float()
+        && b.is_immediate_float()
+        && let (Some(x), Some(y)) = (a.as_float(), b.as_float())
+        && let Some(order) = x.partial_cmp(&y)
+    {
+        return order;
+    }
+    myriad_term::compare::compare(a, b)
+}
+
 macro_rules! tests2 {
     ($($(#[$doc:meta])* $name:ident |$a:ident, $b:ident| $test:expr;)*) => { $(
         $(#[$doc])*
@@ -324,7 +340,6 @@ macro_rules! tests2 {
         }
     )* };
 }
-use myriad_term::compare::compare as order;
 use myriad_term::equal::{eq, eq_exact};
 tests2! {
     /// `is_eq`

@@ -56,7 +56,7 @@ macro_rules! for_each_instruction {
             Add "rssju" Subtract "rssju" AddRegisters "rssju" SubtractRegisters "rssju" AddSmall "rssjuk" Multiply "rssju" Band "rssju" Bor "rssju" Bsr "rssju"
             Div "rssju" Rem "rssju" Bsl "rssju"
             // floats
-            FMoveFromTerm "ns" FMoveToTerm "rn" FMove "nn" FAdd "nnj" FSub "nnj" FMul "nnj" FDiv "nnj" FNegate "nn"
+            FMoveFromTerm "ns" FMoveToTerm "rn" FMove "nn" FAdd "nnj" FSub "nnj" FMul "nnj" FDiv "nnj" FNegate "nn" FConv "ns"
             // bit strings
             BsStart "rsju" BsGetFixed "rqjuu" BsTestUnit "rju" BsTestTail "rju" BsGetPosition "rqu" BsSetPosition "rs"
             BsEnsureAtLeast "rjuu" BsEnsureExactly "rju" BsMatchInteger "rquu"
@@ -110,7 +110,6 @@ macro_rules! for_each_instruction {
             IsPort "-sj" crate::guards::is_port
             IsFunction2 "-ssj" crate::guards::is_function2
             SelectTerm "-sju*" crate::guards::select_term
-            FConv "ns" crate::guards::fconv
             MakeFun "rwu*" crate::calls::make_fun
             FunctionClause "n" crate::errors::function_clause
             Badmatch "-s" crate::errors::badmatch

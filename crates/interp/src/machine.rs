@@ -16,7 +16,7 @@ use myriad_vm::engine::SliceEnd;
 use myriad_vm::process::Resume;
 
 /// Float registers. Compilers use up to seven; code that wants more than these does not get decoded.
-pub const FLOAT_REGISTERS: usize = 64;
+pub const FLOAT_REGISTERS: usize = 32;
 
 /// The state of one slice.
 pub struct Machine<'a, 'b> {

@@ -865,6 +865,21 @@ return s.go();
         *s.m().floats.get_unchecked_mut((s.high()) as usize) = -value;
         s.next(2)
     }
+    FConv(s) {
+        let value = s.source(1);
+        if value.is_small() {
+            *s.m().floats.get_unchecked_mut(s.high() as usize) = value.small_value() as f64;
+            return s.next(2);
+        }
+        if value.is_immediate_float()
+            && let Some(number) = value.as_float()
+        {
+            *s.m().floats.get_unchecked_mut(s.high() as usize) = number;
+            return s.next(2);
+        }
+        s.slow(guards::fconv)
+    }
+
     BsStart(s) {
         let t = s.source(1);
         if t.is_boxed() && *t.boxed_ptr() == CONTEXT {
