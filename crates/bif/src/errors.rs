@@ -9,8 +9,8 @@ myriad_vm::bifs! { pub ERRORS = "erlang" {
     "error" / 1 Plain => |ctx, a| error(ctx, a[0], Term::NONE, Term::NONE);
     "error" / 2 Plain => |ctx, a| error(ctx, a[0], arguments(a[1]), Term::NONE);
     "error" / 3 Plain => error_3;
-    "nif_error" / 1 Plain => |ctx, a| error(ctx, a[0], Term::NONE, Term::NONE);
-    "nif_error" / 2 Plain => |ctx, a| error(ctx, a[0], arguments(a[1]), Term::NONE);
+    "nif_error" / 1 Plain => |_, a| Err(Escape::Error(a[0]));
+    "nif_error" / 2 Plain => |_, a| Err(Escape::Error(a[0]));
     "raise" / 3 Plain => raise_3;
 }}
 

@@ -22,6 +22,8 @@ use myriad_vm::error::{Class, TraceFrame};
 const HEAD: usize = 4;
 /// Elements of a frame.
 const PER_FRAME: usize = 4;
+/// What stands for the `error_info` of an error that `func_info` raised.
+const FROM_FUNC_INFO: Term = Term::NIL;
 
 fn frame_of(function: &Function, line: u32) -> TraceFrame {
     TraceFrame { mfa: function.mfa, line, module: function.module }
@@ -300,7 +302,7 @@ pub fn stacktrace<A: Build + ?Sized>(heap: &mut A, raw: Term) -> Term {
         let packed = arity_and_line.as_small().unwrap_or(0);
         let (arity, line) = (packed & 0xff, packed >> 8);
         let mut location = Term::NIL;
-        if i == 0 && info.is_some() {
+        if i == 0 && info.is_some() && !info.is(FROM_FUNC_INFO) {
             let entry = heap.tuple(&[Term::atom(am::error_info), *info]);
             location = heap.cons(entry, location);
         }
@@ -339,7 +341,7 @@ pub unsafe fn function_clause(m: &mut Machine<'_, '_>, pc: *const u32) -> *const
     // SAFETY: operand of the instruction.
     let arity = unsafe { high(pc) } as usize;
     let arguments = m.args_list(arity);
-    error_with(m, pc, Term::atom(am::function_clause), arguments, Term::NONE)
+    error_with(m, pc, Term::atom(am::function_clause), arguments, FROM_FUNC_INFO)
 }
 
 macro_rules! value_errors {
@@ -394,9 +396,16 @@ pub unsafe fn raw_raise(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
         return unsafe { pc.add(1) };
     };
     let trace = match trace.as_tuple().map(|t| t.elements()) {
-        Some(elements @ [old, ..]) if !old.is(class_term) => {
+        Some(elements @ [old, _, info, ..]) if !old.is(class_term) || info.is(FROM_FUNC_INFO) => {
             let mut elements = elements.to_vec();
             elements[0] = class_term;
+            if elements[2].is(FROM_FUNC_INFO) {
+                // As in OTP, the place of a clause failure is forgotten here.
+                elements[2] = Term::NONE;
+                if let Some(packed) = elements.get_mut(HEAD + 2) {
+                    *packed = Term::small(packed.small_value() & 0xff);
+                }
+            }
             m.ctx.tuple(&elements)
         }
         Some(_) => trace,
