@@ -7,6 +7,7 @@
 //! | [`file`] | the NIFs of `prim_file` |
 //! | [`port`] | ports: file descriptors, programs |
 //! | [`posix`] | error numbers as atoms |
+//! | [`tracer`] | the NIFs of `erl_tracer` |
 //! | [`zlib`] | the NIFs of `zlib` |
 
 pub mod buffer;
@@ -14,6 +15,7 @@ pub mod bytes;
 pub mod file;
 pub mod port;
 pub mod posix;
+pub mod tracer;
 pub mod zlib;
 
 use myriad_vm::{BifDef, Ctx, Vm};
@@ -24,6 +26,7 @@ pub static TABLES: &[&[BifDef]] = &[
     file::PRIM_FILE,
     port::ERLANG,
     port::INTERNAL,
+    tracer::ERL_TRACER,
     zlib::ZLIB,
 ];
 
