@@ -41,8 +41,3 @@ fn iolists() {
 fn unicode() {
     check("unicode", include_bytes!("../vectors/unicode.etf"));
 }
-
-#[test]
-fn system() {
-    check("system", include_bytes!("../vectors/system.etf"));
-}

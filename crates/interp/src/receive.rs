@@ -83,6 +83,7 @@ fn move_markers(m: &mut Machine<'_, '_>, taken: &Taken) {
 
 fn end_timer(m: &mut Machine<'_, '_>) {
     m.ctx.proc.timed_out = false;
+    m.ctx.proc.receive_armed = false;
     if let Some(timer) = m.ctx.proc.receive_timer.take() {
         m.ctx.vm.timers.cancel(m.ctx.vm, timer);
     }
@@ -124,14 +125,20 @@ pub unsafe fn wait(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     wait_at(m, again)
 }
 
-/// `wait_timeout`: goes on behind it when the time is over.
+/// `wait_timeout`: goes on behind it when the time is over. The time is read once for each receive: when the process comes here
+/// again, woken by what does not match, only its Y registers are as before.
 pub unsafe fn wait_timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operands of the instruction.
-    let (again, time, next) = unsafe { (target(pc.add(1)), m.source(pc.add(2)), pc.add(3)) };
+    let (again, next) = unsafe { (target(pc.add(1)), pc.add(3)) };
     if m.ctx.proc.timed_out {
         return next;
     }
-    if m.ctx.proc.receive_timer.is_none() && !time.is_am(am::infinity) {
+    if m.ctx.proc.receive_armed {
+        return wait_at(m, again);
+    }
+    // SAFETY: operand of the instruction.
+    let time = unsafe { m.source(pc.add(2)) };
+    if !time.is_am(am::infinity) {
         let ms = match time.as_small() {
             Some(0) => return next,
             Some(ms @ 1..=0xffff_ffff) => ms as u64,
@@ -144,6 +151,7 @@ pub unsafe fn wait_timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u3
         let timer = vm.timers.set_receive(vm, m.ctx.sched.id, at, m.ctx.this.pid, proc.receive_timer_serial);
         proc.receive_timer = Some(timer);
     }
+    m.ctx.proc.receive_armed = true;
     wait_at(m, again)
 }
 

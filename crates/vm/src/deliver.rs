@@ -4,7 +4,6 @@ use crate::ctx::Ctx;
 use crate::links::{AliasMode, Target};
 use crate::message::Message;
 use crate::signal::{Parcel, Signal};
-use crate::exit;
 use myriad_heap::Fragment;
 use myriad_term::{Build, RefNumbers, Term, am};
 
@@ -18,10 +17,7 @@ impl Ctx<'_> {
         let mut chain = self.this.outer.take_all();
         while let Some(node) = chain.next() {
             if !self.handle(node.signal) {
-                // What came after the fatal signal is answered as by a process that has ended.
-                for node in chain {
-                    exit::answer_for_the_dead(self.vm, self.this.pid, node.signal);
-                }
+                self.proc.unhandled = chain;
                 return false;
             }
         }
@@ -32,9 +28,7 @@ impl Ctx<'_> {
         match signal {
             Signal::Message(message) => self.proc.messages.push(message),
             Signal::AliasMessage(reference, message) => self.alias_message(reference, message),
-            Signal::Link(from) => {
-                self.proc.relations.link(from.term());
-            }
+            Signal::Link(from) => self.proc.relations.linked_by(from.term()),
             Signal::Unlink { from, id } => {
                 self.proc.relations.drop_link(from.term());
                 self.signal_to(from, Signal::UnlinkAck { from: self.pid(), id });
@@ -55,6 +49,10 @@ impl Ctx<'_> {
             }
             Signal::Suspend { from: _, reply } => {
                 self.proc.suspended += 1;
+                if !self.proc.answering {
+                    // It runs, and has looked at its signals on the way: it gives way at the next chance.
+                    self.proc.reductions_left = self.proc.reductions_left.min(0);
+                }
                 if let Some(reply) = reply {
                     self.reply_parcel(reply);
                 }

@@ -61,8 +61,11 @@ impl DirtyPools {
 
     /// Lets all threads see that the VM stops.
     pub fn wake_all(&self) {
-        self.cpu.changed.notify_all();
-        self.io.changed.notify_all();
+        for pool in [&self.cpu, &self.io] {
+            // Under the lock: who has not seen the VM stop waits by then.
+            let _queue = pool.queue.lock();
+            pool.changed.notify_all();
+        }
     }
 
     /// The thread of one dirty scheduler.

@@ -1,7 +1,8 @@
 //! The end of a process: names, timers, tables, links and monitors, memory.
 //!
-//! The outer queue is closed first: from then on nobody can reach the process, and what was in the queue is answered as by
-//! one that has ended. So there is one moment at which it ends for everybody.
+//! First it gives up its names and what else it owns; then the outer queue is closed, and all that came meanwhile is answered as
+//! by one that has ended. So there is one moment at which it ends for everybody, and whoever has learned of it finds its names
+//! free and its tables gone.
 
 use crate::ctx::Ctx;
 use crate::links::{Link, Target};
@@ -9,24 +10,24 @@ use crate::message::Message;
 use crate::signal::{Parcel, Signal};
 use crate::vm::Vm;
 use myriad_heap::Fragment;
+use myriad_sync::Chain;
 use myriad_term::{Build, Pid, RefNumbers, Term, am};
 
 /// Ends the process of `ctx` with [`crate::Private::exit_reason`].
 pub(crate) fn finish(ctx: &mut Ctx<'_>) {
     let (vm, pid, process) = (ctx.vm, ctx.pid(), ctx.this);
-    let pending = process.outer.close();
-    if let Some(name) = process.name() {
-        vm.names.unregister(vm, name);
-    }
-    for node in pending {
-        answer_for_the_dead(vm, pid, node.signal);
-    }
+    process.set_exiting();
+    vm.names.release(process);
     if let Some(timer) = ctx.proc.receive_timer.take() {
         vm.timers.cancel(vm, timer);
     }
     ctx.proc.resumption = None;
     for hook in vm.exit_hooks() {
         hook(ctx);
+    }
+    let unhandled = std::mem::replace(&mut ctx.proc.unhandled, Chain::empty());
+    for node in unhandled.chain(process.outer.close()) {
+        answer_for_the_dead(vm, pid, node.signal);
     }
     let reason = ctx.proc.exit_reason;
     let tables = ctx.proc.relations.take();
@@ -102,10 +103,10 @@ pub(crate) fn answer_for_the_dead(vm: &'static Vm, dead: Pid, signal: Signal) {
         Signal::Task { from, request } => crate::task::refuse(vm, from, request),
         Signal::Suspend { reply: Some(reply), .. } => {
             if let Some([to, message]) = reply.term.as_tuple_of::<2>()
-                && let Some([reference, _]) = message.as_tuple_of::<2>()
-                && let (Some(pid), Some(numbers)) = (to.as_local_pid(), reference.as_local_ref())
+                && let Some([tag, _]) = message.as_tuple_of::<2>()
+                && let Some(pid) = to.as_local_pid()
             {
-                answer(vm, pid, numbers, Term::atom(am::exited));
+                answer_tagged(vm, pid, tag, Term::atom(am::exited));
             }
         }
         _ => {}
@@ -116,5 +117,12 @@ fn answer(vm: &'static Vm, to: Pid, reference: RefNumbers, value: Term) {
     let mut fragment = Fragment::with_capacity(6);
     let reference = fragment.reference(reference);
     let term = fragment.tuple(&[reference, value]);
+    vm.signal_pid(to, Signal::Message(Message { term, fragment: Some(fragment), token: Term::NONE }));
+}
+
+fn answer_tagged(vm: &'static Vm, to: Pid, tag: Term, value: Term) {
+    let mut fragment = Fragment::with_capacity(4 + myriad_heap::copied_size(tag));
+    let tag = myriad_heap::copy_term(tag, &mut fragment);
+    let term = fragment.tuple(&[tag, value]);
     vm.signal_pid(to, Signal::Message(Message { term, fragment: Some(fragment), token: Term::NONE }));
 }

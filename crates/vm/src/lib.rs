@@ -6,9 +6,7 @@
 
 pub mod bif;
 pub mod code;
-pub mod crash_dump;
 pub mod ctx;
-pub mod defaults;
 pub mod deliver;
 pub mod dirty;
 pub mod engine;
@@ -26,6 +24,8 @@ pub mod release;
 pub mod scheduler;
 pub mod send;
 pub mod signal;
+#[cfg(test)]
+mod sim_test;
 pub mod spawn;
 pub mod status;
 pub mod table;

@@ -2,12 +2,17 @@
 //!
 //! L1. Both ends keep their side by themselves; the sides agree once all signals under way have arrived.
 //! L2. Unlinking takes effect at once on the own side: until the other side has acknowledged ([`Link::Unlinking`]), exit signals
-//!     over the old link are ignored.
+//!     over the old link are ignored, and so are links that the other side makes meanwhile: it made them before it handled the
+//!     unlinking, which will end them.
 
 use crate::signal::Parcel;
 use myriad_term::{Pid, RefNumbers, Term};
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasherDefault;
+
+/// A map whose order depends on nothing but what was put in, so that a run can be repeated.
+pub type Map<K, V> = HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
 
 /// One side of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,13 +74,13 @@ pub struct Tables {
     /// By the term of the other end (a local pid or port).
     pub links: BTreeMap<u64, (Term, Link)>,
     /// Set by this process.
-    pub monitors: HashMap<RefNumbers, Monitor>,
+    pub monitors: Map<RefNumbers, Monitor>,
     /// Set on this process.
-    pub watchers: HashMap<RefNumbers, Watcher>,
+    pub watchers: Map<RefNumbers, Watcher>,
     /// Active aliases.
-    pub aliases: HashMap<RefNumbers, AliasMode>,
+    pub aliases: Map<RefNumbers, AliasMode>,
     /// Processes that this one has suspended, and how often.
-    pub suspending: HashMap<Pid, u32>,
+    pub suspending: Map<Pid, u32>,
     /// Number for the next unlinking.
     pub unlink_serial: u64,
 }
@@ -108,6 +113,11 @@ impl Relations {
     /// Adds a link or makes an unlinking one active again. `true` if the other side must be told.
     pub fn link(&mut self, other: Term) -> bool {
         self.tables().links.insert(other.raw(), (other, Link::Active)).is_none_or(|(_, l)| l != Link::Active)
+    }
+
+    /// The other side has linked itself to this process (L2).
+    pub fn linked_by(&mut self, other: Term) {
+        self.tables().links.entry(other.raw()).or_insert((other, Link::Active));
     }
 
     /// Is there an active link?
@@ -184,5 +194,18 @@ mod tests {
         assert!(r.link(other), "linking again before the acknowledgement tells the other side");
         r.unlink_acknowledged(other, id);
         assert!(r.is_linked(other), "an old acknowledgement does not end the new link");
+    }
+
+    #[test]
+    fn a_link_that_crosses_an_unlinking_is_ended_by_it() {
+        let other = Pid::new(7, 0).term();
+        let mut r = Relations::default();
+        r.link(other);
+        let id = r.unlink(other).unwrap();
+        r.linked_by(other);
+        assert!(!r.is_linked(other));
+        r.unlink_acknowledged(other, id);
+        r.linked_by(other);
+        assert!(r.is_linked(other), "made after the other side knew");
     }
 }

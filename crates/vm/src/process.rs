@@ -11,8 +11,8 @@ use crate::signal::SignalNode;
 use crate::status::{Status, Wake};
 use crate::vm::Vm;
 use myriad_heap::Heap;
-use myriad_sync::Mpsc;
-use myriad_sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use myriad_sync::{Chain, Mpsc};
+use myriad_sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering, fence};
 use myriad_sync::cell::UnsafeCell;
 use myriad_term::{Atom, Mfa, Pid, RefNumbers, Term};
 
@@ -54,6 +54,7 @@ pub struct Process {
     pub home: AtomicU32,
     /// Registered name: atom index + 1, or 0.
     pub name: AtomicU32,
+    exiting: AtomicBool,
     /// Signals not fetched yet.
     pub outer: Mpsc<Box<SignalNode>>,
     private: UnsafeCell<Private>,
@@ -74,6 +75,7 @@ impl Process {
             system,
             home: AtomicU32::new(home),
             name: AtomicU32::new(0),
+            exiting: AtomicBool::new(false),
             outer: Mpsc::new(),
             private: UnsafeCell::new(private),
         }
@@ -98,15 +100,11 @@ impl Process {
         }
     }
 
-    /// Wakes the process after a signal; `false` if it has ended.
-    pub fn wake(&self, vm: &'static Vm) -> bool {
+    /// Wakes the process after a signal.
+    pub fn wake(&self, vm: &'static Vm) {
         match self.transition(Status::on_signal) {
-            Wake::Enqueue => {
-                vm.enqueue_woken(self);
-                true
-            }
-            Wake::AlreadyAwake => true,
-            Wake::Gone => false,
+            Wake::Enqueue => vm.enqueue_woken(self),
+            Wake::AlreadyAwake | Wake::Gone => {}
         }
     }
 
@@ -141,6 +139,23 @@ impl Process {
             let next = s.on_wait();
             (next, next == Status::Waiting)
         })
+    }
+
+    /// Marks that it is ending: from now on it gets no name and nothing to own.
+    ///
+    /// Who gives a process something first gives it, then looks at [`Process::is_exiting`], and takes it back if so; the
+    /// ending process says so first and gives up what it has then. A SeqCst fence on both sides lets one of them see the other.
+    pub fn set_exiting(&self) {
+        // Relaxed: ordered by the fence, which pairs with that in `is_exiting`.
+        self.exiting.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Is it ending, or has it ended? See [`Process::set_exiting`].
+    pub fn is_exiting(&self) -> bool {
+        fence(Ordering::SeqCst);
+        // Relaxed: ordered by the fence, which pairs with that in `set_exiting`.
+        self.exiting.load(Ordering::Relaxed)
     }
 
     /// It has ended.
@@ -232,6 +247,8 @@ pub struct Private {
     pub receive_timer: Option<crate::timer::TimerId>,
     /// Number of the current receive timer, so that a late one is told apart.
     pub receive_timer_serial: u64,
+    /// The receive that the process is in has read its time: infinite, or that of `receive_timer`.
+    pub receive_armed: bool,
     /// The current receive timer has fired.
     pub timed_out: bool,
     /// Flags.
@@ -256,6 +273,8 @@ pub struct Private {
     pub trap_args: Vec<Term>,
     /// Rest of a long built-in; the heap is not collected while there is one.
     pub resumption: Option<Resumption>,
+    /// Signals that came after the one that ended it, to be answered once it holds nothing any more.
+    pub unhandled: Chain<Box<SignalNode>>,
     /// Why it ended.
     pub exit_reason: Term,
     /// State of built-ins that wait or go dirty and are run again (a reference, a phase).

@@ -1,5 +1,6 @@
 //! Registered names of processes and ports.
 
+use crate::process::Process;
 use crate::vm::Vm;
 use myriad_sync::atomic::Ordering;
 use myriad_sync::{LockClass, RwLock};
@@ -44,11 +45,15 @@ impl Registry {
         match what {
             Named::Process(pid) => {
                 let Some(process) = vm.processes.get(pid) else { return false };
-                if process.name().is_some() || process.outer.is_closed() {
+                if process.name().is_some() {
                     return false;
                 }
-                // Relaxed: ordered by the lock.
+                // Relaxed: ordered by the lock, and for the ending process by the fences of `is_exiting`.
                 process.name.store(name.index() + 1, Ordering::Relaxed);
+                if process.is_exiting() {
+                    process.name.store(0, Ordering::Relaxed);
+                    return false;
+                }
             }
             Named::Port(_) => {
                 if names.values().any(|n| *n == what) {
@@ -70,6 +75,17 @@ impl Registry {
             process.name.store(0, Ordering::Relaxed);
         }
         true
+    }
+
+    /// Takes its name from a process that ends ([`Process::set_exiting`] has been called).
+    pub(crate) fn release(&self, process: &Process) {
+        let Some(name) = process.name() else { return };
+        let mut names = self.0.write();
+        // It may have been taken away, and given to another, since.
+        if names.get(&name) == Some(&Named::Process(process.pid)) {
+            names.remove(&name);
+        }
+        process.name.store(0, Ordering::Relaxed);
     }
 
     /// The name of a port.

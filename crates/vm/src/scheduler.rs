@@ -265,19 +265,32 @@ impl Scheduler {
     }
 
     fn park(&mut self, next_timer_ns: Option<u64>) {
+        let parked = self.before_park();
+        if parked {
+            self.vm.machine.park(self.local.id, next_timer_ns.map(Duration::from_nanos));
+        }
+        self.after_park(parked);
+    }
+
+    /// Announces that this scheduler is about to park; `false` if there is work after all (Q2).
+    pub(crate) fn before_park(&mut self) -> bool {
         let vm = self.vm;
-        let own = &vm.schedulers[self.local.id];
         // SeqCst: Q2, before the last look at the queues.
-        own.idle.store(true, Ordering::SeqCst);
+        vm.schedulers[self.local.id].idle.store(true, Ordering::SeqCst);
         myriad_sync::atomic::fence(Ordering::SeqCst);
         let work = vm.schedulers.iter().any(|s| !s.is_empty()) || vm.is_stopping();
         if !work {
             self.local.slot.park();
-            vm.machine.park(self.local.id, next_timer_ns.map(Duration::from_nanos));
+        }
+        !work
+    }
+
+    pub(crate) fn after_park(&mut self, parked: bool) {
+        if parked {
             self.local.slot.unpark();
         }
         // Relaxed: a stale "idle" only costs one needless wake-up.
-        own.idle.store(false, Ordering::Relaxed);
+        self.vm.schedulers[self.local.id].idle.store(false, Ordering::Relaxed);
     }
 
     fn steal(&mut self) -> Option<&'static Process> {
@@ -417,7 +430,7 @@ impl Vm {
 
 /// Makes a process runnable for the first time.
 pub fn start(vm: &'static Vm, process: &Process) {
-    let _ = process.wake(vm);
+    process.wake(vm);
 }
 
 /// Which priority names there are, for the BIFs.

@@ -173,6 +173,11 @@ impl Process {
     /// Leaves a signal and wakes the process. `false`: it has ended, and the signal is dropped.
     pub fn send(&self, vm: &'static crate::Vm, signal: Signal) -> bool {
         // A closed queue has no owner any more: the signal comes back and is dropped here.
-        self.outer.push(SignalNode::new(signal)).is_ok() && self.wake(vm)
+        if self.outer.push(SignalNode::new(signal)).is_err() {
+            return false;
+        }
+        // Whatever the state is now: the signal was left, and an owner that ends answers all that was left.
+        self.wake(vm);
+        true
     }
 }

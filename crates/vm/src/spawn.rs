@@ -70,6 +70,7 @@ fn private(export: &'static Export, args: &[Term], options: &SpawnOptions) -> Pr
         markers: Vec::new(),
         receive_timer: None,
         receive_timer_serial: 0,
+        receive_armed: false,
         timed_out: false,
         flags: Flags { off_heap_messages: options.off_heap_messages, async_dist: options.async_dist, ..Flags::default() },
         waiting: false,
@@ -82,6 +83,7 @@ fn private(export: &'static Export, args: &[Term], options: &SpawnOptions) -> Pr
         error_cause: Term::NONE,
         trap_args: Vec::new(),
         resumption: None,
+        unhandled: myriad_sync::Chain::empty(),
         exit_reason: Term::atom(am::normal),
         retry_state: Term::NONE,
     }
@@ -101,7 +103,7 @@ pub fn spawn_orphan(
     });
     let process = made.ok_or(TooManyProcesses)?;
     let pid = process.pid;
-    let _ = process.wake(vm);
+    process.wake(vm);
     Ok(pid)
 }
 
@@ -149,7 +151,7 @@ impl Ctx<'_> {
                 tables.aliases.insert(reference, mode);
             }
         }
-        let _ = process.wake(vm);
+        process.wake(vm);
         Ok(pid)
     }
 }

@@ -106,11 +106,11 @@ impl ProcessTable {
         Some(process)
     }
 
-    /// All pids, in rising order of slots.
+    /// The pids of all that are not ending, in rising order of slots.
     pub fn pids(&self) -> Vec<Pid> {
         let all = self.slots.iter().filter_map(|slot| {
             // Acquire, SAFETY: as in `get`.
-            unsafe { slot.load(Ordering::Acquire).as_ref() }.map(|p| p.pid)
+            unsafe { slot.load(Ordering::Acquire).as_ref() }.filter(|p| !p.is_exiting()).map(|p| p.pid)
         });
         let mut pids: Vec<Pid> = all.collect();
         pids.sort_unstable();

@@ -1,0 +1,184 @@
+//! The test driver: all schedulers' steps in one thread, in an order that a seed decides, on a machine with virtual time.
+//!
+//! [`world`] has the engine: processes that do random things to each other from a script of their own seed. After each step
+//! the driver looks for processes that starve; when nothing moves any more, [`check`] looks whether everything adds up. The
+//! same seed gives the same run, so a failure is repeated by its number. A second driver runs the same world on real
+//! threads.
+
+mod check;
+mod world;
+
+use crate::machine::Machine;
+use crate::release::Release;
+use crate::scheduler::{Scheduler, Step};
+use crate::status::Status;
+use crate::vm::{Config, Parts, Vm};
+use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use myriad_sync::Arc;
+use std::path::PathBuf;
+use std::time::Duration;
+use world::{Random, World};
+
+/// Virtual time and recorded wake-ups.
+struct Virtual {
+    now: AtomicU64,
+    woken: Box<[AtomicBool]>,
+    seed: u64,
+}
+
+impl Machine for Arc<Virtual> {
+    fn now_ns(&self) -> u64 {
+        self.now.load(Ordering::Relaxed)
+    }
+
+    fn system_ns(&self) -> i64 {
+        self.now_ns() as i64
+    }
+
+    fn seed(&self, scheduler: usize) -> u64 {
+        self.seed ^ scheduler as u64
+    }
+
+    fn park(&self, _: usize, _: Option<Duration>) {
+        panic!("the driver parks");
+    }
+
+    fn unpark(&self, scheduler: usize) {
+        self.woken[scheduler].store(true, Ordering::Relaxed);
+    }
+}
+
+fn config(schedulers: usize) -> Config {
+    Config {
+        schedulers,
+        schedulers_online: schedulers,
+        dirty_cpu: 0,
+        dirty_io: 0,
+        process_limit: 1024,
+        port_limit: 16,
+        atom_limit: 1 << 20,
+        heap: myriad_heap::Settings::default(),
+        off_heap_messages: false,
+        root: PathBuf::new(),
+        arguments: Vec::new(),
+        emulator_flags: Vec::new(),
+        backtrace_depth: 8,
+    }
+}
+
+fn parts(world: &Arc<World>) -> Parts {
+    Parts { engine: Box::new(world.clone()), bifs: Vec::new(), exit_hooks: vec![world::process_exits] }
+}
+
+fn release() -> Release {
+    Release::without_root(25).unwrap()
+}
+
+/// Steps that a runnable process may have to wait.
+const PATIENCE: u64 = 3000;
+
+/// Runs a world to its end; gives a digest of what ran where and when.
+fn simulate(seed: u64, schedulers: usize) -> u64 {
+    let world = World::new(seed);
+    let woken = (0..schedulers).map(|_| AtomicBool::new(false)).collect();
+    let machine = Arc::new(Virtual { now: AtomicU64::new(1), woken, seed });
+    let vm = Vm::on_machine(config(schedulers), release(), parts(&world), Box::new(machine.clone()));
+    world.begin(vm);
+    let mut all: Vec<Scheduler> = (0..schedulers).map(|id| Scheduler::new(vm, id).unwrap()).collect();
+    // Until when each is parked; 0 = it is awake, `u64::MAX` = until it is woken.
+    let mut parked = vec![0; schedulers];
+    let mut random = Random(seed | 1);
+    let mut steps = 0;
+    loop {
+        steps += 1;
+        assert!(steps < 2_000_000, "seed {seed}: no end");
+        let now = machine.now.fetch_add(random.below(2000), Ordering::Relaxed);
+        let may_run = |id: &usize| parked[*id] <= now || machine.woken[*id].load(Ordering::Relaxed);
+        let choice: Vec<usize> = (0..schedulers).filter(may_run).collect();
+        if choice.is_empty() {
+            let next = parked.iter().copied().min().unwrap_or(u64::MAX);
+            if next == u64::MAX {
+                break;
+            }
+            machine.now.store(next, Ordering::Relaxed);
+            continue;
+        }
+        let id = choice[random.below(choice.len() as u64) as usize];
+        if parked[id] != 0 {
+            machine.woken[id].store(false, Ordering::Relaxed);
+            parked[id] = 0;
+            all[id].after_park(true);
+        }
+        world.at(id, steps);
+        match all[id].step() {
+            Step::Ran(_) => {}
+            Step::Idle(next) => {
+                if all[id].before_park() {
+                    parked[id] = next.map_or(u64::MAX, |ns| (now + ns).max(1));
+                } else {
+                    all[id].after_park(false);
+                }
+            }
+            Step::Stop => panic!("seed {seed}: stopped"),
+        }
+        if steps % 16 == 0 {
+            starvation(vm, &world, steps, seed);
+        }
+    }
+    check::at_rest(vm, &world, &format!("seed {seed}"));
+    world.digest()
+}
+
+fn starvation(vm: &'static Vm, world: &World, step: u64, seed: u64) {
+    let mut runnable_since = world.runnable_since.lock();
+    for pid in vm.processes.pids() {
+        let Some(process) = vm.processes.get(pid) else { continue };
+        if process.status() == Status::Runnable {
+            let since = *runnable_since.entry(pid).or_insert(step);
+            assert!(step - since < PATIENCE, "seed {seed}: {pid:?} has waited since step {since}");
+        } else {
+            runnable_since.remove(&pid);
+        }
+    }
+}
+
+#[test]
+fn random_worlds_add_up_and_can_be_repeated() {
+    let first: u64 = std::env::var("SIM_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
+    let count: u64 = std::env::var("SIM_COUNT").ok().and_then(|s| s.parse().ok()).unwrap_or(60);
+    for seed in first..first + count {
+        let schedulers = 1 + (seed % 4) as usize;
+        let digest = simulate(seed, schedulers);
+        if seed % 8 == 0 {
+            assert_eq!(digest, simulate(seed, schedulers), "seed {seed} is another run each time");
+        }
+    }
+}
+
+/// Runs a world on threads, until nothing has moved for a while.
+fn on_threads(seed: u64, schedulers: usize) {
+    let world = World::new(seed);
+    let vm = Vm::new(config(schedulers), release(), parts(&world));
+    world.begin(vm);
+    let thread = std::thread::spawn(move || vm.run());
+    let mut seen = 0;
+    let mut quiet = 0;
+    while quiet < 8 {
+        std::thread::sleep(Duration::from_millis(20));
+        let slices = world.slices();
+        quiet = if slices == seen { quiet + 1 } else { 0 };
+        seen = slices;
+    }
+    vm.stop(0);
+    assert_eq!(thread.join().unwrap(), 0);
+    check::at_rest(vm, &world, &format!("threads, seed {seed}"));
+}
+
+#[test]
+fn random_worlds_add_up_on_threads() {
+    let count: u64 = std::env::var("SIM_THREADS").ok().and_then(|s| s.parse().ok()).unwrap_or(4);
+    for seed in 0..count {
+        on_threads(seed, 2 + (seed % 3) as usize);
+    }
+}
+

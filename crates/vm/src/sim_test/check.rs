@@ -1,0 +1,84 @@
+//! What must hold when nothing moves any more.
+
+use super::world::{World, name};
+use crate::links::{Link, Target};
+use crate::process::Private;
+use crate::registry::Named;
+use crate::status::Status;
+use crate::vm::Vm;
+use myriad_term::Pid;
+use std::collections::BTreeMap;
+
+fn private(vm: &'static Vm, pid: Pid) -> Option<&'static Private> {
+    // SAFETY: the schedulers stand still, and nobody changes it here.
+    vm.processes.get(pid).map(|p| unsafe { &*p.private() })
+}
+
+/// Checks a VM in which nothing runs and no timer is set.
+pub fn at_rest(vm: &'static Vm, world: &World, what: &str) {
+    let alive = vm.processes.pids();
+    assert_eq!(alive.len(), vm.processes.count(), "{what}: the table's count");
+    assert!(vm.schedulers.iter().all(|s| s.is_empty()), "{what}: a process lies in a queue");
+    for pid in &alive {
+        let process = vm.processes.get(*pid).unwrap();
+        assert_eq!(process.status(), Status::Waiting, "{what}: {pid:?}");
+        assert!(process.outer.is_empty(), "{what}: {pid:?} has not seen its signals");
+        let private = private(vm, *pid).unwrap();
+        assert_eq!(private.suspended, 0, "{what}: {pid:?} is suspended for ever");
+        assert!(private.messages.is_empty(), "{what}: {pid:?} has messages");
+        assert!(private.receive_timer.is_none(), "{what}: {pid:?} has a timer");
+        relations(vm, *pid, private, what);
+        names(vm, *pid, what);
+    }
+    for n in 0..3 {
+        if let Some(Named::Process(pid)) = vm.names.whereis(name(n)) {
+            let named = vm.processes.get(pid).and_then(|p| p.name());
+            assert_eq!(named, Some(name(n)), "{what}: {pid:?} has lost its name");
+        }
+    }
+    let mut received = BTreeMap::new();
+    world.actors(|pid, actor| {
+        assert!(alive.contains(&pid), "{what}: {pid:?} has an actor, and is gone");
+        assert!(actor.asked.is_empty(), "{what}: {pid:?} waits for an answer");
+        assert!(actor.suspending.is_empty());
+        received.extend(actor.received.iter().map(|(from, n)| ((*from, pid), *n)));
+        for (numbers, target) in &actor.monitors {
+            let tables = private(vm, pid).and_then(|p| p.relations.get());
+            let known = tables.is_some_and(|t| t.monitors.keys().any(|r| r.0 == *numbers));
+            assert!(known, "{what}: {pid:?} has lost a monitor on {target:?}");
+        }
+    });
+    world.actors(|pid, actor| {
+        for (to, sent) in &actor.sent {
+            if alive.contains(to) {
+                assert_eq!(received.get(&(pid, *to)), Some(sent), "{what}: messages from {pid:?} to {to:?}");
+            }
+        }
+    });
+}
+
+fn relations(vm: &'static Vm, pid: Pid, private: &Private, what: &str) {
+    let Some(tables) = private.relations.get() else { return };
+    for (other, link) in tables.links.values() {
+        let other = other.as_local_pid().unwrap();
+        assert_eq!(*link, Link::Active, "{what}: {pid:?} unlinks {other:?} for ever");
+        let Some(peer) = self::private(vm, other) else { panic!("{what}: {pid:?} is linked to {other:?}, who is gone") };
+        assert!(peer.relations.is_linked(pid.term()), "{what}: only {pid:?} knows of its link to {other:?}");
+    }
+    for (reference, monitor) in &tables.monitors {
+        let Target::Process(target) = monitor.target else { continue };
+        let Some(peer) = self::private(vm, target) else { panic!("{what}: {pid:?} monitors {target:?}, who is gone") };
+        let watchers = peer.relations.get().map(|t| &t.watchers);
+        assert!(watchers.is_some_and(|w| w.contains_key(reference)), "{what}: {target:?} does not know of its monitor");
+    }
+    for (reference, watcher) in &tables.watchers {
+        let peer = self::private(vm, watcher.from);
+        let monitors = peer.and_then(|p| p.relations.get()).map(|t| &t.monitors);
+        assert!(monitors.is_some_and(|m| m.contains_key(reference)), "{what}: {pid:?} keeps a monitor of {:?}", watcher.from);
+    }
+}
+
+fn names(vm: &'static Vm, pid: Pid, what: &str) {
+    let Some(name) = vm.processes.get(pid).and_then(|p| p.name()) else { return };
+    assert_eq!(vm.names.whereis(name), Some(Named::Process(pid)), "{what}: a name of {pid:?}");
+}

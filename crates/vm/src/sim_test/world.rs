@@ -1,0 +1,441 @@
+//! The engine of the test driver: each process is an [`Actor`] that does random things from a generator of its own.
+
+use crate::code::{CodePtr, Function};
+use crate::ctx::Ctx;
+use crate::engine::{Engine, SliceEnd};
+use crate::error::TraceFrame;
+use crate::links::{AliasMode, Monitor, Target};
+use crate::process::{Priority, Private};
+use crate::registry::Named;
+use crate::signal::{Parcel, Signal};
+use crate::spawn::{SpawnOptions, spawn_orphan};
+use crate::vm::Vm;
+use myriad_sync::atomic::{AtomicU64, Ordering};
+use myriad_sync::{Arc, LockClass, Mutex};
+use myriad_term::{Atom, Build, Export, Mfa, Pid, RefNumbers, Term, am};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+static STUBS: [u32; 3] = [0; 3];
+static CLASS: LockClass = LockClass::new("test_world", 990);
+
+/// A generator (splitmix64).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.next() % n.max(1)
+    }
+}
+
+/// What one process remembers.
+pub struct Actor {
+    random: Random,
+    /// Things still to do; then it only receives.
+    budget: u32,
+    peers: Vec<Pid>,
+    /// Last number sent to each.
+    pub sent: BTreeMap<Pid, u64>,
+    /// Last number received from each.
+    pub received: BTreeMap<Pid, u64>,
+    /// Monitors of which no message has come.
+    pub monitors: BTreeMap<[u32; 3], Pid>,
+    /// Monitors taken back: one message may have come before.
+    demonitored: BTreeSet<[u32; 3]>,
+    /// Exit messages over a link, and how often a link was asked for.
+    exits: BTreeMap<Pid, u32>,
+    linked: BTreeMap<Pid, u32>,
+    pub suspending: Vec<Pid>,
+    /// Questions asked and not answered.
+    pub asked: BTreeSet<[u32; 3]>,
+    /// It waits for this virtual time.
+    until: Option<u64>,
+}
+
+enum Slot {
+    Runs,
+    Waits(Box<Actor>),
+}
+
+/// All actors of one VM.
+pub struct World {
+    seed: u64,
+    actors: Mutex<BTreeMap<Pid, Slot>>,
+    pub runnable_since: Mutex<BTreeMap<Pid, u64>>,
+    trace: AtomicU64,
+    place: AtomicU64,
+    slices: AtomicU64,
+    spawned: AtomicU64,
+}
+
+/// Worlds by the address of their VM, for the exit hook, which is a plain function.
+static WORLDS: Mutex<BTreeMap<usize, Arc<World>>> = Mutex::new(&WORLDS_CLASS, BTreeMap::new());
+static WORLDS_CLASS: LockClass = LockClass::new("test_worlds", 985);
+
+fn address(vm: &'static Vm) -> usize {
+    std::ptr::from_ref(vm).addr()
+}
+
+/// The exit hook: forgets the actor.
+pub fn process_exits(ctx: &mut Ctx<'_>) {
+    let world = WORLDS.lock().get(&address(ctx.vm)).cloned().unwrap();
+    let gone = world.actors.lock().remove(&ctx.pid());
+    // One that never ran has none.
+    assert!(!matches!(gone, Some(Slot::Runs)), "{:?} ends while it runs", ctx.pid());
+    assert!(ctx.this.is_exiting());
+}
+
+/// Most processes made after the first ones.
+const MOST_SPAWNED: u64 = 40;
+const FIRST: u64 = 6;
+
+fn start() -> &'static Export {
+    Export::intern(Mfa { module: am::erts_internal, function: am::start, arity: 1 })
+}
+
+impl World {
+    pub fn new(seed: u64) -> Arc<World> {
+        Arc::new(World {
+            seed,
+            actors: Mutex::new(&CLASS, BTreeMap::new()),
+            runnable_since: Mutex::new(&CLASS, BTreeMap::new()),
+            trace: AtomicU64::new(0),
+            place: AtomicU64::new(0),
+            slices: AtomicU64::new(0),
+            spawned: AtomicU64::new(0),
+        })
+    }
+
+    pub fn begin(self: &Arc<World>, vm: &'static Vm) {
+        crate::code::install_undefined(vm.engine());
+        WORLDS.lock().insert(address(vm), self.clone());
+        let mut random = Random(self.seed);
+        for i in 0..=FIRST {
+            // The first one only waits: its end would be that of the VM.
+            let seed = if i == 0 { 0 } else { (random.next() >> 8) as i64 };
+            spawn_orphan(vm, start(), &[Term::small(seed)], &SpawnOptions::new(vm)).unwrap();
+        }
+    }
+
+    /// The driver is about to run this step on this scheduler.
+    pub fn at(&self, scheduler: usize, step: u64) {
+        self.place.store(step << 8 | scheduler as u64, Ordering::Relaxed);
+    }
+
+    pub fn digest(&self) -> u64 {
+        self.trace.load(Ordering::Relaxed)
+    }
+
+    pub fn slices(&self) -> u64 {
+        self.slices.load(Ordering::Relaxed)
+    }
+
+    pub fn actors(&self, mut f: impl FnMut(Pid, &Actor)) {
+        for (pid, slot) in &*self.actors.lock() {
+            match slot {
+                Slot::Waits(actor) => f(*pid, actor),
+                Slot::Runs => panic!("{pid:?} runs"),
+            }
+        }
+    }
+
+    fn take(&self, ctx: &mut Ctx<'_>) -> Box<Actor> {
+        let mut actors = self.actors.lock();
+        match actors.insert(ctx.pid(), Slot::Runs) {
+            Some(Slot::Waits(actor)) => return actor,
+            Some(Slot::Runs) => panic!("{:?} is run twice", ctx.pid()),
+            None => {}
+        }
+        drop(actors);
+        let seed = ctx.proc.saved_x.first().and_then(|x| x.as_small()).expect("the first argument");
+        ctx.proc.saved_x.clear();
+        let mut random = Random(seed as u64);
+        ctx.proc.flags.trap_exit = seed == 0 || random.below(3) == 0;
+        let mut peers: Vec<Pid> = (1..=FIRST).map(Pid::from_data).collect();
+        peers.extend(ctx.proc.parent.as_local_pid());
+        Box::new(Actor {
+            budget: if seed == 0 { 0 } else { 20 + random.below(60) as u32 },
+            random,
+            peers,
+            sent: BTreeMap::new(),
+            received: BTreeMap::new(),
+            monitors: BTreeMap::new(),
+            demonitored: BTreeSet::new(),
+            exits: BTreeMap::new(),
+            linked: BTreeMap::new(),
+            suspending: Vec::new(),
+            asked: BTreeSet::new(),
+            until: None,
+        })
+    }
+}
+
+impl Actor {
+    fn peer(&mut self) -> Pid {
+        self.peers[self.random.below(self.peers.len() as u64) as usize]
+    }
+
+    fn link(&mut self, ctx: &mut Ctx<'_>, other: Pid) {
+        if other == ctx.pid() {
+            return;
+        }
+        *self.linked.entry(other).or_insert(0) += 1;
+        if ctx.proc.relations.link(other.term()) && !ctx.signal_to(other, Signal::Link(ctx.pid())) {
+            if ctx.proc.flags.trap_exit {
+                let reason = Parcel::immediate(Term::atom(am::noproc));
+                ctx.signal_to(ctx.pid(), Signal::Exit { from: other.term(), reason, linked: true });
+            } else {
+                ctx.proc.relations.drop_link(other.term());
+            }
+        }
+    }
+
+    fn monitor(&mut self, ctx: &mut Ctx<'_>, other: Pid) {
+        if other == ctx.pid() {
+            return;
+        }
+        let reference = ctx.sched.next_ref(ctx.vm);
+        self.monitors.insert(reference.0, other);
+        let monitor = Monitor { target: Target::Process(other), name: Term::NONE, tag: None, spawning: false };
+        ctx.proc.relations.tables().monitors.insert(reference, monitor);
+        let signal = Signal::Monitor { from: ctx.pid(), reference, name: Term::NONE };
+        if !ctx.signal_to(other, signal) {
+            ctx.signal_to(ctx.pid(), Signal::Down { reference, reason: Parcel::immediate(Term::atom(am::noproc)) });
+        }
+    }
+
+    fn spawn(&mut self, ctx: &mut Ctx<'_>, world: &World) {
+        if world.spawned.fetch_add(1, Ordering::Relaxed) >= MOST_SPAWNED {
+            return;
+        }
+        let mut options = SpawnOptions::new(ctx.vm);
+        options.link = self.random.below(3) == 0;
+        options.priority = if self.random.below(4) == 0 { Priority::Low } else { Priority::Normal };
+        let monitored = self.random.below(2) == 0;
+        let reference = ctx.sched.next_ref(ctx.vm);
+        if monitored {
+            options.monitor = Some((reference, Some(AliasMode::Demonitor), None));
+        }
+        let link = options.link;
+        let seed = Term::small((self.random.next() >> 8) as i64 | 1);
+        let pid = ctx.spawn(start(), &[seed], options).unwrap();
+        if monitored {
+            self.monitors.insert(reference.0, pid);
+        }
+        if link {
+            *self.linked.entry(pid).or_insert(0) += 1;
+        }
+        self.peers.push(pid);
+    }
+
+    /// Does one thing. Some: the slice ends.
+    fn act(&mut self, ctx: &mut Ctx<'_>, world: &World) -> Option<SliceEnd> {
+        self.budget -= 1;
+        let other = self.peer();
+        match self.random.below(24) {
+            0..=5 => {
+                let number = self.sent.entry(other).or_insert(0);
+                *number += 1;
+                let term = Term::small((ctx.pid().data() << 24 | *number) as i64);
+                let message = Parcel::immediate(term).into_message();
+                ctx.signal_to(other, Signal::Message(message));
+            }
+            6 | 7 => self.spawn(ctx, world),
+            8 | 9 => self.link(ctx, other),
+            10 | 11 => {
+                if !ctx.fetch_signals() {
+                    return Some(SliceEnd::Exited);
+                }
+                if let Some(id) = ctx.proc.relations.unlink(other.term())
+                    && !ctx.signal_to(other, Signal::Unlink { from: ctx.pid(), id })
+                {
+                    ctx.proc.relations.unlink_acknowledged(other.term(), id);
+                }
+            }
+            12 | 13 => self.monitor(ctx, other),
+            14 => {
+                if let Some((numbers, target)) = self.monitors.pop_first() {
+                    let reference = RefNumbers(numbers);
+                    if ctx.proc.relations.monitor_over(reference).is_some() {
+                        ctx.signal_to(target, Signal::Demonitor(reference));
+                    }
+                    self.demonitored.insert(numbers);
+                }
+            }
+            15 => {
+                if other != ctx.pid() && self.suspending.len() < 2 {
+                    *ctx.proc.relations.tables().suspending.entry(other).or_insert(0) += 1;
+                    ctx.signal_to(other, Signal::Suspend { from: ctx.pid(), reply: None });
+                    self.suspending.push(other);
+                }
+            }
+            16 => self.resume_one(ctx),
+            17 => {
+                let reference = ctx.sched.next_ref(ctx.vm);
+                if other != ctx.pid() && ctx.signal_to(other, Signal::IsAlive { from: ctx.pid(), reference }) {
+                    self.asked.insert(reference.0);
+                }
+            }
+            18 => {
+                let name = name(self.random.below(3));
+                ctx.vm.names.register(ctx.vm, name, Named::Process(other));
+            }
+            19 => {
+                ctx.vm.names.unregister(ctx.vm, name(self.random.below(3)));
+            }
+            20 if self.random.below(4) == 0 => {
+                let reason = if self.random.below(2) == 0 { am::kill } else { am::normal };
+                let reason = Parcel::immediate(reason.term());
+                if other.data() != 0 {
+                    ctx.signal_to(other, Signal::Exit { from: ctx.pid().term(), reason, linked: false });
+                }
+            }
+            21 if self.random.below(6) == 0 => {
+                ctx.proc.exit_reason = ctx.tuple(&[Term::atom(am::error), Term::small(1)]);
+                return Some(SliceEnd::Exited);
+            }
+            22 => {
+                // A receive with a timeout.
+                let after = 1 + self.random.below(100_000);
+                ctx.proc.receive_timer_serial += 1;
+                let at = ctx.vm.machine.now_ns() + after;
+                let serial = ctx.proc.receive_timer_serial;
+                let timer = ctx.vm.timers.set_receive(ctx.vm, ctx.sched.id, at, ctx.pid(), serial);
+                ctx.proc.receive_timer = Some(timer);
+                self.until = Some(at);
+                return self.receive(ctx);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn resume_one(&mut self, ctx: &mut Ctx<'_>) {
+        let Some(other) = self.suspending.pop() else { return };
+        let tables = ctx.proc.relations.tables();
+        let count = tables.suspending.get_mut(&other).expect("it suspends it");
+        *count -= 1;
+        if *count == 0 {
+            tables.suspending.remove(&other);
+        }
+        ctx.signal_to(other, Signal::Resume(ctx.pid()));
+    }
+
+    /// Takes a message, or waits.
+    fn receive(&mut self, ctx: &mut Ctx<'_>) -> Option<SliceEnd> {
+        if ctx.proc.messages.is_empty() {
+            if !ctx.fetch_signals() {
+                return Some(SliceEnd::Exited);
+            }
+            if ctx.proc.suspended > 0 {
+                return Some(SliceEnd::Waiting);
+            }
+        }
+        let taken = ctx.proc.messages.take();
+        if let Some((message, _)) = &taken {
+            self.message(ctx, message.term);
+        }
+        if taken.is_some() || ctx.proc.timed_out {
+            if let Some(at) = self.until.take() {
+                assert!(taken.is_some() || ctx.vm.machine.now_ns() >= at, "woken too early");
+            }
+            ctx.proc.timed_out = false;
+            if let Some(timer) = ctx.proc.receive_timer.take() {
+                ctx.vm.timers.cancel(ctx.vm, timer);
+            }
+            return None;
+        }
+        Some(SliceEnd::Waiting)
+    }
+
+    fn message(&mut self, ctx: &mut Ctx<'_>, term: Term) {
+        let me = ctx.pid();
+        if let Some(n) = term.as_small() {
+            let (from, number) = (Pid::from_data(n as u64 >> 24), n as u64 & 0xff_ffff);
+            let last = self.received.insert(from, number).unwrap_or(0);
+            assert_eq!(number, last + 1, "{me:?}: messages of {from:?}");
+        } else if let Some([_, reference, _, object, _]) = term.as_tuple_of::<5>() {
+            let numbers = reference.as_local_ref().unwrap().0;
+            let pid = object.as_local_pid();
+            let expected = self.monitors.remove(&numbers) .map_or_else(|| self.demonitored.remove(&numbers), |p| Some(p) == pid);
+            assert!(expected, "{me:?}: 'DOWN' of {pid:?} twice, or of another");
+        } else if let Some([_, from, reason]) = term.as_tuple_of::<3>() {
+            if !reason.is_am(am::normal) {
+                let count = self.exits.entry(from.as_local_pid().unwrap()).or_insert(0);
+                *count += 1;
+                // The other side may have linked once, each own link call once more.
+                let asked = self.linked.get(&from.as_local_pid().unwrap()).copied().unwrap_or(0);
+                assert!(*count <= 1 + asked, "{me:?}: {count} exit messages of {from:?}");
+            }
+        } else if let Some([reference, _]) = term.as_tuple_of::<2>() {
+            let numbers = reference.as_local_ref().unwrap().0;
+            assert!(self.asked.remove(&numbers), "{me:?}: an answer comes twice");
+        } else {
+            panic!("{me:?}: a strange message");
+        }
+    }
+}
+
+pub fn name(n: u64) -> Atom {
+    [am::error, am::kill, am::normal][n as usize]
+}
+
+impl Engine for Arc<World> {
+    fn run(&self, ctx: &mut Ctx<'_>) -> SliceEnd {
+        let mut actor = self.take(ctx);
+        assert_eq!(ctx.proc.suspended, 0, "a suspended process runs");
+        let slice = self.slices.fetch_add(1, Ordering::Relaxed);
+        let place = self.place.load(Ordering::Relaxed);
+        let mut digest = Random(self.digest() ^ place << 24 ^ ctx.pid().data() ^ slice << 48);
+        self.trace.store(digest.next(), Ordering::Relaxed);
+        let mut end = if actor.until.is_some() { actor.receive(ctx) } else { None };
+        for _ in 0..1 + actor.random.below(5) {
+            if end.is_some() {
+                break;
+            }
+            ctx.bump(100);
+            end = if actor.budget > 0 {
+                if actor.random.below(3) == 0 && !ctx.proc.messages.is_empty() { actor.receive(ctx) } else { actor.act(ctx, self) }
+            } else if actor.suspending.is_empty() {
+                actor.receive(ctx)
+            } else {
+                actor.resume_one(ctx);
+                None
+            };
+        }
+        self.actors.lock().insert(ctx.pid(), Slot::Waits(actor));
+        end.unwrap_or(SliceEnd::Yielded)
+    }
+
+    fn run_dirty(&self, _: &mut Ctx<'_>) -> SliceEnd {
+        SliceEnd::Yielded
+    }
+
+    fn backtrace(&self, _: &Private, _: usize) -> Vec<TraceFrame> {
+        Vec::new()
+    }
+
+    fn undecoded_stub(&self) -> CodePtr {
+        CodePtr(&raw const STUBS[0])
+    }
+
+    fn bif_stub(&self) -> CodePtr {
+        CodePtr(&raw const STUBS[1])
+    }
+
+    fn undefined_stub(&self) -> CodePtr {
+        CodePtr(&raw const STUBS[2])
+    }
+
+    fn code_ranges(&self, _: &Function, _: &mut Vec<Range<usize>>) {}
+
+    fn release(&self, _: &Function) {}
+}
