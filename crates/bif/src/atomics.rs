@@ -38,6 +38,9 @@ struct Array {
 const MAX_CELLS: usize = (1 << 57) - 1;
 
 fn make(ctx: &mut Ctx<'_>, size: Term, signed: bool, counters: bool) -> BifResult {
+    if size.as_big().is_some_and(|(negative, _)| !negative) {
+        return Err(SYSTEM_LIMIT);
+    }
     let Some(size) = size.as_usize().filter(|n| *n > 0) else { return badarg() };
     let mut cells = Vec::new();
     if size > MAX_CELLS || cells.try_reserve_exact(size).is_err() {
@@ -50,10 +53,9 @@ fn make(ctx: &mut Ctx<'_>, size: Term, signed: bool, counters: bool) -> BifResul
 }
 
 fn atomics_new_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    match args[1].as_small() {
-        Some(options) => make(ctx, args[0], options & 1 == 1, false),
-        None => badarg(),
-    }
+    let options = args[1].as_small();
+    let array = make(ctx, args[0], options.is_some_and(|o| o & 1 == 1), false)?;
+    if options.is_some() { Ok(array) } else { badarg() }
 }
 
 /// Runs `f` on the cell of an index counted from 1.

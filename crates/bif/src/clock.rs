@@ -1,6 +1,6 @@
 //! Time: monotonic and system time, offset, unique integers, calendar conversions that need the time zone.
 
-use myriad_term::{Build, Term, am};
+use myriad_term::{arith, Build, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx};
 
@@ -62,8 +62,21 @@ pub(crate) fn parts_per_second(unit: Term) -> Option<i128> {
 fn converted(ctx: &mut Ctx<'_>, ns: i128, unit: Term) -> BifResult {
     match parts_per_second(unit) {
         Some(parts) => Ok(ctx.int128((ns * parts).div_euclid(1_000_000_000))),
+        None if unit.as_big().is_some_and(|(negative, _)| !negative) => converted_finely(ctx, ns, unit),
         None => badarg(),
     }
+}
+
+/// The same for a unit of so many parts that the number needs no longer fit a machine's.
+fn converted_finely(ctx: &mut Ctx<'_>, ns: i128, parts: Term) -> BifResult {
+    let (ns, second) = (ctx.int128(ns), Term::small(1_000_000_000));
+    let mut result = || -> arith::ArithResult {
+        let product = arith::mul(ctx, ns, parts)?;
+        let rest = arith::rem(ctx, product, second)?;
+        let quotient = arith::div(ctx, product, second)?;
+        if rest.as_small().is_some_and(|r| r < 0) { arith::sub(ctx, quotient, Term::small(1)) } else { Ok(quotient) }
+    };
+    result().map_err(crate::guards::raised)
 }
 
 fn unique_integer_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {

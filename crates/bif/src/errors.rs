@@ -1,7 +1,7 @@
 //! Raising exceptions.
 
 use myriad_term::{Term, am};
-use myriad_vm::bif::{Escape, badarg};
+use myriad_vm::bif::Escape;
 use myriad_vm::error::Class;
 use myriad_vm::{BifResult, Ctx};
 
@@ -14,9 +14,9 @@ myriad_vm::bifs! { pub ERRORS = "erlang" {
     "raise" / 3 Plain => raise_3;
 }}
 
-/// An argument list that is none (`none`, or anything but a proper list) is left out of the trace.
+/// Anything but a list (`none`, for example) is left out of the trace; a list need not be proper.
 fn arguments(list: Term) -> Term {
-    if list.list_length().is_some() { list } else { Term::NONE }
+    if list.is_list() { list } else { Term::NONE }
 }
 
 fn error(ctx: &mut Ctx<'_>, reason: Term, arguments: Term, info: Term) -> BifResult {
@@ -30,35 +30,32 @@ fn error(ctx: &mut Ctx<'_>, reason: Term, arguments: Term, info: Term) -> BifRes
     Err(Escape::Raised)
 }
 
+/// Whatever is wrong with the options: the error is raised, without what they say.
 fn error_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    if args[1].list_length().is_none() && !args[1].is_am(am::none) {
-        return badarg();
-    }
     let mut info = Term::NONE;
     let mut options = args[2].list_iter();
-    for option in options.by_ref() {
-        match option.as_tuple_of::<2>() {
-            Some([key, value]) if key.is_am(am::error_info) && value.is_map() => info = value,
-            _ => return badarg(),
+    let right = options.by_ref().all(|option| match option.as_tuple_of::<2>() {
+        Some([key, value]) if key.is_am(am::error_info) && value.is_map() => {
+            info = value;
+            true
         }
-    }
-    if !options.tail().is_nil() {
-        return badarg();
+        _ => false,
+    });
+    if !right || !options.tail().is_nil() {
+        info = Term::NONE;
     }
     error(ctx, args[0], arguments(args[1]), info)
 }
 
-/// Is this an entry of a stack trace: `{M, F, ArityOrArgs}`, `{Fun, Args}`, each maybe with a location list?
+/// Is this an entry of a stack trace: `{M, F, ArityOrArgs}`, `{Fun, Args}`, each maybe with a location list? Only forms are
+/// looked at, as on OTP: whoever shows the trace sees what is in it.
 fn is_trace_entry(entry: Term) -> bool {
     let Some(elements) = entry.as_tuple().map(|t| t.elements()) else { return false };
-    let callable = |m: Term, f: Term, a: Term| {
-        m.is_atom() && f.is_atom() && (a.is_list() || a.as_usize().is_some_and(|n| n <= 255))
-    };
     match elements {
-        [fun, args] => fun.is_fun() && args.is_list(),
-        [fun, args, location] if fun.is_fun() => args.is_list() && location.list_length().is_some(),
-        [m, f, a] => callable(*m, *f, *a),
-        [m, f, a, location] => callable(*m, *f, *a) && location.list_length().is_some(),
+        [fun, _] => fun.is_fun(),
+        [fun, _, location] if fun.is_fun() => location.is_list(),
+        [m, f, _] => m.is_atom() && f.is_atom(),
+        [m, f, _, location] => m.is_atom() && f.is_atom() && location.is_list(),
         _ => false,
     }
 }

@@ -11,7 +11,7 @@ use myriad_vm::bif::{BADARG, BADARITH, Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::{BifResult, Ctx};
 use std::cmp::Ordering;
 
-fn raised(error: ArithError) -> Escape {
+pub(crate) fn raised(error: ArithError) -> Escape {
     match error {
         ArithError::BadArith => BADARITH,
         ArithError::SystemLimit => SYSTEM_LIMIT,

@@ -31,6 +31,12 @@ values() ->
 %% At most so many calls of a function with drawn arguments.
 limit() -> 300.
 
+drawn(get, 0) ->
+    %% persistent_term:get/0: each has its own.
+    [];
+drawn(F, _) when F =:= atomics_new; F =:= counters_new ->
+    %% A size too large for the memory ends OTP.
+    [];
 drawn(_, 0) ->
     [[]];
 drawn(F, 1) when F =:= term_type; F =:= flat_size ->
@@ -166,5 +172,24 @@ special(erts_internal, cmp_term, 2) ->
     [[A, B] || A <- [1, 1.0, 0, -1, 1 bsl 64, 1.0e30], B <- [1, 1.0, 0, -1, 1 bsl 64, 1.0e30]];
 special(erts_debug, map_info, 1) ->
     [[maps:from_list([{I, I} || I <- lists:seq(1, N)])] || N <- [33, 100, 1000, 5000]];
+special(erlang, error, 3) ->
+    [[r, A, O] || A <- [none, [], [1], [1 | 2], a], O <- [[], [{error_info, #{}}], [{error_info, #{cause => x}}], [{error_info, a}], [a], a,
+        [{error_info, #{}} | x]]];
+special(erlang, raise, 3) ->
+    [[C, r, S] || C <- [error, exit, throw, a, 1], S <- [[], a, [a], [{m, f, 1}], [{m, f, [1]}], [{m, f, a}], [{m, f, 256}], [{m, f, -1}],
+        [{m, f, 1, []}], [{m, f, 1, [{file, "x"}]}], [{m, f, 1, a}], [{fun lists:map/2, []}], [{fun lists:map/2, [], []}], [{a, b}],
+        [{m, f, 1} | x], [{1, f, 1}], [{m, f, [1 | 2]}], [{m, f, 1, [a | b]}], [{m, f, 1, [a]}], [{m, f, 1.5}], [{fun lists:map/2, a}], [{fun lists:map/2, 2}], [{fun lists:map/2, [1 | 2]}], [{fun lists:map/2, [], a}],
+        [{fun lists:map/2, 2, []}], [{m, f, 1, [{a, b}]}]]];
+special(_, F, 1) when F =:= monotonic_time; F =:= system_time; F =:= time_offset ->
+    [[U] || U <- [second, millisecond, microsecond, nanosecond, native, perf_counter, seconds, milli_seconds, micro_seconds,
+        nano_seconds, minute, 1, 1000, 1 bsl 70, 0, -1]];
+special(erlang, unique_integer, 1) ->
+    [[O] || O <- [[], [positive], [monotonic], [monotonic, positive], [positive, positive], [a], [positive | a], positive]];
+special(os, F, 1) when F =:= getenv; F =:= unsetenv ->
+    [[T] || T <- ["PATH", "", "NOSUCH", [0], "a=b", [1000], [16#d800], <<"PATH">>, path, [$a | b]]];
+special(os, putenv, 2) ->
+    [[T, V] || T <- ["MYRIAD_X", "", [0], "a=b", "=x", a], V <- ["1", "", [0], [1000], <<"b">>, a, [$a | b]]];
+special(erts_internal, atomics_new, 2) ->
+    [[N, O] || N <- [0, 1, -1, a, 1 bsl 70], O <- [0, 1, a]];
 special(_, _, _) ->
     [].
