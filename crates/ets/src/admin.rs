@@ -407,12 +407,12 @@ pub fn process_exits(ctx: &mut Ctx<'_>) {
         }
     }
     for table in owned {
-        if let Heir::Process(heir, data, fragment) = registry::take_heir(&table) {
-            if heir != pid && transfer(ctx.vm, &table, heir, data) {
-                // The heir is the heir no more; the data's memory has been copied.
-                drop(fragment);
-                continue;
-            }
+        // The heir is the heir no more; the data lives until it has been copied.
+        if let Heir::Process(heir, data, _memory) = registry::take_heir(&table)
+            && heir != pid
+            && transfer(ctx.vm, &table, heir, data)
+        {
+            continue;
         }
         drop(Doomed(delete_table(&table)));
     }

@@ -105,6 +105,7 @@ fn run(ctx: &mut Ctx<'_>, mut a: Alteration) -> BifResult {
         a.count += std::mem::take(&mut judge.count);
         ctx.bump(visited / VISITS_PER_REDUCTION);
         if matches!(a.position, Position::End) {
+            a.shrink();
             return Ok(Term::small(a.count as i64));
         }
         if ctx.exhausted() {
@@ -168,6 +169,18 @@ impl Judge {
 }
 
 impl Alteration {
+    /// After the last row: a few buckets go, as after any deletion.
+    fn shrink(&mut self) {
+        if std::mem::replace(&mut self.pinned, false) {
+            self.table.unfix(1);
+        }
+        if let (Store::Hash(shards), Change::Delete) = (&self.table.store, self.change) {
+            for shard in shards {
+                shard.write().shrink(self.table.fixed());
+            }
+        }
+    }
+
     fn batch(&mut self, ctx: &mut Ctx<'_>, judge: &mut Judge) -> Result<usize, Gone> {
         match self.position {
             Position::End => Ok(0),
@@ -221,9 +234,6 @@ impl Alteration {
         let visited = at.index - from + judge.count - before;
         if at.index >= shard.buckets() {
             at = Bucket { shard: at.shard + 1, index: 0 };
-            if !self.pinned && self.change == Change::Delete {
-                shard.shrink(self.table.fixed());
-            }
         } else if !self.pinned {
             // Still under the lock: nothing moves from here on.
             self.table.fix();

@@ -141,18 +141,19 @@ fn set_table(ctx: &mut Ctx<'_>, term: Term, cause: Term) -> Result<InUse, Escape
 fn update_counter(ctx: &mut Ctx<'_>, args: &[Term], default: Term) -> BifResult {
     let table = set_table(ctx, args[0], am::table_type.term())?;
     let keypos = table.options.keypos;
-    let Some(ops) = operations(keypos, args[2]) else { return badarg() };
+    let ops = operations(keypos, args[2]);
     if default.is_some() && default.as_tuple().is_none_or(|t| t.len() <= keypos) {
         return badarg();
     }
-    ctx.bump(ops.len());
+    ctx.bump(ops.as_ref().map_or(0, Vec::len));
     let key = args[1];
     let done = with_row_to_change(&table, key, default, |row| {
         let default = default.as_tuple().map(|t| t.elements());
         let Some(elements) = row.or(default) else { return bad(ctx, am::badkey) };
+        let Some(ops) = &ops else { return badarg() };
         let mut changes: Changes = Vec::with_capacity(ops.len());
         let mut results = Vec::with_capacity(ops.len());
-        for op in &ops {
+        for op in ops {
             if op.at == keypos {
                 return bad(ctx, am::keypos);
             }

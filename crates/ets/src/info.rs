@@ -157,7 +157,8 @@ fn stats(ctx: &mut Ctx<'_>, table: &Table) -> Term {
     let deviation = ((squares as f64 - average * rows as f64) / n).sqrt();
     let expected = (average * (1.0 - 1.0 / n)).sqrt();
     let small = |v: usize| Term::small(v as i64);
-    let [average, deviation, expected] = [average, deviation, expected].map(|v| ctx.float(v));
+    // OTP has these figures in single precision.
+    let [average, deviation, expected] = [average, deviation, expected].map(|v| ctx.float(f64::from(v as f32)));
     ctx.tuple(&[
         small(buckets),
         average,

@@ -23,6 +23,10 @@ mod select;
 pub mod spec;
 mod specs;
 pub mod table;
+#[cfg(test)]
+mod test_support;
+#[cfg(test)]
+mod tests;
 pub mod tree;
 mod walk;
 

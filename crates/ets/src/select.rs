@@ -98,6 +98,7 @@ impl Scan {
             (_, Store::Hash(_)) => Position::Bucket(Bucket { shard: 0, index: 0 }),
             (_, Store::Tree(_)) => Position::Key(None),
         };
+        let downwards = downwards && matches!(table.store, Store::Tree(_));
         Scan { table, spec, reach, position, downwards, pin: None }
     }
 
@@ -317,10 +318,21 @@ fn finish(ctx: &mut Ctx<'_>, mut s: Selection) -> Term {
         return end;
     }
     let hash = matches!(s.scan.table.store, Store::Hash(_));
-    let rest = s.found.split_off(limit.min(s.found.len()));
+    let mut rest = s.found.split_off(limit.min(s.found.len()));
     if hash {
         s.found.reverse();
+        // What is left over is listed last visited first, and once more the other way round in a continuation, as in OTP.
+        if s.compiled.is_none() {
+            rest.reverse();
+        }
     }
+    end_of_chunk(ctx, s, rest)
+}
+
+/// The results (in `found`, in their final order) and how to go on, `rest` coming first.
+fn end_of_chunk(ctx: &mut Ctx<'_>, mut s: Selection, rest: Vec<Term>) -> Term {
+    let hash = matches!(s.scan.table.store, Store::Hash(_));
+    let end = am::end_of_table.term();
     let list = ctx.list(&s.found);
     if s.scan.is_done() && rest.is_empty() {
         return ctx.tuple(&[list, end]);
@@ -329,7 +341,7 @@ fn finish(ctx: &mut Ctx<'_>, mut s: Selection) -> Term {
         let numbers = ctx.sched.next_ref(ctx.vm);
         s.compiled = magic_reference(ctx, numbers, Magic::new(Compiled(s.scan.spec.clone())));
     }
-    let limit = Term::small(limit as i64);
+    let limit = Term::small(s.limit.unwrap_or(1) as i64);
     let continuation = if hash {
         let shards = if let Store::Hash(shards) = &s.scan.table.store { shards.len() } else { 1 };
         let place = match &s.scan.position {
@@ -402,12 +414,17 @@ fn continue_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         }
         _ => return badarg(),
     };
-    let selection =
+    let mut selection =
         Selection { scan, list: Term::NIL, found, limit: Some(limit), table: id, compiled: compiled_as };
-    // What is left over may be enough.
     if selection.found.len() >= limit {
-        return Ok(finish(ctx, selection));
+        // What was left over is enough: its last part, and the rest of it turned round for the next time, as in OTP.
+        let last = selection.found.split_off(selection.found.len() - limit);
+        let mut rest = std::mem::replace(&mut selection.found, last);
+        rest.reverse();
+        return Ok(end_of_chunk(ctx, selection, rest));
     }
+    // Last visited first.
+    selection.found.reverse();
     run(ctx, selection)
 }
 

@@ -68,8 +68,14 @@ fn compile_clause(
     body: Term,
 ) -> Result<(Clause, usize), Errors> {
     let one = |text: &str| Err(vec![text.to_owned()]);
-    if dialect == Dialect::Trace && !(head.is_list() || head.is_am(am::underscore) || variable(head).is_some()) {
-        return one("Match head is invalid in this context.");
+    let mut head = head;
+    if dialect == Dialect::Trace {
+        // Arguments may be written as a tuple.
+        if let Some(tuple) = head.as_tuple() {
+            head = memory.list(tuple.elements());
+        } else if !(head.is_list() || head.is_am(am::underscore) || variable(head).is_some()) {
+            return one("Match head is invalid in this context.");
+        }
     }
     let compiled = match Head::compile(head) {
         Ok(compiled) => compiled,
@@ -79,8 +85,15 @@ fn compile_clause(
     let slots = compiled.variables.len();
     let mut all: Vec<u32> = (0..slots as u32).collect();
     all.sort_by_key(|slot| compiled.variables[*slot as usize]);
-    let mut compiler =
-        Compiler { memory, dialect, variables: &compiled.variables, ops: Vec::new(), values: Vec::new(), errors: Vec::new(), in_guard: true };
+    let mut compiler = Compiler {
+        memory,
+        dialect,
+        variables: &compiled.variables,
+        ops: Vec::new(),
+        values: Vec::new(),
+        errors: Vec::new(),
+        in_guard: true,
+    };
     compiler.guards(guards);
     let guards = std::mem::take(&mut compiler.ops);
     compiler.values.clear();

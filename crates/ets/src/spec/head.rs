@@ -51,7 +51,8 @@ const LARGEST_VARIABLE: u64 = 999_999_999_999;
 /// The number of a match variable (`'$1'`).
 pub fn variable(term: Term) -> Option<u64> {
     let digits = term.as_atom()?.text().strip_prefix('$')?;
-    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+    let leading_zero = digits.len() > 1 && digits.starts_with('0');
+    if digits.is_empty() || leading_zero || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
     digits.parse().ok().filter(|n| *n <= LARGEST_VARIABLE)

@@ -1,0 +1,96 @@
+//! For unit tests: a process on a VM whose engine runs nothing, to call built-in functions in.
+
+use myriad_sync::{LockClass, Mutex};
+use myriad_term::{Export, Mfa, Term, am};
+use myriad_vm::code::{CodePtr, Function};
+use myriad_vm::engine::{Engine, SliceEnd};
+use myriad_vm::error::TraceFrame;
+use myriad_vm::release::Release;
+use myriad_vm::scheduler::Local;
+use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
+use myriad_vm::vm::{Config, Parts, Vm};
+use myriad_vm::{BifResult, Ctx, Private};
+use std::ops::Range;
+use std::path::PathBuf;
+
+static STUBS: [u32; 3] = [0; 3];
+
+struct NoEngine;
+
+impl Engine for NoEngine {
+    fn run(&self, _: &mut Ctx<'_>) -> SliceEnd {
+        SliceEnd::Waiting
+    }
+
+    fn run_dirty(&self, _: &mut Ctx<'_>) -> SliceEnd {
+        SliceEnd::Waiting
+    }
+
+    fn backtrace(&self, _: &Private, _: usize) -> Vec<TraceFrame> {
+        Vec::new()
+    }
+
+    fn undecoded_stub(&self) -> CodePtr {
+        CodePtr(&raw const STUBS[0])
+    }
+
+    fn bif_stub(&self) -> CodePtr {
+        CodePtr(&raw const STUBS[1])
+    }
+
+    fn undefined_stub(&self) -> CodePtr {
+        CodePtr(&raw const STUBS[2])
+    }
+
+    fn code_ranges(&self, _: &Function, _: &mut Vec<Range<usize>>) {}
+
+    fn release(&self, _: &Function) {}
+}
+
+fn new_vm() -> &'static Vm {
+    let config = Config {
+        schedulers: 1,
+        schedulers_online: 1,
+        dirty_cpu: 0,
+        dirty_io: 0,
+        process_limit: 1024,
+        port_limit: 16,
+        atom_limit: 1 << 20,
+        heap: myriad_heap::Settings::default(),
+        off_heap_messages: false,
+        root: PathBuf::new(),
+        arguments: Vec::new(),
+        emulator_flags: vec!["-fnu".to_owned()],
+        backtrace_depth: 8,
+    };
+    let release = Release::without_root(25).expect("25 is known");
+    let parts = Parts { engine: Box::new(NoEngine), bifs: crate::TABLES.to_vec(), exit_hooks: Vec::new() };
+    let vm = Vm::new(config, release, parts);
+    myriad_vm::code::install_undefined(vm.engine());
+    vm
+}
+
+static CLASS: LockClass = LockClass::new("test_vm", 1);
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(&CLASS, ());
+
+/// Runs a test inside a process of a VM of its own.
+pub(crate) fn in_process<R>(test: impl FnOnce(&mut Ctx<'_>) -> R) -> R {
+    let _one = ONE_AT_A_TIME.lock();
+    let vm = new_vm();
+    let first = Export::intern(Mfa { module: am::erts_internal, function: am::start, arity: 0 });
+    let pid = spawn_orphan(vm, first, &[], &SpawnOptions::new(vm)).expect("the table is empty");
+    let process = vm.processes.get(pid).expect("just made");
+    let mut local = Local::new(vm, 0, false).expect("the first thread");
+    process.start_running();
+    // SAFETY: P2: this thread has made it Running, and nothing else runs in this VM.
+    let private = unsafe { process.private() };
+    test(&mut Ctx { proc: private, this: process, sched: &mut local, vm })
+}
+
+/// Calls a built-in function by its name, as Erlang code would.
+pub(crate) fn call(ctx: &mut Ctx<'_>, module: &str, function: &str, args: &[Term]) -> BifResult {
+    let atom = |text| myriad_term::Atom::new(text).expect("room for atoms");
+    let mfa = Mfa { module: atom(module), function: atom(function), arity: args.len() as u8 };
+    let def = ctx.vm.bifs.bif(mfa).unwrap_or_else(|| panic!("no {module}:{function}/{}", args.len()));
+    (def.function_ptr)(ctx, args)
+}
