@@ -48,7 +48,7 @@ pub fn write(bytes: &mut [u8], at: usize, n: usize, value: u64) {
     if n == 0 {
         return;
     }
-    if at % 8 == 0 && n % 8 == 0 {
+    if at.is_multiple_of(8) && n.is_multiple_of(8) {
         let whole = (value << (64 - n)).to_be_bytes();
         bytes[at / 8..at / 8 + n / 8].copy_from_slice(&whole[..n / 8]);
         return;
@@ -62,7 +62,7 @@ pub fn copy(bytes: &mut [u8], to: usize, source: &[u8], from: usize, n: usize) {
     if n == 0 {
         return;
     }
-    if to % 8 == 0 && from % 8 == 0 {
+    if to.is_multiple_of(8) && from.is_multiple_of(8) {
         let whole = n / 8;
         bytes[to / 8..to / 8 + whole].copy_from_slice(&source[from / 8..from / 8 + whole]);
         let rest = n % 8;
@@ -108,7 +108,7 @@ fn put_in_byte(byte: &mut u8, at: usize, n: usize, value: u8) {
 
 /// Are `n` bits equal?
 pub fn equal(a: &[u8], a_at: usize, b: &[u8], b_at: usize, n: usize) -> bool {
-    if a_at % 8 == 0 && b_at % 8 == 0 {
+    if a_at.is_multiple_of(8) && b_at.is_multiple_of(8) {
         let whole = n / 8;
         if a[a_at / 8..a_at / 8 + whole] != b[b_at / 8..b_at / 8 + whole] {
             return false;
@@ -192,7 +192,7 @@ pub fn read_wide(bytes: &[u8], at: usize, n: usize, flags: u32) -> (bool, Vec<u6
         .collect();
     if negative {
         // Sign bits above, then the magnitude.
-        if n % 64 != 0
+        if !n.is_multiple_of(64)
             && let Some(last) = limbs.last_mut()
         {
             *last |= u64::MAX << (n % 64);

@@ -50,6 +50,7 @@ impl Block {
     }
 
     /// Bytes.
+    #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.layout.size()
     }

@@ -7,10 +7,9 @@ use crate::instr::Op;
 use crate::machine::{FLOAT_REGISTERS, Machine};
 use crate::run;
 use crate::stubs;
-use myriad_term::Term;
 use myriad_vm::Ctx;
-use myriad_vm::bif::{BifResult, DirtyKind, Escape};
-use myriad_vm::code::{CodePtr, Function, StackWalk};
+use myriad_vm::bif::{BifResult, Escape};
+use myriad_vm::code::{CodePtr, Function};
 use myriad_vm::engine::{Engine, SliceEnd};
 use myriad_vm::error::TraceFrame;
 use myriad_vm::process::{Private, Resume};
@@ -176,9 +175,3 @@ impl Engine for Interpreter {
         code::release(function);
     }
 }
-
-const _: () = {
-    const fn assert_send_sync<T: Send + Sync>() {}
-    assert_send_sync::<Interpreter>();
-    let _ = size_of::<(DirtyKind, StackWalk, Term)>();
-};

@@ -14,7 +14,7 @@ use crate::decode::MIXED;
 use crate::machine::{Machine, high, mfa, target};
 use myriad_term::boxed::Header;
 use myriad_term::{Alloc, Atom, Build, Kind, Mfa, Term, am};
-use myriad_vm::code::{Continuation, Function, Module, StackWalk};
+use myriad_vm::code::{Continuation, Function, StackWalk};
 use myriad_vm::engine::SliceEnd;
 use myriad_vm::error::{Class, TraceFrame};
 
@@ -325,13 +325,6 @@ pub fn stacktrace<A: Build + ?Sized>(heap: &mut A, raw: Term) -> Term {
         list = heap.cons(entry, list);
     }
     list
-}
-
-/// The place of a line-table index, for `current_stacktrace`: file name (none: the module's own) and line.
-pub fn line_of(module: Option<&Module>, line: u32) -> Option<(Option<&str>, u32)> {
-    let module = module?;
-    let at = module.beam.lines.get(line)?;
-    Some((module.beam.lines.file(at.file), at.line))
 }
 
 // ---- instructions

@@ -7,7 +7,7 @@ use crate::errors;
 use crate::instr::Op;
 use crate::machine::{Machine, high, target, wide};
 use myriad_term::arith::{self, ArithError};
-use myriad_term::{Atom, Build, Kind, Term, am};
+use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::BifDef;
 use std::cmp::Ordering;
 
@@ -375,29 +375,6 @@ pub unsafe fn is_reference(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u3
 pub unsafe fn is_port(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operands of the instruction.
     unsafe { if m.source(pc.add(1)).is_port() { pc.add(3) } else { target(pc.add(2)) } }
-}
-
-/// Does a type test of the loop hold for a term? For tests of constants.
-pub fn has_type(test: Op, t: Term) -> bool {
-    match test {
-        Op::IsInteger => t.is_integer(),
-        Op::IsFloat => t.is_float(),
-        Op::IsNumber => t.is_number(),
-        Op::IsAtom => t.is_atom(),
-        Op::IsPid => t.is_pid(),
-        Op::IsReference => t.is_reference(),
-        Op::IsPort => t.is_port(),
-        Op::IsNil => t.is_nil(),
-        Op::IsBinary => t.as_bits().is_some_and(|b| b.is_binary()),
-        Op::IsBitstring => t.is_bitstring(),
-        Op::IsList => t.is_list(),
-        Op::IsNonemptyList => t.is_cons(),
-        Op::IsTuple => t.boxed_kind() == Some(Kind::Tuple),
-        Op::IsMap => t.is_map(),
-        Op::IsBoolean => t.as_bool().is_some(),
-        Op::IsFunction => t.is_fun(),
-        _ => false,
-    }
 }
 
 /// `select_val` with keys that are not all short: pairs of a constant and a label.

@@ -22,7 +22,11 @@
 
 use crate::machine::Machine;
 
-/// An instruction out of line: gets its own address, returns the next (null: the slice ends).
+/// An instruction out of line: gets its own address, returns the next (null: the slice ends, and [`Machine::end`] says how).
+///
+/// # Safety
+/// It is called with the address of an instruction of its own, which the decoder has made, in code that the process of the
+/// machine runs; MA1 holds, and it sees to it that MA1 and the frame are as the next instruction expects.
 pub type SlowOp = unsafe fn(&mut Machine<'_, '_>, *const u32) -> *const u32;
 
 /// Calls a macro with the whole instruction set: those that the loop has an arm for, then those out of line.

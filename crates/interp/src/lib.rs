@@ -4,31 +4,34 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`instr`] | the instruction set, stated once |
+//! | `instr` | the instruction set, stated once |
 //! | [`decode`] | generic instructions to tier-0 code |
 //! | [`code`] | decoded functions; from an address to its function and line |
-//! | [`run`] | the instruction loop |
-//! | [`machine`] | the state of one slice |
-//! | [`calls`], [`bifs`], [`errors`], [`receive`], [`guards`], [`maps`], [`matching`], [`building`] | instructions out of line |
-//! | [`bits`] | runs of bits |
+//! | `run` | the instruction loop |
+//! | `machine` | the state of one slice |
+//! | `calls`, `bifs`, `errors`, `receive`, `guards`, `maps`, `matching`, `building` | instructions out of line |
+//! | `bits` | runs of bits |
 
-pub mod bifs;
-pub mod bits;
-pub mod building;
-pub mod calls;
+// The instructions' functions have one contract, stated at `instr::SlowOp`.
+#![allow(clippy::missing_safety_doc)]
+
+mod bifs;
+mod bits;
+mod building;
+mod calls;
 pub mod code;
 pub mod decode;
 pub mod disasm;
 mod engine;
-pub mod errors;
-pub mod guards;
-pub mod instr;
-pub mod machine;
-pub mod maps;
-pub mod matching;
-pub mod receive;
+mod errors;
+mod guards;
+mod instr;
+mod machine;
+mod maps;
+mod matching;
+mod receive;
 mod report;
-pub mod run;
-pub mod stubs;
+mod run;
+mod stubs;
 
 pub use engine::Interpreter;

@@ -24,7 +24,7 @@ pub fn crashed(ctx: &mut Ctx<'_>, reason: Term) {
     let format = ctx.string("Error in process ~p with exit value:~n~p~n");
     let arguments = ctx.list(&[pid, reason]);
     let kind = myriad_term::map::from_pairs(ctx, &[(atom(am::tag), atom(am::error)), (atom(am::emulator), Term::TRUE)]);
-    let time = ctx.int(time as i64);
+    let time = ctx.int(time);
     let metadata = [
         (atom(am::error_logger), kind),
         (atom(am::gl), leader),

@@ -317,7 +317,7 @@ impl State {
                 (myriad_term::Boxed::at(whole).shared().data(), bytes)
             };
             let first = position / 8;
-            if n == 8 && position % 8 == 0 {
+            if n == 8 && position.is_multiple_of(8) {
                 return Some(u64::from(*data.add(first)));
             }
             if first + 8 > bytes {
@@ -423,10 +423,7 @@ instructions! {
     }
 
     Swap(s) {
-        let (a, b) = (s.at(s.high()), s.at(s.low(1)));
-        let t = *a;
-        *a = *b;
-        *b = t;
+        std::ptr::swap(s.at(s.high()), s.at(s.low(1)));
         s.next(2)
     }
     Call(s) {

@@ -8,7 +8,6 @@ use myriad_heap::RESERVED;
 use myriad_term::boxed::Header;
 use myriad_term::{Kind, Term, am};
 use myriad_vm::bif::BifDef;
-use myriad_vm::code::Function;
 
 /// X0.
 const X0: Option<Reg> = Some(Reg::X(0));
@@ -698,7 +697,6 @@ pub(crate) fn named_bif(e: &Emitter, function: myriad_term::Atom, arity: u8) -> 
 }
 
 fn call_fun(e: &mut Emitter, rest: &[At<'_>], arity: u32, fun: &Arg) -> Result<(), Unfit> {
-    let _: Option<&Function> = None;
     // A call that is followed by dropping the frame and returning is a tail call.
     if let [_, drop, after, ..] = rest
         && drop.op == Generic::Deallocate

@@ -152,7 +152,7 @@ impl Emitter {
                 self.uses_last_x |= x == SCRATCH;
                 u32::from(x) * 8
             }
-            Reg::Y(y) => u32::from(y) * 8 | 1,
+            Reg::Y(y) => (u32::from(y) * 8) | 1,
         }
     }
 
