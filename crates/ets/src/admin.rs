@@ -2,7 +2,7 @@
 
 use crate::access::{InUse, Need, bad, gone, identifier, known_as, table};
 use crate::hash::{Fixed, free_chains};
-use crate::registry;
+use crate::registry::{self, Ended};
 use crate::row::{Row, copy_out};
 use crate::table::{Heir, Kind, Options, Protection, Store, Table, WriteConcurrency};
 use myriad_heap::Fragment;
@@ -399,7 +399,7 @@ fn ets_super_user_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 /// Releases what an ended process fixes, and deletes or passes on what it owns.
 pub fn process_exits(ctx: &mut Ctx<'_>) {
     let pid = ctx.pid();
-    let Some((fixed, owned)) = registry::ended(pid) else { return };
+    let Some(Ended { fixed, owned }) = registry::ended(pid) else { return };
     for table in fixed {
         let times = table.fixations.lock().by.remove(&pid).unwrap_or(0);
         if times > 0 {

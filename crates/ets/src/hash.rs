@@ -47,6 +47,7 @@ impl Shard {
     }
 
     /// Visible rows.
+    #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.rows
     }

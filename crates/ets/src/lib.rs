@@ -24,6 +24,8 @@ pub mod spec;
 mod specs;
 pub mod table;
 #[cfg(test)]
+mod stress;
+#[cfg(test)]
 mod test_support;
 #[cfg(test)]
 mod tests;

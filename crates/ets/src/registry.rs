@@ -27,10 +27,13 @@ struct OfProcess {
 
 type Names = RwLock<Vec<(Atom, Arc<Table>)>>;
 
+type References = RwLock<HashMap<RefNumbers, Arc<Table>>>;
+type Processes = Mutex<HashMap<Pid, OfProcess>>;
+
 struct Registry {
     names: [CachePadded<Names>; 4 * SHARDS],
-    references: [CachePadded<RwLock<HashMap<RefNumbers, Arc<Table>>>>; SHARDS],
-    processes: [CachePadded<Mutex<HashMap<Pid, OfProcess>>>; SHARDS],
+    references: [CachePadded<References>; SHARDS],
+    processes: [CachePadded<Processes>; SHARDS],
 }
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(|| Registry {
@@ -43,11 +46,11 @@ fn names(name: Atom) -> &'static Names {
     &REGISTRY.names[name.index() as usize % (4 * SHARDS)]
 }
 
-fn references(numbers: RefNumbers) -> &'static RwLock<HashMap<RefNumbers, Arc<Table>>> {
+fn references(numbers: RefNumbers) -> &'static References {
     &REGISTRY.references[numbers.0[0] as usize % SHARDS]
 }
 
-fn processes(pid: Pid) -> &'static Mutex<HashMap<Pid, OfProcess>> {
+fn processes(pid: Pid) -> &'static Processes {
     &REGISTRY.processes[pid.number() as usize % SHARDS]
 }
 
@@ -137,8 +140,16 @@ fn change(pid: Pid, f: impl FnOnce(&mut OfProcess) -> bool) -> bool {
 }
 
 /// Takes out what a process fixes and owns.
-pub fn ended(pid: Pid) -> Option<(Vec<Arc<Table>>, Vec<Arc<Table>>)> {
-    processes(pid).lock().remove(&pid).map(|of| (of.fixed, of.owned))
+pub fn ended(pid: Pid) -> Option<Ended> {
+    processes(pid).lock().remove(&pid).map(|of| Ended { fixed: of.fixed, owned: of.owned })
+}
+
+/// What an ended process leaves.
+pub struct Ended {
+    /// Tables that it fixes.
+    pub fixed: Vec<Arc<Table>>,
+    /// Tables that it owns.
+    pub owned: Vec<Arc<Table>>,
 }
 
 /// The heir of a table, taken out.

@@ -317,6 +317,7 @@ impl Table {
     }
 
     /// Number of visible rows.
+    #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         match &self.store {
             Store::Hash(shards) => shards.iter().map(|s| s.read().len()).sum(),

@@ -152,6 +152,7 @@ impl Tree {
     }
 
     /// Number of rows.
+    #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -207,12 +208,12 @@ impl Tree {
             Place::After(key) => {
                 Box::new(self.entries.range::<Key, _>((Bound::Excluded(&Key(key)), unbounded)).map(|e| e.row))
             }
-            Place::BeforeAll(edge) => self.from_edge(&EdgePoint(edge, Ordering::Less)),
-            Place::AfterAll(edge) => self.from_edge(&EdgePoint(edge, Ordering::Greater)),
+            Place::BeforeAll(edge) => self.behind_edge(&EdgePoint(edge, Ordering::Less)),
+            Place::AfterAll(edge) => self.behind_edge(&EdgePoint(edge, Ordering::Greater)),
         }
     }
 
-    fn from_edge(&self, point: &EdgePoint<'_>) -> Box<dyn Iterator<Item = Row> + '_> {
+    fn behind_edge(&self, point: &EdgePoint<'_>) -> Box<dyn Iterator<Item = Row> + '_> {
         let from: Bound<&dyn Point> = Bound::Excluded(point);
         Box::new(self.entries.range::<dyn Point, _>((from, Bound::Unbounded)).map(|e| e.row))
     }
@@ -229,12 +230,12 @@ impl Tree {
             Place::After(key) => {
                 Box::new(self.entries.range::<Key, _>((unbounded, Bound::Included(&Key(key)))).rev().map(|e| e.row))
             }
-            Place::BeforeAll(edge) => self.to_edge(&EdgePoint(edge, Ordering::Less)),
-            Place::AfterAll(edge) => self.to_edge(&EdgePoint(edge, Ordering::Greater)),
+            Place::BeforeAll(edge) => self.before_edge(&EdgePoint(edge, Ordering::Less)),
+            Place::AfterAll(edge) => self.before_edge(&EdgePoint(edge, Ordering::Greater)),
         }
     }
 
-    fn to_edge(&self, point: &EdgePoint<'_>) -> Box<dyn Iterator<Item = Row> + '_> {
+    fn before_edge(&self, point: &EdgePoint<'_>) -> Box<dyn Iterator<Item = Row> + '_> {
         let to: Bound<&dyn Point> = Bound::Excluded(point);
         Box::new(self.entries.range::<dyn Point, _>((Bound::Unbounded, to)).rev().map(|e| e.row))
     }
@@ -243,6 +244,10 @@ impl Tree {
     pub fn next(&self, from: Place<'_>) -> Option<Row> {
         match from {
             Place::Start => self.entries.first().map(|e| e.row),
+            Place::After(key) => {
+                let range = (Bound::Excluded(&Key(key)), Bound::<&Key>::Unbounded);
+                self.entries.range::<Key, _>(range).next().map(|e| e.row)
+            }
             _ => self.upwards(from).next(),
         }
     }
@@ -251,6 +256,10 @@ impl Tree {
     pub fn prev(&self, from: Place<'_>) -> Option<Row> {
         match from {
             Place::End => self.entries.last().map(|e| e.row),
+            Place::Before(key) => {
+                let range = (Bound::<&Key>::Unbounded, Bound::Excluded(&Key(key)));
+                self.entries.range::<Key, _>(range).next_back().map(|e| e.row)
+            }
             _ => self.downwards(from).next(),
         }
     }

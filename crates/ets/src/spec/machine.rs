@@ -125,11 +125,9 @@ impl Machine {
         let mut frame: &[Term] = &root;
         for test in tests {
             while frame.is_empty() {
+                let Some((at, len)) = self.frames.pop() else { return true };
                 // SAFETY: frames are parts of the term, of `root` or of `values`, all of which stay during the walk.
-                match self.frames.pop() {
-                    Some((at, len)) => frame = unsafe { std::slice::from_raw_parts(at, len) },
-                    None => return true,
-                }
+                frame = unsafe { std::slice::from_raw_parts(at, len) };
             }
             if let Test::Skip(n) = test {
                 frame = frame.get(*n as usize..).unwrap_or(&[]);

@@ -1,0 +1,198 @@
+//! Many threads on one table: rows stay whole, counts add up, traversals see what stands still.
+
+use crate::hash::Fixed;
+use crate::row::{NewRow, Row};
+use crate::table::{Gone, Kind, Options, Protection, Store, Table, WriteConcurrency};
+use crate::tree::Place;
+use myriad_sync::Arc;
+use myriad_term::{Arena, Build, Pid, RefNumbers, SharedBinary, Term, am};
+use std::thread::scope;
+
+fn table(kind: Kind, write_concurrency: WriteConcurrency) -> Arc<Table> {
+    let options = Options {
+        kind,
+        keypos: 0,
+        named: false,
+        read_concurrency: false,
+        write_concurrency,
+        decentralized_counters: false,
+        compressed: false,
+    };
+    Arc::new(Table::new(RefNumbers([1, 2, 3]), am::ok, Pid::new(1, 0), Protection::Public, options))
+}
+
+/// `{Key, Value, Value, <<Value>>}`: all three say the same, or the row has been torn.
+fn new_row(table: &Table, key: i64, value: i64, binary: &SharedBinary) -> NewRow {
+    let mut arena = Arena::new();
+    let bytes = arena.shared_binary(binary.clone());
+    let inner = arena.tuple(&[Term::small(value), bytes]);
+    let tuple = arena.tuple(&[Term::small(key), Term::small(value), inner]);
+    NewRow::new(tuple, table.hash(Term::small(key)))
+}
+
+fn check(row: Row) {
+    let mut arena = Arena::new();
+    let copy = row.copy_to(&mut arena);
+    let [_, value, inner] = copy.as_tuple_of::<3>().expect("three elements");
+    let [same, bytes] = inner.as_tuple_of::<2>().expect("two elements");
+    assert!(value.is(same));
+    assert_eq!(bytes.as_aligned_bytes().map(<[u8]>::len), Some(100));
+}
+
+fn insert(table: &Table, row: NewRow) -> Result<(), Gone> {
+    match &table.store {
+        Store::Hash(shards) => {
+            let mut shard = table.write_shard(shards, row.row().hash())?;
+            shard.insert_set(row, table.fixed());
+        }
+        Store::Tree(tree) => table.write_tree(tree)?.insert(row),
+    }
+    Ok(())
+}
+
+fn delete(table: &Table, key: i64) -> Result<bool, Gone> {
+    let key = Term::small(key);
+    match &table.store {
+        Store::Hash(shards) => {
+            let hash = table.hash(key);
+            Ok(table.write_shard(shards, hash)?.delete(hash, key, table.fixed(), |_| true) > 0)
+        }
+        Store::Tree(tree) => Ok(table.write_tree(tree)?.delete(key, |_| true)),
+    }
+}
+
+/// The keys of a walk bucket by bucket, or key by key, without holding a lock between steps.
+fn keys(table: &Table) -> Vec<i64> {
+    let mut keys = Vec::new();
+    match &table.store {
+        Store::Hash(shards) => {
+            for shard in shards {
+                let mut index = 0;
+                loop {
+                    let shard = shard.read();
+                    if index >= shard.buckets() {
+                        break;
+                    }
+                    keys.extend(shard.bucket(index).map(|row| row.key(0).small_value()));
+                    index += 1;
+                }
+            }
+        }
+        Store::Tree(tree) => {
+            let mut last = None;
+            loop {
+                let tree = tree.read();
+                let place = last.map_or(Place::Start, |key| Place::After(Term::small(key)));
+                let Some(row) = tree.next(place) else { break };
+                let key = row.key(0).small_value();
+                keys.push(key);
+                last = Some(key);
+            }
+        }
+    }
+    keys
+}
+
+fn kinds() -> [Arc<Table>; 3] {
+    [
+        table(Kind::Set, WriteConcurrency::No),
+        table(Kind::Set, WriteConcurrency::Yes),
+        table(Kind::OrderedSet, WriteConcurrency::No),
+    ]
+}
+
+#[test]
+fn writers_readers_and_walkers() {
+    let rounds = if cfg!(miri) { 20 } else { 4000 };
+    for table in kinds() {
+        let binary = SharedBinary::from_bytes(&[7; 100]);
+        // Odd keys stay, even keys come and go.
+        for key in (1..200).step_by(2) {
+            assert!(insert(&table, new_row(&table, key, 0, &binary)).is_ok());
+        }
+        scope(|s| {
+            for thread in 0..2i64 {
+                let (table, binary) = (&table, &binary);
+                s.spawn(move || {
+                    for i in 0..rounds {
+                        let key = (i * 7 + thread * 31) % 100 * 2;
+                        let _ = insert(table, new_row(table, key, i, binary));
+                        let _ = delete(table, (key + 14) % 200);
+                        // Replaces one that stays.
+                        let _ = insert(table, new_row(table, key + 1, i, binary));
+                    }
+                });
+            }
+            for _ in 0..2 {
+                let table = &table;
+                s.spawn(move || {
+                    for i in 0..rounds {
+                        let _ = table.with_row(Term::small(i % 200), |row| row.into_iter().for_each(check));
+                        if i % 100 == 0 {
+                            table.fix();
+                            let mut seen = keys(table);
+                            table.unfix(1);
+                            seen.retain(|key| key % 2 == 1);
+                            seen.sort_unstable();
+                            assert!(seen.into_iter().eq((1..200).step_by(2)), "each key that stays, once");
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(keys(&table).len(), table.len());
+        assert!(table.fixed() == Fixed::No);
+        let rows = table.len();
+        assert_eq!(binary.references(), 1 + rows, "each row holds one count");
+        let (mut chains, count) = table.take_all();
+        assert_eq!(count, rows);
+        crate::hash::free_chains(&mut chains, usize::MAX);
+        assert_eq!(binary.references(), 1);
+    }
+}
+
+#[test]
+fn a_deleted_table_stays_empty() {
+    for table in kinds() {
+        let binary = SharedBinary::from_bytes(&[7; 100]);
+        scope(|s| {
+            for thread in 0..3 {
+                let (table, binary) = (&table, &binary);
+                s.spawn(move || {
+                    let mut key = thread;
+                    while insert(table, new_row(table, key, 0, binary)).is_ok() {
+                        key += 3;
+                    }
+                });
+            }
+            let table = &table;
+            s.spawn(move || {
+                while table.len() < 100 {
+                    std::thread::yield_now();
+                }
+                assert!(table.set_deleted() && !table.set_deleted());
+                let (mut chains, _) = table.take_all();
+                crate::hash::free_chains(&mut chains, usize::MAX);
+            });
+        });
+        assert_eq!((table.len(), binary.references()), (0, 1));
+    }
+}
+
+#[test]
+fn shards_grow_and_shrink_by_themselves() {
+    let table = table(Kind::Set, WriteConcurrency::No);
+    let binary = SharedBinary::from_bytes(&[7; 100]);
+    let Store::Hash(shards) = &table.store else { panic!("a set is a hash table") };
+    for key in 0..20_000 {
+        assert!(insert(&table, new_row(&table, key, key, &binary)).is_ok());
+    }
+    assert_eq!(shards[0].read().buckets(), 20_000);
+    for key in 10..20_000 {
+        assert!(delete(&table, key).is_ok_and(|found| found));
+    }
+    assert!(shards[0].read().buckets() < 5000);
+    let mut left = keys(&table);
+    left.sort_unstable();
+    assert!(left.into_iter().eq(0..10));
+}
