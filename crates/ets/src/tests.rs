@@ -6,7 +6,8 @@ use crate::test_support::{call, in_process};
 use myriad_term::equal::eq_exact;
 use myriad_term::etf::{DecodeOptions, decode};
 use myriad_term::print::display;
-use myriad_term::{Atom, Build, Term, am};
+use myriad_term::{Atom, Build, Export, Mfa, Pid, Term, am};
+use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
 use myriad_vm::{BifResult, Ctx, Escape};
 
 fn atom(text: &str) -> Term {
@@ -169,5 +170,101 @@ fn recorded_specifications_give_what_otp_gives() {
             }
         }
         assert_eq!(wrong, 0);
+    });
+}
+
+/// `{Tag, Value}` options and atoms, as a list.
+fn new_table(ctx: &mut Ctx<'_>, name: &str, options: &[Term]) -> Term {
+    let options = ctx.list(options);
+    finished(ctx, "ets", "new", &[atom(name), options]).ok().expect("a table")
+}
+
+/// Another process, which never runs.
+fn another(ctx: &mut Ctx<'_>) -> Pid {
+    let first = Export::intern(Mfa { module: am::erts_internal, function: am::start, arity: 0 });
+    spawn_orphan(ctx.vm, first, &[], &SpawnOptions::new(ctx.vm)).expect("room")
+}
+
+fn info(ctx: &mut Ctx<'_>, table: Term, item: &str) -> String {
+    shown(finished(ctx, "ets", "info", &[table, atom(item)]).ok().expect("an answer"))
+}
+
+#[test]
+fn tables_end_with_their_owner_or_go_to_the_heir() {
+    in_process(|ctx| {
+        let heir = another(ctx);
+        let option = ctx.tuple(&[atom("heir"), heir.term(), atom("gift")]);
+        let kept = new_table(ctx, "kept", &[option]);
+        let lost = new_table(ctx, "lost", &[]);
+        let named = new_table(ctx, "named_and_lost", &[atom("named_table")]);
+        let row = ctx.tuple(&[Term::small(1)]);
+        assert!(finished(ctx, "ets", "insert", &[kept, row]).is_ok());
+        assert!(finished(ctx, "ets", "safe_fixtable", &[kept, Term::TRUE]).is_ok());
+        crate::process_exits(ctx);
+        for table in [lost, named] {
+            assert_eq!(info(ctx, table, "size"), "undefined");
+        }
+        assert_eq!(info(ctx, kept, "size"), "1");
+        assert_eq!(info(ctx, kept, "owner"), shown(heir.term()));
+        assert_eq!((info(ctx, kept, "fixed"), info(ctx, kept, "heir")), ("false".into(), "none".into()));
+        // The former owner may read it, but no longer write.
+        let refused = finished(ctx, "ets", "insert", &[kept, row]);
+        assert!(matches!(refused, Err(Escape::Error(reason)) if reason.is_am(am::badarg)));
+        assert!(ctx.proc.error_cause.is_am(am::access));
+    });
+}
+
+#[test]
+fn tables_are_given_away_to_the_living_only() {
+    in_process(|ctx| {
+        let other = another(ctx);
+        let table = new_table(ctx, "gift", &[]);
+        let nobody = Pid::new(900, 3).term();
+        assert!(finished(ctx, "ets", "give_away", &[table, nobody, atom("x")]).is_err());
+        assert_eq!(info(ctx, table, "owner"), shown(ctx.pid().term()));
+        assert!(finished(ctx, "ets", "give_away", &[table, other.term(), atom("x")]).is_ok());
+        assert_eq!(info(ctx, table, "owner"), shown(other.term()));
+        // It does not go with the one that made it.
+        crate::process_exits(ctx);
+        assert_eq!(info(ctx, table, "size"), "0");
+    });
+}
+
+#[test]
+fn an_identifier_without_its_table_is_found_by_number() {
+    in_process(|ctx| {
+        let table = new_table(ctx, "t", &[]);
+        let numbers = table.as_local_ref().expect("a reference");
+        let plain = ctx.reference(numbers);
+        let row = ctx.tuple(&[Term::small(1)]);
+        assert!(finished(ctx, "ets", "insert", &[plain, row]).is_ok());
+        assert_eq!(info(ctx, table, "size"), "1");
+        assert!(finished(ctx, "ets", "delete", &[plain]).is_ok());
+        assert!(finished(ctx, "ets", "lookup", &[plain, Term::small(1)]).is_err());
+    });
+}
+
+#[test]
+fn specifications_may_be_deep() {
+    in_process(|ctx| {
+        let (mut guard, mut pattern) = (Term::TRUE, atom("$1"));
+        for _ in 0..100_000 {
+            guard = ctx.tuple(&[atom("not"), guard]);
+            pattern = ctx.tuple(&[pattern]);
+        }
+        let guards = ctx.list(&[guard]);
+        let body = ctx.list(&[atom("$1")]);
+        let head = ctx.tuple(&[pattern]);
+        let clause = ctx.tuple(&[head, guards, body]);
+        let spec = ctx.list(&[clause]);
+        let table = new_table(ctx, "t", &[]);
+        let mut key = Term::small(7);
+        for _ in 0..100_000 {
+            key = ctx.tuple(&[key]);
+        }
+        let row = ctx.tuple(&[key]);
+        assert!(finished(ctx, "ets", "insert", &[table, row]).is_ok());
+        let found = finished(ctx, "ets", "select", &[table, spec]).ok().expect("a list");
+        assert_eq!(shown(found), "[7]");
     });
 }
