@@ -27,6 +27,7 @@ pub mod os;
 pub mod persistent;
 pub mod process;
 pub mod timer;
+pub mod system;
 pub mod tuples;
 pub mod unicode;
 pub mod work;
@@ -81,6 +82,20 @@ pub static TABLES: &[&[BifDef]] = &[
     native_names::FILE,
     native_names::IO,
     native_names::ERROR_LOGGER,
+    system::INFO,
+    system::FLAGS,
+    system::INTERNAL_FLAGS,
+    system::STATISTICS,
+    system::HALT,
+    system::DISTRIBUTION,
+    system::INTERNAL_DISTRIBUTION,
+    system::NET_KERNEL,
+    system::MONITORING,
+    system::SEQUENTIAL,
+    system::TRACING,
+    system::DRIVERS,
+    system::DEBUG,
+    system::INTERNAL_DEBUG,
     tuples::TUPLES,
     process::PROCESSES,
     process::INTERNAL,

@@ -13,6 +13,7 @@ use myriad_vm::send::Sent;
 use myriad_vm::signal::{Parcel, Signal};
 use myriad_vm::{BifResult, Ctx};
 
+pub(crate) use flags::max_heap_size;
 pub use flags::{FLAGS, INTERNAL_FLAGS};
 pub use info::{INFO, INTERNAL_INFO};
 pub use monitor::MONITORS;

@@ -311,3 +311,16 @@ fn characters_to_list_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let converted = ctx.list(&sink.0);
     finish(ctx, converted, end)
 }
+
+/// The text of a flat list of characters, cut after `limit` of them; `None` if it is none.
+pub fn characters(list: Term, limit: usize) -> Option<String> {
+    let mut text = String::new();
+    let mut items = list.list_iter();
+    for (i, item) in items.by_ref().enumerate() {
+        let char = char::from_u32(u32::try_from(item.as_small()?).ok()?)?;
+        if i < limit {
+            text.push(char);
+        }
+    }
+    items.tail().is_nil().then_some(text)
+}

@@ -41,3 +41,8 @@ fn iolists() {
 fn unicode() {
     check("unicode", include_bytes!("../vectors/unicode.etf"));
 }
+
+#[test]
+fn system() {
+    check("system", include_bytes!("../vectors/system.etf"));
+}

@@ -8,7 +8,7 @@ main(_) ->
     Dir = filename:dirname(escript:script_name()),
     rand:seed(exsss, 42),
     [ok = file:write_file(filename:join(Dir, Name ++ ".etf"), term_to_binary([call(C) || C <- Calls], [compressed]))
-     || {Name, Calls} <- [{"iolists", iolists()}, {"unicode", unicode()}]].
+     || {Name, Calls} <- [{"iolists", iolists()}, {"unicode", unicode()}, {"system", system()}]].
 
 call({M, F, A}) ->
     Result = try apply(M, F, A) of V -> {ok, V} catch error:R -> {error, R} end,
@@ -60,3 +60,41 @@ unicode() ->
                                D <- [<<1,0,2>>, a, 1, [], [0], [$a|$b], ["ab", [955], $c]] ++ lists:sublist(Data, 100),
                                %% OTP reads past the end here.
                                not (is_bitstring(D) andalso not is_binary(D))].
+
+system() ->
+    Gone = list_to_pid("<0.9999.0>"),
+    [{erlang, system_info, [K]} || K <- [machine, otp_release, compat_rel, heap_sizes, wordsize, {wordsize, internal},
+        {wordsize, external}, {wordsize, x}, atom_limit, min_heap_size, min_bin_vheap_size, fullsweep_after,
+        max_heap_size, message_queue_data, alloc_util_allocators, time_offset, start_time, end_time, tolerant_timeofday,
+        time_warp_mode, time_correction, trace_control_word, sequential_tracer, dist, creation, threads, smp_support, foo, 1,
+        {a, b}, {cpu_topology, defined}, cpu_topology, {cpu_topology, x}, {allocator, foo}, {allocator, [foo]}, memory,
+        hipe_architecture, taints, ets_limit, multi_scheduling_blockers, driver_version, nif_version, heap_type, delayed_node_table_gc,
+        context_reductions, dist_buf_busy_limit, outstanding_system_requests_limit, garbage_collection, beam_jump_table]]
+    ++ [{erlang, F, A} || {F, A} <- [{nodes, []}, {nodes, [this]}, {nodes, [known]}, {nodes, [[this, hidden]]}, {nodes, [a]},
+        {nodes, [[visible | a]]}, {nodes, [visible]}, {nodes, [this, #{}]}, {nodes, [this, #{node_type => true, connection_id => true}]},
+        {nodes, [this, #{a => true}]}, {nodes, [this, #{node_type => a}]}, {nodes, [this, a]}, {nodes, [hidden, #{}]},
+        {setnode, [a, 1]}, {monitor_node, [a, true]}, {monitor_node, [1, true]}, {monitor_node, [nonode@nohost, true]},
+        {monitor_node, ['a@b', true, [foo]]}, {monitor_node, [nonode@nohost, true, [allow_passive_connect]]},
+        {dist_ctrl_get_data, [1]}, {dist_ctrl_put_data, [1, <<>>]}, {dist_ctrl_set_opt, [1, get_size, true]}, {dist_get_stat, [1]},
+        {statistics, [foo]}, {statistics, [scheduler_wall_time]}, {system_flag, [backtrace_depth, -1]}, {system_flag, [foo, 1]},
+        {system_flag, [min_heap_size, 300]}, {system_flag, [min_heap_size, 233]}, {system_flag, [min_bin_vheap_size, 50000]},
+        {system_flag, [min_bin_vheap_size, 46422]}, {system_flag, [fullsweep_after, 10]}, {system_flag, [fullsweep_after, 65535]},
+        {system_flag, [max_heap_size, 10000]}, {system_flag, [max_heap_size, 0]}, {system_flag, [max_heap_size, 5]},
+        {system_flag, [trace_control_word, 5]}, {system_flag, [trace_control_word, 0]}, {system_flag, [trace_control_word, -1]},
+        {system_flag, [multi_scheduling, foo]}, {system_flag, [outstanding_system_requests_limit, 5]},
+        {system_flag, [outstanding_system_requests_limit, 4]},
+        {seq_trace_info, [send]}, {seq_trace_info, [label]}, {seq_trace_info, [serial]}, {seq_trace_info, [foo]},
+        {trace_info, [new, flags]}, {trace_info, [new_ports, tracer]}, {trace_info, [foo, flags]}, {trace_info, [{erlang, abs, 1}, all]},
+        {trace_info, [{lists, mapx, 2}, all]}, {trace_info, [on_load, all]}, {trace_info, [send, match_spec]}, {trace_info, [send, all]},
+        {trace_info, [Gone, flags]}, {system_monitor, []}, {system_monitor, [undefined]}, {system_monitor, [a]},
+        {system_monitor, [a, [busy_port]]}, {system_monitor, [undefined, [busy_port]]}, {system_monitor, [Gone, [busy_port]]},
+        {system_profile, []}, {system_profile, [a, []]}, {halt, [a, []]}, {halt, [-1, []]}, {halt, [1, [foo]]}, {halt, [1, a]},
+        {halt, [1, [{flush, a}]]}, {halt, [[a], []]}]]
+    ++ [{erts_internal, get_dflags, []}, {erts_internal, get_creation, []}, {erts_internal, system_check, [a]},
+        {erts_internal, dist_spawn_request, [a, b, c, d]}, {erts_internal, create_dist_channel, [a, b, c]},
+        {erts_debug, lcnt_clear, []}, {erts_debug, lcnt_control, [mask]}, {net_kernel, dflag_unicode_io, [Gone]},
+        {net_kernel, dflag_unicode_io, [a]}, {error_logger, warning_map, []}, {io, printable_range, []},
+        {erl_ddll, try_load, ["/tmp", "foo", []]}, {erl_ddll, try_load, [a, b, []]}, {erl_ddll, try_load, ["/tmp", 1, []]},
+        {erl_ddll, try_load, ["/tmp", "foo", [a]]}, {erl_ddll, try_unload, [foo, []]}, {erl_ddll, info, [foo, processes]},
+        {erl_ddll, format_error_int, [{open_error, 1}]}, {erl_ddll, format_error_int, [{open_error, -1}]},
+        {erl_ddll, demonitor, [1]}, {erl_ddll, monitor, [driver, a]}].

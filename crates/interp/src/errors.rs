@@ -177,7 +177,7 @@ fn first_return(stop: *const u64, base: *const u64) -> usize {
 
 /// Adds the callers' frames (above `frame` Y registers) and goes to the handler.
 fn unwind(m: &mut Machine<'_, '_>, frame: usize) -> *const u32 {
-    let depth = m.ctx.vm.config.backtrace_depth;
+    let depth = m.ctx.vm.defaults.backtrace_depth();
     let (stop, base) = (m.heap().stop, m.heap().hend);
     let frames = &mut m.ctx.proc.exception.frames;
     walk(stop, base, frame, |continuation| {

@@ -37,6 +37,7 @@ pub fn process_exits(ctx: &mut Ctx<'_>) {
 
 /// Starts what this crate needs beside the schedulers.
 pub fn start(vm: &'static Vm) -> Result<(), String> {
+    vm.before_halt(|_| flush_all());
     port::start(vm)
 }
 

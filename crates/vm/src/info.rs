@@ -196,7 +196,7 @@ pub fn place(ctx: &mut Ctx<'_>, frame: &TraceFrame) -> Term {
 }
 
 fn stacktrace(ctx: &mut Ctx<'_>) -> Term {
-    let frames = ctx.vm.engine().backtrace(ctx.proc, ctx.vm.config.backtrace_depth);
+    let frames = ctx.vm.engine().backtrace(ctx.proc, ctx.vm.defaults.backtrace_depth());
     let entries: Vec<Term> = frames.iter().map(|f| location(ctx, f)).collect();
     ctx.list(&entries)
 }

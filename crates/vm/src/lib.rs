@@ -6,7 +6,9 @@
 
 pub mod bif;
 pub mod code;
+pub mod crash_dump;
 pub mod ctx;
+pub mod defaults;
 pub mod deliver;
 pub mod dirty;
 pub mod engine;

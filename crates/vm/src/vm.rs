@@ -3,6 +3,7 @@
 use crate::bif::Registry as Bifs;
 use crate::code::CodeServer;
 use crate::ctx::Ctx;
+use crate::defaults::{Defaults, Gauges};
 use crate::dirty::DirtyPools;
 use crate::engine::Engine;
 use crate::machine::{Machine, Threads};
@@ -15,7 +16,7 @@ use crate::time::Clock;
 use crate::timer::Timers;
 use myriad_heap::Settings;
 use myriad_sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use myriad_sync::{Arc, OnceLock, Progress};
+use myriad_sync::{Arc, LockClass, Mutex, OnceLock, Progress};
 use myriad_term::{Atom, Pid, Port, RefNumbers, Term};
 use std::path::PathBuf;
 
@@ -53,6 +54,11 @@ pub struct Config {
 /// Releases what a process holds outside its own memory, when it ends.
 pub type ExitHook = fn(&mut Ctx<'_>);
 
+/// Writes out what the VM still holds, before it halts. Bounded in time; runs on a dirty I/O scheduler.
+pub type HaltHook = fn(&'static Vm);
+
+static HALT_CLASS: LockClass = LockClass::new("halt_hooks", 290);
+
 /// The operations of crate `io` on ports that processes need (the lower crate states them, the upper implements).
 pub trait PortOps: Send + Sync {
     /// Sends a message to a port (`Port ! {Owner, Command}`).
@@ -87,12 +93,17 @@ pub struct Vm {
     pub clock: Clock,
     /// Time, randomness, parking.
     pub machine: Box<dyn Machine>,
+    /// What programs may change.
+    pub defaults: Defaults,
+    /// Figures of the upper crates.
+    pub gauges: Gauges,
     /// Thread progress.
     pub progress: Arc<Progress>,
     /// Number of threads that make references with a number of their own.
     locals: usize,
     engine: Box<dyn Engine>,
     exit_hooks: Vec<ExitHook>,
+    halt_hooks: Mutex<Vec<HaltHook>>,
     ports: OnceLock<Box<dyn PortOps>>,
     stopping: AtomicBool,
     exit_status: AtomicI64,
@@ -141,6 +152,9 @@ impl Vm {
             locals,
             engine: parts.engine,
             exit_hooks: parts.exit_hooks,
+            halt_hooks: Mutex::new(&HALT_CLASS, Vec::new()),
+            defaults: Defaults::new(config.heap, config.backtrace_depth),
+            gauges: Gauges::default(),
             ports: OnceLock::new(),
             stopping: AtomicBool::new(false),
             exit_status: AtomicI64::new(0),
@@ -191,7 +205,20 @@ impl Vm {
 
     /// Default heap sizes.
     pub fn heap_settings(&self) -> Settings {
-        self.config.heap
+        self.defaults.heap()
+    }
+
+    /// Has `hook` run before the VM halts.
+    pub fn before_halt(&self, hook: HaltHook) {
+        self.halt_hooks.lock().push(hook);
+    }
+
+    /// Runs what [`Vm::before_halt`] was given.
+    pub fn run_halt_hooks(&'static self) {
+        let hooks = self.halt_hooks.lock().clone();
+        for hook in hooks {
+            hook(self);
+        }
     }
 
     /// This node's name.

@@ -38,7 +38,7 @@ pub(super) fn off_heap(value: Term) -> Option<bool> {
 const SMALLEST_MAX_HEAP: usize = 233;
 
 /// A size in words, or a map of `size`, `kill` and `error_logger`.
-pub(super) fn max_heap_size(value: Term, limit: &mut MaxHeapSize) -> Option<()> {
+pub(crate) fn max_heap_size(value: Term, limit: &mut MaxHeapSize) -> Option<()> {
     let mut new = *limit;
     if let Some(size) = value.as_usize() {
         new.size = size;

@@ -1,0 +1,34 @@
+//! The system as a whole: what it says of itself, its flags and statistics, halting, other nodes, tracing, drivers.
+
+mod allocators;
+mod debug;
+mod distribution;
+mod drivers;
+mod flags;
+mod halt;
+mod info;
+mod monitoring;
+mod sequential;
+mod state;
+mod statistics;
+mod topology;
+mod tracing;
+
+pub use debug::{DEBUG, INTERNAL_DEBUG};
+pub use distribution::{DISTRIBUTION, INTERNAL_DISTRIBUTION, NET_KERNEL};
+pub use drivers::DRIVERS;
+pub use flags::{FLAGS, INTERNAL_FLAGS};
+pub use halt::HALT;
+pub use info::INFO;
+pub use monitoring::MONITORING;
+pub use sequential::SEQUENTIAL;
+pub use statistics::STATISTICS;
+pub use tracing::TRACING;
+
+use myriad_term::{Term, am};
+use myriad_vm::{BifResult, Ctx};
+
+/// `badarg` with the cause `badopt`, as `error_info` says it.
+fn bad_option(ctx: &mut Ctx<'_>) -> BifResult {
+    ctx.error_with_cause(Term::atom(am::badarg), Term::atom(am::badopt))
+}

@@ -1,0 +1,141 @@
+//! Nodes and distribution, on a node that is not alive: it knows itself, and reaches no other.
+
+use super::bad_option;
+use myriad_term::{Build, Term, am};
+use myriad_vm::bif::{Escape, NOTSUP, badarg};
+use myriad_vm::{BifResult, Ctx};
+
+myriad_vm::bifs! { pub DISTRIBUTION = "erlang" {
+    "nodes" / 0 Plain => |_, _| Ok(Term::NIL);
+    "nodes" / 1 Plain => nodes_1;
+    "nodes" / 2 Plain => nodes_2;
+    "setnode" / 2 Plain => |_, _| badarg();
+    "monitor_node" / 2 Plain => |ctx, a| monitor_node(ctx, a[0], a[1], Term::NIL);
+    "monitor_node" / 3 Plain => |ctx, a| monitor_node(ctx, a[0], a[1], a[2]);
+    "dist_ctrl_get_data" / 1 Plain => |_, _| Err(NOTSUP);
+    "dist_ctrl_get_data_notification" / 1 Plain => |_, _| Err(NOTSUP);
+    "dist_ctrl_get_opt" / 2 Plain => |_, _| Err(NOTSUP);
+    "dist_ctrl_input_handler" / 2 Plain => |_, _| Err(NOTSUP);
+    "dist_ctrl_put_data" / 2 Plain => |_, _| badarg();
+    "dist_ctrl_set_opt" / 3 Plain => |_, _| Err(NOTSUP);
+    "dist_get_stat" / 1 Plain => |_, _| badarg();
+}}
+
+myriad_vm::bifs! { pub INTERNAL_DISTRIBUTION = "erts_internal" {
+    "get_dflags" / 0 Plain => get_dflags_0;
+    "get_creation" / 0 Plain => |ctx, _| match ctx.vm.creation() {
+        0 => Ok(Term::UNDEFINED),
+        creation => Ok(Term::small(i64::from(creation))),
+    };
+    "dist_spawn_request" / 4 Plain => dist_spawn_request_4;
+    "create_dist_channel" / 3 Plain => |_, _| Ok(Term::atom(am::badarg));
+    "new_connection" / 1 Plain => |_, _| badarg();
+    "abort_pending_connection" / 2 Plain => |_, _| badarg();
+}}
+
+myriad_vm::bifs! { pub NET_KERNEL = "net_kernel" {
+    "dflag_unicode_io" / 1 Plain => |_, a| if a[0].is_pid() { Ok(Term::TRUE) } else { badarg() };
+}}
+
+/// Flags that may be rejected, and those that ask for strict order.
+const REJECTABLE: i64 = 0x80_2042;
+const STRICT_ORDER: i64 = 0x2000;
+
+fn get_dflags_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
+    let default = ctx.uint(ctx.vm.release.dist_flags);
+    let mandatory = ctx.uint(ctx.vm.release.dist_mandatory);
+    let flags = [am::erts_dflags.term(), default, mandatory, default, Term::small(REJECTABLE), Term::small(STRICT_ORDER)];
+    Ok(ctx.tuple(&flags))
+}
+
+/// Does the argument (a kind of node, or a list of them) ask for this node? `None`: it is none.
+fn asks_for_self(which: Term) -> Option<bool> {
+    let one = |t: Term| match t.as_atom() {
+        Some(am::this | am::known) => Some(true),
+        Some(am::visible | am::hidden | am::connected) => Some(false),
+        _ => None,
+    };
+    if !which.is_list() {
+        return one(which);
+    }
+    let mut own = false;
+    let mut kinds = which.list_iter();
+    for kind in kinds.by_ref() {
+        own |= one(kind)?;
+    }
+    kinds.tail().is_nil().then_some(own)
+}
+
+fn nodes_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    match asks_for_self(args[0]) {
+        Some(true) => {
+            let own = ctx.vm.node_name().term();
+            Ok(ctx.list(&[own]))
+        }
+        Some(false) => Ok(Term::NIL),
+        None => badarg(),
+    }
+}
+
+/// With a map that says which of `connection_id` and `node_type` are asked for.
+fn nodes_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let (Some(own), Some(options)) = (asks_for_self(args[0]), args[1].as_map()) else { return badarg() };
+    let mut pairs = Vec::new();
+    for (key, wanted) in options.iter() {
+        let value = match key.as_atom() {
+            Some(am::connection_id) => Term::UNDEFINED,
+            Some(am::node_type) => Term::atom(am::this),
+            _ => return badarg(),
+        };
+        match wanted.as_bool() {
+            Some(true) => pairs.push((key, value)),
+            Some(false) => {}
+            None => return badarg(),
+        }
+    }
+    if !own {
+        return Ok(Term::NIL);
+    }
+    let info = myriad_term::map::from_pairs(ctx, &pairs);
+    let entry = ctx.tuple(&[ctx.vm.node_name().term(), info]);
+    Ok(ctx.list(&[entry]))
+}
+
+fn monitor_node(ctx: &mut Ctx<'_>, node: Term, flag: Term, options: Term) -> BifResult {
+    let mut items = options.list_iter();
+    if !items.by_ref().all(|o| o.is_am(am::allow_passive_connect)) {
+        return bad_option(ctx);
+    }
+    let Some(node) = node.as_atom() else { return badarg() };
+    if !items.tail().is_nil() {
+        return badarg();
+    }
+    if node != ctx.vm.node_name() {
+        return Err(Escape::Error(Term::atom(am::notalive)));
+    }
+    if flag.as_bool().is_some() { Ok(Term::TRUE) } else { badarg() }
+}
+
+/// A process on another node: the answer that there is no connection comes as a message.
+fn dist_spawn_request_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let function = args[1].as_tuple_of::<3>();
+    let fits = function.is_some_and(|[m, f, a]| m.is_atom() && f.is_atom() && a.list_length().is_some());
+    let kind = args[3].as_atom();
+    let known = matches!(kind, Some(am::spawn_request | am::spawn_opt));
+    if !args[0].is_atom() || !fits || !known || args[2].list_length().is_none() {
+        return Ok(Term::atom(am::badarg));
+    }
+    let mut monitor = false;
+    let mut tag = Term::atom(am::spawn_reply);
+    for option in args[2].list_iter() {
+        match option.as_tuple_of::<2>() {
+            Some([key, value]) if key.is_am(am::reply_tag) => tag = value,
+            Some([key, _]) if key.is_am(am::monitor) => monitor = true,
+            _ => monitor |= option.is_am(am::monitor),
+        }
+    }
+    let reference = ctx.make_ref();
+    let reply = ctx.tuple(&[tag, reference, Term::atom(am::error), Term::atom(am::noconnection)]);
+    ctx.send(ctx.pid().term(), reply)?;
+    Ok(if kind == Some(am::spawn_opt) { ctx.tuple(&[reference, Term::bool(monitor)]) } else { reference })
+}

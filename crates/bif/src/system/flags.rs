@@ -1,0 +1,134 @@
+//! `system_flag/2`, and what it leaves to Erlang code.
+
+use super::bad_option;
+use super::info::heap_size_at_least;
+use super::state::state;
+use crate::process::max_heap_size;
+use myriad_term::{Atom, Export, Mfa, Term, am};
+use myriad_vm::bif::badarg;
+use myriad_vm::info::max_heap_size_map;
+use myriad_vm::{BifResult, Ctx};
+
+myriad_vm::bifs! { pub FLAGS = "erlang" {
+    "system_flag" / 2 Plain => system_flag_2;
+}}
+
+myriad_vm::bifs! { pub INTERNAL_FLAGS = "erts_internal" {
+    "scheduler_wall_time" / 1 Plain => scheduler_wall_time_1;
+    "system_check" / 1 Plain => |_, a| if a[0].is_am(am::schedulers) { Ok(Term::OK) } else { badarg() };
+    "no_aux_work_threads" / 0 Plain => |_, _| Ok(Term::small(super::allocators::AUX_WORK_THREADS));
+    "gather_alloc_histograms" / 1 Plain => |_, _| Ok(Term::small(0));
+    "gather_carrier_info" / 1 Plain => |_, _| Ok(Term::small(0));
+}}
+
+fn number(n: usize) -> Term {
+    Term::small(n as i64)
+}
+
+fn system_flag_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let Some(flag) = args[0].as_atom() else { return bad_option(ctx) };
+    if flag == am::scheduler_wall_time {
+        if args[1].as_bool().is_none() {
+            return badarg();
+        }
+        let function = am::system_flag_scheduler_wall_time;
+        return ctx.trap(Export::intern(Mfa { module: am::erts_internal, function, arity: 1 }), &args[1..]);
+    }
+    match set(ctx, flag, args[1]) {
+        Some(Some(old)) => Ok(old),
+        Some(None) => bad_option(ctx),
+        None => badarg(),
+    }
+}
+
+/// The old value. `None`: the value does not fit; `Some(None)`: there is no such flag.
+fn set(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Option<Term>> {
+    let c = &ctx.vm.config;
+    // A number of schedulers that is what it is already can be set.
+    let unchanged = |n: usize| (value.as_usize()? == n).then_some(number(n));
+    let old = match flag {
+        am::backtrace_depth => {
+            let depth = value.as_usize().filter(|n| *n <= 65_535)?;
+            number(ctx.vm.defaults.set_backtrace_depth(depth))
+        }
+        am::fullsweep_after | am::min_heap_size | am::min_bin_vheap_size | am::max_heap_size => heap_setting(ctx, flag, value)?,
+        am::schedulers_online => unchanged(c.schedulers_online)?,
+        am::dirty_cpu_schedulers_online => unchanged(c.dirty_cpu)?,
+        am::multi_scheduling => match value.as_atom()? {
+            am::unblock | am::unblock_normal => Term::atom(if c.schedulers > 1 { am::enabled } else { am::disabled }),
+            _ => return None,
+        },
+        am::scheduler_bind_type => match value.as_atom()? {
+            am::unbound | am::no_spread | am::thread_spread | am::processor_spread | am::spread
+            | am::thread_no_node_processor_spread | am::no_node_thread_spread | am::no_node_processor_spread
+            | am::default_bind => Term::atom(am::unbound),
+            _ => return None,
+        },
+        am::cpu_topology => {
+            if !value.is_am(am::undefined) {
+                return None;
+            }
+            Term::UNDEFINED
+        }
+        am::microstate_accounting => match value.as_atom()? {
+            am::false_ | am::reset => Term::FALSE,
+            _ => return None,
+        },
+        am::outstanding_system_requests_limit => {
+            let limit = value.as_usize().filter(|n| (1..=1 << 27).contains(n))?;
+            number(std::mem::replace(&mut state().outstanding_requests, limit))
+        }
+        am::system_logger => {
+            let fits = value.is_am(am::logger) || value.is_am(am::undefined);
+            if !fits && value.as_local_pid().is_none_or(|pid| ctx.vm.processes.get(pid).is_none()) {
+                return None;
+            }
+            std::mem::replace(&mut state().system_logger, value)
+        }
+        am::trace_control_word => {
+            let word = u32::try_from(value.as_small()?).ok()?;
+            Term::small(i64::from(std::mem::replace(&mut state().trace_control_word, word)))
+        }
+        am::sequential_tracer => {
+            let fits = value.is_am(am::false_) || value.as_local_pid().is_some() || value.as_local_port().is_some();
+            if !fits {
+                return None;
+            }
+            std::mem::replace(&mut state().sequential_tracer, value)
+        }
+        am::reset_seq_trace => Term::bool(value.is_am(am::true_).then_some(true)?),
+        am::time_offset => Term::atom(value.is_am(am::finalize).then_some(am::final_)?),
+        _ => return Some(None),
+    };
+    Some(Some(old))
+}
+
+fn heap_setting(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Term> {
+    let mut heap = ctx.vm.heap_settings();
+    let old = match flag {
+        am::fullsweep_after => {
+            let times = value.as_small().and_then(|n| u32::try_from(n).ok())?.min(65_535);
+            number(std::mem::replace(&mut heap.fullsweep_after, times) as usize)
+        }
+        am::min_heap_size => {
+            let words = heap_size_at_least(value.as_usize()?)?;
+            number(std::mem::replace(&mut heap.min_heap_size, words))
+        }
+        am::min_bin_vheap_size => {
+            let words = heap_size_at_least(value.as_usize()?)?;
+            number(std::mem::replace(&mut heap.min_bin_vheap_size, words))
+        }
+        _ => {
+            let old = max_heap_size_map(ctx, heap.max_heap_size);
+            max_heap_size(value, &mut heap.max_heap_size)?;
+            old
+        }
+    };
+    ctx.vm.defaults.set_heap(heap);
+    Some(old)
+}
+
+/// Sets whether schedulers tell how long they were busy; anything but `true` is no.
+fn scheduler_wall_time_1(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    Ok(Term::bool(std::mem::replace(&mut state().wall_time, args[0].is_am(am::true_))))
+}

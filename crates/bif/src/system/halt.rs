@@ -1,0 +1,66 @@
+//! `halt/2`.
+
+use super::bad_option;
+use crate::unicode::characters;
+use myriad_term::{Term, am};
+use myriad_vm::bif::{DirtyKind, Escape, badarg};
+use myriad_vm::{BifResult, Ctx, crash_dump};
+use std::io::Write;
+
+myriad_vm::bifs! { pub HALT = "erlang" {
+    "halt" / 2 Plain => halt_2;
+}}
+
+/// Characters of a slogan that are kept.
+const SLOGAN_CHARACTERS: usize = 1023;
+/// Exit status after a crash dump.
+const CRASH_STATUS: i32 = 1;
+
+/// With a status, `abort`, or a string that becomes the slogan of a crash dump. Option: `{flush, Boolean}`.
+fn halt_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let mut flush = true;
+    let mut options = args[1].list_iter();
+    for option in options.by_ref() {
+        match option.as_tuple_of::<2>() {
+            Some([key, value]) if key.is_am(am::flush) => match value.as_bool() {
+                Some(value) => flush = value,
+                None => return bad_option(ctx),
+            },
+            _ => return bad_option(ctx),
+        }
+    }
+    if !options.tail().is_nil() {
+        return bad_option(ctx);
+    }
+    if args[0].is_am(am::abort) {
+        std::process::abort();
+    }
+    if args[0].is_list() {
+        return match characters(args[0], SLOGAN_CHARACTERS) {
+            Some(slogan) => crash(ctx, &slogan),
+            None => badarg(),
+        };
+    }
+    let Some(status) = args[0].as_usize() else { return badarg() };
+    if flush {
+        if !ctx.sched.dirty && ctx.vm.config.dirty_io > 0 {
+            return Err(Escape::Dirty(DirtyKind::Io));
+        }
+        ctx.vm.run_halt_hooks();
+    }
+    ctx.vm.stop((status & 0xff) as i32);
+    // The process does nothing more: the VM stops.
+    Err(Escape::Wait)
+}
+
+fn crash(ctx: &mut Ctx<'_>, slogan: &str) -> BifResult {
+    let mut err = std::io::stderr().lock();
+    let _ = writeln!(err, "{slogan}");
+    if let Some(path) = crash_dump::path() {
+        let _ = write!(err, "\nCrash dump is being written to: {}...", path.display());
+        let done = if crash_dump::write(&path, slogan).is_ok() { "done" } else { "failed" };
+        let _ = writeln!(err, "{done}");
+    }
+    ctx.vm.stop(CRASH_STATUS);
+    Err(Escape::Wait)
+}

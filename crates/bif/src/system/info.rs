@@ -1,0 +1,359 @@
+//! `system_info/1`.
+
+use super::state::{Watch, state};
+use super::{allocators, topology};
+use crate::emulator_flags::flag_value;
+use myriad_sync::atomic::Ordering;
+use myriad_term::{Atom, Build, Term, am};
+use myriad_vm::bif::badarg;
+use myriad_vm::info::max_heap_size_map;
+use myriad_vm::{BifResult, Ctx, Vm};
+use std::fmt::Write;
+
+myriad_vm::bifs! { pub INFO = "erlang" {
+    "system_info" / 1 Plain => system_info_1;
+}}
+
+/// Reductions of one slice, as `context_reductions`.
+const CONTEXT_REDUCTIONS: i64 = 4000;
+/// Bytes in the queue of a distribution channel, in KB, if `+zdbbl` does not say.
+const DIST_BUFFER_KB: i64 = 1024;
+
+fn number(n: usize) -> Term {
+    Term::small(n as i64)
+}
+
+fn pair(ctx: &mut Ctx<'_>, key: Atom, value: Term) -> Term {
+    ctx.tuple(&[key.term(), value])
+}
+
+/// `[{Key, Value}, ..]`
+pub fn proplist(ctx: &mut Ctx<'_>, pairs: &[(Atom, Term)]) -> Term {
+    let items: Vec<Term> = pairs.iter().map(|(k, v)| ctx.tuple(&[k.term(), *v])).collect();
+    ctx.list(&items)
+}
+
+/// `{Pid, Options}`, or `undefined`.
+pub fn watch_term(ctx: &mut Ctx<'_>, watch: Option<Watch>) -> Term {
+    let Some(watch) = watch else { return Term::UNDEFINED };
+    let mut options = Vec::new();
+    for (name, limit) in watch.options {
+        options.push(match limit {
+            Some(limit) => {
+                let limit = ctx.uint(limit);
+                ctx.tuple(&[name.term(), limit])
+            }
+            None => name.term(),
+        });
+    }
+    let options = ctx.list(&options);
+    ctx.tuple(&[watch.by, options])
+}
+
+/// The text of `system_version`, in OTP's form.
+fn version_text(vm: &Vm) -> String {
+    let c = &vm.config;
+    format!(
+        "Erlang/OTP {} [erts-{}] [source] [64-bit] [smp:{}:{}] [ds:{}:{}:{}] [async-threads:1]\n",
+        vm.release.otp, vm.release.erts_version, c.schedulers, c.schedulers_online, c.dirty_cpu, c.dirty_cpu, c.dirty_io,
+    )
+}
+
+const ARCHITECTURE: &str = if cfg!(target_arch = "x86_64") {
+    "x86_64-pc-linux-gnu"
+} else if cfg!(target_arch = "aarch64") {
+    "aarch64-unknown-linux-gnu"
+} else {
+    "unknown-unknown-linux-gnu"
+};
+
+fn system_info_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    if let Some(key) = args[0].as_atom() {
+        return match simple(ctx, key) {
+            Some(value) => Ok(value),
+            None => badarg(),
+        };
+    }
+    match args[0].as_tuple().map(|t| t.elements()) {
+        Some([key, which]) => of_two(ctx, *key, *which),
+        Some([key, reference, which]) => match key.as_atom() {
+            Some(am::memory_internal | am::allocator | am::allocator_sizes) => allocators::gather(ctx, *reference, *which),
+            _ => badarg(),
+        },
+        _ => badarg(),
+    }
+}
+
+fn of_two(ctx: &mut Ctx<'_>, key: Term, which: Term) -> BifResult {
+    match (key.as_atom(), which.as_atom()) {
+        (Some(am::wordsize), Some(am::internal | am::external)) => Ok(Term::small(8)),
+        (Some(am::cpu_topology), Some(am::defined)) => Ok(Term::UNDEFINED),
+        (Some(am::cpu_topology), Some(am::detected | am::used)) => Ok(cpu_topology(ctx)),
+        (Some(am::allocator), _) => allocators::ask(ctx, am::alloc_info, which),
+        (Some(am::allocator_sizes), _) => allocators::ask(ctx, am::alloc_sizes, which),
+        _ => badarg(),
+    }
+}
+
+fn cpu_topology(ctx: &mut Ctx<'_>) -> Term {
+    let Some(topology) = topology::detect() else { return Term::UNDEFINED };
+    let logical = |ctx: &mut Ctx<'_>, id: u32| pair(ctx, am::logical, Term::small(i64::from(id)));
+    let mut processors = Vec::new();
+    for cores in topology.values() {
+        let mut list = Vec::new();
+        for threads in cores.values() {
+            let inner = if let [only] = threads.as_slice() {
+                logical(ctx, *only)
+            } else {
+                let mut all = Vec::new();
+                for thread in threads {
+                    let id = logical(ctx, *thread);
+                    all.push(pair(ctx, am::thread, id));
+                }
+                ctx.list(&all)
+            };
+            list.push(pair(ctx, am::core, inner));
+        }
+        let cores = ctx.list(&list);
+        processors.push(pair(ctx, am::processor, cores));
+    }
+    ctx.list(&processors)
+}
+
+fn garbage_collection(ctx: &mut Ctx<'_>) -> Term {
+    let heap = ctx.vm.heap_settings();
+    let pairs = [
+        (am::max_heap_size, number(heap.max_heap_size.size)),
+        (am::min_bin_vheap_size, number(heap.min_bin_vheap_size)),
+        (am::min_heap_size, number(heap.min_heap_size)),
+        (am::fullsweep_after, number(heap.fullsweep_after as usize)),
+    ];
+    proplist(ctx, &pairs)
+}
+
+fn time_source(ctx: &mut Ctx<'_>, clock: &str, monotonic: bool) -> Option<Term> {
+    let id = Atom::new(clock).ok()?.term();
+    let time = if monotonic { i128::from(ctx.vm.machine.now_ns()) } else { i128::from(ctx.vm.machine.system_ns()) };
+    let time = ctx.int128(time);
+    let mut pairs = vec![
+        (am::function, Term::atom(am::clock_gettime)),
+        (am::clock_id, id),
+        (am::resolution, Term::small(1_000_000_000)),
+    ];
+    if monotonic {
+        pairs.push((am::extended, Term::atom(am::no)));
+    }
+    pairs.extend([(am::parallel, Term::atom(am::yes)), (am::time, time)]);
+    Some(proplist(ctx, &pairs))
+}
+
+fn warp_mode(vm: &'static Vm) -> Option<Term> {
+    let text = match flag_value(vm, "C") {
+        Some("no_time_warp") => "no_time_warp",
+        Some("single_time_warp") => "single_time_warp",
+        Some("multi_time_warp") => "multi_time_warp",
+        _ => vm.release.time_warp_mode,
+    };
+    Atom::new(text).ok().map(Atom::term)
+}
+
+fn builtins(ctx: &mut Ctx<'_>) -> Term {
+    let all: Vec<_> = ctx.vm.bifs.all().filter(|(_, def)| !def.kind.is_nif()).map(|(mfa, _)| mfa).collect();
+    let mut list = Vec::with_capacity(all.len());
+    for mfa in all {
+        list.push(ctx.tuple(&[mfa.module.term(), mfa.function.term(), Term::small(i64::from(mfa.arity))]));
+    }
+    ctx.list(&list)
+}
+
+fn check_io(ctx: &mut Ctx<'_>) -> Term {
+    let pairs = [
+        (am::name, Term::atom(am::erts_poll)),
+        (am::primary, Term::atom(am::epoll)),
+        (am::kernel_poll, Term::atom(am::epoll)),
+        (am::concurrent_updates, Term::TRUE),
+        (am::fallback, Term::FALSE),
+    ];
+    let set = proplist(ctx, &pairs);
+    ctx.list(&[set])
+}
+
+/// Sizes that heaps grow through, as far as they fit a word of OTP's.
+fn heap_sizes(ctx: &mut Ctx<'_>) -> Term {
+    let sizes: Vec<Term> = heap_size_steps().map(number).collect();
+    ctx.list(&sizes)
+}
+
+/// The head of what a crash dump tells of the whole.
+fn info_text(vm: &Vm) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "=memory\nprocesses: {}", myriad_heap::account::process_words() * 8);
+    let _ = writeln!(text, "=index_table:atom_tab\nlimit: {}\nentries: {}", myriad_term::atom::limit(), myriad_term::atom::count());
+    let _ = writeln!(text, "=index_table:module_code\nentries: {}", vm.code.loaded().len());
+    let _ = writeln!(text, "=hash_table:process_reg\nobjs: {}", vm.names.names().len());
+    text
+}
+
+fn loaded_text(vm: &Vm) -> String {
+    let mut text = String::new();
+    for module in vm.code.loaded() {
+        let _ = writeln!(text, "{}", module.text());
+    }
+    text
+}
+
+fn procs_text(vm: &Vm) -> String {
+    let mut text = String::new();
+    for pid in vm.processes.pids() {
+        let Some(process) = vm.processes.get(pid) else { continue };
+        let _ = writeln!(text, "=proc:{}", pid.term());
+        if let Some(name) = process.name() {
+            let _ = writeln!(text, "Name: {}", name.text());
+        }
+    }
+    text
+}
+
+/// Values that need only the key; `None` if there is no such key.
+fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
+    let vm = ctx.vm;
+    let c = &vm.config;
+    let heap = vm.heap_settings();
+    Some(match key {
+        // The machine and its release.
+        am::machine => ctx.string("BEAM"),
+        am::version => ctx.string(&vm.release.erts_version),
+        am::otp_release => ctx.string(&vm.release.otp.to_string()),
+        am::system_version => ctx.string(&version_text(vm)),
+        am::system_architecture => ctx.string(ARCHITECTURE),
+        am::nif_version => ctx.string(vm.release.nif_version),
+        am::driver_version => ctx.string("3.3"),
+        am::compat_rel => number(usize::from(vm.release.otp)),
+        am::emu_flavor => Term::atom(am::emu),
+        am::emu_type | am::build_type => Term::atom(if cfg!(debug_assertions) { am::debug } else { am::opt }),
+        am::debug_compiled => Term::bool(cfg!(debug_assertions)),
+        am::lock_checking => Term::bool(cfg!(debug_assertions)),
+        am::c_compiler_used => Term::UNDEFINED,
+        am::hipe_architecture | am::modified_timing_level => Term::UNDEFINED,
+        am::heap_type => Term::atom(am::private),
+        am::beam_jump_table | am::smp_support | am::threads | am::kernel_poll | am::eager_check_io | am::port_tasks => Term::TRUE,
+        am::break_ignored => Term::bool(flag_value(vm, "B") == Some("i")),
+        am::wordsize => Term::small(8),
+        am::dynamic_trace => Term::atom(am::none),
+        am::dynamic_trace_probes => Term::FALSE,
+        am::taints | am::dist_ctrl => Term::NIL,
+        am::snifs => builtins(ctx),
+        am::emu_args => {
+            let mut words: Vec<Vec<u8>> = std::env::args_os().map(std::os::unix::ffi::OsStringExt::into_vec).collect();
+            words.truncate(1 << 16);
+            let words: Vec<Term> = words.iter().map(|w| ctx.byte_list(w, Term::NIL)).collect();
+            ctx.list(&words)
+        }
+        am::creation => Term::small(i64::from(vm.creation())),
+        am::check_io => check_io(ctx),
+        // Limits and counts.
+        am::atom_count => number(myriad_term::atom::count()),
+        am::atom_limit => number(myriad_term::atom::limit()),
+        am::process_count => number(vm.processes.count()),
+        am::process_limit => number(vm.processes.limit()),
+        // Relaxed: statistics.
+        am::port_count => number(vm.gauges.ports.load(Ordering::Relaxed)),
+        am::port_limit => number(c.port_limit),
+        am::ets_count => number(vm.gauges.ets_tables.load(Ordering::Relaxed)),
+        am::ets_limit => number(flag_value(vm, "e").and_then(|v| v.parse().ok()).unwrap_or(8192)),
+        am::ets_always_compress => Term::FALSE,
+        am::context_reductions => Term::small(CONTEXT_REDUCTIONS),
+        am::dist_buf_busy_limit => {
+            let kb = flag_value(vm, "zdbbl").and_then(|v| v.parse().ok()).unwrap_or(DIST_BUFFER_KB);
+            Term::small(kb.clamp(1, 1 << 40) * 1024)
+        }
+        am::delayed_node_table_gc => Term::small(60),
+        am::outstanding_system_requests_limit => number(state().outstanding_requests),
+        am::thread_pool_size => Term::small(1),
+        am::ethread_used_tse => Term::small(0),
+        // Heaps.
+        am::min_heap_size => pair(ctx, key, number(heap.min_heap_size)),
+        am::min_bin_vheap_size => pair(ctx, key, number(heap.min_bin_vheap_size)),
+        am::fullsweep_after => pair(ctx, key, number(heap.fullsweep_after as usize)),
+        am::max_heap_size => max_heap_size_map(ctx, heap.max_heap_size),
+        am::message_queue_data => Term::atom(if c.off_heap_messages { am::off_heap } else { am::on_heap }),
+        am::garbage_collection => garbage_collection(ctx),
+        am::heap_sizes => heap_sizes(ctx),
+        // Allocators.
+        am::alloc_util_allocators => {
+            let names: Vec<Term> = allocators::UTIL_ALLOCATORS.iter().map(|a| a.term()).collect();
+            ctx.list(&names)
+        }
+        am::allocator => {
+            let names: Vec<Term> = allocators::UTIL_ALLOCATORS.iter().map(|a| a.term()).collect();
+            let names = ctx.list(&names);
+            ctx.tuple(&[Term::UNDEFINED, Term::NIL, names, Term::NIL])
+        }
+        am::allocated_areas => allocators::allocated_areas(ctx),
+        // Schedulers and processors.
+        am::schedulers => number(c.schedulers),
+        am::schedulers_online | am::schedulers_active => number(c.schedulers_online),
+        am::schedulers_state => ctx.tuple(&[number(c.schedulers), number(c.schedulers_online), number(c.schedulers_online)]),
+        am::dirty_cpu_schedulers | am::dirty_cpu_schedulers_online => number(c.dirty_cpu),
+        am::dirty_io_schedulers => number(c.dirty_io),
+        am::scheduler_id => number(ctx.sched.id + 1),
+        am::scheduler_bind_type => Term::atom(am::unbound),
+        am::scheduler_bindings => {
+            let all = vec![Term::atom(am::unbound); c.schedulers];
+            ctx.tuple(&all)
+        }
+        am::multi_scheduling => Term::atom(if c.schedulers > 1 { am::enabled } else { am::disabled }),
+        am::multi_scheduling_blockers | am::normal_multi_scheduling_blockers => Term::NIL,
+        am::cpu_topology => cpu_topology(ctx),
+        am::logical_processors => number(topology::logical_processors()),
+        am::logical_processors_available | am::logical_processors_online => number(myriad_sync::available_parallelism()),
+        am::update_cpu_info => Term::atom(am::unchanged),
+        am::port_parallelism => Term::bool(flag_value(vm, "spp") == Some("true")),
+        // Time.
+        am::time_correction => Term::bool(flag_value(vm, "c") != Some("false")),
+        am::time_offset => Term::atom(am::final_),
+        am::time_warp_mode => warp_mode(vm)?,
+        am::tolerant_timeofday => Term::atom(am::enabled),
+        am::os_monotonic_time_source => time_source(ctx, "CLOCK_MONOTONIC", true)?,
+        am::os_system_time_source => time_source(ctx, "CLOCK_REALTIME", false)?,
+        am::start_time => ctx.int(myriad_vm::time::START_NS),
+        // Whole seconds, so that system time can be told until then.
+        am::end_time => ctx.int(((i64::MAX + myriad_vm::time::START_NS) / 1_000_000_000 - 1) * 1_000_000_000),
+        // What others have set.
+        am::trace_control_word => Term::small(i64::from(state().trace_control_word)),
+        am::sequential_tracer => {
+            let tracer = state().sequential_tracer;
+            pair(ctx, key, tracer)
+        }
+        am::system_logger => state().system_logger,
+        // Texts, as in a crash dump.
+        am::dist => {
+            let text = format!("=node:'{}'\n=no_distribution\n", vm.node_name().text());
+            ctx.binary(text.as_bytes())
+        }
+        am::info => ctx.binary(info_text(vm).as_bytes()),
+        am::loaded => ctx.binary(loaded_text(vm).as_bytes()),
+        am::procs => ctx.binary(procs_text(vm).as_bytes()),
+        _ => return None,
+    })
+}
+
+/// Words that heaps grow through: each the sum of the last two and one, from a million on a fifth more than the last.
+fn heap_size_steps() -> impl Iterator<Item = usize> {
+    const SLOWER_FROM: usize = 1_000_000;
+    const STEPS: usize = 137;
+    let mut last = (12usize, 38usize);
+    std::iter::from_fn(move || {
+        let (size, next) = last;
+        let sum = size.checked_add(next)?.checked_add(1)?;
+        let after = if sum > SLOWER_FROM { next.checked_add(next / 5)? } else { sum };
+        last = (next, after);
+        Some(size)
+    })
+    .take(STEPS)
+}
+
+/// The smallest of those that is at least `words`.
+pub fn heap_size_at_least(words: usize) -> Option<usize> {
+    heap_size_steps().find(|s| *s >= words)
+}

@@ -1,0 +1,96 @@
+//! `system_monitor/0,1,2` and `system_profile/0,2`: who watches the system, and for what. It is kept and told; the events
+//! themselves are not reported.
+
+use super::info::watch_term;
+use super::state::{Watch, state};
+use myriad_term::{Atom, Term, am};
+use myriad_vm::bif::{BADARG, Escape, badarg};
+use myriad_vm::{BifResult, Ctx};
+
+myriad_vm::bifs! { pub MONITORING = "erlang" {
+    "system_monitor" / 0 Plain => |ctx, _| { let watch = state().monitor.clone(); Ok(watch_term(ctx, watch)) };
+    "system_monitor" / 1 Plain => system_monitor_1;
+    "system_monitor" / 2 Plain => |ctx, a| system_monitor(ctx, a[0], a[1]);
+    "system_profile" / 0 Plain => |ctx, _| { let watch = state().profile.clone(); Ok(watch_term(ctx, watch)) };
+    "system_profile" / 2 Plain => system_profile_2;
+}}
+
+/// Smallest `large_heap`, words.
+const LEAST_LARGE_HEAP: u64 = 16 * 1024;
+
+/// Options in the order in which they are told.
+const MONITOR_OPTIONS: &[Atom] = &[am::busy_dist_port, am::busy_port, am::large_heap, am::long_schedule, am::long_gc];
+const PROFILE_OPTIONS: &[Atom] = &[am::exclusive, am::scheduler, am::runnable_procs, am::runnable_ports];
+
+/// A living process or a port of this node.
+fn watcher(ctx: &Ctx<'_>, by: Term) -> Result<Term, Escape> {
+    let living = by.as_local_pid().is_some_and(|pid| ctx.vm.processes.get(pid).is_some());
+    if living || by.as_local_port().is_some() { Ok(by) } else { badarg() }
+}
+
+fn items(list: Term) -> Result<Vec<Term>, Escape> {
+    if list.list_length().is_none() { badarg() } else { Ok(list.list_iter().collect()) }
+}
+
+fn sorted(mut options: Vec<(Atom, Option<u64>)>, order: &[Atom]) -> Vec<(Atom, Option<u64>)> {
+    options.sort_by_key(|(name, _)| order.iter().position(|o| o == name));
+    // The last one said counts.
+    options.reverse();
+    options.dedup_by_key(|(name, _)| *name);
+    options.reverse();
+    options
+}
+
+fn system_monitor_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    if args[0].is_am(am::undefined) {
+        return system_monitor(ctx, Term::UNDEFINED, Term::NIL);
+    }
+    match args[0].as_tuple_of::<2>() {
+        Some([by, options]) => system_monitor(ctx, by, options),
+        None => badarg(),
+    }
+}
+
+fn system_monitor(ctx: &mut Ctx<'_>, by: Term, options: Term) -> BifResult {
+    let mut wanted = Vec::new();
+    if !by.is_am(am::undefined) {
+        for option in items(options)? {
+            wanted.push(monitor_option(option).ok_or(BADARG)?);
+        }
+        watcher(ctx, by)?;
+    }
+    let watch = (!wanted.is_empty()).then(|| Watch { by, options: sorted(wanted, MONITOR_OPTIONS) });
+    let old = std::mem::replace(&mut state().monitor, watch);
+    Ok(watch_term(ctx, old))
+}
+
+fn monitor_option(option: Term) -> Option<(Atom, Option<u64>)> {
+    if let Some(name) = option.as_atom() {
+        return matches!(name, am::busy_port | am::busy_dist_port).then_some((name, None));
+    }
+    let [name, limit] = option.as_tuple_of::<2>()?;
+    let limit = (limit.as_usize()? as u64).max(1);
+    match name.as_atom()? {
+        name @ (am::long_gc | am::long_schedule) => Some((name, Some(limit))),
+        am::large_heap => Some((am::large_heap, Some(limit.max(LEAST_LARGE_HEAP)))),
+        _ => None,
+    }
+}
+
+fn system_profile_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let mut wanted = Vec::new();
+    for option in items(args[1])? {
+        match option.as_atom() {
+            Some(name) if PROFILE_OPTIONS.contains(&name) => wanted.push((name, None)),
+            Some(am::timestamp | am::monotonic_timestamp | am::strict_monotonic_timestamp) => {}
+            _ => return badarg(),
+        }
+    }
+    let watch = if args[0].is_am(am::undefined) || wanted.is_empty() {
+        None
+    } else {
+        Some(Watch { by: watcher(ctx, args[0])?, options: sorted(wanted, PROFILE_OPTIONS) })
+    };
+    let old = std::mem::replace(&mut state().profile, watch);
+    Ok(watch_term(ctx, old))
+}

@@ -1,0 +1,60 @@
+//! What `system_flag/2`, `system_monitor/2` and `system_profile/2` set and nothing but their readers looks at.
+
+use myriad_sync::{LockClass, Mutex, MutexGuard};
+use myriad_term::{Atom, Term, am};
+
+/// A process or port that watches the system (both are immediate terms), and what it asked for, in OTP's order.
+#[derive(Clone)]
+pub struct Watch {
+    /// Who is told.
+    pub by: Term,
+    /// The options, with their limits.
+    pub options: Vec<(Atom, Option<u64>)>,
+}
+
+/// The state.
+pub struct State {
+    /// `trace_control_word`
+    pub trace_control_word: u32,
+    /// A pid, a port, or `false`.
+    pub sequential_tracer: Term,
+    /// A pid, or `logger` or `undefined`.
+    pub system_logger: Term,
+    /// How many requests to all processes the purger has under way.
+    pub outstanding_requests: usize,
+    /// `scheduler_wall_time`
+    pub wall_time: bool,
+    /// `statistics(runtime)` when it was last asked for, milliseconds.
+    pub last_runtime: u64,
+    /// `statistics(wall_clock)` likewise.
+    pub last_wall_clock: u64,
+    /// `statistics(reductions)` likewise.
+    pub last_reductions: u64,
+    /// `statistics(exact_reductions)` likewise.
+    pub last_exact_reductions: u64,
+    /// `system_monitor/2`
+    pub monitor: Option<Watch>,
+    /// `system_profile/2`
+    pub profile: Option<Watch>,
+}
+
+static CLASS: LockClass = LockClass::new("system_state", 280);
+
+static STATE: Mutex<State> = Mutex::new(&CLASS, State {
+    trace_control_word: 0,
+    sequential_tracer: Term::FALSE,
+    system_logger: Term::atom(am::logger),
+    outstanding_requests: 4,
+    wall_time: false,
+    last_runtime: 0,
+    last_wall_clock: 0,
+    last_reductions: 0,
+    last_exact_reductions: 0,
+    monitor: None,
+    profile: None,
+});
+
+/// The state, locked.
+pub fn state() -> MutexGuard<'static, State> {
+    STATE.lock()
+}

@@ -1,0 +1,76 @@
+//! What the command line decides and `erlang:system_flag/2` may change later: heap sizes of new processes, the depth of stack
+//! traces. And figures that upper crates keep for `erlang:system_info/1` and `erlang:memory/0`.
+
+use myriad_heap::Settings;
+use myriad_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use myriad_sync::{LockClass, Mutex};
+use std::ptr;
+
+static CLASS: LockClass = LockClass::new("system_defaults", 660);
+
+/// Settings that may change.
+pub struct Defaults {
+    heap: AtomicPtr<Settings>,
+    backtrace_depth: AtomicUsize,
+    /// All heap settings there ever were: each lives on, for readers that have just got it, and is used again.
+    known: Mutex<Vec<&'static Settings>>,
+}
+
+impl Defaults {
+    /// As the command line says.
+    pub fn new(heap: Settings, backtrace_depth: usize) -> Defaults {
+        let defaults = Defaults {
+            heap: AtomicPtr::new(ptr::null_mut()),
+            backtrace_depth: AtomicUsize::new(backtrace_depth),
+            known: Mutex::new(&CLASS, Vec::new()),
+        };
+        defaults.set_heap(heap);
+        defaults
+    }
+
+    /// Heap sizes of new processes.
+    pub fn heap(&self) -> Settings {
+        // Acquire: pairs with the Release in `set_heap`, so that the settings are seen as they were written.
+        // SAFETY: never null after `new`; settings are never freed.
+        unsafe { *self.heap.load(Ordering::Acquire) }
+    }
+
+    /// Sets the heap sizes of new processes.
+    pub fn set_heap(&self, settings: Settings) {
+        let mut known = self.known.lock();
+        let same = known.iter().copied().find(|s| **s == settings);
+        let settings = same.unwrap_or_else(|| {
+            let new: &'static Settings = Box::leak(Box::new(settings));
+            known.push(new);
+            new
+        });
+        // Release: pairs with the Acquire in `heap`.
+        self.heap.store(ptr::from_ref(settings).cast_mut(), Ordering::Release);
+    }
+
+    /// Most entries of a stack trace.
+    pub fn backtrace_depth(&self) -> usize {
+        // Relaxed: one number.
+        self.backtrace_depth.load(Ordering::Relaxed)
+    }
+
+    /// Sets the depth of stack traces; gives the old one.
+    pub fn set_backtrace_depth(&self, depth: usize) -> usize {
+        self.backtrace_depth.swap(depth, Ordering::Relaxed)
+    }
+}
+
+/// Figures that the upper crates keep here. Relaxed throughout: statistics.
+#[derive(Default)]
+pub struct Gauges {
+    /// Tables of crate `ets`.
+    pub ets_tables: AtomicUsize,
+    /// Bytes in those tables.
+    pub ets_bytes: AtomicUsize,
+    /// Open ports.
+    pub ports: AtomicUsize,
+    /// Bytes read by ports.
+    pub input_bytes: AtomicUsize,
+    /// Bytes written by ports.
+    pub output_bytes: AtomicUsize,
+}
