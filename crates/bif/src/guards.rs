@@ -217,7 +217,7 @@ pub(crate) fn binary_part(ctx: &mut Ctx<'_>, binary: Term, start: Term, len: Ter
     };
     let (from, to) = if len < 0 { (start.saturating_add(len), start) } else { (start, start.saturating_add(len)) };
     let bytes = (bits.len() / 8) as i64;
-    if !bits.is_binary() || from < 0 || to > bytes {
+    if from < 0 || to > bytes {
         return badarg();
     }
     Ok(sub_binary(ctx, binary, from as usize * 8, (to - from) as usize * 8))

@@ -4,6 +4,7 @@
 
 pub mod atomics;
 pub mod atoms;
+pub mod binaries;
 pub mod calendar;
 pub mod clock;
 pub mod code;
@@ -76,6 +77,8 @@ pub static TABLES: &[&[BifDef]] = &[
     maps::MAPS,
     maps::INTERNAL_MAPS,
     timer::TIMERS,
+    binaries::BINARIES,
+    binaries::SEARCH,
     iolists::IOLISTS,
     unicode::UNICODE,
     native_names::PRIM_FILE,

@@ -46,3 +46,8 @@ fn unicode() {
 fn system() {
     check("system", include_bytes!("../vectors/system.etf"));
 }
+
+#[test]
+fn binaries() {
+    check("binaries", include_bytes!("../vectors/binaries.etf"));
+}

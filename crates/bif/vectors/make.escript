@@ -8,7 +8,7 @@ main(_) ->
     Dir = filename:dirname(escript:script_name()),
     rand:seed(exsss, 42),
     [ok = file:write_file(filename:join(Dir, Name ++ ".etf"), term_to_binary([call(C) || C <- Calls], [compressed]))
-     || {Name, Calls} <- [{"iolists", iolists()}, {"unicode", unicode()}, {"system", system()}]].
+     || {Name, Calls} <- [{"iolists", iolists()}, {"unicode", unicode()}, {"system", system()}, {"binaries", binaries()}]].
 
 call({M, F, A}) ->
     Result = try apply(M, F, A) of V -> {ok, V} catch error:R -> {error, R} end,
@@ -98,3 +98,36 @@ system() ->
         {erl_ddll, try_load, ["/tmp", "foo", [a]]}, {erl_ddll, try_unload, [foo, []]}, {erl_ddll, info, [foo, processes]},
         {erl_ddll, format_error_int, [{open_error, 1}]}, {erl_ddll, format_error_int, [{open_error, -1}]},
         {erl_ddll, demonitor, [1]}, {erl_ddll, monitor, [driver, a]}].
+
+subject() -> pick([<<>>, <<1,2,3,2,5>>, <<2>>, <<2,2,3,2,2>>, <<"abcabcabd">>, <<0,"aab",0,"b">>, a, <<1:3>>,
+                   list_to_binary([rand:uniform(3) || _ <- lists:seq(1, 100)])]).
+needle() -> pick([<<2>>, <<2,3>>, <<"ab">>, <<"abc">>, <<"bca">>, <<"b">>, <<1,2>>, <<1,2,3>>, <<2,1,1>>, <<3,3>>]).
+pattern() -> case rand:uniform(8) of
+                 1 -> pick([<<>>, [], a, <<1:3>>, [<<>>], [<<1>>, a], [<<1>> | <<2>>], {bm, a}, {bm, make_ref()}, 1]);
+                 N when N < 5 -> needle();
+                 _ -> [needle() || _ <- lists:seq(1, rand:uniform(4))]
+             end.
+scope() -> {scope, pick([{0,0}, {0,3}, {1,3}, {3,-2}, {0,5}, {5,-5}, {0,9}, {2,1}, {a,1}, {1,a}, a, {-1,2}, {100,-50}, {4,0}, {1 bsl 70, 1}])}.
+options() -> [pick([scope(), scope(), foo]) || _ <- lists:seq(1, pick([0, 0, 1, 1, 1, 2]))].
+split_options() -> [pick([scope(), global, global, global, trim, trim_all]) || _ <- lists:seq(1, pick([0, 1, 2, 3]))].
+
+binaries() ->
+    Binaries = [a, <<>>, <<1>>, <<1,2,3>>, <<1:3>>, <<1,2:3>>, <<0,0,5>>, <<255,255,255,255,255,255,255,255,255,1>>,
+                <<15,255,255,255,255,255,255,255>>, <<16,0,0,0,0,0,0,0>>, <<0:800>>, list_to_binary(lists:seq(1, 100))],
+    [{binary, F, [subject(), pattern()]} || _ <- lists:seq(1, 150), F <- [match, matches, split]]
+    ++ [{binary, F, [subject(), pattern(), options()]} || _ <- lists:seq(1, 250), F <- [match, matches]]
+    ++ [{binary, split, [subject(), pattern(), split_options()]} || _ <- lists:seq(1, 500)]
+    ++ [{binary, split, [<<1>>, <<1>>, O]} || O <- [a, [a], [trim|global], [{scope, {0,1}} | a]]]
+    ++ [{binary, compile_pattern, [P]} || P <- [<<>>, [], a, [<<>>], [<<1>>|a], {bm, make_ref()}, <<1:3>>]]
+    ++ [{binary, F, [B]} || F <- [first, last, copy, decode_unsigned, list_to_bin, encode_unsigned], B <- Binaries]
+    ++ [{binary, decode_unsigned, [B, E]} || B <- Binaries, E <- [little, big, foo]]
+    ++ [{binary, encode_unsigned, [I]} || I <- [0, 1, 255, 256, -1, 1 bsl 60, 1 bsl 64, 1 bsl 100, -(1 bsl 100), 1.0]]
+    ++ [{binary, encode_unsigned, [I, E]} || I <- [0, 1, 255, 256, -1, 1 bsl 60, 1 bsl 64, 1 bsl 100], E <- [little, big, foo]]
+    ++ [{binary, at, [B, I]} || B <- Binaries, I <- [0, 1, 2, -1, a, 1 bsl 70]]
+    ++ [{binary, copy, [B, I]} || B <- Binaries, I <- [0, 1, 2, 100, -1, a]]
+    ++ [{binary, part, [B, {S, L}]} || B <- [<<>>, <<1,2,3>>, a, <<1,2:3>>], S <- [0, 1, 3, 4, -1, a], L <- [0, 1, 2, -1, -3, a]]
+    ++ [{binary, part, [B, S, L]} || B <- [<<>>, <<1,2,3>>, a, <<1,2:3>>], S <- [0, 1, 3, 4, -1, a], L <- [0, 1, 2, -1, -3, a]]
+    ++ [{binary, part, [<<1>>, a]}]
+    ++ [{binary, F, [L]} || F <- [longest_common_prefix, longest_common_suffix],
+                            L <- [[], a, [<<>>], [<<1,2>>], [<<1,2,3>>, <<1,2,4>>], [<<1,2,3>>, <<5,2,3>>], [<<1>>|a], [<<1:3>>], [<<1>>, a],
+                                  [<<"abcx">>, <<"abc">>, <<"abcxyz">>], [<<"xabc">>, <<"abc">>, <<>>], [<<"a">>, <<"b">>]]].
