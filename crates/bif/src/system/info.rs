@@ -215,6 +215,14 @@ fn procs_text(vm: &Vm) -> String {
 }
 
 /// Values that need only the key; `None` if there is no such key.
+/// `{Major, Minor, Release}` of the kernel.
+fn os_version(ctx: &mut Ctx<'_>) -> Option<Term> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse::<i64>().ok());
+    let parts = [0; 3].map(|zero: i64| Term::small(numbers.next().unwrap_or(zero)));
+    Some(ctx.tuple(&parts))
+}
+
 fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
     let vm = ctx.vm;
     let c = &vm.config;
@@ -226,6 +234,8 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::otp_release => ctx.string(&vm.release.otp.to_string()),
         am::system_version => ctx.string(&version_text(vm)),
         am::system_architecture => ctx.string(ARCHITECTURE),
+        am::os_type => ctx.tuple(&[Term::atom(am::unix), Term::atom(am::linux)]),
+        am::os_version => return os_version(ctx),
         am::nif_version => ctx.string(vm.release.nif_version),
         am::driver_version => ctx.string("3.3"),
         am::compat_rel => number(usize::from(vm.release.otp)),
