@@ -4,7 +4,7 @@
 //! begins and whether it is a constant; an operation on constants only is carried out at once.
 
 use super::functions::{SELF, find};
-use super::head::{Head, HeadError, variable};
+use super::head::{Head, HeadError, Test, variable};
 use super::{Body, Clause, Dialect, Op, Place, Spec};
 use crate::row::copy_out;
 use myriad_heap::Fragment;
@@ -23,14 +23,19 @@ impl Spec {
         Self::compile_own(term, dialect, memory)
     }
 
-    /// Compiles `[{Pattern, [], [Result]}]`.
+    /// Compiles `[{Pattern, [], [Result]}]`, where the result is `'$_'` or `'$$'`.
     pub fn of_pattern(pattern: Term, result: Atom) -> Result<Spec, Errors> {
         let mut memory = Fragment::new();
-        let pattern = copy_out(pattern, &mut memory);
-        let body = memory.list(&[result.term()]);
-        let clause = memory.tuple(&[pattern, Term::NIL, body]);
-        let list = memory.list(&[clause]);
-        Self::compile_own(list, Dialect::Table, memory)
+        let head = copy_out(pattern, &mut memory);
+        let (tests, (all, numbers)) = compile_head(head)?;
+        let body = if result == am::dollar_underscore {
+            Body::Whole
+        } else {
+            Body::Program(vec![Op::All(Place::Result)])
+        };
+        let variables = numbers.len();
+        let clause = Clause { head, tests, guards: Vec::new(), body, all };
+        Ok(Spec { clauses: vec![clause], variables, dialect: Dialect::Table, _memory: memory })
     }
 
     fn compile_own(term: Term, dialect: Dialect, mut memory: Fragment) -> Result<Spec, Errors> {
@@ -60,6 +65,23 @@ impl Spec {
     }
 }
 
+/// The slots of variables in the order of their numbers, and their numbers by slot.
+type Variables = (Vec<u32>, Vec<u64>);
+
+/// The tests of a head, and its variables.
+fn compile_head(head: Term) -> Result<(Vec<Test>, Variables), Errors> {
+    let Head { tests, variables } = Head::compile(head).map_err(|error| {
+        let text = match error {
+            HeadError::VariableInKey => "Variable found in map key.",
+            HeadError::UnderscoreInKey => "Underscore found in map key.",
+        };
+        vec![text.to_owned()]
+    })?;
+    let mut all: Vec<u32> = (0..variables.len() as u32).collect();
+    all.sort_by_key(|slot| variables[*slot as usize]);
+    Ok((tests, (all, variables)))
+}
+
 fn compile_clause(
     memory: &mut Fragment,
     dialect: Dialect,
@@ -77,18 +99,11 @@ fn compile_clause(
             return one("Match head is invalid in this context.");
         }
     }
-    let compiled = match Head::compile(head) {
-        Ok(compiled) => compiled,
-        Err(HeadError::VariableInKey) => return one("Variable found in map key."),
-        Err(HeadError::UnderscoreInKey) => return one("Underscore found in map key."),
-    };
-    let slots = compiled.variables.len();
-    let mut all: Vec<u32> = (0..slots as u32).collect();
-    all.sort_by_key(|slot| compiled.variables[*slot as usize]);
+    let (tests, (all, variables)) = compile_head(head)?;
     let mut compiler = Compiler {
         memory,
         dialect,
-        variables: &compiled.variables,
+        variables: &variables,
         ops: Vec::new(),
         values: Vec::new(),
         errors: Vec::new(),
@@ -102,7 +117,7 @@ fn compile_clause(
     if !compiler.errors.is_empty() {
         return Err(compiler.errors);
     }
-    Ok((Clause { head, tests: compiled.tests, guards, body, all }, slots))
+    Ok((Clause { head, tests, guards, body, all }, variables.len()))
 }
 
 /// A value that the program so far leaves on the stack.

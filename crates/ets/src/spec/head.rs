@@ -6,6 +6,7 @@
 use myriad_term::map::View;
 use myriad_term::{Term, am};
 use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// One test.
 #[derive(Debug)]
@@ -50,7 +51,11 @@ const LARGEST_VARIABLE: u64 = 999_999_999_999;
 
 /// The number of a match variable (`'$1'`).
 pub fn variable(term: Term) -> Option<u64> {
-    let digits = term.as_atom()?.text().strip_prefix('$')?;
+    let atom = term.as_atom()?;
+    if atom == am::underscore {
+        return None;
+    }
+    let digits = atom.text().strip_prefix('$')?;
     let leading_zero = digits.len() > 1 && digits.starts_with('0');
     if digits.is_empty() || leading_zero || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
@@ -63,13 +68,43 @@ pub fn is_open(term: Term) -> bool {
     term.is_am(am::underscore) || variable(term).is_some()
 }
 
+/// A set of addresses.
+pub type Addresses = HashSet<usize, BuildHasherDefault<AddressHasher>>;
+
+/// Spreads the bits of an address (Fibonacci hashing).
+#[derive(Default)]
+pub struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|b| self.write_usize(usize::from(*b)));
+    }
+
+    fn write_usize(&mut self, value: usize) {
+        self.0 = (self.0 ^ value as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    }
+}
+
 /// The addresses of the compound parts of a pattern that can match more than one term: those with variables or maps inside.
-pub fn open_parts(pattern: Term) -> HashSet<usize> {
+pub fn open_parts(pattern: Term) -> Addresses {
     enum Work {
         Visit(Term),
         Leave,
     }
-    let mut open = HashSet::new();
+    let mut open = Addresses::default();
+    if let Some(tuple) = pattern.as_tuple()
+        && tuple.elements().iter().all(|t| t.is_immediate())
+    {
+        // The common case.
+        if tuple.elements().iter().any(|t| is_open(*t)) {
+            open.insert(pattern.object_ptr() as usize);
+        }
+        return open;
+    }
     let mut path: Vec<usize> = Vec::new();
     let mut work = vec![Work::Visit(pattern)];
     while let Some(next) = work.pop() {

@@ -17,8 +17,6 @@ pub mod functions;
 pub mod head;
 pub mod keys;
 pub mod machine;
-#[cfg(test)]
-mod tests;
 
 use functions::Function;
 use head::Test;
