@@ -210,7 +210,8 @@ fn node_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if local { Ok(ctx.vm.node_name().term()) } else { badarg() }
 }
 
-/// `Length` bytes from byte `Start`; a negative length means the bytes before `Start`.
+/// `Length` bytes from byte `Start`; a negative length means the bytes before `Start`. As in OTP a bit string will do, whose
+/// last bits are not counted.
 pub(crate) fn binary_part(ctx: &mut Ctx<'_>, binary: Term, start: Term, len: Term) -> BifResult {
     let (Some(bits), Some(start), Some(len)) = (binary.as_bits(), start.as_small(), len.as_small()) else {
         return badarg();

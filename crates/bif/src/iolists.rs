@@ -96,7 +96,7 @@ fn iolist_to_binary_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     Ok(binary_of_vec(ctx, bytes))
 }
 
-fn list_to_binary_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+pub(crate) fn list_to_binary_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if args[0].is_list() { iolist_to_binary_1(ctx, args) } else { badarg() }
 }
 

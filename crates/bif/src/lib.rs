@@ -4,7 +4,7 @@
 
 pub mod atomics;
 pub mod atoms;
-pub mod binaries;
+pub mod binary;
 pub mod calendar;
 pub mod clock;
 pub mod code;
@@ -50,6 +50,7 @@ pub static TABLES: &[&[BifDef]] = &[
     atomics::ATOMICS,
     atomics::INTERNAL_ATOMICS,
     atoms::ATOMS,
+    binary::BINARY,
     calendar::CALENDAR,
     debug::DEBUG,
     debug::INTERNAL_DEBUG,
@@ -77,8 +78,6 @@ pub static TABLES: &[&[BifDef]] = &[
     maps::MAPS,
     maps::INTERNAL_MAPS,
     timer::TIMERS,
-    binaries::BINARIES,
-    binaries::SEARCH,
     iolists::IOLISTS,
     unicode::UNICODE,
     native_names::PRIM_FILE,

@@ -5,6 +5,20 @@ use myriad_term::equal::eq_exact;
 use myriad_term::etf::{DecodeOptions, decode};
 use myriad_term::{Term, am};
 use myriad_vm::bif::Escape;
+use myriad_vm::{BifResult, Ctx};
+
+/// Makes a call with little of a slice left, and goes on in new slices.
+fn to_the_end(ctx: &mut Ctx<'_>, first: impl FnOnce(&mut Ctx<'_>) -> BifResult) -> BifResult {
+    ctx.proc.reductions_left = 1;
+    let mut result = first(ctx);
+    while let (Err(Escape::Yield), Some(mut rest)) = (&result, ctx.proc.resumption.take()) {
+        ctx.proc.reductions_left = 1;
+        result = rest(ctx);
+        ctx.proc.resumption.get_or_insert(rest);
+    }
+    ctx.proc.resumption = None;
+    result
+}
 
 fn check(name: &str, file: &[u8]) {
     in_process(|ctx| {
@@ -15,7 +29,7 @@ fn check(name: &str, file: &[u8]) {
             let [module, function, arguments, expected] = vector.as_tuple_of::<4>().expect("a call");
             let args: Vec<Term> = arguments.list_iter().collect();
             let name = |t: Term| t.as_atom().expect("a name").text();
-            let result = call(ctx, name(module), name(function), &args);
+            let result = to_the_end(ctx, |ctx| call(ctx, name(module), name(function), &args));
             let [class, value] = expected.as_tuple_of::<2>().expect("a result");
             let same = match &result {
                 Ok(term) => class.is_am(am::ok) && eq_exact(*term, value),
@@ -50,4 +64,32 @@ fn system() {
 #[test]
 fn binaries() {
     check("binaries", include_bytes!("../vectors/binaries.etf"));
+}
+
+#[test]
+fn binary() {
+    check("binary", include_bytes!("../vectors/binary.etf"));
+}
+
+#[test]
+fn searches_with_compiled_patterns() {
+    in_process(|ctx| {
+        let calls = decode(ctx, include_bytes!("../vectors/binary.etf"), DecodeOptions::default()).expect("external terms").term;
+        let mut seen = 0;
+        for vector in calls.list_iter() {
+            let [_, function, arguments, expected] = vector.as_tuple_of::<4>().expect("a call");
+            let mut args: Vec<Term> = arguments.list_iter().collect();
+            let (function, [class, value]) = (function.as_atom().expect("a name"), expected.as_tuple_of::<2>().expect("a result"));
+            if !matches!(function.text(), "match" | "matches" | "split") || !class.is_am(am::ok) {
+                continue;
+            }
+            // Empty subjects make bad patterns pass: those do not compile.
+            let Ok(compiled) = call(ctx, "binary", "compile_pattern", &args[1..2]) else { continue };
+            args[1] = compiled;
+            let result = to_the_end(ctx, |ctx| call(ctx, "binary", function.text(), &args));
+            assert!(result.as_ref().is_ok_and(|r| eq_exact(*r, value)), "{vector}: {}", text(result));
+            seen += 1;
+        }
+        assert!(seen > 1000);
+    });
 }

@@ -1,0 +1,182 @@
+//! Module `binary`: parts, copies, integers; searching is in `search`, patterns in `pattern`.
+
+mod pattern;
+mod search;
+#[cfg(test)]
+mod tests;
+
+use crate::guards::binary_part;
+use crate::iolists::list_to_binary_1;
+use crate::work::dirty;
+use myriad_term::boxed::Header;
+use myriad_term::etf::binary_of;
+use myriad_term::{Build, Kind, Term, am};
+use myriad_vm::bif::{BADARG, Escape, SYSTEM_LIMIT, badarg};
+use myriad_vm::{BifResult, Ctx};
+use std::borrow::Cow;
+
+myriad_vm::bifs! { pub BINARY = "binary" {
+    "at" / 2 Plain => at_2;
+    "compile_pattern" / 1 Plain => pattern::compile_pattern_1;
+    "copy" / 1 Plain => |ctx, a| copy(ctx, a[0], 1);
+    "copy" / 2 Plain => copy_2;
+    "decode_unsigned" / 1 Plain => |ctx, a| decode_unsigned(ctx, a[0], am::big.term());
+    "decode_unsigned" / 2 Plain => |ctx, a| decode_unsigned(ctx, a[0], a[1]);
+    "encode_unsigned" / 1 Plain => |ctx, a| encode_unsigned(ctx, a[0], am::big.term());
+    "encode_unsigned" / 2 Plain => |ctx, a| encode_unsigned(ctx, a[0], a[1]);
+    "first" / 1 Plain => |_, a| byte(a[0], |_| Some(0));
+    "last" / 1 Plain => |_, a| byte(a[0], |size| size.checked_sub(1));
+    "list_to_bin" / 1 Plain => list_to_binary_1;
+    "longest_common_prefix" / 1 Plain => |ctx, a| longest_common(ctx, a[0], false);
+    "longest_common_suffix" / 1 Plain => |ctx, a| longest_common(ctx, a[0], true);
+    "match" / 2 Plain => |ctx, a| search::first(ctx, a[0], a[1], Term::NIL);
+    "match" / 3 Plain => |ctx, a| search::first(ctx, a[0], a[1], a[2]);
+    "matches" / 2 Plain => |ctx, a| search::all(ctx, a[0], a[1], Term::NIL);
+    "matches" / 3 Plain => |ctx, a| search::all(ctx, a[0], a[1], a[2]);
+    "part" / 2 Plain => |ctx, a| match a[1].as_tuple_of::<2>() {
+        Some([start, len]) => binary_part(ctx, a[0], start, len),
+        None => badarg(),
+    };
+    "part" / 3 Plain => |ctx, a| binary_part(ctx, a[0], a[1], a[2]);
+    "referenced_byte_size" / 1 Plain => referenced_byte_size_1;
+    "split" / 2 Plain => |ctx, a| search::split(ctx, a[0], a[1], Term::NIL);
+    "split" / 3 Plain => |ctx, a| search::split(ctx, a[0], a[1], a[2]);
+}}
+
+/// More bytes than this are copied, compared or converted on a dirty scheduler.
+const LONG: usize = 1 << 20;
+/// Most bytes of a binary.
+const LARGEST: usize = 1 << 40;
+/// Bytes that are copied, compared or converted for one reduction.
+const BYTES_PER_REDUCTION: usize = 256;
+
+/// Counts work on so many bytes, which goes elsewhere if it is much.
+fn charge(ctx: &mut Ctx<'_>, bytes: usize) -> Result<(), Escape> {
+    if bytes > LONG {
+        dirty(ctx)?;
+    }
+    ctx.bump(bytes / BYTES_PER_REDUCTION);
+    Ok(())
+}
+
+/// The byte at the index that `index` says for the size.
+fn byte(binary: Term, index: impl FnOnce(usize) -> Option<usize>) -> BifResult {
+    let bits = binary.as_bits().filter(|b| b.is_binary()).ok_or(BADARG)?;
+    let size = bits.len() / 8;
+    match index(size) {
+        Some(i) if i < size => Ok(Term::small(i64::from(bits.byte(i)))),
+        _ => badarg(),
+    }
+}
+
+fn at_2(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    byte(args[0], |_| args[1].as_usize())
+}
+
+fn copy_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let times = match args[1].as_big() {
+        Some((false, [times])) => usize::try_from(*times).ok(),
+        _ => args[1].as_usize(),
+    };
+    copy(ctx, args[0], times.ok_or(BADARG)?)
+}
+
+fn copy(ctx: &mut Ctx<'_>, binary: Term, times: usize) -> BifResult {
+    // As in OTP, no copies can be made of any bit string.
+    let bits = binary.as_bits().filter(|b| times == 0 || b.is_binary()).ok_or(BADARG)?;
+    let size = (bits.len() / 8).checked_mul(times).filter(|size| *size <= LARGEST).ok_or(SYSTEM_LIMIT)?;
+    charge(ctx, size)?;
+    let mut copies = Vec::new();
+    if copies.try_reserve_exact(size).is_err() {
+        return Err(SYSTEM_LIMIT);
+    }
+    if size > 0 {
+        let bytes = bits.to_bytes();
+        match *bytes {
+            [one] => copies.resize(size, one),
+            _ => (0..times).for_each(|_| copies.extend_from_slice(&bytes)),
+        }
+    }
+    Ok(binary_of(ctx, copies))
+}
+
+/// Least significant byte first?
+fn is_little(endianness: Term) -> Result<bool, Escape> {
+    match endianness.as_atom() {
+        Some(am::little) => Ok(true),
+        Some(am::big) => Ok(false),
+        _ => badarg(),
+    }
+}
+
+fn encode_unsigned(ctx: &mut Ctx<'_>, integer: Term, endianness: Term) -> BifResult {
+    let small;
+    let limbs = match (integer.as_small(), integer.as_big()) {
+        (Some(value), _) => {
+            small = [u64::try_from(value).map_err(|_| BADARG)?];
+            &small
+        }
+        (_, Some((false, limbs))) => limbs,
+        _ => return badarg(),
+    };
+    let little = is_little(endianness)?;
+    charge(ctx, limbs.len() * 8)?;
+    let mut bytes: Vec<u8> = limbs.iter().flat_map(|limb| limb.to_le_bytes()).collect();
+    let used = bytes.iter().rposition(|b| *b != 0).map_or(1, |i| i + 1);
+    bytes.truncate(used);
+    if !little {
+        bytes.reverse();
+    }
+    Ok(binary_of(ctx, bytes))
+}
+
+fn decode_unsigned(ctx: &mut Ctx<'_>, binary: Term, endianness: Term) -> BifResult {
+    let Some(bytes) = binary.as_binary() else { return badarg() };
+    let little = is_little(endianness)?;
+    if bytes.len() / 8 >= Header::MAX_SIZE {
+        return Err(SYSTEM_LIMIT);
+    }
+    charge(ctx, bytes.len())?;
+    let limbs: Vec<u64> = if little {
+        bytes.chunks(8).map(|chunk| chunk.iter().rev().fold(0, |limb, b| limb << 8 | u64::from(*b))).collect()
+    } else {
+        bytes.rchunks(8).map(|chunk| chunk.iter().fold(0, |limb, b| limb << 8 | u64::from(*b))).collect()
+    };
+    Ok(ctx.big(false, &limbs))
+}
+
+fn longest_common(ctx: &mut Ctx<'_>, list: Term, at_end: bool) -> BifResult {
+    let mut items = list.list_iter();
+    let mut binaries: Vec<Cow<'_, [u8]>> = Vec::new();
+    for item in items.by_ref() {
+        binaries.push(item.as_binary().ok_or(BADARG)?);
+    }
+    let Some((first, others)) = binaries.split_first() else { return badarg() };
+    if !items.tail().is_nil() {
+        return badarg();
+    }
+    let shortest = binaries.iter().map(|b| b.len()).min().unwrap_or(0);
+    charge(ctx, shortest.saturating_mul(binaries.len()).saturating_add(binaries.len()))?;
+    let mut common = first.len();
+    for other in others {
+        common = if at_end { common_suffix(&first[first.len() - common..], other) } else { common_prefix(&first[..common], other) };
+    }
+    Ok(Term::small(common as i64))
+}
+
+fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(x, y)| x == y).count()
+}
+
+fn common_suffix(a: &[u8], b: &[u8]) -> usize {
+    a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count()
+}
+
+fn referenced_byte_size_1(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let Some((whole, _, bits)) = args[0].binary_parts() else { return badarg() };
+    match whole.as_boxed() {
+        Some(object) if object.kind() == Kind::SharedBinary => Ok(Term::small(object.shared().len() as i64)),
+        // Other terms cannot be seen to share a binary on a heap.
+        _ => Ok(Term::small(bits.div_ceil(8) as i64)),
+    }
+}
