@@ -53,11 +53,11 @@ fn set(ctx: &mut Ctx<'_>, [time, to, message]: [Term; 3], options: Term, tagged:
         (_, Some(name)) => Destination::Name(name),
         _ => return badarg(),
     };
-    let reference = ctx.make_ref();
-    let Some(numbers) = reference.as_local_ref() else { return badarg() };
+    let id = ctx.vm.timers.reserve(ctx.sched.id);
+    let reference = ctx.reference(id.reference());
     let message = if tagged { ctx.tuple(&[Term::atom(am::timeout), reference, message]) } else { message };
     let action = Action::Message(destination, Parcel::copy(message));
-    ctx.vm.timers.set(ctx.vm, TimerId::of_reference(ctx.vm, numbers), at, action);
+    ctx.vm.timers.set(ctx.vm, id, at, action);
     Ok(reference)
 }
 
@@ -69,11 +69,10 @@ enum Question {
 
 /// Milliseconds left, rounded up, or `false`.
 fn left(ctx: &mut Ctx<'_>, reference: Term, question: Question) -> Term {
-    let Some(numbers) = reference.as_local_ref() else { return Term::FALSE };
-    let id = TimerId::of_reference(ctx.vm, numbers);
+    let Some(id) = reference.as_local_ref().and_then(TimerId::of_reference) else { return Term::FALSE };
     let at = match question {
-        Question::Cancel => ctx.vm.timers.cancel(ctx.vm, id),
-        Question::Read => ctx.vm.timers.read(ctx.vm, id),
+        Question::Cancel => ctx.vm.timers.cancel(id),
+        Question::Read => ctx.vm.timers.read(id),
     };
     match at {
         Some(at) => {

@@ -142,7 +142,7 @@ fn stats(ctx: &mut Ctx<'_>, table: &Table) -> Term {
     for shard in shards {
         let shard = shard.read();
         for i in 0..shard.buckets() {
-            let length = shard.chain_length(i);
+            let length = shard.bucket(i).count();
             rows += length;
             squares += length * length;
             shortest = shortest.min(length);

@@ -85,7 +85,7 @@ fn end_timer(m: &mut Machine<'_, '_>) {
     m.ctx.proc.timed_out = false;
     m.ctx.proc.receive_armed = false;
     if let Some(timer) = m.ctx.proc.receive_timer.take() {
-        m.ctx.vm.timers.cancel(m.ctx.vm, timer);
+        m.ctx.vm.timers.cancel(timer);
     }
 }
 

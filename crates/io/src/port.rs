@@ -15,7 +15,6 @@ mod poll;
 mod signals;
 mod spawn;
 mod stream;
-mod udp;
 
 use crate::bytes::Piece;
 use myriad_heap::Fragment;
@@ -100,8 +99,6 @@ enum Driver {
     Forker,
     /// File descriptors.
     Stream(stream::Stream),
-    /// A UDP socket.
-    Udp(udp::Udp),
 }
 
 /// What `System::create` needs to know.
@@ -230,7 +227,7 @@ impl State {
     fn queued(&self) -> usize {
         match &self.driver {
             Driver::Stream(stream) => stream.queued(),
-            Driver::Forker | Driver::Udp(_) => 0,
+            Driver::Forker => 0,
         }
     }
 }
@@ -309,13 +306,9 @@ impl Port {
             return;
         }
         state.phase = Phase::Gone;
-        match &mut state.driver {
-            Driver::Stream(stream) => {
-                stream.stop_input(system);
-                stream.stop_output(system);
-            }
-            Driver::Udp(udp) => udp.close(system),
-            Driver::Forker => {}
+        if let Driver::Stream(stream) = &mut state.driver {
+            stream.stop_input(system);
+            stream.stop_output(system);
         }
         system.table.write().remove(&self.id.number());
     }
@@ -329,13 +322,10 @@ impl Port {
         }
     }
 
-    /// Sends bytes out through the port: those of one `command` of `sender`.
-    fn output(&self, system: &System, state: &mut State, sender: Pid, data: Piece) {
+    /// Sends bytes out through the port: those of one `command`.
+    fn output(&self, system: &System, state: &mut State, data: Piece) {
         let len = data.bytes().len();
         state.output += len as u64;
-        if matches!(state.driver, Driver::Udp(_)) {
-            return self.udp_output(system, state, sender, data.bytes());
-        }
         let Driver::Stream(stream) = &mut state.driver else { return };
         match stream.send(system, data) {
             Ok(()) => {

@@ -14,6 +14,7 @@ impl Ctx<'_> {
             return true;
         }
         self.this.signals_seen();
+        crate::scheduler::sim_point();
         let mut chain = self.this.outer.take_all();
         while let Some(node) = chain.next() {
             if !self.handle(node.signal) {

@@ -17,18 +17,24 @@ use myriad_term::{Build, Pid, RefNumbers, Term, am};
 pub(crate) fn finish(ctx: &mut Ctx<'_>) {
     let (vm, pid, process) = (ctx.vm, ctx.pid(), ctx.this);
     process.set_exiting();
+    crate::scheduler::sim_point();
     vm.names.release(process);
     if let Some(timer) = ctx.proc.receive_timer.take() {
-        vm.timers.cancel(vm, timer);
+        vm.timers.cancel(timer);
+    }
+    if process.has_timers() {
+        vm.timers.process_ends(pid);
     }
     ctx.proc.resumption = None;
     for hook in vm.exit_hooks() {
         hook(ctx);
     }
+    crate::scheduler::sim_point();
     let unhandled = std::mem::replace(&mut ctx.proc.unhandled, Chain::empty());
     for node in unhandled.chain(process.outer.close()) {
         answer_for_the_dead(vm, pid, node.signal);
     }
+    crate::scheduler::sim_point();
     let reason = ctx.proc.exit_reason;
     let tables = ctx.proc.relations.take();
     for (other, link) in tables.links.into_values() {

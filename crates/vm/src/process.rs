@@ -55,6 +55,7 @@ pub struct Process {
     /// Registered name: atom index + 1, or 0.
     pub name: AtomicU32,
     exiting: AtomicBool,
+    has_timers: AtomicBool,
     /// Signals not fetched yet.
     pub outer: Mpsc<Box<SignalNode>>,
     private: UnsafeCell<Private>,
@@ -76,6 +77,7 @@ impl Process {
             home: AtomicU32::new(home),
             name: AtomicU32::new(0),
             exiting: AtomicBool::new(false),
+            has_timers: AtomicBool::new(false),
             outer: Mpsc::new(),
             private: UnsafeCell::new(private),
         }
@@ -88,6 +90,7 @@ impl Process {
     }
 
     fn transition<R>(&self, f: impl Fn(Status) -> (Status, R)) -> R {
+        crate::scheduler::sim_point();
         let mut seen = self.status.load(Ordering::Relaxed);
         loop {
             let (next, result) = f(Status::from_bits(seen));
@@ -156,6 +159,17 @@ impl Process {
         fence(Ordering::SeqCst);
         // Relaxed: ordered by the fence, which pairs with that in `set_exiting`.
         self.exiting.load(Ordering::Relaxed)
+    }
+
+    /// A timer is about to be set that will send it a message.
+    pub fn set_has_timers(&self) {
+        // Relaxed: ordered by the fences of `set_exiting` and `is_exiting`.
+        self.has_timers.store(true, Ordering::Relaxed);
+    }
+
+    /// Was there ever such a timer?
+    pub fn has_timers(&self) -> bool {
+        self.has_timers.load(Ordering::Relaxed)
     }
 
     /// It has ended.

@@ -80,6 +80,7 @@ impl Registry {
     /// Takes its name from a process that ends ([`Process::set_exiting`] has been called).
     pub(crate) fn release(&self, process: &Process) {
         let Some(name) = process.name() else { return };
+        crate::scheduler::sim_point();
         let mut names = self.0.write();
         // It may have been taken away, and given to another, since.
         if names.get(&name) == Some(&Named::Process(process.pid)) {

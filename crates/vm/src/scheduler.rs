@@ -7,7 +7,12 @@
 //! Q1. A process is in a queue just when its status is `Runnable` (P1), so a queue's pointers are alive: only running ends a
 //!     process.
 //! Q2. A scheduler that is about to park says so in `idle` before it looks at the queues a last time; who enqueues looks at
-//!     `idle` after. Both with SeqCst, so at least one of the two sees the other.
+//!     `idle` after. Both with SeqCst, so at least one of the two sees the other. The same holds of `spinning`.
+//! Q3. A scheduler whose queue is not empty is awake, or has been woken. So a single process in another's queue is no reason to
+//!     stay awake: it is nearly always in a dialogue with the one that runs there, and wants that core.
+//!
+//! Before it parks, one scheduler at a time looks on for a moment ([`SPIN_NS`]): work that comes in short pauses then costs no
+//! system call, and an idle VM still sleeps.
 
 use crate::ctx::Ctx;
 use crate::engine::SliceEnd;
@@ -26,8 +31,10 @@ static QUEUE_CLASS: LockClass = LockClass::new("run_queue", 600);
 pub const SLICE_REDUCTIONS: i32 = 4000;
 /// A low-priority process runs once in so many picks among normal ones.
 const LOW_TURN: u32 = 8;
-/// Timers and time are looked at once in so many steps, and before parking.
-const STEPS_PER_TIME_CHECK: u32 = 16;
+/// What a slice costs apart from its reductions, in reductions: timers and time are looked at once in [`SLICE_REDUCTIONS`].
+const SLICE_OVERHEAD: u32 = 100;
+/// How long a scheduler without work looks for some before it parks.
+const SPIN_NS: u64 = 20_000;
 
 /// Where OTP's unique integers begin.
 pub const LEAST_UNIQUE: i128 = -576_460_752_303_423_488;
@@ -73,6 +80,8 @@ pub struct Shared {
     queue: SpinLock<Queues>,
     len: AtomicUsize,
     idle: AtomicBool,
+    /// Looks for work before it parks (a hint).
+    spinning: AtomicBool,
     /// Reductions run here (a statistic).
     pub reductions: AtomicU64,
     /// Context switches here (a statistic).
@@ -87,6 +96,7 @@ impl Default for Shared {
             queue: SpinLock::new(&QUEUE_CLASS, Queues::default()),
             len: AtomicUsize::new(0),
             idle: AtomicBool::new(false),
+            spinning: AtomicBool::new(false),
             reductions: AtomicU64::new(0),
             switches: AtomicU64::new(0),
             busy_ns: AtomicU64::new(0),
@@ -152,7 +162,8 @@ pub struct Local {
     pub slot: ThreadSlot,
     refs: u64,
     uniques: u64,
-    steps: u32,
+    /// Reductions since time was looked at.
+    unchecked: u32,
     rng: u64,
     /// Monotonic time as last read, nanoseconds.
     pub now_ns: u64,
@@ -168,7 +179,7 @@ impl Local {
             slot: vm.progress.register()?,
             refs: 0,
             uniques: 0,
-            steps: 0,
+            unchecked: 0,
             rng: vm.machine.seed(id) | 1,
             now_ns: vm.machine.now_ns(),
         })
@@ -229,8 +240,10 @@ impl Scheduler {
         if self.vm.is_stopping() {
             return Step::Stop;
         }
-        self.local.steps += 1;
-        if self.local.steps >= STEPS_PER_TIME_CHECK {
+        if self.local.id >= self.vm.schedulers_online() {
+            return self.step_offline();
+        }
+        if self.local.unchecked >= SLICE_REDUCTIONS as u32 {
             self.check_time();
         }
         let own = &self.vm.schedulers[self.local.id];
@@ -247,8 +260,17 @@ impl Scheduler {
         }
     }
 
+    /// Only fires timers, and passes on what still comes here.
+    fn step_offline(&mut self) -> Step {
+        self.check_time();
+        while let Some(process) = self.vm.schedulers[self.local.id].pop() {
+            self.vm.enqueue_at(self.local.id % self.vm.schedulers_online(), process);
+        }
+        Step::Idle(self.vm.timers.next_in(self.local.id, self.local.now_ns))
+    }
+
     fn check_time(&mut self) {
-        self.local.steps = 0;
+        self.local.unchecked = 0;
         self.local.now_ns = self.vm.machine.now_ns();
         self.vm.timers.fire(self.vm, self.local.id, self.local.now_ns);
     }
@@ -258,16 +280,68 @@ impl Scheduler {
         loop {
             match self.step() {
                 Step::Ran(_) => {}
-                Step::Idle(next_timer_ns) => self.park(next_timer_ns),
+                Step::Idle(next_timer_ns) => {
+                    if !self.spin(next_timer_ns) {
+                        self.park(next_timer_ns);
+                    }
+                }
                 Step::Stop => return,
             }
         }
     }
 
+    /// Is there a reason to step again? (Q3)
+    fn sees_work(&self) -> bool {
+        let (vm, id) = (self.vm, self.local.id);
+        if !vm.schedulers[id].is_empty() || vm.is_stopping() {
+            return true;
+        }
+        id < vm.schedulers_online() && vm.schedulers.iter().any(|s| s.len() > 1)
+    }
+
+    /// Looks for work for a moment; `true` if there is some.
+    fn spin(&mut self, next_timer_ns: Option<u64>) -> bool {
+        let (vm, id) = (self.vm, self.local.id);
+        let online = vm.schedulers_online();
+        // SeqCst: Q2. Relaxed on failure: another one looks.
+        if online < 2 || id >= online || vm.spinning.compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_err() {
+            return false;
+        }
+        // Relaxed: a hint.
+        vm.schedulers[id].spinning.store(true, Ordering::Relaxed);
+        let switches = |s: &Shared| s.switches.load(Ordering::Relaxed);
+        // One process that waits behind another: a dialogue, unless the other runs on and on.
+        let single = vm.schedulers.iter().find(|s| s.len() == 1).map(|s| (s, switches(s)));
+        let end = self.local.now_ns + SPIN_NS.min(next_timer_ns.unwrap_or(SPIN_NS));
+        let mut found = false;
+        while !found && vm.machine.now_ns() < end {
+            sim_point();
+            for _ in 0..16 {
+                myriad_sync::spin_hint();
+            }
+            found = self.sees_work();
+        }
+        vm.schedulers[id].spinning.store(false, Ordering::Relaxed);
+        // SeqCst: Q2, before the look at the queues in `before_park`.
+        vm.spinning.store(0, Ordering::SeqCst);
+        if !found
+            && let Some((victim, before)) = single
+            && switches(victim) == before
+            && let Some(process) = self.steal_from(victim)
+        {
+            self.vm.schedulers[id].push(process);
+            found = true;
+        }
+        found
+    }
+
     fn park(&mut self, next_timer_ns: Option<u64>) {
         let parked = self.before_park();
         if parked {
-            self.vm.machine.park(self.local.id, next_timer_ns.map(Duration::from_nanos));
+            // Looking for work has taken time.
+            let since = self.vm.machine.now_ns().saturating_sub(self.local.now_ns);
+            let timeout = next_timer_ns.map(|ns| Duration::from_nanos(ns.saturating_sub(since)));
+            self.vm.machine.park(self.local.id, timeout);
         }
         self.after_park(parked);
     }
@@ -275,10 +349,14 @@ impl Scheduler {
     /// Announces that this scheduler is about to park; `false` if there is work after all (Q2).
     pub(crate) fn before_park(&mut self) -> bool {
         let vm = self.vm;
+        sim_point();
         // SeqCst: Q2, before the last look at the queues.
         vm.schedulers[self.local.id].idle.store(true, Ordering::SeqCst);
         myriad_sync::atomic::fence(Ordering::SeqCst);
-        let work = vm.schedulers.iter().any(|s| !s.is_empty()) || vm.is_stopping();
+        // SeqCst: as above.
+        vm.parked.fetch_add(1, Ordering::SeqCst);
+        sim_point();
+        let work = self.sees_work();
         if !work {
             self.local.slot.park();
         }
@@ -289,7 +367,8 @@ impl Scheduler {
         if parked {
             self.local.slot.unpark();
         }
-        // Relaxed: a stale "idle" only costs one needless wake-up.
+        // Relaxed: a stale count or "idle" only costs one needless wake-up.
+        self.vm.parked.fetch_sub(1, Ordering::Relaxed);
         self.vm.schedulers[self.local.id].idle.store(false, Ordering::Relaxed);
     }
 
@@ -297,20 +376,29 @@ impl Scheduler {
         let all = &self.vm.schedulers;
         for i in 1..all.len() {
             let victim = &all[(self.local.id + i) % all.len()];
-            if victim.is_empty() {
-                continue;
-            }
-            let mut stolen = victim.steal_half();
-            if let Some(first) = stolen.pop_front() {
-                for p in stolen {
-                    // SAFETY: Q1: it is still runnable, and goes from one queue to another.
-                    all[self.local.id].push(unsafe { &*p.0 });
-                }
-                // SAFETY: Q1.
-                return Some(unsafe { &*first.0 });
+            if victim.len() > 1
+                && let Some(process) = self.steal_from(victim)
+            {
+                return Some(process);
             }
         }
         None
+    }
+
+    fn steal_from(&self, victim: &Shared) -> Option<&'static Process> {
+        let mut stolen = victim.steal_half();
+        let first = stolen.pop_front()?;
+        sim_point();
+        let more = !stolen.is_empty();
+        for p in stolen {
+            // SAFETY: Q1: it is still runnable, and goes from one queue to another.
+            self.vm.schedulers[self.local.id].push(unsafe { &*p.0 });
+        }
+        if more || victim.len() > 1 {
+            self.vm.wake_idle(self.local.id);
+        }
+        // SAFETY: Q1.
+        Some(unsafe { &*first.0 })
     }
 
     fn run(&mut self, process: &'static Process) -> u32 {
@@ -325,6 +413,7 @@ impl Scheduler {
         let used = SLICE_REDUCTIONS.saturating_sub(ctx.proc.reductions_left).max(0) as u32;
         ctx.proc.reductions += u64::from(used);
         self.vm.after_slice(&mut ctx, end);
+        self.local.unchecked += used + SLICE_OVERHEAD;
         let own = &self.vm.schedulers[self.local.id];
         // Relaxed: statistics.
         own.reductions.fetch_add(u64::from(used), Ordering::Relaxed);
@@ -384,10 +473,13 @@ impl Vm {
     fn enqueue_at(&'static self, id: usize, process: &Process) {
         let target = &self.schedulers[id];
         target.push(process);
+        sim_point();
         myriad_sync::atomic::fence(Ordering::SeqCst);
         // SeqCst: Q2, after the push.
         if target.idle.load(Ordering::SeqCst) {
             self.machine.unpark(id);
+        } else if target.len() > 1 {
+            self.wake_idle(id);
         }
     }
 
@@ -396,10 +488,11 @@ impl Vm {
     /// In its home's, if that scheduler is awake: its heap is in that core's cache. If the home sleeps, in the waker's: two
     /// processes in a dialogue then share a core, and neither pays for waking one (Hedqvist 5.2.8 aims at the same).
     pub(crate) fn enqueue_woken(&'static self, process: &Process) {
-        let home = process.home.load(Ordering::Relaxed) as usize;
+        let home = process.home.load(Ordering::Relaxed) as usize % self.schedulers_online();
         match current() {
             Some(id) => {
-                let target = if self.schedulers[home].idle.load(Ordering::Relaxed) { id } else { home };
+                let away = self.schedulers[home].idle.load(Ordering::Relaxed) || self.schedulers[home].spinning.load(Ordering::Relaxed);
+                let target = if away { id } else { home };
                 if target == id {
                     self.schedulers[id].push(process);
                     if self.schedulers[id].len() > 1 {
@@ -416,8 +509,12 @@ impl Vm {
     /// Wakes one idle scheduler, if there is one, to steal from `id`.
     pub(crate) fn wake_idle(&'static self, id: usize) {
         myriad_sync::atomic::fence(Ordering::SeqCst);
-        let n = self.schedulers.len();
-        for i in 1..n {
+        // SeqCst: Q2, after the push. One that looks for work will find it.
+        if self.parked.load(Ordering::SeqCst) == 0 || self.spinning.load(Ordering::SeqCst) > 0 {
+            return;
+        }
+        let n = self.schedulers_online();
+        for i in 1..=n {
             let other = (id + i) % n;
             // SeqCst: Q2, after the push. The swap lets one waker only pay for the system call.
             if self.schedulers[other].idle.load(Ordering::SeqCst) && self.schedulers[other].idle.swap(false, Ordering::SeqCst) {
@@ -427,6 +524,35 @@ impl Vm {
         }
     }
 }
+
+impl Vm {
+    /// How many schedulers run ordinary work: those with lower numbers.
+    pub fn schedulers_online(&self) -> usize {
+        // Relaxed: a process that goes to the wrong queue is passed on.
+        self.online.load(Ordering::Relaxed)
+    }
+
+    /// Sets how many schedulers are online; gives the old number. `None` if there are not so many, or it is none.
+    pub fn set_schedulers_online(&'static self, online: usize) -> Option<usize> {
+        if !(1..=self.schedulers.len()).contains(&online) {
+            return None;
+        }
+        let old = self.online.swap(online, Ordering::SeqCst);
+        // Some pass on what they have, others look for work.
+        for id in 0..self.schedulers.len() {
+            self.machine.unpark(id);
+        }
+        Some(old)
+    }
+}
+
+/// A place where the test driver may let another scheduler go on; nothing otherwise.
+#[cfg(not(test))]
+#[inline(always)]
+pub(crate) fn sim_point() {}
+
+#[cfg(test)]
+pub(crate) use crate::sim_test::point as sim_point;
 
 /// Makes a process runnable for the first time.
 pub fn start(vm: &'static Vm, process: &Process) {

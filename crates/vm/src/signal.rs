@@ -176,6 +176,7 @@ impl Process {
         if self.outer.push(SignalNode::new(signal)).is_err() {
             return false;
         }
+        crate::scheduler::sim_point();
         // Whatever the state is now: the signal was left, and an owner that ends answers all that was left.
         self.wake(vm);
         true

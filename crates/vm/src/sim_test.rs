@@ -2,9 +2,10 @@
 //!
 //! [`world`] has the engine: processes that do random things to each other from a script of their own seed. After each step
 //! the driver looks for processes that starve; when nothing moves any more, [`check`] looks whether everything adds up. The
-//! same seed gives the same run, so a failure is repeated by its number. A second driver runs the same world on real
-//! threads.
+//! same seed gives the same run, so a failure is repeated by its number. A second driver ([`baton`]) also changes from one
+//! scheduler to another within a step, at the places where threads could meet; a third runs the same world on real threads.
 
+mod baton;
 mod check;
 mod world;
 
@@ -17,6 +18,7 @@ use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use myriad_sync::Arc;
 use std::path::PathBuf;
 use std::time::Duration;
+pub(crate) use baton::point;
 use world::{Random, World};
 
 /// Virtual time and recorded wake-ups.
@@ -161,9 +163,10 @@ fn on_threads(seed: u64, schedulers: usize) {
     let vm = Vm::new(config(schedulers), release(), parts(&world));
     world.begin(vm);
     let thread = std::thread::spawn(move || vm.run());
+    // A loaded machine may let them stand still for long; nobody may wait for ever.
     let mut seen = 0;
     let mut quiet = 0;
-    while quiet < 8 {
+    while quiet < 5 || (quiet < 200 && !check::nothing_moves(vm)) {
         std::thread::sleep(Duration::from_millis(20));
         let slices = world.slices();
         quiet = if slices == seen { quiet + 1 } else { 0 };

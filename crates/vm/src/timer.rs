@@ -1,32 +1,53 @@
-//! Timers: what happens at a given monotonic time.
+//! Timers: what happens at a given monotonic time. Each scheduler has a wheel ([`wheel`]) and fires what is due on it.
+//!
+//! A timer that is to send a message to a process is taken back when that process ends; one to a name stays, and finds out who
+//! has the name when it fires.
+
+mod wheel;
 
 use crate::signal::{Parcel, Signal};
 use crate::vm::Vm;
-use myriad_sync::{LockClass, SpinLock};
+use crate::process::Process;
+use myriad_sync::atomic::{AtomicU64, Ordering};
+use myriad_sync::{CachePadded, LockClass, SpinLock};
 use myriad_term::{Atom, Pid, RefNumbers};
-use std::collections::{BTreeMap, HashMap};
+use wheel::{Popped, Wheel};
 
 static CLASS: LockClass = LockClass::new("timer_wheel", 650);
 
-/// A timer, to cancel or read it: its wheel, and a number that is unique there.
+/// A timer, to cancel or read it: its wheel, its place there, and the generation of the place.
 ///
-/// A timer that has a reference takes its number from it ([`TimerId::of_reference`]), so that no table from references to
-/// timers is needed; receive timers have numbers above all of those.
+/// References of timers are numbered by this ([`TimerId::reference`]), so that no table from references to timers is needed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TimerId {
     wheel: u32,
-    serial: u64,
+    slot: u32,
+    generation: u64,
 }
 
-/// Receive timers' numbers begin here: no reference's value is so large.
-const RECEIVE_TIMERS: u64 = 1 << 63;
+/// The third number of a timer's reference has this bit; no other reference has.
+const TIMER: u32 = 1 << 31;
+/// Bits of the first number, of which the wheel takes these.
+const FIRST_BITS: u32 = 18;
+const WHEEL_BITS: u32 = 11;
 
 impl TimerId {
-    /// The timer of a reference that [`crate::scheduler::Local::next_ref`] made.
-    pub fn of_reference(vm: &Vm, numbers: RefNumbers) -> TimerId {
-        let serial = vm.ref_value(numbers);
-        let maker = serial % vm.local_count() as u64;
-        TimerId { wheel: (maker % vm.schedulers.len() as u64) as u32, serial }
+    /// The numbers of its reference.
+    pub const fn reference(self) -> RefNumbers {
+        let low = FIRST_BITS - WHEEL_BITS;
+        let first = self.wheel << low | self.generation as u32 & ((1 << low) - 1);
+        RefNumbers([first, self.slot, TIMER | (self.generation >> low) as u32])
+    }
+
+    /// The timer that has this reference, if it is one's.
+    pub const fn of_reference(numbers: RefNumbers) -> Option<TimerId> {
+        let RefNumbers([first, slot, third]) = numbers;
+        if third & TIMER == 0 {
+            return None;
+        }
+        let low = FIRST_BITS - WHEEL_BITS;
+        let generation = ((third & !TIMER) as u64) << low | (first & ((1 << low) - 1)) as u64;
+        Some(TimerId { wheel: first >> low, slot, generation })
     }
 }
 
@@ -49,102 +70,128 @@ pub enum Action {
     Call(Box<dyn FnOnce(&'static Vm) + Send>),
 }
 
-#[derive(Default)]
-struct Wheel {
-    by_time: BTreeMap<(u64, u64), Action>,
-    times: HashMap<u64, u64>,
-    serial: u64,
+struct Shard {
+    wheel: SpinLock<Wheel<Action>>,
+    /// No timer is due before this time: what the wheel's scheduler looks at between two slices.
+    next: AtomicU64,
 }
 
 /// All timers, a wheel for each scheduler.
 pub struct Timers {
-    wheels: Box<[SpinLock<Wheel>]>,
+    shards: Box<[CachePadded<Shard>]>,
 }
 
 impl Timers {
     /// For `schedulers` schedulers.
     pub fn new(schedulers: usize) -> Timers {
-        Timers { wheels: (0..schedulers).map(|_| SpinLock::new(&CLASS, Wheel::default())).collect() }
+        let shard = || Shard { wheel: SpinLock::new(&CLASS, Wheel::default()), next: AtomicU64::new(u64::MAX) };
+        Timers { shards: (0..schedulers).map(|_| CachePadded::new(shard())).collect() }
+    }
+
+    /// A timer on the wheel of `scheduler`, to be set at once.
+    pub fn reserve(&self, scheduler: usize) -> TimerId {
+        let wheel = scheduler % self.shards.len();
+        let (slot, generation) = self.shards[wheel].wheel.lock().reserve();
+        TimerId { wheel: wheel as u32, slot, generation }
     }
 
     /// Sets the receive timer of a process for the machine's time `at_ns`, on the wheel of `scheduler`.
     pub fn set_receive(&self, vm: &'static Vm, scheduler: usize, at_ns: u64, pid: Pid, receive: u64) -> TimerId {
-        let wheel = scheduler % self.wheels.len();
-        let serial = {
-            let mut w = self.wheels[wheel].lock();
-            w.serial += 1;
-            RECEIVE_TIMERS + w.serial
-        };
-        let id = TimerId { wheel: wheel as u32, serial };
+        let id = self.reserve(scheduler);
         self.set(vm, id, at_ns, Action::Receive(pid, receive));
         id
     }
 
-    /// Sets a timer for the machine's time `at_ns`.
+    /// Sets a reserved timer for the machine's time `at_ns`. One for a process that has ended is taken back again.
     pub fn set(&self, vm: &'static Vm, id: TimerId, at_ns: u64, action: Action) {
         let wheel = id.wheel as usize;
-        let earliest = {
-            let mut w = self.wheels[wheel].lock();
-            w.times.insert(id.serial, at_ns);
-            w.by_time.insert((at_ns, id.serial), action);
-            w.by_time.keys().next().is_some_and(|(t, s)| (*t, *s) == (at_ns, id.serial))
+        let Some(shard) = self.shards.get(wheel) else { return };
+        let owner = match &action {
+            Action::Message(Destination::Process(pid), _) => Some(*pid),
+            _ => None,
         };
-        if earliest && crate::scheduler::current() != Some(wheel) {
+        let receiver = owner.and_then(|pid| vm.processes.get(pid));
+        if let Some(process) = receiver {
+            process.set_has_timers();
+        }
+        let sooner = {
+            let mut w = shard.wheel.lock();
+            w.set(id.slot, at_ns, action, owner);
+            // Relaxed: written under the lock; its scheduler is woken below if it sleeps.
+            let sooner = at_ns < shard.next.load(Ordering::Relaxed);
+            if sooner {
+                shard.next.store(at_ns, Ordering::Relaxed);
+            }
+            sooner
+        };
+        if owner.is_some() && receiver.is_none_or(Process::is_exiting) {
+            self.cancel(id);
+        } else if sooner && crate::scheduler::current() != Some(wheel) {
             vm.machine.unpark(wheel);
         }
     }
 
-    /// Takes a timer back; its time, if it had not fired and its receiver lives.
-    pub fn cancel(&self, vm: &Vm, timer: TimerId) -> Option<u64> {
-        let (at, action) = {
-            let mut w = self.wheels[timer.wheel as usize].lock();
-            let at = w.times.remove(&timer.serial)?;
-            (at, w.by_time.remove(&(at, timer.serial))?)
-        };
-        action.has_receiver(vm).then_some(at)
+    /// Takes a timer back; its time, if it had not fired.
+    pub fn cancel(&self, id: TimerId) -> Option<u64> {
+        let taken = self.shards.get(id.wheel as usize)?.wheel.lock().cancel(id.slot, id.generation);
+        // What it would have done is freed after the lock.
+        taken.map(|(at, _)| at)
     }
 
-    /// The time at which a timer will fire, if it has not and its receiver lives.
-    pub fn read(&self, vm: &Vm, timer: TimerId) -> Option<u64> {
-        let w = self.wheels[timer.wheel as usize].lock();
-        let at = *w.times.get(&timer.serial)?;
-        w.by_time.get(&(at, timer.serial))?.has_receiver(vm).then_some(at)
+    /// The time at which a timer will fire, if it has not.
+    pub fn read(&self, id: TimerId) -> Option<u64> {
+        self.shards.get(id.wheel as usize)?.wheel.lock().read(id.slot, id.generation)
     }
 
-    /// Nanoseconds from `now_ns` to the next timer of a scheduler.
+    /// Takes all timers back that would send a message to this process, which ends.
+    pub(crate) fn process_ends(&self, pid: Pid) {
+        for shard in &self.shards {
+            loop {
+                let taken = shard.wheel.lock().cancel_owned(pid);
+                if taken.is_none() {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Timers set, for the statistics.
+    pub fn count(&self) -> usize {
+        self.shards.iter().map(|shard| shard.wheel.lock().len()).sum()
+    }
+
+    /// Nanoseconds from `now_ns` to when a scheduler has to look at its timers.
     pub fn next_in(&self, scheduler: usize, now_ns: u64) -> Option<u64> {
-        let w = self.wheels.get(scheduler)?.lock();
-        w.by_time.keys().next().map(|(at, _)| at.saturating_sub(now_ns))
+        let next = self.shards.get(scheduler)?.wheel.lock().next();
+        next.map(|at| at.saturating_sub(now_ns))
     }
 
     /// Fires what is due on a scheduler's wheel.
     pub(crate) fn fire(&self, vm: &'static Vm, scheduler: usize, now_ns: u64) {
-        let Some(wheel) = self.wheels.get(scheduler) else { return };
+        let Some(shard) = self.shards.get(scheduler) else { return };
+        // Relaxed: a timer set by another thread right now is seen at the next look.
+        if shard.next.load(Ordering::Relaxed) > now_ns {
+            return;
+        }
         loop {
-            let due = {
-                let mut w = wheel.lock();
-                let Some(entry) = w.by_time.first_entry() else { return };
-                if entry.key().0 > now_ns {
-                    return;
+            let popped = {
+                let mut w = shard.wheel.lock();
+                let popped = w.pop(now_ns);
+                if matches!(popped, Popped::Nothing) {
+                    shard.next.store(w.next().unwrap_or(u64::MAX), Ordering::Relaxed);
                 }
-                let ((_, serial), action) = entry.remove_entry();
-                w.times.remove(&serial);
-                action
+                popped
             };
-            due.run(vm);
+            match popped {
+                Popped::Due(action) => action.run(vm),
+                Popped::More => {}
+                Popped::Nothing => return,
+            }
         }
     }
 }
 
 impl Action {
-    /// A timer for a process that has ended is as one that has fired.
-    fn has_receiver(&self, vm: &Vm) -> bool {
-        match self {
-            Action::Message(Destination::Process(pid), _) | Action::Receive(pid, _) => vm.processes.get(*pid).is_some(),
-            _ => true,
-        }
-    }
-
     fn run(self, vm: &'static Vm) {
         match self {
             Action::Receive(pid, serial) => {
@@ -164,5 +211,24 @@ impl Action {
             }
             Action::Call(f) => f(vm),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_name_their_timers() {
+        for id in [
+            TimerId { wheel: 0, slot: 0, generation: 1 },
+            TimerId { wheel: 1023, slot: 1 << 27, generation: (1 << 38) - 1 },
+            TimerId { wheel: 5, slot: u32::MAX, generation: 0x1234_5678 },
+        ] {
+            let numbers = id.reference();
+            assert!(numbers.0[0] < 1 << FIRST_BITS);
+            assert_eq!(TimerId::of_reference(numbers), Some(id));
+        }
+        assert_eq!(TimerId::of_reference(RefNumbers([1, 2, 3])), None);
     }
 }

@@ -15,7 +15,7 @@ use crate::table::ProcessTable;
 use crate::time::Clock;
 use crate::timer::Timers;
 use myriad_heap::Settings;
-use myriad_sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use myriad_sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{Arc, LockClass, Mutex, OnceLock, Progress};
 use myriad_term::{Atom, Pid, Port, RefNumbers, Term};
 use std::path::PathBuf;
@@ -105,6 +105,11 @@ pub struct Vm {
     exit_hooks: Vec<ExitHook>,
     halt_hooks: Mutex<Vec<HaltHook>>,
     ports: OnceLock<Box<dyn PortOps>>,
+    pub(crate) online: AtomicUsize,
+    /// Schedulers that are parked, or about to be.
+    pub(crate) parked: AtomicUsize,
+    /// Schedulers that look for work before they park: none or one.
+    pub(crate) spinning: AtomicUsize,
     stopping: AtomicBool,
     exit_status: AtomicI64,
     foreign_refs: AtomicU64,
@@ -156,6 +161,9 @@ impl Vm {
             defaults: Defaults::new(config.heap, config.backtrace_depth),
             gauges: Gauges::default(),
             ports: OnceLock::new(),
+            online: AtomicUsize::new(config.schedulers_online.clamp(1, config.schedulers)),
+            parked: AtomicUsize::new(0),
+            spinning: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
             exit_status: AtomicI64::new(0),
             foreign_refs: AtomicU64::new(0),
@@ -182,12 +190,6 @@ impl Vm {
     pub(crate) fn ref_numbers(&self, value: u64) -> RefNumbers {
         let low = value as u32 & ((1 << REF_WORD0_BITS) - 1);
         RefNumbers([low, (value >> REF_WORD0_BITS) as u32, (value >> (REF_WORD0_BITS + 32)) as u32])
-    }
-
-    /// The value that [`Vm::ref_numbers`] made the numbers of.
-    pub(crate) fn ref_value(&self, numbers: RefNumbers) -> u64 {
-        let RefNumbers([a, b, c]) = numbers;
-        u64::from(a) | u64::from(b) << REF_WORD0_BITS | u64::from(c) << (REF_WORD0_BITS + 32)
     }
 
     /// Numbers of a new reference, on a thread that is no scheduler.

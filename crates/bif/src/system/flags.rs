@@ -52,7 +52,7 @@ fn set(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Option<Term>> {
             number(ctx.vm.defaults.set_backtrace_depth(depth))
         }
         am::fullsweep_after | am::min_heap_size | am::min_bin_vheap_size | am::max_heap_size => heap_setting(ctx, flag, value)?,
-        am::schedulers_online => unchanged(c.schedulers_online)?,
+        am::schedulers_online => number(ctx.vm.set_schedulers_online(value.as_usize()?)?),
         am::dirty_cpu_schedulers_online => unchanged(c.dirty_cpu)?,
         am::multi_scheduling => match value.as_atom()? {
             am::unblock | am::unblock_normal => Term::atom(if c.schedulers > 1 { am::enabled } else { am::disabled }),

@@ -55,7 +55,7 @@ fn version_text(vm: &Vm) -> String {
     let c = &vm.config;
     format!(
         "Erlang/OTP {} [erts-{}] [source] [64-bit] [smp:{}:{}] [ds:{}:{}:{}] [async-threads:1]\n",
-        vm.release.otp, vm.release.erts_version, c.schedulers, c.schedulers_online, c.dirty_cpu, c.dirty_cpu, c.dirty_io,
+        vm.release.otp, vm.release.erts_version, c.schedulers, vm.schedulers_online(), c.dirty_cpu, c.dirty_cpu, c.dirty_io,
     )
 }
 
@@ -302,8 +302,11 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::allocated_areas => allocators::allocated_areas(ctx),
         // Schedulers and processors.
         am::schedulers => number(c.schedulers),
-        am::schedulers_online | am::schedulers_active => number(c.schedulers_online),
-        am::schedulers_state => ctx.tuple(&[number(c.schedulers), number(c.schedulers_online), number(c.schedulers_online)]),
+        am::schedulers_online | am::schedulers_active => number(vm.schedulers_online()),
+        am::schedulers_state => {
+            let online = number(vm.schedulers_online());
+            ctx.tuple(&[number(c.schedulers), online, online])
+        }
         am::dirty_cpu_schedulers | am::dirty_cpu_schedulers_online => number(c.dirty_cpu),
         am::dirty_io_schedulers => number(c.dirty_io),
         am::scheduler_id => number(ctx.sched.id + 1),

@@ -230,9 +230,6 @@ impl Port {
     pub(super) fn readable(&self, system: &System, buffer: &mut [u8]) {
         let mut state = self.lock();
         let state = &mut *state;
-        if matches!(state.driver, Driver::Udp(_)) {
-            return self.udp_readable(system, state, buffer);
-        }
         let Driver::Stream(stream) = &mut state.driver else { return };
         let Some(source) = &mut stream.source else { return };
         match rustix::io::read(source.fd(), &mut *buffer) {

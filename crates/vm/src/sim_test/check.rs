@@ -14,6 +14,13 @@ fn private(vm: &'static Vm, pid: Pid) -> Option<&'static Private> {
     vm.processes.get(pid).map(|p| unsafe { &*p.private() })
 }
 
+/// Is no process in a queue or running, and no timer set? (A look from outside, while they may be at it.)
+pub fn nothing_moves(vm: &'static Vm) -> bool {
+    let _pin = vm.progress.pin();
+    let waits = |pid: Pid| vm.processes.get(pid).is_none_or(|p| p.status() == Status::Waiting && p.outer.is_empty());
+    vm.timers.count() == 0 && vm.schedulers.iter().all(|s| s.is_empty()) && vm.processes.pids().into_iter().all(waits)
+}
+
 /// Checks a VM in which nothing runs and no timer is set.
 pub fn at_rest(vm: &'static Vm, world: &World, what: &str) {
     let alive = vm.processes.pids();

@@ -159,7 +159,9 @@ impl World {
         ctx.proc.saved_x.clear();
         let mut random = Random(seed as u64);
         ctx.proc.flags.trap_exit = seed == 0 || random.below(3) == 0;
-        let mut peers: Vec<Pid> = (1..=FIRST).map(Pid::from_data).collect();
+        // In some worlds few know each other, so that what they do meets more often.
+        let known = if self.seed % 3 == 0 { 2 } else { FIRST };
+        let mut peers: Vec<Pid> = (1..=known).map(Pid::from_data).collect();
         peers.extend(ctx.proc.parent.as_local_pid());
         Box::new(Actor {
             budget: if seed == 0 { 0 } else { 20 + random.below(60) as u32 },
@@ -248,9 +250,10 @@ impl Actor {
                 let message = Parcel::immediate(term).into_message();
                 ctx.signal_to(other, Signal::Message(message));
             }
-            6 | 7 => self.spawn(ctx, world),
+            6 | 7 if world.seed % 3 != 0 => self.spawn(ctx, world),
+            6 => self.link(ctx, other),
             8 | 9 => self.link(ctx, other),
-            10 | 11 => {
+            7 | 10 | 11 => {
                 if !ctx.fetch_signals() {
                     return Some(SliceEnd::Exited);
                 }
@@ -291,14 +294,14 @@ impl Actor {
             19 => {
                 ctx.vm.names.unregister(ctx.vm, name(self.random.below(3)));
             }
-            20 if self.random.below(4) == 0 => {
+            20 if self.random.below(if world.seed % 3 == 0 { 20 } else { 4 }) == 0 => {
                 let reason = if self.random.below(2) == 0 { am::kill } else { am::normal };
                 let reason = Parcel::immediate(reason.term());
                 if other.data() != 0 {
                     ctx.signal_to(other, Signal::Exit { from: ctx.pid().term(), reason, linked: false });
                 }
             }
-            21 if self.random.below(6) == 0 => {
+            21 if self.random.below(if world.seed % 3 == 0 { 20 } else { 6 }) == 0 => {
                 ctx.proc.exit_reason = ctx.tuple(&[Term::atom(am::error), Term::small(1)]);
                 return Some(SliceEnd::Exited);
             }
@@ -349,7 +352,7 @@ impl Actor {
             }
             ctx.proc.timed_out = false;
             if let Some(timer) = ctx.proc.receive_timer.take() {
-                ctx.vm.timers.cancel(ctx.vm, timer);
+                ctx.vm.timers.cancel(timer);
             }
             return None;
         }

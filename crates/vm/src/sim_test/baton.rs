@@ -1,0 +1,182 @@
+//! The driver that interrupts steps: each scheduler has a thread of its own, and one of them at a time has the baton. At every
+//! [`point`] a seed decides who goes on. A point never lies under a lock, since the one who wants the lock could not give the
+//! baton back.
+
+use super::world::{Random, World};
+use super::{check, config, parts, release};
+use crate::machine::Machine;
+use crate::scheduler::Scheduler;
+use crate::vm::Vm;
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// Nobody's turn.
+const NOBODY: usize = usize::MAX;
+
+struct State {
+    turn: usize,
+    /// Until when each scheduler is parked.
+    parked: Vec<Option<u64>>,
+    woken: Vec<bool>,
+    now: u64,
+    random: Random,
+    points: u64,
+    /// All run freely, to the end.
+    free: bool,
+    failed: bool,
+}
+
+struct Baton {
+    state: Mutex<State>,
+    changed: Condvar,
+    seed: u64,
+    /// One point in so many is taken.
+    pause: u64,
+}
+
+thread_local! {
+    static SEAT: RefCell<Option<(Arc<Baton>, usize)>> = const { RefCell::new(None) };
+}
+
+/// Another scheduler may go on here.
+pub(crate) fn point() {
+    SEAT.with_borrow(|seat| {
+        if let Some((baton, id)) = seat {
+            let mut state = baton.state.lock().unwrap();
+            state.points += 1;
+            if state.random.below(baton.pause) == 0 && !state.free {
+                drop(baton.pass(state, *id));
+            } else {
+                state.now += 50;
+            }
+        }
+    });
+}
+
+impl State {
+    fn pick(&mut self) -> usize {
+        self.now += self.random.below(3000);
+        loop {
+            let may_run = |id: &usize| self.woken[*id] || self.parked[*id].is_none_or(|until| until <= self.now);
+            let choice: Vec<usize> = (0..self.parked.len()).filter(may_run).collect();
+            if !choice.is_empty() {
+                return choice[self.random.below(choice.len() as u64) as usize];
+            }
+            match self.parked.iter().flatten().copied().min() {
+                Some(u64::MAX) | None => return NOBODY,
+                Some(next) => self.now = next,
+            }
+        }
+    }
+}
+
+impl Baton {
+    /// Gives the baton to whom chance says, and waits for it to come back.
+    fn pass<'a>(&'a self, mut state: MutexGuard<'a, State>, id: usize) -> MutexGuard<'a, State> {
+        state.turn = state.pick();
+        if state.turn != id {
+            self.changed.notify_all();
+        }
+        self.wait(state, id)
+    }
+
+    fn wait<'a>(&'a self, state: MutexGuard<'a, State>, id: usize) -> MutexGuard<'a, State> {
+        self.changed.wait_while(state, |s| s.turn != id && !s.free).unwrap()
+    }
+}
+
+impl Machine for Arc<Baton> {
+    fn now_ns(&self) -> u64 {
+        self.state.lock().unwrap().now
+    }
+
+    fn system_ns(&self) -> i64 {
+        0
+    }
+
+    fn seed(&self, scheduler: usize) -> u64 {
+        self.seed ^ scheduler as u64
+    }
+
+    fn park(&self, id: usize, timeout: Option<Duration>) {
+        let mut state = self.state.lock().unwrap();
+        if !state.woken[id] && !state.free {
+            let until = timeout.map_or(u64::MAX, |t| state.now + t.as_nanos() as u64);
+            state.parked[id] = Some(until);
+            state = self.pass(state, id);
+            state.parked[id] = None;
+        }
+        state.woken[id] = false;
+    }
+
+    fn unpark(&self, id: usize) {
+        self.state.lock().unwrap().woken[id] = true;
+    }
+}
+
+/// Runs a world to its end; gives a digest of what ran where, and how many points there were.
+fn run(seed: u64, schedulers: usize) -> (u64, u64) {
+    let world = World::new(seed);
+    let state = State {
+        turn: NOBODY,
+        parked: vec![None; schedulers],
+        woken: vec![false; schedulers],
+        now: 1,
+        random: Random(seed ^ 0x5555),
+        points: 0,
+        free: false,
+        failed: false,
+    };
+    let baton = Arc::new(Baton { state: Mutex::new(state), changed: Condvar::new(), seed, pause: 1 + seed % 5 });
+    let vm = Vm::on_machine(config(schedulers), release(), parts(&world), Box::new(baton.clone()));
+    world.begin(vm);
+    let threads: Vec<_> = (0..schedulers).map(|id| scheduler(vm, &baton, id)).collect();
+    let mut state = baton.state.lock().unwrap();
+    state.turn = 0;
+    baton.changed.notify_all();
+    state = baton.changed.wait_while(state, |s| !s.failed && (s.turn != NOBODY || s.points == 0)).unwrap();
+    let result = (world.digest(), state.points);
+    drop(state);
+    vm.stop(0);
+    baton.state.lock().unwrap().free = true;
+    baton.changed.notify_all();
+    let results: Vec<_> = threads.into_iter().map(|t| t.join().is_ok()).collect();
+    assert!(results.iter().all(|ok| *ok), "baton, seed {seed}: failed");
+    check::at_rest(vm, &world, &format!("baton, seed {seed}"));
+    result
+}
+
+fn scheduler(vm: &'static Vm, baton: &Arc<Baton>, id: usize) -> std::thread::JoinHandle<()> {
+    let baton = baton.clone();
+    std::thread::spawn(move || {
+        drop(baton.wait(baton.state.lock().unwrap(), id));
+        SEAT.set(Some((baton.clone(), id)));
+        let body = || {
+            if let Some(mut scheduler) = Scheduler::new(vm, id) {
+                scheduler.run_thread();
+            }
+        };
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
+            let mut state = baton.state.lock().unwrap();
+            (state.failed, state.free) = (true, true);
+            baton.changed.notify_all();
+            drop(state);
+            std::panic::resume_unwind(panic);
+        }
+    })
+}
+
+#[test]
+fn random_worlds_add_up_when_steps_are_interrupted() {
+    let first: u64 = std::env::var("SIM_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
+    let count: u64 = std::env::var("SIM_COUNT").ok().and_then(|s| s.parse().ok()).unwrap_or(40);
+    for seed in first..first + count {
+        let schedulers = 2 + (seed % 2) as usize;
+        let result = run(seed, schedulers);
+        if seed % 8 == 0 {
+            assert_eq!(result, run(seed, schedulers), "seed {seed} is another run each time");
+        }
+    }
+}
