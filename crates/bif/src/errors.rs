@@ -1,6 +1,6 @@
 //! Raising exceptions.
 
-use myriad_term::{Term, am};
+use myriad_term::{Build, Term, am};
 use myriad_vm::bif::Escape;
 use myriad_vm::error::Class;
 use myriad_vm::{BifResult, Ctx};
@@ -60,6 +60,15 @@ fn is_trace_entry(entry: Term) -> bool {
     }
 }
 
+/// An entry with a location list, empty if it had none.
+fn with_location(ctx: &mut Ctx<'_>, entry: Term) -> Term {
+    match entry.as_tuple().map(|t| t.elements()) {
+        Some([fun, args]) => ctx.tuple(&[*fun, *args, Term::NIL]),
+        Some([m, f, a]) if m.is_atom() => ctx.tuple(&[*m, *f, *a, Term::NIL]),
+        _ => entry,
+    }
+}
+
 /// Raises with a given trace; `badarg` is the value (not an error) if class or trace are wrong.
 fn raise_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let mut trace = args[2].list_iter();
@@ -67,10 +76,12 @@ fn raise_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let (Some(class), true) = (Class::from_term(args[0]), entries_right) else {
         return Ok(Term::atom(am::badarg));
     };
+    let entries: Vec<Term> = args[2].list_iter().map(|entry| with_location(ctx, entry)).collect();
+    let trace = ctx.list(&entries);
     let exception = &mut ctx.proc.exception;
     exception.class = class;
     exception.reason = args[1];
-    exception.trace = args[2];
+    exception.trace = trace;
     exception.arguments = Term::NONE;
     exception.info = Term::NONE;
     exception.frames.clear();

@@ -112,8 +112,10 @@ pub unsafe fn timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
 }
 
 fn wait_at(m: &mut Machine<'_, '_>, again: *const u32) -> *const u32 {
+    // What has come meanwhile is looked at before waiting; it is fetched here, because a receive without clauses
+    // (`receive after`) comes back here without fetching anything.
     if !m.ctx.this.outer.is_empty() {
-        return again;
+        return if fetch(m, again).is_ok() { again } else { std::ptr::null() };
     }
     m.stop(SliceEnd::Waiting, again, std::ptr::null(), 0)
 }

@@ -82,6 +82,12 @@ impl Prepared {
         self.module().on_load.is_some()
     }
 
+    /// Forgets the places in source files: OTP's preloaded modules have none in stack traces.
+    pub(super) fn forget_lines(&mut self) {
+        // SAFETY: owned, and made in `prepare`; not published yet.
+        unsafe { self.module.as_mut() }.beam.lines = Default::default();
+    }
+
     /// Hands the module over.
     pub(super) fn into_module(self) -> NonNull<Module> {
         std::mem::ManuallyDrop::new(self).module

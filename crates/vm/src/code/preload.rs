@@ -10,7 +10,8 @@ pub fn load_preloaded(vm: &'static Vm) -> Result<(), String> {
     for path in &vm.release.preloaded {
         let cannot = |why: &dyn std::fmt::Display| format!("cannot load {}: {why}", path.display());
         let bytes = std::fs::read(path).map_err(|e| cannot(&e))?;
-        let prepared = prepare(&bytes, &vm.bifs, vm.engine()).map_err(|e| cannot(&e))?;
+        let mut prepared = prepare(&bytes, &vm.bifs, vm.engine()).map_err(|e| cannot(&e))?;
+        prepared.forget_lines();
         modules.push(PreparedCode::new(prepared));
     }
     let list: Vec<&PreparedCode> = modules.iter().collect();
