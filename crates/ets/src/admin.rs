@@ -205,9 +205,10 @@ fn transfer(vm: &'static Vm, table: &Arc<Table>, to: Pid, data: Term) -> bool {
     }
     table.set_owner(to);
     registry::own(to, table);
-    // The message is also what tells whether the process still lives: its exit hook has run, or will, if it does not.
-    let sent = if data.is_none() {
-        vm.processes.get(to).is_some()
+    // One that is not ending yet has its exit hook before it, which finds the table.
+    let lives = vm.processes.get(to).is_some_and(|p| !p.is_exiting());
+    let sent = if data.is_none() || !lives {
+        lives
     } else {
         let mut fragment = Fragment::new();
         let id = known_as(&mut fragment, table);
