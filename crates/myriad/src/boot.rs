@@ -1,6 +1,7 @@
 //! From a configuration to a running first process: the wiring of all crates.
 
-use myriad_term::{Build, Export, Mfa, Term, am};
+use myriad_term::{Atom, Build, Export, Mfa, Term, am};
+use myriad_vm::process::Priority;
 use myriad_vm::release::Release;
 use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
 use myriad_vm::vm::{Config, Parts, Vm};
@@ -38,5 +39,24 @@ fn first_process(vm: &'static Vm) -> Result<(), String> {
     let export = Export::intern(Mfa { module: am::erl_init, function: am::start, arity: 2 });
     spawn_orphan(vm, export, &[Term::atom(am::init), arguments], &SpawnOptions::new(vm))
         .map_err(|_| "no room for the first process".to_owned())?;
+    Ok(())
+}
+
+/// The processes that the emulator itself starts, in this order, so that their pids are as OTP's: module, priority. Each
+/// runs `Module:start()`.
+const SYSTEM_PROCESSES: [(Atom, Priority); 5] = [
+    (am::erts_code_purger, Priority::High),
+    (am::erts_literal_area_collector, Priority::High),
+    (am::erts_dirty_process_signal_handler, Priority::Normal),
+    (am::erts_dirty_process_signal_handler, Priority::High),
+    (am::erts_dirty_process_signal_handler, Priority::Max),
+];
+
+fn system_processes(vm: &'static Vm) -> Result<(), String> {
+    for (module, priority) in SYSTEM_PROCESSES {
+        let export = Export::intern(Mfa { module, function: am::start, arity: 0 });
+        let options = SpawnOptions { priority, system: true, ..SpawnOptions::new(vm) };
+        spawn_orphan(vm, export, &[], &options).map_err(|_| "no room for the system processes".to_owned())?;
+    }
     Ok(())
 }

@@ -76,7 +76,9 @@ static FLAGS: &[Flag] = &[
     }),
     flag("Q", Value::Required, |p, v| match v {
         "legacy" => Ok(()),
-        _ => set(&mut p.config.port_limit, v, 1024, 134_217_727, "bad number of ports"),
+        // The table's size is a power of two, and all of it may be used.
+        _ => set(&mut p.config.port_limit, v, 1024, 134_217_727, "bad number of ports")
+            .map(|()| p.config.port_limit = p.config.port_limit.next_power_of_two()),
     }),
     flag("t", Value::Required, |p, v| set(&mut p.config.atom_limit, v, 8192, 2_147_483_647, "bad atom table size")),
     flag("V", Value::None, |p, _| { p.version = true; Ok(()) }),

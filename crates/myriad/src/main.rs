@@ -38,7 +38,7 @@ fn emulate(words: &[Vec<u8>]) -> i32 {
             }
         },
         Err(flags::BadFlag(message)) => {
-            eprintln!("{message}\nUsage: erl [+flags] [init arguments]; see erl(1) for the emulator flags");
+            eprintln!("{message}\r\nUsage: erl [+flags] [init arguments]; see erl(1) for the emulator flags");
             1
         }
     }

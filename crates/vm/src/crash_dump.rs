@@ -23,6 +23,17 @@ pub fn write(path: &std::path::Path, slogan: &str) -> std::io::Result<()> {
     writeln!(file, "=memory\n=end")
 }
 
+/// Says why the VM ends, and writes the dump, in OTP's words (its lines end as on a raw terminal).
+pub fn report(slogan: &str) {
+    let mut err = std::io::stderr().lock();
+    let _ = write!(err, "{slogan}\r\n");
+    if let Some(path) = path() {
+        let _ = write!(err, "\r\nCrash dump is being written to: {}...", path.display());
+        let done = if self::write(&path, slogan).is_ok() { "done" } else { "failed" };
+        let _ = write!(err, "{done}\r\n");
+    }
+}
+
 fn now() -> String {
     match std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH) {
         Ok(time) => format!("{} s after 1970", time.as_secs()),

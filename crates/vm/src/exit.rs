@@ -11,7 +11,10 @@ use crate::signal::{Parcel, Signal};
 use crate::vm::Vm;
 use myriad_heap::Fragment;
 use myriad_sync::Chain;
-use myriad_term::{Build, Pid, RefNumbers, Term, am};
+use myriad_term::{Build, Pid, RefNumbers, Term, am, print};
+
+/// Most terms of the reason that a slogan shows.
+const SLOGAN_TERMS: usize = 200;
 
 /// Ends the process of `ctx` with [`crate::Private::exit_reason`].
 pub(crate) fn finish(ctx: &mut Ctx<'_>) {
@@ -66,9 +69,10 @@ pub(crate) fn finish(ctx: &mut Ctx<'_>) {
             }
         }
     }
-    if pid.data() == 0 && !vm.is_stopping() {
-        // Without the first process (`init`) nothing can run or stop in order.
-        eprintln!("The first process has ended; the emulator stops.");
+    if (pid.data() == 0 || process.system) && !vm.is_stopping() {
+        // Without `init` and the system processes nothing can run or stop in order.
+        let (pid, reason) = (print::pid_text(pid.term()), print::text(reason, SLOGAN_TERMS));
+        crate::crash_dump::report(&format!("System process {pid} terminated: {reason}"));
         vm.stop(1);
     }
     process.set_free();

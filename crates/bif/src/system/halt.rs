@@ -5,7 +5,6 @@ use crate::unicode::characters;
 use myriad_term::{Term, am};
 use myriad_vm::bif::{DirtyKind, Escape, badarg};
 use myriad_vm::{BifResult, Ctx, crash_dump};
-use std::io::Write;
 
 myriad_vm::bifs! { pub HALT = "erlang" {
     "halt" / 2 Plain => halt_2;
@@ -54,13 +53,7 @@ fn halt_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn crash(ctx: &mut Ctx<'_>, slogan: &str) -> BifResult {
-    let mut err = std::io::stderr().lock();
-    let _ = writeln!(err, "{slogan}");
-    if let Some(path) = crash_dump::path() {
-        let _ = write!(err, "\nCrash dump is being written to: {}...", path.display());
-        let done = if crash_dump::write(&path, slogan).is_ok() { "done" } else { "failed" };
-        let _ = writeln!(err, "{done}");
-    }
+    crash_dump::report(slogan);
     ctx.vm.stop(CRASH_STATUS);
     Err(Escape::Wait)
 }
