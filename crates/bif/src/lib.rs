@@ -25,6 +25,7 @@ pub mod math;
 pub mod native_names;
 pub mod numbers;
 pub mod os;
+pub mod packet;
 pub mod persistent;
 pub mod process;
 pub mod timer;
@@ -64,6 +65,7 @@ pub static TABLES: &[&[BifDef]] = &[
     os::environment::ENVIRONMENT,
     os::signals::SIGNALS,
     math::MATH,
+    packet::PACKETS,
     persistent::PERSISTENT_TERM,
     persistent::INTERNAL_PERSISTENT_TERM,
     clock::CLOCK,
