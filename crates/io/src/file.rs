@@ -80,7 +80,7 @@ fn go_dirty<T>(ctx: &Ctx<'_>) -> Result<(), Result<T, Escape>> {
 }
 
 /// Does again what a signal has interrupted.
-fn retry<T>(mut f: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+pub(crate) fn retry<T>(mut f: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     loop {
         match f() {
             Err(Errno::INTR) => {}

@@ -15,6 +15,7 @@ mod poll;
 mod signals;
 mod spawn;
 mod stream;
+mod udp;
 
 use crate::bytes::Piece;
 use myriad_heap::Fragment;
@@ -51,8 +52,8 @@ pub fn system() -> Option<&'static System> {
 /// What a port is, apart from what changes.
 pub struct Port {
     id: PortId,
-    /// As `erlang:port_info/2` shows it.
-    name: String,
+    /// As `erlang:port_info/2` shows it: bytes in the system's encoding.
+    name: Vec<u8>,
     binary: bool,
     eof: bool,
     parallelism: bool,
@@ -99,11 +100,13 @@ enum Driver {
     Forker,
     /// File descriptors.
     Stream(stream::Stream),
+    /// A UDP socket.
+    Udp(udp::Udp),
 }
 
 /// What `System::create` needs to know.
 struct New {
-    name: String,
+    name: Vec<u8>,
     owner: Pid,
     binary: bool,
     eof: bool,
@@ -130,6 +133,7 @@ enum Tell {
 
 /// Starts the I/O thread and makes port 0.
 pub fn start(vm: &'static Vm) -> Result<(), String> {
+    spawn::keep_descriptors_from_programs();
     let poll = poll::Poll::new().map_err(|e| format!("cannot poll for input and output: {e}"))?;
     let table = RwLock::new(&TABLE_CLASS, BTreeMap::new());
     let fresh = System { vm, table, next: AtomicU64::new(0), poll };
@@ -139,11 +143,12 @@ pub fn start(vm: &'static Vm) -> Result<(), String> {
     let Some(system) = system() else { return Err("no port system".to_owned()) };
     let owner = Pid::new(0, 0);
     let (binary, eof, parallelism, os_pid) = (false, false, false, None);
-    let name = "forker".to_owned();
+    let name = b"forker".to_vec();
     let forker = New { name, owner, binary, eof, parallelism, busy_limits: None, os_pid, linked: false, driver: Driver::Forker };
     system.create(forker).ok_or("no room for a port")?;
     poll::start(system)?;
     vm.set_ports(Box::new(Ports));
+    vm.before_halt(|_| flush_all());
     Ok(())
 }
 
@@ -227,7 +232,7 @@ impl State {
     fn queued(&self) -> usize {
         match &self.driver {
             Driver::Stream(stream) => stream.queued(),
-            Driver::Forker => 0,
+            Driver::Forker | Driver::Udp(_) => 0,
         }
     }
 }
@@ -306,9 +311,13 @@ impl Port {
             return;
         }
         state.phase = Phase::Gone;
-        if let Driver::Stream(stream) = &mut state.driver {
-            stream.stop_input(system);
-            stream.stop_output(system);
+        match &mut state.driver {
+            Driver::Stream(stream) => {
+                stream.stop_input(system);
+                stream.stop_output(system);
+            }
+            Driver::Udp(udp) => udp.close(system),
+            Driver::Forker => {}
         }
         system.table.write().remove(&self.id.number());
     }
@@ -322,10 +331,13 @@ impl Port {
         }
     }
 
-    /// Sends bytes out through the port: those of one `command`.
-    fn output(&self, system: &System, state: &mut State, data: Piece) {
+    /// Sends bytes out through the port: those of one `command` of `sender`.
+    fn output(&self, system: &System, state: &mut State, sender: Pid, data: Piece) {
         let len = data.bytes().len();
         state.output += len as u64;
+        if matches!(state.driver, Driver::Udp(_)) {
+            return self.udp_output(system, state, sender, data.bytes());
+        }
         let Driver::Stream(stream) = &mut state.driver else { return };
         match stream.send(system, data) {
             Ok(()) => {

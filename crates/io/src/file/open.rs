@@ -139,9 +139,8 @@ pub(super) fn read_file_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         let size = u64::try_from(stat.st_size).unwrap_or(0);
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::Directory => Err(Errno::ISDIR),
-            FileType::RegularFile if size > 0 && size <= DIRECT_READ_LIMIT || ctx.sched.dirty => {
-                read_to_end(fd.as_fd(), size).map(Some)
-            }
+            _ if ctx.sched.dirty => read_to_end(fd.as_fd(), size).map(Some),
+            FileType::RegularFile if size > 0 && size <= DIRECT_READ_LIMIT => read_to_end(fd.as_fd(), size).map(Some),
             _ => Ok(None),
         }
     });
@@ -151,7 +150,6 @@ pub(super) fn read_file_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
             let data = vec_binary(ctx, bytes);
             Ok(ctx.tuple(&[Term::OK, data]))
         }
-        Ok(None) if ctx.sched.dirty => posix::error(ctx, Errno::INVAL),
         Ok(None) => Err(Escape::Dirty(DirtyKind::Io)),
         Err(errno) => posix::error(ctx, errno),
     }

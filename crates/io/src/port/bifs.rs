@@ -5,7 +5,9 @@
 use super::options::{self, Settings, Target};
 use super::signals::output_of;
 use super::stream::{Ends, Program, Stream};
+use super::udp::Udp;
 use super::{Driver, New, Port, System, Waiter, poll, spawn, system};
+use crate::bytes::iodata;
 use crate::posix;
 use myriad_sync::Arc;
 use myriad_term::{Atom, Build, Term, am};
@@ -19,7 +21,7 @@ myriad_vm::bifs! { pub INTERNAL = "erts_internal" {
     "port_command" / 3 Plain => port_command_3;
     "port_close" / 1 Plain => port_close_1;
     "port_connect" / 2 Plain => port_connect_2;
-    "port_control" / 3 Plain => |_, _| bad();
+    "port_control" / 3 Plain => port_control_3;
     "port_call" / 3 Plain => |_, _| bad();
     "port_info" / 1 Plain => port_info_1;
     "port_info" / 2 Plain => port_info_2;
@@ -79,6 +81,7 @@ fn open_port_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         Target::Spawn(line) | Target::Driver(line) => match driver_word(line) {
             b"tty_sl" => return reason(am::einval),
             word if ABSENT_DRIVERS.contains(&word) => return bad(),
+            b"udp_inet" => return open_udp(ctx, system, line, &settings),
             _ if matches!(target, Target::Driver(_)) => return bad(),
             _ => {}
         },
@@ -88,14 +91,35 @@ fn open_port_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     open_stream(ctx, system, &target, &settings)
 }
 
+fn open_udp(ctx: &mut Ctx<'_>, system: &'static System, line: &[u8], settings: &Settings) -> BifResult {
+    let new = New {
+        name: line.to_vec(),
+        owner: ctx.pid(),
+        binary: settings.binary,
+        eof: settings.eof,
+        parallelism: settings.parallelism,
+        busy_limits: None,
+        os_pid: None,
+        linked: true,
+        driver: Driver::Udp(Udp::new()),
+    };
+    let Some(port) = system.create(new) else { return reason(am::system_limit) };
+    ctx.proc.relations.link(port.id.term());
+    Ok(port.id.term())
+}
+
 fn open_stream(ctx: &mut Ctx<'_>, system: &'static System, target: &Target, settings: &Settings) -> BifResult {
     let (ends, process, name) = match target {
         Target::Fd(input, output) => {
             let ends = Ends::of_numbers(settings.input.then_some(*input), settings.output.then_some(*output));
-            (ends, None, format!("{input}/{output}"))
+            (ends, None, format!("{input}/{output}").into_bytes())
         }
+        Target::File(name) => match Ends::of_file(name, settings.input, settings.output) {
+            Ok(ends) => (ends, None, name.clone()),
+            Err(_) => return reason(am::einval),
+        },
         Target::Spawn(text) | Target::Driver(text) | Target::Executable(text) => match spawn::start(target, settings) {
-            Ok(started) => (started.ends, Some(started.process), String::from_utf8_lossy(text).into_owned()),
+            Ok(started) => (started.ends, Some(started.process), text.clone()),
             Err(errno) => return reason(posix::atom(errno)),
         },
     };
@@ -160,8 +184,20 @@ fn port_command_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
     let Some(data) = output_of(args[1]) else { return bad() };
     ctx.bump(data.bytes().len() / 256 + 50);
-    port.output(system, &mut state, data);
+    port.output(system, &mut state, ctx.pid(), data);
     Ok(Term::TRUE)
+}
+
+fn port_control_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let Some(operation) = args[1].as_small().and_then(|n| u32::try_from(n).ok()) else { return bad() };
+    let Some(data) = iodata(args[2]) else { return bad() };
+    let Some((system, port)) = open(ctx, args[0]) else { return bad() };
+    if !matches!(port.lock().driver, Driver::Udp(_)) {
+        return bad();
+    }
+    ctx.bump(100);
+    let answer = port.udp_control(system, ctx.pid(), u64::from(operation), &data);
+    Ok(ctx.byte_list(&answer, Term::NIL))
 }
 
 fn port_close_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {

@@ -23,7 +23,7 @@ impl Port {
                 Some(name) => name.term(),
                 None => return Some(Term::NIL),
             },
-            am::name => ctx.string(&self.name),
+            am::name => ctx.byte_list(&self.name, Term::NIL),
             am::links => pids(ctx, state.links.iter().copied()),
             am::id => ctx.uint(self.id.number() << ID_SHIFT),
             am::connected => state.owner.term(),

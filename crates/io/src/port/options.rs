@@ -8,6 +8,8 @@ use myriad_term::{Atom, Term, am};
 pub enum Target {
     /// A command line for the shell, or the name of a driver.
     Spawn(Vec<u8>),
+    /// A file, by its name alone.
+    File(Vec<u8>),
     /// A driver.
     Driver(Vec<u8>),
     /// A program.
@@ -103,7 +105,7 @@ fn list_text(term: Term) -> Option<Vec<u8>> {
 /// The first argument; nothing: `badarg`.
 pub fn target(term: Term) -> Option<Target> {
     if term.is_atom() || term.is_list() {
-        return native_text(term).filter(|t| !t.is_empty()).map(Target::Spawn);
+        return native_text(term).filter(|t| !t.is_empty()).map(Target::File);
     }
     if let Some([kind, a, b]) = term.as_tuple_of::<3>() {
         return (kind.is_am(am::fd)).then_some(Target::Fd(a.as_small()?, b.as_small()?));
@@ -167,7 +169,7 @@ pub fn settings(list: Term, target: &Target) -> Result<Settings, Atom> {
     if !executable && (s.arguments.is_some() || s.arg0.is_some()) {
         return Err(am::badarg);
     }
-    if s.exit_status && matches!(target, Target::Fd(..)) {
+    if s.exit_status && matches!(target, Target::Fd(..) | Target::File(_)) {
         return Err(am::badarg);
     }
     if !s.input && !s.output {

@@ -141,7 +141,7 @@ impl Port {
         };
         match request {
             Request::Command(data) => {
-                self.output(system, &mut state, data);
+                self.output(system, &mut state, sender, data);
                 suspend_if_busy(system, &mut state, sender);
             }
             Request::Close => {

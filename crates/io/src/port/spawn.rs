@@ -24,6 +24,12 @@ pub(super) struct Started {
     pub(super) ends: Ends,
 }
 
+/// Descriptors that the VM was started with are not for the programs that it starts, beside the standard three.
+pub(super) fn keep_descriptors_from_programs() {
+    // SAFETY: sets a flag of each open descriptor. An old kernel does not know it; then they are inherited.
+    unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+}
+
 /// A pipe whose both ends have numbers above those that programs are given.
 fn pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
@@ -134,7 +140,7 @@ fn command(target: &Target, settings: &Settings) -> Result<(CString, Vec<CString
             let script = [b"exec ", line.as_slice()].concat();
             (b"/bin/sh".to_vec(), vec![b"sh".to_vec(), b"-c".to_vec(), script])
         }
-        Target::Fd(..) => return Err(Errno::INVAL),
+        Target::Fd(..) | Target::File(_) => return Err(Errno::INVAL),
     };
     Ok((c_string(path)?, arguments.into_iter().map(c_string).collect::<Result<_, _>>()?))
 }

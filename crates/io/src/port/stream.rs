@@ -88,6 +88,21 @@ impl Ends {
     }
 }
 
+impl Ends {
+    /// A file (a named pipe, a device) opened for reading, writing or both.
+    pub(super) fn of_file(name: &[u8], input: bool, output: bool) -> Result<Ends, Errno> {
+        let way = match (input, output) {
+            (true, false) => OFlags::RDONLY,
+            (false, true) => OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC,
+            _ => OFlags::RDWR | OFlags::CREATE,
+        };
+        let flags = way | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let fd = rustix::fs::open(name, flags, Mode::from_raw_mode(0o666))?;
+        let copy = if input && output { Some(rustix::io::fcntl_dupfd_cloexec(&fd, 10)?) } else { None };
+        Ok(if input { Ends { input: Some(fd), output: copy } } else { Ends { input: None, output: Some(fd) } })
+    }
+}
+
 /// A terminal opened anew, so that it can be non-blocking for us alone.
 fn reopened_terminal(fd: &OwnedFd) -> Option<OwnedFd> {
     if !rustix::termios::isatty(fd) {
@@ -230,6 +245,9 @@ impl Port {
     pub(super) fn readable(&self, system: &System, buffer: &mut [u8]) {
         let mut state = self.lock();
         let state = &mut *state;
+        if matches!(state.driver, Driver::Udp(_)) {
+            return self.udp_readable(system, state, buffer);
+        }
         let Driver::Stream(stream) = &mut state.driver else { return };
         let Some(source) = &mut stream.source else { return };
         match rustix::io::read(source.fd(), &mut *buffer) {
