@@ -27,6 +27,7 @@ pub fn start(config: Config) -> Result<&'static Vm, String> {
     myriad_io::start(vm)?;
     myriad_vm::code::load_preloaded(vm)?;
     first_process(vm)?;
+    system_processes(vm)?;
     myriad_bif::os::signals::start(vm);
     Ok(vm)
 }
