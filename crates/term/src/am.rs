@@ -68,7 +68,6 @@ well_known! {
     and "and"
     andalso "andalso"
     andthen "andthen"
-    append_mode "append"
     append_ "append"
     apply "apply"
     arg0 "arg0"
