@@ -28,6 +28,8 @@ pub mod os;
 pub mod packet;
 pub mod persistent;
 pub mod process;
+pub mod regex;
+pub mod regex_code;
 pub mod timer;
 pub mod system;
 pub mod tuples;
@@ -102,6 +104,7 @@ pub static TABLES: &[&[BifDef]] = &[
     system::INTERNAL_DEBUG,
     tuples::TUPLES,
     process::PROCESSES,
+    regex::RE,
     process::INTERNAL,
     process::GROUP_LEADER,
     process::SPAWN,
