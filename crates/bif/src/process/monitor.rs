@@ -103,6 +103,9 @@ fn watched(ctx: &Ctx<'_>, kind: Atom, item: Term) -> Result<Watched, Escape> {
 
 fn monitor(ctx: &mut Ctx<'_>, kind: Term, item: Term, options: MonitorOptions) -> BifResult {
     let Some(kind) = kind.as_atom() else { return badarg() };
+    if !matches!(kind, am::process | am::port | am::time_offset) {
+        return ctx.error_with_cause(Term::atom(am::badarg), Term::atom(am::badtype));
+    }
     let watched = watched(ctx, kind, item)?;
     let reference = new_reference(ctx, options.alias);
     let Some(numbers) = reference.as_local_ref() else { return badarg() };

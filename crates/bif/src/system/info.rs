@@ -238,6 +238,7 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::os_version => return os_version(ctx),
         am::nif_version => ctx.string(vm.release.nif_version),
         am::driver_version => ctx.string("3.3"),
+        am::endian => Term::atom(if cfg!(target_endian = "little") { am::little } else { am::big }),
         am::compat_rel => number(usize::from(vm.release.otp)),
         am::emu_flavor => Term::atom(am::emu),
         am::emu_type | am::build_type => Term::atom(if cfg!(debug_assertions) { am::debug } else { am::opt }),
