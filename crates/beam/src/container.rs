@@ -48,7 +48,9 @@ impl<'a> BeamFile<'a> {
             let start = reader.offset();
             reader.take(size)?;
             // The last chunk's padding may be missing.
-            reader.take(size.wrapping_neg() & 3).or_else(|e| if reader.remaining() < 4 { Ok(&[][..]) } else { Err(e) })?;
+            reader
+                .take(size.wrapping_neg() & 3)
+                .or_else(|e| if reader.remaining() < 4 { Ok(&[][..]) } else { Err(e) })?;
             chunks.push((ChunkId(id), start..start + size));
             if reader.remaining() < 4 {
                 break;

@@ -164,11 +164,7 @@ impl Body {
     }
 
     /// Decodes the instructions of a function.
-    pub(crate) fn decode(
-        code: &[u8],
-        function: &FunctionDef,
-        imports: &[Import],
-    ) -> Result<Self, LoadError> {
+    pub(crate) fn decode(code: &[u8], function: &FunctionDef, imports: &[Import]) -> Result<Self, LoadError> {
         let mut reader = Reader::window(CODE, code, function.start as usize, function.end as usize);
         // Counts come from the scan and so are bounded by the size of the code.
         let count = function.instructions as usize + 1;

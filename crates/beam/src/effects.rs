@@ -78,8 +78,18 @@ impl Default for Seen {
 fn fails_before_collecting(op: Op) -> bool {
     matches!(
         op,
-        Op::BsGetInteger2 | Op::BsGetFloat2 | Op::BsGetBinary2 | Op::BsGetUtf8 | Op::BsGetUtf16 | Op::BsGetUtf32
-            | Op::BsSkipUtf8 | Op::BsSkipUtf16 | Op::BsSkipUtf32 | Op::BsStartMatch3 | Op::BsStartMatch4 | Op::BsMatch
+        Op::BsGetInteger2
+            | Op::BsGetFloat2
+            | Op::BsGetBinary2
+            | Op::BsGetUtf8
+            | Op::BsGetUtf16
+            | Op::BsGetUtf32
+            | Op::BsSkipUtf8
+            | Op::BsSkipUtf16
+            | Op::BsSkipUtf32
+            | Op::BsStartMatch3
+            | Op::BsStartMatch4
+            | Op::BsMatch
     )
 }
 
@@ -166,7 +176,8 @@ impl Scan<'_> {
 
     /// Goes again over blocks whose state has fallen, until none has. Called at a function's end.
     pub(crate) fn settle(&mut self) -> Check {
-        let Some((start, end, arity)) = self.functions.last().map(|f| (f.start as usize, f.end as usize, f.arity)) else {
+        let Some((start, end, arity)) = self.functions.last().map(|f| (f.start as usize, f.end as usize, f.arity))
+        else {
             return Ok(());
         };
         let (reader, op, at) = (self.reader, self.op, self.at);
@@ -442,4 +453,3 @@ impl Scan<'_> {
         }
     }
 }
-

@@ -208,4 +208,3 @@ pub fn md5(file: &BeamFile<'_>) -> [u8; 16] {
     }
     hash.finalize().into()
 }
-

@@ -363,9 +363,25 @@ impl Op {
     pub const fn is_terminal(self) -> bool {
         matches!(
             self,
-            Op::FuncInfo | Op::IntCodeEnd | Op::CallLast | Op::CallOnly | Op::CallExtLast | Op::CallExtOnly
-                | Op::ApplyLast | Op::Return | Op::LoopRecEnd | Op::Wait | Op::SelectVal | Op::SelectTupleArity
-                | Op::Jump | Op::Badmatch | Op::IfEnd | Op::CaseEnd | Op::TryCaseEnd | Op::Raise | Op::Badrecord
+            Op::FuncInfo
+                | Op::IntCodeEnd
+                | Op::CallLast
+                | Op::CallOnly
+                | Op::CallExtLast
+                | Op::CallExtOnly
+                | Op::ApplyLast
+                | Op::Return
+                | Op::LoopRecEnd
+                | Op::Wait
+                | Op::SelectVal
+                | Op::SelectTupleArity
+                | Op::Jump
+                | Op::Badmatch
+                | Op::IfEnd
+                | Op::CaseEnd
+                | Op::TryCaseEnd
+                | Op::Raise
+                | Op::Badrecord
         )
     }
 
@@ -373,8 +389,17 @@ impl Op {
     pub(crate) const fn only_moves(self) -> bool {
         matches!(
             self,
-            Op::Move | Op::GetList | Op::GetTupleElement | Op::SetTupleElement | Op::PutList | Op::PutTuple2
-                | Op::GetHd | Op::GetTl | Op::Swap | Op::InitYregs | Op::MakeFun3
+            Op::Move
+                | Op::GetList
+                | Op::GetTupleElement
+                | Op::SetTupleElement
+                | Op::PutList
+                | Op::PutTuple2
+                | Op::GetHd
+                | Op::GetTl
+                | Op::Swap
+                | Op::InitYregs
+                | Op::MakeFun3
         )
     }
 
@@ -401,7 +426,9 @@ mod tests {
     #[test]
     fn names_and_arities_agree_with_otp() {
         // A sample of rows from OTP 25's beam_opcodes:opname/1; the test over all of them is in tests/.
-        for (number, name, arity) in [(2, "func_info", 3), (64, "move", 2), (134, "bs_append", 8), (177, "bs_create_bin", 6)] {
+        for (number, name, arity) in
+            [(2, "func_info", 3), (64, "move", 2), (134, "bs_append", 8), (177, "bs_create_bin", 6)]
+        {
             let op = Op::from_number(number).unwrap();
             assert_eq!((op.name(), op.arity()), (name, arity));
         }

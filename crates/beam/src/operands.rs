@@ -364,7 +364,9 @@ impl Scan<'_> {
         let function = self.functions.len() as u32;
         match (self.branched.get_mut(label as usize), self.labels.get(label as usize)) {
             (Some(by), Some(def))
-                if label != 0 && (*by == 0 || *by == function) && (def.function == NONE || def.function + 1 == function) =>
+                if label != 0
+                    && (*by == 0 || *by == function)
+                    && (def.function == NONE || def.function + 1 == function) =>
             {
                 *by = function;
                 self.seen.edges.push(label);

@@ -25,7 +25,7 @@ fn every_installed_module_decodes() {
             let body = module.decode_function(index as u32).unwrap();
             assert!(function.start >= end, "functions do not overlap");
             end = function.end;
-                let trapped = body.iter().last().is_some_and(|instr| instr.op == Op::IntCodeEnd);
+            let trapped = body.iter().last().is_some_and(|instr| instr.op == Op::IntCodeEnd);
             let decoded = body.len() as u32 - u32::from(trapped);
             assert_eq!(decoded, function.instructions, "{} {}", path.display(), module.atom(function.name));
             assert!(body.iter().all(|instr| instr.args.len() == instr.op.arity()));

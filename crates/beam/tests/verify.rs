@@ -162,7 +162,8 @@ fn frames_are_what_they_are() {
     refused(&[allocate, init, (Op::CallLast, &[U(1), F(8), U(0)])], "not a frame of this size");
     assert!(module(&[allocate, init, (Op::CallLast, &[U(1), F(8), U(1)])]).is_ok());
     // Different frames meet.
-    let meet = [(Op::IsNil, &[F(3), X(0)][..]), allocate, init, (Op::Label, &[U(3)]), (Op::Deallocate, &[U(1)]), RETURN];
+    let meet =
+        [(Op::IsNil, &[F(3), X(0)][..]), allocate, init, (Op::Label, &[U(3)]), (Op::Deallocate, &[U(1)]), RETURN];
     refused(&meet, "not a frame of this size");
 }
 

@@ -145,7 +145,8 @@ fn info_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         (am::memory.term(), ctx.uint(size * 8 + size_of::<Array>() as u64 + 16)),
     ];
     if !array.counters {
-        let (min, max) = if array.signed { (i128::from(i64::MIN), i128::from(i64::MAX)) } else { (0, i128::from(u64::MAX)) };
+        let (min, max) =
+            if array.signed { (i128::from(i64::MIN), i128::from(i64::MAX)) } else { (0, i128::from(u64::MAX)) };
         pairs.push((am::min.term(), ctx.int128(min)));
         pairs.push((am::max.term(), ctx.int128(max)));
     }

@@ -159,7 +159,11 @@ fn longest_common(ctx: &mut Ctx<'_>, list: Term, at_end: bool) -> BifResult {
     charge(ctx, shortest.saturating_mul(binaries.len()).saturating_add(binaries.len()))?;
     let mut common = first.len();
     for other in others {
-        common = if at_end { common_suffix(&first[first.len() - common..], other) } else { common_prefix(&first[..common], other) };
+        common = if at_end {
+            common_suffix(&first[first.len() - common..], other)
+        } else {
+            common_prefix(&first[..common], other)
+        };
     }
     Ok(Term::small(common as i64))
 }

@@ -1,6 +1,6 @@
 //! Time: monotonic and system time, offset, unique integers, calendar conversions that need the time zone.
 
-use myriad_term::{arith, Build, Term, am};
+use myriad_term::{Build, Term, am, arith};
 use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx};
 

@@ -1,9 +1,9 @@
 //! Printing straight to the standard files, for debugging and early boot.
 
-use myriad_term::print::display;
 use myriad_term::Term;
-use myriad_vm::bif::badarg;
+use myriad_term::print::display;
 use myriad_vm::BifResult;
+use myriad_vm::bif::badarg;
 use std::io::Write;
 
 myriad_vm::bifs! { pub DISPLAY = "erlang" {

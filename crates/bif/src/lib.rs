@@ -24,23 +24,23 @@ pub mod maps;
 pub mod math;
 pub mod native_names;
 pub mod numbers;
+#[cfg(test)]
+mod oracle;
 pub mod os;
 pub mod packet;
 pub mod persistent;
 pub mod process;
 pub mod regex;
 pub mod regex_code;
-pub mod timer;
 pub mod system;
-pub mod tuples;
-pub mod unicode;
-pub mod work;
-#[cfg(test)]
-mod oracle;
 #[cfg(test)]
 mod test_support;
+pub mod timer;
+pub mod tuples;
+pub mod unicode;
 #[cfg(test)]
 mod vectors;
+pub mod work;
 
 use myriad_vm::BifDef;
 

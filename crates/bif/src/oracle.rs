@@ -55,9 +55,14 @@ fn differences(ctx: &mut Ctx<'_>, mut records: &[u8], errors_only: bool) -> (usi
         let result = (def.function_ptr)(ctx, &args);
         let result = outcome(ctx, result);
         calls += 1;
-        let both_values = || [result, expected].iter().all(|r| r.as_tuple_of::<2>().is_some_and(|[tag, _]| tag.is(Term::OK)));
+        let both_values =
+            || [result, expected].iter().all(|r| r.as_tuple_of::<2>().is_some_and(|[tag, _]| tag.is(Term::OK)));
         if !eq_exact(result, expected) && !(errors_only && both_values()) {
-            differences.push(format!("{module:?}:{function:?}{arguments:?} gives {result:?}, OTP {expected:?}", module = module.term(), function = function.term()));
+            differences.push(format!(
+                "{module:?}:{function:?}{arguments:?} gives {result:?}, OTP {expected:?}",
+                module = module.term(),
+                function = function.term()
+            ));
         }
     }
     (calls, differences)
@@ -139,6 +144,13 @@ fn errors_and_persistent_terms() {
 #[test]
 fn clocks_counters_environment() {
     use crate::{atomics, clock, os::environment};
-    let tables = [clock::CLOCK, clock::OS_CLOCK, clock::INTERNAL_CLOCK, atomics::ATOMICS, atomics::INTERNAL_ATOMICS, environment::ENVIRONMENT];
+    let tables = [
+        clock::CLOCK,
+        clock::OS_CLOCK,
+        clock::INTERNAL_CLOCK,
+        atomics::ATOMICS,
+        atomics::INTERNAL_ATOMICS,
+        environment::ENVIRONMENT,
+    ];
     compare_results(&tables, &[], true);
 }

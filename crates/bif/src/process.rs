@@ -13,13 +13,13 @@ use myriad_vm::send::Sent;
 use myriad_vm::signal::{Parcel, Signal};
 use myriad_vm::{BifResult, Ctx};
 
+pub use dictionary::DICTIONARY;
 pub(crate) use flags::max_heap_size;
 pub use flags::{FLAGS, INTERNAL_FLAGS};
 pub use info::{INFO, INTERNAL_INFO};
 pub use monitor::MONITORS;
 pub use names::NAMES;
 pub use spawn::{INTERNAL_SPAWN, SPAWN};
-pub use dictionary::DICTIONARY;
 
 myriad_vm::bifs! { pub PROCESSES = "erlang" {
     "self" / 0 Guard => |ctx, _| Ok(ctx.pid().term());

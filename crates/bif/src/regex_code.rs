@@ -73,7 +73,8 @@ impl Code {
                     pcre::pcre2_set_bsr_8(context, bsr);
                 }
             }
-            let code = pcre::pcre2_compile_8(pattern.as_ptr(), pattern.len(), flags.bits, &mut error, &mut offset, context);
+            let code =
+                pcre::pcre2_compile_8(pattern.as_ptr(), pattern.len(), flags.bits, &mut error, &mut offset, context);
             pcre::pcre2_compile_context_free_8(context);
             code
         };
@@ -103,7 +104,9 @@ impl Code {
         let size = self.number(pcre::PCRE2_INFO_NAMEENTRYSIZE) as usize;
         let mut table: *const u8 = ptr::null();
         // SAFETY: this one gives a pointer.
-        unsafe { pcre::pcre2_pattern_info_8(self.0.as_ptr(), pcre::PCRE2_INFO_NAMETABLE, ptr::from_mut(&mut table).cast()) };
+        unsafe {
+            pcre::pcre2_pattern_info_8(self.0.as_ptr(), pcre::PCRE2_INFO_NAMETABLE, ptr::from_mut(&mut table).cast())
+        };
         if count == 0 || size < 3 || table.is_null() {
             return Vec::new();
         }
@@ -135,12 +138,14 @@ impl Code {
                     pcre::pcre2_set_depth_limit_8(context, depth);
                 }
             }
-            let found = pcre::pcre2_match_8(self.0.as_ptr(), subject.as_ptr(), subject.len(), start, bits, data, context);
+            let found =
+                pcre::pcre2_match_8(self.0.as_ptr(), subject.as_ptr(), subject.len(), start, bits, data, context);
             let outcome = match found {
                 1.. => {
                     let vector = pcre::pcre2_get_ovector_pointer_8(data);
                     let pair = |i: usize| (*vector.add(2 * i), *vector.add(2 * i + 1));
-                    let place = |(from, to): (usize, usize)| (to <= subject.len() && from <= to).then(|| (from, to - from));
+                    let place =
+                        |(from, to): (usize, usize)| (to <= subject.len() && from <= to).then(|| (from, to - from));
                     Outcome::Match((0..found as usize).map(|i| place(pair(i))).collect())
                 }
                 pcre::PCRE2_ERROR_NOMATCH => Outcome::NoMatch,

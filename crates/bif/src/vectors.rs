@@ -42,7 +42,12 @@ fn check(name: &str, file: &[u8]) {
             }
         }
         assert!(seen > 10, "{name} holds no vectors");
-        assert!(wrong.is_empty(), "{name}: {} of {seen} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
+        assert!(
+            wrong.is_empty(),
+            "{name}: {} of {seen} wrong:\n{}",
+            wrong.len(),
+            wrong[..wrong.len().min(20)].join("\n")
+        );
     });
 }
 
@@ -74,12 +79,15 @@ fn binary() {
 #[test]
 fn searches_with_compiled_patterns() {
     in_process(|ctx| {
-        let calls = decode(ctx, include_bytes!("../vectors/binary.etf"), DecodeOptions::default()).expect("external terms").term;
+        let calls = decode(ctx, include_bytes!("../vectors/binary.etf"), DecodeOptions::default())
+            .expect("external terms")
+            .term;
         let mut seen = 0;
         for vector in calls.list_iter() {
             let [_, function, arguments, expected] = vector.as_tuple_of::<4>().expect("a call");
             let mut args: Vec<Term> = arguments.list_iter().collect();
-            let (function, [class, value]) = (function.as_atom().expect("a name"), expected.as_tuple_of::<2>().expect("a result"));
+            let (function, [class, value]) =
+                (function.as_atom().expect("a name"), expected.as_tuple_of::<2>().expect("a result"));
             if !matches!(function.text(), "match" | "matches" | "split") || !class.is_am(am::ok) {
                 continue;
             }

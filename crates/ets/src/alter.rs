@@ -4,6 +4,7 @@
 //! changed, under one hold of the lock.
 
 use crate::access::{InUse, Need, bad, gone, table};
+use crate::hash::Shard;
 use crate::row::{NewRow, Row, copy_out};
 use crate::select::{BATCH, VISITS_PER_REDUCTION};
 use crate::spec::keys::{Reach, compare_with_pattern, keeps_key, reach};
@@ -12,7 +13,6 @@ use crate::spec::{Dialect, Spec};
 use crate::table::{Gone, Kind, Store, Table};
 use crate::tree::{Place, Tree};
 use crate::walk::Bucket;
-use crate::hash::Shard;
 use myriad_sync::Arc;
 use myriad_term::equal::eq_exact;
 use myriad_term::hash::table_hash;

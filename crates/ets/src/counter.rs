@@ -5,8 +5,8 @@
 use crate::access::{InUse, Need, bad, gone, table};
 use crate::row::{NewRow, Row, copy_out};
 use crate::table::{Gone, Kind, Store, Table};
-use myriad_term::hash::table_hash;
 use myriad_term::compare::compare;
+use myriad_term::hash::table_hash;
 use myriad_term::{Arena, Build, Term, am, arith};
 use myriad_vm::bif::{BADARG, SYSTEM_LIMIT, badarg};
 use myriad_vm::{BifResult, Ctx, Escape};

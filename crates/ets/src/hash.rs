@@ -43,7 +43,16 @@ impl Shard {
     /// An empty shard of a table with `1 << shift` shards.
     pub fn new(shift: u32, keypos: usize) -> Shard {
         let least = if shift == 0 { FIRST_SEGMENT } else { (FIRST_SEGMENT >> shift).max(8) };
-        Shard { buckets: vec![None; least], least, shift, keypos, rows: 0, words: 0, hidden: Vec::new(), hidden_rows: 0 }
+        Shard {
+            buckets: vec![None; least],
+            least,
+            shift,
+            keypos,
+            rows: 0,
+            words: 0,
+            hidden: Vec::new(),
+            hidden_rows: 0,
+        }
     }
 
     /// Visible rows.

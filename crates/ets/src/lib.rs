@@ -22,9 +22,9 @@ pub mod row;
 mod select;
 pub mod spec;
 mod specs;
-pub mod table;
 #[cfg(test)]
 mod stress;
+pub mod table;
 #[cfg(test)]
 mod test_support;
 #[cfg(test)]

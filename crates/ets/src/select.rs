@@ -126,7 +126,11 @@ impl Scan {
     }
 
     /// Visits up to a batch of rows; gives how many it has visited.
-    pub(crate) fn batch(&mut self, ctx: &mut Ctx<'_>, visit: &mut dyn FnMut(&mut Ctx<'_>, Row) -> Flow) -> Result<usize, Gone> {
+    pub(crate) fn batch(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        visit: &mut dyn FnMut(&mut Ctx<'_>, Row) -> Flow,
+    ) -> Result<usize, Gone> {
         match self.position {
             Position::End => Ok(0),
             Position::List(at) => self.key_batch(ctx, at, visit),

@@ -270,10 +270,7 @@ impl Table {
     }
 
     /// All shards, to write (TB2).
-    pub fn write_all<'a>(
-        &self,
-        shards: &'a [CachePadded<RwLock<Shard>>],
-    ) -> Result<Vec<WriteGuard<'a, Shard>>, Gone> {
+    pub fn write_all<'a>(&self, shards: &'a [CachePadded<RwLock<Shard>>]) -> Result<Vec<WriteGuard<'a, Shard>>, Gone> {
         let guards: Vec<_> = shards.iter().map(|s| s.write()).collect();
         self.alive(guards)
     }

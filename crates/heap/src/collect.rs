@@ -101,7 +101,11 @@ impl Heap {
     ///
     /// # Safety
     /// As [`Heap::collect`].
-    pub unsafe fn collect_fullsweep(&mut self, need: usize, roots: &mut Roots<'_>) -> Result<GcReport, MaxHeapExceeded> {
+    pub unsafe fn collect_fullsweep(
+        &mut self,
+        need: usize,
+        roots: &mut Roots<'_>,
+    ) -> Result<GcReport, MaxHeapExceeded> {
         let plan = self.fullsweep_plan();
         // SAFETY: the caller's promise.
         unsafe { self.run(plan, need, roots) }
@@ -251,7 +255,12 @@ impl Heap {
         self.check(roots);
         let words_reclaimed = before.saturating_sub(self.young_words() + self.old_words());
         account::collected(words_reclaimed);
-        Ok(GcReport { words_copied, words_reclaimed, fullsweep: matches!(plan, Plan::Full | Plan::Single), max_heap_exceeded: exceeded })
+        Ok(GcReport {
+            words_copied,
+            words_reclaimed,
+            fullsweep: matches!(plan, Plan::Full | Plan::Single),
+            max_heap_exceeded: exceeded,
+        })
     }
 
     fn limit_exceeded(&self, words: usize, info: GcInfo) -> Option<MaxHeapExceeded> {
@@ -267,7 +276,8 @@ impl Heap {
     /// Grows the young block for `need`, or shrinks it if hardly anything is in it.
     unsafe fn resize_young(&mut self, need: usize, plan: Plan, busy: bool, roots: &mut Roots<'_>) {
         let size = self.block_words();
-        let needed = self.young_words().saturating_add(self.stack_words()).saturating_add(need).saturating_add(RESERVED);
+        let needed =
+            self.young_words().saturating_add(self.stack_words()).saturating_add(need).saturating_add(RESERVED);
         let least = if plan == Plan::Single {
             self.min_heap_size
         } else if busy {
@@ -366,11 +376,7 @@ impl Heap {
             debug_assert!(top <= new_stop && old_top <= self.old_end);
 
             let young_chain = Heap::take_chain(&mut self.off_heap);
-            let kept = if minor {
-                std::mem::take(&mut self.old_off_heap)
-            } else {
-                OffHeap::new()
-            };
+            let kept = if minor { std::mem::take(&mut self.old_off_heap) } else { OffHeap::new() };
             if !young_chain.is_null() || !minor {
                 let mut swept = Swept::new(kept, self.old_start, self.old_end);
                 swept.sweep(young_chain);

@@ -42,9 +42,9 @@ pub mod roots;
 pub mod settings;
 pub mod sizes;
 mod sweep;
-mod transfer;
 #[cfg(test)]
 mod tests;
+mod transfer;
 
 pub use collect::{GcReport, MaxHeapExceeded};
 pub use fragment::Fragment;

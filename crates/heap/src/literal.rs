@@ -288,7 +288,9 @@ mod tests {
         assert_eq!(other.runs.len(), 1);
         let mut both = area.ranges();
         both.join(&other.ranges());
-        assert!(both.contains(list.object_ptr()) && both.contains(tuple.object_ptr()) && !both.contains(on_stack.as_ptr()));
+        assert!(
+            both.contains(list.object_ptr()) && both.contains(tuple.object_ptr()) && !both.contains(on_stack.as_ptr())
+        );
     }
 
     #[test]

@@ -5,12 +5,12 @@
 //! with: call `exit(Result)` in the function.
 
 use myriad_term::{Atom, Export, Mfa, Term};
+use myriad_vm::bif::BifResult;
 use myriad_vm::code::{PreparedCode, prepare};
 use myriad_vm::release::Release;
 use myriad_vm::scheduler::{Scheduler, Step};
 use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
 use myriad_vm::vm::{Config, Parts, Vm};
-use myriad_vm::bif::BifResult;
 use myriad_vm::{Ctx, status::Status};
 use std::path::PathBuf;
 

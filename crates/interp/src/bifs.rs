@@ -8,12 +8,12 @@ use crate::errors;
 use crate::instr::Op;
 use crate::machine::{Machine, high, target, wide};
 use myriad_term::Term;
+use myriad_term::{Atom, Build, Mfa, am};
 use myriad_vm::bif::{BifDef, BifResult, Escape};
 use myriad_vm::code::{CodePtr, Function};
 use myriad_vm::engine::SliceEnd;
 use myriad_vm::error::Class;
 use myriad_vm::process::Resume;
-use myriad_term::{Atom, Build, Mfa, am};
 
 /// A call in the body of a function.
 #[inline(never)]

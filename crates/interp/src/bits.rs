@@ -385,7 +385,9 @@ mod tests {
 
     #[test]
     fn half_floats() {
-        for (bits, value) in [(0x3c00, 1.0), (0xc000, -2.0), (0x0001, 2_f64.powi(-24)), (0x7bff, 65504.0), (0x3555, 0.333251953125)] {
+        for (bits, value) in
+            [(0x3c00, 1.0), (0xc000, -2.0), (0x0001, 2_f64.powi(-24)), (0x7bff, 65504.0), (0x3555, 0.333251953125)]
+        {
             assert_eq!(from_half(bits), value);
             assert_eq!(to_half(value), bits);
         }

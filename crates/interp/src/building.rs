@@ -7,11 +7,11 @@
 use crate::bits;
 use crate::errors;
 use crate::machine::{Machine, high, target, wide};
+use myriad_term::Atom;
 use myriad_term::arith::Number;
 use myriad_term::binary::{HEAP_BINARY_LIMIT, WRITABLE};
 use myriad_term::boxed::Header;
 use myriad_term::{Alloc, Boxed, Build, Kind, SharedBinary, Term, am};
-use myriad_term::Atom;
 
 /// Least capacity of a writable binary, bytes.
 const LEAST_CAPACITY: usize = 256;
@@ -106,7 +106,9 @@ fn code_point(value: Term) -> Option<char> {
 /// Bits that a segment takes.
 fn segment_bits(kind: u32, unit: usize, value: Term, size: Term) -> Result<usize, Fault> {
     match kind {
-        kind::INTEGER => size_in_bits(size, unit).and_then(|n| if value.is_integer() { Ok(n) } else { Err(Fault::Type) }),
+        kind::INTEGER => {
+            size_in_bits(size, unit).and_then(|n| if value.is_integer() { Ok(n) } else { Err(Fault::Type) })
+        }
         kind::FLOAT => match size_in_bits(size, unit)? {
             n @ (16 | 32 | 64) if value.is_number() => Ok(n),
             16 | 32 | 64 => Err(Fault::Type),
@@ -302,7 +304,15 @@ fn settle(m: &mut Machine<'_, '_>, value: Term, live: usize, words: usize) -> Op
 // ---- bs_create_bin
 
 #[cold]
-fn segment_error(m: &mut Machine<'_, '_>, pc: *const u32, kind: u32, number: u32, fault: &Fault, value: Term, size: Term) -> *const u32 {
+fn segment_error(
+    m: &mut Machine<'_, '_>,
+    pc: *const u32,
+    kind: u32,
+    number: u32,
+    fault: &Fault,
+    value: Term,
+    size: Term,
+) -> *const u32 {
     let atom = |text: &str| Atom::new(text).map_or(Term::NIL, Term::atom);
     let shown = match fault {
         Fault::Size | Fault::TooLarge | Fault::Invalid => size,
@@ -332,9 +342,7 @@ struct Segment {
 impl Segment {
     unsafe fn at(at: *const u32) -> Segment {
         // SAFETY: the caller's: a segment of the instruction.
-        unsafe {
-            Segment { kind: *at & 0xff, flags: *at >> 8, unit: *at.add(1) as usize, number: *at.add(2), at }
-        }
+        unsafe { Segment { kind: *at & 0xff, flags: *at >> 8, unit: *at.add(1) as usize, number: *at.add(2), at } }
     }
 
     unsafe fn value(&self, m: &Machine<'_, '_>) -> Term {
@@ -592,7 +600,13 @@ pub unsafe fn add(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     }
 }
 
-unsafe fn append_to(m: &mut Machine<'_, '_>, pc: *const u32, source: Term, size: Term, unit: usize) -> Result<Term, *const u32> {
+unsafe fn append_to(
+    m: &mut Machine<'_, '_>,
+    pc: *const u32,
+    source: Term,
+    size: Term,
+    unit: usize,
+) -> Result<Term, *const u32> {
     // SAFETY: operand of the instruction.
     let failed = |m: &mut Machine<'_, '_>, too_large| Err(unsafe { put_failed(m, pc, pc.add(1), too_large) });
     let extra = match size_in_bits(size, 1) {

@@ -1,8 +1,8 @@
 //! Calls that find their callee at run time: funs, `apply`, entries without code.
 
+use crate::decode;
 use crate::errors;
 use crate::machine::{Machine, high, mfa, target, wide};
-use crate::decode;
 use myriad_term::boxed::Header;
 use myriad_term::{Alloc, Export, FunEntry, Kind, Mfa, Term, am};
 use myriad_vm::code::{Function, MissingFun};
@@ -103,7 +103,14 @@ fn resolve(m: &mut Machine<'_, '_>, fun: Term, arity: usize) -> Callee {
 }
 
 #[cold]
-fn fun_error(m: &mut Machine<'_, '_>, pc: *const u32, pushed: bool, callee: Callee, fun: Term, arity: usize) -> *const u32 {
+fn fun_error(
+    m: &mut Machine<'_, '_>,
+    pc: *const u32,
+    pushed: bool,
+    callee: Callee,
+    fun: Term,
+    arity: usize,
+) -> *const u32 {
     use myriad_term::Build;
     let reason = match callee {
         Callee::Unloaded(entry) => match m.ctx.vm.code.missing_fun(entry) {
@@ -161,9 +168,7 @@ pub unsafe fn call_fun_last(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u
 /// Drops the frame or pushes the continuation, as the instruction at `pc` says.
 unsafe fn link(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) {
     // SAFETY: operand of the instruction.
-    unsafe {
-        if last { m.drop_frame(*pc.add(1) as usize) } else { m.push(target(pc.add(1)).cast()) }
-    }
+    unsafe { if last { m.drop_frame(*pc.add(1) as usize) } else { m.push(target(pc.add(1)).cast()) } }
 }
 
 unsafe fn apply_named(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) -> *const u32 {

@@ -143,7 +143,8 @@ pub fn publish(function: &'static Function, decoded: Box<Decoded>, undecoded: Co
     RANGES.write().insert(start, Range { end, decoded: raw });
     // Release: pairs with the Acquire in `Function::entry`. Only the stub is replaced: a built-in may have been bound
     // meanwhile.
-    let _ = function.entry.compare_exchange(undecoded.0.cast_mut(), entry.cast_mut(), Ordering::Release, Ordering::Relaxed);
+    let _ =
+        function.entry.compare_exchange(undecoded.0.cast_mut(), entry.cast_mut(), Ordering::Release, Ordering::Relaxed);
 }
 
 /// What was decoded for a function.

@@ -58,7 +58,12 @@ pub fn translate(vm: &'static Vm, function: &'static Function) -> Option<Decoded
     }
 }
 
-fn translate_body(vm: &'static Vm, module: &'static Module, function: &'static Function, body: &Body) -> Result<Decoded, Unfit> {
+fn translate_body(
+    vm: &'static Vm,
+    module: &'static Module,
+    function: &'static Function,
+    body: &Body,
+) -> Result<Decoded, Unfit> {
     let def = module.beam.functions.get(function.index as usize).ok_or(Unfit)?;
     let all: Vec<Instr<'_>> = body.iter().collect();
     let frames = frames(&all);
@@ -72,7 +77,9 @@ fn translate_body(vm: &'static Vm, module: &'static Module, function: &'static F
                 line = instruction.args.first().and_then(Arg::number).unwrap_or(0) as u32;
                 continue;
             }
-            Op::NifStart | Op::OnLoad | Op::ExecutableLine | Op::DebugLine | Op::Fclearerror | Op::Fcheckerror => continue,
+            Op::NifStart | Op::OnLoad | Op::ExecutableLine | Op::DebugLine | Op::Fclearerror | Op::Fcheckerror => {
+                continue;
+            }
             Op::Label => {
                 let label = instruction.args.first().and_then(Arg::number).unwrap_or(0) as u32;
                 if label != def.entry && label != def.info && !referenced.contains(&label) {

@@ -87,7 +87,12 @@ impl Op {
             Some(2 * word(2))
         } else if op(Op::SelectTerm) {
             Some(2 * word(3))
-        } else if op(Op::MakeFun) || op(Op::PutMapAssoc) || op(Op::HasMapFields) || op(Op::GetMapElements) || op(Op::UpdateRecord) {
+        } else if op(Op::MakeFun)
+            || op(Op::PutMapAssoc)
+            || op(Op::HasMapFields)
+            || op(Op::GetMapElements)
+            || op(Op::UpdateRecord)
+        {
             Some(word(3))
         } else if op(Op::PutMapExact) {
             Some(word(4))

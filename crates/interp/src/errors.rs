@@ -314,7 +314,10 @@ pub fn stacktrace<A: Build + ?Sized>(heap: &mut A, raw: Term) -> Term {
                 None => {
                     let extension = heap.string(".erl");
                     let module = module.as_atom().map_or("", Atom::text);
-                    module.chars().rev().fold(extension, |tail, c| heap.cons(Term::small(i64::from(u32::from(c))), tail))
+                    module
+                        .chars()
+                        .rev()
+                        .fold(extension, |tail, c| heap.cons(Term::small(i64::from(u32::from(c))), tail))
                 }
             };
             let entry = heap.tuple(&[Term::atom(am::file), name]);

@@ -43,7 +43,7 @@ macro_rules! for_each_instruction {
             Jump "-j"
             // room
             Allocate0 "nu" Allocate1 "nu" Allocate2 "nu" Allocate3 "nu" Allocate "nuu" TestHeap "nu"
-            InitY "rn" 
+            InitY "rn"
             // lists and tuples
             PutList "rp" PutListS "rss" GetList "rp" GetHd "rq" GetTl "rq"
             IsNonemptyList "rj" IsNonemptyGetList "rjp" IsNonemptyGetListX "rjp" GetListX "rp" PutListX "rp" IsNil "rj" IsList "rj"

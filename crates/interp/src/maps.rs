@@ -2,15 +2,20 @@
 
 use crate::errors;
 use crate::machine::{Machine, high, target};
-use myriad_term::map::{self, Pair};
 use myriad_term::boxed::Header;
+use myriad_term::map::{self, Pair};
 use myriad_term::{Alloc, Term, am};
 
 /// Pairs handled without allocating.
 const INLINE: usize = 32;
 
 /// The pairs at `at`, `n` words in all, given to `f`.
-unsafe fn with_pairs<R>(m: &mut Machine<'_, '_>, at: *const u32, n: usize, f: impl FnOnce(&mut Machine<'_, '_>, &[Pair]) -> R) -> R {
+unsafe fn with_pairs<R>(
+    m: &mut Machine<'_, '_>,
+    at: *const u32,
+    n: usize,
+    f: impl FnOnce(&mut Machine<'_, '_>, &[Pair]) -> R,
+) -> R {
     // SAFETY: operands of the instruction.
     let pair = |m: &Machine<'_, '_>, i: usize| unsafe { (m.source(at.add(2 * i)), m.source(at.add(2 * i + 1))) };
     let count = n / 2;

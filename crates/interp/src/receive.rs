@@ -187,7 +187,8 @@ fn key_of(value: Term) -> Option<RefNumbers> {
 
 /// `recv_marker_reserve`
 pub unsafe fn marker_reserve(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    let free = |m: &Machine<'_, '_>, n: u32| !m.ctx.proc.markers.iter().any(|(k, _)| *k == RefNumbers([UNBOUND, UNBOUND, n]));
+    let free =
+        |m: &Machine<'_, '_>, n: u32| !m.ctx.proc.markers.iter().any(|(k, _)| *k == RefNumbers([UNBOUND, UNBOUND, n]));
     let number = (0..=MAX_MARKERS as u32).find(|n| free(m, *n)).unwrap_or(0);
     set_marker(m, RefNumbers([UNBOUND, UNBOUND, number]));
     // SAFETY: operand of the instruction.

@@ -1,7 +1,7 @@
 //! The report of a process that ends by an error that nobody caught, as OTP's emulator sends it to the logger.
 
-use myriad_term::{Build, Term, am};
 use myriad_heap::Fragment;
+use myriad_term::{Build, Term, am};
 use myriad_vm::Ctx;
 use myriad_vm::message::Message;
 use myriad_vm::registry::Named;
@@ -25,12 +25,8 @@ pub fn crashed(ctx: &mut Ctx<'_>, reason: Term) {
     let arguments = ctx.list(&[pid, reason]);
     let kind = myriad_term::map::from_pairs(ctx, &[(atom(am::tag), atom(am::error)), (atom(am::emulator), Term::TRUE)]);
     let time = ctx.int(time);
-    let metadata = [
-        (atom(am::error_logger), kind),
-        (atom(am::gl), leader),
-        (atom(am::pid), pid),
-        (atom(am::time), time),
-    ];
+    let metadata =
+        [(atom(am::error_logger), kind), (atom(am::gl), leader), (atom(am::pid), pid), (atom(am::time), time)];
     let metadata = myriad_term::map::from_pairs(ctx, &metadata);
     let report = ctx.tuple(&[atom(am::log), atom(am::error), format, arguments, metadata]);
     let (term, fragment) = Fragment::copy_of(report);

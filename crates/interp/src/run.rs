@@ -12,8 +12,8 @@
 use crate::bits;
 use crate::guards;
 use crate::instr::{Op, SlowOp};
-use crate::matching;
 use crate::machine::{Machine, register, source, target, wide};
+use crate::matching;
 use myriad_sync::atomic::Ordering;
 use myriad_term::boxed::Header;
 use myriad_term::{Export, Kind, Term};
@@ -77,7 +77,14 @@ fn both_small(a: Term, b: Term) -> bool {
 /// Runs `f` on the instruction at hand and goes on where it says.
 #[cold]
 #[inline(never)]
-unsafe fn detour(pc: *const u32, x: *mut Term, sp: *mut Term, htop: *mut u64, m: *mut Machine<'static, 'static>, f: SlowOp) {
+unsafe fn detour(
+    pc: *const u32,
+    x: *mut Term,
+    sp: *mut Term,
+    htop: *mut u64,
+    m: *mut Machine<'static, 'static>,
+    f: SlowOp,
+) {
     // SAFETY: as `State::out_of_line`.
     unsafe { State { pc, x, sp, htop, m }.out_of_line(f) }
 }

@@ -14,7 +14,8 @@ fn check(name: &str) {
     let mut listing = String::new();
     for function in &module.functions {
         let decoded = decode::translate(vm, function).unwrap();
-        let _ = writeln!(listing, "{}/{}\n{}", function.mfa.function.text(), function.mfa.arity, disasm::listing(&decoded));
+        let _ =
+            writeln!(listing, "{}/{}\n{}", function.mfa.function.text(), function.mfa.arity, disasm::listing(&decoded));
     }
     let golden = root.join("tests/golden").join(name).with_extension("txt");
     if std::env::var_os("MYRIAD_BLESS").is_some() {

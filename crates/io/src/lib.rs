@@ -21,14 +21,8 @@ pub mod zlib;
 use myriad_vm::{BifDef, Ctx, Vm};
 
 /// All tables of this crate.
-pub static TABLES: &[&[BifDef]] = &[
-    buffer::PRIM_BUFFER,
-    file::PRIM_FILE,
-    port::ERLANG,
-    port::INTERNAL,
-    tracer::ERL_TRACER,
-    zlib::ZLIB,
-];
+pub static TABLES: &[&[BifDef]] =
+    &[buffer::PRIM_BUFFER, file::PRIM_FILE, port::ERLANG, port::INTERNAL, tracer::ERL_TRACER, zlib::ZLIB];
 
 /// Exit hook: closes the files of a process that ends. Its ports get its exit signals, over their links.
 pub fn process_exits(ctx: &mut Ctx<'_>) {

@@ -144,7 +144,8 @@ pub fn start(vm: &'static Vm) -> Result<(), String> {
     let owner = Pid::new(0, 0);
     let (binary, eof, parallelism, os_pid) = (false, false, false, None);
     let name = b"forker".to_vec();
-    let forker = New { name, owner, binary, eof, parallelism, busy_limits: None, os_pid, linked: false, driver: Driver::Forker };
+    let forker =
+        New { name, owner, binary, eof, parallelism, busy_limits: None, os_pid, linked: false, driver: Driver::Forker };
     system.create(forker).ok_or("no room for a port")?;
     poll::start(system)?;
     vm.set_ports(Box::new(Ports));

@@ -169,7 +169,9 @@ fn make(ctx: &mut Ctx<'_>, args: &[Term], mode: Mode) -> BifResult {
     Ok(match made {
         Made::Continue => ctx.tuple(&[Term::atom(am::continue_), list]),
         Made::Finished => ctx.tuple(&[Term::atom(am::finished), list]),
-        Made::NeedDictionary(adler) => ctx.tuple(&[Term::atom(am::need_dictionary), Term::small(i64::from(adler)), list]),
+        Made::NeedDictionary(adler) => {
+            ctx.tuple(&[Term::atom(am::need_dictionary), Term::small(i64::from(adler)), list])
+        }
     })
 }
 

@@ -9,9 +9,13 @@ pub fn print() -> i32 {
         there.insert((def.module, def.function, def.arity, def.kind.is_nif()));
     }
     let asked = asked_for();
-    let missing: Vec<_> = asked.iter().filter(|(m, f, a)| {
-        !there.contains(&(m.as_str(), f.as_str(), *a, false)) && !there.contains(&(m.as_str(), f.as_str(), *a, true))
-    }).collect();
+    let missing: Vec<_> = asked
+        .iter()
+        .filter(|(m, f, a)| {
+            !there.contains(&(m.as_str(), f.as_str(), *a, false))
+                && !there.contains(&(m.as_str(), f.as_str(), *a, true))
+        })
+        .collect();
     println!("built-in functions: {}", there.iter().filter(|t| !t.3).count());
     println!("functions of built-in NIF modules: {}", there.iter().filter(|t| t.3).count());
     println!("NIF library interface (enif_*): none");

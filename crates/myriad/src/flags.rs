@@ -56,19 +56,38 @@ static FLAGS: &[Flag] = &[
     flag("hms", Value::Required, |p, v| set(&mut p.config.heap.min_heap_size, v, 0, 1 << 40, "bad heap size")),
     flag("hmbs", Value::Required, |p, v| set(&mut p.config.heap.min_bin_vheap_size, v, 0, 1 << 40, "bad heap size")),
     flag("hmaxk", Value::Required, |p, v| truth(&mut p.config.heap.max_heap_size.kill, v, "bad max heap kill")),
-    flag("hmaxel", Value::Required, |p, v| truth(&mut p.config.heap.max_heap_size.error_logger, v, "bad max heap error logger")),
-    flag("hmaxib", Value::Required, |p, v| truth(&mut p.config.heap.max_heap_size.include_shared, v, "bad max heap include shared binaries")),
-    flag("hmax", Value::Required, |p, v| set(&mut p.config.heap.max_heap_size.size, v, 0, 1 << 60, "bad max heap size")),
+    flag("hmaxel", Value::Required, |p, v| {
+        truth(&mut p.config.heap.max_heap_size.error_logger, v, "bad max heap error logger")
+    }),
+    flag("hmaxib", Value::Required, |p, v| {
+        truth(&mut p.config.heap.max_heap_size.include_shared, v, "bad max heap include shared binaries")
+    }),
+    flag("hmax", Value::Required, |p, v| {
+        set(&mut p.config.heap.max_heap_size.size, v, 0, 1 << 60, "bad max heap size")
+    }),
     flag("hmqd", Value::Required, |p, v| match v {
-        "off_heap" => { p.config.off_heap_messages = true; Ok(()) }
-        "on_heap" => { p.config.off_heap_messages = false; Ok(()) }
+        "off_heap" => {
+            p.config.off_heap_messages = true;
+            Ok(())
+        }
+        "on_heap" => {
+            p.config.off_heap_messages = false;
+            Ok(())
+        }
         _ => Err(format!("bad message queue data flag {v}")),
     }),
     ignored("hpds", Value::Required),
     flag("SDPcpu", Value::Required, |p, v| percentages(v, "dirty CPU schedulers").map(|n| p.config.dirty_cpu = n)),
-    flag("SDcpu", Value::Required, |p, v| pair(v, "amount of dirty CPU schedulers").map(|(n, _)| p.config.dirty_cpu = n.unwrap_or(p.config.dirty_cpu))),
+    flag("SDcpu", Value::Required, |p, v| {
+        pair(v, "amount of dirty CPU schedulers").map(|(n, _)| p.config.dirty_cpu = n.unwrap_or(p.config.dirty_cpu))
+    }),
     flag("SDio", Value::Required, |p, v| set(&mut p.config.dirty_io, v, 1, 1024, "bad number of dirty IO schedulers")),
-    flag("SP", Value::Required, |p, v| percentages(v, "schedulers").map(|n| { p.config.schedulers = n; p.config.schedulers_online = n; })),
+    flag("SP", Value::Required, |p, v| {
+        percentages(v, "schedulers").map(|n| {
+            p.config.schedulers = n;
+            p.config.schedulers_online = n;
+        })
+    }),
     flag("S", Value::Required, schedulers),
     flag("P", Value::Required, |p, v| match v {
         "legacy" => Ok(()),
@@ -81,17 +100,38 @@ static FLAGS: &[Flag] = &[
             .map(|()| p.config.port_limit = p.config.port_limit.next_power_of_two()),
     }),
     flag("t", Value::Required, |p, v| set(&mut p.config.atom_limit, v, 8192, 2_147_483_647, "bad atom table size")),
-    flag("V", Value::None, |p, _| { p.version = true; Ok(()) }),
-    ignored("sbt", Value::Required), ignored("s", Value::Required),
-    ignored("z", Value::Required), ignored("M", Value::Required), ignored("J", Value::Required),
-    ignored("IO", Value::Required), ignored("i", Value::Required), ignored("pc", Value::Required),
-    ignored("pad", Value::Required), ignored("R", Value::Required), ignored("rg", Value::Required),
-    ignored("r", Value::None), ignored("A", Value::Required), ignored("a", Value::Required),
-    ignored("B", Value::Attached), ignored("C", Value::Required), ignored("c", Value::Required),
-    ignored("dcg", Value::Required), ignored("d", Value::None), ignored("D", Value::Attached),
-    ignored("e", Value::Required), ignored("fn", Value::Attached), ignored("K", Value::Required),
-    ignored("L", Value::None), ignored("l", Value::None), ignored("n", Value::Attached),
-    ignored("T", Value::Required), ignored("v", Value::Attached),
+    flag("V", Value::None, |p, _| {
+        p.version = true;
+        Ok(())
+    }),
+    ignored("sbt", Value::Required),
+    ignored("s", Value::Required),
+    ignored("z", Value::Required),
+    ignored("M", Value::Required),
+    ignored("J", Value::Required),
+    ignored("IO", Value::Required),
+    ignored("i", Value::Required),
+    ignored("pc", Value::Required),
+    ignored("pad", Value::Required),
+    ignored("R", Value::Required),
+    ignored("rg", Value::Required),
+    ignored("r", Value::None),
+    ignored("A", Value::Required),
+    ignored("a", Value::Required),
+    ignored("B", Value::Attached),
+    ignored("C", Value::Required),
+    ignored("c", Value::Required),
+    ignored("dcg", Value::Required),
+    ignored("d", Value::None),
+    ignored("D", Value::Attached),
+    ignored("e", Value::Required),
+    ignored("fn", Value::Attached),
+    ignored("K", Value::Required),
+    ignored("L", Value::None),
+    ignored("l", Value::None),
+    ignored("n", Value::Attached),
+    ignored("T", Value::Required),
+    ignored("v", Value::Attached),
     flag("W", Value::Required, |_, v| match v {
         "i" | "w" | "e" => Ok(()),
         _ => Err(format!("unrecognized warning_map option {v}")),
@@ -123,7 +163,12 @@ fn truth(to: &mut bool, text: &str, message: &str) -> Result<(), String> {
 fn pair(text: &str, what: &str) -> Result<(Option<usize>, Option<usize>), String> {
     let number = |part: &str| match part {
         "" => Ok(None),
-        _ => part.parse::<usize>().ok().filter(|n| (1..=1024).contains(n)).map(Some).ok_or_else(|| format!("bad {what} {text}")),
+        _ => part
+            .parse::<usize>()
+            .ok()
+            .filter(|n| (1..=1024).contains(n))
+            .map(Some)
+            .ok_or_else(|| format!("bad {what} {text}")),
     };
     let (first, second) = text.split_once(':').unwrap_or((text, ""));
     Ok((number(first)?, number(second)?))
@@ -172,7 +217,10 @@ fn defaults() -> Config {
         process_limit: 262_144,
         port_limit: 65_536,
         atom_limit: 1 << 20,
-        heap: Settings { max_heap_size: MaxHeapSize { kill: true, error_logger: true, ..MaxHeapSize::default() }, ..Settings::default() },
+        heap: Settings {
+            max_heap_size: MaxHeapSize { kill: true, error_logger: true, ..MaxHeapSize::default() },
+            ..Settings::default()
+        },
         off_heap_messages: false,
         root: PathBuf::new(),
         arguments: Vec::new(),
@@ -244,7 +292,8 @@ mod tests {
 
     #[test]
     fn flags_end_at_the_lone_dashes() {
-        let c = config("-S 2:1 -sbwt none -A1 -hms 300 -Bi -MBas aobf -- -root /otp -- -home /h -- -noshell -extra -P 5");
+        let c =
+            config("-S 2:1 -sbwt none -A1 -hms 300 -Bi -MBas aobf -- -root /otp -- -home /h -- -noshell -extra -P 5");
         assert_eq!((c.schedulers, c.schedulers_online, c.heap.min_heap_size), (2, 1, 300));
         assert_eq!(c.root, PathBuf::from("/otp"));
         assert_eq!(c.arguments.len(), 10);

@@ -11,8 +11,9 @@
 
 use crate::{
     atomic::{
-        AtomicPtr, fence,
+        AtomicPtr,
         Ordering::{AcqRel, Acquire, Relaxed, Release},
+        fence,
     },
     cell::UnsafeCell,
 };
@@ -333,8 +334,8 @@ mod tests {
 /// owner's last words are cells that loom checks.
 #[cfg(all(test, loom))]
 mod loom_tests {
-    use super::testing::{numbered, numbers};
     use super::Mpsc;
+    use super::testing::{numbered, numbers};
     use crate::cell::UnsafeCell;
     use loom::thread;
     use std::sync::Arc;
@@ -391,15 +392,16 @@ mod loom_tests {
             let sender = {
                 let exiting = exiting.clone();
                 thread::spawn(move || {
-                    (1..=2).filter(|number| {
-                        let back = exiting.queue.push(numbered(*number)).is_err();
-                        if back {
-                            // SAFETY: written before `close`.
-                            exiting.reason.with(|reason| assert_eq!(unsafe { *reason }, 7));
-                        }
-                        !back
-                    })
-                    .collect::<Vec<_>>()
+                    (1..=2)
+                        .filter(|number| {
+                            let back = exiting.queue.push(numbered(*number)).is_err();
+                            if back {
+                                // SAFETY: written before `close`.
+                                exiting.reason.with(|reason| assert_eq!(unsafe { *reason }, 7));
+                            }
+                            !back
+                        })
+                        .collect::<Vec<_>>()
                 })
             };
             // SAFETY: nobody reads it before the close.

@@ -174,11 +174,8 @@ mod loom_tests {
 
     fn wakers(count: usize) {
         loom::model(move || {
-            let shared = Arc::new(Shared {
-                parker: Parker::new(),
-                words: Default::default(),
-                said: Default::default(),
-            });
+            let shared =
+                Arc::new(Shared { parker: Parker::new(), words: Default::default(), said: Default::default() });
             let wakers: Vec<_> = (0..count)
                 .map(|waker| {
                     let shared = shared.clone();

@@ -19,8 +19,9 @@
 
 use crate::{
     atomic::{
-        AtomicBool, AtomicU64, AtomicUsize, fence,
+        AtomicBool, AtomicU64, AtomicUsize,
         Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst},
+        fence,
     },
     backend::{locks, thread},
     backoff::Backoff,
@@ -469,7 +470,10 @@ mod tests {
     #[cfg(not(feature = "single"))]
     #[test]
     fn nobody_reads_what_was_freed() {
-        use crate::atomic::{AtomicPtr, Ordering::{AcqRel, Acquire}};
+        use crate::atomic::{
+            AtomicPtr,
+            Ordering::{AcqRel, Acquire},
+        };
         use std::cell::Cell;
         const LIVE: u64 = 0x11FE;
         let rounds = if cfg!(miri) { 40 } else { 20_000 };
@@ -491,7 +495,8 @@ mod tests {
                             let old = old.expose_provenance();
                             slot.retire(move || {
                                 // SAFETY: unlinked, and by now nobody reads it.
-                                let old = unsafe { Box::from_raw(std::ptr::with_exposed_provenance_mut::<Cell<u64>>(old)) };
+                                let old =
+                                    unsafe { Box::from_raw(std::ptr::with_exposed_provenance_mut::<Cell<u64>>(old)) };
                                 old.set(0);
                             });
                         }

@@ -4,7 +4,7 @@
 //!     collected later, at a point where all roots are known. So BIFs build terms freely.
 //! A2. The words that `alloc` returns are initialised by the caller before anything else runs on that heap.
 
-use crate::binary::{SharedBinary, HEAP_BINARY_LIMIT};
+use crate::binary::{HEAP_BINARY_LIMIT, SharedBinary};
 use crate::boxed::{Header, Kind};
 use crate::id::{Pid, RefNumbers};
 use crate::word::Term;

@@ -384,7 +384,11 @@ fn shift<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term, left: bool) -> Arith
     }
     if left {
         let length = big::bit_length(limbs).saturating_add(bits);
-        return if length > limit_bits() { Err(SystemLimit) } else { bounded(heap, negative, &big::shift_left(limbs, bits)) };
+        return if length > limit_bits() {
+            Err(SystemLimit)
+        } else {
+            bounded(heap, negative, &big::shift_left(limbs, bits))
+        };
     }
     let (mut shifted, lost) = big::shift_right(limbs, bits);
     if negative && lost {

@@ -150,9 +150,7 @@ impl SharedBinary {
 }
 
 fn alloc_bytes(capacity: usize) -> *mut u8 {
-    let Ok(layout) = Layout::array::<u8>(capacity) else {
-        crate::alloc_failed(capacity)
-    };
+    let Ok(layout) = Layout::array::<u8>(capacity) else { crate::alloc_failed(capacity) };
     // SAFETY: the capacity is not zero.
     let data = unsafe { alloc(layout) };
     if data.is_null() { handle_alloc_error(layout) } else { data }

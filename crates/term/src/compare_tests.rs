@@ -159,9 +159,8 @@ fn identities_are_ordered_as_in_otp() {
         pid(h, "b@b", 1, 2, 0),
         pid(h, "a@b", 1, 1, 1),
     ];
-    let port = |h: &mut Arena, n: &str, c, number: u64| {
-        h.boxed_raw(Header::new(Kind::ExternalPort, 2), &[node(n, c), number])
-    };
+    let port =
+        |h: &mut Arena, n: &str, c, number: u64| h.boxed_raw(Header::new(Kind::ExternalPort, 2), &[node(n, c), number]);
     let ports = [
         port(h, "a@b", 1, 2),
         port(h, "b@b", 1, 1),
@@ -250,7 +249,8 @@ fn maps_inside_keys_need_no_native_stack() {
     let h = &mut Arena::new();
     let maps = |h: &mut Arena, bottom| {
         (0..depth).fold(bottom, |t, _| {
-            let pairs: Vec<(Term, Term)> = (0..33).map(|i| (Term::small(i), Term::NIL)).chain([(t, Term::NIL)]).collect();
+            let pairs: Vec<(Term, Term)> =
+                (0..33).map(|i| (Term::small(i), Term::NIL)).chain([(t, Term::NIL)]).collect();
             crate::test_terms::hash_map(h, &pairs)
         })
     };

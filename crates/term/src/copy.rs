@@ -87,7 +87,12 @@ pub fn size(term: Term, is_literal: impl Fn(*const u64) -> bool) -> usize {
 }
 
 /// A copy of a term in `heap`; `words` is what [`size`] gave for it with the same predicate.
-pub fn copy<A: Alloc + ?Sized>(term: Term, words: usize, heap: &mut A, is_literal: impl Fn(*const u64) -> bool) -> Term {
+pub fn copy<A: Alloc + ?Sized>(
+    term: Term,
+    words: usize,
+    heap: &mut A,
+    is_literal: impl Fn(*const u64) -> bool,
+) -> Term {
     if words == 0 {
         return term;
     }
@@ -160,7 +165,11 @@ impl<A: Alloc + ?Sized, F: Fn(*const u64) -> bool> Copier<'_, A, F> {
                 *cell = *from;
                 *cell.add(1) = *from.add(1);
                 let copy = Term::from_cell(cell);
-                if link.is_null() { result = copy } else { *link = copy }
+                if link.is_null() {
+                    result = copy
+                } else {
+                    *link = copy
+                }
                 link = cell.add(1);
                 rest = *from.add(1);
             }

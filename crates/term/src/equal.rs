@@ -219,11 +219,29 @@ pub(crate) fn compare_numbers(a: Number<'_>, b: Number<'_>) -> Ordering {
     use Number::{Big, Float, Small};
     match (a, b) {
         (Small(x), Small(y)) => x.cmp(&y),
-        (Small(_), Big(negative, _)) => if negative { Ordering::Greater } else { Ordering::Less },
-        (Big(negative, _), Small(_)) => if negative { Ordering::Less } else { Ordering::Greater },
+        (Small(_), Big(negative, _)) => {
+            if negative {
+                Ordering::Greater
+            } else {
+                Ordering::Less
+            }
+        }
+        (Big(negative, _), Small(_)) => {
+            if negative {
+                Ordering::Less
+            } else {
+                Ordering::Greater
+            }
+        }
         (Big(false, x), Big(false, y)) => big::compare(x, y),
         (Big(true, x), Big(true, y)) => big::compare(y, x),
-        (Big(negative, _), Big(..)) => if negative { Ordering::Less } else { Ordering::Greater },
+        (Big(negative, _), Big(..)) => {
+            if negative {
+                Ordering::Less
+            } else {
+                Ordering::Greater
+            }
+        }
         // No term is NaN.
         (Float(x), Float(y)) => x.partial_cmp(&y).unwrap_or(Ordering::Equal),
         (Small(x), Float(y)) => big::compare_i64_f64(x, y),

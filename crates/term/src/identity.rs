@@ -33,7 +33,8 @@ pub(crate) fn port_number(port: Term) -> u64 {
 /// Number `i` of a reference, from the least significant; zero beyond its end.
 #[inline]
 pub(crate) fn ref_number(reference: Boxed, i: usize) -> u32 {
-    let (base, count) = if reference.kind() == Kind::ExternalRef { (1, reference.header().aux() as usize) } else { (0, 3) };
+    let (base, count) =
+        if reference.kind() == Kind::ExternalRef { (1, reference.header().aux() as usize) } else { (0, 3) };
     if i < count { (reference.word(base + i / 2) >> (32 * (i % 2))) as u32 } else { 0 }
 }
 

@@ -40,14 +40,45 @@ fn borders_of_float_texts() {
 
 #[test]
 fn floats_read_as_in_otp() {
-    for good in ["1.0", "-1.5", "+1.5", "1.0e5", "1.0E5", "1.0e+5", "1.0e-5", "-0.0", "00001.5", "1.0e00005", "0.1e1", "2.5e-324"] {
+    for good in [
+        "1.0",
+        "-1.5",
+        "+1.5",
+        "1.0e5",
+        "1.0E5",
+        "1.0e+5",
+        "1.0e-5",
+        "-0.0",
+        "00001.5",
+        "1.0e00005",
+        "0.1e1",
+        "2.5e-324",
+    ] {
         assert_eq!(read_float(good.as_bytes()), Some(good.parse().unwrap()), "{good}");
     }
     assert_eq!(read_float(b"1,5"), Some(1.5));
     assert_eq!(read_float(b"1.0e-400"), Some(0.0));
     for bad in [
-        "", "1", "1.", ".5", "1e5", "1.0e", "1.0e+", " 1.0", "1.0 ", "1_0.0", "1.0e400", "0x1.0", "nan", "inf", "1.0e5.0",
-        "1.0e99999999999999999999", "--1.0", "1.5f", "1.8e308", "1.0e -5",
+        "",
+        "1",
+        "1.",
+        ".5",
+        "1e5",
+        "1.0e",
+        "1.0e+",
+        " 1.0",
+        "1.0 ",
+        "1_0.0",
+        "1.0e400",
+        "0x1.0",
+        "nan",
+        "inf",
+        "1.0e5.0",
+        "1.0e99999999999999999999",
+        "--1.0",
+        "1.5f",
+        "1.8e308",
+        "1.0e -5",
     ] {
         assert_eq!(read_float(bad.as_bytes()), None, "{bad}");
     }
@@ -57,12 +88,30 @@ fn floats_read_as_in_otp() {
 fn integers_read_as_in_otp() {
     let h = &mut Arena::new();
     let mut read = |text: &str, base| read_integer(h, text.as_bytes(), base).map(|t| integer_text(t, 10).unwrap());
-    for (text, base, value) in
-        [("1", 10, "1"), ("+1", 10, "1"), ("-1", 10, "-1"), ("ff", 16, "255"), ("FF", 16, "255"), ("zZ", 36, "1295"), ("-0", 10, "0"), ("00012", 10, "12")]
-    {
+    for (text, base, value) in [
+        ("1", 10, "1"),
+        ("+1", 10, "1"),
+        ("-1", 10, "-1"),
+        ("ff", 16, "255"),
+        ("FF", 16, "255"),
+        ("zZ", 36, "1295"),
+        ("-0", 10, "0"),
+        ("00012", 10, "12"),
+    ] {
         assert_eq!(read(text, base).as_deref(), Ok(value));
     }
-    for (text, base) in [("- 1", 10), ("", 10), ("+", 10), ("1_0", 10), ("12", 2), ("1", 1), ("1", 37), (" 1", 10), ("1 ", 10), ("0x1", 16)] {
+    for (text, base) in [
+        ("- 1", 10),
+        ("", 10),
+        ("+", 10),
+        ("1_0", 10),
+        ("12", 2),
+        ("1", 1),
+        ("1", 37),
+        (" 1", 10),
+        ("1 ", 10),
+        ("0x1", 16),
+    ] {
         assert_eq!(read(text, base), Err(TextError::BadArg), "{text}");
     }
     let ones = "1".repeat(33_554_369);

@@ -479,7 +479,14 @@ mod tests {
 
     #[test]
     fn immediates_do_not_collide() {
-        let all = [Term::NIL, Term::NONE, Term::TRUE, Term::pid(Pid::from_data(0)), Term::port(Port::from_number(0)), Term::small(0)];
+        let all = [
+            Term::NIL,
+            Term::NONE,
+            Term::TRUE,
+            Term::pid(Pid::from_data(0)),
+            Term::port(Port::from_number(0)),
+            Term::small(0),
+        ];
         for (i, a) in all.iter().enumerate() {
             for (j, b) in all.iter().enumerate() {
                 assert_eq!(a.is(*b), i == j);

@@ -6,7 +6,7 @@
 //! [`Registry`], from which the loader, `myriad compat` and `erlang:is_builtin/3` read.
 
 use crate::ctx::Ctx;
-use myriad_term::{Export, Mfa, Term, am, Atom};
+use myriad_term::{Atom, Export, Mfa, Term, am};
 use std::collections::HashMap;
 
 /// A built-in function.

@@ -1,6 +1,6 @@
 //! The context that executing code has: its process, its scheduler, the VM.
 
-use crate::bif::{BifResult, Resumption, Escape};
+use crate::bif::{BifResult, Escape, Resumption};
 use crate::process::{Private, Process};
 use crate::scheduler::Local;
 use crate::vm::Vm;
@@ -48,7 +48,8 @@ impl Ctx<'_> {
     /// Counts work: about one for what a short function call costs. See [`Ctx::exhausted`].
     #[inline]
     pub fn bump(&mut self, reductions: usize) {
-        self.proc.reductions_left = self.proc.reductions_left.saturating_sub(i32::try_from(reductions).unwrap_or(i32::MAX));
+        self.proc.reductions_left =
+            self.proc.reductions_left.saturating_sub(i32::try_from(reductions).unwrap_or(i32::MAX));
     }
 
     /// Are the slice's reductions used up? Long built-ins then yield or trap.

@@ -96,7 +96,10 @@ impl Ctx<'_> {
         let Some([to, _]) = reply.term.as_tuple_of::<2>() else { return };
         if let Some(pid) = to.as_local_pid() {
             let message = reply.term.as_tuple_of::<2>().map_or(Term::NIL, |[_, m]| m);
-            self.signal_to(pid, Signal::Message(Message { term: message, fragment: reply.fragment, token: Term::NONE }));
+            self.signal_to(
+                pid,
+                Signal::Message(Message { term: message, fragment: reply.fragment, token: Term::NONE }),
+            );
         }
     }
 

@@ -42,7 +42,8 @@ impl Private {
         }
         // SAFETY: the caller's promise; the roots are all there are.
         let report = unsafe { self.heap.collect(need, &mut roots) }?;
-        self.reductions_left = self.reductions_left.saturating_sub(i32::try_from(report.words_copied / 8).unwrap_or(i32::MAX));
+        self.reductions_left =
+            self.reductions_left.saturating_sub(i32::try_from(report.words_copied / 8).unwrap_or(i32::MAX));
         Ok(())
     }
 }

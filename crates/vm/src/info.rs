@@ -116,8 +116,12 @@ fn value(ctx: &mut Ctx<'_>, item: Atom) -> Term {
         am::links => links(ctx),
         am::monitors => monitors(ctx),
         am::monitored_by => {
-            let watchers: Vec<Term> =
-                ctx.proc.relations.get().map(|t| t.watchers.values().map(|w| w.from.term()).collect()).unwrap_or_default();
+            let watchers: Vec<Term> = ctx
+                .proc
+                .relations
+                .get()
+                .map(|t| t.watchers.values().map(|w| w.from.term()).collect())
+                .unwrap_or_default();
             ctx.list(&watchers)
         }
         am::dictionary => {
@@ -149,7 +153,13 @@ fn value(ctx: &mut Ctx<'_>, item: Atom) -> Term {
         am::magic_ref => Term::NIL,
         am::catchlevel => words(catch_level(ctx)),
         am::trace => words(0),
-        am::sequential_trace_token => if ctx.proc.token.is_some() { ctx.proc.token } else { Term::NIL },
+        am::sequential_trace_token => {
+            if ctx.proc.token.is_some() {
+                ctx.proc.token
+            } else {
+                Term::NIL
+            }
+        }
         am::last_calls => Term::FALSE,
         _ => Term::UNDEFINED,
     }
@@ -245,8 +255,12 @@ fn monitors(ctx: &mut Ctx<'_>) -> Term {
 }
 
 fn suspending(ctx: &mut Ctx<'_>) -> Term {
-    let all: Vec<(Term, u32)> =
-        ctx.proc.relations.get().map(|t| t.suspending.iter().map(|(p, n)| (p.term(), *n)).collect()).unwrap_or_default();
+    let all: Vec<(Term, u32)> = ctx
+        .proc
+        .relations
+        .get()
+        .map(|t| t.suspending.iter().map(|(p, n)| (p.term(), *n)).collect())
+        .unwrap_or_default();
     let mut list = Vec::new();
     for (pid, times) in all {
         list.push(ctx.tuple(&[pid, Term::small(i64::from(times)), Term::small(0)]));
@@ -291,29 +305,35 @@ fn garbage_collection(ctx: &mut Ctx<'_>) -> Term {
     let Settings { min_heap_size, min_bin_vheap_size, fullsweep_after, max_heap_size } = ctx.proc.heap.settings();
     let map = max_heap_size_map(ctx, max_heap_size);
     let mut list = vec![ctx.tuple(&[am::max_heap_size.term(), map])];
-    list.extend(proplist(ctx, &[
-        (am::min_bin_vheap_size, min_bin_vheap_size),
-        (am::min_heap_size, min_heap_size),
-        (am::fullsweep_after, fullsweep_after as usize),
-        (am::minor_gcs, ctx.proc.heap.minor_gcs() as usize),
-    ]));
+    list.extend(proplist(
+        ctx,
+        &[
+            (am::min_bin_vheap_size, min_bin_vheap_size),
+            (am::min_heap_size, min_heap_size),
+            (am::fullsweep_after, fullsweep_after as usize),
+            (am::minor_gcs, ctx.proc.heap.minor_gcs() as usize),
+        ],
+    ));
     ctx.list(&list)
 }
 
 fn garbage_collection_info(ctx: &mut Ctx<'_>) -> Term {
     let i = ctx.proc.heap.info();
-    let list = proplist(ctx, &[
-        (am::old_heap_block_size, i.old_heap_block_size),
-        (am::heap_block_size, i.heap_block_size),
-        (am::mbuf_size, i.mbuf_size),
-        (am::recent_size, i.recent_size),
-        (am::stack_size, i.stack_size),
-        (am::old_heap_size, i.old_heap_size),
-        (am::heap_size, i.heap_size),
-        (am::bin_vheap_size, i.bin_vheap_size),
-        (am::bin_vheap_block_size, i.bin_vheap_block_size),
-        (am::bin_old_vheap_size, i.bin_old_vheap_size),
-        (am::bin_old_vheap_block_size, i.bin_old_vheap_block_size),
-    ]);
+    let list = proplist(
+        ctx,
+        &[
+            (am::old_heap_block_size, i.old_heap_block_size),
+            (am::heap_block_size, i.heap_block_size),
+            (am::mbuf_size, i.mbuf_size),
+            (am::recent_size, i.recent_size),
+            (am::stack_size, i.stack_size),
+            (am::old_heap_size, i.old_heap_size),
+            (am::heap_size, i.heap_size),
+            (am::bin_vheap_size, i.bin_vheap_size),
+            (am::bin_vheap_block_size, i.bin_vheap_block_size),
+            (am::bin_old_vheap_size, i.bin_old_vheap_size),
+            (am::bin_old_vheap_block_size, i.bin_old_vheap_block_size),
+        ],
+    );
     ctx.list(&list)
 }

@@ -38,7 +38,7 @@ pub mod vm;
 
 pub use bif::{Bif, BifDef, BifResult, Escape};
 pub use ctx::Ctx;
-pub use process::{Process, Private};
+pub use process::{Private, Process};
 pub use vm::Vm;
 
 pub use myriad_heap as heap;

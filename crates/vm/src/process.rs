@@ -11,9 +11,9 @@ use crate::signal::SignalNode;
 use crate::status::{Status, Wake};
 use crate::vm::Vm;
 use myriad_heap::Heap;
-use myriad_sync::{Chain, Mpsc};
 use myriad_sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering, fence};
 use myriad_sync::cell::UnsafeCell;
+use myriad_sync::{Chain, Mpsc};
 use myriad_term::{Atom, Mfa, Pid, RefNumbers, Term};
 
 /// Erlang's four priorities.

@@ -70,7 +70,11 @@ impl Queues {
         }
         self.picks = self.picks.wrapping_add(1);
         let low_first = self.picks % LOW_TURN == 0;
-        let p = if low_first { low.pop_front().or_else(|| normal.pop_front()) } else { normal.pop_front().or_else(|| low.pop_front()) };
+        let p = if low_first {
+            low.pop_front().or_else(|| normal.pop_front())
+        } else {
+            normal.pop_front().or_else(|| low.pop_front())
+        };
         p.map(|p| p.0)
     }
 }
@@ -304,7 +308,10 @@ impl Scheduler {
         let (vm, id) = (self.vm, self.local.id);
         let online = vm.schedulers_online();
         // SeqCst: Q2. Relaxed on failure: another one looks.
-        if online < 2 || id >= online || vm.spinning.compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_err() {
+        if online < 2
+            || id >= online
+            || vm.spinning.compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_err()
+        {
             return false;
         }
         // Relaxed: a hint.
@@ -491,7 +498,8 @@ impl Vm {
         let home = process.home.load(Ordering::Relaxed) as usize % self.schedulers_online();
         match current() {
             Some(id) => {
-                let away = self.schedulers[home].idle.load(Ordering::Relaxed) || self.schedulers[home].spinning.load(Ordering::Relaxed);
+                let away = self.schedulers[home].idle.load(Ordering::Relaxed)
+                    || self.schedulers[home].spinning.load(Ordering::Relaxed);
                 let target = if away { id } else { home };
                 if target == id {
                     self.schedulers[id].push(process);
@@ -517,7 +525,9 @@ impl Vm {
         for i in 1..=n {
             let other = (id + i) % n;
             // SeqCst: Q2, after the push. The swap lets one waker only pay for the system call.
-            if self.schedulers[other].idle.load(Ordering::SeqCst) && self.schedulers[other].idle.swap(false, Ordering::SeqCst) {
+            if self.schedulers[other].idle.load(Ordering::SeqCst)
+                && self.schedulers[other].idle.swap(false, Ordering::SeqCst)
+            {
                 self.machine.unpark(other);
                 return;
             }

@@ -14,11 +14,11 @@ use crate::release::Release;
 use crate::scheduler::{Scheduler, Step};
 use crate::status::Status;
 use crate::vm::{Config, Parts, Vm};
-use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+pub(crate) use baton::point;
 use myriad_sync::Arc;
+use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::path::PathBuf;
 use std::time::Duration;
-pub(crate) use baton::point;
 use world::{Random, World};
 
 /// Virtual time and recorded wake-ups.
@@ -184,4 +184,3 @@ fn random_worlds_add_up_on_threads() {
         on_threads(seed, 2 + (seed % 3) as usize);
     }
 }
-

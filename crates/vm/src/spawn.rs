@@ -72,7 +72,11 @@ fn private(export: &'static Export, args: &[Term], options: &SpawnOptions) -> Pr
         receive_timer_serial: 0,
         receive_armed: false,
         timed_out: false,
-        flags: Flags { off_heap_messages: options.off_heap_messages, async_dist: options.async_dist, ..Flags::default() },
+        flags: Flags {
+            off_heap_messages: options.off_heap_messages,
+            async_dist: options.async_dist,
+            ..Flags::default()
+        },
         waiting: false,
         answering: false,
         suspended: 0,

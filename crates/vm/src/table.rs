@@ -28,7 +28,8 @@ impl ProcessTable {
     pub fn new(limit: usize) -> ProcessTable {
         let size = limit.next_power_of_two().clamp(1024, 1 << 27);
         // Zeroed pages, so that an unused part of a large table costs nothing.
-        let layout = std::alloc::Layout::array::<AtomicPtr<Process>>(size).unwrap_or_else(|_| panic!("process table size"));
+        let layout =
+            std::alloc::Layout::array::<AtomicPtr<Process>>(size).unwrap_or_else(|_| panic!("process table size"));
         // SAFETY: null pointers are all-zero words; the layout is that of the boxed slice.
         let slots = unsafe {
             let p = std::alloc::alloc_zeroed(layout).cast::<AtomicPtr<Process>>();
@@ -37,7 +38,13 @@ impl ProcessTable {
             }
             Box::from_raw(std::ptr::slice_from_raw_parts_mut(p, size))
         };
-        ProcessTable { slots, next: Mutex::new(&CLASS, 0), count: AtomicUsize::new(0), spawned: AtomicU64::new(0), limit: size }
+        ProcessTable {
+            slots,
+            next: Mutex::new(&CLASS, 0),
+            count: AtomicUsize::new(0),
+            spawned: AtomicU64::new(0),
+            limit: size,
+        }
     }
 
     /// Most processes at a time.

@@ -5,9 +5,9 @@
 
 mod wheel;
 
+use crate::process::Process;
 use crate::signal::{Parcel, Signal};
 use crate::vm::Vm;
-use crate::process::Process;
 use myriad_sync::atomic::{AtomicU64, Ordering};
 use myriad_sync::{CachePadded, LockClass, SpinLock};
 use myriad_term::{Atom, Pid, RefNumbers};

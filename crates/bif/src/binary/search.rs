@@ -83,7 +83,12 @@ fn must_pause(ctx: &Ctx<'_>) -> bool {
 
 impl Search {
     /// `None` if the end of the scope is the beginning of the subject: such a search looks at no pattern.
-    fn new(ctx: &mut Ctx<'_>, subject: Term, pattern: Term, scope: Option<Range<usize>>) -> Result<Option<Search>, Escape> {
+    fn new(
+        ctx: &mut Ctx<'_>,
+        subject: Term,
+        pattern: Term,
+        scope: Option<Range<usize>>,
+    ) -> Result<Option<Search>, Escape> {
         let bits = subject.as_bits().ok_or(BADARG)?;
         let scope = scope.unwrap_or(0..bits.len() / 8);
         if scope.end == 0 {

@@ -41,7 +41,10 @@ fn long_searches_give_way_and_find_all() {
             assert_eq!(found, starts.map(|at| (at, 4)));
             assert!(gave_way > 0, "300000 bytes in one slice");
             let compiled = call(ctx, "binary", "compile_pattern", &[pattern]).unwrap_or(Term::NIL);
-            assert_eq!(slices(ctx, "matches", &[subject, compiled]).0.map(places).ok(), Some(starts.map(|at| (at, 4)).to_vec()));
+            assert_eq!(
+                slices(ctx, "matches", &[subject, compiled]).0.map(places).ok(),
+                Some(starts.map(|at| (at, 4)).to_vec())
+            );
         }
         let (result, _) = slices(ctx, "match", &[subject, x]);
         assert_eq!(text(result), "nomatch");
@@ -69,7 +72,8 @@ fn parts_share_the_subject() {
     in_process(|ctx| {
         let subject = ctx.binary(&[b"x".repeat(100), b",".to_vec(), b"y".repeat(200)].concat());
         let comma = ctx.binary(b",");
-        let parts: Vec<Term> = call(ctx, "binary", "split", &[subject, comma]).unwrap_or(Term::NIL).list_iter().collect();
+        let parts: Vec<Term> =
+            call(ctx, "binary", "split", &[subject, comma]).unwrap_or(Term::NIL).list_iter().collect();
         for part in parts {
             assert_eq!(text(call(ctx, "binary", "referenced_byte_size", &[part])), "301");
             let copy = call(ctx, "binary", "copy", &[part]).unwrap_or(Term::NIL);
@@ -83,7 +87,9 @@ fn parts_share_the_subject() {
 fn a_compiled_pattern_knows_its_kind() {
     in_process(|ctx| {
         let (a, bc) = (ctx.binary(b"a"), ctx.binary(b"bc"));
-        for (pattern, tag) in [(a, am::bm), (ctx.list(&[a]), am::bm), (ctx.list(&[a, a]), am::ac), (ctx.list(&[a, bc]), am::ac)] {
+        for (pattern, tag) in
+            [(a, am::bm), (ctx.list(&[a]), am::bm), (ctx.list(&[a, a]), am::ac), (ctx.list(&[a, bc]), am::ac)]
+        {
             let compiled = call(ctx, "binary", "compile_pattern", &[pattern]).ok().and_then(|t| t.as_tuple_of::<2>());
             let [found, reference] = compiled.expect("it compiles");
             assert!(found.is_am(tag));

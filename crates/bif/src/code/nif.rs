@@ -26,9 +26,7 @@ pub(super) fn load_nif_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     };
     let (why, text) = match bound {
         NifBinding::Bound => return Ok(Term::OK),
-        NifBinding::Again => {
-            (am::reload, "NIF library already loaded (reload disallowed since OTP 20).".to_owned())
-        }
+        NifBinding::Again => (am::reload, "NIF library already loaded (reload disallowed since OTP 20).".to_owned()),
         NifBinding::NotLoaded => {
             let reason = "cannot open shared object file: No such file or directory";
             (am::load_failed, format!("Failed to load NIF library: '{path}.so: {reason}'"))

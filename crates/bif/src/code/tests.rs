@@ -247,7 +247,8 @@ fn libraries_that_are_not_there() {
 fn only_their_processes_may_purge_and_collect() {
     in_process(|ctx| {
         let me = ctx.pid().term();
-        let collector = |ctx: &mut Ctx<'_>, f: &str, args: &[Term]| text(call(ctx, "erts_literal_area_collector", f, args));
+        let collector =
+            |ctx: &mut Ctx<'_>, f: &str, args: &[Term]| text(call(ctx, "erts_literal_area_collector", f, args));
         assert_eq!(collector(ctx, "release_area_switch", &[]), "error:notsup");
         assert_eq!(collector(ctx, "send_copy_request", &[me, atom("a"), atom("init")]), "error:notsup");
         assert_eq!(internal(ctx, "check_dirty_process_code", &[me, atom("a")]), "error:notsup");

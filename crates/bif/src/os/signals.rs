@@ -163,7 +163,11 @@ mod tests {
     fn other_signals_and_options_are_refused() {
         in_process(|ctx| {
             let int = ctx.string("sigint");
-            for args in [[Term::atom(am::ok), Term::atom(am::handle)], [int, Term::atom(am::handle)], [Term::atom(am::sighup), Term::OK]] {
+            for args in [
+                [Term::atom(am::ok), Term::atom(am::handle)],
+                [int, Term::atom(am::handle)],
+                [Term::atom(am::sighup), Term::OK],
+            ] {
                 assert_eq!(text(call(ctx, "os", "set_signal", &args)), "error:badarg");
             }
         });

@@ -1,8 +1,8 @@
 //! The lines of HTTP: request, response, header.
 
 use myriad_term::{Atom, Build, Term, am};
-use myriad_vm::bif::Escape;
 use myriad_vm::Ctx;
+use myriad_vm::bif::Escape;
 
 /// Which line is expected.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -18,13 +18,58 @@ const METHODS: &[&str] = &["OPTIONS", "GET", "HEAD", "POST", "PUT", "DELETE", "T
 
 /// Fields that are atoms; a field's number is its place, from 1 up.
 const FIELDS: &[&str] = &[
-    "Cache-Control", "Connection", "Date", "Pragma", "Transfer-Encoding", "Upgrade", "Via", "Accept", "Accept-Charset",
-    "Accept-Encoding", "Accept-Language", "Authorization", "From", "Host", "If-Modified-Since", "If-Match", "If-None-Match",
-    "If-Range", "If-Unmodified-Since", "Max-Forwards", "Proxy-Authorization", "Range", "Referer", "User-Agent", "Age",
-    "Location", "Proxy-Authenticate", "Public", "Retry-After", "Server", "Vary", "Warning", "Www-Authenticate", "Allow",
-    "Content-Base", "Content-Encoding", "Content-Language", "Content-Length", "Content-Location", "Content-Md5",
-    "Content-Range", "Content-Type", "Etag", "Expires", "Last-Modified", "Accept-Ranges", "Set-Cookie", "Set-Cookie2",
-    "X-Forwarded-For", "Cookie", "Keep-Alive", "Proxy-Connection",
+    "Cache-Control",
+    "Connection",
+    "Date",
+    "Pragma",
+    "Transfer-Encoding",
+    "Upgrade",
+    "Via",
+    "Accept",
+    "Accept-Charset",
+    "Accept-Encoding",
+    "Accept-Language",
+    "Authorization",
+    "From",
+    "Host",
+    "If-Modified-Since",
+    "If-Match",
+    "If-None-Match",
+    "If-Range",
+    "If-Unmodified-Since",
+    "Max-Forwards",
+    "Proxy-Authorization",
+    "Range",
+    "Referer",
+    "User-Agent",
+    "Age",
+    "Location",
+    "Proxy-Authenticate",
+    "Public",
+    "Retry-After",
+    "Server",
+    "Vary",
+    "Warning",
+    "Www-Authenticate",
+    "Allow",
+    "Content-Base",
+    "Content-Encoding",
+    "Content-Language",
+    "Content-Length",
+    "Content-Location",
+    "Content-Md5",
+    "Content-Range",
+    "Content-Type",
+    "Etag",
+    "Expires",
+    "Last-Modified",
+    "Accept-Ranges",
+    "Set-Cookie",
+    "Set-Cookie2",
+    "X-Forwarded-For",
+    "Cookie",
+    "Keep-Alive",
+    "Proxy-Connection",
 ];
 
 /// Protocol version of a request that names none.
@@ -160,7 +205,8 @@ fn usual_form(name: &[u8]) -> Vec<u8> {
 
 /// The term of a line with its end of line: `{http_error, Line}` if it is none.
 pub(super) fn term(ctx: &mut Ctx<'_>, packet: &[u8], line: Line, binaries: bool) -> Result<Term, Escape> {
-    let text = |ctx: &mut Ctx<'_>, bytes: &[u8]| if binaries { ctx.binary(bytes) } else { ctx.byte_list(bytes, Term::NIL) };
+    let text =
+        |ctx: &mut Ctx<'_>, bytes: &[u8]| if binaries { ctx.binary(bytes) } else { ctx.byte_list(bytes, Term::NIL) };
     let number = |n: i32| Term::small(i64::from(n));
     let tag = |atom| Term::atom(atom);
     let content = packet.strip_suffix(b"\n").map_or(packet, |l| l.strip_suffix(b"\r").unwrap_or(l));

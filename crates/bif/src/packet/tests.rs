@@ -33,7 +33,12 @@ fn every_start_of_the_bytes_gives_what_otp_gives() {
             }
         }
         assert!(seen > 10_000, "{seen} calls");
-        assert!(wrong.is_empty(), "{} of {seen} wrong:\n{}", wrong.len(), wrong.iter().step_by(wrong.len() / 40 + 1).cloned().collect::<Vec<_>>().join("\n"));
+        assert!(
+            wrong.is_empty(),
+            "{} of {seen} wrong:\n{}",
+            wrong.len(),
+            wrong.iter().step_by(wrong.len() / 40 + 1).cloned().collect::<Vec<_>>().join("\n")
+        );
     });
 }
 
@@ -53,6 +58,9 @@ fn bytes_may_lie_between_borders() {
         let bits: Vec<u8> = vec![0b101_00000, 0b010_01100, 0b001_01100, 0b010_01100, 0b011_00000];
         let whole = ctx.bitstring(&bits, 3 + 4 * 8);
         let data = crate::guards::sub_binary(ctx, whole, 3, 4 * 8);
-        assert_eq!(text(call(ctx, "erlang", "decode_packet", &[Term::small(1), data, Term::NIL])), "{ok,<<\"ab\">>,<<\"c\">>}");
+        assert_eq!(
+            text(call(ctx, "erlang", "decode_packet", &[Term::small(1), data, Term::NIL])),
+            "{ok,<<\"ab\">>,<<\"c\">>}"
+        );
     });
 }

@@ -114,8 +114,8 @@ fn set(ctx: &mut Ctx<'_>, flag: myriad_term::Atom, value: Term) -> Option<Result
 }
 
 fn process_flag_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let monitors_nodes = args[0].is_am(am::monitor_nodes)
-        || args[0].as_tuple_of::<2>().is_some_and(|[k, _]| k.is_am(am::monitor_nodes));
+    let monitors_nodes =
+        args[0].is_am(am::monitor_nodes) || args[0].as_tuple_of::<2>().is_some_and(|[k, _]| k.is_am(am::monitor_nodes));
     if monitors_nodes {
         // No other node is ever seen without distribution: the count of subscriptions is all there is.
         return match args[1].as_bool() {

@@ -186,7 +186,8 @@ fn demonitor(ctx: &mut Ctx<'_>, reference: Term, flush: bool, info: bool) -> Bif
     if flush && !found {
         // The message may have come already: take it out, in Erlang code as OTP does.
         use myriad_term::{Export, Mfa};
-        let function = Export::intern(Mfa { module: am::erts_internal, function: am::flush_monitor_messages, arity: 3 });
+        let function =
+            Export::intern(Mfa { module: am::erts_internal, function: am::flush_monitor_messages, arity: 3 });
         return ctx.trap(function, &[reference, Term::FALSE, Term::bool(!info)]);
     }
     Ok(Term::bool(!info || found))

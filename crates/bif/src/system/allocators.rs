@@ -4,10 +4,10 @@
 //! it, as one instance with blocks and no carriers; the other names hold nothing.
 
 use myriad_heap::account;
+use myriad_sync::atomic::Ordering;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx, Vm};
-use myriad_sync::atomic::Ordering;
 
 /// Allocators with statistics, in OTP's order.
 pub const UTIL_ALLOCATORS: &[Atom] = &[
@@ -24,7 +24,8 @@ pub const UTIL_ALLOCATORS: &[Atom] = &[
 ];
 
 /// Allocators without.
-const OTHER_ALLOCATORS: &[Atom] = &[am::mseg_alloc, am::sys_alloc, am::sys_aligned_alloc, am::literal_mmap, am::erts_mmap];
+const OTHER_ALLOCATORS: &[Atom] =
+    &[am::mseg_alloc, am::sys_alloc, am::sys_aligned_alloc, am::literal_mmap, am::erts_mmap];
 
 /// A message comes from each of so many threads, less one, to whom asks for figures: from one that knows all.
 pub const AUX_WORK_THREADS: i64 = 2;

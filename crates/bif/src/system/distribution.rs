@@ -44,7 +44,8 @@ const STRICT_ORDER: i64 = 0x2000;
 fn get_dflags_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
     let default = ctx.uint(ctx.vm.release.dist_flags);
     let mandatory = ctx.uint(ctx.vm.release.dist_mandatory);
-    let flags = [am::erts_dflags.term(), default, mandatory, default, Term::small(REJECTABLE), Term::small(STRICT_ORDER)];
+    let flags =
+        [am::erts_dflags.term(), default, mandatory, default, Term::small(REJECTABLE), Term::small(STRICT_ORDER)];
     Ok(ctx.tuple(&flags))
 }
 

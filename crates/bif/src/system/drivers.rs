@@ -56,7 +56,9 @@ fn monitor_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let reference = ctx.make_ref();
     let message = match when.as_atom() {
         Some(am::loaded) => [am::DOWN.term(), reference, Term::atom(am::driver), name, Term::atom(am::load_cancelled)],
-        Some(am::unloaded | am::unloaded_only) => [am::DOWN.term(), reference, Term::atom(am::driver), name, Term::atom(am::unloaded)],
+        Some(am::unloaded | am::unloaded_only) => {
+            [am::DOWN.term(), reference, Term::atom(am::driver), name, Term::atom(am::unloaded)]
+        }
         _ => return badarg(),
     };
     let message = ctx.tuple(&message);

@@ -51,7 +51,9 @@ fn set(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Option<Term>> {
             let depth = value.as_usize().filter(|n| *n <= 65_535)?;
             number(ctx.vm.defaults.set_backtrace_depth(depth))
         }
-        am::fullsweep_after | am::min_heap_size | am::min_bin_vheap_size | am::max_heap_size => heap_setting(ctx, flag, value)?,
+        am::fullsweep_after | am::min_heap_size | am::min_bin_vheap_size | am::max_heap_size => {
+            heap_setting(ctx, flag, value)?
+        }
         am::schedulers_online => number(ctx.vm.set_schedulers_online(value.as_usize()?)?),
         am::dirty_cpu_schedulers_online => unchanged(c.dirty_cpu)?,
         am::multi_scheduling => match value.as_atom()? {
@@ -59,8 +61,14 @@ fn set(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Option<Term>> {
             _ => return None,
         },
         am::scheduler_bind_type => match value.as_atom()? {
-            am::unbound | am::no_spread | am::thread_spread | am::processor_spread | am::spread
-            | am::thread_no_node_processor_spread | am::no_node_thread_spread | am::no_node_processor_spread
+            am::unbound
+            | am::no_spread
+            | am::thread_spread
+            | am::processor_spread
+            | am::spread
+            | am::thread_no_node_processor_spread
+            | am::no_node_thread_spread
+            | am::no_node_processor_spread
             | am::default_bind => Term::atom(am::unbound),
             _ => return None,
         },

@@ -55,7 +55,13 @@ fn version_text(vm: &Vm) -> String {
     let c = &vm.config;
     format!(
         "Erlang/OTP {} [erts-{}] [source] [64-bit] [smp:{}:{}] [ds:{}:{}:{}] [async-threads:1]\n",
-        vm.release.otp, vm.release.erts_version, c.schedulers, vm.schedulers_online(), c.dirty_cpu, c.dirty_cpu, c.dirty_io,
+        vm.release.otp,
+        vm.release.erts_version,
+        c.schedulers,
+        vm.schedulers_online(),
+        c.dirty_cpu,
+        c.dirty_cpu,
+        c.dirty_io,
     )
 }
 
@@ -77,7 +83,9 @@ fn system_info_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     match args[0].as_tuple().map(|t| t.elements()) {
         Some([key, which]) => of_two(ctx, *key, *which),
         Some([key, reference, which]) => match key.as_atom() {
-            Some(am::memory_internal | am::allocator | am::allocator_sizes) => allocators::gather(ctx, *reference, *which),
+            Some(am::memory_internal | am::allocator | am::allocator_sizes) => {
+                allocators::gather(ctx, *reference, *which)
+            }
             _ => badarg(),
         },
         _ => badarg(),
@@ -188,7 +196,12 @@ fn heap_sizes(ctx: &mut Ctx<'_>) -> Term {
 fn info_text(vm: &Vm) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "=memory\nprocesses: {}", myriad_heap::account::process_words() * 8);
-    let _ = writeln!(text, "=index_table:atom_tab\nlimit: {}\nentries: {}", myriad_term::atom::limit(), myriad_term::atom::count());
+    let _ = writeln!(
+        text,
+        "=index_table:atom_tab\nlimit: {}\nentries: {}",
+        myriad_term::atom::limit(),
+        myriad_term::atom::count()
+    );
     let _ = writeln!(text, "=index_table:module_code\nentries: {}", vm.code.loaded().len());
     let _ = writeln!(text, "=hash_table:process_reg\nobjs: {}", vm.names.names().len());
     text
@@ -247,7 +260,9 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::c_compiler_used => Term::UNDEFINED,
         am::hipe_architecture | am::modified_timing_level => Term::UNDEFINED,
         am::heap_type => Term::atom(am::private),
-        am::beam_jump_table | am::smp_support | am::threads | am::kernel_poll | am::eager_check_io | am::port_tasks => Term::TRUE,
+        am::beam_jump_table | am::smp_support | am::threads | am::kernel_poll | am::eager_check_io | am::port_tasks => {
+            Term::TRUE
+        }
         am::break_ignored => Term::bool(flag_value(vm, "B") == Some("i")),
         am::wordsize => Term::small(8),
         am::dynamic_trace => Term::atom(am::none),
@@ -320,7 +335,9 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::multi_scheduling_blockers | am::normal_multi_scheduling_blockers => Term::NIL,
         am::cpu_topology => cpu_topology(ctx),
         am::logical_processors => number(topology::logical_processors()),
-        am::logical_processors_available | am::logical_processors_online => number(myriad_sync::available_parallelism()),
+        am::logical_processors_available | am::logical_processors_online => {
+            number(myriad_sync::available_parallelism())
+        }
         am::update_cpu_info => Term::atom(am::unchanged),
         am::port_parallelism => Term::bool(flag_value(vm, "spp") == Some("true")),
         // Time.

@@ -15,13 +15,18 @@ fn seq_trace_2(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     match args[0].as_atom() {
         // No token instead of no token.
         Some(am::sequential_trace_token) if args[1].is_nil() => Ok(Term::NIL),
-        Some(am::send | am::receive | am::print | am::timestamp | am::monotonic_timestamp | am::strict_monotonic_timestamp) => {
-            match args[1].as_bool() {
-                Some(false) => Ok(Term::FALSE),
-                Some(true) => Err(NOTSUP),
-                None => badarg(),
-            }
-        }
+        Some(
+            am::send
+            | am::receive
+            | am::print
+            | am::timestamp
+            | am::monotonic_timestamp
+            | am::strict_monotonic_timestamp,
+        ) => match args[1].as_bool() {
+            Some(false) => Ok(Term::FALSE),
+            Some(true) => Err(NOTSUP),
+            None => badarg(),
+        },
         Some(am::label | am::serial | am::sequential_trace_token) => Err(NOTSUP),
         _ => badarg(),
     }
@@ -29,9 +34,14 @@ fn seq_trace_2(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 fn seq_trace_info_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     match args[0].as_atom() {
-        Some(am::send | am::receive | am::print | am::timestamp | am::monotonic_timestamp | am::strict_monotonic_timestamp) => {
-            Ok(ctx.tuple(&[args[0], Term::FALSE]))
-        }
+        Some(
+            am::send
+            | am::receive
+            | am::print
+            | am::timestamp
+            | am::monotonic_timestamp
+            | am::strict_monotonic_timestamp,
+        ) => Ok(ctx.tuple(&[args[0], Term::FALSE])),
         Some(am::label | am::serial) => Ok(Term::NIL),
         _ => badarg(),
     }

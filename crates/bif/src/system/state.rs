@@ -40,19 +40,22 @@ pub struct State {
 
 static CLASS: LockClass = LockClass::new("system_state", 280);
 
-static STATE: Mutex<State> = Mutex::new(&CLASS, State {
-    trace_control_word: 0,
-    sequential_tracer: Term::FALSE,
-    system_logger: Term::atom(am::logger),
-    outstanding_requests: 4,
-    wall_time: false,
-    last_runtime: 0,
-    last_wall_clock: 0,
-    last_reductions: 0,
-    last_exact_reductions: 0,
-    monitor: None,
-    profile: None,
-});
+static STATE: Mutex<State> = Mutex::new(
+    &CLASS,
+    State {
+        trace_control_word: 0,
+        sequential_tracer: Term::FALSE,
+        system_logger: Term::atom(am::logger),
+        outstanding_requests: 4,
+        wall_time: false,
+        last_runtime: 0,
+        last_wall_clock: 0,
+        last_reductions: 0,
+        last_exact_reductions: 0,
+        monitor: None,
+        profile: None,
+    },
+);
 
 /// The state, locked.
 pub fn state() -> MutexGuard<'static, State> {

@@ -78,7 +78,8 @@ fn microstate_accounting(ctx: &mut Ctx<'_>) -> Term {
     let zeros: Vec<(Term, Term)> = names.iter().map(|n| (n.term(), Term::small(0))).collect();
     let counters = myriad_term::map::from_pairs(ctx, &zeros);
     let c = &ctx.vm.config;
-    let kinds = [(am::scheduler, c.schedulers), (am::dirty_cpu_scheduler, c.dirty_cpu), (am::dirty_io_scheduler, c.dirty_io)];
+    let kinds =
+        [(am::scheduler, c.schedulers), (am::dirty_cpu_scheduler, c.dirty_cpu), (am::dirty_io_scheduler, c.dirty_io)];
     let mut threads = Vec::new();
     for (kind, count) in kinds {
         for id in 1..=count {

@@ -16,9 +16,13 @@ pub fn detect() -> Option<Topology> {
     for entry in std::fs::read_dir("/sys/devices/system/cpu").ok()? {
         let entry = entry.ok()?;
         let name = entry.file_name();
-        let Some(logical) = name.to_str().and_then(|n| n.strip_prefix("cpu")).and_then(|n| n.parse().ok()) else { continue };
+        let Some(logical) = name.to_str().and_then(|n| n.strip_prefix("cpu")).and_then(|n| n.parse().ok()) else {
+            continue;
+        };
         let at = entry.path().join("topology");
-        let (Some(package), Some(core)) = (number(&at.join("physical_package_id")), number(&at.join("core_id"))) else { continue };
+        let (Some(package), Some(core)) = (number(&at.join("physical_package_id")), number(&at.join("core_id"))) else {
+            continue;
+        };
         topology.entry(package).or_default().entry(core).or_default().push(logical);
     }
     for threads in topology.values_mut().flat_map(|cores| cores.values_mut()) {

@@ -30,14 +30,17 @@ fn trace_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return flags_or_tracer(ctx, key);
     } else {
         match what.as_tuple_of::<3>() {
-            Some([module, function, arity]) => match (module.as_atom(), function.as_atom(), arity.as_small().map(u8::try_from)) {
-                (Some(module), Some(function), Some(Ok(arity))) => {
-                    let mfa = Mfa { module, function, arity };
-                    let exists = ctx.vm.bifs.bif(mfa).is_some() || Export::find(mfa).is_some_and(Export::is_defined);
-                    if exists { Term::FALSE } else { Term::UNDEFINED }
+            Some([module, function, arity]) => {
+                match (module.as_atom(), function.as_atom(), arity.as_small().map(u8::try_from)) {
+                    (Some(module), Some(function), Some(Ok(arity))) => {
+                        let mfa = Mfa { module, function, arity };
+                        let exists =
+                            ctx.vm.bifs.bif(mfa).is_some() || Export::find(mfa).is_some_and(Export::is_defined);
+                        if exists { Term::FALSE } else { Term::UNDEFINED }
+                    }
+                    _ => return badarg(),
                 }
-                _ => return badarg(),
-            },
+            }
             None => return bad_option(ctx),
         }
     };

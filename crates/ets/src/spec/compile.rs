@@ -28,11 +28,8 @@ impl Spec {
         let mut memory = Fragment::new();
         let head = copy_out(pattern, &mut memory);
         let (tests, (all, numbers)) = compile_head(head)?;
-        let body = if result == am::dollar_underscore {
-            Body::Whole
-        } else {
-            Body::Program(vec![Op::All(Place::Result)])
-        };
+        let body =
+            if result == am::dollar_underscore { Body::Whole } else { Body::Program(vec![Op::All(Place::Result)]) };
         let variables = numbers.len();
         let clause = Clause { head, tests, guards: Vec::new(), body, all };
         Ok(Spec { clauses: vec![clause], variables, dialect: Dialect::Table, _memory: memory })
@@ -370,10 +367,7 @@ impl Compiler<'_> {
         match name {
             am::const_ => match arguments {
                 [value] => self.constant(*value, place),
-                _ => self.error(format!(
-                    "Special form 'const' called with more than one argument in {}.",
-                    text(term)
-                )),
+                _ => self.error(format!("Special form 'const' called with more than one argument in {}.", text(term))),
             },
             am::self_ if arguments.is_empty() => self.open(Op::Call(&SELF)),
             am::self_ => self.error(format!("Special form 'self' called with arguments in {}.", text(term))),

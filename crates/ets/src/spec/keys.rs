@@ -1,7 +1,7 @@
 //! What a specification says about keys: which it can match, where among ordered keys, and whether it keeps them.
 
-use super::head::{is_open, open_parts};
 use super::Spec;
+use super::head::{is_open, open_parts};
 use crate::table::{Kind, Options};
 use myriad_term::compare::compare;
 use myriad_term::equal::{eq, eq_exact};
@@ -157,7 +157,10 @@ fn same_as_matched(pattern: Term, made: Term) -> bool {
         } else if pattern.is_map() {
             // A map pattern matches larger maps, too.
             return false;
-        } else if made.as_tuple().is_some() || !eq_exact(pattern, made) || constant && pattern.is_atom() && is_open(pattern) {
+        } else if made.as_tuple().is_some()
+            || !eq_exact(pattern, made)
+            || constant && pattern.is_atom() && is_open(pattern)
+        {
             return false;
         }
     }

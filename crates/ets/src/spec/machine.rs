@@ -241,11 +241,8 @@ impl Machine {
                 Op::Cons(place) => {
                     let tail = self.pop();
                     let head = self.pop();
-                    let cell = if place == Place::Result {
-                        heap.cons(head, tail)
-                    } else {
-                        self.env.scratch.cons(head, tail)
-                    };
+                    let cell =
+                        if place == Place::Result { heap.cons(head, tail) } else { self.env.scratch.cons(head, tail) };
                     self.stack.push(cell);
                 }
                 Op::Map(n, place) => {

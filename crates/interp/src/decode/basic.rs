@@ -306,7 +306,9 @@ fn one(e: &mut Emitter, args: &Args<'_>, op: Op) -> Result<(), Unfit> {
 fn moves(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit> {
     let args = Args(rest[0].args);
     let (source, destination) = (args.at(0)?, args.at(1)?);
-    if destination.reg() == X0 && let Some(used) = move_and_leave(e, rest)? {
+    if destination.reg() == X0
+        && let Some(used) = move_and_leave(e, rest)?
+    {
         return Ok(used);
     }
     let Some((to, from)) = register_move(&rest[0]) else {
@@ -367,7 +369,8 @@ fn moves(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit> {
 
 /// Is the next instruction one that a move to X0 is fused with?
 fn leaves(rest: &[At<'_>]) -> bool {
-    rest.first().is_some_and(|next| matches!(next.op, Generic::Call | Generic::CallLast | Generic::CallOnly | Generic::Return))
+    rest.first()
+        .is_some_and(|next| matches!(next.op, Generic::Call | Generic::CallLast | Generic::CallOnly | Generic::Return))
         || (rest.first().is_some_and(|next| next.op == Generic::Deallocate)
             && rest.get(1).is_some_and(|next| next.op == Generic::Return))
 }

@@ -6,8 +6,8 @@ use crate::instr::Op;
 use myriad_beam::{Arg, Reg};
 use myriad_heap::LiteralArea;
 use myriad_term::{Build, Export, Term};
-use myriad_vm::bif::BifDef;
 use myriad_vm::Vm;
+use myriad_vm::bif::BifDef;
 use myriad_vm::code::{CodePtr, Continuation, Function, Module};
 use std::collections::HashMap;
 
@@ -269,7 +269,11 @@ impl Emitter {
         // SAFETY: the block has room for code, constants and records at these offsets, and is 16-byte aligned.
         unsafe {
             std::ptr::copy_nonoverlapping(self.code.as_ptr().cast::<u8>(), start, code_bytes);
-            std::ptr::copy_nonoverlapping(self.constants.as_ptr().cast::<u8>(), start.add(constants_at), 8 * self.constants.len());
+            std::ptr::copy_nonoverlapping(
+                self.constants.as_ptr().cast::<u8>(),
+                start.add(constants_at),
+                8 * self.constants.len(),
+            );
             for (i, r) in self.returns.iter().enumerate() {
                 let word = match r.label {
                     Some(label) => *self.labels.get(&label).ok_or(Unfit)?,

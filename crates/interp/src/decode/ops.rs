@@ -1,8 +1,8 @@
 //! Guards and arithmetic, maps and records, exceptions, messages, floats, funs.
 
+use super::At;
 use super::basic::{Args, call_bif, named_bif};
 use super::emit::{Emitter, Unfit};
-use super::At;
 use crate::instr::Op;
 use crate::machine::FLOAT_REGISTERS;
 use myriad_beam::{Arg, Op as Generic};
@@ -128,7 +128,10 @@ pub(crate) fn translate(e: &mut Emitter, at: &At<'_>) -> Result<(), Unfit> {
             }
         }
         // There are no native records: a test fails, a use raises as for a value that is none.
-        Generic::IsAnyNativeRecord | Generic::IsNativeRecord | Generic::GetRecordElements | Generic::IsRecordAccessible => {
+        Generic::IsAnyNativeRecord
+        | Generic::IsNativeRecord
+        | Generic::GetRecordElements
+        | Generic::IsRecordAccessible => {
             e.op(Op::Jump, 0);
             e.label(args.label(0));
         }
@@ -355,7 +358,14 @@ fn arithmetic(function: myriad_term::Atom) -> Option<Op> {
     })
 }
 
-fn emit_arithmetic(e: &mut Emitter, op: Op, destination: u32, [a, b]: [&Arg; 2], fail: u32, live: u32) -> Result<(), Unfit> {
+fn emit_arithmetic(
+    e: &mut Emitter,
+    op: Op,
+    destination: u32,
+    [a, b]: [&Arg; 2],
+    fail: u32,
+    live: u32,
+) -> Result<(), Unfit> {
     // Adding a small constant: the commonest of all.
     let small = |e: &mut Emitter, arg: &Arg| match e.short(arg) {
         Some(k) if k & 7 == 0 => Some(k),

@@ -313,7 +313,8 @@ pub(super) fn seek_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 pub(super) fn sync_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let handle = handle_of(args[0])?;
     let Some(data_only) = args[1].as_small() else { return badarg() };
-    let result = handle.with(|fd| retry(|| if data_only != 0 { rustix::fs::fdatasync(fd) } else { rustix::fs::fsync(fd) }));
+    let result =
+        handle.with(|fd| retry(|| if data_only != 0 { rustix::fs::fdatasync(fd) } else { rustix::fs::fsync(fd) }));
     posix::unit(ctx, result)
 }
 
@@ -350,9 +351,10 @@ pub(super) fn advise_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         Some(am::no_reuse) => Ok(Advice::NoReuse),
         _ => Err(Errno::INVAL),
     };
-    let result = at.and_then(|at| len.and_then(|len| advice.map(|advice| (at, len, advice)))).and_then(|(at, len, advice)| {
-        handle.with(|fd| rustix::fs::fadvise(fd, at, std::num::NonZeroU64::new(len), advice))
-    });
+    let result =
+        at.and_then(|at| len.and_then(|len| advice.map(|advice| (at, len, advice)))).and_then(|(at, len, advice)| {
+            handle.with(|fd| rustix::fs::fadvise(fd, at, std::num::NonZeroU64::new(len), advice))
+        });
     posix::unit(ctx, result)
 }
 
@@ -366,7 +368,9 @@ pub(super) fn ipread_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     };
     let result = handle.with(|fd| {
         let head = read_waiting(fd, Some(at), 8)?;
-        let Some((size, place)) = head.split_first_chunk::<4>().and_then(|(a, rest)| Some((*a, *rest.first_chunk::<4>()?))) else {
+        let Some((size, place)) =
+            head.split_first_chunk::<4>().and_then(|(a, rest)| Some((*a, *rest.first_chunk::<4>()?)))
+        else {
             return Ok(None);
         };
         let (size, place) = (u32::from_be_bytes(size), u32::from_be_bytes(place));

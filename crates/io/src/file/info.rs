@@ -102,7 +102,9 @@ pub(super) fn set_owner_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 /// `set_time_nif(Name, ATime, MTime, CTime)`; there is no way to set the last.
 pub(super) fn set_time_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let name = path(args[0])?;
-    let (Some(access), Some(modified), Some(_)) = (signed(args[1]), signed(args[2]), signed(args[3])) else { return badarg() };
+    let (Some(access), Some(modified), Some(_)) = (signed(args[1]), signed(args[2]), signed(args[3])) else {
+        return badarg();
+    };
     let at = |seconds| Timespec { tv_sec: seconds, tv_nsec: 0 };
     let times = Timestamps { last_access: at(access), last_modification: at(modified) };
     let result: Result<(), Errno> = rustix::fs::utimensat(CWD, name.c_str(), &times, AtFlags::empty());

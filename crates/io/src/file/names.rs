@@ -73,7 +73,8 @@ pub(super) fn make_dir_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 /// `del_file_nif(Name)`
 pub(super) fn del_file_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let name = path(args[0])?;
-    let result = rustix::fs::unlink(name.c_str()).map_err(|errno| if errno == Errno::ISDIR { Errno::PERM } else { errno });
+    let result =
+        rustix::fs::unlink(name.c_str()).map_err(|errno| if errno == Errno::ISDIR { Errno::PERM } else { errno });
     posix::unit(ctx, result)
 }
 

@@ -18,7 +18,8 @@ const PIECE: usize = 64 << 10;
 
 /// The open flags of a list of modes, and whether a directory is wanted. What is unknown is ignored, as by OTP.
 fn flags_of(modes: Term) -> Option<(OFlags, bool)> {
-    let (mut read, mut write, mut append, mut exclusive, mut sync, mut directory) = (false, false, false, false, false, false);
+    let (mut read, mut write, mut append, mut exclusive, mut sync, mut directory) =
+        (false, false, false, false, false, false);
     let mut items = modes.list_iter();
     for mode in items.by_ref() {
         match mode.as_atom() {

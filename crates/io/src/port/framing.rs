@@ -138,7 +138,10 @@ mod tests {
         let mut reader = Reader::new(Framing::Packet(2));
         assert_eq!(reader.feed(&[0]), []);
         assert_eq!(reader.feed(&[3, 1, 2]), []);
-        assert_eq!(reader.feed(&[3, 0, 0, 0, 1, 9, 0]), [Frame::Data(vec![1, 2, 3]), Frame::Data(vec![]), Frame::Data(vec![9])]);
+        assert_eq!(
+            reader.feed(&[3, 0, 0, 0, 1, 9, 0]),
+            [Frame::Data(vec![1, 2, 3]), Frame::Data(vec![]), Frame::Data(vec![9])]
+        );
         assert_eq!(reader.finish(), None);
     }
 

@@ -55,7 +55,11 @@ fn request(body: Term) -> Option<Request> {
 
 /// The bytes of an iolist, those of a large binary not copied.
 pub(super) fn output_of(term: Term) -> Option<Piece> {
-    if term.is_bitstring() { Piece::of(term) } else { iodata(term).filter(|_| term.is_list()).map(|b| Piece::Own(b, 0)) }
+    if term.is_bitstring() {
+        Piece::of(term)
+    } else {
+        iodata(term).filter(|_| term.is_list()).map(|b| Piece::Own(b, 0))
+    }
 }
 
 /// Answers a signal to a port that there is no more.

@@ -117,7 +117,9 @@ fn environment(changes: &[(Vec<u8>, Option<Vec<u8>>)]) -> Vec<CString> {
             _ => drop(all.remove(&name)),
         }
     }
-    all.into_iter().filter_map(|(name, value)| c_string([name.as_bytes(), b"=", value.as_bytes()].concat()).ok()).collect()
+    all.into_iter()
+        .filter_map(|(name, value)| c_string([name.as_bytes(), b"=", value.as_bytes()].concat()).ok())
+        .collect()
 }
 
 fn c_string(bytes: Vec<u8>) -> Result<CString, Errno> {
@@ -201,7 +203,14 @@ fn run(
     let mut pid = 0;
     // SAFETY: all are live, initialised, and end with a null pointer where they are lists.
     code(unsafe {
-        libc::posix_spawn(&raw mut pid, path.as_ptr(), &raw const actions.0, &raw const attributes.0, argv.as_ptr(), envp.as_ptr())
+        libc::posix_spawn(
+            &raw mut pid,
+            path.as_ptr(),
+            &raw const actions.0,
+            &raw const attributes.0,
+            argv.as_ptr(),
+            envp.as_ptr(),
+        )
     })?;
     u32::try_from(pid).map_err(|_| Errno::SRCH)
 }

@@ -175,9 +175,7 @@ fn send(fd: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Errno> {
     let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
     // SAFETY: the bytes are live and as many as said.
     let sent = unsafe { libc::send(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
-    usize::try_from(sent).map_err(|_| {
-        Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
-    })
+    usize::try_from(sent).map_err(|_| Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
 }
 
 impl Stream {
@@ -256,7 +254,9 @@ impl Port {
                 let frames = stream.reader.feed(&buffer[..n]);
                 let armed = source.arm(system);
                 state.input += match stream.framing {
-                    Framing::Packet(_) => frames.iter().map(|f| if let Frame::Data(d) = f { d.len() as u64 } else { 0 }).sum(),
+                    Framing::Packet(_) => {
+                        frames.iter().map(|f| if let Frame::Data(d) = f { d.len() as u64 } else { 0 }).sum()
+                    }
                     _ => n as u64,
                 };
                 for frame in frames {

@@ -100,7 +100,14 @@ impl Stream {
         self.input.clear();
     }
 
-    pub(super) fn start_deflate(&mut self, level: i32, method: i32, bits: i32, memory: i32, strategy: i32) -> Result<(), Failure> {
+    pub(super) fn start_deflate(
+        &mut self,
+        level: i32,
+        method: i32,
+        bits: i32,
+        memory: i32,
+        strategy: i32,
+    ) -> Result<(), Failure> {
         if !matches!(self.state, State::Open) {
             return Err(Failure::AlreadyInitialized);
         }
@@ -265,7 +272,13 @@ impl Stream {
     }
 
     /// One step: at most `limit` bytes in and `room` bytes out. Gives the output, and how much input was used.
-    pub(super) fn make(&mut self, mode: Mode, limit: usize, room: usize, flush: c_int) -> Result<(Made, Vec<u8>, usize), Failure> {
+    pub(super) fn make(
+        &mut self,
+        mode: Mode,
+        limit: usize,
+        room: usize,
+        flush: c_int,
+    ) -> Result<(Made, Vec<u8>, usize), Failure> {
         self.in_mode(mode)?;
         if mode == Mode::Inflate && self.end_seen && !self.input.is_empty() {
             match self.at_end {

@@ -8,8 +8,8 @@
 /// exchange on a companion: it synchronises nothing, and makes loom see two loads as worth reordering.
 pub mod atomic {
     pub use loom::sync::atomic::fence;
-    pub use std::sync::atomic::{Ordering, compiler_fence};
     use std::ops::Deref;
+    pub use std::sync::atomic::{Ordering, compiler_fence};
 
     macro_rules! watched {
         ($($name:ident $([$param:ident])?: $value:ty),* $(,)?) => { $(

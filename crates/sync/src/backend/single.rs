@@ -10,8 +10,8 @@
 
 /// Cells with the interface of atomics.
 pub mod atomic {
-    pub use std::sync::atomic::{Ordering, compiler_fence};
     use std::cell::Cell;
+    pub use std::sync::atomic::{Ordering, compiler_fence};
 
     /// Orders nothing: there is nobody to order against.
     #[inline(always)]
@@ -174,8 +174,8 @@ pub(crate) fn spin_loop() {
 
 /// The one thread.
 pub mod thread {
-    pub use std::thread::{JoinHandle, Thread, ThreadId, current, panicking, sleep, yield_now};
     use std::io;
+    pub use std::thread::{JoinHandle, Thread, ThreadId, current, panicking, sleep, yield_now};
 
     /// Refuses: this build has one thread.
     pub fn spawn<F, T>(_name: &str, _body: F) -> io::Result<JoinHandle<T>>

@@ -20,10 +20,10 @@ pub(crate) use std::hint::spin_loop;
 
 /// Threads of the operating system.
 pub mod thread {
+    use std::io;
     pub use std::thread::{
         JoinHandle, Thread, ThreadId, current, panicking, park, park_timeout, scope, sleep, yield_now,
     };
-    use std::io;
 
     /// Starts a thread that the operating system's tools show under `name`.
     pub fn spawn<F, T>(name: &str, body: F) -> io::Result<JoinHandle<T>>

@@ -17,7 +17,8 @@ pub(super) fn inflate(input: &[u8], size: usize) -> Result<(Vec<u8>, usize), Dec
         output.reserve(room);
         let before = output.len();
         let rest = input.get(used..).ok_or(DecodeError::BadArg)?;
-        let status = stream.decompress_vec(rest, &mut output, FlushDecompress::None).map_err(|_| DecodeError::BadArg)?;
+        let status =
+            stream.decompress_vec(rest, &mut output, FlushDecompress::None).map_err(|_| DecodeError::BadArg)?;
         if output.len() > size {
             return Err(DecodeError::BadArg);
         }

@@ -307,7 +307,12 @@ impl<'a> Decoder<'a> {
         Ok(Read::Term(term))
     }
 
-    fn tuple<A: Build + ?Sized>(&mut self, heap: &mut A, reader: &Reader<'_>, arity: usize) -> Result<Read, DecodeError> {
+    fn tuple<A: Build + ?Sized>(
+        &mut self,
+        heap: &mut A,
+        reader: &Reader<'_>,
+        arity: usize,
+    ) -> Result<Read, DecodeError> {
         if arity > Tuple::MAX_ARITY {
             return Err(DecodeError::BadArg);
         }
@@ -344,7 +349,8 @@ impl<'a> Decoder<'a> {
         let (module, function) = (self.options.atom(reader)?, self.options.atom(reader)?);
         let arity = u8::try_from(scalar::integer(reader)?).map_err(|_| DecodeError::BadArg)?;
         let mfa = Mfa { module, function, arity };
-        let export = if self.options.safe { Export::find(mfa).ok_or(DecodeError::BadArg)? } else { Export::intern(mfa) };
+        let export =
+            if self.options.safe { Export::find(mfa).ok_or(DecodeError::BadArg)? } else { Export::intern(mfa) };
         Ok(heap.boxed(Header::new(Kind::ExportFun, 1), &[pointer_word(export)]))
     }
 

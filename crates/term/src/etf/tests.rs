@@ -251,7 +251,8 @@ mod properties {
         leaf.prop_recursive(5, 200, 40, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..6).prop_map(Model::Tuple),
-                (prop::collection::vec(inner.clone(), 0..6), inner.clone()).prop_map(|(l, t)| Model::List(l, Box::new(t))),
+                (prop::collection::vec(inner.clone(), 0..6), inner.clone())
+                    .prop_map(|(l, t)| Model::List(l, Box::new(t))),
                 prop::collection::vec(inner.clone(), 0..6).prop_map(|l| Model::List(l, Box::new(Model::Tuple(vec![])))),
                 prop::collection::vec((inner.clone(), inner), 0..45).prop_map(Model::Map),
             ]
@@ -273,7 +274,8 @@ mod properties {
             }
             Model::List(elements, tail) => {
                 let elements: Vec<Term> = elements.iter().map(|e| build(heap, e)).collect();
-                let tail = if matches!(**tail, Model::Tuple(ref t) if t.is_empty()) { Term::NIL } else { build(heap, tail) };
+                let tail =
+                    if matches!(**tail, Model::Tuple(ref t) if t.is_empty()) { Term::NIL } else { build(heap, tail) };
                 heap.list_onto(&elements, tail)
             }
             Model::Map(pairs) => {

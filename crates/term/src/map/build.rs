@@ -149,7 +149,12 @@ fn remove_doubles(entries: &mut Vec<Entry>) {
 }
 
 /// The children that the entries (sorted, of different keys) make in a node of `level`; their bitmap.
-pub(super) fn groups<A: Build + ?Sized>(heap: &mut A, entries: &mut [Entry], level: u32, children: &mut Children) -> u32 {
+pub(super) fn groups<A: Build + ?Sized>(
+    heap: &mut A,
+    entries: &mut [Entry],
+    level: u32,
+    children: &mut Children,
+) -> u32 {
     let shift = 28 - 4 * (level & 7);
     let mut bitmap = 0;
     for group in entries.chunk_by_mut(|a, b| (a.hash() ^ b.hash()) >> shift & 15 == 0) {

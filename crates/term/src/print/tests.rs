@@ -53,9 +53,20 @@ fn identifiers_and_back() {
         let pid = parse_pid(&mut heap, good, &none).expect("a pid");
         assert_eq!(pid_text(pid), good);
     }
-    for bad in ["<0.1.2", "<0.1.2>x", "<1.1.2>", "< 0.1.2>", "<0.1>", "<0..1>", "<-0.1.2>", "<0.268435456.0>",
-        "<0.99999999999.1>", "#Port<0.1>", "", "<0.+1.2>"]
-    {
+    for bad in [
+        "<0.1.2",
+        "<0.1.2>x",
+        "<1.1.2>",
+        "< 0.1.2>",
+        "<0.1>",
+        "<0..1>",
+        "<-0.1.2>",
+        "<0.268435456.0>",
+        "<0.99999999999.1>",
+        "#Port<0.1>",
+        "",
+        "<0.+1.2>",
+    ] {
         assert!(parse_pid(&mut heap, bad, &none).is_none(), "{bad}");
     }
     assert_eq!(parse_pid(&mut heap, "<0.01.2>", &none).map(pid_text).as_deref(), Some("<0.1.2>"));
@@ -64,9 +75,16 @@ fn identifiers_and_back() {
         assert!(parse_port(&mut heap, bad, &none).is_none(), "{bad}");
     }
     assert_eq!(parse_ref(&mut heap, "#Ref<0.1.2.262143>", &none).map(ref_text).as_deref(), Some("#Ref<0.1.2.262143>"));
-    for bad in ["#Ref<0.1.2.262144>", "#Ref<0.1.2>", "#Ref<0.1>", "#Ref<0.1.2.3.4>", "#Ref<0.4294967296.1.3>",
-        "#Ref<1.1.2.3>", "#Ref<0.1.2.3>x", "#Ref<0.1.2.3"]
-    {
+    for bad in [
+        "#Ref<0.1.2.262144>",
+        "#Ref<0.1.2>",
+        "#Ref<0.1>",
+        "#Ref<0.1.2.3.4>",
+        "#Ref<0.4294967296.1.3>",
+        "#Ref<1.1.2.3>",
+        "#Ref<0.1.2.3>x",
+        "#Ref<0.1.2.3",
+    ] {
         assert!(parse_ref(&mut heap, bad, &none).is_none(), "{bad}");
     }
 }

@@ -59,7 +59,10 @@ mod tests {
     use std::ptr;
 
     /// A process, and a function of the old and of the current version of a module.
-    fn with_two_versions(name: &'static str, test: impl FnOnce(&mut Ctx<'_>, Atom, &'static Function, &'static Function)) {
+    fn with_two_versions(
+        name: &'static str,
+        test: impl FnOnce(&mut Ctx<'_>, Atom, &'static Function, &'static Function),
+    ) {
         let vm = vm(Vec::new());
         for value in [1, 2] {
             vm.code.finish_loading(&[&Small::named(name, value).prepared()]).unwrap();

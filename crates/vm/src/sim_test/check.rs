@@ -69,7 +69,9 @@ fn relations(vm: &'static Vm, pid: Pid, private: &Private, what: &str) {
     for (other, link) in tables.links.values() {
         let other = other.as_local_pid().unwrap();
         assert_eq!(*link, Link::Active, "{what}: {pid:?} unlinks {other:?} for ever");
-        let Some(peer) = self::private(vm, other) else { panic!("{what}: {pid:?} is linked to {other:?}, who is gone") };
+        let Some(peer) = self::private(vm, other) else {
+            panic!("{what}: {pid:?} is linked to {other:?}, who is gone")
+        };
         assert!(peer.relations.is_linked(pid.term()), "{what}: only {pid:?} knows of its link to {other:?}");
     }
     for (reference, monitor) in &tables.monitors {
@@ -81,7 +83,11 @@ fn relations(vm: &'static Vm, pid: Pid, private: &Private, what: &str) {
     for (reference, watcher) in &tables.watchers {
         let peer = self::private(vm, watcher.from);
         let monitors = peer.and_then(|p| p.relations.get()).map(|t| &t.monitors);
-        assert!(monitors.is_some_and(|m| m.contains_key(reference)), "{what}: {pid:?} keeps a monitor of {:?}", watcher.from);
+        assert!(
+            monitors.is_some_and(|m| m.contains_key(reference)),
+            "{what}: {pid:?} keeps a monitor of {:?}",
+            watcher.from
+        );
     }
 }
 

@@ -368,7 +368,8 @@ impl Actor {
         } else if let Some([_, reference, _, object, _]) = term.as_tuple_of::<5>() {
             let numbers = reference.as_local_ref().unwrap().0;
             let pid = object.as_local_pid();
-            let expected = self.monitors.remove(&numbers) .map_or_else(|| self.demonitored.remove(&numbers), |p| Some(p) == pid);
+            let expected =
+                self.monitors.remove(&numbers).map_or_else(|| self.demonitored.remove(&numbers), |p| Some(p) == pid);
             assert!(expected, "{me:?}: 'DOWN' of {pid:?} twice, or of another");
         } else if let Some([_, from, reason]) = term.as_tuple_of::<3>() {
             if !reason.is_am(am::normal) {
@@ -406,7 +407,11 @@ impl Engine for Arc<World> {
             }
             ctx.bump(100);
             end = if actor.budget > 0 {
-                if actor.random.below(3) == 0 && !ctx.proc.messages.is_empty() { actor.receive(ctx) } else { actor.act(ctx, self) }
+                if actor.random.below(3) == 0 && !ctx.proc.messages.is_empty() {
+                    actor.receive(ctx)
+                } else {
+                    actor.act(ctx, self)
+                }
             } else if actor.suspending.is_empty() {
                 actor.receive(ctx)
             } else {

@@ -365,7 +365,8 @@ mod tests {
                         }
                         let due = all_due(&mut wheel, now);
                         let is_due = |at: u64| tick_of(at) <= now >> TICK_BITS;
-                        let mut expected: Vec<(u64, u64)> = model.iter().filter(|m| is_due(m.1)).map(|m| (tick_of(m.1), m.0)).collect();
+                        let mut expected: Vec<(u64, u64)> =
+                            model.iter().filter(|m| is_due(m.1)).map(|m| (tick_of(m.1), m.0)).collect();
                         expected.sort_unstable();
                         model.retain(|m| !is_due(m.1));
                         let mut sorted = due.clone();

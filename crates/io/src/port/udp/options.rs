@@ -182,10 +182,18 @@ impl Local {
                     set_bytes(fd.ok_or(Errno::INVAL)?, (libc::SOL_SOCKET, libc::SO_LINGER), &linger)?;
                 }
                 code::MULTICAST_IF if six => {
-                    set_bytes(fd.ok_or(Errno::INVAL)?, (libc::IPPROTO_IPV6, libc::IPV6_MULTICAST_IF), &value.to_ne_bytes())?;
+                    set_bytes(
+                        fd.ok_or(Errno::INVAL)?,
+                        (libc::IPPROTO_IPV6, libc::IPV6_MULTICAST_IF),
+                        &value.to_ne_bytes(),
+                    )?;
                 }
                 code::MULTICAST_IF => {
-                    set_bytes(fd.ok_or(Errno::INVAL)?, (libc::IPPROTO_IP, libc::IP_MULTICAST_IF), &value.to_be_bytes())?;
+                    set_bytes(
+                        fd.ok_or(Errno::INVAL)?,
+                        (libc::IPPROTO_IP, libc::IP_MULTICAST_IF),
+                        &value.to_be_bytes(),
+                    )?;
                 }
                 code::ADD_MEMBERSHIP | code::DROP_MEMBERSHIP => {
                     membership(fd.ok_or(Errno::INVAL)?, *code == code::ADD_MEMBERSHIP, value, &mut data)?;
@@ -281,7 +289,9 @@ impl Local {
                 code::LOW_MESSAGE_QUEUE => put(self.low_message_queue),
                 code::LINGER => {
                     let linger = get_bytes(fd, (libc::SOL_SOCKET, libc::SO_LINGER), 8)?;
-                    if let Some((on, time)) = linger.split_first_chunk::<4>().and_then(|(a, r)| Some((a, r.first_chunk::<4>()?))) {
+                    if let Some((on, time)) =
+                        linger.split_first_chunk::<4>().and_then(|(a, r)| Some((a, r.first_chunk::<4>()?)))
+                    {
                         put(u32::from_ne_bytes(*on));
                         out.extend(u32::from_ne_bytes(*time).to_be_bytes());
                     }
