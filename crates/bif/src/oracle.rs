@@ -57,7 +57,8 @@ fn differences(ctx: &mut Ctx<'_>, mut records: &[u8], errors_only: bool) -> (usi
         calls += 1;
         let both_values =
             || [result, expected].iter().all(|r| r.as_tuple_of::<2>().is_some_and(|[tag, _]| tag.is(Term::OK)));
-        if !eq_exact(result, expected) && !(errors_only && both_values()) {
+        let agree = eq_exact(result, expected) || (errors_only && both_values());
+        if !agree {
             differences.push(format!(
                 "{module:?}:{function:?}{arguments:?} gives {result:?}, OTP {expected:?}",
                 module = module.term(),

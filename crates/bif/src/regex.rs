@@ -71,7 +71,7 @@ struct Options {
 impl Options {
     fn read(list: Term) -> Result<Options, Escape> {
         let mut o = Options {
-            flags: Flags::new(),
+            flags: Flags::default(),
             unicode: false,
             compiling: false,
             running: false,

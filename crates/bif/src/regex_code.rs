@@ -22,9 +22,8 @@ pub struct Flags {
     pub bsr: Option<u32>,
 }
 
-impl Flags {
-    /// No options.
-    pub fn new() -> Flags {
+impl Default for Flags {
+    fn default() -> Flags {
         Flags { bits: 0, newline: pcre::PCRE2_NEWLINE_LF, bsr: None }
     }
 }

@@ -292,11 +292,12 @@ fn characters_to_binary_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         Some((only, tail)) if tail.is_nil() && only.is_bitstring() => only,
         _ => args[0],
     };
-    if let Some(bytes) = data.as_aligned_bytes() {
-        if bytes.len() <= LONG_BINARY && (if latin1 { bytes.is_ascii() } else { std::str::from_utf8(bytes).is_ok() }) {
-            ctx.bump(bytes.len() / 128);
-            return Ok(data);
-        }
+    if let Some(bytes) = data.as_aligned_bytes()
+        && bytes.len() <= LONG_BINARY
+        && (if latin1 { bytes.is_ascii() } else { std::str::from_utf8(bytes).is_ok() })
+    {
+        ctx.bump(bytes.len() / 128);
+        return Ok(data);
     }
     let mut sink = Utf8::default();
     let end = convert(ctx, data, latin1, &mut sink)?;

@@ -205,7 +205,7 @@ pub trait Build: Alloc {
             return self.heap_binary(bytes, bits);
         }
         let whole = self.shared_binary(SharedBinary::from_bytes(bytes));
-        if bits % 8 == 0 { whole } else { self.sub_binary(whole, 0, bits) }
+        if bits.is_multiple_of(8) { whole } else { self.sub_binary(whole, 0, bits) }
     }
 
     /// A bit string on the heap, whatever its size.

@@ -6,7 +6,7 @@ use crate::Atom;
 
 macro_rules! well_known {
     ($($name:ident $text:literal)*) => {
-        #[allow(non_camel_case_types)]
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
         #[repr(u32)]
         enum Index { $($name),* }
         $(

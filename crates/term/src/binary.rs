@@ -214,7 +214,7 @@ impl<'a> Bits<'a> {
 
     /// A whole number of bytes?
     pub const fn is_binary(self) -> bool {
-        self.len % 8 == 0
+        self.len.is_multiple_of(8)
     }
 
     /// The covering bytes: first and last may be shared with other bits.
@@ -224,7 +224,7 @@ impl<'a> Bits<'a> {
 
     /// The bytes, if the run starts at a byte border and is a whole number of bytes.
     pub fn as_bytes(self) -> Option<&'a [u8]> {
-        (self.offset == 0 && self.len % 8 == 0).then_some(self.bytes)
+        (self.offset == 0 && self.len.is_multiple_of(8)).then_some(self.bytes)
     }
 
     /// Byte `i` of the run, counted from its own start; a last partial byte is filled with zero bits.

@@ -148,7 +148,7 @@ mod tests {
             unsafe { libc::raise(libc::SIGUSR2) };
             for _ in 0..500 {
                 assert!(ctx.fetch_signals());
-                if ctx.proc.messages.len() > 0 {
+                if !ctx.proc.messages.is_empty() {
                     break;
                 }
                 std::thread::sleep(std::time::Duration::from_millis(10));

@@ -37,7 +37,7 @@ fn file_info(ctx: &mut Ctx<'_>, stat: &Stat, access: Atom) -> Term {
         ctx.int(stat.st_mtime),
         ctx.int(stat.st_ctime),
         Term::small(i64::from(stat.st_mode)),
-        ctx.uint(stat.st_nlink as u64),
+        ctx.uint(stat.st_nlink),
         ctx.uint(stat.st_dev),
         ctx.uint(stat.st_rdev),
         ctx.uint(stat.st_ino),

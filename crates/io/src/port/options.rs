@@ -18,13 +18,16 @@ pub enum Target {
     Fd(i64, i64),
 }
 
+/// An environment variable: its name, and its value, or nothing to take it out.
+pub(super) type Variable = (Vec<u8>, Option<Vec<u8>>);
+
 /// The settings.
 #[derive(Debug)]
 pub struct Settings {
     pub(super) framing: Framing,
     pub(super) directory: Option<Vec<u8>>,
-    /// Names, and values or nothing for those to take out.
-    pub(super) environment: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    /// What differs in the program's environment.
+    pub(super) environment: Vec<Variable>,
     pub(super) arguments: Option<Vec<Vec<u8>>>,
     pub(super) arg0: Option<Vec<u8>>,
     pub(super) exit_status: bool,
@@ -189,7 +192,7 @@ fn limits(term: Term) -> Option<Option<(usize, usize)>> {
     Some(Some((high.max(low), low)))
 }
 
-fn environment(list: Term) -> Option<Vec<(Vec<u8>, Option<Vec<u8>>)>> {
+fn environment(list: Term) -> Option<Vec<Variable>> {
     let mut entries = Vec::new();
     let mut items = list.list_iter();
     for item in items.by_ref() {

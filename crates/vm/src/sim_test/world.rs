@@ -160,7 +160,7 @@ impl World {
         let mut random = Random(seed as u64);
         ctx.proc.flags.trap_exit = seed == 0 || random.below(3) == 0;
         // In some worlds few know each other, so that what they do meets more often.
-        let known = if self.seed % 3 == 0 { 2 } else { FIRST };
+        let known = if self.seed.is_multiple_of(3) { 2 } else { FIRST };
         let mut peers: Vec<Pid> = (1..=known).map(Pid::from_data).collect();
         peers.extend(ctx.proc.parent.as_local_pid());
         Box::new(Actor {
@@ -250,7 +250,7 @@ impl Actor {
                 let message = Parcel::immediate(term).into_message();
                 ctx.signal_to(other, Signal::Message(message));
             }
-            6 | 7 if world.seed % 3 != 0 => self.spawn(ctx, world),
+            6 | 7 if !world.seed.is_multiple_of(3) => self.spawn(ctx, world),
             6 => self.link(ctx, other),
             8 | 9 => self.link(ctx, other),
             7 | 10 | 11 => {
@@ -273,12 +273,10 @@ impl Actor {
                     self.demonitored.insert(numbers);
                 }
             }
-            15 => {
-                if other != ctx.pid() && self.suspending.len() < 2 {
-                    *ctx.proc.relations.tables().suspending.entry(other).or_insert(0) += 1;
-                    ctx.signal_to(other, Signal::Suspend { from: ctx.pid(), reply: None });
-                    self.suspending.push(other);
-                }
+            15 if other != ctx.pid() && self.suspending.len() < 2 => {
+                *ctx.proc.relations.tables().suspending.entry(other).or_insert(0) += 1;
+                ctx.signal_to(other, Signal::Suspend { from: ctx.pid(), reply: None });
+                self.suspending.push(other);
             }
             16 => self.resume_one(ctx),
             17 => {
@@ -294,14 +292,14 @@ impl Actor {
             19 => {
                 ctx.vm.names.unregister(ctx.vm, name(self.random.below(3)));
             }
-            20 if self.random.below(if world.seed % 3 == 0 { 20 } else { 4 }) == 0 => {
+            20 if self.random.below(if world.seed.is_multiple_of(3) { 20 } else { 4 }) == 0 => {
                 let reason = if self.random.below(2) == 0 { am::kill } else { am::normal };
                 let reason = Parcel::immediate(reason.term());
                 if other.data() != 0 {
                     ctx.signal_to(other, Signal::Exit { from: ctx.pid().term(), reason, linked: false });
                 }
             }
-            21 if self.random.below(if world.seed % 3 == 0 { 20 } else { 6 }) == 0 => {
+            21 if self.random.below(if world.seed.is_multiple_of(3) { 20 } else { 6 }) == 0 => {
                 ctx.proc.exit_reason = ctx.tuple(&[Term::atom(am::error), Term::small(1)]);
                 return Some(SliceEnd::Exited);
             }
