@@ -31,6 +31,7 @@ run: build
 test:
 	@echo "== set-up and build"
 	@$(MAKE) --no-print-directory build
+	@tools/tail-calls
 	@$(MAKE) --no-print-directory test-rust
 	@$(MAKE) --no-print-directory test-erlang
 	@echo "== conformance: OTP's suites $(SHORT_SUITES)"

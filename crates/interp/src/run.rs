@@ -7,6 +7,11 @@
 //! A function does its work inline only where that is a few machine instructions; all else is a call of a function that gets
 //! the machine and the instruction's address, out of line so that the fast path saves no registers.
 //!
+//! R1. The compiler turns a last call into a jump only where no local variable of the function has its address taken. So the
+//!     functions here keep none: what needs one is a function that is never inlined. Otherwise each run of the instruction
+//!     would leave a frame on the native stack until the slice ends, and a slice is long enough to overflow it.
+//!     `tools/tail-calls` looks through the machine code for calls that should be jumps.
+//!
 //! The idea is Haberman's (tail calls in a Protobuf parser, 2021), after continuation-passing threaded code.
 
 use crate::bits;
@@ -67,6 +72,12 @@ unsafe fn preempt(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
         return f.entry().0;
     }
     m.stop(SliceEnd::Yielded, std::ptr::null(), function, usize::from(f.mfa.arity))
+}
+
+/// A bit string of whole bytes?
+#[inline(never)]
+fn is_binary(t: Term) -> bool {
+    t.as_bits().is_some_and(|b| b.is_binary())
 }
 
 #[inline(always)]
@@ -321,7 +332,7 @@ impl State {
                 (whole.add(2).cast::<u8>(), 8 * (Header::from_raw(*whole).size() - 1))
             } else {
                 let bytes = *whole.add(1) as usize;
-                (myriad_term::Boxed::at(whole).shared().data(), bytes)
+                (myriad_term::Boxed::at(whole).shared_data(), bytes)
             };
             let first = position / 8;
             if n == 8 && position.is_multiple_of(8) {
@@ -740,7 +751,7 @@ instructions! {
     IsFloat(s) { s.test((*s.at(s.high())).is_float(), 1, 2) }
     IsNumber(s) { s.test((*s.at(s.high())).is_number(), 1, 2) }
     IsMap(s) { { let t = *s.at(s.high()); return s.test(t.is_boxed() && matches!(Header::from_raw(*t.boxed_ptr()).kind(), Kind::Map | Kind::MapRoot), 1, 2) } }
-    IsBinary(s) { s.test((*s.at(s.high())).as_bits().is_some_and(|b| b.is_binary()), 1, 2) }
+    IsBinary(s) { s.test(is_binary(*s.at(s.high())), 1, 2) }
     IsBitstring(s) { { let t = *s.at(s.high()); return s.test(t.is_boxed() && matches!(Header::from_raw(*t.boxed_ptr()).kind(), Kind::HeapBinary | Kind::SharedBinary | Kind::SubBinary), 1, 2) } }
     IsPid(s) { s.test((*s.at(s.high())).is_pid(), 1, 2) }
     IsBoolean(s) { s.test((*s.at(s.high())).as_bool().is_some(), 1, 2) }
@@ -996,6 +1007,19 @@ return s.go();
 
 macro_rules! table {
     (hot { $($hot:ident $hot_format:literal)* } slow { $($slow:ident $slow_format:literal $function:path)* }) => {
+        /// The work of the instructions out of line, kept out of the functions below (R1).
+        #[allow(non_snake_case)]
+        mod work {
+            use super::*;
+            $(
+                #[inline(never)]
+                pub(super) unsafe fn $slow(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+                    // SAFETY: the caller's promise, which is the same.
+                    unsafe { $function(m, pc) }
+                }
+            )*
+        }
+
         /// The functions of the instructions out of line.
         #[allow(non_snake_case)]
         mod cool {
@@ -1003,7 +1027,7 @@ macro_rules! table {
             $(
                 pub(super) unsafe fn $slow(pc: *const u32, x: *mut Term, sp: *mut Term, htop: *mut u64, m: *mut Machine<'static, 'static>) {
                     // SAFETY: see `State`.
-                    unsafe { State { pc, x, sp, htop, m }.out_of_line($function) }
+                    unsafe { State { pc, x, sp, htop, m }.out_of_line(work::$slow) }
                 }
             )*
         }

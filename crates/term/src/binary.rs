@@ -263,6 +263,15 @@ impl Boxed {
         std::mem::ManuallyDrop::new(unsafe { SharedBinary::from_raw(self.word(1) as *const ()) })
     }
 
+    /// Address of the first byte of a `SharedBinary` object. No reference to a local variable is made on the way: the
+    /// interpreter's instructions must have none (see crate `interp`, `run`).
+    #[inline(always)]
+    pub fn shared_data(self) -> *mut u8 {
+        debug_assert!(self.kind() == Kind::SharedBinary);
+        // SAFETY: word 1 is what `into_raw` gave; the object keeps its count.
+        unsafe { (*(self.word(1) as *const Block)).data }
+    }
+
     /// All the bytes of a heap or shared binary object.
     #[inline]
     pub fn whole_bytes<'a>(self) -> &'a [u8] {
