@@ -32,7 +32,7 @@ mod tests;
 pub mod tree;
 mod walk;
 
-use myriad_vm::BifDef;
+use myriad_vm::{BifDef, Vm};
 
 pub use admin::process_exits;
 
@@ -51,3 +51,9 @@ pub static TABLES: &[&[BifDef]] = &[
     specs::SPECS,
     specs::TEST,
 ];
+
+/// Gives the VM its figures of tables.
+pub fn start(vm: &Vm) {
+    vm.gauges.ets_tables.reckon_by(registry::count);
+    vm.gauges.ets_bytes.reckon_by(|| registry::all().iter().map(|t| t.words() * 8).sum());
+}

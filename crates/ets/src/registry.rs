@@ -99,6 +99,11 @@ pub fn all() -> Vec<Arc<Table>> {
     REGISTRY.references.iter().flat_map(|r| r.read().values().cloned().collect::<Vec<_>>()).collect()
 }
 
+/// How many tables there are.
+pub fn count() -> usize {
+    REGISTRY.references.iter().map(|r| r.read().len()).sum()
+}
+
 /// Notes that a process owns a table.
 pub fn own(pid: Pid, table: &Arc<Table>) {
     processes(pid).lock().entry(pid).or_default().owned.push(table.clone());

@@ -149,6 +149,7 @@ pub fn start(vm: &'static Vm) -> Result<(), String> {
     system.create(forker).ok_or("no room for a port")?;
     poll::start(system)?;
     vm.set_ports(Box::new(Ports));
+    vm.gauges.ports.reckon_by(|| SYSTEM.get().map_or(0, |s| s.table.read().len()));
     vm.before_halt(|_| flush_all());
     Ok(())
 }
@@ -336,6 +337,8 @@ impl Port {
     fn output(&self, system: &System, state: &mut State, sender: Pid, data: Piece) {
         let len = data.bytes().len();
         state.output += len as u64;
+        // Relaxed: a statistic.
+        system.vm.gauges.output_bytes.fetch_add(len, Ordering::Relaxed);
         if matches!(state.driver, Driver::Udp(_)) {
             return self.udp_output(system, state, sender, data.bytes());
         }
@@ -360,6 +363,13 @@ impl Port {
             wake_waiters(system, state);
         }
     }
+}
+
+/// Counts bytes read.
+fn count_input(system: &System, state: &mut State, bytes: u64) {
+    state.input += bytes;
+    // Relaxed: a statistic.
+    system.vm.gauges.input_bytes.fetch_add(bytes as usize, Ordering::Relaxed);
 }
 
 /// Lets those who wait for the port go on.

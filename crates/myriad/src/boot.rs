@@ -24,6 +24,7 @@ pub fn start(config: Config) -> Result<&'static Vm, String> {
         exit_hooks: vec![myriad_ets::process_exits, myriad_io::process_exits],
     };
     let vm = Vm::new(config, release, parts);
+    myriad_ets::start(vm);
     myriad_io::start(vm)?;
     myriad_vm::code::load_preloaded(vm)?;
     first_process(vm)?;

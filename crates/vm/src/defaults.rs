@@ -3,7 +3,7 @@
 
 use myriad_heap::Settings;
 use myriad_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use myriad_sync::{LockClass, Mutex};
+use myriad_sync::{LockClass, Mutex, OnceLock};
 use std::ptr;
 
 static CLASS: LockClass = LockClass::new("system_defaults", 660);
@@ -60,15 +60,31 @@ impl Defaults {
     }
 }
 
-/// Figures that the upper crates keep here. Relaxed throughout: statistics.
+/// A figure that an upper crate reckons when it is asked for; 0 until that crate has started.
+#[derive(Default)]
+pub struct Figure(OnceLock<fn() -> usize>);
+
+impl Figure {
+    /// Says how to reckon it. The first one to say stands.
+    pub fn reckon_by(&self, how: fn() -> usize) {
+        let _ = self.0.set(how);
+    }
+
+    /// The figure now.
+    pub fn now(&self) -> usize {
+        self.0.get().map_or(0, |how| how())
+    }
+}
+
+/// Figures that the upper crates give. The counters are relaxed throughout: statistics.
 #[derive(Default)]
 pub struct Gauges {
     /// Tables of crate `ets`.
-    pub ets_tables: AtomicUsize,
+    pub ets_tables: Figure,
     /// Bytes in those tables.
-    pub ets_bytes: AtomicUsize,
+    pub ets_bytes: Figure,
     /// Open ports.
-    pub ports: AtomicUsize,
+    pub ports: Figure,
     /// Bytes read by ports.
     pub input_bytes: AtomicUsize,
     /// Bytes written by ports.

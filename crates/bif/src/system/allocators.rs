@@ -4,7 +4,6 @@
 //! it, as one instance with blocks and no carriers; the other names hold nothing.
 
 use myriad_heap::account;
-use myriad_sync::atomic::Ordering;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx, Vm};
@@ -34,8 +33,7 @@ fn bytes(vm: &Vm, allocator: Atom) -> usize {
     match allocator {
         am::eheap_alloc => (account::process_words() + account::fragment_words()) * 8,
         am::literal_alloc => account::literal_words() * 8,
-        // Relaxed: a statistic.
-        am::ets_alloc => vm.gauges.ets_bytes.load(Ordering::Relaxed),
+        am::ets_alloc => vm.gauges.ets_bytes.now(),
         am::fix_alloc => vm.processes.count() * size_of::<myriad_vm::Process>(),
         _ => 0,
     }

@@ -3,7 +3,6 @@
 use super::state::{Watch, state};
 use super::{allocators, topology};
 use crate::emulator_flags::flag_value;
-use myriad_sync::atomic::Ordering;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::info::max_heap_size_map;
@@ -283,9 +282,9 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::process_count => number(vm.processes.count()),
         am::process_limit => number(vm.processes.limit()),
         // Relaxed: statistics.
-        am::port_count => number(vm.gauges.ports.load(Ordering::Relaxed)),
+        am::port_count => number(vm.gauges.ports.now()),
         am::port_limit => number(c.port_limit),
-        am::ets_count => number(vm.gauges.ets_tables.load(Ordering::Relaxed)),
+        am::ets_count => number(vm.gauges.ets_tables.now()),
         am::ets_limit => number(flag_value(vm, "e").and_then(|v| v.parse().ok()).unwrap_or(8192)),
         am::ets_always_compress => Term::FALSE,
         am::context_reductions => Term::small(CONTEXT_REDUCTIONS),

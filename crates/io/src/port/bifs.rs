@@ -11,7 +11,7 @@ use crate::bytes::iodata;
 use crate::posix;
 use myriad_sync::Arc;
 use myriad_term::{Atom, Build, Term, am};
-use myriad_vm::bif::{BADARG, Escape, SYSTEM_LIMIT, badarg};
+use myriad_vm::bif::{BADARG, DirtyKind, Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::registry::Named;
 use myriad_vm::signal::Parcel;
 use myriad_vm::{BifResult, Ctx};
@@ -109,6 +109,10 @@ fn open_udp(ctx: &mut Ctx<'_>, system: &'static System, line: &[u8], settings: &
 }
 
 fn open_stream(ctx: &mut Ctx<'_>, system: &'static System, target: &Target, settings: &Settings) -> BifResult {
+    // Starting a program keeps the thread until the program's image is there.
+    if !matches!(target, Target::Fd(..)) && !ctx.sched.dirty {
+        return Err(Escape::Dirty(DirtyKind::Io));
+    }
     let (ends, process, name) = match target {
         Target::Fd(input, output) => {
             let ends = Ends::of_numbers(settings.input.then_some(*input), settings.output.then_some(*output));

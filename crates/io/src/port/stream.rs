@@ -5,7 +5,7 @@
 
 use super::framing::{Frame, Framing, Reader};
 use super::poll::{Side, Watch};
-use super::{Driver, Port, State, System, Tell};
+use super::{Driver, Port, State, System, Tell, count_input};
 use crate::bytes::{ByteQueue, Piece};
 use myriad_term::{Port as PortId, Term, am};
 use rustix::fs::{FileType, Mode, OFlags};
@@ -253,12 +253,13 @@ impl Port {
             Ok(n) => {
                 let frames = stream.reader.feed(&buffer[..n]);
                 let armed = source.arm(system);
-                state.input += match stream.framing {
+                let count = match stream.framing {
                     Framing::Packet(_) => {
                         frames.iter().map(|f| if let Frame::Data(d) = f { d.len() as u64 } else { 0 }).sum()
                     }
                     _ => n as u64,
                 };
+                count_input(system, state, count);
                 for frame in frames {
                     self.deliver(system, state, frame);
                 }

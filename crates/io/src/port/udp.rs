@@ -9,7 +9,7 @@ mod address;
 mod options;
 
 use super::poll::{Side, Watch};
-use super::{Driver, Phase, Port, State, System};
+use super::{Driver, Phase, Port, State, System, count_input};
 use crate::posix;
 use address::Address;
 use myriad_heap::Fragment;
@@ -410,7 +410,7 @@ impl Port {
                     udp.statistics.received_bytes += size;
                     udp.statistics.received_most = udp.statistics.received_most.max(size);
                     let from = from.and_then(|a| SocketAddr::try_from(a).ok());
-                    state.input += size;
+                    count_input(system, state, size);
                     self.udp_deliver(system, state, from, &buffer[..n]);
                 }
                 Err(Errno::AGAIN) => break,
