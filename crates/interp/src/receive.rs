@@ -12,8 +12,10 @@ use crate::instr::Op;
 use crate::machine::{Machine, high, target};
 use crate::stubs;
 use myriad_term::{Build, RefNumbers, Term, am};
+use myriad_vm::code::CodePtr;
 use myriad_vm::engine::SliceEnd;
 use myriad_vm::message::Taken;
+use myriad_vm::process::Resume;
 
 /// Most markers that a process keeps: the oldest is forgotten then, which costs time only.
 const MAX_MARKERS: usize = 8;
@@ -23,10 +25,13 @@ const UNBOUND: u32 = u32::MAX;
 const OLD: RefNumbers = RefNumbers([UNBOUND, UNBOUND, u32::MAX]);
 
 /// Handles signals that have come. `Err`: the slice ends (the process has ended or is suspended); it resumes at `pc`.
+///
+/// A signal may ask where the process is (a stack trace, whether it runs old code), so that must be true here as in a built-in.
 #[cold]
 #[inline(never)]
 fn fetch(m: &mut Machine<'_, '_>, pc: *const u32) -> Result<(), ()> {
     m.leave();
+    m.ctx.proc.resume = Resume { pc: CodePtr(pc), function: std::ptr::null(), live: 0 };
     m.ctx.proc.saved_x.clear();
     let goes_on = m.ctx.fetch_signals();
     m.come_back();

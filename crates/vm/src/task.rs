@@ -20,10 +20,7 @@ pub(crate) fn run(ctx: &mut Ctx<'_>, from: Pid, request: Term) {
             }
             Term::TRUE
         }
-        Some(am::check_process_code) => {
-            let stopped = ctx.proc.answering;
-            Term::bool(argument.as_atom().is_some_and(|module| ctx.runs_old_code(module, stopped)))
-        }
+        Some(am::check_process_code) => Term::bool(argument.as_atom().is_some_and(|module| ctx.runs_old_code(module))),
         _ => Term::atom(am::notsup),
     };
     answer(ctx.vm, from, request, result);

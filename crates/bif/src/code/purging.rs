@@ -7,7 +7,7 @@ use myriad_vm::message::Message;
 use myriad_vm::signal::Signal;
 use myriad_vm::{BifResult, Ctx};
 
-/// `erts_internal:purge_module(Module, Step)`.
+/// `erts_internal:purge_module(Module, Step)`; giving up is answered with `false`, which a soft purge then returns.
 pub(super) fn purge_module_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if ctx.proc.initial_call.module != am::erts_code_purger {
         return Err(NOTSUP);
@@ -20,13 +20,14 @@ pub(super) fn purge_module_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         am::complete => PurgeStep::Complete,
         _ => return badarg(),
     };
-    Ok(Term::bool(ctx.vm.code.purge(ctx.vm, name, step)))
+    let done = ctx.vm.code.purge(ctx.vm, name, step);
+    Ok(Term::bool(done && step != PurgeStep::Abort))
 }
 
 /// `erts_internal:check_process_code(Module)`: does the caller run in the old version?
 pub(super) fn check_process_code_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(name) = args[0].as_atom() else { return badarg() };
-    Ok(Term::bool(ctx.runs_old_code(name, false)))
+    Ok(Term::bool(ctx.runs_old_code(name)))
 }
 
 /// `erts_internal:check_dirty_process_code(Pid, Module)`: `normal`, because a process that a dirty scheduler has answers for

@@ -10,9 +10,8 @@ use std::ops::Range;
 use std::ptr;
 
 impl Ctx<'_> {
-    /// Does this process run in the old version of the module? `stopped`: it is between two slices, so that where it will go
-    /// on counts too; else it is inside a built-in that it called itself.
-    pub fn runs_old_code(&mut self, name: Atom, stopped: bool) -> bool {
+    /// Does this process run in the old version of the module? It is stopped, in a receive, or in a built-in.
+    pub fn runs_old_code(&mut self, name: Atom) -> bool {
         let Some(version) = self.vm.code.version_to_check(name) else { return false };
         for frame in &mut self.proc.exception.frames {
             if ptr::eq(frame.module, version) {
@@ -22,11 +21,11 @@ impl Ctx<'_> {
         // SAFETY: the purger, or the caller of this check, keeps the version until this process has made progress (V2).
         let module = unsafe { &*version };
         let resume = self.proc.resume;
-        if stopped && module.owns(resume.function) {
+        if module.owns(resume.function) {
             return true;
         }
         let ranges = ranges_of(self, module);
-        if stopped && contains(&ranges, resume.pc.0.addr()) {
+        if contains(&ranges, resume.pc.0.addr()) {
             return true;
         }
         self.proc.heap.stack().iter().any(|word| contains(&ranges, *word as usize))
@@ -75,15 +74,14 @@ mod tests {
     #[test]
     fn where_it_goes_on_counts_when_it_is_stopped() {
         with_two_versions("check_tests_a", |ctx, name, old, current| {
-            assert!(!ctx.runs_old_code(name, true));
+            assert!(!ctx.runs_old_code(name));
             ctx.proc.resume.function = current;
-            assert!(!ctx.runs_old_code(name, true));
+            assert!(!ctx.runs_old_code(name));
             ctx.proc.resume.function = old;
-            assert!(ctx.runs_old_code(name, true));
-            assert!(!ctx.runs_old_code(name, false));
+            assert!(ctx.runs_old_code(name));
             ctx.proc.resume.function = ptr::null();
             ctx.proc.resume.pc = CodePtr(ptr::from_ref(old).cast());
-            assert!(ctx.runs_old_code(name, true) && !ctx.runs_old_code(name, false));
+            assert!(ctx.runs_old_code(name));
         });
     }
 
@@ -97,12 +95,12 @@ mod tests {
                     heap.stop = heap.stop.sub(1);
                     *heap.stop = ptr::from_ref(function) as u64;
                 }
-                assert_eq!(ctx.runs_old_code(name, false), runs);
+                assert_eq!(ctx.runs_old_code(name), runs);
             }
             assert!(ctx.vm.code.purge(ctx.vm, name, Prepare));
-            assert!(ctx.runs_old_code(name, false));
+            assert!(ctx.runs_old_code(name));
             assert!(ctx.vm.code.purge(ctx.vm, name, Abort));
-            assert!(!ctx.runs_old_code(Atom::new("check_tests_none").unwrap(), false));
+            assert!(!ctx.runs_old_code(Atom::new("check_tests_none").unwrap()));
         });
     }
 
@@ -111,7 +109,7 @@ mod tests {
         with_two_versions("check_tests_c", |ctx, name, old, current| {
             let frame = |f: &Function| TraceFrame { mfa: f.mfa, line: 1, module: f.module };
             ctx.proc.exception.frames = vec![frame(old), frame(current)];
-            assert!(!ctx.runs_old_code(name, false));
+            assert!(!ctx.runs_old_code(name));
             let [first, second] = [0, 1].map(|i| ctx.proc.exception.frames[i].module);
             assert!(first.is_null() && ptr::eq(second, current.module));
         });
