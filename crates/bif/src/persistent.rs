@@ -1,10 +1,11 @@
 //! Persistent terms: values that all processes read without copying.
 //!
-//! The values live in one literal area, so reading gives a pointer, and sending it copies nothing. A value that has been
-//! replaced or erased may still be referred to by any process, so it is kept: memory grows by each replacement, which
-//! OTP's documentation also tells users to avoid.
+//! Each key and its value live in a literal area of their own, so reading gives a pointer, and sending it copies nothing. A
+//! value that has been replaced or erased may still be referred to by any process: its area goes to the literal collector
+//! (`vm::literals`), which has every process copy what it holds, as OTP's does.
 //!
-//! PT1. The area is never freed.
+//! PT1. An area leaves the table before it is handed to the collector, which waits for thread progress before it frees: so what a
+//!      reader has got from the table is alive at least until its slice ends.
 
 use myriad_heap::LiteralArea;
 use myriad_sync::{LazyLock, LockClass, RwLock};
@@ -12,7 +13,7 @@ use myriad_term::equal::eq_exact;
 use myriad_term::hash::internal_hash;
 use myriad_term::{Build, Term, am, copy, map};
 use myriad_vm::bif::badarg;
-use myriad_vm::{BifResult, Ctx};
+use myriad_vm::{BifResult, Ctx, Vm};
 use std::collections::HashMap;
 
 myriad_vm::bifs! { pub PERSISTENT_TERM = "persistent_term" {
@@ -21,19 +22,20 @@ myriad_vm::bifs! { pub PERSISTENT_TERM = "persistent_term" {
     "get" / 0 Plain => get_0;
     "put" / 2 Plain => put_2;
     "put_new" / 2 Plain since 28 => put_new_2;
-    "erase" / 1 Plain => |_, a| Ok(Term::bool(erase(a[0])));
+    "erase" / 1 Plain => |ctx, a| Ok(Term::bool(erase(ctx.vm, a[0])));
     "info" / 0 Plain => info_0;
 }}
 
 myriad_vm::bifs! { pub INTERNAL_PERSISTENT_TERM = "erts_internal" {
-    "erase_persistent_terms" / 0 Plain => |_, _| { TABLE.write().chains.clear(); Ok(Term::TRUE) };
+    "erase_persistent_terms" / 0 Plain => erase_persistent_terms_0;
 }}
 
-#[derive(Clone, Copy)]
 struct Value {
     key: Term,
     value: Term,
     words: usize,
+    /// Where both live.
+    area: LiteralArea,
 }
 
 static CLASS: LockClass = LockClass::new("persistent_term", 700);
@@ -42,8 +44,6 @@ static TABLE: LazyLock<RwLock<Table>> = LazyLock::new(|| RwLock::new(&CLASS, Tab
 #[derive(Default)]
 struct Table {
     chains: HashMap<u32, Vec<Value>>,
-    /// PT1: dropped never, because the table is static.
-    area: LiteralArea,
 }
 
 fn find(key: Term) -> Option<Term> {
@@ -51,36 +51,37 @@ fn find(key: Term) -> Option<Term> {
     table.chains.get(&internal_hash(key, 0))?.iter().find(|v| eq_exact(v.key, key)).map(|v| v.value)
 }
 
-impl Table {
-    /// A copy of key and value that stays (PT1).
-    ///
-    /// Literals of modules are copied, too: the module may go. Only what lies in the area already stays where it is.
-    fn keep(&mut self, key: Term, value: Term) -> Value {
-        let kept = self.area.ranges();
-        let is_kept = |at: *const u64| kept.contains(at);
-        let mut words = 0;
-        let mut copy = |term: Term| {
-            let size = if term.is_immediate() { 0 } else { copy::size(term, is_kept) };
-            words += size;
-            copy::copy(term, size, &mut self.area, is_kept)
-        };
-        let (key, value) = (copy(key), copy(value));
-        Value { key, value, words }
-    }
+/// A copy of key and value. Literals are copied, too: the module may go.
+fn keep(key: Term, value: Term) -> Value {
+    let nothing = |_: *const u64| false;
+    let size = |term: Term| if term.is_immediate() { 0 } else { copy::size(term, nothing) };
+    let (key_words, value_words) = (size(key), size(value));
+    let mut area = LiteralArea::with_capacity(key_words + value_words);
+    let mut copy = |term: Term, size| if size == 0 { term } else { copy::copy(term, size, &mut area, nothing) };
+    let (key, value) = (copy(key, key_words), copy(value, value_words));
+    Value { key, value, words: key_words + value_words, area }
 }
 
-fn put_2(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+fn put_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let [key, value] = [args[0], args[1]];
     // The same value again costs nothing.
     if find(key).is_some_and(|old| eq_exact(old, value)) {
         return Ok(Term::OK);
     }
-    let mut table = TABLE.write();
-    let new = table.keep(key, value);
-    let chain = table.chains.entry(internal_hash(key, 0)).or_default();
-    match chain.iter_mut().find(|v| eq_exact(v.key, key)) {
-        Some(old) => *old = new,
-        None => chain.push(new),
+    let new = keep(key, value);
+    let replaced = {
+        let mut table = TABLE.write();
+        let chain = table.chains.entry(internal_hash(key, 0)).or_default();
+        match chain.iter_mut().find(|v| eq_exact(v.key, key)) {
+            Some(old) => Some(std::mem::replace(old, new)),
+            None => {
+                chain.push(new);
+                None
+            }
+        }
+    };
+    if let Some(old) = replaced {
+        ctx.vm.literals.release(ctx.vm, old.area);
     }
     Ok(Term::OK)
 }
@@ -93,22 +94,34 @@ fn put_new_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
 }
 
-fn erase(key: Term) -> bool {
-    let mut table = TABLE.write();
-    let hash = internal_hash(key, 0);
-    let Some(chain) = table.chains.get_mut(&hash) else { return false };
-    let before = chain.len();
-    chain.retain(|v| !eq_exact(v.key, key));
-    let erased = chain.len() < before;
-    if chain.is_empty() {
-        table.chains.remove(&hash);
+fn erase(vm: &'static Vm, key: Term) -> bool {
+    let erased = {
+        let mut table = TABLE.write();
+        let hash = internal_hash(key, 0);
+        let Some(chain) = table.chains.get_mut(&hash) else { return false };
+        let erased = chain.iter().position(|v| eq_exact(v.key, key)).map(|i| chain.swap_remove(i));
+        if chain.is_empty() {
+            table.chains.remove(&hash);
+        }
+        erased
+    };
+    let Some(erased) = erased else { return false };
+    vm.literals.release(vm, erased.area);
+    true
+}
+
+fn erase_persistent_terms_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
+    let all = std::mem::take(&mut TABLE.write().chains);
+    for value in all.into_values().flatten() {
+        ctx.vm.literals.release(ctx.vm, value.area);
     }
-    erased
+    Ok(Term::TRUE)
 }
 
 fn get_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
-    let all: Vec<Value> = TABLE.read().chains.values().flatten().copied().collect();
-    let pairs: Vec<Term> = all.iter().map(|v| ctx.tuple(&[v.key, v.value])).collect();
+    // Readable after the lock is gone: PT1.
+    let all: Vec<[Term; 2]> = TABLE.read().chains.values().flatten().map(|v| [v.key, v.value]).collect();
+    let pairs: Vec<Term> = all.iter().map(|pair| ctx.tuple(pair)).collect();
     Ok(ctx.list(&pairs))
 }
 

@@ -11,6 +11,17 @@ use myriad_term::boxed::Header;
 use myriad_term::{Boxed, Term};
 use std::collections::HashSet;
 
+/// Is a collection to be asked for without need? Of so many questions one is answered with yes, so that programs run under
+/// `--cfg heap_check` meet a collection wherever one may happen.
+#[cfg(heap_check)]
+pub(crate) fn stress() -> bool {
+    use std::cell::Cell;
+    const ONE_IN: u32 = 13;
+    thread_local! { static ASKED: Cell<u32> = const { Cell::new(0) } }
+    ASKED.set(ASKED.get() % ONE_IN + 1);
+    ASKED.get() == ONE_IN
+}
+
 /// A range of addresses.
 type Area = (usize, usize);
 

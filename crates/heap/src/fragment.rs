@@ -115,6 +115,19 @@ impl Fragment {
         sum
     }
 
+    /// The memory that holds objects, as (start, end).
+    pub(crate) fn areas(&self) -> Vec<(*mut u64, *mut u64)> {
+        let (mut areas, mut chunk) = (Vec::new(), self.chunks);
+        while !chunk.is_null() {
+            // SAFETY: the fragment's own chunk.
+            unsafe {
+                areas.push((Chunk::start(chunk), (*chunk).top));
+                chunk = (*chunk).next;
+            }
+        }
+        areas
+    }
+
     /// Takes all chunks and the chain out: the caller owns them now.
     pub(crate) fn into_parts(self) -> (*mut Chunk, OffHeap) {
         let this = std::mem::ManuallyDrop::new(self);

@@ -172,6 +172,10 @@ impl Heap {
     /// Should the owner collect at the next point where all roots are known, though there is room?
     #[inline]
     pub fn needs_collection(&self) -> bool {
+        #[cfg(heap_check)]
+        if crate::check::stress() {
+            return true;
+        }
         self.fragment_words > words_between(self.start, self.hend)
             || self.off_heap.binary_words > self.bin_vheap_limit
             || self.collect_next

@@ -49,7 +49,7 @@ mod transfer;
 pub use collect::{GcReport, MaxHeapExceeded};
 pub use fragment::Fragment;
 pub use heap::{GcInfo, Heap, RESERVED};
-pub use literal::{LiteralArea, LiteralRanges, is_literal};
+pub use literal::{LiteralArea, LiteralRanges, is_literal, set_going};
 pub use roots::Roots;
 pub use settings::{MaxHeapSize, Settings};
 pub use transfer::{copied_size, copy_term};

@@ -1,12 +1,14 @@
 //! Literals: constant terms of modules and persistent terms, shared by all processes and never copied by a collection.
 //!
 //! All areas lie in one address range that is reserved at first use, so "is this a literal" is one subtraction and one
-//! comparison. The range is cut into runs of pages; an area is a list of runs. Pages are committed when an area takes
-//! them and given back to the system when it is dropped.
+//! comparison. The range is cut into runs of pages; an area is a list of runs. Pages become usable when an area first takes
+//! them, and stay so (one mapping, however the runs come and go); their memory goes back to the system when it is dropped.
 //!
 //! L1. An area's terms point only into that area or other areas that outlive it.
 //! L2. Whoever drops an area knows that no process holds its terms any more (the purger asks each: `Heap::refers_to`,
 //!     `Heap::copy_out`).
+//! L3. Before the purger asks the first, it lets all know what is to go (`set_going`), and waits for thread progress. So nobody
+//!     hands such a literal to a process that has been asked: a message gets a copy of it.
 
 use crate::account::Class;
 use crate::block::out_of_memory;
@@ -25,7 +27,7 @@ const RESERVE: &[usize] = if cfg!(miri) { &[1 << 20] } else { &[64 << 30, 4 << 3
 static BASE: AtomicUsize = AtomicUsize::new(0);
 static LEN: AtomicUsize = AtomicUsize::new(0);
 static RANGE_CLASS: LockClass = LockClass::new("literal_range", 950);
-static RANGE: Mutex<Range> = Mutex::new(&RANGE_CLASS, Range { free: Vec::new() });
+static RANGE: Mutex<Range> = Mutex::new(&RANGE_CLASS, Range { free: Vec::new(), usable: 0 });
 
 /// The reserved range, as base address and length in bytes; empty before the first literal.
 #[inline]
@@ -44,10 +46,34 @@ pub fn is_literal(at: *const u64) -> bool {
     (at as usize).wrapping_sub(base) < len
 }
 
+/// The addresses between which literals are about to go; none if the end is 0.
+static GOING_START: AtomicUsize = AtomicUsize::new(0);
+static GOING_END: AtomicUsize = AtomicUsize::new(0);
+
+/// From now on copies of terms between heaps take the literals of these areas along (L3). Others that lie between them may be
+/// copied too, which does no harm.
+pub fn set_going(areas: &LiteralRanges) {
+    let start = areas.ranges.first().map_or(0, |range| range.0);
+    let end = areas.ranges.last().map_or(0, |range| range.1);
+    // Relaxed: whoever relies on it has waited for thread progress since, which orders it (L3).
+    GOING_START.store(start, Ordering::Relaxed);
+    GOING_END.store(end, Ordering::Relaxed);
+}
+
+/// Is this a literal that a copy may share?
+#[inline]
+pub fn is_lasting_literal(at: *const u64) -> bool {
+    // Relaxed: see `set_going`.
+    let going = || GOING_START.load(Ordering::Relaxed)..GOING_END.load(Ordering::Relaxed);
+    is_literal(at) && !going().contains(&(at as usize))
+}
+
 /// The free runs of the range.
 struct Range {
     /// Start address and pages, ascending, never adjacent.
     free: Vec<(usize, usize)>,
+    /// Addresses of the range below it are usable.
+    usable: usize,
 }
 
 impl Range {
@@ -56,6 +82,7 @@ impl Range {
         for len in RESERVE.iter().copied() {
             if let Some(base) = system::reserve(len) {
                 self.free.push((base, len / PAGE));
+                self.usable = base;
                 // Relaxed: ordered by the store below.
                 BASE.store(base, Ordering::Relaxed);
                 // Release: pairs with the Acquire in `range`.
@@ -77,6 +104,13 @@ impl Range {
             self.free.remove(i);
         } else {
             self.free[i] = (at + pages * PAGE, n - pages);
+        }
+        let end = at + pages * PAGE;
+        if end > self.usable {
+            if !system::commit(self.usable, end - self.usable) {
+                out_of_memory(pages * PAGE_WORDS);
+            }
+            self.usable = end;
         }
         at
     }
@@ -136,9 +170,6 @@ impl LiteralArea {
         let last = self.runs.last().map_or(0, |run| run.words);
         let pages = words.max((last * 2).min(1 << 17)).div_ceil(PAGE_WORDS);
         let at = RANGE.lock().take(pages);
-        if !system::commit(at, pages * PAGE) {
-            out_of_memory(pages * PAGE_WORDS);
-        }
         Class::Literal.grow(pages * PAGE_WORDS);
         let run = Run { start: std::ptr::with_exposed_provenance_mut(at), words: pages * PAGE_WORDS };
         self.runs.push(run);
@@ -238,17 +269,14 @@ mod system {
 
     /// Makes reserved pages usable.
     pub(super) fn commit(at: usize, len: usize) -> bool {
-        // SAFETY: pages of the reserved range, which the caller has just taken for itself.
+        // SAFETY: pages of the reserved range that nobody has had yet.
         unsafe { libc::mprotect(at as *mut libc::c_void, len, libc::PROT_READ | libc::PROT_WRITE) == 0 }
     }
 
-    /// Gives the memory of pages back and keeps their addresses reserved.
+    /// Gives the memory of pages back; they stay usable.
     pub(super) fn decommit(at: usize, len: usize) {
         // SAFETY: pages of a run that is being dropped (L2). If the system refuses, the pages only stay in memory.
-        unsafe {
-            libc::madvise(at as *mut libc::c_void, len, libc::MADV_DONTNEED);
-            libc::mprotect(at as *mut libc::c_void, len, libc::PROT_NONE);
-        }
+        unsafe { libc::madvise(at as *mut libc::c_void, len, libc::MADV_DONTNEED) };
     }
 }
 
@@ -308,7 +336,7 @@ mod tests {
 
     #[test]
     fn free_runs_join() {
-        let mut range = Range { free: vec![(0x10000, 16)] };
+        let mut range = Range { free: vec![(0x10000, 16)], usable: usize::MAX };
         // The static range is reserved, so that `take` does not reserve for this one.
         drop(LiteralArea::with_capacity(1));
         let (a, b, c) = (range.take(4), range.take(4), range.take(8));

@@ -41,7 +41,11 @@ struct Copies<'a> {
     made: HashMap<u64, Term>,
 }
 
-impl Copies<'_> {
+impl<'a> Copies<'a> {
+    fn new(areas: &'a LiteralRanges, fragment: Fragment) -> Copies<'a> {
+        Copies { areas, fragment, made: HashMap::new() }
+    }
+
     /// # Safety
     /// `slot` holds a word that looks like a term.
     unsafe fn replace(&mut self, slot: *mut u64) {
@@ -82,7 +86,7 @@ impl Heap {
     /// # Safety
     /// As [`Heap::collect`]; the areas are live.
     pub unsafe fn copy_out(&mut self, areas: &LiteralRanges, roots: &mut Roots<'_>) -> GcReport {
-        let mut copies = Copies { areas, fragment: Fragment::new(), made: HashMap::new() };
+        let mut copies = Copies::new(areas, Fragment::new());
         // SAFETY: H1 and H2 for the heap and the stack, the caller's promise for the roots. Old objects may point to the
         // copies now, against H4; the collection that follows moves all into one generation and does not rely on it.
         unsafe {
@@ -97,6 +101,35 @@ impl Heap {
             }
             self.attach(copies.fragment);
             self.collect_into_young(roots)
+        }
+    }
+}
+
+impl Fragment {
+    /// Replaces all literals of these areas, in the memory of a message and in its terms, by copies.
+    ///
+    /// # Safety
+    /// The areas are live; the fragment holds all that `terms` refer to (but for literals), and nobody else looks at either.
+    pub unsafe fn copy_out(this: &mut Option<Fragment>, terms: &mut [&mut Term], areas: &LiteralRanges) {
+        let refers = |term: &Term| !term.is_immediate() && areas.contains(term.object_ptr());
+        let known = this.as_ref().map_or_else(Vec::new, Fragment::areas);
+        // SAFETY: a fragment's words are objects (H2); the copies that are made meanwhile lie behind or elsewhere.
+        unsafe {
+            let mut found = terms.iter().any(|term| refers(term));
+            for (start, end) in known.iter().copied() {
+                each_term(start, end, |slot| found |= refers(&Term::from_raw(*slot)));
+            }
+            if !found {
+                return;
+            }
+            let mut copies = Copies::new(areas, this.take().unwrap_or_default());
+            for (start, end) in known {
+                each_term(start, end, |slot| copies.replace(slot));
+            }
+            for term in terms {
+                copies.replace(std::ptr::from_mut::<Term>(term).cast());
+            }
+            *this = Some(copies.fragment);
         }
     }
 }

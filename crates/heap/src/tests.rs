@@ -133,7 +133,7 @@ impl Machine {
     /// A random object made of the registers' terms, in the heap.
     fn object(&mut self) -> (Term, u64) {
         let raw = |t: Term| (t, Walker::default().hash(t));
-        match self.random.below(15) {
+        match self.random.below(20) {
             0..=3 => {
                 let (head, tail) = (self.pick(), self.pick());
                 (self.heap.cons(head.0, tail.0), combine(CONS, [head.1, tail.1]))
@@ -179,11 +179,81 @@ impl Machine {
                     _ => magic_reference(&mut self.heap, numbers, self.magic.clone()),
                 })
             }
+            14 => {
+                // A local fun: an address, its creator, what it closes over.
+                let n = self.random.below(4);
+                let free: Vec<_> = (0..n).map(|_| self.pick()).collect();
+                let entry = 0x7f00_0000_1000 + 8 * self.random.below(100) as u64;
+                // SAFETY: an aligned address looks like a small integer.
+                let mut slots = vec![unsafe { Term::from_raw(entry) }, Pid::from_data(5).term()];
+                slots.extend(free.iter().map(|f| f.0));
+                let header = Header::new(Kind::Fun, slots.len());
+                let models = [mix(slots[0].raw()), mix(slots[1].raw())].into_iter().chain(free.iter().map(|f| f.1));
+                (self.heap.boxed(header, &slots), combine(header.raw(), models))
+            }
+            15 => {
+                // A writable binary, and a match context over it.
+                let i = self.random.below(self.shared.len());
+                let whole = self.heap.shared_binary(self.shared[i].clone());
+                // SAFETY: the header of an object just made.
+                unsafe { *whole.boxed_ptr() = Header::new(Kind::SharedBinary, 3).with_aux(1).raw() };
+                let model = Walker::default().hash(whole);
+                let header = match self.random.below(2) {
+                    0 => Header::new(Kind::SubBinary, 3).with_aux(1),
+                    _ => Header::new(Kind::MatchContext, 3),
+                };
+                let [o, n] = [Term::small(8), Term::small(800)];
+                (self.heap.boxed(header, &[whole, o, n]), combine(header.raw(), [model, mix(o.raw()), mix(n.raw())]))
+            }
+            16 => {
+                // A pid or port of another node: a node and a number.
+                let kind = if self.random.below(2) == 0 { Kind::ExternalPid } else { Kind::ExternalPort };
+                let at = self.heap.alloc(3).as_ptr();
+                // SAFETY: three fresh words.
+                raw(unsafe {
+                    *at = Header::new(kind, 2).raw();
+                    *at.add(1) = self.random.next();
+                    *at.add(2) = self.random.next();
+                    Term::from_boxed(at)
+                })
+            }
+            17 => {
+                // Nodes of a hash map: as tuples, with a bitmap in the header.
+                let n = 1 + self.random.below(16);
+                let children: Vec<_> = (0..n).map(|_| self.pick()).collect();
+                let terms: Vec<Term> = children.iter().map(|c| c.0).collect();
+                let header = Header::new(Kind::MapNode, n).with_aux((1 << n) - 1);
+                (self.heap.boxed(header, &terms), combine(header.raw(), children.iter().map(|c| c.1)))
+            }
+            18 => {
+                // Words that were not needed after all, before an object and behind it.
+                let at = self.heap.alloc(6).as_ptr();
+                let made = self.pick();
+                let cell = self.heap.cons(made.0, Term::NIL);
+                // SAFETY: the words are fresh and no term points at them.
+                unsafe { self.heap.give_back(at, 6) };
+                (cell, combine(CONS, [made.1, mix(Term::NIL.raw())]))
+            }
             _ => {
                 let i = self.random.below(self.literals.len());
                 self.literals[i]
             }
         }
+    }
+
+    /// The literals go, and others come.
+    fn purge(&mut self, area: &mut LiteralArea) {
+        let mut roots = Roots::of(&mut self.registers);
+        // SAFETY: the registers are all roots beside the stack.
+        unsafe { self.heap.copy_out(&area.ranges(), &mut roots) };
+        assert!(!self.heap.refers_to(&area.ranges(), &Roots::of(&mut self.registers)));
+        let mut new = LiteralArea::new();
+        let binary = new.shared_binary(self.shared[2].clone());
+        let tuple = new.tuple(&[binary, Term::small(self.random.below(9) as i64)]);
+        let list = new.list(&[tuple, Term::small(3)]);
+        self.literals = [tuple, list].map(|t| (t, Walker::default().hash(t))).to_vec();
+        *area = new;
+        self.verify();
     }
 
     /// A message: a fragment of its own that joins the heap.
@@ -273,8 +343,11 @@ impl Machine {
         walker.words
     }
 
-    fn run(&mut self, steps: usize, collect_one_in: usize) {
+    fn run(&mut self, steps: usize, collect_one_in: usize, literals: &mut LiteralArea) {
         for _ in 0..steps {
+            if self.random.below(100) == 0 {
+                self.purge(literals);
+            }
             let (term, model) = match self.random.below(40) {
                 0 => self.message(),
                 1..=3 => (Term::NIL, mix(Term::NIL.raw())),
@@ -297,7 +370,7 @@ impl Machine {
 fn run_machine(seed: u64, settings: &Settings, steps: usize, collect_one_in: usize) {
     let mut area = LiteralArea::new();
     let mut machine = Machine::new(seed, settings, &mut area);
-    machine.run(steps, collect_one_in);
+    machine.run(steps, collect_one_in, &mut area);
     machine.registers.fill(Term::NIL);
     machine.models.fill(mix(Term::NIL.raw()));
     machine.heap.stop = machine.heap.hend;
@@ -306,6 +379,7 @@ fn run_machine(seed: u64, settings: &Settings, steps: usize, collect_one_in: usi
     // SAFETY: nothing is used again.
     unsafe { machine.heap.collect_fullsweep(0, &mut roots) }.unwrap();
     assert_eq!(machine.heap.used_words(), 0);
+    drop(area);
     assert!(machine.shared.iter().all(|binary| binary.references() == 1), "counts come back");
     assert_eq!(machine.magic.references(), 1);
 }
@@ -340,9 +414,10 @@ fn collected_by_fullsweeps() {
 fn dropping_a_heap_gives_counts_back() {
     let mut area = LiteralArea::new();
     let mut machine = Machine::new(1, &Settings::default(), &mut area);
-    machine.run(STEPS, 30);
+    machine.run(STEPS, 30, &mut area);
     let (shared, magic) = (machine.shared.clone(), machine.magic.clone());
     drop(machine);
+    drop(area);
     assert!(shared.iter().all(|binary| binary.references() == 1));
     assert_eq!(magic.references(), 1);
 }
@@ -522,6 +597,55 @@ fn literals_are_copied_out() {
     assert_eq!(models, x.map(|t| Walker::default().hash(t)));
     assert!(x[2].is(stays) && x[0].as_cons().unwrap().0.is(x[1]));
     assert_eq!(shared.references(), 2);
+}
+
+#[test]
+fn literals_are_copied_out_of_messages() {
+    let (mut area, mut other) = (LiteralArea::new(), LiteralArea::new());
+    let shared = SharedBinary::from_bytes(&[4; 100]);
+    let part = area.shared_binary(shared.clone());
+    let literal = area.list(&[part, Term::small(1)]);
+    let stays = other.list(&[Term::small(2)]);
+    for direct in [true, false] {
+        let mut fragment = (!direct).then(|| Fragment::with_capacity(7));
+        let mut term = match &mut fragment {
+            Some(f) => {
+                let cell = f.cons(literal, stays);
+                f.tuple(&[cell, literal])
+            }
+            None => literal,
+        };
+        let model = Walker::default().hash(term);
+        // SAFETY: the fragment holds the term, the areas are live.
+        unsafe {
+            Fragment::copy_out(&mut fragment, &mut [&mut term], &other.ranges());
+            assert_eq!(fragment.is_some(), !direct || term.is(stays));
+            Fragment::copy_out(&mut fragment, &mut [&mut term], &area.ranges());
+        }
+        let mut walker = Walker::default();
+        assert_eq!(walker.hash(term), model);
+        assert!(!walker.hashes.keys().any(|word| {
+            // SAFETY: a word of the term.
+            area.ranges().contains(unsafe { Term::from_raw(*word) }.object_ptr())
+        }));
+        let mut heap = Heap::new(&Settings::default());
+        heap.attach(fragment.unwrap());
+        heap.check(&Roots::of(&mut [term]));
+    }
+    drop(area);
+    assert_eq!(shared.references(), 1);
+}
+
+#[test]
+fn literals_that_go_are_copied_with_messages() {
+    let mut area = LiteralArea::new();
+    let literal = area.list(&[Term::small(1)]);
+    assert!(Fragment::copy_of(literal).1.is_none());
+    assert!(Fragment::whole_copy_of(literal).1.is_some());
+    crate::set_going(&area.ranges());
+    assert!(Fragment::copy_of(literal).1.is_some());
+    crate::set_going(&crate::LiteralRanges::default());
+    assert!(Fragment::copy_of(literal).1.is_none());
 }
 
 #[test]

@@ -1,6 +1,7 @@
-//! Copying terms between heaps: `term::copy`, with the literal area left where it is.
+//! Copying terms between heaps: `term::copy`, with literals left where they are, unless they are about to go.
 
-use crate::{Fragment, is_literal};
+use crate::Fragment;
+use crate::literal::is_lasting_literal as is_literal;
 use myriad_term::{Alloc, Term, copy};
 
 /// Words that [`copy_term`] needs for a term.
@@ -27,4 +28,20 @@ impl Fragment {
         let term = copy::copy(term, words, &mut fragment, is_literal);
         (term, Some(fragment))
     }
+
+    /// A copy of a term and of all literals that it refers to: for places that no purger asks.
+    pub fn whole_copy_of(term: Term) -> (Term, Option<Fragment>) {
+        if term.is_immediate() {
+            return (term, None);
+        }
+        let words = copy::size(term, nothing);
+        let mut fragment = Fragment::with_capacity(words);
+        let term = copy::copy(term, words, &mut fragment, nothing);
+        (term, Some(fragment))
+    }
+}
+
+/// No literal is shared.
+fn nothing(_: *const u64) -> bool {
+    false
 }

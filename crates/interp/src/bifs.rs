@@ -102,11 +102,9 @@ pub fn finish(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) -> *co
     let escape = match result {
         Ok(value) => {
             m.set_x(0, value);
-            if m.heap().needs_collection() && !m.collect(0, 1) {
-                return std::ptr::null();
-            }
             // SAFETY: the instruction that called.
-            return unsafe { deliver(m, pc) };
+            let next = unsafe { deliver(m, pc) };
+            return if m.heap().needs_collection() { m.collect_at(0, 1, next) } else { next };
         }
         Err(escape) => escape,
     };

@@ -297,6 +297,10 @@ fn settle(m: &mut Machine<'_, '_>, value: Term, live: usize, words: usize) -> Op
     if live >= myriad_vm::scheduler::X_REGISTERS {
         return Some(value);
     }
+    if m.heap().ensure(words) && m.ctx.collects_long() {
+        m.collect_later();
+        return Some(value);
+    }
     m.set_x(live, value);
     m.collect(words, live + 1).then(|| m.x(live))
 }

@@ -282,7 +282,7 @@ fn uncaught(m: &mut Machine<'_, '_>, class: Class, reason: Term, trace: Term) ->
     };
     m.ctx.proc.exit_reason = reason;
     if class != Class::Exit {
-        crate::report::crashed(m.ctx, reason);
+        myriad_vm::report::crashed(m.ctx, reason);
     }
     m.end = SliceEnd::Exited;
     std::ptr::null()

@@ -30,7 +30,6 @@ mod machine;
 mod maps;
 mod matching;
 mod receive;
-mod report;
 mod run;
 mod stubs;
 

@@ -219,13 +219,23 @@ impl Machine<'_, '_> {
         // SAFETY: the X registers are the scheduler's own block.
         let x = unsafe { std::slice::from_raw_parts_mut(self.x, live) };
         // SAFETY: between instructions all terms are in live registers, on the stack or in the process.
-        let done = unsafe { self.ctx.proc.collect(need, x) };
+        let done = unsafe { self.ctx.collect(need, x) };
         self.come_back();
-        if done.is_err() {
-            self.ctx.proc.exit_reason = Term::atom(myriad_term::am::killed);
+        if !done {
             self.end = SliceEnd::Exited;
         }
-        done.is_ok()
+        done
+    }
+
+    /// Collects, here or (a large heap) on a dirty scheduler, and goes on at `pc`.
+    #[cold]
+    #[inline(never)]
+    pub fn collect_at(&mut self, need: usize, live: usize, pc: *const u32) -> *const u32 {
+        if self.ctx.collects_long() {
+            let end = self.ctx.hand_over(need);
+            return self.stop(end, pc, std::ptr::null(), live);
+        }
+        if self.collect(need, live) { pc } else { std::ptr::null() }
     }
 
     /// After an instruction that allocated: collects if the heap asks for it, keeping `value` (the instruction's result).
@@ -241,9 +251,19 @@ impl Machine<'_, '_> {
         if live >= myriad_vm::scheduler::X_REGISTERS {
             return Some(value);
         }
+        if self.ctx.collects_long() {
+            self.collect_later();
+            return Some(value);
+        }
         // Registers from `live` on are dead here, so the next one can hold the result.
         self.set_x(live, value);
         self.collect(0, live + 1).then(|| self.x(live))
+    }
+
+    /// Has the process give way at its next call, and collect on a dirty scheduler then ([`Machine::stop`]).
+    pub fn collect_later(&mut self) {
+        self.heap().request_collection();
+        self.reds = self.reds.min(0);
     }
 
     /// Sets `operand` to a result and goes on at `next`, after collecting if needed.
@@ -267,7 +287,11 @@ impl Machine<'_, '_> {
         proc.saved_x.clear();
         proc.saved_x.extend_from_slice(args);
         proc.resume = Resume { pc: CodePtr(pc), function, live: live as u32 };
-        self.end = end;
+        // Tasks that came on the way are done between this slice and the next.
+        let waits = end == SliceEnd::Waiting && (proc.tasks.is_none() || proc.resumption.is_some());
+        let end = if end == SliceEnd::Waiting && !waits { SliceEnd::Yielded } else { end };
+        let collects = end == SliceEnd::Yielded && proc.resumption.is_none() && proc.heap.needs_collection();
+        self.end = if collects && self.ctx.collects_long() { self.ctx.hand_over(0) } else { end };
         std::ptr::null()
     }
 

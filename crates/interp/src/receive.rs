@@ -48,8 +48,8 @@ fn fetch(m: &mut Machine<'_, '_>, pc: *const u32) -> Result<(), ()> {
 
 /// `loop_rec`: the next message to X0, or on to the label.
 pub unsafe fn loop_rec(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    if m.heap().needs_collection() && !m.collect(0, 0) {
-        return std::ptr::null();
+    if m.heap().needs_collection() {
+        return m.collect_at(0, 0, pc);
     }
     if m.ctx.proc.messages.peek().is_none() && !m.ctx.this.outer.is_empty() && fetch(m, pc).is_err() {
         return std::ptr::null();
@@ -267,8 +267,12 @@ pub unsafe fn hibernate(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     m.heap().stop = base;
     stubs::push_bottom(m);
     m.ctx.proc.messages.rewind();
-    m.heap().request_fullsweep();
-    if !m.collect(0, 3) {
+    m.leave();
+    // SAFETY: the stack is empty, the arguments are in the X registers, all else is in the process.
+    let done = unsafe { m.ctx.shrink_heap(std::slice::from_raw_parts_mut(m.x, 3)) };
+    m.come_back();
+    if !done {
+        m.end = SliceEnd::Exited;
         return std::ptr::null();
     }
     // SAFETY: the instruction stands alone in the stub's code.

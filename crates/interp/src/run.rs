@@ -57,7 +57,7 @@ unsafe fn short(at: *const u32) -> Term {
 unsafe fn make_room(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operands of the instruction.
     let (live, bytes) = unsafe { (crate::machine::high(pc) as usize, *pc.add(1) as usize) };
-    if m.collect(bytes / 8, live) { pc } else { std::ptr::null() }
+    m.collect_at(bytes / 8, live, pc)
 }
 
 /// Reductions are used up at a call of `m.callee`.

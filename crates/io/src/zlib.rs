@@ -201,7 +201,7 @@ fn set_stash_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         if z.stash.is_some() {
             return error(am::error);
         }
-        z.stash = Some(Parcel::copy(args[1]));
+        z.stash = Some(Parcel::whole(args[1]));
         Ok(Term::OK)
     })
 }

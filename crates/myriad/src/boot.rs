@@ -58,7 +58,10 @@ fn system_processes(vm: &'static Vm) -> Result<(), String> {
     for (module, priority) in SYSTEM_PROCESSES {
         let export = Export::intern(Mfa { module, function: am::start, arity: 0 });
         let options = SpawnOptions { priority, system: true, ..SpawnOptions::new(vm) };
-        spawn_orphan(vm, export, &[], &options).map_err(|_| "no room for the system processes".to_owned())?;
+        let pid = spawn_orphan(vm, export, &[], &options).map_err(|_| "no room for the system processes".to_owned())?;
+        if module == am::erts_literal_area_collector {
+            vm.literals.set_collector(pid);
+        }
     }
     Ok(())
 }

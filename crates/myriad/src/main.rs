@@ -7,6 +7,8 @@ mod flags;
 
 use std::os::unix::ffi::OsStringExt;
 
+// Under `--cfg heap_check` the system's allocator serves, which sanitizers know.
+#[cfg(not(heap_check))]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -66,10 +66,7 @@ impl Ctx<'_> {
                 let result = crate::info::process_info(self, items, by_default);
                 self.reply(from, reference, result);
             }
-            Signal::Task { from, request } => {
-                let request = request.attach(&mut self.proc.heap);
-                crate::task::run(self, from, request);
-            }
+            Signal::Task { from, request } => crate::task::take_up(self, from, request),
             Signal::Call(f) => f(self),
             Signal::SpawnReply { reference, result } => crate::spawn::reply_arrived(self, reference, result),
         }

@@ -1,4 +1,5 @@
-//! Dirty schedulers: threads for built-ins that compute or block for long, one pool of each kind.
+//! Dirty schedulers: threads for built-ins that compute or block for long, and for collections of large heaps; one pool of each
+//! kind.
 //!
 //! A process stays `Running` while it is here, so that it is in no run queue (P1) and its private part belongs to the dirty
 //! thread (P2).
@@ -91,7 +92,7 @@ impl DirtyPools {
             // SAFETY: P2: it is `Running`, and the queue handed it to this thread.
             let private = unsafe { process.private() };
             let mut ctx = Ctx { proc: private, this: process, sched: &mut local, vm };
-            let end = vm.engine().run_dirty(&mut ctx);
+            let end = ctx.do_tasks_here().unwrap_or_else(|| vm.engine().run_dirty(&mut ctx));
             vm.after_slice(&mut ctx, end);
         }
     }

@@ -29,6 +29,7 @@ pub(crate) fn finish(ctx: &mut Ctx<'_>) {
         vm.timers.process_ends(pid);
     }
     ctx.proc.resumption = None;
+    crate::task::refuse_all(ctx);
     for hook in vm.exit_hooks() {
         hook(ctx);
     }
@@ -110,7 +111,7 @@ pub(crate) fn answer_for_the_dead(vm: &'static Vm, dead: Pid, signal: Signal) {
         }
         Signal::IsAlive { from, reference } => answer(vm, from, reference, Term::FALSE),
         Signal::Info { from, reference, .. } => answer(vm, from, reference, Term::UNDEFINED),
-        Signal::Task { from, request } => crate::task::refuse(vm, from, request),
+        Signal::Task { from, request } => crate::task::refuse(vm, from, &request),
         Signal::Suspend { reply: Some(reply), .. } => {
             if let Some([to, message]) = reply.term.as_tuple_of::<2>()
                 && let Some([tag, _]) = message.as_tuple_of::<2>()

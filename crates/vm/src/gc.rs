@@ -2,16 +2,12 @@
 
 use crate::ctx::Ctx;
 use crate::process::Private;
-use myriad_heap::{MaxHeapExceeded, Roots};
-use myriad_term::Term;
+use myriad_heap::{Fragment, GcReport, Heap, LiteralRanges, MaxHeapExceeded, Roots};
+use myriad_term::{Term, am};
 
 impl Private {
-    /// Collects, so that at least `need` words are free. `live` are the live X registers (or a saved form of them).
-    ///
-    /// # Safety
-    /// Every term of this process that is used afterwards stands in `live`, on its Erlang stack, or in a field of the
-    /// private part that this function lists; all others dangle.
-    pub unsafe fn collect(&mut self, need: usize, live: &mut [Term]) -> Result<(), MaxHeapExceeded> {
+    /// Does `f` with the heap and all places outside it that hold its terms; `live` are the live X registers.
+    fn with_roots<R>(&mut self, live: &mut [Term], f: impl FnOnce(&mut Heap, &mut Roots<'_>) -> R) -> R {
         self.messages.attach_current(&mut self.heap);
         let mut roots = Roots::new();
         roots.push(live);
@@ -40,25 +36,87 @@ impl Private {
         for term in self.messages.roots() {
             roots.push(std::slice::from_mut(term));
         }
+        f(&mut self.heap, &mut roots)
+    }
+
+    /// Collects, so that at least `need` words are free. `live` are the live X registers (or a saved form of them).
+    ///
+    /// # Safety
+    /// Every term of this process that is used afterwards stands in `live`, on its Erlang stack, or in a field of the
+    /// private part that `with_roots` lists; all others dangle.
+    unsafe fn collect(&mut self, need: usize, live: &mut [Term]) -> Result<GcReport, MaxHeapExceeded> {
         // SAFETY: the caller's promise; the roots are all there are.
-        let report = unsafe { self.heap.collect(need, &mut roots) }?;
-        self.reductions_left =
-            self.reductions_left.saturating_sub(i32::try_from(report.words_copied / 8).unwrap_or(i32::MAX));
-        Ok(())
+        self.with_roots(live, |heap, roots| unsafe { heap.collect(need, roots) })
+    }
+
+    /// Collects both generations into the least memory (`erlang:hibernate/3`).
+    ///
+    /// # Safety
+    /// As for [`Private::collect`].
+    unsafe fn shrink_to_fit(&mut self, live: &mut [Term]) -> Result<GcReport, MaxHeapExceeded> {
+        // SAFETY: as in `collect`.
+        self.with_roots(live, |heap, roots| unsafe { heap.shrink_to_fit(roots) })
+    }
+
+    /// Copies what the process, its messages included, refers to in these literal areas.
+    ///
+    /// # Safety
+    /// As for [`Private::collect`]; the areas are live.
+    pub(crate) unsafe fn copy_literals(&mut self, areas: &LiteralRanges) {
+        for message in self.messages.detached() {
+            // SAFETY: a message's fragment holds what it refers to (M3), unless that is a literal.
+            unsafe {
+                Fragment::copy_out(&mut message.fragment, &mut [&mut message.term, &mut message.token], areas);
+            }
+        }
+        self.with_roots(&mut [], |heap, roots| {
+            if heap.refers_to(areas, roots) {
+                // SAFETY: the caller's promise; the roots are all there are.
+                unsafe { heap.copy_out(areas, roots) };
+            }
+        });
     }
 }
 
 impl Ctx<'_> {
-    /// Collects if the heap asks for it, or cannot give `need` words. `live` are the live X registers.
+    /// Collects, so that at least `need` words are free. `live` are the live X registers. `false`: the heap has outgrown its
+    /// limit, and the process ends ([`Private::exit_reason`]).
     ///
     /// # Safety
-    /// As for [`Private::collect`].
-    pub unsafe fn collect_if_needed(&mut self, need: usize, live: &mut [Term]) -> Result<(), MaxHeapExceeded> {
-        if self.proc.resumption.is_none() && (self.proc.heap.needs_collection() || !self.proc.heap.ensure(need)) {
-            // SAFETY: the caller's promise.
-            unsafe { self.proc.collect(need, live) }
-        } else {
-            Ok(())
+    /// As for `Private::collect`.
+    #[must_use]
+    pub unsafe fn collect(&mut self, need: usize, live: &mut [Term]) -> bool {
+        // SAFETY: the caller's promise.
+        let done = unsafe { self.proc.collect(need, live) };
+        self.collected(done)
+    }
+
+    /// Collects both generations into the least memory (`erlang:hibernate/3`). As [`Ctx::collect`] otherwise.
+    ///
+    /// # Safety
+    /// As for `Private::collect`.
+    #[must_use]
+    pub unsafe fn shrink_heap(&mut self, live: &mut [Term]) -> bool {
+        // SAFETY: the caller's promise.
+        let done = unsafe { self.proc.shrink_to_fit(live) };
+        self.collected(done)
+    }
+
+    /// Counts the work, and tells of a heap that is too large.
+    fn collected(&mut self, done: Result<GcReport, MaxHeapExceeded>) -> bool {
+        match done {
+            Ok(report) => {
+                self.bump(report.words_copied / 8);
+                if let Some(exceeded) = report.max_heap_exceeded {
+                    crate::report::heap_exceeded(self, &exceeded);
+                }
+                true
+            }
+            Err(exceeded) => {
+                crate::report::heap_exceeded(self, &exceeded);
+                self.proc.exit_reason = Term::atom(am::killed);
+                false
+            }
         }
     }
 }

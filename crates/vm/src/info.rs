@@ -4,7 +4,7 @@ use crate::ctx::Ctx;
 use crate::error::TraceFrame;
 use crate::links::{Link, Target};
 use crate::scheduler::priority_atom;
-use myriad_heap::{MaxHeapSize, Settings};
+use myriad_heap::{GcInfo, MaxHeapSize, Settings};
 use myriad_term::{Atom, Build, Mfa, Term, am};
 
 /// Items of `process_info/1`, in OTP's order.
@@ -317,23 +317,25 @@ fn garbage_collection(ctx: &mut Ctx<'_>) -> Term {
     ctx.list(&list)
 }
 
+/// The figures of a heap by their names, in OTP's order.
+pub(crate) fn gc_items(i: &GcInfo) -> [(Atom, usize); 11] {
+    [
+        (am::old_heap_block_size, i.old_heap_block_size),
+        (am::heap_block_size, i.heap_block_size),
+        (am::mbuf_size, i.mbuf_size),
+        (am::recent_size, i.recent_size),
+        (am::stack_size, i.stack_size),
+        (am::old_heap_size, i.old_heap_size),
+        (am::heap_size, i.heap_size),
+        (am::bin_vheap_size, i.bin_vheap_size),
+        (am::bin_vheap_block_size, i.bin_vheap_block_size),
+        (am::bin_old_vheap_size, i.bin_old_vheap_size),
+        (am::bin_old_vheap_block_size, i.bin_old_vheap_block_size),
+    ]
+}
+
 fn garbage_collection_info(ctx: &mut Ctx<'_>) -> Term {
-    let i = ctx.proc.heap.info();
-    let list = proplist(
-        ctx,
-        &[
-            (am::old_heap_block_size, i.old_heap_block_size),
-            (am::heap_block_size, i.heap_block_size),
-            (am::mbuf_size, i.mbuf_size),
-            (am::recent_size, i.recent_size),
-            (am::stack_size, i.stack_size),
-            (am::old_heap_size, i.old_heap_size),
-            (am::heap_size, i.heap_size),
-            (am::bin_vheap_size, i.bin_vheap_size),
-            (am::bin_vheap_block_size, i.bin_vheap_block_size),
-            (am::bin_old_vheap_size, i.bin_old_vheap_size),
-            (am::bin_old_vheap_block_size, i.bin_old_vheap_block_size),
-        ],
-    );
+    let items = gc_items(&ctx.proc.heap.info());
+    let list = proplist(ctx, &items);
     ctx.list(&list)
 }

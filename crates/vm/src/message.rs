@@ -20,6 +20,8 @@ pub struct Message {
 
 struct Node {
     message: Message,
+    /// The fragment has joined the heap (M3).
+    attached: bool,
     next: Option<Box<Node>>,
 }
 
@@ -65,7 +67,7 @@ impl MessageQueue {
     pub fn push(&mut self, message: Message) {
         let last = self.last;
         let link = self.link(last);
-        let node = link.insert(Box::new(Node { message, next: None }));
+        let node = link.insert(Box::new(Node { message, attached: false, next: None }));
         self.last = &raw mut node.next;
         self.len += 1;
     }
@@ -74,7 +76,7 @@ impl MessageQueue {
     pub fn push_front(&mut self, message: Message) {
         let next = self.first.take();
         let was_empty = next.is_none();
-        let node = self.first.insert(Box::new(Node { message, next }));
+        let node = self.first.insert(Box::new(Node { message, attached: false, next }));
         if was_empty {
             self.last = &raw mut node.next;
         }
@@ -139,9 +141,7 @@ impl MessageQueue {
         self.len -= 1;
         self.position = std::ptr::null_mut();
         let node = *node;
-        if self.attached > 0 && node.message.fragment.is_none() && !node.message.term.is_immediate() {
-            self.attached -= 1;
-        }
+        self.attached -= usize::from(node.attached);
         Some((node.message, taken))
     }
 
@@ -150,11 +150,24 @@ impl MessageQueue {
         std::iter::successors(self.first.as_deref(), |node| node.next.as_deref()).map(|node| &node.message)
     }
 
+    /// The messages whose terms are not part of the heap (M3), to be changed where they stand.
+    pub fn detached(&mut self) -> impl Iterator<Item = &mut Message> {
+        let mut link = self.first.as_deref_mut();
+        let all = std::iter::from_fn(move || {
+            let Node { message, attached, next } = link.take()?;
+            link = next.as_deref_mut();
+            Some((message, *attached))
+        });
+        all.filter(|(_, attached)| !attached).map(|(message, _)| message)
+    }
+
     /// Lets the fragment of the message at the receive position join the heap, because a collection is coming while the
     /// owner looks at it (M3).
     pub fn attach_current(&mut self, heap: &mut Heap) {
-        let Some(message) = self.peek() else { return };
-        if let Some(fragment) = message.fragment.take() {
+        let at = self.position;
+        let Some(node) = self.link(at).as_mut() else { return };
+        if let Some(fragment) = node.message.fragment.take() {
+            node.attached = true;
             heap.attach(fragment);
             self.attached += 1;
         }
@@ -168,8 +181,8 @@ impl MessageQueue {
         }
         let mut link = self.first.as_deref_mut();
         while let Some(node) = link {
-            let Node { message, next } = node;
-            if message.fragment.is_none() && !message.term.is_immediate() {
+            let Node { message, attached, next } = node;
+            if *attached {
                 roots.push(&mut message.term);
             }
             link = next.as_deref_mut();

@@ -285,6 +285,8 @@ pub struct Private {
     pub error_cause: Term,
     /// Arguments of [`crate::Escape::Trap`].
     pub trap_args: Vec<Term>,
+    /// What is to be done before it runs on.
+    pub tasks: Option<Box<crate::task::Tasks>>,
     /// Rest of a long built-in; the heap is not collected while there is one.
     pub resumption: Option<Resumption>,
     /// Signals that came after the one that ended it, to be answered once it holds nothing any more.

@@ -441,6 +441,11 @@ impl Ctx<'_> {
         if !goes_on {
             return SliceEnd::Exited;
         }
+        if self.has_tasks()
+            && let Some(end) = self.do_tasks()
+        {
+            return end;
+        }
         if self.proc.suspended > 0 {
             return SliceEnd::Waiting;
         }

@@ -57,6 +57,12 @@ impl Parcel {
         Parcel { term, fragment }
     }
 
+    /// A copy of a term and of all literals in it, for what is kept outside processes (`literals.rs`, LC2).
+    pub fn whole(term: Term) -> Parcel {
+        let (term, fragment) = Fragment::whole_copy_of(term);
+        Parcel { term, fragment }
+    }
+
     /// As a message without a trace token.
     pub fn into_message(self) -> Message {
         Message { term: self.term, fragment: self.fragment, token: Term::NONE }

@@ -86,6 +86,7 @@ fn private(export: &'static Export, args: &[Term], options: &SpawnOptions) -> Pr
         exception: Exception::none(),
         error_cause: Term::NONE,
         trap_args: Vec::new(),
+        tasks: None,
         resumption: None,
         unhandled: myriad_sync::Chain::empty(),
         exit_reason: Term::atom(am::normal),

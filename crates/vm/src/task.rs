@@ -1,41 +1,137 @@
-//! System tasks: what `erts_internal:request_system_task/3,4` asks a process to do for itself.
+//! System tasks: what a process is asked to do for itself (`erts_internal:request_system_task/3,4`, and the literal collector's
+//! requests).
+//!
+//! The code check is answered where the signal is handled. Tasks that move terms wait until the process stands between two
+//! slices and has no rest of a built-in, because then all its roots are known; if its heap is large, they are done on a dirty
+//! scheduler, as is a large collection that the process needs itself (`gc.rs`).
 
+use crate::bif::DirtyKind;
 use crate::ctx::Ctx;
+use crate::engine::SliceEnd;
 use crate::message::Message;
 use crate::signal::{Parcel, Signal};
 use crate::vm::Vm;
 use myriad_heap::Fragment;
 use myriad_term::{Build, Pid, Term, am};
 
-/// Carries out `{Type, Id, Argument}` for `from`, which gets `{Type, Id, Result}`. Tasks come between two slices, or while the
-/// process waits in a receive.
-pub(crate) fn run(ctx: &mut Ctx<'_>, from: Pid, request: Term) {
-    let Some([kind, _, argument]) = request.as_tuple_of::<3>() else { return };
-    let result = match kind.as_atom() {
-        Some(am::garbage_collect) => {
-            if argument.is_am(am::major) {
-                ctx.proc.heap.request_fullsweep();
-            } else {
-                ctx.proc.heap.request_collection();
+/// What a process has to do before it runs on. Boxed where it is kept: nearly always there is nothing.
+#[derive(Default)]
+pub struct Tasks {
+    /// Tasks, with who asks, in the order they came. Each request lives in its own parcel.
+    list: Vec<(Pid, Parcel)>,
+    /// The process itself wants so many words: a collection, whether there is room or not.
+    need: Option<usize>,
+    /// A dirty scheduler does it, or is about to.
+    handed_over: bool,
+}
+
+/// Takes up `{Type, Id, Argument}` for `from`, which will get `{Type, Id, Result}`.
+pub(crate) fn take_up(ctx: &mut Ctx<'_>, from: Pid, request: Parcel) {
+    let Some([kind, _, argument]) = request.term.as_tuple_of::<3>() else { return };
+    match kind.as_atom() {
+        Some(am::garbage_collect | am::copy_literals) => {
+            ctx.proc.tasks.get_or_insert_default().list.push((from, request));
+            if !ctx.proc.answering {
+                // It runs, and has looked at its signals on the way: it gives way at the next chance.
+                ctx.proc.reductions_left = ctx.proc.reductions_left.min(0);
             }
-            Term::TRUE
         }
-        Some(am::check_process_code) => Term::bool(argument.as_atom().is_some_and(|module| ctx.runs_old_code(module))),
-        _ => Term::atom(am::notsup),
-    };
-    answer(ctx.vm, from, request, result);
+        Some(am::check_process_code) => {
+            let result = argument.as_atom().is_some_and(|module| ctx.runs_old_code(module));
+            answer(ctx.vm, from, &request, Term::bool(result));
+        }
+        _ => answer(ctx.vm, from, &request, Term::atom(am::notsup)),
+    }
 }
 
 /// The process has ended before it could do it.
-pub(crate) fn refuse(vm: &'static Vm, from: Pid, request: Parcel) {
-    answer(vm, from, request.term, Term::FALSE);
+pub(crate) fn refuse(vm: &'static Vm, from: Pid, request: &Parcel) {
+    let copies =
+        request.term.as_tuple().is_some_and(|t| t.elements().first().is_some_and(|k| k.is_am(am::copy_literals)));
+    // One that has ended has nothing left to copy.
+    answer(vm, from, request, if copies { Term::OK } else { Term::FALSE });
 }
 
-fn answer(vm: &'static Vm, from: Pid, request: Term, result: Term) {
-    let Some(request) = request.as_tuple() else { return };
+/// The process ends with tasks undone.
+pub(crate) fn refuse_all(ctx: &mut Ctx<'_>) {
+    for (from, request) in ctx.proc.tasks.take().map(|tasks| tasks.list).unwrap_or_default() {
+        refuse(ctx.vm, from, &request);
+    }
+}
+
+fn answer(vm: &'static Vm, from: Pid, request: &Parcel, result: Term) {
+    let Some(request) = request.term.as_tuple() else { return };
     let (Some(kind), Some(id)) = (request.elements().first(), request.elements().get(1)) else { return };
     let mut fragment = Fragment::with_capacity(4 + myriad_heap::copied_size(*id));
     let id = myriad_heap::copy_term(*id, &mut fragment);
     let term = fragment.tuple(&[*kind, id, result]);
     vm.signal_pid(from, Signal::Message(Message { term, fragment: Some(fragment), token: Term::NONE }));
 }
+
+impl Ctx<'_> {
+    /// Is there something to do before the process runs on, and may it be done now?
+    pub(crate) fn has_tasks(&self) -> bool {
+        self.proc.tasks.is_some() && self.proc.resumption.is_none()
+    }
+
+    /// Does it, or hands the process over to a dirty scheduler for it. `None`: the process runs on.
+    ///
+    /// The process stands between two slices: its live X registers are saved.
+    pub(crate) fn do_tasks(&mut self) -> Option<SliceEnd> {
+        if self.collects_long() {
+            self.proc.tasks.get_or_insert_default().handed_over = true;
+            return Some(SliceEnd::Dirty(DirtyKind::Cpu));
+        }
+        let tasks = self.proc.tasks.take()?;
+        // SAFETY: between two slices, all terms are where `collect` looks.
+        let done = tasks.need.is_none_or(|need| unsafe { self.collect(need, &mut []) });
+        (!done || !self.do_requests(tasks.list)).then_some(SliceEnd::Exited)
+    }
+
+    /// `false`: the process ends.
+    fn do_requests(&mut self, requests: Vec<(Pid, Parcel)>) -> bool {
+        for (from, request) in requests {
+            let Some([kind, _, argument]) = request.term.as_tuple_of::<3>() else { continue };
+            let result = if kind.is_am(am::copy_literals) {
+                let areas = self.vm.literals.going();
+                // SAFETY: as in `do_tasks`; the areas are freed only after the answer.
+                unsafe { self.proc.copy_literals(&areas) };
+                Term::OK
+            } else {
+                if argument.is_am(am::major) {
+                    self.proc.heap.request_fullsweep();
+                }
+                // SAFETY: as in `do_tasks`.
+                if unsafe { !self.collect(0, &mut []) } {
+                    refuse(self.vm, from, &request);
+                    return false;
+                }
+                Term::TRUE
+            };
+            answer(self.vm, from, &request, result);
+        }
+        true
+    }
+
+    /// On a dirty scheduler: does what the process was handed over for. `None`: it was not for that.
+    pub(crate) fn do_tasks_here(&mut self) -> Option<SliceEnd> {
+        self.proc.tasks.as_ref().filter(|tasks| tasks.handed_over)?;
+        Some(self.do_tasks().unwrap_or(SliceEnd::Yielded))
+    }
+
+    /// Would a collection now take so long that others should not wait for it?
+    pub fn collects_long(&self) -> bool {
+        !self.sched.dirty && self.vm.config.dirty_cpu > 0 && self.proc.heap.collection_estimate() > LONG_COLLECTION
+    }
+
+    /// The process stops before its next instruction, and collects on a dirty scheduler so that `need` words are free.
+    pub fn hand_over(&mut self, need: usize) -> SliceEnd {
+        let tasks = self.proc.tasks.get_or_insert_default();
+        tasks.need = Some(need);
+        tasks.handed_over = true;
+        SliceEnd::Dirty(DirtyKind::Cpu)
+    }
+}
+
+/// Words to be copied above which a collection is handed to a dirty scheduler, as OTP does: about half a millisecond.
+const LONG_COLLECTION: usize = 128 * 1024;

@@ -6,6 +6,7 @@ use crate::ctx::Ctx;
 use crate::defaults::{Defaults, Gauges};
 use crate::dirty::DirtyPools;
 use crate::engine::Engine;
+use crate::literals::Literals;
 use crate::machine::{Machine, Threads};
 use crate::registry::Registry;
 use crate::release::Release;
@@ -87,6 +88,8 @@ pub struct Vm {
     pub schedulers: Box<[PaddedShared]>,
     /// Dirty schedulers.
     pub dirty: DirtyPools,
+    /// Literals that are to go.
+    pub literals: Literals,
     /// Timers.
     pub timers: Timers,
     /// Clocks.
@@ -150,6 +153,7 @@ impl Vm {
             bifs,
             schedulers,
             dirty: DirtyPools::default(),
+            literals: Literals::default(),
             timers: Timers::new(config.schedulers),
             clock,
             machine,

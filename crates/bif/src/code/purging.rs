@@ -3,8 +3,7 @@
 use myriad_term::{Build, Term, am};
 use myriad_vm::bif::{NOTSUP, badarg};
 use myriad_vm::code::PurgeStep;
-use myriad_vm::message::Message;
-use myriad_vm::signal::Signal;
+use myriad_vm::signal::{Parcel, Signal};
 use myriad_vm::{BifResult, Ctx};
 
 /// `erts_internal:purge_module(Module, Step)`; giving up is answered with `false`, which a soft purge then returns.
@@ -42,26 +41,27 @@ pub(super) fn check_dirty_process_code_2(ctx: &mut Ctx<'_>, args: &[Term]) -> Bi
     Ok(Term::atom(am::normal))
 }
 
-/// `erts_literal_area_collector:release_area_switch()`: is there an area to be copied out of? Never: see `vm::code`, U3.
+/// `erts_literal_area_collector:release_area_switch()`: the last areas can go; are there others to be copied out of?
 pub(super) fn release_area_switch_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
     if ctx.proc.initial_call.module != am::erts_literal_area_collector {
         return Err(NOTSUP);
     }
-    Ok(Term::FALSE)
+    let vm = ctx.vm;
+    vm.literals.switch(ctx)
 }
 
-/// `erts_literal_area_collector:send_copy_request(To, Area, How)`: the answer, for any process, is that nothing is left to copy.
+/// `erts_literal_area_collector:send_copy_request(To, Area, How)`: has a process copy what it holds of the areas that are to go,
+/// and answer `{copy_literals, {Area, How, To}, ok}`.
 pub(super) fn send_copy_request_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if ctx.proc.initial_call.module != am::erts_literal_area_collector {
         return Err(NOTSUP);
     }
-    if args[0].as_local_pid().is_none() {
-        return badarg();
-    }
+    let Some(to) = args[0].as_local_pid() else { return badarg() };
     let id = ctx.tuple(&[args[1], args[2], args[0]]);
-    let answer = ctx.tuple(&[Term::atom(am::copy_literals), id, Term::OK]);
-    let (term, fragment) = myriad_heap::Fragment::copy_of(answer);
-    let message = Message { term, fragment, token: Term::NONE };
-    ctx.this.send(ctx.vm, Signal::Message(message));
+    let request = ctx.tuple(&[Term::atom(am::copy_literals), id, Term::NIL]);
+    if !ctx.signal_to(to, Signal::Task { from: ctx.pid(), request: Parcel::copy(request) }) {
+        let answer = ctx.tuple(&[Term::atom(am::copy_literals), id, Term::OK]);
+        ctx.this.send(ctx.vm, Signal::Message(Parcel::copy(answer).into_message()));
+    }
     Ok(Term::OK)
 }

@@ -117,7 +117,7 @@ fn monitor(ctx: &mut Ctx<'_>, kind: Term, item: Term, options: MonitorOptions) -
         Watched::NoConnection => (Target::Gone, Term::NONE),
     };
     let own = target == Target::Process(ctx.pid());
-    let tag = options.tag.map(Parcel::copy);
+    let tag = options.tag.map(Parcel::whole);
     let tables = ctx.proc.relations.tables();
     if let Some(mode) = options.alias {
         tables.aliases.insert(numbers, mode);

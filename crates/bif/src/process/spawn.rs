@@ -120,7 +120,7 @@ fn pair(all: &mut Options, key: myriad_term::Atom, value: Term, request: bool) -
 fn with_monitor(ctx: &mut Ctx<'_>, monitor: Option<MonitorOptions>, spawn: &mut SpawnOptions) -> Option<Term> {
     let monitor = monitor?;
     let reference = super::monitor::new_reference(ctx, monitor.alias);
-    let tag = monitor.tag.map(Parcel::copy);
+    let tag = monitor.tag.map(Parcel::whole);
     spawn.monitor = Some((reference.as_local_ref()?, monitor.alias, tag));
     Some(reference)
 }

@@ -246,7 +246,7 @@ fn ports_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
 
 fn port_set_data_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some((_, port)) = open(ctx, args[0]) else { return badarg() };
-    port.lock().data = Some(Parcel::copy(args[1]));
+    port.lock().data = Some(Parcel::whole(args[1]));
     Ok(Term::TRUE)
 }
 

@@ -7,10 +7,8 @@
 //!     can enter it after having been asked. Who calls such a fun meanwhile waits ([`CodeServer::is_purge_pending`]), because
 //!     the purge may yet be given up and the fun get its code back.
 //! U2. The memory goes after thread progress: a slice that began before the last step may still read the version.
-//! U3. Literals of a purged version are kept for ever. Processes, messages in flight, tables and other literals may hold
-//!     them, and nothing counts who does; the area collector of OTP, which has every process copy what it holds, has here
-//!     nothing to release. The cost is the literals of modules that were loaded anew, nothing in a system that loads its
-//!     modules once.
+//! U3. Literals of a purged version outlive it: processes may hold them. They go when each has copied what it holds
+//!     (`literals.rs`).
 
 use super::server::{Version, publish_funs, retract};
 use super::{CodeServer, Module};
@@ -67,9 +65,7 @@ impl Doomed {
             vm.engine().release(function);
         }
         let Module { literal_area, .. } = *module;
-        if literal_area.size_words() > 0 {
-            vm.code.table.write().retained.push(literal_area);
-        }
+        vm.literals.release(vm, literal_area);
     }
 }
 

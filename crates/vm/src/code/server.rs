@@ -11,7 +11,6 @@
 
 use super::purge::Purge;
 use super::{Function, Module, PreparedCode};
-use myriad_heap::LiteralArea;
 use myriad_sync::atomic::Ordering;
 use myriad_sync::{LockClass, RwLock};
 use myriad_term::{Atom, Export};
@@ -62,8 +61,6 @@ pub(super) struct Table {
     pub(super) entries: Vec<Entry>,
     /// The purge that is under way.
     pub(super) purge: Option<Purge>,
-    /// Literals of purged modules: kept, because processes, messages and tables may hold them (`purge.rs`).
-    pub(super) retained: Vec<LiteralArea>,
     /// Old versions that a later one overtook while it was in on_load: kept for ever.
     stranded: Vec<Version>,
     preloaded: Vec<Atom>,

@@ -1,0 +1,126 @@
+//! How literals go: those of purged modules, and persistent terms that were replaced or erased.
+//!
+//! Processes share literals with the area they live in, so an area is freed only once no process refers to it. OTP's
+//! `erts_literal_area_collector` leads this: it takes the areas that wait ([`Literals::switch`]), has each process copy what it
+//! holds of them (`task.rs`), and takes the next ones; then the first are freed.
+//!
+//! LC1. Before the first process is asked, copies between heaps stop to share these literals, and all have made progress
+//!      (`myriad_heap::literal`, L3): so a process that has answered never gets one of them again.
+//! LC2. Whoever keeps terms outside processes (tables, timers, ports) copies literals too ([`crate::Parcel::whole`]).
+//! LC3. An area is freed after thread progress: a process that has just ended, or a reader of the table of persistent terms, may
+//!      still look at it.
+
+use crate::bif::{BifResult, Escape};
+use crate::ctx::Ctx;
+use crate::message::Message;
+use crate::signal::Signal;
+use crate::vm::Vm;
+use myriad_heap::{LiteralArea, LiteralRanges, set_going};
+use myriad_sync::{Arc, LockClass, Mutex};
+use myriad_term::{Pid, Term, am};
+
+static CLASS: LockClass = LockClass::new("literal_areas", 720);
+
+#[derive(Default)]
+enum Phase {
+    /// No areas are going.
+    #[default]
+    Idle,
+    /// The areas are known to be going; thread progress is awaited (LC1).
+    Announced,
+    /// Processes are asked.
+    Asking,
+}
+
+#[derive(Default)]
+struct State {
+    /// Who leads.
+    collector: Option<Pid>,
+    /// Areas that wait for the next round.
+    waiting: Vec<LiteralArea>,
+    /// Areas of this round, and where they lie.
+    going: Vec<LiteralArea>,
+    ranges: Arc<LiteralRanges>,
+    phase: Phase,
+}
+
+/// The areas that are to go.
+pub struct Literals {
+    state: Mutex<State>,
+}
+
+impl Default for Literals {
+    fn default() -> Self {
+        Literals { state: Mutex::new(&CLASS, State::default()) }
+    }
+}
+
+impl Literals {
+    /// States the process that leads.
+    pub fn set_collector(&self, pid: Pid) {
+        self.state.lock().collector = Some(pid);
+    }
+
+    /// Nobody can get at the terms of this area any more who does not refer to them already: it is to go.
+    pub fn release(&self, vm: &'static Vm, area: LiteralArea) {
+        if area.size_words() == 0 {
+            return;
+        }
+        let collector = {
+            let mut state = self.state.lock();
+            state.waiting.push(area);
+            // Whoever leads asks for more at the end of a round.
+            state.collector.filter(|_| state.waiting.len() == 1 && matches!(state.phase, Phase::Idle))
+        };
+        if let Some(collector) = collector {
+            let message = Message { term: Term::atom(am::copy_literals), fragment: None, token: Term::NONE };
+            vm.signal_pid(collector, Signal::Message(message));
+        }
+    }
+
+    /// `erts_literal_area_collector:release_area_switch()`: no process refers to the areas of the last round any more. Is there
+    /// another round?
+    pub fn switch(&self, ctx: &mut Ctx<'_>) -> BifResult {
+        let (vm, pid) = (ctx.vm, ctx.pid());
+        let mut state = self.state.lock();
+        if ctx.proc.retry_state.is_some() {
+            // Called again: all have made progress, or this was another signal.
+            if matches!(state.phase, Phase::Announced) {
+                return Err(Escape::Wait);
+            }
+            ctx.proc.retry_state = Term::NONE;
+            return Ok(Term::TRUE);
+        }
+        let gone = std::mem::take(&mut state.going);
+        if !gone.is_empty() {
+            ctx.sched.slot.retire(move || drop(gone));
+        }
+        state.going = std::mem::take(&mut state.waiting);
+        let mut ranges = LiteralRanges::default();
+        state.going.iter().for_each(|area| ranges.join(&area.ranges()));
+        set_going(&ranges);
+        state.ranges = Arc::new(ranges);
+        if state.going.is_empty() {
+            state.phase = Phase::Idle;
+            return Ok(Term::FALSE);
+        }
+        state.phase = Phase::Announced;
+        ctx.proc.retry_state = Term::TRUE;
+        ctx.sched.slot.retire(move || {
+            vm.literals.state.lock().phase = Phase::Asking;
+            vm.signal_pid(pid, Signal::Call(Box::new(|_| {})));
+        });
+        Err(Escape::Wait)
+    }
+
+    /// Areas that wait for their round.
+    #[cfg(test)]
+    pub(crate) fn waiting(&self) -> usize {
+        self.state.lock().waiting.len()
+    }
+
+    /// Where the literals lie that are going.
+    pub(crate) fn going(&self) -> Arc<LiteralRanges> {
+        self.state.lock().ranges.clone()
+    }
+}

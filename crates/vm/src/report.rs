@@ -1,0 +1,76 @@
+//! Reports of the emulator itself to the logger, in OTP's words: a process that ends by an error nobody caught, a heap that
+//! outgrew its limit.
+
+use crate::ctx::Ctx;
+use crate::message::Message;
+use crate::registry::Named;
+use crate::signal::Signal;
+use myriad_heap::{Fragment, MaxHeapExceeded};
+use myriad_term::{Build, Term, am};
+
+/// Most terms of a reason that is printed without the logger.
+const REPORT_LIMIT: usize = 2000;
+
+const CRASHED: &str = "Error in process ~p with exit value:~n~p~n";
+const HEAP: &str = "     Process:            ~p ~n     Context:            maximum heap size reached~n     \
+    Max Heap Size:      ~p~n     Total Heap Size:    ~p~n     Kill:               ~p~n     Error Logger:       ~p~n     \
+    Message Queue Len:  ~p~n     GC Info:            ~p~n";
+
+/// Sends `{log, error, Format, Arguments, Metadata}` to the process registered as `logger`; `false` if there is none.
+fn send(ctx: &Ctx<'_>, format: &str, arguments: impl FnOnce(&mut Fragment) -> Term) -> bool {
+    let Some(Named::Process(logger)) = ctx.vm.names.whereis(am::logger) else { return false };
+    let atom = Term::atom;
+    // Not in the process's own heap, which may be at its limit.
+    let mut f = Fragment::with_capacity(256);
+    let arguments = arguments(&mut f);
+    let format = f.string(format);
+    let leader = myriad_heap::copy_term(ctx.proc.group_leader, &mut f);
+    let time = f.int(ctx.vm.machine.system_ns() / 1000);
+    let kind = [(atom(am::tag), atom(am::error)), (atom(am::emulator), Term::TRUE)];
+    let kind = myriad_term::map::from_pairs(&mut f, &kind);
+    let pid = ctx.pid().term();
+    let metadata =
+        [(atom(am::error_logger), kind), (atom(am::gl), leader), (atom(am::pid), pid), (atom(am::time), time)];
+    let metadata = myriad_term::map::from_pairs(&mut f, &metadata);
+    let term = f.tuple(&[atom(am::log), atom(am::error), format, arguments, metadata]);
+    ctx.vm.signal_pid(logger, Signal::Message(Message { term, fragment: Some(f), token: Term::NONE }));
+    true
+}
+
+/// The process ends by an error that nobody caught.
+pub fn crashed(ctx: &mut Ctx<'_>, reason: Term) {
+    let pid = ctx.pid().term();
+    let sent = send(ctx, CRASHED, |f| {
+        let reason = myriad_heap::copy_term(reason, f);
+        f.list(&[pid, reason])
+    });
+    if !sent {
+        // Before the logger runs, and after: straight to standard error.
+        let pid = myriad_term::print::pid_text(pid);
+        eprintln!("Error in process {pid} with exit value:\n{}\n", myriad_term::print::text(reason, REPORT_LIMIT));
+    }
+}
+
+/// The heap has reached its limit.
+pub(crate) fn heap_exceeded(ctx: &Ctx<'_>, exceeded: &MaxHeapExceeded) {
+    let limit = ctx.proc.heap.max_heap_size();
+    if !limit.error_logger {
+        return;
+    }
+    let number = |n: usize| Term::small(n as i64);
+    let (pid, queue) = (ctx.pid().term(), ctx.proc.messages.len());
+    let told = crate::info::gc_items(&exceeded.info);
+    send(ctx, HEAP, |f| {
+        let items: Vec<Term> = told.iter().map(|(name, n)| f.tuple(&[name.term(), number(*n)])).collect();
+        let items = f.list(&items);
+        f.list(&[
+            pid,
+            number(limit.size),
+            number(exceeded.total_words),
+            Term::bool(limit.kill),
+            Term::TRUE,
+            number(queue),
+            items,
+        ])
+    });
+}
