@@ -1,8 +1,9 @@
 //! One compression stream over zlib's own interface: what state it is in, its input queue, and a step of work.
 
 use crate::bytes::{ByteQueue, Piece};
-use libz_rs_sys as z;
-use std::ffi::c_int;
+use libz_sys as z;
+use std::ffi::{c_int, c_uint};
+use std::ptr;
 
 /// What the stream does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,10 +74,45 @@ fn check(code: c_int) -> Result<(), Failure> {
 /// Size of the struct, as zlib's initialisers check it.
 const STREAM_SIZE: c_int = size_of::<z::z_stream>() as c_int;
 
+unsafe extern "C" {
+    // Part of zlib's interface since 1.2.7; the bindings leave it out.
+    fn inflateGetDictionary(stream: z::z_streamp, dictionary: *mut u8, length: *mut c_uint) -> c_int;
+}
+
+extern "C" fn allocate(_: z::voidpf, items: c_uint, size: c_uint) -> z::voidpf {
+    // SAFETY: any sizes will do; null says that there is no memory.
+    unsafe { libc::calloc(items as usize, size as usize) }
+}
+
+extern "C" fn release(_: z::voidpf, block: z::voidpf) {
+    // SAFETY: zlib gives back what `allocate` gave it, once.
+    unsafe { libc::free(block) }
+}
+
+/// A stream that has not been given to zlib yet.
+fn fresh() -> z::z_stream {
+    z::z_stream {
+        next_in: ptr::null_mut(),
+        avail_in: 0,
+        total_in: 0,
+        next_out: ptr::null_mut(),
+        avail_out: 0,
+        total_out: 0,
+        msg: ptr::null_mut(),
+        state: ptr::null_mut(),
+        zalloc: allocate,
+        zfree: release,
+        opaque: ptr::null_mut(),
+        data_type: 0,
+        adler: 0,
+        reserved: 0,
+    }
+}
+
 impl Stream {
     pub(super) fn new() -> Stream {
         Stream {
-            z: Box::default(),
+            z: Box::new(fresh()),
             state: State::Open,
             input: ByteQueue::default(),
             at_end: AtEnd::Cut,
@@ -111,7 +147,7 @@ impl Stream {
         if !matches!(self.state, State::Open) {
             return Err(Failure::AlreadyInitialized);
         }
-        *self.z = z::z_stream::default();
+        *self.z = fresh();
         // SAFETY: a fresh stream, and a version and size that are this library's.
         let code = unsafe {
             z::deflateInit2_(&mut *self.z, level, method, bits, memory, strategy, z::zlibVersion(), STREAM_SIZE)
@@ -125,7 +161,7 @@ impl Stream {
         if !matches!(self.state, State::Open) {
             return Err(Failure::AlreadyInitialized);
         }
-        *self.z = z::z_stream::default();
+        *self.z = fresh();
         // SAFETY: as above.
         let code = unsafe { z::inflateInit2_(&mut *self.z, bits, z::zlibVersion(), STREAM_SIZE) };
         check(code)?;
@@ -205,7 +241,7 @@ impl Stream {
         let mut bytes = vec![0; 1 << 15];
         let mut len = 0;
         // SAFETY: initialised for inflating; the room is what zlib documents.
-        check(unsafe { z::inflateGetDictionary(&*self.z, bytes.as_mut_ptr(), &mut len) })?;
+        check(unsafe { inflateGetDictionary(&mut *self.z, bytes.as_mut_ptr(), &mut len) })?;
         bytes.truncate(len as usize);
         Ok(bytes)
     }
@@ -214,13 +250,13 @@ impl Stream {
         self.in_mode(Mode::Deflate)?;
         // What was put in before has been flushed by the caller: there is nothing to write.
         let mut room = [0u8; 1];
-        self.z.next_in = std::ptr::null();
+        self.z.next_in = ptr::null_mut();
         self.z.avail_in = 0;
         self.z.next_out = room.as_mut_ptr();
         self.z.avail_out = 0;
         // SAFETY: initialised for deflating; no input and no output.
         let code = unsafe { z::deflateParams(&mut *self.z, level, strategy) };
-        self.z.next_out = std::ptr::null_mut();
+        self.z.next_out = ptr::null_mut();
         if code == z::Z_BUF_ERROR { Ok(()) } else { check(code) }
     }
 
@@ -242,7 +278,7 @@ impl Stream {
         let take = take.min(front.len()).min(u32::MAX as usize);
         let start = out.len();
         let room = out.spare_capacity_mut();
-        self.z.next_in = if take == 0 { std::ptr::null() } else { front.as_ptr() };
+        self.z.next_in = if take == 0 { ptr::null_mut() } else { front.as_ptr().cast_mut() };
         self.z.avail_in = take as u32;
         self.z.next_out = room.as_mut_ptr().cast();
         self.z.avail_out = room.len().min(u32::MAX as usize) as u32;
@@ -263,9 +299,9 @@ impl Stream {
                 Mode::Inflate => crc.update(&out[start..]),
             }
         }
-        self.z.next_in = std::ptr::null();
+        self.z.next_in = ptr::null_mut();
         self.z.avail_in = 0;
-        self.z.next_out = std::ptr::null_mut();
+        self.z.next_out = ptr::null_mut();
         self.z.avail_out = 0;
         self.input.skip(consumed);
         (code, consumed)
