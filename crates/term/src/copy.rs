@@ -4,8 +4,8 @@
 //! are not copied. The bytes of shared binaries stay where they are and gain a count; a small part of one becomes a heap
 //! binary, so that 64 bytes do not hold a megabyte.
 //!
-//! Both passes are loops. The copy is Cheney's: the block that is being filled is its own queue of what is to be done. A
-//! list's cells are laid out one after another at once.
+//! Both passes are loops. The copy keeps a stack of runs of words that may still point at originals: a list's cells are laid
+//! out one after another at once, and a list or tuple without pointers in it is never looked at again.
 
 use crate::alloc::Alloc;
 use crate::binary::{Bits, HEAP_BINARY_LIMIT, SharedBinary};
@@ -97,93 +97,138 @@ pub fn copy<A: Alloc + ?Sized>(
         return term;
     }
     let start = heap.alloc(words).as_ptr();
-    let mut copier = Copier { start, top: start, words, heap, is_literal };
-    let mut root = term;
-    copier.forward(&mut root);
-    let mut at = start;
-    while at < copier.top {
-        // SAFETY: A2 and the copier's own writing: every word below `top` is a term or a header, and a raw object's words
-        // are stepped over by its header.
-        unsafe {
-            let word = Term::from_raw(*at);
-            if word.is_header() {
-                let header = Header::from_raw(*at);
-                at = at.add(if header.holds_terms() { 1 } else { 1 + header.size() });
-            } else {
-                if !word.is_immediate() {
-                    copier.forward(&mut *at.cast::<Term>());
+    let end = start.wrapping_add(words);
+    let mut copier = Copier { top: start, end, heap, is_literal, tails: Stack::new() };
+    let mut todo: Stack<Run, 16> = Stack::new();
+    let (root, first) = copier.object(term);
+    let mut next = first.or_else(|| copier.tails.pop());
+    while let Some(mut run) = next {
+        while run.at < run.end {
+            let place = run.at;
+            run.at = place.wrapping_add(run.step);
+            // SAFETY: the words of a run are terms in the copier's block (A2).
+            let term = unsafe { *place };
+            if term.is_immediate() {
+                continue;
+            }
+            let (copy, parts) = copier.object(term);
+            // SAFETY: as above.
+            unsafe { *place = copy };
+            if let Some(parts) = parts {
+                if run.at < run.end {
+                    todo.push(run);
                 }
-                at = at.add(1);
+                run = parts;
             }
         }
+        next = todo.pop().or_else(|| copier.tails.pop());
     }
-    debug_assert!(copier.top as usize - start as usize == words * 8);
+    debug_assert!(copier.top == copier.end);
     root
 }
 
+/// Copied words, every `step`th of which may still point at an original.
+#[derive(Clone, Copy)]
+struct Run {
+    at: *mut Term,
+    end: *mut Term,
+    step: usize,
+}
+
 struct Copier<'h, A: Alloc + ?Sized, F> {
-    start: *mut u64,
     top: *mut u64,
-    words: usize,
+    end: *mut u64,
     heap: &'h mut A,
     is_literal: F,
+    /// Tails of improper lists that point at an original.
+    tails: Stack<Run, 4>,
 }
 
 impl<A: Alloc + ?Sized, F: Fn(*const u64) -> bool> Copier<'_, A, F> {
-    /// Copies the object that `place` points at (its own parts come later), and lets `place` point at the copy.
+    /// Copies the object of a term that is not immediate; with the words of the copy that are still to be looked at.
     #[inline]
-    fn forward(&mut self, place: &mut Term) {
-        let from = place.object_ptr();
-        let copied = (from as usize).wrapping_sub(self.start as usize) < self.words * 8;
-        if copied || (self.is_literal)(from) {
-            return;
+    fn object(&mut self, term: Term) -> (Term, Option<Run>) {
+        if (self.is_literal)(term.object_ptr()) {
+            return (term, None);
         }
-        *place = match place.as_boxed() {
+        match term.as_boxed() {
+            Some(object) if object.kind() == Kind::Tuple => self.terms(object),
             Some(object) => self.boxed(object),
-            None if place.is_cons() => self.list(*place),
-            None => return,
-        };
+            None if term.is_cons() => self.list(term),
+            None => (term, None),
+        }
     }
 
+    #[inline]
     fn take(&mut self, words: usize) -> *mut u64 {
         let at = self.top;
-        debug_assert!(at as usize + words * 8 <= self.start as usize + self.words * 8);
+        debug_assert!(at as usize + words * 8 <= self.end as usize);
         // SAFETY: `size` counted every object that is copied here.
         self.top = unsafe { at.add(words) };
         at
     }
 
-    fn list(&mut self, first: Term) -> Term {
-        let mut rest = first;
-        let mut link: *mut Term = ptr::null_mut();
-        let mut result = first;
-        while rest.is_cons() && !(self.is_literal)(rest.object_ptr()) {
-            let cell = self.take(2).cast::<Term>();
-            // SAFETY: T1 for the source; two fresh words for the copy; `link` is the tail of the cell before.
-            unsafe {
-                let from = rest.cell();
-                *cell = *from;
-                *cell.add(1) = *from.add(1);
-                let copy = Term::from_cell(cell);
-                if link.is_null() {
-                    result = copy
-                } else {
-                    *link = copy
+    #[inline]
+    fn list(&mut self, first: Term) -> (Term, Option<Run>) {
+        let start = self.top.cast::<Term>();
+        let mut cell = start;
+        let mut from = first.cell();
+        let mut pointers = false;
+        // SAFETY: T1 for the source; `size` counted two words for each cell, and `cell` moves on by as many.
+        unsafe {
+            let tail = loop {
+                debug_assert!(cell.add(2) as usize <= self.end as usize);
+                let (head, tail) = (*from, *from.add(1));
+                *cell = head;
+                pointers |= !head.is_immediate();
+                if !tail.is_cons() || (self.is_literal)(tail.object_ptr()) {
+                    break tail;
                 }
-                link = cell.add(1);
-                rest = *from.add(1);
+                let next = cell.add(2);
+                *cell.add(1) = Term::from_cell(next);
+                cell = next;
+                from = tail.cell();
+            };
+            let last = cell.add(1);
+            *last = tail;
+            let end = last.add(1);
+            self.top = end.cast();
+            if tail.is_boxed() {
+                self.tails.push(Run { at: last, end, step: 1 });
             }
+            let heads = if pointers { Some(Run { at: start, end, step: 2 }) } else { None };
+            (Term::from_cell(start), heads)
         }
-        result
     }
 
-    fn boxed(&mut self, object: Boxed) -> Term {
-        match object.kind() {
+    /// An object that holds terms.
+    #[inline]
+    fn terms(&mut self, object: Boxed) -> (Term, Option<Run>) {
+        let slots = object.slots();
+        let at = self.take(1 + slots.len());
+        let mut pointers = false;
+        // SAFETY: fresh words for the header and the slots.
+        unsafe {
+            *at = object.header().raw();
+            let start = at.add(1).cast::<Term>();
+            for (i, slot) in slots.iter().enumerate() {
+                *start.add(i) = *slot;
+                pointers |= !slot.is_immediate();
+            }
+            let parts = if pointers { Some(Run { at: start, end: start.add(slots.len()), step: 1 }) } else { None };
+            (Term::from_boxed(at), parts)
+        }
+    }
+
+    fn boxed(&mut self, object: Boxed) -> (Term, Option<Run>) {
+        let copy = match object.kind() {
             Kind::SubBinary | Kind::MatchContext => self.part(object),
             Kind::SharedBinary => self.shared(object),
             Kind::MagicRef => self.magic(object),
+            _ if object.header().holds_terms() => return self.terms(object),
             _ => self.plain(object),
-        }
+        };
+        (copy, None)
     }
 
     fn plain(&mut self, object: Boxed) -> Term {
@@ -313,5 +358,24 @@ mod tests {
         }
         let copy = copied(deep, &mut to);
         assert_eq!(compare(deep, copy), Ordering::Equal);
+    }
+
+    #[test]
+    fn improper_tails_and_parts_of_parts() {
+        let (mut from, mut to) = (Arena::new(), Arena::new());
+        let mut all = Term::NIL;
+        // Not many: each round holds the one before several times.
+        for i in 0..7 {
+            let float = from.float(0.0);
+            let pair = from.tuple(&[Term::small(i), float]);
+            let inner = from.cons(pair, all);
+            let improper = from.list_onto(&[Term::small(i), inner, float], pair);
+            let nested = from.tuple(&[improper, Term::NIL, pair]);
+            all = from.list_onto(&[nested, Term::TRUE, improper], if i % 3 == 0 { nested } else { Term::NIL });
+            if i % 2 == 0 {
+                all = from.tuple(&[all]);
+            }
+        }
+        assert_eq!(compare(all, copied(all, &mut to)), Ordering::Equal);
     }
 }
