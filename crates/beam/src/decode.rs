@@ -223,9 +223,10 @@ fn operand(reader: &mut Reader<'_>, kind: Kind) -> Result<Arg, LoadError> {
             }
             Arg::Alloc(need)
         }
-        (Kind::Uint | Kind::Live | Kind::Frame | Kind::Arity | Kind::Flags | Kind::Unit | Kind::Line, Raw::I(n)) => {
-            Arg::U(n as u64)
-        }
+        (
+            Kind::Uint | Kind::Bits | Kind::Live | Kind::Frame | Kind::Arity | Kind::Flags | Kind::Unit | Kind::Line,
+            Raw::I(n),
+        ) => Arg::U(n as u64),
         (_, Raw::List(count)) => {
             let item = |_| {
                 let raw = reader.raw()?;

@@ -59,6 +59,8 @@ pub enum Kind {
     Size,
     /// `U`: a plain number; up to 2^32-1.
     Uint,
+    /// `U`: a number of bits, of any size.
+    Bits,
     /// `U` from 1 to 256: bits in a unit of size.
     Unit,
     /// `U` up to 1024: Y registers of a frame.
@@ -201,7 +203,7 @@ macro_rules! for_each_generic_op {
         118 BsGetFloat2       bs_get_float2       [Fail Reg Live Size Unit Flags Dst]           "Match a float.";
         119 BsGetBinary2      bs_get_binary2      [Fail Reg Live Size Unit Flags Dst]           "Match a bit string; size atom all: the rest.";
         120 BsSkipBits2       bs_skip_bits2       [Fail Reg Size Unit Flags]                    "Skip bits; size atom all: the rest.";
-        121 BsTestTail2       bs_test_tail2       [Fail Reg Uint]                               "Jump unless exactly so many bits are left.";
+        121 BsTestTail2       bs_test_tail2       [Fail Reg Bits]                               "Jump unless exactly so many bits are left.";
         124 GcBif1            gc_bif1             [Fail Live Bif1 Src Dst]                      "Call a guard BIF that may collect.";
         125 GcBif2            gc_bif2             [Fail Live Bif2 Src Src Dst]                  "Call a guard BIF that may collect.";
         129 IsBitstr          is_bitstr           [Fail Src]                                    "Jump unless a bit string.";

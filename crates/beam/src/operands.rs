@@ -111,6 +111,7 @@ impl Scan<'_> {
             Kind::Bif2 => self.import(raw, 2),
             Kind::Bif3 => self.import(raw, 3),
             Kind::Uint => self.at_most(raw, u64::from(u32::MAX)),
+            Kind::Bits => self.at_most(raw, u64::MAX),
             Kind::Flags => self.at_most(raw, 31),
             Kind::Unit => match raw {
                 Raw::U(1..=256) => Ok(()),

@@ -163,7 +163,8 @@ impl<'a> Reader<'a> {
         self.take(size)
     }
 
-    /// The value part of an operand whose tag allows no negative values.
+    /// The value part of an operand whose tag allows no negative values; of more than 64 bits, the largest of 64, which is
+    /// within no limit but that of bit sizes, where it means the same: more than there are.
     #[inline]
     fn value(&mut self, first: u8) -> Result<u64, LoadError> {
         if first & 8 == 0 {
@@ -177,7 +178,7 @@ impl<'a> Reader<'a> {
             return Err(self.malformed("a negative value where none may be"));
         }
         let value = bytes.iter().try_fold(0_u64, |n, b| Some(n.checked_mul(256)? | u64::from(*b)));
-        value.ok_or_else(|| self.malformed("a value beyond 64 bits"))
+        Ok(value.unwrap_or(u64::MAX))
     }
 
     #[inline]

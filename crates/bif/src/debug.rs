@@ -4,7 +4,9 @@
 //! children of a hash map's node are nodes, which are no values: `erts_debug:size/1` alone handles them.
 
 use crate::guards::{bad_map, otp_small};
+use myriad_heap::is_literal;
 use myriad_sync::atomic::{AtomicBool, Ordering};
+use myriad_term::binary::WRITABLE;
 use myriad_term::compare::compare_exact;
 use myriad_term::hash::internal_hash;
 use myriad_term::map::View;
@@ -15,7 +17,9 @@ use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub DEBUG = "erts_debug" {
     "flat_size" / 1 Plain => |ctx, a| { let words = flat_size(a[0]); ctx.bump(words / 32); Ok(Term::small(words as i64)) };
-    "size_shared" / 1 Plain => |ctx, a| { let words = size_shared(a[0]); ctx.bump(words / 4); Ok(Term::small(words as i64)) };
+    "size_shared" / 1 Plain => |ctx, a| { let words = size_shared(a[0], is_literal); ctx.bump(words / 4); Ok(Term::small(words as i64)) };
+    "copy_shared" / 1 Plain => |ctx, a| copy_shared(ctx, a[0], Term::FALSE);
+    "copy_shared" / 2 Plain => |ctx, a| copy_shared(ctx, a[0], a[1]);
     "same" / 2 Plain => |_, a| Ok(Term::bool(a[0].is(a[1])));
     "map_info" / 1 Plain => map_info_1;
     "display" / 1 Plain => display_1;
@@ -133,6 +137,28 @@ fn display_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     Ok(ctx.byte_list(&text, Term::NIL))
 }
 
+/// A copy with the term's sharing, the literals in it copied or not.
+fn copy_shared(ctx: &mut Ctx<'_>, term: Term, copy_literals: Term) -> BifResult {
+    let Some(copy_literals) = copy_literals.as_bool() else { return badarg() };
+    ctx.bump(size_shared(term, is_literal) / 4);
+    let stays = |at: *const u64| !copy_literals && is_literal(at);
+    Ok(myriad_term::copy_shared::copy_shared(term, ctx, stays))
+}
+
+/// `heap_binary`, or `{refc_binary, Bytes, {binary, Allocated}, Flags}`.
+fn binary_info(ctx: &mut Ctx<'_>, term: Term) -> BifResult {
+    /// OTP's flags of a binary that may be appended to: writable, and active.
+    const APPENDABLE: i64 = 3;
+    let Some((whole, ..)) = term.binary_parts() else { return badarg() };
+    let Some(object) = whole.as_boxed().filter(|object| object.kind() == Kind::SharedBinary) else {
+        return Ok(Term::atom(am::heap_binary));
+    };
+    let flags = if object.header().aux() & WRITABLE != 0 { APPENDABLE } else { 0 };
+    let allocated = ctx.uint(object.shared().capacity() as u64);
+    let allocated = ctx.tuple(&[Term::atom(am::binary), allocated]);
+    Ok(ctx.tuple(&[Term::atom(am::refc_binary), Term::small(object.word(0) as i64), allocated, Term::small(flags)]))
+}
+
 /// Has someone asked for the inside to be open?
 static AVAILABLE: AtomicBool = AtomicBool::new(false);
 
@@ -151,6 +177,13 @@ fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         (Some(am::reds_left), _) => Ok(Term::small(i64::from(ctx.proc.reductions_left.max(0)))),
         (Some(am::next_pid), _) => Ok(Term::small(i64::from(ctx.vm.processes.next_pid().number()))),
         (Some(am::min_unique_integer | am::min_unique_monotonic_integer), _) => Ok(ctx.int128(least)),
+        (_, Some([key, term])) if key.is_am(am::binary_info) => binary_info(ctx, term),
+        (_, Some([key, index])) if key.is_am(am::atom) => match index.as_usize() {
+            Some(index) if index < myriad_term::atom::count() => {
+                Ok(Term::atom(myriad_term::Atom::from_index(index as u32)))
+            }
+            _ => badarg(),
+        },
         (_, Some([key, term])) if key.is_am(am::internal_hash) => Ok(Term::small(i64::from(internal_hash(term, 0)))),
         _ => badarg(),
     }
@@ -181,6 +214,17 @@ fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
             }
             badarg()
         }
+        Some(am::unicode_loop_limit) => match (value.as_usize(), value.is_am(am::default)) {
+            (Some(limit), _) => Ok(ctx.uint(crate::unicode::set_loop_limit(limit) as u64)),
+            (_, true) => Ok(ctx.uint(crate::unicode::set_loop_limit(crate::unicode::LOOP_LIMIT) as u64)),
+            _ => badarg(),
+        },
+        // Ordered sets have no parts that could be split or joined; to force traps is an option of OTP's debug builds.
+        Some(am::ets_force_split | am::ets_debug_random_split_join) => match value.as_tuple_of::<2>() {
+            Some([table, on]) if table.is_reference() && on.as_bool().is_some() => Ok(Term::OK),
+            _ => badarg(),
+        },
+        Some(am::ets_force_trap) => Ok(am::notsup.term()),
         Some(am::binary) => match value.as_usize() {
             Some(size) if size <= 1 << 30 => Ok(ctx.binary(&vec![0; size])),
             _ => badarg(),

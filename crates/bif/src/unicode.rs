@@ -1,13 +1,13 @@
 //! Module `unicode`: character data, in Latin-1 or UTF-8, to UTF-8 binaries and lists of characters.
 //!
 //! Character data are nested lists of characters and binaries. A character may be split over binaries: its bytes so far
-//! are kept aside. Where the data are wrong, the result tells what came before, and the rest of the data from there: the
+//! are kept aside. Long data are walked slice by slice. Where the data are wrong, the result tells what came before, and the rest of the data from there: the
 //! tails that are still to be walked, each wrapped around what stands before it.
 
 use crate::guards::sub_binary;
-use crate::iolists::{binary_of_vec, dirty_if_long};
-use crate::work;
-use myriad_term::{Build, Export, Mfa, Term, am};
+use crate::iolists::binary_of_vec;
+use myriad_sync::atomic::{AtomicUsize, Ordering};
+use myriad_term::{Bits, Build, Export, Mfa, Term, am};
 use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::{BifResult, Ctx};
 
@@ -17,8 +17,23 @@ myriad_vm::bifs! { pub UNICODE = "unicode" {
     "bin_is_7bit" / 1 Plain => |_, a| Ok(Term::bool(a[0].as_binary().is_some_and(|b| b.is_ascii())));
 }}
 
-/// Bytes of a single binary from which on the work is done on a dirty scheduler.
-const LONG_BINARY: usize = 1 << 18;
+/// Characters that are handled in one slice at most.
+pub const LOOP_LIMIT: usize = 40_000;
+/// Bytes of a binary that count as one character.
+const BYTES_PER_STEP: usize = 8;
+/// Characters that are handled for one reduction.
+const STEPS_PER_REDUCTION: usize = 10;
+/// Longest character, in bytes.
+const MOST_BYTES: usize = 4;
+
+/// `erts_debug:set_internal_state(unicode_loop_limit, N)`: tests make it small.
+static LIMIT: AtomicUsize = AtomicUsize::new(LOOP_LIMIT);
+
+/// Sets how many characters are handled in one slice at most; gives the limit before.
+pub fn set_loop_limit(limit: usize) -> usize {
+    // Relaxed: nothing else is ordered by it.
+    LIMIT.swap(limit, Ordering::Relaxed)
+}
 
 /// Where converted characters go.
 trait Sink {
@@ -62,6 +77,7 @@ impl Sink for Chars {
 }
 
 /// How a conversion ended.
+#[derive(Clone, Copy)]
 enum End {
     Done,
     Error(Term),
@@ -107,20 +123,30 @@ fn are_continuation(bytes: &[u8]) -> bool {
     bytes.iter().all(|b| b & 0xc0 == 0x80)
 }
 
-/// A walk over character data.
-struct Walk<'s, S> {
-    sink: &'s mut S,
+/// A walk over character data that can stop anywhere. The data are live arguments until the call is over, and nothing is
+/// collected meanwhile.
+struct Walk<S> {
+    sink: S,
     latin1: bool,
     at: Term,
     left: Vec<Term>,
     partial: Partial,
-    steps: usize,
+    /// Bytes of the binary at hand that are done.
+    done: usize,
 }
 
-impl<S: Sink> Walk<'_, S> {
-    fn run(&mut self, ctx: &mut Ctx<'_>) -> Result<End, Escape> {
+impl<S: Sink> Walk<S> {
+    fn new(sink: S, data: Term, latin1: bool) -> Walk<S> {
+        Walk { sink, latin1, at: data, left: Vec::new(), partial: Partial::default(), done: 0 }
+    }
+
+    /// Goes on until the end, or until `budget` is used up: nothing then.
+    fn run(&mut self, ctx: &mut Ctx<'_>, budget: &mut usize) -> Result<Option<End>, Escape> {
         loop {
-            self.steps += 1;
+            if *budget == 0 {
+                return Ok(None);
+            }
+            *budget -= 1;
             if let Some((head, tail)) = self.at.as_cons() {
                 if head.is_list() {
                     self.left.push(tail);
@@ -129,11 +155,17 @@ impl<S: Sink> Walk<'_, S> {
                 }
                 if head.is_integer() {
                     if self.partial.len > 0 || !self.character(head) {
-                        return self.error(ctx, self.at);
+                        return self.error(ctx, self.at).map(Some);
                     }
-                } else if let Err(wrong) = self.binary(ctx, head)? {
-                    let rest = ctx.cons(wrong, tail);
-                    return self.error(ctx, rest);
+                } else {
+                    match self.binary(ctx, head, budget)? {
+                        Part::Stop => return Ok(None),
+                        Part::Wrong(wrong) => {
+                            let rest = ctx.cons(wrong, tail);
+                            return self.error(ctx, rest).map(Some);
+                        }
+                        Part::Done => self.done = 0,
+                    }
                 }
                 self.at = tail;
             } else if self.at.is_nil() {
@@ -142,18 +174,23 @@ impl<S: Sink> Walk<'_, S> {
                     None => break,
                 }
             } else {
-                if let Err(wrong) = self.binary(ctx, self.at)? {
-                    self.at = wrong;
-                    return self.error(ctx, wrong);
+                match self.binary(ctx, self.at, budget)? {
+                    Part::Stop => return Ok(None),
+                    Part::Wrong(wrong) => {
+                        self.at = wrong;
+                        return self.error(ctx, wrong).map(Some);
+                    }
+                    Part::Done => self.done = 0,
                 }
                 self.at = Term::NIL;
             }
         }
         if self.partial.len == 0 {
-            return Ok(End::Done);
+            return Ok(Some(End::Done));
         }
         let rest = ctx.binary(self.partial.bytes());
-        Ok(if are_continuation(&self.partial.bytes()[1..]) { End::Incomplete(rest) } else { End::Error(rest) })
+        let goes_on = are_continuation(&self.partial.bytes()[1..]);
+        Ok(Some(if goes_on { End::Incomplete(rest) } else { End::Error(rest) }))
     }
 
     /// One character; `false` if it is none.
@@ -167,48 +204,73 @@ impl<S: Sink> Walk<'_, S> {
         true
     }
 
-    /// One binary; the inner error is what is left of it from the first wrong byte on.
-    fn binary(&mut self, ctx: &mut Ctx<'_>, item: Term) -> Result<Result<(), Term>, Escape> {
-        let Some(bytes) = item.as_binary() else { return badarg() };
-        self.steps += bytes.len() / 16;
-        if self.latin1 {
-            self.sink.latin1(&bytes);
-            return Ok(Ok(()));
-        }
-        let mut start = 0;
-        if let Some(needed) = self.partial.bytes().first().and_then(|lead| char_len(*lead)) {
-            let missing = needed.saturating_sub(self.partial.len);
-            if bytes.len() < missing {
-                self.partial.take(&bytes);
-                return Ok(Ok(()));
+    /// One binary, from where it was left.
+    fn binary(&mut self, ctx: &mut Ctx<'_>, item: Term, budget: &mut usize) -> Result<Part, Escape> {
+        let Some(bits) = item.as_bits().filter(|b| b.is_binary()) else { return badarg() };
+        let size = bits.len() / 8;
+        if self.done == 0 && !self.latin1 {
+            match self.complete(bits) {
+                Ok(used) => self.done = used,
+                Err(()) => return Ok(Part::Wrong(item)),
             }
-            let mut whole = Partial { ..self.partial };
-            whole.take(&bytes[..missing]);
-            match std::str::from_utf8(whole.bytes()) {
-                Ok(text) => self.sink.text(text),
-                Err(_) => return Ok(Err(item)),
-            }
-            self.partial.len = 0;
-            start = missing;
         }
-        let fresh = &bytes[start..];
-        let error = match std::str::from_utf8(fresh) {
-            Ok(text) => {
+        while self.done < size {
+            if *budget == 0 {
+                return Ok(Part::Stop);
+            }
+            let len = chunk(bits, self.done, *budget, self.latin1);
+            *budget = budget.saturating_sub(len.div_ceil(BYTES_PER_STEP));
+            let Some(part) = bits.part(self.done * 8, len * 8) else { return badarg() };
+            let bytes = part.to_bytes();
+            if self.latin1 {
+                self.sink.latin1(&bytes);
+                self.done += len;
+                continue;
+            }
+            let right = match std::str::from_utf8(&bytes) {
+                Ok(text) => {
+                    self.sink.text(text);
+                    self.done += len;
+                    continue;
+                }
+                Err(error) => error.valid_up_to(),
+            };
+            if let Ok(text) = std::str::from_utf8(&bytes[..right]) {
                 self.sink.text(text);
-                return Ok(Ok(()));
             }
-            Err(error) => error,
-        };
-        let (right, wrong) = fresh.split_at(error.valid_up_to());
-        if let Ok(text) = std::str::from_utf8(right) {
-            self.sink.text(text);
+            let wrong = self.done + right;
+            if size - wrong < MOST_BYTES {
+                let Some(rest) = bits.part(wrong * 8, (size - wrong) * 8) else { return badarg() };
+                let rest = rest.to_bytes();
+                let cut_off = rest.first().and_then(|lead| char_len(*lead)).is_some_and(|n| n > rest.len());
+                if cut_off && are_continuation(&rest[1..]) {
+                    self.partial.take(&rest);
+                    return Ok(Part::Done);
+                }
+            }
+            return Ok(Part::Wrong(sub_binary(ctx, item, wrong * 8, (size - wrong) * 8)));
         }
-        let cut_off = wrong.first().and_then(|lead| char_len(*lead)).is_some_and(|n| n > wrong.len());
-        if cut_off && are_continuation(&wrong[1..]) {
-            self.partial.take(wrong);
-            return Ok(Ok(()));
+        Ok(Part::Done)
+    }
+
+    /// Completes the character that a binary before began with the first bytes of this one: how many they are.
+    fn complete(&mut self, bits: Bits<'_>) -> Result<usize, ()> {
+        let Some(needed) = self.partial.bytes().first().and_then(|lead| char_len(*lead)) else { return Ok(0) };
+        let missing = needed.saturating_sub(self.partial.len);
+        let taken = missing.min(bits.len() / 8);
+        let Some(first) = bits.part(0, taken * 8) else { return Ok(0) };
+        let mut whole = Partial { ..self.partial };
+        whole.take(&first.to_bytes());
+        if taken < missing {
+            self.partial = whole;
+            return Ok(taken);
         }
-        Ok(Err(sub_binary(ctx, item, (bytes.len() - wrong.len()) * 8, wrong.len() * 8)))
+        match std::str::from_utf8(whole.bytes()) {
+            Ok(text) => self.sink.text(text),
+            Err(_) => return Err(()),
+        }
+        self.partial.len = 0;
+        Ok(taken)
     }
 
     /// The rest of the data, `here` being what is left of the innermost list. What is left must be character data, too.
@@ -226,6 +288,28 @@ impl<S: Sink> Walk<'_, S> {
         }
         Ok(End::Error(rest))
     }
+}
+
+/// How far a binary was walked.
+enum Part {
+    /// To its end.
+    Done,
+    /// As far as the budget went.
+    Stop,
+    /// To a wrong byte: what is left from there.
+    Wrong(Term),
+}
+
+/// How many bytes from `done` on to take at once: as the budget allows, and ending where a character does.
+fn chunk(bits: Bits<'_>, done: usize, budget: usize, latin1: bool) -> usize {
+    let left = bits.len() / 8 - done;
+    let most = budget.saturating_mul(BYTES_PER_STEP).max(2 * MOST_BYTES);
+    if most >= left || latin1 {
+        return most.min(left);
+    }
+    // Back to the first byte of the last character. There is one among so many, unless the bytes are wrong.
+    let lead = |back: &usize| bits.byte(done + most - back) & 0xc0 != 0x80;
+    most - (1..=MOST_BYTES).find(lead).unwrap_or(0)
 }
 
 /// `badarg` unless the term is made as character data are, whatever its integers and bytes.
@@ -257,26 +341,37 @@ fn encoding(term: Term) -> Option<bool> {
     }
 }
 
-fn convert<S: Sink>(ctx: &mut Ctx<'_>, data: Term, latin1: bool, sink: &mut S) -> Result<End, Escape> {
-    if !data.is_list() && data.as_binary().is_none() {
-        return badarg();
-    }
-    dirty_if_long(ctx, data)?;
-    if data.as_bits().is_some_and(|b| b.len() / 8 > LONG_BINARY) {
-        work::dirty(ctx)?;
-    }
-    let mut walk = Walk { sink, latin1, at: data, left: Vec::new(), partial: Partial::default(), steps: 0 };
-    let end = walk.run(ctx);
-    let steps = walk.steps;
-    ctx.bump(steps / 8);
-    end
+/// What is left of this slice, in characters.
+fn slice(ctx: &Ctx<'_>) -> usize {
+    // Relaxed: as in `set_loop_limit`.
+    let limit = LIMIT.load(Ordering::Relaxed).max(1);
+    let reductions = usize::try_from(ctx.proc.reductions_left).unwrap_or(0).max(1);
+    (reductions * STEPS_PER_REDUCTION).min(limit)
 }
 
-fn finish(ctx: &mut Ctx<'_>, converted: Term, end: End) -> BifResult {
+/// Runs `step` until it gives a result, slice by slice; it gets what it may use of each.
+fn in_slices<F>(ctx: &mut Ctx<'_>, mut step: F) -> BifResult
+where
+    F: FnMut(&mut Ctx<'_>, &mut usize) -> Result<Option<Term>, Escape> + Send + 'static,
+{
+    let mut go_on = move |ctx: &mut Ctx<'_>| {
+        let given = slice(ctx);
+        let mut budget = given;
+        let result = step(ctx, &mut budget);
+        ctx.bump((given - budget) / STEPS_PER_REDUCTION);
+        result?.ok_or(Escape::Yield)
+    };
+    match go_on(ctx) {
+        Err(Escape::Yield) => ctx.yield_to(Box::new(go_on)),
+        result => result,
+    }
+}
+
+fn finish(ctx: &mut Ctx<'_>, converted: Term, end: End) -> Term {
     match end {
-        End::Done => Ok(converted),
-        End::Error(rest) => Ok(ctx.tuple(&[am::error.term(), converted, rest])),
-        End::Incomplete(rest) => Ok(ctx.tuple(&[am::incomplete.term(), converted, rest])),
+        End::Done => converted,
+        End::Error(rest) => ctx.tuple(&[am::error.term(), converted, rest]),
+        End::Incomplete(rest) => ctx.tuple(&[am::incomplete.term(), converted, rest]),
     }
 }
 
@@ -292,25 +387,80 @@ fn characters_to_binary_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         Some((only, tail)) if tail.is_nil() && only.is_bitstring() => only,
         _ => args[0],
     };
-    if let Some(bytes) = data.as_aligned_bytes()
-        && bytes.len() <= LONG_BINARY
-        && (if latin1 { bytes.is_ascii() } else { std::str::from_utf8(bytes).is_ok() })
-    {
-        ctx.bump(bytes.len() / 128);
-        return Ok(data);
+    check_top(data)?;
+    // What is right already is given back as it is; the bytes of it that have been found to be.
+    let mut right = data.as_aligned_bytes().map(|_| 0);
+    let mut walk = Walk::new(Utf8::default(), data, latin1);
+    in_slices(ctx, move |ctx, budget| {
+        if let (Some(done), Some(bits)) = (right, data.as_bits()) {
+            match all_right(bits, done, latin1, budget) {
+                Check::All => return Ok(Some(data)),
+                Check::Wrong => right = None,
+                Check::Stop(done) => {
+                    right = Some(done);
+                    return Ok(None);
+                }
+            }
+        }
+        let Some(end) = walk.run(ctx, budget)? else { return Ok(None) };
+        let converted = binary_of_vec(ctx, std::mem::take(&mut walk.sink.0));
+        Ok(Some(finish(ctx, converted, end)))
+    })
+}
+
+/// Are the data of a kind that can be converted at all?
+fn check_top(data: Term) -> Result<(), Escape> {
+    if data.is_list() || data.as_bits().is_some_and(|b| b.is_binary()) { Ok(()) } else { badarg() }
+}
+
+/// How far bytes are what they would be converted to.
+enum Check {
+    All,
+    Wrong,
+    Stop(usize),
+}
+
+fn all_right(bits: Bits<'_>, mut done: usize, latin1: bool, budget: &mut usize) -> Check {
+    let size = bits.len() / 8;
+    while done < size {
+        if *budget == 0 {
+            return Check::Stop(done);
+        }
+        let len = chunk(bits, done, *budget, latin1);
+        *budget = budget.saturating_sub(len.div_ceil(BYTES_PER_STEP));
+        let right = bits
+            .part(done * 8, len * 8)
+            .and_then(Bits::as_bytes)
+            .is_some_and(|bytes| if latin1 { bytes.is_ascii() } else { std::str::from_utf8(bytes).is_ok() });
+        if !right {
+            return Check::Wrong;
+        }
+        done += len;
     }
-    let mut sink = Utf8::default();
-    let end = convert(ctx, data, latin1, &mut sink)?;
-    let converted = binary_of_vec(ctx, sink.0);
-    finish(ctx, converted, end)
+    Check::All
 }
 
 fn characters_to_list_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(latin1) = encoding(args[1]) else { return other_encoding(ctx, am::characters_to_list_int, args) };
-    let mut sink = Chars::default();
-    let end = convert(ctx, args[0], latin1, &mut sink)?;
-    let converted = ctx.list(&sink.0);
-    finish(ctx, converted, end)
+    check_top(args[0])?;
+    let mut walk = Walk::new(Chars::default(), args[0], latin1);
+    let (mut end, mut list) = (None, Term::NIL);
+    in_slices(ctx, move |ctx, budget| {
+        let end = match end {
+            Some(end) => end,
+            None => match walk.run(ctx, budget)? {
+                Some(found) => *end.insert(found),
+                None => return Ok(None),
+            },
+        };
+        // The list is made from its end, as far as the slice goes.
+        let chars = &mut walk.sink.0;
+        let from = chars.len().saturating_sub((*budget).max(1));
+        *budget = budget.saturating_sub(chars.len() - from);
+        list = ctx.list_onto(&chars[from..], list);
+        chars.truncate(from);
+        Ok(chars.is_empty().then(|| finish(ctx, list, end)))
+    })
 }
 
 /// The text of a flat list of characters, cut after `limit` of them; `None` if it is none.

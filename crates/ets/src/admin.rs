@@ -105,11 +105,12 @@ fn new_options(ctx: &Ctx<'_>, list: Term) -> Option<NewOptions> {
             am::read_concurrency => new.options.read_concurrency = value.as_bool()?,
             am::decentralized_counters => counters = Some(value.as_bool()?),
             am::write_concurrency => {
-                new.options.write_concurrency = match value.as_atom()? {
-                    am::true_ => WriteConcurrency::Yes,
-                    am::false_ => WriteConcurrency::No,
-                    am::auto => WriteConcurrency::Auto,
-                    _ => return None,
+                new.options.write_concurrency = match value.as_atom() {
+                    Some(am::true_) => WriteConcurrency::Yes,
+                    Some(am::false_) => WriteConcurrency::No,
+                    Some(am::auto) => WriteConcurrency::Auto,
+                    Some(_) => return None,
+                    None => fixed_shards(value)?,
                 }
             }
             _ => return None,
@@ -120,7 +121,17 @@ fn new_options(ctx: &Ctx<'_>, list: Term) -> Option<NewOptions> {
         let implied = new.options.write_concurrency == WriteConcurrency::Auto || new.options.kind == Kind::OrderedSet;
         new.options.decentralized_counters = counters.unwrap_or(implied);
     }
-    items.tail().is_nil().then_some(new)
+    // Hash tables only.
+    let shards = matches!(new.options.write_concurrency, WriteConcurrency::Shards(_));
+    (items.tail().is_nil() && !(shards && new.options.kind == Kind::OrderedSet)).then_some(new)
+}
+
+/// `{debug_hash_fixed_number_of_locks, N}`, an option of OTP's tests: 64 at least, and the power of two below.
+fn fixed_shards(value: Term) -> Option<WriteConcurrency> {
+    let [tag, count] = value.as_tuple_of::<2>()?;
+    let count = count.as_usize().filter(|n| (1..=1 << 15).contains(n))?;
+    let shift = count.max(64).ilog2();
+    tag.is_am(am::debug_hash_fixed_number_of_locks).then_some(WriteConcurrency::Shards(shift))
 }
 
 fn new_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {

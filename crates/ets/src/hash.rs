@@ -128,6 +128,12 @@ impl Shard {
         std::iter::successors(first, |r| r.next()).filter(|r| !r.is_hidden())
     }
 
+    /// Length of a bucket's chain, hidden rows included.
+    pub fn chain_length(&self, index: usize) -> usize {
+        let first = self.buckets.get(index).copied().flatten();
+        std::iter::successors(first, |r| r.next()).count()
+    }
+
     /// The visible row that follows the rows of a key: within its bucket, or the bucket's number if there is none there.
     /// Nothing if there is no row of the key, not even a hidden one.
     pub fn after(&self, hash: u32, key: Term) -> Option<Result<Row, usize>> {

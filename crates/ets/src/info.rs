@@ -74,6 +74,9 @@ fn value(ctx: &mut Ctx<'_>, table: &InUse, item: Atom) -> Option<Term> {
             WriteConcurrency::No => Term::FALSE,
             WriteConcurrency::Yes => Term::TRUE,
             WriteConcurrency::Auto => am::auto.term(),
+            WriteConcurrency::Shards(shift) => {
+                ctx.tuple(&[am::debug_hash_fixed_number_of_locks.term(), Term::small(1 << shift)])
+            }
         },
         am::compressed => Term::bool(options.compressed),
         am::memory => Term::small(table.words() as i64),
@@ -142,7 +145,7 @@ fn stats(ctx: &mut Ctx<'_>, table: &Table) -> Term {
     for shard in shards {
         let shard = shard.read();
         for i in 0..shard.buckets() {
-            let length = shard.bucket(i).count();
+            let length = shard.chain_length(i);
             rows += length;
             squares += length * length;
             shortest = shortest.min(length);

@@ -56,6 +56,8 @@ pub enum WriteConcurrency {
     Yes,
     /// `auto`
     Auto,
+    /// `{debug_hash_fixed_number_of_locks, N}`, as a power of two.
+    Shards(u32),
 }
 
 /// The options of `ets:new/2` that stay as they are.
@@ -133,7 +135,11 @@ impl Table {
         let store = match options.kind {
             Kind::OrderedSet => Store::Tree(RwLock::new(&ROWS_CLASS, Tree::new(options.keypos))),
             _ => {
-                let shift = if options.write_concurrency == WriteConcurrency::No { 0 } else { SHARDS };
+                let shift = match options.write_concurrency {
+                    WriteConcurrency::No => 0,
+                    WriteConcurrency::Yes | WriteConcurrency::Auto => SHARDS,
+                    WriteConcurrency::Shards(shift) => shift,
+                };
                 let shard = |_| CachePadded::new(RwLock::new(&ROWS_CLASS, Shard::new(shift, options.keypos)));
                 Store::Hash((0..1usize << shift).map(shard).collect())
             }

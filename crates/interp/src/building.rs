@@ -15,6 +15,8 @@ use myriad_term::{Alloc, Boxed, Build, Kind, SharedBinary, Term, am};
 
 /// Least capacity of a writable binary, bytes.
 const LEAST_CAPACITY: usize = 256;
+/// Bits that are copied for one reduction.
+const BITS_PER_REDUCTION: usize = 8 * 1024;
 /// More bits than any bit string may have.
 const MAX_BITS: usize = 1 << 50;
 
@@ -242,6 +244,10 @@ fn writable_part(m: &mut Machine<'_, '_>, whole: Term, offset: usize, bits: usiz
 /// the bit where they end.
 fn extend(m: &mut Machine<'_, '_>, source: Term, extra: usize) -> Option<(Term, *mut u8, usize, usize)> {
     let (whole, offset, old_bits) = source.binary_parts()?;
+    if extra == 0 {
+        // The same term, in whatever form it is.
+        return Some((source, std::ptr::NonNull::dangling().as_ptr(), 0, 0));
+    }
     let (start, end) = (offset + old_bits, offset + old_bits + extra);
     let sub = source.as_boxed()?;
     let object = whole.as_boxed()?;
@@ -257,6 +263,9 @@ fn extend(m: &mut Machine<'_, '_>, source: Term, extra: usize) -> Option<(Term, 
             // moves only if nobody else counts on it.
             unsafe {
                 let used = shared.len();
+                if bytes > shared.capacity() {
+                    m.reds -= (8 * used / BITS_PER_REDUCTION) as i32;
+                }
                 shared.extend_to(bytes.max(used), (2 * bytes).max(LEAST_CAPACITY));
                 *object.ptr().add(1) = bytes.max(used) as u64;
                 m.heap().off_heap().binary_words += bytes.saturating_sub(used) / 8;
@@ -277,6 +286,7 @@ fn extend(m: &mut Machine<'_, '_>, source: Term, extra: usize) -> Option<(Term, 
         return Some((term, data, old_bits, total));
     }
     let old = source.as_bits()?;
+    m.reds -= (old_bits / BITS_PER_REDUCTION) as i32;
     let shared = SharedBinary::with_capacity(bytes, (2 * bytes).max(LEAST_CAPACITY), |new| {
         bits::copy(new, 0, old.covering_bytes(), old.offset(), old_bits);
     });
@@ -439,7 +449,8 @@ pub unsafe fn create_bin(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
                 }
             }
         }
-        m.reds -= (total >> 14) as i32;
+        // What an append had to copy of the bits before has been charged there.
+        m.reds -= (extra / BITS_PER_REDUCTION) as i32;
         match settle(m, term, live, words) {
             Some(term) => {
                 m.set(high(pc), term);

@@ -149,6 +149,7 @@ macro_rules! for_each_instruction {
             BsGetBinary "rqjusu" crate::matching::get_binary
             BsSkip "rjsu" crate::matching::skip
             BsMatchString "rjuw" crate::matching::match_string
+            BsTestTailWide "rjw" crate::matching::test_tail_wide
             BsGetTail "rqu" crate::matching::get_tail
             BsGetUtf8 "rqju" crate::matching::get_utf8
             BsSkipUtf8 "rj" crate::matching::skip_utf8

@@ -98,17 +98,23 @@ pub unsafe fn start(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     }
 }
 
-/// The integer of a run of bits.
-fn integer(m: &mut Machine<'_, '_>, bytes: &[u8], at: usize, n: usize, flags: u32) -> Term {
+/// Bits that are taken for one reduction.
+const BITS_PER_REDUCTION: usize = 8 * 1024;
+
+/// The integer of a run of bits; none if it would be larger than integers may be.
+fn integer(m: &mut Machine<'_, '_>, bytes: &[u8], at: usize, n: usize, flags: u32) -> Option<Term> {
     if n <= 64 {
         let mut value = bits::read(bytes, at, n);
         if n > 8 && bits::is_little(flags) {
             value = bits::from_little(value, n);
         }
-        return if flags & bits::SIGNED != 0 { m.ctx.int(bits::sign_extend(value, n)) } else { m.ctx.uint(value) };
+        let signed = flags & bits::SIGNED != 0;
+        return Some(if signed { m.ctx.int(bits::sign_extend(value, n)) } else { m.ctx.uint(value) });
     }
+    m.reds -= (n / BITS_PER_REDUCTION) as i32;
     let (negative, limbs) = bits::read_wide(bytes, at, n, flags);
-    m.ctx.big(negative, &limbs)
+    let used = limbs.iter().rposition(|limb| *limb != 0).map_or(0, |last| last + 1);
+    (used <= myriad_term::arith::limit_words()).then(|| m.ctx.big(negative, &limbs))
 }
 
 /// `bs_get_integer2`
@@ -119,7 +125,9 @@ pub unsafe fn get_integer(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32
         match bits_of(m.source(pc.add(4)), *pc.add(5) as usize) {
             Some(n) if n <= context.left() => {
                 let w1 = *pc.add(1);
-                let value = integer(m, context.bytes(), context.position, n, w1 >> 16);
+                let Some(value) = integer(m, context.bytes(), context.position, n, w1 >> 16) else {
+                    return target(pc.add(2));
+                };
                 context.advance(n);
                 m.give(w1 & 0xffff, value, *pc.add(3) as usize, pc.add(6))
             }
@@ -138,7 +146,8 @@ pub unsafe fn get_fixed(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
             return target(pc.add(2));
         }
         let flags = if w1 >> 16 != 0 { bits::SIGNED } else { 0 };
-        let value = integer(m, context.bytes(), context.position, n, flags);
+        // At most 56 bits: never too large.
+        let value = integer(m, context.bytes(), context.position, n, flags).unwrap_or(Term::NIL);
         context.advance(n);
         m.set(w1 & 0xffff, value);
         pc.add(5)
@@ -153,7 +162,9 @@ pub unsafe fn match_integer(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u
             return errors::error_at(m, pc, Term::atom(am::badarg));
         };
         let (w1, n) = (*pc.add(1), (*pc.add(3) as usize).min(context.left()));
-        let value = integer(m, context.bytes(), context.position, n, w1 >> 16);
+        let Some(value) = integer(m, context.bytes(), context.position, n, w1 >> 16) else {
+            return errors::error_at(m, pc, Term::atom(am::system_limit));
+        };
         context.advance(n);
         m.give(w1 & 0xffff, value, *pc.add(2) as usize, pc.add(4))
     }
@@ -257,6 +268,15 @@ pub unsafe fn test_tail(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     unsafe {
         let context = context!(m, pc, 1);
         if context.left() == *pc.add(2) as usize { pc.add(3) } else { target(pc.add(1)) }
+    }
+}
+
+/// `bs_test_tail2` of a number of bits beyond 32 bits.
+pub unsafe fn test_tail_wide(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        let context = context!(m, pc, 1);
+        if context.left() as u64 == wide(pc.add(2)) { pc.add(4) } else { target(pc.add(1)) }
     }
 }
 

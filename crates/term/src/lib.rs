@@ -22,6 +22,7 @@ pub mod boxed;
 pub mod code;
 pub mod compare;
 pub mod copy;
+pub mod copy_shared;
 pub mod equal;
 pub mod etf;
 pub mod hash;

@@ -174,7 +174,9 @@ fn asn1(bytes: &[u8], limits: &Limits) -> Frame {
 
 /// A line of HTTP; one of a header goes on in the next where that begins with a blank. It is never cut.
 fn http(bytes: &[u8], kind: Line, limits: &Limits) -> Frame {
-    let beyond = |len: usize| [limits.packet, limits.line].iter().any(|limit| *limit != 0 && len > *limit);
+    // The length of lines limits only where that of packets does not.
+    let most = if limits.packet != 0 { limits.packet } else { limits.line };
+    let beyond = |len: usize| most != 0 && len > most;
     let mut from = 0;
     while let Some(at) = bytes.get(from..).and_then(|rest| memchr(b'\n', rest)) {
         let len = from + at + 1;

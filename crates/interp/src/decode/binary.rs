@@ -27,11 +27,21 @@ pub(crate) fn translate(e: &mut Emitter, at: &At<'_>) -> Result<bool, Unfit> {
             e.source(args.at(2)?)?;
             e.word(args.number(3)?);
         }
-        Generic::BsTestTail2 | Generic::BsTestUnit => {
+        Generic::BsTestUnit => {
             let context = e.reg(args.at(1)?)?;
-            e.op(if at.op == Generic::BsTestUnit { Op::BsTestUnit } else { Op::BsTestTail }, context);
+            e.op(Op::BsTestUnit, context);
             e.label(args.label(0));
-            e.word(args.number(2)?.max(u32::from(at.op == Generic::BsTestUnit)));
+            e.word(args.number(2)?.max(1));
+        }
+        Generic::BsTestTail2 => {
+            let (context, bits) = (e.reg(args.at(1)?)?, args.at(2)?.number().ok_or(Unfit)?);
+            let narrow = u32::try_from(bits);
+            e.op(if narrow.is_ok() { Op::BsTestTail } else { Op::BsTestTailWide }, context);
+            e.label(args.label(0));
+            match narrow {
+                Ok(bits) => e.word(bits),
+                Err(_) => e.wide(bits),
+            }
         }
         Generic::BsMatchString => {
             let context = e.reg(args.at(1)?)?;

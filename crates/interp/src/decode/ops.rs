@@ -6,6 +6,7 @@ use super::emit::{Emitter, Unfit};
 use crate::instr::Op;
 use crate::machine::FLOAT_REGISTERS;
 use myriad_beam::{Arg, Op as Generic};
+use myriad_term::compare::compare_exact;
 use myriad_term::{Term, am};
 
 /// Live registers unknown: nothing may be collected.
@@ -107,7 +108,8 @@ pub(crate) fn translate(e: &mut Emitter, at: &At<'_>) -> Result<(), Unfit> {
             e.source(args.at(1)?)?;
             e.fail(args.label(0));
             e.word(live);
-            sources(e, items)?;
+            let items = in_key_order(e, items)?;
+            sources(e, &items)?;
         }
         Generic::HasMapFields => {
             e.op(Op::HasMapFields, 0);
@@ -187,6 +189,21 @@ fn two(e: &mut Emitter, args: &Args<'_>, op: Op) -> Result<(), Unfit> {
 }
 
 /// The number of sources, then the sources.
+/// The pairs of `put_map_exact` in the order of their keys, if all keys are constants: that decides which of several missing
+/// keys an error names.
+fn in_key_order(e: &mut Emitter, items: &[Arg]) -> Result<Vec<Arg>, Unfit> {
+    let mut pairs: Vec<&[Arg]> = items.chunks_exact(2).collect();
+    if pairs.iter().all(|pair| pair[0].reg().is_none()) {
+        let mut keyed = Vec::with_capacity(pairs.len());
+        for pair in pairs {
+            keyed.push((e.constant(&pair[0])?, pair));
+        }
+        keyed.sort_by(|(a, _), (b, _)| compare_exact(*a, *b));
+        pairs = keyed.into_iter().map(|(_, pair)| pair).collect();
+    }
+    Ok(pairs.concat())
+}
+
 fn sources(e: &mut Emitter, items: &[Arg]) -> Result<(), Unfit> {
     e.word(items.len() as u32);
     items.iter().try_for_each(|item| e.source(item))

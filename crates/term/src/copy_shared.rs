@@ -1,0 +1,103 @@
+//! Copying a term into another heap with its sharing: a part that is reached twice is copied once.
+//!
+//! What `erts_debug:copy_shared/1,2` does. Messages are copied by [`crate::copy`], which keeps no sharing and is faster.
+//! Objects are copied as they are, then the words of the copies that still lead to the source are turned, from a list of
+//! their places: no recursion.
+
+use crate::alloc::Alloc;
+use crate::boxed::Kind;
+use crate::copy;
+use crate::word::Term;
+use std::collections::HashMap;
+
+/// A copy of a term in `heap`; literals, told by the predicate, are not copied.
+pub fn copy_shared<A: Alloc + ?Sized>(term: Term, heap: &mut A, is_literal: impl Fn(*const u64) -> bool) -> Term {
+    let mut copies: HashMap<*const u64, Term> = HashMap::new();
+    let mut root = term;
+    // Places of words that may lead to the source. All lie in copies, or are `root`.
+    let mut places: Vec<*mut Term> = vec![&raw mut root];
+    while let Some(place) = places.pop() {
+        // SAFETY: a slot of a copy (A1: it stays where it is), initialised with the source's word; or `root`.
+        let part = unsafe { *place };
+        if part.is_immediate() || is_literal(part.object_ptr()) {
+            continue;
+        }
+        let from = part.object_ptr().cast_const();
+        let copied = match copies.get(&from) {
+            Some(copied) => *copied,
+            None => {
+                let copied = one(part, heap, &mut places);
+                copies.insert(from, copied);
+                copied
+            }
+        };
+        // SAFETY: as above.
+        unsafe { *place = copied };
+    }
+    root
+}
+
+/// Copies one object or list cell, and notes the places of the terms in the copy.
+fn one<A: Alloc + ?Sized>(part: Term, heap: &mut A, places: &mut Vec<*mut Term>) -> Term {
+    let (from, words) = match part.as_boxed() {
+        // These are made anew, and hold no terms but bytes.
+        Some(object)
+            if matches!(object.kind(), Kind::SubBinary | Kind::MatchContext) || !object.header().holds_terms() =>
+        {
+            let all = |_: *const u64| false;
+            return copy::copy(part, copy::size(part, all), heap, all);
+        }
+        Some(object) => (object.ptr().cast_const(), 1 + object.size()),
+        None => (part.object_ptr().cast_const(), 2),
+    };
+    let to = heap.alloc(words).as_ptr();
+    // SAFETY: T1 and B1 for the source; `words` fresh words for the copy (A2). All words but a header look like terms (B2).
+    unsafe {
+        std::ptr::copy_nonoverlapping(from, to, words);
+        let first = usize::from(part.is_boxed());
+        for i in first..words {
+            let place = to.add(i).cast::<Term>();
+            if !(*place).is_immediate() {
+                places.push(place);
+            }
+        }
+        if part.is_boxed() { Term::from_boxed(to) } else { Term::from_cell(to.cast()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arena::Arena;
+    use crate::equal::eq_exact;
+    use crate::size::{flat_size, size_shared};
+    use crate::{Build, SharedBinary};
+
+    #[test]
+    fn sharing_is_kept() {
+        let (mut from, mut to) = (Arena::new(), Arena::new());
+        let whole = from.shared_binary(SharedBinary::from_bytes(&[9; 1000]));
+        let mut term = from.sub_binary(whole, 8, 8 * 500);
+        for _ in 0..60 {
+            let list = from.list(&[term, term]);
+            term = from.tuple(&[list, term, list]);
+        }
+        let copied = copy_shared(term, &mut to, |_| false);
+        assert_eq!(size_shared(copied, |_| false), size_shared(term, |_| false));
+        assert!(!copied.is(term));
+        let small = from.list(&[Term::NIL, whole]);
+        assert!(eq_exact(small, copy_shared(small, &mut to, |_| false)));
+        assert_eq!(flat_size(small), flat_size(copy_shared(small, &mut to, |_| false)));
+        assert!(copy_shared(small, &mut to, |_| true).is(small));
+    }
+
+    #[test]
+    fn deep_terms_need_no_stack() {
+        let (mut from, mut to) = (Arena::new(), Arena::new());
+        let mut deep = Term::NIL;
+        for i in 0..1_000_000 {
+            deep = if i % 2 == 0 { from.tuple(&[deep]) } else { from.cons(deep, Term::NIL) };
+        }
+        assert!(eq_exact(deep, copy_shared(deep, &mut to, |_| false)));
+    }
+}

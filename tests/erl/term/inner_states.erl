@@ -1,0 +1,39 @@
+%% What erts_debug tells of the inside, where OTP's own tests look at it; options that only those use.
+-module(inner_states).
+-export([main/0]).
+
+main() ->
+    %% OTP warns that the inside is open.
+    logger:set_primary_config(level, none),
+    erts_debug:set_internal_state(available_internal_state, true),
+    t:each(binary_info, [0, 3, 100, 3000], fun(N) ->
+        [binary_info(B) || B <- [binary:copy(<<1>>, N), appended(N)]]
+    end),
+    t:each(no_binary, [a, 12], fun binary_info/1),
+    t:each(atom_of_number, [0, 100, -1, a], fun(N) -> is_atom(erts_debug:get_internal_state({atom, N})) end),
+    t:each(unicode_loop_limit, [10, -1, a, default], fun(L) -> erts_debug:set_internal_state(unicode_loop_limit, L) end),
+    t:each(ets_locks, [{debug_hash_fixed_number_of_locks, N} || N <- [0, 1, 63, 64, 65, 128, 1000, 32768, 32769, -1, a]], fun(W) ->
+        T = ets:new(t, [{write_concurrency, W}]),
+        ets:insert(T, [{I, I} || I <- lists:seq(1, 100)]),
+        {ets:info(T, write_concurrency), length(ets:tab2list(T))}
+    end),
+    t:c(ets_locks_ordered, fun() -> ets:new(t, [ordered_set, {write_concurrency, {debug_hash_fixed_number_of_locks, 64}}]) end),
+    X = {a, lists:seq(1, 3)},
+    T = {X, X, [X]},
+    t:each(copy_shared, [true, false, [], x], fun(Literals) ->
+        C = erts_debug:copy_shared(T, Literals),
+        {C =:= T, erts_debug:size(C), erts_debug:flat_size(C), erts_debug:size_shared(C), erts_debug:same(C, T), erts_debug:same(element(1, C), element(2, C))}
+    end),
+    L = {literal, [a, b]},
+    t:c(literals, fun() -> {[erts_debug:same(L, erts_debug:copy_shared(L, Copy)) || Copy <- [true, false]], erts_debug:size_shared(L), erts_debug:flat_size(L)} end),
+    erts_debug:set_internal_state(available_internal_state, false).
+
+binary_info(B) ->
+    case erts_debug:get_internal_state({binary_info, B}) of
+        {refc_binary, Size, {binary, Allocated}, Flags} when Size > 64 -> {Size, Allocated, Flags};
+        %% OTP makes large binaries of small appended ones, too.
+        _ when byte_size(B) =< 64 -> small
+    end.
+
+appended(N) ->
+    lists:foldl(fun(_, B) -> <<B/binary, 1>> end, <<>>, lists:seq(1, N)).
