@@ -10,11 +10,11 @@ FUZZ_SECONDS ?= 60
 # What `make test` runs of OTP's own suites: quick ones over the language and its data types.
 SHORT_SUITES := guard tuple list_bif exception
 
-.PHONY: help build run test test-rust test-erlang record conformance bench fuzz miri loom lint clean
+.PHONY: help build run test test-rust test-fuzz test-erlang record conformance bench fuzz miri loom lint clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
-	@echo "make test                                every test; test-rust and test-erlang are its parts"
+	@echo "make test                                every test; test-rust, test-fuzz and test-erlang are its parts"
 	@echo "make record                              record tests/expected anew from OTP"
 	@echo "make conformance [SUITES=\"big map\"]      OTP's own suites, on OTP and on Myriad"
 	@echo "make bench                               Myriad against erl, as a table"
@@ -33,6 +33,7 @@ test:
 	@$(MAKE) --no-print-directory build
 	@tools/tail-calls
 	@$(MAKE) --no-print-directory test-rust
+	@$(MAKE) --no-print-directory test-fuzz
 	@$(MAKE) --no-print-directory test-erlang
 	@echo "== conformance: OTP's suites $(SHORT_SUITES)"
 	@tools/conformance --short $(SHORT_SUITES)
@@ -45,6 +46,13 @@ test-rust:
 test-erlang: build
 	@echo "== recorded Erlang tests"
 	@tests/run
+
+# With the checks of a debug build, which `cargo test` has built by then.
+test-fuzz:
+	@tools/setup
+	@echo "== fuzzing for $(FUZZ_SECONDS) s"
+	@cargo build --quiet --package myriad-fuzz
+	@target/debug/myriad-fuzz --seconds $(FUZZ_SECONDS)
 
 record:
 	@tools/setup
@@ -72,9 +80,13 @@ loom:
 
 fuzz:
 	@tools/setup fuzz
+	@cargo build --quiet --package myriad-fuzz
 	@for target in $$(cargo +nightly fuzz list); do \
 	    echo "== fuzz $$target for $(FUZZ_SECONDS) s"; \
-	    cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; \
+	    mkdir -p target/fuzz/$$target.corpus; \
+	    target/debug/myriad-fuzz --seeds $$target target/fuzz/$$target.seeds || exit 1; \
+	    cargo +nightly fuzz run $$target target/fuzz/$$target.corpus target/fuzz/$$target.seeds -- \
+	        -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 || exit 1; \
 	done
 
 clean:

@@ -1,0 +1,14 @@
+//! The targets.
+
+mod calls;
+mod loader;
+mod process;
+mod specs;
+mod streams;
+mod terms;
+
+pub use calls::bif_call;
+pub use loader::beam_load;
+pub use specs::match_spec;
+pub use streams::inflate;
+pub use terms::term_decode;
