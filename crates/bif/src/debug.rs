@@ -189,6 +189,21 @@ fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
 }
 
+/// Breaks an invariant, for tests of what happens then: a fault for the value `fault`, no memory for `memory`, else a panic
+/// that names the value.
+#[cold]
+fn break_down(value: Term) -> ! {
+    match value.as_atom().map(|atom| atom.text()) {
+        Some("fault") => {
+            // SAFETY: none: this is a fault on purpose. Nothing is mapped at the first page, so nothing is read.
+            unsafe { std::ptr::without_provenance::<u8>(8).read_volatile() };
+            panic!("a fault that was none")
+        }
+        Some("memory") => myriad_term::memory::exhausted("test", "test", 1 << 60),
+        _ => panic!("{}", print::text(value, 1000)),
+    }
+}
+
 fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let [state, value] = [args[0], args[1]];
     if state.is_am(am::available_internal_state) {
@@ -225,6 +240,7 @@ fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
             _ => badarg(),
         },
         Some(am::ets_force_trap) => Ok(am::notsup.term()),
+        Some(am::abort) => break_down(value),
         Some(am::binary) => match value.as_usize() {
             Some(size) if size <= 1 << 30 => Ok(ctx.binary(&vec![0; size])),
             _ => badarg(),

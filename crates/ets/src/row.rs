@@ -8,8 +8,8 @@
 //! R2. The words of a row are terms or headers, as in a heap (`term`, B2), and its pointers lead into the row.
 
 use myriad_term::boxed::{Boxed, Header};
-use myriad_term::{Alloc, Build, Kind, Magic, OffHeap, SharedBinary, Term, copy};
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use myriad_term::{Alloc, Build, Kind, Magic, OffHeap, SharedBinary, Term, copy, memory};
+use std::alloc::{Layout, alloc, dealloc};
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 
@@ -79,10 +79,7 @@ impl Alloc for Block {
 
 impl Row {
     fn layout(words: usize) -> Layout {
-        match Layout::array::<u64>(HEAD_WORDS + words) {
-            Ok(layout) => layout,
-            Err(_) => handle_alloc_error(Layout::new::<Head>()),
-        }
+        memory::layout::<u64>(HEAD_WORDS + words, "ets", "db_term")
     }
 
     /// A row with a copy of `tuple`, filed under `hash`.
@@ -92,7 +89,9 @@ impl Row {
         let words = if flat { 1 + elements.len() } else { copy::size(tuple, no_literal) };
         let layout = Self::layout(words);
         // SAFETY: the layout is not empty.
-        let Some(head) = NonNull::new(unsafe { alloc(layout) }.cast::<Head>()) else { handle_alloc_error(layout) };
+        let Some(head) = NonNull::new(unsafe { alloc(layout) }.cast::<Head>()) else {
+            memory::exhausted("ets", "db_term", layout.size())
+        };
         let row = Row(head);
         let flags = if flat { FLAT } else { 0 };
         // SAFETY: a fresh block that begins with room for the header.

@@ -5,11 +5,10 @@
 use crate::account::Class;
 use std::alloc::{Layout, alloc, dealloc};
 
-/// Stops the VM: the system has no memory left. OTP does the same (a slogan, then exit).
+/// Stops the VM: the system has no memory left.
 #[cold]
 pub(crate) fn out_of_memory(words: usize) -> ! {
-    eprintln!("Cannot allocate {} bytes of memory (of type \"heap\").", words.saturating_mul(8));
-    std::process::abort()
+    myriad_term::memory::exhausted("eheap", "heap", words.saturating_mul(8))
 }
 
 fn layout(words: usize) -> Layout {

@@ -8,6 +8,7 @@
 //! [`Term`]: crate::Term
 
 use crate::alloc::{Alloc, OffHeap};
+use crate::memory;
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 
@@ -48,10 +49,10 @@ impl Arena {
     fn grow(&mut self, words: usize) {
         let size = words.max(self.next_chunk);
         self.next_chunk = (self.next_chunk * 2).min(LARGEST_CHUNK);
-        let Ok(layout) = Layout::array::<u64>(size) else { crate::alloc_failed(usize::MAX) };
+        let layout = memory::layout::<u64>(size, "temp", "term");
         // SAFETY: the size is at least FIRST_CHUNK words, not zero.
         let chunk = unsafe { alloc(layout) };
-        let Some(chunk) = NonNull::new(chunk.cast::<u64>()) else { crate::alloc_failed(layout.size()) };
+        let Some(chunk) = NonNull::new(chunk.cast::<u64>()) else { memory::exhausted("temp", "term", layout.size()) };
         self.chunks.push((chunk, layout));
         self.free = chunk;
         self.free_words = size;

@@ -6,9 +6,10 @@
 //!     length and capacity belong to the one writable reference ([`WRITABLE`]).
 
 use crate::boxed::{Boxed, Kind};
+use crate::memory;
 use crate::word::Term;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error, realloc};
+use std::alloc::{Layout, alloc, dealloc, realloc};
 use std::borrow::Cow;
 use std::ptr::NonNull;
 
@@ -131,7 +132,7 @@ impl SharedBinary {
                 let layout = Layout::array::<u8>((*block).capacity).unwrap_unchecked();
                 let data = realloc((*block).data, layout, capacity);
                 if data.is_null() {
-                    handle_alloc_error(layout);
+                    memory::exhausted("binary", "binary", capacity);
                 }
                 (*block).data = data;
                 (*block).capacity = capacity;
@@ -150,10 +151,10 @@ impl SharedBinary {
 }
 
 fn alloc_bytes(capacity: usize) -> *mut u8 {
-    let Ok(layout) = Layout::array::<u8>(capacity) else { crate::alloc_failed(capacity) };
+    let layout = memory::layout::<u8>(capacity, "binary", "binary");
     // SAFETY: the capacity is not zero.
     let data = unsafe { alloc(layout) };
-    if data.is_null() { handle_alloc_error(layout) } else { data }
+    if data.is_null() { memory::exhausted("binary", "binary", capacity) } else { data }
 }
 
 impl Clone for SharedBinary {

@@ -30,6 +30,7 @@ pub mod id;
 mod identity;
 pub mod magic;
 pub mod map;
+pub mod memory;
 mod mix;
 pub mod node;
 pub mod number_text;
@@ -51,9 +52,3 @@ pub use id::{Pid, Port, RefNumbers};
 pub use magic::Magic;
 pub use map::Map;
 pub use word::{Tag, Term};
-
-/// Stops the VM: no memory for `bytes` bytes.
-#[cold]
-pub(crate) fn alloc_failed(bytes: usize) -> ! {
-    panic!("cannot allocate {bytes} bytes")
-}
