@@ -1,5 +1,5 @@
-//! `myriad_fuzz::target::bif_call` under libFuzzer.
+//! `myriad_fuzz::targets::bif_call` under libFuzzer.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| myriad_fuzz::target::bif_call(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| myriad_fuzz::targets::bif_call(bytes));

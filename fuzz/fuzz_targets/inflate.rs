@@ -1,5 +1,5 @@
-//! `myriad_fuzz::target::inflate` under libFuzzer.
+//! `myriad_fuzz::targets::inflate` under libFuzzer.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| myriad_fuzz::target::inflate(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| myriad_fuzz::targets::inflate(bytes));

@@ -1,5 +1,5 @@
-//! `myriad_fuzz::target::match_spec` under libFuzzer.
+//! `myriad_fuzz::targets::match_spec` under libFuzzer.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| myriad_fuzz::target::match_spec(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| myriad_fuzz::targets::match_spec(bytes));

@@ -1,5 +1,5 @@
-//! `myriad_fuzz::target::term_decode` under libFuzzer.
+//! `myriad_fuzz::targets::term_decode` under libFuzzer.
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| myriad_fuzz::target::term_decode(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| myriad_fuzz::targets::term_decode(bytes));

@@ -12,7 +12,7 @@ pub mod external;
 pub mod mutate;
 pub mod random;
 pub mod seeds;
-pub mod target;
+pub mod targets;
 
 /// How long one input may take. Generous: builds without optimisation run the targets on shared machines.
 pub const SECONDS_AN_INPUT: u64 = 10;
@@ -31,9 +31,9 @@ pub struct Target {
 
 /// All targets.
 pub static TARGETS: &[Target] = &[
-    Target { name: "beam_load", run: target::beam_load, mutate: beam_file::mutate },
-    Target { name: "term_decode", run: target::term_decode, mutate: external::mutate },
-    Target { name: "match_spec", run: target::match_spec, mutate: external::mutate },
-    Target { name: "bif_call", run: target::bif_call, mutate: external::mutate },
-    Target { name: "inflate", run: target::inflate, mutate: mutate::bytes },
+    Target { name: "beam_load", run: targets::beam_load, mutate: beam_file::mutate },
+    Target { name: "term_decode", run: targets::term_decode, mutate: external::mutate },
+    Target { name: "match_spec", run: targets::match_spec, mutate: external::mutate },
+    Target { name: "bif_call", run: targets::bif_call, mutate: external::mutate },
+    Target { name: "inflate", run: targets::inflate, mutate: mutate::bytes },
 ];

@@ -1,0 +1,98 @@
+//! A process to call built-ins in, on a VM that runs nothing else.
+
+use myriad_interp::Interpreter;
+use myriad_term::{Atom, Export, Mfa, Term, am};
+use myriad_vm::code::install_undefined;
+use myriad_vm::release::Release;
+use myriad_vm::scheduler::Local;
+use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
+use myriad_vm::vm::{Config, Parts};
+use myriad_vm::{BifDef, BifResult, Ctx, Escape, Process, Vm};
+use std::cell::RefCell;
+use std::path::PathBuf;
+
+/// The VM's tables of built-ins.
+fn tables() -> Vec<&'static [BifDef]> {
+    [myriad_bif::TABLES, myriad_ets::TABLES, myriad_io::TABLES].concat()
+}
+
+fn new_vm() -> &'static Vm {
+    let config = Config {
+        schedulers: 1,
+        schedulers_online: 1,
+        // None: what would go to them runs here.
+        dirty_cpu: 0,
+        dirty_io: 0,
+        process_limit: 1024,
+        port_limit: 16,
+        atom_limit: 1 << 20,
+        heap: myriad_heap::Settings::default(),
+        off_heap_messages: false,
+        root: PathBuf::new(),
+        arguments: Vec::new(),
+        emulator_flags: vec!["-fnu".to_owned()],
+        backtrace_depth: 8,
+    };
+    let release = Release::without_root(25).expect("25 is known");
+    let parts = Parts { engine: Box::new(Interpreter::new()), bifs: tables(), exit_hooks: Vec::new() };
+    let vm = Vm::new(config, release, parts);
+    install_undefined(vm.engine());
+    vm
+}
+
+struct World {
+    vm: &'static Vm,
+    process: &'static Process,
+    local: Local,
+}
+
+thread_local! {
+    static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
+}
+
+fn new_world() -> World {
+    let vm = new_vm();
+    let first = Export::intern(Mfa { module: am::erts_internal, function: am::start, arity: 0 });
+    let pid = spawn_orphan(vm, first, &[], &SpawnOptions::new(vm)).expect("the table is empty");
+    let process = vm.processes.get(pid).expect("just made");
+    process.start_running();
+    World { vm, process: Box::leak(Box::new(process)), local: Local::new(vm, 0, false).expect("the first thread") }
+}
+
+/// Runs `work` in the thread's process (the first thread's: a VM has one), whose heap is empty before and after.
+pub(super) fn in_process<R>(work: impl FnOnce(&mut Ctx<'_>) -> R) -> R {
+    WORLD.with_borrow_mut(|world| {
+        let World { vm, process, local } = world.get_or_insert_with(new_world);
+        // SAFETY: P2: this thread has made it Running, and nothing else runs in this VM.
+        let private = unsafe { process.private() };
+        private.reductions_left = 4000;
+        let mut ctx = Ctx { proc: private, this: process, sched: local, vm };
+        let result = work(&mut ctx);
+        ctx.proc.resumption = None;
+        ctx.proc.dictionary = None;
+        ctx.proc.trap_args.clear();
+        // SAFETY: `work` is over, and what it gives holds no terms of this heap.
+        let within_its_limit = unsafe { ctx.collect(0, &mut []) };
+        assert!(within_its_limit, "no limit is set");
+        result
+    })
+}
+
+/// The definition of a built-in, of any kind.
+pub(super) fn built_in(ctx: &Ctx<'_>, module: Atom, function: Atom, arity: usize) -> Option<&'static BifDef> {
+    let mfa = Mfa { module, function, arity: u8::try_from(arity).ok()? };
+    ctx.vm.bifs.bif(mfa).or_else(|| ctx.vm.bifs.nif(mfa))
+}
+
+/// Calls it, in as many slices as it takes.
+pub(super) fn call(ctx: &mut Ctx<'_>, def: &BifDef, args: &[Term]) -> BifResult {
+    ctx.proc.reductions_left = 200;
+    let mut result = (def.function_ptr)(ctx, args);
+    while let (Err(Escape::Yield), Some(mut rest)) = (&result, ctx.proc.resumption.take()) {
+        ctx.proc.reductions_left = 4000;
+        result = rest(ctx);
+        ctx.proc.resumption.get_or_insert(rest);
+    }
+    ctx.proc.resumption = None;
+    result
+}
