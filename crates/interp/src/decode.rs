@@ -19,12 +19,12 @@ mod ops;
 use crate::code::{self, Decoded};
 use crate::instr::Op as Tier0;
 use emit::{Emitter, Unfit};
-use myriad_beam::{Arg, Body, Instr, Kind, Op};
+use myriad_beam::{Arg, Body, Import, Instr, Kind, Op};
 use myriad_vm::Vm;
 use myriad_vm::code::{Function, Module};
 use std::collections::HashMap;
 
-/// A frame whose size depends on how control came here.
+/// A frame whose size depends on how control came here: there may be no call, whose continuation has to say the size.
 pub(crate) const MIXED: u32 = u32::MAX;
 
 /// A generic instruction, with what is known at it.
@@ -66,7 +66,7 @@ fn translate_body(
 ) -> Result<Decoded, Unfit> {
     let def = module.beam.functions.get(function.index as usize).ok_or(Unfit)?;
     let all: Vec<Instr<'_>> = body.iter().collect();
-    let frames = frames(&all);
+    let frames = frames(&all, &module.beam.imports);
     let referenced = referenced(&all);
     let mut list = Vec::with_capacity(all.len());
     let mut line = 0;
@@ -138,8 +138,17 @@ fn referenced(all: &[Instr<'_>]) -> std::collections::HashSet<u32> {
     set
 }
 
+/// Does control never come to what stands below? Compilers leave out what would follow a call that always raises.
+fn is_last(instruction: &Instr<'_>, imports: &[Import]) -> bool {
+    let raises = || match instruction.args {
+        [_, import] => import.number().and_then(|i| imports.get(i as usize)).is_some_and(|import| import.always_raises),
+        _ => false,
+    };
+    instruction.op.is_terminal() || instruction.op == Op::CallExt && raises()
+}
+
 /// The frame before each instruction; `None` where control does not come.
-fn frames(all: &[Instr<'_>]) -> Vec<Option<u32>> {
+fn frames(all: &[Instr<'_>], imports: &[Import]) -> Vec<Option<u32>> {
     let number = |arg: Option<&Arg>| arg.and_then(Arg::number).unwrap_or(0) as u32;
     let labels: HashMap<u32, usize> = all
         .iter()
@@ -185,7 +194,7 @@ fn frames(all: &[Instr<'_>]) -> Vec<Option<u32>> {
                     reach(*at, &mut work);
                 }
             });
-            if instruction.op.is_terminal() {
+            if is_last(instruction, imports) {
                 break;
             }
             // Go on below, unless that is known already.

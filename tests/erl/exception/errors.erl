@@ -72,6 +72,8 @@ main() ->
             catch _:_:S -> t:frames(S) end
         end),
     t:c(nif_error, fun() -> erlang:nif_error(not_loaded) end),
+    t:c(frames_of_two_sizes, fun() -> [two_frames(R, [1, 2, x, 3], a, b, c) || R <- [false, true]] end),
+    t:c(frames_of_two_sizes_raised, fun() -> two_frames(t:id(true), [1, 2, x, 3], a, b, c) end),
     t:c(match_in_head, fun() -> two_lists(t:id([1]), t:id([])) end).
 
 only_one(1) -> one.
@@ -84,6 +86,19 @@ tail(N) -> tail(N - 1).
 levels(0) -> throw(up);
 levels(N) -> try levels(N - 1) catch error:X -> X after ok end.
 two_lists([_ | _], [_ | _]) -> ok.
+
+%% The frame is trimmed before what always raises, and not elsewhere.
+two_frames(Raise, List, A, B, C) ->
+    X = t:id(A),
+    Y = t:id(B),
+    case t:id(Raise) of
+        true ->
+            error(t:id({List, X}));
+        _ ->
+            Z = lists:map(fun(E) -> plus_one(E, X) end, List),
+            {Z, t:id(Y), t:id(C)}
+    end.
+plus_one(E, _) -> E + 1.
 
 down(F) ->
     {_, M} = spawn_monitor(F),

@@ -247,6 +247,10 @@ impl Emitter {
         if self.uses_scratch && self.uses_last_x {
             return Err(Unfit);
         }
+        // No compiler makes such calls.
+        if self.returns.iter().any(|r| r.frame == MIXED) {
+            return Err(Unfit);
+        }
         let code_bytes = 4 * self.code.len();
         let constants_at = code_bytes.next_multiple_of(8);
         let returns_at = (constants_at + 8 * self.constants.len()).next_multiple_of(16);
@@ -284,7 +288,7 @@ impl Emitter {
                     native: no_native(),
                     function: self.function,
                     line: r.line,
-                    frame: if r.frame == MIXED { 0 } else { r.frame },
+                    frame: r.frame,
                 };
                 start.add(returns_at).cast::<Continuation>().add(i).write(record);
             }
