@@ -2,7 +2,6 @@
 //!
 //! The time zone is the C library's, as it was at start. Dates before 1902 have no local time, as in OTP.
 
-use myriad_sync::atomic::{AtomicI64, Ordering};
 use myriad_term::{Build, Term, am};
 use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::{BifResult, Ctx};
@@ -170,22 +169,9 @@ fn posixtime_to_universaltime_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     Ok(date_time(ctx, universal(seconds)))
 }
 
-/// Microseconds that `now/0` gave last.
-static LAST_NOW: AtomicI64 = AtomicI64::new(0);
-
 /// Never the same twice, and always later.
 fn now_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
-    let clock = &ctx.vm.clock;
-    let micros = clock.monotonic_ns(&*ctx.vm.machine).saturating_add(clock.offset_ns()) / 1000;
-    let mut last = LAST_NOW.load(Ordering::Relaxed);
-    let now = loop {
-        let now = micros.max(last + 1);
-        // Relaxed: the value alone is what counts.
-        match LAST_NOW.compare_exchange_weak(last, now, Ordering::Relaxed, Ordering::Relaxed) {
-            Ok(_) => break now,
-            Err(other) => last = other,
-        }
-    };
+    let now = ctx.vm.clock.unique_micros(&*ctx.vm.machine);
     let seconds = now.div_euclid(1_000_000);
     Ok(triple(ctx, [seconds.div_euclid(1_000_000), seconds.rem_euclid(1_000_000), now.rem_euclid(1_000_000)]))
 }

@@ -36,6 +36,7 @@ pub mod system;
 #[cfg(test)]
 mod test_support;
 pub mod timer;
+pub mod trace;
 pub mod tuples;
 pub mod unicode;
 #[cfg(test)]
@@ -98,7 +99,8 @@ pub static TABLES: &[&[BifDef]] = &[
     system::NET_KERNEL,
     system::MONITORING,
     system::SEQUENTIAL,
-    system::TRACING,
+    trace::TRACING,
+    trace::INTERNAL_TRACING,
     system::DRIVERS,
     system::DEBUG,
     system::INTERNAL_DEBUG,

@@ -11,6 +11,7 @@ use myriad_term::{Term, am};
 use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::send::Sent;
 use myriad_vm::signal::{Parcel, Signal};
+use myriad_vm::trace::flags::PROCS;
 use myriad_vm::{BifResult, Ctx};
 
 pub use dictionary::DICTIONARY;
@@ -82,7 +83,11 @@ fn send_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 fn link_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let other = args[0];
     if let Some(pid) = other.as_local_pid() {
-        if pid == ctx.pid() || !ctx.proc.relations.link(other) {
+        if pid == ctx.pid() {
+            return Ok(Term::TRUE);
+        }
+        ctx.trace_link(other);
+        if !ctx.proc.relations.link(other) {
             return Ok(Term::TRUE);
         }
         if !ctx.signal_to(pid, Signal::Link(ctx.pid())) {
@@ -91,6 +96,7 @@ fn link_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return Ok(Term::TRUE);
     }
     if let Some(port) = other.as_local_port() {
+        ctx.trace_link(other);
         if ctx.proc.relations.link(other) {
             match ctx.vm.ports() {
                 Some(ports) => ports.signal(ctx.vm, port, Signal::Link(ctx.pid())),
@@ -111,7 +117,9 @@ fn link_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 fn link_to_nobody(ctx: &mut Ctx<'_>, other: Term, reason: myriad_term::Atom) -> Result<(), Escape> {
     if ctx.proc.flags.trap_exit {
         let reason = Parcel::immediate(reason.term());
-        ctx.signal_to(ctx.pid(), Signal::Exit { from: other, reason, linked: true });
+        // Not over a link: there never was one.
+        ctx.proc.relations.drop_link(other);
+        ctx.signal_to(ctx.pid(), Signal::Exit { from: other, reason, linked: false });
         return Ok(());
     }
     ctx.proc.relations.drop_link(other);
@@ -127,6 +135,7 @@ fn unlink_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if !ctx.fetch_signals() {
         return Err(Escape::Dead);
     }
+    ctx.trace(PROCS, am::unlink, &[other]);
     if let Some(id) = ctx.proc.relations.unlink(other) {
         let unlink = Signal::Unlink { from: ctx.pid(), id };
         match other.as_local_pid() {

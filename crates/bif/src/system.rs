@@ -8,11 +8,11 @@ mod flags;
 mod halt;
 mod info;
 mod monitoring;
+mod multi_scheduling;
 mod sequential;
 mod state;
 mod statistics;
 mod topology;
-mod tracing;
 
 pub use debug::{DEBUG, INTERNAL_DEBUG};
 pub use distribution::{DISTRIBUTION, INTERNAL_DISTRIBUTION, NET_KERNEL};
@@ -21,9 +21,9 @@ pub use flags::{FLAGS, INTERNAL_FLAGS};
 pub use halt::HALT;
 pub use info::INFO;
 pub use monitoring::MONITORING;
+pub use multi_scheduling::process_exits;
 pub use sequential::SEQUENTIAL;
 pub use statistics::STATISTICS;
-pub use tracing::TRACING;
 
 use myriad_term::{Term, am};
 use myriad_vm::{BifResult, Ctx};

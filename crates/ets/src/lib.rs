@@ -35,6 +35,7 @@ mod walk;
 use myriad_vm::{BifDef, Vm};
 
 pub use admin::process_exits;
+pub use spec::trace::compile as compile_for_tracing;
 
 /// All tables of built-ins of this crate.
 pub static TABLES: &[&[BifDef]] = &[

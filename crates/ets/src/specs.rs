@@ -2,6 +2,7 @@
 
 use crate::select::compiled;
 use crate::spec::machine::Machine;
+use crate::spec::trace::Tested;
 use crate::spec::{Compiled, Dialect, Spec};
 use myriad_sync::Arc;
 use myriad_term::magic::magic_reference;
@@ -73,7 +74,8 @@ fn match_spec_test_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         }
     };
     let mut machine = Machine::new(&spec, ctx.pid().term(), ctx.vm.node_name());
-    let result = machine.run(&spec, args[0].into(), ctx);
+    let mut host = Tested { control_word: ctx.vm.trace.control_word() };
+    let result = machine.run_for(&spec, args[0].into(), ctx, &mut host);
     let flags: Vec<Term> = [am::return_trace, am::exception_trace]
         .into_iter()
         .filter(|flag| result.is_some() && machine.actions.contains(flag))

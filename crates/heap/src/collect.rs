@@ -154,7 +154,8 @@ impl Heap {
         if self.fullsweep_due() { young + self.old_words() } else { young }
     }
 
-    fn fullsweep_due(&self) -> bool {
+    /// Will the next collection be one of both generations?
+    pub fn fullsweep_due(&self) -> bool {
         self.fullsweep_next
             || self.minor_gcs >= self.fullsweep_after
             || self.old_off_heap.binary_words > self.old_bin_vheap_limit

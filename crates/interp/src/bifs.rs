@@ -7,6 +7,8 @@ use crate::calls;
 use crate::errors;
 use crate::instr::Op;
 use crate::machine::{Machine, high, target, wide};
+use crate::stubs;
+use crate::trace;
 use myriad_term::Term;
 use myriad_term::{Atom, Build, Mfa, am};
 use myriad_vm::bif::{BifDef, BifResult, Escape};
@@ -21,6 +23,10 @@ pub unsafe fn call(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operands of the instruction.
     let (def, arity) = unsafe { (&*(wide(pc.add(1)) as *const BifDef), high(pc) as usize) };
     m.reds -= 1;
+    if let Some(function) = trace::bif_with_breakpoint(def) {
+        // SAFETY: the instruction at hand.
+        return unsafe { trace::enter_bif(m, pc, function) };
+    }
     if let Some(kind) = def.kind.dirty() {
         return m.stop(SliceEnd::Dirty(kind), pc, std::ptr::null(), arity);
     }
@@ -44,6 +50,10 @@ pub unsafe fn call_last(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operands of the instruction.
     let (def, arity) = unsafe { (&*(wide(pc.add(1)) as *const BifDef), high(pc) as usize) };
     m.reds -= 1;
+    if let Some(function) = trace::bif_with_breakpoint(def) {
+        // SAFETY: the instruction at hand.
+        return unsafe { trace::enter_bif(m, pc, function) };
+    }
     if let Some(kind) = def.kind.dirty() {
         return m.stop(SliceEnd::Dirty(kind), pc, std::ptr::null(), arity);
     }
@@ -65,7 +75,7 @@ pub unsafe fn entry(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
     };
     let arity = usize::from(function.mfa.arity);
     if let Some(kind) = def.kind.dirty() {
-        return m.stop(SliceEnd::Dirty(kind), std::ptr::null(), function, arity);
+        return m.stop(SliceEnd::Dirty(kind), again(), function, arity);
     }
     m.leave();
     m.ctx.proc.resume = Resume { pc: CodePtr::NULL, function, live: arity as u32 };
@@ -73,6 +83,16 @@ pub unsafe fn entry(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
     let result = (def.function_ptr)(m.ctx, args);
     m.come_back();
     finish(m, std::ptr::null(), result)
+}
+
+/// Where a built-in called through its entry is run again: not through the entry, which may be a breakpoint that has been passed.
+fn again() -> *const u32 {
+    stubs::code_of(Op::BuiltInEntry)
+}
+
+/// Where a process stopped that is to run a built-in again, as [`finish`] wants it.
+pub fn resumed(pc: *const u32) -> *const u32 {
+    if pc == again() { std::ptr::null() } else { pc }
 }
 
 /// What a call at `pc` (null: through the entry of `m.callee`) calls.
@@ -112,7 +132,7 @@ pub fn finish(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) -> *co
     let Some((def, arity)) = (unsafe { called(m, pc) }) else {
         return errors::error_at(m, pc, Term::atom(am::badarg));
     };
-    let function: *const Function = if pc.is_null() { m.callee } else { std::ptr::null() };
+    let (at, function): (_, *const Function) = if pc.is_null() { (again(), m.callee) } else { (pc, std::ptr::null()) };
     match escape {
         Escape::Error(_) | Escape::BadMap(_) | Escape::BadKey(_) => {
             let reason = reason_of(m, &escape);
@@ -140,9 +160,9 @@ pub fn finish(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) -> *co
             }
             calls::enter(m, Function::of_export(export))
         }
-        Escape::Yield => m.stop(SliceEnd::Yielded, pc, function, arity),
-        Escape::Wait => m.stop(SliceEnd::Waiting, pc, function, arity),
-        Escape::Dirty(kind) => m.stop(SliceEnd::Dirty(kind), pc, function, arity),
+        Escape::Yield => m.stop(SliceEnd::Yielded, at, function, arity),
+        Escape::Wait => m.stop(SliceEnd::Waiting, at, function, arity),
+        Escape::Dirty(kind) => m.stop(SliceEnd::Dirty(kind), at, function, arity),
         Escape::Dead => {
             m.end = SliceEnd::Exited;
             std::ptr::null()

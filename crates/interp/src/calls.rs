@@ -3,6 +3,7 @@
 use crate::decode;
 use crate::errors;
 use crate::machine::{Machine, high, mfa, target, wide};
+use myriad_sync::atomic::Ordering;
 use myriad_term::boxed::Header;
 use myriad_term::{Alloc, Export, FunEntry, Kind, Mfa, Term, am};
 use myriad_vm::code::{Function, MissingFun};
@@ -24,18 +25,20 @@ pub fn enter(m: &mut Machine<'_, '_>, function: *const Function) -> *const u32 {
 pub unsafe fn undecoded(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: K3.
     let function = unsafe { &*m.callee };
-    decode::decode(m.ctx.vm, function);
-    let entry = function.entry().0;
-    if entry == pc {
-        // Another thread has decoded it and is about to set the entry.
-        return crate::code::decoded(function).map_or(pc, |d| d.entry());
+    if crate::code::decoded(function).is_none() {
+        decode::decode(m.ctx.vm, function);
     }
+    // Not by its entry, which may be a breakpoint that this call has passed.
+    let entry = crate::trace::entry_behind(function);
+    // Release: pairs with the Acquire in `Function::entry`. A breakpoint may have come and gone while another thread decoded,
+    // and have left the stub.
+    let _ = function.entry.compare_exchange(pc.cast_mut(), entry.cast_mut(), Ordering::Release, Ordering::Relaxed);
     entry
 }
 
 /// Is there nothing behind this function?
 fn is_undefined(function: &Function) -> bool {
-    function.module.is_null() && function.bif().is_none()
+    function.module.is_null() && function.bif().is_none() && !function.is_export_stand_in()
 }
 
 /// The entry of an export without code: the process's error handler may load it.

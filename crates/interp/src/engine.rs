@@ -71,7 +71,7 @@ impl Engine for Interpreter {
             match resume(m.ctx) {
                 Some(result) => {
                     m.come_back();
-                    bifs::finish(&mut m, at.pc.0, result)
+                    bifs::finish(&mut m, bifs::resumed(at.pc.0), result)
                 }
                 None => at.pc.0,
             }
@@ -88,13 +88,14 @@ impl Engine for Interpreter {
     }
 
     fn run_dirty(&self, ctx: &mut Ctx<'_>) -> SliceEnd {
-        let at = ctx.proc.resume;
+        let Resume { pc, function, .. } = ctx.proc.resume;
+        let at = bifs::resumed(pc.0);
         let mut m = machine(ctx);
-        m.callee = at.function;
+        m.callee = function;
         let result = match resume(m.ctx) {
             Some(result) => result,
             // SAFETY: the process stopped at the call.
-            None => match unsafe { bifs::called(&m, at.pc.0) } {
+            None => match unsafe { bifs::called(&m, at) } {
                 Some((def, arity)) => {
                     let args = m.args(arity);
                     (def.function_ptr)(m.ctx, args)
@@ -112,7 +113,7 @@ impl Engine for Interpreter {
             _ => None,
         };
         m.reds = m.reds.max(2);
-        let pc = bifs::finish(&mut m, at.pc.0, result);
+        let pc = bifs::finish(&mut m, at, result);
         if pc.is_null() {
             m.leave();
             return m.end;
@@ -133,7 +134,10 @@ impl Engine for Interpreter {
             frames.push(TraceFrame { mfa: at.function.mfa, line: at.line, module: at.function.module });
             frame = at.frame as usize;
         // SAFETY: K3: a process's function stays.
-        } else if let Some(f) = unsafe { function.as_ref() } {
+        } else if let Some(f) = unsafe { function.as_ref() }
+            // Inside a built-in that was called through its entry: where it will return to.
+            && (pc != CodePtr::NULL || f.bif().is_none() || process.heap.stack_words() < 2)
+        {
             frames.push(TraceFrame { mfa: f.mfa, line: 0, module: f.module });
         } else if pc.0 == stubs::code_of(Op::Hibernating) {
             use myriad_term::am;
@@ -162,6 +166,14 @@ impl Engine for Interpreter {
 
     fn undefined_stub(&self) -> CodePtr {
         CodePtr(stubs::code_of(Op::UndefinedEntry))
+    }
+
+    fn breakpoint_stub(&self) -> CodePtr {
+        CodePtr(stubs::code_of(Op::Breakpoint))
+    }
+
+    fn entry_behind(&self, function: &Function) -> CodePtr {
+        CodePtr(crate::trace::entry_behind(function))
     }
 
     fn code_ranges(&self, function: &Function, ranges: &mut Vec<Range<usize>>) {

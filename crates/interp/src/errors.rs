@@ -191,6 +191,11 @@ fn unwind(m: &mut Machine<'_, '_>, frame: usize) -> *const u32 {
     hand_over(m)
 }
 
+/// File (nil: the module's own) and line of a place in a function.
+pub fn place_of(function: &Function, line: u32) -> (Term, u32) {
+    place(&frame_of(function, line))
+}
+
 /// File (nil: the module's own) and line of a frame.
 fn place(frame: &TraceFrame) -> (Term, u32) {
     // SAFETY: K3; the frame was made just now.
@@ -252,6 +257,10 @@ pub fn rethrow(m: &mut Machine<'_, '_>, class: Class, reason: Term, trace: Term)
         if let Some(data) = slot.as_catch() {
             // SAFETY: a catch marker's data is the address of its record; see the module's page.
             let handler = unsafe { &*(data as *const Continuation) };
+            if m.ctx.proc.trace_frames {
+                let from = m.heap().stop;
+                crate::trace::unwound(m, from, at, Some(handler), class.term(), reason);
+            }
             // SAFETY: the slot is Y register `frame` of the handler's frame.
             m.heap().stop = unsafe { at.sub(handler.frame as usize) };
             m.set_x(0, Term::NONE);
@@ -262,6 +271,10 @@ pub fn rethrow(m: &mut Machine<'_, '_>, class: Class, reason: Term, trace: Term)
         }
         // SAFETY: at most the base.
         at = unsafe { at.add(1) };
+    }
+    if m.ctx.proc.trace_frames {
+        let from = m.heap().stop;
+        crate::trace::unwound(m, from, base, None, class.term(), reason);
     }
     uncaught(m, class, reason, trace)
 }

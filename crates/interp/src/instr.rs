@@ -72,10 +72,15 @@ macro_rules! for_each_instruction {
             BuiltInEntry "-" crate::bifs::entry
             UndefinedEntry "-" crate::calls::undefined
             Bottom "-" crate::calls::bottom
+            Breakpoint "-" crate::trace::breakpoint
+            ReturnTrace "-" crate::trace::return_trace
+            ExceptionTrace "-" crate::trace::return_trace
+            ReturnTo "-" crate::trace::return_to
+            ReturnTime "-" crate::trace::return_time
             Failed "-" crate::errors::unreachable_code
             FailLoading "-" crate::errors::not_decodable
             CallBif "nwf" crate::bifs::call
-            CallBifLast "nwu" crate::bifs::call_last
+            CallBifLast "nwuf" crate::bifs::call_last
             CallFun "nfs" crate::calls::call_fun
             CallFunLast "nus" crate::calls::call_fun_last
             Apply "nf" crate::calls::apply

@@ -32,5 +32,6 @@ mod matching;
 mod receive;
 mod run;
 mod stubs;
+mod trace;
 
 pub use engine::Interpreter;

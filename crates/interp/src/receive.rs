@@ -102,7 +102,7 @@ pub unsafe fn remove_message(m: &mut Machine<'_, '_>, pc: *const u32) -> *const 
         if let Some(fragment) = message.fragment {
             m.heap().attach(fragment);
         }
-        m.ctx.proc.token = message.token;
+        m.ctx.proc.token = if message.token.as_tuple().is_some() { message.token } else { Term::NONE };
     }
     // SAFETY: the next instruction.
     unsafe { pc.add(1) }
@@ -111,6 +111,9 @@ pub unsafe fn remove_message(m: &mut Machine<'_, '_>, pc: *const u32) -> *const 
 /// `timeout`: the receive is over without a message.
 pub unsafe fn timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     end_timer(m);
+    if m.ctx.this.trace.wants(myriad_vm::trace::flags::RECEIVE) {
+        m.ctx.trace_receive(Term::atom(am::clock_service), Term::atom(am::timeout));
+    }
     m.ctx.proc.messages.rewind();
     // SAFETY: the next instruction.
     unsafe { pc.add(1) }

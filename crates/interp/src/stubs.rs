@@ -1,5 +1,5 @@
-//! Code that belongs to no function: entries of functions not decoded, built-in or undefined; the return of a process's first
-//! function; where a hibernating process wakes.
+//! Code that belongs to no function: entries of functions not decoded, built-in, undefined or with a breakpoint; the return of a
+//! process's first function, and of traced ones; where a hibernating process wakes.
 
 use crate::code::no_native;
 use crate::instr::Op;
@@ -23,10 +23,25 @@ static BUILT_IN: Stub = stub(Op::BuiltInEntry);
 static UNDEFINED: Stub = stub(Op::UndefinedEntry);
 static BOTTOM: Stub = stub(Op::Bottom);
 static HIBERNATING: Stub = stub(Op::Hibernating);
+static BREAKPOINT: Stub = stub(Op::Breakpoint);
+static RETURN_TRACE: Stub = stub(Op::ReturnTrace);
+static EXCEPTION_TRACE: Stub = stub(Op::ExceptionTrace);
+static RETURN_TO: Stub = stub(Op::ReturnTo);
+static RETURN_TIME: Stub = stub(Op::ReturnTime);
 
 /// The stub that consists of this instruction.
 pub fn code_of(op: Op) -> *const u32 {
+    static_code(op)
+}
+
+/// The same for statics.
+pub const fn static_code(op: Op) -> *const u32 {
     let stub = match op {
+        Op::Breakpoint => &BREAKPOINT,
+        Op::ReturnTrace => &RETURN_TRACE,
+        Op::ExceptionTrace => &EXCEPTION_TRACE,
+        Op::ReturnTo => &RETURN_TO,
+        Op::ReturnTime => &RETURN_TIME,
         Op::BuiltInEntry => &BUILT_IN,
         Op::UndefinedEntry => &UNDEFINED,
         Op::Bottom => &BOTTOM,
@@ -55,7 +70,7 @@ pub fn push_bottom(m: &mut Machine<'_, '_>) {
     unsafe { m.push(&RETURN.0) };
 }
 
-/// Is this word the return point of a process's first function?
+/// Is this word the return point of a process's first function, or of a frame of tracing?
 pub fn is_return(word: u64) -> bool {
-    word == &raw const RETURN.0 as u64
+    word == &raw const RETURN.0 as u64 || crate::trace::is_record(word)
 }

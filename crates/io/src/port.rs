@@ -58,6 +58,8 @@ pub struct Port {
     eof: bool,
     parallelism: bool,
     busy_limits: Option<(usize, usize)>,
+    /// Whether it is traced, for what and by whom.
+    trace: myriad_vm::trace::Tracee,
     state: Mutex<State>,
 }
 
@@ -208,6 +210,7 @@ impl System {
             eof: new.eof,
             parallelism: new.parallelism,
             busy_limits: new.busy_limits,
+            trace: myriad_vm::trace::Tracee::default(),
             state: Mutex::new(&PORT_CLASS, state),
         });
         table.insert(id.number(), port.clone());

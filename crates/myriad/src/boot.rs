@@ -21,10 +21,11 @@ pub fn start(config: Config) -> Result<&'static Vm, String> {
     let parts = Parts {
         engine: Box::new(myriad_interp::Interpreter),
         bifs: tables(),
-        exit_hooks: vec![myriad_ets::process_exits, myriad_io::process_exits],
+        exit_hooks: vec![myriad_ets::process_exits, myriad_io::process_exits, myriad_bif::system::process_exits],
     };
     let vm = Vm::new(config, release, parts);
     myriad_ets::start(vm);
+    vm.trace.set_compiler(myriad_ets::compile_for_tracing);
     myriad_io::start(vm)?;
     myriad_vm::code::load_preloaded(vm)?;
     first_process(vm)?;

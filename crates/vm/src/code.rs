@@ -70,6 +70,8 @@ pub struct Function {
     pub bif: AtomicPtr<BifDef>,
     /// What the engine made when it decoded the function.
     pub decoded: AtomicPtr<()>,
+    /// What is done at its calls for tracing's sake, or null (`trace/breakpoint.rs`).
+    pub(crate) breakpoint: AtomicPtr<crate::trace::breakpoint::Breakpoint>,
 }
 
 // SAFETY: the fields that change are atomic; `module` lives as long as the function (K3).
@@ -91,7 +93,10 @@ impl Function {
     pub fn bind_bif(&self, def: &'static BifDef, stub: CodePtr) {
         // Release: pairs with the Acquire in `bif`; the entry is stored after, so who runs the stub sees the definition.
         self.bif.store(std::ptr::from_ref(def).cast_mut(), Ordering::Release);
-        self.entry.store(stub.0.cast_mut(), Ordering::Release);
+        // Acquire: a function with a breakpoint keeps that as its entry; the entry behind it is found anew at each call.
+        if self.breakpoint.load(Ordering::Acquire).is_null() {
+            self.entry.store(stub.0.cast_mut(), Ordering::Release);
+        }
     }
 
     /// The tier-0 entry.

@@ -4,6 +4,7 @@ use crate::ctx::Ctx;
 use crate::links::{AliasMode, Target};
 use crate::message::Message;
 use crate::signal::{Parcel, Signal};
+use crate::trace::flags;
 use myriad_heap::Fragment;
 use myriad_term::{Build, RefNumbers, Term, am};
 
@@ -27,11 +28,17 @@ impl Ctx<'_> {
 
     fn handle(&mut self, signal: Signal) -> bool {
         match signal {
-            Signal::Message(message) => self.proc.messages.push(message),
+            Signal::Message(message) => self.arrive(message),
             Signal::AliasMessage(reference, message) => self.alias_message(reference, message),
-            Signal::Link(from) => self.proc.relations.linked_by(from.term()),
+            Signal::Link(from) => {
+                if self.proc.relations.linked_by(from.term()) {
+                    self.trace(flags::PROCS, am::getting_linked, &[from.term()]);
+                }
+            }
             Signal::Unlink { from, id } => {
-                self.proc.relations.drop_link(from.term());
+                if self.proc.relations.drop_link(from.term()) {
+                    self.trace(flags::PROCS, am::getting_unlinked, &[from.term()]);
+                }
                 self.signal_to(from, Signal::UnlinkAck { from: self.pid(), id });
             }
             Signal::UnlinkAck { from, id } => self.proc.relations.unlink_acknowledged(from.term(), id),
@@ -100,6 +107,15 @@ impl Ctx<'_> {
         }
     }
 
+    /// A message goes into the queue.
+    pub(crate) fn arrive(&mut self, message: Message) {
+        if self.this.trace.wants(flags::RECEIVE) {
+            let from = message.token.as_tuple_of::<5>().map_or(message.token, |[.., from, _]| from);
+            self.trace_receive(from, message.term);
+        }
+        self.proc.messages.push(message);
+    }
+
     fn alias_message(&mut self, reference: RefNumbers, message: Message) {
         match self.proc.relations.alias(reference) {
             None => {}
@@ -111,16 +127,19 @@ impl Ctx<'_> {
                 {
                     self.signal_to(pid, Signal::Demonitor(reference));
                 }
-                self.proc.messages.push(message);
+                self.arrive(message);
             }
-            Some(_) => self.proc.messages.push(message),
+            Some(_) => self.arrive(message),
         }
     }
 
     /// `false`: the process has to end.
     fn exit_signal(&mut self, from: Term, reason: Parcel, linked: bool) -> bool {
-        if linked && !self.proc.relations.drop_link(from) {
-            return true;
+        if linked {
+            if !self.proc.relations.drop_link(from) {
+                return true;
+            }
+            self.trace(flags::PROCS, am::getting_unlinked, &[from]);
         }
         let fatal_kill = !linked && reason.term.is_am(am::kill);
         if fatal_kill {
@@ -130,7 +149,7 @@ impl Ctx<'_> {
         if self.proc.flags.trap_exit {
             let mut fragment = reason.fragment.unwrap_or_else(|| Fragment::with_capacity(4));
             let term = fragment.tuple(&[Term::atom(am::EXIT), from, reason.term]);
-            self.proc.messages.push(Message { term, fragment: Some(fragment), token: Term::NONE });
+            self.arrive(Message { term, fragment: Some(fragment), token: from });
             return true;
         }
         if reason.term.is_am(am::normal) && from != self.pid().term() {
@@ -173,6 +192,7 @@ impl Ctx<'_> {
         let object = if name.is_some() { fragment.tuple(&[name, self.vm.node_name().term()]) } else { object };
         let reference = fragment.reference(reference);
         let term = fragment.tuple(&[tag, reference, Term::atom(kind), object, reason.term]);
-        self.proc.messages.push(Message { term, fragment: Some(fragment), token: Term::NONE });
+        let from = if object.is_immediate() { object } else { Term::NONE };
+        self.arrive(Message { term, fragment: Some(fragment), token: from });
     }
 }

@@ -42,6 +42,17 @@ pub trait Engine: Send + Sync {
     /// The entry code of an export without code: calls `error_handler:undefined_function/3`.
     fn undefined_stub(&self) -> CodePtr;
 
+    /// The entry code of functions with a breakpoint ([`crate::trace::breakpoint`]); an engine without breakpoints decodes
+    /// the function.
+    fn breakpoint_stub(&self) -> CodePtr {
+        self.undecoded_stub()
+    }
+
+    /// The entry that a function has without a breakpoint.
+    fn entry_behind(&self, function: &Function) -> CodePtr {
+        function.entry()
+    }
+
     /// Adds the address ranges of what the engine has made for this function so far: its code and its continuations. By them
     /// the code server finds out whether a process still runs in an old version (`code/check.rs`).
     fn code_ranges(&self, function: &Function, ranges: &mut Vec<Range<usize>>);

@@ -8,6 +8,7 @@ use crate::ctx::Ctx;
 use crate::links::{Link, Target};
 use crate::message::Message;
 use crate::signal::{Parcel, Signal};
+use crate::trace::flags;
 use crate::vm::Vm;
 use myriad_heap::Fragment;
 use myriad_sync::Chain;
@@ -19,6 +20,10 @@ const SLOGAN_TERMS: usize = 200;
 /// Ends the process of `ctx` with [`crate::Private::exit_reason`].
 pub(crate) fn finish(ctx: &mut Ctx<'_>) {
     let (vm, pid, process) = (ctx.vm, ctx.pid(), ctx.this);
+    ctx.trace_exit();
+    if let Some(name) = process.name() {
+        ctx.trace(flags::PROCS, am::unregister, &[name.term()]);
+    }
     process.set_exiting();
     crate::scheduler::sim_point();
     vm.names.release(process);
@@ -76,6 +81,7 @@ pub(crate) fn finish(ctx: &mut Ctx<'_>) {
         crate::crash_dump::report(&format!("System process {pid} terminated: {reason}"));
         vm.stop(1);
     }
+    ctx.trace_exited();
     process.set_free();
     if let Some(raw) = vm.processes.remove(pid) {
         let doomed = Doomed(raw);

@@ -86,8 +86,10 @@ impl Ctx<'_> {
     /// As for `Private::collect`.
     #[must_use]
     pub unsafe fn collect(&mut self, need: usize, live: &mut [Term]) -> bool {
+        let watched = self.collection_begins(need, false);
         // SAFETY: the caller's promise.
         let done = unsafe { self.proc.collect(need, live) };
+        self.collection_ends(watched);
         self.collected(done)
     }
 
@@ -97,8 +99,10 @@ impl Ctx<'_> {
     /// As for `Private::collect`.
     #[must_use]
     pub unsafe fn shrink_heap(&mut self, live: &mut [Term]) -> bool {
+        let watched = self.collection_begins(0, true);
         // SAFETY: the caller's promise.
         let done = unsafe { self.proc.shrink_to_fit(live) };
+        self.collection_ends(watched);
         self.collected(done)
     }
 

@@ -36,6 +36,7 @@ pub mod table;
 pub mod task;
 pub mod time;
 pub mod timer;
+pub mod trace;
 pub mod vm;
 
 pub use bif::{Bif, BifDef, BifResult, Escape};

@@ -115,9 +115,14 @@ impl Relations {
         self.tables().links.insert(other.raw(), (other, Link::Active)).is_none_or(|(_, l)| l != Link::Active)
     }
 
-    /// The other side has linked itself to this process (L2).
-    pub fn linked_by(&mut self, other: Term) {
-        self.tables().links.entry(other.raw()).or_insert((other, Link::Active));
+    /// The other side has linked itself to this process (L2); is that new?
+    pub fn linked_by(&mut self, other: Term) -> bool {
+        let mut new = false;
+        self.tables().links.entry(other.raw()).or_insert_with(|| {
+            new = true;
+            (other, Link::Active)
+        });
+        new
     }
 
     /// Is there an active link?

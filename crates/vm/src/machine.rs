@@ -9,6 +9,10 @@ pub trait Machine: Send + Sync {
     fn now_ns(&self) -> u64;
     /// Wall clock time in nanoseconds since 1970.
     fn system_ns(&self) -> i64;
+    /// Time that processors have worked for this program, nanoseconds.
+    fn cpu_ns(&self) -> u64 {
+        self.now_ns()
+    }
     /// A seed for a scheduler's own generator.
     fn seed(&self, scheduler: usize) -> u64;
     /// Waits until scheduler `scheduler` is unparked, or the time is over.
@@ -41,6 +45,13 @@ impl Machine for Threads {
             Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
             Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |ns| -ns),
         }
+    }
+
+    fn cpu_ns(&self) -> u64 {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the clock exists on every system that this runs on, and `time` is valid for writing.
+        let result = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+        if result == 0 { time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64 } else { self.now_ns() }
     }
 
     fn seed(&self, scheduler: usize) -> u64 {

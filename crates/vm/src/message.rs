@@ -14,7 +14,7 @@ pub struct Message {
     pub term: Term,
     /// Where it lives, if it needs memory and is not part of the receiver's heap yet.
     pub fragment: Option<Fragment>,
-    /// Sequential trace token, or [`Term::NONE`].
+    /// Sequential trace token (a tuple); without one, who sent it if that was a process or port; or [`Term::NONE`].
     pub token: Term,
 }
 

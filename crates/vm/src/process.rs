@@ -54,6 +54,8 @@ pub struct Process {
     pub home: AtomicU32,
     /// Registered name: atom index + 1, or 0.
     pub name: AtomicU32,
+    /// Whether it is traced, for what and by whom.
+    pub trace: crate::trace::Tracee,
     exiting: AtomicBool,
     has_timers: AtomicBool,
     /// Signals not fetched yet.
@@ -76,6 +78,7 @@ impl Process {
             system,
             home: AtomicU32::new(home),
             name: AtomicU32::new(0),
+            trace: crate::trace::Tracee::default(),
             exiting: AtomicBool::new(false),
             has_timers: AtomicBool::new(false),
             outer: Mpsc::new(),
@@ -293,6 +296,10 @@ pub struct Private {
     pub unhandled: Chain<Box<SignalNode>>,
     /// Why it ended.
     pub exit_reason: Term,
+    /// The time of calls that is being taken.
+    pub stopwatch: Option<Box<crate::trace::times::Stopwatch>>,
+    /// There may be frames on the stack that tell of exceptions that pass.
+    pub trace_frames: bool,
     /// State of built-ins that wait or go dirty and are run again (a reference, a phase).
     pub retry_state: Term,
 }

@@ -37,6 +37,14 @@ fn send(ctx: &Ctx<'_>, format: &str, arguments: impl FnOnce(&mut Fragment) -> Te
     true
 }
 
+/// A line of text; dropped if there is no logger.
+pub fn line(ctx: &Ctx<'_>, text: &str) {
+    send(ctx, "~s~n", |f| {
+        let text = f.string(text);
+        f.list(&[text])
+    });
+}
+
 /// The process ends by an error that nobody caught.
 pub fn crashed(ctx: &mut Ctx<'_>, reason: Term) {
     let pid = ctx.pid().term();

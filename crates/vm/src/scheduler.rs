@@ -435,6 +435,17 @@ impl Scheduler {
 
 impl Ctx<'_> {
     fn run_slice(&mut self) -> SliceEnd {
+        if self.is_watched() {
+            self.trace_slice_begins();
+        }
+        let end = self.signals_then_code();
+        if self.is_watched() {
+            self.trace_slice_ends(end);
+        }
+        end
+    }
+
+    fn signals_then_code(&mut self) -> SliceEnd {
         self.proc.answering = true;
         let goes_on = self.fetch_signals();
         self.proc.answering = false;

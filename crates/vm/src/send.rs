@@ -4,6 +4,7 @@ use crate::bif::{BADARG, Escape};
 use crate::ctx::Ctx;
 use crate::registry::Named;
 use crate::signal::{Parcel, Signal};
+use crate::trace::flags;
 use myriad_term::{Kind, Pid, Port, Term};
 
 /// What became of a message.
@@ -18,6 +19,9 @@ pub enum Sent {
 impl Ctx<'_> {
     /// Sends `message` to `to`: a pid, port, alias, name, or `{Name, Node}`.
     pub fn send(&mut self, to: Term, message: Term) -> Result<Sent, Escape> {
+        if self.this.trace.wants(flags::SEND) {
+            self.trace_send(to, message);
+        }
         if let Some(pid) = to.as_local_pid() {
             self.send_to_pid(pid, message);
             return Ok(Sent::Done);
@@ -50,7 +54,7 @@ impl Ctx<'_> {
         let vm = self.vm;
         if let Some(process) = vm.processes.get(pid) {
             let parcel = Parcel::copy(message);
-            process.send(vm, Signal::Message(parcel.into_message()));
+            process.send(vm, Signal::Message(parcel.message_from(self.pid())));
         }
     }
 
@@ -60,7 +64,7 @@ impl Ctx<'_> {
             && let Some(process) = vm.processes.get(pid)
         {
             let parcel = Parcel::copy(message);
-            process.send(vm, Signal::AliasMessage(numbers, parcel.into_message()));
+            process.send(vm, Signal::AliasMessage(numbers, parcel.message_from(self.pid())));
         }
     }
 

@@ -68,6 +68,11 @@ impl Parcel {
         Message { term: self.term, fragment: self.fragment, token: Term::NONE }
     }
 
+    /// As a message of a process without a trace token.
+    pub fn message_from(self, from: Pid) -> Message {
+        Message { term: self.term, fragment: self.fragment, token: from.term() }
+    }
+
     /// The term, its memory handed to `heap`.
     pub fn attach(self, heap: &mut myriad_heap::Heap) -> Term {
         if let Some(fragment) = self.fragment {

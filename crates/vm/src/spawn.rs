@@ -91,6 +91,8 @@ fn private(export: &'static Export, args: &[Term], options: &SpawnOptions) -> Pr
         unhandled: myriad_sync::Chain::empty(),
         exit_reason: Term::atom(am::normal),
         retry_state: Term::NONE,
+        stopwatch: None,
+        trace_frames: false,
     }
 }
 
@@ -156,6 +158,7 @@ impl Ctx<'_> {
                 tables.aliases.insert(reference, mode);
             }
         }
+        self.trace_spawn(process, export.mfa, args, options.link);
         process.wake(vm);
         Ok(pid)
     }
@@ -170,5 +173,5 @@ pub(crate) fn reply_arrived(ctx: &mut Ctx<'_>, reference: RefNumbers, result: Re
         Err(reason) => (am::error, reason.term()),
     };
     let term = fragment.tuple(&[Term::atom(am::spawn_reply), r, Term::atom(word), value]);
-    ctx.proc.messages.push(crate::message::Message { term, fragment: Some(fragment), token: Term::NONE });
+    ctx.arrive(crate::message::Message { term, fragment: Some(fragment), token: Term::NONE });
 }

@@ -13,13 +13,15 @@ pub const START_NS: i64 = -576_460_752_000_000_000;
 pub struct Clock {
     base_ns: u64,
     offset_ns: AtomicI64,
+    /// The last time that [`Clock::unique_micros`] gave.
+    last_unique: AtomicI64,
 }
 
 impl Clock {
     /// Starts now.
     pub fn new(machine: &dyn Machine) -> Clock {
         let base_ns = machine.now_ns();
-        Clock { base_ns, offset_ns: AtomicI64::new(machine.system_ns() - START_NS) }
+        Clock { base_ns, offset_ns: AtomicI64::new(machine.system_ns() - START_NS), last_unique: AtomicI64::new(0) }
     }
 
     /// Erlang monotonic time, nanoseconds.
@@ -35,6 +37,20 @@ impl Clock {
     /// Erlang monotonic time of a time of the machine.
     pub fn from_machine_ns(&self, ns: u64) -> i64 {
         START_NS + ns.saturating_sub(self.base_ns) as i64
+    }
+
+    /// Erlang system time in microseconds, later at each call than at any before: `erlang:now/0`, times of trace messages.
+    pub fn unique_micros(&self, machine: &dyn Machine) -> i64 {
+        let micros = self.monotonic_ns(machine).saturating_add(self.offset_ns()) / 1000;
+        // Relaxed, all of them: the value alone is what counts.
+        let mut last = self.last_unique.load(Ordering::Relaxed);
+        loop {
+            let now = micros.max(last + 1);
+            match self.last_unique.compare_exchange_weak(last, now, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return now,
+                Err(other) => last = other,
+            }
+        }
     }
 
     /// System time minus monotonic time, nanoseconds.

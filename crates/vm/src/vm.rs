@@ -68,6 +68,14 @@ pub trait PortOps: Send + Sync {
     fn signal(&self, vm: &'static Vm, port: Port, signal: Signal);
     /// Takes a monitor on a port back.
     fn demonitor(&self, vm: &'static Vm, port: Port, reference: RefNumbers);
+    /// Is there such a port, and open?
+    fn is_open(&self, vm: &'static Vm, port: Port) -> bool;
+    /// A trace message for a port that is a tracer: it gets it in the external format.
+    fn trace_output(&self, vm: &'static Vm, port: Port, message: Term);
+    /// Lets `f` see whether and by whom a port is traced, if there is such a port.
+    fn with_tracee(&self, vm: &'static Vm, port: Port, f: &mut dyn FnMut(&crate::trace::Tracee));
+    /// All ports.
+    fn all(&self, vm: &'static Vm) -> Vec<Port>;
 }
 
 /// The virtual machine.
@@ -98,6 +106,8 @@ pub struct Vm {
     pub machine: Box<dyn Machine>,
     /// What programs may change.
     pub defaults: Defaults,
+    /// Tracing.
+    pub trace: crate::trace::Tracing,
     /// Figures of the upper crates.
     pub gauges: Gauges,
     /// Thread progress.
@@ -163,6 +173,7 @@ impl Vm {
             exit_hooks: parts.exit_hooks,
             halt_hooks: Mutex::new(&HALT_CLASS, Vec::new()),
             defaults: Defaults::new(config.heap, config.backtrace_depth),
+            trace: crate::trace::Tracing::default(),
             gauges: Gauges::default(),
             ports: OnceLock::new(),
             online: AtomicUsize::new(config.schedulers_online.clamp(1, config.schedulers)),

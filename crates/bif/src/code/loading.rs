@@ -4,7 +4,8 @@ use myriad_term::magic::magic_reference;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::{SYSTEM_LIMIT, badarg};
 use myriad_vm::code::{Deleted, FinishError, PreparedCode, prepare};
-use myriad_vm::{BifResult, Ctx};
+use myriad_vm::trace::breakpoint::Patterns;
+use myriad_vm::{BifResult, Ctx, Vm};
 
 /// Bytes of a file that count as one reduction.
 const BYTES_PER_REDUCTION: usize = 128;
@@ -23,6 +24,20 @@ pub(super) fn prepare_loading_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
 }
 
+/// The current version of a module is about to become old: its breakpoints go.
+fn forget(vm: &'static Vm, patterns: &mut Patterns, name: Atom) {
+    if let Some(module) = vm.code.current(name) {
+        patterns.forget(vm, module);
+    }
+}
+
+/// A new version has become current.
+fn welcome(vm: &'static Vm, patterns: &mut Patterns, name: Atom) {
+    if let Some(module) = vm.code.current(name) {
+        patterns.welcome(vm, module);
+    }
+}
+
 /// `erlang:finish_loading([Prepared])`: `ok`, or `{Why, [Module]}`.
 pub(super) fn finish_loading_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if args[0].list_length().is_none() {
@@ -32,7 +47,18 @@ pub(super) fn finish_loading_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(list) = magics.iter().map(|m| m.get::<PreparedCode>()).collect::<Option<Vec<_>>>() else {
         return badarg();
     };
-    let (why, names) = match ctx.vm.code.finish_loading(&list) {
+    // Breakpoints of the versions that become old go; those for all new code come.
+    let vm = ctx.vm;
+    let mut guard = vm.trace.lock();
+    for code in list.iter().filter(|code| !code.has_on_load) {
+        forget(vm, &mut guard, code.name);
+    }
+    let done = vm.code.finish_loading(&list);
+    if done.is_ok() {
+        list.iter().for_each(|code| welcome(vm, &mut guard, code.name));
+    }
+    drop(guard);
+    let (why, names) = match done {
         Ok(()) => return Ok(Term::OK),
         Err(FinishError::Used) => return badarg(),
         Err(FinishError::SeveralWithOnLoad) => return Err(SYSTEM_LIMIT),
@@ -65,13 +91,30 @@ pub(super) fn call_on_load_function_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifRe
 /// `erlang:finish_after_on_load(Module, Keep)`.
 pub(super) fn finish_after_on_load_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let (Some(name), Some(keep)) = (args[0].as_atom(), args[1].as_bool()) else { return badarg() };
-    if ctx.vm.code.finish_after_on_load(name, keep) { Ok(Term::TRUE) } else { badarg() }
+    let vm = ctx.vm;
+    let mut guard = vm.trace.lock();
+    if keep && vm.code.state(name).on_load.is_some() {
+        forget(vm, &mut guard, name);
+    }
+    let done = vm.code.finish_after_on_load(name, keep);
+    if done && keep {
+        welcome(vm, &mut guard, name);
+    }
+    drop(guard);
+    if done { Ok(Term::TRUE) } else { badarg() }
 }
 
 /// `erlang:delete_module(Module)`: `true`, or `undefined` if it is not loaded.
 pub(super) fn delete_module_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(name) = args[0].as_atom() else { return badarg() };
-    match ctx.vm.code.delete(name) {
+    let vm = ctx.vm;
+    let mut guard = vm.trace.lock();
+    if vm.code.state(name).old.is_none() {
+        forget(vm, &mut guard, name);
+    }
+    let deleted = vm.code.delete(name);
+    drop(guard);
+    match deleted {
         Deleted::Done => Ok(Term::TRUE),
         Deleted::NotLoaded => Ok(Term::UNDEFINED),
         Deleted::NotPurged => badarg(),

@@ -94,7 +94,11 @@ fn set(ctx: &mut Ctx<'_>, flag: myriad_term::Atom, value: Term) -> Option<Result
             let old = std::mem::replace(&mut ctx.proc.flags.off_heap_messages, off_heap(value)?);
             Term::atom(if old { am::off_heap } else { am::on_heap })
         }
-        am::sensitive => Term::bool(std::mem::replace(&mut ctx.proc.flags.sensitive, value.as_bool()?)),
+        am::sensitive => {
+            let sensitive = value.as_bool()?;
+            ctx.this.trace.set_sensitive(sensitive);
+            Term::bool(std::mem::replace(&mut ctx.proc.flags.sensitive, sensitive))
+        }
         // Recording of last calls is tracing's; a request for none is granted.
         am::save_calls => {
             value.as_usize().filter(|n| *n <= 10_000)?;

@@ -1,8 +1,10 @@
 //! Registered names.
 
-use myriad_term::{Build, Term, am};
+use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::registry::Named;
+use myriad_vm::trace::event::{self, tracer_for};
+use myriad_vm::trace::flags;
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub NAMES = "erlang" {
@@ -19,13 +21,33 @@ fn register_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         (_, Some(port)) => Named::Port(port),
         _ => return badarg(),
     };
-    if ctx.vm.names.register(ctx.vm, name, named) { Ok(Term::TRUE) } else { badarg() }
+    if !ctx.vm.names.register(ctx.vm, name, named) {
+        return badarg();
+    }
+    trace(ctx, named, am::register, name);
+    Ok(Term::TRUE)
 }
 
 fn unregister_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    match args[0].as_atom() {
-        Some(name) if ctx.vm.names.unregister(ctx.vm, name) => Ok(Term::TRUE),
+    let Some(name) = args[0].as_atom() else { return badarg() };
+    let named = ctx.vm.names.whereis(name);
+    match named {
+        Some(named) if ctx.vm.names.unregister(ctx.vm, name) => {
+            trace(ctx, named, am::unregister, name);
+            Ok(Term::TRUE)
+        }
         _ => badarg(),
+    }
+}
+
+/// Tells the tracer of a process that its name changes.
+fn trace(ctx: &Ctx<'_>, named: Named, tag: Atom, name: Atom) {
+    if let Named::Process(pid) = named
+        && let Some(process) = ctx.vm.processes.get(pid)
+        && let Some(tracer) = tracer_for(ctx.vm, process, flags::PROCS)
+    {
+        let (set, scheduler) = (process.trace.flags(), ctx.scheduler_number());
+        event::send(ctx.vm, tracer, set, scheduler, pid.term(), tag, &[name.term()]);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::bad_option;
 use super::info::heap_size_at_least;
+use super::multi_scheduling;
 use super::state::state;
 use crate::process::max_heap_size;
 use myriad_term::{Atom, Export, Mfa, Term, am};
@@ -56,10 +57,7 @@ fn set(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Option<Term>> {
         }
         am::schedulers_online => number(ctx.vm.set_schedulers_online(value.as_usize()?)?),
         am::dirty_cpu_schedulers_online => unchanged(c.dirty_cpu)?,
-        am::multi_scheduling => match value.as_atom()? {
-            am::unblock | am::unblock_normal => Term::atom(if c.schedulers > 1 { am::enabled } else { am::disabled }),
-            _ => return None,
-        },
+        am::multi_scheduling => Term::atom(multi_scheduling::set(ctx, value.as_atom()?)?),
         am::scheduler_bind_type => match value.as_atom()? {
             am::unbound
             | am::no_spread
@@ -95,7 +93,7 @@ fn set(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Option<Term>> {
         }
         am::trace_control_word => {
             let word = u32::try_from(value.as_small()?).ok()?;
-            Term::small(i64::from(std::mem::replace(&mut state().trace_control_word, word)))
+            Term::small(i64::from(ctx.vm.trace.set_control_word(word)))
         }
         am::sequential_tracer => {
             let fits = value.is_am(am::false_) || value.as_local_pid().is_some() || value.as_local_port().is_some();

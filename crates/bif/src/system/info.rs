@@ -1,7 +1,7 @@
 //! `system_info/1`.
 
 use super::state::{Watch, state};
-use super::{allocators, topology};
+use super::{allocators, multi_scheduling, topology};
 use crate::emulator_flags::flag_value;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::badarg;
@@ -330,8 +330,9 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
             let all = vec![Term::atom(am::unbound); c.schedulers];
             ctx.tuple(&all)
         }
-        am::multi_scheduling => Term::atom(if c.schedulers > 1 { am::enabled } else { am::disabled }),
-        am::multi_scheduling_blockers | am::normal_multi_scheduling_blockers => Term::NIL,
+        am::multi_scheduling => Term::atom(multi_scheduling::state_of(ctx.vm)),
+        am::multi_scheduling_blockers => multi_scheduling::blockers(ctx, false),
+        am::normal_multi_scheduling_blockers => multi_scheduling::blockers(ctx, true),
         am::cpu_topology => cpu_topology(ctx),
         am::logical_processors => number(topology::logical_processors()),
         am::logical_processors_available | am::logical_processors_online => {
@@ -350,7 +351,7 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         // Whole seconds, so that system time can be told until then.
         am::end_time => ctx.int(((i64::MAX + myriad_vm::time::START_NS) / 1_000_000_000 - 1) * 1_000_000_000),
         // What others have set.
-        am::trace_control_word => Term::small(i64::from(state().trace_control_word)),
+        am::trace_control_word => Term::small(i64::from(ctx.vm.trace.control_word())),
         am::sequential_tracer => {
             let tracer = state().sequential_tracer;
             pair(ctx, key, tracer)

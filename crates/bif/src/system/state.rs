@@ -14,8 +14,6 @@ pub struct Watch {
 
 /// The state.
 pub struct State {
-    /// `trace_control_word`
-    pub trace_control_word: u32,
     /// A pid, a port, or `false`.
     pub sequential_tracer: Term,
     /// A pid, or `logger` or `undefined`.
@@ -43,7 +41,6 @@ static CLASS: LockClass = LockClass::new("system_state", 280);
 static STATE: Mutex<State> = Mutex::new(
     &CLASS,
     State {
-        trace_control_word: 0,
         sequential_tracer: Term::FALSE,
         system_logger: Term::atom(am::logger),
         outstanding_requests: 4,

@@ -402,19 +402,16 @@ impl Compiler<'_> {
     fn call(&mut self, name: Atom, arguments: &[Term], place: Place, work: &mut Vec<Work>) {
         let arity = arguments.len();
         let shown = || text(name.term());
-        if matches!((name, arity), (am::set_tcw | am::set_tcw_fake, 1)) {
+        if matches!((name, arity), (am::set_tcw | am::set_tcw_fake, 1) | (am::get_tcw, 0)) {
             if self.dialect == Dialect::Table {
                 return self.error(format!("Function {}/{arity} cannot be called in this context.", shown()));
             }
-            work.push(Work::Actioned(name, 1));
+            work.push(Work::Actioned(name, arity as u32));
             work.extend(arguments.iter().map(|t| Work::Visit(*t, Place::Scratch)));
             return;
         }
         match find(name, arity) {
             None => self.error(format!("Function {}/{arity} does_not_exist.", shown())),
-            Some(f) if f.trace_only && self.dialect == Dialect::Table => {
-                self.error(format!("Function {}/{arity} cannot be called in this context.", shown()));
-            }
             Some(function) => {
                 if place == Place::Result {
                     work.push(Work::Emit(Op::Keep));
@@ -438,14 +435,7 @@ impl Compiler<'_> {
             let what = if most == 0 { "arguments" } else { "wrong number of arguments" };
             return self.error(format!("Special form '{shown}' called with {what} in {}.", text(term)));
         }
-        match name {
-            am::is_seq_trace => self.constant(Term::FALSE, Place::Scratch),
-            am::get_seq_token => self.constant(Term::NIL, Place::Scratch),
-            am::caller | am::caller_line => self.constant(Term::UNDEFINED, Place::Scratch),
-            _ => {
-                work.push(Work::Actioned(name, arguments.len() as u32));
-                work.extend(arguments.iter().rev().map(|t| Work::Visit(*t, Place::Scratch)));
-            }
-        }
+        work.push(Work::Actioned(name, arguments.len() as u32));
+        work.extend(arguments.iter().rev().map(|t| Work::Visit(*t, Place::Scratch)));
     }
 }

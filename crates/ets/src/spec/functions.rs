@@ -26,15 +26,13 @@ pub struct Function {
     pub arity: usize,
     /// What it does.
     pub call: Call,
-    /// Only in trace specifications.
-    pub trace_only: bool,
 }
 
 macro_rules! functions {
     ($($name:ident / $arity:literal => $call:expr;)*) => {
         /// All functions.
         static FUNCTIONS: &[Function] =
-            &[$(Function { name: am::$name, arity: $arity, call: $call, trace_only: false }),*];
+            &[$(Function { name: am::$name, arity: $arity, call: $call }),*];
     };
 }
 
@@ -120,16 +118,12 @@ functions! {
     xor / 2 => |_, a| Some(Term::bool(a[0].as_bool()? != a[1].as_bool()?));
 }
 
-/// `get_tcw/0`: the trace control word, which is 0 as long as nobody sets it.
-static TRACE_CONTROL_WORD: Function =
-    Function { name: am::get_tcw, arity: 0, call: |_, _| Some(Term::small(0)), trace_only: true };
-
 /// `self/0`, a special form.
-pub static SELF: Function = Function { name: am::self_, arity: 0, call: |e, _| Some(e.pid), trace_only: false };
+pub static SELF: Function = Function { name: am::self_, arity: 0, call: |e, _| Some(e.pid) };
 
 /// The function of a name.
 pub fn find(name: Atom, arity: usize) -> Option<&'static Function> {
-    FUNCTIONS.iter().chain([&TRACE_CONTROL_WORD]).find(|f| f.name == name && f.arity == arity)
+    FUNCTIONS.iter().find(|f| f.name == name && f.arity == arity)
 }
 
 fn is_record(_: &mut Env, a: &[Term]) -> Option<Term> {

@@ -7,6 +7,7 @@ use crate::row::{Row, copy_out};
 use myriad_term::equal::eq_exact;
 use myriad_term::map::from_pairs;
 use myriad_term::{Arena, Atom, Build, Term, am};
+use myriad_vm::trace::spec::Host;
 
 /// What a specification is run on.
 #[derive(Clone, Copy)]
@@ -52,6 +53,9 @@ pub struct Machine {
     pub message: Option<Term>,
 }
 
+/// The host of a specification that is not run for tracing.
+pub struct NoHost;
+
 /// A program has failed.
 struct Failed;
 
@@ -71,19 +75,31 @@ impl Machine {
 
     /// The clause that matches.
     #[inline]
-    fn clause<'s>(&mut self, spec: &'s Spec, subject: Subject) -> Option<&'s Clause> {
-        spec.clauses.iter().find(|c| self.head(&c.tests, subject.term) && self.guards(c, subject))
+    fn clause<'s>(&mut self, spec: &'s Spec, subject: Subject, host: &mut dyn Host) -> Option<&'s Clause> {
+        spec.clauses.iter().find(|c| self.head(&c.tests, subject.term) && self.guards(c, subject, host))
     }
 
     /// The result for a term, on `heap`; nothing if no clause matches.
     #[inline]
     pub fn run<A: Build + ?Sized>(&mut self, spec: &Spec, subject: Subject, heap: &mut A) -> Option<Term> {
+        self.run_for(spec, subject, heap, &mut NoHost)
+    }
+
+    /// The same, with actions carried out by a host.
+    #[inline]
+    pub fn run_for<A: Build + ?Sized>(
+        &mut self,
+        spec: &Spec,
+        subject: Subject,
+        heap: &mut A,
+        host: &mut dyn Host,
+    ) -> Option<Term> {
         self.reset();
-        let clause = self.clause(spec, subject)?;
+        let clause = self.clause(spec, subject, host)?;
         Some(match &clause.body {
             Body::Whole => subject.copy_to(heap),
             Body::Immediate(term) => *term,
-            Body::Program(ops) => match self.program(ops, clause, subject, heap, true) {
+            Body::Program(ops) => match self.program(ops, clause, subject, heap, (host, true)) {
                 Ok(()) => self.stack.pop().unwrap_or(Term::NIL),
                 // Bodies do not fail.
                 Err(Failed) => am::EXIT.term(),
@@ -95,13 +111,13 @@ impl Machine {
     #[inline]
     pub fn is_true(&mut self, spec: &Spec, subject: Subject) -> bool {
         self.reset();
-        let Some(clause) = self.clause(spec, subject) else { return false };
+        let Some(clause) = self.clause(spec, subject, &mut NoHost) else { return false };
         match &clause.body {
             Body::Whole => false,
             Body::Immediate(term) => term.is(Term::TRUE),
             Body::Program(ops) => {
                 let mut sink = Arena::new();
-                self.program(ops, clause, subject, &mut sink, true).is_ok()
+                self.program(ops, clause, subject, &mut sink, (&mut NoHost, true)).is_ok()
                     && self.stack.pop().is_some_and(|t| t.is(Term::TRUE))
             }
         }
@@ -185,12 +201,12 @@ impl Machine {
     }
 
     #[inline]
-    fn guards(&mut self, clause: &Clause, subject: Subject) -> bool {
+    fn guards(&mut self, clause: &Clause, subject: Subject, host: &mut dyn Host) -> bool {
         if clause.guards.is_empty() {
             return true;
         }
         let mut unused = Arena::new();
-        let passed = self.program(&clause.guards, clause, subject, &mut unused, false).is_ok();
+        let passed = self.program(&clause.guards, clause, subject, &mut unused, (host, false)).is_ok();
         self.stack.clear();
         passed
     }
@@ -202,7 +218,7 @@ impl Machine {
         clause: &Clause,
         subject: Subject,
         heap: &mut A,
-        body: bool,
+        (host, body): (&mut dyn Host, bool),
     ) -> Result<(), Failed> {
         let exit = am::EXIT.term();
         let mut at = 0;
@@ -308,13 +324,23 @@ impl Machine {
                 }
                 Op::Action(name, n) => {
                     let from = self.stack.len().saturating_sub(n as usize);
-                    let first = self.stack.get(from).copied();
-                    self.stack.truncate(from);
-                    self.actions.push(name);
-                    if name == am::message {
-                        self.message = first;
-                    }
-                    self.stack.push(Term::TRUE);
+                    let arguments: Vec<Term> = self.stack.drain(from..).collect();
+                    let value = match name {
+                        am::message => {
+                            self.message = arguments.first().copied();
+                            Some(Term::TRUE)
+                        }
+                        am::return_trace | am::exception_trace => {
+                            self.actions.push(name);
+                            Some(Term::TRUE)
+                        }
+                        _ => host.act(name, &arguments, &mut self.env.scratch),
+                    };
+                    self.stack.push(match value {
+                        Some(value) => value,
+                        None if body => exit,
+                        None => return Err(Failed),
+                    });
                 }
             }
         }

@@ -6,6 +6,7 @@
 //! | [`head`] | the tests of a head |
 //! | [`machine`] | running a specification on a term |
 //! | [`functions`] | the functions that guards and bodies may call |
+//! | [`trace`] | what tracing asks of them |
 //! | [`keys`] | which keys a specification can match; whether it keeps the key |
 //!
 //! SP1. All terms of a specification lie in its own memory, which lives as long as it does.
@@ -17,6 +18,7 @@ pub mod functions;
 pub mod head;
 pub mod keys;
 pub mod machine;
+pub mod trace;
 
 use functions::Function;
 use head::Test;

@@ -634,7 +634,12 @@ pub(crate) fn call_bif(e: &mut Emitter, def: &'static BifDef, arity: u32, last: 
     e.op(if last.is_some() { Op::CallBifLast } else { Op::CallBif }, arity);
     e.wide(std::ptr::from_ref(def) as u64);
     match last {
-        Some(slots) => e.word(frame_bytes(slots)),
+        Some(slots) => {
+            e.word(frame_bytes(slots));
+            // Where a call that is traced returns to.
+            e.continuation(1);
+            e.op(Op::DeallocateReturn, frame_bytes(slots));
+        }
         None => e.continuation(1),
     }
 }

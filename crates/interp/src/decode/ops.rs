@@ -7,10 +7,18 @@ use crate::instr::Op;
 use crate::machine::FLOAT_REGISTERS;
 use myriad_beam::{Arg, Op as Generic};
 use myriad_term::compare::compare_exact;
+use myriad_sync::OnceLock;
 use myriad_term::{Term, am};
+use myriad_vm::bif::BifDef;
 
 /// Live registers unknown: nothing may be collected.
 const UNKNOWN_LIVE: u32 = u32::MAX;
+
+/// What `Pid ! Message` does: the built-in `send/2`, but as an instruction it is not traced with it, so not the same definition.
+fn send_instruction(e: &Emitter) -> Option<&'static BifDef> {
+    static SEND: OnceLock<Option<&'static BifDef>> = OnceLock::new();
+    *SEND.get_or_init(|| named_bif(e, am::send, 2).map(|def| &*Box::leak(Box::new(*def))))
+}
 
 /// Translates one instruction.
 pub(crate) fn translate(e: &mut Emitter, at: &At<'_>) -> Result<(), Unfit> {
@@ -38,7 +46,7 @@ pub(crate) fn translate(e: &mut Emitter, at: &At<'_>) -> Result<(), Unfit> {
             let items: Vec<Arg> = (0..u16::from(free)).map(Arg::X).collect();
             make_fun(e, &args, &Arg::X(0), &items)?;
         }
-        Generic::Send => match named_bif(e, am::send, 2) {
+        Generic::Send => match send_instruction(e) {
             Some(def) => call_bif(e, def, 2, None),
             None => e.op(Op::RaiseUndef, 0),
         },

@@ -105,6 +105,7 @@ fn open_udp(ctx: &mut Ctx<'_>, system: &'static System, line: &[u8], settings: &
     };
     let Some(port) = system.create(new) else { return reason(am::system_limit) };
     ctx.proc.relations.link(port.id.term());
+    ctx.trace_link(port.id.term());
     Ok(port.id.term())
 }
 
@@ -146,6 +147,7 @@ fn open_stream(ctx: &mut Ctx<'_>, system: &'static System, target: &Target, sett
     let Some(port) = system.create(new) else { return reason(am::system_limit) };
     // Linked before anything can happen to the port: its exit signal counts only over a link.
     ctx.proc.relations.link(port.id.term());
+    ctx.trace_link(port.id.term());
     if let Some(Ok(pid)) = process
         && poll::watch_child(system, port.id, pid).is_err()
     {

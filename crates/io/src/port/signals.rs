@@ -3,9 +3,11 @@
 use super::{Port, State, System, Tell, Waiter, system};
 use crate::bytes::{Piece, iodata};
 use myriad_sync::Arc;
-use myriad_term::{Pid, Port as PortId, RefNumbers, Term, am};
+use myriad_term::etf::EncodeOptions;
+use myriad_term::{Build, Pid, Port as PortId, RefNumbers, Term, am};
 use myriad_vm::Vm;
 use myriad_vm::signal::{Parcel, Signal};
+use myriad_vm::trace::Tracee;
 use myriad_vm::vm::PortOps;
 
 /// The port system, as processes see it.
@@ -31,6 +33,33 @@ impl PortOps for Ports {
         if let Some(port) = system().and_then(|s| s.get(port)) {
             port.lock().watchers.remove(&reference);
         }
+    }
+
+    fn is_open(&self, _: &'static Vm, port: PortId) -> bool {
+        system().is_some_and(|s| s.get(port).is_some())
+    }
+
+    fn trace_output(&self, _: &'static Vm, port: PortId, message: Term) {
+        let Some(system) = system() else { return };
+        if let Some(port) = system.get(port) {
+            let mut memory = myriad_term::Arena::new();
+            let bytes = myriad_term::etf::encode(message, EncodeOptions::default());
+            let data = memory.binary(&bytes);
+            let command = memory.tuple(&[Term::atom(am::command), data]);
+            let owner = port.lock().owner;
+            let request = memory.tuple(&[owner.term(), command]);
+            port.message(system, owner, request);
+        }
+    }
+
+    fn with_tracee(&self, _: &'static Vm, port: PortId, f: &mut dyn FnMut(&Tracee)) {
+        if let Some(port) = system().and_then(|s| s.get(port)) {
+            f(&port.trace);
+        }
+    }
+
+    fn all(&self, _: &'static Vm) -> Vec<PortId> {
+        system().map_or(Vec::new(), |s| s.all().iter().map(|port| port.id).collect())
     }
 }
 

@@ -1,0 +1,40 @@
+//! `trace_delivered/1`: a message that comes after all trace messages sent so far.
+//!
+//! Trace messages are sent by the thread that does what they tell of, straight into the tracer's queue. So what is to be waited for
+//! is that every thread has finished the slice it is in: thread progress.
+
+use myriad_heap::Fragment;
+use myriad_term::{Build, Pid, RefNumbers, Term, am};
+use myriad_vm::bif::badarg;
+use myriad_vm::message::Message;
+use myriad_vm::signal::Signal;
+use myriad_vm::{BifResult, Ctx, Vm};
+
+/// The message, sent when this is dropped, whoever does so.
+struct Notice {
+    vm: &'static Vm,
+    to: Pid,
+    whose: Term,
+    reference: RefNumbers,
+}
+
+impl Drop for Notice {
+    fn drop(&mut self) {
+        let mut fragment = Fragment::with_capacity(12);
+        let reference = fragment.reference(self.reference);
+        let term = fragment.tuple(&[Term::atom(am::trace_delivered), self.whose, reference]);
+        self.vm.signal_pid(self.to, Signal::Message(Message { term, fragment: Some(fragment), token: Term::NONE }));
+    }
+}
+
+pub(super) fn trace_delivered_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let whose = args[0];
+    if whose.as_local_pid().is_none() && !whose.is_am(am::all) {
+        return badarg();
+    }
+    let numbers = ctx.sched.next_ref(ctx.vm);
+    let reference = ctx.reference(numbers);
+    let notice = Notice { vm: ctx.vm, to: ctx.pid(), whose, reference: numbers };
+    ctx.sched.slot.retire(move || drop(notice));
+    Ok(reference)
+}

@@ -1,0 +1,243 @@
+//! `erts_internal:trace_pattern/3`: breakpoints on functions, filters for messages.
+
+use super::{bad, bad_option, tracer_of};
+use myriad_sync::Arc;
+use myriad_term::{Atom, Export, Mfa, Term, am};
+use myriad_vm::code::{Function, Module};
+use myriad_vm::trace::breakpoint::{Breakpoint, MaybeSpec, Meta, Patterns};
+use myriad_vm::trace::times::Times;
+use myriad_vm::trace::{Filter, Filtered};
+use myriad_vm::{BifResult, Ctx, Vm};
+
+/// The kinds of tracing that a list of options names.
+#[derive(Clone, Copy, Default)]
+struct Kinds {
+    global: bool,
+    local: bool,
+    meta: Option<Term>,
+    count: bool,
+    time: bool,
+}
+
+fn kinds(list: Term, own: Term) -> Option<Kinds> {
+    let mut kinds = Kinds::default();
+    let (mut any, mut items) = (false, list.list_iter());
+    for item in items.by_ref() {
+        any = true;
+        match item.as_atom() {
+            Some(am::local) => kinds.local = true,
+            Some(am::global) => kinds.global = true,
+            Some(am::meta) => kinds.meta = Some(own),
+            Some(am::call_count) => kinds.count = true,
+            Some(am::call_time) => kinds.time = true,
+            Some(_) => return None,
+            None => {
+                let [key, tracer] = item.as_tuple_of::<2>()?;
+                if !key.is_am(am::meta) {
+                    return None;
+                }
+                kinds.meta = Some(tracer_of(tracer)?);
+            }
+        }
+    }
+    let breakpoints = kinds.local || kinds.meta.is_some() || kinds.count || kinds.time;
+    if !items.tail().is_nil() || kinds.global && breakpoints {
+        return None;
+    }
+    kinds.global |= !any;
+    Some(kinds)
+}
+
+/// What is to be done with them.
+enum How {
+    On(MaybeSpec),
+    Off,
+    Restart,
+    Pause,
+}
+
+/// The current version's function, or a built-in's.
+pub(super) fn function_of(vm: &'static Vm, mfa: Mfa) -> Option<&'static Function> {
+    vm.code.current(mfa.module)?.functions.iter().find(|f| f.mfa == mfa)
+}
+
+impl How {
+    fn change(&self, kinds: Kinds, b: &mut Breakpoint) {
+        match self {
+            How::On(spec) => {
+                if kinds.local {
+                    b.call = Some(spec.clone());
+                }
+                if let Some(tracer) = kinds.meta {
+                    b.meta = Some(Arc::new(Meta::new(spec.clone(), tracer)));
+                }
+                // What counts already begins anew.
+                if kinds.count {
+                    b.count.get_or_insert_default().restart();
+                }
+                if kinds.time {
+                    b.time.get_or_insert_with(Times::new).restart();
+                }
+            }
+            How::Off => {
+                if kinds.local {
+                    b.call = None;
+                }
+                if kinds.meta.is_some() {
+                    b.meta = None;
+                }
+                if kinds.count {
+                    b.count = None;
+                }
+                if kinds.time {
+                    b.time = None;
+                }
+            }
+            How::Restart => {
+                b.count.iter().filter(|_| kinds.count).for_each(|count| count.restart());
+                b.time.iter().filter(|_| kinds.time).for_each(|times| times.restart());
+            }
+            How::Pause => {
+                b.count.iter().filter(|_| kinds.count).for_each(|count| count.pause(true));
+                b.time.iter().filter(|_| kinds.time).for_each(|times| times.pause(true));
+            }
+        }
+    }
+
+    /// On the matching functions of a module: how many there are.
+    fn apply(
+        &self,
+        vm: &'static Vm,
+        patterns: &mut Patterns,
+        module: &'static Module,
+        kinds: Kinds,
+        whose: &Whose,
+    ) -> i64 {
+        let mut count = 0;
+        if kinds.global {
+            if matches!(self, How::On(_)) {
+                // Breakpoints of functions go, those of functions that are not exported too.
+                for function in module.functions.iter().filter(|f| whose.matches(f.mfa)) {
+                    patterns.change(vm, function, |b| *b = Breakpoint::default());
+                }
+            }
+            for (export, _) in module.exports.iter().filter(|(export, _)| whose.matches(export.mfa)) {
+                count += 1;
+                match self {
+                    How::On(spec) => patterns.set_global(vm, export, Some(spec.clone())),
+                    How::Off => patterns.set_global(vm, export, None),
+                    How::Restart | How::Pause => {}
+                }
+            }
+            return count;
+        }
+        for function in module.functions.iter().filter(|f| whose.matches(f.mfa)) {
+            count += 1;
+            if matches!(self, How::On(_))
+                && let Some(export) = Export::find(function.mfa)
+            {
+                patterns.set_global(vm, export, None);
+            }
+            patterns.change(vm, function, |b| self.change(kinds, b));
+        }
+        count
+    }
+}
+
+/// `{Module, Function, Arity}`, each but the first ones perhaps `'_'`.
+struct Whose {
+    module: Option<Atom>,
+    function: Option<Atom>,
+    arity: Option<i64>,
+}
+
+impl Whose {
+    fn read(term: Term) -> Option<Whose> {
+        let [module, function, arity] = term.as_tuple_of::<3>()?;
+        let name = |t: Term| t.as_atom().map(|a| (a != am::underscore).then_some(a));
+        let arity = match arity.as_atom() {
+            Some(am::underscore) => None,
+            Some(_) => return None,
+            None => Some(arity.as_small()?),
+        };
+        let whose = Whose { module: name(module)?, function: name(function)?, arity };
+        // What is given must come first.
+        let open = [whose.module.is_none(), whose.function.is_none(), whose.arity.is_none()];
+        (open.is_sorted()).then_some(whose)
+    }
+
+    fn matches(&self, mfa: Mfa) -> bool {
+        self.function.is_none_or(|f| f == mfa.function) && self.arity.is_none_or(|a| a == i64::from(mfa.arity))
+    }
+}
+
+pub(super) fn trace_pattern_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let vm = ctx.vm;
+    let [what, how, list] = [args[0], args[1], args[2]];
+    let named = |name| how.is_am(name);
+    let compiled = if how.as_atom().is_none() || how.is_nil() {
+        if how.is_nil() { Some(How::On(None)) } else { vm.trace.compile(how).map(|spec| How::On(Some(spec))) }
+    } else if named(am::true_) {
+        Some(How::On(None))
+    } else if named(am::false_) {
+        Some(How::Off)
+    } else if named(am::restart) {
+        Some(How::Restart)
+    } else if named(am::pause) {
+        Some(How::Pause)
+    } else {
+        None
+    };
+    let Some(new) = compiled else { return bad(ctx, am::match_spec) };
+    if what.is_am(am::send) || what.is_am(am::receive) {
+        let filter = match new {
+            How::On(None) => Filter::All,
+            How::On(Some(spec)) => Filter::Some(spec),
+            How::Off => Filter::Nothing,
+            How::Restart | How::Pause => return bad(ctx, am::none),
+        };
+        if !list.is_nil() {
+            return bad(ctx, am::none);
+        }
+        vm.trace.set_filter(if what.is_am(am::send) { Filtered::Send } else { Filtered::Receive }, filter);
+        return Ok(Term::small(1));
+    }
+    let own = ctx.pid().term();
+    let Some(kinds) = kinds(list, own) else { return bad_option(ctx) };
+    match &new {
+        // Counting has no use for a specification.
+        How::On(Some(_)) if (kinds.count || kinds.time) && !kinds.local && kinds.meta.is_none() => {
+            return bad(ctx, if kinds.count { am::call_count } else { am::call_time });
+        }
+        _ => {}
+    }
+    if what.is_am(am::on_load) {
+        let mut guard = vm.trace.lock();
+        guard.on_load = match &new {
+            How::On(spec) if kinds.global => {
+                Some((Breakpoint { call: Some(spec.clone()), ..Breakpoint::default() }, true))
+            }
+            How::On(_) => {
+                let mut breakpoint = Breakpoint::default();
+                new.change(kinds, &mut breakpoint);
+                Some((breakpoint, false))
+            }
+            _ => None,
+        };
+        return Ok(Term::small(0));
+    }
+    let Some(whose) = Whose::read(what) else { return bad(ctx, am::none) };
+    let mut guard = vm.trace.lock();
+    let modules = match whose.module {
+        Some(module) => vec![module],
+        None => vm.code.loaded(),
+    };
+    let mut count = 0;
+    for name in modules {
+        if let Some(module) = vm.code.current(name) {
+            count += new.apply(vm, &mut guard, module, kinds, &whose);
+        }
+    }
+    drop(guard);
+    Ok(Term::small(count))
+}

@@ -1,0 +1,82 @@
+//! Specifications for tracing: what crate `vm` asks of them ([`Specification`]).
+
+use super::machine::{Machine, NoHost};
+use super::{Dialect, Spec};
+use crate::row::copy_out;
+use myriad_heap::Fragment;
+use myriad_sync::Arc;
+use myriad_term::{Arena, Atom, Build, Term, am};
+use myriad_vm::signal::Parcel;
+use myriad_vm::trace::spec::{Host, Message, Specification, Verdict};
+
+struct Traced {
+    spec: Spec,
+    source: Term,
+    _memory: Fragment,
+}
+
+// SAFETY: the source's terms lie in its own memory and are never changed.
+unsafe impl Sync for Traced {}
+
+/// Compiles a specification for tracing; nothing if it is none.
+pub fn compile(term: Term) -> Option<Arc<dyn Specification>> {
+    let spec = Spec::compile(term, Dialect::Trace).ok()?;
+    let mut memory = Fragment::new();
+    let source = copy_out(term, &mut memory);
+    Some(Arc::new(Traced { spec, source, _memory: memory }))
+}
+
+impl Specification for Traced {
+    fn source(&self) -> Term {
+        self.source
+    }
+
+    fn run(&self, pid: Term, node: Atom, arguments: &[Term], host: &mut dyn Host) -> Option<Verdict> {
+        let mut memory = Arena::new();
+        let list = memory.list(arguments);
+        let mut machine = Machine::new(&self.spec, pid, node);
+        let mut unused = Arena::new();
+        machine.run_for(&self.spec, list.into(), &mut unused, host)?;
+        let message = match machine.message {
+            None => Message::Plain,
+            Some(term) if term.is(Term::TRUE) => Message::Plain,
+            Some(term) if term.is(Term::FALSE) => Message::None,
+            Some(term) => {
+                let mut fragment = Fragment::new();
+                let term = copy_out(term, &mut fragment);
+                Message::Term(Parcel { term, fragment: Some(fragment) })
+            }
+        };
+        let asks = |action: Atom| machine.actions.contains(&action);
+        let (return_trace, exception_trace) = (asks(am::return_trace), asks(am::exception_trace));
+        Some(Verdict { message, return_trace, exception_trace })
+    }
+}
+
+/// A specification is tested: questions are answered, and nothing is done.
+pub struct Tested {
+    /// The trace control word.
+    pub control_word: u32,
+}
+
+impl Host for Tested {
+    fn act(&mut self, name: Atom, arguments: &[Term], memory: &mut Arena) -> Option<Term> {
+        match name {
+            am::get_tcw | am::set_tcw | am::set_tcw_fake => Some(Term::small(i64::from(self.control_word))),
+            _ => NoHost.act(name, arguments, memory),
+        }
+    }
+}
+
+/// Nobody is traced.
+impl Host for NoHost {
+    fn act(&mut self, name: Atom, _: &[Term], _: &mut Arena) -> Option<Term> {
+        Some(match name {
+            am::caller | am::caller_line => Term::UNDEFINED,
+            am::get_tcw => Term::small(0),
+            am::is_seq_trace => Term::FALSE,
+            am::get_seq_token => Term::NIL,
+            _ => Term::TRUE,
+        })
+    }
+}

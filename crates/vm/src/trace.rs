@@ -1,0 +1,160 @@
+//! Tracing: who is traced by whom, for what; breakpoints on functions; trace messages.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`flags`] | the trace flags, stated once |
+//! | [`tracee`] | the flags and the tracer of one process or port, as all threads see them |
+//! | [`event`] | making and sending trace messages |
+//! | [`spec`] | what tracing asks of a match specification (crate `ets` compiles and runs them) |
+//! | [`breakpoint`] | breakpoints on functions and exports |
+//! | [`call`] | what happens at a traced call, and at its return |
+//! | [`times`] | call counts and call times |
+//! | `messages` | messages sent and received |
+//! | `life` | processes made, linked, named and ended; what they inherit |
+//! | `running`, `collecting` | slices, garbage collections |
+//!
+//! Nothing is tested on a fast path for tracing's sake. A function with a breakpoint has the engine's breakpoint stub as its
+//! entry, through which local and external calls and calls of funs all go; an export that is traced for itself leads to a
+//! function of its own that has one. A process's flags are looked at where messages are sent and handled, processes are made and
+//! end, slices begin and end, and heaps are collected.
+//!
+//! R1. The messages of one tracee to its tracer are sent by the thread that does what they tell of, so they come in order.
+//! R2. Flags and tracer of a tracee are changed under [`Tracing::lock`] alone; they are read without.
+
+pub mod breakpoint;
+pub mod call;
+mod collecting;
+pub mod event;
+pub mod flags;
+mod life;
+mod messages;
+mod running;
+pub mod spec;
+pub mod times;
+pub mod tracee;
+
+use breakpoint::Patterns;
+use myriad_sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use myriad_sync::{Arc, LockClass, Mutex, MutexGuard, OnceLock};
+use myriad_term::Term;
+use spec::Specification;
+pub use tracee::Tracee;
+
+/// Compiles a match specification for tracing; nothing if it is none.
+pub type Compiler = fn(Term) -> Option<Arc<dyn Specification>>;
+
+static CLASS: LockClass = LockClass::new("trace", 270);
+static EVENT_CLASS: LockClass = LockClass::new("trace_events", 271);
+
+/// Match specifications for messages: `trace_pattern(send | 'receive', ...)`.
+#[derive(Clone, Default)]
+pub enum Filter {
+    /// All are traced.
+    #[default]
+    All,
+    /// None.
+    Nothing,
+    /// Those that match.
+    Some(Arc<dyn Specification>),
+}
+
+/// The state of tracing.
+pub struct Tracing {
+    /// Breakpoints; the lock is taken while code is loaded too, so that none is set in between.
+    patterns: Mutex<Patterns>,
+    /// What new processes get.
+    pub new_processes: Tracee,
+    /// What new ports get.
+    pub new_ports: Tracee,
+    filters: Mutex<[Filter; 2]>,
+    /// Which of `filters` are not [`Filter::All`], as bits.
+    filtered: AtomicU32,
+    /// `trace_control_word`
+    control_word: AtomicU32,
+    /// `cpu_timestamp`
+    cpu_timestamps: AtomicBool,
+    compiler: OnceLock<Compiler>,
+}
+
+impl Default for Tracing {
+    fn default() -> Self {
+        Tracing {
+            patterns: Mutex::new(&CLASS, Patterns::default()),
+            new_processes: Tracee::default(),
+            new_ports: Tracee::default(),
+            filters: Mutex::new(&EVENT_CLASS, [Filter::All, Filter::All]),
+            filtered: AtomicU32::new(0),
+            control_word: AtomicU32::new(0),
+            cpu_timestamps: AtomicBool::new(false),
+            compiler: OnceLock::new(),
+        }
+    }
+}
+
+/// The two kinds of events that have filters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Filtered {
+    /// `send`
+    Send = 0,
+    /// `'receive'`
+    Receive = 1,
+}
+
+impl Tracing {
+    /// Says who compiles specifications.
+    pub fn set_compiler(&self, compiler: Compiler) {
+        let _ = self.compiler.set(compiler);
+    }
+
+    /// Compiles a specification; nothing if it is none.
+    pub fn compile(&self, term: Term) -> Option<Arc<dyn Specification>> {
+        self.compiler.get().and_then(|compile| compile(term))
+    }
+
+    /// Holds the breakpoints, flags and tracers still (R2).
+    pub fn lock(&self) -> MutexGuard<'_, Patterns> {
+        self.patterns.lock()
+    }
+
+    /// The filter of these events.
+    pub fn filter(&self, of: Filtered) -> Filter {
+        // Relaxed: a filter set meanwhile counts from the next event on.
+        if self.filtered.load(Ordering::Relaxed) & 1 << of as u32 == 0 {
+            return Filter::All;
+        }
+        self.filters.lock()[of as usize].clone()
+    }
+
+    /// Sets a filter.
+    pub fn set_filter(&self, of: Filtered, filter: Filter) {
+        let mut filters = self.filters.lock();
+        let bit = 1 << of as u32;
+        let all = matches!(filter, Filter::All);
+        filters[of as usize] = filter;
+        // Relaxed: written under the lock.
+        let filtered = self.filtered.load(Ordering::Relaxed);
+        self.filtered.store(if all { filtered & !bit } else { filtered | bit }, Ordering::Relaxed);
+    }
+
+    /// Do times of trace messages tell of the processor's work?
+    pub fn cpu_timestamps(&self) -> bool {
+        // Relaxed: counts from the next message on.
+        self.cpu_timestamps.load(Ordering::Relaxed)
+    }
+
+    /// Says so.
+    pub fn set_cpu_timestamps(&self, on: bool) {
+        self.cpu_timestamps.store(on, Ordering::Relaxed);
+    }
+
+    /// The trace control word.
+    pub fn control_word(&self) -> u32 {
+        // Relaxed: a number that programs set.
+        self.control_word.load(Ordering::Relaxed)
+    }
+
+    /// Sets the trace control word; gives the old one.
+    pub fn set_control_word(&self, word: u32) -> u32 {
+        self.control_word.swap(word, Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,269 @@
+//! Breakpoints on functions and exports.
+//!
+//! B1. A [`Breakpoint`] never changes once a function has it: it is replaced as a whole, and freed by thread progress. So who
+//!     reads it may use it for the rest of its slice.
+//! B2. While a function has a breakpoint its entry is the engine's breakpoint stub; the engine knows the entry behind it.
+//! B3. An export that is traced for itself (`global`) leads to a function of its own, which is made once and never freed; it
+//!     belongs to no module, and its breakpoint says which function is behind it. When tracing ends it is left with no
+//!     breakpoint: who comes to it still looks the export up again.
+//! B4. Breakpoints of a version go before it stops being current ([`Patterns::forget`]), so B3's function behind is there.
+
+use super::spec::Specification;
+use super::times::{Count, Times};
+use crate::bif::BifDef;
+use crate::code::{Function, Module};
+use crate::vm::Vm;
+use myriad_sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use myriad_sync::{Arc, LockClass, RwLock};
+use myriad_term::{Export, Mfa, Term};
+use std::collections::HashMap;
+use std::ptr;
+
+/// A specification, or none: every call matches.
+pub type MaybeSpec = Option<Arc<dyn Specification>>;
+
+/// `meta`
+pub struct Meta {
+    /// Which calls.
+    pub spec: MaybeSpec,
+    tracer: AtomicU64,
+}
+
+impl Meta {
+    /// To this process or port.
+    pub fn new(spec: MaybeSpec, tracer: Term) -> Meta {
+        Meta { spec, tracer: AtomicU64::new(tracer.raw()) }
+    }
+
+    /// The tracer.
+    pub fn tracer(&self) -> Option<Term> {
+        // Relaxed: one immediate word.
+        let word = self.tracer.load(Ordering::Relaxed);
+        // SAFETY: an immediate term, from `new`; or 0.
+        (word != 0).then(|| unsafe { Term::from_raw(word) })
+    }
+
+    /// The tracer has ended: nothing is traced any more.
+    pub fn end(&self) {
+        // Relaxed: as above.
+        self.tracer.store(0, Ordering::Relaxed);
+    }
+}
+
+/// What is to be done at calls of a function (B1).
+#[derive(Clone)]
+pub struct Breakpoint {
+    /// Call trace: which calls. Of all calls (`local`) or, on the function of an export (B3), of external ones (`global`).
+    pub call: Option<MaybeSpec>,
+    /// Meta trace.
+    pub meta: Option<Arc<Meta>>,
+    /// `call_count`
+    pub count: Option<Arc<Count>>,
+    /// `call_time`
+    pub time: Option<Arc<Times>>,
+    /// The function behind (B3), or null.
+    pub behind: *const Function,
+}
+
+// SAFETY: `behind` is only followed as B3 says.
+unsafe impl Send for Breakpoint {}
+// SAFETY: as above.
+unsafe impl Sync for Breakpoint {}
+
+impl Default for Breakpoint {
+    fn default() -> Self {
+        Breakpoint { call: None, meta: None, count: None, time: None, behind: ptr::null() }
+    }
+}
+
+impl Breakpoint {
+    fn is_empty(&self) -> bool {
+        self.call.is_none() && self.meta.is_none() && self.count.is_none() && self.time.is_none()
+    }
+}
+
+impl Function {
+    /// The breakpoint, good for the rest of the caller's slice (B1).
+    pub fn breakpoint(&self) -> Option<&'static Breakpoint> {
+        // Acquire: pairs with the Release in `set_breakpoint`.
+        // SAFETY: B1.
+        unsafe { self.breakpoint.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// The function that an export runs in the end: itself, or the one behind it (B3).
+    pub fn behind(&'static self) -> &'static Function {
+        match self.breakpoint() {
+            // SAFETY: B4.
+            Some(b) if !b.behind.is_null() => unsafe { &*b.behind },
+            _ => self,
+        }
+    }
+
+    fn set_breakpoint(&self, vm: &'static Vm, breakpoint: Option<Breakpoint>) {
+        let engine = vm.engine();
+        let new = breakpoint.map_or(ptr::null_mut(), |b| Box::into_raw(Box::new(b)));
+        if new.is_null() && !self.is_export_stand_in() {
+            // Release: who comes by this entry has no need of the breakpoint.
+            self.entry.store(engine.entry_behind(self).0.cast_mut(), Ordering::Release);
+        }
+        // AcqRel: pairs with the Acquire in `breakpoint`, and takes the old one over.
+        let old = self.breakpoint.swap(new, Ordering::AcqRel);
+        if !new.is_null() {
+            // Release: after the breakpoint, which the stub looks for.
+            self.entry.store(engine.breakpoint_stub().0.cast_mut(), Ordering::Release);
+        }
+        if !old.is_null() {
+            let old = Retired(old);
+            vm.progress.retire_unregistered(move || old.free());
+        }
+    }
+
+    /// Is this the function of an export that is, or was, traced for itself (B3)?
+    pub fn is_export_stand_in(&self) -> bool {
+        self.index == STAND_IN
+    }
+}
+
+/// What stands for the index of B3's functions.
+const STAND_IN: u32 = u32::MAX - 1;
+
+struct Retired(*mut Breakpoint);
+// SAFETY: sole owner of a breakpoint that nobody finds any more.
+unsafe impl Send for Retired {}
+
+impl Retired {
+    fn free(self) {
+        // SAFETY: came from a Box in `set_breakpoint`; B1's readers have passed a quiescent point.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
+}
+
+/// The stand-ins of exports (B3).
+#[derive(Default)]
+pub struct Patterns {
+    stand_ins: HashMap<Mfa, &'static Function>,
+    /// How many built-ins have a breakpoint of either kind: by definition.
+    bifs: HashMap<usize, &'static Export>,
+    /// `trace_pattern(on_load, ...)`: what new code gets, and whether exports or all functions.
+    pub on_load: Option<(Breakpoint, bool)>,
+}
+
+static BIF_CLASS: LockClass = LockClass::new("traced_bifs", 272);
+static ANY_BIF: AtomicBool = AtomicBool::new(false);
+static BIFS: RwLock<Option<HashMap<usize, &'static Export>>> = RwLock::new(&BIF_CLASS, None);
+
+/// Has any built-in a breakpoint? Instructions that call them without their entry ask.
+#[inline(always)]
+pub fn any_bif() -> bool {
+    // Relaxed: a breakpoint set meanwhile counts from the next call on.
+    ANY_BIF.load(Ordering::Relaxed)
+}
+
+/// The function to enter for a built-in with a breakpoint.
+#[cold]
+pub fn traced_bif(def: &'static BifDef) -> Option<&'static Function> {
+    let export = BIFS.read().as_ref()?.get(&(ptr::from_ref(def) as usize)).copied()?;
+    Some(Function::of_export(export))
+}
+
+impl Patterns {
+    /// Changes the breakpoint of a function (`local` and its like).
+    pub fn change(&mut self, vm: &'static Vm, function: &'static Function, f: impl FnOnce(&mut Breakpoint)) {
+        let mut new = function.breakpoint().cloned().unwrap_or_default();
+        f(&mut new);
+        self.set(vm, function, new);
+    }
+
+    fn set(&mut self, vm: &'static Vm, function: &'static Function, new: Breakpoint) {
+        let some = !new.is_empty();
+        if !some && function.breakpoint().is_none() {
+            return;
+        }
+        function.set_breakpoint(vm, some.then_some(new));
+        self.note_bif(function);
+    }
+
+    /// Keeps the list of built-ins with breakpoints.
+    fn note_bif(&mut self, function: &'static Function) {
+        let Some(def) = function.bif() else { return };
+        let export = Export::intern(function.mfa);
+        let key = ptr::from_ref(def) as usize;
+        let entered = Function::of_export(export);
+        let before = self.bifs.len();
+        if entered.breakpoint().is_some() {
+            self.bifs.insert(key, export);
+        } else {
+            self.bifs.remove(&key);
+        }
+        if self.bifs.len() != before {
+            *BIFS.write() = Some(self.bifs.clone());
+            // Relaxed: see `any_bif`.
+            ANY_BIF.store(!self.bifs.is_empty(), Ordering::Relaxed);
+        }
+    }
+
+    /// The specification by which an export is traced for itself.
+    pub fn global(&self, export: &Export) -> Option<MaybeSpec> {
+        let entered = Function::of_export(export);
+        if entered.is_export_stand_in() { entered.breakpoint()?.call.clone() } else { None }
+    }
+
+    /// Traces an export for itself, or no longer. Breakpoints of the function itself go.
+    pub fn set_global(&mut self, vm: &'static Vm, export: &'static Export, spec: Option<MaybeSpec>) {
+        let entered = Function::of_export(export);
+        let function = entered.behind();
+        match spec {
+            Some(spec) => {
+                self.set(vm, function, Breakpoint::default());
+                let stand_in = *self.stand_ins.entry(export.mfa).or_insert_with(|| {
+                    Box::leak(Box::new(Function::new(export.mfa, vm.engine().breakpoint_stub(), STAND_IN)))
+                });
+                let breakpoint = Breakpoint { call: Some(spec), behind: function, ..Breakpoint::default() };
+                stand_in.set_breakpoint(vm, Some(breakpoint));
+                // Release: pairs with the Acquire in `Function::of_export`.
+                export.code.store(ptr::from_ref(stand_in).cast_mut().cast(), Ordering::Release);
+            }
+            None => {
+                if !entered.is_export_stand_in() {
+                    return;
+                }
+                // Release: as above.
+                export.code.store(ptr::from_ref(function).cast_mut().cast(), Ordering::Release);
+                entered.set_breakpoint(vm, None);
+            }
+        }
+        self.note_bif(function);
+    }
+
+    /// Takes all breakpoints from a version that is about to stop being current (B4).
+    pub fn forget(&mut self, vm: &'static Vm, module: &'static Module) {
+        for (export, _) in &module.exports {
+            self.set_global(vm, export, None);
+        }
+        for function in &module.functions {
+            self.set(vm, function, Breakpoint::default());
+        }
+    }
+
+    /// Gives a version that has just become current what new code gets.
+    pub fn welcome(&mut self, vm: &'static Vm, module: &'static Module) {
+        let Some((breakpoint, global)) = self.on_load.clone() else { return };
+        if global {
+            for (export, _) in &module.exports {
+                self.set_global(vm, export, breakpoint.call.clone());
+            }
+            return;
+        }
+        for function in &module.functions {
+            let mut own = breakpoint.clone();
+            own.count = own.count.map(|_| Arc::default());
+            own.time = own.time.map(|_| Times::new());
+            self.set(vm, function, own);
+        }
+    }
+}
+
+/// No breakpoint.
+pub(crate) const fn none() -> AtomicPtr<Breakpoint> {
+    AtomicPtr::new(ptr::null_mut())
+}

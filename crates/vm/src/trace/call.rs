@@ -1,0 +1,328 @@
+//! What happens at a traced call, and at its return.
+//!
+//! The engine comes here from the breakpoint stub with the arguments, and puts on the stack what [`CallFrames`] says: first (deepest)
+//! the frame that tells where the call returns to, then those that tell what it returns.
+
+use super::breakpoint::{Breakpoint, MaybeSpec};
+use super::event::{self, tracer_for};
+use super::flags;
+use super::spec::{Host, Message, Verdict};
+use crate::ctx::Ctx;
+use myriad_heap::Fragment;
+use myriad_term::{Arena, Atom, Build, Mfa, Term, am};
+
+/// Who has called.
+#[derive(Clone, Copy)]
+pub struct Caller {
+    /// The function that the call returns to.
+    pub mfa: Mfa,
+    /// File (an atom, or nil: the module's own) and line, 0 = unknown.
+    pub place: (Term, u32),
+}
+
+/// A frame that tells what a call returns.
+#[derive(Clone, Copy)]
+pub struct ReturnFrame {
+    /// The tracer of a meta trace; nil: the process's own.
+    pub tracer: Term,
+    /// Exceptions are told, too.
+    pub exception: bool,
+}
+
+/// What the engine puts on the stack.
+#[derive(Default)]
+pub struct CallFrames {
+    /// A frame that tells where the call returns to.
+    pub return_to: bool,
+    /// Of the call trace.
+    pub call: Option<ReturnFrame>,
+    /// Of the meta trace.
+    pub meta: Option<ReturnFrame>,
+    /// The number of the function whose time ran before.
+    pub time: Option<u64>,
+}
+
+/// What a specification may do to the process that calls.
+struct CallHost<'h, 'c> {
+    ctx: &'h mut Ctx<'c>,
+    caller: &'h dyn Fn() -> Option<Caller>,
+}
+
+/// What a list of flags says.
+#[derive(Clone, Copy, Default)]
+struct Wanted {
+    bits: u32,
+    tracer: Option<Term>,
+}
+
+const NONE: Wanted = Wanted { bits: 0, tracer: None };
+const SILENT: Wanted = Wanted { bits: flags::SILENT, tracer: None };
+
+/// One flag, or `{tracer, Tracer}`.
+fn flag_of(term: Term) -> Option<Wanted> {
+    if let Some(name) = term.as_atom() {
+        let bits = if name == am::all { flags::EVERY } else { flags::bit(name)? };
+        return Some(Wanted { bits, tracer: None });
+    }
+    let [key, tracer] = term.as_tuple_of::<2>()?;
+    let fits = key.is_am(am::tracer) && (tracer.as_local_pid().is_some() || tracer.as_local_port().is_some());
+    fits.then_some(Wanted { bits: 0, tracer: Some(tracer) })
+}
+
+/// A list of them.
+fn flags_of(list: Term) -> Option<Wanted> {
+    let mut all = Wanted::default();
+    let mut items = list.list_iter();
+    for item in items.by_ref() {
+        let one = flag_of(item)?;
+        all.bits |= one.bits;
+        all.tracer = one.tracer.or(all.tracer);
+    }
+    items.tail().is_nil().then_some(all)
+}
+
+impl CallHost<'_, '_> {
+    fn change_flags(&mut self, whom: Option<Term>, off: Wanted, on: Wanted) -> Option<Term> {
+        let vm = self.ctx.vm;
+        let own = self.ctx.this.trace.tracer();
+        let pid = match whom {
+            None => self.ctx.pid(),
+            Some(term) => match term.as_atom() {
+                Some(name) => match vm.names.whereis(name)? {
+                    crate::registry::Named::Process(pid) => pid,
+                    crate::registry::Named::Port(_) => return None,
+                },
+                None => term.as_local_pid()?,
+            },
+        };
+        let process = vm.processes.get(pid)?;
+        let guard = vm.trace.lock();
+        let old = process.trace.tracer().filter(|tracer| event::is_alive(vm, *tracer));
+        let flags = if old.is_some() { process.trace.flags() } else { 0 } & !off.bits | on.bits;
+        // A tracer that lives is not replaced by another.
+        let tracer = old.or(on.tracer).or(own).filter(|tracer| event::is_alive(vm, *tracer));
+        process.trace.set(flags, tracer);
+        drop(guard);
+        Some(Term::TRUE)
+    }
+
+    fn trace(&mut self, arguments: &[Term]) -> Option<Term> {
+        match arguments {
+            [off, on] => self.change_flags(None, flags_of(*off)?, flags_of(*on)?),
+            [whom, off, on] => self.change_flags(Some(*whom), flags_of(*off)?, flags_of(*on)?),
+            _ => None,
+        }
+    }
+}
+
+impl Host for CallHost<'_, '_> {
+    fn act(&mut self, name: Atom, arguments: &[Term], memory: &mut Arena) -> Option<Term> {
+        let vm = self.ctx.vm;
+        match (name, arguments) {
+            (am::caller | am::caller_line, []) => {
+                let Some(caller) = (self.caller)() else { return Some(Term::UNDEFINED) };
+                let Mfa { module, function, arity } = caller.mfa;
+                let arity = Term::small(i64::from(arity));
+                if name == am::caller {
+                    return Some(memory.tuple(&[module.term(), function.term(), arity]));
+                }
+                let (file, line) = caller.place;
+                let place = if line == 0 {
+                    Term::UNDEFINED
+                } else {
+                    let text = match file.as_atom() {
+                        Some(file) if !file.term().is_nil() => memory.string(file.text()),
+                        _ => memory.string(&format!("{}.erl", module.text())),
+                    };
+                    memory.tuple(&[text, Term::small(i64::from(line))])
+                };
+                Some(memory.tuple(&[module.term(), function.term(), arity, place]))
+            }
+            (am::enable_trace, [flag]) => self.change_flags(None, NONE, flag_of(*flag)?),
+            (am::enable_trace, [whom, flag]) => self.change_flags(Some(*whom), NONE, flag_of(*flag)?),
+            (am::disable_trace, [flag]) => self.change_flags(None, flag_of(*flag)?, NONE),
+            (am::disable_trace, [whom, flag]) => self.change_flags(Some(*whom), flag_of(*flag)?, NONE),
+            (am::trace, arguments) => self.trace(arguments),
+            (am::silent, [on]) => {
+                match on.as_bool() {
+                    Some(true) => self.change_flags(None, NONE, SILENT),
+                    Some(false) => self.change_flags(None, SILENT, NONE),
+                    None => Some(Term::TRUE),
+                };
+                Some(Term::TRUE)
+            }
+            (am::process_dump, []) => {
+                let text = format!(
+                    "=proc:{}\nState: Running\nMessage queue length: {}\nReductions: {}\n",
+                    myriad_term::print::pid_text(self.ctx.pid().term()),
+                    self.ctx.proc.messages.len(),
+                    self.ctx.proc.reductions,
+                );
+                Some(memory.binary(text.as_bytes()))
+            }
+            _ => ask(vm, self.ctx.proc.token, name, arguments, memory),
+        }
+    }
+}
+
+/// What specifications for calls and for messages can ask alike.
+pub(super) fn ask(
+    vm: &'static crate::Vm,
+    token: Term,
+    name: Atom,
+    arguments: &[Term],
+    memory: &mut Arena,
+) -> Option<Term> {
+    match (name, arguments) {
+        (am::get_tcw, []) => Some(Term::small(i64::from(vm.trace.control_word()))),
+        (am::set_tcw, [word]) => {
+            let word = u32::try_from(word.as_small()?).ok()?;
+            Some(Term::small(i64::from(vm.trace.set_control_word(word))))
+        }
+        (am::set_tcw_fake, [_]) => Some(Term::small(i64::from(vm.trace.control_word()))),
+        (am::is_seq_trace, []) => Some(Term::bool(token.as_tuple().is_some())),
+        (am::get_seq_token, []) => {
+            Some(if token.as_tuple().is_some() { myriad_heap::copy_term(token, memory) } else { Term::NIL })
+        }
+        (am::display, [term]) => {
+            use std::io::Write;
+            let mut text = myriad_term::print::display(*term);
+            text.push(b'\n');
+            let _ = std::io::stdout().write_all(&text);
+            Some(Term::TRUE)
+        }
+        _ => Some(Term::TRUE),
+    }
+}
+
+impl Ctx<'_> {
+    /// A call of a function with this breakpoint. `returning` : the caller's frame tells already where it returns to.
+    pub fn traced_call(
+        &mut self,
+        breakpoint: &Breakpoint,
+        mfa: Mfa,
+        args: &[Term],
+        returning: bool,
+        caller: &dyn Fn() -> Option<Caller>,
+    ) -> CallFrames {
+        let mut frames = CallFrames::default();
+        let local = breakpoint.behind.is_null();
+        if let Some(spec) = &breakpoint.call
+            && self.this.trace.wants(flags::CALL)
+            && let Some(tracer) = tracer_for(self.vm, self.this, flags::CALL)
+            && let Some(verdict) = self.verdict(spec, args, caller)
+        {
+            // As they were before the specification ran, but for `silent`.
+            let now = self.this.trace.flags();
+            frames.call = return_frame(&verdict, Term::NIL);
+            if !matches!(verdict.message, Message::None) {
+                frames.return_to = local && !returning && now & flags::RETURN_TO != 0;
+                if now & flags::SILENT == 0 {
+                    self.tell_call(tracer, now, mfa, args, verdict.message);
+                }
+            }
+        }
+        if let Some(meta) = &breakpoint.meta
+            && self.this.trace.flags() & flags::SENSITIVE == 0
+            && let Some(tracer) = meta.tracer()
+        {
+            if !event::is_alive(self.vm, tracer) {
+                meta.end();
+            } else if tracer != self.pid().term()
+                && let Some(verdict) = self.verdict(&meta.spec, args, caller)
+            {
+                frames.meta = return_frame(&verdict, tracer);
+                if !matches!(verdict.message, Message::None) {
+                    self.tell_call(tracer, flags::CALL | flags::TIMESTAMP, mfa, args, verdict.message);
+                }
+            }
+        }
+        if let Some(count) = &breakpoint.count {
+            count.hit();
+        }
+        if let Some(times) = &breakpoint.time
+            && times.is_active()
+            && self.this.trace.wants(flags::CALL)
+        {
+            frames.time = Some(self.time_call(times));
+        }
+        frames
+    }
+
+    fn verdict(&mut self, spec: &MaybeSpec, args: &[Term], caller: &dyn Fn() -> Option<Caller>) -> Option<Verdict> {
+        let Some(spec) = spec else {
+            return Some(Verdict { message: Message::Plain, return_trace: false, exception_trace: false });
+        };
+        let (pid, node) = (self.pid().term(), self.vm.node_name());
+        spec.run(pid, node, args, &mut CallHost { ctx: self, caller })
+    }
+
+    fn tell_call(&mut self, tracer: Term, flags: u32, mfa: Mfa, args: &[Term], message: Message) {
+        let words: usize = args.iter().map(|t| myriad_heap::copied_size(*t) + 2).sum();
+        let mut memory = Fragment::with_capacity(words + 8);
+        let last = if flags & flags::ARITY != 0 {
+            Term::small(args.len() as i64)
+        } else {
+            // The message copies them.
+            memory.list(args)
+        };
+        let call = memory.tuple(&[mfa.module.term(), mfa.function.term(), last]);
+        let scheduler = self.scheduler_number();
+        let pid = self.pid().term();
+        match message {
+            Message::Term(parcel) => {
+                event::send(self.vm, tracer, flags, scheduler, pid, am::call, &[call, parcel.term]);
+            }
+            Message::Plain | Message::None => event::send(self.vm, tracer, flags, scheduler, pid, am::call, &[call]),
+        }
+    }
+
+    /// A call with such a frame has returned `value`, or (`class`) has raised it.
+    #[cold]
+    pub fn traced_return(&mut self, tracer: Term, mfa: Term, class: Option<Term>, value: Term) {
+        let (tracer, flags) = if tracer.is_nil() {
+            let flags = self.this.trace.flags();
+            match tracer_for(self.vm, self.this, flags::CALL) {
+                Some(tracer) if flags & flags::SILENT == 0 => (tracer, flags),
+                _ => return,
+            }
+        } else if event::is_alive(self.vm, tracer) {
+            (tracer, flags::CALL | flags::TIMESTAMP)
+        } else {
+            return;
+        };
+        let (scheduler, pid) = (self.scheduler_number(), self.pid().term());
+        match class {
+            None => event::send(self.vm, tracer, flags, scheduler, pid, am::return_from, &[mfa, value]),
+            Some(class) => {
+                let mut memory = Fragment::with_capacity(4);
+                let pair = memory.tuple(&[class, value]);
+                event::send(self.vm, tracer, flags, scheduler, pid, am::exception_from, &[mfa, pair]);
+            }
+        }
+    }
+
+    /// Control has come back to this function (`undefined`: to none).
+    #[cold]
+    pub fn traced_return_to(&mut self, mfa: Option<Mfa>) {
+        if !self.this.trace.wants(flags::RETURN_TO) || self.this.trace.flags() & flags::SILENT != 0 {
+            return;
+        }
+        let Some(tracer) = tracer_for(self.vm, self.this, flags::RETURN_TO) else { return };
+        let mut memory = Fragment::with_capacity(4);
+        let to = match mfa {
+            Some(mfa) => {
+                let arity = Term::small(i64::from(mfa.arity));
+                memory.tuple(&[mfa.module.term(), mfa.function.term(), arity])
+            }
+            None => Term::UNDEFINED,
+        };
+        let (flags, scheduler, pid) = (self.this.trace.flags(), self.scheduler_number(), self.pid().term());
+        event::send(self.vm, tracer, flags, scheduler, pid, am::return_to, &[to]);
+    }
+}
+
+fn return_frame(verdict: &Verdict, tracer: Term) -> Option<ReturnFrame> {
+    (verdict.return_trace || verdict.exception_trace)
+        .then_some(ReturnFrame { tracer, exception: verdict.exception_trace })
+}

@@ -1,0 +1,124 @@
+//! Making and sending trace messages.
+//!
+//! `{trace, Tracee, Tag, Part...}`, with the scheduler's number and then the time behind them if the flags ask for them (then
+//! the first element is `trace_ts`).
+
+use super::flags;
+use crate::ctx::Ctx;
+use crate::message::Message;
+use crate::process::Process;
+use crate::signal::Signal;
+use crate::vm::Vm;
+use myriad_heap::Fragment;
+use myriad_term::{Atom, Build, Term, am};
+
+/// Is this a process or port that can get trace messages?
+pub fn is_alive(vm: &'static Vm, tracer: Term) -> bool {
+    match tracer.as_local_pid() {
+        Some(pid) => vm.processes.get(pid).is_some_and(|p| !p.is_exiting()),
+        None => tracer.as_local_port().is_some_and(|port| vm.ports().is_some_and(|ports| ports.is_open(vm, port))),
+    }
+}
+
+/// `{MegaSeconds, Seconds, MicroSeconds}` of the system's time, or of the time the processor has worked for this VM.
+pub fn now_triple(vm: &Vm, fragment: &mut Fragment) -> Term {
+    let micros = if vm.trace.cpu_timestamps() {
+        vm.machine.cpu_ns() as i64 / 1000
+    } else {
+        vm.clock.unique_micros(&*vm.machine)
+    };
+    let seconds = micros.div_euclid(1_000_000);
+    let parts = [seconds.div_euclid(1_000_000), seconds.rem_euclid(1_000_000), micros.rem_euclid(1_000_000)];
+    fragment.tuple(&parts.map(Term::small))
+}
+
+/// The time that the flags ask for.
+pub fn timestamp(vm: &Vm, flags: u32, fragment: &mut Fragment) -> Option<Term> {
+    let monotonic = || vm.clock.monotonic_ns(&*vm.machine);
+    if flags & flags::TIMESTAMP != 0 {
+        Some(now_triple(vm, fragment))
+    } else if flags & flags::STRICT_MONOTONIC_TIMESTAMP != 0 {
+        let time = fragment.int(monotonic());
+        let unique = fragment.int128(vm.next_monotonic_unique());
+        Some(fragment.tuple(&[time, unique]))
+    } else if flags & flags::MONOTONIC_TIMESTAMP != 0 {
+        Some(fragment.int(monotonic()))
+    } else {
+        None
+    }
+}
+
+/// Sends a trace message. `scheduler` is the number of the scheduler from 1, 0 for a thread that is none.
+pub fn send(vm: &'static Vm, tracer: Term, flags: u32, scheduler: usize, tracee: Term, tag: Atom, parts: &[Term]) {
+    let words: usize = parts.iter().map(|t| myriad_heap::copied_size(*t)).sum();
+    let mut fragment = Fragment::with_capacity(words + parts.len() + 24);
+    let name = if flags & flags::TIMES != 0 { am::trace_ts } else { am::trace };
+    let mut elements = Vec::with_capacity(parts.len() + 5);
+    elements.extend([name.term(), tracee, tag.term()]);
+    for part in parts {
+        elements.push(myriad_heap::copy_term(*part, &mut fragment));
+    }
+    if flags & flags::SCHEDULER_ID != 0 {
+        elements.push(Term::small(scheduler as i64));
+    }
+    elements.extend(timestamp(vm, flags, &mut fragment));
+    let term = fragment.tuple(&elements);
+    deliver(vm, tracer, term, fragment);
+}
+
+/// Hands a message to a tracer.
+pub fn deliver(vm: &'static Vm, tracer: Term, term: Term, fragment: Fragment) {
+    if let Some(pid) = tracer.as_local_pid() {
+        vm.signal_pid(pid, Signal::Message(Message { term, fragment: Some(fragment), token: Term::NONE }));
+    } else if let (Some(port), Some(ports)) = (tracer.as_local_port(), vm.ports()) {
+        ports.trace_output(vm, port, term);
+    }
+}
+
+/// Takes all flags and the tracer from a process: its tracer has ended.
+#[cold]
+pub fn clear(vm: &'static Vm, process: &Process) {
+    let guard = vm.trace.lock();
+    if process.trace.tracer().is_some_and(|tracer| !is_alive(vm, tracer)) {
+        process.trace.set(0, None);
+    }
+    drop(guard);
+}
+
+/// The tracer of a process for events of these flags: nothing if it does not want them, is its own tracer, or the tracer has
+/// ended.
+#[cold]
+#[inline(never)]
+pub fn tracer_for(vm: &'static Vm, process: &Process, mask: u32) -> Option<Term> {
+    if !process.trace.wants(mask) {
+        return None;
+    }
+    let tracer = process.trace.tracer()?;
+    if !is_alive(vm, tracer) {
+        clear(vm, process);
+        return None;
+    }
+    (tracer != process.pid.term()).then_some(tracer)
+}
+
+impl Ctx<'_> {
+    /// The number of the scheduler that runs this, from 1; 0 on dirty ones.
+    pub fn scheduler_number(&self) -> usize {
+        if self.sched.dirty { 0 } else { self.sched.id + 1 }
+    }
+
+    /// Sends a trace message about this process if it is traced for one of these flags.
+    #[inline]
+    pub fn trace(&mut self, mask: u32, tag: Atom, parts: &[Term]) {
+        if self.this.trace.wants(mask) {
+            self.trace_about(self.this.pid.term(), mask, tag, parts);
+        }
+    }
+
+    #[cold]
+    fn trace_about(&mut self, tracee: Term, mask: u32, tag: Atom, parts: &[Term]) {
+        if let Some(tracer) = tracer_for(self.vm, self.this, mask) {
+            send(self.vm, tracer, self.this.trace.flags(), self.scheduler_number(), tracee, tag, parts);
+        }
+    }
+}

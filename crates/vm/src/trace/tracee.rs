@@ -1,0 +1,85 @@
+//! The flags and the tracer of one process or port.
+//!
+//! Read by anybody at any time, changed under the lock of tracing alone (R2). Flags and tracer are two words: who reads them
+//! while they change may see new flags with the old tracer for a moment, which is no more than the event coming earlier.
+
+use super::flags::{EVERY, SENSITIVE};
+use myriad_sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use myriad_term::Term;
+
+/// The flags and the tracer.
+#[derive(Default)]
+pub struct Tracee {
+    flags: AtomicU32,
+    /// A local pid or port, or 0.
+    tracer: AtomicU64,
+}
+
+impl Tracee {
+    /// The flags, [`SENSITIVE`] among them.
+    #[inline(always)]
+    pub fn flags(&self) -> u32 {
+        // Relaxed: a flag set meanwhile counts from the next event on; `erlang:trace/3` on one's own thread is seen at once.
+        self.flags.load(Ordering::Relaxed)
+    }
+
+    /// Is one of these set, and may the tracee be traced?
+    #[inline(always)]
+    pub fn wants(&self, mask: u32) -> bool {
+        let flags = self.flags();
+        flags & mask != 0 && flags & SENSITIVE == 0
+    }
+
+    /// The tracer.
+    pub fn tracer(&self) -> Option<Term> {
+        // Acquire: pairs with the Release in `set`.
+        let word = self.tracer.load(Ordering::Acquire);
+        // SAFETY: only `set` stores here: an immediate term, or 0.
+        (word != 0).then(|| unsafe { Term::from_raw(word) })
+    }
+
+    /// Sets flags and tracer (R2). Without flags there is no tracer.
+    pub fn set(&self, flags: u32, tracer: Option<Term>) {
+        let tracer = if flags & EVERY == 0 { None } else { tracer };
+        let flags = if tracer.is_none() { 0 } else { flags & EVERY };
+        // Release: pairs with the Acquire in `tracer`; the tracer is there before the flags are.
+        self.tracer.store(tracer.map_or(0, Term::raw), Ordering::Release);
+        let mut seen = self.flags();
+        // A read-modify-write, because the owner may become sensitive meanwhile.
+        while let Err(now) =
+            self.flags.compare_exchange_weak(seen, flags | seen & SENSITIVE, Ordering::Release, Ordering::Relaxed)
+        {
+            seen = now;
+        }
+    }
+
+    /// The tracee is sensitive from now on, or no longer. Only its owner says so.
+    pub fn set_sensitive(&self, sensitive: bool) {
+        if sensitive {
+            self.flags.fetch_or(SENSITIVE, Ordering::Relaxed);
+        } else {
+            self.flags.fetch_and(!SENSITIVE, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::flags;
+    use super::*;
+    use myriad_term::Pid;
+
+    #[test]
+    fn without_flags_or_tracer_there_is_neither() {
+        let tracer = Some(Pid::new(7, 0).term());
+        let t = Tracee::default();
+        t.set(flags::CALL, None);
+        assert!(!t.wants(flags::CALL));
+        t.set(flags::CALL | flags::ARITY, tracer);
+        assert!(t.wants(flags::CALL) && !t.wants(flags::SEND));
+        t.set_sensitive(true);
+        assert!(!t.wants(flags::CALL));
+        t.set(0, tracer);
+        assert_eq!((t.flags(), t.tracer().is_none()), (SENSITIVE, true));
+    }
+}
