@@ -3,6 +3,7 @@
 -export([main/0, f/1, g/1, h/1, y/1, deep/1, spec/1, loop/0, tail/1, reverse/2, thrown/1]).
 
 main() ->
+    t:mute(),
     P = spawn(fun loop/0),
     patterns(P),
     returns(P),
