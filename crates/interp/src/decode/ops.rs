@@ -6,8 +6,8 @@ use super::emit::{Emitter, Unfit};
 use crate::instr::Op;
 use crate::machine::FLOAT_REGISTERS;
 use myriad_beam::{Arg, Op as Generic};
-use myriad_term::compare::compare_exact;
 use myriad_sync::OnceLock;
+use myriad_term::compare::compare_exact;
 use myriad_term::{Term, am};
 use myriad_vm::bif::BifDef;
 
