@@ -48,6 +48,22 @@ pub struct Module {
 }
 
 impl Module {
+    /// About how many bytes its tables and its code take outside the struct itself.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.code)
+            + self.literals.bytes()
+            + self.strings.len()
+            + self.attributes.len()
+            + self.compile_info.len()
+            + size_of_val(&*self.imports)
+            + size_of_val(&*self.exports)
+            + size_of_val(&*self.locals)
+            + size_of_val(&*self.lambdas)
+            + size_of_val(&*self.functions)
+            + size_of_val(&*self.types)
+            + size_of_val(&*self.labels)
+    }
+
     /// Reads and validates a module from the bytes of a .beam file (gzip-compressed or not).
     pub fn load(bytes: &[u8]) -> Result<Module, LoadError> {
         Self::from_file(&BeamFile::parse(bytes)?)

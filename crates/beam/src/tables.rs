@@ -133,6 +133,11 @@ pub struct Literals {
 }
 
 impl Literals {
+    /// Bytes of all, and of the table.
+    pub fn bytes(&self) -> usize {
+        self.data.len() + size_of_val(&*self.ranges)
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.ranges.len()

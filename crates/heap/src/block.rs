@@ -1,9 +1,15 @@
 //! Raw blocks of words.
 //!
-//! From the global allocator, which keeps small blocks warm per thread and gives large ones back to the system.
+//! Small ones come from the global allocator, which keeps them warm per thread. Large ones are mappings of their own: their
+//! memory goes back to the system at once, and what is never touched costs nothing.
 
 use crate::account::Class;
 use std::alloc::{Layout, alloc, dealloc};
+
+/// Blocks of so many words and more are mappings: 4 MB. (Small in tests, so that they meet both.)
+pub(crate) const MAPPED: usize = if cfg!(test) { 2048 } else { 512 * 1024 };
+/// Words of a page.
+const PAGE_WORDS: usize = 512;
 
 /// Stops the VM: the system has no memory left.
 #[cold]
@@ -20,8 +26,12 @@ fn layout(words: usize) -> Layout {
 
 /// A fresh block, uninitialised.
 pub(crate) fn take(words: usize, class: Class) -> *mut u64 {
-    // SAFETY: the layout is not empty.
-    let block = unsafe { alloc(layout(words)) }.cast::<u64>();
+    let block = if words >= MAPPED {
+        system::map(words)
+    } else {
+        // SAFETY: the layout is not empty.
+        unsafe { alloc(layout(words)) }.cast::<u64>()
+    };
     if block.is_null() {
         out_of_memory(words);
     }
@@ -34,9 +44,107 @@ pub(crate) fn take(words: usize, class: Class) -> *mut u64 {
 /// # Safety
 /// The block came from [`take`] with the same size and class, and nobody looks at it any more.
 pub(crate) unsafe fn give(block: *mut u64, words: usize, class: Class) {
-    if !block.is_null() {
-        class.shrink(words);
+    if block.is_null() {
+        return;
+    }
+    class.shrink(words);
+    // SAFETY: the caller's promise.
+    unsafe {
+        if words >= MAPPED {
+            system::unmap(block, words);
+        } else {
+            dealloc(block.cast(), layout(words));
+        }
+    }
+}
+
+/// Gives the end of a block back, so that at least `keep` words stay; gives the words that it has then.
+///
+/// # Safety
+/// As for [`give`], of the words from `keep` on.
+pub(crate) unsafe fn truncate(block: *mut u64, words: usize, keep: usize, class: Class) -> usize {
+    let keep = keep.max(MAPPED).next_multiple_of(PAGE_WORDS);
+    if keep >= words || !system::CUTS {
+        return words;
+    }
+    class.shrink(words - keep);
+    // SAFETY: a mapping (`words > MAPPED`) stays one; both borders are page borders, or the end.
+    unsafe { system::unmap(block.add(keep), words - keep) };
+    keep
+}
+
+#[cfg(not(miri))]
+mod system {
+    //! Mappings.
+
+    /// Can the end of a mapping go alone?
+    pub(super) const CUTS: bool = true;
+
+    /// A new mapping, or null.
+    pub(super) fn map(words: usize) -> *mut u64 {
+        let Some(bytes) = words.checked_mul(8) else { return std::ptr::null_mut() };
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping, where the system likes it; the advice concerns nothing else.
+        unsafe {
+            let at = libc::mmap(std::ptr::null_mut(), bytes, access, kind | libc::MAP_NORESERVE, -1, 0);
+            if at == libc::MAP_FAILED {
+                return std::ptr::null_mut();
+            }
+            // Large pages: one fault where there would be hundreds. A system without them refuses, which does no harm.
+            libc::madvise(at, bytes, libc::MADV_HUGEPAGE);
+            at.cast()
+        }
+    }
+
+    /// Gives a mapping, or the end of one, back.
+    ///
+    /// # Safety
+    /// It came from [`map`], and nobody looks at it any more.
+    pub(super) unsafe fn unmap(block: *mut u64, words: usize) {
         // SAFETY: the caller's promise.
-        unsafe { dealloc(block.cast(), layout(words)) };
+        unsafe { libc::munmap(block.cast(), words * 8) };
+    }
+}
+
+#[cfg(miri)]
+mod system {
+    //! The interpreter has no mappings: blocks of its allocator stand for them.
+
+    use super::layout;
+
+    pub(super) const CUTS: bool = false;
+
+    pub(super) fn map(words: usize) -> *mut u64 {
+        // SAFETY: the layout is not empty.
+        unsafe { std::alloc::alloc(layout(words)) }.cast()
+    }
+
+    pub(super) unsafe fn unmap(block: *mut u64, words: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { std::alloc::dealloc(block.cast(), layout(words)) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_blocks_are_cut() {
+        let words = 8 * MAPPED + 7;
+        let block = take(words, Class::Literal);
+        // SAFETY: the block's own words; given back once.
+        unsafe {
+            block.add(words - 1).write(1);
+            block.add(MAPPED).write(2);
+            let left = truncate(block, words, MAPPED + 1, Class::Literal);
+            assert!(left < words || cfg!(miri));
+            assert_eq!(*block.add(MAPPED), 2);
+            assert_eq!(truncate(block, left, left, Class::Literal), left);
+            give(block, left, Class::Literal);
+            let small = take(10, Class::Literal);
+            assert_eq!(truncate(small, 10, 1, Class::Literal), 10);
+            give(small, 10, Class::Literal);
+        }
     }
 }

@@ -239,6 +239,7 @@ impl Heap {
             }
         };
         self.total_gcs += 1;
+        let asked = self.fullsweep_next;
         let fresh = info.heap_size - info.recent_size + info.mbuf_size;
         if matches!(plan, Plan::Minor | Plan::Tenure) {
             self.minor_gcs += 1;
@@ -252,6 +253,14 @@ impl Heap {
         self.collect_next = false;
         // SAFETY: the caller's promise; the heap is whole again.
         unsafe { self.resize_young(need, plan, busy, roots) };
+        if plan == Plan::Full && (asked || !busy) && self.young_words() + self.old_words() <= SINGLE / 4 {
+            // Hardly anything of a large heap was alive: that fits the young block.
+            let all = self.young_words() + self.old_words();
+            let least = all.saturating_add(self.stack_words()).saturating_add(need).saturating_add(RESERVED);
+            let size = sizes::at_least(least.max(self.min_heap_size));
+            // SAFETY: as above; `size` holds all (C1).
+            unsafe { self.copy_to::<{ mode::SINGLE }, false>(size, false, roots) };
+        }
         #[cfg(heap_check)]
         self.check(roots);
         let words_reclaimed = before.saturating_sub(self.young_words() + self.old_words());
@@ -399,6 +408,8 @@ impl Heap {
                 // The block was made for the worst case; the next fullsweep is due when twice what lives is there.
                 let live = words_between(self.old_start, old_top);
                 let limit = sizes::at_least(live.saturating_mul(2).max(SINGLE)).min(self.old_block_words());
+                let left = block::truncate(self.old_start, self.old_block_words(), limit, Class::Process);
+                self.old_end = self.old_start.add(left);
                 self.old_limit = self.old_start.add(limit);
             }
             if !in_place {

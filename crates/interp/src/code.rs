@@ -140,6 +140,7 @@ pub fn publish(function: &'static Function, decoded: Box<Decoded>, undecoded: Co
         drop(unsafe { Box::from_raw(raw) });
         return;
     }
+    myriad_vm::code::count_bytes((end - start) as i64);
     RANGES.write().insert(start, Range { end, decoded: raw });
     // Release: pairs with the Acquire in `Function::entry`. Only the stub is replaced: a built-in may have been bound
     // meanwhile.
@@ -224,6 +225,7 @@ pub fn release(function: &Function) {
     RELEASES.fetch_add(1, Ordering::AcqRel);
     // SAFETY: published by `publish`; the caller says that nobody runs it (`Engine::release`).
     let decoded = unsafe { Box::from_raw(raw) };
+    myriad_vm::code::count_bytes(-(decoded.block.len() as i64));
     RANGES.write().remove(&(decoded.block.start() as usize));
 }
 

@@ -79,7 +79,7 @@ pub unsafe fn loop_rec_end(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u3
 }
 
 fn move_markers(m: &mut Machine<'_, '_>, taken: &Taken) {
-    for (_, mark) in &mut m.ctx.proc.markers {
+    for (_, mark) in m.ctx.proc.markers.get_mut().into_iter().flatten() {
         if *mark == taken.gone {
             *mark = taken.now;
         }
@@ -211,7 +211,7 @@ pub unsafe fn marker_bind(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32
     // SAFETY: operands of the instruction.
     let (marker, reference) = unsafe { (m.get(high(pc)), m.get(*pc.add(1) & 0xffff)) };
     if let (Some(from), Some(to)) = (key_of(marker), reference.as_local_ref()) {
-        for (key, _) in &mut m.ctx.proc.markers {
+        for (key, _) in m.ctx.proc.markers.get_mut().into_iter().flatten() {
             if *key == from {
                 *key = to;
             }

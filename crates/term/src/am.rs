@@ -463,6 +463,7 @@ well_known! {
     load_cancelled "load_cancelled"
     load_failed "load_failed"
     loaded "loaded"
+    loaded_code "loaded_code"
     local "local"
     lock_checking "lock_checking"
     lock_order_violation "lock_order_violation"

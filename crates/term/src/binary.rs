@@ -8,6 +8,7 @@
 use crate::boxed::{Boxed, Kind};
 use crate::memory;
 use crate::word::Term;
+use myriad_sync::ShardedCounter;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
 use std::alloc::{Layout, alloc, dealloc, realloc};
 use std::borrow::Cow;
@@ -25,6 +26,22 @@ struct Block {
     len: usize,
     data: *mut u8,
     capacity: usize,
+}
+
+impl Block {
+    /// What it takes in all.
+    fn bytes(&self) -> i64 {
+        (self.capacity + size_of::<Block>()) as i64
+    }
+}
+
+/// Bytes of all shared binaries, their blocks included.
+static BYTES: ShardedCounter = ShardedCounter::new();
+
+/// Bytes that all shared binaries take: `erlang:memory(binary)`.
+pub fn shared_bytes() -> usize {
+    // A sum that races changes may see a binary go and not come: never below nothing.
+    usize::try_from(BYTES.sum()).unwrap_or(0)
 }
 
 /// A counted, immutable run of bytes outside all heaps.
@@ -45,8 +62,7 @@ impl SharedBinary {
             data.write_bytes(0, len);
             fill(std::slice::from_raw_parts_mut(data, len));
         }
-        let block = Box::new(Block { references: AtomicUsize::new(1), len, data, capacity });
-        SharedBinary(NonNull::from(Box::leak(block)))
+        Self::of_block(Block { references: AtomicUsize::new(1), len, data, capacity })
     }
 
     /// A copy of the bytes.
@@ -55,8 +71,7 @@ impl SharedBinary {
         let data = alloc_bytes(capacity);
         // SAFETY: `capacity` fresh bytes, at least as many as the source has.
         unsafe { data.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-        let block = Box::new(Block { references: AtomicUsize::new(1), len: bytes.len(), data, capacity });
-        SharedBinary(NonNull::from(Box::leak(block)))
+        Self::of_block(Block { references: AtomicUsize::new(1), len: bytes.len(), data, capacity })
     }
 
     /// The same bytes, without copying where the vector's allocation fits.
@@ -66,8 +81,12 @@ impl SharedBinary {
         }
         let mut bytes = std::mem::ManuallyDrop::new(bytes);
         let (data, len, capacity) = (bytes.as_mut_ptr(), bytes.len(), bytes.capacity());
-        let block = Box::new(Block { references: AtomicUsize::new(1), len, data, capacity });
-        SharedBinary(NonNull::from(Box::leak(block)))
+        Self::of_block(Block { references: AtomicUsize::new(1), len, data, capacity })
+    }
+
+    fn of_block(block: Block) -> SharedBinary {
+        BYTES.add(block.bytes());
+        SharedBinary(NonNull::from(Box::leak(Box::new(block))))
     }
 
     fn block(&self) -> &Block {
@@ -134,6 +153,7 @@ impl SharedBinary {
                 if data.is_null() {
                     memory::exhausted("binary", "binary", capacity);
                 }
+                BYTES.add(capacity as i64 - (*block).capacity as i64);
                 (*block).data = data;
                 (*block).capacity = capacity;
             }
@@ -173,6 +193,7 @@ impl Drop for SharedBinary {
             // SAFETY: the last reference; the block and its data came from the global allocator with these layouts.
             unsafe {
                 let block = Box::from_raw(self.0.as_ptr());
+                BYTES.add(-block.bytes());
                 dealloc(block.data, Layout::array::<u8>(block.capacity).unwrap_unchecked());
             }
         }

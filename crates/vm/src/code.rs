@@ -35,6 +35,7 @@ pub use undefined::install as install_undefined;
 
 use crate::bif::BifDef;
 use myriad_heap::LiteralArea;
+use myriad_sync::ShardedCounter;
 use myriad_sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use myriad_term::{Atom, Export, FunEntry, Mfa, Term};
 
@@ -170,6 +171,30 @@ pub struct Module {
     pub has_nifs: AtomicBool,
     /// MD5 of the essential chunks.
     pub md5: [u8; 16],
+}
+
+/// Bytes of loaded code.
+static BYTES: ShardedCounter = ShardedCounter::new();
+
+/// Bytes that all loaded code takes, decoded functions included, literals not: `erlang:memory(code)`.
+pub fn bytes() -> usize {
+    // A sum that races changes may see code go and not come: never below nothing.
+    usize::try_from(BYTES.sum()).unwrap_or(0)
+}
+
+/// So many bytes of code more (or fewer).
+pub fn count_bytes(change: i64) {
+    BYTES.add(change);
+}
+
+impl Module {
+    /// What it takes, without literals and decoded functions.
+    pub(crate) fn bytes(&self) -> i64 {
+        let tables =
+            self.atoms.len() + self.literals.len() + self.imports.len() + self.funs.len() + 2 * self.exports.len();
+        let bytes = size_of::<Module>() + size_of_val(&*self.functions) + tables * 8 + self.beam.bytes();
+        bytes as i64
+    }
 }
 
 // SAFETY: immutable after loading, but for the atomics in `functions`.

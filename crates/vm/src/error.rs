@@ -3,6 +3,7 @@
 //! Raising keeps the trace as code addresses ([`TraceFrame`]); `build_stacktrace` and an uncaught end turn it into Erlang terms,
 //! because most traces are never looked at.
 
+use crate::rare::Nothing;
 use myriad_term::{Mfa, Term, am};
 
 /// Class of an exception.
@@ -68,6 +69,21 @@ pub struct Exception {
 
 // SAFETY: module pointers are only followed by the owner while the code server keeps the module (K3).
 unsafe impl Send for Exception {}
+// SAFETY: as above; a shared one only reads.
+unsafe impl Sync for Exception {}
+
+impl Default for Exception {
+    fn default() -> Self {
+        Exception::none()
+    }
+}
+
+impl Nothing for Exception {
+    fn nothing() -> &'static Self {
+        static NOTHING: Exception = Exception::none();
+        &NOTHING
+    }
+}
 
 impl Exception {
     /// No exception.

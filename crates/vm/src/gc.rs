@@ -12,7 +12,9 @@ impl Private {
         let mut roots = Roots::new();
         roots.push(live);
         roots.push(&mut self.saved_x);
-        roots.push(&mut self.trap_args);
+        if let Some(arguments) = self.trap_args.get_mut() {
+            roots.push(arguments);
+        }
         for one in [
             &mut self.group_leader,
             &mut self.token,
@@ -20,12 +22,14 @@ impl Private {
             &mut self.error_cause,
             &mut self.exit_reason,
             &mut self.retry_state,
-            &mut self.exception.reason,
-            &mut self.exception.trace,
-            &mut self.exception.arguments,
-            &mut self.exception.info,
         ] {
             roots.push(std::slice::from_mut(one));
+        }
+        if let Some(exception) = self.exception.get_mut() {
+            roots.push(std::slice::from_mut(&mut exception.reason));
+            roots.push(std::slice::from_mut(&mut exception.trace));
+            roots.push(std::slice::from_mut(&mut exception.arguments));
+            roots.push(std::slice::from_mut(&mut exception.info));
         }
         if let Some(dictionary) = &mut self.dictionary {
             for (key, value) in &mut dictionary.entries {

@@ -22,6 +22,7 @@ pub mod machine;
 pub mod message;
 pub mod native;
 pub mod process;
+pub mod rare;
 pub mod registry;
 pub mod release;
 pub mod report;

@@ -213,6 +213,8 @@ pub struct QueueMark(*mut Option<Box<Node>>);
 
 // SAFETY: only an address to compare, used by the queue's owner.
 unsafe impl Send for QueueMark {}
+// SAFETY: as above.
+unsafe impl Sync for QueueMark {}
 
 /// What [`MessageQueue::take`] did to marks.
 pub struct Taken {

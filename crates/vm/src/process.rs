@@ -7,6 +7,7 @@ use crate::code::{CodePtr, Function};
 use crate::error::Exception;
 use crate::links::Relations;
 use crate::message::MessageQueue;
+use crate::rare::Rare;
 use crate::signal::SignalNode;
 use crate::status::{Status, Wake};
 use crate::vm::Vm;
@@ -259,7 +260,7 @@ pub struct Private {
     /// Sequential trace token, or [`Term::NONE`].
     pub token: Term,
     /// Receive markers: reference numbers (or 0 while only reserved) and place.
-    pub markers: Vec<(RefNumbers, crate::message::QueueMark)>,
+    pub markers: Rare<Vec<(RefNumbers, crate::message::QueueMark)>>,
     /// The timer of the receive that the process is in, if it is set.
     pub receive_timer: Option<crate::timer::TimerId>,
     /// Number of the current receive timer, so that a late one is told apart.
@@ -283,11 +284,11 @@ pub struct Private {
     /// Who spawned it.
     pub parent: Term,
     /// The exception on its way (roots).
-    pub exception: Exception,
+    pub exception: Rare<Exception>,
     /// `cause` of the `error_info` of the error being raised, or [`Term::NONE`].
     pub error_cause: Term,
     /// Arguments of [`crate::Escape::Trap`].
-    pub trap_args: Vec<Term>,
+    pub trap_args: Rare<Vec<Term>>,
     /// What is to be done before it runs on.
     pub tasks: Option<Box<crate::task::Tasks>>,
     /// Rest of a long built-in; the heap is not collected while there is one.

@@ -5,10 +5,10 @@
 
 use crate::code::{CodePtr, Function};
 use crate::ctx::Ctx;
-use crate::error::Exception;
 use crate::links::{AliasMode, Monitor, Relations, Target, Watcher};
 use crate::message::MessageQueue;
 use crate::process::{Flags, Priority, Private, Process, Resume};
+use crate::rare::Rare;
 use crate::signal::Parcel;
 use crate::vm::Vm;
 use myriad_heap::{Heap, Settings};
@@ -67,7 +67,7 @@ fn private(export: &'static Export, args: &[Term], options: &SpawnOptions) -> Pr
         relations: Relations::new(),
         group_leader: Term::UNDEFINED,
         token: Term::NONE,
-        markers: Vec::new(),
+        markers: Rare::new(),
         receive_timer: None,
         receive_timer_serial: 0,
         receive_armed: false,
@@ -83,9 +83,9 @@ fn private(export: &'static Export, args: &[Term], options: &SpawnOptions) -> Pr
         error_handler: am::error_handler,
         initial_call: export.mfa,
         parent: Term::UNDEFINED,
-        exception: Exception::none(),
+        exception: Rare::new(),
         error_cause: Term::NONE,
-        trap_args: Vec::new(),
+        trap_args: Rare::new(),
         tasks: None,
         resumption: None,
         unhandled: myriad_sync::Chain::empty(),

@@ -103,7 +103,7 @@ impl Ctx<'_> {
                 }
                 // SAFETY: as in `do_tasks`.
                 if unsafe { !self.collect(0, &mut []) } {
-                    refuse(self.vm, from, &request);
+                    answer(self.vm, from, &request, Term::TRUE);
                     return false;
                 }
                 Term::TRUE

@@ -79,8 +79,14 @@ fn set(ctx: &mut Ctx<'_>, flag: myriad_term::Atom, value: Term) -> Option<Result
             priority_atom(old).term()
         }
         am::error_handler => std::mem::replace(&mut ctx.proc.error_handler, value.as_atom()?).term(),
-        am::min_heap_size => small(ctx.proc.heap.set_min_heap_size(size(value)?)),
-        am::min_bin_vheap_size => small(ctx.proc.heap.set_min_bin_vheap_size(size(value)?)),
+        am::min_heap_size => {
+            let least = ctx.vm.heap_settings().min_heap_size;
+            small(ctx.proc.heap.set_min_heap_size(size(value)?.max(least)))
+        }
+        am::min_bin_vheap_size => {
+            let least = ctx.vm.heap_settings().min_bin_vheap_size;
+            small(ctx.proc.heap.set_min_bin_vheap_size(size(value)?.max(least)))
+        }
         am::fullsweep_after => small(ctx.proc.heap.set_fullsweep_after(u32::try_from(size(value)?).ok()?) as usize),
         am::max_heap_size => {
             let old = ctx.proc.heap.max_heap_size();

@@ -1,6 +1,8 @@
 //! `spawn` in its forms, and their options.
 
 use super::monitor::MonitorOptions;
+use myriad_heap::Settings;
+use myriad_heap::sizes::at_least as size_at_least;
 use myriad_term::{Build, Export, Mfa, Term, am};
 use myriad_vm::bif::{Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::process::Priority;
@@ -72,6 +74,8 @@ fn options(ctx: &Ctx<'_>, list: Term, request: bool) -> Option<Options> {
         reply: Reply::Yes,
         reply_tag: Term::atom(am::spawn_reply),
     };
+    // No process gets less than what all get by default.
+    let floor = all.spawn.heap;
     let mut items = list.list_iter();
     for item in items.by_ref() {
         match item.as_atom() {
@@ -80,20 +84,22 @@ fn options(ctx: &Ctx<'_>, list: Term, request: bool) -> Option<Options> {
             Some(_) => return None,
             None => {
                 let [key, value] = item.as_tuple_of::<2>()?;
-                pair(&mut all, key.as_atom()?, value, request)?;
+                pair(&mut all, &floor, key.as_atom()?, value, request)?;
             }
         }
     }
     items.tail().is_nil().then_some(all)
 }
 
-fn pair(all: &mut Options, key: myriad_term::Atom, value: Term, request: bool) -> Option<()> {
+fn pair(all: &mut Options, floor: &Settings, key: myriad_term::Atom, value: Term, request: bool) -> Option<()> {
     let heap = &mut all.spawn.heap;
     match key {
         am::monitor => all.monitor = Some(MonitorOptions::parse(value)?),
         am::priority => all.spawn.priority = super::flags::priority(value)?,
-        am::min_heap_size => heap.min_heap_size = value.as_usize()?,
-        am::min_bin_vheap_size => heap.min_bin_vheap_size = value.as_usize()?,
+        am::min_heap_size => heap.min_heap_size = value.as_usize()?.max(floor.min_heap_size),
+        am::min_bin_vheap_size => {
+            heap.min_bin_vheap_size = size_at_least(value.as_usize()?.max(floor.min_bin_vheap_size));
+        }
         am::max_heap_size => super::flags::max_heap_size(value, &mut heap.max_heap_size)?,
         am::fullsweep_after => heap.fullsweep_after = u32::try_from(value.as_usize()?).ok()?,
         am::message_queue_data => all.spawn.off_heap_messages = super::flags::off_heap(value)?,

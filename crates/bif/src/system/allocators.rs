@@ -34,6 +34,7 @@ fn bytes(vm: &Vm, allocator: Atom) -> usize {
         am::eheap_alloc => (account::process_words() + account::fragment_words()) * 8,
         am::literal_alloc => account::literal_words() * 8,
         am::ets_alloc => vm.gauges.ets_bytes.now(),
+        am::binary_alloc => myriad_term::binary::shared_bytes(),
         am::fix_alloc => vm.processes.count() * size_of::<myriad_vm::Process>(),
         _ => 0,
     }
@@ -116,14 +117,9 @@ pub fn gather(ctx: &mut Ctx<'_>, reference: Term, allocators: Term) -> BifResult
     Ok(Term::TRUE)
 }
 
-/// `{allocator | allocator_sizes, Name | Names}`: goes on in Erlang code, which asks with a reference.
+/// `{allocator | allocator_sizes, Name | Names}`: goes on in Erlang code, which asks with a reference; errors are its own.
 pub fn ask(ctx: &mut Ctx<'_>, function: Atom, which: Term) -> BifResult {
     use myriad_term::{Export, Mfa};
-    let known = |t: Term| t.as_atom().is_some_and(|a| UTIL_ALLOCATORS.contains(&a) || OTHER_ALLOCATORS.contains(&a));
-    let mut items = which.list_iter();
-    if !(known(which) || which.is_cons() && items.by_ref().all(known) && items.tail().is_nil()) {
-        return badarg();
-    }
     ctx.trap(Export::intern(Mfa { module: am::erlang, function, arity: 1 }), &[which])
 }
 
@@ -139,11 +135,13 @@ pub fn allocated_areas(ctx: &mut Ctx<'_>) -> Term {
         ctx.tuple(&[key.term(), size])
     };
     let space = [Term::atom(am::atom_space), Term::small(text as i64), Term::small(text as i64)];
+    let code = myriad_vm::code::bytes();
     let list = [
         ctx.tuple(&space),
         entry(ctx, am::atom_table, table),
+        entry(ctx, am::loaded_code, code),
         entry(ctx, am::process_table, processes),
-        entry(ctx, am::external_alloc, text + table + processes),
+        entry(ctx, am::external_alloc, text + table + processes + code),
     ];
     ctx.list(&list)
 }

@@ -13,7 +13,7 @@ impl Ctx<'_> {
     /// Does this process run in the old version of the module? It is stopped, in a receive, or in a built-in.
     pub fn runs_old_code(&mut self, name: Atom) -> bool {
         let Some(version) = self.vm.code.version_to_check(name) else { return false };
-        for frame in &mut self.proc.exception.frames {
+        for frame in self.proc.exception.get_mut().into_iter().flat_map(|exception| &mut exception.frames) {
             if ptr::eq(frame.module, version) {
                 frame.module = ptr::null();
             }

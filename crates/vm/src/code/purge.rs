@@ -64,6 +64,7 @@ impl Doomed {
         for function in &module.functions {
             vm.engine().release(function);
         }
+        super::count_bytes(-module.bytes());
         let Module { literal_area, .. } = *module;
         vm.literals.release(vm, literal_area);
     }

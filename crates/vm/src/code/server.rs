@@ -152,6 +152,7 @@ impl CodeServer {
             let (name, has_on_load) = (prepared.name(), prepared.has_on_load());
             let version = Version(prepared.into_module());
             publish_funs(version.get());
+            super::count_bytes(version.get().bytes());
             let entry = table.intern(name);
             if has_on_load {
                 waiting.push(name);

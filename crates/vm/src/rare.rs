@@ -1,0 +1,65 @@
+//! A part that few processes have: a null pointer until it is first changed.
+//!
+//! A million processes wait for messages; what they do not use should not cost them memory.
+
+use std::ops::{Deref, DerefMut};
+
+/// What a part is that was never changed.
+pub trait Nothing: Default + 'static {
+    /// It, to be read.
+    fn nothing() -> &'static Self;
+}
+
+/// A part that is made when it is first changed; till then it reads as nothing.
+#[derive(Default)]
+pub struct Rare<T: Nothing>(Option<Box<T>>);
+
+impl<T: Nothing> Rare<T> {
+    /// Nothing.
+    pub const fn new() -> Rare<T> {
+        Rare(None)
+    }
+
+    /// The part, if there is one: to be changed without making it.
+    pub fn get_mut(&mut self) -> Option<&mut T> {
+        self.0.as_deref_mut()
+    }
+}
+
+impl<T: Nothing> Deref for Rare<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        match &self.0 {
+            Some(part) => part,
+            None => T::nothing(),
+        }
+    }
+}
+
+impl<T: Nothing> DerefMut for Rare<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.0.get_or_insert_default()
+    }
+}
+
+impl<T: Send + Sync + 'static> Nothing for Vec<T> {
+    fn nothing() -> &'static Self {
+        // An empty vector has no memory, so each is as good as another.
+        const { &Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rare;
+
+    #[test]
+    fn reading_makes_nothing() {
+        let mut rare: Rare<Vec<u64>> = Rare::new();
+        assert!(rare.is_empty() && rare.get_mut().is_none());
+        rare.push(1);
+        assert_eq!((rare.len(), rare.get_mut().map(|v| v[0])), (1, Some(1)));
+        assert_eq!(size_of::<Rare<Vec<u64>>>(), 8);
+    }
+}
