@@ -222,6 +222,13 @@ fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
             }
             _ => badarg(),
         },
+        Some(am::re_loop_limit) => {
+            let limit = value.as_small().and_then(|n| u32::try_from(n).ok());
+            if limit.is_none() && !value.is_am(am::default) {
+                return badarg();
+            }
+            Ok(Term::small(i64::from(crate::regex::set_steps_here(limit))))
+        }
         Some(am::force_gc) => {
             if value == ctx.pid().term() {
                 ctx.proc.heap.request_fullsweep();

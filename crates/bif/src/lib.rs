@@ -31,7 +31,6 @@ pub mod packet;
 pub mod persistent;
 pub mod process;
 pub mod regex;
-pub mod regex_code;
 pub mod system;
 #[cfg(test)]
 mod test_support;

@@ -9,6 +9,7 @@ mod spawn;
 
 use myriad_term::{Term, am};
 use myriad_vm::bif::{Escape, badarg};
+use myriad_vm::registry::Named;
 use myriad_vm::send::Sent;
 use myriad_vm::signal::{Parcel, Signal};
 use myriad_vm::trace::flags::PROCS;
@@ -62,22 +63,35 @@ fn send_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn send_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let (mut no_connect, options) = (false, args[2].list_iter());
-    let mut rest = options.clone();
+    let (mut no_connect, mut no_suspend) = (false, false);
+    let mut rest = args[2].list_iter();
     for option in rest.by_ref() {
         match option.as_atom() {
             Some(am::noconnect) => no_connect = true,
-            Some(am::nosuspend) => {}
+            Some(am::nosuspend) => no_suspend = true,
             _ => return badarg(),
         }
     }
     if !rest.tail().is_nil() {
         return badarg();
     }
+    if no_suspend && is_busy_port(ctx, args[0]) {
+        return Ok(Term::atom(am::nosuspend));
+    }
     Ok(match ctx.send(args[0], args[1])? {
         Sent::NoConnection if no_connect => Term::atom(am::noconnect),
         _ => Term::OK,
     })
+}
+
+/// A port, or the name of one, that would make who sends to it wait?
+fn is_busy_port(ctx: &Ctx<'_>, to: Term) -> bool {
+    let named = || match ctx.vm.names.whereis(to.as_atom()?) {
+        Some(Named::Port(port)) => Some(port),
+        _ => None,
+    };
+    let port = to.as_local_port().or_else(named);
+    port.zip(ctx.vm.ports()).is_some_and(|(port, ports)| ports.is_busy(port))
 }
 
 fn link_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {

@@ -1,32 +1,79 @@
-//! Module `re`: the built-ins under the Erlang code of that module, over PCRE2 (`regex_code`).
+//! Module `re`: the built-ins under the Erlang code of that module, over PCRE2.
 //!
-//! Repeated matches (`global`) and text in lists of Unicode characters are dealt with in Erlang: the built-ins trap there.
+//! | module | holds |
+//! | --- | --- |
+//! | [`pcre`] | a safe cover of PCRE2 |
+//! | [`tables`] | its character tables, by Latin-1 |
+//! | [`dialect`], [`errors`] | patterns and errors as OTP's older releases have them |
+//! | [`pattern`] | compiled patterns as terms, and at hand |
+//! | [`options`] | options |
+//! | [`captured`] | what a match gives back |
+//! | [`global`] | all matches in a row |
+//!
+//! Text in lists of Unicode characters is dealt with in Erlang: the built-ins trap there. A match that takes long goes to a
+//! dirty scheduler: one over a long subject at once, one over a short one when it has taken more than a few thousand steps.
+
+mod captured;
+mod dialect;
+mod errors;
+mod global;
+mod options;
+mod pattern;
+mod pcre;
+mod tables;
 
 use crate::iolists::bytes_of;
-use crate::regex_code::{Code, Flags, Outcome, error_text};
 use crate::work;
-use myriad_term::magic::{Magic, magic_reference};
+use captured::Captures;
+use myriad_sync::Arc;
+use myriad_sync::atomic::{AtomicU32, Ordering};
 use myriad_term::{Atom, Build, Export, Mfa, Term, am};
 use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::{BifResult, Ctx};
-use pcre2_sys as pcre;
-use std::ops::Deref;
+use options::Options;
+use pattern::{Regex, Source};
+use pcre::{Limits, Outcome, Place, Subject};
+use pcre2_sys::PCRE2_ANCHORED;
+use std::borrow::Cow;
 
 myriad_vm::bifs! { pub RE = "re" {
-    "version" / 0 Plain => |ctx, _| Ok(ctx.binary(b"8.44 2020-02-12"));
+    "version" / 0 Plain => version_0;
     "compile" / 1 Plain => |ctx, a| compile(ctx, a[0], Term::NIL);
     "compile" / 2 Plain => |ctx, a| compile(ctx, a[0], a[1]);
-    "run" / 2 Plain => |ctx, a| run(ctx, a[0], a[1], Term::NIL, true);
-    "run" / 3 Plain => |ctx, a| run(ctx, a[0], a[1], a[2], true);
-    "internal_run" / 4 Plain => |ctx, a| run(ctx, a[0], a[1], a[2], false);
+    "run" / 2 Plain => |ctx, a| run(ctx, a[0], a[1], Term::NIL);
+    "run" / 3 Plain => |ctx, a| run(ctx, a[0], a[1], a[2]);
+    "internal_run" / 4 Plain => internal_run_4;
     "inspect" / 2 Plain => inspect_2;
 }}
 
-/// Subjects longer than this are matched on a dirty scheduler.
-const LONG: usize = 1 << 16;
+/// Subjects longer than this are searched on a dirty scheduler.
+const LONG: usize = 1 << 18;
+/// As above, for patterns that match only where the search begins.
+const LONG_ANCHORED: usize = 1 << 24;
+/// As above, for all matches in a row.
+const LONG_GLOBAL: usize = 1 << 12;
+/// Steps of a match on a normal scheduler; one that needs more is made again on a dirty one.
+static STEPS_HERE: AtomicU32 = AtomicU32::new(DEFAULT_STEPS_HERE);
+const DEFAULT_STEPS_HERE: u32 = 20_000;
+
+/// Sets how many steps a match may take on a normal scheduler, for tests; gives what it was.
+pub fn set_steps_here(steps: Option<u32>) -> u32 {
+    // Relaxed: one number.
+    STEPS_HERE.swap(steps.unwrap_or(DEFAULT_STEPS_HERE), Ordering::Relaxed)
+}
 
 fn atom(text: &str) -> Result<Term, Escape> {
     Ok(Atom::new(text)?.term())
+}
+
+fn version_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
+    let version = if is_old(ctx) { "8.44 2020-02-12" } else { "10.46 2025-08-27" };
+    Ok(ctx.binary(version.as_bytes()))
+}
+
+/// Patterns as OTP's older releases have them?
+fn is_old(ctx: &Ctx<'_>) -> bool {
+    !ctx.vm.release.regex_references
 }
 
 fn trap(ctx: &mut Ctx<'_>, function: &str, args: &[Term]) -> BifResult {
@@ -34,357 +81,164 @@ fn trap(ctx: &mut Ctx<'_>, function: &str, args: &[Term]) -> BifResult {
     ctx.trap(Export::intern(mfa), args)
 }
 
-/// What is to be given back of a match.
-#[derive(Clone, Copy)]
-enum Which {
-    All,
-    AllButFirst,
-    AllNames,
-    First,
-    Nothing,
-    Listed(Term),
-}
-
-#[derive(Clone, Copy)]
-enum As {
-    Index,
-    List,
-    Binary,
-}
-
-/// Options of compiling and of running.
-struct Options {
-    flags: Flags,
-    unicode: bool,
-    compiling: bool,
-    running: bool,
-    run_bits: u32,
-    global: bool,
-    report: bool,
-    offset: usize,
-    which: Which,
-    form: As,
-    limit: Option<u32>,
-    depth: Option<u32>,
-}
-
-impl Options {
-    fn read(list: Term) -> Result<Options, Escape> {
-        let mut o = Options {
-            flags: Flags::default(),
-            unicode: false,
-            compiling: false,
-            running: false,
-            run_bits: 0,
-            global: false,
-            report: false,
-            offset: 0,
-            which: Which::All,
-            form: As::Index,
-            limit: None,
-            depth: None,
-        };
-        let mut items = list.list_iter();
-        for item in items.by_ref() {
-            let known = match item.as_atom() {
-                Some(name) => o.name(name.text()),
-                None => o.pair(item),
-            };
-            if known.is_none() {
-                return badarg();
-            }
-        }
-        if items.tail().is_nil() { Ok(o) } else { badarg() }
-    }
-
-    /// An option that is an atom.
-    fn name(&mut self, name: &str) -> Option<()> {
-        let compile = match name {
-            "anchored" => {
-                self.flags.bits |= pcre::PCRE2_ANCHORED;
-                self.run_bits |= pcre::PCRE2_ANCHORED;
-                return Some(());
-            }
-            "bsr_anycrlf" => {
-                self.flags.bsr = Some(pcre::PCRE2_BSR_ANYCRLF);
-                return Some(());
-            }
-            "bsr_unicode" => {
-                self.flags.bsr = Some(pcre::PCRE2_BSR_UNICODE);
-                return Some(());
-            }
-            "unicode" => {
-                self.unicode = true;
-                pcre::PCRE2_UTF
-            }
-            "caseless" => pcre::PCRE2_CASELESS,
-            "dollar_endonly" => pcre::PCRE2_DOLLAR_ENDONLY,
-            "dotall" => pcre::PCRE2_DOTALL,
-            "extended" => pcre::PCRE2_EXTENDED,
-            "firstline" => pcre::PCRE2_FIRSTLINE,
-            "multiline" => pcre::PCRE2_MULTILINE,
-            "no_auto_capture" => pcre::PCRE2_NO_AUTO_CAPTURE,
-            "dupnames" => pcre::PCRE2_DUPNAMES,
-            "ungreedy" => pcre::PCRE2_UNGREEDY,
-            "no_start_optimize" => pcre::PCRE2_NO_START_OPTIMIZE,
-            "ucp" => pcre::PCRE2_UCP,
-            "never_utf" => pcre::PCRE2_NEVER_UTF,
-            _ => 0,
-        };
-        if compile != 0 {
-            self.compiling = true;
-            self.flags.bits |= compile;
-            return Some(());
-        }
-        self.running = true;
-        self.run_bits |= match name {
-            "notbol" => pcre::PCRE2_NOTBOL,
-            "noteol" => pcre::PCRE2_NOTEOL,
-            "notempty" => pcre::PCRE2_NOTEMPTY,
-            "notempty_atstart" => pcre::PCRE2_NOTEMPTY_ATSTART,
-            "global" => {
-                self.global = true;
-                0
-            }
-            "report_errors" => {
-                self.report = true;
-                0
-            }
-            _ => return None,
-        };
-        Some(())
-    }
-
-    /// An option that is a tuple.
-    fn pair(&mut self, item: Term) -> Option<()> {
-        let tuple = item.as_tuple()?;
-        let (name, value, form) = match tuple.elements() {
-            [name, value] => (*name, *value, None),
-            [name, value, form] => (*name, *value, Some(*form)),
-            _ => return None,
-        };
-        let name = name.as_atom()?.text();
-        if name == "newline" && form.is_none() {
-            self.flags.newline = match value.as_atom()?.text() {
-                "cr" => pcre::PCRE2_NEWLINE_CR,
-                "lf" => pcre::PCRE2_NEWLINE_LF,
-                "crlf" => pcre::PCRE2_NEWLINE_CRLF,
-                "any" => pcre::PCRE2_NEWLINE_ANY,
-                "anycrlf" => pcre::PCRE2_NEWLINE_ANYCRLF,
-                _ => return None,
-            };
-            return Some(());
-        }
-        self.running = true;
-        if name == "capture" {
-            self.form = match form.map(|f| f.as_atom().map(Atom::text)) {
-                None | Some(Some("index")) => As::Index,
-                Some(Some("list")) => As::List,
-                Some(Some("binary")) => As::Binary,
-                _ => return None,
-            };
-            self.which = match value.as_atom().map(Atom::text) {
-                Some("all") => Which::All,
-                Some("all_but_first") => Which::AllButFirst,
-                Some("all_names") => Which::AllNames,
-                Some("first") => Which::First,
-                Some("none") => Which::Nothing,
-                None if value.is_nil() => Which::Nothing,
-                None if value.is_cons() => Which::Listed(value),
-                _ => return None,
-            };
-            return Some(());
-        }
-        let number = value.as_small().and_then(|n| u64::try_from(n).ok())?;
-        let small = u32::try_from(number).unwrap_or(u32::MAX);
-        match (name, form) {
-            ("offset", None) => self.offset = usize::try_from(number).ok()?,
-            ("match_limit", None) => self.limit = Some(small),
-            ("match_limit_recursion", None) => self.depth = Some(small),
-            _ => return None,
-        }
-        Some(())
-    }
-
-    fn crlf(&self) -> bool {
-        [pcre::PCRE2_NEWLINE_ANY, pcre::PCRE2_NEWLINE_ANYCRLF, pcre::PCRE2_NEWLINE_CRLF].contains(&self.flags.newline)
-    }
-}
-
 /// `{Text, Position}`
-fn compile_error(ctx: &mut Ctx<'_>, (error, at): (i32, usize)) -> Term {
-    let text = ctx.string(&error_text(error));
-    let at = ctx.uint(at as u64);
+fn compile_error(ctx: &mut Ctx<'_>, (text, at): &(String, usize)) -> Term {
+    let text = ctx.string(text);
+    let at = ctx.uint(*at as u64);
     ctx.tuple(&[text, at])
 }
 
-/// `{re_pattern, Groups, Unicode, CrLf, Reference}`
-fn pattern_term(ctx: &mut Ctx<'_>, code: Code, options: &Options) -> BifResult {
-    let numbers = ctx.sched.next_ref(ctx.vm);
-    let groups = Term::small(code.groups() as i64);
-    let unicode = Term::small(i64::from(options.unicode));
-    let reference = magic_reference(ctx, numbers, Magic::new(code));
-    let tag = atom("re_pattern")?;
-    Ok(ctx.tuple(&[tag, groups, unicode, Term::small(i64::from(options.crlf())), reference]))
-}
-
-fn compile(ctx: &mut Ctx<'_>, pattern: Term, list: Term) -> BifResult {
-    let options = Options::read(list)?;
+fn compile(ctx: &mut Ctx<'_>, text: Term, list: Term) -> BifResult {
+    let Some(options) = Options::read(list, is_old(ctx)) else { return crate::system::bad_option(ctx) };
     if options.running {
-        return badarg();
+        return crate::system::bad_option(ctx);
     }
-    if options.unicode && !pattern.is_bitstring() {
-        return trap(ctx, "ucompile", &[pattern, list]);
+    if options.unicode() && !text.is_bitstring() {
+        return trap(ctx, "ucompile", &[text, list]);
     }
-    let bytes = bytes_of(ctx, pattern)?;
-    let (tag, value) = match Code::compile(&bytes, options.flags) {
-        Ok(code) => (am::ok.term(), pattern_term(ctx, code, &options)?),
-        Err(error) => (am::error.term(), compile_error(ctx, error)),
+    let text = bytes_of(ctx, text)?;
+    ctx.bump(50 + text.len());
+    let (tag, value) = match pattern::compiled(Source { text, flags: options.flags }) {
+        Ok(regex) => {
+            let tag = atom("re_pattern")?;
+            (am::ok.term(), pattern::term(ctx, &regex, tag))
+        }
+        Err(error) => (am::error.term(), compile_error(ctx, &error)),
     };
     Ok(ctx.tuple(&[tag, value]))
 }
 
-/// The reference of `{re_pattern, _, _, _, Reference}`.
-fn kept(pattern: Term) -> Option<Magic> {
-    let [tag, _, _, _, reference] = pattern.as_tuple_of::<5>()?;
-    if tag.as_atom()?.text() != "re_pattern" {
-        return None;
+fn internal_run_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    if args[3].as_bool().is_none() {
+        return badarg();
     }
-    let magic = reference.as_magic()?;
-    magic.get::<Code>()?;
-    Some(Magic::clone(&magic))
+    run(ctx, args[0], args[1], args[2])
 }
 
-/// A pattern that was compiled before, or for this run.
-enum Source {
-    Kept(Magic),
-    Own(Code),
+/// The pattern of a run, compiled for it if need be: `Err` is an error of its text.
+fn pattern_of(ctx: &mut Ctx<'_>, term: Term, options: &Options) -> Result<Result<Arc<Regex>, (String, usize)>, Escape> {
+    if term.as_tuple().is_none() {
+        let text = bytes_of(ctx, term)?;
+        return Ok(pattern::compiled(Source { text, flags: options.flags }));
+    }
+    let Some(kept) = pattern::of_term(term) else { return badarg() };
+    if options.compiling {
+        return badarg();
+    }
+    if !options.lines {
+        return Ok(Ok(kept));
+    }
+    // PCRE2 takes the ends of line from the pattern only.
+    let mut source = kept.source.clone();
+    source.flags.newline = options.flags.newline;
+    source.flags.bsr = options.flags.bsr.or(source.flags.bsr);
+    Ok(pattern::compiled(source))
 }
 
-fn run(ctx: &mut Ctx<'_>, subject: Term, pattern: Term, list: Term, global: bool) -> BifResult {
-    let options = Options::read(list)?;
-    let text = pattern.as_tuple().is_none();
-    let source = if text {
-        if options.unicode && (!pattern.is_bitstring() || !subject.is_bitstring()) {
-            return trap(ctx, "urun", &[subject, pattern, list]);
-        }
-        let bytes = bytes_of(ctx, pattern)?;
-        match Code::compile(&bytes, options.flags) {
-            Ok(code) => Source::Own(code),
-            Err(_) if !options.report => return badarg(),
-            Err(error) => {
-                let error = compile_error(ctx, error);
-                let tag = atom("compile")?;
-                let reason = ctx.tuple(&[tag, error]);
-                return Ok(ctx.tuple(&[am::error.term(), reason]));
-            }
-        }
-    } else {
-        let Some(magic) = kept(pattern) else { return badarg() };
-        if options.compiling {
-            return badarg();
-        }
-        if magic.get::<Code>().is_some_and(Code::is_unicode) && !subject.is_bitstring() {
-            return trap(ctx, "urun", &[subject, pattern, list]);
-        }
-        Source::Kept(magic)
-    };
-    if options.global && global {
-        let (compiled, how) = match source {
-            Source::Own(code) => (pattern_term(ctx, code, &options)?, ctx.tuple(&[list, Term::TRUE, pattern])),
-            Source::Kept(_) => (pattern, ctx.tuple(&[list, Term::FALSE])),
-        };
-        return trap(ctx, "grun", &[subject, compiled, how]);
+fn run(ctx: &mut Ctx<'_>, subject: Term, pattern: Term, list: Term) -> BifResult {
+    let Some(options) = Options::read(list, is_old(ctx)) else { return crate::system::bad_option(ctx) };
+    let is_text = pattern.as_tuple().is_none();
+    if is_text && options.unicode() && (!pattern.is_bitstring() || !subject.is_bitstring()) {
+        return trap(ctx, "urun", &[subject, pattern, list]);
     }
-    let code = match &source {
-        Source::Own(code) => code,
-        Source::Kept(magic) => match magic.get::<Code>() {
-            Some(code) => code,
-            None => return badarg(),
-        },
+    let regex = match pattern_of(ctx, pattern, &options)? {
+        Ok(regex) => regex,
+        Err(_) if !options.report => return badarg(),
+        Err(error) => {
+            let error = compile_error(ctx, &error);
+            let tag = atom("compile")?;
+            let reason = ctx.tuple(&[tag, error]);
+            return Ok(ctx.tuple(&[am::error.term(), reason]));
+        }
     };
-    let bytes = match subject.as_binary() {
+    if !is_text && regex.source.is_unicode() && !subject.is_bitstring() {
+        return trap(ctx, "urun", &[subject, pattern, list]);
+    }
+    let bytes: Cow<'_, [u8]> = match subject.as_binary() {
         Some(bytes) => bytes,
         None => bytes_of(ctx, subject)?.into(),
     };
-    if bytes.len() > LONG && !ctx.sched.dirty {
+    let anchored = options.run_bits & PCRE2_ANCHORED != 0 || regex.code.is_anchored();
+    let long = match (options.global, anchored) {
+        (true, _) => LONG_GLOBAL,
+        (false, true) => LONG_ANCHORED,
+        (false, false) => LONG,
+    };
+    let left = bytes.len().saturating_sub(options.offset);
+    if left > long {
         work::dirty(ctx)?;
     }
-    ctx.bump(16 + bytes.len().saturating_sub(options.offset) / 8);
-    let reason = match code.run(bytes.deref(), options.offset, options.run_bits, options.limit, options.depth) {
-        Outcome::Match(groups) => return captured(ctx, code, &options, &bytes, &groups),
-        Outcome::NoMatch => return atom("nomatch"),
-        Outcome::Bad => return badarg(),
-        _ if !options.report => return atom("nomatch"),
-        Outcome::MatchLimit => atom("match_limit")?,
-        Outcome::DepthLimit => atom("match_limit_recursion")?,
+    let text = if regex.code.is_unicode() {
+        match std::str::from_utf8(&bytes) {
+            Ok(text) => Subject::Text(text),
+            Err(_) => return badarg(),
+        }
+    } else {
+        Subject::Bytes(&bytes)
     };
-    Ok(ctx.tuple(&[am::error.term(), reason]))
+    let run = Run { regex: &regex, options: &options, subject: text, here: work::dirty(ctx).is_err() };
+    ctx.bump(16 + left.min(long) / 8);
+    let captures = Captures::new(ctx, &run, subject)?;
+    if options.global { global::run(ctx, &run, &captures) } else { once(ctx, &run, &captures) }
 }
 
-type Place = Option<(usize, usize)>;
+/// A run.
+struct Run<'a> {
+    regex: &'a Regex,
+    options: &'a Options,
+    subject: Subject<'a>,
+    /// On a normal scheduler, to be left if it takes long?
+    here: bool,
+}
 
-/// `match` or `{match, Captured}`
-fn captured(ctx: &mut Ctx<'_>, code: &Code, options: &Options, subject: &[u8], groups: &[Place]) -> BifResult {
-    let nth = |i: usize| groups.get(i).copied().flatten();
-    let by_name = |name: &[u8]| {
-        let names = code.names();
-        names.iter().filter(|(n, _)| *n == name).find_map(|(_, group)| nth(*group))
-    };
-    let places: Vec<Place> = match options.which {
-        Which::Nothing => return atom("match"),
-        Which::All => groups.to_vec(),
-        Which::AllButFirst => groups.iter().skip(1).copied().collect(),
-        Which::First => vec![nth(0)],
-        Which::AllNames => {
-            let mut names: Vec<&[u8]> = code.names().into_iter().map(|(n, _)| n).collect();
-            names.dedup();
-            if names.is_empty() {
-                return atom("match");
-            }
-            names.into_iter().map(by_name).collect()
+impl Run<'_> {
+    /// One match.
+    fn find(&self, ctx: &Ctx<'_>, start: usize, bits: u32, places: &mut Vec<Place>) -> Result<Outcome, Escape> {
+        let Limits { steps, depth } = self.options.limits;
+        let limits =
+            Limits { steps: if self.here { steps.min(STEPS_HERE.load(Ordering::Relaxed)) } else { steps }, depth };
+        let outcome = self.regex.code.run(self.subject, start, bits, limits, places);
+        if outcome == Outcome::MatchLimit && limits.steps < steps {
+            work::dirty(ctx)?;
         }
-        Which::Listed(list) => {
-            let mut places = Vec::new();
-            let mut items = list.list_iter();
-            for item in items.by_ref() {
-                places.push(match (item.as_small(), item.as_atom()) {
-                    (Some(n), _) => usize::try_from(n).ok().and_then(nth),
-                    (_, Some(name)) => by_name(name.text().as_bytes()),
-                    _ => by_name(&bytes_of(ctx, item)?),
-                });
-            }
-            if !items.tail().is_nil() {
-                return badarg();
-            }
-            places
-        }
-    };
-    let unicode = code.is_unicode();
-    let mut items = Vec::with_capacity(places.len());
-    for place in places {
-        let bytes = place.and_then(|(at, len)| subject.get(at..at + len)).unwrap_or(&[]);
-        items.push(match options.form {
-            As::Index => {
-                let (at, len) = place.map_or((-1, 0), |(at, len)| (at as i64, len as i64));
-                ctx.tuple(&[Term::small(at), Term::small(len)])
-            }
-            As::Binary => ctx.binary(bytes),
-            As::List if unicode => ctx.string(&String::from_utf8_lossy(bytes)),
-            As::List => ctx.byte_list(bytes, Term::NIL),
-        });
+        Ok(outcome)
     }
-    let list = ctx.list(&items);
-    let tag = atom("match")?;
-    Ok(ctx.tuple(&[tag, list]))
+
+    /// What is given back for want of a match.
+    fn without(&self, ctx: &mut Ctx<'_>, outcome: Outcome) -> BifResult {
+        let reason = match outcome {
+            Outcome::Bad => return badarg(),
+            Outcome::MatchLimit if self.options.report => atom("match_limit")?,
+            Outcome::DepthLimit if self.options.report => atom("match_limit_recursion")?,
+            _ => return atom("nomatch"),
+        };
+        Ok(ctx.tuple(&[am::error.term(), reason]))
+    }
+}
+
+fn once(ctx: &mut Ctx<'_>, run: &Run<'_>, captures: &Captures) -> BifResult {
+    if run.options.offset > run.subject.bytes().len() {
+        return Err(Escape::Error(atom("internal_error")?));
+    }
+    let mut places = Vec::new();
+    match run.find(ctx, run.options.offset, run.options.run_bits, &mut places)? {
+        Outcome::Match => {}
+        other => return run.without(ctx, other),
+    }
+    match captures.of(ctx, run, &places) {
+        None => atom("match"),
+        Some(list) => {
+            let tag = atom("match")?;
+            Ok(ctx.tuple(&[tag, list]))
+        }
+    }
 }
 
 fn inspect_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let (Some(magic), Some("namelist")) = (kept(args[0]), args[1].as_atom().map(Atom::text)) else { return badarg() };
-    let Some(code) = magic.get::<Code>() else { return badarg() };
-    let mut names: Vec<&[u8]> = code.names().into_iter().map(|(n, _)| n).collect();
-    names.dedup();
-    let names: Vec<Term> = names.into_iter().map(|n| ctx.binary(n)).collect();
+    let (Some(regex), Some("namelist")) = (pattern::of_term(args[0]), args[1].as_atom().map(Atom::text)) else {
+        return badarg();
+    };
+    let names: Vec<Term> = regex.names.iter().map(|(name, _)| ctx.binary(name)).collect();
     let list = ctx.list(&names);
     Ok(ctx.tuple(&[args[1], list]))
 }

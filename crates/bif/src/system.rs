@@ -29,6 +29,6 @@ use myriad_term::{Term, am};
 use myriad_vm::{BifResult, Ctx};
 
 /// `badarg` with the cause `badopt`, as `error_info` says it.
-fn bad_option(ctx: &mut Ctx<'_>) -> BifResult {
+pub(crate) fn bad_option(ctx: &mut Ctx<'_>) -> BifResult {
     ctx.error_with_cause(Term::atom(am::badarg), Term::atom(am::badopt))
 }

@@ -12,6 +12,7 @@ mod framing;
 mod info;
 mod options;
 mod poll;
+mod ram_file;
 mod signals;
 mod spawn;
 mod stream;
@@ -104,6 +105,8 @@ enum Driver {
     Stream(stream::Stream),
     /// A UDP socket.
     Udp(udp::Udp),
+    /// A file in memory.
+    Ram(ram_file::RamFile),
 }
 
 /// What `System::create` needs to know.
@@ -131,6 +134,8 @@ enum Tell {
     ExitStatus(i32),
     /// `{Port, Atom}`
     Atom(myriad_term::Atom),
+    /// `{Port, {data, Answer}}`
+    Answer(ram_file::Answer),
 }
 
 /// Starts the I/O thread and makes port 0.
@@ -237,7 +242,7 @@ impl State {
     fn queued(&self) -> usize {
         match &self.driver {
             Driver::Stream(stream) => stream.queued(),
-            Driver::Forker | Driver::Udp(_) => 0,
+            Driver::Forker | Driver::Udp(_) | Driver::Ram(_) => 0,
         }
     }
 }
@@ -263,6 +268,11 @@ impl Port {
             Tell::PartOfLine(bytes) => self.line(&mut f, am::noeol, bytes),
             Tell::ExitStatus(status) => f.tuple(&[am::exit_status.term(), Term::small(i64::from(status))]),
             Tell::Atom(atom) => atom.term(),
+            Tell::Answer(answer) => {
+                let data = answer.data.map_or(Term::NIL, |data| self.bytes(&mut f, data));
+                let list = f.byte_list(&answer.head, data);
+                f.tuple(&[am::data.term(), list])
+            }
         };
         let term = f.tuple(&[self.id.term(), body]);
         system.vm.signal_pid(to, Signal::Message(Message { term, fragment: Some(f), token: Term::NONE }));
@@ -322,7 +332,7 @@ impl Port {
                 stream.stop_output(system);
             }
             Driver::Udp(udp) => udp.close(system),
-            Driver::Forker => {}
+            Driver::Forker | Driver::Ram(_) => {}
         }
         system.table.write().remove(&self.id.number());
     }
@@ -345,11 +355,17 @@ impl Port {
         if matches!(state.driver, Driver::Udp(_)) {
             return self.udp_output(system, state, sender, data.bytes());
         }
+        if let Driver::Ram(file) = &mut state.driver {
+            if let Some(answer) = file.command(data.bytes()) {
+                self.tell_owner(system, state, Tell::Answer(answer));
+            }
+            return;
+        }
         let Driver::Stream(stream) = &mut state.driver else { return };
         match stream.send(system, data) {
             Ok(()) => {
                 let queued = stream.queued();
-                state.busy = self.busy_limits.is_some_and(|(high, _)| queued > high);
+                state.busy |= self.busy_limits.is_some_and(|(high, _)| queued > high);
             }
             Err(errno) => self.fail(system, state, errno),
         }

@@ -661,6 +661,7 @@ well_known! {
     random "random"
     raw "raw"
     re "re"
+    re_loop_limit "re_loop_limit"
     read "read"
     read_concurrency "read_concurrency"
     read_timer "read_timer"

@@ -169,6 +169,7 @@ impl Ctx<'_> {
             Target::Port(port) => (am::port, port.term()),
             Target::TimeOffset => (am::clock_service, Term::atom(am::clock_service)),
             Target::Gone => (am::process, Term::UNDEFINED),
+            Target::GonePort => (am::port, Term::UNDEFINED),
         };
         self.push_down(reference, monitor.name, monitor.tag, kind, object, reason);
     }

@@ -65,7 +65,7 @@ pub(crate) fn finish(ctx: &mut Ctx<'_>) {
                 }
             }
             Target::Port(port) => vm.port_demonitor(port, reference),
-            Target::TimeOffset | Target::Gone => {}
+            Target::TimeOffset | Target::Gone | Target::GonePort => {}
         }
     }
     for (suspended, times) in tables.suspending {

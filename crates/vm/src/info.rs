@@ -246,7 +246,7 @@ fn monitors(ctx: &mut Ctx<'_>) -> Term {
             Target::Process(pid) => (am::process, pid.term()),
             Target::Port(port) => (am::port, port.term()),
             Target::TimeOffset => (am::time_offset, Term::atom(am::clock_service)),
-            Target::Gone => continue,
+            Target::Gone | Target::GonePort => continue,
         };
         let item = if name.is_some() { ctx.tuple(&[name, ctx.vm.node_name().term()]) } else { item };
         list.push(ctx.tuple(&[kind.term(), item]));

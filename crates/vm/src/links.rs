@@ -45,6 +45,8 @@ pub enum Target {
     TimeOffset,
     /// Nothing any more: the target was gone when the monitor was made, the `'DOWN'` is on its way.
     Gone,
+    /// As [`Target::Gone`], of a port.
+    GonePort,
 }
 
 /// A monitor that the process has set.

@@ -76,6 +76,8 @@ pub trait PortOps: Send + Sync {
     fn with_tracee(&self, vm: &'static Vm, port: Port, f: &mut dyn FnMut(&crate::trace::Tracee));
     /// All ports.
     fn all(&self, vm: &'static Vm) -> Vec<Port>;
+    /// Would who sends it a message be suspended?
+    fn is_busy(&self, port: Port) -> bool;
 }
 
 /// The virtual machine.

@@ -104,7 +104,7 @@ pub(super) fn finish_after_on_load_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifRes
     if done { Ok(Term::TRUE) } else { badarg() }
 }
 
-/// `erlang:delete_module(Module)`: `true`, or `undefined` if it is not loaded.
+/// `erlang:delete_module(Module)`: `true`, or `undefined` if it was never loaded.
 pub(super) fn delete_module_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(name) = args[0].as_atom() else { return badarg() };
     let vm = ctx.vm;

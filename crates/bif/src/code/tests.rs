@@ -95,7 +95,8 @@ fn loading_twice_wants_a_purge_between() {
         assert_eq!(internal(ctx, "purge_module", &[name, atom("complete")]), "true");
         assert_eq!(internal(ctx, "purge_module", &[name, atom("now")]), "error:badarg");
         assert_eq!(erlang(ctx, "delete_module", &[name]), "true");
-        assert_eq!(erlang(ctx, "delete_module", &[name]), "undefined");
+        assert_eq!(erlang(ctx, "delete_module", &[name]), "error:badarg");
+        assert_eq!(erlang(ctx, "delete_module", &[atom("bif_code_never")]), "undefined");
         assert_eq!(erlang(ctx, "function_exported", &[name, atom("start"), Term::small(0)]), "false");
         assert_eq!(erlang(ctx, "loaded", &[]), "[bif_code_c]");
         assert_eq!(erlang(ctx, "pre_loaded", &[]), "[]");

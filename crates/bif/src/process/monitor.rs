@@ -95,7 +95,12 @@ fn watched(ctx: &Ctx<'_>, kind: Atom, item: Term) -> Result<Watched, Escape> {
             }
             let Some([name, node]) = item.as_tuple_of::<2>() else { return badarg() };
             let (Some(name), Some(node)) = (name.as_atom(), node.as_atom()) else { return badarg() };
-            if node == ctx.vm.node_name() { by_name(name) } else { Ok(Watched::NoConnection) }
+            match node == ctx.vm.node_name() {
+                true => by_name(name),
+                // Ports of other nodes cannot be watched.
+                false if kind == am::port => badarg(),
+                false => Ok(Watched::NoConnection),
+            }
         }
         _ => badarg(),
     }
@@ -113,6 +118,7 @@ fn monitor(ctx: &mut Ctx<'_>, kind: Term, item: Term, options: MonitorOptions) -
         Watched::Process(pid, name) => (Target::Process(*pid), *name),
         Watched::Port(port, name) => (Target::Port(*port), *name),
         Watched::TimeOffset => (Target::TimeOffset, Term::NONE),
+        Watched::Nobody(name) if kind == am::port => (Target::GonePort, *name),
         Watched::Nobody(name) => (Target::Gone, *name),
         Watched::NoConnection => (Target::Gone, Term::NONE),
     };
@@ -180,7 +186,7 @@ fn demonitor(ctx: &mut Ctx<'_>, reference: Term, flush: bool, info: bool) -> Bif
                     ports.demonitor(ctx.vm, port, numbers);
                 }
             }
-            Target::TimeOffset | Target::Gone => {}
+            Target::TimeOffset | Target::Gone | Target::GonePort => {}
         }
     }
     if flush && !found {

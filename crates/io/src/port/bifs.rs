@@ -3,6 +3,7 @@
 //! Those of `erts_internal` give the reason of an error as a value; `erlang` raises it.
 
 use super::options::{self, Settings, Target};
+use super::ram_file::RamFile;
 use super::signals::output_of;
 use super::stream::{Ends, Program, Stream};
 use super::udp::Udp;
@@ -63,7 +64,7 @@ fn open(ctx: &Ctx<'_>, term: Term) -> Option<(&'static System, Arc<Port>)> {
 }
 
 /// The drivers that OTP has and this VM lacks: opening one fails, rather than run a program of that name.
-const ABSENT_DRIVERS: [&[u8]; 3] = [b"tcp_inet", b"sctp_inet", b"ram_file_drv"];
+const ABSENT_DRIVERS: [&[u8]; 2] = [b"tcp_inet", b"sctp_inet"];
 
 /// The first word of a command names a driver, if there is one of that name.
 fn driver_word(line: &[u8]) -> &[u8] {
@@ -81,7 +82,8 @@ fn open_port_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         Target::Spawn(line) | Target::Driver(line) => match driver_word(line) {
             b"tty_sl" => return reason(am::einval),
             word if ABSENT_DRIVERS.contains(&word) => return bad(),
-            b"udp_inet" => return open_udp(ctx, system, line, &settings),
+            b"udp_inet" => return open_driver(ctx, system, line, &settings, Driver::Udp(Udp::new())),
+            b"ram_file_drv" => return open_driver(ctx, system, line, &settings, Driver::Ram(RamFile::default())),
             _ if matches!(target, Target::Driver(_)) => return bad(),
             _ => {}
         },
@@ -91,7 +93,13 @@ fn open_port_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     open_stream(ctx, system, &target, &settings)
 }
 
-fn open_udp(ctx: &mut Ctx<'_>, system: &'static System, line: &[u8], settings: &Settings) -> BifResult {
+fn open_driver(
+    ctx: &mut Ctx<'_>,
+    system: &'static System,
+    line: &[u8],
+    settings: &Settings,
+    driver: Driver,
+) -> BifResult {
     let new = New {
         name: line.to_vec(),
         owner: ctx.pid(),
@@ -101,7 +109,7 @@ fn open_udp(ctx: &mut Ctx<'_>, system: &'static System, line: &[u8], settings: &
         busy_limits: None,
         os_pid: None,
         linked: true,
-        driver: Driver::Udp(Udp::new()),
+        driver,
     };
     let Some(port) = system.create(new) else { return reason(am::system_limit) };
     ctx.proc.relations.link(port.id.term());

@@ -33,7 +33,10 @@ impl Port {
             am::monitors => Term::NIL,
             am::monitored_by => pids(ctx, state.watchers.values().copied()),
             am::parallelism => Term::bool(self.parallelism),
-            am::memory => Term::small((size_of::<Port>() + state.queued()) as i64),
+            am::memory => {
+                let file = if let Driver::Ram(file) = &state.driver { file.len() } else { 0 };
+                Term::small((size_of::<Port>() + state.queued() + file) as i64)
+            }
             am::locking => {
                 // The port that stands for starting programs has no lock to speak of, as all others have theirs.
                 let _: &Driver = &state.driver;

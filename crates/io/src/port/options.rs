@@ -197,8 +197,11 @@ fn environment(list: Term) -> Option<Vec<Variable>> {
     let mut items = list.list_iter();
     for item in items.by_ref() {
         let [name, value] = item.as_tuple_of::<2>()?;
-        let name = native_text(name).filter(|n| !n.contains(&b'='))?;
-        let value = if value.is_am(am::false_) { None } else { Some(native_text(value)?) };
+        // Lists only, unlike all other names.
+        let text = |term: Term| if term.is_list() { native_text(term) } else { None };
+        let name = text(name).filter(|n| !n.contains(&b'='))?;
+        // Without a value it is taken out.
+        let value = if value.is_am(am::false_) { None } else { Some(text(value)?).filter(|v| !v.is_empty()) };
         entries.push((name, value));
     }
     items.tail().is_nil().then_some(entries)

@@ -61,6 +61,10 @@ impl PortOps for Ports {
     fn all(&self, _: &'static Vm) -> Vec<PortId> {
         system().map_or(Vec::new(), |s| s.all().iter().map(|port| port.id).collect())
     }
+
+    fn is_busy(&self, port: PortId) -> bool {
+        system().and_then(|s| s.get(port)).is_some_and(|p| p.lock().busy)
+    }
 }
 
 /// A request in a message.
@@ -168,14 +172,13 @@ impl Port {
             return;
         }
         let Some((_, request)) = wanted.filter(|(owner, _)| *owner == state.owner) else {
-            let reason = Parcel::immediate(Term::atom(am::badsig));
-            system.vm.signal_pid(sender, Signal::Exit { from: self.id.term(), reason, linked: false });
-            return;
+            return self.bad_message(system, state.owner);
         };
         match request {
             Request::Command(data) => {
-                self.output(system, &mut state, sender, data);
+                // Who makes it busy runs on; who finds it so does not.
                 suspend_if_busy(system, &mut state, sender);
+                self.output(system, &mut state, sender, data);
             }
             Request::Close => {
                 let owner = state.owner;
@@ -188,11 +191,16 @@ impl Port {
                 if self.connect(system, to) {
                     self.tell(system, old, Tell::Atom(am::connected));
                 } else {
-                    let reason = Parcel::immediate(Term::atom(am::badsig));
-                    system.vm.signal_pid(sender, Signal::Exit { from: self.id.term(), reason, linked: false });
+                    self.bad_message(system, old);
                 }
             }
         }
+    }
+
+    /// The owner answers for what a port does not understand, whoever has sent it.
+    fn bad_message(&self, system: &System, owner: Pid) {
+        let reason = Parcel::immediate(Term::atom(am::badsig));
+        system.vm.signal_pid(owner, Signal::Exit { from: self.id.term(), reason, linked: false });
     }
 
     fn signal(self: &Arc<Self>, system: &System, signal: Signal) {
@@ -227,7 +235,7 @@ impl Port {
         }
         let normal = reason.term.is_am(am::normal);
         let from_owner = sender == Some(state.owner);
-        if matches!(state.driver, super::Driver::Forker) || normal && !from_owner {
+        if matches!(state.driver, super::Driver::Forker) || linked && normal && !from_owner {
             return;
         }
         let reason = if reason.term.is_am(am::kill) { Term::atom(am::killed) } else { reason.term };

@@ -189,7 +189,7 @@ impl CodeServer {
     /// Makes the current version old, and its exports undefined.
     pub fn delete(&self, name: Atom) -> Deleted {
         let mut table = self.table.write();
-        let Some(entry) = table.get_mut(name).filter(|e| e.current.is_some()) else { return Deleted::NotLoaded };
+        let Some(entry) = table.get_mut(name) else { return Deleted::NotLoaded };
         if entry.old.is_some() {
             return Deleted::NotPurged;
         }

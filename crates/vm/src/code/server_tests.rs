@@ -107,7 +107,7 @@ fn a_purge_takes_the_funs_away_and_an_abort_gives_them_back() {
     load(&vm.code, &small).unwrap();
     let fun = fun_of(vm.code.current(name).unwrap());
     assert_eq!(vm.code.delete(name), Deleted::Done);
-    assert_eq!(vm.code.delete(name), Deleted::NotLoaded);
+    assert_eq!(vm.code.delete(name), Deleted::NotPurged);
     assert!(!export(&small).is_defined() && fun.is_loaded());
     assert_eq!(vm.code.loaded(), vec![name]);
     assert!(!vm.code.purge(vm, name, Complete), "not prepared");

@@ -1,0 +1,628 @@
+//! From the dialect of OTP's older releases, that of PCRE 8.44, to that of PCRE2.
+//!
+//! The two differ in few places, which one pass over the pattern rewrites:
+//! - an unknown letter after a backslash stands for itself, and so do `\8` and `\9` where no such group has begun, and
+//!   `\B`, `\R`, `\z` and others in a class;
+//! - `{,3}` and braces with blanks in them are plain text;
+//! - a recursive call is atomic;
+//! - a hyphen after a class in a class stands for itself;
+//! - a NUL ends the pattern; `(*UTF8)` is `(*UTF)`.
+//!
+//! What only PCRE2 knows is refused here. [`Translated::original`] leads from a place in the new text to that in the old.
+
+use super::errors;
+use std::ops::ControlFlow;
+
+/// A rewritten pattern.
+pub struct Translated {
+    /// For PCRE2.
+    pub text: Vec<u8>,
+    /// Places in `text`, in order, after which the old text is so much further on.
+    shifts: Vec<(usize, isize)>,
+}
+
+impl Translated {
+    /// A text as it is.
+    pub fn new(text: Vec<u8>) -> Translated {
+        Translated { text, shifts: Vec::new() }
+    }
+
+    /// The place in the old pattern of a place in the new.
+    pub fn original(&self, at: usize) -> usize {
+        let shift = self.shifts.iter().rev().find(|(from, _)| *from <= at).map_or(0, |(_, shift)| *shift);
+        at.saturating_add_signed(shift)
+    }
+}
+
+/// Letters that mean nothing after a backslash.
+const LITERAL: &[u8] = b"IJMOTYijmqy";
+/// Those that mean nothing in a class.
+const CLASS_LITERAL: &[u8] = b"ABCGKRXZgkz";
+/// Verbs at the start of a pattern, those before `=` with a number.
+const START_VERBS: [&[u8]; 14] = [
+    b"UTF8",
+    b"UTF",
+    b"UCP",
+    b"NO_AUTO_POSSESS",
+    b"NO_START_OPT",
+    b"LIMIT_MATCH=",
+    b"LIMIT_RECURSION=",
+    b"CR",
+    b"LF",
+    b"CRLF",
+    b"ANY",
+    b"ANYCRLF",
+    b"BSR_ANYCRLF",
+    b"BSR_UNICODE",
+];
+/// Verbs anywhere, and whether they take a name.
+const VERBS: [(&[u8], bool); 9] = [
+    (b"", true),
+    (b"MARK", true),
+    (b"ACCEPT", false),
+    (b"F", false),
+    (b"FAIL", false),
+    (b"COMMIT", false),
+    (b"PRUNE", true),
+    (b"SKIP", true),
+    (b"THEN", true),
+];
+/// Longest name of a group.
+const NAME_LIMIT: usize = 32;
+
+type Error = (i32, usize);
+type Step = Result<(), Error>;
+
+struct Scan<'a> {
+    old: &'a [u8],
+    at: usize,
+    out: Translated,
+    /// Groups that have begun.
+    groups: usize,
+    /// Blanks and comments are skipped: now, and outside each open parenthesis.
+    extended: bool,
+    outer: Vec<bool>,
+    no_auto_capture: bool,
+    /// `(?X)`: unknown escapes are errors.
+    strict: bool,
+}
+
+/// Rewrites a pattern.
+pub fn translate(pattern: &[u8], extended: bool, no_auto_capture: bool) -> Result<Translated, Error> {
+    let end = memchr::memchr(0, pattern).unwrap_or(pattern.len());
+    let out = Translated { text: Vec::with_capacity(end + 8), shifts: Vec::new() };
+    let old = &pattern[..end];
+    let mut scan = Scan { old, at: 0, out, groups: 0, extended, outer: Vec::new(), no_auto_capture, strict: false };
+    scan.start_verbs();
+    while let Some(byte) = scan.peek(0) {
+        match byte {
+            b'\\' => scan.escape(false)?,
+            b'[' => scan.class()?,
+            b'(' => scan.open()?,
+            b')' => {
+                scan.extended = scan.outer.pop().unwrap_or(scan.extended);
+                scan.copy(1);
+            }
+            b'{' if scan.only_new_quantifier() => {
+                scan.insert(b"\\");
+                scan.copy(1);
+            }
+            b'#' if scan.extended => {
+                let line = memchr::memchr(b'\n', &scan.old[scan.at..]);
+                scan.copy(line.map_or(scan.old.len() - scan.at, |n| n + 1));
+            }
+            _ => scan.copy(1),
+        }
+    }
+    Ok(scan.out)
+}
+
+impl Scan<'_> {
+    fn peek(&self, ahead: usize) -> Option<u8> {
+        self.old.get(self.at + ahead).copied()
+    }
+
+    fn rest(&self) -> &[u8] {
+        self.old.get(self.at..).unwrap_or(&[])
+    }
+
+    fn copy(&mut self, count: usize) {
+        let part = self.old.get(self.at..).unwrap_or(&[]);
+        let part = &part[..count.min(part.len())];
+        self.out.text.extend_from_slice(part);
+        self.at += part.len();
+    }
+
+    fn shift(&mut self, by: isize) {
+        let last = self.out.shifts.last().map_or(0, |(_, shift)| *shift);
+        self.out.shifts.push((self.out.text.len(), last + by));
+    }
+
+    /// Leaves bytes of the old text out.
+    fn skip(&mut self, count: usize) {
+        self.at += count;
+        self.shift(count as isize);
+    }
+
+    /// Puts bytes in that the old text has not.
+    fn insert(&mut self, text: &[u8]) {
+        self.out.text.extend_from_slice(text);
+        self.shift(-(text.len() as isize));
+    }
+
+    fn fail<T>(&self, error: i32, ahead: usize) -> Result<T, Error> {
+        Err((error, self.at + ahead))
+    }
+
+    /// Puts other bytes in the place of some.
+    fn replace(&mut self, count: usize, text: &[u8]) {
+        self.out.text.extend_from_slice(text);
+        self.at += count;
+        self.shift(count as isize - text.len() as isize);
+    }
+
+    /// How many bytes from `ahead` on are of a kind.
+    fn run(&self, ahead: usize, kind: impl Fn(u8) -> bool) -> usize {
+        self.old.get(self.at + ahead..).unwrap_or(&[]).iter().take_while(|b| kind(**b)).count()
+    }
+
+    fn start_verbs(&mut self) {
+        while self.rest().starts_with(b"(*") {
+            let body = &self.old[self.at + 2..];
+            let Some(close) = memchr::memchr(b')', body) else { return };
+            let verb = &body[..close];
+            let known = |v: &&[u8]| {
+                **v == *verb
+                    || v.ends_with(b"=") && verb.strip_prefix(*v).is_some_and(|n| n.iter().all(u8::is_ascii_digit))
+            };
+            if !START_VERBS.iter().any(|v| known(&v)) {
+                return;
+            }
+            if verb == b"UTF8" {
+                self.copy(5);
+                self.skip(1);
+                self.copy(1);
+            } else {
+                self.copy(close + 3);
+            }
+        }
+    }
+
+    /// At a backslash.
+    fn escape(&mut self, class: bool) -> Step {
+        let Some(letter) = self.peek(1) else {
+            self.copy(1);
+            return Ok(());
+        };
+        match letter {
+            b'Q' => {
+                let body = &self.old[self.at + 2..];
+                let len = memchr::memmem::find(body, b"\\E").map_or(body.len(), |n| n + 2);
+                self.copy(2 + len);
+            }
+            // By its number, as it could go on a number before it.
+            b'F' if !self.strict => self.replace(2, b"\\x46"),
+            _ if LITERAL.contains(&letter) && !self.strict => {
+                self.skip(1);
+                self.copy(1);
+            }
+            _ if class && CLASS_LITERAL.contains(&letter) && !self.strict => {
+                self.skip(1);
+                self.copy(1);
+            }
+            b'8' | b'9' if !class => {
+                let digits = self.run(1, |b| b.is_ascii_digit());
+                let number =
+                    self.old[self.at + 1..][..digits.min(9)].iter().fold(0, |n, b| n * 10 + usize::from(b - b'0'));
+                if number > self.groups {
+                    self.replace(2, if letter == b'8' { b"\\x38" } else { b"\\x39" });
+                } else {
+                    self.copy(2);
+                }
+            }
+            b'N' if self.peek(2) == Some(b'{') && !class && !self.is_old_quantifier(2) => {
+                return self.fail(errors::NOT_SUPPORTED, 1);
+            }
+            b'1'..=b'7' if !class && self.run(1, |b| b.is_ascii_digit()) > 9 => {
+                return self.fail(errors::BIG_NUMBER, 1 + self.run(1, |b| b.is_ascii_digit()));
+            }
+            b'x' if self.peek(2) != Some(b'{') && !self.peek(2).is_some_and(|b| b.is_ascii_hexdigit()) => {
+                self.replace(2, b"\\x00");
+            }
+            b'c' if self.peek(2).is_some_and(|b| b < 32 || b == 127) => {
+                let code = self.peek(2).unwrap_or(0) ^ 0x40;
+                self.replace(3, format!("\\x{code:02x}").as_bytes());
+            }
+            b'g' if !class => return self.reference(),
+            b'k' if !class => {
+                let name = self.peek(2).is_some_and(|b| b"{<'".contains(&b));
+                if name {
+                    self.name(3)?
+                }
+                self.copy(2);
+            }
+            _ => self.copy(2),
+        }
+        Ok(())
+    }
+
+    /// At `\g`.
+    fn reference(&mut self) -> Step {
+        let open = self.peek(2);
+        match open {
+            Some(b'<' | b'\'') => {
+                let close = if open == Some(b'<') { b'>' } else { b'\'' };
+                let body = self.old.get(self.at + 3..).unwrap_or(&[]);
+                let Some(len) = memchr::memchr(close, body) else {
+                    self.copy(2);
+                    return Ok(());
+                };
+                self.name(3)?;
+                self.atomic(len + 4);
+            }
+            Some(b'0'..=b'9' | b'-' | b'+') | Some(b'{') => {
+                let from = if open == Some(b'{') { 3 } else { 2 };
+                let sign = usize::from(self.peek(from) == Some(b'-'));
+                let digits = self.run(from + sign, |b| b.is_ascii_digit());
+                let text = self.old.get(self.at + from + sign..).unwrap_or(&[]);
+                if self.peek(from) == Some(b'+') || open == Some(b'{') && self.peek(from) == Some(b'}') {
+                    return self.fail(errors::ZERO_REFERENCE, if open == Some(b'{') { 3 } else { 1 });
+                }
+                let end = from + sign + digits;
+                if digits > 0 && text[..digits].iter().all(|b| *b == b'0') {
+                    return self.fail(errors::ZERO_REFERENCE, if from == 3 { end } else { end - 1 });
+                }
+                if digits > 9 {
+                    return self.fail(errors::BIG_NUMBER, end);
+                }
+                if from == 3 && (digits > 0 || self.peek(3).is_none()) && self.peek(end) != Some(b'}') {
+                    return self.fail(errors::OPEN_REFERENCE, end);
+                }
+                self.copy(2);
+            }
+            None => return self.fail(errors::ZERO_REFERENCE, 1),
+            Some(_) => return self.fail(errors::ZERO_REFERENCE, 1),
+        }
+        Ok(())
+    }
+
+    /// Copies a call of `len` bytes as an atomic group.
+    fn atomic(&mut self, len: usize) {
+        self.insert(b"(?>");
+        self.copy(len);
+        self.insert(b")");
+    }
+
+    /// Checks the length of a name that begins `ahead`.
+    fn name(&self, ahead: usize) -> Step {
+        let len = self.run(ahead, |b| b.is_ascii_alphanumeric() || b == b'_');
+        if len > NAME_LIMIT { self.fail(errors::LONG_NAME, ahead + len) } else { Ok(()) }
+    }
+
+    /// Does a quantifier of both dialects begin at this brace?
+    fn is_old_quantifier(&self, ahead: usize) -> bool {
+        let digits = |at: usize| self.run(at, |b| b.is_ascii_digit());
+        let first = digits(ahead + 1);
+        let next = ahead + 1 + first;
+        match self.peek(next) {
+            Some(b'}') => first > 0,
+            Some(b',') => first > 0 && self.peek(next + 1 + digits(next + 1)) == Some(b'}'),
+            _ => false,
+        }
+    }
+
+    /// At a brace that only PCRE2 would take for a quantifier?
+    fn only_new_quantifier(&self) -> bool {
+        let Some(close) = memchr::memchr(b'}', self.rest()) else { return false };
+        let inside = &self.rest()[1..close];
+        let odd = inside.first() == Some(&b',') || inside.iter().any(|b| matches!(b, b' ' | b'\t'));
+        odd && inside.iter().all(|b| b.is_ascii_digit() || matches!(b, b',' | b' ' | b'\t'))
+    }
+
+    /// At the bracket of a class.
+    fn class(&mut self) -> Step {
+        // `[:alpha:]` outside a class is an error, and `[[:<:]]` a word boundary.
+        if matches!(self.peek(1), Some(b':' | b'.' | b'=')) && posix(self.rest()).is_some() {
+            self.copy(1);
+            return Ok(());
+        }
+        self.copy(1);
+        if self.peek(0) == Some(b'^') {
+            self.copy(1);
+        }
+        if self.peek(0) == Some(b']') {
+            self.copy(1);
+        }
+        while let Some(byte) = self.peek(0) {
+            let set = match byte {
+                b']' => {
+                    self.copy(1);
+                    return Ok(());
+                }
+                b'\\' => {
+                    let letter = self.peek(1).unwrap_or(0);
+                    let property = b"pP".contains(&letter);
+                    self.escape(true)?;
+                    if property {
+                        let braces = self.peek(0) == Some(b'{');
+                        let len = if braces { self.run(0, |b| b != b'}') + 1 } else { 1 };
+                        self.copy(len);
+                    }
+                    b"dDsSwWhHvVpP".contains(&letter)
+                }
+                b'[' => match posix(self.rest()) {
+                    Some(len) => {
+                        self.copy(len);
+                        true
+                    }
+                    None => {
+                        self.copy(1);
+                        false
+                    }
+                },
+                _ => {
+                    self.copy(1);
+                    // The end of a range may not be a class; that is for PCRE2 to say.
+                    false
+                }
+            };
+            if set && self.peek(0) == Some(b'-') && self.peek(1) != Some(b']') {
+                self.insert(b"\\");
+                self.copy(1);
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, extended: bool) {
+        self.outer.push(self.extended);
+        self.extended = extended;
+    }
+
+    /// At an opening parenthesis.
+    fn open(&mut self) -> Step {
+        match (self.peek(1), self.peek(2)) {
+            (Some(b'*'), Some(b')' | b':' | b'a'..=b'z' | b'A'..=b'Z')) => return self.verb(),
+            (Some(b'?'), _) => {}
+            _ => {
+                self.groups += usize::from(!self.no_auto_capture);
+                self.push(self.extended);
+                self.copy(1);
+                return Ok(());
+            }
+        }
+        let Some(kind) = self.peek(2) else { return self.fail(errors::BAD_OPTION, 2) };
+        match kind {
+            b'#' => {
+                let len = self.run(0, |b| b != b')');
+                self.copy(len + 1);
+            }
+            b'<' => {
+                match self.peek(3) {
+                    Some(b'=' | b'!') => {}
+                    Some(b) if b.is_ascii_alphanumeric() || b == b'_' => self.groups += 1,
+                    _ => return self.fail(errors::NO_NAME, 3),
+                }
+                self.name(3)?;
+                self.group(3);
+            }
+            b'\'' => {
+                self.groups += 1;
+                self.name(3)?;
+                self.group(3);
+            }
+            b'P' => match self.peek(3) {
+                Some(b'<') => {
+                    if self.peek(4).is_none() {
+                        return self.fail(errors::OPEN_NAME, 4);
+                    }
+                    self.groups += 1;
+                    self.name(4)?;
+                    self.group(4);
+                }
+                Some(b'>') => self.call(),
+                Some(b'=') => {
+                    let len = self.run(0, |b| b != b')');
+                    self.copy(len + 1);
+                }
+                _ => return self.fail(errors::BAD_P, 3),
+            },
+            b':' | b'|' | b'>' | b'=' | b'!' => self.group(3),
+            b'(' => self.condition()?,
+            b'C' => {
+                let digits = self.run(3, |b| b.is_ascii_digit());
+                if self.peek(3 + digits) != Some(b')') {
+                    return self.fail(errors::BAD_CALLOUT, 3 + digits);
+                }
+                self.copy(4 + digits);
+            }
+            b'R' | b'&' | b'0'..=b'9' | b'+' => self.call(),
+            b'-' if self.peek(3).is_some_and(|b| b.is_ascii_digit()) => self.call(),
+            _ => return self.options(),
+        }
+        Ok(())
+    }
+
+    /// A group whose opening has `len` bytes.
+    fn group(&mut self, len: usize) {
+        self.push(self.extended);
+        self.copy(len);
+    }
+
+    /// At `(?R)`, `(?1)`, `(?&name)`, `(?P>name)`: up to the parenthesis that closes it.
+    fn call(&mut self) {
+        match memchr::memchr(b')', self.rest()) {
+            Some(close)
+                if close > 2
+                    && self.rest()[3..close].iter().all(|b| b.is_ascii_alphanumeric() || b"_>".contains(b)) =>
+            {
+                self.atomic(close + 1);
+            }
+            _ => self.group(2),
+        }
+    }
+
+    /// At `(?(`.
+    fn condition(&mut self) -> Step {
+        let rest = &self.rest()[3..];
+        if rest.is_empty() || rest[0] == b')' {
+            return self.fail(errors::NO_CONDITION, 3);
+        }
+        let assertion = |t: &[u8]| matches!(t, [b'=' | b'!' | b'C', ..] | [b'<', b'=' | b'!', ..]);
+        if rest[0] == b'?' && !assertion(&rest[1..]) {
+            return self.fail(errors::NO_CONDITION, 3);
+        }
+        if rest.starts_with(b"VERSION") && matches!(rest.get(7), Some(b'=' | b'>')) {
+            return self.fail(errors::BAD_CONDITION, 10);
+        }
+        let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+        if digits > 0 && rest[..digits].iter().all(|b| *b == b'0') && rest.get(digits) == Some(&b')') {
+            return self.fail(errors::ZERO_CONDITION, 4 + digits);
+        }
+        let assertion = rest[0] == b'?';
+        self.push(self.extended);
+        if assertion {
+            self.copy(2);
+            return Ok(());
+        }
+        let len = self.run(0, |b| b != b')');
+        self.copy(len + 1);
+        Ok(())
+    }
+
+    /// At `(?` and letters.
+    fn options(&mut self) -> Step {
+        let (mut ahead, mut minus, mut extended) = (2, false, self.extended);
+        let mut kept = b"(?".to_vec();
+        let end = loop {
+            let Some(byte) = self.peek(ahead) else { return self.fail(errors::BAD_OPTION, ahead) };
+            match byte {
+                b'-' if minus => {}
+                b'-' => {
+                    minus = true;
+                    kept.push(byte);
+                }
+                b'X' => self.strict = !minus,
+                b'x' => {
+                    extended = !minus;
+                    kept.push(byte);
+                }
+                b'i' | b'm' | b's' | b'U' | b'J' => kept.push(byte),
+                b')' | b':' => break byte,
+                _ => return self.fail(errors::BAD_OPTION, ahead),
+            }
+            ahead += 1;
+        };
+        if end == b':' {
+            self.push(extended);
+        } else {
+            self.extended = extended;
+        }
+        let same = self.rest().get(..ahead) == Some(&kept[..]);
+        if same {
+            self.copy(ahead + 1);
+        } else {
+            self.replace(ahead, &kept);
+            self.copy(1);
+        }
+        Ok(())
+    }
+
+    /// At `(*`.
+    fn verb(&mut self) -> Step {
+        let letters = self.run(2, |b| b.is_ascii_alphabetic());
+        let argument = self.peek(2 + letters) == Some(b':');
+        let end = 2 + letters + if argument { self.run(2 + letters, |b| b != b')') } else { 0 };
+        if self.peek(end) != Some(b')') {
+            return self.fail(errors::BAD_VERB, end);
+        }
+        let name = &self.rest()[2..2 + letters];
+        match VERBS.iter().find(|(verb, _)| *verb == name) {
+            None => self.fail(errors::BAD_VERB, end),
+            Some((_, false)) if argument => self.fail(errors::VERB_ARGUMENT, end),
+            Some(_) => {
+                self.copy(end + 1);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The length of `[:name:]`, `[.x.]`, `[=x=]`.
+fn posix(text: &[u8]) -> Option<usize> {
+    let [b'[', kind @ (b':' | b'.' | b'='), body @ ..] = text else { return None };
+    let plain = |b: &&u8| !b"]\\[".contains(b) && *b != kind;
+    let len = body.iter().take_while(plain).count();
+    body.get(len..)?.starts_with(&[*kind, b']']).then_some(len + 4)
+}
+
+/// The place of the parenthesis that closes the group that opens at `open`.
+pub fn group_end(pattern: &[u8], open: usize) -> Option<usize> {
+    let (mut depth, mut at) = (0usize, open);
+    let mut class = false;
+    let found = loop {
+        let Some(byte) = pattern.get(at) else { break ControlFlow::Continue(()) };
+        match byte {
+            b'\\' => at += 1,
+            b'[' if !class => {
+                class = true;
+                at += usize::from(pattern.get(at + 1) == Some(&b'^'));
+                at += usize::from(pattern.get(at + 1) == Some(&b']'));
+            }
+            b']' => class = false,
+            b'(' if !class => depth += 1,
+            b')' if !class => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    break ControlFlow::Break(at);
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    };
+    match found {
+        ControlFlow::Break(at) => Some(at),
+        ControlFlow::Continue(()) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn new(pattern: &str) -> String {
+        translate(pattern.as_bytes(), false, false)
+            .map_or_else(|(error, at)| format!("{error} at {at}"), |t| String::from_utf8_lossy(&t.text).into_owned())
+    }
+
+    #[test]
+    fn what_differs_is_rewritten() {
+        assert_eq!(new(r"a\y[\q-\yB\B]\d\Q\y\E\\y"), r"ay[q-yBB]\d\Q\y\E\\y");
+        assert_eq!(new(r"\8(a)\1\9{2}\81\x4\F"), r"\x38(a)\1\x39{2}\x381\x4\x46");
+        assert_eq!(new("a{,3}b{1}c{ 1 }d{2,}"), r"a\{,3}b{1}c\{ 1 }d{2,}");
+        assert_eq!(new("(a(?1)?b)(?R)\\g<1>(?&n)"), r"(a(?>(?1))?b)(?>(?R))(?>\g<1>)(?>(?&n))");
+        assert_eq!(new(r"[\d-z][[:alpha:]-z][a-z][]a-z][^]-a]"), r"[\d\-z][[:alpha:]\-z][a-z][]a-z][^]-a]");
+        assert_eq!(new("(*UTF8)(*CR)a\0b"), "(*UTF)(*CR)a");
+        assert_eq!(new("(?x)a # [\n[{,1}]{,1}"), "(?x)a # [\n[{,1}]\\{,1}");
+        assert_eq!(new("(?--i)(?X)\\y"), "(?-i)(?)\\y");
+    }
+
+    #[test]
+    fn what_only_pcre2_knows_is_refused() {
+        assert_eq!(new("(?^a)"), "111 at 2");
+        assert_eq!(new("a(*pla:b)"), "160 at 8");
+        assert_eq!(new("(*LIMIT_HEAP=3)"), "160 at 7");
+        assert_eq!(new("\\N{U+41}"), "137 at 1");
+        assert_eq!(new("(?<>x)"), "1001 at 3");
+    }
+
+    #[test]
+    fn places_lead_back() {
+        let t = translate(b"\\ya(?1)\\yb", false, false).unwrap_or_else(|_| unreachable!());
+        let text = String::from_utf8_lossy(&t.text);
+        assert_eq!(text, "ya(?>(?1))yb");
+        assert_eq!((t.original(0), t.original(1), t.original(11)), (1, 2, 9));
+        assert_eq!(group_end(b"a(b[)]\\)(c))d", 1), Some(11));
+    }
+}
