@@ -5,7 +5,7 @@
 main() ->
     process_flag(trap_exit, true),
     logger:set_primary_config(level, none),
-    t:each(spawn, ["echo hello", "sh -c 'printf \"a b\"; exit 3'", "sh -c 'kill -9 $$'", "no_such_program_x", "exit 300 2>/dev/null", ": 2>/dev/null"], fun(C) -> run({spawn, C}, [exit_status, stderr_to_stdout]) end),
+    t:each(spawn, ["echo hello", "sh -c 'printf \"a b\"; exit 3'", "sh -c 'kill -9 $$'", "no_such_program_x 2>/dev/null", "exit 300 2>/dev/null", ": 2>/dev/null"], fun(C) -> run({spawn, C}, [exit_status, stderr_to_stdout]) end),
     t:each(forms, [[], [binary], [eof], [exit_status, eof], [eof, binary], [stream], [in], [{line, 4}], [{line, 4}, binary], [in, exit_status], [hide], [{parallelism, true}], [overlapped_io]], fun(O) -> run({spawn, "printf 'ab\\ncdefgh\\r\\nxyz'"}, O) end),
     t:each(executable, [{"/bin/echo", ["a", "b c", <<"d">>]}, {"/bin/sh", ["-c", "echo $0 $1", "zero", "one"]}, {"/no/such", []}, {"/etc/passwd", []}, {"/", []}, {"", []}, {foo, []}, {<<"/bin/echo">>, ["å"]}], fun({F, A}) -> run({spawn_executable, F}, [{args, A}, exit_status]) end),
     t:c(arg0, fun() -> run({spawn_executable, "/bin/sh"}, [{arg0, "-other"}, {args, ["-c", "ps -o args= -p $$ | cut -c1-6"]}, exit_status]) end),

@@ -6,6 +6,7 @@
 //! - `{,3}` and braces with blanks in them are plain text;
 //! - a recursive call is atomic;
 //! - a hyphen after a class in a class stands for itself;
+//! - a property named as a script is of that script alone;
 //! - a NUL ends the pattern; `(*UTF8)` is `(*UTF)`.
 //!
 //! What only PCRE2 knows is refused here. [`Translated::original`] leads from a place in the new text to that in the old.
@@ -38,6 +39,8 @@ impl Translated {
 const LITERAL: &[u8] = b"IJMOTYijmqy";
 /// Those that mean nothing in a class.
 const CLASS_LITERAL: &[u8] = b"ABCGKRXZgkz";
+/// Longer names of properties that are no scripts.
+const GENERAL: [&[u8]; 6] = [b"Any", b"Xan", b"Xps", b"Xsp", b"Xuc", b"Xwd"];
 /// Verbs at the start of a pattern, those before `=` with a number.
 const START_VERBS: [&[u8]; 14] = [
     b"UTF8",
@@ -233,6 +236,7 @@ impl Scan<'_> {
                 let code = self.peek(2).unwrap_or(0) ^ 0x40;
                 self.replace(3, format!("\\x{code:02x}").as_bytes());
             }
+            b'p' | b'P' => self.property(),
             b'g' if !class => return self.reference(),
             b'k' if !class => {
                 let name = self.peek(2).is_some_and(|b| b"{<'".contains(&b));
@@ -244,6 +248,23 @@ impl Scan<'_> {
             _ => self.copy(2),
         }
         Ok(())
+    }
+
+    /// At `\p`: the name of a script means those of just this script, without the characters that others share with it.
+    fn property(&mut self) {
+        if self.peek(2) != Some(b'{') {
+            return self.copy(3);
+        }
+        let from = 3 + usize::from(self.peek(3) == Some(b'^'));
+        let len = self.run(from, |b| b.is_ascii_alphanumeric() || b == b'_');
+        let name = self.old.get(self.at + from..).map_or(&[][..], |rest| &rest[..len]);
+        let is_script = len > 2 && !GENERAL.contains(&name) && self.peek(from + len) == Some(b'}');
+        self.copy(from);
+        if is_script {
+            self.insert(b"sc:");
+        }
+        let rest = self.run(0, |b| b != b'}');
+        self.copy(rest + 1);
     }
 
     /// At `\g`.
@@ -341,13 +362,7 @@ impl Scan<'_> {
                 }
                 b'\\' => {
                     let letter = self.peek(1).unwrap_or(0);
-                    let property = b"pP".contains(&letter);
                     self.escape(true)?;
-                    if property {
-                        let braces = self.peek(0) == Some(b'{');
-                        let len = if braces { self.run(0, |b| b != b'}') + 1 } else { 1 };
-                        self.copy(len);
-                    }
                     b"dDsSwWhHvVpP".contains(&letter)
                 }
                 b'[' => match posix(self.rest()) {
@@ -605,6 +620,7 @@ mod tests {
         assert_eq!(new(r"[\d-z][[:alpha:]-z][a-z][]a-z][^]-a]"), r"[\d\-z][[:alpha:]\-z][a-z][]a-z][^]-a]");
         assert_eq!(new("(*UTF8)(*CR)a\0b"), "(*UTF)(*CR)a");
         assert_eq!(new("(?x)a # [\n[{,1}]{,1}"), "(?x)a # [\n[{,1}]\\{,1}");
+        assert_eq!(new("\\p{Lu}\\p{^Greek}[\\pL\\P{Han}-]"), "\\p{Lu}\\p{^sc:Greek}[\\pL\\P{sc:Han}-]");
         assert_eq!(new("(?--i)(?X)\\y"), "(?-i)(?)\\y");
     }
 
