@@ -4,12 +4,14 @@
 //! - an unknown letter after a backslash stands for itself, and so do `\8` and `\9` where no such group has begun, and
 //!   `\B`, `\R`, `\z` and others in a class;
 //! - `{,3}` and braces with blanks in them are plain text;
-//! - a recursive call is atomic;
+//! - a recursive call is atomic, and so is a group that refers back to itself by number;
 //! - a hyphen after a class in a class stands for itself;
 //! - a property named as a script is of that script alone;
 //! - a NUL ends the pattern; `(*UTF8)` is `(*UTF)`.
 //!
 //! What only PCRE2 knows is refused here. [`Translated::original`] leads from a place in the new text to that in the old.
+
+mod escapes;
 
 use super::errors;
 use std::ops::ControlFlow;
@@ -76,6 +78,13 @@ const NAME_LIMIT: usize = 32;
 type Error = (i32, usize);
 type Step = Result<(), Error>;
 
+/// What an open parenthesis leads back to.
+struct Outer {
+    extended: bool,
+    /// The number of the group, 0 if it has none.
+    group: usize,
+}
+
 struct Scan<'a> {
     old: &'a [u8],
     at: usize,
@@ -84,7 +93,10 @@ struct Scan<'a> {
     groups: usize,
     /// Blanks and comments are skipped: now, and outside each open parenthesis.
     extended: bool,
-    outer: Vec<bool>,
+    outer: Vec<Outer>,
+    /// Groups that refer back to themselves: those found, and those known from the pass before.
+    own: Vec<usize>,
+    atomic: Vec<usize>,
     no_auto_capture: bool,
     /// `(?X)`: unknown escapes are errors.
     strict: bool,
@@ -92,10 +104,32 @@ struct Scan<'a> {
 
 /// Rewrites a pattern.
 pub fn translate(pattern: &[u8], extended: bool, no_auto_capture: bool) -> Result<Translated, Error> {
+    let (out, own) = pass(pattern, extended, no_auto_capture, Vec::new())?;
+    if own.is_empty() { Ok(out) } else { Ok(pass(pattern, extended, no_auto_capture, own)?.0) }
+}
+
+/// One pass: the new text, and the groups that refer back to themselves and are not in `atomic`.
+fn pass(
+    pattern: &[u8],
+    extended: bool,
+    no_auto_capture: bool,
+    atomic: Vec<usize>,
+) -> Result<(Translated, Vec<usize>), Error> {
     let end = memchr::memchr(0, pattern).unwrap_or(pattern.len());
     let out = Translated { text: Vec::with_capacity(end + 8), shifts: Vec::new() };
     let old = &pattern[..end];
-    let mut scan = Scan { old, at: 0, out, groups: 0, extended, outer: Vec::new(), no_auto_capture, strict: false };
+    let mut scan = Scan {
+        old,
+        at: 0,
+        out,
+        groups: 0,
+        extended,
+        outer: Vec::new(),
+        own: Vec::new(),
+        atomic,
+        no_auto_capture,
+        strict: false,
+    };
     scan.start_verbs();
     while let Some(byte) = scan.peek(0) {
         match byte {
@@ -103,7 +137,12 @@ pub fn translate(pattern: &[u8], extended: bool, no_auto_capture: bool) -> Resul
             b'[' => scan.class()?,
             b'(' => scan.open()?,
             b')' => {
-                scan.extended = scan.outer.pop().unwrap_or(scan.extended);
+                if let Some(outer) = scan.outer.pop() {
+                    scan.extended = outer.extended;
+                    if scan.atomic.contains(&outer.group) {
+                        scan.insert(b")");
+                    }
+                }
                 scan.copy(1);
             }
             b'{' if scan.only_new_quantifier() => {
@@ -117,7 +156,7 @@ pub fn translate(pattern: &[u8], extended: bool, no_auto_capture: bool) -> Resul
             _ => scan.copy(1),
         }
     }
-    Ok(scan.out)
+    Ok((scan.out, scan.own))
 }
 
 impl Scan<'_> {
@@ -191,155 +230,6 @@ impl Scan<'_> {
         }
     }
 
-    /// At a backslash.
-    fn escape(&mut self, class: bool) -> Step {
-        let Some(letter) = self.peek(1) else {
-            self.copy(1);
-            return Ok(());
-        };
-        match letter {
-            b'Q' => {
-                let body = &self.old[self.at + 2..];
-                let len = memchr::memmem::find(body, b"\\E").map_or(body.len(), |n| n + 2);
-                self.copy(2 + len);
-            }
-            // By its number, as it could go on a number before it.
-            b'F' if !self.strict => self.replace(2, b"\\x46"),
-            _ if LITERAL.contains(&letter) && !self.strict => {
-                self.skip(1);
-                self.copy(1);
-            }
-            _ if class && CLASS_LITERAL.contains(&letter) && !self.strict => {
-                self.skip(1);
-                self.copy(1);
-            }
-            b'8' | b'9' if !class => {
-                let digits = self.run(1, |b| b.is_ascii_digit());
-                let number =
-                    self.old[self.at + 1..][..digits.min(9)].iter().fold(0, |n, b| n * 10 + usize::from(b - b'0'));
-                if number > self.groups {
-                    self.replace(2, if letter == b'8' { b"\\x38" } else { b"\\x39" });
-                } else {
-                    self.copy(2);
-                }
-            }
-            b'N' if self.peek(2) == Some(b'{') && !class && !self.is_old_quantifier(2) => {
-                return self.fail(errors::NOT_SUPPORTED, 1);
-            }
-            b'1'..=b'7' if !class && self.run(1, |b| b.is_ascii_digit()) > 9 => {
-                return self.fail(errors::BIG_NUMBER, 1 + self.run(1, |b| b.is_ascii_digit()));
-            }
-            b'x' if self.peek(2) != Some(b'{') && !self.peek(2).is_some_and(|b| b.is_ascii_hexdigit()) => {
-                self.replace(2, b"\\x00");
-            }
-            b'c' if self.peek(2).is_some_and(|b| b < 32 || b == 127) => {
-                let code = self.peek(2).unwrap_or(0) ^ 0x40;
-                self.replace(3, format!("\\x{code:02x}").as_bytes());
-            }
-            b'p' | b'P' => self.property(),
-            b'g' if !class => return self.reference(),
-            b'k' if !class => {
-                let name = self.peek(2).is_some_and(|b| b"{<'".contains(&b));
-                if name {
-                    self.name(3)?
-                }
-                self.copy(2);
-            }
-            _ => self.copy(2),
-        }
-        Ok(())
-    }
-
-    /// At `\p`: the name of a script means those of just this script, without the characters that others share with it.
-    fn property(&mut self) {
-        if self.peek(2) != Some(b'{') {
-            return self.copy(3);
-        }
-        let from = 3 + usize::from(self.peek(3) == Some(b'^'));
-        let len = self.run(from, |b| b.is_ascii_alphanumeric() || b == b'_');
-        let name = self.old.get(self.at + from..).map_or(&[][..], |rest| &rest[..len]);
-        let is_script = len > 2 && !GENERAL.contains(&name) && self.peek(from + len) == Some(b'}');
-        self.copy(from);
-        if is_script {
-            self.insert(b"sc:");
-        }
-        let rest = self.run(0, |b| b != b'}');
-        self.copy(rest + 1);
-    }
-
-    /// At `\g`.
-    fn reference(&mut self) -> Step {
-        let open = self.peek(2);
-        match open {
-            Some(b'<' | b'\'') => {
-                let close = if open == Some(b'<') { b'>' } else { b'\'' };
-                let body = self.old.get(self.at + 3..).unwrap_or(&[]);
-                let Some(len) = memchr::memchr(close, body) else {
-                    self.copy(2);
-                    return Ok(());
-                };
-                self.name(3)?;
-                self.atomic(len + 4);
-            }
-            Some(b'0'..=b'9' | b'-' | b'+') | Some(b'{') => {
-                let from = if open == Some(b'{') { 3 } else { 2 };
-                let sign = usize::from(self.peek(from) == Some(b'-'));
-                let digits = self.run(from + sign, |b| b.is_ascii_digit());
-                let text = self.old.get(self.at + from + sign..).unwrap_or(&[]);
-                if self.peek(from) == Some(b'+') || open == Some(b'{') && self.peek(from) == Some(b'}') {
-                    return self.fail(errors::ZERO_REFERENCE, if open == Some(b'{') { 3 } else { 1 });
-                }
-                let end = from + sign + digits;
-                if digits > 0 && text[..digits].iter().all(|b| *b == b'0') {
-                    return self.fail(errors::ZERO_REFERENCE, if from == 3 { end } else { end - 1 });
-                }
-                if digits > 9 {
-                    return self.fail(errors::BIG_NUMBER, end);
-                }
-                if from == 3 && (digits > 0 || self.peek(3).is_none()) && self.peek(end) != Some(b'}') {
-                    return self.fail(errors::OPEN_REFERENCE, end);
-                }
-                self.copy(2);
-            }
-            None => return self.fail(errors::ZERO_REFERENCE, 1),
-            Some(_) => return self.fail(errors::ZERO_REFERENCE, 1),
-        }
-        Ok(())
-    }
-
-    /// Copies a call of `len` bytes as an atomic group.
-    fn atomic(&mut self, len: usize) {
-        self.insert(b"(?>");
-        self.copy(len);
-        self.insert(b")");
-    }
-
-    /// Checks the length of a name that begins `ahead`.
-    fn name(&self, ahead: usize) -> Step {
-        let len = self.run(ahead, |b| b.is_ascii_alphanumeric() || b == b'_');
-        if len > NAME_LIMIT { self.fail(errors::LONG_NAME, ahead + len) } else { Ok(()) }
-    }
-
-    /// Does a quantifier of both dialects begin at this brace?
-    fn is_old_quantifier(&self, ahead: usize) -> bool {
-        let digits = |at: usize| self.run(at, |b| b.is_ascii_digit());
-        let first = digits(ahead + 1);
-        let next = ahead + 1 + first;
-        match self.peek(next) {
-            Some(b'}') => first > 0,
-            Some(b',') => first > 0 && self.peek(next + 1 + digits(next + 1)) == Some(b'}'),
-            _ => false,
-        }
-    }
-
-    /// At a brace that only PCRE2 would take for a quantifier?
-    fn only_new_quantifier(&self) -> bool {
-        let Some(close) = memchr::memchr(b'}', self.rest()) else { return false };
-        let inside = &self.rest()[1..close];
-        let odd = inside.first() == Some(&b',') || inside.iter().any(|b| matches!(b, b' ' | b'\t'));
-        odd && inside.iter().all(|b| b.is_ascii_digit() || matches!(b, b',' | b' ' | b'\t'))
-    }
-
     /// At the bracket of a class.
     fn class(&mut self) -> Step {
         // `[:alpha:]` outside a class is an error, and `[[:<:]]` a word boundary.
@@ -390,7 +280,7 @@ impl Scan<'_> {
     }
 
     fn push(&mut self, extended: bool) {
-        self.outer.push(self.extended);
+        self.outer.push(Outer { extended: self.extended, group: 0 });
         self.extended = extended;
     }
 
@@ -403,6 +293,9 @@ impl Scan<'_> {
                 self.groups += usize::from(!self.no_auto_capture);
                 self.push(self.extended);
                 self.copy(1);
+                if !self.no_auto_capture {
+                    self.numbered();
+                }
                 return Ok(());
             }
         }
@@ -603,42 +496,4 @@ pub fn group_end(pattern: &[u8], open: usize) -> Option<usize> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn new(pattern: &str) -> String {
-        translate(pattern.as_bytes(), false, false)
-            .map_or_else(|(error, at)| format!("{error} at {at}"), |t| String::from_utf8_lossy(&t.text).into_owned())
-    }
-
-    #[test]
-    fn what_differs_is_rewritten() {
-        assert_eq!(new(r"a\y[\q-\yB\B]\d\Q\y\E\\y"), r"ay[q-yBB]\d\Q\y\E\\y");
-        assert_eq!(new(r"\8(a)\1\9{2}\81\x4\F"), r"\x38(a)\1\x39{2}\x381\x4\x46");
-        assert_eq!(new("a{,3}b{1}c{ 1 }d{2,}"), r"a\{,3}b{1}c\{ 1 }d{2,}");
-        assert_eq!(new("(a(?1)?b)(?R)\\g<1>(?&n)"), r"(a(?>(?1))?b)(?>(?R))(?>\g<1>)(?>(?&n))");
-        assert_eq!(new(r"[\d-z][[:alpha:]-z][a-z][]a-z][^]-a]"), r"[\d\-z][[:alpha:]\-z][a-z][]a-z][^]-a]");
-        assert_eq!(new("(*UTF8)(*CR)a\0b"), "(*UTF)(*CR)a");
-        assert_eq!(new("(?x)a # [\n[{,1}]{,1}"), "(?x)a # [\n[{,1}]\\{,1}");
-        assert_eq!(new("\\p{Lu}\\p{^Greek}[\\pL\\P{Han}-]"), "\\p{Lu}\\p{^sc:Greek}[\\pL\\P{sc:Han}-]");
-        assert_eq!(new("(?--i)(?X)\\y"), "(?-i)(?)\\y");
-    }
-
-    #[test]
-    fn what_only_pcre2_knows_is_refused() {
-        assert_eq!(new("(?^a)"), "111 at 2");
-        assert_eq!(new("a(*pla:b)"), "160 at 8");
-        assert_eq!(new("(*LIMIT_HEAP=3)"), "160 at 7");
-        assert_eq!(new("\\N{U+41}"), "137 at 1");
-        assert_eq!(new("(?<>x)"), "1001 at 3");
-    }
-
-    #[test]
-    fn places_lead_back() {
-        let t = translate(b"\\ya(?1)\\yb", false, false).unwrap_or_else(|_| unreachable!());
-        let text = String::from_utf8_lossy(&t.text);
-        assert_eq!(text, "ya(?>(?1))yb");
-        assert_eq!((t.original(0), t.original(1), t.original(11)), (1, 2, 9));
-        assert_eq!(group_end(b"a(b[)]\\)(c))d", 1), Some(11));
-    }
-}
+mod tests;
