@@ -27,6 +27,8 @@ enum Value {
     Attached,
     /// The rest of the word, or the next word.
     Required,
+    /// The next word, if it is `true` or `false`.
+    MaybeBoolean,
 }
 
 type Apply = fn(&mut Parsed, &str) -> Result<(), String>;
@@ -51,10 +53,16 @@ const fn ignored(prefix: &'static str, value: Value) -> Flag {
     Flag { prefix, value, apply: |_, _| Ok(()) }
 }
 
-/// Longest prefixes first where one begins another.
+const BIND_TYPES: &[&str] = &["u", "ns", "ts", "ps", "s", "nnts", "nnps", "tnnps", "db"];
+const BUSY_WAITS: &[&str] = &["none", "very_short", "short", "medium", "long", "very_long"];
+const CLEANUPS: &[&str] = &["very_eager", "eager", "medium", "lazy", "very_lazy"];
+const WAKE_UPS: &[&str] = &["very_low", "low", "medium", "high", "very_high"];
+const BOOLEANS: &[&str] = &["true", "false"];
+
+/// Longest prefixes first where one begins another. What is only checked means nothing to this VM.
 static FLAGS: &[Flag] = &[
-    flag("hms", Value::Required, |p, v| set(&mut p.config.heap.min_heap_size, v, 0, 1 << 40, "bad heap size")),
-    flag("hmbs", Value::Required, |p, v| set(&mut p.config.heap.min_bin_vheap_size, v, 0, 1 << 40, "bad heap size")),
+    flag("hms", Value::Required, |p, v| set(&mut p.config.heap.min_heap_size, v, 1, 1 << 40, "bad heap size")),
+    flag("hmbs", Value::Required, |p, v| set(&mut p.config.heap.min_bin_vheap_size, v, 1, 1 << 40, "bad heap size")),
     flag("hmaxk", Value::Required, |p, v| truth(&mut p.config.heap.max_heap_size.kill, v, "bad max heap kill")),
     flag("hmaxel", Value::Required, |p, v| {
         truth(&mut p.config.heap.max_heap_size.error_logger, v, "bad max heap error logger")
@@ -62,33 +70,29 @@ static FLAGS: &[Flag] = &[
     flag("hmaxib", Value::Required, |p, v| {
         truth(&mut p.config.heap.max_heap_size.include_shared, v, "bad max heap include shared binaries")
     }),
+    // What is no number is none.
     flag("hmax", Value::Required, |p, v| {
-        set(&mut p.config.heap.max_heap_size.size, v, 0, 1 << 60, "bad max heap size")
+        p.config.heap.max_heap_size.size = v.parse().unwrap_or(0);
+        Ok(())
     }),
-    flag("hmqd", Value::Required, |p, v| match v {
-        "off_heap" => {
-            p.config.off_heap_messages = true;
-            Ok(())
-        }
-        "on_heap" => {
-            p.config.off_heap_messages = false;
-            Ok(())
-        }
-        _ => Err(format!("bad message queue data flag {v}")),
+    flag("hmqd", Value::Required, |p, v| {
+        p.config.off_heap_messages = v == "off_heap";
+        one_of(v, &["off_heap", "on_heap"], "Invalid message_queue_data flag:")
     }),
-    ignored("hpds", Value::Required),
-    flag("SDPcpu", Value::Required, |p, v| percentages(v, "dirty CPU schedulers").map(|n| p.config.dirty_cpu = n)),
+    flag("hpds", Value::Required, |_, v| number(v, 1, 1 << 30, "bad initial process dictionary size")),
+    flag("h", Value::Required, |_, v| Err(format!("bad heap size {v}"))),
+    flag("SDPcpu", Value::Required, |p, v| {
+        percentages(v, "dirty CPU schedulers").map(|(total, _)| p.config.dirty_cpu = total)
+    }),
     flag("SDcpu", Value::Required, |p, v| {
-        pair(v, "amount of dirty CPU schedulers").map(|(n, _)| p.config.dirty_cpu = n.unwrap_or(p.config.dirty_cpu))
+        let most = p.config.schedulers;
+        amounts(v, most, "dirty CPU schedulers").map(|(total, _)| p.config.dirty_cpu = total.min(most))
     }),
-    flag("SDio", Value::Required, |p, v| set(&mut p.config.dirty_io, v, 1, 1024, "bad number of dirty IO schedulers")),
-    flag("SP", Value::Required, |p, v| {
-        percentages(v, "schedulers").map(|n| {
-            p.config.schedulers = n;
-            p.config.schedulers_online = n;
-        })
+    flag("SDio", Value::Required, |p, v| set(&mut p.config.dirty_io, v, 1, 1024, "bad number of dirty I/O schedulers")),
+    flag("SP", Value::Required, |p, v| percentages(v, "schedulers").map(|n| schedulers(p, n))),
+    flag("S", Value::Required, |p, v| {
+        amounts(v, myriad_sync::available_parallelism(), "schedulers").map(|n| schedulers(p, n))
     }),
-    flag("S", Value::Required, schedulers),
     flag("P", Value::Required, |p, v| match v {
         "legacy" => Ok(()),
         _ => set(&mut p.config.process_limit, v, 1024, 134_217_727, "bad number of processes"),
@@ -104,40 +108,90 @@ static FLAGS: &[Flag] = &[
         p.version = true;
         Ok(())
     }),
-    ignored("sbt", Value::Required),
-    ignored("s", Value::Required),
-    ignored("z", Value::Required),
-    ignored("M", Value::Required),
-    ignored("J", Value::Required),
-    ignored("IO", Value::Required),
-    ignored("i", Value::Required),
-    ignored("pc", Value::Required),
+    flag("sbwtdcpu", Value::Required, |_, v| one_of(v, BUSY_WAITS, "bad dirty CPU scheduler busy wait threshold:")),
+    flag("sbwtdio", Value::Required, |_, v| one_of(v, BUSY_WAITS, "bad dirty IO scheduler busy wait threshold:")),
+    flag("sbwt", Value::Required, |_, v| one_of(v, BUSY_WAITS, "bad scheduler busy wait threshold:")),
+    flag("sbt", Value::Required, bind_type),
+    flag("stbt", Value::Required, bind_type),
+    flag("scl", Value::Required, |_, v| {
+        one_of(v, BOOLEANS, "").map_err(|_| format!("bad scheduler compact load value '{v}'"))
+    }),
+    ignored("sct", Value::Required),
+    ignored("sfwi", Value::Required),
+    flag("spp", Value::Required, |_, v| one_of(v, BOOLEANS, "bad port parallelism scheduling hint")),
+    flag("sssdcpu", Value::Required, |_, v| number(v, 20, 8192, "bad stack size for dirty CPU scheduler threads")),
+    flag("sssdio", Value::Required, |_, v| number(v, 20, 8192, "bad stack size for dirty IO scheduler threads")),
+    flag("sss", Value::Required, |_, v| number(v, 20, 8192, "bad stack size for scheduler threads")),
+    flag("sub", Value::Required, |_, v| {
+        one_of(v, BOOLEANS, "").map_err(|_| format!("bad scheduler utilization balancing  value '{v}'"))
+    }),
+    flag("swct", Value::Required, |_, v| one_of(v, CLEANUPS, "scheduler wake cleanup threshold:")),
+    flag("sws", Value::Required, |_, v| one_of(v, &["default", "legacy"], "scheduler wakeup strategy:")),
+    flag("swtdcpu", Value::Required, |_, v| one_of(v, WAKE_UPS, "dirty CPU scheduler wakeup threshold:")),
+    flag("swtdio", Value::Required, |_, v| one_of(v, WAKE_UPS, "dirty IO scheduler wakeup threshold:")),
+    flag("swt", Value::Required, |_, v| one_of(v, WAKE_UPS, "scheduler wakeup threshold:")),
+    flag("s", Value::Attached, |_, v| Err(format!("bad scheduling option -s{v}"))),
+    flag("zdbbl", Value::Required, |_, v| {
+        let limit = v.parse::<u64>().unwrap_or(0);
+        if (1..=2_097_151).contains(&limit) { Ok(()) } else { Err(format!("Invalid dbbl limit: {limit}")) }
+    }),
+    flag("zdntgc", Value::Required, |_, v| number(v, 0, 100_000, "Invalid delayed node table gc:")),
+    flag("zebwt", Value::Required, |_, v| one_of(v, BUSY_WAITS, "Invalid ets busy wait threshold:")),
+    flag("zosrl", Value::Required, |_, v| number(v, 0, 134_217_727, "Invalid outstanding requests limit")),
+    flag("z", Value::Attached, |_, v| Err(format!("bad -z option -z{v}"))),
+    flag("IOPp", Value::Required, |_, v| number(v, 0, 100, "bad I/O pollset percentage number:")),
+    flag("IOPt", Value::Required, |_, v| number(v, 0, 100, "bad I/O poll thread percentage number:")),
+    flag("IOp", Value::Required, |_, v| number(v, 1, 1024, "bad I/O pollset number:")),
+    flag("IOt", Value::Required, |_, v| number(v, 1, 1024, "bad I/O poll threads number:")),
+    flag("IOs", Value::Required, |_, v| one_of(v, BOOLEANS, "bad +IOs boolean argument:")),
+    flag("JPperf", Value::Required, |_, v| {
+        one_of(v, &["true", "false", "map", "dump", "fp", "no_fp"], "bad +JPperf support flag")
+    }),
+    flag("JDdump", Value::Required, |_, v| one_of(v, BOOLEANS, "bad +JDdump flag")),
+    flag("J", Value::Attached, |_, v| Err(format!("invalid JIT option -J{v}"))),
+    flag("pc", Value::Required, |_, v| one_of(v, &["latin1", "unicode"], "bad range of printable characters:")),
     ignored("pad", Value::Required),
-    ignored("R", Value::Required),
-    ignored("rg", Value::Required),
+    flag("R", Value::Required, |_, v| number(v, OLDEST_COMPATIBLE, NEWEST, "bad compatibility release number")),
+    flag("rg", Value::Required, |_, v| number(v, 0, 1 << 30, "bad reader groups limit:")),
     ignored("r", Value::None),
-    ignored("A", Value::Required),
-    ignored("a", Value::Required),
+    flag("A", Value::Required, |_, v| number(v, 0, 1024, "bad number of async threads")),
+    flag("a", Value::Required, |_, v| number(v, 16, 8192, "bad stack size for async threads")),
     ignored("B", Value::Attached),
-    ignored("C", Value::Required),
-    ignored("c", Value::Required),
+    flag("C", Value::Required, |_, v| {
+        one_of(v, &["no_time_warp", "single_time_warp", "multi_time_warp"], "Invalid time warp mode:")
+    }),
+    ignored("c", Value::MaybeBoolean),
     ignored("dcg", Value::Required),
     ignored("d", Value::None),
-    ignored("D", Value::Attached),
     ignored("e", Value::Required),
-    ignored("fn", Value::Attached),
+    flag("fn", Value::Attached, file_names),
+    flag("i", Value::Required, |_, v| match v {
+        "init" => Ok(()),
+        _ => Err(format!("module {v} does not export boot/1")),
+    }),
     ignored("K", Value::Required),
     ignored("L", Value::None),
-    ignored("l", Value::None),
-    ignored("n", Value::Attached),
-    ignored("T", Value::Required),
-    ignored("v", Value::Attached),
-    flag("W", Value::Required, |_, v| match v {
-        "i" | "w" | "e" => Ok(()),
-        _ => Err(format!("unrecognized warning_map option {v}")),
+    flag("n", Value::Required, |_, v| one_of(v, &["s", "a", "d"], "bad -n option")),
+    flag("T", Value::Required, |_, v| number(v, 0, 9, "bad modified timing level")),
+    flag("v", Value::Attached, |_, v| {
+        eprintln!("warning: -v{v} (only in debug compiled code)");
+        Ok(())
     }),
+    flag("W", Value::Required, |_, v| one_of(v, &["i", "w", "e"], "unrecognized warning_map option")),
     ignored("x", Value::None),
 ];
+
+/// Releases whose nodes it may have to speak with (`+R`).
+const OLDEST_COMPATIBLE: u64 = 23;
+const NEWEST: u64 = 29;
+
+fn one_of(text: &str, words: &[&str], message: &str) -> Result<(), String> {
+    if words.contains(&text) { Ok(()) } else { Err(format!("{message} {text}")) }
+}
+
+fn number(text: &str, min: u64, max: u64, message: &str) -> Result<(), String> {
+    set(&mut 0, text, min, max, message)
+}
 
 fn set<T: TryFrom<u64>>(to: &mut T, text: &str, min: u64, max: u64, message: &str) -> Result<(), String> {
     let value = text.parse::<u64>().ok().filter(|v| (min..=max).contains(v)).and_then(|v| T::try_from(v).ok());
@@ -151,60 +205,116 @@ fn set<T: TryFrom<u64>>(to: &mut T, text: &str, min: u64, max: u64, message: &st
 }
 
 fn truth(to: &mut bool, text: &str, message: &str) -> Result<(), String> {
-    *to = match text {
-        "true" => true,
-        "false" => false,
-        _ => return Err(format!("{message} {text}")),
-    };
-    Ok(())
+    *to = text == "true";
+    one_of(text, BOOLEANS, message)
 }
 
-/// `N`, `N:M` or `:M`; each from 1 to 1024.
-fn pair(text: &str, what: &str) -> Result<(Option<usize>, Option<usize>), String> {
-    let number = |part: &str| match part {
-        "" => Ok(None),
-        _ => part
-            .parse::<usize>()
-            .ok()
-            .filter(|n| (1..=1024).contains(n))
-            .map(Some)
-            .ok_or_else(|| format!("bad {what} {text}")),
-    };
+fn bind_type(_: &mut Parsed, text: &str) -> Result<(), String> {
+    one_of(text, BIND_TYPES, "").map_err(|_| format!("setting scheduler bind type '{text}' failed: invalid type"))
+}
+
+/// `l`, `u` or `a`, then perhaps what to do about names that are neither.
+fn file_names(_: &mut Parsed, text: &str) -> Result<(), String> {
+    match text.strip_prefix(['l', 'u', 'a']) {
+        Some("" | "w" | "i" | "e") => Ok(()),
+        Some(rest) => Err(format!("bad type of warnings for wrongly coded filename: {rest}")),
+        None => Err(format!("bad filename encoding {text}, can be (l,u or a, optionally followed by w, i or e)")),
+    }
+}
+
+/// `M`, a letter for the allocator, a parameter: allocators are others here, so the values are only looked at.
+fn allocator_setting(name: &str, value: &str) -> Result<(), String> {
+    const STRATEGIES: &[&str] =
+        &["bf", "aobf", "aoff", "aoffcbf", "aoffcaobf", "ageffcaoff", "ageffcbf", "ageffcaobf", "gf", "af"];
+    const NUMBERS: [&str; 19] = [
+        "amcbf", "rmcbf", "mcs", "asbcst", "acul", "acnl", "acfml", "lmbcs", "mbcgs", "mbsd", "mmbcs", "mmmbc",
+        "mmsbc", "rsbcmt", "rsbcst", "rmbcmt", "sbct", "smbcs", "scs",
+    ];
+    let bad = || Err(format!("bad \"M{name}\" value: {value}"));
+    let mut letters = name.chars();
+    let (allocator, parameter) = (letters.next(), letters.as_str());
+    match (allocator, parameter) {
+        (Some('e'), "a") if ["min", "max", "config"].contains(&value) => Ok(()),
+        (Some('e'), "a") => Err("bad \"Mea\" parameter".to_owned()),
+        (Some('i'), "t" | "m") | (None, _) => Err("bad \"M\" parameter".to_owned()),
+        (Some('u'), parameter) if ["ycs", "mmc", "sac"].contains(&parameter) => {
+            if value.parse::<u64>().is_ok() || BOOLEANS.contains(&value) { Ok(()) } else { bad() }
+        }
+        (Some(allocator), parameter) if "BDEFHILMRSTUXu".contains(allocator) => match parameter {
+            "as" => {
+                if STRATEGIES.contains(&value) {
+                    Ok(())
+                } else {
+                    // OTP leaves a letter out here.
+                    Err(format!("bad \"M{allocator}a\" value: {value}"))
+                }
+            }
+            "e" | "t" | "ramv" | "atags" | "cp" | "sbcmt" => Ok(()),
+            _ if NUMBERS.contains(&parameter) => {
+                if value == "de" || value.parse::<i64>().is_ok() {
+                    Ok(())
+                } else {
+                    bad()
+                }
+            }
+            _ => Err(format!("bad \"M{allocator}\" parameter")),
+        },
+        _ => Err("bad \"M\" parameter".to_owned()),
+    }
+}
+
+fn schedulers(p: &mut Parsed, (total, online): (usize, usize)) {
+    p.config.schedulers = total;
+    p.config.schedulers_online = online;
+    p.config.dirty_cpu = p.config.dirty_cpu.min(total);
+}
+
+/// `N`, `N:M` or `:M`. Nothing or 0 is what there is; a negative number counts down from that.
+fn amounts(text: &str, all: usize, what: &str) -> Result<(usize, usize), String> {
     let (first, second) = text.split_once(':').unwrap_or((text, ""));
-    Ok((number(first)?, number(second)?))
-}
-
-fn percentages(text: &str, what: &str) -> Result<usize, String> {
-    let first = text.split(':').next().unwrap_or("");
-    let percent: usize = match first {
-        "" => 100,
-        _ => first.parse().map_err(|_| format!("bad {what} percentage {text}"))?,
+    let amount = |part: &str| -> Option<usize> {
+        let number: i64 = if part.is_empty() { 0 } else { leading_number(part)? };
+        let amount = if number <= 0 { all as i64 + number } else { number };
+        (1..=1024).contains(&amount).then_some(amount as usize)
     };
-    Ok((myriad_sync::available_parallelism() * percent).div_ceil(100).clamp(1, 1024))
+    let bad = |which: &str, part: &str| format!("bad amount of {what}{which} {part}");
+    let total = amount(first).ok_or_else(|| bad("", first))?;
+    let online = match text.contains(':') {
+        true => amount(second).ok_or_else(|| bad(" online", second))?,
+        false => total.min(all),
+    };
+    if online > total {
+        return Err(format!("bad amount of {what} online {online} (total amount of {what} {total})"));
+    }
+    Ok((total, online))
 }
 
-fn schedulers(p: &mut Parsed, text: &str) -> Result<(), String> {
+/// `N`, `N:M` or `:M`, in hundredths of the cores.
+fn percentages(text: &str, what: &str) -> Result<(usize, usize), String> {
+    let (first, second) = text.split_once(':').unwrap_or((text, ""));
+    let percent = |part: &str, else_: usize| -> Result<usize, String> {
+        let percent = if part.is_empty() { Some(else_ as i64) } else { leading_number(part) };
+        percent.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| format!("bad {what} percentage specifier {text}"))
+    };
     let all = myriad_sync::available_parallelism();
-    if text == "0" || text == "0:0" {
-        p.config.schedulers = all;
-        p.config.schedulers_online = all;
-        return Ok(());
+    let amount = |percent: usize| (all.saturating_mul(percent) / 100).clamp(1, 1024);
+    let first = percent(first, 100)?;
+    let online_percent = percent(second, if text.contains(':') { 100 } else { first.min(100) })?;
+    let (total, online) = (amount(first), amount(online_percent));
+    if online > total {
+        return Err(format!(
+            "bad {what} online percentage {online_percent} (total amount of {what} {total}, online {online})"
+        ));
     }
-    // A negative number counts down from what there is.
-    if let Some(less) = text.strip_prefix('-') {
-        let n = less.parse::<usize>().ok().and_then(|n| all.checked_sub(n)).filter(|n| *n > 0);
-        let n = n.ok_or_else(|| format!("bad amount of schedulers {text}"))?;
-        p.config.schedulers = n;
-        p.config.schedulers_online = n;
-        return Ok(());
-    }
-    let (total, online) = pair(text, "amount of schedulers")?;
-    p.config.schedulers = total.unwrap_or(all);
-    p.config.schedulers_online = online.unwrap_or(p.config.schedulers);
-    if p.config.schedulers_online > p.config.schedulers {
-        return Err(format!("bad amount of schedulers online {text}"));
-    }
-    Ok(())
+    Ok((total, online))
+}
+
+/// The number that a text begins with, as C's `atoi` and `sscanf` take it.
+fn leading_number(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    let number: i64 = digits[..end].parse().ok()?;
+    Some(if text.starts_with('-') { -number } else { number })
 }
 
 fn defaults() -> Config {
@@ -233,7 +343,7 @@ fn defaults() -> Config {
 pub fn parse(words: &[Vec<u8>]) -> Result<Command, BadFlag> {
     let split = words.iter().position(|w| w == b"--").unwrap_or(words.len());
     let mut parsed = Parsed { config: defaults(), version: false };
-    let mut flags = words[..split].iter().map(|w| String::from_utf8_lossy(w).into_owned());
+    let mut flags = words[..split].iter().map(|w| String::from_utf8_lossy(w).into_owned()).peekable();
     while let Some(word) = flags.next() {
         read_flag(&mut parsed, &word, &mut flags).map_err(BadFlag)?;
     }
@@ -246,24 +356,38 @@ pub fn parse(words: &[Vec<u8>]) -> Result<Command, BadFlag> {
     Ok(Command::Run(Box::new(parsed.config)))
 }
 
-fn read_flag(p: &mut Parsed, word: &str, rest: &mut impl Iterator<Item = String>) -> Result<(), String> {
-    let unknown = || format!("{word} unknown flag.");
+fn read_flag(
+    p: &mut Parsed,
+    word: &str,
+    rest: &mut std::iter::Peekable<impl Iterator<Item = String>>,
+) -> Result<(), String> {
+    let unknown = || {
+        let program = std::env::args().next().unwrap_or_default();
+        format!("{program} unknown flag {word}")
+    };
     let body = word.strip_prefix('-').ok_or_else(unknown)?;
+    let missing = || format!("missing value of {word}");
+    if let Some(name) = body.strip_prefix('M') {
+        let value = rest.next_if(|value| !value.starts_with('-')).unwrap_or_default();
+        return allocator_setting(name, &value);
+    }
     let flag = FLAGS.iter().find(|f| match f.value {
-        Value::None => body == f.prefix,
+        Value::None | Value::MaybeBoolean => body == f.prefix,
         _ => body.starts_with(f.prefix),
     });
     let flag = flag.ok_or_else(unknown)?;
     let attached = &body[flag.prefix.len()..];
-    // Families (`-sbwt`, `-MBas`, `-zdbbl`) carry a sub-name before the value, which is the next word.
-    let family = matches!(flag.prefix, "s" | "z" | "M" | "J" | "IO");
     match flag.value {
         Value::None | Value::Attached => (flag.apply)(p, attached),
-        Value::Required if attached.is_empty() || family => {
-            let value = rest.next().ok_or_else(|| format!("missing value of {word}"))?;
+        Value::Required if attached.is_empty() => {
+            let value = rest.next().ok_or_else(missing)?;
             (flag.apply)(p, &value)
         }
         Value::Required => (flag.apply)(p, attached),
+        Value::MaybeBoolean => {
+            let value = rest.next_if(|value| BOOLEANS.contains(&value.as_str())).unwrap_or_default();
+            (flag.apply)(p, &value)
+        }
     }
 }
 
@@ -310,5 +434,10 @@ mod tests {
         assert_eq!(message("-P abc"), "bad number of processes abc");
         assert_eq!(message("-hms -1"), "bad heap size -1");
         assert_eq!(message("-W x"), "unrecognized warning_map option x");
+        assert_eq!(message("-S 1:2"), "bad amount of schedulers online 2 (total amount of schedulers 1)");
+        assert_eq!(message("-sbwt x"), "bad scheduler busy wait threshold: x");
+        assert_eq!(message("-sxx"), "bad scheduling option -sxx");
+        assert_eq!(message("-MBXX 1"), "bad \"MB\" parameter");
+        assert_eq!(message("-c -e 1000 -fnuw -Mea min"), "");
     }
 }

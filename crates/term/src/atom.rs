@@ -63,6 +63,8 @@ impl Atom {
             return Ok(Atom(*found));
         }
         if index.len() >= limit() {
+            drop(index);
+            crate::memory::no_more_atoms(limit());
             return Err(AtomError::TableFull);
         }
         let text: &'static str = Box::leak(text.into());

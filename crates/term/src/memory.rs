@@ -1,4 +1,4 @@
-//! What happens when the system has no memory left: OTP's slogan, then the end of the VM.
+//! What happens when there is no room left, in memory or in the atom table: OTP's slogan, then the end of the VM.
 
 use myriad_sync::OnceLock;
 use std::alloc::Layout;
@@ -19,6 +19,14 @@ pub fn exhausted(allocator: &str, kind: &str, bytes: usize) -> ! {
         None => eprintln!("{slogan}"),
     }
     std::process::abort()
+}
+
+/// The table of atoms is full: the VM ends, as OTP does. Returns only where nobody has asked to be told (tests, tools).
+#[cold]
+pub fn no_more_atoms(limit: usize) {
+    if let Some(handler) = HANDLER.get() {
+        handler(&format!("no more index entries in atom_tab (max={limit})"));
+    }
 }
 
 /// The layout of so many things; a size that no memory has ends the VM.

@@ -1,0 +1,62 @@
+# Limits of the VM, and files that are not what they should be: what is said, the status, the dump.
+run() { "$ERL" -noshell "$@" </dev/null >out 2>err; echo "status $?"; }
+said() { cat out err | tr -d '\r' | grep -a . | cut -c1-"${1:-120}" | sort -u; }
+dump() { grep -a -m 1 '^Slogan' erl_crash.dump | cut -c1-"${1:-60}"; rm -f erl_crash.dump; }
+cat >full.erl <<'X'
+-module(full).
+-export([atoms/0, text_atoms/0, decoded/0, processes/0, ports/0, heap/0]).
+
+atoms() -> atoms(1).
+atoms(N) -> list_to_atom("full_" ++ integer_to_list(N)), atoms(N + 1).
+
+text_atoms() -> text_atoms(1).
+text_atoms(N) -> binary_to_atom(<<"full_", (integer_to_binary(N))/binary>>), text_atoms(N + 1).
+
+decoded() -> decoded(1).
+decoded(N) -> T = <<"full_", (integer_to_binary(N))/binary>>, binary_to_term(<<131, 119, (byte_size(T)), T/binary>>), decoded(N + 1).
+
+processes() ->
+    F = fun F(N) -> case catch spawn(fun() -> receive stop -> ok end end) of P when is_pid(P) -> F(N + 1); E -> {N, E} end end,
+    {N, E} = F(0),
+    Limit = erlang:system_info(process_limit),
+    io:format("=> ~p ~p ~p~n", [Limit, N > Limit - 100, element(1, element(2, E))]),
+    io:format("=> ~p~n", [element(1, element(2, catch spawn_monitor(fun() -> ok end)))]),
+    io:format("=> ~p~n", [erlang:system_info(process_count) =:= Limit]).
+
+ports() ->
+    F = fun F(N) -> case catch open_port({spawn, "sleep 5"}, []) of P when is_port(P) -> F(N + 1); E -> {N, E} end end,
+    {N, E} = F(0),
+    io:format("=> ~p ~p ~p~n", [erlang:system_info(port_limit), N > 900, element(1, element(2, E))]).
+
+heap() ->
+    Grow = fun F(L) -> F([{L, L} | L]) end,
+    [begin
+         {P, R} = spawn_opt(fun() -> Grow([]) end, [monitor, {max_heap_size, #{size => S, kill => true, error_logger => false}}]),
+         receive {'DOWN', R, process, P, Why} -> io:format("=> ~p ~p~n", [S, Why]) end
+     end || S <- [1000, 100000, 1000000]],
+    io:format("=> ~p~n", [element(1, element(2, catch spawn_opt(fun() -> ok end, [{max_heap_size, 10}])))]).
+X
+"$(dirname "$ERL")/erlc" -W0 full.erl
+full() { run +t 9000 +P 1024 +Q 1024 -boot no_dot_erlang -s full "$@" -s init stop; }
+for f in atoms text_atoms decoded; do full $f; grep -aho 'no more .*)' out err; dump; done
+full processes; grep -a '^=>' out
+full heap; grep -a '^=>' out
+# Code that is none, code of another name, half a file.
+echo rubbish >nocode.beam
+head -c 300 full.beam >half.beam
+cp full.beam other.beam
+for m in nocode half other; do
+    run -boot no_dot_erlang -eval "io:format(\"=> ~0p~n\", [[code:load_file($m), code:load_binary($m, \"x\", element(2, file:read_file(\"$m.beam\"))), element(1, element(2, catch $m:f())), erlang:prepare_loading($m, element(2, file:read_file(\"$m.beam\")))]]), halt()."
+    grep -a '^=>' out | cut -c1-200
+    run -boot no_dot_erlang -s $m f
+    dump 80
+done
+# Boot files.
+boot=$("$ERL" -noshell -eval 'io:put_chars(code:root_dir()), halt().')/bin/no_dot_erlang.boot
+head -c 500 "$boot" >cut.boot
+echo rubbish >rubbish.boot
+for b in cut rubbish missing; do run -boot "$PWD/$b"; dump 65; done
+run -args_file nothere -boot no_dot_erlang -eval 'halt().'; said 60
+run -boot no_dot_erlang -config nothere -eval 'halt(3).'; rm -f erl_crash.dump
+printf 'not a term' >bad.config
+run -boot no_dot_erlang -config bad -eval 'halt(3).'; grep -aom1 'error in config file' err out; rm -f erl_crash.dump
