@@ -97,7 +97,7 @@ pub static TABLES: &[&[BifDef]] = &[
     system::INTERNAL_DISTRIBUTION,
     system::NET_KERNEL,
     system::MONITORING,
-    system::SEQUENTIAL,
+    trace::SEQUENTIAL,
     trace::TRACING,
     trace::INTERNAL_TRACING,
     system::DRIVERS,

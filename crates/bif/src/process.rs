@@ -166,7 +166,7 @@ fn exit_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if !to.is_pid() && !to.is_port() {
         return badarg();
     }
-    let signal = Signal::Exit { from: ctx.pid().term(), reason: Parcel::copy(reason), linked: false };
+    let signal = ctx.exit_signal_to(to, reason, false);
     ctx.vm.signal_term(to, signal);
     // An exit signal to oneself takes effect before the call returns.
     if to == ctx.pid().term() && !ctx.fetch_signals() {

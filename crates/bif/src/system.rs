@@ -9,7 +9,6 @@ mod halt;
 mod info;
 mod monitoring;
 mod multi_scheduling;
-mod sequential;
 mod state;
 mod statistics;
 mod topology;
@@ -22,7 +21,6 @@ pub use halt::HALT;
 pub use info::INFO;
 pub use monitoring::MONITORING;
 pub use multi_scheduling::process_exits;
-pub use sequential::SEQUENTIAL;
 pub use statistics::STATISTICS;
 
 use myriad_term::{Term, am};

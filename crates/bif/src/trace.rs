@@ -4,6 +4,9 @@ mod delivered;
 mod flags;
 mod info;
 mod pattern;
+mod sequential;
+
+pub use sequential::SEQUENTIAL;
 
 use myriad_term::{Term, am};
 use myriad_vm::bif::badarg;

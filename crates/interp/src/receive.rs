@@ -102,7 +102,11 @@ pub unsafe fn remove_message(m: &mut Machine<'_, '_>, pc: *const u32) -> *const 
         if let Some(fragment) = message.fragment {
             m.heap().attach(fragment);
         }
-        m.ctx.proc.token = if message.token.as_tuple().is_some() { message.token } else { Term::NONE };
+        let (term, token) = (message.term, message.token);
+        // A message of a process without a token takes it; one of nobody leaves it.
+        if token.is_some() && (!token.is_immediate() || m.ctx.proc.token.is_some()) {
+            m.ctx.accept_token(token, term);
+        }
     }
     // SAFETY: the next instruction.
     unsafe { pc.add(1) }

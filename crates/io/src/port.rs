@@ -16,6 +16,7 @@ mod ram_file;
 mod signals;
 mod spawn;
 mod stream;
+mod trace;
 mod udp;
 
 use crate::bytes::Piece;
@@ -26,6 +27,7 @@ use myriad_term::{Build, Pid, Port as PortId, RefNumbers, SharedBinary, Term, am
 use myriad_vm::Vm;
 use myriad_vm::message::Message;
 use myriad_vm::signal::{Parcel, Signal};
+use myriad_vm::trace::flags;
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -219,6 +221,8 @@ impl System {
             state: Mutex::new(&PORT_CLASS, state),
         });
         table.insert(id.number(), port.clone());
+        drop(table);
+        port.trace_open(self, new.owner);
         Some(port)
     }
 
@@ -275,6 +279,7 @@ impl Port {
             }
         };
         let term = f.tuple(&[self.id.term(), body]);
+        self.trace(system, flags::SEND, am::send, &[term, to.term()]);
         system.vm.signal_pid(to, Signal::Message(Message { term, fragment: Some(f), token: Term::NONE }));
     }
 
@@ -304,6 +309,7 @@ impl Port {
         if let Some(name) = vm.names.name_of_port(self.id) {
             vm.names.unregister(vm, name);
         }
+        self.trace(system, flags::PORTS, am::closed, &[reason]);
         for pid in std::mem::take(&mut state.links) {
             let exit = Signal::Exit { from: self.id.term(), reason: Parcel::copy(reason), linked: true };
             vm.signal_pid(pid, exit);
@@ -349,6 +355,10 @@ impl Port {
     /// Sends bytes out through the port: those of one `command` of `sender`.
     fn output(&self, system: &System, state: &mut State, sender: Pid, data: Piece) {
         let len = data.bytes().len();
+        self.trace_command(system, sender, |memory| {
+            let bytes = memory.binary(data.bytes());
+            memory.tuple(&[am::command.term(), bytes])
+        });
         state.output += len as u64;
         // Relaxed: a statistic.
         system.vm.gauges.output_bytes.fetch_add(len, Ordering::Relaxed);

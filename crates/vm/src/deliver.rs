@@ -42,7 +42,12 @@ impl Ctx<'_> {
                 self.signal_to(from, Signal::UnlinkAck { from: self.pid(), id });
             }
             Signal::UnlinkAck { from, id } => self.proc.relations.unlink_acknowledged(from.term(), id),
-            Signal::Exit { from, reason, linked } => return self.exit_signal(from, reason, linked),
+            Signal::Exit { from, reason, linked } => return self.exit_signal(from, reason, linked, None),
+            Signal::ExitWithToken(exit, token) => {
+                if let Signal::Exit { from, reason, linked } = *exit {
+                    return self.exit_signal(from, reason, linked, Some(token));
+                }
+            }
             Signal::Monitor { from, reference, name } => {
                 self.proc.relations.tables().watchers.insert(reference, crate::links::Watcher { from, name });
             }
@@ -109,8 +114,13 @@ impl Ctx<'_> {
 
     /// A message goes into the queue.
     pub(crate) fn arrive(&mut self, message: Message) {
+        let from = if message.token.is_pid() { message.token } else { Term::NONE };
+        self.arrive_from(from, message);
+    }
+
+    fn arrive_from(&mut self, from: Term, message: Message) {
         if self.this.trace.wants(flags::RECEIVE) {
-            let from = message.token.as_tuple_of::<5>().map_or(message.token, |[.., from, _]| from);
+            let from = crate::trace::sequential::Token::of(message.token).map_or(from, |token| token.sender);
             self.trace_receive(from, message.term);
         }
         self.proc.messages.push(message);
@@ -134,7 +144,7 @@ impl Ctx<'_> {
     }
 
     /// `false`: the process has to end.
-    fn exit_signal(&mut self, from: Term, reason: Parcel, linked: bool) -> bool {
+    fn exit_signal(&mut self, from: Term, reason: Parcel, linked: bool, token: Option<Parcel>) -> bool {
         if linked {
             if !self.proc.relations.drop_link(from) {
                 return true;
@@ -149,7 +159,8 @@ impl Ctx<'_> {
         if self.proc.flags.trap_exit {
             let mut fragment = reason.fragment.unwrap_or_else(|| Fragment::with_capacity(4));
             let term = fragment.tuple(&[Term::atom(am::EXIT), from, reason.term]);
-            self.arrive(Message { term, fragment: Some(fragment), token: from });
+            let token = token.map_or(Term::NONE, |token| myriad_heap::copy_term(token.term, &mut fragment));
+            self.arrive_from(from, Message { term, fragment: Some(fragment), token });
             return true;
         }
         if reason.term.is_am(am::normal) && from != self.pid().term() {
@@ -194,6 +205,6 @@ impl Ctx<'_> {
         let reference = fragment.reference(reference);
         let term = fragment.tuple(&[tag, reference, Term::atom(kind), object, reason.term]);
         let from = if object.is_immediate() { object } else { Term::NONE };
-        self.arrive(Message { term, fragment: Some(fragment), token: from });
+        self.arrive_from(from, Message { term, fragment: Some(fragment), token: Term::NONE });
     }
 }

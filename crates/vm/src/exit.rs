@@ -48,7 +48,7 @@ pub(crate) fn finish(ctx: &mut Ctx<'_>) {
     let tables = ctx.proc.relations.take();
     for (other, link) in tables.links.into_values() {
         if link == Link::Active {
-            let exit = Signal::Exit { from: pid.term(), reason: Parcel::copy(reason), linked: true };
+            let exit = ctx.exit_signal_to(other, reason, true);
             vm.signal_term(other, exit);
         }
     }

@@ -145,6 +145,17 @@ impl MessageQueue {
         Some((node.message, taken))
     }
 
+    /// Takes the tokens from all messages.
+    pub fn forget_tokens(&mut self) {
+        let mut link = self.first.as_deref_mut();
+        while let Some(node) = link {
+            if !node.message.token.is_immediate() {
+                node.message.token = Term::NONE;
+            }
+            link = node.next.as_deref_mut();
+        }
+    }
+
     /// The first message as it stands, whatever the receive position.
     pub fn iter(&self) -> impl Iterator<Item = &Message> {
         std::iter::successors(self.first.as_deref(), |node| node.next.as_deref()).map(|node| &node.message)
@@ -184,6 +195,7 @@ impl MessageQueue {
             let Node { message, attached, next } = node;
             if *attached {
                 roots.push(&mut message.term);
+                roots.push(&mut message.token);
             }
             link = next.as_deref_mut();
         }

@@ -299,6 +299,8 @@ pub struct Private {
     pub exit_reason: Term,
     /// The time of calls that is being taken.
     pub stopwatch: Option<Box<crate::trace::times::Stopwatch>>,
+    /// What sequential tracing counts.
+    pub sequence: Option<Box<crate::trace::sequential::Counts>>,
     /// There may be frames on the stack that tell of exceptions that pass.
     pub trace_frames: bool,
     /// State of built-ins that wait or go dirty and are run again (a reference, a phase).

@@ -438,7 +438,11 @@ impl Ctx<'_> {
         if self.is_watched() {
             self.trace_slice_begins();
         }
+        let slice = self.vm.trace.monitor.watches_slices().then(|| (self.vm.machine.now_ns(), self.current_function()));
         let end = self.signals_then_code();
+        if let Some((since_ns, from)) = slice {
+            self.watch_slice(since_ns, from);
+        }
         if self.is_watched() {
             self.trace_slice_ends(end);
         }

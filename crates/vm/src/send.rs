@@ -3,7 +3,7 @@
 use crate::bif::{BADARG, Escape};
 use crate::ctx::Ctx;
 use crate::registry::Named;
-use crate::signal::{Parcel, Signal};
+use crate::signal::Signal;
 use crate::trace::flags;
 use myriad_term::{Kind, Pid, Port, Term};
 
@@ -53,8 +53,8 @@ impl Ctx<'_> {
     fn send_to_pid(&mut self, pid: Pid, message: Term) {
         let vm = self.vm;
         if let Some(process) = vm.processes.get(pid) {
-            let parcel = Parcel::copy(message);
-            process.send(vm, Signal::Message(parcel.message_from(self.pid())));
+            let message = self.outgoing(pid.term(), message);
+            process.send(vm, Signal::Message(message));
         }
     }
 
@@ -63,8 +63,8 @@ impl Ctx<'_> {
         if let (Some(pid), Some(numbers)) = (to.alias_pid(), to.as_local_ref())
             && let Some(process) = vm.processes.get(pid)
         {
-            let parcel = Parcel::copy(message);
-            process.send(vm, Signal::AliasMessage(numbers, parcel.message_from(self.pid())));
+            let message = self.outgoing(to, message);
+            process.send(vm, Signal::AliasMessage(numbers, message));
         }
     }
 

@@ -113,6 +113,8 @@ pub enum Signal {
         /// Over a link: counts only while the receiver still has the link, and `kill` is not special.
         linked: bool,
     },
+    /// An exit signal of a process with a sequential trace token.
+    ExitWithToken(Box<Signal>, Parcel),
     /// The sender monitors the receiver.
     Monitor {
         /// Who.

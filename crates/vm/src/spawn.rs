@@ -12,7 +12,7 @@ use crate::rare::Rare;
 use crate::signal::Parcel;
 use crate::vm::Vm;
 use myriad_heap::{Heap, Settings};
-use myriad_term::{Atom, Build, Export, Mfa, Pid, RefNumbers, Term, am};
+use myriad_term::{Arena, Atom, Build, Export, Mfa, Pid, RefNumbers, Term, am};
 
 /// How a new process is to be.
 pub struct SpawnOptions {
@@ -92,6 +92,7 @@ fn private(export: &'static Export, args: &[Term], options: &SpawnOptions) -> Pr
         exit_reason: Term::atom(am::normal),
         retry_state: Term::NONE,
         stopwatch: None,
+        sequence: None,
         trace_frames: false,
     }
 }
@@ -132,9 +133,6 @@ impl Ctx<'_> {
         }
         new.parent = parent.term();
         new.group_leader = myriad_heap::copy_term(self.proc.group_leader, &mut new.heap);
-        if self.proc.token.is_some() {
-            new.token = myriad_heap::copy_term(self.proc.token, &mut new.heap);
-        }
         if options.link {
             new.relations.link(parent.term());
         }
@@ -144,7 +142,13 @@ impl Ctx<'_> {
         }
         let home = self.sched.id % vm.schedulers.len();
         let (priority, system) = (options.priority, options.system);
-        let made = vm.processes.insert(|pid| Box::new(Process::new(pid, priority, system, home as u32, new)));
+        let sequential = self.proc.token.is_some().then(|| self.spawn_request(export.mfa, args, &options));
+        let made = vm.processes.insert(|pid| {
+            if let Some(request) = sequential {
+                request.carry_out(self, &mut new, pid);
+            }
+            Box::new(Process::new(pid, priority, system, home as u32, new))
+        });
         let process = made.ok_or(TooManyProcesses)?;
         let pid = process.pid;
         if options.link {
@@ -161,6 +165,50 @@ impl Ctx<'_> {
         self.trace_spawn(process, export.mfa, args, options.link);
         process.wake(vm);
         Ok(pid)
+    }
+}
+
+/// What a spawn looks like as a message, for sequential tracing.
+struct SpawnMessage {
+    request: Term,
+    reference: Term,
+    memory: Arena,
+}
+
+impl SpawnMessage {
+    fn carry_out(mut self, ctx: &mut Ctx<'_>, new: &mut Private, pid: Pid) {
+        let word = Term::atom(am::ok);
+        let reply = self.memory.tuple(&[Term::atom(am::spawn_reply), self.reference, word, pid.term()]);
+        ctx.spawn_with_token(new, pid.term(), self.request, reply);
+    }
+}
+
+impl Ctx<'_> {
+    #[cold]
+    fn spawn_request(&mut self, mfa: Mfa, args: &[Term], options: &SpawnOptions) -> SpawnMessage {
+        let mut memory = Arena::new();
+        let numbers = match &options.monitor {
+            Some((numbers, ..)) => *numbers,
+            None => self.sched.next_ref(self.vm),
+        };
+        let reference = memory.reference(numbers);
+        let call = memory.tuple(&[mfa.module.term(), mfa.function.term(), Term::small(i64::from(mfa.arity))]);
+        let mut named = Vec::new();
+        named.extend(options.link.then_some(Term::atom(am::link)));
+        named.extend(options.monitor.is_some().then_some(Term::atom(am::monitor)));
+        let named = memory.list(&named);
+        let args = memory.list(args);
+        let request = memory.tuple(&[
+            Term::atom(am::spawn_request),
+            reference,
+            self.pid().term(),
+            self.proc.group_leader,
+            call,
+            named,
+            Term::atom(am::spawn_reply),
+            args,
+        ]);
+        SpawnMessage { request, reference, memory }
     }
 }
 

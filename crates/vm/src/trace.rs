@@ -12,6 +12,8 @@
 //! | `messages` | messages sent and received |
 //! | `life` | processes made, linked, named and ended; what they inherit |
 //! | `running`, `collecting` | slices, garbage collections |
+//! | [`sequential`] | sequential tracing |
+//! | [`monitor`] | `system_monitor` |
 //!
 //! Nothing is tested on a fast path for tracing's sake. A function with a breakpoint has the engine's breakpoint stub as its
 //! entry, through which local and external calls and calls of funs all go; an export that is traced for itself leads to a
@@ -28,13 +30,15 @@ pub mod event;
 pub mod flags;
 mod life;
 mod messages;
+pub mod monitor;
 mod running;
+pub mod sequential;
 pub mod spec;
 pub mod times;
 pub mod tracee;
 
 use breakpoint::Patterns;
-use myriad_sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use myriad_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use myriad_sync::{Arc, LockClass, Mutex, MutexGuard, OnceLock};
 use myriad_term::Term;
 use spec::Specification;
@@ -73,6 +77,10 @@ pub struct Tracing {
     control_word: AtomicU32,
     /// `cpu_timestamp`
     cpu_timestamps: AtomicBool,
+    /// A local pid or port, or 0.
+    sequential_tracer: AtomicU64,
+    /// `system_monitor`
+    pub monitor: monitor::SystemMonitor,
     compiler: OnceLock<Compiler>,
 }
 
@@ -86,6 +94,8 @@ impl Default for Tracing {
             filtered: AtomicU32::new(0),
             control_word: AtomicU32::new(0),
             cpu_timestamps: AtomicBool::new(false),
+            sequential_tracer: AtomicU64::new(0),
+            monitor: monitor::SystemMonitor::default(),
             compiler: OnceLock::new(),
         }
     }
@@ -145,6 +155,21 @@ impl Tracing {
     /// Says so.
     pub fn set_cpu_timestamps(&self, on: bool) {
         self.cpu_timestamps.store(on, Ordering::Relaxed);
+    }
+
+    /// The tracer of sequential tracing.
+    pub fn sequential_tracer(&self) -> Option<Term> {
+        // Relaxed: one immediate word.
+        let word = self.sequential_tracer.load(Ordering::Relaxed);
+        // SAFETY: only `set_sequential_tracer` stores here: an immediate term, or 0.
+        (word != 0).then(|| unsafe { Term::from_raw(word) })
+    }
+
+    /// Sets the tracer of sequential tracing, a local pid or port; gives the old one.
+    pub fn set_sequential_tracer(&self, tracer: Option<Term>) -> Option<Term> {
+        let old = self.sequential_tracer();
+        self.sequential_tracer.store(tracer.map_or(0, Term::raw), Ordering::Relaxed);
+        old
     }
 
     /// The trace control word.

@@ -49,6 +49,18 @@ fn trace(ctx: &Ctx<'_>, named: Named, tag: Atom, name: Atom) {
         let (set, scheduler) = (process.trace.flags(), ctx.scheduler_number());
         event::send(ctx.vm, tracer, set, scheduler, pid.term(), tag, &[name.term()]);
     }
+    if let Named::Port(port) = named
+        && let Some(ports) = ctx.vm.ports()
+    {
+        ports.with_tracee(ctx.vm, port, &mut |tracee| {
+            if tracee.wants(flags::PORTS)
+                && let Some(tracer) = tracee.tracer()
+            {
+                let scheduler = ctx.scheduler_number();
+                event::send(ctx.vm, tracer, tracee.flags(), scheduler, port.term(), tag, &[name.term()]);
+            }
+        });
+    }
 }
 
 fn whereis_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {

@@ -8,6 +8,7 @@ use crate::process::max_heap_size;
 use myriad_term::{Atom, Export, Mfa, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::info::max_heap_size_map;
+use myriad_vm::trace::event::is_alive;
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub FLAGS = "erlang" {
@@ -96,13 +97,17 @@ fn set(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Option<Term>> {
             Term::small(i64::from(ctx.vm.trace.set_control_word(word)))
         }
         am::sequential_tracer => {
-            let fits = value.is_am(am::false_) || value.as_local_pid().is_some() || value.as_local_port().is_some();
-            if !fits {
+            let tracer = (!value.is_am(am::false_)).then_some(value);
+            if tracer.is_some_and(|tracer| !is_alive(ctx.vm, tracer)) {
                 return None;
             }
-            std::mem::replace(&mut state().sequential_tracer, value)
+            ctx.vm.trace.set_sequential_tracer(tracer).unwrap_or(Term::FALSE)
         }
-        am::reset_seq_trace => Term::bool(value.is_am(am::true_).then_some(true)?),
+        am::reset_seq_trace if value.is_am(am::true_) => {
+            ctx.reset_tokens();
+            Term::TRUE
+        }
+        am::reset_seq_trace => return None,
         am::time_offset => Term::atom(value.is_am(am::finalize).then_some(am::final_)?),
         _ => return Some(None),
     };

@@ -353,7 +353,7 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         // What others have set.
         am::trace_control_word => Term::small(i64::from(ctx.vm.trace.control_word())),
         am::sequential_tracer => {
-            let tracer = state().sequential_tracer;
+            let tracer = ctx.vm.trace.sequential_tracer().unwrap_or(Term::FALSE);
             pair(ctx, key, tracer)
         }
         am::system_logger => state().system_logger,

@@ -1,10 +1,11 @@
-//! `system_monitor/0,1,2` and `system_profile/0,2`: who watches the system, and for what. It is kept and told; the events
-//! themselves are not reported.
+//! `system_monitor/0,1,2` and `system_profile/0,2`: who watches the system, and for what. What is
+//! monitored is reported (`vm::trace::monitor`); of profiling, what was asked for is kept and told, and nothing reported.
 
 use super::info::watch_term;
 use super::state::{Watch, state};
 use myriad_term::{Atom, Term, am};
 use myriad_vm::bif::{BADARG, Escape, badarg};
+use myriad_vm::trace::monitor::Limits;
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub MONITORING = "erlang" {
@@ -59,6 +60,17 @@ fn system_monitor(ctx: &mut Ctx<'_>, by: Term, options: Term) -> BifResult {
         }
         watcher(ctx, by)?;
     }
+    let mut limits = Limits::default();
+    for (name, limit) in &wanted {
+        match *name {
+            am::long_gc => limits.long_gc_ms = *limit,
+            am::long_schedule => limits.long_schedule_ms = *limit,
+            am::large_heap => limits.large_heap_words = *limit,
+            am::busy_port => limits.busy_port = true,
+            _ => {}
+        }
+    }
+    ctx.vm.trace.monitor.set((!wanted.is_empty()).then_some(by), limits);
     let watch = (!wanted.is_empty()).then(|| Watch { by, options: sorted(wanted, MONITOR_OPTIONS) });
     let old = std::mem::replace(&mut state().monitor, watch);
     Ok(watch_term(ctx, old))

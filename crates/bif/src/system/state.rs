@@ -14,8 +14,6 @@ pub struct Watch {
 
 /// The state.
 pub struct State {
-    /// A pid, a port, or `false`.
-    pub sequential_tracer: Term,
     /// A pid, or `logger` or `undefined`.
     pub system_logger: Term,
     /// How many requests to all processes the purger has under way.
@@ -41,7 +39,6 @@ static CLASS: LockClass = LockClass::new("system_state", 280);
 static STATE: Mutex<State> = Mutex::new(
     &CLASS,
     State {
-        sequential_tracer: Term::FALSE,
         system_logger: Term::atom(am::logger),
         outstanding_requests: 4,
         wall_time: false,

@@ -7,7 +7,8 @@ use myriad_term::etf::EncodeOptions;
 use myriad_term::{Build, Pid, Port as PortId, RefNumbers, Term, am};
 use myriad_vm::Vm;
 use myriad_vm::signal::{Parcel, Signal};
-use myriad_vm::trace::Tracee;
+use myriad_vm::trace::monitor::busy_port;
+use myriad_vm::trace::{Tracee, flags};
 use myriad_vm::vm::PortOps;
 
 /// The port system, as processes see it.
@@ -177,11 +178,12 @@ impl Port {
         match request {
             Request::Command(data) => {
                 // Who makes it busy runs on; who finds it so does not.
-                suspend_if_busy(system, &mut state, sender);
+                suspend_if_busy(system, self.id, &mut state, sender);
                 self.output(system, &mut state, sender, data);
             }
             Request::Close => {
                 let owner = state.owner;
+                self.trace_command(system, sender, |_| am::close.term());
                 self.exit(system, &mut state, Term::atom(am::normal), true);
                 self.tell(system, owner, Tell::Atom(am::closed));
             }
@@ -211,10 +213,14 @@ impl Port {
         }
         match signal {
             Signal::Link(from) => {
-                state.links.insert(from);
+                if state.links.insert(from) {
+                    self.trace(system, flags::PORTS, am::getting_linked, &[from.term()]);
+                }
             }
             Signal::Unlink { from, id } => {
-                state.links.remove(&from);
+                if state.links.remove(&from) {
+                    self.trace(system, flags::PORTS, am::getting_unlinked, &[from.term()]);
+                }
                 acknowledge(system, self.id, from, id);
             }
             Signal::Monitor { from, reference, .. } => {
@@ -244,10 +250,11 @@ impl Port {
 }
 
 /// Keeps a process that sends messages faster than they can be written from running on.
-fn suspend_if_busy(system: &System, state: &mut State, sender: Pid) {
+fn suspend_if_busy(system: &System, port: PortId, state: &mut State, sender: Pid) {
     let waiter = Waiter::Suspended(sender);
     if state.busy && state.is_open() && !state.waiters.contains(&waiter) {
         state.waiters.push(waiter);
         system.vm.signal_pid(sender, Signal::Suspend { from: sender, reply: None });
+        busy_port(system.vm, sender.term(), port.term());
     }
 }

@@ -99,8 +99,9 @@ impl CallHost<'_, '_> {
         let guard = vm.trace.lock();
         let old = process.trace.tracer().filter(|tracer| event::is_alive(vm, *tracer));
         let flags = if old.is_some() { process.trace.flags() } else { 0 } & !off.bits | on.bits;
-        // A tracer that lives is not replaced by another.
-        let tracer = old.or(on.tracer).or(own).filter(|tracer| event::is_alive(vm, *tracer));
+        // Without a tracer being named, another process gets the tracer of this one, or none.
+        let tracer = on.tracer.or(if whom.is_some() { own } else { old });
+        let tracer = tracer.filter(|tracer| event::is_alive(vm, *tracer));
         process.trace.set(flags, tracer);
         drop(guard);
         Some(Term::TRUE)
@@ -151,6 +152,7 @@ impl Host for CallHost<'_, '_> {
                 };
                 Some(Term::TRUE)
             }
+            (am::set_seq_token, [key, value]) => self.ctx.set_token_part(key.as_atom()?, *value),
             (am::process_dump, []) => {
                 let text = format!(
                     "=proc:{}\nState: Running\nMessage queue length: {}\nReductions: {}\n",

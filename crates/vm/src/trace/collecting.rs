@@ -12,13 +12,18 @@ const LIST_WORDS: usize = 12 * 5;
 pub(crate) struct Watched {
     major: bool,
     words_before: usize,
+    since_ns: u64,
 }
 
 impl Ctx<'_> {
     /// A collection begins, one of both generations if it is `major` or due; nothing if nobody wants to know.
     #[inline]
     pub(crate) fn collection_begins(&mut self, need: usize, major: bool) -> Option<Watched> {
-        if self.this.trace.wants(GARBAGE_COLLECTION) { Some(self.watch_begin(need, major)) } else { None }
+        if self.this.trace.wants(GARBAGE_COLLECTION) || self.vm.trace.monitor.watches_collections() {
+            Some(self.watch_begin(need, major))
+        } else {
+            None
+        }
     }
 
     #[cold]
@@ -26,7 +31,7 @@ impl Ctx<'_> {
         let major = major || self.proc.heap.fullsweep_due();
         let words_before = self.proc.heap.used_words();
         self.trace_collection(if major { am::gc_major_start } else { am::gc_minor_start }, need);
-        Watched { major, words_before }
+        Watched { major, words_before, since_ns: self.vm.machine.now_ns() }
     }
 
     /// It is over.
@@ -41,11 +46,17 @@ impl Ctx<'_> {
     fn watch_end(&mut self, watched: &Watched) {
         let reclaimed = watched.words_before.saturating_sub(self.proc.heap.used_words());
         self.trace_collection(if watched.major { am::gc_major_end } else { am::gc_minor_end }, reclaimed);
+        if self.vm.trace.monitor.watches_collections() {
+            self.watch_collection(watched.since_ns);
+        }
     }
 
     /// `first` stands under `wordsize`, where OTP tells what is wanted, and then what was reclaimed.
     #[cold]
     fn trace_collection(&mut self, tag: myriad_term::Atom, first: usize) {
+        if !self.this.trace.wants(GARBAGE_COLLECTION) {
+            return;
+        }
         let info = self.proc.heap.info();
         let mut memory = Fragment::with_capacity(LIST_WORDS + 4);
         let figures = [

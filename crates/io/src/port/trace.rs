@@ -1,0 +1,41 @@
+//! Trace messages about ports. They are sent under the port's lock, so they tell things in the order in which they happen.
+
+use super::{Port, System};
+use myriad_heap::Fragment;
+use myriad_term::{Atom, Build, Pid, Term, am};
+use myriad_vm::trace::{event, flags};
+
+impl Port {
+    /// Sends a trace message about this port if it is traced for this.
+    pub(super) fn trace(&self, system: &System, mask: u32, tag: Atom, parts: &[Term]) {
+        if self.trace.wants(mask)
+            && let Some(tracer) = self.trace.tracer()
+            && tracer != self.id.term()
+            && event::is_alive(system.vm, tracer)
+        {
+            event::send(system.vm, tracer, self.trace.flags(), 0, self.id.term(), tag, parts);
+        }
+    }
+
+    /// The port has been opened by a process: it gets what new ports get, and that is told.
+    pub(super) fn trace_open(&self, system: &System, by: Pid) {
+        let new = &system.vm.trace.new_ports;
+        if new.flags() == 0 {
+            return;
+        }
+        self.trace.set(new.flags(), new.tracer());
+        let name = Atom::new(&String::from_utf8_lossy(&self.name)).map_or(Term::UNDEFINED, Atom::term);
+        self.trace(system, flags::PORTS, am::open, &[by.term(), name]);
+        self.trace(system, flags::PORTS, am::getting_linked, &[by.term()]);
+    }
+
+    /// A process has sent something to be written, or `close`.
+    pub(super) fn trace_command(&self, system: &System, from: Pid, command: impl FnOnce(&mut Fragment) -> Term) {
+        if self.trace.wants(flags::RECEIVE) {
+            let mut memory = Fragment::with_capacity(16);
+            let command = command(&mut memory);
+            let message = memory.tuple(&[from.term(), command]);
+            self.trace(system, flags::RECEIVE, am::receive, &[message]);
+        }
+    }
+}

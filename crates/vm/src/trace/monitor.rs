@@ -1,0 +1,188 @@
+//! `system_monitor`: long collections, large heaps, long slices, busy ports are told to one process.
+
+use super::event;
+use crate::ctx::Ctx;
+use crate::vm::Vm;
+use myriad_heap::{Fragment, GcInfo};
+use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use myriad_term::{Atom, Build, Term, am};
+
+/// No limit is set.
+const NEVER: u64 = u64::MAX;
+
+/// Who is told, and of what.
+pub struct SystemMonitor {
+    by: AtomicU64,
+    long_gc_ms: AtomicU64,
+    long_schedule_ms: AtomicU64,
+    large_heap_words: AtomicU64,
+    busy_port: AtomicBool,
+}
+
+impl Default for SystemMonitor {
+    fn default() -> Self {
+        SystemMonitor {
+            by: AtomicU64::new(0),
+            long_gc_ms: AtomicU64::new(NEVER),
+            long_schedule_ms: AtomicU64::new(NEVER),
+            large_heap_words: AtomicU64::new(NEVER),
+            busy_port: AtomicBool::new(false),
+        }
+    }
+}
+
+/// What is watched.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// `long_gc`, milliseconds.
+    pub long_gc_ms: Option<u64>,
+    /// `long_schedule`, milliseconds.
+    pub long_schedule_ms: Option<u64>,
+    /// `large_heap`, words.
+    pub large_heap_words: Option<u64>,
+    /// `busy_port`
+    pub busy_port: bool,
+}
+
+impl SystemMonitor {
+    /// Sets who is told of what; nobody: nothing is.
+    pub fn set(&self, by: Option<Term>, limits: Limits) {
+        // Relaxed, all of them: what changes meanwhile counts from the next event on.
+        self.by.store(by.map_or(0, Term::raw), Ordering::Relaxed);
+        self.long_gc_ms.store(limits.long_gc_ms.unwrap_or(NEVER), Ordering::Relaxed);
+        self.long_schedule_ms.store(limits.long_schedule_ms.unwrap_or(NEVER), Ordering::Relaxed);
+        self.large_heap_words.store(limits.large_heap_words.unwrap_or(NEVER), Ordering::Relaxed);
+        self.busy_port.store(limits.busy_port, Ordering::Relaxed);
+    }
+
+    /// Are collections watched?
+    #[inline]
+    pub(crate) fn watches_collections(&self) -> bool {
+        // Relaxed: see `set`.
+        self.long_gc_ms.load(Ordering::Relaxed) != NEVER || self.large_heap_words.load(Ordering::Relaxed) != NEVER
+    }
+
+    /// Are slices watched?
+    #[inline]
+    pub(crate) fn watches_slices(&self) -> bool {
+        // Relaxed: see `set`.
+        self.long_schedule_ms.load(Ordering::Relaxed) != NEVER
+    }
+
+    fn is_long_slice(&self, ms: u64) -> bool {
+        // Relaxed: see `set`.
+        ms >= self.long_schedule_ms.load(Ordering::Relaxed)
+    }
+
+    fn told(&self, vm: &'static Vm) -> Option<Term> {
+        // Relaxed: one immediate word.
+        let word = self.by.load(Ordering::Relaxed);
+        if word == 0 {
+            return None;
+        }
+        // SAFETY: only `set` stores here: an immediate term, or 0.
+        let by = unsafe { Term::from_raw(word) };
+        if event::is_alive(vm, by) {
+            return Some(by);
+        }
+        self.set(None, Limits::default());
+        None
+    }
+
+    /// Who is told that a port is busy.
+    pub fn told_of_busy_ports(&self, vm: &'static Vm) -> Option<Term> {
+        // Relaxed: see `set`.
+        if self.busy_port.load(Ordering::Relaxed) { self.told(vm) } else { None }
+    }
+}
+
+/// Tells that `subject` was suspended at a port.
+pub fn busy_port(vm: &'static Vm, subject: Term, port: Term) {
+    if let Some(by) = vm.trace.monitor.told_of_busy_ports(vm) {
+        tell(vm, by, subject, am::busy_port, |_| port);
+    }
+}
+
+fn tell(vm: &'static Vm, by: Term, subject: Term, what: Atom, info: impl FnOnce(&mut Fragment) -> Term) {
+    if by == subject {
+        return;
+    }
+    let mut memory = Fragment::with_capacity(64);
+    let info = info(&mut memory);
+    let term = memory.tuple(&[Term::atom(am::monitor), subject, what.term(), info]);
+    event::deliver(vm, by, term, memory);
+}
+
+fn sizes(memory: &mut Fragment, info: GcInfo, time: Option<u64>) -> Term {
+    let figures = [
+        (am::old_heap_block_size, info.old_heap_block_size),
+        (am::heap_block_size, info.heap_block_size),
+        (am::mbuf_size, info.mbuf_size),
+        (am::stack_size, info.stack_size),
+        (am::old_heap_size, info.old_heap_size),
+        (am::heap_size, info.heap_size),
+    ];
+    let mut list = Term::NIL;
+    for (name, words) in figures.into_iter().rev() {
+        let pair = memory.tuple(&[name.term(), Term::small(words as i64)]);
+        list = memory.cons(pair, list);
+    }
+    if let Some(ms) = time {
+        let pair = memory.tuple(&[Term::atom(am::timeout), Term::small(ms as i64)]);
+        list = memory.cons(pair, list);
+    }
+    list
+}
+
+impl Ctx<'_> {
+    /// A collection that began at `since_ns` is over.
+    #[cold]
+    pub(crate) fn watch_collection(&mut self, since_ns: u64) {
+        let vm = self.vm;
+        let monitor = &vm.trace.monitor;
+        let Some(by) = monitor.told(vm) else { return };
+        let ms = vm.machine.now_ns().saturating_sub(since_ns) / 1_000_000;
+        let (info, own) = (self.proc.heap.info(), self.pid().term());
+        // Relaxed: see `SystemMonitor::set`.
+        if ms >= monitor.long_gc_ms.load(Ordering::Relaxed) {
+            tell(vm, by, own, am::long_gc, |memory| sizes(memory, info, Some(ms)));
+        }
+        let words = (info.heap_block_size + info.old_heap_block_size) as u64;
+        if words >= monitor.large_heap_words.load(Ordering::Relaxed) {
+            tell(vm, by, own, am::large_heap, |memory| sizes(memory, info, None));
+        }
+    }
+
+    /// A slice that began at `since_ns` in `from` is over.
+    #[cold]
+    pub(crate) fn watch_slice(&mut self, since_ns: u64, from: Option<myriad_term::Mfa>) {
+        let vm = self.vm;
+        let ms = vm.machine.now_ns().saturating_sub(since_ns) / 1_000_000;
+        if !vm.trace.monitor.is_long_slice(ms) {
+            return;
+        }
+        let Some(by) = vm.trace.monitor.told(vm) else { return };
+        let to = self.current_function();
+        tell(vm, by, self.pid().term(), am::long_schedule, |memory| {
+            let mut list = Term::NIL;
+            for (name, mfa) in [(am::out, to), (am::in_, from)] {
+                let place = match mfa {
+                    Some(mfa) => {
+                        let arity = Term::small(i64::from(mfa.arity));
+                        memory.tuple(&[mfa.module.term(), mfa.function.term(), arity])
+                    }
+                    None => Term::UNDEFINED,
+                };
+                let pair = memory.tuple(&[name.term(), place]);
+                list = memory.cons(pair, list);
+            }
+            let time = memory.tuple(&[Term::atom(am::timeout), Term::small(ms as i64)]);
+            memory.cons(time, list)
+        });
+    }
+
+    /// The function it is in.
+    pub(crate) fn current_function(&self) -> Option<myriad_term::Mfa> {
+        self.vm.engine().backtrace(self.proc, 1).first().map(|frame| frame.mfa)
+    }
+}
