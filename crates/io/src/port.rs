@@ -17,6 +17,7 @@ mod signals;
 mod spawn;
 mod stream;
 mod trace;
+mod tty;
 mod udp;
 
 use crate::bytes::Piece;
@@ -372,9 +373,17 @@ impl Port {
             return;
         }
         let Driver::Stream(stream) = &mut state.driver else { return };
-        match stream.send(system, data) {
+        let (data, answer) = match &mut stream.terminal {
+            Some(terminal) => terminal.command(data.bytes()),
+            None => (data, false),
+        };
+        let sent = stream.send(system, data);
+        let queued = stream.queued();
+        if answer {
+            self.tell(system, sender, Tell::Atom(am::ok));
+        }
+        match sent {
             Ok(()) => {
-                let queued = stream.queued();
                 state.busy |= self.busy_limits.is_some_and(|(high, _)| queued > high);
             }
             Err(errno) => self.fail(system, state, errno),

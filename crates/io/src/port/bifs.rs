@@ -6,6 +6,7 @@ use super::options::{self, Settings, Target};
 use super::ram_file::RamFile;
 use super::signals::output_of;
 use super::stream::{Ends, Program, Stream};
+use super::tty::Terminal;
 use super::udp::Udp;
 use super::{Driver, New, Port, System, Waiter, poll, spawn, system};
 use crate::bytes::iodata;
@@ -80,7 +81,7 @@ fn open_port_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     };
     match &target {
         Target::Spawn(line) | Target::Driver(line) => match driver_word(line) {
-            b"tty_sl" => return reason(am::einval),
+            b"tty_sl" => return open_terminal(ctx, system, line, &settings),
             word if ABSENT_DRIVERS.contains(&word) => return bad(),
             b"udp_inet" => return open_driver(ctx, system, line, &settings, Driver::Udp(Udp::new())),
             b"ram_file_drv" => return open_driver(ctx, system, line, &settings, Driver::Ram(RamFile::default())),
@@ -114,6 +115,30 @@ fn open_driver(
     let Some(port) = system.create(new) else { return reason(am::system_limit) };
     ctx.proc.relations.link(port.id.term());
     ctx.trace_link(port.id.term());
+    Ok(port.id.term())
+}
+
+/// The port of the interactive terminal; there is one only where there is a terminal.
+fn open_terminal(ctx: &mut Ctx<'_>, system: &'static System, line: &[u8], settings: &Settings) -> BifResult {
+    let Some(terminal) = Terminal::open() else { return reason(am::einval) };
+    let mut stream = Stream::new(settings.framing, Program::None);
+    stream.terminal = Some(terminal);
+    let new = New {
+        name: line.to_vec(),
+        owner: ctx.pid(),
+        binary: settings.binary,
+        eof: settings.eof,
+        parallelism: settings.parallelism,
+        busy_limits: settings.busy_limits,
+        os_pid: None,
+        linked: true,
+        driver: Driver::Stream(stream),
+    };
+    let Some(port) = system.create(new) else { return reason(am::system_limit) };
+    ctx.proc.relations.link(port.id.term());
+    if let Driver::Stream(stream) = &mut port.lock().driver {
+        stream.open(system, port.id, Ends::of_numbers(Some(0), Some(1)));
+    }
     Ok(port.id.term())
 }
 
@@ -206,10 +231,14 @@ fn port_control_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(operation) = args[1].as_small().and_then(|n| u32::try_from(n).ok()) else { return bad() };
     let Some(data) = iodata(args[2]) else { return bad() };
     let Some((system, port)) = open(ctx, args[0]) else { return bad() };
+    ctx.bump(100);
+    if let Driver::Stream(stream) = &mut port.lock().driver {
+        let answer = stream.terminal.as_mut().and_then(|terminal| terminal.control(operation, &data));
+        return answer.map_or_else(bad, |answer| Ok(ctx.byte_list(&answer, Term::NIL)));
+    }
     if !matches!(port.lock().driver, Driver::Udp(_)) {
         return bad();
     }
-    ctx.bump(100);
     let answer = port.udp_control(system, ctx.pid(), u64::from(operation), &data);
     Ok(ctx.byte_list(&answer, Term::NIL))
 }

@@ -5,6 +5,7 @@
 
 use super::framing::{Frame, Framing, Reader};
 use super::poll::{Side, Watch};
+use super::tty::Terminal;
 use super::{Driver, Port, State, System, Tell, count_input};
 use crate::bytes::{ByteQueue, Piece};
 use myriad_term::{Port as PortId, Term, am};
@@ -64,6 +65,8 @@ pub(super) struct Stream {
     program: Program,
     /// The input has ended, but not the program.
     ended: bool,
+    /// An interactive terminal.
+    pub(super) terminal: Option<Terminal>,
 }
 
 /// Descriptors for a port that is not made yet.
@@ -181,7 +184,15 @@ fn send(fd: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Errno> {
 impl Stream {
     /// With descriptors still to come, in [`Stream::open`]: they need the port's number.
     pub(super) fn new(framing: Framing, program: Program) -> Stream {
-        Stream { source: None, sink: None, framing, reader: Reader::new(framing), program, ended: false }
+        Stream {
+            source: None,
+            sink: None,
+            framing,
+            reader: Reader::new(framing),
+            program,
+            ended: false,
+            terminal: None,
+        }
     }
 
     /// Gives it its descriptors, and begins to read.
@@ -213,6 +224,7 @@ impl Stream {
         if let Some(sink) = self.sink.take() {
             sink.watch.close(system);
         }
+        self.terminal = None;
     }
 
     /// Writes bytes, or queues what does not go without waiting.
@@ -251,7 +263,10 @@ impl Port {
         match rustix::io::read(source.fd(), &mut *buffer) {
             Ok(0) => self.input_ended(system, state),
             Ok(n) => {
-                let frames = stream.reader.feed(&buffer[..n]);
+                let frames = match &mut stream.terminal {
+                    Some(terminal) => stream.reader.feed(&terminal.input(&buffer[..n])),
+                    None => stream.reader.feed(&buffer[..n]),
+                };
                 let armed = source.arm(system);
                 let count = match stream.framing {
                     Framing::Packet(_) => {

@@ -1,0 +1,146 @@
+//! The port of an interactive terminal, `tty_sl`, to which `user_drv` gives commands: put, insert and delete text, move the
+//! cursor, ring (OTP 25; later releases have `prim_tty` instead).
+//!
+//! It is a port on descriptors 0 and 1 (`stream.rs`) with a line (`tty/line.rs`) between the commands and the bytes. Input
+//! comes unbuffered and without echo; the terminal is as it was before when the port or the VM ends.
+
+mod line;
+
+use self::line::Line;
+use crate::bytes::Piece;
+use myriad_sync::{LockClass, Mutex};
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios};
+
+static SAVED_CLASS: LockClass = LockClass::new("terminal_modes", 395);
+/// The modes that the terminal had.
+static SAVED: Mutex<Option<Termios>> = Mutex::new(&SAVED_CLASS, None);
+
+/// What the first byte of a command says.
+mod command {
+    pub const PUT: u8 = 0;
+    pub const MOVE: u8 = 1;
+    pub const INSERT: u8 = 2;
+    pub const DELETE: u8 = 3;
+    pub const BEEP: u8 = 4;
+    /// As `PUT`, and the owner is told when it is written.
+    pub const PUT_SYNC: u8 = 5;
+}
+
+/// Operations of `erlang:port_control/3`: OTP adds a number of its own to each, against mistaken ports.
+mod control {
+    const MAGIC: u32 = 0x018b_0900;
+    pub const WINDOW_SIZE: u32 = MAGIC + 100;
+    pub const GET_UNICODE: u32 = MAGIC + 101;
+    pub const SET_UNICODE: u32 = MAGIC + 102;
+}
+
+/// The terminal of a port.
+pub(super) struct Terminal {
+    line: Line,
+    /// The bytes of a character that has not come whole.
+    partial: Vec<u8>,
+}
+
+impl Terminal {
+    /// Takes the terminal over; nothing if descriptors 0 and 1 are none, or one that cannot move its cursor.
+    pub(super) fn open() -> Option<Terminal> {
+        let (input, output) = (rustix::stdio::stdin(), rustix::stdio::stdout());
+        let kind = std::env::var_os("TERM").filter(|kind| !kind.is_empty() && kind != "dumb");
+        if kind.is_none() || !rustix::termios::isatty(input) || !rustix::termios::isatty(output) {
+            return None;
+        }
+        let before = rustix::termios::tcgetattr(input).ok()?;
+        let mut modes = before.clone();
+        modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::IEXTEN);
+        modes.special_codes[SpecialCodeIndex::VMIN] = 1;
+        modes.special_codes[SpecialCodeIndex::VTIME] = 0;
+        rustix::termios::tcsetattr(input, OptionalActions::Drain, &modes).ok()?;
+        if SAVED.lock().replace(before).is_none() {
+            // SAFETY: the function has no conditions; what it locks nobody keeps. A refusal only costs the old modes.
+            unsafe { libc::atexit(at_exit) };
+        }
+        Some(Terminal { line: Line::new(locale_is_utf8()), partial: Vec::new() })
+    }
+
+    /// The bytes for the terminal that a command leads to, and whether the owner waits for an answer.
+    pub(super) fn command(&mut self, bytes: &[u8]) -> (Piece, bool) {
+        if let Ok(size) = rustix::termios::tcgetwinsize(rustix::stdio::stdout())
+            && size.ws_col > 0
+        {
+            self.line.set_columns(usize::from(size.ws_col));
+        }
+        let (what, rest) = bytes.split_first().unwrap_or((&command::PUT, &[]));
+        let text = || String::from_utf8_lossy(rest);
+        let count = || rest.first_chunk().map_or(0, |bytes| i64::from(i16::from_be_bytes(*bytes)));
+        match *what {
+            command::PUT | command::PUT_SYNC => self.line.put(&text()),
+            command::INSERT => self.line.insert(&text()),
+            command::MOVE => self.line.move_by(count()),
+            command::DELETE => self.line.delete(count()),
+            command::BEEP => self.line.beep(),
+            _ => {}
+        }
+        (Piece::Own(self.line.take_output(), 0), *what == command::PUT_SYNC)
+    }
+
+    /// The answer to `erlang:port_control/3`; nothing for an unknown operation.
+    pub(super) fn control(&mut self, operation: u32, data: &[u8]) -> Option<Vec<u8>> {
+        match operation {
+            control::WINDOW_SIZE => {
+                let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
+                let numbers = [u32::from(size.ws_col), u32::from(size.ws_row)];
+                Some(numbers.iter().flat_map(|n| n.to_ne_bytes()).collect())
+            }
+            control::GET_UNICODE => Some(vec![u8::from(self.line.is_utf8())]),
+            control::SET_UNICODE => {
+                let before = self.line.is_utf8();
+                self.line.set_utf8(*data.first()? != 0);
+                Some(vec![u8::from(before)])
+            }
+            _ => None,
+        }
+    }
+
+    /// Input as UTF-8, whole characters only.
+    pub(super) fn input(&mut self, bytes: &[u8]) -> Vec<u8> {
+        if !self.line.is_utf8() {
+            return bytes.iter().map(|b| char::from(*b)).collect::<String>().into_bytes();
+        }
+        self.partial.extend_from_slice(bytes);
+        let keep = match std::str::from_utf8(&self.partial) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            _ => self.partial.len(),
+        };
+        let rest = self.partial.split_off(keep);
+        // What is no UTF-8 at all shows as such, and does not stop the shell.
+        let whole = std::mem::replace(&mut self.partial, rest);
+        String::from_utf8(whole).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()).into_bytes()
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+extern "C" fn at_exit() {
+    restore();
+}
+
+/// Gives the terminal its modes back.
+fn restore() {
+    if let Some(modes) = SAVED.lock().take() {
+        // A terminal that is gone has no modes.
+        let _ = rustix::termios::tcsetattr(rustix::stdio::stdin(), OptionalActions::Drain, &modes);
+    }
+}
+
+/// Does the locale's encoding hold all characters?
+fn locale_is_utf8() -> bool {
+    let name = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|v| std::env::var(v).ok().filter(|v| !v.is_empty()));
+    name.is_some_and(|name| {
+        let name = name.to_ascii_lowercase();
+        name.contains("utf-8") || name.contains("utf8")
+    })
+}
