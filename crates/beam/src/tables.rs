@@ -205,9 +205,11 @@ pub struct LineTable {
 }
 
 impl LineTable {
-    /// The place that an operand of `line` names.
+    /// The place that an operand of `line` names. Those beyond OTP's limits for a place (24 bits of line, 8 of file) are
+    /// unknown, as they are there.
     pub fn get(&self, operand: u32) -> Option<Line> {
-        self.items.get(operand.checked_sub(1)? as usize).copied()
+        let line = self.items.get(operand.checked_sub(1)? as usize).copied()?;
+        (line.line < (1 << 24) - 1 && line.file < 255).then_some(line)
     }
 
     /// The name of a file; None for 0, the module's own.

@@ -3,16 +3,17 @@
 //! Forms and sizes are told as OTP's representation has them: OTP's own libraries and tests reckon with that. The
 //! children of a hash map's node are nodes, which are no values: `erts_debug:size/1` alone handles them.
 
+mod internal_state;
+
 use crate::guards::{bad_map, otp_small};
+use internal_state::{get_internal_state_1, set_internal_state_2};
 use myriad_heap::is_literal;
-use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_term::binary::WRITABLE;
 use myriad_term::compare::compare_exact;
-use myriad_term::hash::internal_hash;
 use myriad_term::map::View;
 use myriad_term::size::{flat_size, size_shared};
 use myriad_term::{Build, Kind, Term, am, print};
-use myriad_vm::bif::{UNDEF, badarg};
+use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub DEBUG = "erts_debug" {
@@ -157,101 +158,4 @@ fn binary_info(ctx: &mut Ctx<'_>, term: Term) -> BifResult {
     let allocated = ctx.uint(object.shared().capacity() as u64);
     let allocated = ctx.tuple(&[Term::atom(am::binary), allocated]);
     Ok(ctx.tuple(&[Term::atom(am::refc_binary), Term::small(object.word(0) as i64), allocated, Term::small(flags)]))
-}
-
-/// Has someone asked for the inside to be open?
-static AVAILABLE: AtomicBool = AtomicBool::new(false);
-
-fn available() -> bool {
-    // Relaxed: nothing else is ordered by it.
-    AVAILABLE.load(Ordering::Relaxed)
-}
-
-fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    if !available() {
-        return Err(UNDEF);
-    }
-    let least = myriad_vm::scheduler::LEAST_UNIQUE;
-    match (args[0].as_atom(), args[0].as_tuple_of::<2>()) {
-        (Some(am::available_internal_state), _) => Ok(Term::TRUE),
-        (Some(am::reds_left), _) => Ok(Term::small(i64::from(ctx.proc.reductions_left.max(0)))),
-        (Some(am::next_pid), _) => Ok(Term::small(i64::from(ctx.vm.processes.next_pid().number()))),
-        (Some(am::min_unique_integer | am::min_unique_monotonic_integer), _) => Ok(ctx.int128(least)),
-        (_, Some([key, term])) if key.is_am(am::binary_info) => binary_info(ctx, term),
-        (_, Some([key, index])) if key.is_am(am::atom) => match index.as_usize() {
-            Some(index) if index < myriad_term::atom::count() => {
-                Ok(Term::atom(myriad_term::Atom::from_index(index as u32)))
-            }
-            _ => badarg(),
-        },
-        (_, Some([key, term])) if key.is_am(am::internal_hash) => Ok(Term::small(i64::from(internal_hash(term, 0)))),
-        _ => badarg(),
-    }
-}
-
-/// Breaks an invariant, for tests of what happens then: a fault for the value `fault`, no memory for `memory`, else a panic
-/// that names the value.
-#[cold]
-fn break_down(value: Term) -> ! {
-    match value.as_atom().map(|atom| atom.text()) {
-        Some("fault") => {
-            // SAFETY: none: this is a fault on purpose. Nothing is mapped at the first page, so nothing is read.
-            unsafe { std::ptr::without_provenance::<u8>(8).read_volatile() };
-            panic!("a fault that was none")
-        }
-        Some("memory") => myriad_term::memory::exhausted("test", "test", 1 << 60),
-        _ => panic!("{}", print::text(value, 1000)),
-    }
-}
-
-fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let [state, value] = [args[0], args[1]];
-    if state.is_am(am::available_internal_state) {
-        let Some(open) = value.as_bool() else { return if available() { badarg() } else { Err(UNDEF) } };
-        // Relaxed: as above.
-        return Ok(Term::bool(AVAILABLE.swap(open, Ordering::Relaxed)));
-    }
-    if !available() {
-        return Err(UNDEF);
-    }
-    match state.as_atom() {
-        Some(am::reds_left) => match value.as_small().and_then(|n| i32::try_from(n).ok()) {
-            Some(n @ 0..) => {
-                ctx.proc.reductions_left = n;
-                Ok(Term::TRUE)
-            }
-            _ => badarg(),
-        },
-        Some(am::re_loop_limit) => {
-            let limit = value.as_small().and_then(|n| u32::try_from(n).ok());
-            if limit.is_none() && !value.is_am(am::default) {
-                return badarg();
-            }
-            Ok(Term::small(i64::from(crate::regex::set_steps_here(limit))))
-        }
-        Some(am::force_gc) => {
-            if value == ctx.pid().term() {
-                ctx.proc.heap.request_fullsweep();
-                return Ok(Term::TRUE);
-            }
-            badarg()
-        }
-        Some(am::unicode_loop_limit) => match (value.as_usize(), value.is_am(am::default)) {
-            (Some(limit), _) => Ok(ctx.uint(crate::unicode::set_loop_limit(limit) as u64)),
-            (_, true) => Ok(ctx.uint(crate::unicode::set_loop_limit(crate::unicode::LOOP_LIMIT) as u64)),
-            _ => badarg(),
-        },
-        // Ordered sets have no parts that could be split or joined; to force traps is an option of OTP's debug builds.
-        Some(am::ets_force_split | am::ets_debug_random_split_join) => match value.as_tuple_of::<2>() {
-            Some([table, on]) if table.is_reference() && on.as_bool().is_some() => Ok(Term::OK),
-            _ => badarg(),
-        },
-        Some(am::ets_force_trap) => Ok(am::notsup.term()),
-        Some(am::abort) => break_down(value),
-        Some(am::binary) => match value.as_usize() {
-            Some(size) if size <= 1 << 30 => Ok(ctx.binary(&vec![0; size])),
-            _ => badarg(),
-        },
-        _ => badarg(),
-    }
 }

@@ -76,7 +76,8 @@ fn raise_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let (Some(class), true) = (Class::from_term(args[0]), entries_right) else {
         return Ok(Term::atom(am::badarg));
     };
-    let entries: Vec<Term> = args[2].list_iter().map(|entry| with_location(ctx, entry)).collect();
+    let entries = args[2].list_iter().take(ctx.vm.defaults.exception_depth());
+    let entries: Vec<Term> = entries.map(|entry| with_location(ctx, entry)).collect();
     let trace = ctx.list(&entries);
     let exception = &mut ctx.proc.exception;
     exception.class = class;

@@ -120,7 +120,8 @@ fn link_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return Ok(Term::TRUE);
     }
     if other.is_pid() {
-        let reason = Parcel::immediate(Term::atom(am::noconnection));
+        let reason = if monitor::is_earlier(ctx, other) { am::noproc } else { am::noconnection };
+        let reason = Parcel::immediate(reason.term());
         ctx.signal_to(ctx.pid(), Signal::Exit { from: other, reason, linked: false });
         return Ok(Term::TRUE);
     }
@@ -256,7 +257,7 @@ fn suspend_process_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(pid) = args[0].as_local_pid().filter(|p| *p != ctx.pid()) else { return Ok(Term::atom(am::badarg)) };
     if ctx.vm.processes.get(pid).is_none() {
         if async_tag.is_some() {
-            let message = ctx.tuple(&[async_tag, Term::atom(am::exited)]);
+            let message = ctx.tuple(&[async_tag, Term::atom(am::badarg)]);
             ctx.signal_to(ctx.pid(), Signal::Message(Parcel::copy(message).into_message()));
             return Ok(Term::TRUE);
         }
@@ -280,14 +281,18 @@ fn suspend_process_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 fn resume_process_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(pid) = args[0].as_local_pid() else { return badarg() };
+    if !ctx.proc.relations.get().is_some_and(|t| t.suspending.contains_key(&pid)) {
+        return badarg();
+    }
+    let alive = ctx.signal_to(pid, Signal::Resume(ctx.pid()));
     let suspending = &mut ctx.proc.relations.tables().suspending;
-    let Some(count) = suspending.get_mut(&pid) else { return badarg() };
-    *count -= 1;
-    if *count == 0 {
+    if let Some(count) = suspending.get_mut(&pid).filter(|count| alive && **count > 1) {
+        *count -= 1;
+    } else {
         suspending.remove(&pid);
     }
-    ctx.signal_to(pid, Signal::Resume(ctx.pid()));
-    Ok(Term::TRUE)
+    // The suspension of a process that has ended is over.
+    if alive { Ok(Term::TRUE) } else { badarg() }
 }
 
 /// `true`, `badarg`, or `false`: then the Erlang caller asks again with a reference.

@@ -183,10 +183,32 @@ unsafe fn apply_named(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) -> *c
         return apply_badarg(m, pc, &[module, function, arguments]);
     };
     let export = Export::intern(mfa(module, function, arity as u8));
+    // SAFETY: the instruction at hand.
+    unsafe { enter_export(m, pc, last, export) }
+}
+
+/// Calls what `apply` has found.
+unsafe fn enter_export(m: &mut Machine<'_, '_>, pc: *const u32, last: bool, export: &'static Export) -> *const u32 {
     let function = Function::of_export(export);
+    if last
+        && raises(&export.mfa)
+        && let Some(def) = function.bif()
+    {
+        // In tail position too the caller shows up in the stack trace, as in OTP.
+        let args = m.args(usize::from(export.mfa.arity));
+        m.leave();
+        let result = (def.function_ptr)(m.ctx, args);
+        m.come_back();
+        return errors::raise_result(m, pc, result);
+    }
     // SAFETY: the instruction at hand.
     unsafe { link(m, pc, last) };
     enter(m, function)
+}
+
+/// Is this a built-in that does nothing but raise?
+fn raises(mfa: &Mfa) -> bool {
+    mfa.module == am::erlang && matches!((mfa.function, mfa.arity), (am::error, 1..=3) | (am::exit | am::throw, 1))
 }
 
 #[cold]
@@ -238,10 +260,8 @@ pub unsafe fn apply_mfa(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) -> 
     match spread(m, list) {
         Ok(n) => {
             let export = Export::intern(mfa(module, function, n as u8));
-            let function = Function::of_export(export);
             // SAFETY: the instruction at hand.
-            unsafe { link(m, pc, last) };
-            enter(m, function)
+            unsafe { enter_export(m, pc, last, export) }
         }
         Err(too_many) => spread_error(m, pc, too_many, &all),
     }

@@ -20,6 +20,7 @@ use crate::code::{self, Decoded};
 use crate::instr::Op as Tier0;
 use emit::{Emitter, Unfit};
 use myriad_beam::{Arg, Body, Import, Instr, Kind, Op};
+use myriad_term::am;
 use myriad_vm::Vm;
 use myriad_vm::code::{Function, Module};
 use std::collections::HashMap;
@@ -51,6 +52,12 @@ pub fn translate(vm: &'static Vm, function: &'static Function) -> Option<Decoded
         emitter.op(Tier0::FailLoading, 0);
         emitter.finish().ok()
     };
+    if function.mfa == crate::machine::mfa(am::erlang, am::hibernate, 3) {
+        // Reached by `apply` and by funs; a call of its name is the same instruction (`basic.rs`).
+        let mut emitter = Emitter::new(vm, module, function, 0);
+        emitter.op(Tier0::Hibernate, 0);
+        return emitter.finish().ok();
+    }
     let Ok(body) = module.beam.decode_function(function.index) else { return fallback() };
     match translate_body(vm, module, function, &body) {
         Ok(decoded) => Some(decoded),

@@ -14,6 +14,7 @@ use crate::decode::MIXED;
 use crate::machine::{Machine, high, mfa, target};
 use myriad_term::boxed::Header;
 use myriad_term::{Alloc, Atom, Build, Kind, Mfa, Term, am};
+use myriad_vm::bif::{BifResult, Escape};
 use myriad_vm::code::{Continuation, Function, StackWalk};
 use myriad_vm::engine::SliceEnd;
 use myriad_vm::error::{Class, TraceFrame};
@@ -120,6 +121,17 @@ pub fn raised(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     unwind(m, frame)
 }
 
+/// Raises at `pc` what a built-in has given that only raises.
+#[cold]
+pub fn raise_result(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) -> *const u32 {
+    match result {
+        Err(Escape::Exit(reason)) => raise_at(m, pc, Class::Exit, reason),
+        Err(Escape::Throw(value)) => raise_at(m, pc, Class::Throw, value),
+        Err(Escape::Error(reason)) => error_at(m, pc, reason),
+        _ => raised(m, pc),
+    }
+}
+
 fn begin(m: &mut Machine<'_, '_>, class: Class, reason: Term) {
     let e = &mut m.ctx.proc.exception;
     e.class = class;
@@ -177,7 +189,7 @@ fn first_return(stop: *const u64, base: *const u64) -> usize {
 
 /// Adds the callers' frames (above `frame` Y registers) and goes to the handler.
 fn unwind(m: &mut Machine<'_, '_>, frame: usize) -> *const u32 {
-    let depth = m.ctx.vm.defaults.backtrace_depth();
+    let depth = m.ctx.vm.defaults.exception_depth();
     let (stop, base) = (m.heap().stop, m.heap().hend);
     let frames = &mut m.ctx.proc.exception.frames;
     walk(stop, base, frame, |continuation| {

@@ -19,10 +19,12 @@ use myriad_vm::process::Resume;
 
 /// Most markers that a process keeps: the oldest is forgotten then, which costs time only.
 const MAX_MARKERS: usize = 8;
-/// First two numbers of a marker that is not bound yet; references never have them.
+/// First number of a marker that is not bound yet; references never have it.
 const UNBOUND: u32 = u32::MAX;
-/// The marker of `recv_mark`.
+/// The marker of `recv_mark`: its number is beyond [`NUMBERS`].
 const OLD: RefNumbers = RefNumbers([UNBOUND, UNBOUND, u32::MAX]);
+/// Markers are numbered in turn below this: as small integers of OTP, and as two numbers of a reference.
+const NUMBERS: u64 = 1 << 59;
 
 /// Handles signals that have come. `Err`: the slice ends (the process has ended or is suspended); it resumes at `pc`.
 ///
@@ -156,7 +158,11 @@ pub unsafe fn wait_timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u3
         let ms = match time.as_small() {
             Some(0) => return next,
             Some(ms @ 1..=0xffff_ffff) => ms as u64,
-            _ => return errors::error_at(m, pc, Term::atom(am::timeout_value)),
+            _ => {
+                // The receive is over: the next one starts from the first message.
+                m.ctx.proc.messages.rewind();
+                return errors::error_at(m, pc, Term::atom(am::timeout_value));
+            }
         };
         let vm = m.ctx.vm;
         let proc = &mut *m.ctx.proc;
@@ -189,23 +195,25 @@ fn seek(m: &mut Machine<'_, '_>, key: RefNumbers) {
     }
 }
 
+/// The key of a marker that is not bound yet.
+fn unbound(number: i64) -> RefNumbers {
+    RefNumbers([UNBOUND, (number >> 32) as u32, number as u32])
+}
+
 /// The key that a register's value names: a reference, or the number of a marker not bound yet.
 fn key_of(value: Term) -> Option<RefNumbers> {
-    match value.as_small() {
-        Some(n) => Some(RefNumbers([UNBOUND, UNBOUND, n as u32])),
-        None => value.as_local_ref(),
-    }
+    value.as_small().map(unbound).or_else(|| value.as_local_ref())
 }
 
 /// `recv_marker_reserve`
 pub unsafe fn marker_reserve(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    let free =
-        |m: &Machine<'_, '_>, n: u32| !m.ctx.proc.markers.iter().any(|(k, _)| *k == RefNumbers([UNBOUND, UNBOUND, n]));
-    let number = (0..=MAX_MARKERS as u32).find(|n| free(m, *n)).unwrap_or(0);
-    set_marker(m, RefNumbers([UNBOUND, UNBOUND, number]));
+    let serial = &mut m.ctx.proc.marker_serial;
+    let number = (*serial % NUMBERS) as i64;
+    *serial = serial.wrapping_add(1);
+    set_marker(m, unbound(number));
     // SAFETY: operand of the instruction.
     unsafe {
-        m.set(high(pc), Term::small(i64::from(number)));
+        m.set(high(pc), Term::small(number));
         pc.add(1)
     }
 }
@@ -266,9 +274,17 @@ pub unsafe fn old_set(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
 /// A call of `erlang:hibernate/3`: forgets the stack, keeps little memory, and when a message comes calls `X0:X1(X2...)`.
 pub unsafe fn hibernate(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     let all = [m.x(0), m.x(1), m.x(2)];
-    if !all[0].is_atom() || !all[1].is_atom() || all[2].list_length().is_none_or(|n| n > 255) {
+    let wrong = match all[2].list_length() {
+        Some(n) if all[0].is_atom() && all[1].is_atom() => (n > 255).then_some(am::system_limit),
+        _ => Some(am::badarg),
+    };
+    if let Some(reason) = wrong {
+        let name = errors::erlang(am::hibernate, 3);
         let arguments = m.ctx.list(&all);
-        return errors::bif_error(m, pc, errors::erlang(am::hibernate, 3), arguments, Term::atom(am::badarg));
+        // Reached through its entry, its caller is on the stack.
+        let entered = m.locate(pc).is_some_and(|at| at.function.mfa == name);
+        let pc = if entered { std::ptr::null() } else { pc };
+        return errors::bif_error(m, pc, name, arguments, reason.term());
     }
     let base = m.heap().hend;
     m.heap().stop = base;

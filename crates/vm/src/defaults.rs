@@ -4,14 +4,18 @@
 use myriad_heap::Settings;
 use myriad_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use myriad_sync::{LockClass, Mutex, OnceLock};
+use myriad_term::{Term, am};
 use std::ptr;
 
 static CLASS: LockClass = LockClass::new("system_defaults", 660);
+static LOGGER_CLASS: LockClass = LockClass::new("system_logger", 661);
 
 /// Settings that may change.
 pub struct Defaults {
     heap: AtomicPtr<Settings>,
     backtrace_depth: AtomicUsize,
+    /// Who gets the emulator's own reports: a pid, `logger` or `undefined`. An immediate.
+    system_logger: Mutex<Term>,
     /// All heap settings there ever were: each lives on, for readers that have just got it, and is used again.
     known: Mutex<Vec<&'static Settings>>,
 }
@@ -22,6 +26,7 @@ impl Defaults {
         let defaults = Defaults {
             heap: AtomicPtr::new(ptr::null_mut()),
             backtrace_depth: AtomicUsize::new(backtrace_depth),
+            system_logger: Mutex::new(&LOGGER_CLASS, Term::atom(am::logger)),
             known: Mutex::new(&CLASS, Vec::new()),
         };
         defaults.set_heap(heap);
@@ -48,10 +53,25 @@ impl Defaults {
         self.heap.store(ptr::from_ref(settings).cast_mut(), Ordering::Release);
     }
 
-    /// Most entries of a stack trace.
+    /// Who gets the emulator's own reports: a local pid, `logger` (who has that name) or `undefined` (nobody).
+    pub fn system_logger(&self) -> Term {
+        *self.system_logger.lock()
+    }
+
+    /// Sets who gets them; gives who did.
+    pub fn set_system_logger(&self, logger: Term) -> Term {
+        std::mem::replace(&mut *self.system_logger.lock(), logger)
+    }
+
+    /// Most entries of a stack trace that is asked for.
     pub fn backtrace_depth(&self) -> usize {
         // Relaxed: one number.
         self.backtrace_depth.load(Ordering::Relaxed)
+    }
+
+    /// Most entries of the stack trace of an exception: at least the one where it began.
+    pub fn exception_depth(&self) -> usize {
+        self.backtrace_depth().max(1)
     }
 
     /// Sets the depth of stack traces; gives the old one.

@@ -55,6 +55,7 @@ impl Ctx<'_> {
                 self.proc.relations.tables().watchers.remove(&reference);
             }
             Signal::Down { reference, reason } => self.down(reference, reason),
+            Signal::TimeOffset { reference, offset_ns } => self.time_offset_changed(reference, offset_ns),
             Signal::ReceiveTimeout(serial) => {
                 if self.proc.receive_timer_serial == serial && self.proc.receive_timer.take().is_some() {
                     self.proc.timed_out = true;
@@ -62,6 +63,7 @@ impl Ctx<'_> {
             }
             Signal::Suspend { from: _, reply } => {
                 self.proc.suspended += 1;
+                self.this.set_suspended(true);
                 if !self.proc.answering {
                     // It runs, and has looked at its signals on the way: it gives way at the next chance.
                     self.proc.reductions_left = self.proc.reductions_left.min(0);
@@ -70,13 +72,20 @@ impl Ctx<'_> {
                     self.reply_parcel(reply);
                 }
             }
-            Signal::Resume(_) => self.proc.suspended = self.proc.suspended.saturating_sub(1),
+            Signal::Resume(_) => {
+                self.proc.suspended = self.proc.suspended.saturating_sub(1);
+                self.this.set_suspended(self.proc.suspended > 0);
+            }
             Signal::GroupLeader(leader) => self.proc.group_leader = leader.attach(&mut self.proc.heap),
             Signal::IsAlive { from, reference } => self.reply(from, reference, Term::TRUE),
             Signal::Info { from, reference, items, by_default } => {
                 let items = items.attach(&mut self.proc.heap);
                 let result = crate::info::process_info(self, items, by_default);
                 self.reply(from, reference, result);
+            }
+            Signal::SaveCalls { from, reference, calls } => {
+                let old = std::mem::replace(&mut self.proc.flags.save_calls, calls);
+                self.reply(from, reference, Term::small(i64::from(old)));
             }
             Signal::Task { from, request } => crate::task::take_up(self, from, request),
             Signal::Call(f) => f(self),
@@ -183,6 +192,21 @@ impl Ctx<'_> {
             Target::GonePort => (am::port, Term::UNDEFINED),
         };
         self.push_down(reference, monitor.name, monitor.tag, kind, object, reason);
+    }
+
+    /// Puts `{'CHANGE' | Tag, Reference, time_offset, clock_service, Offset}` in the own message queue; the monitor stays.
+    fn time_offset_changed(&mut self, reference: RefNumbers, offset_ns: i64) {
+        let Some(monitor) = self.proc.relations.get().and_then(|t| t.monitors.get(&reference)) else { return };
+        let tag_words = monitor.tag.as_ref().map_or(0, |t| myriad_heap::copied_size(t.term));
+        let mut fragment = Fragment::with_capacity(16 + tag_words);
+        let tag = match &monitor.tag {
+            Some(tag) => myriad_heap::copy_term(tag.term, &mut fragment),
+            None => Term::atom(am::CHANGE),
+        };
+        let (reference, offset) = (fragment.reference(reference), fragment.int(offset_ns));
+        let (kind, object) = (Term::atom(am::time_offset), Term::atom(am::clock_service));
+        let term = fragment.tuple(&[tag, reference, kind, object, offset]);
+        self.proc.messages.push(Message { term, fragment: Some(fragment), token: Term::NONE });
     }
 
     /// Puts `{Tag, Reference, Kind, Object, Reason}` in the own message queue. `name` (an atom) makes the object `{Name, Node}`.

@@ -65,7 +65,8 @@ pub(crate) fn finish(ctx: &mut Ctx<'_>) {
                 }
             }
             Target::Port(port) => vm.port_demonitor(port, reference),
-            Target::TimeOffset | Target::Gone | Target::GonePort => {}
+            Target::TimeOffset => vm.clock.unwatch(reference),
+            Target::Gone | Target::GonePort => {}
         }
     }
     for (suspended, times) in tables.suspending {
@@ -117,6 +118,7 @@ pub(crate) fn answer_for_the_dead(vm: &'static Vm, dead: Pid, signal: Signal) {
         }
         Signal::IsAlive { from, reference } => answer(vm, from, reference, Term::FALSE),
         Signal::Info { from, reference, .. } => answer(vm, from, reference, Term::UNDEFINED),
+        Signal::SaveCalls { from, reference, .. } => answer(vm, from, reference, Term::atom(am::badarg)),
         Signal::Task { from, request } => crate::task::refuse(vm, from, &request),
         Signal::Suspend { reply: Some(reply), .. } => {
             if let Some([to, message]) = reply.term.as_tuple_of::<2>()

@@ -110,9 +110,27 @@ impl Ctx<'_> {
         self.collected(done)
     }
 
+    /// Messages that wait count for the limit too, unless they are kept off the heap.
+    fn with_messages(&self, mut report: GcReport) -> Result<GcReport, MaxHeapExceeded> {
+        let (proc, limit) = (&*self.proc, self.proc.heap.max_heap_size());
+        if limit.size == 0 || proc.flags.off_heap_messages || report.max_heap_exceeded.is_some() {
+            return Ok(report);
+        }
+        let fragments = proc.messages.iter().filter_map(|m| m.fragment.as_ref());
+        let total_words = proc.heap.total_size_words() + fragments.map(Fragment::used_words).sum::<usize>();
+        if total_words > limit.size {
+            let exceeded = MaxHeapExceeded { total_words, info: proc.heap.info() };
+            if limit.kill {
+                return Err(exceeded);
+            }
+            report.max_heap_exceeded = Some(exceeded);
+        }
+        Ok(report)
+    }
+
     /// Counts the work, and tells of a heap that is too large.
     fn collected(&mut self, done: Result<GcReport, MaxHeapExceeded>) -> bool {
-        match done {
+        match done.and_then(|report| self.with_messages(report)) {
             Ok(report) => {
                 self.bump(report.words_copied / 8);
                 if let Some(exceeded) = report.max_heap_exceeded {

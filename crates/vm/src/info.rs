@@ -160,7 +160,14 @@ fn value(ctx: &mut Ctx<'_>, item: Atom) -> Term {
                 Term::NIL
             }
         }
-        am::last_calls => Term::FALSE,
+        // None is recorded yet (docs/differences.md).
+        am::last_calls => {
+            if ctx.proc.flags.save_calls > 0 {
+                Term::NIL
+            } else {
+                Term::FALSE
+            }
+        }
         _ => Term::UNDEFINED,
     }
 }
@@ -259,7 +266,11 @@ fn suspending(ctx: &mut Ctx<'_>) -> Term {
         .proc
         .relations
         .get()
-        .map(|t| t.suspending.iter().map(|(p, n)| (p.term(), *n)).collect())
+        .map(|t| {
+            // What has ended is suspended no more.
+            let alive = t.suspending.iter().filter(|(p, _)| ctx.vm.processes.get(**p).is_some());
+            alive.map(|(p, n)| (p.term(), *n)).collect()
+        })
         .unwrap_or_default();
     let mut list = Vec::new();
     for (pid, times) in all {

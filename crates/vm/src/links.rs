@@ -43,7 +43,7 @@ pub enum Target {
     Port(myriad_term::Port),
     /// The time offset.
     TimeOffset,
-    /// Nothing any more: the target was gone when the monitor was made, the `'DOWN'` is on its way.
+    /// No process any more: the target was gone when the monitor was made, the `'DOWN'` is on its way.
     Gone,
     /// As [`Target::Gone`], of a port.
     GonePort,
@@ -83,6 +83,8 @@ pub struct Tables {
     pub aliases: Map<RefNumbers, AliasMode>,
     /// Processes that this one has suspended, and how often.
     pub suspending: Map<Pid, u32>,
+    /// How often node changes are to be told, by what is asked for (the bits are the asker's).
+    pub node_monitors: Vec<(u8, u32)>,
     /// Number for the next unlinking.
     pub unlink_serial: u64,
 }

@@ -58,6 +58,7 @@ pub struct Process {
     /// Whether it is traced, for what and by whom.
     pub trace: crate::trace::Tracee,
     exiting: AtomicBool,
+    suspended: AtomicBool,
     has_timers: AtomicBool,
     /// Signals not fetched yet.
     pub outer: Mpsc<Box<SignalNode>>,
@@ -81,6 +82,7 @@ impl Process {
             name: AtomicU32::new(0),
             trace: crate::trace::Tracee::default(),
             exiting: AtomicBool::new(false),
+            suspended: AtomicBool::new(false),
             has_timers: AtomicBool::new(false),
             outer: Mpsc::new(),
             private: UnsafeCell::new(private),
@@ -165,6 +167,26 @@ impl Process {
         self.exiting.load(Ordering::Relaxed)
     }
 
+    /// Whether suspensions are in force, for [`Process::seen_status`].
+    pub(crate) fn set_suspended(&self, suspended: bool) {
+        // Relaxed: a figure for others to look at; the owner knows.
+        self.suspended.store(suspended, Ordering::Relaxed);
+    }
+
+    /// Its status as others see it, by OTP's name (a figure, already old).
+    pub fn seen_status(&self) -> Atom {
+        use myriad_term::am;
+        match self.status() {
+            Status::Free => am::undefined,
+            _ if self.is_exiting() => am::exiting,
+            Status::Running | Status::RunningSignalled => am::running,
+            // Relaxed: as above.
+            _ if self.suspended.load(Ordering::Relaxed) => am::suspended,
+            Status::Waiting => am::waiting,
+            Status::Runnable => am::runnable,
+        }
+    }
+
     /// A timer is about to be set that will send it a message.
     pub fn set_has_timers(&self) {
         // Relaxed: ordered by the fences of `set_exiting` and `is_exiting`.
@@ -233,6 +255,10 @@ pub struct Flags {
     pub off_heap_messages: bool,
     /// `async_dist`
     pub async_dist: bool,
+    /// `save_calls`: how many calls are asked to be remembered.
+    pub save_calls: u16,
+    /// `scheduler`: which one is asked for, 0 = any. A hint that is not followed.
+    pub scheduler: u32,
 }
 
 /// The part of a process that only its owner touches (P2).
@@ -261,6 +287,8 @@ pub struct Private {
     pub token: Term,
     /// Receive markers: reference numbers (or 0 while only reserved) and place.
     pub markers: Rare<Vec<(RefNumbers, crate::message::QueueMark)>>,
+    /// Number of the next receive marker.
+    pub marker_serial: u64,
     /// The timer of the receive that the process is in, if it is set.
     pub receive_timer: Option<crate::timer::TimerId>,
     /// Number of the current receive timer, so that a late one is told apart.

@@ -16,9 +16,18 @@ const HEAP: &str = "     Process:            ~p ~n     Context:            maxim
     Max Heap Size:      ~p~n     Total Heap Size:    ~p~n     Kill:               ~p~n     Error Logger:       ~p~n     \
     Message Queue Len:  ~p~n     GC Info:            ~p~n";
 
-/// Sends `{log, error, Format, Arguments, Metadata}` to the process registered as `logger`; `false` if there is none.
+/// Sends `{log, error, Format, Arguments, Metadata}` to the system logger, which is the process registered as `logger` unless
+/// someone has set another; `false` if there is none.
 fn send(ctx: &Ctx<'_>, format: &str, arguments: impl FnOnce(&mut Fragment) -> Term) -> bool {
-    let Some(Named::Process(logger)) = ctx.vm.names.whereis(am::logger) else { return false };
+    let system_logger = ctx.vm.defaults.system_logger();
+    if system_logger.is_am(am::undefined) {
+        return true;
+    }
+    let named = || match ctx.vm.names.whereis(am::logger) {
+        Some(Named::Process(logger)) => Some(logger),
+        _ => None,
+    };
+    let Some(logger) = system_logger.as_local_pid().or_else(named) else { return false };
     let atom = Term::atom;
     // Not in the process's own heap, which may be at its limit.
     let mut f = Fragment::with_capacity(256);

@@ -133,6 +133,13 @@ pub enum Signal {
         /// Why.
         reason: Parcel,
     },
+    /// The offset between system time and monotonic time, which the receiver monitors, has changed.
+    TimeOffset {
+        /// Which monitor of the receiver.
+        reference: RefNumbers,
+        /// The new one, nanoseconds.
+        offset_ns: i64,
+    },
     /// The receive timer has fired; counts only if it is still the current one.
     ReceiveTimeout(u64),
     /// Suspend (or take one suspension back); `reply` is sent when it is so.
@@ -163,6 +170,15 @@ pub enum Signal {
         items: Parcel,
         /// They are those of `process_info/1`.
         by_default: bool,
+    },
+    /// `process_flag(Pid, save_calls, N)`: answer `{Reference, Old}`.
+    SaveCalls {
+        /// Who asks.
+        from: Pid,
+        /// Reference in the answer.
+        reference: RefNumbers,
+        /// How many calls are to be remembered.
+        calls: u16,
     },
     /// A system task (`erts_internal:request_system_task`): garbage collection, code check. Answer `{Atom, Id, Result}`.
     Task {

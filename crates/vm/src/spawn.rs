@@ -68,6 +68,7 @@ fn private(export: &'static Export, args: &[Term], options: &SpawnOptions) -> Pr
         group_leader: Term::UNDEFINED,
         token: Term::NONE,
         markers: Rare::new(),
+        marker_serial: 0,
         receive_timer: None,
         receive_timer_serial: 0,
         receive_armed: false,

@@ -2,12 +2,69 @@
 //!
 //! Native time unit is one nanosecond. OTP starts monotonic time near the bottom of the small integers; programs
 //! that print it see negative numbers there, and so here.
+//!
+//! Monotonic time goes as the machine's does. What follows the operating system's clock, if it is set while the VM runs, is the
+//! offset, by the mode of the command line ([`WarpMode`]). Who monitors the clock service is told of each change.
+//!
+//! The list of who is told is a leaf: nothing is locked, and no signal sent, while it is held.
 
 use crate::machine::Machine;
-use myriad_sync::atomic::{AtomicI64, Ordering};
+use crate::signal::Signal;
+use crate::timer::Action;
+use crate::vm::Vm;
+use myriad_sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use myriad_sync::{LockClass, Mutex};
+use myriad_term::{Atom, Pid, RefNumbers, am};
 
 /// Monotonic time at the start of the VM, nanoseconds.
 pub const START_NS: i64 = -576_460_752_000_000_000;
+
+/// How often the offset is compared with the operating system's clock, if it may change at any time.
+const CHECK_NS: u64 = 60_000_000_000;
+/// Smaller differences are those between two readings of the clocks.
+const LEAST_CHANGE_NS: i64 = 10_000_000;
+
+static CLASS: LockClass = LockClass::new("clock_watchers", 665);
+
+/// When the offset may change: `+C`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WarpMode {
+    /// Never.
+    No,
+    /// Once, when `erlang:system_flag(time_offset, finalize)` is called.
+    Single,
+    /// At any time.
+    Multi,
+}
+
+impl WarpMode {
+    /// By OTP's name for it.
+    pub fn named(name: &str) -> Option<WarpMode> {
+        Some(match name {
+            "no_time_warp" => WarpMode::No,
+            "single_time_warp" => WarpMode::Single,
+            "multi_time_warp" => WarpMode::Multi,
+            _ => return None,
+        })
+    }
+
+    /// The mode that the emulator's flags ask for: the last `+C Mode`.
+    pub fn of_flags(flags: &[String]) -> Option<WarpMode> {
+        flags.iter().enumerate().rev().find_map(|(i, word)| match word.strip_prefix("-C")? {
+            "" => flags.get(i + 1).and_then(|next| WarpMode::named(next)),
+            name => WarpMode::named(name),
+        })
+    }
+
+    /// OTP's name for it.
+    pub const fn atom(self) -> Atom {
+        match self {
+            WarpMode::No => am::no_time_warp,
+            WarpMode::Single => am::single_time_warp,
+            WarpMode::Multi => am::multi_time_warp,
+        }
+    }
+}
 
 /// The clocks.
 pub struct Clock {
@@ -15,13 +72,28 @@ pub struct Clock {
     offset_ns: AtomicI64,
     /// The last time that [`Clock::unique_micros`] gave.
     last_unique: AtomicI64,
+    mode: WarpMode,
+    finalized: AtomicBool,
+    watchers: Mutex<Vec<(RefNumbers, Pid)>>,
 }
 
 impl Clock {
     /// Starts now.
-    pub fn new(machine: &dyn Machine) -> Clock {
+    pub fn new(machine: &dyn Machine, mode: WarpMode) -> Clock {
         let base_ns = machine.now_ns();
-        Clock { base_ns, offset_ns: AtomicI64::new(machine.system_ns() - START_NS), last_unique: AtomicI64::new(0) }
+        Clock {
+            base_ns,
+            offset_ns: AtomicI64::new(machine.system_ns().saturating_sub(START_NS)),
+            mode,
+            finalized: AtomicBool::new(mode == WarpMode::No),
+            last_unique: AtomicI64::new(0),
+            watchers: Mutex::new(&CLASS, Vec::new()),
+        }
+    }
+
+    /// When the offset may change.
+    pub const fn mode(&self) -> WarpMode {
+        self.mode
     }
 
     /// Erlang monotonic time, nanoseconds.
@@ -59,8 +131,151 @@ impl Clock {
         self.offset_ns.load(Ordering::Relaxed)
     }
 
-    /// Sets the offset (time warp).
-    pub fn set_offset_ns(&self, offset: i64) {
-        self.offset_ns.store(offset, Ordering::Relaxed);
+    /// `erlang:system_info(time_offset)`
+    pub fn offset_state(&self) -> Atom {
+        match self.mode {
+            WarpMode::Multi => am::volatile,
+            // Relaxed: as above.
+            _ if self.finalized.load(Ordering::Relaxed) => am::final_,
+            _ => am::preliminary,
+        }
+    }
+
+    /// Finalizes the offset if it still can be; gives the state that it had before.
+    pub fn finalize(&self, vm: &'static Vm) -> Atom {
+        let before = self.offset_state();
+        // Relaxed: the exchange lets one only set the offset, which is one number.
+        if before == am::preliminary && !self.finalized.swap(true, Ordering::Relaxed) {
+            self.follow(&*vm.machine, 0);
+            self.tell(vm);
+        }
+        before
+    }
+
+    /// Sets the offset so that system time is the operating system's, if it is at least `least_ns` off; `true` if it was.
+    fn follow(&self, machine: &dyn Machine, least_ns: i64) -> bool {
+        let offset = machine.system_ns().saturating_sub(self.monotonic_ns(machine));
+        let off = offset.saturating_sub(self.offset_ns()).saturating_abs() >= least_ns;
+        if off {
+            // Relaxed: as in `offset_ns`.
+            self.offset_ns.store(offset, Ordering::Relaxed);
+        }
+        off
+    }
+
+    /// Sends the offset to all who monitor the clock service.
+    fn tell(&self, vm: &'static Vm) {
+        let (offset_ns, watchers) = (self.offset_ns(), self.watchers.lock().clone());
+        for (reference, pid) in watchers {
+            vm.signal_pid(pid, Signal::TimeOffset { reference, offset_ns });
+        }
+    }
+
+    /// A process monitors the clock service.
+    pub fn watch(&self, reference: RefNumbers, pid: Pid) {
+        self.watchers.lock().push((reference, pid));
+    }
+
+    /// It does so no more.
+    pub fn unwatch(&self, reference: RefNumbers) {
+        self.watchers.lock().retain(|(r, _)| *r != reference);
+    }
+}
+
+/// Begins to compare the offset with the operating system's clock from time to time, if it may change at any time.
+pub(crate) fn start(vm: &'static Vm) {
+    if vm.clock.mode == WarpMode::Multi {
+        check_later(vm);
+    }
+}
+
+fn check_later(vm: &'static Vm) {
+    let check = move |vm: &'static Vm| {
+        if vm.clock.follow(&*vm.machine, LEAST_CHANGE_NS) {
+            vm.clock.tell(vm);
+        }
+        check_later(vm);
+    };
+    let id = vm.timers.reserve(0);
+    vm.timers.set(vm, id, vm.machine.now_ns().saturating_add(CHECK_NS), Action::Call(Box::new(check)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// A machine whose clocks stand where they are set.
+    #[derive(Default)]
+    struct Hands {
+        now: AtomicI64,
+        system: AtomicI64,
+    }
+
+    impl Hands {
+        fn set(&self, now: i64, system: i64) {
+            self.now.store(now, Ordering::Relaxed);
+            self.system.store(system, Ordering::Relaxed);
+        }
+    }
+
+    impl Machine for Hands {
+        fn now_ns(&self) -> u64 {
+            self.now.load(Ordering::Relaxed) as u64
+        }
+        fn system_ns(&self) -> i64 {
+            self.system.load(Ordering::Relaxed)
+        }
+        fn seed(&self, _: usize) -> u64 {
+            0
+        }
+        fn park(&self, _: usize, _: Option<Duration>) {}
+        fn unpark(&self, _: usize) {}
+    }
+
+    #[test]
+    fn monotonic_time_begins_where_otp_begins_it() {
+        let hands = Hands::default();
+        hands.set(700, 5_000);
+        let clock = Clock::new(&hands, WarpMode::No);
+        assert_eq!(clock.monotonic_ns(&hands), START_NS);
+        hands.set(750, 9_000);
+        assert_eq!(clock.monotonic_ns(&hands), START_NS + 50);
+        assert_eq!(clock.monotonic_ns(&hands) + clock.offset_ns(), 5_050, "the clock that was set is not followed");
+        assert_eq!((clock.machine_ns(START_NS + 50), clock.from_machine_ns(750)), (750, START_NS + 50));
+        assert_eq!(clock.offset_state(), am::final_);
+    }
+
+    #[test]
+    fn the_offset_follows_the_clock_when_it_may() {
+        let hands = Hands::default();
+        let clock = Clock::new(&hands, WarpMode::Multi);
+        assert_eq!(clock.offset_state(), am::volatile);
+        hands.set(1_000, 1_000 + LEAST_CHANGE_NS - 1);
+        assert!(!clock.follow(&hands, LEAST_CHANGE_NS), "too little to be a step");
+        hands.set(1_000, 1_000 - LEAST_CHANGE_NS);
+        assert!(clock.follow(&hands, LEAST_CHANGE_NS));
+        assert_eq!(clock.monotonic_ns(&hands) + clock.offset_ns(), 1_000 - LEAST_CHANGE_NS);
+        assert!(!clock.follow(&hands, LEAST_CHANGE_NS));
+    }
+
+    #[test]
+    fn times_at_the_ends_do_not_overflow() {
+        let hands = Hands::default();
+        hands.set(10, i64::MAX);
+        let clock = Clock::new(&hands, WarpMode::Single);
+        assert_eq!(clock.offset_state(), am::preliminary);
+        assert_eq!(clock.offset_ns(), i64::MAX);
+        assert_eq!((clock.machine_ns(i64::MAX), clock.machine_ns(i64::MIN)), (10 + i64::MAX as u64, 0));
+        hands.set(10, i64::MIN);
+        assert!(clock.follow(&hands, 0));
+    }
+
+    #[test]
+    fn the_last_flag_names_the_mode() {
+        let mode = |flags: &[&str]| WarpMode::of_flags(&flags.iter().map(|f| (*f).to_owned()).collect::<Vec<_>>());
+        assert_eq!(mode(&["-C", "multi_time_warp"]), Some(WarpMode::Multi));
+        assert_eq!(mode(&["-Cno_time_warp", "-C", "single_time_warp", "-S", "2"]), Some(WarpMode::Single));
+        assert_eq!((mode(&["-c", "true"]), mode(&["-C"]), mode(&["-C", "often"])), (None, None, None));
     }
 }

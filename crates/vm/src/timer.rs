@@ -8,7 +8,7 @@ mod wheel;
 use crate::process::Process;
 use crate::signal::{Parcel, Signal};
 use crate::vm::Vm;
-use myriad_sync::atomic::{AtomicU64, Ordering};
+use myriad_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{CachePadded, LockClass, SpinLock};
 use myriad_term::{Atom, Pid, RefNumbers};
 use wheel::{Popped, Wheel};
@@ -74,6 +74,17 @@ struct Shard {
     wheel: SpinLock<Wheel<Action>>,
     /// No timer is due before this time: what the wheel's scheduler looks at between two slices.
     next: AtomicU64,
+    /// How many of its timers are to send a message. A figure.
+    messages: AtomicUsize,
+}
+
+impl Shard {
+    fn ended(&self, action: &Action) {
+        if matches!(action, Action::Message(..)) {
+            // Relaxed: a figure.
+            self.messages.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
 }
 
 /// All timers, a wheel for each scheduler.
@@ -84,7 +95,11 @@ pub struct Timers {
 impl Timers {
     /// For `schedulers` schedulers.
     pub fn new(schedulers: usize) -> Timers {
-        let shard = || Shard { wheel: SpinLock::new(&CLASS, Wheel::default()), next: AtomicU64::new(u64::MAX) };
+        let shard = || Shard {
+            wheel: SpinLock::new(&CLASS, Wheel::default()),
+            next: AtomicU64::new(u64::MAX),
+            messages: AtomicUsize::new(0),
+        };
         Timers { shards: (0..schedulers).map(|_| CachePadded::new(shard())).collect() }
     }
 
@@ -116,6 +131,10 @@ impl Timers {
         }
         let sooner = {
             let mut w = shard.wheel.lock();
+            if matches!(action, Action::Message(..)) {
+                // Relaxed: a figure.
+                shard.messages.fetch_add(1, Ordering::Relaxed);
+            }
             w.set(id.slot, at_ns, action, owner);
             // Relaxed: written under the lock; its scheduler is woken below if it sleeps.
             let sooner = at_ns < shard.next.load(Ordering::Relaxed);
@@ -133,9 +152,12 @@ impl Timers {
 
     /// Takes a timer back; its time, if it had not fired.
     pub fn cancel(&self, id: TimerId) -> Option<u64> {
-        let taken = self.shards.get(id.wheel as usize)?.wheel.lock().cancel(id.slot, id.generation);
+        let shard = self.shards.get(id.wheel as usize)?;
+        let taken = shard.wheel.lock().cancel(id.slot, id.generation);
         // What it would have done is freed after the lock.
-        taken.map(|(at, _)| at)
+        let (at, action) = taken?;
+        shard.ended(&action);
+        Some(at)
     }
 
     /// The time at which a timer will fire, if it has not.
@@ -148,9 +170,8 @@ impl Timers {
         for shard in &self.shards {
             loop {
                 let taken = shard.wheel.lock().cancel_owned(pid);
-                if taken.is_none() {
-                    break;
-                }
+                let Some(action) = taken else { break };
+                shard.ended(&action);
             }
         }
     }
@@ -158,6 +179,13 @@ impl Timers {
     /// Timers set, for the statistics.
     pub fn count(&self) -> usize {
         self.shards.iter().map(|shard| shard.wheel.lock().len()).sum()
+    }
+
+    /// Bytes of the timers set that are to send a message.
+    pub fn message_bytes(&self) -> usize {
+        // Relaxed: a figure.
+        let set: usize = self.shards.iter().map(|shard| shard.messages.load(Ordering::Relaxed)).sum();
+        set * Wheel::<Action>::ENTRY_BYTES
     }
 
     /// Nanoseconds from `now_ns` to when a scheduler has to look at its timers.
@@ -183,7 +211,10 @@ impl Timers {
                 popped
             };
             match popped {
-                Popped::Due(action) => action.run(vm),
+                Popped::Due(action) => {
+                    shard.ended(&action);
+                    action.run(vm);
+                }
                 Popped::More => {}
                 Popped::Nothing => return,
             }

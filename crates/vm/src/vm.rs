@@ -13,7 +13,7 @@ use crate::release::Release;
 use crate::scheduler::{PaddedShared, Shared};
 use crate::signal::Signal;
 use crate::table::ProcessTable;
-use crate::time::Clock;
+use crate::time::{Clock, WarpMode};
 use crate::timer::Timers;
 use myriad_heap::Settings;
 use myriad_sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
@@ -157,8 +157,9 @@ impl Vm {
         let locals = config.schedulers + config.dirty_cpu + config.dirty_io + 1;
         let schedulers = (0..config.schedulers).map(|_| PaddedShared::new(Shared::default())).collect();
         let bifs = Bifs::new(release.otp, &parts.bifs);
-        let clock = Clock::new(machine.as_ref());
-        Box::leak(Box::new(Vm {
+        let mode = WarpMode::of_flags(&config.emulator_flags).or_else(|| WarpMode::named(release.time_warp_mode));
+        let clock = Clock::new(machine.as_ref(), mode.unwrap_or(WarpMode::No));
+        let vm: &'static Vm = Box::leak(Box::new(Vm {
             processes: ProcessTable::new(config.process_limit),
             names: Registry::default(),
             code: CodeServer::default(),
@@ -187,7 +188,9 @@ impl Vm {
             monotonic_uniques: AtomicU64::new(0),
             config,
             release,
-        }))
+        }));
+        crate::time::start(vm);
+        vm
     }
 
     /// The executor.

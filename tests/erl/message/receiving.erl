@@ -14,6 +14,8 @@ main() ->
     t:c(timeout_variable, fun() -> receive x -> x after t:id(10) -> timeout end end),
     t:c(timeout_infinity, fun() -> S ! y, receive y -> y after t:id(infinity) -> never end end),
     t:each(timeout_bad, [-1, a, 1.5, 1 bsl 64, 16#100000000], fun(T) -> receive x -> x after T -> t end end),
+    t:c(timeout_bad_then, fun() -> S ! first, R = [catch (receive x -> x after T -> t end) || T <- [a, t:id(b)]], {[element(1, X) || X <- R], receive first -> ok after 0 -> lost end} end),
+    t:c(timeout_bad_marker, fun() -> S ! first, catch (receive x -> x after t:id(b) -> t end), Ref = make_ref(), S ! Ref, {receive first -> ok after 0 -> lost end, receive Ref -> ok after 0 -> lost end} end),
     t:c(timeout_largest, fun() -> S ! x, receive x -> ok after 16#FFFFFFFF -> no end end),
     t:c(timeout_restart, fun() -> spawn(fun() -> [begin receive after 10 -> ok end, S ! noise end || _ <- [1, 2, 3]] end), R = receive signal -> s after 100 -> timeout end, {R, length(t:flush(50))} end),
     t:c(nested, fun() -> S ! a, S ! b, receive b -> receive a -> ab end end end),

@@ -1,11 +1,13 @@
 //! `process_flag/2,3`, and the values that it shares with `spawn_opt`.
 
 use myriad_heap::MaxHeapSize;
+use myriad_heap::sizes::at_least as size_at_least;
 use myriad_term::{Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::info::max_heap_size_map;
 use myriad_vm::process::Priority;
 use myriad_vm::scheduler::priority_atom;
+use myriad_vm::signal::Signal;
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub FLAGS = "erlang" {
@@ -67,6 +69,11 @@ fn size(value: Term) -> Option<usize> {
     value.as_usize().filter(|v| *v <= i32::MAX as usize)
 }
 
+/// How many minor collections there are between two of all: a number of 16 bits, of which OTP takes what it gets.
+pub(super) fn fullsweep_after(value: Term) -> Option<u32> {
+    Some((value.as_usize()? & 0xffff) as u32)
+}
+
 /// `None`: the value does not fit the flag.
 fn set(ctx: &mut Ctx<'_>, flag: myriad_term::Atom, value: Term) -> Option<Result<Term, ()>> {
     let small = |n: usize| Term::small(n as i64);
@@ -85,9 +92,9 @@ fn set(ctx: &mut Ctx<'_>, flag: myriad_term::Atom, value: Term) -> Option<Result
         }
         am::min_bin_vheap_size => {
             let least = ctx.vm.heap_settings().min_bin_vheap_size;
-            small(ctx.proc.heap.set_min_bin_vheap_size(size(value)?.max(least)))
+            small(ctx.proc.heap.set_min_bin_vheap_size(size_at_least(size(value)?.max(least))))
         }
-        am::fullsweep_after => small(ctx.proc.heap.set_fullsweep_after(u32::try_from(size(value)?).ok()?) as usize),
+        am::fullsweep_after => small(ctx.proc.heap.set_fullsweep_after(fullsweep_after(value)?) as usize),
         am::max_heap_size => {
             let old = ctx.proc.heap.max_heap_size();
             let mut new = old;
@@ -105,15 +112,13 @@ fn set(ctx: &mut Ctx<'_>, flag: myriad_term::Atom, value: Term) -> Option<Result
             ctx.this.trace.set_sensitive(sensitive);
             Term::bool(std::mem::replace(&mut ctx.proc.flags.sensitive, sensitive))
         }
-        // Recording of last calls is tracing's; a request for none is granted.
         am::save_calls => {
-            value.as_usize().filter(|n| *n <= 10_000)?;
-            Term::small(0)
+            let calls = value.as_usize().filter(|n| *n <= 10_000)? as u16;
+            small(usize::from(std::mem::replace(&mut ctx.proc.flags.save_calls, calls)))
         }
-        // Binding to one scheduler; 0 is "no binding", which is how it always is.
         am::scheduler => {
-            value.as_usize().filter(|n| *n <= ctx.vm.config.schedulers)?;
-            Term::small(0)
+            let scheduler = value.as_usize().filter(|n| *n <= ctx.vm.config.schedulers)? as u32;
+            small(std::mem::replace(&mut ctx.proc.flags.scheduler, scheduler) as usize)
         }
         am::async_dist if ctx.vm.release.newer_process_flags => {
             Term::bool(std::mem::replace(&mut ctx.proc.flags.async_dist, value.as_bool()?))
@@ -123,15 +128,55 @@ fn set(ctx: &mut Ctx<'_>, flag: myriad_term::Atom, value: Term) -> Option<Result
     Some(Ok(old))
 }
 
-fn process_flag_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let monitors_nodes =
-        args[0].is_am(am::monitor_nodes) || args[0].as_tuple_of::<2>().is_some_and(|[k, _]| k.is_am(am::monitor_nodes));
-    if monitors_nodes {
-        // No other node is ever seen without distribution: the count of subscriptions is all there is.
-        return match args[1].as_bool() {
-            Some(_) => Ok(Term::small(0)),
-            None => badarg(),
+/// Which changes of which nodes are asked for, and with what told: a number of few bits.
+fn node_options_bits(options: Term) -> Option<u8> {
+    if options.is_nil() {
+        return Some(0);
+    }
+    // Told in another form than to those who give no options.
+    let mut bits = 1 << 4;
+    for (key, value) in options.as_map()?.iter() {
+        bits |= match key.as_atom()? {
+            am::node_type => match value.as_atom()? {
+                am::visible => 1,
+                am::hidden => 2,
+                am::all => 3,
+                _ => return None,
+            },
+            am::connection_id => u8::from(value.as_bool()?) << 2,
+            am::nodedown_reason => u8::from(value.as_bool()?) << 3,
+            _ => return None,
         };
+    }
+    Some(bits)
+}
+
+/// One more request of this kind, or none any more; gives how many there were.
+fn monitor_nodes(ctx: &mut Ctx<'_>, what: u8, on: bool) -> u32 {
+    let all = &mut ctx.proc.relations.tables().node_monitors;
+    match all.iter().position(|(kind, _)| *kind == what) {
+        Some(i) if on => {
+            all[i].1 += 1;
+            all[i].1 - 1
+        }
+        Some(i) => all.swap_remove(i).1,
+        None => {
+            if on {
+                all.push((what, 1));
+            }
+            0
+        }
+    }
+}
+
+fn process_flag_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let node_options = match args[0].as_tuple_of::<2>() {
+        Some([key, options]) if key.is_am(am::monitor_nodes) => Some(options),
+        _ => args[0].is_am(am::monitor_nodes).then_some(Term::NIL),
+    };
+    if let Some(options) = node_options {
+        let (Some(what), Some(on)) = (node_options_bits(options), args[1].as_bool()) else { return badarg() };
+        return Ok(Term::small(i64::from(monitor_nodes(ctx, what, on))));
     }
     let bad_option = Term::atom(am::badopt);
     let Some(flag) = args[0].as_atom() else { return ctx.error_with_cause(Term::atom(am::badarg), bad_option) };
@@ -142,11 +187,15 @@ fn process_flag_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
 }
 
-/// Only `save_calls` may be set for another process: the old value, or an atom for the Erlang caller to raise.
+/// Only `save_calls` may be set for another process: a reference, whose message `{Ref, OldValue | badarg}` the Erlang caller
+/// awaits, or `badarg`.
 fn process_flag_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(pid) = args[0].as_local_pid() else { return Ok(Term::atom(am::badarg)) };
-    if !args[1].is_am(am::save_calls) || args[2].as_usize().is_none_or(|n| n > 10_000) {
+    let Some(calls) = args[2].as_usize().filter(|n| *n <= 10_000 && args[1].is_am(am::save_calls)) else {
         return Ok(Term::atom(am::badarg));
-    }
-    Ok(if ctx.vm.processes.get(pid).is_some() { Term::small(0) } else { Term::atom(am::badarg) })
+    };
+    let reference = ctx.make_ref();
+    let Some(numbers) = reference.as_local_ref() else { return badarg() };
+    let signal = Signal::SaveCalls { from: ctx.pid(), reference: numbers, calls: calls as u16 };
+    Ok(if ctx.signal_to(pid, signal) { reference } else { Term::atom(am::badarg) })
 }

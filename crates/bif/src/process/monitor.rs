@@ -59,8 +59,13 @@ pub(super) fn new_reference(ctx: &mut Ctx<'_>, alias: Option<AliasMode>) -> Term
 fn monitor_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     match MonitorOptions::parse(args[2]) {
         Some(options) => monitor(ctx, args[0], args[1], options),
-        None => badarg(),
+        None => ctx.error_with_cause(Term::atom(am::badarg), Term::atom(am::badopt)),
     }
+}
+
+/// Is this a pid of a node of this name that ran before?
+pub(super) fn is_earlier(ctx: &Ctx<'_>, pid: Term) -> bool {
+    pid.external_node().is_some_and(|(node, _)| node == ctx.vm.node_name())
 }
 
 enum Watched {
@@ -71,6 +76,8 @@ enum Watched {
     Nobody(Term),
     /// On another node, without connection.
     NoConnection,
+    /// On a node of this name that ran before.
+    Earlier,
 }
 
 fn watched(ctx: &Ctx<'_>, kind: Atom, item: Term) -> Result<Watched, Escape> {
@@ -88,7 +95,9 @@ fn watched(ctx: &Ctx<'_>, kind: Atom, item: Term) -> Result<Watched, Escape> {
         am::port if item.as_local_port().is_some() => {
             item.as_local_port().map(|port| Watched::Port(port, Term::NONE)).ok_or(myriad_vm::bif::BADARG)
         }
-        am::process if item.is_pid() => Ok(Watched::NoConnection),
+        am::process if item.is_pid() => {
+            Ok(if is_earlier(ctx, item) { Watched::Earlier } else { Watched::NoConnection })
+        }
         am::process | am::port => {
             if let Some(name) = item.as_atom() {
                 return by_name(name);
@@ -112,6 +121,11 @@ fn monitor(ctx: &mut Ctx<'_>, kind: Term, item: Term, options: MonitorOptions) -
         return ctx.error_with_cause(Term::atom(am::badarg), Term::atom(am::badtype));
     }
     let watched = watched(ctx, kind, item)?;
+    match watched {
+        Watched::NoConnection => return elsewhere(ctx, kind, item, options, am::noconnection),
+        Watched::Earlier => return elsewhere(ctx, kind, item, options, am::noproc),
+        _ => {}
+    }
     let reference = new_reference(ctx, options.alias);
     let Some(numbers) = reference.as_local_ref() else { return badarg() };
     let (target, name) = match &watched {
@@ -120,7 +134,7 @@ fn monitor(ctx: &mut Ctx<'_>, kind: Term, item: Term, options: MonitorOptions) -
         Watched::TimeOffset => (Target::TimeOffset, Term::NONE),
         Watched::Nobody(name) if kind == am::port => (Target::GonePort, *name),
         Watched::Nobody(name) => (Target::Gone, *name),
-        Watched::NoConnection => (Target::Gone, Term::NONE),
+        Watched::NoConnection | Watched::Earlier => (Target::Gone, Term::NONE),
     };
     let own = target == Target::Process(ctx.pid());
     let tag = options.tag.map(Parcel::whole);
@@ -143,10 +157,24 @@ fn monitor(ctx: &mut Ctx<'_>, kind: Term, item: Term, options: MonitorOptions) -
             Some(ports) => ports.signal(ctx.vm, port, Signal::Monitor { from: ctx.pid(), reference: numbers, name }),
             None => down(ctx, numbers, am::noproc),
         },
-        Watched::TimeOffset => {}
+        Watched::TimeOffset => ctx.vm.clock.watch(numbers, ctx.pid()),
         Watched::Nobody(_) => down(ctx, numbers, am::noproc),
-        Watched::NoConnection => down(ctx, numbers, am::noconnection),
+        Watched::NoConnection | Watched::Earlier => {}
     }
+    Ok(reference)
+}
+
+/// A monitor on what is not on this node: it is over at once, for this reason.
+fn elsewhere(ctx: &mut Ctx<'_>, kind: Atom, item: Term, options: MonitorOptions, reason: Atom) -> BifResult {
+    let reference = new_reference(ctx, options.alias);
+    if options.alias == Some(AliasMode::Explicit)
+        && let Some(numbers) = reference.as_local_ref()
+    {
+        ctx.proc.relations.tables().aliases.insert(numbers, AliasMode::Explicit);
+    }
+    let tag = options.tag.unwrap_or(Term::atom(am::DOWN));
+    let message = ctx.tuple(&[tag, reference, kind.term(), item, reason.term()]);
+    ctx.signal_to(ctx.pid(), Signal::Message(Parcel::copy(message).into_message()));
     Ok(reference)
 }
 
@@ -186,7 +214,8 @@ fn demonitor(ctx: &mut Ctx<'_>, reference: Term, flush: bool, info: bool) -> Bif
                     ports.demonitor(ctx.vm, port, numbers);
                 }
             }
-            Target::TimeOffset | Target::Gone | Target::GonePort => {}
+            Target::TimeOffset => ctx.vm.clock.unwatch(numbers),
+            Target::Gone | Target::GonePort => {}
         }
     }
     if flush && !found {

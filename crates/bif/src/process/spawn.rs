@@ -1,5 +1,6 @@
 //! `spawn` in its forms, and their options.
 
+use super::flags::fullsweep_after;
 use super::monitor::MonitorOptions;
 use myriad_heap::Settings;
 use myriad_heap::sizes::at_least as size_at_least;
@@ -23,14 +24,20 @@ myriad_vm::bifs! { pub INTERNAL_SPAWN = "erts_internal" {
 }}
 
 /// The export to call and its arguments as a slice.
-fn callee(mfa: [Term; 3]) -> Result<(&'static Export, Vec<Term>), Escape> {
+fn callee(mfa: [Term; 3], requested: bool) -> Result<(&'static Export, Vec<Term>), Escape> {
     let (Some(module), Some(function)) = (mfa[0].as_atom(), mfa[1].as_atom()) else { return badarg() };
     let mut list = mfa[2].list_iter();
     let args: Vec<Term> = list.by_ref().collect();
     if !list.tail().is_nil() {
         return badarg();
     }
-    let Ok(arity) = u8::try_from(args.len()) else { return Err(SYSTEM_LIMIT) };
+    let Ok(arity) = u8::try_from(args.len()) else {
+        if !requested {
+            return Err(SYSTEM_LIMIT);
+        }
+        // Found out by the new process.
+        return Ok((Export::intern(Mfa { module: am::erlang, function: am::apply, arity: 3 }), mfa.to_vec()));
+    };
     Ok((Export::intern(Mfa { module, function, arity }), args))
 }
 
@@ -39,13 +46,13 @@ fn full(_: TooManyProcesses) -> Escape {
 }
 
 fn spawn(ctx: &mut Ctx<'_>, mfa: [Term; 3], link: bool) -> BifResult {
-    let (export, args) = callee(mfa)?;
+    let (export, args) = callee(mfa, false)?;
     let options = SpawnOptions { link, ..SpawnOptions::new(ctx.vm) };
     Ok(ctx.spawn(export, &args, options).map_err(full)?.term())
 }
 
 fn spawn_system_process_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let (export, arguments) = callee([args[0], args[1], args[2]])?;
+    let (export, arguments) = callee([args[0], args[1], args[2]], false)?;
     let options = SpawnOptions { system: true, priority: Priority::High, ..SpawnOptions::new(ctx.vm) };
     Ok(ctx.spawn(export, &arguments, options).map_err(full)?.term())
 }
@@ -84,14 +91,21 @@ fn options(ctx: &Ctx<'_>, list: Term, request: bool) -> Option<Options> {
             Some(_) => return None,
             None => {
                 let [key, value] = item.as_tuple_of::<2>()?;
-                pair(&mut all, &floor, key.as_atom()?, value, request)?;
+                pair(ctx, &mut all, &floor, key.as_atom()?, value, request)?;
             }
         }
     }
     items.tail().is_nil().then_some(all)
 }
 
-fn pair(all: &mut Options, floor: &Settings, key: myriad_term::Atom, value: Term, request: bool) -> Option<()> {
+fn pair(
+    ctx: &Ctx<'_>,
+    all: &mut Options,
+    floor: &Settings,
+    key: myriad_term::Atom,
+    value: Term,
+    request: bool,
+) -> Option<()> {
     let heap = &mut all.spawn.heap;
     match key {
         am::monitor => all.monitor = Some(MonitorOptions::parse(value)?),
@@ -101,11 +115,12 @@ fn pair(all: &mut Options, floor: &Settings, key: myriad_term::Atom, value: Term
             heap.min_bin_vheap_size = size_at_least(value.as_usize()?.max(floor.min_bin_vheap_size));
         }
         am::max_heap_size => super::flags::max_heap_size(value, &mut heap.max_heap_size)?,
-        am::fullsweep_after => heap.fullsweep_after = u32::try_from(value.as_usize()?).ok()?,
+        am::fullsweep_after => heap.fullsweep_after = fullsweep_after(value)?,
         am::message_queue_data => all.spawn.off_heap_messages = super::flags::off_heap(value)?,
-        am::async_dist => all.spawn.async_dist = value.as_bool()?,
+        am::async_dist if ctx.vm.release.newer_process_flags => all.spawn.async_dist = value.as_bool()?,
+        // Binding to one is a hint that is not followed.
         am::scheduler => {
-            value.as_usize()?;
+            value.as_usize().filter(|n| *n <= ctx.vm.config.schedulers)?;
         }
         am::reply_tag if request => all.reply_tag = value,
         am::reply if request => {
@@ -135,7 +150,7 @@ fn spawn_opt_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(mut all) = options(ctx, args[3], false) else {
         return ctx.error_with_cause(Term::atom(am::badarg), Term::atom(am::badopt));
     };
-    let (export, arguments) = callee([args[0], args[1], args[2]])?;
+    let (export, arguments) = callee([args[0], args[1], args[2]], false)?;
     let reference = with_monitor(ctx, all.monitor.take(), &mut all.spawn);
     let pid = ctx.spawn(export, &arguments, all.spawn).map_err(full)?.term();
     Ok(match reference {
@@ -146,7 +161,7 @@ fn spawn_opt_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 /// A reference, or `badarg` or `badopt` for the Erlang caller to raise.
 fn spawn_request_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let Ok((export, arguments)) = callee([args[0], args[1], args[2]]) else { return Ok(Term::atom(am::badarg)) };
+    let Ok((export, arguments)) = callee([args[0], args[1], args[2]], true) else { return Ok(Term::atom(am::badarg)) };
     if args[3].list_length().is_none() {
         return Ok(Term::atom(am::badarg));
     }

@@ -35,9 +35,13 @@ fn bytes(vm: &Vm, allocator: Atom) -> usize {
         am::literal_alloc => account::literal_words() * 8,
         am::ets_alloc => vm.gauges.ets_bytes.now(),
         am::binary_alloc => myriad_term::binary::shared_bytes(),
-        am::fix_alloc => vm.processes.count() * size_of::<myriad_vm::Process>(),
+        am::fix_alloc => process_bytes(vm) + vm.timers.message_bytes(),
         _ => 0,
     }
+}
+
+fn process_bytes(vm: &Vm) -> usize {
+    vm.processes.count() * size_of::<myriad_vm::Process>()
 }
 
 fn pair(ctx: &mut Ctx<'_>, key: Atom, value: Term) -> Term {
@@ -77,9 +81,12 @@ fn figures(ctx: &mut Ctx<'_>, allocator: Atom) -> Option<Term> {
     let bytes = bytes(ctx.vm, allocator);
     let mut list = Vec::new();
     if allocator == am::fix_alloc {
-        let size = ctx.uint(bytes as u64);
-        let kind = ctx.tuple(&[Term::atom(am::proc), size, size]);
-        let kinds = ctx.list(&[kind]);
+        let kinds = [(am::proc, process_bytes(ctx.vm)), (am::bif_timer, ctx.vm.timers.message_bytes())];
+        let kinds = kinds.map(|(kind, bytes)| {
+            let bytes = ctx.uint(bytes as u64);
+            ctx.tuple(&[kind.term(), bytes, bytes])
+        });
+        let kinds = ctx.list(&kinds);
         list.push(pair(ctx, am::fix_types, kinds));
     }
     list.push(carriers(ctx, am::mbcs, allocator, bytes));

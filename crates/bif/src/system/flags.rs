@@ -23,6 +23,9 @@ myriad_vm::bifs! { pub INTERNAL_FLAGS = "erts_internal" {
     "gather_carrier_info" / 1 Plain => |_, _| Ok(Term::small(0));
 }}
 
+/// Deeper stack traces are not to be had.
+const MAX_BACKTRACE_DEPTH: usize = 64;
+
 fn number(n: usize) -> Term {
     Term::small(n as i64)
 }
@@ -50,8 +53,8 @@ fn set(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Option<Term>> {
     let unchanged = |n: usize| (value.as_usize()? == n).then_some(number(n));
     let old = match flag {
         am::backtrace_depth => {
-            let depth = value.as_usize().filter(|n| *n <= 65_535)?;
-            number(ctx.vm.defaults.set_backtrace_depth(depth))
+            let depth = usize::try_from(value.as_small()?).ok()?;
+            number(ctx.vm.defaults.set_backtrace_depth(depth.min(MAX_BACKTRACE_DEPTH)))
         }
         am::fullsweep_after | am::min_heap_size | am::min_bin_vheap_size | am::max_heap_size => {
             heap_setting(ctx, flag, value)?
@@ -90,7 +93,7 @@ fn set(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Option<Term>> {
             if !fits && value.as_local_pid().is_none_or(|pid| ctx.vm.processes.get(pid).is_none()) {
                 return None;
             }
-            std::mem::replace(&mut state().system_logger, value)
+            ctx.vm.defaults.set_system_logger(value)
         }
         am::trace_control_word => {
             let word = u32::try_from(value.as_small()?).ok()?;
@@ -108,7 +111,7 @@ fn set(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Option<Term>> {
             Term::TRUE
         }
         am::reset_seq_trace => return None,
-        am::time_offset => Term::atom(value.is_am(am::finalize).then_some(am::final_)?),
+        am::time_offset if value.is_am(am::finalize) => Term::atom(ctx.vm.clock.finalize(ctx.vm)),
         _ => return Some(None),
     };
     Some(Some(old))

@@ -154,14 +154,13 @@ fn time_source(ctx: &mut Ctx<'_>, clock: &str, monotonic: bool) -> Option<Term> 
     Some(proplist(ctx, &pairs))
 }
 
-fn warp_mode(vm: &'static Vm) -> Option<Term> {
-    let text = match flag_value(vm, "C") {
-        Some("no_time_warp") => "no_time_warp",
-        Some("single_time_warp") => "single_time_warp",
-        Some("multi_time_warp") => "multi_time_warp",
-        _ => vm.release.time_warp_mode,
-    };
-    Atom::new(text).ok().map(Atom::term)
+/// `+c`: only the word `true` after it leaves the correction on.
+fn time_correction(vm: &'static Vm) -> bool {
+    let words = &vm.config.emulator_flags;
+    match words.iter().rposition(|w| w == "-c") {
+        Some(i) => words.get(i + 1).is_some_and(|next| next == "true"),
+        None => true,
+    }
 }
 
 fn builtins(ctx: &mut Ctx<'_>) -> Term {
@@ -341,10 +340,13 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::update_cpu_info => Term::atom(am::unchanged),
         am::port_parallelism => Term::bool(flag_value(vm, "spp") == Some("true")),
         // Time.
-        am::time_correction => Term::bool(flag_value(vm, "c") != Some("false")),
-        am::time_offset => Term::atom(am::final_),
-        am::time_warp_mode => warp_mode(vm)?,
-        am::tolerant_timeofday => Term::atom(am::enabled),
+        am::time_correction => Term::bool(time_correction(vm)),
+        am::time_offset => Term::atom(vm.clock.offset_state()),
+        am::time_warp_mode => Term::atom(vm.clock.mode().atom()),
+        am::tolerant_timeofday => {
+            let tolerant = time_correction(vm) && vm.clock.offset_state() == am::final_;
+            Term::atom(if tolerant { am::enabled } else { am::disabled })
+        }
         am::os_monotonic_time_source => time_source(ctx, "CLOCK_MONOTONIC", true)?,
         am::os_system_time_source => time_source(ctx, "CLOCK_REALTIME", false)?,
         am::start_time => ctx.int(myriad_vm::time::START_NS),
@@ -356,7 +358,7 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
             let tracer = ctx.vm.trace.sequential_tracer().unwrap_or(Term::FALSE);
             pair(ctx, key, tracer)
         }
-        am::system_logger => state().system_logger,
+        am::system_logger => vm.defaults.system_logger(),
         // Texts, as in a crash dump.
         am::dist => {
             let text = format!("=node:'{}'\n=no_distribution\n", vm.node_name().text());

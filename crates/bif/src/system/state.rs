@@ -1,7 +1,7 @@
 //! What `system_flag/2`, `system_monitor/2` and `system_profile/2` set and nothing but their readers looks at.
 
 use myriad_sync::{LockClass, Mutex, MutexGuard};
-use myriad_term::{Atom, Term, am};
+use myriad_term::{Atom, Term};
 
 /// A process or port that watches the system (both are immediate terms), and what it asked for, in OTP's order.
 #[derive(Clone)]
@@ -14,8 +14,6 @@ pub struct Watch {
 
 /// The state.
 pub struct State {
-    /// A pid, or `logger` or `undefined`.
-    pub system_logger: Term,
     /// How many requests to all processes the purger has under way.
     pub outstanding_requests: usize,
     /// `scheduler_wall_time`
@@ -39,7 +37,6 @@ static CLASS: LockClass = LockClass::new("system_state", 280);
 static STATE: Mutex<State> = Mutex::new(
     &CLASS,
     State {
-        system_logger: Term::atom(am::logger),
         outstanding_requests: 4,
         wall_time: false,
         last_runtime: 0,

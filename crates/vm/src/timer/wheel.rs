@@ -82,6 +82,9 @@ const fn tick_of(at_ns: u64) -> u64 {
 }
 
 impl<A> Wheel<A> {
+    /// Bytes of one timer.
+    pub const ENTRY_BYTES: usize = size_of::<Entry<A>>();
+
     fn entry(&mut self, slot: u32) -> &mut Entry<A> {
         &mut self.chunks[(slot >> CHUNK_BITS) as usize][slot as usize % CHUNK]
     }

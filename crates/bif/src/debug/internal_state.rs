@@ -1,0 +1,177 @@
+//! `erts_debug:get_internal_state/1` and `set_internal_state/2`: what OTP's own suites ask of a VM's inside.
+//!
+//! Closed until someone opens it, as on OTP, which then warns through the logger.
+
+use myriad_sync::atomic::{AtomicBool, Ordering};
+use myriad_term::hash::internal_hash;
+use myriad_term::{Build, Pid, Term, am, print};
+use myriad_vm::bif::{Escape, UNDEF, badarg};
+use myriad_vm::signal::Signal;
+use myriad_vm::timer::Action;
+use myriad_vm::{BifResult, Ctx, Vm};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Has someone asked for the inside to be open?
+static AVAILABLE: AtomicBool = AtomicBool::new(false);
+
+fn available() -> bool {
+    // Relaxed: nothing else is ordered by it.
+    AVAILABLE.load(Ordering::Relaxed)
+}
+
+pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    if !available() {
+        return Err(UNDEF);
+    }
+    let least = myriad_vm::scheduler::LEAST_UNIQUE;
+    match (args[0].as_atom(), args[0].as_tuple_of::<2>()) {
+        (Some(am::available_internal_state), _) => Ok(Term::TRUE),
+        (Some(am::reds_left), _) => Ok(Term::small(i64::from(ctx.proc.reductions_left.max(0)))),
+        (Some(am::next_pid), _) => Ok(Term::small(i64::from(ctx.vm.processes.next_pid().number()))),
+        (Some(am::min_unique_integer | am::min_unique_monotonic_integer), _) => Ok(ctx.int128(least)),
+        (_, Some([key, term])) if key.is_am(am::binary_info) => super::binary_info(ctx, term),
+        (_, Some([key, index])) if key.is_am(am::atom) => match index.as_usize() {
+            Some(index) if index < myriad_term::atom::count() => {
+                Ok(Term::atom(myriad_term::Atom::from_index(index as u32)))
+            }
+            _ => badarg(),
+        },
+        (_, Some([key, term])) if key.is_am(am::internal_hash) => Ok(Term::small(i64::from(internal_hash(term, 0)))),
+        (_, Some([key, pid])) if key.is_am(am::process_status) => {
+            let Some(pid) = pid.as_local_pid() else { return badarg() };
+            Ok(Term::atom(ctx.vm.processes.get(pid).map_or(am::undefined, myriad_vm::Process::seen_status)))
+        }
+        _ => badarg(),
+    }
+}
+
+/// Breaks an invariant, for tests of what happens then: a fault for the value `fault`, no memory for `memory`, else a panic
+/// that names the value.
+#[cold]
+fn break_down(value: Term) -> ! {
+    match value.as_atom().map(|atom| atom.text()) {
+        Some("fault") => {
+            // SAFETY: none: this is a fault on purpose. Nothing is mapped at the first page, so nothing is read.
+            unsafe { std::ptr::without_provenance::<u8>(8).read_volatile() };
+            panic!("a fault that was none")
+        }
+        Some("memory") => myriad_term::memory::exhausted("test", "test", 1 << 60),
+        _ => panic!("{}", print::text(value, 1000)),
+    }
+}
+
+pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let [state, value] = [args[0], args[1]];
+    if state.is_am(am::available_internal_state) {
+        let Some(open) = value.as_bool() else { return if available() { badarg() } else { Err(UNDEF) } };
+        // Relaxed: as above.
+        return Ok(Term::bool(AVAILABLE.swap(open, Ordering::Relaxed)));
+    }
+    if !available() {
+        return Err(UNDEF);
+    }
+    match state.as_atom() {
+        Some(am::reds_left) => match value.as_small().and_then(|n| i32::try_from(n).ok()) {
+            Some(n @ 0..) => {
+                ctx.proc.reductions_left = n;
+                Ok(Term::TRUE)
+            }
+            _ => badarg(),
+        },
+        Some(am::re_loop_limit) => {
+            let limit = value.as_small().and_then(|n| u32::try_from(n).ok());
+            if limit.is_none() && !value.is_am(am::default) {
+                return badarg();
+            }
+            Ok(Term::small(i64::from(crate::regex::set_steps_here(limit))))
+        }
+        Some(am::force_gc) => {
+            if value == ctx.pid().term() {
+                ctx.proc.heap.request_fullsweep();
+                return Ok(Term::TRUE);
+            }
+            badarg()
+        }
+        Some(am::unicode_loop_limit) => match (value.as_usize(), value.is_am(am::default)) {
+            (Some(limit), _) => Ok(ctx.uint(crate::unicode::set_loop_limit(limit) as u64)),
+            (_, true) => Ok(ctx.uint(crate::unicode::set_loop_limit(crate::unicode::LOOP_LIMIT) as u64)),
+            _ => badarg(),
+        },
+        // Ordered sets have no parts that could be split or joined; to force traps is an option of OTP's debug builds.
+        Some(am::ets_force_split | am::ets_debug_random_split_join) => match value.as_tuple_of::<2>() {
+            Some([table, on]) if table.is_reference() && on.as_bool().is_some() => Ok(Term::OK),
+            _ => badarg(),
+        },
+        Some(am::ets_force_trap) => Ok(am::notsup.term()),
+        Some(am::abort) => break_down(value),
+        Some(am::binary) => match value.as_usize() {
+            Some(size) if size <= 1 << 30 => Ok(ctx.binary(&vec![0; size])),
+            _ => badarg(),
+        },
+        Some(am::sleep) => {
+            // The scheduler sleeps, not the process: that is what it is for.
+            let Some(ms) = value.as_small() else { return badarg() };
+            std::thread::sleep(Duration::from_millis(u64::try_from(ms).unwrap_or(0)));
+            Ok(Term::TRUE)
+        }
+        Some(am::process_uniq_counter) => {
+            let Some(counter) = counter(value) else { return badarg() };
+            ctx.proc.marker_serial = counter;
+            Ok(Term::OK)
+        }
+        Some(am::wait) => match value.as_atom() {
+            Some(am::aux_work | am::deallocations | am::thread_progress | am::timer_cancellations) => {
+                thread_progress(ctx)
+            }
+            _ => badarg(),
+        },
+        Some(am::multizero_timeout_in_timeout) => {
+            let Some(ms @ 0..) = value.as_small() else { return badarg() };
+            let at = ctx.vm.machine.now_ns().saturating_add((ms as u64).saturating_mul(1_000_000));
+            set_timer(ctx.vm, ctx.sched.id, at, zero_timeouts(ctx.sched.id, ZERO_TIMEOUTS, ctx.pid()));
+            Ok(Term::OK)
+        }
+        _ => badarg(),
+    }
+}
+
+/// A number of 64 bits, with a sign or without.
+fn counter(value: Term) -> Option<u64> {
+    match value.as_small() {
+        Some(n) => Some(n as u64),
+        None => match value.as_big()? {
+            (negative, [limb]) => Some(if negative { limb.wrapping_neg() } else { *limb }),
+            _ => None,
+        },
+    }
+}
+
+/// Goes on when every thread has made progress: then also what was retired before is freed. Timers are cancelled at once.
+fn thread_progress(ctx: &mut Ctx<'_>) -> BifResult {
+    let made = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&made);
+    // Release and Acquire: the caller sees what the threads did before.
+    ctx.sched.slot.retire(move || told.store(true, Ordering::Release));
+    ctx.yield_to(Box::new(move |_| if made.load(Ordering::Acquire) { Ok(Term::OK) } else { Err(Escape::Yield) }))
+}
+
+/// How many timers, due at once, are set by one another.
+const ZERO_TIMEOUTS: u32 = 5;
+
+fn set_timer(vm: &'static Vm, wheel: usize, at: u64, action: Action) {
+    let id = vm.timers.reserve(wheel);
+    vm.timers.set(vm, id, at, action);
+}
+
+/// A timer that sets one that is due at once, and so on; the last one tells the process.
+fn zero_timeouts(wheel: usize, left: u32, to: Pid) -> Action {
+    Action::Call(Box::new(move |vm| {
+        if left > 0 {
+            set_timer(vm, wheel, vm.machine.now_ns(), zero_timeouts(wheel, left - 1, to));
+        } else {
+            let term = Term::atom(am::multizero_timeout_in_timeout_done);
+            vm.signal_pid(to, Signal::Message(myriad_vm::signal::Parcel::immediate(term).into_message()));
+        }
+    }))
+}
