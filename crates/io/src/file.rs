@@ -88,21 +88,3 @@ pub(crate) fn retry<T>(mut f: impl FnMut() -> Result<T, Errno>) -> Result<T, Err
         }
     }
 }
-
-/// Fresh memory of this size is worth a system call.
-const LARGE: usize = 4 << 20;
-/// What large pages are aligned to.
-const PAGE: usize = 2 << 20;
-
-/// Fresh memory costs a page fault for each page that is read into: fewer and larger ones make reading a large file fast.
-fn ask_for_large_pages(bytes: &mut Vec<u8>) {
-    let room = bytes.spare_capacity_mut();
-    if room.len() < LARGE {
-        return;
-    }
-    let start = room.as_ptr().align_offset(PAGE);
-    let len = room.len().saturating_sub(start) / PAGE * PAGE;
-    let Some(whole) = room.get_mut(start..start + len).filter(|w| !w.is_empty()) else { return };
-    // SAFETY: a hint about memory that is ours; what is in it stays. A refusal changes nothing.
-    unsafe { libc::madvise(whole.as_mut_ptr().cast(), whole.len(), libc::MADV_HUGEPAGE) };
-}

@@ -5,7 +5,7 @@
 //!     reference to the handle is collected.
 
 use super::open::vec_binary;
-use super::{ask_for_large_pages, go_dirty, retry};
+use super::{go_dirty, retry};
 use crate::posix;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_sync::{Arc, CachePadded, LazyLock, LockClass, Mutex, Weak};
@@ -163,7 +163,6 @@ fn buffer(size: u64) -> Result<Vec<u8>, Errno> {
     let size = usize::try_from(size).map_err(|_| Errno::NOMEM)?;
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(size).map_err(|_| Errno::NOMEM)?;
-    ask_for_large_pages(&mut bytes);
     Ok(bytes)
 }
 

@@ -1,7 +1,7 @@
 //! Opening and closing files, and reading a file as a whole.
 
 use super::handle::{FileHandle, handle_of};
-use super::{ask_for_large_pages, path, retry};
+use super::{path, retry};
 use crate::posix;
 use myriad_sync::Arc;
 use myriad_term::{Build, Magic, SharedBinary, Term, am};
@@ -118,7 +118,6 @@ fn read_to_end(fd: BorrowedFd<'_>, expected: u64) -> Result<Vec<u8>, Errno> {
     // One more byte than expected, so that the end is seen without growing.
     let room = usize::try_from(expected).ok().and_then(|n| n.checked_add(1)).ok_or(Errno::NOMEM)?;
     bytes.try_reserve_exact(room).map_err(|_| Errno::NOMEM)?;
-    ask_for_large_pages(&mut bytes);
     loop {
         if bytes.len() == bytes.capacity() {
             bytes.try_reserve(PIECE).map_err(|_| Errno::NOMEM)?;

@@ -42,6 +42,8 @@ pub struct Settings {
     pub(super) busy_limits: Option<(usize, usize)>,
 }
 
+/// The longest line of the plain option `line`.
+const DEFAULT_LINE: usize = 512;
 /// OTP's default limits of the queue of a program's input.
 const BUSY_LIMITS: (usize, usize) = (8192, 2048);
 
@@ -126,12 +128,14 @@ pub fn target(term: Term) -> Option<Target> {
 /// The second argument; `Err` is the reason that `erts_internal:open_port/2` gives.
 pub fn settings(list: Term, target: &Target) -> Result<Settings, Atom> {
     let mut s = Settings::default();
-    let (mut line, mut packet, mut stream) = (None, None, false);
+    let (mut line, mut packet) = (None, None);
     let mut items = list.list_iter();
     for item in items.by_ref() {
         if let Some(flag) = item.as_atom() {
             match flag {
-                am::stream => stream = true,
+                // Takes back a packet size before it; lines stay.
+                am::stream => packet = None,
+                am::line => line = Some(DEFAULT_LINE),
                 am::exit_status => s.exit_status = true,
                 am::use_stdio => s.use_stdio = true,
                 am::nouse_stdio => s.use_stdio = false,
@@ -165,7 +169,7 @@ pub fn settings(list: Term, target: &Target) -> Result<Settings, Atom> {
     s.framing = match (line, packet) {
         (Some(_), Some(_)) => return Err(am::badopt),
         (Some(limit), None) => Framing::Line(limit),
-        (None, Some(header)) if !stream => Framing::Packet(header),
+        (None, Some(header)) => Framing::Packet(header),
         _ => Framing::Stream,
     };
     let executable = matches!(target, Target::Executable(_));
