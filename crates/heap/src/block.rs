@@ -1,12 +1,13 @@
 //! Raw blocks of words.
 //!
-//! Small ones come from the global allocator, which keeps them warm per thread. Large ones are mappings of their own: their
-//! memory goes back to the system at once, and what is never touched costs nothing.
+//! Most come from the global allocator, which keeps them warm per thread. Large blocks of heaps are mappings of their own: their
+//! memory goes back to the system at once, and what is never touched costs nothing. (Fragments are not: a large message is
+//! written whole and lives shortly, and then fresh pages cost more than the copy.)
 
 use crate::account::Class;
 use std::alloc::{Layout, alloc, dealloc};
 
-/// Blocks of so many words and more are mappings: 4 MB. (Small in tests, so that they meet both.)
+/// Heap blocks of so many words and more are mappings: 4 MB. (Small in tests, so that they meet both.)
 pub(crate) const MAPPED: usize = if cfg!(test) { 2048 } else { 512 * 1024 };
 /// Words of a page.
 const PAGE_WORDS: usize = 512;
@@ -24,9 +25,13 @@ fn layout(words: usize) -> Layout {
     }
 }
 
+fn is_mapped(words: usize, class: Class) -> bool {
+    words >= MAPPED && class == Class::Process
+}
+
 /// A fresh block, uninitialised.
 pub(crate) fn take(words: usize, class: Class) -> *mut u64 {
-    let block = if words >= MAPPED {
+    let block = if is_mapped(words, class) {
         system::map(words)
     } else {
         // SAFETY: the layout is not empty.
@@ -50,7 +55,7 @@ pub(crate) unsafe fn give(block: *mut u64, words: usize, class: Class) {
     class.shrink(words);
     // SAFETY: the caller's promise.
     unsafe {
-        if words >= MAPPED {
+        if is_mapped(words, class) {
             system::unmap(block, words);
         } else {
             dealloc(block.cast(), layout(words));
@@ -64,7 +69,7 @@ pub(crate) unsafe fn give(block: *mut u64, words: usize, class: Class) {
 /// As for [`give`], of the words from `keep` on.
 pub(crate) unsafe fn truncate(block: *mut u64, words: usize, keep: usize, class: Class) -> usize {
     let keep = keep.max(MAPPED).next_multiple_of(PAGE_WORDS);
-    if keep >= words || !system::CUTS {
+    if keep >= words || !is_mapped(words, class) || !system::CUTS {
         return words;
     }
     class.shrink(words - keep);
@@ -132,19 +137,19 @@ mod tests {
     #[test]
     fn large_blocks_are_cut() {
         let words = 8 * MAPPED + 7;
-        let block = take(words, Class::Literal);
+        let block = take(words, Class::Process);
         // SAFETY: the block's own words; given back once.
         unsafe {
             block.add(words - 1).write(1);
             block.add(MAPPED).write(2);
-            let left = truncate(block, words, MAPPED + 1, Class::Literal);
+            let left = truncate(block, words, MAPPED + 1, Class::Process);
             assert!(left < words || cfg!(miri));
             assert_eq!(*block.add(MAPPED), 2);
-            assert_eq!(truncate(block, left, left, Class::Literal), left);
-            give(block, left, Class::Literal);
-            let small = take(10, Class::Literal);
-            assert_eq!(truncate(small, 10, 1, Class::Literal), 10);
-            give(small, 10, Class::Literal);
+            assert_eq!(truncate(block, left, left, Class::Process), left);
+            give(block, left, Class::Process);
+            let small = take(10, Class::Process);
+            assert_eq!(truncate(small, 10, 1, Class::Process), 10);
+            give(small, 10, Class::Process);
         }
     }
 }

@@ -12,6 +12,18 @@ use std::os::unix::ffi::OsStringExt;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// Gives free memory of this thread, and of those that have ended, back to the system.
+fn trim() {
+    #[cfg(not(heap_check))]
+    {
+        unsafe extern "C" {
+            fn mi_collect(force: bool);
+        }
+        // SAFETY: the allocator's own function, which any thread may call.
+        unsafe { mi_collect(true) };
+    }
+}
+
 fn main() {
     crash::install();
     let words: Vec<Vec<u8>> = std::env::args_os().skip(1).map(OsStringExt::into_vec).collect();
@@ -33,7 +45,10 @@ fn emulate(words: &[Vec<u8>]) -> i32 {
             0
         }
         Ok(flags::Command::Run(config)) => match boot::start(*config) {
-            Ok(vm) => vm.run(),
+            Ok(vm) => {
+                vm.trim_memory_by(trim);
+                vm.run()
+            }
             Err(message) => {
                 eprintln!("myriad: {message}");
                 1

@@ -134,10 +134,17 @@ fn value(ctx: &mut Ctx<'_>, item: Atom) -> Term {
         am::priority => priority_atom(ctx.this.priority()).term(),
         am::group_leader => ctx.proc.group_leader,
         am::parent => ctx.proc.parent,
-        am::total_heap_size => words(ctx.proc.heap.total_size_words()),
+        am::total_heap_size => {
+            // Messages count where they are to be part of the heap.
+            let messages = if ctx.proc.flags.off_heap_messages { 0 } else { ctx.proc.messages.words() };
+            words(ctx.proc.heap.total_size_words() + messages)
+        }
         am::heap_size => words(ctx.proc.heap.block_words()),
         am::stack_size => words(ctx.proc.heap.stack_words()),
-        am::memory => words(ctx.proc.heap.total_size_words() * 8 + PROCESS_BYTES),
+        am::memory => {
+            let held = ctx.proc.heap.total_size_words() + ctx.proc.messages.words();
+            words(held * 8 + PROCESS_BYTES + ctx.proc.messages.node_bytes())
+        }
         am::reductions => ctx.uint(reductions(ctx)),
         am::min_heap_size => words(ctx.proc.heap.settings().min_heap_size),
         am::min_bin_vheap_size => words(ctx.proc.heap.settings().min_bin_vheap_size),

@@ -172,6 +172,16 @@ impl MessageQueue {
         all.filter(|(_, attached)| !attached).map(|(message, _)| message)
     }
 
+    /// Words that the messages take in fragments of their own.
+    pub fn words(&self) -> usize {
+        self.iter().filter_map(|message| message.fragment.as_ref()).map(Fragment::used_words).sum()
+    }
+
+    /// Bytes of the queue itself.
+    pub const fn node_bytes(&self) -> usize {
+        self.len * size_of::<Node>()
+    }
+
     /// Lets the fragment of the message at the receive position join the heap, because a collection is coming while the
     /// owner looks at it (M3).
     pub fn attach_current(&mut self, heap: &mut Heap) {

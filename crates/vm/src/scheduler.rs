@@ -33,6 +33,10 @@ pub const SLICE_REDUCTIONS: i32 = 4000;
 const LOW_TURN: u32 = 8;
 /// What a slice costs apart from its reductions, in reductions: timers and time are looked at once in [`SLICE_REDUCTIONS`].
 const SLICE_OVERHEAD: u32 = 100;
+/// A scheduler that has been idle for so long gives free memory back to the system...
+const TRIM_AFTER: Duration = Duration::from_millis(500);
+/// ...if it has run so much since it last did.
+const TRIM_REDUCTIONS: u64 = 1_000_000;
 /// How long a scheduler without work looks for some before it parks.
 const SPIN_NS: u64 = 20_000;
 
@@ -168,6 +172,8 @@ pub struct Local {
     uniques: u64,
     /// Reductions since time was looked at.
     unchecked: u32,
+    /// Reductions since free memory last went back to the system.
+    untrimmed: u64,
     rng: u64,
     /// Monotonic time as last read, nanoseconds.
     pub now_ns: u64,
@@ -184,6 +190,7 @@ impl Local {
             refs: 0,
             uniques: 0,
             unchecked: 0,
+            untrimmed: 0,
             rng: vm.machine.seed(id) | 1,
             now_ns: vm.machine.now_ns(),
         })
@@ -348,9 +355,24 @@ impl Scheduler {
             // Looking for work has taken time.
             let since = self.vm.machine.now_ns().saturating_sub(self.local.now_ns);
             let timeout = next_timer_ns.map(|ns| Duration::from_nanos(ns.saturating_sub(since)));
-            self.vm.machine.park(self.local.id, timeout);
+            self.park_and_trim(timeout);
         }
         self.after_park(parked);
+    }
+
+    /// Parks; after a period of work first for a while only, and if nothing comes then free memory goes back to the system.
+    fn park_and_trim(&mut self, timeout: Option<Duration>) {
+        let (vm, id) = (self.vm, self.local.id);
+        if self.local.untrimmed < TRIM_REDUCTIONS || timeout.is_some_and(|timeout| timeout <= TRIM_AFTER) {
+            vm.machine.park(id, timeout);
+            return;
+        }
+        let before = vm.machine.now_ns();
+        vm.machine.park(id, Some(TRIM_AFTER));
+        if u128::from(vm.machine.now_ns().saturating_sub(before)) >= TRIM_AFTER.as_nanos() {
+            self.local.untrimmed = 0;
+            vm.trim_memory();
+        }
     }
 
     /// Announces that this scheduler is about to park; `false` if there is work after all (Q2).
@@ -421,6 +443,7 @@ impl Scheduler {
         ctx.proc.reductions += u64::from(used);
         self.vm.after_slice(&mut ctx, end);
         self.local.unchecked += used + SLICE_OVERHEAD;
+        self.local.untrimmed += u64::from(used);
         let own = &self.vm.schedulers[self.local.id];
         // Relaxed: statistics.
         own.reductions.fetch_add(u64::from(used), Ordering::Relaxed);

@@ -119,6 +119,7 @@ pub struct Vm {
     engine: Box<dyn Engine>,
     exit_hooks: Vec<ExitHook>,
     halt_hooks: Mutex<Vec<HaltHook>>,
+    trim: OnceLock<fn()>,
     ports: OnceLock<Box<dyn PortOps>>,
     pub(crate) online: AtomicUsize,
     /// Schedulers that are parked, or about to be.
@@ -175,6 +176,7 @@ impl Vm {
             engine: parts.engine,
             exit_hooks: parts.exit_hooks,
             halt_hooks: Mutex::new(&HALT_CLASS, Vec::new()),
+            trim: OnceLock::new(),
             defaults: Defaults::new(config.heap, config.backtrace_depth),
             trace: crate::trace::Tracing::default(),
             gauges: Gauges::default(),
@@ -233,6 +235,18 @@ impl Vm {
     /// Has `hook` run before the VM halts.
     pub fn before_halt(&self, hook: HaltHook) {
         self.halt_hooks.lock().push(hook);
+    }
+
+    /// Says how a thread gives the free memory of its allocator back to the system.
+    pub fn trim_memory_by(&self, trim: fn()) {
+        let _ = self.trim.set(trim);
+    }
+
+    /// Gives free memory of this thread back to the system.
+    pub(crate) fn trim_memory(&self) {
+        if let Some(trim) = self.trim.get() {
+            trim();
+        }
     }
 
     /// Runs what [`Vm::before_halt`] was given.

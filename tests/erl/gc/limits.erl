@@ -78,6 +78,11 @@ main() ->
             P = spawn(fun() -> receive stop -> ok end end), erlang:suspend_process(P), R = garbage_collect(P), erlang:resume_process(P), exit(P, kill), R end),
     t:c(binaries_go, fun() -> B0 = erlang:memory(binary), [binary:copy(<<I:32>>, 250000) || I <- lists:seq(1, 500), I < 0 orelse byte_size(binary:copy(<<I:32>>, 250000)) =:= 0], garbage_collect(), erlang:memory(binary) - B0 < 20000000 end),
     t:c(binary_counts, fun() -> B0 = erlang:memory(binary), X = binary:copy(<<1>>, 3000000), D = erlang:memory(binary) - B0, {D >= 3000000, byte_size(t:id(X))} end),
+    t:each(messages_count, [on_heap, off_heap], fun(D) ->
+            P = spawn_opt(fun() -> receive stop -> ok end end, [{message_queue_data, D}]), receive after 10 -> ok end,
+            Get = fun() -> [V || {_, V} <- process_info(P, [memory, total_heap_size, heap_size, message_queue_len])] end,
+            [M0, T0, H0, 0] = Get(), [P ! lists:seq(1, 1000) || _ <- lists:seq(1, 100)], receive after 20 -> ok end, [M1, T1, H1, L] = Get(), exit(P, kill),
+            {M1 - M0 >= 1600000, T1 - T0, H1 - H0, L} end),
     t:c(memory_items, fun() -> [K || {K, V} <- erlang:memory(), is_integer(V), V > 0] end),
     t:c(memory_adds_up, fun() -> M = erlang:memory(), G = fun(K) -> proplists:get_value(K, M) end,
             {G(total) =:= G(processes) + G(system), G(processes) >= G(processes_used), G(atom) >= G(atom_used), G(system) > G(binary) + G(code) + G(ets) + G(atom)} end),
