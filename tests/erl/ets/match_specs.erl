@@ -9,6 +9,10 @@ main() ->
               {'==', '$2', 1.0}, {'=:=', '$2', 1.0}, {'=/=', '$2', 1.0}, {'/=', '$2', 1.0}, {'<', '$2', '$3'}, {'>', '$2', '$3'}, {'>=', '$1', '$2'}, {'=<', '$1', '$2'},
               {'not', {is_atom, '$1'}}, {'and', true, {is_atom, '$1'}}, {'or', false, {is_atom, '$1'}}, {'xor', true, true},
               {'andalso', {is_atom, '$1'}, false, true}, {'orelse', false, {is_list, '$4'}}, {'andalso', false, {hd, '$1'}}, {hd, '$1'}, '$1', true, false, {const, true}],
+    t:each(in_maps, [#{k => {'$1', x}}, #{k => ['$1' | '$2']}, #{k => #{m => {'$1'}}}, #{k => {{'_', '$1'}}, l => ['$2']}, {#{k => {'$2'}}, '$2'}, #{k => {a}}, #{k => {'_'}}], fun(P) ->
+        [ets:test_ms({X}, [{{P}, [], ['$$']}]) || X <- [#{k => {1, x}}, #{k => [1, 2], l => 3}, #{k => #{m => {7}}}, #{k => {{1, 2}}, l => [3]}, {#{k => {5}, j => 1}, 5}, {#{k => {5}}, 6}, #{k => {a}}]]
+    end),
+    t:c(in_large_map, fun() -> M = maps:from_list([{I, {I, x}} || I <- lists:seq(1, 50)]), [ets:test_ms({M}, [{{#{33 => {V, x}}}, [], ['$$']}]) || V <- ['$1', '_', 33, 34]] ++ [ets:test_ms({M}, [{{M#{7 => {'$1', '$2'}}}, [], ['$$']}])] end),
     t:each(guard, Guards, fun(G) -> ets:test_ms(T, [{spread(), [G], [hit]}]) end),
     Bodies = ['$1', '$_', '$$', {const, {a, b}}, {{'$2', '$1'}}, ['$1', ['$2']], {element, 1, '$6'}, {hd, '$8'}, {tl, '$8'}, {length, '$8'}, {map_get, k, '$7'}, {map_size, '$7'},
               {size, '$6'}, {tuple_size, '$6'}, {byte_size, '$5'}, {bit_size, '$5'}, {binary_part, '$5', 1, 2}, {abs, -3}, {round, '$3'}, {trunc, '$3'}, {float, '$2'}, {ceil, '$3'}, {floor, '$3'},

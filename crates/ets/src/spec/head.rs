@@ -124,7 +124,11 @@ pub fn open_parts(pattern: Term) -> Addresses {
             }
         }
         let children: &[Term] = children(term);
-        if !children.is_empty() {
+        if let Some(map) = term.as_map() {
+            path.push(term.object_ptr() as usize);
+            work.push(Work::Leave);
+            work.extend(map.iter().map(|(_, value)| Work::Visit(value)));
+        } else if !children.is_empty() {
             path.push(term.object_ptr() as usize);
             work.push(Work::Leave);
             work.extend(children.iter().map(|t| Work::Visit(*t)));
