@@ -2,7 +2,9 @@
 
 use crate::access::{InUse, Need, bad, find, gone, identifier, table};
 use crate::hash::Fixed;
+use crate::row::Row;
 use crate::table::{Heir, Kind, Protection, Store, Table, WriteConcurrency};
+use crate::tree::Place;
 use myriad_term::{Atom, Build, Kind as Boxed, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx, Escape};
@@ -134,6 +136,19 @@ fn rarer_value(ctx: &mut Ctx<'_>, table: &Table, item: Atom) -> Option<Term> {
             ctx.tuple(&[time, list])
         }
         am::stats => stats(ctx, table),
+        am::binary => {
+            let mut found = Binaries::default();
+            match &table.store {
+                Store::Hash(shards) => {
+                    for shard in shards {
+                        let shard = shard.read();
+                        (0..shard.buckets()).for_each(|i| shard.bucket(i).for_each(|row| found.add(row)));
+                    }
+                }
+                Store::Tree(tree) => tree.read().upwards(Place::Start).for_each(|row| found.add(row)),
+            }
+            found.list(ctx)
+        }
         _ => return None,
     })
 }
@@ -174,28 +189,40 @@ fn stats(ctx: &mut Ctx<'_>, table: &Table) -> Term {
     ])
 }
 
+/// Shared binaries that rows hold: address, size, references.
+#[derive(Default)]
+struct Binaries(Vec<(u64, usize, usize)>);
+
+impl Binaries {
+    fn add(&mut self, row: Row) {
+        row.for_each_off_heap(|object| {
+            if object.kind() == Boxed::SharedBinary {
+                let shared = object.shared();
+                self.0.push((shared.data() as u64, shared.len(), shared.references()));
+            }
+        });
+    }
+
+    /// A list of tuples of them.
+    fn list(self, ctx: &mut Ctx<'_>) -> Term {
+        ctx.bump(self.0.len() / 8);
+        let mut list = Term::NIL;
+        for (address, size, references) in self.0.into_iter().rev() {
+            let address = ctx.uint(address);
+            let item = ctx.tuple(&[address, Term::small(size as i64), Term::small(references as i64)]);
+            list = ctx.cons(item, list);
+        }
+        list
+    }
+}
+
 /// `{Address, Size, References}` of each shared binary in the rows of a key.
 fn ets_lookup_binary_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let table = table(ctx, args[0], Need::Read)?;
-    let mut found: Vec<(u64, usize, usize)> = Vec::new();
-    let done = table.with_rows(args[1], |rows| {
-        for row in rows {
-            row.for_each_off_heap(|object| {
-                if object.kind() == Boxed::SharedBinary {
-                    let shared = object.shared();
-                    found.push((shared.data() as u64, shared.len(), shared.references()));
-                }
-            });
-        }
-    });
+    let mut found = Binaries::default();
+    let done = table.with_rows(args[1], |rows| rows.for_each(|row| found.add(row)));
     if let Err(g) = done {
         return gone(ctx, g);
     }
-    let mut list = Term::NIL;
-    for (address, size, references) in found.into_iter().rev() {
-        let address = ctx.uint(address);
-        let item = ctx.tuple(&[address, Term::small(size as i64), Term::small(references as i64)]);
-        list = ctx.cons(item, list);
-    }
-    Ok(list)
+    Ok(found.list(ctx))
 }
