@@ -1,7 +1,7 @@
 //! Hashes and checksums.
 
 use crate::iodata::{each_run, is_longer};
-use crate::work::dirty;
+use crate::work::{dirty, in_slices};
 use crc32fast::Hasher;
 use md5::block_api::compress;
 use myriad_term::phash;
@@ -11,7 +11,7 @@ use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub DIGESTS = "erlang" {
     "phash" / 2 Plain => phash_2;
-    "phash2" / 1 Plain => |_, a| Ok(Term::small(i64::from(phash::phash2(a[0]))));
+    "phash2" / 1 Plain => |ctx, a| phash2(ctx, a[0], PHASH2_RANGE);
     "phash2" / 2 Plain => phash2_2;
     "md5" / 1 Plain => md5_1;
     "md5_init" / 0 Plain => |ctx, _| Ok(ctx.binary(&Md5::new().to_bytes()));
@@ -40,8 +40,21 @@ fn phash_2(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     Ok(Term::small(phash::phash(args[0], range(args[1])?) as i64))
 }
 
-fn phash2_2(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    Ok(Term::small(i64::from(phash::phash2_range(args[0], range(args[1])?))))
+fn phash2_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let range = range(args[1])?;
+    phash2(ctx, args[0], range)
+}
+
+/// Terms that are hashed for one reduction.
+const TERMS_PER_REDUCTION: usize = 16;
+/// The range of `phash2/1`.
+const PHASH2_RANGE: u64 = 1 << 27;
+
+fn phash2(ctx: &mut Ctx<'_>, term: Term, range: u64) -> BifResult {
+    let mut hasher = phash::Phash2::new(term);
+    in_slices(ctx, TERMS_PER_REDUCTION, move |_, budget| {
+        Ok(hasher.run(budget).map(|hash| Term::small((u64::from(hash) % range) as i64)))
+    })
 }
 
 /// MD5 in progress: as a binary, state, number of bytes, bytes that do not fill a block yet.

@@ -1,19 +1,21 @@
 //! Lists.
 
 use crate::guards::otp_small;
+use crate::work::{dirty, in_slices};
 use myriad_term::compare::compare_exact;
 use myriad_term::equal::{eq, eq_exact};
+use myriad_term::word::ListIter;
 use myriad_term::{Build, Term, Tuple, am};
-use myriad_vm::bif::badarg;
+use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::{BifResult, Ctx};
 use std::cmp::Ordering;
 
 myriad_vm::bifs! { pub LISTS = "lists" {
     "member" / 2 Plain => member_2;
     "reverse" / 2 Plain => reverse_2;
-    "keyfind" / 3 Plain => |ctx, a| Ok(key_search(ctx, a)?.unwrap_or(Term::FALSE));
-    "keymember" / 3 Plain => |ctx, a| Ok(Term::bool(key_search(ctx, a)?.is_some()));
-    "keysearch" / 3 Plain => |ctx, a| Ok(match key_search(ctx, a)? {
+    "keyfind" / 3 Plain => |ctx, a| key_search(ctx, a, |_, found| found.unwrap_or(Term::FALSE));
+    "keymember" / 3 Plain => |ctx, a| key_search(ctx, a, |_, found| Term::bool(found.is_some()));
+    "keysearch" / 3 Plain => |ctx, a| key_search(ctx, a, |ctx, found| match found {
         Some(tuple) => ctx.tuple(&[Term::atom(am::value), tuple]),
         None => Term::FALSE,
     });
@@ -28,66 +30,114 @@ myriad_vm::bifs! { pub LIST_OPERATORS = "erlang" {
 
 /// Elements for one reduction: a step of these loops is a few nanoseconds.
 const PER_REDUCTION: usize = 16;
+/// Elements that are joined at once, however little of the slice is left.
+const LEAST_PIECE: usize = 256;
+/// Longer lists are subtracted on a dirty scheduler: sorting cannot stop.
+const LONG: usize = 20_000;
+
+/// The end of a list that was walked to it: a proper one?
+fn at_end(list: &ListIter) -> Result<(), Escape> {
+    if list.tail().is_nil() { Ok(()) } else { badarg() }
+}
 
 fn member_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let mut list = args[1].list_iter();
-    let mut seen = 0;
-    let by_word = args[0].is_immediate();
-    let found = list.by_ref().any(|item| {
-        seen += 1;
-        item.is(args[0]) || !by_word && eq_exact(item, args[0])
-    });
-    ctx.bump(seen / PER_REDUCTION);
-    if !found && !list.tail().is_nil() {
-        return badarg();
-    }
-    Ok(Term::bool(found))
+    let (wanted, mut list) = (args[0], args[1].list_iter());
+    let by_word = wanted.is_immediate();
+    in_slices(ctx, PER_REDUCTION, move |_, budget| {
+        let mut left = *budget;
+        let found = loop {
+            if left == 0 {
+                break None;
+            }
+            left -= 1;
+            match list.next() {
+                Some(item) if item.is(wanted) || !by_word && eq_exact(item, wanted) => break Some(Term::TRUE),
+                Some(_) => {}
+                None => {
+                    at_end(&list)?;
+                    break Some(Term::FALSE);
+                }
+            }
+        };
+        *budget = left;
+        Ok(found)
+    })
 }
 
 fn reverse_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let mut list = args[0].list_iter();
-    let mut reversed = args[1];
-    let mut count = 0;
-    for item in list.by_ref() {
-        reversed = ctx.cons(item, reversed);
-        count += 1;
-    }
-    ctx.bump(count / PER_REDUCTION);
-    if list.tail().is_nil() { Ok(reversed) } else { badarg() }
+    let (mut list, mut reversed) = (args[0].list_iter(), args[1]);
+    in_slices(ctx, PER_REDUCTION, move |ctx, budget| {
+        while *budget > 0 {
+            *budget -= 1;
+            match list.next() {
+                Some(item) => reversed = ctx.cons(item, reversed),
+                None => {
+                    at_end(&list)?;
+                    return Ok(Some(reversed));
+                }
+            }
+        }
+        Ok(None)
+    })
 }
 
-fn key_search(ctx: &mut Ctx<'_>, args: &[Term]) -> Result<Option<Term>, myriad_vm::Escape> {
+/// What `lists:keyfind/3` finds, or `false`, as `give` has it.
+fn key_search(ctx: &mut Ctx<'_>, args: &[Term], give: fn(&mut Ctx<'_>, Option<Term>) -> Term) -> BifResult {
     let Some(i) = otp_small(args[1]).and_then(|n| usize::try_from(n).ok()?.checked_sub(1)) else { return badarg() };
-    let key = args[0];
+    let (key, mut list) = (args[0], args[2].list_iter());
     let by_word = key.is_immediate() && !key.is_small() && !key.is_float();
-    let mut list = args[2].list_iter();
-    let mut seen = 0;
-    let found = list.by_ref().find(|item| {
-        seen += 1;
-        let element = item.as_tuple().and_then(|t: Tuple| t.elements().get(i).copied());
-        element.is_some_and(|e| e.is(key) || !by_word && eq(e, key))
-    });
-    ctx.bump(seen / PER_REDUCTION);
-    if found.is_none() && !list.tail().is_nil() {
-        return badarg();
-    }
-    Ok(found)
+    in_slices(ctx, PER_REDUCTION, move |ctx, budget| {
+        let mut left = *budget;
+        let found = loop {
+            if left == 0 {
+                *budget = 0;
+                return Ok(None);
+            }
+            left -= 1;
+            let Some(item) = list.next() else {
+                at_end(&list)?;
+                break None;
+            };
+            let element = item.as_tuple().and_then(|t: Tuple| t.elements().get(i).copied());
+            if element.is_some_and(|e| e.is(key) || !by_word && eq(e, key)) {
+                break Some(item);
+            }
+        };
+        *budget = left;
+        Ok(Some(give(ctx, found)))
+    })
 }
 
 fn append_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let mut list = args[0].list_iter();
-    let items: Vec<Term> = list.by_ref().collect();
-    if !list.tail().is_nil() {
-        return badarg();
-    }
-    ctx.bump(items.len() / PER_REDUCTION);
-    Ok(ctx.list_onto(&items, args[1]))
+    let (mut list, mut result) = (args[0].list_iter(), args[1]);
+    let (mut items, mut all) = (Vec::new(), false);
+    in_slices(ctx, PER_REDUCTION, move |ctx, budget| {
+        if !all {
+            let before = items.len();
+            items.extend(list.by_ref().take(*budget));
+            *budget -= items.len() - before;
+            if list.tail().is_cons() {
+                return Ok(None);
+            }
+            at_end(&list)?;
+            all = true;
+        }
+        // The result is made from its end, as far as the slice goes.
+        let from = items.len().saturating_sub((*budget).max(LEAST_PIECE));
+        *budget = budget.saturating_sub(items.len() - from);
+        result = ctx.list_onto(&items[from..], result);
+        items.truncate(from);
+        Ok(items.is_empty().then_some(result))
+    })
 }
 
 /// Elements of the right list that are searched one by one.
 const LINEAR: usize = 8;
 
 fn subtract_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    if args.iter().any(|list| list.list_iter().nth(LONG).is_some()) {
+        dirty(ctx)?;
+    }
     let (mut left, mut right) = (args[0].list_iter(), args[1].list_iter());
     let mut items: Vec<Term> = left.by_ref().collect();
     let mut gone: Vec<Term> = right.by_ref().collect();

@@ -1,6 +1,7 @@
 //! Maps.
 
 use crate::guards::bad_map;
+use crate::work::dirty;
 use myriad_term::map::{self, Map};
 use myriad_term::{Build, Term};
 use myriad_vm::bif::{Escape, badarg};
@@ -33,9 +34,15 @@ fn of(term: Term) -> Result<Map, Escape> {
     }
 }
 
+/// More pairs than this are worked on by a dirty scheduler.
+const LONG: usize = 20_000;
+
 /// The map, its size counted as work.
 fn counted(ctx: &mut Ctx<'_>, term: Term) -> Result<Map, Escape> {
     let map = of(term)?;
+    if map.size() > LONG {
+        dirty(ctx)?;
+    }
     ctx.bump(map.size() / 8);
     Ok(map)
 }
@@ -61,6 +68,9 @@ fn merge_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn from_list_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    if args[0].list_iter().nth(LONG).is_some() {
+        dirty(ctx)?;
+    }
     let mut list = args[0].list_iter();
     let mut pairs = Vec::new();
     for item in list.by_ref() {
@@ -75,6 +85,9 @@ fn from_list_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn from_keys_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    if args[0].list_iter().nth(LONG).is_some() {
+        dirty(ctx)?;
+    }
     let mut list = args[0].list_iter();
     let pairs: Vec<(Term, Term)> = list.by_ref().map(|key| (key, args[1])).collect();
     if !list.tail().is_nil() {

@@ -27,7 +27,7 @@ pub fn phash(term: Term, range: u64) -> u64 {
 
 /// What is left of a portable hash.
 #[derive(Clone, Copy)]
-enum Left {
+pub(crate) enum Left {
     Term(Term),
     /// A pair of a map ends: its hash joins the others'.
     PairEnd,
@@ -37,31 +37,57 @@ enum Left {
 
 /// All 32 bits of the hash of `phash2`.
 pub fn phash2_full(term: Term) -> u32 {
-    let mut left: Stack<Left, 16> = Stack::new();
-    let (mut hash, mut pairs) = (0u32, 0u32);
-    left.push(Left::Term(term));
-    while let Some(item) = left.pop() {
-        match item {
-            Left::Term(term) => match term.tag() {
-                Tag::List => list2(&mut left, &mut hash, term),
-                Tag::Boxed => {
-                    if let Some(object) = term.as_boxed() {
-                        boxed2(&mut left, &mut hash, &mut pairs, object);
-                    }
-                }
-                _ => hash = immediate2(hash, term),
-            },
-            Left::PairEnd => {
-                pairs ^= hash;
-                hash = 0;
-            }
-            Left::MapEnd(before, outer) => {
-                hash = step(before, pairs, mark(19));
-                pairs = outer;
-            }
+    let mut hasher = Phash2::new(term);
+    loop {
+        if let Some(hash) = hasher.run(&mut { usize::MAX }) {
+            return hash;
         }
     }
-    hash
+}
+
+/// A hash of `phash2` that can be made slice by slice.
+pub struct Phash2 {
+    left: Stack<Left, 16>,
+    hash: u32,
+    pairs: u32,
+}
+
+impl Phash2 {
+    /// The beginning of a term's hash.
+    pub fn new(term: Term) -> Phash2 {
+        let mut left = Stack::new();
+        left.push(Left::Term(term));
+        Phash2 { left, hash: 0, pairs: 0 }
+    }
+
+    /// Goes on for about `budget` terms, counted down: all 32 bits of the hash when it is done.
+    pub fn run(&mut self, budget: &mut usize) -> Option<u32> {
+        let Phash2 { left, hash, pairs } = self;
+        while *budget > 0 {
+            *budget -= 1;
+            match left.pop() {
+                Some(Left::Term(term)) => match term.tag() {
+                    Tag::List => list2(left, hash, term, budget),
+                    Tag::Boxed => {
+                        if let Some(object) = term.as_boxed() {
+                            boxed2(left, hash, pairs, object);
+                        }
+                    }
+                    _ => *hash = immediate2(*hash, term),
+                },
+                Some(Left::PairEnd) => {
+                    *pairs ^= *hash;
+                    *hash = 0;
+                }
+                Some(Left::MapEnd(before, outer)) => {
+                    *hash = step(before, *pairs, mark(19));
+                    *pairs = outer;
+                }
+                None => return Some(*hash),
+            }
+        }
+        None
+    }
 }
 
 fn immediate2(hash: u32, term: Term) -> u32 {
@@ -104,8 +130,8 @@ fn port2(hash: u32, port: Term) -> u32 {
     step64(hash, port_number(port), mark(6))
 }
 
-/// Hashes the leading bytes of a list; pushes the rest.
-fn list2<const N: usize>(left: &mut Stack<Left, N>, hash: &mut u32, mut term: Term) {
+/// Hashes the leading bytes of a list, as far as the budget goes; pushes the rest.
+fn list2<const N: usize>(left: &mut Stack<Left, N>, hash: &mut u32, mut term: Term, budget: &mut usize) {
     let (mut bytes, mut count) = (0u32, 0);
     while let Some((head, tail)) = term.as_cons() {
         let Some(byte) = as_byte(head) else { break };
@@ -114,6 +140,11 @@ fn list2<const N: usize>(left: &mut Stack<Left, N>, hash: &mut u32, mut term: Te
         if count == 4 {
             *hash = step(*hash, bytes, mark(4));
             (bytes, count) = (0, 0);
+            *budget = budget.saturating_sub(1);
+            if *budget == 0 {
+                left.push(Left::Term(tail));
+                return;
+            }
         }
         term = tail;
     }

@@ -30,7 +30,7 @@ main() ->
     t:c(big_keys, fun() -> {lists:sort(maps:keys(Big)) =:= lists:seq(1, 200), lists:sum(maps:values(Big))} end),
     t:c(big_order, fun() -> maps:keys(maps:from_list([{I, I} || I <- lists:seq(1, 40)])) end),
     %% Their order is another from VM to VM (docs/differences.md).
-    t:c(big_order_atoms, fun() -> M = maps:from_list([{list_to_atom("k" ++ integer_to_list(I)), I} || I <- lists:seq(1, 40)]), K = maps:keys(M), {lists:sort(K), K =:= [A || {A, _} <- maps:to_list(M)], maps:values(M) =:= [maps:get(A, M) || A <- K]} end),
+    t:c(big_order_atoms, fun() -> Large = maps:from_list([{list_to_atom("k" ++ integer_to_list(I)), I} || I <- lists:seq(1, 40)]), K = maps:keys(Large), {lists:sort(K), K =:= [A || {A, _} <- maps:to_list(Large)], maps:values(Large) =:= [maps:get(A, Large) || A <- K]} end),
     t:c(merge, fun() -> {maps:merge(#{a => 1, b => 2}, #{b => 3, c => 4}), map_size(maps:merge(Big, #{0 => 0, 1 => x})), maps:get(1, maps:merge(Big, #{1 => x})), maps:get(1, maps:merge(#{1 => x}, Big))} end),
     t:c(merge_bad, fun() -> maps:merge(#{}, t:id(a)) end),
     t:c(merge_with, fun() -> maps:merge_with(fun(_, A, B) -> A + B end, #{a => 1, b => 2}, #{b => 3, c => 4}) end),
