@@ -66,8 +66,10 @@ fn atom(text: &str) -> Result<Term, Escape> {
     Ok(Atom::new(text)?.term())
 }
 
+/// Elixir keeps compiled patterns in `.beam` files, with this text, and compiles anew where it is another: it has to be
+/// another, as OTP's compiled patterns of release 25 are the code of its library.
 fn version_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
-    let version = if is_old(ctx) { "8.44 2020-02-12" } else { "10.46 2025-08-27" };
+    let version = if is_old(ctx) { "8.44 2020-02-12 (Myriad)" } else { "10.46 2025-08-27" };
     Ok(ctx.binary(version.as_bytes()))
 }
 

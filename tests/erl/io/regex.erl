@@ -38,7 +38,7 @@ main() ->
     t:c(split_bad, fun() -> [catch_(fun() -> re:split("abc", R, O) end) || {R, O} <- [{"(", []}, {"b", [foo]}, {"b", [global]}, {"b", [{parts, -1}]}, {foo, []}, {"b", foo}]] end),
     t:c(replace, fun() -> [iolist_to_binary(re:replace("abcabc", R, With, O)) || R <- ["b", "(b)(c)", "", "z"], With <- ["[&]", "\\1\\2", "\\g{1}x", "\\&", "", <<"\\\\">>], O <- [[], [global], [global, unicode]]] end),
     t:c(replace_bad, fun() -> [catch_(fun() -> re:replace("abc", R, W, O) end) || {R, W, O} <- [{"(", "x", []}, {"b", foo, []}, {"b", "x", [foo]}, {"b", "x", [{capture, all}]}, {"b", "x", [report_errors]}, {"b", "x", [{return, foo}]}]] end),
-    t:c(version, fun() -> re:version() end).
+    t:c(version, fun() -> binary:part(re:version(), 0, 15) end).
 
 catch_(F) -> try F() catch C:R -> {C, R} end.
 
