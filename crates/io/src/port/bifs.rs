@@ -15,7 +15,7 @@ use myriad_sync::Arc;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::{BADARG, DirtyKind, Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::registry::Named;
-use myriad_vm::signal::Parcel;
+use myriad_vm::signal::{Parcel, Signal};
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub INTERNAL = "erts_internal" {
@@ -137,7 +137,8 @@ fn open_terminal(ctx: &mut Ctx<'_>, system: &'static System, line: &[u8], settin
     let Some(port) = system.create(new) else { return reason(am::system_limit) };
     ctx.proc.relations.link(port.id.term());
     if let Driver::Stream(stream) = &mut port.lock().driver {
-        stream.open(system, port.id, Ends::of_numbers(Some(0), Some(1)));
+        stream.open(port.id, Ends::of_numbers(Some(0), Some(1)));
+        stream.begin(system);
     }
     Ok(port.id.term())
 }
@@ -187,7 +188,15 @@ fn open_stream(ctx: &mut Ctx<'_>, system: &'static System, target: &Target, sett
         return Err(SYSTEM_LIMIT);
     }
     if let Driver::Stream(stream) = &mut port.lock().driver {
-        stream.open(system, port.id, ends);
+        stream.open(port.id, ends);
+        if !ctx.sched.dirty {
+            stream.begin(system);
+        }
+    }
+    if ctx.sched.dirty {
+        // The caller shall be back before a short program has ended: what it says to the port at once finds it open.
+        let begin = port.clone();
+        ctx.vm.signal_pid(ctx.pid(), Signal::Call(Box::new(move |_| begin.begin(system))));
     }
     ctx.bump(500);
     Ok(port.id.term())

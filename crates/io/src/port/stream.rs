@@ -195,13 +195,17 @@ impl Stream {
         }
     }
 
-    /// Gives it its descriptors, and begins to read.
-    pub(super) fn open(&mut self, system: &System, port: PortId, ends: Ends) {
+    /// Gives it its descriptors.
+    pub(super) fn open(&mut self, port: PortId, ends: Ends) {
         self.sink = ends.output.map(|fd| {
             let kind = kind_of(fd.as_fd());
             Sink { watch: Watch::new(fd, port, Side::Output), kind, queue: ByteQueue::default(), armed: false }
         });
         self.source = ends.input.map(|fd| Watch::new(fd, port, Side::Input));
+    }
+
+    /// Begins to read.
+    pub(super) fn begin(&mut self, system: &System) {
         if let Some(source) = &mut self.source
             && source.arm(system).is_err()
         {
@@ -249,6 +253,16 @@ impl Port {
             Frame::PartOfLine(bytes) => Tell::PartOfLine(bytes),
         };
         self.tell_owner(system, state, tell);
+    }
+
+    /// Begins to read, unless the port has been closed already.
+    pub(super) fn begin(&self, system: &System) {
+        let mut state = self.lock();
+        if state.is_open()
+            && let Driver::Stream(stream) = &mut state.driver
+        {
+            stream.begin(system);
+        }
     }
 
     /// There is input (or its end).
