@@ -84,7 +84,9 @@ fn f(h: &mut Arena, v: f64) -> Term {
     h.float(v)
 }
 
+/// Numbers of four megabytes: miri would take hours, and what it looks for does not depend on their size.
 #[test]
+#[cfg_attr(miri, ignore)]
 fn limit_is_that_of_otp() {
     let h = &mut Arena::new();
     let one = Term::small(1);

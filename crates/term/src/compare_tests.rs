@@ -32,6 +32,30 @@ proptest! {
         let (a, b) = (build(h, &x), build(g, &x));
         prop_assert!(eq(a, b) && eq_exact(a, b));
         prop_assert!(compare(a, b).is_eq() && compare_exact(a, b).is_eq());
+        // Made by the copier rather than anew.
+        let words = crate::copy::size(a, |_| false);
+        let before = g.used_words();
+        let c = crate::copy::copy(a, words, g, |_| false);
+        prop_assert_eq!(g.used_words() - before, words);
+        prop_assert!(eq_exact(a, c) && compare_exact(b, c).is_eq());
+    }
+
+    /// The external form gives an equal term back, and the hashes that programs see agree on equal terms.
+    #[test]
+    fn external_forms_and_hashes_agree(x in shapes(), y in shapes()) {
+        use crate::etf::{DecodeOptions, EncodeOptions, decode, encode};
+        let (h, g) = (&mut Arena::new(), &mut Arena::new());
+        let (a, b) = (build(h, &x), build(g, &y));
+        let bytes = encode(a, EncodeOptions { minor_version: 2, ..EncodeOptions::default() });
+        let read = decode(g, &bytes, DecodeOptions::default());
+        prop_assert!(read.is_ok_and(|r| r.used == bytes.len()));
+        let again = decode(g, &bytes, DecodeOptions::default()).expect("read before").term;
+        for equal in [again, b].into_iter().filter(|other| eq_exact(a, *other)) {
+            prop_assert_eq!(crate::phash::phash2(a), crate::phash::phash2(equal));
+            prop_assert_eq!(crate::phash::phash(a, 1 << 32), crate::phash::phash(equal, 1 << 32));
+            prop_assert_eq!(crate::hash::map_hash(a), crate::hash::map_hash(equal));
+        }
+        prop_assert!(eq_exact(a, again));
     }
 }
 

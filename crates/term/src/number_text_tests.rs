@@ -114,6 +114,9 @@ fn integers_read_as_in_otp() {
     ] {
         assert_eq!(read(text, base), Err(TextError::BadArg), "{text}");
     }
+    if cfg!(miri) {
+        return; // Numbers of megabytes take hours there.
+    }
     let ones = "1".repeat(33_554_369);
     assert_eq!(read(&ones, 2), Err(TextError::SystemLimit));
     assert_eq!(read(&"1".repeat(12_000_000), 10), Err(TextError::SystemLimit));

@@ -5,6 +5,7 @@ use crate::arena::Arena;
 use crate::atom::Atom;
 use crate::boxed::{Header, Kind};
 use crate::compare::compare_exact;
+use crate::etf::{DecodeOptions, decode};
 use crate::hash::{map_hash, map_rehash};
 use crate::word::Term;
 use dashu_int::IBig;
@@ -21,6 +22,27 @@ pub(crate) enum Shape {
     Cons(Box<Shape>, Box<Shape>),
     Map(Vec<(Shape, Shape)>),
     Bits(Vec<u8>, usize),
+    /// A pid, port, reference or fun, local or of another node, as the external format has it.
+    Identity(Vec<u8>),
+}
+
+/// The external form of one of the terms that stand for something: its kind, its node, two numbers.
+fn identity(kind: u8, node: &str, creation: u8, a: u8, b: u8) -> Vec<u8> {
+    let atom = |text: &str| [&[119, text.len() as u8], text.as_bytes()].concat();
+    let word = |n: u8| u32::from(n).to_be_bytes();
+    let node = atom(node);
+    match kind {
+        0 => [&[131, 88][..], &node[..], &word(a), &word(b), &word(creation)].concat(),
+        1 => [&[131, 120][..], &node[..], &word(b), &word(a), &word(creation)].concat(),
+        2 => [&[131, 90, 0, 3][..], &node[..], &word(creation), &word(a), &word(b), &word(a)].concat(),
+        3 => [&[131, 113][..], &atom("m")[..], &atom(["f", "g"][usize::from(a % 2)]), &[97, b]].concat(),
+        _ => {
+            let pid = [&[88][..], &node[..], &word(1), &word(0), &word(creation)].concat();
+            let numbers = [&[a % 2, 0][..], &[7; 15], &word(b), &word(1)].concat();
+            let rest = [&numbers[..], &atom("m"), &[97, b, 98, 0, 0, 0, 9], &pid, &[97, a]].concat();
+            [&[131, 112][..], &(rest.len() as u32 + 4).to_be_bytes(), &rest[..]].concat()
+        }
+    }
 }
 
 /// Shapes that often nearly equal each other.
@@ -43,7 +65,9 @@ pub(crate) fn shapes() -> impl Strategy<Value = Shape> {
         1 => (proptest::collection::vec(0u8..2, 0..4), 0usize..8)
             .prop_map(|(b, cut)| { let bits = (b.len() * 8).saturating_sub(cut); Shape::Bits(b, bits) }),
     ];
-    let leaf = leaf.boxed();
+    let identity = (0u8..5, prop_oneof![Just("nonode@nohost"), Just("a@b"), Just("b@a")], 0u8..2, 0u8..3, 0u8..3)
+        .prop_map(|(kind, node, creation, a, b)| Shape::Identity(identity(kind, node, creation, a, b)));
+    let leaf = prop_oneof![8 => leaf, 1 => identity].boxed();
     let many = proptest::collection::vec((leaf.clone(), leaf.clone()), 30..40).prop_map(Shape::Map);
     let leaf = prop_oneof![12 => leaf, 1 => many];
     leaf.prop_recursive(3, 24, 3, |inner| {
@@ -83,6 +107,7 @@ pub(crate) fn build(h: &mut Arena, shape: &Shape) -> Term {
             map(h, &pairs)
         }
         Shape::Bits(bytes, bits) => bit_string(h, bytes, *bits),
+        Shape::Identity(bytes) => decode(h, bytes, DecodeOptions::default()).expect("an identity").term,
     }
 }
 

@@ -216,7 +216,7 @@ fn compression_only_if_it_helps() {
         assert_eq!(bytes.len(), size, "{n} {level}");
         assert!(eq_exact(try_decode(&mut heap, &bytes).expect("a list").term, list));
     }
-    let list = heap.list(&vec![a; 100_000]);
+    let list = heap.list(&vec![a; if cfg!(miri) { 2000 } else { 100_000 }]);
     let bytes = encode(list, EncodeOptions { compressed: 9, ..options(1) });
     assert!(bytes.len() < 4000);
     assert!(eq_exact(try_decode(&mut heap, &bytes).expect("a list").term, list));
@@ -286,7 +286,7 @@ mod properties {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(150))]
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 150 }))]
         #[test]
         fn what_is_written_is_read(model in model(), minor_version in 1u8..3, compressed in prop_oneof![Just(0u8), Just(6)], cut in any::<prop::sample::Index>()) {
             let mut heap = Arena::new();

@@ -37,11 +37,12 @@ fn limits_cut_the_text() {
     let tuple = heap.tuple(&[Term::OK, list]);
     assert_eq!(text(tuple, 3), "{ok,[...");
     let mut deep = Term::NIL;
-    for _ in 0..1_000_000 {
+    let depth = if cfg!(miri) { 2000 } else { 1_000_000 };
+    for _ in 0..depth {
         deep = heap.cons(deep, Term::NIL);
     }
     assert!(format!("{deep:?}").len() < 2000);
-    assert_eq!(text(deep, usize::MAX).len(), 2_000_002);
+    assert_eq!(text(deep, usize::MAX).len(), 2 * depth + 2);
 }
 
 #[test]
