@@ -104,6 +104,8 @@ fn value(ctx: &mut Ctx<'_>, item: Atom) -> Term {
         am::current_function => current(ctx).map_or(Term::UNDEFINED, |frame| mfa(ctx, frame.mfa)),
         am::current_location => current(ctx).map_or(Term::UNDEFINED, |frame| location(ctx, &frame)),
         am::current_stacktrace => stacktrace(ctx),
+        am::backtrace if ctx.proc.flags.sensitive => ctx.binary(&[]),
+        am::messages | am::dictionary if ctx.proc.flags.sensitive => Term::NIL,
         am::backtrace => backtrace(ctx),
         am::initial_call => {
             let call = ctx.proc.initial_call;

@@ -245,6 +245,7 @@ impl Ctx<'_> {
         if let Some(times) = &breakpoint.time
             && times.is_active()
             && self.this.trace.wants(flags::CALL)
+            && self.this.trace.tracer().is_some_and(|tracer| event::is_alive(self.vm, tracer))
         {
             frames.time = Some(self.time_call(times));
         }

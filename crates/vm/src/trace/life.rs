@@ -16,7 +16,8 @@ impl Ctx<'_> {
     fn inherit(&mut self, child: &Process, linked: bool) {
         let vm = self.vm;
         let guard = vm.trace.lock();
-        let own = self.this.trace.flags();
+        let alive = self.this.trace.tracer().is_some_and(|tracer| event::is_alive(vm, tracer));
+        let own = if alive { self.this.trace.flags() } else { 0 };
         let (mut flags, mut tracer) = (vm.trace.new_processes.flags(), vm.trace.new_processes.tracer());
         let mut left = own;
         for (asked, first, all) in

@@ -142,6 +142,11 @@ impl Ctx<'_> {
         self.token().unwrap_or_else(new)
     }
 
+    /// Is this kind of event of this process told? Nothing of a sensitive process is.
+    fn tells(&self, token: Token, kind: i64) -> bool {
+        token.flags & kind != 0 && self.this.trace.flags() & flags::SENSITIVE == 0
+    }
+
     fn counts(&mut self) -> &mut Counts {
         self.proc.sequence.get_or_insert_default()
     }
@@ -214,7 +219,7 @@ impl Ctx<'_> {
     #[cold]
     fn outgoing_with_token(&mut self, to: Term, message: Term, parcel: Parcel) -> Message {
         let Some(token) = self.next_token() else { return parcel.message_from(self.pid()) };
-        if token.flags & SEND != 0 {
+        if self.tells(token, SEND) {
             output(self.vm, am::send, token, self.pid().term(), to, message);
         }
         let mut fragment = parcel.fragment.unwrap_or_default();
@@ -231,7 +236,7 @@ impl Ctx<'_> {
                 let counts = self.counts();
                 counts.last = parts.serial;
                 counts.clock = counts.clock.max(parts.serial);
-                if parts.flags & RECEIVE != 0 {
+                if self.tells(parts, RECEIVE) {
                     output(self.vm, am::receive, parts, parts.sender, self.pid().term(), message);
                 }
             }
@@ -264,7 +269,9 @@ impl Ctx<'_> {
         if token.flags & PRINT == 0 || other || self.vm.trace.sequential_tracer().is_none() {
             return false;
         }
-        if let Some(token) = self.next_token() {
+        if let Some(token) = self.next_token()
+            && self.tells(token, PRINT)
+        {
             output(self.vm, am::print, token, self.pid().term(), Term::NIL, message);
         }
         true
@@ -276,7 +283,7 @@ impl Ctx<'_> {
     pub(crate) fn spawn_with_token(&mut self, new: &mut crate::Private, child: Term, request: Term, reply: Term) {
         let own = self.pid().term();
         let Some(mut token) = self.next_token() else { return };
-        if token.flags & SEND != 0 {
+        if self.tells(token, SEND) {
             output(self.vm, am::send, token, own, child, request);
         }
         if token.flags & RECEIVE != 0 {
@@ -287,7 +294,7 @@ impl Ctx<'_> {
         if token.flags & SEND != 0 {
             output(self.vm, am::send, token, child, own, reply);
         }
-        if token.flags & RECEIVE != 0 {
+        if self.tells(token, RECEIVE) {
             output(self.vm, am::receive, token, child, own, reply);
         }
         *self.counts() = Counts { clock: token.serial, last: token.serial };
@@ -305,7 +312,7 @@ impl Ctx<'_> {
             return exit;
         }
         let Some(token) = self.next_token() else { return exit };
-        if token.flags & SEND != 0 {
+        if self.tells(token, SEND) {
             let mut memory = Fragment::with_capacity(4);
             let message = memory.tuple(&[Term::atom(am::EXIT), from, reason]);
             output(self.vm, am::send, token, from, to, message);
