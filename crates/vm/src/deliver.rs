@@ -154,16 +154,17 @@ impl Ctx<'_> {
 
     /// `false`: the process has to end.
     fn exit_signal(&mut self, from: Term, reason: Parcel, linked: bool, token: Option<Parcel>) -> bool {
-        if linked {
-            if !self.proc.relations.drop_link(from) {
-                return true;
-            }
-            self.trace(flags::PROCS, am::getting_unlinked, &[from]);
+        if linked && !self.proc.relations.drop_link(from) {
+            return true;
         }
         let fatal_kill = !linked && reason.term.is_am(am::kill);
         if fatal_kill {
             self.proc.exit_reason = Term::atom(am::killed);
             return false;
+        }
+        let survives = self.proc.flags.trap_exit || reason.term.is_am(am::normal) && from != self.pid().term();
+        if linked && survives {
+            self.trace(flags::PROCS, am::getting_unlinked, &[from]);
         }
         if self.proc.flags.trap_exit {
             let mut fragment = reason.fragment.unwrap_or_else(|| Fragment::with_capacity(4));
@@ -172,7 +173,7 @@ impl Ctx<'_> {
             self.arrive_from(from, Message { term, fragment: Some(fragment), token });
             return true;
         }
-        if reason.term.is_am(am::normal) && from != self.pid().term() {
+        if survives {
             return true;
         }
         self.proc.exit_reason = reason.attach(&mut self.proc.heap);

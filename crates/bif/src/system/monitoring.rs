@@ -5,14 +5,15 @@ use super::info::watch_term;
 use super::state::{Watch, state};
 use myriad_term::{Atom, Term, am};
 use myriad_vm::bif::{BADARG, Escape, badarg};
+use myriad_vm::trace::event::is_alive;
 use myriad_vm::trace::monitor::Limits;
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub MONITORING = "erlang" {
-    "system_monitor" / 0 Plain => |ctx, _| { let watch = state().monitor.clone(); Ok(watch_term(ctx, watch)) };
+    "system_monitor" / 0 Plain => |ctx, _| { let watch = living(ctx, state().monitor.clone()); Ok(watch_term(ctx, watch)) };
     "system_monitor" / 1 Plain => system_monitor_1;
     "system_monitor" / 2 Plain => |ctx, a| system_monitor(ctx, a[0], a[1]);
-    "system_profile" / 0 Plain => |ctx, _| { let watch = state().profile.clone(); Ok(watch_term(ctx, watch)) };
+    "system_profile" / 0 Plain => |ctx, _| { let watch = living(ctx, state().profile.clone()); Ok(watch_term(ctx, watch)) };
     "system_profile" / 2 Plain => system_profile_2;
 }}
 
@@ -40,6 +41,11 @@ fn sorted(mut options: Vec<(Atom, Option<u64>)>, order: &[Atom]) -> Vec<(Atom, O
     options.dedup_by_key(|(name, _)| *name);
     options.reverse();
     options
+}
+
+/// A watch whose process has ended is over.
+fn living(ctx: &Ctx<'_>, watch: Option<Watch>) -> Option<Watch> {
+    watch.filter(|watch| is_alive(ctx.vm, watch.by))
 }
 
 fn system_monitor_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
@@ -73,6 +79,7 @@ fn system_monitor(ctx: &mut Ctx<'_>, by: Term, options: Term) -> BifResult {
     ctx.vm.trace.monitor.set((!wanted.is_empty()).then_some(by), limits);
     let watch = (!wanted.is_empty()).then(|| Watch { by, options: sorted(wanted, MONITOR_OPTIONS) });
     let old = std::mem::replace(&mut state().monitor, watch);
+    let old = living(ctx, old);
     Ok(watch_term(ctx, old))
 }
 

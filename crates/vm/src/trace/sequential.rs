@@ -138,7 +138,9 @@ impl Ctx<'_> {
 
     /// The token, or a new one.
     pub fn token_or_new(&self) -> Token {
-        let new = || Token { flags: 0, label: Term::small(0), serial: 0, sender: self.pid().term(), previous: 0 };
+        // What was received last counts on while there is no token.
+        let previous = self.proc.sequence.as_ref().map_or(0, |counts| counts.last);
+        let new = || Token { flags: 0, label: Term::small(0), serial: 0, sender: self.pid().term(), previous };
         self.token().unwrap_or_else(new)
     }
 
@@ -259,6 +261,7 @@ impl Ctx<'_> {
 
     fn forget_tokens(&mut self) {
         self.proc.token = Term::NONE;
+        self.proc.sequence = None;
         self.proc.messages.forget_tokens();
     }
 
