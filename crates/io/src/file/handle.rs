@@ -328,11 +328,11 @@ pub(super) fn truncate_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     posix::unit(ctx, result)
 }
 
-/// `allocate_nif(Handle, Offset, Length)`: takes disk space; the size of the file stays.
+/// `allocate_nif(Handle, Offset, Length)`: takes disk space; the file grows to hold it.
 pub(super) fn allocate_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let handle = handle_of(args[0])?;
     let result = match (offset(args[1])?, offset(args[2])?) {
-        (Ok(at), Ok(len)) => handle.with(|fd| retry(|| rustix::fs::fallocate(fd, FallocateFlags::KEEP_SIZE, at, len))),
+        (Ok(at), Ok(len)) => handle.with(|fd| retry(|| rustix::fs::fallocate(fd, FallocateFlags::empty(), at, len))),
         (Err(errno), _) | (_, Err(errno)) => Err(errno),
     };
     posix::unit(ctx, result)
