@@ -217,7 +217,7 @@ impl Scan<'_> {
                 **v == *verb
                     || v.ends_with(b"=") && verb.strip_prefix(*v).is_some_and(|n| n.iter().all(u8::is_ascii_digit))
             };
-            if !START_VERBS.iter().any(|v| known(&v)) {
+            if !START_VERBS.iter().any(known) {
                 return;
             }
             if verb == b"UTF8" {
