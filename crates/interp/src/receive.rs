@@ -305,6 +305,10 @@ pub unsafe fn hibernate(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
 /// Where a hibernating process resumes.
 pub unsafe fn hibernating(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     if m.ctx.proc.messages.is_empty() {
+        // What others asked of it meanwhile has left garbage.
+        if m.heap().needs_collection() && !m.collect(0, 3) {
+            return std::ptr::null();
+        }
         return m.stop(SliceEnd::Waiting, pc, std::ptr::null(), 3);
     }
     // SAFETY: the instruction at hand has the operands of `apply_list_last`.

@@ -485,6 +485,12 @@ impl Ctx<'_> {
             return end;
         }
         if self.proc.suspended > 0 {
+            // What others asked of it meanwhile has left garbage.
+            let full = self.proc.resumption.is_none() && self.proc.heap.needs_collection();
+            // SAFETY: between two slices the X registers are saved, in a place that is a root.
+            if full && !unsafe { self.collect(0, &mut []) } {
+                return SliceEnd::Exited;
+            }
             return SliceEnd::Waiting;
         }
         let end = self.vm.engine().run(self);

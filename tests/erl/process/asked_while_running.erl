@@ -5,7 +5,19 @@
 main() ->
     t:c(stack_at_a_receive, fun() -> ask(spawn_link(fun() -> deep_then_receive(0) end), 4000, []) end),
     t:c(stack_in_a_built_in, fun() -> ask(spawn_link(fun() -> deep_then_built_in(0) end), 4000, []) end),
-    t:c(old_code_at_a_receive, fun() -> old_code() end).
+    t:c(old_code_at_a_receive, fun() -> old_code() end),
+    Idle = fun() -> receive stop -> ok end end,
+    t:c(room_of_waiting, fun() -> room(spawn(Idle)) end),
+    t:c(room_of_hibernating, fun() -> room(spawn(erlang, hibernate, [?MODULE, main, []])) end),
+    t:c(room_of_suspended, fun() -> P = spawn(Idle), erlang:suspend_process(P), room(P) end).
+
+%% What a process that does nothing answers does not pile up on its heap.
+room(P) ->
+    put(room, lists:seq(1, 100)),
+    [_ = process_info(P, [status, current_stacktrace, garbage_collection, links, monitors]) || _ <- lists:seq(1, 20000)],
+    {total_heap_size, Words} = process_info(P, total_heap_size),
+    exit(P, kill),
+    Words < 400000.
 
 ask(P, 0, Functions) ->
     unlink(P),
