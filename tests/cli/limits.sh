@@ -1,7 +1,7 @@
 # Limits of the VM, and files that are not what they should be: what is said, the status, the dump.
 run() { "$ERL" -noshell "$@" </dev/null >out 2>err; echo "status $?"; }
-said() { cat out err | tr -d '\r' | grep -a . | cut -c1-"${1:-120}" | sort -u; }
-dump() { grep -a -m 1 '^Slogan' erl_crash.dump | cut -c1-"${1:-60}"; rm -f erl_crash.dump; }
+said() { cat out err | tr -d '\r' | sed "s:$PWD:TMP:g" | grep -a . | cut -c1-"${1:-120}" | sort -u; }
+dump() { grep -a -m 1 '^Slogan' erl_crash.dump | sed "s:$PWD:TMP:g" | cut -c1-"${1:-60}"; rm -f erl_crash.dump; }
 cat >full.erl <<'X'
 -module(full).
 -export([atoms/0, text_atoms/0, decoded/0, processes/0, ports/0, heap/0]).

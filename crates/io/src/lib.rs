@@ -18,6 +18,8 @@ pub mod posix;
 pub mod tracer;
 pub mod zlib;
 
+pub use port::{interrupts_are_input, with_terminal};
+
 use myriad_vm::{BifDef, Ctx, Vm};
 
 /// All tables of this crate.

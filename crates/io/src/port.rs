@@ -185,6 +185,20 @@ pub fn flush_all() {
     }
 }
 
+/// Ctrl-C comes to the shell as a character (`+Bc`).
+pub fn interrupts_are_input() {
+    // Relaxed: before there is a terminal.
+    tty::INTERRUPTS_ARE_INPUT.store(true, Ordering::Relaxed);
+}
+
+/// Runs `f` with the interactive terminal lent to it: its port, if there is one, waits.
+pub fn with_terminal(f: impl FnOnce()) {
+    let is_terminal = |port: &Arc<Port>| matches!(&port.lock().driver, Driver::Stream(s) if s.terminal.is_some());
+    let port = system().and_then(|system| system.all().into_iter().find(is_terminal));
+    let _held = port.as_ref().map(|port| port.lock());
+    tty::lend(f);
+}
+
 impl System {
     /// Makes a port; nothing if there are too many.
     fn create(&self, new: New) -> Option<Arc<Port>> {

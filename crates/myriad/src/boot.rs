@@ -31,6 +31,7 @@ pub fn start(config: Config) -> Result<&'static Vm, String> {
     first_process(vm)?;
     system_processes(vm)?;
     myriad_bif::os::signals::start(vm);
+    crate::break_menu::start(vm);
     Ok(vm)
 }
 

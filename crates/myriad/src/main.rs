@@ -1,6 +1,7 @@
 //! The `myriad` command: the emulator behind `bin/erl`, and `myriad version` and `myriad compat`.
 
 mod boot;
+mod break_menu;
 mod compat;
 mod crash;
 mod flags;

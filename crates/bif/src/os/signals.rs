@@ -4,7 +4,7 @@
 //! pipe and sends `{notify, Signal}`.
 
 use myriad_sync::atomic::{AtomicI64, Ordering};
-use myriad_sync::{LockClass, Mutex, thread};
+use myriad_sync::{LockClass, Mutex, OnceLock, thread};
 use myriad_term::{Arena, Atom, Build, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::registry::Named;
@@ -52,6 +52,29 @@ extern "C" fn note(signal: i32) {
 pub fn start(vm: &'static Vm) {
     for signal in [libc::SIGTERM, libc::SIGQUIT, libc::SIGUSR1] {
         handle(vm, signal);
+    }
+}
+
+/// What Ctrl-C does.
+#[derive(Clone, Copy)]
+pub enum Interrupt {
+    /// Nothing.
+    Ignore,
+    /// This is called, on the thread that forwards signals.
+    Call(fn(&'static Vm)),
+}
+
+static INTERRUPT: OnceLock<fn(&'static Vm)> = OnceLock::new();
+
+/// Says what SIGINT does, once; else it ends the VM.
+pub fn on_interrupt(vm: &'static Vm, what: Interrupt) {
+    match what {
+        Interrupt::Ignore => dispose(libc::SIGINT, libc::SIG_IGN),
+        Interrupt::Call(function) => {
+            if INTERRUPT.set(function).is_ok() {
+                handle(vm, libc::SIGINT);
+            }
+        }
     }
 }
 
@@ -114,6 +137,11 @@ fn forward(vm: &'static Vm, from: RawFd) {
             1 => {}
             -1 if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => continue,
             _ => return,
+        }
+        if i32::from(number) == libc::SIGINT
+            && let Some(call) = INTERRUPT.get()
+        {
+            call(vm);
         }
         if let Some((name, _)) = KNOWN.iter().find(|(_, signal)| *signal == i32::from(number)) {
             notify(vm, *name);

@@ -8,12 +8,16 @@ mod line;
 
 use self::line::Line;
 use crate::bytes::Piece;
+use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_sync::{LockClass, Mutex};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios};
 
 static SAVED_CLASS: LockClass = LockClass::new("terminal_modes", 395);
 /// The modes that the terminal had.
 static SAVED: Mutex<Option<Termios>> = Mutex::new(&SAVED_CLASS, None);
+
+/// Ctrl-C is a character like others: the shell sees it. Set before there is a terminal.
+pub(super) static INTERRUPTS_ARE_INPUT: AtomicBool = AtomicBool::new(false);
 
 /// What the first byte of a command says.
 mod command {
@@ -49,12 +53,7 @@ impl Terminal {
         if kind.is_none() || !rustix::termios::isatty(input) || !rustix::termios::isatty(output) {
             return None;
         }
-        let before = rustix::termios::tcgetattr(input).ok()?;
-        let mut modes = before.clone();
-        modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::IEXTEN);
-        modes.special_codes[SpecialCodeIndex::VMIN] = 1;
-        modes.special_codes[SpecialCodeIndex::VTIME] = 0;
-        rustix::termios::tcsetattr(input, OptionalActions::Drain, &modes).ok()?;
+        let before = set_modes()?;
         if SAVED.lock().replace(before).is_none() {
             // SAFETY: the function has no conditions; what it locks nobody keeps. A refusal only costs the old modes.
             unsafe { libc::atexit(at_exit) };
@@ -115,6 +114,36 @@ impl Terminal {
         // What is no UTF-8 at all shows as such, and does not stop the shell.
         let whole = std::mem::replace(&mut self.partial, rest);
         String::from_utf8(whole).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()).into_bytes()
+    }
+}
+
+/// Input comes as it is typed, and is not shown; gives the modes before.
+fn set_modes() -> Option<Termios> {
+    let input = rustix::stdio::stdin();
+    let before = rustix::termios::tcgetattr(input).ok()?;
+    let mut modes = before.clone();
+    modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::IEXTEN);
+    modes.special_codes[SpecialCodeIndex::VMIN] = 1;
+    modes.special_codes[SpecialCodeIndex::VTIME] = 0;
+    // Relaxed: set before any terminal is opened.
+    if INTERRUPTS_ARE_INPUT.load(Ordering::Relaxed) {
+        // As POSIX has it for a code that is not used.
+        modes.special_codes[SpecialCodeIndex::VINTR] = 0;
+    }
+    rustix::termios::tcsetattr(input, OptionalActions::Drain, &modes).ok()?;
+    Some(before)
+}
+
+/// Lends the terminal to somebody else, with the modes that it had.
+pub(super) fn lend(f: impl FnOnce()) {
+    let modes = SAVED.lock().clone();
+    if let Some(modes) = &modes {
+        // A terminal that is gone has no modes.
+        let _ = rustix::termios::tcsetattr(rustix::stdio::stdin(), OptionalActions::Drain, modes);
+    }
+    f();
+    if modes.is_some() {
+        set_modes();
     }
 }
 
