@@ -141,7 +141,10 @@ fn forward(vm: &'static Vm, from: RawFd) {
         if i32::from(number) == libc::SIGINT
             && let Some(call) = INTERRUPT.get()
         {
+            // One at a time.
+            dispose(libc::SIGINT, libc::SIG_IGN);
             call(vm);
+            dispose(libc::SIGINT, note as extern "C" fn(i32) as libc::sighandler_t);
         }
         if let Some((name, _)) = KNOWN.iter().find(|(_, signal)| *signal == i32::from(number)) {
             notify(vm, *name);
