@@ -218,12 +218,9 @@ fn processes_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
 
 fn bump_reductions_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     match args[0].as_small() {
-        Some(n) if n >= 0 => {
+        // OTP's small integers have 60 bits.
+        Some(n @ 0..0x0800_0000_0000_0000) => {
             ctx.bump(usize::try_from(n).unwrap_or(usize::MAX));
-            Ok(Term::TRUE)
-        }
-        _ if args[0].as_big().is_some_and(|(negative, _)| !negative) => {
-            ctx.bump(usize::MAX);
             Ok(Term::TRUE)
         }
         _ => badarg(),

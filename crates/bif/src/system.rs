@@ -8,7 +8,6 @@ mod flags;
 mod halt;
 mod info;
 mod monitoring;
-mod multi_scheduling;
 mod state;
 mod statistics;
 mod topology;
@@ -20,7 +19,6 @@ pub use flags::{FLAGS, INTERNAL_FLAGS};
 pub use halt::HALT;
 pub use info::INFO;
 pub use monitoring::MONITORING;
-pub use multi_scheduling::process_exits;
 pub use statistics::STATISTICS;
 
 use myriad_term::{Term, am};

@@ -52,6 +52,7 @@ fn new_vm() -> &'static Vm {
         schedulers: 1,
         schedulers_online: 1,
         dirty_cpu: 0,
+        dirty_cpu_online: 0,
         dirty_io: 0,
         process_limit: 1024,
         port_limit: 16,

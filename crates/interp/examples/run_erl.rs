@@ -37,6 +37,7 @@ fn main() {
         schedulers: 1,
         schedulers_online: 1,
         dirty_cpu: 1,
+        dirty_cpu_online: 1,
         dirty_io: 1,
         process_limit: 262_144,
         port_limit: 1024,

@@ -21,7 +21,7 @@ pub fn start(config: Config) -> Result<&'static Vm, String> {
     let parts = Parts {
         engine: Box::new(myriad_interp::Interpreter),
         bifs: tables(),
-        exit_hooks: vec![myriad_ets::process_exits, myriad_io::process_exits, myriad_bif::system::process_exits],
+        exit_hooks: vec![myriad_ets::process_exits, myriad_io::process_exits],
     };
     let vm = Vm::new(config, release, parts);
     myriad_ets::start(vm);

@@ -42,6 +42,8 @@ struct Flag {
 /// Numbers on their way to a [`Config`].
 struct Parsed {
     config: Config,
+    schedulers: Counts,
+    dirty_cpu: Counts,
     version: bool,
 }
 
@@ -81,18 +83,11 @@ static FLAGS: &[Flag] = &[
     }),
     flag("hpds", Value::Required, |_, v| number(v, 1, 1 << 30, "bad initial process dictionary size")),
     flag("h", Value::Required, |_, v| Err(format!("bad heap size {v}"))),
-    flag("SDPcpu", Value::Required, |p, v| {
-        percentages(v, "dirty CPU schedulers").map(|(total, _)| p.config.dirty_cpu = total)
-    }),
-    flag("SDcpu", Value::Required, |p, v| {
-        let most = p.config.schedulers;
-        amounts(v, most, "dirty CPU schedulers").map(|(total, _)| p.config.dirty_cpu = total.min(most))
-    }),
+    flag("SDPcpu", Value::Required, |p, v| percentages(v, "dirty CPU schedulers").map(|n| p.dirty_cpu = n)),
+    flag("SDcpu", Value::Required, |p, v| amounts(v, "dirty CPU schedulers").map(|n| p.dirty_cpu = n)),
     flag("SDio", Value::Required, |p, v| set(&mut p.config.dirty_io, v, 1, 1024, "bad number of dirty I/O schedulers")),
-    flag("SP", Value::Required, |p, v| percentages(v, "schedulers").map(|n| schedulers(p, n))),
-    flag("S", Value::Required, |p, v| {
-        amounts(v, myriad_sync::available_parallelism(), "schedulers").map(|n| schedulers(p, n))
-    }),
+    flag("SP", Value::Required, |p, v| percentages(v, "schedulers").map(|n| p.schedulers = n)),
+    flag("S", Value::Required, |p, v| amounts(v, "schedulers").map(|n| p.schedulers = n)),
     flag("P", Value::Required, |p, v| match v {
         "legacy" => Ok(()),
         _ => set(&mut p.config.process_limit, v, 1024, 134_217_727, "bad number of processes"),
@@ -263,25 +258,28 @@ fn allocator_setting(name: &str, value: &str) -> Result<(), String> {
     }
 }
 
-fn schedulers(p: &mut Parsed, (total, online): (usize, usize)) {
-    p.config.schedulers = total;
-    p.config.schedulers_online = online;
-    p.config.dirty_cpu = p.config.dirty_cpu.min(total);
+/// How many schedulers of a kind there are, and how many of them are online.
+type Counts = (usize, usize);
+
+/// As many as the machine has processors; online as many as this process may use.
+fn processors() -> Counts {
+    (myriad_sync::configured_processors(), myriad_sync::available_parallelism())
 }
 
 /// `N`, `N:M` or `:M`. Nothing or 0 is what there is; a negative number counts down from that.
-fn amounts(text: &str, all: usize, what: &str) -> Result<(usize, usize), String> {
+fn amounts(text: &str, what: &str) -> Result<Counts, String> {
     let (first, second) = text.split_once(':').unwrap_or((text, ""));
-    let amount = |part: &str| -> Option<usize> {
+    let (all, available) = processors();
+    let amount = |part: &str, all: usize| -> Option<usize> {
         let number: i64 = if part.is_empty() { 0 } else { leading_number(part)? };
         let amount = if number <= 0 { all as i64 + number } else { number };
         (1..=1024).contains(&amount).then_some(amount as usize)
     };
     let bad = |which: &str, part: &str| format!("bad amount of {what}{which} {part}");
-    let total = amount(first).ok_or_else(|| bad("", first))?;
+    let total = amount(first, all).ok_or_else(|| bad("", first))?;
     let online = match text.contains(':') {
-        true => amount(second).ok_or_else(|| bad(" online", second))?,
-        false => total.min(all),
+        true => amount(second, available).ok_or_else(|| bad(" online", second))?,
+        false => total.min(available),
     };
     if online > total {
         return Err(format!("bad amount of {what} online {online} (total amount of {what} {total})"));
@@ -290,17 +288,17 @@ fn amounts(text: &str, all: usize, what: &str) -> Result<(usize, usize), String>
 }
 
 /// `N`, `N:M` or `:M`, in hundredths of the cores.
-fn percentages(text: &str, what: &str) -> Result<(usize, usize), String> {
+fn percentages(text: &str, what: &str) -> Result<Counts, String> {
     let (first, second) = text.split_once(':').unwrap_or((text, ""));
     let percent = |part: &str, else_: usize| -> Result<usize, String> {
         let percent = if part.is_empty() { Some(else_ as i64) } else { leading_number(part) };
         percent.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| format!("bad {what} percentage specifier {text}"))
     };
-    let all = myriad_sync::available_parallelism();
-    let amount = |percent: usize| (all.saturating_mul(percent) / 100).clamp(1, 1024);
+    let (all, available) = processors();
+    let amount = |percent: usize, all: usize| (all.saturating_mul(percent) / 100).clamp(1, 1024);
     let first = percent(first, 100)?;
     let online_percent = percent(second, if text.contains(':') { 100 } else { first.min(100) })?;
-    let (total, online) = (amount(first), amount(online_percent));
+    let (total, online) = (amount(first, all), amount(online_percent, available));
     if online > total {
         return Err(format!(
             "bad {what} online percentage {online_percent} (total amount of {what} {total}, online {online})"
@@ -318,11 +316,12 @@ fn leading_number(text: &str) -> Option<i64> {
 }
 
 fn defaults() -> Config {
-    let cores = myriad_sync::available_parallelism();
     Config {
-        schedulers: cores,
-        schedulers_online: cores,
-        dirty_cpu: cores,
+        // These four follow from all flags together.
+        schedulers: 1,
+        schedulers_online: 1,
+        dirty_cpu: 1,
+        dirty_cpu_online: 1,
         dirty_io: 10,
         process_limit: 262_144,
         port_limit: 65_536,
@@ -342,11 +341,16 @@ fn defaults() -> Config {
 /// Reads the words after the program's name.
 pub fn parse(words: &[Vec<u8>]) -> Result<Command, BadFlag> {
     let split = words.iter().position(|w| w == b"--").unwrap_or(words.len());
-    let mut parsed = Parsed { config: defaults(), version: false };
+    let mut parsed = Parsed { config: defaults(), schedulers: processors(), dirty_cpu: processors(), version: false };
     let mut flags = words[..split].iter().map(|w| String::from_utf8_lossy(w).into_owned()).peekable();
     while let Some(word) = flags.next() {
         read_flag(&mut parsed, &word, &mut flags).map_err(BadFlag)?;
     }
+    let c = &mut parsed.config;
+    (c.schedulers, c.schedulers_online) = parsed.schedulers;
+    let (total, online) = parsed.dirty_cpu;
+    c.dirty_cpu = total.min(c.schedulers);
+    c.dirty_cpu_online = online.min(c.dirty_cpu).min(c.schedulers_online);
     parsed.config.emulator_flags = words[..split].iter().map(|w| String::from_utf8_lossy(w).into_owned()).collect();
     if parsed.version {
         return Ok(Command::Version);

@@ -18,6 +18,18 @@ pub fn available_parallelism() -> usize {
     cores.min(quota(&read).unwrap_or(usize::MAX)).max(1)
 }
 
+/// How many processors the machine has, whether or not this process may use them; at least 1.
+pub fn configured_processors() -> usize {
+    if cfg!(any(loom, miri)) {
+        return 2;
+    }
+    let entries = std::fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
+    let is_processor =
+        |name: &str| name.strip_prefix("cpu").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+    let count = entries.filter(|e| e.file_name().to_str().is_some_and(is_processor)).count();
+    if count > 0 { count } else { available_parallelism() }
+}
+
 /// The bits of the line `Cpus_allowed:\tff,ffffffff`.
 fn cores_in_mask(status: &str) -> Option<usize> {
     let mask = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed:"))?.trim();
@@ -98,7 +110,7 @@ fn cores(quota: &str, period: &str) -> Option<usize> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{available_parallelism, cores_in_mask, quota};
+    use super::{available_parallelism, configured_processors, cores_in_mask, quota};
     use std::{collections::HashMap, path::Path};
 
     fn quota_of(files: &[(&str, &str)]) -> Option<usize> {
@@ -109,6 +121,7 @@ mod tests {
     #[test]
     fn at_least_one() {
         assert!(available_parallelism() >= 1);
+        assert!(configured_processors() >= 1);
     }
 
     #[test]

@@ -38,6 +38,9 @@ pub(crate) fn finish(ctx: &mut Ctx<'_>) {
     for hook in vm.exit_hooks() {
         hook(ctx);
     }
+    if process.blocks_schedulers() {
+        vm.blocker_ends(pid);
+    }
     crate::scheduler::sim_point();
     let unhandled = std::mem::replace(&mut ctx.proc.unhandled, Chain::empty());
     for node in unhandled.chain(process.outer.close()) {

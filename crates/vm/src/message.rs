@@ -197,13 +197,15 @@ impl MessageQueue {
     /// The messages whose terms are part of the heap: roots of a collection. None in nearly every case.
     pub fn roots(&mut self) -> Vec<&mut Term> {
         let mut roots = Vec::new();
-        if self.attached == 0 {
-            return roots;
-        }
+        // They are near the front, where the owner looks: the rest, which may be long, is not walked.
+        let mut left = self.attached;
         let mut link = self.first.as_deref_mut();
-        while let Some(node) = link {
+        while left > 0
+            && let Some(node) = link
+        {
             let Node { message, attached, next } = node;
             if *attached {
+                left -= 1;
                 roots.push(&mut message.term);
                 roots.push(&mut message.token);
             }

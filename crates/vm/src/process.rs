@@ -57,8 +57,11 @@ pub struct Process {
     pub name: AtomicU32,
     /// Whether it is traced, for what and by whom.
     pub trace: crate::trace::Tracee,
+    /// The scheduler it is bound to + 1, or 0.
+    bound: AtomicU32,
     exiting: AtomicBool,
     suspended: AtomicBool,
+    blocks_schedulers: AtomicBool,
     has_timers: AtomicBool,
     /// Signals not fetched yet.
     pub outer: Mpsc<Box<SignalNode>>,
@@ -81,8 +84,10 @@ impl Process {
             home: AtomicU32::new(home),
             name: AtomicU32::new(0),
             trace: crate::trace::Tracee::default(),
+            bound: AtomicU32::new(0),
             exiting: AtomicBool::new(false),
             suspended: AtomicBool::new(false),
+            blocks_schedulers: AtomicBool::new(false),
             has_timers: AtomicBool::new(false),
             outer: Mpsc::new(),
             private: UnsafeCell::new(private),
@@ -198,6 +203,29 @@ impl Process {
         self.has_timers.load(Ordering::Relaxed)
     }
 
+    /// It has blocked multi-scheduling.
+    pub fn set_blocks_schedulers(&self) {
+        // Relaxed: only its own thread looks.
+        self.blocks_schedulers.store(true, Ordering::Relaxed);
+    }
+
+    /// Has it ever blocked multi-scheduling?
+    pub fn blocks_schedulers(&self) -> bool {
+        self.blocks_schedulers.load(Ordering::Relaxed)
+    }
+
+    /// The scheduler that it is bound to.
+    #[inline]
+    pub fn bound_to(&self) -> Option<usize> {
+        // Relaxed: changed only by the process itself while it runs, or before it is published.
+        (self.bound.load(Ordering::Relaxed) as usize).checked_sub(1)
+    }
+
+    /// Binds it to scheduler number `bound` (from 1), or (0) to none; gives what it was.
+    pub fn bind(&self, bound: u32) -> u32 {
+        self.bound.swap(bound, Ordering::Relaxed)
+    }
+
     /// It has ended.
     pub fn set_free(&self) {
         self.transition(|_| (Status::Free, ()));
@@ -257,8 +285,6 @@ pub struct Flags {
     pub async_dist: bool,
     /// `save_calls`: how many calls are asked to be remembered.
     pub save_calls: u16,
-    /// `scheduler`: which one is asked for, 0 = any. A hint that is not followed.
-    pub scheduler: u32,
 }
 
 /// The part of a process that only its owner touches (P2).

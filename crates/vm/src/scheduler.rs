@@ -17,20 +17,16 @@
 use crate::ctx::Ctx;
 use crate::engine::SliceEnd;
 use crate::process::{Priority, Process};
+pub use crate::run_queue::Shared;
 use crate::vm::Vm;
-use myriad_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use myriad_sync::{CachePadded, LockClass, SpinLock, ThreadSlot};
+use myriad_sync::atomic::Ordering;
+use myriad_sync::{CachePadded, ThreadSlot};
 use myriad_term::{RefNumbers, Term};
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::time::Duration;
-
-static QUEUE_CLASS: LockClass = LockClass::new("run_queue", 600);
 
 /// Reductions of one slice.
 pub const SLICE_REDUCTIONS: i32 = 4000;
-/// A low-priority process runs once in so many picks among normal ones.
-const LOW_TURN: u32 = 8;
 /// What a slice costs apart from its reductions, in reductions: timers and time are looked at once in [`SLICE_REDUCTIONS`].
 const SLICE_OVERHEAD: u32 = 100;
 /// A scheduler that has been idle for so long gives free memory back to the system...
@@ -50,112 +46,16 @@ thread_local! {
     static CURRENT: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
+/// What [`current`] tells from now on, for the test driver.
+#[cfg(test)]
+pub(crate) fn set_current(id: Option<usize>) {
+    CURRENT.set(id.unwrap_or(usize::MAX));
+}
+
 /// The scheduler whose thread this is; `None` on other threads (dirty ones included).
 pub fn current() -> Option<usize> {
     let id = CURRENT.get();
     (id != usize::MAX).then_some(id)
-}
-
-struct Runnable(*const Process);
-// SAFETY: Q1 keeps the process alive; it is `Sync`.
-unsafe impl Send for Runnable {}
-
-#[derive(Default)]
-struct Queues {
-    by_priority: [VecDeque<Runnable>; 4],
-    picks: u32,
-}
-
-impl Queues {
-    fn pick(&mut self) -> Option<*const Process> {
-        let [max, high, normal, low] = &mut self.by_priority;
-        if let Some(p) = max.pop_front().or_else(|| high.pop_front()) {
-            return Some(p.0);
-        }
-        self.picks = self.picks.wrapping_add(1);
-        let low_first = self.picks.is_multiple_of(LOW_TURN);
-        let p = if low_first {
-            low.pop_front().or_else(|| normal.pop_front())
-        } else {
-            normal.pop_front().or_else(|| low.pop_front())
-        };
-        p.map(|p| p.0)
-    }
-}
-
-/// The part of a scheduler that others see.
-pub struct Shared {
-    queue: SpinLock<Queues>,
-    len: AtomicUsize,
-    idle: AtomicBool,
-    /// Looks for work before it parks (a hint).
-    spinning: AtomicBool,
-    /// Reductions run here (a statistic).
-    pub reductions: AtomicU64,
-    /// Context switches here (a statistic).
-    pub switches: AtomicU64,
-    /// Nanoseconds spent running, and the moment the running period began (0 = idle), for scheduler_wall_time.
-    pub busy_ns: AtomicU64,
-}
-
-impl Default for Shared {
-    fn default() -> Self {
-        Shared {
-            queue: SpinLock::new(&QUEUE_CLASS, Queues::default()),
-            len: AtomicUsize::new(0),
-            idle: AtomicBool::new(false),
-            spinning: AtomicBool::new(false),
-            reductions: AtomicU64::new(0),
-            switches: AtomicU64::new(0),
-            busy_ns: AtomicU64::new(0),
-        }
-    }
-}
-
-impl Shared {
-    /// Runnable processes here.
-    pub fn len(&self) -> usize {
-        // Relaxed: a hint; `idle` and the lock decide.
-        self.len.load(Ordering::Relaxed)
-    }
-
-    /// No runnable process here?
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    fn push(&self, process: &Process) {
-        let mut queue = self.queue.lock();
-        queue.by_priority[process.priority() as usize].push_back(Runnable(process));
-        // Relaxed: written under the lock.
-        self.len.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn pop(&self) -> Option<&'static Process> {
-        if self.is_empty() {
-            return None;
-        }
-        let mut queue = self.queue.lock();
-        let process = queue.pick()?;
-        self.len.fetch_sub(1, Ordering::Relaxed);
-        // SAFETY: Q1.
-        Some(unsafe { &*process })
-    }
-
-    /// Half of what waits here, for a thief: one that takes everything leaves the owner idle, to rob it in turn.
-    fn steal_half(&self) -> VecDeque<Runnable> {
-        let mut stolen = VecDeque::new();
-        let Some(mut queue) = self.queue.try_lock() else { return stolen };
-        for q in &mut queue.by_priority {
-            let keep = q.len() / 2;
-            stolen.extend(q.drain(keep..));
-            if !stolen.is_empty() {
-                break;
-            }
-        }
-        self.len.fetch_sub(stolen.len(), Ordering::Relaxed);
-        stolen
-    }
 }
 
 /// A scheduler's own state.
@@ -236,12 +136,14 @@ pub struct Scheduler {
     vm: &'static Vm,
     /// Its own state.
     pub local: Local,
+    /// The last step found nothing.
+    was_idle: bool,
 }
 
 impl Scheduler {
     /// Scheduler `id`; `None` if there are more threads than thread progress has room for.
     pub fn new(vm: &'static Vm, id: usize) -> Option<Scheduler> {
-        Some(Scheduler { vm, local: Local::new(vm, id, false)? })
+        Some(Scheduler { vm, local: Local::new(vm, id, false)?, was_idle: false })
     }
 
     /// Runs one slice of one process, or finds nothing to do.
@@ -251,8 +153,8 @@ impl Scheduler {
         if self.vm.is_stopping() {
             return Step::Stop;
         }
-        if self.local.id >= self.vm.schedulers_online() {
-            return self.step_offline();
+        if self.local.id >= self.vm.schedulers_active() {
+            return self.step_inactive();
         }
         if self.local.unchecked >= SLICE_REDUCTIONS as u32 {
             self.check_time();
@@ -265,18 +167,24 @@ impl Scheduler {
                 self.check_time();
                 match own.pop() {
                     Some(process) => Step::Ran(self.run(process)),
-                    None => Step::Idle(self.vm.timers.next_in(self.local.id, self.local.now_ns)),
+                    None => {
+                        self.was_idle = true;
+                        own.load.idle_from(self.local.now_ns);
+                        Step::Idle(self.vm.timers.next_in(self.local.id, self.local.now_ns))
+                    }
                 }
             }
         }
     }
 
     /// Only fires timers, and passes on what still comes here.
-    fn step_offline(&mut self) -> Step {
+    fn step_inactive(&mut self) -> Step {
         self.check_time();
         while let Some(process) = self.vm.schedulers[self.local.id].pop() {
-            self.vm.enqueue_at(self.local.id % self.vm.schedulers_online(), process);
+            self.vm.enqueue_at(self.local.id % self.vm.schedulers_active(), process);
         }
+        self.was_idle = true;
+        self.vm.schedulers[self.local.id].load.idle_from(self.local.now_ns);
         Step::Idle(self.vm.timers.next_in(self.local.id, self.local.now_ns))
     }
 
@@ -307,25 +215,25 @@ impl Scheduler {
         if !vm.schedulers[id].is_empty() || vm.is_stopping() {
             return true;
         }
-        id < vm.schedulers_online() && vm.schedulers.iter().any(|s| s.len() > 1)
+        id < vm.schedulers_active() && vm.schedulers.iter().any(|s| s.offers())
     }
 
     /// Looks for work for a moment; `true` if there is some.
     fn spin(&mut self, next_timer_ns: Option<u64>) -> bool {
         let (vm, id) = (self.vm, self.local.id);
-        let online = vm.schedulers_online();
+        let active = vm.schedulers_active();
         // SeqCst: Q2. Relaxed on failure: another one looks.
-        if online < 2
-            || id >= online
-            || vm.spinning.compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_err()
+        if active < 2
+            || id >= active
+            || vm.hunt.spinning.compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_err()
         {
             return false;
         }
         // Relaxed: a hint.
         vm.schedulers[id].spinning.store(true, Ordering::Relaxed);
-        let switches = |s: &Shared| s.switches.load(Ordering::Relaxed);
+        let switches = |s: &Shared| s.load.switches.load(Ordering::Relaxed);
         // One process that waits behind another: a dialogue, unless the other runs on and on.
-        let single = vm.schedulers.iter().find(|s| s.len() == 1).map(|s| (s, switches(s)));
+        let single = vm.schedulers.iter().find(|s| s.offers_single()).map(|s| (s, switches(s)));
         let end = self.local.now_ns + SPIN_NS.min(next_timer_ns.unwrap_or(SPIN_NS));
         let mut found = false;
         while !found && vm.machine.now_ns() < end {
@@ -337,7 +245,7 @@ impl Scheduler {
         }
         vm.schedulers[id].spinning.store(false, Ordering::Relaxed);
         // SeqCst: Q2, before the look at the queues in `before_park`.
-        vm.spinning.store(0, Ordering::SeqCst);
+        vm.hunt.spinning.store(0, Ordering::SeqCst);
         if !found
             && let Some((victim, before)) = single
             && switches(victim) == before
@@ -383,7 +291,7 @@ impl Scheduler {
         vm.schedulers[self.local.id].idle.store(true, Ordering::SeqCst);
         myriad_sync::atomic::fence(Ordering::SeqCst);
         // SeqCst: as above.
-        vm.parked.fetch_add(1, Ordering::SeqCst);
+        vm.hunt.parked.fetch_add(1, Ordering::SeqCst);
         sim_point();
         let work = self.sees_work();
         if !work {
@@ -397,7 +305,7 @@ impl Scheduler {
             self.local.slot.unpark();
         }
         // Relaxed: a stale count or "idle" only costs one needless wake-up.
-        self.vm.parked.fetch_sub(1, Ordering::Relaxed);
+        self.vm.hunt.parked.fetch_sub(1, Ordering::Relaxed);
         self.vm.schedulers[self.local.id].idle.store(false, Ordering::Relaxed);
     }
 
@@ -405,7 +313,7 @@ impl Scheduler {
         let all = &self.vm.schedulers;
         for i in 1..all.len() {
             let victim = &all[(self.local.id + i) % all.len()];
-            if victim.len() > 1
+            if victim.offers()
                 && let Some(process) = self.steal_from(victim)
             {
                 return Some(process);
@@ -423,7 +331,7 @@ impl Scheduler {
             // SAFETY: Q1: it is still runnable, and goes from one queue to another.
             self.vm.schedulers[self.local.id].push(unsafe { &*p.0 });
         }
-        if more || victim.len() > 1 {
+        if more || victim.offers() {
             self.vm.wake_idle(self.local.id);
         }
         // SAFETY: Q1.
@@ -431,6 +339,12 @@ impl Scheduler {
     }
 
     fn run(&mut self, process: &'static Process) -> u32 {
+        let own = &self.vm.schedulers[self.local.id];
+        own.load.set_running(true);
+        if self.was_idle {
+            self.was_idle = false;
+            own.load.busy_from(self.vm.machine.now_ns());
+        }
         process.start_running();
         // Relaxed: a hint for who wakes it.
         process.home.store(self.local.id as u32, Ordering::Relaxed);
@@ -444,11 +358,9 @@ impl Scheduler {
         self.vm.after_slice(&mut ctx, end);
         self.local.unchecked += used + SLICE_OVERHEAD;
         self.local.untrimmed += u64::from(used);
-        let own = &self.vm.schedulers[self.local.id];
-        // Relaxed: statistics.
-        own.reductions.fetch_add(u64::from(used), Ordering::Relaxed);
-        own.switches.fetch_add(1, Ordering::Relaxed);
-        if end == SliceEnd::Yielded && own.len() > 1 {
+        own.load.count_slice(u64::from(used));
+        own.load.set_running(false);
+        if end == SliceEnd::Yielded && own.offers() {
             // Work has waited here for a whole slice.
             self.vm.wake_idle(self.local.id);
         }
@@ -521,8 +433,12 @@ impl Vm {
     /// Puts a runnable process in this thread's queue (or in its home's, from another thread).
     fn enqueue(&'static self, process: &Process) {
         match current() {
-            Some(id) => self.schedulers[id].push(process),
-            None => self.enqueue_at(process.home.load(Ordering::Relaxed) as usize, process),
+            Some(id) if process.bound_to().is_none_or(|b| b == id) => self.schedulers[id].push(process),
+            Some(id) => self.enqueue_at(self.place_of(process).unwrap_or(id), process),
+            None => {
+                let home = process.home.load(Ordering::Relaxed) as usize;
+                self.enqueue_at(self.place_of(process).unwrap_or(home), process);
+            }
         }
     }
 
@@ -534,9 +450,14 @@ impl Vm {
         // SeqCst: Q2, after the push.
         if target.idle.load(Ordering::SeqCst) {
             self.machine.unpark(id);
-        } else if target.len() > 1 {
+        } else if target.offers() {
             self.wake_idle(id);
         }
+    }
+
+    /// The scheduler that a process is bound to, if that one is active: a process bound to another runs anywhere.
+    fn place_of(&self, process: &Process) -> Option<usize> {
+        process.bound_to().filter(|id| *id < self.schedulers_active())
     }
 
     /// Puts a process that a signal has just made runnable in a queue.
@@ -544,7 +465,11 @@ impl Vm {
     /// In its home's, if that scheduler is awake: its heap is in that core's cache. If the home sleeps, in the waker's: two
     /// processes in a dialogue then share a core, and neither pays for waking one (Hedqvist 5.2.8 aims at the same).
     pub(crate) fn enqueue_woken(&'static self, process: &Process) {
-        let home = process.home.load(Ordering::Relaxed) as usize % self.schedulers_online();
+        if let Some(id) = self.place_of(process) {
+            self.enqueue_at(id, process);
+            return;
+        }
+        let home = process.home.load(Ordering::Relaxed) as usize % self.schedulers_active();
         match current() {
             Some(id) => {
                 let away = self.schedulers[home].idle.load(Ordering::Relaxed)
@@ -552,7 +477,7 @@ impl Vm {
                 let target = if away { id } else { home };
                 if target == id {
                     self.schedulers[id].push(process);
-                    if self.schedulers[id].len() > 1 {
+                    if self.schedulers[id].offers() {
                         self.wake_idle(id);
                     }
                 } else {
@@ -567,10 +492,10 @@ impl Vm {
     pub(crate) fn wake_idle(&'static self, id: usize) {
         myriad_sync::atomic::fence(Ordering::SeqCst);
         // SeqCst: Q2, after the push. One that looks for work will find it.
-        if self.parked.load(Ordering::SeqCst) == 0 || self.spinning.load(Ordering::SeqCst) > 0 {
+        if self.hunt.parked.load(Ordering::SeqCst) == 0 || self.hunt.spinning.load(Ordering::SeqCst) > 0 {
             return;
         }
-        let n = self.schedulers_online();
+        let n = self.schedulers_active();
         for i in 1..=n {
             let other = (id + i) % n;
             // SeqCst: Q2, after the push. The swap lets one waker only pay for the system call.
@@ -581,27 +506,6 @@ impl Vm {
                 return;
             }
         }
-    }
-}
-
-impl Vm {
-    /// How many schedulers run ordinary work: those with lower numbers.
-    pub fn schedulers_online(&self) -> usize {
-        // Relaxed: a process that goes to the wrong queue is passed on.
-        self.online.load(Ordering::Relaxed)
-    }
-
-    /// Sets how many schedulers are online; gives the old number. `None` if there are not so many, or it is none.
-    pub fn set_schedulers_online(&'static self, online: usize) -> Option<usize> {
-        if !(1..=self.schedulers.len()).contains(&online) {
-            return None;
-        }
-        let old = self.online.swap(online, Ordering::SeqCst);
-        // Some pass on what they have, others look for work.
-        for id in 0..self.schedulers.len() {
-            self.machine.unpark(id);
-        }
-        Some(old)
     }
 }
 

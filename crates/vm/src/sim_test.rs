@@ -9,9 +9,10 @@ mod baton;
 mod check;
 mod world;
 
+use crate::bif::DirtyKind;
 use crate::machine::Machine;
 use crate::release::Release;
-use crate::scheduler::{Scheduler, Step};
+use crate::scheduler::{Local, Scheduler, Step, set_current};
 use crate::status::Status;
 use crate::vm::{Config, Parts, Vm};
 pub(crate) use baton::point;
@@ -50,11 +51,12 @@ impl Machine for Arc<Virtual> {
     }
 }
 
-fn config(schedulers: usize) -> Config {
+fn config(schedulers: usize, dirty_cpu: usize) -> Config {
     Config {
         schedulers,
         schedulers_online: schedulers,
-        dirty_cpu: 0,
+        dirty_cpu,
+        dirty_cpu_online: dirty_cpu,
         dirty_io: 0,
         process_limit: 1024,
         port_limit: 16,
@@ -84,11 +86,13 @@ fn simulate(seed: u64, schedulers: usize) -> u64 {
     let world = World::new(seed);
     let woken = (0..schedulers).map(|_| AtomicBool::new(false)).collect();
     let machine = Arc::new(Virtual { now: AtomicU64::new(1), woken, seed });
-    let vm = Vm::on_machine(config(schedulers), release(), parts(&world), Box::new(machine.clone()));
+    let vm = Vm::on_machine(config(schedulers, 2), release(), parts(&world), Box::new(machine.clone()));
     world.begin(vm);
     let mut all: Vec<Scheduler> = (0..schedulers).map(|id| Scheduler::new(vm, id).unwrap()).collect();
     // Until when each is parked; 0 = it is awake, `u64::MAX` = until it is woken.
     let mut parked = vec![0; schedulers];
+    let mut dirty: Vec<Local> = (0..2).map(|i| Local::new(vm, schedulers + i, true).unwrap()).collect();
+    dirty.iter().for_each(|local| local.slot.park());
     let mut random = Random(seed | 1);
     let mut steps = 0;
     loop {
@@ -96,6 +100,16 @@ fn simulate(seed: u64, schedulers: usize) -> u64 {
         assert!(steps < 2_000_000, "seed {seed}: no end");
         let now = machine.now.fetch_add(random.below(2000), Ordering::Relaxed);
         let may_run = |id: &usize| parked[*id] <= now || machine.woken[*id].load(Ordering::Relaxed);
+        if random.below(4) == 0 || !(0..schedulers).any(|id| may_run(&id)) {
+            let local = &mut dirty[random.below(2) as usize];
+            set_current(None);
+            local.slot.unpark();
+            let ran = vm.dirty.step(vm, DirtyKind::Cpu, local);
+            local.slot.park();
+            if ran {
+                continue;
+            }
+        }
         let choice: Vec<usize> = (0..schedulers).filter(may_run).collect();
         if choice.is_empty() {
             let next = parked.iter().copied().min().unwrap_or(u64::MAX);
@@ -115,6 +129,7 @@ fn simulate(seed: u64, schedulers: usize) -> u64 {
         match all[id].step() {
             Step::Ran(_) => {}
             Step::Idle(next) => {
+                assert_ne!(next, Some(0), "seed {seed}: it would look again and again until a timer fires");
                 if all[id].before_park() {
                     parked[id] = next.map_or(u64::MAX, |ns| (now + ns).max(1));
                 } else {
@@ -160,7 +175,7 @@ fn random_worlds_add_up_and_can_be_repeated() {
 /// Runs a world on threads, until nothing has moved for a while.
 fn on_threads(seed: u64, schedulers: usize) {
     let world = World::new(seed);
-    let vm = Vm::new(config(schedulers), release(), parts(&world));
+    let vm = Vm::new(config(schedulers, 2), release(), parts(&world));
     world.begin(vm);
     let thread = std::thread::spawn(move || vm.run());
     // A loaded machine may let them stand still for long; nobody may wait for ever.

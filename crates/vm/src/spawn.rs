@@ -28,6 +28,8 @@ pub struct SpawnOptions {
     pub off_heap_messages: bool,
     /// `async_dist`
     pub async_dist: bool,
+    /// Bound to this scheduler (from 1), or (0) to none.
+    pub scheduler: u32,
     /// A system process.
     pub system: bool,
 }
@@ -42,6 +44,7 @@ impl SpawnOptions {
             heap: vm.heap_settings(),
             off_heap_messages: vm.config.off_heap_messages,
             async_dist: false,
+            scheduler: 0,
             system: false,
         }
     }
@@ -148,7 +151,9 @@ impl Ctx<'_> {
             if let Some(request) = sequential {
                 request.carry_out(self, &mut new, pid);
             }
-            Box::new(Process::new(pid, priority, system, home as u32, new))
+            let process = Process::new(pid, priority, system, home as u32, new);
+            process.bind(options.scheduler);
+            Box::new(process)
         });
         let process = made.ok_or(TooManyProcesses)?;
         let pid = process.pid;

@@ -72,7 +72,7 @@ pub enum Action {
 
 struct Shard {
     wheel: SpinLock<Wheel<Action>>,
-    /// No timer is due before this time: what the wheel's scheduler looks at between two slices.
+    /// The wheel has nothing to do before this time (at most [`Wheel::next`]): what the wheel's scheduler looks at between two slices.
     next: AtomicU64,
     /// How many of its timers are to send a message. A figure.
     messages: AtomicUsize,
@@ -137,11 +137,14 @@ impl Timers {
             }
             w.set(id.slot, at_ns, action, owner);
             // Relaxed: written under the lock; its scheduler is woken below if it sleeps.
-            let sooner = at_ns < shard.next.load(Ordering::Relaxed);
-            if sooner {
-                shard.next.store(at_ns, Ordering::Relaxed);
+            let before = shard.next.load(Ordering::Relaxed);
+            // The wheel may have to move the timer down earlier than it fires: `next_in` tells that time, so `fire` must look
+            // then, or the scheduler would not sleep until the timer fires.
+            let next = w.next().unwrap_or(u64::MAX);
+            if next < before {
+                shard.next.store(next, Ordering::Relaxed);
             }
-            sooner
+            at_ns < before
         };
         if owner.is_some() && receiver.is_none_or(Process::is_exiting) {
             self.cancel(id);

@@ -8,6 +8,7 @@ use crate::dirty::DirtyPools;
 use crate::engine::Engine;
 use crate::literals::Literals;
 use crate::machine::{Machine, Threads};
+use crate::multi::Multi;
 use crate::registry::Registry;
 use crate::release::Release;
 use crate::scheduler::{PaddedShared, Shared};
@@ -17,7 +18,7 @@ use crate::time::{Clock, WarpMode};
 use crate::timer::Timers;
 use myriad_heap::Settings;
 use myriad_sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
-use myriad_sync::{Arc, LockClass, Mutex, OnceLock, Progress};
+use myriad_sync::{Arc, CachePadded, LockClass, Mutex, OnceLock, Progress};
 use myriad_term::{Atom, Pid, Port, RefNumbers, Term};
 use std::path::PathBuf;
 
@@ -30,6 +31,8 @@ pub struct Config {
     pub schedulers_online: usize,
     /// Dirty CPU schedulers.
     pub dirty_cpu: usize,
+    /// Dirty CPU schedulers online at start.
+    pub dirty_cpu_online: usize,
     /// Dirty I/O schedulers.
     pub dirty_io: usize,
     /// Most processes.
@@ -80,6 +83,15 @@ pub trait PortOps: Send + Sync {
     fn is_busy(&self, port: Port) -> bool;
 }
 
+/// Schedulers without work. Written whenever one parks, so on a line of its own: its neighbours are read in each slice.
+#[derive(Default)]
+pub(crate) struct Hunt {
+    /// Schedulers that are parked, or about to be.
+    pub(crate) parked: AtomicUsize,
+    /// Schedulers that look for work before they park: none or one.
+    pub(crate) spinning: AtomicUsize,
+}
+
 /// The virtual machine.
 pub struct Vm {
     /// The command line's decisions.
@@ -121,11 +133,9 @@ pub struct Vm {
     halt_hooks: Mutex<Vec<HaltHook>>,
     trim: OnceLock<fn()>,
     ports: OnceLock<Box<dyn PortOps>>,
-    pub(crate) online: AtomicUsize,
-    /// Schedulers that are parked, or about to be.
-    pub(crate) parked: AtomicUsize,
-    /// Schedulers that look for work before they park: none or one.
-    pub(crate) spinning: AtomicUsize,
+    /// How many schedulers run.
+    pub(crate) multi: Multi,
+    pub(crate) hunt: CachePadded<Hunt>,
     stopping: AtomicBool,
     exit_status: AtomicI64,
     foreign_refs: AtomicU64,
@@ -166,7 +176,7 @@ impl Vm {
             code: CodeServer::default(),
             bifs,
             schedulers,
-            dirty: DirtyPools::default(),
+            dirty: DirtyPools::new(&config),
             literals: Literals::default(),
             timers: Timers::new(config.schedulers),
             clock,
@@ -181,9 +191,8 @@ impl Vm {
             trace: crate::trace::Tracing::default(),
             gauges: Gauges::default(),
             ports: OnceLock::new(),
-            online: AtomicUsize::new(config.schedulers_online.clamp(1, config.schedulers)),
-            parked: AtomicUsize::new(0),
-            spinning: AtomicUsize::new(0),
+            multi: Multi::new(config.schedulers_online.clamp(1, config.schedulers), config.dirty_cpu_online.max(1)),
+            hunt: CachePadded::new(Hunt::default()),
             stopping: AtomicBool::new(false),
             exit_status: AtomicI64::new(0),
             foreign_refs: AtomicU64::new(0),
@@ -336,7 +345,7 @@ impl Vm {
             let id = self.config.schedulers + i;
             let body = move || {
                 if let Some(local) = crate::scheduler::Local::new(self, id, true) {
-                    self.dirty.run_thread(self, kind, local);
+                    self.dirty.run_thread(self, kind, i, local);
                 }
             };
             if let Err(error) = thread::spawn(&format!("dirty_{}", i + 1), body) {

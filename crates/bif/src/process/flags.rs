@@ -8,7 +8,7 @@ use myriad_vm::info::max_heap_size_map;
 use myriad_vm::process::Priority;
 use myriad_vm::scheduler::priority_atom;
 use myriad_vm::signal::Signal;
-use myriad_vm::{BifResult, Ctx};
+use myriad_vm::{BifResult, Ctx, Vm};
 
 myriad_vm::bifs! { pub FLAGS = "erlang" {
     "process_flag" / 2 Plain => process_flag_2;
@@ -116,10 +116,6 @@ fn set(ctx: &mut Ctx<'_>, flag: myriad_term::Atom, value: Term) -> Option<Result
             let calls = value.as_usize().filter(|n| *n <= 10_000)? as u16;
             small(usize::from(std::mem::replace(&mut ctx.proc.flags.save_calls, calls)))
         }
-        am::scheduler => {
-            let scheduler = value.as_usize().filter(|n| *n <= ctx.vm.config.schedulers)? as u32;
-            small(std::mem::replace(&mut ctx.proc.flags.scheduler, scheduler) as usize)
-        }
         am::async_dist if ctx.vm.release.newer_process_flags => {
             Term::bool(std::mem::replace(&mut ctx.proc.flags.async_dist, value.as_bool()?))
         }
@@ -180,11 +176,29 @@ fn process_flag_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
     let bad_option = Term::atom(am::badopt);
     let Some(flag) = args[0].as_atom() else { return ctx.error_with_cause(Term::atom(am::badarg), bad_option) };
+    if flag == am::scheduler {
+        return bind(ctx, args[1]);
+    }
     match set(ctx, flag, args[1]) {
         Some(Ok(old)) => Ok(old),
         Some(Err(())) => ctx.error_with_cause(Term::atom(am::badarg), bad_option),
         None => badarg(),
     }
+}
+
+/// The number of a scheduler to bind a process to; 0 is none.
+pub(super) fn scheduler(vm: &Vm, value: Term) -> Option<u32> {
+    u32::try_from(value.as_usize().filter(|n| *n <= vm.config.schedulers)?).ok()
+}
+
+/// Binds the process to a scheduler (or, 0, to none), and goes on there.
+fn bind(ctx: &mut Ctx<'_>, to: Term) -> BifResult {
+    let Some(number) = scheduler(ctx.vm, to) else { return badarg() };
+    let old = Term::small(i64::from(ctx.this.bind(number)));
+    if ctx.this.bound_to().is_none_or(|id| id == ctx.sched.id) {
+        return Ok(old);
+    }
+    ctx.yield_to(Box::new(move |_| Ok(old)))
 }
 
 /// Only `save_calls` may be set for another process: a reference, whose message `{Ref, OldValue | badarg}` the Erlang caller

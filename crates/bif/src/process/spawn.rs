@@ -118,10 +118,7 @@ fn pair(
         am::fullsweep_after => heap.fullsweep_after = fullsweep_after(value)?,
         am::message_queue_data => all.spawn.off_heap_messages = super::flags::off_heap(value)?,
         am::async_dist if ctx.vm.release.newer_process_flags => all.spawn.async_dist = value.as_bool()?,
-        // Binding to one is a hint that is not followed.
-        am::scheduler => {
-            value.as_usize().filter(|n| *n <= ctx.vm.config.schedulers)?;
-        }
+        am::scheduler => all.spawn.scheduler = super::flags::scheduler(ctx.vm, value)?,
         am::reply_tag if request => all.reply_tag = value,
         am::reply if request => {
             all.reply = match value.as_atom()? {

@@ -2,12 +2,12 @@
 
 use super::bad_option;
 use super::info::heap_size_at_least;
-use super::multi_scheduling;
 use super::state::state;
 use crate::process::max_heap_size;
 use myriad_term::{Atom, Export, Mfa, Term, am};
-use myriad_vm::bif::badarg;
+use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::info::max_heap_size_map;
+use myriad_vm::multi::{Block, MultiScheduling};
 use myriad_vm::trace::event::is_alive;
 use myriad_vm::{BifResult, Ctx};
 
@@ -25,6 +25,8 @@ myriad_vm::bifs! { pub INTERNAL_FLAGS = "erts_internal" {
 
 /// Deeper stack traces are not to be had.
 const MAX_BACKTRACE_DEPTH: usize = 64;
+/// Reductions that a look at the schedulers costs.
+const CHECKS: usize = 10;
 
 fn number(n: usize) -> Term {
     Term::small(n as i64)
@@ -39,6 +41,23 @@ fn system_flag_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         let function = am::system_flag_scheduler_wall_time;
         return ctx.trap(Export::intern(Mfa { module: am::erts_internal, function, arity: 1 }), &args[1..]);
     }
+    if flag == am::schedulers_online {
+        let old = args[1].as_usize().and_then(|n| ctx.vm.set_schedulers_online(n));
+        return match old {
+            Some(old) => {
+                let reached = ctx.schedulers_changed();
+                wait(ctx, move |ctx| ctx.schedulers_settled(&reached).then(|| number(old)))
+            }
+            None => badarg(),
+        };
+    }
+    if flag == am::multi_scheduling {
+        match args[1].as_atom() {
+            Some(am::block) => return block(ctx, Block::All),
+            Some(am::block_normal) => return block(ctx, Block::Normal),
+            _ => {}
+        }
+    }
     match set(ctx, flag, args[1]) {
         Some(Some(old)) => Ok(old),
         Some(None) => bad_option(ctx),
@@ -46,11 +65,40 @@ fn system_flag_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
 }
 
+/// How it is called in Erlang.
+pub(super) fn multi_scheduling(state: MultiScheduling) -> Term {
+    Term::atom(match state {
+        MultiScheduling::Enabled => am::enabled,
+        MultiScheduling::Blocked => am::blocked,
+        MultiScheduling::BlockedNormal => am::blocked_normal,
+    })
+}
+
+/// Blocks multi-scheduling, and waits until it is.
+fn block(ctx: &mut Ctx<'_>, block: Block) -> BifResult {
+    let reached = ctx.block_schedulers(block);
+    wait(ctx, move |ctx| ctx.schedulers_blocked(block, &reached).then(|| multi_scheduling(ctx.vm.multi_scheduling())))
+}
+
+/// Gives way until the other schedulers have done what they are to.
+fn wait(ctx: &mut Ctx<'_>, result: impl Fn(&Ctx<'_>) -> Option<Term> + Send + 'static) -> BifResult {
+    let look = move |ctx: &mut Ctx<'_>| {
+        if let Some(result) = result(ctx) {
+            return Ok(result);
+        }
+        ctx.bump(CHECKS);
+        // Those that are to stop want the processor more than this one does.
+        myriad_sync::thread::yield_now();
+        Err(Escape::Yield)
+    };
+    match look(ctx) {
+        Err(Escape::Yield) => ctx.yield_to(Box::new(look)),
+        done => done,
+    }
+}
+
 /// The old value. `None`: the value does not fit; `Some(None)`: there is no such flag.
 fn set(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Option<Term>> {
-    let c = &ctx.vm.config;
-    // A number of schedulers that is what it is already can be set.
-    let unchanged = |n: usize| (value.as_usize()? == n).then_some(number(n));
     let old = match flag {
         am::backtrace_depth => {
             let depth = usize::try_from(value.as_small()?).ok()?;
@@ -59,9 +107,15 @@ fn set(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Option<Term>> {
         am::fullsweep_after | am::min_heap_size | am::min_bin_vheap_size | am::max_heap_size => {
             heap_setting(ctx, flag, value)?
         }
-        am::schedulers_online => number(ctx.vm.set_schedulers_online(value.as_usize()?)?),
-        am::dirty_cpu_schedulers_online => unchanged(c.dirty_cpu)?,
-        am::multi_scheduling => Term::atom(multi_scheduling::set(ctx, value.as_atom()?)?),
+        am::dirty_cpu_schedulers_online => number(ctx.vm.set_dirty_cpu_online(value.as_usize()?)?),
+        am::multi_scheduling => {
+            let block = match value.as_atom()? {
+                am::unblock => Block::All,
+                am::unblock_normal => Block::Normal,
+                _ => return None,
+            };
+            multi_scheduling(ctx.vm.unblock_schedulers(ctx.pid(), block))
+        }
         am::scheduler_bind_type => match value.as_atom()? {
             am::unbound
             | am::no_spread
@@ -143,6 +197,12 @@ fn heap_setting(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Term> {
 }
 
 /// Sets whether schedulers tell how long they were busy; anything but `true` is no.
-fn scheduler_wall_time_1(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    Ok(Term::bool(std::mem::replace(&mut state().wall_time, args[0].is_am(am::true_))))
+fn scheduler_wall_time_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let on = args[0].is_am(am::true_);
+    let mut state = state();
+    let old = state.wall_time.is_some();
+    if on != old {
+        state.wall_time = on.then(|| super::statistics::wall_time_base(ctx.vm));
+    }
+    Ok(Term::bool(old))
 }

@@ -1,11 +1,12 @@
 //! `system_info/1`.
 
 use super::state::{Watch, state};
-use super::{allocators, multi_scheduling, topology};
+use super::{allocators, topology};
 use crate::emulator_flags::flag_value;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::info::max_heap_size_map;
+use myriad_vm::multi::{Block, MultiScheduling};
 use myriad_vm::{BifResult, Ctx, Vm};
 use std::fmt::Write;
 
@@ -59,7 +60,7 @@ fn version_text(vm: &Vm) -> String {
         c.schedulers,
         vm.schedulers_online(),
         c.dirty_cpu,
-        c.dirty_cpu,
+        vm.dirty_cpu_online(),
         c.dirty_io,
     )
 }
@@ -316,12 +317,28 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::allocated_areas => allocators::allocated_areas(ctx),
         // Schedulers and processors.
         am::schedulers => number(c.schedulers),
-        am::schedulers_online | am::schedulers_active => number(vm.schedulers_online()),
+        am::schedulers_online => number(vm.schedulers_online()),
+        am::schedulers_active => number(vm.schedulers_active()),
         am::schedulers_state => {
-            let online = number(vm.schedulers_online());
-            ctx.tuple(&[number(c.schedulers), online, online])
+            ctx.tuple(&[number(c.schedulers), number(vm.schedulers_online()), number(vm.schedulers_active())])
         }
-        am::dirty_cpu_schedulers | am::dirty_cpu_schedulers_online => number(c.dirty_cpu),
+        am::all_schedulers_state => {
+            let runs = vm.multi_scheduling() != MultiScheduling::Blocked;
+            let kinds = [
+                (am::normal, c.schedulers, vm.schedulers_online(), vm.schedulers_active()),
+                (am::dirty_cpu, c.dirty_cpu, vm.dirty_cpu_online(), if runs { vm.dirty_cpu_online() } else { 0 }),
+                (am::dirty_io, c.dirty_io, c.dirty_io, if runs { c.dirty_io } else { 0 }),
+            ];
+            let states: Vec<Term> = kinds
+                .into_iter()
+                .map(|(kind, all, online, active)| {
+                    ctx.tuple(&[kind.term(), number(all), number(online), number(active)])
+                })
+                .collect();
+            ctx.list(&states)
+        }
+        am::dirty_cpu_schedulers => number(c.dirty_cpu),
+        am::dirty_cpu_schedulers_online => number(vm.dirty_cpu_online()),
         am::dirty_io_schedulers => number(c.dirty_io),
         am::scheduler_id => number(ctx.sched.id + 1),
         am::scheduler_bind_type => Term::atom(am::unbound),
@@ -329,14 +346,17 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
             let all = vec![Term::atom(am::unbound); c.schedulers];
             ctx.tuple(&all)
         }
-        am::multi_scheduling => Term::atom(multi_scheduling::state_of(ctx.vm)),
-        am::multi_scheduling_blockers => multi_scheduling::blockers(ctx, false),
-        am::normal_multi_scheduling_blockers => multi_scheduling::blockers(ctx, true),
-        am::cpu_topology => cpu_topology(ctx),
-        am::logical_processors => number(topology::logical_processors()),
-        am::logical_processors_available | am::logical_processors_online => {
-            number(myriad_sync::available_parallelism())
+        am::multi_scheduling => super::flags::multi_scheduling(vm.multi_scheduling()),
+        am::multi_scheduling_blockers | am::normal_multi_scheduling_blockers => {
+            let block = if key == am::multi_scheduling_blockers { Block::All } else { Block::Normal };
+            // With one scheduler there is nothing to block, as on OTP.
+            let blockers = if c.schedulers > 1 { vm.multi_scheduling_blockers(block) } else { Vec::new() };
+            let blockers: Vec<Term> = blockers.into_iter().map(|pid| pid.term()).collect();
+            ctx.list(&blockers)
         }
+        am::cpu_topology => cpu_topology(ctx),
+        am::logical_processors | am::logical_processors_online => number(topology::logical_processors()),
+        am::logical_processors_available => number(myriad_sync::available_parallelism()),
         am::update_cpu_info => Term::atom(am::unchanged),
         am::port_parallelism => Term::bool(flag_value(vm, "spp") == Some("true")),
         // Time.

@@ -12,12 +12,20 @@ pub struct Watch {
     pub options: Vec<(Atom, Option<u64>)>,
 }
 
+/// Since when `scheduler_wall_time` counts.
+pub struct WallTimeBase {
+    /// The machine's time.
+    pub since_ns: u64,
+    /// Nanoseconds that each scheduler had been idle by then: normal, dirty CPU, dirty I/O.
+    pub idle_ns: Vec<u64>,
+}
+
 /// The state.
 pub struct State {
     /// How many requests to all processes the purger has under way.
     pub outstanding_requests: usize,
-    /// `scheduler_wall_time`
-    pub wall_time: bool,
+    /// `scheduler_wall_time`: when it was set, and how long each scheduler had been idle by then.
+    pub wall_time: Option<WallTimeBase>,
     /// `statistics(runtime)` when it was last asked for, milliseconds.
     pub last_runtime: u64,
     /// `statistics(wall_clock)` likewise.
@@ -38,7 +46,7 @@ static STATE: Mutex<State> = Mutex::new(
     &CLASS,
     State {
         outstanding_requests: 4,
-        wall_time: false,
+        wall_time: None,
         last_runtime: 0,
         last_wall_clock: 0,
         last_reductions: 0,

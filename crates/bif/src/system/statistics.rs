@@ -1,10 +1,10 @@
 //! `statistics/1`.
 
-use super::state::state;
+use super::state::{WallTimeBase, state};
 use myriad_heap::account;
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Atom, Build, Term, am};
-use myriad_vm::bif::badarg;
+use myriad_vm::bif::{DirtyKind, badarg};
 use myriad_vm::{BifResult, Ctx, Vm};
 
 myriad_vm::bifs! { pub STATISTICS = "erlang" {
@@ -22,20 +22,33 @@ fn queues(vm: &Vm) -> Vec<u64> {
 
 /// As above, and the processes that run now: at least the one that asks.
 fn active(ctx: &Ctx<'_>) -> Vec<u64> {
-    let mut lengths = queues(ctx.vm);
-    if let Some(own) = lengths.get_mut(ctx.sched.id) {
-        *own += 1;
-    }
-    lengths
+    let own = ctx.sched.id;
+    let all = ctx.vm.schedulers.iter().enumerate();
+    all.map(|(id, s)| s.len() as u64 + u64::from(id == own || s.load.is_running())).collect()
+}
+
+/// Processes that wait for a dirty scheduler, and (if `active`) those that run on one.
+fn dirty(vm: &Vm, kind: DirtyKind, active: bool) -> u64 {
+    let running = if active { vm.dirty.running(kind) } else { 0 };
+    (vm.dirty.waiting(kind) + running) as u64
 }
 
 /// Lengths as a list: of the schedulers, then of the dirty CPU and (if `all`) dirty I/O queue.
-fn lengths(ctx: &mut Ctx<'_>, of: Vec<u64>, all: bool) -> Term {
-    let mut items: Vec<Term> = of.into_iter().map(number).collect();
-    items.push(Term::small(0));
+fn lengths(ctx: &Ctx<'_>, active: bool, all: bool) -> Vec<u64> {
+    let mut of = if active { self::active(ctx) } else { queues(ctx.vm) };
+    of.push(dirty(ctx.vm, DirtyKind::Cpu, active));
     if all {
-        items.push(Term::small(0));
+        of.push(dirty(ctx.vm, DirtyKind::Io, active));
     }
+    of
+}
+
+fn numbers(of: Vec<u64>) -> Vec<Term> {
+    of.into_iter().map(number).collect()
+}
+
+fn list(ctx: &mut Ctx<'_>, of: Vec<u64>) -> Term {
+    let items = numbers(of);
     ctx.list(&items)
 }
 
@@ -46,7 +59,7 @@ fn total(of: Vec<u64>) -> Term {
 /// Reductions of all, and of the slice that is not booked yet.
 fn reductions(ctx: &Ctx<'_>) -> u64 {
     // Relaxed: statistics.
-    let booked: u64 = ctx.vm.schedulers.iter().map(|s| s.reductions.load(Ordering::Relaxed)).sum();
+    let booked: u64 = ctx.vm.schedulers.iter().map(|s| s.load.reductions.load(Ordering::Relaxed)).sum();
     let in_slice = myriad_vm::scheduler::SLICE_REDUCTIONS - ctx.proc.reductions_left;
     booked + u64::try_from(in_slice).unwrap_or(0)
 }
@@ -94,19 +107,35 @@ fn microstate_accounting(ctx: &mut Ctx<'_>) -> Term {
     ctx.list(&threads)
 }
 
-/// `[{Scheduler, ActiveTime, TotalTime}]`, nanoseconds; `undefined` if the flag is not set.
-fn wall_times(ctx: &mut Ctx<'_>) -> Term {
-    if !state().wall_time {
-        return Term::UNDEFINED;
-    }
+/// Nanoseconds that each scheduler has been idle: normal, dirty CPU, dirty I/O.
+fn idle_times(vm: &Vm, now_ns: u64) -> Vec<u64> {
+    let normal = vm.schedulers.iter().map(|s| s.load.idle_ns(now_ns));
+    normal.chain(vm.dirty.loads().map(|load| load.idle_ns(now_ns))).collect()
+}
+
+/// From now on.
+pub(super) fn wall_time_base(vm: &Vm) -> WallTimeBase {
+    let since_ns = vm.machine.now_ns();
+    WallTimeBase { since_ns, idle_ns: idle_times(vm, since_ns) }
+}
+
+/// `[{Scheduler, ActiveTime, TotalTime}]`, nanoseconds, of normal and dirty CPU schedulers or of `all`; `undefined` if the flag is
+/// not set.
+fn wall_times(ctx: &mut Ctx<'_>, all: bool) -> Term {
     let vm = ctx.vm;
-    let total = u64::try_from(vm.clock.monotonic_ns(vm.machine.as_ref()) - myriad_vm::time::START_NS).unwrap_or(0);
-    let mut list = Vec::new();
-    for (i, scheduler) in vm.schedulers.iter().enumerate() {
-        let busy = scheduler.busy_ns.load(Ordering::Relaxed).min(total);
-        list.push(ctx.tuple(&[Term::small(i as i64 + 1), number(busy), number(total)]));
+    let now = vm.machine.now_ns();
+    let idle = idle_times(vm, now);
+    let count = if all { idle.len() } else { vm.schedulers.len() + vm.config.dirty_cpu };
+    let (total, before) = match &state().wall_time {
+        Some(base) => (now.saturating_sub(base.since_ns), base.idle_ns.clone()),
+        None => return Term::UNDEFINED,
+    };
+    let mut times = Vec::new();
+    for (i, (idle, before)) in idle.into_iter().zip(before).take(count).enumerate() {
+        let busy = total.saturating_sub(idle.saturating_sub(before));
+        times.push(ctx.tuple(&[Term::small(i as i64 + 1), number(busy), number(total)]));
     }
-    ctx.list(&list)
+    ctx.list(&times)
 }
 
 fn statistics_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
@@ -120,19 +149,27 @@ fn statistics_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 fn value(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
     let vm = ctx.vm;
     Some(match key {
-        am::active_tasks => lengths(ctx, active(ctx), false),
-        am::active_tasks_all => lengths(ctx, active(ctx), true),
-        am::run_queue_lengths => lengths(ctx, queues(vm), false),
-        am::run_queue_lengths_all => lengths(ctx, queues(vm), true),
-        am::total_active_tasks | am::total_active_tasks_all => total(active(ctx)),
-        am::total_run_queue_lengths | am::total_run_queue_lengths_all | am::run_queue => total(queues(vm)),
+        am::active_tasks | am::active_tasks_all => {
+            let of = lengths(ctx, true, key == am::active_tasks_all);
+            list(ctx, of)
+        }
+        am::run_queue_lengths | am::run_queue_lengths_all => {
+            let of = lengths(ctx, false, key == am::run_queue_lengths_all);
+            list(ctx, of)
+        }
+        am::total_active_tasks | am::total_active_tasks_all => {
+            total(lengths(ctx, true, key == am::total_active_tasks_all))
+        }
+        am::total_run_queue_lengths | am::total_run_queue_lengths_all => {
+            total(lengths(ctx, false, key == am::total_run_queue_lengths_all))
+        }
+        am::run_queue => total(queues(vm)),
         am::run_queues => {
-            let mut items: Vec<Term> = queues(vm).into_iter().map(number).collect();
-            items.extend([Term::small(0), Term::small(0)]);
+            let items = numbers(lengths(ctx, false, true));
             ctx.tuple(&items)
         }
         am::context_switches => {
-            let switches = vm.schedulers.iter().map(|s| s.switches.load(Ordering::Relaxed)).sum();
+            let switches = vm.schedulers.iter().map(|s| s.load.switches.load(Ordering::Relaxed)).sum();
             ctx.tuple(&[number(switches), Term::small(0)])
         }
         am::reductions => {
@@ -167,7 +204,8 @@ fn value(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
             since_last(ctx, now, last)
         }
         am::microstate_accounting => microstate_accounting(ctx),
-        am::scheduler_wall_time | am::scheduler_wall_time_all => wall_times(ctx),
+        am::scheduler_wall_time => wall_times(ctx, false),
+        am::scheduler_wall_time_all => wall_times(ctx, true),
         _ => return None,
     })
 }

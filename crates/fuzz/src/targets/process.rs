@@ -22,6 +22,7 @@ fn new_vm() -> &'static Vm {
         schedulers_online: 1,
         // None: what would go to them runs here.
         dirty_cpu: 0,
+        dirty_cpu_online: 0,
         dirty_io: 0,
         process_limit: 1024,
         port_limit: 16,

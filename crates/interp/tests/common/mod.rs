@@ -14,6 +14,7 @@ pub fn vm(exit_hooks: Vec<ExitHook>) -> &'static Vm {
         schedulers: 1,
         schedulers_online: 1,
         dirty_cpu: 1,
+        dirty_cpu_online: 1,
         dirty_io: 1,
         process_limit: 4096,
         port_limit: 64,

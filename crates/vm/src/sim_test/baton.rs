@@ -130,7 +130,7 @@ fn run(seed: u64, schedulers: usize) -> (u64, u64) {
         failed: false,
     };
     let baton = Arc::new(Baton { state: Mutex::new(state), changed: Condvar::new(), seed, pause: 1 + seed % 5 });
-    let vm = Vm::on_machine(config(schedulers), release(), parts(&world), Box::new(baton.clone()));
+    let vm = Vm::on_machine(config(schedulers, 0), release(), parts(&world), Box::new(baton.clone()));
     world.begin(vm);
     let threads: Vec<_> = (0..schedulers).map(|id| scheduler(vm, &baton, id)).collect();
     let mut state = baton.state.lock().unwrap();

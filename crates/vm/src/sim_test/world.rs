@@ -1,16 +1,18 @@
 //! The engine of the test driver: each process is an [`Actor`] that does random things from a generator of its own.
 
+use crate::bif::DirtyKind;
 use crate::code::{CodePtr, Function};
 use crate::ctx::Ctx;
 use crate::engine::{Engine, SliceEnd};
 use crate::error::TraceFrame;
 use crate::links::{AliasMode, Monitor, Target};
+use crate::multi::Block;
 use crate::process::{Priority, Private};
 use crate::registry::Named;
 use crate::signal::{Parcel, Signal};
 use crate::spawn::{SpawnOptions, spawn_orphan};
 use crate::vm::Vm;
-use myriad_sync::atomic::{AtomicU64, Ordering};
+use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use myriad_sync::{Arc, LockClass, Mutex};
 use myriad_term::{Atom, Build, Export, Mfa, Pid, RefNumbers, Term, am};
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,6 +60,8 @@ pub struct Actor {
     pub asked: BTreeSet<[u32; 3]>,
     /// It waits for this virtual time.
     until: Option<u64>,
+    /// It blocks multi-scheduling; `true`: it has seen that this holds.
+    block: Option<(Arc<AtomicBool>, bool)>,
 }
 
 enum Slot {
@@ -74,6 +78,10 @@ pub struct World {
     place: AtomicU64,
     slices: AtomicU64,
     spawned: AtomicU64,
+    /// Processes that have seen multi-scheduling blocked by themselves.
+    blockers: AtomicU64,
+    /// Slices on dirty schedulers.
+    dirty: AtomicU64,
 }
 
 /// Worlds by the address of their VM, for the exit hook, which is a plain function.
@@ -90,6 +98,11 @@ pub fn process_exits(ctx: &mut Ctx<'_>) {
     let gone = world.actors.lock().remove(&ctx.pid());
     // One that never ran has none.
     assert!(!matches!(gone, Some(Slot::Runs)), "{:?} ends while it runs", ctx.pid());
+    if let Some(Slot::Waits(actor)) = gone
+        && matches!(actor.block, Some((_, true)))
+    {
+        world.blockers.fetch_sub(1, Ordering::Relaxed);
+    }
     assert!(ctx.this.is_exiting());
 }
 
@@ -111,6 +124,8 @@ impl World {
             place: AtomicU64::new(0),
             slices: AtomicU64::new(0),
             spawned: AtomicU64::new(0),
+            blockers: AtomicU64::new(0),
+            dirty: AtomicU64::new(0),
         })
     }
 
@@ -132,6 +147,11 @@ impl World {
 
     pub fn digest(&self) -> u64 {
         self.trace.load(Ordering::Relaxed)
+    }
+
+    /// May processes change how many schedulers run? If not, binding to one holds at all times.
+    fn changes_schedulers(&self) -> bool {
+        self.seed % 4 != 0
     }
 
     pub fn slices(&self) -> u64 {
@@ -176,6 +196,7 @@ impl World {
             suspending: Vec::new(),
             asked: BTreeSet::new(),
             until: None,
+            block: None,
         })
     }
 }
@@ -220,7 +241,13 @@ impl Actor {
         }
         let mut options = SpawnOptions::new(ctx.vm);
         options.link = self.random.below(3) == 0;
-        options.priority = if self.random.below(4) == 0 { Priority::Low } else { Priority::Normal };
+        options.priority = match self.random.below(12) {
+            0..=2 => Priority::Low,
+            3 => Priority::High,
+            4 => Priority::Max,
+            _ => Priority::Normal,
+        };
+        options.scheduler = self.scheduler(ctx);
         let monitored = self.random.below(2) == 0;
         let reference = ctx.sched.next_ref(ctx.vm);
         if monitored {
@@ -238,11 +265,36 @@ impl Actor {
         self.peers.push(pid);
     }
 
+    /// A scheduler to be bound to, or none.
+    fn scheduler(&mut self, ctx: &Ctx<'_>) -> u32 {
+        let any = 1 + self.random.below(ctx.vm.schedulers.len() as u64) as u32;
+        if self.random.below(4) == 0 { any } else { 0 }
+    }
+
+    /// Blocks multi-scheduling, looks whether it is blocked, or takes it back.
+    fn block_or_unblock(&mut self, ctx: &mut Ctx<'_>, world: &World) {
+        match &mut self.block {
+            None => self.block = Some((ctx.block_schedulers(Block::Normal), false)),
+            Some((reached, seen)) if !*seen => {
+                *seen = ctx.schedulers_blocked(Block::Normal, reached);
+                world.blockers.fetch_add(u64::from(*seen), Ordering::Relaxed);
+            }
+            Some(_) => self.unblock(ctx, world),
+        }
+    }
+
+    fn unblock(&mut self, ctx: &mut Ctx<'_>, world: &World) {
+        if let Some((_, seen)) = self.block.take() {
+            world.blockers.fetch_sub(u64::from(seen), Ordering::Relaxed);
+            ctx.vm.unblock_schedulers(ctx.pid(), Block::Normal);
+        }
+    }
+
     /// Does one thing. Some: the slice ends.
     fn act(&mut self, ctx: &mut Ctx<'_>, world: &World) -> Option<SliceEnd> {
         self.budget -= 1;
         let other = self.peer();
-        match self.random.below(24) {
+        match self.random.below(30) {
             0..=5 => {
                 let number = self.sent.entry(other).or_insert(0);
                 *number += 1;
@@ -314,6 +366,16 @@ impl Actor {
                 self.until = Some(at);
                 return self.receive(ctx);
             }
+            23 => {
+                ctx.this.bind(self.scheduler(ctx));
+                return Some(SliceEnd::Yielded);
+            }
+            24 | 25 if world.changes_schedulers() => self.block_or_unblock(ctx, world),
+            26 if world.changes_schedulers() => {
+                let online = 1 + self.random.below(ctx.vm.schedulers.len() as u64) as usize;
+                assert!(ctx.vm.set_schedulers_online(online).is_some());
+            }
+            27 if ctx.vm.config.dirty_cpu > 0 => return Some(SliceEnd::Dirty(DirtyKind::Cpu)),
             _ => {}
         }
         None
@@ -394,6 +456,14 @@ impl Engine for Arc<World> {
     fn run(&self, ctx: &mut Ctx<'_>) -> SliceEnd {
         let mut actor = self.take(ctx);
         assert_eq!(ctx.proc.suspended, 0, "a suspended process runs");
+        let (blockers, here) = (self.blockers.load(Ordering::Relaxed), ctx.sched.id);
+        assert!(blockers == 0 || here == 0, "{:?} runs on {here} while that is blocked", ctx.pid());
+        let place = ctx.this.bound_to();
+        assert!(
+            self.changes_schedulers() || place.is_none_or(|id| id == here),
+            "{:?} runs away from {place:?}",
+            ctx.pid()
+        );
         let slice = self.slices.fetch_add(1, Ordering::Relaxed);
         let place = self.place.load(Ordering::Relaxed);
         let mut digest = Random(self.digest() ^ place << 24 ^ ctx.pid().data() ^ slice << 48);
@@ -410,6 +480,9 @@ impl Engine for Arc<World> {
                 } else {
                     actor.act(ctx, self)
                 }
+            } else if actor.block.is_some() {
+                actor.unblock(ctx, self);
+                None
             } else if actor.suspending.is_empty() {
                 actor.receive(ctx)
             } else {
@@ -421,7 +494,11 @@ impl Engine for Arc<World> {
         end.unwrap_or(SliceEnd::Yielded)
     }
 
-    fn run_dirty(&self, _: &mut Ctx<'_>) -> SliceEnd {
+    fn run_dirty(&self, ctx: &mut Ctx<'_>) -> SliceEnd {
+        assert!(ctx.sched.dirty);
+        let actor = self.take(ctx);
+        self.dirty.fetch_add(1, Ordering::Relaxed);
+        self.actors.lock().insert(ctx.pid(), Slot::Waits(actor));
         SliceEnd::Yielded
     }
 

@@ -1,0 +1,237 @@
+//! How many schedulers run: `schedulers_online`, dirty CPU schedulers online, and blocked multi-scheduling.
+//!
+//! Schedulers with lower numbers are *online*; of those, all are *active*, or only the first while some process blocks
+//! multi-scheduling. One that is not active passes on what comes to it and sleeps.
+//!
+//! B1. Blocking holds once every scheduler has begun a new step after the number of active ones was lowered: thread progress
+//!     tells, so that a slice pays nothing for it. For `block` no dirty scheduler runs anything either.
+
+use crate::ctx::Ctx;
+use crate::vm::Vm;
+use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use myriad_sync::{Arc, LockClass, Mutex};
+use myriad_term::Pid;
+
+static CLASS: LockClass = LockClass::new("multi_scheduling", 270);
+
+/// Which schedulers a block stops.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Block {
+    /// All but one, and the dirty ones.
+    All,
+    /// All but one; dirty ones go on.
+    Normal,
+}
+
+/// `erlang:system_info(multi_scheduling)`
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MultiScheduling {
+    /// Nobody blocks it.
+    Enabled,
+    /// Somebody blocks all.
+    Blocked,
+    /// Somebody blocks normal schedulers only.
+    BlockedNormal,
+}
+
+struct State {
+    /// Who blocks all, and how often.
+    all: Vec<(Pid, u32)>,
+    /// Who blocks normal ones, and how often.
+    normal: Vec<(Pid, u32)>,
+    dirty_cpu_online: usize,
+}
+
+impl State {
+    fn blockers(&mut self, block: Block) -> &mut Vec<(Pid, u32)> {
+        match block {
+            Block::All => &mut self.all,
+            Block::Normal => &mut self.normal,
+        }
+    }
+
+    fn now(&self) -> MultiScheduling {
+        if !self.all.is_empty() {
+            MultiScheduling::Blocked
+        } else if !self.normal.is_empty() {
+            MultiScheduling::BlockedNormal
+        } else {
+            MultiScheduling::Enabled
+        }
+    }
+}
+
+/// The numbers.
+pub struct Multi {
+    online: AtomicUsize,
+    active: AtomicUsize,
+    state: Mutex<State>,
+}
+
+impl Multi {
+    /// With so many online.
+    pub fn new(online: usize, dirty_cpu_online: usize) -> Multi {
+        Multi {
+            online: AtomicUsize::new(online),
+            active: AtomicUsize::new(online),
+            state: Mutex::new(&CLASS, State { all: Vec::new(), normal: Vec::new(), dirty_cpu_online }),
+        }
+    }
+}
+
+/// Dirty CPU schedulers online after the number of normal ones has changed: both change in the same proportion, in whole
+/// percents rounded down, as OTP reckons it.
+fn dirty_in_proportion(dirty: usize, from: usize, to: usize, all: usize, all_dirty: usize) -> usize {
+    let percent_of_all = all_dirty * 100 / all.max(1);
+    let percent = to * percent_of_all / from.max(1);
+    (dirty * percent / 100).clamp(1, all_dirty.max(1)).min(to)
+}
+
+impl Vm {
+    /// How many schedulers are online: those with lower numbers.
+    pub fn schedulers_online(&self) -> usize {
+        // Relaxed: one number.
+        self.multi.online.load(Ordering::Relaxed)
+    }
+
+    /// How many schedulers run ordinary work: those with lower numbers.
+    #[inline]
+    pub fn schedulers_active(&self) -> usize {
+        // Relaxed: a process that goes to the wrong queue is passed on; B1 waits for progress.
+        self.multi.active.load(Ordering::Relaxed)
+    }
+
+    /// Dirty CPU schedulers online.
+    pub fn dirty_cpu_online(&self) -> usize {
+        self.multi.state.lock().dirty_cpu_online
+    }
+
+    /// Is multi-scheduling blocked?
+    pub fn multi_scheduling(&self) -> MultiScheduling {
+        self.multi.state.lock().now()
+    }
+
+    /// Who blocks it, the last one first.
+    pub fn multi_scheduling_blockers(&self, block: Block) -> Vec<Pid> {
+        self.multi.state.lock().blockers(block).iter().rev().map(|(pid, _)| *pid).collect()
+    }
+
+    /// Sets how many schedulers are online; gives the old number. `None` if there are not so many, or it is none.
+    pub fn set_schedulers_online(&'static self, online: usize) -> Option<usize> {
+        if !(1..=self.schedulers.len()).contains(&online) {
+            return None;
+        }
+        let mut state = self.multi.state.lock();
+        let old = self.multi.online.swap(online, Ordering::Relaxed);
+        if online != old {
+            let c = &self.config;
+            state.dirty_cpu_online =
+                dirty_in_proportion(state.dirty_cpu_online, old, online, c.schedulers, c.dirty_cpu);
+        }
+        self.apply(&state);
+        Some(old)
+    }
+
+    /// Sets how many dirty CPU schedulers are online; gives the old number. `None`: not so many, none, or more than schedulers.
+    pub fn set_dirty_cpu_online(&'static self, online: usize) -> Option<usize> {
+        let mut state = self.multi.state.lock();
+        if !(1..=self.config.dirty_cpu.min(self.schedulers_online())).contains(&online) {
+            return None;
+        }
+        let old = std::mem::replace(&mut state.dirty_cpu_online, online);
+        self.apply(&state);
+        Some(old)
+    }
+
+    /// Lets all schedulers learn of a change.
+    fn apply(&'static self, state: &State) {
+        let blocked = state.now();
+        let active = if blocked == MultiScheduling::Enabled { self.schedulers_online() } else { 1 };
+        // Relaxed: as in `schedulers_active`.
+        self.multi.active.store(active, Ordering::Relaxed);
+        self.dirty.set_online(state.dirty_cpu_online, blocked == MultiScheduling::Blocked);
+        // Some pass on what they have, others look for work.
+        for id in 0..self.schedulers.len() {
+            self.machine.unpark(id);
+        }
+    }
+
+    /// Takes back one blocking of `pid`, or (at its end) all. Gives what holds then.
+    pub fn unblock_schedulers(&'static self, pid: Pid, block: Block) -> MultiScheduling {
+        let mut state = self.multi.state.lock();
+        let blockers = state.blockers(block);
+        if let Some(i) = blockers.iter().position(|(p, _)| *p == pid) {
+            blockers[i].1 -= 1;
+            if blockers[i].1 == 0 {
+                blockers.remove(i);
+                self.apply(&state);
+            }
+        }
+        state.now()
+    }
+
+    pub(crate) fn blocker_ends(&'static self, pid: Pid) {
+        let mut state = self.multi.state.lock();
+        state.all.retain(|(p, _)| *p != pid);
+        state.normal.retain(|(p, _)| *p != pid);
+        self.apply(&state);
+    }
+}
+
+impl Ctx<'_> {
+    /// Blocks multi-scheduling in the name of this process. It holds once the answer says so.
+    pub fn block_schedulers(&mut self, block: Block) -> Arc<AtomicBool> {
+        let (vm, pid) = (self.vm, self.pid());
+        self.this.set_blocks_schedulers();
+        let mut state = vm.multi.state.lock();
+        let blockers = state.blockers(block);
+        match blockers.iter_mut().find(|(p, _)| *p == pid) {
+            Some((_, times)) => *times = times.saturating_add(1),
+            None => blockers.push((pid, 1)),
+        }
+        vm.apply(&state);
+        drop(state);
+        self.schedulers_changed()
+    }
+
+    /// How many schedulers are active was changed. The answer tells when all have seen it (B1).
+    pub fn schedulers_changed(&mut self) -> Arc<AtomicBool> {
+        let reached = Arc::new(AtomicBool::new(false));
+        let seen = reached.clone();
+        // Release: pairs with the Acquire in `schedulers_settled`.
+        self.sched.slot.retire(move || seen.store(true, Ordering::Release));
+        reached
+    }
+
+    /// Do all schedulers know of the change, and does this process run on one that is active?
+    pub fn schedulers_settled(&self, reached: &AtomicBool) -> bool {
+        // Acquire: pairs with the Release in `schedulers_changed`.
+        reached.load(Ordering::Acquire) && self.sched.id < self.vm.schedulers_active()
+    }
+
+    /// Does the blocking hold (B1)?
+    pub fn schedulers_blocked(&self, block: Block, reached: &AtomicBool) -> bool {
+        self.schedulers_settled(reached) && self.sched.id == 0 && (block == Block::Normal || self.vm.dirty.is_at_rest())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::dirty_in_proportion;
+
+    #[test]
+    fn dirty_schedulers_follow_as_on_otp() {
+        // Total, total dirty, then (online, dirty online) as OTP 25 goes from one to the next.
+        let runs: [(usize, usize, &[(usize, usize)]); 3] = [
+            (12, 12, &[(12, 12), (6, 6), (12, 12), (1, 1), (5, 5), (7, 7), (12, 11)]),
+            (12, 10, &[(8, 5), (6, 3), (12, 4), (1, 1), (5, 4), (7, 4), (12, 5)]),
+            (12, 6, &[(12, 6), (6, 1)]),
+        ];
+        for (all, all_dirty, steps) in runs {
+            for pair in steps.windows(2) {
+                let [(from, dirty), (to, expected)] = [pair[0], pair[1]];
+                assert_eq!(dirty_in_proportion(dirty, from, to, all, all_dirty), expected, "{from} to {to}");
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The run queue of one scheduler, and what else others see of it.
+//!
+//! R1. `len` and `bound` are changed under the queue's lock, so by one thread at a time: a load and a store do, and a reader
+//!     without the lock gets a figure that is already old.
+//! R2. A process that is bound to a scheduler (`spawn_opt`'s and `process_flag`'s undocumented option `scheduler`) is never
+//!     stolen. The binding does not change while the process is in a queue.
+//! R3. The figures of [`Load`] are written by their scheduler alone. They have lines of their own: what others poll while they
+//!     look for work ([`Shared::len`]) shall not share one with what is written in each slice.
+
+use crate::process::Process;
+use myriad_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use myriad_sync::{CachePadded, LockClass, SpinLock};
+use std::collections::VecDeque;
+
+static QUEUE_CLASS: LockClass = LockClass::new("run_queue", 600);
+
+/// A low-priority process runs once in so many picks among normal ones.
+const LOW_TURN: u32 = 8;
+
+pub(crate) struct Runnable(pub(crate) *const Process);
+// SAFETY: Q1 keeps the process alive; it is `Sync`.
+unsafe impl Send for Runnable {}
+
+impl Runnable {
+    fn is_bound(&self) -> bool {
+        // SAFETY: Q1.
+        unsafe { &*self.0 }.bound_to().is_some()
+    }
+}
+
+#[derive(Default)]
+struct Queues {
+    by_priority: [VecDeque<Runnable>; 4],
+    picks: u32,
+}
+
+impl Queues {
+    fn pick(&mut self) -> Option<Runnable> {
+        let [max, high, normal, low] = &mut self.by_priority;
+        if let Some(p) = max.pop_front().or_else(|| high.pop_front()) {
+            return Some(p);
+        }
+        self.picks = self.picks.wrapping_add(1);
+        let low_first = self.picks % LOW_TURN == 0;
+        if low_first {
+            low.pop_front().or_else(|| normal.pop_front())
+        } else {
+            normal.pop_front().or_else(|| low.pop_front())
+        }
+    }
+}
+
+/// What a scheduler has done (R3).
+#[derive(Default)]
+pub struct Load {
+    /// Reductions run here.
+    pub reductions: AtomicU64,
+    /// Context switches here.
+    pub switches: AtomicU64,
+    /// A process runs here.
+    running: AtomicBool,
+    /// Nanoseconds without work, up to `idle_since`.
+    idle_ns: AtomicU64,
+    /// Since when there is no work; 0 = there is.
+    idle_since: AtomicU64,
+}
+
+impl Load {
+    /// Does a process run here?
+    pub fn is_running(&self) -> bool {
+        // Relaxed: a figure.
+        self.running.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_running(&self, running: bool) {
+        self.running.store(running, Ordering::Relaxed);
+    }
+
+    /// Counts one slice.
+    pub(crate) fn count_slice(&self, reductions: u64) {
+        // Relaxed: R3.
+        self.reductions.store(self.reductions.load(Ordering::Relaxed) + reductions, Ordering::Relaxed);
+        self.switches.store(self.switches.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// There is no work from now on.
+    pub(crate) fn idle_from(&self, now_ns: u64) {
+        if self.idle_since.load(Ordering::Relaxed) == 0 {
+            self.idle_since.store(now_ns.max(1), Ordering::Relaxed);
+        }
+    }
+
+    /// There is work again.
+    pub(crate) fn busy_from(&self, now_ns: u64) {
+        let since = self.idle_since.load(Ordering::Relaxed);
+        if since != 0 {
+            let idle = self.idle_ns.load(Ordering::Relaxed) + now_ns.saturating_sub(since);
+            // Release: pairs with the Acquire in `idle_ns`: who sees the period over sees it counted.
+            self.idle_ns.store(idle, Ordering::Release);
+            self.idle_since.store(0, Ordering::Release);
+        }
+    }
+
+    /// Nanoseconds without work until now.
+    pub fn idle_ns(&self, now_ns: u64) -> u64 {
+        // Acquire: pairs with the Release in `busy_from`.
+        let since = self.idle_since.load(Ordering::Acquire);
+        let before = self.idle_ns.load(Ordering::Acquire);
+        if since == 0 { before } else { before + now_ns.saturating_sub(since) }
+    }
+}
+
+/// The part of a scheduler that others see.
+pub struct Shared {
+    queue: SpinLock<Queues>,
+    len: AtomicUsize,
+    bound: AtomicUsize,
+    pub(crate) idle: AtomicBool,
+    /// Looks for work before it parks (a hint).
+    pub(crate) spinning: AtomicBool,
+    /// What it has done.
+    pub load: CachePadded<Load>,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Shared {
+            queue: SpinLock::new(&QUEUE_CLASS, Queues::default()),
+            len: AtomicUsize::new(0),
+            bound: AtomicUsize::new(0),
+            idle: AtomicBool::new(false),
+            spinning: AtomicBool::new(false),
+            load: CachePadded::new(Load::default()),
+        }
+    }
+}
+
+impl Shared {
+    /// Runnable processes here.
+    pub fn len(&self) -> usize {
+        // Relaxed: a hint; `idle` and the lock decide.
+        self.len.load(Ordering::Relaxed)
+    }
+
+    /// No runnable process here?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Is there more than the owner runs next, and some of it for anybody (Q3, R2)?
+    pub(crate) fn offers(&self) -> bool {
+        let len = self.len();
+        len > 1 && len > self.bound.load(Ordering::Relaxed)
+    }
+
+    /// Does one process wait here that anybody may run?
+    pub(crate) fn offers_single(&self) -> bool {
+        self.len() == 1 && self.bound.load(Ordering::Relaxed) == 0
+    }
+
+    fn count(&self, counter: &AtomicUsize, change: isize) {
+        // Relaxed: R1.
+        counter.store(counter.load(Ordering::Relaxed).wrapping_add_signed(change), Ordering::Relaxed);
+    }
+
+    pub(crate) fn push(&self, process: &Process) {
+        let process = (process.priority() as usize, Runnable(process));
+        let mut queue = self.queue.lock();
+        if process.1.is_bound() {
+            self.count(&self.bound, 1);
+        }
+        queue.by_priority[process.0].push_back(process.1);
+        self.count(&self.len, 1);
+    }
+
+    pub(crate) fn pop(&self) -> Option<&'static Process> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut queue = self.queue.lock();
+        let process = queue.pick()?;
+        self.count(&self.len, -1);
+        if process.is_bound() {
+            self.count(&self.bound, -1);
+        }
+        // SAFETY: Q1.
+        Some(unsafe { &*process.0 })
+    }
+
+    /// Half of what waits here, for a thief: one that takes everything leaves the owner idle, to rob it in turn.
+    pub(crate) fn steal_half(&self) -> VecDeque<Runnable> {
+        let mut stolen = VecDeque::new();
+        let Some(mut queue) = self.queue.try_lock() else { return stolen };
+        let any_bound = self.bound.load(Ordering::Relaxed) > 0;
+        for q in &mut queue.by_priority {
+            if any_bound {
+                let free = q.iter().filter(|p| !p.is_bound()).count();
+                let mut keep = free / 2;
+                for _ in 0..q.len() {
+                    let Some(p) = q.pop_front() else { break };
+                    if p.is_bound() || keep > 0 {
+                        keep = keep.saturating_sub(usize::from(!p.is_bound()));
+                        q.push_back(p);
+                    } else {
+                        stolen.push_back(p);
+                    }
+                }
+            } else {
+                stolen.extend(q.drain(q.len() / 2..));
+            }
+            if !stolen.is_empty() {
+                break;
+            }
+        }
+        self.count(&self.len, -(stolen.len() as isize));
+        stolen
+    }
+}
