@@ -67,7 +67,7 @@ system() ->
         {wordsize, external}, {wordsize, x}, atom_limit, min_heap_size, min_bin_vheap_size, fullsweep_after,
         max_heap_size, message_queue_data, alloc_util_allocators, time_offset, start_time, end_time, tolerant_timeofday,
         time_warp_mode, time_correction, trace_control_word, sequential_tracer, dist, creation, threads, smp_support, foo, 1,
-        {a, b}, {cpu_topology, defined}, cpu_topology, {cpu_topology, x}, {allocator, foo}, {allocator, [foo]}, memory,
+        {a, b}, {cpu_topology, defined}, cpu_topology, {cpu_topology, x}, memory,
         hipe_architecture, taints, ets_limit, multi_scheduling_blockers, driver_version, nif_version, heap_type, delayed_node_table_gc,
         context_reductions, dist_buf_busy_limit, outstanding_system_requests_limit, garbage_collection, beam_jump_table]]
     ++ [{erlang, F, A} || {F, A} <- [{nodes, []}, {nodes, [this]}, {nodes, [known]}, {nodes, [[this, hidden]]}, {nodes, [a]},
