@@ -60,12 +60,32 @@ pub fn set_going(areas: &LiteralRanges) {
     GOING_END.store(end, Ordering::Relaxed);
 }
 
-/// Is this a literal that a copy may share?
-#[inline]
-pub fn is_lasting_literal(at: *const u64) -> bool {
-    // Relaxed: see `set_going`.
-    let going = || GOING_START.load(Ordering::Relaxed)..GOING_END.load(Ordering::Relaxed);
-    is_literal(at) && !going().contains(&(at as usize))
+/// The literals that a copy may share: those of the moment when it began.
+///
+/// A copy first counts the words it needs and then takes them, so both passes have to see the same literals. One that began
+/// just before [`set_going`] may share what goes; thread progress waits for it (L3).
+#[derive(Clone, Copy)]
+pub(crate) struct Lasting {
+    base: usize,
+    len: usize,
+    going: (usize, usize),
+}
+
+impl Lasting {
+    /// As of now.
+    #[inline]
+    pub(crate) fn now() -> Lasting {
+        let (base, len) = range();
+        // Relaxed: see `set_going`.
+        Lasting { base, len, going: (GOING_START.load(Ordering::Relaxed), GOING_END.load(Ordering::Relaxed)) }
+    }
+
+    /// Is this one of them?
+    #[inline]
+    pub(crate) fn holds(self, at: *const u64) -> bool {
+        let at = at as usize;
+        at.wrapping_sub(self.base) < self.len && !(self.going.0..self.going.1).contains(&at)
+    }
 }
 
 /// The free runs of the range.

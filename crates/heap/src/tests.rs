@@ -646,6 +646,33 @@ fn literals_that_go_are_copied_with_messages() {
     assert!(Fragment::copy_of(literal).1.is_some());
     crate::set_going(&crate::LiteralRanges::default());
     assert!(Fragment::copy_of(literal).1.is_none());
+    // What goes is known to all at once, so no other test may set it.
+    copies_have_room_while_literals_begin_to_go();
+}
+
+fn copies_have_room_while_literals_begin_to_go() {
+    struct Held(Term);
+    // SAFETY: what it refers to is only read, and outlives the thread.
+    unsafe impl Send for Held {}
+    let mut area = LiteralArea::new();
+    let literal = area.list(&[Term::small(1), Term::small(2)]);
+    let mut arena = myriad_term::Arena::new();
+    let items: Vec<Term> = (0..200).map(|_| arena.cons(literal, literal)).collect();
+    let message = Held(arena.tuple(&items));
+    let copies = std::thread::spawn(move || {
+        let message = message;
+        for _ in 0..if cfg!(miri) { 3 } else { 20_000 } {
+            let (_, fragment) = Fragment::copy_of(message.0);
+            // Each pair shares both literals, or has copies of both.
+            let words = fragment.unwrap().used_words();
+            assert!(words == 1 + 3 * 200 || words == 1 + 200 + 2 * 200 + 8 * 200, "{words}");
+        }
+    });
+    while !copies.is_finished() {
+        crate::set_going(&area.ranges());
+        crate::set_going(&crate::LiteralRanges::default());
+    }
+    copies.join().unwrap();
 }
 
 #[test]

@@ -1,31 +1,44 @@
 //! Copying terms between heaps: `term::copy`, with literals left where they are, unless they are about to go.
 
 use crate::Fragment;
-use crate::literal::is_lasting_literal as is_literal;
+use crate::literal::Lasting;
 use myriad_term::{Alloc, Term, copy};
 
-/// Words that [`copy_term`] needs for a term.
+/// Words that [`copy_term`] needs for a term; more if literals begin to go in between, so the room is a guess, not a promise.
 #[inline]
 pub fn copied_size(term: Term) -> usize {
-    if term.is_immediate() { 0 } else { copy::size(term, is_literal) }
+    if term.is_immediate() {
+        return 0;
+    }
+    let lasting = Lasting::now();
+    copy::size(term, |at| lasting.holds(at))
 }
 
 /// A copy of a term in another heap; literals are not copied.
 #[inline]
 pub fn copy_term<A: Alloc + ?Sized>(term: Term, heap: &mut A) -> Term {
-    if term.is_immediate() { term } else { copy::copy(term, copy::size(term, is_literal), heap, is_literal) }
+    if term.is_immediate() {
+        return term;
+    }
+    let lasting = Lasting::now();
+    let words = copy::size(term, |at| lasting.holds(at));
+    copy::copy(term, words, heap, |at| lasting.holds(at))
 }
 
 impl Fragment {
     /// A copy of a term, in a fragment of its own if it needs memory.
     #[inline]
     pub fn copy_of(term: Term) -> (Term, Option<Fragment>) {
-        let words = copied_size(term);
+        if term.is_immediate() {
+            return (term, None);
+        }
+        let lasting = Lasting::now();
+        let words = copy::size(term, |at| lasting.holds(at));
         if words == 0 {
             return (term, None);
         }
         let mut fragment = Fragment::with_capacity(words);
-        let term = copy::copy(term, words, &mut fragment, is_literal);
+        let term = copy::copy(term, words, &mut fragment, |at| lasting.holds(at));
         (term, Some(fragment))
     }
 
