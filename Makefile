@@ -46,6 +46,8 @@ test-rust:
 test-erlang: build
 	@echo "== recorded Erlang tests"
 	@tests/run
+	@echo "== Myriad's own commands"
+	@tests/commands
 
 # With the checks of a debug build, which `cargo test` has built by then.
 test-fuzz:
