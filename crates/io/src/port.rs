@@ -17,6 +17,7 @@ mod signals;
 mod spawn;
 mod stream;
 mod trace;
+mod trace_file;
 mod tty;
 mod udp;
 
@@ -110,6 +111,8 @@ enum Driver {
     Udp(udp::Udp),
     /// A file in memory.
     Ram(ram_file::RamFile),
+    /// A file of trace messages.
+    TraceFile(trace_file::TraceFile),
 }
 
 /// What `System::create` needs to know.
@@ -170,6 +173,12 @@ pub fn flush_all() {
     /// How long a reader may take nothing before it is given up.
     const PATIENCE: Duration = Duration::from_secs(60);
     let Some(system) = system() else { return };
+    for port in system.all() {
+        if let Driver::TraceFile(file) = &mut port.lock().driver {
+            // Nobody is left who could be told.
+            let _ = file.flush();
+        }
+    }
     let mut last = (0, Instant::now());
     loop {
         let left: usize = system.all().iter().map(|p| p.lock().queued()).sum();
@@ -261,7 +270,7 @@ impl State {
     fn queued(&self) -> usize {
         match &self.driver {
             Driver::Stream(stream) => stream.queued(),
-            Driver::Forker | Driver::Udp(_) | Driver::Ram(_) => 0,
+            Driver::Forker | Driver::Udp(_) | Driver::Ram(_) | Driver::TraceFile(_) => 0,
         }
     }
 }
@@ -278,6 +287,8 @@ impl Port {
 
     fn tell(&self, system: &System, to: Pid, what: Tell) {
         let mut f = Fragment::with_capacity(24);
+        // What OTP tells of the answer to `close`.
+        let told_alone = matches!(what, Tell::Atom(am::closed));
         let body = match what {
             Tell::Data(bytes) => {
                 let data = self.bytes(&mut f, bytes);
@@ -294,7 +305,7 @@ impl Port {
             }
         };
         let term = f.tuple(&[self.id.term(), body]);
-        self.trace(system, flags::SEND, am::send, &[term, to.term()]);
+        self.trace(system, flags::SEND, am::send, &[if told_alone { body } else { term }, to.term()]);
         system.vm.signal_pid(to, Signal::Message(Message { term, fragment: Some(f), token: Term::NONE }));
     }
 
@@ -353,6 +364,10 @@ impl Port {
                 stream.stop_output(system);
             }
             Driver::Udp(udp) => udp.close(system),
+            Driver::TraceFile(file) => {
+                // Nobody is left who could be told.
+                let _ = file.flush();
+            }
             Driver::Forker | Driver::Ram(_) => {}
         }
         system.table.write().remove(&self.id.number());
@@ -383,6 +398,12 @@ impl Port {
         if let Driver::Ram(file) = &mut state.driver {
             if let Some(answer) = file.command(data.bytes()) {
                 self.tell_owner(system, state, Tell::Answer(answer));
+            }
+            return;
+        }
+        if let Driver::TraceFile(file) = &mut state.driver {
+            if let Err(errno) = file.record(data.bytes()) {
+                self.fail(system, state, errno);
             }
             return;
         }

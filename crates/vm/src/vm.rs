@@ -12,7 +12,7 @@ use crate::multi::Multi;
 use crate::registry::Registry;
 use crate::release::Release;
 use crate::scheduler::{PaddedShared, Shared};
-use crate::signal::Signal;
+use crate::signal::{Parcel, Signal};
 use crate::table::ProcessTable;
 use crate::time::{Clock, WarpMode};
 use crate::timer::Timers;
@@ -74,7 +74,7 @@ pub trait PortOps: Send + Sync {
     /// Is there such a port, and open?
     fn is_open(&self, vm: &'static Vm, port: Port) -> bool;
     /// A trace message for a port that is a tracer: it gets it in the external format.
-    fn trace_output(&self, vm: &'static Vm, port: Port, message: Term);
+    fn trace_output(&self, vm: &'static Vm, port: Port, message: Parcel);
     /// Lets `f` see whether and by whom a port is traced, if there is such a port.
     fn with_tracee(&self, vm: &'static Vm, port: Port, f: &mut dyn FnMut(&crate::trace::Tracee));
     /// All ports.

@@ -6,6 +6,7 @@ use super::options::{self, Settings, Target};
 use super::ram_file::RamFile;
 use super::signals::output_of;
 use super::stream::{Ends, Program, Stream};
+use super::trace_file::TraceFile;
 use super::tty::Terminal;
 use super::udp::Udp;
 use super::{Driver, New, Port, System, Waiter, poll, spawn, system};
@@ -65,7 +66,7 @@ fn open(ctx: &Ctx<'_>, term: Term) -> Option<(&'static System, Arc<Port>)> {
 }
 
 /// The drivers that OTP has and this VM lacks: opening one fails, rather than run a program of that name.
-const ABSENT_DRIVERS: [&[u8]; 2] = [b"tcp_inet", b"sctp_inet"];
+const ABSENT_DRIVERS: [&[u8]; 3] = [b"tcp_inet", b"sctp_inet", b"trace_ip_drv"];
 
 /// The first word of a command names a driver, if there is one of that name.
 fn driver_word(line: &[u8]) -> &[u8] {
@@ -85,6 +86,13 @@ fn open_port_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
             word if ABSENT_DRIVERS.contains(&word) => return bad(),
             b"udp_inet" => return open_driver(ctx, system, line, &settings, Driver::Udp(Udp::new())),
             b"ram_file_drv" => return open_driver(ctx, system, line, &settings, Driver::Ram(RamFile::default())),
+            b"trace_file_drv" => {
+                return match TraceFile::open(line) {
+                    Some(Ok(file)) => open_driver(ctx, system, line, &settings, Driver::TraceFile(file)),
+                    Some(Err(errno)) => reason(posix::atom(errno)),
+                    None => bad(),
+                };
+            }
             _ if matches!(target, Target::Driver(_)) => return bad(),
             _ => {}
         },
@@ -245,8 +253,18 @@ fn port_control_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         let answer = stream.terminal.as_mut().and_then(|terminal| terminal.control(operation, &data));
         return answer.map_or_else(bad, |answer| Ok(ctx.byte_list(&answer, Term::NIL)));
     }
-    if !matches!(port.lock().driver, Driver::Udp(_)) {
-        return bad();
+    {
+        let mut state = port.lock();
+        if let Driver::TraceFile(file) = &mut state.driver {
+            let Some(done) = file.control(operation) else { return bad() };
+            if let Err(errno) = done {
+                port.fail(system, &mut state, errno);
+            }
+            return Ok(ctx.byte_list(&[0], Term::NIL));
+        }
+        if !matches!(state.driver, Driver::Udp(_)) {
+            return bad();
+        }
     }
     let answer = port.udp_control(system, ctx.pid(), u64::from(operation), &data);
     Ok(ctx.byte_list(&answer, Term::NIL))
@@ -258,6 +276,7 @@ fn port_close_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if matches!(state.driver, Driver::Forker) {
         return bad();
     }
+    port.trace_command(system, ctx.pid(), |_| am::close.term());
     port.exit(system, &mut state, Term::atom(am::normal), true);
     Ok(Term::TRUE)
 }
@@ -267,6 +286,7 @@ fn port_connect_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if matches!(port.lock().driver, Driver::Forker) {
         return bad();
     }
+    port.trace_command(system, ctx.pid(), |memory| memory.tuple(&[am::connect.term(), pid.term()]));
     if port.connect(system, pid) { Ok(Term::TRUE) } else { bad() }
 }
 

@@ -13,6 +13,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 static READY_CLASS: LockClass = LockClass::new("poll_ready", 360);
+static LATER_CLASS: LockClass = LockClass::new("poll_later", 370);
 static CHILDREN_CLASS: LockClass = LockClass::new("poll_children", 350);
 
 /// Marks the keys of programs.
@@ -33,10 +34,14 @@ struct Child {
     handle: OwnedFd,
 }
 
+/// What has to be done where no port's lock is held.
+type Job = Box<dyn FnOnce(&System) + Send>;
+
 /// What the thread waits for.
 pub(super) struct Poll {
     poller: Poller,
     ready: Mutex<Vec<usize>>,
+    later: Mutex<Vec<Job>>,
     children: Mutex<(usize, HashMap<usize, Child>)>,
 }
 
@@ -111,8 +116,16 @@ impl Poll {
         Ok(Poll {
             poller: Poller::new()?,
             ready: Mutex::new(&READY_CLASS, Vec::new()),
+            later: Mutex::new(&LATER_CLASS, Vec::new()),
             children: Mutex::new(&CHILDREN_CLASS, (0, HashMap::new())),
         })
+    }
+
+    /// Has the I/O thread do this soon; what is asked for in turn is done in turn.
+    pub(super) fn later(&self, job: impl FnOnce(&System) + Send + 'static) {
+        self.later.lock().push(Box::new(job));
+        // If it cannot be woken now, it does it when it wakes.
+        let _ = self.poller.notify();
     }
 }
 
@@ -215,6 +228,10 @@ pub(super) fn start(system: &'static System) -> Result<(), String> {
                 } else {
                     port_ready(system, event.key, &mut buffer);
                 }
+            }
+            let jobs = std::mem::take(&mut *system.poll.later.lock());
+            for job in jobs {
+                job(system);
             }
             let ready = std::mem::take(&mut *system.poll.ready.lock());
             for key in ready {

@@ -3,7 +3,6 @@
 use super::{Port, State, System, Tell, Waiter, system};
 use crate::bytes::{Piece, iodata};
 use myriad_sync::Arc;
-use myriad_term::etf::EncodeOptions;
 use myriad_term::{Build, Pid, Port as PortId, RefNumbers, Term, am};
 use myriad_vm::Vm;
 use myriad_vm::signal::{Parcel, Signal};
@@ -40,16 +39,9 @@ impl PortOps for Ports {
         system().is_some_and(|s| s.get(port).is_some())
     }
 
-    fn trace_output(&self, _: &'static Vm, port: PortId, message: Term) {
-        let Some(system) = system() else { return };
-        if let Some(port) = system.get(port) {
-            let mut memory = myriad_term::Arena::new();
-            let bytes = myriad_term::etf::encode(message, EncodeOptions::default());
-            let data = memory.binary(&bytes);
-            let command = memory.tuple(&[Term::atom(am::command), data]);
-            let owner = port.lock().owner;
-            let request = memory.tuple(&[owner.term(), command]);
-            port.message(system, owner, request);
+    fn trace_output(&self, _: &'static Vm, port: PortId, message: Parcel) {
+        if let Some(system) = system() {
+            system.trace_output(port, message);
         }
     }
 
@@ -189,6 +181,7 @@ impl Port {
             }
             Request::Connect(to) => {
                 let old = state.owner;
+                self.trace_command(system, sender, |memory| memory.tuple(&[am::connect.term(), to.term()]));
                 drop(state);
                 if self.connect(system, to) {
                     self.tell(system, old, Tell::Atom(am::connected));

@@ -1,9 +1,25 @@
 //! Trace messages about ports. They are sent under the port's lock, so they tell things in the order in which they happen.
 
 use super::{Port, System};
+use crate::bytes::Piece;
 use myriad_heap::Fragment;
-use myriad_term::{Atom, Build, Pid, Term, am};
+use myriad_term::etf::{self, EncodeOptions};
+use myriad_term::{Atom, Build, Pid, Port as PortId, Term, am};
+use myriad_vm::signal::Parcel;
 use myriad_vm::trace::{event, flags};
+
+impl System {
+    /// Writes a trace message to a port that is a tracer. The caller holds no port's lock.
+    pub(super) fn trace_output(&self, tracer: PortId, message: Parcel) {
+        let Some(port) = self.get(tracer) else { return };
+        let bytes = etf::encode(message.term, EncodeOptions::default());
+        let mut state = port.lock();
+        if state.is_open() {
+            let owner = state.owner;
+            port.output(self, &mut state, owner, Piece::Own(bytes, 0));
+        }
+    }
+}
 
 impl Port {
     /// Sends a trace message about this port if it is traced for this.
@@ -13,7 +29,15 @@ impl Port {
             && tracer != self.id.term()
             && event::is_alive(system.vm, tracer)
         {
-            event::send(system.vm, tracer, self.trace.flags(), 0, self.id.term(), tag, parts);
+            let (term, fragment) = event::message(system.vm, self.trace.flags(), 0, self.id.term(), tag, parts);
+            match tracer.as_local_port() {
+                Some(tracer) => {
+                    // Two ports' locks are never held at once.
+                    let message = Parcel { term, fragment: Some(fragment) };
+                    system.poll.later(move |system| system.trace_output(tracer, message));
+                }
+                None => event::deliver(system.vm, tracer, term, fragment),
+            }
         }
     }
 

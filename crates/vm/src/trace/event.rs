@@ -7,7 +7,7 @@ use super::flags;
 use crate::ctx::Ctx;
 use crate::message::Message;
 use crate::process::Process;
-use crate::signal::Signal;
+use crate::signal::{Parcel, Signal};
 use crate::vm::Vm;
 use myriad_heap::Fragment;
 use myriad_term::{Atom, Build, Term, am};
@@ -50,6 +50,12 @@ pub fn timestamp(vm: &Vm, flags: u32, fragment: &mut Fragment) -> Option<Term> {
 
 /// Sends a trace message. `scheduler` is the number of the scheduler from 1, 0 for a thread that is none.
 pub fn send(vm: &'static Vm, tracer: Term, flags: u32, scheduler: usize, tracee: Term, tag: Atom, parts: &[Term]) {
+    let (term, fragment) = message(vm, flags, scheduler, tracee, tag, parts);
+    deliver(vm, tracer, term, fragment);
+}
+
+/// Makes a trace message.
+pub fn message(vm: &Vm, flags: u32, scheduler: usize, tracee: Term, tag: Atom, parts: &[Term]) -> (Term, Fragment) {
     let words: usize = parts.iter().map(|t| myriad_heap::copied_size(*t)).sum();
     let mut fragment = Fragment::with_capacity(words + parts.len() + 24);
     let name = if flags & flags::TIMES != 0 { am::trace_ts } else { am::trace };
@@ -63,7 +69,7 @@ pub fn send(vm: &'static Vm, tracer: Term, flags: u32, scheduler: usize, tracee:
     }
     elements.extend(timestamp(vm, flags, &mut fragment));
     let term = fragment.tuple(&elements);
-    deliver(vm, tracer, term, fragment);
+    (term, fragment)
 }
 
 /// Hands a message to a tracer.
@@ -71,7 +77,7 @@ pub fn deliver(vm: &'static Vm, tracer: Term, term: Term, fragment: Fragment) {
     if let Some(pid) = tracer.as_local_pid() {
         vm.signal_pid(pid, Signal::Message(Message { term, fragment: Some(fragment), token: Term::NONE }));
     } else if let (Some(port), Some(ports)) = (tracer.as_local_port(), vm.ports()) {
-        ports.trace_output(vm, port, term);
+        ports.trace_output(vm, port, Parcel { term, fragment: Some(fragment) });
     }
 }
 
