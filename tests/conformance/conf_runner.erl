@@ -52,6 +52,8 @@ name(C, Path) ->
 
 run([Suite0, Name, Data, Priv, Out]) ->
     Suite = list_to_atom(Suite0),
+    %% Only of a loaded module is known which init and end functions it exports.
+    _ = code:ensure_loaded(Suite),
     %% As in OTP's own test runs; where a VM lacks it, the cases that need it say so.
     catch erts_debug:set_internal_state(available_internal_state, true),
     Parts = [list_to_atom(P) || P <- string:lexemes(Name, "/")],
