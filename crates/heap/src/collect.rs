@@ -184,7 +184,7 @@ impl Heap {
     fn young_size(&self, survivors: usize, need: usize, roots: usize, busy: bool) -> usize {
         let size = self.block_words();
         let stack = self.stack_words();
-        let mut wanted = size.max(self.min_heap_size);
+        let mut wanted = size.max(self.min_heap_size());
         if busy && wanted < BUSY {
             wanted = sizes::above(wanted);
         }
@@ -242,7 +242,7 @@ impl Heap {
         let asked = self.fullsweep_next;
         let fresh = info.heap_size - info.recent_size + info.mbuf_size;
         if matches!(plan, Plan::Minor | Plan::Tenure) {
-            self.minor_gcs += 1;
+            self.minor_gcs = self.minor_gcs.saturating_add(1);
             let survived = if plan == Plan::Minor { self.young_words() } else { words_copied };
             let candidates = if plan == Plan::Minor { fresh } else { fresh + info.recent_size };
             self.tenure_next = candidates >= TENURE_LEAST && survived >= candidates / 4 * 3;
@@ -257,7 +257,7 @@ impl Heap {
             // Hardly anything of a large heap was alive: that fits the young block.
             let all = self.young_words() + self.old_words();
             let least = all.saturating_add(self.stack_words()).saturating_add(need).saturating_add(RESERVED);
-            let size = sizes::at_least(least.max(self.min_heap_size));
+            let size = sizes::at_least(least.max(self.min_heap_size()));
             // SAFETY: as above; `size` holds all (C1).
             unsafe { self.copy_to::<{ mode::SINGLE }, false>(size, false, roots) };
         }
@@ -289,7 +289,7 @@ impl Heap {
         let needed =
             self.young_words().saturating_add(self.stack_words()).saturating_add(need).saturating_add(RESERVED);
         let least = if plan == Plan::Single {
-            self.min_heap_size
+            self.min_heap_size()
         } else if busy {
             NURSERY
         } else {
@@ -298,7 +298,7 @@ impl Heap {
         let wanted = if needed > size {
             sizes::at_least(needed)
         } else if needed < size / 4 && size > least {
-            sizes::at_least((needed * 3).max(least).max(self.min_heap_size))
+            sizes::at_least((needed * 3).max(least).max(self.min_heap_size()))
         } else {
             return;
         };

@@ -58,14 +58,15 @@ pub struct Heap {
     pub(crate) bin_vheap_limit: usize,
     pub(crate) old_bin_vheap_limit: usize,
     pub(crate) max_heap_size: usize,
-    pub(crate) min_heap_size: usize,
-    pub(crate) min_bin_vheap_size: usize,
-    pub(crate) fullsweep_after: u32,
-    /// Minor collections since the last fullsweep.
-    pub(crate) minor_gcs: u32,
     pub(crate) total_gcs: u64,
+    pub(crate) fullsweep_after: u16,
+    /// Minor collections since the last fullsweep.
+    pub(crate) minor_gcs: u16,
     /// The thread's collection clock when this heap was last collected.
     pub(crate) last_tick: u32,
+    /// The least sizes, by their places in the table of sizes.
+    min_heap_place: u8,
+    min_bin_vheap_place: u8,
     max_heap_flags: u8,
     /// The next collection must be a fullsweep.
     pub(crate) fullsweep_next: bool,
@@ -140,12 +141,12 @@ impl Heap {
             bin_vheap_limit: settings.min_bin_vheap_size,
             old_bin_vheap_limit: settings.min_bin_vheap_size,
             max_heap_size: 0,
-            min_heap_size: sizes::at_least(settings.min_heap_size),
-            min_bin_vheap_size: settings.min_bin_vheap_size,
+            total_gcs: 0,
             fullsweep_after: settings.fullsweep_after,
             minor_gcs: 0,
-            total_gcs: 0,
             last_tick: 0,
+            min_heap_place: sizes::place(settings.min_heap_size),
+            min_bin_vheap_place: sizes::place(settings.min_bin_vheap_size),
             max_heap_flags: 0,
             fullsweep_next: false,
             tenure_next: false,
@@ -321,7 +322,7 @@ impl Heap {
     }
 
     /// Minor collections since the last fullsweep (`minor_gcs`).
-    pub fn minor_gcs(&self) -> u32 {
+    pub fn minor_gcs(&self) -> u16 {
         self.minor_gcs
     }
 
@@ -353,11 +354,23 @@ impl Heap {
     /// The settings in force.
     pub fn settings(&self) -> Settings {
         Settings {
-            min_heap_size: self.min_heap_size,
-            min_bin_vheap_size: self.min_bin_vheap_size,
+            min_heap_size: self.min_heap_size(),
+            min_bin_vheap_size: self.min_bin_vheap_size(),
             fullsweep_after: self.fullsweep_after,
             max_heap_size: self.max_heap_size(),
         }
+    }
+
+    /// Words that the young block never falls below.
+    #[inline]
+    pub(crate) fn min_heap_size(&self) -> usize {
+        sizes::at_place(self.min_heap_place)
+    }
+
+    /// Words that the limits of the virtual binary heaps never fall below.
+    #[inline]
+    pub(crate) fn min_bin_vheap_size(&self) -> usize {
+        sizes::at_place(self.min_bin_vheap_place)
     }
 
     /// The limit.
@@ -380,16 +393,16 @@ impl Heap {
 
     /// Sets the least size of the block; gives the former. In force from the next collection.
     pub fn set_min_heap_size(&mut self, words: usize) -> usize {
-        std::mem::replace(&mut self.min_heap_size, sizes::at_least(words))
+        sizes::at_place(std::mem::replace(&mut self.min_heap_place, sizes::place(words)))
     }
 
     /// Sets the least limit of the virtual binary heaps; gives the former.
     pub fn set_min_bin_vheap_size(&mut self, words: usize) -> usize {
-        std::mem::replace(&mut self.min_bin_vheap_size, sizes::at_least(words))
+        sizes::at_place(std::mem::replace(&mut self.min_bin_vheap_place, sizes::place(words)))
     }
 
     /// Sets the minor collections between fullsweeps; gives the former.
-    pub fn set_fullsweep_after(&mut self, collections: u32) -> u32 {
+    pub fn set_fullsweep_after(&mut self, collections: u16) -> u16 {
         std::mem::replace(&mut self.fullsweep_after, collections)
     }
 

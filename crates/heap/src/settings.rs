@@ -27,7 +27,7 @@ pub struct Settings {
     /// Words that the limits of the virtual binary heaps never fall below.
     pub min_bin_vheap_size: usize,
     /// Minor collections before the next is a fullsweep.
-    pub fullsweep_after: u32,
+    pub fullsweep_after: u16,
     /// The limit.
     pub max_heap_size: MaxHeapSize,
 }

@@ -33,6 +33,19 @@ pub fn at_least(words: usize) -> usize {
     SIZES.get(at).copied().unwrap_or(words)
 }
 
+/// The place in the table of the least size that holds `words`: what [`at_place`] makes of it is what [`at_least`] gives, but for
+/// sizes beyond any address space.
+pub fn place(words: usize) -> u8 {
+    // At most `COUNT - 1`, which is below 256.
+    SIZES.partition_point(|size| *size < words).min(COUNT - 1) as u8
+}
+
+/// The size at a place of the table.
+#[inline]
+pub fn at_place(place: u8) -> usize {
+    SIZES[usize::from(place).min(COUNT - 1)]
+}
+
 /// The least size of the table above `words`.
 pub fn above(words: usize) -> usize {
     at_least(words.saturating_add(1))
@@ -65,6 +78,14 @@ mod tests {
         assert_eq!(above(233), 376);
         assert!(at_least(1 << 50) >= 1 << 50);
         assert_eq!(at_least(usize::MAX), usize::MAX);
+    }
+
+    #[test]
+    fn a_place_tells_its_size() {
+        for words in [0, 1, 12, 13, 38, 233, 234, 46_422, 1_000_000, 1 << 50] {
+            assert_eq!(at_place(place(words)), at_least(words));
+        }
+        assert_eq!(at_place(place(usize::MAX)), SIZES[COUNT - 1]);
     }
 
     #[test]

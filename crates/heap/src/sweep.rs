@@ -74,7 +74,7 @@ impl Heap {
     pub(crate) fn install_chains(&mut self, swept: Swept, fullsweep: bool) {
         self.off_heap = swept.young;
         self.old_off_heap = swept.old;
-        let least = self.min_bin_vheap_size;
+        let least = self.min_bin_vheap_size();
         self.bin_vheap_limit = next_limit(self.off_heap.binary_words, self.bin_vheap_limit, least);
         if fullsweep {
             self.old_bin_vheap_limit = next_limit(self.old_off_heap.binary_words, self.old_bin_vheap_limit, least);

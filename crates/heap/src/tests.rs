@@ -405,7 +405,7 @@ fn collected_when_full() {
 #[test]
 fn collected_by_fullsweeps() {
     for seed in 200..200 + SEEDS {
-        let settings = Settings { fullsweep_after: seed as u32 % 3, min_heap_size: 12, ..Settings::default() };
+        let settings = Settings { fullsweep_after: seed as u16 % 3, min_heap_size: 12, ..Settings::default() };
         run_machine(seed, &settings, STEPS, 10);
     }
 }

@@ -31,7 +31,7 @@ pub unsafe fn call(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
         return m.stop(SliceEnd::Dirty(kind), pc, std::ptr::null(), arity);
     }
     m.leave();
-    m.ctx.proc.resume = Resume { pc: CodePtr(pc), function: std::ptr::null(), live: arity as u32 };
+    m.ctx.proc.resume = Resume { pc: CodePtr(pc), function: std::ptr::null() };
     let args = m.args(arity);
     let result = (def.function_ptr)(m.ctx, args);
     m.come_back();
@@ -58,7 +58,7 @@ pub unsafe fn call_last(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
         return m.stop(SliceEnd::Dirty(kind), pc, std::ptr::null(), arity);
     }
     m.leave();
-    m.ctx.proc.resume = Resume { pc: CodePtr(pc), function: std::ptr::null(), live: arity as u32 };
+    m.ctx.proc.resume = Resume { pc: CodePtr(pc), function: std::ptr::null() };
     let args = m.args(arity);
     let result = (def.function_ptr)(m.ctx, args);
     m.come_back();
@@ -78,7 +78,7 @@ pub unsafe fn entry(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
         return m.stop(SliceEnd::Dirty(kind), again(), function, arity);
     }
     m.leave();
-    m.ctx.proc.resume = Resume { pc: CodePtr::NULL, function, live: arity as u32 };
+    m.ctx.proc.resume = Resume { pc: CodePtr::NULL, function };
     let args = m.args(arity);
     let result = (def.function_ptr)(m.ctx, args);
     m.come_back();

@@ -88,7 +88,7 @@ impl Engine for Interpreter {
     }
 
     fn run_dirty(&self, ctx: &mut Ctx<'_>) -> SliceEnd {
-        let Resume { pc, function, .. } = ctx.proc.resume;
+        let Resume { pc, function } = ctx.proc.resume;
         let at = bifs::resumed(pc.0);
         let mut m = machine(ctx);
         m.callee = function;
@@ -127,7 +127,7 @@ impl Engine for Interpreter {
     }
 
     fn backtrace(&self, process: &Private, depth: usize) -> Vec<TraceFrame> {
-        let Resume { pc, function, .. } = process.resume;
+        let Resume { pc, function } = process.resume;
         let mut frames = Vec::new();
         let mut frame = 0;
         if let Some(at) = code::locate(pc) {

@@ -286,7 +286,7 @@ impl Machine<'_, '_> {
         let proc = &mut *self.ctx.proc;
         proc.saved_x.clear();
         proc.saved_x.extend_from_slice(args);
-        proc.resume = Resume { pc: CodePtr(pc), function, live: live as u32 };
+        proc.resume = Resume { pc: CodePtr(pc), function };
         // Tasks that came on the way are done between this slice and the next.
         let waits = end == SliceEnd::Waiting && (proc.tasks.is_none() || proc.resumption.is_some());
         let end = if end == SliceEnd::Waiting && !waits { SliceEnd::Yielded } else { end };

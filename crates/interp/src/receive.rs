@@ -33,7 +33,7 @@ const NUMBERS: u64 = 1 << 59;
 #[inline(never)]
 fn fetch(m: &mut Machine<'_, '_>, pc: *const u32) -> Result<(), ()> {
     m.leave();
-    m.ctx.proc.resume = Resume { pc: CodePtr(pc), function: std::ptr::null(), live: 0 };
+    m.ctx.proc.resume = Resume { pc: CodePtr(pc), function: std::ptr::null() };
     m.ctx.proc.saved_x.clear();
     let goes_on = m.ctx.fetch_signals();
     m.come_back();
@@ -81,7 +81,7 @@ pub unsafe fn loop_rec_end(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u3
 }
 
 fn move_markers(m: &mut Machine<'_, '_>, taken: &Taken) {
-    for (_, mark) in m.ctx.proc.markers.get_mut().into_iter().flatten() {
+    for (_, mark) in m.ctx.proc.markers.get_mut().into_iter().flat_map(|m| &mut m.list) {
         if *mark == taken.gone {
             *mark = taken.now;
         }
@@ -179,7 +179,7 @@ pub unsafe fn wait_timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u3
 
 fn set_marker(m: &mut Machine<'_, '_>, key: RefNumbers) {
     let mark = m.ctx.proc.messages.end_mark();
-    let markers = &mut m.ctx.proc.markers;
+    let markers = &mut m.ctx.proc.markers.list;
     markers.retain(|(k, _)| *k != key);
     if markers.len() >= MAX_MARKERS {
         markers.remove(0);
@@ -188,7 +188,7 @@ fn set_marker(m: &mut Machine<'_, '_>, key: RefNumbers) {
 }
 
 fn seek(m: &mut Machine<'_, '_>, key: RefNumbers) {
-    let found = m.ctx.proc.markers.iter().find(|(k, _)| *k == key).map(|(_, mark)| *mark);
+    let found = m.ctx.proc.markers.list.iter().find(|(k, _)| *k == key).map(|(_, mark)| *mark);
     if let Some(mark) = found {
         // SAFETY: markers are moved along with every message that is taken out (`remove_message`).
         unsafe { m.ctx.proc.messages.seek(mark) };
@@ -207,7 +207,7 @@ fn key_of(value: Term) -> Option<RefNumbers> {
 
 /// `recv_marker_reserve`
 pub unsafe fn marker_reserve(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    let serial = &mut m.ctx.proc.marker_serial;
+    let serial = &mut m.ctx.proc.markers.serial;
     let number = (*serial % NUMBERS) as i64;
     *serial = serial.wrapping_add(1);
     set_marker(m, unbound(number));
@@ -223,7 +223,7 @@ pub unsafe fn marker_bind(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32
     // SAFETY: operands of the instruction.
     let (marker, reference) = unsafe { (m.get(high(pc)), m.get(*pc.add(1) & 0xffff)) };
     if let (Some(from), Some(to)) = (key_of(marker), reference.as_local_ref()) {
-        for (key, _) in m.ctx.proc.markers.get_mut().into_iter().flatten() {
+        for (key, _) in m.ctx.proc.markers.get_mut().into_iter().flat_map(|m| &mut m.list) {
             if *key == from {
                 *key = to;
             }
@@ -238,7 +238,7 @@ pub unsafe fn marker_clear(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u3
     // SAFETY: operand of the instruction.
     let value = unsafe { m.get(high(pc)) };
     if let Some(key) = key_of(value) {
-        m.ctx.proc.markers.retain(|(k, _)| *k != key);
+        m.ctx.proc.markers.list.retain(|(k, _)| *k != key);
     }
     // SAFETY: the next instruction.
     unsafe { pc.add(1) }

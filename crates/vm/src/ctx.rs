@@ -68,7 +68,7 @@ impl Ctx<'_> {
 
     /// Goes on in `resumption` in a later slice; the process's heap is not collected before it has returned a value.
     pub fn yield_to(&mut self, resumption: Resumption) -> BifResult {
-        self.proc.resumption = Some(resumption);
+        self.proc.resumption = Some(Box::new(resumption));
         Err(Escape::Yield)
     }
 

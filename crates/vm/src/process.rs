@@ -6,10 +6,12 @@ use crate::bif::Resumption;
 use crate::code::{CodePtr, Function};
 use crate::error::Exception;
 use crate::links::Relations;
-use crate::message::MessageQueue;
-use crate::rare::Rare;
+use crate::message::{MessageQueue, QueueMark};
+use crate::rare::{Nothing, Rare};
 use crate::signal::SignalNode;
 use crate::status::{Status, Wake};
+use crate::trace::sequential::Counts;
+use crate::trace::times::Stopwatch;
 use crate::vm::Vm;
 use myriad_heap::Heap;
 use myriad_sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering, fence};
@@ -44,6 +46,8 @@ impl Priority {
 }
 
 /// A process.
+///
+/// No larger than a size of the allocator: one word more would cost each process 128 bytes.
 pub struct Process {
     /// Its pid.
     pub pid: Pid,
@@ -67,6 +71,9 @@ pub struct Process {
     pub outer: Mpsc<Box<SignalNode>>,
     private: UnsafeCell<Private>,
 }
+
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Process>() <= 512);
 
 // SAFETY: P2 gives `private` to one thread at a time; the rest is atomic or lock-free.
 unsafe impl Sync for Process {}
@@ -261,15 +268,13 @@ impl Process {
     }
 }
 
-/// Where a process goes on.
+/// Where a process goes on; the live X registers stand in [`Private::saved_x`].
 #[derive(Clone, Copy)]
 pub struct Resume {
     /// The instruction; [`CodePtr::NULL`] = the entry of `function`.
     pub pc: CodePtr,
     /// The function to enter (a call that has not begun), or null: then `pc` is inside one.
     pub function: *const Function,
-    /// How many X registers are live: they stand in [`Private::saved_x`].
-    pub live: u32,
 }
 
 /// Flags that `process_flag/2` sets.
@@ -311,10 +316,8 @@ pub struct Private {
     pub group_leader: Term,
     /// Sequential trace token, or [`Term::NONE`].
     pub token: Term,
-    /// Receive markers: reference numbers (or 0 while only reserved) and place.
-    pub markers: Rare<Vec<(RefNumbers, crate::message::QueueMark)>>,
-    /// Number of the next receive marker.
-    pub marker_serial: u64,
+    /// Receive markers.
+    pub markers: Rare<Markers>,
     /// The timer of the receive that the process is in, if it is set.
     pub receive_timer: Option<crate::timer::TimerId>,
     /// Number of the current receive timer, so that a late one is told apart.
@@ -346,19 +349,47 @@ pub struct Private {
     /// What is to be done before it runs on.
     pub tasks: Option<Box<crate::task::Tasks>>,
     /// Rest of a long built-in; the heap is not collected while there is one.
-    pub resumption: Option<Resumption>,
+    pub resumption: Option<Box<Resumption>>,
     /// Signals that came after the one that ended it, to be answered once it holds nothing any more.
     pub unhandled: Chain<Box<SignalNode>>,
     /// Why it ended.
     pub exit_reason: Term,
-    /// The time of calls that is being taken.
-    pub stopwatch: Option<Box<crate::trace::times::Stopwatch>>,
-    /// What sequential tracing counts.
-    pub sequence: Option<Box<crate::trace::sequential::Counts>>,
+    /// What tracing counts and measures.
+    pub watched: Rare<Watched>,
     /// There may be frames on the stack that tell of exceptions that pass.
     pub trace_frames: bool,
     /// State of built-ins that wait or go dirty and are run again (a reference, a phase).
     pub retry_state: Term,
+}
+
+/// Receive markers.
+#[derive(Default)]
+pub struct Markers {
+    /// Reference numbers (or others while only reserved) and place.
+    pub list: Vec<(RefNumbers, QueueMark)>,
+    /// Number of the next one.
+    pub serial: u64,
+}
+
+impl Nothing for Markers {
+    fn nothing() -> &'static Markers {
+        const { &Markers { list: Vec::new(), serial: 0 } }
+    }
+}
+
+/// What tracing counts and measures of a process.
+#[derive(Default)]
+pub struct Watched {
+    /// The time of calls that is being taken.
+    pub stopwatch: Option<Stopwatch>,
+    /// What sequential tracing counts.
+    pub sequence: Counts,
+}
+
+impl Nothing for Watched {
+    fn nothing() -> &'static Watched {
+        const { &Watched { stopwatch: None, sequence: Counts::NONE } }
+    }
 }
 
 /// The process dictionary: a small open map, in a plain vector while short.

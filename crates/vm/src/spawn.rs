@@ -62,7 +62,7 @@ fn private(export: &'static Export, args: &[Term], options: &SpawnOptions) -> Pr
     Private {
         heap,
         reductions_left: 0,
-        resume: Resume { pc: CodePtr::NULL, function, live: args.len() as u32 },
+        resume: Resume { pc: CodePtr::NULL, function },
         saved_x,
         reductions: 0,
         messages: MessageQueue::new(),
@@ -71,7 +71,6 @@ fn private(export: &'static Export, args: &[Term], options: &SpawnOptions) -> Pr
         group_leader: Term::UNDEFINED,
         token: Term::NONE,
         markers: Rare::new(),
-        marker_serial: 0,
         receive_timer: None,
         receive_timer_serial: 0,
         receive_armed: false,
@@ -95,8 +94,7 @@ fn private(export: &'static Export, args: &[Term], options: &SpawnOptions) -> Pr
         unhandled: myriad_sync::Chain::empty(),
         exit_reason: Term::atom(am::normal),
         retry_state: Term::NONE,
-        stopwatch: None,
-        sequence: None,
+        watched: Rare::new(),
         trace_frames: false,
     }
 }

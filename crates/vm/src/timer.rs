@@ -11,6 +11,7 @@ use crate::vm::Vm;
 use myriad_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{CachePadded, LockClass, SpinLock};
 use myriad_term::{Atom, Pid, RefNumbers};
+use std::num::NonZeroU32;
 use wheel::{Popped, Wheel};
 
 static CLASS: LockClass = LockClass::new("timer_wheel", 650);
@@ -20,7 +21,8 @@ static CLASS: LockClass = LockClass::new("timer_wheel", 650);
 /// References of timers are numbered by this ([`TimerId::reference`]), so that no table from references to timers is needed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TimerId {
-    wheel: u32,
+    /// The wheel's number and one, so that an `Option` costs nothing.
+    wheel: NonZeroU32,
     slot: u32,
     generation: u64,
 }
@@ -32,10 +34,18 @@ const FIRST_BITS: u32 = 18;
 const WHEEL_BITS: u32 = 11;
 
 impl TimerId {
+    const fn new(wheel: u32, slot: u32, generation: u64) -> TimerId {
+        TimerId { wheel: NonZeroU32::MIN.saturating_add(wheel), slot, generation }
+    }
+
+    const fn wheel(self) -> usize {
+        self.wheel.get() as usize - 1
+    }
+
     /// The numbers of its reference.
     pub const fn reference(self) -> RefNumbers {
         let low = FIRST_BITS - WHEEL_BITS;
-        let first = self.wheel << low | self.generation as u32 & ((1 << low) - 1);
+        let first = (self.wheel.get() - 1) << low | self.generation as u32 & ((1 << low) - 1);
         RefNumbers([first, self.slot, TIMER | (self.generation >> low) as u32])
     }
 
@@ -47,7 +57,7 @@ impl TimerId {
         }
         let low = FIRST_BITS - WHEEL_BITS;
         let generation = ((third & !TIMER) as u64) << low | (first & ((1 << low) - 1)) as u64;
-        Some(TimerId { wheel: first >> low, slot, generation })
+        Some(TimerId::new(first >> low, slot, generation))
     }
 }
 
@@ -107,7 +117,7 @@ impl Timers {
     pub fn reserve(&self, scheduler: usize) -> TimerId {
         let wheel = scheduler % self.shards.len();
         let (slot, generation) = self.shards[wheel].wheel.lock().reserve();
-        TimerId { wheel: wheel as u32, slot, generation }
+        TimerId::new(wheel as u32, slot, generation)
     }
 
     /// Sets the receive timer of a process for the machine's time `at_ns`, on the wheel of `scheduler`.
@@ -119,7 +129,7 @@ impl Timers {
 
     /// Sets a reserved timer for the machine's time `at_ns`. One for a process that has ended is taken back again.
     pub fn set(&self, vm: &'static Vm, id: TimerId, at_ns: u64, action: Action) {
-        let wheel = id.wheel as usize;
+        let wheel = id.wheel();
         let Some(shard) = self.shards.get(wheel) else { return };
         let owner = match &action {
             Action::Message(Destination::Process(pid), _) => Some(*pid),
@@ -155,7 +165,7 @@ impl Timers {
 
     /// Takes a timer back; its time, if it had not fired.
     pub fn cancel(&self, id: TimerId) -> Option<u64> {
-        let shard = self.shards.get(id.wheel as usize)?;
+        let shard = self.shards.get(id.wheel())?;
         let taken = shard.wheel.lock().cancel(id.slot, id.generation);
         // What it would have done is freed after the lock.
         let (at, action) = taken?;
@@ -165,7 +175,7 @@ impl Timers {
 
     /// The time at which a timer will fire, if it has not.
     pub fn read(&self, id: TimerId) -> Option<u64> {
-        self.shards.get(id.wheel as usize)?.wheel.lock().read(id.slot, id.generation)
+        self.shards.get(id.wheel())?.wheel.lock().read(id.slot, id.generation)
     }
 
     /// Takes all timers back that would send a message to this process, which ends.
@@ -254,11 +264,9 @@ mod tests {
 
     #[test]
     fn references_name_their_timers() {
-        for id in [
-            TimerId { wheel: 0, slot: 0, generation: 1 },
-            TimerId { wheel: 1023, slot: 1 << 27, generation: (1 << 38) - 1 },
-            TimerId { wheel: 5, slot: u32::MAX, generation: 0x1234_5678 },
-        ] {
+        for id in
+            [TimerId::new(0, 0, 1), TimerId::new(1023, 1 << 27, (1 << 38) - 1), TimerId::new(5, u32::MAX, 0x1234_5678)]
+        {
             let numbers = id.reference();
             assert!(numbers.0[0] < 1 << FIRST_BITS);
             assert_eq!(TimerId::of_reference(numbers), Some(id));

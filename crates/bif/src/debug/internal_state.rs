@@ -117,7 +117,7 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         }
         Some(am::process_uniq_counter) => {
             let Some(counter) = counter(value) else { return badarg() };
-            ctx.proc.marker_serial = counter;
+            ctx.proc.markers.serial = counter;
             Ok(Term::OK)
         }
         Some(am::wait) => match value.as_atom() {

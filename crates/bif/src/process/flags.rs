@@ -70,8 +70,8 @@ fn size(value: Term) -> Option<usize> {
 }
 
 /// How many minor collections there are between two of all: a number of 16 bits, of which OTP takes what it gets.
-pub(super) fn fullsweep_after(value: Term) -> Option<u32> {
-    Some((value.as_usize()? & 0xffff) as u32)
+pub(super) fn fullsweep_after(value: Term) -> Option<u16> {
+    Some((value.as_usize()? & 0xffff) as u16)
 }
 
 /// `None`: the value does not fit the flag.

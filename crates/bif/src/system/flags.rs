@@ -175,7 +175,7 @@ fn heap_setting(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Term> {
     let mut heap = ctx.vm.heap_settings();
     let old = match flag {
         am::fullsweep_after => {
-            let times = value.as_small().and_then(|n| u32::try_from(n).ok())?.min(65_535);
+            let times = value.as_small().and_then(|n| u32::try_from(n).ok())?.min(65_535) as u16;
             number(std::mem::replace(&mut heap.fullsweep_after, times) as usize)
         }
         am::min_heap_size => {

@@ -23,7 +23,7 @@ impl Ctx<'_> {
     /// Is there anything to be done around its slices?
     #[inline]
     pub(crate) fn is_watched(&self) -> bool {
-        self.this.trace.flags() != 0 || self.proc.stopwatch.is_some()
+        self.this.trace.flags() != 0 || self.proc.watched.stopwatch.is_some()
     }
 
     #[cold]
@@ -36,7 +36,7 @@ impl Ctx<'_> {
 
     #[cold]
     pub(crate) fn trace_slice_ends(&mut self, end: SliceEnd) {
-        if self.proc.stopwatch.is_some() {
+        if self.proc.watched.stopwatch.is_some() {
             self.time_slice_ends();
         }
         if end != SliceEnd::Exited && self.this.trace.wants(RUNNING) {

@@ -42,12 +42,17 @@ pub fn flag(name: Atom) -> Option<i64> {
 }
 
 /// What a process counts.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Counts {
     /// The number of the last message sent or received.
     clock: i64,
     /// The number of the last message received.
     last: i64,
+}
+
+impl Counts {
+    /// Nothing yet.
+    pub const NONE: Counts = Counts { clock: 0, last: 0 };
 }
 
 /// The parts of a token.
@@ -139,7 +144,7 @@ impl Ctx<'_> {
     /// The token, or a new one.
     pub fn token_or_new(&self) -> Token {
         // What was received last counts on while there is no token.
-        let previous = self.proc.sequence.as_ref().map_or(0, |counts| counts.last);
+        let previous = self.proc.watched.sequence.last;
         let new = || Token { flags: 0, label: Term::small(0), serial: 0, sender: self.pid().term(), previous };
         self.token().unwrap_or_else(new)
     }
@@ -150,7 +155,7 @@ impl Ctx<'_> {
     }
 
     fn counts(&mut self) -> &mut Counts {
-        self.proc.sequence.get_or_insert_default()
+        &mut self.proc.watched.sequence
     }
 
     /// Sets a part of the token; gives what it was. Nothing: there is no such part, or the value does not fit.
@@ -261,7 +266,9 @@ impl Ctx<'_> {
 
     fn forget_tokens(&mut self) {
         self.proc.token = Term::NONE;
-        self.proc.sequence = None;
+        if let Some(watched) = self.proc.watched.get_mut() {
+            watched.sequence = Counts::NONE;
+        }
         self.proc.messages.forget_tokens();
     }
 
@@ -304,7 +311,7 @@ impl Ctx<'_> {
         // The new process begins with the token of the reply.
         token.label = myriad_heap::copy_term(token.label, &mut new.heap);
         new.token = token.term(&mut new.heap);
-        new.sequence = Some(Box::new(counts));
+        new.watched.sequence = counts;
     }
 
     /// An exit signal of this process to `to`, with its token if it has one. `message` is what a process that traps exits gets.

@@ -142,7 +142,7 @@ pub struct Stopwatch {
 impl Ctx<'_> {
     fn stop_the_watch(&mut self, next: u64) -> u64 {
         let (pid, now) = (self.pid(), self.vm.machine.now_ns());
-        let watch = self.proc.stopwatch.get_or_insert_default();
+        let watch = self.proc.watched.stopwatch.get_or_insert_default();
         let ns = now.saturating_sub(watch.since_ns);
         watch.since_ns = now;
         let before = std::mem::replace(&mut watch.current, next);
@@ -169,7 +169,7 @@ impl Ctx<'_> {
     /// The slice ends, or the process: time stands still.
     #[cold]
     pub(crate) fn time_slice_ends(&mut self) {
-        let current = self.proc.stopwatch.as_ref().map_or(0, |w| w.current);
+        let current = self.proc.watched.stopwatch.as_ref().map_or(0, |w| w.current);
         self.stop_the_watch(current);
     }
 
@@ -177,7 +177,7 @@ impl Ctx<'_> {
     #[cold]
     pub(crate) fn time_slice_begins(&mut self) {
         let now = self.vm.machine.now_ns();
-        if let Some(watch) = &mut self.proc.stopwatch {
+        if let Some(watch) = self.proc.watched.get_mut().and_then(|w| w.stopwatch.as_mut()) {
             watch.since_ns = now;
         }
     }
