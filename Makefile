@@ -10,13 +10,14 @@ FUZZ_SECONDS ?= 60
 # What `make test` runs of OTP's own suites: quick ones over the language and its data types.
 SHORT_SUITES := guard tuple list_bif exception
 
-.PHONY: help build run test test-rust test-fuzz test-erlang record conformance bench fuzz miri loom lint clean
+.PHONY: help build run test test-rust test-fuzz test-erlang test-projects record conformance projects bench fuzz miri loom lint clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
-	@echo "make test                                every test; test-rust, test-fuzz and test-erlang are its parts"
+	@echo "make test                                every test; test-rust, test-fuzz, test-erlang and test-projects are its parts"
 	@echo "make record                              record tests/expected anew from OTP"
 	@echo "make conformance [SUITES=\"big map\"]      OTP's own suites, on OTP and on Myriad"
+	@echo "make projects                            Elixir, rebar3 and Dialyzer at work (minutes), on OTP and on Myriad"
 	@echo "make bench                               Myriad against erl, as a table"
 	@echo "make lint | miri | loom | fuzz           the checks of the Rust code"
 
@@ -35,6 +36,7 @@ test:
 	@$(MAKE) --no-print-directory test-rust
 	@$(MAKE) --no-print-directory test-fuzz
 	@$(MAKE) --no-print-directory test-erlang
+	@$(MAKE) --no-print-directory test-projects
 	@echo "== conformance: OTP's suites $(SHORT_SUITES)"
 	@tools/conformance --short $(SHORT_SUITES)
 
@@ -48,6 +50,14 @@ test-erlang: build
 	@tests/run
 	@echo "== Myriad's own commands"
 	@tests/commands
+
+test-projects: build
+	@tools/setup projects
+	@echo "== projects of Elixir and rebar3"
+	@tests/projects/run
+
+projects: test-projects
+	@tests/projects/run dialyzer
 
 # With the checks of a debug build, which `cargo test` has built by then.
 test-fuzz:
