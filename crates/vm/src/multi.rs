@@ -222,7 +222,8 @@ mod tests {
     #[test]
     fn dirty_schedulers_follow_as_on_otp() {
         // Total, total dirty, then (online, dirty online) as OTP 25 goes from one to the next.
-        let runs: [(usize, usize, &[(usize, usize)]); 3] = [
+        type Steps = &'static [(usize, usize)];
+        let runs: [(usize, usize, Steps); 3] = [
             (12, 12, &[(12, 12), (6, 6), (12, 12), (1, 1), (5, 5), (7, 7), (12, 11)]),
             (12, 10, &[(8, 5), (6, 3), (12, 4), (1, 1), (5, 4), (7, 4), (12, 5)]),
             (12, 6, &[(12, 6), (6, 1)]),

@@ -81,6 +81,10 @@ fn release() -> Release {
 /// Steps that a runnable process may have to wait.
 const PATIENCE: u64 = 3000;
 
+/// Steps that a scheduler may take in vain, one after the other, because it saw work before it would have parked: another one
+/// may have taken it meanwhile.
+const IN_VAIN: u32 = 12;
+
 /// Runs a world to its end; gives a digest of what ran where and when.
 fn simulate(seed: u64, schedulers: usize) -> u64 {
     let world = World::new(seed);
@@ -93,6 +97,7 @@ fn simulate(seed: u64, schedulers: usize) -> u64 {
     let mut parked = vec![0; schedulers];
     let mut dirty: Vec<Local> = (0..2).map(|i| Local::new(vm, schedulers + i, true).unwrap()).collect();
     dirty.iter().for_each(|local| local.slot.park());
+    let mut in_vain = vec![0; schedulers];
     let mut random = Random(seed | 1);
     let mut steps = 0;
     loop {
@@ -127,12 +132,18 @@ fn simulate(seed: u64, schedulers: usize) -> u64 {
         }
         world.at(id, steps);
         match all[id].step() {
-            Step::Ran(_) => {}
+            Step::Ran(_) => in_vain[id] = 0,
             Step::Idle(next) => {
                 assert_ne!(next, Some(0), "seed {seed}: it would look again and again until a timer fires");
                 if all[id].before_park() {
                     parked[id] = next.map_or(u64::MAX, |ns| (now + ns).max(1));
+                    in_vain[id] = 0;
                 } else {
+                    in_vain[id] += 1;
+                    assert!(
+                        in_vain[id] <= IN_VAIN,
+                        "seed {seed}: scheduler {id} does not sleep, though there is nothing to do"
+                    );
                     all[id].after_park(false);
                 }
             }

@@ -12,6 +12,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
+/// Most points that a scheduler passes while it looks for work: a look takes 20 us, a point at least 50 ns.
+const LONGEST_LOOK: u64 = 2000;
+
 /// Nobody's turn.
 const NOBODY: usize = usize::MAX;
 
@@ -23,12 +26,15 @@ struct State {
     now: u64,
     random: Random,
     points: u64,
+    /// Points that each scheduler has passed since it last parked or any process ran, and how many slices there had been then.
+    awake: Vec<(u64, u64)>,
     /// All run freely, to the end.
     free: bool,
     failed: bool,
 }
 
 struct Baton {
+    world: myriad_sync::Arc<World>,
     state: Mutex<State>,
     changed: Condvar,
     seed: u64,
@@ -46,6 +52,15 @@ pub(crate) fn point() {
         if let Some((baton, id)) = seat {
             let mut state = baton.state.lock().unwrap();
             state.points += 1;
+            let slices = baton.world.slices();
+            let (points, seen) = &mut state.awake[*id];
+            *points = if *seen == slices { *points + 1 } else { 0 };
+            *seen = slices;
+            let too_long = *points > LONGEST_LOOK;
+            if too_long && !state.free {
+                drop(state);
+                panic!("seed {}: scheduler {id} does not sleep, though there is nothing to do", baton.seed);
+            }
             if state.random.below(baton.pause) == 0 && !state.free {
                 drop(baton.pass(state, *id));
             } else {
@@ -102,6 +117,7 @@ impl Machine for Arc<Baton> {
 
     fn park(&self, id: usize, timeout: Option<Duration>) {
         let mut state = self.state.lock().unwrap();
+        state.awake[id].0 = 0;
         if !state.woken[id] && !state.free {
             let until = timeout.map_or(u64::MAX, |t| state.now + t.as_nanos() as u64);
             state.parked[id] = Some(until);
@@ -126,10 +142,17 @@ fn run(seed: u64, schedulers: usize) -> (u64, u64) {
         now: 1,
         random: Random(seed ^ 0x5555),
         points: 0,
+        awake: vec![(0, 0); schedulers],
         free: false,
         failed: false,
     };
-    let baton = Arc::new(Baton { state: Mutex::new(state), changed: Condvar::new(), seed, pause: 1 + seed % 5 });
+    let baton = Arc::new(Baton {
+        world: world.clone(),
+        state: Mutex::new(state),
+        changed: Condvar::new(),
+        seed,
+        pause: 1 + seed % 5,
+    });
     let vm = Vm::on_machine(config(schedulers, 0), release(), parts(&world), Box::new(baton.clone()));
     world.begin(vm);
     let threads: Vec<_> = (0..schedulers).map(|id| scheduler(vm, &baton, id)).collect();

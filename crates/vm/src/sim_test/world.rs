@@ -60,6 +60,8 @@ pub struct Actor {
     pub asked: BTreeSet<[u32; 3]>,
     /// It waits for this virtual time.
     until: Option<u64>,
+    /// Slices for which it only runs.
+    runs: u32,
     /// It blocks multi-scheduling; `true`: it has seen that this holds.
     block: Option<(Arc<AtomicBool>, bool)>,
 }
@@ -109,6 +111,9 @@ pub fn process_exits(ctx: &mut Ctx<'_>) {
 /// Most processes made after the first ones.
 const MOST_SPAWNED: u64 = 40;
 const FIRST: u64 = 6;
+/// The seed of a process that runs and runs, and for how long.
+const RUNNER: i64 = 2;
+const RUNNER_SLICES: u32 = 4000;
 
 fn start() -> &'static Export {
     Export::intern(Mfa { module: am::erts_internal, function: am::start, arity: 1 })
@@ -138,6 +143,14 @@ impl World {
             let seed = if i == 0 { 0 } else { (random.next() >> 8) as i64 };
             spawn_orphan(vm, start(), &[Term::small(seed)], &SpawnOptions::new(vm)).unwrap();
         }
+        if self.seed % 10 == 7 {
+            // More to run than there are schedulers, for so long that one who waits behind it has lost patience.
+            for _ in 0..=vm.schedulers.len() {
+                spawn_orphan(vm, start(), &[Term::small(RUNNER)], &SpawnOptions::new(vm)).unwrap();
+            }
+            let low = SpawnOptions { priority: Priority::Low, ..SpawnOptions::new(vm) };
+            spawn_orphan(vm, start(), &[Term::small((random.next() >> 8) as i64 | 1)], &low).unwrap();
+        }
     }
 
     /// The driver is about to run this step on this scheduler.
@@ -151,7 +164,7 @@ impl World {
 
     /// May processes change how many schedulers run? If not, binding to one holds at all times.
     fn changes_schedulers(&self) -> bool {
-        self.seed % 4 != 0
+        !self.seed.is_multiple_of(4)
     }
 
     pub fn slices(&self) -> u64 {
@@ -184,7 +197,7 @@ impl World {
         let mut peers: Vec<Pid> = (1..=known).map(Pid::from_data).collect();
         peers.extend(ctx.proc.parent.as_local_pid());
         Box::new(Actor {
-            budget: if seed == 0 { 0 } else { 20 + random.below(60) as u32 },
+            budget: if seed == 0 || seed == RUNNER { 0 } else { 20 + random.below(60) as u32 },
             random,
             peers,
             sent: BTreeMap::new(),
@@ -196,8 +209,15 @@ impl World {
             suspending: Vec::new(),
             asked: BTreeSet::new(),
             until: None,
+            runs: if seed == RUNNER { RUNNER_SLICES } else { 0 },
             block: None,
         })
+    }
+
+    /// Nothing runs elsewhere while one process has the schedulers for itself: at no place of a slice.
+    fn check_block(&self, ctx: &Ctx<'_>) {
+        let (blockers, here) = (self.blockers.load(Ordering::Relaxed), ctx.sched.id);
+        assert!(blockers == 0 || here == 0, "{:?} runs on {here} while that is blocked", ctx.pid());
     }
 }
 
@@ -273,9 +293,13 @@ impl Actor {
 
     /// Blocks multi-scheduling, looks whether it is blocked, or takes it back.
     fn block_or_unblock(&mut self, ctx: &mut Ctx<'_>, world: &World) {
+        if self.block.is_none() {
+            self.block = Some((ctx.block_schedulers(Block::Normal), false));
+        }
         match &mut self.block {
-            None => self.block = Some((ctx.block_schedulers(Block::Normal), false)),
+            None => {}
             Some((reached, seen)) if !*seen => {
+                // Also at once, when nobody can have heard of it.
                 *seen = ctx.schedulers_blocked(Block::Normal, reached);
                 world.blockers.fetch_add(u64::from(*seen), Ordering::Relaxed);
             }
@@ -357,7 +381,8 @@ impl Actor {
             }
             22 => {
                 // A receive with a timeout.
-                let after = 1 + self.random.below(100_000);
+                let longest = if self.random.below(8) == 0 { 20_000_000 } else { 100_000 };
+                let after = 1 + self.random.below(longest);
                 ctx.proc.receive_timer_serial += 1;
                 let at = ctx.vm.machine.now_ns() + after;
                 let serial = ctx.proc.receive_timer_serial;
@@ -456,8 +481,9 @@ impl Engine for Arc<World> {
     fn run(&self, ctx: &mut Ctx<'_>) -> SliceEnd {
         let mut actor = self.take(ctx);
         assert_eq!(ctx.proc.suspended, 0, "a suspended process runs");
-        let (blockers, here) = (self.blockers.load(Ordering::Relaxed), ctx.sched.id);
-        assert!(blockers == 0 || here == 0, "{:?} runs on {here} while that is blocked", ctx.pid());
+        self.check_block(ctx);
+        self.runnable_since.lock().remove(&ctx.pid());
+        let here = ctx.sched.id;
         let place = ctx.this.bound_to();
         assert!(
             self.changes_schedulers() || place.is_none_or(|id| id == here),
@@ -469,7 +495,12 @@ impl Engine for Arc<World> {
         let mut digest = Random(self.digest() ^ place << 24 ^ ctx.pid().data() ^ slice << 48);
         self.trace.store(digest.next(), Ordering::Relaxed);
         let mut end = if actor.until.is_some() { actor.receive(ctx) } else { None };
+        if actor.runs > 0 {
+            actor.runs -= 1;
+            end = Some(SliceEnd::Yielded);
+        }
         for _ in 0..1 + actor.random.below(5) {
+            self.check_block(ctx);
             if end.is_some() {
                 break;
             }
