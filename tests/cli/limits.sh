@@ -37,10 +37,52 @@ heap() ->
     io:format("=> ~p~n", [element(1, element(2, catch spawn_opt(fun() -> ok end, [{max_heap_size, 10}])))]).
 X
 "$(dirname "$ERL")/erlc" -W0 full.erl
+cat >files.erl <<'X'
+-module(files).
+-export([main/0]).
+
+%% All descriptors are in use: what each function says, and that two given back are enough to go on.
+main() ->
+    process_flag(trap_exit, true),
+    [code:ensure_loaded(M) || M <- [io, io_lib, io_lib_format, io_lib_pretty, string, unicode_util, filename, lists, filelib, os, gen_udp, inet_udp, inet_db, inet_config, file_io_server]],
+    {ok, Cwd} = file:get_cwd(),
+    io:format("=> begin ~w ~0p~n", [filelib:is_dir(Cwd), {"text", [1, {a, 2.0}]}]),
+    Files = open([]),
+    Say = fun(Name, Fun) -> io:format("=> ~w ~0p~n", [Name, try Fun() catch C:R -> {C, R} end]) end,
+    Say(open, fun() -> hd(Files) end),
+    Say(server, fun() -> file:open("/etc/passwd", [read]) end),
+    Say(write, fun() -> file:open("fdx", [write]) end),
+    Say(read_file, fun() -> file:read_file("/etc/passwd") end),
+    Say(write_file, fun() -> file:write_file("fdx", "a") end),
+    Say(copy, fun() -> file:copy("/etc/passwd", "fdx") end),
+    Say(list_dir, fun() -> file:list_dir("/etc") end),
+    Say(spawn, fun() -> open_port({spawn, "cat"}, []) end),
+    Say(executable, fun() -> open_port({spawn_executable, "/bin/cat"}, []) end),
+    Say(cmd, fun() -> os:cmd("echo hi") end),
+    Say(udp, fun() -> gen_udp:open(0) end),
+    Say(name, fun() -> open_port("/etc/passwd", [in]) end),
+    Say(info, fun() -> element(1, file:read_file_info("/etc/passwd")) end),
+    Say(make_dir, fun() -> {file:make_dir("fddir"), file:del_dir("fddir")} end),
+    [ok = file:close(F) || F <- lists:sublist(Files, 2, 8)],
+    Say(again, fun() -> {ok, B} = file:read_file("/etc/passwd"), byte_size(B) > 0 end),
+    Say(again, fun() -> os:cmd("echo hi") end).
+
+open(Files) ->
+    case file:open("/etc/passwd", [read, raw]) of
+        {ok, File} -> open([File | Files]);
+        Error -> [Error | Files]
+    end.
+X
+"$(dirname "$ERL")/erlc" -W0 files.erl
 full() { run +t 9000 +P 1024 +Q 1024 -boot no_dot_erlang -s full "$@" -s init stop; }
 for f in atoms text_atoms decoded; do full $f; grep -aho 'no more .*)' out err; dump; done
 full processes; grep -a '^=>' out
 full heap; grep -a '^=>' out
+(
+    ulimit -n 100
+    run -boot no_dot_erlang -s files main -s init stop
+    said | grep '^=>\|^status'
+)
 # Code that is none, code of another name, half a file.
 echo rubbish >nocode.beam
 head -c 300 full.beam >half.beam

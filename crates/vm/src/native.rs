@@ -17,22 +17,35 @@ pub enum Encoding {
     Utf8,
 }
 
-/// A list of characters, or a binary as it is, as the system's bytes; nothing if it is neither, has a character that the
+/// A (deep) list of characters, or a binary as it is, as the system's bytes; nothing if it is neither, has a character that the
 /// encoding lacks, or a zero byte.
 pub fn name_bytes(name: Term, encoding: Encoding, binaries: bool) -> Option<Vec<u8>> {
     if let Some(bytes) = name.as_binary() {
         return (binaries && !bytes.contains(&0)).then(|| bytes.into_owned());
     }
-    let mut bytes = Vec::new();
-    let mut items = name.list_iter();
-    for item in items.by_ref() {
-        let c = u32::try_from(item.as_small()?).ok().filter(|c| *c != 0)?;
-        match encoding {
-            Encoding::Latin1 => bytes.push(u8::try_from(c).ok()?),
-            Encoding::Utf8 => bytes.extend(char::from_u32(c)?.encode_utf8(&mut [0; 4]).as_bytes()),
+    let (mut bytes, mut left, mut at) = (Vec::new(), Vec::new(), name);
+    loop {
+        while let Some((head, tail)) = at.as_cons() {
+            if head.is_list() {
+                left.push(tail);
+                at = head;
+                continue;
+            }
+            let c = u32::try_from(head.as_small()?).ok().filter(|c| *c != 0)?;
+            match encoding {
+                Encoding::Latin1 => bytes.push(u8::try_from(c).ok()?),
+                Encoding::Utf8 => bytes.extend(char::from_u32(c)?.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+            at = tail;
+        }
+        if !at.is_nil() {
+            return None;
+        }
+        match left.pop() {
+            Some(tail) => at = tail,
+            None => return Some(bytes),
         }
     }
-    items.tail().is_nil().then_some(bytes)
 }
 
 /// The system's bytes as a list of characters; as Latin-1 if they are no UTF-8.

@@ -128,7 +128,7 @@ fn open_driver(
 
 /// The port of the interactive terminal; there is one only where there is a terminal.
 fn open_terminal(ctx: &mut Ctx<'_>, system: &'static System, line: &[u8], settings: &Settings) -> BifResult {
-    let Some(terminal) = Terminal::open() else { return reason(am::einval) };
+    let Some(terminal) = Terminal::open() else { return bad() };
     let mut stream = Stream::new(settings.framing, Program::None);
     stream.terminal = Some(terminal);
     let new = New {
@@ -149,6 +149,18 @@ fn open_terminal(ctx: &mut Ctx<'_>, system: &'static System, line: &[u8], settin
         stream.begin(system);
     }
     Ok(port.id.term())
+}
+
+/// Lets a port begin to read when dropped: when a signal with it has been handled, or will never be.
+struct Begin {
+    system: &'static System,
+    port: Arc<Port>,
+}
+
+impl Drop for Begin {
+    fn drop(&mut self) {
+        self.port.begin(self.system);
+    }
 }
 
 fn open_stream(ctx: &mut Ctx<'_>, system: &'static System, target: &Target, settings: &Settings) -> BifResult {
@@ -202,9 +214,13 @@ fn open_stream(ctx: &mut Ctx<'_>, system: &'static System, target: &Target, sett
         }
     }
     if ctx.sched.dirty {
-        // The caller shall be back before a short program has ended: what it says to the port at once finds it open.
-        let begin = port.clone();
-        ctx.vm.signal_pid(ctx.pid(), Signal::Call(Box::new(move |_| begin.begin(system))));
+        // The caller shall be back before a short program has ended: what it says to the port at once finds it open. The
+        // first signal is taken before it goes on, the second one when it waits or its time is over.
+        let begin = Begin { system, port: port.clone() };
+        let first = Signal::Call(Box::new(move |ctx| {
+            ctx.vm.signal_pid(ctx.pid(), Signal::Call(Box::new(move |_| drop(begin))));
+        }));
+        ctx.vm.signal_pid(ctx.pid(), first);
     }
     ctx.bump(500);
     Ok(port.id.term())

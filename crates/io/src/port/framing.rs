@@ -50,6 +50,13 @@ impl Reader {
     fn feed_packets(&mut self, header: usize, mut bytes: &[u8]) -> Vec<Frame> {
         let mut frames = Vec::new();
         while !bytes.is_empty() {
+            if self.partial.is_empty()
+                && let Some(packet) = packet_size(bytes, header).and_then(|size| bytes.get(header..size))
+            {
+                frames.push(Frame::Data(packet.to_vec()));
+                bytes = &bytes[header + packet.len()..];
+                continue;
+            }
             let wanted = packet_size(&self.partial, header).unwrap_or(header);
             let part = bytes.len().min(wanted - self.partial.len());
             self.partial.extend_from_slice(&bytes[..part]);
@@ -68,20 +75,31 @@ impl Reader {
 
     fn feed_lines(&mut self, limit: usize, bytes: &[u8]) -> Vec<Frame> {
         let mut frames = Vec::new();
-        for byte in bytes {
+        let mut rest = bytes;
+        while let Some(byte) = rest.first() {
             if *byte == b'\n' {
                 if self.partial.last() == Some(&b'\r') {
                     self.partial.pop();
                 }
                 frames.push(Frame::Line(std::mem::take(&mut self.partial)));
+                rest = &rest[1..];
+                continue;
+            }
+            // As much as fits, up to the line's end.
+            let room = limit.saturating_sub(self.partial.len()).min(rest.len());
+            if room > 0 {
+                let run = memchr::memchr(b'\n', &rest[..room]).unwrap_or(room);
+                self.partial.extend_from_slice(&rest[..run]);
+                rest = &rest[run..];
                 continue;
             }
             // A full line waits for what follows: its end would still belong to it, also after a carriage return.
-            if self.partial.len() >= limit && (*byte != b'\r' || self.partial.len() > limit) {
-                let rest = self.partial.split_off(limit);
-                frames.push(Frame::PartOfLine(std::mem::replace(&mut self.partial, rest)));
+            if *byte != b'\r' || self.partial.len() > limit {
+                let over = self.partial.split_off(limit);
+                frames.push(Frame::PartOfLine(std::mem::replace(&mut self.partial, over)));
             }
             self.partial.push(*byte);
+            rest = &rest[1..];
         }
         frames
     }
@@ -131,6 +149,7 @@ mod tests {
         assert_eq!(lines(4, &[b"abcd\r\nabc\r\nx\n"]), ["eol abcd", "eol abc", "eol x"]);
         assert_eq!(lines(4, &[b"abc\r", b"\nabcd", b"\nx\n"]), ["eol abc", "eol abcd", "eol x"]);
         assert_eq!(lines(4, &[b"\n\n"]), ["eol ", "eol "]);
+        assert_eq!(lines(4, &[b"abcd", b"efghi", b"jk\r\r\n"]), ["noeol abcd", "noeol efgh", "eol ijk\r"]);
     }
 
     #[test]

@@ -68,7 +68,8 @@ impl Default for Settings {
     }
 }
 
-/// A name or argument for the system: characters in a (deep) list as UTF-8, the bytes of a binary, the text of an atom. No NUL.
+/// A name or argument for the system: characters in a (deep) list as UTF-8, the bytes of a binary, the text of an atom
+/// (not one in a list). No NUL.
 pub fn native_text(term: Term) -> Option<Vec<u8>> {
     let bytes = if let Some(atom) = term.as_atom() {
         atom.text().as_bytes().to_vec()
@@ -90,14 +91,8 @@ fn list_text(term: Term) -> Option<Vec<u8>> {
                 at = head;
                 continue;
             }
-            match (head.as_small(), head.as_atom()) {
-                (Some(c), _) => {
-                    let c = char::from_u32(u32::try_from(c).ok()?)?;
-                    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-                }
-                (_, Some(atom)) => out.extend_from_slice(atom.text().as_bytes()),
-                _ => return None,
-            }
+            let c = char::from_u32(u32::try_from(head.as_small()?).ok()?)?;
+            out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
             at = tail;
         }
         if !at.is_nil() {
@@ -192,7 +187,8 @@ fn limits(term: Term) -> Option<Option<(usize, usize)>> {
         return Some(None);
     }
     let [low, high] = term.as_tuple_of::<2>()?;
-    let (low, high) = (low.as_usize()?, high.as_usize()?);
+    let limit = |term: Term| term.as_usize().filter(|n| *n > 0);
+    let (low, high) = (limit(low)?, limit(high)?);
     Some(Some((high.max(low), low)))
 }
 

@@ -274,11 +274,25 @@ impl Port {
         }
         let Driver::Stream(stream) = &mut state.driver else { return };
         let Some(source) = &mut stream.source else { return };
-        match rustix::io::read(source.fd(), &mut *buffer) {
+        // What goes to the owner as it comes is read into the memory that it is sent in.
+        let plain = stream.framing == Framing::Stream && stream.terminal.is_none();
+        let mut whole = Vec::with_capacity(if plain { buffer.len() } else { 0 });
+        let read = if plain {
+            rustix::io::read(source.fd(), rustix::buffer::spare_capacity(&mut whole))
+        } else {
+            rustix::io::read(source.fd(), &mut *buffer)
+        };
+        match read {
             Ok(0) => self.input_ended(system, state),
             Ok(n) => {
                 let frames = match &mut stream.terminal {
                     Some(terminal) => stream.reader.feed(&terminal.input(&buffer[..n])),
+                    None if plain => {
+                        if n < whole.capacity() / 2 {
+                            whole.shrink_to_fit();
+                        }
+                        vec![Frame::Data(whole)]
+                    }
                     None => stream.reader.feed(&buffer[..n]),
                 };
                 let armed = source.arm(system);
@@ -309,9 +323,6 @@ impl Port {
         let Driver::Stream(stream) = &mut state.driver else { return };
         stream.stop_input(system);
         stream.ended = true;
-        if let Some(frame) = stream.reader.finish() {
-            self.deliver(system, state, frame);
-        }
         self.end_if_over(system, state);
     }
 
@@ -328,12 +339,19 @@ impl Port {
 
     /// The port is over when its input has ended, and the program too if its exit status is wanted.
     fn end_if_over(&self, system: &System, state: &mut State) {
-        let Driver::Stream(stream) = &state.driver else { return };
-        if !stream.ended || !state.is_open() || stream.program == Program::Running {
+        let is_open = state.is_open();
+        let Driver::Stream(stream) = &mut state.driver else { return };
+        if !stream.ended || !is_open || stream.program == Program::Running {
             return;
         }
-        if let Program::Ended(status) = stream.program {
+        // A line without an end comes after the status, as from OTP.
+        let rest = stream.reader.finish();
+        let program = stream.program;
+        if let Program::Ended(status) = program {
             self.tell_owner(system, state, Tell::ExitStatus(status));
+        }
+        if let Some(frame) = rest {
+            self.deliver(system, state, frame);
         }
         if self.eof {
             self.tell_owner(system, state, Tell::Atom(am::eof));
