@@ -88,3 +88,22 @@ pub(crate) fn retry<T>(mut f: impl FnMut() -> Result<T, Errno>) -> Result<T, Err
         }
     }
 }
+
+/// Reads of so many bytes ask for memory in large pages: touching it for the first time is much of what they cost.
+const LARGE_READ: usize = 16 << 20;
+
+/// Room for `size` bytes.
+fn room(size: usize) -> Result<Vec<u8>, Errno> {
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(size).map_err(|_| Errno::NOMEM)?;
+    if size >= LARGE_READ {
+        /// A whole number of the pages of every machine, and what large pages are made of.
+        const STEP: usize = 2 << 20;
+        let start: *mut u8 = bytes.as_mut_ptr();
+        let skipped = start.align_offset(STEP).min(size);
+        let len = (size - skipped) / STEP * STEP;
+        // SAFETY: within the vector's own memory; advice changes nothing of what it holds. A refusal costs only time.
+        unsafe { libc::madvise(start.add(skipped).cast(), len, libc::MADV_HUGEPAGE) };
+    }
+    Ok(bytes)
+}

@@ -1,10 +1,15 @@
 //! What Ctrl-C (SIGINT) leads to: the break menu, or what `+B` says.
 //!
 //! The menu runs on the thread that forwards signals. The interactive terminal is the user's meanwhile: its port neither reads
-//! nor writes. Processes go on.
+//! nor writes. Processes go on, so what is shown of them is what can be seen from outside. Every choice but one that does
+//! not exist leaves the menu, as in OTP.
 
-use myriad_term::print::pid_text;
+use myriad_ets::table::{Kind, Protection, Table, WriteConcurrency};
+use myriad_heap::Fragment;
+use myriad_term::print::{atom_text, pid_text, text};
+use myriad_term::{Pid, Term, am};
 use myriad_vm::crash_dump;
+use myriad_vm::signal::{Parcel, Signal};
 use myriad_vm::vm::Vm;
 use std::io::{Read, Write};
 
@@ -25,23 +30,29 @@ pub fn start(vm: &'static Vm) {
 /// Shows the menu until the user has had enough of it.
 fn run(vm: &'static Vm) {
     myriad_io::with_terminal(|| {
+        print(MENU);
         loop {
-            print(MENU);
             match choice() {
-                None => return vm.stop(0),
-                Some(b'a') => return vm.stop(0),
+                None | Some(b'a') => vm.stop(0),
                 Some(b'A') => {
                     crash_dump::report("Crash dump requested by user");
-                    return vm.stop(1);
+                    vm.stop(1);
                 }
-                Some(b'c') => return,
+                Some(b'c') => {}
                 Some(b'p') => processes(vm),
                 Some(b'i') => totals(vm),
                 Some(b'l') => modules(vm),
                 Some(b'v') => print(&format!("Erlang (Myriad) emulator version {}\n", vm.release.erts_version)),
-                Some(b'k' | b'D' | b'd') => print("Not in Myriad: use the shell.\n"),
-                Some(_) => {}
+                Some(b'k') => kill(vm),
+                Some(b'D') => tables(),
+                Some(b'd') => distribution(vm),
+                Some(other) => {
+                    let other = char::from(other);
+                    print(&format!("Invalid option '{other}'. Please enter one of the following:{MENU}"));
+                    continue;
+                }
             }
+            return;
         }
     });
 }
@@ -68,16 +79,85 @@ fn choice() -> Option<u8> {
     }
 }
 
-fn processes(vm: &'static Vm) {
-    let mut text = String::new();
-    // The pin keeps the processes from being freed meanwhile: this thread is no scheduler.
+/// What can be seen of a process from outside; nothing if it has ended.
+fn process(vm: &'static Vm, pid: Pid) -> Option<String> {
+    // The pin keeps the process from being freed meanwhile: this thread is no scheduler.
     let _pin = vm.progress.pin();
-    for pid in vm.processes.pids() {
-        let Some(process) = vm.processes.get(pid) else { continue };
-        let name = process.name().map_or("[]".to_owned(), |name| name.text().to_string());
-        text.push_str(&format!("{}  {name}  {:?}\n", pid_text(pid.term()), process.status()));
+    let process = vm.processes.get(pid)?;
+    let name = process.name().map_or(String::new(), |name| format!("Name: {}\n", atom_text(name)));
+    Some(format!("=proc:{}\nState: {:?}\n{name}", pid_text(pid.term()), process.status()))
+}
+
+fn processes(vm: &'static Vm) {
+    print(&vm.processes.pids().into_iter().filter_map(|pid| process(vm, pid)).collect::<String>());
+}
+
+/// Shows one process after the other, the youngest first, and kills those that the user wants to end.
+fn kill(vm: &'static Vm) {
+    print("\n\nProcess Information\n\n--------------------------------------------------\n");
+    let mut pids = vm.processes.pids();
+    pids.sort_unstable();
+    for pid in pids.into_iter().rev() {
+        let Some(shown) = process(vm, pid) else { continue };
+        print(&shown);
+        print("(k)ill (n)ext (r)eturn:\n");
+        match choice() {
+            Some(b'k') => {
+                let reason = Parcel::immediate(Term::atom(am::kill));
+                vm.signal_pid(pid, Signal::Exit { from: pid.term(), reason, linked: false });
+            }
+            Some(b'n') => {}
+            _ => return,
+        }
     }
-    print(&text);
+}
+
+fn tables() {
+    let mut shown = String::new();
+    for table in myriad_ets::registry::all() {
+        shown.push_str(&table_text(&table));
+    }
+    print(&shown);
+}
+
+fn table_text(table: &myriad_sync::Arc<Table>) -> String {
+    let options = &table.options;
+    let mut memory = Fragment::with_capacity(8);
+    let known_as = text(myriad_ets::access::known_as(&mut memory, table), 100);
+    let kind = match options.kind {
+        Kind::Set => "set",
+        Kind::OrderedSet => "ordered_set",
+        Kind::Bag => "bag",
+        Kind::DuplicateBag => "duplicate_bag",
+    };
+    let protection = match table.protection() {
+        Protection::Private => "private",
+        Protection::Protected => "protected",
+        Protection::Public => "public",
+    };
+    let writers = match options.write_concurrency {
+        WriteConcurrency::No => "false",
+        WriteConcurrency::Auto => "auto",
+        WriteConcurrency::Yes | WriteConcurrency::Shards(_) => "true",
+    };
+    format!(
+        "=ets:{}\nTable: {known_as}\nName: {}\nObjects: {}\nWords: {}\nType: {kind}\nProtection: {protection}\n\
+         Compressed: {}\nWrite Concurrency: {writers}\nRead Concurrency: {}\n",
+        pid_text(table.owner().term()),
+        atom_text(table.name()),
+        table.len(),
+        table.words(),
+        options.compressed,
+        options.read_concurrency,
+    )
+}
+
+fn distribution(vm: &'static Vm) {
+    let name = vm.node_name();
+    print(&format!("=node:{}\n", atom_text(name)));
+    if name == am::nonode_nohost {
+        print("=no_distribution\n");
+    }
 }
 
 fn totals(vm: &'static Vm) {

@@ -26,6 +26,7 @@ options() ->
     [{cd, [a]}, {cd, <<"/tmp">>}, {cd, '/tmp'}, {cd, ["/tm", [$p]]}, {cd, ""}, {cd, 1}, {line, 1.0}, {args, []},
      {arg0, "x"}, hide, overlapped_io, {parallelism, x}, foo]
         ++ [{K, {A, B}} || K <- [busy_limits_port, busy_limits_msgq], A <- [0, 1, 5, -1, x], B <- [0, 1, 10]]
+        ++ [{busy_limits_port, {N, N}} || N <- [1 bsl 60, 1 bsl 63, (1 bsl 64) - 2, (1 bsl 64) - 1, 1 bsl 64]]
         ++ [{busy_limits_port, disabled}].
 
 programs() ->

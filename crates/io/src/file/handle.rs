@@ -5,7 +5,7 @@
 //!     reference to the handle is collected.
 
 use super::open::vec_binary;
-use super::{go_dirty, retry};
+use super::{go_dirty, retry, room};
 use crate::posix;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_sync::{Arc, CachePadded, LazyLock, LockClass, Mutex, Weak};
@@ -158,17 +158,9 @@ fn ok_or_eof(ctx: &mut Ctx<'_>, result: Result<Vec<u8>, Errno>) -> BifResult {
     }
 }
 
-/// Room for `size` bytes.
-fn buffer(size: u64) -> Result<Vec<u8>, Errno> {
-    let size = usize::try_from(size).map_err(|_| Errno::NOMEM)?;
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(size).map_err(|_| Errno::NOMEM)?;
-    Ok(bytes)
-}
-
 /// Reads `size` bytes, fewer only at the end of the file; waits for them. `at` = nothing: at the file's position.
 fn read_waiting(fd: BorrowedFd<'_>, at: Option<u64>, size: u64) -> Result<Vec<u8>, Errno> {
-    let mut bytes = buffer(size)?;
+    let mut bytes = room(usize::try_from(size).map_err(|_| Errno::NOMEM)?)?;
     while (bytes.len() as u64) < size {
         let have = bytes.len();
         let result = retry(|| {

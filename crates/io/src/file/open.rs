@@ -1,7 +1,7 @@
 //! Opening and closing files, and reading a file as a whole.
 
 use super::handle::{FileHandle, handle_of};
-use super::{path, retry};
+use super::{path, retry, room};
 use crate::posix;
 use myriad_sync::Arc;
 use myriad_term::{Build, Magic, SharedBinary, Term, am};
@@ -114,10 +114,9 @@ pub(super) fn get_handle_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 /// Reads to the end of the file. `expected` is its size, if it has one.
 fn read_to_end(fd: BorrowedFd<'_>, expected: u64) -> Result<Vec<u8>, Errno> {
-    let mut bytes = Vec::new();
     // One more byte than expected, so that the end is seen without growing.
-    let room = usize::try_from(expected).ok().and_then(|n| n.checked_add(1)).ok_or(Errno::NOMEM)?;
-    bytes.try_reserve_exact(room).map_err(|_| Errno::NOMEM)?;
+    let size = usize::try_from(expected).ok().and_then(|n| n.checked_add(1)).ok_or(Errno::NOMEM)?;
+    let mut bytes = room(size)?;
     loop {
         if bytes.len() == bytes.capacity() {
             bytes.try_reserve(PIECE).map_err(|_| Errno::NOMEM)?;

@@ -187,7 +187,12 @@ fn limits(term: Term) -> Option<Option<(usize, usize)>> {
         return Some(None);
     }
     let [low, high] = term.as_tuple_of::<2>()?;
-    let limit = |term: Term| term.as_usize().filter(|n| *n > 0);
+    let number = |term: Term| match term.as_big() {
+        Some((false, [one])) => usize::try_from(*one).ok(),
+        _ => term.as_usize(),
+    };
+    // The largest number of all stands for `disabled` within OTP.
+    let limit = |term: Term| number(term).filter(|n| *n > 0 && *n < usize::MAX);
     let (low, high) = (limit(low)?, limit(high)?);
     Some(Some((high.max(low), low)))
 }
