@@ -65,6 +65,38 @@ fn with_row_to_change<R>(
     }
 }
 
+/// Changes one element without memory of the row of a key to another, in place, if `f` wants to. Nothing is done, and the
+/// long way is to be taken, if there is no such row or element.
+fn change_one(table: &Table, key: Term, at: usize, f: impl FnOnce(Term) -> Option<Term>) -> Result<Option<Term>, Gone> {
+    let change = |row: Row| {
+        let old = row.elements().get(at).copied().filter(|e| e.is_immediate())?;
+        let new = f(old).filter(|e| e.is_immediate())?;
+        // SAFETY: the lock is held for writing, and the key's index is no caller's.
+        unsafe { row.set_immediate(at, new) };
+        Some(new)
+    };
+    if at == table.options.keypos {
+        return Ok(None);
+    }
+    match &table.store {
+        Store::Hash(shards) => {
+            let hash = table_hash(key);
+            let shard = table.write_shard(shards, hash)?;
+            Ok(shard.row_of(hash, key).and_then(change))
+        }
+        Store::Tree(tree) => Ok(table.write_tree(tree)?.row_of(key).and_then(change)),
+    }
+}
+
+/// The position and the amount of a single operation without limit.
+fn single_operation(keypos: usize, term: Term) -> Option<(usize, i64)> {
+    if let Some(by) = term.as_small() {
+        return Some((keypos + 1, by));
+    }
+    let [at, by] = term.as_tuple_of::<2>()?;
+    Some((at.as_usize()?.checked_sub(1)?, by.as_small()?))
+}
+
 /// Changes a row in place, if that is all immediate.
 fn in_place(row: Row, changes: &Changes) -> bool {
     let elements = row.elements();
@@ -141,10 +173,18 @@ fn set_table(ctx: &mut Ctx<'_>, term: Term, cause: Term) -> Result<InUse, Escape
 fn update_counter(ctx: &mut Ctx<'_>, args: &[Term], default: Term) -> BifResult {
     let table = set_table(ctx, args[0], am::table_type.term())?;
     let keypos = table.options.keypos;
-    let ops = operations(keypos, args[2]);
     if default.is_some() && default.as_tuple().is_none_or(|t| t.len() <= keypos) {
         return badarg();
     }
+    if let Some((at, by)) = single_operation(keypos, args[2]) {
+        let add = |old: Term| Term::try_small(old.as_small()?.checked_add(by)?);
+        match change_one(&table, args[1], at, add) {
+            Ok(Some(new)) => return Ok(new),
+            Ok(None) => {}
+            Err(g) => return gone(ctx, g),
+        }
+    }
+    let ops = operations(keypos, args[2]);
     ctx.bump(ops.as_ref().map_or(0, Vec::len));
     let key = args[1];
     let done = with_row_to_change(&table, key, default, |row| {
@@ -198,6 +238,16 @@ fn update_element_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let table = set_table(ctx, args[0], Term::NONE)?;
     let keypos = table.options.keypos;
     let spec = args[2];
+    if let Some([at, value]) = spec.as_tuple_of::<2>()
+        && value.is_immediate()
+        && let Some(at) = at.as_usize().and_then(|p| p.checked_sub(1))
+    {
+        match change_one(&table, args[1], at, |_| Some(value)) {
+            Ok(Some(_)) => return Ok(Term::TRUE),
+            Ok(None) => {}
+            Err(g) => return gone(ctx, g),
+        }
+    }
     let done = with_row_to_change(&table, args[1], Term::NONE, |row| {
         let Some(elements) = row else { return Ok((Term::FALSE, Vec::new())) };
         let mut changes: Changes = Vec::new();

@@ -232,6 +232,24 @@ impl Shard {
         }
     }
 
+    /// Inserts an object into a set, or puts it in the place of the one with its key.
+    pub fn insert_tuple(&mut self, tuple: Term, key: Term, hash: u32, fixed: Fixed) {
+        let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
+        let at = self.place(hash, key);
+        // SAFETY: a link of this shard's chains, which is borrowed for writing. The key's word stays: keys are equal, and
+        // equal immediate terms are the same word.
+        unsafe {
+            match *at {
+                Some(old) if old.overwrite(elements) => {}
+                Some(_) => self.swap(at, Row::new(tuple, hash)),
+                None => {
+                    self.link(at, Row::new(tuple, hash));
+                    self.grow(fixed);
+                }
+            }
+        }
+    }
+
     /// Adds a row, unless there is an equal one already.
     pub fn insert_bag(&mut self, row: NewRow, fixed: Fixed) {
         let (hash, key) = (row.row().hash(), row.row().key(self.keypos));

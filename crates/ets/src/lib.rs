@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`row`] | one object, in a block of its own; copying in and out |
 //! | [`hash`], [`tree`] | rows by key: linear hashing, B-tree |
+//! | [`cursor`] | steps through an ordered set without a search |
 //! | [`table`], [`registry`] | a table with its locks; all tables |
 //! | [`access`] | from an argument to a table; errors |
 //! | [`spec`] | match specifications |
@@ -14,6 +15,7 @@ pub mod access;
 mod admin;
 mod alter;
 mod counter;
+mod cursor;
 pub mod hash;
 mod info;
 mod ops;

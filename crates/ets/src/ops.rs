@@ -3,7 +3,7 @@
 use crate::access::{Need, bad, gone, table};
 use crate::hash::{Fixed, Shard};
 use crate::row::{NewRow, copy_out, list_reversed};
-use crate::table::{Kind, Store, Table};
+use crate::table::{Gone, Kind, Store, Table};
 use myriad_term::equal::eq_exact;
 use myriad_term::hash::table_hash;
 use myriad_term::{Build, Term, am};
@@ -56,10 +56,59 @@ fn new_rows(table: &Table, list: Term) -> Option<Vec<NewRow>> {
     objects.tail().is_nil().then_some(rows)
 }
 
+/// Can it be copied within a lock?
+fn is_small(object: Term) -> bool {
+    object.as_tuple().is_some_and(|t| t.len() <= 16 && t.elements().iter().all(|e| e.is_immediate()))
+}
+
+/// Inserts one small object.
+fn insert_small(table: &Table, object: Term, key: Term) -> Result<(), Gone> {
+    match &table.store {
+        Store::Hash(shards) => {
+            let hash = table_hash(key);
+            let mut shard = table.write_shard(shards, hash)?;
+            match table.options.kind {
+                Kind::Set | Kind::OrderedSet => shard.insert_tuple(object, key, hash, table.fixed()),
+                Kind::Bag => shard.insert_bag(NewRow::new(object, hash), table.fixed()),
+                Kind::DuplicateBag => shard.insert_duplicate(NewRow::new(object, hash), table.fixed()),
+            }
+        }
+        Store::Tree(tree) => table.write_tree(tree)?.insert_tuple(object, key),
+    }
+    Ok(())
+}
+
+/// Inserts one object if there is none of its key.
+fn insert_one_new(table: &Table, object: Term, key: Term) -> Result<bool, Gone> {
+    match &table.store {
+        Store::Hash(shards) => {
+            let hash = table_hash(key);
+            let mut shard = table.write_shard(shards, hash)?;
+            if shard.row_of(hash, key).is_some() {
+                return Ok(false);
+            }
+            put(&mut shard, table.options.kind, NewRow::new(object, hash), table.fixed());
+        }
+        Store::Tree(tree) => {
+            let mut tree = table.write_tree(tree)?;
+            if tree.row_of(key).is_some() {
+                return Ok(false);
+            }
+            tree.insert(NewRow::new(object, 0));
+        }
+    }
+    Ok(true)
+}
+
 fn insert_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let table = table(ctx, args[0], Need::Write)?;
     if !args[1].is_list() {
-        let Some(row) = new_row(&table, args[1]) else { return badarg() };
+        let Some(key) = key_of(&table, args[1]) else { return badarg() };
+        if is_small(args[1]) {
+            // Copied under the lock: most often the place of an older object is taken over as it is.
+            return insert_small(&table, args[1], key).map(|()| Term::TRUE).or_else(|g| gone(ctx, g));
+        }
+        let row = NewRow::new(args[1], table.hash(key));
         ctx.bump(row.row().words() / 16);
         let done = match &table.store {
             Store::Hash(shards) => table.write_shard(shards, row.row().hash()).map(|mut shard| {
@@ -86,21 +135,13 @@ fn insert_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 fn insert_new_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let table = table(ctx, args[0], Need::Write)?;
     let keypos = table.options.keypos;
-    let rows = match args[1].is_list() {
-        true => new_rows(&table, args[1]),
-        false => new_row(&table, args[1]).map(|row| vec![row]),
-    };
-    let Some(rows) = rows else { return badarg() };
+    if !args[1].is_list() {
+        let Some(key) = key_of(&table, args[1]) else { return badarg() };
+        return insert_one_new(&table, args[1], key).map(Term::bool).or_else(|g| gone(ctx, g));
+    }
+    let Some(rows) = new_rows(&table, args[1]) else { return badarg() };
     ctx.bump(rows.len());
     let done = match &table.store {
-        Store::Hash(shards) if rows.len() == 1 => table.write_shard(shards, rows[0].row().hash()).map(|mut shard| {
-            let row = rows[0].row();
-            let new = shard.row_of(row.hash(), row.key(keypos)).is_none();
-            if new {
-                rows.into_iter().for_each(|row| put(&mut shard, table.options.kind, row, table.fixed()));
-            }
-            new
-        }),
         Store::Hash(shards) => table.write_all(shards).map(|mut guards| {
             let mask = guards.len() - 1;
             let there = |row: &NewRow| {

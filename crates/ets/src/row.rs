@@ -204,6 +204,22 @@ impl Row {
         unsafe { *self.data().add(1 + index).cast::<Term>() = value };
     }
 
+    /// Takes over the elements of a tuple, if both are without memory and of one size; otherwise `false`, and nothing has
+    /// changed.
+    ///
+    /// # Safety
+    /// As for [`Row::set_immediate`]; the key's word stays what it is, and the row is visible.
+    #[inline]
+    pub unsafe fn overwrite(self, elements: &[Term]) -> bool {
+        let head = self.head();
+        if head.flags != FLAT || head.words != 1 + elements.len() || !elements.iter().all(|e| e.is_immediate()) {
+            return false;
+        }
+        // SAFETY: the row has just so many elements; R2 stays.
+        unsafe { ptr::copy_nonoverlapping(elements.as_ptr(), self.data().add(1).cast(), elements.len()) };
+        true
+    }
+
     /// A copy of the tuple in `heap`.
     #[inline]
     pub fn copy_to<A: Alloc + ?Sized>(self, heap: &mut A) -> Term {

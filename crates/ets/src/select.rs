@@ -121,6 +121,12 @@ impl Scan {
         scan
     }
 
+    /// Goes on with a specification made of the same term.
+    fn set_spec(&mut self, spec: Arc<Spec>) {
+        self.reach = reach(&spec, &self.table.options);
+        self.spec = spec;
+    }
+
     pub(crate) fn is_done(&self) -> bool {
         matches!(self.position, Position::End)
     }
@@ -251,6 +257,15 @@ struct Selection {
     compiled: Term,
 }
 
+/// The specification of an argument that stays where it is as long as the specification is used: during one call.
+fn specification_in_place(term: Term, wanted: Wanted) -> Result<Arc<Spec>, Escape> {
+    let spec = match wanted {
+        Wanted::Spec => Spec::compile_in_place(term, Dialect::Table),
+        Wanted::Pattern(result) => Spec::of_pattern_in_place(term, result),
+    };
+    spec.map(Arc::new).map_err(|_| BADARG)
+}
+
 /// The specification of an argument.
 fn specification(term: Term, wanted: Wanted) -> Result<Arc<Spec>, Escape> {
     let spec = match wanted {
@@ -272,14 +287,19 @@ fn select(ctx: &mut Ctx<'_>, args: &[Term], wanted: Wanted, reverse: bool) -> Bi
     if let (Wanted::Spec, true) = (wanted, args[1].is_nil()) {
         return Ok(if limit.is_some() { am::end_of_table.term() } else { Term::NIL });
     }
-    let spec = specification(args[1], wanted)?;
+    // Most selections end within this call, so that the argument need not be copied.
+    let in_place = limit.is_none().then_some((args[1], wanted));
+    let spec =
+        if in_place.is_some() { specification_in_place(args[1], wanted)? } else { specification(args[1], wanted)? };
     // Results are put before those found earlier, so without a limit an ordered set is visited the other way.
     let downwards = reverse == limit.is_some();
     let scan = Scan::new(found.shared(), spec, downwards);
-    run(ctx, Selection { scan, list: Term::NIL, found: Vec::new(), limit, table: args[0], compiled: Term::NONE })
+    let selection = Selection { scan, list: Term::NIL, found: Vec::new(), limit, table: args[0], compiled: Term::NONE };
+    run(ctx, selection, in_place)
 }
 
-fn run(ctx: &mut Ctx<'_>, mut s: Selection) -> BifResult {
+/// Scans on. `in_place`: where the specification comes from, if it has no memory of its own yet.
+fn run(ctx: &mut Ctx<'_>, mut s: Selection, in_place: Option<(Term, Wanted)>) -> BifResult {
     let spec = s.scan.spec.clone();
     let mut machine = Machine::new(&spec, ctx.pid().term(), ctx.vm.node_name());
     loop {
@@ -305,9 +325,12 @@ fn run(ctx: &mut Ctx<'_>, mut s: Selection) -> BifResult {
             return Ok(finish(ctx, s));
         }
         if ctx.exhausted() {
+            if let Some((term, wanted)) = in_place {
+                s.scan.set_spec(specification(term, wanted)?);
+            }
             let mut rest = Some(s);
             return ctx.yield_to(Box::new(move |ctx| match rest.take() {
-                Some(rest) => run(ctx, rest),
+                Some(rest) => run(ctx, rest, None),
                 None => badarg(),
             }));
         }
@@ -429,7 +452,7 @@ fn continue_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
     // Last visited first.
     selection.found.reverse();
-    run(ctx, selection)
+    run(ctx, selection, None)
 }
 
 /// A count over a scan.

@@ -1,21 +1,30 @@
 //! The rows of an ordered set, in a B-tree by the arithmetic order of their keys.
 //!
-//! The tree is the standard library's; an entry keeps the key's word beside the row, so that small keys compare without
-//! looking at the row. [`Place`] are the points from which a traversal starts: at or beside a key, or at the edge of the
-//! keys that a partly bound pattern can match.
+//! The tree is the standard library's, from key to row: keys stand close together, so small ones compare without looking at
+//! rows. [`Place`] are the points from which a traversal starts: at or beside a key, or at the edge of the keys that a partly
+//! bound pattern can match.
+//!
+//! TR1. The key of an entry lies in the entry's row.
+//! TR2. `version` changes whenever a row comes or goes; no two trees ever have the same one. What a thread has noted of a
+//!      tree ([`crate::cursor`]) is true as long as the version is.
 
 use crate::row::{NewRow, Row};
+use myriad_sync::atomic::{AtomicU64, Ordering as Sync};
 use myriad_term::Term;
 use myriad_term::compare::compare;
 use std::borrow::Borrow;
+use std::cell::Cell;
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::Bound;
 
 /// A key, ordered arithmetically.
 #[repr(transparent)]
-#[derive(Clone, Copy)]
-struct Key(Term);
+struct Key(Cell<Term>);
+
+// SAFETY: the cell is only set through an exclusive borrow of the tree.
+unsafe impl std::marker::Sync for Key {}
 
 impl PartialEq for Key {
     fn eq(&self, other: &Key) -> bool {
@@ -31,36 +40,12 @@ impl PartialOrd for Key {
 impl Ord for Key {
     #[inline]
     fn cmp(&self, other: &Key) -> Ordering {
-        compare(self.0, other.0)
+        compare(self.0.get(), other.0.get())
     }
 }
 
-#[derive(Clone, Copy)]
-struct Entry {
-    key: Key,
-    row: Row,
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Entry) -> bool {
-        self.key == other.key
-    }
-}
-impl Eq for Entry {}
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Entry {
-    fn cmp(&self, other: &Entry) -> Ordering {
-        self.key.cmp(&other.key)
-    }
-}
-impl Borrow<Key> for Entry {
-    fn borrow(&self) -> &Key {
-        &self.key
-    }
+fn key(term: Term) -> Key {
+    Key(Cell::new(term))
 }
 
 /// Where a key stands to a pattern: `Equal` if it may match as far as the pattern's leading parts tell.
@@ -91,12 +76,12 @@ trait Point {
     fn key(&self) -> Option<Term>;
 }
 
-impl Point for Entry {
+impl Point for Key {
     fn to_key(&self, key: Term) -> Ordering {
-        compare(self.key.0, key)
+        compare(self.0.get(), key)
     }
     fn key(&self) -> Option<Term> {
-        Some(self.key.0)
+        Some(self.0.get())
     }
 }
 
@@ -112,7 +97,7 @@ impl Point for EdgePoint<'_> {
     }
 }
 
-impl<'a> Borrow<dyn Point + 'a> for Entry {
+impl<'a> Borrow<dyn Point + 'a> for Key {
     fn borrow(&self) -> &(dyn Point + 'a) {
         self
     }
@@ -140,15 +125,42 @@ impl Ord for dyn Point + '_ {
 
 /// The rows of an ordered set.
 pub struct Tree {
-    entries: BTreeSet<Entry>,
+    entries: BTreeMap<Key, Row>,
     keypos: usize,
     words: usize,
+    version: u64,
 }
+
+/// How many versions a tree takes at once.
+const VERSIONS: u64 = 1 << 20;
+static NEXT_VERSION: AtomicU64 = AtomicU64::new(VERSIONS);
 
 impl Tree {
     /// No rows.
     pub fn new(keypos: usize) -> Tree {
-        Tree { entries: BTreeSet::new(), keypos, words: 0 }
+        // Relaxed: only different numbers are wanted.
+        let version = NEXT_VERSION.fetch_add(VERSIONS, Sync::Relaxed);
+        Tree { entries: BTreeMap::new(), keypos, words: 0, version }
+    }
+
+    /// What changes whenever a row comes or goes (TR2).
+    #[inline]
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    fn changed(&mut self) {
+        self.version += 1;
+        if self.version.is_multiple_of(VERSIONS) {
+            // The next tree's numbers begin here. Relaxed: as above.
+            self.version = NEXT_VERSION.fetch_add(VERSIONS, Sync::Relaxed);
+        }
+    }
+
+    /// Position of the key, counted from 0.
+    #[inline]
+    pub fn keypos(&self) -> usize {
+        self.keypos
     }
 
     /// Number of rows.
@@ -164,35 +176,69 @@ impl Tree {
 
     /// The row of a key.
     #[inline]
-    pub fn row_of(&self, key: Term) -> Option<Row> {
-        self.entries.get(&Key(key)).map(|e| e.row)
-    }
-
-    fn entry(&self, row: Row) -> Entry {
-        Entry { key: Key(row.key(self.keypos)), row }
+    pub fn row_of(&self, of: Term) -> Option<Row> {
+        self.entries.get(&key(of)).copied()
     }
 
     /// Inserts or replaces the row of its key.
     pub fn insert(&mut self, row: NewRow) {
         let row = row.into_row();
+        let of = row.key(self.keypos);
         self.words += row.words();
-        if let Some(old) = self.entries.replace(self.entry(row)) {
-            self.words -= old.row.words();
-            // SAFETY: R1: it has just left the table.
-            unsafe { old.row.free() };
+        if let Some(old) = self.entries.insert(key(of), row) {
+            self.replaced(of, old);
+        }
+        self.changed();
+    }
+
+    /// The row of a key has taken an old one's place.
+    fn replaced(&mut self, of: Term, old: Row) {
+        if let Some((at, _)) = self.entries.get_key_value(&key(of)) {
+            // TR1; the keys are equal, so the order stays.
+            at.0.set(of);
+        }
+        self.words -= old.words();
+        // SAFETY: R1: it has just left the table.
+        unsafe { old.free() };
+    }
+
+    /// Inserts an object, or puts it in the place of the one with its key.
+    pub fn insert_tuple(&mut self, tuple: Term, of: Term) {
+        let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
+        match self.entries.entry(key(of)) {
+            // SAFETY: the tree is borrowed for writing; the key's word stays.
+            Entry::Occupied(place) if place.key().0.get().is(of) && unsafe { place.get().overwrite(elements) } => {}
+            Entry::Occupied(mut place) => {
+                let row = Row::new(tuple, 0);
+                let old = place.insert(row);
+                // TR1, as in `replaced`.
+                place.key().0.set(row.key(self.keypos));
+                self.words = self.words + row.words() - old.words();
+                // SAFETY: R1: it has just left the table.
+                unsafe { old.free() };
+                self.changed();
+            }
+            Entry::Vacant(place) => {
+                let row = Row::new(tuple, 0);
+                place.key().0.set(row.key(self.keypos));
+                place.insert(row);
+                self.words += row.words();
+                self.changed();
+            }
         }
     }
 
     /// Deletes the row of a key if `wanted` accepts it.
-    pub fn delete(&mut self, key: Term, wanted: impl FnOnce(Row) -> bool) -> bool {
-        if !self.row_of(key).is_some_and(wanted) {
+    pub fn delete(&mut self, of: Term, wanted: impl FnOnce(Row) -> bool) -> bool {
+        let Entry::Occupied(place) = self.entries.entry(key(of)) else { return false };
+        if !wanted(*place.get()) {
             return false;
         }
-        if let Some(entry) = self.entries.take(&Key(key)) {
-            self.words -= entry.row.words();
-            // SAFETY: R1: it has just left the table.
-            unsafe { entry.row.free() };
-        }
+        let row = place.remove();
+        self.words -= row.words();
+        // SAFETY: R1: it has just left the table.
+        unsafe { row.free() };
+        self.changed();
         true
     }
 
@@ -200,13 +246,13 @@ impl Tree {
     pub fn upwards(&self, from: Place<'_>) -> Box<dyn Iterator<Item = Row> + '_> {
         let unbounded = Bound::<&Key>::Unbounded;
         match from {
-            Place::Start => Box::new(self.entries.iter().map(|e| e.row)),
+            Place::Start => Box::new(self.entries.values().copied()),
             Place::End => Box::new(std::iter::empty()),
-            Place::Before(key) => {
-                Box::new(self.entries.range::<Key, _>((Bound::Included(&Key(key)), unbounded)).map(|e| e.row))
+            Place::Before(of) => {
+                Box::new(self.entries.range::<Key, _>((Bound::Included(&key(of)), unbounded)).map(|(_, row)| *row))
             }
-            Place::After(key) => {
-                Box::new(self.entries.range::<Key, _>((Bound::Excluded(&Key(key)), unbounded)).map(|e| e.row))
+            Place::After(of) => {
+                Box::new(self.entries.range::<Key, _>((Bound::Excluded(&key(of)), unbounded)).map(|(_, row)| *row))
             }
             Place::BeforeAll(edge) => self.behind_edge(&EdgePoint(edge, Ordering::Less)),
             Place::AfterAll(edge) => self.behind_edge(&EdgePoint(edge, Ordering::Greater)),
@@ -215,21 +261,21 @@ impl Tree {
 
     fn behind_edge(&self, point: &EdgePoint<'_>) -> Box<dyn Iterator<Item = Row> + '_> {
         let from: Bound<&dyn Point> = Bound::Excluded(point);
-        Box::new(self.entries.range::<dyn Point, _>((from, Bound::Unbounded)).map(|e| e.row))
+        Box::new(self.entries.range::<dyn Point, _>((from, Bound::Unbounded)).map(|(_, row)| *row))
     }
 
     /// The rows before a point, descending.
     pub fn downwards(&self, from: Place<'_>) -> Box<dyn Iterator<Item = Row> + '_> {
         let unbounded = Bound::<&Key>::Unbounded;
         match from {
-            Place::End => Box::new(self.entries.iter().rev().map(|e| e.row)),
+            Place::End => Box::new(self.entries.values().rev().copied()),
             Place::Start => Box::new(std::iter::empty()),
-            Place::Before(key) => {
-                Box::new(self.entries.range::<Key, _>((unbounded, Bound::Excluded(&Key(key)))).rev().map(|e| e.row))
-            }
-            Place::After(key) => {
-                Box::new(self.entries.range::<Key, _>((unbounded, Bound::Included(&Key(key)))).rev().map(|e| e.row))
-            }
+            Place::Before(of) => Box::new(
+                self.entries.range::<Key, _>((unbounded, Bound::Excluded(&key(of)))).rev().map(|(_, row)| *row),
+            ),
+            Place::After(of) => Box::new(
+                self.entries.range::<Key, _>((unbounded, Bound::Included(&key(of)))).rev().map(|(_, row)| *row),
+            ),
             Place::BeforeAll(edge) => self.before_edge(&EdgePoint(edge, Ordering::Less)),
             Place::AfterAll(edge) => self.before_edge(&EdgePoint(edge, Ordering::Greater)),
         }
@@ -237,16 +283,16 @@ impl Tree {
 
     fn before_edge(&self, point: &EdgePoint<'_>) -> Box<dyn Iterator<Item = Row> + '_> {
         let to: Bound<&dyn Point> = Bound::Excluded(point);
-        Box::new(self.entries.range::<dyn Point, _>((Bound::Unbounded, to)).rev().map(|e| e.row))
+        Box::new(self.entries.range::<dyn Point, _>((Bound::Unbounded, to)).rev().map(|(_, row)| *row))
     }
 
     /// The row just after a point.
     pub fn next(&self, from: Place<'_>) -> Option<Row> {
         match from {
-            Place::Start => self.entries.first().map(|e| e.row),
-            Place::After(key) => {
-                let range = (Bound::Excluded(&Key(key)), Bound::<&Key>::Unbounded);
-                self.entries.range::<Key, _>(range).next().map(|e| e.row)
+            Place::Start => self.entries.first_key_value().map(|(_, row)| *row),
+            Place::After(of) => {
+                let range = (Bound::Excluded(&key(of)), Bound::<&Key>::Unbounded);
+                self.entries.range::<Key, _>(range).next().map(|(_, row)| *row)
             }
             _ => self.upwards(from).next(),
         }
@@ -255,10 +301,10 @@ impl Tree {
     /// The row just before a point.
     pub fn prev(&self, from: Place<'_>) -> Option<Row> {
         match from {
-            Place::End => self.entries.last().map(|e| e.row),
-            Place::Before(key) => {
-                let range = (Bound::<&Key>::Unbounded, Bound::Excluded(&Key(key)));
-                self.entries.range::<Key, _>(range).next_back().map(|e| e.row)
+            Place::End => self.entries.last_key_value().map(|(_, row)| *row),
+            Place::Before(of) => {
+                let range = (Bound::<&Key>::Unbounded, Bound::Excluded(&key(of)));
+                self.entries.range::<Key, _>(range).next_back().map(|(_, row)| *row)
             }
             _ => self.downwards(from).next(),
         }
@@ -266,13 +312,14 @@ impl Tree {
 
     /// The `index`-th row.
     pub fn nth(&self, index: usize) -> Option<Row> {
-        self.entries.iter().nth(index).map(|e| e.row)
+        self.entries.values().nth(index).copied()
     }
 
     /// Takes all rows out.
     pub fn take_all(&mut self) -> Vec<Option<Row>> {
         self.words = 0;
-        std::mem::take(&mut self.entries).into_iter().map(|e| Some(e.row)).collect()
+        self.changed();
+        std::mem::take(&mut self.entries).into_values().map(Some).collect()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Going through a table key by key: first, last, next, prev, slot.
 
 use crate::access::{InUse, Need, gone, table};
+use crate::cursor;
 use crate::row::{Row, copy_out, list_reversed};
 use crate::table::{Gone, Store, Table};
 use crate::tree::Place;
@@ -80,7 +81,9 @@ fn first_key(ctx: &mut Ctx<'_>, table: &InUse) -> Result<Term, Gone> {
         Store::Hash(_) => first_from(ctx, table, Bucket { shard: 0, index: 0 }),
         Store::Tree(tree) => {
             let tree = table.read_tree(tree)?;
-            Ok(answer(ctx, table, tree.next(Place::Start)))
+            let row = tree.next(Place::Start);
+            cursor::begin(&tree, row, true);
+            Ok(answer(ctx, table, row))
         }
     }
 }
@@ -89,7 +92,11 @@ fn last_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let table = table(ctx, args[0], Need::Read)?;
     let found = match &table.store {
         Store::Hash(_) => first_key(ctx, &table),
-        Store::Tree(tree) => table.read_tree(tree).map(|tree| answer(ctx, &table, tree.prev(Place::End))),
+        Store::Tree(tree) => table.read_tree(tree).map(|tree| {
+            let row = tree.prev(Place::End);
+            cursor::begin(&tree, row, false);
+            answer(ctx, &table, row)
+        }),
     };
     found.or_else(|g| gone(ctx, g))
 }
@@ -115,7 +122,7 @@ fn next_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let found = match &table.store {
         Store::Hash(_) => after(ctx, &table, args[1]),
         Store::Tree(tree) => {
-            table.read_tree(tree).map(|tree| Some(answer(ctx, &table, tree.next(Place::After(args[1])))))
+            table.read_tree(tree).map(|tree| Some(answer(ctx, &table, cursor::step(&tree, args[1], true))))
         }
     };
     match found {
@@ -130,7 +137,7 @@ fn prev_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let found = match &table.store {
         Store::Hash(_) => after(ctx, &table, args[1]),
         Store::Tree(tree) => {
-            table.read_tree(tree).map(|tree| Some(answer(ctx, &table, tree.prev(Place::Before(args[1])))))
+            table.read_tree(tree).map(|tree| Some(answer(ctx, &table, cursor::step(&tree, args[1], false))))
         }
     };
     match found {

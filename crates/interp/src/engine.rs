@@ -4,7 +4,7 @@ use crate::bifs;
 use crate::building::Target;
 use crate::code;
 use crate::instr::Op;
-use crate::machine::{FLOAT_REGISTERS, Machine};
+use crate::machine::Machine;
 use crate::run;
 use crate::stubs;
 use myriad_vm::Ctx;
@@ -29,6 +29,7 @@ impl Interpreter {
 /// The machine for a slice of the process of `ctx`, with its X registers in place.
 fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
     let x = ctx.sched.x.as_mut_ptr();
+    let floats = Machine::saved_floats(ctx.proc);
     let live = ctx.proc.saved_x.len().min(myriad_vm::scheduler::X_REGISTERS);
     // SAFETY: there are so many X registers.
     unsafe { std::ptr::copy_nonoverlapping(ctx.proc.saved_x.as_ptr(), x, live) };
@@ -42,7 +43,7 @@ fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
         end: SliceEnd::Yielded,
         callee: std::ptr::null(),
         ctx,
-        floats: [0.0; FLOAT_REGISTERS],
+        floats,
         build: Target::none(),
     };
     if m.heap().stop == m.heap().hend {

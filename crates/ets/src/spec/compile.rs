@@ -23,10 +23,24 @@ impl Spec {
         Self::compile_own(term, dialect, memory)
     }
 
+    /// The same without a copy of the term: the specification is to be dropped before the term goes or moves (SP1, T2).
+    pub fn compile_in_place(term: Term, dialect: Dialect) -> Result<Spec, Errors> {
+        Self::compile_own(term, dialect, Fragment::new())
+    }
+
     /// Compiles `[{Pattern, [], [Result]}]`, where the result is `'$_'` or `'$$'`.
     pub fn of_pattern(pattern: Term, result: Atom) -> Result<Spec, Errors> {
         let mut memory = Fragment::new();
         let head = copy_out(pattern, &mut memory);
+        Self::of_own_pattern(head, result, memory)
+    }
+
+    /// The same without a copy of the pattern, as [`Spec::compile_in_place`].
+    pub fn of_pattern_in_place(pattern: Term, result: Atom) -> Result<Spec, Errors> {
+        Self::of_own_pattern(pattern, result, Fragment::new())
+    }
+
+    fn of_own_pattern(head: Term, result: Atom, memory: Fragment) -> Result<Spec, Errors> {
         let (tests, (all, numbers)) = compile_head(head)?;
         let body =
             if result == am::dollar_underscore { Body::Whole } else { Body::Program(vec![Op::All(Place::Result)]) };

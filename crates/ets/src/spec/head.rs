@@ -68,8 +68,32 @@ pub fn is_open(term: Term) -> bool {
     term.is_am(am::underscore) || variable(term).is_some()
 }
 
-/// A set of addresses.
-pub type Addresses = HashSet<usize, BuildHasherDefault<AddressHasher>>;
+/// A set of addresses: the first in place, as most have no other.
+#[derive(Default)]
+pub struct Addresses {
+    first: Option<usize>,
+    others: HashSet<usize, BuildHasherDefault<AddressHasher>>,
+}
+
+impl Addresses {
+    /// Is it one of them?
+    #[inline]
+    pub fn contains(&self, address: &usize) -> bool {
+        self.first == Some(*address) || !self.others.is_empty() && self.others.contains(address)
+    }
+
+    /// Adds one; `false` if it was there.
+    fn insert(&mut self, address: usize) -> bool {
+        if self.contains(&address) {
+            return false;
+        }
+        if self.first.is_none() {
+            self.first = Some(address);
+            return true;
+        }
+        self.others.insert(address)
+    }
+}
 
 /// Spreads the bits of an address (Fibonacci hashing).
 #[derive(Default)]
@@ -161,8 +185,10 @@ impl Head {
     /// Compiles a pattern.
     pub fn compile(pattern: Term) -> Result<Head, HeadError> {
         let open = open_parts(pattern);
-        let mut head = Head::default();
-        let mut work = vec![Work::Visit(pattern)];
+        let width = pattern.as_tuple().map_or(1, |t| t.len()).min(16) + 2;
+        let mut head = Head { tests: Vec::with_capacity(width), variables: Vec::new() };
+        let mut work = Vec::with_capacity(width);
+        work.push(Work::Visit(pattern));
         let mut same_frame = false;
         while let Some(next) = work.pop() {
             let Work::Visit(term) = next else {
@@ -197,19 +223,18 @@ impl Head {
                 head.tests.push(Test::Constant(term));
                 continue;
             }
-            let parts: Vec<Term> = if let Some(tuple) = term.as_tuple() {
+            work.push(Work::FrameEnd);
+            if let Some(tuple) = term.as_tuple() {
                 head.tests.push(Test::Tuple(tuple.len() as u32));
-                tuple.elements().to_vec()
+                work.extend(tuple.elements().iter().rev().copied().map(Work::Visit));
             } else if let Some(cell) = cell(term) {
                 head.tests.push(Test::Cons);
-                cell.to_vec()
+                work.extend(cell.iter().rev().copied().map(Work::Visit));
             } else {
                 let (keys, values) = map_pattern(term)?;
                 head.tests.push(Test::Map(keys));
-                values
-            };
-            work.push(Work::FrameEnd);
-            work.extend(parts.into_iter().rev().map(Work::Visit));
+                work.extend(values.into_iter().rev().map(Work::Visit));
+            }
         }
         while let Some(Test::Skip(_)) = head.tests.last() {
             head.tests.pop();

@@ -56,6 +56,9 @@ pub fn reach(spec: &Spec, options: &Options) -> Reach {
         possible += 1;
     }
     let ordered = options.kind == Kind::OrderedSet;
+    if pattern.is_none() && keys.len() <= 1 {
+        return Reach::Keys(keys);
+    }
     match pattern {
         Some(key) if ordered && possible == 1 => return Reach::Range(key),
         Some(_) => return Reach::All,
@@ -78,6 +81,29 @@ pub fn reach(spec: &Spec, options: &Options) -> Reach {
 
 /// The order of a key to a pattern, up to the pattern's first open part.
 pub fn compare_with_pattern(key: Term, pattern: Term) -> Ordering {
+    // Most keys are a tuple of plain things.
+    if let (Some(a), Some(b)) = (key.as_tuple(), pattern.as_tuple()) {
+        if a.len() != b.len() {
+            return a.len().cmp(&b.len());
+        }
+        for (a, b) in a.elements().iter().zip(b.elements()) {
+            if b.is_am(am::underscore) {
+                return Ordering::Equal;
+            }
+            if !a.is_immediate() || !b.is_immediate() || b.is_atom() {
+                return compare_parts(key, pattern);
+            }
+            let order = compare(*a, *b);
+            if order.is_ne() {
+                return order;
+            }
+        }
+        return Ordering::Equal;
+    }
+    compare_parts(key, pattern)
+}
+
+fn compare_parts(key: Term, pattern: Term) -> Ordering {
     let mut work = vec![(key, pattern)];
     while let Some((key, pattern)) = work.pop() {
         if pattern.is_map() && key.is_map() || pattern.is_atom() && is_open(pattern) {

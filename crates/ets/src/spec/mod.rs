@@ -9,7 +9,8 @@
 //! | [`trace`] | what tracing asks of them |
 //! | [`keys`] | which keys a specification can match; whether it keeps the key |
 //!
-//! SP1. All terms of a specification lie in its own memory, which lives as long as it does.
+//! SP1. All terms of a specification lie in its own memory, which lives as long as it does; or, if it is used during one
+//!      call of a built-in only, in that call's arguments.
 //! SP2. A program leaves just one value; each operation finds its operands on the stack.
 //! SP3. Terms are as deep as users make them, so compiling and running are loops.
 
@@ -46,7 +47,7 @@ pub struct Spec {
     _memory: Fragment,
 }
 
-// SAFETY: all terms lie in the specification's own memory (SP1) and are never changed.
+// SAFETY: all terms lie in memory that outlives the specification (SP1) and are never changed.
 unsafe impl Sync for Spec {}
 
 /// What the magic reference of a compiled specification holds.
