@@ -116,9 +116,13 @@ fn new_options(ctx: &Ctx<'_>, list: Term) -> Option<NewOptions> {
             _ => return None,
         }
     }
+    if new.protection == Protection::Private {
+        // One process is never concurrent.
+        new.options.write_concurrency = WriteConcurrency::No;
+    }
     if new.options.write_concurrency != WriteConcurrency::No {
         // Only with concurrent writing do counters matter; `auto` (and an ordered set) implies them unless said otherwise.
-        let implied = new.options.write_concurrency == WriteConcurrency::Auto || new.options.kind == Kind::OrderedSet;
+        let implied = new.options.write_concurrency != WriteConcurrency::Yes || new.options.kind == Kind::OrderedSet;
         new.options.decentralized_counters = counters.unwrap_or(implied);
     }
     // Hash tables only.
@@ -419,8 +423,15 @@ pub fn process_exits(ctx: &mut Ctx<'_>) {
         }
     }
     for table in owned {
-        // The heir is the heir no more; the data lives until it has been copied.
-        if let Heir::Process(heir, data, _memory) = registry::take_heir(&table)
+        // The heir stays the heir of what it owns from now on.
+        let mut memory = Fragment::new();
+        let heir = match &*table.heir.lock() {
+            Heir::Process(heir, data, _) => {
+                Some((*heir, if data.is_none() { *data } else { copy_out(*data, &mut memory) }))
+            }
+            Heir::None => None,
+        };
+        if let Some((heir, data)) = heir
             && heir != pid
             && transfer(ctx.vm, &table, heir, data)
         {

@@ -42,7 +42,7 @@ pub enum Fixed {
 impl Shard {
     /// An empty shard of a table with `1 << shift` shards.
     pub fn new(shift: u32, keypos: usize) -> Shard {
-        let least = if shift == 0 { FIRST_SEGMENT } else { (FIRST_SEGMENT >> shift).max(8) };
+        let least = (FIRST_SEGMENT >> shift).max(1);
         Shard {
             buckets: vec![None; least],
             least,
@@ -124,8 +124,13 @@ impl Shard {
 
     /// The visible rows of a bucket.
     pub fn bucket(&self, index: usize) -> impl Iterator<Item = Row> {
+        self.whole_bucket(index).filter(|r| !r.is_hidden())
+    }
+
+    /// The rows of a bucket, hidden ones too.
+    pub fn whole_bucket(&self, index: usize) -> impl Iterator<Item = Row> {
         let first = self.buckets.get(index).copied().flatten();
-        std::iter::successors(first, |r| r.next()).filter(|r| !r.is_hidden())
+        std::iter::successors(first, |r| r.next())
     }
 
     /// Length of a bucket's chain, hidden rows included.
@@ -266,6 +271,12 @@ impl Shard {
                         old.set_hidden(false);
                         self.rows += 1;
                         self.hidden_rows -= 1;
+                        if at != place {
+                            // It is the newest of its key now.
+                            *at = old.next();
+                            *old.link() = *place;
+                            *place = Some(old);
+                        }
                     }
                     return;
                 }

@@ -85,7 +85,8 @@ fn value(ctx: &mut Ctx<'_>, table: &InUse, item: Atom) -> Option<Term> {
         am::owner => table.owner().term(),
         am::heir => match &*table.heir.lock() {
             Heir::None => am::none.term(),
-            Heir::Process(pid, ..) => pid.term(),
+            Heir::Process(pid, ..) if ctx.vm.processes.get(*pid).is_some_and(|p| !p.is_exiting()) => pid.term(),
+            Heir::Process(..) => am::none.term(),
         },
         am::name => table.name().term(),
         am::size => Term::small(table.len() as i64),
@@ -142,7 +143,7 @@ fn rarer_value(ctx: &mut Ctx<'_>, table: &Table, item: Atom) -> Option<Term> {
                 Store::Hash(shards) => {
                     for shard in shards {
                         let shard = shard.read();
-                        (0..shard.buckets()).for_each(|i| shard.bucket(i).for_each(|row| found.add(row)));
+                        (0..shard.buckets()).for_each(|i| shard.whole_bucket(i).for_each(|row| found.add(row)));
                     }
                 }
                 Store::Tree(tree) => tree.read().upwards(Place::Start).for_each(|row| found.add(row)),

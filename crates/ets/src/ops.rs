@@ -4,6 +4,7 @@ use crate::access::{Need, bad, gone, table};
 use crate::hash::{Fixed, Shard};
 use crate::row::{NewRow, copy_out, list_reversed};
 use crate::table::{Gone, Kind, Store, Table};
+use myriad_sync::Arc;
 use myriad_term::equal::eq_exact;
 use myriad_term::hash::table_hash;
 use myriad_term::{Build, Term, am};
@@ -43,17 +44,73 @@ fn put(shard: &mut Shard, kind: Kind, row: NewRow, fixed: Fixed) {
     }
 }
 
-/// The objects to insert, checked: all are tuples with a key. A bag takes them from the last, as OTP does.
-fn new_rows(table: &Table, list: Term) -> Option<Vec<NewRow>> {
-    let mut objects = list.list_iter();
-    let mut rows = Vec::new();
-    for object in objects.by_ref() {
-        rows.push(new_row(table, object)?);
+/// Objects copied before the process may give way.
+const COPIES: usize = 64;
+
+/// A list on its way into a table. Copying it takes the most time and gives way; then all goes in under one lock.
+struct Listed {
+    table: Arc<Table>,
+    rows: Vec<NewRow>,
+    left: Term,
+    /// Only if there is no object of any of the keys.
+    new: bool,
+}
+
+/// Inserts the objects of a list, all or none.
+fn insert_list(ctx: &mut Ctx<'_>, mut l: Listed) -> BifResult {
+    while !l.left.is_nil() {
+        let before = l.rows.len();
+        for _ in 0..COPIES {
+            let Some((object, rest)) = l.left.as_cons() else { break };
+            let Some(row) = new_row(&l.table, object) else { return badarg() };
+            l.rows.push(row);
+            l.left = rest;
+        }
+        if !l.left.is_list() {
+            return badarg();
+        }
+        ctx.bump(l.rows.len() - before);
+        if ctx.exhausted() {
+            let mut rest = Some(l);
+            return ctx.yield_to(Box::new(move |ctx| match rest.take() {
+                Some(rest) => insert_list(ctx, rest),
+                None => badarg(),
+            }));
+        }
     }
-    if table.options.kind == Kind::Bag {
-        rows.reverse();
+    // A bag takes them from the last, as OTP does.
+    if l.table.options.kind == Kind::Bag {
+        l.rows.reverse();
     }
-    objects.tail().is_nil().then_some(rows)
+    insert_rows(&l.table, l.rows, l.new).map(Term::bool).or_else(|g| gone(ctx, g))
+}
+
+fn insert_rows(table: &Table, rows: Vec<NewRow>, new: bool) -> Result<bool, Gone> {
+    let (kind, keypos) = (table.options.kind, table.options.keypos);
+    match &table.store {
+        Store::Hash(shards) => {
+            let mut guards = table.write_all(shards)?;
+            let mask = guards.len() - 1;
+            let there = |row: &NewRow| {
+                let (hash, key) = (row.row().hash(), row.row().key(keypos));
+                guards[hash as usize & mask].row_of(hash, key).is_some()
+            };
+            if new && rows.iter().any(there) {
+                return Ok(false);
+            }
+            for row in rows {
+                put(&mut guards[row.row().hash() as usize & mask], kind, row, table.fixed());
+            }
+        }
+        Store::Tree(tree) => {
+            let mut tree = table.write_tree(tree)?;
+            if new && rows.iter().any(|row| tree.row_of(row.row().key(keypos)).is_some()) {
+                return Ok(false);
+            }
+            rows.into_iter().for_each(|row| tree.insert(row));
+        }
+    }
+    Ok(true)
 }
 
 /// Can it be copied within a lock?
@@ -118,53 +175,16 @@ fn insert_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         };
         return done.map(|()| Term::TRUE).or_else(|g| gone(ctx, g));
     }
-    let Some(rows) = new_rows(&table, args[1]) else { return badarg() };
-    ctx.bump(rows.len());
-    let done = match &table.store {
-        Store::Hash(shards) => table.write_all(shards).map(|mut guards| {
-            let mask = guards.len() - 1;
-            for row in rows {
-                put(&mut guards[row.row().hash() as usize & mask], table.options.kind, row, table.fixed());
-            }
-        }),
-        Store::Tree(tree) => table.write_tree(tree).map(|mut tree| rows.into_iter().for_each(|row| tree.insert(row))),
-    };
-    done.map(|()| Term::TRUE).or_else(|g| gone(ctx, g))
+    insert_list(ctx, Listed { table: table.shared(), rows: Vec::new(), left: args[1], new: false })
 }
 
 fn insert_new_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let table = table(ctx, args[0], Need::Write)?;
-    let keypos = table.options.keypos;
     if !args[1].is_list() {
         let Some(key) = key_of(&table, args[1]) else { return badarg() };
         return insert_one_new(&table, args[1], key).map(Term::bool).or_else(|g| gone(ctx, g));
     }
-    let Some(rows) = new_rows(&table, args[1]) else { return badarg() };
-    ctx.bump(rows.len());
-    let done = match &table.store {
-        Store::Hash(shards) => table.write_all(shards).map(|mut guards| {
-            let mask = guards.len() - 1;
-            let there = |row: &NewRow| {
-                let (hash, key) = (row.row().hash(), row.row().key(keypos));
-                guards[hash as usize & mask].row_of(hash, key).is_some()
-            };
-            let new = !rows.iter().any(there);
-            if new {
-                for row in rows {
-                    put(&mut guards[row.row().hash() as usize & mask], table.options.kind, row, table.fixed());
-                }
-            }
-            new
-        }),
-        Store::Tree(tree) => table.write_tree(tree).map(|mut tree| {
-            let new = !rows.iter().any(|row| tree.row_of(row.row().key(keypos)).is_some());
-            if new {
-                rows.into_iter().for_each(|row| tree.insert(row));
-            }
-            new
-        }),
-    };
-    done.map(Term::bool).or_else(|g| gone(ctx, g))
+    insert_list(ctx, Listed { table: table.shared(), rows: Vec::new(), left: args[1], new: true })
 }
 
 fn lookup_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {

@@ -6,7 +6,7 @@
 //! RG1. A live table is in `by_reference`, in its owner's list, and in `names` if it is a named one.
 //! RG2. Lock order: process lists, then names or references, then a table's own locks.
 
-use crate::table::{Heir, Table};
+use crate::table::Table;
 use myriad_sync::{Arc, CachePadded, LazyLock, LockClass, Mutex, RwLock};
 use myriad_term::{Atom, Pid, RefNumbers};
 use std::collections::HashMap;
@@ -155,11 +155,6 @@ pub struct Ended {
     pub fixed: Vec<Arc<Table>>,
     /// Tables that it owns.
     pub owned: Vec<Arc<Table>>,
-}
-
-/// The heir of a table, taken out.
-pub fn take_heir(table: &Table) -> Heir {
-    std::mem::replace(&mut *table.heir.lock(), Heir::None)
 }
 
 /// Lets a process use all tables, or no longer.

@@ -328,14 +328,19 @@ impl Table {
         }
     }
 
-    /// Words that the table and its rows take.
+    /// Words that the table and its rows take, where the table itself is counted as OTP counts its own: a block for the
+    /// table, one for each lock, one for counters that are spread.
     pub fn words(&self) -> usize {
+        let spread = if self.options.decentralized_counters { 34 } else { 0 };
         match &self.store {
             Store::Hash(shards) => {
-                let own = if shards.len() == 1 { 49 } else { 49 + shards.len() * 16 };
-                shards.iter().map(|s| s.read()).map(|s| s.words() + s.own_words()).sum::<usize>() + own
+                let locks = if shards.len() == 1 { 0 } else { 32 + shards.len() * 16 };
+                shards.iter().map(|s| s.read()).map(|s| s.words() + s.own_words()).sum::<usize>() + 49 + locks + spread
             }
-            Store::Tree(tree) => tree.read().words() + 139,
+            Store::Tree(tree) => {
+                let own = if self.options.write_concurrency == WriteConcurrency::No { 139 } else { 99 + spread };
+                tree.read().words() + own
+            }
         }
     }
 

@@ -122,6 +122,10 @@ fn next_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let found = match &table.store {
         Store::Hash(_) => after(ctx, &table, args[1]),
         Store::Tree(tree) => {
+            // What `next` and `prev` end with is no key to them.
+            if args[1].is_am(am::end_of_table) {
+                return badarg();
+            }
             table.read_tree(tree).map(|tree| Some(answer(ctx, &table, cursor::step(&tree, args[1], true))))
         }
     };
@@ -137,6 +141,10 @@ fn prev_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let found = match &table.store {
         Store::Hash(_) => after(ctx, &table, args[1]),
         Store::Tree(tree) => {
+            // What `next` and `prev` end with is no key to them.
+            if args[1].is_am(am::end_of_table) {
+                return badarg();
+            }
             table.read_tree(tree).map(|tree| Some(answer(ctx, &table, cursor::step(&tree, args[1], false))))
         }
     };

@@ -29,7 +29,7 @@ impl Interpreter {
 /// The machine for a slice of the process of `ctx`, with its X registers in place.
 fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
     let x = ctx.sched.x.as_mut_ptr();
-    let floats = Machine::saved_floats(ctx.proc);
+    let floats = Machine::saved_floats(&mut ctx.proc.saved_x);
     let live = ctx.proc.saved_x.len().min(myriad_vm::scheduler::X_REGISTERS);
     // SAFETY: there are so many X registers.
     unsafe { std::ptr::copy_nonoverlapping(ctx.proc.saved_x.as_ptr(), x, live) };

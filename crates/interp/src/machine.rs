@@ -241,24 +241,26 @@ impl Machine<'_, '_> {
     }
 
     /// The process stops between float instructions: their registers follow the live X registers, in halves, as small
-    /// integers ([`Machine::saved_floats`] takes them back).
+    /// integers, and then NONE, which no register holds ([`Machine::saved_floats`] takes them back).
     fn save_floats(&mut self) {
         if self.floats.iter().any(|f| f.to_bits() != 0) {
             let halves = self.floats.iter().map(|f| f.to_bits()).flat_map(|b| [b >> 32, b & 0xffff_ffff]);
             self.ctx.proc.saved_x.extend(halves.map(|half| Term::small(half as i64)));
+            self.ctx.proc.saved_x.push(Term::NONE);
         }
     }
 
     /// The float registers of a process that goes on.
     #[inline(always)]
-    pub fn saved_floats(proc: &mut myriad_vm::process::Private) -> [f64; FLOAT_REGISTERS] {
+    pub fn saved_floats(saved_x: &mut Vec<Term>) -> [f64; FLOAT_REGISTERS] {
         let mut floats = [0.0; FLOAT_REGISTERS];
-        let live = proc.resume.live as usize;
-        if proc.saved_x.len() == live + 2 * FLOAT_REGISTERS {
-            for (float, halves) in floats.iter_mut().zip(proc.saved_x[live..].chunks_exact(2)) {
+        if saved_x.last().is_some_and(|mark| mark.is_none())
+            && let Some(live) = saved_x.len().checked_sub(2 * FLOAT_REGISTERS + 1)
+        {
+            for (float, halves) in floats.iter_mut().zip(saved_x[live..].chunks_exact(2)) {
                 *float = f64::from_bits((halves[0].small_value() as u64) << 32 | halves[1].small_value() as u64);
             }
-            proc.saved_x.truncate(live);
+            saved_x.truncate(live);
         }
         floats
     }

@@ -27,6 +27,8 @@ pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
     let least = myriad_vm::scheduler::LEAST_UNIQUE;
     match (args[0].as_atom(), args[0].as_tuple_of::<2>()) {
         (Some(am::available_internal_state), _) => Ok(Term::TRUE),
+        // Tables count in their shards.
+        (Some(am::flxctr_memory_usage), _) => Ok(am::notsup.term()),
         (Some(am::reds_left), _) => Ok(Term::small(i64::from(ctx.proc.reductions_left.max(0)))),
         (Some(am::next_pid), _) => Ok(Term::small(i64::from(ctx.vm.processes.next_pid().number()))),
         (Some(am::min_unique_integer | am::min_unique_monotonic_integer), _) => Ok(ctx.int128(least)),
@@ -104,6 +106,13 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
             _ => badarg(),
         },
         Some(am::ets_force_trap) => Ok(am::notsup.term()),
+        // The term with memory of its own beside the heap's block.
+        Some(am::mbuf) => {
+            let mut fragment = myriad_heap::Fragment::with_capacity(myriad_heap::copied_size(value));
+            let copy = myriad_heap::copy_term(value, &mut fragment);
+            ctx.proc.heap.attach(fragment);
+            Ok(copy)
+        }
         Some(am::abort) => break_down(value),
         Some(am::binary) => match value.as_usize() {
             Some(size) if size <= 1 << 30 => Ok(ctx.binary(&vec![0; size])),

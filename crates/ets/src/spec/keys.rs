@@ -145,6 +145,12 @@ fn clause_keeps_key(head: Term, body: Term, keypos: usize) -> bool {
         return true;
     }
     let at = |term: Term| term.as_tuple().and_then(|t| t.elements().get(keypos).copied());
+    // A whole object as a constant: the key as it is written, if it can match nothing else.
+    if let (Some(key), Some([name, value])) = (at(head), result.as_tuple_of::<2>())
+        && name.is_am(am::const_)
+    {
+        return at(value).is_some_and(|made| same_as_matched_as_constant(key, made));
+    }
     let (Some(key), Some([tuple])) = (at(head), result.as_tuple_of::<1>()) else { return false };
     let Some(made) = at(tuple) else { return false };
     if same_as_matched(key, made) {
@@ -156,10 +162,21 @@ fn clause_keeps_key(head: Term, body: Term, keypos: usize) -> bool {
 
 /// Does the expression give just what the pattern has matched?
 fn same_as_matched(pattern: Term, made: Term) -> bool {
-    // Pattern, expression, and whether the expression is inside `{const, X}`.
-    let mut work = vec![(pattern, made, false)];
+    same_parts(vec![(pattern, made, false)])
+}
+
+/// The same for a constant.
+fn same_as_matched_as_constant(pattern: Term, made: Term) -> bool {
+    same_parts(vec![(pattern, made, true)])
+}
+
+/// Pattern, expression, and whether the expression is inside `{const, X}`.
+fn same_parts(mut work: Vec<(Term, Term, bool)>) -> bool {
     while let Some((pattern, made, constant)) = work.pop() {
         if pattern.is_am(am::underscore) {
+            return false;
+        }
+        if !constant && (made.is_am(am::dollar_underscore) || made.is_am(am::dollar_dollar)) {
             return false;
         }
         if let (Some([name, value]), false) = (made.as_tuple_of::<2>(), constant)
