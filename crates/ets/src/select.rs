@@ -6,7 +6,7 @@
 //! Order of results, which programs see: a hash table's are in reverse order of the visits; an ordered set is visited
 //! downwards to give an ascending list, and upwards when there is a limit or for `select_reverse`.
 
-use crate::access::{Need, find, gone, table};
+use crate::access::{Need, find, gone, identifier, table};
 use crate::row::{Row, copy_out};
 use crate::spec::keys::{Reach, compare_with_pattern, reach};
 use crate::spec::machine::Machine;
@@ -294,7 +294,11 @@ fn select(ctx: &mut Ctx<'_>, args: &[Term], wanted: Wanted, reverse: bool) -> Bi
     // Results are put before those found earlier, so without a limit an ordered set is visited the other way.
     let downwards = reverse == limit.is_some();
     let scan = Scan::new(found.shared(), spec, downwards);
-    let selection = Selection { scan, list: Term::NIL, found: Vec::new(), limit, table: args[0], compiled: Term::NONE };
+    // A continuation of a hash table is of this very table, whatever has its name later; one of an ordered set goes by name.
+    let hash = matches!(found.store, Store::Hash(_));
+    let known_as = if limit.is_some() && hash && args[0].is_atom() { identifier(ctx, found.arc()) } else { args[0] };
+    let selection =
+        Selection { scan, list: Term::NIL, found: Vec::new(), limit, table: known_as, compiled: Term::NONE };
     run(ctx, selection, in_place)
 }
 
