@@ -4,6 +4,7 @@
 //! children of a hash map's node are nodes, which are no values: `erts_debug:size/1` alone handles them.
 
 mod internal_state;
+mod relations;
 
 use crate::guards::{bad_map, otp_small};
 use internal_state::{get_internal_state_1, set_internal_state_2};

@@ -125,6 +125,11 @@ fn get_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
     Ok(ctx.list(&pairs))
 }
 
+/// How large the table is: how many hash values it has chains for.
+pub(crate) fn table_size() -> usize {
+    TABLE.read().chains.len()
+}
+
 fn info_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
     let (count, words) = {
         let table = TABLE.read();

@@ -49,8 +49,8 @@ myriad_vm::bifs! { pub INTERNAL = "erts_internal" {
     "suspend_process" / 2 Plain => suspend_process_2;
     "group_leader" / 2 Plain => group_leader_2;
     "group_leader" / 3 Plain => group_leader_3;
-    "request_system_task" / 3 Plain => |ctx, a| request_system_task(ctx, ctx.pid().term(), a[0], a[2]);
-    "request_system_task" / 4 Plain => |ctx, a| request_system_task(ctx, a[0], a[1], a[3]);
+    "request_system_task" / 3 Plain => |ctx, a| request_system_task(ctx, ctx.pid().term(), a[0], a[1], a[2]);
+    "request_system_task" / 4 Plain => |ctx, a| request_system_task(ctx, a[0], a[1], a[2], a[3]);
 }}
 
 myriad_vm::bifs! { pub GROUP_LEADER = "erlang" {
@@ -195,7 +195,7 @@ fn internal_is_process_alive_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 fn ask_alive(ctx: &mut Ctx<'_>, pid: myriad_term::Pid, reference: Term) -> Result<(), Escape> {
     use myriad_term::Build;
     let Some(numbers) = reference.as_local_ref() else { return badarg() };
-    if !ctx.signal_to(pid, Signal::IsAlive { from: ctx.pid(), reference: numbers }) {
+    if !ctx.ask(pid, Signal::IsAlive { from: ctx.pid(), reference: numbers }) {
         let answer = ctx.tuple(&[reference, Term::FALSE]);
         ctx.signal_to(ctx.pid(), Signal::Message(Parcel::copy(answer).into_message()));
     }
@@ -316,12 +316,17 @@ fn group_leader_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     Ok(Term::OK)
 }
 
-fn request_system_task(ctx: &mut Ctx<'_>, requester: Term, target: Term, request: Term) -> BifResult {
+fn request_system_task(ctx: &mut Ctx<'_>, requester: Term, target: Term, urgency: Term, request: Term) -> BifResult {
     use myriad_term::Build;
     let (Some(from), Some(to)) = (requester.as_local_pid(), target.as_local_pid()) else { return badarg() };
     let Some(elements) = request.as_tuple().map(|t| t.elements()) else { return badarg() };
     let [kind, id, ..] = elements else { return badarg() };
-    if !ctx.signal_to(to, Signal::Task { from, request: Parcel::copy(request) }) {
+    let urgency = match urgency.as_atom() {
+        Some(am::inherit) => Some(ctx.this.priority()),
+        _ => flags::priority(urgency),
+    };
+    let Some(urgency) = urgency else { return badarg() };
+    if !ctx.vm.signal_urgently(to, Signal::Task { from, request: Parcel::copy(request) }, urgency) {
         let result = match kind.as_atom() {
             Some(am::garbage_collect | am::check_process_code) => Term::FALSE,
             _ => Term::atom(am::noproc),

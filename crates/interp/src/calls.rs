@@ -213,10 +213,15 @@ fn raises(mfa: &Mfa) -> bool {
 
 #[cold]
 fn apply_badarg(m: &mut Machine<'_, '_>, pc: *const u32, arguments: &[Term]) -> *const u32 {
+    apply_error(m, pc, arguments, am::badarg)
+}
+
+#[cold]
+fn apply_error(m: &mut Machine<'_, '_>, pc: *const u32, arguments: &[Term], reason: myriad_term::Atom) -> *const u32 {
     use myriad_term::Build;
     let what = errors::erlang(am::apply, arguments.len() as u8);
     let arguments = m.ctx.list(arguments);
-    errors::bif_error(m, pc, what, arguments, Term::atom(am::badarg))
+    errors::bif_error(m, pc, what, arguments, Term::atom(reason))
 }
 
 /// `apply`: `X[n]:X[n+1]` with n arguments.
@@ -231,23 +236,37 @@ pub unsafe fn apply_last(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
     unsafe { apply_named(m, pc, true) }
 }
 
-/// Puts the elements of a list in the X registers: how many; `Err(false)`: not a list, `Err(true)`: too many.
-fn spread(m: &mut Machine<'_, '_>, list: Term) -> Result<usize, bool> {
+/// Most arguments that `apply/3` looks at, and one less `apply/2`: OTP's number of X registers, less one. No function has more
+/// than 255, so a longer list leads to nothing, but a list beyond this is refused as such.
+const MOST_APPLIED: usize = 1023;
+
+/// Why a list is no list of arguments.
+enum Unfit {
+    /// No proper list.
+    Improper,
+    /// More than any function has.
+    Long,
+    /// More than the limit.
+    TooLong,
+}
+
+/// Puts the elements of a list in the X registers: how many.
+fn spread(m: &mut Machine<'_, '_>, list: Term, most: usize) -> Result<usize, Unfit> {
     let mut n = 0;
     let mut items = list.list_iter();
     for item in items.by_ref() {
-        if n >= usize::from(u8::MAX) {
-            return Err(true);
+        if n < usize::from(u8::MAX) {
+            m.set_x(n, item);
+        } else if n >= most {
+            return Err(Unfit::TooLong);
         }
-        m.set_x(n, item);
         n += 1;
     }
-    if items.tail().is_nil() { Ok(n) } else { Err(false) }
-}
-
-#[cold]
-fn spread_error(m: &mut Machine<'_, '_>, pc: *const u32, too_many: bool, arguments: &[Term]) -> *const u32 {
-    if too_many { errors::error_at(m, pc, Term::atom(am::system_limit)) } else { apply_badarg(m, pc, arguments) }
+    match items.tail().is_nil() {
+        false => Err(Unfit::Improper),
+        true if n > usize::from(u8::MAX) => Err(Unfit::Long),
+        true => Ok(n),
+    }
 }
 
 /// `X0:X1` with the arguments in the list X2.
@@ -257,22 +276,31 @@ pub unsafe fn apply_mfa(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) -> 
     let (Some(module), Some(function)) = (module.as_atom(), function.as_atom()) else {
         return apply_badarg(m, pc, &all);
     };
-    match spread(m, list) {
+    match spread(m, list, MOST_APPLIED) {
         Ok(n) => {
             let export = Export::intern(mfa(module, function, n as u8));
             // SAFETY: the instruction at hand.
             unsafe { enter_export(m, pc, last, export) }
         }
-        Err(too_many) => spread_error(m, pc, too_many, &all),
+        Err(Unfit::Long) => {
+            // SAFETY: as above.
+            unsafe { link(m, pc, last) };
+            errors::undefined_call(m, mfa(module, function, u8::MAX), list)
+        }
+        Err(Unfit::TooLong) => apply_error(m, pc, &all, am::system_limit),
+        Err(Unfit::Improper) => apply_badarg(m, pc, &all),
     }
 }
 
 unsafe fn apply_fun(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) -> *const u32 {
+    use myriad_term::Build;
     let all = [m.x(0), m.x(1)];
     let [fun, list] = all;
-    let arity = match spread(m, list) {
+    let arity = match spread(m, list, MOST_APPLIED - 1) {
         Ok(n) => n,
-        Err(too_many) => return spread_error(m, pc, too_many, &all),
+        Err(Unfit::Long) => usize::MAX,
+        Err(Unfit::TooLong) => return apply_error(m, pc, &all, am::system_limit),
+        Err(Unfit::Improper) => return apply_badarg(m, pc, &all),
     };
     match resolve(m, fun, arity) {
         callee @ (Callee::Function(_) | Callee::Unloaded(_)) => {
@@ -283,7 +311,20 @@ unsafe fn apply_fun(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) -> *con
                 other => fun_error(m, pc, false, other, fun, arity),
             }
         }
-        other => fun_error(m, pc, false, other, fun, arity),
+        other => {
+            if !last {
+                // SAFETY: as above.
+                unsafe { link(m, pc, last) };
+            }
+            let reason = match other {
+                Callee::BadArity => {
+                    let pair = m.ctx.tuple(&[fun, list]);
+                    m.ctx.tuple(&[Term::atom(am::badarity), pair])
+                }
+                _ => m.ctx.tuple(&[Term::atom(am::badfun), fun]),
+            };
+            if last { errors::error_at(m, pc, reason) } else { errors::error_after_push(m, pc, reason) }
+        }
     }
 }
 

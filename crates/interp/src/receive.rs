@@ -271,11 +271,14 @@ pub unsafe fn old_set(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
 
 // ---- hibernation
 
+/// Most arguments for which OTP lets a process hibernate: what is wrong with fewer than these is found out when it wakes.
+const MOST_KEPT: usize = 1024;
+
 /// A call of `erlang:hibernate/3`: forgets the stack, keeps little memory, and when a message comes calls `X0:X1(X2...)`.
 pub unsafe fn hibernate(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     let all = [m.x(0), m.x(1), m.x(2)];
     let wrong = match all[2].list_length() {
-        Some(n) if all[0].is_atom() && all[1].is_atom() => (n > 255).then_some(am::system_limit),
+        Some(n) if all[0].is_atom() && all[1].is_atom() => (n > MOST_KEPT).then_some(am::system_limit),
         _ => Some(am::badarg),
     };
     if let Some(reason) = wrong {

@@ -79,8 +79,9 @@ impl Ctx<'_> {
             Signal::GroupLeader(leader) => self.proc.group_leader = leader.attach(&mut self.proc.heap),
             Signal::IsAlive { from, reference } => self.reply(from, reference, Term::TRUE),
             Signal::Info { from, reference, items, by_default } => {
-                let items = items.attach(&mut self.proc.heap);
-                let result = crate::info::process_info(self, items, by_default);
+                // In memory of its own: who is asked shall not grow by it.
+                let mut memory = Fragment::new();
+                let result = crate::info::process_info(self, &mut memory, items.term, by_default);
                 self.reply(from, reference, result);
             }
             Signal::SaveCalls { from, reference, calls } => {
@@ -97,6 +98,11 @@ impl Ctx<'_> {
     /// Sends a signal to a local process; `false` if there is none.
     pub fn signal_to(&self, to: myriad_term::Pid, signal: Signal) -> bool {
         self.vm.processes.get(to).is_some_and(|p| p.send(self.vm, signal))
+    }
+
+    /// As [`Ctx::signal_to`], of a signal whose answer this process waits for: nothing of a priority below its own delays that.
+    pub fn ask(&self, to: myriad_term::Pid, signal: Signal) -> bool {
+        self.vm.signal_urgently(to, signal, self.this.priority())
     }
 
     /// Sends `{Reference, Value}` to a local process.

@@ -4,7 +4,8 @@ use crate::ctx::Ctx;
 use crate::error::TraceFrame;
 use crate::links::{Link, Target};
 use crate::scheduler::priority_atom;
-use myriad_heap::{GcInfo, MaxHeapSize, Settings};
+use crate::vm::Vm;
+use myriad_heap::{Fragment, GcInfo, MaxHeapSize, Settings};
 use myriad_term::{Atom, Build, Mfa, Term, am};
 
 /// Items of `process_info/1`, in OTP's order.
@@ -65,58 +66,82 @@ pub fn are_items(items: Term) -> bool {
     known(items)
 }
 
+/// All items, as a list.
+pub fn all_items(ctx: &mut Ctx<'_>) -> Term {
+    let items: Vec<Term> = DEFAULT_ITEMS.iter().chain(OTHER_ITEMS).map(|a| a.term()).collect();
+    ctx.list(&items)
+}
+
 /// The default items, as a list.
 pub fn default_items(ctx: &mut Ctx<'_>) -> Term {
     let items: Vec<Term> = DEFAULT_ITEMS.iter().map(|a| a.term()).collect();
     ctx.list(&items)
 }
 
-/// The answer to `process_info(Pid, Items)`, the items being right; `by_default`: to `process_info(Pid)`.
-pub fn process_info(ctx: &mut Ctx<'_>, items: Term, by_default: bool) -> Term {
+/// What a process asks of itself. See [`process_info`].
+pub fn own_info(ctx: &mut Ctx<'_>, items: Term, by_default: bool) -> Term {
+    if let Some(item) = items.as_atom()
+        && (item != am::registered_name || ctx.this.name().is_some())
+    {
+        // Many answers need no memory but for the pair.
+        let mut memory = Fragment::new();
+        let value = value(ctx, &mut memory, item);
+        ctx.proc.heap.attach(memory);
+        return ctx.tuple(&[item.term(), value]);
+    }
+    let mut memory = Fragment::new();
+    let answer = process_info(ctx, &mut memory, items, by_default);
+    ctx.proc.heap.attach(memory);
+    answer
+}
+
+/// The answer to `process_info(Pid, Items)`, the items being right; `by_default`: to `process_info(Pid)`. What is made for it is in
+/// `out`, what the process has already is not copied (but messages are).
+pub fn process_info(ctx: &Ctx<'_>, out: &mut Fragment, items: Term, by_default: bool) -> Term {
     if let Some(item) = items.as_atom() {
         if item == am::registered_name && ctx.this.name().is_none() {
             return Term::NIL;
         }
-        return pair(ctx, item);
+        return pair(ctx, out, item);
     }
     let mut pairs = Vec::new();
     for item in items.list_iter().filter_map(Term::as_atom) {
         if item == am::registered_name && by_default && ctx.this.name().is_none() {
             continue;
         }
-        pairs.push(pair(ctx, item));
+        pairs.push(pair(ctx, out, item));
     }
-    ctx.list(&pairs)
+    out.list(&pairs)
 }
 
-fn pair(ctx: &mut Ctx<'_>, item: Atom) -> Term {
-    let value = value(ctx, item);
-    ctx.tuple(&[item.term(), value])
+fn pair(ctx: &Ctx<'_>, out: &mut Fragment, item: Atom) -> Term {
+    let value = value(ctx, out, item);
+    out.tuple(&[item.term(), value])
 }
 
 fn words(n: usize) -> Term {
     Term::small(n as i64)
 }
 
-fn value(ctx: &mut Ctx<'_>, item: Atom) -> Term {
+fn value(ctx: &Ctx<'_>, out: &mut Fragment, item: Atom) -> Term {
     match item {
         am::registered_name => ctx.this.name().map_or(Term::NIL, Atom::term),
-        am::current_function => current(ctx).map_or(Term::UNDEFINED, |frame| mfa(ctx, frame.mfa)),
-        am::current_location => current(ctx).map_or(Term::UNDEFINED, |frame| location(ctx, &frame)),
-        am::current_stacktrace => stacktrace(ctx),
-        am::backtrace if ctx.proc.flags.sensitive => ctx.binary(&[]),
+        am::current_function => current(ctx).map_or(Term::UNDEFINED, |frame| mfa(out, frame.mfa)),
+        am::current_location => current(ctx).map_or(Term::UNDEFINED, |frame| location(out, &frame)),
+        am::current_stacktrace => stacktrace(ctx, out),
+        am::backtrace if ctx.proc.flags.sensitive => out.binary(&[]),
         am::messages | am::dictionary if ctx.proc.flags.sensitive => Term::NIL,
-        am::backtrace => backtrace(ctx),
+        am::backtrace => backtrace(ctx, out),
         am::initial_call => {
             let call = ctx.proc.initial_call;
-            mfa(ctx, call)
+            mfa(out, call)
         }
         am::status => Term::atom(status(ctx)),
         am::message_queue_len => words(ctx.proc.messages.len()),
-        am::messages => messages(ctx),
+        am::messages => messages(ctx, out),
         am::message_queue_data => Term::atom(if ctx.proc.flags.off_heap_messages { am::off_heap } else { am::on_heap }),
-        am::links => links(ctx),
-        am::monitors => monitors(ctx),
+        am::links => links(ctx, out),
+        am::monitors => monitors(ctx, out),
         am::monitored_by => {
             let watchers: Vec<Term> = ctx
                 .proc
@@ -124,12 +149,12 @@ fn value(ctx: &mut Ctx<'_>, item: Atom) -> Term {
                 .get()
                 .map(|t| t.watchers.values().map(|w| w.from.term()).collect())
                 .unwrap_or_default();
-            ctx.list(&watchers)
+            out.list(&watchers)
         }
         am::dictionary => {
             let entries = ctx.proc.dictionary.as_ref().map(|d| d.entries.clone()).unwrap_or_default();
-            let pairs: Vec<Term> = entries.into_iter().map(|(k, v)| ctx.tuple(&[k, v])).collect();
-            ctx.list(&pairs)
+            let pairs: Vec<Term> = entries.into_iter().map(|(k, v)| out.tuple(&[k, v])).collect();
+            out.list(&pairs)
         }
         am::trap_exit => Term::bool(ctx.proc.flags.trap_exit),
         am::error_handler => ctx.proc.error_handler.term(),
@@ -147,18 +172,18 @@ fn value(ctx: &mut Ctx<'_>, item: Atom) -> Term {
             let held = ctx.proc.heap.total_size_words() + ctx.proc.messages.words();
             words(held * 8 + PROCESS_BYTES + ctx.proc.messages.node_bytes())
         }
-        am::reductions => ctx.uint(reductions(ctx)),
+        am::reductions => out.uint(reductions(ctx)),
         am::min_heap_size => words(ctx.proc.heap.settings().min_heap_size),
         am::min_bin_vheap_size => words(ctx.proc.heap.settings().min_bin_vheap_size),
         am::fullsweep_after => words(ctx.proc.heap.settings().fullsweep_after as usize),
         am::max_heap_size => {
             let limit = ctx.proc.heap.max_heap_size();
-            max_heap_size_map(ctx, limit)
+            max_heap_size_map(out, ctx.vm, limit)
         }
-        am::garbage_collection => garbage_collection(ctx),
-        am::garbage_collection_info => garbage_collection_info(ctx),
-        am::suspending => suspending(ctx),
-        am::binary => binaries(ctx),
+        am::garbage_collection => garbage_collection(ctx, out),
+        am::garbage_collection_info => garbage_collection_info(ctx, out),
+        am::suspending => suspending(ctx, out),
+        am::binary => binaries(ctx, out),
         am::magic_ref => Term::NIL,
         am::catchlevel => words(catch_level(ctx)),
         am::trace => words(0),
@@ -200,34 +225,34 @@ fn current(ctx: &Ctx<'_>) -> Option<TraceFrame> {
     ctx.vm.engine().backtrace(ctx.proc, 1).into_iter().next()
 }
 
-fn mfa(ctx: &mut Ctx<'_>, mfa: Mfa) -> Term {
-    ctx.tuple(&[mfa.module.term(), mfa.function.term(), Term::small(i64::from(mfa.arity))])
+fn mfa<B: Build>(out: &mut B, mfa: Mfa) -> Term {
+    out.tuple(&[mfa.module.term(), mfa.function.term(), Term::small(i64::from(mfa.arity))])
 }
 
 /// `{Module, Function, Arity, [{file, File}, {line, Line}]}`
-pub fn location(ctx: &mut Ctx<'_>, frame: &TraceFrame) -> Term {
-    let place = place(ctx, frame);
+pub fn location<B: Build>(out: &mut B, frame: &TraceFrame) -> Term {
+    let place = place(out, frame);
     let Mfa { module, function, arity } = frame.mfa;
-    ctx.tuple(&[module.term(), function.term(), Term::small(i64::from(arity)), place])
+    out.tuple(&[module.term(), function.term(), Term::small(i64::from(arity)), place])
 }
 
 /// `[{file, File}, {line, Line}]`, or `[]` if it is not known.
-pub fn place(ctx: &mut Ctx<'_>, frame: &TraceFrame) -> Term {
+pub fn place<B: Build>(out: &mut B, frame: &TraceFrame) -> Term {
     // SAFETY: K3: the module of a frame that was just walked is loaded.
     let module = unsafe { frame.module.as_ref() };
     let Some((file, line)) = module.and_then(|m| crate::code::location_of(m, frame.line)) else { return Term::NIL };
-    let file = ctx.tuple(&[Term::atom(am::file), file]);
-    let line = ctx.tuple(&[Term::atom(am::line), Term::small(i64::from(line))]);
-    ctx.list(&[file, line])
+    let file = out.tuple(&[Term::atom(am::file), file]);
+    let line = out.tuple(&[Term::atom(am::line), Term::small(i64::from(line))]);
+    out.list(&[file, line])
 }
 
-fn stacktrace(ctx: &mut Ctx<'_>) -> Term {
+fn stacktrace(ctx: &Ctx<'_>, out: &mut Fragment) -> Term {
     let frames = ctx.vm.engine().backtrace(ctx.proc, ctx.vm.defaults.backtrace_depth());
-    let entries: Vec<Term> = frames.iter().map(|f| location(ctx, f)).collect();
-    ctx.list(&entries)
+    let entries: Vec<Term> = frames.iter().map(|f| location(out, f)).collect();
+    out.list(&entries)
 }
 
-fn backtrace(ctx: &mut Ctx<'_>) -> Term {
+fn backtrace(ctx: &Ctx<'_>, out: &mut Fragment) -> Term {
     use std::fmt::Write;
     let mut text = String::new();
     for (i, frame) in ctx.vm.engine().backtrace(ctx.proc, usize::MAX).iter().enumerate() {
@@ -235,25 +260,25 @@ fn backtrace(ctx: &mut Ctx<'_>) -> Term {
         let what = if i == 0 { "Program counter:" } else { "Return addr" };
         let _ = writeln!(text, "{what} ({}:{}/{arity})", module.text(), function.text());
     }
-    ctx.binary(text.as_bytes())
+    out.binary(text.as_bytes())
 }
 
-fn messages(ctx: &mut Ctx<'_>) -> Term {
+fn messages(ctx: &Ctx<'_>, out: &mut Fragment) -> Term {
     // Copies: the queue's own terms stay in their fragments until they are received.
     let terms: Vec<Term> = ctx.proc.messages.iter().map(|m| m.term).collect();
-    let copies: Vec<Term> = terms.into_iter().map(|t| myriad_heap::copy_term(t, &mut ctx.proc.heap)).collect();
-    ctx.list(&copies)
+    let copies: Vec<Term> = terms.into_iter().map(|t| myriad_heap::copy_term(t, out)).collect();
+    out.list(&copies)
 }
 
-fn links(ctx: &mut Ctx<'_>) -> Term {
+fn links(ctx: &Ctx<'_>, out: &mut Fragment) -> Term {
     let active = |t: &crate::links::Tables| -> Vec<Term> {
         t.links.values().filter(|(_, l)| *l == Link::Active).map(|(other, _)| *other).collect()
     };
     let links = ctx.proc.relations.get().map(active).unwrap_or_default();
-    ctx.list(&links)
+    out.list(&links)
 }
 
-fn monitors(ctx: &mut Ctx<'_>) -> Term {
+fn monitors(ctx: &Ctx<'_>, out: &mut Fragment) -> Term {
     let all: Vec<(Target, Term)> =
         ctx.proc.relations.get().map(|t| t.monitors.values().map(|m| (m.target, m.name)).collect()).unwrap_or_default();
     let mut list = Vec::new();
@@ -264,13 +289,13 @@ fn monitors(ctx: &mut Ctx<'_>) -> Term {
             Target::TimeOffset => (am::time_offset, Term::atom(am::clock_service)),
             Target::Gone | Target::GonePort => continue,
         };
-        let item = if name.is_some() { ctx.tuple(&[name, ctx.vm.node_name().term()]) } else { item };
-        list.push(ctx.tuple(&[kind.term(), item]));
+        let item = if name.is_some() { out.tuple(&[name, ctx.vm.node_name().term()]) } else { item };
+        list.push(out.tuple(&[kind.term(), item]));
     }
-    ctx.list(&list)
+    out.list(&list)
 }
 
-fn suspending(ctx: &mut Ctx<'_>) -> Term {
+fn suspending(ctx: &Ctx<'_>, out: &mut Fragment) -> Term {
     let all: Vec<(Term, u32)> = ctx
         .proc
         .relations
@@ -283,20 +308,20 @@ fn suspending(ctx: &mut Ctx<'_>) -> Term {
         .unwrap_or_default();
     let mut list = Vec::new();
     for (pid, times) in all {
-        list.push(ctx.tuple(&[pid, Term::small(i64::from(times)), Term::small(0)]));
+        list.push(out.tuple(&[pid, Term::small(i64::from(times)), Term::small(0)]));
     }
-    ctx.list(&list)
+    out.list(&list)
 }
 
-fn binaries(ctx: &mut Ctx<'_>) -> Term {
+fn binaries(ctx: &Ctx<'_>, out: &mut Fragment) -> Term {
     let mut all = Vec::new();
     ctx.proc.heap.each_shared_binary(|address, size, references| all.push((address, size, references)));
     let mut list = Vec::new();
     for (address, size, references) in all {
-        let address = ctx.uint(address as u64);
-        list.push(ctx.tuple(&[address, words(size), words(references)]));
+        let address = out.uint(address as u64);
+        list.push(out.tuple(&[address, words(size), words(references)]));
     }
-    ctx.list(&list)
+    out.list(&list)
 }
 
 fn catch_level(ctx: &Ctx<'_>) -> usize {
@@ -305,28 +330,28 @@ fn catch_level(ctx: &Ctx<'_>) -> usize {
 }
 
 /// The limit as a map, as `process_flag/2` gives it too.
-pub fn max_heap_size_map(ctx: &mut Ctx<'_>, limit: MaxHeapSize) -> Term {
+pub fn max_heap_size_map<B: Build>(out: &mut B, vm: &Vm, limit: MaxHeapSize) -> Term {
     let mut pairs = vec![
         (am::error_logger.term(), Term::bool(limit.error_logger)),
         (am::kill.term(), Term::bool(limit.kill)),
         (am::size.term(), words(limit.size)),
     ];
-    if ctx.vm.release.newer_process_flags {
+    if vm.release.newer_process_flags {
         pairs.push((am::include_shared_binaries.term(), Term::bool(limit.include_shared)));
     }
-    myriad_term::map::from_pairs(ctx, &pairs)
+    myriad_term::map::from_pairs(out, &pairs)
 }
 
-fn proplist(ctx: &mut Ctx<'_>, pairs: &[(Atom, usize)]) -> Vec<Term> {
-    pairs.iter().map(|(k, v)| ctx.tuple(&[k.term(), words(*v)])).collect()
+fn proplist(out: &mut Fragment, pairs: &[(Atom, usize)]) -> Vec<Term> {
+    pairs.iter().map(|(k, v)| out.tuple(&[k.term(), words(*v)])).collect()
 }
 
-fn garbage_collection(ctx: &mut Ctx<'_>) -> Term {
+fn garbage_collection(ctx: &Ctx<'_>, out: &mut Fragment) -> Term {
     let Settings { min_heap_size, min_bin_vheap_size, fullsweep_after, max_heap_size } = ctx.proc.heap.settings();
-    let map = max_heap_size_map(ctx, max_heap_size);
-    let mut list = vec![ctx.tuple(&[am::max_heap_size.term(), map])];
+    let map = max_heap_size_map(out, ctx.vm, max_heap_size);
+    let mut list = vec![out.tuple(&[am::max_heap_size.term(), map])];
     list.extend(proplist(
-        ctx,
+        out,
         &[
             (am::min_bin_vheap_size, min_bin_vheap_size),
             (am::min_heap_size, min_heap_size),
@@ -334,7 +359,7 @@ fn garbage_collection(ctx: &mut Ctx<'_>) -> Term {
             (am::minor_gcs, ctx.proc.heap.minor_gcs() as usize),
         ],
     ));
-    ctx.list(&list)
+    out.list(&list)
 }
 
 /// The figures of a heap by their names, in OTP's order.
@@ -354,8 +379,8 @@ pub(crate) fn gc_items(i: &GcInfo) -> [(Atom, usize); 11] {
     ]
 }
 
-fn garbage_collection_info(ctx: &mut Ctx<'_>) -> Term {
+fn garbage_collection_info(ctx: &Ctx<'_>, out: &mut Fragment) -> Term {
     let items = gc_items(&ctx.proc.heap.info());
-    let list = proplist(ctx, &items);
-    ctx.list(&list)
+    let list = proplist(out, &items);
+    out.list(&list)
 }

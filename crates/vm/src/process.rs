@@ -45,6 +45,9 @@ impl Priority {
     }
 }
 
+/// Above the number of any priority.
+const NOT_URGENT: u8 = u8::MAX;
+
 /// A process.
 ///
 /// No larger than a size of the allocator: one word more would cost each process 128 bytes.
@@ -53,6 +56,8 @@ pub struct Process {
     pub pid: Pid,
     status: AtomicU32,
     priority: AtomicU8,
+    /// The priority at which it goes into a queue next, if that is higher (a lower number): it has been asked for something.
+    urgency: AtomicU8,
     /// Ends as a system process does: not listed by some tools, never killed by `init:stop`.
     pub system: bool,
     /// The scheduler that ran it last, where it goes when it wakes.
@@ -87,6 +92,7 @@ impl Process {
             pid,
             status: AtomicU32::new(Status::Waiting as u32),
             priority: AtomicU8::new(priority as u8),
+            urgency: AtomicU8::new(NOT_URGENT),
             system,
             home: AtomicU32::new(home),
             name: AtomicU32::new(0),
@@ -248,6 +254,29 @@ impl Process {
     pub fn set_priority(&self, priority: Priority) {
         // Relaxed: as above.
         self.priority.store(priority as u8, Ordering::Relaxed);
+    }
+
+    /// The priority at which it goes into a queue.
+    pub(crate) fn queue_priority(&self) -> Priority {
+        // Relaxed: as above.
+        match self.urgency.load(Ordering::Relaxed) {
+            NOT_URGENT => self.priority(),
+            urgency => self.priority().min(Priority::from_bits(urgency)),
+        }
+    }
+
+    /// Someone of this priority waits for it: until it has run next, it does not wait behind others of a lower one.
+    pub(crate) fn make_urgent(&self, priority: Priority) {
+        // Relaxed: a hint to the scheduler.
+        self.urgency.fetch_min(priority as u8, Ordering::Relaxed);
+    }
+
+    /// It runs.
+    pub(crate) fn clear_urgency(&self) {
+        // Relaxed: as above; the load saves the line of most processes a write.
+        if self.urgency.load(Ordering::Relaxed) != NOT_URGENT {
+            self.urgency.store(NOT_URGENT, Ordering::Relaxed);
+        }
     }
 
     /// The registered name.

@@ -164,13 +164,29 @@ impl Shared {
     }
 
     pub(crate) fn push(&self, process: &Process) {
-        let process = (process.priority() as usize, Runnable(process));
+        let process = (process.queue_priority() as usize, Runnable(process));
         let mut queue = self.queue.lock();
         if process.1.is_bound() {
             self.count(&self.bound, 1);
         }
         queue.by_priority[process.0].push_back(process.1);
         self.count(&self.len, 1);
+    }
+
+    /// Moves a process that waits here up to the priority that it has become; `false`: it is not here.
+    pub(crate) fn promote(&self, process: &Process) -> bool {
+        let to = process.queue_priority() as usize;
+        let mut queue = self.queue.lock();
+        for priority in to + 1..queue.by_priority.len() {
+            let Some(lower) = queue.by_priority.get_mut(priority) else { break };
+            if let Some(i) = lower.iter().position(|p| std::ptr::eq(p.0, process))
+                && let Some(found) = lower.remove(i)
+            {
+                queue.by_priority[to].push_back(found);
+                return true;
+            }
+        }
+        false
     }
 
     pub(crate) fn pop(&self) -> Option<&'static Process> {

@@ -346,6 +346,7 @@ impl Scheduler {
             own.load.busy_from(self.vm.machine.now_ns());
         }
         process.start_running();
+        process.clear_urgency();
         // Relaxed: a hint for who wakes it.
         process.home.store(self.local.id as u32, Ordering::Relaxed);
         // SAFETY: P2, this thread has just made it Running.
@@ -486,6 +487,29 @@ impl Vm {
             }
             None => self.enqueue_at(home, process),
         }
+    }
+
+    /// Sends a signal that someone of this priority waits to be handled: no process of lower priority keeps the receiver from it.
+    /// `false`: it has ended.
+    pub fn signal_urgently(
+        &'static self,
+        to: myriad_term::Pid,
+        signal: crate::signal::Signal,
+        priority: Priority,
+    ) -> bool {
+        let Some(process) = self.processes.get(to) else { return false };
+        let higher = priority < process.queue_priority();
+        if higher {
+            process.make_urgent(priority);
+        }
+        if !process.send(self, signal) {
+            return false;
+        }
+        if higher && process.status() == crate::status::Status::Runnable {
+            // It may wait in a queue already. If it is on its way to one, it goes there as urgent.
+            let _ = self.schedulers.iter().any(|shared| shared.promote(process));
+        }
+        true
     }
 
     /// Wakes one idle scheduler, if there is one, to steal from `id`.

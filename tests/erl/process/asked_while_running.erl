@@ -9,6 +9,7 @@ main() ->
     Idle = fun() -> receive stop -> ok end end,
     t:c(room_of_waiting, fun() -> room(spawn(Idle)) end),
     t:c(room_of_hibernating, fun() -> room(spawn(erlang, hibernate, [?MODULE, main, []])) end),
+    t:c(size_of_waiting, fun() -> size_stays(spawn(Idle)) end),
     t:c(room_of_suspended, fun() -> P = spawn(Idle), erlang:suspend_process(P), room(P) end).
 
 %% What a process that does nothing answers does not pile up on its heap.
@@ -18,6 +19,16 @@ room(P) ->
     {total_heap_size, Words} = process_info(P, total_heap_size),
     exit(P, kill),
     Words < 400000.
+
+%% Who is asked does not grow by a word.
+size_stays(P) ->
+    erlang:yield(),
+    {total_heap_size, Before} = process_info(P, total_heap_size),
+    Items = [status, current_stacktrace, garbage_collection, current_location, initial_call, memory],
+    [_ = process_info(P, Items) || _ <- lists:seq(1, 100)],
+    {total_heap_size, After} = process_info(P, total_heap_size),
+    exit(P, kill),
+    Before =:= After.
 
 ask(P, 0, Functions) ->
     unlink(P),

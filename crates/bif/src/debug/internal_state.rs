@@ -2,6 +2,7 @@
 //!
 //! Closed until someone opens it, as on OTP, which then warns through the logger.
 
+use super::relations;
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_term::hash::internal_hash;
 use myriad_term::{Build, Pid, Term, am, print};
@@ -32,7 +33,14 @@ pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         (Some(am::reds_left), _) => Ok(Term::small(i64::from(ctx.proc.reductions_left.max(0)))),
         (Some(am::next_pid), _) => Ok(Term::small(i64::from(ctx.vm.processes.next_pid().number()))),
         (Some(am::min_unique_integer | am::min_unique_monotonic_integer), _) => Ok(ctx.int128(least)),
+        (Some(am::persistent_term), _) => {
+            let size = (am::table.term(), Term::small(crate::persistent::table_size() as i64));
+            Ok(myriad_term::map::from_pairs(ctx, &[size]))
+        }
+        (Some(am::process_info_args), _) => Ok(myriad_vm::info::all_items(ctx)),
         (_, Some([key, term])) if key.is_am(am::binary_info) => super::binary_info(ctx, term),
+        (_, Some([key, pid])) if key.is_am(am::link_list) => relations::ask(ctx, pid, relations::links),
+        (_, Some([key, pid])) if key.is_am(am::monitor_list) => relations::ask(ctx, pid, relations::monitors),
         (_, Some([key, index])) if key.is_am(am::atom) => match index.as_usize() {
             Some(index) if index < myriad_term::atom::count() => {
                 Ok(Term::atom(myriad_term::Atom::from_index(index as u32)))
@@ -81,6 +89,8 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
             }
             _ => badarg(),
         },
+        // Many may send to one process at once, always.
+        Some(am::proc_sig_buffers) if value.as_bool() == Some(true) => Ok(Term::TRUE),
         Some(am::re_loop_limit) => {
             let limit = value.as_small().and_then(|n| u32::try_from(n).ok());
             if limit.is_none() && !value.is_am(am::default) {

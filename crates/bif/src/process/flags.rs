@@ -99,7 +99,7 @@ fn set(ctx: &mut Ctx<'_>, flag: myriad_term::Atom, value: Term) -> Option<Result
             let old = ctx.proc.heap.max_heap_size();
             let mut new = old;
             max_heap_size(value, &mut new)?;
-            let map = max_heap_size_map(ctx, old);
+            let map = max_heap_size_map(ctx, ctx.vm, old);
             ctx.proc.heap.set_max_heap_size(new);
             map
         }

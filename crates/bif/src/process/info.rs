@@ -3,7 +3,7 @@
 use super::await_result;
 use myriad_term::{Term, am};
 use myriad_vm::bif::badarg;
-use myriad_vm::info::{are_items, default_items, process_info};
+use myriad_vm::info::{are_items, default_items, own_info};
 use myriad_vm::signal::{Parcel, Signal};
 use myriad_vm::{BifResult, Ctx};
 
@@ -23,12 +23,12 @@ fn ask(ctx: &mut Ctx<'_>, pid: Term, items: Term, by_default: bool) -> BifResult
         if !ctx.fetch_signals() {
             return Err(myriad_vm::Escape::Dead);
         }
-        return Ok(process_info(ctx, items, by_default));
+        return Ok(own_info(ctx, items, by_default));
     }
     let reference = ctx.make_ref();
     let Some(numbers) = reference.as_local_ref() else { return badarg() };
     let info = Signal::Info { from: ctx.pid(), reference: numbers, items: Parcel::copy(items), by_default };
-    if ctx.signal_to(pid, info) { await_result(ctx, reference) } else { Ok(Term::UNDEFINED) }
+    if ctx.ask(pid, info) { await_result(ctx, reference) } else { Ok(Term::UNDEFINED) }
 }
 
 /// The process's own collection; it happens when the call returns.

@@ -63,9 +63,9 @@ fn monitor_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
 }
 
-/// Is this a pid of a node of this name that ran before?
-pub(super) fn is_earlier(ctx: &Ctx<'_>, pid: Term) -> bool {
-    pid.external_node().is_some_and(|(node, _)| node == ctx.vm.node_name())
+/// Is this a pid or port of a node of this name that ran before?
+pub(super) fn is_earlier(ctx: &Ctx<'_>, item: Term) -> bool {
+    item.external_node().is_some_and(|(node, _)| node == ctx.vm.node_name())
 }
 
 enum Watched {
@@ -95,6 +95,7 @@ fn watched(ctx: &Ctx<'_>, kind: Atom, item: Term) -> Result<Watched, Escape> {
         am::port if item.as_local_port().is_some() => {
             item.as_local_port().map(|port| Watched::Port(port, Term::NONE)).ok_or(myriad_vm::bif::BADARG)
         }
+        am::port if item.is_port() && is_earlier(ctx, item) => Ok(Watched::Earlier),
         am::process if item.is_pid() => {
             Ok(if is_earlier(ctx, item) { Watched::Earlier } else { Watched::NoConnection })
         }
@@ -106,8 +107,8 @@ fn watched(ctx: &Ctx<'_>, kind: Atom, item: Term) -> Result<Watched, Escape> {
             let (Some(name), Some(node)) = (name.as_atom(), node.as_atom()) else { return badarg() };
             match node == ctx.vm.node_name() {
                 true => by_name(name),
-                // Ports of other nodes cannot be watched.
-                false if kind == am::port => badarg(),
+                // Ports of other nodes cannot be watched, and without distribution there is no other node.
+                false if kind == am::port || ctx.vm.node_name() == am::nonode_nohost => badarg(),
                 false => Ok(Watched::NoConnection),
             }
         }

@@ -24,7 +24,7 @@ myriad_vm::bifs! { pub INTERNAL_SPAWN = "erts_internal" {
 }}
 
 /// The export to call and its arguments as a slice.
-fn callee(mfa: [Term; 3], requested: bool) -> Result<(&'static Export, Vec<Term>), Escape> {
+fn callee(mfa: [Term; 3]) -> Result<(&'static Export, Vec<Term>), Escape> {
     let (Some(module), Some(function)) = (mfa[0].as_atom(), mfa[1].as_atom()) else { return badarg() };
     let mut list = mfa[2].list_iter();
     let args: Vec<Term> = list.by_ref().collect();
@@ -32,10 +32,7 @@ fn callee(mfa: [Term; 3], requested: bool) -> Result<(&'static Export, Vec<Term>
         return badarg();
     }
     let Ok(arity) = u8::try_from(args.len()) else {
-        if !requested {
-            return Err(SYSTEM_LIMIT);
-        }
-        // Found out by the new process.
+        // No function has so many: found out by the new process.
         return Ok((Export::intern(Mfa { module: am::erlang, function: am::apply, arity: 3 }), mfa.to_vec()));
     };
     Ok((Export::intern(Mfa { module, function, arity }), args))
@@ -46,13 +43,13 @@ fn full(_: TooManyProcesses) -> Escape {
 }
 
 fn spawn(ctx: &mut Ctx<'_>, mfa: [Term; 3], link: bool) -> BifResult {
-    let (export, args) = callee(mfa, false)?;
+    let (export, args) = callee(mfa)?;
     let options = SpawnOptions { link, ..SpawnOptions::new(ctx.vm) };
     Ok(ctx.spawn(export, &args, options).map_err(full)?.term())
 }
 
 fn spawn_system_process_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let (export, arguments) = callee([args[0], args[1], args[2]], false)?;
+    let (export, arguments) = callee([args[0], args[1], args[2]])?;
     let options = SpawnOptions { system: true, priority: Priority::High, ..SpawnOptions::new(ctx.vm) };
     Ok(ctx.spawn(export, &arguments, options).map_err(full)?.term())
 }
@@ -147,7 +144,7 @@ fn spawn_opt_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(mut all) = options(ctx, args[3], false) else {
         return ctx.error_with_cause(Term::atom(am::badarg), Term::atom(am::badopt));
     };
-    let (export, arguments) = callee([args[0], args[1], args[2]], false)?;
+    let (export, arguments) = callee([args[0], args[1], args[2]])?;
     let reference = with_monitor(ctx, all.monitor.take(), &mut all.spawn);
     let pid = ctx.spawn(export, &arguments, all.spawn).map_err(full)?.term();
     Ok(match reference {
@@ -158,7 +155,7 @@ fn spawn_opt_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 /// A reference, or `badarg` or `badopt` for the Erlang caller to raise.
 fn spawn_request_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let Ok((export, arguments)) = callee([args[0], args[1], args[2]], true) else { return Ok(Term::atom(am::badarg)) };
+    let Ok((export, arguments)) = callee([args[0], args[1], args[2]]) else { return Ok(Term::atom(am::badarg)) };
     if args[3].list_length().is_none() {
         return Ok(Term::atom(am::badarg));
     }

@@ -27,7 +27,7 @@ fn process_display_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if !args[1].is_am(am::backtrace) {
         return Ok(Term::atom(am::badopt));
     }
-    let pair = myriad_vm::info::process_info(ctx, am::backtrace.term(), false);
+    let pair = myriad_vm::info::own_info(ctx, am::backtrace.term(), false);
     let text = pair.as_tuple_of::<2>().and_then(|[_, text]| text.as_binary());
     let _ = std::io::stderr().write_all(&text.unwrap_or_default());
     Ok(Term::TRUE)

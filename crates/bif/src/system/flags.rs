@@ -187,7 +187,7 @@ fn heap_setting(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Term> {
             number(std::mem::replace(&mut heap.min_bin_vheap_size, words))
         }
         _ => {
-            let old = max_heap_size_map(ctx, heap.max_heap_size);
+            let old = max_heap_size_map(ctx, ctx.vm, heap.max_heap_size);
             max_heap_size(value, &mut heap.max_heap_size)?;
             old
         }

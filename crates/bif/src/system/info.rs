@@ -300,7 +300,7 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::min_heap_size => pair(ctx, key, number(heap.min_heap_size)),
         am::min_bin_vheap_size => pair(ctx, key, number(heap.min_bin_vheap_size)),
         am::fullsweep_after => pair(ctx, key, number(heap.fullsweep_after as usize)),
-        am::max_heap_size => max_heap_size_map(ctx, heap.max_heap_size),
+        am::max_heap_size => max_heap_size_map(ctx, ctx.vm, heap.max_heap_size),
         am::message_queue_data => Term::atom(if c.off_heap_messages { am::off_heap } else { am::on_heap }),
         am::garbage_collection => garbage_collection(ctx),
         am::heap_sizes => heap_sizes(ctx),
