@@ -41,7 +41,7 @@ impl Queues {
             return Some(p);
         }
         self.picks = self.picks.wrapping_add(1);
-        let low_first = self.picks % LOW_TURN == 0;
+        let low_first = self.picks.is_multiple_of(LOW_TURN);
         if low_first {
             low.pop_front().or_else(|| normal.pop_front())
         } else {

@@ -357,7 +357,7 @@ impl Actor {
             16 => self.resume_one(ctx),
             17 => {
                 let reference = ctx.sched.next_ref(ctx.vm);
-                if other != ctx.pid() && ctx.signal_to(other, Signal::IsAlive { from: ctx.pid(), reference }) {
+                if other != ctx.pid() && ctx.ask(other, Signal::IsAlive { from: ctx.pid(), reference }) {
                     self.asked.insert(reference.0);
                 }
             }
