@@ -79,9 +79,7 @@ impl Ctx<'_> {
             Signal::GroupLeader(leader) => self.proc.group_leader = leader.attach(&mut self.proc.heap),
             Signal::IsAlive { from, reference } => self.reply(from, reference, Term::TRUE),
             Signal::Info { from, reference, items, by_default } => {
-                // In memory of its own: who is asked shall not grow by it.
-                let mut memory = Fragment::new();
-                let result = crate::info::process_info(self, &mut memory, items.term, by_default);
+                let (result, _memory) = crate::info::info_for_another(self, items.term, by_default);
                 self.reply(from, reference, result);
             }
             Signal::SaveCalls { from, reference, calls } => {

@@ -6,7 +6,7 @@ use crate::links::{Link, Target};
 use crate::scheduler::priority_atom;
 use crate::vm::Vm;
 use myriad_heap::{Fragment, GcInfo, MaxHeapSize, Settings};
-use myriad_term::{Atom, Build, Mfa, Term, am};
+use myriad_term::{Alloc, Atom, Build, Mfa, OffHeap, Term, am};
 
 /// Items of `process_info/1`, in OTP's order.
 const DEFAULT_ITEMS: &[Atom] = &[
@@ -78,44 +78,63 @@ pub fn default_items(ctx: &mut Ctx<'_>) -> Term {
     ctx.list(&items)
 }
 
-/// What a process asks of itself. See [`process_info`].
-pub fn own_info(ctx: &mut Ctx<'_>, items: Term, by_default: bool) -> Term {
-    if let Some(item) = items.as_atom()
-        && (item != am::registered_name || ctx.this.name().is_some())
-    {
-        // Many answers need no memory but for the pair.
-        let mut memory = Fragment::new();
-        let value = value(ctx, &mut memory, item);
-        ctx.proc.heap.attach(memory);
-        return ctx.tuple(&[item.term(), value]);
+/// Where an answer is made: on the heap of the process that asks itself, or in memory of its own, so that who is asked by another
+/// does not grow.
+struct Answer<'a, 'b> {
+    /// Who is asked.
+    ctx: &'a mut Ctx<'b>,
+    memory: Option<Fragment>,
+}
+
+impl Alloc for Answer<'_, '_> {
+    fn alloc(&mut self, words: usize) -> std::ptr::NonNull<u64> {
+        match &mut self.memory {
+            Some(memory) => memory.alloc(words),
+            None => self.ctx.alloc(words),
+        }
     }
-    let mut memory = Fragment::new();
-    let answer = process_info(ctx, &mut memory, items, by_default);
-    ctx.proc.heap.attach(memory);
-    answer
+
+    fn off_heap(&mut self) -> &mut OffHeap {
+        match &mut self.memory {
+            Some(memory) => memory.off_heap(),
+            None => self.ctx.off_heap(),
+        }
+    }
+}
+
+/// What a process asks of itself.
+pub fn own_info(ctx: &mut Ctx<'_>, items: Term, by_default: bool) -> Term {
+    process_info(&mut Answer { ctx, memory: None }, items, by_default)
+}
+
+/// What another process asks. The answer stands in the fragment, but for what the process has already.
+pub fn info_for_another(ctx: &mut Ctx<'_>, items: Term, by_default: bool) -> (Term, Fragment) {
+    let mut out = Answer { ctx, memory: Some(Fragment::new()) };
+    let answer = process_info(&mut out, items, by_default);
+    (answer, out.memory.unwrap_or_default())
 }
 
 /// The answer to `process_info(Pid, Items)`, the items being right; `by_default`: to `process_info(Pid)`. What is made for it is in
 /// `out`, what the process has already is not copied (but messages are).
-pub fn process_info(ctx: &Ctx<'_>, out: &mut Fragment, items: Term, by_default: bool) -> Term {
+fn process_info(out: &mut Answer<'_, '_>, items: Term, by_default: bool) -> Term {
     if let Some(item) = items.as_atom() {
-        if item == am::registered_name && ctx.this.name().is_none() {
+        if item == am::registered_name && out.ctx.this.name().is_none() {
             return Term::NIL;
         }
-        return pair(ctx, out, item);
+        return pair(out, item);
     }
     let mut pairs = Vec::new();
     for item in items.list_iter().filter_map(Term::as_atom) {
-        if item == am::registered_name && by_default && ctx.this.name().is_none() {
+        if item == am::registered_name && by_default && out.ctx.this.name().is_none() {
             continue;
         }
-        pairs.push(pair(ctx, out, item));
+        pairs.push(pair(out, item));
     }
     out.list(&pairs)
 }
 
-fn pair(ctx: &Ctx<'_>, out: &mut Fragment, item: Atom) -> Term {
-    let value = value(ctx, out, item);
+fn pair(out: &mut Answer<'_, '_>, item: Atom) -> Term {
+    let value = value(out, item);
     out.tuple(&[item.term(), value])
 }
 
@@ -123,27 +142,30 @@ fn words(n: usize) -> Term {
     Term::small(n as i64)
 }
 
-fn value(ctx: &Ctx<'_>, out: &mut Fragment, item: Atom) -> Term {
+fn value(out: &mut Answer<'_, '_>, item: Atom) -> Term {
     match item {
-        am::registered_name => ctx.this.name().map_or(Term::NIL, Atom::term),
-        am::current_function => current(ctx).map_or(Term::UNDEFINED, |frame| mfa(out, frame.mfa)),
-        am::current_location => current(ctx).map_or(Term::UNDEFINED, |frame| location(out, &frame)),
-        am::current_stacktrace => stacktrace(ctx, out),
-        am::backtrace if ctx.proc.flags.sensitive => out.binary(&[]),
-        am::messages | am::dictionary if ctx.proc.flags.sensitive => Term::NIL,
-        am::backtrace => backtrace(ctx, out),
+        am::registered_name => out.ctx.this.name().map_or(Term::NIL, Atom::term),
+        am::current_function => current(out.ctx).map_or(Term::UNDEFINED, |frame| mfa(out, frame.mfa)),
+        am::current_location => current(out.ctx).map_or(Term::UNDEFINED, |frame| location(out, &frame)),
+        am::current_stacktrace => stacktrace(out),
+        am::backtrace if out.ctx.proc.flags.sensitive => out.binary(&[]),
+        am::messages | am::dictionary if out.ctx.proc.flags.sensitive => Term::NIL,
+        am::backtrace => backtrace(out),
         am::initial_call => {
-            let call = ctx.proc.initial_call;
+            let call = out.ctx.proc.initial_call;
             mfa(out, call)
         }
-        am::status => Term::atom(status(ctx)),
-        am::message_queue_len => words(ctx.proc.messages.len()),
-        am::messages => messages(ctx, out),
-        am::message_queue_data => Term::atom(if ctx.proc.flags.off_heap_messages { am::off_heap } else { am::on_heap }),
-        am::links => links(ctx, out),
-        am::monitors => monitors(ctx, out),
+        am::status => Term::atom(status(out.ctx)),
+        am::message_queue_len => words(out.ctx.proc.messages.len()),
+        am::messages => messages(out),
+        am::message_queue_data => {
+            Term::atom(if out.ctx.proc.flags.off_heap_messages { am::off_heap } else { am::on_heap })
+        }
+        am::links => links(out),
+        am::monitors => monitors(out),
         am::monitored_by => {
-            let watchers: Vec<Term> = ctx
+            let watchers: Vec<Term> = out
+                .ctx
                 .proc
                 .relations
                 .get()
@@ -152,51 +174,57 @@ fn value(ctx: &Ctx<'_>, out: &mut Fragment, item: Atom) -> Term {
             out.list(&watchers)
         }
         am::dictionary => {
-            let entries = ctx.proc.dictionary.as_ref().map(|d| d.entries.clone()).unwrap_or_default();
+            let entries = out.ctx.proc.dictionary.as_ref().map(|d| d.entries.clone()).unwrap_or_default();
             let pairs: Vec<Term> = entries.into_iter().map(|(k, v)| out.tuple(&[k, v])).collect();
             out.list(&pairs)
         }
-        am::trap_exit => Term::bool(ctx.proc.flags.trap_exit),
-        am::error_handler => ctx.proc.error_handler.term(),
-        am::priority => priority_atom(ctx.this.priority()).term(),
-        am::group_leader => ctx.proc.group_leader,
-        am::parent => ctx.proc.parent,
+        am::trap_exit => Term::bool(out.ctx.proc.flags.trap_exit),
+        am::error_handler => out.ctx.proc.error_handler.term(),
+        am::priority => priority_atom(out.ctx.this.priority()).term(),
+        am::group_leader => out.ctx.proc.group_leader,
+        am::parent => out.ctx.proc.parent,
         am::total_heap_size => {
             // Messages count where they are to be part of the heap.
-            let messages = if ctx.proc.flags.off_heap_messages { 0 } else { ctx.proc.messages.words() };
-            words(ctx.proc.heap.total_size_words() + messages)
+            let messages = if out.ctx.proc.flags.off_heap_messages { 0 } else { out.ctx.proc.messages.words() };
+            words(out.ctx.proc.heap.total_size_words() + messages)
         }
-        am::heap_size => words(ctx.proc.heap.block_words()),
-        am::stack_size => words(ctx.proc.heap.stack_words()),
+        am::heap_size => words(out.ctx.proc.heap.block_words()),
+        am::stack_size => words(out.ctx.proc.heap.stack_words()),
         am::memory => {
-            let held = ctx.proc.heap.total_size_words() + ctx.proc.messages.words();
-            words(held * 8 + PROCESS_BYTES + ctx.proc.messages.node_bytes())
+            let held = out.ctx.proc.heap.total_size_words() + out.ctx.proc.messages.words();
+            words(held * 8 + PROCESS_BYTES + out.ctx.proc.messages.node_bytes())
         }
-        am::reductions => out.uint(reductions(ctx)),
-        am::min_heap_size => words(ctx.proc.heap.settings().min_heap_size),
-        am::min_bin_vheap_size => words(ctx.proc.heap.settings().min_bin_vheap_size),
-        am::fullsweep_after => words(ctx.proc.heap.settings().fullsweep_after as usize),
+        am::reductions => {
+            let reductions = reductions(out.ctx);
+            out.uint(reductions)
+        }
+        am::min_heap_size => words(out.ctx.proc.heap.settings().min_heap_size),
+        am::min_bin_vheap_size => words(out.ctx.proc.heap.settings().min_bin_vheap_size),
+        am::fullsweep_after => words(out.ctx.proc.heap.settings().fullsweep_after as usize),
         am::max_heap_size => {
-            let limit = ctx.proc.heap.max_heap_size();
-            max_heap_size_map(out, ctx.vm, limit)
+            let limit = out.ctx.proc.heap.max_heap_size();
+            {
+                let vm = out.ctx.vm;
+                max_heap_size_map(out, vm, limit)
+            }
         }
-        am::garbage_collection => garbage_collection(ctx, out),
-        am::garbage_collection_info => garbage_collection_info(ctx, out),
-        am::suspending => suspending(ctx, out),
-        am::binary => binaries(ctx, out),
+        am::garbage_collection => garbage_collection(out),
+        am::garbage_collection_info => garbage_collection_info(out),
+        am::suspending => suspending(out),
+        am::binary => binaries(out),
         am::magic_ref => Term::NIL,
-        am::catchlevel => words(catch_level(ctx)),
+        am::catchlevel => words(catch_level(out.ctx)),
         am::trace => words(0),
         am::sequential_trace_token => {
-            if ctx.proc.token.is_some() {
-                ctx.proc.token
+            if out.ctx.proc.token.is_some() {
+                out.ctx.proc.token
             } else {
                 Term::NIL
             }
         }
         // None is recorded yet (docs/differences.md).
         am::last_calls => {
-            if ctx.proc.flags.save_calls > 0 {
+            if out.ctx.proc.flags.save_calls > 0 {
                 Term::NIL
             } else {
                 Term::FALSE
@@ -246,16 +274,16 @@ pub fn place<B: Build>(out: &mut B, frame: &TraceFrame) -> Term {
     out.list(&[file, line])
 }
 
-fn stacktrace(ctx: &Ctx<'_>, out: &mut Fragment) -> Term {
-    let frames = ctx.vm.engine().backtrace(ctx.proc, ctx.vm.defaults.backtrace_depth());
+fn stacktrace(out: &mut Answer<'_, '_>) -> Term {
+    let frames = out.ctx.vm.engine().backtrace(out.ctx.proc, out.ctx.vm.defaults.backtrace_depth());
     let entries: Vec<Term> = frames.iter().map(|f| location(out, f)).collect();
     out.list(&entries)
 }
 
-fn backtrace(ctx: &Ctx<'_>, out: &mut Fragment) -> Term {
+fn backtrace(out: &mut Answer<'_, '_>) -> Term {
     use std::fmt::Write;
     let mut text = String::new();
-    for (i, frame) in ctx.vm.engine().backtrace(ctx.proc, usize::MAX).iter().enumerate() {
+    for (i, frame) in out.ctx.vm.engine().backtrace(out.ctx.proc, usize::MAX).iter().enumerate() {
         let Mfa { module, function, arity } = frame.mfa;
         let what = if i == 0 { "Program counter:" } else { "Return addr" };
         let _ = writeln!(text, "{what} ({}:{}/{arity})", module.text(), function.text());
@@ -263,24 +291,29 @@ fn backtrace(ctx: &Ctx<'_>, out: &mut Fragment) -> Term {
     out.binary(text.as_bytes())
 }
 
-fn messages(ctx: &Ctx<'_>, out: &mut Fragment) -> Term {
+fn messages(out: &mut Answer<'_, '_>) -> Term {
     // Copies: the queue's own terms stay in their fragments until they are received.
-    let terms: Vec<Term> = ctx.proc.messages.iter().map(|m| m.term).collect();
+    let terms: Vec<Term> = out.ctx.proc.messages.iter().map(|m| m.term).collect();
     let copies: Vec<Term> = terms.into_iter().map(|t| myriad_heap::copy_term(t, out)).collect();
     out.list(&copies)
 }
 
-fn links(ctx: &Ctx<'_>, out: &mut Fragment) -> Term {
+fn links(out: &mut Answer<'_, '_>) -> Term {
     let active = |t: &crate::links::Tables| -> Vec<Term> {
         t.links.values().filter(|(_, l)| *l == Link::Active).map(|(other, _)| *other).collect()
     };
-    let links = ctx.proc.relations.get().map(active).unwrap_or_default();
+    let links = out.ctx.proc.relations.get().map(active).unwrap_or_default();
     out.list(&links)
 }
 
-fn monitors(ctx: &Ctx<'_>, out: &mut Fragment) -> Term {
-    let all: Vec<(Target, Term)> =
-        ctx.proc.relations.get().map(|t| t.monitors.values().map(|m| (m.target, m.name)).collect()).unwrap_or_default();
+fn monitors(out: &mut Answer<'_, '_>) -> Term {
+    let all: Vec<(Target, Term)> = out
+        .ctx
+        .proc
+        .relations
+        .get()
+        .map(|t| t.monitors.values().map(|m| (m.target, m.name)).collect())
+        .unwrap_or_default();
     let mut list = Vec::new();
     for (target, name) in all {
         let (kind, item) = match target {
@@ -289,20 +322,21 @@ fn monitors(ctx: &Ctx<'_>, out: &mut Fragment) -> Term {
             Target::TimeOffset => (am::time_offset, Term::atom(am::clock_service)),
             Target::Gone | Target::GonePort => continue,
         };
-        let item = if name.is_some() { out.tuple(&[name, ctx.vm.node_name().term()]) } else { item };
+        let item = if name.is_some() { out.tuple(&[name, out.ctx.vm.node_name().term()]) } else { item };
         list.push(out.tuple(&[kind.term(), item]));
     }
     out.list(&list)
 }
 
-fn suspending(ctx: &Ctx<'_>, out: &mut Fragment) -> Term {
-    let all: Vec<(Term, u32)> = ctx
+fn suspending(out: &mut Answer<'_, '_>) -> Term {
+    let all: Vec<(Term, u32)> = out
+        .ctx
         .proc
         .relations
         .get()
         .map(|t| {
             // What has ended is suspended no more.
-            let alive = t.suspending.iter().filter(|(p, _)| ctx.vm.processes.get(**p).is_some());
+            let alive = t.suspending.iter().filter(|(p, _)| out.ctx.vm.processes.get(**p).is_some());
             alive.map(|(p, n)| (p.term(), *n)).collect()
         })
         .unwrap_or_default();
@@ -313,9 +347,9 @@ fn suspending(ctx: &Ctx<'_>, out: &mut Fragment) -> Term {
     out.list(&list)
 }
 
-fn binaries(ctx: &Ctx<'_>, out: &mut Fragment) -> Term {
+fn binaries(out: &mut Answer<'_, '_>) -> Term {
     let mut all = Vec::new();
-    ctx.proc.heap.each_shared_binary(|address, size, references| all.push((address, size, references)));
+    out.ctx.proc.heap.each_shared_binary(|address, size, references| all.push((address, size, references)));
     let mut list = Vec::new();
     for (address, size, references) in all {
         let address = out.uint(address as u64);
@@ -342,13 +376,13 @@ pub fn max_heap_size_map<B: Build>(out: &mut B, vm: &Vm, limit: MaxHeapSize) -> 
     myriad_term::map::from_pairs(out, &pairs)
 }
 
-fn proplist(out: &mut Fragment, pairs: &[(Atom, usize)]) -> Vec<Term> {
+fn proplist(out: &mut Answer<'_, '_>, pairs: &[(Atom, usize)]) -> Vec<Term> {
     pairs.iter().map(|(k, v)| out.tuple(&[k.term(), words(*v)])).collect()
 }
 
-fn garbage_collection(ctx: &Ctx<'_>, out: &mut Fragment) -> Term {
-    let Settings { min_heap_size, min_bin_vheap_size, fullsweep_after, max_heap_size } = ctx.proc.heap.settings();
-    let map = max_heap_size_map(out, ctx.vm, max_heap_size);
+fn garbage_collection(out: &mut Answer<'_, '_>) -> Term {
+    let Settings { min_heap_size, min_bin_vheap_size, fullsweep_after, max_heap_size } = out.ctx.proc.heap.settings();
+    let map = max_heap_size_map(out, out.ctx.vm, max_heap_size);
     let mut list = vec![out.tuple(&[am::max_heap_size.term(), map])];
     list.extend(proplist(
         out,
@@ -356,7 +390,7 @@ fn garbage_collection(ctx: &Ctx<'_>, out: &mut Fragment) -> Term {
             (am::min_bin_vheap_size, min_bin_vheap_size),
             (am::min_heap_size, min_heap_size),
             (am::fullsweep_after, fullsweep_after as usize),
-            (am::minor_gcs, ctx.proc.heap.minor_gcs() as usize),
+            (am::minor_gcs, out.ctx.proc.heap.minor_gcs() as usize),
         ],
     ));
     out.list(&list)
@@ -379,8 +413,8 @@ pub(crate) fn gc_items(i: &GcInfo) -> [(Atom, usize); 11] {
     ]
 }
 
-fn garbage_collection_info(ctx: &Ctx<'_>, out: &mut Fragment) -> Term {
-    let items = gc_items(&ctx.proc.heap.info());
+fn garbage_collection_info(out: &mut Answer<'_, '_>) -> Term {
+    let items = gc_items(&out.ctx.proc.heap.info());
     let list = proplist(out, &items);
     out.list(&list)
 }
