@@ -47,14 +47,22 @@ fn phash2_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 /// Terms that are hashed for one reduction.
 const TERMS_PER_REDUCTION: usize = 16;
+/// Terms that are hashed at once, however little of the slice is left.
+const SMALL_TERM: usize = 128;
 /// The range of `phash2/1`.
 const PHASH2_RANGE: u64 = 1 << 27;
 
 fn phash2(ctx: &mut Ctx<'_>, term: Term, range: u64) -> BifResult {
+    let value = move |hash: u32| Term::small((u64::from(hash) % range) as i64);
     let mut hasher = phash::Phash2::new(term);
-    in_slices(ctx, TERMS_PER_REDUCTION, move |_, budget| {
-        Ok(hasher.run(budget).map(|hash| Term::small((u64::from(hash) % range) as i64)))
-    })
+    // Most terms are small: they are done before anything is set up for going on later.
+    let mut few = SMALL_TERM;
+    if let Some(hash) = hasher.run(&mut few) {
+        ctx.bump((SMALL_TERM - few) / TERMS_PER_REDUCTION);
+        return Ok(value(hash));
+    }
+    ctx.bump(SMALL_TERM / TERMS_PER_REDUCTION);
+    in_slices(ctx, TERMS_PER_REDUCTION, move |_, budget| Ok(hasher.run(budget).map(value)))
 }
 
 /// MD5 in progress: as a binary, state, number of bytes, bytes that do not fill a block yet.

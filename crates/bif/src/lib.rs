@@ -31,6 +31,7 @@ pub mod packet;
 pub mod persistent;
 pub mod process;
 pub mod regex;
+pub mod sorting;
 pub mod system;
 #[cfg(test)]
 mod test_support;
@@ -79,6 +80,7 @@ pub static TABLES: &[&[BifDef]] = &[
     guards::GUARDS,
     lists::LISTS,
     lists::LIST_OPERATORS,
+    sorting::SORTING,
     maps::MAPS,
     maps::INTERNAL_MAPS,
     timer::TIMERS,

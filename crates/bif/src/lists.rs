@@ -108,8 +108,20 @@ fn key_search(ctx: &mut Ctx<'_>, args: &[Term], give: fn(&mut Ctx<'_>, Option<Te
     })
 }
 
+/// The length of a proper list of up to `most` elements.
+fn proper_length(list: Term, most: usize) -> Option<usize> {
+    let mut items = list.list_iter();
+    let len = items.by_ref().take(most).count();
+    items.tail().is_nil().then_some(len)
+}
+
 fn append_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let (mut list, mut result) = (args[0].list_iter(), args[1]);
+    let most = PER_REDUCTION * usize::try_from(ctx.proc.reductions_left).unwrap_or(0);
+    if let Some(len) = proper_length(args[0], most.max(LEAST_PIECE)) {
+        ctx.bump(len / PER_REDUCTION);
+        return Ok(ctx.list_prefix(args[0], len, result));
+    }
     let (mut items, mut all) = (Vec::new(), false);
     in_slices(ctx, PER_REDUCTION, move |ctx, budget| {
         if !all {

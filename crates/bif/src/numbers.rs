@@ -7,9 +7,15 @@ use myriad_vm::bif::{BADARG, Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub NUMBERS = "erlang" {
-    "integer_to_list" / 1 Plain => |ctx, a| { let text = from_integer(ctx, a[0], 10)?; Ok(list(ctx, &text)) };
+    "integer_to_list" / 1 Plain => |ctx, a| match a[0].as_small() {
+        Some(value) => { let (text, from) = small_text(value); Ok(ctx.byte_list(&text[from..], Term::NIL)) }
+        None => { let text = from_integer(ctx, a[0], 10)?; Ok(list(ctx, &text)) }
+    };
     "integer_to_list" / 2 Plain => |ctx, a| { let text = from_integer(ctx, a[0], base(a[1])?)?; Ok(list(ctx, &text)) };
-    "integer_to_binary" / 1 Plain => |ctx, a| { let text = from_integer(ctx, a[0], 10)?; Ok(ctx.binary(text.as_bytes())) };
+    "integer_to_binary" / 1 Plain => |ctx, a| match a[0].as_small() {
+        Some(value) => { let (text, from) = small_text(value); Ok(ctx.binary(&text[from..])) }
+        None => { let text = from_integer(ctx, a[0], 10)?; Ok(ctx.binary(text.as_bytes())) }
+    };
     "integer_to_binary" / 2 Plain => |ctx, a| {
         let text = from_integer(ctx, a[0], base(a[1])?)?;
         Ok(ctx.binary(text.as_bytes()))
@@ -36,6 +42,24 @@ const LONG_WORDS: usize = 512;
 const LONG_TEXT: usize = 8192;
 /// Digits after the point of `float_to_list/1`.
 const DEFAULT_DIGITS: i64 = 20;
+
+/// The decimal text of a small integer: it stands at the end of the bytes, from the index on.
+fn small_text(value: i64) -> ([u8; 20], usize) {
+    let mut text = [b'0'; 20];
+    let mut at = text.len();
+    let mut rest = value.unsigned_abs();
+    // At most nineteen digits: a small integer has 61 bits.
+    while rest > 0 || at == text.len() {
+        at -= 1;
+        text[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    if value < 0 {
+        at -= 1;
+        text[at] = b'-';
+    }
+    (text, at)
+}
 
 fn list(ctx: &mut Ctx<'_>, text: &str) -> Term {
     ctx.byte_list(text.as_bytes(), Term::NIL)

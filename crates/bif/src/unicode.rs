@@ -39,6 +39,7 @@ pub fn set_loop_limit(limit: usize) -> usize {
 trait Sink {
     fn text(&mut self, text: &str);
     fn latin1(&mut self, bytes: &[u8]);
+    fn char(&mut self, char: char);
 }
 
 /// A sink of UTF-8.
@@ -54,10 +55,18 @@ impl Sink for Utf8 {
         if bytes.is_ascii() {
             self.0.extend_from_slice(bytes);
         } else {
-            let mut buffer = [0; 2];
+            self.0.reserve(bytes.len() + bytes.len() / 8);
             for byte in bytes {
-                self.0.extend_from_slice(char::from(*byte).encode_utf8(&mut buffer).as_bytes());
+                self.char(char::from(*byte));
             }
+        }
+    }
+
+    #[inline]
+    fn char(&mut self, char: char) {
+        match u8::try_from(char) {
+            Ok(ascii @ 0..=0x7f) => self.0.push(ascii),
+            _ => self.0.extend_from_slice(char.encode_utf8(&mut [0; MOST_BYTES]).as_bytes()),
         }
     }
 }
@@ -68,7 +77,16 @@ struct Chars(Vec<Term>);
 
 impl Sink for Chars {
     fn text(&mut self, text: &str) {
-        self.0.extend(text.chars().map(|c| Term::small(i64::from(u32::from(c)))));
+        if text.is_ascii() {
+            return self.latin1(text.as_bytes());
+        }
+        self.0.reserve(text.len() / 2);
+        text.chars().for_each(|char| self.char(char));
+    }
+
+    #[inline]
+    fn char(&mut self, char: char) {
+        self.0.push(Term::small(i64::from(u32::from(char))));
     }
 
     fn latin1(&mut self, bytes: &[u8]) {
@@ -143,6 +161,7 @@ impl<S: Sink> Walk<S> {
     /// Goes on until the end, or until `budget` is used up: nothing then.
     fn run(&mut self, ctx: &mut Ctx<'_>, budget: &mut usize) -> Result<Option<End>, Escape> {
         loop {
+            self.characters(budget);
             if *budget == 0 {
                 return Ok(None);
             }
@@ -193,12 +212,30 @@ impl<S: Sink> Walk<S> {
         Ok(Some(if goes_on { End::Incomplete(rest) } else { End::Error(rest) }))
     }
 
+    /// The characters at the head of the list at hand, as far as they are right.
+    fn characters(&mut self, budget: &mut usize) {
+        if self.partial.len > 0 {
+            return;
+        }
+        let (mut left, mut at) = (*budget, self.at);
+        while left > 0 {
+            let Some((head, tail)) = at.as_cons() else { break };
+            if !head.is_small() || !self.character(head) {
+                break;
+            }
+            at = tail;
+            left -= 1;
+        }
+        (*budget, self.at) = (left, at);
+    }
+
     /// One character; `false` if it is none.
+    #[inline]
     fn character(&mut self, item: Term) -> bool {
         let Some(code) = item.as_small().and_then(|v| u32::try_from(v).ok()) else { return false };
         match (char::from_u32(code), u8::try_from(code)) {
-            (_, Ok(byte)) if self.latin1 => self.sink.latin1(&[byte]),
-            (Some(char), _) if !self.latin1 => self.sink.text(char.encode_utf8(&mut [0; 4])),
+            (_, Ok(byte)) if self.latin1 => self.sink.char(char::from(byte)),
+            (Some(char), _) if !self.latin1 => self.sink.char(char),
             _ => return false,
         }
         true

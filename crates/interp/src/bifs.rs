@@ -85,6 +85,18 @@ pub unsafe fn entry(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
     finish(m, std::ptr::null(), result)
 }
 
+/// The beginning of a function that has a quicker body than its Erlang code (`BifKind::Body`).
+pub unsafe fn native_body(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    let (def, arity) = unsafe { (&*(wide(pc.add(1)) as *const BifDef), high(pc) as usize) };
+    m.leave();
+    m.ctx.proc.resume = Resume { pc: CodePtr(pc), function: std::ptr::null() };
+    let args = m.args(arity);
+    let result = (def.function_ptr)(m.ctx, args);
+    m.come_back();
+    finish(m, pc, result)
+}
+
 /// Where a built-in called through its entry is run again: not through the entry, which may be a breakpoint that has been passed.
 fn again() -> *const u32 {
     stubs::code_of(Op::BuiltInEntry)
@@ -105,7 +117,9 @@ pub unsafe fn called(m: &Machine<'_, '_>, pc: *const u32) -> Option<(&'static Bi
     // SAFETY: an instruction that the process stopped at.
     unsafe {
         match m.op(pc) {
-            Op::CallBif | Op::CallBifLast => Some((&*(wide(pc.add(1)) as *const BifDef), high(pc) as usize)),
+            Op::CallBif | Op::CallBifLast | Op::NativeBody => {
+                Some((&*(wide(pc.add(1)) as *const BifDef), high(pc) as usize))
+            }
             _ => None,
         }
     }
@@ -163,6 +177,9 @@ pub fn finish(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) -> *co
         Escape::Yield => m.stop(SliceEnd::Yielded, at, function, arity),
         Escape::Wait => m.stop(SliceEnd::Waiting, at, function, arity),
         Escape::Dirty(kind) => m.stop(SliceEnd::Dirty(kind), at, function, arity),
+        // SAFETY: an instruction of this kind has the next one behind it; no other built-in declines.
+        Escape::Decline if !pc.is_null() && unsafe { m.op(pc) } == Op::NativeBody => unsafe { pc.add(3) },
+        Escape::Decline => errors::error_at(m, pc, Term::atom(am::badarg)),
         Escape::Dead => {
             m.end = SliceEnd::Exited;
             std::ptr::null()
@@ -206,6 +223,7 @@ unsafe fn deliver(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
                 m.drop_frame(*pc.add(3) as usize);
                 m.pop()
             }
+            Op::NativeBody => m.pop(),
             _ => pc.add(4),
         }
     }

@@ -105,6 +105,10 @@ fn translate_body(
             emitter.define(label);
             if label == def.entry {
                 emitter.entry_here();
+                if let Some(native) = vm.bifs.body(function.mfa) {
+                    emitter.place(0, 0);
+                    basic::native_body(&mut emitter, native);
+                }
             }
             rest = after;
             continue;

@@ -170,13 +170,42 @@ pub trait Build: Alloc {
         unsafe { Term::from_cell(cells) }
     }
 
+    /// The first `len` elements of a list of at least so many, then `tail`.
+    fn list_prefix(&mut self, mut list: Term, len: usize, tail: Term) -> Term {
+        if len == 0 {
+            return tail;
+        }
+        let cells = self.alloc(2 * len).as_ptr().cast::<Term>();
+        for i in 0..len {
+            let (head, rest) = list.as_cons().unwrap_or((Term::NIL, Term::NIL));
+            list = rest;
+            // SAFETY: cell i of the fresh block (A2); each tail points at the next cell.
+            unsafe {
+                let cell = cells.add(2 * i);
+                *cell = head;
+                *cell.add(1) = if i + 1 < len { Term::from_cell(cell.add(2)) } else { tail };
+            }
+        }
+        // SAFETY: the first cell is initialised.
+        unsafe { Term::from_cell(cells) }
+    }
+
     /// A list of the bytes as small integers, then `tail`.
     fn byte_list(&mut self, bytes: &[u8], tail: Term) -> Term {
-        let mut list = tail;
-        for b in bytes.iter().rev() {
-            list = self.cons(Term::small(i64::from(*b)), list);
+        if bytes.is_empty() {
+            return tail;
         }
-        list
+        let cells = self.alloc(2 * bytes.len()).as_ptr().cast::<Term>();
+        for (i, byte) in bytes.iter().enumerate() {
+            // SAFETY: cell i of the fresh block (A2); each tail points at the next cell.
+            unsafe {
+                let cell = cells.add(2 * i);
+                *cell = Term::small(i64::from(*byte));
+                *cell.add(1) = if i + 1 < bytes.len() { Term::from_cell(cell.add(2)) } else { tail };
+            }
+        }
+        // SAFETY: the first cell is initialised.
+        unsafe { Term::from_cell(cells) }
     }
 
     /// A list of the characters' code points.

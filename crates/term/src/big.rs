@@ -13,6 +13,8 @@ use std::cmp::Ordering;
 const LIMB_BASE: f64 = 18_446_744_073_709_551_616.0;
 /// Long division and long multiplication take over from the single-limb loops.
 const LIMB_BITS: u64 = 64;
+/// Most limbs of the shorter factor for which all limbs are multiplied with each other here.
+const SCHOOLBOOK_LIMBS: usize = 16;
 
 /// The magnitude without high zero limbs.
 pub fn normal(limbs: &[u64]) -> &[u64] {
@@ -71,12 +73,30 @@ pub fn multiply(a: &[u64], b: &[u64]) -> Vec<u64> {
     match (a, b) {
         (_, [one]) => multiply_limb(a, *one),
         ([one], _) => multiply_limb(b, *one),
+        _ if a.len().min(b.len()) <= SCHOOLBOOK_LIMBS => multiply_limbs(a, b),
         _ if std::ptr::eq(a, b) => {
             let a = UBig::from_words(a);
             a.sqr().as_words().to_vec()
         }
         _ => (UBig::from_words(a) * UBig::from_words(b)).as_words().to_vec(),
     }
+}
+
+/// Limb by limb, straight into the result: what that saves is more than cleverer methods gain, for so few.
+fn multiply_limbs(a: &[u64], b: &[u64]) -> Vec<u64> {
+    let mut product = vec![0; a.len() + b.len()];
+    for (i, &x) in b.iter().enumerate() {
+        let mut carry = 0u64;
+        let places = &mut product[i..=i + a.len()];
+        for (place, &y) in places.iter_mut().zip(a) {
+            // At most (2^64 - 1)^2 + 2 (2^64 - 1), which is 2^128 - 1.
+            let wide = u128::from(x) * u128::from(y) + u128::from(*place) + u128::from(carry);
+            *place = wide as u64;
+            carry = (wide >> 64) as u64;
+        }
+        places[a.len()] = carry;
+    }
+    product
 }
 
 fn multiply_limb(a: &[u64], b: u64) -> Vec<u64> {

@@ -99,6 +99,51 @@ struct Walk<'a> {
 
 #[inline(never)]
 fn compare_walk(a: Term, b: Term, exact: bool) -> Ordering {
+    match compare_flat(a, b) {
+        Ok(order) => order,
+        Err((a, b)) => compare_nested(a, b, exact),
+    }
+}
+
+/// What can be told without a stack, as most comparisons can: strings of bytes and of characters, tuples that differ first in
+/// a small integer or an atom. Else the pair to go on from.
+fn compare_flat(mut a: Term, mut b: Term) -> Result<Ordering, (Term, Term)> {
+    while let (Some((head_a, tail_a)), Some((head_b, tail_b))) = (a.as_cons(), b.as_cons()) {
+        if !head_a.is(head_b) {
+            return compare_leaves(head_a, head_b).ok_or((a, b));
+        }
+        if tail_a.is(tail_b) {
+            return Ok(Ordering::Equal);
+        }
+        (a, b) = (tail_a, tail_b);
+    }
+    let (Some(x), Some(y)) = (a.as_boxed(), b.as_boxed()) else { return Err((a, b)) };
+    if x.kind() == Kind::Tuple && y.kind() == Kind::Tuple {
+        let (x, y): (&[Term], &[Term]) = (x.slots(), y.slots());
+        if x.len() != y.len() {
+            return Ok(x.len().cmp(&y.len()));
+        }
+        return match x.iter().zip(y).find(|(x, y)| !x.is(**y)) {
+            Some((x, y)) => compare_leaves(*x, *y).ok_or((a, b)),
+            None => Ok(Ordering::Equal),
+        };
+    }
+    match (a.as_bits(), b.as_bits()) {
+        (Some(x), Some(y)) => Ok(compare_bits(x, y)),
+        _ => Err((a, b)),
+    }
+}
+
+/// The order of two small integers or two atoms.
+#[inline]
+fn compare_leaves(a: Term, b: Term) -> Option<Ordering> {
+    if a.is_small() && b.is_small() {
+        return Some(a.small_value().cmp(&b.small_value()));
+    }
+    Some(identity::compare_atoms(a.as_atom()?, b.as_atom()?))
+}
+
+fn compare_nested(a: Term, b: Term, exact: bool) -> Ordering {
     let mut walk = Walk { left: Stack::new(), searches: Vec::new() };
     let mut pair = (a, b, exact);
     loop {

@@ -77,6 +77,21 @@ fn bytes(mut next: impl FnMut(usize) -> u8, len: usize, initial: u32) -> u32 {
     mix(a, b, c)[2]
 }
 
+/// As [`bytes`], of bytes that lie in a row.
+fn aligned(slice: &[u8], initial: u32) -> u32 {
+    let (mut a, mut b, mut c) = (GOLDEN, GOLDEN, initial);
+    let (blocks, rest) = slice.as_chunks::<12>();
+    let word = |b: &[u8; 12], at: usize| u32::from_le_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]]);
+    for block in blocks {
+        [a, b, c] = mix(a.wrapping_add(word(block, 0)), b.wrapping_add(word(block, 4)), c.wrapping_add(word(block, 8)));
+    }
+    let mut last = [0; 12];
+    last[..rest.len()].copy_from_slice(rest);
+    // The lowest byte of the last word is the length's.
+    let length = (slice.len() as u32).wrapping_add(word(&last, 8) << 8);
+    mix(a.wrapping_add(word(&last, 0)), b.wrapping_add(word(&last, 4)), c.wrapping_add(length))[2]
+}
+
 /// The hash after a bit string.
 pub(crate) fn bits(hash: u32, bits: Bits<'_>) -> u32 {
     let initial = mark(13).wrapping_add(hash);
@@ -85,8 +100,7 @@ pub(crate) fn bits(hash: u32, bits: Bits<'_>) -> u32 {
     }
     let whole = bits.len() / 8;
     let hash = if bits.offset() == 0 {
-        let covering = bits.covering_bytes();
-        bytes(|i| covering[i], whole, initial)
+        aligned(&bits.covering_bytes()[..whole], initial)
     } else {
         bytes(|i| bits.byte(i), whole, initial)
     };
@@ -96,8 +110,14 @@ pub(crate) fn bits(hash: u32, bits: Bits<'_>) -> u32 {
     }
 }
 
-/// The hash of an atom's text (P. J. Weinberger's), over Latin-1 bytes where the character has one.
+/// The hash of an atom's text.
+#[inline]
 pub(crate) fn atom(atom: Atom) -> u32 {
+    atom.text_hash()
+}
+
+/// The hash of a text (P. J. Weinberger's), over Latin-1 bytes where the character has one.
+pub(crate) fn text(text: &str) -> u32 {
     let mut hash = 0u32;
     let mut add = |byte: u8| {
         hash = (hash << 4).wrapping_add(byte.into());
@@ -106,7 +126,7 @@ pub(crate) fn atom(atom: Atom) -> u32 {
         hash ^= top;
     };
     let mut utf8 = [0; 4];
-    for c in atom.text().chars() {
+    for c in text.chars() {
         match u8::try_from(c) {
             Ok(latin1) => add(latin1),
             Err(_) => c.encode_utf8(&mut utf8).bytes().for_each(&mut add),

@@ -98,6 +98,18 @@ pub fn read_integer<A: Alloc + ?Sized>(heap: &mut A, text: &[u8], base: u32) -> 
         [b'+', rest @ ..] => (false, rest),
         _ => (false, text),
     };
+    // 10^18 is below 2^60.
+    if base == 10 && (1..=18).contains(&digits.len()) {
+        let mut value = 0;
+        for digit in digits {
+            let digit = digit.wrapping_sub(b'0');
+            if digit > 9 {
+                return Err(TextError::BadArg);
+            }
+            value = value * 10 + i64::from(digit);
+        }
+        return Ok(heap.int(if negative { -value } else { value }));
+    }
     if digits.is_empty() || !digits.iter().all(|d| char::from(*d).is_digit(base)) {
         return Err(TextError::BadArg);
     }
@@ -198,7 +210,7 @@ fn push_placed(out: &mut String, digits: &[u8], place: i32, exponent: bool) {
 
 /// The shortest text that reads back.
 pub fn short(value: f64) -> String {
-    let mut out = String::new();
+    let mut out = String::with_capacity(32);
     push_short(&mut out, value);
     out
 }

@@ -37,6 +37,8 @@ pub enum Escape {
     Wait,
     /// Run this BIF again, with the same arguments, on a scheduler that may block or compute for long.
     Dirty(DirtyKind),
+    /// Not for me: the function's own Erlang code does it ([`BifKind::Body`] only).
+    Decline,
     /// The process has ended (exit of self with `kill`, `halt`).
     Dead,
 }
@@ -87,6 +89,9 @@ pub enum BifKind {
     DirtyCpu,
     /// Always runs on a dirty I/O scheduler.
     DirtyIo,
+    /// Tried at the beginning of a function that Erlang code defines, which goes on where this declines: the same, quicker.
+    /// Not a built-in to anyone who asks.
+    Body,
     /// A function of a built-in NIF module: bound by `erlang:load_nif/2`, not by name.
     Nif,
     /// As `Nif`, on a dirty CPU scheduler.
@@ -164,28 +169,38 @@ macro_rules! bifs {
 pub struct Registry {
     bifs: HashMap<Mfa, &'static BifDef>,
     nifs: HashMap<Mfa, &'static BifDef>,
+    bodies: HashMap<Mfa, &'static BifDef>,
 }
 
 impl Registry {
     /// From the tables, those that the release has.
     pub fn new(release: u16, tables: &[&'static [BifDef]]) -> Registry {
-        let (mut bifs, mut nifs) = (HashMap::new(), HashMap::new());
+        let (mut bifs, mut nifs, mut bodies) = (HashMap::new(), HashMap::new(), HashMap::new());
         for def in tables.iter().flat_map(|t| t.iter()) {
             if !(def.since..=def.until).contains(&release) {
                 continue;
             }
             let (Ok(module), Ok(function)) = (Atom::new(def.module), Atom::new(def.function)) else { continue };
             let mfa = Mfa { module, function, arity: def.arity };
-            let map = if def.kind.is_nif() { &mut nifs } else { &mut bifs };
+            let map = match def.kind {
+                BifKind::Body => &mut bodies,
+                kind if kind.is_nif() => &mut nifs,
+                _ => &mut bifs,
+            };
             let previous = map.insert(mfa, def);
             debug_assert!(previous.is_none(), "stated twice: {}:{}/{}", def.module, def.function, def.arity);
         }
-        Registry { bifs, nifs }
+        Registry { bifs, nifs, bodies }
     }
 
     /// The built-in of this name.
     pub fn bif(&self, mfa: Mfa) -> Option<&'static BifDef> {
         self.bifs.get(&mfa).copied()
+    }
+
+    /// What is tried at the beginning of the Erlang function of this name.
+    pub fn body(&self, mfa: Mfa) -> Option<&'static BifDef> {
+        self.bodies.get(&mfa).copied()
     }
 
     /// The function of a built-in NIF module.

@@ -644,6 +644,12 @@ pub(crate) fn call_bif(e: &mut Emitter, def: &'static BifDef, arity: u32, last: 
     }
 }
 
+/// What is tried before the code of the function itself.
+pub(crate) fn native_body(e: &mut Emitter, def: &'static BifDef) {
+    e.op(Op::NativeBody, def.arity.into());
+    e.wide(std::ptr::from_ref(def) as u64);
+}
+
 /// One of the instructions that stand for a function: with a continuation, or dropping the frame.
 fn special(e: &mut Emitter, [body, tail]: [Op; 2], last: Option<u32>) {
     match last {

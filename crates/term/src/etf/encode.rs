@@ -35,6 +35,8 @@ impl Default for EncodeOptions {
 
 /// Longer binaries are pieces of their own: those that are not on the heap, as in OTP.
 const PIECE_LIMIT: usize = crate::binary::HEAP_BINARY_LIMIT;
+/// Room that an encoder starts with: most messages need no more.
+const FIRST_BYTES: usize = 128;
 /// Longest list of bytes that is written as a string.
 const MAX_STRING: usize = 65_535;
 /// Ports up to this number have the short form.
@@ -67,7 +69,8 @@ unsafe impl Send for Encoder {}
 
 impl Encoder {
     fn start(term: Term, options: EncodeOptions, count_only: bool) -> Encoder {
-        let output = Output { bytes: Vec::new(), insertions: Vec::new(), total: 0, count_only, pieces: false };
+        let bytes = Vec::with_capacity(if count_only { 0 } else { FIRST_BYTES });
+        let output = Output { bytes, insertions: Vec::new(), total: 0, count_only, pieces: false };
         Encoder { options, output, runs: Vec::new(), first: Some(term) }
     }
 
@@ -252,16 +255,17 @@ impl Encoder {
 
     fn atom(&mut self, atom: Atom) {
         let text = atom.text();
+        if self.options.minor_version < 2 && text.is_ascii() {
+            let [high, low] = (text.len() as u16).to_be_bytes();
+            self.output.put(&[tag::ATOM, high, low]);
+            self.output.put(text.as_bytes());
+            return;
+        }
         let latin1 = self.options.minor_version < 2 && text.chars().all(|c| u32::from(c) < 256);
         if latin1 {
-            let len = if text.is_ascii() { text.len() } else { text.chars().count() };
-            let [high, low] = (len as u16).to_be_bytes();
+            let [high, low] = (text.chars().count() as u16).to_be_bytes();
             self.output.put(&[tag::ATOM, high, low]);
-            if text.is_ascii() {
-                self.output.put(text.as_bytes());
-            } else {
-                text.chars().for_each(|c| self.output.u8(u32::from(c) as u8));
-            }
+            text.chars().for_each(|c| self.output.u8(u32::from(c) as u8));
             return;
         }
         if let Ok(len) = u8::try_from(text.len()) {

@@ -5,6 +5,7 @@
 
 use super::{COLLISION, MAX_LEVEL, Map, Pair, View, hash};
 use crate::alloc::Build;
+use crate::boxed::{Header, Kind};
 use crate::word::Term;
 
 const DEPTH: usize = MAX_LEVEL as usize + 1;
@@ -215,20 +216,37 @@ pub fn next_list<A: Build + ?Sized>(
     limit: usize,
     tail: Term,
 ) -> Result<Term, BadPath> {
-    let mut pairs = Vec::with_capacity(limit.min(map.size()));
-    let next = next_batch(map, path, limit, |k, v| pairs.push((k, v)))?;
-    if map.is_flat() {
-        pairs.reverse();
-    }
     let mut list = tail;
-    for (key, value) in pairs {
-        let pair = heap.tuple(&[key, value]);
-        list = heap.cons(pair, list);
-    }
+    let next = if map.is_flat() {
+        let mut pairs = Vec::with_capacity(map.size());
+        let next = next_batch(map, path, limit, |k, v| pairs.push((k, v)))?;
+        for (key, value) in pairs.into_iter().rev() {
+            list = pair_onto(heap, key, value, list);
+        }
+        next
+    } else {
+        next_batch(map, path, limit, |k, v| list = pair_onto(heap, k, v, list))?
+    };
     if let Some(path) = next {
         list = heap.cons(map.term(), list);
         let path = heap.uint(path);
         list = heap.cons(path, list);
     }
     Ok(list)
+}
+
+/// `[{Key, Value} | List]`, in one block.
+#[inline]
+fn pair_onto<A: Build + ?Sized>(heap: &mut A, key: Term, value: Term, list: Term) -> Term {
+    let at = heap.alloc(5).as_ptr();
+    // SAFETY: five fresh words (A2): a cell, and the tuple that is its head.
+    unsafe {
+        let pair = at.add(2);
+        *pair = Header::new(Kind::Tuple, 2).raw();
+        *pair.add(1).cast::<Term>() = key;
+        *pair.add(2).cast::<Term>() = value;
+        *at.cast::<Term>() = Term::from_boxed(pair);
+        *at.add(1).cast::<Term>() = list;
+        Term::from_cell(at.cast::<Term>())
+    }
 }
