@@ -87,10 +87,10 @@ pub fn compare_with_pattern(key: Term, pattern: Term) -> Ordering {
             return a.len().cmp(&b.len());
         }
         for (a, b) in a.elements().iter().zip(b.elements()) {
-            if b.is_am(am::underscore) {
+            if b.is_atom() && is_open(*b) {
                 return Ordering::Equal;
             }
-            if !a.is_immediate() || !b.is_immediate() || b.is_atom() {
+            if !a.is_immediate() || !b.is_immediate() {
                 return compare_parts(key, pattern);
             }
             let order = compare(*a, *b);
