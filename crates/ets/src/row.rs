@@ -272,7 +272,7 @@ impl Row {
             unsafe {
                 let object = Boxed::at(at);
                 each(object);
-                at = *object.off_heap_next();
+                at = object.off_heap_next();
             }
         }
     }

@@ -134,8 +134,7 @@ fn check_chain(first: *mut u64, areas: &[Area], objects: usize) {
         // SAFETY: it lies in initialised memory of the heap.
         let object = unsafe { Boxed::at(at) };
         assert!(object.header().is_off_heap(), "H5: {at:?} is no off-heap object");
-        // SAFETY: as above.
-        at = unsafe { *object.off_heap_next() };
+        at = object.off_heap_next();
     }
     assert_eq!(seen.len(), objects, "H5: objects in no chain");
 }

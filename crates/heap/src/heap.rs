@@ -241,10 +241,10 @@ impl Heap {
             }
             if !chain.first.is_null() {
                 let mut last = Boxed::at(chain.first);
-                while !(*last.off_heap_next()).is_null() {
-                    last = Boxed::at(*last.off_heap_next());
+                while !last.off_heap_next().is_null() {
+                    last = Boxed::at(last.off_heap_next());
                 }
-                *last.off_heap_next() = self.off_heap.first;
+                last.set_off_heap_next(self.off_heap.first);
                 self.off_heap.first = chain.first;
                 self.off_heap.binary_words += chain.binary_words;
             }
@@ -343,8 +343,7 @@ impl Heap {
                     let binary = object.shared();
                     tell(object.word(1) as usize, binary.len(), binary.references());
                 }
-                // SAFETY: as above.
-                at = unsafe { *object.off_heap_next() };
+                at = object.off_heap_next();
             }
         }
     }

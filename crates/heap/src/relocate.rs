@@ -64,10 +64,16 @@ impl Heap {
             for (at, len) in roots.spans() {
                 shift.all(at, len);
             }
-            let mut link: *mut *mut u64 = &mut self.off_heap.first;
-            while !(*link).is_null() {
-                *link = (*link).cast::<u8>().wrapping_add(shift.distance).cast();
-                link = Boxed::at(*link).off_heap_next();
+            let moved = |link: *mut u64| match link.addr() {
+                0 => link,
+                address => ptr::with_exposed_provenance_mut(address.wrapping_add(shift.distance)),
+            };
+            self.off_heap.first = moved(self.off_heap.first);
+            let mut at = self.off_heap.first;
+            while !at.is_null() {
+                let object = Boxed::at(at);
+                at = moved(object.off_heap_next());
+                object.set_off_heap_next(at);
             }
             block::give(self.start, self.block_words(), Class::Process);
         }

@@ -42,14 +42,14 @@ impl Swept {
                 let next;
                 if word.is_boxed() {
                     let object = Boxed::at(word.boxed_ptr());
-                    next = *object.off_heap_next();
+                    next = object.off_heap_next();
                     let weight = if object.kind() == Kind::SharedBinary { object.word(0) as usize / 8 } else { 0 };
                     let is_old = (object.ptr() as usize).wrapping_sub(self.old_base) < self.old_len;
                     let chain = if is_old { &mut self.old } else { &mut self.young };
                     chain.link(object.ptr(), weight);
                 } else {
                     let object = Boxed::at(at);
-                    next = *object.off_heap_next();
+                    next = object.off_heap_next();
                     object.release_off_heap();
                 }
                 at = next;

@@ -385,7 +385,7 @@ fn run_machine(seed: u64, settings: &Settings, steps: usize, collect_one_in: usi
 }
 
 const SEEDS: u64 = if cfg!(miri) { 1 } else { 12 };
-const STEPS: usize = if cfg!(miri) { 150 } else { 1500 };
+const STEPS: usize = if cfg!(miri) { 45 } else { 1500 };
 
 #[test]
 fn collected_at_each_step() {

@@ -31,7 +31,7 @@ impl OffHeap {
     /// `header` is an initialised off-heap object (B3) of the heap that owns this chain, and in no chain yet.
     pub unsafe fn link(&mut self, header: *mut u64, words: usize) {
         // SAFETY: the caller's promise.
-        unsafe { *crate::Boxed::at(header).off_heap_next() = self.first };
+        unsafe { crate::Boxed::at(header).set_off_heap_next(self.first) };
         self.first = header;
         self.binary_words += words;
     }

@@ -222,12 +222,24 @@ impl Boxed {
         unsafe { std::slice::from_raw_parts(self.0.add(1).cast(), self.size()) }
     }
 
-    /// Where an off-heap object keeps the link to the next one (B3): its last word.
+    /// The next object of an off-heap object's chain, or null (B3). The link is the object's last word; like every word
+    /// of a heap it is an address, which a collector copies as a number.
     #[inline]
-    pub fn off_heap_next(self) -> *mut *mut u64 {
+    pub fn off_heap_next(self) -> *mut u64 {
         debug_assert!(self.header().is_off_heap());
         // SAFETY: T1, off-heap objects have their link in the last word.
-        unsafe { self.0.add(self.size()).cast() }
+        unsafe { std::ptr::with_exposed_provenance_mut(*self.0.add(self.size()) as usize) }
+    }
+
+    /// Makes another object the next one of the chain.
+    ///
+    /// # Safety
+    /// This is an off-heap object whose link nobody else reads or writes meanwhile, and `next` is one, or null.
+    #[inline]
+    pub unsafe fn set_off_heap_next(self, next: *mut u64) {
+        debug_assert!(self.header().is_off_heap());
+        // SAFETY: as above, and the caller's promise.
+        unsafe { *self.0.add(self.size()) = next.expose_provenance() as u64 };
     }
 }
 

@@ -7,7 +7,7 @@ use crate::test_terms::{Shape, build, shapes};
 use proptest::prelude::*;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 400 }))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 400 }))]
 
     #[test]
     fn orders_are_total(x in shapes(), y in shapes(), z in shapes()) {

@@ -38,7 +38,7 @@ fn rehashing_is_that_of_a_cell() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 400 }))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 400 }))]
 
     #[test]
     fn equal_terms_hash_equal(x in shapes(), y in shapes(), salt in any::<u32>()) {

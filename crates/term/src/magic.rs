@@ -128,7 +128,7 @@ impl OffHeap {
             // SAFETY: the caller's promise; the link is read before the count goes.
             unsafe {
                 let object = Boxed::at(at);
-                at = *object.off_heap_next();
+                at = object.off_heap_next();
                 object.release_off_heap();
             }
         }

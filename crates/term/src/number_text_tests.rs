@@ -142,7 +142,7 @@ fn integers_print_as_in_otp() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 1000 }))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 1000 }))]
 
     #[test]
     fn integers_read_back(negative in any::<bool>(), limbs in proptest::collection::vec(any::<u64>(), 0..40), base in 2u32..37) {

@@ -286,7 +286,7 @@ mod properties {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 150 }))]
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 150 }))]
         #[test]
         fn what_is_written_is_read(model in model(), minor_version in 1u8..3, compressed in prop_oneof![Just(0u8), Just(6)], cut in any::<prop::sample::Index>()) {
             let mut heap = Arena::new();
