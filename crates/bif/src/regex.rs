@@ -158,7 +158,15 @@ fn run(ctx: &mut Ctx<'_>, subject: Term, pattern: Term, list: Term) -> BifResult
     }
     let bytes: Cow<'_, [u8]> = match subject.as_binary() {
         Some(bytes) => bytes,
-        None => bytes_of(ctx, subject)?.into(),
+        None => match bytes_of(ctx, subject) {
+            Ok(bytes) => bytes.into(),
+            // The older releases look for all matches in Erlang, and it is there that the subject is refused.
+            Err(_) if options.global && is_old(ctx) => {
+                let options = ctx.tuple(&[list, Term::FALSE]);
+                return trap(ctx, "grun", &[subject, pattern, options]);
+            }
+            Err(error) => return Err(error),
+        },
     };
     let anchored = options.run_bits & PCRE2_ANCHORED != 0 || regex.code.is_anchored();
     let long = match (options.global, anchored) {

@@ -280,7 +280,7 @@ impl<S: Sink> Walk<S> {
                 let Some(rest) = bits.part(wrong * 8, (size - wrong) * 8) else { return badarg() };
                 let rest = rest.to_bytes();
                 let cut_off = rest.first().and_then(|lead| char_len(*lead)).is_some_and(|n| n > rest.len());
-                if cut_off && are_continuation(&rest[1..]) {
+                if cut_off {
                     self.partial.take(&rest);
                     return Ok(Part::Done);
                 }
@@ -349,15 +349,22 @@ fn chunk(bits: Bits<'_>, done: usize, budget: usize, latin1: bool) -> usize {
     most - (1..=MOST_BYTES).find(lead).unwrap_or(0)
 }
 
-/// `badarg` unless the term is made as character data are, whatever its integers and bytes.
+/// `badarg` unless the term is made as character data are, whatever its integers and bytes. Nothing is looked at behind an
+/// integer that is no small one in OTP: conversion ends there.
 fn check(data: Term) -> Result<(), Escape> {
     let is_binary = |t: Term| t.as_bits().is_some_and(|b| b.is_binary());
     let mut left = vec![data];
     while let Some(mut at) = left.pop() {
         while let Some((head, tail)) = at.as_cons() {
             if head.is_cons() {
-                left.push(head);
-            } else if !head.is_integer() && !head.is_nil() && !is_binary(head) {
+                left.push(tail);
+                at = head;
+                continue;
+            }
+            if head.is_integer() && head.as_small().is_none_or(|n| !(-(1 << 59)..1 << 59).contains(&n)) {
+                return Ok(());
+            }
+            if !head.is_integer() && !head.is_nil() && !is_binary(head) {
                 return badarg();
             }
             at = tail;

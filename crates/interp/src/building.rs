@@ -317,19 +317,22 @@ fn settle(m: &mut Machine<'_, '_>, value: Term, live: usize, words: usize) -> Op
 
 // ---- bs_create_bin
 
+/// # Safety
+/// The segment is one of the instruction at `pc`.
 #[cold]
-fn segment_error(
-    m: &mut Machine<'_, '_>,
-    pc: *const u32,
-    kind: u32,
-    number: u32,
-    fault: &Fault,
-    value: Term,
-    size: Term,
-) -> *const u32 {
+unsafe fn segment_error(m: &mut Machine<'_, '_>, pc: *const u32, segment: &Segment, fault: &Fault) -> *const u32 {
     let atom = |text: &str| Atom::new(text).map_or(Term::NIL, Term::atom);
+    let Segment { kind, unit, number, .. } = *segment;
+    // SAFETY: the caller's promise.
+    let (value, size) = unsafe { (segment.value(m), segment.size(m)) };
     let shown = match fault {
-        Fault::Size | Fault::TooLarge | Fault::Invalid => size,
+        // An invalid size of a float is told in bits.
+        Fault::Invalid => match size_in_bits(size, unit).map(|bits| i64::try_from(bits).ok().and_then(Term::try_small))
+        {
+            Ok(Some(bits)) => bits,
+            _ => size,
+        },
+        Fault::Size | Fault::TooLarge => size,
         _ => value,
     };
     let name = kind::NAMES.get(kind as usize).copied().unwrap_or("binary");
@@ -380,11 +383,12 @@ pub unsafe fn create_bin(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
             if *pc.add(1) != 0 {
                 return target(pc.add(1));
             }
-            let (value, size) = (s.value(m), s.size(m));
-            segment_error(m, pc, s.kind, s.number, fault, value, size)
+            segment_error(m, pc, s, fault)
         };
         let appends = n > 0 && matches!(segments(0).kind, kind::APPEND | kind::PRIVATE_APPEND);
         let (mut total, mut extra) = (0, 0);
+        // The first number of a wrong type: told only if all sizes are right.
+        let mut no_number = None;
         for i in 0..n {
             let s = segments(i);
             let bits = if s.kind == kind::STRING {
@@ -402,8 +406,12 @@ pub unsafe fn create_bin(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
                         return failed(m, &s, &Fault::TooLarge);
                     }
                 }
+                Err(Fault::Type) if matches!(s.kind, kind::INTEGER | kind::FLOAT) => no_number = no_number.or(Some(i)),
                 Err(fault) => return failed(m, &s, &fault),
             }
+        }
+        if let Some(i) = no_number {
+            return failed(m, &segments(i), &Fault::Type);
         }
         let (term, data, mut at, end) = if appends {
             let first = segments(0);

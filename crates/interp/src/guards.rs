@@ -237,13 +237,33 @@ pub unsafe fn arithmetic(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
             });
             // SAFETY: operand of the instruction.
             unsafe {
-                if op == Op::AddSmall && *pc.add(3) == 0 {
+                if *pc.add(3) == 0 && adds_constant(pc, op) {
                     // As in OTP, adding a constant has no frame of its own.
                     return errors::error_at(m, pc, reason);
                 }
                 errors::guard_failed(m, pc, pc.add(3), errors::erlang(name, 2), &[a, b], reason)
             }
         }
+    }
+}
+
+/// Does the instruction add a constant that OTP takes for a small one to a register, or subtract it?
+unsafe fn adds_constant(pc: *const u32, op: Op) -> bool {
+    let small = |operand: usize, least: i64| {
+        // SAFETY: the caller's: operands of the instruction; a constant is read from the block's constants.
+        unsafe {
+            let at = pc.add(operand);
+            *at & 2 != 0
+                && (*at.byte_offset((*at & !3) as i32 as isize).cast::<Term>())
+                    .as_small()
+                    .is_some_and(|k| (least..1 << 59).contains(&k))
+        }
+    };
+    match op {
+        Op::AddSmall => true,
+        Op::Add => small(1, -(1 << 59)) || small(2, -(1 << 59)),
+        Op::Subtract => small(2, 1 - (1 << 59)),
+        _ => false,
     }
 }
 

@@ -176,7 +176,7 @@ pub unsafe fn get_float(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     unsafe {
         let context = context!(m, pc, 2);
         let n = match bits_of(m.source(pc.add(4)), *pc.add(5) as usize) {
-            Some(n @ (16 | 32 | 64)) if n <= context.left() => n,
+            Some(n @ (0 | 16 | 32 | 64)) if n <= context.left() => n,
             _ => return target(pc.add(2)),
         };
         let w1 = *pc.add(1);
@@ -185,6 +185,8 @@ pub unsafe fn get_float(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
             raw = bits::from_little(raw, n);
         }
         let value = match n {
+            // No bits at all match, as in OTP.
+            0 => 0.0,
             16 => bits::from_half(raw as u16),
             32 => f64::from(f32::from_bits(raw as u32)),
             _ => f64::from_bits(raw),

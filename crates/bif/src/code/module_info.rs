@@ -88,6 +88,10 @@ pub(super) fn function_exported_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult
 /// `erlang:is_builtin(Module, Function, Arity)`.
 pub(super) fn is_builtin_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(mfa) = mfa(args) else { return badarg() };
+    if args[2].as_small().is_none_or(|n| n >= 1 << 59) {
+        // No small integer in OTP.
+        return badarg();
+    }
     Ok(Term::bool(mfa.is_some_and(|mfa| ctx.vm.bifs.bif(mfa).is_some())))
 }
 

@@ -307,7 +307,14 @@ impl Scan<'_> {
             }
             b'<' => {
                 match self.peek(3) {
-                    Some(b'=' | b'!') => {}
+                    Some(b'=' | b'!') => {
+                        // The older library takes a reference to a group for something of any length.
+                        if let Some(end) = group_end(self.old, self.at)
+                            && refers_back(&self.old[self.at..end])
+                        {
+                            return Err((errors::VARYING_LOOKBEHIND, end));
+                        }
+                    }
                     Some(b) if b.is_ascii_alphanumeric() || b == b'_' => self.groups += 1,
                     _ => return self.fail(errors::NO_NAME, 3),
                 }
@@ -377,7 +384,8 @@ impl Scan<'_> {
             return self.fail(errors::NO_CONDITION, 3);
         }
         let assertion = |t: &[u8]| matches!(t, [b'=' | b'!' | b'C', ..] | [b'<', b'=' | b'!', ..]);
-        if rest[0] == b'?' && !assertion(&rest[1..]) {
+        let begins = rest[0].is_ascii_alphanumeric() || b"_<'+-&?*".contains(&rest[0]) || rest[0] >= 128;
+        if !begins || rest[0] == b'?' && !assertion(&rest[1..]) {
             return self.fail(errors::NO_CONDITION, 3);
         }
         if rest.starts_with(b"VERSION") && matches!(rest.get(7), Some(b'=' | b'>')) {
@@ -462,6 +470,29 @@ fn posix(text: &[u8]) -> Option<usize> {
     let plain = |b: &&u8| !b"]\\[".contains(b) && *b != kind;
     let len = body.iter().take_while(plain).count();
     body.get(len..)?.starts_with(&[*kind, b']']).then_some(len + 4)
+}
+
+/// Is there a reference to what a group matched, `\1` or `\k` and a name? (`\g` may be a call as well.)
+fn refers_back(pattern: &[u8]) -> bool {
+    let (mut at, mut class) = (0, false);
+    while let Some(byte) = pattern.get(at) {
+        match byte {
+            b'\\' => {
+                at += 1;
+                let digit_after = pattern.get(at + 1).is_some_and(u8::is_ascii_digit);
+                match pattern.get(at) {
+                    Some(b'1'..=b'9') if !class && !digit_after => return true,
+                    Some(b'k') if !class => return true,
+                    _ => {}
+                }
+            }
+            b'[' => class = true,
+            b']' => class = false,
+            _ => {}
+        }
+        at += 1;
+    }
+    false
 }
 
 /// The place of the parenthesis that closes the group that opens at `open`.

@@ -35,6 +35,8 @@ pub const NOT_SUPPORTED: i32 = 137;
 pub const BIG_NUMBER: i32 = 161;
 /// `\g{` and no end.
 pub const OPEN_REFERENCE: i32 = 157;
+/// A lookbehind assertion of no fixed length.
+pub const VARYING_LOOKBEHIND: i32 = 125;
 /// `(?(` and no condition.
 pub const NO_CONDITION: i32 = 128;
 
@@ -163,6 +165,13 @@ pub fn placed(pattern: &[u8], error: i32, at: usize) -> (i32, usize) {
         142 | 124 | 162 if in_condition(pattern, at) => (BAD_CONDITION, at),
         114 if before(pattern, at, b"(?").is_some_and(|open| is_call(&pattern[open + 2..at])) => (158, at),
         174 => (error, 0),
+        // No name follows: a group that begins with a repetition.
+        BAD_VERB
+            if pattern[..at].ends_with(b"(*")
+                && !pattern.get(at).is_some_and(|b| b.is_ascii_alphabetic() || *b == b':') =>
+        {
+            (109, at - 1)
+        }
         _ => same,
     }
 }

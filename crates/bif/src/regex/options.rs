@@ -32,6 +32,9 @@ pub enum Form {
     Binary,
 }
 
+/// Ends of lines that no option has: those of several together, which the older library refuses when it compiles.
+const INCONSISTENT: u32 = 7;
+
 /// Options of compiling and of running.
 pub struct Options {
     /// How to compile.
@@ -56,6 +59,8 @@ pub struct Options {
     pub form: Form,
     /// As `form` for all matches: there, a `capture` without a form leaves the one before.
     global_form: Form,
+    /// There was a `newline`.
+    newline: bool,
     /// Limits.
     pub limits: Limits,
 }
@@ -105,6 +110,7 @@ impl Options {
             which: Which::All,
             form: Form::Index,
             global_form: Form::Index,
+            newline: false,
             limits: Limits { steps: STEPS, depth: STEPS },
         };
         let mut items = list.list_iter();
@@ -148,7 +154,11 @@ impl Options {
                 let unicode = name == "bsr_unicode";
                 let bsr = if unicode { pcre::PCRE2_BSR_UNICODE } else { pcre::PCRE2_BSR_ANYCRLF };
                 if self.flags.bsr.is_some_and(|other| other != bsr) {
-                    return None;
+                    if !self.flags.old {
+                        return None;
+                    }
+                    // What is wrong is the pattern, says the older library.
+                    (self.flags.newline, self.newline) = (INCONSISTENT, true);
                 }
                 self.flags.bsr = Some(bsr);
                 self.lines = true;
@@ -170,7 +180,7 @@ impl Options {
         };
         let name = name.as_atom()?.text();
         if name == "newline" && form.is_none() {
-            self.flags.newline = match value.as_atom()?.text() {
+            let newline = match value.as_atom()?.text() {
                 "cr" => pcre::PCRE2_NEWLINE_CR,
                 "lf" => pcre::PCRE2_NEWLINE_LF,
                 "crlf" => pcre::PCRE2_NEWLINE_CRLF,
@@ -178,7 +188,9 @@ impl Options {
                 "anycrlf" => pcre::PCRE2_NEWLINE_ANYCRLF,
                 _ => return None,
             };
-            self.lines = true;
+            // Bits to the older library: those of all such options together.
+            self.flags.newline = if self.newline && self.flags.old { self.flags.newline | newline } else { newline };
+            (self.lines, self.newline) = (true, true);
             return Some(());
         }
         self.running = true;

@@ -70,6 +70,9 @@ impl Source {
     /// Compiles it: the error is a text and a place.
     fn compile(self) -> Result<Regex, (String, usize)> {
         let bits = self.flags.bits;
+        if self.flags.newline > pcre::PCRE2_NEWLINE_ANYCRLF {
+            return Err(("inconsistent NEWLINE options".to_owned(), 0));
+        }
         let code = if self.flags.old {
             let (extended, plain) = (bits & pcre::PCRE2_EXTENDED != 0, bits & pcre::PCRE2_NO_AUTO_CAPTURE != 0);
             let old_error = |(error, at)| (errors::text(error), at);
@@ -79,7 +82,7 @@ impl Source {
                 Err(_) if self.is_unicode() && std::str::from_utf8(&self.text).is_err() => {
                     Translated::new(self.text.clone())
                 }
-                Err(error) => return Err(old_error(error)),
+                Err(error) => return Err(old_error(earlier_error(&self, error))),
             };
             let mut flags = self.flags;
             if bits & (pcre::PCRE2_UTF | pcre::PCRE2_UCP) == pcre::PCRE2_UTF
@@ -103,6 +106,20 @@ impl Source {
             }
         }
         Ok(Regex { source: self, code, names })
+    }
+}
+
+/// What the library says of a pattern in front of the place where its translation failed, if that is wrong as well.
+fn earlier_error(source: &Source, error: (i32, usize)) -> (i32, usize) {
+    let text = source.text.get(..error.1).unwrap_or(&source.text);
+    let before = &text[..text.iter().rposition(|b| *b == b'(').unwrap_or(0)];
+    let bits = source.flags.bits;
+    let (extended, plain) = (bits & pcre::PCRE2_EXTENDED != 0, bits & pcre::PCRE2_NO_AUTO_CAPTURE != 0);
+    let Ok(translated) = translate(before, extended, plain) else { return error };
+    match Code::compile(&translated.text, source.flags) {
+        // Errors that do not come of the end being cut off.
+        Err((found @ (109 | 122), at)) => errors::placed(before, found, translated.original(at)),
+        _ => error,
     }
 }
 

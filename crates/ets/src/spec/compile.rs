@@ -54,16 +54,15 @@ impl Spec {
         if !term.is_cons() {
             return one("Match programs are not in a list.");
         }
-        let mut parts = term.list_iter();
+        if term.list_length().is_none() {
+            return one("Match programs are not in a proper list.");
+        }
         let mut triples = Vec::new();
-        for part in parts.by_ref() {
+        for part in term.list_iter() {
             match part.as_tuple_of::<3>() {
                 Some(triple) => triples.push(triple),
                 None => return one("Match program part is not a tuple of arity 3."),
             }
-        }
-        if !parts.tail().is_nil() {
-            return one("Match programs are not in a proper list.");
         }
         let mut clauses = Vec::with_capacity(triples.len());
         let mut variables = 0;
@@ -98,7 +97,7 @@ fn compile_clause(
     dialect: Dialect,
     head: Term,
     guards: Term,
-    body: Term,
+    body_list: Term,
 ) -> Result<(Clause, usize), Errors> {
     let one = |text: &str| Err(vec![text.to_owned()]);
     let mut head = head;
@@ -119,16 +118,16 @@ fn compile_clause(
         values: Vec::new(),
         errors: Vec::new(),
         in_guard: true,
+        backwards: false,
     };
-    compiler.guards(guards);
-    let guards = std::mem::take(&mut compiler.ops);
-    compiler.values.clear();
-    compiler.in_guard = false;
-    let body = compiler.body(body);
+    let (program, body) = compiler.clause(guards, body_list);
     if !compiler.errors.is_empty() {
+        compiler.errors.clear();
+        compiler.backwards = true;
+        compiler.clause(guards, body_list);
         return Err(compiler.errors);
     }
-    Ok((Clause { head, tests, guards, body, all }, variables.len()))
+    Ok((Clause { head, tests, guards: program, body, all }, variables.len()))
 }
 
 /// A value that the program so far leaves on the stack.
@@ -158,6 +157,9 @@ struct Compiler<'m> {
     values: Vec<Value>,
     errors: Errors,
     in_guard: bool,
+    /// Visits the operands of calls, tuples and maps from last to first, as OTP compiles them: errors are listed in that
+    /// order. The program that comes of it is of no use.
+    backwards: bool,
 }
 
 /// What the names of special forms stand for.
@@ -185,7 +187,9 @@ fn text(term: Term) -> String {
 }
 
 impl Compiler<'_> {
-    fn error(&mut self, text: String) {
+    fn error(&mut self, mut text: String) {
+        // OTP writes these texts into a buffer of 100 bytes.
+        text.truncate(text.floor_char_boundary(99));
         self.errors.push(text);
         // Something stands for the value, so that compiling goes on.
         self.constant(Term::NIL, Place::Scratch);
@@ -203,6 +207,26 @@ impl Compiler<'_> {
             return None;
         }
         Some(expressions)
+    }
+
+    fn clause(&mut self, guards: Term, body: Term) -> (Vec<Op>, Body) {
+        self.in_guard = true;
+        self.ops.clear();
+        self.values.clear();
+        self.guards(guards);
+        let program = std::mem::take(&mut self.ops);
+        self.values.clear();
+        self.in_guard = false;
+        (program, self.body(body))
+    }
+
+    /// Asks for visits of operands.
+    fn operands(&self, operands: &[Term], place: Place, work: &mut Vec<Work>) {
+        if self.backwards {
+            work.extend(operands.iter().map(|t| Work::Visit(*t, place)));
+        } else {
+            work.extend(operands.iter().rev().map(|t| Work::Visit(*t, place)));
+        }
     }
 
     fn guards(&mut self, list: Term) {
@@ -341,6 +365,12 @@ impl Compiler<'_> {
             work.push(Work::Visit(head, place));
         } else if let Some(map) = term.as_map() {
             work.push(Work::Emit(Op::Map(map.size() as u32, place)));
+            if self.backwards {
+                // All values first, then all keys.
+                work.extend(map.iter().map(|(key, _)| Work::Visit(key, place)));
+                work.extend(map.iter().map(|(_, value)| Work::Visit(value, place)));
+                return;
+            }
             for (key, value) in map.iter() {
                 work.push(Work::Visit(value, place));
                 work.push(Work::Visit(key, place));
@@ -364,7 +394,7 @@ impl Compiler<'_> {
             [inner] if inner.as_tuple().is_some() => {
                 let inner = inner.as_tuple().map_or(&[][..], |t| t.elements());
                 work.push(Work::Emit(Op::Tuple(inner.len() as u32, place)));
-                work.extend(inner.iter().rev().map(|t| Work::Visit(*t, place)));
+                self.operands(inner, place, work);
                 return;
             }
             [name, arguments @ ..] if name.is_atom() && variable(*name).is_none() => match name.as_atom() {
@@ -392,7 +422,7 @@ impl Compiler<'_> {
             am::and | am::or => {
                 let n = arguments.len() as u32;
                 work.push(Work::Emit(if name == am::and { Op::And(n) } else { Op::Or(n) }));
-                work.extend(arguments.iter().rev().map(|t| Work::Visit(*t, Place::Scratch)));
+                self.operands(arguments, Place::Scratch, work);
             }
             am::andalso | am::andthen | am::orelse => {
                 jumps.push((self.ops.len(), Vec::new()));
@@ -431,7 +461,7 @@ impl Compiler<'_> {
                     work.push(Work::Emit(Op::Keep));
                 }
                 work.push(Work::Emit(Op::Call(function)));
-                work.extend(arguments.iter().rev().map(|t| Work::Visit(*t, Place::Scratch)));
+                self.operands(arguments, Place::Scratch, work);
             }
         }
     }
@@ -450,6 +480,6 @@ impl Compiler<'_> {
             return self.error(format!("Special form '{shown}' called with {what} in {}.", text(term)));
         }
         work.push(Work::Actioned(name, arguments.len() as u32));
-        work.extend(arguments.iter().rev().map(|t| Work::Visit(*t, Place::Scratch)));
+        self.operands(arguments, Place::Scratch, work);
     }
 }

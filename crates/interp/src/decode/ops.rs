@@ -334,7 +334,11 @@ fn guard_bif(e: &mut Emitter, args: &Args<'_>, import: usize, live: Option<u32>,
                 am::is_map_key => Some(Op::IsMapKey),
                 _ => None,
             };
-        } else if sources.len() == 1 {
+        } else if let [a] = sources {
+            if function == am::plus {
+                // As in OTP, it adds nought: -0.0 becomes 0.0.
+                return emit_arithmetic(e, Op::Add, destination, [a, &Arg::I(0)], fail, known_live);
+            }
             quick = match function {
                 am::hd => Some(Op::Hd),
                 am::tl => Some(Op::Tl),

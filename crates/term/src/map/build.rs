@@ -77,7 +77,7 @@ pub fn from_pairs<A: Build + ?Sized>(heap: &mut A, pairs: &[Pair]) -> Term {
     if pairs.len() <= FLAT_LIMIT {
         let mut scratch = Scratch::new();
         for (key, value) in pairs {
-            scratch.put(*key, *value);
+            scratch.replace(*key, *value);
         }
         return flat::build(heap, scratch.keys(), scratch.values());
     }

@@ -137,15 +137,30 @@ impl Scratch {
         true
     }
 
-    /// Sets the value of a key; false if there is no room for a new one.
+    /// Sets the value of a key; false if there is no room for a new one. An equal key that there was stays (it may be told
+    /// apart: 0.0 and -0.0 are equal in some releases).
     pub(super) fn put(&mut self, key: Term, value: Term) -> bool {
+        self.set(key, value, false)
+    }
+
+    /// As [`Scratch::put`], but the new key replaces an equal one.
+    pub(super) fn replace(&mut self, key: Term, value: Term) -> bool {
+        self.set(key, value, true)
+    }
+
+    fn set(&mut self, key: Term, value: Term, replace: bool) -> bool {
         // Keys mostly come in order.
         let last = self.keys().last().copied();
         if last.is_none_or(|last| compare_exact(last, key) == Ordering::Less) {
             return self.push(key, value);
         }
         match search(self.keys(), key) {
-            Ok(at) => self.values[at] = value,
+            Ok(at) => {
+                self.values[at] = value;
+                if replace {
+                    self.keys[at] = key;
+                }
+            }
             Err(_) if self.len == FLAT_LIMIT => return false,
             Err(at) => {
                 self.keys.copy_within(at..self.len, at + 1);
