@@ -10,7 +10,14 @@ FUZZ_SECONDS ?= 60
 # What `make test` runs of OTP's own suites: quick ones over the language and its data types.
 SHORT_SUITES := guard tuple list_bif exception
 
-.PHONY: help build run test test-rust test-fuzz test-erlang test-projects record conformance projects bench fuzz miri loom lint clean
+# Calls that `make test` makes of built-ins on both VMs, and how long it soaks; `make differential` and `make soak` do more.
+SHORT_CALLS := 30000
+SHORT_SOAK := 40
+CALLS ?= 500000
+SECONDS ?= 600
+SEED ?=
+
+.PHONY: help build run test test-rust test-fuzz test-erlang test-projects record conformance projects differential soak bench fuzz miri loom lint clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -18,6 +25,8 @@ help:
 	@echo "make record                              record tests/expected anew from OTP"
 	@echo "make conformance [SUITES=\"big map\"]      OTP's own suites, on OTP and on Myriad"
 	@echo "make projects                            Elixir, rebar3 and Dialyzer at work (minutes), on OTP and on Myriad"
+	@echo "make differential [SEED=1 CALLS=500000]    random calls of built-ins on OTP and on Myriad"
+	@echo "make soak [SEED=1 SECONDS=600]             random churn of everything side by side"
 	@echo "make bench                               Myriad against erl, as a table"
 	@echo "make lint | miri | loom | fuzz           the checks of the Rust code"
 
@@ -37,6 +46,10 @@ test:
 	@$(MAKE) --no-print-directory test-fuzz
 	@$(MAKE) --no-print-directory test-erlang
 	@$(MAKE) --no-print-directory test-projects
+	@echo "== the same calls on OTP and on Myriad"
+	@tests/differential/run 1 $(SHORT_CALLS)
+	@echo "== soak for $(SHORT_SOAK) s"
+	@tests/soak/run $(SHORT_SOAK)
 	@echo "== conformance: OTP's suites $(SHORT_SUITES)"
 	@tools/conformance --short $(SHORT_SUITES)
 
@@ -73,6 +86,12 @@ record:
 conformance: build
 	@tools/conformance $(SUITES)
 
+differential: build
+	@tests/differential/run "$(SEED)" $(CALLS)
+
+soak: build
+	@tests/soak/run $(SECONDS) $(SEED)
+
 bench: build
 	@bench/run
 
@@ -83,7 +102,8 @@ lint:
 
 miri:
 	@tools/setup miri
-	cargo +nightly miri test -p myriad-term -p myriad-heap -p myriad-sync
+	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-permissive-provenance" \
+	    cargo +nightly miri test -p myriad-term -p myriad-heap -p myriad-sync
 
 # A target directory of its own, so that the changed RUSTFLAGS do not rebuild everything twice.
 loom:

@@ -162,7 +162,8 @@ fn run(ctx: &mut Ctx<'_>, subject: Term, pattern: Term, list: Term) -> BifResult
             Ok(bytes) => bytes.into(),
             // The older releases look for all matches in Erlang, and it is there that the subject is refused.
             Err(_) if options.global && is_old(ctx) => {
-                let options = ctx.tuple(&[list, Term::FALSE]);
+                let options =
+                    if is_text { ctx.tuple(&[list, Term::FALSE, pattern]) } else { ctx.tuple(&[list, Term::FALSE]) };
                 return trap(ctx, "grun", &[subject, pattern, options]);
             }
             Err(error) => return Err(error),

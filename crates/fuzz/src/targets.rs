@@ -2,6 +2,8 @@
 
 mod calls;
 mod loader;
+mod packets;
+mod patterns;
 mod process;
 mod specs;
 mod streams;
@@ -9,6 +11,8 @@ mod terms;
 
 pub use calls::bif_call;
 pub use loader::beam_load;
+pub use packets::{framing, packet};
+pub use patterns::regex;
 pub use specs::match_spec;
 pub use streams::inflate;
 pub use terms::term_decode;

@@ -8,7 +8,7 @@
 //! PO3. Lock order: a port, the table, names, and what sending a signal takes.
 
 mod bifs;
-mod framing;
+pub mod framing;
 mod info;
 mod options;
 mod poll;
