@@ -84,7 +84,7 @@ record:
 	@tests/run --record
 
 conformance: build
-	@tools/conformance $(SUITES)
+	@tools/conformance $(if $(SUITES),,--table docs/conformance.md) $(SUITES)
 
 differential: build
 	@tests/differential/run "$(SEED)" $(CALLS)
