@@ -49,7 +49,7 @@ test:
 	@echo "== the same calls on OTP and on Myriad"
 	@tests/differential/run 1 $(SHORT_CALLS)
 	@echo "== soak for $(SHORT_SOAK) s"
-	@tests/soak/run $(SHORT_SOAK)
+	@tests/soak/run $(SHORT_SOAK) 1
 	@echo "== conformance: OTP's suites $(SHORT_SUITES)"
 	@tools/conformance --short $(SHORT_SUITES)
 

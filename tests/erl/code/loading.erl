@@ -36,6 +36,17 @@ main() ->
     t:c(undefined_module, fun() -> {code:which(no_mod), code:load_file(no_mod), code:is_loaded(no_mod), code:ensure_loaded(no_mod), catch no_mod:module_info()} end),
     Beam = beam("-module(bad). -export([f/0]). f() -> lists:seq(1, 3)."),
     t:c(truncated, fun() -> lists:usort([code:load_binary(bad, "bad", binary:part(Beam, 0, N)) || N <- [0, 4, 8, 12, 40, 100, byte_size(Beam) - 60]]) end),
+    t:mute(),
+    t:c(information, fun() ->
+            {ok, bad, Chunks} = beam_lib:all_chunks(Beam),
+            [begin
+                 {ok, Changed} = beam_lib:build_module(lists:keystore(Chunk, 1, Chunks, {Chunk, Bytes})),
+                 case code:load_binary(bad, "bad", Changed) of
+                     {module, bad} -> {Chunk, bad:module_info(attributes) =:= [], length(bad:module_info(compile))};
+                     Error -> {Chunk, Bytes, Error}
+                 end
+             end || Chunk <- ["Attr", "CInf", "Dbgi", "Docs"],
+                    Bytes <- [<<"no term">>, <<131>>, <<131, 106>>, <<131, 106, 1, 2, 3>>, <<131, 100, 0, 200>>, <<131, 108, 0, 0, 0, 1, 97, 1, 106, 106>>]] end),
     t:c(wrong_name, fun() -> code:load_binary(other_name, "bad", Beam) end),
     t:c(not_beam, fun() -> code:load_binary(bad, "bad", <<"not a beam file at all">>) end),
     t:c(gzipped, fun() -> {code:load_binary(bad, "bad", zlib:gzip(Beam)), bad:f()} end),

@@ -10,6 +10,15 @@ pub(super) fn decode<A: Build>(heap: &mut A, bytes: &[u8]) -> Option<Term> {
     (decoded.used == bytes.len()).then_some(decoded.term)
 }
 
+/// The term that attributes or compile information begin with, the empty list if there are none; nothing if it is no term.
+/// As on OTP, nobody looks at what comes behind it.
+pub(super) fn decode_first<A: Build>(heap: &mut A, bytes: &[u8]) -> Option<Term> {
+    if bytes.is_empty() {
+        return Some(Term::NIL);
+    }
+    etf::decode(heap, bytes, DecodeOptions::default()).ok().map(|decoded| decoded.term)
+}
+
 /// File name (a string in the module's literal area) and line of an index into its line table; nothing for index 0.
 pub fn location_of(module: &Module, index: u32) -> Option<(Term, u32)> {
     let line = module.beam.lines.get(index)?;
@@ -49,12 +58,12 @@ pub fn nif_list<A: Build>(heap: &mut A, module: &Module) -> Term {
 impl Module {
     /// The attributes, decoded onto `heap`; the empty list if there are none.
     pub fn attributes<A: Build>(&self, heap: &mut A) -> Term {
-        decode(heap, &self.beam.attributes).unwrap_or(Term::NIL)
+        decode_first(heap, &self.beam.attributes).unwrap_or(Term::NIL)
     }
 
     /// The compile information, decoded onto `heap`; the empty list if there is none.
     pub fn compile_info<A: Build>(&self, heap: &mut A) -> Term {
-        decode(heap, &self.beam.compile_info).unwrap_or(Term::NIL)
+        decode_first(heap, &self.beam.compile_info).unwrap_or(Term::NIL)
     }
 
     /// The function at this address, if it is one of this module's.

@@ -18,7 +18,7 @@ use myriad_heap::LiteralArea;
 use myriad_sync::atomic::{AtomicBool, AtomicPtr};
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::atom::AtomError;
-use myriad_term::{Atom, Build, Export, FunEntry, Mfa, Term};
+use myriad_term::{Arena, Atom, Build, Export, FunEntry, Mfa, Term};
 use std::fmt;
 use std::ptr::{self, NonNull};
 
@@ -29,6 +29,8 @@ pub enum LoadError {
     File(myriad_beam::LoadError),
     /// A literal is not a valid external term.
     Literal(u32),
+    /// The attributes or the compile information are not a valid external term.
+    Information,
     /// The atom table is full.
     Atoms,
 }
@@ -38,6 +40,7 @@ impl fmt::Display for LoadError {
         match self {
             Self::File(error) => error.fmt(f),
             Self::Literal(index) => write!(f, "literal {index} is no external term"),
+            Self::Information => write!(f, "attributes or compile information are no external term"),
             Self::Atoms => write!(f, "the atom table is full"),
         }
     }
@@ -140,6 +143,10 @@ pub fn prepare(bytes: &[u8], bifs: &Registry, engine: &dyn Engine) -> Result<Pre
     let name = name_of(1).ok_or(missing.clone())?;
     let mfa_of = |module: Atom, function: u32, arity: u8| Some(Mfa { module, function: name_of(function)?, arity });
 
+    let readable = |bytes| super::info::decode_first(&mut Arena::new(), bytes).is_some();
+    if ![&beam.attributes, &beam.compile_info].into_iter().all(|bytes| readable(bytes)) {
+        return Err(LoadError::Information);
+    }
     let mut literal_area = LiteralArea::new();
     let literals = decode_literals(&beam, &mut literal_area)?;
     let own_file = format!("{}.erl", name.text());
