@@ -217,9 +217,9 @@ fixed() ->
     [begin
         ets:safe_fixtable(T, true),
         Seen = walk(T, ets:first(T), []),
+        Chunks = chunks(ets:select(T, [{{{stay, '$1'}, '_'}, [], ['$1']}], n(50)), []),
         ets:safe_fixtable(T, false),
         ?assert(lists:sort([I || {stay, I} <- Seen]) =:= lists:seq(1, 200)),
-        Chunks = chunks(ets:select(T, [{{{stay, '$1'}, '_'}, [], ['$1']}], n(50)), []),
         ?assert(lists:sort(Chunks) =:= lists:seq(1, 200))
     end || _ <- lists:seq(1, n(4))],
     receive {'DOWN', R, process, P, normal} -> ok after ?LONG -> error(late) end,

@@ -165,12 +165,7 @@ pub fn finish(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) -> *co
             m.ctx.proc.trap_args.clear();
             if !pc.is_null() {
                 // SAFETY: operands of the instruction.
-                unsafe {
-                    match m.op(pc) {
-                        Op::CallBifLast => m.drop_frame(*pc.add(3) as usize),
-                        _ => m.push(target(pc.add(3)).cast()),
-                    }
-                }
+                unsafe { push_continuation(m, pc) };
             }
             calls::enter(m, Function::of_export(export))
         }
@@ -184,6 +179,19 @@ pub fn finish(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) -> *co
             m.end = SliceEnd::Exited;
             std::ptr::null()
         }
+    }
+}
+
+/// Enters a function instead of the built-in that the instruction at `pc` calls. In tail position too it returns to its caller,
+/// so that stack traces show it: so OTP has it.
+///
+/// # Safety
+/// `pc` is a call of a built-in.
+pub unsafe fn push_continuation(m: &mut Machine<'_, '_>, pc: *const u32) {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        let continuation = if m.op(pc) == Op::CallBifLast { 4 } else { 3 };
+        m.push(target(pc.add(continuation)).cast());
     }
 }
 

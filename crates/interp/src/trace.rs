@@ -166,12 +166,8 @@ pub unsafe fn breakpoint(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
 /// A built-in with a breakpoint is called by an instruction that knows it: enters it as any function is.
 #[cold]
 pub unsafe fn enter_bif(m: &mut Machine<'_, '_>, pc: *const u32, function: &'static Function) -> *const u32 {
-    // SAFETY: operands of the instruction.
-    unsafe {
-        // In tail position too it returns to its caller: so OTP has it.
-        let continuation = if m.op(pc) == Op::CallBifLast { 4 } else { 3 };
-        m.push(target(pc.add(continuation)).cast());
-    }
+    // SAFETY: the caller's promise.
+    unsafe { crate::bifs::push_continuation(m, pc) };
     m.callee = function;
     function.entry().0
 }
