@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 static QUEUE_CLASS: LockClass = LockClass::new("run_queue", 600);
 
-/// A low-priority process runs once in so many picks among normal ones.
+/// So many normal processes run while a low-priority one waits; then it does.
 const LOW_TURN: u32 = 8;
 
 pub(crate) struct Runnable(pub(crate) *const Process);
@@ -31,7 +31,8 @@ impl Runnable {
 #[derive(Default)]
 struct Queues {
     by_priority: [VecDeque<Runnable>; 4],
-    picks: u32,
+    /// Normal processes that ran while low ones waited.
+    passed_over: u32,
 }
 
 impl Queues {
@@ -40,13 +41,14 @@ impl Queues {
         if let Some(p) = max.pop_front().or_else(|| high.pop_front()) {
             return Some(p);
         }
-        self.picks = self.picks.wrapping_add(1);
-        let low_first = self.picks.is_multiple_of(LOW_TURN);
-        if low_first {
-            low.pop_front().or_else(|| normal.pop_front())
-        } else {
-            normal.pop_front().or_else(|| low.pop_front())
+        if self.passed_over < LOW_TURN
+            && let Some(process) = normal.pop_front()
+        {
+            self.passed_over = if low.is_empty() { 0 } else { self.passed_over + 1 };
+            return Some(process);
         }
+        self.passed_over = 0;
+        low.pop_front().or_else(|| normal.pop_front())
     }
 }
 
