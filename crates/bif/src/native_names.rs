@@ -5,6 +5,7 @@ use crate::iolists::binary_of_vec;
 use myriad_sync::OnceLock;
 use myriad_term::{Atom, Build, Export, Mfa, Term, am};
 use myriad_vm::bif::{Escape, badarg};
+use myriad_vm::native::{Encoding, name_bytes};
 use myriad_vm::{BifResult, Ctx, Vm};
 use std::ffi::CStr;
 
@@ -75,51 +76,10 @@ fn locale_is_utf8() -> bool {
     }
 }
 
-/// The characters of a nested list; `None` if it is none, or holds a NUL.
-fn encode(list: Term, utf8: bool) -> Option<Vec<u8>> {
-    let mut name = Vec::new();
-    let mut left = Vec::new();
-    let mut at = list;
-    loop {
-        while let Some((head, tail)) = at.as_cons() {
-            if head.is_list() {
-                left.push(tail);
-                at = head;
-                continue;
-            }
-            let code = u32::try_from(head.as_small()?).ok().filter(|c| *c != 0)?;
-            if utf8 {
-                name.extend_from_slice(char::from_u32(code)?.encode_utf8(&mut [0; 4]).as_bytes());
-            } else {
-                name.push(u8::try_from(code).ok()?);
-            }
-            at = tail;
-        }
-        if !at.is_nil() {
-            return None;
-        }
-        match left.pop() {
-            Some(tail) => at = tail,
-            None => return Some(name),
-        }
-    }
-}
-
 /// The name in the system's encoding, with a NUL at its end.
 fn internal_name2native_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let mut name = if let Some(bytes) = args[0].as_binary() {
-        if bytes.contains(&0) {
-            return badarg();
-        }
-        bytes.into_owned()
-    } else if args[0].is_list() {
-        match encode(args[0], names(ctx.vm).utf8) {
-            Some(name) => name,
-            None => return badarg(),
-        }
-    } else {
-        return badarg();
-    };
+    let encoding = if names(ctx.vm).utf8 { Encoding::Utf8 } else { Encoding::Latin1 };
+    let Some(mut name) = name_bytes(args[0], encoding, true) else { return badarg() };
     name.push(0);
     ctx.bump(name.len() / 16);
     Ok(binary_of_vec(ctx, name))

@@ -12,6 +12,9 @@
 //!     would leave a frame on the native stack until the slice ends, and a slice is long enough to overflow it.
 //!     `tools/tail-calls` looks through the machine code for calls that should be jumps.
 //!
+//! One file, however long: a table, in which each entry is an instruction. Their safety rests on one argument, which stands once,
+//! at `State`.
+//!
 //! The idea is Haberman's (tail calls in a Protobuf parser, 2021), after continuation-passing threaded code.
 
 use crate::bits;

@@ -14,7 +14,7 @@ use crate::calls;
 use crate::code::{self, no_native};
 use crate::errors;
 use crate::instr::Op;
-use crate::machine::{Machine, target};
+use crate::machine::Machine;
 use crate::stubs;
 use myriad_heap::Fragment;
 use myriad_term::{Build, Mfa, Term, am};

@@ -243,6 +243,7 @@ impl Scheduler {
             }
             found = self.sees_work();
         }
+        // Relaxed: a hint.
         vm.schedulers[id].spinning.store(false, Ordering::Relaxed);
         // SeqCst: Q2, before the look at the queues in `before_park`.
         vm.hunt.spinning.store(0, Ordering::SeqCst);
@@ -447,8 +448,9 @@ impl Vm {
         let target = &self.schedulers[id];
         target.push(process);
         sim_point();
+        // SeqCst: Q2, between the push and the look at `idle`; pairs with the fence in `before_park`.
         myriad_sync::atomic::fence(Ordering::SeqCst);
-        // SeqCst: Q2, after the push.
+        // SeqCst: as above.
         if target.idle.load(Ordering::SeqCst) {
             self.machine.unpark(id);
         } else if target.offers() {
@@ -473,6 +475,7 @@ impl Vm {
         let home = process.home.load(Ordering::Relaxed) as usize % self.schedulers_active();
         match current() {
             Some(id) => {
+                // Relaxed: hints. In either queue the process runs; `enqueue_at` looks again (Q2).
                 let away = self.schedulers[home].idle.load(Ordering::Relaxed)
                     || self.schedulers[home].spinning.load(Ordering::Relaxed);
                 let target = if away { id } else { home };

@@ -219,6 +219,7 @@ impl Timers {
                 let mut w = shard.wheel.lock();
                 let popped = w.pop(now_ns);
                 if matches!(popped, Popped::Nothing) {
+                    // Relaxed: written under the lock; read as a hint.
                     shard.next.store(w.next().unwrap_or(u64::MAX), Ordering::Relaxed);
                 }
                 popped

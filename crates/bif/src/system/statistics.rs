@@ -169,6 +169,7 @@ fn value(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
             ctx.tuple(&items)
         }
         am::context_switches => {
+            // Relaxed: a figure.
             let switches = vm.schedulers.iter().map(|s| s.load.switches.load(Ordering::Relaxed)).sum();
             ctx.tuple(&[number(switches), Term::small(0)])
         }
@@ -187,6 +188,7 @@ fn value(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
             ctx.tuple(&[number(collections), number(words), Term::small(0)])
         }
         am::io => {
+            // Relaxed: figures.
             let input = vm.gauges.input_bytes.load(Ordering::Relaxed);
             let output = vm.gauges.output_bytes.load(Ordering::Relaxed);
             let input = ctx.tuple(&[Term::atom(am::input), number(input as u64)]);

@@ -95,6 +95,7 @@ impl FileHandle {
                     map.remove(&self.owner);
                 }
             }
+            // Relaxed: as in `owner_exits`.
             shard.owners.store(map.len(), Ordering::Relaxed);
         }
         Ok(())

@@ -102,6 +102,12 @@ fn open_port_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     open_stream(ctx, system, &target, &settings)
 }
 
+/// A port of the calling process, linked to it, as the options say.
+fn new_port(ctx: &Ctx<'_>, name: Vec<u8>, settings: &Settings, driver: Driver) -> New {
+    let &Settings { binary, eof, parallelism, busy_limits, .. } = settings;
+    New { name, owner: ctx.pid(), binary, eof, parallelism, busy_limits, os_pid: None, linked: true, driver }
+}
+
 fn open_driver(
     ctx: &mut Ctx<'_>,
     system: &'static System,
@@ -109,17 +115,7 @@ fn open_driver(
     settings: &Settings,
     driver: Driver,
 ) -> BifResult {
-    let new = New {
-        name: line.to_vec(),
-        owner: ctx.pid(),
-        binary: settings.binary,
-        eof: settings.eof,
-        parallelism: settings.parallelism,
-        busy_limits: None,
-        os_pid: None,
-        linked: true,
-        driver,
-    };
+    let new = new_port(ctx, line.to_vec(), settings, driver);
     let Some(port) = system.create(new) else { return reason(am::system_limit) };
     ctx.proc.relations.link(port.id.term());
     ctx.trace_link(port.id.term());
@@ -131,17 +127,7 @@ fn open_terminal(ctx: &mut Ctx<'_>, system: &'static System, line: &[u8], settin
     let Some(terminal) = Terminal::open() else { return bad() };
     let mut stream = Stream::new(settings.framing, Program::None);
     stream.terminal = Some(terminal);
-    let new = New {
-        name: line.to_vec(),
-        owner: ctx.pid(),
-        binary: settings.binary,
-        eof: settings.eof,
-        parallelism: settings.parallelism,
-        busy_limits: settings.busy_limits,
-        os_pid: None,
-        linked: true,
-        driver: Driver::Stream(stream),
-    };
+    let new = new_port(ctx, line.to_vec(), settings, Driver::Stream(stream));
     let Some(port) = system.create(new) else { return reason(am::system_limit) };
     ctx.proc.relations.link(port.id.term());
     if let Driver::Stream(stream) = &mut port.lock().driver {
@@ -187,17 +173,8 @@ fn open_stream(ctx: &mut Ctx<'_>, system: &'static System, target: &Target, sett
         Some(Ok(_)) if settings.exit_status => Program::Running,
         _ => Program::None,
     };
-    let new = New {
-        name,
-        owner: ctx.pid(),
-        binary: settings.binary,
-        eof: settings.eof,
-        parallelism: settings.parallelism,
-        busy_limits: settings.busy_limits,
-        os_pid: process.and_then(Result::ok),
-        linked: true,
-        driver: Driver::Stream(Stream::new(settings.framing, program)),
-    };
+    let driver = Driver::Stream(Stream::new(settings.framing, program));
+    let new = New { os_pid: process.and_then(Result::ok), ..new_port(ctx, name, settings, driver) };
     let Some(port) = system.create(new) else { return reason(am::system_limit) };
     // Linked before anything can happen to the port: its exit signal counts only over a link.
     ctx.proc.relations.link(port.id.term());

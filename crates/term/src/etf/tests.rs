@@ -1,3 +1,5 @@
+//! The external term format both ways: what OTP writes and reads, and what it refuses.
+
 use super::*;
 
 use crate::alloc::Build;

@@ -1,3 +1,5 @@
+//! Printing as `erlang:display/1` does.
+
 use super::*;
 use crate::alloc::Build;
 use crate::arena::Arena;
