@@ -100,20 +100,23 @@ mod tests {
     use super::*;
     use crate::alloc::Build;
     use crate::binary::SharedBinary;
+    use crate::test_terms::many;
     use crate::word::Term;
 
     #[test]
     fn objects_stay_where_they_are() {
         let mut arena = Arena::new();
+        let length = many(10_000) as i64;
         let mut list = Term::NIL;
-        for i in 0..10_000 {
+        for i in 0..length {
             list = arena.cons(Term::small(i), list);
         }
-        let big = arena.tuple(&vec![Term::NIL; 100_000]);
-        assert_eq!(list.list_length(), Some(10_000));
-        assert!(list.list_iter().zip((0..10_000).rev()).all(|(t, i)| t.as_small() == Some(i)));
-        assert_eq!(big.as_tuple().unwrap().len(), 100_000);
-        assert_eq!(arena.used_words(), 20_000 + 100_001);
+        let width = many(100_000);
+        let big = arena.tuple(&vec![Term::NIL; width]);
+        assert_eq!(list.list_length(), Some(length as usize));
+        assert!(list.list_iter().zip((0..length).rev()).all(|(t, i)| t.as_small() == Some(i)));
+        assert_eq!(big.as_tuple().unwrap().len(), width);
+        assert_eq!(arena.used_words(), 2 * length as usize + width + 1);
     }
 
     #[test]

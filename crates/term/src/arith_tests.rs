@@ -36,7 +36,7 @@ fn any_integer() -> impl Strategy<Value = IBig> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 2000 }))]
+    #![proptest_config(ProptestConfig::with_cases(crate::test_terms::cases(2000)))]
 
     #[test]
     fn integers_agree_with_dashu(a in any_integer(), b in any_integer(), by in 0usize..300) {

@@ -287,7 +287,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 512 }))]
+        #![proptest_config(ProptestConfig::with_cases(crate::test_terms::cases(512)))]
 
         #[test]
         fn sums_and_products_agree_with_dashu(a in magnitude(), b in magnitude()) {

@@ -7,7 +7,7 @@ use crate::test_terms::{Shape, build, shapes};
 use proptest::prelude::*;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 400 }))]
+    #![proptest_config(ProptestConfig::with_cases(crate::test_terms::cases(400)))]
 
     #[test]
     fn orders_are_total(x in shapes(), y in shapes(), z in shapes()) {
@@ -149,7 +149,7 @@ fn map_values_compare_by_value_and_keys_exactly() {
     let value = |h: &mut Arena, size: i64, key: i64, v: Shape| {
         build(h, &Map((1..=size).map(|i| (int(i), if i == key { v.clone() } else { int(i) })).collect()))
     };
-    for size in [5, 40, 1000] {
+    for size in [5, 40, crate::test_terms::many(1000) as i64] {
         let (x, y) = (value(h, size, 3, int(3)), value(h, size, 3, Float(3.0)));
         assert!(eq(x, y) && !eq_exact(x, y) && compare(x, y).is_eq() && compare_exact(x, y).is_lt());
         let (x, y) = (value(h, size, 2, int(9)), value(h, size, 4, int(9)));
@@ -257,7 +257,7 @@ fn unsafe_word<T>(object: &'static T) -> Term {
 
 #[test]
 fn depth_and_length_do_not_matter() {
-    let n = if cfg!(miri) { 300 } else { 1_000_000 };
+    let n = crate::test_terms::many(1_000_000);
     let h = &mut Arena::new();
     let deep = |h: &mut dyn Alloc, bottom: Term| {
         (0..n).fold(bottom, |t, i| if i % 2 == 0 { h.tuple(&[t, Term::NIL]) } else { h.cons(t, Term::NIL) })

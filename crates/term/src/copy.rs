@@ -353,7 +353,7 @@ mod tests {
     fn deep_and_long_terms_need_no_stack() {
         let (mut from, mut to) = (Arena::new(), Arena::new());
         let mut deep = Term::NIL;
-        for i in 0..if cfg!(miri) { 2000 } else { 200_000 } {
+        for i in 0..crate::test_terms::many(200_000) {
             deep = if i % 2 == 0 { from.tuple(&[deep]) } else { from.cons(deep, Term::NIL) };
         }
         let copy = copied(deep, &mut to);

@@ -95,7 +95,7 @@ mod tests {
     fn deep_terms_need_no_stack() {
         let (mut from, mut to) = (Arena::new(), Arena::new());
         let mut deep = Term::NIL;
-        for i in 0..if cfg!(miri) { 2000 } else { 1_000_000 } {
+        for i in 0..crate::test_terms::many(1_000_000) {
             deep = if i % 2 == 0 { from.tuple(&[deep]) } else { from.cons(deep, Term::NIL) };
         }
         assert!(eq_exact(deep, copy_shared(deep, &mut to, |_| false)));

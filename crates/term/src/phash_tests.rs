@@ -8,13 +8,10 @@ use crate::{Atom, Export, Mfa};
 
 #[test]
 fn values_are_those_of_otp() {
-    let mut checked = 0;
     recorded(include_str!("../testdata/hash_portable.txt"), |values, term| {
         assert_eq!(phash2_range(term, 1 << 32).to_string(), values[0]);
         assert_eq!(phash(term, 1 << 32).to_string(), values[1]);
-        checked += 1;
     });
-    assert!(checked > 200);
 }
 
 #[test]
@@ -44,7 +41,7 @@ fn ranges_and_identities() {
 #[test]
 fn depth_does_not_matter() {
     let h = &mut Arena::new();
-    let n = if cfg!(miri) { 300 } else { 1_000_000 };
+    let n = crate::test_terms::many(1_000_000);
     let chain = (0..n).fold(Term::NIL, |t, i| if i % 2 == 0 { h.tuple(&[t]) } else { h.cons(t, Term::NIL) });
     assert_ne!(phash2_full(chain), phash_full(chain));
     assert_ne!(crate::hash::internal_hash(chain, 0), 0);

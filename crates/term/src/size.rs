@@ -157,7 +157,7 @@ mod tests {
         let two = heap.tuple(&[part, part]);
         assert_eq!((flat_size(two), size_shared(two, |_| false)), (11, 7));
         let mut deep = Term::NIL;
-        let depth = if cfg!(miri) { 2000 } else { 1_000_000 };
+        let depth = crate::test_terms::many(1_000_000);
         for _ in 0..depth {
             deep = heap.tuple(&[deep, Term::NIL]);
         }

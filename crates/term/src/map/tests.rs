@@ -2,6 +2,7 @@ use super::*;
 use crate::alloc::Build;
 use crate::arena::Arena;
 use crate::equal::eq_exact;
+use crate::test_terms::many;
 use crate::word::Term;
 use std::collections::BTreeMap;
 
@@ -63,7 +64,7 @@ fn changes_one_by_one_give_what_bulk_gives() {
         let mut random = Random(seed);
         let mut model = BTreeMap::new();
         let mut term = empty(&mut heap);
-        for step in 0..2500 {
+        for step in 0..many(2500) {
             let i = random.below(range);
             let k = key(&mut heap, i);
             if random.below(5) < 3 {
@@ -88,6 +89,7 @@ fn changes_one_by_one_give_what_bulk_gives() {
 fn merging_gives_what_bulk_gives() {
     let mut random = Random(7);
     for sizes in [(0, 5), (5, 7), (20, 20), (30, 300), (300, 30), (300, 300), (1000, 3000), (2, 400)] {
+        let sizes = (many(sizes.0) as u64, many(sizes.1) as u64);
         let mut heap = Arena::new();
         let mut side = |n: u64, value: i64, heap: &mut Arena| {
             let model: BTreeMap<u64, i64> = (0..n).map(|_| (random.below(2 * n + 10), value)).collect();
@@ -172,11 +174,12 @@ fn equal_hashes_collide_in_order() {
 
 #[test]
 fn batches_resume_where_they_stopped() {
+    let size = many(2000);
     let mut heap = Arena::new();
-    let pairs: Vec<Pair> = (0..2000).map(|i| (key(&mut heap, i), Term::small(i as i64))).collect();
+    let pairs: Vec<Pair> = (0..size as u64).map(|i| (key(&mut heap, i), Term::small(i as i64))).collect();
     let m = map(from_pairs(&mut heap, &pairs));
     let all: Vec<u64> = m.iter().map(|(_, v)| v.raw()).collect();
-    for limit in [1, 2, 7, 32, 1999, 2000] {
+    for limit in [1, 2, 7, 32, size - 1, size] {
         let mut got = Vec::new();
         let mut path = Some(0);
         while let Some(at) = path {

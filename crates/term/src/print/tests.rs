@@ -5,6 +5,7 @@ use crate::alloc::Build;
 use crate::arena::Arena;
 use crate::atom::Atom;
 use crate::etf::{DecodeOptions, decode};
+use crate::test_terms::{many, rows};
 
 fn hex(text: &str) -> Vec<u8> {
     (0..text.len() / 2).map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).expect("hex")).collect()
@@ -13,7 +14,7 @@ fn hex(text: &str) -> Vec<u8> {
 #[test]
 fn display_prints_what_otp_prints() {
     let mut wrong = 0;
-    for row in include_str!("../../testdata/terms.txt").lines().filter(|l| !l.starts_with('#')) {
+    for row in rows(include_str!("../../testdata/terms.txt")) {
         let columns: Vec<&str> = row.split(' ').collect();
         let mut heap = Arena::new();
         let term = decode(&mut heap, &hex(columns[0]), DecodeOptions::default()).expect("a term").term;
@@ -29,17 +30,17 @@ fn display_prints_what_otp_prints() {
 #[test]
 fn limits_cut_the_text() {
     let mut heap = Arena::new();
-    let numbers: Vec<_> = (0..10_000).map(Term::small).collect();
+    let numbers: Vec<_> = (0..many(10_000) as i64).map(Term::small).collect();
     let list = heap.list(&numbers);
     assert_eq!(text(list, 4), "[0,1,2,...");
-    let name = heap.string(&"x".repeat(100_000));
+    let name = heap.string(&"x".repeat(many(100_000)));
     assert_eq!(text(name, 4), "\"xxx...");
     let bytes = heap.binary(&[7; 1000]);
     assert_eq!(text(bytes, 3), "<<7,7...>>");
     let tuple = heap.tuple(&[Term::OK, list]);
     assert_eq!(text(tuple, 3), "{ok,[...");
     let mut deep = Term::NIL;
-    let depth = if cfg!(miri) { 2000 } else { 1_000_000 };
+    let depth = many(1_000_000);
     for _ in 0..depth {
         deep = heap.cons(deep, Term::NIL);
     }
