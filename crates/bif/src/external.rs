@@ -4,7 +4,7 @@
 //! much.
 
 use crate::work::{dirty, terms_left};
-use myriad_term::etf::{DecodeError, DecodeOptions, Decoder, EncodeOptions, Encoder, Piece, binary_of};
+use myriad_term::etf::{DecodeError, DecodeOptions, Decoder, EncodeOptions, Encoder, Piece, Sizer, binary_of, measure};
 use myriad_term::{Build, Term, am};
 use myriad_vm::bif::{BADARG, Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::{BifResult, Ctx};
@@ -25,6 +25,11 @@ myriad_vm::bifs! { pub EXTERNAL = "erlang" {
 const DEFAULT_LEVEL: u8 = 6;
 /// More bytes than this are (de)compressed on a dirty scheduler.
 const COMPRESS_LIMIT: usize = 32 * 1024;
+
+/// Terms of so many bytes and more are measured before they are decoded, unless there is room for them anyway.
+const MEASURED: usize = 1024;
+/// Bytes of a term that are measured: a fraction of a millisecond.
+const MOST_MEASURED: usize = 1 << 19;
 
 fn defaults(ctx: &Ctx<'_>) -> EncodeOptions {
     EncodeOptions { minor_version: if ctx.vm.release.utf8_atoms { 2 } else { 1 }, ..EncodeOptions::default() }
@@ -120,12 +125,12 @@ fn encoded(ctx: &mut Ctx<'_>, encoder: Encoder, in_pieces: bool) -> Term {
 }
 
 fn size(ctx: &mut Ctx<'_>, term: Term, options: EncodeOptions) -> BifResult {
-    let mut encoder = Encoder::counting(term, options);
+    let mut sizer = Sizer::new(term, options);
     let mut go_on = move |ctx: &mut Ctx<'_>| {
         let mut left = terms_left(ctx);
-        let finished = encoder.run(left.budget());
+        let size = sizer.run(left.budget());
         left.charge(ctx);
-        if finished { Ok(ctx.uint(encoder.size() as u64)) } else { Err(Escape::Yield) }
+        size.map(|size| ctx.uint(size as u64)).ok_or(Escape::Yield)
     };
     match go_on(ctx) {
         Err(Escape::Yield) => ctx.yield_to(Box::new(go_on)),
@@ -164,6 +169,9 @@ fn decode(ctx: &mut Ctx<'_>, binary: Term, options: DecodeOptions<'static>, used
         if size.max(input.len()) > COMPRESS_LIMIT {
             dirty(ctx)?;
         }
+    }
+    if input.len() >= MEASURED && ctx.make_room(input.len() / 4).is_err() {
+        ctx.make_room(measure::words(&input, 1, MOST_MEASURED))?;
     }
     let mut decoder = Decoder::new(&input, options).map_err(refused)?;
     let mut go_on = move |ctx: &mut Ctx<'_>| {

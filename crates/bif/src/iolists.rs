@@ -229,6 +229,7 @@ impl Vector {
 }
 
 fn byte_list(ctx: &mut Ctx<'_>, bytes: &[u8], tail: Term) -> Result<Term, Escape> {
+    ctx.make_room(2 * bytes.len())?;
     if bytes.len() > LONG {
         work::dirty(ctx)?;
     }

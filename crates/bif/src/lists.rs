@@ -30,7 +30,10 @@ myriad_vm::bifs! { pub LIST_OPERATORS = "erlang" {
 
 /// Elements for one reduction: a step of these loops is a few nanoseconds.
 const PER_REDUCTION: usize = 16;
-/// Elements that are joined at once, however little of the slice is left.
+/// Elements that are joined or reversed at once, however little of the slice is left: a tenth of a millisecond's work, which
+/// counts for the slice after.
+const AT_ONCE: usize = 64 * 1024;
+/// Elements of longer lists that are joined in one slice at least.
 const LEAST_PIECE: usize = 256;
 /// Longer lists are subtracted on a dirty scheduler: sorting cannot stop.
 const LONG: usize = 20_000;
@@ -65,19 +68,22 @@ fn member_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn reverse_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    if let Some(len) = proper_length(args[0], AT_ONCE) {
+        ctx.make_room(2 * len)?;
+        ctx.bump(len / PER_REDUCTION);
+        return Ok(ctx.reversed_prefix(args[0], len, args[1]));
+    }
     let (mut list, mut reversed) = (args[0].list_iter(), args[1]);
     in_slices(ctx, PER_REDUCTION, move |ctx, budget| {
-        while *budget > 0 {
-            *budget -= 1;
-            match list.next() {
-                Some(item) => reversed = ctx.cons(item, reversed),
-                None => {
-                    at_end(&list)?;
-                    return Ok(Some(reversed));
-                }
-            }
+        let rest = list.tail();
+        let len = list.by_ref().take(*budget).count();
+        reversed = ctx.reversed_prefix(rest, len, reversed);
+        *budget -= len;
+        if *budget == 0 {
+            return Ok(None);
         }
-        Ok(None)
+        at_end(&list)?;
+        Ok(Some(reversed))
     })
 }
 
@@ -110,15 +116,21 @@ fn key_search(ctx: &mut Ctx<'_>, args: &[Term], give: fn(&mut Ctx<'_>, Option<Te
 
 /// The length of a proper list of up to `most` elements.
 fn proper_length(list: Term, most: usize) -> Option<usize> {
-    let mut items = list.list_iter();
-    let len = items.by_ref().take(most).count();
-    items.tail().is_nil().then_some(len)
+    let (mut rest, mut len) = (list, 0);
+    while let Some((_, tail)) = rest.as_cons() {
+        if len == most {
+            return None;
+        }
+        len += 1;
+        rest = tail;
+    }
+    rest.is_nil().then_some(len)
 }
 
 fn append_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let (mut list, mut result) = (args[0].list_iter(), args[1]);
-    let most = PER_REDUCTION * usize::try_from(ctx.proc.reductions_left).unwrap_or(0);
-    if let Some(len) = proper_length(args[0], most.max(LEAST_PIECE)) {
+    if let Some(len) = proper_length(args[0], AT_ONCE) {
+        ctx.make_room(2 * len)?;
         ctx.bump(len / PER_REDUCTION);
         return Ok(ctx.list_prefix(args[0], len, result));
     }

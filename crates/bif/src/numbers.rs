@@ -1,7 +1,9 @@
 //! Numbers as text, and back.
 
 use crate::work::dirty;
-use myriad_term::number_text::{TextError, decimals, integer_text, read_float, read_integer, scientific, short};
+use myriad_term::number_text::{
+    TextError, decimals, integer_text, read_float, read_integer, scientific, short, with_short,
+};
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::{BADARG, Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::{BifResult, Ctx};
@@ -25,9 +27,15 @@ myriad_vm::bifs! { pub NUMBERS = "erlang" {
     "binary_to_integer" / 1 Plain => |ctx, a| to_integer(ctx, &a[0].as_binary().ok_or(BADARG)?, 10);
     "binary_to_integer" / 2 Plain => |ctx, a| to_integer(ctx, &a[0].as_binary().ok_or(BADARG)?, base(a[1])?);
     "float_to_list" / 1 Plain => |ctx, a| { let text = from_float(a[0], Term::NIL)?; Ok(list(ctx, &text)) };
-    "float_to_list" / 2 Plain => |ctx, a| { let text = from_float(a[0], a[1])?; Ok(list(ctx, &text)) };
+    "float_to_list" / 2 Plain => |ctx, a| match only_short(a[0], a[1]) {
+        Some(value) => Ok(with_short(value, |text| list(ctx, text))),
+        None => { let text = from_float(a[0], a[1])?; Ok(list(ctx, &text)) }
+    };
     "float_to_binary" / 1 Plain => |ctx, a| { let text = from_float(a[0], Term::NIL)?; Ok(ctx.binary(text.as_bytes())) };
-    "float_to_binary" / 2 Plain => |ctx, a| { let text = from_float(a[0], a[1])?; Ok(ctx.binary(text.as_bytes())) };
+    "float_to_binary" / 2 Plain => |ctx, a| match only_short(a[0], a[1]) {
+        Some(value) => Ok(with_short(value, |text| ctx.binary(text.as_bytes()))),
+        None => { let text = from_float(a[0], a[1])?; Ok(ctx.binary(text.as_bytes())) }
+    };
     "list_to_float" / 1 Plain => |ctx, a| to_float(ctx, &list_bytes(a[0])?);
     "binary_to_float" / 1 Plain => |ctx, a| to_float(ctx, &a[0].as_binary().ok_or(BADARG)?);
 }}
@@ -122,6 +130,12 @@ enum Form {
     Scientific(i64),
     Decimals(i64),
     Short,
+}
+
+/// The float, if the options are `[short]`.
+fn only_short(float: Term, options: Term) -> Option<f64> {
+    let (option, tail) = options.as_cons()?;
+    if option.is_am(am::short) && tail.is_nil() { float.as_float() } else { None }
 }
 
 fn from_float(float: Term, options: Term) -> Result<String, Escape> {

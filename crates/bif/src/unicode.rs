@@ -40,7 +40,30 @@ trait Sink {
     fn text(&mut self, text: &str);
     fn latin1(&mut self, bytes: &[u8]);
     fn char(&mut self, char: char);
+
+    /// The characters at the head of a list, as far as they are right and no more than `most`: what is left of both.
+    fn list(&mut self, mut list: Term, mut most: usize, latin1: bool) -> (Term, usize) {
+        while most > 0 {
+            let Some((head, tail)) = list.as_cons() else { break };
+            let Some(char) = character(head, latin1) else { break };
+            self.char(char);
+            list = tail;
+            most -= 1;
+        }
+        (list, most)
+    }
 }
+
+/// The character that a term is.
+#[inline]
+fn character(item: Term, latin1: bool) -> Option<char> {
+    let code = u32::try_from(item.as_small()?).ok()?;
+    let char = char::from_u32(code)?;
+    (!latin1 || code <= 0xff).then_some(char)
+}
+
+/// Bytes that are encoded on the stack before they join the others.
+const RUN: usize = 512;
 
 /// A sink of UTF-8.
 #[derive(Default)]
@@ -67,6 +90,29 @@ impl Sink for Utf8 {
         match u8::try_from(char) {
             Ok(ascii @ 0..=0x7f) => self.0.push(ascii),
             _ => self.0.extend_from_slice(char.encode_utf8(&mut [0; MOST_BYTES]).as_bytes()),
+        }
+    }
+
+    fn list(&mut self, mut list: Term, mut most: usize, latin1: bool) -> (Term, usize) {
+        let mut run = [0; RUN];
+        loop {
+            let (mut len, mut goes_on) = (0, false);
+            while let Some(place) = run.get_mut(len..).and_then(|rest| rest.first_chunk_mut::<MOST_BYTES>()) {
+                goes_on = false;
+                if most == 0 {
+                    break;
+                }
+                let Some((head, tail)) = list.as_cons() else { break };
+                let Some(char) = character(head, latin1) else { break };
+                len += char.encode_utf8(place).len();
+                list = tail;
+                most -= 1;
+                goes_on = true;
+            }
+            self.0.extend_from_slice(&run[..len.min(RUN)]);
+            if !goes_on {
+                return (list, most);
+            }
         }
     }
 }
@@ -217,27 +263,14 @@ impl<S: Sink> Walk<S> {
         if self.partial.len > 0 {
             return;
         }
-        let (mut left, mut at) = (*budget, self.at);
-        while left > 0 {
-            let Some((head, tail)) = at.as_cons() else { break };
-            if !head.is_small() || !self.character(head) {
-                break;
-            }
-            at = tail;
-            left -= 1;
-        }
-        (*budget, self.at) = (left, at);
+        (self.at, *budget) = self.sink.list(self.at, *budget, self.latin1);
     }
 
     /// One character; `false` if it is none.
     #[inline]
     fn character(&mut self, item: Term) -> bool {
-        let Some(code) = item.as_small().and_then(|v| u32::try_from(v).ok()) else { return false };
-        match (char::from_u32(code), u8::try_from(code)) {
-            (_, Ok(byte)) if self.latin1 => self.sink.char(char::from(byte)),
-            (Some(char), _) if !self.latin1 => self.sink.char(char),
-            _ => return false,
-        }
+        let Some(char) = character(item, self.latin1) else { return false };
+        self.sink.char(char);
         true
     }
 

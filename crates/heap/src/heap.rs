@@ -170,6 +170,13 @@ impl Heap {
         self.room() >= words.saturating_add(RESERVED)
     }
 
+    /// Would an object of so many words not fit the block, and make a collection due ([`Heap::needs_collection`])? Then it is
+    /// better made after one that makes room for it: what is fresh need not be copied at once.
+    #[inline]
+    pub fn outgrown_by(&self, words: usize) -> bool {
+        !self.ensure(words) && self.fragment_words.saturating_add(words) > words_between(self.start, self.hend)
+    }
+
     /// Should the owner collect at the next point where all roots are known, though there is room?
     #[inline]
     pub fn needs_collection(&self) -> bool {

@@ -127,6 +127,10 @@ impl Engine for Interpreter {
         SliceEnd::Yielded
     }
 
+    fn makes_room(&self) -> bool {
+        true
+    }
+
     fn backtrace(&self, process: &Private, depth: usize) -> Vec<TraceFrame> {
         let Resume { pc, function } = process.resume;
         let mut frames = Vec::new();

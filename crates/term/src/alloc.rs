@@ -52,6 +52,24 @@ pub trait Alloc {
     fn off_heap(&mut self) -> &mut OffHeap;
 }
 
+/// A list of `len` items in cells in a row, then `tail`.
+#[inline(always)]
+pub fn cells<A: Alloc + ?Sized>(heap: &mut A, len: usize, tail: Term, mut item: impl FnMut(usize) -> Term) -> Term {
+    if len == 0 {
+        return tail;
+    }
+    let cells = heap.alloc(2 * len).as_ptr().cast::<Term>();
+    // SAFETY: 2 * len fresh words (A2): each cell leads to the next, the last to the tail.
+    unsafe {
+        for i in 0..len {
+            *cells.add(2 * i) = item(i);
+            *cells.add(2 * i + 1) = Term::from_cell(cells.add(2 * i + 2));
+        }
+        *cells.add(2 * len - 1) = tail;
+        Term::from_cell(cells)
+    }
+}
+
 /// Builders of terms over any [`Alloc`].
 pub trait Build: Alloc {
     /// `[head | tail]`
@@ -154,58 +172,42 @@ pub trait Build: Alloc {
 
     /// The items, then `tail`.
     fn list_onto(&mut self, items: &[Term], tail: Term) -> Term {
-        if items.is_empty() {
-            return tail;
-        }
-        let cells = self.alloc(2 * items.len()).as_ptr().cast::<Term>();
-        for (i, item) in items.iter().enumerate() {
-            // SAFETY: cell i of the fresh block (A2); each tail points at the next cell.
-            unsafe {
-                let cell = cells.add(2 * i);
-                *cell = *item;
-                *cell.add(1) = if i + 1 < items.len() { Term::from_cell(cell.add(2)) } else { tail };
-            }
-        }
-        // SAFETY: the first cell is initialised.
-        unsafe { Term::from_cell(cells) }
+        cells(self, items.len(), tail, |i| items[i])
     }
 
     /// The first `len` elements of a list of at least so many, then `tail`.
     fn list_prefix(&mut self, mut list: Term, len: usize, tail: Term) -> Term {
+        cells(self, len, tail, |_| match list.as_cons() {
+            Some((head, rest)) => {
+                list = rest;
+                head
+            }
+            None => Term::NIL,
+        })
+    }
+
+    /// The first `len` elements of a list of at least so many, last first, then `tail`.
+    fn reversed_prefix(&mut self, mut list: Term, len: usize, tail: Term) -> Term {
         if len == 0 {
             return tail;
         }
         let cells = self.alloc(2 * len).as_ptr().cast::<Term>();
-        for i in 0..len {
-            let (head, rest) = list.as_cons().unwrap_or((Term::NIL, Term::NIL));
-            list = rest;
-            // SAFETY: cell i of the fresh block (A2); each tail points at the next cell.
-            unsafe {
-                let cell = cells.add(2 * i);
-                *cell = head;
-                *cell.add(1) = if i + 1 < len { Term::from_cell(cell.add(2)) } else { tail };
+        // SAFETY: 2 * len fresh words (A2): each cell leads to the one before it, the first to the tail.
+        unsafe {
+            for i in 0..len {
+                let (head, rest) = list.as_cons().unwrap_or((Term::NIL, Term::NIL));
+                list = rest;
+                *cells.add(2 * i) = head;
+                *cells.add(2 * i + 1) = Term::from_cell(cells.wrapping_add(2 * i).wrapping_sub(2));
             }
+            *cells.add(1) = tail;
+            Term::from_cell(cells.add(2 * len - 2))
         }
-        // SAFETY: the first cell is initialised.
-        unsafe { Term::from_cell(cells) }
     }
 
     /// A list of the bytes as small integers, then `tail`.
     fn byte_list(&mut self, bytes: &[u8], tail: Term) -> Term {
-        if bytes.is_empty() {
-            return tail;
-        }
-        let cells = self.alloc(2 * bytes.len()).as_ptr().cast::<Term>();
-        for (i, byte) in bytes.iter().enumerate() {
-            // SAFETY: cell i of the fresh block (A2); each tail points at the next cell.
-            unsafe {
-                let cell = cells.add(2 * i);
-                *cell = Term::small(i64::from(*byte));
-                *cell.add(1) = if i + 1 < bytes.len() { Term::from_cell(cell.add(2)) } else { tail };
-            }
-        }
-        // SAFETY: the first cell is initialised.
-        unsafe { Term::from_cell(cells) }
+        cells(self, bytes.len(), tail, |i| Term::small(i64::from(bytes[i])))
     }
 
     /// A list of the characters' code points.

@@ -222,7 +222,13 @@ fn mul_slow<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
     if big::bit_length(a) + big::bit_length(b) > limit_bits() + 1 {
         return Err(SystemLimit);
     }
-    bounded(heap, negative_a != negative_b, &big::multiply(a, b))
+    let negative = negative_a != negative_b;
+    if a.len() + b.len() <= big::FEW_LIMBS {
+        let mut product = [0; big::FEW_LIMBS];
+        let len = big::multiply_few(a, b, &mut product);
+        return Ok(heap.big(negative, product.get(..len).unwrap_or(&product)));
+    }
+    bounded(heap, negative, &big::multiply(a, b))
 }
 
 /// `A / B`

@@ -7,6 +7,7 @@ use crate::am;
 use crate::mix;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_sync::{AppendVec, LockClass, RwLock};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -107,6 +108,27 @@ impl Hasher for TextHasher {
     }
 }
 
+/// Atoms that a thread may remember.
+const RECENT_ATOMS: usize = 256;
+
+thread_local! {
+    /// Atoms that this thread has looked up last, each in the place of its text. Whatever number stands there is that of an atom,
+    /// whose text is compared: so it needs no beginning, and no lock.
+    static RECENT: [Cell<u32>; RECENT_ATOMS] = const { [const { Cell::new(0) }; RECENT_ATOMS] };
+}
+
+/// The place in `RECENT` of a text.
+#[inline]
+fn recent_slot(text: &[u8]) -> usize {
+    let at = |i: usize| text.get(i).map_or(0, |b| usize::from(*b));
+    let len = text.len();
+    (len.wrapping_mul(37)
+        ^ at(0).wrapping_mul(3)
+        ^ at(len / 2).wrapping_mul(13)
+        ^ at(len.wrapping_sub(1)).wrapping_mul(29))
+        % RECENT_ATOMS
+}
+
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let texts = AppendVec::new(&TEXT_CLASS, u32::MAX as usize);
     let mut index = HashMap::with_capacity_and_hasher(16 * 1024, TextHash::new());
@@ -145,7 +167,18 @@ impl Atom {
 
     /// The atom of this text, if there is one.
     pub fn existing(text: &str) -> Option<Atom> {
-        TABLE.index.read().get(text).map(|i| Atom(*i))
+        Self::recent(text.as_bytes()).or_else(|| {
+            let found = TABLE.index.read().get(text).map(|i| Atom(*i))?;
+            RECENT.with(|recent| recent[recent_slot(text.as_bytes())].set(found.0));
+            Some(found)
+        })
+    }
+
+    /// The atom whose text is these bytes, if this thread has looked it up lately: so they need no check to be a text.
+    #[inline]
+    pub(crate) fn recent(text: &[u8]) -> Option<Atom> {
+        let likely = Atom(RECENT.with(|recent| recent[recent_slot(text)].get()));
+        (likely.text().as_bytes() == text).then_some(likely)
     }
 
     /// The text.

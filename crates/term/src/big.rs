@@ -82,9 +82,28 @@ pub fn multiply(a: &[u64], b: &[u64]) -> Vec<u64> {
     }
 }
 
-/// Limb by limb, straight into the result: what that saves is more than cleverer methods gain, for so few.
+/// Limbs of products that [`multiply_few`] makes.
+pub const FEW_LIMBS: usize = 16;
+
+/// The product of magnitudes that have up to [`FEW_LIMBS`] limbs together, without memory of its own.
+pub fn multiply_few(a: &[u64], b: &[u64], product: &mut [u64; FEW_LIMBS]) -> usize {
+    let len = a.len() + b.len();
+    *product = [0; FEW_LIMBS];
+    if let Some(product) = product.get_mut(..len) {
+        multiply_into(a, b, product);
+    }
+    len
+}
+
 fn multiply_limbs(a: &[u64], b: &[u64]) -> Vec<u64> {
     let mut product = vec![0; a.len() + b.len()];
+    multiply_into(a, b, &mut product);
+    product
+}
+
+/// Limb by limb, straight into the result (zeros, as many as both have): what that saves is more than cleverer methods gain, for
+/// few.
+fn multiply_into(a: &[u64], b: &[u64], product: &mut [u64]) {
     for (i, &x) in b.iter().enumerate() {
         let mut carry = 0u64;
         let places = &mut product[i..=i + a.len()];
@@ -96,7 +115,6 @@ fn multiply_limbs(a: &[u64], b: &[u64]) -> Vec<u64> {
         }
         places[a.len()] = carry;
     }
-    product
 }
 
 fn multiply_limb(a: &[u64], b: u64) -> Vec<u64> {

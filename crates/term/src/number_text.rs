@@ -137,7 +137,12 @@ pub fn read_integer<A: Alloc + ?Sized>(heap: &mut A, text: &[u8], base: u32) -> 
 /// Appends the shortest text that reads back as the same float: `float_to_list(F, [short])` and `~w`.
 pub fn push_short(out: &mut String, value: f64) {
     let mut buffer = zmij::Buffer::new();
-    let text = buffer.format_finite(value).as_bytes();
+    let text = buffer.format_finite(value);
+    if is_placed(text.as_bytes()) && value.abs() < WHOLE {
+        out.push_str(text);
+        return;
+    }
+    let text = text.as_bytes();
     let (negative, text) = match text {
         [b'-', rest @ ..] => (true, rest),
         _ => (false, text),
@@ -173,6 +178,29 @@ pub fn push_short(out: &mut String, value: f64) {
         return;
     }
     push_placed(out, &digits[..count], place, value.abs() >= WHOLE);
+}
+
+/// Digits, a point where [`push_placed`] would have it, digits that do not end in a zero: most floats that people write.
+fn is_placed(text: &[u8]) -> bool {
+    let unsigned = text.strip_prefix(b"-").unwrap_or(text);
+    let Some(point) = unsigned.iter().position(|c| !c.is_ascii_digit()) else { return false };
+    match unsigned.split_at(point) {
+        (b"", _) => false,
+        (whole, [b'.', first, rest @ ..]) => {
+            first.is_ascii_digit()
+                && rest.iter().all(u8::is_ascii_digit)
+                && rest.last().unwrap_or(first) != &b'0'
+                && if whole[0] == b'0' { whole.len() == 1 && *first != b'0' } else { true }
+        }
+        _ => false,
+    }
+}
+
+/// The shortest text that reads back, for `give`: without memory of its own for most.
+pub fn with_short<R>(value: f64, give: impl FnOnce(&str) -> R) -> R {
+    let mut buffer = zmij::Buffer::new();
+    let text = buffer.format_finite(value);
+    if is_placed(text.as_bytes()) && value.abs() < WHOLE { give(text) } else { give(&short(value)) }
 }
 
 /// Appends 0.`digits` * 10^`place`, with an exponent where that is shorter or `exponent` asks for it.

@@ -35,6 +35,8 @@ pub enum Escape {
     Yield,
     /// Wait for a signal, then run this BIF again with the same arguments.
     Wait,
+    /// Collect, so that so many words are free, then run this BIF again with the same arguments ([`Ctx::make_room`]).
+    Room(usize),
     /// Run this BIF again, with the same arguments, on a scheduler that may block or compute for long.
     Dirty(DirtyKind),
     /// Not for me: the function's own Erlang code does it ([`BifKind::Body`] only).

@@ -79,6 +79,20 @@ impl Ctx<'_> {
         Err(Escape::Error(reason))
     }
 
+    /// To be asked by a BIF that will make a large object, before it has had any effect: `Err` if the heap is to be collected
+    /// first. (Allocation does without, but then the next collection copies the object, and is due at once.)
+    #[inline]
+    pub fn make_room(&self, words: usize) -> Result<(), Escape> {
+        if self.proc.heap.outgrown_by(words) { self.ask_for_room(words) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn ask_for_room(&self, words: usize) -> Result<(), Escape> {
+        // A heap with a limit is collected when OTP's is, as only then it can be found too large.
+        let limited = self.proc.heap.max_heap_size().size != 0;
+        if self.sched.dirty || limited || !self.vm.engine().makes_room() { Ok(()) } else { Err(Escape::Room(words)) }
+    }
+
     /// A new reference of this node.
     pub fn make_ref(&mut self) -> Term {
         use myriad_term::Build;

@@ -29,6 +29,11 @@ pub trait Engine: Send + Sync {
     /// Runs the one built-in call that the process stopped before with [`SliceEnd::Dirty`]; the ordinary slices go on after.
     fn run_dirty(&self, ctx: &mut Ctx<'_>) -> SliceEnd;
 
+    /// Does it know [`crate::Escape::Room`]?
+    fn makes_room(&self) -> bool {
+        false
+    }
+
     /// Where a process is: its function first, then the return points, at most `depth` in all. The process is stopped, or in
     /// a built-in function.
     fn backtrace(&self, process: &Private, depth: usize) -> Vec<TraceFrame>;

@@ -19,10 +19,17 @@ const DENSE: usize = 2048;
 /// A subject of fewer bytes is not worth more than the cheapest automaton.
 const SHORT_SUBJECT: usize = 4096;
 
+/// Texts up to this size are looked for by their first byte in subjects that are short, too: at most [`SHORT_TEXT`] times
+/// [`SHORT_FOR_TEXT`] comparisons.
+const SHORT_TEXT: usize = 8;
+const SHORT_FOR_TEXT: usize = 256;
+
 /// How a pattern is found.
 enum Finder {
     /// One text of one byte.
     Byte(u8),
+    /// One short text, for short subjects: nothing is prepared.
+    Short([u8; SHORT_TEXT], usize),
     /// One text.
     Text(Box<memmem::Finder<'static>>),
     /// Several texts of one byte each.
@@ -46,7 +53,7 @@ impl Pattern {
     /// How many bytes are searched for one reduction.
     pub(super) fn bytes_per_reduction(&self) -> usize {
         match self.finder {
-            Finder::Byte(_) | Finder::Text(_) => 512,
+            Finder::Byte(_) | Finder::Short(..) | Finder::Text(_) => 512,
             Finder::Set(_) => 128,
             Finder::Texts(_) => 32,
         }
@@ -54,13 +61,14 @@ impl Pattern {
 
     /// Was it compiled from one text?
     fn is_single(&self) -> bool {
-        matches!(self.finder, Finder::Byte(_) | Finder::Text(_))
+        matches!(self.finder, Finder::Byte(_) | Finder::Short(..) | Finder::Text(_))
     }
 
     /// Start and length of the first occurrence, of several at one place the longest.
     pub(super) fn find(&self, bytes: &[u8]) -> Option<(usize, usize)> {
         match &self.finder {
             Finder::Byte(byte) => memchr::memchr(*byte, bytes).map(|at| (at, 1)),
+            Finder::Short(text, len) => short_text(&text[..(*len).min(SHORT_TEXT)], bytes),
             Finder::Text(finder) => finder.find(bytes).map(|at| (at, finder.needle().len())),
             Finder::Set(set) => bytes.iter().position(|b| set[usize::from(*b)]).map(|at| (at, 1)),
             Finder::Texts(automaton) => automaton.find(bytes).map(|found| (found.start(), found.len())),
@@ -70,7 +78,7 @@ impl Pattern {
     /// From a binary or a list of binaries; the subject's size, where it is known, says how much care to take.
     fn compile(ctx: &mut Ctx<'_>, term: Term, subject: usize) -> Result<Pattern, Escape> {
         if let Some(text) = term.as_binary() {
-            return Self::single(ctx, &text);
+            return Self::single(ctx, &text, subject);
         }
         let mut items = term.list_iter();
         let mut texts: Vec<Cow<'_, [u8]>> = Vec::new();
@@ -82,15 +90,20 @@ impl Pattern {
         }
         match texts.as_slice() {
             [] => badarg(),
-            [one] => Self::single(ctx, one),
+            [one] => Self::single(ctx, one, subject),
             _ => Self::several(ctx, &texts, subject),
         }
     }
 
-    fn single(ctx: &mut Ctx<'_>, text: &[u8]) -> Result<Pattern, Escape> {
+    fn single(ctx: &mut Ctx<'_>, text: &[u8], subject: usize) -> Result<Pattern, Escape> {
         let finder = match *text {
             [] => return badarg(),
             [byte] => Finder::Byte(byte),
+            _ if text.len() <= SHORT_TEXT && subject <= SHORT_FOR_TEXT => {
+                let mut short = [0; SHORT_TEXT];
+                short[..text.len()].copy_from_slice(text);
+                Finder::Short(short, text.len())
+            }
             _ => Finder::Text(Box::new(memmem::Finder::new(text).into_owned())),
         };
         ctx.bump(text.len() / 64);
@@ -118,6 +131,18 @@ impl Pattern {
         };
         let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).kind(Some(kind)).build(texts);
         Ok(Pattern { finder: Finder::Texts(automaton.map_err(|_| SYSTEM_LIMIT)?), longest })
+    }
+}
+
+/// The first occurrence of a text of at least one byte.
+fn short_text(text: &[u8], bytes: &[u8]) -> Option<(usize, usize)> {
+    let (first, mut from) = (*text.first()?, 0);
+    loop {
+        let at = from + memchr::memchr(first, bytes.get(from..)?)?;
+        if bytes[at..].starts_with(text) {
+            return Some((at, text.len()));
+        }
+        from = at + 1;
     }
 }
 

@@ -6,7 +6,8 @@
 use super::pattern::Source;
 use crate::guards::sub_binary;
 use crate::work::dirty;
-use myriad_term::{Build, Term, am};
+use myriad_term::binary::HEAP_BINARY_LIMIT;
+use myriad_term::{Build, Kind, Term, am};
 use myriad_vm::bif::{BADARG, Escape, badarg};
 use myriad_vm::{BifResult, Ctx};
 use std::borrow::Cow;
@@ -223,10 +224,43 @@ pub(super) fn all(ctx: &mut Ctx<'_>, subject: Term, pattern: Term, list: Term) -
     })
 }
 
+/// A subject that parts are to be made of, looked at once.
+struct Parts {
+    subject: Term,
+    /// Its bytes if they lie at byte borders, the shared binary that holds them, and the bit in it where they begin.
+    shared: Option<(&'static [u8], Term, usize)>,
+}
+
+impl Parts {
+    /// The subject is a live argument until the call is over, and nothing is collected meanwhile.
+    fn of(subject: Term) -> Parts {
+        let shared = match (subject.as_aligned_bytes(), subject.binary_parts()) {
+            (Some(bytes), Some((whole, offset, _))) if whole.boxed_kind() == Some(Kind::SharedBinary) => {
+                Some((bytes, whole, offset))
+            }
+            _ => None,
+        };
+        Parts { subject, shared }
+    }
+
+    /// As [`sub_binary`].
+    fn part(&self, ctx: &mut Ctx<'_>, part: Range<usize>) -> Term {
+        let (start, bits) = (part.start * 8, part.len() * 8);
+        match self.shared {
+            Some((bytes, whole, offset)) => match bytes.get(part) {
+                Some(few) if few.len() <= HEAP_BINARY_LIMIT => ctx.heap_binary(few, bits),
+                _ => ctx.sub_binary(whole, offset + start, bits),
+            },
+            None => sub_binary(ctx, self.subject, start, bits),
+        }
+    }
+}
+
 /// `binary:split/3`
 pub(super) fn split(ctx: &mut Ctx<'_>, subject: Term, pattern: Term, list: Term) -> BifResult {
     let size = byte_size(subject)?;
     let Options { scope, global, trim, trim_all } = options(list, size, true)?;
+    let parts = Parts::of(subject);
     let mut work = Collector::new(Search::new(ctx, subject, pattern, scope)?, !global);
     // The parts from here on are in the list.
     let mut end = size;
@@ -243,8 +277,7 @@ pub(super) fn split(ctx: &mut Ctx<'_>, subject: Term, pattern: Term, list: Term)
             };
             end = before;
             if !part.is_empty() || !(trim_all || trim && work.list.is_nil()) {
-                let whole = part.len() == size;
-                let item = if whole { subject } else { sub_binary(ctx, subject, part.start * 8, part.len() * 8) };
+                let item = if part.len() == size { subject } else { parts.part(ctx, part) };
                 work.list = ctx.cons(item, work.list);
             }
             pay(ctx, work.found.len())?;

@@ -1,7 +1,8 @@
 //! `binary_to_term`: from bytes to terms.
 //!
 //! Terms are built as they are read. A container is made at once, filled with nil, and a frame remembers which of its slots
-//! comes next; so nothing is read twice, an error leaves only well-formed garbage, and long lists need no stack.
+//! comes next; so nothing is read twice, an error leaves only well-formed garbage, and long lists need no stack. Only the
+//! pairs of hash maps wait in a buffer: their places are known at the end.
 
 use super::reader::Reader;
 use super::{NodeIdentity, VERSION, compress, scalar, tag};
@@ -11,6 +12,9 @@ use crate::boxed::{Header, Kind, Tuple};
 use crate::code::{Export, FunEntry, Mfa};
 use crate::map;
 use crate::word::Term;
+
+/// Bytes of a string, binary or integer that cost as much as a term.
+const BYTES_PER_STEP: usize = 64;
 
 /// Why bytes are no term.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,6 +61,11 @@ impl DecodeOptions<'_> {
         };
         let bytes = reader.take(len)?;
         let latin1 = matches!(tag, tag::ATOM | tag::SMALL_ATOM);
+        if let Some(atom) = Atom::recent(bytes)
+            && (!latin1 || bytes.is_ascii())
+        {
+            return Ok(atom);
+        }
         if latin1 && !bytes.is_ascii() {
             let text: String = bytes.iter().map(|b| char::from(*b)).collect();
             return self.intern(&text);
@@ -84,14 +93,62 @@ pub struct Decoded {
     pub used: usize,
 }
 
-/// An open container: where the next terms go.
-enum Frame {
-    /// Slots in a row.
-    Slots { next: *mut Term, left: usize },
-    /// Elements of a list whose cells lie in a row, then its tail.
-    List { cell: *mut Term, left: usize },
-    /// Keys and values, on the stack of values from `first` on.
-    Map { first: usize, left: usize },
+/// What is to be done with a container once it is full.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Close {
+    /// Nothing.
+    Row,
+    /// The cells of a list, whose last wants its tail.
+    Cells,
+    /// A flat map, whose keys want to be in order.
+    FlatMap,
+    /// The pairs of a hash map, in the last of the buffers: the map is to be made.
+    HashMap,
+    /// This was the whole term.
+    Root,
+}
+
+/// An open container: where the next terms go. From one place to the next it is `step` words, then `other`, by turns.
+#[derive(Clone, Copy)]
+struct Frame {
+    next: *mut Term,
+    left: usize,
+    step: isize,
+    other: isize,
+    close: Close,
+}
+
+impl Frame {
+    /// Places in a row.
+    #[inline]
+    fn row(next: *mut Term, left: usize, close: Close) -> Frame {
+        Frame { next, left, step: 1, other: 1, close }
+    }
+
+    /// Puts a term where it is waited for.
+    ///
+    /// # Safety
+    /// Something is (`left` is not zero), in a container that is still where it was (A1, E3).
+    #[inline(always)]
+    unsafe fn put(&mut self, term: Term) {
+        debug_assert!(self.left > 0);
+        // SAFETY: the caller's promise. The address behind the last place is not used.
+        unsafe { *self.next = term };
+        self.next = self.next.wrapping_offset(self.step);
+        std::mem::swap(&mut self.step, &mut self.other);
+        self.left -= 1;
+    }
+
+    /// The tail of a list all of whose elements are there.
+    fn tail(&self) -> Frame {
+        // `next` is the word behind the last cell.
+        Frame::row(self.next.wrapping_sub(1), 1, Close::Row)
+    }
+
+    /// Terms that are waited for.
+    fn owed(&self) -> usize {
+        self.left + usize::from(self.close == Close::Cells)
+    }
 }
 
 /// Decoding in progress (E3).
@@ -102,25 +159,20 @@ pub struct Decoder<'a> {
     /// Bytes that a compressed term took.
     compressed_size: usize,
     at: usize,
+    /// The innermost open container.
+    frame: Frame,
+    /// Those around it; the first is the place of the whole term.
     frames: Vec<Frame>,
-    values: Vec<Term>,
-    /// Terms that are waited for (E1); an open map is not, until it is complete.
+    /// Keys and values of the open hash maps.
+    buffers: Vec<Vec<Term>>,
+    /// Terms that the containers around the innermost wait for (E1).
     owed: usize,
     result: Term,
 }
 
-// SAFETY: the pointers in frames lead into objects of the Alloc that the decoder is used with, which goes where it goes.
+// SAFETY: the pointers in frames lead into objects of the Alloc that the decoder is used with, which goes where it goes, and
+// into its own buffers.
 unsafe impl Send for Decoder<'_> {}
-
-/// What was read.
-enum Read {
-    /// A finished term.
-    Term(Term),
-    /// A container whose slots are to be filled.
-    Open(Term, Frame),
-    /// A map of so many keys and values, which becomes a term at its end.
-    OpenMap(usize),
-}
 
 impl<'a> Decoder<'a> {
     /// A decoder of an external term: version byte, perhaps compression, term.
@@ -144,8 +196,10 @@ impl<'a> Decoder<'a> {
 
     /// A decoder of a term without the version byte, from byte `at` on (inside distribution messages).
     pub fn bare(at: usize, options: DecodeOptions<'a>) -> Decoder<'a> {
-        let (frames, values) = (Vec::new(), Vec::new());
-        Decoder { options, inflated: None, compressed_size: 0, at, frames, values, owed: 1, result: Term::NONE }
+        // Where the whole term goes, each run says anew.
+        let frame = Frame::row(std::ptr::null_mut(), 1, Close::Root);
+        let (frames, buffers) = (Vec::new(), Vec::new());
+        Decoder { options, inflated: None, compressed_size: 0, at, frame, frames, buffers, owed: 0, result: Term::NONE }
     }
 
     /// Goes on until the term is complete or `budget` is used up (then nothing). `input` is the same bytes each time.
@@ -157,192 +211,191 @@ impl<'a> Decoder<'a> {
     ) -> Result<Option<Decoded>, DecodeError> {
         let inflated = self.inflated.take();
         let mut reader = Reader::new(inflated.as_deref().unwrap_or(input), self.at);
+        let mut result = self.result;
+        let root = self.frames.first_mut().unwrap_or(&mut self.frame);
+        if root.left > 0 {
+            root.next = &raw mut result;
+        }
         let finished = self.steps(heap, &mut reader, budget);
+        self.result = result;
         self.at = reader.position();
         let used = if inflated.is_some() { self.compressed_size } else { self.at };
         self.inflated = inflated;
-        Ok(finished?.then_some(Decoded { term: self.result, used }))
+        Ok(finished?.then_some(Decoded { term: result, used }))
     }
 
+    /// Reads terms and puts them where they belong; false if the budget is used up before the whole is there.
     fn steps<A: Build + ?Sized>(
         &mut self,
         heap: &mut A,
         reader: &mut Reader<'_>,
         budget: &mut usize,
     ) -> Result<bool, DecodeError> {
-        while self.owed > 0 {
-            if *budget == 0 {
+        let (mut frame, mut steps) = (self.frame, *budget);
+        loop {
+            if steps == 0 {
+                (self.frame, *budget) = (frame, 0);
                 return Ok(false);
             }
-            let before = reader.position();
-            match self.read(heap, reader)? {
-                Read::Term(term) => self.deliver(term),
-                Read::Open(term, frame) => {
-                    self.deliver(term);
-                    self.frames.push(frame);
+            steps -= 1;
+            let term = match reader.u8()? {
+                tag::SMALL_INTEGER => Term::small(i64::from(reader.u8()?)),
+                tag::INTEGER => Term::small(i64::from(reader.u32()? as i32)),
+                tag::NEW_FLOAT => scalar::float(heap, f64::from_bits(reader.u64()?))?,
+                tag::FLOAT => scalar::float(heap, scalar::old_float(reader.take(31)?)?)?,
+                tag::NIL => Term::NIL,
+                tag::STRING => {
+                    let len = usize::from(reader.u16()?);
+                    steps = steps.saturating_sub(len / BYTES_PER_STEP);
+                    heap.byte_list(reader.take(len)?, Term::NIL)
                 }
-                Read::OpenMap(left) => {
-                    self.owed -= 1;
-                    self.frames.push(Frame::Map { first: self.values.len(), left });
+                tag::BINARY => {
+                    let len = reader.u32()? as usize;
+                    steps = steps.saturating_sub(len / BYTES_PER_STEP);
+                    heap.binary(reader.take(len)?)
+                }
+                tag::BIT_BINARY => scalar::bit_binary(heap, reader)?,
+                tag::SMALL_BIG => {
+                    let len = usize::from(reader.u8()?);
+                    scalar::big(heap, reader, len)?
+                }
+                tag::LARGE_BIG => {
+                    let len = reader.u32()? as usize;
+                    steps = steps.saturating_sub(len / BYTES_PER_STEP);
+                    scalar::big(heap, reader, len)?
+                }
+                form @ (tag::SMALL_TUPLE | tag::LARGE_TUPLE) => {
+                    let arity =
+                        if form == tag::SMALL_TUPLE { usize::from(reader.u8()?) } else { reader.u32()? as usize };
+                    if arity > Tuple::MAX_ARITY {
+                        return Err(DecodeError::BadArg);
+                    }
+                    self.check_claim(&frame, arity, reader)?;
+                    let (tuple, slots) = container(heap, Header::new(Kind::Tuple, arity));
+                    if arity > 0 {
+                        self.open(&mut frame, Some(tuple), Frame::row(slots, arity, Close::Row));
+                        continue;
+                    }
+                    tuple
+                }
+                tag::LIST => {
+                    let len = reader.u32()? as usize;
+                    if len == 0 {
+                        // A list of no elements is its tail.
+                        continue;
+                    }
+                    self.check_claim(&frame, len.saturating_add(1), reader)?;
+                    let cells = blank_list(heap, len);
+                    // SAFETY: the first cell of a well-formed list.
+                    let list = unsafe { Term::from_cell(cells) };
+                    let inner = Frame { next: cells, left: len, step: 2, other: 2, close: Close::Cells };
+                    self.open(&mut frame, Some(list), inner);
+                    continue;
+                }
+                tag::MAP => {
+                    let size = reader.u32()? as usize;
+                    self.check_claim(&frame, size.saturating_mul(2), reader)?;
+                    if size > map::FLAT_LIMIT {
+                        let mut pairs = vec![Term::NIL; 2 * size];
+                        let inner = Frame::row(pairs.as_mut_ptr(), 2 * size, Close::HashMap);
+                        self.buffers.push(pairs);
+                        self.open(&mut frame, None, inner);
+                        continue;
+                    }
+                    let (map, keys) = map::blank(heap, size);
+                    if size > 0 {
+                        // A value stands `size + 2` words behind its key.
+                        let step = size as isize + 2;
+                        let inner = Frame { next: keys, left: 2 * size, step, other: 1 - step, close: Close::FlatMap };
+                        self.open(&mut frame, Some(map), inner);
+                        continue;
+                    }
+                    map
+                }
+                tag::NEW_FUN => {
+                    let (fun, inner) = self.fun(heap, reader, &frame)?;
+                    self.open(&mut frame, Some(fun), inner);
+                    continue;
+                }
+                tag::EXPORT => self.export(heap, reader)?,
+                form @ (tag::NEW_PID | tag::PID) => scalar::pid(heap, reader, &self.options, form)?,
+                form @ (tag::NEW_PORT | tag::PORT | tag::V4_PORT) => scalar::port(heap, reader, &self.options, form)?,
+                form @ (tag::NEWER_REFERENCE | tag::NEW_REFERENCE | tag::REFERENCE) => {
+                    scalar::reference(heap, reader, &self.options, form)?
+                }
+                atom => self.options.atom_of(atom, reader)?.term(),
+            };
+            // SAFETY: a frame with nothing left is closed before the next term is read.
+            unsafe { frame.put(term) };
+            while frame.left == 0 {
+                if !self.close(heap, &mut frame)? {
+                    (self.frame, *budget) = (frame, steps);
+                    return Ok(true);
                 }
             }
-            *budget = budget.saturating_sub(1 + (reader.position() - before) / 64);
-            self.close_maps(heap)?;
+        }
+    }
+
+    /// A container that is not empty has begun: its term (if it is known before its end) goes where it belongs, and the next
+    /// terms go into it.
+    #[inline]
+    fn open(&mut self, frame: &mut Frame, term: Option<Term>, inner: Frame) {
+        if let Some(term) = term {
+            // SAFETY: a frame with nothing left is closed before the next term is read.
+            unsafe { frame.put(term) };
+        }
+        if frame.left == 0 && frame.close == Close::Cells {
+            *frame = frame.tail();
+        }
+        // What is full and wants nothing more needs no place on the stack, so that long chains need no memory.
+        if frame.left > 0 || frame.close != Close::Row {
+            // The term at hand is being read: it is waited for no more.
+            self.owed += frame.owed() - usize::from(term.is_none());
+            self.frames.push(*frame);
+        }
+        *frame = inner;
+    }
+
+    /// A container is full: goes on with what comes after it; false if that was all.
+    #[inline]
+    fn close<A: Build + ?Sized>(&mut self, heap: &mut A, frame: &mut Frame) -> Result<bool, DecodeError> {
+        let mut made = None;
+        match frame.close {
+            Close::Row => {}
+            Close::Cells => {
+                *frame = frame.tail();
+                return Ok(true);
+            }
+            Close::FlatMap => {
+                // SAFETY: `next` has come to the end of the keys of a map that `map::blank` made, of this size.
+                let unique = unsafe { map::sort_blank(frame.next, frame.step as usize - 2) };
+                if !unique {
+                    return Err(DecodeError::BadArg);
+                }
+            }
+            Close::HashMap => {
+                let buffer = self.buffers.pop().unwrap_or_default();
+                let pairs: Vec<map::Pair> = buffer.chunks_exact(2).map(|kv| (kv[0], kv[1])).collect();
+                made = Some(map::from_unique_pairs(heap, &pairs).ok_or(DecodeError::BadArg)?);
+            }
+            Close::Root => return Ok(false),
+        }
+        // The place of the whole term is below all.
+        let Some(outer) = self.frames.pop() else { return Err(DecodeError::BadArg) };
+        self.owed -= outer.owed() - usize::from(made.is_some());
+        *frame = outer;
+        if let Some(map) = made {
+            // SAFETY: a hash map's term is still waited for while its pairs are read.
+            unsafe { frame.put(map) };
         }
         Ok(true)
     }
 
-    /// Puts a term where it is waited for.
+    /// Can the input hold `terms` more than are waited for already, beside the container itself (E1)?
     #[inline]
-    fn deliver(&mut self, term: Term) {
-        self.owed -= 1;
-        let Some(frame) = self.frames.last_mut() else {
-            self.result = term;
-            return;
-        };
-        match frame {
-            Frame::Slots { next, left } => {
-                // SAFETY: `left` more slots of a container made by `read`, which is still where it was (A1, E3).
-                unsafe {
-                    **next = term;
-                    *next = next.add(1);
-                }
-                *left -= 1;
-                if *left == 0 {
-                    self.frames.pop();
-                }
-            }
-            Frame::List { cell, left } => {
-                *left -= 1;
-                // SAFETY: as above; `left` more cells in a row, the last of which has its tail slot behind the head.
-                unsafe {
-                    **cell = term;
-                    if *left == 0 {
-                        *frame = Frame::Slots { next: cell.add(1), left: 1 };
-                    } else {
-                        *cell = cell.add(2);
-                    }
-                }
-            }
-            Frame::Map { left, .. } => {
-                *left -= 1;
-                self.values.push(term);
-            }
-        }
-    }
-
-    /// Builds the maps on top of the stack that are complete.
-    #[inline]
-    fn close_maps<A: Build + ?Sized>(&mut self, heap: &mut A) -> Result<(), DecodeError> {
-        while let Some(Frame::Map { first, left: 0 }) = self.frames.last() {
-            let first = *first;
-            self.frames.pop();
-            let pairs: Vec<map::Pair> = self.values[first..].chunks_exact(2).map(|kv| (kv[0], kv[1])).collect();
-            self.values.truncate(first);
-            let map = map::from_unique_pairs(heap, &pairs).ok_or(DecodeError::BadArg)?;
-            self.owed += 1;
-            self.deliver(map);
-        }
-        Ok(())
-    }
-
-    /// Counts `terms` more that are waited for, beside the container itself, if the input can hold them (E1).
-    fn owe(&mut self, terms: usize, reader: &Reader<'_>) -> Result<(), DecodeError> {
-        let owed = self.owed.checked_add(terms).ok_or(DecodeError::BadArg)?;
-        if owed - 1 > reader.left() {
-            return Err(DecodeError::BadArg);
-        }
-        self.owed = owed;
-        Ok(())
-    }
-
-    /// Reads one term, or the head of a container.
-    fn read<A: Build + ?Sized>(&mut self, heap: &mut A, reader: &mut Reader<'_>) -> Result<Read, DecodeError> {
-        let term = match reader.u8()? {
-            tag::SMALL_INTEGER => Term::small(i64::from(reader.u8()?)),
-            tag::INTEGER => Term::small(i64::from(reader.u32()? as i32)),
-            tag::NEW_FLOAT => scalar::float(heap, f64::from_bits(reader.u64()?))?,
-            tag::FLOAT => scalar::float(heap, scalar::old_float(reader.take(31)?)?)?,
-            tag::NIL => Term::NIL,
-            tag::STRING => {
-                let len = usize::from(reader.u16()?);
-                string(heap, reader.take(len)?)
-            }
-            tag::BINARY => {
-                let len = reader.u32()? as usize;
-                heap.binary(reader.take(len)?)
-            }
-            tag::BIT_BINARY => scalar::bit_binary(heap, reader)?,
-            tag::SMALL_BIG => {
-                let len = usize::from(reader.u8()?);
-                scalar::big(heap, reader, len)?
-            }
-            tag::LARGE_BIG => {
-                let len = reader.u32()? as usize;
-                scalar::big(heap, reader, len)?
-            }
-            tag::SMALL_TUPLE => {
-                let arity = usize::from(reader.u8()?);
-                return self.tuple(heap, reader, arity);
-            }
-            tag::LARGE_TUPLE => {
-                let arity = reader.u32()? as usize;
-                return self.tuple(heap, reader, arity);
-            }
-            tag::LIST => return self.list(heap, reader),
-            tag::MAP => {
-                let terms = (reader.u32()? as usize).checked_mul(2).ok_or(DecodeError::BadArg)?;
-                self.owe(terms, reader)?;
-                return Ok(Read::OpenMap(terms));
-            }
-            tag::NEW_FUN => return self.fun(heap, reader),
-            tag::EXPORT => self.export(heap, reader)?,
-            form @ (tag::NEW_PID | tag::PID) => scalar::pid(heap, reader, &self.options, form)?,
-            form @ (tag::NEW_PORT | tag::PORT | tag::V4_PORT) => scalar::port(heap, reader, &self.options, form)?,
-            form @ (tag::NEWER_REFERENCE | tag::NEW_REFERENCE | tag::REFERENCE) => {
-                scalar::reference(heap, reader, &self.options, form)?
-            }
-            atom => self.options.atom_of(atom, reader)?.term(),
-        };
-        Ok(Read::Term(term))
-    }
-
-    fn tuple<A: Build + ?Sized>(
-        &mut self,
-        heap: &mut A,
-        reader: &Reader<'_>,
-        arity: usize,
-    ) -> Result<Read, DecodeError> {
-        if arity > Tuple::MAX_ARITY {
-            return Err(DecodeError::BadArg);
-        }
-        self.owe(arity, reader)?;
-        let (tuple, slots) = container(heap, Header::new(Kind::Tuple, arity));
-        Ok(if arity == 0 { Read::Term(tuple) } else { Read::Open(tuple, Frame::Slots { next: slots, left: arity }) })
-    }
-
-    fn list<A: Build + ?Sized>(&mut self, heap: &mut A, reader: &mut Reader<'_>) -> Result<Read, DecodeError> {
-        let mut len = reader.u32()? as usize;
-        // A list of no elements is its tail: skip the heads of such lists, however many follow each other (E2).
-        while len == 0 {
-            let mut ahead = *reader;
-            if ahead.u8()? != tag::LIST {
-                return self.read(heap, reader);
-            }
-            len = ahead.u32()? as usize;
-            *reader = ahead;
-        }
-        self.owe(len + 1, reader)?;
-        let cells = heap.alloc(2 * len).as_ptr().cast::<Term>();
-        // SAFETY: 2 * len fresh words (A2): each cell leads to the next, the last to nil; then a well-formed list.
-        let list = unsafe {
-            for i in 0..len {
-                *cells.add(2 * i) = Term::NIL;
-                *cells.add(2 * i + 1) = if i + 1 < len { Term::from_cell(cells.add(2 * i + 2)) } else { Term::NIL };
-            }
-            Term::from_cell(cells)
-        };
-        Ok(Read::Open(list, Frame::List { cell: cells, left: len }))
+    fn check_claim(&self, frame: &Frame, terms: usize, reader: &Reader<'_>) -> Result<(), DecodeError> {
+        let owed = (self.owed + frame.owed() - 1).saturating_add(terms);
+        if owed > reader.left() { Err(DecodeError::BadArg) } else { Ok(()) }
     }
 
     fn export<A: Build + ?Sized>(&mut self, heap: &mut A, reader: &mut Reader<'_>) -> Result<Term, DecodeError> {
@@ -354,7 +407,12 @@ impl<'a> Decoder<'a> {
         Ok(heap.boxed(Header::new(Kind::ExportFun, 1), &[pointer_word(export)]))
     }
 
-    fn fun<A: Build + ?Sized>(&mut self, heap: &mut A, reader: &mut Reader<'_>) -> Result<Read, DecodeError> {
+    fn fun<A: Build + ?Sized>(
+        &mut self,
+        heap: &mut A,
+        reader: &mut Reader<'_>,
+        frame: &Frame,
+    ) -> Result<(Term, Frame), DecodeError> {
         let _size = reader.u32()?;
         let arity = reader.u8()?;
         let uniq = reader.array::<16>()?;
@@ -365,7 +423,7 @@ impl<'a> Decoder<'a> {
         let old_uniq = scalar::integer(reader)? as u32;
         // The creator and the free variables.
         let terms = free.checked_add(1).ok_or(DecodeError::BadArg)?;
-        self.owe(terms, reader)?;
+        self.check_claim(frame, terms, reader)?;
         let entry = FunEntry::intern(module, index, old_uniq, uniq, arity);
         let (fun, slots) = container(heap, Header::new(Kind::Fun, 1 + terms));
         // SAFETY: the first slot of the fresh object.
@@ -373,7 +431,7 @@ impl<'a> Decoder<'a> {
             *slots = pointer_word(entry);
             slots.add(1)
         };
-        Ok(Read::Open(fun, Frame::Slots { next, left: terms }))
+        Ok((fun, Frame::row(next, terms, Close::Row)))
     }
 }
 
@@ -397,19 +455,18 @@ fn container<A: Build + ?Sized>(heap: &mut A, header: Header) -> (Term, *mut Ter
     }
 }
 
-fn string<A: Build + ?Sized>(heap: &mut A, bytes: &[u8]) -> Term {
-    if bytes.is_empty() {
-        return Term::NIL;
-    }
-    let cells = heap.alloc(2 * bytes.len()).as_ptr().cast::<Term>();
-    // SAFETY: 2 * len fresh words (A2); each cell leads to the next, the last to nil.
+/// A list of `len` nils, at least one, in cells in a row: the first of them.
+fn blank_list<A: Build + ?Sized>(heap: &mut A, len: usize) -> *mut Term {
+    let cells = heap.alloc(2 * len).as_ptr().cast::<Term>();
+    // SAFETY: 2 * len fresh words (A2): each cell leads to the next, the last to nil.
     unsafe {
-        for (i, byte) in bytes.iter().enumerate() {
-            *cells.add(2 * i) = Term::small(i64::from(*byte));
-            *cells.add(2 * i + 1) = if i + 1 < bytes.len() { Term::from_cell(cells.add(2 * i + 2)) } else { Term::NIL };
+        for i in 0..len {
+            *cells.add(2 * i) = Term::NIL;
+            *cells.add(2 * i + 1) = Term::from_cell(cells.add(2 * i + 2));
         }
-        Term::from_cell(cells)
+        *cells.add(2 * len - 1) = Term::NIL;
     }
+    cells
 }
 
 /// Decodes an external term at the head of `input`.

@@ -38,17 +38,21 @@ const PIECE_LIMIT: usize = crate::binary::HEAP_BINARY_LIMIT;
 /// Room that an encoder starts with: most messages need no more.
 const FIRST_BYTES: usize = 128;
 /// Longest list of bytes that is written as a string.
-const MAX_STRING: usize = 65_535;
+pub(super) const MAX_STRING: usize = 65_535;
 /// Ports up to this number have the short form.
-const MAX_SHORT_PORT: u64 = (1 << 28) - 1;
+pub(super) const MAX_SHORT_PORT: u64 = (1 << 28) - 1;
 
 /// Terms still to be written.
 enum Run {
+    /// One.
+    One(Term),
     /// Slots in a row.
     Slots { next: *const Term, left: usize },
     /// The rest of a list, then its tail.
     List(Term),
-    /// The rest of a map; a key's value.
+    /// Keys and values of a flat map by turns: with an even number left, a key.
+    Pairs { key: *const Term, value: *const Term, left: usize },
+    /// The rest of a hash map; a key's value.
     Map(Box<MapIter>, Option<Term>),
     /// Keys and values, last first.
     Reversed(Vec<Term>),
@@ -56,24 +60,79 @@ enum Run {
     Fun { at: usize, before: usize },
 }
 
+impl Run {
+    fn slots(slots: &[Term]) -> Run {
+        Run::Slots { next: slots.as_ptr(), left: slots.len() }
+    }
+
+    /// The next term; none at the end.
+    #[inline(always)]
+    fn next(&mut self) -> Option<Term> {
+        match self {
+            Run::Slots { next, left } => {
+                *left = left.checked_sub(1)?;
+                // SAFETY: one of the slots of an object that stays (T2, E3); `left` counts them.
+                unsafe {
+                    let term = **next;
+                    *next = next.add(1);
+                    Some(term)
+                }
+            }
+            Run::List(rest) => match rest.as_cons() {
+                Some((head, tail)) => {
+                    *rest = tail;
+                    Some(head)
+                }
+                None => {
+                    let tail = *rest;
+                    *self = Run::Slots { next: std::ptr::null(), left: 0 };
+                    Some(tail)
+                }
+            },
+            Run::Pairs { key, value, left } => {
+                *left = left.checked_sub(1)?;
+                let next = if *left % 2 == 1 { key } else { value };
+                // SAFETY: one of the keys or values of a map that stays (T2, E3); `left` counts both.
+                unsafe {
+                    let term = **next;
+                    *next = next.add(1);
+                    Some(term)
+                }
+            }
+            Run::One(term) => {
+                let term = *term;
+                *self = Run::Slots { next: std::ptr::null(), left: 0 };
+                Some(term)
+            }
+            Run::Map(iter, value) => value.take().or_else(|| {
+                let (key, next) = iter.next()?;
+                *value = Some(next);
+                Some(key)
+            }),
+            Run::Reversed(terms) => terms.pop(),
+            Run::Fun { .. } => None,
+        }
+    }
+
+    /// Has it nothing more to give or to do?
+    fn is_over(&self) -> bool {
+        matches!(self, Run::Slots { left: 0, .. } | Run::Pairs { left: 0, .. })
+    }
+}
+
 /// Encoding in progress (E3).
 pub struct Encoder {
     options: EncodeOptions,
     output: Output,
+    run: Run,
+    /// What comes after it, last first.
     runs: Vec<Run>,
-    first: Option<Term>,
 }
 
 // SAFETY: the pointers in runs lead into the term being encoded, which goes where the encoder goes (E3).
 unsafe impl Send for Encoder {}
 
 impl Encoder {
-    fn start(term: Term, options: EncodeOptions, count_only: bool) -> Encoder {
-        let bytes = Vec::with_capacity(if count_only { 0 } else { FIRST_BYTES });
-        let output = Output { bytes, insertions: Vec::new(), total: 0, count_only, pieces: false };
-        Encoder { options, output, runs: Vec::new(), first: Some(term) }
-    }
-
     /// An encoder of a term with its version byte.
     pub fn new(term: Term, options: EncodeOptions) -> Encoder {
         let mut encoder = Self::bare(term, options);
@@ -83,14 +142,9 @@ impl Encoder {
 
     /// An encoder of a term without the version byte; `compressed` means nothing to it.
     pub fn bare(term: Term, options: EncodeOptions) -> Encoder {
-        Self::start(term, options, false)
-    }
-
-    /// One that only counts the bytes of a term with its version byte ([`Encoder::size`]); compression does not count.
-    pub fn counting(term: Term, options: EncodeOptions) -> Encoder {
-        let mut encoder = Self::start(term, options, true);
-        encoder.output.u8(VERSION);
-        encoder
+        let output =
+            Output { bytes: Vec::with_capacity(FIRST_BYTES), insertions: Vec::new(), inserted: 0, pieces: false };
+        Encoder { options, output, run: Run::One(term), runs: Vec::new() }
     }
 
     /// Leaves large binaries where they are, for [`Encoder::into_pieces`], unless all is to be compressed.
@@ -101,73 +155,70 @@ impl Encoder {
 
     /// Goes on until all is written (true) or `budget` is used up.
     pub fn run(&mut self, budget: &mut usize) -> bool {
-        if let Some(term) = self.first.take() {
-            self.term(term, budget);
-        }
-        while *budget > 0 {
-            let Some(run) = self.runs.last_mut() else { return true };
-            let term = match run {
-                Run::Slots { next, left } => {
-                    if *left == 0 {
-                        self.runs.pop();
-                        continue;
-                    }
-                    *left -= 1;
-                    // SAFETY: one of the slots of an object that stays (T2, E3); `left` counts them.
-                    unsafe {
-                        let term = **next;
-                        *next = next.add(1);
-                        term
+        let mut steps = *budget;
+        let mut run = std::mem::replace(&mut self.run, Run::slots(&[]));
+        let finished = loop {
+            if steps == 0 {
+                break false;
+            }
+            let Some(term) = run.next() else {
+                if let Run::Fun { at, before } = run {
+                    self.end_fun(at, before);
+                }
+                match self.runs.pop() {
+                    Some(outer) => run = outer,
+                    None => {
+                        run = Run::slots(&[]);
+                        break true;
                     }
                 }
-                Run::List(rest) => match rest.as_cons() {
-                    Some((head, tail)) => {
-                        *rest = tail;
-                        head
-                    }
-                    None => {
-                        let tail = *rest;
-                        self.runs.pop();
-                        tail
-                    }
-                },
-                Run::Map(iter, value) => match value.take() {
-                    Some(value) => value,
-                    None => match iter.next() {
-                        Some((key, next)) => {
-                            *value = Some(next);
-                            key
-                        }
-                        None => {
-                            self.runs.pop();
-                            continue;
-                        }
-                    },
-                },
-                Run::Reversed(terms) => match terms.pop() {
-                    Some(term) => term,
-                    None => {
-                        self.runs.pop();
-                        continue;
-                    }
-                },
-                Run::Fun { at, before } => {
-                    let size = (self.output.total - *before) as u32;
-                    if let Some(place) = self.output.bytes.get_mut(*at..*at + 4) {
-                        place.copy_from_slice(&size.to_be_bytes());
-                    }
-                    self.runs.pop();
+                continue;
+            };
+            steps -= 1;
+            let inner = match term.tag() {
+                Tag::Small => {
+                    self.integer(term.small_value());
+                    continue;
+                }
+                Tag::Float => {
+                    self.float(term.as_float().unwrap_or(0.0));
+                    continue;
+                }
+                Tag::Immediate => {
+                    self.immediate(term);
+                    continue;
+                }
+                Tag::List => self.list(term, &mut steps),
+                Tag::Boxed => term.as_boxed().and_then(|object| self.boxed(term, object, &mut steps)),
+                Tag::Header | Tag::Free => {
+                    self.output.u8(tag::NIL);
                     continue;
                 }
             };
-            self.term(term, budget);
+            if let Some(inner) = inner {
+                let outer = std::mem::replace(&mut run, inner);
+                // What is over needs no place on the stack, so that long chains need no memory.
+                if !outer.is_over() {
+                    self.runs.push(outer);
+                }
+            }
+        };
+        self.run = run;
+        *budget = steps;
+        finished
+    }
+
+    /// The size of a fun is known at its end.
+    fn end_fun(&mut self, at: usize, before: usize) {
+        let size = (self.output.total() - before) as u32;
+        if let Some(place) = self.output.bytes.get_mut(at..at + 4) {
+            place.copy_from_slice(&size.to_be_bytes());
         }
-        self.runs.is_empty()
     }
 
     /// Bytes so far.
     pub fn size(&self) -> usize {
-        self.output.total
+        self.output.total()
     }
 
     /// All bytes, compressed if the options say so and it makes them fewer. (For one that is not in pieces.)
@@ -194,22 +245,6 @@ impl Encoder {
             return vec![Piece::Bytes(self.into_bytes())];
         }
         self.output.into_pieces()
-    }
-
-    fn term(&mut self, term: Term, budget: &mut usize) {
-        *budget = budget.saturating_sub(1);
-        match term.tag() {
-            Tag::Small => self.integer(term.small_value()),
-            Tag::Float => self.float(term.as_float().unwrap_or(0.0)),
-            Tag::List => self.list(term, budget),
-            Tag::Immediate => self.immediate(term),
-            Tag::Boxed => {
-                if let Some(object) = term.as_boxed() {
-                    self.boxed(term, object, budget);
-                }
-            }
-            Tag::Header | Tag::Free => self.output.u8(tag::NIL),
-        }
     }
 
     fn integer(&mut self, value: i64) {
@@ -321,28 +356,20 @@ impl Encoder {
         }
     }
 
-    fn list(&mut self, term: Term, budget: &mut usize) {
-        let mut bytes = true;
-        let mut len = 0usize;
-        let mut elements = term.list_iter();
-        for element in elements.by_ref() {
-            bytes = bytes && matches!(element.as_small(), Some(0..=255));
-            len += 1;
-        }
+    fn list(&mut self, term: Term, budget: &mut usize) -> Option<Run> {
+        let (len, tail, bytes) = measure_list(term);
         *budget = budget.saturating_sub(len / 32);
-        if bytes && len <= MAX_STRING && elements.tail().is_nil() {
+        if bytes && len <= MAX_STRING && tail.is_nil() {
             let [high, low] = (len as u16).to_be_bytes();
             self.output.put(&[tag::STRING, high, low]);
-            for element in term.list_iter() {
-                self.output.u8(element.small_value() as u8);
-            }
-            return;
+            self.output.bytes.extend(term.list_iter().map(|element| element.small_value() as u8));
+            return None;
         }
         self.output.tagged_u32(tag::LIST, len as u32);
-        self.runs.push(Run::List(term));
+        Some(Run::List(term))
     }
 
-    fn boxed(&mut self, term: Term, object: Boxed, budget: &mut usize) {
+    fn boxed(&mut self, term: Term, object: Boxed, budget: &mut usize) -> Option<Run> {
         let external = |object: Boxed| (Atom::from_index(object.word(0) as u32), (object.word(0) >> 32) as u32);
         let local = (self.options.node.name, self.options.node.creation);
         match object.kind() {
@@ -352,18 +379,14 @@ impl Encoder {
                     Ok(arity) => self.output.put(&[tag::SMALL_TUPLE, arity]),
                     Err(_) => self.output.tagged_u32(tag::LARGE_TUPLE, elements.len() as u32),
                 }
-                self.slots(elements);
+                return Some(Run::slots(elements));
             }
-            Kind::Map | Kind::MapRoot => {
-                if let Some(map) = term.as_map() {
-                    self.map(map);
-                }
-            }
+            Kind::Map | Kind::MapRoot => return term.as_map().map(|map| self.map(map)),
             Kind::BigPositive => self.big(false, object.words()),
             Kind::BigNegative => self.big(true, object.words()),
             Kind::Float => self.float(f64::from_bits(object.word(0))),
             Kind::HeapBinary | Kind::SharedBinary | Kind::SubBinary => self.bits(term, budget),
-            Kind::Fun => self.fun(term),
+            Kind::Fun => return self.fun(term),
             Kind::ExportFun => {
                 if let Some(export) = term.as_export_fun() {
                     self.output.u8(tag::EXPORT);
@@ -386,43 +409,39 @@ impl Encoder {
             // No other object is a value.
             _ => self.output.u8(tag::NIL),
         }
+        None
     }
 
-    fn slots(&mut self, slots: &[Term]) {
-        self.runs.push(Run::Slots { next: slots.as_ptr(), left: slots.len() });
-    }
-
-    fn map(&mut self, map: Map) {
+    fn map(&mut self, map: Map) -> Run {
         self.output.tagged_u32(tag::MAP, map.size() as u32);
-        if self.options.deterministic && matches!(map.view(), View::Hash { .. }) {
-            let mut pairs: Vec<(Term, Term)> = map.iter().collect();
-            pairs.sort_unstable_by(|(a, _), (b, _)| compare_exact(*b, *a));
-            self.runs.push(Run::Reversed(pairs.into_iter().flat_map(|(k, v)| [v, k]).collect()));
-        } else {
-            self.runs.push(Run::Map(Box::new(map.pairs()), None));
+        match map.view() {
+            View::Flat { keys, values } => {
+                Run::Pairs { key: keys.as_ptr(), value: values.as_ptr(), left: 2 * keys.len().min(values.len()) }
+            }
+            View::Hash { .. } if self.options.deterministic => {
+                let mut pairs: Vec<(Term, Term)> = map.iter().collect();
+                pairs.sort_unstable_by(|(a, _), (b, _)| compare_exact(*b, *a));
+                Run::Reversed(pairs.into_iter().flat_map(|(k, v)| [v, k]).collect())
+            }
+            View::Hash { .. } => Run::Map(Box::new(map.pairs()), None),
         }
     }
 
-    fn fun(&mut self, term: Term) {
-        let Some((entry, _, free)) = term.as_local_fun() else { return };
-        let Some(object) = term.as_boxed() else { return };
+    fn fun(&mut self, term: Term) -> Option<Run> {
+        let (entry, _, free) = term.as_local_fun()?;
+        let object = term.as_boxed()?;
         self.output.u8(tag::NEW_FUN);
-        self.runs.push(Run::Fun { at: self.output.bytes.len(), before: self.output.total });
+        self.runs.push(Run::Fun { at: self.output.bytes.len(), before: self.output.total() });
         self.output.put(&[0; 4]);
         self.output.u8(entry.arity);
         self.output.put(&entry.uniq);
         self.output.put(&entry.index.to_be_bytes());
         self.output.put(&(free.len() as u32).to_be_bytes());
         self.atom(entry.module);
-        if self.output.count_only {
-            // As OTP counts them, whatever their values.
-            self.output.total += 10;
-        } else {
-            self.integer(i64::from(entry.index));
-            self.integer(i64::from(entry.old_uniq));
-        }
+        self.integer(i64::from(entry.index));
+        self.integer(i64::from(entry.old_uniq));
         // The creator and the free variables.
-        self.slots(&object.slots()[1..]);
+        Some(Run::slots(&object.slots()[1..]))
     }
 
     fn bits(&mut self, term: Term, budget: &mut usize) {
@@ -438,11 +457,7 @@ impl Encoder {
         if self.output.pieces && len > PIECE_LIMIT && bits.as_bytes().is_some() && self.insert(term, len) {
             return;
         }
-        if self.output.count_only {
-            self.output.total += len;
-        } else {
-            self.output.put(&bits.to_bytes());
-        }
+        self.output.put(&bits.to_bytes());
     }
 
     /// Leaves the bytes of a shared binary where they are.
@@ -451,9 +466,20 @@ impl Encoder {
         let Some(object) = whole.as_boxed().filter(|b| b.kind() == Kind::SharedBinary) else { return false };
         let binary = SharedBinary::clone(&object.shared());
         self.output.insertions.push(Insertion { at: self.output.bytes.len(), binary, offset: offset / 8, len });
-        self.output.total += len;
+        self.output.inserted += len;
         true
     }
+}
+
+/// Number of elements of a list, what comes after them, and whether they all are bytes.
+pub(super) fn measure_list(list: Term) -> (usize, Term, bool) {
+    let (mut len, mut bytes, mut rest) = (0, true, list);
+    while let Some((head, tail)) = rest.as_cons() {
+        bytes = bytes && matches!(head.as_small(), Some(0..=255));
+        len += 1;
+        rest = tail;
+    }
+    (len, rest, bytes)
 }
 
 /// As C's `%.20e`.
@@ -484,12 +510,4 @@ pub fn binary_of<A: Build + ?Sized>(heap: &mut A, bytes: Vec<u8>) -> Term {
     } else {
         heap.shared_binary(SharedBinary::from_vec(bytes))
     }
-}
-
-/// Bytes of the external form of a term (`erlang:external_size/2`); compression does not count.
-pub fn external_size(term: Term, options: EncodeOptions) -> usize {
-    let mut encoder = Encoder::counting(term, options);
-    let mut unlimited = usize::MAX;
-    encoder.run(&mut unlimited);
-    encoder.size()
 }

@@ -12,15 +12,18 @@
 mod compress;
 pub mod decode;
 pub mod encode;
+pub mod measure;
 mod output;
 mod reader;
 mod scalar;
+mod size;
 #[cfg(test)]
 mod tests;
 
 pub use decode::{DecodeError, DecodeOptions, Decoded, Decoder, decode};
-pub use encode::{EncodeOptions, Encoder, binary_of, encode, encode_to_binary, external_size};
+pub use encode::{EncodeOptions, Encoder, binary_of, encode, encode_to_binary};
 pub use output::Piece;
+pub use size::{Sizer, external_size};
 
 use crate::atom::Atom;
 

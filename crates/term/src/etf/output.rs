@@ -1,4 +1,4 @@
-//! Where the encoder's bytes go: a vector, with binaries to be put between its bytes; or only a count.
+//! Where the encoder's bytes go: a vector, with binaries to be put between its bytes.
 
 use crate::binary::SharedBinary;
 
@@ -29,19 +29,21 @@ pub(super) struct Insertion {
 pub(super) struct Output {
     pub(super) bytes: Vec<u8>,
     pub(super) insertions: Vec<Insertion>,
-    /// All bytes so far, insertions included.
-    pub(super) total: usize,
-    pub(super) count_only: bool,
+    /// Bytes of the insertions.
+    pub(super) inserted: usize,
     pub(super) pieces: bool,
 }
 
 impl Output {
     #[inline]
     pub(super) fn put(&mut self, bytes: &[u8]) {
-        self.total += bytes.len();
-        if !self.count_only {
-            self.bytes.extend_from_slice(bytes);
-        }
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// All bytes so far.
+    #[inline]
+    pub(super) fn total(&self) -> usize {
+        self.bytes.len() + self.inserted
     }
 
     #[inline]

@@ -5,41 +5,40 @@ use super::decode::DecodeError;
 /// A cursor over the input.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
+    rest: &'a [u8],
+    size: usize,
 }
 
 impl<'a> Reader<'a> {
     /// A cursor at byte `at`.
     pub(super) fn new(bytes: &'a [u8], at: usize) -> Reader<'a> {
-        Reader { bytes, at: at.min(bytes.len()) }
+        Reader { rest: bytes.get(at..).unwrap_or(&[]), size: bytes.len() }
     }
 
     /// Bytes read so far.
     pub(super) fn position(&self) -> usize {
-        self.at
+        self.size - self.rest.len()
     }
 
     /// Bytes left.
+    #[inline]
     pub(super) fn left(&self) -> usize {
-        self.bytes.len() - self.at
+        self.rest.len()
     }
 
     /// The next `n` bytes.
     #[inline]
     pub(super) fn take(&mut self, n: usize) -> Result<&'a [u8], DecodeError> {
-        let rest = &self.bytes[self.at..];
-        let taken = rest.get(..n).ok_or(DecodeError::BadArg)?;
-        self.at += n;
+        let (taken, rest) = self.rest.split_at_checked(n).ok_or(DecodeError::BadArg)?;
+        self.rest = rest;
         Ok(taken)
     }
 
     /// The next `N` bytes.
     #[inline]
     pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
-        let rest = &self.bytes[self.at..];
-        let taken = rest.first_chunk::<N>().ok_or(DecodeError::BadArg)?;
-        self.at += N;
+        let (taken, rest) = self.rest.split_first_chunk::<N>().ok_or(DecodeError::BadArg)?;
+        self.rest = rest;
         Ok(*taken)
     }
 

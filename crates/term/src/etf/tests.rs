@@ -28,6 +28,46 @@ fn nested_maps_take_what_they_need() {
 }
 
 #[test]
+fn nested_large_maps_take_what_they_need() {
+    // Forty keys, the last value a map of that kind again, then a tuple of nothing but empty tuples: each claim is as much as the
+    // rest can hold.
+    let mut bytes = vec![VERSION];
+    for _ in 0..3 {
+        bytes.extend([tag::MAP, 0, 0, 0, 40]);
+        for key in 0..40 {
+            bytes.extend([tag::SMALL_INTEGER, key]);
+            if key < 39 {
+                bytes.push(tag::NIL);
+            }
+        }
+    }
+    bytes.extend([tag::SMALL_TUPLE, 3, tag::NIL, tag::NIL, tag::NIL]);
+    let mut heap = Arena::new();
+    let d = try_decode(&mut heap, &bytes).expect("a map");
+    assert_eq!(d.used, bytes.len());
+    let last = |t: Term| t.as_map().and_then(|m| m.get(Term::small(39))).expect("39");
+    assert_eq!(last(last(last(d.term))).as_tuple().map(|t| t.len()), Some(3));
+    bytes.pop();
+    assert!(try_decode(&mut heap, &bytes).is_err());
+}
+
+#[test]
+fn keys_of_small_maps_come_in_any_order_but_once() {
+    let mut heap = Arena::new();
+    // #{3 => 97, 1 => 98, 2 => 99}: as no VM writes it.
+    let d = try_decode(&mut heap, &hex("837400000003610361616101616261026163")).expect("a map");
+    let map = d.term.as_map().expect("a map");
+    let value = |key| map.get(Term::small(key)).and_then(Term::as_small);
+    assert_eq!([1, 2, 3].map(value), [Some(98), Some(99), Some(97)]);
+    let keys: Vec<i64> = map.iter().filter_map(|(k, _)| k.as_small()).collect();
+    assert_eq!(keys, [1, 2, 3]);
+    // A key twice: next to each other, and apart.
+    for text in ["8374000000026101616161016162", "837400000003610161616102616261016163"] {
+        assert!(try_decode(&mut heap, &hex(text)).is_err(), "{text}");
+    }
+}
+
+#[test]
 fn sizes_that_lie_allocate_nothing() {
     for text in ["8369ffffffff", "836cffffffff", "8374ffffffff", "836dffffffff", "836fffffffff00", "8350ffffffff789c"] {
         let mut heap = Arena::new();
@@ -260,6 +300,16 @@ mod properties {
         })
     }
 
+    /// Are there more than 32 pairs in one of its maps?
+    fn has_large_map(model: &Model) -> bool {
+        match model {
+            Model::Tuple(elements) => elements.iter().any(has_large_map),
+            Model::List(elements, tail) => elements.iter().any(has_large_map) || has_large_map(tail),
+            Model::Map(pairs) => pairs.len() > 32 || pairs.iter().any(|(k, v)| has_large_map(k) || has_large_map(v)),
+            _ => false,
+        }
+    }
+
     fn build(heap: &mut Arena, model: &Model) -> Term {
         match model {
             Model::Int(i) => heap.int128(*i),
@@ -299,6 +349,47 @@ mod properties {
             prop_assert_eq!(read.used, bytes.len());
             prop_assert_eq!(external_size(term, options(minor_version)), encode(term, options(minor_version)).len());
             prop_assert!(try_decode(&mut heap, &bytes[..cut.index(bytes.len())]).is_err());
+        }
+
+        #[test]
+        fn a_few_steps_at_a_time_make_the_same(model in model(), steps in 1usize..9) {
+            let mut heap = Arena::new();
+            let term = build(&mut heap, &model);
+            let mut encoder = Encoder::new(term, options(1));
+            while !encoder.run(&mut { steps }) {}
+            let bytes = encoder.into_bytes();
+            prop_assert_eq!(&bytes, &encode(term, options(1)));
+            let mut sizer = Sizer::new(term, options(1));
+            let size = loop {
+                if let Some(size) = sizer.run(&mut { steps }) {
+                    break size;
+                }
+            };
+            prop_assert_eq!(size, bytes.len());
+            let mut decoder = Decoder::new(&bytes, DecodeOptions::default()).expect("a head");
+            let read = loop {
+                if let Some(read) = decoder.run(&mut heap, &bytes, &mut { steps }).expect("what was written") {
+                    break read;
+                }
+            };
+            prop_assert!(eq_exact(read.term, term));
+            prop_assert_eq!(read.used, bytes.len());
+        }
+
+        #[test]
+        fn a_term_takes_what_was_measured(model in model()) {
+            let mut heap = Arena::new();
+            let term = build(&mut heap, &model);
+            let bytes = encode(term, options(1));
+            let mut fresh = Arena::new();
+            try_decode(&mut fresh, &bytes).expect("what was written");
+            let measured = measure::words(&bytes, 1, usize::MAX);
+            if !has_large_map(&model) {
+                prop_assert!(fresh.used_words() <= measured);
+            }
+            // Bytes that claim much do not count, nor do those beyond the limit.
+            prop_assert!(measured <= 20 * bytes.len());
+            prop_assert!(measure::words(&bytes, 1, 10) <= measured);
         }
     }
 }

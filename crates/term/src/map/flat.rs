@@ -40,6 +40,52 @@ pub(super) fn build<A: Build + ?Sized>(heap: &mut A, keys: &[Term], values: &[Te
     over_keys(heap, keys, values)
 }
 
+/// A flat map of `size` keys that are all nil, as are the values; the place of the first key. A key's value stands `size + 2`
+/// words behind it. Once all have been filled in, [`sort_blank`] makes it a map.
+pub(crate) fn blank<A: Build + ?Sized>(heap: &mut A, size: usize) -> (Term, *mut Term) {
+    debug_assert!(size <= FLAT_LIMIT);
+    let at = heap.alloc(3 + 2 * size).as_ptr();
+    // SAFETY: 3 + 2 * size fresh words (A2): the tuple of keys, then the map.
+    unsafe {
+        let (keys, map) = (at.add(1).cast::<Term>(), at.add(1 + size));
+        *at = Header::new(Kind::Tuple, size).raw();
+        *map = Header::new(Kind::Map, 1 + size).raw();
+        *map.add(1) = Term::from_boxed(at).raw();
+        for i in 0..size {
+            *keys.add(i) = Term::NIL;
+            *keys.add(i + size + 2) = Term::NIL;
+        }
+        (Term::from_boxed(map), keys)
+    }
+}
+
+/// Puts the keys of a map that [`blank`] made into their order, and the values with them; false if two are equal. `end` is
+/// behind the last key.
+///
+/// # Safety
+/// The map is of `size` keys and nobody has looked at it yet.
+pub(crate) unsafe fn sort_blank(end: *mut Term, size: usize) -> bool {
+    // SAFETY: the caller's promise; both parts are of one allocation and do not overlap.
+    let (keys, values) = unsafe {
+        let first = end.sub(size);
+        (std::slice::from_raw_parts_mut(first, size), std::slice::from_raw_parts_mut(end.add(2), size))
+    };
+    // By insertion: keys mostly come in order.
+    for i in 1..size {
+        let key = keys[i];
+        let order = |k: &Term| if k.is(key) { Ordering::Equal } else { compare_exact(*k, key) };
+        let place = match order(&keys[i - 1]) {
+            Ordering::Less => continue,
+            Ordering::Equal => return false,
+            Ordering::Greater => keys[..i].binary_search_by(order),
+        };
+        let Err(place) = place else { return false };
+        keys[place..=i].rotate_right(1);
+        values[place..=i].rotate_right(1);
+    }
+    true
+}
+
 /// The map with another value at index `at`; the key tuple is shared.
 pub(super) fn with_value<A: Build + ?Sized>(heap: &mut A, map: Map, at: usize, value: Term) -> Term {
     let View::Flat { values, .. } = map.view() else { return map.term() };
@@ -64,9 +110,41 @@ pub(super) fn put<A: Build + ?Sized>(heap: &mut A, map: Map, key: Term, value: T
         pairs.push((key, value));
         return build::from_pairs(heap, &pairs);
     }
-    let mut scratch = Scratch::of(keys, values);
-    scratch.put(key, value);
-    scratch.build(heap, map)
+    // The key is not there: the place is before the first greater one.
+    let at = match keys.last() {
+        Some(last) if compare_exact(*last, key) == Ordering::Less => keys.len(),
+        _ => match search(keys, key) {
+            Ok(at) => return with_value(heap, map, at, value),
+            Err(at) => at,
+        },
+    };
+    with_pair(heap, keys, values, at, key, value)
+}
+
+/// The map with one key more, which belongs at index `at`.
+fn with_pair<A: Build + ?Sized>(
+    heap: &mut A,
+    keys: &[Term],
+    values: &[Term],
+    at: usize,
+    key: Term,
+    value: Term,
+) -> Term {
+    let (map, first) = blank(heap, keys.len() + 1);
+    // SAFETY: `blank` has made room for so many keys, and as many values two words behind them.
+    let (all_keys, all_values) = unsafe {
+        let size = keys.len() + 1;
+        (std::slice::from_raw_parts_mut(first, size), std::slice::from_raw_parts_mut(first.add(size + 2), size))
+    };
+    let at = at.min(keys.len());
+    all_keys[..at].copy_from_slice(&keys[..at]);
+    all_keys[at] = key;
+    all_keys[at + 1..].copy_from_slice(&keys[at..]);
+    let at = at.min(values.len());
+    all_values[..at].copy_from_slice(&values[..at]);
+    all_values[at] = value;
+    all_values[at + 1..].copy_from_slice(&values[at..]);
+    map
 }
 
 /// With many `key => value`; at least one.

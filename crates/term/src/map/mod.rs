@@ -23,6 +23,7 @@ mod merge;
 mod tests;
 
 pub use build::{from_keys, from_list, from_pairs, from_unique_pairs};
+pub(crate) use flat::{blank, sort_blank};
 pub use iter::{BadPath, MapIter, next_batch, next_iterator, next_list};
 
 use crate::alloc::Build;
