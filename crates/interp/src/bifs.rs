@@ -12,7 +12,7 @@ use crate::trace;
 use myriad_term::Term;
 use myriad_term::{Atom, Build, Mfa, am};
 use myriad_vm::bif::{BifDef, BifResult, Escape};
-use myriad_vm::code::{CodePtr, Function};
+use myriad_vm::code::{CodePtr, Function, Module};
 use myriad_vm::engine::SliceEnd;
 use myriad_vm::error::Class;
 use myriad_vm::process::Resume;
@@ -85,16 +85,31 @@ pub unsafe fn entry(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
     finish(m, std::ptr::null(), result)
 }
 
-/// The beginning of a function that has a quicker body than its Erlang code (`BifKind::Body`).
+/// The beginning of a function that has a quicker body than its Erlang code (`BifKind::Body`). Where functions of the module are
+/// traced its own code runs, so that the tracer sees their calls.
 pub unsafe fn native_body(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    // SAFETY: operands of the instruction.
-    let (def, arity) = unsafe { (&*(wide(pc.add(1)) as *const BifDef), high(pc) as usize) };
+    // SAFETY: operands of the instruction; its module is there as long as its code (K3).
+    let (def, module, arity) =
+        unsafe { (&*(wide(pc.add(1)) as *const BifDef), &*(wide(pc.add(3)) as *const Module), high(pc) as usize) };
+    if module.is_traced() {
+        // SAFETY: the next instruction.
+        return unsafe { behind_body(pc) };
+    }
     m.leave();
     m.ctx.proc.resume = Resume { pc: CodePtr(pc), function: std::ptr::null() };
     let args = m.args(arity);
     let result = (def.function_ptr)(m.ctx, args);
     m.come_back();
     finish(m, pc, result)
+}
+
+/// The function's own code behind its quicker body.
+///
+/// # Safety
+/// A [`Op::NativeBody`].
+unsafe fn behind_body(pc: *const u32) -> *const u32 {
+    // SAFETY: the instruction has four words of operands.
+    unsafe { pc.add(5) }
 }
 
 /// Where a built-in called through its entry is run again: not through the entry, which may be a breakpoint that has been passed.
@@ -180,7 +195,7 @@ pub fn finish(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) -> *co
         }
         Escape::Dirty(kind) => m.stop(SliceEnd::Dirty(kind), at, function, arity),
         // SAFETY: an instruction of this kind has the next one behind it; no other built-in declines.
-        Escape::Decline if !pc.is_null() && unsafe { m.op(pc) } == Op::NativeBody => unsafe { pc.add(3) },
+        Escape::Decline if !pc.is_null() && unsafe { m.op(pc) } == Op::NativeBody => unsafe { behind_body(pc) },
         Escape::Decline => errors::error_at(m, pc, Term::atom(am::badarg)),
         Escape::Dead => {
             m.end = SliceEnd::Exited;

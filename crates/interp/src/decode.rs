@@ -107,7 +107,7 @@ fn translate_body(
                 emitter.entry_here();
                 if let Some(native) = vm.bifs.body(function.mfa) {
                     emitter.place(0, 0);
-                    basic::native_body(&mut emitter, native);
+                    basic::native_body(&mut emitter, native, module);
                 }
             }
             rest = after;

@@ -81,7 +81,7 @@ macro_rules! for_each_instruction {
             FailLoading "-" crate::errors::not_decodable
             CallBif "nwf" crate::bifs::call
             CallBifLast "nwuf" crate::bifs::call_last
-            NativeBody "nw" crate::bifs::native_body
+            NativeBody "nww" crate::bifs::native_body
             CallFun "nfs" crate::calls::call_fun
             CallFunLast "nus" crate::calls::call_fun_last
             Apply "nf" crate::calls::apply

@@ -26,6 +26,17 @@ impl Piece {
         }
     }
 
+    /// Drops the first `count` bytes, or all.
+    pub fn skip(&mut self, count: usize) {
+        match self {
+            Piece::Shared(_, start, len) => {
+                let count = count.min(*len);
+                (*start, *len) = (*start + count, *len - count);
+            }
+            Piece::Own(bytes, start) => *start = (*start + count).min(bytes.len()),
+        }
+    }
+
     /// A part of a shared binary if the term is one, else a copy; nothing if the term is no binary.
     pub fn of(term: Term) -> Option<Piece> {
         let bits = term.as_bits()?;
@@ -123,11 +134,7 @@ impl ByteQueue {
                 self.pieces.pop_front();
                 continue;
             }
-            match front {
-                Piece::Shared(_, start, len) => (*start, *len) = (*start + count, *len - count),
-                Piece::Own(_, start) => *start += count,
-            }
-            return;
+            return front.skip(count);
         }
     }
 

@@ -2,7 +2,9 @@
 //!
 //! What may block runs on dirty I/O schedulers. Reading attributes, links and small regular files does not: a boot makes
 //! hundreds of such calls, and going to another thread and back costs more than each of them. Reads of open files are
-//! first tried without waiting (`RWF_NOWAIT`) on the scheduler, and go dirty only if the data are not in memory.
+//! first tried without waiting (`RWF_NOWAIT`) on the scheduler, and go dirty only if the data are not in memory. Small writes to files
+//! on local disks go to memory, and are done on the scheduler until one of them takes long: then the disk cannot follow, and
+//! the next ones go dirty.
 
 mod handle;
 mod info;
@@ -27,8 +29,8 @@ myriad_vm::bifs! { pub PRIM_FILE = "prim_file" {
     "get_handle_nif" / 1 Nif => open::get_handle_nif;
     "read_nif" / 2 Nif => handle::read_nif;
     "pread_nif" / 3 Nif => handle::pread_nif;
-    "write_nif" / 2 NifDirtyIo => handle::write_nif;
-    "pwrite_nif" / 3 NifDirtyIo => handle::pwrite_nif;
+    "write_nif" / 2 Nif => handle::write_nif;
+    "pwrite_nif" / 3 Nif => handle::pwrite_nif;
     "seek_nif" / 3 Nif => handle::seek_nif;
     "sync_nif" / 2 NifDirtyIo => handle::sync_nif;
     "truncate_nif" / 1 NifDirtyIo => handle::truncate_nif;

@@ -31,6 +31,7 @@ use myriad_vm::message::Message;
 use myriad_vm::signal::{Parcel, Signal};
 use myriad_vm::trace::flags;
 use rustix::io::Errno;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub use bifs::{ERLANG, INTERNAL};
@@ -129,9 +130,9 @@ struct New {
 }
 
 /// A message from a port, to be built in the message's own memory.
-enum Tell {
+enum Tell<'a> {
     /// `{Port, {data, Data}}`
-    Data(Vec<u8>),
+    Data(Cow<'a, [u8]>),
     /// `{Port, {data, {eol, Data}}}`
     Line(Vec<u8>),
     /// `{Port, {data, {noeol, Data}}}`
@@ -161,6 +162,7 @@ pub fn start(vm: &'static Vm) -> Result<(), String> {
         New { name, owner, binary, eof, parallelism, busy_limits: None, os_pid, linked: false, driver: Driver::Forker };
     system.create(forker).ok_or("no room for a port")?;
     poll::start(system)?;
+    vm.machine.wait_for(Box::new(poll::Waiting(system)));
     vm.set_ports(Box::new(Ports));
     vm.gauges.ports.reckon_by(|| SYSTEM.get().map_or(0, |s| s.table.read().len()));
     vm.before_halt(|_| flush_all());
@@ -281,12 +283,18 @@ impl Port {
     }
 
     /// Sends a message to the port's owner (PO1: under the lock).
-    fn tell_owner(&self, system: &System, state: &State, what: Tell) {
+    fn tell_owner(&self, system: &System, state: &State, what: Tell<'_>) {
         self.tell(system, state.owner, what);
     }
 
-    fn tell(&self, system: &System, to: Pid, what: Tell) {
-        let mut f = Fragment::with_capacity(24);
+    fn tell(&self, system: &System, to: Pid, what: Tell<'_>) {
+        // Exact where it matters: a list takes two words for each byte.
+        let words = match &what {
+            Tell::Data(bytes) if !self.binary => 2 * bytes.len(),
+            Tell::Line(bytes) | Tell::PartOfLine(bytes) if !self.binary => 2 * bytes.len(),
+            _ => 12,
+        };
+        let mut f = Fragment::with_capacity(words + 12);
         // What OTP tells of the answer to `close`.
         let told_alone = matches!(what, Tell::Atom(am::closed));
         let body = match what {
@@ -299,7 +307,7 @@ impl Port {
             Tell::ExitStatus(status) => f.tuple(&[am::exit_status.term(), Term::small(i64::from(status))]),
             Tell::Atom(atom) => atom.term(),
             Tell::Answer(answer) => {
-                let data = answer.data.map_or(Term::NIL, |data| self.bytes(&mut f, data));
+                let data = answer.data.map_or(Term::NIL, |data| self.bytes(&mut f, Cow::Owned(data)));
                 let list = f.byte_list(&answer.head, data);
                 f.tuple(&[am::data.term(), list])
             }
@@ -309,18 +317,21 @@ impl Port {
         system.vm.signal_pid(to, Signal::Message(Message { term, fragment: Some(f), token: Term::NONE }));
     }
 
-    fn bytes(&self, f: &mut Fragment, bytes: Vec<u8>) -> Term {
+    fn bytes(&self, f: &mut Fragment, bytes: Cow<'_, [u8]>) -> Term {
         if !self.binary {
             f.byte_list(&bytes, Term::NIL)
         } else if bytes.len() <= myriad_term::binary::HEAP_BINARY_LIMIT {
             f.binary(&bytes)
         } else {
-            f.shared_binary(SharedBinary::from_vec(bytes))
+            f.shared_binary(match bytes {
+                Cow::Borrowed(bytes) => SharedBinary::from_bytes(bytes),
+                Cow::Owned(bytes) => SharedBinary::from_vec(bytes),
+            })
         }
     }
 
     fn line(&self, f: &mut Fragment, end: myriad_term::Atom, bytes: Vec<u8>) -> Term {
-        let data = self.bytes(f, bytes);
+        let data = self.bytes(f, Cow::Owned(bytes));
         let line = f.tuple(&[end.term(), data]);
         f.tuple(&[am::data.term(), line])
     }
@@ -439,8 +450,8 @@ impl Port {
 }
 
 /// Counts bytes read.
-fn count_input(system: &System, state: &mut State, bytes: u64) {
-    state.input += bytes;
+fn count_input(system: &System, input: &mut u64, bytes: u64) {
+    *input += bytes;
     // Relaxed: a statistic.
     system.vm.gauges.input_bytes.fetch_add(bytes as usize, Ordering::Relaxed);
 }

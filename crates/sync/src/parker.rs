@@ -93,7 +93,9 @@ impl Parker {
         }
     }
 
-    fn take_notice(&self) -> bool {
+    /// Was it woken since the last time it slept or asked? Takes note of it as [`park`](Self::park) does. Only the owner may call
+    /// it.
+    pub fn take_notice(&self) -> bool {
         // Acquire: pairs with the Release in `unpark`.
         self.state.compare_exchange(NOTIFIED, EMPTY, Acquire, Relaxed).is_ok()
     }

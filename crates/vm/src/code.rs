@@ -36,7 +36,7 @@ pub use undefined::install as install_undefined;
 use crate::bif::BifDef;
 use myriad_heap::LiteralArea;
 use myriad_sync::ShardedCounter;
-use myriad_sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use myriad_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use myriad_term::{Atom, Export, FunEntry, Mfa, Term};
 
 /// An address in tier-0 code; only the engine looks behind it.
@@ -167,6 +167,8 @@ pub struct Module {
     pub exports: Vec<(&'static Export, u32)>,
     /// How to call its on_load function: an export that nobody else knows.
     pub on_load: Option<Box<Export>>,
+    /// How many of its functions have a breakpoint; changed under the lock of tracing.
+    pub(crate) breakpoints: AtomicU32,
     /// Has `erlang:load_nif/2` succeeded?
     pub has_nifs: AtomicBool,
     /// MD5 of the essential chunks.
@@ -188,6 +190,13 @@ pub fn count_bytes(change: i64) {
 }
 
 impl Module {
+    /// Are calls of any of its functions traced?
+    #[inline]
+    pub fn is_traced(&self) -> bool {
+        // Relaxed: a breakpoint set meanwhile counts from the next call on.
+        self.breakpoints.load(Ordering::Relaxed) != 0
+    }
+
     /// What it takes, without literals and decoded functions.
     pub(crate) fn bytes(&self) -> i64 {
         let tables =

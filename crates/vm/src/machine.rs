@@ -19,19 +19,37 @@ pub trait Machine: Send + Sync {
     fn park(&self, scheduler: usize, timeout: Option<Duration>);
     /// Wakes scheduler `scheduler`, or makes its next park return at once.
     fn unpark(&self, scheduler: usize);
+    /// From now on schedulers that park may wait for this as well.
+    fn wait_for(&self, _: Box<dyn Readiness>) {}
+    /// After a park: serves what it has met; `false` if that was nothing.
+    fn serve(&self) -> bool {
+        false
+    }
+}
+
+/// Readiness of file descriptors: what a scheduler without work may wait for instead of just sleeping. Crate `io` has it.
+pub trait Readiness: Send + Sync {
+    /// Waits until there is something to serve, somebody calls [`Readiness::wake`], or the time is over. `false`, at once: another
+    /// thread waits already, or little comes. `was_woken` says whether the scheduler was woken since it last asked.
+    fn wait(&self, scheduler: usize, timeout: Option<Duration>, was_woken: &dyn Fn() -> bool) -> bool;
+    /// Ends the wait of this scheduler. It was marked as woken before.
+    fn wake(&self, scheduler: usize);
+    /// Serves what the calling thread's wait has met; `false` if that was nothing.
+    fn serve(&self) -> bool;
 }
 
 /// Threads on the machine that the VM runs on.
 pub struct Threads {
     parkers: Box<[myriad_sync::CachePadded<myriad_sync::Parker>]>,
     start: std::time::Instant,
+    readiness: myriad_sync::OnceLock<Box<dyn Readiness>>,
 }
 
 impl Threads {
     /// For `schedulers` schedulers.
     pub fn new(schedulers: usize) -> Threads {
         let parkers = (0..schedulers).map(|_| myriad_sync::CachePadded::new(myriad_sync::Parker::new())).collect();
-        Threads { parkers, start: std::time::Instant::now() }
+        Threads { parkers, start: std::time::Instant::now(), readiness: myriad_sync::OnceLock::new() }
     }
 }
 
@@ -59,10 +77,25 @@ impl Machine for Threads {
     }
 
     fn park(&self, scheduler: usize, timeout: Option<Duration>) {
-        self.parkers[scheduler].park(timeout);
+        let parker = &self.parkers[scheduler];
+        let waited = self.readiness.get().is_some_and(|r| r.wait(scheduler, timeout, &|| parker.take_notice()));
+        if !waited {
+            parker.park(timeout);
+        }
     }
 
     fn unpark(&self, scheduler: usize) {
         self.parkers[scheduler].unpark();
+        if let Some(readiness) = self.readiness.get() {
+            readiness.wake(scheduler);
+        }
+    }
+
+    fn wait_for(&self, readiness: Box<dyn Readiness>) {
+        let _ = self.readiness.set(readiness);
+    }
+
+    fn serve(&self) -> bool {
+        self.readiness.get().is_some_and(|r| r.serve())
     }
 }

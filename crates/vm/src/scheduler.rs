@@ -138,12 +138,14 @@ pub struct Scheduler {
     pub local: Local,
     /// The last step found nothing.
     was_idle: bool,
+    /// The last park met events of file descriptors.
+    served: bool,
 }
 
 impl Scheduler {
     /// Scheduler `id`; `None` if there are more threads than thread progress has room for.
     pub fn new(vm: &'static Vm, id: usize) -> Option<Scheduler> {
-        Some(Scheduler { vm, local: Local::new(vm, id, false)?, was_idle: false })
+        Some(Scheduler { vm, local: Local::new(vm, id, false)?, was_idle: false, served: false })
     }
 
     /// Runs one slice of one process, or finds nothing to do.
@@ -200,7 +202,8 @@ impl Scheduler {
             match self.step() {
                 Step::Ran(_) => {}
                 Step::Idle(next_timer_ns) => {
-                    if !self.spin(next_timer_ns) {
+                    // In a dialogue with the world outside, waiting for that is better than looking at the queues.
+                    if self.served || !self.spin(next_timer_ns) {
                         self.park(next_timer_ns);
                     }
                 }
@@ -267,6 +270,7 @@ impl Scheduler {
             self.park_and_trim(timeout);
         }
         self.after_park(parked);
+        self.served = self.vm.machine.serve();
     }
 
     /// Parks; after a period of work first for a while only, and if nothing comes then free memory goes back to the system.
@@ -513,6 +517,12 @@ impl Vm {
             let _ = self.schedulers.iter().any(|shared| shared.promote(process));
         }
         true
+    }
+
+    /// Is there a scheduler without work?
+    pub fn has_idle_scheduler(&self) -> bool {
+        // Relaxed: a hint.
+        self.hunt.parked.load(Ordering::Relaxed) + self.hunt.spinning.load(Ordering::Relaxed) > 0
     }
 
     /// Wakes one idle scheduler, if there is one, to steal from `id`.

@@ -12,7 +12,16 @@ main() ->
     meta(P),
     counts(P),
     whose(P),
+    inside(P),
     new_code(P).
+
+%% What the functions of a library call among themselves is seen, however the VM runs them when nobody looks.
+inside(P) ->
+    Inner = [{lists, split_1, 5}, {lists, rmergel, 2}, {lists, keysplit_1, 8}],
+    t:c(inside, fun() -> [erlang:trace_pattern(F, true, [local, call_count]) || F <- Inner] end),
+    in("sorted as its own code does", P, fun() -> lists:sort([3, 1, 4, 1, 5, 9, 2, 6]), lists:keysort(1, [{3}, {1}, {2}, {1}]) end),
+    t:c(counts, fun() -> [erlang:trace_info(F, call_count) || F <- Inner] end),
+    t:c(inside, fun() -> [erlang:trace_pattern(F, false, [local, call_count, call_time]) || F <- Inner] end).
 
 %% Runs a fun in the traced process and shows what the tracer gets.
 in(Name, P, Fun) ->

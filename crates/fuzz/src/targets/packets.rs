@@ -25,7 +25,8 @@ pub fn framing(bytes: &[u8]) {
     };
     let read = |step: usize| {
         let mut reader = Reader::new(framing);
-        let mut frames: Vec<Frame> = bytes.chunks(step).flat_map(|piece| reader.feed(piece)).collect();
+        let mut frames: Vec<Frame<'_>> = Vec::new();
+        bytes.chunks(step).for_each(|piece| reader.feed(piece, |frame| frames.push(frame)));
         frames.extend(reader.finish());
         frames
     };
@@ -37,8 +38,8 @@ pub fn framing(bytes: &[u8]) {
         let mut sent = Vec::new();
         for frame in &frames {
             let Frame::Data(data) = frame else { panic!("a line among packets") };
-            sent.extend(framing.header(data.len()).expect("it fits the header"));
-            sent.extend(data);
+            sent.extend(framing.header(data.len()).expect("it fits the header").bytes());
+            sent.extend(data.iter());
         }
         assert!(bytes.starts_with(&sent), "packets are not as sent");
     }

@@ -8,6 +8,7 @@ use myriad_heap::RESERVED;
 use myriad_term::boxed::Header;
 use myriad_term::{Kind, Term, am};
 use myriad_vm::bif::BifDef;
+use myriad_vm::code::Module;
 
 /// X0.
 const X0: Option<Reg> = Some(Reg::X(0));
@@ -645,9 +646,10 @@ pub(crate) fn call_bif(e: &mut Emitter, def: &'static BifDef, arity: u32, last: 
 }
 
 /// What is tried before the code of the function itself.
-pub(crate) fn native_body(e: &mut Emitter, def: &'static BifDef) {
+pub(crate) fn native_body(e: &mut Emitter, def: &'static BifDef, module: &Module) {
     e.op(Op::NativeBody, def.arity.into());
     e.wide(std::ptr::from_ref(def) as u64);
+    e.wide(std::ptr::from_ref(module) as u64);
 }
 
 /// One of the instructions that stand for a function: with a continuation, or dropping the frame.

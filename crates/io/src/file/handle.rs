@@ -7,10 +7,10 @@
 use super::open::vec_binary;
 use super::{go_dirty, retry, room};
 use crate::posix;
-use myriad_sync::atomic::{AtomicUsize, Ordering};
+use myriad_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use myriad_sync::{Arc, CachePadded, LazyLock, LockClass, Mutex, Weak};
 use myriad_term::{Build, Pid, Term, am};
-use myriad_vm::bif::badarg;
+use myriad_vm::bif::{DirtyKind, badarg};
 use myriad_vm::{BifResult, Ctx, Escape};
 use rustix::fs::{Advice, FallocateFlags, SeekFrom};
 use rustix::io::{Errno, ReadWriteFlags};
@@ -18,6 +18,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 static HANDLE_CLASS: LockClass = LockClass::new("efile", 320);
 static OWNERS_CLASS: LockClass = LockClass::new("efile_owners", 330);
@@ -29,10 +30,21 @@ const AT_POSITION: u64 = u64::MAX;
 /// Most buffers of one system call.
 const IOV_MAX: usize = 1024;
 
+/// Writes up to this many bytes are done on the scheduler where [`FileHandle::away`] allows it.
+const DIRECT_WRITE_LIMIT: usize = 64 << 10;
+/// A write on the scheduler that took longer was not one to memory: the disk cannot follow...
+const SLOW_WRITE: Duration = Duration::from_micros(500);
+/// ...and so many that follow are done elsewhere.
+const WRITES_AWAY: u32 = 256;
+/// [`FileHandle::away`] of a file whose writes all may block.
+const ALWAYS_AWAY: u32 = u32::MAX;
+
 /// An open file.
 pub(super) struct FileHandle {
     fd: Mutex<Option<OwnedFd>>,
     owner: Pid,
+    /// How many writes are still to be done on a dirty scheduler before the next one is tried on the caller's.
+    away: AtomicU32,
 }
 
 #[derive(Default)]
@@ -55,8 +67,9 @@ fn shard(pid: Pid) -> &'static Shard {
 
 impl FileHandle {
     /// A handle of an open file, noted with its owner.
-    pub(super) fn new(fd: OwnedFd, owner: Pid) -> Arc<FileHandle> {
-        let handle = Arc::new(FileHandle { fd: Mutex::new(&HANDLE_CLASS, Some(fd)), owner });
+    pub(super) fn new(fd: OwnedFd, owner: Pid, writes_to_memory: bool) -> Arc<FileHandle> {
+        let away = AtomicU32::new(if writes_to_memory { 0 } else { ALWAYS_AWAY });
+        let handle = Arc::new(FileHandle { fd: Mutex::new(&HANDLE_CLASS, Some(fd)), owner, away });
         let shard = shard(owner);
         if let Some(map) = &shard.map {
             let mut map = map.lock();
@@ -78,6 +91,30 @@ impl FileHandle {
             Some(fd) => f(fd.as_fd()),
             None => Err(Errno::INVAL),
         }
+    }
+
+    /// Writes where the caller runs, or asks for a dirty scheduler.
+    fn write(&self, ctx: &mut Ctx<'_>, at: Option<u64>, vector: &[Cow<'_, [u8]>]) -> BifResult {
+        let size: usize = vector.iter().map(|bytes| bytes.len()).sum();
+        // Relaxed, here and below: a hint.
+        let away = self.away.load(Ordering::Relaxed);
+        if ctx.sched.dirty {
+            if away != ALWAYS_AWAY {
+                self.away.store(away.saturating_sub(1), Ordering::Relaxed);
+            }
+            let result = self.with(|fd| write_all(fd, at, vector));
+            return posix::unit(ctx, result);
+        }
+        if away > 0 || size > DIRECT_WRITE_LIMIT {
+            return Err(Escape::Dirty(DirtyKind::Io));
+        }
+        let start = Instant::now();
+        let result = self.with(|fd| write_all(fd, at, vector));
+        if start.elapsed() > SLOW_WRITE {
+            self.away.store(WRITES_AWAY, Ordering::Relaxed);
+        }
+        ctx.bump(size / 256 + 20);
+        posix::unit(ctx, result)
     }
 
     /// Closes it.
@@ -270,8 +307,7 @@ fn write_all(fd: BorrowedFd<'_>, mut at: Option<u64>, vector: &[Cow<'_, [u8]>]) 
 pub(super) fn write_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let handle = handle_of(args[0])?;
     let vector = io_vector(args[1])?;
-    let result = handle.with(|fd| write_all(fd, None, &vector));
-    posix::unit(ctx, result)
+    handle.write(ctx, None, &vector)
 }
 
 /// `pwrite_nif(Handle, Offset, IoVector)`
@@ -279,8 +315,10 @@ pub(super) fn pwrite_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let handle = handle_of(args[0])?;
     let at = offset(args[1])?;
     let vector = io_vector(args[2])?;
-    let result = at.and_then(|at| handle.with(|fd| write_all(fd, Some(at), &vector)));
-    posix::unit(ctx, result)
+    match at {
+        Ok(at) => handle.write(ctx, Some(at), &vector),
+        Err(errno) => posix::error(ctx, errno),
+    }
 }
 
 /// `seek_nif(Handle, Mark, Offset)`

@@ -50,10 +50,30 @@ fn flags_of(modes: Term) -> Option<(OFlags, bool)> {
     Some((flags | OFlags::CLOEXEC, directory))
 }
 
-fn open_checked(path: &std::ffi::CStr, flags: OFlags, directory: bool) -> Result<OwnedFd, Errno> {
+/// File systems of this machine, on which a write most often only goes to memory (`f_type` of `statfs(2)`).
+const LOCAL: [u32; 8] = [
+    0xef53,      // ext4
+    0x5846_5342, // XFS
+    0x9123_683e, // Btrfs
+    0xf2f5_2010, // F2FS
+    0x2fc1_2fc1, // ZFS
+    0x0102_1994, // tmpfs
+    0x8584_58f6, // ramfs
+    0x794c_7630, // overlayfs
+];
+
+/// The open file, and whether writes to it most often only go to memory.
+fn open_checked(path: &std::ffi::CStr, flags: OFlags, directory: bool) -> Result<(OwnedFd, bool), Errno> {
     let fd = retry(|| rustix::fs::open(path, flags, Mode::from_raw_mode(0o666)))?;
-    let stat = rustix::fs::fstat(&fd)?;
-    if FileType::from_raw_mode(stat.st_mode) == FileType::Directory && !directory { Err(Errno::ISDIR) } else { Ok(fd) }
+    let kind = FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode);
+    if kind == FileType::Directory && !directory {
+        return Err(Errno::ISDIR);
+    }
+    let to_memory = flags.intersects(OFlags::WRONLY | OFlags::RDWR)
+        && !flags.contains(OFlags::SYNC)
+        && kind == FileType::RegularFile
+        && rustix::fs::fstatfs(&fd).is_ok_and(|s| LOCAL.contains(&(s.f_type as u32)));
+    Ok((fd, to_memory))
 }
 
 /// `open_nif(Name, Modes)`
@@ -65,13 +85,13 @@ pub(super) fn open_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return Err(Escape::Dirty(DirtyKind::Io));
     }
     match open_checked(name.c_str(), flags, directory) {
-        Ok(fd) => Ok(ok_handle(ctx, fd)),
+        Ok((fd, to_memory)) => Ok(ok_handle(ctx, fd, to_memory)),
         Err(errno) => posix::error(ctx, errno),
     }
 }
 
-fn ok_handle(ctx: &mut Ctx<'_>, fd: OwnedFd) -> Term {
-    let handle = FileHandle::new(fd, ctx.pid());
+fn ok_handle(ctx: &mut Ctx<'_>, fd: OwnedFd, writes_to_memory: bool) -> Term {
+    let handle = FileHandle::new(fd, ctx.pid(), writes_to_memory);
     let numbers = ctx.sched.next_ref(ctx.vm);
     let reference = myriad_term::magic::magic_reference(ctx, numbers, Magic::new::<Arc<FileHandle>>(handle));
     ctx.tuple(&[Term::OK, reference])
@@ -90,7 +110,7 @@ pub(super) fn file_desc_to_ref_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
             use std::os::fd::FromRawFd;
             // SAFETY: it is open, and the caller gives it away: it is closed with the handle, as by OTP.
             let fd = unsafe { OwnedFd::from_raw_fd(number) };
-            Ok(ok_handle(ctx, fd))
+            Ok(ok_handle(ctx, fd, false))
         }
         _ => posix::error(ctx, Errno::BADF),
     }

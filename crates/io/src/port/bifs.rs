@@ -216,8 +216,11 @@ fn port_command_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if !items.tail().is_nil() {
         return reason(am::badopt);
     }
-    let Some((system, port)) = open(ctx, args[0]) else { return bad() };
+    let (Some(system), Ok(Some(port))) = (system(), find(ctx, args[0])) else { return bad() };
     let mut state = port.lock();
+    if !state.is_open() {
+        return bad();
+    }
     if force && matches!(state.driver, Driver::Stream(_)) {
         return reason(am::notsup);
     }

@@ -1,12 +1,28 @@
-//! The I/O thread: waits until file descriptors are ready or programs have ended, and tells the ports.
+//! Waiting until file descriptors are ready or programs have ended, and telling the ports.
 //!
-//! What epoll does not take (regular files and some devices) is always ready: its keys stand in a list that the thread goes
+//! One thread at a time waits in `epoll_wait`: the *waiter*. As long as little comes, that is the I/O thread. When it meets
+//! events while schedulers are idle, it leaves the post to them: a scheduler about to park then waits there instead, and
+//! in a dialogue with a program no other thread has to be woken (OTP's schedulers poll for the same reason). The I/O thread
+//! looks in now and then. If it finds nobody waiting, the schedulers are busy, and it waits itself again; if nothing has come for
+//! a while, it takes the post back, so that an idle VM sleeps.
+//!
+//! W1. While nobody waits, the I/O thread sleeps for GRACE at most: that long an event may be left lying.
+//! W2. A scheduler that is woken while it waits is told through `wake`, whose every write is an event. It says that it waits
+//!     before it looks whether it was woken; who wakes it looks who waits afterwards. Both with SeqCst, so one sees the other.
+//! W3. Who has waited serves the events. Two threads may be about one port: its lock decides.
+//!
+//! What epoll does not take (regular files and some devices) is always ready: its keys stand in a list that the I/O thread goes
 //! through without waiting, one step of each port at a time.
 
 use super::System;
-use myriad_sync::{LockClass, Mutex};
+use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use myriad_sync::{LockClass, Mutex, Parker};
 use myriad_term::Port as PortId;
-use polling::{Event, Events, Poller};
+use myriad_vm::machine::Readiness;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::Errno;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -17,7 +33,22 @@ static LATER_CLASS: LockClass = LockClass::new("poll_later", 370);
 static CHILDREN_CLASS: LockClass = LockClass::new("poll_children", 350);
 
 /// Marks the keys of programs.
-const CHILD: usize = 1 << 62;
+const CHILD: u64 = 1 << 62;
+/// The key of [`Poll::wake`].
+const WAKE: u64 = u64::MAX;
+/// How long nobody may wait (W1).
+const GRACE: Duration = Duration::from_millis(1);
+/// The I/O thread takes the post back when schedulers have waited for so many times GRACE and met no event.
+const QUIET: u32 = 20;
+/// Most events taken at a time.
+const EVENTS: usize = 32;
+/// As much as OTP reads at a time.
+const READ: usize = 64 << 10;
+
+/// Who waits: nobody, the I/O thread, or a scheduler (its number and [`SCHEDULERS`]).
+const NOBODY: usize = 0;
+const IO_THREAD: usize = 1;
+const SCHEDULERS: usize = 2;
 
 /// Which side of a port a file descriptor is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,19 +68,30 @@ struct Child {
 /// What has to be done where no port's lock is held.
 type Job = Box<dyn FnOnce(&System) + Send>;
 
-/// What the thread waits for.
+/// What the waiter waits for.
 pub(super) struct Poll {
-    poller: Poller,
-    ready: Mutex<Vec<usize>>,
+    epoll: OwnedFd,
+    /// An `eventfd`, edge-triggered and never read: each write ends the waiter's wait.
+    wake: OwnedFd,
+    waiter: AtomicUsize,
+    /// Where the I/O thread sleeps while schedulers wait.
+    thread: Parker,
+    /// May schedulers wait?
+    lent: AtomicBool,
+    /// Schedulers have met events since the I/O thread last looked.
+    met: AtomicBool,
+    ready: Mutex<Vec<u64>>,
     later: Mutex<Vec<Job>>,
-    children: Mutex<(usize, HashMap<usize, Child>)>,
+    children: Mutex<(u64, HashMap<u64, Child>)>,
 }
 
 /// A file descriptor that is waited for at times.
 pub(super) struct Watch {
     fd: OwnedFd,
-    key: usize,
+    key: u64,
     side: Side,
+    /// Waited for all the time: an event for each time that it becomes ready.
+    edge: bool,
     state: Registered,
 }
 
@@ -61,14 +103,29 @@ enum Registered {
     Always,
 }
 
-fn key_of(port: PortId, side: Side) -> usize {
-    (port.number() as usize) << 1 | usize::from(side == Side::Output)
+/// What one thread waits and reads with.
+struct Hands {
+    events: Vec<Event>,
+    buffer: Vec<u8>,
+}
+
+thread_local! {
+    static HANDS: RefCell<Hands> = const { RefCell::new(Hands { events: Vec::new(), buffer: Vec::new() }) };
+}
+
+fn key_of(port: PortId, side: Side) -> u64 {
+    port.number() << 1 | u64::from(side == Side::Output)
 }
 
 impl Watch {
     /// For a file descriptor of a port, not waited for yet.
     pub(super) fn new(fd: OwnedFd, port: PortId, side: Side) -> Watch {
-        Watch { fd, key: key_of(port, side), side, state: Registered::No }
+        Watch { fd, key: key_of(port, side), side, edge: false, state: Registered::No }
+    }
+
+    /// For reading from a non-blocking pipe: once armed it need not be armed again after it has been seen empty.
+    pub(super) fn of_pipe(fd: OwnedFd, port: PortId) -> Watch {
+        Watch { edge: true, ..Watch::new(fd, port, Side::Input) }
     }
 
     /// The file descriptor.
@@ -76,57 +133,134 @@ impl Watch {
         self.fd.as_fd()
     }
 
-    /// Waits once until it is ready.
+    /// Does it tell of what comes without being armed again, once it has been seen empty?
+    pub(super) fn tells_by_itself(&self) -> bool {
+        self.edge && self.state == Registered::Yes
+    }
+
+    /// Waits until it is ready, once, or from now on.
     pub(super) fn arm(&mut self, system: &System) -> io::Result<()> {
         let poll = &system.poll;
-        let interest = match self.side {
-            Side::Input => Event::readable(self.key),
-            Side::Output => Event::writable(self.key),
-        };
+        let side = if self.side == Side::Input { EventFlags::IN | EventFlags::RDHUP } else { EventFlags::OUT };
+        let flags = side | if self.edge { EventFlags::ET } else { EventFlags::ONESHOT };
         match self.state {
-            Registered::Yes => return poll.poller.modify(&self.fd, interest),
+            Registered::Yes => return Ok(epoll::modify(&poll.epoll, &self.fd, EventData::new_u64(self.key), flags)?),
             Registered::Always => {}
-            Registered::No => {
-                // SAFETY: the descriptor is taken out before it is closed: see `close`.
-                match unsafe { poll.poller.add(&self.fd, interest) } {
-                    Ok(()) => {
-                        self.state = Registered::Yes;
-                        return Ok(());
-                    }
-                    Err(error) if error.raw_os_error() == Some(libc::EPERM) => self.state = Registered::Always,
-                    Err(error) => return Err(error),
+            Registered::No => match epoll::add(&poll.epoll, &self.fd, EventData::new_u64(self.key), flags) {
+                Ok(()) => {
+                    self.state = Registered::Yes;
+                    return Ok(());
                 }
-            }
+                Err(Errno::PERM) => self.state = Registered::Always,
+                Err(errno) => return Err(errno.into()),
+            },
         }
         poll.ready.lock().push(self.key);
-        poll.poller.notify()
+        poll.notify();
+        Ok(())
     }
 
     /// Waits no more, and closes it.
     pub(super) fn close(self, system: &System) {
         if self.state == Registered::Yes {
             // It is registered; and if that fails, closing ends it too, but for copies of the descriptor.
-            let _ = system.poll.poller.delete(&self.fd);
+            let _ = epoll::delete(&system.poll.epoll, &self.fd);
         }
     }
 }
 
 impl Poll {
     pub(super) fn new() -> io::Result<Poll> {
-        Ok(Poll {
-            poller: Poller::new()?,
+        let poll = Poll {
+            epoll: epoll::create(CreateFlags::CLOEXEC)?,
+            wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+            waiter: AtomicUsize::new(NOBODY),
+            thread: Parker::new(),
+            lent: AtomicBool::new(false),
+            met: AtomicBool::new(false),
             ready: Mutex::new(&READY_CLASS, Vec::new()),
             later: Mutex::new(&LATER_CLASS, Vec::new()),
             children: Mutex::new(&CHILDREN_CLASS, (0, HashMap::new())),
-        })
+        };
+        epoll::add(&poll.epoll, &poll.wake, EventData::new_u64(WAKE), EventFlags::IN | EventFlags::ET)?;
+        Ok(poll)
     }
 
     /// Has the I/O thread do this soon; what is asked for in turn is done in turn.
     pub(super) fn later(&self, job: impl FnOnce(&System) + Send + 'static) {
         self.later.lock().push(Box::new(job));
-        // If it cannot be woken now, it does it when it wakes.
-        let _ = self.poller.notify();
+        self.notify();
     }
+
+    /// Has the I/O thread look at its lists.
+    fn notify(&self) {
+        self.thread.unpark();
+        self.interrupt(IO_THREAD);
+    }
+
+    /// Ends the wait of this one, if it is the waiter and was woken before (W2).
+    fn interrupt(&self, who: usize) {
+        fence(Ordering::SeqCst);
+        // SeqCst: W2, after it was marked as woken.
+        if self.waiter.load(Ordering::SeqCst) == who {
+            // It can only fail when the counter is full, after 2^64 writes.
+            let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
+        }
+    }
+
+    /// Becomes the waiter, unless there is one.
+    fn take_post(&self, who: usize) -> bool {
+        // SeqCst: W2, before it looks whether it was woken. Relaxed on failure: nothing follows from it.
+        let taken = self.waiter.compare_exchange(NOBODY, who, Ordering::SeqCst, Ordering::Relaxed).is_ok();
+        fence(Ordering::SeqCst);
+        taken
+    }
+
+    fn leave_post(&self) {
+        // Release: pairs with the SeqCst exchange in `take_post`, so that only one thread at a time is in `epoll_wait`.
+        self.waiter.store(NOBODY, Ordering::Release);
+    }
+
+    /// The I/O thread has no use for the post while schedulers hold it: sleeps a little.
+    fn look_in(&self, quiet: &mut u32) {
+        self.thread.park(Some(GRACE));
+        // Relaxed: a hint.
+        *quiet = if self.met.swap(false, Ordering::Relaxed) { 0 } else { *quiet + 1 };
+        if *quiet >= QUIET {
+            // Relaxed: who has not seen it yet is interrupted the next time.
+            self.lent.store(false, Ordering::Relaxed);
+            self.interrupt(self.waiter.load(Ordering::Relaxed));
+        }
+    }
+
+    /// Waits; whether there were events besides a wake-up is the answer.
+    fn wait(&self, timeout: Option<Duration>) -> bool {
+        HANDS.with(|hands| {
+            let Ok(mut hands) = hands.try_borrow_mut() else { return false };
+            hands.events.clear();
+            hands.events.reserve(EVENTS);
+            let spare = rustix::buffer::spare_capacity(&mut hands.events);
+            match epoll_wait(self.epoll.as_fd(), spare, timeout) {
+                Ok(_) | Err(Errno::INTR) => {}
+                // Nothing else can fail; a moment's rest keeps it from filling a processor.
+                Err(_) => myriad_sync::thread::sleep(Duration::from_millis(1)),
+            }
+            hands.events.retain(|event| event.data.u64() != WAKE);
+            !hands.events.is_empty()
+        })
+    }
+}
+
+fn epoll_wait(
+    epoll: BorrowedFd<'_>,
+    room: rustix::buffer::SpareCapacity<'_, Event>,
+    timeout: Option<Duration>,
+) -> Result<usize, Errno> {
+    use rustix::event::Timespec;
+    // In whole milliseconds, rounded up, as OTP's timers are.
+    let millis = timeout.map(|t| t.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as i64);
+    let limit = millis.map(|ms| Timespec { tv_sec: ms / 1000, tv_nsec: ms % 1000 * 1_000_000 });
+    epoll::wait(epoll, room, limit.as_ref())
 }
 
 /// Waits for the end of a program that a port has started.
@@ -148,8 +282,7 @@ pub(super) fn watch_child(system: &'static System, port: PortId, pid: u32) -> io
         let mut children = system.poll.children.lock();
         children.0 += 1;
         let key = CHILD | children.0;
-        // SAFETY: taken out before it is closed, in `child_ended`.
-        unsafe { system.poll.poller.add(&handle, Event::readable(key))? };
+        epoll::add(&system.poll.epoll, &handle, EventData::new_u64(key), EventFlags::IN | EventFlags::ONESHOT)?;
         children.1.insert(key, Child { pid, port, handle });
         key
     };
@@ -185,20 +318,77 @@ fn ended(system: &System, port: PortId, status: i32) {
     }
 }
 
-fn child_ended(system: &System, key: usize) {
+fn child_ended(system: &System, key: u64) {
     let child = system.poll.children.lock().1.remove(&key);
     if let Some(child) = child {
-        let _ = system.poll.poller.delete(&child.handle);
+        let _ = epoll::delete(&system.poll.epoll, &child.handle);
         debug_assert!(child.handle.as_raw_fd() >= 0);
         // If somebody else has reaped it, nobody knows how it ended.
         ended(system, child.port, reap(child.pid, libc::WNOHANG).unwrap_or(0));
     }
 }
 
-fn port_ready(system: &System, key: usize, buffer: &mut [u8]) {
-    let id = PortId::from_number((key >> 1) as u64);
+/// `hung_up`: the event said already that no more will come after what is there.
+fn port_ready(system: &System, key: u64, hung_up: bool, buffer: &mut [u8]) {
+    let id = PortId::from_number(key >> 1);
     if let Some(port) = system.get(id) {
-        if key & 1 == 0 { port.readable(system, buffer) } else { port.writable(system) }
+        if key & 1 == 0 { port.readable(system, hung_up, buffer) } else { port.writable(system) }
+    }
+}
+
+/// Tells the ports of the events that this thread's wait has met.
+fn serve(system: &System) {
+    HANDS.with(|hands| {
+        let Ok(mut hands) = hands.try_borrow_mut() else { return };
+        let Hands { events, buffer } = &mut *hands;
+        if events.is_empty() {
+            return;
+        }
+        buffer.resize(READ, 0);
+        for event in events.drain(..) {
+            let key = event.data.u64();
+            if key & CHILD != 0 {
+                child_ended(system, key);
+            } else {
+                let flags = event.flags;
+                let hung_up = flags.intersects(EventFlags::HUP | EventFlags::RDHUP | EventFlags::ERR);
+                port_ready(system, key, hung_up, buffer);
+            }
+        }
+    });
+}
+
+/// What idle schedulers wait with.
+pub(super) struct Waiting(pub(super) &'static System);
+
+impl Readiness for Waiting {
+    fn wait(&self, scheduler: usize, timeout: Option<Duration>, was_woken: &dyn Fn() -> bool) -> bool {
+        let poll = &self.0.poll;
+        // Relaxed: a hint.
+        if !poll.lent.load(Ordering::Relaxed) || !poll.take_post(SCHEDULERS + scheduler) {
+            return false;
+        }
+        let met = !was_woken() && poll.wait(timeout);
+        poll.leave_post();
+        if met {
+            // Relaxed: a hint.
+            poll.met.store(true, Ordering::Relaxed);
+        }
+        // What it was woken for it finds now.
+        was_woken();
+        true
+    }
+
+    fn wake(&self, scheduler: usize) {
+        self.0.poll.interrupt(SCHEDULERS + scheduler);
+    }
+
+    fn serve(&self) -> bool {
+        let any = HANDS.with(|hands| hands.try_borrow().is_ok_and(|hands| !hands.events.is_empty()));
+        if any {
+            serve(self.0);
+        }
+        any
     }
 }
 
@@ -206,38 +396,43 @@ fn port_ready(system: &System, key: usize, buffer: &mut [u8]) {
 pub(super) fn start(system: &'static System) -> Result<(), String> {
     let slot = system.vm.progress.register().ok_or("too many threads")?;
     let body = move || {
-        let mut events = Events::new();
-        // As much as OTP reads at a time.
-        let mut buffer = vec![0; 64 << 10];
-        loop {
-            let waiting = system.poll.ready.lock().is_empty();
-            events.clear();
+        let poll = &system.poll;
+        let mut quiet = 0;
+        // To read into from what is always ready.
+        let mut always = Vec::new();
+        while !system.vm.is_stopping() {
             slot.park();
-            let waited = system.poll.poller.wait(&mut events, (!waiting).then_some(Duration::ZERO));
-            slot.unpark();
-            if system.vm.is_stopping() {
-                return;
-            }
-            if waited.is_err() {
-                // Only an interrupted wait can fail; a moment's rest keeps any other failure from filling a processor.
-                myriad_sync::thread::sleep(Duration::from_millis(1));
-            }
-            for event in events.iter() {
-                if event.key & CHILD != 0 {
-                    child_ended(system, event.key);
-                } else {
-                    port_ready(system, event.key, &mut buffer);
+            let busy = !poll.ready.lock().is_empty();
+            let waits = poll.take_post(IO_THREAD);
+            if waits {
+                let met = !poll.thread.take_notice() && poll.wait(busy.then_some(Duration::ZERO));
+                if met {
+                    quiet = 0;
+                    // Relaxed: a hint. Busy schedulers would let events lie.
+                    poll.lent.store(system.vm.has_idle_scheduler(), Ordering::Relaxed);
                 }
+                poll.leave_post();
             }
-            let jobs = std::mem::take(&mut *system.poll.later.lock());
+            slot.unpark();
+            serve(system);
+            let jobs = std::mem::take(&mut *poll.later.lock());
             for job in jobs {
                 job(system);
             }
-            let ready = std::mem::take(&mut *system.poll.ready.lock());
+            let ready = std::mem::take(&mut *poll.ready.lock());
+            if !ready.is_empty() {
+                always.resize(READ, 0);
+            }
             for key in ready {
-                port_ready(system, key, &mut buffer);
+                port_ready(system, key, false, &mut always);
             }
             slot.quiescent();
+            // Relaxed: a hint.
+            if !busy && poll.lent.load(Ordering::Relaxed) {
+                slot.park();
+                poll.look_in(&mut quiet);
+                slot.unpark();
+            }
         }
     };
     myriad_sync::thread::spawn("io_poll", body).map(drop).map_err(|e| format!("cannot start the I/O thread: {e}"))

@@ -8,9 +8,10 @@ use super::poll::{Side, Watch};
 use super::tty::Terminal;
 use super::{Driver, Port, State, System, Tell, count_input};
 use crate::bytes::{ByteQueue, Piece};
-use myriad_term::{Port as PortId, Term, am};
+use myriad_term::{Pid, Port as PortId, Term, am};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
+use std::borrow::Cow;
 use std::io::IoSlice;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -65,6 +66,10 @@ pub(super) struct Stream {
     program: Program,
     /// The input has ended, but not the program.
     ended: bool,
+    /// The last read gave much.
+    much: bool,
+    /// How much it could have given.
+    asked: usize,
     /// An interactive terminal.
     pub(super) terminal: Option<Terminal>,
 }
@@ -191,6 +196,8 @@ impl Stream {
             reader: Reader::new(framing),
             program,
             ended: false,
+            much: false,
+            asked: 0,
             terminal: None,
         }
     }
@@ -201,7 +208,11 @@ impl Stream {
             let kind = kind_of(fd.as_fd());
             Sink { watch: Watch::new(fd, port, Side::Output), kind, queue: ByteQueue::default(), armed: false }
         });
-        self.source = ends.input.map(|fd| Watch::new(fd, port, Side::Input));
+        self.source = ends.input.map(|fd| {
+            let is_pipe = rustix::fs::fstat(&fd).is_ok_and(|s| FileType::from_raw_mode(s.st_mode) == FileType::Fifo);
+            let own = rustix::fs::fcntl_getfl(&fd).is_ok_and(|f| f.contains(OFlags::NONBLOCK));
+            if is_pipe && own { Watch::of_pipe(fd, port) } else { Watch::new(fd, port, Side::Input) }
+        });
     }
 
     /// Begins to read.
@@ -232,27 +243,96 @@ impl Stream {
     }
 
     /// Writes bytes, or queues what does not go without waiting.
-    pub(super) fn send(&mut self, system: &System, data: Piece) -> Result<(), Errno> {
+    pub(super) fn send(&mut self, system: &System, mut data: Piece) -> Result<(), Errno> {
         let header = self.framing.header(data.bytes().len()).ok_or(Errno::INVAL)?;
+        let mut header = header.bytes();
         let sink = self.sink.as_mut().ok_or(Errno::BADF)?;
         let at_once = sink.queue.is_empty();
-        sink.queue.push(Piece::Own(header, 0));
+        if at_once && sink.kind == Kind::NonBlocking {
+            let all = header.len() + data.bytes().len();
+            match write_two(sink.watch.fd(), header, data.bytes()) {
+                Ok(written) if written >= all => return Ok(()),
+                Ok(written) => {
+                    data.skip(written.saturating_sub(header.len()));
+                    header = header.get(written..).unwrap_or(&[]);
+                }
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        sink.queue.push(Piece::Own(header.to_vec(), 0));
         sink.queue.push(data);
-        if at_once {
+        if at_once && sink.kind != Kind::NonBlocking {
             sink.write_some(DIRECT)?;
         }
         sink.arm(system)
     }
 }
 
+fn write_two(fd: BorrowedFd<'_>, header: &[u8], data: &[u8]) -> Result<usize, Errno> {
+    match (header, data) {
+        ([], []) => Ok(0),
+        ([], data) => rustix::io::write(fd, data),
+        _ => rustix::io::writev(fd, &[IoSlice::new(header), IoSlice::new(data)]),
+    }
+}
+
+/// What one read has given.
+enum Input {
+    /// Bytes in memory of their own, for the owner as they are.
+    Whole(Vec<u8>),
+    /// So many bytes more of a large packet, where they belong.
+    Packet(usize),
+    /// So many bytes, in the buffer.
+    Bytes(usize),
+}
+
+impl Stream {
+    /// Reads what is there, if there is something to read from. [`Stream::asked`] is then how much there could have been.
+    fn read(&mut self, buffer: &mut [u8]) -> Option<Result<Input, Errno>> {
+        let fd = self.source.as_ref()?.fd();
+        self.asked = buffer.len();
+        // What goes to the owner as it comes is read into the memory that it is sent in, if there is likely to be much.
+        let read = if self.much && self.framing == Framing::Stream && self.terminal.is_none() {
+            let mut whole = Vec::with_capacity(buffer.len());
+            let read = read_onto(fd, &mut whole, buffer.len());
+            self.much = whole.len() >= buffer.len() / 2;
+            if !self.much {
+                whole.shrink_to_fit();
+            }
+            read.map(|_| Input::Whole(whole))
+        } else if let Some((packet, wanted)) = self.reader.large_packet() {
+            self.asked = wanted.min(packet.capacity() - packet.len());
+            read_onto(fd, packet, wanted).map(Input::Packet)
+        } else {
+            let read = rustix::io::read(fd, &mut *buffer);
+            self.much = read.is_ok_and(|n| n >= buffer.len() / 2);
+            read.map(Input::Bytes)
+        };
+        Some(read)
+    }
+}
+
+/// Reads at most `most` bytes to the end of a vector that has room.
+fn read_onto(fd: BorrowedFd<'_>, bytes: &mut Vec<u8>, most: usize) -> Result<usize, Errno> {
+    let have = bytes.len();
+    let room = bytes.spare_capacity_mut();
+    let most = most.min(room.len());
+    let (read, _) = rustix::io::read(fd, &mut room[..most])?;
+    let count = read.len();
+    // SAFETY: so many bytes after those that were there have been read.
+    unsafe { bytes.set_len(have + count) };
+    Ok(count)
+}
+
 impl Port {
-    fn deliver(&self, system: &System, state: &State, frame: Frame) {
+    fn deliver(&self, system: &System, owner: Pid, frame: Frame<'_>) {
         let tell = match frame {
             Frame::Data(bytes) => Tell::Data(bytes),
             Frame::Line(bytes) => Tell::Line(bytes),
             Frame::PartOfLine(bytes) => Tell::PartOfLine(bytes),
         };
-        self.tell_owner(system, state, tell);
+        self.tell(system, owner, tell);
     }
 
     /// Begins to read, unless the port has been closed already.
@@ -265,57 +345,67 @@ impl Port {
         }
     }
 
-    /// There is input (or its end).
-    pub(super) fn readable(&self, system: &System, buffer: &mut [u8]) {
+    /// There is input (or its end; `hung_up`: the end is known to be there after it).
+    pub(super) fn readable(&self, system: &System, hung_up: bool, buffer: &mut [u8]) {
         let mut state = self.lock();
         let state = &mut *state;
         if matches!(state.driver, Driver::Udp(_)) {
             return self.udp_readable(system, state, buffer);
         }
-        let Driver::Stream(stream) = &mut state.driver else { return };
-        let Some(source) = &mut stream.source else { return };
-        // What goes to the owner as it comes is read into the memory that it is sent in.
-        let plain = stream.framing == Framing::Stream && stream.terminal.is_none();
-        let mut whole = Vec::with_capacity(if plain { buffer.len() } else { 0 });
-        let read = if plain {
-            rustix::io::read(source.fd(), rustix::buffer::spare_capacity(&mut whole))
-        } else {
-            rustix::io::read(source.fd(), &mut *buffer)
+        let State { driver: Driver::Stream(stream), input, owner, .. } = &mut *state else { return };
+        // Counted before they are told of; of a packet, without its header.
+        let is_packets = matches!(stream.framing, Framing::Packet(_));
+        let mut count = |bytes: usize| count_input(system, input, bytes as u64);
+        let read = match stream.read(buffer) {
+            Some(Ok(Input::Whole(bytes))) => {
+                let n = bytes.len();
+                count(n);
+                if n > 0 {
+                    self.deliver(system, *owner, Frame::Data(Cow::Owned(bytes)));
+                }
+                Ok(n)
+            }
+            Some(Ok(Input::Packet(n))) => {
+                if let Some(Frame::Data(packet)) = stream.reader.whole_packet() {
+                    count(packet.len());
+                    self.deliver(system, *owner, Frame::Data(packet));
+                }
+                Ok(n)
+            }
+            Some(Ok(Input::Bytes(n))) => {
+                let bytes = match &mut stream.terminal {
+                    Some(terminal) => Cow::Owned(terminal.input(&buffer[..n])),
+                    None => Cow::Borrowed(&buffer[..n]),
+                };
+                if !is_packets {
+                    count(n);
+                }
+                stream.reader.feed(&bytes, |frame| {
+                    if let Frame::Data(packet) = &frame
+                        && is_packets
+                    {
+                        count(packet.len());
+                    }
+                    self.deliver(system, *owner, frame);
+                });
+                Ok(n)
+            }
+            Some(Err(errno)) => Err(errno),
+            None => return,
         };
-        match read {
-            Ok(0) => self.input_ended(system, state),
-            Ok(n) => {
-                let frames = match &mut stream.terminal {
-                    Some(terminal) => stream.reader.feed(&terminal.input(&buffer[..n])),
-                    None if plain => {
-                        if n < whole.capacity() / 2 {
-                            whole.shrink_to_fit();
-                        }
-                        vec![Frame::Data(whole)]
-                    }
-                    None => stream.reader.feed(&buffer[..n]),
-                };
-                let armed = source.arm(system);
-                let count = match stream.framing {
-                    Framing::Packet(_) => {
-                        frames.iter().map(|f| if let Frame::Data(d) = f { d.len() as u64 } else { 0 }).sum()
-                    }
-                    _ => n as u64,
-                };
-                count_input(system, state, count);
-                for frame in frames {
-                    self.deliver(system, state, frame);
-                }
-                if let Err(error) = armed {
-                    self.fail(system, state, Errno::from_io_error(&error).unwrap_or(Errno::IO));
-                }
-            }
-            Err(Errno::AGAIN | Errno::INTR) => {
-                if let Err(error) = source.arm(system) {
-                    self.fail(system, state, Errno::from_io_error(&error).unwrap_or(Errno::IO));
-                }
-            }
-            Err(errno) => self.fail(system, state, errno),
+        let all_read = match read {
+            Ok(0) => return self.input_ended(system, state),
+            Ok(n) => n < stream.asked,
+            Err(errno @ (Errno::AGAIN | Errno::INTR)) => errno == Errno::AGAIN,
+            Err(errno) => return self.fail(system, state, errno),
+        };
+        let Driver::Stream(Stream { source: Some(source), .. }) = &mut state.driver else { return };
+        // The end that was told of with the last bytes is not told of again.
+        if all_read && !hung_up && source.tells_by_itself() {
+            return;
+        }
+        if let Err(error) = source.arm(system) {
+            self.fail(system, state, Errno::from_io_error(&error).unwrap_or(Errno::IO));
         }
     }
 
@@ -351,7 +441,7 @@ impl Port {
             self.tell_owner(system, state, Tell::ExitStatus(status));
         }
         if let Some(frame) = rest {
-            self.deliver(system, state, frame);
+            self.deliver(system, state.owner, frame);
         }
         if self.eof {
             self.tell_owner(system, state, Tell::Atom(am::eof));

@@ -410,7 +410,7 @@ impl Port {
                     udp.statistics.received_bytes += size;
                     udp.statistics.received_most = udp.statistics.received_most.max(size);
                     let from = from.and_then(|a| SocketAddr::try_from(a).ok());
-                    count_input(system, state, size);
+                    count_input(system, &mut state.input, size);
                     self.udp_deliver(system, state, from, &buffer[..n]);
                 }
                 Err(Errno::AGAIN) => break,

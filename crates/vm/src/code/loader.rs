@@ -15,7 +15,7 @@ use super::{Function, Module};
 use crate::bif::Registry;
 use crate::engine::Engine;
 use myriad_heap::LiteralArea;
-use myriad_sync::atomic::{AtomicBool, AtomicPtr};
+use myriad_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::atom::AtomError;
 use myriad_term::{Arena, Atom, Build, Export, FunEntry, Mfa, Term};
@@ -189,6 +189,7 @@ pub fn prepare(bytes: &[u8], bifs: &Registry, engine: &dyn Engine) -> Result<Pre
         functions,
         exports,
         on_load: None,
+        breakpoints: AtomicU32::new(0),
         has_nifs: AtomicBool::new(false),
         md5,
     });

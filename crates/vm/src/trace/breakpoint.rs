@@ -108,6 +108,13 @@ impl Function {
         }
         // AcqRel: pairs with the Acquire in `breakpoint`, and takes the old one over.
         let old = self.breakpoint.swap(new, Ordering::AcqRel);
+        if let Some(module) = self.module()
+            && old.is_null() != new.is_null()
+        {
+            // Relaxed: see `is_traced`. One writer at a time.
+            let count = module.breakpoints.load(Ordering::Relaxed);
+            module.breakpoints.store(if new.is_null() { count - 1 } else { count + 1 }, Ordering::Relaxed);
+        }
         if !new.is_null() {
             // Release: after the breakpoint, which the stub looks for.
             self.entry.store(engine.breakpoint_stub().0.cast_mut(), Ordering::Release);
