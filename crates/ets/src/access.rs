@@ -1,7 +1,7 @@
 //! From a table argument to the table, with the checks and errors that all functions share.
 
 use crate::registry;
-use crate::table::{Gone, Protection, Table};
+use crate::table::{Gone, Protection, Table, User};
 use myriad_sync::Arc;
 use myriad_term::magic::magic_reference;
 use myriad_term::{Alloc, Atom, Magic, Term, am};
@@ -22,9 +22,9 @@ pub enum Need {
 
 /// A table in use during one call of a function.
 pub enum InUse {
-    /// Held by the reference that is an argument.
-    Argument(*const Arc<Table>),
-    /// Found by name.
+    /// Held by the reference that is an argument, or by the entry of its name.
+    Held(*const Arc<Table>),
+    /// Found by its numbers.
     Found(Arc<Table>),
 }
 
@@ -38,8 +38,9 @@ impl InUse {
     #[inline]
     pub fn arc(&self) -> &Arc<Table> {
         match self {
-            // SAFETY: T2: the reference stays on the caller's heap during the call, and holds the table.
-            InUse::Argument(table) => unsafe { &**table },
+            // SAFETY: T2: the reference stays on the caller's heap during the call, and holds the table; so does the entry of
+            // a name (RG3).
+            InUse::Held(table) => unsafe { &**table },
             InUse::Found(table) => table,
         }
     }
@@ -84,14 +85,20 @@ pub fn gone<T>(ctx: &mut Ctx<'_>, _: Gone) -> Result<T, Escape> {
 pub fn find(term: Term) -> Result<InUse, Atom> {
     if let Some(magic) = term.as_magic() {
         return match magic.get::<TableId>() {
-            Some(TableId(table)) => Ok(InUse::Argument(table)),
+            Some(TableId(table)) => Ok(InUse::Held(table)),
             None => Err(am::type_),
         };
     }
     if let Some(name) = term.as_atom() {
-        return registry::named(name).map(InUse::Found).ok_or(am::id);
+        return registry::named(name).map(InUse::Held).ok_or(am::id);
     }
     term.as_local_ref().and_then(registry::by_reference).map(InUse::Found).ok_or(am::type_)
+}
+
+/// Who the caller is to a table.
+#[inline]
+pub fn user(ctx: &Ctx<'_>) -> User {
+    ctx.sched.slices.is_some().then(|| ctx.pid())
 }
 
 /// The live table of an argument, which the caller may use so.

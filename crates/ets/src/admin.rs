@@ -1,12 +1,13 @@
 //! Tables as a whole: making, deleting, naming, giving away, fixing; what happens when a process ends.
 
-use crate::access::{InUse, Need, bad, gone, identifier, known_as, table};
-use crate::hash::{Fixed, free_chains};
+use crate::access::{InUse, Need, bad, find, gone, identifier, known_as, table, user};
+use crate::hash::Fixed;
 use crate::registry::{self, Ended};
-use crate::row::{Row, copy_out};
-use crate::table::{Heir, Kind, Options, Protection, Store, Table, WriteConcurrency};
+use crate::row::copy_out;
+use crate::table::{Heir, Kind, Options, Protection, Store, Table, Taken, WriteConcurrency};
 use myriad_heap::Fragment;
-use myriad_sync::Arc;
+use myriad_sync::atomic::{AtomicBool, Ordering};
+use myriad_sync::{Arc, Progress};
 use myriad_term::{Build, Pid, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::message::Message;
@@ -142,7 +143,7 @@ fn new_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(name) = args[0].as_atom() else { return badarg() };
     let Some(new) = new_options(ctx, args[1]) else { return badarg() };
     let numbers = ctx.sched.next_ref(ctx.vm);
-    let table = Arc::new(Table::new(numbers, name, ctx.pid(), new.protection, new.options));
+    let table = Arc::new(Table::new(numbers, name, ctx.pid(), new.protection, new.options, &ctx.vm.slices));
     *table.heir.lock() = new.heir;
     if new.options.named && !registry::register(name, &table) {
         return bad(ctx, am::already_exists);
@@ -151,48 +152,109 @@ fn new_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     Ok(if new.options.named { name.term() } else { identifier(ctx, &table) })
 }
 
-/// Deletes a table; gives its rows, for [`free_rows`].
-fn delete_table(table: &Table) -> Vec<Option<Row>> {
-    if !table.set_deleted() {
-        return Vec::new();
+/// Rows that have left their table, to be freed.
+struct Doomed {
+    taken: Taken,
+    /// Somebody may still look at them until all schedulers have gone on (TB4): then this becomes true.
+    unwatched: Option<Arc<AtomicBool>>,
+    slices: &'static Progress,
+}
+
+impl Doomed {
+    /// So few that they are freed wherever thread progress comes to it.
+    const FEW: usize = 128;
+
+    /// Rows just taken out of `table`.
+    fn new(ctx: &Ctx<'_>, table: &Table, taken: Taken) -> Doomed {
+        let mut doomed = Doomed { taken, unwatched: None, slices: &ctx.vm.slices };
+        if matches!(table.store, Store::Tree(_)) || !table.is_watched(user(ctx)) {
+            return doomed;
+        }
+        let seen = Arc::new(AtomicBool::new(false));
+        doomed.unwatched = Some(seen.clone());
+        if doomed.taken.count() <= Self::FEW {
+            // Dropped, so left to progress.
+            return doomed;
+        }
+        // Release: pairs with the Acquire in `is_watched`: those who looked have done so.
+        let tell = move || seen.store(true, Ordering::Release);
+        match &ctx.sched.slices {
+            Some(slot) => slot.retire(tell),
+            None => ctx.vm.slices.retire_unregistered(tell),
+        }
+        doomed
     }
-    registry::leave(table);
+
+    /// May somebody still look?
+    fn is_watched(&self) -> bool {
+        // Acquire: see `new`.
+        self.unwatched.as_ref().is_some_and(|seen| !seen.load(Ordering::Acquire))
+    }
+}
+
+impl Drop for Doomed {
+    /// The rest goes even if the process does not live to see to it.
+    fn drop(&mut self) {
+        if self.is_watched() || self.taken.count() > FREE_BATCH {
+            free_later(self.slices, std::mem::take(&mut self.taken));
+        }
+    }
+}
+
+/// Frees rows when all schedulers have gone on: so many between two slices that nothing waits long.
+fn free_later(slices: &'static Progress, mut taken: Taken) {
+    slices.retire_unregistered(move || {
+        // SAFETY: TB4: whoever looked has gone on.
+        if unsafe { taken.free(FREE_BATCH) } == FREE_BATCH {
+            free_later(slices, taken);
+        }
+    });
+}
+
+/// Deletes a table; gives its rows, for [`free_rows`].
+fn delete_table(ctx: &Ctx<'_>, table: &Table) -> Doomed {
+    if !table.set_deleted() {
+        return Doomed { taken: Taken::default(), unwatched: None, slices: &ctx.vm.slices };
+    }
+    registry::leave(table, &ctx.vm.progress);
     registry::disown(table.owner(), table);
     let by = std::mem::take(&mut table.fixations.lock().by);
     for pid in by.into_keys() {
         registry::unfixes(pid, table);
     }
     *table.heir.lock() = Heir::None;
-    table.take_all().0
+    Doomed::new(ctx, table, table.take_all(user(ctx)))
 }
 
 /// Frees rows that have left their table, giving way when there are many; then gives `result`.
-fn free_rows(ctx: &mut Ctx<'_>, mut rows: Vec<Option<Row>>, result: Term) -> BifResult {
-    loop {
-        let freed = free_chains(&mut rows, FREE_BATCH);
+fn free_rows(ctx: &mut Ctx<'_>, mut doomed: Doomed, result: Term) -> BifResult {
+    if doomed.taken.count() <= Doomed::FEW {
+        ctx.bump(doomed.taken.count() / FREES_PER_REDUCTION);
+        return Ok(result);
+    }
+    let mut done = false;
+    while !doomed.is_watched() {
+        // SAFETY: TB4: nobody looks any more.
+        let freed = unsafe { doomed.taken.free(FREE_BATCH) };
         ctx.bump(freed / FREES_PER_REDUCTION);
-        if freed < FREE_BATCH {
-            return Ok(result);
-        }
-        if ctx.exhausted() {
-            let mut rest = Doomed(rows);
-            return ctx.yield_to(Box::new(move |ctx| free_rows(ctx, std::mem::take(&mut rest.0), result)));
+        done = freed < FREE_BATCH;
+        if done || ctx.exhausted() {
+            break;
         }
     }
-}
-
-/// Rows to free even if the process does not live to do so.
-struct Doomed(Vec<Option<Row>>);
-
-impl Drop for Doomed {
-    fn drop(&mut self) {
-        free_chains(&mut self.0, usize::MAX);
+    if done {
+        return Ok(result);
     }
+    let mut rest = Some(doomed);
+    ctx.yield_to(Box::new(move |ctx| match rest.take() {
+        Some(rest) => free_rows(ctx, rest, result),
+        None => badarg(),
+    }))
 }
 
 fn delete_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let table = table(ctx, args[0], Need::Write)?;
-    let rows = delete_table(&table);
+    let rows = delete_table(ctx, &table);
     free_rows(ctx, rows, Term::TRUE)
 }
 
@@ -208,7 +270,7 @@ fn rename_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
     let old = table.name();
     table.set_name(name);
-    registry::unregister(old, &table);
+    registry::unregister(old, &table, &ctx.vm.progress);
     Ok(args[1])
 }
 
@@ -300,10 +362,12 @@ fn setopts_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn whereis_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let Some(name) = args[0].as_atom() else { return badarg() };
-    match registry::named(name) {
-        Some(table) => Ok(identifier(ctx, &table)),
-        None => Ok(Term::UNDEFINED),
+    if !args[0].is_atom() {
+        return badarg();
+    }
+    match find(args[0]) {
+        Ok(table) => Ok(identifier(ctx, table.arc())),
+        Err(_) => Ok(Term::UNDEFINED),
     }
 }
 
@@ -373,37 +437,42 @@ fn internal_request_all_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
 
 fn internal_delete_all_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let table = table(ctx, args[0], Need::Write)?;
-    let (rows, count) = match delete_all(&table) {
+    let (doomed, count) = match delete_all(ctx, &table) {
         Ok(taken) => taken,
         Err(g) => return gone(ctx, g),
     };
     let result = if args[1].is_am(am::undefined) { Term::small(count as i64) } else { args[1] };
-    free_rows(ctx, rows, result)
+    if doomed.taken.count() == 0 {
+        // Rows were only hidden: the time for it is paid afterwards.
+        ctx.bump(count / FREES_PER_REDUCTION);
+        return if ctx.exhausted() { ctx.yield_to(Box::new(move |_| Ok(result))) } else { Ok(result) };
+    }
+    free_rows(ctx, doomed, result)
 }
 
-/// Takes all rows out at once, or hides them if the table is fixed.
-fn delete_all(table: &Table) -> Result<(Vec<Option<Row>>, usize), crate::table::Gone> {
-    match &table.store {
+/// Takes all rows out at once, or hides them if the table is fixed; gives how many there were.
+fn delete_all(ctx: &Ctx<'_>, table: &Table) -> Result<(Doomed, usize), crate::table::Gone> {
+    let (taken, count) = match &table.store {
         Store::Hash(shards) => {
-            let mut guards = table.write_all(shards)?;
+            let mut guards = table.write_all(user(ctx), shards)?;
             let (mut chains, mut count) = (Vec::new(), 0);
             for shard in &mut guards {
                 if table.fixed() == Fixed::Yes {
                     count += (0..shard.buckets()).map(|i| shard.retain_bucket(i, Fixed::Yes, |_| true)).sum::<usize>();
                     continue;
                 }
-                let (buckets, rows) = shard.take_all();
-                count += rows;
-                if chains.is_empty() { chains = buckets } else { chains.extend(buckets) }
+                count += shard.len();
+                chains.push(shard.take_all());
             }
-            Ok((chains, count))
+            (Taken::new(chains, Vec::new()), count)
         }
         Store::Tree(tree) => {
-            let rows = table.write_tree(tree)?.take_all();
-            let count = rows.len();
-            Ok((rows, count))
+            let taken = Taken::new(Vec::new(), table.write_tree(tree)?.take_all());
+            let count = taken.count();
+            (taken, count)
         }
-    }
+    };
+    Ok((Doomed::new(ctx, table, taken), count))
 }
 
 fn ets_super_user_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
@@ -437,6 +506,6 @@ pub fn process_exits(ctx: &mut Ctx<'_>) {
         {
             continue;
         }
-        drop(Doomed(delete_table(&table)));
+        drop(delete_table(ctx, &table));
     }
 }

@@ -3,8 +3,8 @@
 //! As in `select.rs`, a batch at a time; each batch is atomic. Rows that a batch replaces or deletes are found first, then
 //! changed, under one hold of the lock.
 
-use crate::access::{InUse, Need, bad, gone, table};
-use crate::hash::Shard;
+use crate::access::{InUse, Need, bad, gone, table, user};
+use crate::hash::Writing;
 use crate::row::{NewRow, Row, copy_out};
 use crate::select::{BATCH, VISITS_PER_REDUCTION};
 use crate::spec::keys::{Reach, compare_with_pattern, keeps_key, reach};
@@ -105,7 +105,7 @@ fn run(ctx: &mut Ctx<'_>, mut a: Alteration) -> BifResult {
         a.count += std::mem::take(&mut judge.count);
         ctx.bump(visited / VISITS_PER_REDUCTION);
         if matches!(a.position, Position::End) {
-            a.shrink();
+            a.shrink(ctx);
             return Ok(Term::small(a.count as i64));
         }
         if ctx.exhausted() {
@@ -147,7 +147,7 @@ impl Judge {
         Some(NewRow::new(result, row.hash()))
     }
 
-    fn rows(&mut self, shard: &mut Shard, rows: Vec<Row>) {
+    fn rows(&mut self, shard: &mut Writing<'_>, rows: Vec<Row>) {
         for row in rows {
             if let Some(new) = self.successor(row) {
                 shard.replace(row, new);
@@ -170,13 +170,15 @@ impl Judge {
 
 impl Alteration {
     /// After the last row: a few buckets go, as after any deletion.
-    fn shrink(&mut self) {
+    fn shrink(&mut self, ctx: &Ctx<'_>) {
         if std::mem::replace(&mut self.pinned, false) {
             self.table.unfix(1);
         }
         if let (Store::Hash(shards), Change::Delete) = (&self.table.store, self.change) {
             for shard in shards {
-                shard.write().shrink(self.table.fixed());
+                let mut shard = self.table.write_to(shard, user(ctx));
+                shard.shrink(self.table.fixed());
+                shard.done(ctx.sched.slices.as_ref());
             }
         }
     }
@@ -184,13 +186,13 @@ impl Alteration {
     fn batch(&mut self, ctx: &mut Ctx<'_>, judge: &mut Judge) -> Result<usize, Gone> {
         match self.position {
             Position::End => Ok(0),
-            Position::Key(at) => self.key_batch(at, judge),
-            Position::Bucket(at) => self.bucket_batch(at, judge),
+            Position::Key(at) => self.key_batch(ctx, at, judge),
+            Position::Bucket(at) => self.bucket_batch(ctx, at, judge),
             Position::After(last) => self.tree_batch(ctx, last, judge),
         }
     }
 
-    fn key_batch(&mut self, mut at: usize, judge: &mut Judge) -> Result<usize, Gone> {
+    fn key_batch(&mut self, ctx: &Ctx<'_>, mut at: usize, judge: &mut Judge) -> Result<usize, Gone> {
         let Reach::Keys(keys) = &self.reach else { return Ok(0) };
         let from = at;
         while at < keys.len() && at - from < BATCH {
@@ -199,13 +201,14 @@ impl Alteration {
             match &self.table.store {
                 Store::Hash(shards) => {
                     let hash = table_hash(key);
-                    let mut shard = self.table.write_shard(shards, hash)?;
+                    let mut shard = self.table.write_shard(user(ctx), shards, hash)?;
                     if self.change == Change::Delete {
                         shard.delete(hash, key, self.table.fixed(), |row| judge.is_doomed(row));
                     } else {
                         let rows = shard.rows_of(hash, key).collect();
                         judge.rows(&mut shard, rows);
                     }
+                    shard.done(ctx.sched.slices.as_ref());
                 }
                 Store::Tree(tree) => {
                     let mut tree = self.table.write_tree(tree)?;
@@ -218,9 +221,9 @@ impl Alteration {
         Ok(at - from)
     }
 
-    fn bucket_batch(&mut self, mut at: Bucket, judge: &mut Judge) -> Result<usize, Gone> {
+    fn bucket_batch(&mut self, ctx: &Ctx<'_>, mut at: Bucket, judge: &mut Judge) -> Result<usize, Gone> {
         let Store::Hash(shards) = &self.table.store else { return Ok(0) };
-        let mut shard = self.table.write_shard(shards, at.shard as u32)?;
+        let mut shard = self.table.write_shard(user(ctx), shards, at.shard as u32)?;
         let (before, from) = (judge.count, at.index);
         while at.index < shard.buckets() && at.index - from < BATCH {
             if self.change == Change::Delete {
@@ -239,6 +242,7 @@ impl Alteration {
             self.table.fix();
             self.pinned = true;
         }
+        shard.done(ctx.sched.slices.as_ref());
         self.position = if at.shard < shards.len() { Position::Bucket(at) } else { Position::End };
         Ok(visited)
     }

@@ -2,9 +2,9 @@
 //!
 //! All new values are worked out first; then the row is changed in place if old and new values are immediate, or replaced.
 
-use crate::access::{InUse, Need, bad, gone, table};
+use crate::access::{InUse, Need, bad, gone, table, user};
 use crate::row::{NewRow, Row, copy_out};
-use crate::table::{Gone, Kind, Store, Table};
+use crate::table::{Gone, Kind, Store, Table, User};
 use myriad_term::compare::compare;
 use myriad_term::hash::table_hash;
 use myriad_term::{Arena, Build, Term, am, arith};
@@ -22,6 +22,7 @@ type Changes = Vec<(usize, Term)>;
 
 /// Runs `f` on the row of a key under the write lock; it gives what to change. `None` as a row: there is none.
 fn with_row_to_change<R>(
+    user: User,
     table: &Table,
     key: Term,
     default: Term,
@@ -30,7 +31,7 @@ fn with_row_to_change<R>(
     match &table.store {
         Store::Hash(shards) => {
             let hash = table_hash(key);
-            let mut shard = table.write_shard(shards, hash)?;
+            let mut shard = table.write_shard(user, shards, hash)?;
             let row = shard.row_of(hash, key);
             Ok(f(row.map(Row::elements)).map(|(result, changes)| {
                 match row {
@@ -67,7 +68,13 @@ fn with_row_to_change<R>(
 
 /// Changes one element without memory of the row of a key to another, in place, if `f` wants to. Nothing is done, and the
 /// long way is to be taken, if there is no such row or element.
-fn change_one(table: &Table, key: Term, at: usize, f: impl FnOnce(Term) -> Option<Term>) -> Result<Option<Term>, Gone> {
+fn change_one(
+    user: User,
+    table: &Table,
+    key: Term,
+    at: usize,
+    f: impl FnOnce(Term) -> Option<Term>,
+) -> Result<Option<Term>, Gone> {
     let change = |row: Row| {
         let old = row.elements().get(at).copied().filter(|e| e.is_immediate())?;
         let new = f(old).filter(|e| e.is_immediate())?;
@@ -81,7 +88,7 @@ fn change_one(table: &Table, key: Term, at: usize, f: impl FnOnce(Term) -> Optio
     match &table.store {
         Store::Hash(shards) => {
             let hash = table_hash(key);
-            let shard = table.write_shard(shards, hash)?;
+            let shard = table.write_shard(user, shards, hash)?;
             Ok(shard.row_of(hash, key).and_then(change))
         }
         Store::Tree(tree) => Ok(table.write_tree(tree)?.row_of(key).and_then(change)),
@@ -178,7 +185,7 @@ fn update_counter(ctx: &mut Ctx<'_>, args: &[Term], default: Term) -> BifResult 
     }
     if let Some((at, by)) = single_operation(keypos, args[2]) {
         let add = |old: Term| Term::try_small(old.as_small()?.checked_add(by)?);
-        match change_one(&table, args[1], at, add) {
+        match change_one(user(ctx), &table, args[1], at, add) {
             Ok(Some(new)) => return Ok(new),
             Ok(None) => {}
             Err(g) => return gone(ctx, g),
@@ -187,7 +194,7 @@ fn update_counter(ctx: &mut Ctx<'_>, args: &[Term], default: Term) -> BifResult 
     let ops = operations(keypos, args[2]);
     ctx.bump(ops.as_ref().map_or(0, Vec::len));
     let key = args[1];
-    let done = with_row_to_change(&table, key, default, |row| {
+    let done = with_row_to_change(user(ctx), &table, key, default, |row| {
         let default = default.as_tuple().map(|t| t.elements());
         let Some(elements) = row.or(default) else { return bad(ctx, am::badkey) };
         let Some(ops) = &ops else { return badarg() };
@@ -242,13 +249,13 @@ fn update_element_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         && value.is_immediate()
         && let Some(at) = at.as_usize().and_then(|p| p.checked_sub(1))
     {
-        match change_one(&table, args[1], at, |_| Some(value)) {
+        match change_one(user(ctx), &table, args[1], at, |_| Some(value)) {
             Ok(Some(_)) => return Ok(Term::TRUE),
             Ok(None) => {}
             Err(g) => return gone(ctx, g),
         }
     }
-    let done = with_row_to_change(&table, args[1], Term::NONE, |row| {
+    let done = with_row_to_change(user(ctx), &table, args[1], Term::NONE, |row| {
         let Some(elements) = row else { return Ok((Term::FALSE, Vec::new())) };
         let mut changes: Changes = Vec::new();
         let mut change = |ctx: &mut Ctx<'_>, item: Term| {

@@ -6,28 +6,76 @@
 //! S1. A row is in the bucket that its hash gives for the present number of buckets.
 //! S2. Rows with equal keys stand together in their chain. At most one of them is visible in a set.
 //! S3. While the table is fixed no bucket is split or joined and no row leaves: it is hidden instead, and its hash noted, so
-//!     that [`Shard::purge`] finds it.
+//!     that [`Writing::purge`] finds it.
+//! S4. Buckets, links and what changes in rows are written only by the holder of the lock for writing, and meanwhile `version`
+//!     is odd. Who looks without the lock ([`Shard::glance`]) follows links that are never wild, and believes what it
+//!     found if the version was even before and is the same after (a sequence lock: Lameter, 2005; Boehm, 2012).
+//! S5. Arrays of buckets and rows that leave the shard are freed when those who look without the lock have moved on
+//!     ([`Disposal`]).
 
-use crate::row::{HEAD_WORDS, NewRow, Row};
+use crate::disposal::Disposal;
+use crate::row::{HEAD_WORDS, Link, NewRow, Row};
+use myriad_sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
+use myriad_sync::{LockClass, ReadGuard, RwLock, WriteGuard};
 use myriad_term::Term;
 use myriad_term::equal::eq_exact;
+use std::ops::Deref;
 
 /// Buckets of the first segment, and of further ones, as OTP counts them.
 const FIRST_SEGMENT: usize = 256;
 const SEGMENT: usize = 2048;
 
+/// Steps through a chain between two looks at the version.
+const STEPS: usize = 256;
+
+/// Room for buckets.
+pub struct Buckets(Box<[Link]>);
+
+impl Buckets {
+    fn new(room: usize) -> *mut Buckets {
+        Box::into_raw(Box::new(Buckets((0..room).map(|_| Link::end()).collect())))
+    }
+
+    /// Frees it.
+    ///
+    /// # Safety
+    /// It came from `new`, and nobody uses it any more.
+    pub unsafe fn free(this: *mut Buckets) {
+        // SAFETY: the caller's promise.
+        drop(unsafe { Box::from_raw(this) });
+    }
+
+    /// As [`Buckets::free`], for thread progress.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn free_at(this: *mut ()) {
+        // SAFETY: the caller's promise.
+        unsafe { Self::free(this.cast()) };
+    }
+}
+
+/// What only the holder of the lock looks at.
+struct Books {
+    /// Hashes of hidden rows.
+    hidden: Vec<u32>,
+}
+
 /// A shard.
 pub struct Shard {
-    buckets: Vec<Option<Row>>,
-    /// Buckets it never goes below.
-    least: usize,
+    version: AtomicUsize,
+    buckets: AtomicPtr<Buckets>,
+    /// How many of them are in use.
+    active: AtomicUsize,
     /// Bits of the hash that chose the shard.
     shift: u32,
     keypos: usize,
-    rows: usize,
-    words: usize,
-    hidden: Vec<u32>,
-    hidden_rows: usize,
+    /// Buckets it never goes below.
+    least: usize,
+    rows: AtomicUsize,
+    words: AtomicUsize,
+    hidden_rows: AtomicUsize,
+    books: RwLock<Books>,
 }
 
 /// Whether rows may leave now (S3).
@@ -39,50 +87,160 @@ pub enum Fixed {
     No,
 }
 
+/// A shard whose lock is held for reading.
+pub struct Reading<'a> {
+    shard: &'a Shard,
+    _books: ReadGuard<'a, Books>,
+}
+
+impl Deref for Reading<'_> {
+    type Target = Shard;
+    #[inline]
+    fn deref(&self) -> &Shard {
+        self.shard
+    }
+}
+
+/// A shard whose lock is held for writing.
+pub struct Writing<'a> {
+    shard: &'a Shard,
+    /// Before the lock is given up, the version becomes even (S4).
+    _version: OddVersion<'a>,
+    books: WriteGuard<'a, Books>,
+    disposal: Disposal<'a>,
+}
+
+/// While it lives the version is odd.
+struct OddVersion<'a>(&'a AtomicUsize);
+
+impl<'a> OddVersion<'a> {
+    #[inline]
+    fn new(version: &'a AtomicUsize) -> Self {
+        // Relaxed: only the holder of the lock changes it. The Release fence: who sees what we write from now on, and then
+        // fences with Acquire, sees the odd version.
+        version.store(version.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        fence(Ordering::Release);
+        OddVersion(version)
+    }
+}
+
+impl Drop for OddVersion<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // Release: pairs with the Acquire in `glance`: who sees the even version sees all that was written before.
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
+    }
+}
+
+impl Deref for Writing<'_> {
+    type Target = Shard;
+    #[inline]
+    fn deref(&self) -> &Shard {
+        self.shard
+    }
+}
+
+/// A figure that only the holder of the lock changes: the sum is a load and a store.
+fn add(figure: &AtomicUsize, by: isize) {
+    // Relaxed: the lock orders those who count with it; to others it is a figure.
+    figure.store(figure.load(Ordering::Relaxed).wrapping_add_signed(by), Ordering::Relaxed);
+}
+
 impl Shard {
     /// An empty shard of a table with `1 << shift` shards.
-    pub fn new(shift: u32, keypos: usize) -> Shard {
+    pub fn new(class: &'static LockClass, shift: u32, keypos: usize) -> Shard {
         let least = (FIRST_SEGMENT >> shift).max(1);
         Shard {
-            buckets: vec![None; least],
-            least,
+            version: AtomicUsize::new(0),
+            buckets: AtomicPtr::new(Buckets::new(least)),
+            active: AtomicUsize::new(least),
             shift,
             keypos,
-            rows: 0,
-            words: 0,
-            hidden: Vec::new(),
-            hidden_rows: 0,
+            least,
+            rows: AtomicUsize::new(0),
+            words: AtomicUsize::new(0),
+            hidden_rows: AtomicUsize::new(0),
+            books: RwLock::new(class, Books { hidden: Vec::new() }),
         }
+    }
+
+    /// Takes the lock for reading.
+    #[inline]
+    pub fn read(&self) -> Reading<'_> {
+        Reading { _books: self.books.read(), shard: self }
+    }
+
+    /// Takes the lock for writing. `disposal` is asked for once it is held.
+    #[inline(always)]
+    pub fn write<'a>(&'a self, disposal: impl FnOnce() -> Disposal<'a>) -> Writing<'a> {
+        let books = self.books.write();
+        let disposal = disposal();
+        Writing { _version: OddVersion::new(&self.version), shard: self, books, disposal }
+    }
+
+    /// Looks without the lock (S4). Nothing if somebody writes meanwhile: what `look` gave is worthless then.
+    ///
+    /// The caller sees to it that what leaves the shard is not freed while it looks (S5).
+    #[inline]
+    pub fn glance<R>(&self, look: impl FnOnce(&Shard) -> R) -> Option<R> {
+        // Acquire: pairs with the Release of the writer before.
+        let version = self.version.load(Ordering::Acquire);
+        if version & 1 != 0 {
+            return None;
+        }
+        let found = look(self);
+        // Acquire: what was read comes before the second look at the version; see `OddVersion::new`.
+        fence(Ordering::Acquire);
+        (self.version.load(Ordering::Relaxed) == version).then_some(found)
     }
 
     /// Visible rows.
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
-        self.rows
+        // Relaxed: a figure.
+        self.rows.load(Ordering::Relaxed)
     }
 
     /// Words of all rows.
     pub fn words(&self) -> usize {
-        self.words
+        // Relaxed: a figure.
+        self.words.load(Ordering::Relaxed)
     }
 
     /// Number of buckets.
+    #[inline]
     pub fn buckets(&self) -> usize {
-        self.buckets.len()
+        // Relaxed: changed under the lock; S4.
+        self.active.load(Ordering::Relaxed)
     }
 
     /// Number of hidden rows.
     pub fn hidden(&self) -> usize {
-        self.hidden_rows
+        // Relaxed: a figure.
+        self.hidden_rows.load(Ordering::Relaxed)
     }
 
     #[inline]
     fn index(&self, hash: u32) -> usize {
         let hash = (hash >> self.shift) as usize;
-        let active = self.buckets.len();
+        let active = self.buckets();
         let mask = active.next_power_of_two() - 1;
         let at = hash & mask;
         if at < active { at } else { at & mask >> 1 }
+    }
+
+    /// The room for buckets.
+    #[inline]
+    fn room(&self) -> &[Link] {
+        // Acquire: pairs with the Release in `make_room`.
+        // SAFETY: S5: it is there as long as somebody may look.
+        unsafe { &(*self.buckets.load(Ordering::Acquire)).0 }
+    }
+
+    /// The link at the head of a bucket; without the lock, there may be none.
+    #[inline]
+    fn bucket_link(&self, index: usize) -> Option<&Link> {
+        self.room().get(index)
     }
 
     #[inline]
@@ -91,16 +249,28 @@ impl Shard {
     }
 
     /// The first row of a key, hidden or not.
-    #[inline]
+    #[inline(always)]
     fn first_of(&self, hash: u32, key: Term) -> Option<Row> {
-        let mut row = self.buckets[self.index(hash)];
+        let mut row = self.bucket_link(self.index(hash))?.get();
+        let mut steps = 0;
         while let Some(r) = row {
             if self.is_key(r, hash, key) {
                 return row;
             }
+            steps += 1;
+            if steps % STEPS == 0 && !self.is_same(steps) {
+                return None;
+            }
             row = r.next();
         }
         None
+    }
+
+    /// Every so many steps through a chain: does it make sense to go on? Without the lock, a chain that is changed all the
+    /// time might have no end; with it, a chain may be as long as there are rows.
+    #[cold]
+    fn is_same(&self, steps: usize) -> bool {
+        steps <= self.rows.load(Ordering::Relaxed) + self.hidden()
     }
 
     /// The visible rows of a key, the newest first.
@@ -129,107 +299,119 @@ impl Shard {
 
     /// The rows of a bucket, hidden ones too.
     pub fn whole_bucket(&self, index: usize) -> impl Iterator<Item = Row> {
-        let first = self.buckets.get(index).copied().flatten();
+        let first = if index < self.buckets() { self.bucket_link(index).and_then(Link::get) } else { None };
         std::iter::successors(first, |r| r.next())
     }
 
     /// Length of a bucket's chain, hidden rows included.
     pub fn chain_length(&self, index: usize) -> usize {
-        let first = self.buckets.get(index).copied().flatten();
-        std::iter::successors(first, |r| r.next()).count()
+        self.whole_bucket(index).count()
     }
 
     /// The visible row that follows the rows of a key: within its bucket, or the bucket's number if there is none there.
     /// Nothing if there is no row of the key, not even a hidden one.
     pub fn after(&self, hash: u32, key: Term) -> Option<Result<Row, usize>> {
         let mut row = self.first_of(hash, key)?.next();
+        let mut steps = 0;
         while let Some(r) = row {
             if !r.is_hidden() && !self.is_key(r, hash, key) {
                 return Some(Ok(r));
+            }
+            steps += 1;
+            if steps % STEPS == 0 && !self.is_same(steps) {
+                return None;
             }
             row = r.next();
         }
         Some(Err(self.index(hash)))
     }
 
-    /// Where the link to the first row of the key stands, or the end of the chain.
-    fn place(&mut self, hash: u32, key: Term) -> *mut Option<Row> {
-        let index = self.index(hash);
-        let mut at = &raw mut self.buckets[index];
-        // SAFETY: R1: links of this shard's chains, which is borrowed for writing.
-        unsafe {
-            while let Some(row) = *at {
-                if self.is_key(row, hash, key) {
-                    break;
-                }
-                at = row.link();
+    /// The link to the first row of the key, or the end of the chain. With the lock.
+    fn place(&self, hash: u32, key: Term) -> &Link {
+        let mut at = &self.room()[self.index(hash)];
+        while let Some(row) = at.get() {
+            if self.is_key(row, hash, key) {
+                break;
             }
+            at = row.link();
         }
         at
     }
+}
 
-    /// Puts a row where `at` points.
-    fn link(&mut self, at: *mut Option<Row>, row: Row) {
-        // SAFETY: `at` came from `place`; the new row is in no chain yet.
-        unsafe {
-            *row.link() = *at;
-            *at = Some(row);
-        }
-        self.rows += 1;
-        self.words += row.words();
+/// S1 to S4; all links are of this shard's chains, and its lock is held for writing.
+impl Writing<'_> {
+    /// Hands over what has left the shard to a scheduler's thread progress: cheaper than dropping.
+    #[inline(always)]
+    pub fn done(self, slices: Option<&myriad_sync::ThreadSlot>) {
+        let Writing { shard: _, _version: version, books, mut disposal } = self;
+        drop(version);
+        drop(books);
+        disposal.hand_over(slices);
+    }
+
+    /// Sets a link.
+    #[inline]
+    fn set(link: &Link, row: Option<Row>) {
+        // SAFETY: R1: see the impl.
+        unsafe { link.set(row) };
+    }
+
+    /// Puts a row where `at` stands; the row is in no chain yet.
+    fn link(&self, at: &Link, row: Row) {
+        Self::set(row.link(), at.get());
+        Self::set(at, Some(row));
+        add(&self.rows, 1);
+        add(&self.words, row.words() as isize);
     }
 
     /// Takes the row that `at` leads to out of the chain and frees it.
-    fn unlink(&mut self, at: *mut Option<Row>) {
-        // SAFETY: `at` is a link of this shard's chains.
-        unsafe {
-            if let Some(row) = *at {
-                *at = row.next();
-                self.words -= row.words();
-                row.free();
-            }
+    fn unlink(shard: &Shard, disposal: &mut Disposal<'_>, at: &Link) {
+        if let Some(row) = at.get() {
+            Self::set(at, row.next());
+            add(&shard.words, -(row.words() as isize));
+            disposal.row(row);
         }
     }
 
     /// A visible row goes: it is freed, or hidden if the table is fixed. Gives the next link to look at.
-    fn remove(&mut self, at: *mut Option<Row>, fixed: Fixed) -> *mut Option<Row> {
-        // SAFETY: `at` is a link of this shard's chains, which is borrowed for writing.
-        unsafe {
-            let Some(row) = *at else { return at };
-            self.rows -= 1;
-            if fixed == Fixed::No {
-                self.unlink(at);
-                return at;
-            }
-            row.set_hidden(true);
-            self.hidden.push(row.hash());
-            self.hidden_rows += 1;
-            row.link()
+    fn remove<'l>(&mut self, at: &'l Link, fixed: Fixed) -> &'l Link {
+        let Some(row) = at.get() else { return at };
+        add(&self.rows, -1);
+        if fixed == Fixed::No {
+            Self::unlink(self.shard, &mut self.disposal, at);
+            return at;
         }
+        // SAFETY: R1: see the impl.
+        unsafe { row.set_hidden(true) };
+        self.books.hidden.push(row.hash());
+        add(&self.hidden_rows, 1);
+        row.link()
+    }
+
+    /// A hidden row counts as visible again.
+    fn shown(&self) {
+        add(&self.rows, 1);
+        add(&self.hidden_rows, -1);
     }
 
     /// Takes the place of a row with the same key, visible or hidden.
-    fn swap(&mut self, at: *mut Option<Row>, new: Row) {
-        // SAFETY: as in `remove`.
-        unsafe {
-            let Some(old) = *at else { return };
-            if old.is_hidden() {
-                self.rows += 1;
-                self.hidden_rows -= 1;
-            }
-            *new.link() = old.next();
-            *at = Some(new);
-            self.words = self.words + new.words() - old.words();
-            old.free();
+    fn swap(&mut self, at: &Link, new: Row) {
+        let Some(old) = at.get() else { return };
+        if old.is_hidden() {
+            self.shown();
         }
+        Self::set(new.link(), old.next());
+        Self::set(at, Some(new));
+        add(&self.words, new.words() as isize - old.words() as isize);
+        self.disposal.row(old);
     }
 
     /// Inserts or replaces the row of its key.
     pub fn insert_set(&mut self, row: NewRow, fixed: Fixed) {
         let row = row.into_row();
-        let at = self.place(row.hash(), row.key(self.keypos));
-        // SAFETY: a link of this shard's chains.
-        if unsafe { (*at).is_some() } {
+        let at = self.shard.place(row.hash(), row.key(self.keypos));
+        if at.get().is_some() {
             self.swap(at, row);
         } else {
             self.link(at, row);
@@ -240,17 +422,14 @@ impl Shard {
     /// Inserts an object into a set, or puts it in the place of the one with its key.
     pub fn insert_tuple(&mut self, tuple: Term, key: Term, hash: u32, fixed: Fixed) {
         let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
-        let at = self.place(hash, key);
-        // SAFETY: a link of this shard's chains, which is borrowed for writing. The key's word stays: keys are equal, and
-        // equal immediate terms are the same word.
-        unsafe {
-            match *at {
-                Some(old) if old.overwrite(elements) => {}
-                Some(_) => self.swap(at, Row::new(tuple, hash)),
-                None => {
-                    self.link(at, Row::new(tuple, hash));
-                    self.grow(fixed);
-                }
+        let at = self.shard.place(hash, key);
+        match at.get() {
+            // SAFETY: R1: see the impl. The key's word stays: keys are equal, and equal immediate terms are the same word.
+            Some(old) if unsafe { old.overwrite(elements) } => {}
+            Some(_) => self.swap(at, Row::new(tuple, hash)),
+            None => {
+                self.link(at, Row::new(tuple, hash));
+                self.grow(fixed);
             }
         }
     }
@@ -258,30 +437,27 @@ impl Shard {
     /// Adds a row, unless there is an equal one already.
     pub fn insert_bag(&mut self, row: NewRow, fixed: Fixed) {
         let (hash, key) = (row.row().hash(), row.row().key(self.keypos));
-        let place = self.place(hash, key);
+        let place = self.shard.place(hash, key);
         let mut at = place;
-        // SAFETY: links of this shard's chains, which is borrowed for writing.
-        unsafe {
-            while let Some(old) = *at {
-                if !self.is_key(old, hash, key) {
-                    break;
-                }
-                if eq_exact(old.term(), row.row().term()) {
-                    if old.is_hidden() {
-                        old.set_hidden(false);
-                        self.rows += 1;
-                        self.hidden_rows -= 1;
-                        if at != place {
-                            // It is the newest of its key now.
-                            *at = old.next();
-                            *old.link() = *place;
-                            *place = Some(old);
-                        }
-                    }
-                    return;
-                }
-                at = old.link();
+        while let Some(old) = at.get() {
+            if !self.is_key(old, hash, key) {
+                break;
             }
+            if eq_exact(old.term(), row.row().term()) {
+                if old.is_hidden() {
+                    // SAFETY: R1: see the impl.
+                    unsafe { old.set_hidden(false) };
+                    self.shown();
+                    if !std::ptr::eq(at, place) {
+                        // It is the newest of its key now.
+                        Self::set(at, old.next());
+                        Self::set(old.link(), place.get());
+                        Self::set(place, Some(old));
+                    }
+                }
+                return;
+            }
+            at = old.link();
         }
         self.link(place, row.into_row());
         self.grow(fixed);
@@ -290,42 +466,35 @@ impl Shard {
     /// Adds a row.
     pub fn insert_duplicate(&mut self, row: NewRow, fixed: Fixed) {
         let row = row.into_row();
-        let at = self.place(row.hash(), row.key(self.keypos));
+        let at = self.shard.place(row.hash(), row.key(self.keypos));
         self.link(at, row);
         self.grow(fixed);
     }
 
     /// Replaces a visible row of this shard by one with the same key.
     pub fn replace(&mut self, old: Row, new: NewRow) {
-        let index = self.index(old.hash());
-        let mut at = &raw mut self.buckets[index];
-        // SAFETY: links of this shard's chains.
-        unsafe {
-            while let Some(row) = *at {
-                if row == old {
-                    return self.swap(at, new.into_row());
-                }
-                at = row.link();
+        let mut at = &self.shard.room()[self.index(old.hash())];
+        while let Some(row) = at.get() {
+            if row == old {
+                return self.swap(at, new.into_row());
             }
+            at = row.link();
         }
     }
 
     /// Deletes the visible rows of a key that `wanted` accepts; gives how many.
     pub fn delete(&mut self, hash: u32, key: Term, fixed: Fixed, mut wanted: impl FnMut(Row) -> bool) -> usize {
-        let mut at = self.place(hash, key);
+        let mut at = self.shard.place(hash, key);
         let mut gone = 0;
-        // SAFETY: links of this shard's chains, which is borrowed for writing.
-        unsafe {
-            while let Some(row) = *at {
-                if !self.is_key(row, hash, key) {
-                    break;
-                }
-                if !row.is_hidden() && wanted(row) {
-                    at = self.remove(at, fixed);
-                    gone += 1;
-                } else {
-                    at = row.link();
-                }
+        while let Some(row) = at.get() {
+            if !self.is_key(row, hash, key) {
+                break;
+            }
+            if !row.is_hidden() && wanted(row) {
+                at = self.remove(at, fixed);
+                gone += 1;
+            } else {
+                at = row.link();
             }
         }
         if gone > 0 {
@@ -335,20 +504,16 @@ impl Shard {
     }
 
     /// Goes through a bucket: `wanted` says which visible rows are deleted. Gives how many were. Does not shrink, so that
-    /// a traversal keeps its place; see [`Shard::shrink`].
+    /// a traversal keeps its place; see [`Writing::shrink`].
     pub fn retain_bucket(&mut self, index: usize, fixed: Fixed, mut doomed: impl FnMut(Row) -> bool) -> usize {
-        let Some(first) = self.buckets.get_mut(index) else { return 0 };
-        let mut at = &raw mut *first;
+        let Some(mut at) = self.shard.bucket_link(index).filter(|_| index < self.buckets()) else { return 0 };
         let mut gone = 0;
-        // SAFETY: links of this shard's chains, which is borrowed for writing.
-        unsafe {
-            while let Some(row) = *at {
-                if !row.is_hidden() && doomed(row) {
-                    at = self.remove(at, fixed);
-                    gone += 1;
-                } else {
-                    at = row.link();
-                }
+        while let Some(row) = at.get() {
+            if !row.is_hidden() && doomed(row) {
+                at = self.remove(at, fixed);
+                gone += 1;
+            } else {
+                at = row.link();
             }
         }
         gone
@@ -356,122 +521,177 @@ impl Shard {
 
     /// Frees the hidden rows (the table is no longer fixed).
     pub fn purge(&mut self) {
-        for hash in std::mem::take(&mut self.hidden) {
-            let index = self.index(hash);
-            let mut at = &raw mut self.buckets[index];
-            // SAFETY: links of this shard's chains, which is borrowed for writing.
-            unsafe {
-                while let Some(row) = *at {
-                    if row.is_hidden() {
-                        self.unlink(at);
-                    } else {
-                        at = row.link();
-                    }
+        for hash in std::mem::take(&mut self.books.hidden) {
+            let mut at = &self.shard.room()[self.index(hash)];
+            while let Some(row) = at.get() {
+                if row.is_hidden() {
+                    Self::unlink(self.shard, &mut self.disposal, at);
+                } else {
+                    at = row.link();
                 }
             }
         }
-        self.hidden_rows = 0;
+        // Relaxed: a figure.
+        self.hidden_rows.store(0, Ordering::Relaxed);
+    }
+
+    /// Makes the first `count` buckets of a larger array.
+    fn make_room(&mut self) {
+        let old = self.shard.room();
+        let new = Buckets::new(old.len() * 2);
+        for (i, link) in old.iter().enumerate() {
+            // SAFETY: the new array is ours alone yet.
+            Self::set(unsafe { &(&(*new).0)[i] }, link.get());
+        }
+        // Release: pairs with the Acquire in `room`: the links come before the array.
+        let old = self.shard.buckets.swap(new, Ordering::Release);
+        self.disposal.buckets(old);
     }
 
     /// Splits buckets while there are more rows than buckets (S3).
+    #[inline]
     fn grow(&mut self, fixed: Fixed) {
-        if fixed == Fixed::Yes {
-            return;
+        if fixed == Fixed::No && self.len() > self.buckets() {
+            self.split();
         }
+    }
+
+    fn split(&mut self) {
         for _ in 0..5 {
-            let to = self.buckets.len();
-            if self.rows <= to {
+            let to = self.buckets();
+            if self.len() <= to {
                 return;
+            }
+            if to == self.room().len() {
+                self.make_room();
             }
             // The new bucket takes rows from the one that differs in the highest bit only.
             let mask = if to.is_power_of_two() { to << 1 } else { to.next_power_of_two() } - 1;
-            let from = to & mask >> 1;
-            let mut moved = None;
-            let mut end = &raw mut moved;
-            let mut at = &raw mut self.buckets[from];
-            // SAFETY: links of this shard's chains, or of the new one, which is borrowed for writing.
-            unsafe {
-                while let Some(row) = *at {
-                    if (row.hash() >> self.shift) as usize & mask == to {
-                        *at = row.next();
-                        *end = Some(row);
-                        end = row.link();
-                        *end = None;
-                    } else {
-                        at = row.link();
-                    }
+            let room = self.shard.room();
+            let mut end = &room[to];
+            Self::set(end, None);
+            let mut at = &room[to & mask >> 1];
+            while let Some(row) = at.get() {
+                if (row.hash() >> self.shift) as usize & mask == to {
+                    Self::set(at, row.next());
+                    Self::set(row.link(), None);
+                    Self::set(end, Some(row));
+                    end = row.link();
+                } else {
+                    at = row.link();
                 }
             }
-            self.buckets.push(moved);
+            // Relaxed: S4.
+            self.active.store(to + 1, Ordering::Relaxed);
         }
     }
 
     /// Joins buckets while there are far more buckets than rows (S3); as sparingly as OTP does.
     pub fn shrink(&mut self, fixed: Fixed) {
-        if fixed == Fixed::Yes || self.buckets.len() <= self.least {
+        let active = self.buckets();
+        if fixed == Fixed::Yes || active <= self.least {
             return;
         }
-        let slots = self.buckets.len().saturating_sub(FIRST_SEGMENT).next_multiple_of(SEGMENT) + FIRST_SEGMENT;
-        if slots < FIRST_SEGMENT + 2 * SEGMENT || self.rows >= (slots - SEGMENT) / 2 {
+        let slots = active.saturating_sub(FIRST_SEGMENT).next_multiple_of(SEGMENT) + FIRST_SEGMENT;
+        if slots < FIRST_SEGMENT + 2 * SEGMENT || self.len() >= (slots - SEGMENT) / 2 {
             return;
         }
         for _ in 0..5 {
-            if self.buckets.len() <= self.least {
+            let active = self.buckets();
+            if active <= self.least {
                 return;
             }
-            let Some(moved) = self.buckets.pop() else { return };
-            let from = self.buckets.len();
+            let from = active - 1;
             let mask = if from.is_power_of_two() { from } else { from.next_power_of_two() >> 1 } - 1;
-            let to = &mut self.buckets[from & mask];
-            let Some(first) = moved else { continue };
-            let mut last = first;
-            while let Some(next) = last.next() {
-                last = next;
+            let room = self.shard.room();
+            if let Some(first) = room[from].get() {
+                let mut last = first;
+                while let Some(next) = last.next() {
+                    last = next;
+                }
+                let to = &room[from & mask];
+                Self::set(last.link(), to.get());
+                Self::set(to, Some(first));
+                Self::set(&room[from], None);
             }
-            // SAFETY: the last link of a chain of this shard.
-            unsafe { *last.link() = to.take() };
-            *to = moved;
+            // Relaxed: S4.
+            self.active.store(from, Ordering::Relaxed);
         }
     }
 
-    /// Takes all rows out; gives how many visible ones there were.
-    pub fn take_all(&mut self) -> (Vec<Option<Row>>, usize) {
-        let buckets = std::mem::replace(&mut self.buckets, vec![None; self.least]);
-        let rows = std::mem::take(&mut self.rows);
-        self.words = 0;
-        self.hidden.clear();
-        self.hidden_rows = 0;
-        (buckets, rows)
-    }
-
-    /// Words of the shard itself, as OTP would count them.
-    pub fn own_words(&self) -> usize {
-        self.buckets.len()
+    /// Takes all rows out.
+    pub fn take_all(&mut self) -> Chains {
+        let rows = self.len() + self.hidden();
+        // Release, Relaxed: S4; as in `make_room`.
+        let buckets = self.shard.buckets.swap(Buckets::new(self.least), Ordering::Release);
+        let active = self.active.swap(self.least, Ordering::Relaxed);
+        self.rows.store(0, Ordering::Relaxed);
+        self.words.store(0, Ordering::Relaxed);
+        self.hidden_rows.store(0, Ordering::Relaxed);
+        self.books.hidden.clear();
+        Chains { buckets, active, rows }
     }
 }
 
-/// Frees chains, `limit` rows at most; gives how many rows were freed, and is done when that is less than the limit.
-pub fn free_chains(buckets: &mut Vec<Option<Row>>, limit: usize) -> usize {
-    let mut freed = 0;
-    while let Some(bucket) = buckets.last_mut() {
-        while let Some(row) = *bucket {
-            if freed == limit {
-                return freed;
-            }
-            *bucket = row.next();
-            // SAFETY: R1: the chain was taken out of its table.
-            unsafe { row.free() };
-            freed += 1;
-        }
-        buckets.pop();
+/// Chains that have left their shard.
+pub struct Chains {
+    buckets: *mut Buckets,
+    active: usize,
+    rows: usize,
+}
+
+// SAFETY: its rows are nobody's any more.
+unsafe impl Send for Chains {}
+
+impl Chains {
+    /// How many rows there were, hidden ones too.
+    pub fn rows(&self) -> usize {
+        self.rows
     }
-    freed
+
+    /// Frees rows, `limit` at most; gives how many, and is done when that is less than the limit.
+    ///
+    /// # Safety
+    /// Nobody looks at the rows any more (S5).
+    pub unsafe fn free(&mut self, limit: usize) -> usize {
+        let mut freed = 0;
+        // SAFETY: it is ours.
+        let room = unsafe { &(*self.buckets).0 };
+        while let Some(last) = self.active.checked_sub(1) {
+            let link = &room[last];
+            while let Some(row) = link.get() {
+                if freed == limit {
+                    return freed;
+                }
+                // SAFETY: R1: the chain was taken out of its table.
+                unsafe {
+                    link.set(row.next());
+                    row.free();
+                }
+                freed += 1;
+            }
+            self.active = last;
+        }
+        freed
+    }
+}
+
+impl Drop for Chains {
+    /// Frees the array; who drops it has freed the rows, or nobody can look at the array and at them.
+    fn drop(&mut self) {
+        // SAFETY: it is ours; see the comment.
+        unsafe {
+            self.free(usize::MAX);
+            Buckets::free(self.buckets);
+        }
+    }
 }
 
 impl Drop for Shard {
     fn drop(&mut self) {
-        let (mut buckets, _) = self.take_all();
-        free_chains(&mut buckets, usize::MAX);
+        // Relaxed: nobody else has the shard.
+        let (buckets, active) = (self.buckets.load(Ordering::Relaxed), self.active.load(Ordering::Relaxed));
+        drop(Chains { buckets, active, rows: 0 });
     }
 }
 

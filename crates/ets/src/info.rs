@@ -1,6 +1,6 @@
 //! What tables tell about themselves.
 
-use crate::access::{InUse, Need, bad, find, gone, identifier, table};
+use crate::access::{InUse, Need, bad, find, gone, identifier, table, user};
 use crate::hash::Fixed;
 use crate::row::Row;
 use crate::table::{Heir, Kind, Protection, Store, Table, WriteConcurrency};
@@ -220,10 +220,13 @@ impl Binaries {
 /// `{Address, Size, References}` of each shared binary in the rows of a key.
 fn ets_lookup_binary_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let table = table(ctx, args[0], Need::Read)?;
-    let mut found = Binaries::default();
-    let done = table.with_rows(args[1], |rows| rows.for_each(|row| found.add(row)));
-    if let Err(g) = done {
-        return gone(ctx, g);
+    let done = table.with_rows(user(ctx), args[1], |rows| {
+        let mut found = Binaries::default();
+        rows.for_each(|row| found.add(row));
+        found
+    });
+    match done {
+        Ok(found) => Ok(found.list(ctx)),
+        Err(g) => gone(ctx, g),
     }
-    Ok(found.list(ctx))
 }

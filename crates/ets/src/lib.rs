@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`row`] | one object, in a block of its own; copying in and out |
 //! | [`hash`], [`tree`] | rows by key: linear hashing, B-tree |
+//! | [`disposal`] | what becomes of what leaves a hash table |
 //! | [`cursor`] | steps through an ordered set without a search |
 //! | [`table`], [`registry`] | a table with its locks; all tables |
 //! | [`access`] | from an argument to a table; errors |
@@ -16,6 +17,7 @@ mod admin;
 mod alter;
 mod counter;
 mod cursor;
+mod disposal;
 pub mod hash;
 mod info;
 mod ops;

@@ -1,7 +1,7 @@
 //! Inserting, looking up and deleting by key.
 
-use crate::access::{Need, bad, gone, table};
-use crate::hash::{Fixed, Shard};
+use crate::access::{Need, bad, gone, table, user};
+use crate::hash::{Fixed, Writing};
 use crate::row::{NewRow, copy_out, list_reversed};
 use crate::table::{Gone, Kind, Store, Table};
 use myriad_sync::Arc;
@@ -36,7 +36,7 @@ fn new_row(table: &Table, object: Term) -> Option<NewRow> {
 }
 
 /// Puts one row into its shard as the table's type wants it.
-fn put(shard: &mut Shard, kind: Kind, row: NewRow, fixed: Fixed) {
+fn put(shard: &mut Writing<'_>, kind: Kind, row: NewRow, fixed: Fixed) {
     match kind {
         Kind::Set | Kind::OrderedSet => shard.insert_set(row, fixed),
         Kind::Bag => shard.insert_bag(row, fixed),
@@ -82,14 +82,14 @@ fn insert_list(ctx: &mut Ctx<'_>, mut l: Listed) -> BifResult {
     if l.table.options.kind == Kind::Bag {
         l.rows.reverse();
     }
-    insert_rows(&l.table, l.rows, l.new).map(Term::bool).or_else(|g| gone(ctx, g))
+    insert_rows(ctx, &l.table, l.rows, l.new).map(Term::bool).or_else(|g| gone(ctx, g))
 }
 
-fn insert_rows(table: &Table, rows: Vec<NewRow>, new: bool) -> Result<bool, Gone> {
+fn insert_rows(ctx: &Ctx<'_>, table: &Table, rows: Vec<NewRow>, new: bool) -> Result<bool, Gone> {
     let (kind, keypos) = (table.options.kind, table.options.keypos);
     match &table.store {
         Store::Hash(shards) => {
-            let mut guards = table.write_all(shards)?;
+            let mut guards = table.write_all(user(ctx), shards)?;
             let mask = guards.len() - 1;
             let there = |row: &NewRow| {
                 let (hash, key) = (row.row().hash(), row.row().key(keypos));
@@ -101,6 +101,7 @@ fn insert_rows(table: &Table, rows: Vec<NewRow>, new: bool) -> Result<bool, Gone
             for row in rows {
                 put(&mut guards[row.row().hash() as usize & mask], kind, row, table.fixed());
             }
+            guards.into_iter().for_each(|shard| shard.done(ctx.sched.slices.as_ref()));
         }
         Store::Tree(tree) => {
             let mut tree = table.write_tree(tree)?;
@@ -119,16 +120,17 @@ fn is_small(object: Term) -> bool {
 }
 
 /// Inserts one small object.
-fn insert_small(table: &Table, object: Term, key: Term) -> Result<(), Gone> {
+fn insert_small(ctx: &Ctx<'_>, table: &Table, object: Term, key: Term) -> Result<(), Gone> {
     match &table.store {
         Store::Hash(shards) => {
             let hash = table_hash(key);
-            let mut shard = table.write_shard(shards, hash)?;
+            let mut shard = table.write_shard(user(ctx), shards, hash)?;
             match table.options.kind {
                 Kind::Set | Kind::OrderedSet => shard.insert_tuple(object, key, hash, table.fixed()),
                 Kind::Bag => shard.insert_bag(NewRow::new(object, hash), table.fixed()),
                 Kind::DuplicateBag => shard.insert_duplicate(NewRow::new(object, hash), table.fixed()),
             }
+            shard.done(ctx.sched.slices.as_ref());
         }
         Store::Tree(tree) => table.write_tree(tree)?.insert_tuple(object, key),
     }
@@ -136,15 +138,16 @@ fn insert_small(table: &Table, object: Term, key: Term) -> Result<(), Gone> {
 }
 
 /// Inserts one object if there is none of its key.
-fn insert_one_new(table: &Table, object: Term, key: Term) -> Result<bool, Gone> {
+fn insert_one_new(ctx: &Ctx<'_>, table: &Table, object: Term, key: Term) -> Result<bool, Gone> {
     match &table.store {
         Store::Hash(shards) => {
             let hash = table_hash(key);
-            let mut shard = table.write_shard(shards, hash)?;
+            let mut shard = table.write_shard(user(ctx), shards, hash)?;
             if shard.row_of(hash, key).is_some() {
                 return Ok(false);
             }
             put(&mut shard, table.options.kind, NewRow::new(object, hash), table.fixed());
+            shard.done(ctx.sched.slices.as_ref());
         }
         Store::Tree(tree) => {
             let mut tree = table.write_tree(tree)?;
@@ -163,13 +166,14 @@ fn insert_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         let Some(key) = key_of(&table, args[1]) else { return badarg() };
         if is_small(args[1]) {
             // Copied under the lock: most often the place of an older object is taken over as it is.
-            return insert_small(&table, args[1], key).map(|()| Term::TRUE).or_else(|g| gone(ctx, g));
+            return insert_small(ctx, &table, args[1], key).map(|()| Term::TRUE).or_else(|g| gone(ctx, g));
         }
         let row = NewRow::new(args[1], table.hash(key));
         ctx.bump(row.row().words() / 16);
         let done = match &table.store {
-            Store::Hash(shards) => table.write_shard(shards, row.row().hash()).map(|mut shard| {
+            Store::Hash(shards) => table.write_shard(user(ctx), shards, row.row().hash()).map(|mut shard| {
                 put(&mut shard, table.options.kind, row, table.fixed());
+                shard.done(ctx.sched.slices.as_ref());
             }),
             Store::Tree(tree) => table.write_tree(tree).map(|mut tree| tree.insert(row)),
         };
@@ -182,7 +186,7 @@ fn insert_new_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let table = table(ctx, args[0], Need::Write)?;
     if !args[1].is_list() {
         let Some(key) = key_of(&table, args[1]) else { return badarg() };
-        return insert_one_new(&table, args[1], key).map(Term::bool).or_else(|g| gone(ctx, g));
+        return insert_one_new(ctx, &table, args[1], key).map(Term::bool).or_else(|g| gone(ctx, g));
     }
     insert_list(ctx, Listed { table: table.shared(), rows: Vec::new(), left: args[1], new: true })
 }
@@ -191,7 +195,7 @@ fn lookup_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let table = table(ctx, args[0], Need::Read)?;
     let key = args[1];
     let found = if matches!(table.options.kind, Kind::Set | Kind::OrderedSet) {
-        table.with_row(key, |row| match row {
+        table.with_row(user(ctx), key, |row| match row {
             Some(row) => {
                 let copy = row.copy_to(ctx);
                 ctx.cons(copy, Term::NIL)
@@ -199,12 +203,13 @@ fn lookup_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
             None => Term::NIL,
         })
     } else {
-        table.with_rows(key, |rows| {
-            let mut count = 0;
-            let list = list_reversed(rows.inspect(|_| count += 1), ctx);
-            ctx.bump(count / ROWS_PER_REDUCTION);
-            list
-        })
+        let mut count = 0;
+        let list = table.with_rows(user(ctx), key, |rows| {
+            count = 0;
+            list_reversed(rows.inspect(|_| count += 1), ctx)
+        });
+        ctx.bump(count / ROWS_PER_REDUCTION);
+        list
     };
     found.or_else(|g| gone(ctx, g))
 }
@@ -212,31 +217,30 @@ fn lookup_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 fn lookup_element_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let table = table(ctx, args[0], Need::Read)?;
     let Some(at) = args[2].as_usize().and_then(|p| p.checked_sub(1)) else { return badarg() };
-    let found: Result<Result<Term, Escape>, _> = if matches!(table.options.kind, Kind::Set | Kind::OrderedSet) {
-        table.with_row(args[1], |row| match row {
-            Some(row) => row.elements().get(at).map(|e| copy_out(*e, ctx)).ok_or(BADARG),
-            None => bad(ctx, am::badkey),
-        })
+    // Nothing: no row of the key; an error: no such element.
+    let found: Result<Option<Result<Term, Escape>>, _> = if matches!(table.options.kind, Kind::Set | Kind::OrderedSet) {
+        table.with_row(user(ctx), args[1], |row| row.map(|row| row.element(at).map(|e| copy_out(e, ctx)).ok_or(BADARG)))
     } else {
-        table.with_rows(args[1], |rows| {
-            let (mut list, mut any) = (Term::NIL, false);
+        table.with_rows(user(ctx), args[1], |rows| {
+            let mut list = None;
             for row in rows {
-                any = true;
-                let element = row.elements().get(at).map(|e| copy_out(*e, ctx)).ok_or(BADARG)?;
-                list = ctx.cons(element, list);
+                let Some(element) = row.element(at) else { return Some(badarg()) };
+                let element = copy_out(element, ctx);
+                list = Some(ctx.cons(element, list.unwrap_or(Term::NIL)));
             }
-            if any { Ok(list) } else { bad(ctx, am::badkey) }
+            list.map(Ok)
         })
     };
     match found {
-        Ok(result) => result,
+        Ok(Some(result)) => result,
+        Ok(None) => bad(ctx, am::badkey),
         Err(g) => gone(ctx, g),
     }
 }
 
 fn member_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let table = table(ctx, args[0], Need::Read)?;
-    table.with_row(args[1], |row| Term::bool(row.is_some())).or_else(|g| gone(ctx, g))
+    table.with_row(user(ctx), args[1], |row| Term::bool(row.is_some())).or_else(|g| gone(ctx, g))
 }
 
 fn delete_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
@@ -245,7 +249,11 @@ fn delete_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let done = match &table.store {
         Store::Hash(shards) => {
             let hash = table_hash(key);
-            table.write_shard(shards, hash).map(|mut shard| shard.delete(hash, key, table.fixed(), |_| true))
+            table.write_shard(user(ctx), shards, hash).map(|mut shard| {
+                let count = shard.delete(hash, key, table.fixed(), |_| true);
+                shard.done(ctx.sched.slices.as_ref());
+                count
+            })
         }
         Store::Tree(tree) => table.write_tree(tree).map(|mut tree| tree.delete(key, |_| true).into()),
     };
@@ -265,8 +273,9 @@ fn delete_object_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let done = match &table.store {
         Store::Hash(shards) => {
             let hash = table_hash(key);
-            table.write_shard(shards, hash).map(|mut shard| {
+            table.write_shard(user(ctx), shards, hash).map(|mut shard| {
                 shard.delete(hash, key, table.fixed(), |row| eq_exact(row.term(), object));
+                shard.done(ctx.sched.slices.as_ref());
             })
         }
         Store::Tree(tree) => table.write_tree(tree).map(|mut tree| {
@@ -282,11 +291,12 @@ fn take_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let done = match &table.store {
         Store::Hash(shards) => {
             let hash = table_hash(key);
-            table.write_shard(shards, hash).map(|mut shard| {
+            table.write_shard(user(ctx), shards, hash).map(|mut shard| {
                 let list = list_reversed(shard.rows_of(hash, key), ctx);
                 if !list.is_nil() {
                     shard.delete(hash, key, table.fixed(), |_| true);
                 }
+                shard.done(ctx.sched.slices.as_ref());
                 list
             })
         }

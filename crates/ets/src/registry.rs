@@ -1,15 +1,21 @@
 //! All tables: by identifier, by name, by owner, by who fixes them.
 //!
-//! An identifier is a magic reference that holds its table, so most operations need no look-up here. Names, and references
-//! that came back from the external term format, are looked up in sharded maps.
+//! An identifier is a magic reference that holds its table, so most operations need no look-up here. References that came
+//! back from the external term format are looked up in sharded maps. Names are looked up without a lock: who looks writes
+//! nothing that is shared.
 //!
 //! RG1. A live table is in `by_reference`, in its owner's list, and in `names` if it is a named one.
 //! RG2. Lock order: process lists, then names or references, then a table's own locks.
+//! RG3. An entry of a name is linked and unlinked under its bucket's lock, keeps its own link, and is freed once every thread
+//!      has made progress. So what [`named`] gives stays until the thread's next quiescent point: for one call of a built-in.
 
 use crate::table::Table;
-use myriad_sync::{Arc, CachePadded, LazyLock, LockClass, Mutex, RwLock};
+use myriad_sync::atomic::{AtomicPtr, Ordering};
+use myriad_sync::{Arc, CachePadded, LazyLock, LockClass, Mutex, Progress, RwLock};
 use myriad_term::{Atom, Pid, RefNumbers};
+use myriad_vm::vm::TABLE_NAME_BUCKETS as NAME_BUCKETS;
 use std::collections::HashMap;
+use std::ptr;
 
 static PROCESS_CLASS: LockClass = LockClass::new("db_process", 705);
 static NAME_CLASS: LockClass = LockClass::new("meta_name_tab", 711);
@@ -25,25 +31,53 @@ struct OfProcess {
     super_user: bool,
 }
 
-type Names = RwLock<Vec<(Atom, Arc<Table>)>>;
+/// A named table (RG3).
+struct Named {
+    name: Atom,
+    table: Arc<Table>,
+    next: AtomicPtr<Named>,
+}
+
+/// The names of one bucket.
+struct Names {
+    first: AtomicPtr<Named>,
+    change: Mutex<()>,
+}
+
+impl Names {
+    /// Where the link to the name's entry stands, or the end of the chain.
+    fn place(&self, name: Atom) -> (&AtomicPtr<Named>, Option<&Named>) {
+        let mut link = &self.first;
+        loop {
+            // Acquire: pairs with the Release in `register`: the entry's words come before its link.
+            // SAFETY: RG3: an entry that can be reached now is not freed before this thread is quiescent.
+            match unsafe { link.load(Ordering::Acquire).cast_const().as_ref() } {
+                Some(named) if named.name != name => link = &named.next,
+                end => return (link, end),
+            }
+        }
+    }
+}
 
 type References = RwLock<HashMap<RefNumbers, Arc<Table>>>;
 type Processes = Mutex<HashMap<Pid, OfProcess>>;
 
 struct Registry {
-    names: [CachePadded<Names>; 4 * SHARDS],
+    names: [CachePadded<Names>; NAME_BUCKETS],
     references: [CachePadded<References>; SHARDS],
     processes: [CachePadded<Processes>; SHARDS],
 }
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(|| Registry {
-    names: std::array::from_fn(|_| CachePadded::new(RwLock::new(&NAME_CLASS, Vec::new()))),
+    names: std::array::from_fn(|_| {
+        CachePadded::new(Names { first: AtomicPtr::new(ptr::null_mut()), change: Mutex::new(&NAME_CLASS, ()) })
+    }),
     references: std::array::from_fn(|_| CachePadded::new(RwLock::new(&REFERENCE_CLASS, HashMap::new()))),
     processes: std::array::from_fn(|_| CachePadded::new(Mutex::new(&PROCESS_CLASS, HashMap::new()))),
 });
 
 fn names(name: Atom) -> &'static Names {
-    &REGISTRY.names[name.index() as usize % (4 * SHARDS)]
+    &REGISTRY.names[name.index() as usize % NAME_BUCKETS]
 }
 
 fn references(numbers: RefNumbers) -> &'static References {
@@ -54,10 +88,10 @@ fn processes(pid: Pid) -> &'static Processes {
     &REGISTRY.processes[pid.number() as usize % SHARDS]
 }
 
-/// The table of a name.
+/// The table of a name: good until this thread's next quiescent point (RG3).
 #[inline]
-pub fn named(name: Atom) -> Option<Arc<Table>> {
-    names(name).read().iter().find(|(n, _)| *n == name).map(|(_, t)| t.clone())
+pub fn named(name: Atom) -> Option<*const Arc<Table>> {
+    names(name).place(name).1.map(|named| &raw const named.table)
 }
 
 /// The table of an identifier without the table in it.
@@ -67,17 +101,40 @@ pub fn by_reference(numbers: RefNumbers) -> Option<Arc<Table>> {
 
 /// Gives a table a name; `false` if another has it.
 pub fn register(name: Atom, table: &Arc<Table>) -> bool {
-    let mut names = names(name).write();
-    if names.iter().any(|(n, _)| *n == name) {
-        return false;
-    }
-    names.push((name, table.clone()));
+    let names = names(name);
+    let _change = names.change.lock();
+    let (end, None) = names.place(name) else { return false };
+    let named = Box::new(Named { name, table: table.clone(), next: AtomicPtr::new(ptr::null_mut()) });
+    // Release: pairs with the Acquire in `place`.
+    end.store(Box::into_raw(named), Ordering::Release);
     true
 }
 
+/// An entry that nobody can reach any more.
+struct Unlinked(*mut Named);
+
+// SAFETY: an entry may be freed on any thread.
+unsafe impl Send for Unlinked {}
+
+impl Unlinked {
+    fn free(self) {
+        // SAFETY: RG3: it was unlinked, and every thread has made progress since.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
+}
+
 /// Frees a name.
-pub fn unregister(name: Atom, table: &Table) {
-    names(name).write().retain(|(n, t)| *n != name || !std::ptr::eq(&**t, table));
+pub fn unregister(name: Atom, table: &Table, progress: &Progress) {
+    let names = names(name);
+    let _change = names.change.lock();
+    let (link, Some(named)) = names.place(name) else { return };
+    if !ptr::eq(&*named.table, table) {
+        return;
+    }
+    // Relaxed, Release: changed under the lock only; what follows was published before.
+    let entry = Unlinked(link.load(Ordering::Relaxed));
+    link.store(named.next.load(Ordering::Relaxed), Ordering::Release);
+    progress.retire_unregistered(move || entry.free());
 }
 
 /// Enters a new table.
@@ -87,10 +144,10 @@ pub fn enter(table: &Arc<Table>) {
 }
 
 /// Takes a deleted table out; its owner's list is left to [`disown`].
-pub fn leave(table: &Table) {
+pub fn leave(table: &Table, progress: &Progress) {
     references(table.numbers).write().remove(&table.numbers);
     if table.options.named {
-        unregister(table.name(), table);
+        unregister(table.name(), table, progress);
     }
 }
 

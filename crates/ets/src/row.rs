@@ -4,9 +4,14 @@
 //! are copied too: modules are purged without asking tables). Copying a row out is therefore one pass over its words that
 //! adds the distance to each pointer, or a plain memory copy if all elements are immediate.
 //!
-//! R1. A row belongs to one table. It is read while its shard's lock is held, changed or freed while it is held for writing.
+//! R1. A row belongs to one table. It is read while its shard's lock is held, or, in a hash table, by who may look without it
+//!     (`table`, TB4). It is changed and unlinked while the lock is held for writing, and freed once nobody reads it.
+//! R3. What changes in a row that is in a table: the link, the flags, and immediate elements other than the key, which become
+//!     other immediate ones. These words are read and written as atomics; a reader without the lock learns from its shard's
+//!     version that what it read does not belong together. All else stays as it is until the row is freed.
 //! R2. The words of a row are terms or headers, as in a heap (`term`, B2), and its pointers lead into the row.
 
+use myriad_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use myriad_term::boxed::{Boxed, Header};
 use myriad_term::{Alloc, Build, Kind, Magic, OffHeap, SharedBinary, Term, copy, memory};
 use std::alloc::{Layout, alloc, dealloc};
@@ -22,9 +27,9 @@ const OFF_HEAP: u32 = 4;
 
 #[repr(C)]
 struct Head {
-    next: Option<Row>,
+    next: Link,
     hash: u32,
-    flags: u32,
+    flags: AtomicU32,
     words: usize,
     off_heap: *mut u64,
 }
@@ -41,6 +46,44 @@ pub struct Row(NonNull<Head>);
 unsafe impl Send for Row {}
 // SAFETY: as above.
 unsafe impl Sync for Row {}
+
+/// A link of a chain: where its next row is.
+#[repr(transparent)]
+pub struct Link(AtomicPtr<Head>);
+
+impl Link {
+    /// An end of a chain.
+    pub const fn end() -> Link {
+        Link(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    /// The row that it leads to.
+    #[inline]
+    pub fn get(&self) -> Option<Row> {
+        // Acquire: pairs with the Release in `set`: a row's words come before the link that leads to it.
+        NonNull::new(self.0.load(Ordering::Acquire)).map(Row)
+    }
+
+    /// Leads elsewhere from now on.
+    ///
+    /// # Safety
+    /// R1: the lock of the link's shard is held for writing, or nobody else knows of the link.
+    #[inline]
+    pub unsafe fn set(&self, row: Option<Row>) {
+        // Release: see `get`.
+        self.0.store(row.map_or(ptr::null_mut(), |row| row.0.as_ptr()), Ordering::Release);
+    }
+}
+
+/// A word of a row's tuple, as one that may change (R3).
+///
+/// # Safety
+/// `at` is a word of a live row.
+#[inline]
+unsafe fn shared_word<'a>(at: *mut u64) -> &'a AtomicU64 {
+    // SAFETY: the caller's promise; a word is as large as an atomic one, and aligned.
+    unsafe { &*at.cast::<AtomicU64>() }
+}
 
 /// Nothing is a literal to a row.
 fn no_literal(_: *const u64) -> bool {
@@ -95,7 +138,9 @@ impl Row {
         let row = Row(head);
         let flags = if flat { FLAT } else { 0 };
         // SAFETY: a fresh block that begins with room for the header.
-        unsafe { head.write(Head { next: None, hash, flags, words, off_heap: ptr::null_mut() }) };
+        unsafe {
+            head.write(Head { next: Link::end(), hash, flags: AtomicU32::new(flags), words, off_heap: ptr::null_mut() })
+        };
         if flat {
             // SAFETY: 1 + len fresh words after the header.
             unsafe {
@@ -110,16 +155,24 @@ impl Row {
                 // SAFETY: the fresh row is ours alone.
                 unsafe {
                     (*head.as_ptr()).off_heap = block.off_heap.first;
-                    (*head.as_ptr()).flags |= OFF_HEAP;
+                    // Relaxed: as above.
+                    (*head.as_ptr()).flags.store(OFF_HEAP, Ordering::Relaxed);
                 }
             }
         }
         row
     }
 
-    fn head(&self) -> &Head {
+    #[inline]
+    fn head<'a>(self) -> &'a Head {
         // SAFETY: R1.
         unsafe { self.0.as_ref() }
+    }
+
+    #[inline]
+    fn flags(self) -> u32 {
+        // Relaxed: changed under the lock for writing only; who reads without it looks at the shard's version.
+        self.head().flags.load(Ordering::Relaxed)
     }
 
     #[inline]
@@ -135,17 +188,29 @@ impl Row {
         unsafe { Term::from_boxed(self.data()) }
     }
 
-    /// The elements.
+    /// The elements, while the lock is held.
     #[inline]
     pub fn elements<'a>(self) -> &'a [Term] {
         // SAFETY: as above.
         unsafe { Boxed::at(self.data()) }.slots()
     }
 
+    /// The element at `index`, counted from 0.
+    #[inline]
+    pub fn element(self, index: usize) -> Option<Term> {
+        // SAFETY: R2: the tuple's header stays; so many words follow it. Relaxed: R3.
+        unsafe {
+            let size = Header::from_raw(*self.data()).size();
+            (index < size).then(|| Term::from_raw(shared_word(self.data().add(1 + index)).load(Ordering::Relaxed)))
+        }
+    }
+
     /// The element at `keypos`, counted from 0 (every row of a table has it).
     #[inline]
     pub fn key(self, keypos: usize) -> Term {
-        self.elements()[keypos]
+        debug_assert!(keypos < self.elements().len());
+        // SAFETY: as above. Relaxed: R3.
+        unsafe { Term::from_raw(shared_word(self.data().add(1 + keypos)).load(Ordering::Relaxed)) }
     }
 
     /// The hash it is filed under.
@@ -157,23 +222,19 @@ impl Row {
     /// The next row of the chain.
     #[inline]
     pub fn next(self) -> Option<Row> {
-        self.head().next
+        self.head().next.get()
     }
 
-    /// Where the link to the next row stands.
-    ///
-    /// # Safety
-    /// R1: the shard's lock is held for writing as long as the place is used.
+    /// The link to the next row.
     #[inline]
-    pub unsafe fn link(self) -> *mut Option<Row> {
-        // SAFETY: R1.
-        unsafe { &raw mut (*self.0.as_ptr()).next }
+    pub fn link<'a>(self) -> &'a Link {
+        &self.head().next
     }
 
     /// Deleted while the table was fixed?
     #[inline]
     pub fn is_hidden(self) -> bool {
-        self.head().flags & HIDDEN != 0
+        self.flags() & HIDDEN != 0
     }
 
     /// Hides the row, or shows it again.
@@ -181,11 +242,9 @@ impl Row {
     /// # Safety
     /// R1: the shard's lock is held for writing.
     pub unsafe fn set_hidden(self, hidden: bool) {
-        // SAFETY: R1.
-        unsafe {
-            let flags = &raw mut (*self.0.as_ptr()).flags;
-            *flags = if hidden { *flags | HIDDEN } else { *flags & !HIDDEN };
-        }
+        let flags = if hidden { self.flags() | HIDDEN } else { self.flags() & !HIDDEN };
+        // Relaxed: as in `flags`.
+        self.head().flags.store(flags, Ordering::Relaxed);
     }
 
     /// Words that the row takes.
@@ -200,8 +259,8 @@ impl Row {
     /// R1: the shard's lock is held for writing; no term of the row's tuple is in use; `index` is not the key's.
     pub unsafe fn set_immediate(self, index: usize, value: Term) {
         debug_assert!(value.is_immediate() && self.elements()[index].is_immediate());
-        // SAFETY: an element of the row's own tuple; R2 stays.
-        unsafe { *self.data().add(1 + index).cast::<Term>() = value };
+        // SAFETY: an element of the row's own tuple; R2 stays. Relaxed: R3.
+        unsafe { shared_word(self.data().add(1 + index)).store(value.raw(), Ordering::Relaxed) };
     }
 
     /// Takes over the elements of a tuple, if both are without memory and of one size; otherwise `false`, and nothing has
@@ -211,12 +270,14 @@ impl Row {
     /// As for [`Row::set_immediate`]; the key's word stays what it is, and the row is visible.
     #[inline]
     pub unsafe fn overwrite(self, elements: &[Term]) -> bool {
-        let head = self.head();
-        if head.flags != FLAT || head.words != 1 + elements.len() || !elements.iter().all(|e| e.is_immediate()) {
+        let fits = self.flags() == FLAT && self.head().words == 1 + elements.len();
+        if !fits || !elements.iter().all(|e| e.is_immediate()) {
             return false;
         }
-        // SAFETY: the row has just so many elements; R2 stays.
-        unsafe { ptr::copy_nonoverlapping(elements.as_ptr(), self.data().add(1).cast(), elements.len()) };
+        for (i, element) in elements.iter().enumerate() {
+            // SAFETY: the row has just so many elements; R2 stays. Relaxed: R3.
+            unsafe { shared_word(self.data().add(1 + i)).store(element.raw(), Ordering::Relaxed) };
+        }
         true
     }
 
@@ -226,12 +287,13 @@ impl Row {
         let head = self.head();
         let from = self.data();
         let to = heap.alloc(head.words).as_ptr();
-        if head.flags & FLAT != 0 {
-            // SAFETY: `words` words on both sides; no pointer among them.
-            unsafe {
-                ptr::copy_nonoverlapping(from, to, head.words);
-                return Term::from_boxed(to);
+        if self.flags() & FLAT != 0 {
+            for i in 0..head.words {
+                // SAFETY: `words` words on both sides; no pointer among them. Relaxed: R3.
+                unsafe { *to.add(i) = shared_word(from.add(i)).load(Ordering::Relaxed) };
             }
+            // SAFETY: the copied tuple.
+            return unsafe { Term::from_boxed(to) };
         }
         self.relocate(from, to, heap);
         // SAFETY: the copied tuple.
@@ -247,7 +309,8 @@ impl Row {
             // SAFETY: R2: word `i` is a term or a header; a raw object's words are stepped over by its header. The room
             // behind `to` is as large.
             unsafe {
-                let word = *from.add(i);
+                // Relaxed: R3.
+                let word = shared_word(from.add(i)).load(Ordering::Relaxed);
                 let term = Term::from_raw(word);
                 if Header::is_raw(word) {
                     let header = Header::from_raw(word);
@@ -277,6 +340,11 @@ impl Row {
         }
     }
 
+    /// Its address, for [`free_at`].
+    pub fn address(self) -> *mut () {
+        self.0.as_ptr().cast()
+    }
+
     /// Frees the row.
     ///
     /// # Safety
@@ -286,7 +354,7 @@ impl Row {
         let layout = Self::layout(head.words);
         // SAFETY: the caller's promise; the chain's objects are the row's and die with it.
         unsafe {
-            if head.flags & OFF_HEAP != 0 {
+            if self.flags() & OFF_HEAP != 0 {
                 OffHeap { first: head.off_heap, binary_words: 0 }.release_all();
             }
             dealloc(self.0.as_ptr().cast(), layout);
@@ -313,6 +381,17 @@ unsafe fn one_more<A: Alloc + ?Sized>(at: *mut u64, heap: &mut A) {
             std::mem::forget(Magic::clone(&held));
             heap.off_heap().link(at, 0);
         }
+    }
+}
+
+/// Frees a row by its address, for thread progress.
+///
+/// # Safety
+/// As for [`Row::free`]; `row` came from [`Row::address`].
+pub unsafe fn free_at(row: *mut ()) {
+    if let Some(head) = NonNull::new(row) {
+        // SAFETY: the caller's promise.
+        unsafe { Row(head.cast()).free() };
     }
 }
 

@@ -157,7 +157,8 @@ impl Scan {
         while at < keys.len() && visited < BATCH && !enough {
             let key = if self.downwards { keys[keys.len() - 1 - at] } else { keys[at] };
             at += 1;
-            self.table.with_rows(key, |rows| {
+            // With the lock: a visit is for good.
+            self.table.with_rows(None, key, |rows| {
                 for row in rows {
                     visited += 1;
                     enough |= visit(ctx, row) == Flow::Enough;

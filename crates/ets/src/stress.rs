@@ -4,11 +4,16 @@ use crate::hash::Fixed;
 use crate::row::{NewRow, Row};
 use crate::table::{Gone, Kind, Options, Protection, Store, Table, WriteConcurrency};
 use crate::tree::Place;
-use myriad_sync::Arc;
+use myriad_sync::{Arc, Progress};
 use myriad_term::{Arena, Build, Pid, RefNumbers, SharedBinary, Term, am};
 use std::thread::scope;
 
-fn table(kind: Kind, write_concurrency: WriteConcurrency) -> Arc<Table> {
+/// A domain of progress for all the threads of a test, which lives for ever.
+fn domain() -> &'static Arc<Progress> {
+    Box::leak(Box::new(Progress::new(8)))
+}
+
+fn table(kind: Kind, write_concurrency: WriteConcurrency, slices: &'static Progress) -> Arc<Table> {
     let options = Options {
         kind,
         keypos: 0,
@@ -18,7 +23,7 @@ fn table(kind: Kind, write_concurrency: WriteConcurrency) -> Arc<Table> {
         decentralized_counters: false,
         compressed: false,
     };
-    Arc::new(Table::new(RefNumbers([1, 2, 3]), am::ok, Pid::new(1, 0), Protection::Public, options))
+    Arc::new(Table::new(RefNumbers([1, 2, 3]), am::ok, Pid::new(1, 0), Protection::Public, options, slices))
 }
 
 /// `{Key, Value, Value, <<Value>>}`: all three say the same, or the row has been torn.
@@ -42,7 +47,7 @@ fn check(row: Row) {
 fn insert(table: &Table, row: NewRow) -> Result<(), Gone> {
     match &table.store {
         Store::Hash(shards) => {
-            let mut shard = table.write_shard(shards, row.row().hash())?;
+            let mut shard = table.write_shard(None, shards, row.row().hash())?;
             shard.insert_set(row, table.fixed());
         }
         Store::Tree(tree) => table.write_tree(tree)?.insert(row),
@@ -55,7 +60,7 @@ fn delete(table: &Table, key: i64) -> Result<bool, Gone> {
     match &table.store {
         Store::Hash(shards) => {
             let hash = table.hash(key);
-            Ok(table.write_shard(shards, hash)?.delete(hash, key, table.fixed(), |_| true) > 0)
+            Ok(table.write_shard(None, shards, hash)?.delete(hash, key, table.fixed(), |_| true) > 0)
         }
         Store::Tree(tree) => Ok(table.write_tree(tree)?.delete(key, |_| true)),
     }
@@ -93,18 +98,19 @@ fn keys(table: &Table) -> Vec<i64> {
     keys
 }
 
-fn kinds() -> [Arc<Table>; 3] {
+fn kinds(slices: &'static Progress) -> [Arc<Table>; 3] {
     [
-        table(Kind::Set, WriteConcurrency::No),
-        table(Kind::Set, WriteConcurrency::Yes),
-        table(Kind::OrderedSet, WriteConcurrency::No),
+        table(Kind::Set, WriteConcurrency::No, slices),
+        table(Kind::Set, WriteConcurrency::Yes, slices),
+        table(Kind::OrderedSet, WriteConcurrency::No, slices),
     ]
 }
 
 #[test]
 fn writers_readers_and_walkers() {
     let rounds = if cfg!(miri) { 20 } else { 4000 };
-    for table in kinds() {
+    let slices = domain();
+    for table in kinds(slices) {
         let binary = SharedBinary::from_bytes(&[7; 100]);
         // Odd keys stay, even keys come and go.
         for key in (1..200).step_by(2) {
@@ -123,11 +129,17 @@ fn writers_readers_and_walkers() {
                     }
                 });
             }
-            for _ in 0..2 {
+            for reader in 0..2 {
                 let table = &table;
                 s.spawn(move || {
+                    let slot = slices.register().expect("room");
                     for i in 0..rounds {
-                        let _ = table.with_row(Term::small(i % 200), |row| row.into_iter().for_each(check));
+                        // Without a lock, as a process on a scheduler; each step of the loop is a slice.
+                        slot.quiescent();
+                        let user = Some(Pid::new(7 + reader, 0));
+                        let key = i % 200;
+                        let found = table.with_row(user, Term::small(key), |row| row.map(check).is_some());
+                        assert!(found.is_ok_and(|found| found || key % 2 == 0), "a key that stays is always there");
                         if i % 100 == 0 {
                             table.fix();
                             let mut seen = keys(table);
@@ -143,17 +155,19 @@ fn writers_readers_and_walkers() {
         assert_eq!(keys(&table).len(), table.len());
         assert!(table.fixed() == Fixed::No);
         let rows = table.len();
+        let slot = slices.register().expect("room");
+        (0..4).for_each(|_| slot.quiescent());
         assert_eq!(binary.references(), 1 + rows, "each row holds one count");
-        let (mut chains, count) = table.take_all();
-        assert_eq!(count, rows);
-        crate::hash::free_chains(&mut chains, usize::MAX);
+        let taken = table.take_all(None);
+        assert_eq!(taken.count(), rows);
+        drop(taken);
         assert_eq!(binary.references(), 1);
     }
 }
 
 #[test]
 fn a_deleted_table_stays_empty() {
-    for table in kinds() {
+    for table in kinds(domain()) {
         let binary = SharedBinary::from_bytes(&[7; 100]);
         scope(|s| {
             for thread in 0..3 {
@@ -171,8 +185,7 @@ fn a_deleted_table_stays_empty() {
                     std::thread::yield_now();
                 }
                 assert!(table.set_deleted() && !table.set_deleted());
-                let (mut chains, _) = table.take_all();
-                crate::hash::free_chains(&mut chains, usize::MAX);
+                drop(table.take_all(None));
             });
         });
         assert_eq!((table.len(), binary.references()), (0, 1));
@@ -181,7 +194,7 @@ fn a_deleted_table_stays_empty() {
 
 #[test]
 fn shards_grow_and_shrink_by_themselves() {
-    let table = table(Kind::Set, WriteConcurrency::No);
+    let table = table(Kind::Set, WriteConcurrency::No, domain());
     let binary = SharedBinary::from_bytes(&[7; 100]);
     let Store::Hash(shards) = &table.store else { panic!("a set is a hash table") };
     for key in 0..20_000 {
@@ -195,4 +208,60 @@ fn shards_grow_and_shrink_by_themselves() {
     let mut left = keys(&table);
     left.sort_unstable();
     assert!(left.into_iter().eq(0..10));
+}
+
+/// Flat rows are written over in place, others replaced: who looks without the lock sees neither torn nor missing rows, whether
+/// it is the only user at first or not.
+#[test]
+fn rows_written_over_are_never_torn() {
+    let rounds = if cfg!(miri) { 20 } else { 30_000 };
+    let slices = domain();
+    let table = table(Kind::Set, WriteConcurrency::No, slices);
+    let put = |user, slot: &myriad_sync::ThreadSlot, key: i64, value: i64, flat: bool| {
+        let mut arena = Arena::new();
+        let value = Term::small(value);
+        let last = if flat { value } else { arena.tuple(&[value]) };
+        let tuple = arena.tuple(&[Term::small(key), value, value, value, last]);
+        let hash = table.hash(Term::small(key));
+        let Store::Hash(shards) = &table.store else { panic!("a set is a hash table") };
+        let Ok(mut shard) = table.write_shard(user, shards, hash) else { panic!("deleted") };
+        shard.insert_tuple(tuple, Term::small(key), hash, table.fixed());
+        shard.done(Some(slot));
+    };
+    {
+        let slot = slices.register().expect("room");
+        (0..8).for_each(|key| put(Some(Pid::new(1, 0)), &slot, key, 0, true));
+    }
+    scope(|s| {
+        for writer in 1..3 {
+            let (put, slices) = (&put, &slices);
+            s.spawn(move || {
+                let slot = slices.register().expect("room");
+                for i in 0..rounds {
+                    slot.quiescent();
+                    put(Some(Pid::new(writer, 0)), &slot, i % 8, i, i % 3 != 0);
+                    // New keys come, so that buckets are split and their array is replaced.
+                    put(Some(Pid::new(writer, 0)), &slot, 8 + i, i, false);
+                }
+            });
+        }
+        for reader in 2..4 {
+            let (table, slices) = (&table, &slices);
+            s.spawn(move || {
+                let slot = slices.register().expect("room");
+                for i in 0..rounds {
+                    slot.quiescent();
+                    let mut arena = Arena::new();
+                    let key = Term::small(i % 8);
+                    let found =
+                        table.with_row(Some(Pid::new(reader, 0)), key, |row| row.map(|r| r.copy_to(&mut arena)));
+                    let Ok(Some(copy)) = found else { panic!("a row is missing") };
+                    let [same, a, b, c, last] = copy.as_tuple_of::<5>().expect("five elements");
+                    let last = last.as_tuple_of::<1>().map_or(last, |[value]| value);
+                    assert!(same.is(key) && a.is(b) && b.is(c) && c.is(last), "torn");
+                }
+            });
+        }
+    });
+    assert_eq!(table.len(), 8 + rounds as usize);
 }

@@ -1,20 +1,26 @@
 //! A table: what it is, who may use it, and its rows behind their locks.
 //!
 //! Hash tables have one shard, or several with `write_concurrency`; the shard of a key follows from the low bits of its hash.
-//! Each shard has a readers-writer lock. An ordered set is one tree behind one.
+//! Each shard has a readers-writer lock. An ordered set is one tree behind one. Who looks for a key in a hash table does so
+//! without the lock, and writes nothing that is shared.
 //!
 //! TB1. `deleted` is set before the rows are taken out; whoever has taken a lock looks at it first, so that nobody sees or
 //!      fills the remains of a deleted table.
 //! TB2. Several shards are locked in the order of their numbers.
 //! TB3. `fixed` counts who holds rows in place (fixations, traversals under way). It is read under the shard's lock. Whoever
 //!      brings it to zero purges each shard under its lock, and only while it is still zero.
+//! TB4. Without a lock only a process on a normal scheduler looks, and never beyond one call of a built-in. `user` is the one
+//!      process that has written or has looked so, until there is a second one. While there is one, what leaves the
+//!      table is freed at once when that process writes; otherwise when all normal schedulers have gone on
+//!      ([`crate::disposal`]). A second one makes itself known under all locks.
 
-use crate::hash::{Fixed, Shard};
+use crate::disposal::Disposal;
+use crate::hash::{Chains, Fixed, Reading, Shard, Writing};
 use crate::row::Row;
 use crate::tree::Tree;
 use myriad_heap::Fragment;
 use myriad_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use myriad_sync::{CachePadded, LockClass, Mutex, ReadGuard, RwLock, WriteGuard};
+use myriad_sync::{CachePadded, LockClass, Mutex, Progress, ReadGuard, RwLock, WriteGuard};
 use myriad_term::hash::table_hash;
 use myriad_term::{Atom, Pid, RefNumbers, Term};
 use std::collections::BTreeMap;
@@ -99,7 +105,7 @@ pub struct Fixations {
 /// Where the rows are.
 pub enum Store {
     /// A power of two of shards.
-    Hash(Box<[CachePadded<RwLock<Shard>>]>),
+    Hash(Box<[CachePadded<Shard>]>),
     /// A tree.
     Tree(RwLock<Tree>),
 }
@@ -119,9 +125,19 @@ pub struct Table {
     name: AtomicU32,
     owner: AtomicU64,
     protection: AtomicU32,
-    fixed: AtomicUsize,
     deleted: AtomicBool,
+    /// TB4.
+    user: AtomicU64,
+    slices: &'static Progress,
+    /// In a line of its own: traversals write it.
+    fixed: CachePadded<AtomicUsize>,
 }
+
+/// Who uses a table: a process on a normal scheduler. `None`: somebody else, who takes locks (TB4).
+pub type User = Option<Pid>;
+
+/// More than one process uses the table.
+const MANY: u64 = u64::MAX;
 
 /// The table has been deleted.
 pub struct Gone;
@@ -131,7 +147,14 @@ const SHARDS: u32 = 6;
 
 impl Table {
     /// An empty table.
-    pub fn new(numbers: RefNumbers, name: Atom, owner: Pid, protection: Protection, options: Options) -> Table {
+    pub fn new(
+        numbers: RefNumbers,
+        name: Atom,
+        owner: Pid,
+        protection: Protection,
+        options: Options,
+        slices: &'static Progress,
+    ) -> Table {
         let store = match options.kind {
             Kind::OrderedSet => Store::Tree(RwLock::new(&ROWS_CLASS, Tree::new(options.keypos))),
             _ => {
@@ -140,7 +163,7 @@ impl Table {
                     WriteConcurrency::Yes | WriteConcurrency::Auto => SHARDS,
                     WriteConcurrency::Shards(shift) => shift,
                 };
-                let shard = |_| CachePadded::new(RwLock::new(&ROWS_CLASS, Shard::new(shift, options.keypos)));
+                let shard = |_| CachePadded::new(Shard::new(&ROWS_CLASS, shift, options.keypos));
                 Store::Hash((0..1usize << shift).map(shard).collect())
             }
         };
@@ -153,8 +176,10 @@ impl Table {
             name: AtomicU32::new(name.index()),
             owner: AtomicU64::new(owner.data()),
             protection: AtomicU32::new(protection as u32),
-            fixed: AtomicUsize::new(0),
             deleted: AtomicBool::new(false),
+            user: AtomicU64::new(owner.data()),
+            slices,
+            fixed: CachePadded::new(AtomicUsize::new(0)),
         }
     }
 
@@ -243,7 +268,7 @@ impl Table {
                 if shard.read().hidden() == 0 {
                     continue;
                 }
-                let mut shard = shard.write();
+                let mut shard = self.write_to(shard, None);
                 if self.fixed() == Fixed::No {
                     shard.purge();
                 }
@@ -251,33 +276,93 @@ impl Table {
         }
     }
 
+    #[inline(always)]
     fn alive<T>(&self, guard: T) -> Result<T, Gone> {
         if self.is_deleted() { Err(Gone) } else { Ok(guard) }
     }
 
+    /// May this user look without a lock (TB4)?
+    #[inline]
+    fn may_glance(&self, user: User) -> bool {
+        let Some(user) = user else { return false };
+        // Acquire: pairs with the Release in `share`.
+        let known = self.user.load(Ordering::Acquire);
+        known == MANY || known == user.data() || self.share()
+    }
+
+    /// A second user has come.
+    #[cold]
+    fn share(&self) -> bool {
+        if let Store::Hash(shards) = &self.store {
+            let locks: Vec<_> = shards.iter().map(|s| s.read()).collect();
+            // Release: whoever has a lock for writing after us, or looks without one, sees it.
+            self.user.store(MANY, Ordering::Release);
+            drop(locks);
+        }
+        true
+    }
+
+    /// Is somebody else perhaps looking at this table's rows without a lock?
+    pub fn is_watched(&self, user: User) -> bool {
+        // Acquire: as in `may_glance`.
+        user.is_none_or(|user| self.user.load(Ordering::Acquire) != user.data())
+    }
+
+    /// A shard, to write.
+    #[inline(always)]
+    pub fn write_to<'a>(&'a self, shard: &'a Shard, user: User) -> Writing<'a> {
+        if user.is_some() {
+            self.may_glance(user);
+        }
+        shard.write(|| Disposal::new(self.slices, !self.is_watched(user)))
+    }
+
     /// The shard of a hash, to read.
     #[inline]
-    pub fn read_shard<'a>(
-        &self,
-        shards: &'a [CachePadded<RwLock<Shard>>],
-        hash: u32,
-    ) -> Result<ReadGuard<'a, Shard>, Gone> {
+    pub fn read_shard<'a>(&self, shards: &'a [CachePadded<Shard>], hash: u32) -> Result<Reading<'a>, Gone> {
         self.alive(shards[hash as usize & (shards.len() - 1)].read())
     }
 
-    /// The shard of a hash, to write.
-    #[inline]
-    pub fn write_shard<'a>(
+    /// Looks at the shard of a hash, without its lock if possible: `look` may be run several times, and only what it gave
+    /// last counts.
+    #[inline(always)]
+    pub fn look_at<R>(
         &self,
-        shards: &'a [CachePadded<RwLock<Shard>>],
+        user: User,
+        shards: &[CachePadded<Shard>],
         hash: u32,
-    ) -> Result<WriteGuard<'a, Shard>, Gone> {
-        self.alive(shards[hash as usize & (shards.len() - 1)].write())
+        mut look: impl FnMut(&Shard) -> R,
+    ) -> Result<R, Gone> {
+        let shard = &shards[hash as usize & (shards.len() - 1)];
+        if self.may_glance(user)
+            && let Some(found) = shard.glance(&mut look)
+        {
+            // Looked at afterwards: TB1.
+            return self.alive(found);
+        }
+        self.look_with_lock(shard, look)
+    }
+
+    #[inline(never)]
+    fn look_with_lock<R>(&self, shard: &Shard, mut look: impl FnMut(&Shard) -> R) -> Result<R, Gone> {
+        let shard = self.alive(shard.read())?;
+        Ok(look(&shard))
+    }
+
+    /// The shard of a hash, to write.
+    #[inline(always)]
+    pub fn write_shard<'a>(
+        &'a self,
+        user: User,
+        shards: &'a [CachePadded<Shard>],
+        hash: u32,
+    ) -> Result<Writing<'a>, Gone> {
+        self.alive(self.write_to(&shards[hash as usize & (shards.len() - 1)], user))
     }
 
     /// All shards, to write (TB2).
-    pub fn write_all<'a>(&self, shards: &'a [CachePadded<RwLock<Shard>>]) -> Result<Vec<WriteGuard<'a, Shard>>, Gone> {
-        let guards: Vec<_> = shards.iter().map(|s| s.write()).collect();
+    pub fn write_all<'a>(&'a self, user: User, shards: &'a [CachePadded<Shard>]) -> Result<Vec<Writing<'a>>, Gone> {
+        let guards: Vec<_> = shards.iter().map(|s| self.write_to(s, user)).collect();
         self.alive(guards)
     }
 
@@ -293,27 +378,31 @@ impl Table {
         self.alive(tree.write())
     }
 
-    /// Calls `each` with the visible rows of a key, the newest first, under the lock.
+    /// Calls `each` with the visible rows of a key, the newest first: perhaps several times, as [`Table::look_at`] does.
     #[inline]
-    pub fn with_rows<R>(&self, key: Term, each: impl FnOnce(&mut dyn Iterator<Item = Row>) -> R) -> Result<R, Gone> {
+    pub fn with_rows<R>(
+        &self,
+        user: User,
+        key: Term,
+        mut each: impl FnMut(&mut dyn Iterator<Item = Row>) -> R,
+    ) -> Result<R, Gone> {
         match &self.store {
             Store::Hash(shards) => {
                 let hash = table_hash(key);
-                let shard = self.read_shard(shards, hash)?;
-                Ok(each(&mut shard.rows_of(hash, key)))
+                self.look_at(user, shards, hash, |shard| each(&mut shard.rows_of(hash, key)))
             }
             Store::Tree(tree) => Ok(each(&mut self.read_tree(tree)?.row_of(key).into_iter())),
         }
     }
 
-    /// The visible row of a key in a set (of a bag, the newest), under the lock.
+    /// Calls `f` with the visible row of a key in a set (of a bag, the newest): perhaps several times, as
+    /// [`Table::look_at`] does.
     #[inline]
-    pub fn with_row<R>(&self, key: Term, f: impl FnOnce(Option<Row>) -> R) -> Result<R, Gone> {
+    pub fn with_row<R>(&self, user: User, key: Term, mut f: impl FnMut(Option<Row>) -> R) -> Result<R, Gone> {
         match &self.store {
             Store::Hash(shards) => {
                 let hash = table_hash(key);
-                let shard = self.read_shard(shards, hash)?;
-                Ok(f(shard.row_of(hash, key)))
+                self.look_at(user, shards, hash, |shard| f(shard.row_of(hash, key)))
             }
             Store::Tree(tree) => Ok(f(self.read_tree(tree)?.row_of(key))),
         }
@@ -323,44 +412,122 @@ impl Table {
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         match &self.store {
-            Store::Hash(shards) => shards.iter().map(|s| s.read().len()).sum(),
+            Store::Hash(shards) => shards.iter().map(|s| s.len()).sum(),
             Store::Tree(tree) => tree.read().len(),
         }
     }
 
     /// Words that the table and its rows take, where the table itself is counted as OTP counts its own: a block for the
-    /// table, one for each lock, one for counters that are spread.
+    /// table, segments of buckets, each lock, counters that are spread.
     pub fn words(&self) -> usize {
         let spread = if self.options.decentralized_counters { 34 } else { 0 };
+        // A lock with many readers has a place for each of them.
+        let readers = if self.options.read_concurrency { 32 } else { 0 };
         match &self.store {
             Store::Hash(shards) => {
-                let locks = if shards.len() == 1 { 0 } else { 32 + shards.len() * 16 };
-                shards.iter().map(|s| s.read()).map(|s| s.words() + s.own_words()).sum::<usize>() + 49 + locks + spread
+                let locks = if shards.len() == 1 { readers } else { 32 + shards.len() * (16 + readers) };
+                let rows = shards.iter().map(|s| s.words()).sum::<usize>();
+                rows + segments_words(shards.iter().map(|s| s.buckets()).sum()) + 49 + locks + spread
             }
             Store::Tree(tree) => {
-                let own = if self.options.write_concurrency == WriteConcurrency::No { 139 } else { 99 + spread };
+                let own =
+                    if self.options.write_concurrency == WriteConcurrency::No { 139 + readers } else { 99 + spread };
                 tree.read().words() + own
             }
         }
     }
 
-    /// Takes all rows out, to be freed by the caller without a lock; gives how many visible rows there were.
-    pub fn take_all(&self) -> (Vec<Option<Row>>, usize) {
+    /// Takes all rows out, to be freed by the caller without a lock.
+    pub fn take_all(&self, user: User) -> Taken {
         match &self.store {
             Store::Hash(shards) => {
-                let (mut chains, mut count) = (Vec::new(), 0);
-                for shard in shards {
-                    let (buckets, rows) = shard.write().take_all();
-                    count += rows;
-                    if chains.is_empty() { chains = buckets } else { chains.extend(buckets) }
-                }
-                (chains, count)
+                let chains: Vec<_> = shards.iter().map(|s| self.write_to(s, user).take_all()).collect();
+                Taken::new(chains, Vec::new())
             }
-            Store::Tree(tree) => {
-                let rows = tree.write().take_all();
-                let count = rows.len();
-                (rows, count)
+            Store::Tree(tree) => Taken::new(Vec::new(), tree.write().take_all()),
+        }
+    }
+}
+
+/// Words of the segments that hold so many buckets in OTP: a first one, larger ones, and tables of these.
+fn segments_words(buckets: usize) -> usize {
+    const FIRST: usize = 256;
+    const SEGMENT: usize = 2048;
+    // A table of segments has a header; each one after the first is so much larger than the one before.
+    const HEADER: usize = 6;
+    const GROWTH: usize = 128;
+    let segments = buckets.saturating_sub(FIRST).div_ceil(SEGMENT);
+    let (mut words, mut holds) = (FIRST + segments * SEGMENT, 0);
+    while holds < segments {
+        holds = if holds == 0 { FIRST } else { holds + GROWTH };
+        words += HEADER + holds;
+    }
+    words
+}
+
+/// Rows that have left their table.
+#[derive(Default)]
+pub struct Taken {
+    chains: Vec<Chains>,
+    rows: Vec<Row>,
+    count: usize,
+}
+
+impl Taken {
+    /// The rows of hash tables' shards, or of a tree.
+    pub fn new(chains: Vec<Chains>, rows: Vec<Row>) -> Taken {
+        let count = chains.iter().map(Chains::rows).sum::<usize>() + rows.len();
+        Taken { chains, rows, count }
+    }
+
+    /// How many rows there were, hidden ones too.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Frees rows, `limit` at most; gives how many, and is done when that is less than the limit.
+    ///
+    /// # Safety
+    /// TB4: nobody looks at them any more.
+    pub unsafe fn free(&mut self, limit: usize) -> usize {
+        let mut freed = 0;
+        while let Some(chains) = self.chains.last_mut() {
+            // SAFETY: the caller's promise.
+            freed += unsafe { chains.free(limit - freed) };
+            if freed == limit {
+                return freed;
             }
+            self.chains.pop();
+        }
+        while freed < limit
+            && let Some(row) = self.rows.pop()
+        {
+            // SAFETY: the caller's promise; R1.
+            unsafe { row.free() };
+            freed += 1;
+        }
+        freed
+    }
+}
+
+impl Drop for Taken {
+    /// Frees what is left; who drops it early knows that nobody looks.
+    fn drop(&mut self) {
+        // SAFETY: see the comment; the trees' rows are looked at with their lock only.
+        unsafe { self.free(usize::MAX) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::segments_words;
+
+    /// From `ets:info(T, memory)` of OTP 25, less 49 words for the table and those of the rows.
+    #[test]
+    fn segments_take_what_they_take_in_otp() {
+        let otp = [(1, 256), (256, 256), (257, 2566), (2304, 2566), (2305, 4614), (5000, 6662), (100_000, 100_870)];
+        for (buckets, words) in otp.into_iter().chain([(600_000, 600_972)]) {
+            assert_eq!(segments_words(buckets), words, "{buckets}");
         }
     }
 }

@@ -316,17 +316,16 @@ impl Tree {
     }
 
     /// Takes all rows out.
-    pub fn take_all(&mut self) -> Vec<Option<Row>> {
+    pub fn take_all(&mut self) -> Vec<Row> {
         self.words = 0;
         self.changed();
-        std::mem::take(&mut self.entries).into_values().map(Some).collect()
+        std::mem::take(&mut self.entries).into_values().collect()
     }
 }
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        let mut rows = self.take_all();
-        for row in rows.drain(..).flatten() {
+        for row in self.take_all() {
             // SAFETY: R1: it has left the table.
             unsafe { row.free() };
         }

@@ -1,6 +1,6 @@
 //! Going through a table key by key: first, last, next, prev, slot.
 
-use crate::access::{InUse, Need, gone, table};
+use crate::access::{InUse, Need, gone, table, user};
 use crate::cursor;
 use crate::row::{Row, copy_out, list_reversed};
 use crate::table::{Gone, Store, Table};
@@ -51,22 +51,30 @@ fn answer(ctx: &mut Ctx<'_>, table: &Table, row: Option<Row>) -> Term {
     }
 }
 
+/// Buckets gone through without looking up.
+const STRETCH: usize = 1024;
+
 /// The key of the first visible row in or after a bucket.
 fn first_from(ctx: &mut Ctx<'_>, table: &Table, mut at: Bucket) -> Result<Term, Gone> {
     let Store::Hash(shards) = &table.store else { return Ok(am::end_of_table.term()) };
     while at.shard < shards.len() {
-        let shard = table.read_shard(shards, at.shard as u32)?;
-        if shard.len() > 0 {
-            let from = at.index;
-            while at.index < shard.buckets() {
-                if let Some(row) = shard.bucket(at.index).next() {
-                    ctx.bump((at.index - from) / 64);
-                    return Ok(answer(ctx, table, Some(row)));
-                }
-                at.index += 1;
+        let to = at.index.saturating_add(STRETCH);
+        // The key, or where to go on: at this bucket, or in the next shard.
+        let found = table.look_at(user(ctx), shards, at.shard as u32, |shard| {
+            let end = if shard.len() > 0 { shard.buckets() } else { 0 };
+            match (at.index..end.min(to)).find_map(|i| shard.bucket(i).next()) {
+                Some(row) => Ok(answer(ctx, table, Some(row))),
+                None => Err((to < end).then_some(to)),
             }
+        })?;
+        match found {
+            Ok(key) => return Ok(key),
+            Err(Some(index)) => {
+                ctx.bump(STRETCH / 64);
+                at.index = index;
+            }
+            Err(None) => at = Bucket { shard: at.shard + 1, index: 0 },
         }
-        at = Bucket { shard: at.shard + 1, index: 0 };
     }
     Ok(am::end_of_table.term())
 }
@@ -105,13 +113,15 @@ fn last_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 fn after(ctx: &mut Ctx<'_>, table: &Table, key: Term) -> Result<Option<Term>, Gone> {
     let Store::Hash(shards) = &table.store else { return Ok(None) };
     let hash = table_hash(key);
-    let bucket = {
-        let shard = table.read_shard(shards, hash)?;
-        match shard.after(hash, key) {
-            None => return Ok(None),
-            Some(Ok(row)) => return Ok(Some(answer(ctx, table, Some(row)))),
-            Some(Err(bucket)) => bucket,
-        }
+    let found = table.look_at(user(ctx), shards, hash, |shard| match shard.after(hash, key) {
+        Some(Ok(row)) => Some(Ok(answer(ctx, table, Some(row)))),
+        Some(Err(bucket)) => Some(Err(bucket)),
+        None => None,
+    })?;
+    let bucket = match found {
+        None => return Ok(None),
+        Some(Ok(key)) => return Ok(Some(key)),
+        Some(Err(bucket)) => bucket,
     };
     let at = Bucket { shard: hash as usize & (shards.len() - 1), index: bucket + 1 };
     first_from(ctx, table, at).map(Some)
@@ -161,7 +171,7 @@ fn slot_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let end = am::end_of_table.term();
     let found = match &table.store {
         Store::Hash(shards) => {
-            let total: usize = shards.iter().map(|s| s.read().buckets()).sum();
+            let total: usize = shards.iter().map(|s| s.buckets()).sum();
             if number >= total {
                 return if number == total { Ok(end) } else { badarg() };
             }

@@ -35,8 +35,26 @@ use std::{
     sync::Arc,
 };
 
-/// What runs when all have made progress.
-type Retired = Box<dyn FnOnce() + Send>;
+/// What is done when all have made progress.
+enum Retired {
+    /// Runs.
+    Work(Box<dyn FnOnce() + Send>),
+    /// Is freed, by this function.
+    Object(*mut (), unsafe fn(*mut ())),
+}
+
+// SAFETY: who retires an object promises that any thread may free it.
+unsafe impl Send for Retired {}
+
+impl Retired {
+    fn run(self) {
+        match self {
+            Retired::Work(work) => work(),
+            // SAFETY: the promise of who retired it.
+            Retired::Object(object, free) => unsafe { free(object) },
+        }
+    }
+}
 
 /// Slots shared by threads that pin; each is a count, so any number of threads may.
 const GUESTS: usize = if cfg!(any(loom, feature = "single")) { 1 } else { 16 };
@@ -137,7 +155,7 @@ impl Progress {
     /// As [`ThreadSlot::retire`], from a thread that is not registered: a registered one sees it through, at one
     /// of its next quiescent points.
     pub fn retire_unregistered(&self, work: impl FnOnce() + Send + 'static) {
-        self.adopt(vec![Box::new(work)]);
+        self.adopt(vec![Retired::Work(Box::new(work))]);
     }
 
     /// Waits until every thread has made progress. The caller must be neither registered (unless parked) nor
@@ -196,7 +214,7 @@ impl Drop for Progress {
     fn drop(&mut self) {
         // Slots hold an `Arc` and pins a borrow, so nobody is inside.
         for work in take(self.orphans.get_mut()) {
-            work();
+            work.run();
         }
     }
 }
@@ -237,7 +255,16 @@ impl ThreadSlot {
     /// Runs `work` when every thread has been quiescent since now. What it frees must already be unreachable for
     /// who begins to look. It runs at a later quiescent point of this thread, or of another's if this one parks.
     pub fn retire(&self, work: impl FnOnce() + Send + 'static) {
-        self.open.borrow_mut().push(Box::new(work));
+        self.open.borrow_mut().push(Retired::Work(Box::new(work)));
+    }
+
+    /// As [`retire`](Self::retire) for work that only frees one object; costs no memory of its own.
+    ///
+    /// # Safety
+    /// `free` may be called with `object`, once, on any thread, when every thread has been quiescent.
+    #[inline]
+    pub unsafe fn retire_object(&self, object: *mut (), free: unsafe fn(*mut ())) {
+        self.open.borrow_mut().push(Retired::Object(object, free));
     }
 
     /// This thread now holds no reference into shared structures.
@@ -266,7 +293,7 @@ impl ThreadSlot {
         }
         let mut batch = self.progress.seal(work);
         if self.progress.scan(&mut batch) {
-            batch.work.into_iter().for_each(|work| work());
+            batch.work.into_iter().for_each(Retired::run);
         } else {
             self.progress.adopt(batch.work);
         }
@@ -322,7 +349,7 @@ impl ThreadSlot {
         if self.progress.scan(&mut self.sealed.borrow_mut()) {
             // Out of the cell first: the work may retire more.
             let work = take(&mut self.sealed.borrow_mut().work);
-            work.into_iter().for_each(|work| work());
+            work.into_iter().for_each(Retired::run);
         }
     }
 }
@@ -455,6 +482,27 @@ mod tests {
         slot.quiescent();
         slot.quiescent();
         assert_eq!(ran.load(Relaxed), 1);
+    }
+
+    #[test]
+    fn an_object_is_freed_like_work() {
+        let shared = Arc::new(());
+        let object = Arc::into_raw(shared.clone()).cast_mut().cast();
+        /// Takes back one count.
+        unsafe fn free(object: *mut ()) {
+            // SAFETY: it came from `into_raw`.
+            drop(unsafe { Arc::from_raw(object.cast_const()) });
+        }
+        let progress = Progress::new(2);
+        let (one, two) = (progress.register().expect("room"), progress.register().expect("room"));
+        // SAFETY: the count is nobody else's.
+        unsafe { one.retire_object(object, free) };
+        one.quiescent();
+        one.quiescent();
+        assert_eq!(Arc::strong_count(&shared), 2, "the other has not moved");
+        two.quiescent();
+        one.quiescent();
+        assert_eq!(Arc::strong_count(&shared), 1);
     }
 
     #[test]

@@ -9,17 +9,37 @@ use crate::boxed::{Boxed, Header, Kind};
 use crate::id::RefNumbers;
 use crate::word::Term;
 use myriad_sync::atomic::{AtomicUsize, Ordering, fence};
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 
-struct Block {
+/// What every counted object begins with.
+struct Head {
     references: AtomicUsize,
-    value: Box<dyn Any + Send + Sync>,
+    /// The type of the value behind.
+    type_id: TypeId,
+    /// Frees the block, value and all.
+    free: unsafe fn(NonNull<Head>),
+}
+
+/// A counted object. M1. It begins with its head, whose `type_id` and `free` are those for `T`.
+#[repr(C)]
+struct Block<T> {
+    head: Head,
+    value: T,
+}
+
+/// Frees a block.
+///
+/// # Safety
+/// It is a `Block<T>` from a `Box`, and nobody uses it any more.
+unsafe fn free<T>(head: NonNull<Head>) {
+    // SAFETY: the caller's promise; M1.
+    drop(unsafe { Box::from_raw(head.cast::<Block<T>>().as_ptr()) });
 }
 
 /// A counted object of the VM that terms can refer to; a thin pointer.
-pub struct Magic(NonNull<Block>);
+pub struct Magic(NonNull<Head>);
 
 // SAFETY: the count is atomic and the value is Send and Sync.
 unsafe impl Send for Magic {}
@@ -29,24 +49,30 @@ unsafe impl Sync for Magic {}
 impl Magic {
     /// A new object with one count.
     pub fn new<T: Any + Send + Sync>(value: T) -> Magic {
-        let block = Box::new(Block { references: AtomicUsize::new(1), value: Box::new(value) });
-        Magic(NonNull::from(Box::leak(block)))
+        let head = Head { references: AtomicUsize::new(1), type_id: TypeId::of::<T>(), free: free::<T> };
+        Magic(NonNull::from(Box::leak(Box::new(Block { head, value }))).cast())
     }
 
-    fn block(&self) -> &Block {
-        // SAFETY: counted: the block lives while this count does.
+    #[inline]
+    fn head(&self) -> &Head {
+        // SAFETY: counted: the block lives while this count does; M1.
         unsafe { self.0.as_ref() }
     }
 
     /// The object, if it is a `T`.
+    #[inline]
     pub fn get<T: Any>(&self) -> Option<&T> {
-        self.block().value.downcast_ref()
+        if self.head().type_id != TypeId::of::<T>() {
+            return None;
+        }
+        // SAFETY: as above; M1: it is a `T`.
+        Some(unsafe { &self.0.cast::<Block<T>>().as_ref().value })
     }
 
     /// How many counts there are (a figure, already old).
     pub fn references(&self) -> usize {
         // Relaxed: a statistic.
-        self.block().references.load(Ordering::Relaxed)
+        self.head().references.load(Ordering::Relaxed)
     }
 
     /// The count as a word for a boxed object; [`Magic::from_raw`] takes it back.
@@ -67,7 +93,7 @@ impl Magic {
 impl Clone for Magic {
     fn clone(&self) -> Self {
         // Relaxed: a new count is made from one that is held, as with Arc.
-        self.block().references.fetch_add(1, Ordering::Relaxed);
+        self.head().references.fetch_add(1, Ordering::Relaxed);
         Magic(self.0)
     }
 }
@@ -75,10 +101,10 @@ impl Clone for Magic {
 impl Drop for Magic {
     fn drop(&mut self) {
         // Release: our uses happen before the last holder frees; pairs with the Acquire fence below.
-        if self.block().references.fetch_sub(1, Ordering::Release) == 1 {
+        if self.head().references.fetch_sub(1, Ordering::Release) == 1 {
             fence(Ordering::Acquire);
-            // SAFETY: the last count; the block came from a Box.
-            drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+            // SAFETY: the last count; M1.
+            unsafe { (self.head().free)(self.0) };
         }
     }
 }
@@ -167,5 +193,17 @@ mod tests {
             assert_eq!(magic.references(), 2);
         }
         assert_eq!(magic.references(), 1);
+    }
+
+    #[test]
+    fn a_value_is_of_its_own_type_and_freed_once() {
+        let inside = myriad_sync::Arc::new(());
+        let magic = Magic::new((7u8, inside.clone()));
+        assert!(magic.get::<u8>().is_none());
+        assert_eq!(magic.get::<(u8, myriad_sync::Arc<()>)>().map(|v| v.0), Some(7));
+        drop(magic.clone());
+        assert_eq!(myriad_sync::Arc::strong_count(&inside), 2);
+        drop(magic);
+        assert_eq!(myriad_sync::Arc::strong_count(&inside), 1);
     }
 }

@@ -68,6 +68,8 @@ pub struct Local {
     pub x: Box<[Term; X_REGISTERS]>,
     /// Thread progress.
     pub slot: ThreadSlot,
+    /// Progress of normal schedulers ([`Vm::slices`]); a dirty one has none.
+    pub slices: Option<ThreadSlot>,
     refs: u64,
     uniques: u64,
     /// Reductions since time was looked at.
@@ -87,6 +89,7 @@ impl Local {
             dirty,
             x: Box::new([Term::NIL; X_REGISTERS]),
             slot: vm.progress.register()?,
+            slices: if dirty { None } else { Some(vm.slices.register()?) },
             refs: 0,
             uniques: 0,
             unchecked: 0,
@@ -152,6 +155,9 @@ impl Scheduler {
     pub fn step(&mut self) -> Step {
         CURRENT.set(self.local.id);
         self.local.slot.quiescent();
+        if let Some(slot) = &self.local.slices {
+            slot.quiescent();
+        }
         if self.vm.is_stopping() {
             return Step::Stop;
         }
@@ -301,6 +307,9 @@ impl Scheduler {
         let work = self.sees_work();
         if !work {
             self.local.slot.park();
+            if let Some(slot) = &self.local.slices {
+                slot.park();
+            }
         }
         !work
     }
@@ -308,6 +317,9 @@ impl Scheduler {
     pub(crate) fn after_park(&mut self, parked: bool) {
         if parked {
             self.local.slot.unpark();
+            if let Some(slot) = &self.local.slices {
+                slot.unpark();
+            }
         }
         // Relaxed: a stale count or "idle" only costs one needless wake-up.
         self.vm.hunt.parked.fetch_sub(1, Ordering::Relaxed);

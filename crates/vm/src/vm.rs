@@ -92,6 +92,9 @@ pub(crate) struct Hunt {
     pub(crate) spinning: AtomicUsize,
 }
 
+/// Buckets in which tables are looked up by name, by the atom's number (crate `ets`).
+pub const TABLE_NAME_BUCKETS: usize = 256;
+
 /// The virtual machine.
 pub struct Vm {
     /// The command line's decisions.
@@ -126,6 +129,9 @@ pub struct Vm {
     pub gauges: Gauges,
     /// Thread progress.
     pub progress: Arc<Progress>,
+    /// Thread progress of the normal schedulers alone, whose slices are short: what only they read without locks is freed
+    /// while a dirty scheduler blocks, too.
+    pub slices: Arc<Progress>,
     /// Number of threads that make references with a number of their own.
     locals: usize,
     engine: Box<dyn Engine>,
@@ -182,6 +188,7 @@ impl Vm {
             clock,
             machine,
             progress: Progress::new(locals + 64),
+            slices: Progress::new(config.schedulers + 8),
             locals,
             engine: parts.engine,
             exit_hooks: parts.exit_hooks,

@@ -5,10 +5,11 @@
 use super::relations;
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_term::hash::internal_hash;
-use myriad_term::{Build, Pid, Term, am, print};
+use myriad_term::{Atom, Build, Pid, Term, am, print};
 use myriad_vm::bif::{Escape, UNDEF, badarg};
 use myriad_vm::signal::Signal;
 use myriad_vm::timer::Action;
+use myriad_vm::vm::TABLE_NAME_BUCKETS;
 use myriad_vm::{BifResult, Ctx, Vm};
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +31,8 @@ pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         (Some(am::available_internal_state), _) => Ok(Term::TRUE),
         // Tables count in their shards.
         (Some(am::flxctr_memory_usage), _) => Ok(am::notsup.term()),
+        // Words of a table by itself, and of the head of a table of segments of buckets, as `ets:info/2` counts them.
+        (Some(am::DbTable_words), _) => Ok(ctx.tuple(&[Term::small(49), Term::small(6)])),
         (Some(am::reds_left), _) => Ok(Term::small(i64::from(ctx.proc.reductions_left.max(0)))),
         (Some(am::next_pid), _) => Ok(Term::small(i64::from(ctx.vm.processes.next_pid().number()))),
         (Some(am::min_unique_integer | am::min_unique_monotonic_integer), _) => Ok(ctx.int128(least)),
@@ -54,6 +57,25 @@ pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         }
         _ => badarg(),
     }
+}
+
+/// Names that tables are looked up by in the same place as by a given one: `{Name, HowMany}`.
+fn colliding_names(ctx: &mut Ctx<'_>, value: Term) -> BifResult {
+    let Some([name, count]) = value.as_tuple_of::<2>() else { return badarg() };
+    let (Some(name), Some(count)) = (name.as_atom(), count.as_usize().filter(|n| *n <= 100)) else { return badarg() };
+    let bucket = |atom: Atom| atom.index() as usize % TABLE_NAME_BUCKETS;
+    let mut names = Vec::new();
+    // Atoms have numbers in the order in which they come.
+    for i in 0..count * 4 * TABLE_NAME_BUCKETS {
+        if names.len() == count {
+            break;
+        }
+        let other = Atom::new(&format!("{}{i}", name.text()))?;
+        if bucket(other) == bucket(name) {
+            names.push(Term::atom(other));
+        }
+    }
+    Ok(ctx.list(&names))
 }
 
 /// Breaks an invariant, for tests of what happens then: a fault for the value `fault`, no memory for `memory`, else a panic
@@ -116,6 +138,7 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
             _ => badarg(),
         },
         Some(am::ets_force_trap) => Ok(am::notsup.term()),
+        Some(am::colliding_names) => colliding_names(ctx, value),
         // The term with memory of its own beside the heap's block.
         Some(am::mbuf) => {
             let mut fragment = myriad_heap::Fragment::with_capacity(myriad_heap::copied_size(value));

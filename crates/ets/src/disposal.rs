@@ -1,0 +1,94 @@
+//! What becomes of rows and bucket arrays that leave a hash table.
+//!
+//! Some look at them without a lock: processes on normal schedulers, during one call of a built-in. So what leaves is freed
+//! once each of these schedulers has begun a new slice ([`myriad_vm::Vm::slices`]). While only one process has used a table,
+//! which cannot look while it writes, it is freed at once (`table`, TB4).
+
+use crate::hash::Buckets;
+use crate::row::{Row, free_at};
+use myriad_sync::{Progress, ThreadSlot};
+use std::mem::take;
+
+/// Something to free, and how.
+struct Late(*mut (), unsafe fn(*mut ()));
+
+// SAFETY: what has left a table is nobody's; any thread may free it.
+unsafe impl Send for Late {}
+
+/// Takes what leaves a shard.
+pub struct Disposal<'a> {
+    slices: &'a Progress,
+    at_once: bool,
+    first: Option<Late>,
+    more: Vec<Late>,
+}
+
+impl<'a> Disposal<'a> {
+    /// `at_once`: nobody looks without the lock.
+    #[inline]
+    pub fn new(slices: &'a Progress, at_once: bool) -> Disposal<'a> {
+        Disposal { slices, at_once, first: None, more: Vec::new() }
+    }
+
+    #[inline]
+    fn late(&mut self, late: Late) {
+        if self.first.is_none() {
+            self.first = Some(late);
+        } else {
+            self.more.push(late);
+        }
+    }
+
+    /// A row has been unlinked.
+    #[inline]
+    pub fn row(&mut self, row: Row) {
+        if self.at_once {
+            // SAFETY: R1: it has left its table, and nobody looks.
+            unsafe { row.free() };
+        } else {
+            self.late(Late(row.address(), free_at));
+        }
+    }
+
+    /// An array has been replaced.
+    pub fn buckets(&mut self, buckets: *mut Buckets) {
+        if self.at_once {
+            // SAFETY: nobody looks.
+            unsafe { Buckets::free(buckets) };
+        } else {
+            self.late(Late(buckets.cast(), Buckets::free_at));
+        }
+    }
+
+    /// Leaves all to the progress of the scheduler that calls.
+    #[inline]
+    pub fn hand_over(&mut self, slices: Option<&ThreadSlot>) {
+        let (Some(slot), true) = (slices, self.first.is_some()) else { return };
+        for late in self.first.take().into_iter().chain(take(&mut self.more)) {
+            // SAFETY: it was unlinked before, and is freed once.
+            unsafe { slot.retire_object(late.0, late.1) };
+        }
+    }
+}
+
+impl Drop for Disposal<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.first.is_some() {
+            self.leave_to_others();
+        }
+    }
+}
+
+impl Disposal<'_> {
+    #[cold]
+    fn leave_to_others(&mut self) {
+        let (first, more) = (self.first.take(), take(&mut self.more));
+        self.slices.retire_unregistered(move || {
+            for late in first.into_iter().chain(more) {
+                // SAFETY: it was unlinked, everybody has moved on since, and it is freed once.
+                unsafe { late.1(late.0) };
+            }
+        });
+    }
+}
