@@ -10,7 +10,7 @@ use self::line::Line;
 use crate::bytes::Piece;
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_sync::{LockClass, Mutex};
-use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios};
+use rustix::termios::{InputModes, LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, Termios};
 
 static SAVED_CLASS: LockClass = LockClass::new("terminal_modes", 395);
 /// The modes that the terminal had.
@@ -117,12 +117,14 @@ impl Terminal {
     }
 }
 
-/// Input comes as it is typed, and is not shown; gives the modes before.
+/// Input comes as it is typed, and is not shown; output goes as it is written. Gives the modes before.
 fn set_modes() -> Option<Termios> {
     let input = rustix::stdio::stdin();
     let before = rustix::termios::tcgetattr(input).ok()?;
     let mut modes = before.clone();
-    modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::IEXTEN);
+    modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+    modes.input_modes.remove(InputModes::ICRNL | InputModes::INLCR | InputModes::ISTRIP);
+    modes.output_modes.remove(OutputModes::OPOST);
     modes.special_codes[SpecialCodeIndex::VMIN] = 1;
     modes.special_codes[SpecialCodeIndex::VTIME] = 0;
     // Relaxed: set before any terminal is opened.
