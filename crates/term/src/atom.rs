@@ -40,11 +40,18 @@ struct Entry {
     text: &'static str,
     /// The hash of the text that OTP's hashes of terms start from.
     hash: u32,
+    /// Number of characters if all are of Latin-1, otherwise [`NOT_LATIN1`].
+    latin1: u16,
 }
+
+/// Texts with other characters.
+const NOT_LATIN1: u16 = u16::MAX;
 
 impl Entry {
     fn new(text: &'static str) -> Entry {
-        Entry { text, hash: mix::text(text) }
+        let latin1 = text.chars().all(|c| u32::from(c) <= 0xff).then(|| text.chars().count());
+        let latin1 = latin1.and_then(|n| u16::try_from(n).ok()).unwrap_or(NOT_LATIN1);
+        Entry { text, hash: mix::text(text), latin1 }
     }
 }
 
@@ -184,6 +191,13 @@ impl Atom {
     /// The text.
     pub fn text(self) -> &'static str {
         TABLE.texts.get(self.0 as usize).map_or("", |entry| entry.text)
+    }
+
+    /// Number of characters, if all are of Latin-1.
+    #[inline]
+    pub(crate) fn latin1_length(self) -> Option<usize> {
+        let length = TABLE.texts.get(self.0 as usize).map_or(0, |entry| entry.latin1);
+        (length != NOT_LATIN1).then_some(usize::from(length))
     }
 
     /// The hash of the text that OTP's hashes of terms start from.

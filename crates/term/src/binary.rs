@@ -330,12 +330,27 @@ impl Term {
     }
 
     /// The bytes of a binary, if it lies at a byte border.
+    #[inline]
     pub fn as_aligned_bytes<'a>(self) -> Option<&'a [u8]> {
-        self.as_bits()?.as_bytes()
+        let b = self.as_boxed()?;
+        match b.kind() {
+            Kind::HeapBinary => b.word(0).is_multiple_of(8).then(|| b.whole_bytes()),
+            Kind::SharedBinary => Some(b.whole_bytes()),
+            _ => self.as_bits()?.as_bytes(),
+        }
     }
 
     /// The bytes of a binary (a whole number of bytes), copied only if it does not lie at a byte border.
+    #[inline]
     pub fn as_binary<'a>(self) -> Option<Cow<'a, [u8]>> {
+        match self.as_aligned_bytes() {
+            Some(bytes) => Some(Cow::Borrowed(bytes)),
+            None => self.as_moved_binary(),
+        }
+    }
+
+    #[cold]
+    fn as_moved_binary<'a>(self) -> Option<Cow<'a, [u8]>> {
         let bits = self.as_bits()?;
         bits.is_binary().then(|| bits.to_bytes())
     }

@@ -6,6 +6,7 @@
 use crate::atom::Atom;
 use myriad_sync::atomic::{AtomicPtr, Ordering};
 use myriad_sync::{LockClass, OnceLock, RwLock};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -56,6 +57,23 @@ type FunKey = (Atom, u32, [u8; 16]);
 static FUNS: LazyLock<RwLock<HashMap<FunKey, &'static FunEntry>>> =
     LazyLock::new(|| RwLock::new(&FUN_CLASS, HashMap::new()));
 
+/// Exports that a thread may remember.
+const RECENT_EXPORTS: usize = 512;
+
+thread_local! {
+    /// Exports that this thread has looked up last, each in the place of its name: `Module:function()` calls name the same ones
+    /// again and again. They are never freed (C1), so nothing here goes out of date.
+    static RECENT: [Cell<Option<&'static Export>>; RECENT_EXPORTS] =
+        const { [const { Cell::new(None) }; RECENT_EXPORTS] };
+}
+
+/// The place in `RECENT` of a name.
+#[inline]
+fn recent_slot(mfa: Mfa) -> usize {
+    let mixed = mfa.module.index().wrapping_mul(0x9e37_79b1) ^ mfa.function.index().wrapping_mul(0x85eb_ca6b);
+    ((mixed >> 20) as usize % RECENT_EXPORTS) ^ usize::from(mfa.arity % 16)
+}
+
 static NEW_EXPORT: OnceLock<fn(Mfa) -> *mut ()> = OnceLock::new();
 
 /// Says what code a new export has until a module defines it: crate `vm` calls this once, before any code runs. Exports made
@@ -100,8 +118,19 @@ impl Export {
     }
 
     /// The export of this name, if it was ever named.
+    #[inline]
     pub fn find(mfa: Mfa) -> Option<&'static Export> {
-        EXPORTS.read().get(&mfa).copied()
+        match RECENT.with(|recent| recent[recent_slot(mfa)].get()) {
+            Some(likely) if likely.mfa == mfa => Some(likely),
+            _ => Self::find_in_table(mfa),
+        }
+    }
+
+    #[inline(never)]
+    fn find_in_table(mfa: Mfa) -> Option<&'static Export> {
+        let found = EXPORTS.read().get(&mfa).copied()?;
+        RECENT.with(|recent| recent[recent_slot(mfa)].set(Some(found)));
+        Some(found)
     }
 
     /// All exports there are.

@@ -45,6 +45,12 @@ pub fn phash2_full(term: Term) -> u32 {
     }
 }
 
+/// The same of a term that needs no memory beside its word.
+#[inline]
+pub fn phash2_immediate(term: Term) -> Option<u32> {
+    term.is_immediate().then(|| immediate2(0, term))
+}
+
 /// A hash of `phash2` that can be made slice by slice.
 pub struct Phash2 {
     left: Stack<Left, 16>,

@@ -56,8 +56,8 @@ enum Run {
     Map(Box<MapIter>, Option<Term>),
     /// Keys and values, last first.
     Reversed(Vec<Term>),
-    /// The end of a fun, whose size belongs at this place of the bytes; that place counted in all bytes.
-    Fun { at: usize, before: usize },
+    /// Slots of a fun, whose size belongs at this place of the bytes when they are written; that place counted in all bytes.
+    Fun { next: *const Term, left: usize, at: usize, before: usize },
 }
 
 impl Run {
@@ -69,7 +69,7 @@ impl Run {
     #[inline(always)]
     fn next(&mut self) -> Option<Term> {
         match self {
-            Run::Slots { next, left } => {
+            Run::Slots { next, left } | Run::Fun { next, left, .. } => {
                 *left = left.checked_sub(1)?;
                 // SAFETY: one of the slots of an object that stays (T2, E3); `left` counts them.
                 unsafe {
@@ -110,7 +110,6 @@ impl Run {
                 Some(key)
             }),
             Run::Reversed(terms) => terms.pop(),
-            Run::Fun { .. } => None,
         }
     }
 
@@ -162,7 +161,7 @@ impl Encoder {
                 break false;
             }
             let Some(term) = run.next() else {
-                if let Run::Fun { at, before } = run {
+                if let Run::Fun { at, before, .. } = run {
                     self.end_fun(at, before);
                 }
                 match self.runs.pop() {
@@ -290,17 +289,16 @@ impl Encoder {
 
     fn atom(&mut self, atom: Atom) {
         let text = atom.text();
-        if self.options.minor_version < 2 && text.is_ascii() {
-            let [high, low] = (text.len() as u16).to_be_bytes();
+        if self.options.minor_version < 2
+            && let Some(length) = atom.latin1_length()
+        {
+            let [high, low] = (length as u16).to_be_bytes();
             self.output.put(&[tag::ATOM, high, low]);
-            self.output.put(text.as_bytes());
-            return;
-        }
-        let latin1 = self.options.minor_version < 2 && text.chars().all(|c| u32::from(c) < 256);
-        if latin1 {
-            let [high, low] = (text.chars().count() as u16).to_be_bytes();
-            self.output.put(&[tag::ATOM, high, low]);
-            text.chars().for_each(|c| self.output.u8(u32::from(c) as u8));
+            if length == text.len() {
+                self.output.put(text.as_bytes());
+            } else {
+                text.chars().for_each(|c| self.output.u8(u32::from(c) as u8));
+            }
             return;
         }
         if let Ok(len) = u8::try_from(text.len()) {
@@ -431,7 +429,7 @@ impl Encoder {
         let (entry, _, free) = term.as_local_fun()?;
         let object = term.as_boxed()?;
         self.output.u8(tag::NEW_FUN);
-        self.runs.push(Run::Fun { at: self.output.bytes.len(), before: self.output.total() });
+        let (at, before) = (self.output.bytes.len(), self.output.total());
         self.output.put(&[0; 4]);
         self.output.u8(entry.arity);
         self.output.put(&entry.uniq);
@@ -441,7 +439,8 @@ impl Encoder {
         self.integer(i64::from(entry.index));
         self.integer(i64::from(entry.old_uniq));
         // The creator and the free variables.
-        Some(Run::slots(&object.slots()[1..]))
+        let slots = &object.slots()[1..];
+        Some(Run::Fun { next: slots.as_ptr(), left: slots.len(), at, before })
     }
 
     fn bits(&mut self, term: Term, budget: &mut usize) {

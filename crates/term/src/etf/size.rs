@@ -203,15 +203,12 @@ fn immediate(options: &EncodeOptions, term: Term) -> usize {
 }
 
 fn atom(options: &EncodeOptions, name: Atom) -> usize {
-    let text = name.text();
-    if options.minor_version < 2 {
-        if text.is_ascii() {
-            return 3 + text.len();
-        }
-        if text.chars().all(|c| u32::from(c) < 256) {
-            return 3 + text.chars().count();
-        }
+    if options.minor_version < 2
+        && let Some(length) = name.latin1_length()
+    {
+        return 3 + length;
     }
+    let text = name.text();
     text.len() + if text.len() < 256 { 2 } else { 3 }
 }
 
