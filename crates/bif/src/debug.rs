@@ -3,6 +3,7 @@
 //! Forms and sizes are told as OTP's representation has them: OTP's own libraries and tests reckon with that. The
 //! children of a hash map's node are nodes, which are no values: `erts_debug:size/1` alone handles them.
 
+mod dirty;
 mod internal_state;
 mod relations;
 
@@ -26,6 +27,9 @@ myriad_vm::bifs! { pub DEBUG = "erts_debug" {
     "map_info" / 1 Plain => map_info_1;
     "display" / 1 Plain => display_1;
     "get_internal_state" / 1 Plain => get_internal_state_1;
+    "dirty_cpu" / 2 DirtyCpu => |ctx, a| dirty::run(ctx, a[0], a[1]);
+    "dirty_io" / 2 DirtyIo => |ctx, a| dirty::run(ctx, a[0], a[1]);
+    "dirty" / 3 Plain => dirty::dirty_3;
     "set_internal_state" / 2 Plain => set_internal_state_2;
 }}
 

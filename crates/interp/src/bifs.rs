@@ -23,7 +23,7 @@ pub unsafe fn call(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operands of the instruction.
     let (def, arity) = unsafe { (&*(wide(pc.add(1)) as *const BifDef), high(pc) as usize) };
     m.reds -= 1;
-    if let Some(function) = trace::bif_with_breakpoint(def) {
+    if let Some(function) = trace::bif_with_breakpoint(m, def) {
         // SAFETY: the instruction at hand.
         return unsafe { trace::enter_bif(m, pc, function) };
     }
@@ -50,7 +50,7 @@ pub unsafe fn call_last(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operands of the instruction.
     let (def, arity) = unsafe { (&*(wide(pc.add(1)) as *const BifDef), high(pc) as usize) };
     m.reds -= 1;
-    if let Some(function) = trace::bif_with_breakpoint(def) {
+    if let Some(function) = trace::bif_with_breakpoint(m, def) {
         // SAFETY: the instruction at hand.
         return unsafe { trace::enter_bif(m, pc, function) };
     }
@@ -140,7 +140,7 @@ pub unsafe fn called(m: &Machine<'_, '_>, pc: *const u32) -> Option<(&'static Bi
     }
 }
 
-fn name_of(def: &BifDef) -> Mfa {
+pub fn name_of(def: &BifDef) -> Mfa {
     let atom = |text| Atom::new(text).unwrap_or(am::undefined);
     // `Pid ! Message` is an instruction of its own, known by the name of the function.
     Mfa { module: atom(def.module), function: atom(def.function), arity: def.arity }
@@ -182,7 +182,7 @@ pub fn finish(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) -> *co
                 // SAFETY: operands of the instruction.
                 unsafe { push_continuation(m, pc) };
             }
-            calls::enter(m, Function::of_export(export))
+            calls::enter_saving(m, export)
         }
         Escape::Yield => m.stop(SliceEnd::Yielded, at, function, arity),
         Escape::Wait => m.stop(SliceEnd::Waiting, at, function, arity),

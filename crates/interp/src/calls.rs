@@ -8,6 +8,7 @@ use myriad_term::boxed::Header;
 use myriad_term::{Alloc, Export, FunEntry, Kind, Mfa, Term, am};
 use myriad_vm::code::{Function, MissingFun};
 use myriad_vm::engine::SliceEnd;
+use myriad_vm::saved_calls::Saved;
 
 /// Enters a function whose arguments are in place, unless reductions are used up.
 pub fn enter(m: &mut Machine<'_, '_>, function: *const Function) -> *const u32 {
@@ -15,10 +16,18 @@ pub fn enter(m: &mut Machine<'_, '_>, function: *const Function) -> *const u32 {
     m.reds -= 1;
     // SAFETY: K3.
     let f = unsafe { &*function };
-    if m.reds <= 0 && f.bif().is_none() {
+    if m.reds <= 0 && f.bif().is_none() && m.is_spent() {
         return m.stop(SliceEnd::Yielded, std::ptr::null(), function, usize::from(f.mfa.arity));
     }
     f.entry().0
+}
+
+/// As [`enter`], of what an export leads to.
+pub fn enter_saving(m: &mut Machine<'_, '_>, export: &'static Export) -> *const u32 {
+    if m.ctx.proc.saves_calls() {
+        m.ctx.proc.save_call(Saved::Call(export.mfa));
+    }
+    enter(m, Function::of_export(export))
 }
 
 /// The entry of a function not decoded yet.
@@ -59,14 +68,13 @@ pub unsafe fn undefined(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 
 /// Calls `handler` for a call of `what` that found nothing; without a handler that is `undef`.
 fn call_handler(m: &mut Machine<'_, '_>, what: Mfa, handler: Mfa, args: [Term; 3]) -> *const u32 {
     let export = Export::intern(handler);
-    let function = Function::of_export(export);
-    if is_undefined(function) {
+    if is_undefined(Function::of_export(export)) {
         return errors::undefined_call(m, what, args[2]);
     }
     for (i, arg) in args.into_iter().enumerate() {
         m.set_x(i, arg);
     }
-    enter(m, function)
+    enter_saving(m, export)
 }
 
 /// The first call of the process has returned.
@@ -74,6 +82,10 @@ pub unsafe fn bottom(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
     m.ctx.proc.exit_reason = Term::atom(am::normal);
     m.end = SliceEnd::Exited;
     std::ptr::null()
+}
+
+fn handler_function(handler: Mfa) -> *const Function {
+    Function::of_export(Export::intern(handler))
 }
 
 /// What calling a term with some arguments comes to.
@@ -99,7 +111,12 @@ fn resolve(m: &mut Machine<'_, '_>, fun: Term, arity: usize) -> Callee {
         return Callee::Function(function);
     }
     match fun.as_export_fun() {
-        Some(export) if usize::from(export.mfa.arity) == arity => Callee::Function(Function::of_export(export)),
+        Some(export) if usize::from(export.mfa.arity) == arity => {
+            if m.ctx.proc.saves_calls() {
+                m.ctx.proc.save_call(Saved::Call(export.mfa));
+            }
+            Callee::Function(Function::of_export(export))
+        }
         Some(_) => Callee::BadArity,
         None => Callee::NoFun,
     }
@@ -125,7 +142,13 @@ fn fun_error(
                 };
                 let arguments = m.args_list(arity);
                 let what = mfa(entry.module, am::undefined, arity as u8);
-                return call_handler(m, what, handler, [entry.module.term(), fun, arguments]);
+                let next = call_handler(m, what, handler, [entry.module.term(), fun, arguments]);
+                let waits = missing == MissingFun::Wait && m.callee == handler_function(handler);
+                if !next.is_null() && waits && m.ctx.vm.code.wait_for_purge(entry, m.ctx.pid()) {
+                    m.ctx.suspend();
+                    return m.stop(SliceEnd::Waiting, std::ptr::null(), m.callee, 3);
+                }
+                return next;
             }
         },
         Callee::BadArity => {
@@ -168,10 +191,16 @@ pub unsafe fn call_fun_last(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u
     }
 }
 
-/// Drops the frame or pushes the continuation, as the instruction at `pc` says.
+/// Drops the frame or pushes the continuation, as the instruction at `pc` says (null and `last`: there is neither).
 unsafe fn link(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) {
     // SAFETY: operand of the instruction.
-    unsafe { if last { m.drop_frame(*pc.add(1) as usize) } else { m.push(target(pc.add(1)).cast()) } }
+    unsafe {
+        if !last {
+            m.push(target(pc.add(1)).cast());
+        } else if !pc.is_null() {
+            m.drop_frame(*pc.add(1) as usize);
+        }
+    }
 }
 
 unsafe fn apply_named(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) -> *const u32 {
@@ -182,13 +211,32 @@ unsafe fn apply_named(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) -> *c
         let arguments = m.args_list(arity);
         return apply_badarg(m, pc, &[module, function, arguments]);
     };
+    if is_apply(module, function, arity) {
+        // SAFETY: the instruction at hand.
+        return unsafe { apply_mfa(m, pc, last) };
+    }
     let export = Export::intern(mfa(module, function, arity as u8));
     // SAFETY: the instruction at hand.
     unsafe { enter_export(m, pc, last, export) }
 }
 
+/// Is this `erlang:apply/3`? Called by name it leaves no trace of itself: what it is to call is called instead.
+fn is_apply(module: myriad_term::Atom, function: myriad_term::Atom, arity: usize) -> bool {
+    arity == 3 && module == am::erlang && function == am::apply
+}
+
+/// The first call of a process, if it is one of `erlang:apply/3`.
+pub fn first_apply(m: &mut Machine<'_, '_>, function: &Function) -> Option<*const u32> {
+    let Mfa { module, function, arity } = function.mfa;
+    // SAFETY: a null place stands for a call from nowhere, and there is no frame to drop.
+    is_apply(module, function, usize::from(arity)).then(|| unsafe { apply_mfa(m, std::ptr::null(), true) })
+}
+
 /// Calls what `apply` has found.
 unsafe fn enter_export(m: &mut Machine<'_, '_>, pc: *const u32, last: bool, export: &'static Export) -> *const u32 {
+    if m.ctx.proc.saves_calls() {
+        m.ctx.proc.save_call(Saved::Call(export.mfa));
+    }
     let function = Function::of_export(export);
     if last
         && raises(&export.mfa)
@@ -271,10 +319,18 @@ fn spread(m: &mut Machine<'_, '_>, list: Term, most: usize) -> Result<usize, Unf
 
 /// `X0:X1` with the arguments in the list X2.
 pub unsafe fn apply_mfa(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) -> *const u32 {
-    let all = [m.x(0), m.x(1), m.x(2)];
-    let [module, function, list] = all;
-    let (Some(module), Some(function)) = (module.as_atom(), function.as_atom()) else {
-        return apply_badarg(m, pc, &all);
+    let mut all = [m.x(0), m.x(1), m.x(2)];
+    let (module, function, list) = loop {
+        let [module, function, list] = all;
+        let (Some(module), Some(function)) = (module.as_atom(), function.as_atom()) else {
+            return apply_badarg(m, pc, &all);
+        };
+        if module != am::erlang || !is_apply(module, function, list.list_length().unwrap_or(0)) {
+            break (module, function, list);
+        }
+        for (to, item) in all.iter_mut().zip(list.list_iter()) {
+            *to = item;
+        }
     };
     match spread(m, list, MOST_APPLIED) {
         Ok(n) => {

@@ -2,6 +2,7 @@
 
 use crate::bifs;
 use crate::building::Target;
+use crate::calls;
 use crate::code;
 use crate::instr::Op;
 use crate::machine::Machine;
@@ -13,6 +14,7 @@ use myriad_vm::code::{CodePtr, Function};
 use myriad_vm::engine::{Engine, SliceEnd};
 use myriad_vm::error::TraceFrame;
 use myriad_vm::process::{Private, Resume};
+use myriad_vm::saved_calls::Saved;
 use std::ops::Range;
 
 /// Tier 0.
@@ -38,7 +40,7 @@ fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
     let mut m = Machine {
         x,
         heap,
-        reds: ctx.proc.reductions_left,
+        reds: ctx.proc.reductions_left - ctx.proc.withheld,
         next: std::ptr::null(),
         end: SliceEnd::Yielded,
         callee: std::ptr::null(),
@@ -50,6 +52,14 @@ fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
         stubs::push_bottom(&mut m);
     }
     m
+}
+
+/// The first call of a process.
+fn first_call(m: &mut Machine<'_, '_>, function: &Function) -> *const u32 {
+    if m.ctx.proc.saves_calls() {
+        m.ctx.proc.save_call(Saved::Call(function.mfa));
+    }
+    calls::first_apply(m, function).unwrap_or_else(|| function.entry().0)
 }
 
 /// Goes on with the rest of a long built-in.
@@ -65,6 +75,7 @@ fn resume(ctx: &mut Ctx<'_>) -> Option<BifResult> {
 impl Engine for Interpreter {
     fn run(&self, ctx: &mut Ctx<'_>) -> SliceEnd {
         let at = ctx.proc.resume;
+        let fresh = ctx.proc.heap.stack_words() == 0;
         let mut m = machine(ctx);
         m.callee = at.function;
         let pc = if m.ctx.proc.resumption.is_some() {
@@ -78,7 +89,11 @@ impl Engine for Interpreter {
             }
         } else if at.pc == CodePtr::NULL {
             // SAFETY: K3: a process's function stays.
-            unsafe { at.function.as_ref() }.map_or(stubs::code_of(Op::Bottom), |f| f.entry().0)
+            match unsafe { at.function.as_ref() } {
+                Some(f) if fresh => first_call(&mut m, f),
+                Some(f) => f.entry().0,
+                None => stubs::code_of(Op::Bottom),
+            }
         } else {
             at.pc.0
         };
@@ -113,7 +128,7 @@ impl Engine for Interpreter {
             Err(Escape::Trap(export)) => Some(Function::of_export(export)),
             _ => None,
         };
-        m.reds = m.reds.max(2);
+        m.reds = m.reds.max(2 - m.ctx.proc.withheld);
         let pc = bifs::finish(&mut m, at, result);
         if pc.is_null() {
             m.leave();

@@ -10,6 +10,7 @@
 //! | `run` | the instruction loop |
 //! | `machine` | the state of one slice |
 //! | `calls`, `bifs`, `errors`, `receive`, `guards`, `maps`, `matching`, `building` | instructions out of line |
+//! | `saving` | noting calls for `save_calls` |
 //! | `bits` | runs of bits |
 
 // The instructions' functions have one contract, stated at `instr::SlowOp`.
@@ -31,6 +32,7 @@ mod maps;
 mod matching;
 mod receive;
 mod run;
+mod saving;
 mod stubs;
 mod trace;
 

@@ -3,8 +3,8 @@
 //! The loop (`run.rs`) keeps heap top and stack pointer in locals and writes them back (`flush`) before it calls anything
 //! out of line; what is out of line works on the heap's own fields through [`Machine`].
 //!
-//! MA1. While anything out of line runs, `heap.htop` and `heap.stop` are true, and `reds` is the slice's count except
-//!      inside built-ins, around which it is carried to `Private::reductions_left` and back.
+//! MA1. While anything out of line runs, `heap.htop` and `heap.stop` are true, and `reds` is the slice's count, less what is
+//!      withheld, except inside built-ins, around which it is carried to `Private::reductions_left` and back.
 
 use crate::code::{self, Location};
 use crate::instr::Op;
@@ -200,13 +200,19 @@ impl Machine<'_, '_> {
     /// Before a built-in: what it sees of the process must be true.
     #[inline(always)]
     pub fn leave(&mut self) {
-        self.ctx.proc.reductions_left = self.reds;
+        self.ctx.proc.reductions_left = self.reds + self.ctx.proc.withheld;
     }
 
     /// After a built-in.
     #[inline(always)]
     pub fn come_back(&mut self) {
-        self.reds = self.ctx.proc.reductions_left;
+        self.reds = self.ctx.proc.reductions_left - self.ctx.proc.withheld;
+    }
+
+    /// Are the slice's reductions used up? Asked where `reds` says so, which it also does while calls are saved.
+    #[inline]
+    pub fn is_spent(&self) -> bool {
+        self.reds + self.ctx.proc.withheld <= 0
     }
 
     /// Collects: `live` X registers are live, `need` words are wanted. `false`: the heap has outgrown its limit and the
@@ -290,7 +296,7 @@ impl Machine<'_, '_> {
     /// Has the process give way at its next call, and collect on a dirty scheduler then ([`Machine::stop`]).
     pub fn collect_later(&mut self) {
         self.heap().request_collection();
-        self.reds = self.reds.min(0);
+        self.reds = self.reds.min(-self.ctx.proc.withheld);
     }
 
     /// Sets `operand` to a result and goes on at `next`, after collecting if needed.
@@ -310,13 +316,13 @@ impl Machine<'_, '_> {
     /// `function`.
     pub fn stop(&mut self, end: SliceEnd, pc: *const u32, function: *const Function, live: usize) -> *const u32 {
         let args = self.args(live);
+        let has_tasks = self.ctx.has_tasks();
         let proc = &mut *self.ctx.proc;
         proc.saved_x.clear();
         proc.saved_x.extend_from_slice(args);
         proc.resume = Resume { pc: CodePtr(pc), function };
         // Tasks that came on the way are done between this slice and the next.
-        let waits = end == SliceEnd::Waiting && (proc.tasks.is_none() || proc.resumption.is_some());
-        let end = if end == SliceEnd::Waiting && !waits { SliceEnd::Yielded } else { end };
+        let end = if end == SliceEnd::Waiting && has_tasks { SliceEnd::Yielded } else { end };
         let collects = end == SliceEnd::Yielded && proc.resumption.is_none() && proc.heap.needs_collection();
         self.end = if collects && self.ctx.collects_long() { self.ctx.hand_over(0) } else { end };
         std::ptr::null()

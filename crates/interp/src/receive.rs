@@ -16,6 +16,7 @@ use myriad_vm::code::CodePtr;
 use myriad_vm::engine::SliceEnd;
 use myriad_vm::message::Taken;
 use myriad_vm::process::Resume;
+use myriad_vm::saved_calls;
 
 /// Most markers that a process keeps: the oldest is forgotten then, which costs time only.
 const MAX_MARKERS: usize = 8;
@@ -74,7 +75,7 @@ pub unsafe fn loop_rec_end(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u3
     m.reds -= 1;
     // SAFETY: operand of the instruction.
     let again = unsafe { target(pc.add(1)) };
-    if m.reds <= 0 {
+    if m.reds <= 0 && m.is_spent() {
         return m.stop(SliceEnd::Yielded, again, std::ptr::null(), 0);
     }
     again
@@ -99,6 +100,9 @@ fn end_timer(m: &mut Machine<'_, '_>) {
 /// `remove_message`: the message is accepted.
 pub unsafe fn remove_message(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     end_timer(m);
+    if m.ctx.proc.saves_calls() {
+        m.ctx.proc.save_call(saved_calls::RECEIVE);
+    }
     if let Some((message, taken)) = m.ctx.proc.messages.take() {
         move_markers(m, &taken);
         if let Some(fragment) = message.fragment {
@@ -117,6 +121,9 @@ pub unsafe fn remove_message(m: &mut Machine<'_, '_>, pc: *const u32) -> *const 
 /// `timeout`: the receive is over without a message.
 pub unsafe fn timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     end_timer(m);
+    if m.ctx.proc.saves_calls() {
+        m.ctx.proc.save_call(saved_calls::TIMEOUT);
+    }
     if m.ctx.this.trace.wants(myriad_vm::trace::flags::RECEIVE) {
         m.ctx.trace_receive(Term::atom(am::clock_service), Term::atom(am::timeout));
     }

@@ -66,10 +66,17 @@ unsafe fn make_room(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
 /// Reductions are used up at a call of `m.callee`.
 #[cold]
 #[inline(never)]
-unsafe fn preempt(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
+unsafe fn preempt(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     let function = m.callee;
     // SAFETY: K3.
     let f = unsafe { &*function };
+    if m.ctx.proc.saves_calls() {
+        // SAFETY: the instruction at hand.
+        unsafe { crate::saving::note_call(m, pc) };
+        if !m.is_spent() {
+            return f.entry().0;
+        }
+    }
     if f.bif().is_some() {
         // A built-in gives way of its own accord; its caller does at the next call.
         return f.entry().0;

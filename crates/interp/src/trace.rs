@@ -174,8 +174,16 @@ pub unsafe fn enter_bif(m: &mut Machine<'_, '_>, pc: *const u32, function: &'sta
 
 /// The function to enter instead of a built-in that has a breakpoint.
 #[inline(always)]
-pub fn bif_with_breakpoint(def: &'static BifDef) -> Option<&'static Function> {
-    if breakpoint::any_bif() { breakpoint::traced_bif(def) } else { None }
+pub fn bif_with_breakpoint(m: &mut Machine<'_, '_>, def: &'static BifDef) -> Option<&'static Function> {
+    if breakpoint::any_bif() { hooked_bif(m, def) } else { None }
+}
+
+#[cold]
+fn hooked_bif(m: &mut Machine<'_, '_>, def: &'static BifDef) -> Option<&'static Function> {
+    if m.ctx.proc.saves_calls() {
+        crate::saving::note_bif(m, def);
+    }
+    breakpoint::traced_bif(def)
 }
 
 /// `{Module, Function, Arity}` and tracer of the words of a frame, if they are such.

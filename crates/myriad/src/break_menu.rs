@@ -1,7 +1,8 @@
 //! What Ctrl-C (SIGINT) leads to: the break menu, or what `+B` says.
 //!
 //! The menu runs on the thread that forwards signals. The interactive terminal is the user's meanwhile: its port neither reads
-//! nor writes. Processes go on, so what is shown of them is what can be seen from outside. Every choice but one that does
+//! nor writes. Schedulers stand still between two slices; what is shown of processes
+//! is what can be seen from outside. Every choice but one that does
 //! not exist leaves the menu, as in OTP.
 
 use myriad_ets::table::{Kind, Protection, Table, WriteConcurrency};
@@ -29,32 +30,34 @@ pub fn start(vm: &'static Vm) {
 
 /// Shows the menu until the user has had enough of it.
 fn run(vm: &'static Vm) {
-    myriad_io::with_terminal(|| {
-        print(MENU);
-        loop {
-            match choice() {
-                None | Some(b'a') => vm.stop(0),
-                Some(b'A') => {
-                    crash_dump::report("Crash dump requested by user");
-                    vm.stop(1);
-                }
-                Some(b'c') => {}
-                Some(b'p') => processes(vm),
-                Some(b'i') => totals(vm),
-                Some(b'l') => modules(vm),
-                Some(b'v') => print(&format!("Erlang (Myriad) emulator version {}\n", vm.release.erts_version)),
-                Some(b'k') => kill(vm),
-                Some(b'D') => tables(),
-                Some(b'd') => distribution(vm),
-                Some(other) => {
-                    let other = char::from(other);
-                    print(&format!("Invalid option '{other}'. Please enter one of the following:{MENU}"));
-                    continue;
-                }
+    vm.while_paused(|| myriad_io::with_terminal(|| menu(vm)));
+}
+
+fn menu(vm: &'static Vm) {
+    print(MENU);
+    loop {
+        match choice() {
+            None | Some(b'a') => vm.stop(0),
+            Some(b'A') => {
+                crash_dump::report("Crash dump requested by user");
+                vm.stop(1);
             }
-            return;
+            Some(b'c') => {}
+            Some(b'p') => processes(vm),
+            Some(b'i') => totals(vm),
+            Some(b'l') => modules(vm),
+            Some(b'v') => print(&format!("Erlang (Myriad) emulator version {}\n", vm.release.erts_version)),
+            Some(b'k') => kill(vm),
+            Some(b'D') => tables(),
+            Some(b'd') => distribution(vm),
+            Some(other) => {
+                let other = char::from(other);
+                print(&format!("Invalid option '{other}'. Please enter one of the following:{MENU}"));
+                continue;
+            }
         }
-    });
+        return;
+    }
 }
 
 fn print(text: &str) {

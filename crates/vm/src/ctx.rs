@@ -93,6 +93,12 @@ impl Ctx<'_> {
         if self.sched.dirty || limited || !self.vm.engine().makes_room() { Ok(()) } else { Err(Escape::Room(words)) }
     }
 
+    /// The process is suspended once its slice ends, until it gets one `Resume` more.
+    pub fn suspend(&mut self) {
+        self.proc.suspended += 1;
+        self.this.set_suspended(true);
+    }
+
     /// A new reference of this node.
     pub fn make_ref(&mut self) -> Term {
         use myriad_term::Build;

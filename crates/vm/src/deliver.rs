@@ -83,7 +83,7 @@ impl Ctx<'_> {
                 self.reply(from, reference, result);
             }
             Signal::SaveCalls { from, reference, calls } => {
-                let old = std::mem::replace(&mut self.proc.flags.save_calls, calls);
+                let old = self.proc.set_saved_calls(calls);
                 self.reply(from, reference, Term::small(i64::from(old)));
             }
             Signal::Task { from, request } => crate::task::take_up(self, from, request),

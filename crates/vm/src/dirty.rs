@@ -140,7 +140,8 @@ impl DirtyPools {
                     if vm.is_stopping() {
                         return;
                     }
-                    match jobs.take() {
+                    let next = if vm.is_paused() { None } else { jobs.take() };
+                    match next {
                         Some(process) => break process,
                         None => jobs = pool.changed.wait(jobs),
                     }

@@ -34,6 +34,7 @@ pub(crate) fn finish(ctx: &mut Ctx<'_>) {
         vm.timers.process_ends(pid);
     }
     ctx.proc.resumption = None;
+    ctx.proc.set_saved_calls(0);
     crate::task::refuse_all(ctx);
     for hook in vm.exit_hooks() {
         hook(ctx);

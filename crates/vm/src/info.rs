@@ -222,16 +222,14 @@ fn value(out: &mut Answer<'_, '_>, item: Atom) -> Term {
                 Term::NIL
             }
         }
-        // None is recorded yet (docs/differences.md).
-        am::last_calls => {
-            if out.ctx.proc.flags.save_calls > 0 {
-                Term::NIL
-            } else {
-                Term::FALSE
-            }
-        }
+        am::last_calls => last_calls(out),
         _ => Term::UNDEFINED,
     }
+}
+
+fn last_calls(out: &mut Answer<'_, '_>) -> Term {
+    let saved = out.ctx.proc.watched.saved.clone();
+    crate::saved_calls::as_list(saved.as_ref(), out)
 }
 
 fn reductions(ctx: &Ctx<'_>) -> u64 {

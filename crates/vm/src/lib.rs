@@ -28,6 +28,7 @@ pub mod registry;
 pub mod release;
 pub mod report;
 pub mod run_queue;
+pub mod saved_calls;
 pub mod scheduler;
 pub mod send;
 pub mod signal;

@@ -8,6 +8,7 @@ use crate::error::Exception;
 use crate::links::Relations;
 use crate::message::{MessageQueue, QueueMark};
 use crate::rare::{Nothing, Rare};
+use crate::saved_calls::Saved;
 use crate::signal::SignalNode;
 use crate::status::{Status, Wake};
 use crate::trace::sequential::Counts;
@@ -18,6 +19,7 @@ use myriad_sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering, fence};
 use myriad_sync::cell::UnsafeCell;
 use myriad_sync::{Chain, Mpsc};
 use myriad_term::{Atom, Mfa, Pid, RefNumbers, Term};
+use std::collections::VecDeque;
 
 /// Erlang's four priorities.
 #[repr(u8)]
@@ -130,7 +132,10 @@ impl Process {
     /// Wakes the process after a signal.
     pub fn wake(&self, vm: &'static Vm) {
         match self.transition(Status::on_signal) {
-            Wake::Enqueue => vm.enqueue_woken(self),
+            Wake::Enqueue => {
+                crate::trace::profile::awoken(vm, self);
+                vm.enqueue_woken(self);
+            }
             Wake::AlreadyAwake | Wake::Gone => {}
         }
     }
@@ -317,6 +322,8 @@ pub struct Flags {
     pub off_heap_messages: bool,
     /// `async_dist`
     pub async_dist: bool,
+    /// Nothing that others ask for may move its terms.
+    pub gc_disabled: bool,
     /// `save_calls`: how many calls are asked to be remembered.
     pub save_calls: u16,
 }
@@ -329,6 +336,8 @@ pub struct Private {
     pub heap: Heap,
     /// Reductions left in this slice; at or below zero the process gives way at the next call.
     pub reductions_left: i32,
+    /// By so many reductions fewer the engine believes to have, so that it notes calls (`saved_calls.rs`); 0 unless it does.
+    pub withheld: i32,
     /// Where to go on.
     pub resume: Resume,
     /// X registers while it does not run.
@@ -413,11 +422,13 @@ pub struct Watched {
     pub stopwatch: Option<Stopwatch>,
     /// What sequential tracing counts.
     pub sequence: Counts,
+    /// The last calls, the oldest first, while they are saved.
+    pub saved: Option<VecDeque<Saved>>,
 }
 
 impl Nothing for Watched {
     fn nothing() -> &'static Watched {
-        const { &Watched { stopwatch: None, sequence: Counts::NONE } }
+        const { &Watched { stopwatch: None, sequence: Counts::NONE, saved: None } }
     }
 }
 

@@ -18,6 +18,7 @@ use crate::ctx::Ctx;
 use crate::engine::SliceEnd;
 use crate::process::{Priority, Process};
 pub use crate::run_queue::Shared;
+use crate::trace::profile;
 use crate::vm::Vm;
 use myriad_sync::atomic::Ordering;
 use myriad_sync::{CachePadded, ThreadSlot};
@@ -143,12 +144,14 @@ pub struct Scheduler {
     was_idle: bool,
     /// The last park met events of file descriptors.
     served: bool,
+    /// It has slept, and since then run nothing but who is told when it does.
+    asleep: bool,
 }
 
 impl Scheduler {
     /// Scheduler `id`; `None` if there are more threads than thread progress has room for.
     pub fn new(vm: &'static Vm, id: usize) -> Option<Scheduler> {
-        Some(Scheduler { vm, local: Local::new(vm, id, false)?, was_idle: false, served: false })
+        Some(Scheduler { vm, local: Local::new(vm, id, false)?, was_idle: false, served: false, asleep: false })
     }
 
     /// Runs one slice of one process, or finds nothing to do.
@@ -205,6 +208,9 @@ impl Scheduler {
     /// The thread of this scheduler: steps until the VM stops.
     pub fn run_thread(&mut self) {
         loop {
+            if self.vm.is_paused() {
+                self.stand_still();
+            }
             match self.step() {
                 Step::Ran(_) => {}
                 Step::Idle(next_timer_ns) => {
@@ -216,6 +222,18 @@ impl Scheduler {
                 Step::Stop => return,
             }
         }
+    }
+
+    /// Waits until the pause is over, or the VM stops.
+    #[cold]
+    fn stand_still(&mut self) {
+        // Seldom, and waited for by a person: no wake-up is worth its code.
+        const LOOK: Duration = Duration::from_millis(10);
+        self.local.slot.park();
+        while self.vm.is_paused() && !self.vm.is_stopping() {
+            myriad_sync::thread::sleep(LOOK);
+        }
+        self.local.slot.unpark();
     }
 
     /// Is there a reason to step again? (Q3)
@@ -268,6 +286,12 @@ impl Scheduler {
     }
 
     fn park(&mut self, next_timer_ns: Option<u64>) {
+        if !self.asleep {
+            self.asleep = true;
+            if self.vm.trace.profile.wants(profile::SCHEDULERS) {
+                profile::scheduler(self.vm, self.local.id, false, self.vm.awake().saturating_sub(1));
+            }
+        }
         let parked = self.before_park();
         if parked {
             // Looking for work has taken time.
@@ -355,12 +379,26 @@ impl Scheduler {
         Some(unsafe { &*first.0 })
     }
 
+    /// It slept, and is about to run this process.
+    fn awaken(&mut self, process: &Process) {
+        let profile = &self.vm.trace.profile;
+        if !profile.wants(profile::SCHEDULERS) {
+            self.asleep = false;
+        } else if !profile.is_by(process.pid.term()) {
+            self.asleep = false;
+            profile::scheduler(self.vm, self.local.id, true, self.vm.awake());
+        }
+    }
+
     fn run(&mut self, process: &'static Process) -> u32 {
         let own = &self.vm.schedulers[self.local.id];
         own.load.set_running(true);
         if self.was_idle {
             self.was_idle = false;
             own.load.busy_from(self.vm.machine.now_ns());
+        }
+        if self.asleep {
+            self.awaken(process);
         }
         process.start_running();
         process.clear_urgency();
@@ -430,6 +468,12 @@ impl Ctx<'_> {
 }
 
 impl Vm {
+    /// Schedulers that are not parked (a figure).
+    fn awake(&self) -> usize {
+        // Relaxed: a figure.
+        self.schedulers.len().saturating_sub(self.hunt.parked.load(Ordering::Relaxed))
+    }
+
     /// Puts the process where the way its slice ended says.
     pub(crate) fn after_slice(&'static self, ctx: &mut Ctx<'_>, end: SliceEnd) {
         let process = ctx.this;
@@ -439,12 +483,24 @@ impl Vm {
                 self.enqueue(process);
             }
             SliceEnd::Waiting => {
+                let profiled = self.trace.profile.wants(profile::PROCESSES);
+                if profiled {
+                    ctx.profile_process(false, false);
+                }
                 if !process.try_wait() {
+                    if profiled {
+                        ctx.profile_process(true, false);
+                    }
                     self.enqueue(process);
                 }
             }
             SliceEnd::Dirty(kind) => self.dirty.enqueue(kind, process),
-            SliceEnd::Exited => crate::exit::finish(ctx),
+            SliceEnd::Exited => {
+                if self.trace.profile.wants(profile::PROCESSES) {
+                    ctx.profile_process(false, true);
+                }
+                crate::exit::finish(ctx);
+            }
         }
     }
 

@@ -62,6 +62,7 @@ fn private(export: &'static Export, args: &[Term], options: &SpawnOptions) -> Pr
     Private {
         heap,
         reductions_left: 0,
+        withheld: 0,
         resume: Resume { pc: CodePtr::NULL, function },
         saved_x,
         reductions: 0,

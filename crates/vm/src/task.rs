@@ -81,8 +81,10 @@ fn answer(vm: &'static Vm, from: Pid, request: &Parcel, result: Term) {
 
 impl Ctx<'_> {
     /// Is there something to do before the process runs on, and may it be done now?
-    pub(crate) fn has_tasks(&self) -> bool {
-        self.proc.tasks.is_some() && self.proc.resumption.is_none()
+    pub fn has_tasks(&self) -> bool {
+        let proc = &*self.proc;
+        proc.resumption.is_none()
+            && proc.tasks.as_ref().is_some_and(|tasks| !proc.flags.gc_disabled || tasks.need.is_some())
     }
 
     /// Does it, or hands the process over to a dirty scheduler for it. `None`: the process runs on.
@@ -93,7 +95,12 @@ impl Ctx<'_> {
             self.proc.tasks.get_or_insert_default().handed_over = true;
             return Some(SliceEnd::Dirty(DirtyKind::Cpu));
         }
-        let tasks = self.proc.tasks.take()?;
+        let mut tasks = self.proc.tasks.take()?;
+        if self.proc.flags.gc_disabled && !tasks.list.is_empty() {
+            // They wait until that is over.
+            let list = std::mem::take(&mut tasks.list);
+            self.proc.tasks = Some(Box::new(Tasks { list, ..Tasks::default() }));
+        }
         // SAFETY: between two slices, all terms are where `collect` looks.
         let done = tasks.need.is_none_or(|need| unsafe { self.collect(need, &mut []) });
         (!done || !self.do_requests(tasks.list)).then_some(SliceEnd::Exited)

@@ -14,6 +14,7 @@
 //! | `running`, `collecting` | slices, garbage collections |
 //! | [`sequential`] | sequential tracing |
 //! | [`monitor`] | `system_monitor` |
+//! | [`profile`] | `system_profile` |
 //!
 //! Nothing is tested on a fast path for tracing's sake. A function with a breakpoint has the engine's breakpoint stub as its
 //! entry, through which local and external calls and calls of funs all go; an export that is traced for itself leads to a
@@ -31,6 +32,7 @@ pub mod flags;
 mod life;
 mod messages;
 pub mod monitor;
+pub mod profile;
 mod running;
 pub mod sequential;
 pub mod spec;
@@ -81,6 +83,8 @@ pub struct Tracing {
     sequential_tracer: AtomicU64,
     /// `system_monitor`
     pub monitor: monitor::SystemMonitor,
+    /// `system_profile`
+    pub profile: profile::Profile,
     compiler: OnceLock<Compiler>,
 }
 
@@ -96,6 +100,7 @@ impl Default for Tracing {
             cpu_timestamps: AtomicBool::new(false),
             sequential_tracer: AtomicU64::new(0),
             monitor: monitor::SystemMonitor::default(),
+            profile: profile::Profile::default(),
             compiler: OnceLock::new(),
         }
     }

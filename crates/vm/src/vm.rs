@@ -75,6 +75,8 @@ pub trait PortOps: Send + Sync {
     fn is_open(&self, vm: &'static Vm, port: Port) -> bool;
     /// A trace message for a port that is a tracer: it gets it in the external format.
     fn trace_output(&self, vm: &'static Vm, port: Port, message: Parcel);
+    /// The same, soon, from one who may hold another port.
+    fn trace_output_soon(&self, vm: &'static Vm, port: Port, message: Parcel);
     /// Lets `f` see whether and by whom a port is traced, if there is such a port.
     fn with_tracee(&self, vm: &'static Vm, port: Port, f: &mut dyn FnMut(&crate::trace::Tracee));
     /// All ports.
@@ -143,6 +145,8 @@ pub struct Vm {
     pub(crate) multi: Multi,
     pub(crate) hunt: CachePadded<Hunt>,
     stopping: AtomicBool,
+    /// Schedulers are to stand still between two slices.
+    paused: AtomicBool,
     exit_status: AtomicI64,
     foreign_refs: AtomicU64,
     monotonic_uniques: AtomicU64,
@@ -201,6 +205,7 @@ impl Vm {
             multi: Multi::new(config.schedulers_online.clamp(1, config.schedulers), config.dirty_cpu_online.max(1)),
             hunt: CachePadded::new(Hunt::default()),
             stopping: AtomicBool::new(false),
+            paused: AtomicBool::new(false),
             exit_status: AtomicI64::new(0),
             foreign_refs: AtomicU64::new(0),
             monotonic_uniques: AtomicU64::new(0),
@@ -318,6 +323,22 @@ impl Vm {
     pub fn is_stopping(&self) -> bool {
         // Acquire: pairs with the Release in `stop`.
         self.stopping.load(Ordering::Acquire)
+    }
+
+    /// Are schedulers to stand still?
+    #[inline]
+    pub(crate) fn is_paused(&self) -> bool {
+        // Relaxed: looked at between slices, again and again.
+        self.paused.load(Ordering::Relaxed)
+    }
+
+    /// Does `f` while no scheduler begins a slice, and no timer fires. It does not wait for slices that run, and may lock
+    /// what they lock.
+    pub fn while_paused(&'static self, f: impl FnOnce()) {
+        self.paused.store(true, Ordering::Relaxed);
+        f();
+        self.paused.store(false, Ordering::Relaxed);
+        self.dirty.wake_all();
     }
 
     /// Stops all schedulers; `run` returns with this status.

@@ -120,6 +120,16 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
             }
             Ok(Term::small(i64::from(crate::regex::set_steps_here(limit))))
         }
+        // What others ask for waits; room that the process itself wants is still made.
+        Some(am::gc_state) => {
+            let Some(on) = value.as_bool() else { return badarg() };
+            let was_off = std::mem::replace(&mut ctx.proc.flags.gc_disabled, !on);
+            if on && ctx.proc.tasks.is_some() {
+                // It gives way at the next chance, to do what has waited.
+                ctx.proc.reductions_left = ctx.proc.reductions_left.min(0);
+            }
+            Ok(Term::bool(!was_off))
+        }
         Some(am::force_gc) => {
             if value == ctx.pid().term() {
                 ctx.proc.heap.request_fullsweep();

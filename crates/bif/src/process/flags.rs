@@ -114,7 +114,7 @@ fn set(ctx: &mut Ctx<'_>, flag: myriad_term::Atom, value: Term) -> Option<Result
         }
         am::save_calls => {
             let calls = value.as_usize().filter(|n| *n <= 10_000)? as u16;
-            small(usize::from(std::mem::replace(&mut ctx.proc.flags.save_calls, calls)))
+            small(usize::from(ctx.proc.set_saved_calls(calls)))
         }
         am::async_dist if ctx.vm.release.newer_process_flags => {
             Term::bool(std::mem::replace(&mut ctx.proc.flags.async_dist, value.as_bool()?))
@@ -182,6 +182,7 @@ fn process_flag_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     match set(ctx, flag, args[1]) {
         Some(Ok(old)) => Ok(old),
         Some(Err(())) => ctx.error_with_cause(Term::atom(am::badarg), bad_option),
+        None if flag == am::save_calls => ctx.error_with_cause(Term::atom(am::badarg), Term::atom(am::none)),
         None => badarg(),
     }
 }
@@ -208,6 +209,9 @@ fn process_flag_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(calls) = args[2].as_usize().filter(|n| *n <= 10_000 && args[1].is_am(am::save_calls)) else {
         return Ok(Term::atom(am::badarg));
     };
+    if pid == ctx.pid() {
+        return Ok(Term::small(i64::from(ctx.proc.set_saved_calls(calls as u16))));
+    }
     let reference = ctx.make_ref();
     let Some(numbers) = reference.as_local_ref() else { return badarg() };
     let signal = Signal::SaveCalls { from: ctx.pid(), reference: numbers, calls: calls as u16 };

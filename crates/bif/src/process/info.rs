@@ -34,6 +34,7 @@ fn ask(ctx: &mut Ctx<'_>, pid: Term, items: Term, by_default: bool) -> BifResult
 /// The process's own collection; it happens when the call returns.
 fn garbage_collect_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     match args[0].as_atom() {
+        Some(am::major | am::minor) if ctx.proc.flags.gc_disabled => {}
         Some(am::major) => ctx.proc.heap.request_fullsweep(),
         Some(am::minor) => ctx.proc.heap.request_collection(),
         _ => return badarg(),

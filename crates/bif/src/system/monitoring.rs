@@ -1,5 +1,5 @@
-//! `system_monitor/0,1,2` and `system_profile/0,2`: who watches the system, and for what. What is
-//! monitored is reported (`vm::trace::monitor`); of profiling, what was asked for is kept and told, and nothing reported.
+//! `system_monitor/0,1,2` and `system_profile/0,2`: who watches the system, and for what (`vm::trace::monitor`,
+//! `vm::trace::profile`).
 
 use super::info::watch_term;
 use super::state::{Watch, state};
@@ -7,6 +7,7 @@ use myriad_term::{Atom, Term, am};
 use myriad_vm::bif::{BADARG, Escape, badarg};
 use myriad_vm::trace::event::is_alive;
 use myriad_vm::trace::monitor::Limits;
+use myriad_vm::trace::{flags, profile};
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub MONITORING = "erlang" {
@@ -97,19 +98,30 @@ fn monitor_option(option: Term) -> Option<(Atom, Option<u64>)> {
 }
 
 fn system_profile_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let mut wanted = Vec::new();
-    for option in items(args[1])? {
-        match option.as_atom() {
-            Some(name) if PROFILE_OPTIONS.contains(&name) => wanted.push((name, None)),
-            Some(am::timestamp | am::monotonic_timestamp | am::strict_monotonic_timestamp) => {}
+    let (mut wanted, mut what, mut time) = (Vec::new(), 0, flags::TIMESTAMP);
+    let options = if args[0].is_am(am::undefined) { Term::NIL } else { args[1] };
+    for option in items(options)? {
+        let Some(name) = option.as_atom() else { return badarg() };
+        match name {
+            am::runnable_procs => what |= profile::PROCESSES,
+            am::runnable_ports => what |= profile::PORTS,
+            am::scheduler => what |= profile::SCHEDULERS,
+            am::exclusive => what |= profile::EXCLUSIVE,
+            am::timestamp => time = flags::TIMESTAMP,
+            am::monotonic_timestamp => time = flags::MONOTONIC_TIMESTAMP,
+            am::strict_monotonic_timestamp => time = flags::STRICT_MONOTONIC_TIMESTAMP,
             _ => return badarg(),
         }
+        if PROFILE_OPTIONS.contains(&name) {
+            wanted.push((name, None));
+        }
     }
-    let watch = if args[0].is_am(am::undefined) || wanted.is_empty() {
+    let watch = if options.is_nil() {
         None
     } else {
         Some(Watch { by: watcher(ctx, args[0])?, options: sorted(wanted, PROFILE_OPTIONS) })
     };
+    ctx.vm.trace.profile.set(watch.as_ref().map(|watch| watch.by), what, time);
     let old = std::mem::replace(&mut state().profile, watch);
     Ok(watch_term(ctx, old))
 }

@@ -20,7 +20,7 @@ use myriad_vm::signal::{Parcel, Signal};
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub INTERNAL = "erts_internal" {
-    "open_port" / 2 Plain => open_port_2;
+    "open_port" / 2 Plain => open_port;
     "port_command" / 3 Plain => port_command_3;
     "port_close" / 1 Plain => port_close_1;
     "port_connect" / 2 Plain => port_connect_2;
@@ -71,6 +71,18 @@ const ABSENT_DRIVERS: [&[u8]; 3] = [b"tcp_inet", b"sctp_inet", b"trace_ip_drv"];
 /// The first word of a command names a driver, if there is one of that name.
 fn driver_word(line: &[u8]) -> &[u8] {
     line.split(|b| b.is_ascii_whitespace()).next().unwrap_or(line)
+}
+
+/// Who opens a port is not runnable meanwhile (`system_profile`, `exclusive`).
+fn open_port(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    if !ctx.sched.dirty {
+        ctx.profile_port_call(true);
+    }
+    let result = open_port_2(ctx, args);
+    if !matches!(result, Err(Escape::Dirty(_))) {
+        ctx.profile_port_call(false);
+    }
+    result
 }
 
 fn open_port_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
@@ -217,6 +229,7 @@ fn port_command_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return reason(am::badopt);
     }
     let (Some(system), Ok(Some(port))) = (system(), find(ctx, args[0])) else { return bad() };
+    let _work = port.works(system);
     let mut state = port.lock();
     if !state.is_open() {
         return bad();
@@ -244,6 +257,7 @@ fn port_control_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(operation) = args[1].as_small().and_then(|n| u32::try_from(n).ok()) else { return bad() };
     let Some(data) = iodata(args[2]) else { return bad() };
     let Some((system, port)) = open(ctx, args[0]) else { return bad() };
+    let _work = port.works(system);
     ctx.bump(100);
     if let Driver::Stream(stream) = &mut port.lock().driver {
         let answer = stream.terminal.as_mut().and_then(|terminal| terminal.control(operation, &data));
@@ -268,6 +282,7 @@ fn port_control_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 fn port_close_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some((system, port)) = open(ctx, args[0]) else { return bad() };
+    let _work = port.works(system);
     let mut state = port.lock();
     if matches!(state.driver, Driver::Forker) {
         return bad();

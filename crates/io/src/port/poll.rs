@@ -332,6 +332,7 @@ fn child_ended(system: &System, key: u64) {
 fn port_ready(system: &System, key: u64, hung_up: bool, buffer: &mut [u8]) {
     let id = PortId::from_number(key >> 1);
     if let Some(port) = system.get(id) {
+        let _work = port.works(system);
         if key & 1 == 0 { port.readable(system, hung_up, buffer) } else { port.writable(system) }
     }
 }

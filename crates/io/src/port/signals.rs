@@ -45,6 +45,12 @@ impl PortOps for Ports {
         }
     }
 
+    fn trace_output_soon(&self, _: &'static Vm, port: PortId, message: Parcel) {
+        if let Some(system) = system() {
+            system.poll.later(move |system| system.trace_output(port, message));
+        }
+    }
+
     fn with_tracee(&self, _: &'static Vm, port: PortId, f: &mut dyn FnMut(&Tracee)) {
         if let Some(port) = system().and_then(|s| s.get(port)) {
             f(&port.trace);
@@ -160,6 +166,7 @@ impl Port {
     fn message(self: &Arc<Self>, system: &System, sender: Pid, message: Term) {
         let parts = message.as_tuple_of::<2>();
         let wanted = parts.and_then(|[owner, body]| Some((owner.as_local_pid()?, request(body)?)));
+        let _work = self.works(system);
         let mut state = self.lock();
         if !state.is_open() {
             return;

@@ -5,8 +5,9 @@ use crate::bytes::Piece;
 use myriad_heap::Fragment;
 use myriad_term::etf::{self, EncodeOptions};
 use myriad_term::{Atom, Build, Pid, Port as PortId, Term, am};
+use myriad_vm::Vm;
 use myriad_vm::signal::Parcel;
-use myriad_vm::trace::{event, flags};
+use myriad_vm::trace::{event, flags, profile};
 
 impl System {
     /// Writes a trace message to a port that is a tracer. The caller holds no port's lock.
@@ -21,7 +22,29 @@ impl System {
     }
 }
 
+/// A port does something; `system_profile` tells when it begins and when it has done.
+pub(super) struct Work {
+    vm: &'static Vm,
+    port: Term,
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        profile::port(self.vm, self.port, false);
+    }
+}
+
 impl Port {
+    /// Tells that the port does something, until what this gives is dropped. The caller does not hold the port.
+    #[inline]
+    pub(super) fn works(&self, system: &System) -> Option<Work> {
+        system.vm.trace.profile.wants(profile::PORTS).then(|| {
+            let (vm, port) = (system.vm, self.id.term());
+            profile::port(vm, port, true);
+            Work { vm, port }
+        })
+    }
+
     /// Sends a trace message about this port if it is traced for this.
     pub(super) fn trace(&self, system: &System, mask: u32, tag: Atom, parts: &[Term]) {
         if self.trace.wants(mask)

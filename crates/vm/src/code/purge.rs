@@ -5,16 +5,18 @@
 //!
 //! U1. From the first step on no export, and no fun entry, leads into the version: funs lose their code at once, so nobody
 //!     can enter it after having been asked. Who calls such a fun meanwhile waits ([`CodeServer::is_purge_pending`]), because
-//!     the purge may yet be given up and the fun get its code back.
+//!     the purge may yet be given up and the fun get its code back: it is suspended until the purge ends
+//!     ([`CodeServer::wait_for_purge`]).
 //! U2. The memory goes after thread progress: a slice that began before the last step may still read the version.
 //! U3. Literals of a purged version outlive it: processes may hold them. They go when each has copied what it holds
 //!     (`literals.rs`).
 
 use super::server::{Version, publish_funs, retract};
 use super::{CodeServer, Module};
+use crate::signal::Signal;
 use crate::vm::Vm;
 use myriad_sync::atomic::Ordering;
-use myriad_term::{Atom, FunEntry};
+use myriad_term::{Atom, FunEntry, Pid};
 use std::ptr;
 
 /// A purge under way.
@@ -27,6 +29,8 @@ pub(super) struct Purge {
     of_on_load: bool,
     /// Funs that have lost their code for now.
     pending: Vec<&'static FunEntry>,
+    /// Who called one of them, and is suspended.
+    waiting: Vec<Pid>,
 }
 
 // SAFETY: `version` is only compared, or read under the lock while the table owns it.
@@ -100,46 +104,60 @@ impl CodeServer {
     /// Does one step; `false`: there is nothing to purge, or no purge of this module under way.
     pub fn purge(&self, vm: &'static Vm, name: Atom, step: PurgeStep) -> bool {
         match step {
-            PurgeStep::Prepare => self.begin(name, false),
-            PurgeStep::PrepareOnLoad => self.begin(name, true),
-            PurgeStep::Abort => self.abort(name),
+            PurgeStep::Prepare => self.begin(vm, name, false),
+            PurgeStep::PrepareOnLoad => self.begin(vm, name, true),
+            PurgeStep::Abort => self.abort(vm, name),
             PurgeStep::Complete => self.complete(vm, name),
         }
     }
 
-    fn begin(&self, name: Atom, of_on_load: bool) -> bool {
+    fn begin(&self, vm: &'static Vm, name: Atom, of_on_load: bool) -> bool {
         let mut table = self.table.write();
         let Some(entry) = table.get(name) else { return false };
         let version = if of_on_load { entry.on_load.as_ref() } else { entry.old.as_ref() };
         let Some(version) = version else { return false };
         let pending = disable_funs(version.get());
-        table.purge = Some(Purge { name, version: version.as_ptr(), of_on_load, pending });
+        let purge = Purge { name, version: version.as_ptr(), of_on_load, pending, waiting: Vec::new() };
+        // One that was never brought to its end is over.
+        let left = table.purge.replace(purge);
+        drop(table);
+        resume(vm, left.map_or(Vec::new(), |purge| purge.waiting));
         true
     }
 
-    fn abort(&self, name: Atom) -> bool {
+    fn abort(&self, vm: &'static Vm, name: Atom) -> bool {
         let mut table = self.table.write();
         let Some(purge) = table.purge.take_if(|purge| purge.name == name) else { return false };
-        let Some(entry) = table.get(name) else { return false };
-        // A version loaded meanwhile may have taken the funs over, if it is the same code: then it keeps them.
-        if let Some(old) = entry.old.as_ref().filter(|old| ptr::eq(old.as_ptr(), purge.version)) {
-            publish_funs(old.get());
+        let entry = table.get(name);
+        if let Some(entry) = entry {
+            // A version loaded meanwhile may have taken the funs over, if it is the same code: then it keeps them.
+            if let Some(old) = entry.old.as_ref().filter(|old| ptr::eq(old.as_ptr(), purge.version)) {
+                publish_funs(old.get());
+            }
+            if let Some(current) = &entry.current {
+                publish_funs(current.get());
+            }
         }
-        if let Some(current) = &entry.current {
-            publish_funs(current.get());
-        }
-        true
+        let known = entry.is_some();
+        drop(table);
+        resume(vm, purge.waiting);
+        known
     }
 
     fn complete(&self, vm: &'static Vm, name: Atom) -> bool {
         let mut table = self.table.write();
         let Some(purge) = table.purge.take_if(|purge| purge.name == name) else { return false };
-        let Some(entry) = table.get_mut(name) else { return false };
-        let slot = if purge.of_on_load { &mut entry.on_load } else { &mut entry.old };
-        let Some(version) = slot.take_if(|version| ptr::eq(version.as_ptr(), purge.version)) else { return false };
-        retract(version.get());
-        disable_funs(version.get());
+        let version = table.get_mut(name).and_then(|entry| {
+            let slot = if purge.of_on_load { &mut entry.on_load } else { &mut entry.old };
+            slot.take_if(|version| ptr::eq(version.as_ptr(), purge.version))
+        });
+        if let Some(version) = &version {
+            retract(version.get());
+            disable_funs(version.get());
+        }
         drop(table);
+        resume(vm, purge.waiting);
+        let Some(version) = version else { return false };
         let doomed = Doomed(Version::into_raw(version));
         // SAFETY: U1 and U2: out of the table, and this runs after thread progress.
         vm.progress.retire_unregistered(move || unsafe { doomed.free(vm) });
@@ -152,6 +170,18 @@ impl CodeServer {
         table.purge.as_ref().is_some_and(|purge| purge.pending.iter().any(|pending| ptr::eq(*pending, entry)))
     }
 
+    /// Notes a process that has called a fun without code: once the purge has ended it gets a `Resume`. `false`: it has ended.
+    pub fn wait_for_purge(&self, entry: &FunEntry, who: Pid) -> bool {
+        let mut table = self.table.write();
+        match &mut table.purge {
+            Some(purge) if purge.pending.iter().any(|pending| ptr::eq(*pending, entry)) => {
+                purge.waiting.push(who);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// The version that processes are asked about: the one being purged, or else the old one. An address to compare.
     pub(super) fn version_to_check(&self, name: Atom) -> Option<*const Module> {
         let table = self.table.read();
@@ -159,6 +189,13 @@ impl CodeServer {
             Some(purge) if purge.name == name => Some(purge.version),
             _ => table.get(name)?.old.as_ref().map(Version::as_ptr),
         }
+    }
+}
+
+/// A purge has ended: those who waited for that go on.
+fn resume(vm: &'static Vm, waiting: Vec<Pid>) {
+    for pid in waiting {
+        vm.signal_pid(pid, Signal::Resume(pid));
     }
 }
 

@@ -13,7 +13,7 @@ use super::times::{Count, Times};
 use crate::bif::BifDef;
 use crate::code::{Function, Module};
 use crate::vm::Vm;
-use myriad_sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use myriad_sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{Arc, LockClass, RwLock};
 use myriad_term::{Export, Mfa, Term};
 use std::collections::HashMap;
@@ -156,14 +156,27 @@ pub struct Patterns {
 }
 
 static BIF_CLASS: LockClass = LockClass::new("traced_bifs", 272);
-static ANY_BIF: AtomicBool = AtomicBool::new(false);
+/// One if any built-in has a breakpoint, and one more for each process that saves its calls.
+static HOOKS: AtomicUsize = AtomicUsize::new(0);
 static BIFS: RwLock<Option<HashMap<usize, &'static Export>>> = RwLock::new(&BIF_CLASS, None);
 
-/// Has any built-in a breakpoint? Instructions that call them without their entry ask.
+/// Has any built-in a breakpoint, or does any process save its calls? Instructions that call built-ins without their entry ask.
 #[inline(always)]
 pub fn any_bif() -> bool {
     // Relaxed: a breakpoint set meanwhile counts from the next call on.
-    ANY_BIF.load(Ordering::Relaxed)
+    HOOKS.load(Ordering::Relaxed) != 0
+}
+
+/// One reason more for [`any_bif`].
+pub(crate) fn more_hooks() {
+    // Relaxed: see `any_bif`.
+    HOOKS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// One reason fewer.
+pub(crate) fn fewer_hooks() {
+    // Relaxed: see `any_bif`.
+    HOOKS.fetch_sub(1, Ordering::Relaxed);
 }
 
 /// The function to enter for a built-in with a breakpoint.
@@ -204,8 +217,11 @@ impl Patterns {
         }
         if self.bifs.len() != before {
             *BIFS.write() = Some(self.bifs.clone());
-            // Relaxed: see `any_bif`.
-            ANY_BIF.store(!self.bifs.is_empty(), Ordering::Relaxed);
+            match (before, self.bifs.len()) {
+                (0, _) => more_hooks(),
+                (_, 0) => fewer_hooks(),
+                _ => {}
+            }
         }
     }
 

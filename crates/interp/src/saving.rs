@@ -1,0 +1,39 @@
+//! Noting calls for `process_flag(save_calls, N)`: `myriad_vm::saved_calls` says how calls come by here.
+
+use crate::bifs;
+use crate::instr::Op;
+use crate::machine::{Machine, wide};
+use myriad_term::{Export, am};
+use myriad_vm::bif::BifDef;
+use myriad_vm::saved_calls::{SEND, Saved};
+
+/// Notes the call that the instruction at `pc` makes, if it is one through an export.
+///
+/// # Safety
+/// `pc` is a call instruction.
+#[cold]
+pub unsafe fn note_call(m: &mut Machine<'_, '_>, pc: *const u32) {
+    // SAFETY: operands of the instruction.
+    let export = unsafe {
+        match m.op(pc) {
+            Op::CallExt => wide(pc.add(2)),
+            Op::CallExtLast | Op::CallExtOnly => wide(pc.add(1)),
+            _ => return,
+        }
+    };
+    // SAFETY: the operand is the address of an export, and exports stay.
+    let export = unsafe { &*(export as *const Export) };
+    m.ctx.proc.save_call(Saved::Call(export.mfa));
+}
+
+/// Notes a call of a built-in.
+pub fn note_bif(m: &mut Machine<'_, '_>, def: &'static BifDef) {
+    let mut what = bifs::name_of(def);
+    if def.function == "!" {
+        what.function = am::send;
+    }
+    m.ctx.proc.save_call(Saved::Call(what));
+    if what.module == am::erlang && what.function == am::send {
+        m.ctx.proc.save_call(SEND);
+    }
+}
