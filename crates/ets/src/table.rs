@@ -12,7 +12,7 @@
 //! TB4. Without a lock only a process on a normal scheduler looks, and never beyond one call of a built-in. `user` is the one
 //!      process that has written or has looked so, until there is a second one. While there is one, what leaves the
 //!      table is freed at once when that process writes; otherwise when all normal schedulers have gone on
-//!      ([`crate::disposal`]). A second one makes itself known under all locks.
+//!      ([`crate::disposal`]). The first one to come makes itself known by an exchange, a second one under all locks.
 
 use crate::disposal::Disposal;
 use crate::hash::{Chains, Fixed, Reading, Shard, Writing};
@@ -136,6 +136,8 @@ pub struct Table {
 /// Who uses a table: a process on a normal scheduler. `None`: somebody else, who takes locks (TB4).
 pub type User = Option<Pid>;
 
+/// Nobody has used the table yet.
+const NOBODY: u64 = u64::MAX - 1;
 /// More than one process uses the table.
 const MANY: u64 = u64::MAX;
 
@@ -177,7 +179,7 @@ impl Table {
             owner: AtomicU64::new(owner.data()),
             protection: AtomicU32::new(protection as u32),
             deleted: AtomicBool::new(false),
-            user: AtomicU64::new(owner.data()),
+            user: AtomicU64::new(NOBODY),
             slices,
             fixed: CachePadded::new(AtomicUsize::new(0)),
         }
@@ -285,14 +287,19 @@ impl Table {
     #[inline]
     fn may_glance(&self, user: User) -> bool {
         let Some(user) = user else { return false };
-        // Acquire: pairs with the Release in `share`.
+        // Acquire: pairs with the Release in `comes`.
         let known = self.user.load(Ordering::Acquire);
-        known == MANY || known == user.data() || self.share()
+        known == MANY || known == user.data() || self.comes(user)
     }
 
-    /// A second user has come.
+    /// A new user has come.
     #[cold]
-    fn share(&self) -> bool {
+    fn comes(&self, user: Pid) -> bool {
+        // AcqRel: pairs with that of others: only one of those who come is the first. What the first one does with rows is
+        // ordered by locks and versions.
+        if self.user.compare_exchange(NOBODY, user.data(), Ordering::AcqRel, Ordering::Acquire).is_ok() {
+            return true;
+        }
         if let Store::Hash(shards) = &self.store {
             let locks: Vec<_> = shards.iter().map(|s| s.read()).collect();
             // Release: whoever has a lock for writing after us, or looks without one, sees it.

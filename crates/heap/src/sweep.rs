@@ -1,7 +1,7 @@
 //! Off-heap chains after a collection, and the virtual binary heaps.
 //!
 //! Run while from-space still stands: an object of a chain has moved (its header is a forwarding word) or is dead, and
-//! then gives its count back at once.
+//! then gives its count back at once. The order of a chain stays, so that lists of a process's binaries do.
 
 use crate::heap::Heap;
 use crate::sizes;
@@ -12,6 +12,9 @@ use std::ptr;
 pub(crate) struct Swept {
     pub(crate) young: OffHeap,
     pub(crate) old: OffHeap,
+    /// The objects put into each of them last.
+    last_young: *mut u64,
+    last_old: *mut u64,
     /// Address range of the block whose objects are old now.
     old_base: usize,
     old_len: usize,
@@ -23,6 +26,8 @@ impl Swept {
         Swept {
             young: OffHeap::new(),
             old,
+            last_young: ptr::null_mut(),
+            last_old: ptr::null_mut(),
             old_base: old_start as usize,
             old_len: old_end as usize - old_start as usize,
         }
@@ -45,8 +50,13 @@ impl Swept {
                     next = object.off_heap_next();
                     let weight = if object.kind() == Kind::SharedBinary { object.word(0) as usize / 8 } else { 0 };
                     let is_old = (object.ptr() as usize).wrapping_sub(self.old_base) < self.old_len;
-                    let chain = if is_old { &mut self.old } else { &mut self.young };
-                    chain.link(object.ptr(), weight);
+                    let (chain, last) = if is_old {
+                        (&mut self.old, &mut self.last_old)
+                    } else {
+                        (&mut self.young, &mut self.last_young)
+                    };
+                    chain.link_after(*last, object.ptr(), weight);
+                    *last = object.ptr();
                 } else {
                     let object = Boxed::at(at);
                     next = object.off_heap_next();

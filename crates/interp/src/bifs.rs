@@ -140,6 +140,17 @@ pub unsafe fn called(m: &Machine<'_, '_>, pc: *const u32) -> Option<(&'static Bi
     }
 }
 
+/// The built-in that the instruction at `pc` calls, if it is such a call.
+///
+/// # Safety
+/// `pc` is an instruction of decoded code.
+pub unsafe fn called_by(pc: *const u32) -> Option<Mfa> {
+    // SAFETY: the caller's promise; an instruction of this kind has this operand.
+    unsafe {
+        matches!(Op::of(*pc), Op::CallBif | Op::CallBifLast).then(|| name_of(&*(wide(pc.add(1)) as *const BifDef)))
+    }
+}
+
 pub fn name_of(def: &BifDef) -> Mfa {
     let atom = |text| Atom::new(text).unwrap_or(am::undefined);
     // `Pid ! Message` is an instruction of its own, known by the name of the function.

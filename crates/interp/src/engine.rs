@@ -151,6 +151,13 @@ impl Engine for Interpreter {
         let mut frames = Vec::new();
         let mut frame = 0;
         if let Some(at) = code::locate(pc) {
+            // Inside a built-in that has given way and will go on.
+            if process.resumption.is_some()
+                // SAFETY: `locate` found the instruction that the process stopped at.
+                && let Some(mfa) = unsafe { bifs::called_by(pc.0) }
+            {
+                frames.push(TraceFrame { mfa, line: 0, module: std::ptr::null() });
+            }
             frames.push(TraceFrame { mfa: at.function.mfa, line: at.line, module: at.function.module });
             frame = at.frame as usize;
         // SAFETY: K3: a process's function stays.

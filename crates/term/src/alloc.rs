@@ -35,6 +35,23 @@ impl OffHeap {
         self.first = header;
         self.binary_words += words;
     }
+
+    /// Puts an off-heap object behind another one of the chain, or at its head if that is null.
+    ///
+    /// # Safety
+    /// As for [`OffHeap::link`]; `after` is in this chain, or null.
+    pub unsafe fn link_after(&mut self, after: *mut u64, header: *mut u64, words: usize) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if after.is_null() {
+                return self.link(header, words);
+            }
+            let after = crate::Boxed::at(after);
+            crate::Boxed::at(header).set_off_heap_next(after.off_heap_next());
+            after.set_off_heap_next(header);
+        }
+        self.binary_words += words;
+    }
 }
 
 impl Default for OffHeap {

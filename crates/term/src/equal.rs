@@ -35,13 +35,33 @@ pub fn set_zeros_equal(equal: bool) {
 /// `A =:= B`
 #[inline(always)]
 pub fn eq_exact(a: Term, b: Term) -> bool {
-    a.is(b) || !a.is_immediate() && !b.is_immediate() && eq_walk(a, b, true)
+    a.is(b) || !a.is_immediate() && !b.is_immediate() && eq_exact_walk(a, b)
 }
 
 /// `A == B`
 #[inline(always)]
 pub fn eq(a: Term, b: Term) -> bool {
     a.is(b) || !(a.is_small() && b.is_small()) && eq_walk(a, b, false)
+}
+
+/// [`eq_exact`] of two terms with memory: tuples of plain things, the most common keys, without a walk.
+#[inline(never)]
+fn eq_exact_walk(a: Term, b: Term) -> bool {
+    if let (Some(x), Some(y)) = (a.as_tuple(), b.as_tuple()) {
+        if x.len() != y.len() {
+            return false;
+        }
+        for (x, y) in x.elements().iter().zip(y.elements()) {
+            if !x.is(*y) {
+                if x.is_immediate() || y.is_immediate() {
+                    return false;
+                }
+                return eq_walk(a, b, true);
+            }
+        }
+        return true;
+    }
+    eq_walk(a, b, true)
 }
 
 /// What is left to compare, and whether exactly.

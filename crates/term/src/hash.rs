@@ -41,8 +41,25 @@ pub fn map_rehash(key: Term, level: u32) -> u32 {
 pub fn internal_hash(term: Term, salt: u32) -> u32 {
     match term.as_small() {
         Some(v) if OTP_SMALL.contains(&v) => small(salt ^ SALT, v),
-        _ => walk(term, salt ^ SALT),
+        _ => flat(term, salt ^ SALT).unwrap_or_else(|| walk(term, salt ^ SALT)),
     }
+}
+
+/// The hash of what is plain, or a tuple of plain things, without a walk.
+#[inline]
+fn flat(term: Term, hash: u32) -> Option<u32> {
+    if term.is_immediate() {
+        return Some(immediate(hash, term));
+    }
+    let elements = term.as_tuple()?.elements();
+    let mut hash = step(hash, elements.len() as u32, mark(9));
+    for element in elements {
+        if !element.is_immediate() {
+            return None;
+        }
+        hash = immediate(hash, *element);
+    }
+    Some(hash)
 }
 
 /// The hash by which tables file a key: that of maps, except for atoms, whose hash follows from their text. So the order of
