@@ -53,7 +53,14 @@ const SMALL_TERM: usize = 128;
 const PHASH2_RANGE: u64 = 1 << 27;
 
 fn phash2(ctx: &mut Ctx<'_>, term: Term, range: u64) -> BifResult {
-    let value = move |hash: u32| Term::small((u64::from(hash) % range) as i64);
+    let value = move |hash: u32| {
+        let hash = u64::from(hash);
+        // Most ranges are powers of two, and a division costs as much as the hash of a small term.
+        Term::small(if range.is_power_of_two() { hash & (range - 1) } else { hash % range } as i64)
+    };
+    if let Some(hash) = phash::phash2_immediate(term) {
+        return Ok(value(hash));
+    }
     let mut hasher = phash::Phash2::new(term);
     // Most terms are small: they are done before anything is set up for going on later.
     let mut few = SMALL_TERM;

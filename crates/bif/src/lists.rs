@@ -33,6 +33,8 @@ const PER_REDUCTION: usize = 16;
 /// Elements that are joined or reversed at once, however little of the slice is left: a tenth of a millisecond's work, which
 /// counts for the slice after.
 const AT_ONCE: usize = 64 * 1024;
+/// Elements that are looked at before anything else.
+const AT_FIRST: usize = 32;
 /// Elements of longer lists that are joined in one slice at least.
 const LEAST_PIECE: usize = 256;
 /// Longer lists are subtracted on a dirty scheduler: sorting cannot stop.
@@ -46,6 +48,19 @@ fn at_end(list: &ListIter) -> Result<(), Escape> {
 fn member_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let (wanted, mut list) = (args[0], args[1].list_iter());
     let by_word = wanted.is_immediate();
+    if by_word {
+        // Most lists are short: done before anything is set up for going on later.
+        for _ in 0..AT_FIRST {
+            match list.next() {
+                Some(item) if item.is(wanted) => return Ok(Term::TRUE),
+                Some(_) => {}
+                None => {
+                    at_end(&list)?;
+                    return Ok(Term::FALSE);
+                }
+            }
+        }
+    }
     in_slices(ctx, PER_REDUCTION, move |_, budget| {
         let mut left = *budget;
         let found = loop {
@@ -92,6 +107,21 @@ fn key_search(ctx: &mut Ctx<'_>, args: &[Term], give: fn(&mut Ctx<'_>, Option<Te
     let Some(i) = otp_small(args[1]).and_then(|n| usize::try_from(n).ok()?.checked_sub(1)) else { return badarg() };
     let (key, mut list) = (args[0], args[2].list_iter());
     let by_word = key.is_immediate() && !key.is_small() && !key.is_float();
+    let is_it = move |item: Term| {
+        let element = item.as_tuple().and_then(|t: Tuple| t.elements().get(i).copied());
+        element.is_some_and(|e| e.is(key) || !by_word && eq(e, key))
+    };
+    // Most lists are short: done before anything is set up for going on later.
+    for _ in 0..AT_FIRST {
+        match list.next() {
+            Some(item) if is_it(item) => return Ok(give(ctx, Some(item))),
+            Some(_) => {}
+            None => {
+                at_end(&list)?;
+                return Ok(give(ctx, None));
+            }
+        }
+    }
     in_slices(ctx, PER_REDUCTION, move |ctx, budget| {
         let mut left = *budget;
         let found = loop {
@@ -104,8 +134,7 @@ fn key_search(ctx: &mut Ctx<'_>, args: &[Term], give: fn(&mut Ctx<'_>, Option<Te
                 at_end(&list)?;
                 break None;
             };
-            let element = item.as_tuple().and_then(|t: Tuple| t.elements().get(i).copied());
-            if element.is_some_and(|e| e.is(key) || !by_word && eq(e, key)) {
+            if is_it(item) {
                 break Some(item);
             }
         };

@@ -22,7 +22,10 @@ myriad_vm::bifs! { pub NUMBERS = "erlang" {
         let text = from_integer(ctx, a[0], base(a[1])?)?;
         Ok(ctx.binary(text.as_bytes()))
     };
-    "list_to_integer" / 1 Plain => |ctx, a| to_integer(ctx, &list_bytes(a[0])?, 10);
+    "list_to_integer" / 1 Plain => |ctx, a| match short_decimal(a[0]) {
+        Some(value) => Ok(ctx.int(value)),
+        None => to_integer(ctx, &list_bytes(a[0])?, 10),
+    };
     "list_to_integer" / 2 Plain => |ctx, a| to_integer(ctx, &list_bytes(a[0])?, base(a[1])?);
     "binary_to_integer" / 1 Plain => |ctx, a| to_integer(ctx, &a[0].as_binary().ok_or(BADARG)?, 10);
     "binary_to_integer" / 2 Plain => |ctx, a| to_integer(ctx, &a[0].as_binary().ok_or(BADARG)?, base(a[1])?);
@@ -56,11 +59,17 @@ fn small_text(value: i64) -> ([u8; 20], usize) {
     let mut text = [b'0'; 20];
     let mut at = text.len();
     let mut rest = value.unsigned_abs();
-    // At most nineteen digits: a small integer has 61 bits.
-    while rest > 0 || at == text.len() {
+    // At most nineteen digits: a small integer has 61 bits. Two at a time: divisions are what costs.
+    while rest >= 10 {
+        let two = (rest % 100) as u8;
+        rest /= 100;
+        at -= 2;
+        text[at] = b'0' + two / 10;
+        text[at + 1] = b'0' + two % 10;
+    }
+    if rest > 0 || at == text.len() {
         at -= 1;
-        text[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
+        text[at] = b'0' + rest as u8;
     }
     if value < 0 {
         at -= 1;
@@ -88,6 +97,28 @@ fn from_integer(ctx: &mut Ctx<'_>, integer: Term, base: u32) -> Result<String, E
         ctx.bump(words.len() / 4);
     }
     integer_text(integer, base).ok_or(BADARG)
+}
+
+/// The value of a list of one to eighteen decimal digits, perhaps with a sign: most lists that are integers.
+fn short_decimal(list: Term) -> Option<i64> {
+    let (head, tail) = list.as_cons()?;
+    let (negative, mut rest) = match head.as_small()? {
+        45 => (true, tail),
+        43 => (false, tail),
+        _ => (false, list),
+    };
+    let (mut value, mut digits) = (0, 0);
+    while let Some((head, tail)) = rest.as_cons() {
+        let digit = head.as_small().filter(|c| (48..=57).contains(c))? - 48;
+        value = value * 10 + digit;
+        digits += 1;
+        // 10^18 is below 2^60.
+        if digits > 18 {
+            return None;
+        }
+        rest = tail;
+    }
+    (digits > 0 && rest.is_nil()).then_some(if negative { -value } else { value })
 }
 
 /// The bytes of a proper list of them.

@@ -140,6 +140,9 @@ fn pattern_of(ctx: &mut Ctx<'_>, term: Term, options: &Options) -> Result<Result
 fn run(ctx: &mut Ctx<'_>, subject: Term, pattern: Term, list: Term) -> BifResult {
     let Some(options) = Options::read(list, is_old(ctx)) else { return crate::system::bad_option(ctx) };
     let is_text = pattern.as_tuple().is_none();
+    if is_text && !pattern.is_list() && !pattern.is_bitstring() {
+        return badarg();
+    }
     if is_text && options.unicode() && (!pattern.is_bitstring() || !subject.is_bitstring()) {
         return trap(ctx, "urun", &[subject, pattern, list]);
     }

@@ -345,10 +345,10 @@ impl<S: Sink> Walk<S> {
 
     /// The rest of the data, `here` being what is left of the innermost list. What is left must be character data, too.
     fn error(&mut self, ctx: &mut Ctx<'_>, here: Term) -> Result<End, Escape> {
-        check(self.at)?;
+        let mut goes_on = check(self.at)?;
         let mut rest = here;
         for tail in self.left.iter().rev() {
-            check(*tail)?;
+            goes_on = goes_on && check(*tail)?;
             rest = ctx.cons(rest, *tail);
         }
         if self.partial.len > 0 {
@@ -383,8 +383,8 @@ fn chunk(bits: Bits<'_>, done: usize, budget: usize, latin1: bool) -> usize {
 }
 
 /// `badarg` unless the term is made as character data are, whatever its integers and bytes. Nothing is looked at behind an
-/// integer that is no small one in OTP: conversion ends there.
-fn check(data: Term) -> Result<(), Escape> {
+/// integer that is no small one in OTP, nor in what comes after the term (false then): conversion ends there.
+fn check(data: Term) -> Result<bool, Escape> {
     let is_binary = |t: Term| t.as_bits().is_some_and(|b| b.is_binary());
     let mut left = vec![data];
     while let Some(mut at) = left.pop() {
@@ -395,7 +395,7 @@ fn check(data: Term) -> Result<(), Escape> {
                 continue;
             }
             if head.is_integer() && head.as_small().is_none_or(|n| !(-(1 << 59)..1 << 59).contains(&n)) {
-                return Ok(());
+                return Ok(false);
             }
             if !head.is_integer() && !head.is_nil() && !is_binary(head) {
                 return badarg();
@@ -406,7 +406,7 @@ fn check(data: Term) -> Result<(), Escape> {
             return badarg();
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Latin-1? `None`: another encoding.

@@ -14,7 +14,6 @@
 mod escapes;
 
 use super::errors;
-use std::ops::ControlFlow;
 
 /// A rewritten pattern.
 pub struct Translated {
@@ -309,9 +308,7 @@ impl Scan<'_> {
                 match self.peek(3) {
                     Some(b'=' | b'!') => {
                         // The older library takes a reference to a group for something of any length.
-                        if let Some(end) = group_end(self.old, self.at)
-                            && refers_back(&self.old[self.at..end])
-                        {
+                        if let Some(end) = alternative_end(self.old, self.at, refers_back) {
                             return Err((errors::VARYING_LOOKBEHIND, end));
                         }
                     }
@@ -497,11 +494,15 @@ fn refers_back(pattern: &[u8]) -> bool {
 
 /// The place of the parenthesis that closes the group that opens at `open`.
 pub fn group_end(pattern: &[u8], open: usize) -> Option<usize> {
+    group_borders(pattern, open)?.last().copied()
+}
+
+/// The places where the alternatives of the group end that opens at `open`.
+fn group_borders(pattern: &[u8], open: usize) -> Option<Vec<usize>> {
     let (mut depth, mut at) = (0usize, open);
-    let mut class = false;
-    let found = loop {
-        let Some(byte) = pattern.get(at) else { break ControlFlow::Continue(()) };
-        match byte {
+    let (mut class, mut borders) = (false, Vec::new());
+    loop {
+        match pattern.get(at)? {
             b'\\' => at += 1,
             b'[' if !class => {
                 class = true;
@@ -510,20 +511,55 @@ pub fn group_end(pattern: &[u8], open: usize) -> Option<usize> {
             }
             b']' => class = false,
             b'(' if !class => depth += 1,
+            b'|' if !class && depth == 1 => borders.push(at),
             b')' if !class => {
                 depth = depth.saturating_sub(1);
                 if depth == 0 {
-                    break ControlFlow::Break(at);
+                    borders.push(at);
+                    return Some(borders);
                 }
             }
             _ => {}
         }
         at += 1;
-    };
-    match found {
-        ControlFlow::Break(at) => Some(at),
-        ControlFlow::Continue(()) => None,
     }
+}
+
+/// Where the first alternative ends that `is_it` holds for, of the group that opens at `open`.
+pub fn alternative_end(pattern: &[u8], open: usize, is_it: fn(&[u8]) -> bool) -> Option<usize> {
+    let mut start = open + 1;
+    for end in group_borders(pattern, open)? {
+        if pattern.get(start..end).is_some_and(is_it) {
+            return Some(end);
+        }
+        start = end + 1;
+    }
+    None
+}
+
+/// Is something in it repeated, not always as often?
+pub fn repeats(pattern: &[u8]) -> bool {
+    let (mut at, mut class) = (0, false);
+    while let Some(byte) = pattern.get(at) {
+        match byte {
+            b'\\' => at += 1,
+            b'[' => class = true,
+            b']' => class = false,
+            b'*' | b'+' if !class => return true,
+            // Not that of `(?:`, nor of the assertion's own beginning.
+            b'?' if !class && at > 0 && pattern[at - 1] != b'(' => return true,
+            b'{' if !class => {
+                let rest = &pattern[at + 1..];
+                let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+                if digits > 0 && rest.get(digits) == Some(&b',') {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    false
 }
 
 #[cfg(test)]

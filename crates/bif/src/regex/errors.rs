@@ -3,7 +3,7 @@
 //! PCRE2 numbers its errors as the older PCRE did, plus 100, but words some of them anew, and notices some earlier or later
 //! in the pattern: [`WORDS`] and [`placed`] say what differs. What is not there is as PCRE2 has it. Found by asking OTP.
 
-use super::dialect::group_end;
+use super::dialect::{alternative_end, group_end, repeats};
 
 /// The pattern is no UTF-8.
 pub const BAD_UTF: i32 = -3;
@@ -157,7 +157,12 @@ pub fn placed(pattern: &[u8], error: i32, at: usize) -> (i32, usize) {
             let open = before(pattern, pattern.len().min(at + 3), b"(?(").unwrap_or(at);
             (error, group_end(pattern, open).unwrap_or(at))
         }
-        125 | 127 | 187 | 200 => {
+        125 | 187 | 200 => {
+            let open = before(pattern, at + 1, b"(").unwrap_or(at);
+            let end = || group_end(pattern, open).unwrap_or(at);
+            (error, alternative_end(pattern, open, repeats).unwrap_or_else(end))
+        }
+        127 => {
             let open = before(pattern, at + 1, b"(").unwrap_or(at);
             (error, group_end(pattern, open).unwrap_or(at))
         }

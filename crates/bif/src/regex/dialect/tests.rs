@@ -38,3 +38,15 @@ fn places_lead_back() {
     assert_eq!((t.original(0), t.original(1), t.original(11)), (1, 2, 9));
     assert_eq!(group_end(b"a(b[)]\\)(c))d", 1), Some(11));
 }
+
+#[test]
+fn alternatives_end_where_they_do() {
+    let ends = |pattern: &str| alternative_end(pattern.as_bytes(), 0, repeats);
+    // Where OTP has the error of a lookbehind assertion that is not of fixed length.
+    assert_eq!(ends(r"(?<!\x61?c|^)"), Some(10));
+    assert_eq!(ends(r"(?<!(?:[a-c])*|(?<n>\s)\d)"), Some(14));
+    assert_eq!(ends(r"(?<=a|[b*]|c{2}|d{2,})"), Some(21));
+    assert_eq!(ends(r"(?<=a|(b|c+)|d)"), Some(12));
+    assert_eq!(ends(r"(?<=a|[(]|\*)"), None);
+    assert_eq!(alternative_end(br"(?<=([^a])\1.|[a-c])", 0, refers_back), Some(13));
+}
