@@ -1,5 +1,5 @@
 %% ETS: tables to and from files and DETS, what tools show of tables, specifications as programs make and keep them.
--module(files).
+-module(table_files).
 -export([main/0]).
 -include_lib("stdlib/include/ms_transform.hrl").
 -include_lib("stdlib/include/qlc.hrl").
