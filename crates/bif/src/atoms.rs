@@ -53,7 +53,13 @@ fn binary_text(binary: Term, encoding: Term) -> Result<String, Escape> {
         Some(am::latin1) => bytes.iter().map(|b| char::from(*b)).collect(),
         Some(am::utf8 | am::unicode) => match std::str::from_utf8(&bytes) {
             Ok(text) => text.to_owned(),
-            Err(_) => return badarg(),
+            // Too long before it is wrong.
+            Err(error) => {
+                let right =
+                    std::str::from_utf8(bytes.get(..error.valid_up_to()).unwrap_or_default()).unwrap_or_default();
+                let too_long = right.chars().count() >= myriad_term::atom::MAX_CHARACTERS;
+                return if too_long { Err(SYSTEM_LIMIT) } else { badarg() };
+            }
         },
         _ => return badarg(),
     };

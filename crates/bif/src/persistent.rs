@@ -9,9 +9,11 @@
 
 use myriad_heap::LiteralArea;
 use myriad_sync::{LazyLock, LockClass, RwLock};
+use myriad_term::copy_shared::copy_shared;
 use myriad_term::equal::eq_exact;
 use myriad_term::hash::internal_hash;
-use myriad_term::{Build, Term, am, copy, map};
+use myriad_term::size::size_shared;
+use myriad_term::{Build, Term, am, map};
 use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx, Vm};
 use std::collections::HashMap;
@@ -51,15 +53,14 @@ fn find(key: Term) -> Option<Term> {
     table.chains.get(&internal_hash(key, 0))?.iter().find(|v| eq_exact(v.key, key)).map(|v| v.value)
 }
 
-/// A copy of key and value. Literals are copied, too: the module may go.
+/// A copy of key and value, with the sharing in them. Literals are copied, too: the module may go.
 fn keep(key: Term, value: Term) -> Value {
     let nothing = |_: *const u64| false;
-    let size = |term: Term| if term.is_immediate() { 0 } else { copy::size(term, nothing) };
-    let (key_words, value_words) = (size(key), size(value));
-    let mut area = LiteralArea::with_capacity(key_words + value_words);
-    let mut copy = |term: Term, size| if size == 0 { term } else { copy::copy(term, size, &mut area, nothing) };
-    let (key, value) = (copy(key, key_words), copy(value, value_words));
-    Value { key, value, words: key_words + value_words, area }
+    let words = size_shared(key, nothing) + size_shared(value, nothing);
+    // Nearly what is needed, OTP's sizes being slightly others; the area grows where it must.
+    let mut area = LiteralArea::with_capacity(words);
+    let (key, value) = (copy_shared(key, &mut area, nothing), copy_shared(value, &mut area, nothing));
+    Value { key, value, words, area }
 }
 
 fn put_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {

@@ -326,7 +326,7 @@ fn request_system_task(ctx: &mut Ctx<'_>, requester: Term, target: Term, urgency
         _ => flags::priority(urgency),
     };
     let Some(urgency) = urgency else { return badarg() };
-    if !ctx.vm.signal_urgently(to, Signal::Task { from, request: Parcel::copy(request) }, urgency) {
+    if !ctx.vm.signal_urgently(to, Signal::Task { from, request: Parcel::copy(request), priority: urgency }, urgency) {
         let result = match kind.as_atom() {
             Some(am::garbage_collect | am::check_process_code) => Term::FALSE,
             _ => Term::atom(am::noproc),

@@ -86,7 +86,7 @@ impl Ctx<'_> {
                 let old = self.proc.set_saved_calls(calls);
                 self.reply(from, reference, Term::small(i64::from(old)));
             }
-            Signal::Task { from, request } => crate::task::take_up(self, from, request),
+            Signal::Task { from, request, priority } => crate::task::take_up(self, from, request, priority),
             Signal::Call(f) => f(self),
             Signal::SpawnReply { reference, result } => crate::spawn::reply_arrived(self, reference, result),
         }

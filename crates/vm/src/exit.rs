@@ -123,7 +123,7 @@ pub(crate) fn answer_for_the_dead(vm: &'static Vm, dead: Pid, signal: Signal) {
         Signal::IsAlive { from, reference } => answer(vm, from, reference, Term::FALSE),
         Signal::Info { from, reference, .. } => answer(vm, from, reference, Term::UNDEFINED),
         Signal::SaveCalls { from, reference, .. } => answer(vm, from, reference, Term::atom(am::badarg)),
-        Signal::Task { from, request } => crate::task::refuse(vm, from, &request),
+        Signal::Task { from, request, .. } => crate::task::refuse(vm, from, &request),
         Signal::Suspend { reply: Some(reply), .. } => {
             if let Some([to, message]) = reply.term.as_tuple_of::<2>()
                 && let Some([tag, _]) = message.as_tuple_of::<2>()

@@ -7,7 +7,7 @@
 //! G2. A signal owns everything in it: terms that need memory live in the signal's own fragment.
 
 use crate::message::Message;
-use crate::process::Process;
+use crate::process::{Priority, Process};
 use myriad_heap::Fragment;
 use myriad_sync::HasNext;
 use myriad_sync::cell::UnsafeCell;
@@ -186,6 +186,8 @@ pub enum Signal {
         from: Pid,
         /// `{Type, Id, ...}`.
         request: Parcel,
+        /// How urgent it is.
+        priority: Priority,
     },
     /// Runs in the owner's thread with its private state: what other parts of the VM (ports, tables, tracing) need.
     Call(Box<dyn FnOnce(&mut crate::Ctx<'_>) + Send>),

@@ -9,30 +9,56 @@ use crate::bif::DirtyKind;
 use crate::ctx::Ctx;
 use crate::engine::SliceEnd;
 use crate::message::Message;
+use crate::process::Priority;
 use crate::signal::{Parcel, Signal};
 use crate::vm::Vm;
 use myriad_heap::Fragment;
 use myriad_term::{Build, Pid, Term, am};
+use std::collections::VecDeque;
 
 /// What a process has to do before it runs on. Boxed where it is kept: nearly always there is nothing.
 #[derive(Default)]
 pub struct Tasks {
-    /// Tasks, with who asks, in the order they came. Each request lives in its own parcel.
-    list: Vec<(Pid, Parcel)>,
+    /// Tasks, in the order they came.
+    list: Vec<Request>,
     /// The process itself wants so many words: a collection, whether there is room or not.
     need: Option<usize>,
     /// A dirty scheduler does it, or is about to.
     handed_over: bool,
 }
 
+/// What somebody asks for. The request lives in its own parcel.
+struct Request {
+    from: Pid,
+    request: Parcel,
+    priority: Priority,
+}
+
+/// So many tasks of normal priority are done before one of low priority.
+const LOW_TURN: usize = 8;
+
+/// The order in which tasks are done.
+fn by_priority(list: Vec<Request>) -> Vec<Request> {
+    let mut queues: [VecDeque<Request>; 4] = Default::default();
+    for request in list {
+        let place = request.priority as usize;
+        queues[place.min(3)].push_back(request);
+    }
+    let [max, high, mut normal, mut low] = queues;
+    let mut all: Vec<Request> = max.into_iter().chain(high).collect();
+    while !normal.is_empty() || !low.is_empty() {
+        all.extend(normal.drain(..LOW_TURN.min(normal.len())));
+        all.extend(low.pop_front());
+    }
+    all
+}
+
 /// Takes up `{Type, Id, Argument}` for `from`, which will get `{Type, Id, Result}`.
-pub(crate) fn take_up(ctx: &mut Ctx<'_>, from: Pid, request: Parcel) {
+pub(crate) fn take_up(ctx: &mut Ctx<'_>, from: Pid, request: Parcel, priority: Priority) {
     let Some((kind, argument)) = parts(&request) else { return };
     match kind.as_atom() {
-        // What OTP's tests ask for: nothing but the answer.
-        Some(am::system_task_test) => answer(ctx.vm, from, &request, Term::TRUE),
-        Some(am::garbage_collect | am::copy_literals) => {
-            ctx.proc.tasks.get_or_insert_default().list.push((from, request));
+        Some(am::garbage_collect | am::copy_literals | am::system_task_test) => {
+            ctx.proc.tasks.get_or_insert_default().list.push(Request { from, request, priority });
             if !ctx.proc.answering {
                 // It runs, and has looked at its signals on the way: it gives way at the next chance.
                 ctx.proc.reductions_left = ctx.proc.reductions_left.min(0);
@@ -65,7 +91,7 @@ pub(crate) fn refuse(vm: &'static Vm, from: Pid, request: &Parcel) {
 
 /// The process ends with tasks undone.
 pub(crate) fn refuse_all(ctx: &mut Ctx<'_>) {
-    for (from, request) in ctx.proc.tasks.take().map(|tasks| tasks.list).unwrap_or_default() {
+    for Request { from, request, .. } in ctx.proc.tasks.take().map(|tasks| tasks.list).unwrap_or_default() {
         refuse(ctx.vm, from, &request);
     }
 }
@@ -107,10 +133,14 @@ impl Ctx<'_> {
     }
 
     /// `false`: the process ends.
-    fn do_requests(&mut self, requests: Vec<(Pid, Parcel)>) -> bool {
-        for (from, request) in requests {
-            let Some([kind, _, argument]) = request.term.as_tuple_of::<3>() else { continue };
-            let result = if kind.is_am(am::copy_literals) {
+    fn do_requests(&mut self, requests: Vec<Request>) -> bool {
+        let requests = if requests.len() > 1 { by_priority(requests) } else { requests };
+        for Request { from, request, .. } in requests {
+            let Some((kind, argument)) = parts(&request) else { continue };
+            let result = if kind.is_am(am::system_task_test) {
+                // What OTP's tests ask for: nothing but the answer.
+                Term::TRUE
+            } else if kind.is_am(am::copy_literals) {
                 let areas = self.vm.literals.going();
                 // SAFETY: as in `do_tasks`; the areas are freed only after the answer.
                 unsafe { self.proc.copy_literals(&areas) };

@@ -92,7 +92,11 @@ pub(super) fn is_builtin_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         // No small integer in OTP.
         return badarg();
     }
-    Ok(Term::bool(mfa.is_some_and(|mfa| ctx.vm.bifs.bif(mfa).is_some())))
+    let by_instruction = |mfa: Mfa| {
+        mfa.module == am::erlang
+            && matches!((mfa.function, mfa.arity), (am::apply, 2 | 3) | (am::hibernate, 3) | (am::yield_, 0))
+    };
+    Ok(Term::bool(mfa.is_some_and(|mfa| ctx.vm.bifs.bif(mfa).is_some() || by_instruction(mfa))))
 }
 
 /// The file's chunks, if it is a plain .beam file: these two functions do not inflate.

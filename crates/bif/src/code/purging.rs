@@ -59,7 +59,9 @@ pub(super) fn send_copy_request_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult
     let Some(to) = args[0].as_local_pid() else { return badarg() };
     let id = ctx.tuple(&[args[1], args[2], args[0]]);
     let request = ctx.tuple(&[Term::atom(am::copy_literals), id, Term::NIL]);
-    if !ctx.signal_to(to, Signal::Task { from: ctx.pid(), request: Parcel::copy(request) }) {
+    if !ctx
+        .signal_to(to, Signal::Task { from: ctx.pid(), request: Parcel::copy(request), priority: ctx.this.priority() })
+    {
         let answer = ctx.tuple(&[Term::atom(am::copy_literals), id, Term::OK]);
         ctx.this.send(ctx.vm, Signal::Message(Parcel::copy(answer).into_message()));
     }

@@ -166,8 +166,10 @@ fn time_correction(vm: &'static Vm) -> bool {
 
 fn builtins(ctx: &mut Ctx<'_>) -> Term {
     let all: Vec<_> = ctx.vm.bifs.all().filter(|(_, def)| !def.kind.is_nif()).map(|(mfa, _)| mfa).collect();
-    let mut list = Vec::with_capacity(all.len());
-    for mfa in all {
+    let hibernate = myriad_term::Mfa { module: am::erlang, function: am::hibernate, arity: 3 };
+    let mut list = Vec::with_capacity(all.len() + 1);
+    // An instruction here.
+    for mfa in all.into_iter().chain([hibernate]) {
         list.push(ctx.tuple(&[mfa.module.term(), mfa.function.term(), Term::small(i64::from(mfa.arity))]));
     }
     ctx.list(&list)
