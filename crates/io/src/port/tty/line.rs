@@ -69,9 +69,11 @@ struct Place {
 pub struct Line {
     cells: Vec<Cell>,
     at: usize,
+    /// Where the cell `at` is.
+    here: Place,
     columns: usize,
     utf8: bool,
-    /// A row was just filled to its end: the terminal goes to the next with the next character only.
+    /// A row was just filled to its end: the terminal goes to the next with the next character only. False between operations.
     at_edge: bool,
     out: Vec<u8>,
 }
@@ -79,7 +81,7 @@ pub struct Line {
 impl Line {
     /// An empty line.
     pub fn new(utf8: bool) -> Line {
-        Line { cells: Vec::new(), at: 0, columns: 80, utf8, at_edge: false, out: Vec::new() }
+        Line { cells: Vec::new(), at: 0, here: Place::default(), columns: 80, utf8, at_edge: false, out: Vec::new() }
     }
 
     /// Whether characters go out as UTF-8, or as Latin-1.
@@ -95,6 +97,7 @@ impl Line {
     /// The terminal is so wide.
     pub fn set_columns(&mut self, columns: usize) {
         self.columns = columns.max(2);
+        self.here = self.place(self.at);
     }
 
     /// What is to be written to the terminal.
@@ -111,7 +114,7 @@ impl Line {
                     self.go(self.cells.len());
                     self.out.extend_from_slice(b"\r\n");
                     self.cells.clear();
-                    (self.at, self.at_edge) = (0, false);
+                    (self.at, self.here, self.at_edge) = (0, Place::default(), false);
                 }
                 '\r' => self.go(0),
                 '\x07' => self.beep(),
@@ -121,20 +124,21 @@ impl Line {
                     self.out.extend_from_slice(after.as_bytes());
                     rest = rest.as_str()[after.len()..].chars();
                 }
-                _ => self.overwrite(Cell::new(char, self.place(self.at).column, self.utf8)),
+                _ => self.overwrite(Cell::new(char, self.here.column, self.utf8)),
             }
         }
+        self.settle();
         self.forget();
     }
 
     /// Puts text between what is before and after the cursor.
     pub fn insert(&mut self, text: &str) {
-        self.settle();
         let new: Vec<Cell> = text.chars().map(|char| Cell::new(char, 0, self.utf8)).collect();
         let end = self.at + new.len();
         self.cells.splice(self.at..self.at, new);
         self.show_from(self.at);
         self.back_to(end);
+        self.settle();
     }
 
     /// Deletes code points: after the cursor, or before it if negative.
@@ -170,7 +174,8 @@ impl Line {
         }
         cell.show(self.utf8, &mut self.out);
         self.at += 1;
-        self.at_edge = self.place(self.at).column == 0;
+        self.here = self.after(self.here, cell);
+        self.at_edge = self.here.column == 0;
     }
 
     /// Writes the cells from here on; the cursor is at the first of them, and comes to the end of all.
@@ -178,10 +183,9 @@ impl Line {
         for cell in &self.cells[first..] {
             cell.show(self.utf8, &mut self.out);
         }
-        if first < self.cells.len() {
-            self.at_edge = self.place(self.cells.len()).column == 0;
-        }
         self.at = self.cells.len();
+        self.here = self.place(self.at);
+        self.at_edge = first < self.at && self.here.column == 0;
     }
 
     fn back_to(&mut self, index: usize) {
@@ -189,24 +193,26 @@ impl Line {
         self.forget();
     }
 
-    /// Where a cell is; a wide one that does not fit at the end of a row begins the next.
+    /// Where a cell is.
     fn place(&self, index: usize) -> Place {
-        let mut place = Place::default();
-        for cell in &self.cells[..index.min(self.cells.len())] {
-            let width = usize::from(cell.width);
-            if cell.form == Form::Plain && place.column + width > self.columns {
-                place = Place { row: place.row + 1, column: 0 };
-            }
-            let column = place.column + width;
-            place = Place { row: place.row + column / self.columns, column: column % self.columns };
-        }
-        place
+        let before = &self.cells[..index.min(self.cells.len())];
+        before.iter().fold(Place::default(), |place, cell| self.after(place, *cell))
     }
 
-    /// After a full row: has the terminal go to the next.
+    /// Where the next cell is; a wide one that does not fit at the end of a row begins the next.
+    fn after(&self, mut place: Place, cell: Cell) -> Place {
+        let width = usize::from(cell.width);
+        if cell.form == Form::Plain && place.column + width > self.columns {
+            place = Place { row: place.row + 1, column: 0 };
+        }
+        let column = place.column + width;
+        Place { row: place.row + column / self.columns, column: column % self.columns }
+    }
+
+    /// After a full row: has the terminal go to the next, as OTP does at the end of each operation.
     fn settle(&mut self) {
         if std::mem::take(&mut self.at_edge) {
-            self.out.extend_from_slice(b" \r");
+            self.out.extend_from_slice(b" \x08");
         }
     }
 
@@ -216,7 +222,7 @@ impl Line {
             return;
         }
         self.settle();
-        let (from, to) = (self.place(self.at), self.place(index));
+        let (from, to) = (self.here, self.place(index));
         let mut step = |count: usize, letter: char| {
             if count > 0 {
                 self.out.extend_from_slice(format!("\x1b[{count}{letter}").as_bytes());
@@ -230,16 +236,21 @@ impl Line {
             step(from.column.saturating_sub(to.column), 'D');
             step(to.column.saturating_sub(from.column), 'C');
         }
-        self.at = index;
+        (self.at, self.here) = (index, to);
     }
 
     /// Drops cells that nobody will come back to: whole rows at the front of a very long line.
     fn forget(&mut self) {
         if self.cells.len() > KEPT && self.at == self.cells.len() {
             let rows = self.place(self.cells.len() - KEPT / 2).row;
-            let drop = (0..self.cells.len()).find(|i| self.place(*i).row >= rows).unwrap_or(0);
+            let (mut place, mut drop) = (Place::default(), 0);
+            while place.row < rows {
+                place = self.after(place, self.cells[drop]);
+                drop += 1;
+            }
             self.cells.drain(..drop);
             self.at -= drop;
+            self.here = self.place(self.at);
         }
     }
 }
@@ -280,6 +291,7 @@ mod tests {
                 match c {
                     '\r' => (self.column, self.edge) = (0, false),
                     '\n' => self.down(),
+                    '\x08' => self.column -= 1,
                     '\x1b' => {
                         assert_eq!(chars.next(), Some('['));
                         let mut count = 0;
@@ -368,6 +380,23 @@ mod tests {
             l.delete(1);
         });
         assert_eq!((rows, row, column), (vec!["1> abcdf".to_owned()], 0, 7));
+    }
+
+    #[test]
+    fn the_terminal_goes_on_after_a_full_row() {
+        let mut line = Line::new(true);
+        line.set_columns(10);
+        line.put("0123456789");
+        assert_eq!(line.take_output(), b"0123456789 \x08");
+        line.put("0123456789\n0123456789");
+        assert_eq!(line.take_output(), b"0123456789\r\n0123456789 \x08");
+    }
+
+    #[test]
+    fn a_long_line_takes_time_in_proportion() {
+        let mut line = Line::new(true);
+        line.put(&"a".repeat(400_000));
+        assert!(line.take_output().len() >= 400_000);
     }
 
     #[test]
