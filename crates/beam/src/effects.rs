@@ -19,6 +19,8 @@
 //!     operand is not looked at, for compilers share such calls between places with different frames.
 //!     Decoding makes a plain call_ext of all of them, which needs no frame.
 //!
+//! V8. `bif2` of is_map_key/2 sets its destination on its fail branch as well (`Import::sets_always`).
+//!
 //! Matching instructions (bs_get_*, bs_skip_utf*, bs_start_match*, bs_match) must take their fail branch
 //! before they collect. A wait_timeout that resumes at itself must not read its operand again: X
 //! registers are lost by then, and the timer (an infinite one, too) is already set.
@@ -49,6 +51,8 @@ pub(crate) struct Seen {
     pub(crate) may_raise: bool,
     /// The import is a BIF that never fails.
     pub(crate) safe: bool,
+    /// The import is a BIF that sets its destination even where it branches.
+    pub(crate) sets_always: bool,
     /// The import is a BIF that always raises.
     pub(crate) exits: bool,
     /// Labels branched to.
@@ -67,6 +71,7 @@ impl Default for Seen {
             slot: 0,
             may_raise: false,
             safe: false,
+            sets_always: false,
             exits: false,
             edges: Vec::with_capacity(64),
             written: Vec::with_capacity(64),
@@ -263,6 +268,9 @@ impl Scan<'_> {
                 self.need_x(self.seen.live)?;
                 self.need_scannable();
                 self.flow.state.prune_x(self.seen.live);
+            }
+            if op == Op::Bif2 && self.seen.sets_always {
+                self.write_registers()?;
             }
             self.edges()?;
             self.write(op)?;

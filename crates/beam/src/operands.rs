@@ -394,6 +394,7 @@ impl Scan<'_> {
                 Some(import) if u64::from(import.arity) == arity => {
                     self.seen.exits = import.always_raises;
                     self.seen.safe = import.never_fails;
+                    self.seen.sets_always = import.sets_always;
                     Ok(())
                 }
                 Some(_) => Err(self.operand("an import of another arity")),

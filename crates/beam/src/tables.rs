@@ -25,6 +25,8 @@ pub struct Import {
     pub always_raises: bool,
     /// It is a guard BIF that never fails, whatever its arguments.
     pub never_fails: bool,
+    /// It is a guard BIF that sets its destination where it takes its fail branch, too.
+    pub sets_always: bool,
 }
 
 fn always_raises(function: &str, arity: u8) -> bool {
@@ -92,6 +94,8 @@ pub(crate) fn imports(file: &BeamFile<'_>, atoms: &AtomTable) -> Result<Vec<Impo
             arity,
             always_raises: is_erlang && always_raises(name, arity),
             never_fails: is_erlang && never_fails(name, arity),
+            // Compilers keep the fail label where they know that the argument is a map, and read the result there.
+            sets_always: is_erlang && name == "is_map_key" && arity == 2,
         });
     }
     Ok(rows)

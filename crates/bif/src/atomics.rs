@@ -7,7 +7,7 @@ use myriad_vm::bif::{Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub ATOMICS = "atomics" {
-    "put" / 3 Plain => |_, a| with(a, |cell, v| { cell.store(v, Ordering::SeqCst); Term::OK });
+    "put" / 3 Plain => |_, a| put(a, Ordering::SeqCst);
     "get" / 2 Plain => get_2;
     "add" / 3 Plain => |_, a| with(a, |cell, v| { cell.fetch_add(v, Ordering::SeqCst); Term::OK });
     "add_get" / 3 Plain => add_get_3;
@@ -21,7 +21,7 @@ myriad_vm::bifs! { pub INTERNAL_ATOMICS = "erts_internal" {
     "counters_new" / 1 Plain => |ctx, a| make(ctx, a[0], true, true);
     "counters_get" / 2 Plain => get_2;
     "counters_add" / 3 Plain => |_, a| with(a, |cell, v| { cell.fetch_add(v, Ordering::Relaxed); Term::OK });
-    "counters_put" / 3 Plain => |_, a| with(a, |cell, v| { cell.store(v, Ordering::Relaxed); Term::OK });
+    "counters_put" / 3 Plain => |_, a| put(a, Ordering::Relaxed);
     "counters_info" / 1 Plain => info_1;
 }}
 
@@ -93,6 +93,13 @@ fn fits(array: &Array, value: Term) -> bool {
 fn with(args: &[Term], f: impl FnOnce(&AtomicI64, i64) -> Term) -> BifResult {
     let value = bits(args[2])?;
     cell(args[0], args[1], |_, cell| f(cell, value))
+}
+
+/// Stores a value that the array can hold; what is added may be any 64 bits.
+fn put(args: &[Term], order: Ordering) -> BifResult {
+    let value = bits(args[2])?;
+    let stored = cell(args[0], args[1], |array, cell| fits(array, args[2]).then(|| cell.store(value, order)))?;
+    if stored.is_some() { Ok(Term::OK) } else { badarg() }
 }
 
 fn number(ctx: &mut Ctx<'_>, value: i64, signed: bool) -> Term {

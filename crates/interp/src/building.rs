@@ -676,10 +676,11 @@ pub unsafe fn private_append(m: &mut Machine<'_, '_>, pc: *const u32) -> *const 
     }
 }
 
-/// `bs_init_writable`: an empty writable binary with room for X0 bytes.
+/// `bs_init_writable`: an empty writable binary with room for X0 bytes. The compiler knows the size of a comprehension over
+/// binaries, so that the room is just what is needed; where it knows nothing, it asks for 256.
 pub unsafe fn init_writable(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    let wanted = m.x(0).as_usize().unwrap_or(0).min(1 << 20);
-    let shared = SharedBinary::with_capacity(0, wanted.max(LEAST_CAPACITY), |_| {});
+    let wanted = m.x(0).as_usize().unwrap_or(LEAST_CAPACITY).min(1 << 20);
+    let shared = SharedBinary::with_capacity(0, wanted, |_| {});
     let whole = m.ctx.shared_binary(shared);
     if let Some(object) = whole.as_boxed() {
         set_aux(object, WRITABLE);

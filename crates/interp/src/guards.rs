@@ -165,8 +165,24 @@ quick2! {
     };
     /// `map_get/2`
     map_get |key, map| map.as_map().and_then(|map| map.get(key));
-    /// `is_map_key/2`
-    is_map_key |key, map| map.as_map().map(|map| Term::bool(map.has_key(key)));
+}
+
+/// `is_map_key/2`: the destination is set on the fail branch, too (V8 in `myriad_beam`'s `effects.rs`).
+pub unsafe fn is_map_key(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        let (key, map) = (m.source(pc.add(SOURCES)), m.source(pc.add(SOURCES + 1)));
+        match map.as_map() {
+            Some(map) => m.set(high(pc), Term::bool(map.has_key(key))),
+            None => {
+                if *pc.add(FAIL) != 0 {
+                    m.set(high(pc), Term::FALSE);
+                }
+                return call(m, pc, &[key, map]);
+            }
+        }
+        pc.add(SOURCES + 2)
+    }
 }
 
 /// `self/0`

@@ -70,8 +70,29 @@ fn carriers(ctx: &mut Ctx<'_>, kind: Atom, allocator: Atom, bytes: usize) -> Ter
     pair(ctx, kind, list)
 }
 
+/// What OTP says of its cache of memory segments, which is not here: no segment, none cached.
+fn segments(ctx: &mut Ctx<'_>) -> Term {
+    let zero = Term::small(0);
+    let status = [
+        pair(ctx, am::cached_segments, zero),
+        pair(ctx, am::cache_hits, zero),
+        triple(ctx, am::segments, 0),
+        pair(ctx, am::segments_watermark, zero),
+        triple(ctx, am::segments_size, 0),
+    ];
+    let status = ctx.list(&status);
+    let name = ctx.string("all memory");
+    let kind = [pair(ctx, am::name, name), pair(ctx, am::status, status), pair(ctx, am::calls, Term::NIL)];
+    let kind = ctx.list(&kind);
+    let kind = pair(ctx, am::memkind, kind);
+    ctx.list(&[kind])
+}
+
 /// The figures of one allocator; `false` if it does not exist.
 fn figures(ctx: &mut Ctx<'_>, allocator: Atom) -> Option<Term> {
+    if allocator == am::mseg_alloc {
+        return Some(segments(ctx));
+    }
     if OTHER_ALLOCATORS.contains(&allocator) {
         return Some(Term::NIL);
     }

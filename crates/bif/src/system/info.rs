@@ -164,6 +164,16 @@ fn time_correction(vm: &'static Vm) -> bool {
     }
 }
 
+/// Which atomic operations the machine has: pairs of what and whose, as far as this VM makes use of them.
+fn native_atomics(ctx: &mut Ctx<'_>) -> Term {
+    let own = ctx.string("rust");
+    let entries = ["32-bit native atomics", "64-bit native atomics"].map(|what| {
+        let what = ctx.string(what);
+        ctx.tuple(&[what, own, Term::NIL])
+    });
+    ctx.list(&entries)
+}
+
 fn builtins(ctx: &mut Ctx<'_>) -> Term {
     let all: Vec<_> = ctx.vm.bifs.all().filter(|(_, def)| !def.kind.is_nif()).map(|(mfa, _)| mfa).collect();
     let hibernate = myriad_term::Mfa { module: am::erlang, function: am::hibernate, arity: 3 };
@@ -297,6 +307,7 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::delayed_node_table_gc => Term::small(60),
         am::outstanding_system_requests_limit => number(state().outstanding_requests),
         am::thread_pool_size => Term::small(1),
+        am::ethread_info => native_atomics(ctx),
         am::ethread_used_tse => Term::small(0),
         // Heaps.
         am::min_heap_size => pair(ctx, key, number(heap.min_heap_size)),

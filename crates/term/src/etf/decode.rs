@@ -421,8 +421,11 @@ impl<'a> Decoder<'a> {
         let module = self.options.atom(reader)?;
         let _old_index = scalar::integer(reader)?;
         let old_uniq = scalar::integer(reader)? as u32;
+        if free > MAX_FREE {
+            return Err(DecodeError::BadArg);
+        }
         // The creator and the free variables.
-        let terms = free.checked_add(1).ok_or(DecodeError::BadArg)?;
+        let terms = free + 1;
         self.check_claim(frame, terms, reader)?;
         let entry = FunEntry::intern(module, index, old_uniq, uniq, arity);
         let (fun, slots) = container(heap, Header::new(Kind::Fun, 1 + terms));
@@ -434,6 +437,9 @@ impl<'a> Decoder<'a> {
         Ok((fun, Frame::row(next, terms, Close::Row)))
     }
 }
+
+/// Most free variables of a fun that comes from outside.
+const MAX_FREE: usize = 255;
 
 /// The address of code as a word of an object that holds terms.
 fn pointer_word<T>(to: &'static T) -> Term {
