@@ -7,8 +7,8 @@ PROGRAM ?=
 ARGS ?=
 SUITES ?=
 FUZZ_SECONDS ?= 60
-# What `make test` runs of OTP's own suites: quick ones over the language and its data types.
-SHORT_SUITES := guard tuple list_bif exception
+# `make test` runs a third of OTP's own suites, each commit the next one, and begins no case after so many minutes.
+SHORT_MINUTES := 12
 
 # Calls that `make test` makes of built-ins on both VMs, and how long it soaks; `make differential` and `make soak` do more.
 SHORT_CALLS := 30000
@@ -17,13 +17,13 @@ CALLS ?= 500000
 SECONDS ?= 600
 SEED ?=
 
-.PHONY: help build run test test-rust test-fuzz test-erlang test-projects record conformance projects differential soak bench fuzz miri loom lint clean
+.PHONY: help build run test test-rust test-fuzz test-erlang test-projects test-conformance record conformance projects differential soak bench fuzz miri loom lint clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
-	@echo "make test                                every test; test-rust, test-fuzz, test-erlang and test-projects are its parts"
+	@echo "make test                                every test; test-rust, test-fuzz, test-erlang, test-projects, test-conformance: its parts"
 	@echo "make record                              record tests/expected anew from OTP"
-	@echo "make conformance [SUITES=\"big map\"]      OTP's own suites, on OTP and on Myriad"
+	@echo "make conformance [SUITES=\"big map\"]      OTP's own suites (docs/conformance.md)"
 	@echo "make projects                            Elixir, rebar3 and Dialyzer at work (minutes), on OTP and on Myriad"
 	@echo "make differential [SEED=1 CALLS=500000]    random calls of built-ins on OTP and on Myriad"
 	@echo "make soak [SEED=1 SECONDS=600]             random churn of everything side by side"
@@ -50,8 +50,7 @@ test:
 	@tests/differential/run 1 $(SHORT_CALLS)
 	@echo "== soak for $(SHORT_SOAK) s"
 	@tests/soak/run $(SHORT_SOAK) 1
-	@echo "== conformance: OTP's suites $(SHORT_SUITES)"
-	@tools/conformance --short $(SHORT_SUITES)
+	@$(MAKE) --no-print-directory test-conformance
 
 test-rust:
 	@tools/setup
@@ -72,6 +71,11 @@ test-projects: build
 projects: test-projects
 	@tests/projects/run dialyzer
 
+test-conformance: build
+	@tools/setup conformance
+	@echo "== conformance: a third of OTP's suites"
+	@tools/conformance --short --third auto --minutes $(SHORT_MINUTES)
+
 # With the checks of a debug build, which `cargo test` has built by then.
 test-fuzz:
 	@tools/setup
@@ -84,6 +88,7 @@ record:
 	@tests/run --record
 
 conformance: build
+	@tools/setup conformance
 	@tools/conformance $(if $(SUITES),,--table docs/conformance.md) $(SUITES)
 
 differential: build

@@ -3,12 +3,15 @@
 %%   -run conf_runner list SUITE OUT                    the cases of SUITE, a line `GROUP/GROUP/CASE` each
 %%   -run conf_runner run SUITE CASE DATADIR PRIVDIR OUT  run one; OUT gets `passed`, `skipped REASON`
 %%                                                        or `failed REASON` (one line)
+%%   -run conf_runner all SUITE LIST DATADIR DIR SECONDS  run those named in the file LIST, one after the other; the outcome
+%%                                                        of each goes to DIR/CASE (slashes become dots). DIR/now names
+%%                                                        the case that runs. Ends the VM at one that takes longer
+%%                                                        than SECONDS.
 %%
-%% One case has a VM of its own, so nothing that an earlier case left behind can help or harm it. As
-%% under Common Test, each init function of suite and groups runs in a process of its own, and
+%% As under Common Test, each init function of suite and groups runs in a process of its own, and
 %% init_per_testcase, the case and end_per_testcase share one.
 -module(conf_runner).
--export([list/1, run/1]).
+-export([list/1, run/1, all/1]).
 
 list([Suite0, Out]) ->
     Suite = list_to_atom(Suite0),
@@ -50,8 +53,46 @@ group(G, Path, Groups) ->
 name(C, Path) ->
     lists:append(lists:join("/", [atom_to_list(A) || A <- lists:reverse([C | Path])])).
 
-run([Suite0, Name, Data, Priv, Out]) ->
-    Suite = list_to_atom(Suite0),
+run([Suite, Name, Data, Priv, Out]) ->
+    Text = text(outcome_of(list_to_atom(Suite), Name, Data, Priv)),
+    %% A VM whose files do not work yet can still say it on standard output.
+    io:format("~nCONF ~ts~n", [Text]),
+    file:write_file(Out, [unicode:characters_to_binary(Text), $\n]),
+    erlang:halt(0).
+
+all([Suite, List, Data, Dir, Seconds]) ->
+    {ok, Names} = file:read_file(List),
+    Limit = list_to_integer(Seconds) * 1000,
+    [one(list_to_atom(Suite), Name, Data, Dir, Limit) || Name <- string:lexemes(binary_to_list(Names), "\n")],
+    file:delete(filename:join(Dir, "now")),
+    erlang:halt(0).
+
+one(Suite, Name, Data, Dir, Limit) ->
+    Stem = filename:join(Dir, [if C =:= $/ -> $.; true -> C end || C <- Name]),
+    Priv = Stem ++ ".priv",
+    ok = file:write_file(filename:join(Dir, "now"), Name),
+    ok = filelib:ensure_dir(filename:join(Priv, "x")),
+    ok = file:set_cwd(Priv),
+    Leader = group_leader(),
+    Began = erlang:monotonic_time(second),
+    {Pid, Monitor} = spawn_monitor(fun() -> exit({conf_result, outcome_of(Suite, Name, Data, Priv)}) end),
+    Done = fun(Outcome) ->
+                   file:write_file(Stem ++ ".seconds", [integer_to_list(erlang:monotonic_time(second) - Began), $\n]),
+                   file:write_file(Stem, [unicode:characters_to_binary(text(Outcome)), $\n])
+           end,
+    receive
+        {'DOWN', Monitor, process, Pid, {conf_result, Outcome}} -> Done(Outcome);
+        {'DOWN', Monitor, process, Pid, Reason} -> Done({failed, Reason})
+    after Limit ->
+        Done({failed, 'over time'}),
+        erlang:halt(3)
+    end,
+    group_leader(Leader, self()),
+    file:set_cwd(Dir),
+    file:del_dir_r(Priv).
+
+%% Runs a case from here on: this process is the suite's caller.
+outcome_of(Suite, Name, Data, Priv) ->
     %% Only of a loaded module is known which init and end functions it exports.
     _ = code:ensure_loaded(Suite),
     %% As in OTP's own test runs; where a VM lacks it, the cases that need it say so.
@@ -60,12 +101,7 @@ run([Suite0, Name, Data, Priv, Out]) ->
     Case = lists:last(Parts),
     Config0 = [{data_dir, Data ++ "/"}, {priv_dir, Priv ++ "/"}, {watchdog, self()}, {suite, Suite}, {tc_logfile, "none"}],
     put(conf_case, {Suite, Case}),
-    Outcome = within(Suite, [{init_per_suite, []} | [{init_per_group, [G]} || G <- lists:droplast(Parts)]], Case, Config0),
-    Text = text(Outcome),
-    %% A VM whose files do not work yet can still say it on standard output.
-    io:format("~nCONF ~ts~n", [Text]),
-    file:write_file(Out, [unicode:characters_to_binary(Text), $\n]),
-    erlang:halt(0).
+    within(Suite, [{init_per_suite, []} | [{init_per_group, [G]} || G <- lists:droplast(Parts)]], Case, Config0).
 
 text(passed) -> "passed";
 text({Kind, Reason}) ->

@@ -2,7 +2,7 @@
 -module(ct).
 -export([fail/1, fail/2, log/1, log/2, log/3, log/4, pal/1, pal/2, pal/3, pal/4, print/1, print/2, print/3, comment/1, comment/2,
          sleep/1, timetrap/1, get_config/1, get_config/2, get_config/3, require/1, require/2, get_timetrap_info/0, get_status/0,
-         capture_start/0, capture_stop/0, capture_get/0, capture_get/1, make_priv_dir/0, notify/2]).
+         capture_start/0, capture_stop/0, capture_get/0, capture_get/1, make_priv_dir/0, notify/2, get_progname/0]).
 
 fail(Reason) -> exit({test_case_failed, Reason}).
 fail(Format, Args) -> exit({test_case_failed, lists:flatten(io_lib:format(Format, Args))}).
@@ -36,3 +36,5 @@ capture_get() -> test_server:capture_get().
 capture_get(_) -> test_server:capture_get().
 make_priv_dir() -> ok.
 notify(_, _) -> ok.
+get_progname() ->
+    case init:get_argument(progname) of {ok, [[Program]]} -> Program; _ -> no_prog_name end.

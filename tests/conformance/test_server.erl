@@ -4,7 +4,7 @@
          seconds/1, minutes/1, hours/1, format/1, format/2, format/3, fail/0, fail/1, comment/1, is_cover/0, is_debug/0, is_native/1,
          is_commercial/0, os_type/0, temp_name/1, messages_get/0, messages_get/1, do_times/2, do_times/4, m_out_of_n/3, call_crash/3, call_crash/4,
          call_crash/5, capture_start/0, capture_stop/0, capture_get/0, peer_name/2, start_peer/3, start_peer/5, start_node/3, stop_node/1,
-         is_release_available/1, break/1, permit_io/2, is_valgrind/0, is_asan/0]).
+         is_release_available/1, break/1, permit_io/2, is_valgrind/0, is_asan/0, timecall/3]).
 
 lookup_config(Key, Config) ->
     case lists:keyfind(Key, 1, Config) of {Key, V} -> V; false -> undefined end.
@@ -57,6 +57,10 @@ m_out_of_n(M, N, F) ->
     end.
 
 call_crash(M, F, A) -> call_crash(infinity, M, F, A).
+timecall(M, F, A) ->
+    {Micros, Value} = timer:tc(M, F, A),
+    {Micros / 1000000, Value}.
+
 call_crash(Time, M, F, A) -> call_crash(Time, any, M, F, A).
 call_crash(Time, Crash, M, F, A) ->
     Old = process_flag(trap_exit, true),
@@ -98,7 +102,7 @@ capture(To, Acc) ->
 peer_name(Module, Case) ->
     peer:random_name(lists:concat([Module, "-", Case])).
 start_peer(Opts, Module, Case) when is_map(Opts) ->
-    is_alive() orelse error(needs_a_node),
+    is_alive() orelse maps:is_key(connection, Opts) orelse error(needs_a_node),
     peer:start_link(maps:merge(#{name => peer_name(Module, Case)}, Opts));
 start_peer(Args, Module, Case) ->
     start_peer(#{args => ["-pa", filename:dirname(code:which(Module)) | Args]}, Module, Case).
