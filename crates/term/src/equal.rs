@@ -44,7 +44,7 @@ pub fn eq(a: Term, b: Term) -> bool {
     a.is(b) || !(a.is_small() && b.is_small()) && eq_walk(a, b, false)
 }
 
-/// [`eq_exact`] of two terms with memory: tuples of plain things, the most common keys, without a walk.
+/// [`eq_exact`] of two terms with memory: tuples of plain things and binaries, the most common keys, without a walk.
 #[inline(never)]
 fn eq_exact_walk(a: Term, b: Term) -> bool {
     if let (Some(x), Some(y)) = (a.as_tuple(), b.as_tuple()) {
@@ -60,6 +60,9 @@ fn eq_exact_walk(a: Term, b: Term) -> bool {
             }
         }
         return true;
+    }
+    if let (Some(x), Some(y)) = (a.as_aligned_bytes(), b.as_aligned_bytes()) {
+        return x == y;
     }
     eq_walk(a, b, true)
 }

@@ -45,13 +45,16 @@ pub fn internal_hash(term: Term, salt: u32) -> u32 {
     }
 }
 
-/// The hash of what is plain, or a tuple of plain things, without a walk.
+/// The hash of what is plain, of a bit string or a tuple of plain things, without a walk.
 #[inline]
 fn flat(term: Term, hash: u32) -> Option<u32> {
     if term.is_immediate() {
         return Some(immediate(hash, term));
     }
-    let elements = term.as_tuple()?.elements();
+    let Some(tuple) = term.as_tuple() else {
+        return term.as_bits().map(|bits| mix::bits(hash, bits));
+    };
+    let elements = tuple.elements();
     let mut hash = step(hash, elements.len() as u32, mark(9));
     for element in elements {
         if !element.is_immediate() {
