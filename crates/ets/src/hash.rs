@@ -7,16 +7,16 @@
 //! S2. Rows with equal keys stand together in their chain. At most one of them is visible in a set.
 //! S3. While the table is fixed no bucket is split or joined and no row leaves: it is hidden instead, and its hash noted, so
 //!     that [`Writing::purge`] finds it.
-//! S4. Buckets, links and what changes in rows are written only by the holder of the lock for writing, and meanwhile `version`
-//!     is odd. Who looks without the lock ([`Shard::glance`]) follows links that are never wild, and believes what it
-//!     found if the version was even before and is the same after (a sequence lock: Lameter, 2005; Boehm, 2012).
+//! S4. Buckets, links and what changes in rows are written only by the holder of the lock for writing, within a write of
+//!     [`Sequence`]. Who looks without the lock ([`Shard::glance`]) follows links that are never wild, and believes what it
+//!     found as far as that lets it.
 //! S5. Arrays of buckets and rows that leave the shard are freed when those who look without the lock have moved on
 //!     ([`Disposal`]).
 
 use crate::disposal::Disposal;
 use crate::row::{HEAD_WORDS, Link, NewRow, Row};
-use myriad_sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
-use myriad_sync::{LockClass, ReadGuard, RwLock, WriteGuard};
+use myriad_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use myriad_sync::{LockClass, Odd, ReadGuard, RwLock, Sequence, WriteGuard};
 use myriad_term::Term;
 use myriad_term::equal::eq_exact;
 use std::ops::Deref;
@@ -63,7 +63,7 @@ struct Books {
 
 /// A shard.
 pub struct Shard {
-    version: AtomicUsize,
+    sequence: Sequence,
     buckets: AtomicPtr<Buckets>,
     /// How many of them are in use.
     active: AtomicUsize,
@@ -104,32 +104,10 @@ impl Deref for Reading<'_> {
 /// A shard whose lock is held for writing.
 pub struct Writing<'a> {
     shard: &'a Shard,
-    /// Before the lock is given up, the version becomes even (S4).
-    _version: OddVersion<'a>,
+    /// Ends before the lock is given up (S4).
+    odd: Odd<'a>,
     books: WriteGuard<'a, Books>,
     disposal: Disposal<'a>,
-}
-
-/// While it lives the version is odd.
-struct OddVersion<'a>(&'a AtomicUsize);
-
-impl<'a> OddVersion<'a> {
-    #[inline]
-    fn new(version: &'a AtomicUsize) -> Self {
-        // Relaxed: only the holder of the lock changes it. The Release fence: who sees what we write from now on, and then
-        // fences with Acquire, sees the odd version.
-        version.store(version.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
-        fence(Ordering::Release);
-        OddVersion(version)
-    }
-}
-
-impl Drop for OddVersion<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        // Release: pairs with the Acquire in `glance`: who sees the even version sees all that was written before.
-        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
-    }
 }
 
 impl Deref for Writing<'_> {
@@ -151,7 +129,7 @@ impl Shard {
     pub fn new(class: &'static LockClass, shift: u32, keypos: usize) -> Shard {
         let least = (FIRST_SEGMENT >> shift).max(1);
         Shard {
-            version: AtomicUsize::new(0),
+            sequence: Sequence::new(),
             buckets: AtomicPtr::new(Buckets::new(least)),
             active: AtomicUsize::new(least),
             shift,
@@ -175,7 +153,7 @@ impl Shard {
     pub fn write<'a>(&'a self, disposal: impl FnOnce() -> Disposal<'a>) -> Writing<'a> {
         let books = self.books.write();
         let disposal = disposal();
-        Writing { _version: OddVersion::new(&self.version), shard: self, books, disposal }
+        Writing { odd: self.sequence.write(), shard: self, books, disposal }
     }
 
     /// Looks without the lock (S4). Nothing if somebody writes meanwhile: what `look` gave is worthless then.
@@ -183,15 +161,7 @@ impl Shard {
     /// The caller sees to it that what leaves the shard is not freed while it looks (S5).
     #[inline]
     pub fn glance<R>(&self, look: impl FnOnce(&Shard) -> R) -> Option<R> {
-        // Acquire: pairs with the Release of the writer before.
-        let version = self.version.load(Ordering::Acquire);
-        if version & 1 != 0 {
-            return None;
-        }
-        let found = look(self);
-        // Acquire: what was read comes before the second look at the version; see `OddVersion::new`.
-        fence(Ordering::Acquire);
-        (self.version.load(Ordering::Relaxed) == version).then_some(found)
+        self.sequence.look(|| look(self))
     }
 
     /// Visible rows.
@@ -344,8 +314,8 @@ impl Writing<'_> {
     /// Hands over what has left the shard to a scheduler's thread progress: cheaper than dropping.
     #[inline(always)]
     pub fn done(self, slices: Option<&myriad_sync::ThreadSlot>) {
-        let Writing { shard: _, _version: version, books, mut disposal } = self;
-        drop(version);
+        let Writing { shard: _, odd, books, mut disposal } = self;
+        drop(odd);
         drop(books);
         disposal.hand_over(slices);
     }

@@ -17,6 +17,7 @@
 //! | [`pad`], [`slot`], [`counter`], [`backoff`] | cache lines, dense thread numbers, sharded counters, spinning |
 //! | [`class`], [`profile`] | lock classes, their order, and what contends |
 //! | [`mutex`], [`rwlock`], [`spin`], [`mcs`] | the locks; none is ever poisoned |
+//! | [`sequence`] | looking at what a lock protects without it |
 //! | [`mpsc`], [`parker`], [`progress`], [`table`] | signal queue, sleeping, safe reclamation, grow-only table |
 //! | [`parallelism`] | how many cores this process may use |
 //!
@@ -59,6 +60,7 @@ pub mod parker;
 pub mod profile;
 pub mod progress;
 pub mod rwlock;
+pub mod sequence;
 pub mod slot;
 pub mod spin;
 pub mod table;
@@ -76,6 +78,7 @@ pub use parallelism::{available_parallelism, configured_processors};
 pub use parker::Parker;
 pub use progress::{Pinned, Progress, ThreadSlot};
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};
+pub use sequence::{Odd, Sequence};
 pub use spin::{SpinLock, TicketLock};
 pub use table::AppendVec;
 
