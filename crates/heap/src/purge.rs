@@ -1,16 +1,16 @@
 //! Does a heap still hold literals of an area that is to go? If so, they are copied out.
 //!
 //! Literals are shared with processes that run meanwhile, so the collector may not leave forwarding words in them. They
-//! are copied as terms are between heaps, each once for each address that the heap holds, and a fullsweep follows.
+//! are copied with the sharing in them, which may stand for far more words than there are, and a fullsweep follows.
 
 use crate::collect::GcReport;
 use crate::fragment::Fragment;
 use crate::heap::Heap;
 use crate::literal::{LiteralRanges, is_literal};
 use crate::roots::Roots;
+use myriad_term::Term;
 use myriad_term::boxed::Header;
-use myriad_term::{Term, copy};
-use std::collections::HashMap;
+use myriad_term::copy_shared::{Copied, copy_shared_with};
 
 /// Calls `visit` with the place of each word that is a term, of objects that lie one after another.
 ///
@@ -38,12 +38,12 @@ pub(crate) unsafe fn each_term(start: *mut u64, end: *mut u64, mut visit: impl F
 struct Copies<'a> {
     areas: &'a LiteralRanges,
     fragment: Fragment,
-    made: HashMap<u64, Term>,
+    made: Copied,
 }
 
 impl<'a> Copies<'a> {
     fn new(areas: &'a LiteralRanges, fragment: Fragment) -> Copies<'a> {
-        Copies { areas, fragment, made: HashMap::new() }
+        Copies { areas, fragment, made: Copied::default() }
     }
 
     /// # Safety
@@ -55,10 +55,8 @@ impl<'a> Copies<'a> {
             return;
         }
         let (areas, fragment) = (self.areas, &mut self.fragment);
-        let copied = *self.made.entry(term.raw()).or_insert_with(|| {
-            let stays = |at: *const u64| is_literal(at) && !areas.contains(at);
-            copy::copy(term, copy::size(term, stays), fragment, stays)
-        });
+        let stays = |at: *const u64| is_literal(at) && !areas.contains(at);
+        let copied = copy_shared_with(term, fragment, &mut self.made, stays);
         // SAFETY: the caller's promise.
         unsafe { *slot = copied.raw() };
     }

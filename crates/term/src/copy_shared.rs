@@ -10,9 +10,22 @@ use crate::copy;
 use crate::word::Term;
 use std::collections::HashMap;
 
+/// What was copied already, by its address: the sharing between terms that are copied one after the other.
+#[derive(Default)]
+pub struct Copied(HashMap<*const u64, Term>);
+
 /// A copy of a term in `heap`; literals, told by the predicate, are not copied.
 pub fn copy_shared<A: Alloc + ?Sized>(term: Term, heap: &mut A, is_literal: impl Fn(*const u64) -> bool) -> Term {
-    let mut copies: HashMap<*const u64, Term> = HashMap::new();
+    copy_shared_with(term, heap, &mut Copied::default(), is_literal)
+}
+
+/// The same, of one of several terms: what they share is copied once. `heap` is the same for all of them.
+pub fn copy_shared_with<A: Alloc + ?Sized>(
+    term: Term,
+    heap: &mut A,
+    Copied(copies): &mut Copied,
+    is_literal: impl Fn(*const u64) -> bool,
+) -> Term {
     let mut root = term;
     // Places of words that may lead to the source. All lie in copies, or are `root`.
     let mut places: Vec<*mut Term> = vec![&raw mut root];

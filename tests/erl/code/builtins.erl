@@ -1,4 +1,4 @@
-%% What counts as built-in, texts too long for atoms and who calls a fun that is being purged.
+%% What counts as built-in, texts too long for atoms, sharing in persistent terms, and who calls a fun that is being purged.
 -module(builtins).
 -export([main/0]).
 
@@ -57,5 +57,13 @@ main() ->
     t:c(copy_shared, fun() -> [erlang:is_builtin(erts_debug, copy_shared, A) || A <- [1, 2]] end),
     [t:c(io_lib:format("long ~w ~w", [N, E]), fun() -> try length(atom_to_list(binary_to_atom(<<0:N/unit:8, 255>>, E))) catch error:Reason -> Reason end end)
      || E <- [utf8, latin1], N <- [10, 254, 255, 256, 512]],
+    t:c(sharing, fun() ->
+        T = lists:foldl(fun(_, A) -> {A, [A | A]} end, {}, lists:seq(1, 60)),
+        ok = persistent_term:put(a_key, T),
+        P = persistent_term:get(a_key),
+        Sizes = {erts_debug:size(T), erts_debug:size(P), erts_debug:size_shared(P)},
+        persistent_term:erase(a_key),
+        {Sizes, lists:usort([begin timer:sleep(10), erts_debug:size(P) end || _ <- lists:seq(1, 10)])}
+    end),
     t:c(soft_purge, fun() -> purge(true) end),
     t:c(purge, fun() -> purge(false) end).
