@@ -28,7 +28,7 @@ terminate(_, _) -> ok.
 code_change(_, S, _) -> {ok, S}.
 handle_event({tell, P}, S) -> P ! {event, S}, {ok, S + 1};
 handle_event(remove, _) -> remove_handler.
-start(_, Args) -> {ok, spawn_link(fun() -> register(app_proc, self()), receive Args -> ok end end)}.
+start(_, Args) -> P = spawn_link(fun() -> receive Args -> ok end end), register(app_proc, P), {ok, P}.
 stop(_) -> ok.
 log(#{level := L, msg := M}, #{config := P}) -> P ! {logged, L, case M of {report, R} when is_map(R) -> maps:keys(R); {F, A} when is_list(F) -> lists:flatten(io_lib:format(F, A)); _ -> M end}.
 proc_init(P) -> proc_lib:init_ack(P, {ok, self(), hello}), receive stop -> ok end.

@@ -31,12 +31,13 @@ main() ->
     running(P),
     ends().
 
+%% What happens in the process while it runs a fun, then what happens in its children: processes run side by side.
 in(Name, P, Fun) ->
     P ! {call, self(), Fun},
     receive done -> ok end,
     timer:sleep(30),
     sync(P),
-    t:p(Name, [M || M <- t:flush()]).
+    t:p(Name, lists:keysort(2, t:flush())).
 
 sync(P) ->
     Ref = erlang:trace_delivered(P),
