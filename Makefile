@@ -9,6 +9,8 @@ SUITES ?=
 FUZZ_SECONDS ?= 60
 # `make test` runs a third of OTP's own suites, each commit the next one, and begins no case after so many minutes.
 SHORT_MINUTES := 12
+# Of some 700 cases.
+SHORT_SPARE := 4
 
 # Calls that `make test` makes of built-ins on both VMs, and how long it soaks; `make differential` and `make soak` do more.
 SHORT_CALLS := 30000
@@ -74,7 +76,7 @@ projects: test-projects
 test-conformance: build
 	@tools/setup conformance
 	@echo "== conformance: a third of OTP's suites"
-	@tools/conformance --short --third auto --minutes $(SHORT_MINUTES)
+	@tools/conformance --short --third auto --minutes $(SHORT_MINUTES) --spare $(SHORT_SPARE)
 
 # With the checks of a debug build, which `cargo test` has built by then.
 test-fuzz:
