@@ -25,7 +25,7 @@ use std::ops::Deref;
 const FIRST_SEGMENT: usize = 256;
 const SEGMENT: usize = 2048;
 
-/// Steps through a chain between two looks at the version.
+/// Steps through a chain between two looks at how long it can be.
 const STEPS: usize = 256;
 
 /// Room for buckets.
@@ -228,7 +228,7 @@ impl Shard {
                 return row;
             }
             steps += 1;
-            if steps % STEPS == 0 && !self.is_same(steps) {
+            if steps % STEPS == 0 && !self.may_go_on(steps) {
                 return None;
             }
             row = r.next();
@@ -239,8 +239,8 @@ impl Shard {
     /// Every so many steps through a chain: does it make sense to go on? Without the lock, a chain that is changed all the
     /// time might have no end; with it, a chain may be as long as there are rows.
     #[cold]
-    fn is_same(&self, steps: usize) -> bool {
-        steps <= self.rows.load(Ordering::Relaxed) + self.hidden()
+    fn may_go_on(&self, steps: usize) -> bool {
+        steps <= self.len() + self.hidden()
     }
 
     /// The visible rows of a key, the newest first.
@@ -288,7 +288,7 @@ impl Shard {
                 return Some(Ok(r));
             }
             steps += 1;
-            if steps % STEPS == 0 && !self.is_same(steps) {
+            if steps % STEPS == 0 && !self.may_go_on(steps) {
                 return None;
             }
             row = r.next();
@@ -592,7 +592,7 @@ impl Writing<'_> {
     /// Takes all rows out.
     pub fn take_all(&mut self) -> Chains {
         let rows = self.len() + self.hidden();
-        // Release, Relaxed: S4; as in `make_room`.
+        // Release: as in `make_room`. Relaxed: S4.
         let buckets = self.shard.buckets.swap(Buckets::new(self.least), Ordering::Release);
         let active = self.active.swap(self.least, Ordering::Relaxed);
         self.rows.store(0, Ordering::Relaxed);

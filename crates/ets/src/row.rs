@@ -6,10 +6,10 @@
 //!
 //! R1. A row belongs to one table. It is read while its shard's lock is held, or, in a hash table, by who may look without it
 //!     (`table`, TB4). It is changed and unlinked while the lock is held for writing, and freed once nobody reads it.
+//! R2. The words of a row are terms or headers, as in a heap (`term`, B2), and its pointers lead into the row.
 //! R3. What changes in a row that is in a table: the link, the flags, and immediate elements other than the key, which become
 //!     other immediate ones. These words are read and written as atomics; a reader without the lock learns from its shard's
 //!     version that what it read does not belong together. All else stays as it is until the row is freed.
-//! R2. The words of a row are terms or headers, as in a heap (`term`, B2), and its pointers lead into the row.
 
 use myriad_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use myriad_term::boxed::{Boxed, Header};
@@ -155,7 +155,7 @@ impl Row {
                 // SAFETY: the fresh row is ours alone.
                 unsafe {
                     (*head.as_ptr()).off_heap = block.off_heap.first;
-                    // Relaxed: as above.
+                    // Relaxed: as above; whoever finds the row finds this before (see `Link::get`).
                     (*head.as_ptr()).flags.store(OFF_HEAP, Ordering::Relaxed);
                 }
             }

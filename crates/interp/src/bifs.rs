@@ -30,11 +30,7 @@ pub unsafe fn call(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     if let Some(kind) = def.kind.dirty() {
         return m.stop(SliceEnd::Dirty(kind), pc, std::ptr::null(), arity);
     }
-    m.leave();
-    m.ctx.proc.resume = Resume { pc: CodePtr(pc), function: std::ptr::null() };
-    let args = m.args(arity);
-    let result = (def.function_ptr)(m.ctx, args);
-    m.come_back();
+    let result = run_built_in(m, def, arity, Resume { pc: CodePtr(pc), function: std::ptr::null() });
     match result {
         Ok(value) if !m.heap().needs_collection() => {
             m.set_x(0, value);
@@ -43,6 +39,17 @@ pub unsafe fn call(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
         }
         result => finish(m, pc, result),
     }
+}
+
+/// Runs a built-in on the arguments in the registers. The process is at `at` meanwhile.
+#[inline(always)]
+fn run_built_in(m: &mut Machine<'_, '_>, def: &BifDef, arity: usize, at: Resume) -> BifResult {
+    m.leave();
+    m.ctx.proc.resume = at;
+    let args = m.args(arity);
+    let result = (def.function_ptr)(m.ctx, args);
+    m.come_back();
+    result
 }
 
 /// A call in tail position.
@@ -57,11 +64,7 @@ pub unsafe fn call_last(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     if let Some(kind) = def.kind.dirty() {
         return m.stop(SliceEnd::Dirty(kind), pc, std::ptr::null(), arity);
     }
-    m.leave();
-    m.ctx.proc.resume = Resume { pc: CodePtr(pc), function: std::ptr::null() };
-    let args = m.args(arity);
-    let result = (def.function_ptr)(m.ctx, args);
-    m.come_back();
+    let result = run_built_in(m, def, arity, Resume { pc: CodePtr(pc), function: std::ptr::null() });
     finish(m, pc, result)
 }
 
@@ -77,11 +80,7 @@ pub unsafe fn entry(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
     if let Some(kind) = def.kind.dirty() {
         return m.stop(SliceEnd::Dirty(kind), again(), function, arity);
     }
-    m.leave();
-    m.ctx.proc.resume = Resume { pc: CodePtr::NULL, function };
-    let args = m.args(arity);
-    let result = (def.function_ptr)(m.ctx, args);
-    m.come_back();
+    let result = run_built_in(m, def, arity, Resume { pc: CodePtr::NULL, function });
     finish(m, std::ptr::null(), result)
 }
 
@@ -95,11 +94,7 @@ pub unsafe fn native_body(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32
         // SAFETY: the next instruction.
         return unsafe { behind_body(pc) };
     }
-    m.leave();
-    m.ctx.proc.resume = Resume { pc: CodePtr(pc), function: std::ptr::null() };
-    let args = m.args(arity);
-    let result = (def.function_ptr)(m.ctx, args);
-    m.come_back();
+    let result = run_built_in(m, def, arity, Resume { pc: CodePtr(pc), function: std::ptr::null() });
     finish(m, pc, result)
 }
 
@@ -151,6 +146,7 @@ pub unsafe fn called_by(pc: *const u32) -> Option<Mfa> {
     }
 }
 
+/// The name of a built-in.
 pub fn name_of(def: &BifDef) -> Mfa {
     let atom = |text| Atom::new(text).unwrap_or(am::undefined);
     // `Pid ! Message` is an instruction of its own, known by the name of the function.
@@ -223,7 +219,12 @@ pub fn finish(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) -> *co
 pub unsafe fn push_continuation(m: &mut Machine<'_, '_>, pc: *const u32) {
     // SAFETY: operands of the instruction.
     unsafe {
-        let continuation = if m.op(pc) == Op::CallBifLast { 4 } else { 3 };
+        let continuation = match m.op(pc) {
+            Op::CallBifLast => 4,
+            // Its caller's continuation is on the stack already.
+            Op::NativeBody => return,
+            _ => 3,
+        };
         m.push(target(pc.add(continuation)).cast());
     }
 }

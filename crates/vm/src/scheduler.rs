@@ -100,6 +100,21 @@ impl Local {
         })
     }
 
+    /// Holds up nobody's progress until [`Local::go_on`]: no reference into shared structures is held meanwhile.
+    fn rest(&self) {
+        self.slot.park();
+        if let Some(slot) = &self.slices {
+            slot.park();
+        }
+    }
+
+    fn go_on(&self) {
+        self.slot.unpark();
+        if let Some(slot) = &self.slices {
+            slot.unpark();
+        }
+    }
+
     /// Numbers of a new reference: a counter of this scheduler's own, interleaved with the others' by its number.
     pub fn next_ref(&mut self, vm: &Vm) -> RefNumbers {
         self.refs += 1;
@@ -229,11 +244,11 @@ impl Scheduler {
     fn stand_still(&mut self) {
         // Seldom, and waited for by a person: no wake-up is worth its code.
         const LOOK: Duration = Duration::from_millis(10);
-        self.local.slot.park();
+        self.local.rest();
         while self.vm.is_paused() && !self.vm.is_stopping() {
             myriad_sync::thread::sleep(LOOK);
         }
-        self.local.slot.unpark();
+        self.local.go_on();
     }
 
     /// Is there a reason to step again? (Q3)
@@ -330,20 +345,14 @@ impl Scheduler {
         sim_point();
         let work = self.sees_work();
         if !work {
-            self.local.slot.park();
-            if let Some(slot) = &self.local.slices {
-                slot.park();
-            }
+            self.local.rest();
         }
         !work
     }
 
     pub(crate) fn after_park(&mut self, parked: bool) {
         if parked {
-            self.local.slot.unpark();
-            if let Some(slot) = &self.local.slices {
-                slot.unpark();
-            }
+            self.local.go_on();
         }
         // Relaxed: a stale count or "idle" only costs one needless wake-up.
         self.vm.hunt.parked.fetch_sub(1, Ordering::Relaxed);

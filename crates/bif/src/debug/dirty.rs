@@ -90,9 +90,9 @@ fn tell(ctx: &mut Ctx<'_>, to: Term, tag: Term) -> BifResult {
 fn wait(time: Duration, busy: bool) {
     let begin = Instant::now();
     while busy && begin.elapsed() < time {
-        std::hint::spin_loop();
+        myriad_sync::spin_hint();
     }
-    std::thread::sleep(time.saturating_sub(begin.elapsed()));
+    myriad_sync::thread::sleep(time.saturating_sub(begin.elapsed()));
 }
 
 /// Comes back to a scheduler N / 2 times, every other time of the other kind.

@@ -25,7 +25,7 @@ use rustix::io::Errno;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 static READY_CLASS: LockClass = LockClass::new("poll_ready", 360);
@@ -278,15 +278,11 @@ pub(super) fn watch_child(system: &'static System, port: PortId, pid: u32) -> io
             return myriad_sync::thread::spawn("reaper", wait).map(drop);
         }
     };
-    let key = {
-        let mut children = system.poll.children.lock();
-        children.0 += 1;
-        let key = CHILD | children.0;
-        epoll::add(&system.poll.epoll, &handle, EventData::new_u64(key), EventFlags::IN | EventFlags::ONESHOT)?;
-        children.1.insert(key, Child { pid, port, handle });
-        key
-    };
-    debug_assert!(key & CHILD != 0);
+    let mut children = system.poll.children.lock();
+    children.0 += 1;
+    let key = CHILD | children.0;
+    epoll::add(&system.poll.epoll, &handle, EventData::new_u64(key), EventFlags::IN | EventFlags::ONESHOT)?;
+    children.1.insert(key, Child { pid, port, handle });
     Ok(())
 }
 
@@ -322,7 +318,6 @@ fn child_ended(system: &System, key: u64) {
     let child = system.poll.children.lock().1.remove(&key);
     if let Some(child) = child {
         let _ = epoll::delete(&system.poll.epoll, &child.handle);
-        debug_assert!(child.handle.as_raw_fd() >= 0);
         // If somebody else has reaped it, nobody knows how it ended.
         ended(system, child.port, reap(child.pid, libc::WNOHANG).unwrap_or(0));
     }

@@ -42,12 +42,42 @@ pub(super) const MAX_STRING: usize = 65_535;
 /// Ports up to this number have the short form.
 pub(super) const MAX_SHORT_PORT: u64 = (1 << 28) - 1;
 
+/// Slots of an object in a row, of which the next is still to be seen to.
+pub(super) struct Slots {
+    next: *const Term,
+    left: usize,
+}
+
+impl Slots {
+    pub(super) const NONE: Slots = Slots { next: std::ptr::null(), left: 0 };
+
+    pub(super) fn of(slots: &[Term]) -> Slots {
+        Slots { next: slots.as_ptr(), left: slots.len() }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.left == 0
+    }
+
+    /// The next one; none at the end.
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> Option<Term> {
+        self.left = self.left.checked_sub(1)?;
+        // SAFETY: one of the slots of an object that stays (T2, E3); `left` counts them.
+        unsafe {
+            let term = *self.next;
+            self.next = self.next.add(1);
+            Some(term)
+        }
+    }
+}
+
 /// Terms still to be written.
 enum Run {
     /// One.
     One(Term),
     /// Slots in a row.
-    Slots { next: *const Term, left: usize },
+    Slots(Slots),
     /// The rest of a list, then its tail.
     List(Term),
     /// Keys and values of a flat map by turns: with an even number left, a key.
@@ -57,27 +87,19 @@ enum Run {
     /// Keys and values, last first.
     Reversed(Vec<Term>),
     /// Slots of a fun, whose size belongs at this place of the bytes when they are written; that place counted in all bytes.
-    Fun { next: *const Term, left: usize, at: usize, before: usize },
+    Fun { slots: Slots, at: usize, before: usize },
 }
 
 impl Run {
     fn slots(slots: &[Term]) -> Run {
-        Run::Slots { next: slots.as_ptr(), left: slots.len() }
+        Run::Slots(Slots::of(slots))
     }
 
     /// The next term; none at the end.
     #[inline(always)]
     fn next(&mut self) -> Option<Term> {
         match self {
-            Run::Slots { next, left } | Run::Fun { next, left, .. } => {
-                *left = left.checked_sub(1)?;
-                // SAFETY: one of the slots of an object that stays (T2, E3); `left` counts them.
-                unsafe {
-                    let term = **next;
-                    *next = next.add(1);
-                    Some(term)
-                }
-            }
+            Run::Slots(slots) | Run::Fun { slots, .. } => slots.next(),
             Run::List(rest) => match rest.as_cons() {
                 Some((head, tail)) => {
                     *rest = tail;
@@ -85,7 +107,7 @@ impl Run {
                 }
                 None => {
                     let tail = *rest;
-                    *self = Run::Slots { next: std::ptr::null(), left: 0 };
+                    *self = Run::Slots(Slots::NONE);
                     Some(tail)
                 }
             },
@@ -101,7 +123,7 @@ impl Run {
             }
             Run::One(term) => {
                 let term = *term;
-                *self = Run::Slots { next: std::ptr::null(), left: 0 };
+                *self = Run::Slots(Slots::NONE);
                 Some(term)
             }
             Run::Map(iter, value) => value.take().or_else(|| {
@@ -115,7 +137,11 @@ impl Run {
 
     /// Has it nothing more to give or to do?
     fn is_over(&self) -> bool {
-        matches!(self, Run::Slots { left: 0, .. } | Run::Pairs { left: 0, .. })
+        match self {
+            Run::Slots(slots) => slots.is_over(),
+            Run::Pairs { left, .. } => *left == 0,
+            _ => false,
+        }
     }
 }
 
@@ -440,7 +466,7 @@ impl Encoder {
         self.integer(i64::from(entry.old_uniq));
         // The creator and the free variables.
         let slots = &object.slots()[1..];
-        Some(Run::Fun { next: slots.as_ptr(), left: slots.len(), at, before })
+        Some(Run::Fun { slots: Slots::of(slots), at, before })
     }
 
     fn bits(&mut self, term: Term, budget: &mut usize) {

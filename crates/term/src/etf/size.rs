@@ -3,7 +3,7 @@
 //! As the encoder, it keeps what is still to be counted on a stack (E2) and can stop between any two terms (E3). The order
 //! is of no account, so the keys of a flat map come before its values.
 
-use super::encode::{EncodeOptions, MAX_SHORT_PORT, MAX_STRING, measure_list};
+use super::encode::{EncodeOptions, MAX_SHORT_PORT, MAX_STRING, Slots, measure_list};
 use crate::atom::Atom;
 use crate::boxed::{Boxed, Kind};
 use crate::map::{MapIter, View};
@@ -12,7 +12,7 @@ use crate::word::{Tag, Term};
 /// Terms still to be counted.
 enum Run {
     /// Slots in a row.
-    Slots { next: *const Term, left: usize },
+    Slots(Slots),
     /// The rest of a list, whose tail has been counted.
     List(Term),
     /// The rest of a hash map; a key's value.
@@ -21,22 +21,14 @@ enum Run {
 
 impl Run {
     fn slots(slots: &[Term]) -> Run {
-        Run::Slots { next: slots.as_ptr(), left: slots.len() }
+        Run::Slots(Slots::of(slots))
     }
 
     /// The next term; none at the end.
     #[inline(always)]
     fn next(&mut self) -> Option<Term> {
         match self {
-            Run::Slots { next, left } => {
-                *left = left.checked_sub(1)?;
-                // SAFETY: one of the slots of an object that stays (T2, E3); `left` counts them.
-                unsafe {
-                    let term = **next;
-                    *next = next.add(1);
-                    Some(term)
-                }
-            }
+            Run::Slots(slots) => slots.next(),
             Run::List(rest) => {
                 let (head, tail) = rest.as_cons()?;
                 *rest = tail;
@@ -93,7 +85,7 @@ impl Sizer {
                 }
             };
             // What is over needs no place on the stack, so that long chains need no memory.
-            if inner.is_none() || matches!(run, Run::Slots { left: 0, .. }) {
+            if inner.is_none() || matches!(&run, Run::Slots(slots) if slots.is_over()) {
                 self.runs.pop();
             }
             if let Some(term) = inner.filter(|term| term.is_some()) {
