@@ -61,7 +61,8 @@ main() ->
     t:c(no_process, fun() -> erlang:system_profile(a, [scheduler]) end),
     [t:c(io_lib:format("process ~0p", [O]), fun() ->
         {Q, L} = events([runnable_procs | O], fun a_process/0),
-        {about(Q, L), times(Q, L)}
+        Of = about(Q, L),
+        {hd(Of), lists:last(Of), turns(Of), lists:usort(Of), length(Of) >= 6, times(Q, L)}
      end) || O <- [[], [timestamp], [monotonic_timestamp], [strict_monotonic_timestamp]]],
     t:c(port, fun() ->
         {Port, L} = events([runnable_ports], fun a_port/0),
