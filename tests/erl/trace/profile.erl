@@ -75,7 +75,7 @@ main() ->
     end),
     t:c(scheduler, fun() ->
         {_, L} = events([scheduler], fun() -> timer:sleep(100), lists:seq(1, 1000), timer:sleep(100) end),
-        {[E || E <- L, element(2, E) =/= scheduler], lists:usort([S || {profile, scheduler, _, S, N, {_, _, _}} <- L, is_integer(N)])}
+        {[E || E <- L, element(2, E) =/= scheduler, element(2, E) =/= self()], lists:usort([S || {profile, scheduler, _, S, N, {_, _, _}} <- L, is_integer(N)])}
     end),
     t:c(not_the_profiler, fun() ->
         C = spawn(fun() -> collect([]) end),
