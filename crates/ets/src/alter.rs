@@ -5,10 +5,10 @@
 
 use crate::access::{InUse, Need, bad, gone, table, user};
 use crate::hash::Writing;
-use crate::row::{NewRow, Row, copy_out};
+use crate::row::{Form, NewRow, Row, copy_out};
 use crate::select::{BATCH, VISITS_PER_REDUCTION};
 use crate::spec::keys::{Reach, compare_with_pattern, keeps_key, reach};
-use crate::spec::machine::Machine;
+use crate::spec::machine::{Machine, Subject};
 use crate::spec::{Dialect, Spec};
 use crate::table::{Gone, Kind, Store, Table};
 use crate::tree::{Place, Tree};
@@ -94,8 +94,9 @@ fn run(ctx: &mut Ctx<'_>, mut a: Alteration) -> BifResult {
         machine: Machine::new(&a.spec, ctx.pid().term(), ctx.vm.node_name()),
         spec: a.spec.clone(),
         change: a.change,
-        keypos: a.table.options.keypos,
+        form: a.table.form(),
         count: 0,
+        memory: Arena::new(),
     };
     loop {
         let visited = match a.batch(ctx, &mut judge) {
@@ -123,13 +124,16 @@ struct Judge {
     machine: Machine,
     spec: Arc<Spec>,
     change: Change,
-    keypos: usize,
+    form: Form,
     count: usize,
+    /// Of packed rows while they are looked at.
+    memory: Arena,
 }
 
 impl Judge {
     fn is_doomed(&mut self, row: Row) -> bool {
-        let doomed = self.machine.is_true(&self.spec, row.into());
+        let doomed = self.machine.is_true(&self.spec, Subject::row(row, &mut self.memory));
+        self.memory.clear();
         self.count += usize::from(doomed);
         doomed
     }
@@ -137,14 +141,16 @@ impl Judge {
     /// The row that takes a row's place.
     fn successor(&mut self, row: Row) -> Option<NewRow> {
         let mut arena = Arena::new();
-        let result = self.machine.run(&self.spec, row.into(), &mut arena)?;
-        let key = result.as_tuple()?.elements().get(self.keypos).copied()?;
+        let result = self.machine.run(&self.spec, Subject::row(row, &mut self.memory), &mut arena);
+        self.memory.clear();
+        let result = result?;
+        let key = result.as_tuple()?.elements().get(self.form.keypos).copied()?;
         // `keeps_key` has seen to it that they are equal.
-        if !eq_exact(key, row.key(self.keypos)) {
+        if !eq_exact(key, row.key(self.form.keypos)) {
             return None;
         }
         self.count += 1;
-        Some(NewRow::new(result, row.hash()))
+        Some(NewRow::new(result, row.hash(), self.form))
     }
 
     fn rows(&mut self, shard: &mut Writing<'_>, rows: Vec<Row>) {
@@ -162,7 +168,7 @@ impl Judge {
                     tree.insert(new);
                 }
             } else if self.is_doomed(*row) {
-                tree.delete(row.key(self.keypos), |_| true);
+                tree.delete(row.key(self.form.keypos), |_| true);
             }
         }
     }

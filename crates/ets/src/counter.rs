@@ -20,6 +20,16 @@ myriad_vm::bifs! { pub COUNTERS = "ets" {
 /// New values of elements, by index.
 type Changes = Vec<(usize, Term)>;
 
+/// The elements of a tuple, or none.
+fn tuple_elements<'a>(tuple: Term) -> Option<&'a [Term]> {
+    tuple.as_tuple().map(|t| t.elements())
+}
+
+/// The elements of a row: its own, or in `memory`.
+fn elements<'a>(row: Option<Row>, memory: &mut Arena) -> Option<&'a [Term]> {
+    row.and_then(|row| tuple_elements(row.term(memory)))
+}
+
 /// Runs `f` on the row of a key under the write lock; it gives what to change. `None` as a row: there is none.
 fn with_row_to_change<R>(
     user: User,
@@ -28,18 +38,19 @@ fn with_row_to_change<R>(
     default: Term,
     f: impl FnOnce(Option<&[Term]>) -> Result<(R, Changes), Escape>,
 ) -> Result<Result<R, Escape>, Gone> {
+    let mut memory = Arena::new();
     match &table.store {
         Store::Hash(shards) => {
             let hash = table_hash(key);
             let mut shard = table.write_shard(user, shards, hash)?;
             let row = shard.row_of(hash, key);
-            Ok(f(row.map(Row::elements)).map(|(result, changes)| {
+            let elements = elements(row, &mut memory);
+            Ok(f(elements).map(|(result, changes)| {
                 match row {
                     Some(row) if in_place(row, &changes) => {}
-                    Some(row) => shard.replace(row, changed(row.elements(), None, &changes, hash)),
+                    Some(row) => shard.replace(row, changed(table, elements, None, &changes, hash)),
                     None if default.is_some() => {
-                        let elements = default.as_tuple().map_or(&[][..], |t| t.elements());
-                        let new = changed(elements, Some((table.options.keypos, key)), &changes, hash);
+                        let new = changed(table, tuple_elements(default), Some(key), &changes, hash);
                         shard.insert_set(new, table.fixed());
                     }
                     None => {}
@@ -50,13 +61,13 @@ fn with_row_to_change<R>(
         Store::Tree(tree) => {
             let mut tree = table.write_tree(tree)?;
             let row = tree.row_of(key);
-            Ok(f(row.map(Row::elements)).map(|(result, changes)| {
+            let elements = elements(row, &mut memory);
+            Ok(f(elements).map(|(result, changes)| {
                 match row {
                     Some(row) if in_place(row, &changes) => {}
-                    Some(row) => tree.insert(changed(row.elements(), None, &changes, 0)),
+                    Some(_) => tree.insert(changed(table, elements, None, &changes, 0)),
                     None if default.is_some() => {
-                        let elements = default.as_tuple().map_or(&[][..], |t| t.elements());
-                        tree.insert(changed(elements, Some((table.options.keypos, key)), &changes, 0));
+                        tree.insert(changed(table, tuple_elements(default), Some(key), &changes, 0));
                     }
                     None => {}
                 }
@@ -76,7 +87,7 @@ fn change_one(
     f: impl FnOnce(Term) -> Option<Term>,
 ) -> Result<Option<Term>, Gone> {
     let change = |row: Row| {
-        let old = row.elements().get(at).copied().filter(|e| e.is_immediate())?;
+        let old = row.immediate(at)?;
         let new = f(old).filter(|e| e.is_immediate())?;
         // SAFETY: the lock is held for writing, and the key's index is no caller's.
         unsafe { row.set_immediate(at, new) };
@@ -106,8 +117,7 @@ fn single_operation(keypos: usize, term: Term) -> Option<(usize, i64)> {
 
 /// Changes a row in place, if that is all immediate.
 fn in_place(row: Row, changes: &Changes) -> bool {
-    let elements = row.elements();
-    if !changes.iter().all(|(at, value)| value.is_immediate() && elements[*at].is_immediate()) {
+    if !changes.iter().all(|(at, value)| value.is_immediate() && row.immediate(*at).is_some()) {
         return false;
     }
     for (at, value) in changes {
@@ -118,16 +128,16 @@ fn in_place(row: Row, changes: &Changes) -> bool {
 }
 
 /// A row of these elements with the changes made.
-fn changed(elements: &[Term], key: Option<(usize, Term)>, changes: &Changes, hash: u32) -> NewRow {
-    let mut elements = elements.to_vec();
-    if let Some((at, key)) = key {
-        elements[at] = key;
+fn changed(table: &Table, elements: Option<&[Term]>, key: Option<Term>, changes: &Changes, hash: u32) -> NewRow {
+    let mut elements = elements.map_or_else(Vec::new, <[Term]>::to_vec);
+    if let Some(key) = key {
+        elements[table.options.keypos] = key;
     }
     for (at, value) in changes {
         elements[*at] = *value;
     }
     let mut arena = Arena::new();
-    NewRow::new(arena.tuple(&elements), hash)
+    table.new_row(arena.tuple(&elements), hash)
 }
 
 /// One operation of `update_counter`.

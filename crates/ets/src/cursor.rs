@@ -74,14 +74,16 @@ impl Cursor {
 #[cfg(test)]
 mod tests {
     use super::{begin, step};
-    use crate::row::NewRow;
+    use crate::row::{Form, NewRow};
     use crate::tree::{Place, Tree};
     use myriad_term::{Arena, Build, Term};
+
+    const FORM: Form = Form { keypos: 0, packed: false };
 
     fn put(tree: &mut Tree, key: i64) {
         let mut arena = Arena::new();
         let tuple = arena.tuple(&[Term::small(key), Term::small(-key)]);
-        tree.insert(NewRow::new(tuple, 0));
+        tree.insert(NewRow::new(tuple, 0, FORM));
     }
 
     fn key(row: Option<crate::row::Row>) -> Option<i64> {

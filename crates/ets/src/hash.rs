@@ -17,8 +17,8 @@ use crate::disposal::Disposal;
 use crate::row::{HEAD_WORDS, Link, NewRow, Row};
 use myriad_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use myriad_sync::{LockClass, Odd, ReadGuard, RwLock, Sequence, WriteGuard};
-use myriad_term::Term;
 use myriad_term::equal::eq_exact;
+use myriad_term::{Arena, Term};
 use std::ops::Deref;
 
 /// Buckets of the first segment, and of further ones, as OTP counts them.
@@ -409,11 +409,14 @@ impl Writing<'_> {
         let (hash, key) = (row.row().hash(), row.row().key(self.keypos));
         let place = self.shard.place(hash, key);
         let mut at = place;
+        let (mut memory, mut old_memory) = (Arena::new(), Arena::new());
+        let new = row.row().term(&mut memory);
         while let Some(old) = at.get() {
             if !self.is_key(old, hash, key) {
                 break;
             }
-            if eq_exact(old.term(), row.row().term()) {
+            old_memory.clear();
+            if eq_exact(old.term(&mut old_memory), new) {
                 if old.is_hidden() {
                     // SAFETY: R1: see the impl.
                     unsafe { old.set_hidden(false) };

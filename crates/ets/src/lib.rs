@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`row`] | one object, in a block of its own; copying in and out |
+//! | [`row`] | one object, in a block of its own, packed in compressed tables; copying in and out |
 //! | [`hash`], [`tree`] | rows by key: linear hashing, B-tree |
 //! | [`disposal`] | what becomes of what leaves a hash table |
 //! | [`cursor`] | steps through an ordered set without a search |

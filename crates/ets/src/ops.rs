@@ -2,12 +2,12 @@
 
 use crate::access::{Need, bad, gone, table, user};
 use crate::hash::{Fixed, Writing};
-use crate::row::{NewRow, copy_out, list_reversed};
+use crate::row::{NewRow, list_reversed};
 use crate::table::{Gone, Kind, Store, Table};
 use myriad_sync::Arc;
 use myriad_term::equal::eq_exact;
 use myriad_term::hash::table_hash;
-use myriad_term::{Build, Term, am};
+use myriad_term::{Arena, Build, Term, am};
 use myriad_vm::bif::{BADARG, badarg};
 use myriad_vm::{BifResult, Ctx, Escape};
 
@@ -32,7 +32,7 @@ fn key_of(table: &Table, object: Term) -> Option<Term> {
 
 fn new_row(table: &Table, object: Term) -> Option<NewRow> {
     let hash = table.hash(key_of(table, object)?);
-    Some(NewRow::new(object, hash))
+    Some(table.new_row(object, hash))
 }
 
 /// Puts one row into its shard as the table's type wants it.
@@ -127,8 +127,8 @@ fn insert_small(ctx: &Ctx<'_>, table: &Table, object: Term, key: Term) -> Result
             let mut shard = table.write_shard(user(ctx), shards, hash)?;
             match table.options.kind {
                 Kind::Set | Kind::OrderedSet => shard.insert_tuple(object, key, hash, table.fixed()),
-                Kind::Bag => shard.insert_bag(NewRow::new(object, hash), table.fixed()),
-                Kind::DuplicateBag => shard.insert_duplicate(NewRow::new(object, hash), table.fixed()),
+                Kind::Bag => shard.insert_bag(table.new_row(object, hash), table.fixed()),
+                Kind::DuplicateBag => shard.insert_duplicate(table.new_row(object, hash), table.fixed()),
             }
             shard.done(ctx.sched.slices.as_ref());
         }
@@ -146,7 +146,7 @@ fn insert_one_new(ctx: &Ctx<'_>, table: &Table, object: Term, key: Term) -> Resu
             if shard.row_of(hash, key).is_some() {
                 return Ok(false);
             }
-            put(&mut shard, table.options.kind, NewRow::new(object, hash), table.fixed());
+            put(&mut shard, table.options.kind, table.new_row(object, hash), table.fixed());
             shard.done(ctx.sched.slices.as_ref());
         }
         Store::Tree(tree) => {
@@ -154,7 +154,7 @@ fn insert_one_new(ctx: &Ctx<'_>, table: &Table, object: Term, key: Term) -> Resu
             if tree.row_of(key).is_some() {
                 return Ok(false);
             }
-            tree.insert(NewRow::new(object, 0));
+            tree.insert(table.new_row(object, 0));
         }
     }
     Ok(true)
@@ -168,7 +168,7 @@ fn insert_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
             // Copied under the lock: most often the place of an older object is taken over as it is.
             return insert_small(ctx, &table, args[1], key).map(|()| Term::TRUE).or_else(|g| gone(ctx, g));
         }
-        let row = NewRow::new(args[1], table.hash(key));
+        let row = table.new_row(args[1], table.hash(key));
         ctx.bump(row.row().words() / 16);
         let done = match &table.store {
             Store::Hash(shards) => table.write_shard(user(ctx), shards, row.row().hash()).map(|mut shard| {
@@ -219,13 +219,12 @@ fn lookup_element_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(at) = args[2].as_usize().and_then(|p| p.checked_sub(1)) else { return badarg() };
     // Nothing: no row of the key; an error: no such element.
     let found: Result<Option<Result<Term, Escape>>, _> = if matches!(table.options.kind, Kind::Set | Kind::OrderedSet) {
-        table.with_row(user(ctx), args[1], |row| row.map(|row| row.element(at).map(|e| copy_out(e, ctx)).ok_or(BADARG)))
+        table.with_row(user(ctx), args[1], |row| row.map(|row| row.copy_element(at, ctx).ok_or(BADARG)))
     } else {
         table.with_rows(user(ctx), args[1], |rows| {
             let mut list = None;
             for row in rows {
-                let Some(element) = row.element(at) else { return Some(badarg()) };
-                let element = copy_out(element, ctx);
+                let Some(element) = row.copy_element(at, ctx) else { return Some(badarg()) };
                 list = Some(ctx.cons(element, list.unwrap_or(Term::NIL)));
             }
             list.map(Ok)
@@ -274,12 +273,12 @@ fn delete_object_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         Store::Hash(shards) => {
             let hash = table_hash(key);
             table.write_shard(user(ctx), shards, hash).map(|mut shard| {
-                shard.delete(hash, key, table.fixed(), |row| eq_exact(row.term(), object));
+                shard.delete(hash, key, table.fixed(), |row| eq_exact(row.term(&mut Arena::new()), object));
                 shard.done(ctx.sched.slices.as_ref());
             })
         }
         Store::Tree(tree) => table.write_tree(tree).map(|mut tree| {
-            tree.delete(key, |row| eq_exact(row.term(), object));
+            tree.delete(key, |row| eq_exact(row.term(&mut Arena::new()), object));
         }),
     };
     done.map(|()| Term::TRUE).or_else(|g| gone(ctx, g))

@@ -4,16 +4,23 @@
 //! are copied too: modules are purged without asking tables). Copying a row out is therefore one pass over its words that
 //! adds the distance to each pointer, or a plain memory copy if all elements are immediate.
 //!
+//! In a table that is `compressed`, a row with memory beside its key is packed ([`packed`]): after the tuple's words come the
+//! key, then what it counts off the heap, then the compact form of the other elements.
+//!
 //! R1. A row belongs to one table. It is read while its shard's lock is held, or, in a hash table, by who may look without it
 //!     (`table`, TB4). It is changed and unlinked while the lock is held for writing, and freed once nobody reads it.
-//! R2. The words of a row are terms or headers, as in a heap (`term`, B2), and its pointers lead into the row.
+//! R2. The words of a row are terms or headers, as in a heap (`term`, B2), and its pointers lead into the row. In a packed one
+//!     that holds for the key and what is off the heap; an element's word may be a mark of where its compact form is.
 //! R3. What changes in a row that is in a table: the link, the flags, and immediate elements other than the key, which become
 //!     other immediate ones. These words are read and written as atomics; a reader without the lock learns from its shard's
 //!     version that what it read does not belong together. All else stays as it is until the row is freed.
 
+mod pack;
+mod packed;
+
 use myriad_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use myriad_term::boxed::{Boxed, Header};
-use myriad_term::{Alloc, Build, Kind, Magic, OffHeap, SharedBinary, Term, copy, memory};
+use myriad_term::{Alloc, Arena, Build, Kind, Magic, OffHeap, SharedBinary, Term, copy, memory};
 use std::alloc::{Layout, alloc, dealloc};
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
@@ -24,6 +31,17 @@ const FLAT: u32 = 1;
 const HIDDEN: u32 = 2;
 /// Holds counted objects.
 const OFF_HEAP: u32 = 4;
+/// Some elements are in their compact form.
+const PACKED: u32 = 8;
+
+/// What the rows of a table look like.
+#[derive(Clone, Copy)]
+pub struct Form {
+    /// Position of the key, counted from 0.
+    pub keypos: usize,
+    /// Packed?
+    pub packed: bool,
+}
 
 #[repr(C)]
 struct Head {
@@ -125,22 +143,12 @@ impl Row {
         memory::layout::<u64>(HEAD_WORDS + words, "ets", "db_term")
     }
 
-    /// A row with a copy of `tuple`, filed under `hash`.
+    /// A row with a copy of `tuple`, filed under `hash`. (The rows of compressed tables, too, if all elements are immediate.)
     pub fn new(tuple: Term, hash: u32) -> Row {
         let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
         let flat = elements.iter().all(|e| e.is_immediate());
         let words = if flat { 1 + elements.len() } else { copy::size(tuple, no_literal) };
-        let layout = Self::layout(words);
-        // SAFETY: the layout is not empty.
-        let Some(head) = NonNull::new(unsafe { alloc(layout) }.cast::<Head>()) else {
-            memory::exhausted("ets", "db_term", layout.size())
-        };
-        let row = Row(head);
-        let flags = if flat { FLAT } else { 0 };
-        // SAFETY: a fresh block that begins with room for the header.
-        unsafe {
-            head.write(Head { next: Link::end(), hash, flags: AtomicU32::new(flags), words, off_heap: ptr::null_mut() })
-        };
+        let mut row = Row::allocate(words, hash, if flat { FLAT } else { 0 });
         if flat {
             // SAFETY: 1 + len fresh words after the header.
             unsafe {
@@ -151,16 +159,33 @@ impl Row {
             let mut block = Block { at: row.data(), words, off_heap: OffHeap::new() };
             let copied = copy::copy(tuple, words, &mut block, no_literal);
             debug_assert!(copied.boxed_ptr() == row.data());
-            if !block.off_heap.first.is_null() {
-                // SAFETY: the fresh row is ours alone.
-                unsafe {
-                    (*head.as_ptr()).off_heap = block.off_heap.first;
-                    // Relaxed: as above; whoever finds the row finds this before (see `Link::get`).
-                    (*head.as_ptr()).flags.store(OFF_HEAP, Ordering::Relaxed);
-                }
-            }
+            row.keep(&block.off_heap);
         }
         row
+    }
+
+    /// A block for so many words, with its header filled in.
+    fn allocate(words: usize, hash: u32, flags: u32) -> Row {
+        let layout = Self::layout(words);
+        // SAFETY: the layout is not empty.
+        let Some(head) = NonNull::new(unsafe { alloc(layout) }.cast::<Head>()) else {
+            memory::exhausted("ets", "db_term", layout.size())
+        };
+        let flags = AtomicU32::new(flags);
+        // SAFETY: a fresh block that begins with room for the header.
+        unsafe { head.write(Head { next: Link::end(), hash, flags, words, off_heap: ptr::null_mut() }) };
+        Row(head)
+    }
+
+    /// Notes the counted objects of a row that nobody else knows yet.
+    fn keep(&mut self, objects: &OffHeap) {
+        if !objects.first.is_null() {
+            let flags = self.flags() | OFF_HEAP;
+            // SAFETY: the fresh row is ours alone.
+            let head = unsafe { self.0.as_mut() };
+            head.off_heap = objects.first;
+            head.flags = AtomicU32::new(flags);
+        }
     }
 
     #[inline]
@@ -181,36 +206,50 @@ impl Row {
         unsafe { self.0.as_ptr().cast::<u64>().add(HEAD_WORDS) }
     }
 
-    /// The tuple.
+    /// The tuple: the row's own, or one in `memory` if the row is packed. While the lock is held, or by who knows that what
+    /// it finds in the tuple may not belong together.
     #[inline]
-    pub fn term(self) -> Term {
+    pub fn term(self, memory: &mut Arena) -> Term {
+        if self.is_packed() {
+            return self.unpack(memory);
+        }
         // SAFETY: R2: the row begins with the tuple's header.
         unsafe { Term::from_boxed(self.data()) }
     }
 
-    /// The elements, while the lock is held.
+    /// Number of elements.
     #[inline]
-    pub fn elements<'a>(self) -> &'a [Term] {
-        // SAFETY: as above.
-        unsafe { Boxed::at(self.data()) }.slots()
+    fn len(self) -> usize {
+        // SAFETY: R2: the tuple's header stays.
+        Header::from_raw(unsafe { *self.data() }).size()
     }
 
-    /// The element at `index`, counted from 0.
+    /// The word of the element at `index`, which is below the row's length.
     #[inline]
-    pub fn element(self, index: usize) -> Option<Term> {
-        // SAFETY: R2: the tuple's header stays; so many words follow it. Relaxed: R3.
-        unsafe {
-            let size = Header::from_raw(*self.data()).size();
-            (index < size).then(|| Term::from_raw(shared_word(self.data().add(1 + index)).load(Ordering::Relaxed)))
-        }
+    fn slot(self, index: usize) -> Term {
+        debug_assert!(index < self.len());
+        // SAFETY: R2: so many words follow the tuple's header. Relaxed: R3.
+        unsafe { Term::from_raw(shared_word(self.data().add(1 + index)).load(Ordering::Relaxed)) }
+    }
+
+    /// The element at `index`, counted from 0, if it is an immediate one.
+    #[inline]
+    pub fn immediate(self, index: usize) -> Option<Term> {
+        let slot = (index < self.len()).then(|| self.slot(index))?;
+        (slot.is_immediate() && !packed::is_mark(slot)).then_some(slot)
+    }
+
+    /// A copy of the element at `index`, counted from 0, if there is one.
+    #[inline]
+    pub fn copy_element<A: Alloc + ?Sized>(self, index: usize, heap: &mut A) -> Option<Term> {
+        let slot = (index < self.len()).then(|| self.slot(index))?;
+        Some(if packed::is_mark(slot) { self.unpack_element(slot, heap) } else { copy_out(slot, heap) })
     }
 
     /// The element at `keypos`, counted from 0 (every row of a table has it).
     #[inline]
     pub fn key(self, keypos: usize) -> Term {
-        debug_assert!(keypos < self.elements().len());
-        // SAFETY: as above. Relaxed: R3.
-        unsafe { Term::from_raw(shared_word(self.data().add(1 + keypos)).load(Ordering::Relaxed)) }
+        self.slot(keypos)
     }
 
     /// The hash it is filed under.
@@ -229,6 +268,12 @@ impl Row {
     #[inline]
     pub fn link<'a>(self) -> &'a Link {
         &self.head().next
+    }
+
+    /// Are some elements in their compact form?
+    #[inline]
+    fn is_packed(self) -> bool {
+        self.flags() & PACKED != 0
     }
 
     /// Deleted while the table was fixed?
@@ -258,7 +303,7 @@ impl Row {
     /// # Safety
     /// R1: the shard's lock is held for writing; no term of the row's tuple is in use; `index` is not the key's.
     pub unsafe fn set_immediate(self, index: usize, value: Term) {
-        debug_assert!(value.is_immediate() && self.elements()[index].is_immediate());
+        debug_assert!(value.is_immediate() && self.immediate(index).is_some());
         // SAFETY: an element of the row's own tuple; R2 stays. Relaxed: R3.
         unsafe { shared_word(self.data().add(1 + index)).store(value.raw(), Ordering::Relaxed) };
     }
@@ -286,6 +331,9 @@ impl Row {
     pub fn copy_to<A: Alloc + ?Sized>(self, heap: &mut A) -> Term {
         let head = self.head();
         let from = self.data();
+        if self.is_packed() {
+            return self.unpack(heap);
+        }
         let to = heap.alloc(head.words).as_ptr();
         if self.flags() & FLAT != 0 {
             for i in 0..head.words {
@@ -400,8 +448,8 @@ pub struct NewRow(Row);
 
 impl NewRow {
     /// Owns a row that is in no table.
-    pub fn new(tuple: Term, hash: u32) -> NewRow {
-        NewRow(Row::new(tuple, hash))
+    pub fn new(tuple: Term, hash: u32, form: Form) -> NewRow {
+        NewRow(if form.packed { Row::packed(tuple, hash, form.keypos) } else { Row::new(tuple, hash) })
     }
 
     /// The row.

@@ -9,14 +9,14 @@
 use crate::access::{Need, find, gone, identifier, table};
 use crate::row::{Row, copy_out};
 use crate::spec::keys::{Reach, compare_with_pattern, reach};
-use crate::spec::machine::Machine;
+use crate::spec::machine::{Machine, Subject};
 use crate::spec::{Compiled, Dialect, Spec};
 use crate::table::{Gone, Store, Table};
 use crate::tree::Place;
 use crate::walk::Bucket;
 use myriad_sync::Arc;
 use myriad_term::magic::magic_reference;
-use myriad_term::{Atom, Build, Magic, Term, am};
+use myriad_term::{Arena, Atom, Build, Magic, Term, am};
 use myriad_vm::bif::{BADARG, badarg};
 use myriad_vm::{BifResult, Ctx, Escape};
 
@@ -307,10 +307,13 @@ fn select(ctx: &mut Ctx<'_>, args: &[Term], wanted: Wanted, reverse: bool) -> Bi
 fn run(ctx: &mut Ctx<'_>, mut s: Selection, in_place: Option<(Term, Wanted)>) -> BifResult {
     let spec = s.scan.spec.clone();
     let mut machine = Machine::new(&spec, ctx.pid().term(), ctx.vm.node_name());
+    // Of packed rows while they are looked at.
+    let mut memory = Arena::new();
     loop {
         let (list, found, limit) = (&mut s.list, &mut s.found, s.limit);
         let visited = s.scan.batch(ctx, &mut |ctx, row| {
-            let Some(result) = machine.run(&spec, row.into(), ctx) else { return Flow::On };
+            memory.clear();
+            let Some(result) = machine.run(&spec, Subject::row(row, &mut memory), ctx) else { return Flow::On };
             match limit {
                 None => *list = ctx.cons(result, *list),
                 Some(limit) => {
@@ -478,10 +481,13 @@ fn select_count_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 fn count(ctx: &mut Ctx<'_>, mut c: Counting) -> BifResult {
     let spec = c.scan.spec.clone();
     let mut machine = Machine::new(&spec, ctx.pid().term(), ctx.vm.node_name());
+    // Of packed rows while they are looked at.
+    let mut memory = Arena::new();
     loop {
         let total = &mut c.count;
         let visited = c.scan.batch(ctx, &mut |_, row| {
-            *total += usize::from(machine.is_true(&spec, row.into()));
+            memory.clear();
+            *total += usize::from(machine.is_true(&spec, Subject::row(row, &mut memory)));
             Flow::On
         });
         match visited {

@@ -32,7 +32,7 @@ fn new_row(table: &Table, key: i64, value: i64, binary: &SharedBinary) -> NewRow
     let bytes = arena.shared_binary(binary.clone());
     let inner = arena.tuple(&[Term::small(value), bytes]);
     let tuple = arena.tuple(&[Term::small(key), Term::small(value), inner]);
-    NewRow::new(tuple, table.hash(Term::small(key)))
+    table.new_row(tuple, table.hash(Term::small(key)))
 }
 
 fn check(row: Row) {

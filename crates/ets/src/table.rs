@@ -16,7 +16,7 @@
 
 use crate::disposal::Disposal;
 use crate::hash::{Chains, Fixed, Reading, Shard, Writing};
-use crate::row::Row;
+use crate::row::{Form, NewRow, Row};
 use crate::tree::Tree;
 use myriad_heap::Fragment;
 use myriad_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -238,6 +238,18 @@ impl Table {
     pub fn set_deleted(&self) -> bool {
         // Relaxed: as above; only one of several deleters gets `true`.
         !self.deleted.swap(true, Ordering::Relaxed)
+    }
+
+    /// What its rows look like.
+    #[inline]
+    pub fn form(&self) -> Form {
+        Form { keypos: self.options.keypos, packed: self.options.compressed }
+    }
+
+    /// A row with a copy of a tuple, to be filed under `hash`.
+    #[inline]
+    pub fn new_row(&self, tuple: Term, hash: u32) -> NewRow {
+        NewRow::new(tuple, hash, self.form())
     }
 
     /// The hash of a key; 0 in ordered sets.

@@ -45,6 +45,31 @@ impl Arena {
         self.used_words
     }
 
+    /// Drops all terms (R1), and keeps a chunk for the next ones.
+    #[inline]
+    pub fn clear(&mut self) {
+        if self.used_words > 0 {
+            self.drop_terms();
+        }
+    }
+
+    #[cold]
+    fn drop_terms(&mut self) {
+        // SAFETY: as in `drop`.
+        unsafe { self.off_heap.release_all() };
+        self.off_heap = OffHeap::new();
+        self.used_words = 0;
+        // The first chunk: none is smaller.
+        for (chunk, layout) in self.chunks.drain(1..) {
+            // SAFETY: as in `drop`.
+            unsafe { dealloc(chunk.as_ptr().cast(), layout) };
+        }
+        self.next_chunk = FIRST_CHUNK;
+        if let Some((chunk, layout)) = self.chunks.first() {
+            (self.free, self.free_words) = (*chunk, layout.size() / 8);
+        }
+    }
+
     #[cold]
     fn grow(&mut self, words: usize) {
         let size = words.max(self.next_chunk);
@@ -117,6 +142,21 @@ mod tests {
         assert!(list.list_iter().zip((0..length).rev()).all(|(t, i)| t.as_small() == Some(i)));
         assert_eq!(big.as_tuple().unwrap().len(), width);
         assert_eq!(arena.used_words(), 2 * length as usize + width + 1);
+    }
+
+    #[test]
+    fn a_cleared_arena_holds_nothing_and_is_used_again() {
+        let shared = SharedBinary::from_bytes(&[7; 100]);
+        let mut arena = Arena::new();
+        for round in 1..50 {
+            arena.shared_binary(shared.clone());
+            let tuple = arena.tuple(&vec![Term::small(round); 20 * round as usize]);
+            assert!(tuple.as_tuple().unwrap().elements().iter().all(|e| e.as_small() == Some(round)));
+            assert_eq!(shared.references(), 2);
+            arena.clear();
+            assert_eq!((shared.references(), arena.used_words()), (1, 0));
+        }
+        arena.clear();
     }
 
     #[test]

@@ -18,9 +18,11 @@ pub struct Subject {
     pub row: Option<Row>,
 }
 
-impl From<Row> for Subject {
-    fn from(row: Row) -> Subject {
-        Subject { term: row.term(), row: Some(row) }
+impl Subject {
+    /// A row. If it is packed, its tuple is made in `memory`, which the caller keeps as long as the subject.
+    #[inline]
+    pub fn row(row: Row, memory: &mut Arena) -> Subject {
+        Subject { term: row.term(memory), row: Some(row) }
     }
 }
 
