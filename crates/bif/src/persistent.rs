@@ -121,9 +121,13 @@ fn erase_persistent_terms_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
 
 fn get_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
     // Readable after the lock is gone: PT1.
-    let all: Vec<[Term; 2]> = TABLE.read().chains.values().flatten().map(|v| [v.key, v.value]).collect();
-    let pairs: Vec<Term> = all.iter().map(|pair| ctx.tuple(pair)).collect();
+    let pairs: Vec<Term> = all().into_iter().map(|(key, value)| ctx.tuple(&[key, value])).collect();
     Ok(ctx.list(&pairs))
+}
+
+/// All keys and values (literals, see PT1).
+pub fn all() -> Vec<(Term, Term)> {
+    TABLE.read().chains.values().flatten().map(|v| (v.key, v.value)).collect()
 }
 
 /// How large the table is: how many hash values it has chains for.

@@ -10,6 +10,7 @@
 //! | [`access`] | from an argument to a table; errors |
 //! | [`spec`] | match specifications |
 //! | [`select`], [`alter`], [`specs`] | built-ins with specifications |
+//! | [`dump`] | tables as a crash dump shows them |
 //! | [`ops`], [`walk`], [`counter`], [`admin`], [`info`] | built-ins by key, by order, on counters, on tables as a whole |
 
 pub mod access;
@@ -18,6 +19,7 @@ mod alter;
 mod counter;
 mod cursor;
 mod disposal;
+pub mod dump;
 pub mod hash;
 mod info;
 mod ops;

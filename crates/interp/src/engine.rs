@@ -183,6 +183,11 @@ impl Engine for Interpreter {
         frames
     }
 
+    fn frame_words(&self, process: &Private) -> usize {
+        let frame = code::locate(process.resume.pc).map_or(0, |at| at.frame as usize);
+        crate::errors::words_below_return(process.heap.stop, process.heap.hend, frame)
+    }
+
     fn undecoded_stub(&self) -> CodePtr {
         CodePtr(stubs::code_of(Op::Undecoded))
     }

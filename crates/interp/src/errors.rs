@@ -156,7 +156,7 @@ fn here(m: &mut Machine<'_, '_>, pc: *const u32) -> usize {
 /// Calls `f` with the return points of a stack, innermost first, above `frame` Y registers, while it says so; the process's
 /// first return point and repeated ones are left out.
 pub fn walk(stop: *const u64, base: *const u64, frame: usize, mut f: impl FnMut(&'static Continuation) -> bool) {
-    let frame = if frame == MIXED as usize { first_return(stop, base) } else { frame };
+    let frame = words_below_return(stop, base, frame);
     let mut last: *const Continuation = std::ptr::null();
     // SAFETY: the process stands still; the decoder has tracked the frame.
     for at in unsafe { StackWalk::new(stop, base, frame) } {
@@ -168,6 +168,11 @@ pub fn walk(stop: *const u64, base: *const u64, frame: usize, mut f: impl FnMut(
             break;
         }
     }
+}
+
+/// Words below the first return point of a stack, in a function whose frame the decoder takes to have `frame` words.
+pub fn words_below_return(stop: *const u64, base: *const u64, frame: usize) -> usize {
+    if frame == MIXED as usize { first_return(stop, base) } else { frame }
 }
 
 /// Words below the first return point of a stack, where the frame's size depends on how control came there.

@@ -8,6 +8,7 @@
 //! PO3. Lock order: a port, the table, names, and what sending a signal takes.
 
 mod bifs;
+pub mod dump;
 pub mod framing;
 mod info;
 mod options;

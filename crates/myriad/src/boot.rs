@@ -1,6 +1,7 @@
 //! From a configuration to a running first process: the wiring of all crates.
 
 use myriad_term::{Atom, Build, Export, Mfa, Term, am};
+use myriad_vm::crash_dump;
 use myriad_vm::process::Priority;
 use myriad_vm::release::Release;
 use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
@@ -32,6 +33,8 @@ pub fn start(config: Config) -> Result<&'static Vm, String> {
     system_processes(vm)?;
     myriad_bif::os::signals::start(vm);
     crate::break_menu::start(vm);
+    let sections: Vec<crash_dump::Section> = vec![myriad_io::port::dump::ports, myriad_ets::dump::tables];
+    crash_dump::install(vm, sections, myriad_bif::persistent::all);
     Ok(vm)
 }
 

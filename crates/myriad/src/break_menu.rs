@@ -5,9 +5,6 @@
 //! is what can be seen from outside. Every choice but one that does
 //! not exist leaves the menu, as in OTP.
 
-use myriad_ets::table::{Kind, Protection, Table, WriteConcurrency};
-use myriad_heap::Fragment;
-use myriad_term::print::{atom_text, pid_text, text};
 use myriad_term::{Pid, Term, am};
 use myriad_vm::crash_dump;
 use myriad_vm::signal::{Parcel, Signal};
@@ -39,17 +36,17 @@ fn menu(vm: &'static Vm) {
         match choice() {
             None | Some(b'a') => vm.stop(0),
             Some(b'A') => {
-                crash_dump::report("Crash dump requested by user");
+                crash_dump::report("Crash dump requested by user", None, crash_dump::Haste::Orderly);
                 vm.stop(1);
             }
             Some(b'c') => {}
             Some(b'p') => processes(vm),
-            Some(b'i') => totals(vm),
-            Some(b'l') => modules(vm),
+            Some(b'i') => print(&crash_dump::text(|out| crash_dump::memory(vm, out))),
+            Some(b'l') => print(&crash_dump::text(|out| crash_dump::modules(vm, out))),
             Some(b'v') => print(&format!("Erlang (Myriad) emulator version {}\n", vm.release.erts_version)),
             Some(b'k') => kill(vm),
-            Some(b'D') => tables(),
-            Some(b'd') => distribution(vm),
+            Some(b'D') => print(&crash_dump::text(|out| myriad_ets::dump::tables(vm, out))),
+            Some(b'd') => print(&crash_dump::text(|out| crash_dump::node(vm, out))),
             Some(other) => {
                 let other = char::from(other);
                 print(&format!("Invalid option '{other}'. Please enter one of the following:{MENU}"));
@@ -87,8 +84,7 @@ fn process(vm: &'static Vm, pid: Pid) -> Option<String> {
     // The pin keeps the process from being freed meanwhile: this thread is no scheduler.
     let _pin = vm.progress.pin();
     let process = vm.processes.get(pid)?;
-    let name = process.name().map_or(String::new(), |name| format!("Name: {}\n", atom_text(name)));
-    Some(format!("=proc:{}\nState: {:?}\n{name}", pid_text(pid.term()), process.status()))
+    Some(crash_dump::text(|out| crash_dump::summary(process, out)))
 }
 
 fn processes(vm: &'static Vm) {
@@ -113,70 +109,4 @@ fn kill(vm: &'static Vm) {
             _ => return,
         }
     }
-}
-
-fn tables() {
-    let mut shown = String::new();
-    for table in myriad_ets::registry::all() {
-        shown.push_str(&table_text(&table));
-    }
-    print(&shown);
-}
-
-fn table_text(table: &myriad_sync::Arc<Table>) -> String {
-    let options = &table.options;
-    let mut memory = Fragment::with_capacity(8);
-    let known_as = text(myriad_ets::access::known_as(&mut memory, table), 100);
-    let kind = match options.kind {
-        Kind::Set => "set",
-        Kind::OrderedSet => "ordered_set",
-        Kind::Bag => "bag",
-        Kind::DuplicateBag => "duplicate_bag",
-    };
-    let protection = match table.protection() {
-        Protection::Private => "private",
-        Protection::Protected => "protected",
-        Protection::Public => "public",
-    };
-    let writers = match options.write_concurrency {
-        WriteConcurrency::No => "false",
-        WriteConcurrency::Auto => "auto",
-        WriteConcurrency::Yes | WriteConcurrency::Shards(_) => "true",
-    };
-    format!(
-        "=ets:{}\nTable: {known_as}\nName: {}\nObjects: {}\nWords: {}\nType: {kind}\nProtection: {protection}\n\
-         Compressed: {}\nWrite Concurrency: {writers}\nRead Concurrency: {}\n",
-        pid_text(table.owner().term()),
-        atom_text(table.name()),
-        table.len(),
-        table.words(),
-        options.compressed,
-        options.read_concurrency,
-    )
-}
-
-fn distribution(vm: &'static Vm) {
-    let name = vm.node_name();
-    print(&format!("=node:{}\n", atom_text(name)));
-    if name == am::nonode_nohost {
-        print("=no_distribution\n");
-    }
-}
-
-fn totals(vm: &'static Vm) {
-    let kilobytes = |words: usize| words * 8 / 1024;
-    print(&format!(
-        "processes: {}\natoms: {}\nheaps: {} kB\nmessages: {} kB\nliterals: {} kB\n",
-        vm.processes.count(),
-        myriad_term::atom::count(),
-        kilobytes(myriad_heap::account::process_words()),
-        kilobytes(myriad_heap::account::fragment_words()),
-        kilobytes(myriad_heap::account::literal_words()),
-    ));
-}
-
-fn modules(vm: &'static Vm) {
-    let mut names: Vec<String> = vm.code.loaded().iter().map(|name| name.text().to_string()).collect();
-    names.sort_unstable();
-    print(&(names.join("\n") + "\n"));
 }

@@ -9,7 +9,7 @@
 //! C3. It runs on the alternate stack that Rust gives its threads, for a stack overflow is a fault as well.
 
 use myriad_sync::OnceLock;
-use myriad_vm::crash_dump;
+use myriad_vm::crash_dump::{self, Asked, Haste};
 use std::ffi::{CString, c_int, c_void};
 use std::io::Write;
 use std::mem::MaybeUninit;
@@ -41,8 +41,10 @@ pub fn install() {
         broken(&text.lines().collect::<Vec<_>>().join(" "))
     }));
     myriad_term::memory::on_exhausted(|slogan| {
-        only_once();
-        crash_dump::report(slogan);
+        // What is freed for it may not be enough for a dump: then what is written of it by then has to do.
+        if crash_dump::report(slogan, None, Haste::Broken) == Asked::Other {
+            forever();
+        }
         end(NO_MEMORY)
     });
     for (signal, _) in FAULTS {
@@ -51,20 +53,22 @@ pub fn install() {
 }
 
 fn broken(slogan: &str) -> ! {
-    only_once();
-    let _ = writeln!(std::io::stderr(), "myriad: broken invariant: {slogan}");
-    if let Some(path) = crash_dump::path()
-        && let Err(error) = crash_dump::write(&path, slogan)
-    {
-        let _ = writeln!(std::io::stderr(), "myriad: no crash dump: {error}");
+    match crash_dump::ask() {
+        Asked::First => {
+            let _ = writeln!(std::io::stderr(), "myriad: broken invariant: {slogan}");
+            write_dump(slogan);
+        }
+        Asked::Other => forever(),
+        Asked::Again => {}
     }
     end(STATUS)
 }
 
-/// Does not return if another thread reports already (C1).
-fn only_once() {
-    if !crash_dump::first() {
-        forever();
+fn write_dump(slogan: &str) {
+    if let Some(path) = crash_dump::path()
+        && let Err(error) = crash_dump::write(&path, slogan, None, Haste::Broken)
+    {
+        let _ = writeln!(std::io::stderr(), "myriad: no crash dump: {error}");
     }
 }
 
@@ -131,8 +135,11 @@ extern "C" fn fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
     // After the handler the signal comes again (a fault) or is sent again below, and ends the process as it always did:
     // with the status, and the core file, that those expect who started it.
     handle(signal, libc::SIG_DFL, 0);
-    if !crash_dump::first() {
-        forever();
+    match crash_dump::ask() {
+        Asked::First => {}
+        Asked::Other => forever(),
+        // While the dump is written: what it has is better than what would be written here.
+        Asked::Again => end(STATUS),
     }
     let mut line = Line { bytes: [0; 160], len: 0 };
     let name = FAULTS.iter().find(|f| f.0 == signal).map_or(&b"signal"[..], |f| f.1);

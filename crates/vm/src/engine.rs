@@ -38,6 +38,12 @@ pub trait Engine: Send + Sync {
     /// a built-in function.
     fn backtrace(&self, process: &Private, depth: usize) -> Vec<TraceFrame>;
 
+    /// Words on the stack below the first return point: the Y registers of the function that a process is in. As
+    /// [`Engine::backtrace`].
+    fn frame_words(&self, process: &Private) -> usize {
+        process.heap.stack_words()
+    }
+
     /// The entry code of functions not decoded yet: decodes the function and goes on in it.
     fn undecoded_stub(&self) -> CodePtr;
 

@@ -83,7 +83,8 @@ pub(crate) fn finish(ctx: &mut Ctx<'_>) {
     if (pid.data() == 0 || process.system) && !vm.is_stopping() {
         // Without `init` and the system processes nothing can run or stop in order.
         let (pid, reason) = (print::pid_text(pid.term()), print::text(reason, SLOGAN_TERMS));
-        crate::crash_dump::report(&format!("System process {pid} terminated: {reason}"));
+        use crate::crash_dump::{Haste, report};
+        report(&format!("System process {pid} terminated: {reason}"), None, Haste::Orderly);
         vm.stop(1);
     }
     ctx.trace_exited();

@@ -150,7 +150,10 @@ fn value(out: &mut Answer<'_, '_>, item: Atom) -> Term {
         am::current_stacktrace => stacktrace(out),
         am::backtrace if out.ctx.proc.flags.sensitive => out.binary(&[]),
         am::messages | am::dictionary if out.ctx.proc.flags.sensitive => Term::NIL,
-        am::backtrace => backtrace(out),
+        am::backtrace => {
+            let text = crate::stack::backtrace(out.ctx.vm.engine(), out.ctx.proc);
+            out.binary(text.as_bytes())
+        }
         am::initial_call => {
             let call = out.ctx.proc.initial_call;
             mfa(out, call)
@@ -190,10 +193,7 @@ fn value(out: &mut Answer<'_, '_>, item: Atom) -> Term {
         }
         am::heap_size => words(out.ctx.proc.heap.block_words()),
         am::stack_size => words(out.ctx.proc.heap.stack_words()),
-        am::memory => {
-            let held = out.ctx.proc.heap.total_size_words() + out.ctx.proc.messages.words();
-            words(held * 8 + PROCESS_BYTES + out.ctx.proc.messages.node_bytes())
-        }
+        am::memory => words(memory(out.ctx.proc)),
         am::reductions => {
             let reductions = reductions(out.ctx);
             out.uint(reductions)
@@ -225,6 +225,12 @@ fn value(out: &mut Answer<'_, '_>, item: Atom) -> Term {
         am::last_calls => last_calls(out),
         _ => Term::UNDEFINED,
     }
+}
+
+/// Bytes that a process takes.
+pub(crate) fn memory(process: &crate::Private) -> usize {
+    let held = process.heap.total_size_words() + process.messages.words();
+    held * 8 + PROCESS_BYTES + process.messages.node_bytes()
 }
 
 fn last_calls(out: &mut Answer<'_, '_>) -> Term {
@@ -276,17 +282,6 @@ fn stacktrace(out: &mut Answer<'_, '_>) -> Term {
     let frames = out.ctx.vm.engine().backtrace(out.ctx.proc, out.ctx.vm.defaults.backtrace_depth());
     let entries: Vec<Term> = frames.iter().map(|f| location(out, f)).collect();
     out.list(&entries)
-}
-
-fn backtrace(out: &mut Answer<'_, '_>) -> Term {
-    use std::fmt::Write;
-    let mut text = String::new();
-    for (i, frame) in out.ctx.vm.engine().backtrace(out.ctx.proc, usize::MAX).iter().enumerate() {
-        let Mfa { module, function, arity } = frame.mfa;
-        let what = if i == 0 { "Program counter:" } else { "Return addr" };
-        let _ = writeln!(text, "{what} ({}:{}/{arity})", module.text(), function.text());
-    }
-    out.binary(text.as_bytes())
 }
 
 fn messages(out: &mut Answer<'_, '_>) -> Term {

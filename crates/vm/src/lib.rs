@@ -35,6 +35,7 @@ pub mod signal;
 #[cfg(test)]
 mod sim_test;
 pub mod spawn;
+pub mod stack;
 pub mod status;
 pub mod table;
 pub mod task;

@@ -140,6 +140,16 @@ impl Process {
         }
     }
 
+    /// Makes a process that nobody runs `Running` for the calling thread, which never lets it go: the VM is about to end. One
+    /// that is in a run queue only if `queued` (no scheduler takes any out any more).
+    pub(crate) fn seize(&self, queued: bool) -> bool {
+        self.transition(|s| match s {
+            Status::Waiting => (Status::Running, true),
+            Status::Runnable if queued => (Status::Running, true),
+            _ => (s, false),
+        })
+    }
+
     /// A scheduler has taken it out of a run queue.
     pub fn start_running(&self) {
         self.transition(|s| {

@@ -245,9 +245,11 @@ impl Scheduler {
         // Seldom, and waited for by a person: no wake-up is worth its code.
         const LOOK: Duration = Duration::from_millis(10);
         self.local.rest();
+        self.vm.stands(true);
         while self.vm.is_paused() && !self.vm.is_stopping() {
             myriad_sync::thread::sleep(LOOK);
         }
+        self.vm.stands(false);
         self.local.go_on();
     }
 

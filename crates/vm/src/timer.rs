@@ -10,7 +10,7 @@ use crate::signal::{Parcel, Signal};
 use crate::vm::Vm;
 use myriad_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{CachePadded, LockClass, SpinLock};
-use myriad_term::{Atom, Pid, RefNumbers};
+use myriad_term::{Atom, Pid, RefNumbers, Term};
 use std::num::NonZeroU32;
 use wheel::{Popped, Wheel};
 
@@ -199,6 +199,17 @@ impl Timers {
         // Relaxed: a figure.
         let set: usize = self.shards.iter().map(|shard| shard.messages.load(Ordering::Relaxed)).sum();
         set * Wheel::<Action>::ENTRY_BYTES
+    }
+
+    /// Calls `tell` with where each timer set will send its message, when, and the message.
+    pub(crate) fn each_message(&self, mut tell: impl FnMut(Destination, u64, Term)) {
+        for shard in &self.shards {
+            shard.wheel.lock().each(|at_ns, action| {
+                if let Action::Message(to, parcel) = action {
+                    tell(*to, at_ns, parcel.term);
+                }
+            });
+        }
     }
 
     /// Nanoseconds from `now_ns` to when a scheduler has to look at its timers.

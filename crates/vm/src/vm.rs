@@ -21,6 +21,7 @@ use myriad_sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Orderin
 use myriad_sync::{Arc, CachePadded, LockClass, Mutex, OnceLock, Progress};
 use myriad_term::{Atom, Pid, Port, RefNumbers, Term};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What the command line decides.
 #[derive(Clone, Debug)]
@@ -147,6 +148,8 @@ pub struct Vm {
     stopping: AtomicBool,
     /// Schedulers are to stand still between two slices.
     paused: AtomicBool,
+    /// How many schedulers do.
+    standing: AtomicUsize,
     exit_status: AtomicI64,
     foreign_refs: AtomicU64,
     monotonic_uniques: AtomicU64,
@@ -206,6 +209,7 @@ impl Vm {
             hunt: CachePadded::new(Hunt::default()),
             stopping: AtomicBool::new(false),
             paused: AtomicBool::new(false),
+            standing: AtomicUsize::new(0),
             exit_status: AtomicI64::new(0),
             foreign_refs: AtomicU64::new(0),
             monotonic_uniques: AtomicU64::new(0),
@@ -339,6 +343,35 @@ impl Vm {
         f();
         self.paused.store(false, Ordering::Relaxed);
         self.dirty.wake_all();
+    }
+
+    /// Makes the schedulers stand still until the VM stops. Waits for slices that run, at most so long: do all stand now,
+    /// but for the caller's own?
+    pub(crate) fn pause_for_good(&'static self, at_most: Duration) -> bool {
+        const LOOK: Duration = Duration::from_millis(1);
+        self.paused.store(true, Ordering::Relaxed);
+        let others = self.schedulers.len() - usize::from(crate::scheduler::current().is_some());
+        let mut waited = Duration::ZERO;
+        // Acquire: pairs with the Release in `stands`: what the slices before did is seen.
+        while self.standing.load(Ordering::Acquire) < others {
+            if waited >= at_most {
+                return false;
+            }
+            (0..self.schedulers.len()).for_each(|id| self.machine.unpark(id));
+            myriad_sync::thread::sleep(LOOK);
+            waited += LOOK;
+        }
+        true
+    }
+
+    /// A scheduler begins, or ceases, to stand still.
+    pub(crate) fn stands(&self, begins: bool) {
+        // Release: pairs with the Acquire in `pause_for_good`.
+        if begins {
+            self.standing.fetch_add(1, Ordering::Release);
+        } else {
+            self.standing.fetch_sub(1, Ordering::Release);
+        }
     }
 
     /// Stops all schedulers; `run` returns with this status.

@@ -29,8 +29,8 @@ pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
     let least = myriad_vm::scheduler::LEAST_UNIQUE;
     match (args[0].as_atom(), args[0].as_tuple_of::<2>()) {
         (Some(am::available_internal_state), _) => Ok(Term::TRUE),
-        // Tables count in their shards.
-        (Some(am::flxctr_memory_usage), _) => Ok(am::notsup.term()),
+        // Tables count in their shards; the order of locks is checked in debug builds, and not as a graph.
+        (Some(am::flxctr_memory_usage | am::lc_graph), _) => Ok(am::notsup.term()),
         // Words of a table by itself, and of the head of a table of segments of buckets, as `ets:info/2` counts them.
         (Some(am::DbTable_words), _) => Ok(ctx.tuple(&[Term::small(49), Term::small(6)])),
         (Some(am::reds_left), _) => Ok(Term::small(i64::from(ctx.proc.reductions_left.max(0)))),

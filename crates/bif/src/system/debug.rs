@@ -1,8 +1,11 @@
 //! Looking inside: `erts_debug` and `erts_internal` functions that answer for an emulator without the thing asked about.
 
-use myriad_term::{Term, am};
+use myriad_heap::Fragment;
+use myriad_term::{Build, Term, am};
 use myriad_vm::bif::badarg;
+use myriad_vm::signal::{Parcel, Signal};
 use myriad_vm::{BifResult, Ctx};
+use std::io::Write;
 
 myriad_vm::bifs! { pub DEBUG = "erts_debug" {
     "instructions" / 0 Plain => |_, _| Ok(Term::NIL);
@@ -18,17 +21,34 @@ myriad_vm::bifs! { pub INTERNAL_DEBUG = "erts_internal" {
     "process_display" / 2 Plain => process_display_2;
 }}
 
-/// Writes the process's own stack to standard error; the Erlang caller makes the target ask this of itself.
+/// Writes a process's stack to standard error: its own at once, another's in that process's thread, which tells by a message
+/// `{Reference, true}` when it is done.
 fn process_display_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    use std::io::Write;
-    if args[0].as_local_pid() != Some(ctx.pid()) {
-        return Ok(Term::atom(am::badarg));
-    }
+    let Some(pid) = args[0].as_local_pid() else { return Ok(Term::atom(am::badarg)) };
     if !args[1].is_am(am::backtrace) {
         return Ok(Term::atom(am::badopt));
     }
-    let pair = myriad_vm::info::own_info(ctx, am::backtrace.term(), false);
-    let text = pair.as_tuple_of::<2>().and_then(|[_, text]| text.as_binary());
-    let _ = std::io::stderr().write_all(&text.unwrap_or_default());
-    Ok(Term::TRUE)
+    if pid == ctx.pid() {
+        display(ctx);
+        return Ok(Term::TRUE);
+    }
+    let (numbers, from) = (ctx.sched.next_ref(ctx.vm), ctx.pid());
+    let call = Signal::Call(Box::new(move |ctx| {
+        display(ctx);
+        let mut fragment = Fragment::with_capacity(8);
+        let reference = fragment.reference(numbers);
+        let term = fragment.tuple(&[reference, Term::TRUE]);
+        let answer = Parcel { term, fragment: Some(fragment) };
+        ctx.vm.signal_pid(from, Signal::Message(answer.into_message()));
+    }));
+    match ctx.vm.signal_pid(pid, call) {
+        true => Ok(ctx.reference(numbers)),
+        false => Ok(Term::atom(am::badarg)),
+    }
+}
+
+fn display(ctx: &Ctx<'_>) {
+    // In one piece, its lines ending as on a raw terminal. Nobody is there to be told of an error.
+    let text = myriad_vm::stack::backtrace(ctx.vm.engine(), ctx.proc).replace('\n', "\r\n");
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }

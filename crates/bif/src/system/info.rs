@@ -7,8 +7,8 @@ use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::info::max_heap_size_map;
 use myriad_vm::multi::{Block, MultiScheduling};
-use myriad_vm::{BifResult, Ctx, Vm};
-use std::fmt::Write;
+use myriad_vm::{BifResult, Ctx, Vm, crash_dump};
+use std::io::Write;
 
 myriad_vm::bifs! { pub INFO = "erlang" {
     "system_info" / 1 Plain => system_info_1;
@@ -25,6 +25,11 @@ fn number(n: usize) -> Term {
 
 fn pair(ctx: &mut Ctx<'_>, key: Atom, value: Term) -> Term {
     ctx.tuple(&[key.term(), value])
+}
+
+fn text(ctx: &mut Ctx<'_>, section: crash_dump::Section) -> Term {
+    let text = crash_dump::text(|out| section(ctx.vm, out));
+    ctx.binary(text.as_bytes())
 }
 
 /// `[{Key, Value}, ..]`
@@ -203,39 +208,12 @@ fn heap_sizes(ctx: &mut Ctx<'_>) -> Term {
     ctx.list(&sizes)
 }
 
-/// The head of what a crash dump tells of the whole.
-fn info_text(vm: &Vm) -> String {
-    let mut text = String::new();
-    let _ = writeln!(text, "=memory\nprocesses: {}", myriad_heap::account::process_words() * 8);
-    let _ = writeln!(
-        text,
-        "=index_table:atom_tab\nlimit: {}\nentries: {}",
-        myriad_term::atom::limit(),
-        myriad_term::atom::count()
-    );
-    let _ = writeln!(text, "=index_table:module_code\nentries: {}", vm.code.loaded().len());
-    let _ = writeln!(text, "=hash_table:process_reg\nobjs: {}", vm.names.names().len());
-    text
-}
-
-fn loaded_text(vm: &Vm) -> String {
-    let mut text = String::new();
-    for module in vm.code.loaded() {
-        let _ = writeln!(text, "{}", module.text());
-    }
-    text
-}
-
-fn procs_text(vm: &Vm) -> String {
-    let mut text = String::new();
-    for pid in vm.processes.pids() {
-        let Some(process) = vm.processes.get(pid) else { continue };
-        let _ = writeln!(text, "=proc:{}", pid.term());
-        if let Some(name) = process.name() {
-            let _ = writeln!(text, "Name: {}", name.text());
-        }
-    }
-    text
+fn all_processes(vm: &'static Vm, out: &mut dyn Write) -> std::io::Result<()> {
+    vm.processes
+        .pids()
+        .into_iter()
+        .filter_map(|pid| vm.processes.get(pid))
+        .try_for_each(|p| crash_dump::summary(p, out))
 }
 
 /// Values that need only the key; `None` if there is no such key.
@@ -269,6 +247,15 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::debug_compiled => Term::bool(cfg!(debug_assertions)),
         am::lock_checking => Term::bool(cfg!(debug_assertions)),
         am::c_compiler_used => Term::UNDEFINED,
+        // What a C compiler was told, and what OTP's configuration found out for it: none here.
+        am::compile_info => {
+            let empty = [am::ldflags, am::cflags, am::config_h].map(|key| (key, Term::NIL));
+            proplist(ctx, &empty)
+        }
+        am::constant_pool_support => Term::TRUE,
+        am::ets_realloc_moves => Term::FALSE,
+        am::literal_test => Term::atom(am::range),
+        am::cpu_quota => Term::atom(am::unknown),
         am::hipe_architecture | am::modified_timing_level => Term::UNDEFINED,
         am::heap_type => Term::atom(am::private),
         am::beam_jump_table | am::smp_support | am::threads | am::kernel_poll | am::eager_check_io | am::port_tasks => {
@@ -393,13 +380,10 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         }
         am::system_logger => vm.defaults.system_logger(),
         // Texts, as in a crash dump.
-        am::dist => {
-            let text = format!("=node:'{}'\n=no_distribution\n", vm.node_name().text());
-            ctx.binary(text.as_bytes())
-        }
-        am::info => ctx.binary(info_text(vm).as_bytes()),
-        am::loaded => ctx.binary(loaded_text(vm).as_bytes()),
-        am::procs => ctx.binary(procs_text(vm).as_bytes()),
+        am::dist => text(ctx, crash_dump::node),
+        am::info => text(ctx, crash_dump::memory),
+        am::loaded => text(ctx, crash_dump::modules),
+        am::procs => text(ctx, all_processes),
         _ => return None,
     })
 }

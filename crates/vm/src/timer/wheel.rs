@@ -94,6 +94,12 @@ impl<A> Wheel<A> {
         self.len
     }
 
+    /// Calls `tell` with the time and the doings of each timer set.
+    pub fn each(&self, mut tell: impl FnMut(u64, &A)) {
+        let set = self.chunks.iter().flatten().filter_map(|entry| Some((entry.at, &entry.what.as_ref()?.0)));
+        set.for_each(|(at, what)| tell(at, what));
+    }
+
     /// A place for a timer, and its generation: no earlier timer in that place had it.
     pub fn reserve(&mut self) -> (u32, u64) {
         if self.free == NONE {

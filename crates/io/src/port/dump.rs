@@ -1,0 +1,48 @@
+//! Ports as a crash dump shows them.
+
+use super::{Driver, Phase, Port, State, system};
+use myriad_term::print::{atom_text, pid_text};
+use myriad_vm::Vm;
+use std::io::{self, Write};
+
+/// A port's number as its slot has these bits below it, as in `port_info(Port, id)`.
+const SLOT_SHIFT: u32 = 3;
+
+/// A section for each port. Of one that somebody else is busy with only its head is told.
+pub fn ports(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
+    let Some(system) = system() else { return Ok(()) };
+    for port in system.all() {
+        writeln!(out, "=port:#Port<0.{}>", port.id.number())?;
+        if let Some(state) = port.state.try_lock() {
+            section(vm, &port, &state, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn section(vm: &Vm, port: &Port, state: &State, out: &mut dyn Write) -> io::Result<()> {
+    let phase = match state.phase {
+        Phase::Open => "CONNECTED",
+        Phase::Closing => "CLOSING",
+        Phase::Gone => "FREE",
+    };
+    let options = [(port.binary, "|BINARY_IO"), (port.eof, "|SOFT_EOF"), (state.busy, "|PORT_BUSY")];
+    let options: String = options.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect();
+    writeln!(out, "State: {phase}{options}\nSlot: {}", port.id.number() << SLOT_SHIFT)?;
+    writeln!(out, "Connected: {}", pid_text(state.owner.term()))?;
+    if !state.links.is_empty() {
+        let links: String = state.links.iter().map(|pid| pid_text(pid.term())).collect();
+        writeln!(out, "Links: {links}")?;
+    }
+    if let Some(name) = vm.names.name_of_port(port.id) {
+        writeln!(out, "Registered as: {}", atom_text(name))?;
+    }
+    let name = String::from_utf8_lossy(&port.name);
+    match &state.driver {
+        Driver::Forker => writeln!(out, "Port controls forker process: {name}")?,
+        Driver::Stream(_) if state.os_pid.is_some() => writeln!(out, "Port controls external process: {name}")?,
+        Driver::Stream(_) => writeln!(out, "Port is UNIX fd not opened by emulator: {name}")?,
+        _ => writeln!(out, "Port controls linked-in driver: {name}")?,
+    }
+    writeln!(out, "Input: {}\nOutput: {}\nQueue: {}", state.input, state.output, state.queued())
+}

@@ -1,0 +1,199 @@
+//! Processes in a crash dump: what each is, and what it holds.
+
+use super::terms::{Area, Terms};
+use super::{Dump, Own};
+use crate::engine::Engine;
+use crate::links::{Link, Target};
+use crate::process::{Priority, Private, Process};
+use crate::signal::Signal;
+use crate::stack::{self, Entry};
+use crate::status::Status;
+use crate::vm::Vm;
+use myriad_sync::Chain;
+use myriad_term::print::{atom_text, pid_text, port_text};
+use myriad_term::{Pid, RefNumbers};
+use std::io::{self, Write};
+
+/// A process that the dump has taken up (CD1), and messages and other signals that it has not fetched.
+pub struct Seized {
+    process: &'static Process,
+    signals: Vec<Signal>,
+}
+
+fn state(process: &Process) -> &'static str {
+    match process.status() {
+        Status::Free => "Free",
+        _ if process.is_exiting() => "Exiting",
+        Status::Waiting => "Waiting",
+        Status::Runnable => "Scheduled",
+        Status::Running | Status::RunningSignalled => "Running",
+    }
+}
+
+/// What can be seen of a process from outside (CD2).
+pub fn summary(process: &Process, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "=proc:{}\nState: {}", pid_text(process.pid.term()), state(process))?;
+    match process.name() {
+        Some(name) => writeln!(out, "Name: {}", atom_text(name)),
+        None => Ok(()),
+    }
+}
+
+fn ref_text(RefNumbers([first, second, third]): RefNumbers) -> String {
+    format!("#Ref<0.{third}.{second}.{first}>")
+}
+
+fn messages(signals: &[Signal]) -> impl Iterator<Item = &crate::message::Message> {
+    signals.iter().filter_map(|signal| match signal {
+        Signal::Message(message) | Signal::AliasMessage(_, message) => Some(message),
+        _ => None,
+    })
+}
+
+impl Dump {
+    /// The sections of all processes; those that could be taken up are given back.
+    pub(super) fn processes(&mut self, vm: &'static Vm, own: Own<'_>, all_stand: bool) -> io::Result<Vec<Seized>> {
+        let mut seized = Vec::new();
+        // The pin keeps what still runs from being freed, until the VM ends.
+        std::mem::forget(vm.progress.pin());
+        for pid in vm.processes.pids() {
+            let Some(process) = vm.processes.get(pid) else { continue };
+            let is_own = own.is_some_and(|(p, _)| p.pid == pid);
+            summary(process, &mut self.out)?;
+            if let Some((_, private)) = own.filter(|_| is_own) {
+                details(vm, process, private, &[], &mut self.out)?;
+            } else if process.seize(all_stand) {
+                let chain: Chain<_> = process.outer.take_all();
+                let signals: Vec<Signal> = chain.map(|node| node.signal).collect();
+                // SAFETY: P2: `seize` has made it `Running` for this thread; nobody ends that (CD1).
+                let private = unsafe { process.private() };
+                details(vm, process, private, &signals, &mut self.out)?;
+                seized.push(Seized { process, signals });
+            }
+        }
+        Ok(seized)
+    }
+
+    /// What the processes hold.
+    pub(super) fn heaps(&mut self, vm: &'static Vm, seized: &[Seized], own: Own<'_>) -> io::Result<()> {
+        for Seized { process, signals } in seized {
+            // SAFETY: as in `processes`.
+            let private = unsafe { process.private() };
+            holdings(vm, process.pid, private, signals, &mut self.terms, &mut self.out)?;
+        }
+        match own {
+            Some((process, private)) => holdings(vm, process.pid, private, &[], &mut self.terms, &mut self.out),
+            None => Ok(()),
+        }
+    }
+}
+
+fn details(vm: &Vm, process: &Process, private: &Private, signals: &[Signal], out: &mut dyn Write) -> io::Result<()> {
+    let heap = private.heap.info();
+    writeln!(out, "Spawned as: {}", stack::name(Some(private.initial_call)))?;
+    let parent = if private.parent.is_pid() { pid_text(private.parent) } else { "[]".into() };
+    writeln!(out, "Spawned by: {parent}")?;
+    writeln!(out, "Message queue length: {}", private.messages.len() + messages(signals).count())?;
+    writeln!(out, "Number of heap fragments: {}", u8::from(heap.mbuf_size > 0))?;
+    writeln!(out, "Heap fragment data: {}", heap.mbuf_size)?;
+    relations(vm, private, out)?;
+    writeln!(out, "Reductions: {}", private.reductions)?;
+    writeln!(out, "Stack+heap: {}", heap.heap_block_size)?;
+    writeln!(out, "OldHeap: {}", heap.old_heap_block_size)?;
+    writeln!(out, "Heap unused: {}", heap.heap_block_size.saturating_sub(heap.heap_size + heap.stack_size))?;
+    writeln!(out, "OldHeap unused: {}", heap.old_heap_block_size.saturating_sub(heap.old_heap_size))?;
+    writeln!(out, "BinVHeap: {}", heap.bin_vheap_size)?;
+    writeln!(out, "OldBinVHeap: {}", heap.bin_old_vheap_size)?;
+    writeln!(out, "BinVHeap unused: {}", heap.bin_vheap_block_size.saturating_sub(heap.bin_vheap_size))?;
+    let unused = heap.bin_old_vheap_block_size.saturating_sub(heap.bin_old_vheap_size);
+    writeln!(out, "OldBinVHeap unused: {unused}")?;
+    writeln!(out, "Memory: {}", crate::info::memory(private))?;
+    if let Some(at) = vm.engine().backtrace(private, 1).first() {
+        writeln!(out, "Program counter: {:#018x} ({})", private.resume.pc.0 as usize, stack::name(Some(at.mfa)))?;
+    }
+    let priority = match process.priority() {
+        Priority::Max => "MAX",
+        Priority::High => "HIGH",
+        Priority::Normal => "NORMAL",
+        Priority::Low => "LOW",
+    };
+    write!(out, "Internal State: ACT_PRIO_{priority} | USR_PRIO_{priority}")?;
+    let flags = [(private.flags.trap_exit, "TRAP_EXIT"), (private.suspended > 0, "SUSPENDED")];
+    flags.iter().filter(|(set, _)| *set).try_for_each(|(_, name)| write!(out, " | {name}"))?;
+    writeln!(out)
+}
+
+fn relations(vm: &Vm, private: &Private, out: &mut dyn Write) -> io::Result<()> {
+    let Some(tables) = private.relations.get() else { return Ok(()) };
+    let mut items = Vec::new();
+    for (other, _) in tables.links.values().filter(|(_, link)| *link == Link::Active) {
+        items.push(if other.is_pid() { pid_text(*other) } else { port_text(*other) });
+    }
+    for (reference, monitor) in &tables.monitors {
+        let whom = match (monitor.name.as_atom(), monitor.target) {
+            (Some(name), _) => format!("{{{},{}}}", atom_text(name), atom_text(vm.node_name())),
+            (None, Target::Process(pid)) => pid_text(pid.term()),
+            (None, Target::Port(port)) => port_text(port.term()),
+            (None, Target::TimeOffset | Target::Gone | Target::GonePort) => continue,
+        };
+        items.push(format!("{{to,{whom},{}}}", ref_text(*reference)));
+    }
+    for (reference, watcher) in &tables.watchers {
+        items.push(format!("{{from,{},{}}}", pid_text(watcher.from.term()), ref_text(*reference)));
+    }
+    if items.is_empty() { Ok(()) } else { writeln!(out, "Link list: [{}]", items.join(", ")) }
+}
+
+fn holdings(
+    vm: &Vm,
+    pid: Pid,
+    private: &Private,
+    signals: &[Signal],
+    terms: &mut Terms,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if private.flags.sensitive {
+        return Ok(());
+    }
+    let (mut area, pid) = (Area::default(), pid_text(pid.term()));
+    let waiting: Vec<_> = private.messages.iter().chain(messages(signals)).collect();
+    if !waiting.is_empty() {
+        writeln!(out, "=proc_messages:{pid}")?;
+        for message in waiting {
+            terms.term(&mut area, out, message.term)?;
+            writeln!(out, ":N")?;
+        }
+    }
+    if let Some(dictionary) = private.dictionary.as_ref().filter(|d| !d.entries.is_empty()) {
+        writeln!(out, "=proc_dictionary:{pid}")?;
+        for (key, value) in &dictionary.entries {
+            terms.pair(&mut area, out, *key, *value)?;
+            writeln!(out)?;
+        }
+    }
+    writeln!(out, "=proc_stack:{pid}")?;
+    slots(vm.engine(), private, terms, &mut area, out)?;
+    writeln!(out, "=proc_heap:{pid}")?;
+    terms.objects(&mut area, out)
+}
+
+fn slots(
+    engine: &dyn Engine,
+    private: &Private,
+    terms: &mut Terms,
+    area: &mut Area,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for entry in stack::entries(engine, private) {
+        match entry {
+            Entry::Y(i, term) => {
+                write!(out, "y{i}:")?;
+                terms.term(area, out, term)?;
+                writeln!(out)?;
+            }
+            Entry::Catch(i, pc, to) => writeln!(out, "y{i}:SCatch {pc:#X} ({})", stack::name(to))?,
+            Entry::Return(at, pc, to) => writeln!(out, "{at:#018x}:SReturn addr {pc:#X} ({})", stack::name(to))?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,117 @@
+//! What a crash dump tells of the VM as a whole: schedulers, memory, timers, code, atoms.
+
+use crate::code::Module;
+use crate::status::Status;
+use crate::timer::Destination;
+use crate::vm::Vm;
+use myriad_heap::account;
+use myriad_sync::atomic::Ordering;
+use myriad_term::print::{atom_text, pid_text, text};
+use myriad_term::{Atom, Pid, am};
+use std::io::{self, Write};
+
+/// Terms that the text of a timer's message may have.
+const MESSAGE_TERMS: usize = 100;
+
+/// The schedulers and what they do.
+pub fn schedulers(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
+    let running = |process: &&crate::Process| matches!(process.status(), Status::Running | Status::RunningSignalled);
+    let busy: Vec<(usize, Pid)> = vm
+        .processes
+        .pids()
+        .into_iter()
+        // Relaxed: all stand still, or it is a figure.
+        .filter_map(|pid| vm.processes.get(pid).filter(running).map(|p| (p.home.load(Ordering::Relaxed) as usize, pid)))
+        .collect();
+    for (i, scheduler) in vm.schedulers.iter().enumerate() {
+        let current = if scheduler.load.is_running() { busy.iter().find(|(home, _)| *home == i) } else { None };
+        let current = current.map_or(String::new(), |(_, pid)| pid_text(pid.term()));
+        writeln!(out, "=scheduler:{}", i + 1)?;
+        writeln!(out, "Current Port: \nRun Queue Max Length: 0\nRun Queue High Length: 0")?;
+        writeln!(out, "Run Queue Normal Length: {}", scheduler.len())?;
+        writeln!(out, "Run Queue Low Length: 0\nRun Queue Port Length: 0")?;
+        writeln!(out, "Current Process: {current}")?;
+    }
+    Ok(())
+}
+
+/// Memory, timers, the node, loaded code.
+pub fn rest(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
+    memory(vm, out)?;
+    timers(vm, out)?;
+    node(vm, out)?;
+    modules(vm, out)?;
+    funs(vm, out)
+}
+
+/// This node and those it is connected to.
+pub fn node(vm: &Vm, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "=node:{}", atom_text(vm.node_name()))?;
+    if vm.node_name() == am::nonode_nohost {
+        writeln!(out, "=no_distribution")?;
+    }
+    Ok(())
+}
+
+/// What takes how much memory, and how full the large tables are.
+pub fn memory(vm: &Vm, out: &mut dyn Write) -> io::Result<()> {
+    let processes = (account::process_words() + account::fragment_words()) * 8;
+    let atoms: usize = (0..myriad_term::atom::count()).map(|i| Atom::from_index(i as u32).text().len()).sum();
+    let (binary, ets) = (myriad_term::binary::shared_bytes(), vm.gauges.ets_bytes.now());
+    let code = crate::code::bytes() + account::literal_words() * 8;
+    let system = binary + ets + code + atoms;
+    writeln!(out, "=memory\ntotal: {}", processes + system)?;
+    writeln!(out, "processes: {processes}\nprocesses_used: {processes}\nsystem: {system}")?;
+    writeln!(out, "atom: {atoms}\natom_used: {atoms}\nbinary: {binary}\ncode: {code}\nets: {ets}")?;
+    let (limit, entries) = (myriad_term::atom::limit(), myriad_term::atom::count());
+    writeln!(out, "=index_table:atom_tab\nsize: {entries}\nlimit: {limit}\nentries: {entries}")
+}
+
+fn timers(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
+    let mut told = Ok(());
+    let now = vm.machine.now_ns();
+    vm.timers.each_message(|destination, at_ns, message| {
+        if told.is_ok() {
+            let to = match destination {
+                Destination::Process(pid) => pid_text(pid.term()),
+                Destination::Name(name) => atom_text(name),
+            };
+            let left = at_ns.saturating_sub(now) / 1_000_000;
+            let message = text(message, MESSAGE_TERMS);
+            told = writeln!(out, "=timer:{to}\nMessage: {message}\nTime left: {left}");
+        }
+    });
+    told
+}
+
+/// Loaded modules and their sizes in bytes.
+pub fn modules(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
+    let versions: Vec<_> = vm.code.loaded().into_iter().map(|name| (name, vm.code.state(name))).collect();
+    let bytes = |module: Option<&Module>| module.map_or(0, Module::bytes);
+    let current: i64 = versions.iter().map(|(_, v)| bytes(v.current)).sum();
+    let old: i64 = versions.iter().map(|(_, v)| bytes(v.old)).sum();
+    writeln!(out, "=loaded_modules\nCurrent code: {current}\nOld code: {old}")?;
+    for (name, version) in &versions {
+        writeln!(out, "=mod:{}\nCurrent size: {}", atom_text(*name), bytes(version.current))?;
+        if version.old.is_some() {
+            writeln!(out, "Old size: {}", bytes(version.old))?;
+        }
+    }
+    Ok(())
+}
+
+fn funs(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
+    for module in vm.code.loaded().into_iter().filter_map(|name| vm.code.current(name)) {
+        for entry in &module.funs {
+            writeln!(out, "=fun\nModule: {}", atom_text(entry.module))?;
+            writeln!(out, "Uniq: {}\nIndex: {}\nAddress: {:p}\nRefc: 1", entry.old_uniq, entry.index, *entry)?;
+        }
+    }
+    Ok(())
+}
+
+/// All atoms, the last made first.
+pub fn atoms(out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "=atoms")?;
+    (0..myriad_term::atom::count()).rev().try_for_each(|i| writeln!(out, "{}", atom_text(Atom::from_index(i as u32))))
+}

@@ -1,0 +1,76 @@
+//! What stands on a process's Erlang stack, for people to read.
+
+use crate::code::{Continuation, StackWalk};
+use crate::engine::Engine;
+use crate::process::Private;
+use myriad_term::print::{atom_text, text};
+use myriad_term::{Mfa, Term};
+use std::fmt::Write;
+
+/// One word of a stack.
+pub enum Entry {
+    /// A Y register of the function told of before, and its number.
+    Y(usize, Term),
+    /// A Y register that marks a `catch` or `try`: the code's address, the function.
+    Catch(usize, usize, Option<Mfa>),
+    /// A return point: where it stands on the stack, its code's address, the function (none: the process ends there).
+    Return(usize, usize, Option<Mfa>),
+}
+
+/// The words of a process's stack, those of the function it is in first. It is stopped, or in a built-in function.
+pub fn entries(engine: &dyn Engine, process: &Private) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    let mut rest = process.heap.stack();
+    let registers = |count: usize, rest: &mut &[u64], entries: &mut Vec<Entry>| {
+        let (frame, above) = rest.split_at(count.min(rest.len()));
+        *rest = above;
+        entries.extend(frame.iter().enumerate().map(|(i, word)| {
+            // SAFETY: words on the stack look like terms (H1).
+            let term = unsafe { Term::from_raw(*word) };
+            let Some(record) = term.as_catch() else { return Entry::Y(i, term) };
+            // SAFETY: a catch marker's data is the address of its record, which stays as long as the function (K2, K3).
+            let handler = unsafe { &*(record as *const Continuation) };
+            Entry::Catch(i, handler.pc.0 as usize, function(handler))
+        }));
+    };
+    let frame = engine.frame_words(process);
+    registers(frame, &mut rest, &mut entries);
+    // SAFETY: the process stands still, and the engine knows the size of the innermost frame.
+    for at in unsafe { StackWalk::new(process.heap.stop, process.heap.hend, frame) } {
+        let [word, above @ ..] = rest else { break };
+        rest = above;
+        let to = function(at.continuation);
+        entries.push(Entry::Return(std::ptr::from_ref(word) as usize, at.continuation.pc.0 as usize, to));
+        registers(at.continuation.frame as usize, &mut rest, &mut entries);
+    }
+    entries
+}
+
+fn function(of: &Continuation) -> Option<Mfa> {
+    // SAFETY: K3: what a return point leads to is loaded.
+    unsafe { of.function.as_ref() }.map(|function| function.mfa)
+}
+
+/// A function's name as a stack shows it: `module:function/arity`.
+pub fn name(mfa: Option<Mfa>) -> String {
+    match mfa {
+        Some(mfa) => format!("{}:{}/{}", atom_text(mfa.module), atom_text(mfa.function), mfa.arity),
+        None => "<terminate process normally>".into(),
+    }
+}
+
+/// `process_info(P, backtrace)`: the stack with the terms in it, in OTP's form.
+pub fn backtrace(engine: &dyn Engine, process: &Private) -> String {
+    let mut out = String::new();
+    if let Some(at) = engine.backtrace(process, 1).first() {
+        let _ = writeln!(out, "Program counter: {:#018x} ({})", process.resume.pc.0 as usize, name(Some(at.mfa)));
+    }
+    for entry in entries(engine, process) {
+        let _ = match entry {
+            Entry::Y(i, term) => writeln!(out, "{:<9}{}", format!("y({i})"), text(term, usize::MAX)),
+            Entry::Catch(i, pc, to) => writeln!(out, "{:<9}Catch {pc:#018x} ({})", format!("y({i})"), name(to)),
+            Entry::Return(at, pc, to) => writeln!(out, "\n{at:#018x} Return addr {pc:#018x} ({})", name(to)),
+        };
+    }
+    out
+}
