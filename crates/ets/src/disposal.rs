@@ -30,6 +30,12 @@ impl<'a> Disposal<'a> {
         Disposal { slices, at_once, first: None, more: Vec::new() }
     }
 
+    /// Does nobody look without the lock?
+    #[inline]
+    pub fn is_at_once(&self) -> bool {
+        self.at_once
+    }
+
     #[inline]
     fn late(&mut self, late: Late) {
         if self.first.is_none() {

@@ -15,10 +15,11 @@
 
 use crate::disposal::Disposal;
 use crate::row::{HEAD_WORDS, Link, NewRow, Row};
-use myriad_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use myriad_sync::{LockClass, Odd, ReadGuard, RwLock, Sequence, WriteGuard};
+use myriad_sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use myriad_sync::{LockClass, Mutex, Odd, ReadGuard, RwLock, Sequence, WriteGuard};
 use myriad_term::equal::eq_exact;
 use myriad_term::{Arena, Term};
+use std::mem::offset_of;
 use std::ops::Deref;
 
 /// Buckets of the first segment, and of further ones, as OTP counts them.
@@ -55,28 +56,36 @@ impl Buckets {
     }
 }
 
-/// What only the holder of the lock looks at.
-struct Books {
-    /// Hashes of hidden rows.
-    hidden: Vec<u32>,
-}
+static HIDDEN_CLASS: LockClass = LockClass::new("db_hash_hidden", 725);
 
 /// A shard.
+///
+/// What every writer writes stands in one line of the cache: writers on several cores take a shard's line from one another,
+/// and should do so once.
+#[repr(C)]
 pub struct Shard {
+    lock: RwLock<()>,
     sequence: Sequence,
+    rows: AtomicUsize,
+    words: AtomicUsize,
     buckets: AtomicPtr<Buckets>,
     /// How many of them are in use.
-    active: AtomicUsize,
+    active: AtomicU32,
     /// Bits of the hash that chose the shard.
     shift: u32,
     keypos: usize,
     /// Buckets it never goes below.
     least: usize,
-    rows: AtomicUsize,
-    words: AtomicUsize,
     hidden_rows: AtomicUsize,
-    books: RwLock<Books>,
+    /// Hashes of hidden rows.
+    hidden: Mutex<Vec<u32>>,
 }
+
+#[cfg(not(loom))]
+const _: () = assert!(offset_of!(Shard, keypos) == 64 && size_of::<Shard>() <= 128);
+
+/// Most buckets of a shard.
+const MOST: usize = u32::MAX as usize;
 
 /// Whether rows may leave now (S3).
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -90,7 +99,7 @@ pub enum Fixed {
 /// A shard whose lock is held for reading.
 pub struct Reading<'a> {
     shard: &'a Shard,
-    _books: ReadGuard<'a, Books>,
+    _lock: ReadGuard<'a, ()>,
 }
 
 impl Deref for Reading<'_> {
@@ -106,7 +115,7 @@ pub struct Writing<'a> {
     shard: &'a Shard,
     /// Ends before the lock is given up (S4).
     odd: Odd<'a>,
-    books: WriteGuard<'a, Books>,
+    lock: WriteGuard<'a, ()>,
     disposal: Disposal<'a>,
 }
 
@@ -129,31 +138,32 @@ impl Shard {
     pub fn new(class: &'static LockClass, shift: u32, keypos: usize) -> Shard {
         let least = (FIRST_SEGMENT >> shift).max(1);
         Shard {
+            lock: RwLock::new(class, ()),
             sequence: Sequence::new(),
+            rows: AtomicUsize::new(0),
+            words: AtomicUsize::new(0),
             buckets: AtomicPtr::new(Buckets::new(least)),
-            active: AtomicUsize::new(least),
+            active: AtomicU32::new(least as u32),
             shift,
             keypos,
             least,
-            rows: AtomicUsize::new(0),
-            words: AtomicUsize::new(0),
             hidden_rows: AtomicUsize::new(0),
-            books: RwLock::new(class, Books { hidden: Vec::new() }),
+            hidden: Mutex::new(&HIDDEN_CLASS, Vec::new()),
         }
     }
 
     /// Takes the lock for reading.
     #[inline]
     pub fn read(&self) -> Reading<'_> {
-        Reading { _books: self.books.read(), shard: self }
+        Reading { _lock: self.lock.read(), shard: self }
     }
 
     /// Takes the lock for writing. `disposal` is asked for once it is held.
     #[inline(always)]
     pub fn write<'a>(&'a self, disposal: impl FnOnce() -> Disposal<'a>) -> Writing<'a> {
-        let books = self.books.write();
+        let lock = self.lock.write();
         let disposal = disposal();
-        Writing { odd: self.sequence.write(), shard: self, books, disposal }
+        Writing { odd: self.sequence.write(), shard: self, lock, disposal }
     }
 
     /// Looks without the lock (S4). Nothing if somebody writes meanwhile: what `look` gave is worthless then.
@@ -181,7 +191,7 @@ impl Shard {
     #[inline]
     pub fn buckets(&self) -> usize {
         // Relaxed: changed under the lock; S4.
-        self.active.load(Ordering::Relaxed)
+        self.active.load(Ordering::Relaxed) as usize
     }
 
     /// Number of hidden rows.
@@ -314,9 +324,9 @@ impl Writing<'_> {
     /// Hands over what has left the shard to a scheduler's thread progress: cheaper than dropping.
     #[inline(always)]
     pub fn done(self, slices: Option<&myriad_sync::ThreadSlot>) {
-        let Writing { shard: _, odd, books, mut disposal } = self;
+        let Writing { shard: _, odd, lock, mut disposal } = self;
         drop(odd);
-        drop(books);
+        drop(lock);
         disposal.hand_over(slices);
     }
 
@@ -354,7 +364,7 @@ impl Writing<'_> {
         }
         // SAFETY: R1: see the impl.
         unsafe { row.set_hidden(true) };
-        self.books.hidden.push(row.hash());
+        self.hidden.lock().push(row.hash());
         add(&self.hidden_rows, 1);
         row.link()
     }
@@ -389,16 +399,18 @@ impl Writing<'_> {
         }
     }
 
-    /// Inserts an object into a set, or puts it in the place of the one with its key.
-    pub fn insert_tuple(&mut self, tuple: Term, key: Term, hash: u32, fixed: Fixed) {
+    /// Inserts an object, for which a row needs `words`, into a set, or puts it in the place of the one with its key.
+    pub fn insert_tuple(&mut self, tuple: Term, words: usize, key: Term, hash: u32, fixed: Fixed) {
         let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
         let at = self.shard.place(hash, key);
         match at.get() {
             // SAFETY: R1: see the impl. The key's word stays: keys are equal, and equal immediate terms are the same word.
             Some(old) if unsafe { old.overwrite(elements) } => {}
-            Some(_) => self.swap(at, Row::new(tuple, hash)),
+            // SAFETY: as above; nobody looks without the lock if what leaves is freed at once.
+            Some(old) if self.disposal.is_at_once() && unsafe { old.rewrite(tuple, words) } => {}
+            Some(_) => self.swap(at, Row::sized(tuple, hash, words)),
             None => {
-                self.link(at, Row::new(tuple, hash));
+                self.link(at, Row::sized(tuple, hash, words));
                 self.grow(fixed);
             }
         }
@@ -494,7 +506,8 @@ impl Writing<'_> {
 
     /// Frees the hidden rows (the table is no longer fixed).
     pub fn purge(&mut self) {
-        for hash in std::mem::take(&mut self.books.hidden) {
+        let hidden = std::mem::take(&mut *self.hidden.lock());
+        for hash in hidden {
             let mut at = &self.shard.room()[self.index(hash)];
             while let Some(row) = at.get() {
                 if row.is_hidden() {
@@ -532,7 +545,7 @@ impl Writing<'_> {
     fn split(&mut self) {
         for _ in 0..5 {
             let to = self.buckets();
-            if self.len() <= to {
+            if self.len() <= to || to == MOST {
                 return;
             }
             if to == self.room().len() {
@@ -555,7 +568,7 @@ impl Writing<'_> {
                 }
             }
             // Relaxed: S4.
-            self.active.store(to + 1, Ordering::Relaxed);
+            self.active.store(to as u32 + 1, Ordering::Relaxed);
         }
     }
 
@@ -588,7 +601,7 @@ impl Writing<'_> {
                 Self::set(&room[from], None);
             }
             // Relaxed: S4.
-            self.active.store(from, Ordering::Relaxed);
+            self.active.store(from as u32, Ordering::Relaxed);
         }
     }
 
@@ -597,11 +610,11 @@ impl Writing<'_> {
         let rows = self.len() + self.hidden();
         // Release: as in `make_room`. Relaxed: S4.
         let buckets = self.shard.buckets.swap(Buckets::new(self.least), Ordering::Release);
-        let active = self.active.swap(self.least, Ordering::Relaxed);
+        let active = self.active.swap(self.least as u32, Ordering::Relaxed) as usize;
         self.rows.store(0, Ordering::Relaxed);
         self.words.store(0, Ordering::Relaxed);
         self.hidden_rows.store(0, Ordering::Relaxed);
-        self.books.hidden.clear();
+        self.hidden.lock().clear();
         Chains { buckets, active, rows }
     }
 }
@@ -663,8 +676,8 @@ impl Drop for Chains {
 impl Drop for Shard {
     fn drop(&mut self) {
         // Relaxed: nobody else has the shard.
-        let (buckets, active) = (self.buckets.load(Ordering::Relaxed), self.active.load(Ordering::Relaxed));
-        drop(Chains { buckets, active, rows: 0 });
+        let buckets = self.buckets.load(Ordering::Relaxed);
+        drop(Chains { buckets, active: self.buckets(), rows: 0 });
     }
 }
 

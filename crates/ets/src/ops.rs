@@ -2,7 +2,7 @@
 
 use crate::access::{Need, bad, gone, table, user};
 use crate::hash::{Fixed, Writing};
-use crate::row::{NewRow, list_reversed};
+use crate::row::{NewRow, list_reversed, tuple_words};
 use crate::table::{Gone, Kind, Store, Table};
 use myriad_sync::Arc;
 use myriad_term::equal::eq_exact;
@@ -114,25 +114,19 @@ fn insert_rows(ctx: &Ctx<'_>, table: &Table, rows: Vec<NewRow>, new: bool) -> Re
     Ok(true)
 }
 
-/// Can it be copied within a lock?
-fn is_small(object: Term) -> bool {
-    object.as_tuple().is_some_and(|t| t.len() <= 16 && t.elements().iter().all(|e| e.is_immediate()))
-}
+/// Words of objects that are copied within a lock.
+const SMALL: usize = 64;
 
-/// Inserts one small object.
-fn insert_small(ctx: &Ctx<'_>, table: &Table, object: Term, key: Term) -> Result<(), Gone> {
+/// Inserts one small object into a set that is not compressed.
+fn insert_small(ctx: &Ctx<'_>, table: &Table, object: Term, words: usize, key: Term) -> Result<(), Gone> {
     match &table.store {
         Store::Hash(shards) => {
             let hash = table_hash(key);
             let mut shard = table.write_shard(user(ctx), shards, hash)?;
-            match table.options.kind {
-                Kind::Set | Kind::OrderedSet => shard.insert_tuple(object, key, hash, table.fixed()),
-                Kind::Bag => shard.insert_bag(table.new_row(object, hash), table.fixed()),
-                Kind::DuplicateBag => shard.insert_duplicate(table.new_row(object, hash), table.fixed()),
-            }
+            shard.insert_tuple(object, words, key, hash, table.fixed());
             shard.done(ctx.sched.slices.as_ref());
         }
-        Store::Tree(tree) => table.write_tree(tree)?.insert_tuple(object, key),
+        Store::Tree(tree) => table.write_tree(tree)?.insert_tuple(object, words, key),
     }
     Ok(())
 }
@@ -142,6 +136,10 @@ fn insert_one_new(ctx: &Ctx<'_>, table: &Table, object: Term, key: Term) -> Resu
     match &table.store {
         Store::Hash(shards) => {
             let hash = table_hash(key);
+            // Most often one looks like this to find that it is there.
+            if table.look_at(user(ctx), shards, hash, |shard| shard.row_of(hash, key).is_some())? {
+                return Ok(false);
+            }
             let mut shard = table.write_shard(user(ctx), shards, hash)?;
             if shard.row_of(hash, key).is_some() {
                 return Ok(false);
@@ -164,9 +162,13 @@ fn insert_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let table = table(ctx, args[0], Need::Write)?;
     if !args[1].is_list() {
         let Some(key) = key_of(&table, args[1]) else { return badarg() };
-        if is_small(args[1]) {
-            // Copied under the lock: most often the place of an older object is taken over as it is.
-            return insert_small(ctx, &table, args[1], key).map(|()| Term::TRUE).or_else(|g| gone(ctx, g));
+        if !table.options.compressed && matches!(table.options.kind, Kind::Set | Kind::OrderedSet) {
+            let words = tuple_words(args[1]);
+            if words <= SMALL {
+                // Copied under the lock: most often the place of an older object is taken over as it is.
+                ctx.bump(words / 16);
+                return insert_small(ctx, &table, args[1], words, key).map(|()| Term::TRUE).or_else(|g| gone(ctx, g));
+            }
         }
         let row = table.new_row(args[1], table.hash(key));
         ctx.bump(row.row().words() / 16);

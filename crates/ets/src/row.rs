@@ -13,7 +13,8 @@
 //!     that holds for the key and what is off the heap; an element's word may be a mark of where its compact form is.
 //! R3. What changes in a row that is in a table: the link, the flags, and immediate elements other than the key, which become
 //!     other immediate ones. These words are read and written as atomics; a reader without the lock learns from its shard's
-//!     version that what it read does not belong together. All else stays as it is until the row is freed.
+//!     version that what it read does not belong together. All else stays as it is until the row is freed; but where nobody
+//!     looks without the lock, a row may be filled anew ([`Row::rewrite`]).
 
 mod pack;
 mod packed;
@@ -113,6 +114,13 @@ pub fn copied_size(term: Term) -> usize {
     if term.is_immediate() { 0 } else { copy::size(term, no_literal) }
 }
 
+/// Words that a row needs for a tuple.
+#[inline]
+pub fn tuple_words(tuple: Term) -> usize {
+    let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
+    if elements.iter().all(|e| e.is_immediate()) { 1 + elements.len() } else { copy::size(tuple, no_literal) }
+}
+
 /// A whole copy of a term (which may lie in a row or a specification) in `heap`.
 #[inline]
 pub fn copy_out<A: Alloc + ?Sized>(term: Term, heap: &mut A) -> Term {
@@ -145,9 +153,13 @@ impl Row {
 
     /// A row with a copy of `tuple`, filed under `hash`. (The rows of compressed tables, too, if all elements are immediate.)
     pub fn new(tuple: Term, hash: u32) -> Row {
+        Row::sized(tuple, hash, tuple_words(tuple))
+    }
+
+    /// The same, `words` being what [`tuple_words`] gave.
+    pub fn sized(tuple: Term, hash: u32, words: usize) -> Row {
         let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
-        let flat = elements.iter().all(|e| e.is_immediate());
-        let words = if flat { 1 + elements.len() } else { copy::size(tuple, no_literal) };
+        let flat = words == 1 + elements.len();
         let mut row = Row::allocate(words, hash, if flat { FLAT } else { 0 });
         if flat {
             // SAFETY: 1 + len fresh words after the header.
@@ -156,12 +168,17 @@ impl Row {
                 ptr::copy_nonoverlapping(elements.as_ptr(), row.data().add(1).cast(), elements.len());
             }
         } else {
-            let mut block = Block { at: row.data(), words, off_heap: OffHeap::new() };
-            let copied = copy::copy(tuple, words, &mut block, no_literal);
-            debug_assert!(copied.boxed_ptr() == row.data());
-            row.keep(&block.off_heap);
+            row.fill(tuple, words);
         }
         row
+    }
+
+    /// Copies a tuple with memory into a row that is ours alone.
+    fn fill(&mut self, tuple: Term, words: usize) {
+        let mut block = Block { at: self.data(), words, off_heap: OffHeap::new() };
+        let copied = copy::copy(tuple, words, &mut block, no_literal);
+        debug_assert!(copied.boxed_ptr() == self.data());
+        self.keep(&block.off_heap);
     }
 
     /// A block for so many words, with its header filled in.
@@ -177,7 +194,7 @@ impl Row {
         Row(head)
     }
 
-    /// Notes the counted objects of a row that nobody else knows yet.
+    /// Notes the counted objects of a row that is ours alone.
     fn keep(&mut self, objects: &OffHeap) {
         if !objects.first.is_null() {
             let flags = self.flags() | OFF_HEAP;
@@ -323,6 +340,32 @@ impl Row {
             // SAFETY: the row has just so many elements; R2 stays. Relaxed: R3.
             unsafe { shared_word(self.data().add(1 + i)).store(element.raw(), Ordering::Relaxed) };
         }
+        true
+    }
+
+    /// Becomes the row of another tuple that takes as many words, if both have memory; otherwise `false`, and nothing has
+    /// changed. Terms of the row are worthless afterwards, its key among them.
+    ///
+    /// # Safety
+    /// R1: the lock is held for writing, and nobody looks without it; the tuple's hash is the row's.
+    #[inline]
+    pub unsafe fn rewrite(mut self, tuple: Term, words: usize) -> bool {
+        let has_memory = tuple.as_tuple().is_some_and(|t| words != 1 + t.len());
+        if !has_memory || self.flags() & !OFF_HEAP != 0 || self.head().words != words {
+            return false;
+        }
+        // SAFETY: the caller's promise: the row is ours alone meanwhile. What the chain counts is released before its words go;
+        // the copy fills just as many words.
+        unsafe {
+            let head = self.0.as_mut();
+            if head.flags.load(Ordering::Relaxed) & OFF_HEAP != 0 {
+                OffHeap { first: head.off_heap, binary_words: 0 }.release_all();
+                head.off_heap = ptr::null_mut();
+                // Relaxed: as in `flags`.
+                head.flags.store(0, Ordering::Relaxed);
+            }
+        }
+        self.fill(tuple, words);
         true
     }
 

@@ -1,7 +1,7 @@
 //! Many threads on one table: rows stay whole, counts add up, traversals see what stands still.
 
 use crate::hash::Fixed;
-use crate::row::{NewRow, Row};
+use crate::row::{NewRow, Row, copy_out, tuple_words};
 use crate::table::{Gone, Kind, Options, Protection, Store, Table, WriteConcurrency};
 use crate::tree::Place;
 use myriad_sync::{Arc, Progress};
@@ -225,7 +225,7 @@ fn rows_written_over_are_never_torn() {
         let hash = table.hash(Term::small(key));
         let Store::Hash(shards) = &table.store else { panic!("a set is a hash table") };
         let Ok(mut shard) = table.write_shard(user, shards, hash) else { panic!("deleted") };
-        shard.insert_tuple(tuple, Term::small(key), hash, table.fixed());
+        shard.insert_tuple(tuple, tuple_words(tuple), Term::small(key), hash, table.fixed());
         shard.done(Some(slot));
     };
     {
@@ -264,4 +264,54 @@ fn rows_written_over_are_never_torn() {
         }
     });
     assert_eq!(table.len(), 8 + rounds as usize);
+}
+
+/// A row is filled anew where nobody else looks, and replaced where somebody may: what it counts is right in both cases.
+#[test]
+fn rows_filled_anew_count_what_they_hold() {
+    let slices = domain();
+    let slot = slices.register().expect("room");
+    let binaries: Vec<SharedBinary> = (1..4).map(|i| SharedBinary::from_bytes(&[i; 100])).collect();
+    for kind in [Kind::Set, Kind::OrderedSet] {
+        let table = table(kind, WriteConcurrency::No, slices);
+        let put = |user, value: &[usize], key: Term| {
+            let mut arena = Arena::new();
+            let held: Vec<Term> = value.iter().map(|i| arena.shared_binary(binaries[*i].clone())).collect();
+            let held = arena.list(&held);
+            let tuple = arena.tuple(&[key, held]);
+            let words = tuple_words(tuple);
+            match &table.store {
+                Store::Hash(shards) => {
+                    let hash = table.hash(key);
+                    let Ok(mut shard) = table.write_shard(user, shards, hash) else { panic!("deleted") };
+                    shard.insert_tuple(tuple, words, key, hash, table.fixed());
+                    shard.done(Some(&slot));
+                }
+                Store::Tree(tree) => {
+                    let Ok(mut tree) = table.write_tree(tree) else { panic!("deleted") };
+                    tree.insert_tuple(tuple, words, key);
+                }
+            }
+            drop(arena);
+            (0..4).for_each(|_| slot.quiescent());
+            let found = table.with_row(user, key, |row| {
+                let mut copy = Arena::new();
+                row.map(|row| copy_out(row.copy_to(&mut copy).as_tuple().map_or(Term::NIL, |t| t.get(1)), &mut copy))
+                    .and_then(Term::list_length)
+            });
+            assert!(found.is_ok_and(|length| length == Some(value.len())));
+            binaries.iter().map(|b| b.references() - 1).collect::<Vec<_>>()
+        };
+        let mut keys = Arena::new();
+        let key = keys.tuple(&[Term::small(1), Term::small(2)]);
+        for user in [1, 1, 2] {
+            let user = Some(Pid::new(user, 0));
+            assert_eq!(put(user, &[0, 1], key), [1, 1, 0]);
+            assert_eq!(put(user, &[1, 1], key), [0, 2, 0]);
+            assert_eq!(put(user, &[2], key), [0, 0, 1]);
+            assert_eq!(put(user, &[0, 1, 2], key), [1, 1, 1]);
+            assert_eq!(put(user, &[2, 2, 2], key), [0, 0, 3]);
+        }
+        drop(table.take_all(None));
+    }
 }

@@ -202,14 +202,19 @@ impl Tree {
         unsafe { old.free() };
     }
 
-    /// Inserts an object, or puts it in the place of the one with its key.
-    pub fn insert_tuple(&mut self, tuple: Term, of: Term) {
+    /// Inserts an object, for which a row needs `words`, or puts it in the place of the one with its key.
+    pub fn insert_tuple(&mut self, tuple: Term, words: usize, of: Term) {
         let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
         match self.entries.entry(key(of)) {
             // SAFETY: the tree is borrowed for writing; the key's word stays.
             Entry::Occupied(place) if place.key().0.get().is(of) && unsafe { place.get().overwrite(elements) } => {}
+            // SAFETY: as above; nobody looks at a tree's rows without its lock.
+            Entry::Occupied(place) if unsafe { place.get().rewrite(tuple, words) } => {
+                // TR1, as in `replaced`.
+                place.key().0.set(place.get().key(self.keypos));
+            }
             Entry::Occupied(mut place) => {
-                let row = Row::new(tuple, 0);
+                let row = Row::sized(tuple, 0, words);
                 let old = place.insert(row);
                 // TR1, as in `replaced`.
                 place.key().0.set(row.key(self.keypos));
@@ -219,7 +224,7 @@ impl Tree {
                 self.changed();
             }
             Entry::Vacant(place) => {
-                let row = Row::new(tuple, 0);
+                let row = Row::sized(tuple, 0, words);
                 place.key().0.set(row.key(self.keypos));
                 place.insert(row);
                 self.words += row.words();
