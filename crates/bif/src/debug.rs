@@ -8,6 +8,7 @@ mod internal_state;
 mod relations;
 
 use crate::guards::{bad_map, otp_small};
+use crate::work::dirty_if_large;
 use internal_state::{get_internal_state_1, set_internal_state_2};
 use myriad_heap::is_literal;
 use myriad_term::binary::WRITABLE;
@@ -19,8 +20,8 @@ use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub DEBUG = "erts_debug" {
-    "flat_size" / 1 Plain => |ctx, a| { let words = flat_size(a[0]); ctx.bump(words / 32); Ok(Term::small(words as i64)) };
-    "size_shared" / 1 Plain => |ctx, a| { let words = size_shared(a[0], is_literal); ctx.bump(words / 4); Ok(Term::small(words as i64)) };
+    "flat_size" / 1 Plain => |ctx, a| { dirty_if_large(ctx, a[0])?; let words = flat_size(a[0]); ctx.bump(words / 32); Ok(Term::small(words as i64)) };
+    "size_shared" / 1 Plain => |ctx, a| { dirty_if_large(ctx, a[0])?; let words = size_shared(a[0], is_literal); ctx.bump(words / 4); Ok(Term::small(words as i64)) };
     "copy_shared" / 2 Plain => |ctx, a| copy_shared(ctx, a[0], a[1]);
     "same" / 2 Plain => |_, a| Ok(Term::bool(a[0].is(a[1])));
     "map_info" / 1 Plain => map_info_1;

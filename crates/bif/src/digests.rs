@@ -1,7 +1,7 @@
 //! Hashes and checksums.
 
 use crate::iodata::{each_run, is_longer};
-use crate::work::{dirty, in_slices};
+use crate::work::{dirty, dirty_if_large, in_slices};
 use crc32fast::Hasher;
 use md5::block_api::compress;
 use myriad_term::phash;
@@ -36,8 +36,10 @@ fn range(term: Term) -> Result<u64, Escape> {
     }
 }
 
-fn phash_2(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    Ok(Term::small(phash::phash(args[0], range(args[1])?) as i64))
+fn phash_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let range = range(args[1])?;
+    dirty_if_large(ctx, args[0])?;
+    Ok(Term::small(phash::phash(args[0], range) as i64))
 }
 
 fn phash2_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {

@@ -3,6 +3,7 @@
 //! Compiled code reaches the common ones as instructions; these are what `apply`, match specifications' kin and the rarer
 //! instructions call.
 
+use crate::work::in_slices;
 use myriad_term::arith::{self, ArithError};
 use myriad_term::compare::compare;
 use myriad_term::equal::{eq, eq_exact};
@@ -177,14 +178,22 @@ fn is_record_3(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     Ok(Term::bool(tagged && Some(elements.len()) == args[2].as_usize()))
 }
 
+/// Cells of a list that are counted for one reduction.
+const CELLS_PER_REDUCTION: usize = 16;
+
+/// The one function allowed in guards that may give way.
 fn length_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    match args[0].list_length() {
-        Some(n) => {
-            ctx.bump(n / 16);
-            Ok(Term::small(n as i64))
+    let (mut rest, mut length) = (args[0].list_iter(), 0);
+    in_slices(ctx, CELLS_PER_REDUCTION, move |_, budget| {
+        let counted = rest.by_ref().take(*budget).count();
+        length += counted as i64;
+        *budget -= counted;
+        match rest.tail() {
+            tail if tail.is_nil() => Ok(Some(Term::small(length))),
+            tail if tail.is_cons() => Ok(None),
+            _ => badarg(),
         }
-        None => badarg(),
-    }
+    })
 }
 
 fn element_2(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {

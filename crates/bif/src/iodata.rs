@@ -1,62 +1,204 @@
 //! Walking iodata: nested lists of bytes and binaries.
 
-use myriad_term::Term;
+use myriad_term::{Bits, Term};
 use myriad_vm::bif::{Escape, badarg};
 
 /// Bytes from lists are handed on in runs of this length.
 const RUN: usize = 256;
+/// Bytes of a binary that are worth a cell of a list.
+const BYTES_PER_STEP: usize = 32;
 
-/// Gives the bytes of iodata to `f`, run by run. `badarg` if it is none; `f` may have got some bytes then.
-pub fn each_run(data: Term, mut f: impl FnMut(&[u8])) -> Result<(), Escape> {
-    let mut run = [0u8; RUN];
-    let mut len = 0;
-    // Tails of lists that are to be walked later.
-    let mut left: Vec<Term> = Vec::new();
-    let mut at = data;
-    loop {
-        if let Some((head, tail)) = at.as_cons() {
+/// What gets the bytes of iodata.
+pub trait Sink {
+    /// Does it look at each byte of a binary? Such work is done in pieces.
+    const LOOKS: bool = true;
+    /// Does it take bit strings that are no binaries?
+    const BITS: bool = false;
+
+    /// Bytes that stood in lists.
+    fn bytes(&mut self, run: &[u8]);
+
+    /// A binary, or a part of one.
+    fn binary(&mut self, bits: Bits<'_>) {
+        self.bytes(&bits.to_bytes());
+    }
+}
+
+impl Sink for Vec<u8> {
+    #[inline]
+    fn bytes(&mut self, run: &[u8]) {
+        self.extend_from_slice(run);
+    }
+}
+
+/// A function that gets all bytes.
+struct Each<F>(F);
+
+impl<F: FnMut(&[u8])> Sink for Each<F> {
+    fn bytes(&mut self, run: &[u8]) {
+        (self.0)(run);
+    }
+}
+
+/// A walk that may stop on the way.
+#[derive(Clone)]
+pub struct Walk {
+    at: Term,
+    /// Tails of lists that are to be walked later.
+    left: Vec<Term>,
+    /// Bits of the binary at hand that have been handed on.
+    done: usize,
+}
+
+impl Walk {
+    /// From the beginning.
+    pub fn new(data: Term) -> Walk {
+        Walk { at: data, left: Vec::new(), done: 0 }
+    }
+
+    /// Hands on what the budget of cells allows: `true` once there is no more. `badarg` if the term is no iodata; the sink may have
+    /// got some of it then.
+    pub fn run<S: Sink>(&mut self, sink: &mut S, budget: &mut usize) -> Result<bool, Escape> {
+        loop {
+            if self.at.is_cons() {
+                self.cells(sink, budget)?;
+                if self.at.is_cons() {
+                    return Ok(false);
+                }
+            }
+            if let Some(bits) = self.at.as_bits() {
+                if !self.binary(bits, sink, budget)? {
+                    return Ok(false);
+                }
+            } else if !self.at.is_nil() {
+                return badarg();
+            }
+            match self.left.pop() {
+                Some(tail) => self.at = tail,
+                None => return Ok(true),
+            }
+            if *budget == 0 {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Cells from here on, up to something else or as far as the budget goes.
+    fn cells<S: Sink>(&mut self, sink: &mut S, budget: &mut usize) -> Result<(), Escape> {
+        let mut run = [0u8; RUN];
+        let (mut len, mut at, mut left) = (0, self.at, *budget);
+        while let Some((head, tail)) = at.as_cons() {
+            if left == 0 {
+                break;
+            }
+            left -= 1;
             if let Some(byte) = head.as_small() {
                 let Ok(byte) = u8::try_from(byte) else { return badarg() };
                 run[len] = byte;
                 len += 1;
                 if len == RUN {
-                    f(&run);
+                    sink.bytes(&run);
                     len = 0;
                 }
+                // What is no list here must be a binary: a byte cannot be a tail.
                 at = tail;
-                if at.is_cons() {
-                    continue;
-                }
             } else {
-                left.push(tail);
+                self.left.push(tail);
                 at = head;
-                if !at.is_cons() && !at.is_nil() && at.as_bits().is_none() {
-                    return badarg();
+                if !at.is_cons() {
+                    break;
                 }
-                continue;
             }
         }
-        if let Some(bits) = at.as_bits() {
-            if !bits.is_binary() {
-                return badarg();
-            }
-            if len > 0 {
-                f(&run[..len]);
-                len = 0;
-            }
-            f(&bits.to_bytes());
-        } else if !at.is_nil() {
+        if len > 0 {
+            sink.bytes(&run[..len]);
+        }
+        self.at = at;
+        *budget = left;
+        Ok(())
+    }
+
+    /// The binary at hand, or so much of it as the budget allows; is it done with?
+    fn binary<S: Sink>(&mut self, bits: Bits<'_>, sink: &mut S, budget: &mut usize) -> Result<bool, Escape> {
+        if !S::BITS && !bits.is_binary() {
             return badarg();
         }
-        match left.pop() {
-            Some(tail) => at = tail,
-            None => break,
+        let left = bits.len() - self.done;
+        let most = (*budget).max(RUN).saturating_mul(8 * BYTES_PER_STEP);
+        if S::LOOKS && left > most {
+            if let Some(part) = bits.part(self.done, most) {
+                sink.binary(part);
+            }
+            self.done += most;
+            *budget = 0;
+            return Ok(false);
         }
+        if let Some(part) = bits.part(self.done, left) {
+            sink.binary(part);
+        }
+        if S::LOOKS {
+            *budget = budget.saturating_sub(left / (8 * BYTES_PER_STEP));
+        }
+        self.done = 0;
+        Ok(true)
     }
-    if len > 0 {
-        f(&run[..len]);
+}
+
+/// Counts bytes; of bit strings too, where they are welcome.
+#[derive(Default)]
+pub struct Counter<const BITS: bool>(pub usize);
+
+impl<const BITS: bool> Sink for Counter<BITS> {
+    const LOOKS: bool = false;
+    const BITS: bool = BITS;
+
+    fn bytes(&mut self, run: &[u8]) {
+        self.0 += run.len();
     }
-    Ok(())
+
+    fn binary(&mut self, bits: Bits<'_>) {
+        self.0 += bits.len().div_ceil(8);
+    }
+}
+
+/// What gathers all bytes, in room that is taken once if there is more than one slice's work: growing would copy them.
+pub struct Gathering<S> {
+    walk: Walk,
+    /// What gathers.
+    pub sink: S,
+    size: Option<(Walk, Counter<true>)>,
+    roomy: bool,
+}
+
+impl<S: Sink + AsMut<Vec<u8>>> Gathering<S> {
+    /// Of these data.
+    pub fn new(data: Term, sink: S) -> Gathering<S> {
+        Gathering { walk: Walk::new(data), sink, size: None, roomy: false }
+    }
+
+    /// As [`Walk::run`].
+    pub fn run(&mut self, budget: &mut usize) -> Result<bool, Escape> {
+        if let Some((walk, size)) = &mut self.size {
+            if !walk.run(size, budget)? {
+                return Ok(false);
+            }
+            // Without the room it grows.
+            let _ = self.sink.as_mut().try_reserve_exact(size.0 + 1);
+            self.size = None;
+            self.roomy = true;
+        }
+        let done = self.walk.run(&mut self.sink, budget)?;
+        if !done && !self.roomy {
+            self.size = Some((self.walk.clone(), Counter::default()));
+        }
+        Ok(done)
+    }
+}
+
+/// Gives the bytes of iodata to `f`, run by run. `badarg` if it is none; `f` may have got some bytes then.
+pub fn each_run(data: Term, f: impl FnMut(&[u8])) -> Result<(), Escape> {
+    let mut no_limit = usize::MAX;
+    Walk::new(data).run(&mut Each(f), &mut no_limit).map(|_| ())
 }
 
 /// Has the iodata more than `limit` bytes and cells? Looks at no more than that many.

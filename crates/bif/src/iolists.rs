@@ -1,9 +1,9 @@
 //! Between lists and binaries: iodata to binaries, sizes and vectors, binaries to lists, splitting.
 
 use crate::guards::sub_binary;
-use crate::iodata::{each_run, is_longer};
-use crate::work;
-use myriad_term::{Bits, Build, SharedBinary, Term};
+use crate::iodata::{Counter, Gathering, Sink, Walk, each_run, is_longer};
+use crate::work::{self, in_slices, in_slices_as};
+use myriad_term::{Bits, Build, Mfa, SharedBinary, Term, am};
 use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::{BifResult, Ctx};
 
@@ -21,6 +21,8 @@ myriad_vm::bifs! { pub IOLISTS = "erlang" {
 
 /// More cells and bytes than this go to a dirty scheduler.
 const LONG: usize = 250_000;
+/// Cells that are walked for one reduction.
+const CELLS_PER_REDUCTION: usize = 8;
 /// Bytes for one reduction, mixed from copying and walking.
 const BYTES_PER_REDUCTION: usize = 64;
 /// Binaries of a vector that are smaller are copied together.
@@ -52,48 +54,27 @@ pub fn bytes_of(ctx: &mut Ctx<'_>, data: Term) -> Result<Vec<u8>, Escape> {
 }
 
 fn iolist_size_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    if let Some(bits) = args[0].as_bits() {
-        return if bits.is_binary() { Ok(Term::small((bits.len() / 8) as i64)) } else { badarg() };
-    }
-    let (mut size, mut cells) = (0usize, 0);
-    let mut left = Vec::new();
-    let mut at = args[0];
-    loop {
-        while let Some((head, tail)) = at.as_cons() {
-            cells += 1;
-            if head.is_list() {
-                left.push(tail);
-                at = head;
-                continue;
-            }
-            size += byte_size(head, true)?;
-            at = tail;
-        }
-        size += if at.is_nil() { 0 } else { byte_size(at, false)? };
-        match left.pop() {
-            Some(tail) => at = tail,
-            None => break,
-        }
-    }
-    ctx.bump(cells / 16);
-    Ok(ctx.uint(size as u64))
+    let (mut walk, mut size) = (Walk::new(args[0]), Counter::<false>(0));
+    in_slices(ctx, CELLS_PER_REDUCTION, move |ctx, budget| {
+        let done = walk.run(&mut size, budget)?;
+        Ok(done.then(|| ctx.uint(size.0 as u64)))
+    })
 }
 
-/// What an element (or a tail, which may be no byte) of iodata adds.
-fn byte_size(item: Term, head: bool) -> Result<usize, Escape> {
-    match (item.as_small(), item.as_bits()) {
-        (Some(0..=255), _) if head => Ok(1),
-        (_, Some(bits)) if bits.is_binary() => Ok(bits.len() / 8),
-        _ => badarg(),
-    }
+/// The function that a process is said to be in while a list is made a binary, slice by slice.
+fn list_to_binary_continue() -> Option<Mfa> {
+    Some(Mfa { module: am::erts_internal, function: am::list_to_binary_continue, arity: 1 })
 }
 
 fn iolist_to_binary_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if let Some(bits) = args[0].as_bits() {
         return if bits.is_binary() { Ok(args[0]) } else { badarg() };
     }
-    let bytes = bytes_of(ctx, args[0])?;
-    Ok(binary_of_vec(ctx, bytes))
+    let mut gathering = Gathering::new(args[0], Vec::new());
+    in_slices_as(ctx, list_to_binary_continue, CELLS_PER_REDUCTION, move |ctx, budget| {
+        let done = gathering.run(budget)?;
+        Ok(done.then(|| binary_of_vec(ctx, std::mem::take(&mut gathering.sink))))
+    })
 }
 
 pub(crate) fn list_to_binary_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
@@ -107,23 +88,43 @@ struct BitBuffer {
     bits: usize,
 }
 
-impl BitBuffer {
-    fn push(&mut self, bits: Bits<'_>) {
+impl AsMut<Vec<u8>> for BitBuffer {
+    fn as_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+}
+
+impl Sink for BitBuffer {
+    const BITS: bool = true;
+
+    fn bytes(&mut self, run: &[u8]) {
         let used = self.bits % 8;
+        self.bits += 8 * run.len();
         if used == 0 {
-            self.bytes.extend_from_slice(&bits.to_bytes());
-        } else {
-            // The last byte's free low bits are zero: `Bits::byte` fills with zeros.
-            for i in 0..bits.len().div_ceil(8) {
-                let byte = bits.byte(i);
-                if let Some(last) = self.bytes.last_mut() {
-                    *last |= byte >> used;
-                }
-                self.bytes.push(byte << (8 - used));
-            }
+            self.bytes.extend_from_slice(run);
+            return;
         }
-        self.bits += bits.len();
-        self.bytes.truncate(self.bits.div_ceil(8));
+        // The last byte's free low bits are zero.
+        let mut last = self.bytes.pop().unwrap_or(0);
+        for byte in run {
+            self.bytes.push(last | byte >> used);
+            last = byte << (8 - used);
+        }
+        self.bytes.push(last);
+    }
+
+    fn binary(&mut self, bits: Bits<'_>) {
+        let whole = bits.len() / 8;
+        if let Some(part) = bits.part(0, 8 * whole) {
+            self.bytes(&part.to_bytes());
+        }
+        let rest = bits.len() % 8;
+        if rest > 0 {
+            // Bits behind the end are zeros here: `Bits::byte` fills with them.
+            self.bytes(&[bits.byte(whole)]);
+            self.bits -= 8 - rest;
+            self.bytes.truncate(self.bits.div_ceil(8));
+        }
     }
 }
 
@@ -131,36 +132,17 @@ fn list_to_bitstring_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if !args[0].is_list() {
         return badarg();
     }
-    dirty_if_long(ctx, args[0])?;
-    let mut buffer = BitBuffer::default();
-    let mut left = Vec::new();
-    let mut at = args[0];
-    loop {
-        while let Some((head, tail)) = at.as_cons() {
-            if head.is_list() {
-                left.push(tail);
-                at = head;
-                continue;
-            }
-            match (head.as_small().map(u8::try_from), head.as_bits()) {
-                (Some(Ok(byte)), _) => buffer.push(Bits::new(&[byte], 0, 8)),
-                (_, Some(bits)) => buffer.push(bits),
-                _ => return badarg(),
-            }
-            at = tail;
+    let mut gathering = Gathering::new(args[0], BitBuffer::default());
+    in_slices_as(ctx, list_to_binary_continue, CELLS_PER_REDUCTION, move |ctx, budget| {
+        if !gathering.run(budget)? {
+            return Ok(None);
         }
-        match at.as_bits() {
-            Some(bits) => buffer.push(bits),
-            None if at.is_nil() => {}
-            None => return badarg(),
+        let buffer = &mut gathering.sink;
+        if buffer.bits.is_multiple_of(8) {
+            return Ok(Some(binary_of_vec(ctx, std::mem::take(&mut buffer.bytes))));
         }
-        match left.pop() {
-            Some(tail) => at = tail,
-            None => break,
-        }
-    }
-    ctx.bump(buffer.bytes.len() / BYTES_PER_REDUCTION);
-    Ok(ctx.bitstring(&buffer.bytes, buffer.bits))
+        Ok(Some(ctx.bitstring(&buffer.bytes, buffer.bits)))
+    })
 }
 
 /// Pieces of a vector: large binaries as they are, what is between them copied together.

@@ -5,7 +5,7 @@ use crate::work::{dirty, in_slices};
 use myriad_term::compare::compare_exact;
 use myriad_term::equal::{eq, eq_exact};
 use myriad_term::word::ListIter;
-use myriad_term::{Build, Term, Tuple, am};
+use myriad_term::{Build, GrowingList, Term, Tuple, am};
 use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::{BifResult, Ctx};
 use std::cmp::Ordering;
@@ -35,8 +35,6 @@ const PER_REDUCTION: usize = 16;
 const AT_ONCE: usize = 64 * 1024;
 /// Elements that are looked at before anything else.
 const AT_FIRST: usize = 32;
-/// Elements of longer lists that are joined in one slice at least.
-const LEAST_PIECE: usize = 256;
 /// Longer lists are subtracted on a dirty scheduler: sorting cannot stop.
 const LONG: usize = 20_000;
 
@@ -157,30 +155,23 @@ fn proper_length(list: Term, most: usize) -> Option<usize> {
 }
 
 fn append_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let (mut list, mut result) = (args[0].list_iter(), args[1]);
+    let (mut list, result) = (args[0].list_iter(), args[1]);
     if let Some(len) = proper_length(args[0], AT_ONCE) {
         ctx.make_room(2 * len)?;
         ctx.bump(len / PER_REDUCTION);
         return Ok(ctx.list_prefix(args[0], len, result));
     }
-    let (mut items, mut all) = (Vec::new(), false);
+    let mut copy = GrowingList::default();
     in_slices(ctx, PER_REDUCTION, move |ctx, budget| {
-        if !all {
-            let before = items.len();
-            items.extend(list.by_ref().take(*budget));
-            *budget -= items.len() - before;
-            if list.tail().is_cons() {
-                return Ok(None);
-            }
-            at_end(&list)?;
-            all = true;
+        let mut items = list.tail().list_iter();
+        let len = list.by_ref().take(*budget).count();
+        *budget -= len;
+        copy.add(ctx, len, |_| items.next().unwrap_or(Term::NIL));
+        if list.tail().is_cons() {
+            return Ok(None);
         }
-        // The result is made from its end, as far as the slice goes.
-        let from = items.len().saturating_sub((*budget).max(LEAST_PIECE));
-        *budget = budget.saturating_sub(items.len() - from);
-        result = ctx.list_onto(&items[from..], result);
-        items.truncate(from);
-        Ok(items.is_empty().then_some(result))
+        at_end(&list)?;
+        Ok(Some(copy.finish(result)))
     })
 }
 

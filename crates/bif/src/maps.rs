@@ -1,10 +1,11 @@
 //! Maps.
 
 use crate::guards::bad_map;
-use crate::work::dirty;
-use myriad_term::map::{self, Map};
+use crate::work::{dirty, in_slices};
+use myriad_term::map::{self, Builder, Map, Pair};
+use myriad_term::word::ListIter;
 use myriad_term::{Build, Term};
-use myriad_vm::bif::{Escape, badarg};
+use myriad_vm::bif::{BADARG, Escape, badarg};
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub MAPS = "maps" {
@@ -15,8 +16,8 @@ myriad_vm::bifs! { pub MAPS = "maps" {
     "update" / 3 Plain => |ctx, a| of(a[2])?.update(ctx, a[0], a[1]).ok_or(Escape::BadKey(a[0]));
     "remove" / 2 Plain => |ctx, a| Ok(of(a[1])?.remove(ctx, a[0]));
     "take" / 2 Plain => take_2;
-    "keys" / 1 Plain => |ctx, a| { let map = counted(ctx, a[0])?; Ok(map.keys(ctx)) };
-    "values" / 1 Plain => |ctx, a| { let map = counted(ctx, a[0])?; Ok(map.values(ctx)) };
+    "keys" / 1 Plain => |ctx, a| list_of(ctx, a[0], |(key, _)| key);
+    "values" / 1 Plain => |ctx, a| list_of(ctx, a[0], |(_, value)| value);
     "merge" / 2 Plain => merge_2;
     "from_list" / 1 Plain => from_list_1;
     "from_keys" / 2 Plain => from_keys_2;
@@ -34,8 +35,12 @@ fn of(term: Term) -> Result<Map, Escape> {
     }
 }
 
-/// More pairs than this are worked on by a dirty scheduler.
+/// Pairs of larger maps are merged on a dirty scheduler.
 const LONG: usize = 20_000;
+/// Pairs that a map is made of at once, however little of the slice is left.
+const AT_ONCE: usize = 2048;
+/// Pairs that are looked at for one reduction.
+const PER_REDUCTION: usize = 8;
 
 /// The map, its size counted as work.
 fn counted(ctx: &mut Ctx<'_>, term: Term) -> Result<Map, Escape> {
@@ -68,33 +73,73 @@ fn merge_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn from_list_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    if args[0].list_iter().nth(LONG).is_some() {
-        dirty(ctx)?;
-    }
-    let mut list = args[0].list_iter();
-    let mut pairs = Vec::new();
-    for item in list.by_ref() {
-        let Some([key, value]) = item.as_tuple_of::<2>() else { return badarg() };
-        pairs.push((key, value));
-    }
-    if !list.tail().is_nil() {
-        return badarg();
-    }
-    ctx.bump(pairs.len() / 4);
-    Ok(map::from_pairs(ctx, &pairs))
+    of_items(ctx, args[0], |item| item.as_tuple_of::<2>().map(|[key, value]| (key, value)))
 }
 
 fn from_keys_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    if args[0].list_iter().nth(LONG).is_some() {
-        dirty(ctx)?;
+    let value = args[1];
+    of_items(ctx, args[0], move |key| Some((key, value)))
+}
+
+/// The map of the pairs that `pair` makes of the elements of a list.
+fn of_items(ctx: &mut Ctx<'_>, list: Term, pair: impl Fn(Term) -> Option<Pair> + Send + 'static) -> BifResult {
+    let mut items = list.list_iter();
+    let mut pairs = Vec::new();
+    for item in items.by_ref().take(AT_ONCE) {
+        pairs.push(pair(item).ok_or(BADARG)?);
     }
-    let mut list = args[0].list_iter();
-    let pairs: Vec<(Term, Term)> = list.by_ref().map(|key| (key, args[1])).collect();
-    if !list.tail().is_nil() {
-        return badarg();
+    if !items.tail().is_cons() {
+        proper(&items)?;
+        ctx.bump(pairs.len() / 4);
+        return Ok(map::from_pairs(ctx, &pairs));
     }
-    ctx.bump(pairs.len() / 4);
-    Ok(map::from_pairs(ctx, &pairs))
+    let mut builder = Builder::new(pairs.len() + items.tail().list_iter().take(map::MANY).count());
+    for (key, value) in pairs {
+        builder.push(key, value);
+    }
+    let mut complete = false;
+    in_slices(ctx, PER_REDUCTION, move |ctx, budget| {
+        while !complete && *budget > 0 {
+            *budget -= 1;
+            match items.next() {
+                Some(item) => {
+                    let (key, value) = pair(item).ok_or(BADARG)?;
+                    builder.push(key, value);
+                }
+                None => {
+                    proper(&items)?;
+                    complete = true;
+                }
+            }
+        }
+        Ok(if complete { builder.build(ctx, budget) } else { None })
+    })
+}
+
+/// The end of a list that was walked to it: a proper one?
+fn proper(list: &ListIter) -> Result<(), Escape> {
+    if list.tail().is_nil() { Ok(()) } else { badarg() }
+}
+
+/// A list of what `item` makes of each pair, in the order of `maps:to_list/1`.
+fn list_of(ctx: &mut Ctx<'_>, term: Term, item: fn(Pair) -> Term) -> BifResult {
+    let map = of(term)?;
+    let mut pairs = map.pairs_from_end();
+    let mut list = Term::NIL;
+    if map.size() <= AT_ONCE {
+        for pair in pairs {
+            list = ctx.cons(item(pair), list);
+        }
+        ctx.bump(map.size() / PER_REDUCTION);
+        return Ok(list);
+    }
+    in_slices(ctx, PER_REDUCTION, move |ctx, budget| {
+        for pair in pairs.by_ref().take(*budget) {
+            *budget -= 1;
+            list = ctx.cons(item(pair), list);
+        }
+        Ok((pairs.len() == 0).then_some(list))
+    })
 }
 
 /// Pairs that one step of an iterator or one batch of a list gives.

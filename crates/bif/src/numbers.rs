@@ -24,9 +24,9 @@ myriad_vm::bifs! { pub NUMBERS = "erlang" {
     };
     "list_to_integer" / 1 Plain => |ctx, a| match short_decimal(a[0]) {
         Some(value) => Ok(ctx.int(value)),
-        None => to_integer(ctx, &list_bytes(a[0])?, 10),
+        None => to_integer(ctx, &list_bytes(ctx, a[0])?, 10),
     };
-    "list_to_integer" / 2 Plain => |ctx, a| to_integer(ctx, &list_bytes(a[0])?, base(a[1])?);
+    "list_to_integer" / 2 Plain => |ctx, a| to_integer(ctx, &list_bytes(ctx, a[0])?, base(a[1])?);
     "binary_to_integer" / 1 Plain => |ctx, a| to_integer(ctx, &a[0].as_binary().ok_or(BADARG)?, 10);
     "binary_to_integer" / 2 Plain => |ctx, a| to_integer(ctx, &a[0].as_binary().ok_or(BADARG)?, base(a[1])?);
     "float_to_list" / 1 Plain => |ctx, a| { let text = from_float(a[0], Term::NIL)?; Ok(list(ctx, &text)) };
@@ -39,7 +39,7 @@ myriad_vm::bifs! { pub NUMBERS = "erlang" {
         Some(value) => Ok(with_short(value, |text| ctx.binary(text.as_bytes()))),
         None => { let text = from_float(a[0], a[1])?; Ok(ctx.binary(text.as_bytes())) }
     };
-    "list_to_float" / 1 Plain => |ctx, a| to_float(ctx, &list_bytes(a[0])?);
+    "list_to_float" / 1 Plain => |ctx, a| to_float(ctx, &list_bytes(ctx, a[0])?);
     "binary_to_float" / 1 Plain => |ctx, a| to_float(ctx, &a[0].as_binary().ok_or(BADARG)?);
 }}
 
@@ -122,20 +122,30 @@ fn short_decimal(list: Term) -> Option<i64> {
 }
 
 /// The bytes of a proper list of them.
-fn list_bytes(list: Term) -> Result<Vec<u8>, Escape> {
-    let (bytes, rest) = leading_bytes(list);
+fn list_bytes(ctx: &Ctx<'_>, list: Term) -> Result<Vec<u8>, Escape> {
+    let (bytes, rest) = leading_bytes(ctx, list)?;
     if rest.is_nil() { Ok(bytes) } else { badarg() }
 }
 
-/// The bytes at the head of a list, and the rest.
-fn leading_bytes(list: Term) -> (Vec<u8>, Term) {
+/// The bytes at the head of a list that can stand in a number, and the rest.
+fn leading_bytes(ctx: &Ctx<'_>, list: Term) -> Result<(Vec<u8>, Term), Escape> {
     let (mut bytes, mut rest) = (Vec::new(), list);
     while let Some((head, tail)) = rest.as_cons() {
-        let Some(byte) = head.as_small().and_then(|c| u8::try_from(c).ok()) else { break };
+        let Some(byte) = head.as_small().and_then(|c| u8::try_from(c).ok()).filter(|byte| in_number(*byte)) else {
+            break;
+        };
         bytes.push(byte);
+        if bytes.len() == LONG_TEXT {
+            dirty(ctx)?;
+        }
         rest = tail;
     }
-    (bytes, rest)
+    Ok((bytes, rest))
+}
+
+/// Can the byte stand in a number, in any base?
+fn in_number(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.' | b',')
 }
 
 fn to_integer(ctx: &mut Ctx<'_>, text: &[u8], base: u32) -> BifResult {
@@ -235,7 +245,7 @@ fn leading<'c>(
     if !list.is_list() {
         return Ok(ctx.tuple(&[Term::atom(am::error), Term::atom(am::not_a_list)]));
     }
-    let (bytes, _) = leading_bytes(list);
+    let (bytes, _) = leading_bytes(ctx, list)?;
     ctx.bump(bytes.len() / 16);
     let used = length(&bytes);
     let number = if used == 0 { badarg() } else { read(ctx, &bytes[..used]) };

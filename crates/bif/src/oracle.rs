@@ -15,7 +15,7 @@ fn outcome(ctx: &mut Ctx<'_>, mut result: BifResult) -> Term {
     while matches!(result, Err(Escape::Yield)) {
         let Some(mut rest) = ctx.proc.resumption.take() else { break };
         ctx.proc.reductions_left = 4000;
-        result = rest(ctx);
+        result = (rest.rest)(ctx);
         if matches!(result, Err(Escape::Yield)) && ctx.proc.resumption.is_none() {
             ctx.proc.resumption = Some(rest);
         }

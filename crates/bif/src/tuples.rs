@@ -1,5 +1,6 @@
 //! Tuples.
 
+use crate::work::dirty;
 use myriad_term::{Build, Term, Tuple};
 use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx};
@@ -30,59 +31,76 @@ fn setelement_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     Ok(copy)
 }
 
-fn tuple_of(ctx: &mut Ctx<'_>, elements: &[Term]) -> BifResult {
-    if elements.len() > Tuple::MAX_ARITY { badarg() } else { Ok(ctx.tuple(elements)) }
+/// Elements from which on tuples are made on a dirty scheduler: that takes milliseconds of clearing fresh pages.
+const LONG: usize = 1 << 20;
+
+/// A tuple of so many elements, `rest` after those that there are; `badarg` if it would be too large.
+fn tuple_of(ctx: &mut Ctx<'_>, len: usize, elements: impl Iterator<Item = Term>, rest: Term) -> BifResult {
+    if len > Tuple::MAX_ARITY {
+        return badarg();
+    }
+    if len > LONG {
+        dirty(ctx)?;
+    }
+    ctx.bump(len / 16);
+    Ok(Build::tuple_of(ctx, len, elements, rest))
 }
 
 fn append_element_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(tuple) = args[0].as_tuple() else { return badarg() };
-    let all: Vec<Term> = tuple.elements().iter().copied().chain([args[1]]).collect();
-    tuple_of(ctx, &all)
+    tuple_of(ctx, tuple.len() + 1, tuple.elements().iter().copied(), args[1])
 }
 
 fn insert_element_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some((elements, i)) = at(args[0], args[1], 1) else { return badarg() };
-    let mut all = elements.to_vec();
-    all.insert(i, args[2]);
-    tuple_of(ctx, &all)
+    let (before, behind) = elements.split_at(i);
+    let all = before.iter().chain([&args[2]]).chain(behind).copied();
+    tuple_of(ctx, elements.len() + 1, all, Term::NIL)
 }
 
 fn delete_element_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some((elements, i)) = at(args[0], args[1], 0) else { return badarg() };
-    let mut all = elements.to_vec();
-    all.remove(i);
-    tuple_of(ctx, &all)
+    let left = elements[..i].iter().chain(&elements[i + 1..]).copied();
+    tuple_of(ctx, elements.len() - 1, left, Term::NIL)
 }
 
 fn make(ctx: &mut Ctx<'_>, arity: Term, default: Term, initial: Term) -> BifResult {
     let Some(arity) = arity.as_usize().filter(|n| *n <= Tuple::MAX_ARITY) else { return badarg() };
-    let mut elements = vec![default; arity];
     let mut list = initial.list_iter();
-    for pair in list.by_ref() {
-        let Some([position, value]) = pair.as_tuple_of::<2>() else { return badarg() };
-        let place = position.as_usize().and_then(|p| p.checked_sub(1)).and_then(|i| elements.get_mut(i));
-        let Some(place) = place else { return badarg() };
-        *place = value;
-    }
-    if !list.tail().is_nil() {
+    let place = |pair: Term| {
+        let [position, value] = pair.as_tuple_of::<2>()?;
+        Some((position.as_usize()?.checked_sub(1).filter(|i| *i < arity)?, value))
+    };
+    if list.by_ref().any(|pair| place(pair).is_none()) || !list.tail().is_nil() {
         return badarg();
     }
-    ctx.bump(arity / 16);
-    Ok(ctx.tuple(&elements))
+    let tuple = tuple_of(ctx, arity, std::iter::empty(), default)?;
+    for (i, value) in initial.list_iter().filter_map(place) {
+        // SAFETY: the fresh tuple has more than `i` elements, and nobody else has seen it yet.
+        unsafe { *tuple.boxed_ptr().add(1 + i) = value.raw() };
+    }
+    Ok(tuple)
 }
 
 fn tuple_to_list_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(tuple) = args[0].as_tuple() else { return badarg() };
+    if tuple.len() > LONG {
+        dirty(ctx)?;
+    }
     ctx.bump(tuple.len() / 16);
     Ok(ctx.list(tuple.elements()))
 }
 
 fn list_to_tuple_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let mut list = args[0].list_iter();
-    let elements: Vec<Term> = list.by_ref().take(Tuple::MAX_ARITY + 1).collect();
-    if !list.tail().is_nil() || elements.len() > Tuple::MAX_ARITY {
+    let (mut list, mut len) = (args[0].list_iter(), 0);
+    while len <= Tuple::MAX_ARITY && list.next().is_some() {
+        len += 1;
+        if len == LONG {
+            dirty(ctx)?;
+        }
+    }
+    if !list.tail().is_nil() {
         return badarg();
     }
-    ctx.bump(elements.len() / 16);
-    Ok(ctx.tuple(&elements))
+    tuple_of(ctx, len, args[0].list_iter(), Term::NIL)
 }

@@ -117,26 +117,43 @@ impl Sink for Utf8 {
     }
 }
 
-/// A sink of characters.
+/// Characters of one piece of [`Chars`].
+const PIECE: usize = 16 * 1024;
+
+/// A sink of characters, in pieces: one vector would be copied as it grows.
 #[derive(Default)]
-struct Chars(Vec<Term>);
+struct Chars {
+    full: Vec<Vec<Term>>,
+    last: Vec<Term>,
+}
+
+impl Chars {
+    fn make_room(&mut self) {
+        if self.last.len() >= PIECE {
+            self.full.push(std::mem::take(&mut self.last));
+        }
+    }
+}
 
 impl Sink for Chars {
     fn text(&mut self, text: &str) {
         if text.is_ascii() {
             return self.latin1(text.as_bytes());
         }
-        self.0.reserve(text.len() / 2);
-        text.chars().for_each(|char| self.char(char));
+        self.make_room();
+        self.last.reserve(text.len() / 2);
+        self.last.extend(text.chars().map(|char| Term::small(i64::from(u32::from(char)))));
     }
 
     #[inline]
     fn char(&mut self, char: char) {
-        self.0.push(Term::small(i64::from(u32::from(char))));
+        self.make_room();
+        self.last.push(Term::small(i64::from(u32::from(char))));
     }
 
     fn latin1(&mut self, bytes: &[u8]) {
-        self.0.extend(bytes.iter().map(|b| Term::small(i64::from(*b))));
+        self.make_room();
+        self.last.extend(bytes.iter().map(|b| Term::small(i64::from(*b))));
     }
 }
 
@@ -531,12 +548,23 @@ fn characters_to_list_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
             },
         };
         // The list is made from its end, as far as the slice goes.
-        let chars = &mut walk.sink.0;
-        let from = chars.len().saturating_sub((*budget).max(1));
-        *budget = budget.saturating_sub(chars.len() - from);
-        list = ctx.list_onto(&chars[from..], list);
-        chars.truncate(from);
-        Ok(chars.is_empty().then(|| finish(ctx, list, end)))
+        let Chars { full, last } = &mut walk.sink;
+        loop {
+            let from = last.len().saturating_sub((*budget).max(1));
+            *budget = budget.saturating_sub(last.len() - from);
+            list = ctx.list_onto(&last[from..], list);
+            last.truncate(from);
+            if !last.is_empty() {
+                return Ok(None);
+            }
+            match full.pop() {
+                Some(piece) => *last = piece,
+                None => return Ok(Some(finish(ctx, list, end))),
+            }
+            if *budget == 0 {
+                return Ok(None);
+            }
+        }
     })
 }
 

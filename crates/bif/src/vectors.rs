@@ -13,7 +13,7 @@ fn to_the_end(ctx: &mut Ctx<'_>, first: impl FnOnce(&mut Ctx<'_>) -> BifResult) 
     let mut result = first(ctx);
     while let (Err(Escape::Yield), Some(mut rest)) = (&result, ctx.proc.resumption.take()) {
         ctx.proc.reductions_left = 1;
-        result = rest(ctx);
+        result = (rest.rest)(ctx);
         ctx.proc.resumption.get_or_insert(rest);
     }
     ctx.proc.resumption = None;

@@ -1,6 +1,7 @@
 //! How much a built-in may do before it gives way.
 
-use myriad_term::Term;
+use myriad_term::etf::{EncodeOptions, Sizer};
+use myriad_term::{Mfa, Term};
 use myriad_vm::bif::{DirtyKind, Escape};
 use myriad_vm::{BifResult, Ctx};
 
@@ -41,7 +42,16 @@ impl TermsLeft {
 /// Runs `step` until it gives a result, slice by slice. It gets what it may use of each, in steps of which so many are one
 /// reduction, and counts down what it uses. Terms that it keeps stay: nothing is collected before it is done.
 #[inline]
-pub fn in_slices<F>(ctx: &mut Ctx<'_>, per_reduction: usize, mut step: F) -> BifResult
+pub fn in_slices<F>(ctx: &mut Ctx<'_>, per_reduction: usize, step: F) -> BifResult
+where
+    F: FnMut(&mut Ctx<'_>, &mut usize) -> Result<Option<Term>, Escape> + Send + 'static,
+{
+    in_slices_as(ctx, || None, per_reduction, step)
+}
+
+/// As [`in_slices`]; the process is said to be in the function `name` between them.
+#[inline]
+pub fn in_slices_as<F>(ctx: &mut Ctx<'_>, name: fn() -> Option<Mfa>, per_reduction: usize, mut step: F) -> BifResult
 where
     F: FnMut(&mut Ctx<'_>, &mut usize) -> Result<Option<Term>, Escape> + Send + 'static,
 {
@@ -58,9 +68,23 @@ where
         result?.ok_or(Escape::Yield)
     };
     match go_on(ctx) {
-        Err(Escape::Yield) => ctx.yield_to(Box::new(go_on)),
+        Err(Escape::Yield) => ctx.yield_as(name(), Box::new(go_on)),
         result => result,
     }
+}
+
+/// Terms and bytes of what is walked in one go.
+const LARGE_TERMS: usize = 50_000;
+const LARGE_BYTES: usize = 1 << 20;
+
+/// Goes to a dirty scheduler if it takes long to walk the whole term.
+pub fn dirty_if_large(ctx: &Ctx<'_>, term: Term) -> Result<(), Escape> {
+    if ctx.sched.dirty || term.is_immediate() {
+        return Ok(());
+    }
+    let mut budget = LARGE_TERMS;
+    let size = Sizer::new(term, EncodeOptions::default()).run(&mut budget);
+    if size.is_some_and(|bytes| bytes <= LARGE_BYTES) { Ok(()) } else { dirty(ctx) }
 }
 
 /// Long work: goes to a dirty scheduler, where the whole call is made again; `Ok` there.

@@ -36,7 +36,7 @@ fn finished(ctx: &mut Ctx<'_>, module: &str, function: &str, args: &[Term]) -> B
     while let Err(Escape::Yield) = result {
         ctx.proc.reductions_left = 20;
         let mut rest = ctx.proc.resumption.take().expect("a resumption");
-        result = rest(ctx);
+        result = (rest.rest)(ctx);
     }
     result
 }

@@ -5,6 +5,7 @@
 
 use crate::calls;
 use crate::errors;
+use crate::guards;
 use crate::instr::Op;
 use crate::machine::{Machine, high, target, wide};
 use crate::stubs;
@@ -155,6 +156,11 @@ pub fn name_of(def: &BifDef) -> Mfa {
 
 /// Goes on after a built-in called at `pc` (null: through the entry of `m.callee`) has given `result`.
 pub fn finish(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) -> *const u32 {
+    // SAFETY: the instruction that called.
+    if !pc.is_null() && unsafe { m.op(pc) } == Op::Length {
+        // SAFETY: as above.
+        return unsafe { guards::finish(m, pc, result) };
+    }
     let escape = match result {
         Ok(value) => {
             m.set_x(0, value);

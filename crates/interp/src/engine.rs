@@ -65,7 +65,7 @@ fn first_call(m: &mut Machine<'_, '_>, function: &Function) -> *const u32 {
 /// Goes on with the rest of a long built-in.
 fn resume(ctx: &mut Ctx<'_>) -> Option<BifResult> {
     let mut rest = ctx.proc.resumption.take()?;
-    let result = rest(ctx);
+    let result = (rest.rest)(ctx);
     if matches!(result, Err(Escape::Yield)) && ctx.proc.resumption.is_none() {
         ctx.proc.resumption = Some(rest);
     }
@@ -152,9 +152,9 @@ impl Engine for Interpreter {
         let mut frame = 0;
         if let Some(at) = code::locate(pc) {
             // Inside a built-in that has given way and will go on.
-            if process.resumption.is_some()
+            if let Some(suspended) = &process.resumption
                 // SAFETY: `locate` found the instruction that the process stopped at.
-                && let Some(mfa) = unsafe { bifs::called_by(pc.0) }
+                && let Some(mfa) = suspended.name.or_else(|| unsafe { bifs::called_by(pc.0) })
             {
                 frames.push(TraceFrame { mfa, line: 0, module: std::ptr::null() });
             }
@@ -165,7 +165,8 @@ impl Engine for Interpreter {
             // Inside a built-in that was called through its entry: where it will return to.
             && (pc != CodePtr::NULL || f.bif().is_none() || process.heap.stack_words() < 2)
         {
-            frames.push(TraceFrame { mfa: f.mfa, line: 0, module: f.module });
+            let name = process.resumption.as_ref().and_then(|suspended| suspended.name);
+            frames.push(TraceFrame { mfa: name.unwrap_or(f.mfa), line: 0, module: f.module });
         } else if pc.0 == stubs::code_of(Op::Hibernating) {
             use myriad_term::am;
             let mfa = crate::machine::mfa(am::erlang, am::hibernate, 3);

@@ -8,7 +8,8 @@ use crate::instr::Op;
 use crate::machine::{Machine, high, target, wide};
 use myriad_term::arith::{self, ArithError};
 use myriad_term::{Atom, Build, Term, am};
-use myriad_vm::bif::BifDef;
+use myriad_vm::bif::{BifDef, BifResult, Escape};
+use myriad_vm::engine::SliceEnd;
 use std::cmp::Ordering;
 
 /// Word of the label in a guard built-in, and of its first source.
@@ -18,14 +19,42 @@ const SOURCES: usize = 5;
 
 unsafe fn call(m: &mut Machine<'_, '_>, pc: *const u32, args: &[Term]) -> *const u32 {
     // SAFETY: operands of the instruction.
-    let (def, live, next) =
-        unsafe { (&*(wide(pc.add(1)) as *const BifDef), *pc.add(LIVE) as usize, pc.add(SOURCES + args.len())) };
+    let def = unsafe { &*(wide(pc.add(1)) as *const BifDef) };
     m.leave();
     let result = (def.function_ptr)(m.ctx, args);
     m.come_back();
+    // SAFETY: the instruction's.
+    unsafe { finish_call(m, pc, def, args, result) }
+}
+
+/// Goes on after the rest of a guard built-in that had given way at `pc` has given `result`.
+///
+/// # Safety
+/// `pc` is a [`Op::Length`]; no other one gives way.
+pub unsafe fn finish(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        let (def, args) = (&*(wide(pc.add(1)) as *const BifDef), [m.source(pc.add(SOURCES))]);
+        finish_call(m, pc, def, &args, result)
+    }
+}
+
+unsafe fn finish_call(
+    m: &mut Machine<'_, '_>,
+    pc: *const u32,
+    def: &BifDef,
+    args: &[Term],
+    result: BifResult,
+) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    let (live, next) = unsafe { (*pc.add(LIVE) as usize, pc.add(SOURCES + args.len())) };
     match result {
         // SAFETY: operand of the instruction.
         Ok(value) => unsafe { m.give(high(pc), value, live, next) },
+        // SAFETY: an instruction.
+        Err(Escape::Yield) if unsafe { m.op(pc) } == Op::Length => {
+            m.stop(SliceEnd::Yielded, pc, std::ptr::null(), live)
+        }
         Err(escape) => {
             // SAFETY: operand of the instruction.
             unsafe {
@@ -122,19 +151,30 @@ quick1! {
     bit_size |a| a.as_bits().and_then(|b| count(b.len()));
 }
 
-/// `length/1`: reductions for long lists.
+/// Longer lists are counted by the function of the table, which costs reductions and may give way.
+const SHORT: usize = 64;
+
+/// `length/1`
 pub unsafe fn length(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operands of the instruction.
     unsafe {
         let list = m.source(pc.add(SOURCES));
-        match list.list_length() {
-            Some(n) => {
-                m.reds -= i32::try_from(n / 16).unwrap_or(i32::MAX / 2);
-                m.set(high(pc), Term::small(n as i64));
-                pc.add(SOURCES + 1)
+        let (mut rest, mut length) = (list, 0);
+        // A register from `live` on would be lost in giving way.
+        let operand = *pc.add(SOURCES);
+        let kept = operand & 3 != 0 || (operand & 0xfff8) / 8 < *pc.add(LIVE);
+        while let Some((_, tail)) = rest.as_cons() {
+            if length == SHORT && kept {
+                return call(m, pc, &[list]);
             }
-            None => call(m, pc, &[list]),
+            length += 1;
+            rest = tail;
         }
+        if !rest.is_nil() {
+            return call(m, pc, &[list]);
+        }
+        m.set(high(pc), Term::small(length as i64));
+        pc.add(SOURCES + 1)
     }
 }
 

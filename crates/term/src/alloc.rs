@@ -133,6 +133,21 @@ pub trait Build: Alloc {
         self.boxed(Header::new(Kind::Tuple, elements.len()), elements)
     }
 
+    /// A tuple of `len` elements: the first of those that there are, then `rest`.
+    fn tuple_of(&mut self, len: usize, elements: impl Iterator<Item = Term>, rest: Term) -> Term {
+        let at = self.alloc(1 + len).as_ptr();
+        // SAFETY: 1 + len fresh words (A2).
+        unsafe {
+            *at = Header::new(Kind::Tuple, len).raw();
+            let slots = at.add(1).cast::<Term>();
+            let mut elements = elements;
+            for i in 0..len {
+                *slots.add(i) = elements.next().unwrap_or(rest);
+            }
+            Term::from_boxed(at)
+        }
+    }
+
     /// A float, boxed only if its word cannot tag itself.
     #[inline]
     fn float(&mut self, value: f64) -> Term {

@@ -488,6 +488,7 @@ well_known! {
     links "links"
     linux "linux"
     list "list"
+    list_to_binary_continue "list_to_binary_continue"
     lists "lists"
     literal_alloc "literal_alloc"
     literal_mmap "literal_mmap"

@@ -11,7 +11,7 @@
 
 use crate::arith::Number;
 use crate::boxed::{Boxed, Kind};
-use crate::equal::{compare_bits, compare_numbers, eq, eq_exact, zeros_equal};
+use crate::equal::{compare_bits, compare_numbers, eq, eq_exact, same_elements, zeros_equal};
 use crate::identity;
 use crate::stack::Stack;
 use crate::word::{Tag, Term};
@@ -109,7 +109,7 @@ fn compare_walk(a: Term, b: Term, exact: bool) -> Ordering {
 /// a small integer or an atom. Else the pair to go on from.
 fn compare_flat(mut a: Term, mut b: Term) -> Result<Ordering, (Term, Term)> {
     while let (Some((head_a, tail_a)), Some((head_b, tail_b))) = (a.as_cons(), b.as_cons()) {
-        if !head_a.is(head_b) {
+        if !head_a.is(head_b) && !same_elements(head_a, head_b) {
             return compare_leaves(head_a, head_b).ok_or((a, b));
         }
         if tail_a.is(tail_b) {
@@ -215,7 +215,7 @@ impl<'a> Walk<'a> {
     fn one(&mut self, a: Term, b: Term, exact: bool) -> Ordering {
         if let (Some((mut x, mut rest_a)), Some((mut y, mut rest_b))) = (a.as_cons(), b.as_cons()) {
             // Runs along equal heads without the stack.
-            while x.is(y) {
+            while x.is(y) || same_elements(x, y) {
                 if rest_a.is(rest_b) {
                     return Ordering::Equal;
                 }

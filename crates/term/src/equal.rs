@@ -99,12 +99,21 @@ fn eq_walk(mut a: Term, mut b: Term, mut exact: bool) -> bool {
     }
 }
 
+/// Are both tuples, with the very same words?
+#[inline]
+pub(crate) fn same_elements(a: Term, b: Term) -> bool {
+    match (a.as_tuple(), b.as_tuple()) {
+        (Some(x), Some(y)) => x.len() == y.len() && x.elements().iter().zip(y.elements()).all(|(x, y)| x.is(*y)),
+        _ => false,
+    }
+}
+
 /// Compares two different words; pushes what they hold.
 #[inline]
 fn eq_one<'a, const N: usize>(left: &mut Stack<Left<'a>, N>, a: Term, b: Term, exact: bool) -> bool {
     if let (Some((mut x, mut rest_a)), Some((mut y, mut rest_b))) = (a.as_cons(), b.as_cons()) {
         // Runs along equal heads without the stack.
-        while x.is(y) {
+        while x.is(y) || same_elements(x, y) {
             if rest_a.is(rest_b) {
                 return true;
             }

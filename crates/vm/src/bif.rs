@@ -57,6 +57,14 @@ pub enum DirtyKind {
 /// The rest of a long built-in.
 pub type Resumption = Box<dyn FnMut(&mut Ctx<'_>) -> BifResult + Send>;
 
+/// A long built-in that has given way.
+pub struct Suspended {
+    /// What is left to do.
+    pub rest: Resumption,
+    /// The function that the process is said to be in meanwhile, if it is not the built-in itself: tools know it by that name.
+    pub name: Option<Mfa>,
+}
+
 /// `error:badarg`
 pub const BADARG: Escape = Escape::Error(Term::atom(am::badarg));
 /// `error:badarith`
@@ -85,7 +93,7 @@ impl From<myriad_term::atom::AtomError> for Escape {
 pub enum BifKind {
     /// An ordinary function.
     Plain,
-    /// Allowed in guards: has no effect, never traps, yields or waits.
+    /// Allowed in guards: has no effect, never traps or waits. (`length/1` yields, as an instruction too.)
     Guard,
     /// Always runs on a dirty CPU scheduler.
     DirtyCpu,

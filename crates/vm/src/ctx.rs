@@ -1,11 +1,11 @@
 //! The context that executing code has: its process, its scheduler, the VM.
 
-use crate::bif::{BifResult, Escape, Resumption};
+use crate::bif::{BifResult, Escape, Resumption, Suspended};
 use crate::process::{Private, Process};
 use crate::scheduler::Local;
 use crate::vm::Vm;
 use myriad_heap::Heap;
-use myriad_term::{Alloc, Export, OffHeap, Pid, Term};
+use myriad_term::{Alloc, Export, Mfa, OffHeap, Pid, Term};
 use std::ptr::NonNull;
 
 /// What a BIF or the interpreter works with. New terms go to the process's heap: `ctx.tuple(&[..])` ([`myriad_term::Build`]).
@@ -68,7 +68,12 @@ impl Ctx<'_> {
 
     /// Goes on in `resumption` in a later slice; the process's heap is not collected before it has returned a value.
     pub fn yield_to(&mut self, resumption: Resumption) -> BifResult {
-        self.proc.resumption = Some(Box::new(resumption));
+        self.yield_as(None, resumption)
+    }
+
+    /// As [`Ctx::yield_to`]; the process is said to be in the function `name` meanwhile.
+    pub fn yield_as(&mut self, name: Option<Mfa>, rest: Resumption) -> BifResult {
+        self.proc.resumption = Some(Box::new(Suspended { rest, name }));
         Err(Escape::Yield)
     }
 

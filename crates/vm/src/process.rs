@@ -2,7 +2,7 @@
 //!
 //! P2 (`status.rs`) gives the private part to one thread at a time; everything that others do to a process is a signal.
 
-use crate::bif::Resumption;
+use crate::bif::Suspended;
 use crate::code::{CodePtr, Function};
 use crate::error::Exception;
 use crate::links::Relations;
@@ -397,7 +397,7 @@ pub struct Private {
     /// What is to be done before it runs on.
     pub tasks: Option<Box<crate::task::Tasks>>,
     /// Rest of a long built-in; the heap is not collected while there is one.
-    pub resumption: Option<Box<Resumption>>,
+    pub resumption: Option<Box<Suspended>>,
     /// Signals that came after the one that ended it, to be answered once it holds nothing any more.
     pub unhandled: Chain<Box<SignalNode>>,
     /// Why it ended.

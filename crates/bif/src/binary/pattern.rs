@@ -96,6 +96,9 @@ impl Pattern {
     }
 
     fn single(ctx: &mut Ctx<'_>, text: &[u8], subject: usize) -> Result<Pattern, Escape> {
+        if text.len() > LONG {
+            dirty(ctx)?;
+        }
         let finder = match *text {
             [] => return badarg(),
             [byte] => Finder::Byte(byte),

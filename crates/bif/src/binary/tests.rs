@@ -12,7 +12,7 @@ fn slices(ctx: &mut Ctx<'_>, function: &str, args: &[Term]) -> (BifResult, usize
     let mut rest = ctx.proc.resumption.take();
     while let (Err(Escape::Yield), Some(go_on)) = (&result, &mut rest) {
         ctx.proc.reductions_left = 100;
-        result = go_on(ctx);
+        result = (go_on.rest)(ctx);
         slices += 1;
     }
     (result, slices)

@@ -91,7 +91,7 @@ pub(super) fn call(ctx: &mut Ctx<'_>, def: &BifDef, args: &[Term]) -> BifResult 
     let mut result = (def.function_ptr)(ctx, args);
     while let (Err(Escape::Yield), Some(mut rest)) = (&result, ctx.proc.resumption.take()) {
         ctx.proc.reductions_left = 4000;
-        result = rest(ctx);
+        result = (rest.rest)(ctx);
         ctx.proc.resumption.get_or_insert(rest);
     }
     ctx.proc.resumption = None;

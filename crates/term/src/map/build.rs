@@ -54,6 +54,24 @@ fn trie_order(key: Term, level: u32) -> u32 {
 }
 
 impl Entry {
+    pub(super) fn new(place: u32, key: Term, value: Term) -> Entry {
+        Entry { order: u64::from(trie_order(key, 0)) << 32 | u64::from(place), key, value }
+    }
+
+    /// What pairs are sorted by.
+    pub(super) fn order(&self) -> u64 {
+        self.order
+    }
+
+    /// The hash's part for the first levels of a trie.
+    pub(super) fn first_levels(self, levels: usize) -> usize {
+        (self.order >> (64 - 4 * levels)) as usize
+    }
+
+    pub(super) fn leaf<A: Build + ?Sized>(self, heap: &mut A) -> Term {
+        heap.cons(self.key, self.value)
+    }
+
     fn hash(self) -> u32 {
         (self.order >> 32) as u32
     }
@@ -123,18 +141,14 @@ fn finish<A: Build + ?Sized>(heap: &mut A, mut entries: Vec<Entry>) -> Term {
 }
 
 fn sorted_entries(pairs: &[Pair]) -> Vec<Entry> {
-    let entry = |(place, (key, value)): (usize, &Pair)| Entry {
-        order: u64::from(trie_order(*key, 0)) << 32 | place as u64 & 0xffff_ffff,
-        key: *key,
-        value: *value,
-    };
+    let entry = |(place, (key, value)): (usize, &Pair)| Entry::new(place as u32, *key, *value);
     let mut entries: Vec<Entry> = pairs.iter().enumerate().map(entry).collect();
-    entries.sort_unstable_by_key(|e| e.order);
+    entries.sort_unstable_by_key(Entry::order);
     entries
 }
 
 /// Keeps the last of each set of entries with equal keys. Entries of one hash then stand in the order of their keys.
-fn remove_doubles(entries: &mut Vec<Entry>) {
+pub(super) fn remove_doubles(entries: &mut Vec<Entry>) {
     let equal_hash = |run: &[Entry]| run[0].hash() == run[1].hash();
     if !entries.windows(2).any(equal_hash) {
         return;
@@ -160,7 +174,7 @@ pub(super) fn groups<A: Build + ?Sized>(
     for group in entries.chunk_by_mut(|a, b| (a.hash() ^ b.hash()) >> shift & 15 == 0) {
         bitmap |= 1 << (group[0].hash() >> shift & 15);
         let child = match group {
-            [entry] => heap.cons(entry.key, entry.value),
+            [entry] => entry.leaf(heap),
             _ => subtree(heap, group, level + 1),
         };
         children.push(child);
@@ -169,10 +183,10 @@ pub(super) fn groups<A: Build + ?Sized>(
 }
 
 /// The node of `level` for at least two entries whose hashes are equal up to there.
-fn subtree<A: Build + ?Sized>(heap: &mut A, entries: &mut [Entry], level: u32) -> Term {
+pub(super) fn subtree<A: Build + ?Sized>(heap: &mut A, entries: &mut [Entry], level: u32) -> Term {
     if level >= MAX_LEVEL {
         entries.sort_unstable_by_key(|e| e.sorted());
-        let leaves: Vec<Term> = entries.iter().map(|e| heap.cons(e.key, e.value)).collect();
+        let leaves: Vec<Term> = entries.iter().map(|e| e.leaf(heap)).collect();
         return node(heap, COLLISION, &leaves);
     }
     if level & 7 == 0 {

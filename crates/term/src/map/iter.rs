@@ -28,6 +28,9 @@ pub struct MapIter {
     stack: [Rest; DEPTH],
 }
 
+// SAFETY: it only reads terms of the map, which whoever has it keeps (T2), as a `Term`, which may be sent, does.
+unsafe impl Send for MapIter {}
+
 impl MapIter {
     fn new(map: Map, down: bool) -> MapIter {
         let none = Rest { at: std::ptr::null(), left: 0 };

@@ -15,6 +15,7 @@
 //! the external term format go downwards.
 
 mod build;
+mod builder;
 mod flat;
 mod hash;
 mod iter;
@@ -23,6 +24,7 @@ mod merge;
 mod tests;
 
 pub use build::{from_keys, from_list, from_pairs, from_unique_pairs};
+pub use builder::{Builder, MANY};
 pub(crate) use flat::{blank, sort_blank};
 pub use iter::{BadPath, MapIter, next_batch, next_iterator, next_list};
 
@@ -197,6 +199,11 @@ impl Map {
         if self.is_flat() { MapIter::upwards(self) } else { MapIter::downwards(self) }
     }
 
+    /// The pairs in the reverse order of [`Map::pairs`]: a list is built from its end.
+    pub fn pairs_from_end(self) -> MapIter {
+        if self.is_flat() { MapIter::downwards(self) } else { MapIter::upwards(self) }
+    }
+
     /// `maps:keys/1`
     pub fn keys<A: Build + ?Sized>(self, heap: &mut A) -> Term {
         self.list_of(heap, |_, k, _| k)
@@ -214,9 +221,8 @@ impl Map {
 
     /// A list of what `item` makes of each pair, in the order of `maps:to_list/1`: built from its end.
     fn list_of<A: Build + ?Sized>(self, heap: &mut A, item: impl Fn(&mut A, Term, Term) -> Term) -> Term {
-        let from_end = if self.is_flat() { MapIter::downwards(self) } else { MapIter::upwards(self) };
         let mut list = Term::NIL;
-        for (key, value) in from_end {
+        for (key, value) in self.pairs_from_end() {
             let item = item(heap, key, value);
             list = heap.cons(item, list);
         }

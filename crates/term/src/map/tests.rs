@@ -293,3 +293,28 @@ fn paths_are_those_of_otp() {
     let flat = map(from_keys(&mut heap, Term::NIL, Term::NIL).expect("a map"));
     assert!(next_iterator(&mut heap, 0, flat, 32).expect("none").is_am(crate::am::none));
 }
+
+#[test]
+fn a_map_made_in_steps_is_the_map_made_at_once() {
+    for count in [1, 30, 33, 3000, many(100_000)] {
+        let heap = &mut Arena::new();
+        let mut random = Random(count as u64);
+        let pairs: Vec<Pair> =
+            (0..count).map(|i| (key(heap, random.below(count as u64)), Term::small(i as i64))).collect();
+        let at_once = from_pairs(heap, &pairs);
+        let mut builder = Builder::new(pairs.len());
+        for (key, value) in &pairs {
+            builder.push(*key, *value);
+        }
+        let mut steps = 0;
+        let in_steps = loop {
+            steps += 1;
+            let mut budget = 100;
+            if let Some(map) = builder.build(heap, &mut budget) {
+                break map;
+            }
+        };
+        assert!(same_shape(at_once, in_steps) && eq_exact(at_once, in_steps));
+        assert!(steps > count / 1000);
+    }
+}
