@@ -14,7 +14,7 @@ n(N) -> rand:uniform(N).
 
 pick() ->
     All = {{ring, fun ring/0}, {links, fun links/0}, {monitors, fun monitors/0}, {selective, fun selective/0}, {large, fun large/0},
-           {timers, fun timers/0}, {counters, fun counters/0}, {tables, fun tables/0}, {fixed, fun fixed/0}, {owners, fun owners/0},
+           {timers, fun timers/0}, {counters, fun counters/0}, {tables, fun tables/0}, {shared_table, fun shared_table/0}, {shared_table, fun shared_table/0}, {fixed, fun fixed/0}, {owners, fun owners/0},
            {code, fun code/0}, {code, fun code/0}, {port, fun port/0}, {killed_port, fun killed_port/0}, {dirty, fun dirty/0}, {files, fun files/0}, {trace, fun trace/0},
            {looks, fun looks/0}, {names, fun names/0}, {stacks, fun stacks/0}, {limits, fun limits/0}, {persistent, fun persistent/0},
            {aliases, fun aliases/0}, {sleepers, fun sleepers/0}, {bundles, fun bundles/0}, {maps, fun map_churn/0}, {binaries, fun binaries/0}},
@@ -208,6 +208,61 @@ tables() ->
     ?assert(lists:sort([{K, V} || {K, V, _} <- ets:tab2list(T)]) =:= lists:sort(maps:to_list(Model))),
     ?assert(ets:info(T, size) =:= map_size(Model)),
     case n(2) of 1 -> ets:delete(T); 2 -> ets:delete_all_objects(T) end.
+
+%% Several processes at one table: whoever looks sees objects whole, whatever the others do to them, to the end of the table.
+shared_table() ->
+    Type = lists:nth(n(5), [set, set, ordered_set, bag, duplicate_bag]),
+    T = ets:new(t, [public, Type, {write_concurrency, lists:nth(n(3), [false, true, auto])}] ++ [compressed || n(3) =:= 1]),
+    Ends = n(5) =:= 1,
+    Users = [spawn_monitor(fun() -> try use(T, Type, n(800)) catch error:badarg when Ends -> ?assert(ets:info(T, size) =:= undefined) end end) || _ <- lists:seq(1, 1 + n(4))],
+    case Ends of true -> timer:sleep(n(10)), ets:delete(T); false -> ok end,
+    [receive {'DOWN', R, process, P, normal} -> ok; {'DOWN', R, process, P, Reason} -> error(Reason) after ?LONG -> error(late) end || {P, R} <- Users],
+    case Ends of
+        true -> ok;
+        false ->
+            All = ets:tab2list(T),
+            lists:foreach(fun whole/1, All),
+            ?assert(length(All) =:= ets:info(T, size)),
+            case n(2) of 1 -> ets:delete(T); 2 -> ets:delete_all_objects(T) end
+    end.
+
+%% All parts of an object say the same.
+object(K) -> object(K, n(1000)).
+object(K, V) -> {K, V, {V, binary:copy(<<V:16>>, 50)}, lists:nth(1 + V rem 4, [V, [V, x], {V, binary:copy(<<V:16>>, 3)}, [V | 1.0e300]])}.
+
+whole({K, V, _, _} = O) -> ?assert(O =:= object(K, V)).
+
+use(_, _, 0) -> ok;
+use(T, Type, Left) ->
+    K = lists:nth(n(3), [n(40), {k, n(20)}, <<(n(20)):400>>]),
+    Set = Type =:= set orelse Type =:= ordered_set,
+    case n(18) of
+        1 -> ets:insert(T, [object(n(40)) || _ <- lists:seq(1, n(20))]);
+        2 -> ets:insert_new(T, object(K));
+        3 -> ets:delete(T, K);
+        4 -> lists:foreach(fun whole/1, ets:take(T, K));
+        5 when Set -> {_, V, W, X} = object(K), ets:update_element(T, K, [{2, V}, {3, W}, {4, X}]);
+        6 -> [] = ets:select(T, [{{'_', '$1', {'$2', '_'}, '_'}, [{'=/=', '$1', '$2'}], ['$_']}]);
+        7 -> V = n(1000), lists:foreach(fun whole/1, ets:match_object(T, {'_', V, '_', '_'}));
+        8 -> ets:match_delete(T, {'_', n(1000), '_', '_'});
+        9 when Type =/= bag -> V = n(500), ets:select_replace(T, [{{'$1', '$2', '$3', '$4'}, [{'<', '$2', V}], [{{'$1', '$2', '$3', '$4'}}]}]);
+        10 -> ets:safe_fixtable(T, true), steps(T, ets:first(T), n(20)), ets:safe_fixtable(T, false);
+        11 -> ets:safe_fixtable(T, true), some(ets:select(T, [{'$1', [], ['$1']}], n(20)), n(3)), ets:safe_fixtable(T, false);
+        12 when Set -> try ets:lookup_element(T, K, 3) of {V, B} -> ?assert({V, B} =:= element(3, object(K, V))) catch error:badarg -> ok end;
+        13 -> case ets:lookup(T, K) of [O | _] -> ets:delete_object(T, O); [] -> ok end;
+        14 when Left rem 8 =:= 0 -> ets:delete_all_objects(T);
+        N when N rem 2 =:= 0 -> ets:insert(T, object(K));
+        _ -> lists:foreach(fun whole/1, ets:lookup(T, K))
+    end,
+    use(T, Type, Left - 1).
+
+steps(_, '$end_of_table', _) -> ok;
+steps(_, _, 0) -> ok;
+steps(T, K, N) -> steps(T, ets:next(T, K), N - 1).
+
+some('$end_of_table', _) -> ok;
+some({Some, _}, 0) -> lists:foreach(fun whole/1, Some);
+some({Some, Rest}, N) -> lists:foreach(fun whole/1, Some), some(ets:select(Rest), N - 1).
 
 %% A fixed table is walked while others insert and delete: what stays all the time is seen exactly once.
 fixed() ->

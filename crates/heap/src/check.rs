@@ -11,15 +11,20 @@ use myriad_term::boxed::Header;
 use myriad_term::{Boxed, Term};
 use std::collections::HashSet;
 
-/// Is a collection to be asked for without need? Of so many questions one is answered with yes, so that programs run under
-/// `--cfg heap_check` meet a collection wherever one may happen.
+/// Is a collection of so many words to be asked for without need? Of so many questions one is answered with yes, so that
+/// programs run under `--cfg heap_check` meet a collection wherever one may happen; of large heaps fewer, so that they end.
 #[cfg(heap_check)]
-pub(crate) fn stress() -> bool {
+pub(crate) fn stress(words: usize) -> bool {
     use std::cell::Cell;
-    const ONE_IN: u32 = 13;
-    thread_local! { static ASKED: Cell<u32> = const { Cell::new(0) } }
-    ASKED.set(ASKED.get() % ONE_IN + 1);
-    ASKED.get() == ONE_IN
+    const ONE_IN: usize = 13;
+    const WORDS_A_QUESTION: usize = 256;
+    thread_local! { static ASKED: Cell<usize> = const { Cell::new(0) } }
+    ASKED.set(ASKED.get() + 1);
+    let yes = ASKED.get() >= ONE_IN.max(words / WORDS_A_QUESTION);
+    if yes {
+        ASKED.set(0);
+    }
+    yes
 }
 
 /// A range of addresses.
