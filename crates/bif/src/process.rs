@@ -305,14 +305,16 @@ fn group_leader_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     Ok(Term::FALSE)
 }
 
+/// The process whose leader it is to be answers the caller once it is so.
 fn group_leader_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     use myriad_term::Build;
     let [leader, pid, reference] = [args[0], args[1], args[2]];
-    let Some(pid) = pid.as_local_pid() else { return badarg() };
-    let sent = ctx.signal_to(pid, Signal::GroupLeader(Parcel::copy(leader)));
-    let answer = if sent { Term::TRUE } else { Term::atom(am::badarg) };
-    let message = ctx.tuple(&[reference, answer]);
-    ctx.signal_to(ctx.pid(), Signal::Message(Parcel::copy(message).into_message()));
+    let (Some(pid), Some(numbers)) = (pid.as_local_pid(), reference.as_local_ref()) else { return badarg() };
+    let signal = Signal::GroupLeader { leader: Parcel::copy(leader), from: ctx.pid(), reference: numbers };
+    if !ctx.ask(pid, signal) {
+        let message = ctx.tuple(&[reference, Term::atom(am::badarg)]);
+        ctx.signal_to(ctx.pid(), Signal::Message(Parcel::copy(message).into_message()));
+    }
     Ok(Term::OK)
 }
 

@@ -23,8 +23,8 @@ impl Engine for NoEngine {
         SliceEnd::Waiting
     }
 
-    fn run_dirty(&self, _: &mut Ctx<'_>) -> SliceEnd {
-        SliceEnd::Waiting
+    fn run_dirty(&self, _: &mut Ctx<'_>) -> BifResult {
+        Err(Escape::Dead)
     }
 
     fn backtrace(&self, _: &Private, _: usize) -> Vec<TraceFrame> {

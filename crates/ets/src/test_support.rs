@@ -2,6 +2,7 @@
 
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::{Export, Mfa, Term, am};
+use myriad_vm::bif::Escape;
 use myriad_vm::code::{CodePtr, Function};
 use myriad_vm::engine::{Engine, SliceEnd};
 use myriad_vm::error::TraceFrame;
@@ -22,8 +23,8 @@ impl Engine for NoEngine {
         SliceEnd::Waiting
     }
 
-    fn run_dirty(&self, _: &mut Ctx<'_>) -> SliceEnd {
-        SliceEnd::Waiting
+    fn run_dirty(&self, _: &mut Ctx<'_>) -> BifResult {
+        Err(Escape::Dead)
     }
 
     fn backtrace(&self, _: &Private, _: usize) -> Vec<TraceFrame> {

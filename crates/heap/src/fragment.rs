@@ -134,6 +134,11 @@ impl Fragment {
         (this.chunks, OffHeap { first: this.off_heap.first, binary_words: this.off_heap.binary_words })
     }
 
+    /// A fragment of whole chunks and a whole chain, which it owns.
+    pub(crate) fn from_parts(chunks: *mut Chunk, off_heap: OffHeap) -> Fragment {
+        Fragment { chunks, off_heap }
+    }
+
     #[cold]
     fn grow(&mut self, words: usize) {
         // SAFETY: the fragment's own chunk, if any.

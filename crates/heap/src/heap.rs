@@ -122,6 +122,16 @@ impl Heap {
     pub fn with_room(settings: &Settings, words: usize) -> Heap {
         let size = sizes::at_least(settings.min_heap_size.max(words.saturating_add(RESERVED)));
         let start = block::take(size, Class::Process);
+        Heap::in_block(settings, start, size)
+    }
+
+    /// A heap that has only fragments: what is made while the process's own is not to be touched. It is never collected, but
+    /// joins that one ([`Heap::join`]).
+    pub fn without_block(settings: &Settings) -> Heap {
+        Heap::in_block(settings, ptr::null_mut(), 0)
+    }
+
+    fn in_block(settings: &Settings, start: *mut u64, size: usize) -> Heap {
         // The end of the block.
         let hend = start.wrapping_add(size);
         let mut heap = Heap {
@@ -181,7 +191,7 @@ impl Heap {
     #[inline]
     pub fn needs_collection(&self) -> bool {
         #[cfg(heap_check)]
-        if crate::check::stress(self.young_words() + self.old_words()) {
+        if crate::check::stress() {
             return true;
         }
         self.fragment_words > words_between(self.start, self.hend)
@@ -256,6 +266,16 @@ impl Heap {
                 self.off_heap.binary_words += chain.binary_words;
             }
         }
+    }
+
+    /// A heap without a block joins this one: its terms are the process's from now on.
+    pub fn join(&mut self, mut other: Heap) {
+        debug_assert!(other.start.is_null() && other.old_start.is_null());
+        let chunks = std::mem::replace(&mut other.fragments, ptr::null_mut());
+        let chain = std::mem::replace(&mut other.off_heap, OffHeap::new());
+        self.attach(Fragment::from_parts(chunks, chain));
+        self.collect_next |= other.collect_next;
+        self.fullsweep_next |= other.fullsweep_next;
     }
 
     // ---- the stack

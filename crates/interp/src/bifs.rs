@@ -120,14 +120,23 @@ pub fn resumed(pc: *const u32) -> *const u32 {
 
 /// What a call at `pc` (null: through the entry of `m.callee`) calls.
 pub unsafe fn called(m: &Machine<'_, '_>, pc: *const u32) -> Option<(&'static BifDef, usize)> {
+    // SAFETY: the caller's promise.
+    unsafe { called_at(m.callee, pc) }
+}
+
+/// What a call at `pc` (null: through the entry of `callee`) calls.
+///
+/// # Safety
+/// `pc` is an instruction that a process stopped at, or `callee` a function (or both are null).
+pub unsafe fn called_at(callee: *const Function, pc: *const u32) -> Option<(&'static BifDef, usize)> {
     if pc.is_null() {
         // SAFETY: K3.
-        let function = unsafe { m.callee.as_ref()? };
+        let function = unsafe { callee.as_ref()? };
         return Some((function.bif()?, usize::from(function.mfa.arity)));
     }
     // SAFETY: an instruction that the process stopped at.
     unsafe {
-        match m.op(pc) {
+        match Op::of(*pc) {
             Op::CallBif | Op::CallBifLast | Op::NativeBody => {
                 Some((&*(wide(pc.add(1)) as *const BifDef), high(pc) as usize))
             }

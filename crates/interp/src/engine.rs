@@ -8,6 +8,7 @@ use crate::instr::Op;
 use crate::machine::Machine;
 use crate::run;
 use crate::stubs;
+use myriad_term::{Term, am};
 use myriad_vm::Ctx;
 use myriad_vm::bif::{BifResult, Escape};
 use myriad_vm::code::{CodePtr, Function};
@@ -103,43 +104,21 @@ impl Engine for Interpreter {
         end
     }
 
-    fn run_dirty(&self, ctx: &mut Ctx<'_>) -> SliceEnd {
-        let Resume { pc, function } = ctx.proc.resume;
-        let at = bifs::resumed(pc.0);
-        let mut m = machine(ctx);
-        m.callee = function;
-        let result = match resume(m.ctx) {
-            Some(result) => result,
-            // SAFETY: the process stopped at the call.
-            None => match unsafe { bifs::called(&m, at) } {
-                Some((def, arity)) => {
-                    let args = m.args(arity);
-                    (def.function_ptr)(m.ctx, args)
-                }
-                None => Err(myriad_vm::bif::BADARG),
-            },
-        };
-        m.come_back();
-        let live = match &result {
-            Ok(_) => 1,
-            _ => 4,
-        };
-        let trap = match &result {
-            Err(Escape::Trap(export)) => Some(Function::of_export(export)),
-            _ => None,
-        };
-        m.reds = m.reds.max(2 - m.ctx.proc.withheld);
-        let pc = bifs::finish(&mut m, at, result);
-        if pc.is_null() {
-            m.leave();
-            return m.end;
+    fn run_dirty(&self, ctx: &mut Ctx<'_>) -> BifResult {
+        if let Some(result) = resume(ctx) {
+            return result;
         }
-        match trap {
-            Some(f) => m.stop(SliceEnd::Yielded, std::ptr::null(), f, usize::from(f.mfa.arity)),
-            None => m.stop(SliceEnd::Yielded, pc, std::ptr::null(), live),
+        let Resume { pc, function } = ctx.proc.resume;
+        // SAFETY: the process stopped at the call.
+        let Some((def, arity)) = (unsafe { bifs::called_at(function, bifs::resumed(pc.0)) }) else {
+            return Err(Escape::Error(Term::atom(am::badarg)));
         };
-        m.leave();
-        SliceEnd::Yielded
+        // Nothing is collected during the call, so a copy of the registers stays good.
+        let args = ctx.proc.saved_x.clone();
+        match args.get(..arity) {
+            Some(args) => (def.function_ptr)(ctx, args),
+            None => Err(Escape::Error(Term::atom(am::badarg))),
+        }
     }
 
     fn makes_room(&self) -> bool {

@@ -56,6 +56,7 @@ well_known! {
     active_tasks "active_tasks"
     active_tasks_all "active_tasks_all"
     alias "alias"
+    alive "alive"
     alive_waitexiting "alive_waitexiting"
     all "all"
     all_schedulers_state "all_schedulers_state"

@@ -76,7 +76,10 @@ impl Ctx<'_> {
                 self.proc.suspended = self.proc.suspended.saturating_sub(1);
                 self.this.set_suspended(self.proc.suspended > 0);
             }
-            Signal::GroupLeader(leader) => self.proc.group_leader = leader.attach(&mut self.proc.heap),
+            Signal::GroupLeader { leader, from, reference } => {
+                self.proc.group_leader = leader.attach(&mut self.proc.heap);
+                self.reply(from, reference, Term::TRUE);
+            }
             Signal::IsAlive { from, reference } => self.reply(from, reference, Term::TRUE),
             Signal::Info { from, reference, items, by_default } => {
                 let (result, _memory) = crate::info::info_for_another(self, items.term, by_default);
@@ -88,6 +91,7 @@ impl Ctx<'_> {
             }
             Signal::Task { from, request, priority } => crate::task::take_up(self, from, request, priority),
             Signal::Call(f) => f(self),
+            Signal::Returned(returned) => self.call_returns(*returned),
             Signal::SpawnReply { reference, result } => crate::spawn::reply_arrived(self, reference, result),
         }
         true

@@ -1,26 +1,37 @@
 //! Dirty schedulers: threads for built-ins that compute or block for long, and for collections of large heaps; one pool of each
 //! kind.
 //!
-//! A process stays `Running` while it is here, so that it is in no run queue (P1) and its private part belongs to the dirty
-//! thread (P2). At most as many threads of a pool work at a time as are online, and none while multi-scheduling is blocked.
+//! A call leaves its process behind (`dirty_call.rs`). A process that is to be collected stays `Running` while it is here, so that
+//! it is in no run queue (P1) and its private part belongs to the dirty thread (P2). At most as many threads of a pool work at a
+//! time as are online, and none while multi-scheduling is blocked: the one scheduler that runs then does their work too, in turn
+//! with its own (who blocks it, and then reads a file, would wait for ever otherwise).
 
 use crate::bif::DirtyKind;
 use crate::ctx::Ctx;
+use crate::dirty_call::DirtyCall;
+use crate::engine::SliceEnd;
 use crate::process::Process;
 use crate::run_queue::Load;
 use crate::scheduler::Local;
 use crate::vm::{Config, Vm};
+use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_sync::{CachePadded, Condvar, LockClass, Mutex};
 use std::collections::VecDeque;
 
 static CLASS: LockClass = LockClass::new("dirty_run_queue", 610);
 
-struct Waiting(*const Process);
-// SAFETY: a process that waits here is `Running`, so nothing frees it; it is `Sync`.
-unsafe impl Send for Waiting {}
+/// A process that is to be collected.
+struct Running(*const Process);
+// SAFETY: it is `Running`, so nothing frees it; it is `Sync`.
+unsafe impl Send for Running {}
+
+enum Job {
+    Collection(Running),
+    Call(DirtyCall),
+}
 
 struct Jobs {
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<Job>,
     running: usize,
     /// Most that may run.
     online: usize,
@@ -33,21 +44,34 @@ struct Pool {
 }
 
 impl Jobs {
-    fn take(&mut self) -> Option<Waiting> {
+    fn take(&mut self) -> Option<Job> {
         if self.running >= self.online || self.blocked {
             return None;
         }
-        let process = self.waiting.pop_front()?;
+        let job = self.waiting.pop_front()?;
         self.running += 1;
-        Some(process)
+        Some(job)
+    }
+
+    /// Is there work, and all threads of the pool have to rest, and do?
+    fn is_for_the_one(&self) -> bool {
+        self.blocked && self.running == 0 && !self.waiting.is_empty()
     }
 }
 
 impl Pool {
-    fn ran_one(&self) {
+    /// Takes a job while all threads of the pool have to rest, and do.
+    fn take_while_blocked(&self) -> Option<Job> {
+        let mut jobs = self.jobs.lock();
+        if jobs.is_for_the_one() { jobs.waiting.pop_front() } else { None }
+    }
+
+    fn ran_one(&self, vm: &Vm) {
         let mut jobs = self.jobs.lock();
         jobs.running -= 1;
-        if !jobs.waiting.is_empty() {
+        if jobs.is_for_the_one() {
+            vm.machine.unpark(0);
+        } else if !jobs.waiting.is_empty() {
             // It may have waited for this thread's place only.
             self.changed.notify_one();
         }
@@ -70,13 +94,19 @@ impl Pool {
 pub struct DirtyPools {
     cpu: Pool,
     io: Pool,
+    blocked: AtomicBool,
     loads: Box<[CachePadded<Load>]>,
 }
 
 impl DirtyPools {
     pub(crate) fn new(config: &Config) -> DirtyPools {
         let loads = (0..config.dirty_cpu + config.dirty_io).map(|_| CachePadded::new(Load::default())).collect();
-        DirtyPools { cpu: Pool::new(config.dirty_cpu_online), io: Pool::new(config.dirty_io), loads }
+        DirtyPools {
+            cpu: Pool::new(config.dirty_cpu_online),
+            io: Pool::new(config.dirty_io),
+            blocked: AtomicBool::new(false),
+            loads,
+        }
     }
 
     /// What the dirty schedulers have done: CPU, then I/O.
@@ -86,6 +116,8 @@ impl DirtyPools {
 
     /// How many CPU schedulers may work, and whether any of either kind may.
     pub(crate) fn set_online(&self, cpu: usize, blocked: bool) {
+        // Relaxed: the scheduler that runs alone looks again before it parks, and is woken after the change.
+        self.blocked.store(blocked, Ordering::Relaxed);
         self.cpu.set_online(Some(cpu), blocked);
         self.io.set_online(None, blocked);
     }
@@ -112,10 +144,31 @@ impl DirtyPools {
         self.pool(kind).jobs.lock().waiting.len()
     }
 
-    pub(crate) fn enqueue(&self, kind: DirtyKind, process: &Process) {
+    fn enqueue(&self, kind: DirtyKind, job: Job) {
         let pool = self.pool(kind);
-        pool.jobs.lock().waiting.push_back(Waiting(process));
+        pool.jobs.lock().waiting.push_back(job);
         pool.changed.notify_one();
+    }
+
+    /// A process that stays `Running` is to be collected.
+    pub(crate) fn enqueue_collection(&self, kind: DirtyKind, process: &Process) {
+        self.enqueue(kind, Job::Collection(Running(process)));
+    }
+
+    /// A call is to be run.
+    pub(crate) fn enqueue_call(&self, kind: DirtyKind, call: DirtyCall) {
+        self.enqueue(kind, Job::Call(call));
+    }
+
+    /// The process ends: a call of its that has not begun is not made (DC2).
+    pub(crate) fn forget(&self, process: &Process) {
+        let is_of = |job: &Job| matches!(job, Job::Call(call) if call.is_of(process));
+        for pool in [&self.cpu, &self.io] {
+            let mut jobs = pool.jobs.lock();
+            let call = jobs.waiting.iter().position(is_of).and_then(|i| jobs.waiting.remove(i));
+            drop(jobs);
+            drop(call);
+        }
     }
 
     /// Lets all threads see that the VM stops.
@@ -134,7 +187,7 @@ impl DirtyPools {
         load.idle_from(vm.machine.now_ns());
         loop {
             local.slot.park();
-            let process = {
+            let job = {
                 let mut jobs = pool.jobs.lock();
                 loop {
                     if vm.is_stopping() {
@@ -142,35 +195,58 @@ impl DirtyPools {
                     }
                     let next = if vm.is_paused() { None } else { jobs.take() };
                     match next {
-                        Some(process) => break process,
+                        Some(job) => {
+                            // DC2: before the queue is let go.
+                            local.slot.unpark();
+                            break job;
+                        }
                         None => jobs = pool.changed.wait(jobs),
                     }
                 }
             };
             load.busy_from(vm.machine.now_ns());
-            local.slot.unpark();
-            Self::run(vm, process, &mut local);
+            Self::run(vm, job, &mut local);
             load.idle_from(vm.machine.now_ns());
-            pool.ran_one();
+            pool.ran_one(vm);
         }
+    }
+
+    /// Is there work that the scheduler which runs alone has to do?
+    #[inline]
+    pub(crate) fn wants_the_one(&self) -> bool {
+        // Relaxed: see `set_online`.
+        self.blocked.load(Ordering::Relaxed)
+            && [&self.cpu, &self.io].iter().any(|pool| pool.jobs.lock().is_for_the_one())
+    }
+
+    /// While multi-scheduling is blocked: does one job on the scheduler that runs alone, if there is one.
+    pub(crate) fn run_on_the_one(&self, vm: &'static Vm, local: &mut Local) -> bool {
+        let Some(job) = self.cpu.take_while_blocked().or_else(|| self.io.take_while_blocked()) else { return false };
+        local.dirty = true;
+        Self::run(vm, job, local);
+        local.dirty = false;
+        true
     }
 
     /// Runs one process that waits, if one does and may: what the thread of one does in one round.
     #[cfg(test)]
     pub(crate) fn step(&self, vm: &'static Vm, kind: DirtyKind, local: &mut Local) -> bool {
-        let Some(process) = self.pool(kind).jobs.lock().take() else { return false };
-        Self::run(vm, process, local);
-        self.pool(kind).ran_one();
+        let Some(job) = self.pool(kind).jobs.lock().take() else { return false };
+        Self::run(vm, job, local);
+        self.pool(kind).ran_one(vm);
         true
     }
 
-    fn run(vm: &'static Vm, process: Waiting, local: &mut Local) {
-        // SAFETY: see `Waiting`.
-        let process = unsafe { &*process.0 };
+    fn run(vm: &'static Vm, job: Job, local: &mut Local) {
+        let process = match job {
+            Job::Call(call) => return call.run(vm, local),
+            // SAFETY: see `Running`.
+            Job::Collection(process) => unsafe { &*process.0 },
+        };
         // SAFETY: P2: it is `Running`, and the queue handed it to this thread.
         let private = unsafe { process.private() };
         let mut ctx = Ctx { proc: private, this: process, sched: local, vm };
-        let end = ctx.do_tasks_here().unwrap_or_else(|| vm.engine().run_dirty(&mut ctx));
+        let end = ctx.do_tasks_here().unwrap_or(SliceEnd::Yielded);
         vm.after_slice(&mut ctx, end);
     }
 }

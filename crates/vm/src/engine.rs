@@ -1,6 +1,6 @@
 //! What the scheduler asks of whatever executes code: the interpreter implements [`Engine`], the scheduler names only this.
 
-use crate::bif::DirtyKind;
+use crate::bif::{BifResult, DirtyKind};
 use crate::code::{CodePtr, Function};
 use crate::ctx::Ctx;
 use crate::error::TraceFrame;
@@ -26,8 +26,9 @@ pub trait Engine: Send + Sync {
     /// Runs the process of `ctx` from its saved state ([`crate::Private::resume`]) until the slice ends, and saves the state.
     fn run(&self, ctx: &mut Ctx<'_>) -> SliceEnd;
 
-    /// Runs the one built-in call that the process stopped before with [`SliceEnd::Dirty`]; the ordinary slices go on after.
-    fn run_dirty(&self, ctx: &mut Ctx<'_>) -> SliceEnd;
+    /// Makes the one call of a built-in that the process stopped before with [`SliceEnd::Dirty`], on what the call has of the
+    /// process (`dirty_call.rs`); the process goes on with the result as with that of a resumption.
+    fn run_dirty(&self, ctx: &mut Ctx<'_>) -> BifResult;
 
     /// Does it know [`crate::Escape::Room`]?
     fn makes_room(&self) -> bool {

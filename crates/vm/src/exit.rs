@@ -33,6 +33,9 @@ pub(crate) fn finish(ctx: &mut Ctx<'_>) {
     if process.has_timers() {
         vm.timers.process_ends(pid);
     }
+    if ctx.proc.away {
+        vm.dirty.forget(process);
+    }
     ctx.proc.resumption = None;
     ctx.proc.set_saved_calls(0);
     crate::task::refuse_all(ctx);
@@ -123,8 +126,11 @@ pub(crate) fn answer_for_the_dead(vm: &'static Vm, dead: Pid, signal: Signal) {
         }
         Signal::IsAlive { from, reference } => answer(vm, from, reference, Term::FALSE),
         Signal::Info { from, reference, .. } => answer(vm, from, reference, Term::UNDEFINED),
-        Signal::SaveCalls { from, reference, .. } => answer(vm, from, reference, Term::atom(am::badarg)),
+        Signal::SaveCalls { from, reference, .. } | Signal::GroupLeader { from, reference, .. } => {
+            answer(vm, from, reference, Term::atom(am::badarg));
+        }
         Signal::Task { from, request, .. } => crate::task::refuse(vm, from, &request),
+        Signal::Returned(returned) => returned.to_nobody(vm, dead),
         Signal::Suspend { reply: Some(reply), .. } => {
             if let Some([to, message]) = reply.term.as_tuple_of::<2>()
                 && let Some([tag, _]) = message.as_tuple_of::<2>()

@@ -244,7 +244,9 @@ fn reductions(ctx: &Ctx<'_>) -> u64 {
 }
 
 fn status(ctx: &Ctx<'_>) -> Atom {
-    if ctx.proc.suspended > 0 {
+    if ctx.proc.away {
+        ctx.this.away_status()
+    } else if ctx.proc.suspended > 0 {
         am::suspended
     } else if ctx.proc.answering {
         if ctx.proc.waiting { am::waiting } else { am::runnable }

@@ -11,6 +11,7 @@ pub mod ctx;
 pub mod defaults;
 pub mod deliver;
 pub mod dirty;
+pub mod dirty_call;
 pub mod engine;
 pub mod error;
 pub mod exit;

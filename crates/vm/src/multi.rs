@@ -198,8 +198,10 @@ impl Ctx<'_> {
     pub fn schedulers_changed(&mut self) -> Arc<AtomicBool> {
         let reached = Arc::new(AtomicBool::new(false));
         let seen = reached.clone();
+        // Of the normal schedulers alone: a dirty one may block for long.
+        let slot = self.sched.slices.as_ref().unwrap_or(&self.sched.slot);
         // Release: pairs with the Acquire in `schedulers_settled`.
-        self.sched.slot.retire(move || seen.store(true, Ordering::Release));
+        slot.retire(move || seen.store(true, Ordering::Release));
         reached
     }
 

@@ -74,6 +74,8 @@ pub struct Process {
     suspended: AtomicBool,
     blocks_schedulers: AtomicBool,
     has_timers: AtomicBool,
+    /// Where the built-in runs that it has called ([`Place`]).
+    place: AtomicU8,
     /// Signals not fetched yet.
     pub outer: Mpsc<Box<SignalNode>>,
     private: UnsafeCell<Private>,
@@ -104,6 +106,7 @@ impl Process {
             suspended: AtomicBool::new(false),
             blocks_schedulers: AtomicBool::new(false),
             has_timers: AtomicBool::new(false),
+            place: AtomicU8::new(Place::Here as u8),
             outer: Mpsc::new(),
             private: UnsafeCell::new(private),
         }
@@ -212,11 +215,35 @@ impl Process {
         match self.status() {
             Status::Free => am::undefined,
             _ if self.is_exiting() => am::exiting,
+            _ if self.is_away() => self.away_status(),
             Status::Running | Status::RunningSignalled => am::running,
             // Relaxed: as above.
             _ if self.suspended.load(Ordering::Relaxed) => am::suspended,
             Status::Waiting => am::waiting,
             Status::Runnable => am::runnable,
+        }
+    }
+
+    /// Says where the built-in runs that it has called.
+    pub(crate) fn set_place(&self, place: Place) {
+        // Relaxed: a figure for others to look at; the owner knows.
+        self.place.store(place as u8, Ordering::Relaxed);
+    }
+
+    /// Is a built-in that it has called on its way to a dirty scheduler, or there (a figure, already old)?
+    #[inline]
+    pub(crate) fn is_away(&self) -> bool {
+        self.place.load(Ordering::Relaxed) != Place::Here as u8
+    }
+
+    /// The status of one that is away.
+    pub(crate) fn away_status(&self) -> Atom {
+        use myriad_term::am;
+        // Relaxed: as above.
+        match (self.place.load(Ordering::Relaxed) == Place::Queued as u8, self.suspended.load(Ordering::Relaxed)) {
+            (false, _) => am::running,
+            (true, true) => am::suspended,
+            (true, false) => am::runnable,
         }
     }
 
@@ -312,6 +339,18 @@ impl Process {
     }
 }
 
+/// Where the built-in runs that a process has called (`dirty_call.rs`).
+#[repr(u8)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    /// Where the process runs.
+    Here = 0,
+    /// It waits for a dirty scheduler.
+    Queued = 1,
+    /// On a dirty scheduler.
+    Dirty = 2,
+}
+
 /// Where a process goes on; the live X registers stand in [`Private::saved_x`].
 #[derive(Clone, Copy)]
 pub struct Resume {
@@ -380,6 +419,8 @@ pub struct Private {
     pub waiting: bool,
     /// A signal is being handled before the slice: the process itself does not run.
     pub answering: bool,
+    /// The built-in that it has called runs on a dirty scheduler (`dirty_call.rs`): only signals are handled meanwhile.
+    pub away: bool,
     /// How many suspensions are in force.
     pub suspended: u32,
     /// Module of the functions `undefined_function/3` and `undefined_lambda/3`.
@@ -408,6 +449,49 @@ pub struct Private {
     pub trace_frames: bool,
     /// State of built-ins that wait or go dirty and are run again (a reference, a phase).
     pub retry_state: Term,
+}
+
+impl Private {
+    /// One with this heap, which is to go on at `resume`, and nothing else.
+    pub(crate) fn new(heap: Heap, resume: Resume, initial_call: Mfa) -> Private {
+        use myriad_term::am;
+        Private {
+            heap,
+            reductions_left: 0,
+            withheld: 0,
+            resume,
+            saved_x: Vec::new(),
+            reductions: 0,
+            messages: MessageQueue::new(),
+            dictionary: None,
+            relations: Relations::new(),
+            group_leader: Term::UNDEFINED,
+            token: Term::NONE,
+            markers: Rare::new(),
+            receive_timer: None,
+            receive_timer_serial: 0,
+            receive_armed: false,
+            timed_out: false,
+            flags: Flags::default(),
+            waiting: false,
+            answering: false,
+            away: false,
+            suspended: 0,
+            error_handler: am::error_handler,
+            initial_call,
+            parent: Term::UNDEFINED,
+            exception: Rare::new(),
+            error_cause: Term::NONE,
+            trap_args: Rare::new(),
+            tasks: None,
+            resumption: None,
+            unhandled: Chain::empty(),
+            exit_reason: Term::atom(am::normal),
+            retry_state: Term::NONE,
+            watched: Rare::new(),
+            trace_frames: false,
+        }
+    }
 }
 
 /// Receive markers.

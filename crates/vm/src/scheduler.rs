@@ -161,12 +161,21 @@ pub struct Scheduler {
     served: bool,
     /// It has slept, and since then run nothing but who is told when it does.
     asleep: bool,
+    /// While multi-scheduling is blocked: the last step did work of the dirty schedulers.
+    dirty_turn: bool,
 }
 
 impl Scheduler {
     /// Scheduler `id`; `None` if there are more threads than thread progress has room for.
     pub fn new(vm: &'static Vm, id: usize) -> Option<Scheduler> {
-        Some(Scheduler { vm, local: Local::new(vm, id, false)?, was_idle: false, served: false, asleep: false })
+        Some(Scheduler {
+            vm,
+            local: Local::new(vm, id, false)?,
+            was_idle: false,
+            served: false,
+            asleep: false,
+            dirty_turn: false,
+        })
     }
 
     /// Runs one slice of one process, or finds nothing to do.
@@ -185,6 +194,9 @@ impl Scheduler {
         if self.local.unchecked >= SLICE_REDUCTIONS as u32 {
             self.check_time();
         }
+        if self.local.id == 0 && self.vm.dirty.wants_the_one() && self.run_dirty_in_turn() {
+            return Step::Ran(SLICE_REDUCTIONS as u32);
+        }
         let own = &self.vm.schedulers[self.local.id];
         let found = own.pop().or_else(|| self.steal());
         match found {
@@ -200,6 +212,31 @@ impl Scheduler {
                     }
                 }
             }
+        }
+    }
+
+    /// Multi-scheduling is blocked: does a job of the dirty schedulers every other time.
+    #[cold]
+    fn run_dirty_in_turn(&mut self) -> bool {
+        let own = &self.vm.schedulers[0];
+        self.dirty_turn = !self.dirty_turn;
+        if !self.dirty_turn && !own.is_empty() {
+            return false;
+        }
+        self.begin_work();
+        let ran = self.vm.dirty.run_on_the_one(self.vm, &mut self.local);
+        self.vm.schedulers[0].load.set_running(false);
+        self.local.unchecked = SLICE_REDUCTIONS as u32;
+        ran
+    }
+
+    /// It has something to run.
+    fn begin_work(&mut self) {
+        let own = &self.vm.schedulers[self.local.id];
+        own.load.set_running(true);
+        if self.was_idle {
+            self.was_idle = false;
+            own.load.busy_from(self.vm.machine.now_ns());
         }
     }
 
@@ -256,7 +293,7 @@ impl Scheduler {
     /// Is there a reason to step again? (Q3)
     fn sees_work(&self) -> bool {
         let (vm, id) = (self.vm, self.local.id);
-        if !vm.schedulers[id].is_empty() || vm.is_stopping() {
+        if !vm.schedulers[id].is_empty() || vm.is_stopping() || id == 0 && vm.dirty.wants_the_one() {
             return true;
         }
         id < vm.schedulers_active() && vm.schedulers.iter().any(|s| s.offers())
@@ -402,12 +439,8 @@ impl Scheduler {
     }
 
     fn run(&mut self, process: &'static Process) -> u32 {
+        self.begin_work();
         let own = &self.vm.schedulers[self.local.id];
-        own.load.set_running(true);
-        if self.was_idle {
-            self.was_idle = false;
-            own.load.busy_from(self.vm.machine.now_ns());
-        }
         if self.asleep {
             self.awaken(process);
         }
@@ -419,7 +452,7 @@ impl Scheduler {
         let private = unsafe { process.private() };
         private.reductions_left = SLICE_REDUCTIONS;
         let mut ctx = Ctx { proc: private, this: process, sched: &mut self.local, vm: self.vm };
-        let end = ctx.run_slice();
+        let end = if ctx.proc.away { ctx.run_away() } else { ctx.run_slice() };
         let used = SLICE_REDUCTIONS.saturating_sub(ctx.proc.reductions_left).max(0) as u32;
         ctx.proc.reductions += u64::from(used);
         self.vm.after_slice(&mut ctx, end);
@@ -436,7 +469,7 @@ impl Scheduler {
 }
 
 impl Ctx<'_> {
-    fn run_slice(&mut self) -> SliceEnd {
+    pub(crate) fn run_slice(&mut self) -> SliceEnd {
         if self.is_watched() {
             self.trace_slice_begins();
         }
@@ -494,7 +527,7 @@ impl Vm {
                 self.enqueue(process);
             }
             SliceEnd::Waiting => {
-                let profiled = self.trace.profile.wants(profile::PROCESSES);
+                let profiled = self.trace.profile.wants(profile::PROCESSES) && !ctx.proc.away;
                 if profiled {
                     ctx.profile_process(false, false);
                 }
@@ -505,7 +538,13 @@ impl Vm {
                     self.enqueue(process);
                 }
             }
-            SliceEnd::Dirty(kind) => self.dirty.enqueue(kind, process),
+            SliceEnd::Dirty(kind) if ctx.is_handed_over() => self.dirty.enqueue_collection(kind, process),
+            SliceEnd::Dirty(kind) => {
+                self.call_dirty(ctx, kind);
+                if !process.try_wait() {
+                    self.enqueue(process);
+                }
+            }
             SliceEnd::Exited => {
                 if self.trace.profile.wants(profile::PROCESSES) {
                     ctx.profile_process(false, true);

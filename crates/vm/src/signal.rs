@@ -151,8 +151,15 @@ pub enum Signal {
     },
     /// Take one suspension by `from` back.
     Resume(Pid),
-    /// Set the group leader.
-    GroupLeader(Parcel),
+    /// Set the group leader: answer `{Reference, true}`.
+    GroupLeader {
+        /// It.
+        leader: Parcel,
+        /// Who asks.
+        from: Pid,
+        /// Reference in the answer.
+        reference: RefNumbers,
+    },
     /// `erlang:is_process_alive/1`: answer `{Reference, Alive}`.
     IsAlive {
         /// Who asks.
@@ -191,6 +198,8 @@ pub enum Signal {
     },
     /// Runs in the owner's thread with its private state: what other parts of the VM (ports, tables, tracing) need.
     Call(Box<dyn FnOnce(&mut crate::Ctx<'_>) + Send>),
+    /// The built-in that the process called on a dirty scheduler has returned.
+    Returned(Box<crate::dirty_call::Returned>),
     /// A `spawn_request` has been carried out.
     SpawnReply {
         /// Which request.
@@ -203,13 +212,17 @@ pub enum Signal {
 impl Process {
     /// Leaves a signal and wakes the process. `false`: it has ended, and the signal is dropped.
     pub fn send(&self, vm: &'static crate::Vm, signal: Signal) -> bool {
-        // A closed queue has no owner any more: the signal comes back and is dropped here.
-        if self.outer.push(SignalNode::new(signal)).is_err() {
-            return false;
-        }
+        self.try_send(vm, signal).is_ok()
+    }
+
+    /// As [`Process::send`]; the signal comes back if it has ended.
+    #[inline]
+    pub(crate) fn try_send(&self, vm: &'static crate::Vm, signal: Signal) -> Result<(), Signal> {
+        // A closed queue has no owner any more.
+        self.outer.push(SignalNode::new(signal)).map_err(|node| node.signal)?;
         crate::scheduler::sim_point();
         // Whatever the state is now: the signal was left, and an owner that ends answers all that was left.
         self.wake(vm);
-        true
+        Ok(())
     }
 }

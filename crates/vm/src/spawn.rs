@@ -5,10 +5,8 @@
 
 use crate::code::{CodePtr, Function};
 use crate::ctx::Ctx;
-use crate::links::{AliasMode, Monitor, Relations, Target, Watcher};
-use crate::message::MessageQueue;
+use crate::links::{AliasMode, Monitor, Target, Watcher};
 use crate::process::{Flags, Priority, Private, Process, Resume};
-use crate::rare::Rare;
 use crate::signal::Parcel;
 use crate::vm::Vm;
 use myriad_heap::{Heap, Settings};
@@ -59,45 +57,11 @@ fn private(export: &'static Export, args: &[Term], options: &SpawnOptions) -> Pr
     let mut heap = Heap::with_room(&options.heap, words);
     let saved_x: Vec<Term> = args.iter().map(|a| myriad_heap::copy_term(*a, &mut heap)).collect();
     let function = Function::of_export(export);
-    Private {
-        heap,
-        reductions_left: 0,
-        withheld: 0,
-        resume: Resume { pc: CodePtr::NULL, function },
-        saved_x,
-        reductions: 0,
-        messages: MessageQueue::new(),
-        dictionary: None,
-        relations: Relations::new(),
-        group_leader: Term::UNDEFINED,
-        token: Term::NONE,
-        markers: Rare::new(),
-        receive_timer: None,
-        receive_timer_serial: 0,
-        receive_armed: false,
-        timed_out: false,
-        flags: Flags {
-            off_heap_messages: options.off_heap_messages,
-            async_dist: options.async_dist,
-            ..Flags::default()
-        },
-        waiting: false,
-        answering: false,
-        suspended: 0,
-        error_handler: am::error_handler,
-        initial_call: export.mfa,
-        parent: Term::UNDEFINED,
-        exception: Rare::new(),
-        error_cause: Term::NONE,
-        trap_args: Rare::new(),
-        tasks: None,
-        resumption: None,
-        unhandled: myriad_sync::Chain::empty(),
-        exit_reason: Term::atom(am::normal),
-        retry_state: Term::NONE,
-        watched: Rare::new(),
-        trace_frames: false,
-    }
+    let mut new = Private::new(heap, Resume { pc: CodePtr::NULL, function }, export.mfa);
+    new.saved_x = saved_x;
+    new.flags =
+        Flags { off_heap_messages: options.off_heap_messages, async_dist: options.async_dist, ..Flags::default() };
+    new
 }
 
 /// Makes a process without a parent (the first one, system processes of the VM itself) that calls `export`.

@@ -169,6 +169,11 @@ impl Ctx<'_> {
         true
     }
 
+    /// Is the process to go to a dirty scheduler for its tasks, not for a call?
+    pub(crate) fn is_handed_over(&self) -> bool {
+        self.proc.tasks.as_ref().is_some_and(|tasks| tasks.handed_over)
+    }
+
     /// On a dirty scheduler: does what the process was handed over for. `None`: it was not for that.
     pub(crate) fn do_tasks_here(&mut self) -> Option<SliceEnd> {
         self.proc.tasks.as_ref().filter(|tasks| tasks.handed_over)?;

@@ -39,11 +39,18 @@ fn welcome(vm: &'static Vm, patterns: &mut Patterns, name: Atom) {
 }
 
 /// `erlang:finish_loading([Prepared])`: `ok`, or `{Why, [Module]}`.
+///
+/// It gives way before the code changes, as OTP's does: who was ready to run when the code was loaded runs in the old one first.
 pub(super) fn finish_loading_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    if args[0].list_length().is_none() {
+    let list = args[0];
+    if list.list_length().is_none() {
         return badarg();
     }
-    let Some(magics) = args[0].list_iter().map(|t| t.as_magic()).collect::<Option<Vec<_>>>() else { return badarg() };
+    ctx.yield_to(Box::new(move |ctx| finish_loading(ctx, list)))
+}
+
+fn finish_loading(ctx: &mut Ctx<'_>, list: Term) -> BifResult {
+    let Some(magics) = list.list_iter().map(|t| t.as_magic()).collect::<Option<Vec<_>>>() else { return badarg() };
     let Some(list) = magics.iter().map(|m| m.get::<PreparedCode>()).collect::<Option<Vec<_>>>() else {
         return badarg();
     };

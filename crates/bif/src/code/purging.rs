@@ -29,8 +29,8 @@ pub(super) fn check_process_code_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
     Ok(Term::bool(ctx.runs_old_code(name)))
 }
 
-/// `erts_internal:check_dirty_process_code(Pid, Module)`: `normal`, because a process that a dirty scheduler has answers for
-/// itself when it comes back.
+/// `erts_internal:check_dirty_process_code(Pid, Module)`: `normal`, because a process answers for itself also while a call of
+/// its runs on a dirty scheduler.
 pub(super) fn check_dirty_process_code_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if ctx.proc.initial_call.module != am::erts_dirty_process_signal_handler {
         return Err(NOTSUP);

@@ -9,7 +9,12 @@ fn atom(name: &str) -> Term {
 }
 
 fn erlang(ctx: &mut Ctx<'_>, function: &str, args: &[Term]) -> String {
-    text(call(ctx, "erlang", function, args))
+    let mut result = call(ctx, "erlang", function, args);
+    if let Some(mut rest) = ctx.proc.resumption.take() {
+        // It has given way.
+        result = (rest.rest)(ctx);
+    }
+    text(result)
 }
 
 fn internal(ctx: &mut Ctx<'_>, function: &str, args: &[Term]) -> String {

@@ -11,6 +11,10 @@ const COPIES: usize = 1000;
 /// How long `ready_wait6_done` waits.
 const LONG_WAIT: Duration = Duration::from_secs(6);
 
+/// How often `alive_waitexiting` looks, and how long it stays when its process has ended.
+const LOOK: Duration = Duration::from_millis(100);
+const AFTER_EXIT: Duration = Duration::from_secs(1);
+
 /// The kind of scheduler that this runs on; `None`: a normal one.
 fn kind_here(ctx: &Ctx<'_>) -> Option<DirtyKind> {
     let config = &ctx.vm.config;
@@ -71,8 +75,15 @@ pub(super) fn run(ctx: &mut Ctx<'_>, what: Term, argument: Term) -> BifResult {
             wait(LONG_WAIT, false);
             tell(ctx, argument, am::done.term())
         }
-        // A process that runs here does not learn of its end before it is back.
-        Some(am::alive_waitexiting) => Err(NOTSUP),
+        Some(am::alive_waitexiting) if here.is_none() => Err(NOTSUP),
+        Some(am::alive_waitexiting) => {
+            tell(ctx, argument, am::alive.term())?;
+            while !ctx.this.is_exiting() {
+                myriad_sync::thread::sleep(LOOK);
+            }
+            myriad_sync::thread::sleep(AFTER_EXIT);
+            Ok(Term::OK)
+        }
         _ => badarg(),
     }
 }

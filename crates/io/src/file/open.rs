@@ -92,6 +92,10 @@ pub(super) fn open_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 fn ok_handle(ctx: &mut Ctx<'_>, fd: OwnedFd, writes_to_memory: bool) -> Term {
     let handle = FileHandle::new(fd, ctx.pid(), writes_to_memory);
+    if ctx.this.is_exiting() {
+        // It has ended while this opened the file for it, and closed those that it had.
+        super::handle::owner_exits(ctx.pid());
+    }
     let numbers = ctx.sched.next_ref(ctx.vm);
     let reference = myriad_term::magic::magic_reference(ctx, numbers, Magic::new::<Arc<FileHandle>>(handle));
     ctx.tuple(&[Term::OK, reference])

@@ -79,7 +79,7 @@ fn open_port(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         ctx.profile_port_call(true);
     }
     let result = open_port_2(ctx, args);
-    if !matches!(result, Err(Escape::Dirty(_))) {
+    if !matches!(result, Err(Escape::Dirty(_) | Escape::Yield)) {
         ctx.profile_port_call(false);
     }
     result
@@ -203,13 +203,16 @@ fn open_stream(ctx: &mut Ctx<'_>, system: &'static System, target: &Target, sett
         }
     }
     if ctx.sched.dirty {
-        // The caller shall be back before a short program has ended: what it says to the port at once finds it open. The
-        // first signal is taken before it goes on, the second one when it waits or its time is over.
-        let begin = Begin { system, port: port.clone() };
-        let first = Signal::Call(Box::new(move |ctx| {
+        // The caller shall be back, and linked, before a short program has ended: what it says to the port at once finds it
+        // open. So the port begins when the caller waits or its time is over: then it takes its signals.
+        let (id, mut begin) = (port.id, Some(Begin { system, port: port.clone() }));
+        return ctx.yield_to(Box::new(move |ctx| {
+            let begin = begin.take();
             ctx.vm.signal_pid(ctx.pid(), Signal::Call(Box::new(move |_| drop(begin))));
+            ctx.bump(500);
+            ctx.profile_port_call(false);
+            Ok(id.term())
         }));
-        ctx.vm.signal_pid(ctx.pid(), first);
     }
     ctx.bump(500);
     Ok(port.id.term())

@@ -1,7 +1,7 @@
 //! For the tests of this directory: an engine that runs nothing, a VM around it, and small .beam files made by hand.
 
 use super::{CodePtr, Function, PreparedCode, prepare};
-use crate::bif::{BifDef, Registry};
+use crate::bif::{BifDef, BifResult, Escape, Registry};
 use crate::ctx::Ctx;
 use crate::engine::{Engine, SliceEnd};
 use crate::error::TraceFrame;
@@ -29,8 +29,8 @@ impl Engine for NoEngine {
         SliceEnd::Waiting
     }
 
-    fn run_dirty(&self, _: &mut Ctx<'_>) -> SliceEnd {
-        SliceEnd::Waiting
+    fn run_dirty(&self, _: &mut Ctx<'_>) -> BifResult {
+        Err(Escape::Dead)
     }
 
     fn backtrace(&self, _: &Private, _: usize) -> Vec<TraceFrame> {

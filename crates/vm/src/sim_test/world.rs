@@ -1,6 +1,6 @@
 //! The engine of the test driver: each process is an [`Actor`] that does random things from a generator of its own.
 
-use crate::bif::DirtyKind;
+use crate::bif::{BifResult, DirtyKind};
 use crate::code::{CodePtr, Function};
 use crate::ctx::Ctx;
 use crate::engine::{Engine, SliceEnd};
@@ -178,6 +178,16 @@ impl World {
                 Slot::Runs => panic!("{pid:?} runs"),
             }
         }
+    }
+
+    /// Takes what a call on a dirty scheduler has given.
+    fn call_is_back(&self, ctx: &mut Ctx<'_>) {
+        let Some(mut rest) = ctx.proc.resumption.take() else { return };
+        assert_eq!((rest.rest)(ctx).ok().and_then(|list| list.list_length()), Some(100));
+        assert!(ctx.proc.retry_state.is_am(am::ok));
+        ctx.proc.retry_state = Term::NONE;
+        // SAFETY: the actors keep no terms in the process.
+        assert!(unsafe { ctx.collect(0, &mut []) });
     }
 
     fn take(&self, ctx: &mut Ctx<'_>) -> Box<Actor> {
@@ -481,6 +491,8 @@ impl Engine for Arc<World> {
     fn run(&self, ctx: &mut Ctx<'_>) -> SliceEnd {
         let mut actor = self.take(ctx);
         assert_eq!(ctx.proc.suspended, 0, "a suspended process runs");
+        assert!(!ctx.proc.away, "a process runs whose call is away");
+        self.call_is_back(ctx);
         self.check_block(ctx);
         self.runnable_since.lock().remove(&ctx.pid());
         let here = ctx.sched.id;
@@ -525,12 +537,13 @@ impl Engine for Arc<World> {
         end.unwrap_or(SliceEnd::Yielded)
     }
 
-    fn run_dirty(&self, ctx: &mut Ctx<'_>) -> SliceEnd {
+    fn run_dirty(&self, ctx: &mut Ctx<'_>) -> BifResult {
         assert!(ctx.sched.dirty);
-        let actor = self.take(ctx);
         self.dirty.fetch_add(1, Ordering::Relaxed);
-        self.actors.lock().insert(ctx.pid(), Slot::Waits(actor));
-        SliceEnd::Yielded
+        ctx.proc.retry_state = Term::OK;
+        let list = ctx.list(&[Term::OK; 100]);
+        crate::scheduler::sim_point();
+        Ok(list)
     }
 
     fn backtrace(&self, _: &Private, _: usize) -> Vec<TraceFrame> {

@@ -100,7 +100,8 @@ fn tell_of_runnable(vm: &'static Vm, who: Term, active: bool, place: Option<Mfa>
 /// A process has become runnable; it is in no queue yet (PR1).
 #[inline]
 pub(crate) fn awoken(vm: &'static Vm, process: &Process) {
-    if vm.trace.profile.wants(PROCESSES) {
+    // One that is away has not ceased to be runnable.
+    if vm.trace.profile.wants(PROCESSES) && !process.is_away() {
         tell_of_awoken(vm, process);
     }
 }

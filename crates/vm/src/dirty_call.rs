@@ -1,0 +1,172 @@
+//! A call of a built-in on a dirty scheduler, and the process that waits for it.
+//!
+//! The call does not take the process along. It gets a private part of its own ([`Private::for_call`]), in which it is the
+//! process that calls: the same X registers, group leader and flags, and a heap of fragments alone. The process's own private
+//! part stays behind, and the process *waits*: a signal makes it runnable, a normal scheduler handles its signals and lets it
+//! wait again. So it answers, is traced, suspended, linked, or killed while a built-in of its computes or blocks for long. When
+//! the call is over, it comes back as a signal ([`crate::signal::Signal::Returned`]), and the process goes on with the result.
+//! (OTP has a shadow process for the call too; it has the signals handled by processes of its own, as a process that runs
+//! dirty cannot be scheduled there. The private part of a call is never scheduled here, so the process can.)
+//!
+//! DC1. Both sides read the terms of the process's heap; neither changes a term. What the call makes is in the heap of the
+//!      call, what signals bring in is attached to the process's; neither is collected before the call is back (the process has
+//!      a resumption all the while, which forbids it). So collections and the copying of literals wait for the call.
+//! DC2. The process's memory outlives the call: a process that ends is freed by thread progress, which waits for the dirty
+//!      thread that runs the call; a call that has not begun yet is taken out of the queue by the process that ends, and a
+//!      dirty thread that takes one begins to count for thread progress before it lets go of the queue
+//!      ([`crate::dirty::DirtyPools`]).
+//! DC3. The call gives the process something (a link, to a port that it opens) in its own private part: it is the process's when
+//!      the call comes back, and taken back if the process has ended. What it gives elsewhere in the process's name (an open
+//!      file) it gives as any other thread would ([`Process::set_exiting`]).
+//! DC4. A collection on a dirty scheduler (`task.rs`) is no call: it moves the terms, so it does take the process along, and
+//!      signals wait.
+
+use crate::bif::{BADARG, BifResult, DirtyKind, Escape, Suspended};
+use crate::ctx::Ctx;
+use crate::engine::SliceEnd;
+use crate::links::Link;
+use crate::process::{Place, Private, Process};
+use crate::scheduler::Local;
+use crate::signal::{Parcel, Signal};
+use crate::vm::Vm;
+use myriad_heap::Heap;
+use myriad_term::{Pid, Term, am};
+
+/// A call that has not begun.
+pub(crate) struct DirtyCall {
+    process: *const Process,
+    private: Box<Private>,
+}
+
+// SAFETY: DC2 keeps the process, which is `Sync`, for as long as this is in a queue or runs.
+unsafe impl Send for DirtyCall {}
+
+/// A call that is over.
+pub struct Returned {
+    private: Box<Private>,
+    result: BifResult,
+}
+
+impl Private {
+    /// What a call on a dirty scheduler sees as the process.
+    fn for_call(&mut self) -> Private {
+        let heap = Heap::without_block(&self.heap.settings());
+        let mut call = Private::new(heap, self.resume, self.initial_call);
+        call.reductions_left = self.reductions_left;
+        call.saved_x.clone_from(&self.saved_x);
+        call.group_leader = self.group_leader;
+        call.token = self.token;
+        if self.token.is_some() {
+            call.watched.sequence = self.watched.sequence;
+        }
+        call.flags = self.flags;
+        call.error_handler = self.error_handler;
+        call.parent = self.parent;
+        call.retry_state = self.retry_state;
+        call.resumption = self.resumption.take();
+        call
+    }
+
+    /// The other ends of the links that a call has made.
+    fn links_made(&self) -> impl Iterator<Item = Term> {
+        let links = self.relations.get().into_iter().flat_map(|tables| tables.links.values());
+        links.filter(|(_, link)| *link == Link::Active).map(|(other, _)| *other)
+    }
+}
+
+impl DirtyCall {
+    /// The call that the process of `ctx` has stopped at; from here on the process is away.
+    pub(crate) fn begin(ctx: &mut Ctx<'_>) -> DirtyCall {
+        let private = Box::new(ctx.proc.for_call());
+        ctx.proc.away = true;
+        // DC1. It says too that the process is inside that built-in.
+        let name = private.resumption.as_ref().and_then(|suspended| suspended.name);
+        ctx.proc.resumption = Some(Box::new(Suspended { rest: Box::new(|_| Err(Escape::Yield)), name }));
+        ctx.this.set_place(Place::Queued);
+        DirtyCall { process: ctx.this, private }
+    }
+
+    /// Is it a call of this process?
+    pub(crate) fn is_of(&self, process: &Process) -> bool {
+        std::ptr::eq(self.process, process)
+    }
+
+    /// Runs it, on a dirty scheduler, and sends it back.
+    pub(crate) fn run(mut self, vm: &'static Vm, local: &mut Local) {
+        // SAFETY: DC2.
+        let process = unsafe { &*self.process };
+        process.set_place(Place::Dirty);
+        let mut ctx = Ctx { proc: &mut self.private, this: process, sched: local, vm };
+        let result = vm.engine().run_dirty(&mut ctx);
+        let returned = Signal::Returned(Box::new(Returned { private: self.private, result }));
+        if let Err(signal) = process.try_send(vm, returned) {
+            crate::exit::answer_for_the_dead(vm, process.pid, signal);
+        }
+    }
+}
+
+impl Returned {
+    /// The process has ended meanwhile.
+    pub(crate) fn to_nobody(&self, vm: &'static Vm, dead: Pid) {
+        for other in self.private.links_made() {
+            let reason = Parcel::immediate(Term::atom(am::noproc));
+            vm.signal_term(other, Signal::Exit { from: dead.term(), reason, linked: true });
+        }
+    }
+}
+
+impl Ctx<'_> {
+    /// A slice of a process that is away, when it begins: its signals, and its own code if the call has come back.
+    pub(crate) fn run_away(&mut self) -> SliceEnd {
+        self.proc.answering = true;
+        let goes_on = self.fetch_signals();
+        self.proc.answering = false;
+        if !goes_on {
+            SliceEnd::Exited
+        } else if self.proc.away {
+            SliceEnd::Waiting
+        } else {
+            self.run_slice()
+        }
+    }
+
+    /// The call is back.
+    pub(crate) fn call_returns(&mut self, returned: Returned) {
+        let Returned { private: mut call, result } = returned;
+        let proc = &mut *self.proc;
+        let heap = std::mem::replace(&mut call.heap, Heap::without_block(&proc.heap.settings()));
+        proc.heap.join(heap);
+        for other in call.links_made() {
+            proc.relations.link(other);
+        }
+        if proc.token.is_some() {
+            proc.token = call.token;
+            proc.watched.sequence = call.watched.sequence;
+        }
+        proc.retry_state = call.retry_state;
+        proc.error_cause = call.error_cause;
+        std::mem::swap(&mut proc.trap_args, &mut call.trap_args);
+        std::mem::swap(&mut proc.exception, &mut call.exception);
+        if matches!(result, Err(Escape::Dead)) {
+            proc.exit_reason = call.exit_reason;
+        }
+        proc.resumption = match result {
+            Err(Escape::Yield) => call.resumption.take(),
+            result => {
+                let mut result = Some(result);
+                let rest = Box::new(move |_: &mut Ctx<'_>| result.take().unwrap_or(Err(BADARG)));
+                Some(Box::new(Suspended { rest, name: None }))
+            }
+        };
+        proc.away = false;
+        self.this.set_place(Place::Here);
+    }
+}
+
+impl Vm {
+    /// The process stops for a call on a dirty scheduler.
+    pub(crate) fn call_dirty(&'static self, ctx: &mut Ctx<'_>, kind: DirtyKind) {
+        let call = DirtyCall::begin(ctx);
+        self.dirty.enqueue_call(kind, call);
+    }
+}
