@@ -4,7 +4,7 @@ use crate::access::{InUse, Need, bad, find, gone, identifier, known_as, table, u
 use crate::hash::Fixed;
 use crate::registry::{self, Ended};
 use crate::row::copy_out;
-use crate::table::{Heir, Kind, Options, Protection, Store, Table, Taken, WriteConcurrency};
+use crate::table::{Heir, Inheritor, Kind, Options, Protection, Store, Table, Taken, WriteConcurrency};
 use myriad_heap::Fragment;
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_sync::{Arc, Progress};
@@ -49,12 +49,12 @@ fn heir_option(ctx: &Ctx<'_>, option: Term) -> Option<Heir> {
         [_, pid, data] => (*pid, *data),
         _ => return None,
     };
-    match pid.as_local_pid() {
-        Some(pid) if data.is_immediate() => Some(Heir::Process(pid, data, None)),
-        Some(pid) => {
+    match pid.as_local_pid().and_then(|pid| Inheritor::of(ctx.vm, pid)) {
+        Some(heir) if data.is_immediate() => Some(Heir::Process(heir, data, None)),
+        Some(heir) => {
             let mut fragment = Fragment::new();
             let data = copy_out(data, &mut fragment);
-            Some(Heir::Process(pid, data, Some(fragment)))
+            Some(Heir::Process(heir, data, Some(fragment)))
         }
         None => pid.is_pid().then_some(Heir::None),
     }
@@ -275,11 +275,12 @@ fn rename_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 /// Makes `to` the owner, and tells it unless `data` is [`Term::NONE`]; `false` if it has ended.
-fn transfer(vm: &'static Vm, table: &Arc<Table>, to: Pid, data: Term) -> bool {
+fn transfer(vm: &'static Vm, table: &Arc<Table>, to: Inheritor, data: Term) -> bool {
     let from = table.owner();
-    if vm.processes.get(to).is_none() {
+    if to.process(vm).is_none() {
         return false;
     }
+    let to = to.pid;
     table.set_owner(to);
     registry::own(to, table);
     // One that is not ending yet has its exit hook before it, which finds the table.
@@ -310,6 +311,7 @@ fn give_away_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if to == me {
         return bad(ctx, am::owner);
     }
+    let Some(to) = Inheritor::of(ctx.vm, to) else { return badarg() };
     registry::disown(me, &table);
     if transfer(ctx.vm, table.arc(), to, args[2]) {
         return Ok(Term::TRUE);
@@ -501,7 +503,7 @@ pub fn process_exits(ctx: &mut Ctx<'_>) {
             Heir::None => None,
         };
         if let Some((heir, data)) = heir
-            && heir != pid
+            && heir.pid != pid
             && transfer(ctx.vm, &table, heir, data)
         {
             continue;

@@ -85,7 +85,7 @@ fn value(ctx: &mut Ctx<'_>, table: &InUse, item: Atom) -> Option<Term> {
         am::owner => table.owner().term(),
         am::heir => match &*table.heir.lock() {
             Heir::None => am::none.term(),
-            Heir::Process(pid, ..) if ctx.vm.processes.get(*pid).is_some_and(|p| !p.is_exiting()) => pid.term(),
+            Heir::Process(heir, ..) if heir.process(ctx.vm).is_some_and(|p| !p.is_exiting()) => heir.pid.term(),
             Heir::Process(..) => am::none.term(),
         },
         am::name => table.name().term(),

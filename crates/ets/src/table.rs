@@ -23,6 +23,7 @@ use myriad_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Orderin
 use myriad_sync::{CachePadded, LockClass, Mutex, Progress, ReadGuard, RwLock, WriteGuard};
 use myriad_term::hash::table_hash;
 use myriad_term::{Atom, Pid, RefNumbers, Term};
+use myriad_vm::{Process, Vm};
 use std::collections::BTreeMap;
 
 static ROWS_CLASS: LockClass = LockClass::nested("db_tab", 720);
@@ -85,12 +86,33 @@ pub struct Options {
     pub compressed: bool,
 }
 
+/// A process, which another one that gets its pid later is not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Inheritor {
+    /// Its pid.
+    pub pid: Pid,
+    /// `Process::born`
+    pub born: u64,
+}
+
+impl Inheritor {
+    /// The process that has this pid now.
+    pub fn of(vm: &Vm, pid: Pid) -> Option<Inheritor> {
+        vm.processes.get(pid).map(|process| Inheritor { pid, born: process.born })
+    }
+
+    /// The process, if it is still there.
+    pub fn process(self, vm: &Vm) -> Option<&Process> {
+        vm.processes.get(self.pid).filter(|process| process.born == self.born)
+    }
+}
+
 /// Who inherits the table.
 pub enum Heir {
     /// Nobody.
     None,
     /// This process, with this data.
-    Process(Pid, Term, Option<Fragment>),
+    Process(Inheritor, Term, Option<Fragment>),
 }
 
 /// Who fixes the table, and since when.

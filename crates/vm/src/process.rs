@@ -56,6 +56,8 @@ const NOT_URGENT: u8 = u8::MAX;
 pub struct Process {
     /// Its pid.
     pub pid: Pid,
+    /// How many processes there were before it: tells apart those that have had one pid.
+    pub born: u64,
     status: AtomicU32,
     priority: AtomicU8,
     /// The priority at which it goes into a queue next, if that is higher (a lower number): it has been asked for something.
@@ -94,6 +96,7 @@ impl Process {
     pub fn new(pid: Pid, priority: Priority, system: bool, home: u32, private: Private) -> Process {
         Process {
             pid,
+            born: 0,
             status: AtomicU32::new(Status::Waiting as u32),
             priority: AtomicU8::new(priority as u8),
             urgency: AtomicU8::new(NOT_URGENT),

@@ -67,6 +67,13 @@ impl ProcessTable {
         Pid::from_data(*self.next.lock())
     }
 
+    /// The next process gets a pid of this number, or the first free one after it: for tests of pids that come again.
+    pub fn set_next(&self, number: u32) -> Pid {
+        let mut next = self.next.lock();
+        *next = Pid::new(number, Pid::from_data(*next).serial()).data();
+        Pid::from_data(*next)
+    }
+
     /// Takes a pid and puts what `make` makes of it in its slot; `None` if the table is full.
     pub fn insert(&self, make: impl FnOnce(Pid) -> Box<Process>) -> Option<&Process> {
         let mut next = self.next.lock();
@@ -82,8 +89,10 @@ impl ProcessTable {
             }
         };
         self.count.fetch_add(1, Ordering::Relaxed);
-        self.spawned.fetch_add(1, Ordering::Relaxed);
-        let process = Box::into_raw(make(pid));
+        let born = self.spawned.fetch_add(1, Ordering::Relaxed);
+        let mut process = make(pid);
+        process.born = born;
+        let process = Box::into_raw(process);
         // Release: pairs with the Acquire in `get`.
         self.slot(pid).store(process, Ordering::Release);
         drop(next);

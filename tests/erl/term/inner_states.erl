@@ -26,6 +26,8 @@ main() ->
     end),
     L = {literal, [a, b]},
     t:c(literals, fun() -> {[erts_debug:same(L, erts_debug:copy_shared(L, Copy)) || Copy <- [true, false]], erts_debug:size_shared(L), erts_debug:flat_size(L)} end),
+    t:each(heir_again, [set, ordered_set], fun(Type) -> heir_again(Type, 100) end),
+    t:c(next_pid, fun() -> [try erts_debug:set_internal_state(next_pid, X) catch error:E -> E end || X <- [a, -1, 1.0]] end),
     erts_debug:set_internal_state(available_internal_state, false).
 
 binary_info(B) ->
@@ -37,3 +39,28 @@ binary_info(B) ->
 
 appended(N) ->
     lists:foldl(fun(_, B) -> <<B/binary, 1>> end, <<>>, lists:seq(1, N)).
+
+%% A process that gets the pid of an heir is none.
+heir_again(_, 0) -> never;
+heir_again(Type, Tries) ->
+    Self = self(),
+    Next = erts_debug:get_internal_state(next_pid),
+    Wait = fun() -> receive stop -> ok end end,
+    {Owner, Gone} = spawn_monitor(fun() ->
+        receive {heir, H} -> Self ! {table, ets:new(t, [Type, {heir, H, data}])} end,
+        Wait()
+    end),
+    {Heir, Dead} = spawn_monitor(Wait),
+    Owner ! {heir, Heir},
+    T = receive {table, Table} -> Table end,
+    true = ets:info(T, heir) =:= Heir,
+    Heir ! stop,
+    receive {'DOWN', Dead, process, Heir, normal} -> ok end,
+    erts_debug:set_internal_state(next_pid, Next),
+    Again = spawn(Wait),
+    Seen = ets:info(T, owner) =:= Owner,
+    Owner ! stop,
+    receive {'DOWN', Gone, process, Owner, normal} -> ok end,
+    After = ets:info(T),
+    Again ! stop,
+    case Again of Heir -> {Seen, After}; _ -> heir_again(Type, Tries - 1) end.

@@ -111,6 +111,10 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
             }
             _ => badarg(),
         },
+        Some(am::next_pid) => match value.as_usize().map(u32::try_from) {
+            Some(Ok(number)) => Ok(Term::small(i64::from(ctx.vm.processes.set_next(number).number()))),
+            _ => badarg(),
+        },
         // Many may send to one process at once, always.
         Some(am::proc_sig_buffers) if value.as_bool() == Some(true) => Ok(Term::TRUE),
         Some(am::re_loop_limit) => {
