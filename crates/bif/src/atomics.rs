@@ -1,4 +1,4 @@
-//! Arrays of atomics, and counters above them.
+//! Arrays of atomics; counters without `write_concurrency` are such, too.
 
 use myriad_sync::atomic::{AtomicI64, Ordering};
 use myriad_term::magic::{Magic, magic_reference};
@@ -7,7 +7,7 @@ use myriad_vm::bif::{Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub ATOMICS = "atomics" {
-    "put" / 3 Plain => |_, a| put(a, Ordering::SeqCst);
+    "put" / 3 Plain => |_, a| put(a);
     "get" / 2 Plain => get_2;
     "add" / 3 Plain => |_, a| with(a, |cell, v| { cell.fetch_add(v, Ordering::SeqCst); Term::OK });
     "add_get" / 3 Plain => add_get_3;
@@ -18,26 +18,19 @@ myriad_vm::bifs! { pub ATOMICS = "atomics" {
 
 myriad_vm::bifs! { pub INTERNAL_ATOMICS = "erts_internal" {
     "atomics_new" / 2 Plain => atomics_new_2;
-    "counters_new" / 1 Plain => |ctx, a| make(ctx, a[0], true, true);
-    "counters_get" / 2 Plain => get_2;
-    "counters_add" / 3 Plain => |_, a| with(a, |cell, v| { cell.fetch_add(v, Ordering::Relaxed); Term::OK });
-    "counters_put" / 3 Plain => |_, a| put(a, Ordering::Relaxed);
-    "counters_info" / 1 Plain => info_1;
 }}
 
-// SeqCst throughout `atomics`: its documentation promises that operations are seen in one order by all. Counters
-// (`write_concurrency`) promise no order: Relaxed.
+// SeqCst throughout: the documentation promises that operations are seen in one order by all.
 
 struct Array {
     cells: Box<[AtomicI64]>,
     signed: bool,
-    counters: bool,
 }
 
 /// Most cells: what `(Size + header) * 8` can address in OTP's small integers.
 const MAX_CELLS: usize = (1 << 57) - 1;
 
-fn make(ctx: &mut Ctx<'_>, size: Term, signed: bool, counters: bool) -> BifResult {
+fn make(ctx: &mut Ctx<'_>, size: Term, signed: bool) -> BifResult {
     if size.as_big().is_some_and(|(negative, _)| !negative) {
         return Err(SYSTEM_LIMIT);
     }
@@ -47,14 +40,14 @@ fn make(ctx: &mut Ctx<'_>, size: Term, signed: bool, counters: bool) -> BifResul
         return Err(SYSTEM_LIMIT);
     }
     cells.resize_with(size, || AtomicI64::new(0));
-    let array = Array { cells: cells.into_boxed_slice(), signed, counters };
+    let array = Array { cells: cells.into_boxed_slice(), signed };
     let numbers = ctx.sched.next_ref(ctx.vm);
     Ok(magic_reference(ctx, numbers, Magic::new(array)))
 }
 
 fn atomics_new_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let options = args[1].as_small();
-    let array = make(ctx, args[0], options.is_some_and(|o| o & 1 == 1), false)?;
+    let array = make(ctx, args[0], options.is_some_and(|o| o & 1 == 1))?;
     if options.is_some() { Ok(array) } else { badarg() }
 }
 
@@ -70,7 +63,7 @@ fn cell<R>(array: Term, index: Term, f: impl FnOnce(&Array, &AtomicI64) -> R) ->
 }
 
 /// The 64 bits of an integer, signed or not.
-fn bits(value: Term) -> Result<i64, Escape> {
+pub(crate) fn bits(value: Term) -> Result<i64, Escape> {
     if let Some(v) = value.as_small() {
         return Ok(v);
     }
@@ -96,9 +89,10 @@ fn with(args: &[Term], f: impl FnOnce(&AtomicI64, i64) -> Term) -> BifResult {
 }
 
 /// Stores a value that the array can hold; what is added may be any 64 bits.
-fn put(args: &[Term], order: Ordering) -> BifResult {
+fn put(args: &[Term]) -> BifResult {
     let value = bits(args[2])?;
-    let stored = cell(args[0], args[1], |array, cell| fits(array, args[2]).then(|| cell.store(value, order)))?;
+    let stored =
+        cell(args[0], args[1], |array, cell| fits(array, args[2]).then(|| cell.store(value, Ordering::SeqCst)))?;
     if stored.is_some() { Ok(Term::OK) } else { badarg() }
 }
 
@@ -107,10 +101,7 @@ fn number(ctx: &mut Ctx<'_>, value: i64, signed: bool) -> Term {
 }
 
 fn get_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let (value, signed) = cell(args[0], args[1], |array, cell| {
-        let order = if array.counters { Ordering::Relaxed } else { Ordering::SeqCst };
-        (cell.load(order), array.signed)
-    })?;
+    let (value, signed) = cell(args[0], args[1], |array, cell| (cell.load(Ordering::SeqCst), array.signed))?;
     Ok(number(ctx, value, signed))
 }
 
@@ -147,15 +138,13 @@ fn info_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(magic) = args[0].as_magic() else { return badarg() };
     let Some(array) = magic.get::<Array>() else { return badarg() };
     let size = array.cells.len() as u64;
-    let mut pairs = vec![
+    let (min, max) =
+        if array.signed { (i128::from(i64::MIN), i128::from(i64::MAX)) } else { (0, i128::from(u64::MAX)) };
+    let pairs = [
         (am::size.term(), ctx.uint(size)),
         (am::memory.term(), ctx.uint(size * 8 + size_of::<Array>() as u64 + 16)),
+        (am::min.term(), ctx.int128(min)),
+        (am::max.term(), ctx.int128(max)),
     ];
-    if !array.counters {
-        let (min, max) =
-            if array.signed { (i128::from(i64::MIN), i128::from(i64::MAX)) } else { (0, i128::from(u64::MAX)) };
-        pairs.push((am::min.term(), ctx.int128(min)));
-        pairs.push((am::max.term(), ctx.int128(max)));
-    }
     Ok(map::from_pairs(ctx, &pairs))
 }

@@ -7,7 +7,8 @@ mod tests;
 
 use crate::guards::binary_part;
 use crate::iolists::list_to_binary_1;
-use crate::work::dirty;
+use crate::work::{dirty, in_slices};
+use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_term::boxed::Header;
 use myriad_term::etf::binary_of;
 use myriad_term::{Build, Kind, Term, am};
@@ -50,6 +51,22 @@ const LARGEST: usize = 1 << 40;
 /// Bytes that are copied, compared or converted for one reduction.
 const BYTES_PER_REDUCTION: usize = 256;
 
+/// `erts_debug:set_internal_state(binary_loop_limit, N)`: tests make it small.
+static LOOP_LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LOOP_LIMIT);
+/// What it is otherwise: no limit beside the slice's.
+pub const DEFAULT_LOOP_LIMIT: usize = Term::SMALL_MAX as usize;
+
+/// Sets how many bytes are copied, compared or searched in one slice at most; gives the limit before.
+pub fn set_loop_limit(limit: usize) -> usize {
+    // Relaxed: nothing else is ordered by it.
+    LOOP_LIMIT.swap(limit, Ordering::Relaxed)
+}
+
+fn loop_limit() -> usize {
+    // Relaxed: as above.
+    LOOP_LIMIT.load(Ordering::Relaxed).max(1)
+}
+
 /// Counts work on so many bytes, which goes elsewhere if it is much.
 fn charge(ctx: &mut Ctx<'_>, bytes: usize) -> Result<(), Escape> {
     if bytes > LONG {
@@ -81,23 +98,52 @@ fn copy_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     copy(ctx, args[0], times.ok_or(BADARG)?)
 }
 
+/// Bytes that are copied at once, however little of the slice is left.
+const AT_ONCE: usize = 16 * 1024;
+
 fn copy(ctx: &mut Ctx<'_>, binary: Term, times: usize) -> BifResult {
     // As in OTP, no copies can be made of any bit string.
     let bits = binary.as_bits().filter(|b| times == 0 || b.is_binary()).ok_or(BADARG)?;
     let size = (bits.len() / 8).checked_mul(times).filter(|size| *size <= LARGEST).ok_or(SYSTEM_LIMIT)?;
-    charge(ctx, size)?;
+    if size == 0 {
+        return Ok(ctx.binary(&[]));
+    }
     let mut copies = Vec::new();
     if copies.try_reserve_exact(size).is_err() {
         return Err(SYSTEM_LIMIT);
     }
-    if size > 0 {
-        let bytes = bits.to_bytes();
+    if bits.len() / 8 > LONG && bits.as_bytes().is_none() {
+        dirty(ctx)?;
+    }
+    // A live argument until the call is over, and nothing is collected meanwhile.
+    let bytes: Cow<'static, [u8]> = bits.to_bytes();
+    if size <= AT_ONCE.min(loop_limit()) {
         match *bytes {
             [one] => copies.resize(size, one),
             _ => (0..times).for_each(|_| copies.extend_from_slice(&bytes)),
         }
+        ctx.bump(size / BYTES_PER_REDUCTION);
+        return Ok(binary_of(ctx, copies));
     }
-    Ok(binary_of(ctx, copies))
+    in_slices(ctx, BYTES_PER_REDUCTION, move |ctx, budget| {
+        let mut most = (*budget).min(loop_limit());
+        *budget -= most;
+        while most > 0 && copies.len() < size {
+            let (done, at) = (copies.len(), copies.len() % bytes.len());
+            let now = if at == 0 && done > 0 {
+                // What is there repeats itself.
+                let now = most.min(done).min(size - done);
+                copies.extend_from_within(..now);
+                now
+            } else {
+                let now = most.min(bytes.len() - at);
+                copies.extend_from_slice(&bytes[at..at + now]);
+                now
+            };
+            most -= now;
+        }
+        Ok((copies.len() == size).then(|| binary_of(ctx, std::mem::take(&mut copies))))
+    })
 }
 
 /// Least significant byte first?
@@ -147,33 +193,60 @@ fn decode_unsigned(ctx: &mut Ctx<'_>, binary: Term, endianness: Term) -> BifResu
 
 fn longest_common(ctx: &mut Ctx<'_>, list: Term, at_end: bool) -> BifResult {
     let mut items = list.list_iter();
-    let mut binaries: Vec<Cow<'_, [u8]>> = Vec::new();
+    // Live arguments until the call is over, and nothing is collected meanwhile.
+    let mut binaries: Vec<Cow<'static, [u8]>> = Vec::new();
+    let mut moved = 0;
     for item in items.by_ref() {
-        binaries.push(item.as_binary().ok_or(BADARG)?);
+        let bytes = item.as_binary().ok_or(BADARG)?;
+        moved += if matches!(bytes, Cow::Owned(_)) { bytes.len() } else { 1 };
+        if moved > LONG {
+            dirty(ctx)?;
+        }
+        binaries.push(bytes);
     }
-    let Some((first, others)) = binaries.split_first() else { return badarg() };
-    if !items.tail().is_nil() {
+    if !items.tail().is_nil() || binaries.is_empty() {
         return badarg();
     }
-    let shortest = binaries.iter().map(|b| b.len()).min().unwrap_or(0);
-    charge(ctx, shortest.saturating_mul(binaries.len()).saturating_add(binaries.len()))?;
-    let mut common = first.len();
-    for other in others {
-        common = if at_end {
-            common_suffix(&first[first.len() - common..], other)
-        } else {
-            common_prefix(&first[..common], other)
-        };
-    }
-    Ok(Term::small(common as i64))
+    let mut common = binaries.iter().map(|b| b.len()).min().unwrap_or(0);
+    // The binary that is compared with the first, and how far.
+    let (mut other, mut done) = (1, 0);
+    in_slices(ctx, BYTES_PER_REDUCTION, move |_, budget| {
+        let mut most = (*budget).min(loop_limit());
+        *budget -= most;
+        while other < binaries.len() && common > 0 {
+            if most == 0 {
+                return Ok(None);
+            }
+            let now = most.min(common - done);
+            let (a, b) = (&binaries[0][..], &binaries[other][..]);
+            let same = if at_end {
+                common_suffix(&a[..a.len() - done], &b[..b.len() - done], now)
+            } else {
+                common_prefix(&a[done..], &b[done..], now)
+            };
+            most -= now;
+            done += same;
+            if same < now {
+                common = done;
+            }
+            if done == common {
+                (other, done) = (other + 1, 0);
+            }
+        }
+        Ok(Some(Term::small(common as i64)))
+    })
 }
 
-fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    a.iter().zip(b).take_while(|(x, y)| x == y).count()
+/// How many bytes both begin with, of `most` that both have.
+fn common_prefix(a: &[u8], b: &[u8], most: usize) -> usize {
+    let (a, b) = (&a[..most], &b[..most]);
+    if a == b { most } else { a.iter().zip(b).take_while(|(x, y)| x == y).count() }
 }
 
-fn common_suffix(a: &[u8], b: &[u8]) -> usize {
-    a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count()
+/// How many bytes both end with, of `most` that both have.
+fn common_suffix(a: &[u8], b: &[u8], most: usize) -> usize {
+    let (a, b) = (&a[a.len() - most..], &b[b.len() - most..]);
+    if a == b { most } else { a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count() }
 }
 
 fn referenced_byte_size_1(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {

@@ -5,7 +5,7 @@
 
 use crate::work::{dirty, terms_left};
 use myriad_term::etf::{DecodeError, DecodeOptions, Decoder, EncodeOptions, Encoder, Piece, Sizer, binary_of, measure};
-use myriad_term::{Build, Term, am};
+use myriad_term::{Build, Mfa, Term, am};
 use myriad_vm::bif::{BADARG, Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::{BifResult, Ctx};
 use std::borrow::Cow;
@@ -161,6 +161,9 @@ fn refused(error: DecodeError) -> Escape {
     }
 }
 
+/// The function that a process is said to be in while a term is decoded, slice by slice.
+const BINARY_TO_TERM_TRAP: Mfa = Mfa { module: am::erts_internal, function: am::binary_to_term_trap, arity: 1 };
+
 fn decode(ctx: &mut Ctx<'_>, binary: Term, options: DecodeOptions<'static>, used: bool) -> BifResult {
     // The binary is a live argument until the call is over, and nothing is collected meanwhile: its bytes stay.
     let Some(input): Option<Cow<'static, [u8]>> = binary.as_binary() else { return badarg() };
@@ -185,7 +188,7 @@ fn decode(ctx: &mut Ctx<'_>, binary: Term, options: DecodeOptions<'static>, used
         }
     };
     match go_on(ctx) {
-        Err(Escape::Yield) => ctx.yield_to(Box::new(go_on)),
+        Err(Escape::Yield) => ctx.yield_as(Some(BINARY_TO_TERM_TRAP), Box::new(go_on)),
         result => result,
     }
 }

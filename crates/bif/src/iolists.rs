@@ -62,16 +62,14 @@ fn iolist_size_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 /// The function that a process is said to be in while a list is made a binary, slice by slice.
-fn list_to_binary_continue() -> Option<Mfa> {
-    Some(Mfa { module: am::erts_internal, function: am::list_to_binary_continue, arity: 1 })
-}
+const LIST_TO_BINARY: Mfa = Mfa { module: am::erts_internal, function: am::list_to_binary_continue, arity: 1 };
 
 fn iolist_to_binary_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if let Some(bits) = args[0].as_bits() {
         return if bits.is_binary() { Ok(args[0]) } else { badarg() };
     }
     let mut gathering = Gathering::new(args[0], Vec::new());
-    in_slices_as(ctx, list_to_binary_continue, CELLS_PER_REDUCTION, move |ctx, budget| {
+    in_slices_as(ctx, Some(LIST_TO_BINARY), CELLS_PER_REDUCTION, move |ctx, budget| {
         let done = gathering.run(budget)?;
         Ok(done.then(|| binary_of_vec(ctx, std::mem::take(&mut gathering.sink))))
     })
@@ -133,7 +131,7 @@ fn list_to_bitstring_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return badarg();
     }
     let mut gathering = Gathering::new(args[0], BitBuffer::default());
-    in_slices_as(ctx, list_to_binary_continue, CELLS_PER_REDUCTION, move |ctx, budget| {
+    in_slices_as(ctx, Some(LIST_TO_BINARY), CELLS_PER_REDUCTION, move |ctx, budget| {
         if !gathering.run(budget)? {
             return Ok(None);
         }

@@ -8,6 +8,7 @@ pub mod binary;
 pub mod calendar;
 pub mod clock;
 pub mod code;
+pub mod counters;
 pub mod debug;
 pub mod digests;
 pub mod display;
@@ -53,6 +54,7 @@ pub static TABLES: &[&[BifDef]] = &[
     code::CODE,
     atomics::ATOMICS,
     atomics::INTERNAL_ATOMICS,
+    counters::INTERNAL_COUNTERS,
     atoms::ATOMS,
     binary::BINARY,
     calendar::CALENDAR,

@@ -137,7 +137,40 @@ fn pattern_of(ctx: &mut Ctx<'_>, term: Term, options: &Options) -> Result<Result
     Ok(pattern::compiled(source))
 }
 
+/// Bytes of a text that are checked to be UTF-8 for one reduction, and at once.
+const CHECKED_PER_REDUCTION: usize = 16;
+const CHECKED_AT_ONCE: usize = 16 * 1024;
+/// The function that a process is said to be in while its subject is checked, slice by slice.
+const RE_RUN_TRAP: Mfa = Mfa { module: am::erlang, function: am::re_run_trap, arity: 3 };
+
+/// Checks a long subject slice by slice, and runs then.
+fn check_and_run(ctx: &mut Ctx<'_>, subject: Term, pattern: Term, list: Term) -> BifResult {
+    // A live argument until the call is over, and nothing is collected meanwhile.
+    let Some(bytes): Option<Cow<'static, [u8]>> = subject.as_binary() else { return badarg() };
+    let mut checked = 0;
+    let mut go_on = move |ctx: &mut Ctx<'_>| {
+        let slice = CHECKED_PER_REDUCTION * usize::try_from(ctx.proc.reductions_left).unwrap_or(0).max(16);
+        let most = slice.min(bytes.len() - checked);
+        ctx.bump(most / CHECKED_PER_REDUCTION);
+        match std::str::from_utf8(&bytes[checked..checked + most]) {
+            Ok(_) => checked += most,
+            // The slice ends within a character.
+            Err(error) if error.error_len().is_none() && checked + most < bytes.len() => checked += error.valid_up_to(),
+            Err(_) => return badarg(),
+        }
+        if checked < bytes.len() { Err(Escape::Yield) } else { run_checked(ctx, subject, pattern, list, true) }
+    };
+    match go_on(ctx) {
+        Err(Escape::Yield) => ctx.yield_as(Some(RE_RUN_TRAP), Box::new(go_on)),
+        result => result,
+    }
+}
+
 fn run(ctx: &mut Ctx<'_>, subject: Term, pattern: Term, list: Term) -> BifResult {
+    run_checked(ctx, subject, pattern, list, false)
+}
+
+fn run_checked(ctx: &mut Ctx<'_>, subject: Term, pattern: Term, list: Term, checked: bool) -> BifResult {
     let Some(options) = Options::read(list, is_old(ctx)) else { return crate::system::bad_option(ctx) };
     let is_text = pattern.as_tuple().is_none();
     if is_text && !pattern.is_list() && !pattern.is_bitstring() {
@@ -172,6 +205,10 @@ fn run(ctx: &mut Ctx<'_>, subject: Term, pattern: Term, list: Term) -> BifResult
             Err(error) => return Err(error),
         },
     };
+    let is_binary = subject.is_bitstring();
+    if is_binary && regex.code.is_unicode() && bytes.len() > CHECKED_AT_ONCE && !checked && !ctx.sched.dirty {
+        return check_and_run(ctx, subject, pattern, list);
+    }
     let anchored = options.run_bits & PCRE2_ANCHORED != 0 || regex.code.is_anchored();
     let long = match (options.global, anchored) {
         (true, _) => LONG_GLOBAL,

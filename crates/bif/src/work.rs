@@ -46,12 +46,12 @@ pub fn in_slices<F>(ctx: &mut Ctx<'_>, per_reduction: usize, step: F) -> BifResu
 where
     F: FnMut(&mut Ctx<'_>, &mut usize) -> Result<Option<Term>, Escape> + Send + 'static,
 {
-    in_slices_as(ctx, || None, per_reduction, step)
+    in_slices_as(ctx, None, per_reduction, step)
 }
 
 /// As [`in_slices`]; the process is said to be in the function `name` between them.
 #[inline]
-pub fn in_slices_as<F>(ctx: &mut Ctx<'_>, name: fn() -> Option<Mfa>, per_reduction: usize, mut step: F) -> BifResult
+pub fn in_slices_as<F>(ctx: &mut Ctx<'_>, name: Option<Mfa>, per_reduction: usize, mut step: F) -> BifResult
 where
     F: FnMut(&mut Ctx<'_>, &mut usize) -> Result<Option<Term>, Escape> + Send + 'static,
 {
@@ -68,7 +68,7 @@ where
         result?.ok_or(Escape::Yield)
     };
     match go_on(ctx) {
-        Err(Escape::Yield) => ctx.yield_as(name(), Box::new(go_on)),
+        Err(Escape::Yield) => ctx.yield_as(name, Box::new(go_on)),
         result => result,
     }
 }

@@ -20,7 +20,7 @@ pub const HEAP_BINARY_LIMIT: usize = 64;
 /// Header `aux` bit of a shared or sub binary whose end may still be appended to in place.
 pub const WRITABLE: u32 = 1;
 
-/// The counted block behind shared binaries.
+/// The counted block behind shared binaries; one of no bytes has no memory of its own.
 struct Block {
     references: AtomicUsize,
     len: usize,
@@ -55,7 +55,7 @@ unsafe impl Sync for SharedBinary {}
 impl SharedBinary {
     /// `len` bytes, which `fill` writes; room for `capacity`.
     pub fn with_capacity(len: usize, capacity: usize, fill: impl FnOnce(&mut [u8])) -> SharedBinary {
-        let capacity = capacity.max(len).max(1);
+        let capacity = capacity.max(len);
         let data = alloc_bytes(capacity);
         // SAFETY: `capacity` fresh bytes; zeroed first, so that `fill` sees initialised memory.
         unsafe {
@@ -67,7 +67,7 @@ impl SharedBinary {
 
     /// A copy of the bytes.
     pub fn from_bytes(bytes: &[u8]) -> SharedBinary {
-        let capacity = bytes.len().max(1);
+        let capacity = bytes.len();
         let data = alloc_bytes(capacity);
         // SAFETY: `capacity` fresh bytes, at least as many as the source has.
         unsafe { data.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
@@ -148,8 +148,12 @@ impl SharedBinary {
         unsafe {
             if len > (*block).capacity {
                 let capacity = capacity.max(len);
-                let layout = Layout::array::<u8>((*block).capacity).unwrap_unchecked();
-                let data = realloc((*block).data, layout, capacity);
+                let data = if (*block).capacity == 0 {
+                    alloc_bytes(capacity)
+                } else {
+                    let layout = Layout::array::<u8>((*block).capacity).unwrap_unchecked();
+                    realloc((*block).data, layout, capacity)
+                };
                 if data.is_null() {
                     memory::exhausted("binary", "binary", capacity);
                 }
@@ -171,6 +175,9 @@ impl SharedBinary {
 }
 
 fn alloc_bytes(capacity: usize) -> *mut u8 {
+    if capacity == 0 {
+        return NonNull::dangling().as_ptr();
+    }
     let layout = memory::layout::<u8>(capacity, "binary", "binary");
     // SAFETY: the capacity is not zero.
     let data = unsafe { alloc(layout) };
@@ -194,7 +201,9 @@ impl Drop for SharedBinary {
             unsafe {
                 let block = Box::from_raw(self.0.as_ptr());
                 BYTES.add(-block.bytes());
-                dealloc(block.data, Layout::array::<u8>(block.capacity).unwrap_unchecked());
+                if block.capacity > 0 {
+                    dealloc(block.data, Layout::array::<u8>(block.capacity).unwrap_unchecked());
+                }
             }
         }
     }

@@ -3,6 +3,7 @@
 //! A subject is searched window by window, giving way between windows when the slice is used up, and likewise while the
 //! result is built. A window reaches so far beyond its own end that no occurrence which begins in it is cut short.
 
+use super::loop_limit;
 use super::pattern::Source;
 use crate::guards::sub_binary;
 use crate::work::dirty;
@@ -114,7 +115,8 @@ impl Search {
             if left.is_empty() {
                 return Step::End;
             }
-            let window = WINDOW.max(pattern.longest());
+            let limit = loop_limit();
+            let window = WINDOW.min(limit).max(pattern.longest());
             let reach = (window + (pattern.longest() - 1)).min(left.len());
             let found = pattern.find(&left[..reach]);
             ctx.bump(found.map_or(reach, |(start, len)| start + len) / pattern.bytes_per_reduction());
@@ -130,7 +132,7 @@ impl Search {
                 }
                 _ => self.at += window,
             }
-            if must_pause(ctx) {
+            if must_pause(ctx) || limit < WINDOW && !ctx.sched.dirty {
                 return Step::Pause;
             }
         }

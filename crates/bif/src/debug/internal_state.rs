@@ -146,6 +146,11 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
             (_, true) => Ok(ctx.uint(crate::unicode::set_loop_limit(crate::unicode::LOOP_LIMIT) as u64)),
             _ => badarg(),
         },
+        Some(am::binary_loop_limit) => match (value.as_usize(), value.is_am(am::default)) {
+            (Some(limit), _) => Ok(ctx.uint(crate::binary::set_loop_limit(limit) as u64)),
+            (_, true) => Ok(ctx.uint(crate::binary::set_loop_limit(crate::binary::DEFAULT_LOOP_LIMIT) as u64)),
+            _ => badarg(),
+        },
         // Ordered sets have no parts that could be split or joined; to force traps is an option of OTP's debug builds.
         Some(am::ets_force_split | am::ets_debug_random_split_join) => match value.as_tuple_of::<2>() {
             Some([table, on]) if table.is_reference() && on.as_bool().is_some() => Ok(Term::OK),
