@@ -191,7 +191,7 @@ impl Heap {
     #[inline]
     pub fn needs_collection(&self) -> bool {
         #[cfg(heap_check)]
-        if crate::check::stress() {
+        if crate::check::stress(self.young_words() + self.old_words()) {
             return true;
         }
         self.fragment_words > words_between(self.start, self.hend)
