@@ -159,11 +159,9 @@ fn map_next_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     result.or_else(|_| badarg())
 }
 
-fn map_to_tuple_keys_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let map = of(args[0])?;
-    if !map.is_flat() {
-        return badarg();
+fn map_to_tuple_keys_1(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    match of(args[0])?.flat_keys() {
+        Some(keys) => Ok(keys),
+        None => badarg(),
     }
-    let keys: Vec<Term> = map.iter().map(|(k, _)| k).collect();
-    Ok(ctx.tuple(&keys))
 }

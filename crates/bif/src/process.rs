@@ -260,19 +260,20 @@ fn suspend_process_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         }
         return Ok(if asynchronous { Term::TRUE } else { Term::atom(am::badarg) });
     }
-    let count = ctx.proc.relations.tables().suspending.entry(pid).or_insert(0);
-    if unless_suspending && *count > 0 {
+    let suspension = ctx.proc.relations.tables().suspending.entry(pid).or_default();
+    if unless_suspending && suspension.times > 0 {
         return Ok(Term::FALSE);
     }
-    *count += 1;
+    suspension.times += 1;
+    let active = suspension.active.clone();
     if asynchronous && async_tag.is_none() {
-        ctx.signal_to(pid, Signal::Suspend { from: ctx.pid(), reply: None });
+        ctx.signal_to(pid, Signal::Suspend { active, reply: None });
         return Ok(Term::TRUE);
     }
     let (tag, result) = if asynchronous { (async_tag, am::suspended) } else { (ctx.make_ref(), am::true_) };
     let message = ctx.tuple(&[tag, result.term()]);
     let reply = ctx.tuple(&[ctx.pid().term(), message]);
-    ctx.signal_to(pid, Signal::Suspend { from: ctx.pid(), reply: Some(Parcel::copy(reply)) });
+    ctx.signal_to(pid, Signal::Suspend { active, reply: Some(Parcel::copy(reply)) });
     Ok(if asynchronous { Term::TRUE } else { tag })
 }
 
@@ -283,8 +284,8 @@ fn resume_process_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
     let alive = ctx.signal_to(pid, Signal::Resume(ctx.pid()));
     let suspending = &mut ctx.proc.relations.tables().suspending;
-    if let Some(count) = suspending.get_mut(&pid).filter(|count| alive && **count > 1) {
-        *count -= 1;
+    if let Some(suspension) = suspending.get_mut(&pid).filter(|suspension| alive && suspension.times > 1) {
+        suspension.times -= 1;
     } else {
         suspending.remove(&pid);
     }

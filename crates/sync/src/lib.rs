@@ -74,7 +74,7 @@ pub use mcs::McsLock;
 pub use mpsc::{Chain, HasNext, Link, Mpsc, WasEmpty};
 pub use mutex::{Condvar, Mutex, MutexGuard};
 pub use pad::CachePadded;
-pub use parallelism::{available_parallelism, configured_processors};
+pub use parallelism::{available_parallelism, configured_processors, parallelism_at_start};
 pub use parker::Parker;
 pub use progress::{Pinned, Progress, ThreadSlot};
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};

@@ -5,14 +5,34 @@
 //! `/proc` and `/sys`, where a mask may be of any length; elsewhere the answer is `std`'s.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What [`available_parallelism`] gave when it was first asked; 0: not yet.
+static AT_START: AtomicUsize = AtomicUsize::new(0);
+
+/// How many threads could run at once when that was first asked: when the VM started.
+pub fn parallelism_at_start() -> usize {
+    // Relaxed: a figure.
+    match AT_START.load(Ordering::Relaxed) {
+        0 => available_parallelism(),
+        first => first,
+    }
+}
 
 /// How many threads can run at once, at least 1.
 pub fn available_parallelism() -> usize {
+    let now = look();
+    // Relaxed: as above.
+    let _ = AT_START.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
+    now
+}
+
+fn look() -> usize {
     if cfg!(any(loom, miri)) {
         return 2;
     }
     let read = |path: &Path| std::fs::read_to_string(path).ok();
-    let cores = read(Path::new("/proc/thread-self/status"))
+    let cores = read(Path::new("/proc/self/status"))
         .and_then(|status| cores_in_mask(&status))
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     cores.min(quota(&read).unwrap_or(usize::MAX)).max(1)

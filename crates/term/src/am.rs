@@ -171,6 +171,7 @@ well_known! {
     cdr "cdr"
     ceil "ceil"
     cflags "cflags"
+    changed "changed"
     characters_to_binary_int "characters_to_binary_int"
     characters_to_list_int "characters_to_list_int"
     characters_to_nfc_list "characters_to_nfc_list"

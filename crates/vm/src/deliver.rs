@@ -6,6 +6,7 @@ use crate::message::Message;
 use crate::signal::{Parcel, Signal};
 use crate::trace::flags;
 use myriad_heap::Fragment;
+use myriad_sync::atomic::Ordering;
 use myriad_term::{Build, RefNumbers, Term, am};
 
 impl Ctx<'_> {
@@ -61,9 +62,11 @@ impl Ctx<'_> {
                     self.proc.timed_out = true;
                 }
             }
-            Signal::Suspend { from: _, reply } => {
+            Signal::Suspend { active, reply } => {
                 self.proc.suspended += 1;
                 self.this.set_suspended(true);
+                // Relaxed: a figure.
+                active.store(true, Ordering::Relaxed);
                 if !self.proc.answering {
                     // It runs, and has looked at its signals on the way: it gives way at the next chance.
                     self.proc.reductions_left = self.proc.reductions_left.min(0);

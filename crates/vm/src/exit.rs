@@ -76,8 +76,8 @@ pub(crate) fn finish(ctx: &mut Ctx<'_>) {
             Target::Gone | Target::GonePort => {}
         }
     }
-    for (suspended, times) in tables.suspending {
-        for _ in 0..times {
+    for (suspended, suspension) in tables.suspending {
+        for _ in 0..suspension.times {
             if let Some(p) = vm.processes.get(suspended) {
                 p.send(vm, Signal::Resume(pid));
             }

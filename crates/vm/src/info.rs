@@ -6,6 +6,7 @@ use crate::links::{Link, Target};
 use crate::scheduler::priority_atom;
 use crate::vm::Vm;
 use myriad_heap::{Fragment, GcInfo, MaxHeapSize, Settings};
+use myriad_sync::atomic::Ordering;
 use myriad_term::{Alloc, Atom, Build, Mfa, OffHeap, Term, am};
 
 /// Items of `process_info/1`, in OTP's order.
@@ -324,7 +325,7 @@ fn monitors(out: &mut Answer<'_, '_>) -> Term {
 }
 
 fn suspending(out: &mut Answer<'_, '_>) -> Term {
-    let all: Vec<(Term, u32)> = out
+    let all: Vec<(Term, u32, bool)> = out
         .ctx
         .proc
         .relations
@@ -332,12 +333,15 @@ fn suspending(out: &mut Answer<'_, '_>) -> Term {
         .map(|t| {
             // What has ended is suspended no more.
             let alive = t.suspending.iter().filter(|(p, _)| out.ctx.vm.processes.get(**p).is_some());
-            alive.map(|(p, n)| (p.term(), *n)).collect()
+            // Relaxed: a figure.
+            alive.map(|(p, s)| (p.term(), s.times, s.active.load(Ordering::Relaxed))).collect()
         })
         .unwrap_or_default();
     let mut list = Vec::new();
-    for (pid, times) in all {
-        list.push(out.tuple(&[pid, Term::small(i64::from(times)), Term::small(0)]));
+    for (pid, times, active) in all {
+        let times = Term::small(i64::from(times));
+        let (active, outstanding) = if active { (times, Term::small(0)) } else { (Term::small(0), times) };
+        list.push(out.tuple(&[pid, active, outstanding]));
     }
     out.list(&list)
 }

@@ -6,6 +6,8 @@
 //!     unlinking, which will end them.
 
 use crate::signal::Parcel;
+use myriad_sync::Arc;
+use myriad_sync::atomic::AtomicBool;
 use myriad_term::{Pid, RefNumbers, Term};
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashMap};
@@ -70,6 +72,15 @@ pub struct Watcher {
     pub name: Term,
 }
 
+/// The suspensions of one process by another, on the side of the other.
+#[derive(Default)]
+pub struct Suspension {
+    /// How many.
+    pub times: u32,
+    /// Has the suspended process seen one of them? It says so.
+    pub active: Arc<AtomicBool>,
+}
+
 /// All of them. Boxed as a whole: most processes have one or two.
 #[derive(Default)]
 pub struct Tables {
@@ -81,8 +92,8 @@ pub struct Tables {
     pub watchers: Map<RefNumbers, Watcher>,
     /// Active aliases.
     pub aliases: Map<RefNumbers, AliasMode>,
-    /// Processes that this one has suspended, and how often.
-    pub suspending: Map<Pid, u32>,
+    /// Processes that this one has suspended.
+    pub suspending: Map<Pid, Suspension>,
     /// How often node changes are to be told, by what is asked for (the bits are the asker's).
     pub node_monitors: Vec<(u8, u32)>,
     /// Number for the next unlinking.

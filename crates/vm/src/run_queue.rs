@@ -209,28 +209,52 @@ impl Shared {
     pub(crate) fn steal_half(&self) -> VecDeque<Runnable> {
         let mut stolen = VecDeque::new();
         let Some(mut queue) = self.queue.try_lock() else { return stolen };
-        let any_bound = self.bound.load(Ordering::Relaxed) > 0;
         for q in &mut queue.by_priority {
-            if any_bound {
-                let free = q.iter().filter(|p| !p.is_bound()).count();
-                let mut keep = free / 2;
-                for _ in 0..q.len() {
-                    let Some(p) = q.pop_front() else { break };
-                    if p.is_bound() || keep > 0 {
-                        keep = keep.saturating_sub(usize::from(!p.is_bound()));
-                        q.push_back(p);
-                    } else {
-                        stolen.push_back(p);
-                    }
-                }
-            } else {
-                stolen.extend(q.drain(q.len() / 2..));
-            }
+            let free = self.free(q);
+            take_last(q, free, free.div_ceil(2), &mut stolen);
             if !stolen.is_empty() {
                 break;
             }
         }
         self.count(&self.len, -(stolen.len() as isize));
         stolen
+    }
+    /// So many of those that wait here, of each priority its share, for a scheduler with a shorter queue.
+    pub(crate) fn hand_over(&self, many: usize) -> VecDeque<Runnable> {
+        let mut given = VecDeque::new();
+        let Some(mut queue) = self.queue.try_lock() else { return given };
+        let len = self.len().max(1);
+        for q in &mut queue.by_priority {
+            let free = self.free(q);
+            take_last(q, free, (q.len() * many).div_ceil(len), &mut given);
+        }
+        self.count(&self.len, -(given.len() as isize));
+        given
+    }
+
+    /// How many of a queue anybody may run (R2).
+    fn free(&self, queue: &VecDeque<Runnable>) -> usize {
+        if self.bound.load(Ordering::Relaxed) == 0 {
+            return queue.len();
+        }
+        queue.iter().filter(|p| !p.is_bound()).count()
+    }
+}
+
+/// Moves the last `many` of the `free` processes of a queue to `taken`.
+fn take_last(queue: &mut VecDeque<Runnable>, free: usize, many: usize, taken: &mut VecDeque<Runnable>) {
+    let mut keep = free.saturating_sub(many);
+    if free == queue.len() {
+        taken.extend(queue.drain(keep..));
+        return;
+    }
+    for _ in 0..queue.len() {
+        let Some(p) = queue.pop_front() else { break };
+        if p.is_bound() || keep > 0 {
+            keep = keep.saturating_sub(usize::from(!p.is_bound()));
+            queue.push_back(p);
+        } else {
+            taken.push_back(p);
+        }
     }
 }

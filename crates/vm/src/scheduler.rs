@@ -2,7 +2,8 @@
 //!
 //! `step` runs one slice and says what it did; a thread that calls it and parks is a real scheduler, and a loop over several
 //! schedulers' `step` from a seed is the test driver (docs/design.md, section 7). Hedqvist 5.2.4 is the loop's ancestor;
-//! migration here is by stealing alone (Zhang 3.3 has the rest of the policy).
+//! processes migrate when a scheduler without work steals some, and when a busy one finds a much longer queue than its own
+//! ([`Scheduler::balance`]; Zhang 3.3 has OTP's policy).
 //!
 //! Q1. A process is in a queue just when its status is `Runnable` (P1), so a queue's pointers are alive: only running ends a
 //!     process.
@@ -30,6 +31,8 @@ use std::time::Duration;
 pub const SLICE_REDUCTIONS: i32 = 4000;
 /// What a slice costs apart from its reductions, in reductions: timers and time are looked at once in [`SLICE_REDUCTIONS`].
 const SLICE_OVERHEAD: u32 = 100;
+/// The lengths of queues are compared once in so many times [`SLICE_REDUCTIONS`]: some 10 ms of work.
+const BALANCE_ROUNDS: u32 = 32;
 /// A scheduler that has been idle for so long gives free memory back to the system...
 const TRIM_AFTER: Duration = Duration::from_millis(500);
 /// ...if it has run so much since it last did.
@@ -163,6 +166,8 @@ pub struct Scheduler {
     asleep: bool,
     /// While multi-scheduling is blocked: the last step did work of the dirty schedulers.
     dirty_turn: bool,
+    /// Looks at the time until it looks at others' queues.
+    until_balance: u32,
 }
 
 impl Scheduler {
@@ -175,6 +180,7 @@ impl Scheduler {
             served: false,
             asleep: false,
             dirty_turn: false,
+            until_balance: BALANCE_ROUNDS,
         })
     }
 
@@ -193,6 +199,7 @@ impl Scheduler {
         }
         if self.local.unchecked >= SLICE_REDUCTIONS as u32 {
             self.check_time();
+            self.balance();
         }
         if self.local.id == 0 && self.vm.dirty.wants_the_one() && self.run_dirty_in_turn() {
             return Step::Ran(SLICE_REDUCTIONS as u32);
@@ -409,6 +416,26 @@ impl Scheduler {
             }
         }
         None
+    }
+
+    /// Now and then: takes over processes from the longest queue, so that both are as long. Stealing alone leaves queues as
+    /// they are while all schedulers are busy, and some processes would wait many times longer for their turn than others.
+    fn balance(&mut self) {
+        self.until_balance -= 1;
+        if self.until_balance > 0 {
+            return;
+        }
+        self.until_balance = BALANCE_ROUNDS;
+        let vm = self.vm;
+        let own = &vm.schedulers[self.local.id];
+        let Some(longest) = vm.schedulers[..vm.schedulers_active()].iter().max_by_key(|s| s.len()) else { return };
+        let surplus = longest.len().saturating_sub(own.len());
+        if surplus > 1 {
+            for process in longest.hand_over(surplus / 2) {
+                // SAFETY: Q1: it is still runnable, and goes from one queue to another.
+                own.push(unsafe { &*process.0 });
+            }
+        }
     }
 
     fn steal_from(&self, victim: &Shared) -> Option<&'static Process> {

@@ -9,7 +9,9 @@
 use crate::message::Message;
 use crate::process::{Priority, Process};
 use myriad_heap::Fragment;
+use myriad_sync::Arc;
 use myriad_sync::HasNext;
+use myriad_sync::atomic::AtomicBool;
 use myriad_sync::cell::UnsafeCell;
 use myriad_term::{Atom, Pid, RefNumbers, Term};
 
@@ -144,8 +146,8 @@ pub enum Signal {
     ReceiveTimeout(u64),
     /// Suspend (or take one suspension back); `reply` is sent when it is so.
     Suspend {
-        /// Who.
-        from: Pid,
+        /// Set once it is so.
+        active: Arc<AtomicBool>,
         /// Message to send back: `{Reference, suspended}` (synchronous and asynchronous forms).
         reply: Option<Parcel>,
     },

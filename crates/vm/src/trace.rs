@@ -46,8 +46,8 @@ use myriad_term::Term;
 use spec::Specification;
 pub use tracee::Tracee;
 
-/// Compiles a match specification for tracing; nothing if it is none.
-pub type Compiler = fn(Term) -> Option<Arc<dyn Specification>>;
+/// Compiles a match specification for filtered events, or (nothing) for calls; nothing if it is none.
+pub type Compiler = fn(Term, Option<Filtered>) -> Option<Arc<dyn Specification>>;
 
 static CLASS: LockClass = LockClass::new("trace", 270);
 static EVENT_CLASS: LockClass = LockClass::new("trace_events", 271);
@@ -121,9 +121,9 @@ impl Tracing {
         let _ = self.compiler.set(compiler);
     }
 
-    /// Compiles a specification; nothing if it is none.
-    pub fn compile(&self, term: Term) -> Option<Arc<dyn Specification>> {
-        self.compiler.get().and_then(|compile| compile(term))
+    /// Compiles a specification for filtered events, or for calls; nothing if it is none.
+    pub fn compile(&self, term: Term, of: Option<Filtered>) -> Option<Arc<dyn Specification>> {
+        self.compiler.get().and_then(|compile| compile(term, of))
     }
 
     /// Holds the breakpoints, flags and tracers still (R2).

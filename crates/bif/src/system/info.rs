@@ -316,7 +316,7 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         }
         am::allocated_areas => allocators::allocated_areas(ctx),
         // Schedulers and processors.
-        am::schedulers => number(c.schedulers),
+        am::schedulers | am::run_queues => number(c.schedulers),
         am::schedulers_online => number(vm.schedulers_online()),
         am::schedulers_active => number(vm.schedulers_active()),
         am::schedulers_state => {
@@ -356,8 +356,8 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         }
         am::cpu_topology => cpu_topology(ctx),
         am::logical_processors | am::logical_processors_online => number(topology::logical_processors()),
-        am::logical_processors_available => number(myriad_sync::available_parallelism()),
-        am::update_cpu_info => Term::atom(am::unchanged),
+        am::logical_processors_available => number(topology::available()),
+        am::update_cpu_info => Term::atom(if topology::look() { am::changed } else { am::unchanged }),
         am::port_parallelism => Term::bool(flag_value(vm, "spp") == Some("true")),
         // Time.
         am::time_correction => Term::bool(time_correction(vm)),

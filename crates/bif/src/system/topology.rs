@@ -1,5 +1,6 @@
 //! Processors, cores and hardware threads, as the operating system tells.
 
+use myriad_sync::atomic::{AtomicUsize, Ordering};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -29,6 +30,26 @@ pub fn detect() -> Option<Topology> {
         threads.sort_unstable();
     }
     (!topology.is_empty()).then_some(topology)
+}
+
+/// How many logical processors this process may use, as last looked at; 0: not since the VM started.
+static AVAILABLE: AtomicUsize = AtomicUsize::new(0);
+
+/// How many logical processors this process may use, as last looked at.
+pub fn available() -> usize {
+    // Relaxed: a figure.
+    match AVAILABLE.load(Ordering::Relaxed) {
+        0 => myriad_sync::parallelism_at_start(),
+        seen => seen,
+    }
+}
+
+/// Looks at it anew. Has there been a change?
+pub fn look() -> bool {
+    let (before, now) = (available(), myriad_sync::available_parallelism());
+    // Relaxed: as above.
+    AVAILABLE.store(now, Ordering::Relaxed);
+    before != now
 }
 
 /// How many logical processors there are.

@@ -175,8 +175,13 @@ pub(super) fn trace_pattern_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let vm = ctx.vm;
     let [what, how, list] = [args[0], args[1], args[2]];
     let named = |name| how.is_am(name);
+    let filtered = match what.as_atom() {
+        Some(am::send) => Some(Filtered::Send),
+        Some(am::receive) => Some(Filtered::Receive),
+        _ => None,
+    };
     let compiled = if how.as_atom().is_none() || how.is_nil() {
-        if how.is_nil() { Some(How::On(None)) } else { vm.trace.compile(how).map(|spec| How::On(Some(spec))) }
+        if how.is_nil() { Some(How::On(None)) } else { vm.trace.compile(how, filtered).map(|spec| How::On(Some(spec))) }
     } else if named(am::true_) {
         Some(How::On(None))
     } else if named(am::false_) {

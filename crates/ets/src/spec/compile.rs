@@ -101,7 +101,7 @@ fn compile_clause(
 ) -> Result<(Clause, usize), Errors> {
     let one = |text: &str| Err(vec![text.to_owned()]);
     let mut head = head;
-    if dialect == Dialect::Trace {
+    if dialect != Dialect::Table {
         // Arguments may be written as a tuple.
         if let Some(tuple) = head.as_tuple() {
             head = memory.list(tuple.elements());
@@ -469,7 +469,7 @@ impl Compiler<'_> {
     fn trace_form(&mut self, term: Term, name: Atom, form: Form, arguments: &[Term], work: &mut Vec<Work>) {
         let Form::Trace { least, most, guards } = form;
         let shown = if name == am::set_seq_token { "set_seq_trace" } else { name.text() };
-        if self.dialect == Dialect::Table {
+        if !self.dialect.knows(name) {
             return self.error(format!("Special form '{shown}' used in wrong dialect."));
         }
         if self.in_guard && !guards {

@@ -25,7 +25,7 @@ use functions::Function;
 use head::Test;
 use myriad_heap::Fragment;
 use myriad_sync::Arc;
-use myriad_term::{Atom, Term};
+use myriad_term::{Atom, Term, am};
 
 /// What a specification is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +34,24 @@ pub enum Dialect {
     Table,
     /// Argument lists of traced calls.
     Trace,
+    /// Receiver and message, of messages that are sent.
+    Send,
+    /// Node, sender and message, of messages that arrive.
+    Receive,
+}
+
+impl Dialect {
+    /// May an action or question that only tracing knows be used?
+    fn knows(self, name: Atom) -> bool {
+        match self {
+            Dialect::Table => false,
+            Dialect::Trace => true,
+            Dialect::Send => !matches!(name, am::caller | am::caller_line),
+            Dialect::Receive => {
+                matches!(name, am::message | am::display | am::return_trace | am::exception_trace)
+            }
+        }
+    }
 }
 
 /// A compiled specification.

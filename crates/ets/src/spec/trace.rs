@@ -7,6 +7,7 @@ use myriad_heap::Fragment;
 use myriad_sync::Arc;
 use myriad_term::{Arena, Atom, Build, Term, am};
 use myriad_vm::signal::Parcel;
+use myriad_vm::trace::Filtered;
 use myriad_vm::trace::spec::{Host, Message, Specification, Verdict};
 
 struct Traced {
@@ -18,9 +19,14 @@ struct Traced {
 // SAFETY: the source's terms lie in its own memory and are never changed.
 unsafe impl Sync for Traced {}
 
-/// Compiles a specification for tracing; nothing if it is none.
-pub fn compile(term: Term) -> Option<Arc<dyn Specification>> {
-    let spec = Spec::compile(term, Dialect::Trace).ok()?;
+/// Compiles a specification for filtered events, or for calls; nothing if it is none.
+pub fn compile(term: Term, of: Option<Filtered>) -> Option<Arc<dyn Specification>> {
+    let dialect = match of {
+        None => Dialect::Trace,
+        Some(Filtered::Send) => Dialect::Send,
+        Some(Filtered::Receive) => Dialect::Receive,
+    };
+    let spec = Spec::compile(term, dialect).ok()?;
     let mut memory = Fragment::new();
     let source = copy_out(term, &mut memory);
     Some(Arc::new(Traced { spec, source, _memory: memory }))

@@ -256,7 +256,7 @@ fn suspend_if_busy(system: &System, port: PortId, state: &mut State, sender: Pid
     let waiter = Waiter::Suspended(sender);
     if state.busy && state.is_open() && !state.waiters.contains(&waiter) {
         state.waiters.push(waiter);
-        system.vm.signal_pid(sender, Signal::Suspend { from: sender, reply: None });
+        system.vm.signal_pid(sender, Signal::Suspend { active: Arc::default(), reply: None });
         busy_port(system.vm, sender.term(), port.term());
     }
 }

@@ -116,6 +116,11 @@ impl Map {
         self.0.slot(0)
     }
 
+    /// The keys of a flat map as a tuple, which maps with the same keys may share.
+    pub fn flat_keys(self) -> Option<Term> {
+        self.is_flat().then(|| self.key_tuple())
+    }
+
     /// Number of keys.
     #[inline]
     pub fn size(self) -> usize {

@@ -2,6 +2,7 @@
 
 use super::terms::{Area, Terms};
 use super::{Dump, Own};
+use crate::ctx::Ctx;
 use crate::engine::Engine;
 use crate::links::{Link, Target};
 use crate::process::{Priority, Private, Process};
@@ -37,6 +38,13 @@ pub fn summary(process: &Process, out: &mut dyn Write) -> io::Result<()> {
         Some(name) => writeln!(out, "Name: {}", atom_text(name)),
         None => Ok(()),
     }
+}
+
+/// The process of `ctx`, and its stack.
+pub fn own(ctx: &Ctx<'_>, out: &mut dyn Write) -> io::Result<()> {
+    summary(ctx.this, out)?;
+    details(ctx.vm, ctx.this, ctx.proc, &[], out)?;
+    write!(out, "{}", stack::backtrace(ctx.vm.engine(), ctx.proc))
 }
 
 fn ref_text(RefNumbers([first, second, third]): RefNumbers) -> String {

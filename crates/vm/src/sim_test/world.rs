@@ -360,8 +360,10 @@ impl Actor {
                 }
             }
             15 if other != ctx.pid() && self.suspending.len() < 2 => {
-                *ctx.proc.relations.tables().suspending.entry(other).or_insert(0) += 1;
-                ctx.signal_to(other, Signal::Suspend { from: ctx.pid(), reply: None });
+                let suspension = ctx.proc.relations.tables().suspending.entry(other).or_default();
+                suspension.times += 1;
+                let active = suspension.active.clone();
+                ctx.signal_to(other, Signal::Suspend { active, reply: None });
                 self.suspending.push(other);
             }
             16 => self.resume_one(ctx),
@@ -419,9 +421,9 @@ impl Actor {
     fn resume_one(&mut self, ctx: &mut Ctx<'_>) {
         let Some(other) = self.suspending.pop() else { return };
         let tables = ctx.proc.relations.tables();
-        let count = tables.suspending.get_mut(&other).expect("it suspends it");
-        *count -= 1;
-        if *count == 0 {
+        let suspension = tables.suspending.get_mut(&other).expect("it suspends it");
+        suspension.times -= 1;
+        if suspension.times == 0 {
             tables.suspending.remove(&other);
         }
         ctx.signal_to(other, Signal::Resume(ctx.pid()));

@@ -42,10 +42,10 @@ pub struct CallFrames {
     pub time: Option<u64>,
 }
 
-/// What a specification may do to the process that calls.
-struct CallHost<'h, 'c> {
-    ctx: &'h mut Ctx<'c>,
-    caller: &'h dyn Fn() -> Option<Caller>,
+/// What a specification may do to the process that calls, or sends a message.
+pub(super) struct CallHost<'h, 'c> {
+    pub(super) ctx: &'h mut Ctx<'c>,
+    pub(super) caller: &'h dyn Fn() -> Option<Caller>,
 }
 
 /// What a list of flags says.
@@ -118,7 +118,6 @@ impl CallHost<'_, '_> {
 
 impl Host for CallHost<'_, '_> {
     fn act(&mut self, name: Atom, arguments: &[Term], memory: &mut Arena) -> Option<Term> {
-        let vm = self.ctx.vm;
         match (name, arguments) {
             (am::caller | am::caller_line, []) => {
                 let Some(caller) = (self.caller)() else { return Some(Term::UNDEFINED) };
@@ -153,29 +152,19 @@ impl Host for CallHost<'_, '_> {
                 Some(Term::TRUE)
             }
             (am::set_seq_token, [key, value]) => self.ctx.set_token_part(key.as_atom()?, *value),
-            (am::process_dump, []) => {
-                let text = format!(
-                    "=proc:{}\nState: Running\nMessage queue length: {}\nReductions: {}\n",
-                    myriad_term::print::pid_text(self.ctx.pid().term()),
-                    self.ctx.proc.messages.len(),
-                    self.ctx.proc.reductions,
-                );
-                Some(memory.binary(text.as_bytes()))
-            }
-            _ => ask(vm, self.ctx.proc.token, name, arguments, memory),
+            _ => ask(self.ctx, name, arguments, memory),
         }
     }
 }
 
-/// What specifications for calls and for messages can ask alike.
-pub(super) fn ask(
-    vm: &'static crate::Vm,
-    token: Term,
-    name: Atom,
-    arguments: &[Term],
-    memory: &mut Arena,
-) -> Option<Term> {
+/// Questions, and the control word.
+fn ask(ctx: &Ctx<'_>, name: Atom, arguments: &[Term], memory: &mut Arena) -> Option<Term> {
+    let (vm, token) = (ctx.vm, ctx.proc.token);
     match (name, arguments) {
+        (am::process_dump, []) => {
+            let text = crate::crash_dump::text(|out| crate::crash_dump::own(ctx, out));
+            Some(memory.binary(text.as_bytes()))
+        }
         (am::get_tcw, []) => Some(Term::small(i64::from(vm.trace.control_word()))),
         (am::set_tcw, [word]) => {
             let word = u32::try_from(word.as_small()?).ok()?;

@@ -1,27 +1,12 @@
-//! Messages: `send` and `'receive'`, and the specifications that choose among them.
+//! Messages: `send` and `'receive'`, and the specifications that choose among them. A process that is `silent` sends only what
+//! no specification has chosen.
 
-use super::call::ask;
+use super::call::CallHost;
 use super::event::{self, tracer_for};
-use super::spec::{Host, Message as Said};
+use super::spec::Message as Said;
 use super::{Filter, Filtered, flags};
-use crate::Vm;
 use crate::ctx::Ctx;
-use myriad_term::{Arena, Atom, Term, am};
-
-/// The world around a specification that looks at a message.
-struct MessageHost {
-    vm: &'static Vm,
-    token: Term,
-}
-
-impl Host for MessageHost {
-    fn act(&mut self, name: Atom, arguments: &[Term], memory: &mut Arena) -> Option<Term> {
-        match name {
-            am::caller | am::caller_line => Some(Term::UNDEFINED),
-            _ => ask(self.vm, self.token, name, arguments, memory),
-        }
-    }
-}
+use myriad_term::{Atom, Term, am};
 
 impl Ctx<'_> {
     fn trace_message(&mut self, of: Filtered, mask: u32, tag: Atom, subject: &[Term], parts: &[Term]) {
@@ -30,10 +15,12 @@ impl Ctx<'_> {
             Filter::All => Said::Plain,
             Filter::Nothing => return,
             Filter::Some(spec) => {
-                let mut host = MessageHost { vm: self.vm, token: self.proc.token };
-                match spec.run(self.pid().term(), self.vm.node_name(), subject, &mut host) {
-                    Some(verdict) => verdict.message,
-                    None => return,
+                let (pid, node) = (self.pid().term(), self.vm.node_name());
+                // What a specification for messages may not ask (who calls) has not been compiled.
+                let mut host = CallHost { ctx: self, caller: &|| None };
+                match spec.run(pid, node, subject, &mut host) {
+                    Some(verdict) if self.this.trace.flags() & flags::SILENT == 0 => verdict.message,
+                    _ => return,
                 }
             }
         };
