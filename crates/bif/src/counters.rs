@@ -34,7 +34,7 @@ struct Counters {
 }
 
 /// The array, and the place of a counter that is counted from 1.
-fn counter<'a>(array: &'a Magic, index: Term) -> Result<(&'a Counters, usize), Escape> {
+fn counter(array: &Magic, index: Term) -> Result<(&Counters, usize), Escape> {
     let counters = array.get::<Counters>().ok_or(BADARG)?;
     match index.as_usize().and_then(|i| i.checked_sub(1)).filter(|i| *i < counters.size) {
         Some(index) => Ok((counters, index)),

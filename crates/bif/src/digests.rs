@@ -60,7 +60,7 @@ fn phash2(ctx: &mut Ctx<'_>, term: Term, range: u64) -> BifResult {
         // Most ranges are powers of two, and a division costs as much as the hash of a small term.
         Term::small(if range.is_power_of_two() { hash & (range - 1) } else { hash % range } as i64)
     };
-    if let Some(hash) = phash::phash2_immediate(term) {
+    if let Some(hash) = phash::phash2_immediate(term).or_else(|| phash::phash2_flat(term)) {
         return Ok(value(hash));
     }
     let mut hasher = phash::Phash2::new(term);

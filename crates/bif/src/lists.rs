@@ -2,13 +2,14 @@
 
 use crate::guards::otp_small;
 use crate::work::{dirty, in_slices};
+use foldhash::fast::RandomState;
 use myriad_term::compare::compare_exact;
 use myriad_term::equal::{eq, eq_exact};
 use myriad_term::word::ListIter;
 use myriad_term::{Build, GrowingList, Term, Tuple, am};
 use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::{BifResult, Ctx};
-use std::cmp::Ordering;
+use std::collections::HashMap;
 
 myriad_vm::bifs! { pub LISTS = "lists" {
     "member" / 2 Plain => member_2;
@@ -35,7 +36,7 @@ const PER_REDUCTION: usize = 16;
 const AT_ONCE: usize = 64 * 1024;
 /// Elements that are looked at before anything else.
 const AT_FIRST: usize = 32;
-/// Longer lists are subtracted on a dirty scheduler: sorting cannot stop.
+/// Longer lists are subtracted on a dirty scheduler.
 const LONG: usize = 20_000;
 
 /// The end of a list that was walked to it: a proper one?
@@ -201,28 +202,60 @@ fn subtract_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
             None => true,
         });
     } else {
-        subtract_sorted(&mut items, gone);
+        subtract_counted(&mut items, gone);
     }
     Ok(ctx.list(&items))
 }
 
-/// For each element to take out, how often: found by binary search, so that long lists cost n log n.
-fn subtract_sorted(items: &mut Vec<Term>, mut gone: Vec<Term>) {
-    // The exact order: integers and floats that are equal as numbers stay apart.
-    let order = |a: &Term, b: &Term| compare_exact(*a, *b);
-    gone.sort_unstable_by(order);
-    let mut counted: Vec<(Term, usize)> = Vec::new();
-    for term in gone {
-        match counted.last_mut() {
-            Some((last, n)) if order(last, &term) == Ordering::Equal => *n += 1,
-            _ => counted.push((term, 1)),
+/// Takes out of `items` as many of each term as `gone` has. Terms without memory are equal if their words are: those are counted
+/// in a hash table. (A term with memory may be one that shares its parts many times over: hashing it could take for ever.)
+fn subtract_counted(items: &mut Vec<Term>, gone: Vec<Term>) {
+    let (plain, others): (Vec<Term>, Vec<Term>) = gone.into_iter().partition(|term| term.is_immediate());
+    let mut counts: HashMap<u64, u32, RandomState> =
+        HashMap::with_capacity_and_hasher(plain.len(), RandomState::default());
+    for term in plain {
+        let count = counts.entry(term.raw()).or_insert(0);
+        *count = count.saturating_add(1);
+    }
+    let mut others = Counted::new(others);
+    items.retain(|item| {
+        if !item.is_immediate() {
+            return !others.take(*item);
+        }
+        match counts.get_mut(&item.raw()) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                false
+            }
+            _ => true,
+        }
+    });
+}
+
+/// Terms and how often there are, in the exact order: integers and floats that are equal as numbers stay apart.
+struct Counted(Vec<(Term, usize)>);
+
+impl Counted {
+    fn new(mut terms: Vec<Term>) -> Counted {
+        terms.sort_unstable_by(|a, b| compare_exact(*a, *b));
+        let mut counted: Vec<(Term, usize)> = Vec::new();
+        for term in terms {
+            match counted.last_mut() {
+                Some((last, n)) if eq_exact(*last, term) => *n += 1,
+                _ => counted.push((term, 1)),
+            }
+        }
+        Counted(counted)
+    }
+
+    /// Takes one such term, if there is one left.
+    fn take(&mut self, wanted: Term) -> bool {
+        match self.0.binary_search_by(|(term, _)| compare_exact(*term, wanted)) {
+            Ok(i) if self.0[i].1 > 0 => {
+                self.0[i].1 -= 1;
+                true
+            }
+            _ => false,
         }
     }
-    items.retain(|item| match counted.binary_search_by(|(term, _)| order(term, item)) {
-        Ok(i) if counted[i].1 > 0 => {
-            counted[i].1 -= 1;
-            false
-        }
-        _ => true,
-    });
 }

@@ -27,7 +27,10 @@ myriad_vm::bifs! { pub NUMBERS = "erlang" {
         None => to_integer(ctx, &list_bytes(ctx, a[0])?, 10),
     };
     "list_to_integer" / 2 Plain => |ctx, a| to_integer(ctx, &list_bytes(ctx, a[0])?, base(a[1])?);
-    "binary_to_integer" / 1 Plain => |ctx, a| to_integer(ctx, &a[0].as_binary().ok_or(BADARG)?, 10);
+    "binary_to_integer" / 1 Plain => |ctx, a| match a[0].as_aligned_bytes().and_then(short_decimal_text) {
+        Some(value) => Ok(ctx.int(value)),
+        None => to_integer(ctx, &a[0].as_binary().ok_or(BADARG)?, 10),
+    };
     "binary_to_integer" / 2 Plain => |ctx, a| to_integer(ctx, &a[0].as_binary().ok_or(BADARG)?, base(a[1])?);
     "float_to_list" / 1 Plain => |ctx, a| { let text = from_float(a[0], Term::NIL)?; Ok(list(ctx, &text)) };
     "float_to_list" / 2 Plain => |ctx, a| match only_short(a[0], a[1]) {
@@ -119,6 +122,29 @@ fn short_decimal(list: Term) -> Option<i64> {
         rest = tail;
     }
     (digits > 0 && rest.is_nil()).then_some(if negative { -value } else { value })
+}
+
+/// The value of a text of one to eighteen decimal digits, perhaps with a sign.
+#[inline]
+fn short_decimal_text(text: &[u8]) -> Option<i64> {
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    };
+    // 10^18 is below 2^60.
+    if digits.is_empty() || digits.len() > 18 {
+        return None;
+    }
+    let mut value = 0;
+    for digit in digits {
+        let digit = digit.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + i64::from(digit);
+    }
+    Some(if negative { -value } else { value })
 }
 
 /// The bytes of a proper list of them.

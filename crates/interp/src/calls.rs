@@ -318,6 +318,13 @@ fn spread(m: &mut Machine<'_, '_>, list: Term, most: usize) -> Result<usize, Unf
     }
 }
 
+/// The length of a proper list of a few elements, else 0.
+fn few(list: Term) -> usize {
+    let mut items = list.list_iter();
+    let length = items.by_ref().take(4).count();
+    if items.tail().is_nil() { length } else { 0 }
+}
+
 /// `X0:X1` with the arguments in the list X2.
 pub unsafe fn apply_mfa(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) -> *const u32 {
     let mut all = [m.x(0), m.x(1), m.x(2)];
@@ -326,7 +333,7 @@ pub unsafe fn apply_mfa(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) -> 
         let (Some(module), Some(function)) = (module.as_atom(), function.as_atom()) else {
             return apply_badarg(m, pc, &all);
         };
-        if module != am::erlang || !is_apply(module, function, list.list_length().unwrap_or(0)) {
+        if module != am::erlang || !is_apply(module, function, few(list)) {
             break (module, function, list);
         }
         for (to, item) in all.iter_mut().zip(list.list_iter()) {

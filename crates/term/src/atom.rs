@@ -5,12 +5,14 @@
 
 use crate::am;
 use crate::mix;
+use foldhash::SharedSeed;
+use foldhash::fast::SeedableRandomState;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_sync::{AppendVec, LockClass, RwLock};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::{BuildHasher, Hasher};
 use std::sync::LazyLock;
 
 /// An atom.
@@ -57,62 +59,13 @@ impl Entry {
 
 struct Table {
     texts: AppendVec<Entry>,
-    index: RwLock<HashMap<&'static str, u32, TextHash>>,
+    index: RwLock<HashMap<&'static str, u32, SeedableRandomState>>,
 }
 
-/// Hashes short texts by folded multiplication, from a start that nobody outside knows: quicker than the standard
-/// library's, and texts that collide cannot be chosen without knowing it.
-struct TextHash {
-    secret: u64,
-}
-
-impl TextHash {
-    fn new() -> TextHash {
-        TextHash { secret: RandomState::new().build_hasher().finish() | 1 }
-    }
-}
-
-impl BuildHasher for TextHash {
-    type Hasher = TextHasher;
-
-    fn build_hasher(&self) -> TextHasher {
-        TextHasher { hash: self.secret, secret: self.secret }
-    }
-}
-
-struct TextHasher {
-    hash: u64,
-    secret: u64,
-}
-
-impl TextHasher {
-    #[inline]
-    fn word(&mut self, word: u64) {
-        let wide = u128::from(self.hash ^ word) * u128::from(self.secret.rotate_left(32) ^ 0x9e37_79b9_7f4a_7c15);
-        self.hash = wide as u64 ^ (wide >> 64) as u64 ^ self.secret;
-    }
-}
-
-impl Hasher for TextHasher {
-    #[inline]
-    fn write(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks::<8>();
-        for word in words {
-            self.word(u64::from_le_bytes(*word));
-        }
-        let mut last = [0; 8];
-        last[..rest.len()].copy_from_slice(rest);
-        self.word(u64::from_le_bytes(last) ^ (bytes.len() as u64) << 56);
-    }
-
-    /// The mark at the end of a text: its length has been mixed in.
-    #[inline]
-    fn write_u8(&mut self, _: u8) {}
-
-    #[inline]
-    fn finish(&self) -> u64 {
-        self.hash
-    }
+/// A hash of short texts that starts from what nobody outside knows, so that texts which collide cannot be chosen.
+fn text_hash() -> SeedableRandomState {
+    let unknown = std::hash::RandomState::new().build_hasher().finish();
+    SeedableRandomState::with_seed(unknown, SharedSeed::global_random())
 }
 
 /// Atoms that a thread may remember.
@@ -138,7 +91,7 @@ fn recent_slot(text: &[u8]) -> usize {
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let texts = AppendVec::new(&TEXT_CLASS, u32::MAX as usize);
-    let mut index = HashMap::with_capacity_and_hasher(16 * 1024, TextHash::new());
+    let mut index = HashMap::with_capacity_and_hasher(16 * 1024, text_hash());
     for text in am::NAMES {
         // The table is empty and its limit far: there is room.
         if let Ok(i) = texts.push(Entry::new(text)) {

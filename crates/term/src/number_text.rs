@@ -200,7 +200,10 @@ fn is_placed(text: &[u8]) -> bool {
 pub fn with_short<R>(value: f64, give: impl FnOnce(&str) -> R) -> R {
     let mut buffer = zmij::Buffer::new();
     let text = buffer.format_finite(value);
-    if is_placed(text.as_bytes()) && value.abs() < WHOLE { give(text) } else { give(&short(value)) }
+    // In this range it is all digits, with a point where `push_placed` has it, but for numbers of many zeros.
+    let placed = (0.1..WHOLE).contains(&value.abs()) && !text.ends_with('0');
+    debug_assert!(!placed || is_placed(text.as_bytes()));
+    if placed || value.abs() < WHOLE && is_placed(text.as_bytes()) { give(text) } else { give(&short(value)) }
 }
 
 /// Appends 0.`digits` * 10^`place`, with an exponent where that is shorter or `exponent` asks for it.

@@ -58,6 +58,29 @@ pub struct Phash2 {
     pairs: u32,
 }
 
+/// [`Phash2`] of a tuple of plain things or a bit string, the most common keys, without a walk.
+#[inline]
+pub fn phash2_flat(term: Term) -> Option<u32> {
+    let Some(tuple) = term.as_tuple() else {
+        return term.as_bits().filter(|bits| bits.len() <= 8 * FLAT).map(|bits| mix::bits(0, bits));
+    };
+    let elements = tuple.elements();
+    if elements.len() > FLAT {
+        return None;
+    }
+    let mut hash = step(0, elements.len() as u32, mark(9));
+    for element in elements {
+        if !element.is_immediate() {
+            return None;
+        }
+        hash = immediate2(hash, *element);
+    }
+    Some(hash)
+}
+
+/// Most elements or bytes of what [`phash2_flat`] takes.
+const FLAT: usize = 128;
+
 impl Phash2 {
     /// The beginning of a term's hash.
     pub fn new(term: Term) -> Phash2 {

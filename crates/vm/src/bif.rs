@@ -112,6 +112,7 @@ pub enum BifKind {
 
 impl BifKind {
     /// The pool it always runs in, if it is a dirty one.
+    #[inline]
     pub const fn dirty(self) -> Option<DirtyKind> {
         match self {
             BifKind::DirtyCpu | BifKind::NifDirtyCpu => Some(DirtyKind::Cpu),

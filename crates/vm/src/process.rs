@@ -14,10 +14,13 @@ use crate::status::{Status, Wake};
 use crate::trace::sequential::Counts;
 use crate::trace::times::Stopwatch;
 use crate::vm::Vm;
+use hashbrown::HashTable;
 use myriad_heap::Heap;
 use myriad_sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering, fence};
 use myriad_sync::cell::UnsafeCell;
 use myriad_sync::{Chain, Mpsc};
+use myriad_term::equal::eq_exact;
+use myriad_term::hash::internal_hash;
 use myriad_term::{Atom, Mfa, Pid, RefNumbers, Term};
 use std::collections::VecDeque;
 
@@ -534,25 +537,24 @@ impl Nothing for Watched {
 pub struct Dictionary {
     /// Key and value.
     pub entries: Vec<(Term, Term)>,
-    /// Position in `entries` by hash, once there are many.
-    pub index: std::collections::HashMap<u32, Vec<u32>>,
+    /// Positions in `entries` by the hashes of their keys, once there are many.
+    index: HashTable<u32>,
 }
 
 /// How many entries a dictionary searches one by one.
 const LINEAR_ENTRIES: usize = 12;
 
-impl Dictionary {
-    fn hash(key: Term) -> u32 {
-        myriad_term::hash::internal_hash(key, 0)
-    }
+/// The hash of a key, in all bits of the word.
+fn key_hash(key: Term) -> u64 {
+    u64::from(internal_hash(key, 0)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
 
+impl Dictionary {
     fn position(&self, key: Term) -> Option<usize> {
-        use myriad_term::equal::eq_exact;
         if self.entries.len() <= LINEAR_ENTRIES {
             return self.entries.iter().position(|(k, _)| eq_exact(*k, key));
         }
-        let chain = self.index.get(&Self::hash(key))?;
-        chain.iter().map(|i| *i as usize).find(|i| eq_exact(self.entries[*i].0, key))
+        self.index.find(key_hash(key), |i| eq_exact(self.entries[*i as usize].0, key)).map(|i| *i as usize)
     }
 
     /// The value of a key.
@@ -568,8 +570,8 @@ impl Dictionary {
         self.entries.push((key, value));
         match self.entries.len() {
             n if n <= LINEAR_ENTRIES => {}
-            n if n == LINEAR_ENTRIES + 1 => self.reindex(),
-            n => self.index.entry(Self::hash(key)).or_default().push(n as u32 - 1),
+            n if n == LINEAR_ENTRIES + 1 => (0..n).for_each(|i| self.enter(i)),
+            n => self.enter(n - 1),
         }
         None
     }
@@ -579,11 +581,11 @@ impl Dictionary {
         let i = self.position(key)?;
         let last = self.entries.len() - 1;
         if last > LINEAR_ENTRIES {
-            self.unindex(key, i);
-            if i != last {
-                let moved = self.entries[last].0;
-                self.unindex(moved, last);
-                self.index.entry(Self::hash(moved)).or_default().push(i as u32);
+            if let Ok(entry) = self.index.find_entry(key_hash(key), |place| *place as usize == i) {
+                entry.remove();
+            }
+            if let Some(place) = self.index.find_mut(key_hash(self.entries[last].0), |place| *place as usize == last) {
+                *place = i as u32;
             }
         } else {
             self.index.clear();
@@ -591,20 +593,10 @@ impl Dictionary {
         Some(self.entries.swap_remove(i).1)
     }
 
-    fn unindex(&mut self, key: Term, position: usize) {
-        let hash = Self::hash(key);
-        if let Some(chain) = self.index.get_mut(&hash) {
-            chain.retain(|p| *p as usize != position);
-            if chain.is_empty() {
-                self.index.remove(&hash);
-            }
-        }
-    }
-
-    fn reindex(&mut self) {
-        self.index.clear();
-        for (i, (key, _)) in self.entries.iter().enumerate() {
-            self.index.entry(Self::hash(*key)).or_default().push(i as u32);
-        }
+    /// Enters the key at the position in the index.
+    fn enter(&mut self, position: usize) {
+        let entries = &self.entries;
+        let hash = |place: &u32| key_hash(entries[*place as usize].0);
+        self.index.insert_unique(hash(&(position as u32)), position as u32, hash);
     }
 }

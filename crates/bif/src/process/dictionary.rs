@@ -23,28 +23,33 @@ fn get_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     Ok(ctx.proc.dictionary.as_ref().and_then(|d| d.get(args[0])).unwrap_or(Term::UNDEFINED))
 }
 
-fn entries(ctx: &Ctx<'_>) -> Vec<(Term, Term)> {
-    ctx.proc.dictionary.as_ref().map(|d| d.entries.clone()).unwrap_or_default()
+/// A list of what `item` makes of each entry that it wants. Nothing it does looks at the dictionary meanwhile.
+fn list_of(ctx: &mut Ctx<'_>, mut item: impl FnMut(&mut Ctx<'_>, Term, Term) -> Option<Term>) -> Term {
+    let Some(dictionary) = ctx.proc.dictionary.take() else { return Term::NIL };
+    let mut list = Term::NIL;
+    for (key, value) in dictionary.entries.iter().rev() {
+        if let Some(item) = item(ctx, *key, *value) {
+            list = ctx.cons(item, list);
+        }
+    }
+    ctx.bump(dictionary.entries.len() / ENTRIES_PER_REDUCTION);
+    ctx.proc.dictionary = Some(dictionary);
+    list
 }
 
-fn pairs(ctx: &mut Ctx<'_>) -> Term {
-    let pairs: Vec<Term> = entries(ctx).into_iter().map(|(k, v)| ctx.tuple(&[k, v])).collect();
-    ctx.list(&pairs)
-}
+/// Entries that are listed for one reduction.
+const ENTRIES_PER_REDUCTION: usize = 16;
 
 fn get_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
-    Ok(pairs(ctx))
+    Ok(list_of(ctx, |ctx, key, value| Some(ctx.tuple(&[key, value]))))
 }
 
 fn get_keys_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
-    let keys: Vec<Term> = entries(ctx).into_iter().map(|(k, _)| k).collect();
-    Ok(ctx.list(&keys))
+    Ok(list_of(ctx, |_, key, _| Some(key)))
 }
 
 fn get_keys_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let with_value = entries(ctx).into_iter().filter(|(_, v)| eq_exact(*v, args[0]));
-    let keys: Vec<Term> = with_value.map(|(k, _)| k).collect();
-    Ok(ctx.list(&keys))
+    Ok(list_of(ctx, |_, key, value| eq_exact(value, args[0]).then_some(key)))
 }
 
 fn erase_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
@@ -52,7 +57,7 @@ fn erase_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn erase_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
-    let all = pairs(ctx);
+    let all = list_of(ctx, |ctx, key, value| Some(ctx.tuple(&[key, value])));
     ctx.proc.dictionary = None;
     Ok(all)
 }

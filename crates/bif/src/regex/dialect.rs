@@ -537,11 +537,12 @@ pub fn alternative_end(pattern: &[u8], open: usize, is_it: fn(&[u8]) -> bool) ->
     None
 }
 
-/// Is something in it repeated, not always as often?
+/// Is something in it repeated, not always as often, or something that is not always as long?
 pub fn repeats(pattern: &[u8]) -> bool {
     let (mut at, mut class) = (0, false);
     while let Some(byte) = pattern.get(at) {
         match byte {
+            b'\\' if !class && matches!(pattern.get(at + 1), Some(b'R' | b'X')) => return true,
             b'\\' => at += 1,
             b'[' => class = true,
             b']' => class = false,

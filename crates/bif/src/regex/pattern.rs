@@ -118,7 +118,7 @@ fn earlier_error(source: &Source, error: (i32, usize)) -> (i32, usize) {
     let Ok(translated) = translate(before, extended, plain) else { return error };
     match Code::compile(&translated.text, source.flags) {
         // Errors that do not come of the end being cut off.
-        Err((found @ (109 | 122), at)) => errors::placed(before, found, translated.original(at)),
+        Err((found @ (109 | 122 | 143), at)) => errors::placed(before, found, translated.original(at)),
         _ => error,
     }
 }

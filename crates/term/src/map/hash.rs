@@ -45,7 +45,7 @@ pub(super) fn parts<'a>(object: Boxed) -> (u32, &'a [Term]) {
 }
 
 /// Index of a hash's child among those of a bitmap, and whether it is there.
-#[inline]
+#[inline(always)]
 fn child_index(bitmap: u32, hash: u32) -> (usize, bool) {
     let bit = 1u32 << (hash & 15);
     ((bitmap & (bit - 1)).count_ones() as usize, bitmap & bit != 0)
@@ -57,7 +57,28 @@ pub(super) fn get(root: Boxed, key: Term) -> Option<Term> {
 }
 
 /// The value of a key below a node of `level`; `hash` is the key's from that level on.
-pub(super) fn get_below(mut object: Boxed, mut level: u32, mut hash: u32, key: Term) -> Option<Term> {
+#[inline]
+pub(super) fn get_below(object: Boxed, level: u32, hash: u32, key: Term) -> Option<Term> {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("popcnt") {
+        // SAFETY: the processor has the instruction.
+        return unsafe { get_counting(object, level, hash, key) };
+    }
+    get_step_by_step(object, level, hash, key)
+}
+
+/// [`get_step_by_step`] on a processor that counts bits: each level waits for a count.
+///
+/// # Safety
+/// The processor has `popcnt`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "popcnt")]
+unsafe fn get_counting(object: Boxed, level: u32, hash: u32, key: Term) -> Option<Term> {
+    get_step_by_step(object, level, hash, key)
+}
+
+#[inline(always)]
+fn get_step_by_step(mut object: Boxed, mut level: u32, mut hash: u32, key: Term) -> Option<Term> {
     loop {
         let (bitmap, children) = parts(object);
         if bitmap & COLLISION != 0 {
