@@ -7,6 +7,7 @@ mod monitor;
 mod names;
 mod spawn;
 
+use myriad_sync::atomic::Ordering;
 use myriad_term::{Term, am};
 use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::registry::Named;
@@ -261,11 +262,21 @@ fn suspend_process_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return Ok(if asynchronous { Term::TRUE } else { Term::atom(am::badarg) });
     }
     let suspension = ctx.proc.relations.tables().suspending.entry(pid).or_default();
+    let active = suspension.active.clone();
     if unless_suspending && suspension.times > 0 {
-        return Ok(Term::FALSE);
+        // Relaxed: it was set before the message that told of it.
+        if asynchronous || active.load(Ordering::Relaxed) {
+            return Ok(Term::FALSE);
+        }
+        // The other has not seen the suspension yet; it has when it answers one that is taken back at once.
+        let reference = ctx.make_ref();
+        let message = ctx.tuple(&[reference, Term::FALSE]);
+        let reply = ctx.tuple(&[ctx.pid().term(), message]);
+        ctx.signal_to(pid, Signal::Suspend { active, reply: Some(Parcel::copy(reply)) });
+        ctx.signal_to(pid, Signal::Resume(ctx.pid()));
+        return Ok(reference);
     }
     suspension.times += 1;
-    let active = suspension.active.clone();
     if asynchronous && async_tag.is_none() {
         ctx.signal_to(pid, Signal::Suspend { active, reply: None });
         return Ok(Term::TRUE);
