@@ -493,6 +493,8 @@ pub fn process_exits(ctx: &mut Ctx<'_>) {
             table.unfix(times);
         }
     }
+    // The rows of all tables but the smallest, which would hold up a scheduler for long.
+    let mut rows = Taken::default();
     for table in owned {
         // The heir stays the heir of what it owns from now on.
         let mut memory = Fragment::new();
@@ -508,6 +510,12 @@ pub fn process_exits(ctx: &mut Ctx<'_>) {
         {
             continue;
         }
-        drop(delete_table(ctx, &table));
+        let mut doomed = delete_table(ctx, &table);
+        if doomed.taken.count() > Doomed::FEW {
+            rows.append(std::mem::take(&mut doomed.taken));
+        }
+    }
+    if rows.count() > 0 {
+        free_later(&ctx.vm.slices, rows);
     }
 }

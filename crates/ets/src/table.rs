@@ -142,8 +142,8 @@ pub struct Table {
     pub store: Store,
     /// Who inherits it.
     pub heir: Mutex<Heir>,
-    /// Who fixes it.
-    pub fixations: Mutex<Fixations>,
+    /// Who fixes it. Like `fixed` in a line of its own: who looks for a key reads the words around.
+    pub fixations: CachePadded<Mutex<Fixations>>,
     name: AtomicU32,
     owner: AtomicU64,
     protection: AtomicU32,
@@ -196,7 +196,7 @@ impl Table {
             options,
             store,
             heir: Mutex::new(&HEIR_CLASS, Heir::None),
-            fixations: Mutex::new(&FIX_CLASS, Fixations::default()),
+            fixations: CachePadded::new(Mutex::new(&FIX_CLASS, Fixations::default())),
             name: AtomicU32::new(name.index()),
             owner: AtomicU64::new(owner.data()),
             protection: AtomicU32::new(protection as u32),
@@ -524,6 +524,13 @@ impl Taken {
     /// How many rows there were, hidden ones too.
     pub fn count(&self) -> usize {
         self.count
+    }
+
+    /// Takes over another table's.
+    pub fn append(&mut self, mut other: Taken) {
+        self.chains.append(&mut other.chains);
+        self.rows.append(&mut other.rows);
+        self.count += std::mem::take(&mut other.count);
     }
 
     /// Frees rows, `limit` at most; gives how many, and is done when that is less than the limit.
