@@ -4,19 +4,19 @@
 //! A call leaves its process behind (`dirty_call.rs`). A process that is to be collected stays `Running` while it is here, so that
 //! it is in no run queue (P1) and its private part belongs to the dirty thread (P2). At most as many threads of a pool work at a
 //! time as are online, and none while multi-scheduling is blocked: the one scheduler that runs then does their work too, in turn
-//! with its own (who blocks it, and then reads a file, would wait for ever otherwise).
+//! with its own (who blocks it, and then reads a file, would wait for ever otherwise). Work is taken by the priorities of its
+//! processes, as from a run queue.
 
 use crate::bif::DirtyKind;
 use crate::ctx::Ctx;
 use crate::dirty_call::DirtyCall;
 use crate::engine::SliceEnd;
-use crate::process::Process;
-use crate::run_queue::Load;
+use crate::process::{Priority, Process};
+use crate::run_queue::{Load, Queues};
 use crate::scheduler::Local;
 use crate::vm::{Config, Vm};
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_sync::{CachePadded, Condvar, LockClass, Mutex};
-use std::collections::VecDeque;
 
 static CLASS: LockClass = LockClass::new("dirty_run_queue", 610);
 
@@ -31,7 +31,7 @@ enum Job {
 }
 
 struct Jobs {
-    waiting: VecDeque<Job>,
+    waiting: Queues<Job>,
     running: usize,
     /// Most that may run.
     online: usize,
@@ -48,7 +48,7 @@ impl Jobs {
         if self.running >= self.online || self.blocked {
             return None;
         }
-        let job = self.waiting.pop_front()?;
+        let job = self.waiting.pick()?;
         self.running += 1;
         Some(job)
     }
@@ -63,7 +63,7 @@ impl Pool {
     /// Takes a job while all threads of the pool have to rest, and do.
     fn take_while_blocked(&self) -> Option<Job> {
         let mut jobs = self.jobs.lock();
-        if jobs.is_for_the_one() { jobs.waiting.pop_front() } else { None }
+        if jobs.is_for_the_one() { jobs.waiting.pick() } else { None }
     }
 
     fn ran_one(&self, vm: &Vm) {
@@ -78,7 +78,7 @@ impl Pool {
     }
 
     fn new(online: usize) -> Pool {
-        let jobs = Jobs { waiting: VecDeque::new(), running: 0, online, blocked: false };
+        let jobs = Jobs { waiting: Queues::default(), running: 0, online, blocked: false };
         Pool { jobs: Mutex::new(&CLASS, jobs), changed: Condvar::new() }
     }
 
@@ -144,29 +144,28 @@ impl DirtyPools {
         self.pool(kind).jobs.lock().waiting.len()
     }
 
-    fn enqueue(&self, kind: DirtyKind, job: Job) {
+    fn enqueue(&self, kind: DirtyKind, priority: Priority, job: Job) {
         let pool = self.pool(kind);
-        pool.jobs.lock().waiting.push_back(job);
+        pool.jobs.lock().waiting.push(priority, job);
         pool.changed.notify_one();
     }
 
     /// A process that stays `Running` is to be collected.
     pub(crate) fn enqueue_collection(&self, kind: DirtyKind, process: &Process) {
-        self.enqueue(kind, Job::Collection(Running(process)));
+        self.enqueue(kind, process.priority(), Job::Collection(Running(process)));
     }
 
     /// A call is to be run.
-    pub(crate) fn enqueue_call(&self, kind: DirtyKind, call: DirtyCall) {
-        self.enqueue(kind, Job::Call(call));
+    pub(crate) fn enqueue_call(&self, kind: DirtyKind, priority: Priority, call: DirtyCall) {
+        self.enqueue(kind, priority, Job::Call(call));
     }
 
     /// The process ends: a call of its that has not begun is not made (DC2).
     pub(crate) fn forget(&self, process: &Process) {
         let is_of = |job: &Job| matches!(job, Job::Call(call) if call.is_of(process));
         for pool in [&self.cpu, &self.io] {
-            let mut jobs = pool.jobs.lock();
-            let call = jobs.waiting.iter().position(is_of).and_then(|i| jobs.waiting.remove(i));
-            drop(jobs);
+            // Dropped after the lock.
+            let call = pool.jobs.lock().waiting.remove(is_of);
             drop(call);
         }
     }

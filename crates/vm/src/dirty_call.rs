@@ -167,6 +167,6 @@ impl Vm {
     /// The process stops for a call on a dirty scheduler.
     pub(crate) fn call_dirty(&'static self, ctx: &mut Ctx<'_>, kind: DirtyKind) {
         let call = DirtyCall::begin(ctx);
-        self.dirty.enqueue_call(kind, call);
+        self.dirty.enqueue_call(kind, ctx.this.priority(), call);
     }
 }

@@ -7,7 +7,7 @@
 //! R3. The figures of [`Load`] are written by their scheduler alone. They have lines of their own: what others poll while they
 //!     look for work ([`Shared::len`]) shall not share one with what is written in each slice.
 
-use crate::process::Process;
+use crate::process::{Priority, Process};
 use myriad_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{CachePadded, LockClass, SpinLock};
 use std::collections::VecDeque;
@@ -28,27 +28,51 @@ impl Runnable {
     }
 }
 
-#[derive(Default)]
-struct Queues {
-    by_priority: [VecDeque<Runnable>; 4],
-    /// Normal processes that ran while low ones waited.
+/// What waits, by priority, in the order in which it is to run.
+pub(crate) struct Queues<T> {
+    by_priority: [VecDeque<T>; 4],
+    /// Normal ones that ran while low ones waited.
     passed_over: u32,
 }
 
-impl Queues {
-    fn pick(&mut self) -> Option<Runnable> {
+impl<T> Default for Queues<T> {
+    fn default() -> Self {
+        Queues { by_priority: Default::default(), passed_over: 0 }
+    }
+}
+
+impl<T> Queues<T> {
+    pub(crate) fn push(&mut self, priority: Priority, one: T) {
+        self.by_priority[priority as usize].push_back(one);
+    }
+
+    /// Takes out the one that is to run next.
+    pub(crate) fn pick(&mut self) -> Option<T> {
         let [max, high, normal, low] = &mut self.by_priority;
-        if let Some(p) = max.pop_front().or_else(|| high.pop_front()) {
-            return Some(p);
+        if let Some(one) = max.pop_front().or_else(|| high.pop_front()) {
+            return Some(one);
         }
         if self.passed_over < LOW_TURN
-            && let Some(process) = normal.pop_front()
+            && let Some(one) = normal.pop_front()
         {
             self.passed_over = if low.is_empty() { 0 } else { self.passed_over + 1 };
-            return Some(process);
+            return Some(one);
         }
         self.passed_over = 0;
         low.pop_front().or_else(|| normal.pop_front())
+    }
+
+    /// Takes out the first that `is` holds of.
+    pub(crate) fn remove(&mut self, is: impl Fn(&T) -> bool) -> Option<T> {
+        self.by_priority.iter_mut().find_map(|queue| queue.iter().position(&is).and_then(|i| queue.remove(i)))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.by_priority.iter().map(VecDeque::len).sum()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_priority.iter().all(VecDeque::is_empty)
     }
 }
 
@@ -114,7 +138,7 @@ impl Load {
 
 /// The part of a scheduler that others see.
 pub struct Shared {
-    queue: SpinLock<Queues>,
+    queue: SpinLock<Queues<Runnable>>,
     len: AtomicUsize,
     bound: AtomicUsize,
     pub(crate) idle: AtomicBool,
@@ -166,12 +190,12 @@ impl Shared {
     }
 
     pub(crate) fn push(&self, process: &Process) {
-        let process = (process.queue_priority() as usize, Runnable(process));
+        let (priority, process) = (process.queue_priority(), Runnable(process));
         let mut queue = self.queue.lock();
-        if process.1.is_bound() {
+        if process.is_bound() {
             self.count(&self.bound, 1);
         }
-        queue.by_priority[process.0].push_back(process.1);
+        queue.push(priority, process);
         self.count(&self.len, 1);
     }
 
