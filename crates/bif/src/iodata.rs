@@ -59,9 +59,10 @@ impl Walk {
     /// Hands on what the budget of cells allows: `true` once there is no more. `badarg` if the term is no iodata; the sink may have
     /// got some of it then.
     pub fn run<S: Sink>(&mut self, sink: &mut S, budget: &mut usize) -> Result<bool, Escape> {
+        let mut run = [0; RUN];
         loop {
             if self.at.is_cons() {
-                self.cells(sink, budget)?;
+                self.cells(&mut run, sink, budget)?;
                 if self.at.is_cons() {
                     return Ok(false);
                 }
@@ -84,8 +85,8 @@ impl Walk {
     }
 
     /// Cells from here on, up to something else or as far as the budget goes.
-    fn cells<S: Sink>(&mut self, sink: &mut S, budget: &mut usize) -> Result<(), Escape> {
-        let mut run = [0u8; RUN];
+    #[inline]
+    fn cells<S: Sink>(&mut self, run: &mut [u8; RUN], sink: &mut S, budget: &mut usize) -> Result<(), Escape> {
         let (mut len, mut at, mut left) = (0, self.at, *budget);
         while let Some((head, tail)) = at.as_cons() {
             if left == 0 {
@@ -97,7 +98,7 @@ impl Walk {
                 run[len] = byte;
                 len += 1;
                 if len == RUN {
-                    sink.bytes(&run);
+                    sink.bytes(run);
                     len = 0;
                 }
                 // What is no list here must be a binary: a byte cannot be a tail.
@@ -122,6 +123,11 @@ impl Walk {
     fn binary<S: Sink>(&mut self, bits: Bits<'_>, sink: &mut S, budget: &mut usize) -> Result<bool, Escape> {
         if !S::BITS && !bits.is_binary() {
             return badarg();
+        }
+        if self.done == 0 && bits.len() <= 8 * RUN {
+            *budget = budget.saturating_sub(bits.len() / (8 * BYTES_PER_STEP));
+            sink.binary(bits);
+            return Ok(true);
         }
         let left = bits.len() - self.done;
         let most = (*budget).max(RUN).saturating_mul(8 * BYTES_PER_STEP);
