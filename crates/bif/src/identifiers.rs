@@ -1,7 +1,7 @@
 //! Pids, ports and references as text, and back.
 
 use myriad_term::print::{NodeLookup, parse_pid, parse_port, parse_ref, pid_text, port_text, ref_text};
-use myriad_term::{Build, Term};
+use myriad_term::{Build, Pid, Term};
 use myriad_vm::bif::{BADARG, badarg};
 use myriad_vm::{BifResult, Ctx};
 
@@ -9,8 +9,8 @@ myriad_vm::bifs! { pub IDENTIFIERS = "erlang" {
     "pid_to_list" / 1 Plain => |ctx, a| if a[0].is_pid() { Ok(ctx.string(&pid_text(a[0]))) } else { badarg() };
     "port_to_list" / 1 Plain => |ctx, a| if a[0].is_port() { Ok(ctx.string(&port_text(a[0]))) } else { badarg() };
     "ref_to_list" / 1 Plain => |ctx, a| if a[0].is_reference() { Ok(ctx.string(&ref_text(a[0]))) } else { badarg() };
-    "list_to_pid" / 1 Plain => |ctx, a| parsed(ctx, a[0], parse_pid);
-    "list_to_port" / 1 Plain => |ctx, a| parsed(ctx, a[0], parse_port);
+    "list_to_pid" / 1 Plain => list_to_pid;
+    "list_to_port" / 1 Plain => list_to_port;
     "list_to_ref" / 1 Plain => |ctx, a| parsed(ctx, a[0], parse_ref);
 }}
 
@@ -33,4 +33,24 @@ fn parsed<'c>(ctx: &mut Ctx<'c>, list: Term, parse: Parse<'c>) -> BifResult {
     }
     // Without a connection no other node is known.
     parse(ctx, &text, &|_| None).ok_or(BADARG)
+}
+
+/// Numbers beyond those that OTP's pids have are good only if so many processes have been made.
+fn list_to_pid(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let pid = parsed(ctx, args[0], parse_pid)?;
+    match pid.as_local_pid() {
+        Some(pid) if pid.serial() >> Pid::OTP_SERIAL_BITS != 0 && pid >= ctx.vm.processes.next_pid() => badarg(),
+        _ => Ok(pid),
+    }
+}
+
+/// Bits of the number of a port.
+const PORT_BITS: u32 = 28;
+
+fn list_to_port(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let port = parsed(ctx, args[0], parse_port)?;
+    match port.as_local_port() {
+        Some(port) if port.number() >> PORT_BITS != 0 => badarg(),
+        _ => Ok(port),
+    }
 }

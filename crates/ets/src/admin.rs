@@ -9,7 +9,7 @@ use myriad_heap::Fragment;
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_sync::{Arc, Progress};
 use myriad_term::{Build, Pid, Term, am};
-use myriad_vm::bif::badarg;
+use myriad_vm::bif::{Escape, Resumption, badarg};
 use myriad_vm::message::Message;
 use myriad_vm::signal::Signal;
 use myriad_vm::{BifResult, Ctx, Vm};
@@ -228,21 +228,7 @@ fn delete_table(ctx: &Ctx<'_>, table: &Table) -> Doomed {
 
 /// Frees rows that have left their table, giving way when there are many; then gives `result`.
 fn free_rows(ctx: &mut Ctx<'_>, mut doomed: Doomed, result: Term) -> BifResult {
-    if doomed.taken.count() <= Doomed::FEW {
-        ctx.bump(doomed.taken.count() / FREES_PER_REDUCTION);
-        return Ok(result);
-    }
-    let mut done = false;
-    while !doomed.is_watched() {
-        // SAFETY: TB4: nobody looks any more.
-        let freed = unsafe { doomed.taken.free(FREE_BATCH) };
-        ctx.bump(freed / FREES_PER_REDUCTION);
-        done = freed < FREE_BATCH;
-        if done || ctx.exhausted() {
-            break;
-        }
-    }
-    if done {
+    if free_some(ctx, &mut doomed) {
         return Ok(result);
     }
     let mut rest = Some(doomed);
@@ -250,6 +236,27 @@ fn free_rows(ctx: &mut Ctx<'_>, mut doomed: Doomed, result: Term) -> BifResult {
         Some(rest) => free_rows(ctx, rest, result),
         None => badarg(),
     }))
+}
+
+/// Frees rows that have left their table, as many as the slice allows; `true`: none is left, but for a few that go when it is
+/// dropped.
+fn free_some(ctx: &mut Ctx<'_>, doomed: &mut Doomed) -> bool {
+    if doomed.taken.count() <= Doomed::FEW {
+        ctx.bump(doomed.taken.count() / FREES_PER_REDUCTION);
+        return true;
+    }
+    while !doomed.is_watched() {
+        // SAFETY: TB4: nobody looks any more.
+        let freed = unsafe { doomed.taken.free(FREE_BATCH) };
+        ctx.bump(freed / FREES_PER_REDUCTION);
+        if freed < FREE_BATCH {
+            return true;
+        }
+        if ctx.exhausted() {
+            break;
+        }
+    }
+    false
 }
 
 fn delete_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
@@ -483,39 +490,71 @@ fn ets_super_user_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     Ok(Term::OK)
 }
 
-/// Releases what an ended process fixes, and deletes or passes on what it owns.
-pub fn process_exits(ctx: &mut Ctx<'_>) {
-    let pid = ctx.pid();
-    let Some(Ended { fixed, owned }) = registry::ended(pid) else { return };
-    for table in fixed {
-        let times = table.fixations.lock().by.remove(&pid).unwrap_or(0);
-        if times > 0 {
-            table.unfix(times);
-        }
+/// Releases what an ended process fixes, and deletes or passes on what it owns; what is left when the slice is used up is given
+/// back.
+pub fn process_exits(ctx: &mut Ctx<'_>) -> Option<Resumption> {
+    let Ended { fixed, owned } = registry::ended(ctx.pid())?;
+    let mut left = Left { fixed: fixed.into_iter(), owned: owned.into_iter(), rows: None };
+    if left.give_up(ctx) {
+        return None;
     }
-    // The rows of all tables but the smallest, which would hold up a scheduler for long.
-    let mut rows = Taken::default();
-    for table in owned {
-        // The heir stays the heir of what it owns from now on.
-        let mut memory = Fragment::new();
-        let heir = match &*table.heir.lock() {
-            Heir::Process(heir, data, _) => {
-                Some((*heir, if data.is_none() { *data } else { copy_out(*data, &mut memory) }))
+    Some(Box::new(move |ctx| if left.give_up(ctx) { Ok(Term::OK) } else { Err(Escape::Yield) }))
+}
+
+/// What an ending process has not given up yet.
+struct Left {
+    fixed: std::vec::IntoIter<Arc<Table>>,
+    owned: std::vec::IntoIter<Arc<Table>>,
+    /// Rows of a deleted table.
+    rows: Option<Doomed>,
+}
+
+/// Reductions for giving up a table, apart from its rows.
+const TABLE_GIVEN_UP: usize = 100;
+
+impl Left {
+    /// `false`: the slice is used up, and something is left.
+    fn give_up(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        loop {
+            if let Some(rows) = &mut self.rows {
+                if !free_some(ctx, rows) {
+                    return false;
+                }
+                self.rows = None;
             }
-            Heir::None => None,
-        };
-        if let Some((heir, data)) = heir
-            && heir.pid != pid
-            && transfer(ctx.vm, &table, heir, data)
-        {
-            continue;
-        }
-        let mut doomed = delete_table(ctx, &table);
-        if doomed.taken.count() > Doomed::FEW {
-            rows.append(std::mem::take(&mut doomed.taken));
+            if ctx.exhausted() {
+                return self.fixed.as_slice().is_empty() && self.owned.as_slice().is_empty();
+            }
+            ctx.bump(TABLE_GIVEN_UP);
+            if let Some(table) = self.fixed.next() {
+                let times = table.fixations.lock().by.remove(&ctx.pid()).unwrap_or(0);
+                if times > 0 {
+                    table.unfix(times);
+                }
+            } else if let Some(table) = self.owned.next() {
+                self.rows = pass_on_or_delete(ctx, &table);
+            } else {
+                return true;
+            }
         }
     }
-    if rows.count() > 0 {
-        free_later(&ctx.vm.slices, rows);
+}
+
+/// Gives a table of an ending process to its heir, or deletes it; gives the rows of a deleted one.
+fn pass_on_or_delete(ctx: &Ctx<'_>, table: &Arc<Table>) -> Option<Doomed> {
+    // The heir stays the heir of what it owns from now on.
+    let mut memory = Fragment::new();
+    let heir = match &*table.heir.lock() {
+        Heir::Process(heir, data, _) => {
+            Some((*heir, if data.is_none() { *data } else { copy_out(*data, &mut memory) }))
+        }
+        Heir::None => None,
+    };
+    if let Some((heir, data)) = heir
+        && heir.pid != ctx.pid()
+        && transfer(ctx.vm, table, heir, data)
+    {
+        return None;
     }
+    Some(delete_table(ctx, table))
 }

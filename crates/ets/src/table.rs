@@ -526,13 +526,6 @@ impl Taken {
         self.count
     }
 
-    /// Takes over another table's.
-    pub fn append(&mut self, mut other: Taken) {
-        self.chains.append(&mut other.chains);
-        self.rows.append(&mut other.rows);
-        self.count += std::mem::take(&mut other.count);
-    }
-
     /// Frees rows, `limit` at most; gives how many, and is done when that is less than the limit.
     ///
     /// # Safety

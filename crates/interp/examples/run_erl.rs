@@ -5,7 +5,7 @@
 //! with: call `exit(Result)` in the function.
 
 use myriad_term::{Atom, Export, Mfa, Term};
-use myriad_vm::bif::BifResult;
+use myriad_vm::bif::{BifResult, Resumption};
 use myriad_vm::code::{PreparedCode, prepare};
 use myriad_vm::release::Release;
 use myriad_vm::scheduler::{Scheduler, Step};
@@ -25,9 +25,10 @@ myriad_vm::bifs! { RUN_ERL = "run_erl" {
     "print" / 1 Plain => print;
 }}
 
-fn show_end(ctx: &mut Ctx<'_>) {
+fn show_end(ctx: &mut Ctx<'_>) -> Option<Resumption> {
     let text = myriad_term::print::display(ctx.proc.exit_reason);
     println!("{} {}", ctx.pid().number(), String::from_utf8_lossy(&text));
+    None
 }
 
 fn main() {

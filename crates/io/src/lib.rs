@@ -27,8 +27,9 @@ pub static TABLES: &[&[BifDef]] =
     &[buffer::PRIM_BUFFER, file::PRIM_FILE, port::ERLANG, port::INTERNAL, tracer::ERL_TRACER, zlib::ZLIB];
 
 /// Exit hook: closes the files of a process that ends. Its ports get its exit signals, over their links.
-pub fn process_exits(ctx: &mut Ctx<'_>) {
+pub fn process_exits(ctx: &mut Ctx<'_>) -> Option<myriad_vm::bif::Resumption> {
     file::owner_exits(ctx.pid());
+    None
 }
 
 /// Starts what this crate needs beside the schedulers.

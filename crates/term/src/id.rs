@@ -11,8 +11,10 @@ use crate::word::Term;
 pub struct Pid(u64);
 
 impl Pid {
-    /// Bits of the number; the serial is above them.
-    pub const NUMBER_BITS: u32 = 28;
+    /// Bits of the number; the serial is above them. As many as OTP has, so that texts and external terms look alike.
+    pub const NUMBER_BITS: u32 = 15;
+    /// Bits of the serial that OTP has; here there may be more, as no pid comes again before all 56 bits are used up.
+    pub const OTP_SERIAL_BITS: u32 = 13;
 
     /// A pid from number and serial.
     pub const fn new(number: u32, serial: u32) -> Pid {

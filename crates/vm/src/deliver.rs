@@ -20,7 +20,7 @@ impl Ctx<'_> {
         let mut chain = self.this.outer.take_all();
         while let Some(node) = chain.next() {
             if !self.handle(node.signal) {
-                self.proc.unhandled = chain;
+                self.proc.ending = Some(crate::exit::Ending::before(chain));
                 return false;
             }
         }

@@ -16,9 +16,9 @@ use crate::trace::times::Stopwatch;
 use crate::vm::Vm;
 use hashbrown::HashTable;
 use myriad_heap::Heap;
+use myriad_sync::Mpsc;
 use myriad_sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering, fence};
 use myriad_sync::cell::UnsafeCell;
-use myriad_sync::{Chain, Mpsc};
 use myriad_term::equal::eq_exact;
 use myriad_term::hash::internal_hash;
 use myriad_term::{Atom, Mfa, Pid, RefNumbers, Term};
@@ -445,8 +445,8 @@ pub struct Private {
     pub tasks: Option<Box<crate::task::Tasks>>,
     /// Rest of a long built-in; the heap is not collected while there is one.
     pub resumption: Option<Box<Suspended>>,
-    /// Signals that came after the one that ended it, to be answered once it holds nothing any more.
-    pub unhandled: Chain<Box<SignalNode>>,
+    /// How far it has come with its end.
+    pub ending: Option<Box<crate::exit::Ending>>,
     /// Why it ended.
     pub exit_reason: Term,
     /// What tracing counts and measures.
@@ -491,7 +491,7 @@ impl Private {
             trap_args: Rare::new(),
             tasks: None,
             resumption: None,
-            unhandled: Chain::empty(),
+            ending: None,
             exit_reason: Term::atom(am::normal),
             retry_state: Term::NONE,
             watched: Rare::new(),

@@ -23,7 +23,7 @@ use crate::trace::profile;
 use crate::vm::Vm;
 use myriad_sync::atomic::Ordering;
 use myriad_sync::{CachePadded, ThreadSlot};
-use myriad_term::{RefNumbers, Term};
+use myriad_term::{RefNumbers, Term, am};
 use std::cell::Cell;
 use std::time::Duration;
 
@@ -479,7 +479,11 @@ impl Scheduler {
         let private = unsafe { process.private() };
         private.reductions_left = SLICE_REDUCTIONS;
         let mut ctx = Ctx { proc: private, this: process, sched: &mut self.local, vm: self.vm };
-        let end = if ctx.proc.away { ctx.run_away() } else { ctx.run_slice() };
+        let end = match &ctx.proc.ending {
+            Some(_) => ctx.run_ending(),
+            None if ctx.proc.away => ctx.run_away(),
+            None => ctx.run_slice(),
+        };
         let used = SLICE_REDUCTIONS.saturating_sub(ctx.proc.reductions_left).max(0) as u32;
         ctx.proc.reductions += u64::from(used);
         self.vm.after_slice(&mut ctx, end);
@@ -507,6 +511,17 @@ impl Ctx<'_> {
         }
         if self.is_watched() {
             self.trace_slice_ends(end);
+        }
+        end
+    }
+
+    /// A slice of its end.
+    #[cold]
+    fn run_ending(&mut self) -> SliceEnd {
+        self.trace_exiting(am::in_exiting);
+        let end = crate::exit::go_on(self);
+        if end != SliceEnd::Exited {
+            self.trace_exiting(am::out_exiting);
         }
         end
     }
@@ -573,10 +588,14 @@ impl Vm {
                 }
             }
             SliceEnd::Exited => {
-                if self.trace.profile.wants(profile::PROCESSES) {
+                if self.trace.profile.wants(profile::PROCESSES) && !crate::exit::has_begun(ctx) {
                     ctx.profile_process(false, true);
                 }
-                crate::exit::finish(ctx);
+                if !crate::exit::finish(ctx) {
+                    ctx.trace_exiting(am::out_exiting);
+                    process.stay_runnable();
+                    self.enqueue(process);
+                }
             }
         }
     }

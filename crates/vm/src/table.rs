@@ -59,7 +59,7 @@ impl ProcessTable {
     }
 
     fn slot(&self, pid: Pid) -> &AtomicPtr<Process> {
-        &self.slots[pid.number() as usize & (self.slots.len() - 1)]
+        &self.slots[pid.data() as usize & (self.slots.len() - 1)]
     }
 
     /// The pid that the next process will get.
@@ -67,10 +67,12 @@ impl ProcessTable {
         Pid::from_data(*self.next.lock())
     }
 
-    /// The next process gets a pid of this number, or the first free one after it: for tests of pids that come again.
-    pub fn set_next(&self, number: u32) -> Pid {
+    /// The next process gets a pid with these bits, or the first free one after it: for tests of pids that come again. The bits
+    /// that OTP's pids do not have stay.
+    pub fn set_next(&self, bits: u32) -> Pid {
+        const OTP_BITS: u32 = Pid::NUMBER_BITS + Pid::OTP_SERIAL_BITS;
         let mut next = self.next.lock();
-        *next = Pid::new(number, Pid::from_data(*next).serial()).data();
+        *next = *next >> OTP_BITS << OTP_BITS | u64::from(bits) & ((1 << OTP_BITS) - 1);
         Pid::from_data(*next)
     }
 

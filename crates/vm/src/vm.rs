@@ -1,6 +1,6 @@
 //! The virtual machine: what all its schedulers share.
 
-use crate::bif::Registry as Bifs;
+use crate::bif::{Registry as Bifs, Resumption};
 use crate::code::CodeServer;
 use crate::ctx::Ctx;
 use crate::defaults::{Defaults, Gauges};
@@ -56,8 +56,9 @@ pub struct Config {
     pub backtrace_depth: usize,
 }
 
-/// Releases what a process holds outside its own memory, when it ends.
-pub type ExitHook = fn(&mut Ctx<'_>);
+/// Releases what a process holds outside its own memory, when it ends. What would take long is given back, to be run in slices
+/// until it no longer yields.
+pub type ExitHook = fn(&mut Ctx<'_>) -> Option<Resumption>;
 
 /// Writes out what the VM still holds, before it halts. Bounded in time; runs on a dirty I/O scheduler.
 pub type HaltHook = fn(&'static Vm);

@@ -22,6 +22,11 @@ fn available() -> bool {
     AVAILABLE.load(Ordering::Relaxed)
 }
 
+/// The bits of a pid that OTP's have.
+fn pid_bits(pid: Pid) -> Term {
+    Term::small((pid.data() & ((1 << (Pid::NUMBER_BITS + Pid::OTP_SERIAL_BITS)) - 1)) as i64)
+}
+
 pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if !available() {
         return Err(UNDEF);
@@ -34,7 +39,7 @@ pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         // Words of a table by itself, and of the head of a table of segments of buckets, as `ets:info/2` counts them.
         (Some(am::DbTable_words), _) => Ok(ctx.tuple(&[Term::small(49), Term::small(6)])),
         (Some(am::reds_left), _) => Ok(Term::small(i64::from(ctx.proc.reductions_left.max(0)))),
-        (Some(am::next_pid), _) => Ok(Term::small(i64::from(ctx.vm.processes.next_pid().number()))),
+        (Some(am::next_pid), _) => Ok(pid_bits(ctx.vm.processes.next_pid())),
         (Some(am::min_unique_integer | am::min_unique_monotonic_integer), _) => Ok(ctx.int128(least)),
         (Some(am::persistent_term), _) => {
             let size = (am::table.term(), Term::small(crate::persistent::table_size() as i64));
@@ -112,7 +117,7 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
             _ => badarg(),
         },
         Some(am::next_pid) => match value.as_usize().map(u32::try_from) {
-            Some(Ok(number)) => Ok(Term::small(i64::from(ctx.vm.processes.set_next(number).number()))),
+            Some(Ok(bits)) => Ok(pid_bits(ctx.vm.processes.set_next(bits))),
             _ => badarg(),
         },
         // Many may send to one process at once, always.

@@ -119,7 +119,7 @@ pub(super) fn pid<A: Build + ?Sized>(
     let (number, serial) = (reader.u32()?, reader.u32()?);
     let creation = creation(reader, form == tag::PID)?;
     if options.node.is(node, creation) {
-        if number >> Pid::NUMBER_BITS != 0 || serial >> (56 - Pid::NUMBER_BITS) != 0 {
+        if number >> Pid::NUMBER_BITS != 0 {
             return Err(DecodeError::BadArg);
         }
         return Ok(Pid::new(number, serial).term());

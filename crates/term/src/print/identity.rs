@@ -85,8 +85,8 @@ pub fn parse_pid<A: Build + ?Sized>(heap: &mut A, text: &str, lookup: NodeLookup
     let (number, serial) = (u32::try_from(number).ok()?, u32::try_from(serial).ok()?);
     match foreign(channel, lookup)? {
         None => {
-            let fits = number >> Pid::NUMBER_BITS == 0 && serial >> (56 - Pid::NUMBER_BITS) == 0;
-            fits.then(|| Pid::new(number, serial).term())
+            // Any serial fits.
+            (number >> Pid::NUMBER_BITS == 0).then(|| Pid::new(number, serial).term())
         }
         Some(node) => {
             let words = [node, u64::from(serial) << 32 | u64::from(number)];

@@ -1,6 +1,6 @@
 //! The engine of the test driver: each process is an [`Actor`] that does random things from a generator of its own.
 
-use crate::bif::{BifResult, DirtyKind};
+use crate::bif::{BifResult, DirtyKind, Escape, Resumption};
 use crate::code::{CodePtr, Function};
 use crate::ctx::Ctx;
 use crate::engine::{Engine, SliceEnd};
@@ -95,7 +95,7 @@ fn address(vm: &'static Vm) -> usize {
 }
 
 /// The exit hook: forgets the actor.
-pub fn process_exits(ctx: &mut Ctx<'_>) {
+pub fn process_exits(ctx: &mut Ctx<'_>) -> Option<Resumption> {
     let world = WORLDS.lock().get(&address(ctx.vm)).cloned().unwrap();
     let gone = world.actors.lock().remove(&ctx.pid());
     // One that never ran has none.
@@ -106,6 +106,14 @@ pub fn process_exits(ctx: &mut Ctx<'_>) {
         world.blockers.fetch_sub(1, Ordering::Relaxed);
     }
     assert!(ctx.this.is_exiting());
+    // Some own so much that it takes several slices.
+    let mut slices = ctx.pid().data() % 4;
+    let rest = move |ctx: &mut Ctx<'_>| {
+        slices -= 1;
+        ctx.bump(100_000);
+        if slices == 0 { Ok(Term::OK) } else { Err(Escape::Yield) }
+    };
+    (slices > 0).then(|| Box::new(rest) as Resumption)
 }
 
 /// Most processes made after the first ones.

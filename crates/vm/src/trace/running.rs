@@ -50,6 +50,11 @@ impl Ctx<'_> {
         self.trace(RUNNING, tag, &[place]);
     }
 
+    /// A slice of its end begins or is over.
+    pub(crate) fn trace_exiting(&mut self, tag: Atom) {
+        self.trace(flags::EXITING, tag, &[Term::small(0)]);
+    }
+
     /// The process has ended.
     #[cold]
     pub(crate) fn trace_exited(&mut self) {
