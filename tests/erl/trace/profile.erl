@@ -14,21 +14,27 @@ events(Options, F) ->
     C = spawn(fun() -> collect([]) end),
     erlang:system_profile(C, Options),
     R = F(),
-    timer:sleep(50),
+    timer:sleep(200),
     erlang:system_profile(undefined, []),
     C ! {get, self()},
     receive {events, L} -> {R, L} end.
 
 a_process() ->
     Me = self(),
-    P = spawn(?MODULE, loop, [Me]),
-    timer:sleep(20),
+    {P, Ref} = spawn_monitor(?MODULE, loop, [Me]),
+    asleep(P),
     P ! {go, 1},
     receive 1 -> ok end,
-    timer:sleep(20),
+    asleep(P),
     P ! stop,
-    timer:sleep(20),
-    P.
+    receive {'DOWN', Ref, process, P, normal} -> P end.
+
+%% To ask wakes it, too.
+asleep(P) ->
+    case process_info(P, status) of
+        {status, waiting} -> timer:sleep(20);
+        _ -> asleep(P)
+    end.
 
 a_port() ->
     Port = open_port({spawn, "cat"}, [binary]),
