@@ -389,9 +389,14 @@ impl Scheduler {
         // SeqCst: as above.
         vm.hunt.parked.fetch_add(1, Ordering::SeqCst);
         sim_point();
+        if self.sees_work() {
+            return false;
+        }
+        // What waited for thread progress may run now, and make processes runnable here: nobody else is told of them.
+        self.local.rest();
         let work = self.sees_work();
-        if !work {
-            self.local.rest();
+        if work {
+            self.local.go_on();
         }
         !work
     }
