@@ -254,12 +254,7 @@ fn suspend_process_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
     let Some(pid) = args[0].as_local_pid().filter(|p| *p != ctx.pid()) else { return Ok(Term::atom(am::badarg)) };
     if ctx.vm.processes.get(pid).is_none() {
-        if async_tag.is_some() {
-            let message = ctx.tuple(&[async_tag, Term::atom(am::badarg)]);
-            ctx.signal_to(ctx.pid(), Signal::Message(Parcel::copy(message).into_message()));
-            return Ok(Term::TRUE);
-        }
-        return Ok(if asynchronous { Term::TRUE } else { Term::atom(am::badarg) });
+        return suspended_nobody(ctx, asynchronous, async_tag, am::badarg);
     }
     let suspension = ctx.proc.relations.tables().suspending.entry(pid).or_default();
     let active = suspension.active.clone();
@@ -272,7 +267,9 @@ fn suspend_process_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         let reference = ctx.make_ref();
         let message = ctx.tuple(&[reference, Term::FALSE]);
         let reply = ctx.tuple(&[ctx.pid().term(), message]);
-        ctx.signal_to(pid, Signal::Suspend { active, reply: Some(Parcel::copy(reply)) });
+        if !ctx.signal_to(pid, Signal::Suspend { active, reply: Some(Parcel::copy(reply)) }) {
+            return Ok(Term::FALSE);
+        }
         ctx.signal_to(pid, Signal::Resume(ctx.pid()));
         return Ok(reference);
     }
@@ -284,8 +281,23 @@ fn suspend_process_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let (tag, result) = if asynchronous { (async_tag, am::suspended) } else { (ctx.make_ref(), am::true_) };
     let message = ctx.tuple(&[tag, result.term()]);
     let reply = ctx.tuple(&[ctx.pid().term(), message]);
-    ctx.signal_to(pid, Signal::Suspend { active, reply: Some(Parcel::copy(reply)) });
+    if !ctx.signal_to(pid, Signal::Suspend { active, reply: Some(Parcel::copy(reply)) }) {
+        // It has ended since it was looked for: nobody answers.
+        ctx.proc.relations.tables().suspending.remove(&pid);
+        return suspended_nobody(ctx, asynchronous, async_tag, am::exited);
+    }
     Ok(if asynchronous { Term::TRUE } else { tag })
+}
+
+/// What `suspend_process/2` gives for a process that is not there, for this reason.
+fn suspended_nobody(ctx: &mut Ctx<'_>, asynchronous: bool, tag: Term, reason: myriad_term::Atom) -> BifResult {
+    use myriad_term::Build;
+    if tag.is_some() {
+        let message = ctx.tuple(&[tag, reason.term()]);
+        ctx.signal_to(ctx.pid(), Signal::Message(Parcel::copy(message).into_message()));
+        return Ok(Term::TRUE);
+    }
+    Ok(if asynchronous { Term::TRUE } else { reason.term() })
 }
 
 fn resume_process_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
