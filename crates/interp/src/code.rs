@@ -3,6 +3,7 @@
 //!
 //! D1. A block never changes once it is published in [`Function::decoded`], and lives until [`release`].
 //! D2. The line table has an entry wherever line or frame change, in ascending order of offset.
+//! D3. Before anybody can run a block, [`locate`] finds the addresses in it.
 
 use myriad_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use myriad_sync::{LockClass, RwLock};
@@ -132,16 +133,19 @@ pub fn publish(function: &'static Function, decoded: Box<Decoded>, undecoded: Co
     let start = decoded.block.start() as usize;
     let end = start + decoded.block.len();
     let entry = decoded.entry();
+    let bytes = (end - start) as i64;
     let raw = Box::into_raw(decoded);
+    // D3: whoever finds the code by its function may raise in it at once, and has to find where that is.
+    RANGES.write().insert(start, Range { end, decoded: raw });
     // Release: pairs with the Acquire in whoever reads `decoded`; on failure nothing is read.
     let won = function.decoded.compare_exchange(std::ptr::null_mut(), raw.cast(), Ordering::AcqRel, Ordering::Relaxed);
     if won.is_err() {
-        // SAFETY: never shared.
+        RANGES.write().remove(&start);
+        // SAFETY: it was to be found by addresses in it only, and nobody has run it.
         drop(unsafe { Box::from_raw(raw) });
         return;
     }
-    myriad_vm::code::count_bytes((end - start) as i64);
-    RANGES.write().insert(start, Range { end, decoded: raw });
+    myriad_vm::code::count_bytes(bytes);
     // Release: pairs with the Acquire in `Function::entry`. Only the stub is replaced: a built-in may have been bound
     // meanwhile.
     let _ =
