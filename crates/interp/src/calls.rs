@@ -241,7 +241,7 @@ unsafe fn enter_export(m: &mut Machine<'_, '_>, pc: *const u32, last: bool, expo
     if last
         && raises(&export.mfa)
         && let Some(def) = function.bif()
-        && crate::trace::bif_with_breakpoint(m, def).is_none()
+        && !crate::trace::has_breakpoint(def)
     {
         // In tail position too the caller shows up in the stack trace, as in OTP.
         let args = m.args(usize::from(export.mfa.arity));

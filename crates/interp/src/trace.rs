@@ -178,6 +178,12 @@ pub fn bif_with_breakpoint(m: &mut Machine<'_, '_>, def: &'static BifDef) -> Opt
     if breakpoint::any_bif() { hooked_bif(m, def) } else { None }
 }
 
+/// Has a built-in a breakpoint?
+#[inline(always)]
+pub fn has_breakpoint(def: &'static BifDef) -> bool {
+    breakpoint::any_bif() && breakpoint::traced_bif(def).is_some()
+}
+
 #[cold]
 fn hooked_bif(m: &mut Machine<'_, '_>, def: &'static BifDef) -> Option<&'static Function> {
     if m.ctx.proc.saves_calls() {

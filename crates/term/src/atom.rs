@@ -183,6 +183,11 @@ pub fn count() -> usize {
     TABLE.index.read().len()
 }
 
+/// Bytes of the texts of all atoms.
+pub fn text_bytes() -> usize {
+    (0..count()).filter_map(|i| TABLE.texts.get(i)).map(|entry| entry.text.len()).sum()
+}
+
 /// How many atoms there may be.
 pub fn limit() -> usize {
     // Relaxed: set once at start.

@@ -129,8 +129,11 @@ pub fn write(path: &Path, slogan: &str, own: Own<'_>, haste: Haste) -> io::Resul
     let seconds =
         if haste == Haste::Broken { Some(seconds.map_or(BROKEN_SECONDS, |s| s.min(BROKEN_SECONDS))) } else { seconds };
     if let Some(seconds) = seconds {
-        // SAFETY: `alarm` has no conditions; the signal ends the VM.
-        unsafe { libc::alarm(seconds) };
+        // SAFETY: neither has conditions; the signal ends the VM, whatever the program has asked to be done with it.
+        unsafe {
+            libc::signal(libc::SIGALRM, libc::SIG_DFL);
+            libc::alarm(seconds);
+        }
     }
     if let Some(nice) = number("ERL_CRASH_DUMP_NICE").and_then(|n| i32::try_from(n).ok()) {
         // SAFETY: `nice` has no conditions; a dump at another priority is one, too.

@@ -168,6 +168,14 @@ impl Shared {
         self.len.load(Ordering::Relaxed)
     }
 
+    /// Runnable processes here by priority, highest first; all as normal ones while somebody changes the queue.
+    pub(crate) fn lengths(&self) -> [usize; 4] {
+        match self.queue.try_lock() {
+            Some(queue) => queue.by_priority.each_ref().map(VecDeque::len),
+            None => [0, 0, self.len(), 0],
+        }
+    }
+
     /// No runnable process here?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -243,6 +251,7 @@ impl Shared {
         self.count(&self.len, -(stolen.len() as isize));
         stolen
     }
+
     /// So many of those that wait here, of each priority its share, for a scheduler with a shorter queue.
     pub(crate) fn hand_over(&self, many: usize) -> VecDeque<Runnable> {
         let mut given = VecDeque::new();

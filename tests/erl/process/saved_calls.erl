@@ -16,6 +16,7 @@ main() ->
   t:c(apply, fun() -> w(20, fun() -> apply(saved_calls,ext,[1]), apply(t:id(saved_calls),t:id(ext),[1]), M=t:id(saved_calls), M:ext(1), apply(fun saved_calls:ext/1,[2]), (t:id(fun saved_calls:ext/1))(3) end) end),
   t:c(funs, fun() -> w(20, fun() -> (t:id(fun(X)->X end))(1), apply(t:id(fun ext/1),[1]), lists:map(fun ext/1,[1,2]) end) end),
   t:c(applybif, fun() -> w(20, fun() -> apply(t:id(erlang),t:id(atom_to_list),[a]), (t:id(fun erlang:atom_to_list/1))(b), M=t:id(erlang), M:md5("a") end) end),
+  t:c(applyraise, fun() -> [w(20, fun() -> (catch raise(t:id(F), A)) end) || {F, A} <- [{exit, [x]}, {throw, [x]}, {error, [x]}, {atom_to_list, [a]}]] end),
   t:c(send, fun() -> w(20, fun() -> self()!a, erlang:send(self(),b), self()!c, receive a -> ok end, receive X->X end, receive after 0 -> ok end, receive after 5 -> ok end, receive zz -> ok after 1 -> ok end end) end),
   t:c(wrap, fun() -> w(3, fun() -> self()!a, erlang:send(self(),b), saved_calls:ext(1), saved_calls:ext(2), receive a -> ok end end) end),
   t:c(one, fun() -> w(1, fun() -> saved_calls:ext(1) end) end),
@@ -33,3 +34,4 @@ main() ->
   ok.
 hloop() -> receive {a,P} -> P ! l() end.
 err(X) -> error(X).
+raise(F, A) -> apply(erlang, F, A).

@@ -154,7 +154,7 @@ pub fn ask(ctx: &mut Ctx<'_>, function: Atom, which: Term) -> BifResult {
 /// `system_info(allocated_areas)`: memory that no allocator above counts.
 pub fn allocated_areas(ctx: &mut Ctx<'_>) -> Term {
     let atoms = myriad_term::atom::count();
-    let text: usize = (0..atoms).map(|i| Atom::from_index(i as u32).text().len()).sum();
+    let text = myriad_term::atom::text_bytes();
     // An entry is the text's address and length, and the index.
     let table = atoms * 32;
     let processes = ctx.vm.processes.limit() * 8;

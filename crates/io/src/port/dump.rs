@@ -1,12 +1,10 @@
 //! Ports as a crash dump shows them.
 
+use super::info::ID_SHIFT;
 use super::{Driver, Phase, Port, State, system};
 use myriad_term::print::{atom_text, pid_text};
 use myriad_vm::Vm;
 use std::io::{self, Write};
-
-/// A port's number as its slot has these bits below it, as in `port_info(Port, id)`.
-const SLOT_SHIFT: u32 = 3;
 
 /// A section for each port. Of one that somebody else is busy with only its head is told.
 pub fn ports(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
@@ -28,7 +26,7 @@ fn section(vm: &Vm, port: &Port, state: &State, out: &mut dyn Write) -> io::Resu
     };
     let options = [(port.binary, "|BINARY_IO"), (port.eof, "|SOFT_EOF"), (state.busy, "|PORT_BUSY")];
     let options: String = options.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect();
-    writeln!(out, "State: {phase}{options}\nSlot: {}", port.id.number() << SLOT_SHIFT)?;
+    writeln!(out, "State: {phase}{options}\nSlot: {}", port.id.number() << ID_SHIFT)?;
     writeln!(out, "Connected: {}", pid_text(state.owner.term()))?;
     if !state.links.is_empty() {
         let links: String = state.links.iter().map(|pid| pid_text(pid.term())).collect();

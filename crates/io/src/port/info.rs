@@ -8,7 +8,7 @@ use myriad_vm::Ctx;
 const DEFAULT: [Atom; 7] = [am::name, am::links, am::id, am::connected, am::input, am::output, am::os_pid];
 
 /// A port's number in `{id, Number}` has these bits below it, as in OTP's port terms.
-const ID_SHIFT: u32 = 3;
+pub(super) const ID_SHIFT: u32 = 3;
 
 fn pids(ctx: &mut Ctx<'_>, pids: impl Iterator<Item = myriad_term::Pid>) -> Term {
     let terms: Vec<Term> = pids.map(|p| p.term()).collect();

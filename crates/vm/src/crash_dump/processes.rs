@@ -8,11 +8,10 @@ use crate::links::{Link, Target};
 use crate::process::{Priority, Private, Process};
 use crate::signal::Signal;
 use crate::stack::{self, Entry};
-use crate::status::Status;
 use crate::vm::Vm;
 use myriad_sync::Chain;
 use myriad_term::print::{atom_text, pid_text, port_text};
-use myriad_term::{Pid, RefNumbers};
+use myriad_term::{Pid, RefNumbers, am};
 use std::io::{self, Write};
 
 /// A process that the dump has taken up (CD1), and messages and other signals that it has not fetched.
@@ -21,13 +20,15 @@ pub struct Seized {
     signals: Vec<Signal>,
 }
 
+/// The status of a process in the words of a crash dump.
 fn state(process: &Process) -> &'static str {
-    match process.status() {
-        Status::Free => "Free",
-        _ if process.is_exiting() => "Exiting",
-        Status::Waiting => "Waiting",
-        Status::Runnable => "Scheduled",
-        Status::Running | Status::RunningSignalled => "Running",
+    match process.seen_status() {
+        am::exiting => "Exiting",
+        am::running => "Running",
+        am::suspended => "Suspended",
+        am::waiting => "Waiting",
+        am::runnable => "Scheduled",
+        _ => "Free",
     }
 }
 
@@ -102,6 +103,7 @@ fn details(vm: &Vm, process: &Process, private: &Private, signals: &[Signal], ou
     let parent = if private.parent.is_pid() { pid_text(private.parent) } else { "[]".into() };
     writeln!(out, "Spawned by: {parent}")?;
     writeln!(out, "Message queue length: {}", private.messages.len() + messages(signals).count())?;
+    // The heap counts the words of its fragments only: some, or none.
     writeln!(out, "Number of heap fragments: {}", u8::from(heap.mbuf_size > 0))?;
     writeln!(out, "Heap fragment data: {}", heap.mbuf_size)?;
     relations(vm, private, out)?;

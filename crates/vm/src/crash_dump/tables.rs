@@ -27,9 +27,11 @@ pub fn schedulers(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
         let current = if scheduler.load.is_running() { busy.iter().find(|(home, _)| *home == i) } else { None };
         let current = current.map_or(String::new(), |(_, pid)| pid_text(pid.term()));
         writeln!(out, "=scheduler:{}", i + 1)?;
-        writeln!(out, "Current Port: \nRun Queue Max Length: 0\nRun Queue High Length: 0")?;
-        writeln!(out, "Run Queue Normal Length: {}", scheduler.len())?;
-        writeln!(out, "Run Queue Low Length: 0\nRun Queue Port Length: 0")?;
+        let [max, high, normal, low] = scheduler.lengths();
+        writeln!(out, "Current Port: \nRun Queue Max Length: {max}\nRun Queue High Length: {high}")?;
+        writeln!(out, "Run Queue Normal Length: {normal}\nRun Queue Low Length: {low}")?;
+        // Ports do not queue: who signals a port runs its driver.
+        writeln!(out, "Run Queue Port Length: 0")?;
         writeln!(out, "Current Process: {current}")?;
     }
     Ok(())
@@ -56,7 +58,7 @@ pub fn node(vm: &Vm, out: &mut dyn Write) -> io::Result<()> {
 /// What takes how much memory, and how full the large tables are.
 pub fn memory(vm: &Vm, out: &mut dyn Write) -> io::Result<()> {
     let processes = (account::process_words() + account::fragment_words()) * 8;
-    let atoms: usize = (0..myriad_term::atom::count()).map(|i| Atom::from_index(i as u32).text().len()).sum();
+    let atoms = myriad_term::atom::text_bytes();
     let (binary, ets) = (myriad_term::binary::shared_bytes(), vm.gauges.ets_bytes.now());
     let code = crate::code::bytes() + account::literal_words() * 8;
     let system = binary + ets + code + atoms;
@@ -103,6 +105,7 @@ pub fn modules(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
 fn funs(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
     for module in vm.code.loaded().into_iter().filter_map(|name| vm.code.current(name)) {
         for entry in &module.funs {
+            // The module holds each of its funs; the terms that name it are not counted.
             writeln!(out, "=fun\nModule: {}", atom_text(entry.module))?;
             writeln!(out, "Uniq: {}\nIndex: {}\nAddress: {:p}\nRefc: 1", entry.old_uniq, entry.index, *entry)?;
         }

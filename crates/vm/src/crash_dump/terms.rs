@@ -156,6 +156,7 @@ impl Terms {
                 None => Ok(()),
             },
             Kind::HeapBinary | Kind::SharedBinary | Kind::SubBinary => self.binary(out, at, term),
+            // Nothing in the dump refers to what is being matched but this: an empty tuple stands for it.
             Kind::MatchContext => write!(out, "{at:X}:t0:"),
             Kind::Fun => self.fun(out, at, object),
             _ => self.external(out, at, term),
