@@ -1,9 +1,10 @@
 //! Atoms and their text.
 
-use myriad_term::atom::AtomError;
+use myriad_term::atom::{AtomError, MAX_CHARACTERS};
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::{Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::{BifResult, Ctx};
+use std::borrow::Cow;
 
 myriad_vm::bifs! { pub ATOMS = "erlang" {
     "atom_to_list" / 1 Plain => |ctx, a| a[0].as_atom().map(|atom| ctx.string(atom.text())).ok_or(myriad_vm::bif::BADARG);
@@ -22,8 +23,8 @@ fn made(text: &str) -> BifResult {
 }
 
 /// The atom of a text; whatever is wrong with the text, no such atom exists.
-fn existing(text: Result<String, Escape>) -> BifResult {
-    match text.ok().and_then(|text| Atom::existing(&text)) {
+fn existing(text: Result<impl AsRef<str>, Escape>) -> BifResult {
+    match text.ok().and_then(|text| Atom::existing(text.as_ref())) {
         Some(atom) => Ok(atom.term()),
         None => badarg(),
     }
@@ -40,30 +41,43 @@ pub(crate) fn list_text(list: Term) -> Result<String, Escape> {
         };
         text.push(c);
         count += 1;
-        if count > myriad_term::atom::MAX_CHARACTERS {
+        if count > MAX_CHARACTERS {
             return Err(SYSTEM_LIMIT);
         }
     }
     if items.tail().is_nil() { Ok(text) } else { badarg() }
 }
 
-fn binary_text(binary: Term, encoding: Term) -> Result<String, Escape> {
+fn binary_text(binary: Term, encoding: Term) -> Result<Cow<'static, str>, Escape> {
     let Some(bytes) = binary.as_binary() else { return badarg() };
     let text = match encoding.as_atom() {
-        Some(am::latin1) => bytes.iter().map(|b| char::from(*b)).collect(),
-        Some(am::utf8 | am::unicode) => match std::str::from_utf8(&bytes) {
-            Ok(text) => text.to_owned(),
+        Some(am::latin1) => Cow::Owned(bytes.iter().map(|b| char::from(*b)).collect::<String>()),
+        Some(am::utf8 | am::unicode) => match valid(bytes) {
+            Ok(text) => text,
             // Too long before it is wrong.
-            Err(error) => {
-                let right =
-                    std::str::from_utf8(bytes.get(..error.valid_up_to()).unwrap_or_default()).unwrap_or_default();
-                let too_long = right.chars().count() >= myriad_term::atom::MAX_CHARACTERS;
+            Err(right) => {
+                let too_long = right.chars().count() >= MAX_CHARACTERS;
                 return if too_long { Err(SYSTEM_LIMIT) } else { badarg() };
             }
         },
         _ => return badarg(),
     };
-    if text.chars().count() > myriad_term::atom::MAX_CHARACTERS { Err(SYSTEM_LIMIT) } else { Ok(text) }
+    let too_long = text.len() > MAX_CHARACTERS && text.chars().count() > MAX_CHARACTERS;
+    if too_long { Err(SYSTEM_LIMIT) } else { Ok(text) }
+}
+
+/// The text that bytes are, or what of them is right.
+fn valid(bytes: Cow<'_, [u8]>) -> Result<Cow<'_, str>, String> {
+    let right = |error: std::str::Utf8Error, bytes: &[u8]| {
+        let right = bytes.get(..error.valid_up_to()).unwrap_or_default();
+        std::str::from_utf8(right).unwrap_or_default().to_owned()
+    };
+    match bytes {
+        Cow::Borrowed(bytes) => std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|error| right(error, bytes)),
+        Cow::Owned(bytes) => {
+            String::from_utf8(bytes).map(Cow::Owned).map_err(|error| right(error.utf8_error(), error.as_bytes()))
+        }
+    }
 }
 
 fn atom_to_binary_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {

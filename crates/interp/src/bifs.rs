@@ -17,13 +17,55 @@ use myriad_vm::code::{CodePtr, Function, Module};
 use myriad_vm::engine::SliceEnd;
 use myriad_vm::error::Class;
 use myriad_vm::process::Resume;
+use myriad_vm::trace::breakpoint;
 
 /// A call in the body of a function.
-#[inline(never)]
+#[inline(always)]
 pub unsafe fn call(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction; the next one.
+    unsafe { call_at(m, pc, |_| pc.add(4)) }
+}
+
+/// A call in tail position.
+#[inline(always)]
+pub unsafe fn call_last(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction; without the frame a continuation is on top.
+    unsafe {
+        call_at(m, pc, |m| {
+            m.drop_frame(*pc.add(3) as usize);
+            m.pop()
+        })
+    }
+}
+
+/// Calls what the instruction at `pc` names; `next` says where to go on once the result is in X0.
+#[inline(always)]
+unsafe fn call_at(
+    m: &mut Machine<'_, '_>,
+    pc: *const u32,
+    next: impl FnOnce(&mut Machine<'_, '_>) -> *const u32,
+) -> *const u32 {
     // SAFETY: operands of the instruction.
-    let (def, arity) = unsafe { (&*(wide(pc.add(1)) as *const BifDef), high(pc) as usize) };
+    let (def, arity) = unsafe { (&*(wide(pc.add(1)) as *const BifDef), usize::from(high(pc) as u8)) };
     m.reds -= 1;
+    if breakpoint::any_bif() || def.kind.dirty().is_some() {
+        // SAFETY: the instruction at hand.
+        return unsafe { call_otherwise(m, pc, def, arity) };
+    }
+    let result = run_built_in(m, def, arity, Resume { pc: CodePtr(pc), function: std::ptr::null() });
+    match result {
+        Ok(value) if !m.heap().needs_collection() => {
+            m.set_x(0, value);
+            next(m)
+        }
+        result => finish(m, pc, result),
+    }
+}
+
+/// A call at a time when calls of some built-ins are traced, or of what runs on a dirty scheduler.
+#[cold]
+#[inline(never)]
+unsafe fn call_otherwise(m: &mut Machine<'_, '_>, pc: *const u32, def: &'static BifDef, arity: usize) -> *const u32 {
     if let Some(function) = trace::bif_with_breakpoint(m, def) {
         // SAFETY: the instruction at hand.
         return unsafe { trace::enter_bif(m, pc, function) };
@@ -32,14 +74,7 @@ pub unsafe fn call(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
         return m.stop(SliceEnd::Dirty(kind), pc, std::ptr::null(), arity);
     }
     let result = run_built_in(m, def, arity, Resume { pc: CodePtr(pc), function: std::ptr::null() });
-    match result {
-        Ok(value) if !m.heap().needs_collection() => {
-            m.set_x(0, value);
-            // SAFETY: the next instruction.
-            unsafe { pc.add(4) }
-        }
-        result => finish(m, pc, result),
-    }
+    finish(m, pc, result)
 }
 
 /// Runs a built-in on the arguments in the registers. The process is at `at` meanwhile.
@@ -51,22 +86,6 @@ fn run_built_in(m: &mut Machine<'_, '_>, def: &BifDef, arity: usize, at: Resume)
     let result = (def.function_ptr)(m.ctx, args);
     m.come_back();
     result
-}
-
-/// A call in tail position.
-pub unsafe fn call_last(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    // SAFETY: operands of the instruction.
-    let (def, arity) = unsafe { (&*(wide(pc.add(1)) as *const BifDef), high(pc) as usize) };
-    m.reds -= 1;
-    if let Some(function) = trace::bif_with_breakpoint(m, def) {
-        // SAFETY: the instruction at hand.
-        return unsafe { trace::enter_bif(m, pc, function) };
-    }
-    if let Some(kind) = def.kind.dirty() {
-        return m.stop(SliceEnd::Dirty(kind), pc, std::ptr::null(), arity);
-    }
-    let result = run_built_in(m, def, arity, Resume { pc: CodePtr(pc), function: std::ptr::null() });
-    finish(m, pc, result)
 }
 
 /// The entry of a function that is built-in: called by code that did not know so.

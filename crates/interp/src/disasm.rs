@@ -81,6 +81,10 @@ impl Op {
         let op = |o: Op| o as usize == opcode;
         if op(Op::PutTuple) {
             Some(word(1))
+        } else if op(Op::NewMap) {
+            Some(word(2))
+        } else if op(Op::HeapPutTuple) || op(Op::HeapPutTupleReturn) {
+            Some(word(2) >> 16)
         } else if op(Op::SelectTable) {
             Some(1 + word(2))
         } else if op(Op::SelectLinear) || op(Op::SelectBinary) || op(Op::SelectArity) {
@@ -91,6 +95,7 @@ impl Op {
             || op(Op::PutMapAssoc)
             || op(Op::HasMapFields)
             || op(Op::GetMapElements)
+            || op(Op::GetPlainElements)
             || op(Op::UpdateRecord)
         {
             Some(word(3))

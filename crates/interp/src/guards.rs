@@ -5,17 +5,18 @@
 
 use crate::errors;
 use crate::instr::Op;
-use crate::machine::{Machine, high, target, wide};
+use crate::machine::{Machine, high, short, target, wide};
 use myriad_term::arith::{self, ArithError};
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::{BifDef, BifResult, Escape};
 use myriad_vm::engine::SliceEnd;
 use std::cmp::Ordering;
 
-/// Word of the label in a guard built-in, and of its first source.
+/// Words of the label in a guard built-in, and of the live registers.
 const FAIL: usize = 3;
 const LIVE: usize = 4;
-const SOURCES: usize = 5;
+/// Word of the first source.
+pub const SOURCES: usize = 5;
 
 unsafe fn call(m: &mut Machine<'_, '_>, pc: *const u32, args: &[Term]) -> *const u32 {
     // SAFETY: operands of the instruction.
@@ -329,18 +330,28 @@ pub unsafe fn compare(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     unsafe {
         let op = m.op(pc);
         let a = m.get(high(pc));
-        let short = || Term::from_raw(*pc.add(2) as i32 as i64 as u64);
+        let constant = || short(pc.add(2));
         let (holds, label) = match op {
             Op::IsEqExact => (eq_exact(a, m.get(*pc.add(1) & 0xffff)), 2),
             Op::IsNeExact => (!eq_exact(a, m.get(*pc.add(1) & 0xffff)), 2),
             Op::IsLt => (order(a, m.get(*pc.add(1) & 0xffff)).is_lt(), 2),
             Op::IsGe => (order(a, m.get(*pc.add(1) & 0xffff)).is_ge(), 2),
-            Op::IsLtRK => (order(a, short()).is_lt(), 1),
-            Op::IsLtKR => (order(short(), a).is_lt(), 1),
-            Op::IsGeRK => (order(a, short()).is_ge(), 1),
-            _ => (order(short(), a).is_ge(), 1),
+            Op::IsLtRK => (order(a, constant()).is_lt(), 1),
+            Op::IsLtKR => (order(constant(), a).is_lt(), 1),
+            Op::IsGeRK => (order(a, constant()).is_ge(), 1),
+            _ => (order(constant(), a).is_ge(), 1),
         };
         if holds { pc.add(3) } else { target(pc.add(label)) }
+    }
+}
+
+/// Two comparisons with constants, of what is no small integer.
+pub unsafe fn between(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        let t = m.get(high(pc));
+        let holds = order(t, short(pc.add(2))).is_ge() && order(t, short(pc.add(3))).is_le();
+        if holds { pc.add(4) } else { target(pc.add(1)) }
     }
 }
 

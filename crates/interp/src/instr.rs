@@ -34,24 +34,26 @@ macro_rules! for_each_instruction {
     ($then:ident) => { $then! {
         hot {
             // moves
-            MoveXX "rq" MoveXY "rq" MoveYX "rq" MoveRR "rq" MoveKX "rk" MoveKY "rk" MoveC "rc" Move2 "rpq" Move3 "rppq" Swap "rq"
+            MoveXX "rq" MoveXY "rq" MoveYX "rq" MoveRR "rq" MoveKX "rk" MoveKY "rk" MoveC "rc" Move2 "rpq" Move3 "rppq" Move4 "rpppq"
+            Move5 "rppppq" Move6 "rpppppq" Swap "rq"
             // calls
             Call "-fw" CallLast "nw" CallOnly "-w" CallExt "-fw" CallExtLast "nw" CallExtOnly "-w"
-            MoveCall "rfw" MoveCallLast "rnw" MoveCallOnly "rw"
+            MoveCall "rfw" MoveCallLast "rnw" MoveCallOnly "rw" TrimCall "nfw"
             Return "-" MoveReturn "r" MoveKReturn "-k" MoveCReturn "-c"
             Deallocate "n" DeallocateReturn "n" MoveDeallocateReturn "ru" Trim "n"
             Jump "-j"
             // room
             Allocate0 "nu" Allocate1 "nu" Allocate2 "nu" Allocate3 "nu" Allocate "nuu" TestHeap "nu"
-            InitY "rn"
+            InitY "rn" AllocateMove1 "nuup" AllocateMove2 "nuupp" AllocateMove3 "nuuppp"
             // lists and tuples
             PutList "rp" PutListS "rss" GetList "rp" GetHd "rq" GetTl "rq"
             IsNonemptyList "rj" IsNonemptyGetList "rjp" IsNonemptyGetListX "rjp" GetListX "rp" PutListX "rp" IsNil "rj" IsList "rj"
             GetElement "rq" GetElement2 "rqq" GetElement3 "rqqq" GetElementFar "rqu"
             IsTuple "rj" IsTupleOfArity "rju" IsTaggedTuple "rjuk" PutTuple "ru*" SetElement "rsu"
+            HeapPutList "nuqp" HeapPutListS "nuqss" HeapPutTuple "nuq*" HeapPutListReturn "nuup" HeapPutTupleReturn "nuu*"
             // tests
             IsEqExact "rqj" IsEqExactK "rjk" IsNeExact "rqj" IsNeExactK "rjk"
-            IsLt "rqj" IsGe "rqj" IsLtRK "rjk" IsLtKR "rjk" IsGeRK "rjk" IsGeKR "rjk"
+            IsLt "rqj" IsGe "rqj" IsLtRK "rjk" IsLtKR "rjk" IsGeRK "rjk" IsGeKR "rjk" IsBetween "rjkk" IsIntegerBetween "rjkk"
             IsInteger "rj" IsAtom "rj" IsFloat "rj" IsNumber "rj" IsMap "rj" IsBinary "rj" IsBitstring "rj" IsPid "rj"
             IsBoolean "rj" IsFunction "rj"
             // switches
@@ -66,6 +68,12 @@ macro_rules! for_each_instruction {
             BsEnsureAtLeast "rjuu" BsEnsureExactly "rju" BsMatchInteger "rquu"
             // exceptions
             Try "rf" TryEnd "r" TryCase "r"
+            // funs
+            CallFun "nfs" CallFunLast "nus"
+            // guard built-ins
+            Hd "rwjus" Tl "rwjus" TupleSize "rwjus" MapSize "rwjus" Element "rwjuss" MapGet "rwjuss"
+            // maps
+            NewMap "ruuc*" GetPlainElement "rsjk" GetPlainElements "-sju*"
         }
         slow {
             Undecoded "-" crate::calls::undecoded
@@ -82,8 +90,6 @@ macro_rules! for_each_instruction {
             CallBif "nwf" crate::bifs::call
             CallBifLast "nwuf" crate::bifs::call_last
             NativeBody "nww" crate::bifs::native_body
-            CallFun "nfs" crate::calls::call_fun
-            CallFunLast "nus" crate::calls::call_fun_last
             Apply "nf" crate::calls::apply
             ApplyLast "nu" crate::calls::apply_last
             ApplyList "nf" crate::calls::apply_list
@@ -98,15 +104,9 @@ macro_rules! for_each_instruction {
             GuardBif1 "rwjus" crate::guards::bif1
             GuardBif2 "rwjuss" crate::guards::bif2
             GuardBif3 "rwjusss" crate::guards::bif3
-            Hd "rwjus" crate::guards::hd
-            Tl "rwjus" crate::guards::tl
-            TupleSize "rwjus" crate::guards::tuple_size
-            MapSize "rwjus" crate::guards::map_size
             ByteSize "rwjus" crate::guards::byte_size
             BitSize "rwjus" crate::guards::bit_size
             Length "rwjus" crate::guards::length
-            Element "rwjuss" crate::guards::element
-            MapGet "rwjuss" crate::guards::map_get
             IsMapKey "rwjuss" crate::guards::is_map_key
             SelfPid "r" crate::guards::self_pid
             NodeName "r" crate::guards::node_name

@@ -11,6 +11,7 @@
 //! | `machine` | the state of one slice |
 //! | `calls`, `bifs`, `errors`, `receive`, `guards`, `maps`, `matching`, `building` | instructions out of line |
 //! | `saving` | noting calls for `save_calls` |
+//! | `shapes` | key tuples of maps that code makes |
 //! | `bits` | runs of bits |
 
 // The instructions' functions have one contract, stated at `instr::SlowOp`.
@@ -33,6 +34,7 @@ mod matching;
 mod receive;
 mod run;
 mod saving;
+mod shapes;
 mod stubs;
 mod trace;
 

@@ -88,6 +88,16 @@ pub unsafe fn wide(at: *const u32) -> u64 {
     unsafe { at.cast::<u64>().read_unaligned() }
 }
 
+/// The term of a `k` operand.
+///
+/// # Safety
+/// The decoder made it from an immediate term.
+#[inline(always)]
+pub unsafe fn short(at: *const u32) -> Term {
+    // SAFETY: the caller's promise.
+    unsafe { Term::from_raw(*at as i32 as i64 as u64) }
+}
+
 /// The high half of an instruction's first word.
 ///
 /// # Safety

@@ -1,13 +1,10 @@
 //! Maps and records.
 
 use crate::errors;
-use crate::machine::{Machine, high, target};
+use crate::machine::{Machine, high, short, target, wide};
 use myriad_term::boxed::Header;
 use myriad_term::map::{self, Pair};
-use myriad_term::{Alloc, Term, am};
-
-/// Pairs handled without allocating.
-const INLINE: usize = 32;
+use myriad_term::{Alloc, Kind, Term, am};
 
 /// The pairs at `at`, `n` words in all, given to `f`.
 unsafe fn with_pairs<R>(
@@ -18,16 +15,14 @@ unsafe fn with_pairs<R>(
 ) -> R {
     // SAFETY: operands of the instruction.
     let pair = |m: &Machine<'_, '_>, i: usize| unsafe { (m.source(at.add(2 * i)), m.source(at.add(2 * i + 1))) };
-    let count = n / 2;
-    if count <= INLINE {
-        let mut pairs = [(Term::NIL, Term::NIL); INLINE];
-        for (i, slot) in pairs[..count].iter_mut().enumerate() {
-            *slot = pair(m, i);
+    match n / 2 {
+        1 => f(m, &[pair(m, 0)]),
+        2 => f(m, &[pair(m, 0), pair(m, 1)]),
+        3 => f(m, &[pair(m, 0), pair(m, 1), pair(m, 2)]),
+        count => {
+            let pairs: Vec<Pair> = (0..count).map(|i| pair(m, i)).collect();
+            f(m, &pairs)
         }
-        f(m, &pairs[..count])
-    } else {
-        let pairs: Vec<Pair> = (0..count).map(|i| pair(m, i)).collect();
-        f(m, &pairs)
     }
 }
 
@@ -42,6 +37,21 @@ pub unsafe fn put_assoc(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
         });
         m.reds -= n as i32 / 8;
         m.give(high(pc), result, live, pc.add(4 + n))
+    }
+}
+
+/// A map of named keys, where the loop found no room: size and key tuple, then the values in the order of the keys.
+pub unsafe fn new_map(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction; the words are fresh (A2).
+    unsafe {
+        let (live, n) = (*pc.add(1) as usize, *pc.add(2) as usize);
+        let at = m.heap().alloc(2 + n).as_ptr();
+        *at = Header::new(Kind::Map, 1 + n).raw();
+        *at.add(1) = wide(pc.add(3));
+        for i in 0..n {
+            *at.add(2 + i) = m.source(pc.add(5 + i)).raw();
+        }
+        m.give(high(pc), Term::from_boxed(at), live, pc.add(5 + n))
     }
 }
 
@@ -109,6 +119,35 @@ pub unsafe fn get_element(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32
     }
 }
 
+/// `get_map_elements` of one plain key, from what is not a flat map.
+pub unsafe fn get_plain_element(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        match m.source(pc.add(1)).as_map().and_then(|map| map.get(short(pc.add(3)))) {
+            Some(value) => {
+                m.set(high(pc), value);
+                pc.add(4)
+            }
+            None => target(pc.add(2)),
+        }
+    }
+}
+
+/// `get_map_elements` of plain keys, from what is not a flat map.
+pub unsafe fn get_plain_elements(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        let (source, n) = (m.source(pc.add(1)), *pc.add(3) as usize);
+        let Some(map) = source.as_map() else { return target(pc.add(2)) };
+        for i in 0..n / 2 {
+            let at = pc.add(4 + 2 * i);
+            let Some(value) = map.get(short(at)) else { return target(pc.add(2)) };
+            m.set(*at.add(1), value);
+        }
+        pc.add(4 + n)
+    }
+}
+
 /// `update_record`: size, then (element number, value) pairs.
 pub unsafe fn update_record(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operands of the instruction; the words are fresh (A2).
@@ -117,7 +156,7 @@ pub unsafe fn update_record(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u
         let Some(tuple) = source.as_tuple() else { return errors::tagged_error_at(m, pc, am::badrecord, source) };
         let size = tuple.len();
         let at = m.heap().alloc(1 + size).as_ptr();
-        *at = Header::new(myriad_term::Kind::Tuple, size).raw();
+        *at = Header::new(Kind::Tuple, size).raw();
         std::ptr::copy_nonoverlapping(tuple.elements().as_ptr(), at.add(1).cast(), size);
         for i in 0..n / 2 {
             let index = *pc.add(4 + 2 * i) as usize;

@@ -18,13 +18,16 @@
 //! The idea is Haberman's (tail calls in a Protobuf parser, 2021), after continuation-passing threaded code.
 
 use crate::bits;
+use crate::calls;
 use crate::guards;
 use crate::instr::{Op, SlowOp};
-use crate::machine::{Machine, register, source, target, wide};
+use crate::machine::{Machine, register, short, source, target, wide};
+use crate::maps;
 use crate::matching;
+use myriad_heap::RESERVED;
 use myriad_sync::atomic::Ordering;
 use myriad_term::boxed::Header;
-use myriad_term::{Export, Kind, Term};
+use myriad_term::{Export, FunEntry, Kind, Term};
 use myriad_vm::code::{Continuation, Function};
 use myriad_vm::engine::SliceEnd;
 
@@ -43,16 +46,6 @@ struct State {
 
 /// Header of a match context.
 const CONTEXT: u64 = Header::new(Kind::MatchContext, 3).raw();
-
-/// The term of a `k` operand.
-///
-/// # Safety
-/// The decoder made it from an immediate term.
-#[inline(always)]
-unsafe fn short(at: *const u32) -> Term {
-    // SAFETY: the caller's promise.
-    unsafe { Term::from_raw(*at as i32 as i64 as u64) }
-}
 
 /// Makes the room that the instruction at `pc` (an allocation: live registers, bytes) found missing; it then runs again.
 #[cold]
@@ -281,6 +274,85 @@ impl State {
         }
     }
 
+    /// What a local fun runs that takes as many arguments as the instruction has; its free variables are put behind them.
+    /// Null for all else.
+    #[inline(always)]
+    unsafe fn local_fun(self, fun: Term) -> *const Function {
+        unsafe {
+            if !fun.is_boxed() {
+                return std::ptr::null();
+            }
+            let object = fun.boxed_ptr();
+            let header = Header::from_raw(*object);
+            if header.kind() != Kind::Fun {
+                return std::ptr::null();
+            }
+            let (entry, arity) = (*object.add(1) as *const FunEntry, self.high());
+            if u32::from((*entry).arity) != arity {
+                return std::ptr::null();
+            }
+            // Acquire: pairs with the Release in the code server; null while its module is not loaded.
+            let function = (*entry).code.load(Ordering::Acquire).cast::<Function>();
+            if !function.is_null() {
+                let free = object.add(3).cast::<Term>();
+                for i in 0..header.size() - 2 {
+                    *self.x.add(arity as usize + i) = *free.add(i);
+                }
+            }
+            function
+        }
+    }
+
+    /// Keys, values and size of a flat map.
+    #[inline(always)]
+    unsafe fn flat_map(self, map: Term) -> Option<(*const Term, *const Term, usize)> {
+        unsafe {
+            if !map.is_boxed() {
+                return None;
+            }
+            let object = map.boxed_ptr();
+            let header = Header::from_raw(*object);
+            if header.kind() != Kind::Map {
+                return None;
+            }
+            let keys = Term::from_raw(*object.add(1)).boxed_ptr();
+            Some((keys.add(1).cast(), object.add(2).cast(), header.size() - 1))
+        }
+    }
+
+    /// A frame of at most [`RESERVED`] Y registers, all nil; its size in bytes is in word 2. Beyond the frame there is room for
+    /// as many words, so that all of them are written, without a branch.
+    #[inline(always)]
+    unsafe fn small_frame(&mut self) {
+        unsafe {
+            for i in 1..=RESERVED {
+                *self.sp.sub(i) = Term::NIL;
+            }
+            self.sp = self.sp.byte_sub(*self.pc.add(2) as usize);
+        }
+    }
+
+    /// Moves between the two registers in a word, source first.
+    #[inline(always)]
+    unsafe fn move_pair(self, word: usize) {
+        unsafe { *self.at(self.upper(word)) = *self.at(self.low(word)) }
+    }
+
+    /// A tuple of `n` elements, whose sources begin at `word`; there is room for it.
+    #[inline(always)]
+    unsafe fn tuple(&mut self, n: usize, word: usize) -> Term {
+        unsafe {
+            let at = self.htop;
+            *at = Header::new(Kind::Tuple, n).raw();
+            let elements = at.add(1).cast::<Term>();
+            for i in 0..n {
+                *elements.add(i) = self.source(word + i);
+            }
+            self.htop = at.add(1 + n);
+            Term::from_boxed(at)
+        }
+    }
+
     /// Is there less room than the bytes in word 1?
     #[inline(always)]
     unsafe fn lacks(self) -> bool {
@@ -450,6 +522,33 @@ instructions! {
         s.next(4)
     }
 
+    Move4(s) {
+        *s.at(s.high()) = *s.at(s.low(1));
+        *s.at(s.upper(1)) = *s.at(s.low(2));
+        *s.at(s.upper(2)) = *s.at(s.low(3));
+        *s.at(s.upper(3)) = *s.at(s.low(4));
+        s.next(5)
+    }
+
+    Move5(s) {
+        *s.at(s.high()) = *s.at(s.low(1));
+        *s.at(s.upper(1)) = *s.at(s.low(2));
+        *s.at(s.upper(2)) = *s.at(s.low(3));
+        *s.at(s.upper(3)) = *s.at(s.low(4));
+        *s.at(s.upper(4)) = *s.at(s.low(5));
+        s.next(6)
+    }
+
+    Move6(s) {
+        *s.at(s.high()) = *s.at(s.low(1));
+        *s.at(s.upper(1)) = *s.at(s.low(2));
+        *s.at(s.upper(2)) = *s.at(s.low(3));
+        *s.at(s.upper(3)) = *s.at(s.low(4));
+        *s.at(s.upper(4)) = *s.at(s.low(5));
+        *s.at(s.upper(5)) = *s.at(s.low(6));
+        s.next(7)
+    }
+
     Swap(s) {
         std::ptr::swap(s.at(s.high()), s.at(s.low(1)));
         s.next(2)
@@ -485,6 +584,11 @@ instructions! {
     MoveCallOnly(s) {
         *s.x = *s.at(s.high());
         s.enter(s.function(1))
+    }
+    TrimCall(s) {
+        s.sp = s.sp.byte_add(s.high() as usize);
+        s.push(1);
+        s.enter(s.function(2))
     }
     Return(s) { s.ret() }
     MoveReturn(s) {
@@ -573,6 +677,33 @@ instructions! {
             return s.slow(make_room);
         }
         s.next(2)
+    }
+    AllocateMove1(s) {
+        if s.lacks() {
+            return s.slow(make_room);
+        }
+        s.small_frame();
+        s.move_pair(3);
+        s.next(4)
+    }
+    AllocateMove2(s) {
+        if s.lacks() {
+            return s.slow(make_room);
+        }
+        s.small_frame();
+        s.move_pair(3);
+        s.move_pair(4);
+        s.next(5)
+    }
+    AllocateMove3(s) {
+        if s.lacks() {
+            return s.slow(make_room);
+        }
+        s.small_frame();
+        s.move_pair(3);
+        s.move_pair(4);
+        s.move_pair(5);
+        s.next(6)
     }
     InitY(s) {
         let first = s.y_at(s.high());
@@ -712,6 +843,60 @@ instructions! {
         *s.at(s.high()) = Term::from_boxed(at);
         s.next(2 + n)
     }
+    HeapPutList(s) {
+        if s.lacks() {
+            return s.slow(make_room);
+        }
+        let (destination, operands) = (s.low(2), *s.pc.add(3));
+        let cell = s.htop.cast::<Term>();
+        *cell = *s.at(operands & 0xffff);
+        *cell.add(1) = *s.at(operands >> 16);
+        s.htop = s.htop.add(2);
+        *s.at(destination) = Term::from_cell(cell);
+        s.next(4)
+    }
+    HeapPutListS(s) {
+        if s.lacks() {
+            return s.slow(make_room);
+        }
+        let cell = s.htop.cast::<Term>();
+        *cell = s.source(3);
+        *cell.add(1) = s.source(4);
+        s.htop = s.htop.add(2);
+        *s.at(s.low(2)) = Term::from_cell(cell);
+        s.next(5)
+    }
+    HeapPutTuple(s) {
+        if s.lacks() {
+            return s.slow(make_room);
+        }
+        let n = s.upper(2) as usize;
+        let tuple = s.tuple(n, 3);
+        *s.at(s.low(2)) = tuple;
+        s.next(3 + n)
+    }
+    HeapPutListReturn(s) {
+        if s.lacks() {
+            return s.slow(make_room);
+        }
+        let operands = *s.pc.add(3);
+        let cell = s.htop.cast::<Term>();
+        *cell = *s.at(operands & 0xffff);
+        *cell.add(1) = *s.at(operands >> 16);
+        s.htop = s.htop.add(2);
+        *s.x = Term::from_cell(cell);
+        s.sp = s.sp.byte_add(*s.pc.add(2) as usize);
+        s.ret()
+    }
+    HeapPutTupleReturn(s) {
+        if s.lacks() {
+            return s.slow(make_room);
+        }
+        let tuple = s.tuple(s.upper(2) as usize, 3);
+        *s.x = tuple;
+        s.sp = s.sp.byte_add(s.low(2) as usize);
+        s.ret()
+    }
     SetElement(s) {
         let tuple = (*s.at(s.high())).boxed_ptr().cast::<Term>();
         *tuple.add(*s.pc.add(2) as usize) = source(s.x, s.sp, s.pc.add(1));
@@ -750,6 +935,21 @@ instructions! {
     IsGeRK(s) { s.order(*s.at(s.high()), short(s.pc.add(2)), |a, b| a >= b, 1) }
 
     IsGeKR(s) { s.order(short(s.pc.add(2)), *s.at(s.high()), |a, b| a >= b, 1) }
+
+    IsBetween(s) {
+        let t = *s.at(s.high());
+        let (low, high) = (short(s.pc.add(2)), short(s.pc.add(3)));
+        if !t.is_small() {
+            return s.slow(guards::between);
+        }
+        s.test(t.raw().wrapping_sub(low.raw()) <= high.raw().wrapping_sub(low.raw()), 1, 4)
+    }
+
+    IsIntegerBetween(s) {
+        let t = *s.at(s.high());
+        let (low, high) = (short(s.pc.add(2)), short(s.pc.add(3)));
+        s.test(t.is_small() && t.raw().wrapping_sub(low.raw()) <= high.raw().wrapping_sub(low.raw()), 1, 4)
+    }
 
     IsEqExactK(s) { s.test((*s.at(s.high())).is(short(s.pc.add(2))), 1, 3) }
     IsNeExactK(s) { s.test(!(*s.at(s.high())).is(short(s.pc.add(2))), 1, 3) }
@@ -1012,6 +1212,141 @@ return s.go();
         *s.x.add(1) = *s.x.add(2);
         *s.x.add(2) = *s.x.add(3);
         s.next(1)
+    }
+
+    CallFun(s) {
+        let function = s.local_fun(s.source(2));
+        if function.is_null() {
+            return s.slow(calls::call_fun);
+        }
+        s.push(1);
+        s.enter(function)
+    }
+
+    CallFunLast(s) {
+        let function = s.local_fun(s.source(2));
+        if function.is_null() {
+            return s.slow(calls::call_fun_last);
+        }
+        s.sp = s.sp.byte_add(*s.pc.add(1) as usize);
+        s.enter(function)
+    }
+
+    Hd(s) {
+        let list = s.source(guards::SOURCES);
+        if !list.is_cons() {
+            return s.slow(guards::hd);
+        }
+        *s.at(s.high()) = *list.cell();
+        s.next(guards::SOURCES + 1)
+    }
+
+    Tl(s) {
+        let list = s.source(guards::SOURCES);
+        if !list.is_cons() {
+            return s.slow(guards::tl);
+        }
+        *s.at(s.high()) = *list.cell().add(1);
+        s.next(guards::SOURCES + 1)
+    }
+
+    TupleSize(s) {
+        let tuple = s.source(guards::SOURCES);
+        if tuple.is_boxed() && Header::from_raw(*tuple.boxed_ptr()).kind() == Kind::Tuple {
+            *s.at(s.high()) = Term::small(Header::from_raw(*tuple.boxed_ptr()).size() as i64);
+            return s.next(guards::SOURCES + 1);
+        }
+        s.slow(guards::tuple_size)
+    }
+
+    MapSize(s) {
+        match s.flat_map(s.source(guards::SOURCES)) {
+            Some((_, _, size)) => {
+                *s.at(s.high()) = Term::small(size as i64);
+                s.next(guards::SOURCES + 1)
+            }
+            None => s.slow(guards::map_size),
+        }
+    }
+
+    Element(s) {
+        let (index, tuple) = (s.source(guards::SOURCES), s.source(guards::SOURCES + 1));
+        if index.is_small() && tuple.is_boxed() {
+            let object = tuple.boxed_ptr();
+            let (header, index) = (Header::from_raw(*object), index.small_value() as usize);
+            if header.kind() == Kind::Tuple && index.wrapping_sub(1) < header.size() {
+                *s.at(s.high()) = *object.add(index).cast::<Term>();
+                return s.next(guards::SOURCES + 2);
+            }
+        }
+        s.slow(guards::element)
+    }
+
+    MapGet(s) {
+        let key = s.source(guards::SOURCES);
+        if key.is_immediate()
+            && let Some((keys, values, size)) = s.flat_map(s.source(guards::SOURCES + 1))
+        {
+            for i in 0..size {
+                if (*keys.add(i)).is(key) {
+                    *s.at(s.high()) = *values.add(i);
+                    return s.next(guards::SOURCES + 2);
+                }
+            }
+        }
+        s.slow(guards::map_get)
+    }
+
+    NewMap(s) {
+        let n = *s.pc.add(2) as usize;
+        if (s.sp as usize).wrapping_sub(s.htop as usize) < 8 * (2 + n + RESERVED) {
+            return s.slow(maps::new_map);
+        }
+        let at = s.htop;
+        *at = Header::new(Kind::Map, 1 + n).raw();
+        *at.add(1) = wide(s.pc.add(3));
+        let values = at.add(2).cast::<Term>();
+        for i in 0..n {
+            *values.add(i) = s.source(5 + i);
+        }
+        s.htop = at.add(2 + n);
+        *s.at(s.high()) = Term::from_boxed(at);
+        s.next(5 + n)
+    }
+
+    GetPlainElement(s) {
+        let Some((keys, values, size)) = s.flat_map(s.source(1)) else { return s.slow(maps::get_plain_element) };
+        let key = short(s.pc.add(3));
+        for i in 0..size {
+            if (*keys.add(i)).is(key) {
+                *s.at(s.high()) = *values.add(i);
+                return s.next(4);
+            }
+        }
+        s.jump(2)
+    }
+
+    GetPlainElements(s) {
+        let Some((keys, values, size)) = s.flat_map(s.source(1)) else { return s.slow(maps::get_plain_elements) };
+        // Both in the same order.
+        let (mut i, mut at) = (0, s.pc.add(4));
+        let end = at.add(*s.pc.add(3) as usize);
+        while at < end {
+            let key = short(at);
+            loop {
+                if i == size {
+                    return s.jump(2);
+                }
+                if (*keys.add(i)).is(key) {
+                    break;
+                }
+                i += 1;
+            }
+            *s.at(*at.add(1)) = *values.add(i);
+            at = at.add(2);
+        }
+        s.pc = end;
+        s.go()
     }
 }
 

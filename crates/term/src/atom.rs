@@ -7,10 +7,11 @@ use crate::am;
 use crate::mix;
 use foldhash::SharedSeed;
 use foldhash::fast::SeedableRandomState;
+use hashbrown::HashTable;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_sync::{AppendVec, LockClass, RwLock};
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::cmp::Ordering as Order;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::LazyLock;
@@ -40,6 +41,8 @@ static TEXT_CLASS: LockClass = LockClass::new("atom_texts", 901);
 /// What the table holds of an atom.
 struct Entry {
     text: &'static str,
+    /// The first bytes of the text, as a number that is ordered as they are: most orders of two atoms need no more.
+    first: u64,
     /// The hash of the text that OTP's hashes of terms start from.
     hash: u32,
     /// Number of characters if all are of Latin-1, otherwise [`NOT_LATIN1`].
@@ -53,13 +56,51 @@ impl Entry {
     fn new(text: &'static str) -> Entry {
         let latin1 = text.chars().all(|c| u32::from(c) <= 0xff).then(|| text.chars().count());
         let latin1 = latin1.and_then(|n| u16::try_from(n).ok()).unwrap_or(NOT_LATIN1);
-        Entry { text, hash: mix::text(text), latin1 }
+        let mut first = [0; 8];
+        let len = text.len().min(first.len());
+        first[..len].copy_from_slice(&text.as_bytes()[..len]);
+        Entry { text, first: u64::from_be_bytes(first), hash: mix::text(text), latin1 }
     }
 }
 
 struct Table {
     texts: AppendVec<Entry>,
-    index: RwLock<HashMap<&'static str, u32, SeedableRandomState>>,
+    index: RwLock<HashTable<Slot>>,
+    seed: SeedableRandomState,
+}
+
+/// An atom in the index. With its hash, so that the index grows without a look at the texts.
+struct Slot {
+    hash: u32,
+    number: u32,
+}
+
+impl Slot {
+    /// The hash that the index works with: it takes places from the low bits and tells neighbours apart by the high ones.
+    fn spread(hash: u32) -> u64 {
+        u64::from(hash) << 32 | u64::from(hash)
+    }
+}
+
+impl Table {
+    /// The hash by which a text is filed.
+    fn hash(&self, text: &str) -> u32 {
+        let hash = self.seed.hash_one(text);
+        (hash ^ hash >> 32) as u32
+    }
+
+    fn find(&self, index: &HashTable<Slot>, hash: u32, text: &str) -> Option<u32> {
+        let is_it =
+            |slot: &Slot| slot.hash == hash && self.texts.get(slot.number as usize).is_some_and(|e| e.text == text);
+        index.find(Slot::spread(hash), is_it).map(|slot| slot.number)
+    }
+
+    /// Files a text that is not in the index yet.
+    fn add(&self, index: &mut HashTable<Slot>, hash: u32, text: &'static str) -> Option<u32> {
+        let number = self.texts.push(Entry::new(text)).ok()? as u32;
+        index.insert_unique(Slot::spread(hash), Slot { hash, number }, |slot| Slot::spread(slot.hash));
+        Some(number)
+    }
 }
 
 /// A hash of short texts that starts from what nobody outside knows, so that texts which collide cannot be chosen.
@@ -90,48 +131,64 @@ fn recent_slot(text: &[u8]) -> usize {
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    let texts = AppendVec::new(&TEXT_CLASS, u32::MAX as usize);
-    let mut index = HashMap::with_capacity_and_hasher(16 * 1024, text_hash());
+    let table = Table {
+        texts: AppendVec::new(&TEXT_CLASS, u32::MAX as usize),
+        index: RwLock::new(&ATOM_CLASS, HashTable::with_capacity(16 * 1024)),
+        seed: text_hash(),
+    };
+    let mut index = table.index.write();
     for text in am::NAMES {
         // The table is empty and its limit far: there is room.
-        if let Ok(i) = texts.push(Entry::new(text)) {
-            index.insert(*text, i as u32);
-        }
+        table.add(&mut index, table.hash(text), text);
     }
-    Table { texts, index: RwLock::new(&ATOM_CLASS, index) }
+    drop(index);
+    table
 });
 
 impl Atom {
     /// The atom of this text, made if new.
     pub fn new(text: &str) -> Result<Atom, AtomError> {
-        if let Some(found) = Self::existing(text) {
+        if let Some(recent) = Self::recent(text.as_bytes()) {
+            return Ok(recent);
+        }
+        let hash = TABLE.hash(text);
+        if let Some(found) = Self::filed(hash, text) {
             return Ok(found);
         }
         if text.len() > MAX_CHARACTERS && text.chars().count() > MAX_CHARACTERS {
             return Err(AtomError::TooLong);
         }
         let mut index = TABLE.index.write();
-        if let Some(found) = index.get(text) {
-            return Ok(Atom(*found));
+        if let Some(found) = TABLE.find(&index, hash, text) {
+            return Ok(Atom(found));
         }
         if index.len() >= limit() {
             drop(index);
             crate::memory::no_more_atoms(limit());
             return Err(AtomError::TableFull);
         }
-        let text: &'static str = Box::leak(text.into());
-        let number = TABLE.texts.push(Entry::new(text)).map_err(|_| AtomError::TableFull)? as u32;
-        index.insert(text, number);
-        Ok(Atom(number))
+        TABLE.add(&mut index, hash, Box::leak(text.into())).map(Atom).ok_or(AtomError::TableFull)
     }
 
     /// The atom of this text, if there is one.
     pub fn existing(text: &str) -> Option<Atom> {
-        Self::recent(text.as_bytes()).or_else(|| {
-            let found = TABLE.index.read().get(text).map(|i| Atom(*i))?;
-            RECENT.with(|recent| recent[recent_slot(text.as_bytes())].set(found.0));
-            Some(found)
-        })
+        Self::recent(text.as_bytes()).or_else(|| Self::filed(TABLE.hash(text), text))
+    }
+
+    /// The atom of this text, whose hash is known, in the table; this thread remembers it.
+    fn filed(hash: u32, text: &str) -> Option<Atom> {
+        let found = Atom(TABLE.find(&TABLE.index.read(), hash, text)?);
+        RECENT.with(|recent| recent[recent_slot(text.as_bytes())].set(found.0));
+        Some(found)
+    }
+
+    /// The order of two atoms: that of their characters, which UTF-8 keeps.
+    #[inline]
+    pub(crate) fn order(self, other: Atom) -> Order {
+        let (Some(a), Some(b)) = (TABLE.texts.get(self.0 as usize), TABLE.texts.get(other.0 as usize)) else {
+            return self.0.cmp(&other.0);
+        };
+        a.first.cmp(&b.first).then_with(|| a.text.as_bytes().cmp(b.text.as_bytes()))
     }
 
     /// The atom whose text is these bytes, if this thread has looked it up lately: so they need no check to be a text.
@@ -217,6 +274,28 @@ mod tests {
         assert_eq!(a.text(), "some atom of a test");
         assert_eq!(Atom::new("true").unwrap(), am::true_);
         assert_eq!(am::false_.text(), "false");
+    }
+
+    #[test]
+    fn atoms_are_ordered_by_their_characters() {
+        let mut texts =
+            ["", "a", "a\0", "a\0\0\0\0\0\0\0\0", "abcdefgh", "abcdefgha", "abcdefghb", "abcdefgi", "b", "é", "€", "𝄞"];
+        let order = |a: &&str, b: &&str| Atom::new(a).unwrap().order(Atom::new(b).unwrap());
+        let sorted = texts;
+        texts.reverse();
+        texts.sort_by(order);
+        assert_eq!(texts, sorted);
+    }
+
+    #[test]
+    fn many_atoms_are_found_again() {
+        let text = |i: usize| format!("one of many atoms {i}");
+        let atoms: Vec<Atom> = (0..40_000).map(|i| Atom::new(&text(i)).unwrap()).collect();
+        for (i, atom) in atoms.iter().enumerate() {
+            assert_eq!(Atom::existing(&text(i)), Some(*atom));
+            assert_eq!(atom.text(), text(i));
+        }
+        assert_eq!(Atom::existing("one of no atoms"), None);
     }
 
     #[test]

@@ -99,6 +99,9 @@ struct Walk<'a> {
 
 #[inline(never)]
 fn compare_walk(a: Term, b: Term, exact: bool) -> Ordering {
+    if let (Some(a), Some(b)) = (a.as_atom(), b.as_atom()) {
+        return identity::compare_atoms(a, b);
+    }
     match compare_flat(a, b) {
         Ok(order) => order,
         Err((a, b)) => compare_nested(a, b, exact),

@@ -47,8 +47,7 @@ fn ref_length(reference: Boxed) -> usize {
 /// Order of atoms: by their characters.
 #[inline]
 pub(crate) fn compare_atoms(a: Atom, b: Atom) -> Ordering {
-    // UTF-8 sorts as its characters do.
-    if a == b { Ordering::Equal } else { a.text().as_bytes().cmp(b.text().as_bytes()) }
+    if a == b { Ordering::Equal } else { a.order(b) }
 }
 
 fn compare_nodes(a: (Atom, u32), b: (Atom, u32)) -> Ordering {

@@ -253,14 +253,106 @@ pub fn scientific(value: f64, digits: i64) -> Option<String> {
         return None;
     }
     let digits = usize::try_from(digits).unwrap_or(6);
-    let text = format!("{value:.digits$e}");
-    let (mantissa, exponent) = text.split_once('e')?;
-    let (sign, figures) = match exponent.strip_prefix('-') {
-        Some(figures) => ('-', figures),
-        None => ('+', exponent),
-    };
-    let text = format!("{mantissa}e{sign}{figures:0>2}");
+    let text = quick_scientific(value, digits).unwrap_or_else(|| {
+        let text = format!("{value:.digits$e}");
+        match text.split_once('e') {
+            Some((mantissa, exponent)) => with_exponent(mantissa, exponent.parse().unwrap_or(0)),
+            None => text,
+        }
+    });
     (text.len() < FLOAT_TEXT).then_some(text)
+}
+
+/// A mantissa and an exponent, whose digits are at least two.
+fn with_exponent(mantissa: &str, exponent: i32) -> String {
+    let mut text = String::with_capacity(mantissa.len() + 5);
+    text.push_str(mantissa);
+    text.push_str(if exponent < 0 { "e-" } else { "e+" });
+    if exponent.unsigned_abs() < 10 {
+        text.push('0');
+    }
+    push_i64(&mut text, exponent.unsigned_abs().into(), 10);
+    text
+}
+
+/// Digits of a fraction that one multiplication gives.
+const CHUNK: usize = 19;
+/// 10^19
+const CHUNK_UNIT: u64 = 10_000_000_000_000_000_000;
+/// Leading zeros of the least fraction that is quick, 2^-11.
+const QUICK_ZEROS: usize = 3;
+
+/// As [`scientific`] where all digits come from 64 bits before and 64 behind the point, which hold the number exactly.
+fn quick_scientific(value: f64, digits: usize) -> Option<String> {
+    let wanted = digits + 1;
+    if !(CHUNK + 1..=2 * CHUNK - QUICK_ZEROS).contains(&wanted) {
+        return None;
+    }
+    let magnitude = value.abs();
+    // 2^-11 and 2^64: then the 53 bits of the mantissa end no later than 2^-64.
+    if !(1.0 / 2048.0..18_446_744_073_709_551_616.0).contains(&magnitude) {
+        return None;
+    }
+    let whole = magnitude as u64;
+    // 2^64 times what is behind the point: exact, as both the difference and the product are.
+    let fraction = ((magnitude - whole as f64) * 18_446_744_073_709_551_616.0) as u64;
+    let mut text = String::with_capacity(2 * CHUNK + 8);
+    if whole > 0 {
+        let _ = write!(text, "{whole}");
+    }
+    let whole_digits = text.len();
+    // A fraction alone may begin with zeros, which are no digits of the mantissa.
+    let mut zeros = 0;
+    let mut behind = wanted.checked_sub(whole_digits)?;
+    let first = behind.min(CHUNK);
+    let unit = if whole == 0 { CHUNK_UNIT } else { 10u64.pow(first as u32) };
+    let (mut chunk, mut rest) = multiply(fraction, unit);
+    if first > 0 {
+        let from = text.len();
+        let _ = write!(text, "{chunk:0first$}");
+        if whole == 0 {
+            zeros = text.bytes().skip(from).take_while(|b| *b == b'0').count();
+            text.drain(..zeros);
+            behind += zeros;
+        }
+    }
+    let second = behind - first;
+    if second > 0 {
+        (chunk, rest) = multiply(rest, 10u64.pow(second as u32));
+        let _ = write!(text, "{chunk:0second$}");
+    }
+    let mut exponent = if whole > 0 { whole_digits as i32 - 1 } else { -(zeros as i32) - 1 };
+    let mut bytes = text.into_bytes();
+    let odd = bytes.last().is_some_and(|b| b % 2 == 1);
+    if rest > 1 << 63 || rest == 1 << 63 && odd {
+        let nines = bytes.iter().rev().take_while(|b| **b == b'9').count();
+        let place = bytes.len() - nines;
+        bytes[place..].fill(b'0');
+        match place.checked_sub(1).and_then(|i| bytes.get_mut(i)) {
+            Some(digit) => *digit += 1,
+            None => {
+                bytes[0] = b'1';
+                exponent += 1;
+            }
+        }
+    }
+    let mut mantissa = String::with_capacity(bytes.len() + 2);
+    if value < 0.0 {
+        mantissa.push('-');
+    }
+    for (i, digit) in bytes.into_iter().enumerate() {
+        if i == 1 {
+            mantissa.push('.');
+        }
+        mantissa.push(char::from(digit));
+    }
+    Some(with_exponent(&mantissa, exponent))
+}
+
+/// The product's high and low halves.
+fn multiply(a: u64, b: u64) -> (u64, u64) {
+    let product = u128::from(a) * u128::from(b);
+    ((product >> 64) as u64, product as u64)
 }
 
 /// `{decimals, decimals}`, with `compact` without trailing zeros. None is `badarg`.

@@ -22,6 +22,17 @@ fn floats_print_as_in_otp() {
 }
 
 #[test]
+fn quick_digits_at_their_borders() {
+    assert_eq!(quick_scientific(9.5, 20).unwrap(), "9.50000000000000000000e+00");
+    assert_eq!(quick_scientific(-1.0 / 2048.0, 20).unwrap(), "-4.88281250000000000000e-04");
+    assert_eq!(quick_scientific(0.1, 20).unwrap(), "1.00000000000000005551e-01");
+    assert_eq!(quick_scientific(18_446_744_073_709_549_568.0, 19).unwrap(), "1.8446744073709549568e+19");
+    assert!(quick_scientific(18_446_744_073_709_551_616.0, 20).is_none());
+    assert!(quick_scientific(0.0, 20).is_none());
+    assert!(quick_scientific(f64::NAN, 20).is_none());
+}
+
+#[test]
 fn borders_of_float_texts() {
     assert_eq!(scientific(1.5, 250), None);
     assert_eq!(scientific(1.5, -1).unwrap(), "1.500000e+00");
@@ -156,6 +167,21 @@ proptest! {
         if value.is_finite() {
             prop_assert_eq!(read_float(short(value).as_bytes()).map(f64::to_bits), Some(bits));
             prop_assert_eq!(read_float(scientific(value, 17).unwrap().as_bytes()).map(f64::to_bits), Some(bits));
+        }
+    }
+
+    #[test]
+    fn quick_digits_are_the_exact_ones(mantissa in 0u64..1 << 53, exponent in -70i32..70, digits in 19usize..36) {
+        // As a number, and with few digits, so that there are ties.
+        for mantissa in [mantissa, mantissa >> 30, mantissa >> 45] {
+            for value in [mantissa as f64, -(mantissa as f64)] {
+                let value = value * 2.0f64.powi(exponent);
+                if let Some(quick) = quick_scientific(value, digits) {
+                    let exact = format!("{value:.digits$e}");
+                    let (mantissa, exponent) = exact.split_once('e').unwrap();
+                    prop_assert_eq!(quick, with_exponent(mantissa, exponent.parse().unwrap()));
+                }
+            }
         }
     }
 

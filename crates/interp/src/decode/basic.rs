@@ -12,6 +12,8 @@ use myriad_vm::code::Module;
 
 /// X0.
 const X0: Option<Reg> = Some(Reg::X(0));
+/// Register moves in one instruction.
+const MOST_MOVES: usize = 6;
 /// Largest tuple element that the short instructions reach.
 const NEAR_ELEMENTS: u64 = 8190;
 
@@ -138,7 +140,20 @@ pub(crate) fn translate(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit
             }
             e.op(Op::Deallocate, bytes);
         }
-        Generic::Trim => e.op(Op::Trim, frame_bytes(args.number(0)?)),
+        Generic::Trim => {
+            let bytes = frame_bytes(args.number(0)?);
+            if let Some(next) = rest.get(1)
+                && next.op == Generic::Call
+            {
+                let function = e.local(Args(next.args).label(1))?;
+                e.place(next.line, next.frame);
+                e.op(Op::TrimCall, bytes);
+                e.continuation(3);
+                e.wide(std::ptr::from_ref(function) as u64);
+                return Ok(2);
+            }
+            e.op(Op::Trim, bytes);
+        }
 
         // ---- room
         Generic::Allocate | Generic::AllocateZero => return allocate(e, rest, args.number(0)?, 0, args.number(1)?),
@@ -147,6 +162,11 @@ pub(crate) fn translate(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit
         }
         Generic::TestHeap => {
             let (words, live) = (args.heap(0)?, args.number(1)?);
+            if words > 0
+                && let Some(used) = test_and_put(e, rest, words, live)?
+            {
+                return Ok(used);
+            }
             if words > 0 {
                 e.op(Op::TestHeap, live);
                 e.word(8 * (words + RESERVED as u32));
@@ -255,7 +275,6 @@ pub(crate) fn translate(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit
         }
         Generic::IsNil => one(e, &args, Op::IsNil)?,
         Generic::IsList => one(e, &args, Op::IsList)?,
-        Generic::IsInteger => one(e, &args, Op::IsInteger)?,
         Generic::IsAtom => one(e, &args, Op::IsAtom)?,
         Generic::IsFloat => one(e, &args, Op::IsFloat)?,
         Generic::IsNumber => one(e, &args, Op::IsNumber)?,
@@ -268,6 +287,9 @@ pub(crate) fn translate(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit
         Generic::IsEqExact => equality(e, &args, [Op::IsEqExact, Op::IsEqExactK, Op::IsEqExactS])?,
         Generic::IsNeExact => equality(e, &args, [Op::IsNeExact, Op::IsNeExactK, Op::IsNeExactS])?,
         Generic::IsLt => order(e, &args, [Op::IsLt, Op::IsLtRK, Op::IsLtKR, Op::IsLtS])?,
+        Generic::IsGe if is_between(e, rest)? => return Ok(2),
+        Generic::IsInteger if is_integer_between(e, rest)? => return Ok(3),
+        Generic::IsInteger => one(e, &args, Op::IsInteger)?,
         Generic::IsGe => order(e, &args, [Op::IsGe, Op::IsGeRK, Op::IsGeKR, Op::IsGeS])?,
         Generic::SelectVal => select_val(e, &args)?,
         Generic::SelectTupleArity => {
@@ -327,31 +349,19 @@ fn moves(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit> {
         }
         return Ok(1);
     };
-    // Register moves that follow, but for one that goes with what leaves the function.
+    // Register moves that follow go with it.
     let mut run = vec![(to, from)];
-    while run.len() < 3
-        && let Some(next) = rest.get(run.len())
-        && let Some(pair) = register_move(next)
-        && !(pair.0 == Reg::X(0) && leaves(&rest[run.len() + 1..]))
-    {
-        run.push(pair);
-    }
+    run.extend(run_of_moves(&rest[1..], MOST_MOVES - 1));
     let mut operands = Vec::with_capacity(6);
     for (to, from) in &run {
         operands.push(e.register(*to));
         operands.push(e.register(*from));
     }
     match operands[..] {
-        [a, b, c, d, f, g] => {
-            e.op(Op::Move3, a);
-            e.pair(b, c);
-            e.pair(d, f);
-            e.pair(g, 0);
-        }
-        [a, b, c, d] => {
-            e.op(Op::Move2, a);
-            e.pair(b, c);
-            e.pair(d, 0);
+        [first, ref more @ .., last] if run.len() > 1 => {
+            e.op([Op::Move2, Op::Move3, Op::Move4, Op::Move5, Op::Move6][run.len() - 2], first);
+            more.chunks_exact(2).for_each(|two| e.pair(two[0], two[1]));
+            e.pair(last, 0);
         }
         _ => {
             let (a, b) = (operands[0], operands[1]);
@@ -429,8 +439,41 @@ fn move_and_leave(e: &mut Emitter, rest: &[At<'_>]) -> Result<Option<usize>, Unf
     Ok(None)
 }
 
+/// What comes after an instruction, without what initialises registers that are nil already.
+fn after_allocate<'r, 'a>(rest: &'r [At<'a>]) -> &'r [At<'a>] {
+    let skipped = if rest.get(1).is_some_and(|next| next.op == Generic::InitYregs) { 2 } else { 1 };
+    rest.get(skipped..).unwrap_or(&[])
+}
+
+/// The register moves at the head of `rest`, but for one that goes with what leaves the function: `(destination, source)`.
+fn run_of_moves(rest: &[At<'_>], most: usize) -> Vec<(Reg, Reg)> {
+    let mut run = Vec::new();
+    while run.len() < most
+        && let Some(next) = rest.get(run.len())
+        && let Some(pair) = register_move(next)
+        && !(pair.0 == Reg::X(0) && leaves(&rest[run.len() + 1..]))
+    {
+        run.push(pair);
+    }
+    run
+}
+
 fn allocate(e: &mut Emitter, rest: &[At<'_>], slots: u32, words: u32, live: u32) -> Result<usize, Unfit> {
     let bytes = words.checked_add(slots + RESERVED as u32).and_then(|n| n.checked_mul(8)).ok_or(Unfit)?;
+    if (1..=RESERVED as u32).contains(&slots) {
+        let after = after_allocate(rest);
+        let run = run_of_moves(after, 3);
+        if let Some(op) = [Op::AllocateMove1, Op::AllocateMove2, Op::AllocateMove3].get(run.len().wrapping_sub(1)) {
+            e.op(*op, live);
+            e.word(bytes);
+            e.word(frame_bytes(slots));
+            for (to, from) in &run {
+                let (to, from) = (e.register(*to), e.register(*from));
+                e.pair(from, to);
+            }
+            return Ok(rest.len() - after.len() + run.len());
+        }
+    }
     let op = match slots {
         0 => Op::Allocate0,
         1 => Op::Allocate1,
@@ -445,6 +488,120 @@ fn allocate(e: &mut Emitter, rest: &[At<'_>], slots: u32, words: u32, live: u32)
     }
     // All slots are nil already.
     Ok(if rest.get(1).is_some_and(|next| next.op == Generic::InitYregs) { 2 } else { 1 })
+}
+
+/// A check for room and the list cell or tuple after it, perhaps with the return after that.
+fn test_and_put(e: &mut Emitter, rest: &[At<'_>], words: u32, live: u32) -> Result<Option<usize>, Unfit> {
+    let Some(put) = rest.get(1) else { return Ok(None) };
+    let args = Args(put.args);
+    let bytes = 8 * (words + RESERVED as u32);
+    let returns = |destination: &Arg| if destination.reg() == X0 { returns(&rest[2..]) } else { None };
+    match put.op {
+        Generic::PutList => {
+            let (head, tail, to) = (args.at(0)?, args.at(1)?, args.at(2)?);
+            let (Some(head_reg), Some(tail_reg)) = (head.reg(), tail.reg()) else {
+                let to = e.reg(to)?;
+                e.op(Op::HeapPutListS, live);
+                e.word(bytes);
+                e.pair(to, 0);
+                e.source(head)?;
+                e.source(tail)?;
+                return Ok(Some(2));
+            };
+            let (head, tail) = (e.register(head_reg), e.register(tail_reg));
+            if let Some((slots, used)) = returns(to) {
+                e.op(Op::HeapPutListReturn, live);
+                e.word(bytes);
+                e.word(frame_bytes(slots));
+                e.pair(head, tail);
+                return Ok(Some(2 + used));
+            }
+            let to = e.reg(to)?;
+            e.op(Op::HeapPutList, live);
+            e.word(bytes);
+            e.pair(to, 0);
+            e.pair(head, tail);
+            Ok(Some(2))
+        }
+        Generic::PutTuple2 => {
+            let (to, items) = (args.at(0)?, args.items(1)?);
+            let Ok(size) = u16::try_from(items.len()) else { return Ok(None) };
+            let (op, low, used) = match returns(to) {
+                Some((slots, used)) if frame_bytes(slots) <= 0xffff => {
+                    (Op::HeapPutTupleReturn, frame_bytes(slots), used)
+                }
+                _ => (Op::HeapPutTuple, e.reg(to)?, 0),
+            };
+            e.op(op, live);
+            e.word(bytes);
+            e.pair(low, size.into());
+            items.iter().try_for_each(|item| e.source(item))?;
+            Ok(Some(2 + used))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Does the function return here? Y registers to drop, and instructions that it takes.
+fn returns(rest: &[At<'_>]) -> Option<(u32, usize)> {
+    match rest {
+        [first, ..] if first.op == Generic::Return => Some((0, 1)),
+        [first, second, ..] if first.op == Generic::Deallocate && second.op == Generic::Return => {
+            Some((Args(first.args).number(0).ok()?, 2))
+        }
+        _ => None,
+    }
+}
+
+/// A comparison of a register with a small constant: the constant below it, or above it; label and register.
+fn limit(e: &mut Emitter, at: Option<&At<'_>>) -> Option<(Result<i32, i32>, u32, Reg)> {
+    let at = at.filter(|at| at.op == Generic::IsGe)?;
+    let args = Args(at.args);
+    let (a, b, label) = (args.at(1).ok()?, args.at(2).ok()?, args.label(0));
+    let small = |e: &mut Emitter, arg: &Arg| e.short(arg).filter(|k| k & 7 == 0);
+    match (a.reg(), b.reg()) {
+        (Some(reg), None) => Some((Ok(small(e, b)?), label, reg)),
+        (None, Some(reg)) => Some((Err(small(e, a)?), label, reg)),
+        _ => None,
+    }
+}
+
+/// Two comparisons that make a range: its limits, label and register.
+fn range(e: &mut Emitter, rest: &[At<'_>]) -> Option<(i32, i32, u32, Reg)> {
+    let (first, label, reg) = limit(e, rest.first())?;
+    let (second, other_label, other_reg) = limit(e, rest.get(1))?;
+    let (low, high) = match (first, second) {
+        (Ok(low), Err(high)) | (Err(high), Ok(low)) => (low, high),
+        _ => return None,
+    };
+    (label == other_label && reg == other_reg && low <= high).then_some((low, high, label, reg))
+}
+
+fn emit_range(e: &mut Emitter, op: Op, (low, high, label, reg): (i32, i32, u32, Reg)) {
+    let reg = e.register(reg);
+    e.op(op, reg);
+    e.label(label);
+    e.word(low as u32);
+    e.word(high as u32);
+}
+
+/// Emits two comparisons that make a range as one instruction.
+fn is_between(e: &mut Emitter, rest: &[At<'_>]) -> Result<bool, Unfit> {
+    let Some(range) = range(e, rest) else { return Ok(false) };
+    emit_range(e, Op::IsBetween, range);
+    Ok(true)
+}
+
+/// The same with the test for an integer before them.
+fn is_integer_between(e: &mut Emitter, rest: &[At<'_>]) -> Result<bool, Unfit> {
+    let Some((test, after)) = rest.split_first() else { return Ok(false) };
+    let args = Args(test.args);
+    let Some(range) = range(e, after) else { return Ok(false) };
+    if (args.label(0), args.at(1)?.reg()) != (range.2, Some(range.3)) {
+        return Ok(false);
+    }
+    emit_range(e, Op::IsIntegerBetween, range);
+    Ok(true)
 }
 
 fn init_yregs(e: &mut Emitter, items: &[Arg]) -> Result<(), Unfit> {

@@ -2,9 +2,10 @@
 
 use super::At;
 use super::basic::{Args, call_bif, named_bif};
-use super::emit::{Emitter, Unfit};
+use super::emit::{Emitter, Unfit, short_of};
 use crate::instr::Op;
 use crate::machine::FLOAT_REGISTERS;
+use crate::shapes::{is_plain, key_tuple};
 use myriad_beam::{Arg, Op as Generic};
 use myriad_sync::OnceLock;
 use myriad_term::compare::compare_exact;
@@ -103,6 +104,7 @@ pub(crate) fn translate(e: &mut Emitter, at: &At<'_>) -> Result<(), Unfit> {
         Generic::BuildStacktrace => e.op(Op::BuildStacktrace, 0),
 
         // ---- maps and records
+        Generic::PutMapAssoc if new_map(e, &args)? => {}
         Generic::PutMapAssoc => {
             let (destination, live, items) = (e.reg(args.at(2)?)?, args.number(3)?, args.items(4)?);
             e.op(Op::PutMapAssoc, destination);
@@ -225,8 +227,64 @@ fn make_fun(e: &mut Emitter, args: &Args<'_>, destination: &Arg, items: &[Arg]) 
     sources(e, items)
 }
 
+/// Pairs that all have plain constants as keys, all different, in the order of the keys.
+fn plain_pairs<'a>(e: &mut Emitter, items: &'a [Arg]) -> Result<Option<Vec<(Term, &'a Arg)>>, Unfit> {
+    let mut pairs = Vec::with_capacity(items.len() / 2);
+    for pair in items.chunks_exact(2) {
+        if pair[0].reg().is_some() {
+            return Ok(None);
+        }
+        let key = e.constant(&pair[0])?;
+        if !is_plain(key) {
+            return Ok(None);
+        }
+        pairs.push((key, &pair[1]));
+    }
+    pairs.sort_by(|(a, _), (b, _)| compare_exact(*a, *b));
+    Ok(pairs.windows(2).all(|two| !two[0].0.is(two[1].0)).then_some(pairs))
+}
+
+/// A map made of nothing, whose keys are known: emitted if so.
+fn new_map(e: &mut Emitter, args: &Args<'_>) -> Result<bool, Unfit> {
+    let (source, destination, live, items) = (args.at(1)?, e.reg(args.at(2)?)?, args.number(3)?, args.items(4)?);
+    if source.reg().is_some() || e.constant(source)?.as_map().is_none_or(|map| map.size() > 0) {
+        return Ok(false);
+    }
+    let Some(pairs) = plain_pairs(e, items)? else { return Ok(false) };
+    let keys: Vec<Term> = pairs.iter().map(|(key, _)| *key).collect();
+    let Some(tuple) = key_tuple(&keys) else { return Ok(false) };
+    e.op(Op::NewMap, destination);
+    e.word(live);
+    e.word(pairs.len() as u32);
+    e.wide(tuple.raw());
+    pairs.iter().try_for_each(|(_, value)| e.source(value))?;
+    Ok(true)
+}
+
 fn get_map_elements(e: &mut Emitter, args: &Args<'_>) -> Result<(), Unfit> {
     let (source, items) = (args.at(1)?, args.items(2)?);
+    if let Some(pairs) = plain_pairs(e, items)?
+        && let Some(pairs) = pairs.into_iter().map(|(key, to)| Some((short_of(key)?, to))).collect::<Option<Vec<_>>>()
+    {
+        if let [(key, destination)] = pairs[..] {
+            let destination = e.reg(destination)?;
+            e.op(Op::GetPlainElement, destination);
+            e.source(source)?;
+            e.label(args.label(0));
+            e.word(key as u32);
+            return Ok(());
+        }
+        e.op(Op::GetPlainElements, 0);
+        e.source(source)?;
+        e.label(args.label(0));
+        e.word(2 * pairs.len() as u32);
+        for (key, destination) in pairs {
+            let destination = e.reg(destination)?;
+            e.word(key as u32);
+            e.word(destination);
+        }
+        return Ok(());
+    }
     if let [key, destination] = items {
         let destination = e.reg(destination)?;
         e.op(Op::GetMapElement, destination);

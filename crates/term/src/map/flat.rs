@@ -7,6 +7,7 @@ use crate::compare::compare_exact;
 use crate::equal::eq_exact;
 use crate::word::Term;
 use std::cmp::Ordering;
+use std::mem::MaybeUninit;
 
 /// Index of a key.
 #[inline]
@@ -92,11 +93,46 @@ pub(super) fn with_value<A: Build + ?Sized>(heap: &mut A, map: Map, at: usize, v
     if values[at].is(value) {
         return map.term();
     }
-    let mut copy = [Term::NIL; FLAT_LIMIT];
-    let copy = &mut copy[..values.len()];
-    copy.copy_from_slice(values);
-    copy[at] = value;
-    over_keys(heap, map.key_tuple(), copy)
+    let (copy, slots) = copied(heap, map, values);
+    slots[at] = value;
+    copy
+}
+
+/// A copy of a map, and its values, which nobody has looked at yet.
+fn copied<'a, A: Build + ?Sized>(heap: &mut A, map: Map, values: &[Term]) -> (Term, &'a mut [Term]) {
+    let copy = over_keys(heap, map.key_tuple(), values);
+    // SAFETY: the values stand behind the header and the keys, and nothing else refers to them.
+    let slots = unsafe { std::slice::from_raw_parts_mut(copy.boxed_ptr().add(2).cast::<Term>(), values.len()) };
+    (copy, slots)
+}
+
+/// With other values for keys that are all there; the first that is not as an error.
+pub(super) fn replace_all<A: Build + ?Sized>(heap: &mut A, map: Map, pairs: &[Pair]) -> Result<Term, Term> {
+    let View::Flat { keys, values } = map.view() else { return Ok(map.term()) };
+    let mut places = [0; FLAT_LIMIT];
+    let Some(places) = places.get_mut(..pairs.len()) else {
+        // More pairs than there can be keys.
+        if let Some((key, _)) = pairs.iter().find(|(key, _)| find(keys, *key).is_none()) {
+            return Err(*key);
+        }
+        let mut scratch = Scratch::of(keys, values);
+        pairs.iter().for_each(|(key, value)| _ = scratch.put(*key, *value));
+        return Ok(scratch.build(heap, map));
+    };
+    let mut changes = false;
+    for (place, (key, value)) in places.iter_mut().zip(pairs) {
+        let at = find(keys, *key).ok_or(*key)?;
+        changes |= !values[at].is(*value);
+        *place = at as u8;
+    }
+    if !changes {
+        return Ok(map.term());
+    }
+    let (copy, slots) = copied(heap, map, values);
+    for (place, (_, value)) in places.iter().zip(pairs) {
+        slots[usize::from(*place)] = *value;
+    }
+    Ok(copy)
 }
 
 /// With `key => value`.
@@ -149,6 +185,9 @@ fn with_pair<A: Build + ?Sized>(
 
 /// With many `key => value`; at least one.
 pub(super) fn put_all<A: Build + ?Sized>(heap: &mut A, map: Map, pairs: &[Pair]) -> Term {
+    if let Ok(replaced) = replace_all(heap, map, pairs) {
+        return replaced;
+    }
     let View::Flat { keys, values } = map.view() else { return map.term() };
     let mut scratch = Scratch::of(keys, values);
     for (i, (key, value)) in pairs.iter().enumerate() {
@@ -172,32 +211,35 @@ pub(super) fn take<A: Build + ?Sized>(heap: &mut A, map: Map, key: Term) -> Opti
     Some((values[at], build(heap, scratch.keys(), scratch.values())))
 }
 
-/// A flat map under construction, outside all heaps.
+/// A flat map under construction, outside all heaps: the first `len` keys and values are initialised.
 pub(super) struct Scratch {
-    keys: [Term; FLAT_LIMIT],
-    values: [Term; FLAT_LIMIT],
+    keys: [MaybeUninit<Term>; FLAT_LIMIT],
+    values: [MaybeUninit<Term>; FLAT_LIMIT],
     len: usize,
 }
 
 impl Scratch {
     pub(super) fn new() -> Scratch {
-        Scratch { keys: [Term::NIL; FLAT_LIMIT], values: [Term::NIL; FLAT_LIMIT], len: 0 }
+        let none = [const { MaybeUninit::uninit() }; FLAT_LIMIT];
+        Scratch { keys: none, values: none, len: 0 }
     }
 
     fn of(keys: &[Term], values: &[Term]) -> Scratch {
         let mut scratch = Scratch::new();
-        scratch.len = keys.len();
-        scratch.keys[..keys.len()].copy_from_slice(keys);
-        scratch.values[..values.len()].copy_from_slice(values);
+        for (key, value) in keys.iter().zip(values) {
+            scratch.push(*key, *value);
+        }
         scratch
     }
 
     pub(super) fn keys(&self) -> &[Term] {
-        &self.keys[..self.len]
+        // SAFETY: so many are initialised.
+        unsafe { self.keys[..self.len].assume_init_ref() }
     }
 
     pub(super) fn values(&self) -> &[Term] {
-        &self.values[..self.len]
+        // SAFETY: so many are initialised.
+        unsafe { self.values[..self.len].assume_init_ref() }
     }
 
     pub(super) fn pairs(&self) -> impl Iterator<Item = Pair> + '_ {
@@ -209,8 +251,8 @@ impl Scratch {
         if self.len == FLAT_LIMIT {
             return false;
         }
-        self.keys[self.len] = key;
-        self.values[self.len] = value;
+        self.keys[self.len].write(key);
+        self.values[self.len].write(value);
         self.len += 1;
         true
     }
@@ -234,17 +276,17 @@ impl Scratch {
         }
         match search(self.keys(), key) {
             Ok(at) => {
-                self.values[at] = value;
+                self.values[at].write(value);
                 if replace {
-                    self.keys[at] = key;
+                    self.keys[at].write(key);
                 }
             }
             Err(_) if self.len == FLAT_LIMIT => return false,
             Err(at) => {
                 self.keys.copy_within(at..self.len, at + 1);
                 self.values.copy_within(at..self.len, at + 1);
-                self.keys[at] = key;
-                self.values[at] = value;
+                self.keys[at].write(key);
+                self.values[at].write(value);
                 self.len += 1;
             }
         }

@@ -78,11 +78,11 @@ unsafe fn get_counting(object: Boxed, level: u32, hash: u32, key: Term) -> Optio
 }
 
 #[inline(always)]
-fn get_step_by_step(mut object: Boxed, mut level: u32, mut hash: u32, key: Term) -> Option<Term> {
+fn get_step_by_step(object: Boxed, mut level: u32, mut hash: u32, key: Term) -> Option<Term> {
+    let (mut bitmap, mut children) = parts(object);
     loop {
-        let (bitmap, children) = parts(object);
         if bitmap & COLLISION != 0 {
-            return children.iter().filter_map(|c| c.as_cons()).find(|(k, _)| same_key(*k, key)).map(|(_, v)| v);
+            return get_colliding(children, key);
         }
         let (index, there) = child_index(bitmap, hash);
         if !there {
@@ -95,12 +95,19 @@ fn get_step_by_step(mut object: Boxed, mut level: u32, mut hash: u32, key: Term)
                 return same_key(k, key).then_some(value);
             }
             Some(inner) => {
-                object = inner;
+                // Not the root.
+                (bitmap, children) = (inner.header().aux(), inner.slots());
                 level += 1;
                 hash = shift(hash, level, key);
             }
         }
     }
+}
+
+/// The value of a key among leaves of one hash.
+#[cold]
+fn get_colliding(leaves: &[Term], key: Term) -> Option<Term> {
+    leaves.iter().filter_map(|c| c.as_cons()).find(|(k, _)| same_key(*k, key)).map(|(_, v)| v)
 }
 
 /// A new root.

@@ -170,6 +170,9 @@ impl Map {
 
     /// With many `key := value`, in order; the first key that is not there as an error (`put_map_exact`).
     pub fn update_all<A: Build + ?Sized>(self, heap: &mut A, pairs: &[Pair]) -> Result<Term, Term> {
+        if self.is_flat() {
+            return flat::replace_all(heap, self, pairs);
+        }
         if let Some((key, _)) = pairs.iter().find(|(key, _)| !self.has_key(*key)) {
             return Err(*key);
         }
