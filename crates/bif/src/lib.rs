@@ -104,6 +104,7 @@ pub static TABLES: &[&[BifDef]] = &[
     trace::SEQUENTIAL,
     trace::TRACING,
     trace::INTERNAL_TRACING,
+    trace::BREAKING,
     system::DRIVERS,
     system::DEBUG,
     system::INTERNAL_DEBUG,

@@ -1,4 +1,4 @@
-//! Tracing: `erlang:trace/3`, `trace_pattern/2,3`, `trace_info/2`, `trace_delivered/1`.
+//! Tracing: `erlang:trace/3`, `trace_pattern/2,3`, `trace_info/2`, `trace_delivered/1`; `erts_debug:breakpoint/2`.
 
 mod delivered;
 mod flags;
@@ -20,6 +20,10 @@ myriad_vm::bifs! { pub TRACING = "erlang" {
 myriad_vm::bifs! { pub INTERNAL_TRACING = "erts_internal" {
     "trace" / 3 Plain => flags::trace_3;
     "trace_pattern" / 3 Plain => pattern::trace_pattern_3;
+}}
+
+myriad_vm::bifs! { pub BREAKING = "erts_debug" {
+    "breakpoint" / 2 Plain => pattern::breakpoint_2;
 }}
 
 /// `badarg` whose cause is a bad option.

@@ -65,6 +65,14 @@ pub unsafe fn undefined(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 
     call_handler(m, what, handler, [what.module.term(), what.function.term(), arguments])
 }
 
+/// A call that the process's error handler gets instead (`erts_debug:breakpoint/2`).
+#[cold]
+pub fn debug_break(m: &mut Machine<'_, '_>, what: Mfa) -> *const u32 {
+    let arguments = m.args_list(usize::from(what.arity));
+    let handler = mfa(m.ctx.proc.error_handler, am::breakpoint, 3);
+    call_handler(m, what, handler, [what.module.term(), what.function.term(), arguments])
+}
+
 /// Calls `handler` for a call of `what` that found nothing; without a handler that is `undef`.
 fn call_handler(m: &mut Machine<'_, '_>, what: Mfa, handler: Mfa, args: [Term; 3]) -> *const u32 {
     let export = Export::intern(handler);
@@ -240,15 +248,21 @@ unsafe fn enter_export(m: &mut Machine<'_, '_>, pc: *const u32, last: bool, expo
     let function = Function::of_export(export);
     if last
         && raises(&export.mfa)
-        && let Some(def) = function.bif()
-        && !crate::trace::has_breakpoint(def)
+        && let Some(def) = function.behind().bif()
     {
         // In tail position too the caller shows up in the stack trace, as in OTP.
-        let args = m.args(usize::from(export.mfa.arity));
-        m.leave();
-        let result = (def.function_ptr)(m.ctx, args);
-        m.come_back();
-        return errors::raise_result(m, pc, result);
+        if function.breakpoint().is_none() {
+            let args = m.args(usize::from(export.mfa.arity));
+            m.leave();
+            let result = (def.function_ptr)(m.ctx, args);
+            m.come_back();
+            return errors::raise_result(m, pc, result);
+        }
+        if !pc.is_null() {
+            // SAFETY: operand of the instruction.
+            unsafe { m.push(target(pc.add(2)).cast()) };
+            return enter(m, function);
+        }
     }
     // SAFETY: the instruction at hand.
     unsafe { link(m, pc, last) };

@@ -175,6 +175,11 @@ pub fn words_below_return(stop: *const u64, base: *const u64, frame: usize) -> u
     if frame == MIXED as usize { first_return(stop, base) } else { frame }
 }
 
+/// Does this word of a stack look like a return point?
+pub fn is_return_point(word: u64) -> bool {
+    word != 0 && word.is_multiple_of(16) && (crate::stubs::is_return(word) || crate::code::is_record(word as usize))
+}
+
 /// Words below the first return point of a stack, where the frame's size depends on how control came there.
 #[cold]
 fn first_return(stop: *const u64, base: *const u64) -> usize {
@@ -182,8 +187,7 @@ fn first_return(stop: *const u64, base: *const u64) -> usize {
     // SAFETY: within the stack.
     unsafe {
         while stop.add(n) < base {
-            let word = *stop.add(n);
-            if word != 0 && word % 16 == 0 && (crate::stubs::is_return(word) || crate::code::is_record(word as usize)) {
+            if is_return_point(*stop.add(n)) {
                 break;
             }
             n += 1;

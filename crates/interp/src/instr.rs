@@ -91,9 +91,9 @@ macro_rules! for_each_instruction {
             CallBifLast "nwuf" crate::bifs::call_last
             NativeBody "nww" crate::bifs::native_body
             Apply "nf" crate::calls::apply
-            ApplyLast "nu" crate::calls::apply_last
+            ApplyLast "nuf" crate::calls::apply_last
             ApplyList "nf" crate::calls::apply_list
-            ApplyListLast "nu" crate::calls::apply_list_last
+            ApplyListLast "nuf" crate::calls::apply_list_last
             ApplyFunList "nf" crate::calls::apply_fun_list
             ApplyFunListLast "nu" crate::calls::apply_fun_list_last
             Hibernate "-" crate::receive::hibernate

@@ -159,6 +159,7 @@ pub unsafe fn breakpoint(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
     }
     match behind {
         Some(function) => function.entry().0,
+        None if breakpoint.debug => calls::debug_break(m, called.mfa),
         None => entry_behind(function),
     }
 }
@@ -176,12 +177,6 @@ pub unsafe fn enter_bif(m: &mut Machine<'_, '_>, pc: *const u32, function: &'sta
 #[inline(always)]
 pub fn bif_with_breakpoint(m: &mut Machine<'_, '_>, def: &'static BifDef) -> Option<&'static Function> {
     if breakpoint::any_bif() { hooked_bif(m, def) } else { None }
-}
-
-/// Has a built-in a breakpoint?
-#[inline(always)]
-pub fn has_breakpoint(def: &'static BifDef) -> bool {
-    breakpoint::any_bif() && breakpoint::traced_bif(def).is_some()
 }
 
 #[cold]
@@ -260,14 +255,15 @@ pub fn unwound(
         (class, reason)
     };
     let mut at = from;
-    let mut returns = false;
+    // Told is a return to the function that handles the exception if that has made the call itself.
+    let (mut told, mut returns) = (false, false);
     while at < to {
         // SAFETY: within the stack; the words of a frame lie above its return point.
         unsafe {
             let word = *at;
             let words_left = to.offset_from(at) as usize;
             if word == &raw const RETURN_TO.0 as u64 {
-                returns = true;
+                told = true;
             } else if word == &raw const RETURN_TIME.0 as u64 && words_left > 1 {
                 let before = Term::from_raw(*at.add(1));
                 m.ctx.time_return(before.as_small().unwrap_or(0) as u64);
@@ -283,6 +279,8 @@ pub fn unwound(
                     }
                     at = at.add(RETURN_WORDS);
                 }
+            } else if errors::is_return_point(word) {
+                (told, returns) = (false, told);
             }
             at = at.add(1);
         }

@@ -211,15 +211,36 @@ pub fn with_terminal(f: impl FnOnce()) {
     tty::lend(f);
 }
 
+/// Bits of a port's number on OTP.
+const OTP_BITS: u32 = 28;
+
 impl System {
+    /// The bits of the number that the next port gets which OTP's have; after `set` these.
+    fn next(&self, set: Option<u64>) -> u64 {
+        const BITS: u64 = (1 << OTP_BITS) - 1;
+        let _table = self.table.write();
+        // Relaxed: under the table's lock.
+        let mut next = self.next.load(Ordering::Relaxed);
+        if let Some(bits) = set {
+            next = next & !BITS | bits & BITS;
+            self.next.store(next, Ordering::Relaxed);
+        }
+        next & BITS
+    }
+
     /// Makes a port; nothing if there are too many.
     fn create(&self, new: New) -> Option<Arc<Port>> {
         let mut table = self.table.write();
         if table.len() >= self.vm.config.port_limit {
             return None;
         }
-        // Relaxed: under the table's lock.
-        let id = PortId::from_number(self.next.fetch_add(1, Ordering::Relaxed));
+        // Relaxed: under the table's lock. A number is only taken if it was set back.
+        let id = loop {
+            let id = PortId::from_number(self.next.fetch_add(1, Ordering::Relaxed));
+            if !table.contains_key(&id.number()) {
+                break id;
+            }
+        };
         let mut links = BTreeSet::new();
         if new.linked {
             links.insert(new.owner);

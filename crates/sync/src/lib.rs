@@ -76,7 +76,7 @@ pub use mutex::{Condvar, Mutex, MutexGuard};
 pub use pad::CachePadded;
 pub use parallelism::{available_parallelism, configured_processors, parallelism_at_start};
 pub use parker::Parker;
-pub use progress::{Pinned, Progress, ThreadSlot};
+pub use progress::{Pinned, Progress, Runner, ThreadSlot};
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};
 pub use sequence::{Odd, Sequence};
 pub use spin::{SpinLock, TicketLock};

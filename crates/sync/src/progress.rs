@@ -72,6 +72,9 @@ const fn is_past(seen: u64, tag: u64) -> bool {
     seen & COUNT == 0 || seen >> COUNT_BITS >= tag
 }
 
+/// Calls what it is given, once: who makes a domain may do something around all work that runs.
+pub type Runner = fn(&mut dyn FnMut());
+
 /// A domain of threads that reclaim together.
 pub struct Progress {
     epoch: CachePadded<AtomicU64>,
@@ -84,11 +87,18 @@ pub struct Progress {
     /// Retired by nobody who could see it through.
     orphans: locks::Mutex<Vec<Retired>>,
     has_orphans: AtomicBool,
+    /// Runs retired work.
+    runner: Runner,
 }
 
 impl Progress {
     /// A domain for at most `max_threads` registered threads.
     pub fn new(max_threads: usize) -> Arc<Self> {
+        Self::running_by(max_threads, |work| work())
+    }
+
+    /// As [`new`](Self::new); what threads have retired is run by `runner`.
+    pub fn running_by(max_threads: usize, runner: Runner) -> Arc<Self> {
         let slots: Box<[_]> = (0..GUESTS + max_threads).map(|_| CachePadded::new(AtomicU64::new(0))).collect();
         let taken = vec![false; max_threads];
         Arc::new(Self {
@@ -98,6 +108,7 @@ impl Progress {
             taken: locks::Mutex::new(taken),
             orphans: locks::Mutex::new(Vec::new()),
             has_orphans: AtomicBool::new(false),
+            runner,
         })
     }
 
@@ -166,6 +177,11 @@ impl Progress {
         while !self.scan(&mut batch) {
             backoff.pause();
         }
+    }
+
+    fn run(&self, work: Vec<Retired>) {
+        let mut work = work.into_iter();
+        (self.runner)(&mut || work.by_ref().for_each(Retired::run));
     }
 
     fn adopt(&self, work: Vec<Retired>) {
@@ -293,7 +309,7 @@ impl ThreadSlot {
         }
         let mut batch = self.progress.seal(work);
         if self.progress.scan(&mut batch) {
-            batch.work.into_iter().for_each(Retired::run);
+            self.progress.run(batch.work);
         } else {
             self.progress.adopt(batch.work);
         }
@@ -349,7 +365,7 @@ impl ThreadSlot {
         if self.progress.scan(&mut self.sealed.borrow_mut()) {
             // Out of the cell first: the work may retire more.
             let work = take(&mut self.sealed.borrow_mut().work);
-            work.into_iter().for_each(Retired::run);
+            self.progress.run(work);
         }
     }
 }

@@ -109,4 +109,6 @@ pub struct Gauges {
     pub input_bytes: AtomicUsize,
     /// Bytes written by ports.
     pub output_bytes: AtomicUsize,
+    /// How often a scheduler has compared the lengths of the run queues.
+    pub balances: AtomicUsize,
 }

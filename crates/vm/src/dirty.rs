@@ -11,6 +11,7 @@ use crate::bif::DirtyKind;
 use crate::ctx::Ctx;
 use crate::dirty_call::DirtyCall;
 use crate::engine::SliceEnd;
+use crate::microstate::{self, State};
 use crate::process::{Priority, Process};
 use crate::run_queue::{Load, Queues};
 use crate::scheduler::Local;
@@ -184,6 +185,7 @@ impl DirtyPools {
         let pool = self.pool(kind);
         let load = &self.loads[index];
         load.idle_from(vm.machine.now_ns());
+        microstate::join(vm, vm.config.schedulers + index, State::Other);
         loop {
             local.slot.park();
             let job = {
@@ -199,12 +201,17 @@ impl DirtyPools {
                             local.slot.unpark();
                             break job;
                         }
-                        None => jobs = pool.changed.wait(jobs),
+                        None => {
+                            let _sleep = microstate::within(State::Sleep);
+                            jobs = pool.changed.wait(jobs);
+                        }
                     }
                 }
             };
             load.busy_from(vm.machine.now_ns());
+            microstate::enter(State::Emulator);
             Self::run(vm, job, &mut local);
+            microstate::enter(State::Other);
             load.idle_from(vm.machine.now_ns());
             pool.ran_one(vm);
         }

@@ -1,6 +1,7 @@
 //! Collecting a process's heap: the roots, and what happens at the limits.
 
 use crate::ctx::Ctx;
+use crate::microstate::{State, within};
 use crate::process::Private;
 use myriad_heap::{Fragment, GcReport, Heap, LiteralRanges, MaxHeapExceeded, Roots};
 use myriad_term::{Term, am};
@@ -67,6 +68,7 @@ impl Private {
     /// # Safety
     /// As for [`Private::collect`]; the areas are live.
     pub(crate) unsafe fn copy_literals(&mut self, areas: &LiteralRanges) {
+        let _gc = within(State::Gc);
         for message in self.messages.detached() {
             // SAFETY: a message's fragment holds what it refers to (M3), unless that is a literal.
             unsafe {
@@ -91,8 +93,10 @@ impl Ctx<'_> {
     #[must_use]
     pub unsafe fn collect(&mut self, need: usize, live: &mut [Term]) -> bool {
         let watched = self.collection_begins(need, false);
+        let gc = within(State::Gc);
         // SAFETY: the caller's promise.
         let done = unsafe { self.proc.collect(need, live) };
+        drop(gc);
         self.collection_ends(watched);
         self.collected(done)
     }
@@ -104,8 +108,10 @@ impl Ctx<'_> {
     #[must_use]
     pub unsafe fn shrink_heap(&mut self, live: &mut [Term]) -> bool {
         let watched = self.collection_begins(0, true);
+        let gc = within(State::Gc);
         // SAFETY: the caller's promise.
         let done = unsafe { self.proc.shrink_to_fit(live) };
+        drop(gc);
         self.collection_ends(watched);
         self.collected(done)
     }

@@ -21,6 +21,7 @@ pub mod links;
 pub mod literals;
 pub mod machine;
 pub mod message;
+pub mod microstate;
 pub mod multi;
 pub mod native;
 pub mod process;

@@ -17,6 +17,7 @@
 
 use crate::ctx::Ctx;
 use crate::engine::SliceEnd;
+use crate::microstate::{self, State};
 use crate::process::{Priority, Process};
 pub use crate::run_queue::Shared;
 use crate::trace::profile;
@@ -125,11 +126,11 @@ impl Local {
         vm.ref_numbers(value)
     }
 
-    /// A new unique integer, from [`LEAST_UNIQUE`] up; of this scheduler's own, interleaved with the others' as references are.
+    /// A new unique integer, from [`LEAST_UNIQUE`] up; of this scheduler's own.
     pub fn next_unique(&mut self, vm: &Vm) -> i128 {
-        let value = i128::from(self.uniques) * vm.local_count() as i128 + self.id as i128;
+        let count = self.uniques;
         self.uniques += 1;
-        LEAST_UNIQUE + value
+        vm.unique(self.id as u64 + 1, count)
     }
 
     /// A pseudo-random number (xorshift), for choices among equals.
@@ -231,7 +232,9 @@ impl Scheduler {
             return false;
         }
         self.begin_work();
+        let emulator = microstate::within(State::Emulator);
         let ran = self.vm.dirty.run_on_the_one(self.vm, &mut self.local);
+        drop(emulator);
         self.vm.schedulers[0].load.set_running(false);
         self.local.unchecked = SLICE_REDUCTIONS as u32;
         ran
@@ -266,6 +269,7 @@ impl Scheduler {
 
     /// The thread of this scheduler: steps until the VM stops.
     pub fn run_thread(&mut self) {
+        microstate::join(self.vm, self.local.id, State::Other);
         loop {
             if self.vm.is_paused() {
                 self.stand_still();
@@ -290,9 +294,11 @@ impl Scheduler {
         const LOOK: Duration = Duration::from_millis(10);
         self.local.rest();
         self.vm.stands(true);
+        let sleep = microstate::within(State::Sleep);
         while self.vm.is_paused() && !self.vm.is_stopping() {
             myriad_sync::thread::sleep(LOOK);
         }
+        drop(sleep);
         self.vm.stands(false);
         self.local.go_on();
     }
@@ -367,6 +373,7 @@ impl Scheduler {
     /// Parks; after a period of work first for a while only, and if nothing comes then free memory goes back to the system.
     fn park_and_trim(&mut self, timeout: Option<Duration>) {
         let (vm, id) = (self.vm, self.local.id);
+        let _sleep = microstate::within(State::Sleep);
         if self.local.untrimmed < TRIM_REDUCTIONS || timeout.is_some_and(|timeout| timeout <= TRIM_AFTER) {
             vm.machine.park(id, timeout);
             return;
@@ -375,6 +382,7 @@ impl Scheduler {
         vm.machine.park(id, Some(TRIM_AFTER));
         if u128::from(vm.machine.now_ns().saturating_sub(before)) >= TRIM_AFTER.as_nanos() {
             self.local.untrimmed = 0;
+            let _aux = microstate::within(State::Aux);
             vm.trim_memory();
         }
     }
@@ -432,6 +440,8 @@ impl Scheduler {
         }
         self.until_balance = BALANCE_ROUNDS;
         let vm = self.vm;
+        // Relaxed: a figure.
+        vm.gauges.balances.fetch_add(1, Ordering::Relaxed);
         let own = &vm.schedulers[self.local.id];
         let Some(longest) = vm.schedulers[..vm.schedulers_active()].iter().max_by_key(|s| s.len()) else { return };
         let surplus = longest.len().saturating_sub(own.len());
@@ -483,6 +493,7 @@ impl Scheduler {
         // SAFETY: P2, this thread has just made it Running.
         let private = unsafe { process.private() };
         private.reductions_left = SLICE_REDUCTIONS;
+        microstate::enter(State::Emulator);
         let mut ctx = Ctx { proc: private, this: process, sched: &mut self.local, vm: self.vm };
         let end = match &ctx.proc.ending {
             Some(_) => ctx.run_ending(),
@@ -492,6 +503,7 @@ impl Scheduler {
         let used = SLICE_REDUCTIONS.saturating_sub(ctx.proc.reductions_left).max(0) as u32;
         ctx.proc.reductions += u64::from(used);
         self.vm.after_slice(&mut ctx, end);
+        microstate::enter(State::Other);
         self.local.unchecked += used + SLICE_OVERHEAD;
         self.local.untrimmed += u64::from(used);
         own.load.count_slice(u64::from(used));

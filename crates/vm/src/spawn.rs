@@ -6,10 +6,12 @@
 use crate::code::{CodePtr, Function};
 use crate::ctx::Ctx;
 use crate::links::{AliasMode, Monitor, Target, Watcher};
+use crate::message::Message;
 use crate::process::{Flags, Priority, Private, Process, Resume};
-use crate::signal::Parcel;
+use crate::signal::{Parcel, Signal};
+use crate::trace::sequential::{Replies, Token};
 use crate::vm::Vm;
-use myriad_heap::{Heap, Settings};
+use myriad_heap::{Fragment, Heap, Settings};
 use myriad_term::{Arena, Atom, Build, Export, Mfa, Pid, RefNumbers, Term, am};
 
 /// How a new process is to be.
@@ -30,6 +32,21 @@ pub struct SpawnOptions {
     pub scheduler: u32,
     /// A system process.
     pub system: bool,
+    /// The list of options as it was given, for sequential tracing; a term of the parent's.
+    pub given: Term,
+    /// The reply to a request.
+    pub reply: Option<Reply>,
+}
+
+/// The reply to a `spawn_request`. Terms of the parent's.
+#[derive(Clone, Copy)]
+pub struct Reply {
+    /// Its reference.
+    pub reference: Term,
+    /// Its tag.
+    pub tag: Term,
+    /// Is it sent if the request succeeds?
+    pub sent: bool,
 }
 
 impl SpawnOptions {
@@ -44,6 +61,8 @@ impl SpawnOptions {
             async_dist: false,
             scheduler: 0,
             system: false,
+            given: Term::NIL,
+            reply: None,
         }
     }
 }
@@ -62,6 +81,15 @@ fn private(export: &'static Export, args: &[Term], options: &SpawnOptions) -> Pr
     new.flags =
         Flags { off_heap_messages: options.off_heap_messages, async_dist: options.async_dist, ..Flags::default() };
     new
+}
+
+/// What a process calls that begins in `erlang:apply/3`, or as `spawn_request` has it.
+fn applied(first: Mfa, args: &[Term]) -> Option<[Term; 3]> {
+    match (first.module, first.function, args) {
+        (am::erlang, am::apply, [m, f, a]) => Some([*m, *f, *a]),
+        (am::erts_internal, am::spawn_init, [call]) => call.as_tuple_of::<3>(),
+        _ => None,
+    }
 }
 
 /// Makes a process without a parent (the first one, system processes of the VM itself) that calls `export`.
@@ -92,8 +120,7 @@ impl Ctx<'_> {
     ) -> Result<Pid, TooManyProcesses> {
         let (vm, parent) = (self.vm, self.pid());
         let mut new = private(export, args, &options);
-        if export.mfa == (Mfa { module: am::erlang, function: am::apply, arity: 3 })
-            && let [m, f, a] = args
+        if let Some([m, f, a]) = applied(export.mfa, args)
             && let (Some(module), Some(function), Some(n)) = (m.as_atom(), f.as_atom(), a.list_length())
         {
             new.initial_call = Mfa { module, function, arity: n as u8 };
@@ -109,10 +136,10 @@ impl Ctx<'_> {
         }
         let home = self.sched.id % vm.schedulers.len();
         let (priority, system) = (options.priority, options.system);
-        let sequential = self.proc.token.is_some().then(|| self.spawn_request(export.mfa, args, &options));
+        let mut sequential = self.proc.token.is_some().then(|| self.spawn_message(export.mfa, args, &options));
         let made = vm.processes.insert(|pid| {
-            if let Some(request) = sequential {
-                request.carry_out(self, &mut new, pid);
+            if let Some(message) = &mut sequential {
+                message.carry_out(self, &mut new, pid);
             }
             let process = Process::new(pid, priority, system, home as u32, new);
             process.bind(options.scheduler);
@@ -133,7 +160,28 @@ impl Ctx<'_> {
         }
         self.trace_spawn(process, export.mfa, args, options.link);
         process.wake(vm);
+        if let Some(reply) = options.reply.filter(|reply| reply.sent) {
+            let token = sequential.and_then(|message| message.token);
+            self.reply_to_spawn(reply, Term::atom(am::ok), pid.term(), token);
+        }
         Ok(pid)
+    }
+
+    /// Sends itself the reply to a request: what it does with it is a matter of receiving it.
+    pub fn reply_to_spawn(&mut self, reply: Reply, word: Term, value: Term, token: Option<Token>) {
+        let message = [reply.tag, reply.reference, word, value];
+        let words = message.iter().map(|term| myriad_heap::copied_size(*term)).sum::<usize>();
+        let mut fragment = Fragment::with_capacity(words + 16);
+        let message = message.map(|term| myriad_heap::copy_term(term, &mut fragment));
+        let term = fragment.tuple(&message);
+        let token = match token {
+            Some(mut token) => {
+                token.label = myriad_heap::copy_term(token.label, &mut fragment);
+                token.term(&mut fragment)
+            }
+            None => Term::NONE,
+        };
+        self.signal_to(self.pid(), Signal::Message(Message { term, fragment: Some(fragment), token }));
     }
 }
 
@@ -141,54 +189,61 @@ impl Ctx<'_> {
 struct SpawnMessage {
     request: Term,
     reference: Term,
+    tag: Term,
+    replies: Replies,
+    /// That of the reply, if it is sent.
+    token: Option<Token>,
     memory: Arena,
 }
 
 impl SpawnMessage {
-    fn carry_out(mut self, ctx: &mut Ctx<'_>, new: &mut Private, pid: Pid) {
-        let word = Term::atom(am::ok);
-        let reply = self.memory.tuple(&[Term::atom(am::spawn_reply), self.reference, word, pid.term()]);
-        ctx.spawn_with_token(new, pid.term(), self.request, reply);
+    fn carry_out(&mut self, ctx: &mut Ctx<'_>, new: &mut Private, pid: Pid) {
+        let reply = self.memory.tuple(&[self.tag, self.reference, Term::atom(am::ok), pid.term()]);
+        self.token = ctx.spawn_with_token(new, pid.term(), self.request, reply, self.replies);
     }
 }
 
 impl Ctx<'_> {
     #[cold]
-    fn spawn_request(&mut self, mfa: Mfa, args: &[Term], options: &SpawnOptions) -> SpawnMessage {
+    fn spawn_message(&mut self, mfa: Mfa, args: &[Term], options: &SpawnOptions) -> SpawnMessage {
         let mut memory = Arena::new();
-        let numbers = match &options.monitor {
-            Some((numbers, ..)) => *numbers,
-            None => self.sched.next_ref(self.vm),
+        let (reference, tag, replies) = match (&options.reply, &options.monitor) {
+            (Some(Reply { reference, tag, sent }), _) => {
+                (*reference, *tag, if *sent { Replies::Later } else { Replies::Never })
+            }
+            (None, Some((numbers, ..))) => (memory.reference(*numbers), Term::atom(am::spawn_reply), Replies::AtOnce),
+            (None, None) => {
+                let numbers = self.sched.next_ref(self.vm);
+                (memory.reference(numbers), Term::atom(am::spawn_reply), Replies::AtOnce)
+            }
         };
-        let reference = memory.reference(numbers);
         let call = memory.tuple(&[mfa.module.term(), mfa.function.term(), Term::small(i64::from(mfa.arity))]);
-        let mut named = Vec::new();
-        named.extend(options.link.then_some(Term::atom(am::link)));
-        named.extend(options.monitor.is_some().then_some(Term::atom(am::monitor)));
-        let named = memory.list(&named);
         let args = memory.list(args);
+        // `spawn_link` has no list.
+        let link = options.link && options.given.is_nil();
+        let given = if link { memory.list(&[Term::atom(am::link)]) } else { options.given };
         let request = memory.tuple(&[
             Term::atom(am::spawn_request),
             reference,
             self.pid().term(),
             self.proc.group_leader,
             call,
-            named,
-            Term::atom(am::spawn_reply),
+            given,
+            tag,
             args,
         ]);
-        SpawnMessage { request, reference, memory }
+        SpawnMessage { request, reference, tag, replies, token: None, memory }
     }
 }
 
 /// A `spawn_request` that this process made has been carried out: leaves `{spawn_reply, Ref, ok | error, Pid | Reason}`.
 pub(crate) fn reply_arrived(ctx: &mut Ctx<'_>, reference: RefNumbers, result: Result<Pid, Atom>) {
-    let mut fragment = myriad_heap::Fragment::with_capacity(10);
+    let mut fragment = Fragment::with_capacity(10);
     let r = fragment.reference(reference);
     let (word, value) = match result {
         Ok(pid) => (am::ok, pid.term()),
         Err(reason) => (am::error, reason.term()),
     };
     let term = fragment.tuple(&[Term::atom(am::spawn_reply), r, Term::atom(word), value]);
-    ctx.arrive(crate::message::Message { term, fragment: Some(fragment), token: Term::NONE });
+    ctx.arrive(Message { term, fragment: Some(fragment), token: Term::NONE });
 }

@@ -8,6 +8,7 @@ use crate::dirty::DirtyPools;
 use crate::engine::Engine;
 use crate::literals::Literals;
 use crate::machine::{Machine, Threads};
+use crate::microstate::{self, Microstates};
 use crate::multi::Multi;
 use crate::registry::Registry;
 use crate::release::Release;
@@ -83,6 +84,8 @@ pub trait PortOps: Send + Sync {
     fn with_tracee(&self, vm: &'static Vm, port: Port, f: &mut dyn FnMut(&crate::trace::Tracee));
     /// All ports.
     fn all(&self, vm: &'static Vm) -> Vec<Port>;
+    /// The number that the next port gets; `set` makes it have these bits, as far as they go.
+    fn next(&self, set: Option<u64>) -> u64;
     /// Would who sends it a message be suspended?
     fn is_busy(&self, port: Port) -> bool;
 }
@@ -136,6 +139,8 @@ pub struct Vm {
     /// Thread progress of the normal schedulers alone, whose slices are short: what only they read without locks is freed
     /// while a dirty scheduler blocks, too.
     pub slices: Arc<Progress>,
+    /// What the threads spend their time on.
+    pub microstates: Microstates,
     /// Number of threads that make references with a number of their own.
     locals: usize,
     engine: Box<dyn Engine>,
@@ -195,8 +200,9 @@ impl Vm {
             timers: Timers::new(config.schedulers),
             clock,
             machine,
-            progress: Progress::new(locals + 64),
-            slices: Progress::new(config.schedulers + 8),
+            progress: Progress::running_by(locals + 64, microstate::as_aux),
+            slices: Progress::running_by(config.schedulers + 8, microstate::as_aux),
+            microstates: Microstates::new(&config),
             locals,
             engine: parts.engine,
             exit_hooks: parts.exit_hooks,
@@ -245,6 +251,13 @@ impl Vm {
         // Relaxed: only uniqueness counts.
         let count = self.foreign_refs.fetch_add(1, Ordering::Relaxed) + 1;
         self.ref_numbers(count * self.locals as u64 + self.locals as u64 - 1)
+    }
+
+    /// The `count`-th unique integer of a scheduler by its number from 1 (0 stands for all other threads): the number is in the
+    /// lowest bits.
+    pub fn unique(&self, scheduler: u64, count: u64) -> i128 {
+        let bits = (self.locals as u64 - 1).checked_ilog2().map_or(0, |log| log + 1);
+        crate::scheduler::LEAST_UNIQUE + (i128::from(count) << bits | i128::from(scheduler))
     }
 
     /// A new strictly rising unique integer, from the same first one as the others.

@@ -28,6 +28,25 @@ main() ->
     t:c(literals, fun() -> {[erts_debug:same(L, erts_debug:copy_shared(L, Copy)) || Copy <- [true, false]], erts_debug:size_shared(L), erts_debug:flat_size(L)} end),
     t:each(heir_again, [set, ordered_set], fun(Type) -> heir_again(Type, 100) end),
     t:c(next_pid, fun() -> [try erts_debug:set_internal_state(next_pid, X) catch error:E -> E end || X <- [a, -1, 1.0]] end),
+    t:c(next_port, fun() ->
+        Before = erts_debug:get_internal_state(next_port),
+        Set = erts_debug:set_internal_state(next_port, 1 bsl 20),
+        {is_integer(Before), is_integer(Set), Set =:= erts_debug:get_internal_state(next_port)}
+    end),
+    t:c(ports_come_again, fun() ->
+        erts_debug:set_internal_state(next_port, 1 bsl 28 - 3),
+        Said = [os:cmd("echo " ++ integer_to_list(N)) || N <- lists:seq(1, 8)],
+        {Said, erts_debug:get_internal_state(next_port) < 1 bsl 20}
+    end),
+    t:each(next_port, [a, 1.0, []], fun(N) -> erts_debug:set_internal_state(next_port, N) end),
+    t:c(nbalance, fun() -> N = erts_debug:get_internal_state(nbalance), {is_integer(N), N >= 0} end),
+    t:each(unique_integer, [{0, 0}, {0, 1}, {1, 1}, {1, 1 bsl 64 - 1}, {0, 1 bsl 64}, {-1, 1}, {100000, 1}, {0, -1}, {a, 1}], fun({Thread, N}) ->
+        Least = erts_debug:get_internal_state(min_unique_integer),
+        %% The number of a scheduler takes as many bits as theirs does.
+        Schedulers = lists:sum([erlang:system_info(K) || K <- [schedulers, dirty_cpu_schedulers, dirty_io_schedulers]]),
+        Bits = length(integer_to_list(Schedulers, 2)),
+        erts_debug:get_internal_state({make_unique_integer, Thread, N}) - Least =:= (N bsl Bits) bor Thread
+    end),
     erts_debug:set_internal_state(available_internal_state, false).
 
 binary_info(B) ->

@@ -40,6 +40,9 @@ pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         (Some(am::DbTable_words), _) => Ok(ctx.tuple(&[Term::small(49), Term::small(6)])),
         (Some(am::reds_left), _) => Ok(Term::small(i64::from(ctx.proc.reductions_left.max(0)))),
         (Some(am::next_pid), _) => Ok(pid_bits(ctx.vm.processes.next_pid())),
+        (Some(am::next_port), _) => Ok(next_port(ctx, None)),
+        // Relaxed: a figure.
+        (Some(am::nbalance), _) => Ok(ctx.uint(ctx.vm.gauges.balances.load(Ordering::Relaxed) as u64)),
         (Some(am::min_unique_integer | am::min_unique_monotonic_integer), _) => Ok(ctx.int128(least)),
         (Some(am::persistent_term), _) => {
             let size = (am::table.term(), Term::small(crate::persistent::table_size() as i64));
@@ -60,8 +63,32 @@ pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
             let Some(pid) = pid.as_local_pid() else { return badarg() };
             Ok(Term::atom(ctx.vm.processes.get(pid).map_or(am::undefined, myriad_vm::Process::seen_status)))
         }
+        _ => match args[0].as_tuple_of::<3>() {
+            Some([key, scheduler, count]) if key.is_am(am::make_unique_integer) => unique(ctx, scheduler, count),
+            _ => badarg(),
+        },
+    }
+}
+
+/// The unique integer that a scheduler makes as its `count`-th.
+fn unique(ctx: &mut Ctx<'_>, scheduler: Term, count: Term) -> BifResult {
+    let count = match (count.as_small(), count.as_big()) {
+        (Some(n), _) => u64::try_from(n).ok(),
+        (None, Some((false, [limb]))) => Some(*limb),
+        _ => None,
+    };
+    let scheduler = scheduler.as_small().and_then(|n| u64::try_from(n).ok());
+    match (scheduler, count) {
+        (Some(scheduler), Some(count)) => {
+            let unique = ctx.vm.unique(scheduler, count);
+            Ok(ctx.int128(unique))
+        }
         _ => badarg(),
     }
+}
+
+fn next_port(ctx: &Ctx<'_>, set: Option<u64>) -> Term {
+    Term::small(ctx.vm.ports().map_or(0, |ports| ports.next(set)) as i64)
 }
 
 /// Names that tables are looked up by in the same place as by a given one: `{Name, HowMany}`.
@@ -119,6 +146,10 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         Some(am::next_pid) => match value.as_usize().map(u32::try_from) {
             Some(Ok(bits)) => Ok(pid_bits(ctx.vm.processes.set_next(bits))),
             _ => badarg(),
+        },
+        Some(am::next_port) => match value.as_usize() {
+            Some(bits) => Ok(next_port(ctx, Some(bits as u64))),
+            None => badarg(),
         },
         // Many may send to one process at once, always.
         Some(am::proc_sig_buffers) if value.as_bool() == Some(true) => Ok(Term::TRUE),

@@ -7,8 +7,8 @@ use myriad_heap::sizes::at_least as size_at_least;
 use myriad_term::{Build, Export, Mfa, Term, am};
 use myriad_vm::bif::{Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::process::Priority;
-use myriad_vm::signal::{Parcel, Signal};
-use myriad_vm::spawn::{SpawnOptions, TooManyProcesses};
+use myriad_vm::signal::Parcel;
+use myriad_vm::spawn::{Reply, SpawnOptions, TooManyProcesses};
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub SPAWN = "erlang" {
@@ -56,7 +56,7 @@ fn spawn_system_process_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 /// Which outcome of a `spawn_request` is told.
 #[derive(Clone, Copy, PartialEq)]
-enum Reply {
+enum Replies {
     Yes,
     No,
     ErrorOnly,
@@ -66,7 +66,7 @@ enum Reply {
 struct Options {
     spawn: SpawnOptions,
     monitor: Option<MonitorOptions>,
-    reply: Reply,
+    reply: Replies,
     reply_tag: Term,
 }
 
@@ -75,7 +75,7 @@ fn options(ctx: &Ctx<'_>, list: Term, request: bool) -> Option<Options> {
     let mut all = Options {
         spawn: SpawnOptions::new(ctx.vm),
         monitor: None,
-        reply: Reply::Yes,
+        reply: Replies::Yes,
         reply_tag: Term::atom(am::spawn_reply),
     };
     // No process gets less than what all get by default.
@@ -119,10 +119,10 @@ fn pair(
         am::reply_tag if request => all.reply_tag = value,
         am::reply if request => {
             all.reply = match value.as_atom()? {
-                am::yes => Reply::Yes,
-                am::no => Reply::No,
-                am::error_only => Reply::ErrorOnly,
-                am::success_only => Reply::SuccessOnly,
+                am::yes => Replies::Yes,
+                am::no => Replies::No,
+                am::error_only => Replies::ErrorOnly,
+                am::success_only => Replies::SuccessOnly,
                 _ => return None,
             }
         }
@@ -145,6 +145,7 @@ fn spawn_opt_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return ctx.error_with_cause(Term::atom(am::badarg), Term::atom(am::badopt));
     };
     let (export, arguments) = callee([args[0], args[1], args[2]])?;
+    all.spawn.given = args[3];
     let reference = with_monitor(ctx, all.monitor.take(), &mut all.spawn);
     let pid = ctx.spawn(export, &arguments, all.spawn).map_err(full)?.term();
     Ok(match reference {
@@ -155,37 +156,48 @@ fn spawn_opt_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 /// A reference, or `badarg` or `badopt` for the Erlang caller to raise.
 fn spawn_request_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let Ok((export, arguments)) = callee([args[0], args[1], args[2]]) else { return Ok(Term::atom(am::badarg)) };
+    if callee([args[0], args[1], args[2]]).is_err() {
+        return Ok(Term::atom(am::badarg));
+    }
     if args[3].list_length().is_none() {
         return Ok(Term::atom(am::badarg));
     }
     let Some(mut all) = options(ctx, args[3], true) else {
         let reference = ctx.make_ref();
-        reply(ctx, Term::atom(am::spawn_reply), reference, Err(am::badopt));
+        let reply = refusal(reference, args[3]);
+        if reply.sent {
+            ctx.reply_to_spawn(reply, Term::atom(am::error), Term::atom(am::badopt), None);
+        }
         return Ok(reference);
     };
     let reference = match with_monitor(ctx, all.monitor.take(), &mut all.spawn) {
         Some(reference) => reference,
         None => ctx.make_ref(),
     };
-    let result = ctx.spawn(export, &arguments, all.spawn).map_err(|_| am::system_limit);
-    let told = match result {
-        Ok(_) => matches!(all.reply, Reply::Yes | Reply::SuccessOnly),
-        Err(_) => matches!(all.reply, Reply::Yes | Reply::ErrorOnly),
-    };
-    if told {
-        reply(ctx, all.reply_tag, reference, result);
+    let reply = Reply { reference, tag: all.reply_tag, sent: matches!(all.reply, Replies::Yes | Replies::SuccessOnly) };
+    (all.spawn.given, all.spawn.reply) = (args[3], Some(reply));
+    // As on OTP, where an argument list may come from another node in parts.
+    let call = ctx.tuple(&args[..3]);
+    let init = Mfa { module: am::erts_internal, function: am::spawn_init, arity: 1 };
+    let result = ctx.spawn(Export::intern(init), &[call], all.spawn);
+    if result.is_err() && matches!(all.reply, Replies::Yes | Replies::ErrorOnly) {
+        ctx.reply_to_spawn(reply, Term::atom(am::error), Term::atom(am::system_limit), None);
     }
     Ok(reference)
 }
 
-fn reply(ctx: &mut Ctx<'_>, tag: Term, reference: Term, result: Result<myriad_term::Pid, myriad_term::Atom>) {
-    let (word, value) = match result {
-        Ok(pid) => (am::ok, pid.term()),
-        Err(reason) => (am::error, reason.term()),
-    };
-    let message = ctx.tuple(&[tag, reference, Term::atom(word), value]);
-    ctx.signal_to(ctx.pid(), Signal::Message(Parcel::copy(message).into_message()));
+/// The reply that a list of options asks for when something is wrong with it.
+fn refusal(reference: Term, options: Term) -> Reply {
+    let mut reply = Reply { reference, tag: Term::atom(am::spawn_reply), sent: true };
+    for [key, value] in options.list_iter().filter_map(Term::as_tuple_of::<2>) {
+        match (key.as_atom(), value.as_atom()) {
+            (Some(am::reply_tag), _) => reply.tag = value,
+            (Some(am::reply), Some(am::yes | am::error_only)) => reply.sent = true,
+            (Some(am::reply), Some(am::no | am::success_only)) => reply.sent = false,
+            _ => {}
+        }
+    }
+    reply
 }
 
 /// Requests on this node are carried out at once, so there is never one left to abandon.

@@ -135,8 +135,8 @@ fn set(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Option<Term>> {
             Term::UNDEFINED
         }
         am::microstate_accounting => match value.as_atom()? {
-            am::false_ | am::reset => Term::FALSE,
-            _ => return None,
+            am::reset => Term::bool(ctx.vm.microstates.reset(ctx.vm.machine.as_ref())),
+            _ => Term::bool(ctx.vm.microstates.set(value.as_bool()?, ctx.vm.machine.as_ref())),
         },
         am::outstanding_system_requests_limit => {
             let limit = value.as_usize().filter(|n| (1..=1 << 27).contains(n))?;

@@ -171,10 +171,10 @@ fn time_correction(vm: &'static Vm) -> bool {
 
 /// Which atomic operations the machine has: pairs of what and whose, as far as this VM makes use of them.
 fn native_atomics(ctx: &mut Ctx<'_>) -> Term {
-    let own = ctx.string("rust");
-    let entries = ["32-bit native atomics", "64-bit native atomics"].map(|what| {
-        let what = ctx.string(what);
-        ctx.tuple(&[what, own, Term::NIL])
+    let entries = [("32-bit", "rust"), ("64-bit", "rust"), ("Double word", "no")].map(|(size, whose)| {
+        let what = ctx.string(&format!("{size} native atomics"));
+        let whose = ctx.string(whose);
+        ctx.tuple(&[what, whose, Term::NIL])
     });
     ctx.list(&entries)
 }

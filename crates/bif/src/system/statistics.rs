@@ -5,6 +5,7 @@ use myriad_heap::account;
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::{DirtyKind, badarg};
+use myriad_vm::microstate;
 use myriad_vm::{BifResult, Ctx, Vm};
 
 myriad_vm::bifs! { pub STATISTICS = "erlang" {
@@ -85,24 +86,26 @@ fn since_last(ctx: &mut Ctx<'_>, now: u64, last: u64) -> Term {
     ctx.tuple(&[number(now), number(now.saturating_sub(last))])
 }
 
-/// Threads that never measure: every counter is nothing, as on OTP before the flag is set.
+/// `[#{type, id, counters => #{State => Nanoseconds}}]` of all threads there are.
 fn microstate_accounting(ctx: &mut Ctx<'_>) -> Term {
-    let names = [am::aux, am::check_io, am::emulator, am::gc, am::other, am::port, am::sleep];
-    let zeros: Vec<(Term, Term)> = names.iter().map(|n| (n.term(), Term::small(0))).collect();
-    let counters = myriad_term::map::from_pairs(ctx, &zeros);
     let c = &ctx.vm.config;
-    let kinds =
-        [(am::scheduler, c.schedulers), (am::dirty_cpu_scheduler, c.dirty_cpu), (am::dirty_io_scheduler, c.dirty_io)];
+    let kinds = [
+        (am::scheduler, 1..=c.schedulers),
+        (am::dirty_cpu_scheduler, 1..=c.dirty_cpu),
+        (am::dirty_io_scheduler, 1..=c.dirty_io),
+        (am::poll, 0..=0),
+    ];
+    let ids = kinds.into_iter().flat_map(|(kind, ids)| ids.map(move |id| (kind, id)));
     let mut threads = Vec::new();
-    for (kind, count) in kinds {
-        for id in 1..=count {
-            let pairs = [
-                (am::counters.term(), counters),
-                (am::id.term(), Term::small(id as i64)),
-                (am::type_.term(), kind.term()),
-            ];
-            threads.push(myriad_term::map::from_pairs(ctx, &pairs));
+    for ((kind, id), times) in ids.zip(ctx.vm.microstates.times(ctx.vm.machine.as_ref())) {
+        let mut counters = Vec::new();
+        for (name, ns) in microstate::NAMES.into_iter().zip(times) {
+            counters.push((name.term(), ctx.uint(ns)));
         }
+        let counters = myriad_term::map::from_pairs(ctx, &counters);
+        let pairs =
+            [(am::counters.term(), counters), (am::id.term(), Term::small(id as i64)), (am::type_.term(), kind.term())];
+        threads.push(myriad_term::map::from_pairs(ctx, &pairs));
     }
     ctx.list(&threads)
 }

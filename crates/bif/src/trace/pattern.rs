@@ -3,6 +3,7 @@
 use super::{bad, bad_option, tracer_of};
 use myriad_sync::Arc;
 use myriad_term::{Atom, Export, Mfa, Term, am};
+use myriad_vm::bif::badarg;
 use myriad_vm::code::{Function, Module};
 use myriad_vm::trace::breakpoint::{Breakpoint, MaybeSpec, Meta, Patterns};
 use myriad_vm::trace::times::Times;
@@ -166,6 +167,11 @@ impl Whose {
         (open.is_sorted()).then_some(whose)
     }
 
+    fn modules(&self, vm: &'static Vm) -> Vec<&'static Module> {
+        let names = self.module.map_or_else(|| vm.code.loaded(), |module| vec![module]);
+        names.into_iter().filter_map(|name| vm.code.current(name)).collect()
+    }
+
     fn matches(&self, mfa: Mfa) -> bool {
         self.function.is_none_or(|f| f == mfa.function) && self.arity.is_none_or(|a| a == i64::from(mfa.arity))
     }
@@ -233,16 +239,27 @@ pub(super) fn trace_pattern_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
     let Some(whose) = Whose::read(what) else { return bad(ctx, am::none) };
     let mut guard = vm.trace.lock();
-    let modules = match whose.module {
-        Some(module) => vec![module],
-        None => vm.code.loaded(),
-    };
     let mut count = 0;
-    for name in modules {
-        if let Some(module) = vm.code.current(name) {
-            count += new.apply(vm, &mut guard, module, kinds, &whose);
-        }
+    for module in whose.modules(vm) {
+        count += new.apply(vm, &mut guard, module, kinds, &whose);
     }
     drop(guard);
+    Ok(Term::small(count))
+}
+
+/// `erts_debug:breakpoint({Module, Function, Arity}, boolean())`: has the error handlers of processes that call a function called
+/// instead, or no longer. How many functions there are.
+pub(super) fn breakpoint_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let (Some(whose), Some(on)) = (Whose::read(args[0]), args[1].as_bool()) else { return badarg() };
+    let vm = ctx.vm;
+    let mut patterns = vm.trace.lock();
+    let mut count = 0;
+    for module in whose.modules(vm) {
+        for function in module.functions.iter().filter(|f| whose.matches(f.mfa)) {
+            count += 1;
+            patterns.change(vm, function, |b| b.debug = on);
+        }
+    }
+    drop(patterns);
     Ok(Term::small(count))
 }

@@ -128,8 +128,10 @@ pub(crate) fn translate(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit
             e.continuation(1);
         }
         Generic::ApplyLast => {
+            let slots = args.number(1)?;
             e.op(Op::ApplyLast, args.number(0)?);
-            e.word(frame_bytes(args.number(1)?));
+            e.word(frame_bytes(slots));
+            return_to_caller(e, slots);
         }
         Generic::Return => e.op(Op::Return, 0),
         Generic::Deallocate => {
@@ -794,12 +796,16 @@ pub(crate) fn call_bif(e: &mut Emitter, def: &'static BifDef, arity: u32, last: 
     match last {
         Some(slots) => {
             e.word(frame_bytes(slots));
-            // Where a call that is traced returns to.
-            e.continuation(1);
-            e.op(Op::DeallocateReturn, frame_bytes(slots));
+            return_to_caller(e, slots);
         }
         None => e.continuation(1),
     }
+}
+
+/// Where the call of a built-in in tail position returns to if it is traced: the frame stays until then.
+fn return_to_caller(e: &mut Emitter, slots: u32) {
+    e.continuation(1);
+    e.op(Op::DeallocateReturn, frame_bytes(slots));
 }
 
 /// What is tried before the code of the function itself.
@@ -815,6 +821,9 @@ fn special(e: &mut Emitter, [body, tail]: [Op; 2], last: Option<u32>) {
         Some(slots) => {
             e.op(tail, 0);
             e.word(frame_bytes(slots));
+            if tail == Op::ApplyListLast {
+                return_to_caller(e, slots);
+            }
         }
         None => {
             e.op(body, 0);

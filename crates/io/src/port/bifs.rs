@@ -15,6 +15,7 @@ use crate::posix;
 use myriad_sync::Arc;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::{BADARG, DirtyKind, Escape, SYSTEM_LIMIT, badarg};
+use myriad_vm::microstate::{State, within};
 use myriad_vm::registry::Named;
 use myriad_vm::signal::{Parcel, Signal};
 use myriad_vm::{BifResult, Ctx};
@@ -78,7 +79,9 @@ fn open_port(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if !ctx.sched.dirty {
         ctx.profile_port_call(true);
     }
+    let port = within(State::Port);
     let result = open_port_2(ctx, args);
+    drop(port);
     if !matches!(result, Err(Escape::Dirty(_) | Escape::Yield)) {
         ctx.profile_port_call(false);
     }

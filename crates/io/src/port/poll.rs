@@ -19,6 +19,7 @@ use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use myriad_sync::{LockClass, Mutex, Parker};
 use myriad_term::Port as PortId;
 use myriad_vm::machine::Readiness;
+use myriad_vm::microstate::{self, State, within};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
@@ -223,7 +224,9 @@ impl Poll {
 
     /// The I/O thread has no use for the post while schedulers hold it: sleeps a little.
     fn look_in(&self, quiet: &mut u32) {
+        let sleep = within(State::Sleep);
         self.thread.park(Some(GRACE));
+        drop(sleep);
         // Relaxed: a hint.
         *quiet = if self.met.swap(false, Ordering::Relaxed) { 0 } else { *quiet + 1 };
         if *quiet >= QUIET {
@@ -240,7 +243,11 @@ impl Poll {
             hands.events.clear();
             hands.events.reserve(EVENTS);
             let spare = rustix::buffer::spare_capacity(&mut hands.events);
-            match epoll_wait(self.epoll.as_fd(), spare, timeout) {
+            let looks = timeout.is_some_and(|timeout| timeout.is_zero());
+            let state = within(if looks { State::CheckIo } else { State::Sleep });
+            let waited = epoll_wait(self.epoll.as_fd(), spare, timeout);
+            drop(state);
+            match waited {
                 Ok(_) | Err(Errno::INTR) => {}
                 // Nothing else can fail; a moment's rest keeps it from filling a processor.
                 Err(_) => myriad_sync::thread::sleep(Duration::from_millis(1)),
@@ -382,6 +389,7 @@ impl Readiness for Waiting {
     fn serve(&self) -> bool {
         let any = HANDS.with(|hands| hands.try_borrow().is_ok_and(|hands| !hands.events.is_empty()));
         if any {
+            let _io = within(State::CheckIo);
             serve(self.0);
         }
         any
@@ -393,6 +401,7 @@ pub(super) fn start(system: &'static System) -> Result<(), String> {
     let slot = system.vm.progress.register().ok_or("too many threads")?;
     let body = move || {
         let poll = &system.poll;
+        microstate::join(system.vm, system.vm.microstates.poll_thread(), State::CheckIo);
         let mut quiet = 0;
         // To read into from what is always ready.
         let mut always = Vec::new();

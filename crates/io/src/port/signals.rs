@@ -5,6 +5,7 @@ use crate::bytes::{Piece, iodata};
 use myriad_sync::Arc;
 use myriad_term::{Build, Pid, Port as PortId, RefNumbers, Term, am};
 use myriad_vm::Vm;
+use myriad_vm::microstate::{State as Microstate, within};
 use myriad_vm::signal::{Parcel, Signal};
 use myriad_vm::trace::monitor::busy_port;
 use myriad_vm::trace::{Tracee, flags};
@@ -24,7 +25,10 @@ impl PortOps for Ports {
     fn signal(&self, _: &'static Vm, port: PortId, signal: Signal) {
         let Some(system) = system() else { return };
         match system.get(port) {
-            Some(port) => port.signal(system, signal),
+            Some(port) => {
+                let _port = within(Microstate::Port);
+                port.signal(system, signal);
+            }
             None => answer_for_the_gone(system, port, signal),
         }
     }
@@ -59,6 +63,10 @@ impl PortOps for Ports {
 
     fn all(&self, _: &'static Vm) -> Vec<PortId> {
         system().map_or(Vec::new(), |s| s.all().iter().map(|port| port.id).collect())
+    }
+
+    fn next(&self, set: Option<u64>) -> u64 {
+        system().map_or(0, |system| system.next(set))
     }
 
     fn is_busy(&self, port: PortId) -> bool {

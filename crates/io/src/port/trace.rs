@@ -6,6 +6,7 @@ use myriad_heap::Fragment;
 use myriad_term::etf::{self, EncodeOptions};
 use myriad_term::{Atom, Build, Pid, Port as PortId, Term, am};
 use myriad_vm::Vm;
+use myriad_vm::microstate::{State as Microstate, Within, within};
 use myriad_vm::signal::Parcel;
 use myriad_vm::trace::{event, flags, profile};
 
@@ -13,6 +14,7 @@ impl System {
     /// Writes a trace message to a port that is a tracer. The caller holds no port's lock.
     pub(super) fn trace_output(&self, tracer: PortId, message: Parcel) {
         let Some(port) = self.get(tracer) else { return };
+        let _port = within(Microstate::Port);
         let bytes = etf::encode(message.term, EncodeOptions::default());
         let mut state = port.lock();
         if state.is_open() {
@@ -22,27 +24,31 @@ impl System {
     }
 }
 
-/// A port does something; `system_profile` tells when it begins and when it has done.
+/// A port does something: the thread is at work in a port, and `system_profile` tells when it begins and when it has done.
 pub(super) struct Work {
-    vm: &'static Vm,
-    port: Term,
+    /// If it is to be told.
+    told: Option<(&'static Vm, Term)>,
+    _state: Within,
 }
 
 impl Drop for Work {
     fn drop(&mut self) {
-        profile::port(self.vm, self.port, false);
+        if let Some((vm, port)) = self.told {
+            profile::port(vm, port, false);
+        }
     }
 }
 
 impl Port {
     /// Tells that the port does something, until what this gives is dropped. The caller does not hold the port.
     #[inline]
-    pub(super) fn works(&self, system: &System) -> Option<Work> {
-        system.vm.trace.profile.wants(profile::PORTS).then(|| {
+    pub(super) fn works(&self, system: &System) -> Work {
+        let told = system.vm.trace.profile.wants(profile::PORTS).then(|| {
             let (vm, port) = (system.vm, self.id.term());
             profile::port(vm, port, true);
-            Work { vm, port }
-        })
+            (vm, port)
+        });
+        Work { told, _state: within(Microstate::Port) }
     }
 
     /// Sends a trace message about this port if it is traced for this.

@@ -61,6 +61,8 @@ pub struct Breakpoint {
     pub count: Option<Arc<Count>>,
     /// `call_time`
     pub time: Option<Arc<Times>>,
+    /// `erts_debug:breakpoint/2`: the caller's error handler runs instead.
+    pub debug: bool,
     /// The function behind (B3), or null.
     pub behind: *const Function,
 }
@@ -72,13 +74,17 @@ unsafe impl Sync for Breakpoint {}
 
 impl Default for Breakpoint {
     fn default() -> Self {
-        Breakpoint { call: None, meta: None, count: None, time: None, behind: ptr::null() }
+        Breakpoint { call: None, meta: None, count: None, time: None, debug: false, behind: ptr::null() }
     }
 }
 
 impl Breakpoint {
+    fn traces(&self) -> bool {
+        self.call.is_some() || self.meta.is_some() || self.count.is_some() || self.time.is_some()
+    }
+
     fn is_empty(&self) -> bool {
-        self.call.is_none() && self.meta.is_none() && self.count.is_none() && self.time.is_none()
+        !self.traces() && !self.debug
     }
 }
 
@@ -210,7 +216,8 @@ impl Patterns {
         let key = ptr::from_ref(def) as usize;
         let entered = Function::of_export(export);
         let before = self.bifs.len();
-        if entered.breakpoint().is_some() {
+        // A call that knows the built-in is not meant by `debug`, as on OTP.
+        if entered.breakpoint().is_some_and(Breakpoint::traces) {
             self.bifs.insert(key, export);
         } else {
             self.bifs.remove(&key);

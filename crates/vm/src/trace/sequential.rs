@@ -41,6 +41,17 @@ pub fn flag(name: Atom) -> Option<i64> {
     })
 }
 
+/// How the reply to a spawn comes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Replies {
+    /// The spawn waits for it.
+    AtOnce,
+    /// As a message.
+    Later,
+    /// Not at all.
+    Never,
+}
+
 /// What a process counts.
 #[derive(Clone, Copy, Default)]
 pub struct Counts {
@@ -83,7 +94,7 @@ impl Token {
         })
     }
 
-    fn term<A: Build + ?Sized>(&self, heap: &mut A) -> Term {
+    pub(crate) fn term<A: Build + ?Sized>(&self, heap: &mut A) -> Term {
         heap.tuple(&[
             Term::small(self.flags),
             self.label,
@@ -288,11 +299,18 @@ impl Ctx<'_> {
     }
 
     /// A process is made by one with a token: the request, as if it were a message, and the reply. `request` is what the
-    /// request says.
+    /// request says. Gives the token of a reply that comes later.
     #[cold]
-    pub(crate) fn spawn_with_token(&mut self, new: &mut crate::Private, child: Term, request: Term, reply: Term) {
+    pub(crate) fn spawn_with_token(
+        &mut self,
+        new: &mut crate::Private,
+        child: Term,
+        request: Term,
+        reply: Term,
+        replies: Replies,
+    ) -> Option<Token> {
         let own = self.pid().term();
-        let Some(mut token) = self.next_token() else { return };
+        let mut token = self.next_token()?;
         if self.tells(token, SEND) {
             output(self.vm, am::send, token, own, child, request);
         }
@@ -301,17 +319,20 @@ impl Ctx<'_> {
         }
         let counts = Counts { clock: token.serial + 1, last: token.serial };
         (token.previous, token.serial, token.sender) = (counts.last, counts.clock, child);
-        if token.flags & SEND != 0 {
+        if token.flags & SEND != 0 && replies != Replies::Never {
             output(self.vm, am::send, token, child, own, reply);
         }
-        if self.tells(token, RECEIVE) {
-            output(self.vm, am::receive, token, child, own, reply);
+        if replies == Replies::AtOnce {
+            if self.tells(token, RECEIVE) {
+                output(self.vm, am::receive, token, child, own, reply);
+            }
+            *self.counts() = Counts { clock: token.serial, last: token.serial };
         }
-        *self.counts() = Counts { clock: token.serial, last: token.serial };
         // The new process begins with the token of the reply.
-        token.label = myriad_heap::copy_term(token.label, &mut new.heap);
-        new.token = token.term(&mut new.heap);
+        let label = myriad_heap::copy_term(token.label, &mut new.heap);
+        new.token = Token { label, ..token }.term(&mut new.heap);
         new.watched.sequence = counts;
+        (replies == Replies::Later).then_some(token)
     }
 
     /// An exit signal of this process to `to`, with its token if it has one. `message` is what a process that traps exits gets.
