@@ -14,6 +14,7 @@ use myriad_vm::{BifResult, Ctx};
 myriad_vm::bifs! { pub UNICODE = "unicode" {
     "characters_to_binary" / 2 Plain => characters_to_binary_2;
     "characters_to_list" / 2 Plain => characters_to_list_2;
+    "characters_to_binary" / 3 Body => characters_to_binary_3;
     "bin_is_7bit" / 1 Plain => |_, a| Ok(Term::bool(a[0].as_binary().is_some_and(|b| b.is_ascii())));
 }}
 
@@ -113,6 +114,46 @@ impl Sink for Utf8 {
             if !goes_on {
                 return (list, most);
             }
+        }
+    }
+}
+
+/// A sink of UTF-16 or UTF-32.
+struct Units {
+    bytes: Vec<u8>,
+    wide: bool,
+    little: bool,
+}
+
+impl Units {
+    #[inline]
+    fn push<const N: usize>(&mut self, mut unit: [u8; N]) {
+        if self.little {
+            unit.reverse();
+        }
+        self.bytes.extend_from_slice(&unit);
+    }
+}
+
+impl Sink for Units {
+    fn text(&mut self, text: &str) {
+        self.bytes.reserve(2 * text.len());
+        text.chars().for_each(|char| self.char(char));
+    }
+
+    fn latin1(&mut self, bytes: &[u8]) {
+        self.bytes.reserve(2 * bytes.len());
+        bytes.iter().for_each(|byte| self.char(char::from(*byte)));
+    }
+
+    #[inline]
+    fn char(&mut self, char: char) {
+        if self.wide {
+            return self.push(u32::from(char).to_be_bytes());
+        }
+        match u16::try_from(char) {
+            Ok(unit) => self.push(unit.to_be_bytes()),
+            Err(_) => char.encode_utf16(&mut [0; 2]).iter().for_each(|unit| self.push(unit.to_be_bytes())),
         }
     }
 }
@@ -499,6 +540,32 @@ fn characters_to_binary_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         let Some(end) = walk.run(ctx, budget)? else { return Ok(None) };
         let converted = binary_of_vec(ctx, std::mem::take(&mut walk.sink.0));
         Ok(Some(finish(ctx, converted, end)))
+    })
+}
+
+/// The sink of an encoding with wide units.
+fn units(encoding: Term) -> Option<Units> {
+    let (name, little) = match encoding.as_tuple_of::<2>() {
+        Some([name, endian]) if endian.is_am(am::little) => (name, true),
+        Some([name, endian]) if endian.is_am(am::big) => (name, false),
+        Some(_) => return None,
+        None => (encoding, false),
+    };
+    match name.as_atom()? {
+        am::utf16 => Some(Units { bytes: Vec::new(), wide: false, little }),
+        am::utf32 => Some(Units { bytes: Vec::new(), wide: true, little }),
+        _ => None,
+    }
+}
+
+/// To UTF-16 or UTF-32, if all is right: what is wrong, the Erlang code tells.
+fn characters_to_binary_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let (Some(latin1), Some(sink)) = (encoding(args[1]), units(args[2])) else { return Err(Escape::Decline) };
+    let mut walk = Walk::new(sink, args[0], latin1);
+    in_slices(ctx, move |ctx, budget| match walk.run(ctx, budget) {
+        Ok(None) => Ok(None),
+        Ok(Some(End::Done)) => Ok(Some(binary_of_vec(ctx, std::mem::take(&mut walk.sink.bytes)))),
+        _ => Err(Escape::Decline),
     })
 }
 

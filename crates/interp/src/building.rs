@@ -4,6 +4,8 @@
 //! [`WRITABLE`]. Only the sub binary made last keeps the mark, so its end is the end of what is used; appending to it again
 //! writes into the spare capacity, which doubles when it is used up.
 
+mod small;
+
 use crate::bits;
 use crate::errors;
 use crate::machine::{Machine, high, target, wide};
@@ -367,6 +369,12 @@ impl Segment {
         unsafe { if self.kind == kind::STRING { Term::NIL } else { m.source(self.at.add(3)) } }
     }
 
+    /// The bytes of a string.
+    unsafe fn string<'s>(&self) -> &'s [u8] {
+        // SAFETY: as above; the string table has so many bytes there.
+        unsafe { std::slice::from_raw_parts(wide(self.at.add(3)) as *const u8, *self.at.add(5) as usize) }
+    }
+
     unsafe fn size(&self, m: &Machine<'_, '_>) -> Term {
         // SAFETY: as above.
         unsafe { if self.kind == kind::STRING { Term::NIL } else { m.source(self.at.add(4)) } }
@@ -386,6 +394,15 @@ pub unsafe fn create_bin(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
             segment_error(m, pc, s, fault)
         };
         let appends = n > 0 && matches!(segments(0).kind, kind::APPEND | kind::PRIVATE_APPEND);
+        if !appends && let Some(term) = small::create(m, n, segments) {
+            return match settle(m, term, live, words) {
+                Some(term) => {
+                    m.set(high(pc), term);
+                    pc.add(6 + n * SEGMENT_WORDS)
+                }
+                None => std::ptr::null(),
+            };
+        }
         let (mut total, mut extra) = (0, 0);
         // The first number of a wrong type: told only if all sizes are right.
         let mut no_number = None;
@@ -428,10 +445,9 @@ pub unsafe fn create_bin(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
             let s = segments(i);
             match s.kind {
                 kind::STRING => {
-                    let length = *s.at.add(5) as usize;
-                    let string = std::slice::from_raw_parts(wide(s.at.add(3)) as *const u8, length);
-                    bits::copy(bytes, at, string, 0, 8 * length);
-                    at += 8 * length;
+                    let string = s.string();
+                    bits::copy(bytes, at, string, 0, 8 * string.len());
+                    at += 8 * string.len();
                 }
                 kind::INTEGER => {
                     let bits = size_in_bits(s.size(m), s.unit).unwrap_or(0);

@@ -93,6 +93,7 @@ impl Op {
             Some(2 * word(3))
         } else if op(Op::MakeFun)
             || op(Op::PutMapAssoc)
+            || op(Op::PutMapPlain)
             || op(Op::HasMapFields)
             || op(Op::GetMapElements)
             || op(Op::GetPlainElements)

@@ -145,6 +145,7 @@ macro_rules! for_each_instruction {
             OldMark "-" crate::receive::old_mark
             OldSet "-" crate::receive::old_set
             PutMapAssoc "rsuu*" crate::maps::put_assoc
+            PutMapPlain "rsuu*" crate::maps::put_plain
             PutMapExact "rsjuu*" crate::maps::put_exact
             HasMapFields "-sju*" crate::maps::has_fields
             GetMapElements "-sju*" crate::maps::get_elements

@@ -3,8 +3,11 @@
 use crate::errors;
 use crate::machine::{Machine, high, short, target, wide};
 use myriad_term::boxed::Header;
-use myriad_term::map::{self, Pair};
+use myriad_term::map::{self, Map, Pair};
 use myriad_term::{Alloc, Kind, Term, am};
+
+/// Pairs handled without allocating.
+const INLINE: usize = 8;
 
 /// The pairs at `at`, `n` words in all, given to `f`.
 unsafe fn with_pairs<R>(
@@ -18,7 +21,13 @@ unsafe fn with_pairs<R>(
     match n / 2 {
         1 => f(m, &[pair(m, 0)]),
         2 => f(m, &[pair(m, 0), pair(m, 1)]),
-        3 => f(m, &[pair(m, 0), pair(m, 1), pair(m, 2)]),
+        count @ 3..=INLINE => {
+            let mut pairs = [(Term::NIL, Term::NIL); INLINE];
+            for (i, place) in pairs[..count].iter_mut().enumerate() {
+                *place = pair(m, i);
+            }
+            f(m, &pairs[..count])
+        }
         count => {
             let pairs: Vec<Pair> = (0..count).map(|i| pair(m, i)).collect();
             f(m, &pairs)
@@ -28,13 +37,35 @@ unsafe fn with_pairs<R>(
 
 /// `put_map_assoc`
 pub unsafe fn put_assoc(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: the instruction at hand.
+    unsafe {
+        put(
+            m,
+            pc,
+            |m, map, pairs| {
+                if map.size() == 0 { map::from_pairs(m.ctx, pairs) } else { map.put_all(m.ctx, pairs) }
+            },
+        )
+    }
+}
+
+/// The same with plain keys, all different and in their order.
+pub unsafe fn put_plain(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: the instruction at hand.
+    unsafe { put(m, pc, |m, map, pairs| map.put_in_order(m.ctx, pairs)) }
+}
+
+#[inline(always)]
+unsafe fn put(
+    m: &mut Machine<'_, '_>,
+    pc: *const u32,
+    f: impl FnOnce(&mut Machine<'_, '_>, Map, &[Pair]) -> Term,
+) -> *const u32 {
     // SAFETY: operands of the instruction.
     unsafe {
         let (source, live, n) = (m.source(pc.add(1)), *pc.add(2) as usize, *pc.add(3) as usize);
         let Some(map) = source.as_map() else { return errors::tagged_error_at(m, pc, am::badmap, source) };
-        let result = with_pairs(m, pc.add(4), n, |m, pairs| {
-            if map.size() == 0 { map::from_pairs(m.ctx, pairs) } else { map.put_all(m.ctx, pairs) }
-        });
+        let result = with_pairs(m, pc.add(4), n, |m, pairs| f(m, map, pairs));
         m.reds -= n as i32 / 8;
         m.give(high(pc), result, live, pc.add(4 + n))
     }

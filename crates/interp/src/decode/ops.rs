@@ -107,10 +107,20 @@ pub(crate) fn translate(e: &mut Emitter, at: &At<'_>) -> Result<(), Unfit> {
         Generic::PutMapAssoc if new_map(e, &args)? => {}
         Generic::PutMapAssoc => {
             let (destination, live, items) = (e.reg(args.at(2)?)?, args.number(3)?, args.items(4)?);
-            e.op(Op::PutMapAssoc, destination);
+            let plain = plain_pairs(e, items)?;
+            e.op(if plain.is_some() { Op::PutMapPlain } else { Op::PutMapAssoc }, destination);
             e.source(args.at(1)?)?;
             e.word(live);
-            sources(e, items)?;
+            match plain {
+                Some(pairs) => {
+                    e.word(2 * pairs.len() as u32);
+                    for (key, value) in pairs {
+                        e.constant_word(key);
+                        e.source(value)?;
+                    }
+                }
+                None => sources(e, items)?,
+            }
         }
         Generic::PutMapExact => {
             let (destination, live, items) = (e.reg(args.at(2)?)?, args.number(3)?, args.items(4)?);

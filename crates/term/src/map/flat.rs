@@ -200,6 +200,47 @@ pub(super) fn put_all<A: Build + ?Sized>(heap: &mut A, map: Map, pairs: &[Pair])
     scratch.build(heap, map)
 }
 
+/// With many `key => value`, whose keys are immediate, all different and in their order.
+pub(super) fn put_in_order<A: Build + ?Sized>(heap: &mut A, map: Map, pairs: &[Pair]) -> Term {
+    let View::Flat { keys, values } = map.view() else { return map.term() };
+    let new = pairs.iter().filter(|(key, _)| find(keys, *key).is_none()).count();
+    let size = keys.len() + new;
+    if new == 0 || size > FLAT_LIMIT {
+        return put_all(heap, map, pairs);
+    }
+    let (result, first) = blank(heap, size);
+    // SAFETY: `blank` has made room for so many keys, and as many values two words behind them.
+    let (all_keys, all_values) = unsafe {
+        (std::slice::from_raw_parts_mut(first, size), std::slice::from_raw_parts_mut(first.add(size + 2), size))
+    };
+    let mut old = keys.iter().copied().zip(values.iter().copied()).peekable();
+    let mut new = pairs.iter().copied().peekable();
+    for (key, value) in all_keys.iter_mut().zip(all_values) {
+        let next = match (old.peek(), new.peek()) {
+            (Some((a, _)), Some((b, _))) if a.is(*b) => {
+                old.next();
+                new.next()
+            }
+            (Some((a, _)), Some((b, _))) if order(*a, *b) == Ordering::Less => old.next(),
+            (_, Some(_)) => new.next(),
+            _ => old.next(),
+        };
+        if let Some(next) = next {
+            (*key, *value) = next;
+        }
+    }
+    result
+}
+
+/// The order of two keys, quickly of atoms.
+#[inline(always)]
+fn order(a: Term, b: Term) -> Ordering {
+    match (a.as_atom(), b.as_atom()) {
+        (Some(a), Some(b)) => a.order(b),
+        _ => compare_exact(a, b),
+    }
+}
+
 /// The value of a key and the map without it.
 pub(super) fn take<A: Build + ?Sized>(heap: &mut A, map: Map, key: Term) -> Option<(Term, Term)> {
     let View::Flat { keys, values } = map.view() else { return None };

@@ -168,6 +168,15 @@ impl Map {
         }
     }
 
+    /// The same where the keys are immediate, all different and in the order of [`compare_exact`](crate::compare::compare_exact).
+    pub fn put_in_order<A: Build + ?Sized>(self, heap: &mut A, pairs: &[Pair]) -> Term {
+        if self.is_flat() && pairs.len() > 1 {
+            flat::put_in_order(heap, self, pairs)
+        } else {
+            self.put_all(heap, pairs)
+        }
+    }
+
     /// With many `key := value`, in order; the first key that is not there as an error (`put_map_exact`).
     pub fn update_all<A: Build + ?Sized>(self, heap: &mut A, pairs: &[Pair]) -> Result<Term, Term> {
         if self.is_flat() {

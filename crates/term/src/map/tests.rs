@@ -318,3 +318,32 @@ fn a_map_made_in_steps_is_the_map_made_at_once() {
         assert!(steps > count / 1000);
     }
 }
+
+#[test]
+fn pairs_in_order_are_put_as_any() {
+    let heap = &mut Arena::new();
+    let mut random = Random(7);
+    let names: Vec<Term> = (0..20)
+        .map(|i| crate::Atom::new(&format!("{}key{i}", ["", "a_long_", "z"][i % 3])).unwrap().term())
+        .chain((0..20).map(Term::small))
+        .collect();
+    for _ in 0..500 {
+        let mut pick = |value: i64, limit: u64| -> Vec<Pair> {
+            let n = random.below(limit);
+            (0..n).map(|i| (names[random.below(40) as usize], Term::small(value + i as i64))).collect()
+        };
+        let (old, new) = (pick(0, 40), pick(100, 12));
+        let old = from_pairs(heap, &old);
+        let ordered = from_pairs(heap, &new);
+        let ordered: Vec<Pair> = map(ordered).iter().collect();
+        let one_by_one = ordered.iter().fold(old, |m, (k, v)| map(m).put(heap, *k, *v));
+        let together = map(old).put_in_order(heap, &ordered);
+        assert!(same_shape(together, one_by_one));
+        assert!(same_shape(map(old).put_all(heap, &new), one_by_one));
+        let there = ordered.iter().all(|(k, _)| map(old).has_key(*k));
+        match map(old).update_all(heap, &new) {
+            Ok(updated) => assert!(there && same_shape(updated, one_by_one)),
+            Err(missing) => assert!(!map(old).has_key(missing)),
+        }
+    }
+}
