@@ -17,6 +17,7 @@
 //! | [`pad`], [`slot`], [`counter`], [`backoff`] | cache lines, dense thread numbers, sharded counters, spinning |
 //! | [`class`], [`profile`] | lock classes, their order, and what contends |
 //! | [`mutex`], [`rwlock`], [`spin`], [`mcs`] | the locks; none is ever poisoned |
+//! | [`revocable`] | a value that can be taken away from its user |
 //! | [`sequence`] | looking at what a lock protects without it |
 //! | [`mpsc`], [`parker`], [`progress`], [`table`] | signal queue, sleeping, safe reclamation, grow-only table |
 //! | [`parallelism`] | how many cores this process may use |
@@ -59,6 +60,7 @@ pub mod parallelism;
 pub mod parker;
 pub mod profile;
 pub mod progress;
+pub mod revocable;
 pub mod rwlock;
 pub mod sequence;
 pub mod slot;
@@ -77,6 +79,7 @@ pub use pad::CachePadded;
 pub use parallelism::{available_parallelism, configured_processors, parallelism_at_start};
 pub use parker::Parker;
 pub use progress::{Pinned, Progress, Runner, ThreadSlot};
+pub use revocable::{Revocable, Unavailable};
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};
 pub use sequence::{Odd, Sequence};
 pub use spin::{SpinLock, TicketLock};

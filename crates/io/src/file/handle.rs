@@ -3,15 +3,14 @@
 //! F1. A handle is used by one call at a time; a call that meets another, or a closed file, gives `einval`.
 //! F2. A file is closed by `close_nif`, at the latest when its owner (the process that opened it) ends, or when the last
 //!     reference to the handle is collected.
-//! F3. Who ends while a call of its still uses the file, on a dirty scheduler, does not wait: it leaves word
-//!     ([`FileHandle::abandoned`]), and the call closes the file. Each first does its own (leaves word; lets go of the file),
-//!     then looks at what the other does; a SeqCst fence between lets one of them see the other.
+//! F3. Who ends while a call of its still uses the file, on a dirty scheduler, does not wait: the call closes the file
+//!     ([`Revocable`]).
 
 use super::open::vec_binary;
 use super::{go_dirty, retry, room};
 use crate::posix;
-use myriad_sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence};
-use myriad_sync::{Arc, CachePadded, LazyLock, LockClass, Mutex, Weak};
+use myriad_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use myriad_sync::{Arc, CachePadded, LazyLock, LockClass, Mutex, Revocable, Unavailable, Weak};
 use myriad_term::{Build, Pid, Term, am};
 use myriad_vm::bif::{DirtyKind, badarg};
 use myriad_vm::{BifResult, Ctx, Escape};
@@ -23,7 +22,6 @@ use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-static HANDLE_CLASS: LockClass = LockClass::new("efile", 320);
 static OWNERS_CLASS: LockClass = LockClass::new("efile_owners", 330);
 
 /// Reads up to this many bytes are tried on the scheduler.
@@ -44,12 +42,10 @@ const ALWAYS_AWAY: u32 = u32::MAX;
 
 /// An open file.
 pub(super) struct FileHandle {
-    fd: Mutex<Option<OwnedFd>>,
+    fd: Revocable<OwnedFd>,
     owner: Pid,
     /// How many writes are still to be done on a dirty scheduler before the next one is tried on the caller's.
     away: AtomicU32,
-    /// Its owner has ended (F3).
-    abandoned: AtomicBool,
 }
 
 #[derive(Default)]
@@ -74,12 +70,7 @@ impl FileHandle {
     /// A handle of an open file, noted with its owner.
     pub(super) fn new(fd: OwnedFd, owner: Pid, writes_to_memory: bool) -> Arc<FileHandle> {
         let away = AtomicU32::new(if writes_to_memory { 0 } else { ALWAYS_AWAY });
-        let handle = Arc::new(FileHandle {
-            fd: Mutex::new(&HANDLE_CLASS, Some(fd)),
-            owner,
-            away,
-            abandoned: AtomicBool::new(false),
-        });
+        let handle = Arc::new(FileHandle { fd: Revocable::new(fd), owner, away });
         let shard = shard(owner);
         if let Some(map) = &shard.map {
             let mut map = map.lock();
@@ -96,34 +87,7 @@ impl FileHandle {
 
     /// Does something with the file (F1).
     pub(super) fn with<T>(&self, f: impl FnOnce(BorrowedFd<'_>) -> Result<T, Errno>) -> Result<T, Errno> {
-        let Some(guard) = self.fd.try_lock() else { return Err(Errno::INVAL) };
-        let result = match &*guard {
-            Some(fd) => f(fd.as_fd()),
-            None => Err(Errno::INVAL),
-        };
-        drop(guard);
-        // F3; pairs with the fence in `abandon`.
-        fence(Ordering::SeqCst);
-        // Relaxed: ordered by the fence.
-        if self.abandoned.load(Ordering::Relaxed) {
-            self.close_if_free();
-        }
-        result
-    }
-
-    /// Closes it, unless somebody uses it.
-    fn close_if_free(&self) {
-        if let Some(mut guard) = self.fd.try_lock() {
-            drop(guard.take());
-        }
-    }
-
-    /// Its owner has ended (F3).
-    fn abandon(&self) {
-        // Relaxed: ordered by the fence, which pairs with that in `with`.
-        self.abandoned.store(true, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
-        self.close_if_free();
+        self.fd.with(|fd| f(fd.as_fd())).unwrap_or_else(|Unavailable| Err(Errno::INVAL))
     }
 
     /// Writes where the caller runs, or asks for a dirty scheduler.
@@ -152,10 +116,7 @@ impl FileHandle {
 
     /// Closes it.
     pub(super) fn close(self: &Arc<Self>) -> Result<(), Errno> {
-        let Some(mut guard) = self.fd.try_lock() else { return Err(Errno::INVAL) };
-        let fd = guard.take().ok_or(Errno::INVAL)?;
-        drop(guard);
-        drop(fd);
+        drop(self.fd.take().map_err(|Unavailable| Errno::INVAL)?);
         let shard = shard(self.owner);
         if let Some(map) = &shard.map {
             let mut map = map.lock();
@@ -186,7 +147,7 @@ pub fn owner_exits(pid: Pid) {
         files
     });
     for file in files.into_iter().flatten().filter_map(|f| f.upgrade()) {
-        file.abandon();
+        file.fd.revoke();
     }
 }
 
