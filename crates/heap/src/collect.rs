@@ -13,7 +13,8 @@
 //! no more than [`NURSERY`] words (more would leave the cache and lengthen pauses) or what the roots and the stack
 //! weigh (every collection reads them all, so collections must become rarer as these grow). A heap that is collected
 //! again and again while hardly any other on its thread is gets [`BUSY`] words whatever survives. The old block gets
-//! twice what it must hold: so a heap that grows to N words is copied about twice by all fullsweeps together.
+//! twice what it must hold: so a heap that grows to N words is copied about twice by all fullsweeps together. A heap whose size is
+//! limited gets what it needs, where room that is only wished for would end the process now or when it is full.
 
 use crate::account::{self, Class};
 use crate::block;
@@ -202,6 +203,12 @@ impl Heap {
         if least > wanted { sizes::at_least(least) } else { wanted }
     }
 
+    /// The same without room for what is to come, beyond what is asked for.
+    fn least_young_size(&self, survivors: usize, need: usize) -> usize {
+        let least = survivors + self.stack_words() + RESERVED;
+        sizes::at_least(least.saturating_add(need).max(self.min_heap_size()))
+    }
+
     unsafe fn run(&mut self, plan: Plan, need: usize, roots: &mut Roots<'_>) -> Result<GcReport, MaxHeapExceeded> {
         let info = self.info();
         let before = info.heap_size + info.old_heap_size + info.mbuf_size;
@@ -211,7 +218,14 @@ impl Heap {
             Plan::Single => before,
             Plan::Tenure => 0,
         };
-        let size = self.young_size(survivors, need, roots.words(), busy);
+        let mut size = self.young_size(survivors, need, roots.words(), busy);
+        if self.max_heap_size != 0 {
+            let later = info.old_heap_size.saturating_add((size + info.mbuf_size).saturating_mul(2));
+            let total = before.saturating_add(size).max(later);
+            if self.limit_exceeded(total, info).is_some() {
+                size = self.least_young_size(survivors, need).min(size);
+            }
+        }
         let exceeded = self.limit_exceeded(before.saturating_add(size), info);
         if let Some(exceeded) = exceeded
             && self.max_heap_size().kill
@@ -288,7 +302,7 @@ impl Heap {
         let size = self.block_words();
         let needed =
             self.young_words().saturating_add(self.stack_words()).saturating_add(need).saturating_add(RESERVED);
-        let least = if plan == Plan::Single {
+        let least = if plan == Plan::Single || self.max_heap_size != 0 {
             self.min_heap_size()
         } else if busy {
             NURSERY

@@ -305,6 +305,11 @@ impl Heap {
         self.block_words() + self.old_block_words() + self.fragment_words
     }
 
+    /// What counts for the limit between two collections: not what of the old block is free.
+    pub fn limited_words(&self) -> usize {
+        self.block_words() + self.old_words() + self.fragment_words
+    }
+
     /// Words of the young block (`heap_size`).
     #[inline]
     pub fn block_words(&self) -> usize {

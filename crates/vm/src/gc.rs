@@ -123,7 +123,7 @@ impl Ctx<'_> {
             return Ok(report);
         }
         let fragments = proc.messages.iter().filter_map(|m| m.fragment.as_ref());
-        let total_words = proc.heap.total_size_words() + fragments.map(Fragment::used_words).sum::<usize>();
+        let total_words = proc.heap.limited_words() + fragments.map(Fragment::used_words).sum::<usize>();
         if total_words > limit.size {
             let exceeded = MaxHeapExceeded { total_words, info: proc.heap.info() };
             if limit.kill {
