@@ -38,18 +38,20 @@ macro_rules! for_each_instruction {
             Move5 "rppppq" Move6 "rpppppq" Swap "rq"
             // calls
             Call "-fw" CallLast "nw" CallOnly "-w" CallExt "-fw" CallExtLast "nw" CallExtOnly "-w"
-            MoveCall "rfw" MoveCallLast "rnw" MoveCallOnly "rw" TrimCall "nfw"
+            MoveCall "rfw" MoveCallLast "rnw" MoveCallOnly "rw" TrimCall "nfw" SwapCall "rqfw"
+            MoveKCall "rkfw" MoveKCallOnly "rkw"
             Return "-" MoveReturn "r" MoveKReturn "-k" MoveCReturn "-c"
             Deallocate "n" DeallocateReturn "n" MoveDeallocateReturn "ru" Trim "n"
             Jump "-j"
             // room
             Allocate0 "nu" Allocate1 "nu" Allocate2 "nu" Allocate3 "nu" Allocate "nuu" TestHeap "nu"
             InitY "rn" AllocateMove1 "nuup" AllocateMove2 "nuupp" AllocateMove3 "nuuppp"
+            AllocateMoveCall "nuupfw"
             // lists and tuples
             PutList "rp" PutListS "rss" GetList "rp" GetHd "rq" GetTl "rq"
-            IsNonemptyList "rj" IsNonemptyGetList "rjp" IsNonemptyGetListX "rjp" GetListX "rp" PutListX "rp" IsNil "rj" IsList "rj"
+            IsNonemptyList "rj" IsNonemptyGetList "rjp" IsNonemptyGetListX "rjp" IsNonemptyHeadIs "rjpjk" GetListX "rp" PutListX "rp" IsNil "rj" IsList "rj"
             GetElement "rq" GetElement2 "rqq" GetElement3 "rqqq" GetElementFar "rqu"
-            IsTuple "rj" IsTupleOfArity "rju" IsTaggedTuple "rjuk" PutTuple "ru*" SetElement "rsu"
+            IsTuple "rj" IsTupleOfArity "rju" IsTupleThenArity "rjju" IsTaggedTuple "rjuk" PutTuple "ru*" SetElement "rsu"
             HeapPutList "nuqp" HeapPutListS "nuqss" HeapPutTuple "nuq*" HeapPutListReturn "nuup" HeapPutTupleReturn "nuu*"
             // tests
             IsEqExact "rqj" IsEqExactK "rjk" IsNeExact "rqj" IsNeExactK "rjk"

@@ -590,6 +590,20 @@ instructions! {
         s.push(1);
         s.enter(s.function(2))
     }
+    SwapCall(s) {
+        std::ptr::swap(s.at(s.high()), s.at(s.low(1)));
+        s.push(2);
+        s.enter(s.function(3))
+    }
+    MoveKCall(s) {
+        *s.x_at(s.high()) = short(s.pc.add(1));
+        s.push(2);
+        s.enter(s.function(3))
+    }
+    MoveKCallOnly(s) {
+        *s.x_at(s.high()) = short(s.pc.add(1));
+        s.enter(s.function(2))
+    }
     Return(s) { s.ret() }
     MoveReturn(s) {
         *s.x = *s.at(s.high());
@@ -686,6 +700,15 @@ instructions! {
         s.move_pair(3);
         s.next(4)
     }
+    AllocateMoveCall(s) {
+        if s.lacks() {
+            return s.slow(make_room);
+        }
+        s.small_frame();
+        s.move_pair(3);
+        s.push(4);
+        s.enter(s.function(5))
+    }
     AllocateMove2(s) {
         if s.lacks() {
             return s.slow(make_room);
@@ -771,6 +794,19 @@ instructions! {
         s.jump(1)
     }
 
+    IsNonemptyHeadIs(s) {
+        let list = *s.at(s.high());
+        if !list.is_cons() {
+            return s.jump(1);
+        }
+        let cell = list.cell();
+        let operands = *s.pc.add(2);
+        let (head, tail) = (*cell, *cell.add(1));
+        *s.at(operands & 0xffff) = head;
+        *s.at(operands >> 16) = tail;
+        s.test(head.is(short(s.pc.add(4))), 3, 5)
+    }
+
     GetListX(s) {
         let cell = (*s.x_at(s.high())).cell();
         let operands = *s.pc.add(1);
@@ -822,6 +858,20 @@ instructions! {
     IsTupleOfArity(s) {
         let t = *s.at(s.high());
         s.test(t.is_boxed() && *t.boxed_ptr() == u64::from(*s.pc.add(2)), 1, 3)
+    }
+    IsTupleThenArity(s) {
+        let t = *s.at(s.high());
+        if !t.is_boxed() {
+            return s.jump(1);
+        }
+        let header = *t.boxed_ptr();
+        if header == u64::from(*s.pc.add(3)) {
+            s.next(4)
+        } else if Header::from_raw(header).kind() == Kind::Tuple {
+            s.jump(2)
+        } else {
+            s.jump(1)
+        }
     }
     IsTaggedTuple(s) {
         let t = *s.at(s.high());

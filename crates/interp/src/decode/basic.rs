@@ -82,6 +82,17 @@ pub(crate) fn translate(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit
         Generic::Move => return moves(e, rest),
         Generic::Swap => {
             let (a, b) = (e.reg(args.at(0)?)?, e.reg(args.at(1)?)?);
+            if let Some(next) = rest.get(1)
+                && next.op == Generic::Call
+            {
+                let function = e.local(Args(next.args).label(1))?;
+                e.place(next.line, next.frame);
+                e.op(Op::SwapCall, a);
+                e.pair(b, 0);
+                e.continuation(3);
+                e.wide(std::ptr::from_ref(function) as u64);
+                return Ok(2);
+            }
             e.op(Op::Swap, a);
             e.pair(b, 0);
         }
@@ -237,6 +248,16 @@ pub(crate) fn translate(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit
             {
                 let next = Args(next.args);
                 let (head, tail) = (e.reg(next.at(1)?)?, e.reg(next.at(2)?)?);
+                if head != tail
+                    && let Some((label, k)) = head_test(e, rest.get(2), next.at(1)?)
+                {
+                    e.op(Op::IsNonemptyHeadIs, source);
+                    e.label(args.label(0));
+                    e.pair(head, tail);
+                    e.label(label);
+                    e.word(k as u32);
+                    return Ok(3);
+                }
                 let op = if all_x(&[source, head, tail]) { Op::IsNonemptyGetListX } else { Op::IsNonemptyGetList };
                 e.op(op, source);
                 e.label(args.label(0));
@@ -255,6 +276,16 @@ pub(crate) fn translate(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit
             {
                 e.op(Op::IsTupleOfArity, source);
                 e.label(args.label(0));
+                e.word(tuple_header(Args(next.args).number(2)?)?);
+                return Ok(2);
+            }
+            if let Some(next) = rest.get(1)
+                && next.op == Generic::TestArity
+                && next.args.get(1).and_then(Arg::reg) == args.at(1)?.reg()
+            {
+                e.op(Op::IsTupleThenArity, source);
+                e.label(args.label(0));
+                e.label(Args(next.args).label(0));
                 e.word(tuple_header(Args(next.args).number(2)?)?);
                 return Ok(2);
             }
@@ -316,6 +347,14 @@ pub(crate) fn translate(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit
     Ok(1)
 }
 
+/// A test whether a register is a constant: label and constant.
+fn head_test(e: &mut Emitter, at: Option<&At<'_>>, head: &Arg) -> Option<(u32, i32)> {
+    let at = at.filter(|at| at.op == Generic::IsEqExact)?;
+    let args = Args(at.args);
+    let (a, b) = (args.at(1).ok()?, args.at(2).ok()?);
+    (a.reg() == head.reg()).then_some((args.label(0), e.short(b)?))
+}
+
 /// The header word of a tuple, all of which lies in 32 bits.
 fn tuple_header(arity: u32) -> Result<u32, Unfit> {
     u32::try_from(Header::new(Kind::Tuple, arity as usize).raw()).map_err(|_| Unfit)
@@ -339,6 +378,21 @@ fn moves(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit> {
     let Some((to, from)) = register_move(&rest[0]) else {
         let to = e.reg(destination)?;
         let term = e.constant(source)?;
+        if to & 1 == 0
+            && let Some(short) = short_of(term)
+            && let Some(next) = rest.get(1)
+            && matches!(next.op, Generic::Call | Generic::CallOnly)
+        {
+            let function = e.local(Args(next.args).label(1))?;
+            e.place(next.line, next.frame);
+            e.op(if next.op == Generic::Call { Op::MoveKCall } else { Op::MoveKCallOnly }, to);
+            e.word(short as u32);
+            if next.op == Generic::Call {
+                e.continuation(3);
+            }
+            e.wide(std::ptr::from_ref(function) as u64);
+            return Ok(2);
+        }
         match short_of(term) {
             Some(short) => {
                 e.op(if to & 1 == 0 { Op::MoveKX } else { Op::MoveKY }, to);
@@ -465,6 +519,22 @@ fn allocate(e: &mut Emitter, rest: &[At<'_>], slots: u32, words: u32, live: u32)
     if (1..=RESERVED as u32).contains(&slots) {
         let after = after_allocate(rest);
         let run = run_of_moves(after, 3);
+        if let [(to, from)] = run[..]
+            && let Some(call) = after.get(1)
+            && call.op == Generic::Call
+        {
+            let function = e.local(Args(call.args).label(1))?;
+            let (to, from) = (e.register(to), e.register(from));
+            e.op(Op::AllocateMoveCall, live);
+            e.word(bytes);
+            e.word(frame_bytes(slots));
+            e.pair(from, to);
+            // The instruction itself, which may stop to make room, has no frame yet.
+            (e.line, e.frame) = (call.line, call.frame);
+            e.continuation(3);
+            e.wide(std::ptr::from_ref(function) as u64);
+            return Ok(rest.len() - after.len() + 2);
+        }
         if let Some(op) = [Op::AllocateMove1, Op::AllocateMove2, Op::AllocateMove3].get(run.len().wrapping_sub(1)) {
             e.op(*op, live);
             e.word(bytes);
