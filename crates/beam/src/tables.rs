@@ -216,9 +216,9 @@ impl LineTable {
         (line.line < (1 << 24) - 1 && line.file < 255).then_some(line)
     }
 
-    /// The name of a file; None for 0, the module's own.
+    /// The name of a file; None for 0, the module's own, for which OTP takes an empty name, too.
     pub fn file(&self, file: u32) -> Option<&str> {
-        self.files.get(file.checked_sub(1)? as usize).map(|name| &**name)
+        self.files.get(file.checked_sub(1)? as usize).map(|name| &**name).filter(|name| !name.is_empty())
     }
 
     /// Versions other than 0 are ignored, as OTP does.

@@ -14,6 +14,7 @@
 mod escapes;
 
 use super::errors;
+use std::collections::BTreeSet;
 
 /// A rewritten pattern.
 pub struct Translated {
@@ -73,6 +74,8 @@ const VERBS: [(&[u8], bool); 9] = [
 ];
 /// Longest name of a group.
 const NAME_LIMIT: usize = 32;
+/// The library refuses deeper nested groups; nothing is rewritten inside them.
+const DEEPEST: usize = 1000;
 
 type Error = (i32, usize);
 type Step = Result<(), Error>;
@@ -94,8 +97,10 @@ struct Scan<'a> {
     extended: bool,
     outer: Vec<Outer>,
     /// Groups that refer back to themselves: those found, and those known from the pass before.
-    own: Vec<usize>,
-    atomic: Vec<usize>,
+    own: BTreeSet<usize>,
+    atomic: BTreeSet<usize>,
+    /// There may be a reference to what a group matched.
+    references: bool,
     no_auto_capture: bool,
     /// `(?X)`: unknown escapes are errors.
     strict: bool,
@@ -103,7 +108,7 @@ struct Scan<'a> {
 
 /// Rewrites a pattern.
 pub fn translate(pattern: &[u8], extended: bool, no_auto_capture: bool) -> Result<Translated, Error> {
-    let (out, own) = pass(pattern, extended, no_auto_capture, Vec::new())?;
+    let (out, own) = pass(pattern, extended, no_auto_capture, BTreeSet::new())?;
     if own.is_empty() { Ok(out) } else { Ok(pass(pattern, extended, no_auto_capture, own)?.0) }
 }
 
@@ -112,8 +117,8 @@ fn pass(
     pattern: &[u8],
     extended: bool,
     no_auto_capture: bool,
-    atomic: Vec<usize>,
-) -> Result<(Translated, Vec<usize>), Error> {
+    atomic: BTreeSet<usize>,
+) -> Result<(Translated, BTreeSet<usize>), Error> {
     let end = memchr::memchr(0, pattern).unwrap_or(pattern.len());
     let out = Translated { text: Vec::with_capacity(end + 8), shifts: Vec::new() };
     let old = &pattern[..end];
@@ -124,13 +129,18 @@ fn pass(
         groups: 0,
         extended,
         outer: Vec::new(),
-        own: Vec::new(),
+        own: BTreeSet::new(),
         atomic,
+        references: refers_back(old),
         no_auto_capture,
         strict: false,
     };
     scan.start_verbs();
     while let Some(byte) = scan.peek(0) {
+        if scan.outer.len() > DEEPEST {
+            scan.copy(scan.old.len() - scan.at);
+            break;
+        }
         match byte {
             b'\\' => scan.escape(false)?,
             b'[' => scan.class()?,
@@ -308,7 +318,9 @@ impl Scan<'_> {
                 match self.peek(3) {
                     Some(b'=' | b'!') => {
                         // The older library takes a reference to a group for something of any length.
-                        if let Some(end) = alternative_end(self.old, self.at, refers_back) {
+                        if self.references
+                            && let Some(end) = alternative_end(self.old, self.at, refers_back)
+                        {
                             return Err((errors::VARYING_LOOKBEHIND, end));
                         }
                     }
@@ -503,6 +515,9 @@ fn group_borders(pattern: &[u8], open: usize) -> Option<Vec<usize>> {
     let (mut class, mut borders) = (false, Vec::new());
     loop {
         match pattern.get(at)? {
+            b'\\' if pattern.get(at + 1) == Some(&b'Q') => {
+                at += 3 + memchr::memmem::find(pattern.get(at + 2..)?, b"\\E")?;
+            }
             b'\\' => at += 1,
             b'[' if !class => {
                 class = true;

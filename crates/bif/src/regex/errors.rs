@@ -71,6 +71,7 @@ static WORDS: &[(i32, &str)] = &[
     (177, "character value in \\x{} or \\o{} is too large"),
     (178, "digits missing in \\x{} or \\o{}"),
     (182, "closing ) for (?C expected"),
+    (184, "regular expression is too complicated"),
     (187, "lookbehind assertion is not fixed length"),
     (194, "unrecognized character after (? or (?-"),
     (195, "(*VERB) not recognized or malformed"),
@@ -147,7 +148,8 @@ pub fn placed(pattern: &[u8], error: i32, at: usize) -> (i32, usize) {
         },
         150 if pattern[..at].ends_with(b":]") => (error, before(pattern, at, b"[:").unwrap_or(at)),
         137 | 143 | 147 | 150 | 151 | 165 | 169 | 171 => (error, at.saturating_sub(1)),
-        120 => (error, at.saturating_sub(2)),
+        105 => (error, big_number_end(pattern, at)),
+        120 => (error, pattern.len()),
         178 if pattern[..at].ends_with(b"\\x{") && at == pattern.len() => (167, at),
         178 if pattern[..at].ends_with(b"\\o{") && at == pattern.len() => (164, at),
         178 if pattern[..at].ends_with(b"\\o{") => (error, at - 2),
@@ -179,6 +181,19 @@ pub fn placed(pattern: &[u8], error: i32, at: usize) -> (i32, usize) {
         }
         _ => same,
     }
+}
+
+/// Behind the digit that makes a number too big for a quantifier, of the digits before `at`.
+fn big_number_end(pattern: &[u8], at: usize) -> usize {
+    let digits = pattern[..at].iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    let mut number = 0u32;
+    for (index, digit) in pattern[at - digits..at].iter().enumerate() {
+        number = number * 10 + u32::from(digit - b'0');
+        if number > 65535 {
+            return at - digits + index + 1;
+        }
+    }
+    at
 }
 
 /// Where the number in `\g<-1>` or `\g'1'` ends that begins or goes on at `at`.

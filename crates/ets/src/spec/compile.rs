@@ -106,7 +106,17 @@ fn compile_clause(
         if let Some(tuple) = head.as_tuple() {
             head = memory.list(tuple.elements());
         } else if !(head.is_list() || head.is_am(am::underscore) || variable(head).is_some()) {
+            // What is wrong with the keys of a map goes first.
+            if head.is_map() {
+                compile_head(head)?;
+            }
             return one("Match head is invalid in this context.");
+        } else if head.is_list() {
+            let mut items = head.list_iter();
+            items.by_ref().for_each(drop);
+            if !items.tail().is_nil() {
+                return one(cut(&format!("Match expression part {} is not a proper list.", text(head))));
+            }
         }
     }
     let (tests, (all, variables)) = compile_head(head)?;
@@ -186,11 +196,14 @@ fn text(term: Term) -> String {
     String::from_utf8_lossy(&display(term)).into_owned()
 }
 
+/// OTP writes errors into a buffer of 100 bytes.
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(99)]
+}
+
 impl Compiler<'_> {
-    fn error(&mut self, mut text: String) {
-        // OTP writes these texts into a buffer of 100 bytes.
-        text.truncate(text.floor_char_boundary(99));
-        self.errors.push(text);
+    fn error(&mut self, text: String) {
+        self.errors.push(cut(&text).to_owned());
         // Something stands for the value, so that compiling goes on.
         self.constant(Term::NIL, Place::Scratch);
     }

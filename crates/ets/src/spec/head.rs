@@ -46,9 +46,6 @@ pub struct Head {
     pub variables: Vec<u64>,
 }
 
-/// Largest number of a variable.
-const LARGEST_VARIABLE: u64 = 999_999_999_999;
-
 /// The number of a match variable (`'$1'`).
 pub fn variable(term: Term) -> Option<u64> {
     let atom = term.as_atom()?;
@@ -60,7 +57,9 @@ pub fn variable(term: Term) -> Option<u64> {
     if digits.is_empty() || leading_zero || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
-    digits.parse().ok().filter(|n| *n <= LARGEST_VARIABLE)
+    // OTP computes it in 32 bits with a sign, and takes what becomes negative for no variable.
+    let number = digits.bytes().fold(0i32, |n, b| n.wrapping_mul(10).wrapping_add(i32::from(b - b'0')));
+    u64::try_from(number).ok()
 }
 
 /// `'_'` or a match variable?

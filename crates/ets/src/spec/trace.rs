@@ -8,7 +8,7 @@ use myriad_sync::Arc;
 use myriad_term::{Arena, Atom, Build, Term, am};
 use myriad_vm::signal::Parcel;
 use myriad_vm::trace::Filtered;
-use myriad_vm::trace::spec::{Host, Message, Specification, Verdict};
+use myriad_vm::trace::spec::{self, Host, Message, Specification, Verdict};
 
 struct Traced {
     spec: Spec,
@@ -59,7 +59,7 @@ impl Specification for Traced {
     }
 }
 
-/// A specification is tested: questions are answered, and nothing is done.
+/// A specification is tested: questions are answered, and nothing is done but to display.
 pub struct Tested {
     /// The trace control word.
     pub control_word: u32,
@@ -69,6 +69,7 @@ impl Host for Tested {
     fn act(&mut self, name: Atom, arguments: &[Term], memory: &mut Arena) -> Option<Term> {
         match name {
             am::get_tcw | am::set_tcw | am::set_tcw_fake => Some(Term::small(i64::from(self.control_word))),
+            am::display => arguments.first().map(|term| spec::display(*term)),
             _ => NoHost.act(name, arguments, memory),
         }
     }

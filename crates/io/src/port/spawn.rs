@@ -6,7 +6,7 @@
 
 use super::options::{Settings, Target};
 use super::stream::Ends;
-use rustix::fs::{Access, AtFlags, CWD};
+use rustix::fs::{Access, AtFlags, CWD, FileType};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::collections::BTreeMap;
@@ -181,7 +181,9 @@ fn run(
     let mut actions = Actions::new()?;
     if let Some(directory) = settings.directory.as_ref().filter(|d| !d.is_empty()) {
         let name = c_string(directory.clone())?;
-        if let Err(errno) = rustix::fs::access(&name, Access::EXEC_OK) {
+        let is_directory = rustix::fs::stat(&name)
+            .and_then(|s| if FileType::from_raw_mode(s.st_mode).is_dir() { Ok(()) } else { Err(Errno::NOTDIR) });
+        if let Err(errno) = is_directory.and_then(|()| rustix::fs::access(&name, Access::EXEC_OK)) {
             eprintln!("spawn: Could not cd to {}\r", String::from_utf8_lossy(directory));
             return Err(errno);
         }

@@ -175,13 +175,7 @@ fn ask(ctx: &Ctx<'_>, name: Atom, arguments: &[Term], memory: &mut Arena) -> Opt
         (am::get_seq_token, []) => {
             Some(if token.as_tuple().is_some() { myriad_heap::copy_term(token, memory) } else { Term::NIL })
         }
-        (am::display, [term]) => {
-            use std::io::Write;
-            let mut text = myriad_term::print::display(*term);
-            text.push(b'\n');
-            let _ = std::io::stdout().write_all(&text);
-            Some(Term::TRUE)
-        }
+        (am::display, [term]) => Some(super::spec::display(*term)),
         _ => Some(Term::TRUE),
     }
 }

@@ -31,6 +31,16 @@ pub trait Host {
     fn act(&mut self, name: Atom, arguments: &[Term], memory: &mut Arena) -> Option<Term>;
 }
 
+/// `{display, Term}`: a line on standard output, whoever reads it.
+pub fn display(term: Term) -> Term {
+    use std::io::Write;
+    let mut text = myriad_term::print::display(term);
+    text.extend(b"\r\n");
+    // A closed file is no error of the program that prints for debugging.
+    let _ = std::io::stdout().write_all(&text);
+    Term::TRUE
+}
+
 /// A compiled specification.
 pub trait Specification: Send + Sync {
     /// As it was written; lives as long as this does.

@@ -70,7 +70,7 @@ impl Scan<'_> {
         let number = self.old[self.at + 1..][..digits].iter().fold(0, |n, b| n * 10 + usize::from(b - b'0'));
         let own = self.outer.iter().any(|o| o.group == number);
         if own {
-            self.own.push(number);
+            self.own.insert(number);
         }
         own
     }
@@ -108,11 +108,11 @@ impl Scan<'_> {
         match open {
             Some(b'<' | b'\'') => {
                 let close = if open == Some(b'<') { b'>' } else { b'\'' };
-                let body = self.old.get(self.at + 3..).unwrap_or(&[]);
-                let Some(len) = memchr::memchr(close, body) else {
+                let len = self.run(3, |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'+' | b'-'));
+                if self.peek(3 + len) != Some(close) {
                     self.copy(2);
                     return Ok(());
-                };
+                }
                 self.name(3)?;
                 self.atomic(len + 4);
             }
@@ -169,9 +169,11 @@ impl Scan<'_> {
 
     /// At a brace that only PCRE2 would take for a quantifier?
     pub(super) fn only_new_quantifier(&self) -> bool {
-        let Some(close) = memchr::memchr(b'}', self.rest()) else { return false };
-        let inside = &self.rest()[1..close];
-        let odd = inside.first() == Some(&b',') || inside.iter().any(|b| matches!(b, b' ' | b'\t'));
-        odd && inside.iter().all(|b| b.is_ascii_digit() || matches!(b, b',' | b' ' | b'\t'))
+        let len = self.run(1, |b| b.is_ascii_digit() || matches!(b, b',' | b' ' | b'\t'));
+        if self.peek(1 + len) != Some(b'}') {
+            return false;
+        }
+        let inside = &self.rest()[1..1 + len];
+        inside.first() == Some(&b',') || inside.iter().any(|b| matches!(b, b' ' | b'\t'))
     }
 }
