@@ -4,7 +4,8 @@
 //! | --- | --- |
 //! | `decode.rs` | the driver: frames, labels, publishing |
 //! | `emit.rs` | the code being made: words, distances, constants, continuation records |
-//! | `basic.rs` | moves, calls, tests, lists, tuples; the fusing of neighbours |
+//! | `basic.rs` | moves, calls, tests, lists, tuples |
+//! | `fused.rs` | neighbours as one instruction |
 //! | `ops.rs` | guards, maps, exceptions, messages, floats |
 //! | `binary.rs` | bit strings |
 //!
@@ -14,6 +15,7 @@
 mod basic;
 mod binary;
 mod emit;
+mod fused;
 mod ops;
 
 use crate::code::{self, Decoded};
