@@ -38,6 +38,7 @@ fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
     unsafe { std::ptr::copy_nonoverlapping(ctx.proc.saved_x.as_ptr(), x, live) };
     ctx.proc.saved_x.clear();
     let heap = &raw mut ctx.proc.heap;
+    ctx.proc.withhold();
     let mut m = Machine {
         x,
         heap,

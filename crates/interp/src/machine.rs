@@ -219,10 +219,23 @@ impl Machine<'_, '_> {
         self.reds = self.ctx.proc.reductions_left - self.ctx.proc.withheld;
     }
 
-    /// Are the slice's reductions used up? Asked where `reds` says so, which it also does while calls are saved.
+    /// Is the slice over? Asked where `reds` says so, which it also does while calls are saved, and now and then.
     #[inline]
-    pub fn is_spent(&self) -> bool {
-        self.reds + self.ctx.proc.withheld <= 0
+    pub fn is_spent(&mut self) -> bool {
+        let left = self.reds + self.ctx.proc.withheld;
+        left <= 0 || !self.ctx.proc.saves_calls() && self.looks_up()
+    }
+
+    /// Gives way before the slice is over if someone waits for the process's answer; otherwise it runs on.
+    #[cold]
+    fn looks_up(&mut self) -> bool {
+        if self.ctx.this.is_asked() {
+            return true;
+        }
+        self.leave();
+        self.ctx.proc.withhold();
+        self.come_back();
+        false
     }
 
     /// Collects: `live` X registers are live, `need` words are wanted. `false`: the heap has outgrown its limit and the

@@ -66,11 +66,8 @@ unsafe fn preempt(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     if m.ctx.proc.saves_calls() {
         // SAFETY: the instruction at hand.
         unsafe { crate::saving::note_call(m, pc) };
-        if !m.is_spent() {
-            return f.entry().0;
-        }
     }
-    if f.bif().is_some() {
+    if f.bif().is_some() || !m.is_spent() {
         // A built-in gives way of its own accord; its caller does at the next call.
         return f.entry().0;
     }

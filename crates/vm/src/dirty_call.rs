@@ -118,10 +118,7 @@ impl Returned {
 impl Ctx<'_> {
     /// A slice of a process that is away, when it begins: its signals, and its own code if the call has come back.
     pub(crate) fn run_away(&mut self) -> SliceEnd {
-        self.proc.answering = true;
-        let goes_on = self.fetch_signals();
-        self.proc.answering = false;
-        if !goes_on {
+        if !self.answer_signals() {
             SliceEnd::Exited
         } else if self.proc.away {
             SliceEnd::Waiting

@@ -50,8 +50,10 @@ impl Priority {
     }
 }
 
-/// Above the number of any priority.
-const NOT_URGENT: u8 = u8::MAX;
+/// Above the number of any priority: all bits of the urgency but [`ASKED`].
+const NOT_URGENT: u8 = !ASKED;
+/// The bit of the urgency that says that someone waits for an answer.
+const ASKED: u8 = 1 << 7;
 
 /// A process.
 ///
@@ -63,7 +65,8 @@ pub struct Process {
     pub born: u64,
     status: AtomicU32,
     priority: AtomicU8,
-    /// The priority at which it goes into a queue next, if that is higher (a lower number): it has been asked for something.
+    /// The priority at which it goes into a queue next, if that is higher (a lower number): it has been asked for something. And
+    /// whether someone waits for its answer.
     urgency: AtomicU8,
     /// Ends as a system process does: not listed by some tools, never killed by `init:stop`.
     pub system: bool,
@@ -307,7 +310,7 @@ impl Process {
     /// The priority at which it goes into a queue.
     pub(crate) fn queue_priority(&self) -> Priority {
         // Relaxed: as above.
-        match self.urgency.load(Ordering::Relaxed) {
+        match self.urgency.load(Ordering::Relaxed) & !ASKED {
             NOT_URGENT => self.priority(),
             urgency => self.priority().min(Priority::from_bits(urgency)),
         }
@@ -316,14 +319,34 @@ impl Process {
     /// Someone of this priority waits for it: until it has run next, it does not wait behind others of a lower one.
     pub(crate) fn make_urgent(&self, priority: Priority) {
         // Relaxed: a hint to the scheduler.
-        self.urgency.fetch_min(priority as u8, Ordering::Relaxed);
+        let more = |old: u8| Some(old & ASKED | (old & !ASKED).min(priority as u8));
+        let _ = self.urgency.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+    }
+
+    /// Someone has sent it a signal, and waits for the answer: it shall not keep that one waiting for a whole slice.
+    pub(crate) fn ask(&self) {
+        // Relaxed: a hint; the signal queue orders the signal.
+        self.urgency.fetch_or(ASKED, Ordering::Relaxed);
+    }
+
+    /// Does someone wait for an answer, since it last gave way?
+    #[inline]
+    pub fn is_asked(&self) -> bool {
+        // Relaxed: as above.
+        self.urgency.load(Ordering::Relaxed) & ASKED != 0
+    }
+
+    /// It gives way to who has asked; `false` if nobody has.
+    pub(crate) fn gives_way(&self) -> bool {
+        // Relaxed: as above.
+        self.is_asked() && self.urgency.fetch_and(!ASKED, Ordering::Relaxed) & ASKED != 0
     }
 
     /// It runs.
     pub(crate) fn clear_urgency(&self) {
         // Relaxed: as above; the load saves the line of most processes a write.
-        if self.urgency.load(Ordering::Relaxed) != NOT_URGENT {
-            self.urgency.store(NOT_URGENT, Ordering::Relaxed);
+        if self.urgency.load(Ordering::Relaxed) & !ASKED != NOT_URGENT {
+            self.urgency.fetch_or(NOT_URGENT, Ordering::Relaxed);
         }
     }
 
@@ -391,7 +414,7 @@ pub struct Private {
     pub heap: Heap,
     /// Reductions left in this slice; at or below zero the process gives way at the next call.
     pub reductions_left: i32,
-    /// By so many reductions fewer the engine believes to have, so that it notes calls (`saved_calls.rs`); 0 unless it does.
+    /// By so many reductions fewer the engine believes to have, so that it comes by now and then (`saved_calls.rs`).
     pub withheld: i32,
     /// Where to go on.
     pub resume: Resume,

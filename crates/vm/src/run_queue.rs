@@ -144,6 +144,8 @@ pub struct Shared {
     pub(crate) idle: AtomicBool,
     /// Looks for work before it parks (a hint).
     pub(crate) spinning: AtomicBool,
+    /// Has been woken, and its thread has yet to run (a hint): on a busy machine that may take long.
+    pub(crate) waking: AtomicBool,
     /// What it has done.
     pub load: CachePadded<Load>,
 }
@@ -156,6 +158,7 @@ impl Default for Shared {
             bound: AtomicUsize::new(0),
             idle: AtomicBool::new(false),
             spinning: AtomicBool::new(false),
+            waking: AtomicBool::new(false),
             load: CachePadded::new(Load::default()),
         }
     }
@@ -185,6 +188,12 @@ impl Shared {
     pub(crate) fn offers(&self) -> bool {
         let len = self.len();
         len > 1 && len > self.bound.load(Ordering::Relaxed)
+    }
+
+    /// Does it sleep, or is about to, or has not yet woken (a hint)?
+    pub(crate) fn is_away(&self) -> bool {
+        // Relaxed: hints.
+        [&self.idle, &self.spinning, &self.waking].iter().any(|flag| flag.load(Ordering::Relaxed))
     }
 
     /// Does one process wait here that anybody may run?

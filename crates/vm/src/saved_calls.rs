@@ -10,6 +10,8 @@ use crate::trace::breakpoint;
 use myriad_term::{Atom, Build, Mfa, Term, am};
 use std::collections::VecDeque;
 
+/// So often, in reductions, a process that runs looks whether someone waits for its answer ([`crate::Process::is_asked`]).
+const LOOK: i32 = 500;
 /// More reductions than any slice has.
 const WITHHELD: i32 = 1 << 24;
 
@@ -32,15 +34,20 @@ impl Private {
             (_, 0) => breakpoint::fewer_hooks(),
             _ => {}
         }
-        self.withheld = if most > 0 { WITHHELD } else { 0 };
+        self.withhold();
         self.watched.saved = (most > 0).then(VecDeque::new);
         old
+    }
+
+    /// Reckons anew what the engine is not told of: all while calls are saved; otherwise what is beyond the next [`LOOK`].
+    pub fn withhold(&mut self) {
+        self.withheld = if self.saves_calls() { WITHHELD } else { (self.reductions_left - LOOK).max(0) };
     }
 
     /// Are calls to be noted?
     #[inline(always)]
     pub fn saves_calls(&self) -> bool {
-        self.withheld != 0
+        self.flags.save_calls != 0
     }
 
     /// Notes one.

@@ -12,6 +12,9 @@
 //! Q3. A scheduler whose queue is not empty is awake, or has been woken. So a single process in another's queue is no reason to
 //!     stay awake: it is nearly always in a dialogue with the one that runs there, and wants that core.
 //!
+//! A process that someone waits for looks up each few hundred reductions, answers, and goes behind who has asked
+//! ([`Process::is_asked`]); who gives way early wakes nobody, as two in a dialogue run best on one core.
+//!
 //! Before it parks, one scheduler at a time looks on for a moment ([`SPIN_NS`]): work that comes in short pauses then costs no
 //! system call, and an idle VM still sleeps.
 
@@ -416,6 +419,7 @@ impl Scheduler {
         // Relaxed: a stale count or "idle" only costs one needless wake-up.
         self.vm.hunt.parked.fetch_sub(1, Ordering::Relaxed);
         self.vm.schedulers[self.local.id].idle.store(false, Ordering::Relaxed);
+        self.vm.schedulers[self.local.id].waking.store(false, Ordering::Relaxed);
     }
 
     fn steal(&mut self) -> Option<&'static Process> {
@@ -508,8 +512,8 @@ impl Scheduler {
         self.local.untrimmed += u64::from(used);
         own.load.count_slice(u64::from(used));
         own.load.set_running(false);
-        if end == SliceEnd::Yielded && own.offers() {
-            // Work has waited here for a whole slice.
+        if end == SliceEnd::Yielded && own.offers() && self.local.unchecked >= SLICE_REDUCTIONS as u32 {
+            // Work has waited here for a whole slice, or for many short ones.
             self.vm.wake_idle(self.local.id);
         }
         used
@@ -543,11 +547,16 @@ impl Ctx<'_> {
         end
     }
 
-    fn signals_then_code(&mut self) -> SliceEnd {
+    /// Between two slices; `false`: it ends.
+    pub(crate) fn answer_signals(&mut self) -> bool {
         self.proc.answering = true;
         let goes_on = self.fetch_signals();
         self.proc.answering = false;
-        if !goes_on {
+        goes_on
+    }
+
+    fn signals_then_code(&mut self) -> SliceEnd {
+        if !self.answer_signals() {
             return SliceEnd::Exited;
         }
         if self.has_tasks()
@@ -565,6 +574,9 @@ impl Ctx<'_> {
             return SliceEnd::Waiting;
         }
         let end = self.vm.engine().run(self);
+        if end == SliceEnd::Yielded && self.this.gives_way() && !self.answer_signals() {
+            return SliceEnd::Exited;
+        }
         self.proc.waiting = end == SliceEnd::Waiting;
         end
     }
@@ -660,10 +672,8 @@ impl Vm {
         let home = process.home.load(Ordering::Relaxed) as usize % self.schedulers_active();
         match current() {
             Some(id) => {
-                // Relaxed: hints. In either queue the process runs; `enqueue_at` looks again (Q2).
-                let away = self.schedulers[home].idle.load(Ordering::Relaxed)
-                    || self.schedulers[home].spinning.load(Ordering::Relaxed);
-                let target = if away { id } else { home };
+                // In either queue the process runs; `enqueue_at` looks again (Q2).
+                let target = if self.schedulers[home].is_away() { id } else { home };
                 if target == id {
                     self.schedulers[id].push(process);
                     if self.schedulers[id].offers() {
@@ -693,6 +703,7 @@ impl Vm {
         if !process.send(self, signal) {
             return false;
         }
+        process.ask();
         if higher && process.status() == crate::status::Status::Runnable {
             // It may wait in a queue already. If it is on its way to one, it goes there as urgent.
             let _ = self.schedulers.iter().any(|shared| shared.promote(process));
@@ -720,6 +731,8 @@ impl Vm {
             if self.schedulers[other].idle.load(Ordering::SeqCst)
                 && self.schedulers[other].idle.swap(false, Ordering::SeqCst)
             {
+                // Relaxed: a hint.
+                self.schedulers[other].waking.store(true, Ordering::Relaxed);
                 self.machine.unpark(other);
                 return;
             }
