@@ -63,4 +63,5 @@ pub static TABLES: &[&[BifDef]] = &[
 pub fn start(vm: &Vm) {
     vm.gauges.ets_tables.reckon_by(registry::count);
     vm.gauges.ets_bytes.reckon_by(|| registry::all().iter().map(|t| t.words() * 8).sum());
+    vm.gauges.ets_blocks.reckon_by(|| registry::all().iter().map(|t| 1 + t.len()).sum());
 }

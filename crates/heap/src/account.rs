@@ -2,11 +2,11 @@
 //!
 //! Sharded counters: a heap changes them only when a block comes or goes, not at each object.
 
-use myriad_sync::ShardedCounter;
+use myriad_sync::{ShardedCounter, ShardedTally, Tally};
 
-static PROCESS_WORDS: ShardedCounter = ShardedCounter::new();
-static FRAGMENT_WORDS: ShardedCounter = ShardedCounter::new();
-static LITERAL_WORDS: ShardedCounter = ShardedCounter::new();
+static PROCESS_BLOCKS: ShardedTally = ShardedTally::new();
+static FRAGMENTS: ShardedTally = ShardedTally::new();
+static LITERAL_RUNS: ShardedTally = ShardedTally::new();
 static COLLECTIONS: ShardedCounter = ShardedCounter::new();
 static RECLAIMED: ShardedCounter = ShardedCounter::new();
 
@@ -22,24 +22,14 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    fn counter(self) -> &'static ShardedCounter {
+    /// Where its blocks are counted, and their words.
+    #[inline]
+    pub(crate) fn tally(self) -> &'static ShardedTally {
         match self {
-            Class::Process => &PROCESS_WORDS,
-            Class::Fragment => &FRAGMENT_WORDS,
-            Class::Literal => &LITERAL_WORDS,
+            Class::Process => &PROCESS_BLOCKS,
+            Class::Fragment => &FRAGMENTS,
+            Class::Literal => &LITERAL_RUNS,
         }
-    }
-
-    /// So many words more.
-    #[inline]
-    pub(crate) fn grow(self, words: usize) {
-        self.counter().add(words as i64);
-    }
-
-    /// So many words fewer.
-    #[inline]
-    pub(crate) fn shrink(self, words: usize) {
-        self.counter().add(-(words as i64));
     }
 }
 
@@ -55,19 +45,14 @@ fn sum(counter: &ShardedCounter) -> usize {
     usize::try_from(counter.sum()).unwrap_or(0)
 }
 
-/// Words in the blocks of all processes.
-pub fn process_words() -> usize {
-    sum(&PROCESS_WORDS)
+/// The blocks of all processes, and all fragments, attached to a heap or not; their size in words.
+pub fn heaps() -> Tally {
+    PROCESS_BLOCKS.now() + FRAGMENTS.now()
 }
 
-/// Words in all fragments, attached to a heap or not.
-pub fn fragment_words() -> usize {
-    sum(&FRAGMENT_WORDS)
-}
-
-/// Words in all literal areas.
-pub fn literal_words() -> usize {
-    sum(&LITERAL_WORDS)
+/// The runs of pages of all literal areas; their size in words.
+pub fn literals() -> Tally {
+    LITERAL_RUNS.now()
 }
 
 /// Number of collections since start.

@@ -40,7 +40,7 @@ pub(crate) fn take(words: usize, class: Class) -> *mut u64 {
     if block.is_null() {
         out_of_memory(words);
     }
-    class.grow(words);
+    class.tally().come(words);
     block
 }
 
@@ -52,7 +52,7 @@ pub(crate) unsafe fn give(block: *mut u64, words: usize, class: Class) {
     if block.is_null() {
         return;
     }
-    class.shrink(words);
+    class.tally().go(words);
     // SAFETY: the caller's promise.
     unsafe {
         if is_mapped(words, class) {
@@ -72,7 +72,7 @@ pub(crate) unsafe fn truncate(block: *mut u64, words: usize, keep: usize, class:
     if keep >= words || !is_mapped(words, class) || !system::CUTS {
         return words;
     }
-    class.shrink(words - keep);
+    class.tally().resize(-((words - keep) as i64));
     // SAFETY: a mapping (`words > MAPPED`) stays one; both borders are page borders, or the end.
     unsafe { system::unmap(block.add(keep), words - keep) };
     keep

@@ -190,7 +190,7 @@ impl LiteralArea {
         let last = self.runs.last().map_or(0, |run| run.words);
         let pages = words.max((last * 2).min(1 << 17)).div_ceil(PAGE_WORDS);
         let at = RANGE.lock().take(pages);
-        Class::Literal.grow(pages * PAGE_WORDS);
+        Class::Literal.tally().come(pages * PAGE_WORDS);
         let run = Run { start: std::ptr::with_exposed_provenance_mut(at), words: pages * PAGE_WORDS };
         self.runs.push(run);
         self.top = run.start;
@@ -241,7 +241,7 @@ impl Drop for LiteralArea {
         unsafe { self.off_heap.release_all() };
         for run in self.runs.drain(..) {
             system::decommit(run.start as usize, run.words * 8);
-            Class::Literal.shrink(run.words);
+            Class::Literal.tally().go(run.words);
             RANGE.lock().give(run.start as usize, run.words / PAGE_WORDS);
         }
     }

@@ -71,7 +71,7 @@ pub use backend::{atomic, cell, statics, thread};
 
 pub use backoff::{Backoff, spin_hint};
 pub use class::LockClass;
-pub use counter::ShardedCounter;
+pub use counter::{ShardedCounter, ShardedTally, Tally};
 pub use mcs::McsLock;
 pub use mpsc::{Chain, HasNext, Link, Mpsc, WasEmpty};
 pub use mutex::{Condvar, Mutex, MutexGuard};

@@ -8,8 +8,8 @@
 use crate::boxed::{Boxed, Kind};
 use crate::memory;
 use crate::word::Term;
-use myriad_sync::ShardedCounter;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
+use myriad_sync::{ShardedTally, Tally};
 use std::alloc::{Layout, alloc, dealloc, realloc};
 use std::borrow::Cow;
 use std::ptr::NonNull;
@@ -29,19 +29,18 @@ struct Block {
 }
 
 impl Block {
-    /// What it takes in all.
-    fn bytes(&self) -> i64 {
-        (self.capacity + size_of::<Block>()) as i64
+    /// Bytes that it takes in all.
+    fn bytes(&self) -> usize {
+        self.capacity + size_of::<Block>()
     }
 }
 
-/// Bytes of all shared binaries, their blocks included.
-static BYTES: ShardedCounter = ShardedCounter::new();
+/// All shared binaries, their blocks included.
+static SHARED: ShardedTally = ShardedTally::new();
 
-/// Bytes that all shared binaries take: `erlang:memory(binary)`.
-pub fn shared_bytes() -> usize {
-    // A sum that races changes may see a binary go and not come: never below nothing.
-    usize::try_from(BYTES.sum()).unwrap_or(0)
+/// All shared binaries, and the bytes that they take: `erlang:memory(binary)`.
+pub fn shared() -> Tally {
+    SHARED.now()
 }
 
 /// A counted, immutable run of bytes outside all heaps.
@@ -85,7 +84,7 @@ impl SharedBinary {
     }
 
     fn of_block(block: Block) -> SharedBinary {
-        BYTES.add(block.bytes());
+        SHARED.come(block.bytes());
         SharedBinary(NonNull::from(Box::leak(Box::new(block))))
     }
 
@@ -157,7 +156,7 @@ impl SharedBinary {
                 if data.is_null() {
                     memory::exhausted("binary", "binary", capacity);
                 }
-                BYTES.add(capacity as i64 - (*block).capacity as i64);
+                SHARED.resize(capacity as i64 - (*block).capacity as i64);
                 (*block).data = data;
                 (*block).capacity = capacity;
             }
@@ -200,7 +199,7 @@ impl Drop for SharedBinary {
             // SAFETY: the last reference; the block and its data came from the global allocator with these layouts.
             unsafe {
                 let block = Box::from_raw(self.0.as_ptr());
-                BYTES.add(-block.bytes());
+                SHARED.go(block.bytes());
                 if block.capacity > 0 {
                     dealloc(block.data, Layout::array::<u8>(block.capacity).unwrap_unchecked());
                 }

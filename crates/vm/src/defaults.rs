@@ -103,6 +103,8 @@ pub struct Gauges {
     pub ets_tables: Figure,
     /// Bytes in those tables.
     pub ets_bytes: Figure,
+    /// Those tables and their rows.
+    pub ets_blocks: Figure,
     /// Open ports.
     pub ports: Figure,
     /// Bytes read by ports.

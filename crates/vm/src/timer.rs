@@ -194,11 +194,15 @@ impl Timers {
         self.shards.iter().map(|shard| shard.wheel.lock().len()).sum()
     }
 
-    /// Bytes of the timers set that are to send a message.
-    pub fn message_bytes(&self) -> usize {
+    /// The timers set that are to send a message.
+    pub fn messages(&self) -> usize {
         // Relaxed: a figure.
-        let set: usize = self.shards.iter().map(|shard| shard.messages.load(Ordering::Relaxed)).sum();
-        set * Wheel::<Action>::ENTRY_BYTES
+        self.shards.iter().map(|shard| shard.messages.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Bytes of those timers.
+    pub fn message_bytes(&self) -> usize {
+        self.messages() * Wheel::<Action>::ENTRY_BYTES
     }
 
     /// Calls `tell` with where each timer set will send its message, when, and the message.

@@ -88,8 +88,8 @@ fn system_info_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     match args[0].as_tuple().map(|t| t.elements()) {
         Some([key, which]) => of_two(ctx, *key, *which),
         Some([key, reference, which]) => match key.as_atom() {
-            Some(am::memory_internal | am::allocator | am::allocator_sizes) => {
-                allocators::gather(ctx, *reference, *which)
+            Some(what @ (am::memory_internal | am::allocator | am::allocator_sizes)) => {
+                allocators::gather(ctx, what, *reference, *which)
             }
             _ => badarg(),
         },
@@ -306,11 +306,11 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::heap_sizes => heap_sizes(ctx),
         // Allocators.
         am::alloc_util_allocators => {
-            let names: Vec<Term> = allocators::UTIL_ALLOCATORS.iter().map(|a| a.term()).collect();
+            let names: Vec<Term> = allocators::UTIL_ALLOCATORS.iter().map(|a| a.name.term()).collect();
             ctx.list(&names)
         }
         am::allocator => {
-            let names: Vec<Term> = allocators::UTIL_ALLOCATORS.iter().map(|a| a.term()).collect();
+            let names: Vec<Term> = allocators::UTIL_ALLOCATORS.iter().map(|a| a.name.term()).collect();
             let names = ctx.list(&names);
             ctx.tuple(&[Term::UNDEFINED, Term::NIL, names, Term::NIL])
         }

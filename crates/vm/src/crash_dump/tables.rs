@@ -57,10 +57,10 @@ pub fn node(vm: &Vm, out: &mut dyn Write) -> io::Result<()> {
 
 /// What takes how much memory, and how full the large tables are.
 pub fn memory(vm: &Vm, out: &mut dyn Write) -> io::Result<()> {
-    let processes = (account::process_words() + account::fragment_words()) * 8;
+    let processes = account::heaps().size * 8;
     let atoms = myriad_term::atom::text_bytes();
-    let (binary, ets) = (myriad_term::binary::shared_bytes(), vm.gauges.ets_bytes.now());
-    let code = crate::code::bytes() + account::literal_words() * 8;
+    let (binary, ets) = (myriad_term::binary::shared().size, vm.gauges.ets_bytes.now());
+    let code = crate::code::bytes() + account::literals().size * 8;
     let system = binary + ets + code + atoms;
     writeln!(out, "=memory\ntotal: {}", processes + system)?;
     writeln!(out, "processes: {processes}\nprocesses_used: {processes}\nsystem: {system}")?;

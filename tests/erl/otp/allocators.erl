@@ -1,0 +1,69 @@
+%% What tools for memory read: the figures of allocators have the shape of OTP's, and follow what a program holds.
+-module(allocators).
+-export([main/0]).
+
+main() ->
+    t:each("all", erlang:system_info(alloc_util_allocators), fun all/1),
+    t:each("sizes", erlang:system_info(alloc_util_allocators), fun sizes/1),
+    t:each("none", [foo, literal_mmap, sys_aligned_alloc, 1, "eheap_alloc"],
+           fun(A) -> erlang:system_info({allocator, A}) end),
+    t:each("segments", [allocator, allocator_sizes], fun segments/1),
+    t:c(mappings, fun() -> [{Range, [{Kind, is_list(proplists:get_value(sizes, Of))} || {Kind, Of} <- Figures, Kind =/= options]} ||
+                               {Range, Figures} <- erlang:system_info({allocator, erts_mmap})] end),
+    t:c(heaps, fun heaps/0),
+    t:c(binaries, fun binaries/0),
+    t:c(tables, fun tables/0).
+
+%% The keys of the first instance, sorted, and whether all are formed as they should be.
+all(Allocator) ->
+    [{instance, 0, Figures} | _] = erlang:system_info({allocator, Allocator}),
+    Told = [Figure || Key <- [mbcs, sbcs, calls], {K, _} = Figure <- Figures, K =:= Key],
+    {proplists:get_value(e, proplists:get_value(options, Figures)), [told(F) || F <- Told]}.
+
+told({calls, Calls}) -> {calls, lists:all(fun({Name, G, N}) -> is_atom(Name) andalso G >= 0 andalso N >= 0 end, Calls)};
+told({Kind, Figures}) ->
+    {Kind, [element(1, F) || F <- Figures], [B || {blocks, Blocks} <- Figures, B <- Blocks, not is_well(B)]}.
+
+is_well({Allocator, [{count, C, _, M}, {size, S, _, X}]}) -> is_atom(Allocator) andalso C =< M andalso S =< X andalso S >= C;
+is_well(_) -> false.
+
+sizes(Allocator) ->
+    [{instance, 0, Figures} | _] = erlang:system_info({allocator_sizes, Allocator}),
+    [{Kind, [element(1, F) || F <- Of]} || {Kind, Of} <- Figures, Kind =/= fix_types].
+
+segments(allocator) ->
+    [{instance, 0, Figures} | _] = erlang:system_info({allocator, mseg_alloc}),
+    Kind = proplists:get_value(memkind, Figures),
+    {proplists:get_value(name, Kind), [element(1, S) || S <- proplists:get_value(status, Kind)],
+     is_tuple(lists:keyfind(mseg_alloc, 1, proplists:get_value(calls, Kind)))};
+segments(allocator_sizes) ->
+    [{instance, 0, Figures} | _] = erlang:system_info({allocator_sizes, mseg_alloc}),
+    [element(1, F) || F <- Figures].
+
+%% Blocks and bytes of all instances.
+held(Allocator) ->
+    Blocks = [Props || {instance, _, Figures} <- erlang:system_info({allocator, Allocator}), Kind <- [mbcs, mbcs_pool, sbcs],
+                       {K, Of} <- Figures, K =:= Kind, {blocks, Blocks} <- Of, {A, Props} <- Blocks, A =:= Allocator],
+    {lists:sum([element(2, lists:keyfind(count, 1, P)) || P <- Blocks]),
+     lists:sum([element(2, lists:keyfind(size, 1, P)) || P <- Blocks])}.
+
+%% Does what `Make` makes, until `Free` frees it, show up as so many blocks and bytes more?
+grows(Allocator, Blocks, Bytes, Make, Free) ->
+    {B0, S0} = held(Allocator),
+    Made = Make(),
+    {B1, S1} = held(Allocator),
+    Free(Made),
+    {B1 - B0 >= Blocks, S1 - S0 >= Bytes}.
+
+heaps() ->
+    grows(eheap_alloc, 1000, 1000 * 233 * 8,
+          fun() -> [spawn(fun() -> receive stop -> ok end end) || _ <- lists:seq(1, 1000)] end,
+          fun(Pids) -> [P ! stop || P <- Pids] end).
+
+binaries() ->
+    grows(binary_alloc, 1000, 1000 * 1000,
+          fun() -> [binary:copy(<<I>>, 1000) || I <- lists:seq(1, 1000)] end, fun(Made) -> length(Made) end).
+
+tables() ->
+    grows(ets_alloc, 1000, 1000 * 6 * 8,
+          fun() -> T = ets:new(rows, []), [ets:insert(T, {I, I, I}) || I <- lists:seq(1, 1000)], T end, fun ets:delete/1).
