@@ -14,8 +14,8 @@ use std::collections::VecDeque;
 
 static QUEUE_CLASS: LockClass = LockClass::new("run_queue", 600);
 
-/// So many normal processes run while a low-priority one waits; then it does.
-const LOW_TURN: u32 = 8;
+/// A normal process runs so often while a low one runs once.
+const LOW_TURN: usize = 8;
 
 pub(crate) struct Runnable(pub(crate) *const Process);
 // SAFETY: Q1 keeps the process alive; it is `Sync`.
@@ -31,8 +31,8 @@ impl Runnable {
 /// What waits, by priority, in the order in which it is to run.
 pub(crate) struct Queues<T> {
     by_priority: [VecDeque<T>; 4],
-    /// Normal ones that ran while low ones waited.
-    passed_over: u32,
+    /// What the low ones have waited: their number for each normal one that ran.
+    passed_over: usize,
 }
 
 impl<T> Default for Queues<T> {
@@ -52,14 +52,15 @@ impl<T> Queues<T> {
         if let Some(one) = max.pop_front().or_else(|| high.pop_front()) {
             return Some(one);
         }
-        if self.passed_over < LOW_TURN
-            && let Some(one) = normal.pop_front()
-        {
-            self.passed_over = if low.is_empty() { 0 } else { self.passed_over + 1 };
-            return Some(one);
+        // Both kinds take turns as if each low one stood in one queue with the normal ones, and let its turn go by but each eighth
+        // time: so its share does not depend on how many there are of either.
+        let round = LOW_TURN * normal.len();
+        if !low.is_empty() && self.passed_over >= round {
+            self.passed_over = (self.passed_over - round).min(low.len());
+            return low.pop_front();
         }
-        self.passed_over = 0;
-        low.pop_front().or_else(|| normal.pop_front())
+        self.passed_over = if low.is_empty() { 0 } else { self.passed_over + low.len() };
+        normal.pop_front()
     }
 
     /// Takes out the first that `is` holds of.
@@ -83,6 +84,8 @@ pub struct Load {
     pub reductions: AtomicU64,
     /// Context switches here.
     pub switches: AtomicU64,
+    /// Those to processes of normal or low priority.
+    lower: AtomicU64,
     /// A process runs here.
     running: AtomicBool,
     /// Nanoseconds without work, up to `idle_since`.
@@ -102,11 +105,20 @@ impl Load {
         self.running.store(running, Ordering::Relaxed);
     }
 
+    /// How many slices of normal or low processes there have been.
+    pub(crate) fn lower_slices(&self) -> u64 {
+        // Relaxed: a figure.
+        self.lower.load(Ordering::Relaxed)
+    }
+
     /// Counts one slice.
-    pub(crate) fn count_slice(&self, reductions: u64) {
+    pub(crate) fn count_slice(&self, reductions: u64, priority: Priority) {
         // Relaxed: R3.
         self.reductions.store(self.reductions.load(Ordering::Relaxed) + reductions, Ordering::Relaxed);
         self.switches.store(self.switches.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        if priority >= Priority::Normal {
+            self.lower.store(self.lower.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
     }
 
     /// There is no work from now on.
@@ -269,6 +281,18 @@ impl Shared {
         for q in &mut queue.by_priority {
             let free = self.free(q);
             take_last(q, free, (q.len() * many).div_ceil(len), &mut given);
+        }
+        self.count(&self.len, -(given.len() as isize));
+        given
+    }
+
+    /// Half of the normal and low ones that wait here: what is more urgent keeps this scheduler from them.
+    pub(crate) fn hand_over_lower(&self) -> VecDeque<Runnable> {
+        let mut given = VecDeque::new();
+        let Some(mut queue) = self.queue.try_lock() else { return given };
+        for q in &mut queue.by_priority[Priority::Normal as usize..] {
+            let free = self.free(q);
+            take_last(q, free, free.div_ceil(2), &mut given);
         }
         self.count(&self.len, -(given.len() as isize));
         given

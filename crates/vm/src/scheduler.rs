@@ -2,7 +2,8 @@
 //!
 //! `step` runs one slice and says what it did; a thread that calls it and parks is a real scheduler, and a loop over several
 //! schedulers' `step` from a seed is the test driver (docs/design.md, section 7). Hedqvist 5.2.4 is the loop's ancestor;
-//! processes migrate when a scheduler without work steals some, and when a busy one finds a much longer queue than its own
+//! processes migrate when a scheduler without work steals some, and when a busy one finds a much longer queue than its own, or one
+//! that more urgent processes keep from moving
 //! ([`Scheduler::balance`]; Zhang 3.3 has OTP's policy).
 //!
 //! Q1. A process is in a queue just when its status is `Runnable` (P1), so a queue's pointers are alive: only running ends a
@@ -172,6 +173,8 @@ pub struct Scheduler {
     dirty_turn: bool,
     /// Looks at the time until it looks at others' queues.
     until_balance: u32,
+    /// How many slices of normal and low processes each scheduler had run when it did.
+    seen_lower: Box<[u64]>,
 }
 
 impl Scheduler {
@@ -185,6 +188,7 @@ impl Scheduler {
             asleep: false,
             dirty_turn: false,
             until_balance: BALANCE_ROUNDS,
+            seen_lower: vec![0; vm.schedulers.len()].into(),
         })
     }
 
@@ -447,6 +451,24 @@ impl Scheduler {
         // Relaxed: a figure.
         vm.gauges.balances.fetch_add(1, Ordering::Relaxed);
         let own = &vm.schedulers[self.local.id];
+        let (mut runs_lower, mut kept_waiting) = (false, Vec::new());
+        for (id, seen) in self.seen_lower.iter_mut().enumerate().take(vm.schedulers_active()) {
+            let before = std::mem::replace(seen, vm.schedulers[id].load.lower_slices());
+            let stands = before == *seen;
+            if id == self.local.id {
+                runs_lower = !stands;
+            } else if stands && !vm.schedulers[id].is_empty() {
+                kept_waiting.push(id);
+            }
+        }
+        if !runs_lower {
+            // Who comes here waits behind processes of high priority, perhaps for ever.
+            return;
+        }
+        for process in kept_waiting.into_iter().flat_map(|id: usize| vm.schedulers[id].hand_over_lower()) {
+            // SAFETY: Q1: it is still runnable, and goes from one queue to another.
+            own.push(unsafe { &*process.0 });
+        }
         let Some(longest) = vm.schedulers[..vm.schedulers_active()].iter().max_by_key(|s| s.len()) else { return };
         let surplus = longest.len().saturating_sub(own.len());
         if surplus > 1 {
@@ -497,6 +519,7 @@ impl Scheduler {
         // SAFETY: P2, this thread has just made it Running.
         let private = unsafe { process.private() };
         private.reductions_left = SLICE_REDUCTIONS;
+        let priority = process.priority();
         microstate::enter(State::Emulator);
         let mut ctx = Ctx { proc: private, this: process, sched: &mut self.local, vm: self.vm };
         let end = match &ctx.proc.ending {
@@ -510,7 +533,7 @@ impl Scheduler {
         microstate::enter(State::Other);
         self.local.unchecked += used + SLICE_OVERHEAD;
         self.local.untrimmed += u64::from(used);
-        own.load.count_slice(u64::from(used));
+        own.load.count_slice(u64::from(used), priority);
         own.load.set_running(false);
         if end == SliceEnd::Yielded && own.offers() && self.local.unchecked >= SLICE_REDUCTIONS as u32 {
             // Work has waited here for a whole slice, or for many short ones.
