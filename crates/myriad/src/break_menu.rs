@@ -3,7 +3,7 @@
 //! The menu runs on the thread that forwards signals. The interactive terminal is the user's meanwhile: its port neither reads
 //! nor writes. Schedulers stand still between two slices; what is shown of processes
 //! is what can be seen from outside. Every choice but one that does
-//! not exist leaves the menu, as in OTP.
+//! not exist leaves the menu, as in OTP; a second Ctrl-C ends the VM.
 
 use myriad_term::{Pid, Term, am};
 use myriad_vm::crash_dump;
@@ -17,7 +17,7 @@ const MENU: &str = "\nBREAK: (a)bort (A)bort with dump (c)ontinue (p)roc info (i
 /// What SIGINT does, by the flag `+B`.
 pub fn start(vm: &'static Vm) {
     use myriad_bif::os::signals::{Interrupt, on_interrupt};
-    match myriad_bif::emulator_flags::flag_value(vm, "B") {
+    match vm.config.emulator_flags.iter().rev().find_map(|word| word.strip_prefix("-B")) {
         None => on_interrupt(vm, Interrupt::Call(run)),
         Some("i") => on_interrupt(vm, Interrupt::Ignore),
         Some("c") => myriad_io::interrupts_are_input(),
@@ -27,7 +27,8 @@ pub fn start(vm: &'static Vm) {
 
 /// Shows the menu until the user has had enough of it.
 fn run(vm: &'static Vm) {
-    vm.while_paused(|| myriad_io::with_terminal(|| menu(vm)));
+    // The terminal has its own modes meanwhile, so that ending there and then leaves it in order.
+    vm.while_paused(|| myriad_io::with_terminal(|| myriad_bif::os::signals::with_interrupt_ending(|| menu(vm))));
 }
 
 fn menu(vm: &'static Vm) {

@@ -3,7 +3,7 @@
 //! The handler only writes the signal's number into a pipe, which is all that a handler may do; a thread of its own reads the
 //! pipe and sends `{notify, Signal}`.
 
-use myriad_sync::atomic::{AtomicI64, Ordering};
+use myriad_sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use myriad_sync::{LockClass, Mutex, OnceLock, thread};
 use myriad_term::{Arena, Atom, Build, Term, am};
 use myriad_vm::bif::badarg;
@@ -36,7 +36,22 @@ static CLASS: LockClass = LockClass::new("os_signals", 720);
 /// Held while the thread is being started.
 static STARTING: Mutex<()> = Mutex::new(&CLASS, ());
 
+/// SIGINT ends the VM: the user is being asked what an earlier one shall do.
+static INTERRUPT_ENDS: AtomicBool = AtomicBool::new(false);
+
+/// Runs `f`; a SIGINT meanwhile ends the VM at once.
+pub fn with_interrupt_ending(f: impl FnOnce()) {
+    // Relaxed, here and in the handler: a flag alone.
+    INTERRUPT_ENDS.store(true, Ordering::Relaxed);
+    f();
+    INTERRUPT_ENDS.store(false, Ordering::Relaxed);
+}
+
 extern "C" fn note(signal: i32) {
+    if signal == libc::SIGINT && INTERRUPT_ENDS.load(Ordering::Relaxed) {
+        // SAFETY: may be called in a handler; nothing runs afterwards.
+        unsafe { libc::_exit(0) };
+    }
     // Relaxed: the pipe is made before any handler is installed.
     let pipe = PIPE.load(Ordering::Relaxed) as RawFd;
     let number = signal as u8;
@@ -141,10 +156,7 @@ fn forward(vm: &'static Vm, from: RawFd) {
         if i32::from(number) == libc::SIGINT
             && let Some(call) = INTERRUPT.get()
         {
-            // One at a time.
-            dispose(libc::SIGINT, libc::SIG_IGN);
             call(vm);
-            dispose(libc::SIGINT, note as extern "C" fn(i32) as libc::sighandler_t);
         }
         if let Some((name, _)) = KNOWN.iter().find(|(_, signal)| *signal == i32::from(number)) {
             notify(vm, *name);

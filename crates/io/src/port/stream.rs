@@ -9,6 +9,7 @@ use super::tty::Terminal;
 use super::{Driver, Port, State, System, Tell, count_input};
 use crate::bytes::{ByteQueue, Piece};
 use myriad_term::{Pid, Port as PortId, Term, am};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::borrow::Cow;
@@ -132,10 +133,9 @@ fn kind_of(fd: BorrowedFd<'_>) -> Kind {
     }
 }
 
-fn is_ready_to_write(fd: BorrowedFd<'_>) -> bool {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+fn is_ready(fd: BorrowedFd<'_>, to: PollFlags) -> bool {
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    matches!(poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::OUT)], Some(&now)), Ok(n) if n > 0)
+    matches!(poll(&mut [PollFd::from_borrowed_fd(fd, to)], Some(&now)), Ok(n) if n > 0)
 }
 
 impl Sink {
@@ -150,7 +150,7 @@ impl Sink {
                     rustix::io::writev(fd, &slices)
                 }
                 Kind::Socket => send(fd, self.queue.front()),
-                Kind::Polled(_) if !is_ready_to_write(fd) => Err(Errno::AGAIN),
+                Kind::Polled(_) if !is_ready(fd, PollFlags::OUT) => Err(Errno::AGAIN),
                 Kind::Polled(step) => {
                     let front = self.queue.front();
                     rustix::io::write(fd, &front[..front.len().min(step)])
@@ -292,6 +292,10 @@ impl Stream {
     fn read(&mut self, buffer: &mut [u8]) -> Option<Result<Input, Errno>> {
         let fd = self.source.as_ref()?.fd();
         self.asked = buffer.len();
+        // What was announced may be gone: the break menu reads the terminal as well, and a read that waits would hold the port.
+        if self.terminal.is_some() && !is_ready(fd, PollFlags::IN) {
+            return Some(Err(Errno::AGAIN));
+        }
         // What goes to the owner as it comes is read into the memory that it is sent in, if there is likely to be much.
         let read = if self.much && self.framing == Framing::Stream && self.terminal.is_none() {
             let mut whole = Vec::with_capacity(buffer.len());

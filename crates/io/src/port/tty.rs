@@ -6,7 +6,7 @@
 
 mod line;
 
-use self::line::Line;
+use self::line::{Charset, Line};
 use crate::bytes::Piece;
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_sync::{LockClass, Mutex};
@@ -58,7 +58,7 @@ impl Terminal {
             // SAFETY: the function has no conditions; what it locks nobody keeps. A refusal only costs the old modes.
             unsafe { libc::atexit(at_exit) };
         }
-        Some(Terminal { line: Line::new(locale_is_utf8()), partial: Vec::new() })
+        Some(Terminal { line: Line::new(charset_of_locale()), partial: Vec::new() })
     }
 
     /// The bytes for the terminal that a command leads to, and whether the owner waits for an answer.
@@ -167,11 +167,15 @@ fn restore() {
     }
 }
 
-/// Does the locale's encoding hold all characters?
-fn locale_is_utf8() -> bool {
+/// What the locale's encoding holds.
+fn charset_of_locale() -> Charset {
     let name = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|v| std::env::var(v).ok().filter(|v| !v.is_empty()));
-    name.is_some_and(|name| {
-        let name = name.to_ascii_lowercase();
-        name.contains("utf-8") || name.contains("utf8")
-    })
+    let name = name.unwrap_or_default().to_ascii_lowercase();
+    if name.contains("utf-8") || name.contains("utf8") {
+        Charset::Utf8
+    } else if matches!(&*name, "" | "c" | "posix") {
+        Charset::Ascii
+    } else {
+        Charset::Latin1
+    }
 }

@@ -8,6 +8,17 @@ use unicode_width::UnicodeWidthChar;
 /// Cells that are kept: more than a terminal shows.
 const KEPT: usize = 1 << 16;
 
+/// What the terminal shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Charset {
+    /// All characters.
+    Utf8,
+    /// Those of Latin-1, a byte each.
+    Latin1,
+    /// Those of ASCII.
+    Ascii,
+}
+
 /// A code point on the screen.
 #[derive(Clone, Copy)]
 struct Cell {
@@ -28,28 +39,34 @@ enum Form {
     Control,
     /// `\x{…}`, what there is no other way to show.
     Number,
+    /// `\345`, a byte that the locale has no character for.
+    Octal,
 }
 
 impl Cell {
     /// At a column of the screen, which a tab depends on.
-    fn new(char: char, column: usize, utf8: bool) -> Cell {
+    fn new(char: char, column: usize, charset: Charset) -> Cell {
         let (form, width) = match char {
             '\t' => (Form::Blanks, 8 - column % 8),
             '\0'..='\x1f' | '\x7f' => (Form::Control, 2),
+            '\u{80}'..='\u{ff}' if charset == Charset::Ascii => (Form::Octal, 4),
             '\u{80}'..='\u{9f}' => (Form::Number, number(char).len()),
-            '\u{100}'.. if !utf8 => (Form::Number, number(char).len()),
+            '\u{100}'.. if charset != Charset::Utf8 => (Form::Number, number(char).len()),
             _ => (Form::Plain, char.width().unwrap_or(1)),
         };
         Cell { char, width: width as u8, form }
     }
 
-    fn show(self, utf8: bool, out: &mut Vec<u8>) {
+    fn show(self, charset: Charset, out: &mut Vec<u8>) {
         match self.form {
-            Form::Plain if utf8 => out.extend_from_slice(self.char.encode_utf8(&mut [0; 4]).as_bytes()),
+            Form::Plain if charset == Charset::Utf8 => {
+                out.extend_from_slice(self.char.encode_utf8(&mut [0; 4]).as_bytes())
+            }
             Form::Plain => out.push(u8::try_from(u32::from(self.char)).unwrap_or(b'?')),
             Form::Blanks => out.resize(out.len() + usize::from(self.width), b' '),
             Form::Control => out.extend([b'^', self.char as u8 ^ 0x40]),
             Form::Number => out.extend_from_slice(number(self.char).as_bytes()),
+            Form::Octal => out.extend_from_slice(format!("\\{:03o}", u32::from(self.char)).as_bytes()),
         }
     }
 }
@@ -72,7 +89,9 @@ pub struct Line {
     /// Where the cell `at` is.
     here: Place,
     columns: usize,
-    utf8: bool,
+    charset: Charset,
+    /// What it is when it is not UTF-8.
+    narrow: Charset,
     /// A row was just filled to its end: the terminal goes to the next with the next character only. False between operations.
     at_edge: bool,
     out: Vec<u8>,
@@ -80,18 +99,27 @@ pub struct Line {
 
 impl Line {
     /// An empty line.
-    pub fn new(utf8: bool) -> Line {
-        Line { cells: Vec::new(), at: 0, here: Place::default(), columns: 80, utf8, at_edge: false, out: Vec::new() }
+    pub fn new(charset: Charset) -> Line {
+        Line {
+            cells: Vec::new(),
+            at: 0,
+            here: Place::default(),
+            columns: 80,
+            charset,
+            narrow: if charset == Charset::Ascii { charset } else { Charset::Latin1 },
+            at_edge: false,
+            out: Vec::new(),
+        }
     }
 
-    /// Whether characters go out as UTF-8, or as Latin-1.
+    /// Whether characters go out as UTF-8, or as bytes.
     pub fn is_utf8(&self) -> bool {
-        self.utf8
+        self.charset == Charset::Utf8
     }
 
     /// See [`Line::is_utf8`].
     pub fn set_utf8(&mut self, utf8: bool) {
-        self.utf8 = utf8;
+        self.charset = if utf8 { Charset::Utf8 } else { self.narrow };
     }
 
     /// The terminal is so wide.
@@ -124,7 +152,7 @@ impl Line {
                     self.out.extend_from_slice(after.as_bytes());
                     rest = rest.as_str()[after.len()..].chars();
                 }
-                _ => self.overwrite(Cell::new(char, self.here.column, self.utf8)),
+                _ => self.overwrite(Cell::new(char, self.here.column, self.charset)),
             }
         }
         self.settle();
@@ -133,7 +161,7 @@ impl Line {
 
     /// Puts text between what is before and after the cursor.
     pub fn insert(&mut self, text: &str) {
-        let new: Vec<Cell> = text.chars().map(|char| Cell::new(char, 0, self.utf8)).collect();
+        let new: Vec<Cell> = text.chars().map(|char| Cell::new(char, 0, self.charset)).collect();
         let end = self.at + new.len();
         self.cells.splice(self.at..self.at, new);
         self.show_from(self.at);
@@ -172,7 +200,7 @@ impl Line {
             Some(old) => *old = cell,
             None => self.cells.push(cell),
         }
-        cell.show(self.utf8, &mut self.out);
+        cell.show(self.charset, &mut self.out);
         self.at += 1;
         self.here = self.after(self.here, cell);
         self.at_edge = self.here.column == 0;
@@ -181,7 +209,7 @@ impl Line {
     /// Writes the cells from here on; the cursor is at the first of them, and comes to the end of all.
     fn show_from(&mut self, first: usize) {
         for cell in &self.cells[first..] {
-            cell.show(self.utf8, &mut self.out);
+            cell.show(self.charset, &mut self.out);
         }
         self.at = self.cells.len();
         self.here = self.place(self.at);
@@ -355,7 +383,7 @@ mod tests {
 
     /// What is on the screen after some edits, and where the cursor is.
     fn shown(edits: impl FnOnce(&mut Line)) -> (Vec<String>, usize, usize) {
-        let mut line = Line::new(true);
+        let mut line = Line::new(Charset::Utf8);
         line.set_columns(10);
         edits(&mut line);
         let mut screen = Screen::new(10);
@@ -384,7 +412,7 @@ mod tests {
 
     #[test]
     fn the_terminal_goes_on_after_a_full_row() {
-        let mut line = Line::new(true);
+        let mut line = Line::new(Charset::Utf8);
         line.set_columns(10);
         line.put("0123456789");
         assert_eq!(line.take_output(), b"0123456789 \x08");
@@ -394,7 +422,7 @@ mod tests {
 
     #[test]
     fn a_long_line_takes_time_in_proportion() {
-        let mut line = Line::new(true);
+        let mut line = Line::new(Charset::Utf8);
         line.put(&"a".repeat(400_000));
         assert!(line.take_output().len() >= 400_000);
     }
@@ -426,7 +454,7 @@ mod tests {
     fn control_characters_and_colours() {
         let (rows, ..) = shown(|l| l.put("a\u{1}b\tc"));
         assert_eq!(rows, ["a^Ab    c"]);
-        let mut line = Line::new(true);
+        let mut line = Line::new(Charset::Utf8);
         line.put("\x1b[31mred\x1b[0m!");
         assert_eq!(line.take_output(), b"\x1b[31mred\x1b[0m!");
         line.move_by(-4);
@@ -435,8 +463,11 @@ mod tests {
 
     #[test]
     fn latin_1_terminals_get_bytes() {
-        let mut line = Line::new(false);
+        let mut line = Line::new(Charset::Latin1);
         line.put("å∀");
         assert_eq!(line.take_output(), b"\xe5\\x{2200}");
+        let mut line = Line::new(Charset::Ascii);
+        line.put("aå∀");
+        assert_eq!(line.take_output(), b"a\\345\\x{2200}");
     }
 }
