@@ -81,6 +81,7 @@ pub static TABLES: &[&[BifDef]] = &[
     guards::TYPE_TESTS,
     guards::GUARDS,
     lists::LISTS,
+    lists::LIST_BODIES,
     lists::LIST_OPERATORS,
     sorting::SORTING,
     maps::MAPS,
