@@ -7,6 +7,7 @@
 //! - a recursive call is atomic, and so is a group that refers back to itself by number;
 //! - a hyphen after a class in a class stands for itself;
 //! - a property named as a script is of that script alone;
+//! - `\p{Lu}` and the like are not caseless (in classes they are: there is no writing it otherwise);
 //! - a NUL ends the pattern; `(*UTF8)` is `(*UTF)`.
 //!
 //! What only PCRE2 knows is refused here. [`Translated::original`] leads from a place in the new text to that in the old.
@@ -101,24 +102,32 @@ struct Scan<'a> {
     atomic: BTreeSet<usize>,
     /// There may be a reference to what a group matched.
     references: bool,
+    /// Some of it may be caseless.
+    caseless: bool,
     no_auto_capture: bool,
     /// `(?X)`: unknown escapes are errors.
     strict: bool,
 }
 
+/// The options of a pattern that matter here.
+#[derive(Clone, Copy, Default)]
+pub struct Modes {
+    /// Blanks and comments are skipped.
+    pub extended: bool,
+    /// Plain parentheses have no number.
+    pub no_auto_capture: bool,
+    /// Letters match in either case.
+    pub caseless: bool,
+}
+
 /// Rewrites a pattern.
-pub fn translate(pattern: &[u8], extended: bool, no_auto_capture: bool) -> Result<Translated, Error> {
-    let (out, own) = pass(pattern, extended, no_auto_capture, BTreeSet::new())?;
-    if own.is_empty() { Ok(out) } else { Ok(pass(pattern, extended, no_auto_capture, own)?.0) }
+pub fn translate(pattern: &[u8], modes: Modes) -> Result<Translated, Error> {
+    let (out, own) = pass(pattern, modes, BTreeSet::new())?;
+    if own.is_empty() { Ok(out) } else { Ok(pass(pattern, modes, own)?.0) }
 }
 
 /// One pass: the new text, and the groups that refer back to themselves and are not in `atomic`.
-fn pass(
-    pattern: &[u8],
-    extended: bool,
-    no_auto_capture: bool,
-    atomic: BTreeSet<usize>,
-) -> Result<(Translated, BTreeSet<usize>), Error> {
+fn pass(pattern: &[u8], modes: Modes, atomic: BTreeSet<usize>) -> Result<(Translated, BTreeSet<usize>), Error> {
     let end = memchr::memchr(0, pattern).unwrap_or(pattern.len());
     let out = Translated { text: Vec::with_capacity(end + 8), shifts: Vec::new() };
     let old = &pattern[..end];
@@ -127,12 +136,13 @@ fn pass(
         at: 0,
         out,
         groups: 0,
-        extended,
+        extended: modes.extended,
         outer: Vec::new(),
         own: BTreeSet::new(),
         atomic,
         references: refers_back(old),
-        no_auto_capture,
+        caseless: modes.caseless || memchr::memmem::find(old, b"(?").is_some() && old.contains(&b'i'),
+        no_auto_capture: modes.no_auto_capture,
         strict: false,
     };
     scan.start_verbs();

@@ -4,7 +4,7 @@
 //! PCRE2's own code, so that whatever bytes a program puts there cannot do harm. What a thread has compiled it keeps, found by
 //! those bytes: a `re:run/2` with the pattern's text compiles it once, too. Newer releases have references.
 
-use super::dialect::{Translated, translate};
+use super::dialect::{Modes, Translated, translate};
 use super::errors;
 use super::pcre::{Code, Flags};
 use myriad_sync::{Arc, thread_local};
@@ -74,10 +74,9 @@ impl Source {
             return Err(("inconsistent NEWLINE options".to_owned(), 0));
         }
         let code = if self.flags.old {
-            let (extended, plain) = (bits & pcre::PCRE2_EXTENDED != 0, bits & pcre::PCRE2_NO_AUTO_CAPTURE != 0);
             let old_error = |(error, at)| (errors::text(error), at);
             // What is wrong with UTF-8 goes before all else.
-            let translated = match translate(&self.text, extended, plain) {
+            let translated = match translate(&self.text, modes(bits)) {
                 Ok(translated) => translated,
                 Err(_) if self.is_unicode() && std::str::from_utf8(&self.text).is_err() => {
                     Translated::new(self.text.clone())
@@ -109,13 +108,20 @@ impl Source {
     }
 }
 
+fn modes(bits: u32) -> Modes {
+    Modes {
+        extended: bits & pcre::PCRE2_EXTENDED != 0,
+        no_auto_capture: bits & pcre::PCRE2_NO_AUTO_CAPTURE != 0,
+        caseless: bits & pcre::PCRE2_CASELESS != 0,
+    }
+}
+
 /// What the library says of a pattern in front of the place where its translation failed, if that is wrong as well.
 fn earlier_error(source: &Source, error: (i32, usize)) -> (i32, usize) {
     let text = source.text.get(..error.1).unwrap_or(&source.text);
     let before = &text[..text.iter().rposition(|b| *b == b'(').unwrap_or(0)];
     let bits = source.flags.bits;
-    let (extended, plain) = (bits & pcre::PCRE2_EXTENDED != 0, bits & pcre::PCRE2_NO_AUTO_CAPTURE != 0);
-    let Ok(translated) = translate(before, extended, plain) else { return error };
+    let Ok(translated) = translate(before, modes(bits)) else { return error };
     match Code::compile(&translated.text, source.flags) {
         // Errors that do not come of the end being cut off.
         Err((found @ (109 | 122 | 143), at)) => errors::placed(before, found, translated.original(at)),

@@ -50,7 +50,7 @@ impl Scan<'_> {
                 let code = self.peek(2).unwrap_or(0) ^ 0x40;
                 self.replace(3, format!("\\x{code:02x}").as_bytes());
             }
-            b'p' | b'P' => self.property(),
+            b'p' | b'P' => self.property(class),
             b'g' if !class => return self.reference(),
             b'k' if !class => {
                 let name = self.peek(2).is_some_and(|b| b"{<'".contains(&b));
@@ -86,7 +86,7 @@ impl Scan<'_> {
     }
 
     /// At `\p`: the name of a script means those of just this script, without the characters that others share with it.
-    pub(super) fn property(&mut self) {
+    pub(super) fn property(&mut self, class: bool) {
         if self.peek(2) != Some(b'{') {
             return self.copy(3);
         }
@@ -94,12 +94,19 @@ impl Scan<'_> {
         let len = self.run(from, |b| b.is_ascii_alphanumeric() || b == b'_');
         let name = self.old.get(self.at + from..).map_or(&[][..], |rest| &rest[..len]);
         let is_script = len > 2 && !GENERAL.contains(&name) && self.peek(from + len) == Some(b'}');
+        let cased = !class && self.caseless && matches!(name, b"Lu" | b"Ll" | b"Lt");
+        if cased {
+            self.insert(b"(?-i:");
+        }
         self.copy(from);
         if is_script {
             self.insert(b"sc:");
         }
         let rest = self.run(0, |b| b != b'}');
         self.copy(rest + 1);
+        if cased {
+            self.insert(b")");
+        }
     }
 
     /// At `\g`.

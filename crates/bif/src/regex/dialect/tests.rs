@@ -3,8 +3,19 @@
 use super::*;
 
 fn new(pattern: &str) -> String {
-    translate(pattern.as_bytes(), false, false)
+    translate(pattern.as_bytes(), Modes::default())
         .map_or_else(|(error, at)| format!("{error} at {at}"), |t| String::from_utf8_lossy(&t.text).into_owned())
+}
+
+#[test]
+fn cases_of_letters_are_kept() {
+    let new = |pattern: &str, caseless| {
+        let modes = Modes { caseless, ..Modes::default() };
+        translate(pattern.as_bytes(), modes).map(|t| String::from_utf8_lossy(&t.text).into_owned()).unwrap_or_default()
+    };
+    assert_eq!(new(r"\p{Lu}+[\p{Lu}]\P{^Ll}\p{L}", true), r"(?-i:\p{Lu})+[\p{Lu}](?-i:\P{^Ll})\p{L}");
+    assert_eq!(new(r"\p{Lu}+", false), r"\p{Lu}+");
+    assert_eq!(new(r"(?i)\p{Lt}", false), r"(?i)(?-i:\p{Lt})");
 }
 
 #[test]
@@ -32,7 +43,7 @@ fn what_only_pcre2_knows_is_refused() {
 
 #[test]
 fn places_lead_back() {
-    let t = translate(b"\\ya(?1)\\yb", false, false).unwrap_or_else(|_| unreachable!());
+    let t = translate(b"\\ya(?1)\\yb", Modes::default()).unwrap_or_else(|_| unreachable!());
     let text = String::from_utf8_lossy(&t.text);
     assert_eq!(text, "ya(?>(?1))yb");
     assert_eq!((t.original(0), t.original(1), t.original(11)), (1, 2, 9));
