@@ -38,5 +38,5 @@ pub use opcode::{Kind, MAX_OPCODE, Op, WITHDRAWN};
 pub use reader::{MAX_FLOAT_REGISTERS, MAX_REGISTERS};
 pub use records::{FieldDefault, RecordDef};
 pub use scan::{CodeHeader, FunctionDef, LabelDef};
-pub use tables::{Export, Import, Lambda, Line, LineTable, Literals, MAX_ARITY};
+pub use tables::{Export, Import, Lambda, Line, LineTable, Literals, MAX_ARITY, always_raises};
 pub use types::Type;

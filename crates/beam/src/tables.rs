@@ -29,7 +29,8 @@ pub struct Import {
     pub sets_always: bool,
 }
 
-fn always_raises(function: &str, arity: u8) -> bool {
+/// Is this a function of module `erlang` that never returns?
+pub fn always_raises(function: &str, arity: u8) -> bool {
     matches!((function, arity), ("error", 1..=3) | ("exit" | "throw", 1) | ("nif_error", 1 | 2))
 }
 

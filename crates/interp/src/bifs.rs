@@ -19,6 +19,10 @@ use myriad_vm::error::Class;
 use myriad_vm::process::Resume;
 use myriad_vm::trace::breakpoint;
 
+/// Stands for the continuation in a call of a built-in that always raises, where frames of different sizes come together. Such a
+/// call is not traced, for it could not be told where its caller's frame ends; it never goes on in Erlang code.
+pub const NO_CONTINUATION: u32 = 0;
+
 /// A call in the body of a function.
 #[inline(always)]
 pub unsafe fn call(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
@@ -66,7 +70,11 @@ unsafe fn call_at(
 #[cold]
 #[inline(never)]
 unsafe fn call_otherwise(m: &mut Machine<'_, '_>, pc: *const u32, def: &'static BifDef, arity: usize) -> *const u32 {
-    if let Some(function) = trace::bif_with_breakpoint(m, def) {
+    // SAFETY: operands of the instruction; one in tail position always has a continuation.
+    let traceable = unsafe { m.op(pc) == Op::CallBifLast || *pc.add(3) != NO_CONTINUATION };
+    if let Some(function) = trace::bif_with_breakpoint(m, def)
+        && traceable
+    {
         // SAFETY: the instruction at hand.
         return unsafe { trace::enter_bif(m, pc, function) };
     }

@@ -3,8 +3,9 @@
 use super::emit::{Emitter, Unfit, short_of};
 use super::fused::{allocate, elements, head_test, is_between, is_integer_between, moves, test_and_put};
 use super::{At, MIXED, binary, ops};
+use crate::bifs::NO_CONTINUATION;
 use crate::instr::Op;
-use myriad_beam::{Arg, Op as Generic, Reg};
+use myriad_beam::{Arg, Op as Generic, Reg, always_raises};
 use myriad_heap::RESERVED;
 use myriad_term::boxed::Header;
 use myriad_term::{Kind, Term, am};
@@ -492,6 +493,10 @@ pub(crate) fn call_bif(e: &mut Emitter, def: &'static BifDef, arity: u32, last: 
         Some(slots) => {
             e.word(frame_bytes(slots));
             return_to_caller(e, slots);
+        }
+        // Compilers share such a call between places with different frames: there is no one record to return by.
+        None if e.frame == MIXED && def.module == "erlang" && always_raises(def.function, def.arity) => {
+            e.word(NO_CONTINUATION);
         }
         None => e.continuation(1),
     }

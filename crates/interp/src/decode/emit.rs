@@ -247,7 +247,7 @@ impl Emitter {
         if self.uses_scratch && self.uses_last_x {
             return Err(Unfit);
         }
-        // No compiler makes such calls.
+        // No compiler makes such calls, but of what never returns (`NO_CONTINUATION`).
         if self.returns.iter().any(|r| r.frame == MIXED) {
             return Err(Unfit);
         }
