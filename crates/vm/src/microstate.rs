@@ -34,6 +34,11 @@ macro_rules! states {
         pub const NAMES: [myriad_term::Atom; STATES] = [$(myriad_term::am::$atom),*];
         /// How many there are.
         pub const STATES: usize = [$(State::$name),*].len();
+
+        impl State {
+            /// All of them, by number.
+            const ALL: [State; STATES] = [$(State::$name),*];
+        }
     };
 }
 
@@ -83,9 +88,7 @@ impl Default for Account {
 impl Account {
     /// Relaxed: the thread's own, and readers of other threads look within `sequence`.
     fn state(&self) -> State {
-        const ALL: [State; STATES] =
-            [State::Aux, State::CheckIo, State::Emulator, State::Gc, State::Other, State::Port, State::Sleep];
-        ALL.get(usize::from(self.state.load(Ordering::Relaxed))).copied().unwrap_or(State::Other)
+        State::ALL.get(usize::from(self.state.load(Ordering::Relaxed))).copied().unwrap_or(State::Other)
     }
 
     /// What has been counted until the clock shows this.
@@ -314,8 +317,7 @@ mod tests {
     }
 
     fn shown(times: &Times) -> Vec<(State, u64)> {
-        let all = [State::Aux, State::CheckIo, State::Emulator, State::Gc, State::Other, State::Port, State::Sleep];
-        all.into_iter().zip(*times).filter(|(_, ns)| *ns > 0).collect()
+        State::ALL.into_iter().zip(*times).filter(|(_, ns)| *ns > 0).collect()
     }
 
     #[test]

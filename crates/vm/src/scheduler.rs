@@ -251,6 +251,10 @@ impl Scheduler {
     fn begin_work(&mut self) {
         let own = &self.vm.schedulers[self.local.id];
         own.load.set_running(true);
+        // Relaxed: a hint, which a waker may set late.
+        if own.waking.load(Ordering::Relaxed) {
+            own.waking.store(false, Ordering::Relaxed);
+        }
         if self.was_idle {
             self.was_idle = false;
             own.load.busy_from(self.vm.machine.now_ns());
@@ -423,7 +427,6 @@ impl Scheduler {
         // Relaxed: a stale count or "idle" only costs one needless wake-up.
         self.vm.hunt.parked.fetch_sub(1, Ordering::Relaxed);
         self.vm.schedulers[self.local.id].idle.store(false, Ordering::Relaxed);
-        self.vm.schedulers[self.local.id].waking.store(false, Ordering::Relaxed);
     }
 
     fn steal(&mut self) -> Option<&'static Process> {

@@ -1,0 +1,448 @@
+//! The hot state, and what the instructions' functions are made of.
+
+use super::TABLE;
+use crate::guards;
+use crate::instr::SlowOp;
+use crate::machine::{Machine, register, source, target, wide};
+use myriad_heap::RESERVED;
+use myriad_sync::atomic::Ordering;
+use myriad_term::boxed::Header;
+use myriad_term::{Export, FunEntry, Kind, Term};
+use myriad_vm::code::{Continuation, Function};
+use myriad_vm::engine::SliceEnd;
+
+/// The hot state, as an instruction's function holds it.
+#[derive(Clone, Copy)]
+pub(super) struct State {
+    pub(super) pc: *const u32,
+    pub(super) x: *mut Term,
+    pub(super) sp: *mut Term,
+    pub(super) htop: *mut u64,
+    pub(super) m: *mut Machine<'static, 'static>,
+}
+
+/// Header of a match context.
+pub(super) const CONTEXT: u64 = Header::new(Kind::MatchContext, 3).raw();
+
+/// Makes the room that the instruction at `pc` (an allocation: live registers, bytes) found missing; it then runs again.
+#[cold]
+#[inline(never)]
+pub(super) unsafe fn make_room(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    let (live, bytes) = unsafe { (crate::machine::high(pc) as usize, *pc.add(1) as usize) };
+    m.collect_at(bytes / 8, live, pc)
+}
+
+/// Reductions are used up at a call of `m.callee`.
+#[cold]
+#[inline(never)]
+unsafe fn preempt(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    let function = m.callee;
+    // SAFETY: K3.
+    let f = unsafe { &*function };
+    if m.ctx.proc.saves_calls() {
+        // SAFETY: the instruction at hand.
+        unsafe { crate::saving::note_call(m, pc) };
+    }
+    if f.bif().is_some() || !m.is_spent() {
+        // A built-in gives way of its own accord; its caller does at the next call.
+        return f.entry().0;
+    }
+    m.stop(SliceEnd::Yielded, std::ptr::null(), function, usize::from(f.mfa.arity))
+}
+
+/// A bit string of whole bytes?
+#[inline(never)]
+pub(super) fn is_binary(t: Term) -> bool {
+    t.as_bits().is_some_and(|b| b.is_binary())
+}
+
+/// A boxed term of such a kind?
+///
+/// # Safety
+/// The term is of a heap that stands.
+#[inline(always)]
+pub(super) unsafe fn has_kind(t: Term, is: impl FnOnce(Kind) -> bool) -> bool {
+    // SAFETY: the caller's promise.
+    t.is_boxed() && is(Header::from_raw(unsafe { *t.boxed_ptr() }).kind())
+}
+
+#[inline(always)]
+fn both_small(a: Term, b: Term) -> bool {
+    (a.raw() | b.raw()) & 7 == 0
+}
+
+/// Runs `f` on the instruction at hand and goes on where it says.
+#[cold]
+#[inline(never)]
+unsafe fn detour(
+    pc: *const u32,
+    x: *mut Term,
+    sp: *mut Term,
+    htop: *mut u64,
+    m: *mut Machine<'static, 'static>,
+    f: SlowOp,
+) {
+    // SAFETY: as `State::out_of_line`.
+    unsafe { State { pc, x, sp, htop, m }.out_of_line(f) }
+}
+
+/// SAFETY of them all: the code is what the decoder made of code that has passed the load-time scan, so operands are registers of
+/// the right file, labels are instructions of the same function, frames are as tracked; the compiler's own guarantees (types,
+/// heap needs) are relied upon as OTP relies on them.
+#[allow(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
+impl State {
+    /// Goes on at `pc`.
+    #[inline(always)]
+    pub(super) unsafe fn go(self) {
+        unsafe {
+            if cfg!(debug_assertions) {
+                self.save();
+                (*self.m).next = self.pc;
+            } else {
+                let function = *TABLE.get_unchecked((*self.pc & 0xffff) as usize);
+                function(self.pc, self.x, self.sp, self.htop, self.m);
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) unsafe fn save(self) {
+        unsafe {
+            let heap = (*self.m).heap;
+            (*heap).stop = self.sp.cast();
+            (*heap).htop = self.htop;
+        }
+    }
+
+    /// Runs `f` on the instruction at hand and goes on where it says.
+    #[inline(always)]
+    pub(super) unsafe fn out_of_line(mut self, f: SlowOp) {
+        unsafe {
+            self.save();
+            let next = f(&mut *self.m, self.pc);
+            if next.is_null() {
+                (*self.m).next = next;
+                return;
+            }
+            let heap = (*self.m).heap;
+            self.pc = next;
+            self.sp = (*heap).stop.cast();
+            self.htop = (*heap).htop;
+            self.go()
+        }
+    }
+
+    /// The same, from a fast path: in a function of its own.
+    #[inline(always)]
+    pub(super) unsafe fn slow(self, f: SlowOp) {
+        unsafe { detour(self.pc, self.x, self.sp, self.htop, self.m, f) }
+    }
+
+    /// Goes on after so many words.
+    #[inline(always)]
+    pub(super) unsafe fn next(mut self, words: usize) {
+        unsafe {
+            self.pc = self.pc.add(words);
+            self.go()
+        }
+    }
+
+    /// Goes on at the label in a word.
+    #[inline(always)]
+    pub(super) unsafe fn jump(mut self, word: usize) {
+        unsafe {
+            self.pc = target(self.pc.add(word));
+            self.go()
+        }
+    }
+
+    /// Goes on after `words` if so, else at the label in word `label`.
+    #[inline(always)]
+    pub(super) unsafe fn test(self, condition: bool, label: usize, words: usize) {
+        unsafe { if condition { self.next(words) } else { self.jump(label) } }
+    }
+
+    /// The address of a register operand.
+    #[inline(always)]
+    pub(super) unsafe fn at(self, operand: u32) -> *mut Term {
+        unsafe { register(self.x, self.sp, operand) }
+    }
+
+    /// The address of an operand that is an X register.
+    #[inline(always)]
+    pub(super) unsafe fn x_at(self, operand: u32) -> *mut Term {
+        unsafe { self.x.byte_add(operand as usize) }
+    }
+
+    /// The address of an operand that is a Y register.
+    #[inline(always)]
+    pub(super) unsafe fn y_at(self, operand: u32) -> *mut Term {
+        unsafe { self.sp.byte_add(operand as usize - 1) }
+    }
+
+    /// The value of the source operand in a word.
+    #[inline(always)]
+    pub(super) unsafe fn source(self, word: usize) -> Term {
+        unsafe { source(self.x, self.sp, self.pc.add(word)) }
+    }
+
+    /// High half of the first word.
+    #[inline(always)]
+    pub(super) unsafe fn high(self) -> u32 {
+        unsafe { *self.pc >> 16 }
+    }
+
+    /// Low half of a word.
+    #[inline(always)]
+    pub(super) unsafe fn low(self, word: usize) -> u32 {
+        unsafe { *self.pc.add(word) & 0xffff }
+    }
+
+    /// High half of a word.
+    #[inline(always)]
+    pub(super) unsafe fn upper(self, word: usize) -> u32 {
+        unsafe { *self.pc.add(word) >> 16 }
+    }
+
+    #[allow(clippy::mut_from_ref)]
+    #[inline(always)]
+    pub(super) unsafe fn m<'m>(self) -> &'m mut Machine<'static, 'static> {
+        unsafe { &mut *self.m }
+    }
+
+    /// Pushes the continuation in a word.
+    #[inline(always)]
+    pub(super) unsafe fn push(&mut self, word: usize) {
+        unsafe {
+            self.sp = self.sp.sub(1);
+            *self.sp.cast::<u64>() = target(self.pc.add(word)) as u64;
+        }
+    }
+
+    /// Returns.
+    #[inline(always)]
+    pub(super) unsafe fn ret(mut self) {
+        unsafe {
+            let continuation = *self.sp.cast::<*const Continuation>();
+            self.sp = self.sp.add(1);
+            self.pc = (*continuation).pc.0;
+            self.go()
+        }
+    }
+
+    #[inline(always)]
+    pub(super) unsafe fn export(self, word: usize) -> *const Function {
+        unsafe { Function::of_export(&*(wide(self.pc.add(word)) as *const Export)) }
+    }
+
+    #[inline(always)]
+    pub(super) unsafe fn function(self, word: usize) -> *const Function {
+        unsafe { wide(self.pc.add(word)) as *const Function }
+    }
+
+    /// Enters a function.
+    #[inline(always)]
+    pub(super) unsafe fn enter(mut self, function: *const Function) {
+        unsafe {
+            (*self.m).callee = function;
+            let left = (*self.m).reds - 1;
+            (*self.m).reds = left;
+            if left > 0 {
+                // Acquire: pairs with the Release that publishes the code.
+                self.pc = (*function).entry.load(Ordering::Acquire);
+                self.go()
+            } else {
+                self.slow(preempt)
+            }
+        }
+    }
+
+    /// What a local fun runs that takes as many arguments as the instruction has; its free variables are put behind them.
+    /// Null for all else.
+    #[inline(always)]
+    pub(super) unsafe fn local_fun(self, fun: Term) -> *const Function {
+        unsafe {
+            if !fun.is_boxed() {
+                return std::ptr::null();
+            }
+            let object = fun.boxed_ptr();
+            let header = Header::from_raw(*object);
+            if header.kind() != Kind::Fun {
+                return std::ptr::null();
+            }
+            let (entry, arity) = (*object.add(1) as *const FunEntry, self.high());
+            if u32::from((*entry).arity) != arity {
+                return std::ptr::null();
+            }
+            // Acquire: pairs with the Release in the code server; null while its module is not loaded.
+            let function = (*entry).code.load(Ordering::Acquire).cast::<Function>();
+            if !function.is_null() {
+                let free = object.add(3).cast::<Term>();
+                for i in 0..header.size() - 2 {
+                    *self.x.add(arity as usize + i) = *free.add(i);
+                }
+            }
+            function
+        }
+    }
+
+    /// Keys, values and size of a flat map.
+    #[inline(always)]
+    pub(super) unsafe fn flat_map(self, map: Term) -> Option<(*const Term, *const Term, usize)> {
+        unsafe {
+            if !map.is_boxed() {
+                return None;
+            }
+            let object = map.boxed_ptr();
+            let header = Header::from_raw(*object);
+            if header.kind() != Kind::Map {
+                return None;
+            }
+            let keys = Term::from_raw(*object.add(1)).boxed_ptr();
+            Some((keys.add(1).cast(), object.add(2).cast(), header.size() - 1))
+        }
+    }
+
+    /// A frame of at most [`RESERVED`] Y registers, all nil; its size in bytes is in word 2. Beyond the frame there is room for
+    /// as many words, so that all of them are written, without a branch.
+    #[inline(always)]
+    pub(super) unsafe fn small_frame(&mut self) {
+        unsafe {
+            for i in 1..=RESERVED {
+                *self.sp.sub(i) = Term::NIL;
+            }
+            self.sp = self.sp.byte_sub(*self.pc.add(2) as usize);
+        }
+    }
+
+    /// Moves between the two registers in a word, source first.
+    #[inline(always)]
+    pub(super) unsafe fn move_pair(self, word: usize) {
+        unsafe { *self.at(self.upper(word)) = *self.at(self.low(word)) }
+    }
+
+    /// A tuple of `n` elements, whose sources begin at `word`; there is room for it.
+    #[inline(always)]
+    pub(super) unsafe fn tuple(&mut self, n: usize, word: usize) -> Term {
+        unsafe {
+            let at = self.htop;
+            *at = Header::new(Kind::Tuple, n).raw();
+            let elements = at.add(1).cast::<Term>();
+            for i in 0..n {
+                *elements.add(i) = self.source(word + i);
+            }
+            self.htop = at.add(1 + n);
+            Term::from_boxed(at)
+        }
+    }
+
+    /// Is there less room than the bytes in word 1?
+    #[inline(always)]
+    pub(super) unsafe fn lacks(self) -> bool {
+        unsafe { (self.sp as usize).wrapping_sub(self.htop as usize) < *self.pc.add(1) as usize }
+    }
+
+    /// A comparison of two small integers; else out of line.
+    #[inline(always)]
+    pub(super) unsafe fn order(self, a: Term, b: Term, holds: impl FnOnce(i64, i64) -> bool, label: usize) {
+        unsafe {
+            if !both_small(a, b) {
+                self.slow(guards::compare)
+            } else if holds(a.raw() as i64, b.raw() as i64) {
+                self.next(3)
+            } else {
+                self.jump(label)
+            }
+        }
+    }
+
+    /// Arithmetic on the registers of the two source operands.
+    #[inline(always)]
+    pub(super) unsafe fn register_arithmetic(self, fast: impl FnOnce(i64, i64) -> Option<i64>) {
+        unsafe {
+            let (a, b) = (*self.at(*self.pc.add(1)), *self.at(*self.pc.add(2)));
+            if both_small(a, b)
+                && let Some(result) = fast(a.raw() as i64, b.raw() as i64)
+            {
+                *self.at(self.high()) = Term::from_raw(result as u64);
+                self.next(5)
+            } else {
+                self.slow(guards::arithmetic)
+            }
+        }
+    }
+
+    /// The match context in the register of the first word: its object, position and end.
+    #[inline(always)]
+    pub(super) unsafe fn context(self) -> Option<(*mut u64, usize, usize)> {
+        unsafe {
+            let t = *self.at(self.high());
+            if t.is_boxed() {
+                let object = t.boxed_ptr();
+                if *object == CONTEXT {
+                    return Some((object, *object.add(2) as usize >> 3, *object.add(3) as usize >> 3));
+                }
+            }
+            None
+        }
+    }
+
+    /// `n` (at most 56) bits of a context, most significant first, in the low bits; nothing if fewer than eight bytes follow.
+    #[inline(always)]
+    pub(super) unsafe fn peek_bits(object: *mut u64, position: usize, n: usize) -> Option<u64> {
+        unsafe {
+            let whole = Term::from_raw(*object.add(1)).boxed_ptr();
+            let (data, bytes) = if Header::from_raw(*whole).kind() == Kind::HeapBinary {
+                // Padding to a whole word is part of the object.
+                (whole.add(2).cast::<u8>(), 8 * (Header::from_raw(*whole).size() - 1))
+            } else {
+                let bytes = *whole.add(1) as usize;
+                (myriad_term::Boxed::at(whole).shared_data(), bytes)
+            };
+            let first = position / 8;
+            if n == 8 && position.is_multiple_of(8) {
+                return Some(u64::from(*data.add(first)));
+            }
+            if first + 8 > bytes {
+                return None;
+            }
+            let word = u64::from_be(data.add(first).cast::<u64>().read_unaligned());
+            Some(word << (position % 8) >> (64 - n))
+        }
+    }
+
+    /// Arithmetic on two small integers with `fast`, which gives the result's word; else out of line.
+    #[inline(always)]
+    pub(super) unsafe fn arithmetic(self, fast: impl FnOnce(Term, Term) -> Option<i64>) {
+        unsafe {
+            let (a, b) = (self.source(1), self.source(2));
+            if both_small(a, b)
+                && let Some(result) = fast(a, b)
+            {
+                *self.at(self.high()) = Term::from_raw(result as u64);
+                self.next(5)
+            } else {
+                self.slow(guards::arithmetic)
+            }
+        }
+    }
+
+    /// A float operation.
+    #[inline(always)]
+    pub(super) unsafe fn float(self, f: impl FnOnce(f64, f64) -> f64) {
+        unsafe {
+            let operands = *self.pc.add(1);
+            let m = self.m();
+            let a = *m.floats.get_unchecked((operands & 0xffff) as usize);
+            let b = *m.floats.get_unchecked((operands >> 16) as usize);
+            let result = f(a, b);
+            if result.is_finite() {
+                *m.floats.get_unchecked_mut(self.high() as usize) = result;
+                self.next(3)
+            } else {
+                self.slow(guards::float_error)
+            }
+        }
+    }
+}
