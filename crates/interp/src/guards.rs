@@ -113,6 +113,14 @@ pub unsafe fn bif3(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     }
 }
 
+/// [`call`] where the quick way did not do: out of the way of it.
+#[cold]
+#[inline(never)]
+unsafe fn unusual(m: &mut Machine<'_, '_>, pc: *const u32, args: &[Term]) -> *const u32 {
+    // SAFETY: the instruction at hand.
+    unsafe { call(m, pc, args) }
+}
+
 macro_rules! quick1 {
     ($($(#[$doc:meta])* $name:ident |$a:ident| $quick:expr;)*) => { $(
         $(#[$doc])*
@@ -126,7 +134,7 @@ macro_rules! quick1 {
                         m.set(high(pc), value);
                         pc.add(SOURCES + 1)
                     }
-                    None => call(m, pc, &[$a]),
+                    None => unusual(m, pc, &[$a]),
                 }
             }
         }
@@ -192,7 +200,7 @@ macro_rules! quick2 {
                         m.set(high(pc), value);
                         pc.add(SOURCES + 2)
                     }
-                    None => call(m, pc, &[$a, $b]),
+                    None => unusual(m, pc, &[$a, $b]),
                 }
             }
         }

@@ -4,7 +4,7 @@ use crate::errors;
 use crate::machine::{Machine, high, short, target, wide};
 use myriad_term::boxed::Header;
 use myriad_term::map::{self, Map, Pair};
-use myriad_term::{Alloc, Kind, Term, am};
+use myriad_term::{Alloc, Boxed, Kind, Term, am};
 
 /// Pairs handled without allocating.
 const INLINE: usize = 8;
@@ -32,6 +32,58 @@ unsafe fn with_pairs<R>(
             let pairs: Vec<Pair> = (0..count).map(|i| pair(m, i)).collect();
             f(m, &pairs)
         }
+    }
+}
+
+/// A flat map with other values for keys that are immediate and all there, if it is one and there is room: the commonest
+/// update, without a step that is not needed. The pairs are `n` words at `pairs`.
+///
+/// # Safety
+/// Operands of the instruction at hand.
+#[inline(always)]
+unsafe fn with_values(m: &mut Machine<'_, '_>, map: Boxed, pairs: *const u32, n: usize) -> Option<Term> {
+    let header = map.header();
+    let size = header.size() - 1;
+    let heap = m.heap();
+    if header.kind() != Kind::Map || n > 2 * INLINE || !heap.ensure(2 + size) {
+        return None;
+    }
+    // SAFETY: the caller's promise; a flat map has as many keys, in a tuple in slot 0, as values, which follow it (M1). There is
+    // room for a copy.
+    unsafe {
+        let (from, to) = (map.ptr(), heap.htop);
+        let keys = map.slot(0).boxed_ptr().add(1).cast::<Term>();
+        let mut places = [0; INLINE];
+        let mut changes = false;
+        for (i, place) in places.iter_mut().enumerate().take(n / 2) {
+            let key = m.source(pairs.add(2 * i));
+            if !key.is_immediate() {
+                return None;
+            }
+            let mut at = 0;
+            loop {
+                if at == size {
+                    return None;
+                }
+                if (*keys.add(at)).is(key) {
+                    break;
+                }
+                at += 1;
+            }
+            changes |= !(*from.add(2 + at).cast::<Term>()).is(m.source(pairs.add(2 * i + 1)));
+            *place = at;
+        }
+        if !changes {
+            return Some(map.term());
+        }
+        for i in 0..2 + size {
+            *to.add(i) = *from.add(i);
+        }
+        for (i, place) in places.iter().enumerate().take(n / 2) {
+            *to.add(2 + place).cast::<Term>() = m.source(pairs.add(2 * i + 1));
+        }
+        m.heap().htop = to.add(2 + size);
+        Some(Term::from_boxed(to))
     }
 }
 
@@ -65,6 +117,10 @@ unsafe fn put(
     unsafe {
         let (source, live, n) = (m.source(pc.add(1)), *pc.add(2) as usize, *pc.add(3) as usize);
         let Some(map) = source.as_map() else { return errors::tagged_error_at(m, pc, am::badmap, source) };
+        if let Some(map) = with_values(m, map.boxed(), pc.add(4), n) {
+            m.set(high(pc), map);
+            return pc.add(4 + n);
+        }
         let result = with_pairs(m, pc.add(4), n, |m, pairs| f(m, map, pairs));
         m.reds -= n as i32 / 8;
         m.give(high(pc), result, live, pc.add(4 + n))
@@ -98,6 +154,10 @@ pub unsafe fn put_exact(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
             }
             return errors::tagged_error_at(m, pc, am::badmap, source);
         };
+        if let Some(map) = with_values(m, map.boxed(), pc.add(5), n) {
+            m.set(high(pc), map);
+            return pc.add(5 + n);
+        }
         match with_pairs(m, pc.add(5), n, |m, pairs| map.update_all(m.ctx, pairs)) {
             Ok(result) => m.give(high(pc), result, live, pc.add(5 + n)),
             Err(_) if *fail != 0 => target(fail),

@@ -24,6 +24,15 @@ const OTP_SMALL: std::ops::Range<i64> = -(1 << 59)..1 << 59;
 /// The hash of a map key at the trie's levels 0 to 7.
 #[inline(always)]
 pub fn map_hash(key: Term) -> u32 {
+    match key.as_small() {
+        Some(v) if OTP_SMALL.contains(&v) => small(SALT, v),
+        _ => hash_of_others(key),
+    }
+}
+
+/// [`map_hash`] of what is no small integer.
+#[inline(never)]
+fn hash_of_others(key: Term) -> u32 {
     internal_hash(key, 0)
 }
 

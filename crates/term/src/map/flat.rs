@@ -18,6 +18,12 @@ pub(super) fn find(keys: &[Term], key: Term) -> Option<usize> {
     keys.iter().position(|k| k.is(key) || (!k.is_immediate() && eq_exact(*k, key)))
 }
 
+/// The value of a key.
+pub(super) fn get(map: Map, key: Term) -> Option<Term> {
+    let View::Flat { keys, values } = map.view() else { return None };
+    find(keys, key).and_then(|i| values.get(i).copied())
+}
+
 /// Where a key is, or where it belongs.
 fn search(keys: &[Term], key: Term) -> Result<usize, usize> {
     keys.binary_search_by(|k| if k.is(key) { Ordering::Equal } else { compare_exact(*k, key) })

@@ -52,62 +52,77 @@ fn child_index(bitmap: u32, hash: u32) -> (usize, bool) {
 }
 
 /// The value of a key.
-pub(super) fn get(root: Boxed, key: Term) -> Option<Term> {
-    get_below(root, 0, map_hash(key), key)
-}
-
-/// The value of a key below a node of `level`; `hash` is the key's from that level on.
 #[inline]
-pub(super) fn get_below(object: Boxed, level: u32, hash: u32, key: Term) -> Option<Term> {
+pub(super) fn get(root: Boxed, key: Term) -> Option<Term> {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("popcnt") {
         // SAFETY: the processor has the instruction.
-        return unsafe { get_counting(object, level, hash, key) };
+        return unsafe { get_counting(root, key) };
     }
-    get_step_by_step(object, level, hash, key)
+    get_step_by_step(root, 0, map_hash(key), key)
 }
 
-/// [`get_step_by_step`] on a processor that counts bits: each level waits for a count.
+/// [`get_step_by_step`] on a processor that counts bits: each level waits for a count. The hash is worked out here, too: what
+/// is left of a look-up is this one function.
 ///
 /// # Safety
 /// The processor has `popcnt`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "popcnt")]
-unsafe fn get_counting(object: Boxed, level: u32, hash: u32, key: Term) -> Option<Term> {
+unsafe fn get_counting(root: Boxed, key: Term) -> Option<Term> {
+    get_step_by_step(root, 0, map_hash(key), key)
+}
+
+/// The value of a key below a node of `level`; `hash` is the key's from that level on.
+pub(super) fn get_below(object: Boxed, level: u32, hash: u32, key: Term) -> Option<Term> {
     get_step_by_step(object, level, hash, key)
 }
 
+/// A bit above those of a hash: once it is all that is left, eight levels are through.
+fn with_end(hash: u32, level: u32) -> u64 {
+    u64::from(hash) | 1 << (32 - 4 * (level & 7))
+}
+
 #[inline(always)]
-fn get_step_by_step(object: Boxed, mut level: u32, mut hash: u32, key: Term) -> Option<Term> {
-    let (mut bitmap, mut children) = parts(object);
+fn get_step_by_step(object: Boxed, mut level: u32, hash: u32, key: Term) -> Option<Term> {
+    let mut hash = with_end(hash, level);
+    // The first child is at index 1 of these.
+    let mut header = object.header();
+    let mut slots = object.ptr().wrapping_add(usize::from(header.kind() == Kind::MapRoot));
     loop {
-        if bitmap & COLLISION != 0 {
-            return get_colliding(children, key);
+        // The bits up to the child's; the uppermost one says whether it is there.
+        let bits = u64::from(header.aux()) << (!hash & 15 | 48);
+        if bits >> 63 == 0 {
+            return get_colliding(header, slots, key);
         }
-        let (index, there) = child_index(bitmap, hash);
-        if !there {
-            return None;
-        }
-        let child = *children.get(index)?;
-        match child.as_boxed() {
-            None => {
-                let (k, value) = child.as_cons()?;
-                return same_key(k, key).then_some(value);
-            }
-            Some(inner) => {
-                // Not the root.
-                (bitmap, children) = (inner.header().aux(), inner.slots());
-                level += 1;
-                hash = shift(hash, level, key);
-            }
+        // SAFETY: a node has as many children as bits in its bitmap (M2), from index 1 on.
+        let child = unsafe { *slots.add(bits.count_ones() as usize).cast::<Term>() };
+        let Some(inner) = child.as_boxed() else {
+            let (k, value) = child.as_cons()?;
+            return same_key(k, key).then_some(value);
+        };
+        // Not the root.
+        (header, slots) = (inner.header(), inner.ptr());
+        hash >>= 4;
+        if hash == 1 {
+            level = (level & !7) + 8;
+            hash = with_end(map_rehash(key, level), level);
         }
     }
 }
 
-/// The value of a key among leaves of one hash.
-#[cold]
-fn get_colliding(leaves: &[Term], key: Term) -> Option<Term> {
-    leaves.iter().filter_map(|c| c.as_cons()).find(|(k, _)| same_key(*k, key)).map(|(_, v)| v)
+/// The value of a key in a node that lacks the bit of its hash: nothing, unless its leaves are of one hash.
+#[inline]
+fn get_colliding(header: Header, slots: *const u64, key: Term) -> Option<Term> {
+    #[cold]
+    fn search(leaves: &[Term], key: Term) -> Option<Term> {
+        leaves.iter().filter_map(|c| c.as_cons()).find(|(k, _)| same_key(*k, key)).map(|(_, v)| v)
+    }
+    if header.aux() & COLLISION == 0 {
+        return None;
+    }
+    // SAFETY: such a node is no root; its children are from index 1 on, as many as its header says (B1).
+    search(unsafe { std::slice::from_raw_parts(slots.add(1).cast(), header.size()) }, key)
 }
 
 /// A new root.
@@ -148,18 +163,66 @@ fn insert_at_root<A: Build + ?Sized>(heap: &mut A, map: Boxed, hash: u32, key: T
     let (bitmap, children) = parts(map);
     let size = map.slot(0).as_usize().unwrap_or(0);
     let (index, there) = child_index(bitmap, hash);
-    let mut copy = Children::of(children);
     if !there {
-        copy.insert(index, heap.cons(key, value));
-        return root(heap, size + 1, bitmap | 1 << (hash & 15), copy.slice());
+        let leaf = heap.cons(key, value);
+        return with_size(inserted(heap, map, 1 + index, 1 << (hash & 15), leaf), size + 1);
     }
-    let (child, added) = match insert(heap, children[index], 1, hash, key, value) {
-        Put::Same => return map.term(),
-        Put::Replaced(child) => (child, 0),
-        Put::Added(child) => (child, 1),
-    };
-    copy.set(index, child);
-    root(heap, size + added, bitmap, copy.slice())
+    match insert(heap, children[index], 1, hash, key, value) {
+        Put::Same => map.term(),
+        Put::Replaced(child) => replaced(heap, map, 1 + index, child).term(),
+        Put::Added(child) => with_size(replaced(heap, map, 1 + index, child), size + 1),
+    }
+}
+
+/// A copy of a root or node with another child in a slot.
+fn replaced<A: Build + ?Sized>(heap: &mut A, object: Boxed, slot: usize, child: Term) -> Boxed {
+    let slots: &[Term] = object.slots();
+    debug_assert!(slot < slots.len());
+    let at = heap.alloc(1 + slots.len()).as_ptr();
+    // SAFETY: 1 + len fresh words (A2), and a slot of theirs.
+    unsafe {
+        std::ptr::copy_nonoverlapping(object.ptr(), at, 1 + slots.len());
+        *at.add(1 + slot) = child.raw();
+        Boxed::at(at)
+    }
+}
+
+/// A copy of a root or node with one child more, whose bit is `bit`, before that of a slot.
+fn inserted<A: Build + ?Sized>(heap: &mut A, object: Boxed, slot: usize, bit: u32, child: Term) -> Boxed {
+    let (header, slots): (Header, &[Term]) = (object.header(), object.slots());
+    let (before, after) = slots.split_at(slot);
+    let at = heap.alloc(2 + slots.len()).as_ptr();
+    // SAFETY: 2 + len fresh words (A2), all of which are written.
+    unsafe {
+        *at = Header::new(header.kind(), 1 + slots.len()).with_aux(header.aux() | bit).raw();
+        let to = at.add(1).cast::<Term>();
+        std::ptr::copy_nonoverlapping(before.as_ptr(), to, before.len());
+        *to.add(slot) = child;
+        std::ptr::copy_nonoverlapping(after.as_ptr(), to.add(slot + 1), after.len());
+        Boxed::at(at)
+    }
+}
+
+/// A copy of a root or node without the child in a slot, whose bit is `bit`.
+fn removed<A: Build + ?Sized>(heap: &mut A, object: Boxed, slot: usize, bit: u32) -> Boxed {
+    let (header, slots): (Header, &[Term]) = (object.header(), object.slots());
+    let (before, after) = (&slots[..slot], &slots[slot + 1..]);
+    let at = heap.alloc(slots.len()).as_ptr();
+    // SAFETY: a header and one slot less than before, len fresh words (A2), all of which are written.
+    unsafe {
+        *at = Header::new(header.kind(), slots.len() - 1).with_aux(header.aux() & !bit).raw();
+        let to = at.add(1).cast::<Term>();
+        std::ptr::copy_nonoverlapping(before.as_ptr(), to, before.len());
+        std::ptr::copy_nonoverlapping(after.as_ptr(), to.add(slot), after.len());
+        Boxed::at(at)
+    }
+}
+
+/// A root that nobody has seen yet, with another number of keys.
+fn with_size(root: Boxed, size: usize) -> Term {
+    // SAFETY: the first slot of a root (M2), which was just made.
+    unsafe { *root.ptr().add(1) = Term::small(size as i64).raw() };
+    root.term()
 }
 
 /// The child with `key => value`; its own node is, or would be, of `level`.
@@ -186,21 +249,14 @@ fn insert<A: Build + ?Sized>(heap: &mut A, child: Term, level: u32, hash: u32, k
     }
     let hash = shift(hash, level, key);
     let (index, there) = child_index(bitmap, hash);
-    let mut copy = Children::of(children);
     if !there {
-        copy.insert(index, heap.cons(key, value));
-        return Put::Added(node(heap, bitmap | 1 << (hash & 15), copy.slice()));
+        let leaf = heap.cons(key, value);
+        return Put::Added(inserted(heap, object, index, 1 << (hash & 15), leaf).term());
     }
     match insert(heap, children[index], level + 1, hash, key, value) {
         Put::Same => Put::Same,
-        Put::Replaced(child) => {
-            copy.set(index, child);
-            Put::Replaced(node(heap, bitmap, copy.slice()))
-        }
-        Put::Added(child) => {
-            copy.set(index, child);
-            Put::Added(node(heap, bitmap, copy.slice()))
-        }
+        Put::Replaced(child) => Put::Replaced(replaced(heap, object, index, child).term()),
+        Put::Added(child) => Put::Added(replaced(heap, object, index, child).term()),
     }
 }
 
@@ -255,9 +311,11 @@ pub(super) fn take<A: Build + ?Sized>(heap: &mut A, map: Boxed, key: Term) -> Op
         return None;
     }
     let (value, left) = delete(heap, children[index], 1, hash, key)?;
-    let mut copy = Children::of(children);
-    let bitmap = copy.replace(index, left, bitmap, hash);
-    Some((value, root(heap, size - 1, bitmap, copy.slice())))
+    let root = match left {
+        Some(child) => replaced(heap, map, 1 + index, child),
+        None => removed(heap, map, 1 + index, 1 << (hash & 15)),
+    };
+    Some((value, with_size(root, size - 1)))
 }
 
 /// Removes a key below `child` of a node of level `level - 1`: its value and what is left of the child.
@@ -271,7 +329,8 @@ fn delete<A: Build + ?Sized>(
     if let Some((k, value)) = child.as_cons() {
         return same_key(k, key).then_some((value, None));
     }
-    let (bitmap, children) = parts(child.as_boxed()?);
+    let object = child.as_boxed()?;
+    let (bitmap, children) = parts(object);
     if bitmap & COLLISION != 0 {
         let at = children.iter().position(|c| c.as_cons().is_some_and(|(k, _)| same_key(k, key)))?;
         let value = children[at].as_cons()?.1;
@@ -286,18 +345,18 @@ fn delete<A: Build + ?Sized>(
         return None;
     }
     let (value, left) = delete(heap, children[index], level + 1, hash, key)?;
-    let mut copy = Children::of(children);
-    let bitmap = copy.replace(index, left, bitmap, hash);
     // A single leaf moves up into its parent (M3).
-    let left = match copy.slice() {
-        [] => None,
-        [leaf] if leaf.is_cons() => Some(*leaf),
-        many => Some(node(heap, bitmap, many)),
+    let left = match (left, children) {
+        (Some(leaf), [_]) if leaf.is_cons() => Some(leaf),
+        (Some(child), _) => Some(replaced(heap, object, index, child).term()),
+        (None, [_]) => None,
+        (None, [a, b]) if [b, a][index].is_cons() => Some(*[b, a][index]),
+        (None, _) => Some(removed(heap, object, index, 1 << (hash & 15)).term()),
     };
     Some((value, left))
 }
 
-/// A copy of up to 16 children, to be changed.
+/// Up to 16 children, of a node in the making.
 pub(super) struct Children {
     terms: [Term; 16],
     len: usize,
@@ -315,33 +374,9 @@ impl Children {
         &self.terms[..self.len]
     }
 
-    fn set(&mut self, index: usize, child: Term) {
-        self.terms[index] = child;
-    }
-
-    fn insert(&mut self, index: usize, child: Term) {
-        self.terms.copy_within(index..self.len, index + 1);
-        self.terms[index] = child;
-        self.len += 1;
-    }
-
     pub(super) fn push(&mut self, child: Term) {
-        self.insert(self.len, child);
-    }
-
-    /// Puts what is left of a child in its place; the bitmap then.
-    fn replace(&mut self, index: usize, left: Option<Term>, bitmap: u32, hash: u32) -> u32 {
-        match left {
-            Some(child) => {
-                self.terms[index] = child;
-                bitmap
-            }
-            None => {
-                self.terms.copy_within(index + 1..self.len, index);
-                self.len -= 1;
-                bitmap & !(1 << (hash & 15))
-            }
-        }
+        self.terms[self.len] = child;
+        self.len += 1;
     }
 }
 

@@ -157,22 +157,30 @@ pub fn next_batch(map: Map, path: u64, limit: usize, mut each: impl FnMut(Term, 
         node = inner;
     }
     let mut given = 0;
-    while depth > 0 {
-        let (node, index) = stack[depth - 1];
-        let Some(child) = node.get(index) else {
-            depth -= 1;
+    while let Some(above) = depth.checked_sub(1) {
+        let (node, mut index) = stack[above];
+        // Leaves in a row, then a node or the end of this one.
+        let inner = loop {
+            let Some(child) = node.get(index) else { break None };
+            if given >= limit {
+                stack[above].1 = index;
+                return Ok(Some(path_of(&stack[..depth])));
+            }
+            index += 1;
+            match child.as_cons() {
+                Some((key, value)) => {
+                    each(key, value);
+                    given += 1;
+                }
+                None => break Some(*child),
+            }
+        };
+        let Some(inner) = inner else {
+            depth = above;
             continue;
         };
-        if given >= limit {
-            return Ok(Some(path_of(&stack[..depth])));
-        }
-        stack[depth - 1].1 += 1;
-        if let Some((key, value)) = child.as_cons() {
-            each(key, value);
-            given += 1;
-            continue;
-        }
-        let (bitmap, inner) = hash::parts(child.as_boxed().ok_or(BadPath)?);
+        stack[above].1 = index;
+        let (bitmap, inner) = hash::parts(inner.as_boxed().ok_or(BadPath)?);
         if bitmap & COLLISION != 0 {
             for (key, value) in inner.iter().filter_map(|leaf| leaf.as_cons()) {
                 each(key, value);
@@ -195,17 +203,25 @@ fn path_of(stack: &[(&[Term], usize)]) -> u64 {
 
 /// `erts_internal:map_next(Path, Map, iterator)`: `{K, V, {K, V, … Rest}}`, where the rest is `[NextPath|Map]` or `none`.
 pub fn next_iterator<A: Build + ?Sized>(heap: &mut A, path: u64, map: Map, limit: usize) -> Result<Term, BadPath> {
-    let mut pairs = Vec::with_capacity(limit.min(map.size()));
-    let next = next_batch(map, path, limit, |k, v| pairs.push((k, v)))?;
-    let mut chain = match next {
-        Some(path) => {
-            let path = heap.uint(path);
-            heap.cons(path, map.term())
+    let mut chain = Term::atom(crate::am::none);
+    let mut end: *mut Term = &raw mut chain;
+    let next = next_batch(map, path, limit, |key, value| {
+        let at = heap.alloc(4).as_ptr();
+        // SAFETY: four fresh words (A2), the last of which is what the next step writes, or who comes after them all; `end` is
+        // `chain` or such a word.
+        unsafe {
+            *at = Header::new(Kind::Tuple, 3).raw();
+            *at.add(1).cast::<Term>() = key;
+            *at.add(2).cast::<Term>() = value;
+            *at.add(3).cast::<Term>() = Term::atom(crate::am::none);
+            *end = Term::from_boxed(at);
+            end = at.add(3).cast();
         }
-        None => Term::atom(crate::am::none),
-    };
-    for (key, value) in pairs.into_iter().rev() {
-        chain = heap.tuple(&[key, value, chain]);
+    })?;
+    if let Some(path) = next {
+        let path = heap.uint(path);
+        // SAFETY: as above.
+        unsafe { *end = heap.cons(path, map.term()) };
     }
     Ok(chain)
 }

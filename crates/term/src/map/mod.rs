@@ -92,6 +92,12 @@ impl Map {
         self.0.term()
     }
 
+    /// The object.
+    #[inline]
+    pub fn boxed(self) -> Boxed {
+        self.0
+    }
+
     /// Is it a flat map?
     #[inline]
     pub fn is_flat(self) -> bool {
@@ -130,10 +136,7 @@ impl Map {
     /// The value of a key.
     #[inline]
     pub fn get(self, key: Term) -> Option<Term> {
-        match self.view() {
-            View::Flat { keys, values } => flat::find(keys, key).map(|i| values[i]),
-            View::Hash { .. } => hash::get(self.0, key),
-        }
+        if self.is_flat() { flat::get(self, key) } else { hash::get(self.0, key) }
     }
 
     /// Is there such a key?
