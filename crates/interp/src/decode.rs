@@ -17,6 +17,7 @@ mod binary;
 mod emit;
 mod fused;
 mod ops;
+mod versions;
 
 use crate::code::{self, Decoded};
 use crate::instr::Op as Tier0;

@@ -1,7 +1,7 @@
 //! A listing of decoded code, for tests and for people.
 
 use crate::code::Decoded;
-use crate::instr::{FORMATS, NAMES, Op};
+use crate::instr::{FORMATS, NAMES, Op, X_ONLY};
 use myriad_term::Term;
 use std::fmt::Write;
 
@@ -15,12 +15,12 @@ pub fn listing(decoded: &Decoded) -> String {
     let mut out = String::new();
     let mut at = 0;
     while let Some(word) = words.get(at) {
-        let opcode = (*word & 0xffff) as usize;
+        let opcode = (*word as u16 & !X_ONLY) as usize;
         let (Some(name), Some(format)) = (NAMES.get(opcode), FORMATS.get(opcode)) else { break };
         if 4 * at as u32 == decoded.entry {
             out.push_str("entry:\n");
         }
-        let _ = write!(out, "{at:4} {name}");
+        let _ = write!(out, "{at:4} {name}{}", if *word as u16 & X_ONLY != 0 { ".x" } else { "" });
         let high = word >> 16;
         let mut i = at + 1;
         for (n, letter) in format.chars().enumerate() {
@@ -76,7 +76,7 @@ fn constant(term: Term) -> String {
 
 impl Op {
     /// Words after the fixed operands of an instruction whose format ends in `*`.
-    fn tail_words(opcode: usize, words: &[u32], at: usize) -> Option<usize> {
+    pub(crate) fn tail_words(opcode: usize, words: &[u32], at: usize) -> Option<usize> {
         let word = |i: usize| words.get(at + i).copied().unwrap_or(0) as usize;
         let op = |o: Op| o as usize == opcode;
         if op(Op::PutTuple) {

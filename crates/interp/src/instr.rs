@@ -18,7 +18,8 @@
 //! | `c` | two words: a term |
 //! | `*` | what follows depends on the instruction |
 //!
-//! Registers of both files are addressed without a branch: the base is selected by bit 0.
+//! Registers of both files are addressed without a branch: the base is selected by bit 0. Where all are X registers, another
+//! version of the instruction does not look ([`X_ONLY`]).
 
 use crate::machine::Machine;
 
@@ -29,27 +30,47 @@ use crate::machine::Machine;
 /// machine runs; MA1 holds, and it sees to it that MA1 and the frame are as the next instruction expects.
 pub type SlowOp = unsafe fn(&mut Machine<'_, '_>, *const u32) -> *const u32;
 
-/// Calls a macro with the whole instruction set: those that the loop has an arm for, then those out of line.
+/// Added to the opcode of an instruction whose register operands are all X registers, if it has a version for that: most do, and
+/// looking for the file is a third of the work of a small instruction.
+pub const X_ONLY: u16 = 256;
+const _: () = assert!(Op::COUNT <= X_ONLY);
+
+/// Calls a macro with the whole instruction set: those with code of their own, `either` of which has a version for X registers
+/// only ([`X_ONLY`]), then those out of line.
 macro_rules! for_each_instruction {
     ($then:ident) => { $then! {
         hot {
             // moves
-            MoveXX "rq" MoveXY "rq" MoveYX "rq" MoveRR "rq" MoveKX "rk" MoveKY "rk" MoveC "rc" Move2 "rpq" Move3 "rppq" Move4 "rpppq"
-            Move5 "rppppq" Move6 "rpppppq" Swap "rq"
+            MoveXX "rq" MoveXY "rq" MoveYX "rq" MoveKX "rk" MoveKY "rk"
             // calls
             Call "-fw" CallLast "nw" CallOnly "-w" CallExt "-fw" CallExtLast "nw" CallExtOnly "-w"
-            MoveCall "rfw" MoveCallLast "rnw" MoveCallOnly "rw" TrimCall "nfw" SwapCall "rqfw"
-            MoveKCall "rkfw" MoveKCallOnly "rkw"
-            Return "-" MoveReturn "r" MoveKReturn "-k" MoveCReturn "-c"
-            Deallocate "n" DeallocateReturn "n" MoveDeallocateReturn "ru" Trim "n"
+            TrimCall "nfw"
+            Return "-" MoveKReturn "-k" MoveCReturn "-c"
+            Deallocate "n" DeallocateReturn "n" Trim "n"
             Jump "-j"
             // room
             Allocate0 "nu" Allocate1 "nu" Allocate2 "nu" Allocate3 "nu" Allocate "nuu" TestHeap "nu"
             InitY "rn" AllocateMove1 "nuup" AllocateMove2 "nuupp" AllocateMove3 "nuuppp"
             AllocateMoveCall "nuupfw"
+            // floats
+            FMove "nn" FAdd "nnj" FSub "nnj" FMul "nnj" FDiv "nnj" FNegate "nn"
+            // exceptions
+            Try "rf" TryEnd "r" TryCase "r"
+            // maps
+            GetPlainElements "-sju*"
+        }
+        either {
+            // moves
+            MoveRR "rq" MoveC "rc" Move2 "rpq" Move3 "rppq" Move4 "rpppq"
+            Move5 "rppppq" Move6 "rpppppq" Swap "rq"
+            // calls
+            MoveCall "rfw" MoveCallLast "rnw" MoveCallOnly "rw" SwapCall "rqfw"
+            MoveKCall "rkfw" MoveKCallOnly "rkw"
+            MoveReturn "r"
+            MoveDeallocateReturn "ru"
             // lists and tuples
             PutList "rp" PutListS "rss" GetList "rp" GetHd "rq" GetTl "rq"
-            IsNonemptyList "rj" IsNonemptyGetList "rjp" IsNonemptyGetListX "rjp" IsNonemptyHeadIs "rjpjk" GetListX "rp" PutListX "rp" IsNil "rj" IsList "rj"
+            IsNonemptyList "rj" IsNonemptyGetList "rjp" IsNonemptyHeadIs "rjpjk" IsNil "rj" IsList "rj"
             GetElement "rq" GetElement2 "rqq" GetElement3 "rqqq" GetElementFar "rqu"
             IsTuple "rj" IsTupleOfArity "rju" IsTupleThenArity "rjju" IsTaggedTuple "rjuk" PutTuple "ru*" SetElement "rsu"
             HeapPutList "nuqp" HeapPutListS "nuqss" HeapPutTuple "nuq*" HeapPutListReturn "nuup" HeapPutTupleReturn "nuu*"
@@ -64,18 +85,16 @@ macro_rules! for_each_instruction {
             Add "rssju" Subtract "rssju" AddRegisters "rssju" SubtractRegisters "rssju" AddSmall "rssjuk" Multiply "rssju" Band "rssju" Bor "rssju" Bsr "rssju"
             Div "rssju" Rem "rssju" Bsl "rssju"
             // floats
-            FMoveFromTerm "ns" FMoveToTerm "rn" FMove "nn" FAdd "nnj" FSub "nnj" FMul "nnj" FDiv "nnj" FNegate "nn" FConv "ns"
+            FMoveFromTerm "ns" FMoveToTerm "rn" FConv "ns"
             // bit strings
             BsStart "rsju" BsGetFixed "rqjuu" BsTestUnit "rju" BsTestTail "rju" BsGetPosition "rqu" BsSetPosition "rs"
             BsEnsureAtLeast "rjuu" BsEnsureExactly "rju" BsMatchInteger "rquu"
-            // exceptions
-            Try "rf" TryEnd "r" TryCase "r"
             // funs
             CallFun "nfs" CallFunLast "nus"
             // guard built-ins
             Hd "rwjus" Tl "rwjus" TupleSize "rwjus" MapSize "rwjus" Element "rwjuss" MapGet "rwjuss"
             // maps
-            NewMap "ruuc*" GetPlainElement "rsjk" GetPlainElements "-sju*"
+            NewMap "ruuc*" GetPlainElement "rsjk"
         }
         slow {
             Undecoded "-" crate::calls::undecoded
@@ -190,23 +209,27 @@ macro_rules! for_each_instruction {
 }
 
 macro_rules! define {
-    (hot { $($hot:ident $hot_format:literal)* } slow { $($slow:ident $slow_format:literal $function:path)* }) => {
+    (hot { $($hot:ident $hot_format:literal)* } either { $($either:ident $either_format:literal)* } slow { $($slow:ident $slow_format:literal $function:path)* }) => {
         /// Opcodes.
         #[allow(missing_docs)]
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[repr(u16)]
-        pub enum Op { $($hot,)* $($slow,)* }
+        pub enum Op { $($hot,)* $($either,)* $($slow,)* }
 
         impl Op {
+            /// Those that have a version for X registers only.
+            pub const EITHER: std::ops::Range<u16> =
+                [$($hot_format,)*].len() as u16..[$($hot_format,)* $($either_format,)*].len() as u16;
+
             /// How many there are.
-            pub const COUNT: u16 = [$($hot_format,)* $($slow_format,)*].len() as u16;
+            pub const COUNT: u16 = [$($hot_format,)* $($either_format,)* $($slow_format,)*].len() as u16;
         }
 
         /// Names, by opcode.
-        pub static NAMES: &[&str] = &[$(stringify!($hot),)* $(stringify!($slow),)*];
+        pub static NAMES: &[&str] = &[$(stringify!($hot),)* $(stringify!($either),)* $(stringify!($slow),)*];
 
         /// Operands, by opcode.
-        pub static FORMATS: &[&str] = &[$($hot_format,)* $($slow_format,)*];
+        pub static FORMATS: &[&str] = &[$($hot_format,)* $($either_format,)* $($slow_format,)*];
     };
 }
 pub(crate) use for_each_instruction;
@@ -219,9 +242,10 @@ impl Op {
     /// `word` is the first word of an instruction that the decoder has made.
     #[inline(always)]
     pub unsafe fn of(word: u32) -> Op {
-        debug_assert!((word as u16) < Op::COUNT);
+        let opcode = word as u16 & !X_ONLY;
+        debug_assert!(opcode < Op::COUNT);
         // SAFETY: the decoder writes `Op` values only.
-        unsafe { std::mem::transmute(word as u16) }
+        unsafe { std::mem::transmute(opcode) }
     }
 }
 

@@ -46,9 +46,9 @@ pub struct Machine<'a, 'b> {
 /// The operand is of a decoded instruction, `x` and `sp` are the register files.
 #[inline(always)]
 pub unsafe fn register(x: *mut Term, sp: *mut Term, operand: u32) -> *mut Term {
-    let base = if operand & 1 != 0 { sp } else { x };
-    // SAFETY: the caller's promise.
-    unsafe { base.byte_add((operand & 0xfff8) as usize) }
+    // The bit of a Y register is taken off its base, not of each operand.
+    let base = if operand & 1 != 0 { sp.wrapping_byte_sub(1) } else { x };
+    base.wrapping_byte_add(operand as usize)
 }
 
 /// The value of a source operand at `at`.

@@ -24,7 +24,7 @@ mod moves;
 mod numbers;
 mod state;
 
-use crate::instr::Op;
+use crate::instr::{Op, X_ONLY};
 use crate::machine::Machine;
 use myriad_term::Term;
 use myriad_vm::engine::SliceEnd;
@@ -38,8 +38,8 @@ macro_rules! instructions {
     ($($name:ident($s:ident) $body:block)*) => {
         $(
             #[allow(non_snake_case, unused_mut)]
-            pub(super) unsafe fn $name(pc: *const u32, x: *mut Term, sp: *mut Term, htop: *mut u64, m: *mut Machine<'static, 'static>) {
-                let mut $s = State { pc, x, sp, htop, m };
+            pub(super) unsafe fn $name<const X_ONLY: bool>(pc: *const u32, x: *mut Term, sp: *mut Term, htop: *mut u64, m: *mut Machine<'static, 'static>) {
+                let mut $s = State::<X_ONLY> { pc, x, sp, htop, m };
                 // SAFETY: see `State`.
                 unsafe { $body }
             }
@@ -59,7 +59,7 @@ mod hot {
 }
 
 macro_rules! table {
-    (hot { $($hot:ident $hot_format:literal)* } slow { $($slow:ident $slow_format:literal $function:path)* }) => {
+    (hot { $($hot:ident $hot_format:literal)* } either { $($either:ident $either_format:literal)* } slow { $($slow:ident $slow_format:literal $function:path)* }) => {
         /// The work of the instructions out of line, kept out of the functions below (R1).
         #[allow(non_snake_case)]
         mod work {
@@ -80,13 +80,29 @@ macro_rules! table {
             $(
                 pub(super) unsafe fn $slow(pc: *const u32, x: *mut Term, sp: *mut Term, htop: *mut u64, m: *mut Machine<'static, 'static>) {
                     // SAFETY: see `State`.
-                    unsafe { State { pc, x, sp, htop, m }.out_of_line(work::$slow) }
+                    unsafe { State::<false> { pc, x, sp, htop, m }.out_of_line(work::$slow) }
                 }
             )*
         }
 
-        /// All instructions' functions, by opcode.
-        static TABLE: [Instruction; Op::COUNT as usize] = [$(hot::$hot,)* $(cool::$slow,)*];
+        /// All instructions' functions, by opcode; those for X registers only from [`X_ONLY`] on.
+        static TABLE: [Instruction; 2 * X_ONLY as usize] = {
+            let general: [Instruction; Op::COUNT as usize] =
+                [$(hot::$hot::<false>,)* $(hot::$either::<false>,)* $(cool::$slow,)*];
+            let x_only: [Instruction; Op::EITHER.end as usize - Op::EITHER.start as usize] = [$(hot::$either::<true>,)*];
+            let mut table = [general[0]; 2 * X_ONLY as usize];
+            let mut i = 0;
+            while i < general.len() {
+                table[i] = general[i];
+                i += 1;
+            }
+            i = 0;
+            while i < x_only.len() {
+                table[(X_ONLY + Op::EITHER.start) as usize + i] = x_only[i];
+                i += 1;
+            }
+            table
+        };
     };
 }
 crate::instr::for_each_instruction!(table);

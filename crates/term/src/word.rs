@@ -342,7 +342,8 @@ impl Term {
     /// Address of the cell of a list word.
     #[inline(always)]
     pub const fn cell(self) -> *mut Term {
-        (self.0 & !TAG_MASK) as *mut Term
+        debug_assert!(self.is_cons());
+        self.0.wrapping_sub(LIST) as *mut Term
     }
 
     /// The list word of a cell.
@@ -391,7 +392,8 @@ impl Term {
     /// Address of the header word of a boxed word.
     #[inline(always)]
     pub const fn boxed_ptr(self) -> *mut u64 {
-        (self.0 & !TAG_MASK) as *mut u64
+        debug_assert!(self.is_boxed());
+        self.0.wrapping_sub(BOXED) as *mut u64
     }
 
     /// The boxed word of an object.

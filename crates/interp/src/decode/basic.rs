@@ -51,11 +51,6 @@ impl<'a> Args<'a> {
     }
 }
 
-/// Are these operands all X registers?
-fn all_x(operands: &[u32]) -> bool {
-    operands.iter().all(|operand| operand & 1 == 0)
-}
-
 /// Bytes of a frame.
 pub(super) fn frame_bytes(slots: u32) -> u32 {
     8 * slots
@@ -185,7 +180,7 @@ pub(crate) fn translate(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit
             match (args.at(0)?.reg(), args.at(1)?.reg()) {
                 (Some(head), Some(tail)) => {
                     let (head, tail) = (e.register(head), e.register(tail));
-                    e.op(if all_x(&[head, tail, destination]) { Op::PutListX } else { Op::PutList }, destination);
+                    e.op(Op::PutList, destination);
                     e.pair(head, tail);
                 }
                 _ => {
@@ -198,7 +193,7 @@ pub(crate) fn translate(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit
         Generic::GetList => {
             let source = e.reg_of(args.at(0)?)?;
             let (head, tail) = (e.reg(args.at(1)?)?, e.reg(args.at(2)?)?);
-            e.op(if all_x(&[source, head, tail]) { Op::GetListX } else { Op::GetList }, source);
+            e.op(Op::GetList, source);
             e.pair(head, tail);
         }
         Generic::GetHd | Generic::GetTl => {
@@ -245,8 +240,7 @@ pub(crate) fn translate(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit
                     e.word(k as u32);
                     return Ok(3);
                 }
-                let op = if all_x(&[source, head, tail]) { Op::IsNonemptyGetListX } else { Op::IsNonemptyGetList };
-                e.op(op, source);
+                e.op(Op::IsNonemptyGetList, source);
                 e.label(args.label(0));
                 e.pair(head, tail);
                 return Ok(2);

@@ -268,6 +268,7 @@ impl Emitter {
         for (i, word) in self.return_words.iter().enumerate() {
             self.code[*word] = (returns_at + size_of::<Continuation>() * i - 4 * word) as u32;
         }
+        super::versions::choose(&mut self.code);
         let block = Block::new(bytes);
         let start = block.start();
         // SAFETY: the block has room for code, constants and records at these offsets, and is 16-byte aligned.

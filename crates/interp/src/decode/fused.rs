@@ -184,7 +184,9 @@ pub(super) fn allocate(e: &mut Emitter, rest: &[At<'_>], slots: u32, words: u32,
     let bytes = words.checked_add(slots + RESERVED as u32).and_then(|n| n.checked_mul(8)).ok_or(Unfit)?;
     if (1..=RESERVED as u32).contains(&slots) {
         let after = after_allocate(rest);
-        let run = run_of_moves(after, 3);
+        let mut run = run_of_moves(after, 3);
+        let saved = run.iter().take_while(|pair| matches!(pair, (Reg::Y(_), Reg::X(_)))).count();
+        run.truncate(saved);
         if let [(to, from)] = run[..]
             && let Some(call) = after.get(1)
             && call.op == Generic::Call

@@ -1,6 +1,6 @@
 //! Matching of bit strings of whole bytes or of few bits; all else is out of line.
 
-use super::state::{CONTEXT, State};
+use super::state::{CONTEXT, State, peek_bits};
 use crate::bits;
 use crate::machine::Machine;
 use crate::matching;
@@ -22,7 +22,7 @@ super::instructions! {
             if position + n > end {
                 return s.jump(2);
             }
-            if let Some(value) = State::peek_bits(object, position, n) {
+            if let Some(value) = peek_bits(object, position, n) {
                 let value = if w1 >> 16 != 0 { bits::sign_extend(value, n) } else { value as i64 };
                 *object.add(2) = ((position + n) << 3) as u64;
                 *s.at(w1 & 0xffff) = Term::small(value);
@@ -71,7 +71,7 @@ super::instructions! {
             && n > 0
             && let Some((object, position, end)) = s.context()
             && position + n <= end
-            && let Some(value) = State::peek_bits(object, position, n)
+            && let Some(value) = peek_bits(object, position, n)
         {
             *object.add(2) = ((position + n) << 3) as u64;
             *s.at(w1 & 0xffff) = Term::small(value as i64);

@@ -28,31 +28,12 @@ super::instructions! {
         s.next(3)
     }
 
-    PutListX(s) {
-        let operands = *s.pc.add(1);
-        let cell = s.htop.cast::<Term>();
-        *cell = *s.x_at(operands & 0xffff);
-        *cell.add(1) = *s.x_at(operands >> 16);
-        s.htop = s.htop.add(2);
-        *s.x_at(s.high()) = Term::from_cell(cell);
-        s.next(2)
-    }
-
     GetList(s) {
         let cell = (*s.at(s.high())).cell();
         let operands = *s.pc.add(1);
         let (head, tail) = (*cell, *cell.add(1));
         *s.at(operands & 0xffff) = head;
         *s.at(operands >> 16) = tail;
-        s.next(2)
-    }
-
-    GetListX(s) {
-        let cell = (*s.x_at(s.high())).cell();
-        let operands = *s.pc.add(1);
-        let (head, tail) = (*cell, *cell.add(1));
-        *s.x_at(operands & 0xffff) = head;
-        *s.x_at(operands >> 16) = tail;
         s.next(2)
     }
 
@@ -74,19 +55,6 @@ super::instructions! {
             let (head, tail) = (*cell, *cell.add(1));
             *s.at(operands & 0xffff) = head;
             *s.at(operands >> 16) = tail;
-            return s.next(3);
-        }
-        s.jump(1)
-    }
-
-    IsNonemptyGetListX(s) {
-        let list = *s.x_at(s.high());
-        if list.is_cons() {
-            let cell = list.cell();
-            let operands = *s.pc.add(2);
-            let (head, tail) = (*cell, *cell.add(1));
-            *s.x_at(operands & 0xffff) = head;
-            *s.x_at(operands >> 16) = tail;
             return s.next(3);
         }
         s.jump(1)

@@ -13,7 +13,7 @@ use myriad_vm::engine::SliceEnd;
 
 /// The hot state, as an instruction's function holds it.
 #[derive(Clone, Copy)]
-pub(super) struct State {
+pub(super) struct State<const X_ONLY: bool> {
     pub(super) pc: *const u32,
     pub(super) x: *mut Term,
     pub(super) sp: *mut Term,
@@ -67,6 +67,34 @@ pub(super) unsafe fn has_kind(t: Term, is: impl FnOnce(Kind) -> bool) -> bool {
     t.is_boxed() && is(Header::from_raw(unsafe { *t.boxed_ptr() }).kind())
 }
 
+/// `n` (at most 56) bits of a context, most significant first, in the low bits; nothing if fewer than eight bytes follow.
+///
+/// # Safety
+/// Of [`State::context`].
+#[inline(always)]
+pub(super) unsafe fn peek_bits(object: *mut u64, position: usize, n: usize) -> Option<u64> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let whole = Term::from_raw(*object.add(1)).boxed_ptr();
+        let (data, bytes) = if Header::from_raw(*whole).kind() == Kind::HeapBinary {
+            // Padding to a whole word is part of the object.
+            (whole.add(2).cast::<u8>(), 8 * (Header::from_raw(*whole).size() - 1))
+        } else {
+            let bytes = *whole.add(1) as usize;
+            (myriad_term::Boxed::at(whole).shared_data(), bytes)
+        };
+        let first = position / 8;
+        if n == 8 && position.is_multiple_of(8) {
+            return Some(u64::from(*data.add(first)));
+        }
+        if first + 8 > bytes {
+            return None;
+        }
+        let word = u64::from_be(data.add(first).cast::<u64>().read_unaligned());
+        Some(word << (position % 8) >> (64 - n))
+    }
+}
+
 #[inline(always)]
 fn both_small(a: Term, b: Term) -> bool {
     (a.raw() | b.raw()) & 7 == 0
@@ -84,14 +112,14 @@ unsafe fn detour(
     f: SlowOp,
 ) {
     // SAFETY: as `State::out_of_line`.
-    unsafe { State { pc, x, sp, htop, m }.out_of_line(f) }
+    unsafe { State::<false> { pc, x, sp, htop, m }.out_of_line(f) }
 }
 
 /// SAFETY of them all: the code is what the decoder made of code that has passed the load-time scan, so operands are registers of
 /// the right file, labels are instructions of the same function, frames are as tracked; the compiler's own guarantees (types,
 /// heap needs) are relied upon as OTP relies on them.
 #[allow(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
-impl State {
+impl<const X_ONLY: bool> State<X_ONLY> {
     /// Goes on at `pc`.
     #[inline(always)]
     pub(super) unsafe fn go(self) {
@@ -166,7 +194,7 @@ impl State {
     /// The address of a register operand.
     #[inline(always)]
     pub(super) unsafe fn at(self, operand: u32) -> *mut Term {
-        unsafe { register(self.x, self.sp, operand) }
+        if X_ONLY { self.x.wrapping_byte_add(operand as usize) } else { unsafe { register(self.x, self.sp, operand) } }
     }
 
     /// The address of an operand that is an X register.
@@ -184,7 +212,14 @@ impl State {
     /// The value of the source operand in a word.
     #[inline(always)]
     pub(super) unsafe fn source(self, word: usize) -> Term {
-        unsafe { source(self.x, self.sp, self.pc.add(word)) }
+        unsafe {
+            // Constants may be among the operands of either version.
+            if X_ONLY && *self.pc.add(word) & 2 == 0 {
+                *self.at(*self.pc.add(word))
+            } else {
+                source(self.x, self.sp, self.pc.add(word))
+            }
+        }
     }
 
     /// High half of the first word.
@@ -278,9 +313,13 @@ impl State {
             // Acquire: pairs with the Release in the code server; null while its module is not loaded.
             let function = (*entry).code.load(Ordering::Acquire).cast::<Function>();
             if !function.is_null() {
-                let free = object.add(3).cast::<Term>();
-                for i in 0..header.size() - 2 {
-                    *self.x.add(arity as usize + i) = *free.add(i);
+                // One by one: they are few, and more at once takes registers that every call would have to save.
+                let mut from = object.add(3).cast::<Term>();
+                let end = object.add(1 + header.size()).cast::<Term>();
+                let mut to = self.x.add(arity as usize);
+                while from < end {
+                    to.write_volatile(*from);
+                    (from, to) = (from.add(1), to.add(1));
                 }
             }
             function
@@ -316,10 +355,10 @@ impl State {
         }
     }
 
-    /// Moves between the two registers in a word, source first.
+    /// Moves from the X register to the Y register in a word.
     #[inline(always)]
     pub(super) unsafe fn move_pair(self, word: usize) {
-        unsafe { *self.at(self.upper(word)) = *self.at(self.low(word)) }
+        unsafe { *self.y_at(self.upper(word)) = *self.x_at(self.low(word)) }
     }
 
     /// A tuple of `n` elements, whose sources begin at `word`; there is room for it.
@@ -385,30 +424,6 @@ impl State {
                 }
             }
             None
-        }
-    }
-
-    /// `n` (at most 56) bits of a context, most significant first, in the low bits; nothing if fewer than eight bytes follow.
-    #[inline(always)]
-    pub(super) unsafe fn peek_bits(object: *mut u64, position: usize, n: usize) -> Option<u64> {
-        unsafe {
-            let whole = Term::from_raw(*object.add(1)).boxed_ptr();
-            let (data, bytes) = if Header::from_raw(*whole).kind() == Kind::HeapBinary {
-                // Padding to a whole word is part of the object.
-                (whole.add(2).cast::<u8>(), 8 * (Header::from_raw(*whole).size() - 1))
-            } else {
-                let bytes = *whole.add(1) as usize;
-                (myriad_term::Boxed::at(whole).shared_data(), bytes)
-            };
-            let first = position / 8;
-            if n == 8 && position.is_multiple_of(8) {
-                return Some(u64::from(*data.add(first)));
-            }
-            if first + 8 > bytes {
-                return None;
-            }
-            let word = u64::from_be(data.add(first).cast::<u64>().read_unaligned());
-            Some(word << (position % 8) >> (64 - n))
         }
     }
 
