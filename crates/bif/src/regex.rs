@@ -4,7 +4,8 @@
 //! | --- | --- |
 //! | [`pcre`] | a safe cover of PCRE2 |
 //! | [`tables`] | its character tables, by Latin-1 |
-//! | [`dialect`], [`errors`] | patterns and errors as OTP's older releases have them |
+//! | [`check`], [`errors`] | what OTP's older releases find wrong with a pattern |
+//! | [`dialect`] | patterns as these releases have them, rewritten for PCRE2 |
 //! | [`pattern`] | compiled patterns as terms, and at hand |
 //! | [`options`] | options |
 //! | [`captured`] | what a match gives back |
@@ -14,6 +15,7 @@
 //! dirty scheduler: one over a long subject at once, one over a short one when it has taken more than a few thousand steps.
 
 mod captured;
+mod check;
 mod dialect;
 mod errors;
 mod global;

@@ -4,7 +4,9 @@
 //! PCRE2's own code, so that whatever bytes a program puts there cannot do harm. What a thread has compiled it keeps, found by
 //! those bytes: a `re:run/2` with the pattern's text compiles it once, too. Newer releases have references.
 
-use super::dialect::{Modes, Translated, translate};
+use super::check::lead::{self, Newline};
+use super::check::{Modes, check};
+use super::dialect::translate;
 use super::errors;
 use super::pcre::{Code, Flags};
 use myriad_sync::{Arc, thread_local};
@@ -67,33 +69,34 @@ impl Source {
         self.flags.bits & pcre::PCRE2_UTF != 0
     }
 
+    /// Compiles it as the older library would.
+    fn compile_old(&self) -> Result<Code, (String, usize)> {
+        let mut flags = self.flags;
+        let len = memchr::memchr(0, &self.text).unwrap_or(self.text.len());
+        let modes = lead::read(&self.text[..len], modes(flags)).1;
+        // What is wrong with UTF-8 goes before all else; PCRE2 says it.
+        let translated = if modes.unicode && !modes.never_unicode && std::str::from_utf8(&self.text[..len]).is_err() {
+            self.text.clone()
+        } else {
+            let found = check(&self.text, modes).map_err(|(fault, at)| (fault.text().to_owned(), at))?;
+            translate(&self.text, modes, &found)
+        };
+        if flags.bits & (pcre::PCRE2_UTF | pcre::PCRE2_UCP) == pcre::PCRE2_UTF
+            && [&b"\\w"[..], b"[[:<:]]", b"[[:>:]]"].iter().any(|w| memchr::memmem::find(&self.text, w).is_some())
+        {
+            // PCRE2 10.46 looks such letters from 128 on up in the table of blanks to find out where a match can begin.
+            flags.bits |= pcre::PCRE2_NO_START_OPTIMIZE;
+        }
+        Code::compile(&translated, flags).map_err(|(error, at)| errors::of_library(error, at, len))
+    }
+
     /// Compiles it: the error is a text and a place.
     fn compile(self) -> Result<Regex, (String, usize)> {
-        let bits = self.flags.bits;
         if self.flags.newline > pcre::PCRE2_NEWLINE_ANYCRLF {
             return Err(("inconsistent NEWLINE options".to_owned(), 0));
         }
         let code = if self.flags.old {
-            let old_error = |(error, at)| (errors::text(error), at);
-            // What is wrong with UTF-8 goes before all else.
-            let translated = match translate(&self.text, modes(bits)) {
-                Ok(translated) => translated,
-                Err(_) if self.is_unicode() && std::str::from_utf8(&self.text).is_err() => {
-                    Translated::new(self.text.clone())
-                }
-                Err(error) => return Err(old_error(earlier_error(&self, error))),
-            };
-            let mut flags = self.flags;
-            if bits & (pcre::PCRE2_UTF | pcre::PCRE2_UCP) == pcre::PCRE2_UTF
-                && memchr::memmem::find(&self.text, b"\\w").is_some()
-            {
-                // PCRE2 10.46 looks such letters from 128 on up in the table of blanks to find out where a match can begin.
-                flags.bits |= pcre::PCRE2_NO_START_OPTIMIZE;
-            }
-            Code::compile(&translated.text, flags).map_err(|(error, at)| {
-                let end = memchr::memchr(0, &self.text).unwrap_or(self.text.len());
-                old_error(errors::placed(&self.text[..end], error, translated.original(at)))
-            })?
+            self.compile_old()?
         } else {
             Code::compile(&self.text, self.flags).map_err(|(error, at)| (super::pcre::error_text(error), at))?
         };
@@ -108,24 +111,23 @@ impl Source {
     }
 }
 
-fn modes(bits: u32) -> Modes {
+/// The modes that options give.
+fn modes(flags: Flags) -> Modes {
+    let has = |bit| flags.bits & bit != 0;
     Modes {
-        extended: bits & pcre::PCRE2_EXTENDED != 0,
-        no_auto_capture: bits & pcre::PCRE2_NO_AUTO_CAPTURE != 0,
-        caseless: bits & pcre::PCRE2_CASELESS != 0,
-    }
-}
-
-/// What the library says of a pattern in front of the place where its translation failed, if that is wrong as well.
-fn earlier_error(source: &Source, error: (i32, usize)) -> (i32, usize) {
-    let text = source.text.get(..error.1).unwrap_or(&source.text);
-    let before = &text[..text.iter().rposition(|b| *b == b'(').unwrap_or(0)];
-    let bits = source.flags.bits;
-    let Ok(translated) = translate(before, modes(bits)) else { return error };
-    match Code::compile(&translated.text, source.flags) {
-        // Errors that do not come of the end being cut off.
-        Err((found @ (109 | 122 | 143), at)) => errors::placed(before, found, translated.original(at)),
-        _ => error,
+        unicode: has(pcre::PCRE2_UTF),
+        never_unicode: has(pcre::PCRE2_NEVER_UTF),
+        extended: has(pcre::PCRE2_EXTENDED),
+        no_auto_capture: has(pcre::PCRE2_NO_AUTO_CAPTURE),
+        same_names: has(pcre::PCRE2_DUPNAMES),
+        caseless: has(pcre::PCRE2_CASELESS),
+        newline: match flags.newline {
+            pcre::PCRE2_NEWLINE_CR => Newline::Cr,
+            pcre::PCRE2_NEWLINE_CRLF => Newline::CrLf,
+            pcre::PCRE2_NEWLINE_ANY => Newline::Any,
+            pcre::PCRE2_NEWLINE_ANYCRLF => Newline::AnyCrLf,
+            _ => Newline::Lf,
+        },
     }
 }
 

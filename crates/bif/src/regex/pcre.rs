@@ -16,8 +16,9 @@ const HEAP_KIB: u32 = 512 * 1024;
 pub const STEPS: u32 = 10_000_000;
 /// Match data that has grown beyond this many bytes is not kept for the next match.
 const KEPT: usize = 1 << 20;
-/// How deep parentheses may be nested.
+/// How deep parentheses may be nested. Patterns of the older releases have been checked: their limit is below that one.
 const NESTING: u32 = 798;
+const OLD_NESTING: u32 = 1400;
 
 /// How to compile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -150,7 +151,7 @@ impl Code {
             if !context.is_null() {
                 pcre::pcre2_set_newline_8(context, flags.newline);
                 pcre::pcre2_set_character_tables_8(context, tables().as_ptr());
-                pcre::pcre2_set_parens_nest_limit_8(context, NESTING);
+                pcre::pcre2_set_parens_nest_limit_8(context, if flags.old { OLD_NESTING } else { NESTING });
                 if flags.old {
                     pcre::pcre2_set_compile_extra_options_8(context, pcre::PCRE2_EXTRA_ALLOW_LOOKAROUND_BSK);
                     pcre::pcre2_set_max_varlookbehind_8(context, 0);

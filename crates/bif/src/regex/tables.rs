@@ -27,7 +27,8 @@ const SET_TESTS: [fn(u8) -> bool; 10] = [
 /// The kinds: bit by bit.
 const KIND_TESTS: [fn(u8) -> bool; 5] = [is_space, is_letter, is_lower, |c| c.is_ascii_digit(), is_word];
 
-fn is_space(c: u8) -> bool {
+/// By Latin-1.
+pub fn is_space(c: u8) -> bool {
     matches!(c, 9..=13 | 32)
 }
 
@@ -39,11 +40,13 @@ fn is_lower(c: u8) -> bool {
     c.is_ascii_lowercase() || matches!(c, 0xaa | 0xb5 | 0xba | 0xdf..=0xf6 | 0xf8..)
 }
 
-fn is_letter(c: u8) -> bool {
+/// By Latin-1.
+pub fn is_letter(c: u8) -> bool {
     is_upper(c) || is_lower(c)
 }
 
-fn is_word(c: u8) -> bool {
+/// By Latin-1.
+pub fn is_word(c: u8) -> bool {
     is_letter(c) || c.is_ascii_digit() || c == b'_'
 }
 

@@ -1,0 +1,107 @@
+//! Classes in the old dialect.
+
+use super::{CASES, Scan};
+use crate::regex::check::classes::{BORDERS, posix_end};
+
+impl Scan<'_> {
+    /// At the bracket of a class.
+    pub(super) fn class(&mut self) {
+        if BORDERS.iter().any(|b| self.rest().starts_with(b)) {
+            return self.copy(BORDERS[0].len());
+        }
+        let start = self.out.len();
+        // Properties of letters of one case, which stand in a class of their own.
+        let mut cased: Vec<u8> = Vec::new();
+        self.copy(1);
+        // Empty quotations before the first character mean nothing, and `^` may follow them.
+        self.skip_empty_quotations();
+        let negated = self.peek(0) == Some(b'^');
+        if negated {
+            self.copy(1);
+            self.skip_empty_quotations();
+        }
+        let body = self.out.len();
+        if self.peek(0) == Some(b']') {
+            self.copy(1);
+        }
+        while let Some(byte) = self.peek(0) {
+            let set = match byte {
+                b']' => break,
+                b'\\' => {
+                    let letter = self.peek(1).unwrap_or(0);
+                    match self.cased_property() {
+                        Some(len) => {
+                            cased.extend(self.rest().get(..len).unwrap_or(&[]));
+                            self.skip(len);
+                        }
+                        None => self.escape(true),
+                    }
+                    b"dDsSwWhHvVpP".contains(&letter)
+                }
+                b'[' => match posix_end(self.rest()) {
+                    Some(end) => {
+                        self.copy(end + 2);
+                        true
+                    }
+                    None => {
+                        self.copy(1);
+                        false
+                    }
+                },
+                b'^' if self.out.len() == body => {
+                    self.insert(b"\\");
+                    self.copy(1);
+                    false
+                }
+                _ => {
+                    self.copy(1);
+                    false
+                }
+            };
+            // Behind a class, and behind an empty quotation, a hyphen makes no range.
+            let quotation = self.rest().starts_with(b"\\Q\\E");
+            if set || quotation {
+                self.skip_empty_quotations();
+            }
+            if (set || quotation) && self.peek(0) == Some(b'-') && self.peek(1) != Some(b']') {
+                self.insert(b"\\");
+                self.copy(1);
+            }
+        }
+        let empty = self.out.len() == body;
+        self.copy(1);
+        if !cased.is_empty() {
+            self.put_cased(start, empty, negated, &cased);
+        }
+    }
+
+    fn skip_empty_quotations(&mut self) {
+        loop {
+            match self.rest() {
+                [b'\\', b'E', ..] => self.skip(2),
+                [b'\\', b'Q', b'\\', b'E', ..] => self.skip(4),
+                _ => return,
+            }
+        }
+    }
+
+    /// At a backslash: the length of a property of letters of one case, where that makes a difference.
+    fn cased_property(&self) -> Option<usize> {
+        let [b'\\', b'p' | b'P', b'{', name @ ..] = self.rest() else { return None };
+        let name = name.strip_prefix(b"^").unwrap_or(name);
+        let known = name.get(2) == Some(&b'}') && CASES.contains(&&name[..2]);
+        (self.caseless && known).then(|| self.rest().len() - name.len() + 3)
+    }
+
+    /// Writes the class that begins at `start` of the new text anew, with properties that are not caseless.
+    fn put_cased(&mut self, start: usize, empty: bool, negated: bool, cased: &[u8]) {
+        let class = self.out.split_off(start);
+        let parts: [&[u8]; 5] = match (empty, negated) {
+            (true, false) => [b"(?-i:[", cased, b"])", b"", b""],
+            (true, true) => [b"(?-i:[^", cased, b"])", b"", b""],
+            (false, false) => [b"(?>", &class, b"|(?-i:[", cased, b"]))"],
+            (false, true) => [b"(?>(?=", &class, b")(?-i:[^", cased, b"]))"],
+        };
+        self.insert(&parts.concat());
+    }
+}
