@@ -8,7 +8,6 @@
 -export([main/1]).
 
 -define(DRIVERS, 6).
--define(PATIENCE_MS, 120_000).
 
 %% Arguments: seed, seconds, directory for files.
 main([SeedText, SecondsText, Dir]) ->
@@ -26,7 +25,7 @@ main([SeedText, SecondsText, Dir]) ->
     io:format("soak: ~w episodes: ~0tp~n", [lists:sum(maps:values(Counts)), maps:to_list(Counts)]),
     io:format("soak: after the first phase  ~0tp~nsoak: after the second phase ~0tp~n", [First, Second]),
     Faults = Faults1 ++ Faults2 ++ left(First, Second),
-    [io:format("soak: FAILED ~0tp~n", [Fault]) || Fault <- lists:sublist(Faults, 20)],
+    [io:format("soak: FAILED ~0tP~n", [Fault, 150]) || Fault <- lists:sublist(Faults, 20)],
     halt(case Faults of [] -> 0; _ -> 1 end).
 
 phase(Seed, Phase, Ms) ->
@@ -52,13 +51,17 @@ drive(Until, Id, I, Counts, Faults) ->
             More = receive
                 {'DOWN', Ref, process, Pid, normal} -> [];
                 {'DOWN', Ref, process, Pid, Reason} -> [{Name, Id, I, Reason}]
-            after ?PATIENCE_MS ->
+            after patience_ms() ->
                 Where = erlang:process_info(Pid, [current_stacktrace, message_queue_len, messages, status]),
                 exit(Pid, kill),
                 [{Name, Id, I, {late, Where}}]
             end,
             drive(Until, Id, I + 1, maps:update_with(Name, fun(N) -> N + 1 end, 1, Counts), More ++ Faults)
     end.
+
+%% How long an episode may take: two minutes, or what SOAK_PATIENCE says in seconds.
+patience_ms() ->
+    1000 * list_to_integer(os:getenv("SOAK_PATIENCE", "120")).
 
 %% What the VM holds when nothing runs. What is freed by other threads may take a moment: the least of some looks counts.
 measure() ->
