@@ -1,10 +1,14 @@
 //! Walking iodata: nested lists of bytes and binaries.
 
-use myriad_term::{Bits, Term};
+use myriad_term::{Bits, Kind, Term};
 use myriad_vm::bif::{Escape, badarg};
 
 /// Bytes from lists are handed on in runs of this length.
 const RUN: usize = 256;
+/// A binary of no more bytes may come in a run with bytes from lists.
+const SHORT: usize = 32;
+/// What bytes are gathered in: room for one more short binary, copied by whole words, while a run is not full.
+type Run = [u8; RUN + SHORT];
 /// Bytes of a binary that are worth a cell of a list.
 const BYTES_PER_STEP: usize = 32;
 
@@ -14,6 +18,8 @@ pub trait Sink {
     const LOOKS: bool = true;
     /// Does it take bit strings that are no binaries?
     const BITS: bool = false;
+    /// Are the bytes of a binary to it what bytes in lists are, so that short ones may come together?
+    const MIXES: bool = false;
 
     /// Bytes that stood in lists.
     fn bytes(&mut self, run: &[u8]);
@@ -25,6 +31,8 @@ pub trait Sink {
 }
 
 impl Sink for Vec<u8> {
+    const MIXES: bool = true;
+
     #[inline]
     fn bytes(&mut self, run: &[u8]) {
         self.extend_from_slice(run);
@@ -35,6 +43,8 @@ impl Sink for Vec<u8> {
 struct Each<F>(F);
 
 impl<F: FnMut(&[u8])> Sink for Each<F> {
+    const MIXES: bool = true;
+
     fn bytes(&mut self, run: &[u8]) {
         (self.0)(run);
     }
@@ -59,7 +69,7 @@ impl Walk {
     /// Hands on what the budget of cells allows: `true` once there is no more. `badarg` if the term is no iodata; the sink may have
     /// got some of it then.
     pub fn run<S: Sink>(&mut self, sink: &mut S, budget: &mut usize) -> Result<bool, Escape> {
-        let mut run = [0; RUN];
+        let mut run = [0; RUN + SHORT];
         loop {
             if self.at.is_cons() {
                 self.cells(&mut run, sink, budget)?;
@@ -86,7 +96,7 @@ impl Walk {
 
     /// Cells from here on, up to something else or as far as the budget goes.
     #[inline]
-    fn cells<S: Sink>(&mut self, run: &mut [u8; RUN], sink: &mut S, budget: &mut usize) -> Result<(), Escape> {
+    fn cells<S: Sink>(&mut self, run: &mut Run, sink: &mut S, budget: &mut usize) -> Result<(), Escape> {
         let (mut len, mut at, mut left) = (0, self.at, *budget);
         while let Some((head, tail)) = at.as_cons() {
             if left == 0 {
@@ -97,11 +107,20 @@ impl Walk {
                 let Ok(byte) = u8::try_from(byte) else { return badarg() };
                 run[len] = byte;
                 len += 1;
-                if len == RUN {
-                    sink.bytes(run);
+                if len >= RUN {
+                    sink.bytes(&run[..len]);
                     len = 0;
                 }
                 // What is no list here must be a binary: a byte cannot be a tail.
+                at = tail;
+            } else if S::MIXES
+                && let Some(more) = copy_short(head, &mut run[len..])
+            {
+                len += more;
+                if len >= RUN {
+                    sink.bytes(&run[..len]);
+                    len = 0;
+                }
                 at = tail;
             } else {
                 self.left.push(tail);
@@ -150,12 +169,32 @@ impl Walk {
     }
 }
 
+/// Copies a short binary of a heap to where there is room for [`SHORT`] bytes, by whole words; its bytes.
+#[inline(always)]
+fn copy_short(term: Term, to: &mut [u8]) -> Option<usize> {
+    let object = term.as_boxed()?;
+    if object.kind() != Kind::HeapBinary {
+        return None;
+    }
+    let bits = object.word(0) as usize;
+    if bits > 8 * SHORT || !bits.is_multiple_of(8) {
+        return None;
+    }
+    let (words, _) = to.get_mut(..SHORT)?.as_chunks_mut::<8>();
+    for (i, word) in words.iter_mut().enumerate().take(bits.div_ceil(64)) {
+        // The padding to a whole word is part of the object.
+        *word = object.word(1 + i).to_ne_bytes();
+    }
+    Some(bits / 8)
+}
+
 /// Counts bytes; of bit strings too, where they are welcome.
 #[derive(Default)]
 pub struct Counter<const BITS: bool>(pub usize);
 
 impl<const BITS: bool> Sink for Counter<BITS> {
     const LOOKS: bool = false;
+    const MIXES: bool = true;
     const BITS: bool = BITS;
 
     fn bytes(&mut self, run: &[u8]) {

@@ -31,19 +31,23 @@ fn look(code: &[u32], at: usize) -> Option<(bool, usize)> {
             (_, 'p') => files |= word(i) | word(i) >> 16,
             (_, 'q') => files |= word(i),
             (_, 's') if word(i) & 2 == 0 => files |= word(i),
+            (_, 's') if !constants_too(opcode) => files |= Y,
             (_, 'c' | 'w') => i += 1,
             _ => {}
         }
         i += usize::from(n > 0);
     }
     let next = i + Op::tail_words(usize::from(opcode), code, at).unwrap_or(0);
-    if tail_of_sources(opcode) {
+    if constants_too(opcode) {
         files |= (i..next).map(word).filter(|w| w & 2 == 0).fold(0, |all, w| all | w);
     }
     Some((Op::EITHER.contains(&opcode) && files & Y == 0, next))
 }
 
-/// Are the words after the fixed operands sources?
-fn tail_of_sources(opcode: u16) -> bool {
-    [Op::PutTuple, Op::HeapPutTuple, Op::HeapPutTupleReturn, Op::NewMap].iter().any(|op| *op as u16 == opcode)
+/// May sources be constants in the version for X registers, too? Then the words after the fixed operands are sources, if there are
+/// any.
+fn constants_too(opcode: u16) -> bool {
+    [Op::PutTuple, Op::HeapPutTuple, Op::HeapPutTupleReturn, Op::NewMap, Op::PutListS, Op::HeapPutListS, Op::SetElement]
+        .iter()
+        .any(|op| *op as u16 == opcode)
 }

@@ -8,7 +8,7 @@ use myriad_term::Term;
 
 super::instructions! {
     BsStart(s) {
-        let t = s.source(1);
+        let t = s.operand(1);
         if t.is_boxed() && *t.boxed_ptr() == CONTEXT {
             *s.at(s.high()) = t;
             return s.next(4);
@@ -89,7 +89,7 @@ super::instructions! {
     }
 
     BsSetPosition(s) {
-        let t = s.source(1);
+        let t = s.operand(1);
         if let Some((object, _, end)) = s.context()
             && t.is_small()
             && t.small_value() as usize <= end

@@ -194,7 +194,7 @@ super::instructions! {
     }
 
     CallFun(s) {
-        let function = s.local_fun(s.source(2));
+        let function = s.local_fun(s.operand(2));
         if function.is_null() {
             return s.slow(calls::call_fun);
         }
@@ -203,7 +203,7 @@ super::instructions! {
     }
 
     CallFunLast(s) {
-        let function = s.local_fun(s.source(2));
+        let function = s.local_fun(s.operand(2));
         if function.is_null() {
             return s.slow(calls::call_fun_last);
         }

@@ -197,7 +197,7 @@ super::instructions! {
     }
 
     GetPlainElement(s) {
-        let Some((keys, values, size)) = s.flat_map(s.source(1)) else { return s.slow(maps::get_plain_element) };
+        let Some((keys, values, size)) = s.flat_map(s.operand(1)) else { return s.slow(maps::get_plain_element) };
         let key = short(s.pc.add(3));
         for i in 0..size {
             if (*keys.add(i)).is(key) {
@@ -232,7 +232,7 @@ super::instructions! {
     }
 
     Hd(s) {
-        let list = s.source(guards::SOURCES);
+        let list = s.operand(guards::SOURCES);
         if !list.is_cons() {
             return s.slow(guards::hd);
         }
@@ -241,7 +241,7 @@ super::instructions! {
     }
 
     Tl(s) {
-        let list = s.source(guards::SOURCES);
+        let list = s.operand(guards::SOURCES);
         if !list.is_cons() {
             return s.slow(guards::tl);
         }
@@ -250,7 +250,7 @@ super::instructions! {
     }
 
     TupleSize(s) {
-        let tuple = s.source(guards::SOURCES);
+        let tuple = s.operand(guards::SOURCES);
         if tuple.is_boxed() && Header::from_raw(*tuple.boxed_ptr()).kind() == Kind::Tuple {
             *s.at(s.high()) = Term::small(Header::from_raw(*tuple.boxed_ptr()).size() as i64);
             return s.next(guards::SOURCES + 1);
@@ -259,7 +259,7 @@ super::instructions! {
     }
 
     MapSize(s) {
-        match s.flat_map(s.source(guards::SOURCES)) {
+        match s.flat_map(s.operand(guards::SOURCES)) {
             Some((_, _, size)) => {
                 *s.at(s.high()) = Term::small(size as i64);
                 s.next(guards::SOURCES + 1)
@@ -269,7 +269,7 @@ super::instructions! {
     }
 
     Element(s) {
-        let (index, tuple) = (s.source(guards::SOURCES), s.source(guards::SOURCES + 1));
+        let (index, tuple) = (s.operand(guards::SOURCES), s.operand(guards::SOURCES + 1));
         if index.is_small() && tuple.is_boxed() {
             let object = tuple.boxed_ptr();
             let (header, index) = (Header::from_raw(*object), index.small_value() as usize);
@@ -282,9 +282,9 @@ super::instructions! {
     }
 
     MapGet(s) {
-        let key = s.source(guards::SOURCES);
+        let key = s.operand(guards::SOURCES);
         if key.is_immediate()
-            && let Some((keys, values, size)) = s.flat_map(s.source(guards::SOURCES + 1))
+            && let Some((keys, values, size)) = s.flat_map(s.operand(guards::SOURCES + 1))
         {
             for i in 0..size {
                 if (*keys.add(i)).is(key) {

@@ -55,7 +55,7 @@ super::instructions! {
     }
 
     FMoveFromTerm(s) {
-        let value = s.source(1).as_float().unwrap_or(0.0);
+        let value = s.operand(1).as_float().unwrap_or(0.0);
         *s.m().floats.get_unchecked_mut(s.high() as usize) = value;
         s.next(2)
     }
@@ -88,7 +88,7 @@ super::instructions! {
     }
 
     FConv(s) {
-        let value = s.source(1);
+        let value = s.operand(1);
         if value.is_small() {
             *s.m().floats.get_unchecked_mut(s.high() as usize) = value.small_value() as f64;
             return s.next(2);

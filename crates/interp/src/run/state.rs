@@ -222,6 +222,12 @@ impl<const X_ONLY: bool> State<X_ONLY> {
         }
     }
 
+    /// The value of a source operand in a word, which is a register in the version for X registers.
+    #[inline(always)]
+    pub(super) unsafe fn operand(self, word: usize) -> Term {
+        unsafe { if X_ONLY { *self.at(*self.pc.add(word)) } else { self.source(word) } }
+    }
+
     /// High half of the first word.
     #[inline(always)]
     pub(super) unsafe fn high(self) -> u32 {
@@ -431,7 +437,7 @@ impl<const X_ONLY: bool> State<X_ONLY> {
     #[inline(always)]
     pub(super) unsafe fn arithmetic(self, fast: impl FnOnce(Term, Term) -> Option<i64>) {
         unsafe {
-            let (a, b) = (self.source(1), self.source(2));
+            let (a, b) = (self.operand(1), self.operand(2));
             if both_small(a, b)
                 && let Some(result) = fast(a, b)
             {

@@ -219,21 +219,30 @@ pub(super) fn put_in_order<A: Build + ?Sized>(heap: &mut A, map: Map, pairs: &[P
     let (all_keys, all_values) = unsafe {
         (std::slice::from_raw_parts_mut(first, size), std::slice::from_raw_parts_mut(first.add(size + 2), size))
     };
-    let mut old = keys.iter().copied().zip(values.iter().copied()).peekable();
-    let mut new = pairs.iter().copied().peekable();
-    for (key, value) in all_keys.iter_mut().zip(all_values) {
-        let next = match (old.peek(), new.peek()) {
-            (Some((a, _)), Some((b, _))) if a.is(*b) => {
-                old.next();
-                new.next()
-            }
-            (Some((a, _)), Some((b, _))) if order(*a, *b) == Ordering::Less => old.next(),
-            (_, Some(_)) => new.next(),
-            _ => old.next(),
-        };
-        if let Some(next) = next {
-            (*key, *value) = next;
+    let mut places = all_keys.iter_mut().zip(all_values);
+    let mut set = |key: &Term, value: &Term| {
+        if let Some(place) = places.next() {
+            (*place.0, *place.1) = (*key, *value);
         }
+    };
+    let mut old = keys.iter().zip(values);
+    let mut first_old = old.next();
+    for (key, value) in pairs {
+        while let Some((k, v)) = first_old
+            && !k.is(*key)
+            && order(*k, *key) == Ordering::Less
+        {
+            set(k, v);
+            first_old = old.next();
+        }
+        if first_old.is_some_and(|(k, _)| k.is(*key)) {
+            first_old = old.next();
+        }
+        set(key, value);
+    }
+    while let Some((k, v)) = first_old {
+        set(k, v);
+        first_old = old.next();
     }
     result
 }
