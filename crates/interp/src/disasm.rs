@@ -1,7 +1,7 @@
 //! A listing of decoded code, for tests and for people.
 
 use crate::code::Decoded;
-use crate::instr::{FORMATS, NAMES, Op, X_ONLY};
+use crate::instr::{FORMATS, NAMES, Op, STEP, VERSIONS};
 use myriad_term::Term;
 use std::fmt::Write;
 
@@ -15,23 +15,27 @@ pub fn listing(decoded: &Decoded) -> String {
     let mut out = String::new();
     let mut at = 0;
     while let Some(word) = words.get(at) {
-        let opcode = (*word as u16 & !X_ONLY) as usize;
+        let opcode = usize::from(*word as u16 % STEP);
         let (Some(name), Some(format)) = (NAMES.get(opcode), FORMATS.get(opcode)) else { break };
         if 4 * at as u32 == decoded.entry {
             out.push_str("entry:\n");
         }
-        let _ = write!(out, "{at:4} {name}{}", if *word as u16 & X_ONLY != 0 { ".x" } else { "" });
+        let _ = write!(
+            out,
+            "{at:4} {name}{}",
+            ["", ".x", ".from_x", ".from_y"][usize::from(*word as u16 / STEP) % VERSIONS]
+        );
         let high = word >> 16;
         let mut i = at + 1;
         for (n, letter) in format.chars().enumerate() {
             let w = words.get(i).copied().unwrap_or(0);
             let next = words.get(i + 1).copied().unwrap_or(0);
             match (n, letter) {
-                (0, 'r') => out.push_str(&format!(" {}", register(high))),
+                (0, 'r' | 'R' | 'b') => out.push_str(&format!(" {}", register(high))),
                 (0, 'n') => out.push_str(&format!(" {high}")),
                 (0, _) => {}
-                (_, 'p') => out.push_str(&format!(" {} {}", register(w & 0xffff), register(w >> 16))),
-                (_, 'q') => out.push_str(&format!(" {} {}", register(w & 0xffff), w >> 16)),
+                (_, 'p' | 'P' | 'm') => out.push_str(&format!(" {} {}", register(w & 0xffff), register(w >> 16))),
+                (_, 'q' | 'Q' | 'B') => out.push_str(&format!(" {} {}", register(w & 0xffff), w >> 16)),
                 (_, 's') if w & 2 != 0 => {
                     let address = (4 * i as i64 + i64::from((w & !3) as i32)) as usize;
                     let bytes = decoded.block.start();

@@ -113,12 +113,20 @@ pub unsafe fn bif3(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     }
 }
 
-/// [`call`] where the quick way did not do: out of the way of it.
+/// [`bif1`] where the quick way did not do: out of the way of it, which keeps nothing for it.
 #[cold]
 #[inline(never)]
-unsafe fn unusual(m: &mut Machine<'_, '_>, pc: *const u32, args: &[Term]) -> *const u32 {
+unsafe fn unusual1(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: the instruction at hand.
-    unsafe { call(m, pc, args) }
+    unsafe { bif1(m, pc) }
+}
+
+/// The same of [`bif2`].
+#[cold]
+#[inline(never)]
+unsafe fn unusual2(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: the instruction at hand.
+    unsafe { bif2(m, pc) }
 }
 
 macro_rules! quick1 {
@@ -134,7 +142,7 @@ macro_rules! quick1 {
                         m.set(high(pc), value);
                         pc.add(SOURCES + 1)
                     }
-                    None => unusual(m, pc, &[$a]),
+                    None => unusual1(m, pc),
                 }
             }
         }
@@ -200,7 +208,7 @@ macro_rules! quick2 {
                         m.set(high(pc), value);
                         pc.add(SOURCES + 2)
                     }
-                    None => unusual(m, pc, &[$a, $b]),
+                    None => unusual2(m, pc),
                 }
             }
         }

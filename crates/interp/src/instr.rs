@@ -10,6 +10,9 @@
 //! | `n` `-` | (high half) a number; nothing |
 //! | `p` | a word with two registers, low half first |
 //! | `q` | a word with a register and a number |
+//! | `R` `P` `Q` | the same, of registers that are written |
+//! | `m` | a word with a register that is read and one that is written |
+//! | `b` `B` | as `r` and `q`, of registers that are read and written |
 //! | `s` | source: a register, or with bit 1 set the distance in bytes to a constant of the function |
 //! | `j` `f` | distance in bytes, from this word, of a label (0 = none) or of a continuation record |
 //! | `k` | a term whose word is this number sign-extended: small integers, atoms, nil |
@@ -18,8 +21,8 @@
 //! | `c` | two words: a term |
 //! | `*` | what follows depends on the instruction |
 //!
-//! Registers of both files are addressed without a branch: the base is selected by bit 0. Where all are X registers, another
-//! version of the instruction does not look ([`X_ONLY`]).
+//! Registers of both files are addressed without a branch: the base is selected by bit 0. Other versions of most
+//! instructions do not look ([`X_ONLY`]).
 
 use crate::machine::Machine;
 
@@ -30,13 +33,28 @@ use crate::machine::Machine;
 /// machine runs; MA1 holds, and it sees to it that MA1 and the frame are as the next instruction expects.
 pub type SlowOp = unsafe fn(&mut Machine<'_, '_>, *const u32) -> *const u32;
 
-/// Added to the opcode of an instruction whose register operands are all X registers, if it has a version for that: most do, and
-/// looking for the file is a third of the work of a small instruction.
-pub const X_ONLY: u16 = 256;
-const _: () = assert!(Op::COUNT <= X_ONLY);
+/// Added to the opcode of an instruction of which all registers are X registers: most instructions have versions that need not
+/// look which file a register is of, which is a third of the work of a small one.
+pub const X_ONLY: u16 = STEP;
+/// The same where those that it reads are X registers.
+pub const FROM_X: u16 = 2 * STEP;
+/// The same where those that it reads are Y registers, those that it writes X registers.
+pub const FROM_Y: u16 = 3 * STEP;
+/// How many versions there are, the general one among them.
+pub const VERSIONS: usize = 4;
+/// What the opcodes of one version are apart from those of the next.
+pub const STEP: u16 = 256;
+const _: () = assert!(Op::COUNT <= STEP);
 
-/// Calls a macro with the whole instruction set: those with code of their own, `either` of which has a version for X registers
-/// only ([`X_ONLY`]), then those out of line.
+/// Files that the registers of a version's operands are of: either, X, Y.
+pub const ANY: u8 = 0;
+/// X registers.
+pub const X: u8 = 1;
+/// Y registers.
+pub const Y: u8 = 2;
+
+/// Calls a macro with the whole instruction set: those with code of their own, `either` of which has versions by the files
+/// of its registers ([`X_ONLY`]), then those out of line.
 macro_rules! for_each_instruction {
     ($then:ident) => { $then! {
         hot {
@@ -61,19 +79,19 @@ macro_rules! for_each_instruction {
         }
         either {
             // moves
-            MoveRR "rq" MoveC "rc" Move2 "rpq" Move3 "rppq" Move4 "rpppq"
-            Move5 "rppppq" Move6 "rpppppq" Swap "rq"
+            MoveRR "Rq" MoveC "Rc" Move2 "Rmq" Move3 "Rmmq" Move4 "Rmmmq"
+            Move5 "Rmmmmq" Move6 "Rmmmmmq" Swap "bB"
             // calls
-            MoveCall "rfw" MoveCallLast "rnw" MoveCallOnly "rw" SwapCall "rqfw"
-            MoveKCall "rkfw" MoveKCallOnly "rkw"
+            MoveCall "rfw" MoveCallLast "rnw" MoveCallOnly "rw" SwapCall "bBfw"
+            MoveKCall "Rkfw" MoveKCallOnly "Rkw"
             MoveReturn "r"
             MoveDeallocateReturn "ru"
             // lists and tuples
-            PutList "rp" PutListS "rss" GetList "rp" GetHd "rq" GetTl "rq"
-            IsNonemptyList "rj" IsNonemptyGetList "rjp" IsNonemptyHeadIs "rjpjk" IsNil "rj" IsList "rj"
-            GetElement "rq" GetElement2 "rqq" GetElement3 "rqqq" GetElementFar "rqu"
-            IsTuple "rj" IsTupleOfArity "rju" IsTupleThenArity "rjju" IsTaggedTuple "rjuk" PutTuple "ru*" SetElement "rsu"
-            HeapPutList "nuqp" HeapPutListS "nuqss" HeapPutTuple "nuq*" HeapPutListReturn "nuup" HeapPutTupleReturn "nuu*"
+            PutList "Rp" PutListS "Rss" GetList "rP" GetHd "rQ" GetTl "rQ"
+            IsNonemptyList "rj" IsNonemptyGetList "rjP" IsNonemptyHeadIs "rjPjk" IsNil "rj" IsList "rj"
+            GetElement "rQ" GetElement2 "rQQ" GetElement3 "rQQQ" GetElementFar "rQu"
+            IsTuple "rj" IsTupleOfArity "rju" IsTupleThenArity "rjju" IsTaggedTuple "rjuk" PutTuple "Ru*" SetElement "rsu"
+            HeapPutList "nuQp" HeapPutListS "nuQss" HeapPutTuple "nuQ*" HeapPutListReturn "nuup" HeapPutTupleReturn "nuu*"
             // tests
             IsEqExact "rqj" IsEqExactK "rjk" IsNeExact "rqj" IsNeExactK "rjk"
             IsLt "rqj" IsGe "rqj" IsLtRK "rjk" IsLtKR "rjk" IsGeRK "rjk" IsGeKR "rjk" IsBetween "rjkk" IsIntegerBetween "rjkk"
@@ -82,19 +100,19 @@ macro_rules! for_each_instruction {
             // switches
             SelectTable "rju*" SelectLinear "rju*" SelectBinary "rju*" SelectArity "rju*"
             // arithmetic
-            Add "rssju" Subtract "rssju" AddRegisters "rssju" SubtractRegisters "rssju" AddSmall "rssjuk" Multiply "rssju" Band "rssju" Bor "rssju" Bsr "rssju"
-            Div "rssju" Rem "rssju" Bsl "rssju"
+            Add "Rssju" Subtract "Rssju" AddRegisters "Rssju" SubtractRegisters "Rssju" AddSmall "Rssjuk" Multiply "Rssju" Band "Rssju" Bor "Rssju" Bsr "Rssju"
+            Div "Rssju" Rem "Rssju" Bsl "Rssju"
             // floats
-            FMoveFromTerm "ns" FMoveToTerm "rn" FConv "ns"
+            FMoveFromTerm "ns" FMoveToTerm "Rn" FConv "ns"
             // bit strings
-            BsStart "rsju" BsGetFixed "rqjuu" BsTestUnit "rju" BsTestTail "rju" BsGetPosition "rqu" BsSetPosition "rs"
-            BsEnsureAtLeast "rjuu" BsEnsureExactly "rju" BsMatchInteger "rquu"
+            BsStart "Rsju" BsGetFixed "rQjuu" BsTestUnit "rju" BsTestTail "rju" BsGetPosition "rQu" BsSetPosition "rs"
+            BsEnsureAtLeast "rjuu" BsEnsureExactly "rju" BsMatchInteger "rQuu"
             // funs
             CallFun "nfs" CallFunLast "nus"
             // guard built-ins
-            Hd "rwjus" Tl "rwjus" TupleSize "rwjus" MapSize "rwjus" Element "rwjuss" MapGet "rwjuss"
+            Hd "Rwjus" Tl "Rwjus" TupleSize "Rwjus" MapSize "Rwjus" Element "Rwjuss" MapGet "Rwjuss"
             // maps
-            NewMap "ruuc*" GetPlainElement "rsjk"
+            NewMap "Ruuc*" GetPlainElement "Rsjk"
         }
         slow {
             Undecoded "-" crate::calls::undecoded
@@ -217,7 +235,7 @@ macro_rules! define {
         pub enum Op { $($hot,)* $($either,)* $($slow,)* }
 
         impl Op {
-            /// Those that have a version for X registers only.
+            /// Those that have several versions.
             pub const EITHER: std::ops::Range<u16> =
                 [$($hot_format,)*].len() as u16..[$($hot_format,)* $($either_format,)*].len() as u16;
 
@@ -242,7 +260,7 @@ impl Op {
     /// `word` is the first word of an instruction that the decoder has made.
     #[inline(always)]
     pub unsafe fn of(word: u32) -> Op {
-        let opcode = word as u16 & !X_ONLY;
+        let opcode = word as u16 % STEP;
         debug_assert!(opcode < Op::COUNT);
         // SAFETY: the decoder writes `Op` values only.
         unsafe { std::mem::transmute(opcode) }

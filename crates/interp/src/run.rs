@@ -24,7 +24,7 @@ mod moves;
 mod numbers;
 mod state;
 
-use crate::instr::{Op, X_ONLY};
+use crate::instr::{ANY, FROM_X, FROM_Y, Op, STEP, VERSIONS, X, X_ONLY, Y};
 use crate::machine::Machine;
 use myriad_term::Term;
 use myriad_vm::engine::SliceEnd;
@@ -38,8 +38,8 @@ macro_rules! instructions {
     ($($name:ident($s:ident) $body:block)*) => {
         $(
             #[allow(non_snake_case, unused_mut)]
-            pub(super) unsafe fn $name<const X_ONLY: bool>(pc: *const u32, x: *mut Term, sp: *mut Term, htop: *mut u64, m: *mut Machine<'static, 'static>) {
-                let mut $s = State::<X_ONLY> { pc, x, sp, htop, m };
+            pub(super) unsafe fn $name<const SOURCES: u8, const DESTINATIONS: u8>(pc: *const u32, x: *mut Term, sp: *mut Term, htop: *mut u64, m: *mut Machine<'static, 'static>) {
+                let mut $s = State::<SOURCES, DESTINATIONS> { pc, x, sp, htop, m };
                 // SAFETY: see `State`.
                 unsafe { $body }
             }
@@ -80,25 +80,29 @@ macro_rules! table {
             $(
                 pub(super) unsafe fn $slow(pc: *const u32, x: *mut Term, sp: *mut Term, htop: *mut u64, m: *mut Machine<'static, 'static>) {
                     // SAFETY: see `State`.
-                    unsafe { State::<false> { pc, x, sp, htop, m }.out_of_line(work::$slow) }
+                    unsafe { State::<ANY, ANY> { pc, x, sp, htop, m }.out_of_line(work::$slow) }
                 }
             )*
         }
 
-        /// All instructions' functions, by opcode; those for X registers only from [`X_ONLY`] on.
-        static TABLE: [Instruction; 2 * X_ONLY as usize] = {
+        /// All instructions' functions, by opcode and version.
+        static TABLE: [Instruction; VERSIONS * STEP as usize] = {
             let general: [Instruction; Op::COUNT as usize] =
-                [$(hot::$hot::<false>,)* $(hot::$either::<false>,)* $(cool::$slow,)*];
-            let x_only: [Instruction; Op::EITHER.end as usize - Op::EITHER.start as usize] = [$(hot::$either::<true>,)*];
-            let mut table = [general[0]; 2 * X_ONLY as usize];
+                [$(hot::$hot::<ANY, ANY>,)* $(hot::$either::<ANY, ANY>,)* $(cool::$slow,)*];
+            let mut table = [general[0]; VERSIONS * STEP as usize];
             let mut i = 0;
             while i < general.len() {
                 table[i] = general[i];
                 i += 1;
             }
+            let others: [[Instruction; VERSIONS - 1]; Op::EITHER.end as usize - Op::EITHER.start as usize] =
+                [$([hot::$either::<X, X>, hot::$either::<X, ANY>, hot::$either::<Y, X>],)*];
             i = 0;
-            while i < x_only.len() {
-                table[(X_ONLY + Op::EITHER.start) as usize + i] = x_only[i];
+            while i < others.len() {
+                let opcode = Op::EITHER.start as usize + i;
+                table[X_ONLY as usize + opcode] = others[i][0];
+                table[FROM_X as usize + opcode] = others[i][1];
+                table[FROM_Y as usize + opcode] = others[i][2];
                 i += 1;
             }
             table

@@ -24,10 +24,13 @@ const OTP_SMALL: std::ops::Range<i64> = -(1 << 59)..1 << 59;
 /// The hash of a map key at the trie's levels 0 to 7.
 #[inline(always)]
 pub fn map_hash(key: Term) -> u32 {
-    match key.as_small() {
-        Some(v) if OTP_SMALL.contains(&v) => small(SALT, v),
-        _ => hash_of_others(key),
-    }
+    small_hash(key).unwrap_or_else(|| hash_of_others(key))
+}
+
+/// [`map_hash`] of a small integer (as OTP has them).
+#[inline(always)]
+pub(crate) fn small_hash(key: Term) -> Option<u32> {
+    key.as_small().filter(|v| OTP_SMALL.contains(v)).map(|v| small(SALT, v))
 }
 
 /// [`map_hash`] of what is no small integer.

@@ -1,51 +1,60 @@
-//! Which version of each instruction runs: instructions of which all registers are X registers have one that does not look for the
-//! file ([`X_ONLY`]).
+//! Which version of each instruction runs: most have several, by the files of their registers ([`X_ONLY`], [`FROM_X`], [`FROM_Y`]).
 
-use crate::instr::{FORMATS, Op, X_ONLY};
+use crate::instr::{FORMATS, FROM_X, FROM_Y, Op, X_ONLY};
 
-/// The bit of a Y register.
-const Y: u32 = 1;
+/// What operands are: bits.
+const X: u32 = 1;
+const Y: u32 = 2;
+const CONSTANT: u32 = 4;
 
 /// Marks the instructions of finished code.
 pub(super) fn choose(code: &mut [u32]) {
     let mut at = 0;
-    while let Some((only_x, next)) = look(code, at) {
-        if only_x {
-            code[at] |= u32::from(X_ONLY);
-        }
+    while let Some((version, next)) = look(code, at) {
+        code[at] |= u32::from(version);
         at = next;
     }
 }
 
-/// Has the instruction another version, which may run? And where the next one is.
-fn look(code: &[u32], at: usize) -> Option<(bool, usize)> {
+/// The version of an instruction that may run, and where the next instruction is.
+fn look(code: &[u32], at: usize) -> Option<(u16, usize)> {
     let opcode = *code.get(at)? as u16;
     let format = FORMATS.get(usize::from(opcode))?;
     let word = |i: usize| code.get(i).copied().unwrap_or(0);
-    let mut files = 0;
+    let register = |operand: u32| if operand & 1 != 0 { Y } else { X };
+    let source = |operand: u32| if operand & 2 != 0 { CONSTANT } else { register(operand) };
+    let (mut read, mut written) = (0, 0);
     let mut i = at + 1;
     for (n, letter) in format.chars().enumerate() {
-        match (n, letter) {
-            (0, 'r') => files |= word(at) >> 16,
-            (0, _) | (_, '*') => continue,
-            (_, 'p') => files |= word(i) | word(i) >> 16,
-            (_, 'q') => files |= word(i),
-            (_, 's') if word(i) & 2 == 0 => files |= word(i),
-            (_, 's') if !constants_too(opcode) => files |= Y,
-            (_, 'c' | 'w') => i += 1,
+        let operand = if n == 0 { word(at) >> 16 } else { word(i) };
+        match letter {
+            'r' | 'q' => read |= register(operand),
+            'R' | 'Q' => written |= register(operand),
+            'p' => read |= register(operand) | register(operand >> 16),
+            'P' => written |= register(operand) | register(operand >> 16),
+            'm' => (read, written) = (read | register(operand), written | register(operand >> 16)),
+            'b' | 'B' => (read, written) = (read | register(operand), written | register(operand)),
+            's' => read |= source(operand),
+            'c' | 'w' => i += 1,
             _ => {}
         }
-        i += usize::from(n > 0);
+        i += usize::from(n > 0 && letter != '*');
     }
     let next = i + Op::tail_words(usize::from(opcode), code, at).unwrap_or(0);
     if constants_too(opcode) {
-        files |= (i..next).map(word).filter(|w| w & 2 == 0).fold(0, |all, w| all | w);
+        read = (i..next).map(word).fold(read, |read, operand| read | source(operand)) & !CONSTANT;
     }
-    Some((Op::EITHER.contains(&opcode) && files & Y == 0, next))
+    let version = match (read, written & Y) {
+        _ if !Op::EITHER.contains(&opcode) || read | written == 0 => 0,
+        (0 | X, 0) => X_ONLY,
+        (X, _) => FROM_X,
+        (Y, 0) => FROM_Y,
+        _ => 0,
+    };
+    Some((version, next))
 }
 
-/// May sources be constants in the version for X registers, too? Then the words after the fixed operands are sources, if there are
-/// any.
+/// May sources be constants in all versions? Then the words after the fixed operands are sources, if there are any.
 fn constants_too(opcode: u16) -> bool {
     [Op::PutTuple, Op::HeapPutTuple, Op::HeapPutTupleReturn, Op::NewMap, Op::PutListS, Op::HeapPutListS, Op::SetElement]
         .iter()

@@ -10,7 +10,7 @@ super::instructions! {
     BsStart(s) {
         let t = s.operand(1);
         if t.is_boxed() && *t.boxed_ptr() == CONTEXT {
-            *s.at(s.high()) = t;
+            *s.to(s.high()) = t;
             return s.next(4);
         }
         s.slow(matching::start)
@@ -25,7 +25,7 @@ super::instructions! {
             if let Some(value) = peek_bits(object, position, n) {
                 let value = if w1 >> 16 != 0 { bits::sign_extend(value, n) } else { value as i64 };
                 *object.add(2) = ((position + n) << 3) as u64;
-                *s.at(w1 & 0xffff) = Term::small(value);
+                *s.to(w1 & 0xffff) = Term::small(value);
                 return s.next(5);
             }
         }
@@ -74,7 +74,7 @@ super::instructions! {
             && let Some(value) = peek_bits(object, position, n)
         {
             *object.add(2) = ((position + n) << 3) as u64;
-            *s.at(w1 & 0xffff) = Term::small(value as i64);
+            *s.to(w1 & 0xffff) = Term::small(value as i64);
             return s.next(4);
         }
         s.slow(matching::match_integer)
@@ -82,7 +82,7 @@ super::instructions! {
 
     BsGetPosition(s) {
         if let Some((_, position, _)) = s.context() {
-            *s.at(s.low(1)) = Term::small(position as i64);
+            *s.to(s.low(1)) = Term::small(position as i64);
             return s.next(3);
         }
         s.slow(matching::get_position)

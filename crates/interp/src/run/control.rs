@@ -31,19 +31,19 @@ super::instructions! {
     CallExtOnly(s) { s.enter(s.export(1)) }
 
     MoveCall(s) {
-        *s.x = *s.at(s.high());
+        *s.x = *s.from(s.high());
         s.push(1);
         s.enter(s.function(2))
     }
 
     MoveCallLast(s) {
-        *s.x = *s.at(s.high());
+        *s.x = *s.from(s.high());
         s.sp = s.sp.byte_add(*s.pc.add(1) as usize);
         s.enter(s.function(2))
     }
 
     MoveCallOnly(s) {
-        *s.x = *s.at(s.high());
+        *s.x = *s.from(s.high());
         s.enter(s.function(1))
     }
 
@@ -54,7 +54,7 @@ super::instructions! {
     }
 
     SwapCall(s) {
-        std::ptr::swap(s.at(s.high()), s.at(s.low(1)));
+        std::ptr::swap(s.both(s.high()), s.both(s.low(1)));
         s.push(2);
         s.enter(s.function(3))
     }
@@ -73,7 +73,7 @@ super::instructions! {
     Return(s) { s.ret() }
 
     MoveReturn(s) {
-        *s.x = *s.at(s.high());
+        *s.x = *s.from(s.high());
         s.ret()
     }
 
@@ -93,7 +93,7 @@ super::instructions! {
     }
 
     MoveDeallocateReturn(s) {
-        *s.x = *s.at(s.high());
+        *s.x = *s.from(s.high());
         s.sp = s.sp.byte_add(*s.pc.add(1) as usize);
         s.ret()
     }
@@ -111,7 +111,7 @@ super::instructions! {
     Jump(s) { s.jump(1) }
 
     SelectTable(s) {
-        let value = *s.at(s.high());
+        let value = *s.from(s.high());
         let index = value.small_value().wrapping_sub(i64::from(*s.pc.add(3) as i32)) as u64;
         if value.is_small() && index < u64::from(*s.pc.add(2)) {
             s.pc = target(s.pc.add(4 + index as usize));
@@ -121,7 +121,7 @@ super::instructions! {
     }
 
     SelectLinear(s) {
-        let value = *s.at(s.high());
+        let value = *s.from(s.high());
         let mut at = s.pc.add(3);
         let end = at.add(2 * *s.pc.add(2) as usize);
         s.pc = loop {
@@ -137,7 +137,7 @@ super::instructions! {
     }
 
     SelectBinary(s) {
-        let value = (*s.at(s.high())).raw() as i64;
+        let value = (*s.from(s.high())).raw() as i64;
         let table = s.pc.add(3);
         let (mut from, mut to) = (0, *s.pc.add(2) as usize);
         s.pc = loop {
@@ -159,7 +159,7 @@ super::instructions! {
     }
 
     SelectArity(s) {
-        let tuple = *s.at(s.high());
+        let tuple = *s.from(s.high());
         let mut at = s.pc.add(3);
         let end = at.add(2 * *s.pc.add(2) as usize);
         let header = if tuple.is_boxed() { *tuple.boxed_ptr() } else { 0 };

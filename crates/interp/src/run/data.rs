@@ -12,10 +12,10 @@ super::instructions! {
     PutList(s) {
         let operands = *s.pc.add(1);
         let cell = s.htop.cast::<Term>();
-        *cell = *s.at(operands & 0xffff);
-        *cell.add(1) = *s.at(operands >> 16);
+        *cell = *s.from(operands & 0xffff);
+        *cell.add(1) = *s.from(operands >> 16);
         s.htop = s.htop.add(2);
-        *s.at(s.high()) = Term::from_cell(cell);
+        *s.to(s.high()) = Term::from_cell(cell);
         s.next(2)
     }
 
@@ -24,80 +24,80 @@ super::instructions! {
         *cell = s.source(1);
         *cell.add(1) = s.source(2);
         s.htop = s.htop.add(2);
-        *s.at(s.high()) = Term::from_cell(cell);
+        *s.to(s.high()) = Term::from_cell(cell);
         s.next(3)
     }
 
     GetList(s) {
-        let cell = (*s.at(s.high())).cell();
+        let cell = (*s.from(s.high())).cell();
         let operands = *s.pc.add(1);
         let (head, tail) = (*cell, *cell.add(1));
-        *s.at(operands & 0xffff) = head;
-        *s.at(operands >> 16) = tail;
+        *s.to(operands & 0xffff) = head;
+        *s.to(operands >> 16) = tail;
         s.next(2)
     }
 
     GetHd(s) {
-        *s.at(s.low(1)) = *(*s.at(s.high())).cell();
+        *s.to(s.low(1)) = *(*s.from(s.high())).cell();
         s.next(2)
     }
 
     GetTl(s) {
-        *s.at(s.low(1)) = *(*s.at(s.high())).cell().add(1);
+        *s.to(s.low(1)) = *(*s.from(s.high())).cell().add(1);
         s.next(2)
     }
 
     IsNonemptyGetList(s) {
-        let list = *s.at(s.high());
+        let list = *s.from(s.high());
         if list.is_cons() {
             let cell = list.cell();
             let operands = *s.pc.add(2);
             let (head, tail) = (*cell, *cell.add(1));
-            *s.at(operands & 0xffff) = head;
-            *s.at(operands >> 16) = tail;
+            *s.to(operands & 0xffff) = head;
+            *s.to(operands >> 16) = tail;
             return s.next(3);
         }
         s.jump(1)
     }
 
     IsNonemptyHeadIs(s) {
-        let list = *s.at(s.high());
+        let list = *s.from(s.high());
         if !list.is_cons() {
             return s.jump(1);
         }
         let cell = list.cell();
         let operands = *s.pc.add(2);
         let (head, tail) = (*cell, *cell.add(1));
-        *s.at(operands & 0xffff) = head;
-        *s.at(operands >> 16) = tail;
+        *s.to(operands & 0xffff) = head;
+        *s.to(operands >> 16) = tail;
         s.test(head.is(short(s.pc.add(4))), 3, 5)
     }
 
     GetElement(s) {
-        let tuple = (*s.at(s.high())).boxed_ptr().cast::<Term>();
+        let tuple = (*s.from(s.high())).boxed_ptr().cast::<Term>();
         let w1 = *s.pc.add(1);
-        *s.at(w1 & 0xffff) = *tuple.byte_add((w1 >> 16) as usize);
+        *s.to(w1 & 0xffff) = *tuple.byte_add((w1 >> 16) as usize);
         s.next(2)
     }
 
     GetElement2(s) {
-        let tuple = (*s.at(s.high())).boxed_ptr().cast::<Term>();
-        *s.at(s.low(1)) = *tuple.byte_add(s.upper(1) as usize);
-        *s.at(s.low(2)) = *tuple.byte_add(s.upper(2) as usize);
+        let tuple = (*s.from(s.high())).boxed_ptr().cast::<Term>();
+        *s.to(s.low(1)) = *tuple.byte_add(s.upper(1) as usize);
+        *s.to(s.low(2)) = *tuple.byte_add(s.upper(2) as usize);
         s.next(3)
     }
 
     GetElement3(s) {
-        let tuple = (*s.at(s.high())).boxed_ptr().cast::<Term>();
-        *s.at(s.low(1)) = *tuple.byte_add(s.upper(1) as usize);
-        *s.at(s.low(2)) = *tuple.byte_add(s.upper(2) as usize);
-        *s.at(s.low(3)) = *tuple.byte_add(s.upper(3) as usize);
+        let tuple = (*s.from(s.high())).boxed_ptr().cast::<Term>();
+        *s.to(s.low(1)) = *tuple.byte_add(s.upper(1) as usize);
+        *s.to(s.low(2)) = *tuple.byte_add(s.upper(2) as usize);
+        *s.to(s.low(3)) = *tuple.byte_add(s.upper(3) as usize);
         s.next(4)
     }
 
     GetElementFar(s) {
-        let tuple = (*s.at(s.high())).boxed_ptr().cast::<Term>();
-        *s.at(s.low(1)) = *tuple.add(*s.pc.add(2) as usize);
+        let tuple = (*s.from(s.high())).boxed_ptr().cast::<Term>();
+        *s.to(s.low(1)) = *tuple.add(*s.pc.add(2) as usize);
         s.next(3)
     }
 
@@ -110,12 +110,12 @@ super::instructions! {
             *elements.add(i) = s.source(2 + i);
         }
         s.htop = at.add(1 + n);
-        *s.at(s.high()) = Term::from_boxed(at);
+        *s.to(s.high()) = Term::from_boxed(at);
         s.next(2 + n)
     }
 
     SetElement(s) {
-        let tuple = (*s.at(s.high())).boxed_ptr().cast::<Term>();
+        let tuple = (*s.from(s.high())).boxed_ptr().cast::<Term>();
         *tuple.add(*s.pc.add(2) as usize) = s.source(1);
         s.next(3)
     }
@@ -126,10 +126,10 @@ super::instructions! {
         }
         let (destination, operands) = (s.low(2), *s.pc.add(3));
         let cell = s.htop.cast::<Term>();
-        *cell = *s.at(operands & 0xffff);
-        *cell.add(1) = *s.at(operands >> 16);
+        *cell = *s.from(operands & 0xffff);
+        *cell.add(1) = *s.from(operands >> 16);
         s.htop = s.htop.add(2);
-        *s.at(destination) = Term::from_cell(cell);
+        *s.to(destination) = Term::from_cell(cell);
         s.next(4)
     }
 
@@ -141,7 +141,7 @@ super::instructions! {
         *cell = s.source(3);
         *cell.add(1) = s.source(4);
         s.htop = s.htop.add(2);
-        *s.at(s.low(2)) = Term::from_cell(cell);
+        *s.to(s.low(2)) = Term::from_cell(cell);
         s.next(5)
     }
 
@@ -151,7 +151,7 @@ super::instructions! {
         }
         let n = s.upper(2) as usize;
         let tuple = s.tuple(n, 3);
-        *s.at(s.low(2)) = tuple;
+        *s.to(s.low(2)) = tuple;
         s.next(3 + n)
     }
 
@@ -161,8 +161,8 @@ super::instructions! {
         }
         let operands = *s.pc.add(3);
         let cell = s.htop.cast::<Term>();
-        *cell = *s.at(operands & 0xffff);
-        *cell.add(1) = *s.at(operands >> 16);
+        *cell = *s.from(operands & 0xffff);
+        *cell.add(1) = *s.from(operands >> 16);
         s.htop = s.htop.add(2);
         *s.x = Term::from_cell(cell);
         s.sp = s.sp.byte_add(*s.pc.add(2) as usize);
@@ -192,7 +192,7 @@ super::instructions! {
             *values.add(i) = s.source(5 + i);
         }
         s.htop = at.add(2 + n);
-        *s.at(s.high()) = Term::from_boxed(at);
+        *s.to(s.high()) = Term::from_boxed(at);
         s.next(5 + n)
     }
 
@@ -201,7 +201,7 @@ super::instructions! {
         let key = short(s.pc.add(3));
         for i in 0..size {
             if (*keys.add(i)).is(key) {
-                *s.at(s.high()) = *values.add(i);
+                *s.to(s.high()) = *values.add(i);
                 return s.next(4);
             }
         }
@@ -224,7 +224,7 @@ super::instructions! {
                 }
                 i += 1;
             }
-            *s.at(*at.add(1)) = *values.add(i);
+            *s.to(*at.add(1)) = *values.add(i);
             at = at.add(2);
         }
         s.pc = end;
@@ -236,7 +236,7 @@ super::instructions! {
         if !list.is_cons() {
             return s.slow(guards::hd);
         }
-        *s.at(s.high()) = *list.cell();
+        *s.to(s.high()) = *list.cell();
         s.next(guards::SOURCES + 1)
     }
 
@@ -245,14 +245,14 @@ super::instructions! {
         if !list.is_cons() {
             return s.slow(guards::tl);
         }
-        *s.at(s.high()) = *list.cell().add(1);
+        *s.to(s.high()) = *list.cell().add(1);
         s.next(guards::SOURCES + 1)
     }
 
     TupleSize(s) {
         let tuple = s.operand(guards::SOURCES);
         if tuple.is_boxed() && Header::from_raw(*tuple.boxed_ptr()).kind() == Kind::Tuple {
-            *s.at(s.high()) = Term::small(Header::from_raw(*tuple.boxed_ptr()).size() as i64);
+            *s.to(s.high()) = Term::small(Header::from_raw(*tuple.boxed_ptr()).size() as i64);
             return s.next(guards::SOURCES + 1);
         }
         s.slow(guards::tuple_size)
@@ -261,7 +261,7 @@ super::instructions! {
     MapSize(s) {
         match s.flat_map(s.operand(guards::SOURCES)) {
             Some((_, _, size)) => {
-                *s.at(s.high()) = Term::small(size as i64);
+                *s.to(s.high()) = Term::small(size as i64);
                 s.next(guards::SOURCES + 1)
             }
             None => s.slow(guards::map_size),
@@ -274,7 +274,7 @@ super::instructions! {
             let object = tuple.boxed_ptr();
             let (header, index) = (Header::from_raw(*object), index.small_value() as usize);
             if header.kind() == Kind::Tuple && index.wrapping_sub(1) < header.size() {
-                *s.at(s.high()) = *object.add(index).cast::<Term>();
+                *s.to(s.high()) = *object.add(index).cast::<Term>();
                 return s.next(guards::SOURCES + 2);
             }
         }
@@ -288,7 +288,7 @@ super::instructions! {
         {
             for i in 0..size {
                 if (*keys.add(i)).is(key) {
-                    *s.at(s.high()) = *values.add(i);
+                    *s.to(s.high()) = *values.add(i);
                     return s.next(guards::SOURCES + 2);
                 }
             }

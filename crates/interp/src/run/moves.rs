@@ -21,7 +21,7 @@ super::instructions! {
     }
 
     MoveRR(s) {
-        *s.at(s.high()) = *s.at(s.low(1));
+        *s.to(s.high()) = *s.from(s.low(1));
         s.next(2)
     }
 
@@ -36,52 +36,52 @@ super::instructions! {
     }
 
     MoveC(s) {
-        *s.at(s.high()) = Term::from_raw(wide(s.pc.add(1)));
+        *s.to(s.high()) = Term::from_raw(wide(s.pc.add(1)));
         s.next(3)
     }
 
     Move2(s) {
-        *s.at(s.high()) = *s.at(s.low(1));
-        *s.at(s.upper(1)) = *s.at(s.low(2));
+        *s.to(s.high()) = *s.from(s.low(1));
+        *s.to(s.upper(1)) = *s.from(s.low(2));
         s.next(3)
     }
 
     Move3(s) {
-        *s.at(s.high()) = *s.at(s.low(1));
-        *s.at(s.upper(1)) = *s.at(s.low(2));
-        *s.at(s.upper(2)) = *s.at(s.low(3));
+        *s.to(s.high()) = *s.from(s.low(1));
+        *s.to(s.upper(1)) = *s.from(s.low(2));
+        *s.to(s.upper(2)) = *s.from(s.low(3));
         s.next(4)
     }
 
     Move4(s) {
-        *s.at(s.high()) = *s.at(s.low(1));
-        *s.at(s.upper(1)) = *s.at(s.low(2));
-        *s.at(s.upper(2)) = *s.at(s.low(3));
-        *s.at(s.upper(3)) = *s.at(s.low(4));
+        *s.to(s.high()) = *s.from(s.low(1));
+        *s.to(s.upper(1)) = *s.from(s.low(2));
+        *s.to(s.upper(2)) = *s.from(s.low(3));
+        *s.to(s.upper(3)) = *s.from(s.low(4));
         s.next(5)
     }
 
     Move5(s) {
-        *s.at(s.high()) = *s.at(s.low(1));
-        *s.at(s.upper(1)) = *s.at(s.low(2));
-        *s.at(s.upper(2)) = *s.at(s.low(3));
-        *s.at(s.upper(3)) = *s.at(s.low(4));
-        *s.at(s.upper(4)) = *s.at(s.low(5));
+        *s.to(s.high()) = *s.from(s.low(1));
+        *s.to(s.upper(1)) = *s.from(s.low(2));
+        *s.to(s.upper(2)) = *s.from(s.low(3));
+        *s.to(s.upper(3)) = *s.from(s.low(4));
+        *s.to(s.upper(4)) = *s.from(s.low(5));
         s.next(6)
     }
 
     Move6(s) {
-        *s.at(s.high()) = *s.at(s.low(1));
-        *s.at(s.upper(1)) = *s.at(s.low(2));
-        *s.at(s.upper(2)) = *s.at(s.low(3));
-        *s.at(s.upper(3)) = *s.at(s.low(4));
-        *s.at(s.upper(4)) = *s.at(s.low(5));
-        *s.at(s.upper(5)) = *s.at(s.low(6));
+        *s.to(s.high()) = *s.from(s.low(1));
+        *s.to(s.upper(1)) = *s.from(s.low(2));
+        *s.to(s.upper(2)) = *s.from(s.low(3));
+        *s.to(s.upper(3)) = *s.from(s.low(4));
+        *s.to(s.upper(4)) = *s.from(s.low(5));
+        *s.to(s.upper(5)) = *s.from(s.low(6));
         s.next(7)
     }
 
     Swap(s) {
-        std::ptr::swap(s.at(s.high()), s.at(s.low(1)));
+        std::ptr::swap(s.both(s.high()), s.both(s.low(1)));
         s.next(2)
     }
 

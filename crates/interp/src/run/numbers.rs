@@ -10,11 +10,11 @@ super::instructions! {
     Subtract(s) { s.arithmetic(|a, b| (a.raw() as i64).checked_sub(b.raw() as i64)) }
 
     AddSmall(s) {
-        let a = *s.at(*s.pc.add(1) & 0xffff);
+        let a = *s.from(*s.pc.add(1) & 0xffff);
         if a.is_small()
             && let Some(sum) = (a.raw() as i64).checked_add(i64::from(*s.pc.add(5) as i32))
         {
-            *s.at(s.high()) = Term::from_raw(sum as u64);
+            *s.to(s.high()) = Term::from_raw(sum as u64);
             return s.next(6);
         }
         s.slow(guards::arithmetic)
@@ -63,7 +63,7 @@ super::instructions! {
     FMoveToTerm(s) {
         match Term::immediate_float(*s.m().floats.get_unchecked(*s.pc.add(1) as usize)) {
             Some(t) => {
-                *s.at(s.high()) = t;
+                *s.to(s.high()) = t;
                 s.next(2)
             }
             None => s.slow(guards::fmove_to_term),

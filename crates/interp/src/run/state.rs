@@ -2,7 +2,7 @@
 
 use super::TABLE;
 use crate::guards;
-use crate::instr::SlowOp;
+use crate::instr::{ANY, SlowOp, X, Y};
 use crate::machine::{Machine, register, source, target, wide};
 use myriad_heap::RESERVED;
 use myriad_sync::atomic::Ordering;
@@ -13,7 +13,7 @@ use myriad_vm::engine::SliceEnd;
 
 /// The hot state, as an instruction's function holds it.
 #[derive(Clone, Copy)]
-pub(super) struct State<const X_ONLY: bool> {
+pub(super) struct State<const SOURCES: u8, const DESTINATIONS: u8> {
     pub(super) pc: *const u32,
     pub(super) x: *mut Term,
     pub(super) sp: *mut Term,
@@ -112,14 +112,14 @@ unsafe fn detour(
     f: SlowOp,
 ) {
     // SAFETY: as `State::out_of_line`.
-    unsafe { State::<false> { pc, x, sp, htop, m }.out_of_line(f) }
+    unsafe { State::<ANY, ANY> { pc, x, sp, htop, m }.out_of_line(f) }
 }
 
 /// SAFETY of them all: the code is what the decoder made of code that has passed the load-time scan, so operands are registers of
 /// the right file, labels are instructions of the same function, frames are as tracked; the compiler's own guarantees (types,
 /// heap needs) are relied upon as OTP relies on them.
 #[allow(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
-impl<const X_ONLY: bool> State<X_ONLY> {
+impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
     /// Goes on at `pc`.
     #[inline(always)]
     pub(super) unsafe fn go(self) {
@@ -191,10 +191,32 @@ impl<const X_ONLY: bool> State<X_ONLY> {
         unsafe { if condition { self.next(words) } else { self.jump(label) } }
     }
 
-    /// The address of a register operand.
+    /// The address of an operand of registers that are all of `file`.
     #[inline(always)]
-    pub(super) unsafe fn at(self, operand: u32) -> *mut Term {
-        if X_ONLY { self.x.wrapping_byte_add(operand as usize) } else { unsafe { register(self.x, self.sp, operand) } }
+    unsafe fn at(self, file: u8, operand: u32) -> *mut Term {
+        match file {
+            X => self.x.wrapping_byte_add(operand as usize),
+            Y => self.sp.wrapping_byte_sub(1).wrapping_byte_add(operand as usize),
+            _ => unsafe { register(self.x, self.sp, operand) },
+        }
+    }
+
+    /// The address of a register that is read.
+    #[inline(always)]
+    pub(super) unsafe fn from(self, operand: u32) -> *mut Term {
+        unsafe { self.at(SOURCES, operand) }
+    }
+
+    /// The address of a register that is written.
+    #[inline(always)]
+    pub(super) unsafe fn to(self, operand: u32) -> *mut Term {
+        unsafe { self.at(DESTINATIONS, operand) }
+    }
+
+    /// The address of a register that is read and written.
+    #[inline(always)]
+    pub(super) unsafe fn both(self, operand: u32) -> *mut Term {
+        unsafe { self.at(if SOURCES == DESTINATIONS { SOURCES } else { ANY }, operand) }
     }
 
     /// The address of an operand that is an X register.
@@ -214,18 +236,22 @@ impl<const X_ONLY: bool> State<X_ONLY> {
     pub(super) unsafe fn source(self, word: usize) -> Term {
         unsafe {
             // Constants may be among the operands of either version.
-            if X_ONLY && *self.pc.add(word) & 2 == 0 {
-                *self.at(*self.pc.add(word))
-            } else {
-                source(self.x, self.sp, self.pc.add(word))
+            let operand = *self.pc.add(word);
+            if SOURCES == ANY {
+                return source(self.x, self.sp, self.pc.add(word));
             }
+            if operand & 2 != 0 {
+                std::hint::cold_path();
+                return source(self.x, self.sp, self.pc.add(word));
+            }
+            *self.from(operand)
         }
     }
 
-    /// The value of a source operand in a word, which is a register in the version for X registers.
+    /// The value of a source operand in a word, which is a register in all versions but the general one.
     #[inline(always)]
     pub(super) unsafe fn operand(self, word: usize) -> Term {
-        unsafe { if X_ONLY { *self.at(*self.pc.add(word)) } else { self.source(word) } }
+        unsafe { if SOURCES != ANY { *self.from(*self.pc.add(word)) } else { self.source(word) } }
     }
 
     /// High half of the first word.
@@ -406,11 +432,11 @@ impl<const X_ONLY: bool> State<X_ONLY> {
     #[inline(always)]
     pub(super) unsafe fn register_arithmetic(self, fast: impl FnOnce(i64, i64) -> Option<i64>) {
         unsafe {
-            let (a, b) = (*self.at(*self.pc.add(1)), *self.at(*self.pc.add(2)));
+            let (a, b) = (*self.from(*self.pc.add(1)), *self.from(*self.pc.add(2)));
             if both_small(a, b)
                 && let Some(result) = fast(a.raw() as i64, b.raw() as i64)
             {
-                *self.at(self.high()) = Term::from_raw(result as u64);
+                *self.to(self.high()) = Term::from_raw(result as u64);
                 self.next(5)
             } else {
                 self.slow(guards::arithmetic)
@@ -422,7 +448,7 @@ impl<const X_ONLY: bool> State<X_ONLY> {
     #[inline(always)]
     pub(super) unsafe fn context(self) -> Option<(*mut u64, usize, usize)> {
         unsafe {
-            let t = *self.at(self.high());
+            let t = *self.from(self.high());
             if t.is_boxed() {
                 let object = t.boxed_ptr();
                 if *object == CONTEXT {
@@ -441,7 +467,7 @@ impl<const X_ONLY: bool> State<X_ONLY> {
             if both_small(a, b)
                 && let Some(result) = fast(a, b)
             {
-                *self.at(self.high()) = Term::from_raw(result as u64);
+                *self.to(self.high()) = Term::from_raw(result as u64);
                 self.next(5)
             } else {
                 self.slow(guards::arithmetic)

@@ -8,7 +8,7 @@ use crate::alloc::Build;
 use crate::boxed::{Boxed, Header, Kind};
 use crate::compare::compare_exact;
 use crate::equal::eq_exact;
-use crate::hash::{map_hash, map_rehash};
+use crate::hash::{map_hash, map_rehash, small_hash};
 use crate::word::Term;
 use std::cmp::Ordering;
 
@@ -59,18 +59,65 @@ pub(super) fn get(root: Boxed, key: Term) -> Option<Term> {
         // SAFETY: the processor has the instruction.
         return unsafe { get_counting(root, key) };
     }
-    get_step_by_step(root, 0, map_hash(key), key)
+    get_any(root, key)
 }
 
-/// [`get_step_by_step`] on a processor that counts bits: each level waits for a count. The hash is worked out here, too: what
-/// is left of a look-up is this one function.
+/// The same on a processor that counts bits: each level waits for a count. A small integer's hash is worked out here, too, and
+/// nothing called: what is left of a look-up is this one function, without a frame.
 ///
 /// # Safety
 /// The processor has `popcnt`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "popcnt")]
 unsafe fn get_counting(root: Boxed, key: Term) -> Option<Term> {
+    let Some(hash) = small_hash(key) else {
+        // SAFETY: the caller's promise.
+        return unsafe { get_any_counting(root, key) };
+    };
+    let mut hash = with_end(hash, 0);
+    let (mut header, mut slots) = (root.header(), root.ptr().wrapping_add(1));
+    loop {
+        let child = child_of(header, slots, hash)?;
+        let Some(inner) = child.as_boxed() else {
+            let (k, value) = child.as_cons()?;
+            return k.is(key).then_some(value);
+        };
+        (header, slots) = (inner.header(), inner.ptr());
+        hash >>= 4;
+        if hash == 1 {
+            // SAFETY: the caller's promise.
+            return unsafe { get_any_counting(root, key) };
+        }
+    }
+}
+
+/// [`get_any`], likewise.
+///
+/// # Safety
+/// The processor has `popcnt`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "popcnt")]
+#[inline(never)]
+unsafe fn get_any_counting(root: Boxed, key: Term) -> Option<Term> {
     get_step_by_step(root, 0, map_hash(key), key)
+}
+
+/// The value of any key.
+#[inline(never)]
+fn get_any(root: Boxed, key: Term) -> Option<Term> {
+    get_step_by_step(root, 0, map_hash(key), key)
+}
+
+/// The child of a root or node for a hash; the first one is at index 1 of `slots`.
+#[inline(always)]
+fn child_of(header: Header, slots: *const u64, hash: u64) -> Option<Term> {
+    // The bits up to the child's; the uppermost one says whether it is there.
+    let bits = u64::from(header.aux()) << (!hash & 15 | 48);
+    if bits >> 63 == 0 {
+        return None;
+    }
+    // SAFETY: a node has as many children as bits in its bitmap (M2), from index 1 on.
+    Some(unsafe { *slots.add(bits.count_ones() as usize).cast::<Term>() })
 }
 
 /// The value of a key below a node of `level`; `hash` is the key's from that level on.
@@ -90,13 +137,7 @@ fn get_step_by_step(object: Boxed, mut level: u32, hash: u32, key: Term) -> Opti
     let mut header = object.header();
     let mut slots = object.ptr().wrapping_add(usize::from(header.kind() == Kind::MapRoot));
     loop {
-        // The bits up to the child's; the uppermost one says whether it is there.
-        let bits = u64::from(header.aux()) << (!hash & 15 | 48);
-        if bits >> 63 == 0 {
-            return get_colliding(header, slots, key);
-        }
-        // SAFETY: a node has as many children as bits in its bitmap (M2), from index 1 on.
-        let child = unsafe { *slots.add(bits.count_ones() as usize).cast::<Term>() };
+        let Some(child) = child_of(header, slots, hash) else { return get_colliding(header, slots, key) };
         let Some(inner) = child.as_boxed() else {
             let (k, value) = child.as_cons()?;
             return same_key(k, key).then_some(value);
