@@ -8,6 +8,7 @@ mod loading;
 mod module_info;
 mod nif;
 mod purging;
+mod refusal;
 #[cfg(test)]
 mod tests;
 

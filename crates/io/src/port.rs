@@ -203,9 +203,9 @@ pub fn interrupts_are_input() {
     tty::INTERRUPTS_ARE_INPUT.store(true, Ordering::Relaxed);
 }
 
-/// Runs `f` with the interactive terminal lent to it: its port, if there is one, waits.
+/// Runs `f` with the interactive terminal, or else the standard input, lent to it: its port, if there is one, waits.
 pub fn with_terminal(f: impl FnOnce()) {
-    let is_terminal = |port: &Arc<Port>| matches!(&port.lock().driver, Driver::Stream(s) if s.terminal.is_some());
+    let is_terminal = |port: &Arc<Port>| matches!(&port.lock().driver, Driver::Stream(s) if s.terminal.is_some() || s.reads_standard_input());
     let port = system().and_then(|system| system.all().into_iter().find(is_terminal));
     let _held = port.as_ref().map(|port| port.lock());
     tty::lend(f);

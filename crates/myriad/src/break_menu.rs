@@ -1,8 +1,8 @@
 //! What Ctrl-C (SIGINT) leads to: the break menu, or what `+B` says.
 //!
 //! The menu runs on the thread that forwards signals. The interactive terminal is the user's meanwhile: its port neither reads
-//! nor writes. Schedulers stand still between two slices; what is shown of processes
-//! is what can be seen from outside. Every choice but one that does
+//! nor writes. Schedulers stand still between two slices; processes that
+//! wait are shown with all they hold, others as they are seen from outside. Every choice but one that does
 //! not exist leaves the menu, as in OTP; a second Ctrl-C ends the VM.
 
 use myriad_term::{Pid, Term, am};
@@ -58,10 +58,11 @@ fn menu(vm: &'static Vm) {
     }
 }
 
+/// Lines end as on a raw terminal, as in OTP.
 fn print(text: &str) {
     let mut out = std::io::stdout().lock();
     // Nobody is there to be told.
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let _ = out.write_all(text.replace('\n', "\r\n").as_bytes()).and_then(|()| out.flush());
 }
 
 /// The first character of the next line that is not blank; nothing at the end of the input.
@@ -80,16 +81,17 @@ fn choice() -> Option<u8> {
     }
 }
 
-/// What can be seen of a process from outside; nothing if it has ended.
+/// What a process is and holds; nothing if it has ended.
 fn process(vm: &'static Vm, pid: Pid) -> Option<String> {
     // The pin keeps the process from being freed meanwhile: this thread is no scheduler.
     let _pin = vm.progress.pin();
     let process = vm.processes.get(pid)?;
-    Some(crash_dump::text(|out| crash_dump::summary(process, out)))
+    Some(crash_dump::text(|out| crash_dump::shown(vm, process, out)))
 }
 
 fn processes(vm: &'static Vm) {
     print(&vm.processes.pids().into_iter().filter_map(|pid| process(vm, pid)).collect::<String>());
+    print(&crash_dump::text(|out| myriad_io::port::dump::ports(vm, out)));
 }
 
 /// Shows one process after the other, the youngest first, and kills those that the user wants to end.

@@ -22,7 +22,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use processes::{own, summary};
+pub use processes::{own, shown, summary};
 pub use tables::{memory, modules, node};
 use terms::{Area, Terms};
 

@@ -98,6 +98,14 @@ impl Ctx<'_> {
         if self.sched.dirty || limited || !self.vm.engine().makes_room() { Ok(()) } else { Err(Escape::Room(words)) }
     }
 
+    /// The process begins, or ceases, to wait for a busy port.
+    pub fn wait_at_busy_port(&mut self, begins: bool) {
+        if self.proc.flags.at_busy_port != begins {
+            self.proc.flags.at_busy_port = begins;
+            self.this.set_suspended(begins || self.proc.suspended > 0);
+        }
+    }
+
     /// The process is suspended once its slice ends, until it gets one `Resume` more.
     pub fn suspend(&mut self) {
         self.proc.suspended += 1;

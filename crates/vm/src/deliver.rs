@@ -77,7 +77,7 @@ impl Ctx<'_> {
             }
             Signal::Resume(_) => {
                 self.proc.suspended = self.proc.suspended.saturating_sub(1);
-                self.this.set_suspended(self.proc.suspended > 0);
+                self.this.set_suspended(self.proc.suspended > 0 || self.proc.flags.at_busy_port);
             }
             Signal::GroupLeader { leader, from, reference } => {
                 self.proc.group_leader = leader.attach(&mut self.proc.heap);

@@ -247,7 +247,7 @@ fn reductions(ctx: &Ctx<'_>) -> u64 {
 fn status(ctx: &Ctx<'_>) -> Atom {
     if ctx.proc.away {
         ctx.this.away_status()
-    } else if ctx.proc.suspended > 0 {
+    } else if ctx.proc.suspended > 0 || ctx.proc.flags.at_busy_port {
         am::suspended
     } else if ctx.proc.answering {
         if ctx.proc.waiting { am::waiting } else { am::runnable }

@@ -402,6 +402,8 @@ pub struct Flags {
     pub async_dist: bool,
     /// Nothing that others ask for may move its terms.
     pub gc_disabled: bool,
+    /// It waits for a port that is busy, which counts as suspended.
+    pub at_busy_port: bool,
     /// `save_calls`: how many calls are asked to be remembered.
     pub save_calls: u16,
 }

@@ -9,7 +9,7 @@ use crate::links::{AliasMode, Monitor, Target, Watcher};
 use crate::message::Message;
 use crate::process::{Flags, Priority, Private, Process, Resume};
 use crate::signal::{Parcel, Signal};
-use crate::trace::sequential::{Replies, Token};
+use crate::trace::sequential::{ReplyDelivery, Token};
 use crate::vm::Vm;
 use myriad_heap::{Fragment, Heap, Settings};
 use myriad_term::{Arena, Atom, Build, Export, Mfa, Pid, RefNumbers, Term, am};
@@ -190,7 +190,7 @@ struct SpawnMessage {
     request: Term,
     reference: Term,
     tag: Term,
-    replies: Replies,
+    replies: ReplyDelivery,
     /// That of the reply, if it is sent.
     token: Option<Token>,
     memory: Arena,
@@ -209,12 +209,14 @@ impl Ctx<'_> {
         let mut memory = Arena::new();
         let (reference, tag, replies) = match (&options.reply, &options.monitor) {
             (Some(Reply { reference, tag, sent }), _) => {
-                (*reference, *tag, if *sent { Replies::Later } else { Replies::Never })
+                (*reference, *tag, if *sent { ReplyDelivery::AsMessage } else { ReplyDelivery::Never })
             }
-            (None, Some((numbers, ..))) => (memory.reference(*numbers), Term::atom(am::spawn_reply), Replies::AtOnce),
+            (None, Some((numbers, ..))) => {
+                (memory.reference(*numbers), Term::atom(am::spawn_reply), ReplyDelivery::AtOnce)
+            }
             (None, None) => {
                 let numbers = self.sched.next_ref(self.vm);
-                (memory.reference(numbers), Term::atom(am::spawn_reply), Replies::AtOnce)
+                (memory.reference(numbers), Term::atom(am::spawn_reply), ReplyDelivery::AtOnce)
             }
         };
         let call = memory.tuple(&[mfa.module.term(), mfa.function.term(), Term::small(i64::from(mfa.arity))]);

@@ -5,7 +5,9 @@ use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::{SYSTEM_LIMIT, badarg};
 use myriad_vm::code::{Deleted, FinishError, PreparedCode, prepare};
 use myriad_vm::trace::breakpoint::Patterns;
-use myriad_vm::{BifResult, Ctx, Vm};
+use myriad_vm::{BifResult, Ctx, Vm, report};
+
+use super::refusal;
 
 /// Bytes of a file that count as one reduction.
 const BYTES_PER_REDUCTION: usize = 128;
@@ -20,7 +22,14 @@ pub(super) fn prepare_loading_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
             let magic = myriad_term::magic::Magic::new(PreparedCode::new(prepared));
             Ok(magic_reference(ctx, numbers, magic))
         }
-        _ => Ok(ctx.tuple(&[Term::atom(am::error), Term::atom(am::badfile)])),
+        other => {
+            let (place, what) = match other {
+                Ok(other) => refusal::of_name(other.name()),
+                Err(error) => refusal::of(&error),
+            };
+            report::line(ctx, &refusal::text(name, place, &what));
+            Ok(ctx.tuple(&[Term::atom(am::error), Term::atom(am::badfile)]))
+        }
     }
 }
 

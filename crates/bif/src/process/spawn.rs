@@ -56,9 +56,9 @@ fn spawn_system_process_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 /// Which outcome of a `spawn_request` is told.
 #[derive(Clone, Copy, PartialEq)]
-enum Replies {
-    Yes,
-    No,
+enum OutcomesTold {
+    Both,
+    Neither,
     ErrorOnly,
     SuccessOnly,
 }
@@ -66,7 +66,7 @@ enum Replies {
 struct Options {
     spawn: SpawnOptions,
     monitor: Option<MonitorOptions>,
-    reply: Replies,
+    reply: OutcomesTold,
     reply_tag: Term,
 }
 
@@ -75,7 +75,7 @@ fn options(ctx: &Ctx<'_>, list: Term, request: bool) -> Option<Options> {
     let mut all = Options {
         spawn: SpawnOptions::new(ctx.vm),
         monitor: None,
-        reply: Replies::Yes,
+        reply: OutcomesTold::Both,
         reply_tag: Term::atom(am::spawn_reply),
     };
     // No process gets less than what all get by default.
@@ -119,10 +119,10 @@ fn pair(
         am::reply_tag if request => all.reply_tag = value,
         am::reply if request => {
             all.reply = match value.as_atom()? {
-                am::yes => Replies::Yes,
-                am::no => Replies::No,
-                am::error_only => Replies::ErrorOnly,
-                am::success_only => Replies::SuccessOnly,
+                am::yes => OutcomesTold::Both,
+                am::no => OutcomesTold::Neither,
+                am::error_only => OutcomesTold::ErrorOnly,
+                am::success_only => OutcomesTold::SuccessOnly,
                 _ => return None,
             }
         }
@@ -174,13 +174,17 @@ fn spawn_request_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         Some(reference) => reference,
         None => ctx.make_ref(),
     };
-    let reply = Reply { reference, tag: all.reply_tag, sent: matches!(all.reply, Replies::Yes | Replies::SuccessOnly) };
+    let reply = Reply {
+        reference,
+        tag: all.reply_tag,
+        sent: matches!(all.reply, OutcomesTold::Both | OutcomesTold::SuccessOnly),
+    };
     (all.spawn.given, all.spawn.reply) = (args[3], Some(reply));
     // As on OTP, where an argument list may come from another node in parts.
     let call = ctx.tuple(&args[..3]);
     let init = Mfa { module: am::erts_internal, function: am::spawn_init, arity: 1 };
     let result = ctx.spawn(Export::intern(init), &[call], all.spawn);
-    if result.is_err() && matches!(all.reply, Replies::Yes | Replies::ErrorOnly) {
+    if result.is_err() && matches!(all.reply, OutcomesTold::Both | OutcomesTold::ErrorOnly) {
         ctx.reply_to_spawn(reply, Term::atom(am::error), Term::atom(am::system_limit), None);
     }
     Ok(reference)

@@ -222,6 +222,7 @@ fn open_stream(ctx: &mut Ctx<'_>, system: &'static System, target: &Target, sett
 }
 
 fn port_command_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    ctx.wait_at_busy_port(false);
     let (mut force, mut nosuspend) = (false, false);
     let mut items = args[2].list_iter();
     for item in items.by_ref() {
@@ -251,6 +252,7 @@ fn port_command_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         if !state.waiters.contains(&waiter) {
             state.waiters.push(waiter);
         }
+        ctx.wait_at_busy_port(true);
         return Err(Escape::Wait);
     }
     let Some(data) = output_of(args[1]) else { return bad() };

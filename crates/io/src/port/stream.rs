@@ -75,6 +75,14 @@ pub(super) struct Stream {
     pub(super) terminal: Option<Terminal>,
 }
 
+impl Stream {
+    /// Does its input come from where the VM's own comes from?
+    pub(super) fn reads_standard_input(&self) -> bool {
+        let file = |fd: BorrowedFd<'_>| rustix::fs::fstat(fd).ok().map(|stat| (stat.st_dev, stat.st_ino));
+        self.source.as_ref().is_some_and(|watch| file(watch.fd()) == file(rustix::stdio::stdin()))
+    }
+}
+
 /// Descriptors for a port that is not made yet.
 pub(super) struct Ends {
     /// To read from.

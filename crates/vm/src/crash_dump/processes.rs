@@ -10,8 +10,8 @@ use crate::signal::Signal;
 use crate::stack::{self, Entry};
 use crate::vm::Vm;
 use myriad_sync::Chain;
-use myriad_term::print::{atom_text, pid_text, port_text};
-use myriad_term::{Pid, RefNumbers, am};
+use myriad_term::print::{atom_text, pid_text, port_text, text};
+use myriad_term::{Pid, RefNumbers, Term, am};
 use std::io::{self, Write};
 
 /// A process that the dump has taken up (CD1), and messages and other signals that it has not fetched.
@@ -19,6 +19,9 @@ pub struct Seized {
     process: &'static Process,
     signals: Vec<Signal>,
 }
+
+/// Terms of one message or entry that are printed for somebody to read.
+const TERMS: usize = 100_000;
 
 /// The status of a process in the words of a crash dump.
 fn state(process: &Process) -> &'static str {
@@ -41,10 +44,28 @@ pub fn summary(process: &Process, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
+/// All of a process for somebody to read, with its messages, its dictionary and its stack, if nobody runs it and it waits;
+/// what can be seen from outside otherwise.
+pub fn shown(vm: &'static Vm, process: &'static Process, out: &mut dyn Write) -> io::Result<()> {
+    summary(process, out)?;
+    // What a dirty scheduler works for stays with that.
+    if process.is_away() || !process.seize(false) {
+        return Ok(());
+    }
+    // SAFETY: P2: `seize` has made it `Running` for this thread, which lets it go below.
+    let private = unsafe { process.private() };
+    let done = Details { vm, process, private, signals: &[], to_read: true }.write(out);
+    // A signal that has come meanwhile wakes it.
+    if !process.try_wait() {
+        vm.enqueue_woken(process);
+    }
+    done
+}
+
 /// The process of `ctx`, and its stack.
 pub fn own(ctx: &Ctx<'_>, out: &mut dyn Write) -> io::Result<()> {
     summary(ctx.this, out)?;
-    details(ctx.vm, ctx.this, ctx.proc, &[], out)?;
+    Details { vm: ctx.vm, process: ctx.this, private: ctx.proc, signals: &[], to_read: false }.write(out)?;
     write!(out, "{}", stack::backtrace(ctx.vm.engine(), ctx.proc))
 }
 
@@ -70,13 +91,13 @@ impl Dump {
             let is_own = own.is_some_and(|(p, _)| p.pid == pid);
             summary(process, &mut self.out)?;
             if let Some((_, private)) = own.filter(|_| is_own) {
-                details(vm, process, private, &[], &mut self.out)?;
+                Details { vm, process, private, signals: &[], to_read: false }.write(&mut self.out)?;
             } else if process.seize(all_stand) {
                 let chain: Chain<_> = process.outer.take_all();
                 let signals: Vec<Signal> = chain.map(|node| node.signal).collect();
                 // SAFETY: P2: `seize` has made it `Running` for this thread; nobody ends that (CD1).
                 let private = unsafe { process.private() };
-                details(vm, process, private, &signals, &mut self.out)?;
+                Details { vm, process, private, signals: &signals, to_read: false }.write(&mut self.out)?;
                 seized.push(Seized { process, signals });
             }
         }
@@ -97,40 +118,71 @@ impl Dump {
     }
 }
 
-fn details(vm: &Vm, process: &Process, private: &Private, signals: &[Signal], out: &mut dyn Write) -> io::Result<()> {
-    let heap = private.heap.info();
-    writeln!(out, "Spawned as: {}", stack::name(Some(private.initial_call)))?;
-    let parent = if private.parent.is_pid() { pid_text(private.parent) } else { "[]".into() };
-    writeln!(out, "Spawned by: {parent}")?;
-    writeln!(out, "Message queue length: {}", private.messages.len() + messages(signals).count())?;
-    // The heap counts the words of its fragments only: some, or none.
-    writeln!(out, "Number of heap fragments: {}", u8::from(heap.mbuf_size > 0))?;
-    writeln!(out, "Heap fragment data: {}", heap.mbuf_size)?;
-    relations(vm, private, out)?;
-    writeln!(out, "Reductions: {}", private.reductions)?;
-    writeln!(out, "Stack+heap: {}", heap.heap_block_size)?;
-    writeln!(out, "OldHeap: {}", heap.old_heap_block_size)?;
-    writeln!(out, "Heap unused: {}", heap.heap_block_size.saturating_sub(heap.heap_size + heap.stack_size))?;
-    writeln!(out, "OldHeap unused: {}", heap.old_heap_block_size.saturating_sub(heap.old_heap_size))?;
-    writeln!(out, "BinVHeap: {}", heap.bin_vheap_size)?;
-    writeln!(out, "OldBinVHeap: {}", heap.bin_old_vheap_size)?;
-    writeln!(out, "BinVHeap unused: {}", heap.bin_vheap_block_size.saturating_sub(heap.bin_vheap_size))?;
-    let unused = heap.bin_old_vheap_block_size.saturating_sub(heap.bin_old_vheap_size);
-    writeln!(out, "OldBinVHeap unused: {unused}")?;
-    writeln!(out, "Memory: {}", crate::info::memory(private))?;
-    if let Some(at) = vm.engine().backtrace(private, 1).first() {
-        writeln!(out, "Program counter: {:#018x} ({})", private.resume.pc.0 as usize, stack::name(Some(at.mfa)))?;
+/// What only the owner of a process sees of it.
+struct Details<'a> {
+    vm: &'a Vm,
+    process: &'a Process,
+    private: &'a Private,
+    /// Signals that it has not fetched.
+    signals: &'a [Signal],
+    /// With the terms that it holds: in a dump they have sections of their own.
+    to_read: bool,
+}
+
+impl Details<'_> {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Details { vm, process, private, signals, to_read } = *self;
+        let to_read = to_read && !private.flags.sensitive;
+        let heap = private.heap.info();
+        writeln!(out, "Spawned as: {}", stack::name(Some(private.initial_call)))?;
+        let parent = if private.parent.is_pid() { pid_text(private.parent) } else { "[]".into() };
+        writeln!(out, "Spawned by: {parent}")?;
+        let waiting = private.messages.len() + messages(signals).count();
+        writeln!(out, "Message queue length: {waiting}")?;
+        if to_read && waiting > 0 {
+            let texts: Vec<String> =
+                private.messages.iter().chain(messages(signals)).map(|m| text(m.term, TERMS)).collect();
+            writeln!(out, "Message queue: [{}]", texts.join(","))?;
+        }
+        // The heap counts the words of its fragments only: some, or none.
+        writeln!(out, "Number of heap fragments: {}", u8::from(heap.mbuf_size > 0))?;
+        writeln!(out, "Heap fragment data: {}", heap.mbuf_size)?;
+        relations(vm, private, out)?;
+        if let Some(dictionary) = private.dictionary.as_ref().filter(|d| to_read && !d.entries.is_empty()) {
+            let pair = |(key, value): &(Term, Term)| format!("{{{},{}}}", text(*key, TERMS), text(*value, TERMS));
+            let texts: Vec<String> = dictionary.entries.iter().map(pair).collect();
+            writeln!(out, "Dictionary: [{}]", texts.join(","))?;
+        }
+        writeln!(out, "Reductions: {}", private.reductions)?;
+        writeln!(out, "Stack+heap: {}", heap.heap_block_size)?;
+        writeln!(out, "OldHeap: {}", heap.old_heap_block_size)?;
+        writeln!(out, "Heap unused: {}", heap.heap_block_size.saturating_sub(heap.heap_size + heap.stack_size))?;
+        writeln!(out, "OldHeap unused: {}", heap.old_heap_block_size.saturating_sub(heap.old_heap_size))?;
+        writeln!(out, "BinVHeap: {}", heap.bin_vheap_size)?;
+        writeln!(out, "OldBinVHeap: {}", heap.bin_old_vheap_size)?;
+        writeln!(out, "BinVHeap unused: {}", heap.bin_vheap_block_size.saturating_sub(heap.bin_vheap_size))?;
+        let unused = heap.bin_old_vheap_block_size.saturating_sub(heap.bin_old_vheap_size);
+        writeln!(out, "OldBinVHeap unused: {unused}")?;
+        writeln!(out, "Memory: {}", crate::info::memory(private))?;
+        if to_read {
+            let stack = stack::backtrace(vm.engine(), private);
+            let (counter, rest) = stack.split_once('\n').unwrap_or((&stack, ""));
+            // What waits has no live argument.
+            write!(out, "Stack dump:\n{counter}\narity = 0\n{rest}")?;
+        } else if let Some(at) = vm.engine().backtrace(private, 1).first() {
+            writeln!(out, "Program counter: {:#018x} ({})", private.resume.pc.0 as usize, stack::name(Some(at.mfa)))?;
+        }
+        let priority = match process.priority() {
+            Priority::Max => "MAX",
+            Priority::High => "HIGH",
+            Priority::Normal => "NORMAL",
+            Priority::Low => "LOW",
+        };
+        write!(out, "Internal State: ACT_PRIO_{priority} | USR_PRIO_{priority}")?;
+        let flags = [(private.flags.trap_exit, "TRAP_EXIT"), (private.suspended > 0, "SUSPENDED")];
+        flags.iter().filter(|(set, _)| *set).try_for_each(|(_, name)| write!(out, " | {name}"))?;
+        writeln!(out)
     }
-    let priority = match process.priority() {
-        Priority::Max => "MAX",
-        Priority::High => "HIGH",
-        Priority::Normal => "NORMAL",
-        Priority::Low => "LOW",
-    };
-    write!(out, "Internal State: ACT_PRIO_{priority} | USR_PRIO_{priority}")?;
-    let flags = [(private.flags.trap_exit, "TRAP_EXIT"), (private.suspended > 0, "SUSPENDED")];
-    flags.iter().filter(|(set, _)| *set).try_for_each(|(_, name)| write!(out, " | {name}"))?;
-    writeln!(out)
 }
 
 fn relations(vm: &Vm, private: &Private, out: &mut dyn Write) -> io::Result<()> {

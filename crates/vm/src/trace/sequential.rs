@@ -43,11 +43,11 @@ pub fn flag(name: Atom) -> Option<i64> {
 
 /// How the reply to a spawn comes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Replies {
+pub(crate) enum ReplyDelivery {
     /// The spawn waits for it.
     AtOnce,
     /// As a message.
-    Later,
+    AsMessage,
     /// Not at all.
     Never,
 }
@@ -307,7 +307,7 @@ impl Ctx<'_> {
         child: Term,
         request: Term,
         reply: Term,
-        replies: Replies,
+        replies: ReplyDelivery,
     ) -> Option<Token> {
         let own = self.pid().term();
         let mut token = self.next_token()?;
@@ -319,10 +319,10 @@ impl Ctx<'_> {
         }
         let counts = Counts { clock: token.serial + 1, last: token.serial };
         (token.previous, token.serial, token.sender) = (counts.last, counts.clock, child);
-        if token.flags & SEND != 0 && replies != Replies::Never {
+        if token.flags & SEND != 0 && replies != ReplyDelivery::Never {
             output(self.vm, am::send, token, child, own, reply);
         }
-        if replies == Replies::AtOnce {
+        if replies == ReplyDelivery::AtOnce {
             if self.tells(token, RECEIVE) {
                 output(self.vm, am::receive, token, child, own, reply);
             }
@@ -332,7 +332,7 @@ impl Ctx<'_> {
         let label = myriad_heap::copy_term(token.label, &mut new.heap);
         new.token = Token { label, ..token }.term(&mut new.heap);
         new.watched.sequence = counts;
-        (replies == Replies::Later).then_some(token)
+        (replies == ReplyDelivery::AsMessage).then_some(token)
     }
 
     /// An exit signal of this process to `to`, with its token if it has one. `message` is what a process that traps exits gets.

@@ -50,6 +50,8 @@ impl Cell {
             '\t' => (Form::Blanks, 8 - column % 8),
             '\0'..='\x1f' | '\x7f' => (Form::Control, 2),
             '\u{80}'..='\u{ff}' if charset == Charset::Ascii => (Form::Octal, 4),
+            // OTP writes them as they are, and counts no column.
+            '\u{80}'..='\u{9f}' if charset == Charset::Utf8 => (Form::Plain, 0),
             '\u{80}'..='\u{9f}' => (Form::Number, number(char).len()),
             '\u{100}'.. if charset != Charset::Utf8 => (Form::Number, number(char).len()),
             _ => (Form::Plain, char.width().unwrap_or(1)),
@@ -459,6 +461,18 @@ mod tests {
         assert_eq!(line.take_output(), b"\x1b[31mred\x1b[0m!");
         line.move_by(-4);
         assert_eq!(line.take_output(), b"\r");
+    }
+
+    #[test]
+    fn c1_controls_go_out_as_they_are() {
+        let mut line = Line::new(Charset::Utf8);
+        line.put("a\u{85}b");
+        assert_eq!(line.take_output(), "a\u{85}b".as_bytes());
+        line.move_by(-3);
+        assert_eq!(line.take_output(), b"\r");
+        let mut line = Line::new(Charset::Latin1);
+        line.put("\u{85}");
+        assert_eq!(line.take_output(), b"\\x{85}");
     }
 
     #[test]
