@@ -55,6 +55,10 @@ main() ->
      || {F, V} <- [{trap_exit, true}, {priority, high}, {error_handler, other}, {min_heap_size, 1000}, {min_bin_vheap_size, 50000}, {fullsweep_after, 5}, {message_queue_data, off_heap}, {max_heap_size, 1000000}]],
     [t:c(io_lib:format("flag of another ~0p", [{F, V}]), fun() -> process_flag(P, F, V) end) || {F, V} <- [{save_calls, 0}, {save_calls, 10}, {save_calls, -1}, {save_calls, a}, {trap_exit, true}, {no_such, 1}]],
     t:c(node_monitors, fun() -> in_new(fun() -> [process_flag(F, V) || {F, V} <- [{monitor_nodes, true}, {{monitor_nodes, #{}}, true}, {{monitor_nodes, #{node_type => hidden}}, true}, {monitor_nodes, true}, {monitor_nodes, false}, {monitor_nodes, false}, {{monitor_nodes, #{node_type => hidden}}, false}]] end) end),
+    t:c(node_monitors_told_as_lists, fun() -> in_new(fun() -> [process_flag(F, V) || {F, V} <- [{{monitor_nodes, #{list => true}}, true}, {monitor_nodes, true}, {{monitor_nodes, []}, true}, {{monitor_nodes, #{}}, true}, {{monitor_nodes, #{list => true, node_type => all}}, true}, {{monitor_nodes, #{node_type => all}}, true}, {{monitor_nodes, #{list => true, node_type => all}}, false}, {{monitor_nodes, #{list => true}}, false}]] end) end),
+    t:each(node_monitors_as_list, [false, x, 1], fun(X) -> process_flag({monitor_nodes, #{list => X}}, true) end),
+    t:each(net_kernel_monitor_nodes, [[], [nodedown_reason], [connection_id], [{node_type, all}, nodedown_reason], [{node_type, all}, {node_type, hidden}], [{node_type, x}], [x], #{}, #{nodedown_reason => true}, #{list => true}, x],
+           fun(O) -> [net_kernel:monitor_nodes(V, O) || V <- [true, false]] end),
     t:c(flag_of_self, fun() -> process_flag(S, save_calls, 0) end),
     t:each(flag_of_nobody, [x, spawn(fun() -> ok end)], fun(X) -> receive after 20 -> ok end, process_flag(X, save_calls, 0) end),
     exit(P, kill).

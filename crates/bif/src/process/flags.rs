@@ -130,7 +130,8 @@ fn node_options_bits(options: Term) -> Option<u8> {
         return Some(0);
     }
     // Told in another form than to those who give no options.
-    let mut bits = 1 << 4;
+    let mut form = 1 << 4;
+    let mut bits = 0;
     for (key, value) in options.as_map()?.iter() {
         bits |= match key.as_atom()? {
             am::node_type => match value.as_atom()? {
@@ -141,10 +142,15 @@ fn node_options_bits(options: Term) -> Option<u8> {
             },
             am::connection_id => u8::from(value.as_bool()?) << 2,
             am::nodedown_reason => u8::from(value.as_bool()?) << 3,
+            // Told as a list: `net_kernel:monitor_nodes/2` with a list of options asks for it.
+            am::list if value.is_am(am::true_) => {
+                form = 0;
+                0
+            }
             _ => return None,
         };
     }
-    Some(bits)
+    Some(bits | form)
 }
 
 /// One more request of this kind, or none any more; gives how many there were.
