@@ -122,6 +122,21 @@ fn child_of(header: Header, slots: *const u64, hash: u64) -> Option<Term> {
 
 /// The value of a key below a node of `level`; `hash` is the key's from that level on.
 pub(super) fn get_below(object: Boxed, level: u32, hash: u32, key: Term) -> Option<Term> {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("popcnt") {
+        // SAFETY: the processor has the instruction.
+        return unsafe { get_below_counting(object, level, hash, key) };
+    }
+    get_step_by_step(object, level, hash, key)
+}
+
+/// [`get_step_by_step`] on a processor that counts bits.
+///
+/// # Safety
+/// The processor has `popcnt`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "popcnt")]
+unsafe fn get_below_counting(object: Boxed, level: u32, hash: u32, key: Term) -> Option<Term> {
     get_step_by_step(object, level, hash, key)
 }
 
