@@ -35,9 +35,10 @@ pub use undefined::install as install_undefined;
 
 use crate::bif::BifDef;
 use myriad_heap::LiteralArea;
-use myriad_sync::ShardedCounter;
 use myriad_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
-use myriad_term::{Atom, Export, FunEntry, Mfa, Term};
+use myriad_sync::{LockClass, Mutex, ShardedCounter};
+use myriad_term::{Atom, Build, Export, FunEntry, Mfa, Term};
+use std::collections::HashMap;
 
 /// An address in tier-0 code; only the engine looks behind it.
 #[repr(transparent)]
@@ -143,6 +144,16 @@ pub struct Continuation {
     pub frame: u32,
 }
 
+static CONSTANTS_CLASS: LockClass = LockClass::new("module_constants", 890);
+
+/// The terms that come and go with a version of a module. What is in its literal table is made when it is loaded; integers
+/// that stand in the code and fit no word, when a function with them is decoded.
+pub struct Constants {
+    area: LiteralArea,
+    /// By sign and magnitude.
+    integers: HashMap<(bool, Vec<u64>), Term>,
+}
+
 /// One version of a loaded module.
 pub struct Module {
     /// Name.
@@ -151,12 +162,12 @@ pub struct Module {
     pub beam: myriad_beam::Module,
     /// The module's atoms by file index (index 0 unused).
     pub atoms: Vec<Term>,
-    /// Literals by file index, in `literal_area`.
+    /// Literals by file index, in the area of `constants`.
     pub literals: Vec<Term>,
-    /// Names of source files as strings, by the line table's file number; in `literal_area`.
+    /// Names of source files as strings, by the line table's file number; in that area.
     pub files: Vec<Term>,
-    /// Where the literals live.
-    pub literal_area: LiteralArea,
+    /// Where the literals live, and what of the code's own integers has been asked for.
+    pub constants: Mutex<Constants>,
     /// Imports by file index.
     pub imports: Vec<&'static Export>,
     /// Fun entries by file index.
@@ -189,12 +200,30 @@ pub fn count_bytes(change: i64) {
     BYTES.add(change);
 }
 
+impl Constants {
+    /// Those of a module that is being loaded.
+    pub(crate) fn shared(area: LiteralArea) -> Mutex<Constants> {
+        Mutex::new(&CONSTANTS_CLASS, Constants { area, integers: HashMap::new() })
+    }
+
+    /// Where they live.
+    pub(crate) fn into_area(self) -> LiteralArea {
+        self.area
+    }
+}
+
 impl Module {
     /// Are calls of any of its functions traced?
     #[inline]
     pub fn is_traced(&self) -> bool {
         // Relaxed: a breakpoint set meanwhile counts from the next call on.
         self.breakpoints.load(Ordering::Relaxed) != 0
+    }
+
+    /// The integer of this sign and magnitude (least significant limb first), which lives as long as the version's literals do.
+    pub fn integer(&self, negative: bool, limbs: Vec<u64>) -> Term {
+        let Constants { area, integers } = &mut *self.constants.lock();
+        *integers.entry((negative, limbs)).or_insert_with_key(|(negative, limbs)| area.big(*negative, limbs))
     }
 
     /// What it takes, without literals and decoded functions.
@@ -206,7 +235,7 @@ impl Module {
     }
 }
 
-// SAFETY: immutable after loading, but for the atomics in `functions`.
+// SAFETY: immutable after loading, but for the atomics in `functions` and what is behind locks.
 unsafe impl Send for Module {}
 // SAFETY: as above.
 unsafe impl Sync for Module {}

@@ -4,8 +4,7 @@ use super::MIXED;
 use crate::code::{Block, Decoded, Place, no_native};
 use crate::instr::Op;
 use myriad_beam::{Arg, Reg};
-use myriad_heap::LiteralArea;
-use myriad_term::{Build, Export, Term};
+use myriad_term::{Export, Term};
 use myriad_vm::Vm;
 use myriad_vm::bif::BifDef;
 use myriad_vm::code::{CodePtr, Continuation, Function, Module};
@@ -200,9 +199,15 @@ impl Emitter {
             Arg::Nil => Ok(Term::NIL),
             Arg::Atom(index) => self.module.atoms.get(*index as usize).copied().ok_or(Unfit),
             Arg::Lit(index) => self.module.literals.get(*index as usize).copied().ok_or(Unfit),
-            Arg::I(value) => Ok(Term::try_small(*value).unwrap_or_else(|| big(*value < 0, &[value.unsigned_abs()]))),
+            Arg::I(value) => {
+                Ok(Term::try_small(*value)
+                    .unwrap_or_else(|| self.module.integer(*value < 0, vec![value.unsigned_abs()])))
+            }
             Arg::U(value) => i64::try_from(*value).ok().and_then(Term::try_small).ok_or(Unfit),
-            Arg::BigInt(bytes) => Ok(big_of_bytes(bytes)),
+            Arg::BigInt(bytes) => {
+                let (negative, limbs) = magnitude(bytes);
+                Ok(self.module.integer(negative, limbs))
+            }
             _ => Err(Unfit),
         }
     }
@@ -312,13 +317,8 @@ pub(crate) fn short_of(term: Term) -> Option<i32> {
     i32::try_from(term.raw() as i64).ok()
 }
 
-/// A big integer constant. Its area is never given back: values made of it may outlive the code, and there are few.
-fn big(negative: bool, limbs: &[u64]) -> Term {
-    let area = Box::leak(Box::new(LiteralArea::new()));
-    area.big(negative, limbs)
-}
-
-fn big_of_bytes(bytes: &[u8]) -> Term {
+/// Sign and magnitude (least significant limb first) of an integer in two's complement, most significant byte first.
+fn magnitude(bytes: &[u8]) -> (bool, Vec<u64>) {
     let negative = bytes.first().is_some_and(|b| *b >= 0x80);
     let fill = if negative { 0xff } else { 0 };
     let mut limbs: Vec<u64> = bytes
@@ -340,5 +340,5 @@ fn big_of_bytes(bytes: &[u8]) -> Term {
             limbs.push(1);
         }
     }
-    big(negative, &limbs)
+    (negative, limbs)
 }

@@ -11,7 +11,7 @@
 //! L3. Input is untrusted: what `myriad_beam` and the external term decoder accept is bounded by the size of the file (or by
 //!     what a compressed part declares), and whatever they refuse is an error here.
 
-use super::{Function, Module};
+use super::{Constants, Function, Module};
 use crate::bif::Registry;
 use crate::engine::Engine;
 use myriad_heap::LiteralArea;
@@ -183,7 +183,7 @@ pub fn prepare(bytes: &[u8], bifs: &Registry, engine: &dyn Engine) -> Result<Pre
         atoms,
         literals,
         files,
-        literal_area,
+        constants: Constants::shared(literal_area),
         imports,
         funs,
         functions,

@@ -69,8 +69,8 @@ impl Doomed {
             vm.engine().release(function);
         }
         super::count_bytes(-module.bytes());
-        let Module { literal_area, .. } = *module;
-        vm.literals.release(vm, literal_area);
+        let Module { constants, .. } = *module;
+        vm.literals.release(vm, constants.into_inner().into_area());
     }
 }
 
