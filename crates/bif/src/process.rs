@@ -221,7 +221,9 @@ fn bump_reductions_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     match args[0].as_small() {
         // OTP's small integers have 60 bits.
         Some(n @ 0..0x0800_0000_0000_0000) => {
-            ctx.bump(usize::try_from(n).unwrap_or(usize::MAX));
+            // No more than the slice has left: `prim_eval` asks for 2^27 to give way.
+            let left = usize::try_from(ctx.proc.reductions_left).unwrap_or(0);
+            ctx.bump(usize::try_from(n).map_or(left, |n| n.min(left)));
             Ok(Term::TRUE)
         }
         _ => badarg(),

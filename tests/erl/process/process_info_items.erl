@@ -41,6 +41,8 @@ main() ->
     t:c(garbage_collect_async, fun() -> R = erlang:garbage_collect(P, [{async, id}]), {R, t:flush(100)} end),
     t:c(check_process_code, fun() -> {erlang:check_process_code(P, lists), erlang:check_process_code(S, ?MODULE)} end),
     t:c(yield, fun() -> {erlang:yield(), erlang:bump_reductions(1000)} end),
+    %% No more than the slice has left is counted.
+    t:c(bump_at_most, fun() -> {_, A} = process_info(self(), reductions), [erlang:bump_reductions(1 bsl 40) || _ <- [1, 2, 3]], {_, B} = process_info(self(), reductions), B - A < 20000 end),
     t:c(max_heap, fun() -> {_, M} = spawn_opt(fun() -> blow([]) end, [monitor, {max_heap_size, #{size => 20000, kill => true, error_logger => false}}]), receive {'DOWN', M, _, _, R} -> R end end),
     t:c(group_leader, fun() -> G = group_leader(), C = spawn(fun() -> S ! {gl, group_leader()} end), is_pid(C), receive {gl, X} -> X =:= G end end),
     t:c(group_leader_set, fun() -> group_leader(S, P), receive after 20 -> ok end, process_info(P, group_leader) =:= {group_leader, S} end),
