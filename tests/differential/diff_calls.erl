@@ -338,7 +338,7 @@ math_() ->
     [{F, [number]} || F <- [ceil, floor, sqrt, erf, erfc, exp, log, log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh]] ++ [{F, [number, number]} || F <- [pow, fmod, atan2]].
 
 io_lib_() ->
-    [{format, [format, format_args]}, {format, [format, format_args]}, {fwrite, [format, format_args]}, {write, [any]}, {write, [any, index]}, {print, [any]}, {print, [any, index, size, small]}, {write_atom, [atom]}, {write_string, [string]}, {write_char, [small]},
+    [{format, [format, format_args]}, {format, [format, format_args]}, {fwrite, [format, format_args]}, {write, [any]}, {write, [any, index]}, {print, [any]}, {print, [any, small, small, small]}, {write_atom, [atom]}, {write_string, [string]}, {write_char, [small]},
      {fread, [format, ascii]}, {printable_list, [any]}, {printable_unicode_list, [any]}, {latin1_char_list, [any]}, {char_list, [any]}, {deep_char_list, [any]}, {scan_format, [format, format_args]}, {quote_atom, [atom, list]}, {format_prompt, [any]}].
 
 ets_() ->
