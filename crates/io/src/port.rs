@@ -205,8 +205,11 @@ pub fn interrupts_are_input() {
 
 /// Runs `f` with the interactive terminal, or else the standard input, lent to it: its port, if there is one, waits.
 pub fn with_terminal(f: impl FnOnce()) {
-    let is_terminal = |port: &Arc<Port>| matches!(&port.lock().driver, Driver::Stream(s) if s.terminal.is_some() || s.reads_standard_input());
-    let port = system().and_then(|system| system.all().into_iter().find(is_terminal));
+    let is_input = |port: &Arc<Port>| match &port.lock().driver {
+        Driver::Stream(stream) => stream.terminal.is_some() || stream.reads_standard_input(),
+        _ => false,
+    };
+    let port = system().and_then(|system| system.all().into_iter().find(is_input));
     let _held = port.as_ref().map(|port| port.lock());
     tty::lend(f);
 }

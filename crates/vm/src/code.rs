@@ -148,7 +148,7 @@ static CONSTANTS_CLASS: LockClass = LockClass::new("module_constants", 890);
 
 /// The terms that come and go with a version of a module. What is in its literal table is made when it is loaded; integers
 /// that stand in the code and fit no word, when a function with them is decoded.
-pub struct Constants {
+pub(crate) struct Constants {
     area: LiteralArea,
     /// By sign and magnitude.
     integers: HashMap<(bool, Vec<u64>), Term>,
@@ -167,7 +167,7 @@ pub struct Module {
     /// Names of source files as strings, by the line table's file number; in that area.
     pub files: Vec<Term>,
     /// Where the literals live, and what of the code's own integers has been asked for.
-    pub constants: Mutex<Constants>,
+    pub(crate) constants: Mutex<Constants>,
     /// Imports by file index.
     pub imports: Vec<&'static Export>,
     /// Fun entries by file index.

@@ -115,80 +115,71 @@ unsafe fn detour(
     unsafe { State::<ANY, ANY> { pc, x, sp, htop, m }.out_of_line(f) }
 }
 
-/// SAFETY of them all: the code is what the decoder made of code that has passed the load-time scan, so operands are registers of
+/// # Safety
+/// Of them all, so that it stands once: the code is what the decoder made of code that has passed the load-time scan, so operands are registers of
 /// the right file, labels are instructions of the same function, frames are as tracked; the compiler's own guarantees (types,
 /// heap needs) are relied upon as OTP relies on them.
-#[allow(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
+#[allow(unsafe_op_in_unsafe_fn, clippy::missing_safety_doc)]
 impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
     /// Goes on at `pc`.
     #[inline(always)]
     pub(super) unsafe fn go(self) {
-        unsafe {
-            if cfg!(debug_assertions) {
-                self.save();
-                (*self.m).next = self.pc;
-            } else {
-                let function = *TABLE.get_unchecked((*self.pc & 0xffff) as usize);
-                function(self.pc, self.x, self.sp, self.htop, self.m);
-            }
+        if cfg!(debug_assertions) {
+            self.save();
+            (*self.m).next = self.pc;
+        } else {
+            let function = *TABLE.get_unchecked((*self.pc & 0xffff) as usize);
+            function(self.pc, self.x, self.sp, self.htop, self.m);
         }
     }
 
     #[inline(always)]
     pub(super) unsafe fn save(self) {
-        unsafe {
-            let heap = (*self.m).heap;
-            (*heap).stop = self.sp.cast();
-            (*heap).htop = self.htop;
-        }
+        let heap = (*self.m).heap;
+        (*heap).stop = self.sp.cast();
+        (*heap).htop = self.htop;
     }
 
     /// Runs `f` on the instruction at hand and goes on where it says.
     #[inline(always)]
     pub(super) unsafe fn out_of_line(mut self, f: SlowOp) {
-        unsafe {
-            self.save();
-            let next = f(&mut *self.m, self.pc);
-            if next.is_null() {
-                (*self.m).next = next;
-                return;
-            }
-            let heap = (*self.m).heap;
-            self.pc = next;
-            self.sp = (*heap).stop.cast();
-            self.htop = (*heap).htop;
-            self.go()
+        self.save();
+        let next = f(&mut *self.m, self.pc);
+        if next.is_null() {
+            (*self.m).next = next;
+            return;
         }
+        let heap = (*self.m).heap;
+        self.pc = next;
+        self.sp = (*heap).stop.cast();
+        self.htop = (*heap).htop;
+        self.go()
     }
 
     /// The same, from a fast path: in a function of its own.
     #[inline(always)]
     pub(super) unsafe fn slow(self, f: SlowOp) {
-        unsafe { detour(self.pc, self.x, self.sp, self.htop, self.m, f) }
+        detour(self.pc, self.x, self.sp, self.htop, self.m, f)
     }
 
     /// Goes on after so many words.
     #[inline(always)]
     pub(super) unsafe fn next(mut self, words: usize) {
-        unsafe {
-            self.pc = self.pc.add(words);
-            self.go()
-        }
+        self.pc = self.pc.add(words);
+        self.go()
     }
 
     /// Goes on at the label in a word.
     #[inline(always)]
     pub(super) unsafe fn jump(mut self, word: usize) {
-        unsafe {
-            self.pc = target(self.pc.add(word));
-            self.go()
-        }
+        self.pc = target(self.pc.add(word));
+        self.go()
     }
 
     /// Goes on after `words` if so, else at the label in word `label`.
     #[inline(always)]
     pub(super) unsafe fn test(self, condition: bool, label: usize, words: usize) {
-        unsafe { if condition { self.next(words) } else { self.jump(label) } }
+        if condition { self.next(words) } else { self.jump(label) }
     }
 
     /// The address of an operand of registers that are all of `file`.
@@ -197,131 +188,123 @@ impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
         match file {
             X => self.x.wrapping_byte_add(operand as usize),
             Y => self.sp.wrapping_byte_sub(1).wrapping_byte_add(operand as usize),
-            _ => unsafe { register(self.x, self.sp, operand) },
+            _ => register(self.x, self.sp, operand),
         }
     }
 
     /// The address of a register that is read.
     #[inline(always)]
     pub(super) unsafe fn from(self, operand: u32) -> *mut Term {
-        unsafe { self.at(SOURCES, operand) }
+        self.at(SOURCES, operand)
     }
 
     /// The address of a register that is written.
     #[inline(always)]
     pub(super) unsafe fn to(self, operand: u32) -> *mut Term {
-        unsafe { self.at(DESTINATIONS, operand) }
+        self.at(DESTINATIONS, operand)
     }
 
     /// The address of a register that is read and written.
     #[inline(always)]
     pub(super) unsafe fn both(self, operand: u32) -> *mut Term {
-        unsafe { self.at(if SOURCES == DESTINATIONS { SOURCES } else { ANY }, operand) }
+        self.at(if SOURCES == DESTINATIONS { SOURCES } else { ANY }, operand)
     }
 
     /// The address of an operand that is an X register.
     #[inline(always)]
     pub(super) unsafe fn x_at(self, operand: u32) -> *mut Term {
-        unsafe { self.x.byte_add(operand as usize) }
+        self.x.byte_add(operand as usize)
     }
 
     /// The address of an operand that is a Y register.
     #[inline(always)]
     pub(super) unsafe fn y_at(self, operand: u32) -> *mut Term {
-        unsafe { self.sp.byte_add(operand as usize - 1) }
+        self.sp.byte_add(operand as usize - 1)
     }
 
     /// The value of the source operand in a word.
     #[inline(always)]
     pub(super) unsafe fn source(self, word: usize) -> Term {
-        unsafe {
-            // Constants may be among the operands of either version.
-            let operand = *self.pc.add(word);
-            if SOURCES == ANY {
-                return source(self.x, self.sp, self.pc.add(word));
-            }
-            if operand & 2 != 0 {
-                std::hint::cold_path();
-                return source(self.x, self.sp, self.pc.add(word));
-            }
-            *self.from(operand)
+        // Constants may be among the operands of either version.
+        let operand = *self.pc.add(word);
+        if SOURCES == ANY {
+            return source(self.x, self.sp, self.pc.add(word));
         }
+        if operand & 2 != 0 {
+            std::hint::cold_path();
+            return source(self.x, self.sp, self.pc.add(word));
+        }
+        *self.from(operand)
     }
 
     /// The value of a source operand in a word, which is a register in all versions but the general one.
     #[inline(always)]
     pub(super) unsafe fn operand(self, word: usize) -> Term {
-        unsafe { if SOURCES != ANY { *self.from(*self.pc.add(word)) } else { self.source(word) } }
+        if SOURCES != ANY { *self.from(*self.pc.add(word)) } else { self.source(word) }
     }
 
     /// High half of the first word.
     #[inline(always)]
     pub(super) unsafe fn high(self) -> u32 {
-        unsafe { *self.pc >> 16 }
+        *self.pc >> 16
     }
 
     /// Low half of a word.
     #[inline(always)]
     pub(super) unsafe fn low(self, word: usize) -> u32 {
-        unsafe { *self.pc.add(word) & 0xffff }
+        *self.pc.add(word) & 0xffff
     }
 
     /// High half of a word.
     #[inline(always)]
     pub(super) unsafe fn upper(self, word: usize) -> u32 {
-        unsafe { *self.pc.add(word) >> 16 }
+        *self.pc.add(word) >> 16
     }
 
     #[allow(clippy::mut_from_ref)]
     #[inline(always)]
     pub(super) unsafe fn m<'m>(self) -> &'m mut Machine<'static, 'static> {
-        unsafe { &mut *self.m }
+        &mut *self.m
     }
 
     /// Pushes the continuation in a word.
     #[inline(always)]
     pub(super) unsafe fn push(&mut self, word: usize) {
-        unsafe {
-            self.sp = self.sp.sub(1);
-            *self.sp.cast::<u64>() = target(self.pc.add(word)) as u64;
-        }
+        self.sp = self.sp.sub(1);
+        *self.sp.cast::<u64>() = target(self.pc.add(word)) as u64;
     }
 
     /// Returns.
     #[inline(always)]
     pub(super) unsafe fn ret(mut self) {
-        unsafe {
-            let continuation = *self.sp.cast::<*const Continuation>();
-            self.sp = self.sp.add(1);
-            self.pc = (*continuation).pc.0;
-            self.go()
-        }
+        let continuation = *self.sp.cast::<*const Continuation>();
+        self.sp = self.sp.add(1);
+        self.pc = (*continuation).pc.0;
+        self.go()
     }
 
     #[inline(always)]
     pub(super) unsafe fn export(self, word: usize) -> *const Function {
-        unsafe { Function::of_export(&*(wide(self.pc.add(word)) as *const Export)) }
+        Function::of_export(&*(wide(self.pc.add(word)) as *const Export))
     }
 
     #[inline(always)]
     pub(super) unsafe fn function(self, word: usize) -> *const Function {
-        unsafe { wide(self.pc.add(word)) as *const Function }
+        wide(self.pc.add(word)) as *const Function
     }
 
     /// Enters a function.
     #[inline(always)]
     pub(super) unsafe fn enter(mut self, function: *const Function) {
-        unsafe {
-            (*self.m).callee = function;
-            let left = (*self.m).reds - 1;
-            (*self.m).reds = left;
-            if left > 0 {
-                // Acquire: pairs with the Release that publishes the code.
-                self.pc = (*function).entry.load(Ordering::Acquire);
-                self.go()
-            } else {
-                self.slow(preempt)
-            }
+        (*self.m).callee = function;
+        let left = (*self.m).reds - 1;
+        (*self.m).reds = left;
+        if left > 0 {
+            // Acquire: pairs with the Release that publishes the code.
+            self.pc = (*function).entry.load(Ordering::Acquire);
+            self.go()
+        } else {
+            self.slow(preempt)
         }
     }
 
@@ -329,167 +312,149 @@ impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
     /// Null for all else.
     #[inline(always)]
     pub(super) unsafe fn local_fun(self, fun: Term) -> *const Function {
-        unsafe {
-            if !fun.is_boxed() {
-                return std::ptr::null();
-            }
-            let object = fun.boxed_ptr();
-            let header = Header::from_raw(*object);
-            if header.kind() != Kind::Fun {
-                return std::ptr::null();
-            }
-            let (entry, arity) = (*object.add(1) as *const FunEntry, self.high());
-            if u32::from((*entry).arity) != arity {
-                return std::ptr::null();
-            }
-            // Acquire: pairs with the Release in the code server; null while its module is not loaded.
-            let function = (*entry).code.load(Ordering::Acquire).cast::<Function>();
-            if !function.is_null() {
-                // One by one: they are few, and more at once takes registers that every call would have to save.
-                let mut from = object.add(3).cast::<Term>();
-                let end = object.add(1 + header.size()).cast::<Term>();
-                let mut to = self.x.add(arity as usize);
-                while from < end {
-                    to.write_volatile(*from);
-                    (from, to) = (from.add(1), to.add(1));
-                }
-            }
-            function
+        if !fun.is_boxed() {
+            return std::ptr::null();
         }
+        let object = fun.boxed_ptr();
+        let header = Header::from_raw(*object);
+        if header.kind() != Kind::Fun {
+            return std::ptr::null();
+        }
+        let (entry, arity) = (*object.add(1) as *const FunEntry, self.high());
+        if u32::from((*entry).arity) != arity {
+            return std::ptr::null();
+        }
+        // Acquire: pairs with the Release in the code server; null while its module is not loaded.
+        let function = (*entry).code.load(Ordering::Acquire).cast::<Function>();
+        if !function.is_null() {
+            // One by one: they are few, and more at once takes registers that every call would have to save.
+            let mut from = object.add(3).cast::<Term>();
+            let end = object.add(1 + header.size()).cast::<Term>();
+            let mut to = self.x.add(arity as usize);
+            while from < end {
+                to.write_volatile(*from);
+                (from, to) = (from.add(1), to.add(1));
+            }
+        }
+        function
     }
 
     /// Keys, values and size of a flat map.
     #[inline(always)]
     pub(super) unsafe fn flat_map(self, map: Term) -> Option<(*const Term, *const Term, usize)> {
-        unsafe {
-            if !map.is_boxed() {
-                return None;
-            }
-            let object = map.boxed_ptr();
-            let header = Header::from_raw(*object);
-            if header.kind() != Kind::Map {
-                return None;
-            }
-            let keys = Term::from_raw(*object.add(1)).boxed_ptr();
-            Some((keys.add(1).cast(), object.add(2).cast(), header.size() - 1))
+        if !map.is_boxed() {
+            return None;
         }
+        let object = map.boxed_ptr();
+        let header = Header::from_raw(*object);
+        if header.kind() != Kind::Map {
+            return None;
+        }
+        let keys = Term::from_raw(*object.add(1)).boxed_ptr();
+        Some((keys.add(1).cast(), object.add(2).cast(), header.size() - 1))
     }
 
     /// A frame of at most [`RESERVED`] Y registers, all nil; its size in bytes is in word 2. Beyond the frame there is room for
     /// as many words, so that all of them are written, without a branch.
     #[inline(always)]
     pub(super) unsafe fn small_frame(&mut self) {
-        unsafe {
-            for i in 1..=RESERVED {
-                *self.sp.sub(i) = Term::NIL;
-            }
-            self.sp = self.sp.byte_sub(*self.pc.add(2) as usize);
+        for i in 1..=RESERVED {
+            *self.sp.sub(i) = Term::NIL;
         }
+        self.sp = self.sp.byte_sub(*self.pc.add(2) as usize);
     }
 
     /// Moves from the X register to the Y register in a word.
     #[inline(always)]
     pub(super) unsafe fn move_pair(self, word: usize) {
-        unsafe { *self.y_at(self.upper(word)) = *self.x_at(self.low(word)) }
+        *self.y_at(self.upper(word)) = *self.x_at(self.low(word))
     }
 
     /// A tuple of `n` elements, whose sources begin at `word`; there is room for it.
     #[inline(always)]
     pub(super) unsafe fn tuple(&mut self, n: usize, word: usize) -> Term {
-        unsafe {
-            let at = self.htop;
-            *at = Header::new(Kind::Tuple, n).raw();
-            let elements = at.add(1).cast::<Term>();
-            for i in 0..n {
-                *elements.add(i) = self.source(word + i);
-            }
-            self.htop = at.add(1 + n);
-            Term::from_boxed(at)
+        let at = self.htop;
+        *at = Header::new(Kind::Tuple, n).raw();
+        let elements = at.add(1).cast::<Term>();
+        for i in 0..n {
+            *elements.add(i) = self.source(word + i);
         }
+        self.htop = at.add(1 + n);
+        Term::from_boxed(at)
     }
 
     /// Is there less room than the bytes in word 1?
     #[inline(always)]
     pub(super) unsafe fn lacks(self) -> bool {
-        unsafe { (self.sp as usize).wrapping_sub(self.htop as usize) < *self.pc.add(1) as usize }
+        (self.sp as usize).wrapping_sub(self.htop as usize) < *self.pc.add(1) as usize
     }
 
     /// A comparison of two small integers; else out of line.
     #[inline(always)]
     pub(super) unsafe fn order(self, a: Term, b: Term, holds: impl FnOnce(i64, i64) -> bool, label: usize) {
-        unsafe {
-            if !both_small(a, b) {
-                self.slow(guards::compare)
-            } else if holds(a.raw() as i64, b.raw() as i64) {
-                self.next(3)
-            } else {
-                self.jump(label)
-            }
+        if !both_small(a, b) {
+            self.slow(guards::compare)
+        } else if holds(a.raw() as i64, b.raw() as i64) {
+            self.next(3)
+        } else {
+            self.jump(label)
         }
     }
 
     /// Arithmetic on the registers of the two source operands.
     #[inline(always)]
     pub(super) unsafe fn register_arithmetic(self, fast: impl FnOnce(i64, i64) -> Option<i64>) {
-        unsafe {
-            let (a, b) = (*self.from(*self.pc.add(1)), *self.from(*self.pc.add(2)));
-            if both_small(a, b)
-                && let Some(result) = fast(a.raw() as i64, b.raw() as i64)
-            {
-                *self.to(self.high()) = Term::from_raw(result as u64);
-                self.next(5)
-            } else {
-                self.slow(guards::arithmetic)
-            }
+        let (a, b) = (*self.from(*self.pc.add(1)), *self.from(*self.pc.add(2)));
+        if both_small(a, b)
+            && let Some(result) = fast(a.raw() as i64, b.raw() as i64)
+        {
+            *self.to(self.high()) = Term::from_raw(result as u64);
+            self.next(5)
+        } else {
+            self.slow(guards::arithmetic)
         }
     }
 
     /// The match context in the register of the first word: its object, position and end.
     #[inline(always)]
     pub(super) unsafe fn context(self) -> Option<(*mut u64, usize, usize)> {
-        unsafe {
-            let t = *self.from(self.high());
-            if t.is_boxed() {
-                let object = t.boxed_ptr();
-                if *object == CONTEXT {
-                    return Some((object, *object.add(2) as usize >> 3, *object.add(3) as usize >> 3));
-                }
+        let t = *self.from(self.high());
+        if t.is_boxed() {
+            let object = t.boxed_ptr();
+            if *object == CONTEXT {
+                return Some((object, *object.add(2) as usize >> 3, *object.add(3) as usize >> 3));
             }
-            None
         }
+        None
     }
 
     /// Arithmetic on two small integers with `fast`, which gives the result's word; else out of line.
     #[inline(always)]
     pub(super) unsafe fn arithmetic(self, fast: impl FnOnce(Term, Term) -> Option<i64>) {
-        unsafe {
-            let (a, b) = (self.operand(1), self.operand(2));
-            if both_small(a, b)
-                && let Some(result) = fast(a, b)
-            {
-                *self.to(self.high()) = Term::from_raw(result as u64);
-                self.next(5)
-            } else {
-                self.slow(guards::arithmetic)
-            }
+        let (a, b) = (self.operand(1), self.operand(2));
+        if both_small(a, b)
+            && let Some(result) = fast(a, b)
+        {
+            *self.to(self.high()) = Term::from_raw(result as u64);
+            self.next(5)
+        } else {
+            self.slow(guards::arithmetic)
         }
     }
 
     /// A float operation.
     #[inline(always)]
     pub(super) unsafe fn float(self, f: impl FnOnce(f64, f64) -> f64) {
-        unsafe {
-            let operands = *self.pc.add(1);
-            let m = self.m();
-            let a = *m.floats.get_unchecked((operands & 0xffff) as usize);
-            let b = *m.floats.get_unchecked((operands >> 16) as usize);
-            let result = f(a, b);
-            if result.is_finite() {
-                *m.floats.get_unchecked_mut(self.high() as usize) = result;
-                self.next(3)
-            } else {
-                self.slow(guards::float_error)
-            }
+        let operands = *self.pc.add(1);
+        let m = self.m();
+        let a = *m.floats.get_unchecked((operands & 0xffff) as usize);
+        let b = *m.floats.get_unchecked((operands >> 16) as usize);
+        let result = f(a, b);
+        if result.is_finite() {
+            *m.floats.get_unchecked_mut(self.high() as usize) = result;
+            self.next(3)
+        } else {
+            self.slow(guards::float_error)
         }
     }
 }

@@ -14,7 +14,10 @@ impl Scan<'_> {
         let mut cased: Vec<u8> = Vec::new();
         self.copy(1);
         // Empty quotations before the first character mean nothing, and `^` may follow them.
-        self.skip_empty_quotations();
+        if self.skip_empty_quotations() && matches!(self.peek(0), Some(b'.' | b':' | b'=')) {
+            // It stood between the bracket and what would now look like a name in brackets.
+            self.insert(b"\\");
+        }
         let negated = self.peek(0) == Some(b'^');
         if negated {
             self.copy(1);
@@ -75,12 +78,14 @@ impl Scan<'_> {
         }
     }
 
-    fn skip_empty_quotations(&mut self) {
+    /// Was there one?
+    fn skip_empty_quotations(&mut self) -> bool {
+        let start = self.at;
         loop {
             match self.rest() {
                 [b'\\', b'E', ..] => self.skip(2),
                 [b'\\', b'Q', b'\\', b'E', ..] => self.skip(4),
-                _ => return,
+                _ => return self.at > start,
             }
         }
     }

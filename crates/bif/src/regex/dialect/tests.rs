@@ -30,6 +30,7 @@ fn what_differs_is_rewritten() {
     assert_eq!(new("(a(?1)?b)(?R)\\g<1>(?<n>c(?&n)?)"), r"(a(?>(?1))?b)(?>(?R))(?>\g<1>)(?<n>c(?>(?&n))?)");
     assert_eq!(new(r"(a\1?){4}(b)\2"), r"((?>a\1?)){4}(b)\2");
     assert_eq!(new(r"[\d-z][[:alpha:]-z][a-z][]a-z][^]-a]"), r"[\d\-z][[:alpha:]\-z][a-z][]a-z][^]-a]");
+    assert_eq!(new(r"[\E.a.]][\Q\E:a:]"), r"[\.a.]][\:a:]");
     assert_eq!(new("(*UTF8)(*CR)a\0b"), "(*UTF)(*CR)a");
     assert_eq!(new("(?x)a # [\n[{,1}]{,1}"), "(?x)a # [\n[{,1}]\\{,1}");
     assert_eq!(new("\\p{Lu}\\p{^Greek}[\\pL\\P{Han}-]"), "\\p{Lu}\\p{^sc:Greek}[\\pL\\P{sc:Han}-]");
