@@ -16,6 +16,7 @@ pub mod dyntrace;
 pub mod emulator_flags;
 pub mod errors;
 pub mod external;
+pub mod format;
 pub mod guards;
 pub mod identifiers;
 pub mod iodata;

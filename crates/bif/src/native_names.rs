@@ -21,10 +21,7 @@ myriad_vm::bifs! { pub FILE = "file" {
 }}
 
 myriad_vm::bifs! { pub IO = "io" {
-    "printable_range" / 0 Plain => |ctx, _| Ok(Term::atom(match flag_value(ctx.vm, "pc") {
-        Some("unicode") => am::unicode,
-        _ => am::latin1,
-    }));
+    "printable_range" / 0 Plain => |ctx, _| Ok(Term::atom(printable_range(ctx.vm)));
 }}
 
 myriad_vm::bifs! { pub ERROR_LOGGER = "error_logger" {
@@ -34,6 +31,14 @@ myriad_vm::bifs! { pub ERROR_LOGGER = "error_logger" {
         _ => am::warning,
     }));
 }}
+
+/// As the flag `+pc` says: which characters are shown in strings.
+pub fn printable_range(vm: &'static Vm) -> Atom {
+    match flag_value(vm, "pc") {
+        Some("unicode") => am::unicode,
+        _ => am::latin1,
+    }
+}
 
 /// How names of files are encoded, and what a name that is wrong in UTF-8 leads to.
 #[derive(Clone, Copy)]

@@ -1,0 +1,64 @@
+//! Terms as `io_lib` prints them: what `~w` and `~p` give, made natively.
+//!
+//! The functions here give exactly what OTP's Erlang code gives, the nesting of the deep list included, or say
+//! [`Escape::Decline`]: then that code runs. What is rare (limits on characters, records, text whose width depends on
+//! Unicode's rules for clusters) is left to it.
+//!
+//! F1. Work is counted by a [`Budget`]: what is long is begun again on a dirty scheduler, where it may last.
+//! F2. Rust functions call themselves for nested terms down to [`DEEPEST`]; what is deeper is declined.
+
+pub mod text;
+
+use myriad_vm::Ctx;
+use myriad_vm::bif::Escape;
+
+/// How deep terms are nested that are printed here (F2).
+pub const DEEPEST: usize = 250;
+/// Terms and characters that are printed on an ordinary scheduler: about a millisecond's work.
+const AT_ONCE: usize = 60_000;
+/// Of which so many count as a reduction.
+const PER_REDUCTION: usize = 32;
+
+/// What may still be printed, in terms and characters (F1).
+pub struct Budget {
+    left: usize,
+    given: usize,
+}
+
+impl Budget {
+    /// All that one call may do.
+    pub fn new(ctx: &Ctx<'_>) -> Budget {
+        let given = if ctx.sched.dirty { usize::MAX } else { AT_ONCE };
+        Budget { left: given, given }
+    }
+
+    /// Takes `amount`. The call is to be made again on a dirty scheduler if it is too much.
+    #[inline]
+    pub fn spend(&mut self, ctx: &Ctx<'_>, amount: usize) -> Result<(), Escape> {
+        match self.left.checked_sub(amount) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => self.exceeded(ctx),
+        }
+    }
+
+    #[cold]
+    fn exceeded(&mut self, ctx: &Ctx<'_>) -> Result<(), Escape> {
+        crate::work::dirty(ctx)?;
+        // There is no such scheduler, or this is one.
+        (self.left, self.given) = (usize::MAX, usize::MAX);
+        Ok(())
+    }
+
+    /// What has been taken.
+    pub fn spent(&self) -> usize {
+        self.given - self.left
+    }
+
+    /// Charges the process with what has been taken.
+    pub fn charge(self, ctx: &mut Ctx<'_>) {
+        ctx.bump(self.spent() / PER_REDUCTION);
+    }
+}
