@@ -113,6 +113,9 @@ arg(regex) -> regex(3);
 arg(generated) -> diff_patterns:pattern();
 arg(pattern_options) -> diff_patterns:options();
 arg(subjects) -> diff_patterns:subjects();
+arg(print_term) -> diff_printing:term();
+arg(print_options) -> diff_printing:options();
+arg(print_columns) -> [n(60), pick([80, n(100), 0]), pick([-1, n(20)])];
 arg(subject) -> case n(4) of 1 -> diff_terms:chardata(); 2 -> diff_terms:utf8(); _ -> diff_terms:text(n(25)) end;
 arg(re_options) -> many(3, fun re_option/0);
 arg(run_options) -> many(3, fun() -> case n(3) of 1 -> re_option(); _ -> re_run_option() end end);
@@ -268,7 +271,8 @@ functions() ->
     Syntax = [{F, Kinds} || {F, Kinds} <- syntax()],
     [{erlang, Erlang}, {erlang, Erlang}, {erlang, Erlang}, {erlang, Erlang}, {diff_syntax, Syntax}, {diff_syntax, Syntax}, {diff_syntax, Syntax},
      {lists, lists_()}, {lists, lists_()}, {maps, maps_()}, {maps, maps_()}, {binary, binary_()}, {binary, binary_()}, {string, string_()}, {string, string_()},
-     {unicode, unicode_()}, {unicode, unicode_()}, {re, re_()}, {re, re_()}, {diff_patterns, [{tried, [generated, pattern_options, subjects]}]}, {math, math_()}, {io_lib, io_lib_()}, {io_lib, io_lib_()}, {ets, ets_()}] ++ others().
+     {unicode, unicode_()}, {unicode, unicode_()}, {re, re_()}, {re, re_()}, {diff_patterns, [{tried, [generated, pattern_options, subjects]}]},
+     {diff_printing, [{printed, [print_term, print_options]}, {printed, [print_term, print_options]}, {sorted, [print_term, print_columns]}]}, {math, math_()}, {io_lib, io_lib_()}, {io_lib, io_lib_()}, {ets, ets_()}] ++ others().
 
 erlang() ->
     Ops2 = [{Op, [num2, num2]} || Op <- ['+', '-', '*', '/', 'div', 'rem', 'band', 'bor', 'bxor']] ++

@@ -7,7 +7,11 @@
 //! F1. Work is counted by a [`Budget`]: what is long is begun again on a dirty scheduler, where it may last.
 //! F2. Rust functions call themselves for nested terms down to [`DEEPEST`]; what is deeper is declined.
 
+pub mod layout;
+pub mod pretty;
+pub mod sizing;
 pub mod text;
+pub mod tree;
 
 use myriad_vm::Ctx;
 use myriad_vm::bif::Escape;

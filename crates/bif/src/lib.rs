@@ -65,6 +65,7 @@ pub static TABLES: &[&[BifDef]] = &[
     display::DISPLAY,
     dyntrace::DYNTRACE,
     external::EXTERNAL,
+    format::pretty::PRETTY,
     identifiers::IDENTIFIERS,
     numbers::NUMBERS,
     numbers::STRING_NUMBERS,

@@ -214,6 +214,11 @@ pub fn push_number(out: &mut Vec<u32>, term: Term) -> bool {
     is_integer
 }
 
+/// What [`push_number`] costs before the digits can be counted: much for a large integer.
+pub fn number_cost(term: Term) -> usize {
+    term.as_boxed().filter(|_| term.is_integer()).map_or(1, |object| 64 * object.header().size())
+}
+
 /// A pid, port, reference or fun; false if the term is none of these.
 pub fn push_identifier(out: &mut Vec<u32>, term: Term) -> bool {
     let text = if term.is_pid() {
@@ -264,6 +269,23 @@ pub fn byte_pieces<A: Build + ?Sized>(heap: &mut A, bits: Bits<'_>, depth: Optio
         len += 1;
     }
     (heap.list(&pieces), len)
+}
+
+/// The characters that [`byte_pieces`] gives, counted only.
+pub fn bytes_length(bits: Bits<'_>, depth: Option<usize>) -> usize {
+    let (whole, over) = (bits.len() / 8, bits.len() % 8);
+    let shown = depth.map_or(whole, |depth| whole.min(depth.saturating_sub(1)));
+    let digits = |value: u8| usize::from(value.max(1).ilog10() as u8) + 1;
+    let mut len: usize = (0..shown).map(|i| digits(bits.byte(i)) + 1).sum();
+    if shown < whole || over > 0 && depth.is_some_and(|depth| shown + 1 >= depth) {
+        len += 3;
+    } else if over > 0 {
+        len += digits(bits.byte(whole) >> (8 - over)) + 2;
+    } else {
+        // No comma behind the last.
+        len = len.saturating_sub(1);
+    }
+    len
 }
 
 /// Puts `<<` and `>>` around what [`byte_pieces`] gives, or around a string.

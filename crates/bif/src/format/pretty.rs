@@ -1,0 +1,97 @@
+//! `~p`: `io_lib_pretty:print/9`, which all of that module's entries lead to.
+//!
+//! First the term becomes a tree of texts whose lengths are known ([`super::tree`]), then the tree is laid out in lines
+//! ([`super::layout`]). A limit on characters and a function that knows records are left to the Erlang code.
+
+use super::layout;
+use super::sizing::Line;
+use super::text::{Charset, list_of_text};
+use super::tree::Tree;
+use super::{Budget, text};
+use myriad_term::{Term, am};
+use myriad_vm::bif::Escape;
+use myriad_vm::{BifResult, Ctx};
+
+myriad_vm::bifs! { pub PRETTY = "io_lib_pretty" {
+    "print" / 9 Body until 25 => print_9;
+}}
+
+/// Columns and lengths of lines that are laid out here.
+const WIDEST: i64 = 1 << 30;
+
+/// How a term is to be printed.
+#[derive(Clone, Copy)]
+pub struct Options {
+    /// The column that the text begins at, from one on.
+    pub column: i64,
+    /// Length of a line; 0 puts all on one.
+    pub line_length: i64,
+    /// Terms beyond are `...`; none is no limit.
+    pub depth: Option<usize>,
+    /// Characters of a line, its indentation not counted; none is no limit.
+    pub line_chars: Option<i64>,
+    /// Which characters of atoms and strings stand for themselves.
+    pub charset: Charset,
+    /// Are lists and binaries of printable characters shown as strings?
+    pub strings: bool,
+}
+
+/// The limit of depth that a number says; `Err` if it is none.
+pub fn depth_of(term: Term) -> Result<Option<usize>, Escape> {
+    match term.as_small() {
+        Some(depth) => Ok(usize::try_from(depth).ok()),
+        None => Err(Escape::Decline),
+    }
+}
+
+/// A number of columns or characters that can be reckoned with.
+fn small(term: Term) -> Result<i64, Escape> {
+    term.as_small().filter(|n| n.abs() < WIDEST).ok_or(Escape::Decline)
+}
+
+fn print_9(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let &[term, column, line_length, depth, line_chars, chars, records, encoding, strings] = args else {
+        return Err(Escape::Decline);
+    };
+    if chars.as_small().is_none_or(|limit| limit >= 0) || records.is_fun() {
+        return Err(Escape::Decline);
+    }
+    let options = Options {
+        column: small(column)?.max(1),
+        line_length: small(line_length)?,
+        depth: depth_of(depth)?,
+        line_chars: Some(small(line_chars)?).filter(|most| *most >= 0),
+        charset: if encoding.is_am(am::latin1) { Charset::Latin1 } else { Charset::Unicode },
+        strings: strings.as_bool().ok_or(Escape::Decline)?,
+    };
+    let mut budget = Budget::new(ctx);
+    let printed = print(ctx, term, &options, &mut budget);
+    budget.charge(ctx);
+    printed
+}
+
+/// What `io_lib_pretty:print/2` gives; [`Escape::Decline`] where that is to be found by itself. No effect before.
+pub fn print(ctx: &mut Ctx<'_>, term: Term, options: &Options, budget: &mut Budget) -> BifResult {
+    if options.depth == Some(0) {
+        return Ok(list_of_text(ctx, "...", Term::NIL));
+    }
+    if options.line_length < 0 {
+        return Err(Escape::Decline);
+    }
+    if !(term.is_list() || term.as_tuple().is_some() || term.as_map().is_some() || term.as_bits().is_some()) {
+        let mut chars = Vec::new();
+        budget.spend(ctx, text::number_cost(term))?;
+        match term.as_atom() {
+            Some(atom) => text::push_atom(&mut chars, atom, options.charset),
+            None if text::push_number(&mut chars, term) || text::push_identifier(&mut chars, term) => {}
+            None => return Err(Escape::Decline),
+        }
+        return Ok(text::list_of(ctx, &chars, Term::NIL));
+    }
+    let (tree, root) = Tree::of(ctx, term, options, budget)?;
+    ctx.make_room(tree.words())?;
+    let length = tree.length(root);
+    let most = options.line_chars.unwrap_or(length);
+    let line = Line { length: options.line_length, chars: most };
+    Ok(layout::lay_out(ctx, &tree, root, options.column, line))
+}
