@@ -124,6 +124,9 @@ arg(re_replacement) -> pick([<<"x">>, "<&>", "\\1", "\\g{1}-\\2", "", "\\&", <<"
 arg(re_replace_options) -> many(3, fun() -> pick([global, global, {return, list}, {return, binary}, unicode, caseless, {offset, 1}]) end);
 arg(format) -> format();
 arg(format_args) -> many(4, fun() -> case n(4) of 1 -> arg(pick([chardata, atom, int, float, ascii])); _ -> term() end end);
+arg(format_call) -> diff_formats:call();
+arg(format_data) -> diff_formats:data();
+arg(write_options) -> diff_formats:options();
 arg(match_spec) -> spec();
 arg(spec_term) -> pick([diff_terms:tuple(), {key(), small(), key()}, {small(), number()}, term()]);
 arg(spec_list) -> many(5, fun() -> {key(), small(), key()} end);
@@ -272,7 +275,8 @@ functions() ->
     [{erlang, Erlang}, {erlang, Erlang}, {erlang, Erlang}, {erlang, Erlang}, {diff_syntax, Syntax}, {diff_syntax, Syntax}, {diff_syntax, Syntax},
      {lists, lists_()}, {lists, lists_()}, {maps, maps_()}, {maps, maps_()}, {binary, binary_()}, {binary, binary_()}, {string, string_()}, {string, string_()},
      {unicode, unicode_()}, {unicode, unicode_()}, {re, re_()}, {re, re_()}, {diff_patterns, [{tried, [generated, pattern_options, subjects]}]},
-     {diff_printing, [{printed, [print_term, print_options]}, {printed, [print_term, print_options]}, {sorted, [print_term, print_columns]}]}, {math, math_()}, {io_lib, io_lib_()}, {io_lib, io_lib_()}, {ets, ets_()}] ++ others().
+     {diff_printing, [{printed, [print_term, print_options]}, {printed, [print_term, print_options]}, {sorted, [print_term, print_columns]}]}, {math, math_()}, {io_lib, io_lib_()}, {io_lib, io_lib_()},
+     {diff_formats, formats()}, {ets, ets_()}] ++ others().
 
 erlang() ->
     Ops2 = [{Op, [num2, num2]} || Op <- ['+', '-', '*', '/', 'div', 'rem', 'band', 'bor', 'bxor']] ++
@@ -344,6 +348,9 @@ math_() ->
 io_lib_() ->
     [{format, [format, format_args]}, {format, [format, format_args]}, {fwrite, [format, format_args]}, {write, [any]}, {write, [any, index]}, {print, [any]}, {print, [any, small, small, small]}, {write_atom, [atom]}, {write_string, [string]}, {write_char, [small]},
      {fread, [format, ascii]}, {printable_list, [any]}, {printable_unicode_list, [any]}, {latin1_char_list, [any]}, {char_list, [any]}, {deep_char_list, [any]}, {scan_format, [format, format_args]}, {quote_atom, [atom, list]}, {format_prompt, [any]}].
+
+formats() ->
+    [{formatted, [format_call]}, {formatted, [format_call]}, {formatted, [format_call]}, {built, [format_call]}, {written, [format_data, write_options]}, {limited, [format_call, count]}].
 
 ets_() ->
     [{test_ms, [spec_term, match_spec]}, {test_ms, [spec_term, match_spec]}, {is_compiled_ms, [any]}, {match_spec_compile, [match_spec]}].

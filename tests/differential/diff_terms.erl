@@ -208,7 +208,7 @@ iodata(Depth) ->
 
 external_fun(0) -> fun erlang:node/0;
 external_fun(1) -> pick([fun erlang:is_atom/1, fun erlang:is_integer/1, fun erlang:hd/1, fun erlang:abs/1, fun erlang:is_list/1, fun lists:reverse/1,
-                         fun erlang:tuple_size/1, fun no_such_module:f/1, fun erlang:length/1]);
+                         fun erlang:tuple_size/1, fun no_such_module:f/1, fun 'αβ':'å b'/1, fun erlang:length/1]);
 external_fun(2) -> pick([fun erlang:max/2, fun erlang:'+'/2, fun erlang:'=<'/2, fun erlang:'=:='/2, fun lists:append/2, fun erlang:element/2,
                          fun erlang:'<'/2, fun lists:delete/2]);
 external_fun(3) -> pick([fun maps:put/3, fun erlang:setelement/3, fun lists:keyfind/3, fun maps:get/3]).

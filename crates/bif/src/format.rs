@@ -7,11 +7,19 @@
 //! F1. Work is counted by a [`Budget`]: what is long is begun again on a dirty scheduler, where it may last.
 //! F2. Rust functions call themselves for nested terms down to [`DEEPEST`]; what is deeper is declined.
 
+mod controls;
+mod fields;
+mod float;
+pub mod formats;
+mod job;
 pub mod layout;
 pub mod pretty;
 pub mod sizing;
+mod spec;
 pub mod text;
 pub mod tree;
+mod walk;
+mod write;
 
 use myriad_vm::Ctx;
 use myriad_vm::bif::Escape;

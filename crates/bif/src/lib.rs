@@ -66,6 +66,8 @@ pub static TABLES: &[&[BifDef]] = &[
     dyntrace::DYNTRACE,
     external::EXTERNAL,
     format::pretty::PRETTY,
+    format::formats::IO_LIB,
+    format::formats::IO_LIB_FORMAT,
     identifiers::IDENTIFIERS,
     numbers::NUMBERS,
     numbers::STRING_NUMBERS,

@@ -65,13 +65,14 @@ fn print_9(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         strings: strings.as_bool().ok_or(Escape::Decline)?,
     };
     let mut budget = Budget::new(ctx);
-    let printed = print(ctx, term, &options, &mut budget);
+    let printed = print(ctx, term, &options, &mut budget, true);
     budget.charge(ctx);
     printed
 }
 
-/// What `io_lib_pretty:print/2` gives; [`Escape::Decline`] where that is to be found by itself. No effect before.
-pub fn print(ctx: &mut Ctx<'_>, term: Term, options: &Options, budget: &mut Budget) -> BifResult {
+/// What `io_lib_pretty:print/2` gives; [`Escape::Decline`] where that is to be found by itself. No effect before. It asks for
+/// room on the heap only if it may: as the first that the call puts there, or asking would not end.
+pub fn print(ctx: &mut Ctx<'_>, term: Term, options: &Options, budget: &mut Budget, may_ask: bool) -> BifResult {
     if options.depth == Some(0) {
         return Ok(list_of_text(ctx, "...", Term::NIL));
     }
@@ -89,7 +90,9 @@ pub fn print(ctx: &mut Ctx<'_>, term: Term, options: &Options, budget: &mut Budg
         return Ok(text::list_of(ctx, &chars, Term::NIL));
     }
     let (tree, root) = Tree::of(ctx, term, options, budget)?;
-    ctx.make_room(tree.words())?;
+    if may_ask {
+        ctx.make_room(tree.words())?;
+    }
     let length = tree.length(root);
     let most = options.line_chars.unwrap_or(length);
     let line = Line { length: options.line_length, chars: most };

@@ -232,7 +232,8 @@ pub fn push_identifier(out: &mut Vec<u32>, term: Term) -> bool {
     } else {
         return false;
     };
-    out.extend(text.chars().map(u32::from));
+    // The bytes of its UTF-8, as `erlang:fun_to_list/1` gives them.
+    out.extend(text.bytes().map(u32::from));
     true
 }
 

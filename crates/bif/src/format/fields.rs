@@ -1,0 +1,120 @@
+//! How what is formatted stands in its field.
+//!
+//! A1. A number, or a term, that is longer than its field or its precision is asterisks, as many as fit; a string is cut.
+//! A2. Deep lists are filled as OTP fills them: `[Body | Pad]` or `[Pad | Body]`, `Pad` a list whose halves are one and the same.
+
+use super::job::Job;
+use super::text;
+use myriad_term::{Build, Term};
+
+/// What of a text is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Body {
+    /// All.
+    Whole,
+    /// So many characters, from its beginning.
+    Cut(usize),
+    /// So many asterisks.
+    Stars(usize),
+}
+
+/// A text in a field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fit {
+    /// The text.
+    pub body: Body,
+    /// Fill that belongs to the body, behind it.
+    pub inner: usize,
+    /// Fill before or behind it.
+    pub outer: usize,
+    /// The body is at the left.
+    pub left: bool,
+}
+
+impl Fit {
+    /// No field.
+    pub const WHOLE: Fit = Fit { body: Body::Whole, inner: 0, outer: 0, left: false };
+
+    /// A number or term of `len` characters.
+    pub fn of_term(len: usize, width: Option<usize>, left: bool, precision: Option<usize>) -> Fit {
+        let Some(field) = width.or(precision) else { return Fit::WHOLE };
+        let most = precision.map_or(field, |p| p.min(field));
+        if len > most {
+            Fit { body: Body::Stars(most), inner: 0, outer: field - most, left }
+        } else {
+            Fit { body: Body::Whole, inner: 0, outer: field - len, left }
+        }
+    }
+
+    /// A string of `len` characters; none if the precision is more than the field.
+    pub fn of_string(len: usize, width: Option<usize>, left: bool, precision: Option<usize>) -> Option<Fit> {
+        let in_field = |field: usize, left| {
+            let body = if len > field { Body::Cut(field) } else { Body::Whole };
+            Fit { body, inner: 0, outer: field.saturating_sub(len), left }
+        };
+        Some(match (width, precision) {
+            (None, None) => Fit::WHOLE,
+            (Some(field), None) => in_field(field, left),
+            (None, Some(precision)) => in_field(precision, true),
+            (Some(field), Some(precision)) if field < precision => return None,
+            (Some(field), Some(precision)) if field == precision => in_field(field, left),
+            (Some(field), Some(precision)) => Fit {
+                outer: field - precision,
+                left,
+                inner: precision.saturating_sub(len),
+                ..in_field(precision, left)
+            },
+        })
+    }
+}
+
+impl Job<'_, '_> {
+    /// Puts characters out, in their field.
+    pub fn put(&mut self, text: &[u32], fit: Fit, pad: Term) {
+        if !fit.left {
+            self.repeat(pad, fit.outer);
+        }
+        match fit.body {
+            Body::Whole => self.out.extend(text.iter().map(|c| Term::small(i64::from(*c)))),
+            Body::Cut(len) => self.out.extend(text.iter().take(len).map(|c| Term::small(i64::from(*c)))),
+            Body::Stars(len) => self.repeat(Term::small(i64::from(b'*')), len),
+        }
+        self.repeat(pad, fit.inner);
+        if fit.left {
+            self.repeat(pad, fit.outer);
+        }
+    }
+
+    /// The same character many times.
+    pub fn repeat(&mut self, char: Term, count: usize) {
+        self.out.extend(std::iter::repeat_n(char, count));
+    }
+
+    /// A deep list, whose characters have been gathered, in its field (A2).
+    pub fn in_field(&mut self, chars: Term, fit: Fit, pad: Term) -> Term {
+        let mut body = match fit.body {
+            Body::Whole => chars,
+            Body::Cut(len) => text::list_of(self.ctx, self.chars.get(..len).unwrap_or(&self.chars), Term::NIL),
+            Body::Stars(len) => self.fill(Term::small(i64::from(b'*')), len),
+        };
+        if fit.inner > 0 {
+            let fill = self.fill(pad, fit.inner);
+            body = self.ctx.cons(body, fill);
+        }
+        if fit.outer == 0 {
+            return body;
+        }
+        let fill = self.fill(pad, fit.outer);
+        if fit.left { self.ctx.cons(body, fill) } else { self.ctx.cons(fill, body) }
+    }
+
+    /// A list of `count` times a character: short ones flat, longer ones `[Half | Half]`.
+    fn fill(&mut self, char: Term, count: usize) -> Term {
+        if count <= 3 {
+            return self.ctx.list(&[char; 3][..count]);
+        }
+        let half = self.fill(char, count / 2);
+        let both = self.ctx.cons(half, half);
+        if count.is_multiple_of(2) { both } else { self.ctx.cons(char, both) }
+    }
+}

@@ -1,0 +1,132 @@
+//! `io_lib_format`: formats with their arguments, made into deep lists of characters.
+//!
+//! The format is read once, each control sequence carried out as it comes. Nothing has an effect before the end, so whatever
+//! is wrong or rare declines the whole, and the Erlang code begins anew.
+
+use super::job::Job;
+use super::spec::{Reader, Spec, character};
+use super::text::Charset;
+use super::write::DEPTHS;
+use myriad_term::{Term, am};
+use myriad_vm::bif::Escape;
+use myriad_vm::{BifResult, Ctx};
+
+myriad_vm::bifs! { pub IO_LIB_FORMAT = "io_lib_format" {
+    "fwrite" / 2 Body until 25 => |ctx, a| fwrite(ctx, a[0], a[1]);
+    "fwrite" / 3 Body until 25 => |ctx, a| if a[2].is_nil() { fwrite(ctx, a[0], a[1]) } else { Err(Escape::Decline) };
+    "scan" / 2 Body until 25 => |ctx, a| scan(ctx, a[0], a[1]);
+    "build" / 1 Body until 25 => |ctx, a| build(ctx, a[0]);
+    "build" / 2 Body until 25 => |ctx, a| if a[1].is_nil() { build(ctx, a[0]) } else { Err(Escape::Decline) };
+}}
+
+myriad_vm::bifs! { pub IO_LIB = "io_lib" {
+    "write" / 1 Body until 25 => |ctx, a| write(ctx, a[0], -1, Charset::Latin1);
+    "write" / 2 Body until 25 => |ctx, a| match a[1].as_small() {
+        Some(depth) if DEPTHS.contains(&depth) => write(ctx, a[0], depth, Charset::Latin1),
+        _ => write_with_options(ctx, a[0], a[1]),
+    };
+}}
+
+/// The characters of a format.
+fn characters(job: &mut Job<'_, '_>, format: Term) -> Result<Vec<u32>, Escape> {
+    let mut chars = Vec::new();
+    if let Some(atom) = format.as_atom() {
+        chars.extend(atom.text().chars().map(u32::from));
+    } else if format.is_bitstring() {
+        let bytes = format.as_binary().ok_or(Escape::Decline)?;
+        chars.extend(bytes.iter().copied().map(u32::from));
+    } else {
+        let mut rest = format;
+        while let Some((head, tail)) = rest.as_cons() {
+            chars.push(character(head).ok_or(Escape::Decline)?);
+            rest = tail;
+        }
+        if !rest.is_nil() {
+            return Err(Escape::Decline);
+        }
+    }
+    job.spend(chars.len())?;
+    Ok(chars)
+}
+
+fn plain(job: &mut Job<'_, '_>, chars: &[u32]) {
+    job.out.extend(chars.iter().map(|c| Term::small(i64::from(*c))));
+}
+
+fn fwrite(ctx: &mut Ctx<'_>, format: Term, arguments: Term) -> BifResult {
+    let mut job = Job::new(ctx);
+    let chars = characters(&mut job, format)?;
+    let mut reader = Reader::new(&chars, arguments);
+    loop {
+        plain(&mut job, reader.plain());
+        if reader.at_end().ok_or(Escape::Decline)? {
+            return Ok(job.finish());
+        }
+        let spec = reader.control().ok_or(Escape::Decline)?;
+        job.control(&spec)?;
+    }
+}
+
+/// `build/1`: what [`scan`] gave, perhaps changed.
+fn build(ctx: &mut Ctx<'_>, list: Term) -> BifResult {
+    let mut job = Job::new(ctx);
+    let mut rest = list;
+    while let Some((head, tail)) = rest.as_cons() {
+        job.spend(1)?;
+        match character(head) {
+            Some(_) => job.out.push(head),
+            None => job.control(&Spec::of_map(head).ok_or(Escape::Decline)?)?,
+        }
+        rest = tail;
+    }
+    if rest.is_nil() { Ok(job.finish()) } else { Err(Escape::Decline) }
+}
+
+/// `scan/2`: characters, and a map for each control sequence.
+fn scan(ctx: &mut Ctx<'_>, format: Term, arguments: Term) -> BifResult {
+    let mut job = Job::new(ctx);
+    let chars = characters(&mut job, format)?;
+    let mut reader = Reader::new(&chars, arguments);
+    loop {
+        plain(&mut job, reader.plain());
+        if reader.at_end().ok_or(Escape::Decline)? {
+            return Ok(job.finish());
+        }
+        let spec = reader.control().ok_or(Escape::Decline)?;
+        let map = spec.to_map(job.ctx);
+        job.out.push(map);
+    }
+}
+
+fn write(ctx: &mut Ctx<'_>, term: Term, depth: i64, charset: Charset) -> BifResult {
+    let mut job = Job::new(ctx);
+    let chars = job.write(term, depth, charset, 0)?;
+    Ok(job.done(chars))
+}
+
+/// Options in a list: depth and encoding, no limit of characters. Without an encoding it is that of source files.
+fn write_with_options(ctx: &mut Ctx<'_>, term: Term, options: Term) -> BifResult {
+    let (mut depth, mut charset) = (None, None);
+    let mut rest = options;
+    while let Some((head, tail)) = rest.as_cons() {
+        let [key, value] = head.as_tuple_of().ok_or(Escape::Decline)?;
+        match key.as_atom() {
+            Some(am::depth) if depth.is_none() => {
+                depth = Some(value.as_small().filter(|d| DEPTHS.contains(d)).ok_or(Escape::Decline)?);
+            }
+            Some(am::encoding) if charset.is_none() => {
+                charset = Some(match value.as_atom() {
+                    Some(am::latin1) => Charset::Latin1,
+                    Some(am::unicode | am::utf8) => Charset::Unicode,
+                    _ => return Err(Escape::Decline),
+                });
+            }
+            _ => return Err(Escape::Decline),
+        }
+        rest = tail;
+    }
+    if !rest.is_nil() {
+        return Err(Escape::Decline);
+    }
+    write(ctx, term, depth.unwrap_or(-1), charset.unwrap_or(Charset::Unicode))
+}

@@ -1,0 +1,71 @@
+//! One call that formats: what it has made so far, and its scratch space.
+
+use super::{Budget, text};
+use myriad_term::{Build, Term};
+use myriad_vm::Ctx;
+use myriad_vm::bif::Escape;
+
+/// A call.
+pub struct Job<'c, 'v> {
+    /// Where terms are made.
+    pub ctx: &'c mut Ctx<'v>,
+    /// What it may still do.
+    pub budget: Budget,
+    /// The elements of the result so far: characters, and deep lists of them.
+    pub out: Vec<Term>,
+    /// Elements of lists that are being made.
+    pub stack: Vec<Term>,
+    /// Characters that are being gathered.
+    pub chars: Vec<u32>,
+    /// How much of `out` has been looked at for the column, and the column there.
+    pub column: (usize, usize),
+}
+
+impl<'c, 'v> Job<'c, 'v> {
+    /// A new one.
+    pub fn new(ctx: &'c mut Ctx<'v>) -> Job<'c, 'v> {
+        let budget = Budget::new(ctx);
+        Job { ctx, budget, out: Vec::new(), stack: Vec::new(), chars: Vec::new(), column: (0, 0) }
+    }
+
+    /// Counts work.
+    #[inline]
+    pub fn spend(&mut self, amount: usize) -> Result<(), Escape> {
+        self.budget.spend(self.ctx, amount)
+    }
+
+    /// Charges what has been done, and gives the result.
+    pub fn done(self, result: Term) -> Term {
+        self.budget.charge(self.ctx);
+        result
+    }
+
+    /// The elements that have been put out, as a list.
+    pub fn finish(self) -> Term {
+        let list = self.ctx.list(&self.out);
+        self.done(list)
+    }
+
+    /// A flat list of characters that are bytes.
+    #[inline]
+    pub fn text(&mut self, text: &[u8]) -> Term {
+        self.ctx.byte_list(text, Term::NIL)
+    }
+
+    /// A flat list of the characters that `push` gathers.
+    #[inline]
+    pub fn gathered(&mut self, push: impl FnOnce(&mut Vec<u32>) -> Result<(), Escape>) -> Result<Term, Escape> {
+        self.chars.clear();
+        push(&mut self.chars)?;
+        self.budget.spend(self.ctx, self.chars.len())?;
+        Ok(text::list_of(self.ctx, &self.chars, Term::NIL))
+    }
+
+    /// The elements of the stack from `from` on, taken off it, as a list.
+    #[inline]
+    pub fn list_from(&mut self, from: usize) -> Term {
+        let list = self.ctx.list(&self.stack[from..]);
+        self.stack.truncate(from);
+        list
+    }
+}
