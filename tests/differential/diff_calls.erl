@@ -115,6 +115,7 @@ arg(pattern_options) -> diff_patterns:options();
 arg(subjects) -> diff_patterns:subjects();
 arg(print_term) -> diff_printing:term();
 arg(print_options) -> diff_printing:options();
+arg(print_chars) -> diff_printing:chars();
 arg(print_columns) -> [n(60), pick([80, n(100), 0]), pick([-1, n(20)])];
 arg(subject) -> case n(4) of 1 -> diff_terms:chardata(); 2 -> diff_terms:utf8(); _ -> diff_terms:text(n(25)) end;
 arg(re_options) -> many(3, fun re_option/0);
@@ -275,7 +276,7 @@ functions() ->
     [{erlang, Erlang}, {erlang, Erlang}, {erlang, Erlang}, {erlang, Erlang}, {diff_syntax, Syntax}, {diff_syntax, Syntax}, {diff_syntax, Syntax},
      {lists, lists_()}, {lists, lists_()}, {maps, maps_()}, {maps, maps_()}, {binary, binary_()}, {binary, binary_()}, {string, string_()}, {string, string_()},
      {unicode, unicode_()}, {unicode, unicode_()}, {re, re_()}, {re, re_()}, {diff_patterns, [{tried, [generated, pattern_options, subjects]}]},
-     {diff_printing, [{printed, [print_term, print_options]}, {printed, [print_term, print_options]}, {sorted, [print_term, print_columns]}]}, {math, math_()}, {io_lib, io_lib_()}, {io_lib, io_lib_()},
+     {diff_printing, [{printed, [print_term, print_options]}, {printed, [print_term, print_options]}, {sorted, [print_term, print_columns]}, {texts, [print_chars, atom]}]}, {math, math_()}, {io_lib, io_lib_()}, {io_lib, io_lib_()},
      {diff_formats, formats()}, {ets, ets_()}] ++ others().
 
 erlang() ->

@@ -3,13 +3,33 @@
 %% Terms are like those of programs (records, options, nested maps, text, reports), of any type among them, and now and then
 %% so large that they take many lines; columns and lengths of lines are small and large.
 -module(diff_printing).
--export([term/0, options/0, printed/2, sorted/2]).
+-export([term/0, options/0, chars/0, printed/2, sorted/2, texts/2]).
 -import(diff_terms, [n/1, pick/1, chance/1, many/2]).
 
 printed(Term, Options) -> io_lib_pretty:print(Term, Options).
 
 %% By the older entry.
 sorted(Term, [A, B, C]) -> [io_lib:print(Term, A, B, C), io_lib:write_string(lists:flatten(io_lib:print(Term)))].
+
+%% What io_lib's functions on characters say of something that mostly is some, and of an atom.
+texts(Chars, Atom) ->
+    [{F, try io_lib:F(Chars) catch Class:Reason -> {Class, Reason} end} ||
+        F <- [write_string, write_latin1_string, write_string_as_latin1, printable_list, printable_unicode_list, printable_latin1_list, char_list, latin1_char_list, deep_char_list,
+              deep_latin1_char_list, chars_length]] ++
+    [{F, try io_lib:F(Chars, Quote) catch Class:Reason -> {Class, Reason} end} || F <- [write_string, write_latin1_string, write_string_as_latin1], Quote <- [$', $a, 955]] ++
+    [{F, try io_lib:F(Atom) catch Class:Reason -> {Class, Reason} end} || F <- [write_atom, write_atom_as_latin1, write_string]].
+
+%% Flat and deep, with other things now and then.
+chars() ->
+    case n(8) of
+        1 -> diff_terms:term();
+        2 -> diff_terms:chardata();
+        3 -> diff_terms:string();
+        4 -> diff_terms:latin();
+        5 -> [printable(), [], [printable() | printable()], diff_terms:char()];
+        6 -> printable() ++ pick([a, [a], [1.0], <<"b">>, [-1], [16#110000], [1 bsl 70], [16#ffff], [16#d800]]);
+        _ -> printable()
+    end.
 
 options() ->
     case n(12) of
@@ -76,7 +96,7 @@ leaf() ->
     end.
 
 name() ->
-    pick([ok, error, state, child, supervisor, pid, id, name, registered_name, mfargs, restart_type, shutdown, child_type, a_rather_long_name_of_a_field, x, 'Quoted atom', undefined,
+    pick([ok, error, state, child, supervisor, pid, id, name, registered_name, mfargs, restart_type, shutdown, child_type, a_rather_long_name_of_a_field, x, 'Quoted atom', undefined, maybe, else, while,
           r, 'λ', 'é', start_error, 'two\nlines']).
 binary_name() -> pick([<<"id">>, <<"name">>, <<"created_at">>, <<"https://a.b/c?d">>, <<"söt"/utf8>>, <<"latin ", 246>>, <<"日本語"/utf8>>, <<"e", 16#301/utf8>>, <<0, 1, 2>>]).
 

@@ -13,6 +13,7 @@ mod float;
 pub mod formats;
 mod job;
 pub mod layout;
+pub mod leaves;
 pub mod pretty;
 pub mod sizing;
 mod spec;

@@ -65,6 +65,7 @@ pub static TABLES: &[&[BifDef]] = &[
     display::DISPLAY,
     dyntrace::DYNTRACE,
     external::EXTERNAL,
+    format::leaves::LEAVES,
     format::pretty::PRETTY,
     format::formats::IO_LIB,
     format::formats::IO_LIB_FORMAT,

@@ -83,7 +83,7 @@ pub fn print(ctx: &mut Ctx<'_>, term: Term, options: &Options, budget: &mut Budg
         let mut chars = Vec::new();
         budget.spend(ctx, text::number_cost(term))?;
         match term.as_atom() {
-            Some(atom) => text::push_atom(&mut chars, atom, options.charset),
+            Some(atom) => text::push_atom(&mut chars, atom, options.charset)?,
             None if text::push_number(&mut chars, term) || text::push_identifier(&mut chars, term) => {}
             None => return Err(Escape::Decline),
         }

@@ -8,6 +8,7 @@ use myriad_term::number_text::{push_integer, with_short};
 use myriad_term::print::{fun_text, pid_text, port_text, ref_text};
 use myriad_term::{Atom, Bits, Build, Term, alloc::cells, am};
 use myriad_vm::Vm;
+use myriad_vm::bif::Escape;
 
 /// Which characters stand for themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,13 +76,45 @@ fn stands_alone(c: u32) -> bool {
 }
 
 /// How long a text is said to be (`io_lib:chars_length/1`): so many characters if all are of Latin-1, else so many clusters.
-/// None if the clusters would have to be looked for.
+#[derive(Default)]
+pub struct Width {
+    count: usize,
+    /// Not all are of Latin-1.
+    wide: bool,
+    /// A character that others may join, or two that do.
+    joins: bool,
+    last: u32,
+}
+
+impl Width {
+    /// One more character; false if the number can no longer be told.
+    #[inline]
+    pub fn add(&mut self, c: u32) -> bool {
+        self.count += 1;
+        let last = std::mem::replace(&mut self.last, c);
+        if c < 256 {
+            self.joins |= last == 13 && c == 10;
+        } else {
+            self.wide = true;
+            self.joins |= !stands_alone(c);
+        }
+        !(self.wide && self.joins)
+    }
+
+    /// The number; none if clusters would have to be looked for.
+    pub fn get(self) -> Option<usize> {
+        (!(self.wide && self.joins)).then_some(self.count)
+    }
+}
+
+/// The [`Width`] of a text.
 pub fn width(chars: &[u32]) -> Option<usize> {
     if chars.iter().all(|c| *c < 256) {
         return Some(chars.len());
     }
-    let alone = chars.iter().all(|c| stands_alone(*c)) && !chars.windows(2).any(|two| *two == [13, 10]);
-    alone.then_some(chars.len())
+    let mut width = Width::default();
+    chars.iter().for_each(|c| _ = width.add(*c));
+    width.get()
 }
 
 /// The escape of a control character or of DEL.
@@ -101,8 +134,8 @@ fn short_escape(c: u32) -> Option<u8> {
 
 /// Characters between quotes, with escapes for the quote, the backslash, control characters and, as `charset` has it, those
 /// beyond Latin-1.
-pub fn push_quoted(out: &mut Vec<u32>, chars: impl Iterator<Item = u32>, quote: char, charset: Charset) {
-    let (quote, backslash) = (u32::from(quote), u32::from('\\'));
+pub fn push_quoted(out: &mut Vec<u32>, chars: impl Iterator<Item = u32>, quote: u32, charset: Charset) {
+    let backslash = u32::from('\\');
     out.push(quote);
     for c in chars {
         match c {
@@ -168,16 +201,26 @@ fn needs_quotes(text: &str) -> bool {
         || is_reserved(text)
 }
 
-/// An atom, in quotes where it needs them: `io_lib:write_atom/1`, or `write_atom_as_latin1/1`.
-pub fn push_atom(out: &mut Vec<u32>, atom: Atom, charset: Charset) {
+/// A word that a feature of the language may reserve (`erl_features`).
+fn may_be_reserved(text: &str) -> bool {
+    matches!(text, "maybe" | "else" | "ifn" | "while" | "until" | "unless")
+}
+
+/// An atom, in quotes where it needs them: `io_lib:write_atom/1`, or `write_atom_as_latin1/1`. Whether it does is not known of a
+/// few words.
+pub fn push_atom(out: &mut Vec<u32>, atom: Atom, charset: Charset) -> Result<(), Escape> {
     let text = atom.text();
+    if may_be_reserved(text) {
+        return Err(Escape::Decline);
+    }
     if needs_quotes(text) {
-        push_quoted(out, text.chars().map(u32::from), '\'', charset);
+        push_quoted(out, text.chars().map(u32::from), u32::from('\''), charset);
     } else if text.is_ascii() {
         out.extend(text.bytes().map(u32::from));
     } else {
         out.extend(text.chars().map(u32::from));
     }
+    Ok(())
 }
 
 /// A small integer in base 10.
@@ -319,14 +362,13 @@ mod tests {
             ("÷", "'÷'", "'÷'"),
             ("end", "'end'", "'end'"),
             ("ends", "ends", "ends"),
-            ("maybe", "maybe", "maybe"),
             ("it's\\", "'it\\'s\\\\'", "'it\\'s\\\\'"),
             ("a\n\u{1}\u{7f}\u{80}\"", "'a\\n\\001\\d\\200\"'", "'a\\n\\001\\d\\200\"'"),
             ("λ😀", "'\\x{3BB}\\x{1F600}'", "'λ😀'"),
         ] {
             let atom = Atom::new(name).expect("an atom");
-            assert_eq!(text(|out| push_atom(out, atom, Charset::Latin1)), latin1);
-            assert_eq!(text(|out| push_atom(out, atom, Charset::Unicode)), unicode);
+            assert_eq!(text(|out| push_atom(out, atom, Charset::Latin1).ok().expect("known")), latin1);
+            assert_eq!(text(|out| push_atom(out, atom, Charset::Unicode).ok().expect("known")), unicode);
         }
     }
 

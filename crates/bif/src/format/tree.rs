@@ -242,7 +242,7 @@ impl Growing<'_, '_> {
         }
         let from = self.tree.chars.len();
         if let Some(atom) = term.as_atom() {
-            text::push_atom(&mut self.tree.chars, atom, self.options.charset);
+            text::push_atom(&mut self.tree.chars, atom, self.options.charset)?;
             return self.text(from);
         }
         if let Some(tuple) = term.as_tuple() {
@@ -280,7 +280,7 @@ impl Growing<'_, '_> {
             self.budget.spend(self.ctx, string.len())?;
             if is_string {
                 let from = self.tree.chars.len();
-                text::push_quoted(&mut self.tree.chars, string.into_iter(), '"', self.options.charset);
+                text::push_quoted(&mut self.tree.chars, string.into_iter(), u32::from('"'), self.options.charset);
                 return self.text(from);
             }
         }
@@ -407,7 +407,7 @@ impl Growing<'_, '_> {
 
     fn string(&mut self, string: &[u32], closing: Closing) -> Result<Id, Escape> {
         let from = self.tree.chars.len();
-        text::push_quoted(&mut self.tree.chars, string.iter().copied(), '"', Charset::Unicode);
+        text::push_quoted(&mut self.tree.chars, string.iter().copied(), u32::from('"'), Charset::Unicode);
         let chars = &self.tree.chars[from..];
         let length = match closing {
             // Said of the characters, not of their clusters; there are none beyond Latin-1.

@@ -56,7 +56,7 @@ impl Job<'_, '_> {
         }
         self.gathered(|out| {
             if let Some(atom) = term.as_atom() {
-                text::push_atom(out, atom, charset);
+                text::push_atom(out, atom, charset)?;
             } else if !text::push_number(out, term) && !text::push_identifier(out, term) {
                 return Err(Escape::Decline);
             }
