@@ -41,7 +41,8 @@ options() ->
 
 option() ->
     pick([{column, column()}, {line_length, width()}, {line_length, width()}, {depth, depth()}, {line_max_chars, pick([-1, width(), 60])},
-          {encoding, pick([latin1, latin1, utf8, unicode])}, {strings, diff_terms:bool()}, {chars_limit, -1}]).
+          {encoding, pick([latin1, latin1, utf8, unicode])}, {strings, diff_terms:bool()}, {chars_limit, -1},
+          {record_print_fun, fun(r, N) -> lists:sublist([one, two, 'Three', four, five, six], N); (_, _) -> no end}]).
 
 wrong() ->
     pick([{column, 1.0}, {depth, a}, {line_length, -5}, {line_length, []}, {chars_limit, n(300)}, {chars_limit, 0}, {strings, 1}, {encoding, x}, depth, {depth}, {depth, 1, 2},

@@ -190,6 +190,7 @@ impl Job<'_, '_> {
             depth: usize::try_from(depth).ok(),
             line_chars: None,
             charset: charset(spec),
+            records: false,
             strings: spec.strings,
         };
         let nothing_made = self.out.iter().all(|element| element.is_immediate());

@@ -119,9 +119,16 @@ fn each_char(
 /// `io_lib:chars_length/1`, of lists only; where clusters are to be counted, or there is something else, it is not done here.
 fn chars_length_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let mut budget = Budget::new(ctx);
-    let mut width = text::Width::default();
-    let known = each_char(ctx, args[0], &mut budget, |c| width.add(c))?;
-    let length = width.get().filter(|_| known).ok_or(Escape::Decline)?;
+    let mut length = 0;
+    let latin1 = each_char(ctx, args[0], &mut budget, |c| {
+        length += 1;
+        c < 256
+    })?;
+    if !latin1 {
+        let mut width = text::Width::default();
+        let known = each_char(ctx, args[0], &mut budget, |c| width.add(c))?;
+        length = width.get().filter(|_| known).ok_or(Escape::Decline)?;
+    }
     budget.charge(ctx);
     Ok(Term::small(length as i64))
 }

@@ -1,7 +1,8 @@
 //! `~p`: `io_lib_pretty:print/9`, which all of that module's entries lead to.
 //!
 //! First the term becomes a tree of texts whose lengths are known ([`super::tree`]), then the tree is laid out in lines
-//! ([`super::layout`]). A limit on characters and a function that knows records are left to the Erlang code.
+//! ([`super::layout`]). A limit on characters is left to the Erlang code, and so is a tuple that may be a record if there is
+//! a function to be asked about it.
 
 use super::layout;
 use super::sizing::Line;
@@ -32,6 +33,8 @@ pub struct Options {
     pub line_chars: Option<i64>,
     /// Which characters of atoms and strings stand for themselves.
     pub charset: Charset,
+    /// Is there a function that knows records, to be asked about each tuple that begins with an atom?
+    pub records: bool,
     /// Are lists and binaries of printable characters shown as strings?
     pub strings: bool,
 }
@@ -53,7 +56,7 @@ fn print_9(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let &[term, column, line_length, depth, line_chars, chars, records, encoding, strings] = args else {
         return Err(Escape::Decline);
     };
-    if chars.as_small().is_none_or(|limit| limit >= 0) || records.is_fun() {
+    if chars.as_small().is_none_or(|limit| limit >= 0) {
         return Err(Escape::Decline);
     }
     let options = Options {
@@ -62,6 +65,7 @@ fn print_9(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         depth: depth_of(depth)?,
         line_chars: Some(small(line_chars)?).filter(|most| *most >= 0),
         charset: if encoding.is_am(am::latin1) { Charset::Latin1 } else { Charset::Unicode },
+        records: records.is_fun(),
         strings: strings.as_bool().ok_or(Escape::Decline)?,
     };
     let mut budget = Budget::new(ctx);

@@ -316,6 +316,9 @@ impl Growing<'_, '_> {
         if elements.is_empty() {
             return self.constant("{}");
         }
+        if self.options.records && elements[0].is_atom() {
+            return Err(Escape::Decline);
+        }
         if depth == Some(1) {
             return self.constant("{...}");
         }
