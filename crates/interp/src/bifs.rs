@@ -13,7 +13,7 @@ use crate::trace;
 use myriad_term::Term;
 use myriad_term::{Atom, Build, Mfa, am};
 use myriad_vm::bif::{BifDef, BifResult, Escape};
-use myriad_vm::code::{CodePtr, Function, Module};
+use myriad_vm::code::{CodePtr, Continuation, Function, Module};
 use myriad_vm::engine::SliceEnd;
 use myriad_vm::error::Class;
 use myriad_vm::process::Resume;
@@ -27,7 +27,17 @@ pub const NO_CONTINUATION: u32 = 0;
 #[inline(always)]
 pub unsafe fn call(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operands of the instruction; the next one.
-    unsafe { call_at(m, pc, |_| pc.add(4)) }
+    unsafe { call_at(m, pc, |_| behind_call(pc)) }
+}
+
+/// Where a call in the body of a function goes on.
+///
+/// # Safety
+/// A [`Op::CallBif`] that has a continuation: one that has none never goes on.
+#[inline(always)]
+unsafe fn behind_call(pc: *const u32) -> *const u32 {
+    // SAFETY: an operand of the instruction.
+    unsafe { Continuation::code(target(pc.add(3)).cast()).0 }
 }
 
 /// A call in tail position.
@@ -308,7 +318,7 @@ unsafe fn deliver(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
                 m.pop()
             }
             Op::NativeBody => m.pop(),
-            _ => pc.add(4),
+            _ => behind_call(pc),
         }
     }
 }

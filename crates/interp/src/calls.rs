@@ -6,7 +6,7 @@ use crate::machine::{Machine, high, mfa, target, wide};
 use myriad_sync::atomic::Ordering;
 use myriad_term::boxed::Header;
 use myriad_term::{Alloc, Export, FunEntry, Kind, Mfa, Term, am};
-use myriad_vm::code::{Function, MissingFun};
+use myriad_vm::code::{Continuation, Function, MissingFun};
 use myriad_vm::engine::SliceEnd;
 use myriad_vm::saved_calls::Saved;
 
@@ -433,8 +433,8 @@ pub unsafe fn apply_fun_list_last(m: &mut Machine<'_, '_>, pc: *const u32) -> *c
 /// A call of `erlang:yield/0`.
 pub unsafe fn yield_call(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     m.set_x(0, Term::TRUE);
-    // SAFETY: the next instruction.
-    let next = unsafe { pc.add(2) };
+    // SAFETY: an operand of the instruction.
+    let next = unsafe { Continuation::code(target(pc.add(1)).cast()).0 };
     m.stop(SliceEnd::Yielded, next, std::ptr::null(), 1)
 }
 

@@ -5,7 +5,7 @@
 //! D2. The line table has an entry wherever line or frame change, in ascending order of offset.
 //! D3. Before anybody can run a block, [`locate`] finds the addresses in it.
 
-use myriad_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use myriad_sync::atomic::{AtomicU64, Ordering};
 use myriad_sync::{LockClass, RwLock};
 use myriad_vm::code::{CodePtr, Function};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -68,7 +68,7 @@ impl Drop for Block {
 pub struct Decoded {
     /// Whose code it is.
     pub function: *const Function,
-    /// Code, constants, continuation records.
+    /// Code with continuation records in it, constants.
     pub block: Block,
     /// Bytes of code at the block's start.
     pub code_bytes: u32,
@@ -76,6 +76,8 @@ pub struct Decoded {
     pub entry: u32,
     /// Lines and frames (D2).
     pub places: Box<[Place]>,
+    /// Offsets of the continuation records, ascending.
+    pub records: Box<[u32]>,
 }
 
 // SAFETY: D1.
@@ -214,8 +216,8 @@ pub fn is_record(address: usize) -> bool {
     let ranges = RANGES.read();
     let Some((start, range)) = ranges.range(..=address).next_back() else { return false };
     // SAFETY: in the table, so not released.
-    let code_bytes = unsafe { (*range.decoded).code_bytes } as usize;
-    address < range.end && address >= start + code_bytes
+    let records = unsafe { &(*range.decoded).records };
+    address < range.end && records.binary_search(&((address - start) as u32)).is_ok()
 }
 
 /// Frees what was decoded for a function.
@@ -231,9 +233,4 @@ pub fn release(function: &Function) {
     let decoded = unsafe { Box::from_raw(raw) };
     myriad_vm::code::count_bytes(-(decoded.block.len() as i64));
     RANGES.write().remove(&(decoded.block.start() as usize));
-}
-
-/// An atomic null, for continuation records.
-pub const fn no_native() -> AtomicPtr<u8> {
-    AtomicPtr::new(std::ptr::null_mut())
 }

@@ -23,7 +23,7 @@ pub fn listing(decoded: &Decoded) -> String {
         let _ = write!(
             out,
             "{at:4} {name}{}",
-            ["", ".x", ".from_x", ".from_y"][usize::from(*word as u16 / STEP) % VERSIONS]
+            ["", ".x", ".from_x", ".from_y", ".to_y"][usize::from(*word as u16 / STEP) % VERSIONS]
         );
         let high = word >> 16;
         let mut i = at + 1;
@@ -83,7 +83,9 @@ impl Op {
     pub(crate) fn tail_words(opcode: usize, words: &[u32], at: usize) -> Option<usize> {
         let word = |i: usize| words.get(at + i).copied().unwrap_or(0) as usize;
         let op = |o: Op| o as usize == opcode;
-        if op(Op::PutTuple) {
+        if op(Op::ReturnRecord) {
+            Some(word(0) >> 16)
+        } else if op(Op::PutTuple) {
             Some(word(1))
         } else if op(Op::NewMap) {
             Some(word(2))

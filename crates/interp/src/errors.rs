@@ -288,7 +288,7 @@ pub fn rethrow(m: &mut Machine<'_, '_>, class: Class, reason: Term, trace: Term)
             m.set_x(1, class.term());
             m.set_x(2, reason);
             m.set_x(3, trace);
-            return handler.pc.0;
+            return Continuation::code(handler).0;
         }
         // SAFETY: at most the base.
         at = unsafe { at.add(1) };

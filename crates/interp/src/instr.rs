@@ -14,7 +14,7 @@
 //! | `m` | a word with a register that is read and one that is written |
 //! | `b` `B` | as `r` and `q`, of registers that are read and written |
 //! | `s` | source: a register, or with bit 1 set the distance in bytes to a constant of the function |
-//! | `j` `f` | distance in bytes, from this word, of a label (0 = none) or of a continuation record |
+//! | `j` `f` | distance in bytes, from this word, of a label (0 = none) or of a continuation record (in a `ReturnRecord`) |
 //! | `k` | a term whose word is this number sign-extended: small integers, atoms, nil |
 //! | `u` | a number |
 //! | `w` | two words: an address (function, export, fun entry, built-in) |
@@ -40,8 +40,10 @@ pub const X_ONLY: u16 = STEP;
 pub const FROM_X: u16 = 2 * STEP;
 /// The same where those that it reads are Y registers, those that it writes X registers.
 pub const FROM_Y: u16 = 3 * STEP;
+/// The same where those that it reads are X registers, those that it writes Y registers.
+pub const TO_Y: u16 = 4 * STEP;
 /// How many versions there are, the general one among them.
-pub const VERSIONS: usize = 4;
+pub const VERSIONS: usize = 5;
 /// What the opcodes of one version are apart from those of the next.
 pub const STEP: u16 = 256;
 const _: () = assert!(Op::COUNT <= STEP);
@@ -59,10 +61,10 @@ macro_rules! for_each_instruction {
     ($then:ident) => { $then! {
         hot {
             // moves
-            MoveXX "rq" MoveXY "rq" MoveYX "rq" MoveKX "rk" MoveKY "rk"
+            MoveXX "rq" MoveXY "rq" MoveYX "rq" SwapXY "rq" MoveKX "rk" MoveKY "rk"
             // calls
             Call "-fw" CallLast "nw" CallOnly "-w" CallExt "-fw" CallExtLast "nw" CallExtOnly "-w"
-            TrimCall "nfw"
+            TrimCall "nfw" SwapXYCall "rqfw"
             Return "-" MoveKReturn "-k" MoveCReturn "-c"
             Deallocate "n" DeallocateReturn "n" Trim "n"
             Jump "-j"
@@ -125,6 +127,7 @@ macro_rules! for_each_instruction {
             ReturnTo "-" crate::trace::return_to
             ReturnTime "-" crate::trace::return_time
             Failed "-" crate::errors::unreachable_code
+            ReturnRecord "n*" crate::errors::unreachable_code
             FailLoading "-" crate::errors::not_decodable
             CallBif "nwf" crate::bifs::call
             CallBifLast "nwuf" crate::bifs::call_last

@@ -174,7 +174,7 @@ impl Machine<'_, '_> {
             let sp = self.sp();
             let continuation = *sp.cast::<u64>() as *const Continuation;
             self.set_sp(sp.add(1));
-            (*continuation).pc.0
+            Continuation::code(continuation).0
         }
     }
 

@@ -24,7 +24,7 @@ mod moves;
 mod numbers;
 mod state;
 
-use crate::instr::{ANY, FROM_X, FROM_Y, Op, STEP, VERSIONS, X, X_ONLY, Y};
+use crate::instr::{ANY, FROM_X, FROM_Y, Op, STEP, TO_Y, VERSIONS, X, X_ONLY, Y};
 use crate::machine::Machine;
 use myriad_term::Term;
 use myriad_vm::engine::SliceEnd;
@@ -96,13 +96,14 @@ macro_rules! table {
                 i += 1;
             }
             let others: [[Instruction; VERSIONS - 1]; Op::EITHER.end as usize - Op::EITHER.start as usize] =
-                [$([hot::$either::<X, X>, hot::$either::<X, ANY>, hot::$either::<Y, X>],)*];
+                [$([hot::$either::<X, X>, hot::$either::<X, ANY>, hot::$either::<Y, X>, hot::$either::<X, Y>],)*];
             i = 0;
             while i < others.len() {
                 let opcode = Op::EITHER.start as usize + i;
                 table[X_ONLY as usize + opcode] = others[i][0];
                 table[FROM_X as usize + opcode] = others[i][1];
                 table[FROM_Y as usize + opcode] = others[i][2];
+                table[TO_Y as usize + opcode] = others[i][3];
                 i += 1;
             }
             table

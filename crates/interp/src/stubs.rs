@@ -1,10 +1,10 @@
 //! Code that belongs to no function: entries of functions not decoded, built-in, undefined or with a breakpoint; the return of a
 //! process's first function, and of traced ones; where a hibernating process wakes.
 
-use crate::code::no_native;
 use crate::instr::Op;
 use crate::machine::Machine;
-use myriad_vm::code::{CodePtr, Continuation};
+use myriad_sync::atomic::AtomicPtr;
+use myriad_vm::code::Continuation;
 
 /// Words of each stub: an opcode, and room for operands that are zero.
 const WORDS: usize = 4;
@@ -21,56 +21,59 @@ const fn stub(op: Op) -> Stub {
 static UNDECODED: Stub = stub(Op::Undecoded);
 static BUILT_IN: Stub = stub(Op::BuiltInEntry);
 static UNDEFINED: Stub = stub(Op::UndefinedEntry);
-static BOTTOM: Stub = stub(Op::Bottom);
 static HIBERNATING: Stub = stub(Op::Hibernating);
 static BREAKPOINT: Stub = stub(Op::Breakpoint);
-static RETURN_TRACE: Stub = stub(Op::ReturnTrace);
-static EXCEPTION_TRACE: Stub = stub(Op::ExceptionTrace);
-static RETURN_TO: Stub = stub(Op::ReturnTo);
-static RETURN_TIME: Stub = stub(Op::ReturnTime);
 
 /// The stub that consists of this instruction.
 pub fn code_of(op: Op) -> *const u32 {
-    static_code(op)
-}
-
-/// The same for statics.
-pub const fn static_code(op: Op) -> *const u32 {
     let stub = match op {
         Op::Breakpoint => &BREAKPOINT,
-        Op::ReturnTrace => &RETURN_TRACE,
-        Op::ExceptionTrace => &EXCEPTION_TRACE,
-        Op::ReturnTo => &RETURN_TO,
-        Op::ReturnTime => &RETURN_TIME,
         Op::BuiltInEntry => &BUILT_IN,
         Op::UndefinedEntry => &UNDEFINED,
-        Op::Bottom => &BOTTOM,
+        Op::Bottom => return Continuation::code(RETURN.record()).0,
         Op::Hibernating => &HIBERNATING,
         _ => &UNDECODED,
     };
     stub.0.as_ptr()
 }
 
-struct Record(Continuation);
+/// A return point that belongs to no function, and the instruction there (K2 of [`myriad_vm::code`]).
+#[repr(C)]
+pub struct ReturnPoint {
+    record: Continuation,
+    code: Stub,
+}
 // SAFETY: it never changes.
-unsafe impl Sync for Record {}
+unsafe impl Sync for ReturnPoint {}
 
-/// The return point of a process's first function: it belongs to no function, and stack walks end there.
-static RETURN: Record = Record(Continuation {
-    pc: CodePtr(BOTTOM.0.as_ptr()),
-    native: no_native(),
-    function: std::ptr::null(),
-    line: 0,
-    frame: 0,
-});
+impl ReturnPoint {
+    /// Returns to `op`, which has `frame` words.
+    pub const fn to(op: Op, frame: u32) -> ReturnPoint {
+        let native = AtomicPtr::new(std::ptr::null_mut());
+        ReturnPoint { record: Continuation { native, function: std::ptr::null(), line: 0, frame }, code: stub(op) }
+    }
+
+    /// Its record, as it stands on the stack.
+    pub fn record(&'static self) -> *const Continuation {
+        std::ptr::from_ref(self).cast()
+    }
+
+    /// Is this word its record?
+    pub fn is(&'static self, word: u64) -> bool {
+        word == self.record() as u64
+    }
+}
+
+/// The return point of a process's first function: stack walks end there.
+static RETURN: ReturnPoint = ReturnPoint::to(Op::Bottom, 0);
 
 /// Puts the return point of the first function on the empty stack.
 pub fn push_bottom(m: &mut Machine<'_, '_>) {
     // SAFETY: the stack is empty and the heap keeps RESERVED words.
-    unsafe { m.push(&RETURN.0) };
+    unsafe { m.push(RETURN.record()) };
 }
 
 /// Is this word the return point of a process's first function, or of a frame of tracing?
 pub fn is_return(word: u64) -> bool {
-    word == &raw const RETURN.0 as u64 || crate::trace::is_record(word)
+    RETURN.is(word) || crate::trace::is_record(word)
 }

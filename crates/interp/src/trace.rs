@@ -11,15 +11,15 @@
 //! | time | the number of the function that was current before |
 
 use crate::calls;
-use crate::code::{self, no_native};
+use crate::code;
 use crate::errors;
 use crate::instr::Op;
 use crate::machine::Machine;
-use crate::stubs;
+use crate::stubs::{self, ReturnPoint};
 use myriad_heap::Fragment;
 use myriad_term::{Build, Mfa, Term, am};
 use myriad_vm::bif::BifDef;
-use myriad_vm::code::{CodePtr, Continuation, Function};
+use myriad_vm::code::{Continuation, Function};
 use myriad_vm::trace::breakpoint;
 use myriad_vm::trace::call::{Caller, ReturnFrame};
 
@@ -28,28 +28,14 @@ const ROOM: usize = 16;
 /// Words of a frame that tells what a call returns, without the return point.
 const RETURN_WORDS: usize = 4;
 
-struct Record(Continuation);
-// SAFETY: it never changes.
-unsafe impl Sync for Record {}
-
-const fn record(op: Op, words: u32) -> Record {
-    Record(Continuation {
-        pc: CodePtr(stubs::static_code(op)),
-        native: no_native(),
-        function: std::ptr::null(),
-        line: 0,
-        frame: words,
-    })
-}
-
-static RETURN_TRACE: Record = record(Op::ReturnTrace, RETURN_WORDS as u32);
-static EXCEPTION_TRACE: Record = record(Op::ExceptionTrace, RETURN_WORDS as u32);
-static RETURN_TO: Record = record(Op::ReturnTo, 0);
-static RETURN_TIME: Record = record(Op::ReturnTime, 1);
+static RETURN_TRACE: ReturnPoint = ReturnPoint::to(Op::ReturnTrace, RETURN_WORDS as u32);
+static EXCEPTION_TRACE: ReturnPoint = ReturnPoint::to(Op::ExceptionTrace, RETURN_WORDS as u32);
+static RETURN_TO: ReturnPoint = ReturnPoint::to(Op::ReturnTo, 0);
+static RETURN_TIME: ReturnPoint = ReturnPoint::to(Op::ReturnTime, 1);
 
 /// Is this word the return point of a frame of tracing?
 pub fn is_record(word: u64) -> bool {
-    [&RETURN_TRACE, &EXCEPTION_TRACE, &RETURN_TO, &RETURN_TIME].iter().any(|r| word == &raw const r.0 as u64)
+    [&RETURN_TRACE, &EXCEPTION_TRACE, &RETURN_TO, &RETURN_TIME].iter().any(|point| point.is(word))
 }
 
 /// The entry of a function without its breakpoint.
@@ -79,7 +65,7 @@ fn returns_already(m: &mut Machine<'_, '_>) -> bool {
     unsafe {
         while at < base {
             let word = *at;
-            if word == &raw const RETURN_TO.0 as u64 {
+            if RETURN_TO.is(word) {
                 return true;
             }
             if !is_record(word) {
@@ -92,7 +78,7 @@ fn returns_already(m: &mut Machine<'_, '_>) -> bool {
 }
 
 /// Pushes words (the first deepest) and a return point on them.
-unsafe fn push_frame(m: &mut Machine<'_, '_>, record: &'static Record, words: &[Term]) {
+unsafe fn push_frame(m: &mut Machine<'_, '_>, point: &'static ReturnPoint, words: &[Term]) {
     // SAFETY: `breakpoint` has made room.
     unsafe {
         let mut sp = m.sp();
@@ -101,16 +87,16 @@ unsafe fn push_frame(m: &mut Machine<'_, '_>, record: &'static Record, words: &[
             *sp = *word;
         }
         m.set_sp(sp);
-        m.push(&raw const record.0);
+        m.push(point.record());
     }
 }
 
 unsafe fn push_return(m: &mut Machine<'_, '_>, mfa: Mfa, frame: ReturnFrame) {
-    let record = if frame.exception { &EXCEPTION_TRACE } else { &RETURN_TRACE };
+    let point = if frame.exception { &EXCEPTION_TRACE } else { &RETURN_TRACE };
     let words = [frame.tracer, Term::small(i64::from(mfa.arity)), mfa.function.term(), mfa.module.term()];
     m.ctx.proc.trace_frames = true;
     // SAFETY: the caller's promise.
-    unsafe { push_frame(m, record, &words) };
+    unsafe { push_frame(m, point, &words) };
 }
 
 /// The entry of a function with a breakpoint, or of a traced export.
@@ -151,7 +137,7 @@ pub unsafe fn breakpoint(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
             push_return(m, called.mfa, frame);
         }
         if let Some(before) = frames.time
-            && *m.heap().stop != &raw const RETURN_TIME.0 as u64
+            && !RETURN_TIME.is(*m.heap().stop)
         {
             m.ctx.proc.trace_frames = true;
             push_frame(m, &RETURN_TIME, &[Term::small(before as i64)]);
@@ -262,19 +248,17 @@ pub fn unwound(
         unsafe {
             let word = *at;
             let words_left = to.offset_from(at) as usize;
-            if word == &raw const RETURN_TO.0 as u64 {
+            if RETURN_TO.is(word) {
                 told = true;
-            } else if word == &raw const RETURN_TIME.0 as u64 && words_left > 1 {
+            } else if RETURN_TIME.is(word) && words_left > 1 {
                 let before = Term::from_raw(*at.add(1));
                 m.ctx.time_return(before.as_small().unwrap_or(0) as u64);
                 at = at.add(1);
-            } else if (word == &raw const EXCEPTION_TRACE.0 as u64 || word == &raw const RETURN_TRACE.0 as u64)
-                && words_left > RETURN_WORDS
-            {
+            } else if (EXCEPTION_TRACE.is(word) || RETURN_TRACE.is(word)) && words_left > RETURN_WORDS {
                 let words = at.add(1).cast::<[Term; RETURN_WORDS]>().read();
                 let mut memory = Fragment::with_capacity(8);
                 if let Some((mfa, tracer)) = frame_of(words, &mut memory) {
-                    if word == &raw const EXCEPTION_TRACE.0 as u64 {
+                    if EXCEPTION_TRACE.is(word) {
                         m.ctx.traced_return(tracer, mfa, Some(class), reason);
                     }
                     at = at.add(RETURN_WORDS);

@@ -3,7 +3,8 @@
 //! K1. [`Export::code`](myriad_term::Export) is never null once the VM runs: it points at a [`Function`]; of an undefined
 //!     export at a function of its own whose entry is the engine's undefined stub.
 //! K2. A [`Continuation`] (return point) is 16-byte aligned, so that its address looks like a small integer on the Erlang
-//!     stack; it leads to its function, line and live frame, and to its entry in either tier (docs/design.md, section 3).
+//!     stack; it leads to its function, line and live frame, and to its entry in either tier (docs/design.md, section 3):
+//!     the code of tier 0 follows it, so that a return need not read it.
 //! K3. A module's memory is freed only after a purge has found no process with a code pointer, fun or literal of it, and
 //!     after thread progress.
 //!
@@ -132,8 +133,6 @@ impl Function {
 /// A return point, as it stands on the Erlang stack (K2).
 #[repr(C, align(16))]
 pub struct Continuation {
-    /// Where tier 0 goes on.
-    pub pc: CodePtr,
     /// Where tier 1 goes on, or null.
     pub native: AtomicPtr<u8>,
     /// The function it is in.
@@ -142,6 +141,14 @@ pub struct Continuation {
     pub line: u32,
     /// Y registers of the frame it returns to.
     pub frame: u32,
+}
+
+impl Continuation {
+    /// Where tier 0 goes on.
+    #[inline(always)]
+    pub fn code(record: *const Continuation) -> CodePtr {
+        CodePtr(record.wrapping_add(1).cast())
+    }
 }
 
 static CONSTANTS_CLASS: LockClass = LockClass::new("module_constants", 890);

@@ -30,7 +30,7 @@ pub fn entries(engine: &dyn Engine, process: &Private) -> Vec<Entry> {
             let Some(record) = term.as_catch() else { return Entry::Y(i, term) };
             // SAFETY: a catch marker's data is the address of its record, which stays as long as the function (K2, K3).
             let handler = unsafe { &*(record as *const Continuation) };
-            Entry::Catch(i, handler.pc.0 as usize, function(handler))
+            Entry::Catch(i, Continuation::code(handler).0 as usize, function(handler))
         }));
     };
     let frame = engine.frame_words(process);
@@ -40,7 +40,11 @@ pub fn entries(engine: &dyn Engine, process: &Private) -> Vec<Entry> {
         let [word, above @ ..] = rest else { break };
         rest = above;
         let to = function(at.continuation);
-        entries.push(Entry::Return(std::ptr::from_ref(word) as usize, at.continuation.pc.0 as usize, to));
+        entries.push(Entry::Return(
+            std::ptr::from_ref(word) as usize,
+            Continuation::code(at.continuation).0 as usize,
+            to,
+        ));
         registers(at.continuation.frame as usize, &mut rest, &mut entries);
     }
     entries

@@ -64,18 +64,20 @@ pub(crate) fn translate(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit
         Generic::Move => return moves(e, rest),
         Generic::Swap => {
             let (a, b) = (e.reg(args.at(0)?)?, e.reg(args.at(1)?)?);
+            let (a, b) = if a & 1 > b & 1 { (b, a) } else { (a, b) };
+            let mixed = a & 1 != b & 1;
             if let Some(next) = rest.get(1)
                 && next.op == Generic::Call
             {
                 let function = e.local(Args(next.args).label(1))?;
                 e.place(next.line, next.frame);
-                e.op(Op::SwapCall, a);
+                e.op(if mixed { Op::SwapXYCall } else { Op::SwapCall }, a);
                 e.pair(b, 0);
                 e.continuation(3);
                 e.wide(std::ptr::from_ref(function) as u64);
                 return Ok(2);
             }
-            e.op(Op::Swap, a);
+            e.op(if mixed { Op::SwapXY } else { Op::Swap }, a);
             e.pair(b, 0);
         }
         Generic::Jump => {

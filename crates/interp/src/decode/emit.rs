@@ -1,13 +1,14 @@
 //! The code of one function while it is being made.
 
 use super::MIXED;
-use crate::code::{Block, Decoded, Place, no_native};
+use crate::code::{Block, Decoded, Place};
 use crate::instr::Op;
 use myriad_beam::{Arg, Reg};
+use myriad_sync::atomic::AtomicPtr;
 use myriad_term::{Export, Term};
 use myriad_vm::Vm;
 use myriad_vm::bif::BifDef;
-use myriad_vm::code::{CodePtr, Continuation, Function, Module};
+use myriad_vm::code::{Continuation, Function, Module};
 use std::collections::HashMap;
 
 /// The function goes beyond a limit of this VM's instruction formats.
@@ -17,14 +18,20 @@ pub(crate) struct Unfit;
 /// The X register that constants go through where an instruction wants a register.
 const SCRATCH: u16 = 1023;
 
-/// Where a continuation goes on.
+/// A continuation record.
 struct Return {
-    word: usize,
+    /// The operand that leads to it.
+    operand: usize,
+    /// Its first word, once it has a place.
+    at: usize,
     line: u32,
     frame: u32,
-    /// Handlers: the label instead.
-    label: Option<u32>,
 }
+
+/// Words of a continuation record.
+const RECORD_WORDS: usize = size_of::<Continuation>() / 4;
+/// Words that a record is aligned to.
+const RECORD_ALIGN: usize = align_of::<Continuation>() / 4;
 
 /// See the module's page.
 pub(crate) struct Emitter {
@@ -39,7 +46,9 @@ pub(crate) struct Emitter {
     constants: Vec<u64>,
     constant_words: Vec<(usize, usize)>,
     returns: Vec<Return>,
-    return_words: Vec<usize>,
+    /// The record of the call at hand stands at this word, once its operands are complete.
+    pending: Option<usize>,
+    handlers: Vec<(Return, u32)>,
     places: Vec<Place>,
     pub(crate) line: u32,
     pub(crate) frame: u32,
@@ -61,7 +70,8 @@ impl Emitter {
             constants: Vec::new(),
             constant_words: Vec::new(),
             returns: Vec::new(),
-            return_words: Vec::new(),
+            pending: None,
+            handlers: Vec::new(),
             places: Vec::new(),
             line: 0,
             frame: 0,
@@ -74,6 +84,7 @@ impl Emitter {
 
     /// What follows is on this line and has this frame.
     pub(crate) fn place(&mut self, line: u32, frame: u32) {
+        self.end_call();
         (self.line, self.frame) = (line, frame);
         let offset = 4 * self.code.len() as u32;
         match self.places.last_mut() {
@@ -85,6 +96,7 @@ impl Emitter {
 
     /// Defines a label here.
     pub(crate) fn define(&mut self, label: u32) {
+        self.end_call();
         self.labels.insert(label, self.code.len());
     }
 
@@ -98,6 +110,7 @@ impl Emitter {
     /// The first word of an instruction.
     pub(crate) fn op(&mut self, op: Op, high: u32) {
         debug_assert!(high <= 0xffff);
+        self.end_call();
         self.code.push(op as u32 | high << 16);
     }
 
@@ -130,17 +143,37 @@ impl Emitter {
         if label == 0 { self.code.push(0) } else { self.label(label) }
     }
 
-    /// A continuation record whose code begins at `after` words from here (this word included).
-    pub(crate) fn continuation(&mut self, after: usize) {
-        self.return_words.push(self.code.len());
-        self.returns.push(Return { word: self.code.len() + after, line: self.line, frame: self.frame, label: None });
+    /// The continuation of a call that has so many words more (this one included): its record stands behind them, before the
+    /// code that is returned to.
+    pub(crate) fn continuation(&mut self, more: usize) {
+        self.returns.push(Return { operand: self.code.len(), at: 0, line: self.line, frame: self.frame });
+        self.pending = Some(self.code.len() + more);
         self.code.push(0);
     }
 
-    /// A handler's record: its code is at `label`, its marker in Y register `slot`.
+    /// The record of the call that has just been made, if it has one.
+    fn end_call(&mut self) {
+        if let Some(end) = self.pending.take() {
+            debug_assert!(end == self.code.len());
+            let at = self.record();
+            if let Some(call) = self.returns.last_mut() {
+                call.at = at;
+            }
+        }
+    }
+
+    /// Room for a record: its first word.
+    fn record(&mut self) -> usize {
+        let head = self.code.len();
+        let at = (head + 1).next_multiple_of(RECORD_ALIGN);
+        self.code.push(Op::ReturnRecord as u32 | ((at - head - 1 + RECORD_WORDS) as u32) << 16);
+        self.code.resize(at + RECORD_WORDS, 0);
+        at
+    }
+
+    /// A handler's record: its code goes to `label`, its marker is in Y register `slot`.
     pub(crate) fn handler(&mut self, label: u32, slot: u32) {
-        self.return_words.push(self.code.len());
-        self.returns.push(Return { word: 0, line: self.line, frame: slot, label: Some(label) });
+        self.handlers.push((Return { operand: self.code.len(), at: 0, line: self.line, frame: slot }, label));
         self.code.push(0);
     }
 
@@ -256,10 +289,16 @@ impl Emitter {
         if self.returns.iter().any(|r| r.frame == MIXED) {
             return Err(Unfit);
         }
+        self.end_call();
+        for (mut handler, label) in std::mem::take(&mut self.handlers) {
+            handler.at = self.record();
+            self.op(Op::Jump, 0);
+            self.label(label);
+            self.returns.push(handler);
+        }
         let code_bytes = 4 * self.code.len();
         let constants_at = code_bytes.next_multiple_of(8);
-        let returns_at = (constants_at + 8 * self.constants.len()).next_multiple_of(16);
-        let bytes = returns_at + size_of::<Continuation>() * self.returns.len();
+        let bytes = constants_at + 8 * self.constants.len();
         if i32::try_from(bytes).is_err() {
             return Err(Unfit);
         }
@@ -270,8 +309,8 @@ impl Emitter {
         for (word, constant) in &self.constant_words {
             self.code[*word] = (constants_at + 8 * constant - 4 * word) as u32 | 2;
         }
-        for (i, word) in self.return_words.iter().enumerate() {
-            self.code[*word] = (returns_at + size_of::<Continuation>() * i - 4 * word) as u32;
+        for record in &self.returns {
+            self.code[record.operand] = (4 * (record.at - record.operand)) as u32;
         }
         super::versions::choose(&mut self.code);
         let block = Block::new(bytes);
@@ -284,19 +323,13 @@ impl Emitter {
                 start.add(constants_at),
                 8 * self.constants.len(),
             );
-            for (i, r) in self.returns.iter().enumerate() {
-                let word = match r.label {
-                    Some(label) => *self.labels.get(&label).ok_or(Unfit)?,
-                    None => r.word,
-                };
-                let record = Continuation {
-                    pc: CodePtr(start.add(4 * word).cast()),
-                    native: no_native(),
+            for record in &self.returns {
+                start.add(4 * record.at).cast::<Continuation>().write(Continuation {
+                    native: AtomicPtr::new(std::ptr::null_mut()),
                     function: self.function,
-                    line: r.line,
-                    frame: r.frame,
-                };
-                start.add(returns_at).cast::<Continuation>().add(i).write(record);
+                    line: record.line,
+                    frame: record.frame,
+                });
             }
         }
         Ok(Decoded {
@@ -305,6 +338,7 @@ impl Emitter {
             code_bytes: code_bytes as u32,
             entry: self.entry,
             places: self.places.into_boxed_slice(),
+            records: self.returns.iter().map(|record| 4 * record.at as u32).collect(),
         })
     }
 }

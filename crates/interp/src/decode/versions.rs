@@ -1,6 +1,7 @@
-//! Which version of each instruction runs: most have several, by the files of their registers ([`X_ONLY`], [`FROM_X`], [`FROM_Y`]).
+//! Which version of each instruction runs: most have several, by the files of their registers ([`X_ONLY`], [`FROM_X`],
+//! [`FROM_Y`], [`TO_Y`]).
 
-use crate::instr::{FORMATS, FROM_X, FROM_Y, Op, X_ONLY};
+use crate::instr::{FORMATS, FROM_X, FROM_Y, Op, TO_Y, X_ONLY};
 
 /// What operands are: bits.
 const X: u32 = 1;
@@ -44,11 +45,12 @@ fn look(code: &[u32], at: usize) -> Option<(u16, usize)> {
     if constants_too(opcode) {
         read = (i..next).map(word).fold(read, |read, operand| read | source(operand)) & !CONSTANT;
     }
-    let version = match (read, written & Y) {
+    let version = match (read, written) {
         _ if !Op::EITHER.contains(&opcode) || read | written == 0 => 0,
-        (0 | X, 0) => X_ONLY,
+        (0 | X, 0 | X) => X_ONLY,
+        (0 | X, Y) => TO_Y,
         (X, _) => FROM_X,
-        (Y, 0) => FROM_Y,
+        (Y, 0 | X) => FROM_Y,
         _ => 0,
     };
     Some((version, next))

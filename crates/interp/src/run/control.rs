@@ -59,6 +59,12 @@ super::instructions! {
         s.enter(s.function(3))
     }
 
+    SwapXYCall(s) {
+        std::ptr::swap(s.x_at(s.high()), s.y_at(s.low(1)));
+        s.push(2);
+        s.enter(s.function(3))
+    }
+
     MoveKCall(s) {
         *s.x_at(s.high()) = short(s.pc.add(1));
         s.push(2);

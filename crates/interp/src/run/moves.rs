@@ -85,6 +85,11 @@ super::instructions! {
         s.next(2)
     }
 
+    SwapXY(s) {
+        std::ptr::swap(s.x_at(s.high()), s.y_at(s.low(1)));
+        s.next(2)
+    }
+
     Deallocate(s) {
         s.sp = s.sp.byte_add(s.high() as usize);
         s.next(1)

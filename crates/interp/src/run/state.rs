@@ -279,7 +279,7 @@ impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
     pub(super) unsafe fn ret(mut self) {
         let continuation = *self.sp.cast::<*const Continuation>();
         self.sp = self.sp.add(1);
-        self.pc = (*continuation).pc.0;
+        self.pc = Continuation::code(continuation).0;
         self.go()
     }
 
