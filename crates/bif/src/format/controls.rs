@@ -109,6 +109,9 @@ impl Job<'_, '_> {
         if data.is_bitstring() {
             return self.binary_chars(data, unicode);
         }
+        if !data.is_list() {
+            return Err(Escape::Decline);
+        }
         let mut whole = true;
         let (mut rest, mut count) = (data, 0);
         while let Some((head, tail)) = rest.as_cons() {

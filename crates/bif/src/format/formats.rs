@@ -27,9 +27,12 @@ myriad_vm::bifs! { pub IO_LIB = "io_lib" {
     };
 }}
 
+/// Characters of most formats.
+const SHORT: usize = 64;
+
 /// The characters of a format.
 fn characters(job: &mut Job<'_, '_>, format: Term) -> Result<Vec<u32>, Escape> {
-    let mut chars = Vec::new();
+    let mut chars = Vec::with_capacity(SHORT);
     if let Some(atom) = format.as_atom() {
         chars.extend(atom.text().chars().map(u32::from));
     } else if format.is_bitstring() {

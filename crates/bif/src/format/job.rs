@@ -5,6 +5,9 @@ use myriad_term::{Build, Term};
 use myriad_vm::Ctx;
 use myriad_vm::bif::Escape;
 
+/// Elements and characters that there is room for at first: those of most lines.
+const AT_FIRST: usize = 64;
+
 /// A call.
 pub struct Job<'c, 'v> {
     /// Where terms are made.
@@ -19,13 +22,16 @@ pub struct Job<'c, 'v> {
     pub chars: Vec<u32>,
     /// How much of `out` has been looked at for the column, and the column there.
     pub column: (usize, usize),
+    /// `" => "`, once it has been made: all pairs have the same one.
+    arrow: Option<Term>,
 }
 
 impl<'c, 'v> Job<'c, 'v> {
     /// A new one.
     pub fn new(ctx: &'c mut Ctx<'v>) -> Job<'c, 'v> {
         let budget = Budget::new(ctx);
-        Job { ctx, budget, out: Vec::new(), stack: Vec::new(), chars: Vec::new(), column: (0, 0) }
+        let (out, stack, chars) = (Vec::with_capacity(AT_FIRST), Vec::new(), Vec::with_capacity(AT_FIRST));
+        Job { ctx, budget, out, stack, chars, column: (0, 0), arrow: None }
     }
 
     /// Counts work.
@@ -50,6 +56,16 @@ impl<'c, 'v> Job<'c, 'v> {
     #[inline]
     pub fn text(&mut self, text: &[u8]) -> Term {
         self.ctx.byte_list(text, Term::NIL)
+    }
+
+    /// What stands between the two of a pair.
+    pub fn arrow(&mut self) -> Term {
+        if let Some(made) = self.arrow {
+            return made;
+        }
+        let made = self.text(b" => ");
+        self.arrow = Some(made);
+        made
     }
 
     /// A flat list of the characters that `push` gathers.

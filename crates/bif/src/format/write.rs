@@ -134,7 +134,7 @@ impl Job<'_, '_> {
         loop {
             let at = self.stack.len();
             self.within(pair.0, inner, charset, nested)?;
-            let arrow = self.text(b" => ");
+            let arrow = self.arrow();
             self.stack.push(arrow);
             self.within(pair.1, inner, charset, nested)?;
             let text = self.list_from(at);
