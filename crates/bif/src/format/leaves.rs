@@ -33,6 +33,9 @@ fn is_char(c: u32) -> bool {
     matches!(c, 0..=0xd7ff | 0xe000..=0xfffd | 0x1_0000..=MOST)
 }
 
+/// Cells that are counted at once.
+const PIECE: usize = 1024;
+
 fn code_point(term: Term) -> Option<u32> {
     term.as_small().and_then(|c| u32::try_from(c).ok())
 }
@@ -68,14 +71,20 @@ fn write_string(ctx: &mut Ctx<'_>, args: &[Term], charset: Charset, most: u32) -
 fn flat(ctx: &mut Ctx<'_>, args: &[Term], is_it: impl Fn(u32) -> bool) -> BifResult {
     let (mut budget, mut rest) = (Budget::new(ctx), args[0]);
     let mut all = true;
+    let mut cells = 0;
     while let Some((head, tail)) = rest.as_cons() {
-        budget.spend(ctx, 1)?;
+        cells += 1;
+        if cells == PIECE {
+            budget.spend(ctx, PIECE)?;
+            cells = 0;
+        }
         if !code_point(head).is_some_and(&is_it) {
             all = false;
             break;
         }
         rest = tail;
     }
+    budget.spend(ctx, cells)?;
     budget.charge(ctx);
     Ok(Term::bool(all && rest.is_nil()))
 }
@@ -97,17 +106,25 @@ fn each_char(
 ) -> Result<bool, Escape> {
     let (mut left, mut rest) = (Vec::new(), list);
     loop {
+        let mut cells = 0;
         while let Some((head, tail)) = rest.as_cons() {
-            budget.spend(ctx, 1)?;
-            if head.is_list() {
-                left.push(tail);
-                rest = head;
-            } else if code_point(head).is_some_and(&mut take) {
+            cells += 1;
+            if code_point(head).is_some_and(&mut take) {
                 rest = tail;
+            } else if head.is_list() {
+                if !tail.is_nil() {
+                    left.push(tail);
+                }
+                rest = head;
             } else {
                 return Ok(false);
             }
+            if cells == PIECE {
+                budget.spend(ctx, PIECE)?;
+                cells = 0;
+            }
         }
+        budget.spend(ctx, cells)?;
         match left.pop() {
             _ if !rest.is_nil() => return Ok(false),
             Some(tail) => rest = tail,
