@@ -97,7 +97,7 @@ leaf() ->
     end.
 
 name() ->
-    pick([ok, error, state, child, supervisor, pid, id, name, registered_name, mfargs, restart_type, shutdown, child_type, a_rather_long_name_of_a_field, x, 'Quoted atom', undefined, maybe, else, while,
+    pick([ok, error, state, child, supervisor, pid, id, name, registered_name, mfargs, restart_type, shutdown, child_type, a_rather_long_name_of_a_field, x, 'Quoted atom', undefined, 'maybe', 'else', while,
           r, 'λ', 'é', start_error, 'two\nlines']).
 binary_name() -> pick([<<"id">>, <<"name">>, <<"created_at">>, <<"https://a.b/c?d">>, <<"söt"/utf8>>, <<"latin ", 246>>, <<"日本語"/utf8>>, <<"e", 16#301/utf8>>, <<0, 1, 2>>]).
 

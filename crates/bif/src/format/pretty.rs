@@ -102,3 +102,68 @@ pub fn print(ctx: &mut Ctx<'_>, term: Term, options: &Options, budget: &mut Budg
     let line = Line { length: options.line_length, chars: most };
     Ok(layout::lay_out(ctx, &tree, root, options.column, line))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::DEEPEST;
+    use crate::test_support::in_process;
+    use myriad_term::{Build, print::text as shown};
+
+    const OPTIONS: Options = Options {
+        column: 1,
+        line_length: 80,
+        depth: None,
+        line_chars: None,
+        charset: Charset::Latin1,
+        records: false,
+        strings: true,
+    };
+
+    fn printed(ctx: &mut Ctx<'_>, term: Term, options: &Options) -> Option<Term> {
+        let mut budget = Budget::new(ctx);
+        print(ctx, term, options, &mut budget, true).ok()
+    }
+
+    #[test]
+    fn lists_are_nested_as_otp_nests_them() {
+        in_process(|ctx| {
+            let pair = ctx.tuple(&[Term::OK, Term::TRUE]);
+            let list = ctx.list_onto(&[pair, Term::small(7)], Term::FALSE);
+            let all = printed(ctx, list, &OPTIONS).expect("printed");
+            assert_eq!(shown(all, 1000), "[91,[[123,[\"ok\",44,\"true\"],125],44,\"7\",124,102,97,108,115,101],93]");
+            let narrow = Options { line_length: 6, ..OPTIONS };
+            let lines = printed(ctx, list, &narrow).expect("printed");
+            let flat: String = crate::format::walk::Walk::new(lines)
+                .filter_map(|c| char::from_u32(u32::try_from(c.as_small()?).ok()?))
+                .collect();
+            assert_eq!(flat, "[{ok,\n  true},\n 7|\n false]");
+        });
+    }
+
+    /// Nesting that is allowed fits on half of a thread's stack, in the slowest build too; what is deeper is declined.
+    #[test]
+    fn deep_terms_take_little_stack() {
+        let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(|| {
+            in_process(|ctx| {
+                for (line_length, levels, fits) in [(80, DEEPEST, true), (0, DEEPEST, true), (80, DEEPEST + 1, false)] {
+                    for kind in 0..4 {
+                        let mut term = Term::OK;
+                        for _ in 0..levels {
+                            term = match kind {
+                                0 => ctx.list(&[term]),
+                                1 => ctx.list_onto(&[Term::OK], term),
+                                2 => ctx.tuple(&[Term::OK, term]),
+                                _ => myriad_term::map::from_pairs(ctx, &[(Term::OK, term)]),
+                            };
+                        }
+                        // A long list is not deep.
+                        let result = printed(ctx, term, &Options { line_length, ..OPTIONS });
+                        assert_eq!(result.is_some(), fits || kind == 1);
+                    }
+                }
+            });
+        });
+        assert!(thread.expect("a thread").join().is_ok());
+    }
+}
