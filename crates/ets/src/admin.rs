@@ -385,7 +385,7 @@ fn safe_fixtable_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let pid = ctx.pid();
     match args[1].as_bool() {
         Some(true) => fixate(ctx, &table, pid),
-        Some(false) => release(&table, pid),
+        Some(false) => release(ctx, &table, pid),
         None => return badarg(),
     }
     Ok(Term::TRUE)
@@ -407,7 +407,7 @@ fn fixate(ctx: &Ctx<'_>, table: &InUse, pid: Pid) {
     }
 }
 
-fn release(table: &Table, pid: Pid) {
+fn release(ctx: &Ctx<'_>, table: &Table, pid: Pid) {
     let left = {
         let mut fixations = table.fixations.lock();
         let Some(count) = fixations.by.get_mut(&pid) else { return };
@@ -421,7 +421,7 @@ fn release(table: &Table, pid: Pid) {
     if left == 0 {
         registry::unfixes(pid, table);
     }
-    table.unfix(1);
+    table.unfix(user(ctx), 1);
 }
 
 /// The tables, in as many messages as there are schedulers (which is what the caller waits for).
@@ -476,7 +476,7 @@ fn delete_all(ctx: &Ctx<'_>, table: &Table) -> Result<(Doomed, usize), crate::ta
             (Taken::new(chains, Vec::new()), count)
         }
         Store::Tree(tree) => {
-            let taken = Taken::new(Vec::new(), table.write_tree(tree)?.take_all());
+            let taken = Taken::new(Vec::new(), table.write_tree(user(ctx), tree)?.take_all());
             let count = taken.count();
             (taken, count)
         }
@@ -529,7 +529,7 @@ impl Left {
             if let Some(table) = self.fixed.next() {
                 let times = table.fixations.lock().by.remove(&ctx.pid()).unwrap_or(0);
                 if times > 0 {
-                    table.unfix(times);
+                    table.unfix(user(ctx), times);
                 }
             } else if let Some(table) = self.owned.next() {
                 self.rows = pass_on_or_delete(ctx, &table);

@@ -54,7 +54,7 @@ struct Alteration {
 impl Drop for Alteration {
     fn drop(&mut self) {
         if self.pinned {
-            self.table.unfix(1);
+            self.table.unfix(None, 1);
         }
     }
 }
@@ -178,7 +178,7 @@ impl Alteration {
     /// After the last row: a few buckets go, as after any deletion.
     fn shrink(&mut self, ctx: &Ctx<'_>) {
         if std::mem::replace(&mut self.pinned, false) {
-            self.table.unfix(1);
+            self.table.unfix(user(ctx), 1);
         }
         if let (Store::Hash(shards), Change::Delete) = (&self.table.store, self.change) {
             for shard in shards {
@@ -217,7 +217,7 @@ impl Alteration {
                     shard.done(ctx.sched.slices.as_ref());
                 }
                 Store::Tree(tree) => {
-                    let mut tree = self.table.write_tree(tree)?;
+                    let mut tree = self.table.write_tree(user(ctx), tree)?;
                     let rows: Vec<Row> = tree.row_of(key).into_iter().collect();
                     judge.tree_rows(&mut tree, &rows);
                 }
@@ -255,7 +255,7 @@ impl Alteration {
 
     fn tree_batch(&mut self, ctx: &mut Ctx<'_>, last: Option<Term>, judge: &mut Judge) -> Result<usize, Gone> {
         let Store::Tree(tree) = &self.table.store else { return Ok(0) };
-        let mut tree = self.table.write_tree(tree)?;
+        let mut tree = self.table.write_tree(user(ctx), tree)?;
         let keypos = self.table.options.keypos;
         let pattern = if let Reach::Range(pattern) = self.reach { Some(pattern) } else { None };
         let edge = |key: Term| pattern.map_or(Ordering::Equal, |p| compare_with_pattern(key, p));

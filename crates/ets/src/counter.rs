@@ -59,7 +59,7 @@ fn with_row_to_change<R>(
             }))
         }
         Store::Tree(tree) => {
-            let mut tree = table.write_tree(tree)?;
+            let mut tree = table.write_tree(user, tree)?;
             let row = tree.row_of(key);
             let elements = elements(row, &mut memory);
             Ok(f(elements).map(|(result, changes)| {
@@ -102,7 +102,7 @@ fn change_one(
             let shard = table.write_shard(user, shards, hash)?;
             Ok(shard.row_of(hash, key).and_then(change))
         }
-        Store::Tree(tree) => Ok(table.write_tree(tree)?.row_of(key).and_then(change)),
+        Store::Tree(tree) => Ok(table.write_tree(user, tree)?.row_of(key).and_then(change)),
     }
 }
 

@@ -1,73 +1,79 @@
 //! Where a thread's last step through an ordered set led, so that `ets:next/2` after `ets:next/2` is one step and not a search.
 //!
-//! The first step only notes the row it found. A second one that starts from there shows that somebody walks: then the
-//! rows that follow are noted, too.
+//! The first step only notes the key it found. A second one that starts from there shows that somebody walks: then the
+//! keys that follow are noted, too. They are the tree's own words, so that a step from one small key to the next looks at no row.
 //!
-//! CU1. The noted rows are looked at only while the tree's version is the noted one (TR2) and its lock is held.
+//! CU1. The noted keys are looked at only while the tree's version is the noted one (TR2) and it may be read.
 
-use crate::row::Row;
 use crate::tree::{Place, Tree};
 use myriad_term::Term;
 use myriad_term::compare::compare;
 use std::cell::RefCell;
 
-/// Rows noted at once.
-const AHEAD: usize = 32;
+/// Keys noted at once.
+const AHEAD: usize = 64;
 
 struct Cursor {
     version: u64,
     upwards: bool,
-    rows: Vec<Row>,
+    /// Which of the noted ones the last step led to, and how many there are.
     at: usize,
+    count: usize,
+    keys: [Term; AHEAD],
 }
 
 thread_local! {
-    static CURSOR: RefCell<Cursor> = const { RefCell::new(Cursor { version: 0, upwards: true, rows: Vec::new(), at: 0 }) };
+    static CURSOR: RefCell<Cursor> =
+        const { RefCell::new(Cursor { version: 0, upwards: true, at: 0, count: 0, keys: [Term::NIL; AHEAD] }) };
 }
 
-/// A walk begins at this row.
-pub fn begin(tree: &Tree, row: Option<Row>, upwards: bool) {
-    CURSOR.with_borrow_mut(|c| c.note(tree, row, upwards));
+/// A walk begins at this key.
+pub fn begin(tree: &Tree, key: Option<Term>, upwards: bool) {
+    CURSOR.with_borrow_mut(|c| c.note(tree, key, upwards));
 }
 
-/// The row after a key, or before it.
-pub fn step(tree: &Tree, key: Term, upwards: bool) -> Option<Row> {
+/// The key after one, or before it. It lies in the tree.
+#[inline]
+pub fn step(tree: &Tree, key: Term, upwards: bool) -> Option<Term> {
     CURSOR.with_borrow_mut(|c| {
-        if !c.is_at(tree, key, upwards) {
-            let row = if upwards { tree.next(Place::After(key)) } else { tree.prev(Place::Before(key)) };
-            c.note(tree, row, upwards);
-            return row;
-        }
-        if c.at + 1 >= c.rows.len() {
-            c.rows.clear();
-            c.at = 0;
-            if upwards {
-                c.rows.extend(tree.upwards(Place::After(key)).take(AHEAD));
-            } else {
-                c.rows.extend(tree.downwards(Place::Before(key)).take(AHEAD));
-            }
-        } else {
+        if c.is_at(tree, key, upwards) && c.at + 1 < c.count {
             c.at += 1;
+            return c.keys.get(c.at).copied();
         }
-        c.rows.get(c.at).copied()
+        c.search(tree, key, upwards)
     })
 }
 
 impl Cursor {
-    fn note(&mut self, tree: &Tree, row: Option<Row>, upwards: bool) {
+    fn note(&mut self, tree: &Tree, key: Option<Term>, upwards: bool) {
         self.version = tree.version();
         self.upwards = upwards;
         self.at = 0;
-        self.rows.clear();
-        self.rows.extend(row);
+        self.count = usize::from(key.is_some());
+        self.keys[0] = key.unwrap_or(Term::NIL);
     }
 
     /// Did the last step lead to this key?
+    #[inline]
     fn is_at(&self, tree: &Tree, key: Term, upwards: bool) -> bool {
         self.version == tree.version()
             && self.upwards == upwards
+            && self.at < self.count
             // CU1.
-            && self.rows.get(self.at).is_some_and(|row| compare(row.key(tree.keypos()), key).is_eq())
+            && self.keys.get(self.at).is_some_and(|at| compare(*at, key).is_eq())
+    }
+
+    #[inline(never)]
+    fn search(&mut self, tree: &Tree, key: Term, upwards: bool) -> Option<Term> {
+        if !self.is_at(tree, key, upwards) {
+            let place = if upwards { Place::After(key) } else { Place::Before(key) };
+            let found = if upwards { tree.next(place) } else { tree.prev(place) }.map(|row| row.key(tree.keypos()));
+            self.note(tree, found, upwards);
+            return found;
+        }
+        self.at = 0;
+        self.count = if upwards { tree.keys_after(key, &mut self.keys) } else { tree.keys_before(key, &mut self.keys) };
+        self.keys[..self.count].first().copied()
     }
 }
 
@@ -86,8 +92,12 @@ mod tests {
         tree.insert(NewRow::new(tuple, 0, FORM));
     }
 
-    fn key(row: Option<crate::row::Row>) -> Option<i64> {
-        row.and_then(|r| r.key(0).as_small())
+    fn key(key: Option<Term>) -> Option<i64> {
+        key.and_then(Term::as_small)
+    }
+
+    fn first(tree: &Tree) -> Option<Term> {
+        tree.next(Place::Start).map(|row| row.key(0))
     }
 
     #[test]
@@ -95,8 +105,8 @@ mod tests {
         let mut tree = Tree::new(0);
         (0..200).for_each(|i| put(&mut tree, i * 10));
         let mut arena = Arena::new();
-        let mut at = key(tree.next(Place::Start)).expect("rows");
-        begin(&tree, tree.next(Place::Start), true);
+        let mut at = key(first(&tree)).expect("rows");
+        begin(&tree, first(&tree), true);
         let mut seen = vec![at];
         while let Some(next) = key(step(&tree, Term::small(at), true)) {
             // One more behind the place now and then, and one that is next goes.
@@ -121,5 +131,31 @@ mod tests {
         // An equal key that is written otherwise.
         let float = arena.float(1900.0);
         assert_eq!(key(step(&tree, float, true)), Some(1905));
+    }
+
+    /// A row is filled anew, and its key lies elsewhere in it then: the walk finds it there.
+    #[test]
+    fn walks_see_keys_that_move() {
+        let mut tree = Tree::new(1);
+        let row = |tree: &mut Tree, number: i64, before: usize| {
+            let mut arena = Arena::new();
+            let parts = [before, 6 - before].map(|n| arena.list(&vec![Term::small(7); n]));
+            let key = arena.tuple(&[Term::small(number)]);
+            let tuple = arena.tuple(&[parts[0], key, parts[1]]);
+            tree.insert_tuple(tuple, crate::row::tuple_words(tuple), key);
+        };
+        (0..10).for_each(|number| row(&mut tree, number, 1));
+        let number = |key: Option<Term>| key.and_then(|k| k.as_tuple_of::<1>()).and_then(|[n]| n.as_small());
+        let first = tree.next(Place::Start).map(|row| row.key(1)).expect("rows");
+        begin(&tree, Some(first), true);
+        let second = step(&tree, first, true).expect("a second");
+        assert_eq!(number(Some(second)), Some(1));
+        // The third is noted by now, and moves.
+        row(&mut tree, 2, 5);
+        assert_eq!(number(step(&tree, second, true)), Some(2));
+        row(&mut tree, 1, 4);
+        let mut arena = Arena::new();
+        let third = arena.tuple(&[Term::small(2)]);
+        assert_eq!(number(step(&tree, third, true)), Some(3));
     }
 }

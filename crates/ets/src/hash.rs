@@ -7,16 +7,17 @@
 //! S2. Rows with equal keys stand together in their chain. At most one of them is visible in a set.
 //! S3. While the table is fixed no bucket is split or joined and no row leaves: it is hidden instead, and its hash noted, so
 //!     that [`Writing::purge`] finds it.
-//! S4. Buckets, links and what changes in rows are written only by the holder of the lock for writing, within a write of
-//!     [`Sequence`]. Who looks without the lock ([`Shard::glance`]) follows links that are never wild, and believes what it
+//! S4. Buckets, links and what changes in rows are written only by the holder of the lock for writing, or by the table's holder while
+//!     it is inside (`table`, TB5), who needs no lock; within a write of [`Sequence`]. "With the lock" means either. Who looks without the lock ([`Shard::glance`]) follows links that are never wild, and believes what it
 //!     found as far as that lets it.
 //! S5. Arrays of buckets and rows that leave the shard are freed when those who look without the lock have moved on
 //!     ([`Disposal`]).
 
 use crate::disposal::Disposal;
+use crate::ordered::{Claim, Reader, Writer};
 use crate::row::{HEAD_WORDS, Link, NewRow, Row};
 use myriad_sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
-use myriad_sync::{LockClass, Mutex, Odd, ReadGuard, RwLock, Sequence, WriteGuard};
+use myriad_sync::{LockClass, Mutex, Odd, RwLock, Sequence};
 use myriad_term::equal::eq_exact;
 use myriad_term::{Arena, Term};
 use std::mem::offset_of;
@@ -71,11 +72,13 @@ pub struct Shard {
     buckets: AtomicPtr<Buckets>,
     /// How many of them are in use.
     active: AtomicU32,
+    /// Who has used the lock lately.
+    pub claim: Claim,
+    keypos: usize,
     /// Bits of the hash that chose the shard.
     shift: u32,
-    keypos: usize,
     /// Buckets it never goes below.
-    least: usize,
+    least: u32,
     hidden_rows: AtomicUsize,
     /// Hashes of hidden rows.
     hidden: Mutex<Vec<u32>>,
@@ -96,10 +99,10 @@ pub enum Fixed {
     No,
 }
 
-/// A shard whose lock is held for reading.
+/// A shard to read, with the lock.
 pub struct Reading<'a> {
     shard: &'a Shard,
-    _lock: ReadGuard<'a, ()>,
+    _right: Reader<'a>,
 }
 
 impl Deref for Reading<'_> {
@@ -110,12 +113,12 @@ impl Deref for Reading<'_> {
     }
 }
 
-/// A shard whose lock is held for writing.
+/// A shard to write, with the lock.
 pub struct Writing<'a> {
     shard: &'a Shard,
     /// Ends before the lock is given up (S4).
     odd: Odd<'a>,
-    lock: WriteGuard<'a, ()>,
+    right: Writer<'a>,
     disposal: Disposal<'a>,
 }
 
@@ -144,26 +147,34 @@ impl Shard {
             words: AtomicUsize::new(0),
             buckets: AtomicPtr::new(Buckets::new(least)),
             active: AtomicU32::new(least as u32),
-            shift,
+            claim: Claim::default(),
             keypos,
-            least,
+            shift,
+            least: least as u32,
             hidden_rows: AtomicUsize::new(0),
             hidden: Mutex::new(&HIDDEN_CLASS, Vec::new()),
         }
     }
 
-    /// Takes the lock for reading.
+    /// Its lock.
     #[inline]
-    pub fn read(&self) -> Reading<'_> {
-        Reading { _lock: self.lock.read(), shard: self }
+    pub fn lock(&self) -> &RwLock<()> {
+        &self.lock
     }
 
-    /// Takes the lock for writing. `disposal` is asked for once it is held.
+    /// The shard, to read, by a right to it.
+    #[inline]
+    pub fn read<'a>(&'a self, right: Reader<'a>) -> Reading<'a> {
+        Reading { _right: right, shard: self }
+    }
+
+    /// The shard, to write.
+    ///
+    /// # Safety
+    /// S4: the right is one to this shard.
     #[inline(always)]
-    pub fn write<'a>(&'a self, disposal: impl FnOnce() -> Disposal<'a>) -> Writing<'a> {
-        let lock = self.lock.write();
-        let disposal = disposal();
-        Writing { odd: self.sequence.write(), shard: self, lock, disposal }
+    pub unsafe fn write<'a>(&'a self, right: Writer<'a>, disposal: Disposal<'a>) -> Writing<'a> {
+        Writing { odd: self.sequence.write(), shard: self, right, disposal }
     }
 
     /// Looks without the lock (S4). Nothing if somebody writes meanwhile: what `look` gave is worthless then.
@@ -324,9 +335,9 @@ impl Writing<'_> {
     /// Hands over what has left the shard to a scheduler's thread progress: cheaper than dropping.
     #[inline(always)]
     pub fn done(self, slices: Option<&myriad_sync::ThreadSlot>) {
-        let Writing { shard: _, odd, lock, mut disposal } = self;
+        let Writing { shard: _, odd, right, mut disposal } = self;
         drop(odd);
-        drop(lock);
+        drop(right);
         disposal.hand_over(slices);
     }
 
@@ -575,7 +586,7 @@ impl Writing<'_> {
     /// Joins buckets while there are far more buckets than rows (S3); as sparingly as OTP does.
     pub fn shrink(&mut self, fixed: Fixed) {
         let active = self.buckets();
-        if fixed == Fixed::Yes || active <= self.least {
+        if fixed == Fixed::Yes || active <= self.least as usize {
             return;
         }
         let slots = active.saturating_sub(FIRST_SEGMENT).next_multiple_of(SEGMENT) + FIRST_SEGMENT;
@@ -584,7 +595,7 @@ impl Writing<'_> {
         }
         for _ in 0..5 {
             let active = self.buckets();
-            if active <= self.least {
+            if active <= self.least as usize {
                 return;
             }
             let from = active - 1;
@@ -609,8 +620,8 @@ impl Writing<'_> {
     pub fn take_all(&mut self) -> Chains {
         let rows = self.len() + self.hidden();
         // Release: as in `make_room`. Relaxed: S4.
-        let buckets = self.shard.buckets.swap(Buckets::new(self.least), Ordering::Release);
-        let active = self.active.swap(self.least as u32, Ordering::Relaxed) as usize;
+        let buckets = self.shard.buckets.swap(Buckets::new(self.least as usize), Ordering::Release);
+        let active = self.active.swap(self.least, Ordering::Relaxed) as usize;
         self.rows.store(0, Ordering::Relaxed);
         self.words.store(0, Ordering::Relaxed);
         self.hidden_rows.store(0, Ordering::Relaxed);

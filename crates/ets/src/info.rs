@@ -141,12 +141,15 @@ fn rarer_value(ctx: &mut Ctx<'_>, table: &Table, item: Atom) -> Option<Term> {
             let mut found = Binaries::default();
             match &table.store {
                 Store::Hash(shards) => {
-                    for shard in shards {
-                        let shard = shard.read();
+                    for shard in shards.iter().map(|shard| table.read_any(user(ctx), shard)) {
                         (0..shard.buckets()).for_each(|i| shard.whole_bucket(i).for_each(|row| found.add(row)));
                     }
                 }
-                Store::Tree(tree) => tree.read().upwards(Place::Start).for_each(|row| found.add(row)),
+                Store::Tree(tree) => {
+                    if let Ok(tree) = table.read_tree(user(ctx), tree) {
+                        tree.upwards(Place::Start).for_each(|row| found.add(row));
+                    }
+                }
             }
             found.list(ctx)
         }
@@ -158,8 +161,7 @@ fn rarer_value(ctx: &mut Ctx<'_>, table: &Table, item: Atom) -> Option<Term> {
 fn stats(ctx: &mut Ctx<'_>, table: &Table) -> Term {
     let Store::Hash(shards) = &table.store else { return Term::FALSE };
     let (mut buckets, mut rows, mut squares, mut shortest, mut longest, mut hidden) = (0, 0, 0, usize::MAX, 0, 0);
-    for shard in shards {
-        let shard = shard.read();
+    for shard in shards.iter().map(|shard| table.read_any(user(ctx), shard)) {
         for i in 0..shard.buckets() {
             let length = shard.chain_length(i);
             rows += length;

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`row`] | one object, in a block of its own, packed in compressed tables; copying in and out |
 //! | [`hash`], [`tree`] | rows by key: linear hashing, B-tree |
+//! | [`ordered`] | the B-tree behind its lock |
 //! | [`disposal`] | what becomes of what leaves a hash table |
 //! | [`cursor`] | steps through an ordered set without a search |
 //! | [`table`], [`registry`] | a table with its locks; all tables |
@@ -23,6 +24,7 @@ pub mod dump;
 pub mod hash;
 mod info;
 mod ops;
+pub mod ordered;
 pub mod registry;
 pub mod row;
 mod select;
@@ -61,6 +63,8 @@ pub static TABLES: &[&[BifDef]] = &[
 
 /// Gives the VM its figures of tables.
 pub fn start(vm: &Vm) {
+    // Asked for while there is one thread (TB5).
+    myriad_sync::bias::asymmetric::works();
     vm.gauges.ets_tables.reckon_by(registry::count);
     vm.gauges.ets_bytes.reckon_by(|| registry::all().iter().map(|t| t.words() * 8).sum());
     vm.gauges.ets_blocks.reckon_by(|| registry::all().iter().map(|t| 1 + t.len()).sum());

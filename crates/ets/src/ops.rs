@@ -104,7 +104,7 @@ fn insert_rows(ctx: &Ctx<'_>, table: &Table, rows: Vec<NewRow>, new: bool) -> Re
             guards.into_iter().for_each(|shard| shard.done(ctx.sched.slices.as_ref()));
         }
         Store::Tree(tree) => {
-            let mut tree = table.write_tree(tree)?;
+            let mut tree = table.write_tree(user(ctx), tree)?;
             if new && rows.iter().any(|row| tree.row_of(row.row().key(keypos)).is_some()) {
                 return Ok(false);
             }
@@ -126,7 +126,7 @@ fn insert_small(ctx: &Ctx<'_>, table: &Table, object: Term, words: usize, key: T
             shard.insert_tuple(object, words, key, hash, table.fixed());
             shard.done(ctx.sched.slices.as_ref());
         }
-        Store::Tree(tree) => table.write_tree(tree)?.insert_tuple(object, words, key),
+        Store::Tree(tree) => table.write_tree(user(ctx), tree)?.insert_tuple(object, words, key),
     }
     Ok(())
 }
@@ -148,7 +148,7 @@ fn insert_one_new(ctx: &Ctx<'_>, table: &Table, object: Term, key: Term) -> Resu
             shard.done(ctx.sched.slices.as_ref());
         }
         Store::Tree(tree) => {
-            let mut tree = table.write_tree(tree)?;
+            let mut tree = table.write_tree(user(ctx), tree)?;
             if tree.row_of(key).is_some() {
                 return Ok(false);
             }
@@ -177,7 +177,7 @@ fn insert_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
                 put(&mut shard, table.options.kind, row, table.fixed());
                 shard.done(ctx.sched.slices.as_ref());
             }),
-            Store::Tree(tree) => table.write_tree(tree).map(|mut tree| tree.insert(row)),
+            Store::Tree(tree) => table.write_tree(user(ctx), tree).map(|mut tree| tree.insert(row)),
         };
         return done.map(|()| Term::TRUE).or_else(|g| gone(ctx, g));
     }
@@ -256,7 +256,7 @@ fn delete_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
                 count
             })
         }
-        Store::Tree(tree) => table.write_tree(tree).map(|mut tree| tree.delete(key, |_| true).into()),
+        Store::Tree(tree) => table.write_tree(user(ctx), tree).map(|mut tree| tree.delete(key, |_| true).into()),
     };
     match done {
         Ok(count) => {
@@ -279,7 +279,7 @@ fn delete_object_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
                 shard.done(ctx.sched.slices.as_ref());
             })
         }
-        Store::Tree(tree) => table.write_tree(tree).map(|mut tree| {
+        Store::Tree(tree) => table.write_tree(user(ctx), tree).map(|mut tree| {
             tree.delete(key, |row| eq_exact(row.term(&mut Arena::new()), object));
         }),
     };
@@ -301,7 +301,7 @@ fn take_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
                 list
             })
         }
-        Store::Tree(tree) => table.write_tree(tree).map(|mut tree| {
+        Store::Tree(tree) => table.write_tree(user(ctx), tree).map(|mut tree| {
             let list = list_reversed(tree.row_of(key).into_iter(), ctx);
             tree.delete(key, |_| true);
             list

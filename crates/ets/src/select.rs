@@ -6,12 +6,12 @@
 //! Order of results, which programs see: a hash table's are in reverse order of the visits; an ordered set is visited
 //! downwards to give an ascending list, and upwards when there is a limit or for `select_reverse`.
 
-use crate::access::{Need, find, gone, identifier, table};
+use crate::access::{Need, find, gone, identifier, table, user};
 use crate::row::{Row, copy_out};
 use crate::spec::keys::{Reach, compare_with_pattern, reach};
 use crate::spec::machine::{Machine, Subject};
 use crate::spec::{Compiled, Dialect, Spec};
-use crate::table::{Gone, Store, Table};
+use crate::table::{Gone, Store, Table, User};
 use crate::tree::Place;
 use crate::walk::Bucket;
 use myriad_sync::Arc;
@@ -62,11 +62,15 @@ pub(crate) enum Position {
 }
 
 /// Keeps rows in place while it lives.
-struct Pin(Arc<Table>);
+struct Pin {
+    table: Arc<Table>,
+    /// Who unfixes the table in the end.
+    user: User,
+}
 
 impl Drop for Pin {
     fn drop(&mut self) {
-        self.0.unfix(1);
+        self.table.unfix(self.user, 1);
     }
 }
 
@@ -127,6 +131,14 @@ impl Scan {
         self.spec = spec;
     }
 
+    /// Rows need not stay in place any more. (Who drops a scan without it ends the time of the table's holder.)
+    fn unpin(&mut self, user: User) {
+        if let Some(pin) = &mut self.pin {
+            pin.user = user;
+            self.pin = None;
+        }
+    }
+
     pub(crate) fn is_done(&self) -> bool {
         matches!(self.position, Position::End)
     }
@@ -157,8 +169,8 @@ impl Scan {
         while at < keys.len() && visited < BATCH && !enough {
             let key = if self.downwards { keys[keys.len() - 1 - at] } else { keys[at] };
             at += 1;
-            // With the lock: a visit is for good.
-            self.table.with_rows(None, key, |rows| {
+            // A visit is for good.
+            self.table.with_rows_once(user(ctx), key, |rows| {
                 for row in rows {
                     visited += 1;
                     enough |= visit(ctx, row) == Flow::Enough;
@@ -179,7 +191,7 @@ impl Scan {
         let Store::Hash(shards) = &self.table.store else { return Ok(0) };
         let mut visited = 0;
         while at.shard < shards.len() && visited < BATCH {
-            let shard = self.table.read_shard(shards, at.shard as u32)?;
+            let shard = self.table.read_shard(user(ctx), shards, at.shard as u32)?;
             let from = at.index;
             let mut enough = false;
             while at.index < shard.buckets() && visited < BATCH && !enough {
@@ -199,7 +211,7 @@ impl Scan {
             } else if self.pin.is_none() {
                 // Still under the lock: nothing moves from here on.
                 self.table.fix();
-                self.pin = Some(Pin(self.table.clone()));
+                self.pin = Some(Pin { table: self.table.clone(), user: None });
             }
             if enough || rest {
                 break;
@@ -217,7 +229,7 @@ impl Scan {
     ) -> Result<usize, Gone> {
         let Store::Tree(tree) = &self.table.store else { return Ok(0) };
         let keypos = self.table.options.keypos;
-        let tree = self.table.read_tree(tree)?;
+        let tree = self.table.read_tree(user(ctx), tree)?;
         let pattern = if let Reach::Range(pattern) = self.reach { Some(pattern) } else { None };
         let edge = |key: Term| pattern.map_or(std::cmp::Ordering::Equal, |p| compare_with_pattern(key, p));
         let rows = match (last, self.downwards, pattern) {
@@ -330,6 +342,7 @@ fn run(ctx: &mut Ctx<'_>, mut s: Selection, in_place: Option<(Term, Wanted)>) ->
             Err(g) => return gone(ctx, g),
         }
         if s.scan.is_done() || s.limit.is_some_and(|limit| s.found.len() >= limit) {
+            s.scan.unpin(user(ctx));
             return Ok(finish(ctx, s));
         }
         if ctx.exhausted() {
@@ -495,6 +508,7 @@ fn count(ctx: &mut Ctx<'_>, mut c: Counting) -> BifResult {
             Err(g) => return gone(ctx, g),
         }
         if c.scan.is_done() {
+            c.scan.unpin(user(ctx));
             return Ok(Term::small(c.count as i64));
         }
         if ctx.exhausted() {

@@ -50,7 +50,7 @@ fn insert(table: &Table, row: NewRow) -> Result<(), Gone> {
             let mut shard = table.write_shard(None, shards, row.row().hash())?;
             shard.insert_set(row, table.fixed());
         }
-        Store::Tree(tree) => table.write_tree(tree)?.insert(row),
+        Store::Tree(tree) => table.write_tree(None, tree)?.insert(row),
     }
     Ok(())
 }
@@ -62,7 +62,7 @@ fn delete(table: &Table, key: i64) -> Result<bool, Gone> {
             let hash = table.hash(key);
             Ok(table.write_shard(None, shards, hash)?.delete(hash, key, table.fixed(), |_| true) > 0)
         }
-        Store::Tree(tree) => Ok(table.write_tree(tree)?.delete(key, |_| true)),
+        Store::Tree(tree) => Ok(table.write_tree(None, tree)?.delete(key, |_| true)),
     }
 }
 
@@ -74,7 +74,7 @@ fn keys(table: &Table) -> Vec<i64> {
             for shard in shards {
                 let mut index = 0;
                 loop {
-                    let shard = shard.read();
+                    let shard = table.read_any(None, shard);
                     if index >= shard.buckets() {
                         break;
                     }
@@ -86,7 +86,7 @@ fn keys(table: &Table) -> Vec<i64> {
         Store::Tree(tree) => {
             let mut last = None;
             loop {
-                let tree = tree.read();
+                let tree = table.read_tree(None, tree).unwrap_or_else(|_| panic!("deleted"));
                 let place = last.map_or(Place::Start, |key| Place::After(Term::small(key)));
                 let Some(row) = tree.next(place) else { break };
                 let key = row.key(0).small_value();
@@ -143,7 +143,7 @@ fn writers_readers_and_walkers() {
                         if i % 100 == 0 {
                             table.fix();
                             let mut seen = keys(table);
-                            table.unfix(1);
+                            table.unfix(None, 1);
                             seen.retain(|key| key % 2 == 1);
                             seen.sort_unstable();
                             assert!(seen.into_iter().eq((1..200).step_by(2)), "each key that stays, once");
@@ -200,11 +200,11 @@ fn shards_grow_and_shrink_by_themselves() {
     for key in 0..20_000 {
         assert!(insert(&table, new_row(&table, key, key, &binary)).is_ok());
     }
-    assert_eq!(shards[0].read().buckets(), 20_000);
+    assert_eq!(table.read_any(None, &shards[0]).buckets(), 20_000);
     for key in 10..20_000 {
         assert!(delete(&table, key).is_ok_and(|found| found));
     }
-    assert!(shards[0].read().buckets() < 5000);
+    assert!(table.read_any(None, &shards[0]).buckets() < 5000);
     let mut left = keys(&table);
     left.sort_unstable();
     assert!(left.into_iter().eq(0..10));
@@ -245,7 +245,7 @@ fn rows_written_over_are_never_torn() {
                 }
             });
         }
-        for reader in 2..4 {
+        for reader in 3..5 {
             let (table, slices) = (&table, &slices);
             s.spawn(move || {
                 let slot = slices.register().expect("room");
@@ -288,7 +288,7 @@ fn rows_filled_anew_count_what_they_hold() {
                     shard.done(Some(&slot));
                 }
                 Store::Tree(tree) => {
-                    let Ok(mut tree) = table.write_tree(tree) else { panic!("deleted") };
+                    let Ok(mut tree) = table.write_tree(None, tree) else { panic!("deleted") };
                     tree.insert_tuple(tuple, words, key);
                 }
             }
@@ -314,4 +314,53 @@ fn rows_filled_anew_count_what_they_hold() {
         }
         drop(table.take_all(None));
     }
+}
+
+/// Who comes while the one user goes without locks waits for it: no row and no count is lost, and what they see is whole.
+#[test]
+fn others_come_while_the_holder_is_at_work() {
+    let (tables, rounds) = if cfg!(miri) { (1, 600) } else { (15, 1500) };
+    let slices = domain();
+    let binary = SharedBinary::from_bytes(&[7; 100]);
+    for round in 0..tables {
+        for table in kinds(slices) {
+            scope(|s| {
+                for thread in 0..3i64 {
+                    let (table, binary) = (&table, &binary);
+                    s.spawn(move || {
+                        let slot = slices.register().expect("room");
+                        let user = Some(Pid::new(1 + thread as u32, 0));
+                        // The second and the third come when the first is the holder, or is just about to be.
+                        while thread > 0 && table.len() < 150 * thread as usize + 7 * round {
+                            slot.quiescent();
+                            std::thread::yield_now();
+                        }
+                        for i in 0..rounds {
+                            slot.quiescent();
+                            let row = new_row(table, i * 3 + thread, i, binary);
+                            match &table.store {
+                                Store::Hash(shards) => {
+                                    let Ok(mut shard) = table.write_shard(user, shards, row.row().hash()) else {
+                                        return;
+                                    };
+                                    shard.insert_set(row, table.fixed());
+                                    shard.done(Some(&slot));
+                                }
+                                Store::Tree(tree) => {
+                                    let Ok(mut tree) = table.write_tree(user, tree) else { return };
+                                    tree.insert(row);
+                                }
+                            }
+                            let found =
+                                table.with_rows_once(user, Term::small(i * 3 + thread), |rows| rows.map(check).count());
+                            assert!(found.is_ok_and(|n| n == 1));
+                        }
+                    });
+                }
+            });
+            assert_eq!((table.len(), keys(&table).len()), (3 * rounds as usize, 3 * rounds as usize));
+            drop(table.take_all(None));
+        }
+    }
+    assert_eq!(binary.references(), 1);
 }

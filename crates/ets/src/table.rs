@@ -2,7 +2,7 @@
 //!
 //! Hash tables have one shard, or several with `write_concurrency`; the shard of a key follows from the low bits of its hash.
 //! Each shard has a readers-writer lock. An ordered set is one tree behind one. Who looks for a key in a hash table does so
-//! without the lock, and writes nothing that is shared.
+//! without the lock, and writes nothing that is shared. A process that is alone in using a table needs no lock at all.
 //!
 //! TB1. `deleted` is set before the rows are taken out; whoever has taken a lock looks at it first, so that nobody sees or
 //!      fills the remains of a deleted table.
@@ -13,14 +13,17 @@
 //!      process that has written or has looked so, until there is a second one. While there is one, what leaves the
 //!      table is freed at once when that process writes; otherwise when all normal schedulers have gone on
 //!      ([`crate::disposal`]). The first one to come makes itself known by an exchange, a second one under all locks.
+//! TB5. A process that has taken a lock so often that it has paid for it becomes the table's holder ([`Bias`]), and takes no locks
+//!      until somebody else wants one. What it does inside stands for what is done under a lock. Who looks without a lock is no
+//!      matter to it: to them it is a writer like others. Tables with several shards have no holder.
 
 use crate::disposal::Disposal;
 use crate::hash::{Chains, Fixed, Reading, Shard, Writing};
+use crate::ordered::{Claim, Ordered, ReadTree, Reader, Right, WriteTree, Writer};
 use crate::row::{Form, NewRow, Row};
-use crate::tree::Tree;
 use myriad_heap::Fragment;
 use myriad_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use myriad_sync::{CachePadded, LockClass, Mutex, Progress, ReadGuard, RwLock, WriteGuard};
+use myriad_sync::{Bias, CachePadded, Inside, LockClass, Mutex, Progress, RwLock, bias};
 use myriad_term::hash::table_hash;
 use myriad_term::{Atom, Pid, RefNumbers, Term};
 use myriad_vm::{Process, Vm};
@@ -129,7 +132,7 @@ pub enum Store {
     /// A power of two of shards.
     Hash(Box<[CachePadded<Shard>]>),
     /// A tree.
-    Tree(RwLock<Tree>),
+    Tree(Ordered),
 }
 
 /// A table.
@@ -150,12 +153,17 @@ pub struct Table {
     deleted: AtomicBool,
     /// TB4.
     user: AtomicU64,
+    /// TB5.
+    bias: Bias,
+    /// After how many uses of a lock in a row a process becomes the holder.
+    credit: AtomicU32,
     slices: &'static Progress,
     /// In a line of its own: traversals write it.
     fixed: CachePadded<AtomicUsize>,
 }
 
-/// Who uses a table: a process on a normal scheduler. `None`: somebody else, who takes locks (TB4).
+/// Who uses a table: a process on a normal scheduler, which is on one thread at a time (TB4, TB5). `None`: somebody else, who takes
+/// locks.
 pub type User = Option<Pid>;
 
 /// Nobody has used the table yet.
@@ -165,6 +173,12 @@ const MANY: u64 = u64::MAX;
 
 /// The table has been deleted.
 pub struct Gone;
+
+/// Uses of a lock after which a process becomes the holder at first: they cost about what ending that costs (a call of the operating
+/// system that reaches all cores). It doubles each time, for it is a table of several.
+const CREDIT: u32 = 500;
+/// No number of uses makes a holder.
+const NEVER: u32 = u32::MAX;
 
 /// Shards of a table with `write_concurrency`, as a power of two.
 const SHARDS: u32 = 6;
@@ -180,7 +194,7 @@ impl Table {
         slices: &'static Progress,
     ) -> Table {
         let store = match options.kind {
-            Kind::OrderedSet => Store::Tree(RwLock::new(&ROWS_CLASS, Tree::new(options.keypos))),
+            Kind::OrderedSet => Store::Tree(Ordered::new(&ROWS_CLASS, options.keypos)),
             _ => {
                 let shift = match options.write_concurrency {
                     WriteConcurrency::No => 0,
@@ -191,6 +205,8 @@ impl Table {
                 Store::Hash((0..1usize << shift).map(shard).collect())
             }
         };
+        let several = matches!(&store, Store::Hash(shards) if shards.len() > 1);
+        let credit = if several || !bias::asymmetric::works() { NEVER } else { CREDIT };
         Table {
             numbers,
             options,
@@ -202,6 +218,8 @@ impl Table {
             protection: AtomicU32::new(protection as u32),
             deleted: AtomicBool::new(false),
             user: AtomicU64::new(NOBODY),
+            bias: Bias::new(),
+            credit: AtomicU32::new(credit),
             slices,
             fixed: CachePadded::new(AtomicUsize::new(0)),
         }
@@ -294,17 +312,17 @@ impl Table {
     }
 
     /// Takes `times` calls of [`Table::fix`] back.
-    pub fn unfix(&self, times: usize) {
+    pub fn unfix(&self, user: User, times: usize) {
         // AcqRel: the purge sees all hiding that saw the fixation, by the shards' locks.
         if self.fixed.fetch_sub(times, Ordering::AcqRel) != times {
             return;
         }
         if let Store::Hash(shards) = &self.store {
             for shard in shards {
-                if shard.read().hidden() == 0 {
+                if self.read_any(user, shard).hidden() == 0 {
                     continue;
                 }
-                let mut shard = self.write_to(shard, None);
+                let mut shard = self.write_to(shard, user);
                 if self.fixed() == Fixed::No {
                     shard.purge();
                 }
@@ -335,12 +353,61 @@ impl Table {
             return true;
         }
         if let Store::Hash(shards) = &self.store {
-            let locks: Vec<_> = shards.iter().map(|s| s.read()).collect();
+            let locks = self.bias.with_lock(|| shards.iter().map(|s| s.lock().read()).collect::<Vec<_>>());
             // Release: whoever has a lock for writing after us, or looks without one, sees it.
             self.user.store(MANY, Ordering::Release);
             drop(locks);
         }
         true
+    }
+
+    /// The right of the table's holder (TB5). To be asked for before a lock is taken, and counted as a use of it.
+    #[inline(always)]
+    fn enter(&self, user: User, claim: &Claim) -> Option<Inside<'_>> {
+        let user = user?;
+        // SAFETY: only the thread that runs this process at the moment calls it the user.
+        if let Some(inside) = unsafe { self.bias.enter(user.data()) } {
+            return Some(inside);
+        }
+        // Relaxed: a figure.
+        if claim.count(user) < self.credit.load(Ordering::Relaxed) { None } else { self.claim(user) }
+    }
+
+    /// A user has paid enough (TB5).
+    #[cold]
+    fn claim(&self, user: Pid) -> Option<Inside<'_>> {
+        let lock = match &self.store {
+            Store::Tree(tree) => tree.lock(),
+            Store::Hash(shards) => shards.first()?.lock(),
+        };
+        let guard = self.bias.with_lock(|| lock.write());
+        // SAFETY: the table's one lock is held for writing.
+        if unsafe { self.bias.grant(user.data()) } {
+            // Relaxed: written under the lock, and a figure to others. A claim does not count beyond two bytes.
+            let credit = self.credit.load(Ordering::Relaxed) * 2;
+            self.credit.store(if credit > 0xFFFF { NEVER } else { credit }, Ordering::Relaxed);
+        }
+        drop(guard);
+        // SAFETY: as in `enter`.
+        unsafe { self.bias.enter(user.data()) }
+    }
+
+    /// The right to read what is behind a lock.
+    #[inline(always)]
+    fn reader<'a>(&'a self, user: User, lock: &'a RwLock<()>, claim: &Claim) -> Reader<'a> {
+        match self.enter(user, claim) {
+            Some(inside) => Right::Holder(inside),
+            None => Right::Lock(self.bias.with_lock(|| lock.read())),
+        }
+    }
+
+    /// The right to write what is behind a lock.
+    #[inline(always)]
+    fn writer<'a>(&'a self, user: User, lock: &'a RwLock<()>, claim: &Claim) -> Writer<'a> {
+        match self.enter(user, claim) {
+            Some(inside) => Right::Holder(inside),
+            None => Right::Lock(self.bias.with_lock(|| lock.write())),
+        }
     }
 
     /// Is somebody else perhaps looking at this table's rows without a lock?
@@ -355,13 +422,31 @@ impl Table {
         if user.is_some() {
             self.may_glance(user);
         }
-        shard.write(|| Disposal::new(self.slices, !self.is_watched(user)))
+        let right = self.writer(user, shard.lock(), &shard.claim);
+        self.writing(shard, user, right)
+    }
+
+    #[inline(always)]
+    fn writing<'a>(&'a self, shard: &'a Shard, user: User, right: Writer<'a>) -> Writing<'a> {
+        // SAFETY: it is the right to this shard.
+        unsafe { shard.write(right, Disposal::new(self.slices, !self.is_watched(user))) }
+    }
+
+    /// A shard, to read, whether the table is deleted or not.
+    #[inline]
+    pub fn read_any<'a>(&'a self, user: User, shard: &'a Shard) -> Reading<'a> {
+        shard.read(self.reader(user, shard.lock(), &shard.claim))
     }
 
     /// The shard of a hash, to read.
     #[inline]
-    pub fn read_shard<'a>(&self, shards: &'a [CachePadded<Shard>], hash: u32) -> Result<Reading<'a>, Gone> {
-        self.alive(shards[hash as usize & (shards.len() - 1)].read())
+    pub fn read_shard<'a>(
+        &'a self,
+        user: User,
+        shards: &'a [CachePadded<Shard>],
+        hash: u32,
+    ) -> Result<Reading<'a>, Gone> {
+        self.alive(self.read_any(user, &shards[hash as usize & (shards.len() - 1)]))
     }
 
     /// Looks at the shard of a hash, without its lock if possible: `look` may be run several times, and only what it gave
@@ -381,12 +466,12 @@ impl Table {
             // Looked at afterwards: TB1.
             return self.alive(found);
         }
-        self.look_with_lock(shard, look)
+        self.look_with_lock(user, shard, look)
     }
 
     #[inline(never)]
-    fn look_with_lock<R>(&self, shard: &Shard, mut look: impl FnMut(&Shard) -> R) -> Result<R, Gone> {
-        let shard = self.alive(shard.read())?;
+    fn look_with_lock<R>(&self, user: User, shard: &Shard, mut look: impl FnMut(&Shard) -> R) -> Result<R, Gone> {
+        let shard = self.alive(self.read_any(user, shard))?;
         Ok(look(&shard))
     }
 
@@ -403,20 +488,36 @@ impl Table {
 
     /// All shards, to write (TB2).
     pub fn write_all<'a>(&'a self, user: User, shards: &'a [CachePadded<Shard>]) -> Result<Vec<Writing<'a>>, Gone> {
-        let guards: Vec<_> = shards.iter().map(|s| self.write_to(s, user)).collect();
+        if let [shard] = shards {
+            return self.alive(vec![self.write_to(shard, user)]);
+        }
+        if user.is_some() {
+            self.may_glance(user);
+        }
+        // Several shards: no holder (TB5).
+        let locks = shards.iter().map(|s| Right::Lock(s.lock().write())).zip(shards);
+        let guards = locks.map(|(right, shard)| self.writing(shard, user, right)).collect();
         self.alive(guards)
     }
 
     /// The tree, to read.
     #[inline]
-    pub fn read_tree<'a>(&self, tree: &'a RwLock<Tree>) -> Result<ReadGuard<'a, Tree>, Gone> {
-        self.alive(tree.read())
+    pub fn read_tree<'a>(&'a self, user: User, tree: &'a Ordered) -> Result<ReadTree<'a>, Gone> {
+        // SAFETY: it is the right to this tree.
+        self.alive(unsafe { tree.read(self.reader(user, tree.lock(), &tree.claim)) })
+    }
+
+    /// The tree, to write, whether the table is deleted or not.
+    #[inline]
+    fn write_any_tree<'a>(&'a self, user: User, tree: &'a Ordered) -> WriteTree<'a> {
+        // SAFETY: it is the right to this tree.
+        unsafe { tree.write(self.writer(user, tree.lock(), &tree.claim)) }
     }
 
     /// The tree, to write.
     #[inline]
-    pub fn write_tree<'a>(&self, tree: &'a RwLock<Tree>) -> Result<WriteGuard<'a, Tree>, Gone> {
-        self.alive(tree.write())
+    pub fn write_tree<'a>(&'a self, user: User, tree: &'a Ordered) -> Result<WriteTree<'a>, Gone> {
+        self.alive(self.write_any_tree(user, tree))
     }
 
     /// Calls `each` with the visible rows of a key, the newest first: perhaps several times, as [`Table::look_at`] does.
@@ -432,7 +533,24 @@ impl Table {
                 let hash = table_hash(key);
                 self.look_at(user, shards, hash, |shard| each(&mut shard.rows_of(hash, key)))
             }
-            Store::Tree(tree) => Ok(each(&mut self.read_tree(tree)?.row_of(key).into_iter())),
+            Store::Tree(tree) => Ok(each(&mut self.read_tree(user, tree)?.row_of(key).into_iter())),
+        }
+    }
+
+    /// As [`Table::with_rows`], but calls `each` once only.
+    #[inline]
+    pub fn with_rows_once<R>(
+        &self,
+        user: User,
+        key: Term,
+        each: impl FnOnce(&mut dyn Iterator<Item = Row>) -> R,
+    ) -> Result<R, Gone> {
+        match &self.store {
+            Store::Hash(shards) => {
+                let hash = table_hash(key);
+                Ok(each(&mut self.read_shard(user, shards, hash)?.rows_of(hash, key)))
+            }
+            Store::Tree(tree) => Ok(each(&mut self.read_tree(user, tree)?.row_of(key).into_iter())),
         }
     }
 
@@ -445,7 +563,7 @@ impl Table {
                 let hash = table_hash(key);
                 self.look_at(user, shards, hash, |shard| f(shard.row_of(hash, key)))
             }
-            Store::Tree(tree) => Ok(f(self.read_tree(tree)?.row_of(key))),
+            Store::Tree(tree) => Ok(f(self.read_tree(user, tree)?.row_of(key))),
         }
     }
 
@@ -454,7 +572,7 @@ impl Table {
     pub fn len(&self) -> usize {
         match &self.store {
             Store::Hash(shards) => shards.iter().map(|s| s.len()).sum(),
-            Store::Tree(tree) => tree.read().len(),
+            Store::Tree(tree) => tree.len(),
         }
     }
 
@@ -473,7 +591,7 @@ impl Table {
             Store::Tree(tree) => {
                 let own =
                     if self.options.write_concurrency == WriteConcurrency::No { 139 + readers } else { 99 + spread };
-                tree.read().words() + own
+                tree.words() + own
             }
         }
     }
@@ -485,7 +603,7 @@ impl Table {
                 let chains: Vec<_> = shards.iter().map(|s| self.write_to(s, user).take_all()).collect();
                 Taken::new(chains, Vec::new())
             }
-            Store::Tree(tree) => Taken::new(Vec::new(), tree.write().take_all()),
+            Store::Tree(tree) => Taken::new(Vec::new(), self.write_any_tree(user, tree).take_all()),
         }
     }
 }

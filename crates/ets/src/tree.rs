@@ -5,8 +5,8 @@
 //! bound pattern can match.
 //!
 //! TR1. The key of an entry lies in the entry's row.
-//! TR2. `version` changes whenever a row comes or goes; no two trees ever have the same one. What a thread has noted of a
-//!      tree ([`crate::cursor`]) is true as long as the version is.
+//! TR2. `version` changes whenever a row comes or goes or the word of a key changes; no two trees ever have the same one. What a
+//!      thread has noted of a tree ([`crate::cursor`]) is true as long as the version is.
 
 use crate::row::{NewRow, Row};
 use myriad_sync::atomic::{AtomicU64, Ordering as Sync};
@@ -143,7 +143,7 @@ impl Tree {
         Tree { entries: BTreeMap::new(), keypos, words: 0, version }
     }
 
-    /// What changes whenever a row comes or goes (TR2).
+    /// What changes whenever the keys do (TR2).
     #[inline]
     pub fn version(&self) -> u64 {
         self.version
@@ -211,7 +211,10 @@ impl Tree {
             // SAFETY: as above; nobody looks at a tree's rows without its lock.
             Entry::Occupied(place) if unsafe { place.get().rewrite(tuple, words) } => {
                 // TR1, as in `replaced`.
-                place.key().0.set(place.get().key(self.keypos));
+                let now = place.get().key(self.keypos);
+                if !place.key().0.replace(now).is(now) {
+                    self.changed();
+                }
             }
             Entry::Occupied(mut place) => {
                 let row = Row::sized(tuple, 0, words);
@@ -313,6 +316,18 @@ impl Tree {
             }
             _ => self.downwards(from).next(),
         }
+    }
+
+    /// Fills `keys` with the keys after one, ascending; gives how many there were.
+    pub fn keys_after(&self, of: Term, keys: &mut [Term]) -> usize {
+        let range = self.entries.range::<Key, _>((Bound::Excluded(&key(of)), Bound::Unbounded));
+        keys.iter_mut().zip(range).map(|(to, (from, _))| *to = from.0.get()).count()
+    }
+
+    /// Fills `keys` with the keys before one, descending; gives how many there were.
+    pub fn keys_before(&self, of: Term, keys: &mut [Term]) -> usize {
+        let range = self.entries.range::<Key, _>((Bound::Unbounded, Bound::Excluded(&key(of)))).rev();
+        keys.iter_mut().zip(range).map(|(to, (from, _))| *to = from.0.get()).count()
     }
 
     /// The `index`-th row.

@@ -44,11 +44,13 @@ impl Bucket {
     }
 }
 
-fn answer(ctx: &mut Ctx<'_>, table: &Table, row: Option<Row>) -> Term {
-    match row {
-        Some(row) => copy_out(row.key(table.options.keypos), ctx),
-        None => am::end_of_table.term(),
-    }
+fn answer(ctx: &mut Ctx<'_>, key: Option<Term>) -> Term {
+    key.map_or(am::end_of_table.term(), |key| copy_out(key, ctx))
+}
+
+/// The key of a row.
+fn key_of(table: &Table, row: Option<Row>) -> Option<Term> {
+    row.map(|row| row.key(table.options.keypos))
 }
 
 /// Buckets gone through without looking up.
@@ -63,7 +65,7 @@ fn first_from(ctx: &mut Ctx<'_>, table: &Table, mut at: Bucket) -> Result<Term, 
         let found = table.look_at(user(ctx), shards, at.shard as u32, |shard| {
             let end = if shard.len() > 0 { shard.buckets() } else { 0 };
             match (at.index..end.min(to)).find_map(|i| shard.bucket(i).next()) {
-                Some(row) => Ok(answer(ctx, table, Some(row))),
+                Some(row) => Ok(answer(ctx, key_of(table, Some(row)))),
                 None => Err((to < end).then_some(to)),
             }
         })?;
@@ -88,10 +90,10 @@ fn first_key(ctx: &mut Ctx<'_>, table: &InUse) -> Result<Term, Gone> {
     match &table.store {
         Store::Hash(_) => first_from(ctx, table, Bucket { shard: 0, index: 0 }),
         Store::Tree(tree) => {
-            let tree = table.read_tree(tree)?;
-            let row = tree.next(Place::Start);
-            cursor::begin(&tree, row, true);
-            Ok(answer(ctx, table, row))
+            let tree = table.read_tree(user(ctx), tree)?;
+            let key = key_of(table, tree.next(Place::Start));
+            cursor::begin(&tree, key, true);
+            Ok(answer(ctx, key))
         }
     }
 }
@@ -100,10 +102,10 @@ fn last_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let table = table(ctx, args[0], Need::Read)?;
     let found = match &table.store {
         Store::Hash(_) => first_key(ctx, &table),
-        Store::Tree(tree) => table.read_tree(tree).map(|tree| {
-            let row = tree.prev(Place::End);
-            cursor::begin(&tree, row, false);
-            answer(ctx, &table, row)
+        Store::Tree(tree) => table.read_tree(user(ctx), tree).map(|tree| {
+            let key = key_of(&table, tree.prev(Place::End));
+            cursor::begin(&tree, key, false);
+            answer(ctx, key)
         }),
     };
     found.or_else(|g| gone(ctx, g))
@@ -114,7 +116,7 @@ fn after(ctx: &mut Ctx<'_>, table: &Table, key: Term) -> Result<Option<Term>, Go
     let Store::Hash(shards) = &table.store else { return Ok(None) };
     let hash = table_hash(key);
     let found = table.look_at(user(ctx), shards, hash, |shard| match shard.after(hash, key) {
-        Some(Ok(row)) => Some(Ok(answer(ctx, table, Some(row)))),
+        Some(Ok(row)) => Some(Ok(answer(ctx, key_of(table, Some(row))))),
         Some(Err(bucket)) => Some(Err(bucket)),
         None => None,
     })?;
@@ -136,7 +138,7 @@ fn next_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
             if args[1].is_am(am::end_of_table) {
                 return badarg();
             }
-            table.read_tree(tree).map(|tree| Some(answer(ctx, &table, cursor::step(&tree, args[1], true))))
+            table.read_tree(user(ctx), tree).map(|tree| Some(answer(ctx, cursor::step(&tree, args[1], true))))
         }
     };
     match found {
@@ -155,7 +157,7 @@ fn prev_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
             if args[1].is_am(am::end_of_table) {
                 return badarg();
             }
-            table.read_tree(tree).map(|tree| Some(answer(ctx, &table, cursor::step(&tree, args[1], false))))
+            table.read_tree(user(ctx), tree).map(|tree| Some(answer(ctx, cursor::step(&tree, args[1], false))))
         }
     };
     match found {
@@ -179,7 +181,7 @@ fn slot_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
             let mut left = number;
             let mut list = Ok(Term::NIL);
             for i in 0..shards.len() {
-                match table.read_shard(shards, i as u32) {
+                match table.read_shard(user(ctx), shards, i as u32) {
                     Ok(shard) if left < shard.buckets() => {
                         list = Ok(list_reversed(shard.bucket(left), ctx));
                         break;
@@ -194,7 +196,7 @@ fn slot_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
             list
         }
         Store::Tree(tree) => {
-            let tree = match table.read_tree(tree) {
+            let tree = match table.read_tree(user(ctx), tree) {
                 Ok(tree) => tree,
                 Err(g) => return gone(ctx, g),
             };

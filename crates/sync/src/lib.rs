@@ -17,6 +17,7 @@
 //! | [`pad`], [`slot`], [`counter`], [`backoff`] | cache lines, dense thread numbers, sharded counters, spinning |
 //! | [`class`], [`profile`] | lock classes, their order, and what contends |
 //! | [`mutex`], [`rwlock`], [`spin`], [`mcs`] | the locks; none is ever poisoned |
+//! | [`bias`] | a lock's first user goes without it until another comes |
 //! | [`revocable`] | a value that can be taken away from its user |
 //! | [`sequence`] | looking at what a lock protects without it |
 //! | [`mpsc`], [`parker`], [`progress`], [`table`] | signal queue, sleeping, safe reclamation, grow-only table |
@@ -50,6 +51,7 @@ macro_rules! const_unless_loom {
 mod backend;
 
 pub mod backoff;
+pub mod bias;
 pub mod class;
 pub mod counter;
 pub mod mcs;
@@ -70,6 +72,7 @@ pub mod table;
 pub use backend::{atomic, cell, statics, thread};
 
 pub use backoff::{Backoff, spin_hint};
+pub use bias::{Bias, Inside};
 pub use class::LockClass;
 pub use counter::{ShardedCounter, ShardedTally, Tally};
 pub use mcs::McsLock;

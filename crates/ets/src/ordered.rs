@@ -1,0 +1,152 @@
+//! The tree of an ordered set, its lock, and what is known of it without one.
+//!
+//! OR1. The tree is reached with the lock, or by the table's holder while it is inside (`table`, TB5). To change it, with the lock for
+//!      writing or as the holder, who does not reach it twice at a time.
+
+use crate::tree::Tree;
+use myriad_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use myriad_sync::{Inside, LockClass, ReadGuard, RwLock, WriteGuard};
+use myriad_term::Pid;
+use std::cell::UnsafeCell;
+use std::ops::{Deref, DerefMut};
+
+/// A tree behind a lock.
+pub struct Ordered {
+    lock: RwLock<()>,
+    /// Who has used the lock lately.
+    pub claim: Claim,
+    tree: UnsafeCell<Tree>,
+    rows: AtomicUsize,
+    words: AtomicUsize,
+}
+
+/// Who uses a lock, and how often in a row: a rough figure, in the lock's line of the cache.
+#[derive(Default)]
+pub struct Claim(AtomicU32);
+
+impl Claim {
+    /// Counts a use; gives how many in a row that makes (of processes whose numbers end alike), 65,535 at most.
+    #[inline(always)]
+    pub fn count(&self, user: Pid) -> u32 {
+        let mine = user.number() << 16;
+        // Relaxed: a figure; when several come at once a use may get lost.
+        let seen = self.0.load(Ordering::Relaxed);
+        let uses = if seen >> 16 << 16 == mine { (seen & 0xFFFF) + 1 } else { 1 };
+        let uses = uses.min(0xFFFF);
+        self.0.store(mine | uses, Ordering::Relaxed);
+        uses
+    }
+}
+
+// SAFETY: OR1.
+unsafe impl Sync for Ordered {}
+
+/// By what right one is at the rows of a table.
+pub enum Right<'a, G> {
+    /// As its holder.
+    Holder(#[allow(dead_code)] Inside<'a>),
+    /// With a lock.
+    Lock(#[allow(dead_code)] G),
+}
+
+/// The right to read.
+pub type Reader<'a> = Right<'a, ReadGuard<'a, ()>>;
+/// The right to read and write.
+pub type Writer<'a> = Right<'a, WriteGuard<'a, ()>>;
+
+/// The tree, to read.
+pub struct ReadTree<'a> {
+    tree: &'a Tree,
+    _right: Reader<'a>,
+}
+
+/// The tree, to write.
+pub struct WriteTree<'a> {
+    at: &'a Ordered,
+    tree: &'a mut Tree,
+    _right: Writer<'a>,
+}
+
+impl Ordered {
+    /// An empty one.
+    pub fn new(class: &'static LockClass, keypos: usize) -> Ordered {
+        Ordered {
+            lock: RwLock::new(class, ()),
+            claim: Claim::default(),
+            tree: UnsafeCell::new(Tree::new(keypos)),
+            rows: AtomicUsize::new(0),
+            words: AtomicUsize::new(Tree::new(keypos).words()),
+        }
+    }
+
+    /// Its lock.
+    #[inline]
+    pub fn lock(&self) -> &RwLock<()> {
+        &self.lock
+    }
+
+    /// To read it.
+    ///
+    /// # Safety
+    /// OR1: the right is one to this tree.
+    #[inline]
+    pub unsafe fn read<'a>(&'a self, right: Reader<'a>) -> ReadTree<'a> {
+        // SAFETY: OR1: nobody writes as long as the right lasts, which is in what is given.
+        ReadTree { tree: unsafe { &*self.tree.get() }, _right: right }
+    }
+
+    /// To write it.
+    ///
+    /// # Safety
+    /// OR1: the right is one to this tree.
+    #[inline]
+    pub unsafe fn write<'a>(&'a self, right: Writer<'a>) -> WriteTree<'a> {
+        // SAFETY: OR1: nobody else is there as long as the right lasts.
+        WriteTree { at: self, tree: unsafe { &mut *self.tree.get() }, _right: right }
+    }
+
+    /// Number of rows.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        // Relaxed: a figure.
+        self.rows.load(Ordering::Relaxed)
+    }
+
+    /// Words of all rows, as [`Tree::words`] counts them.
+    pub fn words(&self) -> usize {
+        // Relaxed: a figure.
+        self.words.load(Ordering::Relaxed)
+    }
+}
+
+impl Deref for ReadTree<'_> {
+    type Target = Tree;
+    #[inline]
+    fn deref(&self) -> &Tree {
+        self.tree
+    }
+}
+
+impl Deref for WriteTree<'_> {
+    type Target = Tree;
+    #[inline]
+    fn deref(&self) -> &Tree {
+        self.tree
+    }
+}
+
+impl DerefMut for WriteTree<'_> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Tree {
+        self.tree
+    }
+}
+
+impl Drop for WriteTree<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // Relaxed: figures, written by who may write the tree.
+        self.at.rows.store(self.tree.len(), Ordering::Relaxed);
+        self.at.words.store(self.tree.words(), Ordering::Relaxed);
+    }
+}
