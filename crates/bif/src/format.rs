@@ -4,7 +4,9 @@
 //! [`Escape::Decline`]: then that code runs. What is rare (limits on characters, records, text whose width depends on
 //! Unicode's rules for clusters) is left to it.
 //!
-//! F1. Work is counted by a [`Budget`]: what is long is begun again on a dirty scheduler, where it may last.
+//! F1. Work is counted by a [`Budget`]: what is long is begun again on a dirty scheduler, where it may last; what would last
+//!     too long there is declined, as the Erlang code gives way and can be stopped. (A small term may be endless to print,
+//!     being made of the same part many times over.)
 //! F2. Rust functions call themselves for nested terms down to [`DEEPEST`]; what is deeper is declined.
 
 mod controls;
@@ -29,6 +31,8 @@ use myriad_vm::bif::Escape;
 pub const DEEPEST: usize = 250;
 /// Terms and characters that are printed on an ordinary scheduler: about a millisecond's work.
 const AT_ONCE: usize = 60_000;
+/// Those that are printed on a dirty one: a second's.
+const AT_MOST: usize = 1 << 26;
 /// Of which so many count as a reduction.
 const PER_REDUCTION: usize = 32;
 
@@ -41,11 +45,11 @@ pub struct Budget {
 impl Budget {
     /// All that one call may do.
     pub fn new(ctx: &Ctx<'_>) -> Budget {
-        let given = if ctx.sched.dirty { usize::MAX } else { AT_ONCE };
+        let given = if ctx.sched.dirty { AT_MOST } else { AT_ONCE };
         Budget { left: given, given }
     }
 
-    /// Takes `amount`. The call is to be made again on a dirty scheduler if it is too much.
+    /// Takes `amount`. The call is to be made again on a dirty scheduler, or declined, if it is too much.
     #[inline]
     pub fn spend(&mut self, ctx: &Ctx<'_>, amount: usize) -> Result<(), Escape> {
         match self.left.checked_sub(amount) {
@@ -59,9 +63,12 @@ impl Budget {
 
     #[cold]
     fn exceeded(&mut self, ctx: &Ctx<'_>) -> Result<(), Escape> {
+        if self.given == AT_MOST {
+            return Err(Escape::Decline);
+        }
         crate::work::dirty(ctx)?;
-        // There is no such scheduler, or this is one.
-        (self.left, self.given) = (usize::MAX, usize::MAX);
+        // There is no such scheduler.
+        (self.left, self.given) = (AT_MOST, AT_MOST);
         Ok(())
     }
 

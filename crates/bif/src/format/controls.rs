@@ -91,7 +91,7 @@ impl Job<'_, '_> {
             let fit = self.string_fit(spec)?;
             self.in_field(chars, fit, spec.pad)
         };
-        self.out.push(element);
+        self.element(element);
         Ok(())
     }
 
@@ -99,9 +99,10 @@ impl Job<'_, '_> {
     fn gather(&mut self, chars: Term) -> Result<(), Escape> {
         self.chars.clear();
         for char in Walk::new(chars) {
+            self.spend(1)?;
             self.chars.push(character(char).ok_or(Escape::Decline)?);
         }
-        self.spend(self.chars.len())
+        Ok(())
     }
 
     /// Character data with lists for binaries (K2).
@@ -174,7 +175,7 @@ impl Job<'_, '_> {
             let fit = Fit::of_term(len, spec.width, spec.left, spec.precision);
             self.in_field(chars, fit, spec.pad)
         };
-        self.out.push(element);
+        self.element(element);
         Ok(())
     }
 
@@ -196,9 +197,8 @@ impl Job<'_, '_> {
             records: false,
             strings: spec.strings,
         };
-        let nothing_made = self.out.iter().all(|element| element.is_immediate());
-        let chars = pretty::print(self.ctx, spec.first, &options, &mut self.budget, nothing_made)?;
-        self.out.push(chars);
+        let chars = pretty::print(self.ctx, spec.first, &options, &mut self.budget, !self.made)?;
+        self.element(chars);
         Ok(())
     }
 
@@ -275,16 +275,13 @@ impl Job<'_, '_> {
         if !list.is_list() {
             return Err(Escape::Decline);
         }
-        let before = self.chars.len();
         let mut walk = Walk::new(list);
         for char in walk.by_ref() {
+            self.spend(1)?;
             let char = character(char).filter(|c| char::from_u32(*c).is_some() && !matches!(c, 0xfffe | 0xffff));
             self.chars.push(char.ok_or(Escape::Decline)?);
         }
-        if walk.improper {
-            return Err(Escape::Decline);
-        }
-        self.spend(self.chars.len() - before)
+        if walk.improper { Err(Escape::Decline) } else { Ok(()) }
     }
 
     /// `~c` and `~~`: so many times as the precision, or else the width, says.

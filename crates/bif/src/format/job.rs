@@ -22,6 +22,8 @@ pub struct Job<'c, 'v> {
     pub chars: Vec<u32>,
     /// How much of `out` has been looked at for the column, and the column there.
     pub column: (usize, usize),
+    /// Have terms been made on the heap?
+    pub made: bool,
     /// `" => "`, once it has been made: all pairs have the same one.
     arrow: Option<Term>,
 }
@@ -31,7 +33,7 @@ impl<'c, 'v> Job<'c, 'v> {
     pub fn new(ctx: &'c mut Ctx<'v>) -> Job<'c, 'v> {
         let budget = Budget::new(ctx);
         let (out, stack, chars) = (Vec::with_capacity(AT_FIRST), Vec::new(), Vec::with_capacity(AT_FIRST));
-        Job { ctx, budget, out, stack, chars, column: (0, 0), arrow: None }
+        Job { ctx, budget, out, stack, chars, column: (0, 0), made: false, arrow: None }
     }
 
     /// Counts work.
@@ -50,6 +52,12 @@ impl<'c, 'v> Job<'c, 'v> {
     pub fn finish(self) -> Term {
         let list = self.ctx.list(&self.out);
         self.done(list)
+    }
+
+    /// Puts out a deep list.
+    pub fn element(&mut self, chars: Term) {
+        self.made = true;
+        self.out.push(chars);
     }
 
     /// A flat list of characters that are bytes.
