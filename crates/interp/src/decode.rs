@@ -108,7 +108,9 @@ fn translate_body(
             emitter.define(label);
             if label == def.entry {
                 emitter.entry_here();
-                if let Some(native) = vm.bifs.body(function.mfa) {
+                if module.has_bodies
+                    && let Some(native) = vm.bifs.body(function.mfa)
+                {
                     emitter.place(0, 0);
                     basic::native_body(&mut emitter, native, module);
                 }

@@ -66,7 +66,7 @@ fn the_registry_takes_functions_over_and_leaves_nifs_alone() {
         },
     ];
     let Some(lists) = installed().into_iter().find(|f| f.ends_with("lists.beam")) else { return };
-    let prepared = prepared(&lists, &Registry::new(25, &[DEFS])).unwrap();
+    let prepared = prepared(&lists, &Registry::new(25, Path::new(""), &[DEFS])).unwrap();
     let bound: Vec<_> = prepared.module().functions.iter().filter(|f| f.bif().is_some()).collect();
     assert_eq!(bound.len(), 1);
     assert_eq!((bound[0].mfa.function.text(), bound[0].mfa.arity), ("reverse", 2));

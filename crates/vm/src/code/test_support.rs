@@ -13,6 +13,7 @@ use crate::vm::{Config, Parts, Vm};
 use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_term::{Export, Mfa, am};
 use std::ops::Range;
+use std::path::Path;
 use std::path::PathBuf;
 use std::ptr;
 
@@ -92,7 +93,7 @@ pub(super) fn vm_of(release: Release, bifs: Vec<&'static [BifDef]>) -> &'static 
 
 /// No built-ins.
 pub(super) fn no_bifs() -> Registry {
-    Registry::new(25, &[])
+    Registry::new(25, Path::new(""), &[])
 }
 
 /// What a hand-made module is like. Its functions are `start/0`, which returns `value`, and a fun made of it.
