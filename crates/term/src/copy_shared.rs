@@ -8,11 +8,12 @@ use crate::alloc::Alloc;
 use crate::boxed::Kind;
 use crate::copy;
 use crate::word::Term;
-use std::collections::HashMap;
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 
 /// What was copied already, by its address: the sharing between terms that are copied one after the other.
 #[derive(Default)]
-pub struct Copied(HashMap<*const u64, Term>);
+pub struct Copied(HashMap<*const u64, Term, RandomState>);
 
 /// A copy of a term in `heap`; literals, told by the predicate, are not copied.
 pub fn copy_shared<A: Alloc + ?Sized>(term: Term, heap: &mut A, is_literal: impl Fn(*const u64) -> bool) -> Term {

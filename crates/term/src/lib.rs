@@ -41,6 +41,7 @@ pub mod size;
 mod stack;
 #[cfg(test)]
 mod test_terms;
+mod visited;
 pub mod word;
 
 pub use alloc::{Alloc, Build, OffHeap};

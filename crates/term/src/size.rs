@@ -4,8 +4,8 @@
 
 use crate::boxed::{Boxed, Kind};
 use crate::stack::Stack;
+use crate::visited::Visited;
 use crate::word::{Tag, Term};
-use std::collections::HashSet;
 
 /// Words of OTP 25's small integers' range end.
 const OTP_SMALL: std::ops::Range<i64> = -(1 << 59)..1 << 59;
@@ -17,11 +17,11 @@ pub fn flat_size(term: Term) -> usize {
     walk(term, |_| true)
 }
 
-/// Words of the term, each part counted once. (Floats and large integers of 61 bits have no identity here, so they count
+/// Words of the term, each part counted once ([`Visited`]). (Floats and large integers of 61 bits have no identity here, so they count
 /// wherever they stand.) Literals, told by the predicate, do not count.
 pub fn size_shared(term: Term, is_literal: impl Fn(*const u64) -> bool) -> usize {
-    let mut seen = HashSet::new();
-    walk(term, |object| !is_literal(object) && seen.insert(object))
+    let mut visited = Visited::new();
+    walk(term, |object| !is_literal(object) && visited.is_first(object))
 }
 
 /// Adds up the parts that `first_time` says count.
