@@ -40,6 +40,9 @@ either(Drawn, Related, Make) -> case chance(40) of true -> Make(Related()); fals
 
 wrong(Kind) when Kind =:= count; Kind =:= shift; Kind =:= size ->
     pick([a, -1, 1.5, <<>>, [], {}, "3", 0, #{}]);
+wrong(small) ->
+    %% Where a list begins, or a column: no huge number.
+    case wrong(any) of N when is_integer(N), abs(N) > 1000 -> a; Other -> Other end;
 wrong(_) ->
     case n(3) of 1 -> diff_terms:key(); 2 -> term(1); 3 -> term(2) end.
 
@@ -347,7 +350,7 @@ math_() ->
     [{F, [number]} || F <- [ceil, floor, sqrt, erf, erfc, exp, log, log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh]] ++ [{F, [number, number]} || F <- [pow, fmod, atan2]].
 
 io_lib_() ->
-    [{format, [format, format_args]}, {format, [format, format_args]}, {fwrite, [format, format_args]}, {write, [any]}, {write, [any, index]}, {print, [any]}, {print, [any, small, small, small]}, {write_atom, [atom]}, {write_string, [string]}, {write_char, [small]},
+    [{format, [format, format_args]}, {format, [format, format_args]}, {fwrite, [format, format_args]}, {write, [any]}, {write, [any, index]}, {print, [any]}, {print, [any, size, size, small]}, {write_atom, [atom]}, {write_string, [string]}, {write_char, [small]},
      {fread, [format, ascii]}, {printable_list, [any]}, {printable_unicode_list, [any]}, {latin1_char_list, [any]}, {char_list, [any]}, {deep_char_list, [any]}, {scan_format, [format, format_args]}, {quote_atom, [atom, list]}, {format_prompt, [any]}].
 
 formats() ->

@@ -118,3 +118,35 @@ impl Job<'_, '_> {
         if count.is_multiple_of(2) { both } else { self.ctx.cons(char, both) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fit(body: Body, inner: usize, outer: usize, left: bool) -> Fit {
+        Fit { body, inner, outer, left }
+    }
+
+    /// As `~w` and its like of OTP 25 fill their fields.
+    #[test]
+    fn numbers_and_terms() {
+        assert_eq!(Fit::of_term(3, None, false, None), Fit::WHOLE);
+        assert_eq!(Fit::of_term(3, Some(5), true, None), fit(Body::Whole, 0, 2, true));
+        assert_eq!(Fit::of_term(6, Some(3), false, None), fit(Body::Stars(3), 0, 0, false));
+        assert_eq!(Fit::of_term(6, Some(8), false, Some(3)), fit(Body::Stars(3), 0, 5, false));
+        assert_eq!(Fit::of_term(6, None, false, Some(2)), fit(Body::Stars(2), 0, 0, false));
+        assert_eq!(Fit::of_term(2, Some(0), false, Some(9)), fit(Body::Stars(0), 0, 0, false));
+    }
+
+    /// As `~s` does.
+    #[test]
+    fn strings() {
+        assert_eq!(Fit::of_string(3, None, false, None), Some(Fit::WHOLE));
+        assert_eq!(Fit::of_string(3, Some(5), false, None), Some(fit(Body::Whole, 0, 2, false)));
+        assert_eq!(Fit::of_string(9, Some(5), false, None), Some(fit(Body::Cut(5), 0, 0, false)));
+        assert_eq!(Fit::of_string(3, None, false, Some(7)), Some(fit(Body::Whole, 0, 4, true)));
+        assert_eq!(Fit::of_string(3, Some(12), false, Some(6)), Some(fit(Body::Whole, 3, 6, false)));
+        assert_eq!(Fit::of_string(8, Some(12), true, Some(6)), Some(fit(Body::Cut(6), 0, 6, true)));
+        assert_eq!(Fit::of_string(8, Some(5), true, Some(6)), None);
+    }
+}

@@ -226,3 +226,47 @@ impl Spec {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use myriad_term::Arena;
+
+    /// The first control sequence of a format with these integers as arguments.
+    fn read(format: &str, arguments: &[i64]) -> Option<Spec> {
+        let mut heap = Arena::new();
+        let arguments: Vec<Term> = arguments.iter().map(|n| Term::small(*n)).collect();
+        let arguments = heap.list(&arguments);
+        let chars: Vec<u32> = format.chars().map(u32::from).collect();
+        let mut reader = Reader::new(&chars, arguments);
+        reader.plain();
+        let spec = reader.control()?;
+        reader.plain();
+        reader.at_end()?.then_some(spec)
+    }
+
+    /// What `io_lib:scan_format/2` of OTP 25 finds.
+    #[test]
+    fn control_sequences() {
+        let spec = read("ab~-10.3.xtlw.", &[1]).expect("right");
+        assert_eq!((spec.control, spec.width, spec.left, spec.precision), (b'w', Some(10), true, Some(3)));
+        assert!(spec.pad.is(Term::small(120)) && spec.unicode && !spec.strings);
+        let spec = read("~*.*.*s", &[-5, 2, 45, 7]).expect("right");
+        assert_eq!((spec.width, spec.left, spec.precision), (Some(5), true, Some(2)));
+        assert!(spec.pad.is(Term::small(45)) && spec.first.is(Term::small(7)));
+        let spec = read("~-*b", &[-4, 1]).expect("right");
+        assert_eq!((spec.width, spec.left), (Some(4), false));
+        let spec = read("~..xb", &[1]).expect("right");
+        assert_eq!((spec.width, spec.precision, spec.pad.as_small()), (None, None, Some(120)));
+        let spec = read("~10..*~", &[]).expect("an asterisk, as there is no argument");
+        assert_eq!(spec.pad.as_small(), Some(42));
+    }
+
+    #[test]
+    fn what_is_wrong_or_rare() {
+        for format in ["~", "~10", "~-w", "~q", "~w~w", "~99999999999999999999w", "~.-1w"] {
+            assert!(read(format, &[1]).is_none(), "{format}");
+        }
+        assert!(read("~w", &[]).is_none() && read("~w", &[1, 2]).is_none() && read("~.*w", &[-1, 2]).is_none());
+    }
+}
