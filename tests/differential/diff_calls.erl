@@ -23,6 +23,8 @@ draw() ->
     {M, F, related(M, F, Args)}.
 
 %% Now and then arguments that have to do with each other: a key that is in the map, a part of the binary.
+%% (How often something is repeated has to do with nothing.)
+related(lists, duplicate, Args) -> Args;
 related(_, _, [M, V]) when is_map(M), map_size(M) > 0, not is_map(V) -> either(V, fun() -> pick(maps:keys(M)) end, fun(K) -> [M, K] end);
 related(_, _, [V, M]) when is_map(M), map_size(M) > 0 -> either(V, fun() -> pick(maps:keys(M)) end, fun(K) -> [K, M] end);
 related(maps, _, [V, X, M]) when is_map(M), map_size(M) > 0 -> either(V, fun() -> pick(maps:keys(M)) end, fun(K) -> [K, X, M] end);
