@@ -19,6 +19,10 @@ main() ->
               {'+', '$2', 1}, {'-', '$2'}, {'-', '$2', '$3'}, {'*', '$2', 3}, {'/', 1, 2}, {'div', 7, 2}, {'rem', 7, 2}, {'band', 6, 3}, {'bor', 6, 3}, {'bxor', 6, 3}, {'bnot', 6}, {'bsl', 1, 70}, {'bsr', 16, 2},
               {'+', '$1', 1}, {hd, '$1'}, {'div', 1, 0}, {node}, {node, {self}}, {'max', 1, 2}, {'min', 1, 2}, #{k => '$1'}, {const, '$1'}, {is_atom, '$1'}],
     t:each(body, Bodies, fun(B) -> ets:test_ms(T, [{spread(), [], [B]}]) end),
+    %% What errors quote is bytes, at most 99 of them.
+    t:each(quoted, [{list_to_atom([233]), 1}, {list_to_atom([8364, 233]), 1}, {list_to_atom("$" ++ [233])}, {hd, 1, "åäö"}, {const, "åäö", [8364]}, {foo, <<"åäö"/utf8>>}
+                    | [{list_to_atom(lists:duplicate(N, 8364)), 1} || N <- lists:seq(24, 32)]],
+           fun(F) -> {error, Errors} = ets:test_ms({a}, [{'_', [F], [F]}]), Errors end),
     t:c(self, fun() -> ets:test_ms({a}, [{{'_'}, [], [{self}]}]) =:= {ok, self()} end),
     Heads = [{'$1', '_'}, '_', '$1', {'$1', '$1'}, {a, '$1'}, {'$1', {x, '$2'}}, {'$1', ['$2' | '_']}, {'$1', #{k => '$2'}}, #{}, [], {'$300', '_'}, {1, 1.0}, {'$1'}, {'_', "s"}],
     Terms = [{a, b}, {a, a}, {a, {x, 1}}, {a, [1, 2]}, {a, #{k => 2, l => 3}}, {1, 1.0}, {1, 1}],

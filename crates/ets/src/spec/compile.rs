@@ -12,7 +12,7 @@ use myriad_term::map::from_pairs;
 use myriad_term::print::display;
 use myriad_term::{Atom, Build, Term, am};
 
-/// What is wrong with a specification, as sentences.
+/// What is wrong with a specification, as sentences; their characters are bytes.
 pub type Errors = Vec<String>;
 
 impl Spec {
@@ -192,13 +192,14 @@ fn trace_form(name: Atom) -> Option<Form> {
     Some(Form::Trace { least, most, guards })
 }
 
+/// A term as errors show it: each byte of what is displayed (UTF-8 in atoms, Latin-1 in strings) as a character.
 fn text(term: Term) -> String {
-    String::from_utf8_lossy(&display(term)).into_owned()
+    display(term).into_iter().map(char::from).collect()
 }
 
-/// OTP writes errors into a buffer of 100 bytes.
+/// OTP writes errors into a buffer of 100 bytes, which the characters stand for.
 fn cut(text: &str) -> &str {
-    &text[..text.floor_char_boundary(99)]
+    &text[..text.char_indices().nth(99).map_or(text.len(), |(end, _)| end)]
 }
 
 impl Compiler<'_> {
