@@ -21,8 +21,9 @@ use std::ptr::NonNull;
 const PAGE: usize = 4096;
 /// Words of a page.
 const PAGE_WORDS: usize = PAGE / 8;
-/// What to ask for, largest first: an address space limit may forbid the first.
-const RESERVE: &[usize] = if cfg!(miri) { &[1 << 20] } else { &[64 << 30, 4 << 30, 1 << 30, 256 << 20] };
+/// Bytes to ask for, and below which it is not worth trying: where address space is scarce, there is less.
+const MOST: usize = if cfg!(miri) { 1 << 20 } else { 64 << 30 };
+const LEAST: usize = if cfg!(miri) { 1 << 20 } else { 16 << 20 };
 
 static BASE: AtomicUsize = AtomicUsize::new(0);
 static LEN: AtomicUsize = AtomicUsize::new(0);
@@ -99,7 +100,11 @@ struct Range {
 impl Range {
     #[cold]
     fn reserve(&mut self) {
-        for len in RESERVE.iter().copied() {
+        // Of a limited address space an eighth: the rest is for heaps and stacks of threads.
+        let first = (system::address_space() / 8).clamp(LEAST, MOST) / PAGE * PAGE;
+        let lens =
+            std::iter::successors(Some(first), |len| Some(len / 2 / PAGE * PAGE)).take_while(|len| *len >= LEAST);
+        for len in lens {
             if let Some(base) = system::reserve(len) {
                 self.free.push((base, len / PAGE));
                 self.usable = base;
@@ -110,7 +115,7 @@ impl Range {
                 return;
             }
         }
-        out_of_memory(RESERVE.iter().copied().min().unwrap_or(0) / 8)
+        out_of_memory(LEAST / 8)
     }
 
     fn take(&mut self, pages: usize) -> usize {
@@ -279,6 +284,15 @@ impl LiteralRanges {
 mod system {
     //! Address space from the operating system.
 
+    /// How much a process may have (`ulimit -v`).
+    pub(super) fn address_space() -> usize {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: `limit` is what the call writes.
+        let known = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) } == 0;
+        // No limit is the largest number.
+        if known { usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX) } else { usize::MAX }
+    }
+
     /// Reserves `len` bytes of address space.
     pub(super) fn reserve(len: usize) -> Option<usize> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -303,6 +317,10 @@ mod system {
 #[cfg(miri)]
 mod system {
     //! The interpreter has no address space to reserve: a leaked block stands for it.
+
+    pub(super) fn address_space() -> usize {
+        usize::MAX
+    }
 
     pub(super) fn reserve(len: usize) -> Option<usize> {
         let layout = std::alloc::Layout::from_size_align(len, super::PAGE).ok()?;

@@ -1,5 +1,7 @@
 //! The `myriad` command: the emulator behind `bin/erl`, and `myriad version` and `myriad compat`.
 
+#[cfg(all(target_os = "linux", target_env = "gnu", not(heap_check)))]
+mod address_space;
 mod boot;
 mod break_menu;
 mod compat;
