@@ -21,9 +21,9 @@ pub mod sizing;
 mod spec;
 pub mod text;
 pub mod tree;
-mod walk;
 mod write;
 
+use myriad_term::Term;
 use myriad_vm::Ctx;
 use myriad_vm::bif::Escape;
 
@@ -35,6 +35,8 @@ const AT_ONCE: usize = 60_000;
 const AT_MOST: usize = 1 << 26;
 /// Of which so many count as a reduction.
 const PER_REDUCTION: usize = 32;
+/// Cells of lists that are counted at once.
+const PIECE: usize = 1024;
 
 /// What may still be printed, in terms and characters (F1).
 pub struct Budget {
@@ -70,6 +72,59 @@ impl Budget {
         // There is no such scheduler.
         (self.left, self.given) = (AT_MOST, AT_MOST);
         Ok(())
+    }
+
+    /// Calls `take` with each element of a list, as long as it says so, and counts the cells as it goes: a list may be of any
+    /// length. What is left of it: its end, or the cell whose element was refused.
+    #[inline]
+    pub fn each(&mut self, ctx: &Ctx<'_>, list: Term, mut take: impl FnMut(Term) -> bool) -> Result<Term, Escape> {
+        let (mut rest, mut cells) = (list, 0);
+        while let Some((head, tail)) = rest.as_cons() {
+            cells += 1;
+            if cells == PIECE {
+                self.spend(ctx, PIECE)?;
+                cells = 0;
+            }
+            if !take(head) {
+                break;
+            }
+            rest = tail;
+        }
+        self.spend(ctx, cells)?;
+        Ok(rest)
+    }
+
+    /// [`Budget::each`] of nested lists: what is refused and is a list is gone into. True if all else was taken, and no list
+    /// ended in anything else.
+    #[inline]
+    pub fn each_deep(&mut self, ctx: &Ctx<'_>, list: Term, mut take: impl FnMut(Term) -> bool) -> Result<bool, Escape> {
+        let (mut rest, mut left) = (list, Vec::new());
+        loop {
+            let mut cells = 0;
+            while let Some((head, tail)) = rest.as_cons() {
+                cells += 1;
+                if take(head) {
+                    rest = tail;
+                } else if head.is_list() {
+                    if !tail.is_nil() {
+                        left.push(tail);
+                    }
+                    rest = head;
+                } else {
+                    return Ok(false);
+                }
+                if cells == PIECE {
+                    self.spend(ctx, PIECE)?;
+                    cells = 0;
+                }
+            }
+            self.spend(ctx, cells)?;
+            match left.pop() {
+                _ if !rest.is_nil() => return Ok(false),
+                Some(behind) => rest = behind,
+                None => return Ok(true),
+            }
+        }
     }
 
     /// What has been taken.

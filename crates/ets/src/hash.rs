@@ -7,9 +7,10 @@
 //! S2. Rows with equal keys stand together in their chain. At most one of them is visible in a set.
 //! S3. While the table is fixed no bucket is split or joined and no row leaves: it is hidden instead, and its hash noted, so
 //!     that [`Writing::purge`] finds it.
-//! S4. Buckets, links and what changes in rows are written only by the holder of the lock for writing, or by the table's holder while
-//!     it is inside (`table`, TB5), who needs no lock; within a write of [`Sequence`]. "With the lock" means either. Who looks without the lock ([`Shard::glance`]) follows links that are never wild, and believes what it
-//!     found as far as that lets it.
+//! S4. Buckets, links and what changes in rows are written only by the holder of the lock for writing, or by the table's
+//!     holder while it is inside (`table`, TB5), who needs no lock; within a write of [`Sequence`]. "With the lock" means
+//!     either. Who looks without the lock ([`Shard::glance`]) follows links that are never wild, and believes what it found
+//!     as far as that lets it.
 //! S5. Arrays of buckets and rows that leave the shard are freed when those who look without the lock have moved on
 //!     ([`Disposal`]).
 

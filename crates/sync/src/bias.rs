@@ -287,7 +287,7 @@ mod tests {
             // SAFETY: each thread has its own id.
             let inside = unsafe { self.0.enter(id) };
             let lock = inside.is_none().then(|| self.0.with_lock(|| self.1.lock()));
-            // SAFETY: see above.
+            // SAFETY: inside as the holder, or with the lock, taken so that there is no holder.
             self.2.with_mut(|n| unsafe { *n += 1 });
             lock.is_none()
         }
@@ -358,7 +358,8 @@ mod loom_tests {
 
     /// A count, inside or with the lock.
     struct Shared(Bias, Mutex<()>, UnsafeCell<u32>);
-    // SAFETY: loom watches the cell.
+    // SAFETY: the cell is used inside, with the lock where there is no holder, or when the other threads have ended. (Should
+    // two uses meet nevertheless, loom's cell ends the model before either.)
     unsafe impl Sync for Shared {}
 
     impl Shared {
@@ -368,15 +369,15 @@ mod loom_tests {
 
         fn grant(&self, id: u64) {
             let _lock = self.0.with_lock(|| self.1.lock());
-            // SAFETY: the lock.
+            // SAFETY: the lock is held, and has no other way than for writing.
             unsafe { self.0.grant(id) };
         }
 
         fn add(&self, id: u64) {
-            // SAFETY: each thread of a model has its own id.
+            // SAFETY: each thread of a model has ids of its own.
             let inside = unsafe { self.0.enter(id) };
             let _lock = inside.is_none().then(|| self.0.with_lock(|| self.1.lock()));
-            // SAFETY: as the model proves.
+            // SAFETY: inside as the holder, or with the lock, taken so that there is no holder.
             self.2.with_mut(|n| unsafe { *n += 1 });
         }
     }
@@ -397,6 +398,7 @@ mod loom_tests {
             shared.add(1);
             shared.add(1);
             other.join().unwrap();
+            // SAFETY: the other thread has ended.
             assert_eq!(shared.2.with(|n| unsafe { *n }), 3);
         });
     }
@@ -413,7 +415,7 @@ mod loom_tests {
                 // It does not wait: the model lets two that do so wait for each other.
                 let _lock = third.1.lock();
                 if third.0.is_shared() {
-                    // SAFETY: as the model proves.
+                    // SAFETY: with the lock, and there is no holder.
                     third.2.with_mut(|n| unsafe { *n += 1 });
                 }
             });
@@ -437,6 +439,7 @@ mod loom_tests {
             shared.add(1);
             other.join().unwrap();
             shared.add(3);
+            // SAFETY: the other thread has ended.
             assert_eq!(shared.2.with(|n| unsafe { *n }), 3);
         });
     }
@@ -450,6 +453,7 @@ mod loom_tests {
             shared.grant(1);
             shared.add(1);
             other.join().unwrap();
+            // SAFETY: the other thread has ended.
             assert_eq!(shared.2.with(|n| unsafe { *n }), 2);
         });
     }

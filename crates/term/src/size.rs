@@ -7,7 +7,7 @@ use crate::stack::Stack;
 use crate::visited::Visited;
 use crate::word::{Tag, Term};
 
-/// Words of OTP 25's small integers' range end.
+/// The small integers of OTP 25.
 const OTP_SMALL: std::ops::Range<i64> = -(1 << 59)..1 << 59;
 const SUB_BINARY: usize = 5;
 const SHARED_BINARY: usize = 6;
@@ -17,8 +17,8 @@ pub fn flat_size(term: Term) -> usize {
     walk(term, |_| true)
 }
 
-/// Words of the term, each part counted once ([`Visited`]). (Floats and large integers of 61 bits have no identity here, so they count
-/// wherever they stand.) Literals, told by the predicate, do not count.
+/// Words of the term, each part counted once ([`Visited`]). (Floats and large integers of 61 bits have no identity here, so
+/// they count wherever they stand.) Literals, told by the predicate, do not count.
 pub fn size_shared(term: Term, is_literal: impl Fn(*const u64) -> bool) -> usize {
     let mut visited = Visited::new();
     walk(term, |object| !is_literal(object) && visited.is_first(object))

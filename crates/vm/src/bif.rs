@@ -6,9 +6,9 @@
 //! [`Registry`], from which the loader, `myriad compat` and `erlang:is_builtin/3` read.
 
 use crate::ctx::Ctx;
+use crate::release::Release;
 use myriad_term::{Atom, Export, Mfa, Term, am};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 
 /// A built-in function.
 pub type Bif = fn(&mut Ctx<'_>, &[Term]) -> BifResult;
@@ -182,16 +182,16 @@ pub struct Registry {
     bifs: HashMap<Mfa, &'static BifDef>,
     nifs: HashMap<Mfa, &'static BifDef>,
     bodies: HashMap<Mfa, &'static BifDef>,
-    /// The OTP root, whose modules the bodies stand for.
-    root: PathBuf,
+    /// Whose modules the bodies stand for.
+    release: Release,
 }
 
 impl Registry {
-    /// From the tables, those that the release has whose root this is.
-    pub fn new(release: u16, root: &Path, tables: &[&'static [BifDef]]) -> Registry {
+    /// From the tables, those that the release has.
+    pub fn new(release: &Release, tables: &[&'static [BifDef]]) -> Registry {
         let (mut bifs, mut nifs, mut bodies) = (HashMap::new(), HashMap::new(), HashMap::new());
         for def in tables.iter().flat_map(|t| t.iter()) {
-            if !(def.since..=def.until).contains(&release) {
+            if !(def.since..=def.until).contains(&release.otp) {
                 continue;
             }
             let (Ok(module), Ok(function)) = (Atom::new(def.module), Atom::new(def.function)) else { continue };
@@ -204,7 +204,7 @@ impl Registry {
             let previous = map.insert(mfa, def);
             debug_assert!(previous.is_none(), "stated twice: {}:{}/{}", def.module, def.function, def.arity);
         }
-        Registry { bifs, nifs, bodies, root: root.to_owned() }
+        Registry { bifs, nifs, bodies, release: release.clone() }
     }
 
     /// The built-in of this name.
@@ -220,15 +220,7 @@ impl Registry {
     /// Are there bodies for functions of this module, and is it the release's own? They do what that does: a patched one, or one
     /// that `cover` has compiled, runs its own code. It is the same if its MD5 is.
     pub fn has_bodies_of(&self, module: Atom, md5: [u8; 16]) -> bool {
-        if !self.bodies.keys().any(|mfa| mfa.module == module) {
-            return false;
-        }
-        let Ok(applications) = std::fs::read_dir(self.root.join("lib")) else { return false };
-        let file = format!("ebin/{}.beam", module.text());
-        applications.flatten().any(|application| {
-            let Ok(bytes) = std::fs::read(application.path().join(&file)) else { return false };
-            myriad_beam::BeamFile::parse(&bytes).is_ok_and(|beam| myriad_beam::md5(&beam) == md5)
-        })
+        self.bodies.keys().any(|mfa| mfa.module == module) && self.release.holds(module, md5)
     }
 
     /// The function of a built-in NIF module.

@@ -3,6 +3,8 @@
 //! Found once, at start, from the OTP root that `-root` names. Code asks the profile by the name of the difference and never
 //! compares release numbers (docs/design.md, section 11); a new release is a new row of [`PROFILES`].
 
+use myriad_beam::BeamFile;
+use myriad_term::Atom;
 use std::fs;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -177,6 +179,16 @@ impl Release {
         Ok(Release { profile, erts_version, otp_version, root: root.to_owned(), preloaded })
     }
 
+    /// Is a module of this name and MD5 the release's own? It looks through the applications at the root.
+    pub fn holds(&self, module: Atom, md5: [u8; 16]) -> bool {
+        let Ok(applications) = fs::read_dir(self.root.join("lib")) else { return false };
+        let file = format!("ebin/{}.beam", module.text());
+        applications.flatten().any(|application| {
+            let Ok(bytes) = fs::read(application.path().join(&file)) else { return false };
+            BeamFile::parse(&bytes).is_ok_and(|beam| myriad_beam::md5(&beam) == md5)
+        })
+    }
+
     /// A profile without files, for tests; nothing for a release that is not known.
     pub fn without_root(otp: u16) -> Option<Release> {
         let profile = PROFILES.iter().find(|p| p.otp == otp)?;
@@ -245,6 +257,20 @@ mod tests {
         assert_eq!(release.otp_version, "25.2.3");
         assert_eq!(release.preloaded.len(), 21);
         assert_eq!(from_directories(root), start_erl(root));
+    }
+
+    #[test]
+    fn a_release_holds_its_own_modules() {
+        let Ok(release) = Release::find(Path::new("/usr/lib/erlang")) else { return };
+        let applications = fs::read_dir(release.root.join("lib")).unwrap();
+        let mut files = applications.map(|application| application.unwrap().path().join("ebin/lists.beam"));
+        let bytes = fs::read(files.find(|file| file.exists()).unwrap()).unwrap();
+        let md5 = myriad_beam::md5(&BeamFile::parse(&bytes).unwrap());
+        let [lists, maps] = ["lists", "maps"].map(|name| Atom::new(name).unwrap());
+        assert!(release.holds(lists, md5));
+        assert!(!release.holds(lists, [0; 16]));
+        assert!(!release.holds(maps, md5));
+        assert!(!Release::without_root(25).unwrap().holds(lists, md5));
     }
 
     #[test]

@@ -186,7 +186,7 @@ impl Vm {
         myriad_term::atom::set_limit(config.atom_limit);
         let locals = config.schedulers + config.dirty_cpu + config.dirty_io + 1;
         let schedulers = (0..config.schedulers).map(|_| PaddedShared::new(Shared::default())).collect();
-        let bifs = Bifs::new(release.otp, &release.root, &parts.bifs);
+        let bifs = Bifs::new(&release, &parts.bifs);
         let mode = WarpMode::of_flags(&config.emulator_flags).or_else(|| WarpMode::named(release.time_warp_mode));
         let clock = Clock::new(machine.as_ref(), mode.unwrap_or(WarpMode::No));
         let vm: &'static Vm = Box::leak(Box::new(Vm {

@@ -8,7 +8,6 @@ use super::fields::Fit;
 use super::job::Job;
 use super::spec::{Spec, character};
 use super::text::{self, Charset};
-use super::walk::Walk;
 use super::{DEEPEST, float, pretty, write};
 use myriad_term::{Build, Term, number_text};
 use myriad_vm::bif::Escape;
@@ -97,12 +96,14 @@ impl Job<'_, '_> {
 
     /// Gathers the characters of a deep list.
     fn gather(&mut self, chars: Term) -> Result<(), Escape> {
-        self.chars.clear();
-        for char in Walk::new(chars) {
-            self.spend(1)?;
-            self.chars.push(character(char).ok_or(Escape::Decline)?);
-        }
-        Ok(())
+        let (gathered, budget) = (&mut self.chars, &mut self.budget);
+        gathered.clear();
+        let all = budget.each_deep(self.ctx, chars, |char| {
+            let Some(char) = character(char) else { return false };
+            gathered.push(char);
+            true
+        })?;
+        if all { Ok(()) } else { Err(Escape::Decline) }
     }
 
     /// Character data with lists for binaries (K2).
@@ -114,22 +115,14 @@ impl Job<'_, '_> {
             return Err(Escape::Decline);
         }
         let mut whole = true;
-        let (mut rest, mut count) = (data, 0);
-        while let Some((head, tail)) = rest.as_cons() {
+        let rest = self.budget.each(self.ctx, data, |head| {
             whole &= head.is_small();
-            count += 1;
-            if let Some(char) = head.as_small()
-                && (char < 0 || char > 255 && !unicode)
-            {
-                return Err(Escape::Decline);
-            }
-            rest = tail;
-        }
-        self.spend(count)?;
+            head.as_small().is_none_or(|char| char >= 0 && (char <= 255 || unicode))
+        })?;
         if whole && rest.is_nil() {
             return Ok(data);
         }
-        if nested >= DEEPEST {
+        if rest.is_cons() || nested >= DEEPEST {
             return Err(Escape::Decline);
         }
         let from = self.stack.len();
@@ -205,21 +198,25 @@ impl Job<'_, '_> {
     /// The column at the end of what has been put out.
     fn column_here(&mut self) -> Result<usize, Escape> {
         let (done, mut column) = self.column;
-        let out = std::mem::take(&mut self.out);
-        let mut count = 0;
+        let (out, budget) = (&self.out, &mut self.budget);
+        let mut step = |char: Term| {
+            column = match char.as_small() {
+                Some(10) => 0,
+                Some(9) => (column + 8) / 8 * 8,
+                Some(_) => column + 1,
+                None => return false,
+            };
+            true
+        };
         for element in &out[done..] {
-            for char in Walk::new(*element) {
-                count += 1;
-                column = match char.as_small() {
-                    Some(10) => 0,
-                    Some(9) => (column + 8) / 8 * 8,
-                    _ => column + 1,
-                };
+            if element.is_list() {
+                budget.each_deep(self.ctx, *element, &mut step)?;
+            } else {
+                budget.spend(self.ctx, 1)?;
+                step(*element);
             }
         }
         self.column = (out.len(), column);
-        self.out = out;
-        self.spend(count)?;
         Ok(column)
     }
 
@@ -272,16 +269,13 @@ impl Job<'_, '_> {
 
     /// Gathers the prefix of `~x`, a deep list of characters.
     fn prefix(&mut self, list: Term) -> Result<(), Escape> {
-        if !list.is_list() {
-            return Err(Escape::Decline);
-        }
-        let mut walk = Walk::new(list);
-        for char in walk.by_ref() {
-            self.spend(1)?;
-            let char = character(char).filter(|c| char::from_u32(*c).is_some() && !matches!(c, 0xfffe | 0xffff));
-            self.chars.push(char.ok_or(Escape::Decline)?);
-        }
-        if walk.improper { Err(Escape::Decline) } else { Ok(()) }
+        let (gathered, budget) = (&mut self.chars, &mut self.budget);
+        let all = budget.each_deep(self.ctx, list, |char| {
+            let Some(char) = text::code_point(char).filter(|c| text::is_char(*c)) else { return false };
+            gathered.push(char);
+            true
+        })?;
+        if all { Ok(()) } else { Err(Escape::Decline) }
     }
 
     /// `~c` and `~~`: so many times as the precision, or else the width, says.

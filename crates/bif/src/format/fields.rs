@@ -95,27 +95,17 @@ impl Job<'_, '_> {
         let mut body = match fit.body {
             Body::Whole => chars,
             Body::Cut(len) => text::list_of(self.ctx, self.chars.get(..len).unwrap_or(&self.chars), Term::NIL),
-            Body::Stars(len) => self.fill(Term::small(i64::from(b'*')), len),
+            Body::Stars(len) => text::filled(self.ctx, Term::small(i64::from(b'*')), len),
         };
         if fit.inner > 0 {
-            let fill = self.fill(pad, fit.inner);
+            let fill = text::filled(self.ctx, pad, fit.inner);
             body = self.ctx.cons(body, fill);
         }
         if fit.outer == 0 {
             return body;
         }
-        let fill = self.fill(pad, fit.outer);
+        let fill = text::filled(self.ctx, pad, fit.outer);
         if fit.left { self.ctx.cons(body, fill) } else { self.ctx.cons(fill, body) }
-    }
-
-    /// A list of `count` times a character: short ones flat, longer ones `[Half | Half]`.
-    fn fill(&mut self, char: Term, count: usize) -> Term {
-        if count <= 3 {
-            return self.ctx.list(&[char; 3][..count]);
-        }
-        let half = self.fill(char, count / 2);
-        let both = self.ctx.cons(half, half);
-        if count.is_multiple_of(2) { both } else { self.ctx.cons(char, both) }
     }
 }
 

@@ -35,39 +35,55 @@ fn characters(job: &mut Job<'_, '_>, format: Term) -> Result<Vec<u32>, Escape> {
     let mut chars = Vec::with_capacity(SHORT);
     if let Some(atom) = format.as_atom() {
         chars.extend(atom.text().chars().map(u32::from));
+        job.spend(chars.len())?;
     } else if format.is_bitstring() {
         let bytes = format.as_binary().ok_or(Escape::Decline)?;
+        job.spend(bytes.len())?;
         chars.extend(bytes.iter().copied().map(u32::from));
     } else {
-        let mut rest = format;
-        while let Some((head, tail)) = rest.as_cons() {
-            chars.push(character(head).ok_or(Escape::Decline)?);
-            rest = tail;
-        }
+        let rest = job.budget.each(job.ctx, format, |char| {
+            let Some(char) = character(char) else { return false };
+            chars.push(char);
+            true
+        })?;
         if !rest.is_nil() {
             return Err(Escape::Decline);
         }
     }
-    job.spend(chars.len())?;
     Ok(chars)
 }
 
-fn plain(job: &mut Job<'_, '_>, chars: &[u32]) {
-    job.out.extend(chars.iter().map(|c| Term::small(i64::from(*c))));
-}
-
-fn fwrite(ctx: &mut Ctx<'_>, format: Term, arguments: Term) -> BifResult {
+/// Reads a format with its arguments: puts out its characters, and what `then` does with each control sequence.
+fn read(
+    ctx: &mut Ctx<'_>,
+    format: Term,
+    arguments: Term,
+    mut then: impl FnMut(&mut Job<'_, '_>, Spec) -> Result<(), Escape>,
+) -> BifResult {
     let mut job = Job::new(ctx);
     let chars = characters(&mut job, format)?;
     let mut reader = Reader::new(&chars, arguments);
     loop {
-        plain(&mut job, reader.plain());
+        job.out.extend(reader.plain().iter().map(|c| Term::small(i64::from(*c))));
         if reader.at_end().ok_or(Escape::Decline)? {
             return Ok(job.finish());
         }
         let spec = reader.control().ok_or(Escape::Decline)?;
-        job.control(&spec)?;
+        then(&mut job, spec)?;
     }
+}
+
+fn fwrite(ctx: &mut Ctx<'_>, format: Term, arguments: Term) -> BifResult {
+    read(ctx, format, arguments, |job, spec| job.control(&spec))
+}
+
+/// `scan/2`: characters, and a map for each control sequence.
+fn scan(ctx: &mut Ctx<'_>, format: Term, arguments: Term) -> BifResult {
+    read(ctx, format, arguments, |job, spec| {
+        let map = spec.to_map(job.ctx);
+        job.out.push(map);
+        Ok(())
+    })
 }
 
 /// `build/1`: what [`scan`] gave, perhaps changed.
@@ -83,22 +99,6 @@ fn build(ctx: &mut Ctx<'_>, list: Term) -> BifResult {
         rest = tail;
     }
     if rest.is_nil() { Ok(job.finish()) } else { Err(Escape::Decline) }
-}
-
-/// `scan/2`: characters, and a map for each control sequence.
-fn scan(ctx: &mut Ctx<'_>, format: Term, arguments: Term) -> BifResult {
-    let mut job = Job::new(ctx);
-    let chars = characters(&mut job, format)?;
-    let mut reader = Reader::new(&chars, arguments);
-    loop {
-        plain(&mut job, reader.plain());
-        if reader.at_end().ok_or(Escape::Decline)? {
-            return Ok(job.finish());
-        }
-        let spec = reader.control().ok_or(Escape::Decline)?;
-        let map = spec.to_map(job.ctx);
-        job.out.push(map);
-    }
 }
 
 fn write(ctx: &mut Ctx<'_>, term: Term, depth: i64, charset: Charset) -> BifResult {

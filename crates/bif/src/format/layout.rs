@@ -11,7 +11,7 @@
 //! L2. Items wait in `row` until the tail of their list is known; who pushes there takes it back.
 
 use super::sizing::{Line, Sizing, Step, after_of};
-use super::text::{byte_pieces, in_brackets, list_of, list_of_text};
+use super::text::{byte_pieces, filled, in_brackets, list_of, list_of_text};
 use super::tree::{Closing, Id, Link, Tree, What};
 use myriad_term::{Build, Term};
 use myriad_vm::Ctx;
@@ -138,18 +138,12 @@ impl Layout<'_, '_> {
 
     // ---- indentation (L1)
 
-    /// That many spaces, halves shared.
+    /// That many spaces, halves shared: a single one has an empty half twice.
     fn spaces(&mut self, count: i64) -> Term {
         let space = char(b' ');
-        match count {
-            ..=0 => Term::NIL,
-            2 => self.ctx.list(&[space, space]),
-            3 => self.ctx.list(&[space, space, space]),
-            _ => {
-                let half = self.spaces(count / 2);
-                let list = self.ctx.cons(half, half);
-                if count % 2 == 0 { list } else { self.ctx.cons(space, list) }
-            }
+        match usize::try_from(count).unwrap_or(0) {
+            1 => self.ctx.list(&[space, Term::NIL]),
+            count => filled(self.ctx, space, count),
         }
     }
 
@@ -199,7 +193,15 @@ impl Layout<'_, '_> {
                 let inner = self.bytes(id, bits, column + 2, inner, after, used);
                 in_brackets(self.ctx, inner)
             }
-            What::Text(..) | What::String(..) | What::Pair(..) => self.one_line(id),
+            What::Pair(key, value) => {
+                let columns = self.step.of_value();
+                let inner = self.indent(columns, indentation);
+                let key = self.node(key, column, indentation, after, used);
+                let value = self.node(value, column + columns, inner, after, 0);
+                let arrow = list_of_text(self.ctx, " =>\n", Term::NIL);
+                self.ctx.list_onto(&[key, arrow, inner], value)
+            }
+            What::Text(..) | What::String(..) => self.one_line(id),
         }
     }
 
@@ -287,49 +289,15 @@ impl Layout<'_, '_> {
         }
     }
 
+    /// The pairs of a map: elements, but that what stands before the first one on its line is forgotten behind it.
     fn pairs(&mut self, first: Link, from: i64, indentation: Term, after: i64, used: i64) -> Term {
         let Link::Node(id) = first else { return self.dots };
         let next = self.tree.next(id);
         let mark = self.row.len();
-        let (item, width) = self.pair(id, from, indentation, after_of(next, after), used);
+        let (item, width) = self.element(id, from, indentation, after_of(next, after), used);
         self.row.push(item);
-        let (mut link, mut column, mut used) = (next, from + width, width);
-        while let Link::Node(id) = link {
-            let (length, next) = (self.tree.length(id), self.tree.next(id));
-            let behind = after_of(next, after);
-            if self.tree.is_pair_of_texts(id) && self.line.fits_behind(length, column, behind, used) {
-                let item = self.one_line(id);
-                self.row.extend([char(b','), item]);
-                (column, used) = (column + length + 1, used + length + 1);
-            } else {
-                let (item, width) = self.pair(id, from, indentation, behind, 0);
-                self.row.extend([char(b','), char(b'\n'), indentation, item]);
-                (column, used) = (from + width, width);
-            }
-            link = next;
-        }
-        let end = if link == Link::Dots {
-            self.row.push(char(b','));
-            self.dots
-        } else {
-            Term::NIL
-        };
+        let end = self.tail(next, from, from + width, indentation, after, b',', width);
         self.take_row(mark, end)
-    }
-
-    fn pair(&mut self, id: Id, column: i64, indentation: Term, after: i64, used: i64) -> (Term, i64) {
-        let length = self.tree.length(id);
-        let What::Pair(key, value) = self.tree.what(id) else { return (Term::NIL, length) };
-        if self.line.fits(length, column, after, used) {
-            let width = if self.tree.is_pair_of_texts(id) { length } else { self.line.length };
-            return (self.one_line(id), width);
-        }
-        let columns = self.step.of_value();
-        let inner = self.indent(columns, indentation);
-        let key = self.node(key, column, indentation, after, used);
-        let value = self.node(value, column + columns, inner, after, 0);
-        let arrow = list_of_text(self.ctx, " =>\n", Term::NIL);
-        (self.ctx.list_onto(&[key, arrow, inner], value), self.line.length)
     }
 
     /// The bytes of a bit string, in lines of as many as fit; the last, with the bits behind it, is a list of its own.

@@ -1,7 +1,7 @@
 //! What `io_lib` exports of its texts: atoms and strings written, what lists are characters, how long a text is.
 
 use super::Budget;
-use super::text::{self, Charset};
+use super::text::{self, Charset, MOST, code_point, is_char};
 use myriad_term::Term;
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};
@@ -25,21 +25,6 @@ myriad_vm::bifs! { pub LEAVES = "io_lib" {
     "chars_length" / 1 Body => chars_length_1;
 }}
 
-/// The last code point.
-const MOST: u32 = 0x10_ffff;
-
-/// A character, as `io_lib` has it: no surrogate, none of the two last code points of the first plane.
-fn is_char(c: u32) -> bool {
-    matches!(c, 0..=0xd7ff | 0xe000..=0xfffd | 0x1_0000..=MOST)
-}
-
-/// Cells that are counted at once.
-const PIECE: usize = 1024;
-
-fn code_point(term: Term) -> Option<u32> {
-    term.as_small().and_then(|c| u32::try_from(c).ok())
-}
-
 fn write_atom(ctx: &mut Ctx<'_>, args: &[Term], charset: Charset) -> BifResult {
     let atom = args[0].as_atom().ok_or(Escape::Decline)?;
     let mut chars = Vec::new();
@@ -51,12 +36,12 @@ fn write_atom(ctx: &mut Ctx<'_>, args: &[Term], charset: Charset) -> BifResult {
 fn write_string(ctx: &mut Ctx<'_>, args: &[Term], charset: Charset, most: u32) -> BifResult {
     let quote = code_point(args[1]).filter(|c| *c <= most).ok_or(Escape::Decline)?;
     let mut budget = Budget::new(ctx);
-    let (mut string, mut rest) = (Vec::new(), args[0]);
-    while let Some((head, tail)) = rest.as_cons() {
-        budget.spend(ctx, 1)?;
-        string.push(code_point(head).filter(|c| *c <= most).ok_or(Escape::Decline)?);
-        rest = tail;
-    }
+    let mut string = Vec::new();
+    let rest = budget.each(ctx, args[0], |char| {
+        let Some(char) = code_point(char).filter(|c| *c <= most) else { return false };
+        string.push(char);
+        true
+    })?;
     if !rest.is_nil() {
         return Err(Escape::Decline);
     }
@@ -69,81 +54,34 @@ fn write_string(ctx: &mut Ctx<'_>, args: &[Term], charset: Charset, most: u32) -
 
 /// Is the term a list of nothing but such characters?
 fn flat(ctx: &mut Ctx<'_>, args: &[Term], is_it: impl Fn(u32) -> bool) -> BifResult {
-    let (mut budget, mut rest) = (Budget::new(ctx), args[0]);
-    let mut all = true;
-    let mut cells = 0;
-    while let Some((head, tail)) = rest.as_cons() {
-        cells += 1;
-        if cells == PIECE {
-            budget.spend(ctx, PIECE)?;
-            cells = 0;
-        }
-        if !code_point(head).is_some_and(&is_it) {
-            all = false;
-            break;
-        }
-        rest = tail;
-    }
-    budget.spend(ctx, cells)?;
+    let mut budget = Budget::new(ctx);
+    let rest = budget.each(ctx, args[0], |char| code_point(char).is_some_and(&is_it))?;
     budget.charge(ctx);
-    Ok(Term::bool(all && rest.is_nil()))
+    Ok(Term::bool(rest.is_nil()))
 }
 
 /// Is the term a list of nothing but such characters and such lists?
 fn deep(ctx: &mut Ctx<'_>, args: &[Term], is_it: impl Fn(u32) -> bool) -> BifResult {
     let mut budget = Budget::new(ctx);
-    let all = each_char(ctx, args[0], &mut budget, is_it)?;
+    let all = budget.each_deep(ctx, args[0], |char| code_point(char).is_some_and(&is_it))?;
     budget.charge(ctx);
     Ok(Term::bool(all))
-}
-
-/// Calls `take` with each character of nested lists, in order, as long as it says so; true if it did, and there was nothing else.
-fn each_char(
-    ctx: &Ctx<'_>,
-    list: Term,
-    budget: &mut Budget,
-    mut take: impl FnMut(u32) -> bool,
-) -> Result<bool, Escape> {
-    let (mut left, mut rest) = (Vec::new(), list);
-    loop {
-        let mut cells = 0;
-        while let Some((head, tail)) = rest.as_cons() {
-            cells += 1;
-            if code_point(head).is_some_and(&mut take) {
-                rest = tail;
-            } else if head.is_list() {
-                if !tail.is_nil() {
-                    left.push(tail);
-                }
-                rest = head;
-            } else {
-                return Ok(false);
-            }
-            if cells == PIECE {
-                budget.spend(ctx, PIECE)?;
-                cells = 0;
-            }
-        }
-        budget.spend(ctx, cells)?;
-        match left.pop() {
-            _ if !rest.is_nil() => return Ok(false),
-            Some(tail) => rest = tail,
-            None => return Ok(true),
-        }
-    }
 }
 
 /// `io_lib:chars_length/1`, of lists only; where clusters are to be counted, or there is something else, it is not done here.
 fn chars_length_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let mut budget = Budget::new(ctx);
     let mut length = 0;
-    let latin1 = each_char(ctx, args[0], &mut budget, |c| {
+    let latin1 = budget.each_deep(ctx, args[0], |char| {
+        if code_point(char).is_none_or(|c| c > 255) {
+            return false;
+        }
         length += 1;
-        c < 256
+        true
     })?;
     if !latin1 {
         let mut width = text::Width::default();
-        let known = each_char(ctx, args[0], &mut budget, |c| width.add(c))?;
+        let known = budget.each_deep(ctx, args[0], |char| code_point(char).is_some_and(|c| width.add(c)))?;
         length = width.get().filter(|_| known).ok_or(Escape::Decline)?;
     }
     budget.charge(ctx);

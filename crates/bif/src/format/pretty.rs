@@ -134,9 +134,13 @@ mod tests {
             assert_eq!(shown(all, 1000), "[91,[[123,[\"ok\",44,\"true\"],125],44,\"7\",124,102,97,108,115,101],93]");
             let narrow = Options { line_length: 6, ..OPTIONS };
             let lines = printed(ctx, list, &narrow).expect("printed");
-            let flat: String = crate::format::walk::Walk::new(lines)
-                .filter_map(|c| char::from_u32(u32::try_from(c.as_small()?).ok()?))
-                .collect();
+            let mut flat = String::new();
+            let all = Budget::new(ctx).each_deep(ctx, lines, |c| {
+                let c = text::code_point(c).and_then(char::from_u32);
+                flat.extend(c);
+                c.is_some()
+            });
+            assert!(all.is_ok_and(|all| all));
             assert_eq!(flat, "[{ok,\n  true},\n 7|\n false]");
         });
     }

@@ -62,8 +62,8 @@ pub fn after_of(next: Link, after: i64) -> i64 {
 }
 
 /// Whether the tree can be laid out with a step, so that what is behind a tag keeps half of the line, or room for all the
-/// characters that a line may have. None: it cannot. It goes through the tree as [`Layout`] does, but for small differences
-/// that OTP has as well.
+/// characters that a line may have. None: it cannot. It goes through the tree as [`super::layout`] does, but for small
+/// differences that OTP has as well.
 pub struct Sizing<'a> {
     /// The tree.
     pub tree: &'a Tree,
@@ -83,8 +83,12 @@ impl Sizing<'_> {
         match tree.what(id) {
             What::List(first) | What::Tuple(first) => self.elements(first, column + 1, after, used + 1),
             What::Tagged(first) => self.tagged(first, column, after, used + 1),
-            What::Map(first) => self.pairs(first, column + 2, after, used + 2),
-            What::Text(..) | What::String(..) | What::Bytes(_) | What::Pair(..) => Some(()),
+            What::Map(first) => self.elements(first, column + 2, after, used + 2),
+            What::Pair(key, value) => {
+                self.node(key, column, after, used)?;
+                self.node(value, column + self.step.of_value(), after, 0)
+            }
+            What::Text(..) | What::String(..) | What::Bytes(_) => Some(()),
         }
     }
 
@@ -143,36 +147,5 @@ impl Sizing<'_> {
 
     fn tail_fits(&self, id: Id, column: i64, after: i64, used: i64) -> bool {
         self.tree.is_text(id) && self.line.fits(self.tree.length(id) + 1, column, after + 1, used)
-    }
-
-    fn pairs(&self, first: Link, from: i64, after: i64, used: i64) -> Option<()> {
-        let Link::Node(id) = first else { return Some(()) };
-        let next = self.tree.next(id);
-        let width = self.pair(id, from, after_of(next, after), used)?;
-        let (mut link, mut column, mut used) = (next, from + width, used + width);
-        while let Link::Node(id) = link {
-            let (length, next) = (self.tree.length(id), self.tree.next(id));
-            let behind = after_of(next, after);
-            if self.tree.is_pair_of_texts(id) && self.line.fits_behind(length, column, behind, used) {
-                (column, used) = (column + length + 1, used + length + 1);
-            } else {
-                let width = self.pair(id, from, behind, 0)?;
-                (column, used) = (from + width, width);
-            }
-            link = next;
-        }
-        Some(())
-    }
-
-    fn pair(&self, id: Id, column: i64, after: i64, used: i64) -> Option<i64> {
-        let length = self.tree.length(id);
-        if self.line.fits(length, column, after, used) {
-            return Some(if self.tree.is_pair_of_texts(id) { length } else { self.line.length });
-        }
-        if let What::Pair(key, value) = self.tree.what(id) {
-            self.node(key, column, after, used)?;
-            self.node(value, column + self.step.of_value(), after, 0)?;
-        }
-        Some(self.line.length)
     }
 }

@@ -34,19 +34,20 @@ impl Charset {
             _ => false,
         }
     }
+}
 
-    /// The characters of a list of which each one [`Charset::shows`]; false, with some of them, if it is no such list.
-    pub fn take_string(self, list: Term, out: &mut Vec<u32>) -> bool {
-        let mut rest = list;
-        while let Some((head, tail)) = rest.as_cons() {
-            match head.as_small().and_then(|c| u32::try_from(c).ok()) {
-                Some(c) if self.shows(c) => out.push(c),
-                _ => return false,
-            }
-            rest = tail;
-        }
-        rest.is_nil()
-    }
+/// The last code point.
+pub const MOST: u32 = 0x10_ffff;
+
+/// A character, as `io_lib` has it: no surrogate, none of the two last code points of the first plane.
+pub fn is_char(c: u32) -> bool {
+    matches!(c, 0..=0xd7ff | 0xe000..=0xfffd | 0x1_0000..=MOST)
+}
+
+/// A small integer that may be a character.
+#[inline]
+pub fn code_point(term: Term) -> Option<u32> {
+    term.as_small().and_then(|c| u32::try_from(c).ok())
 }
 
 /// A list of these characters, then `tail`.
@@ -63,6 +64,16 @@ pub fn list_of_text<A: Build + ?Sized>(heap: &mut A, text: &str, tail: Term) -> 
     }
     let chars: Vec<u32> = text.chars().map(u32::from).collect();
     list_of(heap, &chars, tail)
+}
+
+/// A list of `count` times a character: short ones flat, longer ones `[Half | Half]`, so that it takes few cells.
+pub fn filled<A: Build + ?Sized>(heap: &mut A, char: Term, count: usize) -> Term {
+    if count <= 3 {
+        return heap.list(&[char; 3][..count]);
+    }
+    let half = filled(heap, char, count / 2);
+    let both = heap.cons(half, half);
+    if count.is_multiple_of(2) { both } else { heap.cons(char, both) }
 }
 
 /// Characters beyond Latin-1 of which each is a cluster of its own beside any other of them, in every version of Unicode:

@@ -136,16 +136,11 @@ impl Tree {
         self.node(id).depth
     }
 
-    /// A text, which is never broken and which others may follow on its line?
+    /// A text, or a pair of two, which others may follow on its line?
     #[inline]
     pub fn is_text(&self, id: Id) -> bool {
-        matches!(self.what(id), What::Text(..) | What::String(..))
-    }
-
-    /// A key and a value that are texts?
-    #[inline]
-    pub fn is_pair_of_texts(&self, id: Id) -> bool {
-        matches!(self.what(id), What::Pair(key, value) if self.is_text(key) && self.is_text(value))
+        let is_one = |id| matches!(self.what(id), What::Text(..) | What::String(..));
+        is_one(id) || matches!(self.what(id), What::Pair(key, value) if is_one(key) && is_one(value))
     }
 
     /// Characters of a text.
@@ -276,9 +271,12 @@ impl Growing<'_, '_> {
         if self.options.strings && depth != Some(1) {
             let shown = if self.options.charset == Charset::Latin1 { Charset::Latin1 } else { self.shown };
             let mut string = Vec::new();
-            let is_string = shown.take_string(list, &mut string);
-            self.budget.spend(self.ctx, string.len())?;
-            if is_string {
+            let rest = self.budget.each(self.ctx, list, |char| {
+                let Some(char) = text::code_point(char).filter(|c| shown.shows(*c)) else { return false };
+                string.push(char);
+                true
+            })?;
+            if rest.is_nil() {
                 let from = self.tree.chars.len();
                 text::push_quoted(&mut self.tree.chars, string.into_iter(), u32::from('"'), self.options.charset);
                 return self.text(from);

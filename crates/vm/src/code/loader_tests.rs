@@ -3,7 +3,7 @@
 use super::*;
 use crate::bif::{BifDef, BifKind};
 use crate::code::location_of;
-use crate::code::test_support::{NoEngine, Small, no_bifs};
+use crate::code::test_support::{NoEngine, Small, bifs, no_bifs};
 use myriad_term::am;
 use std::path::{Path, PathBuf};
 
@@ -66,7 +66,7 @@ fn the_registry_takes_functions_over_and_leaves_nifs_alone() {
         },
     ];
     let Some(lists) = installed().into_iter().find(|f| f.ends_with("lists.beam")) else { return };
-    let prepared = prepared(&lists, &Registry::new(25, Path::new(""), &[DEFS])).unwrap();
+    let prepared = prepared(&lists, &bifs(&[DEFS])).unwrap();
     let bound: Vec<_> = prepared.module().functions.iter().filter(|f| f.bif().is_some()).collect();
     assert_eq!(bound.len(), 1);
     assert_eq!((bound[0].mfa.function.text(), bound[0].mfa.arity), ("reverse", 2));

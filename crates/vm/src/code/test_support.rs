@@ -13,7 +13,6 @@ use crate::vm::{Config, Parts, Vm};
 use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_term::{Export, Mfa, am};
 use std::ops::Range;
-use std::path::Path;
 use std::path::PathBuf;
 use std::ptr;
 
@@ -91,9 +90,14 @@ pub(super) fn vm_of(release: Release, bifs: Vec<&'static [BifDef]>) -> &'static 
     vm
 }
 
+/// These built-ins.
+pub(super) fn bifs(tables: &[&'static [BifDef]]) -> Registry {
+    Registry::new(&Release::without_root(25).unwrap(), tables)
+}
+
 /// No built-ins.
 pub(super) fn no_bifs() -> Registry {
-    Registry::new(25, Path::new(""), &[])
+    bifs(&[])
 }
 
 /// What a hand-made module is like. Its functions are `start/0`, which returns `value`, and a fun made of it.
