@@ -8,6 +8,7 @@
 //! | `fused.rs` | neighbours as one instruction |
 //! | `ops.rs` | guards, maps, exceptions, messages, floats |
 //! | `binary.rs` | bit strings |
+//! | `loops.rs` | what stands before the library's loops |
 //!
 //! The frame size at each instruction is found first, by following all branches: lines and frames go to the side table, and
 //! each call's continuation record says how many Y registers lie below the caller's return point.
@@ -16,6 +17,7 @@ mod basic;
 mod binary;
 mod emit;
 mod fused;
+mod loops;
 mod ops;
 mod versions;
 
@@ -108,11 +110,14 @@ fn translate_body(
             emitter.define(label);
             if label == def.entry {
                 emitter.entry_here();
-                if module.has_bodies
-                    && let Some(native) = vm.bifs.body(function.mfa)
-                {
-                    emitter.place(0, 0);
-                    basic::native_body(&mut emitter, native, module);
+                if module.has_bodies {
+                    if let Some(native) = vm.bifs.body(function.mfa) {
+                        emitter.place(0, 0);
+                        basic::native_body(&mut emitter, native, module);
+                    }
+                    if let Some(shape) = vm.bifs.loop_of(function.mfa) {
+                        loops::translate(&mut emitter, function, shape, &list)?;
+                    }
                 }
             }
             rest = after;

@@ -44,8 +44,8 @@ pub const FROM_Y: u16 = 3 * STEP;
 pub const TO_Y: u16 = 4 * STEP;
 /// How many versions there are, the general one among them.
 pub const VERSIONS: usize = 5;
-/// What the opcodes of one version are apart from those of the next.
-pub const STEP: u16 = 256;
+/// What the opcodes of one version are apart from those of the next: a power of two, for [`Op::of`].
+pub const STEP: u16 = 512;
 const _: () = assert!(Op::COUNT <= STEP);
 
 /// Files that the registers of a version's operands are of: either, X, Y.
@@ -78,6 +78,9 @@ macro_rules! for_each_instruction {
             Try "rf" TryEnd "r" TryCase "r"
             // maps
             GetPlainElements "-sju*"
+            // loops of the library
+            EnterLoop "nuuwj"
+            EachTurn "nfswj" FoldTurn "nfswj" MapTurn "nfswjf" FoldPairsTurn "nfswjfw"
         }
         either {
             // moves
@@ -132,6 +135,7 @@ macro_rules! for_each_instruction {
             CallBif "nwf" crate::bifs::call
             CallBifLast "nwuf" crate::bifs::call_last
             NativeBody "nww" crate::bifs::native_body
+            FoldPairsStepped "-wj" crate::loops::pairs_stepped
             Apply "nf" crate::calls::apply
             ApplyLast "nuf" crate::calls::apply_last
             ApplyList "nf" crate::calls::apply_list

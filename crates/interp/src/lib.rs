@@ -9,7 +9,7 @@
 //! | [`code`] | decoded functions; from an address to its function and line |
 //! | `run` | the instruction loop |
 //! | `machine` | the state of one slice |
-//! | `calls`, `bifs`, `errors`, `receive`, `guards`, `maps`, `matching`, `building` | instructions out of line |
+//! | `calls`, `bifs`, `errors`, `receive`, `guards`, `maps`, `matching`, `building`, `loops` | instructions out of line |
 //! | `saving` | noting calls for `save_calls` |
 //! | `shapes` | key tuples of maps that code makes |
 //! | `bits` | runs of bits |
@@ -28,6 +28,7 @@ mod engine;
 mod errors;
 mod guards;
 mod instr;
+mod loops;
 mod machine;
 mod maps;
 mod matching;

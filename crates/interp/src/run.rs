@@ -20,6 +20,7 @@ mod bits;
 mod compare;
 mod control;
 mod data;
+mod loops;
 mod moves;
 mod numbers;
 mod state;
@@ -54,6 +55,7 @@ mod hot {
     pub(super) use super::compare::*;
     pub(super) use super::control::*;
     pub(super) use super::data::*;
+    pub(super) use super::loops::*;
     pub(super) use super::moves::*;
     pub(super) use super::numbers::*;
 }

@@ -6,6 +6,7 @@
 //! [`Registry`], from which the loader, `myriad compat` and `erlang:is_builtin/3` read.
 
 use crate::ctx::Ctx;
+use crate::loops::{LOOPS, Loop};
 use crate::release::Release;
 use myriad_term::{Atom, Export, Mfa, Term, am};
 use std::collections::HashMap;
@@ -182,7 +183,8 @@ pub struct Registry {
     bifs: HashMap<Mfa, &'static BifDef>,
     nifs: HashMap<Mfa, &'static BifDef>,
     bodies: HashMap<Mfa, &'static BifDef>,
-    /// Whose modules the bodies stand for.
+    loops: HashMap<Mfa, Loop>,
+    /// Whose modules the bodies and loops stand for.
     release: Release,
 }
 
@@ -204,7 +206,11 @@ impl Registry {
             let previous = map.insert(mfa, def);
             debug_assert!(previous.is_none(), "stated twice: {}:{}/{}", def.module, def.function, def.arity);
         }
-        Registry { bifs, nifs, bodies, release: release.clone() }
+        let loops = LOOPS.iter().filter(|def| release.otp <= def.until).filter_map(|def| {
+            let (module, function) = (Atom::new(def.module).ok()?, Atom::new(def.function).ok()?);
+            Some((Mfa { module, function, arity: def.shape.arity() }, def.shape))
+        });
+        Registry { bifs, nifs, bodies, loops: loops.collect(), release: release.clone() }
     }
 
     /// The built-in of this name.
@@ -217,10 +223,15 @@ impl Registry {
         self.bodies.get(&mfa).copied()
     }
 
-    /// Are there bodies for functions of this module, and is it the release's own? They do what that does: a patched one, or one
-    /// that `cover` has compiled, runs its own code. It is the same if its MD5 is.
+    /// What the Erlang function of this name does, if it is a loop that the engine may run itself.
+    pub fn loop_of(&self, mfa: Mfa) -> Option<Loop> {
+        self.loops.get(&mfa).copied()
+    }
+
+    /// Are there bodies or loops for functions of this module, and is it the release's own? They do what that does: a patched
+    /// one, or one that `cover` has compiled, runs its own code. It is the same if its MD5 is.
     pub fn has_bodies_of(&self, module: Atom, md5: [u8; 16]) -> bool {
-        self.bodies.keys().any(|mfa| mfa.module == module) && self.release.holds(module, md5)
+        self.bodies.keys().chain(self.loops.keys()).any(|mfa| mfa.module == module) && self.release.holds(module, md5)
     }
 
     /// The function of a built-in NIF module.

@@ -19,6 +19,7 @@ pub mod gc;
 pub mod info;
 pub mod links;
 pub mod literals;
+pub mod loops;
 pub mod machine;
 pub mod message;
 pub mod microstate;

@@ -20,13 +20,15 @@ const SCRATCH: u16 = 1023;
 
 /// A continuation record.
 struct Return {
-    /// The operand that leads to it.
-    operand: usize,
     /// Its first word, once it has a place.
     at: usize,
     line: u32,
     frame: u32,
 }
+
+/// A continuation record that has been announced ([`Emitter::announce`]).
+#[derive(Clone, Copy)]
+pub(crate) struct Point(usize);
 
 /// Words of a continuation record.
 const RECORD_WORDS: usize = size_of::<Continuation>() / 4;
@@ -46,9 +48,11 @@ pub(crate) struct Emitter {
     constants: Vec<u64>,
     constant_words: Vec<(usize, usize)>,
     returns: Vec<Return>,
+    /// Operands that lead to records.
+    return_words: Vec<(usize, Point)>,
     /// The record of the call at hand stands at this word, once its operands are complete.
-    pending: Option<usize>,
-    handlers: Vec<(Return, u32)>,
+    pending: Option<(usize, Point)>,
+    handlers: Vec<(Point, u32)>,
     places: Vec<Place>,
     pub(crate) line: u32,
     pub(crate) frame: u32,
@@ -70,6 +74,7 @@ impl Emitter {
             constants: Vec::new(),
             constant_words: Vec::new(),
             returns: Vec::new(),
+            return_words: Vec::new(),
             pending: None,
             handlers: Vec::new(),
             places: Vec::new(),
@@ -146,19 +151,34 @@ impl Emitter {
     /// The continuation of a call that has so many words more (this one included): its record stands behind them, before the
     /// code that is returned to.
     pub(crate) fn continuation(&mut self, more: usize) {
-        self.returns.push(Return { operand: self.code.len(), at: 0, line: self.line, frame: self.frame });
-        self.pending = Some(self.code.len() + more);
+        let point = self.announce(self.line, self.frame);
+        self.pending = Some((self.code.len() + more, point));
+        self.lead_to(point);
+    }
+
+    /// A continuation record of this place, which comes to stand at [`Emitter::return_here`].
+    pub(crate) fn announce(&mut self, line: u32, frame: u32) -> Point {
+        self.returns.push(Return { at: 0, line, frame });
+        Point(self.returns.len() - 1)
+    }
+
+    /// An operand that leads to a record.
+    pub(crate) fn lead_to(&mut self, point: Point) {
+        self.return_words.push((self.code.len(), point));
         self.code.push(0);
+    }
+
+    /// The record stands here, before the code that is returned to.
+    pub(crate) fn return_here(&mut self, point: Point) {
+        self.end_call();
+        self.returns[point.0].at = self.record();
     }
 
     /// The record of the call that has just been made, if it has one.
     fn end_call(&mut self) {
-        if let Some(end) = self.pending.take() {
+        if let Some((end, point)) = self.pending.take() {
             debug_assert!(end == self.code.len());
-            let at = self.record();
-            if let Some(call) = self.returns.last_mut() {
-                call.at = at;
-            }
+            self.returns[point.0].at = self.record();
         }
     }
 
@@ -173,8 +193,9 @@ impl Emitter {
 
     /// A handler's record: its code goes to `label`, its marker is in Y register `slot`.
     pub(crate) fn handler(&mut self, label: u32, slot: u32) {
-        self.handlers.push((Return { operand: self.code.len(), at: 0, line: self.line, frame: slot }, label));
-        self.code.push(0);
+        let point = self.announce(self.line, slot);
+        self.handlers.push((point, label));
+        self.lead_to(point);
     }
 
     /// The operand of a register.
@@ -290,11 +311,10 @@ impl Emitter {
             return Err(Unfit);
         }
         self.end_call();
-        for (mut handler, label) in std::mem::take(&mut self.handlers) {
-            handler.at = self.record();
+        for (point, label) in std::mem::take(&mut self.handlers) {
+            self.return_here(point);
             self.op(Op::Jump, 0);
             self.label(label);
-            self.returns.push(handler);
         }
         let code_bytes = 4 * self.code.len();
         let constants_at = code_bytes.next_multiple_of(8);
@@ -309,8 +329,8 @@ impl Emitter {
         for (word, constant) in &self.constant_words {
             self.code[*word] = (constants_at + 8 * constant - 4 * word) as u32 | 2;
         }
-        for record in &self.returns {
-            self.code[record.operand] = (4 * (record.at - record.operand)) as u32;
+        for (word, point) in &self.return_words {
+            self.code[*word] = (4 * self.returns[point.0].at as i32 - 4 * *word as i32) as u32;
         }
         super::versions::choose(&mut self.code);
         let block = Block::new(bytes);
@@ -332,13 +352,15 @@ impl Emitter {
                 });
             }
         }
+        let mut records: Box<[u32]> = self.returns.iter().map(|record| 4 * record.at as u32).collect();
+        records.sort_unstable();
         Ok(Decoded {
             function: self.function,
             block,
             code_bytes: code_bytes as u32,
             entry: self.entry,
             places: self.places.into_boxed_slice(),
-            records: self.returns.iter().map(|record| 4 * record.at as u32).collect(),
+            records,
         })
     }
 }

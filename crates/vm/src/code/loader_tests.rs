@@ -40,7 +40,8 @@ fn all_modules_of_otp_are_prepared() {
         assert!(module.exports.iter().any(|(e, _)| e.mfa.function == am::module_info && e.mfa.arity == 1));
         assert!(module.functions.iter().all(|f| f.module().is_some_and(|m| ptr::eq(m, module))));
     }
-    assert!(files.is_empty() || files.len() > 1000);
+    // The base packages alone have some 280.
+    assert!(files.is_empty() || files.len() > 250, "{} files", files.len());
 }
 
 #[test]

@@ -1,0 +1,94 @@
+//! What stands before the code of a function that is a loop (`vm::loops`): the first turn, a continuation record, and the turn
+//! that the fun's return leads to. A turn that finds no element, or that must not be taken unseen, goes on in the function's
+//! own code, behind all this.
+//!
+//! The frame is the loop's own: Y0 is what is left to go through, Y1 the fun, and in a fold over a map Y2 keeps the accumulator
+//! while `next/1` runs.
+
+use super::At;
+use super::basic::frame_bytes;
+use super::emit::{Emitter, Unfit};
+use crate::instr::Op;
+use myriad_beam::Op as Generic;
+use myriad_heap::RESERVED;
+use myriad_term::{Mfa, am};
+use myriad_vm::code::Function;
+use myriad_vm::loops::Loop;
+
+/// Labels that no function has.
+const OWN_CODE: u32 = u32::MAX;
+const TURN: u32 = u32::MAX - 1;
+
+/// X0, Y0 and Y1 as operands.
+const X0: u32 = 0;
+const Y0: u32 = 1;
+const Y1: u32 = 9;
+
+/// The code before that of `function`, whose instructions are `list`; nothing if they are no such loop.
+pub(super) fn translate(
+    e: &mut Emitter,
+    function: &'static Function,
+    shape: Loop,
+    list: &[At<'_>],
+) -> Result<(), Unfit> {
+    let fun_call = list.iter().find(|at| matches!(at.op, Generic::CallFun | Generic::CallFun2));
+    let call = list.iter().find(|at| matches!(at.op, Generic::Call | Generic::CallLast));
+    let (Some(fun_call), Some(call)) = (fun_call, call) else { return Ok(()) };
+    let slots = if shape == Loop::FoldPairs { 3 } else { 2 };
+    e.place(0, 0);
+    e.op(Op::EnterLoop, shape.arity().into());
+    e.word(8 * (slots + RESERVED as u32));
+    e.word(frame_bytes(slots));
+    e.wide(std::ptr::from_ref(function) as u64);
+    e.label(OWN_CODE);
+    e.place(fun_call.line, slots);
+    let returned = e.announce(fun_call.line, slots);
+    let turn = |e: &mut Emitter, op: Op| {
+        e.op(op, shape.fun_arity().into());
+        e.lead_to(returned);
+        e.word(Y1);
+        e.wide(std::ptr::from_ref(function) as u64);
+        e.label(OWN_CODE);
+    };
+    match shape {
+        Loop::Each | Loop::Fold => {
+            let op = if shape == Loop::Each { Op::EachTurn } else { Op::FoldTurn };
+            turn(e, op);
+            e.return_here(returned);
+            turn(e, op);
+        }
+        Loop::Map => {
+            turn(e, Op::EachTurn);
+            e.return_here(returned);
+            turn(e, Op::MapTurn);
+            let joined = e.announce(call.line, 1);
+            e.lead_to(joined);
+            e.return_here(joined);
+            e.place(call.line, 1);
+            e.op(Op::HeapPutListReturn, 1);
+            e.word(8 * (2 + RESERVED as u32));
+            e.word(frame_bytes(1));
+            e.pair(Y0, X0);
+        }
+        Loop::FoldPairs => {
+            let next = Mfa { module: function.mfa.module, function: am::next, arity: 1 };
+            let next = e.module.functions.iter().find(|f| f.mfa == next).ok_or(Unfit)?;
+            let stepped = e.announce(call.line, slots);
+            let turn = |e: &mut Emitter| {
+                turn(e, Op::FoldPairsTurn);
+                e.lead_to(stepped);
+                e.wide(std::ptr::from_ref(next) as u64);
+            };
+            turn(e);
+            e.return_here(returned);
+            e.define(TURN);
+            turn(e);
+            e.return_here(stepped);
+            e.op(Op::FoldPairsStepped, 0);
+            e.wide(std::ptr::from_ref(function) as u64);
+            e.label(TURN);
+        }
+    }
+    e.define(OWN_CODE);
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! Turns of the library's loops (`vm::loops`): from the return of the fun to its next call.
+
+use super::state::{State, make_room};
+use crate::instr::SlowOp;
+use crate::machine::Machine;
+use crate::{calls, loops};
+use myriad_term::boxed::Header;
+use myriad_term::{Kind, Term};
+
+/// Header of a step of an iterator over a map.
+const PAIR_AND_REST: u64 = Header::new(Kind::Tuple, 3).raw();
+
+super::instructions! {
+    // What it goes through is the last argument, the accumulator, if there is one, that before it.
+    EnterLoop(s) {
+        let last = s.high() as usize - 1;
+        let rest = *s.x.add(last);
+        if rest.is_immediate() || s.loop_is_traced() {
+            return s.jump(5);
+        }
+        if s.lacks() {
+            return s.slow(make_room);
+        }
+        s.small_frame();
+        *s.sp = rest;
+        *s.sp.add(1) = *s.x;
+        if last == 2 {
+            *s.x = *s.x.add(1);
+        }
+        s.next(6)
+    }
+
+    EachTurn(s) {
+        let rest = *s.sp;
+        if s.loop_is_traced() {
+            return s.slow(loops::leave_list);
+        }
+        if !rest.is_cons() {
+            *s.x = Term::OK;
+            return s.end_of_loop(rest, loops::leave_list);
+        }
+        let cell = rest.cell();
+        *s.x = *cell;
+        *s.sp = *cell.add(1);
+        s.call_of_loop(1)
+    }
+
+    FoldTurn(s) {
+        let rest = *s.sp;
+        if s.loop_is_traced() {
+            return s.slow(loops::leave_list);
+        }
+        if !rest.is_cons() {
+            return s.end_of_loop(rest, loops::leave_list);
+        }
+        let cell = rest.cell();
+        *s.x.add(1) = *s.x;
+        *s.x = *cell;
+        *s.sp = *cell.add(1);
+        s.call_of_loop(1)
+    }
+
+    // The frame becomes one of the result, waiting for the rest of the list, and a new one stands before it.
+    MapTurn(s) {
+        let (rest, fun) = (*s.sp, *s.sp.add(1));
+        let room = (s.sp as usize).wrapping_sub(s.htop as usize);
+        if room < 8 * loops::MAP_ROOM || s.loop_is_traced() {
+            return s.slow(loops::map_turn);
+        }
+        if !rest.is_cons() {
+            let last = s.htop.cast::<Term>();
+            if rest.is_nil() {
+                *last = *s.x;
+                *last.add(1) = Term::NIL;
+                *s.x = Term::from_cell(last);
+                s.htop = s.htop.add(2);
+            }
+            return s.end_of_loop(rest, loops::map_turn);
+        }
+        let cell = rest.cell();
+        *s.sp.add(1) = *s.x;
+        *s.x = *cell;
+        s.sp = s.sp.add(1);
+        s.push(6);
+        s.sp = s.sp.sub(2);
+        *s.sp.add(1) = fun;
+        *s.sp = *cell.add(1);
+        s.call_of_loop(1)
+    }
+
+    FoldPairsTurn(s) {
+        let rest = *s.sp;
+        if !rest.is_boxed() || *rest.boxed_ptr() != PAIR_AND_REST || s.loop_is_traced() {
+            return s.slow(loops::step_pairs);
+        }
+        let step = rest.boxed_ptr().cast::<Term>();
+        *s.x.add(2) = *s.x;
+        *s.x = *step.add(1);
+        *s.x.add(1) = *step.add(2);
+        *s.sp = *step.add(3);
+        s.call_of_loop(2)
+    }
+}
+
+#[allow(unsafe_op_in_unsafe_fn, clippy::missing_safety_doc)]
+impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
+    /// Are functions of the loop's module traced?
+    #[inline(always)]
+    unsafe fn loop_is_traced(self) -> bool {
+        loops::is_traced(self.function(3))
+    }
+
+    /// Returns what is in X0, unless the list ends otherwise.
+    #[inline(always)]
+    unsafe fn end_of_loop(mut self, rest: Term, otherwise: SlowOp) {
+        if !rest.is_nil() {
+            return self.slow(otherwise);
+        }
+        self.sp = self.sp.add(2);
+        self.ret()
+    }
+
+    /// Calls the fun on the arguments in place. So many calls more count for the turn: the loop's of itself, that of `next/1`.
+    #[inline(always)]
+    unsafe fn call_of_loop(mut self, calls: i32) {
+        (*self.m).reds -= calls;
+        let function = self.local_fun(*self.sp.add(1));
+        if function.is_null() {
+            return self.slow(calls::call_fun);
+        }
+        self.push(1);
+        self.enter(function)
+    }
+}
