@@ -60,6 +60,7 @@ test-rust:
 	@cargo test --workspace --quiet
 
 test-erlang: build
+	@tools/setup tests
 	@echo "== recorded Erlang tests"
 	@tests/run
 	@echo "== Myriad's own commands"
@@ -86,7 +87,7 @@ test-fuzz:
 	@target/debug/myriad-fuzz --seconds $(FUZZ_SECONDS)
 
 record:
-	@tools/setup
+	@tools/setup tests
 	@tests/run --record
 
 conformance: build
