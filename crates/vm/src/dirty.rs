@@ -14,12 +14,15 @@ use crate::engine::SliceEnd;
 use crate::microstate::{self, State};
 use crate::process::{Priority, Process};
 use crate::run_queue::{Load, Queues};
-use crate::scheduler::Local;
+use crate::scheduler::{Local, TRIM_AFTER};
 use crate::vm::{Config, Vm};
 use myriad_sync::atomic::{AtomicBool, Ordering};
-use myriad_sync::{CachePadded, Condvar, LockClass, Mutex};
+use myriad_sync::{CachePadded, Condvar, LockClass, Mutex, MutexGuard};
 
 static CLASS: LockClass = LockClass::new("dirty_run_queue", 610);
+
+/// A thread that has worked for so long gives free memory back to the system when it has been idle for [`TRIM_AFTER`].
+const TRIM_WORK_NS: u64 = 10_000_000;
 
 /// A process that is to be collected.
 struct Running(*const Process);
@@ -76,6 +79,23 @@ impl Pool {
             // It may have waited for this thread's place only.
             self.changed.notify_one();
         }
+    }
+
+    /// Waits for a change, and gives free memory of this thread back if none comes after a time of work.
+    fn wait<'a>(&'a self, vm: &Vm, jobs: MutexGuard<'a, Jobs>, untrimmed_ns: &mut u64) -> MutexGuard<'a, Jobs> {
+        let _sleep = microstate::within(State::Sleep);
+        if *untrimmed_ns < TRIM_WORK_NS {
+            return self.changed.wait(jobs);
+        }
+        let (jobs, late) = self.changed.wait_timeout(jobs, TRIM_AFTER);
+        if !late {
+            return jobs;
+        }
+        drop(jobs);
+        *untrimmed_ns = 0;
+        let _aux = microstate::within(State::Aux);
+        vm.trim_memory();
+        self.jobs.lock()
     }
 
     fn new(online: usize) -> Pool {
@@ -186,6 +206,7 @@ impl DirtyPools {
         let load = &self.loads[index];
         load.idle_from(vm.machine.now_ns());
         microstate::join(vm, vm.config.schedulers + index, State::Other);
+        let mut untrimmed_ns = 0;
         loop {
             local.slot.park();
             let job = {
@@ -201,18 +222,18 @@ impl DirtyPools {
                             local.slot.unpark();
                             break job;
                         }
-                        None => {
-                            let _sleep = microstate::within(State::Sleep);
-                            jobs = pool.changed.wait(jobs);
-                        }
+                        None => jobs = pool.wait(vm, jobs, &mut untrimmed_ns),
                     }
                 }
             };
-            load.busy_from(vm.machine.now_ns());
+            let began = vm.machine.now_ns();
+            load.busy_from(began);
             microstate::enter(State::Emulator);
             Self::run(vm, job, &mut local);
             microstate::enter(State::Other);
-            load.idle_from(vm.machine.now_ns());
+            let ended = vm.machine.now_ns();
+            load.idle_from(ended);
+            untrimmed_ns += ended.saturating_sub(began);
             pool.ran_one(vm);
         }
     }

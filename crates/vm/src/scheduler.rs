@@ -39,7 +39,7 @@ const SLICE_OVERHEAD: u32 = 100;
 /// The lengths of queues are compared once in so many times [`SLICE_REDUCTIONS`]: some 10 ms of work.
 const BALANCE_ROUNDS: u32 = 32;
 /// A scheduler that has been idle for so long gives free memory back to the system...
-const TRIM_AFTER: Duration = Duration::from_millis(500);
+pub(crate) const TRIM_AFTER: Duration = Duration::from_millis(500);
 /// ...if it has run so much since it last did.
 const TRIM_REDUCTIONS: u64 = 1_000_000;
 /// How long a scheduler without work looks for some before it parks.
