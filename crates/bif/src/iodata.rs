@@ -14,8 +14,6 @@ const BYTES_PER_STEP: usize = 32;
 
 /// What gets the bytes of iodata.
 pub trait Sink {
-    /// Does it look at each byte of a binary? Such work is done in pieces.
-    const LOOKS: bool = true;
     /// Does it take bit strings that are no binaries?
     const BITS: bool = false;
     /// Are the bytes of a binary to it what bytes in lists are, so that short ones may come together?
@@ -94,6 +92,45 @@ impl Walk {
         }
     }
 
+    /// Adds up bytes as far as the budget of cells allows; bit strings too, where they are welcome, count as so many whole bytes.
+    /// `true` once there is no more; `badarg` if the term is no iodata.
+    #[inline]
+    pub fn count<const BITS: bool>(&mut self, bytes: &mut usize, budget: &mut usize) -> Result<bool, Escape> {
+        let (mut at, mut count, mut cells) = (self.at, *bytes, *budget);
+        let done = 'all: loop {
+            while let Some((head, tail)) = at.as_cons() {
+                if cells == 0 {
+                    break 'all false;
+                }
+                cells -= 1;
+                if let Some(byte) = head.as_small() {
+                    if u8::try_from(byte).is_err() {
+                        return badarg();
+                    }
+                    count += 1;
+                    at = tail;
+                } else if head.is_list() {
+                    if !tail.is_nil() {
+                        self.left.push(tail);
+                    }
+                    at = head;
+                } else {
+                    count += size_of::<BITS>(head)?;
+                    at = tail;
+                }
+            }
+            if !at.is_nil() {
+                count += size_of::<BITS>(at)?;
+            }
+            match self.left.pop() {
+                Some(tail) => at = tail,
+                None => break true,
+            }
+        };
+        (self.at, *bytes, *budget) = (at, count, cells);
+        Ok(done)
+    }
+
     /// Cells from here on, up to something else or as far as the budget goes.
     #[inline]
     fn cells<S: Sink>(&mut self, run: &mut Run, sink: &mut S, budget: &mut usize) -> Result<(), Escape> {
@@ -150,7 +187,7 @@ impl Walk {
         }
         let left = bits.len() - self.done;
         let most = (*budget).max(RUN).saturating_mul(8 * BYTES_PER_STEP);
-        if S::LOOKS && left > most {
+        if left > most {
             if let Some(part) = bits.part(self.done, most) {
                 sink.binary(part);
             }
@@ -161,9 +198,7 @@ impl Walk {
         if let Some(part) = bits.part(self.done, left) {
             sink.binary(part);
         }
-        if S::LOOKS {
-            *budget = budget.saturating_sub(left / (8 * BYTES_PER_STEP));
-        }
+        *budget = budget.saturating_sub(left / (8 * BYTES_PER_STEP));
         self.done = 0;
         Ok(true)
     }
@@ -188,21 +223,12 @@ fn copy_short(term: Term, to: &mut [u8]) -> Option<usize> {
     Some(bits / 8)
 }
 
-/// Counts bytes; of bit strings too, where they are welcome.
-#[derive(Default)]
-pub struct Counter<const BITS: bool>(pub usize);
-
-impl<const BITS: bool> Sink for Counter<BITS> {
-    const LOOKS: bool = false;
-    const MIXES: bool = true;
-    const BITS: bool = BITS;
-
-    fn bytes(&mut self, run: &[u8]) {
-        self.0 += run.len();
-    }
-
-    fn binary(&mut self, bits: Bits<'_>) {
-        self.0 += bits.len().div_ceil(8);
+/// Bytes of a binary, or of a bit string where those are welcome; `badarg` if the term is none.
+#[inline]
+fn size_of<const BITS: bool>(term: Term) -> Result<usize, Escape> {
+    match term.binary_parts() {
+        Some((_, _, bits)) if BITS || bits.is_multiple_of(8) => Ok(bits.div_ceil(8)),
+        _ => badarg(),
     }
 }
 
@@ -211,7 +237,8 @@ pub struct Gathering<S> {
     walk: Walk,
     /// What gathers.
     pub sink: S,
-    size: Option<(Walk, Counter<true>)>,
+    /// The bytes to come, while they are counted.
+    size: Option<(Walk, usize)>,
     roomy: bool,
 }
 
@@ -224,17 +251,17 @@ impl<S: Sink + AsMut<Vec<u8>>> Gathering<S> {
     /// As [`Walk::run`].
     pub fn run(&mut self, budget: &mut usize) -> Result<bool, Escape> {
         if let Some((walk, size)) = &mut self.size {
-            if !walk.run(size, budget)? {
+            if !walk.count::<true>(size, budget)? {
                 return Ok(false);
             }
             // Without the room it grows.
-            let _ = self.sink.as_mut().try_reserve_exact(size.0 + 1);
+            let _ = self.sink.as_mut().try_reserve_exact(*size + 1);
             self.size = None;
             self.roomy = true;
         }
         let done = self.walk.run(&mut self.sink, budget)?;
         if !done && !self.roomy {
-            self.size = Some((self.walk.clone(), Counter::default()));
+            self.size = Some((self.walk.clone(), 0));
         }
         Ok(done)
     }

@@ -1,7 +1,7 @@
 //! Between lists and binaries: iodata to binaries, sizes and vectors, binaries to lists, splitting.
 
 use crate::guards::sub_binary;
-use crate::iodata::{Counter, Gathering, Sink, Walk, each_run, is_longer};
+use crate::iodata::{Gathering, Sink, Walk, each_run, is_longer};
 use crate::work::{self, in_slices, in_slices_as};
 use myriad_term::{Bits, Build, Mfa, SharedBinary, Term, am};
 use myriad_vm::bif::{Escape, badarg};
@@ -54,10 +54,10 @@ pub fn bytes_of(ctx: &mut Ctx<'_>, data: Term) -> Result<Vec<u8>, Escape> {
 }
 
 fn iolist_size_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let (mut walk, mut size) = (Walk::new(args[0]), Counter::<false>(0));
+    let (mut walk, mut size) = (Walk::new(args[0]), 0);
     in_slices(ctx, CELLS_PER_REDUCTION, move |ctx, budget| {
-        let done = walk.run(&mut size, budget)?;
-        Ok(done.then(|| ctx.uint(size.0 as u64)))
+        let done = walk.count::<false>(&mut size, budget)?;
+        Ok(done.then(|| ctx.uint(size as u64)))
     })
 }
 

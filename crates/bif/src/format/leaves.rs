@@ -1,8 +1,9 @@
 //! What `io_lib` exports of its texts: atoms and strings written, what lists are characters, how long a text is.
 
-use super::Budget;
 use super::text::{self, Charset, MOST, code_point, is_char};
-use myriad_term::Term;
+use super::{Budget, PIECE};
+use crate::iodata::Walk;
+use myriad_term::{Build, Term};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};
 
@@ -68,22 +69,30 @@ fn deep(ctx: &mut Ctx<'_>, args: &[Term], is_it: impl Fn(u32) -> bool) -> BifRes
     Ok(Term::bool(all))
 }
 
-/// `io_lib:chars_length/1`, of lists only; where clusters are to be counted, or there is something else, it is not done here.
+/// How many bytes iodata has (`erlang:iolist_size/1`); none if the term is no iodata.
+fn bytes_of(ctx: &Ctx<'_>, term: Term, budget: &mut Budget) -> Result<Option<usize>, Escape> {
+    let (mut walk, mut bytes) = (Walk::new(term), 0);
+    loop {
+        let mut cells = PIECE;
+        let Ok(done) = walk.count::<false>(&mut bytes, &mut cells) else { return Ok(None) };
+        budget.spend(ctx, PIECE - cells)?;
+        if done {
+            return Ok(Some(bytes));
+        }
+    }
+}
+
+/// `io_lib:chars_length/1`. Of what is no iodata, lists only, and where clusters are to be counted it is not done here.
 fn chars_length_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let mut budget = Budget::new(ctx);
-    let mut length = 0;
-    let latin1 = budget.each_deep(ctx, args[0], |char| {
-        if code_point(char).is_none_or(|c| c > 255) {
-            return false;
+    let length = match bytes_of(ctx, args[0], &mut budget)? {
+        Some(bytes) => bytes,
+        None => {
+            let mut width = text::Width::default();
+            let known = budget.each_deep(ctx, args[0], |char| code_point(char).is_some_and(|c| width.add(c)))?;
+            width.get().filter(|_| known).ok_or(Escape::Decline)?
         }
-        length += 1;
-        true
-    })?;
-    if !latin1 {
-        let mut width = text::Width::default();
-        let known = budget.each_deep(ctx, args[0], |char| code_point(char).is_some_and(|c| width.add(c)))?;
-        length = width.get().filter(|_| known).ok_or(Escape::Decline)?;
-    }
+    };
     budget.charge(ctx);
-    Ok(Term::small(length as i64))
+    Ok(ctx.uint(length as u64))
 }
