@@ -85,11 +85,23 @@ fn aligned(slice: &[u8], initial: u32) -> u32 {
     for block in blocks {
         [a, b, c] = mix(a.wrapping_add(word(block, 0)), b.wrapping_add(word(block, 4)), c.wrapping_add(word(block, 8)));
     }
-    let mut last = [0; 12];
-    last[..rest.len()].copy_from_slice(rest);
+    let (first, rest) = rest.split_at(rest.len().min(4));
+    let (second, third) = rest.split_at(rest.len().min(4));
     // The lowest byte of the last word is the length's.
-    let length = (slice.len() as u32).wrapping_add(word(&last, 8) << 8);
-    mix(a.wrapping_add(word(&last, 0)), b.wrapping_add(word(&last, 4)), c.wrapping_add(length))[2]
+    let length = (slice.len() as u32).wrapping_add(few(third) << 8);
+    mix(a.wrapping_add(few(first)), b.wrapping_add(few(second)), c.wrapping_add(length))[2]
+}
+
+/// Up to four bytes as a word, the first one lowest.
+#[inline(always)]
+fn few(bytes: &[u8]) -> u32 {
+    match *bytes {
+        [a, b, c, d] => u32::from_le_bytes([a, b, c, d]),
+        [a, b, c] => u32::from_le_bytes([a, b, c, 0]),
+        [a, b] => u32::from_le_bytes([a, b, 0, 0]),
+        [a] => a.into(),
+        _ => 0,
+    }
 }
 
 /// The hash after a bit string.

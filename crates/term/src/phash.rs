@@ -7,8 +7,8 @@ use crate::boxed::{Boxed, Kind};
 use crate::hash::as_byte;
 use crate::identity::{pid_numbers, port_number, ref_number};
 use crate::mix::{self, mark, step, step2, step64};
-use crate::stack::Stack;
-use crate::word::{Tag, Term};
+use crate::stack::{Slots, Stack};
+use crate::word::Term;
 
 /// `erlang:phash2/1`: 27 bits.
 pub fn phash2(term: Term) -> u32 {
@@ -27,8 +27,11 @@ pub fn phash(term: Term, range: u64) -> u64 {
 
 /// What is left of a portable hash.
 #[derive(Clone, Copy)]
-pub(crate) enum Left {
+enum Left {
+    /// A tail, or a term alone.
     Term(Term),
+    /// Slots in a row.
+    Slots(Slots),
     /// A pair of a map ends: its hash joins the others'.
     PairEnd,
     /// A map ends: the hash before it, and the pairs' hash of the map around it.
@@ -57,6 +60,9 @@ pub struct Phash2 {
     hash: u32,
     pairs: u32,
 }
+
+// SAFETY: the pointers in its stack lead into the term, which whoever goes on with it keeps.
+unsafe impl Send for Phash2 {}
 
 /// [`Phash2`] of a tuple of plain things or a bit string, the most common keys, without a walk.
 #[inline]
@@ -91,58 +97,225 @@ impl Phash2 {
 
     /// Goes on for about `budget` terms, counted down: all 32 bits of the hash when it is done.
     pub fn run(&mut self, budget: &mut usize) -> Option<u32> {
-        let Phash2 { left, hash, pairs } = self;
         while *budget > 0 {
             *budget -= 1;
-            match left.pop() {
-                Some(Left::Term(term)) => match term.tag() {
-                    Tag::List => list2(left, hash, term, budget),
-                    Tag::Boxed => {
-                        if let Some(object) = term.as_boxed() {
-                            boxed2(left, hash, pairs, object);
-                        }
-                    }
-                    _ => *hash = immediate2(*hash, term),
-                },
+            match self.left.pop() {
+                Some(Left::Term(term)) => self.term(term, budget),
+                Some(Left::Slots(slots)) if slots.first().is_some_and(Term::is_immediate) => self.row(slots, budget),
+                Some(Left::Slots(slots)) => self.slots(slots, budget),
                 Some(Left::PairEnd) => {
-                    *pairs ^= *hash;
-                    *hash = 0;
+                    self.pairs ^= self.hash;
+                    self.hash = 0;
                 }
                 Some(Left::MapEnd(before, outer)) => {
-                    *hash = step(before, *pairs, mark(19));
-                    *pairs = outer;
+                    self.hash = step(before, self.pairs, mark(19));
+                    self.pairs = outer;
                 }
-                None => return Some(*hash),
+                None => return Some(self.hash),
             }
         }
         None
     }
+
+    /// Hashes a term, or what it is and pushes what it holds.
+    fn term(&mut self, term: Term, budget: &mut usize) {
+        if let Some(object) = term.as_boxed() {
+            self.boxed(object, budget);
+        } else if term.is_cons() {
+            self.list(term, budget);
+        } else {
+            self.hash = immediate2(self.hash, term);
+        }
+    }
+
+    /// Hashes the slots before the first that holds others, and pushes the rest.
+    fn row(&mut self, mut slots: Slots, budget: &mut usize) {
+        let mut hash = self.hash;
+        while *budget > 0
+            && let Some(term) = slots.first()
+            && term.is_immediate()
+        {
+            *budget -= 1;
+            hash = immediate2(hash, term);
+            slots.next();
+        }
+        self.hash = hash;
+        if !slots.is_over() {
+            self.left.push(Left::Slots(slots));
+        }
+    }
+
+    /// Hashes one of a row of slots; pushes the others.
+    fn slots(&mut self, mut slots: Slots, budget: &mut usize) {
+        if let Some(term) = slots.next() {
+            if !slots.is_over() {
+                self.left.push(Left::Slots(slots));
+            }
+            self.term(term, budget);
+        }
+    }
+
+    /// Hashes a list and what begins it, up to a boxed element; four bytes in a row as one. Where it stops, as far as the budget
+    /// goes, it pushes the rest.
+    fn list(&mut self, mut term: Term, budget: &mut usize) {
+        let mut hash = self.hash;
+        let (mut bytes, mut count) = (0u32, 0);
+        while let Some((head, tail)) = term.as_cons() {
+            term = tail;
+            if let Some(byte) = as_byte(head) {
+                bytes = bytes << 8 | byte;
+                count += 1;
+                if count < 4 {
+                    continue;
+                }
+            }
+            if count > 0 {
+                hash = step(hash, bytes, mark(4));
+                (bytes, count) = (0, 0);
+            }
+            if as_byte(head).is_none() {
+                if let Some(object) = head.as_boxed() {
+                    self.left.push(Left::Term(tail));
+                    self.hash = hash;
+                    return self.boxed(object, budget);
+                }
+                if head.is_cons() {
+                    self.left.push(Left::Term(tail));
+                    term = head;
+                } else {
+                    hash = immediate2(hash, head);
+                }
+            }
+            *budget = budget.saturating_sub(1);
+            if *budget == 0 {
+                break;
+            }
+        }
+        if count > 0 {
+            hash = step(hash, bytes, mark(4));
+        }
+        if term.is_immediate() {
+            hash = immediate2(hash, term);
+        } else {
+            self.left.push(Left::Term(term));
+        }
+        self.hash = hash;
+    }
+
+    /// Hashes what a boxed object is; pushes what it holds.
+    fn boxed(&mut self, object: Boxed, budget: &mut usize) {
+        let header = object.header();
+        match header.kind() {
+            Kind::Tuple => {
+                self.hash = step(self.hash, header.size() as u32, mark(9));
+                self.row(Slots::of(object.slots()), budget);
+            }
+            Kind::Map => {
+                let [keys, values @ ..] = object.slots() else { return };
+                if self.begin_map(values.len()) {
+                    let keys = keys.as_tuple().map_or(&[][..], |k| k.elements());
+                    keys.iter().zip(values).for_each(|(k, v)| self.pair(*k, *v));
+                }
+            }
+            Kind::MapRoot => {
+                let [count, children @ ..] = object.slots() else { return };
+                if self.begin_map(count.small_value() as usize) {
+                    self.children(children);
+                }
+            }
+            Kind::MapNode => self.children(object.slots()),
+            Kind::ExportFun => {
+                if let Some(export) = object.term().as_export_fun() {
+                    self.hash = step2(self.hash, export.mfa.arity.into(), mix::atom(export.mfa.module), mark(1));
+                    self.hash = step(self.hash, mix::atom(export.mfa.function), mark(14));
+                }
+            }
+            Kind::Fun => {
+                if let Some((entry, _, free)) = object.term().as_local_fun() {
+                    self.hash = step2(self.hash, free.len() as u32, mix::atom(entry.module), mark(1));
+                    self.hash = step2(self.hash, entry.index, entry.old_uniq, mark(1));
+                    self.row(Slots::of(free), budget);
+                }
+            }
+            Kind::Record => self.row(Slots::of(object.slots().get(1..).unwrap_or(&[])), budget),
+            _ => self.hash = plain2(self.hash, object),
+        }
+    }
+
+    /// Hashes the size of a map; if it has pairs, sets their hash up.
+    fn begin_map(&mut self, size: usize) -> bool {
+        self.hash = step(self.hash, size as u32, mark(16));
+        if size > 0 {
+            self.left.push(Left::MapEnd(self.hash, self.pairs));
+            (self.hash, self.pairs) = (0, 0);
+        }
+        size > 0
+    }
+
+    /// A pair of a map, whose hash begins at 0.
+    fn pair(&mut self, key: Term, value: Term) {
+        if key.is_immediate() && value.is_immediate() {
+            self.pairs ^= immediate2(immediate2(0, key), value);
+            return;
+        }
+        self.left.push(Left::PairEnd);
+        self.left.push(Left::Term(value));
+        self.left.push(Left::Term(key));
+    }
+
+    fn children(&mut self, children: &[Term]) {
+        for child in children {
+            match child.as_cons() {
+                Some((key, value)) => self.pair(key, value),
+                None => self.left.push(Left::Term(*child)),
+            }
+        }
+    }
 }
 
 fn immediate2(hash: u32, term: Term) -> u32 {
-    if let Some(v) = term.as_small() {
-        return match i32::try_from(v) {
-            Ok(v) if (-(1 << 27)..1 << 27).contains(&v) => {
-                let hash = if v < 0 { step(hash, v.unsigned_abs(), mark(1)) } else { hash };
-                step(hash, v as u32, mark(1))
+    let (x, y, mark) = if let Some(v) = term.as_small() {
+        match i32::try_from(v) {
+            Ok(v) if (0..1 << 27).contains(&v) => (v as u32, 0, mark(1)),
+            Ok(v) if (-(1 << 27)..0).contains(&v) => {
+                return step(step(hash, v.unsigned_abs(), mark(1)), v as u32, mark(1));
             }
-            _ => mix::limbs(hash, v < 0, &[v.unsigned_abs()]),
-        };
-    }
-    if let Some(v) = term.as_float() {
-        return float2(hash, v);
-    }
-    if let Some(atom) = term.as_atom() {
+            _ => return mix::limbs(hash, v < 0, &[v.unsigned_abs()]),
+        }
+    } else if let Some(atom) = term.as_atom() {
         let text = mix::atom(atom);
-        return if hash == 0 { text } else { step(hash, text, mark(3)) };
-    }
-    if term.is_local_pid() {
+        if hash == 0 {
+            return text;
+        }
+        (text, 0, mark(3))
+    } else if let Some(v) = term.as_float() {
+        return float2(hash, v);
+    } else if term.is_local_pid() {
         return pid2(hash, term);
-    }
-    if term.as_local_port().is_some() {
+    } else if term.as_local_port().is_some() {
         return port2(hash, term);
+    } else if hash == 0 {
+        return 3_468_870_702;
+    } else {
+        (2, 0, mark(2))
+    };
+    step2(hash, x, y, mark)
+}
+
+/// A boxed object that holds no others.
+fn plain2(hash: u32, object: Boxed) -> u32 {
+    let header = object.header();
+    match header.kind() {
+        Kind::HeapBinary | Kind::SharedBinary | Kind::SubBinary => {
+            object.term().as_bits().map_or(hash, |bits| mix::bits(hash, bits))
+        }
+        Kind::BigPositive | Kind::BigNegative => mix::limbs(hash, header.kind() == Kind::BigNegative, object.words()),
+        Kind::Ref | Kind::AliasRef | Kind::MagicRef | Kind::ExternalRef => step(hash, ref_number(object, 0), mark(7)),
+        Kind::ExternalPid => pid2(hash, object.term()),
+        Kind::ExternalPort => port2(hash, object.term()),
+        Kind::Float => float2(hash, f64::from_bits(object.word(0))),
+        _ => hash,
     }
-    if hash == 0 { 3_468_870_702 } else { step(hash, 2, mark(2)) }
 }
 
 fn float2(hash: u32, value: f64) -> u32 {
@@ -157,121 +330,6 @@ fn pid2(hash: u32, pid: Term) -> u32 {
 
 fn port2(hash: u32, port: Term) -> u32 {
     step64(hash, port_number(port), mark(6))
-}
-
-/// Hashes the leading bytes of a list, as far as the budget goes; pushes the rest.
-fn list2<const N: usize>(left: &mut Stack<Left, N>, hash: &mut u32, mut term: Term, budget: &mut usize) {
-    let (mut bytes, mut count) = (0u32, 0);
-    while let Some((head, tail)) = term.as_cons() {
-        let Some(byte) = as_byte(head) else { break };
-        bytes = bytes << 8 | byte;
-        count += 1;
-        if count == 4 {
-            *hash = step(*hash, bytes, mark(4));
-            (bytes, count) = (0, 0);
-            *budget = budget.saturating_sub(1);
-            if *budget == 0 {
-                left.push(Left::Term(tail));
-                return;
-            }
-        }
-        term = tail;
-    }
-    if count > 0 {
-        *hash = step(*hash, bytes, mark(4));
-    }
-    match term.as_cons() {
-        Some((head, tail)) => {
-            left.push(Left::Term(tail));
-            left.push(Left::Term(head));
-        }
-        None => left.push(Left::Term(term)),
-    }
-}
-
-/// Hashes what a boxed object is; pushes what it holds.
-fn boxed2<const N: usize>(left: &mut Stack<Left, N>, hash: &mut u32, pairs: &mut u32, object: Boxed) {
-    let header = object.header();
-    match header.kind() {
-        Kind::Tuple => {
-            *hash = step(*hash, header.size() as u32, mark(9));
-            push_reversed(left, object.slots());
-        }
-        Kind::Map => {
-            let [keys, values @ ..] = object.slots() else { return };
-            if begin_map(left, hash, pairs, values.len()) {
-                let keys = keys.as_tuple().map_or(&[][..], |k| k.elements());
-                keys.iter().zip(values).for_each(|(k, v)| push_pair(left, *k, *v));
-            }
-        }
-        Kind::MapRoot => {
-            let [count, children @ ..] = object.slots() else { return };
-            if begin_map(left, hash, pairs, count.small_value() as usize) {
-                push_children(left, children);
-            }
-        }
-        Kind::MapNode => push_children(left, object.slots()),
-        Kind::ExportFun => {
-            if let Some(export) = object.term().as_export_fun() {
-                *hash = step2(*hash, export.mfa.arity.into(), mix::atom(export.mfa.module), mark(1));
-                *hash = step(*hash, mix::atom(export.mfa.function), mark(14));
-            }
-        }
-        Kind::Fun => {
-            if let Some((entry, _, free)) = object.term().as_local_fun() {
-                *hash = step2(*hash, free.len() as u32, mix::atom(entry.module), mark(1));
-                *hash = step2(*hash, entry.index, entry.old_uniq, mark(1));
-                push_reversed(left, free);
-            }
-        }
-        Kind::HeapBinary | Kind::SharedBinary | Kind::SubBinary => {
-            if let Some(bits) = object.term().as_bits() {
-                *hash = mix::bits(*hash, bits);
-            }
-        }
-        Kind::BigPositive | Kind::BigNegative => {
-            *hash = mix::limbs(*hash, header.kind() == Kind::BigNegative, object.words());
-        }
-        Kind::Ref | Kind::AliasRef | Kind::MagicRef | Kind::ExternalRef => {
-            *hash = step(*hash, ref_number(object, 0), mark(7));
-        }
-        Kind::ExternalPid => *hash = pid2(*hash, object.term()),
-        Kind::ExternalPort => *hash = port2(*hash, object.term()),
-        Kind::Float => *hash = float2(*hash, f64::from_bits(object.word(0))),
-        Kind::Record => push_reversed(left, object.slots().get(1..).unwrap_or(&[])),
-        _ => {}
-    }
-}
-
-/// Hashes the size of a map; if it has pairs, sets their hash up.
-fn begin_map<const N: usize>(left: &mut Stack<Left, N>, hash: &mut u32, pairs: &mut u32, size: usize) -> bool {
-    *hash = step(*hash, size as u32, mark(16));
-    if size > 0 {
-        left.push(Left::MapEnd(*hash, *pairs));
-        (*hash, *pairs) = (0, 0);
-    }
-    size > 0
-}
-
-fn push_pair<const N: usize>(left: &mut Stack<Left, N>, key: Term, value: Term) {
-    left.push(Left::PairEnd);
-    left.push(Left::Term(value));
-    left.push(Left::Term(key));
-}
-
-fn push_children<const N: usize>(left: &mut Stack<Left, N>, children: &[Term]) {
-    for child in children {
-        match child.as_cons() {
-            Some((key, value)) => push_pair(left, key, value),
-            None => left.push(Left::Term(*child)),
-        }
-    }
-}
-
-fn push_reversed<const N: usize>(left: &mut Stack<Left, N>, terms: &[Term]) {
-    for term in terms.iter().rev() {
-        left.push(Left::Term(*term));
-    }
 }
 
 // ---- phash

@@ -1,7 +1,9 @@
-//! A stack of plain values for walks over terms: the first few in place, the rest in a vector.
+//! A stack of plain values for walks over terms: the first few in place, the rest in a vector; and a row of slots to stand on
+//! one.
 //!
 //! Terms can be millions deep, so no walk may recurse; most are shallow, so most walks should not allocate.
 
+use crate::word::Term;
 use std::mem::MaybeUninit;
 
 /// A last-in first-out stack whose first `N` values need no allocation.
@@ -38,6 +40,47 @@ impl<T: Copy, const N: usize> Stack<T, N> {
         self.len = self.len.checked_sub(1)?;
         // SAFETY: places below the old `len` were written by `push`, and `T` is Copy.
         Some(unsafe { self.near[self.len].assume_init() })
+    }
+}
+
+/// Slots of an object in a row, of which the next is still to be seen to.
+#[derive(Clone, Copy)]
+pub(crate) struct Slots {
+    next: *const Term,
+    left: usize,
+}
+
+impl Slots {
+    /// None at all.
+    pub(crate) const NONE: Slots = Slots { next: std::ptr::null(), left: 0 };
+
+    /// All of them.
+    pub(crate) fn of(slots: &[Term]) -> Slots {
+        Slots { next: slots.as_ptr(), left: slots.len() }
+    }
+
+    /// Was that the last one?
+    pub(crate) fn is_over(&self) -> bool {
+        self.left == 0
+    }
+
+    /// The next one, which stays.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> Option<Term> {
+        // SAFETY: as in `next`.
+        (self.left > 0).then(|| unsafe { *self.next })
+    }
+
+    /// The next one; none at the end.
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> Option<Term> {
+        self.left = self.left.checked_sub(1)?;
+        // SAFETY: one of the slots of an object that stays (T2); `left` counts them.
+        unsafe {
+            let term = *self.next;
+            self.next = self.next.add(1);
+            Some(term)
+        }
     }
 }
 

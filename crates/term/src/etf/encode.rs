@@ -12,6 +12,7 @@ use crate::binary::SharedBinary;
 use crate::boxed::{Boxed, Kind};
 use crate::compare::compare_exact;
 use crate::map::{Map, MapIter, View};
+use crate::stack::Slots;
 use crate::word::{Tag, Term};
 
 /// How to encode.
@@ -41,36 +42,6 @@ const FIRST_BYTES: usize = 128;
 pub(super) const MAX_STRING: usize = 65_535;
 /// Ports up to this number have the short form.
 pub(super) const MAX_SHORT_PORT: u64 = (1 << 28) - 1;
-
-/// Slots of an object in a row, of which the next is still to be seen to.
-pub(super) struct Slots {
-    next: *const Term,
-    left: usize,
-}
-
-impl Slots {
-    pub(super) const NONE: Slots = Slots { next: std::ptr::null(), left: 0 };
-
-    pub(super) fn of(slots: &[Term]) -> Slots {
-        Slots { next: slots.as_ptr(), left: slots.len() }
-    }
-
-    pub(super) fn is_over(&self) -> bool {
-        self.left == 0
-    }
-
-    /// The next one; none at the end.
-    #[inline(always)]
-    pub(super) fn next(&mut self) -> Option<Term> {
-        self.left = self.left.checked_sub(1)?;
-        // SAFETY: one of the slots of an object that stays (T2, E3); `left` counts them.
-        unsafe {
-            let term = *self.next;
-            self.next = self.next.add(1);
-            Some(term)
-        }
-    }
-}
 
 /// Terms still to be written.
 enum Run {

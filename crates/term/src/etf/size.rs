@@ -3,11 +3,12 @@
 //! As the encoder, it keeps what is still to be counted on a stack (E2) and can stop between any two terms (E3). The order
 //! is of no account, so the keys of a flat map come before its values.
 
-use super::encode::{EncodeOptions, MAX_SHORT_PORT, MAX_STRING, Slots, measure_list};
+use super::encode::{EncodeOptions, MAX_SHORT_PORT, MAX_STRING, measure_list};
 use crate::atom::Atom;
 use crate::boxed::{Boxed, Kind};
-use crate::map::{MapIter, View};
-use crate::word::{Tag, Term};
+use crate::map::MapIter;
+use crate::stack::Slots;
+use crate::word::Term;
 
 /// Terms still to be counted.
 enum Run {
@@ -23,24 +24,6 @@ impl Run {
     fn slots(slots: &[Term]) -> Run {
         Run::Slots(Slots::of(slots))
     }
-
-    /// The next term; none at the end.
-    #[inline(always)]
-    fn next(&mut self) -> Option<Term> {
-        match self {
-            Run::Slots(slots) => slots.next(),
-            Run::List(rest) => {
-                let (head, tail) = rest.as_cons()?;
-                *rest = tail;
-                Some(head)
-            }
-            Run::Map(pairs, value) => value.take().or_else(|| {
-                let (key, next) = pairs.next()?;
-                *value = Some(next);
-                Some(key)
-            }),
-        }
-    }
 }
 
 /// Counting in progress.
@@ -48,8 +31,8 @@ pub struct Sizer {
     options: EncodeOptions,
     size: usize,
     runs: Vec<Run>,
-    /// The whole term, before the beginning.
-    first: Option<Term>,
+    /// The term at hand, which is not on the stack: at first the whole one.
+    next: Option<Term>,
 }
 
 // SAFETY: the pointers in runs lead into the term, which goes where this goes (E3).
@@ -58,95 +41,134 @@ unsafe impl Send for Sizer {}
 impl Sizer {
     /// The bytes of a term with its version byte; compression does not count.
     pub fn new(term: Term, options: EncodeOptions) -> Sizer {
-        Sizer { options, size: 1, runs: Vec::new(), first: Some(term) }
+        Sizer { options, size: 1, runs: Vec::new(), next: Some(term) }
     }
 
     /// Goes on until all is counted or `budget` is used up (then nothing).
     pub fn run(&mut self, budget: &mut usize) -> Option<usize> {
         let mut steps = *budget;
-        if let Some(term) = self.first.take() {
-            self.term(term, &mut steps);
-        }
+        let mut next = self.next.take();
         while steps > 0 {
+            if let Some(term) = next {
+                next = self.term(term, &mut steps);
+                continue;
+            }
             let Some(run) = self.runs.last_mut() else {
                 *budget = steps;
                 return Some(self.size);
             };
-            // Up to a term that holds others.
-            let inner = loop {
-                let Some(term) = run.next() else { break None };
-                steps -= 1;
-                match leaf(&self.options, term) {
-                    Some(bytes) => self.size += bytes,
-                    None => break Some(term),
+            // Up to a term that holds others. What is over then needs no place on the stack, so that long chains need no memory.
+            next = match run {
+                Run::Slots(slots) => {
+                    let (inner, bytes) = leaves(&self.options, &mut steps, || slots.next());
+                    self.size += bytes;
+                    if slots.is_over() {
+                        self.runs.pop();
+                    }
+                    inner
                 }
-                if steps == 0 {
-                    break Some(Term::NONE);
+                Run::List(rest) => {
+                    let (inner, bytes) = leaves(&self.options, &mut steps, || {
+                        let (head, tail) = rest.as_cons()?;
+                        *rest = tail;
+                        Some(head)
+                    });
+                    self.size += bytes;
+                    if !rest.is_cons() {
+                        self.runs.pop();
+                    }
+                    inner
+                }
+                Run::Map(pairs, value) => {
+                    let (inner, bytes) = leaves(&self.options, &mut steps, || {
+                        value.take().or_else(|| {
+                            let (key, next) = pairs.next()?;
+                            *value = Some(next);
+                            Some(key)
+                        })
+                    });
+                    self.size += bytes;
+                    if pairs.len() == 0 && value.is_none() {
+                        self.runs.pop();
+                    }
+                    inner
                 }
             };
-            // What is over needs no place on the stack, so that long chains need no memory.
-            if inner.is_none() || matches!(&run, Run::Slots(slots) if slots.is_over()) {
-                self.runs.pop();
-            }
-            if let Some(term) = inner.filter(|term| term.is_some()) {
-                self.term(term, &mut steps);
-            }
         }
+        self.next = next;
         *budget = 0;
         None
     }
 
-    /// Counts a term; what it holds is put on the stack.
-    fn term(&mut self, term: Term, budget: &mut usize) {
+    /// Counts a term; what it holds is put on the stack, but for the last term, which is next.
+    fn term(&mut self, term: Term, budget: &mut usize) -> Option<Term> {
+        *budget -= 1;
         if let Some(bytes) = leaf(&self.options, term) {
             self.size += bytes;
-        } else if term.is_cons() {
+            return None;
+        }
+        if term.is_cons() {
             let (len, tail, bytes) = measure_list(term);
             *budget = budget.saturating_sub(len / 32);
             if bytes && len <= MAX_STRING && tail.is_nil() {
                 self.size += 3 + len;
-                return;
+                return None;
             }
             self.size += 5;
             self.runs.push(Run::List(term));
-            match leaf(&self.options, tail) {
-                Some(bytes) => self.size += bytes,
-                None => self.boxed(tail),
-            }
-        } else {
-            self.boxed(term);
+            return Some(tail);
         }
+        self.boxed(term, budget)
     }
 
-    fn boxed(&mut self, term: Term) {
-        let Some(object) = term.as_boxed() else { return };
+    /// Slots in a row: counts those before the first that holds others, and puts the rest on the stack. If that is the last one,
+    /// it is next.
+    fn row(&mut self, slots: &[Term], budget: &mut usize) -> Option<Term> {
+        let mut terms = slots.iter();
+        let (inner, bytes) = leaves(&self.options, budget, || terms.next().copied());
+        self.size += bytes;
+        let rest = &slots[slots.len() - terms.len() - usize::from(inner.is_some())..];
+        match rest {
+            [] => {}
+            [last] => return Some(*last),
+            _ => self.runs.push(Run::slots(rest)),
+        }
+        None
+    }
+
+    #[inline]
+    fn boxed(&mut self, term: Term, budget: &mut usize) -> Option<Term> {
+        let object = term.as_boxed()?;
+        let mut next = None;
         let node = |object: Boxed| Atom::from_index(object.word(0) as u32);
         let local = self.options.node.name;
         self.size += match object.kind() {
             Kind::Tuple => {
-                self.runs.push(Run::slots(object.slots()));
+                next = self.row(object.slots(), budget);
                 if object.size() < 256 { 2 } else { 5 }
             }
-            Kind::Map | Kind::MapRoot => {
-                let Some(map) = term.as_map() else { return };
-                match map.view() {
-                    View::Flat { keys, values } => {
-                        self.runs.push(Run::slots(keys));
-                        self.runs.push(Run::slots(values));
-                    }
-                    View::Hash { .. } => self.runs.push(Run::Map(Box::new(map.pairs()), None)),
+            Kind::Map => {
+                let [keys, values @ ..] = object.slots() else { return None };
+                next = self.row(keys.as_tuple().map_or(&[], |keys| keys.elements()), budget);
+                if next.is_some() {
+                    self.runs.push(Run::slots(values));
+                } else {
+                    next = self.row(values, budget);
                 }
+                5
+            }
+            Kind::MapRoot => {
+                let map = term.as_map()?;
+                self.runs.push(Run::Map(Box::new(map.pairs()), None));
                 5
             }
             Kind::BigPositive | Kind::BigNegative => big(object.words()),
             Kind::Float => float(&self.options),
-            Kind::HeapBinary | Kind::SharedBinary | Kind::SubBinary => match term.as_bits() {
-                Some(bits) => bits.len().div_ceil(8) + if bits.is_binary() { 5 } else { 6 },
-                None => 0,
-            },
+            Kind::HeapBinary => bit_string(object.word(0) as usize),
+            Kind::SharedBinary | Kind::SubBinary => term.as_bits().map_or(0, |bits| bit_string(bits.len())),
             Kind::Fun => {
-                let Some((entry, ..)) = term.as_local_fun() else { return };
-                self.runs.push(Run::slots(&object.slots()[1..]));
+                let (entry, ..) = term.as_local_fun()?;
+                next = self.row(&object.slots()[1..], budget);
                 // The two numbers as OTP counts them, whatever their values.
                 1 + 4 + 1 + 16 + 4 + 4 + atom(&self.options, entry.module) + 10
             }
@@ -163,18 +185,43 @@ impl Sizer {
             // No other object is a value.
             _ => 1,
         };
+        next
     }
 }
 
-/// The bytes of a term that holds no other and needs no look at its memory.
+/// Counts what `next` gives up to a term that is no leaf, while steps are left: that term, and the bytes of those before it.
+#[inline(always)]
+fn leaves(options: &EncodeOptions, steps: &mut usize, mut next: impl FnMut() -> Option<Term>) -> (Option<Term>, usize) {
+    let mut size = 0;
+    while *steps > 0 {
+        let Some(term) = next() else { break };
+        *steps -= 1;
+        match leaf(options, term) {
+            Some(bytes) => size += bytes,
+            None => return (Some(term), size),
+        }
+    }
+    (None, size)
+}
+
+/// The bytes of a term that holds no other and needs no look at its memory. (By tests, the most common kind first: a jump through a
+/// table is mispredicted where kinds take turns.)
 #[inline(always)]
 fn leaf(options: &EncodeOptions, term: Term) -> Option<usize> {
-    match term.tag() {
-        Tag::Small => Some(integer(term.small_value())),
-        Tag::Float => Some(float(options)),
-        Tag::Immediate => Some(immediate(options, term)),
-        _ => None,
+    if let Some(value) = term.as_small() {
+        Some(integer(value))
+    } else if !term.is_immediate() {
+        None
+    } else if term.is_immediate_float() {
+        Some(float(options))
+    } else {
+        Some(immediate(options, term))
     }
+}
+
+/// Of so many bits.
+fn bit_string(len: usize) -> usize {
+    len.div_ceil(8) + if len.is_multiple_of(8) { 5 } else { 6 }
 }
 
 fn float(options: &EncodeOptions) -> usize {
