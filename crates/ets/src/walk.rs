@@ -130,39 +130,33 @@ fn after(ctx: &mut Ctx<'_>, table: &Table, key: Term) -> Result<Option<Term>, Go
 }
 
 fn next_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let table = table(ctx, args[0], Need::Read)?;
-    let found = match &table.store {
-        Store::Hash(_) => after(ctx, &table, args[1]),
-        Store::Tree(tree) => {
-            // What `next` and `prev` end with is no key to them.
-            if args[1].is_am(am::end_of_table) {
-                return badarg();
-            }
-            table.read_tree(user(ctx), tree).map(|tree| Some(answer(ctx, cursor::step(&tree, args[1], true))))
-        }
-    };
-    match found {
-        Ok(Some(key)) => Ok(key),
-        Ok(None) => badarg(),
-        Err(g) => gone(ctx, g),
-    }
+    step(ctx, args, true)
 }
 
 fn prev_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    step(ctx, args, false)
+}
+
+/// The key after one, or in an ordered set before it.
+#[inline(always)]
+fn step(ctx: &mut Ctx<'_>, args: &[Term], upwards: bool) -> BifResult {
     let table = table(ctx, args[0], Need::Read)?;
-    let found = match &table.store {
-        Store::Hash(_) => after(ctx, &table, args[1]),
-        Store::Tree(tree) => {
-            // What `next` and `prev` end with is no key to them.
-            if args[1].is_am(am::end_of_table) {
-                return badarg();
-            }
-            table.read_tree(user(ctx), tree).map(|tree| Some(answer(ctx, cursor::step(&tree, args[1], false))))
+    let tree = match &table.store {
+        Store::Hash(_) => {
+            return match after(ctx, &table, args[1]) {
+                Ok(Some(key)) => Ok(key),
+                Ok(None) => badarg(),
+                Err(g) => gone(ctx, g),
+            };
         }
+        Store::Tree(tree) => tree,
     };
-    match found {
-        Ok(Some(key)) => Ok(key),
-        Ok(None) => badarg(),
+    // What `next` and `prev` end with is no key to them.
+    if args[1].is_am(am::end_of_table) {
+        return badarg();
+    }
+    match table.read_tree(user(ctx), tree) {
+        Ok(tree) => Ok(answer(ctx, cursor::step(&tree, args[1], upwards))),
         Err(g) => gone(ctx, g),
     }
 }
