@@ -20,6 +20,19 @@ pub enum Need {
     Info,
 }
 
+impl Need {
+    /// May anybody do this with a table of such protection?
+    #[inline]
+    fn is_met_by(self, protection: Protection) -> bool {
+        let enough = match self {
+            Need::Info => Protection::Private,
+            Need::Read => Protection::Protected,
+            Need::Write => Protection::Public,
+        };
+        protection as u32 >= enough as u32
+    }
+}
+
 /// A table in use during one call of a function.
 pub enum InUse {
     /// Held by the reference that is an argument, or by the entry of its name.
@@ -104,6 +117,19 @@ pub fn user(ctx: &Ctx<'_>) -> User {
 /// The live table of an argument, which the caller may use so.
 #[inline]
 pub fn table(ctx: &mut Ctx<'_>, term: Term, need: Need) -> Result<InUse, Escape> {
+    if let Some(magic) = term.as_magic()
+        && let Some(TableId(table)) = magic.get::<TableId>()
+        && !table.is_deleted()
+        && (need.is_met_by(table.protection()) || table.owner() == ctx.pid())
+    {
+        return Ok(InUse::Held(table));
+    }
+    table_otherwise(ctx, term, need)
+}
+
+/// A table that is named, or known by a reference that holds none; what stands in the way.
+#[inline(never)]
+fn table_otherwise(ctx: &mut Ctx<'_>, term: Term, need: Need) -> Result<InUse, Escape> {
     let found = match find(term) {
         Ok(found) => found,
         Err(cause) => return bad(ctx, cause),
@@ -111,12 +137,7 @@ pub fn table(ctx: &mut Ctx<'_>, term: Term, need: Need) -> Result<InUse, Escape>
     if found.is_deleted() {
         return bad(ctx, am::id);
     }
-    let enough = match need {
-        Need::Info => Protection::Private,
-        Need::Read => Protection::Protected,
-        Need::Write => Protection::Public,
-    };
-    let allowed = found.protection() as u32 >= enough as u32 || found.owner() == ctx.pid();
+    let allowed = need.is_met_by(found.protection()) || found.owner() == ctx.pid();
     if !allowed && !registry::is_super_user(ctx.pid()) {
         return bad(ctx, am::access);
     }

@@ -8,72 +8,82 @@
 use crate::tree::{Place, Tree};
 use myriad_term::Term;
 use myriad_term::compare::compare;
-use std::cell::RefCell;
+use std::cell::Cell;
 
 /// Keys noted at once.
 const AHEAD: usize = 64;
 
+/// In cells, each looked at by itself: a step is a handful of machine instructions.
 struct Cursor {
-    version: u64,
-    upwards: bool,
+    version: Cell<u64>,
+    upwards: Cell<bool>,
     /// Which of the noted ones the last step led to, and how many there are.
-    at: usize,
-    count: usize,
-    keys: [Term; AHEAD],
+    at: Cell<usize>,
+    count: Cell<usize>,
+    keys: [Cell<Term>; AHEAD],
 }
 
 thread_local! {
-    static CURSOR: RefCell<Cursor> =
-        const { RefCell::new(Cursor { version: 0, upwards: true, at: 0, count: 0, keys: [Term::NIL; AHEAD] }) };
+    static CURSOR: Cursor = const {
+        Cursor {
+            version: Cell::new(0),
+            upwards: Cell::new(true),
+            at: Cell::new(0),
+            count: Cell::new(0),
+            keys: [const { Cell::new(Term::NIL) }; AHEAD],
+        }
+    };
 }
 
 /// A walk begins at this key.
 pub fn begin(tree: &Tree, key: Option<Term>, upwards: bool) {
-    CURSOR.with_borrow_mut(|c| c.note(tree, key, upwards));
+    CURSOR.with(|c| c.note(tree, key, upwards));
 }
 
 /// The key after one, or before it. It lies in the tree.
 #[inline]
 pub fn step(tree: &Tree, key: Term, upwards: bool) -> Option<Term> {
-    CURSOR.with_borrow_mut(|c| {
-        if c.is_at(tree, key, upwards) && c.at + 1 < c.count {
-            c.at += 1;
-            return c.keys.get(c.at).copied();
+    CURSOR.with(|c| {
+        let next = c.at.get() + 1;
+        if next < c.count.get() && c.is_at(tree, key, upwards) {
+            c.at.set(next);
+            return c.keys.get(next).map(Cell::get);
         }
         c.search(tree, key, upwards)
     })
 }
 
 impl Cursor {
-    fn note(&mut self, tree: &Tree, key: Option<Term>, upwards: bool) {
-        self.version = tree.version();
-        self.upwards = upwards;
-        self.at = 0;
-        self.count = usize::from(key.is_some());
-        self.keys[0] = key.unwrap_or(Term::NIL);
+    fn note(&self, tree: &Tree, key: Option<Term>, upwards: bool) {
+        self.version.set(tree.version());
+        self.upwards.set(upwards);
+        self.at.set(0);
+        self.count.set(usize::from(key.is_some()));
+        self.keys[0].set(key.unwrap_or(Term::NIL));
     }
 
     /// Did the last step lead to this key?
     #[inline]
     fn is_at(&self, tree: &Tree, key: Term, upwards: bool) -> bool {
-        self.version == tree.version()
-            && self.upwards == upwards
-            && self.at < self.count
+        self.version.get() == tree.version()
+            && self.upwards.get() == upwards
+            && self.at.get() < self.count.get()
             // CU1.
-            && self.keys.get(self.at).is_some_and(|at| compare(*at, key).is_eq())
+            && self.keys.get(self.at.get()).is_some_and(|at| compare(at.get(), key).is_eq())
     }
 
     #[inline(never)]
-    fn search(&mut self, tree: &Tree, key: Term, upwards: bool) -> Option<Term> {
+    fn search(&self, tree: &Tree, key: Term, upwards: bool) -> Option<Term> {
         if !self.is_at(tree, key, upwards) {
             let place = if upwards { Place::After(key) } else { Place::Before(key) };
             let found = if upwards { tree.next(place) } else { tree.prev(place) }.map(|row| row.key(tree.keypos()));
             self.note(tree, found, upwards);
             return found;
         }
-        self.at = 0;
-        self.count = if upwards { tree.keys_after(key, &mut self.keys) } else { tree.keys_before(key, &mut self.keys) };
-        self.keys[..self.count].first().copied()
+        let count = if upwards { tree.keys_after(key, &self.keys) } else { tree.keys_before(key, &self.keys) };
+        self.at.set(0);
+        self.count.set(count);
+        self.keys[..count].first().map(Cell::get)
     }
 }
 

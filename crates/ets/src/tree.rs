@@ -319,15 +319,15 @@ impl Tree {
     }
 
     /// Fills `keys` with the keys after one, ascending; gives how many there were.
-    pub fn keys_after(&self, of: Term, keys: &mut [Term]) -> usize {
+    pub fn keys_after(&self, of: Term, keys: &[Cell<Term>]) -> usize {
         let range = self.entries.range::<Key, _>((Bound::Excluded(&key(of)), Bound::Unbounded));
-        keys.iter_mut().zip(range).map(|(to, (from, _))| *to = from.0.get()).count()
+        keys.iter().zip(range).map(|(to, (from, _))| to.set(from.0.get())).count()
     }
 
     /// Fills `keys` with the keys before one, descending; gives how many there were.
-    pub fn keys_before(&self, of: Term, keys: &mut [Term]) -> usize {
+    pub fn keys_before(&self, of: Term, keys: &[Cell<Term>]) -> usize {
         let range = self.entries.range::<Key, _>((Bound::Unbounded, Bound::Excluded(&key(of)))).rev();
-        keys.iter_mut().zip(range).map(|(to, (from, _))| *to = from.0.get()).count()
+        keys.iter().zip(range).map(|(to, (from, _))| to.set(from.0.get())).count()
     }
 
     /// The `index`-th row.
