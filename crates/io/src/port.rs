@@ -38,6 +38,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub use bifs::{ERLANG, INTERNAL};
 pub use signals::Ports;
 
+static WORKERS_CLASS: LockClass = LockClass::new("port_workers", 295);
 static PORT_CLASS: LockClass = LockClass::new("port_lock", 300);
 static TABLE_CLASS: LockClass = LockClass::new("port_table", 310);
 
@@ -67,6 +68,8 @@ pub struct Port {
     busy_limits: Option<(usize, usize)>,
     /// Whether it is traced, for what and by whom.
     trace: myriad_vm::trace::Tracee,
+    /// Threads at work in it, as far as `system_profile` asks. Held while that is told, so that it is told in order.
+    workers: Mutex<u32>,
     state: Mutex<State>,
 }
 
@@ -269,6 +272,7 @@ impl System {
             parallelism: new.parallelism,
             busy_limits: new.busy_limits,
             trace: myriad_vm::trace::Tracee::default(),
+            workers: Mutex::new(&WORKERS_CLASS, 0),
             state: Mutex::new(&PORT_CLASS, state),
         });
         table.insert(id.number(), port.clone());

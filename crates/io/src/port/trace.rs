@@ -25,28 +25,36 @@ impl System {
 }
 
 /// A port does something: the thread is at work in a port, and `system_profile` tells when it begins and when it has done.
-pub(super) struct Work {
+pub(super) struct Work<'p> {
     /// If it is to be told.
-    told: Option<(&'static Vm, Term)>,
+    told: Option<(&'static Vm, &'p Port)>,
     _state: Within,
 }
 
-impl Drop for Work {
+impl Drop for Work<'_> {
     fn drop(&mut self) {
         if let Some((vm, port)) = self.told {
-            profile::port(vm, port, false);
+            let mut workers = port.workers.lock();
+            *workers -= 1;
+            if *workers == 0 {
+                profile::port(vm, port.id.term(), false);
+            }
         }
     }
 }
 
 impl Port {
-    /// Tells that the port does something, until what this gives is dropped. The caller does not hold the port.
+    /// Tells that the port does something, until what this gives is dropped. The caller does not hold the port. Of threads that
+    /// work at once the first and the last one tell.
     #[inline]
-    pub(super) fn works(&self, system: &System) -> Work {
+    pub(super) fn works(&self, system: &System) -> Work<'_> {
         let told = system.vm.trace.profile.wants(profile::PORTS).then(|| {
-            let (vm, port) = (system.vm, self.id.term());
-            profile::port(vm, port, true);
-            (vm, port)
+            let mut workers = self.workers.lock();
+            *workers += 1;
+            if *workers == 1 {
+                profile::port(system.vm, self.id.term(), true);
+            }
+            (system.vm, self)
         });
         Work { told, _state: within(Microstate::Port) }
     }
