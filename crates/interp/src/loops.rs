@@ -8,8 +8,12 @@ use myriad_heap::RESERVED;
 use myriad_term::Term;
 use myriad_vm::code::Function;
 
+/// Y registers of a loop over a list, and of one over the pairs of a map.
+pub const LIST_SLOTS: usize = 2;
+pub const PAIR_SLOTS: usize = 3;
+
 /// Words of room that a turn of `lists:map/2` wants: a frame or a cell, and what each call may push.
-pub const MAP_ROOM: usize = 2 + RESERVED;
+pub const MAP_ROOM: usize = LIST_SLOTS + RESERVED;
 
 /// Are functions of the loop's module traced? Then its own code runs, so that the tracer sees its calls: from its entry on, the
 /// next time it calls itself.
@@ -46,7 +50,7 @@ pub unsafe fn leave_list(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
             m.set_x(1, rest);
         }
         m.set_x(0, fun);
-        m.drop_frame(16);
+        m.drop_frame(8 * LIST_SLOTS);
         leave(m, pc)
     }
 }
@@ -90,12 +94,12 @@ pub unsafe fn pairs_stepped(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u
             m.set_x(0, fun);
             m.set_x(1, accumulator);
             m.set_x(2, step);
-            m.drop_frame(24);
+            m.drop_frame(8 * PAIR_SLOTS);
             return calls::enter(m, function);
         }
         m.set_x(0, accumulator);
         if step.is_am(myriad_term::am::none) {
-            m.drop_frame(24);
+            m.drop_frame(8 * PAIR_SLOTS);
             return m.pop();
         }
         *m.sp() = step;

@@ -9,6 +9,7 @@ use super::At;
 use super::basic::frame_bytes;
 use super::emit::{Emitter, Unfit};
 use crate::instr::Op;
+use crate::loops::{LIST_SLOTS, PAIR_SLOTS};
 use myriad_beam::Op as Generic;
 use myriad_heap::RESERVED;
 use myriad_term::{Mfa, am};
@@ -34,7 +35,7 @@ pub(super) fn translate(
     let fun_call = list.iter().find(|at| matches!(at.op, Generic::CallFun | Generic::CallFun2));
     let call = list.iter().find(|at| matches!(at.op, Generic::Call | Generic::CallLast));
     let (Some(fun_call), Some(call)) = (fun_call, call) else { return Ok(()) };
-    let slots = if shape == Loop::FoldPairs { 3 } else { 2 };
+    let slots = if shape == Loop::FoldPairs { PAIR_SLOTS } else { LIST_SLOTS } as u32;
     e.place(0, 0);
     e.op(Op::EnterLoop, shape.arity().into());
     e.word(8 * (slots + RESERVED as u32));

@@ -30,35 +30,9 @@ super::instructions! {
         s.next(6)
     }
 
-    EachTurn(s) {
-        let rest = *s.sp;
-        if s.loop_is_traced() {
-            return s.slow(loops::leave_list);
-        }
-        if !rest.is_cons() {
-            *s.x = Term::OK;
-            return s.end_of_loop(rest, loops::leave_list);
-        }
-        let cell = rest.cell();
-        *s.x = *cell;
-        *s.sp = *cell.add(1);
-        s.call_of_loop(1)
-    }
+    EachTurn(s) { s.list_turn(false) }
 
-    FoldTurn(s) {
-        let rest = *s.sp;
-        if s.loop_is_traced() {
-            return s.slow(loops::leave_list);
-        }
-        if !rest.is_cons() {
-            return s.end_of_loop(rest, loops::leave_list);
-        }
-        let cell = rest.cell();
-        *s.x.add(1) = *s.x;
-        *s.x = *cell;
-        *s.sp = *cell.add(1);
-        s.call_of_loop(1)
-    }
+    FoldTurn(s) { s.list_turn(true) }
 
     // The frame becomes one of the result, waiting for the rest of the list, and a new one stands before it.
     MapTurn(s) {
@@ -102,6 +76,8 @@ super::instructions! {
     }
 }
 
+/// # Safety
+/// As of all of [`State`]'s; the instruction at hand is one of a loop, whose frame is on top.
 #[allow(unsafe_op_in_unsafe_fn, clippy::missing_safety_doc)]
 impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
     /// Are functions of the loop's module traced?
@@ -110,13 +86,35 @@ impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
         loops::is_traced(self.function(3))
     }
 
+    /// A turn of a loop over a list that `folds` it, or only calls.
+    #[inline(always)]
+    unsafe fn list_turn(self, folds: bool) {
+        let rest = *self.sp;
+        if self.loop_is_traced() {
+            return self.slow(loops::leave_list);
+        }
+        if !rest.is_cons() {
+            if !folds {
+                *self.x = Term::OK;
+            }
+            return self.end_of_loop(rest, loops::leave_list);
+        }
+        if folds {
+            *self.x.add(1) = *self.x;
+        }
+        let cell = rest.cell();
+        *self.x = *cell;
+        *self.sp = *cell.add(1);
+        self.call_of_loop(1)
+    }
+
     /// Returns what is in X0, unless the list ends otherwise.
     #[inline(always)]
     unsafe fn end_of_loop(mut self, rest: Term, otherwise: SlowOp) {
         if !rest.is_nil() {
             return self.slow(otherwise);
         }
-        self.sp = self.sp.add(2);
+        self.sp = self.sp.add(loops::LIST_SLOTS);
         self.ret()
     }
 
