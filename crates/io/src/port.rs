@@ -221,6 +221,12 @@ pub fn with_terminal(f: impl FnOnce()) {
 const OTP_BITS: u32 = 28;
 
 impl System {
+    /// Sends a signal of a port's to a process.
+    fn signal(&self, to: Pid, signal: Signal) {
+        poll::told();
+        self.vm.signal_pid(to, signal);
+    }
+
     /// The bits of the number that the next port gets which OTP's have; after `set` these.
     fn next(&self, set: Option<u64>) -> u64 {
         const BITS: u64 = (1 << OTP_BITS) - 1;
@@ -343,7 +349,7 @@ impl Port {
         };
         let term = f.tuple(&[self.id.term(), body]);
         self.trace(system, flags::SEND, am::send, &[if told_alone { body } else { term }, to.term()]);
-        system.vm.signal_pid(to, Signal::Message(Message { term, fragment: Some(f), token: Term::NONE }));
+        system.signal(to, Signal::Message(Message { term, fragment: Some(f), token: Term::NONE }));
     }
 
     fn bytes(&self, f: &mut Fragment, bytes: Cow<'_, [u8]>) -> Term {
@@ -378,10 +384,10 @@ impl Port {
         self.trace(system, flags::PORTS, am::closed, &[reason]);
         for pid in std::mem::take(&mut state.links) {
             let exit = Signal::Exit { from: self.id.term(), reason: Parcel::copy(reason), linked: true };
-            vm.signal_pid(pid, exit);
+            system.signal(pid, exit);
         }
         for (reference, pid) in std::mem::take(&mut state.watchers) {
-            vm.signal_pid(pid, Signal::Down { reference, reason: Parcel::copy(reason) });
+            system.signal(pid, Signal::Down { reference, reason: Parcel::copy(reason) });
         }
         state.data = None;
         wake_waiters(system, state);
@@ -489,8 +495,8 @@ fn count_input(system: &System, input: &mut u64, bytes: u64) {
 fn wake_waiters(system: &System, state: &mut State) {
     for waiter in std::mem::take(&mut state.waiters) {
         match waiter {
-            Waiter::Retry(pid) => system.vm.signal_pid(pid, Signal::Call(Box::new(|_| {}))),
-            Waiter::Suspended(pid) => system.vm.signal_pid(pid, Signal::Resume(pid)),
+            Waiter::Retry(pid) => system.signal(pid, Signal::Call(Box::new(|_| {}))),
+            Waiter::Suspended(pid) => system.signal(pid, Signal::Resume(pid)),
         };
     }
 }

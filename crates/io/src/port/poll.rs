@@ -4,7 +4,9 @@
 //! events while schedulers are idle, it leaves the post to them: a scheduler about to park then waits there instead, and
 //! in a dialogue with a program no other thread has to be woken (OTP's schedulers poll for the same reason). The I/O thread
 //! looks in now and then. If it finds nobody waiting, the schedulers are busy, and it waits itself again; if nothing has come for
-//! a while, it takes the post back, so that an idle VM sleeps.
+//! a while, it takes the post back, so that an idle VM sleeps. A scheduler that sleeps already does not come for the post: after
+//! events of which no process was told, so that none is about to park, the I/O thread goes on waiting (a large packet comes and
+//! goes in many parts, and the process hears of the last).
 //!
 //! W1. While nobody waits, the I/O thread sleeps for GRACE at most: that long an event may be left lying.
 //! W2. A scheduler that is woken while it waits is told through `wake`, whose every write is an event. It says that it waits
@@ -23,7 +25,7 @@ use myriad_vm::microstate::{self, State, within};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -112,6 +114,13 @@ struct Hands {
 
 thread_local! {
     static HANDS: RefCell<Hands> = const { RefCell::new(Hands { events: Vec::new(), buffer: Vec::new() }) };
+    /// Has this thread told a process of anything since it last asked?
+    static TOLD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// This thread has told a process of something, which may wake a scheduler.
+pub(super) fn told() {
+    TOLD.set(true);
 }
 
 fn key_of(port: PortId, side: Side) -> u64 {
@@ -432,8 +441,10 @@ pub(super) fn start(system: &'static System) -> Result<(), String> {
                 port_ready(system, key, false, &mut always);
             }
             slot.quiescent();
+            let told = TOLD.replace(false);
+            // If somebody else waits, it looks in; after it has waited itself, if a scheduler may come for the post.
             // Relaxed: a hint.
-            if !busy && poll.lent.load(Ordering::Relaxed) {
+            if !busy && (told || !waits) && poll.lent.load(Ordering::Relaxed) {
                 slot.park();
                 poll.look_in(&mut quiet);
                 slot.unpark();

@@ -107,11 +107,11 @@ fn answer_for_the_gone(system: &System, port: PortId, signal: Signal) {
     let noproc = || Parcel::immediate(Term::atom(am::noproc));
     match signal {
         Signal::Link(from) => {
-            system.vm.signal_pid(from, Signal::Exit { from: port.term(), reason: noproc(), linked: true });
+            system.signal(from, Signal::Exit { from: port.term(), reason: noproc(), linked: true });
         }
         Signal::Unlink { from, id } => acknowledge(system, port, from, id),
         Signal::Monitor { from, reference, .. } => {
-            system.vm.signal_pid(from, Signal::Down { reference, reason: noproc() });
+            system.signal(from, Signal::Down { reference, reason: noproc() });
         }
         _ => {}
     }
@@ -119,7 +119,7 @@ fn answer_for_the_gone(system: &System, port: PortId, signal: Signal) {
 
 fn acknowledge(system: &System, port: PortId, to: Pid, id: u64) {
     let done = move |ctx: &mut myriad_vm::Ctx<'_>| ctx.proc.relations.unlink_acknowledged(port.term(), id);
-    system.vm.signal_pid(to, Signal::Call(Box::new(done)));
+    system.signal(to, Signal::Call(Box::new(done)));
 }
 
 /// Carries the link of a port to a process, and tells the port if the process never takes it.
@@ -166,7 +166,7 @@ impl Port {
             }
         }
         if let Some(linking) = linking {
-            system.vm.signal_pid(to, Signal::Call(Box::new(move |ctx| linking.take(ctx))));
+            system.signal(to, Signal::Call(Box::new(move |ctx| linking.take(ctx))));
         }
         true
     }
@@ -210,7 +210,7 @@ impl Port {
     /// The owner answers for what a port does not understand, whoever has sent it.
     fn bad_message(&self, system: &System, owner: Pid) {
         let reason = Parcel::immediate(Term::atom(am::badsig));
-        system.vm.signal_pid(owner, Signal::Exit { from: self.id.term(), reason, linked: false });
+        system.signal(owner, Signal::Exit { from: self.id.term(), reason, linked: false });
     }
 
     // A guard that changes something would hide what the arm does.
@@ -264,7 +264,7 @@ fn suspend_if_busy(system: &System, port: PortId, state: &mut State, sender: Pid
     let waiter = Waiter::Suspended(sender);
     if state.busy && state.is_open() && !state.waiters.contains(&waiter) {
         state.waiters.push(waiter);
-        system.vm.signal_pid(sender, Signal::Suspend { active: Arc::default(), reply: None });
+        system.signal(sender, Signal::Suspend { active: Arc::default(), reply: None });
         busy_port(system.vm, sender.term(), port.term());
     }
 }
