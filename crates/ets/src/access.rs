@@ -96,16 +96,21 @@ pub fn gone<T>(ctx: &mut Ctx<'_>, _: Gone) -> Result<T, Escape> {
 /// The table that a term stands for, deleted or not.
 #[inline]
 pub fn find(term: Term) -> Result<InUse, Atom> {
-    if let Some(magic) = term.as_magic() {
-        return match magic.get::<TableId>() {
-            Some(TableId(table)) => Ok(InUse::Held(table)),
-            None => Err(am::type_),
-        };
+    match at_hand(term) {
+        Some(table) => Ok(InUse::Held(table)),
+        None if term.is_atom() => Err(am::id),
+        None => term.as_local_ref().and_then(registry::by_reference).map(InUse::Found).ok_or(am::type_),
     }
+}
+
+/// The table that a name stands for, or that an identifier holds.
+#[inline]
+fn at_hand(term: Term) -> Option<*const Arc<Table>> {
     if let Some(name) = term.as_atom() {
-        return registry::named(name).map(InUse::Held).ok_or(am::id);
+        return registry::named(name);
     }
-    term.as_local_ref().and_then(registry::by_reference).map(InUse::Found).ok_or(am::type_)
+    let magic = term.as_magic()?;
+    magic.get::<TableId>().map(|TableId(table)| &raw const *table)
 }
 
 /// Who the caller is to a table.
@@ -117,17 +122,17 @@ pub fn user(ctx: &Ctx<'_>) -> User {
 /// The live table of an argument, which the caller may use so.
 #[inline]
 pub fn table(ctx: &mut Ctx<'_>, term: Term, need: Need) -> Result<InUse, Escape> {
-    if let Some(magic) = term.as_magic()
-        && let Some(TableId(table)) = magic.get::<TableId>()
-        && !table.is_deleted()
-        && (need.is_met_by(table.protection()) || table.owner() == ctx.pid())
-    {
-        return Ok(InUse::Held(table));
+    if let Some(at) = at_hand(term) {
+        let found = InUse::Held(at);
+        if !found.is_deleted() && (need.is_met_by(found.protection()) || found.owner() == ctx.pid()) {
+            return Ok(found);
+        }
     }
     table_otherwise(ctx, term, need)
 }
 
-/// A table that is named, or known by a reference that holds none; what stands in the way.
+/// A table that is known by a reference that holds none; what stands in the way.
+#[cold]
 #[inline(never)]
 fn table_otherwise(ctx: &mut Ctx<'_>, term: Term, need: Need) -> Result<InUse, Escape> {
     let found = match find(term) {

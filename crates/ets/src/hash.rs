@@ -275,7 +275,7 @@ impl Shard {
     }
 
     /// The visible row of a key, in a set.
-    #[inline]
+    #[inline(always)]
     pub fn row_of(&self, hash: u32, key: Term) -> Option<Row> {
         let mut row = self.first_of(hash, key)?;
         while row.is_hidden() {

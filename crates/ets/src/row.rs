@@ -405,7 +405,7 @@ impl Row {
                 let term = Term::from_raw(word);
                 if Header::is_raw(word) {
                     let header = Header::from_raw(word);
-                    ptr::copy_nonoverlapping(from.add(i), to.add(i), 1 + header.size());
+                    copy_words(from.add(i), to.add(i), 1 + header.size());
                     if header.is_off_heap() {
                         one_more(to.add(i), heap);
                     }
@@ -449,6 +449,23 @@ impl Row {
                 OffHeap { first: head.off_heap, binary_words: 0 }.release_all();
             }
             dealloc(self.0.as_ptr().cast(), layout);
+        }
+    }
+}
+
+/// Copies words of a row, mostly few: then without a call.
+///
+/// # Safety
+/// So many words are at both places, which do not overlap.
+#[inline(always)]
+unsafe fn copy_words(from: *mut u64, to: *mut u64, words: usize) {
+    // SAFETY: the caller's promise. Relaxed: R3.
+    unsafe {
+        if words > 8 {
+            return ptr::copy_nonoverlapping(from, to, words);
+        }
+        for i in 0..words {
+            *to.add(i) = shared_word(from.add(i)).load(Ordering::Relaxed);
         }
     }
 }

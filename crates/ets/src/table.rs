@@ -556,7 +556,7 @@ impl Table {
 
     /// Calls `f` with the visible row of a key in a set (of a bag, the newest): perhaps several times, as
     /// [`Table::look_at`] does.
-    #[inline]
+    #[inline(always)]
     pub fn with_row<R>(&self, user: User, key: Term, mut f: impl FnMut(Option<Row>) -> R) -> Result<R, Gone> {
         match &self.store {
             Store::Hash(shards) => {

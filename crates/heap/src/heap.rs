@@ -218,22 +218,31 @@ impl Heap {
         }
     }
 
+    /// Room in the first chunk, when the block has none.
     #[cold]
     #[inline(never)]
     fn alloc_in_chunk(&mut self, words: usize) -> NonNull<u64> {
-        // SAFETY: `fragments` is null or a live chunk of this heap; after the push the first has the room.
+        // SAFETY: `fragments` is null or a live chunk of this heap.
         unsafe {
             if self.fragments.is_null() || Chunk::free(self.fragments) < words {
-                let size = words.max(self.fragment_words.clamp(FIRST_OVERFLOW, LARGEST_OVERFLOW));
-                let chunk = Chunk::take(size);
-                (*chunk).next = self.fragments;
-                self.fragments = chunk;
+                return self.alloc_in_new_chunk(words);
             }
             let at = (*self.fragments).top;
             (*self.fragments).top = at.add(words);
             self.fragment_words += words;
             NonNull::new_unchecked(at)
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn alloc_in_new_chunk(&mut self, words: usize) -> NonNull<u64> {
+        let size = words.max(self.fragment_words.clamp(FIRST_OVERFLOW, LARGEST_OVERFLOW));
+        let chunk = Chunk::take(size);
+        // SAFETY: the chunk is ours, and has the room.
+        unsafe { (*chunk).next = self.fragments };
+        self.fragments = chunk;
+        self.alloc_in_chunk(words)
     }
 
     /// A fragment joins the heap: its terms are the process's from now on.

@@ -84,7 +84,7 @@ macro_rules! for_each_instruction {
         }
         either {
             // moves
-            MoveRR "Rq" MoveC "Rc" Move2 "Rmq" Move3 "Rmmq" Move4 "Rmmmq"
+            MoveRR "Rq" MoveC "Rc" MoveRK "Rmk" MoveKK "RkQk" Move2 "Rmq" Move3 "Rmmq" Move4 "Rmmmq"
             Move5 "Rmmmmq" Move6 "Rmmmmmq" Swap "bB"
             // calls
             MoveCall "rfw" MoveCallLast "rnw" MoveCallOnly "rw" SwapCall "bBfw"

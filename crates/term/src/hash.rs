@@ -64,7 +64,7 @@ fn flat(term: Term, hash: u32) -> Option<u32> {
         return Some(immediate(hash, term));
     }
     let Some(tuple) = term.as_tuple() else {
-        return term.as_bits().map(|bits| mix::bits(hash, bits));
+        return mix::bit_string(hash, term);
     };
     let elements = tuple.elements();
     let mut hash = step(hash, elements.len() as u32, mark(9));
@@ -206,9 +206,7 @@ fn boxed<const N: usize>(left: &mut Stack<Term, N>, hash: &mut u32, object: Boxe
         }
         Kind::Float => *hash = float(*hash, f64::from_bits(object.word(0))),
         Kind::HeapBinary | Kind::SharedBinary | Kind::SubBinary => {
-            if let Some(bits) = object.term().as_bits() {
-                *hash = mix::bits(*hash, bits);
-            }
+            *hash = mix::bit_string(*hash, object.term()).unwrap_or(*hash);
         }
         Kind::Fun => {
             if let Some((entry, _, free)) = object.term().as_local_fun() {

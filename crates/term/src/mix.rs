@@ -2,6 +2,7 @@
 
 use crate::atom::Atom;
 use crate::binary::Bits;
+use crate::word::Term;
 
 /// The golden ratio's fraction, 32 bits; OTP marks each type with a multiple of it.
 const GOLDEN: u32 = 0x9e37_79b9;
@@ -78,6 +79,7 @@ fn bytes(mut next: impl FnMut(usize) -> u8, len: usize, initial: u32) -> u32 {
 }
 
 /// As [`bytes`], of bytes that lie in a row.
+#[inline]
 fn aligned(slice: &[u8], initial: u32) -> u32 {
     let (mut a, mut b, mut c) = (GOLDEN, GOLDEN, initial);
     let (blocks, rest) = slice.as_chunks::<12>();
@@ -95,17 +97,38 @@ fn aligned(slice: &[u8], initial: u32) -> u32 {
 /// Up to four bytes as a word, the first one lowest.
 #[inline(always)]
 fn few(bytes: &[u8]) -> u32 {
-    match *bytes {
-        [a, b, c, d] => u32::from_le_bytes([a, b, c, d]),
-        [a, b, c] => u32::from_le_bytes([a, b, c, 0]),
-        [a, b] => u32::from_le_bytes([a, b, 0, 0]),
-        [a] => a.into(),
-        _ => 0,
+    if let Some(word) = bytes.first_chunk::<4>() {
+        return u32::from_le_bytes(*word);
+    }
+    // Of one, two or three bytes, the first, the middle and the last one are all.
+    let (middle, last) = (bytes.len() / 2, bytes.len().wrapping_sub(1));
+    match bytes.first() {
+        Some(first) => {
+            u32::from(*first) | u32::from(bytes[middle]) << (8 * middle) | u32::from(bytes[last]) << (8 * last)
+        }
+        None => 0,
     }
 }
 
-/// The hash after a bit string.
-pub(crate) fn bits(hash: u32, bits: Bits<'_>) -> u32 {
+/// The hash after a bit string, if the term is one.
+#[inline]
+pub(crate) fn bit_string(hash: u32, term: Term) -> Option<u32> {
+    match term.as_aligned_bytes() {
+        Some(bytes) => Some(binary(hash, bytes)),
+        None => term.as_bits().map(|run| bits(hash, run)),
+    }
+}
+
+/// The hash after a binary at a byte border.
+#[inline]
+pub(crate) fn binary(hash: u32, bytes: &[u8]) -> u32 {
+    let initial = mark(13).wrapping_add(hash);
+    if bytes.is_empty() { initial } else { aligned(bytes, initial) }
+}
+
+/// [`binary`], of any run of bits.
+#[inline(never)]
+fn bits(hash: u32, bits: Bits<'_>) -> u32 {
     let initial = mark(13).wrapping_add(hash);
     if bits.is_empty() {
         return initial;

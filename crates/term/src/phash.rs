@@ -64,11 +64,11 @@ pub struct Phash2 {
 // SAFETY: the pointers in its stack lead into the term, which whoever goes on with it keeps.
 unsafe impl Send for Phash2 {}
 
-/// [`Phash2`] of a tuple of plain things or a bit string, the most common keys, without a walk.
+/// [`Phash2`] of a tuple of plain things or a binary, the most common keys, without a walk.
 #[inline]
 pub fn phash2_flat(term: Term) -> Option<u32> {
     let Some(tuple) = term.as_tuple() else {
-        return term.as_bits().filter(|bits| bits.len() <= 8 * FLAT).map(|bits| mix::bits(0, bits));
+        return term.as_aligned_bytes().filter(|bytes| bytes.len() <= FLAT).map(|bytes| mix::binary(0, bytes));
     };
     let elements = tuple.elements();
     if elements.len() > FLAT {
@@ -306,9 +306,7 @@ fn immediate2(hash: u32, term: Term) -> u32 {
 fn plain2(hash: u32, object: Boxed) -> u32 {
     let header = object.header();
     match header.kind() {
-        Kind::HeapBinary | Kind::SharedBinary | Kind::SubBinary => {
-            object.term().as_bits().map_or(hash, |bits| mix::bits(hash, bits))
-        }
+        Kind::HeapBinary | Kind::SharedBinary | Kind::SubBinary => mix::bit_string(hash, object.term()).unwrap_or(hash),
         Kind::BigPositive | Kind::BigNegative => mix::limbs(hash, header.kind() == Kind::BigNegative, object.words()),
         Kind::Ref | Kind::AliasRef | Kind::MagicRef | Kind::ExternalRef => step(hash, ref_number(object, 0), mark(7)),
         Kind::ExternalPid => pid2(hash, object.term()),

@@ -41,6 +41,9 @@ pub(super) fn moves(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit> {
     {
         return Ok(used);
     }
+    if let Some(used) = move_with_constant(e, rest)? {
+        return Ok(used);
+    }
     let Some((to, from)) = register_move(&rest[0]) else {
         let to = e.reg(destination)?;
         let term = e.constant(source)?;
@@ -98,6 +101,52 @@ pub(super) fn moves(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit> {
         }
     }
     Ok(run.len())
+}
+
+/// A move of a constant that fits a word: destination and constant.
+fn constant_move(e: &mut Emitter, at: &At<'_>) -> Option<(Reg, i32)> {
+    match (at.op, at.args) {
+        (Generic::Move, [source, destination]) => Some((destination.reg()?, e.short(source)?)),
+        _ => None,
+    }
+}
+
+/// Two moves of which one or both are of constants, as calls have them before them.
+fn move_with_constant(e: &mut Emitter, rest: &[At<'_>]) -> Result<Option<usize>, Unfit> {
+    let [first, second, after @ ..] = rest else { return Ok(None) };
+    let second_constant = constant_move(e, second);
+    let called = after.first().is_some_and(|next| matches!(next.op, Generic::Call | Generic::CallOnly));
+    let goes_with_call = match (&second_constant, register_move(second)) {
+        (Some(_), _) => called,
+        (None, Some((to, _))) => to == Reg::X(0) && leaves(after),
+        (None, None) => return Ok(None),
+    };
+    if goes_with_call {
+        return Ok(None);
+    }
+    let (mut moved, (constant_to, constant)) = match (constant_move(e, first), second_constant) {
+        (Some((to, constant)), Some((second_to, second_constant))) => {
+            let (to, second_to) = (e.register(to), e.register(second_to));
+            e.op(Op::MoveKK, to);
+            e.word(constant as u32);
+            e.pair(second_to, 0);
+            e.word(second_constant as u32);
+            return Ok(Some(2));
+        }
+        (Some(constant), None) => (register_move(second), constant),
+        (None, Some(constant)) => (register_move(first), constant),
+        (None, None) => return Ok(None),
+    };
+    // The register's move comes first in the instruction: it must not be one that uses what the constant's does.
+    if second_constant.is_none() {
+        moved = moved.filter(|(to, from)| *to != constant_to && *from != constant_to);
+    }
+    let Some((to, from)) = moved else { return Ok(None) };
+    let (to, from, constant_to) = (e.register(to), e.register(from), e.register(constant_to));
+    e.op(Op::MoveRK, to);
+    e.pair(from, constant_to);
+    e.word(constant as u32);
+    Ok(Some(2))
 }
 
 /// Is the next instruction one that a move to X0 is fused with?

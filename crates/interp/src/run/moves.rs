@@ -40,6 +40,18 @@ super::instructions! {
         s.next(3)
     }
 
+    MoveRK(s) {
+        *s.to(s.high()) = *s.from(s.low(1));
+        *s.to(s.upper(1)) = short(s.pc.add(2));
+        s.next(3)
+    }
+
+    MoveKK(s) {
+        *s.to(s.high()) = short(s.pc.add(1));
+        *s.to(s.low(2)) = short(s.pc.add(3));
+        s.next(4)
+    }
+
     Move2(s) {
         *s.to(s.high()) = *s.from(s.low(1));
         *s.to(s.upper(1)) = *s.from(s.low(2));
