@@ -232,6 +232,13 @@ fn run_checked(ctx: &mut Ctx<'_>, subject: Term, pattern: Term, list: Term, chec
     let run = Run { regex: &regex, options: &options, subject: text, here: work::dirty(ctx).is_err() };
     ctx.bump(16 + left.min(long) / 8);
     let captures = Captures::new(ctx, &run, subject)?;
+    // Only what comes after a match may begin in the middle of a character, where `\C` has ended that.
+    if let Subject::Text(text) = text
+        && options.offset <= text.len()
+        && !text.is_char_boundary(options.offset)
+    {
+        return badarg();
+    }
     if options.global { global::run(ctx, &run, &captures) } else { once(ctx, &run, &captures) }
 }
 

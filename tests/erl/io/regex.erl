@@ -39,6 +39,12 @@ main() ->
     t:c(split_bad, fun() -> [catch_(fun() -> re:split("abc", R, O) end) || {R, O} <- [{"(", []}, {"b", [foo]}, {"b", [global]}, {"b", [{parts, -1}]}, {foo, []}, {"b", foo}]] end),
     t:c(replace, fun() -> [iolist_to_binary(re:replace("abcabc", R, With, O)) || R <- ["b", "(b)(c)", "", "z"], With <- ["[&]", "\\1\\2", "\\g{1}x", "\\&", "", <<"\\\\">>], O <- [[], [global], [global, unicode]]] end),
     t:c(replace_bad, fun() -> [catch_(fun() -> re:replace("abc", R, W, O) end) || {R, W, O} <- [{"(", "x", []}, {"b", foo, []}, {"b", "x", [foo]}, {"b", "x", [{capture, all}]}, {"b", "x", [report_errors]}, {"b", "x", [{return, foo}]}]] end),
+    Verbs = ["x(?(?=a(*COMMIT)b)abc|ac)|xa", "(?(?=a(*V)b)x|.)", "(?(?=a(*V)b|ac)x|.)", "(?>x|(?(?=a(*V)b)q|a))c", "(?:(?(?=a(*V)b)q|a)c|ac)", "(?(?=(?>a(*V)b))q|a)c|ac", "(?(?=(?=a(*V:n)b))q|a)c|ac", "(?(?=(?!a(*V)b))q|a)c|ac", "(?(?!a(*V)b)..|.)", "(?(?<=a(*V)b|x)q|c)|x", "(?(?<!a(*V)b)c|q)", "(?:(?(?=a(*V)b)x|a|)){2}", "(a(*V)b){0}(?(?=(?1))q|a)c|ac", "(?(?=ac)a(*V)b|x)|ac"],
+    t:each(verbs_in_conditions, [lists:append(string:replace(R, "V", V, all)) || R <- Verbs, V <- ["COMMIT", "PRUNE", "SKIP", "THEN"], string:find(R, "V") =/= nomatch],
+           fun(R) -> [catch_(fun() -> re:run(S, R, [global]) end) || S <- ["ac", "zac", "xac xab", "abc", "aac"]] end),
+    t:c(caseless_classes, fun() -> [{R, O, re:run("aB1", R, [global | O])} || R <- ["[[:upper:]]", "[1[:upper:]]", "[[:^upper:]]", "[[:lower:]]", "[^[:lower:]]", "(?i)[[:lower:]]", "a(?i:[[:lower:]])[[:lower:]]?", "(*UCP)(?i)[[:^lower:]]"], O <- [[], [caseless], [ucp], [ucp, caseless], [ucp, caseless, unicode]]] end),
+    t:each(in_characters, ["\\C", "\\C?", "\\C\\C", "a\\C", "\\C(?<=.)", "\\C(?=.)", ".\\C", "\\C+?B", "\\b", "\\C\\b", "\\C(?!\\X)", "\\C[\\x{80}-\\x{bf}]", "\\C.*y", "\\C\\w", "(?<=\\x{100})|\\C", "(?i)\\C\\x{80}?", "^|\\C", "\\C$"],
+           fun(R) -> [{catch_(fun() -> re:run(S, R, [unicode, global | O]) end), catch_(fun() -> re:run(S, R, [unicode | O]) end), catch_(fun() -> re:split(S, R, [unicode | O]) end), catch_(fun() -> re:replace(S, R, "-", [unicode, global | O]) end)} || S <- [[256, 66, 256, 256], <<"aĀB"/utf8>>, "x€y", [16#10000, $a]], O <- [[], [{offset, 1}], [{offset, 2}], [{capture, all, list}], [{capture, all, binary}]]] end),
     t:c(version, fun() -> binary:part(re:version(), 0, 15) end).
 
 catch_(F) -> try F() catch C:R -> {C, R} end.

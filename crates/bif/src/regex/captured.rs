@@ -5,7 +5,7 @@ use super::options::{Form, Which};
 use super::pcre::Place;
 use crate::iolists::bytes_of;
 use myriad_term::binary::HEAP_BINARY_LIMIT;
-use myriad_term::{Build, Term};
+use myriad_term::{Build, Term, am};
 use myriad_vm::Ctx;
 use myriad_vm::bif::{Escape, badarg};
 
@@ -75,7 +75,7 @@ impl Captures {
         let (at, len) = (usize::try_from(at).unwrap_or(0), usize::try_from(len).unwrap_or(0));
         let bytes = run.subject.bytes().get(at..at + len).unwrap_or(&[]);
         match (run.options.form, self.whole) {
-            (Form::List, _) if run.regex.source.is_unicode() => ctx.string(&String::from_utf8_lossy(bytes)),
+            (Form::List, _) if run.regex.source.is_unicode() => characters(ctx, bytes),
             (Form::List, _) => ctx.byte_list(bytes, Term::NIL),
             (_, Some((whole, offset))) if bytes.len() > HEAP_BINARY_LIMIT => {
                 ctx.sub_binary(whole, offset + at * 8, len * 8)
@@ -83,6 +83,19 @@ impl Captures {
             _ => ctx.binary(bytes),
         }
     }
+}
+
+/// Part of a text as a list of characters; as `unicode:characters_to_list/1` tells of it if `\C` has cut through a character.
+fn characters(ctx: &mut Ctx<'_>, bytes: &[u8]) -> Term {
+    let error = match std::str::from_utf8(bytes) {
+        Ok(text) => return ctx.string(text),
+        Err(error) => error,
+    };
+    let (good, rest) = bytes.split_at(error.valid_up_to());
+    let list = ctx.string(&String::from_utf8_lossy(good));
+    let rest = ctx.binary(rest);
+    let what = if error.error_len().is_none() { am::incomplete } else { am::error };
+    ctx.tuple(&[what.term(), list, rest])
 }
 
 /// The groups that a list of numbers and names asks for.

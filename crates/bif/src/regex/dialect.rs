@@ -8,6 +8,9 @@
 //! - a hyphen after a class in a class stands for itself;
 //! - a property named as a script is of that script alone;
 //! - `\p{Lu}` and the like are not caseless, also in classes (`[a\p{Lu}]` is an atomic group of `[a]` and `(?-i:[\p{Lu}])`);
+//! - a backtracking verb in an assertion that is a condition acts as in any assertion: `(?(?=A)Y|N)` is `(?:(?=A|)(?(?=A)Y|N))`,
+//!   unless `A` has groups with numbers or is written twice itself;
+//! - `[:upper:]` and `[:lower:]` are `[:alpha:]` where case is ignored;
 //! - a lookbehind whose length PCRE2 would not find goes back by a counted dot, and looks ahead from there;
 //! - blanks and a comment between a repetition and the sign that makes it lazy or possessive go away;
 //! - a NUL ends the pattern; `(*UTF8)` is `(*UTF)`.
@@ -32,10 +35,34 @@ const GENERAL: [&[u8]; 6] = [b"Any", b"Xan", b"Xps", b"Xsp", b"Xuc", b"Xwd"];
 /// What an open parenthesis leads back to.
 struct Outer {
     extended: bool,
-    /// It is a group that refers back to itself: a parenthesis more closes it.
-    atomic: bool,
+    ignores_case: bool,
+    /// A group is around what it has, or around it: a parenthesis more closes it.
+    double: bool,
     /// Groups before it and the most after any branch, where each branch counts anew.
     anew: Option<(usize, usize)>,
+    condition: Option<Condition>,
+}
+
+/// An assertion that is a condition.
+#[derive(Clone, Copy)]
+struct Condition {
+    /// Where in the new text the conditional group begins.
+    whole: usize,
+    /// And the assertion.
+    from: usize,
+    /// What had been seen before it.
+    seen: Seen,
+}
+
+/// How many of them.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    /// Verbs that end more than a branch.
+    verbs: usize,
+    /// Groups with numbers.
+    captures: usize,
+    /// Assertions written twice.
+    doubled: usize,
 }
 
 struct Scan<'a> {
@@ -48,7 +75,12 @@ struct Scan<'a> {
     groups: usize,
     /// Blanks and comments are skipped: now, and outside each open parenthesis.
     extended: bool,
+    /// Letters match in either case, now.
+    ignores_case: bool,
     outer: Vec<Outer>,
+    seen: Seen,
+    /// A conditional group has begun there in the new text, and its assertion is to come.
+    conditional: Option<usize>,
     /// Some of it may be caseless.
     caseless: bool,
     /// `(?X)`: unknown escapes are errors.
@@ -67,7 +99,10 @@ pub fn translate(pattern: &[u8], modes: Modes, found: &Found) -> Vec<u8> {
         found,
         groups: 0,
         extended: modes.extended,
+        ignores_case: modes.caseless,
         outer: Vec::new(),
+        seen: Seen::default(),
+        conditional: None,
         caseless: modes.caseless || memchr::memmem::find(old, b"(?").is_some() && old.contains(&b'i'),
         strict: false,
     };
@@ -91,15 +126,20 @@ pub fn translate(pattern: &[u8], modes: Modes, found: &Found) -> Vec<u8> {
             }
             b')' => {
                 if let Some(outer) = scan.outer.pop() {
-                    scan.extended = outer.extended;
+                    (scan.extended, scan.ignores_case) = (outer.extended, outer.ignores_case);
                     if let Some((_, most)) = outer.anew {
                         scan.groups = scan.groups.max(most);
                     }
-                    if outer.atomic {
+                    if outer.double {
                         scan.insert(b")");
                     }
+                    scan.copy(1);
+                    if let Some(condition) = outer.condition {
+                        scan.end_condition(condition);
+                    }
+                } else {
+                    scan.copy(1);
                 }
-                scan.copy(1);
             }
             b'{' if scan.only_new_quantifier() => {
                 scan.insert(b"\\");
@@ -192,7 +232,9 @@ impl Scan<'_> {
     }
 
     fn push(&mut self, extended: bool) {
-        self.outer.push(Outer { extended: self.extended, atomic: false, anew: None });
+        let (was, ignores_case) = (self.extended, self.ignores_case);
+        self.outer.push(Outer { extended: was, ignores_case, double: false, anew: None, condition: None });
+        self.conditional = None;
         self.extended = extended;
     }
 
@@ -201,6 +243,9 @@ impl Scan<'_> {
         match (self.peek(1), self.peek(2)) {
             (Some(b'*'), Some(next)) if next == b':' || is_letter(next) => {
                 let len = self.run(0, |b| b != b')');
+                const FAR: [&[u8]; 3] = [b"COMMIT", b"PRUNE", b"SKIP"];
+                let name = self.rest().get(2..len).unwrap_or(&[]).split(|b| *b == b':').next();
+                self.seen.verbs += usize::from(name.is_some_and(|name| FAR.contains(&name)));
                 return self.copy(len + 1);
             }
             (Some(b'?'), _) => {}
@@ -212,7 +257,9 @@ impl Scan<'_> {
                 let len = self.run(0, |b| b != b')');
                 self.copy(len + 1);
             }
-            b'<' if matches!(self.peek(3), Some(b'=' | b'!')) => self.group(4),
+            b'<' if self.peek(3) == Some(b'=') => self.assertion(4),
+            b'=' => self.assertion(3),
+            b'<' if self.peek(3) == Some(b'!') => self.group(4),
             b'<' | b'\'' => self.named(3),
             b'P' => match self.peek(3) {
                 Some(b'<') => self.named(4),
@@ -228,7 +275,7 @@ impl Scan<'_> {
                     outer.anew = Some((self.groups, self.groups));
                 }
             }
-            b':' | b'>' | b'=' | b'!' => self.group(3),
+            b':' | b'>' | b'!' => self.group(3),
             b'(' => self.condition(),
             b'C' => {
                 let digits = self.run(3, |b| b.is_ascii_digit());
@@ -243,11 +290,12 @@ impl Scan<'_> {
     /// A group with a number, whose opening has `len` bytes.
     fn capture(&mut self, len: usize) {
         self.groups += 1;
+        self.seen.captures += 1;
         self.group(len);
         if self.found.own.contains(&self.groups) {
             self.insert(b"(?>");
             if let Some(outer) = self.outer.last_mut() {
-                outer.atomic = true;
+                outer.double = true;
             }
         }
     }
@@ -256,6 +304,34 @@ impl Scan<'_> {
     fn named(&mut self, ahead: usize) {
         let name = self.run(ahead, is_word);
         self.capture(ahead + name + 1);
+    }
+
+    /// At a positive assertion, whose opening has `len` bytes.
+    fn assertion(&mut self, len: usize) {
+        let condition = self.conditional.map(|whole| Condition { whole, from: self.out.len(), seen: self.seen });
+        self.group(len);
+        if let Some(outer) = self.outer.last_mut() {
+            outer.condition = condition;
+        }
+    }
+
+    /// After an assertion that is a condition: if verbs in it may end more than itself, it stands before the conditional group as
+    /// well, where PCRE2 lets them. If it only fails there, an empty branch goes on to the condition, which fails again.
+    fn end_condition(&mut self, Condition { whole, from, seen }: Condition) {
+        let now = self.seen;
+        if now.verbs == seen.verbs || now.captures > seen.captures || now.doubled > seen.doubled {
+            return;
+        }
+        let conditional = self.out.split_off(whole);
+        let assertion = &conditional[from - whole..];
+        self.out.extend_from_slice(b"(?:");
+        self.out.extend_from_slice(&assertion[..assertion.len() - 1]);
+        self.out.extend_from_slice(b"|)");
+        self.out.extend_from_slice(&conditional);
+        self.seen.doubled += 1;
+        if let Some(outer) = self.outer.last_mut() {
+            outer.double = true;
+        }
     }
 
     /// A group whose opening has `len` bytes.
@@ -273,8 +349,10 @@ impl Scan<'_> {
     /// At `(?(`.
     fn condition(&mut self) {
         let assertion = self.peek(3) == Some(b'?');
+        let whole = self.out.len();
         self.push(self.extended);
         if assertion {
+            self.conditional = Some(whole);
             return self.copy(2);
         }
         if let Some((_, text)) = self.found.conditions.iter().find(|(at, _)| *at == self.at + 2) {
@@ -288,7 +366,7 @@ impl Scan<'_> {
 
     /// At `(?` and letters.
     fn options(&mut self) {
-        let (mut ahead, mut minus, mut extended) = (2, false, self.extended);
+        let (mut ahead, mut minus, mut extended, mut ignores_case) = (2, false, self.extended, self.ignores_case);
         let mut kept = b"(?".to_vec();
         let end = loop {
             let byte = self.peek(ahead).unwrap_or(b')');
@@ -303,7 +381,11 @@ impl Scan<'_> {
                     extended = !minus;
                     kept.push(byte);
                 }
-                b'i' | b'm' | b's' | b'U' | b'J' => kept.push(byte),
+                b'i' => {
+                    ignores_case = !minus;
+                    kept.push(byte);
+                }
+                b'm' | b's' | b'U' | b'J' => kept.push(byte),
                 b')' | b':' => break byte,
                 _ => {}
             }
@@ -314,6 +396,7 @@ impl Scan<'_> {
         } else {
             self.extended = extended;
         }
+        self.ignores_case = ignores_case;
         let same = self.rest().get(..ahead) == Some(&kept[..]);
         if same {
             self.copy(ahead + 1);

@@ -213,7 +213,8 @@ impl Code {
         table.chunks_exact(size).map(|e| (e[2..].split(|b| *b == 0).next().unwrap_or(&[]), entry(e))).collect()
     }
 
-    /// Matches from `start` on; `places` gets the groups up to the last one that took part.
+    /// Matches from `start` on, which may be in the middle of a character of a text; `places` gets the groups up to the last one
+    /// that took part.
     pub fn run(
         &self,
         subject: Subject<'_>,
@@ -227,10 +228,7 @@ impl Code {
         if start > bytes.len() {
             return Outcome::NoMatch;
         }
-        if let Subject::Text(text) = subject {
-            if !text.is_char_boundary(start) {
-                return Outcome::Bad;
-            }
+        if matches!(subject, Subject::Text(_)) {
             bits |= pcre::PCRE2_NO_UTF_CHECK;
         }
         let wanted = self.groups() + 1;
@@ -238,8 +236,11 @@ impl Code {
         let fresh = || Scratch::new(u32::try_from(wanted.max(32)).unwrap_or(u32::MAX));
         let Some(scratch) = kept.or_else(fresh) else { return Outcome::Bad };
         let (data, context) = (scratch.data.as_ptr(), scratch.context.as_ptr());
-        // SAFETY: code, match data and context are live; the subject lives during the match, and is UTF-8 with `start` between
-        // two characters if its check is left out. The vector has at least `wanted` pairs, of which `found` are written.
+        // SAFETY: code, match data and context are live; the subject lives during the match, and is UTF-8 if its check is left out.
+        // Then a `start` in the middle of a character, as `\C` in any match leads to, does not lead outside: who reads forwards
+        // takes a byte without its lead for a character, and after a lead all that belongs to it is there; who goes backwards
+        // ends at a lead, which the first byte is, and compares places by order.
+        // The vector has at least `wanted` pairs, of which `found` are written.
         let found = unsafe {
             pcre::pcre2_set_heap_limit_8(context, HEAP_KIB);
             pcre::pcre2_set_match_limit_8(context, limits.steps);

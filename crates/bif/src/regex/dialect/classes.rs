@@ -43,7 +43,15 @@ impl Scan<'_> {
                 }
                 b'[' => match posix_end(self.rest()) {
                     Some(end) => {
-                        self.copy(end + 2);
+                        match self.rest().get(..end + 2) {
+                            Some(b"[:upper:]" | b"[:lower:]") if self.ignores_case => {
+                                self.replace(end + 2, b"[:alpha:]")
+                            }
+                            Some(b"[:^upper:]" | b"[:^lower:]") if self.ignores_case => {
+                                self.replace(end + 2, b"[:^alpha:]");
+                            }
+                            _ => self.copy(end + 2),
+                        }
                         true
                     }
                     None => {

@@ -23,6 +23,37 @@ fn cases_of_letters_are_kept() {
 }
 
 #[test]
+fn named_classes_have_no_case_where_it_is_ignored() {
+    assert_eq!(
+        new("[[:upper:]](?i:[a[:^lower:]](?-i)[[:upper:]])[[:lower:]]"),
+        "[[:upper:]](?i:[a[:^alpha:]](?-i)[[:upper:]])[[:lower:]]"
+    );
+    assert_eq!(
+        new("(?i)[[:digit:][:upper:]]([[:lower:]]|(?-i)x|[[:lower:]])"),
+        "(?i)[[:digit:][:alpha:]]([[:alpha:]]|(?-i)x|[[:lower:]])"
+    );
+}
+
+#[test]
+fn verbs_in_conditions_reach_further() {
+    assert_eq!(new("(?(?=a(*COMMIT)b)c|d)+"), "(?:(?=a(*COMMIT)b|)(?(?=a(*COMMIT)b)c|d))+");
+    assert_eq!(new("(?(?C1)(?=(?>a(*SKIP:x)|b))c)"), "(?:(?=(?>a(*SKIP:x)|b)|)(?(?C1)(?=(?>a(*SKIP:x)|b))c))");
+    assert_eq!(new(r"(a)(?(?<=(*PRUNE)a|bc)\1)"), r"(a)(?:(?<=(*PRUNE)a|bc|)(?(?<=(*PRUNE)a|bc)\1))");
+    let twice = new("(?(?=(?(?=a(*PRUNE)b)c|d))e|f)");
+    assert_eq!(twice, "(?(?=(?:(?=a(*PRUNE)b|)(?(?=a(*PRUNE)b)c|d)))e|f)");
+    for same in [
+        "(?(?!a(*COMMIT)b)c|d)",
+        "(?(?=a(*THEN)b)c|d)",
+        "(?(?=(a(*COMMIT)b))c|d)",
+        "(?=a(*COMMIT)b)c|d",
+        "(?(?=ab)c(*COMMIT)|d)",
+        "(?(?=a[(*PRUNE)]b)c|d)",
+    ] {
+        assert_eq!(new(same), same);
+    }
+}
+
+#[test]
 fn what_differs_is_rewritten() {
     assert_eq!(new(r"a\y[\q-\yB\B]\d\Q\y\E\\y"), r"ay[q-yBB]\d\Q\y\E\\y");
     assert_eq!(new(r"\8(a)\1\9{2}\81\x4\F"), r"\x38(a)\1\x39{2}\x381\x4\x46");
