@@ -89,6 +89,10 @@ arg(chardata) -> case n(3) of 1 -> plain(); _ -> diff_terms:chardata() end;
 arg(ascii) -> plain();
 arg(pattern) -> case n(4) of 1 -> diff_terms:chardata(); 2 -> diff_terms:word(); _ -> pick(["a", "b", " ", "ab", <<"a">>, ",", "\n", ""]) end;
 arg(separators) -> many(3, fun() -> pick([$a, $\s, $,, "\r\n", $b, "e" ++ [16#301]]) end);
+arg(text) -> diff_strings:text();
+arg(mark) -> diff_strings:pattern();
+arg(marks) -> diff_strings:separators();
+arg(char) -> pick("ab \n,");
 arg(utf) -> diff_terms:utf8();
 arg(iodata) -> diff_terms:iodata();
 arg(digits) -> digits();
@@ -279,7 +283,7 @@ functions() ->
     Erlang = erlang(),
     Syntax = [{F, Kinds} || {F, Kinds} <- syntax()],
     [{erlang, Erlang}, {erlang, Erlang}, {erlang, Erlang}, {erlang, Erlang}, {diff_syntax, Syntax}, {diff_syntax, Syntax}, {diff_syntax, Syntax},
-     {lists, lists_()}, {lists, lists_()}, {maps, maps_()}, {maps, maps_()}, {binary, binary_()}, {binary, binary_()}, {string, string_()}, {string, string_()},
+     {lists, lists_()}, {lists, lists_()}, {maps, maps_()}, {maps, maps_()}, {binary, binary_()}, {binary, binary_()}, {string, string_()}, {string, diff_strings:functions()},
      {unicode, unicode_()}, {unicode, unicode_()}, {re, re_()}, {re, re_()}, {diff_patterns, [{tried, [generated, pattern_options, subjects]}]},
      {diff_printing, [{printed, [print_term, print_options]}, {printed, [print_term, print_options]}, {sorted, [print_term, print_columns]}, {texts, [print_chars, atom]}]}, {math, math_()}, {io_lib, io_lib_()}, {io_lib, io_lib_()},
      {diff_formats, formats()}, {ets, ets_()}] ++ others().

@@ -4,7 +4,7 @@
 %% others, at odd bit offsets and by appending, maps also by updates: the same value in another representation must behave
 %% the same. Keys of maps of more than 32 pairs hold no atoms: their order is each VM's own (docs/differences.md).
 -module(diff_terms).
--export([term/0, term/1, key/0, int/0, small/0, big/0, float/0, number/0, atom/0, bool/0, list/1, proper/0, ints/0, improper/0,
+-export([term/0, term/1, represent/1, key/0, int/0, small/0, big/0, float/0, number/0, atom/0, bool/0, list/1, proper/0, ints/0, improper/0,
          tuple/0, map/0, big_map/0, bin/0, bits/0, bytes/1, string/0, char/0, chardata/0, iodata/0, text/0, text/1, latin/0, pairs/0, tuples/0,
          external_fun/1, pick/1, n/1, chance/1, many/2, word/0, utf8/0]).
 

@@ -35,8 +35,8 @@ const AT_ONCE: usize = 60_000;
 const AT_MOST: usize = 1 << 26;
 /// Of which so many count as a reduction.
 const PER_REDUCTION: usize = 32;
-/// Cells of lists that are counted at once.
-const PIECE: usize = 1024;
+/// Cells of lists, and characters, that are counted at once.
+pub const PIECE: usize = 1024;
 
 /// What may still be printed, in terms and characters (F1).
 pub struct Budget {

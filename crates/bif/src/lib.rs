@@ -34,6 +34,7 @@ pub mod persistent;
 pub mod process;
 pub mod regex;
 pub mod sorting;
+pub mod strings;
 pub mod system;
 #[cfg(test)]
 mod test_support;
@@ -89,6 +90,7 @@ pub static TABLES: &[&[BifDef]] = &[
     lists::LIST_BODIES,
     lists::LIST_OPERATORS,
     sorting::SORTING,
+    strings::STRING,
     maps::MAPS,
     maps::INTERNAL_MAPS,
     timer::TIMERS,

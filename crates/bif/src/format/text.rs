@@ -78,7 +78,7 @@ pub fn filled<A: Build + ?Sized>(heap: &mut A, char: Term, count: usize) -> Term
 
 /// Characters beyond Latin-1 of which each is a cluster of its own beside any other of them, in every version of Unicode:
 /// letters and signs that join with nothing before or behind them.
-fn stands_alone(c: u32) -> bool {
+pub fn stands_alone(c: u32) -> bool {
     matches!(c,
         0..=0x2ff | 0x370..=0x3ff | 0x400..=0x482 | 0x48a..=0x52f | 0x5d0..=0x5ea | 0x620..=0x64a
         | 0x1e00..=0x1fff | 0x2010..=0x2027 | 0x2030..=0x205e | 0x20a0..=0x20bf | 0x2100..=0x2bff
