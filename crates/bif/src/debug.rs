@@ -5,6 +5,7 @@
 
 mod dirty;
 mod internal_state;
+pub(crate) mod references;
 mod relations;
 
 use crate::guards::{bad_map, otp_small};

@@ -8,6 +8,7 @@
 //!      reader has got from the table is alive at least until its slice ends.
 
 use myriad_heap::LiteralArea;
+use myriad_heap::census::each_reachable;
 use myriad_sync::{LazyLock, LockClass, RwLock};
 use myriad_term::copy_shared::copy_shared;
 use myriad_term::equal::eq_exact;
@@ -15,6 +16,7 @@ use myriad_term::hash::internal_hash;
 use myriad_term::size::size_shared;
 use myriad_term::{Build, Term, am, map};
 use myriad_vm::bif::badarg;
+use myriad_vm::census::{Holder, Holdings, Place, Visit};
 use myriad_vm::{BifResult, Ctx, Vm};
 use std::collections::HashMap;
 
@@ -128,6 +130,15 @@ fn get_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
 /// All keys and values (literals, see PT1).
 pub fn all() -> Vec<(Term, Term)> {
     TABLE.read().chains.values().flatten().map(|v| (v.key, v.value)).collect()
+}
+
+/// What [`myriad_vm::census`] finds here.
+pub const HOLDINGS: Holdings = Holdings { all: held, of_magic: |_, _| {} };
+
+fn held(_: &'static Vm, visit: Visit<'_>) {
+    for value in TABLE.read().chains.values().flatten() {
+        each_reachable(&[value.key, value.value], &mut |object| visit(Holder::PersistentTerms, Place::System, object));
+    }
 }
 
 /// How large the table is: how many hash values it has chains for.

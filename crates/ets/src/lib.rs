@@ -11,12 +11,13 @@
 //! | [`access`] | from an argument to a table; errors |
 //! | [`spec`] | match specifications |
 //! | [`select`], [`alter`], [`specs`] | built-ins with specifications |
-//! | [`dump`] | tables as a crash dump shows them |
+//! | [`dump`], [`census`] | tables as a crash dump shows them; all objects in them |
 //! | [`ops`], [`walk`], [`counter`], [`admin`], [`info`] | built-ins by key, by order, on counters, on tables as a whole |
 
 pub mod access;
 mod admin;
 mod alter;
+mod census;
 mod counter;
 mod cursor;
 mod disposal;
@@ -65,6 +66,7 @@ pub static TABLES: &[&[BifDef]] = &[
 pub fn start(vm: &Vm) {
     // Asked for while there is one thread (TB5).
     myriad_sync::bias::asymmetric::works();
+    vm.holds(census::HOLDINGS);
     vm.gauges.ets_tables.reckon_by(registry::count);
     vm.gauges.ets_bytes.reckon_by(|| registry::all().iter().map(|t| t.words() * 8).sum());
     vm.gauges.ets_blocks.reckon_by(|| registry::all().iter().map(|t| 1 + t.len()).sum());

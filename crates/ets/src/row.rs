@@ -19,6 +19,7 @@
 mod pack;
 mod packed;
 
+use myriad_heap::census::{each_object, each_reachable};
 use myriad_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use myriad_term::boxed::{Boxed, Header};
 use myriad_term::{Alloc, Arena, Build, Kind, Magic, OffHeap, SharedBinary, Term, copy, memory};
@@ -428,6 +429,17 @@ impl Row {
                 each(object);
                 at = object.off_heap_next();
             }
+        }
+    }
+
+    /// Calls `visit` with each boxed object of the row, of a packed one with those of the key (at `keypos`, counted from 0): the
+    /// rest is no objects. While the lock is held.
+    pub fn each_object(self, keypos: usize, visit: &mut dyn FnMut(Boxed)) {
+        if self.is_packed() {
+            each_reachable(&[self.key(keypos)], visit);
+        } else if self.flags() & FLAT == 0 {
+            // SAFETY: R2: as in a heap; the row begins with its own tuple. The lock keeps it as it is.
+            unsafe { each_object(self.data(), self.data().add(self.head().words), visit) };
         }
     }
 

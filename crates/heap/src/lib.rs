@@ -29,6 +29,7 @@
 
 pub mod account;
 mod block;
+pub mod census;
 #[cfg(any(test, heap_check))]
 mod check;
 pub mod collect;

@@ -33,6 +33,8 @@ pub fn start(config: Config) -> Result<&'static Vm, String> {
     system_processes(vm)?;
     myriad_bif::os::signals::start(vm);
     crate::break_menu::start(vm);
+    vm.holds(myriad_io::port::dump::HOLDINGS);
+    vm.holds(myriad_bif::persistent::HOLDINGS);
     let sections: Vec<crash_dump::Section> = vec![myriad_io::port::dump::ports, myriad_ets::dump::tables];
     crash_dump::install(vm, sections, myriad_bif::persistent::all);
     Ok(vm)

@@ -34,9 +34,17 @@ enum Job {
     Call(DirtyCall),
 }
 
+impl Job {
+    fn collects(&self) -> bool {
+        matches!(self, Job::Collection(_))
+    }
+}
+
 struct Jobs {
     waiting: Queues<Job>,
     running: usize,
+    /// Of those that run, collections.
+    collecting: usize,
     /// Most that may run.
     online: usize,
     blocked: bool,
@@ -54,6 +62,7 @@ impl Jobs {
         }
         let job = self.waiting.pick()?;
         self.running += 1;
+        self.collecting += usize::from(job.collects());
         Some(job)
     }
 
@@ -70,9 +79,10 @@ impl Pool {
         if jobs.is_for_the_one() { jobs.waiting.pick() } else { None }
     }
 
-    fn ran_one(&self, vm: &Vm) {
+    fn ran_one(&self, vm: &Vm, collected: bool) {
         let mut jobs = self.jobs.lock();
         jobs.running -= 1;
+        jobs.collecting -= usize::from(collected);
         if jobs.is_for_the_one() {
             vm.machine.unpark(0);
         } else if !jobs.waiting.is_empty() {
@@ -99,7 +109,7 @@ impl Pool {
     }
 
     fn new(online: usize) -> Pool {
-        let jobs = Jobs { waiting: Queues::default(), running: 0, online, blocked: false };
+        let jobs = Jobs { waiting: Queues::default(), running: 0, collecting: 0, online, blocked: false };
         Pool { jobs: Mutex::new(&CLASS, jobs), changed: Condvar::new() }
     }
 
@@ -146,6 +156,11 @@ impl DirtyPools {
     /// Does none of them run anything?
     pub(crate) fn is_at_rest(&self) -> bool {
         [&self.cpu, &self.io].iter().all(|pool| pool.jobs.lock().running == 0)
+    }
+
+    /// Does none of them collect a process?
+    pub(crate) fn collects_none(&self) -> bool {
+        [&self.cpu, &self.io].iter().all(|pool| pool.jobs.lock().collecting == 0)
     }
 
     /// Processes that run on dirty schedulers of this kind.
@@ -226,6 +241,7 @@ impl DirtyPools {
                     }
                 }
             };
+            let collects = job.collects();
             let began = vm.machine.now_ns();
             load.busy_from(began);
             microstate::enter(State::Emulator);
@@ -234,7 +250,7 @@ impl DirtyPools {
             let ended = vm.machine.now_ns();
             load.idle_from(ended);
             untrimmed_ns += ended.saturating_sub(began);
-            pool.ran_one(vm);
+            pool.ran_one(vm, collects);
         }
     }
 
@@ -259,8 +275,9 @@ impl DirtyPools {
     #[cfg(test)]
     pub(crate) fn step(&self, vm: &'static Vm, kind: DirtyKind, local: &mut Local) -> bool {
         let Some(job) = self.pool(kind).jobs.lock().take() else { return false };
+        let collects = job.collects();
         Self::run(vm, job, local);
-        self.pool(kind).ran_one(vm);
+        self.pool(kind).ran_one(vm, collects);
         true
     }
 

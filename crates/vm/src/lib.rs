@@ -5,6 +5,7 @@
 //! ([`bif::Registry`]).
 
 pub mod bif;
+pub mod census;
 pub mod code;
 pub mod crash_dump;
 pub mod ctx;
@@ -39,6 +40,7 @@ pub mod signal;
 mod sim_test;
 pub mod spawn;
 pub mod stack;
+mod standstill;
 pub mod status;
 pub mod table;
 pub mod task;

@@ -301,16 +301,10 @@ impl Scheduler {
     /// Waits until the pause is over, or the VM stops.
     #[cold]
     fn stand_still(&mut self) {
-        // Seldom, and waited for by a person: no wake-up is worth its code.
-        const LOOK: Duration = Duration::from_millis(10);
         self.local.rest();
-        self.vm.stands(true);
         let sleep = microstate::within(State::Sleep);
-        while self.vm.is_paused() && !self.vm.is_stopping() {
-            myriad_sync::thread::sleep(LOOK);
-        }
+        self.vm.stand_still();
         drop(sleep);
-        self.vm.stands(false);
         self.local.go_on();
     }
 

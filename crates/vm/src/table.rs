@@ -124,6 +124,12 @@ impl ProcessTable {
         Some(process)
     }
 
+    /// Calls `look` with each process, those that are ending too (TB1).
+    pub(crate) fn each(&self, look: impl FnMut(&Process)) {
+        // Acquire, SAFETY: as in `get`.
+        self.slots.iter().filter_map(|slot| unsafe { slot.load(Ordering::Acquire).as_ref() }).for_each(look);
+    }
+
     /// The pids of all that are not ending, in rising order of slots.
     pub fn pids(&self) -> Vec<Pid> {
         let all = self.slots.iter().filter_map(|slot| {

@@ -10,7 +10,7 @@ use crate::signal::{Parcel, Signal};
 use crate::vm::Vm;
 use myriad_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{CachePadded, LockClass, SpinLock};
-use myriad_term::{Atom, Pid, RefNumbers, Term};
+use myriad_term::{Atom, Pid, RefNumbers};
 use std::num::NonZeroU32;
 use wheel::{Popped, Wheel};
 
@@ -206,11 +206,11 @@ impl Timers {
     }
 
     /// Calls `tell` with where each timer set will send its message, when, and the message.
-    pub(crate) fn each_message(&self, mut tell: impl FnMut(Destination, u64, Term)) {
+    pub(crate) fn each_message(&self, mut tell: impl FnMut(Destination, u64, &Parcel)) {
         for shard in &self.shards {
             shard.wheel.lock().each(|at_ns, action| {
                 if let Action::Message(to, parcel) = action {
-                    tell(*to, at_ns, parcel.term);
+                    tell(*to, at_ns, parcel);
                 }
             });
         }

@@ -1,6 +1,7 @@
 //! The virtual machine: what all its schedulers share.
 
 use crate::bif::{Registry as Bifs, Resumption};
+use crate::census::Census;
 use crate::code::CodeServer;
 use crate::ctx::Ctx;
 use crate::defaults::{Defaults, Gauges};
@@ -14,6 +15,7 @@ use crate::registry::Registry;
 use crate::release::Release;
 use crate::scheduler::{PaddedShared, Shared};
 use crate::signal::{Parcel, Signal};
+use crate::standstill::Standstill;
 use crate::table::ProcessTable;
 use crate::time::{Clock, WarpMode};
 use crate::timer::Timers;
@@ -22,7 +24,6 @@ use myriad_sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Orderin
 use myriad_sync::{Arc, CachePadded, LockClass, Mutex, OnceLock, Progress};
 use myriad_term::{Atom, Pid, Port, RefNumbers, Term};
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// What the command line decides.
 #[derive(Clone, Debug)]
@@ -152,10 +153,8 @@ pub struct Vm {
     pub(crate) multi: Multi,
     pub(crate) hunt: CachePadded<Hunt>,
     stopping: AtomicBool,
-    /// Schedulers are to stand still between two slices.
-    paused: AtomicBool,
-    /// How many schedulers do.
-    standing: AtomicUsize,
+    pub(crate) standstill: Standstill,
+    pub(crate) census: Census,
     exit_status: AtomicI64,
     foreign_refs: AtomicU64,
     monotonic_uniques: AtomicU64,
@@ -215,8 +214,8 @@ impl Vm {
             multi: Multi::new(config.schedulers_online.clamp(1, config.schedulers), config.dirty_cpu_online.max(1)),
             hunt: CachePadded::new(Hunt::default()),
             stopping: AtomicBool::new(false),
-            paused: AtomicBool::new(false),
-            standing: AtomicUsize::new(0),
+            standstill: Standstill::default(),
+            census: Census::default(),
             exit_status: AtomicI64::new(0),
             foreign_refs: AtomicU64::new(0),
             monotonic_uniques: AtomicU64::new(0),
@@ -341,51 +340,6 @@ impl Vm {
     pub fn is_stopping(&self) -> bool {
         // Acquire: pairs with the Release in `stop`.
         self.stopping.load(Ordering::Acquire)
-    }
-
-    /// Are schedulers to stand still?
-    #[inline]
-    pub(crate) fn is_paused(&self) -> bool {
-        // Relaxed: looked at between slices, again and again.
-        self.paused.load(Ordering::Relaxed)
-    }
-
-    /// Does `f` while no scheduler begins a slice, and no timer fires. It does not wait for slices that run, and may lock
-    /// what they lock.
-    pub fn while_paused(&'static self, f: impl FnOnce()) {
-        self.paused.store(true, Ordering::Relaxed);
-        f();
-        self.paused.store(false, Ordering::Relaxed);
-        self.dirty.wake_all();
-    }
-
-    /// Makes the schedulers stand still until the VM stops. Waits for slices that run, at most so long: do all stand now,
-    /// but for the caller's own?
-    pub(crate) fn pause_for_good(&'static self, at_most: Duration) -> bool {
-        const LOOK: Duration = Duration::from_millis(1);
-        self.paused.store(true, Ordering::Relaxed);
-        let others = self.schedulers.len() - usize::from(crate::scheduler::current().is_some());
-        let mut waited = Duration::ZERO;
-        // Acquire: pairs with the Release in `stands`: what the slices before did is seen.
-        while self.standing.load(Ordering::Acquire) < others {
-            if waited >= at_most {
-                return false;
-            }
-            (0..self.schedulers.len()).for_each(|id| self.machine.unpark(id));
-            myriad_sync::thread::sleep(LOOK);
-            waited += LOOK;
-        }
-        true
-    }
-
-    /// A scheduler begins, or ceases, to stand still.
-    pub(crate) fn stands(&self, begins: bool) {
-        // Release: pairs with the Acquire in `pause_for_good`.
-        if begins {
-            self.standing.fetch_add(1, Ordering::Release);
-        } else {
-            self.standing.fetch_sub(1, Ordering::Release);
-        }
     }
 
     /// Stops all schedulers; `run` returns with this status.

@@ -1,5 +1,6 @@
 //! Funs: making them by name, and what they say of themselves.
 
+use myriad_sync::atomic::Ordering;
 use myriad_term::boxed::{Header, Kind};
 use myriad_term::{Atom, Build, Export, FunEntry, Mfa, Term, am};
 use myriad_vm::bif::badarg;
@@ -25,6 +26,9 @@ fn name_of(entry: &FunEntry) -> Term {
 /// `erlang:fun_info(Fun, Item)`: `{Item, Value}`.
 pub(super) fn fun_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(item) = args[1].as_atom() else { return badarg() };
+    if item == am::refc && args[0].as_local_fun().is_some() {
+        return references(ctx, args[0]);
+    }
     let value = if let Some(export) = args[0].as_export_fun() {
         export_info(export, item)
     } else if let Some((entry, creator, free)) = args[0].as_local_fun() {
@@ -36,6 +40,21 @@ pub(super) fn fun_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         Some(value) => Ok(ctx.tuple(&[item.term(), value])),
         None => badarg(),
     }
+}
+
+/// `{refc, Count}`: how many objects there are of the fun's entry, and one if its code is loaded.
+fn references(ctx: &mut Ctx<'_>, fun: Term) -> BifResult {
+    let Some((entry, ..)) = fun.as_local_fun() else { return badarg() };
+    // Acquire: as in `Function::of_fun`.
+    let mut count = i64::from(!entry.code.load(Ordering::Acquire).is_null());
+    let counted = ctx.census(&mut |_, _, object| {
+        let of_entry = object.kind() == Kind::Fun && object.word(0) == ptr::from_ref(entry) as u64;
+        count += i64::from(of_entry);
+    });
+    if !counted {
+        return ctx.yield_to(Box::new(move |ctx| references(ctx, fun)));
+    }
+    Ok(ctx.tuple(&[am::refc.term(), Term::small(count)]))
 }
 
 fn export_info(export: &Export, item: Atom) -> Option<Term> {
@@ -63,7 +82,6 @@ fn local_info(ctx: &mut Ctx<'_>, entry: &FunEntry, creator: Term, free: &[Term],
         am::uniq => Term::small(i64::from(entry.old_uniq)),
         am::new_uniq => ctx.binary(&entry.uniq),
         // Entries are not counted: one for the term that is asked about, one for the loaded code.
-        am::refc => Term::small(1 + i64::from(entry.is_loaded())),
         _ => return None,
     })
 }

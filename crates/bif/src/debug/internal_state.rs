@@ -2,7 +2,7 @@
 //!
 //! Closed until someone opens it, as on OTP, which then warns through the logger.
 
-use super::relations;
+use super::{references, relations};
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_term::hash::internal_hash;
 use myriad_term::{Atom, Build, Pid, Term, am, print};
@@ -48,6 +48,7 @@ pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
             let size = (am::table.term(), Term::small(crate::persistent::table_size() as i64));
             Ok(myriad_term::map::from_pairs(ctx, &[size]))
         }
+        (Some(am::node_and_dist_references), _) => references::node_and_dist_references(ctx),
         (Some(am::process_info_args), _) => Ok(myriad_vm::info::all_items(ctx)),
         (_, Some([key, term])) if key.is_am(am::binary_info) => super::binary_info(ctx, term),
         (_, Some([key, pid])) if key.is_am(am::link_list) => relations::ask(ctx, pid, relations::links),
@@ -153,6 +154,8 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         },
         // Many may send to one process at once, always.
         Some(am::proc_sig_buffers) if value.as_bool() == Some(true) => Ok(Term::TRUE),
+        // How long an entry of the table of nodes stays without references: there is no such table, and so none stays.
+        Some(am::node_tab_delayed_delete) if value.is_integer() => Ok(Term::OK),
         Some(am::re_loop_limit) => {
             let limit = value.as_small().and_then(|n| u32::try_from(n).ok());
             if limit.is_none() && !value.is_am(am::default) {

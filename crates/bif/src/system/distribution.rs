@@ -1,7 +1,8 @@
-//! Nodes and distribution, on a node that is not alive: it knows itself, and reaches no other.
+//! Nodes and distribution, on a node that is not alive: it knows itself and what terms refer to, and reaches no other.
 
 use super::bad_option;
-use myriad_term::{Build, Term, am};
+use crate::debug::references::known_nodes;
+use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::{Escape, NOTSUP, badarg};
 use myriad_vm::{BifResult, Ctx};
 
@@ -49,57 +50,83 @@ fn get_dflags_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
     Ok(ctx.tuple(&flags))
 }
 
-/// Does the argument (a kind of node, or a list of them) ask for this node? `None`: it is none.
-fn asks_for_self(which: Term) -> Option<bool> {
-    let one = |t: Term| match t.as_atom() {
-        Some(am::this | am::known) => Some(true),
-        Some(am::visible | am::hidden | am::connected) => Some(false),
-        _ => None,
+/// What an argument of `nodes/1,2` asks for.
+#[derive(Clone, Copy, Default)]
+struct Wanted {
+    /// This node.
+    own: bool,
+    /// Nodes that terms refer to.
+    known: bool,
+}
+
+/// What the argument (a kind of node, or a list of them) asks for. `None`: it is none.
+fn wanted(which: Term) -> Option<Wanted> {
+    let mut wanted = Wanted::default();
+    let mut one = |t: Term| match t.as_atom() {
+        Some(am::this) => {
+            wanted.own = true;
+            true
+        }
+        Some(am::known) => {
+            wanted = Wanted { own: true, known: true };
+            true
+        }
+        Some(am::visible | am::hidden | am::connected) => true,
+        _ => false,
     };
     if !which.is_list() {
-        return one(which);
+        return one(which).then_some(wanted);
     }
-    let mut own = false;
     let mut kinds = which.list_iter();
-    for kind in kinds.by_ref() {
-        own |= one(kind)?;
-    }
-    kinds.tail().is_nil().then_some(own)
+    let all = kinds.by_ref().all(one) && kinds.tail().is_nil();
+    all.then_some(wanted)
+}
+
+/// This node and others that are asked for. `None`: to be tried again in another slice.
+fn nodes(ctx: &mut Ctx<'_>, wanted: Wanted) -> Option<Vec<Atom>> {
+    let own = ctx.vm.node_name();
+    let mut nodes = if wanted.known { known_nodes(ctx)? } else { Vec::new() };
+    nodes.retain(|node| *node != own);
+    nodes.extend(wanted.own.then_some(own));
+    Some(nodes)
 }
 
 fn nodes_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    match asks_for_self(args[0]) {
-        Some(true) => {
-            let own = ctx.vm.node_name().term();
-            Ok(ctx.list(&[own]))
-        }
-        Some(false) => Ok(Term::NIL),
-        None => badarg(),
-    }
+    let Some(wanted) = wanted(args[0]) else { return badarg() };
+    let Some(nodes) = nodes(ctx, wanted) else {
+        let which = args[0];
+        return ctx.yield_to(Box::new(move |ctx| nodes_1(ctx, &[which])));
+    };
+    let nodes: Vec<Term> = nodes.into_iter().map(Atom::term).collect();
+    Ok(ctx.list(&nodes))
 }
 
 /// With a map that says which of `connection_id` and `node_type` are asked for.
 fn nodes_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let (Some(own), Some(options)) = (asks_for_self(args[0]), args[1].as_map()) else { return badarg() };
-    let mut pairs = Vec::new();
+    let (Some(wanted), Some(options)) = (wanted(args[0]), args[1].as_map()) else { return badarg() };
+    let mut asked = Vec::new();
     for (key, wanted) in options.iter() {
-        let value = match key.as_atom() {
-            Some(am::connection_id) => Term::UNDEFINED,
-            Some(am::node_type) => Term::atom(am::this),
-            _ => return badarg(),
-        };
+        let Some(item @ (am::connection_id | am::node_type)) = key.as_atom() else { return badarg() };
         match wanted.as_bool() {
-            Some(true) => pairs.push((key, value)),
+            Some(true) => asked.push(item),
             Some(false) => {}
             None => return badarg(),
         }
     }
-    if !own {
-        return Ok(Term::NIL);
+    let Some(nodes) = nodes(ctx, wanted) else {
+        let args = [args[0], args[1]];
+        return ctx.yield_to(Box::new(move |ctx| nodes_2(ctx, &args)));
+    };
+    let own = ctx.vm.node_name();
+    let mut entries = Vec::new();
+    for node in nodes {
+        let kind = if node == own { am::this } else { am::known };
+        let value = |item| if item == am::node_type { Term::atom(kind) } else { Term::UNDEFINED };
+        let pairs: Vec<_> = asked.iter().map(|item| (item.term(), value(*item))).collect();
+        let info = myriad_term::map::from_pairs(ctx, &pairs);
+        entries.push(ctx.tuple(&[node.term(), info]));
     }
-    let info = myriad_term::map::from_pairs(ctx, &pairs);
-    let entry = ctx.tuple(&[ctx.vm.node_name().term(), info]);
-    Ok(ctx.list(&[entry]))
+    Ok(ctx.list(&entries))
 }
 
 fn monitor_node(ctx: &mut Ctx<'_>, node: Term, flag: Term, options: Term) -> BifResult {

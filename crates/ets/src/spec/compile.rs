@@ -46,7 +46,7 @@ impl Spec {
             if result == am::dollar_underscore { Body::Whole } else { Body::Program(vec![Op::All(Place::Result)]) };
         let variables = numbers.len();
         let clause = Clause { head, tests, guards: Vec::new(), body, all };
-        Ok(Spec { clauses: vec![clause], variables, dialect: Dialect::Table, _memory: memory })
+        Ok(Spec { clauses: vec![clause], variables, dialect: Dialect::Table, memory })
     }
 
     fn compile_own(term: Term, dialect: Dialect, mut memory: Fragment) -> Result<Spec, Errors> {
@@ -71,7 +71,7 @@ impl Spec {
             variables = variables.max(slots);
             clauses.push(clause);
         }
-        Ok(Spec { clauses, variables, dialect, _memory: memory })
+        Ok(Spec { clauses, variables, dialect, memory })
     }
 }
 

@@ -62,11 +62,18 @@ pub struct Spec {
     pub variables: usize,
     /// What it is for.
     pub dialect: Dialect,
-    _memory: Fragment,
+    memory: Fragment,
 }
 
 // SAFETY: all terms lie in memory that outlives the specification (SP1) and are never changed.
 unsafe impl Sync for Spec {}
+
+impl Spec {
+    /// Calls `visit` with each boxed object in its memory.
+    pub fn each_object(&self, visit: impl FnMut(myriad_term::Boxed)) {
+        self.memory.each_object(visit);
+    }
+}
 
 /// What the magic reference of a compiled specification holds.
 pub struct Compiled(pub Arc<Spec>);

@@ -1,9 +1,10 @@
-//! Ports as a crash dump shows them.
+//! Ports as a crash dump shows them, and what terms they hold.
 
 use super::info::ID_SHIFT;
 use super::{Driver, Phase, Port, State, system};
 use myriad_term::print::{atom_text, pid_text};
 use myriad_vm::Vm;
+use myriad_vm::census::{Holder, Holdings, Place, Visit};
 use std::io::{self, Write};
 
 /// A section for each port. Of one that somebody else is busy with only its head is told.
@@ -16,6 +17,18 @@ pub fn ports(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// What [`myriad_vm::census`] finds here: the data of `erlang:port_set_data/2`.
+pub const HOLDINGS: Holdings = Holdings { all: held, of_magic: |_, _| {} };
+
+fn held(_: &'static Vm, visit: Visit<'_>) {
+    for port in system().into_iter().flat_map(|system| system.all()) {
+        let state = port.state.lock();
+        if let Some(data) = state.data.as_ref().and_then(|data| data.fragment.as_ref()) {
+            data.each_object(|object| visit(Holder::Port(port.id), Place::Heap, object));
+        }
+    }
 }
 
 fn section(vm: &Vm, port: &Port, state: &State, out: &mut dyn Write) -> io::Result<()> {

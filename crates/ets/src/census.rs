@@ -1,0 +1,50 @@
+//! What tables and compiled specifications hold, for [`myriad_vm::census`].
+
+use crate::registry;
+use crate::row::Row;
+use crate::spec::Compiled;
+use crate::table::{Heir, Store, Table};
+use crate::tree::Place as Edge;
+use myriad_sync::Arc;
+use myriad_term::{Boxed, Magic};
+use myriad_vm::Vm;
+use myriad_vm::census::{Holder, Holdings, Place, Visit};
+
+/// Of this crate.
+pub const HOLDINGS: Holdings = Holdings { all: tables, of_magic: specification };
+
+fn tables(_: &'static Vm, visit: Visit<'_>) {
+    for table in registry::all() {
+        let options = &table.options;
+        let holder = if options.named { Holder::NamedTable(table.name()) } else { Holder::Table(table.numbers) };
+        rows(&table, &mut |object| visit(holder, Place::Row, object));
+        if let Heir::Process(_, _, Some(data)) = &*table.heir.lock() {
+            data.each_object(|object| visit(holder, Place::Row, object));
+        }
+    }
+}
+
+/// Hidden rows too: they are there until the table is no longer fixed.
+fn rows(table: &Table, visit: &mut dyn FnMut(Boxed)) {
+    let mut each = |row: Row| row.each_object(table.options.keypos, visit);
+    match &table.store {
+        Store::Hash(shards) => {
+            for shard in shards {
+                let shard = table.read_any(None, shard);
+                (0..shard.buckets()).flat_map(|bucket| shard.whole_bucket(bucket)).for_each(&mut each);
+            }
+        }
+        Store::Tree(tree) => {
+            if let Ok(tree) = table.read_tree(None, tree) {
+                tree.upwards(Edge::Start).for_each(&mut each);
+            }
+        }
+    }
+}
+
+fn specification(magic: &Magic, visit: Visit<'_>) {
+    if let Some(Compiled(spec)) = magic.get() {
+        let holder = Holder::Specification(Arc::as_ptr(spec) as usize);
+        spec.each_object(|object| visit(holder, Place::Specification, object));
+    }
+}

@@ -1,0 +1,165 @@
+//! A census: every object of every heap, message, table and timer, counted while the world stands still.
+//!
+//! For questions that are asked seldom, by tests and by people: OTP counts the references to funs and to nodes' entries object by
+//! object, as they come and go; here nothing is kept, and whoever asks has all of them looked at.
+//!
+//! Objects count as long as their memory is theirs, as on OTP: dead ones of a heap until the next collection. Left out are literals of
+//! modules, what a process that has ended leaves to thread progress, and what is held neither in a heap nor in a fragment that belongs to
+//! one of the [`Holder`]s: results that a built-in on a dirty scheduler is making, trace specifications, terms that a resumption
+//! keeps for itself.
+
+use crate::ctx::Ctx;
+use crate::message::Message;
+use crate::process::{Private, Process};
+use crate::signal::Signal;
+use crate::timer::Destination;
+use crate::vm::Vm;
+use myriad_heap::Fragment;
+use myriad_sync::{LockClass, Mutex};
+use myriad_term::{Atom, Boxed, Kind, Magic, Pid, Port, RefNumbers};
+use std::collections::HashSet;
+use std::time::Duration;
+
+/// Who holds an object.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Holder {
+    /// A process; of a timer, the one that it will send its message to.
+    Process(Pid),
+    /// A port.
+    Port(Port),
+    /// The name that a timer will send its message to.
+    Name(Atom),
+    /// A table with a name.
+    NamedTable(Atom),
+    /// A table without one, by the numbers of its identifier.
+    Table(RefNumbers),
+    /// A compiled match specification, by its address.
+    Specification(usize),
+    /// The table of persistent terms.
+    PersistentTerms,
+}
+
+/// Where it holds the object.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Place {
+    /// In a heap, a message or another signal.
+    Heap,
+    /// In a timer's message.
+    Timer,
+    /// In a row.
+    Row,
+    /// In the memory of a specification.
+    Specification,
+    /// In the VM's own tables.
+    System,
+}
+
+/// Gets each object.
+pub type Visit<'a> = &'a mut dyn FnMut(Holder, Place, Boxed);
+
+/// What an upper crate holds of terms.
+#[derive(Clone, Copy)]
+pub struct Holdings {
+    /// All of them, but for those that objects of heaps count (magic references).
+    pub all: fn(&'static Vm, Visit<'_>),
+    /// Those behind a magic reference.
+    pub of_magic: fn(&Magic, Visit<'_>),
+}
+
+static CLASS: LockClass = LockClass::new("census", 291);
+
+/// Who holds terms beside processes and timers.
+pub struct Census {
+    holdings: Mutex<Vec<Holdings>>,
+}
+
+impl Default for Census {
+    fn default() -> Self {
+        Census { holdings: Mutex::new(&CLASS, Vec::new()) }
+    }
+}
+
+/// Slices are over within milliseconds; a scheduler that is stuck for longer is not waited for in one go.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+fn fragment(of: Option<&Fragment>, holder: Holder, place: Place, visit: Visit<'_>) {
+    if let Some(fragment) = of {
+        fragment.each_object(|object| visit(holder, place, object));
+    }
+}
+
+/// The fragments of a signal that has not been handled.
+fn signal(of: &Signal, holder: Holder, visit: Visit<'_>) {
+    let parcel = match of {
+        Signal::Message(Message { fragment: memory, .. })
+        | Signal::AliasMessage(_, Message { fragment: memory, .. }) => {
+            return fragment(memory.as_ref(), holder, Place::Heap, visit);
+        }
+        Signal::ExitWithToken(inner, token) => {
+            signal(inner, holder, visit);
+            token
+        }
+        Signal::Exit { reason, .. } | Signal::Down { reason, .. } => reason,
+        Signal::GroupLeader { leader, .. } => leader,
+        Signal::Info { items, .. } => items,
+        Signal::Task { request, .. } => request,
+        Signal::Suspend { reply: Some(reply), .. } => reply,
+        _ => return,
+    };
+    fragment(parcel.fragment.as_ref(), holder, Place::Heap, visit);
+}
+
+fn process(of: &Process, private: &Private, visit: Visit<'_>) {
+    let holder = Holder::Process(of.pid);
+    private.heap.each_object(|object| visit(holder, Place::Heap, object));
+    for message in private.messages.iter() {
+        fragment(message.fragment.as_ref(), holder, Place::Heap, visit);
+    }
+    // SAFETY: only the process's owner takes signals, and nobody but the caller is one now (ST2).
+    unsafe { of.outer.each_waiting(|node| signal(&node.signal, holder, visit)) };
+}
+
+impl Vm {
+    /// Says what an upper crate holds.
+    pub fn holds(&self, holdings: Holdings) {
+        self.census.holdings.lock().push(holdings);
+    }
+}
+
+impl Ctx<'_> {
+    /// Calls `visit` with every object of the VM, while the world stands still. `false`: it could not be brought to that, and
+    /// nothing was visited; to be tried again in another slice.
+    ///
+    /// `visit` takes no lock.
+    #[must_use]
+    pub fn census(&mut self, visit: Visit<'_>) -> bool {
+        let vm = self.vm;
+        let holdings = vm.census.holdings.lock().clone();
+        let Some(_stopped) = vm.stop_world(PATIENCE) else { return false };
+        let mut magics = HashSet::new();
+        let mut all = |holder: Holder, place: Place, object: Boxed| {
+            visit(holder, place, object);
+            if object.kind() == Kind::MagicRef && magics.insert(object.word(2)) {
+                let magic = object.magic();
+                holdings.iter().for_each(|holdings| (holdings.of_magic)(&magic, visit));
+            }
+        };
+        vm.processes.each(|other| {
+            if std::ptr::eq(other, self.this) {
+                process(other, self.proc, &mut all);
+            } else {
+                // SAFETY: ST2: nobody else touches it until `_stopped` is dropped, and there is no other reference.
+                process(other, unsafe { other.private() }, &mut all);
+            }
+        });
+        vm.timers.each_message(|to, _, parcel| {
+            let holder = match to {
+                Destination::Process(pid) => Holder::Process(pid),
+                Destination::Name(name) => Holder::Name(name),
+            };
+            fragment(parcel.fragment.as_ref(), holder, Place::Timer, &mut all);
+        });
+        holdings.iter().for_each(|holdings| (holdings.all)(vm, &mut all));
+        true
+    }
+}
