@@ -215,9 +215,10 @@ impl Constants {
         Mutex::new(&CONSTANTS_CLASS, Constants { area, integers: HashMap::new() })
     }
 
-    /// Where they live.
-    pub(crate) fn into_area(self) -> LiteralArea {
-        self.area
+    /// Takes out where they live: they are to go.
+    pub(crate) fn take_area(&mut self) -> LiteralArea {
+        self.integers.clear();
+        std::mem::replace(&mut self.area, LiteralArea::new())
     }
 }
 

@@ -22,6 +22,7 @@ pub mod links;
 pub mod literals;
 pub mod loops;
 pub mod machine;
+pub mod memory;
 pub mod message;
 pub mod microstate;
 pub mod multi;

@@ -27,6 +27,17 @@ main() ->
     L = {literal, [a, b]},
     t:c(literals, fun() -> {[erts_debug:same(L, erts_debug:copy_shared(L, Copy)) || Copy <- [true, false]], erts_debug:size_shared(L), erts_debug:flat_size(L)} end),
     t:each(heir_again, [set, ordered_set], fun(Type) -> heir_again(Type, 100) end),
+    t:c(memory, fun() -> [Key || {Key, Bytes} <- erts_debug:get_internal_state(memory), Bytes > 0] end),
+    t:c(memory_of_tables, fun() -> [proplists:get_value(K, erts_debug:get_internal_state(memory)) =:= erlang:memory(K) || K <- [atom, ets, code]] end),
+    t:c(stack_check, fun() -> erts_debug:get_internal_state(stack_check) > 10000 end),
+    t:c(fill_heap, fun() -> {[erts_debug:set_internal_state(fill_heap, true) || _ <- [1, 2, 3]], lists:sum(lists:seq(1, 1000))} end),
+    t:c(inconsistent_heap, fun() ->
+        Broken = erts_debug:set_internal_state(inconsistent_heap, start),
+        Mended = erts_debug:set_internal_state(inconsistent_heap, Broken),
+        {is_tuple(Broken), Mended, element(1, t:id(Broken)), garbage_collect()}
+    end),
+    t:each(long_gc_sleep, [-1, a, 0], fun(Ms) -> erts_debug:set_internal_state(test_long_gc_sleep, Ms) end),
+    t:c(force_heap_frags, fun() -> erts_debug:get_internal_state(force_heap_frags) end),
     t:c(next_pid, fun() -> [try erts_debug:set_internal_state(next_pid, X) catch error:E -> E end || X <- [a, -1, 1.0]] end),
     t:c(next_port, fun() ->
         Before = erts_debug:get_internal_state(next_port),

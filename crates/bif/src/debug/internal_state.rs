@@ -4,8 +4,9 @@
 
 use super::{references, relations};
 use myriad_sync::atomic::{AtomicBool, Ordering};
+use myriad_term::boxed::Header;
 use myriad_term::hash::internal_hash;
-use myriad_term::{Atom, Build, Pid, Term, am, print};
+use myriad_term::{Atom, Build, Kind, Pid, Term, am, print};
 use myriad_vm::bif::{Escape, UNDEF, badarg};
 use myriad_vm::signal::Signal;
 use myriad_vm::timer::Action;
@@ -48,6 +49,19 @@ pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
             let size = (am::table.term(), Term::small(crate::persistent::table_size() as i64));
             Ok(myriad_term::map::from_pairs(ctx, &[size]))
         }
+        (Some(am::memory), _) => {
+            let figures = myriad_vm::memory::figures(ctx.vm).map(|(name, bytes)| {
+                let bytes = ctx.uint(bytes as u64);
+                ctx.tuple(&[name.term(), bytes])
+            });
+            Ok(ctx.list(&figures))
+        }
+        (Some(am::stack_check), _) => match native_stack_left() {
+            Some(bytes) => Ok(ctx.uint(bytes as u64)),
+            None => Ok(am::notsup.term()),
+        },
+        // An option of OTP's debug builds: that each allocation makes a fragment.
+        (Some(am::force_heap_frags), _) => Ok(Term::FALSE),
         (Some(am::node_and_dist_references), _) => references::node_and_dist_references(ctx),
         (Some(am::process_info_args), _) => Ok(myriad_vm::info::all_items(ctx)),
         (_, Some([key, term])) if key.is_am(am::binary_info) => super::binary_info(ctx, term),
@@ -166,12 +180,7 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         // What others ask for waits; room that the process itself wants is still made.
         Some(am::gc_state) => {
             let Some(on) = value.as_bool() else { return badarg() };
-            let was_off = std::mem::replace(&mut ctx.proc.flags.gc_disabled, !on);
-            if on && ctx.proc.tasks.is_some() {
-                // It gives way at the next chance, to do what has waited.
-                ctx.proc.reductions_left = ctx.proc.reductions_left.min(0);
-            }
-            Ok(Term::bool(!was_off))
+            Ok(Term::bool(gc_state(ctx, on)))
         }
         Some(am::force_gc) => {
             if value == ctx.pid().term() {
@@ -197,6 +206,21 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         },
         Some(am::ets_force_trap) => Ok(am::notsup.term()),
         Some(am::colliding_names) => colliding_names(ctx, value),
+        // The next allocation finds no room in the block.
+        Some(am::fill_heap) => {
+            if let Some(words) = ctx.proc.heap.room().checked_sub(myriad_heap::RESERVED + 1) {
+                ctx.boxed_raw(Header::new(Kind::Filler, words), &vec![0; words]);
+            }
+            Ok(Term::OK)
+        }
+        Some(am::inconsistent_heap) => inconsistent_heap(ctx, value),
+        Some(am::test_long_gc_sleep) => match value.as_small().and_then(|ms| u32::try_from(ms).ok()) {
+            Some(ms) => {
+                ctx.vm.trace.monitor.prolong_collections(Duration::from_millis(u64::from(ms)));
+                Ok(Term::TRUE)
+            }
+            None => badarg(),
+        },
         // The term with memory of its own beside the heap's block.
         Some(am::mbuf) => {
             let mut fragment = myriad_heap::Fragment::with_capacity(myriad_heap::copied_size(value));
@@ -234,6 +258,55 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         }
         _ => badarg(),
     }
+}
+
+/// Elements of the tuple that [`inconsistent_heap`] makes.
+const BROKEN_ELEMENTS: usize = 12;
+
+/// `start`: a tuple whose elements are no terms, on a heap that is not collected for others until it is given back here, which makes
+/// all of them `ok`. (The collector meets such words elsewhere, too, and lets them be: nothing breaks if it comes after all.)
+fn inconsistent_heap(ctx: &mut Ctx<'_>, value: Term) -> BifResult {
+    if value.is_am(am::start) && !ctx.proc.flags.gc_disabled {
+        ctx.proc.flags.gc_disabled = true;
+        return Ok(ctx.tuple(&[Term::NONE; BROKEN_ELEMENTS]));
+    }
+    let Some(elements) = value.as_tuple_of::<BROKEN_ELEMENTS>() else { return badarg() };
+    let own = !myriad_heap::is_literal(value.boxed_ptr());
+    if !own || !ctx.proc.flags.gc_disabled || !elements.iter().all(|element| element.is_none()) {
+        return badarg();
+    }
+    for i in 0..BROKEN_ELEMENTS {
+        // SAFETY: an element of a tuple that is no literal, and so lies in this process's own memory (H3), which nobody else reads
+        // now. An atom is no pointer, so no collector has to know.
+        unsafe { *value.boxed_ptr().add(1 + i) = Term::OK.raw() };
+    }
+    gc_state(ctx, true);
+    Ok(Term::OK)
+}
+
+/// Lets others have the process collected, or makes them wait; gives what it was.
+fn gc_state(ctx: &mut Ctx<'_>, on: bool) -> bool {
+    let was_off = std::mem::replace(&mut ctx.proc.flags.gc_disabled, !on);
+    if on && ctx.proc.tasks.is_some() {
+        // It gives way at the next chance, to do what has waited.
+        ctx.proc.reductions_left = ctx.proc.reductions_left.min(0);
+    }
+    !was_off
+}
+
+/// How many bytes are left of the calling thread's native stack.
+fn native_stack_left() -> Option<usize> {
+    let here = 0u8;
+    let mut attributes = std::mem::MaybeUninit::uninit();
+    let (mut lowest, mut size) = (std::ptr::null_mut(), 0);
+    // SAFETY: the attributes are filled in by the first call, read by the second, and given back by the third, each once.
+    let known = unsafe {
+        libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) == 0
+            && libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut lowest, &raw mut size) == 0
+            && libc::pthread_attr_destroy(attributes.as_mut_ptr()) == 0
+    };
+    let left = (&raw const here as usize).checked_sub(lowest as usize)?;
+    (known && left <= size).then_some(left)
 }
 
 /// A number of 64 bits, with a sign or without.

@@ -10,7 +10,7 @@ use myriad_heap::account;
 use myriad_sync::Tally;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::badarg;
-use myriad_vm::{BifResult, Ctx, Vm};
+use myriad_vm::{BifResult, Ctx, Vm, memory};
 
 /// The names of an allocator, and of its three calls but for the first, which is called as it is.
 pub struct Allocator {
@@ -82,7 +82,7 @@ fn holdings(vm: &Vm, allocator: Atom) -> Holdings {
         }
         am::fix_alloc => {
             let blocks = vm.processes.count() + vm.timers.messages();
-            Holdings { blocks, bytes: process_bytes(vm) + vm.timers.message_bytes(), ..Holdings::default() }
+            Holdings { blocks, bytes: memory::processes(vm) + vm.timers.message_bytes(), ..Holdings::default() }
         }
         am::std_alloc => {
             let known = UTIL_ALLOCATORS.iter().filter(|a| a.name != am::std_alloc);
@@ -99,10 +99,6 @@ fn resident_bytes() -> usize {
     let line = told.as_deref().and_then(|told| told.lines().find_map(|line| line.strip_prefix("VmRSS:")));
     let kilobytes: Option<usize> = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
     kilobytes.map_or(0, |n| n.saturating_mul(1024))
-}
-
-fn process_bytes(vm: &Vm) -> usize {
-    vm.processes.count() * size_of::<myriad_vm::Process>()
 }
 
 fn pair(ctx: &mut Ctx<'_>, key: Atom, value: Term) -> Term {
@@ -192,7 +188,7 @@ fn segments(ctx: &mut Ctx<'_>, detail: Detail) -> Term {
 
 /// `{fix_types, [{Kind, Bytes, Bytes}, ..]}`
 fn fixed(ctx: &mut Ctx<'_>) -> Term {
-    let kinds = [(am::proc, process_bytes(ctx.vm)), (am::bif_timer, ctx.vm.timers.message_bytes())];
+    let kinds = [(am::proc, memory::processes(ctx.vm)), (am::bif_timer, ctx.vm.timers.message_bytes())];
     let kinds = kinds.map(|(kind, bytes)| {
         let bytes = ctx.uint(bytes as u64);
         ctx.tuple(&[kind.term(), bytes, bytes])
@@ -282,11 +278,9 @@ pub fn ask(ctx: &mut Ctx<'_>, function: Atom, which: Term) -> BifResult {
 
 /// `system_info(allocated_areas)`: memory that no allocator above counts.
 pub fn allocated_areas(ctx: &mut Ctx<'_>) -> Term {
-    let atoms = myriad_term::atom::count();
     let text = myriad_term::atom::text_bytes();
-    // An entry is the text's address and length, and the index.
-    let table = atoms * 32;
-    let processes = ctx.vm.processes.limit() * 8;
+    let (table, processes) = (memory::atom_table(), memory::process_table(ctx.vm));
+    let elsewhere = memory::elsewhere(ctx.vm);
     let entry = |ctx: &mut Ctx<'_>, key: Atom, size: usize| {
         let size = ctx.uint(size as u64);
         ctx.tuple(&[key.term(), size])
@@ -298,7 +292,7 @@ pub fn allocated_areas(ctx: &mut Ctx<'_>) -> Term {
         entry(ctx, am::atom_table, table),
         entry(ctx, am::loaded_code, code),
         entry(ctx, am::process_table, processes),
-        entry(ctx, am::external_alloc, text + table + processes + code),
+        entry(ctx, am::external_alloc, elsewhere),
     ];
     ctx.list(&list)
 }

@@ -8,8 +8,8 @@
 //!     the purge may yet be given up and the fun get its code back: it is suspended until the purge ends
 //!     ([`CodeServer::wait_for_purge`]).
 //! U2. The memory goes after thread progress: a slice that began before the last step may still read the version.
-//! U3. Literals of a purged version outlive it: processes may hold them. They go when each has copied what it holds
-//!     (`literals.rs`).
+//! U3. Literals of a purged version outlive it: processes may hold them, and a slice as in U2 may read them. They go when all have
+//!     made progress and each process has copied what it holds (`literals.rs`).
 
 use super::server::{Version, publish_funs, retract};
 use super::{CodeServer, Module};
@@ -69,8 +69,9 @@ impl Doomed {
             vm.engine().release(function);
         }
         super::count_bytes(-module.bytes());
-        let Module { constants, .. } = *module;
-        vm.literals.release(vm, constants.into_inner().into_area());
+        // What was made since the version was taken out.
+        let constants = module.constants.lock().take_area();
+        vm.literals.release(vm, constants);
     }
 }
 
@@ -158,6 +159,9 @@ impl CodeServer {
         drop(table);
         resume(vm, purge.waiting);
         let Some(version) = version else { return false };
+        // At once, so that who looks at the collector next finds it at work: it waits for thread progress itself.
+        let constants = version.get().constants.lock().take_area();
+        vm.literals.release(vm, constants);
         let doomed = Doomed(Version::into_raw(version));
         // SAFETY: U1 and U2: out of the table, and this runs after thread progress.
         vm.progress.retire_unregistered(move || unsafe { doomed.free(vm) });

@@ -4,7 +4,6 @@ use crate::code::Module;
 use crate::status::Status;
 use crate::timer::Destination;
 use crate::vm::Vm;
-use myriad_heap::account;
 use myriad_sync::atomic::Ordering;
 use myriad_term::print::{atom_text, pid_text, text};
 use myriad_term::{Atom, Pid, am};
@@ -57,14 +56,10 @@ pub fn node(vm: &Vm, out: &mut dyn Write) -> io::Result<()> {
 
 /// What takes how much memory, and how full the large tables are.
 pub fn memory(vm: &Vm, out: &mut dyn Write) -> io::Result<()> {
-    let processes = account::heaps().size * 8;
-    let atoms = myriad_term::atom::text_bytes();
-    let (binary, ets) = (myriad_term::binary::shared().size, vm.gauges.ets_bytes.now());
-    let code = crate::code::bytes() + account::literals().size * 8;
-    let system = binary + ets + code + atoms;
-    writeln!(out, "=memory\ntotal: {}", processes + system)?;
-    writeln!(out, "processes: {processes}\nprocesses_used: {processes}\nsystem: {system}")?;
-    writeln!(out, "atom: {atoms}\natom_used: {atoms}\nbinary: {binary}\ncode: {code}\nets: {ets}")?;
+    writeln!(out, "=memory")?;
+    for (name, bytes) in crate::memory::figures(vm) {
+        writeln!(out, "{}: {bytes}", name.text())?;
+    }
     let (limit, entries) = (myriad_term::atom::limit(), myriad_term::atom::count());
     writeln!(out, "=index_table:atom_tab\nsize: {entries}\nlimit: {limit}\nentries: {entries}")
 }
