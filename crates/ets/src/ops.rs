@@ -8,8 +8,8 @@ use myriad_sync::Arc;
 use myriad_term::equal::eq_exact;
 use myriad_term::hash::table_hash;
 use myriad_term::{Arena, Build, Term, am};
-use myriad_vm::bif::{BADARG, badarg};
-use myriad_vm::{BifResult, Ctx, Escape};
+use myriad_vm::bif::badarg;
+use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub ROWS = "ets" {
     "insert" / 2 Plain => insert_2;
@@ -219,21 +219,28 @@ fn lookup_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 fn lookup_element_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let table = table(ctx, args[0], Need::Read)?;
     let Some(at) = args[2].as_usize().and_then(|p| p.checked_sub(1)) else { return badarg() };
-    // Nothing: no row of the key; an error: no such element.
-    let found: Result<Option<Result<Term, Escape>>, _> = if matches!(table.options.kind, Kind::Set | Kind::OrderedSet) {
-        table.with_row(user(ctx), args[1], |row| row.map(|row| row.copy_element(at, ctx).ok_or(BADARG)))
+    // Without an element: is there a row of the key?
+    let mut known = false;
+    let found = if matches!(table.options.kind, Kind::Set | Kind::OrderedSet) {
+        table.with_row(user(ctx), args[1], |row| {
+            known = row.is_some();
+            row?.copy_element(at, ctx)
+        })
     } else {
         table.with_rows(user(ctx), args[1], |rows| {
+            known = false;
             let mut list = None;
             for row in rows {
-                let Some(element) = row.copy_element(at, ctx) else { return Some(badarg()) };
+                known = true;
+                let element = row.copy_element(at, ctx)?;
                 list = Some(ctx.cons(element, list.unwrap_or(Term::NIL)));
             }
-            list.map(Ok)
+            list
         })
     };
     match found {
-        Ok(Some(result)) => result,
+        Ok(Some(element)) => Ok(element),
+        Ok(None) if known => badarg(),
         Ok(None) => bad(ctx, am::badkey),
         Err(g) => gone(ctx, g),
     }

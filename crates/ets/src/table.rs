@@ -548,7 +548,13 @@ impl Table {
         match &self.store {
             Store::Hash(shards) => {
                 let hash = table_hash(key);
-                Ok(each(&mut self.read_shard(user, shards, hash)?.rows_of(hash, key)))
+                let shard = self.read_shard(user, shards, hash)?;
+                // In a set the row that follows need not be looked at.
+                Ok(if self.options.kind == Kind::Set {
+                    each(&mut shard.row_of(hash, key).into_iter())
+                } else {
+                    each(&mut shard.rows_of(hash, key))
+                })
             }
             Store::Tree(tree) => Ok(each(&mut self.read_tree(user, tree)?.row_of(key).into_iter())),
         }

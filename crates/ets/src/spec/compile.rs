@@ -10,6 +10,7 @@ use crate::row::copy_out;
 use myriad_heap::Fragment;
 use myriad_term::map::from_pairs;
 use myriad_term::print::display;
+use myriad_term::word::ListIter;
 use myriad_term::{Atom, Build, Term, am};
 
 /// What is wrong with a specification, as sentences; their characters are bytes.
@@ -54,19 +55,16 @@ impl Spec {
         if !term.is_cons() {
             return one("Match programs are not in a list.");
         }
-        if term.list_length().is_none() {
+        let Some(count) = term.list_length() else {
             return one("Match programs are not in a proper list.");
+        };
+        let triples = || term.list_iter().map_while(|part| part.as_tuple_of::<3>());
+        if triples().count() < count {
+            return one("Match program part is not a tuple of arity 3.");
         }
-        let mut triples = Vec::new();
-        for part in term.list_iter() {
-            match part.as_tuple_of::<3>() {
-                Some(triple) => triples.push(triple),
-                None => return one("Match program part is not a tuple of arity 3."),
-            }
-        }
-        let mut clauses = Vec::with_capacity(triples.len());
+        let mut clauses = Vec::with_capacity(count);
         let mut variables = 0;
-        for [head, guards, body] in triples {
+        for [head, guards, body] in triples() {
             let (clause, slots) = compile_clause(&mut memory, dialect, head, guards, body)?;
             variables = variables.max(slots);
             clauses.push(clause);
@@ -209,18 +207,16 @@ impl Compiler<'_> {
         self.constant(Term::NIL, Place::Scratch);
     }
 
-    fn expressions(&mut self, list: Term) -> Option<Vec<Term>> {
+    fn expressions(&mut self, list: Term) -> Option<ListIter> {
         if !list.is_list() {
             self.errors.push("Match expression is not a list.".to_owned());
             return None;
         }
-        let mut items = list.list_iter();
-        let expressions = items.by_ref().collect();
-        if !items.tail().is_nil() {
+        if list.list_length().is_none() {
             self.errors.push("Match expression is not a proper list.".to_owned());
             return None;
         }
-        Some(expressions)
+        Some(list.list_iter())
     }
 
     fn clause(&mut self, guards: Term, body: Term) -> (Vec<Op>, Body) {
@@ -244,7 +240,7 @@ impl Compiler<'_> {
     }
 
     fn guards(&mut self, list: Term) {
-        for guard in self.expressions(list).unwrap_or_default() {
+        for guard in self.expressions(list).into_iter().flatten() {
             self.expression(guard, Place::Scratch);
             match self.values.pop() {
                 // `true` needs no code.
@@ -261,11 +257,11 @@ impl Compiler<'_> {
             return Body::Whole;
         }
         let Some(expressions) = self.expressions(list) else { return Body::Whole };
-        let last = expressions.len().wrapping_sub(1);
-        for (i, expression) in expressions.iter().enumerate() {
-            let counts = table && i == last;
+        let mut expressions = expressions.peekable();
+        while let Some(expression) = expressions.next() {
+            let counts = table && expressions.peek().is_none();
             let start = self.ops.len();
-            self.expression(*expression, if counts { Place::Result } else { Place::Scratch });
+            self.expression(expression, if counts { Place::Result } else { Place::Scratch });
             if counts {
                 break;
             }
@@ -328,8 +324,8 @@ impl Compiler<'_> {
 
     /// Compiles an expression: it leaves one value.
     fn expression(&mut self, term: Term, place: Place) {
-        let mut work = vec![Work::Visit(term, place)];
-        let mut jumps: Vec<(usize, Vec<usize>)> = Vec::new();
+        let (mut work, mut jumps) = (Vec::new(), Vec::new());
+        self.visit(term, place, &mut work, &mut jumps);
         while let Some(next) = work.pop() {
             match next {
                 Work::Visit(term, place) => self.visit(term, place, &mut work, &mut jumps),
