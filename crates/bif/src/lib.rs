@@ -91,6 +91,8 @@ pub static TABLES: &[&[BifDef]] = &[
     lists::LIST_OPERATORS,
     sorting::SORTING,
     strings::STRING,
+    strings::UNICODE_UTIL,
+    strings::UNICODE,
     maps::MAPS,
     maps::INTERNAL_MAPS,
     timer::TIMERS,

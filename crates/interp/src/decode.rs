@@ -111,13 +111,14 @@ fn translate_body(
             if label == def.entry {
                 emitter.entry_here();
                 if module.has_bodies {
+                    if let Some(shape) = vm.bifs.loop_of(function.mfa) {
+                        loops::translate(&mut emitter, function, shape, &list)?;
+                    }
                     if let Some(native) = vm.bifs.body(function.mfa) {
                         emitter.place(0, 0);
                         basic::native_body(&mut emitter, native, module);
                     }
-                    if let Some(shape) = vm.bifs.loop_of(function.mfa) {
-                        loops::translate(&mut emitter, function, shape, &list)?;
-                    }
+                    emitter.define(loops::OWN_CODE);
                 }
             }
             rest = after;

@@ -80,6 +80,7 @@ macro_rules! for_each_instruction {
             GetPlainElements "-sju*"
             // loops of the library
             EnterLoop "nuuwj"
+            FirstChar "-wj" FirstCluster "-wj"
             EachTurn "nfswj" FoldTurn "nfswj" MapTurn "nfswjf" FoldPairsTurn "nfswjfw"
         }
         either {

@@ -1,5 +1,5 @@
 //! Functions of the standard library that are loops around a call of a fun, and that the engine may run as one step for each
-//! turn, between one return of the fun and its next call.
+//! turn, between one return of the fun and its next call; and those that are the step of a loop over the characters of a text.
 //!
 //! LP1. Nobody can tell: frames, lines, reductions, errors and the order of calls are those of the function's own code, which
 //!      goes on wherever the list or the iterator turns out to be none, and wherever functions of the module are traced.
@@ -17,6 +17,10 @@ pub enum Loop {
     /// `(F, Acc, {K, V, Iterator})`: goes on with `F(K, V, Acc)` and what `next/1` of the module makes of the iterator; `Acc`
     /// where that is `none`.
     FoldPairs,
+    /// `(Text)`: the text itself if it is a list that begins with a character.
+    Char,
+    /// `(Text)`: the text itself if it is a list that begins with a character that is plainly a cluster.
+    Cluster,
 }
 
 /// One line of [`LOOPS`].
@@ -36,6 +40,7 @@ impl Loop {
     /// Arguments of the function.
     pub const fn arity(self) -> u8 {
         match self {
+            Loop::Char | Loop::Cluster => 1,
             Loop::Each | Loop::Map => 2,
             Loop::Fold | Loop::FoldPairs => 3,
         }
@@ -44,6 +49,7 @@ impl Loop {
     /// Arguments of its fun.
     pub const fn fun_arity(self) -> u8 {
         match self {
+            Loop::Char | Loop::Cluster => 0,
             Loop::Each | Loop::Map => 1,
             Loop::Fold => 2,
             Loop::FoldPairs => 3,
@@ -57,4 +63,6 @@ pub static LOOPS: &[LoopDef] = &[
     LoopDef { module: "lists", function: "foldl_1", shape: Loop::Fold, until: 29 },
     LoopDef { module: "lists", function: "map_1", shape: Loop::Map, until: 29 },
     LoopDef { module: "maps", function: "fold_1", shape: Loop::FoldPairs, until: 25 },
+    LoopDef { module: "unicode_util", function: "cp", shape: Loop::Char, until: 25 },
+    LoopDef { module: "unicode_util", function: "gc", shape: Loop::Cluster, until: 25 },
 ];

@@ -1,4 +1,4 @@
-//! `string:uppercase/1`, `lowercase/1` and `casefold/1`, and the case of characters for comparing.
+//! `string:uppercase/1`, `lowercase/1`, `casefold/1` and `titlecase/1`, and the case of characters for comparing.
 //!
 //! Characters are those whose case is one character and the same in all versions of Unicode: Latin, Greek and Cyrillic letters,
 //! and signs and letters of scripts without case; µ, ß and ς beside.
@@ -6,7 +6,7 @@
 use super::text::{Data, List, Next, Text, Utf8, each};
 use crate::format::Budget;
 use crate::iolists::binary_of_vec;
-use myriad_term::{Term, alloc::cells};
+use myriad_term::{Build, Term, alloc::cells};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};
 
@@ -81,6 +81,34 @@ pub fn convert(ctx: &mut Ctx<'_>, data: Term, case: Case) -> BifResult {
     Ok(converted.unwrap_or(data))
 }
 
+/// `string:titlecase/1`: the text with its first character a capital. ß and those that have a title case are declined.
+pub fn title(ctx: &mut Ctx<'_>, data: Term) -> BifResult {
+    let first = |next: Next| match next {
+        Next::Char(char) => Case::Upper.of_single(char).ok_or(Escape::Decline),
+        _ => Err(Escape::Decline),
+    };
+    match Data::of(data)? {
+        Data::List(mut text) => {
+            let char = first(text.next())?;
+            if !text.0.is_list() {
+                return Err(Escape::Decline);
+            }
+            Ok(ctx.cons(Term::small(char.into()), text.0))
+        }
+        Data::Utf8(mut text) => {
+            let char = first(text.next())?;
+            if text.0.len() > SHORT {
+                return Err(Escape::Decline);
+            }
+            let mut titled: Vec<u8> = Vec::with_capacity(SHORT + 4);
+            let char = char::from_u32(char).ok_or(Escape::Decline)?;
+            titled.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+            titled.extend_from_slice(text.0);
+            Ok(ctx.binary(&titled))
+        }
+    }
+}
+
 /// How many characters the text will have, if that changes any.
 fn measure<T: Text>(ctx: &Ctx<'_>, budget: &mut Budget, mut text: T, case: Case) -> Result<Option<usize>, Escape> {
     let (mut len, mut changes) = (0, false);
@@ -125,6 +153,8 @@ fn convert_bytes(ctx: &mut Ctx<'_>, budget: &mut Budget, text: Utf8<'_>, case: C
     Ok(Some(binary_of_vec(ctx, converted.into_bytes())))
 }
 
+/// A binary of which the first character changes is copied up to this size.
+const SHORT: usize = 4096;
 /// Bytes of ASCII that count as one character.
 const ASCII_AT_ONCE: usize = 16;
 

@@ -1,9 +1,9 @@
-//! `string:length/1`, `reverse/1`, `slice/2,3` and `trim/1,2,3`.
+//! `string:length/1`, `reverse/1`, `slice/2,3`, `pad/2,3,4` and `trim/1,2,3`.
 
-use super::separators::{Found, Separators};
+use super::separators::Separators;
 use super::text::{CR, Data, LF, List, Next, Text, Utf8, each, ends_before, is_alone, joins, with_text};
 use crate::format::{Budget, PIECE};
-use myriad_term::{Build, Term, am};
+use myriad_term::{Build, Term, alloc::cells, am};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};
 
@@ -51,6 +51,57 @@ fn reversed<T: Text>(ctx: &mut Ctx<'_>, text: T) -> BifResult {
     }
     budget.charge(ctx);
     Ok(list)
+}
+
+/// Where a text is filled up, or cut.
+#[derive(Clone, Copy)]
+pub enum Side {
+    /// Before it.
+    Leading,
+    /// Behind it.
+    Trailing,
+    /// On both sides.
+    Both,
+}
+
+impl Side {
+    /// The one that is named.
+    pub fn of(name: Term) -> Result<Side, Escape> {
+        match name.as_atom() {
+            Some(am::leading) => Ok(Side::Leading),
+            Some(am::trailing) => Ok(Side::Trailing),
+            Some(am::both) => Ok(Side::Both),
+            _ => Err(Escape::Decline),
+        }
+    }
+}
+
+/// The widest field that a text is filled up to.
+const WIDEST: i64 = 4096;
+
+/// The text with so many times `char` around it that it has `width` clusters.
+pub fn pad(ctx: &mut Ctx<'_>, data: Term, width: Term, side: Side, char: Term) -> BifResult {
+    let width = width.as_small().filter(|width| *width <= WIDEST).ok_or(Escape::Decline)?;
+    let mut budget = Budget::new(ctx);
+    let count = with_text!(data, text => clusters(ctx, &mut budget, text)?);
+    let size = usize::try_from(width).map_or(0, |width| width.saturating_sub(count));
+    budget.charge(ctx);
+    let filled = |ctx: &mut Ctx<'_>, size, tail| cells(ctx, size, tail, |_| char);
+    Ok(match side {
+        Side::Leading => {
+            let before = filled(ctx, size, Term::NIL);
+            ctx.list(&[before, data])
+        }
+        Side::Trailing => {
+            let behind = filled(ctx, size, Term::NIL);
+            ctx.cons(data, behind)
+        }
+        Side::Both => {
+            let half = filled(ctx, size / 2, Term::NIL);
+            let odd = filled(ctx, size % 2, Term::NIL);
+            ctx.list_onto(&[half, data, half], odd)
+        }
+    })
 }
 
 /// How far a text was stepped over.
@@ -108,11 +159,10 @@ const BYTES_AT_ONCE: usize = 16;
 
 /// The text without separators at its ends, or at one of them.
 pub fn trim(ctx: &mut Ctx<'_>, data: Term, side: Option<Term>, separators: Option<Term>) -> BifResult {
-    let (leading, trailing) = match side.map(Term::as_atom) {
-        None | Some(Some(am::both)) => (true, true),
-        Some(Some(am::leading)) => (true, false),
-        Some(Some(am::trailing)) => (false, true),
-        Some(_) => return Err(Escape::Decline),
+    let (leading, trailing) = match side.map_or(Ok(Side::Both), Side::of)? {
+        Side::Leading => (true, false),
+        Side::Trailing => (false, true),
+        Side::Both => (true, true),
     };
     let separators = match separators {
         None => Separators::WHITESPACE,
@@ -121,11 +171,11 @@ pub fn trim(ctx: &mut Ctx<'_>, data: Term, side: Option<Term>, separators: Optio
     let mut budget = Budget::new(ctx);
     let trimmed = match Data::of(data)? {
         Data::List(text) => {
-            let text = if leading { separators.skip(ctx, &mut budget, text)? } else { text };
+            let text = if leading { separators.skip(ctx, &mut budget, text)?.0 } else { text };
             if trailing { trim_list(ctx, &mut budget, text, &separators)? } else { text.0 }
         }
         Data::Utf8(text) => {
-            let from = if leading { separators.skip(ctx, &mut budget, text)? } else { text };
+            let from = if leading { separators.skip(ctx, &mut budget, text)?.0 } else { text };
             let end = if trailing { trim_bytes(ctx, &mut budget, from, &separators)? } else { Utf8(&[]) };
             from.up_to(ctx, data, end, 0)
         }
@@ -136,38 +186,15 @@ pub fn trim(ctx: &mut Ctx<'_>, data: Term, side: Option<Term>, separators: Optio
 
 /// A list up to its last cluster that is no separator.
 fn trim_list(ctx: &mut Ctx<'_>, budget: &mut Budget, list: List, separators: &Separators) -> Result<Term, Escape> {
-    let (mut text, mut chars, mut kept) = (list, 0, 0);
+    let (mut from, mut chars, mut kept) = (list, 0, 0);
     loop {
-        let mut plain = 0;
-        let next = each(ctx, budget, &mut text, |char| {
-            let is_plain = !separators.begins(char);
-            plain += usize::from(is_plain);
-            is_plain
-        })?;
-        if plain > 0 {
-            chars += plain;
+        let mark = separators.search(ctx, budget, from)?;
+        if mark.chars > 0 {
+            chars += mark.chars;
             kept = chars;
         }
-        let mut after = text;
-        let char = match next {
-            Next::Char(char) => char,
-            Next::End => break,
-            Next::Other => return Err(Escape::Decline),
-        };
-        after.next();
-        budget.spend(ctx, 1)?;
-        let behind = match separators.at(char, after)? {
-            Found::Separator(behind) => {
-                chars += if char == CR && behind.0.raw() != after.0.raw() { 2 } else { 1 };
-                behind
-            }
-            Found::Cluster(behind, len) => {
-                chars += len;
-                kept = chars;
-                behind
-            }
-        };
-        text = behind;
+        let Some(behind) = mark.behind else { break };
+        (from, chars) = (behind, chars + mark.separator);
     }
     if kept == chars {
         return Ok(list.0);

@@ -1,8 +1,8 @@
-//! `string:find/2,3`, `split/2,3`, `prefix/2` and `lexemes/2`.
+//! `string:find/2,3`, `split/2,3`, `prefix/2`, `take/2,3,4`, `lexemes/2` and `nth_lexeme/3`.
 //!
 //! A pattern is found where its characters are, the last of them being a cluster.
 
-use super::separators::{Found, Separators};
+use super::separators::{Mark, Separators};
 use super::text::{Next, Text, each, ends_before, is_alone, with_text};
 use crate::format::Budget;
 use myriad_term::{Build, Term, am};
@@ -204,49 +204,79 @@ fn split_all<T: Text>(ctx: &mut Ctx<'_>, budget: &mut Budget, whole: Term, text:
     Ok(ctx.list(&parts))
 }
 
+/// The text up to its first cluster that is no separator, and the rest; or up to its first separator.
+pub fn take(ctx: &mut Ctx<'_>, args: &[Term], complement: bool) -> BifResult {
+    let separators = Separators::of(args[1])?;
+    let whole = args[0];
+    with_text!(whole, text => {
+        let mut budget = Budget::new(ctx);
+        let (end, chars) = if complement {
+            let mark = separators.search(ctx, &mut budget, text)?;
+            (mark.at, mark.chars)
+        } else {
+            separators.skip(ctx, &mut budget, text)?
+        };
+        ctx.make_room(2 * chars)?;
+        budget.charge(ctx);
+        let (taken, rest) = (text.up_to(ctx, whole, end, chars), end.rest(ctx, whole));
+        Ok(ctx.tuple(&[taken, rest]))
+    })
+}
+
 /// The parts of a text between separators, none of them empty.
 pub fn lexemes(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let separators = Separators::of(args[1])?;
     let whole = args[0];
     with_text!(whole, text => {
         let mut budget = Budget::new(ctx);
-        let lexemes = parts(ctx, &mut budget, whole, text, &separators)?;
+        let (mut from, mut parts) = (text, Vec::with_capacity(AT_FIRST));
+        loop {
+            let Mark { at, chars, behind, .. } = separators.search(ctx, &mut budget, from)?;
+            if chars > 0 {
+                parts.push(from.up_to(ctx, whole, at, chars));
+            }
+            match behind {
+                Some(behind) => from = behind,
+                None => break,
+            }
+        }
         budget.charge(ctx);
-        Ok(lexemes)
+        Ok(ctx.list(&parts))
     })
 }
 
-fn parts<T: Text>(ctx: &mut Ctx<'_>, budget: &mut Budget, whole: Term, text: T, separators: &Separators) -> BifResult {
-    let (mut text, mut parts) = (text, Vec::with_capacity(AT_FIRST));
-    // Where the part at hand begins, and how many characters it has.
-    let (mut from, mut chars) = (text, 0);
-    loop {
-        let next = each(ctx, budget, &mut text, |char| {
-            let is_plain = !separators.begins(char);
-            chars += usize::from(is_plain);
-            is_plain
-        })?;
-        let mut after = text;
-        let behind = match next {
-            Next::Char(char) => {
-                after.next();
-                budget.spend(ctx, 1)?;
-                match separators.at(char, after)? {
-                    Found::Separator(behind) => Some(behind),
-                    Found::Cluster(behind, len) => {
-                        chars += len;
-                        text = behind;
-                        continue;
-                    }
+/// One of those parts, or an empty text. Of each one the first cluster has to be known, as the Erlang code steps over that first.
+pub fn nth_lexeme(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let separators = Separators::of(args[2])?;
+    let (whole, number) = (args[0], args[1].as_usize().filter(|number| *number > 0).ok_or(Escape::Decline)?);
+    with_text!(whole, text => {
+        let mut budget = Budget::new(ctx);
+        let (mut from, mut left) = (text, number);
+        loop {
+            let Mark { at, chars, behind, .. } = separators.search(ctx, &mut budget, from)?;
+            if chars > 0 {
+                begins_alone(from)?;
+                left -= 1;
+                if left == 0 {
+                    budget.charge(ctx);
+                    return Ok(from.up_to(ctx, whole, at, chars));
                 }
             }
-            Next::End => None,
-            Next::Other => return Err(Escape::Decline),
-        };
-        if chars > 0 {
-            parts.push(from.up_to(ctx, whole, text, chars));
+            match behind {
+                Some(behind) => from = behind,
+                None => {
+                    budget.charge(ctx);
+                    return Ok(at.rest(ctx, whole));
+                }
+            }
         }
-        let Some(behind) = behind else { return Ok(ctx.list(&parts)) };
-        (text, from, chars) = (behind, behind, 0);
+    })
+}
+
+/// Declines a text whose first cluster is not one character, or may be joined by others.
+fn begins_alone<T: Text>(mut text: T) -> Result<(), Escape> {
+    match text.next() {
+        Next::Char(char) if is_alone(char) && ends_before(char, text.next())? => Ok(()),
+        _ => Err(Escape::Decline),
     }
 }

@@ -1,6 +1,6 @@
 //! The clusters that a text is cut at, and which of them stands where.
 
-use super::text::{CR, LF, Next, Text, ends_before, is_alone};
+use super::text::{CR, LF, Next, Text, each, ends_before, is_alone};
 use crate::format::{Budget, PIECE};
 use myriad_term::Term;
 use myriad_vm::Ctx;
@@ -20,11 +20,25 @@ pub struct Separators {
 }
 
 /// A cluster at the head of a text.
-pub enum Found<T> {
-    /// A separator; what is behind it.
-    Separator(T),
-    /// Another one, of so many characters; what is behind it.
-    Cluster(T, usize),
+pub struct Cluster<T> {
+    /// Is it a separator?
+    pub separates: bool,
+    /// Its characters.
+    pub chars: usize,
+    /// What is behind it.
+    pub behind: T,
+}
+
+/// Where a separator is.
+pub struct Mark<T> {
+    /// Where it begins, or the end of the text.
+    pub at: T,
+    /// Characters before it.
+    pub chars: usize,
+    /// Characters that it has.
+    pub separator: usize,
+    /// What is behind it, if there is one.
+    pub behind: Option<T>,
 }
 
 impl Separators {
@@ -93,34 +107,63 @@ impl Separators {
 
     /// What stands at the head of a text: a character, and `after` it the rest.
     #[inline]
-    pub fn at<T: Text>(&self, char: u32, after: T) -> Result<Found<T>, Escape> {
+    pub fn at<T: Text>(&self, char: u32, after: T) -> Result<Cluster<T>, Escape> {
         let mut behind = after;
-        if ends_before(char, behind.next())? {
-            return Ok(if self.has(char) { Found::Separator(after) } else { Found::Cluster(after, 1) });
-        }
-        Ok(if self.both { Found::Separator(behind) } else { Found::Cluster(behind, 2) })
+        Ok(if ends_before(char, behind.next())? {
+            Cluster { separates: self.has(char), chars: 1, behind: after }
+        } else {
+            Cluster { separates: self.both, chars: 2, behind }
+        })
     }
 
-    /// What is left of a text without the separators at its head.
-    pub fn skip<T: Text>(&self, ctx: &Ctx<'_>, budget: &mut Budget, mut text: T) -> Result<T, Escape> {
+    /// What is left of a text without the separators at its head, and how many characters those are.
+    pub fn skip<T: Text>(&self, ctx: &Ctx<'_>, budget: &mut Budget, mut text: T) -> Result<(T, usize), Escape> {
+        let mut chars = 0;
         loop {
             for done in 0..PIECE {
                 let mut after = text;
                 // (Whatever stands there, the Erlang code looks where its cluster ends.)
-                let found = match after.next() {
+                let cluster = match after.next() {
                     Next::Char(char) if is_alone(char) => self.at(char, after)?,
-                    Next::End => Found::Cluster(text, 0),
+                    Next::End => Cluster { separates: false, chars: 0, behind: text },
                     _ => return Err(Escape::Decline),
                 };
-                match found {
-                    Found::Separator(behind) => text = behind,
-                    Found::Cluster(..) => {
-                        budget.spend(ctx, done)?;
-                        return Ok(text);
-                    }
+                if !cluster.separates {
+                    budget.spend(ctx, done)?;
+                    return Ok((text, chars));
                 }
+                text = cluster.behind;
+                chars += cluster.chars;
             }
             budget.spend(ctx, PIECE)?;
+        }
+    }
+
+    /// The first separator of a text. What is no separator and does not begin as one may be any character.
+    #[inline]
+    pub fn search<T: Text>(&self, ctx: &Ctx<'_>, budget: &mut Budget, mut text: T) -> Result<Mark<T>, Escape> {
+        let mut chars = 0;
+        loop {
+            let next = each(ctx, budget, &mut text, |char| {
+                let is_plain = !self.begins(char);
+                chars += usize::from(is_plain);
+                is_plain
+            })?;
+            let char = match next {
+                Next::Char(char) => char,
+                Next::End => return Ok(Mark { at: text, chars, separator: 0, behind: None }),
+                Next::Other => return Err(Escape::Decline),
+            };
+            let mut after = text;
+            after.next();
+            budget.spend(ctx, 1)?;
+            let cluster = self.at(char, after)?;
+            if cluster.separates {
+                let Cluster { chars: separator, behind, .. } = cluster;
+                return Ok(Mark { at: text, chars, separator, behind: Some(behind) });
+            }
+            text = cluster.behind;
+            chars += cluster.chars;
         }
     }
 }

@@ -2,6 +2,8 @@
 //! that the fun's return leads to. A turn that finds no element, or that must not be taken unseen, goes on in the function's
 //! own code, behind all this.
 //!
+//! Before a step over a text stands one instruction, and behind that the native body of the function, if it has one.
+//!
 //! The frame is the loop's own: Y0 is what is left to go through, Y1 the fun, and in a fold over a map Y2 keeps the accumulator
 //! while `next/1` runs.
 
@@ -17,7 +19,7 @@ use myriad_vm::code::Function;
 use myriad_vm::loops::Loop;
 
 /// Labels that no function has.
-const OWN_CODE: u32 = u32::MAX;
+pub(super) const OWN_CODE: u32 = u32::MAX;
 const TURN: u32 = u32::MAX - 1;
 
 /// X0, Y0 and Y1 as operands.
@@ -25,13 +27,21 @@ const X0: u32 = 0;
 const Y0: u32 = 1;
 const Y1: u32 = 9;
 
-/// The code before that of `function`, whose instructions are `list`; nothing if they are no such loop.
+/// The code before that of `function`, which [`OWN_CODE`] is to lead to and whose instructions are `list`; nothing if they are no
+/// such loop.
 pub(super) fn translate(
     e: &mut Emitter,
     function: &'static Function,
     shape: Loop,
     list: &[At<'_>],
 ) -> Result<(), Unfit> {
+    if let Loop::Char | Loop::Cluster = shape {
+        e.place(0, 0);
+        e.op(if shape == Loop::Char { Op::FirstChar } else { Op::FirstCluster }, 0);
+        e.wide(std::ptr::from_ref(function) as u64);
+        e.label(OWN_CODE);
+        return Ok(());
+    }
     let fun_call = list.iter().find(|at| matches!(at.op, Generic::CallFun | Generic::CallFun2));
     let call = list.iter().find(|at| matches!(at.op, Generic::Call | Generic::CallLast));
     let (Some(fun_call), Some(call)) = (fun_call, call) else { return Ok(()) };
@@ -89,7 +99,7 @@ pub(super) fn translate(
             e.wide(std::ptr::from_ref(function) as u64);
             e.label(TURN);
         }
+        Loop::Char | Loop::Cluster => {}
     }
-    e.define(OWN_CODE);
     Ok(())
 }

@@ -10,6 +10,15 @@ use myriad_term::{Kind, Term};
 /// Header of a step of an iterator over a map.
 const PAIR_AND_REST: u64 = Header::new(Kind::Tuple, 3).raw();
 
+/// Carriage return, which is one cluster with a line feed.
+const CR: i64 = 13;
+
+/// Is a small integer a character of Latin-1?
+#[inline(always)]
+fn is_latin1(small: Term) -> bool {
+    (0..256).contains(&small.small_value())
+}
+
 super::instructions! {
     // What it goes through is the last argument, the accumulator, if there is one, that before it.
     EnterLoop(s) {
@@ -28,6 +37,31 @@ super::instructions! {
             *s.x = *s.x.add(1);
         }
         s.next(6)
+    }
+
+    FirstChar(s) {
+        let text = *s.x;
+        if text.is_cons() && (*text.cell()).is_small() && !loops::is_traced(s.function(1)) {
+            return s.ret();
+        }
+        s.jump(3)
+    }
+
+    // A character of Latin-1 before another one or alone. Other characters, and binaries, are for the native body.
+    FirstCluster(s) {
+        let text = *s.x;
+        if !text.is_cons() {
+            return s.next(4);
+        }
+        let (first, rest) = (*text.cell(), *text.cell().add(1));
+        let second = if rest.is_cons() { *rest.cell() } else { first };
+        if !first.is_small() || !second.is_small() || !rest.is_list() || loops::is_traced(s.function(1)) {
+            return s.jump(3);
+        }
+        if is_latin1(first) && is_latin1(second) && first.small_value() != CR {
+            return s.ret();
+        }
+        s.next(4)
     }
 
     EachTurn(s) { s.list_turn(false) }
