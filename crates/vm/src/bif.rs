@@ -65,6 +65,8 @@ pub struct Suspended {
     pub rest: Resumption,
     /// The function that the process is said to be in meanwhile, if it is not the built-in itself: tools know it by that name.
     pub name: Option<Mfa>,
+    /// It holds no terms, so that others may have the process collected meanwhile.
+    pub collectable: bool,
 }
 
 /// `error:badarg`

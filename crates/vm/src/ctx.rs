@@ -73,7 +73,13 @@ impl Ctx<'_> {
 
     /// As [`Ctx::yield_to`]; the process is said to be in the function `name` meanwhile.
     pub fn yield_as(&mut self, name: Option<Mfa>, rest: Resumption) -> BifResult {
-        self.proc.resumption = Some(Box::new(Suspended { rest, name }));
+        self.proc.resumption = Some(Box::new(Suspended { rest, name, collectable: false }));
+        Err(Escape::Yield)
+    }
+
+    /// As [`Ctx::yield_as`], where `rest` holds no terms: what others ask for may be done meanwhile, a collection too.
+    pub fn yield_without_terms(&mut self, name: Mfa, rest: Resumption) -> BifResult {
+        self.proc.resumption = Some(Box::new(Suspended { rest, name: Some(name), collectable: true }));
         Err(Escape::Yield)
     }
 

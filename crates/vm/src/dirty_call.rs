@@ -81,7 +81,8 @@ impl DirtyCall {
         ctx.proc.away = true;
         // DC1. It says too that the process is inside that built-in.
         let name = private.resumption.as_ref().and_then(|suspended| suspended.name);
-        ctx.proc.resumption = Some(Box::new(Suspended { rest: Box::new(|_| Err(Escape::Yield)), name }));
+        ctx.proc.resumption =
+            Some(Box::new(Suspended { rest: Box::new(|_| Err(Escape::Yield)), name, collectable: false }));
         ctx.this.set_place(Place::Queued);
         DirtyCall { process: ctx.this, private }
     }
@@ -152,7 +153,7 @@ impl Ctx<'_> {
             result => {
                 let mut result = Some(result);
                 let rest = Box::new(move |_: &mut Ctx<'_>| result.take().unwrap_or(Err(BADARG)));
-                Some(Box::new(Suspended { rest, name: None }))
+                Some(Box::new(Suspended { rest, name: None, collectable: false }))
             }
         };
         proc.away = false;

@@ -85,6 +85,7 @@ fn begin(ctx: &mut Ctx<'_>) {
     if let Some(name) = process.name() {
         ctx.trace(flags::PROCS, am::unregister, &[name.term()]);
     }
+    vm.processes.listings.departs(process);
     process.set_exiting();
     crate::scheduler::sim_point();
     vm.names.release(process);

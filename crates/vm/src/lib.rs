@@ -19,6 +19,7 @@ pub mod exit;
 pub mod gc;
 pub mod info;
 pub mod links;
+pub mod listing;
 pub mod literals;
 pub mod loops;
 pub mod machine;

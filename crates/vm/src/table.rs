@@ -6,10 +6,12 @@
 //! TB1. A pointer read from a slot is good until the reading thread's next quiescent point: an ended process is freed by
 //!      thread progress only (`sync`, Progress).
 
+use crate::listing::Listings;
 use crate::process::Process;
 use myriad_sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::Pid;
+use std::ops::Range;
 
 static CLASS: LockClass = LockClass::new("proc_tab", 500);
 
@@ -18,6 +20,7 @@ pub struct ProcessTable {
     slots: Box<[AtomicPtr<Process>]>,
     next: Mutex<u64>,
     count: AtomicUsize,
+    pub(crate) listings: Listings,
     /// Processes made since start (a statistic).
     pub spawned: AtomicU64,
     limit: usize,
@@ -42,6 +45,7 @@ impl ProcessTable {
             slots,
             next: Mutex::new(&CLASS, 0),
             count: AtomicUsize::new(0),
+            listings: Listings::default(),
             spawned: AtomicU64::new(0),
             limit: size,
         }
@@ -128,6 +132,23 @@ impl ProcessTable {
     pub(crate) fn each(&self, look: impl FnMut(&Process)) {
         // Acquire, SAFETY: as in `get`.
         self.slots.iter().filter_map(|slot| unsafe { slot.load(Ordering::Acquire).as_ref() }).for_each(look);
+    }
+
+    /// Opens a listing; gives its key, and how many processes were born before it (LI1).
+    pub(crate) fn open_listing(&self) -> (u64, u64) {
+        let _next = self.next.lock();
+        // Relaxed: written under the lock.
+        let born = self.spawned.load(Ordering::Relaxed);
+        (self.listings.open(born), born)
+    }
+
+    /// Calls `look` with each process in these slots; are there more behind them?
+    pub(crate) fn each_in(&self, slots: Range<usize>, look: impl FnMut(&Process)) -> bool {
+        let end = slots.end.min(self.slots.len());
+        let slots = self.slots.get(slots.start..end).unwrap_or_default();
+        // Acquire, SAFETY: as in `get`.
+        slots.iter().filter_map(|slot| unsafe { slot.load(Ordering::Acquire).as_ref() }).for_each(look);
+        end < self.slots.len()
     }
 
     /// The pids of all that are not ending, in rising order of slots.

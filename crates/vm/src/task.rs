@@ -2,7 +2,7 @@
 //! requests).
 //!
 //! The code check is answered where the signal is handled. Tasks that move terms wait until the process stands between two
-//! slices and has no rest of a built-in, because then all its roots are known; if its heap is large, they are done on a dirty
+//! slices and has no rest of a built-in that holds terms, because then all its roots are known; if its heap is large, they are done on a dirty
 //! scheduler, as is a large collection that the process needs itself (`gc.rs`).
 
 use crate::bif::DirtyKind;
@@ -109,7 +109,7 @@ impl Ctx<'_> {
     /// Is there something to do before the process runs on, and may it be done now?
     pub fn has_tasks(&self) -> bool {
         let proc = &*self.proc;
-        proc.resumption.is_none()
+        proc.resumption.as_ref().is_none_or(|suspended| suspended.collectable)
             && proc.tasks.as_ref().is_some_and(|tasks| !proc.flags.gc_disabled || tasks.need.is_some())
     }
 

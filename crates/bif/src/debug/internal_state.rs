@@ -49,6 +49,11 @@ pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
             let size = (am::table.term(), Term::small(crate::persistent::table_size() as i64));
             Ok(myriad_term::map::from_pairs(ctx, &[size]))
         }
+        (Some(am::processes), _) => {
+            let pids: Vec<Term> = ctx.vm.processes.pids().into_iter().map(Pid::term).collect();
+            Ok(ctx.list(&pids))
+        }
+        (Some(am::processes_bif_info), _) => Ok(crate::process::processes_bif_info(ctx)),
         (Some(am::memory), _) => {
             let figures = myriad_vm::memory::figures(ctx.vm).map(|(name, bytes)| {
                 let bytes = ctx.uint(bytes as u64);
