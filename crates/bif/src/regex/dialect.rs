@@ -9,7 +9,10 @@
 //! - a property named as a script is of that script alone;
 //! - `\p{Lu}` and the like are not caseless, also in classes (`[a\p{Lu}]` is an atomic group of `[a]` and `(?-i:[\p{Lu}])`);
 //! - a backtracking verb in an assertion that is a condition acts as in any assertion: `(?(?=A)Y|N)` is `(?:(?=A|)(?(?=A)Y|N))`,
-//!   unless `A` has groups with numbers or is written twice itself;
+//!   unless `A` has groups with numbers or a `\K`, or is written twice itself;
+//! - in a pattern with `(*THEN)`, an assertion is a condition, `(?(?=A)|(*FAIL))`, which PCRE2 lets the verb through, unless there
+//!   are other verbs or a `\K` in it;
+//! - `[^\n]` is `[^\n\n]`, and as the other one looks to PCRE2 as if it named no end of line, where such may have two characters;
 //! - `[:upper:]` and `[:lower:]` are `[:alpha:]` where case is ignored;
 //! - a lookbehind whose length PCRE2 would not find goes back by a counted dot, and looks ahead from there;
 //! - blanks and a comment between a repetition and the sign that makes it lazy or possessive go away;
@@ -40,14 +43,14 @@ struct Outer {
     double: bool,
     /// Groups before it and the most after any branch, where each branch counts anew.
     anew: Option<(usize, usize)>,
-    condition: Option<Condition>,
+    assertion: Option<Assertion>,
 }
 
-/// An assertion that is a condition.
+/// A positive assertion.
 #[derive(Clone, Copy)]
-struct Condition {
-    /// Where in the new text the conditional group begins.
-    whole: usize,
+struct Assertion {
+    /// It is a condition; where in the new text the conditional group begins.
+    condition: Option<usize>,
     /// And the assertion.
     from: usize,
     /// What had been seen before it.
@@ -59,6 +62,8 @@ struct Condition {
 struct Seen {
     /// Verbs that end more than a branch.
     verbs: usize,
+    /// `\K`, which has no effect from within a condition.
+    resets: usize,
     /// Groups with numbers.
     captures: usize,
     /// Assertions written twice.
@@ -81,6 +86,8 @@ struct Scan<'a> {
     seen: Seen,
     /// A conditional group has begun there in the new text, and its assertion is to come.
     conditional: Option<usize>,
+    /// There may be a `(*THEN)`.
+    then: bool,
     /// Some of it may be caseless.
     caseless: bool,
     /// `(?X)`: unknown escapes are errors.
@@ -103,6 +110,7 @@ pub fn translate(pattern: &[u8], modes: Modes, found: &Found) -> Vec<u8> {
         outer: Vec::new(),
         seen: Seen::default(),
         conditional: None,
+        then: memchr::memmem::find(old, b"(*THEN").is_some(),
         caseless: modes.caseless || memchr::memmem::find(old, b"(?").is_some() && old.contains(&b'i'),
         strict: false,
     };
@@ -134,8 +142,10 @@ pub fn translate(pattern: &[u8], modes: Modes, found: &Found) -> Vec<u8> {
                         scan.insert(b")");
                     }
                     scan.copy(1);
-                    if let Some(condition) = outer.condition {
-                        scan.end_condition(condition);
+                    match outer.assertion {
+                        Some(Assertion { condition: Some(whole), from, seen }) => scan.end_condition(whole, from, seen),
+                        Some(Assertion { condition: None, from, seen }) => scan.end_assertion(from, seen),
+                        None => {}
                     }
                 } else {
                     scan.copy(1);
@@ -233,7 +243,7 @@ impl Scan<'_> {
 
     fn push(&mut self, extended: bool) {
         let (was, ignores_case) = (self.extended, self.ignores_case);
-        self.outer.push(Outer { extended: was, ignores_case, double: false, anew: None, condition: None });
+        self.outer.push(Outer { extended: was, ignores_case, double: false, anew: None, assertion: None });
         self.conditional = None;
         self.extended = extended;
     }
@@ -308,18 +318,36 @@ impl Scan<'_> {
 
     /// At a positive assertion, whose opening has `len` bytes.
     fn assertion(&mut self, len: usize) {
-        let condition = self.conditional.map(|whole| Condition { whole, from: self.out.len(), seen: self.seen });
+        let assertion = Assertion { condition: self.conditional, from: self.out.len(), seen: self.seen };
         self.group(len);
         if let Some(outer) = self.outer.last_mut() {
-            outer.condition = condition;
+            outer.assertion = Some(assertion);
+        }
+    }
+
+    /// After an assertion that is none: a condition lets verbs through that come after it. If it is repeated, that has a meaning of
+    /// its own.
+    fn end_assertion(&mut self, from: usize, seen: Seen) {
+        let rest = &self.rest()[lead::blanks(self.rest(), self.extended, self.modes)..];
+        let repeated = match rest {
+            [b'*' | b'+' | b'?', ..] => true,
+            [b'{', counts @ ..] => counted(counts),
+            _ => false,
+        };
+        if self.then && !repeated && (self.seen.verbs, self.seen.resets) == (seen.verbs, seen.resets) {
+            let assertion = self.out.split_off(from);
+            self.out.extend_from_slice(b"(?");
+            self.out.extend_from_slice(&assertion);
+            self.out.extend_from_slice(b"|(*FAIL))");
         }
     }
 
     /// After an assertion that is a condition: if verbs in it may end more than itself, it stands before the conditional group as
     /// well, where PCRE2 lets them. If it only fails there, an empty branch goes on to the condition, which fails again.
-    fn end_condition(&mut self, Condition { whole, from, seen }: Condition) {
+    fn end_condition(&mut self, whole: usize, from: usize, seen: Seen) {
         let now = self.seen;
-        if now.verbs == seen.verbs || now.captures > seen.captures || now.doubled > seen.doubled {
+        let cannot = now.captures > seen.captures || now.resets > seen.resets || now.doubled > seen.doubled;
+        if now.verbs == seen.verbs || cannot {
             return;
         }
         let conditional = self.out.split_off(whole);

@@ -279,3 +279,59 @@ pub fn error_text(error: i32) -> String {
     let text = usize::try_from(len).ok().and_then(|len| buffer.get(..len)).unwrap_or(b"unknown error");
     String::from_utf8_lossy(text).into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In texts that are just so long, so that the address sanitizer sees what is read beside them.
+    #[test]
+    fn a_match_that_begins_in_a_character_stays_in_the_text() {
+        let patterns = [
+            r"\C",
+            r".\C*?",
+            r"\X",
+            r"\C\X*",
+            r"(?<=.)\C",
+            r"(?<!..)x",
+            r"\b",
+            r"\B.",
+            r"(?i)[ā-ż]*\C",
+            r"[^a]*+",
+            r"\p{L}*.",
+            r"(.)\1*",
+            r"(?i)(.)\1",
+            r"\R|\h*\N",
+            r".*(?<=x)",
+            r"(?<=..).*?$",
+            r"\w*\W",
+            r"ā{0,3}\C?",
+            r"(?s).+",
+        ];
+        let texts = ["ā", "€x", "aā€", "𐀀", "ā𐀀\r\n", "🇩🇪🇫🇷", "e\u{301}👩\u{200d}👧", "xyzā"];
+        let limits = Limits { steps: STEPS, depth: STEPS };
+        let mut places = Vec::new();
+        for pattern in patterns {
+            let flags = Flags {
+                bits: pcre::PCRE2_UTF | pcre::PCRE2_UCP,
+                newline: pcre::PCRE2_NEWLINE_ANYCRLF,
+                bsr: None,
+                old: true,
+            };
+            let code = Code::compile(pattern.as_bytes(), flags).unwrap_or_else(|e| panic!("{pattern}: {e:?}"));
+            for text in texts.map(|text| text.to_owned().into_boxed_str()) {
+                for start in 0..=text.len() {
+                    for bits in [0, pcre::PCRE2_ANCHORED | pcre::PCRE2_NOTEMPTY_ATSTART] {
+                        let outcome = code.run(Subject::Text(&text), start, bits, limits, &mut places);
+                        assert!(matches!(outcome, Outcome::Match | Outcome::NoMatch), "{pattern} {text} {start}");
+                        let len = text.len() as i64;
+                        assert!(
+                            places.iter().all(|(at, size)| *at <= len && at + size <= len),
+                            "{pattern} {text} {start}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}

@@ -2,6 +2,23 @@
 
 use super::{CASES, Scan};
 use crate::regex::check::classes::{BORDERS, posix_end};
+use crate::regex::check::lead::Newline;
+
+/// Is this the one item of a class, a carriage return or a line feed?
+fn is_line_end(item: &[u8]) -> bool {
+    let digits =
+        |text: &[u8], radix| std::str::from_utf8(text).ok().and_then(|text| u8::from_str_radix(text, radix).ok());
+    let code = match item {
+        [byte] => Some(*byte),
+        [b'\\', b'n'] => Some(b'\n'),
+        [b'\\', b'r'] => Some(b'\r'),
+        [b'\\', b'c', letter] => Some(letter.to_ascii_uppercase() ^ 0x40),
+        [b'\\', b'x', b'{', code @ .., b'}'] | [b'\\', b'x', code @ ..] => digits(code, 16),
+        [b'\\', b'o', b'{', code @ .., b'}'] | [b'\\', code @ ..] => digits(code, 8),
+        _ => None,
+    };
+    matches!(code, Some(b'\n' | b'\r'))
+}
 
 impl Scan<'_> {
     /// At the bracket of a class.
@@ -55,6 +72,10 @@ impl Scan<'_> {
                         true
                     }
                     None => {
+                        if matches!(self.peek(1), Some(b'.' | b':' | b'=')) {
+                            // What comes after it may look like a name in brackets without the quotations in it.
+                            self.insert(b"\\");
+                        }
                         self.copy(1);
                         false
                     }
@@ -80,6 +101,10 @@ impl Scan<'_> {
             }
         }
         let empty = self.out.len() == body;
+        if negated && is_line_end(&self.out[body..]) && !matches!(self.modes.newline, Newline::Cr | Newline::Lf) {
+            // Alone it would not count as one that the pattern names, of which a search does not skip the half.
+            self.out.extend_from_within(body..);
+        }
         self.copy(1);
         if !cased.is_empty() {
             self.put_cased(start, empty, negated, &cased);

@@ -41,6 +41,12 @@ impl Scan<'_> {
                 let code = self.peek(2).unwrap_or(0) ^ 0x40;
                 self.replace(3, format!("\\x{code:02x}").as_bytes());
             }
+            b'K' if !class => {
+                self.seen.resets += 1;
+                self.copy(2);
+            }
+            // What follows is part of it, be it a backslash or a parenthesis.
+            b'c' => self.copy(3),
             b'p' | b'P' => self.property(class),
             b'g' if !class && matches!(self.peek(2), Some(b'<' | b'\'')) => {
                 let len = self.run(3, |b| !matches!(b, b'>' | b'\''));

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::regex::check::check;
+use crate::regex::check::lead::Newline;
 
 fn new_with(pattern: &str, modes: Modes) -> String {
     let found = check(pattern.as_bytes(), modes).unwrap_or_else(|error| panic!("{pattern}: {error:?}"));
@@ -20,6 +21,42 @@ fn cases_of_letters_are_kept() {
     assert_eq!(new(r"[\p{Lu}^a]", true), r"(?>[\^a]|(?-i:[\p{Lu}]))");
     assert_eq!(new(r"[^\d\p{^Lu}-\P{Ll}]", true), r"(?>(?=[^\d\-])(?-i:[^\p{^Lu}\P{Ll}]))");
     assert_eq!(new(r"(?i)\p{Lt}", false), r"(?i)(?-i:\p{Lt})");
+}
+
+#[test]
+fn assertions_let_verbs_after_them_through() {
+    assert_eq!(new("a*?(?=(b)|c)(*THEN)"), "a*?(?(?=(b)|c)|(*FAIL))(*THEN)");
+    assert_eq!(new("(?<=(?=a))(*THEN:x)"), "(?(?<=(?(?=a)|(*FAIL)))|(*FAIL))(*THEN:x)");
+    for same in [
+        "(?=a)?(*THEN)",
+        "(?x)(?=a) {2}(*THEN)",
+        "(?=a(*PRUNE))(*THEN)",
+        r"(?=a\K)(*THEN)",
+        "(?!a)(*THEN)",
+        "(?=a)(*PRUNE)",
+    ] {
+        assert_eq!(new(same), same);
+    }
+    assert_eq!(new("(?(?=a)b|c)(*THEN)"), "(?(?=a)b|c)(*THEN)");
+}
+
+#[test]
+fn a_control_character_takes_what_follows() {
+    assert_eq!(new(r"\c\p{x}\c(\c[[\c]\c\q]"), r"\c\p{x}\c(\c[[\c]\c\q]");
+}
+
+#[test]
+fn ends_of_lines_are_named() {
+    let new = |pattern: &str| new_with(pattern, Modes { newline: Newline::AnyCrLf, ..Modes::default() });
+    assert_eq!(
+        new(r"[^\n][^\r]*[^\x0d][^\x{A}][^\o{12}][^\15]"),
+        r"[^\n\n][^\r\r]*[^\x0d\x0d][^\x{A}\x{A}][^\o{12}\o{12}][^\15\15]"
+    );
+    assert_eq!(new(r"[^\cJ][^\cm]"), r"[^\cJ\cJ][^\cm\cm]");
+    for same in [r"[^\na]", r"[\n]", r"[^\xa0]", r"[^n]", r"[^\d]", r"[^\x]a", r"[^\12a]", r"\n"] {
+        assert_eq!(new(same), same.replace(r"\x]", r"\x00]"));
+    }
+    assert_eq!(super::tests::new(r"[^\n]"), r"[^\n]");
 }
 
 #[test]
