@@ -22,6 +22,10 @@ use myriad_vm::bif::Escape;
 
 /// What a field is filled with unless something else is said.
 const SPACE: Term = Term::small(b' ' as i64);
+/// Bytes that count as one character where they are looked through many at a time.
+const BYTES_AT_ONCE: usize = 16;
+/// Characters of patterns, and separators, that are taken; more are declined.
+const LONGEST: usize = 256;
 /// Characters that count as a reduction.
 const CHARS_PER_REDUCTION: usize = 32;
 
@@ -78,6 +82,7 @@ myriad_vm::bifs! { pub STRING = "string" {
 }}
 
 myriad_vm::bifs! { pub UNICODE_UTIL = "unicode_util" {
+    "cp" / 1 Body until 25 => chars::first_char;
     "gc" / 1 Body until 25 => chars::first_cluster;
 }}
 

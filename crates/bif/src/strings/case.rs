@@ -3,6 +3,7 @@
 //! Characters are those whose case is one character and the same in all versions of Unicode: Latin, Greek and Cyrillic letters,
 //! and signs and letters of scripts without case; µ, ß and ς beside.
 
+use super::BYTES_AT_ONCE;
 use super::text::{Data, List, Next, Text, Utf8, each};
 use crate::format::Budget;
 use crate::iolists::binary_of_vec;
@@ -74,8 +75,14 @@ pub fn convert(ctx: &mut Ctx<'_>, data: Term, case: Case) -> BifResult {
     let mut budget = Budget::new(ctx);
     let converted = match Data::of(data)? {
         Data::List(text) => convert_list(ctx, &mut budget, text, case)?,
-        Data::Utf8(Utf8(bytes)) if bytes.is_ascii() => convert_ascii(ctx, &mut budget, bytes, case)?,
-        Data::Utf8(text) => convert_bytes(ctx, &mut budget, text, case)?,
+        Data::Utf8(text) => {
+            budget.spend(ctx, text.0.len() / BYTES_AT_ONCE)?;
+            if text.0.is_ascii() {
+                convert_ascii(ctx, text.0, case)
+            } else {
+                convert_bytes(ctx, &mut budget, text, case)?
+            }
+        }
     };
     budget.charge(ctx);
     Ok(converted.unwrap_or(data))
@@ -155,17 +162,13 @@ fn convert_bytes(ctx: &mut Ctx<'_>, budget: &mut Budget, text: Utf8<'_>, case: C
 
 /// A binary of which the first character changes is copied up to this size.
 const SHORT: usize = 4096;
-/// Bytes of ASCII that count as one character.
-const ASCII_AT_ONCE: usize = 16;
 
-fn convert_ascii(ctx: &mut Ctx<'_>, budget: &mut Budget, bytes: &[u8], case: Case) -> Result<Option<Term>, Escape> {
-    budget.spend(ctx, bytes.len() / ASCII_AT_ONCE)?;
+fn convert_ascii(ctx: &mut Ctx<'_>, bytes: &[u8], case: Case) -> Option<Term> {
     let changes = if case == Case::Upper { u8::is_ascii_lowercase } else { u8::is_ascii_uppercase };
-    if !bytes.iter().any(changes) {
-        return Ok(None);
-    }
-    let cased = if case == Case::Upper { bytes.to_ascii_uppercase() } else { bytes.to_ascii_lowercase() };
-    Ok(Some(binary_of_vec(ctx, cased)))
+    bytes.iter().any(changes).then(|| {
+        let cased = if case == Case::Upper { bytes.to_ascii_uppercase() } else { bytes.to_ascii_lowercase() };
+        binary_of_vec(ctx, cased)
+    })
 }
 
 #[cfg(test)]

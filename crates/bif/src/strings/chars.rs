@@ -1,4 +1,4 @@
-//! `unicode:characters_to_list/1` and `unicode_util:gc/1`: the characters of a text, all of them or the first cluster.
+//! `unicode:characters_to_list/1`, `unicode_util:cp/1` and `gc/1`: the characters of a text, all of them, the first or its cluster.
 
 use super::text::{CR, Data, Next, Text, Utf8, each, ends_before, is_alone};
 use crate::format::Budget;
@@ -35,15 +35,31 @@ pub fn to_list(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     Ok(list)
 }
 
+/// The first character of a binary and what is behind it.
+pub fn first_char(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let Data::Utf8(text) = Data::of(args[0])? else { return Err(Escape::Decline) };
+    let mut rest = text;
+    match rest.next() {
+        Next::Char(char) => Ok(char_and_rest(ctx, args[0], text, char, rest)),
+        Next::End => Ok(Term::NIL),
+        Next::Other => Err(Escape::Decline),
+    }
+}
+
+/// `[Char | Rest]` of a binary.
+fn char_and_rest(ctx: &mut Ctx<'_>, whole: Term, text: Utf8<'_>, char: u32, rest: Utf8<'_>) -> Term {
+    let skipped = text.0.len() - rest.0.len();
+    let rest = sub_binary(ctx, whole, 8 * skipped, 8 * rest.0.len());
+    ctx.cons(Term::small(char.into()), rest)
+}
+
 /// The first cluster and what is behind it, where that is one character. In a list it stands there already.
 pub fn first_cluster(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     match Data::of(args[0])? {
         Data::List(text) => first_of(text)?.map_or(Err(Escape::Decline), |_| Ok(args[0])),
         Data::Utf8(text) => {
             let Some((char, rest)) = first_of(text)? else { return Ok(Term::NIL) };
-            let size = 8 * (text.0.len() - rest.0.len());
-            let rest = sub_binary(ctx, args[0], size, 8 * rest.0.len());
-            Ok(ctx.cons(Term::small(char.into()), rest))
+            Ok(char_and_rest(ctx, args[0], text, char, rest))
         }
     }
 }

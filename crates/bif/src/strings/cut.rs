@@ -1,5 +1,6 @@
 //! `string:length/1`, `reverse/1`, `slice/2,3`, `pad/2,3,4` and `trim/1,2,3`.
 
+use super::BYTES_AT_ONCE;
 use super::separators::Separators;
 use super::text::{CR, Data, LF, List, Next, Text, Utf8, each, ends_before, is_alone, joins, with_text};
 use crate::format::{Budget, PIECE};
@@ -154,9 +155,6 @@ pub fn slice(ctx: &mut Ctx<'_>, data: Term, start: Term, most: Option<Term>) -> 
     })
 }
 
-/// Bytes that count as one character where they are only looked through.
-const BYTES_AT_ONCE: usize = 16;
-
 /// The text without separators at its ends, or at one of them.
 pub fn trim(ctx: &mut Ctx<'_>, data: Term, side: Option<Term>, separators: Option<Term>) -> BifResult {
     let (leading, trailing) = match side.map_or(Ok(Side::Both), Side::of)? {
@@ -212,8 +210,8 @@ fn trim_bytes<'a>(
     Utf8(bytes): Utf8<'a>,
     separators: &Separators,
 ) -> Result<Utf8<'a>, Escape> {
-    let text = std::str::from_utf8(bytes).map_err(|_| Escape::Decline)?;
     budget.spend(ctx, bytes.len() / BYTES_AT_ONCE)?;
+    let text = std::str::from_utf8(bytes).map_err(|_| Escape::Decline)?;
     let mut kept = text;
     let mut clusters = 0;
     while let Some(last) = kept.chars().next_back() {

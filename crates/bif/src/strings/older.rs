@@ -1,5 +1,6 @@
 //! The older functions of `string`, which know lists of characters only, each for itself.
 
+use super::LONGEST;
 use super::text::{List, Next, Text, each};
 use crate::format::Budget;
 use crate::format::text::code_point;
@@ -9,8 +10,6 @@ use myriad_vm::{BifResult, Ctx};
 
 /// Tokens that there is room for at first.
 const AT_FIRST: usize = 16;
-/// Longer patterns are declined.
-const LONGEST: usize = 256;
 
 /// A character that a term is.
 fn char_of(term: Term) -> Result<u32, Escape> {

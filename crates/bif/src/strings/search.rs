@@ -2,6 +2,7 @@
 //!
 //! A pattern is found where its characters are, the last of them being a cluster.
 
+use super::LONGEST;
 use super::separators::{Mark, Separators};
 use super::text::{Next, Text, each, ends_before, is_alone, with_text};
 use crate::format::Budget;
@@ -9,8 +10,6 @@ use myriad_term::{Build, Term, am};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};
 
-/// Longer patterns are declined.
-const LONGEST: usize = 256;
 /// Characters and tokens that there is room for at first.
 const AT_FIRST: usize = 16;
 

@@ -1,5 +1,6 @@
 //! The clusters that a text is cut at, and which of them stands where.
 
+use super::LONGEST;
 use super::text::{CR, LF, Next, Text, each, ends_before, is_alone};
 use crate::format::{Budget, PIECE};
 use myriad_term::Term;
@@ -56,7 +57,8 @@ impl Separators {
     pub fn of(list: Term) -> Result<Separators, Escape> {
         let mut separators = Separators::NONE;
         let mut rest = list;
-        while let Some((head, tail)) = rest.as_cons() {
+        for _ in 0..LONGEST {
+            let Some((head, tail)) = rest.as_cons() else { break };
             separators.add(head).ok_or(Escape::Decline)?;
             rest = tail;
         }

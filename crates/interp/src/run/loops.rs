@@ -41,7 +41,10 @@ super::instructions! {
 
     FirstChar(s) {
         let text = *s.x;
-        if text.is_cons() && (*text.cell()).is_small() && !loops::is_traced(s.function(1)) {
+        if !text.is_cons() {
+            return s.next(4);
+        }
+        if (*text.cell()).is_small() && !loops::is_traced(s.function(1)) {
             return s.ret();
         }
         s.jump(3)
