@@ -3,7 +3,7 @@
 //! OTP has a table of nodes whose entries count the terms that refer to them, and go when none does. Here such a term names its
 //! node itself, and a census (`vm::census`) tells which there are.
 
-use myriad_term::{Atom, Boxed, Build, Kind, Term, am};
+use myriad_term::{Atom, Boxed, Build, Kind, Term, am, node};
 use myriad_vm::census::{Holder, Place};
 use myriad_vm::{BifResult, Ctx};
 use std::collections::HashMap;
@@ -16,6 +16,9 @@ type Counts = HashMap<Holder, HashMap<Place, i64>>;
 /// The nodes that terms refer to, and who holds these terms. `None`: to be tried again in another slice.
 fn count(ctx: &mut Ctx<'_>) -> Option<HashMap<Node, Counts>> {
     let mut nodes: HashMap<Node, Counts> = HashMap::new();
+    if !node::knows_others() {
+        return Some(nodes);
+    }
     let counted = ctx.census(&mut |holder, place, object: Boxed| {
         if matches!(object.kind(), Kind::ExternalPid | Kind::ExternalPort | Kind::ExternalRef)
             && let Some(node) = object.term().external_node()

@@ -7,6 +7,7 @@ use crate::alloc::Build;
 use crate::atom::Atom;
 use crate::boxed::{Header, Kind};
 use crate::id::{Pid, Port, RefNumbers};
+use crate::node::word_of_other;
 use crate::word::Term;
 
 /// Most 64-bit words of a big integer (OTP 25).
@@ -95,11 +96,6 @@ pub(super) fn integer(reader: &mut Reader<'_>) -> Result<i64, DecodeError> {
     }
 }
 
-/// Node atom and creation as the first word of an external identifier.
-fn node_word(node: Atom, creation: u32) -> u64 {
-    u64::from(creation) << 32 | u64::from(node.index())
-}
-
 fn creation(reader: &mut Reader<'_>, old: bool) -> Result<u32, DecodeError> {
     if !old {
         return reader.u32();
@@ -124,7 +120,7 @@ pub(super) fn pid<A: Build + ?Sized>(
         }
         return Ok(Pid::new(number, serial).term());
     }
-    let words = [node_word(node, creation), u64::from(serial) << 32 | u64::from(number)];
+    let words = [word_of_other(node, creation), u64::from(serial) << 32 | u64::from(number)];
     Ok(heap.boxed_raw(Header::new(Kind::ExternalPid, 2), &words))
 }
 
@@ -144,7 +140,7 @@ pub(super) fn port<A: Build + ?Sized>(
         }
         return Ok(Port::from_number(number).term());
     }
-    Ok(heap.boxed_raw(Header::new(Kind::ExternalPort, 2), &[node_word(node, creation), number]))
+    Ok(heap.boxed_raw(Header::new(Kind::ExternalPort, 2), &[word_of_other(node, creation), number]))
 }
 
 /// A reference.
@@ -177,7 +173,7 @@ pub(super) fn reference<A: Build + ?Sized>(
     if local {
         return Ok(heap.reference(RefNumbers([numbers[0], numbers[1], numbers[2]])));
     }
-    let mut words = [node_word(node, from), 0, 0, 0];
+    let mut words = [word_of_other(node, from), 0, 0, 0];
     for (i, number) in numbers.iter().enumerate().take(count) {
         words[1 + i / 2] |= u64::from(*number) << (32 * (i % 2));
     }
