@@ -4,7 +4,6 @@ use super::decode::{DecodeError, DecodeOptions};
 use super::reader::Reader;
 use super::tag;
 use crate::alloc::Build;
-use crate::atom::Atom;
 use crate::boxed::{Header, Kind};
 use crate::id::{Pid, Port, RefNumbers};
 use crate::node::word_of_other;
