@@ -28,7 +28,7 @@ mod shape;
 use super::errors::Fault;
 use groups::Open;
 use lead::Newline;
-use shape::{Item, Shape, Shapes, UNLIMITED};
+use shape::{Item, POSSESSIVE, Shape, Shapes, UNLIMITED};
 use std::collections::{BTreeSet, HashMap};
 
 /// What is found out about a pattern that is good.
@@ -399,7 +399,9 @@ impl<'a> Check<'a> {
         }
         self.at += len;
         self.skip_blanks()?;
-        self.at += usize::from(matches!(self.peek(0), b'+' | b'?'));
+        let possessive = self.peek(0) == b'+';
+        let max = if possessive { max.min(POSSESSIVE) } else { max };
+        self.at += usize::from(possessive || self.peek(0) == b'?');
         if max == 0 && matches!(previous, Previous::One | Previous::Item) {
             self.units = self.units.saturating_sub(2);
         }

@@ -390,6 +390,14 @@ impl<'a> Check<'a> {
             Some((_, false, _)) if argument > 0 => return self.fail(Fault::VerbArgument),
             Some((_, _, true)) if argument == 0 => return self.fail(Fault::MarkArgument),
             Some((b"ACCEPT", ..)) => self.push(Item::Accept, Previous::Nothing),
+            // PCRE2 thinks that the branch ends there.
+            Some((b"F" | b"FAIL", ..)) => {
+                // The first reading keeps no shapes.
+                if self.known.is_some() {
+                    self.shape().odd = true;
+                }
+                self.units += 1;
+            }
             Some(_) => self.units += 1,
         }
         self.at += 1;

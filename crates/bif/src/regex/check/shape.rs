@@ -30,6 +30,8 @@ pub enum Item {
 
 /// Repeated without limit.
 pub const UNLIMITED: u32 = u32::MAX;
+/// The same, and possessive.
+pub const POSSESSIVE: u32 = u32::MAX - 1;
 
 /// How long something is, in characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,6 +70,8 @@ pub struct Shape {
     length: Length,
     /// There is no call in it: so that is its length for good, and it may match nothing or not.
     settled: Option<bool>,
+    /// As this, of what stands in it: a condition's group with one branch has an empty one beside it.
+    branches_settled: Option<bool>,
 }
 
 /// All groups of a pattern, the whole being the first.
@@ -98,9 +102,28 @@ const STEPS: u32 = 1_000_000;
 const DEEPEST: usize = 1500;
 
 impl Shape {
+    /// A condition's group with one branch: beside it stands an empty one.
+    fn has_empty_branch(&self) -> bool {
+        self.condition && !self.items.contains(&Item::Or)
+    }
+
+    /// Such a group repeated without limit, and not possessive: the older library does not think of the empty branch.
+    fn is_as_it_stands(&self, max: u32) -> bool {
+        max == UNLIMITED && self.has_empty_branch()
+    }
+
     /// One that begins at a place.
     pub fn new(from: usize, condition: bool, items: Vec<Item>) -> Shape {
-        Shape { items, from, to: None, condition, odd: condition, length: Length::Later, settled: None }
+        Shape {
+            items,
+            from,
+            to: None,
+            condition,
+            odd: condition,
+            length: Length::Later,
+            settled: None,
+            branches_settled: None,
+        }
     }
 }
 
@@ -120,10 +143,12 @@ impl Shapes {
         };
         let Some(shape) = self.groups.get(index) else { return };
         let calls = shape.items.iter().any(|item| has_calls(self, item));
-        let settled = (!calls).then(|| self.branches_may_be_empty(shape));
+        let branches_settled = (!calls).then(|| self.branches_may_be_empty(shape));
+        let settled = branches_settled.map(|empty| empty || shape.has_empty_branch());
         let (length, odd) = (self.branch_length(index, 0), self.is_odd(index, 0));
         if let Some(shape) = self.groups.get_mut(index) {
             shape.settled = settled;
+            shape.branches_settled = branches_settled;
             shape.length = length;
             shape.odd |= odd;
             shape.to = Some(at);
@@ -150,13 +175,14 @@ impl Shapes {
     fn branches_may_be_empty(&self, shape: &Shape) -> bool {
         let empty = |item: &Item| match item {
             Item::Fixed(_) | Item::Some | Item::Byte => false,
-            Item::Group { index, min, .. } => {
-                *min == 0 || self.groups.get(*index).and_then(|g| g.settled).unwrap_or(true)
+            Item::Group { index, min, max } => {
+                let settled = |g: &Shape| if g.is_as_it_stands(*max) { g.branches_settled } else { g.settled };
+                *min == 0 || self.groups.get(*index).and_then(settled).unwrap_or(true)
             }
             _ => true,
         };
         let mut branches = shape.items.split(|item| *item == Item::Or);
-        shape.condition && !shape.items.contains(&Item::Or) || branches.any(|branch| branch.iter().all(empty))
+        branches.any(|branch| branch.iter().all(empty))
     }
 
     /// The length of a branch that just ended.
@@ -193,6 +219,7 @@ impl Shapes {
                     }
                 }
                 Item::Group { min: 0, .. } => return Length::Varies,
+                Item::Group { min: 1, max: POSSESSIVE, .. } => return Length::Varies,
                 Item::Group { index, min, max } => {
                     let Some(group) = self.groups.get(*index) else { return Length::Varies };
                     let once = self.group_length(*index, group, calls);
@@ -285,13 +312,17 @@ impl Shapes {
                         return false;
                     }
                 }
-                Item::Group { index: inner, .. } => {
+                Item::Group { index: inner, max, .. } => {
                     let Some(group) = self.groups.get(inner) else { return true };
-                    if group.condition && !group.items.contains(&Item::Or) {
+                    let as_it_stands = group.is_as_it_stands(max);
+                    if group.has_empty_branch() && !as_it_stands {
                         continue;
                     }
                     calls.push(usize::MAX);
-                    let empty = self.group_may_be_empty(inner, calls);
+                    let empty = match group.branches_settled {
+                        Some(empty) if as_it_stands => empty,
+                        _ => self.group_may_be_empty(inner, calls),
+                    };
                     calls.pop();
                     if !empty {
                         return false;

@@ -25,6 +25,11 @@ fn calls_without_end() {
     assert_eq!(endless("(a(?1)|b?(?:c*(?1)))"), Some(17));
     assert_eq!(endless("((?2)b(?1)c)(d)"), Some(9));
     assert_eq!(endless("(?=(?R))"), Some(6));
+    for good in ["(?(R)a)+(?R)", "((?(R)(?1)a){2,}|x)(?R)"] {
+        assert_eq!(endless(good), None, "{good}");
+    }
+    assert_eq!(endless("(?(R)a)++(?R)"), Some(12));
+    assert_eq!(endless("((?(R)a?)+|x)(?R)"), Some(16));
     for good in ["a(?R)?", "(?(R)a|(?R)b)", "(a(?1)?)", "(?1)(a)", r"\B(?<=a|^(?R))"] {
         assert_eq!(endless(good), None, "{good}");
     }
@@ -32,9 +37,15 @@ fn calls_without_end() {
 
 #[test]
 fn lengths() {
-    for good in
-        [r"(?<=\R{2})a", r"(?<=a(?=b*)c|d)", "(?<=(?(1)a))(b)", "(?<=(ab){2}|cdef)", "(?<=a(*ACCEPT)b*)", "(?<=a{0}b)"]
-    {
+    for good in [
+        r"(?<=\R{2})a",
+        r"(?<=a(?=b*)c|d)",
+        "(?<=(?(1)a))(b)",
+        "(?<=(ab){2}|cdef)",
+        "(?<=a(*ACCEPT)b*)",
+        "(?<=a{0}b)",
+        "(?<=(?:(*FAIL)a|(b)))",
+    ] {
         assert_eq!(fault(good), None, "{good}");
     }
     for (bad, at) in
