@@ -115,6 +115,18 @@ impl Fragment {
         sum
     }
 
+    /// Words that objects take, if they lie in one chunk and none of them is counted: [`Heap::absorb`] may move them then.
+    ///
+    /// [`Heap::absorb`]: crate::Heap::absorb
+    #[inline]
+    pub fn movable_words(&self) -> Option<usize> {
+        if self.chunks.is_null() || !self.off_heap.first.is_null() {
+            return None;
+        }
+        // SAFETY: the fragment's own chunk.
+        unsafe { (*self.chunks).next.is_null().then(|| Chunk::used(self.chunks)) }
+    }
+
     /// The memory that holds objects, as (start, end).
     pub(crate) fn areas(&self) -> Vec<(*mut u64, *mut u64)> {
         let (mut areas, mut chunk) = (Vec::new(), self.chunks);
@@ -126,6 +138,11 @@ impl Fragment {
             }
         }
         areas
+    }
+
+    /// Where the objects of the first chunk begin.
+    pub(crate) fn start(&self) -> *mut u64 {
+        Chunk::start(self.chunks)
     }
 
     /// Takes all chunks and the chain out: the caller owns them now.

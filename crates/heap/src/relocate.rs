@@ -1,11 +1,12 @@
-//! A young generation moved as a whole to a block of another size.
+//! Objects moved as a whole: a young generation to a block of another size, a small fragment to the block.
 //!
-//! Right after a collection: there are no fragments, and nothing in the old generation points to the young one (H4), so
+//! A generation, right after a collection: there are no fragments, and nothing in the old generation points to the young one (H4), so
 //! only the young objects, the stack and the roots are looked at. Each pointer into the young generation moves by the
 //! same distance.
 
 use crate::account::Class;
 use crate::block;
+use crate::fragment::Fragment;
 use crate::heap::Heap;
 use crate::roots::Roots;
 use myriad_term::boxed::Header;
@@ -39,6 +40,26 @@ impl Shift {
 }
 
 impl Heap {
+    /// Takes over the objects of a fragment, which `terms` refer to. If they are [movable](Fragment::movable_words) and the block
+    /// has [room](Heap::ensure), they move there, and the fragment's memory is free at once: mostly it is still in the cache.
+    /// Else the fragment [joins](Heap::attach) the heap.
+    pub fn absorb(&mut self, fragment: Fragment, terms: [&mut Term; 2]) {
+        let Some(words) = fragment.movable_words().filter(|words| self.ensure(*words)) else {
+            return self.attach(fragment);
+        };
+        let (from, to) = (fragment.start(), self.htop);
+        let shift = Shift { base: from as usize, len: words * 8, distance: (to as usize).wrapping_sub(from as usize) };
+        // SAFETY: the room is there; H1 and H2 for the words moved, which the fragment no longer holds: it counts none of them.
+        unsafe {
+            ptr::copy_nonoverlapping(from, to, words);
+            self.htop = to.add(words);
+            shift.heap(to, self.htop);
+            for term in terms {
+                *term = Term::from_raw(shift.word(term.raw()));
+            }
+        }
+    }
+
     /// Moves the young generation and the stack to a block of `size` words.
     ///
     /// # Safety

@@ -256,17 +256,34 @@ impl Machine {
         self.verify();
     }
 
-    /// A message: a fragment of its own that joins the heap.
+    /// A message: a fragment of its own that joins the heap, or moves there.
     fn message(&mut self) -> (Term, u64) {
         let n = 1 + self.random.below(40);
         let mut fragment = Fragment::with_capacity(if self.random.below(2) == 0 { 2 * n } else { 0 });
         let mut list = (Term::NIL, mix(Term::NIL.raw()));
+        let counted = self.random.below(2) == 0;
         for i in 0..n {
-            let item = if i % 8 == 7 { fragment.shared_binary(self.shared[0].clone()) } else { Term::small(i as i64) };
+            let item = match i % 8 {
+                7 if counted => fragment.shared_binary(self.shared[0].clone()),
+                // Words that look like pointers.
+                5 => fragment.binary(&[list.0.raw() as u8; 17]),
+                3 => self.literals[0].0,
+                1 => fragment.tuple(&[Term::small(1), list.0]),
+                _ => Term::small(i as i64),
+            };
             let model = Walker::default().hash(item);
             list = (fragment.cons(item, list.0), combine(CONS, [model, list.1]));
         }
-        self.heap.attach(fragment);
+        if self.random.below(2) == 0 {
+            self.heap.attach(fragment);
+        } else {
+            let (top, moves) = (self.heap.htop, fragment.movable_words().filter(|words| self.heap.ensure(*words)));
+            let mut copy = list.0;
+            self.heap.absorb(fragment, [&mut list.0, &mut copy]);
+            assert!(copy.is(list.0));
+            assert_eq!(self.heap.htop, top.wrapping_add(moves.unwrap_or(0)));
+            self.verify();
+        }
         list
     }
 

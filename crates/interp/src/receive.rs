@@ -57,6 +57,13 @@ pub unsafe fn loop_rec(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     if m.ctx.proc.messages.peek().is_none() && !m.ctx.this.outer.is_empty() && fetch(m, pc).is_err() {
         return std::ptr::null();
     }
+    if let Some(words) = m.ctx.proc.messages.small_first() {
+        if !m.heap().ensure(words) {
+            return m.collect_at(words, 0, pc);
+        }
+        let process = &mut *m.ctx.proc;
+        process.messages.absorb_first(&mut process.heap);
+    }
     match m.ctx.proc.messages.peek() {
         Some(message) => {
             let term = message.term;

@@ -3,10 +3,14 @@
 //! M1. Only the owner touches it (the outer queue of signals is `signal.rs`).
 //! M2. Messages keep the order in which they were fetched; `receive` scans from the save position.
 //! M3. A message's terms stay in its own fragment until the owner accepts it, or until a collection while the owner looks at
-//!     it: then the fragment joins the heap and the term becomes a root ([`MessageQueue::roots`]).
+//!     it: then the fragment joins the heap and the term becomes a root ([`MessageQueue::roots`]). A small first message
+//!     moves to the heap when the owner comes to look at it ([`MessageQueue::small_first`]).
 
 use myriad_heap::{Fragment, Heap};
 use myriad_term::Term;
+
+/// Most words of a message that moves to the heap, instead of joining it.
+const SMALL: usize = 32;
 
 /// One message.
 pub struct Message {
@@ -194,6 +198,24 @@ impl MessageQueue {
         }
     }
 
+    /// Words of the message at the receive position, if it is the first and small and still in its fragment: it is to
+    /// [move](MessageQueue::absorb_first). (Others are not: roots should be near the front.)
+    #[inline]
+    pub fn small_first(&self) -> Option<usize> {
+        let first = self.first.as_ref().filter(|_| self.position.is_null())?;
+        first.message.fragment.as_ref()?.movable_words().filter(|words| *words <= SMALL)
+    }
+
+    /// Moves the first message to the heap, which has the room.
+    pub fn absorb_first(&mut self, heap: &mut Heap) {
+        let Some(node) = self.first.as_mut() else { return };
+        if let Some(fragment) = node.message.fragment.take() {
+            node.attached = true;
+            self.attached += 1;
+            heap.absorb(fragment, [&mut node.message.term, &mut node.message.token]);
+        }
+    }
+
     /// The messages whose terms are part of the heap: roots of a collection. None in nearly every case.
     pub fn roots(&mut self) -> Vec<&mut Term> {
         let mut roots = Vec::new();
@@ -274,6 +296,38 @@ mod tests {
         q.push(message(6));
         assert_eq!((take(&mut q), take(&mut q), take(&mut q), take(&mut q)), (Some(3), Some(4), Some(6), None));
         assert!(q.is_empty());
+    }
+
+    #[test]
+    fn a_small_first_message_moves_to_the_heap() {
+        use myriad_heap::Settings;
+        use myriad_term::Build;
+        let in_fragment = |n: i64| {
+            let mut fragment = Fragment::new();
+            let items: Vec<Term> = (0..n).map(Term::small).collect();
+            let term = fragment.list(&items);
+            Message { term, fragment: Some(fragment), token: Term::NONE }
+        };
+        let mut heap = Heap::new(&Settings::default());
+        let room = heap.room();
+        let mut q = MessageQueue::new();
+        [3, 4, 100].into_iter().for_each(|n| q.push(in_fragment(n)));
+        // One that is not the first stays where it is.
+        q.advance();
+        assert_eq!(q.small_first(), None);
+        q.rewind();
+        assert_eq!(q.small_first(), Some(6));
+        q.absorb_first(&mut heap);
+        // Once.
+        assert_eq!(q.small_first(), None);
+        assert_eq!((heap.room(), q.roots().len(), q.words()), (room - 6, 2, 208));
+        for (n, words) in [(3, Some(8)), (4, None), (100, None)] {
+            let (message, _) = q.take().unwrap();
+            assert_eq!(message.term.list_length(), Some(n));
+            assert_eq!(message.fragment.is_none(), n == 3);
+            assert_eq!(q.small_first(), words);
+        }
+        assert!(q.roots().is_empty());
     }
 
     #[test]
