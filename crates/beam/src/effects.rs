@@ -1,7 +1,7 @@
 //! What each instruction does to registers, frame and control, and what it demands of them (S6).
 //!
 //! V1. An X register is read only where every way there has set it since it was last lost. A call,
-//!     send, or receive wait loses all of them; an instruction with a `Live` operand loses those from
+//!     send, look at a message, or receive wait loses all of them; an instruction with a `Live` operand loses those from
 //!     there on, also where it fails.
 //! V2. A slot is read only if it is within the frame and holds no catch tag; it is initialised (V4).
 //! V3. Calls need a frame; tail calls and `return` find none, or drop the one there is, of its true size.
@@ -20,6 +20,11 @@
 //!     Decoding makes a plain call_ext of all of them, which needs no frame.
 //!
 //! V8. `bif2` of is_map_key/2 sets its destination on its fail branch as well (`Import::sets_always`).
+//!
+//! V9. `put_list` and `put_tuple2` build in heap that an instruction before has made sure of (`test_heap` and others with a
+//!     heap need), and nothing that may take room or collect has come since. All that is not known to do neither counts as if
+//!     it did both; whatever else builds makes room for itself.
+//! V10. `bs_put_*` come after an instruction that has begun a bit string, and nothing that may collect has come since.
 //!
 //! Matching instructions (bs_get_*, bs_skip_utf*, bs_start_match*, bs_match) must take their fail branch
 //! before they collect. A wait_timeout that resumes at itself must not read its operand again: X
@@ -55,6 +60,12 @@ pub(crate) struct Seen {
     pub(crate) sets_always: bool,
     /// The import is a BIF that always raises.
     pub(crate) exits: bool,
+    /// The import is a guard BIF that takes no room on the heap.
+    pub(crate) builds_nothing: bool,
+    /// The last heap need, in words.
+    pub(crate) heap: u32,
+    /// How many operands the last list of them has.
+    pub(crate) items: u32,
     /// Labels branched to.
     pub(crate) edges: Vec<u32>,
     /// Registers written.
@@ -73,6 +84,9 @@ impl Default for Seen {
             safe: false,
             sets_always: false,
             exits: false,
+            builds_nothing: false,
+            heap: 0,
+            items: 0,
             edges: Vec::with_capacity(64),
             written: Vec::with_capacity(64),
         }
@@ -240,6 +254,7 @@ impl Scan<'_> {
         if op.only_moves() {
             // The frequent case, done with at once: registers are written and that is all.
             if self.flow.state.live {
+                self.build(op)?;
                 self.write_registers()?;
             }
             self.flow.last_label = 0;
@@ -272,6 +287,7 @@ impl Scan<'_> {
             if op == Op::Bif2 && self.seen.sets_always {
                 self.write_registers()?;
             }
+            self.heap_effect(op)?;
             self.edges()?;
             self.write(op)?;
             if op.is_terminal() {
@@ -345,7 +361,16 @@ impl Scan<'_> {
                 self.flow.state.set_x_prefix(0);
                 Ok(())
             }
-            Op::LoopRec | Op::Badmatch | Op::IfEnd | Op::CaseEnd | Op::TryCaseEnd | Op::Raise | Op::Badrecord => {
+            Op::LoopRec => {
+                self.need_scannable();
+                self.flow.state.set_x_prefix(0);
+                Ok(())
+            }
+            Op::Timeout => {
+                self.flow.state.set_x_prefix(0);
+                Ok(())
+            }
+            Op::Badmatch | Op::IfEnd | Op::CaseEnd | Op::TryCaseEnd | Op::Raise | Op::Badrecord => {
                 self.need_scannable();
                 Ok(())
             }
@@ -360,6 +385,9 @@ impl Scan<'_> {
 
     /// Which registers hold terms, and whether there is a frame, when it goes on to the next one.
     fn write(&mut self, op: Op) -> Check {
+        if op == Op::LoopRec && self.seen.written != [Reg::X(0)] {
+            return Err(self.misplaced("a message anywhere but in X0"));
+        }
         self.write_registers()?;
         let state = &mut self.flow.state;
         match op {

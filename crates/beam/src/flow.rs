@@ -5,7 +5,7 @@
 //! rule complete when the scan reaches it. Where a backward branch lowers the state of a label already
 //! passed, the scan goes over that block again.
 //!
-//! States only fall: registers that are set become fewer, a known frame becomes a mixed one.
+//! States only fall: registers that are set become fewer, a known frame becomes a mixed one, room on the heap shrinks.
 
 use crate::reader::MAX_REGISTERS;
 
@@ -90,6 +90,10 @@ pub(crate) struct State {
     y: Set,
     /// Slots that hold the tag of an active catch.
     tags: Set,
+    /// Words of heap that an instruction before has made sure of, less what has been built there since.
+    pub(crate) room: u32,
+    /// A bit string is being built: nothing that may collect has come since it was begun.
+    pub(crate) building: bool,
 }
 
 /// A set of X registers, put aside.
@@ -97,7 +101,16 @@ pub(crate) struct SavedX(Set, usize);
 
 impl State {
     pub(crate) fn unreachable() -> Self {
-        State { live: false, frame: Frame::None, x: Set::EMPTY, x_words: 0, y: Set::EMPTY, tags: Set::EMPTY }
+        State {
+            live: false,
+            frame: Frame::None,
+            x: Set::EMPTY,
+            x_words: 0,
+            y: Set::EMPTY,
+            tags: Set::EMPTY,
+            room: 0,
+            building: false,
+        }
     }
 
     /// At a function's entry.
@@ -105,6 +118,7 @@ impl State {
         self.live = true;
         self.frame = Frame::None;
         self.set_x_prefix(arity);
+        (self.room, self.building) = (0, false);
     }
 
     #[inline]
@@ -266,13 +280,17 @@ pub(crate) enum Join {
     TooMany,
 }
 
-/// The head of a packed state: the frame, and how many words of X and Y registers follow.
+/// The head of a packed state: the frame, how many words of X and Y registers follow, and what is known of the heap.
 #[derive(Clone, Copy)]
 struct Head {
     frame: Frame,
     x_words: usize,
     y_words: usize,
+    room: u32,
+    building: bool,
 }
+
+const _: () = assert!(WORDS < 1 << 7);
 
 const MIXED: u64 = 0x8000;
 
@@ -283,7 +301,8 @@ impl Head {
             Frame::Slots(slots) => u64::from(slots) + 1,
             Frame::Mixed(slots) => MIXED | u64::from(slots),
         };
-        frame | (self.x_words as u64) << 16 | (self.y_words as u64) << 32
+        let sizes = (self.x_words as u64) << 16 | (self.y_words as u64) << 24;
+        frame | sizes | u64::from(self.building) << 31 | u64::from(self.room) << 32
     }
 
     fn unpack(word: u64) -> Self {
@@ -292,7 +311,13 @@ impl Head {
             mixed if mixed & MIXED != 0 => Frame::Mixed((mixed & !MIXED) as u16),
             slots => Frame::Slots(slots as u16 - 1),
         };
-        Head { frame, x_words: (word >> 16 & 0xffff) as usize, y_words: (word >> 32) as usize }
+        Head {
+            frame,
+            x_words: (word >> 16 & 0xff) as usize,
+            y_words: (word >> 24 & 0x7f) as usize,
+            room: (word >> 32) as u32,
+            building: word >> 31 & 1 != 0,
+        }
     }
 }
 
@@ -329,6 +354,12 @@ impl LabelStates {
             changed |= *word & !other != 0;
             *word &= other;
         }
+        if state.room < head.room || head.building && !state.building {
+            head.room = head.room.min(state.room);
+            head.building &= state.building;
+            first[0] = head.pack();
+            changed = true;
+        }
         if head.frame != state.frame || *tags != state.tags.0[..head.y_words] {
             let slots = head.frame.least();
             let covered = y.iter().enumerate().all(|(word, have)| {
@@ -357,7 +388,8 @@ impl LabelStates {
         }
         *place = self.words.len() as u32;
         let y_words = usize::from(state.frame.least()).div_ceil(64);
-        self.words.push(Head { frame: state.frame, x_words: state.x_words, y_words }.pack());
+        let State { frame, x_words, room, building, .. } = *state;
+        self.words.push(Head { frame, x_words, y_words, room, building }.pack());
         self.words.extend_from_slice(&state.x.0[..state.x_words]);
         self.words.extend_from_slice(&state.y.0[..y_words]);
         self.words.extend_from_slice(&state.tags.0[..y_words]);
@@ -371,6 +403,7 @@ impl LabelStates {
         let (y, sets) = sets.split_at(head.y_words);
         state.live = true;
         state.frame = head.frame;
+        (state.room, state.building) = (head.room, head.building);
         for word in head.x_words..state.x_words {
             state.x.0[word] = 0;
         }

@@ -8,8 +8,9 @@
 //! What the scan does not establish, and whoever runs the code must therefore be safe against:
 //! - literals, attributes and compile information are external terms that nobody has decoded yet;
 //! - types in the type table, and `safe` in call_fun2, are the compiler's claims;
-//! - terms are of the type that an instruction expects (get_list of a cons, a Ctx operand that holds a
-//!   match context, ...), element numbers are within tuples, heap needs suffice.
+//! - terms are of the type that an instruction expects (a Ctx operand holds a match context, the source of put_map_assoc is a
+//!   map, ...). [`Module::proofs`] tells which of the instructions that read or write through a term without a look at what it
+//!   is (get_list, get_tuple_element, ...) are proved right by the function's own code (`kinds.rs`).
 
 #![forbid(unsafe_code)]
 
@@ -20,11 +21,13 @@ mod disasm;
 mod effects;
 mod error;
 mod flow;
+mod kinds;
 mod module;
 mod opcode;
 mod operands;
 mod reader;
 mod records;
+mod room;
 mod scan;
 mod tables;
 mod types;
@@ -33,6 +36,7 @@ pub use atoms::AtomTable;
 pub use container::BeamFile;
 pub use decode::{Alloc, Arg, Body, Instr, Reg};
 pub use error::{ChunkId, LoadError};
+pub use kinds::{Proofs, is_access};
 pub use module::{Module, md5, module_md5};
 pub use opcode::{Kind, MAX_OPCODE, Op, WITHDRAWN};
 pub use reader::{MAX_FLOAT_REGISTERS, MAX_REGISTERS};

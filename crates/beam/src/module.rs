@@ -6,6 +6,7 @@ use crate::atoms::AtomTable;
 use crate::container::BeamFile;
 use crate::decode::Body;
 use crate::error::LoadError;
+use crate::kinds::{self, Proofs};
 use crate::records::{self, RecordDef};
 use crate::scan::{self, CodeHeader, FunctionDef, LabelDef, Scanned, Tables};
 use crate::tables::{self, Export, Import, Lambda, LineTable, Literals};
@@ -186,6 +187,12 @@ impl Module {
             .get(index as usize)
             .ok_or(LoadError::Code { offset: self.code.len(), what: "no function of this index" })?;
         Body::decode(&self.code, function, &self.imports)
+    }
+
+    /// What a function's code, decoded, proves of the terms that it reads and writes through.
+    pub fn proofs(&self, index: u32, body: &Body) -> Proofs {
+        let entry = self.functions.get(index as usize).map_or(0, |function| function.entry);
+        kinds::proofs(self, entry, body)
     }
 }
 

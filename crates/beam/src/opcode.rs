@@ -23,7 +23,7 @@ pub enum Kind {
     Entry,
     /// `U` up to 255: the arguments are in X0, X1, ...
     Arity,
-    /// `U` up to 1024: X registers below this survive a collection, all others die.
+    /// `U` up to 1023: X registers below this survive a collection, all others die. One at least is left over, for a result.
     Live,
     /// `U`: index of an import, of the arity the call states.
     Import,

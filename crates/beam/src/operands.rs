@@ -7,6 +7,11 @@ use crate::opcode::{Kind, Op};
 use crate::reader::{MAX_REGISTERS, Raw};
 use crate::scan::{Check, NONE, Scan};
 
+/// Words of what a heap need counts: words, floats, funs.
+const NEED_WORDS: [u64; 3] = [1, 2, 3];
+/// Most words that an instruction may need.
+const MOST_HEAP: u64 = (1 << 27) - 1;
+
 impl Scan<'_> {
     pub(crate) fn operands(&mut self, kinds: &[Kind]) -> Check {
         for (index, kind) in kinds.iter().enumerate() {
@@ -49,8 +54,12 @@ impl Scan<'_> {
                 self.seen.number = u64::from(value);
                 true
             }
-            (Kind::Uint | Kind::Heap, 0) => {
+            (Kind::Uint, 0) => {
                 self.seen.number = u64::from(value);
+                true
+            }
+            (Kind::Heap, 0) => {
+                self.seen.heap = u32::from(value);
                 true
             }
             _ => false,
@@ -83,7 +92,7 @@ impl Scan<'_> {
                 _ => Err(self.operand("not a register")),
             },
             Kind::Live => {
-                self.at_most(raw, u64::from(MAX_REGISTERS))?;
+                self.at_most(raw, u64::from(MAX_REGISTERS) - 1)?;
                 self.seen.live = self.seen.live.min(self.seen.number as u16);
                 Ok(())
             }
@@ -119,7 +128,11 @@ impl Scan<'_> {
             },
             Kind::Heap => match raw {
                 Raw::Alloc(pairs) => self.heap_need(pairs),
-                _ => self.at_most(raw, 1 << 28),
+                _ => {
+                    self.at_most(raw, MOST_HEAP)?;
+                    self.seen.heap = self.seen.number as u32;
+                    Ok(())
+                }
             },
             Kind::Size => match raw {
                 Raw::U(size) => self.at_most(Raw::U(size), u64::from(u32::MAX)),
@@ -179,10 +192,19 @@ impl Scan<'_> {
         match kind {
             Kind::ValueLabels => self.groups(count, &[Kind::Const, Kind::Label]),
             Kind::ArityLabels => self.groups(count, &[Kind::Uint, Kind::Label]),
-            Kind::Srcs => self.groups(count, &[Kind::Src]),
+            Kind::Srcs => {
+                self.seen.items = count;
+                self.groups(count, &[Kind::Src])
+            }
             Kind::SrcPairs => self.groups(count, &[Kind::Src, Kind::Src]),
             Kind::SrcDsts => self.groups(count, &[Kind::Src, Kind::Dst]),
-            Kind::IndexedSrcs => self.groups(count, &[Kind::Uint, Kind::Src]),
+            Kind::IndexedSrcs => {
+                // The size of the record stands before the list.
+                let size = self.seen.number;
+                self.groups(count, &[Kind::Uint, Kind::Src])?;
+                self.seen.number = size;
+                Ok(())
+            }
             Kind::AtomSrcs => self.groups(count, &[Kind::Atom, Kind::Src]),
             Kind::AtomDsts => self.groups(count, &[Kind::Atom, Kind::Dst]),
             Kind::YList => self.groups(count, &[Kind::YDst]),
@@ -286,11 +308,12 @@ impl Scan<'_> {
         let mut total = 0_u64;
         for _ in 0..pairs {
             match (self.reader.raw()?, self.reader.raw()?) {
-                (Raw::U(0..=2), Raw::U(count)) if count <= 1 << 24 => total += count,
+                (Raw::U(kind @ 0..=2), Raw::U(count)) if count <= 1 << 24 => total += NEED_WORDS[kind as usize] * count,
                 _ => return Err(self.operand("not a heap need")),
             }
         }
-        if total <= 1 << 28 { Ok(()) } else { Err(self.operand("not a heap need")) }
+        self.seen.heap = u32::try_from(total).unwrap_or(u32::MAX);
+        if total <= MOST_HEAP { Ok(()) } else { Err(self.operand("not a heap need")) }
     }
 
     /// A term that is read.
@@ -395,6 +418,7 @@ impl Scan<'_> {
                     self.seen.exits = import.always_raises;
                     self.seen.safe = import.never_fails;
                     self.seen.sets_always = import.sets_always;
+                    self.seen.builds_nothing = import.builds_nothing;
                     Ok(())
                 }
                 Some(_) => Err(self.operand("an import of another arity")),

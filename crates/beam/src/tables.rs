@@ -27,6 +27,8 @@ pub struct Import {
     pub never_fails: bool,
     /// It is a guard BIF that sets its destination where it takes its fail branch, too.
     pub sets_always: bool,
+    /// It is a guard BIF that gives an immediate term, or one that it has been given or that is part of such a one.
+    pub builds_nothing: bool,
 }
 
 /// Is this a function of module `erlang` that never returns?
@@ -42,6 +44,13 @@ fn never_fails(function: &str, arity: u8) -> bool {
         (name, 1) => name.starts_with("is_"),
         _ => false,
     }
+}
+
+fn builds_nothing(function: &str, arity: u8) -> bool {
+    never_fails(function, arity)
+        || matches!((function, arity), ("node" | "hd" | "tl" | "tuple_size" | "map_size" | "not", 1))
+        || matches!((function, arity), ("element" | "map_get" | "is_map_key" | "and" | "or" | "xor" | "is_function", 2))
+        || matches!((function, arity), ("is_record", 2 | 3))
 }
 
 /// A row of the export table or of the local function table.
@@ -97,6 +106,7 @@ pub(crate) fn imports(file: &BeamFile<'_>, atoms: &AtomTable) -> Result<Vec<Impo
             never_fails: is_erlang && never_fails(name, arity),
             // Compilers keep the fail label where they know that the argument is a map, and read the result there.
             sets_always: is_erlang && name == "is_map_key" && arity == 2,
+            builds_nothing: is_erlang && builds_nothing(name, arity),
         });
     }
     Ok(rows)

@@ -40,6 +40,12 @@ pub(crate) struct At<'a> {
     pub(crate) args: &'a [Arg],
     pub(crate) line: u32,
     pub(crate) frame: u32,
+    /// Its operand may not be what it is for: a checked form is wanted.
+    pub(crate) checked: bool,
+    /// It must not run.
+    pub(crate) refused: bool,
+    /// The message that is looked at must be adopted first.
+    adopts: bool,
 }
 
 /// Decodes a function and publishes the code (unless another thread was first).
@@ -80,6 +86,7 @@ fn translate_body(
     let all: Vec<Instr<'_>> = body.iter().collect();
     let frames = frames(&all, &module.beam.imports);
     let referenced = referenced(&all);
+    let proofs = module.beam.proofs(function.index, body);
     let mut list = Vec::with_capacity(all.len());
     let mut line = 0;
     for (i, instruction) in all.iter().enumerate() {
@@ -100,7 +107,15 @@ fn translate_body(
             }
             _ => {}
         }
-        list.push(At { op: instruction.op, args: instruction.args, line, frame: frames[i].unwrap_or(0) });
+        list.push(At {
+            op: instruction.op,
+            args: instruction.args,
+            line,
+            frame: frames[i].unwrap_or(0),
+            checked: proofs.must_check(i),
+            refused: proofs.must_refuse(i),
+            adopts: proofs.must_adopt(i),
+        });
     }
     let mut emitter = Emitter::new(vm, module, function, def.info);
     let mut rest = &list[..];
@@ -125,7 +140,12 @@ fn translate_body(
             continue;
         }
         emitter.place(at.line, at.frame);
-        let used = basic::translate(&mut emitter, rest)?;
+        if at.adopts {
+            emitter.op(Tier0::AdoptMessage, 0);
+        }
+        // What is to be adopted before an instruction is not done with any of those before it as one.
+        let next = if proofs.adoptions() == 0 { None } else { after.iter().position(|at| at.adopts) };
+        let used = basic::translate(&mut emitter, next.map_or(rest, |next| &rest[..=next]))?;
         rest = &rest[used.clamp(1, rest.len())..];
     }
     emitter.finish()

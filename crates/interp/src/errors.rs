@@ -401,6 +401,13 @@ pub unsafe fn unreachable_code(m: &mut Machine<'_, '_>, pc: *const u32) -> *cons
     error_at(m, pc, Term::atom(am::badarg))
 }
 
+/// A term is not what the instruction is for, which no compiler lets happen.
+#[cold]
+#[inline(never)]
+pub unsafe fn wrong_kind(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    error_at(m, pc, Term::atom(am::badarg))
+}
+
 /// The function could not be decoded: it goes beyond a limit of this VM.
 pub unsafe fn not_decodable(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     error_at(m, pc, Term::atom(am::system_limit))

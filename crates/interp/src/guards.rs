@@ -414,6 +414,34 @@ pub unsafe fn fmove_to_term(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u
     }
 }
 
+/// `get_tuple_element` of a place that short operands do not reach, of what may be no tuple.
+pub unsafe fn element_far(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction.
+    unsafe {
+        let place = (*pc.add(2) as usize).wrapping_sub(1);
+        match m.get(high(pc)).as_tuple().and_then(|tuple| tuple.elements().get(place).copied()) {
+            Some(element) => {
+                m.set(*pc.add(1) & 0xffff, element);
+                pc.add(3)
+            }
+            None => errors::wrong_kind(m, pc),
+        }
+    }
+}
+
+/// `set_tuple_element` of a tuple that may have too few elements.
+pub unsafe fn set_element(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operands of the instruction; the tuple is young and known to nobody else (`Proofs::must_refuse`).
+    unsafe {
+        let (tuple, place) = (m.get(high(pc)), *pc.add(2) as usize);
+        if tuple.as_tuple().is_none_or(|tuple| place > tuple.len()) {
+            return errors::wrong_kind(m, pc);
+        }
+        *tuple.boxed_ptr().add(place) = m.source(pc.add(1)).raw();
+        pc.add(3)
+    }
+}
+
 // ---- tests
 
 /// The order of two terms, quickly for small integers and floats.

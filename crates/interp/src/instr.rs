@@ -96,6 +96,8 @@ macro_rules! for_each_instruction {
             PutList "Rp" PutListS "Rss" GetList "rP" GetHd "rQ" GetTl "rQ"
             IsNonemptyList "rj" IsNonemptyGetList "rjP" IsNonemptyHeadIs "rjPjk" IsNil "rj" IsList "rj"
             GetElement "rQ" GetElement2 "rQQ" GetElement3 "rQQQ" GetElementFar "rQu"
+            CheckedGetList "rP" CheckedGetHd "rQ" CheckedGetTl "rQ"
+            CheckedGetElement "rQ" CheckedGetElement2 "rQQ" CheckedGetElement3 "rQQQ"
             IsTuple "rj" IsTupleOfArity "rju" IsTupleThenArity "rjju" IsTaggedTuple "rjuk" PutTuple "Ru*" SetElement "rsu"
             HeapPutList "nuQp" HeapPutListS "nuQss" HeapPutTuple "nuQ*" HeapPutListReturn "nuup" HeapPutTupleReturn "nuu*"
             // tests
@@ -177,11 +179,14 @@ macro_rules! for_each_instruction {
             Raise "-ss" crate::errors::raise
             RawRaise "-" crate::errors::raw_raise
             BuildStacktrace "-" crate::errors::build_stacktrace
+            CheckedGetElementFar "rqu" crate::guards::element_far
+            CheckedSetElement "rsu" crate::guards::set_element
             CatchEnd "r" crate::errors::catch_end
             RaiseUndef "-" crate::errors::undef
             LoopRec "-j" crate::receive::loop_rec
             LoopRecEnd "-j" crate::receive::loop_rec_end
             RemoveMessage "-" crate::receive::remove_message
+            AdoptMessage "-" crate::receive::adopt_message
             Timeout "-" crate::receive::timeout
             Wait "-j" crate::receive::wait
             WaitTimeout "-js" crate::receive::wait_timeout

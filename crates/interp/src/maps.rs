@@ -244,8 +244,10 @@ pub unsafe fn update_record(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u
     // SAFETY: operands of the instruction; the words are fresh (A2).
     unsafe {
         let (source, n) = (m.source(pc.add(1)), *pc.add(3) as usize);
-        let Some(tuple) = source.as_tuple() else { return errors::tagged_error_at(m, pc, am::badrecord, source) };
-        let size = tuple.len();
+        let size = *pc.add(2) as usize;
+        let Some(tuple) = source.as_tuple().filter(|tuple| tuple.len() == size) else {
+            return errors::tagged_error_at(m, pc, am::badrecord, source);
+        };
         let at = m.heap().alloc(1 + size).as_ptr();
         *at = Header::new(Kind::Tuple, size).raw();
         std::ptr::copy_nonoverlapping(tuple.elements().as_ptr(), at.add(1).cast(), size);

@@ -125,6 +125,14 @@ pub unsafe fn remove_message(m: &mut Machine<'_, '_>, pc: *const u32) -> *const 
     unsafe { pc.add(1) }
 }
 
+/// The message that is looked at becomes part of the heap: more is to be done with it than to look, but it stays in the queue.
+pub unsafe fn adopt_message(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    let process = &mut *m.ctx.proc;
+    process.messages.attach_current(&mut process.heap);
+    // SAFETY: the next instruction.
+    unsafe { pc.add(1) }
+}
+
 /// `timeout`: the receive is over without a message.
 pub unsafe fn timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     end_timer(m);

@@ -517,6 +517,7 @@ well_known! {
     linked "linked"
     links "links"
     linux "linux"
+    list_to_atom "list_to_atom"
     list "list"
     list_to_binary_continue "list_to_binary_continue"
     lists "lists"

@@ -195,20 +195,30 @@ pub(crate) fn translate(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit
         Generic::GetList => {
             let source = e.reg_of(args.at(0)?)?;
             let (head, tail) = (e.reg(args.at(1)?)?, e.reg(args.at(2)?)?);
-            e.op(Op::GetList, source);
+            e.op(if at.checked { Op::CheckedGetList } else { Op::GetList }, source);
             e.pair(head, tail);
         }
         Generic::GetHd | Generic::GetTl => {
             let source = e.reg_of(args.at(0)?)?;
             let destination = e.reg(args.at(1)?)?;
-            e.op(if at.op == Generic::GetHd { Op::GetHd } else { Op::GetTl }, source);
+            e.op(
+                match (at.op, at.checked) {
+                    (Generic::GetHd, false) => Op::GetHd,
+                    (Generic::GetHd, true) => Op::CheckedGetHd,
+                    (_, false) => Op::GetTl,
+                    (_, true) => Op::CheckedGetTl,
+                },
+                source,
+            );
             e.pair(destination, 0);
         }
         Generic::GetTupleElement => return elements(e, rest),
+        // What may be known to others must not be changed.
+        Generic::SetTupleElement if at.refused => e.op(Op::Failed, 0),
         Generic::SetTupleElement => {
             let tuple = e.reg_of(args.at(1)?)?;
             let index = args.number(2)?;
-            e.op(Op::SetElement, tuple);
+            e.op(if at.checked { Op::CheckedSetElement } else { Op::SetElement }, tuple);
             e.source(args.at(0)?)?;
             e.word(1 + index);
         }

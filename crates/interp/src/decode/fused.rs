@@ -406,7 +406,7 @@ pub(super) fn elements(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit>
     let Some((source, ..)) = near(&rest[0]) else {
         let tuple = e.reg_of(args.at(0)?)?;
         let destination = e.reg(args.at(2)?)?;
-        e.op(Op::GetElementFar, tuple);
+        e.op(if rest[0].checked { Op::CheckedGetElementFar } else { Op::GetElementFar }, tuple);
         e.pair(destination, 0);
         e.word(args.number(1)?.checked_add(1).ok_or(Unfit)?);
         return Ok(1);
@@ -424,10 +424,14 @@ pub(super) fn elements(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit>
         }
     }
     let tuple = e.register(source);
-    let op = match run.len() {
-        3 => Op::GetElement3,
-        2 => Op::GetElement2,
-        _ => Op::GetElement,
+    let checked = rest.iter().take(run.len()).any(|at| at.checked);
+    let op = match (run.len(), checked) {
+        (3, false) => Op::GetElement3,
+        (2, false) => Op::GetElement2,
+        (_, false) => Op::GetElement,
+        (3, true) => Op::CheckedGetElement3,
+        (2, true) => Op::CheckedGetElement2,
+        (_, true) => Op::CheckedGetElement,
     };
     e.op(op, tuple);
     for (index, destination) in &run {

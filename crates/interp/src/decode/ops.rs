@@ -9,8 +9,8 @@ use crate::shapes::{is_plain, key_tuple};
 use myriad_beam::{Arg, Op as Generic};
 use myriad_sync::OnceLock;
 use myriad_term::compare::compare_exact;
-use myriad_term::{Term, am};
-use myriad_vm::bif::BifDef;
+use myriad_term::{Export, Mfa, Term, am};
+use myriad_vm::bif::{BifDef, BifKind};
 
 /// Live registers unknown: nothing may be collected.
 const UNKNOWN_LIVE: u32 = u32::MAX;
@@ -371,7 +371,7 @@ fn guard_bif0(e: &mut Emitter, args: &Args<'_>) -> Result<(), Unfit> {
             _ => {}
         }
     }
-    match e.bif(export) {
+    match guard(e, export) {
         Some(def) => {
             e.op(Op::GuardBif0, destination);
             e.wide(std::ptr::from_ref(def) as u64);
@@ -379,6 +379,14 @@ fn guard_bif0(e: &mut Emitter, args: &Args<'_>) -> Result<(), Unfit> {
         None => e.op(Op::RaiseUndef, 0),
     }
     Ok(())
+}
+
+/// The built-in that a guard instruction calls: only one that may stand in a guard, or another of those that compilers take for
+/// such. The instruction knows of no trap and no wait.
+fn guard(e: &Emitter, export: &Export) -> Option<&'static BifDef> {
+    let Mfa { module, function, arity } = export.mfa;
+    let like_one = module == am::erlang && arity == 1 && matches!(function, am::get | am::list_to_atom);
+    e.bif(export).filter(|def| def.kind == BifKind::Guard || like_one)
 }
 
 /// The import is argument `import`, the sources are those from `first` up to the destination.
@@ -419,7 +427,7 @@ fn guard_bif(e: &mut Emitter, args: &Args<'_>, import: usize, live: Option<u32>,
             };
         }
     }
-    let Some(def) = e.bif(export) else {
+    let Some(def) = guard(e, export) else {
         if fail == 0 {
             e.op(Op::RaiseUndef, 0);
         } else {

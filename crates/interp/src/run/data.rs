@@ -1,6 +1,7 @@
 //! Lists, tuples and maps: making them, taking them apart, and the guard built-ins that do.
 
 use super::state::{State, make_room};
+use crate::errors;
 use crate::guards;
 use crate::machine::{Machine, short, wide};
 use crate::maps;
@@ -99,6 +100,67 @@ super::instructions! {
         let tuple = (*s.from(s.high())).boxed_ptr().cast::<Term>();
         *s.to(s.low(1)) = *tuple.add(*s.pc.add(2) as usize);
         s.next(3)
+    }
+
+    CheckedGetList(s) {
+        let list = *s.from(s.high());
+        if !list.is_cons() {
+            return s.slow(errors::wrong_kind);
+        }
+        let cell = list.cell();
+        let operands = *s.pc.add(1);
+        let (head, tail) = (*cell, *cell.add(1));
+        *s.to(operands & 0xffff) = head;
+        *s.to(operands >> 16) = tail;
+        s.next(2)
+    }
+
+    CheckedGetHd(s) {
+        let list = *s.from(s.high());
+        if !list.is_cons() {
+            return s.slow(errors::wrong_kind);
+        }
+        *s.to(s.low(1)) = *list.cell();
+        s.next(2)
+    }
+
+    CheckedGetTl(s) {
+        let list = *s.from(s.high());
+        if !list.is_cons() {
+            return s.slow(errors::wrong_kind);
+        }
+        *s.to(s.low(1)) = *list.cell().add(1);
+        s.next(2)
+    }
+
+    CheckedGetElement(s) {
+        let tuple = s.tuple_reaching(s.upper(1));
+        if tuple.is_null() {
+            return s.slow(errors::wrong_kind);
+        }
+        *s.to(s.low(1)) = *tuple.byte_add(s.upper(1) as usize);
+        s.next(2)
+    }
+
+    CheckedGetElement2(s) {
+        let tuple = s.tuple_reaching(s.upper(1).max(s.upper(2)));
+        if tuple.is_null() {
+            return s.slow(errors::wrong_kind);
+        }
+        *s.to(s.low(1)) = *tuple.byte_add(s.upper(1) as usize);
+        *s.to(s.low(2)) = *tuple.byte_add(s.upper(2) as usize);
+        s.next(3)
+    }
+
+    CheckedGetElement3(s) {
+        let tuple = s.tuple_reaching(s.upper(1).max(s.upper(2)).max(s.upper(3)));
+        if tuple.is_null() {
+            return s.slow(errors::wrong_kind);
+        }
+        *s.to(s.low(1)) = *tuple.byte_add(s.upper(1) as usize);
+        *s.to(s.low(2)) = *tuple.byte_add(s.upper(2) as usize);
+        *s.to(s.low(3)) = *tuple.byte_add(s.upper(3) as usize);
+        s.next(4)
     }
 
     PutTuple(s) {

@@ -117,8 +117,9 @@ unsafe fn detour(
 
 /// # Safety
 /// Of them all, so that it stands once: the code is what the decoder made of code that has passed the load-time scan, so operands are registers of
-/// the right file, labels are instructions of the same function, frames are as tracked; the compiler's own guarantees (types,
-/// heap needs) are relied upon as OTP relies on them.
+/// the right file, labels are instructions of the same function, frames are as tracked, there is room for what is built; a term is
+/// read or written through without a look at what it is only where the function's own code proves it (`myriad_beam::Proofs`).
+/// The compiler's claims about types decide nothing of this.
 #[allow(unsafe_op_in_unsafe_fn, clippy::missing_safety_doc)]
 impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
     /// Goes on at `pc`.
@@ -337,6 +338,19 @@ impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
             }
         }
         function
+    }
+
+    /// The tuple in the register of the first word, if it has an element at so many bytes; null for all else.
+    #[inline(always)]
+    pub(super) unsafe fn tuple_reaching(self, bytes: u32) -> *const Term {
+        let tuple = *self.from(self.high());
+        if tuple.is_boxed() {
+            let header = Header::from_raw(*tuple.boxed_ptr());
+            if header.kind() == Kind::Tuple && 8 * header.size() >= bytes as usize {
+                return tuple.boxed_ptr().cast();
+            }
+        }
+        std::ptr::null()
     }
 
     /// Keys, values and size of a flat map.
