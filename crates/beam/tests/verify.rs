@@ -1,83 +1,12 @@
 //! The load-time verifier on hand-made code: what is sound loads, and each way of being unsound is refused.
 
-use myriad_beam::{LoadError, Module, Op};
+mod common;
 
-/// An operand.
-#[derive(Clone, Copy)]
-enum A {
-    U(u8),
-    I(u8),
-    Atom(u8),
-    X(u8),
-    Y(u8),
-    F(u8),
-    List(u8),
-}
-
-use A::{Atom, F, I, List, U, X, Y};
-
-fn encode(op: Op, args: &[A]) -> Vec<u8> {
-    let mut bytes = vec![op.number()];
-    for arg in args {
-        let (tag, value) = match *arg {
-            U(n) => (0, n),
-            I(n) => (1, n),
-            Atom(n) => (2, n),
-            X(n) => (3, n),
-            Y(n) => (4, n),
-            F(n) => (5, n),
-            List(n) => {
-                bytes.push(0x17);
-                (0, n)
-            }
-        };
-        if value < 16 {
-            bytes.push(value << 4 | tag);
-        } else {
-            bytes.extend([8 | tag, value]);
-        }
-    }
-    bytes
-}
-
-fn chunk(id: &[u8; 4], data: &[u8]) -> Vec<u8> {
-    let mut bytes = id.to_vec();
-    bytes.extend((data.len() as u32).to_be_bytes());
-    bytes.extend(data);
-    bytes.resize(bytes.len().next_multiple_of(4), 0);
-    bytes
-}
-
-fn words(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|word| word.to_be_bytes()).collect()
-}
-
-/// A module `m` of functions f/1 (func_info at label 1, entry 2, this body) and g/1 (entry 8, returns).
-/// Atoms: 1 m, 2 f, 3 g, 4 erlang, 5 error, 6 foo. Imports: 0 erlang:error/1, 1 foo:foo/1, 2 erlang:foo/1.
-fn module(body: &[(Op, &[A])]) -> Result<Module, LoadError> {
-    let mut code = words(&[16, 0, 191, 10, 2]);
-    let head: [(Op, &[A]); 3] = [(Op::Label, &[U(1)]), (Op::FuncInfo, &[Atom(1), Atom(2), U(1)]), (Op::Label, &[U(2)])];
-    let tail: [(Op, &[A]); 5] = [
-        (Op::Label, &[U(7)]),
-        (Op::FuncInfo, &[Atom(1), Atom(3), U(1)]),
-        (Op::Label, &[U(8)]),
-        (Op::Return, &[]),
-        (Op::IntCodeEnd, &[]),
-    ];
-    for (op, args) in head.iter().chain(body).chain(&tail) {
-        code.extend(encode(*op, args));
-    }
-    let mut form = b"BEAM".to_vec();
-    form.extend(chunk(b"AtU8", b"\0\0\0\x06\x01m\x01f\x01g\x06erlang\x05error\x03foo"));
-    form.extend(chunk(b"Code", &code));
-    form.extend(chunk(b"StrT", b"abc"));
-    form.extend(chunk(b"ImpT", &words(&[3, 4, 5, 1, 6, 6, 1, 4, 6, 1])));
-    form.extend(chunk(b"ExpT", &words(&[2, 2, 1, 2, 3, 1, 8])));
-    let mut file = b"FOR1".to_vec();
-    file.extend((form.len() as u32).to_be_bytes());
-    file.extend(form);
-    Module::load(&file)
-}
+use common::made::{
+    A::{self, Atom, F, I, List, U, X, Y},
+    module,
+};
+use myriad_beam::Op;
 
 #[track_caller]
 fn refused(body: &[(Op, &[A])], why: &str) {
@@ -247,4 +176,56 @@ fn indexes_are_within_tables() {
     refused(&[(Op::MakeFun3, &[U(0), X(0), List(0)]), RETURN], "no such fun");
     refused(&[(Op::Move, &[F(1), X(0)]), RETURN], "not a term");
     refused(&[(Op::Move, &[X(0), I(0)]), RETURN], "not a register");
+}
+
+#[test]
+fn a_message_is_in_x0_and_nothing_else_is() {
+    let receive = |look: &'static [A], then: (Op, &'static [A])| {
+        module(&[
+            (Op::Allocate, &[U(0), U(1)]),
+            (Op::Move, &[X(0), X(1)]),
+            (Op::Label, &[U(3)]),
+            (Op::LoopRec, look),
+            then,
+            (Op::RemoveMessage, &[]),
+            (Op::Deallocate, &[U(0)]),
+            RETURN,
+            (Op::Label, &[U(4)]),
+            (Op::Wait, &[F(3)]),
+        ])
+    };
+    assert!(receive(&[F(4), X(0)], (Op::Move, &[X(0), X(1)])).is_ok());
+    assert!(receive(&[F(4), X(0)], (Op::Move, &[X(1), X(0)])).is_err(), "X1 is lost");
+    assert!(receive(&[F(4), X(2)], (Op::Move, &[X(2), X(0)])).is_err(), "another register");
+}
+
+#[test]
+fn terms_are_built_where_there_is_room() {
+    const NO_ROOM: &str = "no room for it";
+    let need = |words| (Op::TestHeap, [U(words), U(1)]);
+    let put_list: (Op, &[A]) = (Op::PutList, &[X(0), X(0), X(0)]);
+    let put_tuple: (Op, &[A]) = (Op::PutTuple2, &[X(0), List(2), X(0), X(0)]);
+    refused(&[put_list, RETURN], NO_ROOM);
+    for (words, fits) in [(5, true), (4, false)] {
+        let (op, args) = need(words);
+        assert_eq!(module(&[(op, &args), put_list, put_tuple, RETURN]).is_ok(), fits, "{words}");
+    }
+    let (op, args) = need(2);
+    let test_heap: (Op, &[A]) = (op, &args);
+    refused(&[test_heap, put_list, put_list, RETURN], NO_ROOM);
+    // Who makes a term of its own may take the room.
+    refused(&[test_heap, (Op::BsStartMatch3, &[F(1), X(0), U(1), X(1)]), put_list, RETURN], NO_ROOM);
+    // Made sure of on one way only.
+    refused(&[(Op::IsNil, &[F(3), X(0)]), test_heap, (Op::Label, &[U(3)]), put_list, RETURN], NO_ROOM);
+    // A test and a guard built-in that makes nothing leave it alone.
+    assert!(module(&[test_heap, (Op::IsNil, &[F(1), X(0)]), put_list, RETURN]).is_ok());
+}
+
+#[test]
+fn bit_strings_are_filled_while_they_are_built() {
+    let init: (Op, &[A]) = (Op::BsInit2, &[F(0), I(1), U(0), U(1), U(0), X(1)]);
+    let put: (Op, &[A]) = (Op::BsPutInteger, &[F(0), I(8), U(1), U(0), I(7)]);
+    assert!(module(&[init, put, (Op::Move, &[X(1), X(0)]), put, RETURN]).is_ok());
+    refused(&[put, RETURN], "has not been begun");
+    refused(&[init, (Op::TestHeap, &[U(1), U(2)]), put, RETURN], "has not been begun");
 }

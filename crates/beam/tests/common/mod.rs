@@ -3,6 +3,8 @@
 #![allow(dead_code)] // Each test uses its own part of this.
 use std::path::{Path, PathBuf};
 
+pub mod made;
+
 /// The roots to look at: `MYRIAD_OTP_ROOTS`, separated by colons, or else where Linux packages put OTP.
 pub fn roots() -> Vec<PathBuf> {
     let named = std::env::var("MYRIAD_OTP_ROOTS").unwrap_or_else(|_| "/usr/lib/erlang".to_owned());
