@@ -61,8 +61,14 @@ pub unsafe fn undefined(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 
         return now.entry().0;
     }
     let arguments = m.args_list(usize::from(what.arity));
+    call_undefined(m, what, arguments)
+}
+
+/// A call of what does not exist: the process's error handler gets it.
+#[cold]
+fn call_undefined(m: &mut Machine<'_, '_>, what: Mfa, arguments: Term) -> *const u32 {
     let handler = mfa(m.ctx.proc.error_handler, am::undefined_function, 3);
-    call_handler(m, what, handler, [what.module.term(), what.function.term(), arguments])
+    call_handler(m, what, handler, arguments)
 }
 
 /// A call that the process's error handler gets instead (`erts_debug:breakpoint/2`).
@@ -70,17 +76,27 @@ pub unsafe fn undefined(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 
 pub fn debug_break(m: &mut Machine<'_, '_>, what: Mfa) -> *const u32 {
     let arguments = m.args_list(usize::from(what.arity));
     let handler = mfa(m.ctx.proc.error_handler, am::breakpoint, 3);
-    call_handler(m, what, handler, [what.module.term(), what.function.term(), arguments])
+    call_handler(m, what, handler, arguments)
 }
 
 /// Calls `handler` for a call of `what` that found nothing; without a handler that is `undef`.
-fn call_handler(m: &mut Machine<'_, '_>, what: Mfa, handler: Mfa, args: [Term; 3]) -> *const u32 {
-    let export = Export::intern(handler);
-    if is_undefined(Function::of_export(export)) {
-        return errors::undefined_call(m, what, args[2]);
+fn call_handler(m: &mut Machine<'_, '_>, what: Mfa, handler: Mfa, arguments: Term) -> *const u32 {
+    match defined(handler) {
+        Some(handler) => enter_with(m, handler, [what.module.term(), what.function.term(), arguments]),
+        None => errors::undefined_call(m, what, arguments),
     }
-    for (i, arg) in args.into_iter().enumerate() {
-        m.set_x(i, arg);
+}
+
+/// The export of this name, if there is something behind it.
+fn defined(name: Mfa) -> Option<&'static Export> {
+    let export = Export::intern(name);
+    (!is_undefined(Function::of_export(export))).then_some(export)
+}
+
+/// Enters what an export leads to with these arguments.
+fn enter_with(m: &mut Machine<'_, '_>, export: &'static Export, arguments: [Term; 3]) -> *const u32 {
+    for (i, argument) in arguments.into_iter().enumerate() {
+        m.set_x(i, argument);
     }
     enter_saving(m, export)
 }
@@ -92,110 +108,129 @@ pub unsafe fn bottom(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
     std::ptr::null()
 }
 
-fn handler_function(handler: Mfa) -> *const Function {
-    Function::of_export(Export::intern(handler))
-}
-
-/// What calling a term with some arguments comes to.
-enum Callee {
-    Function(&'static Function),
-    /// A local fun whose module's version is not loaded.
-    Unloaded(&'static FunEntry),
+/// What calling a term with some arguments comes to, if not to a function.
+enum Otherwise {
+    /// A local fun whose module's version is not loaded: `handler` is called with module, fun and arguments, once a purge has
+    /// ended if the process `waits` for one.
+    Handler {
+        entry: &'static FunEntry,
+        handler: &'static Export,
+        waits: bool,
+    },
     BadArity,
-    NoFun,
+    BadFun,
+    /// A fun that is not loaded, and nobody to be told.
+    Undefined,
 }
 
 /// Finds what a fun of `arity` arguments runs; puts its free variables after the arguments.
 #[inline(always)]
-fn resolve(m: &mut Machine<'_, '_>, fun: Term, arity: usize) -> Callee {
+fn resolve(m: &mut Machine<'_, '_>, fun: Term, arity: usize) -> Result<&'static Function, Otherwise> {
     if let Some((entry, _, free)) = fun.as_local_fun() {
         if usize::from(entry.arity) != arity {
-            return Callee::BadArity;
+            return Err(Otherwise::BadArity);
         }
-        let Some(function) = Function::of_fun(entry) else { return Callee::Unloaded(entry) };
+        let Some(function) = Function::of_fun(entry) else { return Err(unloaded(m, entry)) };
         for (i, variable) in free.iter().enumerate() {
             m.set_x(arity + i, *variable);
         }
-        return Callee::Function(function);
+        return Ok(function);
     }
     match fun.as_export_fun() {
         Some(export) if usize::from(export.mfa.arity) == arity => {
             if m.ctx.proc.saves_calls() {
                 m.ctx.proc.save_call(Saved::Call(export.mfa));
             }
-            Callee::Function(Function::of_export(export))
+            Ok(Function::of_export(export))
         }
-        Some(_) => Callee::BadArity,
-        None => Callee::NoFun,
+        Some(_) => Err(Otherwise::BadArity),
+        None => Err(Otherwise::BadFun),
     }
 }
 
+/// What the call of a local fun without code comes to.
 #[cold]
-fn fun_error(
+fn unloaded(m: &mut Machine<'_, '_>, entry: &'static FunEntry) -> Otherwise {
+    let (module, function, waits) = match m.ctx.vm.code.missing_fun(entry) {
+        MissingFun::Bad => return Otherwise::BadFun,
+        MissingFun::Wait => (am::erts_code_purger, am::pending_purge_lambda, true),
+        MissingFun::Load => (m.ctx.proc.error_handler, am::undefined_lambda, false),
+    };
+    match defined(mfa(module, function, 3)) {
+        Some(handler) => Otherwise::Handler { entry, handler, waits },
+        None => Otherwise::Undefined,
+    }
+}
+
+/// Makes a call that comes to something else than a function. An error is raised while the caller's frame is still there, for the
+/// stack trace shows the caller: with its continuation pushed already it shows up twice, as in OTP.
+///
+/// # Safety
+/// The call is the instruction at `pc`.
+#[cold]
+unsafe fn call_otherwise(
     m: &mut Machine<'_, '_>,
     pc: *const u32,
-    pushed: bool,
-    callee: Callee,
+    last: bool,
+    otherwise: Otherwise,
     fun: Term,
-    arity: usize,
+    arguments: Term,
 ) -> *const u32 {
     use myriad_term::Build;
-    let reason = match callee {
-        Callee::Unloaded(entry) => match m.ctx.vm.code.missing_fun(entry) {
-            MissingFun::Bad => m.ctx.tuple(&[Term::atom(am::badfun), fun]),
-            missing => {
-                let handler = match missing {
-                    MissingFun::Wait => mfa(am::erts_code_purger, am::pending_purge_lambda, 3),
-                    _ => mfa(m.ctx.proc.error_handler, am::undefined_lambda, 3),
-                };
-                let arguments = m.args_list(arity);
-                let what = mfa(entry.module, am::undefined, arity as u8);
-                let next = call_handler(m, what, handler, [entry.module.term(), fun, arguments]);
-                let waits = missing == MissingFun::Wait && m.callee == handler_function(handler);
-                if !next.is_null() && waits && m.ctx.vm.code.wait_for_purge(entry, m.ctx.pid()) {
-                    m.ctx.suspend();
-                    return m.stop(SliceEnd::Waiting, std::ptr::null(), m.callee, 3);
-                }
-                return next;
+    let reason = match otherwise {
+        Otherwise::Handler { entry, handler, waits } => {
+            // SAFETY: the caller's promise.
+            unsafe { link(m, pc, last) };
+            let next = enter_with(m, handler, [entry.module.term(), fun, arguments]);
+            if waits && !next.is_null() && m.ctx.vm.code.wait_for_purge(entry, m.ctx.pid()) {
+                m.ctx.suspend();
+                return m.stop(SliceEnd::Waiting, std::ptr::null(), m.callee, 3);
             }
-        },
-        Callee::BadArity => {
-            let arguments = m.args_list(arity);
+            return next;
+        }
+        Otherwise::BadArity => {
             let pair = m.ctx.tuple(&[fun, arguments]);
             m.ctx.tuple(&[Term::atom(am::badarity), pair])
         }
-        _ => m.ctx.tuple(&[Term::atom(am::badfun), fun]),
+        Otherwise::Undefined => Term::atom(am::undef),
+        Otherwise::BadFun => m.ctx.tuple(&[Term::atom(am::badfun), fun]),
     };
-    if pushed { errors::error_after_push(m, pc, reason) } else { errors::error_at(m, pc, reason) }
+    if last {
+        return errors::error_at(m, pc, reason);
+    }
+    // SAFETY: the caller's promise.
+    unsafe { link(m, pc, last) };
+    errors::error_after_push(m, pc, reason)
 }
 
 /// `call_fun`, `call_fun2`.
 #[inline(never)]
 pub unsafe fn call_fun(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    // SAFETY: operands of the instruction.
-    let (arity, fun) = unsafe { (high(pc) as usize, m.source(pc.add(2))) };
-    // SAFETY: as above.
-    unsafe { m.push(target(pc.add(1)).cast()) };
-    match resolve(m, fun, arity) {
-        Callee::Function(function) => enter(m, function),
-        other => fun_error(m, pc, true, other, fun, arity),
-    }
+    // SAFETY: the instruction at hand.
+    unsafe { call_fun_at(m, pc, false) }
 }
 
 /// The same in tail position.
 pub unsafe fn call_fun_last(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: the instruction at hand.
+    unsafe { call_fun_at(m, pc, true) }
+}
+
+#[inline(always)]
+unsafe fn call_fun_at(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) -> *const u32 {
     // SAFETY: operands of the instruction.
     let (arity, fun) = unsafe { (high(pc) as usize, m.source(pc.add(2))) };
     match resolve(m, fun, arity) {
-        callee @ (Callee::Function(_) | Callee::Unloaded(_)) => {
-            // SAFETY: as above.
-            unsafe { m.drop_frame(*pc.add(1) as usize) };
-            match callee {
-                Callee::Function(function) => enter(m, function),
-                other => fun_error(m, pc, false, other, fun, arity),
-            }
+        Ok(function) => {
+            // SAFETY: the instruction at hand.
+            unsafe { link(m, pc, last) };
+            enter(m, function)
         }
-        other => fun_error(m, pc, false, other, fun, arity),
+        Err(otherwise) => {
+            let arguments = m.args_list(arity);
+            // SAFETY: as above.
+            unsafe { call_otherwise(m, pc, last, otherwise, fun, arguments) }
+        }
     }
 }
 
@@ -363,7 +398,7 @@ pub unsafe fn apply_mfa(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) -> 
         Err(Unfit::Long) => {
             // SAFETY: as above.
             unsafe { link(m, pc, last) };
-            errors::undefined_call(m, mfa(module, function, u8::MAX), list)
+            call_undefined(m, mfa(module, function, u8::MAX), list)
         }
         Err(Unfit::TooLong) => apply_error(m, pc, &all, am::system_limit),
         Err(Unfit::Improper) => apply_badarg(m, pc, &all),
@@ -371,7 +406,6 @@ pub unsafe fn apply_mfa(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) -> 
 }
 
 unsafe fn apply_fun(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) -> *const u32 {
-    use myriad_term::Build;
     let all = [m.x(0), m.x(1)];
     let [fun, list] = all;
     let arity = match spread(m, list, MOST_APPLIED - 1) {
@@ -381,28 +415,13 @@ unsafe fn apply_fun(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) -> *con
         Err(Unfit::Improper) => return apply_badarg(m, pc, &all),
     };
     match resolve(m, fun, arity) {
-        callee @ (Callee::Function(_) | Callee::Unloaded(_)) => {
+        Ok(function) => {
             // SAFETY: the instruction at hand.
             unsafe { link(m, pc, last) };
-            match callee {
-                Callee::Function(function) => enter(m, function),
-                other => fun_error(m, pc, false, other, fun, arity),
-            }
+            enter(m, function)
         }
-        other => {
-            if !last {
-                // SAFETY: as above.
-                unsafe { link(m, pc, last) };
-            }
-            let reason = match other {
-                Callee::BadArity => {
-                    let pair = m.ctx.tuple(&[fun, list]);
-                    m.ctx.tuple(&[Term::atom(am::badarity), pair])
-                }
-                _ => m.ctx.tuple(&[Term::atom(am::badfun), fun]),
-            };
-            if last { errors::error_at(m, pc, reason) } else { errors::error_after_push(m, pc, reason) }
-        }
+        // SAFETY: as above.
+        Err(otherwise) => unsafe { call_otherwise(m, pc, last, otherwise, fun, list) },
     }
 }
 
