@@ -12,8 +12,9 @@
 //!     innermost is ended, and none is active when the frame is trimmed or dropped. So the first catch
 //!     tag found by scanning a frame upwards is the innermost.
 //! V6. The label of `try` stands right before a try_case, that of `catch` before a catch_end, and both
-//!     come after it. The frame there is as it was at the `try`; X registers are lost (a catch_end may
-//!     also be reached by falling into it, with the result in X0).
+//!     come after it. The frame there is as it was at the `try`; X registers are lost, but for X0, in which an
+//!     exception leaves no term. A catch_end may also be reached with a result in X0. So may a try_case,
+//!     behind a call of which the compiler knows that it never returns: whoever runs it must look.
 //!
 //! V7. A call of a BIF that always raises (`Import::always_raises`) is the end of its path; its frame
 //!     operand is not looked at, for compilers share such calls between places with different frames.
@@ -350,7 +351,7 @@ impl Scan<'_> {
                     Err(self.misplaced("not a frame of this size without active catches"))
                 }
             }
-            Op::Catch | Op::Try => self.begin_catch(op),
+            Op::Catch | Op::Try => self.begin_catch(),
             Op::CatchEnd | Op::TryEnd | Op::TryCase => self.end_catch(op),
             Op::Wait | Op::WaitTimeout | Op::LoopRecEnd => {
                 if op == Op::WaitTimeout && self.seen.edges.last() == Some(&self.flow.last_label) {
@@ -413,7 +414,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    fn begin_catch(&mut self, op: Op) -> Check {
+    fn begin_catch(&mut self) -> Check {
         let slot = self.seen.slot;
         let Some(label) = self.seen.edges.pop() else { return Ok(()) };
         let def = self.labels[label as usize];
@@ -423,7 +424,7 @@ impl Scan<'_> {
         if !self.flow.state.begin_catch(slot) {
             return Err(self.misplaced("a catch in a slot that is not there or above another catch"));
         }
-        let x = self.flow.state.take_x(if op == Op::Try { 0 } else { 1 });
+        let x = self.flow.state.take_x(1);
         self.edge(label)?;
         self.flow.state.put_x(x);
         Ok(())
@@ -438,7 +439,10 @@ impl Scan<'_> {
                 self.need_x(1)?;
                 self.flow.state.set_x_prefix(1);
             }
-            Op::TryCase => self.flow.state.set_x_prefix(3),
+            Op::TryCase => {
+                self.need_x(1)?;
+                self.flow.state.set_x_prefix(3);
+            }
             _ => {}
         }
         Ok(())

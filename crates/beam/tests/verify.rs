@@ -140,6 +140,24 @@ fn catches_nest() {
 }
 
 #[test]
+fn who_falls_into_a_handler_has_a_result() {
+    let fall = |lose: (Op, &'static [A])| {
+        module(&[
+            (Op::Allocate, &[U(1), U(1)]),
+            (Op::InitYregs, &[List(1), Y(0)]),
+            (Op::Try, &[Y(0), F(3)]),
+            lose,
+            (Op::Label, &[U(3)]),
+            (Op::TryCase, &[Y(0)]),
+            (Op::Deallocate, &[U(1)]),
+            RETURN,
+        ])
+    };
+    assert!(fall(CALL_G).is_ok());
+    assert!(fall((Op::TestHeap, &[U(2), U(0)])).is_err());
+}
+
+#[test]
 fn calls_that_always_raise() {
     let raise = |import| {
         module(&[

@@ -2,6 +2,7 @@
 
 use super::state::{State, make_room};
 use crate::calls;
+use crate::errors;
 use crate::machine::{Machine, short, target, wide};
 use myriad_term::Term;
 
@@ -192,6 +193,10 @@ super::instructions! {
     }
 
     TryCase(s) {
+        if !(*s.x).is_none() {
+            // Behind a call that was not to return.
+            return s.slow(errors::unreachable_code);
+        }
         *s.y_at(s.high()) = Term::NIL;
         *s.x = *s.x.add(1);
         *s.x.add(1) = *s.x.add(2);
