@@ -1,7 +1,7 @@
 //! What each instruction does to registers, frame and control, and what it demands of them (S6).
 //!
 //! V1. An X register is read only where every way there has set it since it was last lost. A call,
-//!     send, look at a message, or receive wait loses all of them; an instruction with a `Live` operand loses those from
+//!     send, receive wait or look for a message loses all of them; an instruction with a `Live` operand loses those from
 //!     there on, also where it fails.
 //! V2. A slot is read only if it is within the frame and holds no catch tag; it is initialised (V4).
 //! V3. Calls need a frame; tail calls and `return` find none, or drop the one there is, of its true size.
@@ -365,7 +365,7 @@ impl Scan<'_> {
             Op::LoopRec => {
                 self.need_scannable();
                 self.flow.state.set_x_prefix(0);
-                Ok(())
+                if self.seen.written == [Reg::X(0)] { Ok(()) } else { Err(self.misplaced("a message not for X0")) }
             }
             Op::Timeout => {
                 self.flow.state.set_x_prefix(0);
@@ -386,9 +386,6 @@ impl Scan<'_> {
 
     /// Which registers hold terms, and whether there is a frame, when it goes on to the next one.
     fn write(&mut self, op: Op) -> Check {
-        if op == Op::LoopRec && self.seen.written != [Reg::X(0)] {
-            return Err(self.misplaced("a message anywhere but in X0"));
-        }
         self.write_registers()?;
         let state = &mut self.flow.state;
         match op {
