@@ -41,17 +41,29 @@ pub mod kind {
 /// Words of a segment: kind and flags, unit, number, value (or string address), size, bytes.
 pub const SEGMENT_WORDS: usize = 6;
 
-/// The binary that `bs_put_*` instructions fill.
+/// The binary that `bs_put_*` instructions fill. Where its data are counts until the next collection.
 pub struct Target {
+    binary: Term,
     data: *mut u8,
     at: usize,
     end: usize,
+    collections: u64,
 }
 
 impl Target {
     /// None.
     pub const fn none() -> Target {
-        Target { data: std::ptr::null_mut(), at: 0, end: 0 }
+        Target { binary: Term::NONE, data: std::ptr::null_mut(), at: 0, end: 0, collections: 0 }
+    }
+
+    /// This one, from bit `at` to bit `end` of its data, after so many collections of the heap.
+    pub fn of(binary: Term, at: usize, end: usize, collections: u64) -> Target {
+        Target { binary, data: data_of(binary), at, end, collections }
+    }
+
+    /// The binary, where it is filled and where it ends, if there is one and no more than so many collections have been.
+    pub fn parts(&self, collections: u64) -> Option<(Term, usize, usize)> {
+        (self.binary.is_some() && self.collections == collections).then_some((self.binary, self.at, self.end))
     }
 
     /// All its bytes.
@@ -266,6 +278,7 @@ fn extend(m: &mut Machine<'_, '_>, source: Term, extra: usize) -> Option<(Term, 
             unsafe {
                 let used = shared.len();
                 if bytes > shared.capacity() {
+                    m.build = Target::none();
                     m.reds -= (8 * used / BITS_PER_REDUCTION) as i32;
                 }
                 shared.extend_to(bytes.max(used), (2 * bytes).max(LEAST_CAPACITY));
@@ -509,7 +522,7 @@ pub unsafe fn init(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
         };
         let (term, _) = fresh(m, bits);
         let Some(term) = settle(m, term, live, words) else { return std::ptr::null() };
-        m.build = Target { data: data_of(term), at: 0, end: bits };
+        m.build = Target::of(term, 0, bits, m.heap().collections());
         m.set(high(pc), term);
         pc.add(6)
     }
@@ -517,6 +530,9 @@ pub unsafe fn init(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
 
 /// Room for `n` bits of a segment: where they go.
 fn reserve(m: &mut Machine<'_, '_>, n: usize) -> Option<usize> {
+    if m.build.collections != m.heap().collections() {
+        return None;
+    }
     let at = m.build.at;
     let end = at.checked_add(n)?;
     if end > m.build.end {
@@ -639,6 +655,7 @@ pub unsafe fn add(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     }
 }
 
+/// Room behind the bits of `source`, which what follows fills.
 unsafe fn append_to(
     m: &mut Machine<'_, '_>,
     pc: *const u32,
@@ -656,8 +673,8 @@ unsafe fn append_to(
         Some(bits) if bits.len().is_multiple_of(unit) => {}
         _ => return failed(m, false),
     }
-    let Some((term, data, at, end)) = extend(m, source, extra) else { return failed(m, false) };
-    m.build = Target { data, at, end };
+    let Some((term, _, at, end)) = extend(m, source, extra) else { return failed(m, false) };
+    m.build = Target::of(term, at, end, m.heap().collections());
     Ok(term)
 }
 
@@ -669,7 +686,6 @@ pub unsafe fn append(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
         match append_to(m, pc, m.source(pc.add(5)), m.source(pc.add(6)), unit) {
             Ok(term) => {
                 let Some(term) = settle(m, term, live, words) else { return std::ptr::null() };
-                m.build.data = data_of(term);
                 m.set(high(pc), term);
                 pc.add(7)
             }

@@ -1,9 +1,9 @@
 //! The interpreter as the scheduler sees it.
 
 use crate::bifs;
-use crate::building::Target;
 use crate::calls;
 use crate::code;
+use crate::hidden;
 use crate::instr::Op;
 use crate::machine::Machine;
 use crate::run;
@@ -32,7 +32,7 @@ impl Interpreter {
 /// The machine for a slice of the process of `ctx`, with its X registers in place.
 fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
     let x = ctx.sched.x.as_mut_ptr();
-    let floats = Machine::saved_floats(&mut ctx.proc.saved_x);
+    let (floats, build) = hidden::restore(&mut ctx.proc.saved_x, &ctx.proc.heap);
     let live = ctx.proc.saved_x.len().min(myriad_vm::scheduler::X_REGISTERS);
     // SAFETY: there are so many X registers.
     unsafe { std::ptr::copy_nonoverlapping(ctx.proc.saved_x.as_ptr(), x, live) };
@@ -48,7 +48,7 @@ fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
         callee: std::ptr::null(),
         ctx,
         floats,
-        build: Target::none(),
+        build,
     };
     if m.heap().stop == m.heap().hend {
         stubs::push_bottom(&mut m);

@@ -10,6 +10,7 @@
 //! | `run` | the instruction loop |
 //! | `machine` | the state of one slice |
 //! | `calls`, `bifs`, `errors`, `receive`, `guards`, `maps`, `matching`, `building`, `loops` | instructions out of line |
+//! | `hidden` | what a process has beside X and Y registers between two instructions |
 //! | `saving` | noting calls for `save_calls` |
 //! | `shapes` | key tuples of maps that code makes |
 //! | `bits` | runs of bits |
@@ -27,6 +28,7 @@ pub mod disasm;
 mod engine;
 mod errors;
 mod guards;
+mod hidden;
 mod instr;
 mod loops;
 mod machine;

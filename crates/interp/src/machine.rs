@@ -6,6 +6,7 @@
 //! MA1. While anything out of line runs, `heap.htop` and `heap.stop` are true, and `reds` is the slice's count, less what is
 //!      withheld, except inside built-ins, around which it is carried to `Private::reductions_left` and back.
 
+use crate::building::Target;
 use crate::code::{self, Location};
 use crate::instr::Op;
 use myriad_heap::Heap;
@@ -37,7 +38,7 @@ pub struct Machine<'a, 'b> {
     /// Float registers.
     pub floats: [f64; FLOAT_REGISTERS],
     /// State of the binary being built by `bs_init2` and its like.
-    pub build: crate::building::Target,
+    pub build: Target,
 }
 
 /// The address of a register operand: bit 0 selects the file, the rest is the offset in bytes.
@@ -244,16 +245,30 @@ impl Machine<'_, '_> {
     #[inline(never)]
     pub fn collect(&mut self, need: usize, live: usize) -> bool {
         self.leave();
-        let live = live.min(myriad_vm::scheduler::X_REGISTERS);
+        let mut live = live.min(myriad_vm::scheduler::X_REGISTERS);
+        let building = self.building().filter(|_| live < myriad_vm::scheduler::X_REGISTERS);
+        if let Some((binary, ..)) = building {
+            self.set_x(live, binary);
+            live += 1;
+        }
         // SAFETY: the X registers are the scheduler's own block.
         let x = unsafe { std::slice::from_raw_parts_mut(self.x, live) };
         // SAFETY: between instructions all terms are in live registers, on the stack or in the process.
         let done = unsafe { self.ctx.collect(need, x) };
+        if let Some((_, at, end)) = building {
+            self.build = Target::of(self.x(live - 1), at, end, self.heap().collections());
+        }
         self.come_back();
         if !done {
             self.end = SliceEnd::Exited;
         }
         done
+    }
+
+    /// The binary that is being built, if there is one: where it is filled, where it ends.
+    pub fn building(&mut self) -> Option<(Term, usize, usize)> {
+        let collections = self.heap().collections();
+        self.build.parts(collections)
     }
 
     /// Collects, here or (a large heap) on a dirty scheduler, and goes on at `pc`.
@@ -262,36 +277,16 @@ impl Machine<'_, '_> {
     pub fn collect_at(&mut self, need: usize, live: usize, pc: *const u32) -> *const u32 {
         if self.ctx.collects_long() {
             let end = self.ctx.hand_over(need);
-            let stopped = self.stop(end, pc, std::ptr::null(), live);
-            self.save_floats();
-            return stopped;
+            return self.stop_between(end, pc, live);
         }
         if self.collect(need, live) { pc } else { std::ptr::null() }
     }
 
-    /// The process stops between float instructions: their registers follow the live X registers, in halves, as small
-    /// integers, and then NONE, which no register holds ([`Machine::saved_floats`] takes them back).
-    fn save_floats(&mut self) {
-        if self.floats.iter().any(|f| f.to_bits() != 0) {
-            let halves = self.floats.iter().map(|f| f.to_bits()).flat_map(|b| [b >> 32, b & 0xffff_ffff]);
-            self.ctx.proc.saved_x.extend(halves.map(|half| Term::small(half as i64)));
-            self.ctx.proc.saved_x.push(Term::NONE);
-        }
-    }
-
-    /// The float registers of a process that goes on.
-    #[inline(always)]
-    pub fn saved_floats(saved_x: &mut Vec<Term>) -> [f64; FLOAT_REGISTERS] {
-        let mut floats = [0.0; FLOAT_REGISTERS];
-        if saved_x.last().is_some_and(|mark| mark.is_none())
-            && let Some(live) = saved_x.len().checked_sub(2 * FLOAT_REGISTERS + 1)
-        {
-            for (float, halves) in floats.iter_mut().zip(saved_x[live..].chunks_exact(2)) {
-                *float = f64::from_bits((halves[0].small_value() as u64) << 32 | halves[1].small_value() as u64);
-            }
-            saved_x.truncate(live);
-        }
-        floats
+    /// Ends the slice where no call is.
+    pub fn stop_between(&mut self, end: SliceEnd, pc: *const u32, live: usize) -> *const u32 {
+        let stopped = self.stop(end, pc, std::ptr::null(), live);
+        crate::hidden::save(self);
+        stopped
     }
 
     /// After an instruction that allocated: collects if the heap asks for it, keeping `value` (the instruction's result).
