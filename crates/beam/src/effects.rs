@@ -37,7 +37,7 @@ use crate::decode::Reg;
 use crate::flow::{Frame, Join, LabelStates, State};
 use crate::opcode::Op;
 use crate::reader::Raw;
-use crate::scan::{Check, NONE, Scan};
+use crate::scan::{Check, LoopHead, NONE, Scan};
 
 /// No `Live` operand.
 const NO_LIVE: u16 = u16::MAX;
@@ -127,6 +127,10 @@ pub(crate) struct Flow {
     pub(crate) last_label: u32,
     /// Labels passed already whose state has fallen since.
     fallen: Vec<u32>,
+    /// Bytes to the func_info of the function at hand.
+    pub(crate) start: u32,
+    /// Labels behind that which have been branched back to, some of them more than once.
+    backward: Vec<u32>,
 }
 
 impl Flow {
@@ -139,12 +143,16 @@ impl Flow {
             needs_nils: false,
             last_label: 0,
             fallen: Vec::new(),
+            start: 0,
+            backward: Vec::new(),
         }
     }
 
-    /// A new function begins; its entry label comes next.
-    pub(crate) fn enter(&mut self, arity: u8) {
+    /// A new function begins at its func_info; its entry label comes next.
+    pub(crate) fn enter(&mut self, start: usize, arity: u8) {
         self.states.clear();
+        self.start = start as u32;
+        self.backward.clear();
         self.needs_nils = false;
         self.state.enter(u16::from(arity));
     }
@@ -161,6 +169,16 @@ impl Flow {
 }
 
 impl Scan<'_> {
+    /// A branch leads to a label that has been passed; not back, perhaps, where a block is gone over again. A receive counts its
+    /// turns and gives way by itself, and what stands before func_info ends the function.
+    #[inline(never)]
+    pub(crate) fn branch_back(&mut self, label: u32, offset: u32) {
+        let receives = matches!(self.op, Op::LoopRecEnd | Op::Wait | Op::WaitTimeout);
+        if (self.flow.start..self.at as u32).contains(&offset) && !receives {
+            self.flow.backward.push(label);
+        }
+    }
+
     /// The scan has come to a label: what is known here is what all ways to it agree on.
     pub(crate) fn arrive(&mut self, label: u32) -> Check {
         let flow = &mut self.flow;
@@ -215,11 +233,31 @@ impl Scan<'_> {
             self.again(end, u16::from(arity), &mut budget)?;
         }
         (self.reader, self.op, self.at) = (reader, op, at);
+        if !self.flow.backward.is_empty() {
+            self.note_loops();
+        }
         let needs_nils = self.flow.needs_nils || self.flow.states.mixed_raw;
         if let Some(function) = self.functions.last_mut() {
             function.needs_nils = needs_nils;
         }
         Ok(())
+    }
+
+    /// Notes the labels that have been branched back to, all ways to which are known by now.
+    #[cold]
+    #[inline(never)]
+    fn note_loops(&mut self) {
+        let mut labels = std::mem::take(&mut self.flow.backward);
+        labels.sort_unstable();
+        labels.dedup();
+        for label in labels {
+            let place = self.flow.places[label as usize];
+            if place != 0 {
+                self.flow.states.load(place, &mut self.flow.state);
+                self.need_scannable();
+                self.loops.push(LoopHead { label, x: self.flow.state.x_words().into() });
+            }
+        }
     }
 
     /// Goes again over one block.

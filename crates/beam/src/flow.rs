@@ -138,6 +138,11 @@ impl State {
         self.x.covers(count)
     }
 
+    /// The X registers that hold terms, a bit each.
+    pub(crate) fn x_words(&self) -> &[u64] {
+        &self.x.0[..self.x_words]
+    }
+
     /// X0 to X(count-1) hold terms; no others do.
     pub(crate) fn set_x_prefix(&mut self, count: u16) {
         let words = usize::from(count).div_ceil(64);

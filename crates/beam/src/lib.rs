@@ -41,6 +41,6 @@ pub use module::{Module, md5, module_md5};
 pub use opcode::{Kind, MAX_OPCODE, Op, WITHDRAWN};
 pub use reader::{MAX_FLOAT_REGISTERS, MAX_REGISTERS};
 pub use records::{FieldDefault, RecordDef};
-pub use scan::{CodeHeader, FunctionDef, LabelDef};
+pub use scan::{CodeHeader, FunctionDef, LabelDef, LoopHead};
 pub use tables::{Export, Import, Lambda, Line, LineTable, Literals, MAX_ARITY, always_raises};
 pub use types::Type;

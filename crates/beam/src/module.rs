@@ -8,7 +8,7 @@ use crate::decode::Body;
 use crate::error::LoadError;
 use crate::kinds::{self, Proofs};
 use crate::records::{self, RecordDef};
-use crate::scan::{self, CodeHeader, FunctionDef, LabelDef, Scanned, Tables};
+use crate::scan::{self, CodeHeader, FunctionDef, LabelDef, LoopHead, Scanned, Tables};
 use crate::tables::{self, Export, Import, Lambda, LineTable, Literals};
 use crate::types::{self, Type};
 
@@ -44,6 +44,7 @@ pub struct Module {
     pub on_load: Option<u32>,
     types: Vec<Type>,
     labels: Vec<LabelDef>,
+    loops: Vec<LoopHead>,
     code: Box<[u8]>,
     md5: [u8; 16],
 }
@@ -63,6 +64,7 @@ impl Module {
             + size_of_val(&*self.functions)
             + size_of_val(&*self.types)
             + size_of_val(&*self.labels)
+            + size_of_val(&*self.loops)
     }
 
     /// Reads and validates a module from the bytes of a .beam file (gzip-compressed or not).
@@ -96,7 +98,7 @@ impl Module {
             lines: lines.present.then_some(lines.items.len()),
             types: types.len(),
         };
-        let Scanned { functions, labels, on_load } = scan::scan(code, &header, &tables)?;
+        let Scanned { functions, labels, on_load, loops } = scan::scan(code, &header, &tables)?;
         let copy = |id| file.chunk(id).unwrap_or(&[]).into();
         Ok(Module {
             header,
@@ -117,6 +119,7 @@ impl Module {
             on_load,
             types,
             labels,
+            loops,
         })
     }
 
@@ -159,6 +162,12 @@ impl Module {
     /// Where a label is defined.
     pub fn label(&self, label: u32) -> Option<LabelDef> {
         self.labels.get(label as usize).copied().filter(|def| (def.function as usize) < self.functions.len())
+    }
+
+    /// What is known of a label if it is one that is branched back to, other than by a receive.
+    pub fn loop_head(&self, label: u32) -> Option<&LoopHead> {
+        let index = self.loops.binary_search_by_key(&label, |head| head.label).ok()?;
+        self.loops.get(index)
     }
 
     /// The index of the function that a call of this entry label enters.

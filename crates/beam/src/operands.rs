@@ -394,6 +394,9 @@ impl Scan<'_> {
             {
                 *by = function;
                 self.seen.edges.push(label);
+                if def.function != NONE {
+                    self.branch_back(label, def.offset);
+                }
                 Ok(())
             }
             (Some(_), _) if label != 0 => Err(LoadError::Label { label, what: "belongs to another function" }),

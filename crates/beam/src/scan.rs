@@ -70,6 +70,32 @@ pub struct LabelDef {
     pub offset: u32,
 }
 
+/// A label that is branched back to, other than by a receive: whoever runs the code has to stop now and then when it comes by such a
+/// branch, for there need be no call in the loop. All slots of the frame are initialised there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoopHead {
+    /// The label.
+    pub label: u32,
+    /// The X registers that hold terms then, a bit each.
+    pub(crate) x: Box<[u64]>,
+}
+
+impl LoopHead {
+    fn has_x(&self, x: u16) -> bool {
+        self.x.get(usize::from(x / 64)).is_some_and(|word| word >> (x % 64) & 1 != 0)
+    }
+
+    /// All X registers that hold terms are below this.
+    pub fn live(&self) -> u16 {
+        (0..64 * self.x.len() as u16).rev().find(|x| self.has_x(*x)).map_or(0, |last| last + 1)
+    }
+
+    /// The X registers below [`LoopHead::live`] that may hold none.
+    pub fn holes(&self) -> impl Iterator<Item = u16> {
+        (0..self.live()).filter(|x| !self.has_x(*x))
+    }
+}
+
 /// The tables that operands index.
 pub(crate) struct Tables<'a> {
     pub(crate) atoms: &'a AtomTable,
@@ -89,6 +115,8 @@ pub(crate) struct Scanned {
     pub(crate) functions: Vec<FunctionDef>,
     pub(crate) labels: Vec<LabelDef>,
     pub(crate) on_load: Option<u32>,
+    /// By label.
+    pub(crate) loops: Vec<LoopHead>,
 }
 
 /// Reads the header of the `Code` chunk; also returns where the instructions start.
@@ -113,6 +141,7 @@ pub(crate) struct Scan<'a> {
     /// By label: arity of the calls to it, plus 1; 0: none.
     pub(crate) called: Vec<u16>,
     pub(crate) functions: Vec<FunctionDef>,
+    pub(crate) loops: Vec<LoopHead>,
     on_load: Option<u32>,
     /// The instruction at hand, for error messages.
     pub(crate) op: Op,
@@ -140,6 +169,7 @@ pub(crate) fn scan(code: &[u8], header: &CodeHeader, tables: &Tables<'_>) -> Res
         branched: vec![0; labels],
         called: vec![0; labels],
         functions: Vec::with_capacity((header.function_count as usize).min(code.len() / 8)),
+        loops: Vec::new(),
         on_load: None,
         op: Op::Label,
         at: 0,
@@ -152,7 +182,8 @@ pub(crate) fn scan(code: &[u8], header: &CodeHeader, tables: &Tables<'_>) -> Res
         return Err(LoadError::Code { offset: code.len(), what: "not as many functions as the header says" });
     }
     scan.resolve()?;
-    Ok(Scanned { functions: scan.functions, labels: scan.labels, on_load: scan.on_load })
+    scan.loops.sort_unstable_by_key(|head| head.label);
+    Ok(Scanned { functions: scan.functions, labels: scan.labels, on_load: scan.on_load, loops: scan.loops })
 }
 
 /// What may be the head of the next function: the labels before a func_info, and a line.
@@ -289,7 +320,7 @@ impl Scan<'_> {
             needs_nils: false,
             has_nif_start: false,
         });
-        self.flow.enter(arity);
+        self.flow.enter(self.at, arity);
         Ok(())
     }
 

@@ -157,6 +157,50 @@ fn who_falls_into_a_handler_has_a_result() {
     assert!(fall((Op::TestHeap, &[U(2), U(0)])).is_err());
 }
 
+/// Where a loop without calls stops, and which registers it has there.
+#[test]
+fn labels_that_are_branched_back_to_are_known() {
+    let body = [
+        (Op::Move, &[X(0), X(1)][..]),
+        (Op::Move, &[X(0), X(4)]),
+        (Op::IsNil, &[F(1), X(0)]),
+        (Op::Jump, &[F(4)]),
+        (Op::Label, &[U(3)]),
+        (Op::Move, &[X(0), X(66)]),
+        (Op::Label, &[U(4)]),
+        (Op::IsNil, &[F(3), X(0)]),
+        (Op::Move, &[X(0), X(1)]),
+        (Op::IsNil, &[F(5), X(0)]),
+        (Op::Jump, &[F(4)]),
+        (Op::Label, &[U(5)]),
+        (Op::Jump, &[F(2)]),
+    ];
+    let loops = module(&body).unwrap();
+    let known = |label| loops.loop_head(label).map(|head| (head.live(), head.holes().collect::<Vec<_>>()));
+    assert_eq!(known(2), Some((1, vec![])));
+    assert_eq!(known(3), Some((5, vec![2, 3])));
+    assert_eq!(known(4), Some((5, vec![2, 3])));
+    // Clause failures, and labels that are only branched forward to.
+    assert_eq!([known(1), known(5)], [None, None]);
+}
+
+#[test]
+fn receives_are_no_loops_of_jumps() {
+    let body = |rest: &[(Op, &'static [A])]| {
+        let mut body: Vec<(Op, &[A])> = vec![
+            (Op::Allocate, &[U(1), U(1)]),
+            (Op::InitYregs, &[List(1), Y(0)]),
+            (Op::Label, &[U(3)]),
+            (Op::LoopRec, &[F(4), X(0)]),
+        ];
+        body.extend(rest);
+        body.extend([(Op::Label, &[U(4)][..]), (Op::Wait, &[F(3)])]);
+        module(&body).unwrap()
+    };
+    assert!(body(&[(Op::LoopRecEnd, &[F(3)])]).loop_head(3).is_none());
+    assert!(body(&[(Op::Jump, &[F(3)])]).loop_head(3).is_some());
+}
+
 #[test]
 fn looking_for_a_message_loses_registers() {
     let receive = |message, read| {
@@ -176,6 +220,24 @@ fn looking_for_a_message_loses_registers() {
     assert!(receive(0, 1).is_err());
     // Nor does a message come to any other register than X0.
     assert!(receive(1, 1).is_err());
+}
+
+#[test]
+fn slots_are_set_where_a_loop_may_stop() {
+    let body = |set: (Op, &'static [A])| {
+        let body = [
+            (Op::Allocate, &[U(1), U(1)][..]),
+            (Op::Label, &[U(3)]),
+            set,
+            (Op::IsNil, &[F(3), X(0)]),
+            (Op::Deallocate, &[U(1)]),
+            RETURN,
+        ];
+        let module = module(&body).unwrap();
+        (module.loop_head(3).is_some(), module.functions[0].needs_nils)
+    };
+    assert_eq!(body((Op::InitYregs, &[List(1), Y(0)])), (true, true));
+    assert_eq!(body((Op::Move, &[X(0), X(1)])), (true, true));
 }
 
 #[test]

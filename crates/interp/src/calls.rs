@@ -449,6 +449,17 @@ pub unsafe fn apply_fun_list_last(m: &mut Machine<'_, '_>, pc: *const u32) -> *c
     unsafe { apply_fun(m, pc, true) }
 }
 
+/// A label that is branched back to: counts as a call does, for there need be none in the loop.
+pub unsafe fn loop_head(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    // SAFETY: operand of the instruction; the next one.
+    let (live, next) = unsafe { (high(pc) as usize, pc.add(1)) };
+    m.reds -= 1;
+    if m.reds <= 0 && m.is_spent() {
+        return m.stop_between(SliceEnd::Yielded, next, live);
+    }
+    if m.heap().needs_collection() { m.collect_at(0, live, next) } else { next }
+}
+
 /// A call of `erlang:yield/0`.
 pub unsafe fn yield_call(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     m.set_x(0, Term::TRUE);

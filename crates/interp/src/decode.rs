@@ -123,6 +123,11 @@ fn translate_body(
         if at.op == Op::Label {
             let label = at.args.first().and_then(Arg::number).unwrap_or(0) as u32;
             emitter.define(label);
+            if let Some(head) = module.beam.loop_head(label) {
+                emitter.place(at.line, at.frame);
+                basic::loop_head(&mut emitter, head, most_heap(&all)?);
+                emitter.define_behind(label);
+            }
             if label == def.entry {
                 emitter.entry_here();
                 if module.has_bodies {
@@ -149,6 +154,19 @@ fn translate_body(
         rest = &rest[used.clamp(1, rest.len())..];
     }
     emitter.finish()
+}
+
+/// The most words of heap that an instruction promises to those after it.
+fn most_heap(all: &[Instr<'_>]) -> Result<u32, Unfit> {
+    let mut most = 0;
+    for instruction in all {
+        for (i, kind) in instruction.op.kinds().iter().enumerate() {
+            if *kind == Kind::Heap {
+                most = most.max(basic::Args(instruction.args).heap(i)?);
+            }
+        }
+    }
+    Ok(most)
 }
 
 /// Calls `f` with each label that an instruction may branch to.

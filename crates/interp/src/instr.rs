@@ -147,6 +147,7 @@ macro_rules! for_each_instruction {
             ApplyFunListLast "nu" crate::calls::apply_fun_list_last
             Hibernate "-" crate::receive::hibernate
             Hibernating "-u" crate::receive::hibernating
+            LoopHead "n" crate::calls::loop_head
             YieldCall "nf" crate::calls::yield_call
             YieldLast "nu" crate::calls::yield_last
             GuardBif0 "rw" crate::guards::bif0

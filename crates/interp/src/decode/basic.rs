@@ -5,7 +5,7 @@ use super::fused::{allocate, elements, head_test, is_between, is_integer_between
 use super::{At, MIXED, binary, ops};
 use crate::bifs::NO_CONTINUATION;
 use crate::instr::Op;
-use myriad_beam::{Arg, Op as Generic, Reg, always_raises};
+use myriad_beam::{Arg, LoopHead, Op as Generic, Reg, always_raises};
 use myriad_heap::RESERVED;
 use myriad_term::boxed::Header;
 use myriad_term::{Kind, Term, am};
@@ -165,8 +165,7 @@ pub(crate) fn translate(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit
                 return Ok(used);
             }
             if words > 0 {
-                e.op(Op::TestHeap, live);
-                e.word(8 * (words + RESERVED as u32));
+                test_heap(e, words, live);
             }
         }
         Generic::Init => {
@@ -338,6 +337,25 @@ pub(crate) fn translate(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit
         }
     }
     Ok(1)
+}
+
+/// A label that is branched back to. The process may stop there: all X registers below the last that is live have to hold terms
+/// then, and afterwards there has to be as much room on the heap as anything before may have promised.
+pub(crate) fn loop_head(e: &mut Emitter, head: &LoopHead, words: u32) {
+    for hole in head.holes() {
+        let x = e.register(Reg::X(hole));
+        e.op(Op::MoveKX, x);
+        e.word(Term::NIL.raw() as u32);
+    }
+    e.op(Op::LoopHead, head.live().into());
+    if words > 0 {
+        test_heap(e, words, head.live().into());
+    }
+}
+
+fn test_heap(e: &mut Emitter, words: u32, live: u32) {
+    e.op(Op::TestHeap, live);
+    e.word(8 * (words + RESERVED as u32));
 }
 
 /// The header word of a tuple, all of which lies in 32 bits.

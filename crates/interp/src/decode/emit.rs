@@ -44,7 +44,10 @@ pub(crate) struct Emitter {
     code: Vec<u32>,
     entry: u32,
     labels: HashMap<u32, usize>,
+    /// Places behind the loop heads that stand at labels.
+    behind: HashMap<u32, usize>,
     label_words: Vec<(usize, u32)>,
+    behind_words: Vec<(usize, u32)>,
     constants: Vec<u64>,
     constant_words: Vec<(usize, usize)>,
     returns: Vec<Return>,
@@ -70,7 +73,9 @@ impl Emitter {
             code: Vec::new(),
             entry: 0,
             labels: HashMap::new(),
+            behind: HashMap::new(),
             label_words: Vec::new(),
+            behind_words: Vec::new(),
             constants: Vec::new(),
             constant_words: Vec::new(),
             returns: Vec::new(),
@@ -103,6 +108,12 @@ impl Emitter {
     pub(crate) fn define(&mut self, label: u32) {
         self.end_call();
         self.labels.insert(label, self.code.len());
+    }
+
+    /// Here goes on who does not come to a label by a branch.
+    pub(crate) fn define_behind(&mut self, label: u32) {
+        self.end_call();
+        self.behind.insert(label, self.code.len());
     }
 
     /// The entry is here.
@@ -140,6 +151,13 @@ impl Emitter {
     pub(crate) fn label(&mut self, label: u32) {
         let label = if label == 0 { self.info } else { label };
         self.label_words.push((self.code.len(), label));
+        self.code.push(0);
+    }
+
+    /// A label, for those who come there with other X registers than a branch does, and who have counted already: exceptions, and
+    /// receives, which lose them.
+    pub(crate) fn label_behind(&mut self, label: u32) {
+        self.behind_words.push((self.code.len(), label));
         self.code.push(0);
     }
 
@@ -314,7 +332,7 @@ impl Emitter {
         for (point, label) in std::mem::take(&mut self.handlers) {
             self.return_here(point);
             self.op(Op::Jump, 0);
-            self.label(label);
+            self.label_behind(label);
         }
         let code_bytes = 4 * self.code.len();
         let constants_at = code_bytes.next_multiple_of(8);
@@ -324,13 +342,17 @@ impl Emitter {
         }
         for (word, label) in &self.label_words {
             let to = *self.labels.get(label).ok_or(Unfit)?;
-            self.code[*word] = (4 * to as i32 - 4 * *word as i32) as u32;
+            self.code[*word] = distance(*word, to);
+        }
+        for (word, label) in &self.behind_words {
+            let to = *self.behind.get(label).or(self.labels.get(label)).ok_or(Unfit)?;
+            self.code[*word] = distance(*word, to);
         }
         for (word, constant) in &self.constant_words {
             self.code[*word] = (constants_at + 8 * constant - 4 * word) as u32 | 2;
         }
         for (word, point) in &self.return_words {
-            self.code[*word] = (4 * self.returns[point.0].at as i32 - 4 * *word as i32) as u32;
+            self.code[*word] = distance(*word, self.returns[point.0].at);
         }
         super::versions::choose(&mut self.code);
         let block = Block::new(bytes);
@@ -363,6 +385,11 @@ impl Emitter {
             records,
         })
     }
+}
+
+/// The operand in a word that leads to another one.
+fn distance(word: usize, to: usize) -> u32 {
+    (4 * to as i32 - 4 * word as i32) as u32
 }
 
 /// The constant's word, if it is a sign-extended 32-bit number.

@@ -57,17 +57,17 @@ pub(crate) fn translate(e: &mut Emitter, at: &At<'_>) -> Result<(), Unfit> {
         }
         Generic::LoopRecEnd => {
             e.op(Op::LoopRecEnd, 0);
-            e.label(args.label(0));
+            e.label_behind(args.label(0));
         }
         Generic::RemoveMessage => e.op(Op::RemoveMessage, 0),
         Generic::Timeout => e.op(Op::Timeout, 0),
         Generic::Wait => {
             e.op(Op::Wait, 0);
-            e.label(args.label(0));
+            e.label_behind(args.label(0));
         }
         Generic::WaitTimeout => {
             e.op(Op::WaitTimeout, 0);
-            e.label(args.label(0));
+            e.label_behind(args.label(0));
             e.source(args.at(1)?)?;
         }
         Generic::RecvMarkerReserve => register_only(e, &args, Op::MarkerReserve)?,
