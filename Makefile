@@ -12,14 +12,17 @@ SHORT_MINUTES := 12
 # Of some 700 cases.
 SHORT_SPARE := 4
 
-# Calls that `make test` makes of built-ins on both VMs, and how long it soaks; `make differential` and `make soak` do more.
+# Calls that `make test` makes of built-ins on both VMs, how much damaged code it runs, and how long it soaks; `make differential`,
+# `make mutants` and `make soak` do more.
 SHORT_CALLS := 30000
 SHORT_SOAK := 40
+SHORT_MUTANTS := 500
 CALLS ?= 500000
+MUTANTS ?= 10000
 SECONDS ?= 600
 SEED ?=
 
-.PHONY: help build run test test-rust test-fuzz test-erlang test-projects test-conformance record conformance projects differential soak bench fuzz miri loom lint clean
+.PHONY: help build run test test-rust test-fuzz test-erlang test-projects test-conformance record conformance projects differential mutants soak bench fuzz miri loom lint clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -28,6 +31,7 @@ help:
 	@echo "make conformance [SUITES=\"big map\"]      OTP's own suites (docs/conformance.md)"
 	@echo "make projects                            Elixir, rebar3 and Dialyzer at work (minutes), on OTP and on Myriad"
 	@echo "make differential [SEED=1 CALLS=500000]    random calls of built-ins on OTP and on Myriad"
+	@echo "make mutants [SEED=1 MUTANTS=10000]        damaged code, loaded and called"
 	@echo "make soak [SEED=1 SECONDS=600]             random churn of everything side by side"
 	@echo "make bench                               Myriad against erl, as a table"
 	@echo "make lint | miri | loom | fuzz           the checks of the Rust code"
@@ -50,6 +54,8 @@ test:
 	@$(MAKE) --no-print-directory test-projects
 	@echo "== the same calls on OTP and on Myriad"
 	@tests/differential/run 1 $(SHORT_CALLS)
+	@echo "== damaged code"
+	@tests/mutants/run 1 $(SHORT_MUTANTS)
 	@echo "== soak for $(SHORT_SOAK) s"
 	@tests/soak/run $(SHORT_SOAK) 1
 	@$(MAKE) --no-print-directory test-conformance
@@ -96,6 +102,9 @@ conformance: build
 
 differential: build
 	@tests/differential/run "$(SEED)" $(CALLS)
+
+mutants: build
+	@tests/mutants/run "$(SEED)" $(MUTANTS)
 
 soak: build
 	@tests/soak/run $(SECONDS) $(SEED)

@@ -427,6 +427,8 @@ impl Pass<'_> {
                     self.labels.edge(label, &state);
                 }
                 self.state = self.labels.arrive(label);
+                // The process may stop at the head of a loop, and be collected.
+                self.state.iter_mut().for_each(State::age);
             } else if let Some(mut state) = self.state.take() {
                 if is_access(instr.op) && !self.is_proved(&state, instr) {
                     self.found.unproved.push(index as u32);
