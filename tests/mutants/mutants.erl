@@ -51,32 +51,20 @@ worker(Seed, W, Count, Subjects, At) ->
 %% ---- subjects
 
 subjects() ->
-    Own = [{mutant_subjects, N} || N <- lists:seq(1, 12)],
-    Others = [lists, maps, queue, orddict, gb_trees, gb_sets, string, proplists, array, binary, base64, sets, erl_scan, unicode_util, calendar, lists_sort, digraph_utils, zip],
-    Names = [mutant_subjects || _ <- Own] ++ [M || M <- Others, is_list(code:which(M))],
-    list_to_tuple([{M, assembly(M), beam(M)} || M <- Names]).
+    Own = lists:duplicate(12, mutant_subjects),
+    Others = [lists, maps, queue, orddict, gb_trees, gb_sets, string, proplists, array, binary, base64, sets, erl_scan, calendar, digraph_utils, unicode_util],
+    list_to_tuple([{M, Assembly, beam(M)} || M <- Own ++ Others, {ok, Assembly} <- [assembly(M)]]).
 
 beam(M) -> {ok, B} = file:read_file(code:which(M)), B.
 
-%% The assembly, disassembled: a subject needs no source.
+%% As the assembler takes it, if the file holds what it was compiled from.
 assembly(M) ->
-    {beam_file, M, Exports, _, _, Functions} = beam_disasm:file(code:which(M)),
-    {[{F, A} || {F, A, _} <- Exports], [{function, F, A, E, [plain(I) || I <- Is]} || {function, F, A, E, Is} <- Functions]}.
-
-%% As the assembler takes it.
-plain({call, A, {_, F, N}}) -> {call, A, {local, F, N}};
-plain({call_only, A, {_, F, N}}) -> {call_only, A, {local, F, N}};
-plain({call_last, A, {_, F, N}, D}) -> {call_last, A, {local, F, N}, D};
-plain({line, _}) -> {line, []};
-plain(bs_init_writable) -> bs_init_writable;
-plain({test, Op, Fail, [A, {list, L}]}) when Op =:= has_map_fields -> {test, Op, Fail, A, {list, L}};
-plain({make_fun3, {_, F, N}, I, U, Dst, Env}) -> {make_fun3, {local, F, N}, I, U, Dst, Env};
-plain(I) -> untyped(I).
-
-untyped({tr, R, _}) -> R;
-untyped(T) when is_tuple(T) -> list_to_tuple([untyped(E) || E <- tuple_to_list(T)]);
-untyped([H | T]) -> [untyped(H) | untyped(T)];
-untyped(T) -> T.
+    case beam_lib:chunks(code:which(M), [abstract_code]) of
+        {ok, {M, [{abstract_code, {_, Forms}}]}} ->
+            {ok, M, {M, Exports, _, Functions, _}} = compile:forms(Forms, [to_asm, binary]),
+            {ok, {Exports, Functions}};
+        _ -> none
+    end.
 
 %% ---- mutants
 
@@ -173,6 +161,7 @@ operand({atom, _}, _) -> constant();
 operand({literal, _}, _) -> constant();
 operand({list, L}, Labels) when L =/= [] -> {list, items(L, Labels)};
 operand(L, Labels) when is_list(L), L =/= [] -> items(L, Labels);
+operand({tr, R, _}, Labels) -> operand(R, Labels);
 operand({alloc, L}, _) -> {alloc, [{K, rand:uniform(6) - 1} || {K, _} <- L]};
 operand({field_flags, _}, _) -> {field_flags, rand:uniform(8) - 1};
 operand(N, _) when is_integer(N) -> case rand:uniform(3) of 1 -> N + 1; 2 -> max(0, N - 1); 3 -> rand:uniform(8) - 1 end;
@@ -196,21 +185,21 @@ constant() ->
     end.
 
 assemble(Module, Name, Exports, Functions) ->
-    Entries = maps:from_list([{{F, A}, E} || {function, F, A, E, _} <- Functions]),
     Top = lists:max([0 | [L || {function, _, _, _, Is} <- Functions, L <- labels(Is)]]) + 1,
-    Code = [{function, F, A, E, [placed(I, Entries, Name, Module) || I <- Is]} || {function, F, A, E, Is} <- Functions],
+    Code = [{function, F, A, E, [placed(I, Name, Module) || I <- Is]} || {function, F, A, E, Is} <- Functions],
     try beam_asm:module({Module, Exports, [], Code, Top}, [], [], [{source, "m"}]) of
         {ok, Binary} when is_binary(Binary) -> Binary;
         {ok, Binary, _} -> Binary
     catch _:_ -> none
     end.
 
-placed({func_info, _, F, A}, _, _, Module) -> {func_info, {atom, Module}, F, A};
-placed({Call, A, {local, F, N}}, Entries, _, _) -> {Call, A, {f, maps:get({F, N}, Entries)}};
-placed({Call, A, {local, F, N}, D}, Entries, _, _) -> {Call, A, {f, maps:get({F, N}, Entries)}, D};
-placed({make_fun3, {local, F, N}, I, U, Dst, Env}, Entries, _, _) -> {make_fun3, {f, maps:get({F, N}, Entries)}, I, U, Dst, Env};
-placed({extfunc, Name, F, A}, _, Name, Module) -> {extfunc, Module, F, A};
-placed(I, _, _, _) -> I.
+placed({func_info, _, F, A}, _, Module) -> {func_info, {atom, Module}, F, A};
+placed(I, Name, Module) -> here(I, Name, Module).
+
+here({extfunc, Name, F, A}, Name, Module) -> {extfunc, Module, F, A};
+here(T, Name, Module) when is_tuple(T) -> list_to_tuple(here(tuple_to_list(T), Name, Module));
+here([H | T], Name, Module) -> [here(H, Name, Module) | here(T, Name, Module)];
+here(T, _, _) -> T.
 
 %% ---- calls
 
