@@ -108,12 +108,11 @@ impl Local {
         })
     }
 
-    /// Holds up nobody's progress until [`Local::go_on`]: no reference into shared structures is held meanwhile.
-    fn rest(&self) {
+    /// Holds up nobody's progress until [`Local::go_on`]: no reference into shared structures is held meanwhile. `false`: retired
+    /// work has left more, which nobody else may be there for (rows of a large table go in many parts, each between two steps).
+    fn rest(&self) -> bool {
         self.slot.park();
-        if let Some(slot) = &self.slices {
-            slot.park();
-        }
+        self.slices.as_ref().is_none_or(ThreadSlot::try_park)
     }
 
     fn go_on(&self) {
@@ -301,7 +300,8 @@ impl Scheduler {
     /// Waits until the pause is over, or the VM stops.
     #[cold]
     fn stand_still(&mut self) {
-        self.local.rest();
+        // What is left to do waits, as all else does.
+        let _ = self.local.rest();
         let sleep = microstate::within(State::Sleep);
         self.vm.stand_still();
         drop(sleep);
@@ -406,8 +406,7 @@ impl Scheduler {
             return false;
         }
         // What waited for thread progress may run now, and make processes runnable here: nobody else is told of them.
-        self.local.rest();
-        let work = self.sees_work();
+        let work = !self.local.rest() || self.sees_work();
         if work {
             self.local.go_on();
         }
