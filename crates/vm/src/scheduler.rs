@@ -201,8 +201,9 @@ impl Scheduler {
         if self.vm.is_stopping() {
             return Step::Stop;
         }
-        if self.local.id >= self.vm.schedulers_active() {
-            return self.step_inactive();
+        let active = self.vm.schedulers_active();
+        if self.local.id >= active {
+            return self.step_inactive(active);
         }
         if self.local.unchecked >= SLICE_REDUCTIONS as u32 {
             self.check_time();
@@ -260,11 +261,12 @@ impl Scheduler {
         }
     }
 
-    /// Only fires timers, and passes on what still comes here.
-    fn step_inactive(&mut self) -> Step {
+    /// Only fires timers, and passes on what still comes here, to those that were `active` when the step began: by now it may be
+    /// active itself.
+    fn step_inactive(&mut self, active: usize) -> Step {
         self.check_time();
         while let Some(process) = self.vm.schedulers[self.local.id].pop() {
-            self.vm.enqueue_at(self.local.id % self.vm.schedulers_active(), process);
+            self.vm.enqueue_at(self.local.id % active, process);
         }
         self.was_idle = true;
         self.vm.schedulers[self.local.id].load.idle_from(self.local.now_ns);
@@ -660,7 +662,7 @@ impl Vm {
         }
     }
 
-    fn enqueue_at(&'static self, id: usize, process: &Process) {
+    pub(crate) fn enqueue_at(&'static self, id: usize, process: &Process) {
         let target = &self.schedulers[id];
         target.push(process);
         sim_point();

@@ -4,9 +4,11 @@
 //! the driver looks for processes that starve; when nothing moves any more, [`check`] looks whether everything adds up. The
 //! same seed gives the same run, so a failure is repeated by its number. A second driver ([`baton`]) also changes from one
 //! scheduler to another within a step, at the places where threads could meet; a third runs the same world on real threads.
+//! [`scenes`] are not random: a few steps, and at one of those places the very thing happens that the step must bear.
 
 mod baton;
 mod check;
+mod scenes;
 mod world;
 
 use crate::bif::DirtyKind;
@@ -15,12 +17,17 @@ use crate::release::Release;
 use crate::scheduler::{Local, Scheduler, Step, set_current};
 use crate::status::Status;
 use crate::vm::{Config, Parts, Vm};
-pub(crate) use baton::point;
 use myriad_sync::Arc;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::path::PathBuf;
 use std::time::Duration;
 use world::{Random, World};
+
+/// A place within a step where other threads may do something.
+pub(crate) fn point() {
+    baton::point();
+    scenes::point();
+}
 
 /// Virtual time and recorded wake-ups.
 struct Virtual {

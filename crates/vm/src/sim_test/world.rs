@@ -127,6 +127,11 @@ fn start() -> &'static Export {
     Export::intern(Mfa { module: am::erts_internal, function: am::start, arity: 1 })
 }
 
+/// A process that runs and runs.
+pub fn runner(vm: &'static Vm) -> Pid {
+    spawn_orphan(vm, start(), &[Term::small(RUNNER)], &SpawnOptions::new(vm)).unwrap()
+}
+
 impl World {
     pub fn new(seed: u64) -> Arc<World> {
         Arc::new(World {
@@ -142,9 +147,14 @@ impl World {
         })
     }
 
-    pub fn begin(self: &Arc<World>, vm: &'static Vm) {
+    /// Without any process.
+    pub fn prepare(self: &Arc<World>, vm: &'static Vm) {
         crate::code::install_undefined(vm.engine());
         WORLDS.lock().insert(address(vm), self.clone());
+    }
+
+    pub fn begin(self: &Arc<World>, vm: &'static Vm) {
+        self.prepare(vm);
         let mut random = Random(self.seed);
         for i in 0..=FIRST {
             // The first one only waits: its end would be that of the VM.
@@ -154,7 +164,7 @@ impl World {
         if self.seed % 10 == 7 {
             // More to run than there are schedulers, for so long that one who waits behind it has lost patience.
             for _ in 0..=vm.schedulers.len() {
-                spawn_orphan(vm, start(), &[Term::small(RUNNER)], &SpawnOptions::new(vm)).unwrap();
+                runner(vm);
             }
             let low = SpawnOptions { priority: Priority::Low, ..SpawnOptions::new(vm) };
             spawn_orphan(vm, start(), &[Term::small((random.next() >> 8) as i64 | 1)], &low).unwrap();

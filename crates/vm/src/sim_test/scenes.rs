@@ -1,0 +1,83 @@
+//! Scenes: a few steps of some schedulers, in which something happens at one certain place.
+
+use super::world::{World, runner};
+use super::{Virtual, config, parts, release};
+use crate::process::Process;
+use crate::scheduler::{Scheduler, Step};
+use crate::vm::Vm;
+use myriad_sync::Arc;
+use myriad_sync::atomic::{AtomicBool, AtomicU64};
+use std::cell::RefCell;
+
+type Hook = Box<dyn FnMut()>;
+
+thread_local! {
+    static HOOK: RefCell<Option<Hook>> = const { RefCell::new(None) };
+}
+
+/// What a scene lets happen, happens here.
+pub(super) fn point() {
+    // Out of the cell first: what happens may pass points itself.
+    let hook = HOOK.take();
+    if let Some(mut hook) = hook {
+        hook();
+        HOOK.set(Some(hook));
+    }
+}
+
+/// Lets `hook` happen at every point of `scene`.
+fn while_at_points<T>(hook: impl FnMut() + 'static, scene: impl FnOnce() -> T) -> T {
+    HOOK.set(Some(Box::new(hook)));
+    let result = scene();
+    HOOK.set(None);
+    result
+}
+
+struct Stage {
+    vm: &'static Vm,
+    schedulers: Vec<Scheduler>,
+}
+
+impl Stage {
+    fn new(schedulers: usize, online: usize) -> Stage {
+        let world = World::new(1);
+        let woken = (0..schedulers).map(|_| AtomicBool::new(false)).collect();
+        let machine = Arc::new(Virtual { now: AtomicU64::new(1), woken, seed: 1 });
+        let vm = Vm::on_machine(config(schedulers, 0), release(), parts(&world), Box::new(machine));
+        world.prepare(vm);
+        assert!(vm.set_schedulers_online(online).is_some());
+        let schedulers = (0..schedulers).map(|id| Scheduler::new(vm, id).unwrap()).collect();
+        Stage { vm, schedulers }
+    }
+
+    /// A process that runs and runs, in no queue yet.
+    fn runner(&self) -> &'static Process {
+        let pid = runner(self.vm);
+        let process = self.vm.processes.get(pid).unwrap();
+        let taken: Vec<_> = self.vm.schedulers.iter().filter_map(|s| s.pop()).collect();
+        assert!(taken.len() == 1 && std::ptr::eq(taken[0], process));
+        process
+    }
+
+    fn queued(&self) -> Vec<usize> {
+        self.vm.schedulers.iter().map(|s| s.len()).collect()
+    }
+}
+
+#[test]
+fn one_that_passes_on_what_it_has_keeps_none_when_it_becomes_active() {
+    let mut stage = Stage::new(2, 1);
+    let vm = stage.vm;
+    for process in [stage.runner(), stage.runner(), stage.runner()] {
+        vm.schedulers[1].push(process);
+    }
+    let mut points = 0;
+    let comes_online = move || {
+        points += 1;
+        assert!(points < 1000, "it passes on to itself without end");
+        assert!(vm.set_schedulers_online(2).is_some());
+    };
+    let step = while_at_points(comes_online, || stage.schedulers[1].step());
+    assert!(matches!(step, Step::Idle(_)));
+    assert_eq!(stage.queued(), [3, 0]);
+}
