@@ -166,6 +166,8 @@ pub struct Scheduler {
     was_idle: bool,
     /// The last park met events of file descriptors.
     served: bool,
+    /// It is counted among those that are parked and could work.
+    counted: bool,
     /// It has slept, and since then run nothing but who is told when it does.
     asleep: bool,
     /// While multi-scheduling is blocked: the last step did work of the dirty schedulers.
@@ -184,6 +186,7 @@ impl Scheduler {
             local: Local::new(vm, id, false)?,
             was_idle: false,
             served: false,
+            counted: false,
             asleep: false,
             dirty_turn: false,
             until_balance: BALANCE_ROUNDS,
@@ -363,7 +366,8 @@ impl Scheduler {
         if !self.asleep {
             self.asleep = true;
             if self.vm.trace.profile.wants(profile::SCHEDULERS) {
-                profile::scheduler(self.vm, self.local.id, false, self.vm.awake().saturating_sub(1));
+                let itself = usize::from(self.local.id < self.vm.schedulers_active());
+                profile::scheduler(self.vm, self.local.id, false, self.vm.awake().saturating_sub(itself));
             }
         }
         let parked = self.before_park();
@@ -401,8 +405,11 @@ impl Scheduler {
         // SeqCst: Q2, before the last look at the queues.
         vm.schedulers[self.local.id].idle.store(true, Ordering::SeqCst);
         myriad_sync::atomic::fence(Ordering::SeqCst);
-        // SeqCst: as above.
-        vm.hunt.parked.fetch_add(1, Ordering::SeqCst);
+        self.counted = self.local.id < vm.schedulers_active();
+        if self.counted {
+            // SeqCst: as above.
+            vm.hunt.parked.fetch_add(1, Ordering::SeqCst);
+        }
         sim_point();
         if self.sees_work() {
             return false;
@@ -420,7 +427,9 @@ impl Scheduler {
             self.local.go_on();
         }
         // Relaxed: a stale count or "idle" only costs one needless wake-up.
-        self.vm.hunt.parked.fetch_sub(1, Ordering::Relaxed);
+        if self.counted {
+            self.vm.hunt.parked.fetch_sub(1, Ordering::Relaxed);
+        }
         self.vm.schedulers[self.local.id].idle.store(false, Ordering::Relaxed);
     }
 
@@ -604,10 +613,10 @@ impl Ctx<'_> {
 }
 
 impl Vm {
-    /// Schedulers that are not parked (a figure).
+    /// Active schedulers that are not parked (a figure).
     fn awake(&self) -> usize {
         // Relaxed: a figure.
-        self.schedulers.len().saturating_sub(self.hunt.parked.load(Ordering::Relaxed))
+        self.schedulers_active().saturating_sub(self.hunt.parked.load(Ordering::Relaxed))
     }
 
     /// Puts the process where the way its slice ended says.
@@ -732,7 +741,7 @@ impl Vm {
         true
     }
 
-    /// Is there a scheduler without work?
+    /// Is there an active scheduler without work?
     pub fn has_idle_scheduler(&self) -> bool {
         // Relaxed: a hint.
         self.hunt.parked.load(Ordering::Relaxed) + self.hunt.spinning.load(Ordering::Relaxed) > 0

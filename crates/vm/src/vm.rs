@@ -94,7 +94,7 @@ pub trait PortOps: Send + Sync {
 /// Schedulers without work. Written whenever one parks, so on a line of its own: its neighbours are read in each slice.
 #[derive(Default)]
 pub(crate) struct Hunt {
-    /// Schedulers that are parked, or about to be.
+    /// Schedulers that are parked, or about to be, and were active then: when their number changes, all are woken.
     pub(crate) parked: AtomicUsize,
     /// Schedulers that look for work before they park: none or one.
     pub(crate) spinning: AtomicUsize,

@@ -6,7 +6,7 @@ use crate::process::Process;
 use crate::scheduler::{Scheduler, Step};
 use crate::vm::Vm;
 use myriad_sync::Arc;
-use myriad_sync::atomic::{AtomicBool, AtomicU64};
+use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::cell::RefCell;
 
 type Hook = Box<dyn FnMut()>;
@@ -35,6 +35,7 @@ fn while_at_points<T>(hook: impl FnMut() + 'static, scene: impl FnOnce() -> T) -
 
 struct Stage {
     vm: &'static Vm,
+    machine: Arc<Virtual>,
     schedulers: Vec<Scheduler>,
 }
 
@@ -43,11 +44,11 @@ impl Stage {
         let world = World::new(1);
         let woken = (0..schedulers).map(|_| AtomicBool::new(false)).collect();
         let machine = Arc::new(Virtual { now: AtomicU64::new(1), woken, seed: 1 });
-        let vm = Vm::on_machine(config(schedulers, 0), release(), parts(&world), Box::new(machine));
+        let vm = Vm::on_machine(config(schedulers, 0), release(), parts(&world), Box::new(machine.clone()));
         world.prepare(vm);
         assert!(vm.set_schedulers_online(online).is_some());
         let schedulers = (0..schedulers).map(|id| Scheduler::new(vm, id).unwrap()).collect();
-        Stage { vm, schedulers }
+        Stage { vm, machine, schedulers }
     }
 
     /// A process that runs and runs, in no queue yet.
@@ -57,6 +58,18 @@ impl Stage {
         let taken: Vec<_> = self.vm.schedulers.iter().filter_map(|s| s.pop()).collect();
         assert!(taken.len() == 1 && std::ptr::eq(taken[0], process));
         process
+    }
+
+    /// Has this scheduler find nothing to do, and park.
+    fn park(&mut self, id: usize) {
+        assert!(matches!(self.schedulers[id].step(), Step::Idle(_)));
+        assert!(self.schedulers[id].before_park());
+        self.take_wakeup(id);
+    }
+
+    /// Was it woken since it was last asked?
+    fn take_wakeup(&self, id: usize) -> bool {
+        self.machine.woken[id].swap(false, Ordering::Relaxed)
     }
 
     fn queued(&self) -> Vec<usize> {
@@ -80,4 +93,31 @@ fn one_that_passes_on_what_it_has_keeps_none_when_it_becomes_active() {
     let step = while_at_points(comes_online, || stage.schedulers[1].step());
     assert!(matches!(step, Step::Idle(_)));
     assert_eq!(stage.queued(), [3, 0]);
+}
+
+#[test]
+fn who_may_not_work_is_not_idle() {
+    let mut stage = Stage::new(3, 1);
+    let vm = stage.vm;
+    stage.park(2);
+    stage.park(1);
+    assert!(!vm.has_idle_scheduler(), "only the first may work, and it is awake");
+    stage.park(0);
+    assert!(vm.has_idle_scheduler());
+    stage.schedulers[0].after_park(true);
+    assert!(!vm.has_idle_scheduler());
+    // A change wakes all; from then on the second counts.
+    assert!(vm.set_schedulers_online(2).is_some());
+    assert!(stage.take_wakeup(1) && stage.take_wakeup(2));
+    for id in [1, 2] {
+        stage.schedulers[id].after_park(true);
+        stage.park(id);
+    }
+    assert!(vm.has_idle_scheduler());
+    assert!(vm.set_schedulers_online(1).is_some());
+    for id in [1, 2] {
+        stage.schedulers[id].after_park(true);
+        stage.park(id);
+    }
+    assert!(!vm.has_idle_scheduler());
 }
