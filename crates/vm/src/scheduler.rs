@@ -9,7 +9,8 @@
 //! Q1. A process is in a queue just when its status is `Runnable` (P1), so a queue's pointers are alive: only running ends a
 //!     process.
 //! Q2. A scheduler that is about to park says so in `idle` before it looks at the queues a last time; who enqueues looks at
-//!     `idle` after. Both with SeqCst, so at least one of the two sees the other. The same holds of `spinning`.
+//!     `idle` after. Both with SeqCst, so at least one of the two sees the other. The same holds of `spinning`: one that looks for
+//!     work says so before it looks, and looks again after it has said that it does no more, whether it has found some or not.
 //! Q3. A scheduler whose queue is not empty is awake, or has been woken. So a single process in another's queue is no reason to
 //!     stay awake: it is nearly always in a dialogue with the one that runs there, and wants that core.
 //!
@@ -164,6 +165,8 @@ pub struct Scheduler {
     pub local: Local,
     /// The last step found nothing.
     was_idle: bool,
+    /// It has looked for work before it would have parked, and found some.
+    has_looked: bool,
     /// The last park met events of file descriptors.
     served: bool,
     /// It is counted among those that are parked and could work.
@@ -185,6 +188,7 @@ impl Scheduler {
             vm,
             local: Local::new(vm, id, false)?,
             was_idle: false,
+            has_looked: false,
             served: false,
             counted: false,
             asleep: false,
@@ -262,6 +266,19 @@ impl Scheduler {
             self.was_idle = false;
             own.load.busy_from(self.vm.machine.now_ns());
         }
+        if self.has_looked {
+            self.has_looked = false;
+            self.make_up_for_looking();
+        }
+    }
+
+    /// As long as it looked for work nobody was woken for any. It has taken some: if more waits, another one is woken now.
+    fn make_up_for_looking(&self) {
+        // SeqCst: Q2, between the end of its looking, which wakers see, and this look at the queues.
+        myriad_sync::atomic::fence(Ordering::SeqCst);
+        if self.vm.schedulers.iter().any(|s| s.offers()) {
+            self.vm.wake_idle(self.local.id);
+        }
     }
 
     /// Only fires timers, and passes on what still comes here, to those that were `active` when the step began: by now it may be
@@ -323,7 +340,7 @@ impl Scheduler {
     }
 
     /// Looks for work for a moment; `true` if there is some.
-    fn spin(&mut self, next_timer_ns: Option<u64>) -> bool {
+    pub(crate) fn spin(&mut self, next_timer_ns: Option<u64>) -> bool {
         let (vm, id) = (self.vm, self.local.id);
         let active = vm.schedulers_active();
         // SeqCst: Q2. Relaxed on failure: another one looks.
@@ -359,6 +376,7 @@ impl Scheduler {
             self.vm.schedulers[id].push(process);
             found = true;
         }
+        self.has_looked |= found;
         found
     }
 

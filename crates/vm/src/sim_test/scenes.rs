@@ -121,3 +121,28 @@ fn who_may_not_work_is_not_idle() {
     }
     assert!(!vm.has_idle_scheduler());
 }
+
+#[test]
+fn a_wake_up_withheld_for_one_that_looks_is_made_up() {
+    let mut stage = Stage::new(4, 4);
+    let (vm, machine) = (stage.vm, stage.machine.clone());
+    let mut more: Vec<_> = (0..4).map(|_| stage.runner()).collect();
+    stage.park(2);
+    assert!(matches!(stage.schedulers[1].step(), Step::Idle(_)));
+    // While the second looks for work, two others get more than they can run; nobody else is woken for that.
+    let work_comes = move || {
+        machine.now.fetch_add(1, Ordering::Relaxed);
+        for id in [3, 0] {
+            if let (Some(one), Some(other)) = (more.pop(), more.pop()) {
+                vm.enqueue_at(id, one);
+                vm.enqueue_at(id, other);
+            }
+        }
+    };
+    assert!(while_at_points(work_comes, || stage.schedulers[1].spin(None)));
+    assert!(!stage.take_wakeup(2), "one that looks for work is enough");
+    // It takes what is nearest: of what the other has, it has told nobody.
+    let Step::Ran(_) = stage.schedulers[1].step() else { panic!("there is work") };
+    assert_eq!(stage.queued(), [2, 1, 0, 1]);
+    assert!(stage.take_wakeup(2), "the first has more than it can run, and the third sleeps");
+}
