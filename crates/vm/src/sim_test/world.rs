@@ -377,7 +377,8 @@ impl Actor {
                     self.demonitored.insert(numbers);
                 }
             }
-            15 if other != ctx.pid() && self.suspending.len() < 2 => {
+            // Only those with higher numbers: two that suspend each other would wait for ever.
+            15 if other.data() > ctx.pid().data() && self.suspending.len() < 2 => {
                 let suspension = ctx.proc.relations.tables().suspending.entry(other).or_default();
                 suspension.times += 1;
                 let active = suspension.active.clone();
