@@ -1,9 +1,9 @@
 //! [`Mpsc`]: many senders leave nodes without a lock, one receiver takes them all at once.
 //!
-//! A Treiber stack (IBM RJ 5118, 1986) that is only ever emptied whole, and reversed then; so there is no ABA
-//! problem, a send is one compare-exchange, and a batch costs the receiver one line transfer. Nodes carry their
-//! own link, so a sender allocates nothing here; what owns a node (a `Box`, or a pointer type of the user's to a
-//! block of variable size) is abstracted by [`Link`].
+//! A Treiber stack (IBM RJ 5118, 1986) that is only ever emptied whole, and turned round then (bit by bit if it is long,
+//! [`Chain::turn`]); so there is no ABA problem, a send is one compare-exchange, and a batch costs the receiver one line
+//! transfer. Nodes carry their own link, so a sender allocates nothing here; what owns a node (a `Box`, or a pointer type of
+//! the user's to a block of variable size) is abstracted by [`Link`].
 //!
 //! N1. A node is reachable by one owner at a time: its sender, then the queue, then the receiver.
 //! N2. Nodes of one sender are taken in the order they were pushed.
@@ -140,7 +140,7 @@ impl<P: Link> Mpsc<P> {
         self.newest.load(Acquire) == closed()
     }
 
-    /// Takes everything, oldest first.
+    /// Takes everything.
     #[inline]
     pub fn take_all(&self) -> Chain<P> {
         // Relaxed: looks before it takes the line for itself. Only a taker ever empties or closes the queue.
@@ -152,7 +152,7 @@ impl<P: Link> Mpsc<P> {
             // Acquire: pairs with the Release in `push`. Not a plain exchange, which could undo a `close`.
             match self.newest.compare_exchange_weak(newest, ptr::null_mut(), Acquire, Relaxed) {
                 // SAFETY: the exchange made the chain from `newest` ours alone.
-                Ok(_) => return unsafe { Chain::reversed(newest) },
+                Ok(_) => return unsafe { Chain::of(newest) },
                 Err(seen) => newest = seen,
             }
         }
@@ -183,7 +183,7 @@ impl<P: Link> Mpsc<P> {
             return Chain::empty();
         }
         // SAFETY: the exchange made the chain from `newest` ours alone.
-        unsafe { Chain::reversed(newest) }
+        unsafe { Chain::of(newest) }
     }
 }
 
@@ -200,7 +200,13 @@ impl<P: Link> fmt::Debug for Mpsc<P> {
 }
 
 /// Nodes taken from a queue, oldest first. Dropping it drops those not yet iterated over.
+///
+/// They come newest first and are to be turned round, which of very many takes long: whoever cannot have that done at once, when
+/// the first of them is asked for, does it before in parts.
 pub struct Chain<P: Link> {
+    /// Newest first: still to be turned.
+    rest: *mut P::Node,
+    /// Oldest first.
     oldest: *mut P::Node,
     owns: PhantomData<P>,
 }
@@ -211,26 +217,54 @@ unsafe impl<P: Link + Send> Send for Chain<P> {}
 impl<P: Link> Chain<P> {
     /// No nodes.
     pub const fn empty() -> Self {
-        Self { oldest: ptr::null_mut(), owns: PhantomData }
+        Self { rest: ptr::null_mut(), oldest: ptr::null_mut(), owns: PhantomData }
     }
 
     /// Whether nothing is left.
     pub const fn is_empty(&self) -> bool {
-        self.oldest.is_null()
+        self.rest.is_null() && self.oldest.is_null()
     }
 
     /// # Safety
     /// The caller owns the nodes linked from `newest`.
-    unsafe fn reversed(newest: *mut P::Node) -> Self {
-        let (mut rest, mut oldest) = (newest, ptr::null_mut());
-        while let Some(node) = NonNull::new(rest) {
-            // SAFETY: N1, the caller owns the node; the link lives as long as the node.
+    const unsafe fn of(newest: *mut P::Node) -> Self {
+        Self { rest: newest, oldest: ptr::null_mut(), owns: PhantomData }
+    }
+
+    /// Turns up to `most` nodes; gives how many it were.
+    #[inline]
+    pub fn turn(&mut self, most: usize) -> usize {
+        let mut turned = 0;
+        while turned < most
+            && let Some(node) = NonNull::new(self.rest)
+        {
+            // SAFETY: N1, the chain owns the node; the link lives as long as the node.
             let link = unsafe { &*P::next(node) };
             // SAFETY: N1, nobody else touches the link.
-            rest = link.with_mut(|next| unsafe { std::mem::replace(&mut *next, oldest) });
-            oldest = node.as_ptr();
+            self.rest = link.with_mut(|next| unsafe { std::mem::replace(&mut *next, self.oldest) });
+            self.oldest = node.as_ptr();
+            turned += 1;
         }
-        Self { oldest, owns: PhantomData }
+        turned
+    }
+
+    /// Is the first node at hand?
+    #[inline]
+    pub const fn is_turned(&self) -> bool {
+        self.rest.is_null()
+    }
+
+    /// Calls `look` with each node, in no order.
+    pub fn each(&self, mut look: impl FnMut(&P::Node)) {
+        for mut next in [self.rest, self.oldest] {
+            while let Some(node) = NonNull::new(next) {
+                // SAFETY: N1, the chain owns the node, and is borrowed meanwhile.
+                unsafe {
+                    look(node.as_ref());
+                    next = (*P::next(node)).with(|next| *next);
+                }
+            }
+        }
     }
 }
 
@@ -239,6 +273,7 @@ impl<P: Link> Iterator for Chain<P> {
 
     #[inline]
     fn next(&mut self) -> Option<P> {
+        self.turn(usize::MAX);
         let node = NonNull::new(self.oldest)?;
         // SAFETY: N1, the chain owns the node; the link lives as long as the node.
         let link = unsafe { &*P::next(node) };
@@ -294,6 +329,34 @@ mod testing {
 mod tests {
     use super::testing::{numbered, numbers};
     use super::{Mpsc, WasEmpty};
+
+    #[test]
+    fn a_chain_may_be_turned_in_parts() {
+        let queue = Mpsc::new();
+        (0..5).for_each(|n| drop(queue.push(numbered(n))));
+        let mut chain = queue.take_all();
+        for (most, turned) in [(0, 0), (2, 2), (1, 1)] {
+            assert_eq!(chain.turn(most), turned);
+            let mut seen = Vec::new();
+            chain.each(|node| seen.push(node.number));
+            seen.sort_unstable();
+            assert_eq!((seen, chain.is_turned(), chain.is_empty()), (vec![0, 1, 2, 3, 4], false, false));
+        }
+        assert_eq!((chain.turn(9), chain.turn(9), chain.is_turned()), (2, 0, true));
+        assert_eq!(chain.next().map(|node| node.number), Some(0));
+        assert_eq!(numbers(chain), [1, 2, 3, 4]);
+        // Asked for the first, or dropped, in the middle of it.
+        for dropped in [true, false] {
+            (0..5).for_each(|n| drop(queue.push(numbered(n))));
+            let mut chain = queue.take_all();
+            assert_eq!(chain.turn(3), 3);
+            if dropped {
+                drop(chain);
+            } else {
+                assert_eq!(numbers(chain), [0, 1, 2, 3, 4]);
+            }
+        }
+    }
 
     #[test]
     fn takes_in_order_and_reports_emptiness() {
