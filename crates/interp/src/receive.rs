@@ -188,9 +188,8 @@ pub unsafe fn wait_timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u3
         };
         let vm = m.ctx.vm;
         let proc = &mut *m.ctx.proc;
-        proc.receive_timer_serial += 1;
         let at = vm.machine.now_ns() + ms * 1_000_000;
-        let timer = vm.timers.set_receive(vm, m.ctx.sched.id, at, m.ctx.this.pid, proc.receive_timer_serial);
+        let timer = vm.timers.set_receive(vm, m.ctx.sched.id, at, m.ctx.this.pid);
         proc.receive_timer = Some(timer);
     }
     m.ctx.proc.receive_armed = true;

@@ -57,8 +57,9 @@ impl Ctx<'_> {
             }
             Signal::Down { reference, reason } => self.down(reference, reason),
             Signal::TimeOffset { reference, offset_ns } => self.time_offset_changed(reference, offset_ns),
-            Signal::ReceiveTimeout(serial) => {
-                if self.proc.receive_timer_serial == serial && self.proc.receive_timer.take().is_some() {
+            Signal::ReceiveTimeout(timer) => {
+                if self.proc.receive_timer == Some(timer) {
+                    self.proc.receive_timer = None;
                     self.proc.timed_out = true;
                 }
             }

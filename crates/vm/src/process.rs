@@ -438,8 +438,6 @@ pub struct Private {
     pub markers: Rare<Markers>,
     /// The timer of the receive that the process is in, if it is set.
     pub receive_timer: Option<crate::timer::TimerId>,
-    /// Number of the current receive timer, so that a late one is told apart.
-    pub receive_timer_serial: u64,
     /// The receive that the process is in has read its time: infinite, or that of `receive_timer`.
     pub receive_armed: bool,
     /// The current receive timer has fired.
@@ -500,7 +498,6 @@ impl Private {
             token: Term::NONE,
             markers: Rare::new(),
             receive_timer: None,
-            receive_timer_serial: 0,
             receive_armed: false,
             timed_out: false,
             flags: Flags::default(),

@@ -8,6 +8,7 @@
 
 use crate::message::Message;
 use crate::process::{Priority, Process};
+use crate::timer::TimerId;
 use myriad_heap::Fragment;
 use myriad_sync::Arc;
 use myriad_sync::HasNext;
@@ -142,8 +143,8 @@ pub enum Signal {
         /// The new one, nanoseconds.
         offset_ns: i64,
     },
-    /// The receive timer has fired; counts only if it is still the current one.
-    ReceiveTimeout(u64),
+    /// A receive timer has fired; counts only if it is still the current one.
+    ReceiveTimeout(TimerId),
     /// Suspend (or take one suspension back); `reply` is sent when it is so.
     Suspend {
         /// Set once it is so.

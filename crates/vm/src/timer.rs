@@ -72,8 +72,8 @@ pub enum Destination {
 
 /// What a timer does.
 pub enum Action {
-    /// The receive timer of a process, with its serial.
-    Receive(Pid, u64),
+    /// The receive timer of a process, and its own identifier, so that the process tells a late one apart.
+    Receive(Pid, TimerId),
     /// Sends a message.
     Message(Destination, Parcel),
     /// Runs on the scheduler's thread; short.
@@ -121,9 +121,9 @@ impl Timers {
     }
 
     /// Sets the receive timer of a process for the machine's time `at_ns`, on the wheel of `scheduler`.
-    pub fn set_receive(&self, vm: &'static Vm, scheduler: usize, at_ns: u64, pid: Pid, receive: u64) -> TimerId {
+    pub fn set_receive(&self, vm: &'static Vm, scheduler: usize, at_ns: u64, pid: Pid) -> TimerId {
         let id = self.reserve(scheduler);
-        self.set(vm, id, at_ns, Action::Receive(pid, receive));
+        self.set(vm, id, at_ns, Action::Receive(pid, id));
         id
     }
 
@@ -254,8 +254,8 @@ impl Timers {
 impl Action {
     fn run(self, vm: &'static Vm) {
         match self {
-            Action::Receive(pid, serial) => {
-                vm.signal_pid(pid, Signal::ReceiveTimeout(serial));
+            Action::Receive(pid, id) => {
+                vm.signal_pid(pid, Signal::ReceiveTimeout(id));
             }
             Action::Message(to, parcel) => {
                 let pid = match to {

@@ -414,10 +414,8 @@ impl Actor {
                 // A receive with a timeout.
                 let longest = if self.random.below(8) == 0 { 20_000_000 } else { 100_000 };
                 let after = 1 + self.random.below(longest);
-                ctx.proc.receive_timer_serial += 1;
                 let at = ctx.vm.machine.now_ns() + after;
-                let serial = ctx.proc.receive_timer_serial;
-                let timer = ctx.vm.timers.set_receive(ctx.vm, ctx.sched.id, at, ctx.pid(), serial);
+                let timer = ctx.vm.timers.set_receive(ctx.vm, ctx.sched.id, at, ctx.pid());
                 ctx.proc.receive_timer = Some(timer);
                 self.until = Some(at);
                 return self.receive(ctx);
