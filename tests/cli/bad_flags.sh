@@ -1,7 +1,7 @@
 # What a flag that makes no sense gets: the first line of what is printed, and the status; and flags that do make sense.
 check() { "$ERL" -noshell -boot no_dot_erlang "$@" -eval 'halt(7).' </dev/null >out 2>&1; echo "$? $*: $(head -n 1 out | sed 's:^.*/[a-z.]* unknown:unknown:' | tr -d '\r')"; }
 for flags in "+S abc" "+S 1:2" "+S 2000" "+SP abc" "+SDcpu abc" "+SDcpu 3:5" "+SDio 0" "+SDio 1025" "+SDio x" "+P 1" "+P abc" "+P 134217728" \
-    "+Q 1" "+Q abc" "+t 1" "+t abc" "+t 2147483648" "+hms abc" "+hmbs 0" "+hmaxk abc" "+hmaxel x" "+hmqd abc" "+hpds 0" "+hxx 1" "+xyz" \
+    "+Q 1" "+Q abc" "+t 1" "+t abc" "+t 2147483648" "+hms abc" "+hms 2147483648" "+hmbs 0" "+hmbs 4294967295" "+hmax -1" "+hmax 576460752303423488" "+hmaxk abc" "+hmaxel x" "+hmqd abc" "+hpds 0" "+hxx 1" "+xyz" \
     "+A 1025" "+a 1" "+C abc" "+fnx" "+fnux" "+T 10" "+sbt abc" "+stbt x" "+sbwt x" "+sbwtdcpu x" "+sbwtdio x" "+scl x" "+spp x" "+sub x" \
     "+swct x" "+sws x" "+swt x" "+swtdcpu x" "+swtdio x" "+sss 1" "+sssdcpu x" "+sxx" "+zdbbl abc" "+zdntgc x" "+zebwt x" "+zosrl x" "+zxx" \
     "+MBas abc" "+MBlmbcs x" "+MBXX 1" "+IOp 0" "+IOt 0" "+IOPp 500" "+IOPt 300" "+IOs 5" "+JXX" "+JPperf abc" "+JDdump x" "+pc abc" \
@@ -21,3 +21,6 @@ amounts +S 0
 amounts +SDcpu 1:1
 amounts +SDcpu 500
 amounts +SDio 3
+sizes() { "$ERL" -noshell -boot no_dot_erlang "$@" -eval 'io:format("~0p~n", [[erlang:system_info(I) || I <- [min_heap_size, min_bin_vheap_size, max_heap_size]]]), halt().' </dev/null; }
+sizes +hms 1 +hmbs 1
+sizes +hms 300 +hmbs 100000 +hmax 576460752303423487

@@ -18,8 +18,8 @@ use myriad_vm::trace::flags::PROCS;
 use myriad_vm::{BifResult, Ctx};
 
 pub use dictionary::DICTIONARY;
-pub(crate) use flags::max_heap_size;
 pub use flags::{FLAGS, INTERNAL_FLAGS};
+pub(crate) use flags::{heap_size, max_heap_size, setting};
 pub use info::{INFO, INTERNAL_INFO};
 pub use monitor::MONITORS;
 pub use names::NAMES;

@@ -4,8 +4,8 @@
 
 /// Number of sizes below which growth is Fibonacci's.
 const FIBONACCI: usize = 23;
-/// Number of sizes of the table: the last is beyond any address space.
-const COUNT: usize = FIBONACCI + 160;
+/// Number of sizes of the table. OTP's ends there: the last is beyond any address space.
+const COUNT: usize = FIBONACCI + 115;
 
 const fn table() -> [usize; COUNT] {
     let mut sizes = [0; COUNT];
@@ -20,7 +20,7 @@ const fn table() -> [usize; COUNT] {
 }
 
 /// All sizes, ascending.
-static SIZES: [usize; COUNT] = table();
+pub static SIZES: [usize; COUNT] = table();
 
 /// The least size of the table that holds `words`.
 pub fn at_least(words: usize) -> usize {
@@ -31,6 +31,11 @@ pub fn at_least(words: usize) -> usize {
     }
     let at = SIZES.partition_point(|size| *size < words);
     SIZES.get(at).copied().unwrap_or(words)
+}
+
+/// The least size of the table that holds `words`, if there is one: sizes beyond the table cannot be asked for.
+pub fn checked(words: usize) -> Option<usize> {
+    SIZES.get(SIZES.partition_point(|size| *size < words)).copied()
 }
 
 /// The place in the table of the least size that holds `words`: what [`at_place`] makes of it is what [`at_least`] gives, but for
@@ -78,11 +83,13 @@ mod tests {
         assert_eq!(above(233), 376);
         assert!(at_least(1 << 50) >= 1 << 50);
         assert_eq!(at_least(usize::MAX), usize::MAX);
+        assert_eq!(checked(1_062_920_605_531_495), Some(SIZES[COUNT - 1]));
+        assert_eq!(checked(1_062_920_605_531_497), None);
     }
 
     #[test]
     fn a_place_tells_its_size() {
-        for words in [0, 1, 12, 13, 38, 233, 234, 46_422, 1_000_000, 1 << 50] {
+        for words in [0, 1, 12, 13, 38, 233, 234, 46_422, 1_000_000, 1 << 49] {
             assert_eq!(at_place(place(words)), at_least(words));
         }
         assert_eq!(at_place(place(usize::MAX)), SIZES[COUNT - 1]);

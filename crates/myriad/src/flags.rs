@@ -3,7 +3,7 @@
 //! Each flag is a line in [`FLAGS`]: its prefix, what its value must be, and what it does. A flag that means nothing
 //! here (allocator settings, busy-wait thresholds) is checked as far as OTP documents it, and accepted.
 
-use myriad_heap::{MaxHeapSize, Settings};
+use myriad_heap::{MaxHeapSize, Settings, sizes};
 use myriad_vm::vm::Config;
 use std::path::PathBuf;
 
@@ -63,8 +63,8 @@ const BOOLEANS: &[&str] = &["true", "false"];
 
 /// Longest prefixes first where one begins another. What is only checked means nothing to this VM.
 static FLAGS: &[Flag] = &[
-    flag("hms", Value::Required, |p, v| set(&mut p.config.heap.min_heap_size, v, 1, 1 << 40, "bad heap size")),
-    flag("hmbs", Value::Required, |p, v| set(&mut p.config.heap.min_bin_vheap_size, v, 1, 1 << 40, "bad heap size")),
+    flag("hms", Value::Required, |p, v| heap_size(&mut p.config.heap.min_heap_size, v)),
+    flag("hmbs", Value::Required, |p, v| heap_size(&mut p.config.heap.min_bin_vheap_size, v)),
     flag("hmaxk", Value::Required, |p, v| truth(&mut p.config.heap.max_heap_size.kill, v, "bad max heap kill")),
     flag("hmaxel", Value::Required, |p, v| {
         truth(&mut p.config.heap.max_heap_size.error_logger, v, "bad max heap error logger")
@@ -74,8 +74,12 @@ static FLAGS: &[Flag] = &[
     }),
     // What is no number is none.
     flag("hmax", Value::Required, |p, v| {
-        p.config.heap.max_heap_size.size = v.parse().unwrap_or(0);
-        Ok(())
+        let digits = v.strip_prefix('-').unwrap_or(v);
+        if !digits.bytes().all(|c| c.is_ascii_digit()) {
+            p.config.heap.max_heap_size.size = 0;
+            return Ok(());
+        }
+        set(&mut p.config.heap.max_heap_size.size, v, 0, LARGEST_SETTING, "bad max heap size")
     }),
     flag("hmqd", Value::Required, |p, v| {
         p.config.off_heap_messages = v == "off_heap";
@@ -180,6 +184,9 @@ static FLAGS: &[Flag] = &[
 const OLDEST_COMPATIBLE: u64 = 23;
 const NEWEST: u64 = 29;
 
+/// What a small integer holds on OTP.
+const LARGEST_SETTING: u64 = (1 << 59) - 1;
+
 fn one_of(text: &str, words: &[&str], message: &str) -> Result<(), String> {
     if words.contains(&text) { Ok(()) } else { Err(format!("{message} {text}")) }
 }
@@ -197,6 +204,13 @@ fn set<T: TryFrom<u64>>(to: &mut T, text: &str, min: u64, max: u64, message: &st
         }
         None => Err(format!("{message} {text}")),
     }
+}
+
+/// A size of the table of heap sizes that is at least this one.
+fn heap_size(to: &mut usize, text: &str) -> Result<(), String> {
+    set(to, text, 1, i32::MAX as u64, "bad heap size")?;
+    *to = sizes::at_least(*to);
+    Ok(())
 }
 
 fn truth(to: &mut bool, text: &str, message: &str) -> Result<(), String> {
@@ -420,9 +434,11 @@ mod tests {
 
     #[test]
     fn flags_end_at_the_lone_dashes() {
-        let c =
-            config("-S 2:1 -sbwt none -A1 -hms 300 -Bi -MBas aobf -- -root /otp -- -home /h -- -noshell -extra -P 5");
-        assert_eq!((c.schedulers, c.schedulers_online, c.heap.min_heap_size), (2, 1, 300));
+        let c = config(
+            "-S 2:1 -sbwt none -A1 -hms 300 -hmbs 1000 -Bi -MBas aobf -- -root /otp -- -home /h -- -noshell -extra -P 5",
+        );
+        assert_eq!((c.schedulers, c.schedulers_online, c.heap.min_heap_size), (2, 1, 376));
+        assert_eq!(c.heap.min_bin_vheap_size, 1598);
         assert_eq!(c.root, PathBuf::from("/otp"));
         assert_eq!(c.arguments.len(), 10);
         assert_eq!(c.process_limit, 262_144);

@@ -1,7 +1,7 @@
 //! `process_flag/2,3`, and the values that it shares with `spawn_opt`.
 
 use myriad_heap::MaxHeapSize;
-use myriad_heap::sizes::at_least as size_at_least;
+use myriad_heap::sizes;
 use myriad_term::{Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::info::max_heap_size_map;
@@ -36,18 +36,28 @@ pub(super) fn off_heap(value: Term) -> Option<bool> {
     }
 }
 
+/// A number that is set, of at most so many bits as a small integer has on OTP, which takes no other.
+pub(crate) fn setting(value: Term) -> Option<usize> {
+    value.as_usize().filter(|n| *n < 1 << 59)
+}
+
+/// A size of the table of heap sizes that is at least this one, and no less than what all processes get by default.
+pub(crate) fn heap_size(value: Term, least: usize) -> Option<usize> {
+    sizes::checked(setting(value)?.max(least))
+}
+
 /// Smallest limit that leaves room for a process to start.
 const SMALLEST_MAX_HEAP: usize = 233;
 
 /// A size in words, or a map of `size`, `kill` and `error_logger`.
 pub(crate) fn max_heap_size(value: Term, limit: &mut MaxHeapSize) -> Option<()> {
     let mut new = *limit;
-    if let Some(size) = value.as_usize() {
+    if let Some(size) = setting(value) {
         new.size = size;
     } else {
         let map = value.as_map()?;
         let get = |key: myriad_term::Atom| map.get(key.term());
-        new.size = get(am::size)?.as_usize()?;
+        new.size = setting(get(am::size)?)?;
         if let Some(kill) = get(am::kill) {
             new.kill = kill.as_bool()?;
         }
@@ -65,13 +75,9 @@ pub(crate) fn max_heap_size(value: Term, limit: &mut MaxHeapSize) -> Option<()> 
     Some(())
 }
 
-fn size(value: Term) -> Option<usize> {
-    value.as_usize().filter(|v| *v <= i32::MAX as usize)
-}
-
 /// How many minor collections there are between two of all: a number of 16 bits, of which OTP takes what it gets.
 pub(super) fn fullsweep_after(value: Term) -> Option<u16> {
-    Some((value.as_usize()? & 0xffff) as u16)
+    Some((setting(value)? & 0xffff) as u16)
 }
 
 /// `None`: the value does not fit the flag.
@@ -88,11 +94,11 @@ fn set(ctx: &mut Ctx<'_>, flag: myriad_term::Atom, value: Term) -> Option<Result
         am::error_handler => std::mem::replace(&mut ctx.proc.error_handler, value.as_atom()?).term(),
         am::min_heap_size => {
             let least = ctx.vm.heap_settings().min_heap_size;
-            small(ctx.proc.heap.set_min_heap_size(size(value)?.max(least)))
+            small(ctx.proc.heap.set_min_heap_size(heap_size(value, least)?))
         }
         am::min_bin_vheap_size => {
             let least = ctx.vm.heap_settings().min_bin_vheap_size;
-            small(ctx.proc.heap.set_min_bin_vheap_size(size_at_least(size(value)?.max(least))))
+            small(ctx.proc.heap.set_min_bin_vheap_size(heap_size(value, least)?))
         }
         am::fullsweep_after => small(ctx.proc.heap.set_fullsweep_after(fullsweep_after(value)?) as usize),
         am::max_heap_size => {
@@ -222,4 +228,23 @@ fn process_flag_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(numbers) = reference.as_local_ref() else { return badarg() };
     let signal = Signal::SaveCalls { from: ctx.pid(), reference: numbers, calls: calls as u16 };
     Ok(if ctx.signal_to(pid, signal) { reference } else { Term::atom(am::badarg) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where OTP's table of sizes ends, OTP ends too, if asked for more.
+    #[test]
+    fn sizes_beyond_the_table_are_refused() {
+        let asked = |n: i64| heap_size(Term::small(n), 233);
+        assert_eq!(asked(1), Some(233));
+        assert_eq!(asked(1 << 40), Some(1_249_668_211_299));
+        assert_eq!(asked(1_062_920_605_531_495), Some(1_062_920_605_531_496));
+        assert_eq!(asked(1_062_920_605_531_497), None);
+        assert_eq!(asked(1 << 59), None);
+        assert_eq!(asked(-1), None);
+        assert_eq!(setting(Term::small((1 << 59) - 1)), Some((1 << 59) - 1));
+        assert_eq!(setting(Term::small(1 << 59)), None);
+    }
 }

@@ -1,9 +1,8 @@
 //! `spawn` in its forms, and their options.
 
-use super::flags::fullsweep_after;
+use super::flags::{fullsweep_after, heap_size};
 use super::monitor::MonitorOptions;
 use myriad_heap::Settings;
-use myriad_heap::sizes::at_least as size_at_least;
 use myriad_term::{Build, Export, Mfa, Term, am};
 use myriad_vm::bif::{Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::process::Priority;
@@ -107,10 +106,8 @@ fn pair(
     match key {
         am::monitor => all.monitor = Some(MonitorOptions::parse(value)?),
         am::priority => all.spawn.priority = super::flags::priority(value)?,
-        am::min_heap_size => heap.min_heap_size = value.as_usize()?.max(floor.min_heap_size),
-        am::min_bin_vheap_size => {
-            heap.min_bin_vheap_size = size_at_least(value.as_usize()?.max(floor.min_bin_vheap_size));
-        }
+        am::min_heap_size => heap.min_heap_size = heap_size(value, floor.min_heap_size)?,
+        am::min_bin_vheap_size => heap.min_bin_vheap_size = heap_size(value, floor.min_bin_vheap_size)?,
         am::max_heap_size => super::flags::max_heap_size(value, &mut heap.max_heap_size)?,
         am::fullsweep_after => heap.fullsweep_after = fullsweep_after(value)?,
         am::message_queue_data => all.spawn.off_heap_messages = super::flags::off_heap(value)?,

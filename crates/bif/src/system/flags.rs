@@ -1,9 +1,8 @@
 //! `system_flag/2`, and what it leaves to Erlang code.
 
 use super::bad_option;
-use super::info::heap_size_at_least;
 use super::state::state;
-use crate::process::max_heap_size;
+use crate::process::{heap_size, max_heap_size, setting};
 use myriad_term::{Atom, Export, Mfa, Term, am};
 use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::info::max_heap_size_map;
@@ -175,15 +174,15 @@ fn heap_setting(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Term> {
     let mut heap = ctx.vm.heap_settings();
     let old = match flag {
         am::fullsweep_after => {
-            let times = value.as_small().and_then(|n| u32::try_from(n).ok())?.min(65_535) as u16;
+            let times = setting(value)?.min(65_535) as u16;
             number(std::mem::replace(&mut heap.fullsweep_after, times) as usize)
         }
         am::min_heap_size => {
-            let words = heap_size_at_least(value.as_usize()?)?;
+            let words = heap_size(value, 0)?;
             number(std::mem::replace(&mut heap.min_heap_size, words))
         }
         am::min_bin_vheap_size => {
-            let words = heap_size_at_least(value.as_usize()?)?;
+            let words = heap_size(value, 0)?;
             number(std::mem::replace(&mut heap.min_bin_vheap_size, words))
         }
         _ => {

@@ -3,6 +3,7 @@
 use super::state::{Watch, state};
 use super::{allocators, topology};
 use crate::emulator_flags::flag_value;
+use myriad_heap::sizes::SIZES;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::info::max_heap_size_map;
@@ -204,7 +205,8 @@ fn check_io(ctx: &mut Ctx<'_>) -> Term {
 
 /// Sizes that heaps grow through, as far as they fit a word of OTP's.
 fn heap_sizes(ctx: &mut Ctx<'_>) -> Term {
-    let sizes: Vec<Term> = heap_size_steps().map(number).collect();
+    // OTP's list lacks the last, which can be asked for all the same.
+    let sizes: Vec<Term> = SIZES[..SIZES.len() - 1].iter().copied().map(number).collect();
     ctx.list(&sizes)
 }
 
@@ -386,24 +388,4 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::procs => text(ctx, all_processes),
         _ => return None,
     })
-}
-
-/// Words that heaps grow through: each the sum of the last two and one, from a million on a fifth more than the last.
-fn heap_size_steps() -> impl Iterator<Item = usize> {
-    const SLOWER_FROM: usize = 1_000_000;
-    const STEPS: usize = 137;
-    let mut last = (12usize, 38usize);
-    std::iter::from_fn(move || {
-        let (size, next) = last;
-        let sum = size.checked_add(next)?.checked_add(1)?;
-        let after = if sum > SLOWER_FROM { next.checked_add(next / 5)? } else { sum };
-        last = (next, after);
-        Some(size)
-    })
-    .take(STEPS)
-}
-
-/// The smallest of those that is at least `words`.
-pub fn heap_size_at_least(words: usize) -> Option<usize> {
-    heap_size_steps().find(|s| *s >= words)
 }
