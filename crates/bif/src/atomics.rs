@@ -42,7 +42,7 @@ fn make(ctx: &mut Ctx<'_>, size: Term, signed: bool) -> BifResult {
     cells.resize_with(size, || AtomicI64::new(0));
     let array = Array { cells: cells.into_boxed_slice(), signed };
     let numbers = ctx.sched.next_ref(ctx.vm);
-    Ok(magic_reference(ctx, numbers, Magic::new(array)))
+    Ok(magic_reference(ctx, Magic::new(numbers, array)))
 }
 
 fn atomics_new_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {

@@ -68,7 +68,7 @@ fn counters_new_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     lines.resize_with(count, || Line(std::array::from_fn(|_| AtomicI64::new(0))));
     let counters = Counters { size, lanes, lines: lines.into_boxed_slice() };
     let numbers = ctx.sched.next_ref(ctx.vm);
-    Ok(magic_reference(ctx, numbers, Magic::new(counters)))
+    Ok(magic_reference(ctx, Magic::new(numbers, counters)))
 }
 
 fn counters_get_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {

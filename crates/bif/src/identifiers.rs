@@ -8,11 +8,19 @@ use myriad_vm::{BifResult, Ctx};
 myriad_vm::bifs! { pub IDENTIFIERS = "erlang" {
     "pid_to_list" / 1 Plain => |ctx, a| if a[0].is_pid() { Ok(ctx.string(&pid_text(a[0]))) } else { badarg() };
     "port_to_list" / 1 Plain => |ctx, a| if a[0].is_port() { Ok(ctx.string(&port_text(a[0]))) } else { badarg() };
-    "ref_to_list" / 1 Plain => |ctx, a| if a[0].is_reference() { Ok(ctx.string(&ref_text(a[0]))) } else { badarg() };
+    "ref_to_list" / 1 Plain => |ctx, a| if a[0].is_reference() { Ok(ctx.string(&kept_ref_text(a[0]))) } else { badarg() };
     "list_to_pid" / 1 Plain => list_to_pid;
     "list_to_port" / 1 Plain => list_to_port;
     "list_to_ref" / 1 Plain => |ctx, a| parsed(ctx, a[0], parse_ref);
 }}
+
+/// The text of a reference, for `list_to_ref/1` to find what it stands for.
+pub(crate) fn kept_ref_text(reference: Term) -> String {
+    if let Some(magic) = reference.as_magic() {
+        magic.keep();
+    }
+    ref_text(reference)
+}
 
 /// Longer texts are no identifiers.
 const MAX_TEXT: usize = 128;

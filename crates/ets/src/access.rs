@@ -72,7 +72,7 @@ struct TableId(Arc<Table>);
 
 /// The identifier of a table.
 pub fn identifier<A: Alloc + ?Sized>(heap: &mut A, table: &Arc<Table>) -> Term {
-    magic_reference(heap, table.numbers, Magic::new(TableId(table.clone())))
+    magic_reference(heap, Magic::new(table.numbers, TableId(table.clone())))
 }
 
 /// How the table is known: by name or identifier.

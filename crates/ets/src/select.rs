@@ -387,7 +387,7 @@ fn end_of_chunk(ctx: &mut Ctx<'_>, mut s: Selection, rest: Vec<Term>) -> Term {
     }
     if s.compiled.is_none() {
         let numbers = ctx.sched.next_ref(ctx.vm);
-        s.compiled = magic_reference(ctx, numbers, Magic::new(Compiled(s.scan.spec.clone())));
+        s.compiled = magic_reference(ctx, Magic::new(numbers, Compiled(s.scan.spec.clone())));
     }
     let limit = Term::small(s.limit.unwrap_or(1) as i64);
     let continuation = if hash {

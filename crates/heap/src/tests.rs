@@ -4,7 +4,7 @@
 use crate::{Fragment, Heap, LiteralArea, MaxHeapSize, Roots, Settings};
 use myriad_term::boxed::Header;
 use myriad_term::magic::magic_reference;
-use myriad_term::{Alloc, Boxed, Build, Kind, Magic, Pid, RefNumbers, SharedBinary, Term};
+use myriad_term::{Alloc, Boxed, Build, Kind, Magic, Pid, RefNumbers, RefUse, SharedBinary, Term};
 use std::collections::HashMap;
 
 /// SplitMix64 (Steele, Lea, Flood, 2014).
@@ -120,7 +120,7 @@ impl Machine {
             models: vec![mix(Term::NIL.raw()); REGISTERS],
             stack_models: Vec::new(),
             shared: (0..4).map(|i| SharedBinary::from_bytes(&vec![i; 100 + 3000 * i as usize])).collect(),
-            magic: Magic::new(7u8),
+            magic: Magic::new(RefNumbers([1, 2, 3]), 7u8),
             literals,
         }
     }
@@ -175,8 +175,8 @@ impl Machine {
                 let numbers = RefNumbers([self.random.next() as u32, 2, 3]);
                 raw(match self.random.below(3) {
                     0 => self.heap.reference(numbers),
-                    1 => self.heap.alias_reference(numbers, Pid::from_data(77)),
-                    _ => magic_reference(&mut self.heap, numbers, self.magic.clone()),
+                    1 => self.heap.reference(RefNumbers([1, 2, RefUse::Alias.mark()])),
+                    _ => magic_reference(&mut self.heap, self.magic.clone()),
                 })
             }
             14 => {

@@ -20,6 +20,7 @@
 //! | [`bias`] | a lock's first user goes without it until another comes |
 //! | [`revocable`] | a value that can be taken away from its user |
 //! | [`sequence`] | looking at what a lock protects without it |
+//! | [`count`] | how many hold an object that a table names |
 //! | [`mpsc`], [`parker`], [`progress`], [`table`] | signal queue, sleeping, safe reclamation, grow-only table |
 //! | [`parallelism`] | how many cores this process may use |
 //!
@@ -53,6 +54,7 @@ mod backend;
 pub mod backoff;
 pub mod bias;
 pub mod class;
+pub mod count;
 pub mod counter;
 pub mod mcs;
 pub mod mpsc;
@@ -74,6 +76,7 @@ pub use backend::{atomic, cell, statics, thread};
 pub use backoff::{Backoff, spin_hint};
 pub use bias::{Bias, Inside};
 pub use class::LockClass;
+pub use count::Count;
 pub use counter::{ShardedCounter, ShardedTally, Tally};
 pub use mcs::McsLock;
 pub use mpsc::{Chain, HasNext, Link, Mpsc, WasEmpty};

@@ -6,7 +6,8 @@
 
 use crate::binary::{HEAP_BINARY_LIMIT, SharedBinary};
 use crate::boxed::{Header, Kind};
-use crate::id::{Pid, RefNumbers};
+use crate::id::{RefNumbers, RefUse};
+use crate::magic::{Magic, magic_reference};
 use crate::word::Term;
 use std::ptr::{self, NonNull};
 
@@ -307,15 +308,20 @@ pub trait Build: Alloc {
         self.boxed(Header::new(Kind::SubBinary, 3), &[whole, Term::small(offset as i64), Term::small(bits as i64)])
     }
 
-    /// A reference of this node.
+    /// A reference of this node: with the object that it stands for, if there still is one.
+    #[inline]
     fn reference(&mut self, numbers: RefNumbers) -> Term {
-        self.boxed_raw(Header::new(Kind::Ref, 2), &numbers.to_words())
-    }
-
-    /// A reference of this node that is an alias of `pid`.
-    fn alias_reference(&mut self, numbers: RefNumbers, pid: Pid) -> Term {
-        let [low, high] = numbers.to_words();
-        self.boxed_raw(Header::new(Kind::AliasRef, 3), &[low, high, pid.term().raw()])
+        match numbers.used_for() {
+            RefUse::Plain | RefUse::Timer => self.boxed_raw(Header::new(Kind::Ref, 2), &numbers.to_words()),
+            RefUse::Alias => {
+                let [low, high] = numbers.to_words();
+                self.boxed_raw(Header::new(Kind::AliasRef, 3), &[low, high, 0])
+            }
+            RefUse::Magic => match Magic::of_reference(numbers) {
+                Some(magic) => magic_reference(self, magic),
+                None => self.boxed_raw(Header::new(Kind::Ref, 2), &numbers.to_words()),
+            },
+        }
     }
 }
 

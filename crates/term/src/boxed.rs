@@ -47,7 +47,7 @@ impl Kind {
     pub const SharedBinary: Kind = Kind(20);
     /// Reference of this node: two words of numbers.
     pub const Ref: Kind = Kind(21);
-    /// Reference of this node that is also an alias: two words of numbers, the pid.
+    /// Reference of this node that is also an alias: two words of numbers, and one that makes it as large as OTP's.
     pub const AliasRef: Kind = Kind(22);
     /// Reference of this node to an object of the VM: two words of numbers, `*Magic`, next off-heap object.
     pub const MagicRef: Kind = Kind(23);

@@ -1,7 +1,8 @@
 //! Identities of processes, ports and references of this node.
 //!
 //! A local pid is an immediate of 56 bits: the low 28 are the number that `pid_to_list/1` prints second, the rest the
-//! serial it prints third. A reference has three numbers of 32 bits, of which the first uses 18 bits.
+//! serial it prints third. A reference has three numbers of 32 bits, of which the first uses 18 bits; the high bits of the
+//! third say what it is for, so that a reference which was bytes or text meanwhile is as good as it was.
 
 use crate::boxed::Kind;
 use crate::word::Term;
@@ -77,7 +78,58 @@ impl Port {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RefNumbers(pub [u32; 3]);
 
+/// What a reference is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RefUse {
+    /// To be unique: no high bit of the third number.
+    Plain,
+    /// It stands for an object of the VM ([`crate::magic`]): 001.
+    Magic,
+    /// Messages can be sent to it: 01.
+    Alias,
+    /// It stands for a timer: 1.
+    Timer,
+}
+
+impl RefUse {
+    /// The bit of the third number that says so; the bits below it are free.
+    pub const fn mark(self) -> u32 {
+        match self {
+            RefUse::Plain => 0,
+            RefUse::Magic => 1 << 29,
+            RefUse::Alias => 1 << 30,
+            RefUse::Timer => 1 << 31,
+        }
+    }
+}
+
 impl RefNumbers {
+    /// Bits of the first number.
+    pub const FIRST_BITS: u32 = 18;
+
+    /// The `value`-th reference, one that is only unique.
+    pub const fn nth(value: u64) -> RefNumbers {
+        let first = value as u32 & ((1 << Self::FIRST_BITS) - 1);
+        RefNumbers([first, (value >> Self::FIRST_BITS) as u32, (value >> (Self::FIRST_BITS + 32)) as u32])
+    }
+
+    /// What it is for.
+    #[inline]
+    pub const fn used_for(self) -> RefUse {
+        match self.0[2].leading_zeros() {
+            0 => RefUse::Timer,
+            1 => RefUse::Alias,
+            2 => RefUse::Magic,
+            _ => RefUse::Plain,
+        }
+    }
+
+    /// The same numbers, of an object of the VM.
+    pub const fn magic(self) -> RefNumbers {
+        let [first, second, third] = self.0;
+        RefNumbers([first, second, third & (RefUse::Magic.mark() - 1) | RefUse::Magic.mark()])
+    }
+
     /// As the two words of a boxed reference.
     pub const fn to_words(self) -> [u64; 2] {
         let [a, b, c] = self.0;
@@ -98,13 +150,6 @@ impl Term {
             Kind::Ref | Kind::AliasRef | Kind::MagicRef => Some(RefNumbers::from_words(b.word(0), b.word(1))),
             _ => None,
         }
-    }
-
-    /// The process that an alias reference stands for.
-    pub fn alias_pid(self) -> Option<Pid> {
-        let b = self.as_boxed()?;
-        // SAFETY: the third word of an alias reference is its pid term.
-        if b.kind() == Kind::AliasRef { unsafe { Term::from_raw(b.word(2)) }.as_local_pid() } else { None }
     }
 
     /// Node name atom index and creation of a pid, port or reference of another node.

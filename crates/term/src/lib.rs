@@ -51,7 +51,7 @@ pub use binary::{Bits, SharedBinary};
 pub use boxed::{Boxed, Kind, Tuple};
 pub use code::{Export, FunEntry, Mfa};
 pub use growing::GrowingList;
-pub use id::{Pid, Port, RefNumbers};
+pub use id::{Pid, Port, RefNumbers, RefUse};
 pub use magic::Magic;
 pub use map::Map;
 pub use word::{Tag, Term};

@@ -2,27 +2,41 @@
 //!
 //! A `MagicRef` object holds one count of a [`Magic`], as a shared binary's does of its bytes, and is in its heap's
 //! off-heap chain (B3): the collector gives the count back when the object dies.
+//!
+//! Of a reference that has become bytes or text, the VM keeps the numbers with the object, which they do not keep alive: read
+//! again, they are a reference to it as long as another is left.
+//!
+//! M1. A block begins with its head, whose `type_id` and `free` are those of its value.
+//! M2. An object whose head says that it is kept may be in `KEPT`, by its numbers. Who takes an object from there holds it while the
+//!     lock is held; the last holder takes it out before it frees it (`sync::Count`, N2).
 
 use crate::alloc::{Alloc, OffHeap};
 use crate::binary::SharedBinary;
 use crate::boxed::{Boxed, Header, Kind};
 use crate::id::RefNumbers;
 use crate::word::Term;
-use myriad_sync::atomic::{AtomicUsize, Ordering, fence};
+use myriad_sync::atomic::{AtomicBool, Ordering};
+use myriad_sync::{Count, LockClass, SpinLock};
 use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 
 /// What every counted object begins with.
 struct Head {
-    references: AtomicUsize,
+    holders: Count,
+    /// Those of its references.
+    numbers: RefNumbers,
+    /// Was it ever put into `KEPT`?
+    kept: AtomicBool,
     /// The type of the value behind.
     type_id: TypeId,
     /// Frees the block, value and all.
     free: unsafe fn(NonNull<Head>),
 }
 
-/// A counted object. M1. It begins with its head, whose `type_id` and `free` are those for `T`.
+/// A counted object (M1).
 #[repr(C)]
 struct Block<T> {
     head: Head,
@@ -38,6 +52,18 @@ unsafe fn free<T>(head: NonNull<Head>) {
     drop(unsafe { Box::from_raw(head.cast::<Block<T>>().as_ptr()) });
 }
 
+static CLASS: LockClass = LockClass::new("magic_references", 920);
+
+type Hasher = BuildHasherDefault<std::hash::DefaultHasher>;
+
+/// Objects that can be found by the numbers of a reference (M2).
+static KEPT: SpinLock<Kept> = SpinLock::new(&CLASS, Kept(HashMap::with_hasher(Hasher::new())));
+
+struct Kept(HashMap<RefNumbers, NonNull<Head>, Hasher>);
+
+// SAFETY: what it names can be held and released from any thread.
+unsafe impl Send for Kept {}
+
 /// A counted object of the VM that terms can refer to; a thin pointer.
 pub struct Magic(NonNull<Head>);
 
@@ -47,10 +73,35 @@ unsafe impl Send for Magic {}
 unsafe impl Sync for Magic {}
 
 impl Magic {
-    /// A new object with one count.
-    pub fn new<T: Any + Send + Sync>(value: T) -> Magic {
-        let head = Head { references: AtomicUsize::new(1), type_id: TypeId::of::<T>(), free: free::<T> };
+    /// A new object with one count, and the numbers of its references: new ones, [marked](RefNumbers::magic) as such.
+    pub fn new<T: Any + Send + Sync>(numbers: RefNumbers, value: T) -> Magic {
+        let numbers = numbers.magic();
+        let head = Head {
+            holders: Count::new(),
+            numbers,
+            kept: AtomicBool::new(false),
+            type_id: TypeId::of::<T>(),
+            free: free::<T>,
+        };
         Magic(NonNull::from(Box::leak(Box::new(Block { head, value }))).cast())
+    }
+
+    /// The object of a reference that was [kept](Magic::keep), if it is still there.
+    pub fn of_reference(numbers: RefNumbers) -> Option<Magic> {
+        let kept = KEPT.lock();
+        let found = *kept.0.get(&numbers)?;
+        // SAFETY: M2.
+        unsafe { found.as_ref() }.holders.try_hold().then_some(Magic(found))
+    }
+
+    /// A reference to it becomes bytes or text: the numbers shall lead to it.
+    pub fn keep(&self) {
+        // Relaxed: whoever has set it has kept the object, which the lock orders for those who look for it.
+        if !self.head().kept.load(Ordering::Relaxed) {
+            KEPT.lock().0.insert(self.head().numbers, self.0);
+            // Relaxed: this holder's release orders it for the last one's look.
+            self.head().kept.store(true, Ordering::Relaxed);
+        }
     }
 
     #[inline]
@@ -71,8 +122,7 @@ impl Magic {
 
     /// How many counts there are (a figure, already old).
     pub fn references(&self) -> usize {
-        // Relaxed: a statistic.
-        self.head().references.load(Ordering::Relaxed)
+        self.head().holders.get()
     }
 
     /// The count as a word for a boxed object; [`Magic::from_raw`] takes it back.
@@ -92,17 +142,30 @@ impl Magic {
 
 impl Clone for Magic {
     fn clone(&self) -> Self {
-        // Relaxed: a new count is made from one that is held, as with Arc.
-        self.head().references.fetch_add(1, Ordering::Relaxed);
+        self.head().holders.hold();
         Magic(self.0)
+    }
+}
+
+/// Nothing leads to the object any more (M2).
+#[cold]
+fn forget(head: NonNull<Head>) {
+    // SAFETY: the last holder's, who has not freed it yet.
+    let numbers = unsafe { head.as_ref() }.numbers;
+    let mut kept = KEPT.lock();
+    // There may be another object of the same numbers: tables make one for each of their references.
+    if kept.0.get(&numbers) == Some(&head) {
+        kept.0.remove(&numbers);
     }
 }
 
 impl Drop for Magic {
     fn drop(&mut self) {
-        // Release: our uses happen before the last holder frees; pairs with the Acquire fence below.
-        if self.head().references.fetch_sub(1, Ordering::Release) == 1 {
-            fence(Ordering::Acquire);
+        if self.head().holders.release() {
+            // Relaxed: all that others did is done (`sync::Count`, N1).
+            if self.head().kept.load(Ordering::Relaxed) {
+                forget(self.0);
+            }
             // SAFETY: the last count; M1.
             unsafe { (self.head().free)(self.0) };
         }
@@ -162,8 +225,8 @@ impl OffHeap {
 }
 
 /// A magic reference on a heap; takes over one count.
-pub fn magic_reference<A: Alloc + ?Sized>(heap: &mut A, numbers: RefNumbers, magic: Magic) -> Term {
-    let [low, high] = numbers.to_words();
+pub fn magic_reference<A: Alloc + ?Sized>(heap: &mut A, magic: Magic) -> Term {
+    let [low, high] = magic.head().numbers.to_words();
     let at = heap.alloc(5).as_ptr();
     // SAFETY: five fresh words (A2), then an initialised off-heap object.
     unsafe {
@@ -184,21 +247,40 @@ mod tests {
 
     #[test]
     fn counts_come_back() {
-        let magic = Magic::new(42u32);
+        let magic = Magic::new(RefNumbers([1, 2, 3]), 42u32);
         {
             let mut arena = Arena::new();
-            let t = magic_reference(&mut arena, RefNumbers([1, 2, 3]), magic.clone());
+            let t = magic_reference(&mut arena, magic.clone());
             assert_eq!(t.as_magic().and_then(|m| m.get::<u32>().copied()), Some(42));
-            assert_eq!(t.as_local_ref(), Some(RefNumbers([1, 2, 3])));
+            assert_eq!(t.as_local_ref(), Some(RefNumbers([1, 2, 3]).magic()));
             assert_eq!(magic.references(), 2);
         }
         assert_eq!(magic.references(), 1);
     }
 
     #[test]
+    fn numbers_lead_to_what_is_kept_and_alive() {
+        let numbers = RefNumbers([4, 2, 3]).magic();
+        let magic = Magic::new(numbers, 42u32);
+        assert!(Magic::of_reference(numbers).is_none());
+        magic.keep();
+        magic.keep();
+        let found = Magic::of_reference(numbers).unwrap();
+        assert_eq!((found.get::<u32>(), found.references()), (Some(&42), 2));
+        drop(magic);
+        // Another of the same numbers takes its place, and the first one's end does not end it.
+        let other = Magic::new(numbers, 43u32);
+        other.keep();
+        drop(found);
+        assert_eq!(Magic::of_reference(numbers).unwrap().get(), Some(&43u32));
+        drop(other);
+        assert!(Magic::of_reference(numbers).is_none());
+    }
+
+    #[test]
     fn a_value_is_of_its_own_type_and_freed_once() {
         let inside = myriad_sync::Arc::new(());
-        let magic = Magic::new((7u8, inside.clone()));
+        let magic = Magic::new(RefNumbers([5, 2, 3]), (7u8, inside.clone()));
         assert!(magic.get::<u8>().is_none());
         assert_eq!(magic.get::<(u8, myriad_sync::Arc<()>)>().map(|v| v.0), Some(7));
         drop(magic.clone());

@@ -29,7 +29,7 @@ use crate::trace::profile;
 use crate::vm::Vm;
 use myriad_sync::atomic::Ordering;
 use myriad_sync::{CachePadded, ThreadSlot};
-use myriad_term::{RefNumbers, Term, am};
+use myriad_term::{Pid, RefNumbers, Term, am};
 use std::cell::Cell;
 use std::time::Duration;
 
@@ -125,9 +125,17 @@ impl Local {
 
     /// Numbers of a new reference: a counter of this scheduler's own, interleaved with the others' by its number.
     pub fn next_ref(&mut self, vm: &Vm) -> RefNumbers {
+        RefNumbers::nth(self.next_ref_value(vm))
+    }
+
+    /// Numbers of a new reference that is an alias of a process.
+    pub fn next_alias(&mut self, vm: &Vm, pid: Pid) -> RefNumbers {
+        vm.processes.alias(self.next_ref_value(vm), pid)
+    }
+
+    fn next_ref_value(&mut self, vm: &Vm) -> u64 {
         self.refs += 1;
-        let value = self.refs * vm.local_count() as u64 + self.id as u64;
-        vm.ref_numbers(value)
+        self.refs * vm.local_count() as u64 + self.id as u64
     }
 
     /// A new unique integer, from [`LEAST_UNIQUE`] up; of this scheduler's own.

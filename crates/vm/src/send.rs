@@ -60,8 +60,8 @@ impl Ctx<'_> {
 
     fn send_to_alias(&mut self, to: Term, message: Term) {
         let vm = self.vm;
-        if let (Some(pid), Some(numbers)) = (to.alias_pid(), to.as_local_ref())
-            && let Some(process) = vm.processes.get(pid)
+        if let Some(numbers) = to.as_local_ref()
+            && let Some(process) = vm.processes.of_alias(numbers)
         {
             let message = self.outgoing(to, message);
             process.send(vm, Signal::AliasMessage(numbers, message));

@@ -10,7 +10,7 @@ use crate::listing::Listings;
 use crate::process::Process;
 use myriad_sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{LockClass, Mutex};
-use myriad_term::Pid;
+use myriad_term::{Pid, RefNumbers, RefUse};
 use std::ops::Range;
 
 static CLASS: LockClass = LockClass::new("proc_tab", 500);
@@ -112,6 +112,22 @@ impl ProcessTable {
         let process = self.slot(pid).load(Ordering::Acquire);
         // SAFETY: TB1.
         unsafe { process.as_ref() }.filter(|p| p.pid == pid)
+    }
+
+    /// Numbers of the `value`-th reference, as an alias of a process: they tell its slot, so that no table from references to
+    /// processes is needed. Whether the process there still has this alias, it knows itself (`Relations::alias`).
+    pub(crate) fn alias(&self, value: u64, pid: Pid) -> RefNumbers {
+        let slot = pid.data() as u32 & (self.slots.len() - 1) as u32;
+        let [first, second, third] = RefNumbers::nth(value).0;
+        let third = (third << self.slots.len().ilog2() | slot) & (RefUse::Alias.mark() - 1);
+        RefNumbers([first, second, RefUse::Alias.mark() | third])
+    }
+
+    /// The process that an alias may be of (TB1).
+    pub(crate) fn of_alias(&self, numbers: RefNumbers) -> Option<&Process> {
+        let slot = numbers.0[2] as usize & (self.slots.len() - 1);
+        // Acquire, SAFETY: as in `get`.
+        unsafe { self.slots.get(slot)?.load(Ordering::Acquire).as_ref() }
     }
 
     /// Takes a process out; the caller frees it by thread progress.

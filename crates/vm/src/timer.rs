@@ -10,7 +10,7 @@ use crate::signal::{Parcel, Signal};
 use crate::vm::Vm;
 use myriad_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{CachePadded, LockClass, SpinLock};
-use myriad_term::{Atom, Pid, RefNumbers};
+use myriad_term::{Atom, Pid, RefNumbers, RefUse};
 use std::num::NonZeroU32;
 use wheel::{Popped, Wheel};
 
@@ -27,10 +27,7 @@ pub struct TimerId {
     generation: u64,
 }
 
-/// The third number of a timer's reference has this bit; no other reference has.
-const TIMER: u32 = 1 << 31;
-/// Bits of the first number, of which the wheel takes these.
-const FIRST_BITS: u32 = 18;
+/// Bits of the first number that the wheel takes.
 const WHEEL_BITS: u32 = 11;
 
 impl TimerId {
@@ -44,19 +41,17 @@ impl TimerId {
 
     /// The numbers of its reference.
     pub const fn reference(self) -> RefNumbers {
-        let low = FIRST_BITS - WHEEL_BITS;
+        let low = RefNumbers::FIRST_BITS - WHEEL_BITS;
         let first = (self.wheel.get() - 1) << low | self.generation as u32 & ((1 << low) - 1);
-        RefNumbers([first, self.slot, TIMER | (self.generation >> low) as u32])
+        RefNumbers([first, self.slot, RefUse::Timer.mark() | (self.generation >> low) as u32])
     }
 
     /// The timer that has this reference, if it is one's.
     pub const fn of_reference(numbers: RefNumbers) -> Option<TimerId> {
         let RefNumbers([first, slot, third]) = numbers;
-        if third & TIMER == 0 {
-            return None;
-        }
-        let low = FIRST_BITS - WHEEL_BITS;
-        let generation = ((third & !TIMER) as u64) << low | (first & ((1 << low) - 1)) as u64;
+        let RefUse::Timer = numbers.used_for() else { return None };
+        let low = RefNumbers::FIRST_BITS - WHEEL_BITS;
+        let generation = ((third & !RefUse::Timer.mark()) as u64) << low | (first & ((1 << low) - 1)) as u64;
         Some(TimerId::new(first >> low, slot, generation))
     }
 }

@@ -170,9 +170,6 @@ pub struct Parts {
     pub exit_hooks: Vec<ExitHook>,
 }
 
-/// First process number of references made outside schedulers.
-const REF_WORD0_BITS: u32 = 18;
-
 impl Vm {
     /// A VM. It lives for ever: `Ctx` and threads refer to it as `'static`.
     pub fn new(config: Config, release: Release, parts: Parts) -> &'static Vm {
@@ -239,17 +236,11 @@ impl Vm {
         self.locals
     }
 
-    /// The numbers of the `value`-th reference.
-    pub(crate) fn ref_numbers(&self, value: u64) -> RefNumbers {
-        let low = value as u32 & ((1 << REF_WORD0_BITS) - 1);
-        RefNumbers([low, (value >> REF_WORD0_BITS) as u32, (value >> (REF_WORD0_BITS + 32)) as u32])
-    }
-
     /// Numbers of a new reference, on a thread that is no scheduler.
     pub fn foreign_ref(&self) -> RefNumbers {
         // Relaxed: only uniqueness counts.
         let count = self.foreign_refs.fetch_add(1, Ordering::Relaxed) + 1;
-        self.ref_numbers(count * self.locals as u64 + self.locals as u64 - 1)
+        RefNumbers::nth(count * self.locals as u64 + self.locals as u64 - 1)
     }
 
     /// The `count`-th unique integer of a scheduler by its number from 1 (0 stands for all other threads): the number is in the

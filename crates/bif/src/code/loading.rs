@@ -1,6 +1,6 @@
 //! From bytes to a loaded module, and back to none.
 
-use myriad_term::magic::magic_reference;
+use myriad_term::magic::{Magic, magic_reference};
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::{SYSTEM_LIMIT, badarg};
 use myriad_vm::code::{Deleted, FinishError, PreparedCode, prepare};
@@ -19,8 +19,7 @@ pub(super) fn prepare_loading_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     match prepare(&bytes, &ctx.vm.bifs, ctx.vm.engine()) {
         Ok(prepared) if prepared.name() == name => {
             let numbers = ctx.sched.next_ref(ctx.vm);
-            let magic = myriad_term::magic::Magic::new(PreparedCode::new(prepared));
-            Ok(magic_reference(ctx, numbers, magic))
+            Ok(magic_reference(ctx, Magic::new(numbers, PreparedCode::new(prepared))))
         }
         other => {
             let (place, what) = match other {

@@ -5,7 +5,7 @@
 
 use crate::native_names::printable_range;
 use myriad_term::number_text::{push_integer, with_short};
-use myriad_term::print::{fun_text, pid_text, port_text, ref_text};
+use myriad_term::print::{fun_text, pid_text, port_text};
 use myriad_term::{Atom, Bits, Build, Term, alloc::cells, am};
 use myriad_vm::Vm;
 use myriad_vm::bif::Escape;
@@ -280,7 +280,7 @@ pub fn push_identifier(out: &mut Vec<u32>, term: Term) -> bool {
     } else if term.is_port() {
         port_text(term)
     } else if term.is_reference() {
-        ref_text(term)
+        crate::identifiers::kept_ref_text(term)
     } else if term.is_fun() {
         fun_text(term)
     } else {

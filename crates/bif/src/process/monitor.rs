@@ -51,9 +51,8 @@ pub(super) fn new_reference(ctx: &mut Ctx<'_>, alias: Option<AliasMode>) -> Term
     if alias.is_none() {
         return ctx.make_ref();
     }
-    let numbers = ctx.sched.next_ref(ctx.vm);
-    let pid = ctx.pid();
-    ctx.alias_reference(numbers, pid)
+    let numbers = ctx.sched.next_alias(ctx.vm, ctx.pid());
+    ctx.reference(numbers)
 }
 
 fn monitor_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {

@@ -162,7 +162,7 @@ pub fn term(ctx: &mut Ctx<'_>, regex: &Arc<Regex>, tag: Term) -> Term {
     let crlf = Term::small(i64::from(has_crlf(&regex.code)));
     let compiled = if ctx.vm.release.regex_references {
         let numbers = ctx.sched.next_ref(ctx.vm);
-        magic_reference(ctx, numbers, Magic::new::<Arc<Regex>>(regex.clone()))
+        magic_reference(ctx, Magic::new::<Arc<Regex>>(numbers, regex.clone()))
     } else {
         ctx.binary(&regex.source.to_bytes())
     };

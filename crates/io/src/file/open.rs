@@ -97,7 +97,7 @@ fn ok_handle(ctx: &mut Ctx<'_>, fd: OwnedFd, writes_to_memory: bool) -> Term {
         super::handle::owner_exits(ctx.pid());
     }
     let numbers = ctx.sched.next_ref(ctx.vm);
-    let reference = myriad_term::magic::magic_reference(ctx, numbers, Magic::new::<Arc<FileHandle>>(handle));
+    let reference = myriad_term::magic::magic_reference(ctx, Magic::new::<Arc<FileHandle>>(numbers, handle));
     ctx.tuple(&[Term::OK, reference])
 }
 

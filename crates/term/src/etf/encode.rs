@@ -391,6 +391,9 @@ impl Encoder {
                 }
             }
             Kind::Ref | Kind::AliasRef | Kind::MagicRef => {
+                if object.kind() == Kind::MagicRef {
+                    object.magic().keep();
+                }
                 self.reference(local, 3, |i| (object.word(i / 2) >> (32 * (i % 2))) as u32);
             }
             Kind::ExternalRef => {

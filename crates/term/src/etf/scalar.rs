@@ -11,8 +11,8 @@ use crate::word::Term;
 
 /// Most 64-bit words of a big integer (OTP 25).
 const MAX_BIG_WORDS: usize = (1 << 19) - 1;
-/// Local references, and those of the old forms, have 18 bits in the first number.
-const MAX_FIRST_REF_NUMBER: u32 = 1 << 18;
+/// Local references, and those of the old forms, have so few bits in the first number.
+const MAX_FIRST_REF_NUMBER: u32 = 1 << RefNumbers::FIRST_BITS;
 /// Creations of the old forms have two bits.
 const MAX_OLD_CREATION: u32 = 4;
 

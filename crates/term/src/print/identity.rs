@@ -112,7 +112,7 @@ pub fn parse_ref<A: Build + ?Sized>(heap: &mut A, text: &str, lookup: NodeLookup
     match foreign(*channel, lookup)? {
         None => {
             let numbers: [u32; 3] = rest.try_into().ok()?;
-            (numbers[0] < 1 << 18).then(|| heap.reference(RefNumbers(numbers)))
+            (numbers[0] >> RefNumbers::FIRST_BITS == 0).then(|| heap.reference(RefNumbers(numbers)))
         }
         Some(node) if (1..=5).contains(&rest.len()) => {
             let mut words = vec![node];

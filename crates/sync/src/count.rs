@@ -1,0 +1,155 @@
+//! How many hold an object, where a table may name the object without holding it.
+//!
+//! N1. Whom [`Count::release`] tells that it was the last has the object to itself: whatever the others did with it is done.
+//! N2. Who finds the object in a table holds it by [`Count::try_hold`] under the table's lock, and the last holder takes it
+//!     out under that lock before it frees it: so what stands in the table under the lock is not freed yet, held or not.
+//!
+//! As `Arc` and `Weak` have it, without a second count: what is named in no table pays for none.
+
+use crate::atomic::{AtomicUsize, Ordering, fence};
+
+/// The count.
+#[derive(Debug)]
+pub struct Count(AtomicUsize);
+
+impl Count {
+    const_unless_loom! {
+        /// One holds the object.
+        pub fn new() -> Count {
+            Count(AtomicUsize::new(1))
+        }
+    }
+
+    /// Another holds it, who got it from a holder.
+    #[inline]
+    pub fn hold(&self) {
+        // Relaxed: whoever holds it already has told the new holder all.
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Another holds it, who found it in a table; false if nobody does any more (N2).
+    #[must_use]
+    pub fn try_hold(&self) -> bool {
+        // Relaxed: the table's lock orders what was done before the object was put there; zero stays zero.
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| (n > 0).then_some(n + 1)).is_ok()
+    }
+
+    /// One holds it no more; true if it was the last (N1).
+    #[inline]
+    #[must_use]
+    pub fn release(&self) -> bool {
+        // Release: what this holder did with the object is done; pairs with the fence of the last.
+        if self.0.fetch_sub(1, Ordering::Release) > 1 {
+            return false;
+        }
+        // Acquire: pairs with the Release of all the others.
+        fence(Ordering::Acquire);
+        true
+    }
+
+    /// How many there are (a figure, already old).
+    pub fn get(&self) -> usize {
+        // Relaxed: a statistic.
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Default for Count {
+    fn default() -> Count {
+        Count::new()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::Count;
+
+    #[test]
+    fn the_last_is_told_and_none_comes_after() {
+        let count = Count::new();
+        count.hold();
+        assert!(count.try_hold());
+        assert_eq!(count.get(), 3);
+        assert!(!count.release() && !count.release() && count.release());
+        assert!(!count.try_hold());
+    }
+}
+
+/// Caught when tried: Relaxed for the Release or without the fence in `release`; `hold` instead of `try_hold`; freeing before
+/// the object is taken out of the table.
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::Count;
+    use crate::cell::UnsafeCell;
+    use crate::{LockClass, Mutex};
+    use loom::thread;
+    use std::sync::Arc;
+
+    static CLASS: LockClass = LockClass::new("table", 1);
+
+    struct Shared {
+        count: Count,
+        /// Is it there? Taking it away stands for freeing it.
+        object: UnsafeCell<bool>,
+        table: Mutex<bool>,
+    }
+    // SAFETY: the cell is read by holders and written by the last (N1). (Were it otherwise, loom's cell would say so.)
+    unsafe impl Sync for Shared {}
+
+    impl Shared {
+        fn look(&self) {
+            // SAFETY: held.
+            assert!(self.object.with(|there| unsafe { *there }));
+        }
+
+        fn release(&self) {
+            if self.count.release() {
+                *self.table.lock() = false;
+                // SAFETY: N1.
+                self.object.with_mut(|there| unsafe { *there = false });
+            }
+        }
+
+        fn find(&self) -> bool {
+            let table = self.table.lock();
+            if !*table {
+                return false;
+            }
+            self.look_in_table();
+            self.count.try_hold()
+        }
+
+        /// What stands in the table under its lock is not freed.
+        fn look_in_table(&self) {
+            // SAFETY: N2.
+            assert!(self.object.with(|there| unsafe { *there }));
+        }
+    }
+
+    #[test]
+    fn loom_what_is_found_in_a_table_is_not_freed() {
+        loom::model(|| {
+            let shared = Arc::new(Shared {
+                count: Count::new(),
+                object: UnsafeCell::new(true),
+                table: Mutex::new(&CLASS, true),
+            });
+            let finders: Vec<_> = (0..2)
+                .map(|_| {
+                    let shared = shared.clone();
+                    thread::spawn(move || {
+                        if shared.find() {
+                            shared.look();
+                            shared.release();
+                        }
+                    })
+                })
+                .collect();
+            shared.look();
+            shared.release();
+            finders.into_iter().for_each(|f| f.join().unwrap());
+            // SAFETY: the other threads have ended.
+            assert!(!*shared.table.lock() && !shared.object.with(|there| unsafe { *there }));
+        });
+    }
+}
