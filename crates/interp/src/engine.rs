@@ -1,11 +1,12 @@
 //! The interpreter as the scheduler sees it.
 
 use crate::bifs;
+use crate::building::Target;
 use crate::calls;
 use crate::code;
 use crate::hidden;
 use crate::instr::Op;
-use crate::machine::Machine;
+use crate::machine::{FLOAT_REGISTERS, Machine};
 use crate::run;
 use crate::stubs;
 use myriad_term::{Term, am};
@@ -32,7 +33,6 @@ impl Interpreter {
 /// The machine for a slice of the process of `ctx`, with its X registers in place.
 fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
     let x = ctx.sched.x.as_mut_ptr();
-    let (floats, build) = hidden::restore(&mut ctx.proc.saved_x, &ctx.proc.heap);
     let live = ctx.proc.saved_x.len().min(myriad_vm::scheduler::X_REGISTERS);
     // SAFETY: there are so many X registers.
     unsafe { std::ptr::copy_nonoverlapping(ctx.proc.saved_x.as_ptr(), x, live) };
@@ -47,8 +47,8 @@ fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
         end: SliceEnd::Yielded,
         callee: std::ptr::null(),
         ctx,
-        floats,
-        build,
+        floats: [0.0; FLOAT_REGISTERS],
+        build: Target::none(),
     };
     if m.heap().stop == m.heap().hend {
         stubs::push_bottom(&mut m);
@@ -78,7 +78,11 @@ impl Engine for Interpreter {
     fn run(&self, ctx: &mut Ctx<'_>) -> SliceEnd {
         let at = ctx.proc.resume;
         let fresh = ctx.proc.heap.stack_words() == 0;
+        let hidden = hidden::take(&mut ctx.proc.saved_x);
         let mut m = machine(ctx);
+        if let Some(hidden) = hidden {
+            hidden::restore(&mut m, &hidden);
+        }
         m.callee = at.function;
         let pc = if m.ctx.proc.resumption.is_some() {
             // Its arguments may be wanted for an error.

@@ -7,7 +7,6 @@
 
 use crate::building::Target;
 use crate::machine::{FLOAT_REGISTERS, Machine};
-use myriad_heap::Heap;
 use myriad_term::Term;
 
 /// Terms that the float registers take, and the binary.
@@ -33,31 +32,30 @@ pub fn save(m: &mut Machine<'_, '_>) {
     }
 }
 
-/// Takes it back, of a process that goes on; what is left are the X registers.
+/// Takes it from behind the X registers of a process that goes on, if there is any.
 #[inline(always)]
-pub fn restore(saved: &mut Vec<Term>, heap: &Heap) -> ([f64; FLOAT_REGISTERS], Target) {
-    if saved.last().is_some_and(|mark| mark.is_none()) {
-        return restore_some(saved, heap);
-    }
-    ([0.0; FLOAT_REGISTERS], Target::none())
+pub fn take(saved: &mut Vec<Term>) -> Option<Vec<Term>> {
+    if saved.last().is_some_and(|mark| mark.is_none()) { Some(split(saved)) } else { None }
 }
 
 #[cold]
-fn restore_some(saved: &mut Vec<Term>, heap: &Heap) -> ([f64; FLOAT_REGISTERS], Target) {
-    let (mut floats, mut build) = ([0.0; FLOAT_REGISTERS], Target::none());
+fn split(saved: &mut Vec<Term>) -> Vec<Term> {
     saved.pop();
     let terms = saved.pop().and_then(|terms| terms.as_small()).unwrap_or(0) as usize;
-    let live = saved.len().saturating_sub(terms);
-    let mut rest = &saved[live..];
-    if terms != FLOATS
-        && let Some(([binary, at, end], halves)) = rest.split_first_chunk::<BINARY>()
+    saved.split_off(saved.len().saturating_sub(terms))
+}
+
+/// Puts back what has been taken.
+#[cold]
+pub fn restore(m: &mut Machine<'_, '_>, taken: &[Term]) {
+    let mut rest = taken;
+    if taken.len() != FLOATS
+        && let Some(([binary, at, end], halves)) = taken.split_first_chunk::<BINARY>()
     {
-        build = Target::of(*binary, at.small_value() as usize, end.small_value() as usize, heap.collections());
+        m.build = Target::of(*binary, at.small_value() as usize, end.small_value() as usize, m.heap().collections());
         rest = halves;
     }
-    for (float, halves) in floats.iter_mut().zip(rest.chunks_exact(2)) {
+    for (float, halves) in m.floats.iter_mut().zip(rest.chunks_exact(2)) {
         *float = f64::from_bits((halves[0].small_value() as u64) << 32 | halves[1].small_value() as u64);
     }
-    saved.truncate(live);
-    (floats, build)
 }
