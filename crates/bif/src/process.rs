@@ -6,6 +6,8 @@ mod info;
 mod monitor;
 mod names;
 mod spawn;
+#[cfg(test)]
+mod tests;
 
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Term, am};
@@ -149,9 +151,7 @@ fn unlink_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return badarg();
     }
     // Exit signals that came before take effect before.
-    if !ctx.fetch_signals() {
-        return Err(Escape::Dead);
-    }
+    ctx.settle_signals()?;
     ctx.trace(PROCS, am::unlink, &[other]);
     if let Some(id) = ctx.proc.relations.unlink(other) {
         let unlink = Signal::Unlink { from: ctx.pid(), id };
@@ -169,11 +169,14 @@ fn exit_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if !to.is_pid() && !to.is_port() {
         return badarg();
     }
-    let signal = ctx.exit_signal_to(to, reason, false);
-    ctx.vm.signal_term(to, signal);
+    // When it is run again it has been sent.
+    if ctx.proc.retry_state.is_none() {
+        let signal = ctx.exit_signal_to(to, reason, false);
+        ctx.vm.signal_term(to, signal);
+    }
     // An exit signal to oneself takes effect before the call returns.
-    if to == ctx.pid().term() && !ctx.fetch_signals() {
-        return Err(Escape::Dead);
+    if to == ctx.pid().term() {
+        ctx.settle_signals()?;
     }
     Ok(Term::TRUE)
 }

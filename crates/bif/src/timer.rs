@@ -56,7 +56,7 @@ fn set(ctx: &mut Ctx<'_>, [time, to, message]: [Term; 3], options: Term, tagged:
     let id = ctx.vm.timers.reserve(ctx.sched.id);
     let reference = ctx.reference(id.reference());
     let message = if tagged { ctx.tuple(&[Term::atom(am::timeout), reference, message]) } else { message };
-    let action = Action::Message(destination, Parcel::whole(message));
+    let action = Action::Message(destination, ctx.whole_parcel(message));
     ctx.vm.timers.set(ctx.vm, id, at, action);
     Ok(reference)
 }

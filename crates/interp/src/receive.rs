@@ -13,6 +13,7 @@ use crate::machine::{Machine, high, target};
 use crate::stubs;
 use myriad_term::{Build, RefNumbers, Term, am};
 use myriad_vm::code::CodePtr;
+use myriad_vm::deliver::Handled;
 use myriad_vm::engine::SliceEnd;
 use myriad_vm::message::Taken;
 use myriad_vm::process::Resume;
@@ -27,7 +28,8 @@ const OLD: RefNumbers = RefNumbers([UNBOUND, UNBOUND, u32::MAX]);
 /// Markers are numbered in turn below this: as small integers of OTP, and as two numbers of a reference.
 const NUMBERS: u64 = 1 << 59;
 
-/// Handles signals that have come. `Err`: the slice ends (the process has ended or is suspended); it resumes at `pc`.
+/// Handles signals that have come. `Err`: the slice ends (the process has ended or is suspended, or so many signals have come that it
+/// gives way before there is a message to look at); it resumes at `pc`.
 ///
 /// A signal may ask where the process is (a stack trace, whether it runs old code), so that must be true here as in a built-in.
 #[cold]
@@ -36,14 +38,18 @@ fn fetch(m: &mut Machine<'_, '_>, pc: *const u32) -> Result<(), ()> {
     m.leave();
     m.ctx.proc.resume = Resume { pc: CodePtr(pc), function: std::ptr::null() };
     m.ctx.proc.saved_x.clear();
-    let goes_on = m.ctx.fetch_signals();
+    let handled = m.ctx.fetch_signals(m.ctx.proc.reductions_left);
     m.come_back();
-    if !goes_on {
+    if handled == Handled::Fatal {
         m.end = SliceEnd::Exited;
         return Err(());
     }
     if m.ctx.proc.suspended > 0 {
         m.stop(SliceEnd::Waiting, pc, std::ptr::null(), 0);
+        return Err(());
+    }
+    if handled == Handled::Some && m.ctx.proc.messages.peek().is_none() {
+        m.stop(SliceEnd::Yielded, pc, std::ptr::null(), 0);
         return Err(());
     }
     Ok(())
@@ -54,7 +60,7 @@ pub unsafe fn loop_rec(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     if m.heap().needs_collection() {
         return m.collect_at(0, 0, pc);
     }
-    if m.ctx.proc.messages.peek().is_none() && !m.ctx.this.outer.is_empty() && fetch(m, pc).is_err() {
+    if m.ctx.proc.messages.peek().is_none() && m.ctx.has_signals() && fetch(m, pc).is_err() {
         return std::ptr::null();
     }
     if let Some(words) = m.ctx.proc.messages.small_first() {
@@ -150,7 +156,7 @@ pub unsafe fn timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
 fn wait_at(m: &mut Machine<'_, '_>, again: *const u32) -> *const u32 {
     // What has come meanwhile is looked at before waiting; it is fetched here, because a receive without clauses
     // (`receive after`) comes back here without fetching anything.
-    if !m.ctx.this.outer.is_empty() {
+    if m.ctx.has_signals() {
         return if fetch(m, again).is_ok() { again } else { std::ptr::null() };
     }
     m.stop(SliceEnd::Waiting, again, std::ptr::null(), 0)

@@ -227,8 +227,12 @@ impl<P: Link> Chain<P> {
 
     /// # Safety
     /// The caller owns the nodes linked from `newest`.
-    const unsafe fn of(newest: *mut P::Node) -> Self {
-        Self { rest: newest, oldest: ptr::null_mut(), owns: PhantomData }
+    #[inline]
+    unsafe fn of(newest: *mut P::Node) -> Self {
+        let mut chain = Self { rest: newest, oldest: ptr::null_mut(), owns: PhantomData };
+        // One alone is in order then.
+        chain.turn(1);
+        chain
     }
 
     /// Turns up to `most` nodes; gives how many it were.
@@ -273,7 +277,9 @@ impl<P: Link> Iterator for Chain<P> {
 
     #[inline]
     fn next(&mut self) -> Option<P> {
-        self.turn(usize::MAX);
+        if !self.is_turned() {
+            self.turn(usize::MAX);
+        }
         let node = NonNull::new(self.oldest)?;
         // SAFETY: N1, the chain owns the node; the link lives as long as the node.
         let link = unsafe { &*P::next(node) };
@@ -286,7 +292,9 @@ impl<P: Link> Iterator for Chain<P> {
 
 impl<P: Link> Drop for Chain<P> {
     fn drop(&mut self) {
-        self.for_each(drop);
+        if !self.is_empty() {
+            self.for_each(drop);
+        }
     }
 }
 
@@ -335,7 +343,8 @@ mod tests {
         let queue = Mpsc::new();
         (0..5).for_each(|n| drop(queue.push(numbered(n))));
         let mut chain = queue.take_all();
-        for (most, turned) in [(0, 0), (2, 2), (1, 1)] {
+        // One is in order from the beginning.
+        for (most, turned) in [(0, 0), (1, 1), (1, 1)] {
             assert_eq!(chain.turn(most), turned);
             let mut seen = Vec::new();
             chain.each(|node| seen.push(node.number));

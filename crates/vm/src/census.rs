@@ -115,6 +115,9 @@ fn process(of: &Process, private: &Private, visit: Visit<'_>) {
     for message in private.messages.iter() {
         fragment(message.fragment.as_ref(), holder, Place::Heap, visit);
     }
+    if let Some(signals) = &private.unhandled {
+        signals.each(|node| signal(&node.signal, holder, visit));
+    }
     // SAFETY: only the process's owner takes signals, and nobody but the caller is one now (ST2).
     unsafe { of.outer.each_waiting(|node| signal(&node.signal, holder, visit)) };
 }

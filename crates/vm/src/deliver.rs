@@ -1,30 +1,119 @@
-//! Handling of signals by their receiver, in the order they came (G1).
+//! Handling of signals by their receiver, in the order they came (G1), so many at a time (G3).
 
+use crate::bif::Escape;
 use crate::ctx::Ctx;
 use crate::links::{AliasMode, Target};
 use crate::message::Message;
-use crate::signal::{Parcel, Signal};
+use crate::signal::{Parcel, Signal, Signals};
 use crate::trace::flags;
 use myriad_heap::Fragment;
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Build, RefNumbers, Term, am};
 
+/// Signals of a queue that is taken which are put in order for a reduction.
+const TURNED_PER_REDUCTION: usize = 2;
+
+/// What has become of the signals that had come.
+#[must_use]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Handled {
+    /// They are handled.
+    All,
+    /// Some are left (G3).
+    Some,
+    /// The process has to end: [`crate::Private::exit_reason`] says why.
+    Fatal,
+}
+
 impl Ctx<'_> {
-    /// Takes the outer queue and handles all of it. `false`: the process has to end, [`crate::Private::exit_reason`] says why.
-    pub fn fetch_signals(&mut self) -> bool {
-        if self.this.outer.is_empty() {
-            return true;
+    /// Has it signals to handle?
+    #[inline]
+    pub fn has_signals(&self) -> bool {
+        self.proc.unhandled.is_some() || !self.this.outer.is_empty()
+    }
+
+    /// Handles signals that have come, as far as so many reductions go (one at least).
+    pub fn fetch_signals(&mut self, reductions: i32) -> Handled {
+        let until = self.proc.reductions_left.saturating_sub(reductions.max(1));
+        let (signals, were_left) = match self.proc.unhandled.take() {
+            Some(left) => (*left, true),
+            None if self.this.outer.is_empty() => return Handled::All,
+            None => (self.take_signals(), false),
+        };
+        let handled = self.handle_signals(signals, until);
+        if were_left && handled == Handled::All && !self.this.outer.is_empty() {
+            // They are taken at once: who left them while it was runnable does not wake it again.
+            self.proc.unhandled = Some(Box::new(self.take_signals()));
+            return Handled::Some;
         }
+        handled
+    }
+
+    #[inline]
+    fn take_signals(&self) -> Signals {
         self.this.signals_seen();
         crate::scheduler::sim_point();
-        let mut chain = self.this.outer.take_all();
-        while let Some(node) = chain.next() {
-            if !self.handle(node.signal) {
-                self.proc.ending = Some(crate::exit::Ending::before(chain));
-                return false;
+        self.this.outer.take_all()
+    }
+
+    /// Handles these signals until so many reductions are left in the slice, and keeps the rest.
+    #[inline(always)]
+    fn handle_signals(&mut self, mut signals: Signals, until: i32) -> Handled {
+        let handled = loop {
+            if self.proc.reductions_left <= until || !self.put_in_order(&mut signals, until) {
+                break if signals.is_empty() { Handled::All } else { Handled::Some };
             }
+            let Some(node) = signals.next() else { break Handled::All };
+            self.bump(1);
+            match node.signal {
+                // Most are.
+                Signal::Message(message) => self.arrive(message),
+                other => {
+                    if !self.handle(other) {
+                        break Handled::Fatal;
+                    }
+                }
+            }
+        };
+        if !signals.is_empty() {
+            self.proc.unhandled = Some(Box::new(signals));
         }
-        true
+        handled
+    }
+
+    /// Puts signals in the order in which they came, until so many reductions are left in the slice. Are all?
+    #[inline]
+    pub(crate) fn put_in_order(&mut self, signals: &mut Signals, until: i32) -> bool {
+        if signals.is_turned() {
+            return true;
+        }
+        let reductions = usize::try_from(self.proc.reductions_left.saturating_sub(until)).unwrap_or(0);
+        let turned = signals.turn(reductions * TURNED_PER_REDUCTION);
+        self.bump(turned / TURNED_PER_REDUCTION);
+        signals.is_turned()
+    }
+
+    /// For a built-in that counts on everything that has come until now: handles it. `Err`: there is so much that the process gives
+    /// way, and the built-in is to be run again, now with a [`crate::Private::retry_state`]; or the process has to end.
+    pub fn settle_signals(&mut self) -> Result<(), Escape> {
+        let handled = self.fetch_signals(self.proc.reductions_left);
+        let waits = self.proc.retry_state.is_some();
+        // What has come later need not be waited for: it may never end.
+        let met = self.proc.retry_state.is(Term::TRUE);
+        match handled {
+            Handled::Fatal => return Err(Escape::Dead),
+            Handled::Some if !met => {
+                if !waits {
+                    self.proc.retry_state = Term::FALSE;
+                    let mark = Box::new(|ctx: &mut Ctx<'_>| ctx.proc.retry_state = Term::TRUE);
+                    self.signal_to(self.pid(), Signal::Call(mark));
+                }
+                return Err(Escape::Wait);
+            }
+            _ => {}
+        }
+        self.proc.retry_state = Term::NONE;
+        Ok(())
     }
 
     fn handle(&mut self, signal: Signal) -> bool {
@@ -117,6 +206,7 @@ impl Ctx<'_> {
         let value = myriad_heap::copy_term(value, &mut fragment);
         let reference = fragment.reference(reference);
         let term = fragment.tuple(&[reference, value]);
+        self.pay_for_copy(fragment.used_words());
         let message = Message { term, fragment: Some(fragment), token: Term::NONE };
         self.signal_to(to, Signal::Message(message));
     }
@@ -134,17 +224,25 @@ impl Ctx<'_> {
     }
 
     /// A message goes into the queue.
+    #[inline(always)]
     pub(crate) fn arrive(&mut self, message: Message) {
-        let from = if message.token.is_pid() { message.token } else { Term::NONE };
-        self.arrive_from(from, message);
+        if self.this.trace.wants(flags::RECEIVE) {
+            self.trace_arrival(if message.token.is_pid() { message.token } else { Term::NONE }, &message);
+        }
+        self.proc.messages.push(message);
     }
 
     fn arrive_from(&mut self, from: Term, message: Message) {
         if self.this.trace.wants(flags::RECEIVE) {
-            let from = crate::trace::sequential::Token::of(message.token).map_or(from, |token| token.sender);
-            self.trace_receive(from, message.term);
+            self.trace_arrival(from, &message);
         }
         self.proc.messages.push(message);
+    }
+
+    #[cold]
+    fn trace_arrival(&mut self, from: Term, message: &Message) {
+        let from = crate::trace::sequential::Token::of(message.token).map_or(from, |token| token.sender);
+        self.trace_receive(from, message.term);
     }
 
     fn alias_message(&mut self, reference: RefNumbers, message: Message) {
@@ -233,6 +331,7 @@ impl Ctx<'_> {
         reason: Parcel,
     ) {
         let tag_words = tag.as_ref().map_or(0, |t| myriad_heap::copied_size(t.term));
+        self.pay_for_copy(tag_words);
         let mut fragment = reason.fragment.unwrap_or_else(|| Fragment::with_capacity(16 + tag_words));
         let tag = match tag {
             Some(tag) => myriad_heap::copy_term(tag.term, &mut fragment),

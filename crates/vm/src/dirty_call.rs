@@ -23,6 +23,7 @@
 
 use crate::bif::{BADARG, BifResult, DirtyKind, Escape, Suspended};
 use crate::ctx::Ctx;
+use crate::deliver::Handled;
 use crate::engine::SliceEnd;
 use crate::links::Link;
 use crate::process::{Place, Private, Process};
@@ -119,7 +120,7 @@ impl Returned {
 impl Ctx<'_> {
     /// A slice of a process that is away, when it begins: its signals, and its own code if the call has come back.
     pub(crate) fn run_away(&mut self) -> SliceEnd {
-        if !self.answer_signals() {
+        if self.answer_signals() == Handled::Fatal {
             SliceEnd::Exited
         } else if self.proc.away {
             SliceEnd::Waiting

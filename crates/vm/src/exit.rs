@@ -13,11 +13,10 @@ use crate::ctx::Ctx;
 use crate::engine::SliceEnd;
 use crate::links::{Link, Monitor, Suspension, Target, Watcher};
 use crate::message::Message;
-use crate::signal::{Parcel, Signal, SignalNode};
+use crate::signal::{Parcel, Signal, Signals};
 use crate::trace::flags;
 use crate::vm::Vm;
 use myriad_heap::Fragment;
-use myriad_sync::Chain;
 use myriad_term::{Build, Pid, RefNumbers, Term, am, print};
 use std::collections::{btree_map, hash_map};
 
@@ -26,16 +25,12 @@ const SLOGAN_TERMS: usize = 200;
 
 /// A slice of an ending has at least so many reductions: most processes end in one.
 const LEAST_REDUCTIONS: i32 = 1000;
-/// Reductions for giving up a link, a monitor, or an unanswered signal.
+/// Reductions for giving up a link, a monitor, a timer, or an unanswered signal.
 const PARTING: usize = 2;
-
-type Signals = Chain<Box<SignalNode>>;
 
 /// How far a process has come with its end.
 pub struct Ending {
     stage: Stage,
-    /// Signals that came after the one that ended it, to be answered once it holds nothing any more.
-    unhandled: Signals,
     /// Exit hooks that have begun.
     hooks: usize,
     /// What the last of them has left.
@@ -43,12 +38,13 @@ pub struct Ending {
 }
 
 enum Stage {
-    /// It is to end.
-    Before,
+    /// Timers that would send it messages are taken back; those of the wheels before this one are.
+    Timers { wheel: usize },
     /// It gives up what the upper crates keep for it.
     Hooks,
-    /// The outer queue is closed, and what is left in it is answered.
-    Signals(std::iter::Chain<Signals, Signals>),
+    /// The outer queue is closed, and what is left is answered: what came after the signal that ended it, then what was in the
+    /// queue.
+    Signals([Signals; 2]),
     /// Those who are related to it are told.
     Relations(Box<Parting>),
     /// Its messages are dropped.
@@ -62,6 +58,8 @@ struct Parting {
     links: btree_map::IntoValues<u64, (Term, Link)>,
     monitors: hash_map::IntoIter<RefNumbers, Monitor>,
     suspending: hash_map::IntoIter<Pid, Suspension>,
+    /// A process that it has suspended, and how often it is still to be resumed.
+    resuming: Option<(Pid, u32)>,
     watchers: hash_map::IntoIter<RefNumbers, Watcher>,
 }
 
@@ -80,7 +78,7 @@ pub(crate) fn finish(ctx: &mut Ctx<'_>) -> bool {
 }
 
 fn begin(ctx: &mut Ctx<'_>) {
-    let (vm, pid, process) = (ctx.vm, ctx.pid(), ctx.this);
+    let (vm, process) = (ctx.vm, ctx.this);
     ctx.trace_exit();
     if let Some(name) = process.name() {
         ctx.trace(flags::PROCS, am::unregister, &[name.term()]);
@@ -92,22 +90,19 @@ fn begin(ctx: &mut Ctx<'_>) {
     if let Some(timer) = ctx.proc.receive_timer.take() {
         vm.timers.cancel(timer);
     }
-    if process.has_timers() {
-        vm.timers.process_ends(pid);
-    }
     if ctx.proc.away {
         vm.dirty.forget(process);
     }
     ctx.proc.resumption = None;
     ctx.proc.set_saved_calls(0);
     crate::task::refuse_all(ctx);
-    let ending = ctx.proc.ending.get_or_insert_with(|| Ending::before(Signals::empty()));
-    ending.stage = Stage::Hooks;
+    let stage = if process.has_timers() { Stage::Timers { wheel: 0 } } else { Stage::Hooks };
+    ctx.proc.ending = Some(Box::new(Ending { stage, hooks: 0, rest: None }));
 }
 
 /// Has the process begun to end?
 pub(crate) fn has_begun(ctx: &Ctx<'_>) -> bool {
-    ctx.proc.ending.as_ref().is_some_and(|ending| !matches!(ending.stage, Stage::Before))
+    ctx.proc.ending.is_some()
 }
 
 /// A slice of its end; `Exited` once nothing is left but to free it.
@@ -125,33 +120,38 @@ pub(crate) fn go_on(ctx: &mut Ctx<'_>) -> SliceEnd {
 }
 
 impl Ending {
-    /// Of a process that is to end before it handles these signals.
-    pub(crate) fn before(unhandled: Signals) -> Box<Ending> {
-        Box::new(Ending { stage: Stage::Before, unhandled, hooks: 0, rest: None })
-    }
-
     /// Works on this stage to its end, and gives the next; nothing if the slice is used up before.
     fn step(&mut self, ctx: &mut Ctx<'_>) -> Option<Stage> {
         match &mut self.stage {
+            Stage::Timers { wheel } => {
+                while !ctx.exhausted() {
+                    if *wheel == ctx.vm.timers.wheels() {
+                        return Some(Stage::Hooks);
+                    }
+                    match ctx.vm.timers.cancel_one_of(*wheel, ctx.pid()) {
+                        Some(()) => ctx.bump(PARTING),
+                        None => *wheel += 1,
+                    }
+                }
+                None
+            }
             Stage::Hooks => {
                 self.run_hooks(ctx)?;
                 if ctx.this.blocks_schedulers() {
                     ctx.vm.blocker_ends(ctx.pid());
                 }
                 crate::scheduler::sim_point();
-                let unhandled = std::mem::replace(&mut self.unhandled, Chain::empty());
-                Some(Stage::Signals(unhandled.chain(ctx.this.outer.close())))
+                let unhandled = ctx.proc.unhandled.take().map_or(Signals::empty(), |signals| *signals);
+                Some(Stage::Signals([unhandled, ctx.this.outer.close()]))
             }
             Stage::Signals(signals) => {
-                while !ctx.exhausted() {
-                    let Some(node) = signals.next() else {
-                        crate::scheduler::sim_point();
-                        return Some(Stage::Relations(Box::new(Parting::new(ctx))));
-                    };
-                    answer_for_the_dead(ctx.vm, ctx.pid(), node.signal);
-                    ctx.bump(PARTING);
+                for signals in signals {
+                    if !answer_all(ctx, signals) {
+                        return None;
+                    }
                 }
-                None
+                crate::scheduler::sim_point();
+                Some(Stage::Relations(Box::new(Parting::new(ctx))))
             }
             Stage::Relations(parting) => parting.tell(ctx).then_some(Stage::Messages),
             Stage::Messages => {
@@ -164,7 +164,7 @@ impl Ending {
                 }
                 None
             }
-            Stage::Before | Stage::Done => Some(Stage::Done),
+            Stage::Done => Some(Stage::Done),
         }
     }
 
@@ -193,6 +193,7 @@ impl Parting {
             links: tables.links.into_values(),
             monitors: tables.monitors.into_iter(),
             suspending: tables.suspending.into_iter(),
+            resuming: None,
             watchers: tables.watchers.into_iter(),
         }
     }
@@ -219,15 +220,14 @@ impl Parting {
                     Target::TimeOffset => vm.clock.unwatch(reference),
                     Target::Gone | Target::GonePort => {}
                 }
+            } else if let Some((suspended, times)) = self.resuming.filter(|(_, times)| *times > 0) {
+                vm.signal_pid(suspended, Signal::Resume(pid));
+                self.resuming = Some((suspended, times - 1));
             } else if let Some((suspended, suspension)) = self.suspending.next() {
-                for _ in 0..suspension.times {
-                    if let Some(p) = vm.processes.get(suspended) {
-                        p.send(vm, Signal::Resume(pid));
-                    }
-                }
+                self.resuming = Some((suspended, suspension.times));
             } else if let Some((reference, watcher)) = self.watchers.next() {
                 if let Some(p) = vm.processes.get(watcher.from) {
-                    p.send(vm, Signal::Down { reference, reason: Parcel::copy(reason) });
+                    p.send(vm, Signal::Down { reference, reason: ctx.parcel(reason) });
                 }
             } else {
                 return true;
@@ -265,6 +265,18 @@ impl Doomed {
         // SAFETY: it came from `Box::into_raw` in the table, and TB1's readers have passed a quiescent point.
         drop(unsafe { Box::from_raw(self.0) });
     }
+}
+
+/// Answers signals that the process can no longer handle; `false` if the slice is used up before.
+fn answer_all(ctx: &mut Ctx<'_>, signals: &mut Signals) -> bool {
+    while !ctx.exhausted() {
+        if ctx.put_in_order(signals, 0) {
+            let Some(node) = signals.next() else { return true };
+            answer_for_the_dead(ctx.vm, ctx.pid(), node.signal);
+            ctx.bump(PARTING);
+        }
+    }
+    false
 }
 
 /// Answers a signal that a process can no longer handle.

@@ -9,7 +9,7 @@ use crate::links::Relations;
 use crate::message::{MessageQueue, QueueMark};
 use crate::rare::{Nothing, Rare};
 use crate::saved_calls::Saved;
-use crate::signal::SignalNode;
+use crate::signal::{SignalNode, Signals};
 use crate::status::{Status, Wake};
 use crate::trace::sequential::Counts;
 use crate::trace::times::Stopwatch;
@@ -342,12 +342,13 @@ impl Process {
         self.is_asked() && self.urgency.fetch_and(!ASKED, Ordering::Relaxed) & ASKED != 0
     }
 
-    /// It runs.
-    pub(crate) fn clear_urgency(&self) {
+    /// It runs: gives the priority of who waited for that.
+    pub(crate) fn take_urgency(&self) -> Option<Priority> {
         // Relaxed: as above; the load saves the line of most processes a write.
-        if self.urgency.load(Ordering::Relaxed) & !ASKED != NOT_URGENT {
-            self.urgency.fetch_or(NOT_URGENT, Ordering::Relaxed);
+        if self.urgency.load(Ordering::Relaxed) & !ASKED == NOT_URGENT {
+            return None;
         }
+        Some(Priority::from_bits(self.urgency.fetch_or(NOT_URGENT, Ordering::Relaxed) & !ASKED))
     }
 
     /// The registered name.
@@ -424,6 +425,8 @@ pub struct Private {
     pub saved_x: Vec<Term>,
     /// Reductions done in earlier slices.
     pub reductions: u64,
+    /// Signals fetched and not handled yet (G3).
+    pub unhandled: Option<Box<Signals>>,
     /// Messages fetched.
     pub messages: MessageQueue,
     /// Process dictionary.
@@ -491,6 +494,7 @@ impl Private {
             resume,
             saved_x: Vec::new(),
             reductions: 0,
+            unhandled: None,
             messages: MessageQueue::new(),
             dictionary: None,
             relations: Relations::new(),

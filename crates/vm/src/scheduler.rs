@@ -21,6 +21,7 @@
 //! system call, and an idle VM still sleeps.
 
 use crate::ctx::Ctx;
+use crate::deliver::Handled;
 use crate::engine::SliceEnd;
 use crate::microstate::{self, State};
 use crate::process::{Priority, Process};
@@ -35,6 +36,10 @@ use std::time::Duration;
 
 /// Reductions of one slice.
 pub const SLICE_REDUCTIONS: i32 = 4000;
+/// Reductions of a slice that handling signals may take before the process runs on: a flood of them stops nobody's own work.
+const SIGNALS_SHARE: i32 = SLICE_REDUCTIONS / 2;
+/// Timers are fired for so many reductions at a time; processes run in between.
+const TIMERS_AT_ONCE: u32 = SLICE_REDUCTIONS as u32;
 /// What a slice costs apart from its reductions, in reductions: timers and time are looked at once in [`SLICE_REDUCTIONS`].
 const SLICE_OVERHEAD: u32 = 100;
 /// The lengths of queues are compared once in so many times [`SLICE_REDUCTIONS`]: some 10 ms of work.
@@ -84,6 +89,8 @@ pub struct Local {
     uniques: u64,
     /// Reductions since time was looked at.
     unchecked: u32,
+    /// More timers were due then than are fired at a time.
+    overdue: bool,
     /// Reductions since free memory last went back to the system.
     untrimmed: u64,
     rng: u64,
@@ -103,6 +110,7 @@ impl Local {
             refs: 0,
             uniques: 0,
             unchecked: 0,
+            overdue: false,
             untrimmed: 0,
             rng: vm.machine.seed(id) | 1,
             now_ns: vm.machine.now_ns(),
@@ -158,7 +166,7 @@ impl Local {
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Ran a process for so many reductions.
+    /// Ran a process, or did work of its own, for so many reductions.
     Ran(u32),
     /// Found nothing to run; the next timer is due in so many nanoseconds.
     Idle(Option<u64>),
@@ -223,6 +231,8 @@ impl Scheduler {
         if self.local.unchecked >= SLICE_REDUCTIONS as u32 {
             self.check_time();
             self.balance();
+        } else if self.local.overdue {
+            self.check_time();
         }
         if self.local.id == 0 && self.vm.dirty.wants_the_one() && self.run_dirty_in_turn() {
             return Step::Ran(SLICE_REDUCTIONS as u32);
@@ -232,17 +242,25 @@ impl Scheduler {
         match found {
             Some(process) => Step::Ran(self.run(process)),
             None => {
-                self.check_time();
+                if !self.local.overdue {
+                    self.check_time();
+                }
                 match own.pop() {
                     Some(process) => Step::Ran(self.run(process)),
-                    None => {
-                        self.was_idle = true;
-                        own.load.idle_from(self.local.now_ns);
-                        Step::Idle(self.vm.timers.next_in(self.local.id, self.local.now_ns))
-                    }
+                    None => self.nothing_to_run(),
                 }
             }
         }
+    }
+
+    /// No process has come of what was due.
+    fn nothing_to_run(&mut self) -> Step {
+        if self.local.overdue {
+            return Step::Ran(TIMERS_AT_ONCE);
+        }
+        self.was_idle = true;
+        self.vm.schedulers[self.local.id].load.idle_from(self.local.now_ns);
+        Step::Idle(self.vm.timers.next_in(self.local.id, self.local.now_ns))
     }
 
     /// Multi-scheduling is blocked: does a job of the dirty schedulers every other time.
@@ -263,6 +281,7 @@ impl Scheduler {
     }
 
     /// It has something to run.
+    #[inline]
     fn begin_work(&mut self) {
         let own = &self.vm.schedulers[self.local.id];
         own.load.set_running(true);
@@ -281,6 +300,7 @@ impl Scheduler {
     }
 
     /// As long as it looked for work nobody was woken for any. It has taken some: if more waits, another one is woken now.
+    #[cold]
     fn make_up_for_looking(&self) {
         // SeqCst: Q2, between the end of its looking, which wakers see, and this look at the queues.
         myriad_sync::atomic::fence(Ordering::SeqCst);
@@ -296,15 +316,13 @@ impl Scheduler {
         while let Some(process) = self.vm.schedulers[self.local.id].pop() {
             self.vm.enqueue_at(self.local.id % active, process);
         }
-        self.was_idle = true;
-        self.vm.schedulers[self.local.id].load.idle_from(self.local.now_ns);
-        Step::Idle(self.vm.timers.next_in(self.local.id, self.local.now_ns))
+        self.nothing_to_run()
     }
 
     fn check_time(&mut self) {
         self.local.unchecked = 0;
         self.local.now_ns = self.vm.machine.now_ns();
-        self.vm.timers.fire(self.vm, self.local.id, self.local.now_ns);
+        self.local.overdue = !self.vm.timers.fire(self.vm, self.local.id, self.local.now_ns, TIMERS_AT_ONCE);
     }
 
     /// The thread of this scheduler: steps until the VM stops.
@@ -546,7 +564,7 @@ impl Scheduler {
             self.awaken(process);
         }
         process.start_running();
-        process.clear_urgency();
+        let urgency = process.take_urgency();
         // Relaxed: a hint for who wakes it.
         process.home.store(self.local.id as u32, Ordering::Relaxed);
         // SAFETY: P2, this thread has just made it Running.
@@ -560,6 +578,12 @@ impl Scheduler {
             None if ctx.proc.away => ctx.run_away(),
             None => ctx.run_slice(),
         };
+        if let Some(priority) = urgency
+            && ctx.proc.unhandled.is_some()
+        {
+            // It may not have come to what is waited for.
+            process.make_urgent(priority);
+        }
         let used = SLICE_REDUCTIONS.saturating_sub(ctx.proc.reductions_left).max(0) as u32;
         ctx.proc.reductions += u64::from(used);
         self.vm.after_slice(&mut ctx, end);
@@ -603,16 +627,19 @@ impl Ctx<'_> {
         end
     }
 
-    /// Between two slices; `false`: it ends.
-    pub(crate) fn answer_signals(&mut self) -> bool {
+    /// Between two slices: handles signals, as far as their share of a slice goes.
+    pub(crate) fn answer_signals(&mut self) -> Handled {
+        if !self.has_signals() {
+            return Handled::All;
+        }
         self.proc.answering = true;
-        let goes_on = self.fetch_signals();
+        let handled = self.fetch_signals(SIGNALS_SHARE);
         self.proc.answering = false;
-        goes_on
+        handled
     }
 
     fn signals_then_code(&mut self) -> SliceEnd {
-        if !self.answer_signals() {
+        if self.answer_signals() == Handled::Fatal {
             return SliceEnd::Exited;
         }
         if self.has_tasks()
@@ -630,8 +657,13 @@ impl Ctx<'_> {
             return SliceEnd::Waiting;
         }
         let end = self.vm.engine().run(self);
-        if end == SliceEnd::Yielded && self.this.gives_way() && !self.answer_signals() {
-            return SliceEnd::Exited;
+        if end == SliceEnd::Yielded && self.this.gives_way() {
+            match self.answer_signals() {
+                Handled::All => {}
+                // Who asked still waits.
+                Handled::Some => self.this.ask(),
+                Handled::Fatal => return SliceEnd::Exited,
+            }
         }
         self.proc.waiting = end == SliceEnd::Waiting;
         end
@@ -649,10 +681,9 @@ impl Vm {
     pub(crate) fn after_slice(&'static self, ctx: &mut Ctx<'_>, end: SliceEnd) {
         let process = ctx.this;
         match end {
-            SliceEnd::Yielded => {
-                process.stay_runnable();
-                self.enqueue(process);
-            }
+            // G3.
+            SliceEnd::Waiting if ctx.proc.unhandled.is_some() => self.go_on(process),
+            SliceEnd::Yielded => self.go_on(process),
             SliceEnd::Waiting => {
                 let profiled = self.trace.profile.wants(profile::PROCESSES) && !ctx.proc.away;
                 if profiled {
@@ -668,7 +699,9 @@ impl Vm {
             SliceEnd::Dirty(kind) if ctx.is_handed_over() => self.dirty.enqueue_collection(kind, process),
             SliceEnd::Dirty(kind) => {
                 self.call_dirty(ctx, kind);
-                if !process.try_wait() {
+                if ctx.proc.unhandled.is_some() {
+                    self.go_on(process);
+                } else if !process.try_wait() {
                     self.enqueue(process);
                 }
             }
@@ -678,11 +711,16 @@ impl Vm {
                 }
                 if !crate::exit::finish(ctx) {
                     ctx.trace_exiting(am::out_exiting);
-                    process.stay_runnable();
-                    self.enqueue(process);
+                    self.go_on(process);
                 }
             }
         }
+    }
+
+    /// The process has more to do.
+    fn go_on(&'static self, process: &Process) {
+        process.stay_runnable();
+        self.enqueue(process);
     }
 
     /// Puts a runnable process in this thread's queue (or in its home's, from another thread).

@@ -3,7 +3,7 @@
 use crate::bif::{BADARG, Escape};
 use crate::ctx::Ctx;
 use crate::registry::Named;
-use crate::signal::Signal;
+use crate::signal::{Parcel, Signal};
 use crate::trace::flags;
 use myriad_term::{Kind, Pid, Port, Term};
 
@@ -16,7 +16,37 @@ pub enum Sent {
     NoConnection,
 }
 
+/// Words copied for a reduction.
+const COPIED_PER_REDUCTION: usize = 16;
+/// Bytes that a port is given for a reduction.
+const BYTES_PER_REDUCTION: usize = 256;
+
 impl Ctx<'_> {
+    /// A copy of a term for another process: it costs reductions by its size.
+    #[inline]
+    pub fn parcel(&mut self, term: Term) -> Parcel {
+        self.paid(Parcel::copy(term))
+    }
+
+    /// As [`Ctx::parcel`], with all literals in it ([`Parcel::whole`]).
+    pub fn whole_parcel(&mut self, term: Term) -> Parcel {
+        self.paid(Parcel::whole(term))
+    }
+
+    #[inline]
+    fn paid(&mut self, parcel: Parcel) -> Parcel {
+        if let Some(fragment) = &parcel.fragment {
+            self.pay_for_copy(fragment.used_words());
+        }
+        parcel
+    }
+
+    /// Counts the work of copying so many words.
+    #[inline]
+    pub fn pay_for_copy(&mut self, words: usize) {
+        self.bump(words / COPIED_PER_REDUCTION);
+    }
+
     /// Sends `message` to `to`: a pid, port, alias, name, or `{Name, Node}`.
     pub fn send(&mut self, to: Term, message: Term) -> Result<Sent, Escape> {
         if self.this.trace.wants(flags::SEND) {
@@ -70,7 +100,8 @@ impl Ctx<'_> {
 
     fn send_to_port(&mut self, port: Port, message: Term) {
         if let Some(ports) = self.vm.ports() {
-            ports.message(self.vm, port, self.pid().term(), message);
+            let bytes = ports.message(self.vm, port, self.pid().term(), message);
+            self.bump(bytes / BYTES_PER_REDUCTION);
         }
     }
 

@@ -5,15 +5,16 @@
 //!
 //! G1. Signals of one sender to one receiver are handled in the order they were sent.
 //! G2. A signal owns everything in it: terms that need memory live in the signal's own fragment.
+//! G3. Handling signals costs reductions, and a slice handles only so many. What is left of a queue that was taken stays in
+//!     [`crate::Private::unhandled`], before all that comes later; as long as there is any, the process does not wait.
 
 use crate::message::Message;
 use crate::process::{Priority, Process};
 use crate::timer::TimerId;
 use myriad_heap::Fragment;
-use myriad_sync::Arc;
-use myriad_sync::HasNext;
 use myriad_sync::atomic::AtomicBool;
 use myriad_sync::cell::UnsafeCell;
+use myriad_sync::{Arc, Chain, HasNext};
 use myriad_term::{Atom, Pid, RefNumbers, Term};
 
 /// A node of the outer queue.
@@ -29,6 +30,9 @@ unsafe impl HasNext for SignalNode {
         &self.next
     }
 }
+
+/// Signals that were taken out of an outer queue.
+pub type Signals = Chain<Box<SignalNode>>;
 
 impl SignalNode {
     /// A node to push.

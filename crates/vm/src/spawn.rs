@@ -120,6 +120,7 @@ impl Ctx<'_> {
     ) -> Result<Pid, TooManyProcesses> {
         let (vm, parent) = (self.vm, self.pid());
         let mut new = private(export, args, &options);
+        self.pay_for_copy(new.heap.used_words());
         if let Some([m, f, a]) = applied(export.mfa, args)
             && let (Some(module), Some(function), Some(n)) = (m.as_atom(), f.as_atom(), a.list_length())
         {

@@ -19,8 +19,8 @@ use std::collections::VecDeque;
 /// What a process has to do before it runs on. Boxed where it is kept: nearly always there is nothing.
 #[derive(Default)]
 pub struct Tasks {
-    /// Tasks, in the order they came.
-    list: Vec<Request>,
+    /// Tasks.
+    list: Requests,
     /// The process itself wants so many words: a collection, whether there is room or not.
     need: Option<usize>,
     /// A dirty scheduler does it, or is about to.
@@ -37,20 +37,36 @@ struct Request {
 /// So many tasks of normal priority are done before one of low priority.
 const LOW_TURN: usize = 8;
 
-/// The order in which tasks are done.
-fn by_priority(list: Vec<Request>) -> Vec<Request> {
-    let mut queues: [VecDeque<Request>; 4] = Default::default();
-    for request in list {
-        let place = request.priority as usize;
-        queues[place.min(3)].push_back(request);
+/// Tasks by priority, each in the order they came.
+#[derive(Default)]
+struct Requests {
+    queues: [VecDeque<Request>; 4],
+    /// Normal ones taken since the last low one.
+    normal: usize,
+}
+
+impl Requests {
+    fn push(&mut self, request: Request) {
+        self.queues[request.priority as usize].push_back(request);
     }
-    let [max, high, mut normal, mut low] = queues;
-    let mut all: Vec<Request> = max.into_iter().chain(high).collect();
-    while !normal.is_empty() || !low.is_empty() {
-        all.extend(normal.drain(..LOW_TURN.min(normal.len())));
-        all.extend(low.pop_front());
+
+    fn is_empty(&self) -> bool {
+        self.queues.iter().all(VecDeque::is_empty)
     }
-    all
+
+    /// Takes out the one that is to be done next.
+    fn pick(&mut self) -> Option<Request> {
+        let [max, high, normal, low] = &mut self.queues;
+        if let Some(request) = max.pop_front().or_else(|| high.pop_front()) {
+            return Some(request);
+        }
+        if normal.is_empty() || self.normal >= LOW_TURN && !low.is_empty() {
+            self.normal = 0;
+            return low.pop_front();
+        }
+        self.normal += 1;
+        normal.pop_front()
+    }
 }
 
 /// Takes up `{Type, Id, Argument}` for `from`, which will get `{Type, Id, Result}`.
@@ -91,7 +107,8 @@ pub(crate) fn refuse(vm: &'static Vm, from: Pid, request: &Parcel) {
 
 /// The process ends with tasks undone.
 pub(crate) fn refuse_all(ctx: &mut Ctx<'_>) {
-    for Request { from, request, .. } in ctx.proc.tasks.take().map(|tasks| tasks.list).unwrap_or_default() {
+    let Some(mut tasks) = ctx.proc.tasks.take() else { return };
+    while let Some(Request { from, request, .. }) = tasks.list.pick() {
         refuse(ctx.vm, from, &request);
     }
 }
@@ -128,45 +145,54 @@ impl Ctx<'_> {
             self.proc.tasks = Some(Box::new(Tasks { list, ..Tasks::default() }));
         }
         // SAFETY: between two slices, all terms are where `collect` looks.
-        let done = tasks.need.is_none_or(|need| unsafe { self.collect(need, &mut []) });
-        (!done || !self.do_requests(tasks.list)).then_some(SliceEnd::Exited)
+        let done = tasks.need.take().is_none_or(|need| unsafe { self.collect(need, &mut []) });
+        let mut end = (!done).then_some(SliceEnd::Exited);
+        while end.is_none()
+            && let Some(request) = tasks.list.pick()
+        {
+            self.bump(1);
+            end = match self.do_request(request) {
+                false => Some(SliceEnd::Exited),
+                true => self.exhausted().then_some(SliceEnd::Yielded),
+            };
+        }
+        if !tasks.list.is_empty() {
+            // They are done in another slice, or refused by its end.
+            tasks.handed_over = false;
+            self.proc.tasks = Some(tasks);
+        }
+        end
     }
 
-    /// `false`: the process ends.
-    fn do_requests(&mut self, requests: Vec<Request>) -> bool {
-        let requests = if requests.len() > 1 { by_priority(requests) } else { requests };
-        for Request { from, request, .. } in requests {
-            let Some((kind, argument)) = parts(&request) else { continue };
-            let result = if kind.is_am(am::system_task_test) {
-                // What OTP's tests ask for: nothing but the answer.
-                Term::TRUE
-            } else if kind.is_am(am::copy_literals) {
-                let areas = self.vm.literals.going();
-                // SAFETY: as in `do_tasks`; the areas are freed only after the answer.
-                unsafe { self.proc.copy_literals(&areas) };
-                let limit = self.proc.heap.max_heap_size().size;
-                // What was a literal counts now.
-                let too_large = limit != 0 && self.proc.heap.total_size_words() > limit;
-                // SAFETY: as in `do_tasks`.
-                if too_large && unsafe { !self.collect(0, &mut []) } {
-                    answer(self.vm, from, &request, Term::OK);
-                    return false;
-                }
-                Term::OK
-            } else {
-                if argument.is_am(am::major) {
-                    self.proc.heap.request_fullsweep();
-                }
-                // SAFETY: as in `do_tasks`.
-                if unsafe { !self.collect(0, &mut []) } {
-                    answer(self.vm, from, &request, Term::TRUE);
-                    return false;
-                }
-                Term::TRUE
-            };
-            answer(self.vm, from, &request, result);
-        }
-        true
+    /// Does what is asked for, and says so. `false`: the process ends.
+    fn do_request(&mut self, Request { from, request, .. }: Request) -> bool {
+        let Some((kind, argument)) = parts(&request) else { return true };
+        let (lives, result) = if kind.is_am(am::system_task_test) {
+            // What OTP's tests ask for: nothing but the answer.
+            (true, Term::TRUE)
+        } else if kind.is_am(am::copy_literals) {
+            (self.copy_going_literals(), Term::OK)
+        } else {
+            if argument.is_am(am::major) {
+                self.proc.heap.request_fullsweep();
+            }
+            // SAFETY: as in `do_tasks`.
+            (unsafe { self.collect(0, &mut []) }, Term::TRUE)
+        };
+        answer(self.vm, from, &request, result);
+        lives
+    }
+
+    /// Copies what the process holds of the literals that are to go. `false`: that is too much for its heap.
+    fn copy_going_literals(&mut self) -> bool {
+        let areas = self.vm.literals.going();
+        // SAFETY: as in `do_tasks`; the areas are freed only after the answer.
+        unsafe { self.proc.copy_literals(&areas) };
+        let limit = self.proc.heap.max_heap_size().size;
+        // What was a literal counts now.
+        let too_large = limit != 0 && self.proc.heap.total_size_words() > limit;
+        // SAFETY: as in `do_tasks`.
+        !too_large || unsafe { self.collect(0, &mut []) }
     }
 
     /// Is the process to go to a dirty scheduler for its tasks, not for a call?

@@ -14,6 +14,11 @@ use myriad_term::{Atom, Pid, RefNumbers, RefUse};
 use std::num::NonZeroU32;
 use wheel::{Popped, Wheel};
 
+/// What firing a timer costs, in reductions.
+const FIRING: u32 = 4;
+/// What moving timers of the wheel down costs, those that are moved together ([`Popped::More`]).
+const MOVING: u32 = 64;
+
 static CLASS: LockClass = LockClass::new("timer_wheel", 650);
 
 /// A timer, to cancel or read it: its wheel, its place there, and the generation of the place.
@@ -173,15 +178,17 @@ impl Timers {
         self.shards.get(id.wheel())?.wheel.lock().read(id.slot, id.generation)
     }
 
-    /// Takes all timers back that would send a message to this process, which ends.
-    pub(crate) fn process_ends(&self, pid: Pid) {
-        for shard in &self.shards {
-            loop {
-                let taken = shard.wheel.lock().cancel_owned(pid);
-                let Some(action) = taken else { break };
-                shard.ended(&action);
-            }
-        }
+    /// Takes a timer of this wheel back that would send a message to this process, which ends. `None`: there is none.
+    pub(crate) fn cancel_one_of(&self, wheel: usize, pid: Pid) -> Option<()> {
+        let shard = self.shards.get(wheel)?;
+        let taken = shard.wheel.lock().cancel_owned(pid);
+        // What it would have done is freed after the lock.
+        taken.map(|action| shard.ended(&action))
+    }
+
+    /// How many wheels there are.
+    pub(crate) fn wheels(&self) -> usize {
+        self.shards.len()
     }
 
     /// Timers set, for the statistics.
@@ -217,14 +224,15 @@ impl Timers {
         next.map(|at| at.saturating_sub(now_ns))
     }
 
-    /// Fires what is due on a scheduler's wheel.
-    pub(crate) fn fire(&self, vm: &'static Vm, scheduler: usize, now_ns: u64) {
-        let Some(shard) = self.shards.get(scheduler) else { return };
+    /// Fires what is due on a scheduler's wheel, until about so many reductions are spent. `false`: more may be due.
+    pub(crate) fn fire(&self, vm: &'static Vm, scheduler: usize, now_ns: u64, reductions: u32) -> bool {
+        let Some(shard) = self.shards.get(scheduler) else { return true };
         // Relaxed: a timer set by another thread right now is seen at the next look.
         if shard.next.load(Ordering::Relaxed) > now_ns {
-            return;
+            return true;
         }
-        loop {
+        let mut spent = 0;
+        while spent < reductions {
             let popped = {
                 let mut w = shard.wheel.lock();
                 let popped = w.pop(now_ns);
@@ -238,11 +246,13 @@ impl Timers {
                 Popped::Due(action) => {
                     shard.ended(&action);
                     action.run(vm);
+                    spent += FIRING;
                 }
-                Popped::More => {}
-                Popped::Nothing => return,
+                Popped::More => spent += MOVING,
+                Popped::Nothing => return true,
             }
         }
+        false
     }
 }
 

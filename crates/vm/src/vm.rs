@@ -69,8 +69,8 @@ static HALT_CLASS: LockClass = LockClass::new("halt_hooks", 290);
 
 /// The operations of crate `io` on ports that processes need (the lower crate states them, the upper implements).
 pub trait PortOps: Send + Sync {
-    /// Sends a message to a port (`Port ! {Owner, Command}`).
-    fn message(&self, vm: &'static Vm, port: Port, from: Term, message: Term);
+    /// Sends a message to a port (`Port ! {Owner, Command}`); gives how many bytes it has taken.
+    fn message(&self, vm: &'static Vm, port: Port, from: Term, message: Term) -> usize;
     /// A signal for a port: link, unlink, exit, monitor.
     fn signal(&self, vm: &'static Vm, port: Port, signal: Signal);
     /// Takes a monitor on a port back.

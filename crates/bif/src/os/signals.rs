@@ -190,7 +190,7 @@ mod tests {
             // SAFETY: the signal is handled.
             unsafe { libc::raise(libc::SIGUSR2) };
             for _ in 0..500 {
-                assert!(ctx.fetch_signals());
+                assert_eq!(ctx.fetch_signals(1), myriad_vm::deliver::Handled::All);
                 if !ctx.proc.messages.is_empty() {
                     break;
                 }

@@ -20,9 +20,7 @@ fn ask(ctx: &mut Ctx<'_>, pid: Term, items: Term, by_default: bool) -> BifResult
     let Some(pid) = pid.as_local_pid().filter(|_| are_items(items)) else { return badarg() };
     if pid == ctx.pid() {
         // Signals on their way to oneself count as received.
-        if !ctx.fetch_signals() {
-            return Err(myriad_vm::Escape::Dead);
-        }
+        ctx.settle_signals()?;
         return Ok(own_info(ctx, items, by_default));
     }
     let reference = ctx.make_ref();

@@ -137,7 +137,7 @@ fn monitor(ctx: &mut Ctx<'_>, kind: Term, item: Term, options: MonitorOptions) -
         Watched::NoConnection | Watched::Earlier => (Target::Gone, Term::NONE),
     };
     let own = target == Target::Process(ctx.pid());
-    let tag = options.tag.map(Parcel::whole);
+    let tag = options.tag.map(|tag| ctx.whole_parcel(tag));
     let tables = ctx.proc.relations.tables();
     if let Some(mode) = options.alias {
         tables.aliases.insert(numbers, mode);

@@ -6,7 +6,6 @@ use myriad_heap::Settings;
 use myriad_term::{Build, Export, Mfa, Term, am};
 use myriad_vm::bif::{Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::process::Priority;
-use myriad_vm::signal::Parcel;
 use myriad_vm::spawn::{Reply, SpawnOptions, TooManyProcesses};
 use myriad_vm::{BifResult, Ctx};
 
@@ -132,7 +131,7 @@ fn pair(
 fn with_monitor(ctx: &mut Ctx<'_>, monitor: Option<MonitorOptions>, spawn: &mut SpawnOptions) -> Option<Term> {
     let monitor = monitor?;
     let reference = super::monitor::new_reference(ctx, monitor.alias);
-    let tag = monitor.tag.map(Parcel::whole);
+    let tag = monitor.tag.map(|tag| ctx.whole_parcel(tag));
     spawn.monitor = Some((reference.as_local_ref()?, monitor.alias, tag));
     Some(reference)
 }

@@ -15,10 +15,11 @@ use myriad_vm::vm::PortOps;
 pub struct Ports;
 
 impl PortOps for Ports {
-    fn message(&self, _: &'static Vm, port: PortId, from: Term, message: Term) {
-        let Some(system) = system() else { return };
-        if let (Some(port), Some(sender)) = (system.get(port), from.as_local_pid()) {
-            port.message(system, sender, message);
+    fn message(&self, _: &'static Vm, port: PortId, from: Term, message: Term) -> usize {
+        let Some(system) = system() else { return 0 };
+        match (system.get(port), from.as_local_pid()) {
+            (Some(port), Some(sender)) => port.message(system, sender, message),
+            _ => 0,
         }
     }
 
@@ -171,19 +172,23 @@ impl Port {
         true
     }
 
-    fn message(self: &Arc<Self>, system: &System, sender: Pid, message: Term) {
+    /// Gives how many bytes it has taken.
+    fn message(self: &Arc<Self>, system: &System, sender: Pid, message: Term) -> usize {
         let parts = message.as_tuple_of::<2>();
         let wanted = parts.and_then(|[owner, body]| Some((owner.as_local_pid()?, request(body)?)));
         let _work = self.works(system);
         let mut state = self.lock();
         if !state.is_open() {
-            return;
+            return 0;
         }
         let Some((_, request)) = wanted.filter(|(owner, _)| *owner == state.owner) else {
-            return self.bad_message(system, state.owner);
+            self.bad_message(system, state.owner);
+            return 0;
         };
+        let mut bytes = 0;
         match request {
             Request::Command(data) => {
+                bytes = data.bytes().len();
                 // Who makes it busy runs on; who finds it so does not.
                 suspend_if_busy(system, self.id, &mut state, sender);
                 self.output(system, &mut state, sender, data);
@@ -205,6 +210,7 @@ impl Port {
                 }
             }
         }
+        bytes
     }
 
     /// The owner answers for what a port does not understand, whoever has sent it.

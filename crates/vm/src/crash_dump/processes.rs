@@ -9,7 +9,6 @@ use crate::process::{Priority, Private, Process};
 use crate::signal::Signal;
 use crate::stack::{self, Entry};
 use crate::vm::Vm;
-use myriad_sync::Chain;
 use myriad_term::print::{atom_text, pid_text, port_text, text};
 use myriad_term::{Pid, RefNumbers, Term, am};
 use std::io::{self, Write};
@@ -93,10 +92,10 @@ impl Dump {
             if let Some((_, private)) = own.filter(|_| is_own) {
                 Details { vm, process, private, signals: &[], to_read: false }.write(&mut self.out)?;
             } else if process.seize(all_stand) {
-                let chain: Chain<_> = process.outer.take_all();
-                let signals: Vec<Signal> = chain.map(|node| node.signal).collect();
                 // SAFETY: P2: `seize` has made it `Running` for this thread; nobody ends that (CD1).
                 let private = unsafe { process.private() };
+                let taken = private.unhandled.take().into_iter().flat_map(|signals| *signals);
+                let signals: Vec<Signal> = taken.chain(process.outer.take_all()).map(|node| node.signal).collect();
                 Details { vm, process, private, signals: &signals, to_read: false }.write(&mut self.out)?;
                 seized.push(Seized { process, signals });
             }

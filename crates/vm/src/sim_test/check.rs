@@ -31,6 +31,7 @@ pub fn at_rest(vm: &'static Vm, world: &World, what: &str) {
         assert_eq!(process.status(), Status::Waiting, "{what}: {pid:?}");
         assert!(process.outer.is_empty(), "{what}: {pid:?} has not seen its signals");
         let private = private(vm, *pid).unwrap();
+        assert!(private.unhandled.is_none(), "{what}: {pid:?} has not handled all its signals");
         assert_eq!(private.suspended, 0, "{what}: {pid:?} is suspended for ever");
         assert!(private.messages.is_empty(), "{what}: {pid:?} has messages");
         assert!(private.receive_timer.is_none(), "{what}: {pid:?} has a timer");

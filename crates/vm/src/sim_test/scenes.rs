@@ -1,12 +1,18 @@
 //! Scenes: a few steps of some schedulers, in which something happens at one certain place.
 
-use super::world::{World, runner};
+use super::world::{World, caller, runner};
 use super::{Virtual, config, parts, release};
-use crate::process::Process;
-use crate::scheduler::{Scheduler, Step};
+use crate::ctx::Ctx;
+use crate::process::{Priority, Process};
+use crate::scheduler::{SLICE_REDUCTIONS, Scheduler, Step};
+use crate::signal::{Parcel, Signal};
+use crate::status::Status;
+use crate::timer::{Action, Destination};
 use crate::vm::Vm;
+use myriad_heap::Fragment;
 use myriad_sync::Arc;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use myriad_term::{Build, Pid, RefNumbers, Term, am};
 use std::cell::RefCell;
 
 type Hook = Box<dyn FnMut()>;
@@ -44,7 +50,7 @@ impl Stage {
         let world = World::new(1);
         let woken = (0..schedulers).map(|_| AtomicBool::new(false)).collect();
         let machine = Arc::new(Virtual { now: AtomicU64::new(1), woken, seed: 1 });
-        let vm = Vm::on_machine(config(schedulers, 0), release(), parts(&world), Box::new(machine.clone()));
+        let vm = Vm::on_machine(config(schedulers, 1), release(), parts(&world), Box::new(machine.clone()));
         world.prepare(vm);
         assert!(vm.set_schedulers_online(online).is_some());
         let schedulers = (0..schedulers).map(|id| Scheduler::new(vm, id).unwrap()).collect();
@@ -53,7 +59,11 @@ impl Stage {
 
     /// A process that runs and runs, in no queue yet.
     fn runner(&self) -> &'static Process {
-        let pid = runner(self.vm);
+        self.taken(runner(self.vm))
+    }
+
+    /// A new process, taken out of its queue.
+    fn taken(&self, pid: Pid) -> &'static Process {
         let process = self.vm.processes.get(pid).unwrap();
         let taken: Vec<_> = self.vm.schedulers.iter().filter_map(|s| s.pop()).collect();
         assert!(taken.len() == 1 && std::ptr::eq(taken[0], process));
@@ -145,4 +155,241 @@ fn a_wake_up_withheld_for_one_that_looks_is_made_up() {
     let Step::Ran(_) = stage.schedulers[1].step() else { panic!("there is work") };
     assert_eq!(stage.queued(), [2, 1, 0, 1]);
     assert!(stage.take_wakeup(2), "the first has more than it can run, and the third sleeps");
+}
+
+/// Signals that nobody answers.
+fn flood(process: &Process, vm: &'static Vm, many: usize) {
+    for n in 0..many as u32 {
+        assert!(process.send(vm, Signal::Demonitor(RefNumbers([n, 0, u32::MAX]))));
+    }
+}
+
+/// Those that a process which does not run has before it.
+fn signals_of(process: &Process) -> usize {
+    // SAFETY: no scheduler steps, so nobody else touches it or takes its signals.
+    unsafe {
+        let mut many = 0;
+        process.outer.each_waiting(|_| many += 1);
+        process.private().unhandled.iter().for_each(|signals| signals.each(|_| many += 1));
+        many
+    }
+}
+
+const MANY: usize = 20 * SLICE_REDUCTIONS as usize;
+
+#[test]
+fn a_slice_handles_so_many_signals() {
+    let mut stage = Stage::new(1, 1);
+    let vm = stage.vm;
+    let process = stage.runner();
+    vm.schedulers[0].push(process);
+    flood(process, vm, MANY);
+    let mut left = MANY;
+    let mut slices = 0;
+    while left > 0 {
+        // One that only runs handles them between its own slices; more come, and wait behind.
+        if slices == 3 {
+            flood(process, vm, MANY);
+            left += MANY;
+        }
+        assert!(matches!(stage.schedulers[0].step(), Step::Ran(used) if used <= SLICE_REDUCTIONS as u32));
+        assert_eq!(process.status(), Status::Runnable);
+        let before = std::mem::replace(&mut left, signals_of(process));
+        assert!(before - left <= SLICE_REDUCTIONS as usize, "{} in one slice", before - left);
+        slices += 1;
+        assert!(slices < 200, "{left} of them are never handled");
+    }
+}
+
+#[test]
+fn an_end_answers_so_many_signals_in_a_slice() {
+    let mut stage = Stage::new(1, 1);
+    let vm = stage.vm;
+    // The end of the first process would be that of the VM.
+    let (_, process) = (stage.runner(), stage.runner());
+    vm.schedulers[0].push(process);
+    // Some that it takes before it learns of its end, some behind, and some that come while it ends.
+    flood(process, vm, MANY);
+    let kill = || Parcel::immediate(am::kill.term());
+    assert!(process.send(vm, Signal::Exit { from: process.pid.term(), reason: kill(), linked: false }));
+    flood(process, vm, MANY);
+    let mut slices = 0;
+    while vm.processes.get(process.pid).is_some() {
+        if process.is_exiting() && slices % 2 == 0 {
+            let _ = process.send(vm, Signal::Demonitor(RefNumbers([0, 0, u32::MAX])));
+        }
+        let Step::Ran(used) = stage.schedulers[0].step() else { panic!("it ends") };
+        // A slice of the hook that this world has costs more.
+        assert!(used <= SLICE_REDUCTIONS as u32 || used >= 100_000, "{used} reductions");
+        slices += 1;
+        assert!(slices < 400, "it never ends");
+    }
+    assert!(slices >= 2 * MANY / SLICE_REDUCTIONS as usize, "{slices} slices only");
+}
+
+/// It goes on with its signals, of which there are many, without being woken for them; then it waits.
+fn handles_all(stage: &mut Stage, process: &Process) {
+    let mut slices = 0;
+    while signals_of(process) > 0 {
+        assert_eq!(process.status(), Status::Runnable);
+        assert!(matches!(stage.schedulers[0].step(), Step::Ran(_)));
+        slices += 1;
+    }
+    assert!(slices >= MANY / SLICE_REDUCTIONS as usize, "{slices} slices only");
+    assert_eq!(process.status(), Status::Waiting);
+}
+
+#[test]
+fn one_that_is_suspended_handles_all_signals() {
+    let mut stage = Stage::new(1, 1);
+    let vm = stage.vm;
+    let process = stage.runner();
+    vm.schedulers[0].push(process);
+    let active = Arc::new(AtomicBool::new(false));
+    assert!(process.send(vm, Signal::Suspend { active: active.clone(), reply: None }));
+    flood(process, vm, MANY);
+    handles_all(&mut stage, process);
+    assert!(active.load(Ordering::Relaxed));
+}
+
+#[test]
+fn one_whose_call_is_on_a_dirty_scheduler_handles_all_signals() {
+    let mut stage = Stage::new(1, 1);
+    let vm = stage.vm;
+    let process = stage.taken(caller(vm));
+    vm.schedulers[0].push(process);
+    flood(process, vm, MANY);
+    handles_all(&mut stage, process);
+    assert!(process.is_away(), "nobody has run its call");
+}
+
+#[test]
+fn who_waits_for_the_last_of_many_signals_waits_behind_nobody_less_urgent() {
+    let mut stage = Stage::new(1, 1);
+    let vm = stage.vm;
+    let (low, other) = (stage.runner(), stage.runner());
+    low.set_priority(Priority::Low);
+    for process in [other, low] {
+        vm.schedulers[0].push(process);
+    }
+    flood(low, vm, MANY);
+    let answered = Arc::new(AtomicBool::new(false));
+    let answer = answered.clone();
+    let asks = Signal::Call(Box::new(move |_| answer.store(true, Ordering::Relaxed)));
+    assert!(vm.signal_urgently(low.pid, asks, Priority::High));
+    while !answered.load(Ordering::Relaxed) {
+        assert!(matches!(stage.schedulers[0].step(), Step::Ran(_)));
+        assert!(
+            answered.load(Ordering::Relaxed) || low.queue_priority() == Priority::High,
+            "it waits behind normal ones"
+        );
+    }
+    assert_eq!(low.queue_priority(), Priority::Low);
+}
+
+const TIMERS: usize = 20_000;
+
+/// Many timers of this scheduler are due at once: it fires them a few at a time, and has `slices` slices in each step.
+fn fires_a_few_at_a_time(stage: &mut Stage, id: usize, slices: u64) {
+    let (vm, timers) = (stage.vm, &stage.vm.timers);
+    let now = stage.machine.now.load(Ordering::Relaxed);
+    for _ in 0..TIMERS {
+        timers.set(vm, timers.reserve(id), now + 5_000_000, Action::Call(Box::new(|_| {})));
+    }
+    stage.machine.now.store(now + 10_000_000, Ordering::Relaxed);
+    let switches = || vm.schedulers[id].load.switches.load(Ordering::Relaxed);
+    let mut left = TIMERS;
+    let mut steps = 0;
+    while left > 0 {
+        let (before, ran) = (left, switches());
+        let step = stage.schedulers[id].step();
+        left = timers.count();
+        assert!(left == 0 || matches!(step, Step::Ran(_)), "it sleeps while timers are due");
+        assert!(before - left <= SLICE_REDUCTIONS as usize / 4, "{} at once", before - left);
+        assert_eq!(switches() - ran, slices);
+        steps += 1;
+        assert!(steps < 100, "they do not fire");
+    }
+}
+
+#[test]
+fn timers_that_are_due_together_fire_a_few_at_a_time() {
+    let mut stage = Stage::new(2, 1);
+    fires_a_few_at_a_time(&mut stage, 0, 0);
+    // One that is not active.
+    fires_a_few_at_a_time(&mut stage, 1, 0);
+    let process = stage.runner();
+    stage.vm.schedulers[0].push(process);
+    fires_a_few_at_a_time(&mut stage, 0, 1);
+}
+
+#[test]
+fn an_end_takes_so_many_timers_back_in_a_slice() {
+    let mut stage = Stage::new(2, 2);
+    let (vm, timers) = (stage.vm, &stage.vm.timers);
+    // The end of the first process would be that of the VM.
+    let (_, process) = (stage.runner(), stage.runner());
+    vm.schedulers[0].push(process);
+    for n in 0..TIMERS {
+        let message = Parcel::immediate(am::ok.term());
+        let action = Action::Message(Destination::Process(process.pid), message);
+        timers.set(vm, timers.reserve(n % 2), u64::MAX / 2, action);
+    }
+    let kill = Parcel::immediate(am::kill.term());
+    assert!(process.send(vm, Signal::Exit { from: process.pid.term(), reason: kill, linked: false }));
+    let mut slices = 0;
+    while timers.count() > 0 {
+        let before = timers.count();
+        assert!(matches!(stage.schedulers[0].step(), Step::Ran(_)));
+        assert!(before - timers.count() <= SLICE_REDUCTIONS as usize, "{} at once", before - timers.count());
+        slices += 1;
+        assert!(slices < 100, "they stay");
+    }
+    assert_eq!(process.status(), Status::Runnable);
+}
+
+#[test]
+fn a_slice_does_so_many_tasks() {
+    let mut stage = Stage::new(1, 1);
+    let vm = stage.vm;
+    let (asker, process) = (stage.runner(), stage.runner());
+    vm.schedulers[0].push(process);
+    for n in 0..TIMERS {
+        let mut fragment = Fragment::with_capacity(3);
+        let term = fragment.tuple(&[am::system_task_test.term(), Term::small(n as i64)]);
+        let request = Parcel { term, fragment: Some(fragment) };
+        let priority = [Priority::Low, Priority::Normal, Priority::Max][n % 3];
+        assert!(process.send(vm, Signal::Task { from: asker.pid, request, priority }));
+    }
+    let mut slices = 0;
+    while signals_of(asker) < TIMERS {
+        let before = signals_of(asker);
+        assert!(matches!(stage.schedulers[0].step(), Step::Ran(_)));
+        let done = signals_of(asker) - before;
+        assert!(done <= SLICE_REDUCTIONS as usize, "{done} at once");
+        slices += 1;
+        assert!(slices < 100, "they are not done");
+    }
+    assert_eq!(process.status(), Status::Runnable);
+}
+
+#[test]
+fn who_ends_takes_suspensions_back_in_parts() {
+    let mut stage = Stage::new(1, 1);
+    let vm = stage.vm;
+    let (other, process) = (stage.runner(), stage.runner());
+    vm.schedulers[0].push(process);
+    let times = MANY as u32;
+    let suspend = move |ctx: &mut Ctx<'_>| {
+        ctx.proc.relations.tables().suspending.entry(other.pid).or_default().times = times;
+    };
+    assert!(process.send(vm, Signal::Call(Box::new(suspend))));
+    let kill = Parcel::immediate(am::kill.term());
+    assert!(process.send(vm, Signal::Exit { from: process.pid.term(), reason: kill, linked: false }));
+    while signals_of(other) < MANY {
+        let before = signals_of(other);
+        assert!(matches!(stage.schedulers[0].step(), Step::Ran(_)));
+        let sent = signals_of(other) - before;
+        assert!(sent <= SLICE_REDUCTIONS as usize, "{sent} at once");
+    }
 }

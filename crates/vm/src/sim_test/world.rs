@@ -3,12 +3,14 @@
 use crate::bif::{BifResult, DirtyKind, Escape, Resumption};
 use crate::code::{CodePtr, Function};
 use crate::ctx::Ctx;
+use crate::deliver::Handled;
 use crate::engine::{Engine, SliceEnd};
 use crate::error::TraceFrame;
 use crate::links::{AliasMode, Monitor, Target};
 use crate::multi::Block;
 use crate::process::{Priority, Private};
 use crate::registry::Named;
+use crate::scheduler::SLICE_REDUCTIONS;
 use crate::signal::{Parcel, Signal};
 use crate::spawn::{SpawnOptions, spawn_orphan};
 use crate::vm::Vm;
@@ -62,6 +64,10 @@ pub struct Actor {
     until: Option<u64>,
     /// Slices for which it only runs.
     runs: u32,
+    /// It calls a built-in on a dirty scheduler first of all.
+    calls: bool,
+    /// A link that it is about to take back.
+    unlinking: Option<Pid>,
     /// It blocks multi-scheduling; `true`: it has seen that this holds.
     block: Option<(Arc<AtomicBool>, bool)>,
 }
@@ -122,14 +128,25 @@ const FIRST: u64 = 6;
 /// The seed of a process that runs and runs, and for how long.
 const RUNNER: i64 = 2;
 const RUNNER_SLICES: u32 = 4000;
+/// The seed of a process that calls a built-in on a dirty scheduler, and then waits.
+const CALLER: i64 = 3;
 
 fn start() -> &'static Export {
     Export::intern(Mfa { module: am::erts_internal, function: am::start, arity: 1 })
 }
 
+fn with_seed(vm: &'static Vm, seed: i64) -> Pid {
+    spawn_orphan(vm, start(), &[Term::small(seed)], &SpawnOptions::new(vm)).unwrap()
+}
+
 /// A process that runs and runs.
 pub fn runner(vm: &'static Vm) -> Pid {
-    spawn_orphan(vm, start(), &[Term::small(RUNNER)], &SpawnOptions::new(vm)).unwrap()
+    with_seed(vm, RUNNER)
+}
+
+/// A process that calls a built-in on a dirty scheduler.
+pub fn caller(vm: &'static Vm) -> Pid {
+    with_seed(vm, CALLER)
 }
 
 impl World {
@@ -225,7 +242,7 @@ impl World {
         let mut peers: Vec<Pid> = (1..=known).map(Pid::from_data).collect();
         peers.extend(ctx.proc.parent.as_local_pid());
         Box::new(Actor {
-            budget: if seed == 0 || seed == RUNNER { 0 } else { 20 + random.below(60) as u32 },
+            budget: if [0, RUNNER, CALLER].contains(&seed) { 0 } else { 20 + random.below(60) as u32 },
             random,
             peers,
             sent: BTreeMap::new(),
@@ -238,6 +255,8 @@ impl World {
             asked: BTreeSet::new(),
             until: None,
             runs: if seed == RUNNER { RUNNER_SLICES } else { 0 },
+            calls: seed == CALLER,
+            unlinking: None,
             block: None,
         })
     }
@@ -246,6 +265,13 @@ impl World {
     fn check_block(&self, ctx: &Ctx<'_>) {
         let (blockers, here) = (self.blockers.load(Ordering::Relaxed), ctx.sched.id);
         assert!(blockers == 0 || here == 0, "{:?} runs on {here} while that is blocked", ctx.pid());
+    }
+}
+
+/// Sends so much that the receiver has no slice long enough to handle it.
+fn flood(ctx: &Ctx<'_>, other: Pid) {
+    for _ in 0..16 {
+        ctx.signal_to(other, Signal::Call(Box::new(|ctx| ctx.bump(SLICE_REDUCTIONS as usize / 8))));
     }
 }
 
@@ -358,14 +384,8 @@ impl Actor {
             6 => self.link(ctx, other),
             8 | 9 => self.link(ctx, other),
             7 | 10 | 11 => {
-                if !ctx.fetch_signals() {
-                    return Some(SliceEnd::Exited);
-                }
-                if let Some(id) = ctx.proc.relations.unlink(other.term())
-                    && !ctx.signal_to(other, Signal::Unlink { from: ctx.pid(), id })
-                {
-                    ctx.proc.relations.unlink_acknowledged(other.term(), id);
-                }
+                self.unlinking = Some(other);
+                return self.unlink(ctx);
             }
             12 | 13 => self.monitor(ctx, other),
             14 => {
@@ -429,8 +449,29 @@ impl Actor {
                 let online = 1 + self.random.below(ctx.vm.schedulers.len() as u64) as usize;
                 assert!(ctx.vm.set_schedulers_online(online).is_some());
             }
+            // More signals than a slice handles: what comes behind them waits.
+            28 if self.random.below(3) == 0 => flood(ctx, other),
             27 if ctx.vm.config.dirty_cpu > 0 => return Some(SliceEnd::Dirty(DirtyKind::Cpu)),
             _ => {}
+        }
+        None
+    }
+
+    /// Takes back a link, once all signals that came before are handled.
+    fn unlink(&mut self, ctx: &mut Ctx<'_>) -> Option<SliceEnd> {
+        let other = self.unlinking.take()?;
+        match ctx.settle_signals() {
+            Ok(()) => {}
+            Err(Escape::Wait) => {
+                self.unlinking = Some(other);
+                return Some(SliceEnd::Waiting);
+            }
+            Err(_) => return Some(SliceEnd::Exited),
+        }
+        if let Some(id) = ctx.proc.relations.unlink(other.term())
+            && !ctx.signal_to(other, Signal::Unlink { from: ctx.pid(), id })
+        {
+            ctx.proc.relations.unlink_acknowledged(other.term(), id);
         }
         None
     }
@@ -449,11 +490,15 @@ impl Actor {
     /// Takes a message, or waits.
     fn receive(&mut self, ctx: &mut Ctx<'_>) -> Option<SliceEnd> {
         if ctx.proc.messages.is_empty() {
-            if !ctx.fetch_signals() {
+            let handled = ctx.fetch_signals(ctx.proc.reductions_left);
+            if handled == Handled::Fatal {
                 return Some(SliceEnd::Exited);
             }
             if ctx.proc.suspended > 0 {
                 return Some(SliceEnd::Waiting);
+            }
+            if handled == Handled::Some && ctx.proc.messages.is_empty() {
+                return Some(SliceEnd::Yielded);
             }
         }
         let taken = ctx.proc.messages.take();
@@ -525,7 +570,13 @@ impl Engine for Arc<World> {
         let place = self.place.load(Ordering::Relaxed);
         let mut digest = Random(self.digest() ^ place << 24 ^ ctx.pid().data() ^ slice << 48);
         self.trace.store(digest.next(), Ordering::Relaxed);
-        let mut end = if actor.until.is_some() { actor.receive(ctx) } else { None };
+        let mut end = match actor.unlink(ctx) {
+            None if actor.until.is_some() => actor.receive(ctx),
+            end => end,
+        };
+        if std::mem::take(&mut actor.calls) {
+            end = Some(SliceEnd::Dirty(DirtyKind::Cpu));
+        }
         if actor.runs > 0 {
             actor.runs -= 1;
             end = Some(SliceEnd::Yielded);

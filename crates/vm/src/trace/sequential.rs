@@ -227,7 +227,7 @@ impl Ctx<'_> {
 
     /// A message of this process to `to`: with its token, which counts it.
     pub(crate) fn outgoing(&mut self, to: Term, message: Term) -> Message {
-        let parcel = Parcel::copy(message);
+        let parcel = self.parcel(message);
         if self.proc.token.is_none() {
             return parcel.message_from(self.pid());
         }
@@ -338,7 +338,7 @@ impl Ctx<'_> {
     /// An exit signal of this process to `to`, with its token if it has one. `message` is what a process that traps exits gets.
     pub fn exit_signal_to(&mut self, to: Term, reason: Term, linked: bool) -> Signal {
         let from = self.pid().term();
-        let exit = Signal::Exit { from, reason: Parcel::copy(reason), linked };
+        let exit = Signal::Exit { from, reason: self.parcel(reason), linked };
         if self.proc.token.is_none() || to.as_local_pid().is_none() {
             return exit;
         }
