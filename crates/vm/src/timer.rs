@@ -289,7 +289,7 @@ mod tests {
             [TimerId::new(0, 0, 1), TimerId::new(1023, 1 << 27, (1 << 38) - 1), TimerId::new(5, u32::MAX, 0x1234_5678)]
         {
             let numbers = id.reference();
-            assert!(numbers.0[0] < 1 << FIRST_BITS);
+            assert!(numbers.0[0] < 1 << RefNumbers::FIRST_BITS);
             assert_eq!(TimerId::of_reference(numbers), Some(id));
         }
         assert_eq!(TimerId::of_reference(RefNumbers([1, 2, 3])), None);
