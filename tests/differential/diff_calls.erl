@@ -40,6 +40,9 @@ related(_, _, Args) -> Args.
 
 either(Drawn, Related, Make) -> case chance(40) of true -> Make(Related()); false -> Make(Drawn) end.
 
+wrong(etf_input) ->
+    %% It is wrong in ways of its own.
+    diff_etf:drawn();
 wrong(Kind) when Kind =:= count; Kind =:= shift; Kind =:= size ->
     pick([a, -1, 1.5, <<>>, [], {}, "3", 0, #{}]);
 wrong(small) ->
@@ -48,6 +51,7 @@ wrong(small) ->
 wrong(_) ->
     case n(3) of 1 -> diff_terms:key(); 2 -> term(1); 3 -> term(2) end.
 
+arg(etf_input) -> diff_etf:drawn();
 arg(any) -> case n(4) of 1 -> key(); _ -> term() end;
 arg(sendable) -> sendable();
 arg(int) -> int();
@@ -284,7 +288,7 @@ functions() ->
     Syntax = [{F, Kinds} || {F, Kinds} <- syntax()],
     [{erlang, Erlang}, {erlang, Erlang}, {erlang, Erlang}, {erlang, Erlang}, {diff_syntax, Syntax}, {diff_syntax, Syntax}, {diff_syntax, Syntax},
      {lists, lists_()}, {lists, lists_()}, {maps, maps_()}, {maps, maps_()}, {binary, binary_()}, {binary, binary_()}, {string, string_()}, {string, diff_strings:functions()},
-     {unicode, unicode_()}, {unicode, unicode_()}, {re, re_()}, {re, re_()}, {diff_patterns, [{tried, [generated, pattern_options, subjects]}]},
+     {unicode, unicode_()}, {unicode, unicode_()}, {re, re_()}, {re, re_()}, {diff_etf, [{read, [etf_input]}]}, {diff_patterns, [{tried, [generated, pattern_options, subjects]}]},
      {diff_printing, [{printed, [print_term, print_options]}, {printed, [print_term, print_options]}, {sorted, [print_term, print_columns]}, {texts, [print_chars, atom]}]}, {math, math_()}, {io_lib, io_lib_()}, {io_lib, io_lib_()},
      {diff_formats, formats()}, {ets, ets_()}] ++ others().
 

@@ -6,25 +6,25 @@
 -module(diff_run).
 -export([main/1, show/1]).
 
-%% Arguments: seed, first, last, file.
-main([Seed, First, Last, File]) ->
-    {ok, Device} = file:open(File, [write, raw, binary]),
-    batches(list_to_integer(Seed), list_to_integer(First), list_to_integer(Last), Device),
+%% Arguments: seed, first, last, file, calls in a batch.
+main([Seed, First, Last, File, Batch]) ->
+    {ok, Device} = file:open(File, [append, raw, binary]),
+    batches(list_to_integer(Seed), list_to_integer(First), list_to_integer(Last), list_to_integer(Batch), Device),
     ok = file:close(Device),
     halt(0).
 
-%% A new process for each 50 calls: heaps are small again, and nothing is left of what went before. What cannot be caught (an
-%% internal error of OTP's `re`) ends the process: then each of the 50 gets its own.
-batches(_, First, Last, _) when First > Last -> ok;
-batches(Seed, First, Last, Device) ->
-    Next = min(First + 50, Last + 1),
+%% A new process for each batch: heaps are small again, and nothing is left of what went before. What cannot be caught (an
+%% internal error of OTP's `re`) ends the process: then each call of the batch gets its own.
+batches(_, First, Last, _, _) when First > Last -> ok;
+batches(Seed, First, Last, Batch, Device) ->
+    Next = min(First + Batch, Last + 1),
     Numbers = lists:seq(First, Next - 1),
     Lines = case alone(fun() -> [line(Seed, I) || I <- Numbers] end) of
         {ok, Whole} -> Whole;
         _ -> [case alone(fun() -> line(Seed, I) end) of {ok, Line} -> Line; Died -> died(I, Died) end || I <- Numbers]
     end,
     ok = file:write(Device, Lines),
-    batches(Seed, Next, Last, Device).
+    batches(Seed, Next, Last, Batch, Device).
 
 alone(Fun) ->
     {Pid, Ref} = spawn_monitor(fun() -> exit({ok, Fun()}) end),

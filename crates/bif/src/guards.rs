@@ -153,7 +153,8 @@ fn is_function_2(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if negative || !args[1].is_integer() {
         return badarg();
     }
-    let arity = args[0].as_export_fun().map(|e| e.mfa.arity).or_else(|| args[0].as_local_fun().map(|(e, ..)| e.arity));
+    let arity =
+        args[0].as_export_fun().map(|e| e.mfa.arity).or_else(|| args[0].as_local_fun().map(|(e, ..)| e.id.arity));
     Ok(Term::bool(arity.is_some_and(|n| Some(usize::from(n)) == args[1].as_usize())))
 }
 

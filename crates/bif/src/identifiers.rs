@@ -1,7 +1,7 @@
 //! Pids, ports and references as text, and back.
 
 use myriad_term::print::{NodeLookup, parse_pid, parse_port, parse_ref, pid_text, port_text, ref_text};
-use myriad_term::{Build, Pid, Term};
+use myriad_term::{Build, Term};
 use myriad_vm::bif::{BADARG, badarg};
 use myriad_vm::{BifResult, Ctx};
 
@@ -43,22 +43,18 @@ fn parsed<'c>(ctx: &mut Ctx<'c>, list: Term, parse: Parse<'c>) -> BifResult {
     parse(ctx, &text, &|_| None).ok_or(BADARG)
 }
 
-/// Numbers beyond those that OTP's pids have are good only if so many processes have been made.
 fn list_to_pid(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let pid = parsed(ctx, args[0], parse_pid)?;
     match pid.as_local_pid() {
-        Some(pid) if pid.serial() >> Pid::OTP_SERIAL_BITS != 0 && pid >= ctx.vm.processes.next_pid() => badarg(),
+        Some(pid) if !pid.is_plausible() => badarg(),
         _ => Ok(pid),
     }
 }
 
-/// Bits of the number of a port.
-const PORT_BITS: u32 = 28;
-
 fn list_to_port(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let port = parsed(ctx, args[0], parse_port)?;
     match port.as_local_port() {
-        Some(port) if port.number() >> PORT_BITS != 0 => badarg(),
+        Some(port) if !port.is_plausible() => badarg(),
         _ => Ok(port),
     }
 }

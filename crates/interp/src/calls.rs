@@ -127,7 +127,7 @@ enum Otherwise {
 #[inline(always)]
 fn resolve(m: &mut Machine<'_, '_>, fun: Term, arity: usize) -> Result<&'static Function, Otherwise> {
     if let Some((entry, _, free)) = fun.as_local_fun() {
-        if usize::from(entry.arity) != arity {
+        if usize::from(entry.id.arity) != arity {
             return Err(Otherwise::BadArity);
         }
         let Some(function) = Function::of_fun(entry) else { return Err(unloaded(m, entry)) };
@@ -181,7 +181,7 @@ unsafe fn call_otherwise(
         Otherwise::Handler { entry, handler, waits } => {
             // SAFETY: the caller's promise.
             unsafe { link(m, pc, last) };
-            let next = enter_with(m, handler, [entry.module.term(), fun, arguments]);
+            let next = enter_with(m, handler, [entry.id.module.term(), fun, arguments]);
             if waits && !next.is_null() && m.ctx.vm.code.wait_for_purge(entry, m.ctx.pid()) {
                 m.ctx.suspend();
                 return m.stop(SliceEnd::Waiting, std::ptr::null(), m.callee, 3);

@@ -491,7 +491,7 @@ tests2! {
 
 fn arity_of(fun: Term) -> Option<usize> {
     match fun.as_local_fun() {
-        Some((entry, ..)) => Some(usize::from(entry.arity)),
+        Some((entry, ..)) => Some(usize::from(entry.id.arity)),
         None => fun.as_export_fun().map(|e| usize::from(e.mfa.arity)),
     }
 }

@@ -217,9 +217,6 @@ pub fn with_terminal(f: impl FnOnce()) {
     tty::lend(f);
 }
 
-/// Bits of a port's number on OTP.
-const OTP_BITS: u32 = 28;
-
 impl System {
     /// Sends a signal of a port's to a process.
     fn signal(&self, to: Pid, signal: Signal) {
@@ -229,7 +226,7 @@ impl System {
 
     /// The bits of the number that the next port gets which OTP's have; after `set` these.
     fn next(&self, set: Option<u64>) -> u64 {
-        const BITS: u64 = (1 << OTP_BITS) - 1;
+        const BITS: u64 = (1 << PortId::OTP_NUMBER_BITS) - 1;
         let _table = self.table.write();
         // Relaxed: under the table's lock.
         let mut next = self.next.load(Ordering::Relaxed);
@@ -253,6 +250,7 @@ impl System {
                 break id;
             }
         };
+        id.note_made();
         let mut links = BTreeSet::new();
         if new.linked {
             links.insert(new.owner);

@@ -7,6 +7,7 @@ use crate::atom::Atom;
 use myriad_sync::atomic::{AtomicPtr, Ordering};
 use myriad_sync::{LockClass, OnceLock, RwLock};
 use std::cell::Cell;
+use std::cmp::Ordering as Order;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -32,29 +33,57 @@ pub struct Export {
     pub mfa: Mfa,
 }
 
-/// The identity of a local fun: one for each `fun` expression of each version of a module.
-#[repr(C, align(16))]
-pub struct FunEntry {
-    /// The code to run now; what it points at is the code server's (crate `vm`).
-    pub code: AtomicPtr<()>,
+/// What tells `fun` expressions apart: one of each version of a module has all of these.
+///
+/// Those that compilers make differ in `module`, `index` and `uniq` already. What comes from outside may claim anything: it is
+/// another fun, one without code, if any of this is not as the module has it. Among terms only some of it counts
+/// ([`FunId::compare`]).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct FunId {
     /// Module that defines it.
     pub module: Atom,
     /// Index in the module's fun table.
-    pub index: u32,
+    pub index: i32,
+    /// The same of the old kind.
+    pub old_index: i32,
     /// Unique value of the old kind.
-    pub old_uniq: u32,
+    pub old_uniq: i32,
     /// MD5 of the module.
     pub uniq: [u8; 16],
     /// Arguments of a call.
     pub arity: u8,
+    /// Free variables: the code takes them behind the arguments, so it is never run with another number of them.
+    pub free: u8,
+}
+
+impl FunId {
+    /// As terms with as many free variables, and the same, compare.
+    pub fn compare(&self, other: &FunId) -> Order {
+        crate::identity::compare_atoms(self.module, other.module)
+            .then(self.index.cmp(&other.index))
+            .then(self.old_uniq.cmp(&other.old_uniq))
+    }
+
+    /// Do they compare equal?
+    pub fn is_like(&self, other: &FunId) -> bool {
+        (self.module, self.index, self.old_uniq) == (other.module, other.index, other.old_uniq)
+    }
+}
+
+/// The entry of local funs of one identity.
+#[repr(C, align(16))]
+pub struct FunEntry {
+    /// The code to run now; what it points at is the code server's (crate `vm`).
+    pub code: AtomicPtr<()>,
+    /// What they are.
+    pub id: FunId,
 }
 
 static EXPORT_CLASS: LockClass = LockClass::new("export_tab", 800);
 static FUN_CLASS: LockClass = LockClass::new("fun_tab", 801);
 static EXPORTS: LazyLock<RwLock<HashMap<Mfa, &'static Export>>> =
     LazyLock::new(|| RwLock::new(&EXPORT_CLASS, HashMap::new()));
-type FunKey = (Atom, u32, [u8; 16]);
-static FUNS: LazyLock<RwLock<HashMap<FunKey, &'static FunEntry>>> =
+static FUNS: LazyLock<RwLock<HashMap<FunId, &'static FunEntry>>> =
     LazyLock::new(|| RwLock::new(&FUN_CLASS, HashMap::new()));
 
 /// Exports that a thread may remember.
@@ -141,14 +170,13 @@ impl Export {
 
 impl FunEntry {
     /// The entry of this identity, made if new.
-    pub fn intern(module: Atom, index: u32, old_uniq: u32, uniq: [u8; 16], arity: u8) -> &'static FunEntry {
-        let key = (module, index, uniq);
-        if let Some(found) = FUNS.read().get(&key).copied() {
+    pub fn intern(id: FunId) -> &'static FunEntry {
+        if let Some(found) = FUNS.read().get(&id).copied() {
             return found;
         }
-        FUNS.write().entry(key).or_insert_with(|| {
+        FUNS.write().entry(id).or_insert_with(|| {
             let code = AtomicPtr::new(std::ptr::null_mut());
-            Box::leak(Box::new(FunEntry { code, module, index, old_uniq, uniq, arity }))
+            Box::leak(Box::new(FunEntry { code, id }))
         })
     }
 

@@ -299,14 +299,7 @@ impl<'a> Walk<'a> {
         let (Some((x, _, free_a)), Some((y, _, free_b))) = (a.term().as_local_fun(), b.term().as_local_fun()) else {
             return Ordering::Equal;
         };
-        let entries = if std::ptr::eq(x, y) {
-            Ordering::Equal
-        } else {
-            identity::compare_atoms(x.module, y.module)
-                .then(x.index.cmp(&y.index))
-                .then(x.old_uniq.cmp(&y.old_uniq))
-                .then_with(|| x.uniq.cmp(&y.uniq))
-        };
+        let entries = if std::ptr::eq(x, y) { Ordering::Equal } else { x.id.compare(&y.id) };
         if entries.is_ne() { entries } else { self.slices(free_a, free_b, exact) }
     }
 

@@ -164,6 +164,11 @@ fn map_values_compare_by_value_and_keys_exactly() {
     assert!(compare(x, y).is_lt() && compare(y, x).is_gt());
 }
 
+fn fun_entry(index: i32, old_uniq: i32) -> &'static crate::FunEntry {
+    let (module, old_index) = (crate::Atom::new("m").unwrap(), index);
+    crate::FunEntry::intern(crate::FunId { module, index, old_index, old_uniq, uniq: [1; 16], arity: 1, free: 1 })
+}
+
 #[test]
 fn identities_are_ordered_as_in_otp() {
     use crate::boxed::{Header, Kind};
@@ -218,8 +223,8 @@ fn identities_are_ordered_as_in_otp() {
         let e = crate::Export::intern(crate::Mfa { module: atom("a"), function: atom(f), arity });
         h.boxed(Header::new(Kind::ExportFun, 1), &[unsafe_word(e)])
     };
-    let entry = crate::FunEntry::intern(atom("m"), 0, 5, [1; 16], 1);
-    let later = crate::FunEntry::intern(atom("m"), 1, 4, [1; 16], 1);
+    let entry = fun_entry(0, 5);
+    let later = fun_entry(1, 4);
     let fun = |h: &mut Arena, e: &'static crate::FunEntry, free: &[Term]| {
         let mut slots = vec![unsafe_word(e), crate::Pid::new(1, 0).term()];
         slots.extend_from_slice(free);

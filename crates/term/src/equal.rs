@@ -175,10 +175,11 @@ fn eq_boxed<'a, const N: usize>(left: &mut Stack<Left<'a>, N>, a: Boxed, b: Boxe
             _ => false,
         },
         (Kind::MapRoot, Kind::MapRoot) => eq_hash_maps(left, a, b, exact),
-        (Kind::Fun, Kind::Fun) => match (a.slots(), b.slots()) {
-            // Entries are canonical: the same entry is the same word. The creator does not count.
-            ([entry_a, _, free_a @ ..], [entry_b, _, free_b @ ..])
-                if entry_a.is(*entry_b) && free_a.len() == free_b.len() =>
+        // The creator does not count.
+        (Kind::Fun, Kind::Fun) => match (a.term().as_local_fun(), b.term().as_local_fun()) {
+            (Some((entry_a, _, free_a)), Some((entry_b, _, free_b)))
+                if free_a.len() == free_b.len()
+                    && (std::ptr::eq(entry_a, entry_b) || entry_a.id.is_like(&entry_b.id)) =>
             {
                 left.push(Left::Terms(free_a, free_b, exact));
                 true

@@ -210,8 +210,8 @@ fn boxed<const N: usize>(left: &mut Stack<Term, N>, hash: &mut u32, object: Boxe
         }
         Kind::Fun => {
             if let Some((entry, _, free)) = object.term().as_local_fun() {
-                *hash = step2(*hash, free.len() as u32, entry.module.index(), mark(20));
-                *hash = step2(*hash, entry.index, entry.old_uniq, mark(21));
+                *hash = step2(*hash, free.len() as u32, entry.id.module.index(), mark(20));
+                *hash = step2(*hash, entry.id.index as u32, entry.id.old_uniq as u32, mark(21));
                 push_reversed(left, free);
             }
         }

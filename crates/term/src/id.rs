@@ -6,6 +6,7 @@
 
 use crate::boxed::Kind;
 use crate::word::Term;
+use myriad_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// A process of this node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -49,13 +50,35 @@ impl Pid {
     pub const fn term(self) -> Term {
         Term::pid(self)
     }
+
+    /// A process gets this pid.
+    #[inline]
+    pub fn note_made(self) {
+        if self.serial() >> Self::OTP_SERIAL_BITS != 0 {
+            // Relaxed: a bound, raised before anybody can have the pid.
+            HIGHEST_SERIAL.fetch_max(self.serial(), Ordering::Relaxed);
+        }
+    }
+
+    /// Can a text or an external term mean this pid? One that OTP has no bits for is good only if so many processes have been made.
+    pub fn is_plausible(self) -> bool {
+        // Relaxed: as in `note_made`.
+        self.serial() >> Self::OTP_SERIAL_BITS == 0 || self.serial() <= HIGHEST_SERIAL.load(Ordering::Relaxed)
+    }
 }
+
+/// The highest serial of a pid and the highest number of a port that have been made, of those that OTP has no bits for.
+static HIGHEST_SERIAL: AtomicU32 = AtomicU32::new(0);
+static HIGHEST_PORT: AtomicU64 = AtomicU64::new(0);
 
 /// A port of this node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct Port(u64);
 
 impl Port {
+    /// Bits of a number that OTP has; here there may be more.
+    pub const OTP_NUMBER_BITS: u32 = 28;
+
     /// A port from its number (56 bits).
     #[inline(always)]
     pub const fn from_number(number: u64) -> Port {
@@ -71,6 +94,20 @@ impl Port {
     /// The term.
     pub const fn term(self) -> Term {
         Term::port(self)
+    }
+
+    /// A port gets this number.
+    pub fn note_made(self) {
+        if self.0 >> Self::OTP_NUMBER_BITS != 0 {
+            // Relaxed: as with pids.
+            HIGHEST_PORT.fetch_max(self.0, Ordering::Relaxed);
+        }
+    }
+
+    /// As [`Pid::is_plausible`].
+    pub fn is_plausible(self) -> bool {
+        // Relaxed: as with pids.
+        self.0 >> Self::OTP_NUMBER_BITS == 0 || self.0 <= HIGHEST_PORT.load(Ordering::Relaxed)
     }
 }
 

@@ -232,8 +232,8 @@ impl Phash2 {
             }
             Kind::Fun => {
                 if let Some((entry, _, free)) = object.term().as_local_fun() {
-                    self.hash = step2(self.hash, free.len() as u32, mix::atom(entry.module), mark(1));
-                    self.hash = step2(self.hash, entry.index, entry.old_uniq, mark(1));
+                    self.hash = step2(self.hash, free.len() as u32, mix::atom(entry.id.module), mark(1));
+                    self.hash = step2(self.hash, entry.id.index as u32, entry.id.old_uniq as u32, mark(1));
                     self.row(Slots::of(free), budget);
                 }
             }
@@ -467,8 +467,8 @@ fn one1<const N: usize>(left: &mut Stack<Old, N>, hash: &mut u32, term: Term) {
         for variable in free.iter().rev() {
             left.push(Old::Term(*variable));
         }
-        let module = times(times(*hash, 10, free.len() as u32), 1, mix::atom(entry.module));
-        times(times(module, 2, entry.index), 2, entry.old_uniq)
+        let module = times(times(*hash, 10, free.len() as u32), 1, mix::atom(entry.id.module));
+        times(times(module, 2, entry.id.index as u32), 2, entry.id.old_uniq as u32)
     } else if let Some(object) = term.as_boxed().filter(|_| term.is_reference()) {
         times(word1(*hash, 9, ref_number(object, 0)), 10, 0)
     } else if let Some(object) = term.as_boxed().filter(|b| b.kind() == Kind::Record) {

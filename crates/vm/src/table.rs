@@ -96,6 +96,7 @@ impl ProcessTable {
         };
         self.count.fetch_add(1, Ordering::Relaxed);
         let born = self.spawned.fetch_add(1, Ordering::Relaxed);
+        pid.note_made();
         let mut process = make(pid);
         process.born = born;
         let process = Box::into_raw(process);

@@ -72,15 +72,16 @@ fn export_info(export: &Export, item: Atom) -> Option<Term> {
 fn local_info(ctx: &mut Ctx<'_>, entry: &FunEntry, creator: Term, free: &[Term], item: Atom) -> Option<Term> {
     Some(match item {
         am::type_ => Term::atom(am::local),
-        am::module => entry.module.term(),
+        am::module => entry.id.module.term(),
         am::name => name_of(entry),
-        am::arity => Term::small(i64::from(entry.arity)),
+        am::arity => Term::small(i64::from(entry.id.arity)),
         am::env => ctx.list(free),
         am::pid if ctx.vm.release.fun_pid_is_init => myriad_term::Pid::new(0, 0).term(),
         am::pid => creator,
-        am::index | am::new_index => Term::small(i64::from(entry.index)),
-        am::uniq => Term::small(i64::from(entry.old_uniq)),
-        am::new_uniq => ctx.binary(&entry.uniq),
+        am::index => Term::small(i64::from(entry.id.old_index)),
+        am::new_index => Term::small(i64::from(entry.id.index)),
+        am::uniq => Term::small(i64::from(entry.id.old_uniq)),
+        am::new_uniq => ctx.binary(&entry.id.uniq),
         // Entries are not counted: one for the term that is asked about, one for the loaded code.
         _ => return None,
     })
@@ -91,7 +92,7 @@ pub(super) fn fun_info_mfa_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let (module, name, arity) = if let Some(export) = args[0].as_export_fun() {
         (export.mfa.module, export.mfa.function.term(), export.mfa.arity)
     } else if let Some((entry, ..)) = args[0].as_local_fun() {
-        (entry.module, name_of(entry), entry.arity)
+        (entry.id.module, name_of(entry), entry.id.arity)
     } else {
         return badarg();
     };

@@ -322,7 +322,7 @@ impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
             return std::ptr::null();
         }
         let (entry, arity) = (*object.add(1) as *const FunEntry, self.high());
-        if u32::from((*entry).arity) != arity {
+        if u32::from((*entry).id.arity) != arity {
             return std::ptr::null();
         }
         // Acquire: pairs with the Release in the code server; null while its module is not loaded.

@@ -9,7 +9,7 @@ use super::{NodeIdentity, VERSION, compress, scalar, tag};
 use crate::alloc::Build;
 use crate::atom::{Atom, AtomError};
 use crate::boxed::{Header, Kind, Tuple};
-use crate::code::{Export, FunEntry, Mfa};
+use crate::code::{Export, FunEntry, FunId, Mfa};
 use crate::map;
 use crate::word::Term;
 
@@ -413,21 +413,19 @@ impl<'a> Decoder<'a> {
         reader: &mut Reader<'_>,
         frame: &Frame,
     ) -> Result<(Term, Frame), DecodeError> {
+        // Nothing hangs on what it says of its size.
         let _size = reader.u32()?;
         let arity = reader.u8()?;
         let uniq = reader.array::<16>()?;
-        let index = reader.u32()?;
-        let free = reader.u32()? as usize;
+        let index = reader.u32()? as i32;
+        let free = u8::try_from(reader.u32()?).map_err(|_| DecodeError::BadArg)?;
         let module = self.options.atom(reader)?;
-        let _old_index = scalar::integer(reader)?;
-        let old_uniq = scalar::integer(reader)? as u32;
-        if free > MAX_FREE {
-            return Err(DecodeError::BadArg);
-        }
+        // Of the old numbers, the low bits count.
+        let (old_index, old_uniq) = (scalar::integer(reader)? as i32, scalar::integer(reader)? as i32);
         // The creator and the free variables.
-        let terms = free + 1;
+        let terms = usize::from(free) + 1;
         self.check_claim(frame, terms, reader)?;
-        let entry = FunEntry::intern(module, index, old_uniq, uniq, arity);
+        let entry = FunEntry::intern(FunId { module, index, old_index, old_uniq, uniq, arity, free });
         let (fun, slots) = container(heap, Header::new(Kind::Fun, 1 + terms));
         // SAFETY: the first slot of the fresh object.
         let next = unsafe {
@@ -437,9 +435,6 @@ impl<'a> Decoder<'a> {
         Ok((fun, Frame::row(next, terms, Close::Row)))
     }
 }
-
-/// Most free variables of a fun that comes from outside.
-const MAX_FREE: usize = 255;
 
 /// The address of code as a word of an object that holds terms.
 fn pointer_word<T>(to: &'static T) -> Term {

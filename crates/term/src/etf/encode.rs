@@ -431,13 +431,13 @@ impl Encoder {
         self.output.u8(tag::NEW_FUN);
         let (at, before) = (self.output.bytes.len(), self.output.total());
         self.output.put(&[0; 4]);
-        self.output.u8(entry.arity);
-        self.output.put(&entry.uniq);
-        self.output.put(&entry.index.to_be_bytes());
+        self.output.u8(entry.id.arity);
+        self.output.put(&entry.id.uniq);
+        self.output.put(&entry.id.index.to_be_bytes());
         self.output.put(&(free.len() as u32).to_be_bytes());
-        self.atom(entry.module);
-        self.integer(i64::from(entry.index));
-        self.integer(i64::from(entry.old_uniq));
+        self.atom(entry.id.module);
+        self.integer(i64::from(entry.id.old_index));
+        self.integer(i64::from(entry.id.old_uniq));
         // The creator and the free variables.
         let slots = &object.slots()[1..];
         Some(Run::Fun { slots: Slots::of(slots), at, before })

@@ -13,6 +13,8 @@ use crate::word::Term;
 const MAX_BIG_WORDS: usize = (1 << 19) - 1;
 /// Local references, and those of the old forms, have so few bits in the first number.
 const MAX_FIRST_REF_NUMBER: u32 = 1 << RefNumbers::FIRST_BITS;
+/// Small integers of OTP are those of so many bits, and a sign.
+const OTP_SMALL_BITS: u32 = 59;
 /// Creations of the old forms have two bits.
 const MAX_OLD_CREATION: u32 = 4;
 
@@ -21,7 +23,7 @@ pub(super) fn float<A: Build + ?Sized>(heap: &mut A, value: f64) -> Result<Term,
     if value.is_finite() { Ok(heap.float(value)) } else { Err(DecodeError::BadArg) }
 }
 
-/// Text of a float: sign, digits, point, digits, exponent; then zero bytes.
+/// Text of a float: sign, digits, point (or comma), digits, exponent; then zero bytes.
 pub(super) fn old_float(text: &[u8]) -> Result<f64, DecodeError> {
     let end = text.iter().position(|b| *b == 0).unwrap_or(text.len());
     let text = &text[..end];
@@ -30,11 +32,11 @@ pub(super) fn old_float(text: &[u8]) -> Result<f64, DecodeError> {
     let mut at = sign(text);
     let whole = digits(&text[at..]);
     at += whole;
-    let point = text.get(at) == Some(&b'.');
-    at += usize::from(point);
+    let point = at;
+    at += usize::from(matches!(text.get(at), Some(b'.' | b',')));
     let fraction = digits(&text[at..]);
     at += fraction;
-    let mut good = point && whole > 0 && fraction > 0;
+    let mut good = at - fraction > point && whole > 0 && fraction > 0;
     if matches!(text.get(at), Some(b'e' | b'E')) {
         at += 1;
         at += sign(&text[at..]);
@@ -42,8 +44,11 @@ pub(super) fn old_float(text: &[u8]) -> Result<f64, DecodeError> {
         at += exponent;
         good &= exponent > 0;
     }
+    if !good || at < text.len() {
+        return Err(DecodeError::BadArg);
+    }
     let text = std::str::from_utf8(text).map_err(|_| DecodeError::BadArg)?;
-    if good && at == text.len() { text.parse().map_err(|_| DecodeError::BadArg) } else { Err(DecodeError::BadArg) }
+    text.replace(',', ".").parse().map_err(|_| DecodeError::BadArg)
 }
 
 /// A bit string: length, bits of the last byte, bytes.
@@ -59,16 +64,23 @@ pub(super) fn bit_binary<A: Build + ?Sized>(heap: &mut A, reader: &mut Reader<'_
     }
 }
 
+/// How many bytes there are up to the last that is not zero.
+fn used(bytes: &[u8]) -> usize {
+    bytes.iter().rposition(|b| *b != 0).map_or(0, |i| i + 1)
+}
+
+/// At most eight bytes, the least significant first.
+fn limb(chunk: &[u8]) -> u64 {
+    let mut eight = [0; 8];
+    eight[..chunk.len()].copy_from_slice(chunk);
+    u64::from_le_bytes(eight)
+}
+
 /// An integer of `len` bytes: sign, then the magnitude, least significant byte first.
 pub(super) fn big<A: Build + ?Sized>(heap: &mut A, reader: &mut Reader<'_>, len: usize) -> Result<Term, DecodeError> {
     let negative = reader.u8()? != 0;
     let bytes = reader.take(len)?;
-    let limb = |chunk: &[u8]| {
-        let mut eight = [0; 8];
-        eight[..chunk.len()].copy_from_slice(chunk);
-        u64::from_le_bytes(eight)
-    };
-    let used = bytes.iter().rposition(|b| *b != 0).map_or(0, |i| i + 1);
+    let used = used(bytes);
     if used <= 8 {
         return Ok(heap.big(negative, &[limb(&bytes[..used])]));
     }
@@ -79,20 +91,24 @@ pub(super) fn big<A: Build + ?Sized>(heap: &mut A, reader: &mut Reader<'_>, len:
     Ok(heap.big(negative, &limbs))
 }
 
-/// A small integer where nothing else may stand.
+/// A small integer where nothing else may stand, in whatever form: one that is small in OTP.
 pub(super) fn integer(reader: &mut Reader<'_>) -> Result<i64, DecodeError> {
-    match reader.u8()? {
-        tag::SMALL_INTEGER => Ok(i64::from(reader.u8()?)),
-        tag::INTEGER => Ok(i64::from(reader.u32()? as i32)),
-        tag::SMALL_BIG => {
-            let (len, sign) = (usize::from(reader.u8()?), reader.u8()?);
-            let mut bytes = [0; 8];
-            bytes.get_mut(..len).ok_or(DecodeError::BadArg)?.copy_from_slice(reader.take(len)?);
-            let value = i64::try_from(u64::from_le_bytes(bytes)).map_err(|_| DecodeError::BadArg)?;
-            Ok(if sign == 0 { value } else { -value })
-        }
-        _ => Err(DecodeError::BadArg),
-    }
+    let len = match reader.u8()? {
+        tag::SMALL_INTEGER => return Ok(i64::from(reader.u8()?)),
+        tag::INTEGER => return Ok(i64::from(reader.u32()? as i32)),
+        tag::SMALL_BIG => usize::from(reader.u8()?),
+        tag::LARGE_BIG => reader.u32()? as usize,
+        _ => return Err(DecodeError::BadArg),
+    };
+    let negative = reader.u8()? != 0;
+    let bytes = reader.take(len)?;
+    let magnitude = match used(bytes) {
+        few @ ..=8 => i128::from(limb(&bytes[..few])),
+        _ => return Err(DecodeError::BadArg),
+    };
+    let value = if negative { -magnitude } else { magnitude };
+    let small = -(1 << OTP_SMALL_BITS)..1 << OTP_SMALL_BITS;
+    if small.contains(&value) { Ok(value as i64) } else { Err(DecodeError::BadArg) }
 }
 
 fn creation(reader: &mut Reader<'_>, old: bool) -> Result<u32, DecodeError> {
@@ -114,10 +130,11 @@ pub(super) fn pid<A: Build + ?Sized>(
     let (number, serial) = (reader.u32()?, reader.u32()?);
     let creation = creation(reader, form == tag::PID)?;
     if options.node.is(node, creation) {
-        if number >> Pid::NUMBER_BITS != 0 {
+        let pid = Pid::new(number, serial);
+        if number >> Pid::NUMBER_BITS != 0 || !pid.is_plausible() {
             return Err(DecodeError::BadArg);
         }
-        return Ok(Pid::new(number, serial).term());
+        return Ok(pid.term());
     }
     let words = [word_of_other(node, creation), u64::from(serial) << 32 | u64::from(number)];
     Ok(heap.boxed_raw(Header::new(Kind::ExternalPid, 2), &words))
@@ -134,10 +151,8 @@ pub(super) fn port<A: Build + ?Sized>(
     let number = if form == tag::V4_PORT { reader.u64()? } else { u64::from(reader.u32()?) };
     let creation = creation(reader, form == tag::PORT)?;
     if options.node.is(node, creation) {
-        if number >> 56 != 0 {
-            return Err(DecodeError::BadArg);
-        }
-        return Ok(Port::from_number(number).term());
+        let port = Port::from_number(number);
+        return if port.number() == number && port.is_plausible() { Ok(port.term()) } else { Err(DecodeError::BadArg) };
     }
     Ok(heap.boxed_raw(Header::new(Kind::ExternalPort, 2), &[word_of_other(node, creation), number]))
 }
@@ -160,7 +175,7 @@ pub(super) fn reference<A: Build + ?Sized>(
         count = usize::from(reader.u16()?);
         node = options.atom(reader)?;
         from = creation(reader, form == tag::NEW_REFERENCE)?;
-        for number in numbers.get_mut(..count).ok_or(DecodeError::BadArg)? {
+        for number in numbers.get_mut(..count).filter(|_| count > 0).ok_or(DecodeError::BadArg)? {
             *number = reader.u32()?;
         }
     }

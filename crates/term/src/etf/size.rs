@@ -170,7 +170,7 @@ impl Sizer {
                 let (entry, ..) = term.as_local_fun()?;
                 next = self.row(&object.slots()[1..], budget);
                 // The two numbers as OTP counts them, whatever their values.
-                1 + 4 + 1 + 16 + 4 + 4 + atom(&self.options, entry.module) + 10
+                1 + 4 + 1 + 16 + 4 + 4 + atom(&self.options, entry.id.module) + 10
             }
             Kind::ExportFun => match term.as_export_fun() {
                 Some(export) => {

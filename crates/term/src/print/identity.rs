@@ -55,7 +55,7 @@ pub fn fun_text(fun: Term) -> String {
         return format!("fun {module}:{function}/{}", export.mfa.arity);
     }
     match fun.as_local_fun() {
-        Some((entry, ..)) => format!("#Fun<{}.{}.{}>", entry.module.text(), entry.index, entry.old_uniq),
+        Some((entry, ..)) => format!("#Fun<{}.{}.{}>", entry.id.module.text(), entry.id.old_index, entry.id.old_uniq),
         None => String::new(),
     }
 }

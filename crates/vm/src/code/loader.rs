@@ -18,7 +18,7 @@ use myriad_heap::LiteralArea;
 use myriad_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::atom::AtomError;
-use myriad_term::{Arena, Atom, Build, Export, FunEntry, Mfa, Term};
+use myriad_term::{Arena, Atom, Build, Export, FunEntry, FunId, Mfa, Term};
 use std::fmt;
 use std::ptr::{self, NonNull};
 
@@ -166,10 +166,11 @@ pub fn prepare(bytes: &[u8], bifs: &Registry, engine: &dyn Engine) -> Result<Pre
         .collect::<Option<Vec<_>>>()
         .ok_or(missing.clone())?;
     let md5 = beam.md5();
-    let funs = (0_u32..)
-        .zip(&beam.lambdas)
-        .map(|(index, row)| FunEntry::intern(name, index, row.old_uniq, md5, row.arity - row.free))
-        .collect();
+    let fun = |(old_index, row): (i32, &myriad_beam::Lambda)| {
+        let (index, old_uniq, arity, free) = (row.index as i32, row.old_uniq as i32, row.arity - row.free, row.free);
+        FunEntry::intern(FunId { module: name, index, old_index, old_uniq, uniq: md5, arity, free })
+    };
+    let funs = (0..).zip(&beam.lambdas).map(fun).collect();
     let functions = (0_u32..)
         .zip(&beam.functions)
         .map(|(index, row)| Some(Function::new(mfa_of(name, row.name, row.arity)?, engine.undecoded_stub(), index)))

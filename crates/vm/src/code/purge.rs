@@ -95,7 +95,7 @@ impl CodeServer {
         // Acquire: as in `Function::of_fun`. It may have got its code since the caller looked: the purger's detour tries again.
         if self.is_purge_pending(entry) || !entry.code.load(Ordering::Acquire).is_null() {
             MissingFun::Wait
-        } else if self.current(entry.module).is_some() {
+        } else if self.current(entry.id.module).is_some() {
             MissingFun::Bad
         } else {
             MissingFun::Load

@@ -101,8 +101,8 @@ fn funs(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
     for module in vm.code.loaded().into_iter().filter_map(|name| vm.code.current(name)) {
         for entry in &module.funs {
             // The module holds each of its funs; the terms that name it are not counted.
-            writeln!(out, "=fun\nModule: {}", atom_text(entry.module))?;
-            writeln!(out, "Uniq: {}\nIndex: {}\nAddress: {:p}\nRefc: 1", entry.old_uniq, entry.index, *entry)?;
+            writeln!(out, "=fun\nModule: {}", atom_text(entry.id.module))?;
+            writeln!(out, "Uniq: {}\nIndex: {}\nAddress: {:p}\nRefc: 1", entry.id.old_uniq, entry.id.index, *entry)?;
         }
     }
     Ok(())
