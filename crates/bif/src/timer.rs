@@ -3,6 +3,7 @@
 use myriad_term::{Build, Term, am};
 use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::signal::{Parcel, Signal};
+use myriad_vm::time::{END_NS, START_NS};
 use myriad_vm::timer::{Action, Destination, TimerId};
 use myriad_vm::{BifResult, Ctx};
 
@@ -19,7 +20,7 @@ myriad_vm::bifs! { pub TIMERS = "erlang" {
 
 const NS_PER_MS: i64 = 1_000_000;
 
-/// The machine's time at which a timer set for `time` is due; none if the time is wrong.
+/// The machine's time at which a timer set for `time` is due; none if the time is wrong, or none that monotonic time has.
 fn due(ctx: &Ctx<'_>, time: Term, absolute: bool) -> Option<u64> {
     let clock = &ctx.vm.clock;
     let ns = time.as_small()?.checked_mul(NS_PER_MS)?;
@@ -30,7 +31,7 @@ fn due(ctx: &Ctx<'_>, time: Term, absolute: bool) -> Option<u64> {
     } else {
         clock.monotonic_ns(&*ctx.vm.machine).checked_add(ns)?
     };
-    Some(clock.machine_ns(monotonic))
+    (START_NS..=END_NS).contains(&monotonic).then(|| clock.machine_ns(monotonic))
 }
 
 fn set(ctx: &mut Ctx<'_>, [time, to, message]: [Term; 3], options: Term, tagged: bool) -> BifResult {

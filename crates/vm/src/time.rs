@@ -19,6 +19,9 @@ use myriad_term::{Atom, Pid, RefNumbers, am};
 /// Monotonic time at the start of the VM, nanoseconds.
 pub const START_NS: i64 = -576_460_752_000_000_000;
 
+/// The last monotonic time, nanoseconds: whole seconds, so that system time can be told until then.
+pub const END_NS: i64 = ((i64::MAX + START_NS) / 1_000_000_000 - 1) * 1_000_000_000;
+
 /// How often the offset is compared with the operating system's clock, if it may change at any time.
 const CHECK_NS: u64 = 60_000_000_000;
 /// Smaller differences are those between two readings of the clocks.

@@ -19,6 +19,7 @@ main() ->
     t:c(absolute, fun() -> T = erlang:monotonic_time(millisecond) + 20, erlang:send_after(T, S, abs, [{abs, true}]), X = t:flush(300), {X, erlang:monotonic_time(millisecond) >= T} end),
     t:c(past, fun() -> erlang:send_after(erlang:monotonic_time(millisecond) - 1000, S, past, [{abs, true}]), t:flush(100) end),
     t:each(bad_time, [-1, a, 1.0, 1 bsl 70], fun(T) -> erlang:send_after(T, S, x) end),
+    limits(S),
     t:c(bad_dest, fun() -> erlang:send_after(10, t:id("x"), y) end),
     t:c(bad_option, fun() -> erlang:send_after(10, S, x, [{abs, maybe_}]) end),
     t:c(to_name, fun() -> register(tm, S), erlang:send_after(10, tm, named), X = t:flush(200), unregister(tm), X end),
@@ -47,3 +48,20 @@ main() ->
     t:c(rfc3339, fun() -> {calendar:system_time_to_rfc3339(1700000000, [{offset, "Z"}]), calendar:rfc3339_to_system_time("2018-02-01T16:17:58.123+01:00", [{unit, millisecond}])} end),
     t:c(posix, fun() -> {erlang:posixtime_to_universaltime(1234567890), erlang:universaltime_to_posixtime({{2009, 2, 13}, {23, 31, 30}}), erlang:universaltime_to_localtime({{2020, 6, 1}, {12, 0, 0}}), erlang:localtime_to_universaltime({{2020, 6, 1}, {12, 0, 0}})} end),
     t:c(posix_bad, fun() -> erlang:universaltime_to_posixtime(t:id({{2009, 13, 13}, {23, 31, 30}})) end).
+
+%% The first and the last time, and times beside them.
+limits(S) ->
+    [Start, End] = [erlang:convert_time_unit(erlang:system_info(I), native, millisecond) || I <- [start_time, end_time]],
+    Ends = [{start, Start}, {'end', End}, {zero, 0}, {word, 1 bsl 32}, {small, 1 bsl 59}, {'64 bits', 1 bsl 64}, {minus, -1000000000000}, {'minus 64 bits', -(1 bsl 64)}],
+    Try = fun(F) -> try erlang:cancel_timer(F()) of Left -> is_integer(Left) orelse Left catch error:Reason -> Reason end end,
+    [t:c(io_lib:format("absolute ~s ~w", [Name, By]), fun() ->
+        [Try(fun() -> erlang:Set(Time + By, S, limit, [{abs, true}]) end) || Set <- [send_after, start_timer]] ++ [length(t:flush(20))]
+     end) || {Name, Time} <- Ends, By <- [-1000, -1, 0, 1, 1000]],
+    Now = erlang:monotonic_time(millisecond),
+    [t:c(io_lib:format("relative ~s ~w", [Name, By]), fun() ->
+        [Try(fun() -> erlang:Set(Time - Now + By, S, limit) end) || Set <- [send_after, start_timer]]
+     end) || {Name, Time} <- [{'end', End}, {'64 bits', 1 bsl 64}], By <- [-1000000, 1000000]],
+    t:each('after', [(1 bsl 32) - 1, 1 bsl 32, 1 bsl 59, 1 bsl 64, -1, -(1 bsl 64), 1.0, a, infinity, []], fun(T) ->
+        {P, M} = spawn_monitor(fun() -> try receive after T -> over end of R -> exit(R) catch error:Reason -> exit(Reason) end end),
+        receive {'DOWN', M, _, _, Reason} -> Reason after 30 -> exit(P, kill), waits end
+    end).

@@ -191,6 +191,13 @@ fn builtins(ctx: &mut Ctx<'_>) -> Term {
     ctx.list(&list)
 }
 
+/// What OTP says where it is not built to count how processes are scheduled.
+fn nothing_counted(ctx: &mut Ctx<'_>) -> Term {
+    let kinds = [am::process_max, am::process_high, am::process_normal, am::process_low, am::port];
+    let kinds = kinds.map(|kind| ctx.tuple(&[kind.term(), number(0), number(0)]));
+    ctx.list(&kinds)
+}
+
 fn check_io(ctx: &mut Ctx<'_>) -> Term {
     let pairs = [
         (am::name, Term::atom(am::erts_poll)),
@@ -248,7 +255,9 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::emu_type | am::build_type => Term::atom(if cfg!(debug_assertions) { am::debug } else { am::opt }),
         am::debug_compiled => Term::bool(cfg!(debug_assertions)),
         am::lock_checking => Term::bool(cfg!(debug_assertions)),
-        am::c_compiler_used => Term::UNDEFINED,
+        // Its name and version, of which OTP says so where it does not know them.
+        am::c_compiler_used => ctx.tuple(&[Term::UNDEFINED, Term::UNDEFINED]),
+        am::lock_counting => Term::FALSE,
         // What a C compiler was told, and what OTP's configuration found out for it: none here.
         am::compile_info => {
             let empty = [am::ldflags, am::cflags, am::config_h].map(|key| (key, Term::NIL));
@@ -318,7 +327,10 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         }
         am::allocated_areas => allocators::allocated_areas(ctx),
         // Schedulers and processors.
-        am::schedulers | am::run_queues => number(c.schedulers),
+        am::schedulers | am::schedulers_total | am::run_queues => number(c.schedulers),
+        // No lock divides processors into groups of readers.
+        am::reader_groups_map => Term::NIL,
+        am::scheduling_statistics | am::total_scheduling_statistics => nothing_counted(ctx),
         am::schedulers_online => number(vm.schedulers_online()),
         am::schedulers_active => number(vm.schedulers_active()),
         am::schedulers_state => {
@@ -372,8 +384,7 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::os_monotonic_time_source => time_source(ctx, "CLOCK_MONOTONIC", true)?,
         am::os_system_time_source => time_source(ctx, "CLOCK_REALTIME", false)?,
         am::start_time => ctx.int(myriad_vm::time::START_NS),
-        // Whole seconds, so that system time can be told until then.
-        am::end_time => ctx.int(((i64::MAX + myriad_vm::time::START_NS) / 1_000_000_000 - 1) * 1_000_000_000),
+        am::end_time => ctx.int(myriad_vm::time::END_NS),
         // What others have set.
         am::trace_control_word => Term::small(i64::from(ctx.vm.trace.control_word())),
         am::sequential_tracer => {
