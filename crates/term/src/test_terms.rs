@@ -48,10 +48,12 @@ pub(crate) enum Shape {
 fn identity(kind: u8, node: &str, creation: u8, a: u8, b: u8) -> Vec<u8> {
     let atom = |text: &str| [&[119, text.len() as u8], text.as_bytes()].concat();
     let word = |n: u8| u32::from(n).to_be_bytes();
+    // Ports of this node have 28 bits.
+    let high = if node == "nonode@nohost" { 0 } else { b };
     let node = atom(node);
     match kind {
         0 => [&[131, 88][..], &node[..], &word(a), &word(b), &word(creation)].concat(),
-        1 => [&[131, 120][..], &node[..], &word(b), &word(a), &word(creation)].concat(),
+        1 => [&[131, 120][..], &node[..], &word(high), &word(a), &word(creation)].concat(),
         2 => [&[131, 90, 0, 3][..], &node[..], &word(creation), &word(a), &word(b), &word(a)].concat(),
         3 => [&[131, 113][..], &atom("m")[..], &atom(["f", "g"][usize::from(a % 2)]), &[97, b]].concat(),
         _ => {

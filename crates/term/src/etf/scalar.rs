@@ -175,13 +175,13 @@ pub(super) fn reference<A: Build + ?Sized>(
         count = usize::from(reader.u16()?);
         node = options.atom(reader)?;
         from = creation(reader, form == tag::NEW_REFERENCE)?;
-        for number in numbers.get_mut(..count).filter(|_| count > 0).ok_or(DecodeError::BadArg)? {
+        for number in numbers.get_mut(..count).ok_or(DecodeError::BadArg)? {
             *number = reader.u32()?;
         }
     }
     let local = options.node.is(node, from);
     let too_large = numbers[0] >= MAX_FIRST_REF_NUMBER && (local || form != tag::NEWER_REFERENCE);
-    if too_large || local && count > 3 {
+    if too_large || local && !(1..=3).contains(&count) {
         return Err(DecodeError::BadArg);
     }
     if local {
