@@ -25,7 +25,6 @@
 //! V9. `put_list` and `put_tuple2` build in heap that an instruction before has made sure of (`test_heap` and others with a
 //!     heap need), and nothing that may take room or collect has come since. All that is not known to do neither counts as if
 //!     it did both; whatever else builds makes room for itself.
-//! V10. `bs_put_*` come after an instruction that has begun a bit string, and nothing that may collect has come since.
 //!
 //! Matching instructions (bs_get_*, bs_skip_utf*, bs_start_match*, bs_match) must take their fail branch
 //! before they collect. A wait_timeout that resumes at itself must not read its operand again: X
@@ -326,7 +325,7 @@ impl Scan<'_> {
             if op == Op::Bif2 && self.seen.sets_always {
                 self.write_registers()?;
             }
-            self.heap_effect(op)?;
+            self.heap_effect(op);
             self.edges()?;
             self.write(op)?;
             if op.is_terminal() {

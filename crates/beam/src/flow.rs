@@ -92,8 +92,6 @@ pub(crate) struct State {
     tags: Set,
     /// Words of heap that an instruction before has made sure of, less what has been built there since.
     pub(crate) room: u32,
-    /// A bit string is being built: nothing that may collect has come since it was begun.
-    pub(crate) building: bool,
 }
 
 /// A set of X registers, put aside.
@@ -101,16 +99,7 @@ pub(crate) struct SavedX(Set, usize);
 
 impl State {
     pub(crate) fn unreachable() -> Self {
-        State {
-            live: false,
-            frame: Frame::None,
-            x: Set::EMPTY,
-            x_words: 0,
-            y: Set::EMPTY,
-            tags: Set::EMPTY,
-            room: 0,
-            building: false,
-        }
+        State { live: false, frame: Frame::None, x: Set::EMPTY, x_words: 0, y: Set::EMPTY, tags: Set::EMPTY, room: 0 }
     }
 
     /// At a function's entry.
@@ -118,7 +107,7 @@ impl State {
         self.live = true;
         self.frame = Frame::None;
         self.set_x_prefix(arity);
-        (self.room, self.building) = (0, false);
+        self.room = 0;
     }
 
     #[inline]
@@ -285,17 +274,16 @@ pub(crate) enum Join {
     TooMany,
 }
 
-/// The head of a packed state: the frame, how many words of X and Y registers follow, and what is known of the heap.
+/// The head of a packed state: the frame, how many words of X and Y registers follow, and the room on the heap.
 #[derive(Clone, Copy)]
 struct Head {
     frame: Frame,
     x_words: usize,
     y_words: usize,
     room: u32,
-    building: bool,
 }
 
-const _: () = assert!(WORDS < 1 << 7);
+const _: () = assert!(WORDS < 1 << 8);
 
 const MIXED: u64 = 0x8000;
 
@@ -307,7 +295,7 @@ impl Head {
             Frame::Mixed(slots) => MIXED | u64::from(slots),
         };
         let sizes = (self.x_words as u64) << 16 | (self.y_words as u64) << 24;
-        frame | sizes | u64::from(self.building) << 31 | u64::from(self.room) << 32
+        frame | sizes | u64::from(self.room) << 32
     }
 
     fn unpack(word: u64) -> Self {
@@ -319,9 +307,8 @@ impl Head {
         Head {
             frame,
             x_words: (word >> 16 & 0xff) as usize,
-            y_words: (word >> 24 & 0x7f) as usize,
+            y_words: (word >> 24 & 0xff) as usize,
             room: (word >> 32) as u32,
-            building: word >> 31 & 1 != 0,
         }
     }
 }
@@ -359,9 +346,8 @@ impl LabelStates {
             changed |= *word & !other != 0;
             *word &= other;
         }
-        if state.room < head.room || head.building && !state.building {
-            head.room = head.room.min(state.room);
-            head.building &= state.building;
+        if state.room < head.room {
+            head.room = state.room;
             first[0] = head.pack();
             changed = true;
         }
@@ -393,8 +379,8 @@ impl LabelStates {
         }
         *place = self.words.len() as u32;
         let y_words = usize::from(state.frame.least()).div_ceil(64);
-        let State { frame, x_words, room, building, .. } = *state;
-        self.words.push(Head { frame, x_words, y_words, room, building }.pack());
+        let State { frame, x_words, room, .. } = *state;
+        self.words.push(Head { frame, x_words, y_words, room }.pack());
         self.words.extend_from_slice(&state.x.0[..state.x_words]);
         self.words.extend_from_slice(&state.y.0[..y_words]);
         self.words.extend_from_slice(&state.tags.0[..y_words]);
@@ -408,7 +394,7 @@ impl LabelStates {
         let (y, sets) = sets.split_at(head.y_words);
         state.live = true;
         state.frame = head.frame;
-        (state.room, state.building) = (head.room, head.building);
+        state.room = head.room;
         for word in head.x_words..state.x_words {
             state.x.0[word] = 0;
         }

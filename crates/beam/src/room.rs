@@ -1,4 +1,4 @@
-//! What each instruction does to the heap, and what it demands of it (V9, V10 of `effects.rs`).
+//! What each instruction does to the heap, and what it demands of it (V9 of `effects.rs`).
 
 use crate::opcode::Op;
 use crate::scan::{Check, Scan};
@@ -22,15 +22,10 @@ const fn leaves_heap_alone(op: Op) -> bool {
         IsFunction | IsFunction2 | HasMapFields | GetMapElements => true,
         IsAnyNativeRecord | IsNativeRecord | GetRecordElements | IsRecordAccessible | GetRecordField => true,
         Fmove | Fconv | Fadd | Fsub | Fmul | Fdiv | Fnegate => true,
+        BsPutInteger | BsPutBinary | BsPutFloat | BsPutString | BsPutUtf8 | BsPutUtf16 | BsPutUtf32 => true,
         RemoveMessage | RecvMarkerBind | RecvMarkerClear => true,
         _ => op.only_moves(),
     }
-}
-
-/// Whether it goes on with the bit string that is being built.
-const fn goes_on_building(op: Op) -> bool {
-    use Op::*;
-    matches!(op, BsPutInteger | BsPutBinary | BsPutFloat | BsPutString | BsPutUtf8 | BsPutUtf16 | BsPutUtf32)
 }
 
 impl Scan<'_> {
@@ -58,7 +53,7 @@ impl Scan<'_> {
     }
 
     /// What any other instruction does to the heap.
-    pub(crate) fn heap_effect(&mut self, op: Op) -> Check {
+    pub(crate) fn heap_effect(&mut self, op: Op) {
         let (need, state) = (self.seen.heap, &mut self.flow.state);
         match op {
             // It makes room for itself if there is none.
@@ -67,20 +62,11 @@ impl Scan<'_> {
                 state.room = state.room.saturating_sub(words);
             }
             Op::Fmove if !self.seen.written.is_empty() => state.room = state.room.saturating_sub(FLOAT),
-            Op::TestHeap | Op::AllocateHeap | Op::AllocateHeapZero | Op::BsCreateBin => {
-                (state.room, state.building) = (need, false);
-            }
-            Op::BsInit2 | Op::BsInitBits | Op::BsAppend => (state.room, state.building) = (need, true),
-            Op::BsPrivateAppend => (state.room, state.building) = (0, true),
-            _ if goes_on_building(op) => {
-                if !state.building {
-                    return Err(self.misplaced("fills a bit string that has not been begun"));
-                }
-            }
+            Op::TestHeap | Op::AllocateHeap | Op::AllocateHeapZero => state.room = need,
+            Op::BsCreateBin | Op::BsInit2 | Op::BsInitBits | Op::BsAppend => state.room = need,
             Op::Bif0 | Op::Bif1 | Op::Bif2 | Op::Bif3 if self.seen.builds_nothing => {}
             _ if leaves_heap_alone(op) => {}
-            _ => (state.room, state.building) = (0, false),
+            _ => state.room = 0,
         }
-        Ok(())
     }
 }

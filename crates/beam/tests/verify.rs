@@ -300,12 +300,3 @@ fn terms_are_built_where_there_is_room() {
     // A test and a guard built-in that makes nothing leave it alone.
     assert!(module(&[test_heap, (Op::IsNil, &[F(1), X(0)]), put_list, RETURN]).is_ok());
 }
-
-#[test]
-fn bit_strings_are_filled_while_they_are_built() {
-    let init: (Op, &[A]) = (Op::BsInit2, &[F(0), I(1), U(0), U(1), U(0), X(1)]);
-    let put: (Op, &[A]) = (Op::BsPutInteger, &[F(0), I(8), U(1), U(0), I(7)]);
-    assert!(module(&[init, put, (Op::Move, &[X(1), X(0)]), put, RETURN]).is_ok());
-    refused(&[put, RETURN], "has not been begun");
-    refused(&[init, (Op::TestHeap, &[U(1), U(2)]), put, RETURN], "has not been begun");
-}

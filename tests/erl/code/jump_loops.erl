@@ -234,16 +234,6 @@ loops() ->
              {label, Out}, {move, {x, 1}, {x, 0}},
              {call_ext_only, 1, {extfunc, erlang, md5, 1}}]
         end)},
-     {'room taken before', [50, {a, [b]}], function(room, 2,
-        fun(L, Out) ->
-            [{test_heap, 100, 2}, {move, nil, {x, 2}},
-             {label, L},
-             {test, is_ne_exact, {f, Out}, [{x, 0}, {integer, 0}]},
-             {put_list, {x, 1}, {x, 2}, {x, 2}},
-             down({x, 0}, 3),
-             {jump, {f, L}},
-             {label, Out}, {move, {x, 2}, {x, 0}}, return]
-        end)},
      {'growing', [?TURNS, {a, [b]}], function(growing, 2,
         fun(L, Out) ->
             [{move, nil, {x, 2}},
