@@ -48,6 +48,7 @@ const fn heap_binary_words(bits: usize) -> usize {
 }
 
 /// Words that [`copy`] needs for a term.
+#[inline]
 pub fn size(term: Term, is_literal: impl Fn(*const u64) -> bool) -> usize {
     let mut words = 0;
     let mut todo: Stack<Term, 32> = Stack::new();
@@ -87,6 +88,7 @@ pub fn size(term: Term, is_literal: impl Fn(*const u64) -> bool) -> usize {
 }
 
 /// A copy of a term in `heap`; `words` is what [`size`] gave for it with the same predicate.
+#[inline]
 pub fn copy<A: Alloc + ?Sized>(
     term: Term,
     words: usize,

@@ -11,7 +11,9 @@ use myriad_sync::atomic::Ordering;
 use myriad_term::{Build, RefNumbers, Term, am};
 
 /// Signals of a queue that is taken which are put in order for a reduction.
-const TURNED_PER_REDUCTION: usize = 2;
+const TURNED_PER_REDUCTION: usize = 8;
+/// Messages that go to the inner queue for a reduction; any other signal costs one.
+const MESSAGES_PER_REDUCTION: usize = 8;
 
 /// What has become of the signals that had come.
 #[must_use]
@@ -59,16 +61,23 @@ impl Ctx<'_> {
     /// Handles these signals until so many reductions are left in the slice, and keeps the rest.
     #[inline(always)]
     fn handle_signals(&mut self, mut signals: Signals, until: i32) -> Handled {
+        let mut messages = 0;
         let handled = loop {
             if self.proc.reductions_left <= until || !self.put_in_order(&mut signals, until) {
                 break if signals.is_empty() { Handled::All } else { Handled::Some };
             }
             let Some(node) = signals.next() else { break Handled::All };
-            self.bump(1);
             match node.signal {
                 // Most are.
-                Signal::Message(message) => self.arrive(message),
+                Signal::Message(message) => {
+                    messages += 1;
+                    if messages % MESSAGES_PER_REDUCTION == 0 {
+                        self.bump(1);
+                    }
+                    self.arrive(message);
+                }
                 other => {
+                    self.bump(1);
                     if !self.handle(other) {
                         break Handled::Fatal;
                     }

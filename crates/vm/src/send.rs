@@ -80,6 +80,7 @@ impl Ctx<'_> {
         Ok(Sent::Done)
     }
 
+    #[inline]
     fn send_to_pid(&mut self, pid: Pid, message: Term) {
         let vm = self.vm;
         if let Some(process) = vm.processes.get(pid) {

@@ -226,6 +226,7 @@ impl Ctx<'_> {
     }
 
     /// A message of this process to `to`: with its token, which counts it.
+    #[inline]
     pub(crate) fn outgoing(&mut self, to: Term, message: Term) -> Message {
         let parcel = self.parcel(message);
         if self.proc.token.is_none() {
