@@ -28,7 +28,6 @@ pub fn copy_term<A: Alloc + ?Sized>(term: Term, heap: &mut A) -> Term {
 impl Fragment {
     /// A copy of a term, in a fragment of its own if it needs memory.
     #[inline]
-    #[inline]
     pub fn copy_of(term: Term) -> (Term, Option<Fragment>) {
         if term.is_immediate() {
             return (term, None);

@@ -19,6 +19,7 @@
 //! | [`mutex`], [`rwlock`], [`spin`], [`mcs`] | the locks; none is ever poisoned |
 //! | [`bias`] | a lock's first user goes without it until another comes |
 //! | [`revocable`] | a value that can be taken away from its user |
+//! | [`state`] | whose an object is, and looking at it while it is nobody's |
 //! | [`sequence`] | looking at what a lock protects without it |
 //! | [`count`] | how many hold an object that a table names |
 //! | [`mpsc`], [`parker`], [`progress`], [`table`] | signal queue, sleeping, safe reclamation, grow-only table |
@@ -69,6 +70,7 @@ pub mod rwlock;
 pub mod sequence;
 pub mod slot;
 pub mod spin;
+pub mod state;
 pub mod table;
 
 pub use backend::{atomic, cell, statics, thread};
@@ -89,6 +91,7 @@ pub use revocable::{Revocable, Unavailable};
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};
 pub use sequence::{Odd, Sequence};
 pub use spin::{SpinLock, TicketLock};
+pub use state::{StateWord, Visit};
 pub use table::AppendVec;
 
 // Reference counts and one-time initialisation are std's in every back end. Loom's own `Arc` cannot hold a

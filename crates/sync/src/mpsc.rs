@@ -158,21 +158,22 @@ impl<P: Link> Mpsc<P> {
         }
     }
 
-    /// Calls `look` with each node that waits, the newest first; those that are pushed meanwhile are left out.
+    /// The nodes that wait, the newest first; those that are pushed from now on are left out.
     ///
     /// # Safety
-    /// Nobody takes nodes, or closes the queue, until it returns.
-    pub unsafe fn each_waiting(&self, mut look: impl FnMut(&P::Node)) {
+    /// Nobody takes nodes, or closes the queue, as long as the iterator or a node that it gave is in use.
+    pub unsafe fn waiting(&self) -> impl Iterator<Item = &P::Node> {
         // Acquire: pairs with the Release in `push`.
         let newest = self.newest.load(Acquire);
         let mut next = if newest == closed() { ptr::null_mut() } else { newest };
-        while let Some(node) = NonNull::new(next) {
+        std::iter::from_fn(move || {
+            let node = NonNull::new(next)?;
             // SAFETY: N1 and the caller's promise: the node stays in the queue, and its link was written before it was pushed.
             unsafe {
-                look(node.as_ref());
                 next = (*P::next(node)).with(|next| *next);
+                Some(node.as_ref())
             }
-        }
+        })
     }
 
     /// Takes everything and refuses what comes later.
@@ -373,9 +374,8 @@ mod tests {
         assert_eq!(queue.push(numbered(1)).ok(), Some(WasEmpty(true)));
         assert_eq!(queue.push(numbered(2)).ok(), Some(WasEmpty(false)));
         assert_eq!(queue.push(numbered(3)).ok(), Some(WasEmpty(false)));
-        let mut waiting = Vec::new();
         // SAFETY: nobody else knows the queue.
-        unsafe { queue.each_waiting(|node| waiting.push(node.number)) };
+        let waiting: Vec<_> = unsafe { queue.waiting() }.map(|node| node.number).collect();
         assert_eq!(waiting, [3, 2, 1]);
         assert_eq!(numbers(queue.take_all()), [1, 2, 3]);
         assert!(queue.is_empty() && queue.take_all().is_empty());

@@ -119,7 +119,7 @@ fn process(of: &Process, private: &Private, visit: Visit<'_>) {
         signals.each(|node| signal(&node.signal, holder, visit));
     }
     // SAFETY: only the process's owner takes signals, and nobody but the caller is one now (ST2).
-    unsafe { of.outer.each_waiting(|node| signal(&node.signal, holder, visit)) };
+    unsafe { of.outer.waiting() }.for_each(|node| signal(&node.signal, holder, visit));
 }
 
 impl Vm {

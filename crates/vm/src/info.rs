@@ -1,9 +1,14 @@
-//! `process_info/1,2`: what a process tells of itself, always in its own thread.
+//! `process_info/1,2`: what a process tells of itself, in its own thread; or what a visitor reads of it while it does not run (P3),
+//! for items that take little time and say nothing of terms in its heap.
 
 use crate::ctx::Ctx;
 use crate::error::TraceFrame;
 use crate::links::{Link, Target};
-use crate::scheduler::priority_atom;
+use crate::message::MessageQueue;
+use crate::process::{Private, Process};
+use crate::scheduler::{SLICE_REDUCTIONS, priority_atom};
+use crate::signal::Signal;
+use crate::status::Status;
 use crate::vm::Vm;
 use myriad_heap::{Fragment, GcInfo, MaxHeapSize, Settings};
 use myriad_sync::atomic::Ordering;
@@ -54,6 +59,28 @@ const OTHER_ITEMS: &[Atom] = &[
     am::trace,
 ];
 
+/// Items that a visitor does not read, for they may be long, or take long to find.
+const ASKED_FOR: &[Atom] = &[
+    am::backtrace,
+    am::binary,
+    am::catchlevel,
+    am::current_stacktrace,
+    am::dictionary,
+    am::last_calls,
+    am::links,
+    am::messages,
+    am::monitored_by,
+    am::monitors,
+    am::sequential_trace_token,
+    am::suspending,
+];
+
+/// Items for which the words of all messages are counted.
+const WITH_MESSAGES: &[Atom] = &[am::memory, am::total_heap_size];
+
+/// Most messages that a visitor counts.
+const MOST_COUNTED: usize = 64;
+
 /// Words of a process beside its heap, for `memory`.
 const PROCESS_BYTES: usize = size_of::<crate::Process>() + 64;
 
@@ -79,12 +106,81 @@ pub fn default_items(ctx: &mut Ctx<'_>) -> Term {
     ctx.list(&items)
 }
 
-/// Where an answer is made: on the heap of the process that asks itself, or in memory of its own, so that who is asked by another
-/// does not grow.
+/// An answer in the making. It is made on the heap of the process that asks, or in memory of its own by who is asked by another, so
+/// that it does not grow.
 struct Answer<'a, 'b> {
-    /// Who is asked.
+    /// Who makes it.
     ctx: &'a mut Ctx<'b>,
+    /// Who is visited; `None`: it is about the one who makes it.
+    visited: Option<Visited<'a>>,
     memory: Option<Fragment>,
+}
+
+/// A process that is visited.
+struct Visited<'a> {
+    this: &'a Process,
+    private: &'a Private,
+    status: Status,
+    coming: Coming,
+}
+
+/// Messages that a process has not fetched yet.
+#[derive(Clone, Copy, Default)]
+struct Coming {
+    messages: usize,
+    words: usize,
+}
+
+impl Coming {
+    /// Those to a process that is visited; `None` if there are other signals too, or so many that counting them would take long.
+    fn to(process: &Process) -> Option<Coming> {
+        let mut coming = Coming::default();
+        // SAFETY: P3: its owner takes no signals as long as it is visited.
+        for node in unsafe { process.outer.waiting() } {
+            let Signal::Message(message) = &node.signal else { return None };
+            coming.messages += 1;
+            coming.words += message.fragment.as_ref().map_or(0, Fragment::used_words);
+            if coming.messages > MOST_COUNTED {
+                return None;
+            }
+        }
+        Some(coming)
+    }
+
+    /// Bytes that they will take once they are fetched.
+    const fn bytes(self) -> usize {
+        self.words * 8 + MessageQueue::node_bytes_of(self.messages)
+    }
+}
+
+impl Answer<'_, '_> {
+    /// What others see of the process that the answer is about.
+    fn this(&self) -> &Process {
+        self.visited.as_ref().map_or(self.ctx.this, |visited| visited.this)
+    }
+
+    /// What is the process's own.
+    fn private(&self) -> &Private {
+        self.visited.as_ref().map_or(self.ctx.proc, |visited| visited.private)
+    }
+
+    /// Messages that the process has not fetched and that count: when it answers itself, it has fetched them.
+    fn coming(&self) -> Coming {
+        self.visited.as_ref().map_or_else(Coming::default, |visited| visited.coming)
+    }
+
+    fn message_count(&self) -> usize {
+        self.private().messages.len() + self.coming().messages
+    }
+
+    fn message_words(&self) -> usize {
+        self.private().messages.words() + self.coming().words
+    }
+
+    /// A term of the process, which the answer may hold as it is only if the process itself makes it.
+    fn own_term(&mut self, term: Term) -> Term {
+        if self.visited.is_some() { myriad_heap::copy_term(term, self) } else { term }
+    }
 }
 
 impl Alloc for Answer<'_, '_> {
@@ -105,28 +201,52 @@ impl Alloc for Answer<'_, '_> {
 
 /// What a process asks of itself.
 pub fn own_info(ctx: &mut Ctx<'_>, items: Term, by_default: bool) -> Term {
-    process_info(&mut Answer { ctx, memory: None }, items, by_default)
+    process_info(&mut Answer { ctx, visited: None, memory: None }, items, by_default)
 }
 
 /// What another process asks. The answer stands in the fragment, but for what the process has already.
 pub fn info_for_another(ctx: &mut Ctx<'_>, items: Term, by_default: bool) -> (Term, Fragment) {
-    let mut out = Answer { ctx, memory: Some(Fragment::new()) };
+    let mut out = Answer { ctx, visited: None, memory: Some(Fragment::new()) };
     let answer = process_info(&mut out, items, by_default);
     (answer, out.memory.unwrap_or_default())
+}
+
+/// What a visitor reads of another process; `None`: it has to be asked.
+///
+/// The answer is what the process itself would give after all signals that have come: there may be none but messages, which count.
+pub fn info_by_visit(ctx: &mut Ctx<'_>, process: &Process, items: Term, by_default: bool) -> Option<Term> {
+    let among = |all: &[Atom]| {
+        let is_one = |item: Term| item.as_atom().is_some_and(|item| all.contains(&item));
+        if items.is_list() { items.list_iter().any(is_one) } else { is_one(items) }
+    };
+    if among(ASKED_FOR) || process.is_exiting() {
+        return None;
+    }
+    let answer = process.visit(|status, private| {
+        if private.unhandled.is_some() || private.ending.is_some() || private.away {
+            return None;
+        }
+        if private.messages.len() > MOST_COUNTED && among(WITH_MESSAGES) {
+            return None;
+        }
+        let visited = Visited { this: process, private, status, coming: Coming::to(process)? };
+        Some(process_info(&mut Answer { ctx, visited: Some(visited), memory: None }, items, by_default))
+    });
+    answer.flatten()
 }
 
 /// The answer to `process_info(Pid, Items)`, the items being right; `by_default`: to `process_info(Pid)`. What is made for it is in
 /// `out`, what the process has already is not copied (but messages are).
 fn process_info(out: &mut Answer<'_, '_>, items: Term, by_default: bool) -> Term {
     if let Some(item) = items.as_atom() {
-        if item == am::registered_name && out.ctx.this.name().is_none() {
+        if item == am::registered_name && out.this().name().is_none() {
             return Term::NIL;
         }
         return pair(out, item);
     }
     let mut pairs = Vec::new();
     for item in items.list_iter().filter_map(Term::as_atom) {
-        if item == am::registered_name && by_default && out.ctx.this.name().is_none() {
+        if item == am::registered_name && by_default && out.this().name().is_none() {
             continue;
         }
         pairs.push(pair(out, item));
@@ -145,32 +265,31 @@ fn words(n: usize) -> Term {
 
 fn value(out: &mut Answer<'_, '_>, item: Atom) -> Term {
     match item {
-        am::registered_name => out.ctx.this.name().map_or(Term::NIL, Atom::term),
-        am::current_function => current(out.ctx).map_or(Term::UNDEFINED, |frame| mfa(out, frame.mfa)),
-        am::current_location => current(out.ctx).map_or(Term::UNDEFINED, |frame| location(out, &frame)),
+        am::registered_name => out.this().name().map_or(Term::NIL, Atom::term),
+        am::current_function => current(out).map_or(Term::UNDEFINED, |frame| mfa(out, frame.mfa)),
+        am::current_location => current(out).map_or(Term::UNDEFINED, |frame| location(out, &frame)),
         am::current_stacktrace => stacktrace(out),
-        am::backtrace if out.ctx.proc.flags.sensitive => out.binary(&[]),
-        am::messages | am::dictionary if out.ctx.proc.flags.sensitive => Term::NIL,
+        am::backtrace if out.private().flags.sensitive => out.binary(&[]),
+        am::messages | am::dictionary if out.private().flags.sensitive => Term::NIL,
         am::backtrace => {
-            let text = crate::stack::backtrace(out.ctx.vm.engine(), out.ctx.proc);
+            let text = crate::stack::backtrace(out.ctx.vm.engine(), out.private());
             out.binary(text.as_bytes())
         }
         am::initial_call => {
-            let call = out.ctx.proc.initial_call;
+            let call = out.private().initial_call;
             mfa(out, call)
         }
-        am::status => Term::atom(status(out.ctx)),
-        am::message_queue_len => words(out.ctx.proc.messages.len()),
+        am::status => Term::atom(status(out)),
+        am::message_queue_len => words(out.message_count()),
         am::messages => messages(out),
         am::message_queue_data => {
-            Term::atom(if out.ctx.proc.flags.off_heap_messages { am::off_heap } else { am::on_heap })
+            Term::atom(if out.private().flags.off_heap_messages { am::off_heap } else { am::on_heap })
         }
         am::links => links(out),
         am::monitors => monitors(out),
         am::monitored_by => {
             let watchers: Vec<Term> = out
-                .ctx
-                .proc
+                .private()
                 .relations
                 .get()
                 .map(|t| t.watchers.values().map(|w| w.from.term()).collect())
@@ -178,32 +297,38 @@ fn value(out: &mut Answer<'_, '_>, item: Atom) -> Term {
             out.list(&watchers)
         }
         am::dictionary => {
-            let entries = out.ctx.proc.dictionary.as_ref().map(|d| d.entries.clone()).unwrap_or_default();
+            let entries = out.private().dictionary.as_ref().map(|d| d.entries.clone()).unwrap_or_default();
             let pairs: Vec<Term> = entries.into_iter().map(|(k, v)| out.tuple(&[k, v])).collect();
             out.list(&pairs)
         }
-        am::trap_exit => Term::bool(out.ctx.proc.flags.trap_exit),
-        am::error_handler => out.ctx.proc.error_handler.term(),
-        am::priority => priority_atom(out.ctx.this.priority()).term(),
-        am::group_leader => out.ctx.proc.group_leader,
-        am::parent => out.ctx.proc.parent,
+        am::trap_exit => Term::bool(out.private().flags.trap_exit),
+        am::error_handler => out.private().error_handler.term(),
+        am::priority => priority_atom(out.this().priority()).term(),
+        am::group_leader => {
+            let leader = out.private().group_leader;
+            out.own_term(leader)
+        }
+        am::parent => {
+            let parent = out.private().parent;
+            out.own_term(parent)
+        }
         am::total_heap_size => {
             // Messages count where they are to be part of the heap.
-            let messages = if out.ctx.proc.flags.off_heap_messages { 0 } else { out.ctx.proc.messages.words() };
-            words(out.ctx.proc.heap.total_size_words() + messages)
+            let messages = if out.private().flags.off_heap_messages { 0 } else { out.message_words() };
+            words(out.private().heap.total_size_words() + messages)
         }
-        am::heap_size => words(out.ctx.proc.heap.block_words()),
-        am::stack_size => words(out.ctx.proc.heap.stack_words()),
-        am::memory => words(memory(out.ctx.proc)),
+        am::heap_size => words(out.private().heap.block_words()),
+        am::stack_size => words(out.private().heap.stack_words()),
+        am::memory => words(memory(out.private()) + out.coming().bytes()),
         am::reductions => {
-            let reductions = reductions(out.ctx);
+            let reductions = reductions(out);
             out.uint(reductions)
         }
-        am::min_heap_size => words(out.ctx.proc.heap.settings().min_heap_size),
-        am::min_bin_vheap_size => words(out.ctx.proc.heap.settings().min_bin_vheap_size),
-        am::fullsweep_after => words(out.ctx.proc.heap.settings().fullsweep_after as usize),
+        am::min_heap_size => words(out.private().heap.settings().min_heap_size),
+        am::min_bin_vheap_size => words(out.private().heap.settings().min_bin_vheap_size),
+        am::fullsweep_after => words(out.private().heap.settings().fullsweep_after as usize),
         am::max_heap_size => {
-            let limit = out.ctx.proc.heap.max_heap_size();
+            let limit = out.private().heap.max_heap_size();
             {
                 let vm = out.ctx.vm;
                 max_heap_size_map(out, vm, limit)
@@ -214,11 +339,11 @@ fn value(out: &mut Answer<'_, '_>, item: Atom) -> Term {
         am::suspending => suspending(out),
         am::binary => binaries(out),
         am::magic_ref => Term::NIL,
-        am::catchlevel => words(catch_level(out.ctx)),
+        am::catchlevel => words(catch_level(out)),
         am::trace => words(0),
         am::sequential_trace_token => {
-            if out.ctx.proc.token.is_some() {
-                out.ctx.proc.token
+            if out.private().token.is_some() {
+                out.private().token
             } else {
                 Term::NIL
             }
@@ -235,29 +360,35 @@ pub(crate) fn memory(process: &crate::Private) -> usize {
 }
 
 fn last_calls(out: &mut Answer<'_, '_>) -> Term {
-    let saved = out.ctx.proc.watched.saved.clone();
+    let saved = out.private().watched.saved.clone();
     crate::saved_calls::as_list(saved.as_ref(), out)
 }
 
-fn reductions(ctx: &Ctx<'_>) -> u64 {
-    let in_slice = crate::scheduler::SLICE_REDUCTIONS - ctx.proc.reductions_left;
-    ctx.proc.reductions + u64::try_from(in_slice).unwrap_or(0)
+fn reductions(out: &Answer<'_, '_>) -> u64 {
+    let private = out.private();
+    // Those of the slice that is under way; a visitor comes when it has been counted.
+    let in_slice = if out.visited.is_some() { 0 } else { SLICE_REDUCTIONS - private.reductions_left };
+    private.reductions + u64::try_from(in_slice).unwrap_or(0)
 }
 
-fn status(ctx: &Ctx<'_>) -> Atom {
-    if ctx.proc.away {
-        ctx.this.away_status()
-    } else if ctx.proc.suspended > 0 || ctx.proc.flags.at_busy_port {
-        am::suspended
-    } else if ctx.proc.answering {
-        if ctx.proc.waiting { am::waiting } else { am::runnable }
-    } else {
-        am::running
+fn status(out: &Answer<'_, '_>) -> Atom {
+    let private = out.private();
+    let waiting = |waits: bool| if waits { am::waiting } else { am::runnable };
+    if private.away {
+        return out.this().away_status();
+    }
+    if private.suspended > 0 || private.flags.at_busy_port {
+        return am::suspended;
+    }
+    match &out.visited {
+        Some(visited) => waiting(visited.status == Status::Waiting),
+        None if private.answering => waiting(private.waiting),
+        None => am::running,
     }
 }
 
-fn current(ctx: &Ctx<'_>) -> Option<TraceFrame> {
-    ctx.vm.engine().backtrace(ctx.proc, 1).into_iter().next()
+fn current(out: &Answer<'_, '_>) -> Option<TraceFrame> {
+    out.ctx.vm.engine().backtrace(out.private(), 1).into_iter().next()
 }
 
 fn mfa<B: Build>(out: &mut B, mfa: Mfa) -> Term {
@@ -282,14 +413,14 @@ pub fn place<B: Build>(out: &mut B, frame: &TraceFrame) -> Term {
 }
 
 fn stacktrace(out: &mut Answer<'_, '_>) -> Term {
-    let frames = out.ctx.vm.engine().backtrace(out.ctx.proc, out.ctx.vm.defaults.backtrace_depth());
+    let frames = out.ctx.vm.engine().backtrace(out.private(), out.ctx.vm.defaults.backtrace_depth());
     let entries: Vec<Term> = frames.iter().map(|f| location(out, f)).collect();
     out.list(&entries)
 }
 
 fn messages(out: &mut Answer<'_, '_>) -> Term {
     // Copies: the queue's own terms stay in their fragments until they are received.
-    let terms: Vec<Term> = out.ctx.proc.messages.iter().map(|m| m.term).collect();
+    let terms: Vec<Term> = out.private().messages.iter().map(|m| m.term).collect();
     let copies: Vec<Term> = terms.into_iter().map(|t| myriad_heap::copy_term(t, out)).collect();
     out.list(&copies)
 }
@@ -298,14 +429,13 @@ fn links(out: &mut Answer<'_, '_>) -> Term {
     let active = |t: &crate::links::Tables| -> Vec<Term> {
         t.links.values().filter(|(_, l)| *l == Link::Active).map(|(other, _)| *other).collect()
     };
-    let links = out.ctx.proc.relations.get().map(active).unwrap_or_default();
+    let links = out.private().relations.get().map(active).unwrap_or_default();
     out.list(&links)
 }
 
 fn monitors(out: &mut Answer<'_, '_>) -> Term {
     let all: Vec<(Target, Term)> = out
-        .ctx
-        .proc
+        .private()
         .relations
         .get()
         .map(|t| t.monitors.values().map(|m| (m.target, m.name)).collect())
@@ -326,8 +456,7 @@ fn monitors(out: &mut Answer<'_, '_>) -> Term {
 
 fn suspending(out: &mut Answer<'_, '_>) -> Term {
     let all: Vec<(Term, u32, bool)> = out
-        .ctx
-        .proc
+        .private()
         .relations
         .get()
         .map(|t| {
@@ -348,7 +477,7 @@ fn suspending(out: &mut Answer<'_, '_>) -> Term {
 
 fn binaries(out: &mut Answer<'_, '_>) -> Term {
     let mut all = Vec::new();
-    out.ctx.proc.heap.each_shared_binary(|address, size, references| all.push((address, size, references)));
+    out.private().heap.each_shared_binary(|address, size, references| all.push((address, size, references)));
     let mut list = Vec::new();
     for (address, size, references) in all {
         let address = out.uint(address as u64);
@@ -357,9 +486,9 @@ fn binaries(out: &mut Answer<'_, '_>) -> Term {
     out.list(&list)
 }
 
-fn catch_level(ctx: &Ctx<'_>) -> usize {
+fn catch_level(out: &Answer<'_, '_>) -> usize {
     // SAFETY: stack words are terms or continuations, which look like small integers (K2).
-    ctx.proc.heap.stack().iter().filter(|w| unsafe { Term::from_raw(**w) }.as_catch().is_some()).count()
+    out.private().heap.stack().iter().filter(|w| unsafe { Term::from_raw(**w) }.as_catch().is_some()).count()
 }
 
 /// The limit as a map, as `process_flag/2` gives it too.
@@ -380,7 +509,7 @@ fn proplist(out: &mut Answer<'_, '_>, pairs: &[(Atom, usize)]) -> Vec<Term> {
 }
 
 fn garbage_collection(out: &mut Answer<'_, '_>) -> Term {
-    let Settings { min_heap_size, min_bin_vheap_size, fullsweep_after, max_heap_size } = out.ctx.proc.heap.settings();
+    let Settings { min_heap_size, min_bin_vheap_size, fullsweep_after, max_heap_size } = out.private().heap.settings();
     let map = max_heap_size_map(out, out.ctx.vm, max_heap_size);
     let mut list = vec![out.tuple(&[am::max_heap_size.term(), map])];
     list.extend(proplist(
@@ -389,7 +518,7 @@ fn garbage_collection(out: &mut Answer<'_, '_>) -> Term {
             (am::min_bin_vheap_size, min_bin_vheap_size),
             (am::min_heap_size, min_heap_size),
             (am::fullsweep_after, fullsweep_after as usize),
-            (am::minor_gcs, out.ctx.proc.heap.minor_gcs() as usize),
+            (am::minor_gcs, out.private().heap.minor_gcs() as usize),
         ],
     ));
     out.list(&list)
@@ -413,7 +542,7 @@ pub(crate) fn gc_items(i: &GcInfo) -> [(Atom, usize); 11] {
 }
 
 fn garbage_collection_info(out: &mut Answer<'_, '_>) -> Term {
-    let items = gc_items(&out.ctx.proc.heap.info());
+    let items = gc_items(&out.private().heap.info());
     let list = proplist(out, &items);
     out.list(&list)
 }

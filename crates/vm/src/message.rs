@@ -183,7 +183,12 @@ impl MessageQueue {
 
     /// Bytes of the queue itself.
     pub const fn node_bytes(&self) -> usize {
-        self.len * size_of::<Node>()
+        MessageQueue::node_bytes_of(self.len)
+    }
+
+    /// Bytes of a queue of so many messages.
+    pub const fn node_bytes_of(messages: usize) -> usize {
+        messages * size_of::<Node>()
     }
 
     /// Lets the fragment of the message at the receive position join the heap, because a collection is coming while the

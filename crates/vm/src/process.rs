@@ -16,9 +16,9 @@ use crate::trace::times::Stopwatch;
 use crate::vm::Vm;
 use hashbrown::HashTable;
 use myriad_heap::Heap;
-use myriad_sync::Mpsc;
 use myriad_sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering, fence};
 use myriad_sync::cell::UnsafeCell;
+use myriad_sync::{Backoff, Mpsc, StateWord};
 use myriad_term::equal::eq_exact;
 use myriad_term::hash::internal_hash;
 use myriad_term::{Atom, Mfa, Pid, RefNumbers, Term};
@@ -63,7 +63,7 @@ pub struct Process {
     pub pid: Pid,
     /// How many processes there were before it: tells apart those that have had one pid.
     pub born: u64,
-    status: AtomicU32,
+    status: StateWord,
     priority: AtomicU8,
     /// The priority at which it goes into a queue next, if that is higher (a lower number): it has been asked for something. And
     /// whether someone waits for its answer.
@@ -103,7 +103,7 @@ impl Process {
         Process {
             pid,
             born: 0,
-            status: AtomicU32::new(Status::Waiting as u32),
+            status: StateWord::new(Status::Waiting as u32),
             priority: AtomicU8::new(priority as u8),
             urgency: AtomicU8::new(NOT_URGENT),
             system,
@@ -123,22 +123,40 @@ impl Process {
 
     /// The scheduling state (a figure, already old).
     pub fn status(&self) -> Status {
-        // Relaxed: decisions are made by the transitions below, each a read-modify-write.
-        Status::from_bits(self.status.load(Ordering::Relaxed))
+        Status::from_bits(self.status.get())
     }
 
+    /// To a state in which it is nobody's, or its owner's still.
     fn transition<R>(&self, f: impl Fn(Status) -> (Status, R)) -> R {
         crate::scheduler::sim_point();
-        let mut seen = self.status.load(Ordering::Relaxed);
+        self.status.change(|bits| {
+            let (next, result) = f(Status::from_bits(bits));
+            (next as u32, result)
+        })
+    }
+
+    /// As [`Process::transition`], to a state in which it may be the calling thread's: waits until nobody visits it (P3).
+    fn take_up<R>(&self, f: impl Fn(Status) -> (Status, R)) -> R {
+        let mut backoff = Backoff::new();
         loop {
-            let (next, result) = f(Status::from_bits(seen));
-            // AcqRel: Release orders what this thread did to the process (its private part when it lets go, the pushed
-            // signal when it wakes) before the state; Acquire pairs with that in whoever takes the process up.
-            match self.status.compare_exchange_weak(seen, next as u32, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) => return result,
-                Err(now) => seen = now,
+            crate::scheduler::sim_point();
+            let taken = self.status.try_give(|bits| {
+                let (next, result) = f(Status::from_bits(bits));
+                (next as u32, result)
+            });
+            match taken {
+                Some(result) => return result,
+                None => backoff.pause(),
             }
         }
+    }
+
+    /// Calls `look` with what it is and its private part, if it does not run and nobody else visits it (P3).
+    pub(crate) fn visit<R>(&self, look: impl FnOnce(Status, &Private) -> R) -> Option<R> {
+        let visit = self.status.visit(|bits| Status::from_bits(bits).admits_visitors())?;
+        crate::scheduler::sim_point();
+        // SAFETY: P3: nobody changes it as long as `visit` lives.
+        Some(look(Status::from_bits(visit.state), unsafe { self.seen() }))
     }
 
     /// Wakes the process after a signal.
@@ -155,16 +173,18 @@ impl Process {
     /// Makes a process that nobody runs `Running` for the calling thread, which never lets it go: the VM is about to end. One
     /// that is in a run queue only if `queued` (no scheduler takes any out any more).
     pub(crate) fn seize(&self, queued: bool) -> bool {
-        self.transition(|s| match s {
-            Status::Waiting => (Status::Running, true),
-            Status::Runnable if queued => (Status::Running, true),
-            _ => (s, false),
-        })
+        let seized = self.status.try_give(|bits| match Status::from_bits(bits) {
+            Status::Waiting => (Status::Running as u32, true),
+            Status::Runnable if queued => (Status::Running as u32, true),
+            _ => (bits, false),
+        });
+        // One that is visited is left alone: the visitor may be the very thread that ends the VM.
+        seized.unwrap_or(false)
     }
 
     /// A scheduler has taken it out of a run queue.
     pub fn start_running(&self) {
-        self.transition(|s| {
+        self.take_up(|s| {
             debug_assert!(s == Status::Runnable);
             (Status::Running, ())
         });
@@ -355,6 +375,15 @@ impl Process {
     pub fn name(&self) -> Option<Atom> {
         // Relaxed: the registry's lock orders names; this is a shortcut.
         self.name.load(Ordering::Relaxed).checked_sub(1).map(Atom::from_index)
+    }
+
+    /// The private part, to look at.
+    ///
+    /// # Safety
+    /// Nobody changes it as long as the reference lives.
+    pub(crate) unsafe fn seen(&self) -> &Private {
+        // SAFETY: the caller's promise.
+        self.private.with(|p| unsafe { &*p })
     }
 
     /// The private part.

@@ -12,6 +12,9 @@
 //!
 //! P1. A process is in at most one run queue, and in one just when it is `Runnable`.
 //! P2. Only the thread that made it `Running` touches its private part, until the state says something else.
+//! P3. While it is `Waiting` or `Runnable`, one thread at a time may visit it: read its private part, and change nothing. Who is about
+//!     to make it `Running` waits until the visitor has left, so a visitor takes no lock, waits for nothing, and looks at nothing that
+//!     grows without bounds ([`myriad_sync::StateWord`] has the protocol).
 
 /// Scheduling state.
 #[repr(u32)]
@@ -51,6 +54,11 @@ impl Status {
             3 => Status::RunningSignalled,
             _ => Status::Free,
         }
+    }
+
+    /// Is nobody at work with it, so that it may be visited (P3)?
+    pub const fn admits_visitors(self) -> bool {
+        matches!(self, Status::Waiting | Status::Runnable)
     }
 
     /// A signal has been left in the outer queue.

@@ -3,7 +3,7 @@
 use super::await_result;
 use myriad_term::{Term, am};
 use myriad_vm::bif::badarg;
-use myriad_vm::info::{are_items, default_items, own_info};
+use myriad_vm::info::{are_items, default_items, info_by_visit, own_info};
 use myriad_vm::signal::{Parcel, Signal};
 use myriad_vm::{BifResult, Ctx};
 
@@ -22,6 +22,10 @@ fn ask(ctx: &mut Ctx<'_>, pid: Term, items: Term, by_default: bool) -> BifResult
         // Signals on their way to oneself count as received.
         ctx.settle_signals()?;
         return Ok(own_info(ctx, items, by_default));
+    }
+    let Some(process) = ctx.vm.processes.get(pid) else { return Ok(Term::UNDEFINED) };
+    if let Some(answer) = info_by_visit(ctx, process, items, by_default) {
+        return Ok(answer);
     }
     let reference = ctx.make_ref();
     let Some(numbers) = reference.as_local_ref() else { return badarg() };

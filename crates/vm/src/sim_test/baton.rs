@@ -132,8 +132,8 @@ impl Machine for Arc<Baton> {
     }
 }
 
-/// Runs a world to its end; gives a digest of what ran where, and how many points there were.
-fn run(seed: u64, schedulers: usize) -> (u64, u64) {
+/// Runs a world to its end; gives a digest of what ran where, how many points there were, and how many visits.
+fn run(seed: u64, schedulers: usize) -> (u64, u64, u64) {
     let world = World::new(seed);
     let state = State {
         turn: NOBODY,
@@ -160,7 +160,7 @@ fn run(seed: u64, schedulers: usize) -> (u64, u64) {
     state.turn = 0;
     baton.changed.notify_all();
     state = baton.changed.wait_while(state, |s| !s.failed && (s.turn != NOBODY || s.points == 0)).unwrap();
-    let result = (world.digest(), state.points);
+    let result = (world.digest(), state.points, world.visits());
     drop(state);
     vm.stop(0);
     baton.state.lock().unwrap().free = true;
@@ -195,11 +195,14 @@ fn scheduler(vm: &'static Vm, baton: &Arc<Baton>, id: usize) -> std::thread::Joi
 fn random_worlds_add_up_when_steps_are_interrupted() {
     let first: u64 = std::env::var("SIM_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
     let count: u64 = std::env::var("SIM_COUNT").ok().and_then(|s| s.parse().ok()).unwrap_or(40);
+    let mut visits = 0;
     for seed in first..first + count {
         let schedulers = 2 + (seed % 2) as usize;
         let result = run(seed, schedulers);
+        visits += result.2;
         if seed % 8 == 0 {
             assert_eq!(result, run(seed, schedulers), "seed {seed} is another run each time");
         }
     }
+    assert!(visits >= count, "{visits} visits only");
 }

@@ -168,8 +168,7 @@ fn flood(process: &Process, vm: &'static Vm, many: usize) {
 fn signals_of(process: &Process) -> usize {
     // SAFETY: no scheduler steps, so nobody else touches it or takes its signals.
     unsafe {
-        let mut many = 0;
-        process.outer.each_waiting(|_| many += 1);
+        let mut many = process.outer.waiting().count();
         process.private().unhandled.iter().for_each(|signals| signals.each(|_| many += 1));
         many
     }

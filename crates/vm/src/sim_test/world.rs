@@ -8,9 +8,9 @@ use crate::engine::{Engine, SliceEnd};
 use crate::error::TraceFrame;
 use crate::links::{AliasMode, Monitor, Target};
 use crate::multi::Block;
-use crate::process::{Priority, Private};
+use crate::process::{Priority, Private, Process};
 use crate::registry::Named;
-use crate::scheduler::SLICE_REDUCTIONS;
+use crate::scheduler::{SLICE_REDUCTIONS, sim_point};
 use crate::signal::{Parcel, Signal};
 use crate::spawn::{SpawnOptions, spawn_orphan};
 use crate::vm::Vm;
@@ -82,6 +82,10 @@ pub struct World {
     seed: u64,
     actors: Mutex<BTreeMap<Pid, Slot>>,
     pub runnable_since: Mutex<BTreeMap<Pid, u64>>,
+    /// Processes that are visited.
+    visited: Mutex<BTreeSet<Pid>>,
+    /// How often one was.
+    visits: AtomicU64,
     trace: AtomicU64,
     place: AtomicU64,
     slices: AtomicU64,
@@ -155,6 +159,8 @@ impl World {
             seed,
             actors: Mutex::new(&CLASS, BTreeMap::new()),
             runnable_since: Mutex::new(&CLASS, BTreeMap::new()),
+            visited: Mutex::new(&CLASS, BTreeSet::new()),
+            visits: AtomicU64::new(0),
             trace: AtomicU64::new(0),
             place: AtomicU64::new(0),
             slices: AtomicU64::new(0),
@@ -225,7 +231,22 @@ impl World {
         assert!(unsafe { ctx.collect(0, &mut []) });
     }
 
+    /// Nobody runs it, and nobody else visits it, as long as it is visited (P3).
+    fn visit(&self, process: &Process) {
+        process.visit(|_, _| {
+            assert!(self.visited.lock().insert(process.pid), "{:?} is visited twice", process.pid);
+            sim_point();
+            self.visited.lock().remove(&process.pid);
+            self.visits.fetch_add(1, Ordering::Relaxed);
+        });
+    }
+
+    pub fn visits(&self) -> u64 {
+        self.visits.load(Ordering::Relaxed)
+    }
+
     fn take(&self, ctx: &mut Ctx<'_>) -> Box<Actor> {
+        assert!(!self.visited.lock().contains(&ctx.pid()), "{:?} is run while it is visited", ctx.pid());
         let mut actors = self.actors.lock();
         match actors.insert(ctx.pid(), Slot::Runs) {
             Some(Slot::Waits(actor)) => return actor,
@@ -451,6 +472,11 @@ impl Actor {
             }
             // More signals than a slice handles: what comes behind them waits.
             28 if self.random.below(3) == 0 => flood(ctx, other),
+            29 => {
+                if let Some(process) = ctx.vm.processes.get(other) {
+                    world.visit(process);
+                }
+            }
             27 if ctx.vm.config.dirty_cpu > 0 => return Some(SliceEnd::Dirty(DirtyKind::Cpu)),
             _ => {}
         }
