@@ -95,6 +95,8 @@ struct State {
     looking: bool,
     /// A slot has been set meanwhile.
     kept: bool,
+    /// Something may be fresh (KD3).
+    fresh: bool,
 }
 
 impl State {
@@ -106,12 +108,23 @@ impl State {
         self.find(reg).map_or(Known::Nothing, |entry| entry.known)
     }
 
+    /// Becomes what is known elsewhere.
+    fn assign(&mut self, other: &State) {
+        let State { entries, handlers, next_class, looking, kept, fresh } = other;
+        self.entries.clone_from(entries);
+        self.handlers.clone_from(handlers);
+        (self.next_class, self.looking, self.kept, self.fresh) = (*next_class, *looking, *kept, *fresh);
+    }
+
     /// The register is overwritten by a term of which nothing is known.
     fn forget(&mut self, reg: Reg) {
-        self.entries.retain(|entry| entry.reg != reg);
+        if let Some(at) = self.entries.iter().position(|entry| entry.reg == reg) {
+            self.entries.remove(at);
+        }
     }
 
     fn add(&mut self, reg: Reg, class: u16, known: Known) {
+        self.fresh |= matches!(known, Known::Fresh(_));
         if self.entries.len() < MOST_TRACKED {
             self.entries.push(Entry { reg, class, known });
         }
@@ -179,6 +192,9 @@ impl State {
 
     /// What was fresh may be old, or known to others.
     fn age(&mut self) {
+        if !std::mem::take(&mut self.fresh) {
+            return;
+        }
         for entry in &mut self.entries {
             if let Known::Fresh(arity) = entry.known {
                 entry.known = Known::Tuple(arity);
@@ -211,6 +227,7 @@ impl State {
         let mut changed = other.looking && !self.looking || other.kept && !self.kept;
         self.looking |= other.looking;
         self.kept |= other.kept;
+        self.fresh |= other.fresh;
         for handler in &other.handlers {
             if !self.handlers.contains(handler) {
                 self.handlers.push(*handler);
@@ -218,20 +235,20 @@ impl State {
             }
         }
         // Registers of one class are of one class still if the other way agrees.
-        let mut classes: Vec<(u16, u16)> = Vec::with_capacity(self.entries.len());
+        let mut classes = Numbers::<(u16, u16)>::new();
         self.entries.retain_mut(|entry| {
             let Some(there) = other.find(entry.reg) else {
                 changed = true;
                 return false;
             };
-            entry.class = number_of(&mut classes, (entry.class, there.class));
+            entry.class = classes.number_of((entry.class, there.class));
             let known = entry.known.or(there.known);
             changed |= known != entry.known;
             entry.known = known;
             true
         });
-        changed |= classes.len() != usize::from(self.next_class);
-        self.next_class = classes.len() as u16;
+        changed |= classes.len != self.next_class;
+        self.next_class = classes.len;
         self.normalize();
         changed
     }
@@ -247,21 +264,36 @@ impl State {
                 at += 1;
             }
         }
-        let mut names: Vec<u16> = Vec::with_capacity(self.entries.len());
+        let mut names = Numbers::<u16>::new();
         for entry in &mut self.entries {
-            entry.class = number_of(&mut names, entry.class);
+            entry.class = names.number_of(entry.class);
         }
-        self.next_class = names.len() as u16;
+        self.next_class = names.len;
     }
 }
 
-/// The place of an item in a list, at whose end it is put if it is not in it.
-fn number_of<T: PartialEq>(list: &mut Vec<T>, item: T) -> u16 {
-    let place = list.iter().position(|known| *known == item).unwrap_or_else(|| {
-        list.push(item);
-        list.len() - 1
-    });
-    place as u16
+/// Numbers from 0 for the items of a state, of which there are no more than registers that are tracked.
+struct Numbers<T> {
+    items: [T; MOST_TRACKED],
+    len: u16,
+}
+
+impl<T: Copy + Default + PartialEq> Numbers<T> {
+    fn new() -> Self {
+        Numbers { items: [T::default(); MOST_TRACKED], len: 0 }
+    }
+
+    /// The number of an item: a new one if it has none.
+    fn number_of(&mut self, item: T) -> u16 {
+        let len = usize::from(self.len);
+        let known = self.items[..len].iter().position(|known| *known == item);
+        let number = known.unwrap_or_else(|| {
+            self.items[len] = item;
+            self.len += 1;
+            len
+        });
+        number as u16
+    }
 }
 
 /// What is known at a label.
@@ -315,11 +347,14 @@ impl Labels {
         self.fell |= fell;
     }
 
-    /// The pass comes to a label: what is known there.
-    fn arrive(&mut self, label: u32) -> Option<State> {
-        let place = self.place(label)?;
+    /// The pass comes to a label, and goes on with what is known there; false if no way there is known.
+    fn arrive(&mut self, label: u32, state: &mut State) -> bool {
+        let Some(place) = self.place(label) else { return false };
         place.passed = true;
-        place.state.clone()
+        place.state.as_ref().is_some_and(|known| {
+            state.assign(known);
+            true
+        })
     }
 }
 
@@ -393,7 +428,7 @@ pub(crate) fn proofs(module: &Module, entry: u32, body: &Body) -> Proofs {
     }
     let mut labels = Labels::of(body);
     labels.edge(entry, &State::default());
-    let mut pass = Pass { module, labels, state: None, found: Proofs::default() };
+    let mut pass = Pass { module, labels, found: Proofs::default() };
     for _ in 0..MOST_PASSES {
         pass.run(body);
         if !pass.labels.fell {
@@ -410,8 +445,6 @@ pub(crate) fn proofs(module: &Module, entry: u32, body: &Body) -> Proofs {
 struct Pass<'a> {
     module: &'a Module,
     labels: Labels,
-    /// What is known here; `None` where control does not come, as far as is known yet.
-    state: Option<State>,
     found: Proofs,
 }
 
@@ -419,17 +452,18 @@ impl Pass<'_> {
     fn run(&mut self, body: &Body) {
         self.labels.begin_pass();
         self.found = Proofs::default();
-        self.state = None;
+        // What is known here, if control comes here as far as is known yet.
+        let (mut state, mut reached) = (State::default(), false);
         for (index, instr) in body.iter().enumerate() {
             if instr.op == Op::Label {
                 let label = instr.args.first().and_then(Arg::number).unwrap_or(0) as u32;
-                if let Some(state) = self.state.take() {
+                if reached {
                     self.labels.edge(label, &state);
                 }
-                self.state = self.labels.arrive(label);
+                reached = self.labels.arrive(label, &mut state);
                 // The process may stop at the head of a loop, and be collected.
-                self.state.iter_mut().for_each(State::age);
-            } else if let Some(mut state) = self.state.take() {
+                state.age();
+            } else if reached {
                 if is_access(instr.op) && !self.is_proved(&state, instr) {
                     self.found.unproved.push(index as u32);
                 }
@@ -439,9 +473,7 @@ impl Pass<'_> {
                 if state.looking && !look(&mut state, instr) {
                     self.found.adopts.push(index as u32);
                 }
-                if self.step(&mut state, instr) {
-                    self.state = Some(state);
-                }
+                reached = self.step(&mut state, instr);
             }
         }
     }
@@ -581,14 +613,12 @@ impl Pass<'_> {
             each_label(instr, |label| self.labels.edge(label, state));
         }
         self.learn_from(state, instr, last);
-        for (kind, arg) in instr.op.kinds().iter().zip(instr.args) {
-            if let (Kind::Live, Some(live)) = (kind, arg.number()) {
-                state.prune(live as u16);
-            }
-        }
-        if loses_x(instr.op) {
-            state.prune(0);
+        let loses_x = loses_x(instr.op);
+        if loses_x {
             (count, last) = (1, Some(Reg::X(0)));
+        }
+        if let Some(live) = if loses_x { Some(0) } else { live(instr) } {
+            state.prune(live);
         }
         if let (1, Some(to)) = (count, last) {
             state.set(to, result);
@@ -754,6 +784,12 @@ fn look(state: &mut State, instr: Instr<'_>) -> bool {
         }
     }
     true
+}
+
+/// How many X registers stay, if an instruction says so.
+fn live(instr: Instr<'_>) -> Option<u16> {
+    let at = instr.op.kinds().iter().position(|kind| *kind == Kind::Live)?;
+    Some(instr.args.get(at)?.number()? as u16)
 }
 
 /// Whether all X registers are lost, but for a result in X0.
