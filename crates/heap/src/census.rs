@@ -80,7 +80,7 @@ mod tests {
         let list = heap.cons(twice, Term::NIL);
         assert_eq!(kinds(|visit| heap.each_object(visit)), [Kind::BigPositive, Kind::Tuple, Kind::Tuple]);
         assert_eq!(kinds(|visit| each_reachable(&[list, inner], visit)).len(), 2);
-        let (_, copy) = Fragment::copy_of(list);
+        let (_, copy, _) = Fragment::copy_of(list);
         assert_eq!(kinds(|visit| copy.iter().for_each(|copy| copy.each_object(&mut *visit))).len(), 3);
     }
 }

@@ -679,7 +679,7 @@ fn copies_have_room_while_literals_begin_to_go() {
     let copies = std::thread::spawn(move || {
         let message = message;
         for _ in 0..if cfg!(miri) { 3 } else { 20_000 } {
-            let (_, fragment) = Fragment::copy_of(message.0);
+            let (_, fragment, _) = Fragment::copy_of(message.0);
             // Each pair shares both literals, or has copies of both.
             let words = fragment.unwrap().used_words();
             assert!(words == 1 + 3 * 200 || words == 1 + 200 + 2 * 200 + 8 * 200, "{words}");

@@ -26,20 +26,20 @@ pub fn copy_term<A: Alloc + ?Sized>(term: Term, heap: &mut A) -> Term {
 }
 
 impl Fragment {
-    /// A copy of a term, in a fragment of its own if it needs memory.
+    /// A copy of a term, in a fragment of its own if it needs memory, and how many words that is.
     #[inline]
-    pub fn copy_of(term: Term) -> (Term, Option<Fragment>) {
+    pub fn copy_of(term: Term) -> (Term, Option<Fragment>, usize) {
         if term.is_immediate() {
-            return (term, None);
+            return (term, None, 0);
         }
         let lasting = Lasting::now();
         let words = copy::size(term, |at| lasting.holds(at));
         if words == 0 {
-            return (term, None);
+            return (term, None, 0);
         }
         let mut fragment = Fragment::with_capacity(words);
         let term = copy::copy(term, words, &mut fragment, |at| lasting.holds(at));
-        (term, Some(fragment))
+        (term, Some(fragment), words)
     }
 
     /// A copy of a term and of all literals that it refers to: for places that no purger asks.

@@ -5,6 +5,7 @@ use crate::ctx::Ctx;
 use crate::registry::Named;
 use crate::signal::{Parcel, Signal};
 use crate::trace::flags;
+use myriad_heap::Fragment;
 use myriad_term::{Kind, Pid, Port, Term};
 
 /// What became of a message.
@@ -25,26 +26,27 @@ impl Ctx<'_> {
     /// A copy of a term for another process: it costs reductions by its size.
     #[inline]
     pub fn parcel(&mut self, term: Term) -> Parcel {
-        self.paid(Parcel::copy(term))
+        if term.is_immediate() {
+            return Parcel::immediate(term);
+        }
+        let (parcel, words) = Parcel::copy_counted(term);
+        self.pay_for_copy(words);
+        parcel
     }
 
     /// As [`Ctx::parcel`], with all literals in it ([`Parcel::whole`]).
     pub fn whole_parcel(&mut self, term: Term) -> Parcel {
-        self.paid(Parcel::whole(term))
-    }
-
-    #[inline]
-    fn paid(&mut self, parcel: Parcel) -> Parcel {
-        if let Some(fragment) = &parcel.fragment {
-            self.pay_for_copy(fragment.used_words());
-        }
+        let parcel = Parcel::whole(term);
+        self.pay_for_copy(parcel.fragment.as_ref().map_or(0, Fragment::used_words));
         parcel
     }
 
     /// Counts the work of copying so many words.
     #[inline]
     pub fn pay_for_copy(&mut self, words: usize) {
-        self.bump(words / COPIED_PER_REDUCTION);
+        if words >= COPIED_PER_REDUCTION {
+            self.bump(words / COPIED_PER_REDUCTION);
+        }
     }
 
     /// Sends `message` to `to`: a pid, port, alias, name, or `{Name, Node}`.

@@ -57,11 +57,15 @@ impl Parcel {
 
     /// A copy of a term.
     pub fn copy(term: Term) -> Parcel {
-        if term.is_immediate() {
-            return Parcel::immediate(term);
-        }
-        let (term, fragment) = Fragment::copy_of(term);
-        Parcel { term, fragment }
+        Parcel::copy_counted(term).0
+    }
+
+    /// A copy of a term, and how many words it takes.
+    // One function, into which both passes over the term are inlined: each message goes through it.
+    #[inline(never)]
+    pub fn copy_counted(term: Term) -> (Parcel, usize) {
+        let (term, fragment, words) = Fragment::copy_of(term);
+        (Parcel { term, fragment }, words)
     }
 
     /// A copy of a term and of all literals in it, for what is kept outside processes (`literals.rs`, LC2).
