@@ -2,7 +2,7 @@
 
 use myriad_sync::atomic::{AtomicI64, Ordering};
 use myriad_term::magic::{Magic, magic_reference};
-use myriad_term::{Build, Term, am, map};
+use myriad_term::{Build, Term, am, map, memory};
 use myriad_vm::bif::{Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::{BifResult, Ctx};
 
@@ -27,6 +27,9 @@ struct Array {
     signed: bool,
 }
 
+/// What OTP calls the memory of arrays of atomics and counters.
+pub const PURPOSE: memory::Purpose = memory::Purpose("std", "erl_bif_atomics");
+
 /// Most cells: what `(Size + header) * 8` can address in OTP's small integers.
 const MAX_CELLS: usize = (1 << 57) - 1;
 
@@ -35,10 +38,10 @@ fn make(ctx: &mut Ctx<'_>, size: Term, signed: bool) -> BifResult {
         return Err(SYSTEM_LIMIT);
     }
     let Some(size) = size.as_usize().filter(|n| *n > 0) else { return badarg() };
-    let mut cells = Vec::new();
-    if size > MAX_CELLS || cells.try_reserve_exact(size).is_err() {
+    if size > MAX_CELLS {
         return Err(SYSTEM_LIMIT);
     }
+    let mut cells = memory::named(PURPOSE, || Vec::with_capacity(size));
     cells.resize_with(size, || AtomicI64::new(0));
     let array = Array { cells: cells.into_boxed_slice(), signed };
     let numbers = ctx.sched.next_ref(ctx.vm);

@@ -108,10 +108,7 @@ fn copy(ctx: &mut Ctx<'_>, binary: Term, times: usize) -> BifResult {
     if size == 0 {
         return Ok(ctx.binary(&[]));
     }
-    let mut copies = Vec::new();
-    if copies.try_reserve_exact(size).is_err() {
-        return Err(SYSTEM_LIMIT);
-    }
+    let mut copies = Vec::with_capacity(size);
     if bits.len() / 8 > LONG && bits.as_bytes().is_none() {
         dirty(ctx)?;
     }

@@ -4,10 +4,10 @@
 //!     scheduler lie together, eight to a line of the cache, so schedulers that add write no line in common.
 //! W2. No order is promised: all accesses are Relaxed. Reading while others add gives some sum of what was added.
 
-use crate::atomics::bits;
+use crate::atomics::{PURPOSE, bits};
 use myriad_sync::atomic::{AtomicI64, Ordering::Relaxed};
 use myriad_term::magic::{Magic, magic_reference};
-use myriad_term::{Build, Term, am, map};
+use myriad_term::{Build, Term, am, map, memory};
 use myriad_vm::bif::{BADARG, Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::{BifResult, Ctx};
 
@@ -24,6 +24,9 @@ const CELLS: usize = 8;
 
 #[repr(align(64))]
 struct Line([AtomicI64; CELLS]);
+
+/// More no address space holds.
+const MAX_LINES: usize = isize::MAX as usize / size_of::<Line>();
 
 struct Counters {
     size: usize,
@@ -63,8 +66,10 @@ fn counters_new_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(size) = args[0].as_usize().filter(|n| *n > 0) else { return badarg() };
     let lanes = ctx.vm.config.schedulers + 1;
     let count = size.div_ceil(CELLS).checked_mul(lanes).ok_or(SYSTEM_LIMIT)?;
-    let mut lines = Vec::new();
-    lines.try_reserve_exact(count).map_err(|_| SYSTEM_LIMIT)?;
+    if count > MAX_LINES {
+        return Err(SYSTEM_LIMIT);
+    }
+    let mut lines = memory::named(PURPOSE, || Vec::with_capacity(count));
     lines.resize_with(count, || Line(std::array::from_fn(|_| AtomicI64::new(0))));
     let counters = Counters { size, lanes, lines: lines.into_boxed_slice() };
     let numbers = ctx.sched.next_ref(ctx.vm);

@@ -1,5 +1,6 @@
 //! Walking iodata: nested lists of bytes and binaries.
 
+use myriad_term::memory::{self, Demand};
 use myriad_term::{Bits, Kind, Term};
 use myriad_vm::bif::{Escape, badarg};
 
@@ -254,8 +255,9 @@ impl<S: Sink + AsMut<Vec<u8>>> Gathering<S> {
             if !walk.count::<true>(size, budget)? {
                 return Ok(false);
             }
-            // Without the room it grows.
-            let _ = self.sink.as_mut().try_reserve_exact(*size + 1);
+            let gathered = self.sink.as_mut();
+            memory::require(memory::BINARY, Demand::new(gathered.len().saturating_add(*size)));
+            gathered.reserve_exact(*size + 1);
             self.size = None;
             self.roomy = true;
         }

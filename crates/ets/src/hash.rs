@@ -20,7 +20,7 @@ use crate::row::{HEAD_WORDS, Link, NewRow, Row};
 use myriad_sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use myriad_sync::{LockClass, Mutex, Odd, RwLock, Sequence};
 use myriad_term::equal::eq_exact;
-use myriad_term::{Arena, Term};
+use myriad_term::{Arena, Term, memory};
 use std::mem::offset_of;
 use std::ops::Deref;
 
@@ -31,12 +31,16 @@ const SEGMENT: usize = 2048;
 /// Steps through a chain between two looks at how long it can be.
 const STEPS: usize = 256;
 
+/// What OTP calls the memory of buckets.
+const PURPOSE: memory::Purpose = memory::Purpose("ets", "db_seg");
+
 /// Room for buckets.
 pub struct Buckets(Box<[Link]>);
 
 impl Buckets {
     fn new(room: usize) -> *mut Buckets {
-        Box::into_raw(Box::new(Buckets((0..room).map(|_| Link::end()).collect())))
+        let links = memory::named(PURPOSE, || (0..room).map(|_| Link::end()).collect());
+        Box::into_raw(Box::new(Buckets(links)))
     }
 
     /// Frees it.

@@ -23,9 +23,12 @@ use myriad_heap::census::{each_object, each_reachable};
 use myriad_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use myriad_term::boxed::{Boxed, Header};
 use myriad_term::{Alloc, Arena, Build, Kind, Magic, OffHeap, SharedBinary, Term, copy, memory};
-use std::alloc::{Layout, alloc, dealloc};
+use std::alloc::{Layout, dealloc};
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
+
+/// What OTP calls the memory of rows.
+const PURPOSE: memory::Purpose = memory::Purpose("ets", "db_term");
 
 /// All elements are immediate: nothing to relocate.
 const FLAT: u32 = 1;
@@ -149,7 +152,7 @@ impl Alloc for Block {
 
 impl Row {
     fn layout(words: usize) -> Layout {
-        memory::layout::<u64>(HEAD_WORDS + words, "ets", "db_term")
+        memory::layout::<u64>(HEAD_WORDS + words, PURPOSE)
     }
 
     /// A row with a copy of `tuple`, filed under `hash`. (The rows of compressed tables, too, if all elements are immediate.)
@@ -186,9 +189,7 @@ impl Row {
     fn allocate(words: usize, hash: u32, flags: u32) -> Row {
         let layout = Self::layout(words);
         // SAFETY: the layout is not empty.
-        let Some(head) = NonNull::new(unsafe { alloc(layout) }.cast::<Head>()) else {
-            memory::exhausted("ets", "db_term", layout.size())
-        };
+        let head = unsafe { memory::allocate(layout, PURPOSE) }.cast::<Head>();
         let flags = AtomicU32::new(flags);
         // SAFETY: a fresh block that begins with room for the header.
         unsafe { head.write(Head { next: Link::end(), hash, flags, words, off_heap: ptr::null_mut() }) };

@@ -5,43 +5,76 @@
 //! written whole and lives shortly, and then fresh pages cost more than the copy.)
 
 use crate::account::Class;
-use std::alloc::{Layout, alloc, dealloc};
+use myriad_term::memory::{self, Demand, Purpose};
+use std::alloc::{Layout, dealloc};
 
 /// Heap blocks of so many words and more are mappings: 4 MB. (Small in tests, so that they meet both.)
 pub(crate) const MAPPED: usize = if cfg!(test) { 2048 } else { 512 * 1024 };
 /// Words of a page.
 const PAGE_WORDS: usize = 512;
 
-/// Stops the VM: the system has no memory left.
-#[cold]
-pub(crate) fn out_of_memory(words: usize) -> ! {
-    myriad_term::memory::exhausted("eheap", "heap", words.saturating_mul(8))
+/// What OTP calls the memory of such blocks.
+const fn purpose(class: Class) -> Purpose {
+    match class {
+        Class::Process => Purpose("eheap", "heap"),
+        Class::Fragment => Purpose("eheap", "heap_frag"),
+        Class::Literal => Purpose("literal", "literal"),
+    }
 }
 
-fn layout(words: usize) -> Layout {
-    match Layout::array::<u64>(words.max(1)) {
-        Ok(layout) => layout,
-        Err(_) => out_of_memory(words),
-    }
+/// Stops the VM: the system has no memory left.
+#[cold]
+pub(crate) fn out_of_memory(words: usize, class: Class) -> ! {
+    memory::exhausted(purpose(class), words.saturating_mul(8))
+}
+
+/// Stops the VM if the system has no memory for so many words.
+pub(crate) fn require(words: usize, class: Class) {
+    memory::require(purpose(class), Demand::new(words.saturating_mul(8)));
+}
+
+fn layout(words: usize, class: Class) -> Layout {
+    memory::layout::<u64>(words.max(1), purpose(class))
 }
 
 fn is_mapped(words: usize, class: Class) -> bool {
     words >= MAPPED && class == Class::Process
 }
 
+/// What a block is taken for.
+#[derive(Clone, Copy)]
+pub(crate) struct Move {
+    /// Words that will surely be written to it before anything is given back.
+    pub(crate) copied: usize,
+    /// Words that are given back then.
+    pub(crate) freed: usize,
+}
+
 /// A fresh block, uninitialised.
+#[inline]
 pub(crate) fn take(words: usize, class: Class) -> *mut u64 {
+    take_for(words, class, Move { copied: words, freed: 0 })
+}
+
+/// A fresh block, uninitialised, that takes the place of others.
+#[inline]
+pub(crate) fn take_for(words: usize, class: Class, plan: Move) -> *mut u64 {
     let block = if is_mapped(words, class) {
-        system::map(words)
+        map(words, class, plan)
     } else {
         // SAFETY: the layout is not empty.
-        unsafe { alloc(layout(words)) }.cast::<u64>()
+        unsafe { memory::allocate(layout(words, class), purpose(class)) }.cast::<u64>().as_ptr()
     };
-    if block.is_null() {
-        out_of_memory(words);
-    }
     class.tally().come(words);
     block
+}
+
+#[cold]
+fn map(words: usize, class: Class, plan: Move) -> *mut u64 {
+    let [bytes, copied, freed] = [words, plan.copied, plan.freed].map(|words| words.saturating_mul(8));
+    memory::require(purpose(class), Demand::replacing(bytes, copied, freed));
+    let block = system::map(words);
+    if block.is_null() { out_of_memory(words, class) } else { block }
 }
 
 /// Gives a block back; null is no block.
@@ -58,7 +91,7 @@ pub(crate) unsafe fn give(block: *mut u64, words: usize, class: Class) {
         if is_mapped(words, class) {
             system::unmap(block, words);
         } else {
-            dealloc(block.cast(), layout(words));
+            dealloc(block.cast(), layout(words, class));
         }
     }
 }
@@ -115,18 +148,18 @@ mod system {
 mod system {
     //! The interpreter has no mappings: blocks of its allocator stand for them.
 
-    use super::layout;
+    use super::{Class, layout};
 
     pub(super) const CUTS: bool = false;
 
     pub(super) fn map(words: usize) -> *mut u64 {
         // SAFETY: the layout is not empty.
-        unsafe { std::alloc::alloc(layout(words)) }.cast()
+        unsafe { std::alloc::alloc(layout(words, Class::Process)) }.cast()
     }
 
     pub(super) unsafe fn unmap(block: *mut u64, words: usize) {
         // SAFETY: the caller's promise.
-        unsafe { std::alloc::dealloc(block.cast(), layout(words)) };
+        unsafe { std::alloc::dealloc(block.cast(), layout(words, Class::Process)) };
     }
 }
 

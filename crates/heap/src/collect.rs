@@ -17,7 +17,7 @@
 //! limited gets what it needs, where room that is only wished for would end the process now or when it is full.
 
 use crate::account::{self, Class};
-use crate::block;
+use crate::block::{self, Move};
 use crate::copy::{Copier, Span, mode};
 use crate::heap::{GcInfo, Heap, RESERVED, words_between};
 use crate::literal;
@@ -326,7 +326,8 @@ impl Heap {
     fn ensure_old_block(&mut self, words: usize) {
         if self.old_start.is_null() && words > 0 {
             let size = sizes::at_least(words * 2);
-            self.install_old_block(block::take(size, Class::Process), size);
+            let plan = Move { copied: 0, freed: 0 };
+            self.install_old_block(block::take_for(size, Class::Process, plan), size);
         }
     }
 
@@ -355,7 +356,10 @@ impl Heap {
         let stack = self.stack_words();
         // Emptied wholly, the block can stay.
         let in_place = MODE == mode::TENURE && size == from_young.1;
-        let new = if in_place { self.start } else { block::take(size, Class::Process) };
+        // Of what is collected only the stack surely lives.
+        let freed = if minor { from_young.1 } else { from_young.1 + from_old.1 };
+        let plan = Move { copied: stack, freed };
+        let new = if in_place { self.start } else { block::take_for(size, Class::Process, plan) };
         let new_end = new.wrapping_add(size);
         let new_stop = new_end.wrapping_sub(stack);
         let literals = Span::of(literal::range());
@@ -365,8 +369,9 @@ impl Heap {
         match MODE {
             mode::FULL => {
                 let words = self.old_words() + self.mature_words();
-                let size = sizes::at_least(words.saturating_mul(2));
-                self.install_old_block(block::take(size, Class::Process), size);
+                let old_size = sizes::at_least(words.saturating_mul(2));
+                let plan = Move { copied: 0, freed: freed.saturating_sub(size) };
+                self.install_old_block(block::take_for(old_size, Class::Process, plan), old_size);
             }
             mode::SINGLE => self.install_old_block(ptr::null_mut(), 0),
             _ => {}

@@ -11,7 +11,7 @@
 //!     hands such a literal to a process that has been asked: a message gets a copy of it.
 
 use crate::account::Class;
-use crate::block::out_of_memory;
+use crate::block::{self, out_of_memory};
 use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::{Alloc, OffHeap};
@@ -115,7 +115,7 @@ impl Range {
                 return;
             }
         }
-        out_of_memory(LEAST / 8)
+        out_of_memory(LEAST / 8, Class::Literal)
     }
 
     fn take(&mut self, pages: usize) -> usize {
@@ -123,7 +123,9 @@ impl Range {
         if LEN.load(Ordering::Relaxed) == 0 {
             self.reserve();
         }
-        let Some(i) = self.free.iter().position(|(_, n)| *n >= pages) else { out_of_memory(pages * PAGE_WORDS) };
+        let words = pages * PAGE_WORDS;
+        block::require(words, Class::Literal);
+        let Some(i) = self.free.iter().position(|(_, n)| *n >= pages) else { out_of_memory(words, Class::Literal) };
         let (at, n) = self.free[i];
         if n == pages {
             self.free.remove(i);
@@ -133,7 +135,7 @@ impl Range {
         let end = at + pages * PAGE;
         if end > self.usable {
             if !system::commit(self.usable, end - self.usable) {
-                out_of_memory(pages * PAGE_WORDS);
+                out_of_memory(words, Class::Literal);
             }
             self.usable = end;
         }

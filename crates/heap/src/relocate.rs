@@ -5,7 +5,7 @@
 //! same distance.
 
 use crate::account::Class;
-use crate::block;
+use crate::block::{self, Move};
 use crate::fragment::Fragment;
 use crate::heap::Heap;
 use crate::roots::Roots;
@@ -68,7 +68,8 @@ impl Heap {
         debug_assert!(self.fragments.is_null());
         let (used, stack) = (self.young_words(), self.stack_words());
         debug_assert!(used + stack <= size);
-        let new = block::take(size, Class::Process);
+        let plan = Move { copied: used + stack, freed: self.block_words() };
+        let new = block::take_for(size, Class::Process, plan);
         let new_end = new.wrapping_add(size);
         let new_stop = new_end.wrapping_sub(stack);
         let shift = Shift {

@@ -7,6 +7,7 @@
 
 use myriad_sync::atomic::{AtomicU64, Ordering};
 use myriad_sync::{LockClass, RwLock};
+use myriad_term::memory;
 use myriad_vm::code::{CodePtr, Function};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::RefCell;
@@ -41,7 +42,9 @@ impl Block {
         let layout = Layout::from_size_align(bytes.max(16), 16).unwrap_or_else(|_| Layout::new::<[u128; 1]>());
         // SAFETY: the size is not zero.
         let start = unsafe { alloc_zeroed(layout) };
-        let Some(start) = NonNull::new(start) else { myriad_term::memory::exhausted("code", "code", layout.size()) };
+        let Some(start) = NonNull::new(start) else {
+            memory::exhausted(memory::Purpose("code", "code"), layout.size())
+        };
         Block { start, layout }
     }
 

@@ -11,7 +11,7 @@ mod info;
 mod names;
 mod open;
 
-use myriad_term::Term;
+use myriad_term::{Term, memory};
 use myriad_vm::bif::{DirtyKind, badarg};
 use myriad_vm::{Ctx, Escape};
 use rustix::io::Errno;
@@ -97,7 +97,7 @@ const LARGE_READ: usize = 16 << 20;
 /// Room for `size` bytes.
 fn room(size: usize) -> Result<Vec<u8>, Errno> {
     let mut bytes = Vec::new();
-    bytes.try_reserve_exact(size).map_err(|_| Errno::NOMEM)?;
+    memory::fallibly(|| bytes.try_reserve_exact(size)).map_err(|_| Errno::NOMEM)?;
     if size >= LARGE_READ {
         /// A whole number of the pages of every machine, and what large pages are made of.
         const STEP: usize = 2 << 20;

@@ -2,6 +2,8 @@
 
 #[cfg(all(target_os = "linux", target_env = "gnu", not(heap_check)))]
 mod address_space;
+#[cfg(not(heap_check))]
+mod allocator;
 mod boot;
 mod break_menu;
 mod compat;
@@ -13,7 +15,7 @@ use std::os::unix::ffi::OsStringExt;
 // Under `--cfg heap_check` the system's allocator serves, which sanitizers know.
 #[cfg(not(heap_check))]
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 /// Gives free memory of this thread, and of those that have ended, back to the system.
 fn trim() {
@@ -29,6 +31,7 @@ fn trim() {
 
 fn main() {
     crash::install();
+    myriad_term::memory::trim_by(trim);
     let words: Vec<Vec<u8>> = std::env::args_os().skip(1).map(OsStringExt::into_vec).collect();
     let status = match words.first().map(Vec::as_slice) {
         Some(b"version") => {

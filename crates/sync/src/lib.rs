@@ -23,7 +23,7 @@
 //! | [`sequence`] | looking at what a lock protects without it |
 //! | [`count`] | how many hold an object that a table names |
 //! | [`mpsc`], [`parker`], [`progress`], [`table`] | signal queue, sleeping, safe reclamation, grow-only table |
-//! | [`parallelism`] | how many cores this process may use |
+//! | [`parallelism`], [`memory`] | how many cores this process may use, and how much memory it could still have |
 //!
 //! Every blocking lock has a [`LockClass`]; debug builds panic when a thread takes locks against the order of
 //! their classes. Two kinds of test stand beside the code:
@@ -54,10 +54,12 @@ mod backend;
 
 pub mod backoff;
 pub mod bias;
+mod cgroup;
 pub mod class;
 pub mod count;
 pub mod counter;
 pub mod mcs;
+pub mod memory;
 pub mod mpsc;
 pub mod mutex;
 pub mod pad;

@@ -9,7 +9,7 @@
 
 use crate::alloc::{Alloc, OffHeap};
 use crate::memory;
-use std::alloc::{Layout, alloc, dealloc};
+use std::alloc::{Layout, dealloc};
 use std::ptr::NonNull;
 
 /// Words of the first chunk.
@@ -74,10 +74,9 @@ impl Arena {
     fn grow(&mut self, words: usize) {
         let size = words.max(self.next_chunk);
         self.next_chunk = (self.next_chunk * 2).min(LARGEST_CHUNK);
-        let layout = memory::layout::<u64>(size, "temp", "term");
+        let layout = memory::layout::<u64>(size, memory::TEMPORARY);
         // SAFETY: the size is at least FIRST_CHUNK words, not zero.
-        let chunk = unsafe { alloc(layout) };
-        let Some(chunk) = NonNull::new(chunk.cast::<u64>()) else { memory::exhausted("temp", "term", layout.size()) };
+        let chunk = unsafe { memory::allocate(layout, memory::TEMPORARY) }.cast::<u64>();
         self.chunks.push((chunk, layout));
         self.free = chunk;
         self.free_words = size;

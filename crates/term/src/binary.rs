@@ -10,7 +10,7 @@ use crate::memory;
 use crate::word::Term;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_sync::{ShardedTally, Tally};
-use std::alloc::{Layout, alloc, dealloc, realloc};
+use std::alloc::{Layout, dealloc, realloc};
 use std::borrow::Cow;
 use std::ptr::NonNull;
 
@@ -151,10 +151,10 @@ impl SharedBinary {
                     alloc_bytes(capacity)
                 } else {
                     let layout = Layout::array::<u8>((*block).capacity).unwrap_unchecked();
-                    realloc((*block).data, layout, capacity)
+                    memory::named(memory::BINARY, || realloc((*block).data, layout, capacity))
                 };
                 if data.is_null() {
-                    memory::exhausted("binary", "binary", capacity);
+                    memory::exhausted(memory::BINARY, capacity);
                 }
                 SHARED.resize(capacity as i64 - (*block).capacity as i64);
                 (*block).data = data;
@@ -177,10 +177,8 @@ fn alloc_bytes(capacity: usize) -> *mut u8 {
     if capacity == 0 {
         return NonNull::dangling().as_ptr();
     }
-    let layout = memory::layout::<u8>(capacity, "binary", "binary");
     // SAFETY: the capacity is not zero.
-    let data = unsafe { alloc(layout) };
-    if data.is_null() { memory::exhausted("binary", "binary", capacity) } else { data }
+    unsafe { memory::allocate(memory::layout::<u8>(capacity, memory::BINARY), memory::BINARY) }.as_ptr()
 }
 
 impl Clone for SharedBinary {

@@ -1,21 +1,185 @@
 //! What happens when there is no room left, in memory or in the atom table: OTP's slogan, then the end of the VM.
+//!
+//! The system promises more memory than it has and kills who takes the promise at its word. So every request for a large block is
+//! held against what is there ([`is_there`]), and one that cannot be met ends the VM before it is made, with a slogan and a dump.
+//! Large is [`LARGE`]: what is looked up costs a hundredth of what filling such a block does. All requests come by here, since the
+//! global allocator of the command asks ([`granted`], [`refused`]), as do those that map blocks of their own.
+//!
+//! ME1. What is refused could not be had: a block counts whole when it is about to be filled, and where it replaces another one, as
+//!      when a heap is collected, what that will give back counts as there ([`Demand`]).
+//! ME2. A request is looked at by itself. Memory that others have asked for and not written to yet is not missing so far:
+//!      two large blocks at the same moment, each of which fits, may be too much together.
 
-use myriad_sync::OnceLock;
+use myriad_sync::{OnceLock, memory};
 use std::alloc::Layout;
+use std::cell::Cell;
+use std::io::Write;
+use std::ptr::NonNull;
+
+/// Requests of so many bytes and more are held against what is there.
+pub const LARGE: usize = 64 << 20;
+/// Requests of so many bytes and more say what they are for ([`allocate`]).
+const NAMED: usize = 64 << 10;
+/// Of what is there so much of it is left: for the tables of pages, and because the figure is an estimate.
+const LEFT: usize = 128;
 
 static HANDLER: OnceLock<fn(&str)> = OnceLock::new();
+static TRIM: OnceLock<fn()> = OnceLock::new();
+
+/// OTP's names of an allocator and of the objects that it was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Purpose(pub &'static str, pub &'static str);
+
+/// Binaries, and whatever else is a run of bytes.
+pub const BINARY: Purpose = Purpose("binary", "binary");
+/// Intermediate results.
+pub const TEMPORARY: Purpose = Purpose("temp", "tmp");
+
+/// What a block takes, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Demand {
+    /// Its size.
+    pub bytes: usize,
+    /// How much of it is written to, at least, before anything is given back.
+    pub written: usize,
+    /// What is given back then.
+    pub freed: usize,
+}
+
+impl Demand {
+    /// Of a block that is to be filled.
+    pub const fn new(bytes: usize) -> Demand {
+        Demand { bytes, written: bytes, freed: 0 }
+    }
+
+    /// Of a block that takes the place of another one, of which so many bytes are copied.
+    pub const fn replacing(bytes: usize, written: usize, freed: usize) -> Demand {
+        Demand { bytes, written, freed }
+    }
+
+    fn fits(self, available: usize) -> bool {
+        let left = available - available / LEFT;
+        self.written <= left && self.bytes <= left.saturating_add(self.freed)
+    }
+}
+
+/// What this thread's requests are for.
+#[derive(Clone, Copy)]
+enum Caller {
+    /// Who does not say it.
+    Any,
+    For(Purpose),
+    /// Who has an answer when there is no memory.
+    Fallible,
+}
+
+thread_local! {
+    static CALLER: Cell<Caller> = const { Cell::new(Caller::Any) };
+}
+
+fn as_caller<R>(caller: Caller, request: impl FnOnce() -> R) -> R {
+    let before = CALLER.replace(caller);
+    let result = request();
+    CALLER.set(before);
+    result
+}
 
 /// Sets what is told the slogan before the VM ends. The first call counts.
 pub fn on_exhausted(handler: fn(&str)) {
     let _ = HANDLER.set(handler);
 }
 
-/// Ends the VM: an allocator (`eheap`, `binary`, ...) got no memory of so many bytes for a kind of object.
+/// Sets what gives free memory back to the system before a request is refused. The first call counts.
+pub fn trim_by(trim: fn()) {
+    let _ = TRIM.set(trim);
+}
+
+/// Is there so much memory? Blocks that are not large always find it.
+#[inline]
+pub fn is_there(demand: Demand) -> bool {
+    demand.bytes < LARGE || is_large_there(demand)
+}
+
 #[cold]
-pub fn exhausted(allocator: &str, kind: &str, bytes: usize) -> ! {
-    let slogan = format!("{allocator}_alloc: Cannot allocate {bytes} bytes of memory (of type \"{kind}\").");
+fn is_large_there(demand: Demand) -> bool {
+    demand.fits(memory::available()) || {
+        // What the allocator keeps for later is not available to the system, which does not know better.
+        if let Some(trim) = TRIM.get() {
+            trim();
+        }
+        demand.fits(memory::available())
+    }
+}
+
+/// Ends the VM if there is not so much memory.
+#[inline]
+pub fn require(purpose: Purpose, demand: Demand) {
+    if !is_there(demand) {
+        exhausted(purpose, demand.bytes)
+    }
+}
+
+/// A block from the global allocator, for what it is said to be; without it the VM ends.
+///
+/// # Safety
+/// The layout is not empty.
+#[inline]
+pub unsafe fn allocate(layout: Layout, purpose: Purpose) -> NonNull<u8> {
+    if layout.size() >= NAMED {
+        // SAFETY: the caller's promise.
+        return unsafe { allocate_named(layout, purpose) };
+    }
+    // SAFETY: as above.
+    NonNull::new(unsafe { std::alloc::alloc(layout) }).unwrap_or_else(|| exhausted(purpose, layout.size()))
+}
+
+/// # Safety
+/// As [`allocate`].
+#[cold]
+unsafe fn allocate_named(layout: Layout, purpose: Purpose) -> NonNull<u8> {
+    // SAFETY: the caller's promise.
+    let block = named(purpose, || unsafe { std::alloc::alloc(layout) });
+    NonNull::new(block).unwrap_or_else(|| exhausted(purpose, layout.size()))
+}
+
+/// Runs what asks for memory. If there is none, the slogan says what it was for.
+pub fn named<R>(purpose: Purpose, request: impl FnOnce() -> R) -> R {
+    as_caller(Caller::For(purpose), request)
+}
+
+/// Runs what asks for memory and has an answer when there is none (`try_reserve`).
+pub fn fallibly<R>(request: impl FnOnce() -> R) -> R {
+    as_caller(Caller::Fallible, request)
+}
+
+/// The global allocator got no memory for a layout. Returns only to who can do without.
+#[cold]
+pub fn refused(verb: &str, layout: Layout) {
+    match CALLER.get() {
+        Caller::Fallible => {}
+        Caller::For(purpose) => end(verb, purpose, layout.size()),
+        // What is made of single bytes mostly becomes a binary.
+        Caller::Any => end(verb, if layout.align() == 1 { BINARY } else { TEMPORARY }, layout.size()),
+    }
+}
+
+/// Ends the VM: there is no memory of so many bytes.
+#[cold]
+pub fn exhausted(purpose: Purpose, bytes: usize) -> ! {
+    end("allocate", purpose, bytes)
+}
+
+fn end(verb: &str, Purpose(allocator, kind): Purpose, bytes: usize) -> ! {
+    // Nothing can be allocated for it.
+    let mut room = [0; 160];
+    let size = room.len();
+    let mut rest = &mut room[..];
+    // What does not fit is left out.
+    let _ = write!(rest, "{allocator}_alloc: Cannot {verb} {bytes} bytes of memory (of type \"{kind}\").");
+    let length = size - rest.len();
+    let slogan = str::from_utf8(&room[..length]).unwrap_or("Cannot allocate memory.");
     match HANDLER.get() {
-        Some(handler) => handler(&slogan),
+        Some(handler) => handler(slogan),
         None => eprintln!("{slogan}"),
     }
     std::process::abort()
@@ -30,9 +194,38 @@ pub fn no_more_atoms(limit: usize) {
 }
 
 /// The layout of so many things; a size that no memory has ends the VM.
-pub fn layout<T>(many: usize, allocator: &str, kind: &str) -> Layout {
+pub fn layout<T>(many: usize, purpose: Purpose) -> Layout {
     match Layout::array::<T>(many) {
         Ok(layout) => layout,
-        Err(_) => exhausted(allocator, kind, many.saturating_mul(size_of::<T>())),
+        Err(_) => exhausted(purpose, many.saturating_mul(size_of::<T>())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Demand, LARGE, fallibly, is_there, refused};
+    use std::alloc::Layout;
+
+    #[test]
+    fn a_block_fits_whole_or_in_place_of_another() {
+        let gb = 1 << 30;
+        assert!(Demand::new(gb).fits(2 * gb));
+        assert!(!Demand::new(2 * gb).fits(2 * gb));
+        assert!(!Demand::new(usize::MAX).fits(usize::MAX / 2));
+        assert!(Demand::new(1 << 60).fits(usize::MAX));
+        assert!(Demand::replacing(3 * gb, gb, 2 * gb).fits(2 * gb));
+        assert!(!Demand::replacing(5 * gb, gb, 2 * gb).fits(2 * gb));
+        assert!(!Demand::replacing(3 * gb, 2 * gb, 2 * gb).fits(2 * gb));
+        assert!(Demand::replacing(usize::MAX, 0, usize::MAX).fits(0));
+    }
+
+    #[test]
+    fn small_blocks_are_always_there() {
+        assert!(is_there(Demand::new(LARGE - 1)));
+    }
+
+    #[test]
+    fn who_can_do_without_is_told() {
+        fallibly(|| refused("allocate", Layout::new::<[u8; 100]>()));
     }
 }

@@ -10,10 +10,12 @@ use crate::listing::Listings;
 use crate::process::Process;
 use myriad_sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{LockClass, Mutex};
-use myriad_term::{Pid, RefNumbers, RefUse};
+use myriad_term::{Pid, RefNumbers, RefUse, memory};
 use std::ops::Range;
 
 static CLASS: LockClass = LockClass::new("proc_tab", 500);
+/// What OTP calls the memory of the table.
+const PURPOSE: memory::Purpose = memory::Purpose("ll", "proc_tab");
 
 /// The table.
 pub struct ProcessTable {
@@ -31,13 +33,12 @@ impl ProcessTable {
     pub fn new(limit: usize) -> ProcessTable {
         let size = limit.next_power_of_two().clamp(1024, 1 << 27);
         // Zeroed pages, so that an unused part of a large table costs nothing.
-        let layout =
-            std::alloc::Layout::array::<AtomicPtr<Process>>(size).unwrap_or_else(|_| panic!("process table size"));
+        let layout = memory::layout::<AtomicPtr<Process>>(size, PURPOSE);
         // SAFETY: null pointers are all-zero words; the layout is that of the boxed slice.
         let slots = unsafe {
-            let p = std::alloc::alloc_zeroed(layout).cast::<AtomicPtr<Process>>();
+            let p = memory::named(PURPOSE, || std::alloc::alloc_zeroed(layout)).cast::<AtomicPtr<Process>>();
             if p.is_null() {
-                std::alloc::handle_alloc_error(layout);
+                memory::exhausted(PURPOSE, layout.size());
             }
             Box::from_raw(std::ptr::slice_from_raw_parts_mut(p, size))
         };

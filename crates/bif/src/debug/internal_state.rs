@@ -6,7 +6,7 @@ use super::{references, relations};
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_term::boxed::Header;
 use myriad_term::hash::internal_hash;
-use myriad_term::{Atom, Build, Kind, Pid, Term, am, print};
+use myriad_term::{Atom, Build, Kind, Pid, Term, am, memory, print};
 use myriad_vm::bif::{Escape, UNDEF, badarg};
 use myriad_vm::signal::Signal;
 use myriad_vm::timer::Action;
@@ -140,7 +140,7 @@ fn break_down(value: Term) -> ! {
             unsafe { std::ptr::without_provenance::<u8>(8).read_volatile() };
             panic!("a fault that was none")
         }
-        Some("memory") => myriad_term::memory::exhausted("test", "test", 1 << 60),
+        Some("memory") => memory::exhausted(memory::Purpose("test", "test"), 1 << 60),
         _ => panic!("{}", print::text(value, 1000)),
     }
 }

@@ -4,7 +4,7 @@ use super::handle::{FileHandle, handle_of};
 use super::{path, retry, room};
 use crate::posix;
 use myriad_sync::Arc;
-use myriad_term::{Build, Magic, SharedBinary, Term, am};
+use myriad_term::{Build, Magic, SharedBinary, Term, am, memory};
 use myriad_vm::bif::{DirtyKind, badarg};
 use myriad_vm::{BifResult, Ctx, Escape};
 use rustix::fs::{FileType, Mode, OFlags};
@@ -143,7 +143,7 @@ fn read_to_end(fd: BorrowedFd<'_>, expected: u64) -> Result<Vec<u8>, Errno> {
     let mut bytes = room(size)?;
     loop {
         if bytes.len() == bytes.capacity() {
-            bytes.try_reserve(PIECE).map_err(|_| Errno::NOMEM)?;
+            memory::fallibly(|| bytes.try_reserve(PIECE)).map_err(|_| Errno::NOMEM)?;
         }
         let got = retry(|| rustix::io::read(fd, rustix::buffer::spare_capacity(&mut bytes)))?;
         if got == 0 {

@@ -3,6 +3,7 @@
 //! A command is a byte and its arguments, big-endian; each is answered at once by a message `{Port, {data, Answer}}`, whose
 //! first byte says what follows: nothing, the text of an error, a number, or a size and data.
 
+use myriad_term::memory;
 use rustix::io::Errno;
 
 /// The commands.
@@ -125,7 +126,7 @@ impl RamFile {
             if len > LIMIT {
                 return Err(Errno::NOMEM);
             }
-            self.bytes.try_reserve(len - self.bytes.len()).map_err(|_| Errno::NOMEM)?;
+            memory::fallibly(|| self.bytes.try_reserve(len - self.bytes.len())).map_err(|_| Errno::NOMEM)?;
             self.bytes.resize(len, 0);
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use crate::bytes::{ByteQueue, Piece};
 use libz_sys as z;
+use myriad_term::memory;
 use std::ffi::{c_int, c_uint};
 use std::ptr;
 
@@ -328,7 +329,7 @@ impl Stream {
             }
         }
         let mut out: Vec<u8> = Vec::new();
-        out.try_reserve_exact(room).map_err(|_| Failure::Memory)?;
+        memory::fallibly(|| out.try_reserve_exact(room)).map_err(|_| Failure::Memory)?;
         // The allocation may be larger than asked for.
         let room = out.capacity();
         let (mut code, mut consumed) = (z::Z_OK, 0);
