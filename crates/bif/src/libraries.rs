@@ -13,7 +13,8 @@ const HEADER: u64 = 64;
 
 /// Why the library in file `path` is not loaded. A library whose name has no slash is looked for where none is.
 pub(crate) fn refusal(path: &[u8]) -> String {
-    let found = if path.contains(&b'/') { head(path) } else { Err(cannot_open(&Error::from_raw_os_error(libc::ENOENT))) };
+    let found =
+        if path.contains(&b'/') { head(path) } else { Err(cannot_open(&Error::from_raw_os_error(libc::ENOENT))) };
     match found {
         Err(why) => why,
         Ok(head) if (head.len() as u64) < HEADER => "file too short".to_owned(),

@@ -21,7 +21,7 @@
 //! | [`revocable`] | a value that can be taken away from its user |
 //! | [`sequence`] | looking at what a lock protects without it |
 //! | [`count`] | how many hold an object that a table names |
-//! | [`mpsc`], [`parker`], [`progress`], [`table`] | signal queue, sleeping, safe reclamation, grow-only table |
+//! | `futex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, signal queue, sleeping, safe reclamation, grow-only table |
 //! | [`parallelism`] | how many cores this process may use |
 //!
 //! Every blocking lock has a [`LockClass`]; debug builds panic when a thread takes locks against the order of
@@ -56,6 +56,7 @@ pub mod bias;
 pub mod class;
 pub mod count;
 pub mod counter;
+mod futex;
 pub mod mcs;
 pub mod mpsc;
 pub mod mutex;

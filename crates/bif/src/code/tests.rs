@@ -252,7 +252,9 @@ fn libraries_are_not_loaded() {
         let why = "cannot open shared object file: No such file or directory";
         assert_eq!(erlang(ctx, "load_nif", &[absent, Term::small(0)]), refused("absent", why));
         let path = ctx.string(&directory);
-        let Ok(answer) = call(ctx, "erl_ddll", "try_load", &[path, atom("there"), Term::NIL]) else { panic!("a tuple") };
+        let Ok(answer) = call(ctx, "erl_ddll", "try_load", &[path, atom("there"), Term::NIL]) else {
+            panic!("a tuple")
+        };
         let [_, error] = answer.as_tuple_of().unwrap();
         assert_eq!(text(call(ctx, "erl_ddll", "format_error_int", &[error])), "\"this VM loads no C libraries\"");
     });
