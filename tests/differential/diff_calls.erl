@@ -40,9 +40,9 @@ related(_, _, Args) -> Args.
 
 either(Drawn, Related, Make) -> case chance(40) of true -> Make(Related()); false -> Make(Drawn) end.
 
-wrong(etf_input) ->
+wrong(Kind) when Kind =:= etf_input; Kind =:= trace_script ->
     %% It is wrong in ways of its own.
-    diff_etf:drawn();
+    arg(Kind);
 wrong(Kind) when Kind =:= count; Kind =:= shift; Kind =:= size ->
     pick([a, -1, 1.5, <<>>, [], {}, "3", 0, #{}]);
 wrong(small) ->
@@ -126,6 +126,7 @@ arg(regex) -> regex(3);
 arg(generated) -> diff_patterns:pattern();
 arg(pattern_options) -> diff_patterns:options();
 arg(subjects) -> diff_patterns:subjects();
+arg(trace_script) -> diff_trace:script();
 arg(print_term) -> diff_printing:term();
 arg(print_options) -> diff_printing:options();
 arg(print_chars) -> diff_printing:chars();
@@ -288,7 +289,7 @@ functions() ->
     Syntax = [{F, Kinds} || {F, Kinds} <- syntax()],
     [{erlang, Erlang}, {erlang, Erlang}, {erlang, Erlang}, {erlang, Erlang}, {diff_syntax, Syntax}, {diff_syntax, Syntax}, {diff_syntax, Syntax},
      {lists, lists_()}, {lists, lists_()}, {maps, maps_()}, {maps, maps_()}, {binary, binary_()}, {binary, binary_()}, {string, string_()}, {string, diff_strings:functions()},
-     {unicode, unicode_()}, {unicode, unicode_()}, {re, re_()}, {re, re_()}, {diff_etf, [{read, [etf_input]}]}, {diff_patterns, [{tried, [generated, pattern_options, subjects]}]},
+     {unicode, unicode_()}, {unicode, unicode_()}, {re, re_()}, {re, re_()}, {diff_etf, [{read, [etf_input]}]}, {diff_patterns, [{tried, [generated, pattern_options, subjects]}]}, {diff_trace, [{traced, [trace_script]}]},
      {diff_printing, [{printed, [print_term, print_options]}, {printed, [print_term, print_options]}, {sorted, [print_term, print_columns]}, {texts, [print_chars, atom]}]}, {math, math_()}, {io_lib, io_lib_()}, {io_lib, io_lib_()},
      {diff_formats, formats()}, {ets, ets_()}] ++ others().
 

@@ -21,6 +21,7 @@ pub mod guards;
 pub mod identifiers;
 pub mod iodata;
 pub mod iolists;
+mod libraries;
 pub mod lists;
 pub mod maps;
 pub mod math;

@@ -66,6 +66,11 @@ pub fn names(vm: &'static Vm) -> Names {
     })
 }
 
+/// The encoding of the names of files and variables.
+pub fn encoding(vm: &'static Vm) -> Encoding {
+    if names(vm).utf8 { Encoding::Utf8 } else { Encoding::Latin1 }
+}
+
 /// Is the character set of the locale that the environment names UTF-8?
 fn locale_is_utf8() -> bool {
     // SAFETY: a locale object of our own, freed after its last use; the text that it gives is read before.
@@ -83,8 +88,7 @@ fn locale_is_utf8() -> bool {
 
 /// The name in the system's encoding, with a NUL at its end.
 fn internal_name2native_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let encoding = if names(ctx.vm).utf8 { Encoding::Utf8 } else { Encoding::Latin1 };
-    let Some(mut name) = name_bytes(args[0], encoding, true) else { return badarg() };
+    let Some(mut name) = name_bytes(args[0], encoding(ctx.vm), true) else { return badarg() };
     name.push(0);
     ctx.bump(name.len() / 16);
     Ok(binary_of_vec(ctx, name))

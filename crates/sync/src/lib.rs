@@ -24,6 +24,8 @@
 //! | [`count`] | how many hold an object that a table names |
 //! | [`mpsc`], [`parker`], [`progress`], [`table`] | signal queue, sleeping, safe reclamation, grow-only table |
 //! | [`parallelism`], [`memory`] | how many cores this process may use, and how much memory it could still have |
+//! | `futex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, signal queue, sleeping, safe reclamation, grow-only table |
+//! | [`parallelism`] | how many cores this process may use |
 //!
 //! Every blocking lock has a [`LockClass`]; debug builds panic when a thread takes locks against the order of
 //! their classes. Two kinds of test stand beside the code:
@@ -58,6 +60,7 @@ mod cgroup;
 pub mod class;
 pub mod count;
 pub mod counter;
+mod futex;
 pub mod mcs;
 pub mod memory;
 pub mod mpsc;

@@ -4,7 +4,7 @@
 //! K2. What the waker did before `unpark`, the sleeper sees after `park`.
 //!
 //! ```text
-//!            unpark                        unpark: and notify
+//!            unpark                         unpark: and wake
 //!   Empty ------------> Notified    Parked ------------------> Notified
 //!     |  <------------  (park)        |  (the sleeper goes on:   |
 //!     +-- park --> Parked             |   Notified -> Empty) <---+
@@ -18,7 +18,7 @@ use crate::{
         AtomicU32,
         Ordering::{Acquire, Relaxed, Release},
     },
-    backend::locks,
+    futex::Futex,
     thread,
 };
 use std::time::{Duration, Instant};
@@ -31,9 +31,7 @@ const NOTIFIED: u32 = 2;
 #[derive(Debug)]
 pub struct Parker {
     state: AtomicU32,
-    // A leaf that nothing is taken under, so it needs no class.
-    lock: locks::Mutex<()>,
-    wake: locks::Condvar,
+    futex: Futex,
 }
 
 impl Parker {
@@ -41,7 +39,7 @@ impl Parker {
         /// Nobody sleeps, nobody has woken.
         #[allow(clippy::new_without_default)] // `Default` could not be const.
         pub fn new() -> Self {
-            Self { state: AtomicU32::new(EMPTY), lock: locks::Mutex::new(()), wake: locks::Condvar::new() }
+            Self { state: AtomicU32::new(EMPTY), futex: Futex::new() }
         }
     }
 
@@ -59,23 +57,17 @@ impl Parker {
         }
         // A time too far away to be represented is never.
         let deadline = timeout.and_then(|time| Instant::now().checked_add(time));
-        let mut guard = self.lock.lock();
-        // Relaxed: announces only that a waker has to notify; if it was Notified meanwhile, `take_notice` orders.
+        // Relaxed: announces only that a waker has to wake us; if it was Notified meanwhile, `take_notice` orders.
         if self.state.compare_exchange(EMPTY, PARKED, Relaxed, Relaxed).is_err() {
             return self.take_notice();
         }
         loop {
-            guard = match deadline {
-                None => self.wake.wait(guard),
-                Some(deadline) => {
-                    let left = deadline.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        // Acquire: pairs with the Release in `unpark`, which may have come at the last moment.
-                        return self.state.swap(EMPTY, Acquire) == NOTIFIED;
-                    }
-                    self.wake.wait_timeout(guard, left).0
-                }
-            };
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                // Acquire: pairs with the Release in `unpark`, which may have come at the last moment.
+                return self.state.swap(EMPTY, Acquire) == NOTIFIED;
+            }
+            self.futex.wait(&self.state, PARKED, left);
             if self.take_notice() {
                 return true;
             }
@@ -87,9 +79,7 @@ impl Parker {
         // Release: pairs with the Acquire in `take_notice` (K2). A read-modify-write, so that a second waker
         // continues the release sequence of the first.
         if self.state.swap(NOTIFIED, Release) == PARKED {
-            // The owner set Parked under the lock: once we have had the lock, it waits or has seen Notified.
-            drop(self.lock.lock());
-            self.wake.notify_one();
+            self.futex.wake_one(&self.state);
         }
     }
 
@@ -154,8 +144,8 @@ mod tests {
     }
 }
 
-/// Caught when tried: Relaxed in `unpark` or in `take_notice`; a store instead of the swap in `unpark`; notifying
-/// without having had the lock (a lost wake-up, which loom reports as a deadlock).
+/// Caught when tried: Relaxed in `unpark` or in `take_notice`; a store instead of the swap in `unpark`; a
+/// `Futex` that notifies without having had the lock (a lost wake-up, which loom reports as a deadlock).
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::Parker;
@@ -174,8 +164,10 @@ mod loom_tests {
     // SAFETY: as above.
     unsafe impl Send for Shared {}
 
-    fn wakers(count: usize) {
-        loom::model(move || {
+    fn wakers(count: usize, preemptions: Option<usize>) {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = preemptions;
+        model.check(move || {
             let shared =
                 Arc::new(Shared { parker: Parker::new(), words: Default::default(), said: Default::default() });
             let wakers: Vec<_> = (0..count)
@@ -212,12 +204,12 @@ mod loom_tests {
 
     #[test]
     fn one_waker_is_heard() {
-        wakers(1);
+        wakers(1, None);
     }
 
     /// Two wake-ups may be one, but then the sleeper sees what both did.
     #[test]
     fn two_wakers_are_heard() {
-        wakers(2);
+        wakers(2, Some(3));
     }
 }

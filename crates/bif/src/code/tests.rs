@@ -235,18 +235,30 @@ fn names_of_functions() {
 }
 
 #[test]
-fn libraries_that_are_not_there() {
+fn libraries_are_not_loaded() {
+    let directory = std::env::temp_dir().join(format!("myriad-libraries-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    std::fs::write(directory.join("there.so"), [b"\x7fELF".as_slice(), &[0; 60]].concat()).unwrap();
+    let directory = directory.to_str().unwrap().to_owned();
     in_process(|ctx| {
-        let path = ctx.string("/nosuch/abc");
-        let absent = "{error,{load_failed,\"Failed to load NIF library: '/nosuch/abc.so: cannot open shared object file: No such file or directory'\"}}";
-        assert_eq!(erlang(ctx, "load_nif", &[path, Term::small(0)]), absent);
-        let binary = ctx.binary(b"/nosuch/abc");
-        assert_eq!(erlang(ctx, "load_nif", &[binary, Term::small(0)]), absent);
-        let improper = ctx.cons(Term::small(1), Term::small(2));
-        for wrong in [atom("abc"), improper] {
-            assert_eq!(erlang(ctx, "load_nif", &[wrong, Term::small(0)]), "error:badarg");
-        }
+        let refused = |name: &str, why: &str| {
+            let text = format!("Failed to load NIF library: '{directory}/{name}.so: {why}'");
+            format!("{{error,{{load_failed,\"{text}\"}}}}")
+        };
+        let there = ctx.string(&format!("{directory}/there"));
+        let why = "this VM loads no C libraries";
+        assert_eq!(erlang(ctx, "load_nif", &[there, Term::small(0)]), refused("there", why));
+        let absent = ctx.binary(format!("{directory}/absent").as_bytes());
+        let why = "cannot open shared object file: No such file or directory";
+        assert_eq!(erlang(ctx, "load_nif", &[absent, Term::small(0)]), refused("absent", why));
+        let path = ctx.string(&directory);
+        let Ok(answer) = call(ctx, "erl_ddll", "try_load", &[path, atom("there"), Term::NIL]) else {
+            panic!("a tuple")
+        };
+        let [_, error] = answer.as_tuple_of().unwrap();
+        assert_eq!(text(call(ctx, "erl_ddll", "format_error_int", &[error])), "\"this VM loads no C libraries\"");
     });
+    std::fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! The environment, as `os` shows it.
 
-use crate::native_names::names;
+use crate::native_names::encoding;
 use myriad_term::{Build, Term};
 use myriad_vm::bif::{BADARG, Escape, badarg};
-use myriad_vm::native::{self, Encoding, name_bytes, name_list};
+use myriad_vm::native::{self, name_bytes, name_list};
 use myriad_vm::{BifResult, Ctx, Vm};
 
 myriad_vm::bifs! { pub ENVIRONMENT = "os" {
@@ -13,10 +13,6 @@ myriad_vm::bifs! { pub ENVIRONMENT = "os" {
     "env" / 0 Plain => env_0;
     "getpid" / 0 Plain => |ctx, _| Ok(ctx.string(&std::process::id().to_string()));
 }}
-
-fn encoding(vm: &'static Vm) -> Encoding {
-    if names(vm).utf8 { Encoding::Utf8 } else { Encoding::Latin1 }
-}
 
 /// A variable's name: without `=`.
 fn name(vm: &'static Vm, term: Term) -> Result<Vec<u8>, Escape> {

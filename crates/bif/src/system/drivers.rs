@@ -1,79 +1,163 @@
-//! Module `erl_ddll`: drivers in shared libraries, of which none can be loaded.
+//! Module `erl_ddll`: drivers. Those that are part of the VM are there for ever, and no library with another is loaded.
 
-use myriad_term::{Build, Term, am};
+use crate::iodata::each_run;
+use crate::{libraries, native_names};
+use myriad_sync::{LockClass, Mutex};
+use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::{BADARG, Escape, badarg};
+use myriad_vm::native::name_bytes;
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub DRIVERS = "erl_ddll" {
-    "loaded_drivers" / 0 Plain => |ctx, _| Ok(ctx.tuple(&[Term::OK, Term::NIL]));
+    "loaded_drivers" / 0 Plain => loaded_drivers_0;
     "try_load" / 3 Plain => try_load_3;
     "try_unload" / 2 Plain => try_unload_2;
-    "info" / 2 Plain => |_, _| badarg();
+    "info" / 2 Plain => info_2;
     "monitor" / 2 Plain => monitor_2;
     "demonitor" / 1 Plain => |_, a| if a[0].is_reference() { Ok(Term::TRUE) } else { badarg() };
     "format_error_int" / 1 Plain => format_error_int_1;
 }}
 
-/// OTP's number for a library that cannot be opened.
-const CANNOT_OPEN: i64 = -10;
+/// The drivers that are part of the VM (`io::port`).
+const LINKED_IN: [&str; 4] = ["udp_inet", "ram_file_drv", "tty_sl", "trace_file_drv"];
 
-fn driver_name(term: Term) -> Result<(), Escape> {
-    if term.is_atom() || term.is_cons() && crate::unicode::characters(term, 0).is_some() { Ok(()) } else { badarg() }
+/// Why libraries were refused, each text once: `{open_error, N}` names the one at `FIRST_TEXT - N`.
+static REFUSALS: Mutex<Vec<String>> = Mutex::new(&CLASS, Vec::new());
+static CLASS: LockClass = LockClass::new("driver_refusals", 730);
+/// The number of the first text.
+const FIRST_TEXT: i64 = -10;
+
+/// What the errors of `try_load/3` and `try_unload/2` mean.
+const ERRORS: [(&str, &str); 9] = [
+    ("inconsistent", "Driver name and/or driver options are inconsistent with currently loaded driver"),
+    ("not_loaded", "DDLL driver is not loaded"),
+    ("permanent", "DDLL driver is permanent an cannot be unloaded/loaded"),
+    ("not_loaded_by_this_process", "DDLL driver was not loaded by this process"),
+    ("linked_in_driver", "Driver is statically linked and cannot be loaded/unloaded"),
+    ("no_driver_init", "No driver init in dynamic library"),
+    ("driver_incorrect_version", "Driver compiled with incorrect version of erl_driver.h"),
+    ("pending_process", "Driver is loaded by others when attempting option {reload, pending_driver}"),
+    ("not_pending", "DDLL load not pending for this driver name"),
+];
+
+/// A driver's name: an atom, or bytes.
+fn driver_name(term: Term) -> Result<Vec<u8>, Escape> {
+    if let Some(atom) = term.as_atom() {
+        return Ok(atom.text().as_bytes().to_vec());
+    }
+    let mut name = Vec::new();
+    each_run(term, |run| name.extend_from_slice(run))?;
+    Ok(name)
+}
+
+fn is_linked_in(name: &[u8]) -> bool {
+    LINKED_IN.iter().any(|driver| driver.as_bytes() == name)
+}
+
+fn loaded_drivers_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
+    let names = LINKED_IN.map(|name| ctx.string(name));
+    let names = ctx.list(&names);
+    Ok(ctx.tuple(&[Term::OK, names]))
+}
+
+/// Is each of a proper list's elements as `good` wants it?
+fn all(list: Term, good: impl FnMut(Term) -> bool) -> bool {
+    let mut elements = list.list_iter();
+    elements.by_ref().all(good) && elements.tail().is_nil()
+}
+
+/// Is this `{monitor, pending}` or `{monitor, pending_driver}`, or the same of `reload`?
+fn is_pending(option: Term, key: Atom) -> bool {
+    let pending = |when: Term| matches!(when.as_atom(), Some(am::pending | am::pending_driver));
+    option.as_tuple_of::<2>().is_some_and(|[k, when]| k.is_am(key) && pending(when))
 }
 
 fn try_load_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    if crate::iodata::each_run(args[0], |_| {}).is_err() {
+    let Some(mut path) = name_bytes(args[0], native_names::encoding(ctx.vm), true) else { return badarg() };
+    let name = driver_name(args[1])?;
+    let mut reload = false;
+    let options = all(args[2], |option| {
+        let driver_options =
+            |[key, list]: [Term; 2]| key.is_am(am::driver_options) && all(list, |o| o.is_am(am::kill_ports));
+        let again = is_pending(option, am::reload);
+        reload |= again;
+        again || is_pending(option, am::monitor) || option.as_tuple_of().is_some_and(driver_options)
+    });
+    if !options {
         return badarg();
     }
-    driver_name(args[1])?;
-    let known = |option: Term| {
-        let key = option.as_tuple_of::<2>().and_then(|[key, _]| key.as_atom());
-        matches!(key, Some(am::driver_options | am::monitor | am::reload))
-    };
-    let mut options = args[2].list_iter();
-    if !options.by_ref().all(known) || !options.tail().is_nil() {
-        return badarg();
+    if is_linked_in(&name) {
+        return failed(ctx, am::linked_in_driver);
     }
-    let reason = ctx.tuple(&[Term::atom(am::open_error), Term::small(CANNOT_OPEN)]);
+    if reload {
+        return failed(ctx, am::not_loaded);
+    }
+    path.push(b'/');
+    path.extend(name);
+    path.extend(b".so");
+    let text = libraries::refusal(&path);
+    let mut refusals = REFUSALS.lock();
+    let place = refusals.iter().position(|refusal| *refusal == text).unwrap_or(refusals.len());
+    if place == refusals.len() {
+        refusals.push(text);
+    }
+    drop(refusals);
+    let reason = ctx.tuple(&[Term::atom(am::open_error), Term::small(FIRST_TEXT - place as i64)]);
     Ok(ctx.tuple(&[Term::atom(am::error), reason]))
 }
 
-fn try_unload_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    driver_name(args[0])?;
-    if args[1].list_length().is_none() {
-        return badarg();
-    }
-    Ok(ctx.tuple(&[Term::atom(am::error), Term::atom(am::not_loaded)]))
+fn failed(ctx: &mut Ctx<'_>, why: Atom) -> BifResult {
+    Ok(ctx.tuple(&[Term::atom(am::error), Term::atom(why)]))
 }
 
-/// A driver that is not there never comes and is gone already: the message that says so comes at once.
-fn monitor_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let Some([name, when]) = args[1].as_tuple_of::<2>() else { return badarg() };
-    driver_name(name)?;
-    if !args[0].is_am(am::driver) {
+fn try_unload_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let name = driver_name(args[0])?;
+    if !all(args[1], |option| option.is_am(am::kill_ports) || is_pending(option, am::monitor)) {
         return badarg();
     }
-    let reference = ctx.make_ref();
-    let message = match when.as_atom() {
-        Some(am::loaded) => [am::DOWN.term(), reference, Term::atom(am::driver), name, Term::atom(am::load_cancelled)],
-        Some(am::unloaded | am::unloaded_only) => {
-            [am::DOWN.term(), reference, Term::atom(am::driver), name, Term::atom(am::unloaded)]
+    failed(ctx, if is_linked_in(&name) { am::linked_in_driver } else { am::not_loaded })
+}
+
+/// `info(Name, Item)` of a driver that is part of the VM says that it is.
+fn info_2(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let name = driver_name(args[0])?;
+    let Some(item) = args[1].as_atom().filter(|_| is_linked_in(&name)) else { return badarg() };
+    Ok(match item {
+        am::linked_in_driver => Term::TRUE,
+        am::permanent => Term::FALSE,
+        am::processes | am::driver_options | am::port_count | am::awaiting_load | am::awaiting_unload => {
+            Term::atom(am::linked_in_driver)
         }
         _ => return badarg(),
-    };
-    let message = ctx.tuple(&message);
+    })
+}
+
+/// A driver stays as it is, there or not: the message that says so comes at once.
+fn monitor_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let Some([name, when]) = args[1].as_tuple_of::<2>() else { return badarg() };
+    let there = is_linked_in(&driver_name(name)?);
+    let known = matches!(when.as_atom(), Some(am::loaded | am::unloaded | am::unloaded_only));
+    if !args[0].is_am(am::driver) || !known {
+        return badarg();
+    }
+    let (tag, state) = if there { (am::UP, am::permanent) } else { (am::DOWN, am::unloaded) };
+    let reference = ctx.make_ref();
+    let message = ctx.tuple(&[tag.term(), reference, Term::atom(am::driver), name, state.term()]);
     ctx.send(ctx.pid().term(), message)?;
     Ok(reference)
 }
 
 fn format_error_int_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let [key, code] = args[0].as_tuple_of::<2>().ok_or(BADARG)?;
-    if !key.is_am(am::open_error) || !code.is_small() {
-        return badarg();
+    if let Some(error) = args[0].as_atom() {
+        let (_, text) = ERRORS.iter().find(|(name, _)| *name == error.text()).ok_or(BADARG)?;
+        return Ok(ctx.string(text));
     }
-    Ok(ctx.string(match code.as_small() {
-        Some(-1) => "No driver init in dynamic library",
-        Some(CANNOT_OPEN) => "Shared libraries cannot be loaded",
-        _ => "Unspecified error",
-    }))
+    let [key, code] = args[0].as_tuple_of::<2>().ok_or(BADARG)?;
+    let Some(code) = code.as_small().filter(|_| key.is_am(am::open_error)) else { return badarg() };
+    if code > FIRST_TEXT {
+        return Ok(ctx.string(if code == 0 { "No error" } else { "Unspecified error" }));
+    }
+    let place = usize::try_from(FIRST_TEXT.saturating_sub(code)).unwrap_or(usize::MAX);
+    let text = REFUSALS.lock().get(place).cloned();
+    Ok(ctx.string(text.as_deref().unwrap_or("Unknown dlload error")))
 }

@@ -65,7 +65,10 @@ fn system_monitor(ctx: &mut Ctx<'_>, by: Term, options: Term) -> BifResult {
         for option in items(options)? {
             wanted.push(monitor_option(option).ok_or(BADARG)?);
         }
-        watcher(ctx, by)?;
+        // For nothing, anybody may watch.
+        if !wanted.is_empty() {
+            watcher(ctx, by)?;
+        }
     }
     let mut limits = Limits::default();
     for (name, limit) in &wanted {
@@ -89,7 +92,11 @@ fn monitor_option(option: Term) -> Option<(Atom, Option<u64>)> {
         return matches!(name, am::busy_port | am::busy_dist_port).then_some((name, None));
     }
     let [name, limit] = option.as_tuple_of::<2>()?;
-    let limit = (limit.as_usize()? as u64).max(1);
+    let limit = match limit.as_big() {
+        Some((false, [word])) => *word,
+        _ => limit.as_usize()? as u64,
+    };
+    let limit = limit.max(1);
     match name.as_atom()? {
         name @ (am::long_gc | am::long_schedule) => Some((name, Some(limit))),
         am::large_heap => Some((am::large_heap, Some(limit.max(LEAST_LARGE_HEAP)))),

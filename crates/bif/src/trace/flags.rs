@@ -62,6 +62,8 @@ struct Change {
     on: bool,
     mask: u32,
     tracer: Term,
+    /// Is it the tracer that was asked for? Who names none ends what any asked for.
+    named: bool,
 }
 
 impl Change {
@@ -69,15 +71,16 @@ impl Change {
     fn make(&self, vm: &'static Vm, tracee: &Tracee) -> bool {
         let old = tracee.tracer();
         let flags = tracee.flags() & flags::EVERY;
-        if !self.on {
-            tracee.set(flags & !self.mask, old);
-            return true;
-        }
         if let Some(old) = old
+            && (self.on || self.named)
             && old != self.tracer
             && is_alive(vm, old)
         {
             return false;
+        }
+        if !self.on {
+            tracee.set(flags & !self.mask, old);
+            return true;
         }
         // What a tracer that has ended had asked for is over.
         let flags = if old.is_some_and(|old| old != self.tracer) { 0 } else { flags };
@@ -94,16 +97,12 @@ pub(super) fn trace_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(on) = args[1].as_bool() else { return plain() };
     let vm = ctx.vm;
     let tracer = wanted.tracer.unwrap_or(ctx.pid().term());
-    let change = Change { on, mask: wanted.mask, tracer };
+    let change = Change { on, mask: wanted.mask, tracer, named: wanted.tracer.is_some() };
     if wanted.cpu_timestamp && !args[0].is_am(am::all) {
         return plain();
     }
     if let Some(pid) = args[0].as_local_pid() {
         let Some(process) = vm.processes.get(pid).filter(|p| !p.is_exiting()) else { return plain() };
-        // A tracer cannot be the one that is traced, if it was named.
-        if on && wanted.tracer == Some(args[0]) {
-            return plain();
-        }
         let guard = vm.trace.lock();
         let made = change.make(vm, &process.trace);
         drop(guard);

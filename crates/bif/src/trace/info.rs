@@ -11,7 +11,6 @@ use myriad_vm::{BifResult, Ctx};
 
 pub(super) fn trace_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let [what, key] = [args[0], args[1]];
-    let Some(key) = key.as_atom() else { return plain() };
     let vm = ctx.vm;
     if let Some(name) = what.as_atom() {
         return match name {
@@ -26,7 +25,7 @@ pub(super) fn trace_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if let Some(pid) = what.as_local_pid() {
         return match vm.processes.get(pid).filter(|p| !p.is_exiting()) {
             Some(process) => of_tracee(ctx, &process.trace, key),
-            None => Ok(Term::UNDEFINED),
+            None => of_nobody(key),
         };
     }
     if let Some(port) = what.as_local_port() {
@@ -40,7 +39,7 @@ pub(super) fn trace_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         }
         return match seen {
             Some(tracee) => of_tracee(ctx, &tracee, key),
-            None => Ok(Term::UNDEFINED),
+            None => of_nobody(key),
         };
     }
     match what.as_tuple_of::<3>() {
@@ -49,6 +48,8 @@ pub(super) fn trace_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
                 (Some(module), Some(function), Some(Ok(arity))) => {
                     of_function(ctx, Mfa { module, function, arity }, key)
                 }
+                // No function has so many arguments.
+                (Some(_), Some(_), Some(Err(_))) => Ok(ctx.tuple(&[key, Term::UNDEFINED])),
                 _ => plain(),
             }
         }
@@ -57,23 +58,28 @@ pub(super) fn trace_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
 }
 
-fn of_tracee(ctx: &mut Ctx<'_>, tracee: &Tracee, key: Atom) -> BifResult {
+/// Who has ended is asked the same questions.
+fn of_nobody(key: Term) -> BifResult {
+    if matches!(key.as_atom(), Some(am::flags | am::tracer)) { Ok(Term::UNDEFINED) } else { plain() }
+}
+
+fn of_tracee(ctx: &mut Ctx<'_>, tracee: &Tracee, key: Term) -> BifResult {
     let tracer = tracee.tracer().filter(|tracer| is_alive(ctx.vm, *tracer));
-    let value = match key {
-        am::flags => {
+    let value = match key.as_atom() {
+        Some(am::flags) => {
             let set = if tracer.is_some() { tracee.flags() } else { 0 };
             let list: Vec<Term> =
                 flags::ALL.iter().filter(|(_, bit)| set & bit != 0).map(|(name, _)| name.term()).collect();
             ctx.list(&list)
         }
-        am::tracer => tracer.unwrap_or(Term::NIL),
+        Some(am::tracer) => tracer.unwrap_or(Term::NIL),
         _ => return plain(),
     };
-    Ok(ctx.tuple(&[key.term(), value]))
+    Ok(ctx.tuple(&[key, value]))
 }
 
-fn of_filter(ctx: &mut Ctx<'_>, of: Filtered, key: Atom) -> BifResult {
-    if key != am::match_spec {
+fn of_filter(ctx: &mut Ctx<'_>, of: Filtered, key: Term) -> BifResult {
+    if !key.is_am(am::match_spec) {
         return plain();
     }
     let value = match ctx.vm.trace.filter(of) {
@@ -81,7 +87,7 @@ fn of_filter(ctx: &mut Ctx<'_>, of: Filtered, key: Atom) -> BifResult {
         Filter::Nothing => Term::FALSE,
         Filter::Some(spec) => myriad_heap::copy_term(spec.source(), ctx),
     };
-    Ok(ctx.tuple(&[key.term(), value]))
+    Ok(ctx.tuple(&[key, value]))
 }
 
 fn source(ctx: &mut Ctx<'_>, spec: &MaybeSpec) -> Term {
@@ -121,7 +127,7 @@ fn value(ctx: &mut Ctx<'_>, breakpoint: &Breakpoint, kind: Atom, key: Atom) -> O
     })
 }
 
-fn of_function(ctx: &mut Ctx<'_>, mfa: Mfa, key: Atom) -> BifResult {
+fn of_function(ctx: &mut Ctx<'_>, mfa: Mfa, key: Term) -> BifResult {
     let guard = ctx.vm.trace.lock();
     let global = Export::find(mfa).and_then(|export| guard.global(export));
     let local = super::pattern::function_of(ctx.vm, mfa).map(|f: &'static Function| f.breakpoint().cloned());
@@ -130,38 +136,48 @@ fn of_function(ctx: &mut Ctx<'_>, mfa: Mfa, key: Atom) -> BifResult {
         (Some(spec), _) => (Breakpoint { call: Some(spec), ..Breakpoint::default() }, am::global),
         (None, Some(Some(breakpoint))) => (breakpoint, am::local),
         // A built-in of a module that is not loaded.
-        (None, None) if ctx.vm.bifs.bif(mfa).is_some() => return Ok(ctx.tuple(&[key.term(), Term::FALSE])),
-        (None, Some(None)) => return Ok(ctx.tuple(&[key.term(), Term::FALSE])),
-        (None, None) => return Ok(ctx.tuple(&[key.term(), Term::UNDEFINED])),
+        (None, None) if ctx.vm.bifs.bif(mfa).is_some() => return Ok(ctx.tuple(&[key, Term::FALSE])),
+        (None, Some(None)) => return Ok(ctx.tuple(&[key, Term::FALSE])),
+        (None, None) => return Ok(ctx.tuple(&[key, Term::UNDEFINED])),
     };
-    if key == am::meta && breakpoint.meta.is_none() {
+    if key.is_am(am::meta) && breakpoint.meta.is_none() {
         // So OTP has it, where `all` has `false`.
-        return Ok(ctx.tuple(&[key.term(), Term::NIL]));
+        return Ok(ctx.tuple(&[key, Term::NIL]));
     }
-    whole_or_part(ctx, &breakpoint, kind, key, &KEYS)
+    whole_or_part(ctx, key, &KEYS, |ctx, key| value(ctx, &breakpoint, kind, key))
 }
 
-fn whole_or_part(ctx: &mut Ctx<'_>, breakpoint: &Breakpoint, kind: Atom, key: Atom, keys: &[Atom]) -> BifResult {
-    let result = if key == am::all {
+/// The value of one key, or of all of them.
+fn whole_or_part(
+    ctx: &mut Ctx<'_>,
+    key: Term,
+    keys: &[Atom],
+    value: impl Fn(&mut Ctx<'_>, Atom) -> Option<Term>,
+) -> BifResult {
+    let result = if key.is_am(am::all) {
         let mut list = Vec::new();
         for key in keys {
-            let value = value(ctx, breakpoint, kind, *key).unwrap_or(Term::FALSE);
+            let value = value(ctx, *key).unwrap_or(Term::FALSE);
             list.push(ctx.tuple(&[key.term(), value]));
         }
         ctx.list(&list)
     } else {
-        match value(ctx, breakpoint, kind, key) {
+        match key.as_atom().and_then(|key| value(ctx, key)) {
             Some(value) => value,
             None => return plain(),
         }
     };
-    Ok(ctx.tuple(&[key.term(), result]))
+    Ok(ctx.tuple(&[key, result]))
 }
 
-fn on_load(ctx: &mut Ctx<'_>, key: Atom) -> BifResult {
+/// What new code gets; of counts, that there will be one.
+fn on_load(ctx: &mut Ctx<'_>, key: Term) -> BifResult {
     let set = ctx.vm.trace.lock().on_load.clone();
-    let Some((breakpoint, global)) = set else { return Ok(ctx.tuple(&[key.term(), Term::FALSE])) };
+    let Some((breakpoint, global)) = set else { return Ok(ctx.tuple(&[key, Term::FALSE])) };
     let kind = if global { am::global } else { am::local };
     const ON_LOAD: [Atom; 5] = [am::traced, am::match_spec, am::meta, am::meta_match_spec, am::call_count];
-    whole_or_part(ctx, &breakpoint, kind, key, &ON_LOAD)
+    whole_or_part(ctx, key, &ON_LOAD, |ctx, key| match key {
+        am::call_count => Some(Term::bool(breakpoint.count.is_some())),
+        _ => value(ctx, &breakpoint, kind, key),
+    })
 }

@@ -63,44 +63,68 @@ pub(super) fn function_of(vm: &'static Vm, mfa: Mfa) -> Option<&'static Function
 }
 
 impl How {
-    fn change(&self, kinds: Kinds, b: &mut Breakpoint) {
+    /// What calls are traced for; nothing if tracing ends. Counting begins anew or pauses, and what else is named is traced as
+    /// with no specification.
+    fn spec(&self) -> Option<MaybeSpec> {
         match self {
-            How::On(spec) => {
-                if kinds.local {
-                    b.call = Some(spec.clone());
-                }
-                if let Some(tracer) = kinds.meta {
-                    b.meta = Some(Arc::new(Meta::new(spec.clone(), tracer)));
-                }
-                // What counts already begins anew.
-                if kinds.count {
-                    b.count.get_or_insert_default().restart();
-                }
-                if kinds.time {
-                    b.time.get_or_insert_with(Times::new).restart();
-                }
+            How::On(spec) => Some(spec.clone()),
+            How::Off => None,
+            How::Restart | How::Pause => Some(None),
+        }
+    }
+
+    fn change(&self, kinds: Kinds, b: &mut Breakpoint) {
+        let Some(spec) = self.spec() else {
+            if kinds.local {
+                b.call = None;
             }
-            How::Off => {
-                if kinds.local {
-                    b.call = None;
-                }
-                if kinds.meta.is_some() {
-                    b.meta = None;
-                }
-                if kinds.count {
-                    b.count = None;
-                }
-                if kinds.time {
-                    b.time = None;
-                }
+            if kinds.meta.is_some() {
+                b.meta = None;
             }
-            How::Restart => {
-                b.count.iter().filter(|_| kinds.count).for_each(|count| count.restart());
-                b.time.iter().filter(|_| kinds.time).for_each(|times| times.restart());
+            if kinds.count {
+                b.count = None;
             }
-            How::Pause => {
-                b.count.iter().filter(|_| kinds.count).for_each(|count| count.pause(true));
-                b.time.iter().filter(|_| kinds.time).for_each(|times| times.pause(true));
+            if kinds.time {
+                b.time = None;
+            }
+            return;
+        };
+        if kinds.local {
+            b.call = Some(spec.clone());
+        }
+        if let Some(tracer) = kinds.meta {
+            b.meta = Some(Arc::new(Meta::new(spec, tracer)));
+        }
+        // Calls of what is not traced in any way are not counted anew.
+        if !matches!(self, How::On(_)) && !b.traces() {
+            return;
+        }
+        let pause = matches!(self, How::Pause);
+        if kinds.count {
+            let count = b.count.get_or_insert_default();
+            if pause { count.pause(true) } else { count.restart() }
+        }
+        if kinds.time {
+            let times = b.time.get_or_insert_with(Times::new);
+            if pause { times.pause(true) } else { times.restart() }
+        }
+    }
+
+    /// On what new code is to get. There, counting neither begins anew nor pauses.
+    fn on_load(&self, old: Option<(Breakpoint, bool)>, kinds: Kinds) -> Option<(Breakpoint, bool)> {
+        let was_global = old.as_ref().is_some_and(|(_, global)| *global);
+        match self.spec() {
+            Some(spec) if kinds.global => Some((Breakpoint { call: Some(spec), ..Breakpoint::default() }, true)),
+            None if kinds.global != was_global => old,
+            None if kinds.global => None,
+            _ => {
+                let mut breakpoint = old.filter(|_| !was_global).unwrap_or_default().0;
+                let counting = matches!(self, How::On(_) | How::Off);
+                self.change(
+                    Kinds { count: kinds.count && counting, time: kinds.time && counting, ..kinds },
+                    &mut breakpoint,
+                );
+                breakpoint.traces().then_some((breakpoint, false))
             }
         }
     }
@@ -116,7 +140,7 @@ impl How {
     ) -> i64 {
         let mut count = 0;
         if kinds.global {
-            if matches!(self, How::On(_)) {
+            if !matches!(self, How::Off) {
                 // Breakpoints of functions go, those of functions that are not exported too.
                 for function in module.functions.iter().filter(|f| whose.matches(f.mfa)) {
                     patterns.change(vm, function, |b| *b = Breakpoint::default());
@@ -124,17 +148,13 @@ impl How {
             }
             for (export, _) in module.exports.iter().filter(|(export, _)| whose.matches(export.mfa)) {
                 count += 1;
-                match self {
-                    How::On(spec) => patterns.set_global(vm, export, Some(spec.clone())),
-                    How::Off => patterns.set_global(vm, export, None),
-                    How::Restart | How::Pause => {}
-                }
+                patterns.set_global(vm, export, self.spec());
             }
             return count;
         }
         for function in module.functions.iter().filter(|f| whose.matches(f.mfa)) {
             count += 1;
-            if matches!(self, How::On(_))
+            if !matches!(self, How::Off)
                 && let Some(export) = Export::find(function.mfa)
             {
                 patterns.set_global(vm, export, None);
@@ -224,17 +244,7 @@ pub(super) fn trace_pattern_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
     if what.is_am(am::on_load) {
         let mut guard = vm.trace.lock();
-        guard.on_load = match &new {
-            How::On(spec) if kinds.global => {
-                Some((Breakpoint { call: Some(spec.clone()), ..Breakpoint::default() }, true))
-            }
-            How::On(_) => {
-                let mut breakpoint = Breakpoint::default();
-                new.change(kinds, &mut breakpoint);
-                Some((breakpoint, false))
-            }
-            _ => None,
-        };
+        guard.on_load = new.on_load(guard.on_load.take(), kinds);
         return Ok(Term::small(0));
     }
     let Some(whose) = Whose::read(what) else { return bad(ctx, am::none) };

@@ -179,9 +179,14 @@ enum Form {
 
 fn trace_form(name: Atom) -> Option<Form> {
     let (least, most, guards) = match name {
-        am::is_seq_trace | am::get_seq_token => (0, 0, true),
+        am::is_seq_trace => (0, 0, true),
         am::message | am::display | am::silent => (1, 1, false),
-        am::return_trace | am::exception_trace | am::process_dump | am::caller | am::caller_line => (0, 0, false),
+        am::get_seq_token
+        | am::return_trace
+        | am::exception_trace
+        | am::process_dump
+        | am::caller
+        | am::caller_line => (0, 0, false),
         am::enable_trace | am::disable_trace => (1, 2, false),
         am::trace => (2, 3, false),
         am::set_seq_token => (2, 2, false),
@@ -457,7 +462,7 @@ impl Compiler<'_> {
         let arity = arguments.len();
         let shown = || text(name.term());
         if matches!((name, arity), (am::set_tcw | am::set_tcw_fake, 1) | (am::get_tcw, 0)) {
-            if self.dialect == Dialect::Table {
+            if self.dialect == Dialect::Table || self.in_guard && name != am::get_tcw {
                 return self.error(format!("Function {}/{arity} cannot be called in this context.", shown()));
             }
             work.push(Work::Actioned(name, arity as u32));

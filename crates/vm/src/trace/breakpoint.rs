@@ -79,7 +79,8 @@ impl Default for Breakpoint {
 }
 
 impl Breakpoint {
-    fn traces(&self) -> bool {
+    /// Is anything told of calls, or counted?
+    pub fn traces(&self) -> bool {
         self.call.is_some() || self.meta.is_some() || self.count.is_some() || self.time.is_some()
     }
 

@@ -1,0 +1,87 @@
+//! [`Futex`]: a thread sleeps as long as a word holds a value.
+//!
+//! F1. A waker changes the word and then calls [`wake_one`](Futex::wake_one). Who looked at the word before the change either
+//!     sleeps already, and is woken, or does not fall asleep.
+//!
+//! On Linux the kernel's (Franke, Russell, Kirkwood: Fuss, Futexes and Furwocks, 2002), elsewhere and in the model a lock and a
+//! condition. The time to sleep goes to the kernel as a span, not as a point in time: it is then the kernel's clock alone that
+//! ends a sleep, also where a library that shifts time stands between the process and its clock (libfaketime).
+
+pub(crate) use chosen::Futex;
+
+#[cfg(all(target_os = "linux", not(loom), not(feature = "single")))]
+mod chosen {
+    use crate::atomic::AtomicU32;
+    use std::{ptr, time::Duration};
+
+    /// Who sleeps is known to the kernel.
+    #[derive(Debug)]
+    pub(crate) struct Futex;
+
+    impl Futex {
+        pub(crate) const fn new() -> Self {
+            Self
+        }
+
+        /// Sleeps while `word` holds `value`, at most `time`; may end before that.
+        pub(crate) fn wait(&self, word: &AtomicU32, value: u32, time: Option<Duration>) {
+            let span = time.map(|time| libc::timespec {
+                tv_sec: time.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+                tv_nsec: time.subsec_nanos().into(),
+            });
+            let span = span.as_ref().map_or(ptr::null(), ptr::from_ref);
+            // SAFETY: the kernel reads the word and the time, both of which are borrowed until it returns.
+            unsafe {
+                libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG, value, span)
+            };
+        }
+
+        /// Wakes one that sleeps on `word`.
+        pub(crate) fn wake_one(&self, word: &AtomicU32) {
+            // SAFETY: the kernel takes the word's address alone.
+            unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1) };
+        }
+    }
+}
+
+#[cfg(not(all(target_os = "linux", not(loom), not(feature = "single"))))]
+mod chosen {
+    use crate::atomic::{AtomicU32, Ordering::Relaxed};
+    use crate::backend::locks;
+    use std::time::Duration;
+
+    /// Who sleeps waits for the condition.
+    #[derive(Debug)]
+    pub(crate) struct Futex {
+        // A leaf that nothing is taken under, so it needs no class.
+        lock: locks::Mutex<()>,
+        wake: locks::Condvar,
+    }
+
+    impl Futex {
+        const_unless_loom! {
+            pub(crate) fn new() -> Self {
+                Self { lock: locks::Mutex::new(()), wake: locks::Condvar::new() }
+            }
+        }
+
+        /// Sleeps while `word` holds `value`, at most `time`; may end before that.
+        pub(crate) fn wait(&self, word: &AtomicU32, value: u32, time: Option<Duration>) {
+            let guard = self.lock.lock();
+            // Relaxed: a waker takes the lock after its change, so it finds us asleep, or we see the change here (F1). An
+            // exchange, which as the kernel's look never sees an old value: a load would give the model much more to try.
+            if word.compare_exchange(value, value, Relaxed, Relaxed).is_ok() {
+                match time {
+                    None => drop(self.wake.wait(guard)),
+                    Some(time) => drop(self.wake.wait_timeout(guard, time)),
+                }
+            }
+        }
+
+        /// Wakes one that sleeps on `word`.
+        pub(crate) fn wake_one(&self, _word: &AtomicU32) {
+            drop(self.lock.lock());
+            self.wake.notify_one();
+        }
+    }
+}
