@@ -40,6 +40,18 @@ const ERRORS: [(&str, &str); 9] = [
     ("not_pending", "DDLL load not pending for this driver name"),
 ];
 
+/// What the codes from -1 down to -8 mean.
+const CODES: [&str; 8] = [
+    "No driver init in dynamic library",
+    "Driver init failed",
+    "Bad driver name",
+    "Driver name to long",
+    "Driver compiled with incorrect version of erl_driver.h",
+    "DDLL functionality not available on this platform",
+    "Unspecified dynamic library error",
+    "Symbol not found in dynamic library",
+];
+
 /// A driver's name: an atom, or bytes.
 fn driver_name(term: Term) -> Result<Vec<u8>, Escape> {
     if let Some(atom) = term.as_atom() {
@@ -155,7 +167,8 @@ fn format_error_int_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let [key, code] = args[0].as_tuple_of::<2>().ok_or(BADARG)?;
     let Some(code) = code.as_small().filter(|_| key.is_am(am::open_error)) else { return badarg() };
     if code > FIRST_TEXT {
-        return Ok(ctx.string(if code == 0 { "No error" } else { "Unspecified error" }));
+        let known = usize::try_from(-1 - code).ok().and_then(|place| CODES.get(place));
+        return Ok(ctx.string(known.unwrap_or(if code == 0 { &"No error" } else { &"Unspecified error" })));
     }
     let place = usize::try_from(FIRST_TEXT.saturating_sub(code)).unwrap_or(usize::MAX);
     let text = REFUSALS.lock().get(place).cloned();
