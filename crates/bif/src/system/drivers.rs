@@ -27,6 +27,19 @@ static CLASS: LockClass = LockClass::new("driver_refusals", 730);
 /// The number of the first text.
 const FIRST_TEXT: i64 = -10;
 
+/// What `{open_error, -N}` of smaller numbers means, from 0 on.
+const OPEN_ERRORS: [&str; 9] = [
+    "No error",
+    "No driver init in dynamic library",
+    "Driver init failed",
+    "Bad driver name",
+    "Driver name to long",
+    "Driver compiled with incorrect version of erl_driver.h",
+    "DDLL functionality not available on this platform",
+    "Unspecified dynamic library error",
+    "Symbol not found in dynamic library",
+];
+
 /// What the errors of `try_load/3` and `try_unload/2` mean.
 const ERRORS: [(&str, &str); 9] = [
     ("inconsistent", "Driver name and/or driver options are inconsistent with currently loaded driver"),
@@ -155,7 +168,8 @@ fn format_error_int_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let [key, code] = args[0].as_tuple_of::<2>().ok_or(BADARG)?;
     let Some(code) = code.as_small().filter(|_| key.is_am(am::open_error)) else { return badarg() };
     if code > FIRST_TEXT {
-        return Ok(ctx.string(if code == 0 { "No error" } else { "Unspecified error" }));
+        let known = usize::try_from(-code).ok().and_then(|number| OPEN_ERRORS.get(number));
+        return Ok(ctx.string(known.copied().unwrap_or("Unspecified error")));
     }
     let place = usize::try_from(FIRST_TEXT.saturating_sub(code)).unwrap_or(usize::MAX);
     let text = REFUSALS.lock().get(place).cloned();

@@ -366,20 +366,19 @@ pub(super) fn allocate_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 /// `advise_nif(Handle, Offset, Length, Advice)`
 pub(super) fn advise_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let handle = handle_of(args[0])?;
-    let (at, len) = (offset(args[1])?, offset(args[2])?);
     let advice = match args[3].as_atom() {
-        Some(am::normal) => Ok(Advice::Normal),
-        Some(am::random) => Ok(Advice::Random),
-        Some(am::sequential) => Ok(Advice::Sequential),
-        Some(am::will_need) => Ok(Advice::WillNeed),
-        Some(am::dont_need) => Ok(Advice::DontNeed),
-        Some(am::no_reuse) => Ok(Advice::NoReuse),
-        _ => Err(Errno::INVAL),
+        Some(am::normal) => Advice::Normal,
+        Some(am::random) => Advice::Random,
+        Some(am::sequential) => Advice::Sequential,
+        Some(am::will_need) => Advice::WillNeed,
+        Some(am::dont_need) => Advice::DontNeed,
+        Some(am::no_reuse) => Advice::NoReuse,
+        _ => return posix::error(ctx, Errno::INVAL),
     };
-    let result =
-        at.and_then(|at| len.and_then(|len| advice.map(|advice| (at, len, advice)))).and_then(|(at, len, advice)| {
-            handle.with(|fd| rustix::fs::fadvise(fd, at, std::num::NonZeroU64::new(len), advice))
-        });
+    let (at, len) = (offset(args[1])?, offset(args[2])?);
+    let result = at
+        .and_then(|at| len.map(|len| (at, len)))
+        .and_then(|(at, len)| handle.with(|fd| rustix::fs::fadvise(fd, at, std::num::NonZeroU64::new(len), advice)));
     posix::unit(ctx, result)
 }
 
