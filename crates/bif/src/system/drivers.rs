@@ -21,7 +21,7 @@ myriad_vm::bifs! { pub DRIVERS = "erl_ddll" {
 /// The drivers that are part of the VM (`io::port`).
 const LINKED_IN: [&str; 4] = ["udp_inet", "ram_file_drv", "tty_sl", "trace_file_drv"];
 
-/// Why libraries were refused, each text once: `{open_error, N}` names the one at `FIRST_TEXT - N`.
+/// Why libraries were refused, each text once, that of no file first: `{open_error, N}` names the one at `FIRST_TEXT - N`.
 static REFUSALS: Mutex<Vec<String>> = Mutex::new(&CLASS, Vec::new());
 static CLASS: LockClass = LockClass::new("driver_refusals", 730);
 /// The number of the first text.
@@ -110,6 +110,9 @@ fn try_load_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     path.extend(b".so");
     let text = libraries::refusal(&path);
     let mut refusals = REFUSALS.lock();
+    if refusals.is_empty() {
+        refusals.push(libraries::absent());
+    }
     let place = refusals.iter().position(|refusal| *refusal == text).unwrap_or(refusals.len());
     if place == refusals.len() {
         refusals.push(text);

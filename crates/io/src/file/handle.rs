@@ -157,11 +157,13 @@ pub(super) fn handle_of(term: Term) -> Result<Arc<FileHandle>, Escape> {
     handle.ok_or(myriad_vm::bif::BADARG)
 }
 
-/// A count or offset: an integer that is negative or too large is `einval`, another term `badarg`.
+/// A count or offset: a number that is negative, too large or a float is `einval`, another term `badarg`.
 fn offset(term: Term) -> Result<Result<u64, Errno>, Escape> {
     match term.as_small() {
         Some(n) => Ok(u64::try_from(n).map_err(|_| Errno::INVAL)),
-        None if term.is_integer() => Ok(signed(term).and_then(|n| u64::try_from(n).ok()).ok_or(Errno::INVAL)),
+        None if term.is_integer() || term.is_float() => {
+            Ok(signed(term).and_then(|n| u64::try_from(n).ok()).ok_or(Errno::INVAL))
+        }
         None => badarg(),
     }
 }
@@ -385,6 +387,9 @@ pub(super) fn advise_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 /// `ipread_s32bu_p32bu_nif(Handle, Offset, MaxSize)`: at the offset stand a size and a place, 32 bits each; reads there.
 pub(super) fn ipread_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let handle = handle_of(args[0])?;
+    if args[1].is_float() || args[2].is_float() {
+        return badarg();
+    }
     let (at, max) = match (offset(args[1])?, offset(args[2])?) {
         (Ok(at), Ok(max)) => (at, max),
         (Ok(_), Err(_)) => return Ok(Term::atom(am::eof)),
