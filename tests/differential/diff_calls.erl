@@ -40,7 +40,7 @@ related(_, _, Args) -> Args.
 
 either(Drawn, Related, Make) -> case chance(40) of true -> Make(Related()); false -> Make(Drawn) end.
 
-wrong(Kind) when Kind =:= etf_input; Kind =:= trace_script ->
+wrong(Kind) when Kind =:= etf_input; Kind =:= trace_script; Kind =:= file_script ->
     %% It is wrong in ways of its own.
     arg(Kind);
 wrong(Kind) when Kind =:= count; Kind =:= shift; Kind =:= size ->
@@ -127,6 +127,7 @@ arg(generated) -> diff_patterns:pattern();
 arg(pattern_options) -> diff_patterns:options();
 arg(subjects) -> diff_patterns:subjects();
 arg(trace_script) -> diff_trace:script();
+arg(file_script) -> diff_files:script();
 arg(print_term) -> diff_printing:term();
 arg(print_options) -> diff_printing:options();
 arg(print_chars) -> diff_printing:chars();
@@ -290,6 +291,7 @@ functions() ->
     [{erlang, Erlang}, {erlang, Erlang}, {erlang, Erlang}, {erlang, Erlang}, {diff_syntax, Syntax}, {diff_syntax, Syntax}, {diff_syntax, Syntax},
      {lists, lists_()}, {lists, lists_()}, {maps, maps_()}, {maps, maps_()}, {binary, binary_()}, {binary, binary_()}, {string, string_()}, {string, diff_strings:functions()},
      {unicode, unicode_()}, {unicode, unicode_()}, {re, re_()}, {re, re_()}, {diff_etf, [{read, [etf_input]}]}, {diff_patterns, [{tried, [generated, pattern_options, subjects]}]}, {diff_trace, [{traced, [trace_script]}]},
+     {diff_files, [{used, [file_script]}]},
      {diff_printing, [{printed, [print_term, print_options]}, {printed, [print_term, print_options]}, {sorted, [print_term, print_columns]}, {texts, [print_chars, atom]}]}, {math, math_()}, {io_lib, io_lib_()}, {io_lib, io_lib_()},
      {diff_formats, formats()}, {ets, ets_()}] ++ others().
 

@@ -13,14 +13,18 @@ const HEADER: u64 = 64;
 
 /// Why the library in file `path` is not loaded. A library whose name has no slash is looked for where none is.
 pub(crate) fn refusal(path: &[u8]) -> String {
-    let found =
-        if path.contains(&b'/') { head(path) } else { Err(cannot_open(&Error::from_raw_os_error(libc::ENOENT))) };
+    let found = if path.contains(&b'/') { head(path) } else { Err(absent()) };
     match found {
         Err(why) => why,
         Ok(head) if (head.len() as u64) < HEADER => "file too short".to_owned(),
         Ok(head) if !head.starts_with(MAGIC) => "invalid ELF header".to_owned(),
         Ok(_) => "this VM loads no C libraries".to_owned(),
     }
+}
+
+/// Why a library is not loaded whose file is not there.
+pub(crate) fn absent() -> String {
+    cannot_open(&Error::from_raw_os_error(libc::ENOENT))
 }
 
 /// The first bytes of a file, or why there are none.

@@ -38,7 +38,8 @@ main() ->
     t:each("info", [{ram_file_drv, x}, {absent, processes}, {1, processes}], fun({Name, Item}) -> erl_ddll:info(Name, Item) end),
     t:each("format_error",
            [inconsistent, not_loaded, permanent, not_loaded_by_this_process, linked_in_driver, no_driver_init, driver_incorrect_version,
-            pending_process, not_pending, x, {open_error, 0}, {open_error, 1}, {open_error, -1}, {open_error, -8}, {open_error, -9}, {open_error, -100},
+            pending_process, not_pending, x, {open_error, 0}, {open_error, 1}, {open_error, -9}, {open_error, -1}, {open_error, -2}, {open_error, -3}, {open_error, -4},
+            {open_error, -5}, {open_error, -6}, {open_error, -7}, {open_error, -8}, {open_error, -100},
             {open_error, x}, {x, 0}, {open_error, 1 bsl 70}],
            fun erl_ddll:format_error/1).
 

@@ -21,11 +21,24 @@ myriad_vm::bifs! { pub DRIVERS = "erl_ddll" {
 /// The drivers that are part of the VM (`io::port`).
 const LINKED_IN: [&str; 4] = ["udp_inet", "ram_file_drv", "tty_sl", "trace_file_drv"];
 
-/// Why libraries were refused, each text once: `{open_error, N}` names the one at `FIRST_TEXT - N`.
+/// Why libraries were refused, each text once, that of no file first: `{open_error, N}` names the one at `FIRST_TEXT - N`.
 static REFUSALS: Mutex<Vec<String>> = Mutex::new(&CLASS, Vec::new());
 static CLASS: LockClass = LockClass::new("driver_refusals", 730);
 /// The number of the first text.
 const FIRST_TEXT: i64 = -10;
+
+/// What `{open_error, -N}` of smaller numbers means, from 0 on.
+const OPEN_ERRORS: [&str; 9] = [
+    "No error",
+    "No driver init in dynamic library",
+    "Driver init failed",
+    "Bad driver name",
+    "Driver name to long",
+    "Driver compiled with incorrect version of erl_driver.h",
+    "DDLL functionality not available on this platform",
+    "Unspecified dynamic library error",
+    "Symbol not found in dynamic library",
+];
 
 /// What the errors of `try_load/3` and `try_unload/2` mean.
 const ERRORS: [(&str, &str); 9] = [
@@ -38,18 +51,6 @@ const ERRORS: [(&str, &str); 9] = [
     ("driver_incorrect_version", "Driver compiled with incorrect version of erl_driver.h"),
     ("pending_process", "Driver is loaded by others when attempting option {reload, pending_driver}"),
     ("not_pending", "DDLL load not pending for this driver name"),
-];
-
-/// What the codes from -1 down to -8 mean.
-const CODES: [&str; 8] = [
-    "No driver init in dynamic library",
-    "Driver init failed",
-    "Bad driver name",
-    "Driver name to long",
-    "Driver compiled with incorrect version of erl_driver.h",
-    "DDLL functionality not available on this platform",
-    "Unspecified dynamic library error",
-    "Symbol not found in dynamic library",
 ];
 
 /// A driver's name: an atom, or bytes.
@@ -109,6 +110,9 @@ fn try_load_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     path.extend(b".so");
     let text = libraries::refusal(&path);
     let mut refusals = REFUSALS.lock();
+    if refusals.is_empty() {
+        refusals.push(libraries::absent());
+    }
     let place = refusals.iter().position(|refusal| *refusal == text).unwrap_or(refusals.len());
     if place == refusals.len() {
         refusals.push(text);
@@ -167,8 +171,8 @@ fn format_error_int_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let [key, code] = args[0].as_tuple_of::<2>().ok_or(BADARG)?;
     let Some(code) = code.as_small().filter(|_| key.is_am(am::open_error)) else { return badarg() };
     if code > FIRST_TEXT {
-        let known = usize::try_from(-1 - code).ok().and_then(|place| CODES.get(place));
-        return Ok(ctx.string(known.unwrap_or(if code == 0 { &"No error" } else { &"Unspecified error" })));
+        let known = usize::try_from(-code).ok().and_then(|number| OPEN_ERRORS.get(number));
+        return Ok(ctx.string(known.copied().unwrap_or("Unspecified error")));
     }
     let place = usize::try_from(FIRST_TEXT.saturating_sub(code)).unwrap_or(usize::MAX);
     let text = REFUSALS.lock().get(place).cloned();

@@ -157,11 +157,13 @@ pub(super) fn handle_of(term: Term) -> Result<Arc<FileHandle>, Escape> {
     handle.ok_or(myriad_vm::bif::BADARG)
 }
 
-/// A count or offset: an integer that is negative or too large is `einval`, another term `badarg`.
+/// A count or offset: a number that is negative, too large or a float is `einval`, another term `badarg`.
 fn offset(term: Term) -> Result<Result<u64, Errno>, Escape> {
     match term.as_small() {
         Some(n) => Ok(u64::try_from(n).map_err(|_| Errno::INVAL)),
-        None if term.is_integer() => Ok(signed(term).and_then(|n| u64::try_from(n).ok()).ok_or(Errno::INVAL)),
+        None if term.is_integer() || term.is_float() => {
+            Ok(signed(term).and_then(|n| u64::try_from(n).ok()).ok_or(Errno::INVAL))
+        }
         None => badarg(),
     }
 }
@@ -366,26 +368,28 @@ pub(super) fn allocate_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 /// `advise_nif(Handle, Offset, Length, Advice)`
 pub(super) fn advise_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let handle = handle_of(args[0])?;
-    let (at, len) = (offset(args[1])?, offset(args[2])?);
     let advice = match args[3].as_atom() {
-        Some(am::normal) => Ok(Advice::Normal),
-        Some(am::random) => Ok(Advice::Random),
-        Some(am::sequential) => Ok(Advice::Sequential),
-        Some(am::will_need) => Ok(Advice::WillNeed),
-        Some(am::dont_need) => Ok(Advice::DontNeed),
-        Some(am::no_reuse) => Ok(Advice::NoReuse),
-        _ => Err(Errno::INVAL),
+        Some(am::normal) => Advice::Normal,
+        Some(am::random) => Advice::Random,
+        Some(am::sequential) => Advice::Sequential,
+        Some(am::will_need) => Advice::WillNeed,
+        Some(am::dont_need) => Advice::DontNeed,
+        Some(am::no_reuse) => Advice::NoReuse,
+        _ => return posix::error(ctx, Errno::INVAL),
     };
-    let result =
-        at.and_then(|at| len.and_then(|len| advice.map(|advice| (at, len, advice)))).and_then(|(at, len, advice)| {
-            handle.with(|fd| rustix::fs::fadvise(fd, at, std::num::NonZeroU64::new(len), advice))
-        });
+    let (at, len) = (offset(args[1])?, offset(args[2])?);
+    let result = at
+        .and_then(|at| len.map(|len| (at, len)))
+        .and_then(|(at, len)| handle.with(|fd| rustix::fs::fadvise(fd, at, std::num::NonZeroU64::new(len), advice)));
     posix::unit(ctx, result)
 }
 
 /// `ipread_s32bu_p32bu_nif(Handle, Offset, MaxSize)`: at the offset stand a size and a place, 32 bits each; reads there.
 pub(super) fn ipread_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let handle = handle_of(args[0])?;
+    if args[1].is_float() || args[2].is_float() {
+        return badarg();
+    }
     let (at, max) = match (offset(args[1])?, offset(args[2])?) {
         (Ok(at), Ok(max)) => (at, max),
         (Ok(_), Err(_)) => return Ok(Term::atom(am::eof)),

@@ -16,8 +16,9 @@ const DIRECT_READ_LIMIT: u64 = 128 << 10;
 /// Room for the next piece of a file whose size is not known.
 const PIECE: usize = 64 << 10;
 
-/// The open flags of a list of modes, and whether a directory is wanted. What is unknown is ignored, as by OTP.
-fn flags_of(modes: Term) -> Option<(OFlags, bool)> {
+/// The open flags of a list of modes, and whether a directory is wanted, which cannot be written; nothing if it is no list. What is
+/// unknown is ignored, as by OTP.
+fn flags_of(modes: Term) -> Option<Result<(OFlags, bool), Errno>> {
     let (mut read, mut write, mut append, mut exclusive, mut sync, mut directory) =
         (false, false, false, false, false, false);
     let mut items = modes.list_iter();
@@ -44,10 +45,11 @@ fn flags_of(modes: Term) -> Option<(OFlags, bool)> {
     flags.set(OFlags::APPEND, append);
     flags.set(OFlags::EXCL, exclusive);
     flags.set(OFlags::SYNC, sync);
-    if directory {
-        flags = OFlags::RDONLY | OFlags::DIRECTORY;
+    if directory && write {
+        return Some(Err(Errno::INVAL));
     }
-    Some((flags | OFlags::CLOEXEC, directory))
+    flags.set(OFlags::DIRECTORY, directory);
+    Some(Ok((flags | OFlags::CLOEXEC, directory)))
 }
 
 /// File systems of this machine, on which a write most often only goes to memory (`f_type` of `statfs(2)`).
@@ -79,7 +81,11 @@ fn open_checked(path: &std::ffi::CStr, flags: OFlags, directory: bool) -> Result
 /// `open_nif(Name, Modes)`
 pub(super) fn open_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let name = path(args[0])?;
-    let Some((flags, directory)) = flags_of(args[1]) else { return badarg() };
+    let Some(wanted) = flags_of(args[1]) else { return badarg() };
+    let (flags, directory) = match wanted {
+        Ok(wanted) => wanted,
+        Err(errno) => return posix::error(ctx, errno),
+    };
     // Making and truncating a file may wait for the disk.
     if flags.intersects(OFlags::CREATE | OFlags::TRUNC) && !ctx.sched.dirty {
         return Err(Escape::Dirty(DirtyKind::Io));
