@@ -21,7 +21,8 @@
 
 use crate::decode::{Arg, Body, Instr, Reg};
 use crate::module::Module;
-use crate::opcode::{Kind, Op, ROWS, Row};
+use crate::opcode::{Kind, Op};
+use crate::roles::{each_destination, each_label, live};
 
 /// Registers that are tracked at a time. Compilers' code hardly reaches a dozen.
 const MOST_TRACKED: usize = 48;
@@ -786,11 +787,6 @@ fn look(state: &mut State, instr: Instr<'_>) -> bool {
     true
 }
 
-/// How many X registers stay, if an instruction says so.
-fn live(instr: Instr<'_>) -> Option<u16> {
-    Some(instr.args.get(Roles::of(instr.op).live?)?.number()? as u16)
-}
-
 /// Whether all X registers are lost, but for a result in X0.
 fn loses_x(op: Op) -> bool {
     use Op::*;
@@ -819,86 +815,5 @@ fn of_built_in(name: &str, arity: u8) -> Known {
         ("date" | "time" | "now", 0) => Known::Tuple(3),
         ("localtime" | "universaltime", 0) | ("split_binary", 2) => Known::Tuple(2),
         _ => Known::Nothing,
-    }
-}
-
-/// Which operands of an instruction are what.
-#[derive(Clone, Copy)]
-struct Roles {
-    /// Places of those that are written, or are lists with such.
-    destinations: u16,
-    /// Places of those that are labels, or lists with labels.
-    labels: u16,
-    /// The place of the number of X registers that stay.
-    live: Option<usize>,
-}
-
-/// The roles of all instructions, by their numbers.
-static ROLES: [Roles; ROWS.len()] = {
-    let mut roles = [Roles { destinations: 0, labels: 0, live: None }; ROWS.len()];
-    let mut number = 0;
-    while number < roles.len() {
-        if let Row::Live(_, kinds) = &ROWS[number] {
-            roles[number] = Roles::by_kinds(kinds);
-        }
-        number += 1;
-    }
-    roles
-};
-
-impl Roles {
-    fn of(op: Op) -> &'static Roles {
-        &ROLES[usize::from(op.number())]
-    }
-
-    const fn by_kinds(kinds: &[Kind]) -> Roles {
-        use Kind::*;
-        let mut roles = Roles { destinations: 0, labels: 0, live: None };
-        let mut at = 0;
-        while at < kinds.len() {
-            match kinds[at] {
-                Dst | YDst | Swap | FDstAny | YCatch | YList => roles.destinations |= 1 << at,
-                SrcDsts | AtomDsts | MatchCommands => {
-                    roles.destinations |= 1 << at;
-                    roles.labels |= 1 << at;
-                }
-                Label | Fail | FailOrAtom | ValueLabels | ArityLabels => roles.labels |= 1 << at,
-                Live => roles.live = Some(at),
-                _ => {}
-            }
-            at += 1;
-        }
-        roles
-    }
-}
-
-/// The places of a set of operands.
-fn places(mut set: u16) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let place = (set != 0).then(|| set.trailing_zeros() as usize)?;
-        set &= set - 1;
-        Some(place)
-    })
-}
-
-/// Calls `f` with each register that an instruction writes.
-fn each_destination(instr: Instr<'_>, mut f: impl FnMut(Reg)) {
-    for place in places(Roles::of(instr.op).destinations) {
-        let Some(arg) = instr.args.get(place) else { return };
-        let (skip, step) = match instr.op.kinds()[place] {
-            Kind::SrcDsts | Kind::AtomDsts => (1, 2),
-            // Sources among the commands of a match do no harm.
-            _ => (0, 1),
-        };
-        arg.reg().into_iter().for_each(&mut f);
-        arg.items().iter().skip(skip).step_by(step).filter_map(Arg::reg).for_each(&mut f);
-    }
-}
-
-/// Calls `f` with each label that an instruction may branch to.
-fn each_label(instr: Instr<'_>, mut f: impl FnMut(u32)) {
-    for arg in places(Roles::of(instr.op).labels).filter_map(|place| instr.args.get(place)) {
-        arg.label().filter(|label| *label != 0).into_iter().for_each(&mut f);
-        arg.items().iter().filter_map(Arg::label).filter(|label| *label != 0).for_each(&mut f);
     }
 }

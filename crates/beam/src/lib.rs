@@ -27,6 +27,7 @@ mod opcode;
 mod operands;
 mod reader;
 mod records;
+mod roles;
 mod room;
 mod scan;
 mod tables;

@@ -3,7 +3,7 @@
 //! The system promises more memory than it has and kills who takes the promise at its word. So every request for a large block is
 //! held against what is there ([`is_there`]), and one that cannot be met ends the VM before it is made, with a slogan and a dump.
 //! Large is [`LARGE`]: what is looked up costs a hundredth of what filling such a block does. All requests come by here, since the
-//! global allocator of the command asks ([`granted`], [`refused`]), as do those that map blocks of their own.
+//! global allocator of the command asks ([`is_there`], [`refused`]), as do those that map blocks of their own.
 //!
 //! ME1. What is refused could not be had: a block counts whole when it is about to be filled, and where it replaces another one, as
 //!      when a heap is collected, what that will give back counts as there ([`Demand`]).

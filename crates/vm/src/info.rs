@@ -59,11 +59,14 @@ const OTHER_ITEMS: &[Atom] = &[
     am::trace,
 ];
 
-/// Items that a visitor does not read, for they may be long, or take long to find.
+/// Items that a visitor does not read: they may be long, or take long to find, or are found under a lock (where a process is), or may
+/// hold a literal of code that is about to go, of which only a signal's answer is a copy (`literals.rs`, LC2).
 const ASKED_FOR: &[Atom] = &[
     am::backtrace,
     am::binary,
     am::catchlevel,
+    am::current_function,
+    am::current_location,
     am::current_stacktrace,
     am::dictionary,
     am::last_calls,
