@@ -1,8 +1,8 @@
 //! Raising exceptions.
 
+use myriad_process::Class;
 use myriad_term::{Build, Term, am};
 use myriad_vm::bif::Escape;
-use myriad_vm::error::Class;
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub ERRORS = "erlang" {

@@ -9,15 +9,13 @@ mod spawn;
 #[cfg(test)]
 mod tests;
 
+use myriad_process::{Named, Parcel};
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Term, am};
 use myriad_vm::bif::{Escape, badarg};
-use myriad_vm::listing::Listing;
-use myriad_vm::registry::Named;
 use myriad_vm::send::Sent;
-use myriad_vm::signal::{Parcel, Signal};
 use myriad_vm::trace::flags::PROCS;
-use myriad_vm::{BifResult, Ctx};
+use myriad_vm::{BifResult, Ctx, Listing, Signal};
 
 pub use dictionary::DICTIONARY;
 pub use flags::{FLAGS, INTERNAL_FLAGS};

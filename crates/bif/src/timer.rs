@@ -1,11 +1,11 @@
 //! Timers: `start_timer`, `send_after`, reading and cancelling.
 
+use myriad_process::{Parcel, TimerId};
 use myriad_term::{Build, Term, am};
 use myriad_vm::bif::{Escape, badarg};
-use myriad_vm::signal::{Parcel, Signal};
 use myriad_vm::time::{END_NS, START_NS};
-use myriad_vm::timer::{Action, Destination, TimerId};
-use myriad_vm::{BifResult, Ctx};
+use myriad_vm::timer::{Action, Destination};
+use myriad_vm::{BifResult, Ctx, Signal};
 
 myriad_vm::bifs! { pub TIMERS = "erlang" {
     "start_timer" / 3 Plain => |ctx, a| set(ctx, [a[0], a[1], a[2]], Term::NIL, true);

@@ -6,13 +6,12 @@ use crate::registry::{self, Ended};
 use crate::row::copy_out;
 use crate::table::{Heir, Inheritor, Kind, Options, Protection, Store, Table, Taken, WriteConcurrency};
 use myriad_heap::Fragment;
+use myriad_process::Message;
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_sync::{Arc, Progress};
 use myriad_term::{Build, Pid, Term, am};
 use myriad_vm::bif::{Escape, Resumption, badarg};
-use myriad_vm::message::Message;
-use myriad_vm::signal::Signal;
-use myriad_vm::{BifResult, Ctx, Vm};
+use myriad_vm::{BifResult, Ctx, Signal, Vm};
 
 myriad_vm::bifs! { pub ADMIN = "ets" {
     "new" / 2 Plain => new_2;

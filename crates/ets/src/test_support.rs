@@ -1,16 +1,16 @@
 //! For unit tests: a process on a VM whose engine runs nothing, to call built-in functions in.
 
+use myriad_process::CodePtr;
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::{Export, Mfa, Term, am};
 use myriad_vm::bif::Escape;
-use myriad_vm::code::{CodePtr, Function};
+use myriad_vm::code::Function;
 use myriad_vm::engine::{Engine, SliceEnd};
-use myriad_vm::error::TraceFrame;
 use myriad_vm::release::Release;
 use myriad_vm::scheduler::Local;
 use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
 use myriad_vm::vm::{Config, Parts, Vm};
-use myriad_vm::{BifResult, Ctx, Private};
+use myriad_vm::{BifResult, Ctx, Private, TraceFrame};
 use std::ops::Range;
 use std::path::PathBuf;
 

@@ -4,14 +4,15 @@
 //! The preloaded modules and those named are loaded; a call of any other module is `undef`. Prints what the process ended
 //! with: call `exit(Result)` in the function.
 
+use myriad_process::Status;
 use myriad_term::{Atom, Export, Mfa, Term};
+use myriad_vm::Ctx;
 use myriad_vm::bif::{BifResult, Resumption};
 use myriad_vm::code::{PreparedCode, prepare};
 use myriad_vm::release::Release;
 use myriad_vm::scheduler::{Scheduler, Step};
 use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
 use myriad_vm::vm::{Config, Parts, Vm};
-use myriad_vm::{Ctx, status::Status};
 use std::path::PathBuf;
 
 /// `run_erl:print/1` writes a binary.

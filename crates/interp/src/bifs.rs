@@ -3,20 +3,15 @@
 //! A built-in runs with the process's state written back; its arguments are the X registers themselves. It is run again
 //! (after a wait, or on a dirty scheduler) simply by executing the calling instruction again, or the function's entry.
 
-use crate::calls;
-use crate::errors;
-use crate::guards;
 use crate::instr::Op;
 use crate::machine::{Machine, high, target, wide};
-use crate::stubs;
-use crate::trace;
-use myriad_term::Term;
-use myriad_term::{Atom, Build, Mfa, am};
+use crate::{calls, errors, guards, stubs, trace};
+use myriad_process::{Class, CodePtr};
+use myriad_term::{Atom, Build, Mfa, Term, am};
+use myriad_vm::Resume;
 use myriad_vm::bif::{BifDef, BifResult, Escape};
-use myriad_vm::code::{CodePtr, Continuation, Function, Module};
+use myriad_vm::code::{Continuation, Function, Module};
 use myriad_vm::engine::SliceEnd;
-use myriad_vm::error::Class;
-use myriad_vm::process::Resume;
 use myriad_vm::trace::breakpoint;
 
 /// Stands for the continuation in a call of a built-in that always raises, where frames of different sizes come together. Such a

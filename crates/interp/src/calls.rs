@@ -1,8 +1,7 @@
 //! Calls that find their callee at run time: funs, `apply`, entries without code.
 
-use crate::decode;
-use crate::errors;
 use crate::machine::{Machine, high, mfa, target, wide};
+use crate::{decode, errors};
 use myriad_sync::atomic::Ordering;
 use myriad_term::boxed::Header;
 use myriad_term::{Alloc, Export, FunEntry, Kind, Mfa, Term, am};
@@ -25,7 +24,7 @@ pub fn enter(m: &mut Machine<'_, '_>, function: *const Function) -> *const u32 {
 /// As [`enter`], of what an export leads to.
 pub fn enter_saving(m: &mut Machine<'_, '_>, export: &'static Export) -> *const u32 {
     if m.ctx.proc.saves_calls() {
-        m.ctx.proc.save_call(Saved::Call(export.mfa));
+        m.ctx.save_call(Saved::Call(export.mfa));
     }
     enter(m, Function::of_export(export))
 }
@@ -139,7 +138,7 @@ fn resolve(m: &mut Machine<'_, '_>, fun: Term, arity: usize) -> Result<&'static 
     match fun.as_export_fun() {
         Some(export) if usize::from(export.mfa.arity) == arity => {
             if m.ctx.proc.saves_calls() {
-                m.ctx.proc.save_call(Saved::Call(export.mfa));
+                m.ctx.save_call(Saved::Call(export.mfa));
             }
             Ok(Function::of_export(export))
         }
@@ -278,7 +277,7 @@ pub fn first_apply(m: &mut Machine<'_, '_>, function: &Function) -> Option<*cons
 /// Calls what `apply` has found.
 unsafe fn enter_export(m: &mut Machine<'_, '_>, pc: *const u32, last: bool, export: &'static Export) -> *const u32 {
     if m.ctx.proc.saves_calls() {
-        m.ctx.proc.save_call(Saved::Call(export.mfa));
+        m.ctx.save_call(Saved::Call(export.mfa));
     }
     let function = Function::of_export(export);
     if last

@@ -5,10 +5,11 @@
 //! D2. The line table has an entry wherever line or frame change, in ascending order of offset.
 //! D3. Before anybody can run a block, [`locate`] finds the addresses in it.
 
+use myriad_process::CodePtr;
 use myriad_sync::atomic::{AtomicU64, Ordering};
 use myriad_sync::{LockClass, RwLock};
 use myriad_term::memory;
-use myriad_vm::code::{CodePtr, Function};
+use myriad_vm::code::Function;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -207,7 +208,7 @@ fn location(decoded: &Decoded, pc: *const u32) -> Location {
     Location { function: unsafe { &*decoded.function }, line: place.line, frame: place.frame }
 }
 
-/// Where an address in decoded code is: `process_info(P, current_function)` for [`myriad_vm::process::Resume::pc`].
+/// Where an address in decoded code is: `process_info(P, current_function)` for [`myriad_vm::Resume::pc`].
 pub fn locate(pc: CodePtr) -> Option<Location> {
     let decoded = find(pc.0 as usize)?;
     // SAFETY: in the table, so not released; the caller's process is in it.

@@ -1,22 +1,16 @@
 //! The interpreter as the scheduler sees it.
 
-use crate::bifs;
 use crate::building::Target;
-use crate::calls;
-use crate::code;
-use crate::hidden;
 use crate::instr::Op;
 use crate::machine::{FLOAT_REGISTERS, Machine};
-use crate::run;
-use crate::stubs;
+use crate::{bifs, calls, code, hidden, run, stubs};
+use myriad_process::CodePtr;
 use myriad_term::{Term, am};
-use myriad_vm::Ctx;
 use myriad_vm::bif::{BifResult, Escape};
-use myriad_vm::code::{CodePtr, Function};
+use myriad_vm::code::Function;
 use myriad_vm::engine::{Engine, SliceEnd};
-use myriad_vm::error::TraceFrame;
-use myriad_vm::process::{Private, Resume};
 use myriad_vm::saved_calls::Saved;
+use myriad_vm::{Ctx, Private, Resume, TraceFrame};
 use std::ops::Range;
 
 /// Tier 0.
@@ -59,7 +53,7 @@ fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
 /// The first call of a process.
 fn first_call(m: &mut Machine<'_, '_>, function: &Function) -> *const u32 {
     if m.ctx.proc.saves_calls() {
-        m.ctx.proc.save_call(Saved::Call(function.mfa));
+        m.ctx.save_call(Saved::Call(function.mfa));
     }
     calls::first_apply(m, function).unwrap_or_else(|| function.entry().0)
 }

@@ -12,12 +12,13 @@
 
 use crate::decode::MIXED;
 use crate::machine::{Machine, high, mfa, target};
+use myriad_process::Class;
 use myriad_term::boxed::Header;
 use myriad_term::{Alloc, Atom, Build, Kind, Mfa, Term, am};
+use myriad_vm::TraceFrame;
 use myriad_vm::bif::{BifResult, Escape};
 use myriad_vm::code::{Continuation, Function, StackWalk};
 use myriad_vm::engine::SliceEnd;
-use myriad_vm::error::{Class, TraceFrame};
 
 /// Elements of a raw trace before the frames.
 const HEAD: usize = 4;

@@ -10,11 +10,11 @@ use crate::building::Target;
 use crate::code::{self, Location};
 use crate::instr::Op;
 use myriad_heap::Heap;
+use myriad_process::CodePtr;
 use myriad_term::{Build, Mfa, Term};
-use myriad_vm::Ctx;
-use myriad_vm::code::{CodePtr, Continuation, Function};
+use myriad_vm::code::{Continuation, Function};
 use myriad_vm::engine::SliceEnd;
-use myriad_vm::process::Resume;
+use myriad_vm::{Ctx, Resume};
 
 /// Float registers. Compilers use up to seven; code that wants more than these does not get decoded.
 pub const FLOAT_REGISTERS: usize = 32;

@@ -6,18 +6,14 @@
 //! A marker is the end of the queue at the time a reference was made: no message before it can hold the reference. Markers are
 //! kept in the process; Erlang code holds a small integer until the marker is bound to the reference.
 
-use crate::calls;
-use crate::errors;
 use crate::instr::Op;
 use crate::machine::{Machine, high, target};
-use crate::stubs;
+use crate::{calls, errors, stubs};
+use myriad_process::{CodePtr, Taken};
 use myriad_term::{Build, RefNumbers, Term, am};
-use myriad_vm::code::CodePtr;
 use myriad_vm::deliver::Handled;
 use myriad_vm::engine::SliceEnd;
-use myriad_vm::message::Taken;
-use myriad_vm::process::Resume;
-use myriad_vm::saved_calls;
+use myriad_vm::{Resume, saved_calls};
 
 /// Most markers that a process keeps: the oldest is forgotten then, which costs time only.
 const MAX_MARKERS: usize = 8;
@@ -114,7 +110,7 @@ fn end_timer(m: &mut Machine<'_, '_>) {
 pub unsafe fn remove_message(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     end_timer(m);
     if m.ctx.proc.saves_calls() {
-        m.ctx.proc.save_call(saved_calls::RECEIVE);
+        m.ctx.save_call(saved_calls::RECEIVE);
     }
     if let Some((message, taken)) = m.ctx.proc.messages.take() {
         move_markers(m, &taken);
@@ -143,7 +139,7 @@ pub unsafe fn adopt_message(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u
 pub unsafe fn timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     end_timer(m);
     if m.ctx.proc.saves_calls() {
-        m.ctx.proc.save_call(saved_calls::TIMEOUT);
+        m.ctx.save_call(saved_calls::TIMEOUT);
     }
     if m.ctx.this.trace.wants(myriad_vm::trace::flags::RECEIVE) {
         m.ctx.trace_receive(Term::atom(am::clock_service), Term::atom(am::timeout));

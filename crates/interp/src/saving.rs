@@ -23,7 +23,7 @@ pub unsafe fn note_call(m: &mut Machine<'_, '_>, pc: *const u32) {
     };
     // SAFETY: the operand is the address of an export, and exports stay.
     let export = unsafe { &*(export as *const Export) };
-    m.ctx.proc.save_call(Saved::Call(export.mfa));
+    m.ctx.save_call(Saved::Call(export.mfa));
 }
 
 /// Notes a call of a built-in.
@@ -32,8 +32,8 @@ pub fn note_bif(m: &mut Machine<'_, '_>, def: &'static BifDef) {
     if def.function == "!" {
         what.function = am::send;
     }
-    m.ctx.proc.save_call(Saved::Call(what));
+    m.ctx.save_call(Saved::Call(what));
     if what.module == am::erlang && what.function == am::send {
-        m.ctx.proc.save_call(SEND);
+        m.ctx.save_call(SEND);
     }
 }

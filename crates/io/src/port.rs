@@ -24,13 +24,12 @@ mod udp;
 
 use crate::bytes::Piece;
 use myriad_heap::Fragment;
+use myriad_process::{Message, Parcel};
 use myriad_sync::atomic::{AtomicU64, Ordering};
 use myriad_sync::{Arc, LockClass, Mutex, MutexGuard, OnceLock, RwLock};
 use myriad_term::{Build, Pid, Port as PortId, RefNumbers, SharedBinary, Term, am};
-use myriad_vm::Vm;
-use myriad_vm::message::Message;
-use myriad_vm::signal::{Parcel, Signal};
 use myriad_vm::trace::flags;
+use myriad_vm::{Signal, Vm};
 use rustix::io::Errno;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -67,7 +66,7 @@ pub struct Port {
     parallelism: bool,
     busy_limits: Option<(usize, usize)>,
     /// Whether it is traced, for what and by whom.
-    trace: myriad_vm::trace::Tracee,
+    trace: myriad_process::Tracee,
     /// Threads at work in it, as far as `system_profile` asks. Held while that is told, so that it is told in order.
     workers: Mutex<u32>,
     state: Mutex<State>,
@@ -275,7 +274,7 @@ impl System {
             eof: new.eof,
             parallelism: new.parallelism,
             busy_limits: new.busy_limits,
-            trace: myriad_vm::trace::Tracee::default(),
+            trace: myriad_process::Tracee::default(),
             workers: Mutex::new(&WORKERS_CLASS, 0),
             state: Mutex::new(&PORT_CLASS, state),
         });
@@ -377,7 +376,7 @@ impl Port {
         state.phase = Phase::Closing;
         let vm = system.vm;
         if let Some(name) = vm.names.name_of_port(self.id) {
-            vm.names.unregister(vm, name);
+            vm.names.unregister(&vm.processes, name);
         }
         self.trace(system, flags::PORTS, am::closed, &[reason]);
         for pid in std::mem::take(&mut state.links) {

@@ -8,10 +8,10 @@
 mod stream;
 
 use crate::bytes::{io_vector, iodata};
+use myriad_process::Parcel;
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::{Atom, Build, Magic, Pid, Term, am};
 use myriad_vm::bif::badarg;
-use myriad_vm::signal::Parcel;
 use myriad_vm::{BifResult, Ctx, Escape};
 use stream::{AtEnd, Failure, Made, Mode, Stream};
 

@@ -1,8 +1,8 @@
 //! From a configuration to a running first process: the wiring of all crates.
 
+use myriad_process::Priority;
 use myriad_term::{Atom, Build, Export, Mfa, Term, am};
 use myriad_vm::crash_dump;
-use myriad_vm::process::Priority;
 use myriad_vm::release::Release;
 use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
 use myriad_vm::vm::{Config, Parts, Vm};

@@ -22,10 +22,9 @@
 //! | [`state`] | whose an object is, and looking at it while it is nobody's |
 //! | [`sequence`] | looking at what a lock protects without it |
 //! | [`count`] | how many hold an object that a table names |
-//! | [`mpsc`], [`parker`], [`progress`], [`table`] | signal queue, sleeping, safe reclamation, grow-only table |
 //! | [`parallelism`], [`memory`] | how many cores this process may use, and how much memory it could still have |
 //! | `futex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, signal queue, sleeping, safe reclamation, grow-only table |
-//! | [`parallelism`] | how many cores this process may use |
+//! | [`point`] | where a test driver may let another thread go on |
 //!
 //! Every blocking lock has a [`LockClass`]; debug builds panic when a thread takes locks against the order of
 //! their classes. Two kinds of test stand beside the code:
@@ -68,6 +67,7 @@ pub mod mutex;
 pub mod pad;
 pub mod parallelism;
 pub mod parker;
+pub mod point;
 pub mod profile;
 pub mod progress;
 pub mod revocable;
@@ -91,6 +91,7 @@ pub use mutex::{Condvar, Mutex, MutexGuard};
 pub use pad::CachePadded;
 pub use parallelism::{available_parallelism, configured_processors, parallelism_at_start};
 pub use parker::Parker;
+pub use point::{drive_by, sim_point};
 pub use progress::{Pinned, Progress, Runner, ThreadSlot};
 pub use revocable::{Revocable, Unavailable};
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};

@@ -9,12 +9,11 @@
 //! keeps for itself.
 
 use crate::ctx::Ctx;
-use crate::message::Message;
-use crate::process::{Private, Process};
-use crate::signal::Signal;
 use crate::timer::Destination;
 use crate::vm::Vm;
+use crate::{Private, Process, Signal};
 use myriad_heap::Fragment;
+use myriad_process::Message;
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::{Atom, Boxed, Kind, Magic, Pid, Port, RefNumbers};
 use std::collections::HashSet;

@@ -36,25 +36,11 @@ pub use undefined::install as install_undefined;
 
 use crate::bif::BifDef;
 use myriad_heap::LiteralArea;
+use myriad_process::CodePtr;
 use myriad_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use myriad_sync::{LockClass, Mutex, ShardedCounter};
 use myriad_term::{Atom, Build, Export, FunEntry, Mfa, Term};
 use std::collections::HashMap;
-
-/// An address in tier-0 code; only the engine looks behind it.
-#[repr(transparent)]
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CodePtr(pub *const u32);
-
-// SAFETY: code is immutable while any thread can reach it (K3).
-unsafe impl Send for CodePtr {}
-// SAFETY: as above.
-unsafe impl Sync for CodePtr {}
-
-impl CodePtr {
-    /// Nowhere.
-    pub const NULL: CodePtr = CodePtr(std::ptr::null());
-}
 
 /// One function of one version of a module (or an undefined export, or a built-in): what exports and funs point at.
 #[repr(C, align(16))]

@@ -12,8 +12,8 @@ mod processes;
 mod tables;
 mod terms;
 
-use crate::process::{Private, Process};
 use crate::vm::Vm;
+use crate::{Private, Process};
 use myriad_sync::OnceLock;
 use myriad_sync::atomic::{AtomicU32, Ordering};
 use myriad_term::Term;

@@ -1,9 +1,9 @@
 //! The context that executing code has: its process, its scheduler, the VM.
 
 use crate::bif::{BifResult, Escape, Resumption, Suspended};
-use crate::process::{Private, Process};
 use crate::scheduler::Local;
 use crate::vm::Vm;
+use crate::{Private, Process};
 use myriad_heap::Heap;
 use myriad_term::{Alloc, Export, Mfa, OffHeap, Pid, Term};
 use std::ptr::NonNull;

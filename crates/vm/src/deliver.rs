@@ -2,11 +2,11 @@
 
 use crate::bif::Escape;
 use crate::ctx::Ctx;
-use crate::links::{AliasMode, Target};
-use crate::message::Message;
-use crate::signal::{Parcel, Signal, Signals};
 use crate::trace::flags;
+use crate::{Signal, Signals};
 use myriad_heap::Fragment;
+use myriad_process::links::{AliasMode, Target};
+use myriad_process::{Message, Parcel};
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Build, RefNumbers, Term, am};
 
@@ -54,7 +54,7 @@ impl Ctx<'_> {
     #[inline]
     fn take_signals(&self) -> Signals {
         self.this.signals_seen();
-        crate::scheduler::sim_point();
+        myriad_sync::sim_point();
         self.this.outer.take_all()
     }
 
@@ -148,7 +148,7 @@ impl Ctx<'_> {
                 }
             }
             Signal::Monitor { from, reference, name } => {
-                self.proc.relations.tables().watchers.insert(reference, crate::links::Watcher { from, name });
+                self.proc.relations.tables().watchers.insert(reference, myriad_process::links::Watcher { from, name });
             }
             Signal::Demonitor(reference) => {
                 self.proc.relations.tables().watchers.remove(&reference);
@@ -188,7 +188,7 @@ impl Ctx<'_> {
                 self.reply(from, reference, result);
             }
             Signal::SaveCalls { from, reference, calls } => {
-                let old = self.proc.set_saved_calls(calls);
+                let old = self.set_saved_calls(calls);
                 self.reply(from, reference, Term::small(i64::from(old)));
             }
             Signal::Task { from, request, priority } => crate::task::take_up(self, from, request, priority),
@@ -201,7 +201,7 @@ impl Ctx<'_> {
 
     /// Sends a signal to a local process; `false` if there is none.
     pub fn signal_to(&self, to: myriad_term::Pid, signal: Signal) -> bool {
-        self.vm.processes.get(to).is_some_and(|p| p.send(self.vm, signal))
+        self.vm.processes.get(to).is_some_and(|p| self.vm.send(p, signal))
     }
 
     /// As [`Ctx::signal_to`], of a signal whose answer this process waits for: nothing of a priority below its own delays that.

@@ -7,15 +7,16 @@
 //! with its own (who blocks it, and then reads a file, would wait for ever otherwise). Work is taken by the priorities of its
 //! processes, as from a run queue.
 
+use crate::Process;
 use crate::bif::DirtyKind;
 use crate::ctx::Ctx;
 use crate::dirty_call::DirtyCall;
 use crate::engine::SliceEnd;
 use crate::microstate::{self, State};
-use crate::process::{Priority, Process};
 use crate::run_queue::{Load, Queues};
 use crate::scheduler::{Local, TRIM_AFTER};
 use crate::vm::{Config, Vm};
+use myriad_process::Priority;
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_sync::{CachePadded, Condvar, LockClass, Mutex, MutexGuard};
 

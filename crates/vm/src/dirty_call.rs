@@ -1,10 +1,10 @@
 //! A call of a built-in on a dirty scheduler, and the process that waits for it.
 //!
-//! The call does not take the process along. It gets a private part of its own ([`Private::for_call`]), in which it is the
+//! The call does not take the process along. It gets a private part of its own ([`private_for_call`]), in which it is the
 //! process that calls: the same X registers, group leader and flags, and a heap of fragments alone. The process's own private
 //! part stays behind, and the process *waits*: a signal makes it runnable, a normal scheduler handles its signals and lets it
 //! wait again. So it answers, is traced, suspended, linked, or killed while a built-in of its computes or blocks for long. When
-//! the call is over, it comes back as a signal ([`crate::signal::Signal::Returned`]), and the process goes on with the result.
+//! the call is over, it comes back as a signal ([`crate::Signal::Returned`]), and the process goes on with the result.
 //! (OTP has a shadow process for the call too; it has the signals handled by processes of its own, as a process that runs
 //! dirty cannot be scheduled there. The private part of a call is never scheduled here, so the process can.)
 //!
@@ -25,12 +25,12 @@ use crate::bif::{BADARG, BifResult, DirtyKind, Escape, Suspended};
 use crate::ctx::Ctx;
 use crate::deliver::Handled;
 use crate::engine::SliceEnd;
-use crate::links::Link;
-use crate::process::{Place, Private, Process};
 use crate::scheduler::Local;
-use crate::signal::{Parcel, Signal};
 use crate::vm::Vm;
+use crate::{Private, Process, Signal};
 use myriad_heap::Heap;
+use myriad_process::links::Link;
+use myriad_process::{Parcel, Place};
 use myriad_term::{Pid, Term, am};
 
 /// A call that has not begun.
@@ -48,37 +48,35 @@ pub struct Returned {
     result: BifResult,
 }
 
-impl Private {
-    /// What a call on a dirty scheduler sees as the process.
-    fn for_call(&mut self) -> Private {
-        let heap = Heap::without_block(&self.heap.settings());
-        let mut call = Private::new(heap, self.resume, self.initial_call);
-        call.reductions_left = self.reductions_left;
-        call.saved_x.clone_from(&self.saved_x);
-        call.group_leader = self.group_leader;
-        call.token = self.token;
-        if self.token.is_some() {
-            call.watched.sequence = self.watched.sequence;
-        }
-        call.flags = self.flags;
-        call.error_handler = self.error_handler;
-        call.parent = self.parent;
-        call.retry_state = self.retry_state;
-        call.resumption = self.resumption.take();
-        call
+/// What a call on a dirty scheduler sees as the process.
+fn private_for_call(caller: &mut Private) -> Private {
+    let heap = Heap::without_block(&caller.heap.settings());
+    let mut call = Private::new(heap, caller.resume, caller.initial_call);
+    call.reductions_left = caller.reductions_left;
+    call.saved_x.clone_from(&caller.saved_x);
+    call.group_leader = caller.group_leader;
+    call.token = caller.token;
+    if caller.token.is_some() {
+        call.watched.sequence = caller.watched.sequence;
     }
+    call.flags = caller.flags;
+    call.error_handler = caller.error_handler;
+    call.parent = caller.parent;
+    call.retry_state = caller.retry_state;
+    call.resumption = caller.resumption.take();
+    call
+}
 
-    /// The other ends of the links that a call has made.
-    fn links_made(&self) -> impl Iterator<Item = Term> {
-        let links = self.relations.get().into_iter().flat_map(|tables| tables.links.values());
-        links.filter(|(_, link)| *link == Link::Active).map(|(other, _)| *other)
-    }
+/// The other ends of the links that a call has made.
+fn links_made(call: &Private) -> impl Iterator<Item = Term> {
+    let links = call.relations.get().into_iter().flat_map(|tables| tables.links.values());
+    links.filter(|(_, link)| *link == Link::Active).map(|(other, _)| *other)
 }
 
 impl DirtyCall {
     /// The call that the process of `ctx` has stopped at; from here on the process is away.
     pub(crate) fn begin(ctx: &mut Ctx<'_>) -> DirtyCall {
-        let private = Box::new(ctx.proc.for_call());
+        let private = Box::new(private_for_call(ctx.proc));
         ctx.proc.away = true;
         // DC1. It says too that the process is inside that built-in.
         let name = private.resumption.as_ref().and_then(|suspended| suspended.name);
@@ -101,7 +99,7 @@ impl DirtyCall {
         let mut ctx = Ctx { proc: &mut self.private, this: process, sched: local, vm };
         let result = vm.engine().run_dirty(&mut ctx);
         let returned = Signal::Returned(Box::new(Returned { private: self.private, result }));
-        if let Err(signal) = process.try_send(vm, returned) {
+        if let Err(signal) = vm.try_send(process, returned) {
             crate::exit::answer_for_the_dead(vm, process.pid, signal);
         }
     }
@@ -110,7 +108,7 @@ impl DirtyCall {
 impl Returned {
     /// The process has ended meanwhile.
     pub(crate) fn to_nobody(&self, vm: &'static Vm, dead: Pid) {
-        for other in self.private.links_made() {
+        for other in links_made(&self.private) {
             let reason = Parcel::immediate(Term::atom(am::noproc));
             vm.signal_term(other, Signal::Exit { from: dead.term(), reason, linked: true });
         }
@@ -135,7 +133,7 @@ impl Ctx<'_> {
         let proc = &mut *self.proc;
         let heap = std::mem::replace(&mut call.heap, Heap::without_block(&proc.heap.settings()));
         proc.heap.join(heap);
-        for other in call.links_made() {
+        for other in links_made(&call) {
             proc.relations.link(other);
         }
         if proc.token.is_some() {

@@ -1,10 +1,10 @@
 //! What the scheduler asks of whatever executes code: the interpreter implements [`Engine`], the scheduler names only this.
 
 use crate::bif::{BifResult, DirtyKind};
-use crate::code::{CodePtr, Function};
+use crate::code::Function;
 use crate::ctx::Ctx;
-use crate::error::TraceFrame;
-use crate::process::Private;
+use crate::{Private, TraceFrame};
+use myriad_process::CodePtr;
 use std::ops::Range;
 
 /// How a slice ended.

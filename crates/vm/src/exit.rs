@@ -11,12 +11,12 @@
 use crate::bif::{Escape, Resumption};
 use crate::ctx::Ctx;
 use crate::engine::SliceEnd;
-use crate::links::{Link, Monitor, Suspension, Target, Watcher};
-use crate::message::Message;
-use crate::signal::{Parcel, Signal, Signals};
 use crate::trace::flags;
 use crate::vm::Vm;
+use crate::{Signal, Signals};
 use myriad_heap::Fragment;
+use myriad_process::links::{Link, Monitor, Suspension, Target, Watcher};
+use myriad_process::{Message, Parcel};
 use myriad_term::{Build, Pid, RefNumbers, Term, am, print};
 use std::collections::{btree_map, hash_map};
 
@@ -85,7 +85,7 @@ fn begin(ctx: &mut Ctx<'_>) {
     }
     vm.processes.listings.departs(process);
     process.set_exiting();
-    crate::scheduler::sim_point();
+    myriad_sync::sim_point();
     vm.names.release(process);
     if let Some(timer) = ctx.proc.receive_timer.take() {
         vm.timers.cancel(timer);
@@ -94,7 +94,7 @@ fn begin(ctx: &mut Ctx<'_>) {
         vm.dirty.forget(process);
     }
     ctx.proc.resumption = None;
-    ctx.proc.set_saved_calls(0);
+    ctx.set_saved_calls(0);
     crate::task::refuse_all(ctx);
     let stage = if process.has_timers() { Stage::Timers { wheel: 0 } } else { Stage::Hooks };
     ctx.proc.ending = Some(Box::new(Ending { stage, hooks: 0, rest: None }));
@@ -140,7 +140,7 @@ impl Ending {
                 if ctx.this.blocks_schedulers() {
                     ctx.vm.blocker_ends(ctx.pid());
                 }
-                crate::scheduler::sim_point();
+                myriad_sync::sim_point();
                 let unhandled = ctx.proc.unhandled.take().map_or(Signals::empty(), |signals| *signals);
                 Some(Stage::Signals([unhandled, ctx.this.outer.close()]))
             }
@@ -150,7 +150,7 @@ impl Ending {
                         return None;
                     }
                 }
-                crate::scheduler::sim_point();
+                myriad_sync::sim_point();
                 Some(Stage::Relations(Box::new(Parting::new(ctx))))
             }
             Stage::Relations(parting) => parting.tell(ctx).then_some(Stage::Messages),
@@ -213,7 +213,7 @@ impl Parting {
                 match monitor.target {
                     Target::Process(target) => {
                         if let Some(p) = vm.processes.get(target) {
-                            p.send(vm, Signal::Demonitor(reference));
+                            vm.send(p, Signal::Demonitor(reference));
                         }
                     }
                     Target::Port(port) => vm.port_demonitor(port, reference),
@@ -227,7 +227,7 @@ impl Parting {
                 self.resuming = Some((suspended, suspension.times));
             } else if let Some((reference, watcher)) = self.watchers.next() {
                 if let Some(p) = vm.processes.get(watcher.from) {
-                    p.send(vm, Signal::Down { reference, reason: ctx.parcel(reason) });
+                    vm.send(p, Signal::Down { reference, reason: ctx.parcel(reason) });
                 }
             } else {
                 return true;

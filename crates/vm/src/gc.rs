@@ -1,88 +1,9 @@
-//! Collecting a process's heap: the roots, and what happens at the limits.
+//! Collecting the heap of the process that runs: what it costs, and what happens at the limits.
 
 use crate::ctx::Ctx;
 use crate::microstate::{State, within};
-use crate::process::Private;
-use myriad_heap::{Fragment, GcReport, Heap, LiteralRanges, MaxHeapExceeded, Roots};
+use myriad_heap::{Fragment, GcReport, LiteralRanges, MaxHeapExceeded};
 use myriad_term::{Term, am};
-
-impl Private {
-    /// Does `f` with the heap and all places outside it that hold its terms; `live` are the live X registers.
-    fn with_roots<R>(&mut self, live: &mut [Term], f: impl FnOnce(&mut Heap, &mut Roots<'_>) -> R) -> R {
-        self.messages.attach_current(&mut self.heap);
-        let mut roots = Roots::new();
-        roots.push(live);
-        roots.push(&mut self.saved_x);
-        if let Some(arguments) = self.trap_args.get_mut() {
-            roots.push(arguments);
-        }
-        for one in [
-            &mut self.group_leader,
-            &mut self.token,
-            &mut self.parent,
-            &mut self.error_cause,
-            &mut self.exit_reason,
-            &mut self.retry_state,
-        ] {
-            roots.push(std::slice::from_mut(one));
-        }
-        if let Some(exception) = self.exception.get_mut() {
-            roots.push(std::slice::from_mut(&mut exception.reason));
-            roots.push(std::slice::from_mut(&mut exception.trace));
-            roots.push(std::slice::from_mut(&mut exception.arguments));
-            roots.push(std::slice::from_mut(&mut exception.info));
-        }
-        if let Some(dictionary) = &mut self.dictionary {
-            for (key, value) in &mut dictionary.entries {
-                roots.push(std::slice::from_mut(key));
-                roots.push(std::slice::from_mut(value));
-            }
-        }
-        for term in self.messages.roots() {
-            roots.push(std::slice::from_mut(term));
-        }
-        f(&mut self.heap, &mut roots)
-    }
-
-    /// Collects, so that at least `need` words are free. `live` are the live X registers (or a saved form of them).
-    ///
-    /// # Safety
-    /// Every term of this process that is used afterwards stands in `live`, on its Erlang stack, or in a field of the
-    /// private part that `with_roots` lists; all others dangle.
-    unsafe fn collect(&mut self, need: usize, live: &mut [Term]) -> Result<GcReport, MaxHeapExceeded> {
-        // SAFETY: the caller's promise; the roots are all there are.
-        self.with_roots(live, |heap, roots| unsafe { heap.collect(need, roots) })
-    }
-
-    /// Collects both generations into the least memory (`erlang:hibernate/3`).
-    ///
-    /// # Safety
-    /// As for [`Private::collect`].
-    unsafe fn shrink_to_fit(&mut self, live: &mut [Term]) -> Result<GcReport, MaxHeapExceeded> {
-        // SAFETY: as in `collect`.
-        self.with_roots(live, |heap, roots| unsafe { heap.shrink_to_fit(roots) })
-    }
-
-    /// Copies what the process, its messages included, refers to in these literal areas.
-    ///
-    /// # Safety
-    /// As for [`Private::collect`]; the areas are live.
-    pub(crate) unsafe fn copy_literals(&mut self, areas: &LiteralRanges) {
-        let _gc = within(State::Gc);
-        for message in self.messages.detached() {
-            // SAFETY: a message's fragment holds what it refers to (M3), unless that is a literal.
-            unsafe {
-                Fragment::copy_out(&mut message.fragment, &mut [&mut message.term, &mut message.token], areas);
-            }
-        }
-        self.with_roots(&mut [], |heap, roots| {
-            if heap.refers_to(areas, roots) {
-                // SAFETY: the caller's promise; the roots are all there are.
-                unsafe { heap.copy_out(areas, roots) };
-            }
-        });
-    }
-}
 
 impl Ctx<'_> {
     /// Collects, so that at least `need` words are free. `live` are the live X registers. `false`: the heap has outgrown its
@@ -114,6 +35,16 @@ impl Ctx<'_> {
         drop(gc);
         self.collection_ends(watched);
         self.collected(done)
+    }
+
+    /// Copies what the process, its messages included, refers to in these literal areas.
+    ///
+    /// # Safety
+    /// As for `Private::collect`; the areas are live.
+    pub(crate) unsafe fn copy_literals(&mut self, areas: &LiteralRanges) {
+        let _gc = within(State::Gc);
+        // SAFETY: the caller's promise.
+        unsafe { self.proc.copy_literals(areas) };
     }
 
     /// Messages that wait count for the limit too, unless they are kept off the heap.

@@ -2,15 +2,12 @@
 //! for items that take little time and say nothing of terms in its heap.
 
 use crate::ctx::Ctx;
-use crate::error::TraceFrame;
-use crate::links::{Link, Target};
-use crate::message::MessageQueue;
-use crate::process::{Private, Process};
 use crate::scheduler::{SLICE_REDUCTIONS, priority_atom};
-use crate::signal::Signal;
-use crate::status::Status;
 use crate::vm::Vm;
+use crate::{Private, Process, Signal, TraceFrame};
 use myriad_heap::{Fragment, GcInfo, MaxHeapSize, Settings};
+use myriad_process::links::{Link, Target};
+use myriad_process::{MessageQueue, Status};
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Alloc, Atom, Build, Mfa, OffHeap, Term, am};
 
@@ -429,7 +426,7 @@ fn messages(out: &mut Answer<'_, '_>) -> Term {
 }
 
 fn links(out: &mut Answer<'_, '_>) -> Term {
-    let active = |t: &crate::links::Tables| -> Vec<Term> {
+    let active = |t: &myriad_process::links::Tables| -> Vec<Term> {
         t.links.values().filter(|(_, l)| *l == Link::Active).map(|(other, _)| *other).collect()
     };
     let links = out.private().relations.get().map(active).unwrap_or_default();

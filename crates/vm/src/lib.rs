@@ -1,6 +1,6 @@
-//! Processes, signals, timers, code, schedulers and the built-in function interface.
+//! Timers, code, schedulers, tracing and the built-in function interface.
 //!
-//! Above `beam` and below the interpreter and the built-ins in the crate order (docs/map.md). Where an arrow would point up
+//! Above `beam` and `process`, and below the interpreter and the built-ins in the crate order (docs/map.md). Where an arrow would point up
 //! this crate states a trait ([`engine::Engine`], [`machine::Machine`]) or keeps a table that the upper crates fill
 //! ([`bif::Registry`]).
 
@@ -14,37 +14,28 @@ pub mod deliver;
 pub mod dirty;
 pub mod dirty_call;
 pub mod engine;
-pub mod error;
 pub mod exit;
 pub mod gc;
 pub mod info;
-pub mod links;
-pub mod listing;
 pub mod literals;
 pub mod loops;
 pub mod machine;
 pub mod memory;
-pub mod message;
 pub mod microstate;
 pub mod multi;
 pub mod native;
-pub mod process;
-pub mod rare;
-pub mod registry;
 pub mod release;
 pub mod report;
 pub mod run_queue;
+pub mod runtime;
 pub mod saved_calls;
 pub mod scheduler;
 pub mod send;
-pub mod signal;
 #[cfg(test)]
 mod sim_test;
 pub mod spawn;
 pub mod stack;
 mod standstill;
-pub mod status;
-pub mod table;
 pub mod task;
 pub mod time;
 pub mod timer;
@@ -53,8 +44,7 @@ pub mod vm;
 
 pub use bif::{Bif, BifDef, BifResult, Escape};
 pub use ctx::Ctx;
-pub use process::{Private, Process};
-pub use signal::Parcel;
+pub use runtime::{Exception, Listing, Private, Process, ProcessTable, Resume, Signal, Signals, TraceFrame};
 pub use vm::Vm;
 
 pub use myriad_heap as heap;

@@ -6,16 +6,16 @@
 //!
 //! LC1. Before the first process is asked, copies between heaps stop to share these literals, and all have made progress
 //!      (`myriad_heap::literal`, L3): so a process that has answered never gets one of them again.
-//! LC2. Whoever keeps terms outside processes (tables, timers, ports) copies literals too ([`crate::Parcel::whole`]).
+//! LC2. Whoever keeps terms outside processes (tables, timers, ports) copies literals too ([`myriad_process::Parcel::whole`]).
 //! LC3. An area is freed after thread progress: a process that has just ended, or a reader of the table of persistent terms, may
 //!      still look at it.
 
+use crate::Signal;
 use crate::bif::{BifResult, Escape};
 use crate::ctx::Ctx;
-use crate::message::Message;
-use crate::signal::Signal;
 use crate::vm::Vm;
 use myriad_heap::{LiteralArea, LiteralRanges, set_going};
+use myriad_process::Message;
 use myriad_sync::{Arc, LockClass, Mutex};
 use myriad_term::{Pid, Term, am};
 

@@ -1,6 +1,6 @@
 //! What takes how much memory, as `erlang:memory/0` adds it up and a crash dump tells.
 
-use crate::process::Process;
+use crate::Process;
 use crate::vm::Vm;
 use myriad_heap::account;
 use myriad_term::{Atom, am, atom};

@@ -1,11 +1,10 @@
 //! Reports of the emulator itself to the logger, in OTP's words: a process that ends by an error nobody caught, a heap that
 //! outgrew its limit.
 
+use crate::Signal;
 use crate::ctx::Ctx;
-use crate::message::Message;
-use crate::registry::Named;
-use crate::signal::Signal;
 use myriad_heap::{Fragment, MaxHeapExceeded};
+use myriad_process::{Message, Named};
 use myriad_term::{Build, Term, am};
 
 /// Most terms of a reason that is printed without the logger.

@@ -7,7 +7,8 @@
 //! R3. The figures of [`Load`] are written by their scheduler alone. They have lines of their own: what others poll while they
 //!     look for work ([`Shared::len`]) shall not share one with what is written in each slice.
 
-use crate::process::{Priority, Process};
+use crate::Process;
+use myriad_process::Priority;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{CachePadded, LockClass, SpinLock};
 use std::collections::VecDeque;

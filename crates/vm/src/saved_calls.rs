@@ -1,19 +1,14 @@
 //! `process_flag(save_calls, N)`: the last calls that a process made through exports, and its sends and receives among them.
 //!
-//! Nothing on the way of a call asks for it. While calls are saved, the engine is told of [`WITHHELD`] reductions fewer than there
-//! are ([`Private::withheld`]), so that every call finds them used up and comes by where a slice would end; there the call is
+//! Nothing on the way of a call asks for it. While calls are saved, the engine is told of many reductions fewer than there
+//! are ([`Private::withhold`](crate::Private::withhold)), so that every call finds them used up and comes by where a slice would end; there the call is
 //! noted, and goes on if there were reductions after all. Built-ins called by an instruction of their own come by where traced
 //! ones do ([`crate::trace::breakpoint::any_bif`]).
 
-use crate::process::Private;
+use crate::ctx::Ctx;
 use crate::trace::breakpoint;
 use myriad_term::{Atom, Build, Mfa, Term, am};
 use std::collections::VecDeque;
-
-/// So often, in reductions, a process that runs looks whether someone waits for its answer ([`crate::Process::is_asked`]).
-const LOOK: i32 = 500;
-/// More reductions than any slice has.
-const WITHHELD: i32 = 1 << 24;
 
 /// What is noted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,40 +19,29 @@ pub enum Saved {
     Event(Atom),
 }
 
-impl Private {
-    /// Remembers so many calls from now on, none of those before; gives how many it was.
+impl Ctx<'_> {
+    /// The process remembers so many calls from now on, none of those before; gives how many it was.
     pub fn set_saved_calls(&mut self, most: u16) -> u16 {
-        let old = std::mem::replace(&mut self.flags.save_calls, most);
+        let old = std::mem::replace(&mut self.proc.flags.save_calls, most);
         match (old, most) {
             (0, 0) => return 0,
             (0, _) => breakpoint::more_hooks(),
             (_, 0) => breakpoint::fewer_hooks(),
             _ => {}
         }
-        self.withhold();
-        self.watched.saved = (most > 0).then(VecDeque::new);
+        self.proc.withhold();
+        self.proc.watched.saved = (most > 0).then(VecDeque::new);
         old
-    }
-
-    /// Reckons anew what the engine is not told of: all while calls are saved; otherwise what is beyond the next [`LOOK`].
-    pub fn withhold(&mut self) {
-        self.withheld = if self.saves_calls() { WITHHELD } else { (self.reductions_left - LOOK).max(0) };
-    }
-
-    /// Are calls to be noted?
-    #[inline(always)]
-    pub fn saves_calls(&self) -> bool {
-        self.flags.save_calls != 0
     }
 
     /// Notes one.
     #[cold]
     pub fn save_call(&mut self, what: Saved) {
-        let most = usize::from(self.flags.save_calls);
-        if self.flags.sensitive {
+        let most = usize::from(self.proc.flags.save_calls);
+        if self.proc.flags.sensitive {
             return;
         }
-        if let Some(saved) = self.watched.get_mut().and_then(|watched| watched.saved.as_mut()) {
+        if let Some(saved) = self.proc.watched.get_mut().and_then(|watched| watched.saved.as_mut()) {
             if saved.len() >= most {
                 saved.pop_front();
             }

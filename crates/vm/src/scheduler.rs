@@ -20,14 +20,15 @@
 //! Before it parks, one scheduler at a time looks on for a moment ([`SPIN_NS`]): work that comes in short pauses then costs no
 //! system call, and an idle VM still sleeps.
 
+use crate::Process;
 use crate::ctx::Ctx;
 use crate::deliver::Handled;
 use crate::engine::SliceEnd;
 use crate::microstate::{self, State};
-use crate::process::{Priority, Process};
 pub use crate::run_queue::Shared;
 use crate::trace::profile;
 use crate::vm::Vm;
+use myriad_process::Priority;
 use myriad_sync::atomic::Ordering;
 use myriad_sync::{CachePadded, ThreadSlot};
 use myriad_term::{Pid, RefNumbers, Term, am};
@@ -384,7 +385,7 @@ impl Scheduler {
         let end = self.local.now_ns + SPIN_NS.min(next_timer_ns.unwrap_or(SPIN_NS));
         let mut found = false;
         while !found && vm.machine.now_ns() < end {
-            sim_point();
+            myriad_sync::sim_point();
             for _ in 0..16 {
                 myriad_sync::spin_hint();
             }
@@ -445,7 +446,7 @@ impl Scheduler {
     /// Announces that this scheduler is about to park; `false` if there is work after all (Q2).
     pub(crate) fn before_park(&mut self) -> bool {
         let vm = self.vm;
-        sim_point();
+        myriad_sync::sim_point();
         // SeqCst: Q2, before the last look at the queues.
         vm.schedulers[self.local.id].idle.store(true, Ordering::SeqCst);
         myriad_sync::atomic::fence(Ordering::SeqCst);
@@ -454,7 +455,7 @@ impl Scheduler {
             // SeqCst: as above.
             vm.hunt.parked.fetch_add(1, Ordering::SeqCst);
         }
-        sim_point();
+        myriad_sync::sim_point();
         if self.sees_work() {
             return false;
         }
@@ -533,7 +534,7 @@ impl Scheduler {
     fn steal_from(&self, victim: &Shared) -> Option<&'static Process> {
         let mut stolen = victim.steal_half();
         let first = stolen.pop_front()?;
-        sim_point();
+        myriad_sync::sim_point();
         let more = !stolen.is_empty();
         for p in stolen {
             // SAFETY: Q1: it is still runnable, and goes from one queue to another.
@@ -738,7 +739,7 @@ impl Vm {
     pub(crate) fn enqueue_at(&'static self, id: usize, process: &Process) {
         let target = &self.schedulers[id];
         target.push(process);
-        sim_point();
+        myriad_sync::sim_point();
         // SeqCst: Q2, between the push and the look at `idle`; pairs with the fence in `before_park`.
         myriad_sync::atomic::fence(Ordering::SeqCst);
         // SeqCst: as above.
@@ -783,22 +784,17 @@ impl Vm {
 
     /// Sends a signal that someone of this priority waits to be handled: no process of lower priority keeps the receiver from it.
     /// `false`: it has ended.
-    pub fn signal_urgently(
-        &'static self,
-        to: myriad_term::Pid,
-        signal: crate::signal::Signal,
-        priority: Priority,
-    ) -> bool {
+    pub fn signal_urgently(&'static self, to: myriad_term::Pid, signal: crate::Signal, priority: Priority) -> bool {
         let Some(process) = self.processes.get(to) else { return false };
         let higher = priority < process.queue_priority();
         if higher {
             process.make_urgent(priority);
         }
-        if !process.send(self, signal) {
+        if !self.send(process, signal) {
             return false;
         }
         process.ask();
-        if higher && process.status() == crate::status::Status::Runnable {
+        if higher && process.status() == myriad_process::Status::Runnable {
             // It may wait in a queue already. If it is on its way to one, it goes there as urgent.
             let _ = self.schedulers.iter().any(|shared| shared.promote(process));
         }
@@ -834,17 +830,9 @@ impl Vm {
     }
 }
 
-/// A place where the test driver may let another scheduler go on; nothing otherwise.
-#[cfg(not(test))]
-#[inline(always)]
-pub(crate) fn sim_point() {}
-
-#[cfg(test)]
-pub(crate) use crate::sim_test::point as sim_point;
-
 /// Makes a process runnable for the first time.
 pub fn start(vm: &'static Vm, process: &Process) {
-    process.wake(vm);
+    vm.wake(process);
 }
 
 /// Which priority names there are, for the BIFs.

@@ -2,10 +2,10 @@
 
 use crate::bif::{BADARG, Escape};
 use crate::ctx::Ctx;
-use crate::registry::Named;
-use crate::signal::{Parcel, Signal};
 use crate::trace::flags;
+use crate::{Process, Signal, Vm};
 use myriad_heap::Fragment;
+use myriad_process::{Named, Parcel, Wake};
 use myriad_term::{Kind, Pid, Port, Term};
 
 /// What became of a message.
@@ -21,6 +21,39 @@ pub enum Sent {
 const COPIED_PER_REDUCTION: usize = 16;
 /// Bytes that a port is given for a reduction.
 const BYTES_PER_REDUCTION: usize = 256;
+
+impl Vm {
+    /// Leaves a signal for a process and has it run. `false`: it has ended, and the signal is dropped.
+    #[inline]
+    pub fn send(&'static self, process: &Process, signal: Signal) -> bool {
+        self.try_send(process, signal).is_ok()
+    }
+
+    /// As [`Vm::send`]; the signal comes back if the process has ended.
+    #[inline]
+    pub(crate) fn try_send(&'static self, process: &Process, signal: Signal) -> Result<(), Signal> {
+        let wake = process.push(signal)?;
+        self.schedule(process, wake);
+        Ok(())
+    }
+
+    /// Wakes a process for which something has been left elsewhere than in its queue.
+    pub fn wake(&'static self, process: &Process) {
+        self.schedule(process, process.signalled());
+    }
+
+    /// Puts a process into a run queue if that is what its new state asks for.
+    #[inline]
+    fn schedule(&'static self, process: &Process, wake: Wake) {
+        match wake {
+            Wake::Enqueue => {
+                crate::trace::profile::awoken(self, process);
+                self.enqueue_woken(process);
+            }
+            Wake::AlreadyAwake | Wake::Gone => {}
+        }
+    }
+}
 
 impl Ctx<'_> {
     /// A copy of a term for another process: it costs reductions by its size.
@@ -87,7 +120,7 @@ impl Ctx<'_> {
         let vm = self.vm;
         if let Some(process) = vm.processes.get(pid) {
             let message = self.outgoing(pid.term(), message);
-            process.send(vm, Signal::Message(message));
+            vm.send(process, Signal::Message(message));
         }
     }
 
@@ -97,7 +130,7 @@ impl Ctx<'_> {
             && let Some(process) = vm.processes.of_alias(numbers)
         {
             let message = self.outgoing(to, message);
-            process.send(vm, Signal::AliasMessage(numbers, message));
+            vm.send(process, Signal::AliasMessage(numbers, message));
         }
     }
 

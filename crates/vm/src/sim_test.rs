@@ -15,15 +15,15 @@ use crate::bif::DirtyKind;
 use crate::machine::Machine;
 use crate::release::Release;
 use crate::scheduler::{Local, Scheduler, Step, set_current};
-use crate::status::Status;
 use crate::vm::{Config, Parts, Vm};
+use myriad_process::Status;
 use myriad_sync::Arc;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::path::PathBuf;
 use std::time::Duration;
 use world::{Random, World};
 
-/// A place within a step where other threads may do something.
+/// What happens at a point of a thread that has been set up by [`myriad_sync::drive_by`].
 pub(crate) fn point() {
     baton::point();
     scenes::point();

@@ -3,15 +3,14 @@
 //! The new process's arguments are copied straight into its own first heap block, so a spawn allocates the process, its
 //! block, and nothing else.
 
-use crate::code::{CodePtr, Function};
+use crate::code::Function;
 use crate::ctx::Ctx;
-use crate::links::{AliasMode, Monitor, Target, Watcher};
-use crate::message::Message;
-use crate::process::{Flags, Priority, Private, Process, Resume};
-use crate::signal::{Parcel, Signal};
 use crate::trace::sequential::{ReplyDelivery, Token};
 use crate::vm::Vm;
+use crate::{Private, Process, Resume, Signal};
 use myriad_heap::{Fragment, Heap, Settings};
+use myriad_process::links::{AliasMode, Monitor, Target, Watcher};
+use myriad_process::{CodePtr, Flags, Message, Parcel, Priority};
 use myriad_term::{Arena, Atom, Build, Export, Mfa, Pid, RefNumbers, Term, am};
 
 /// How a new process is to be.
@@ -106,7 +105,7 @@ pub fn spawn_orphan(
     });
     let process = made.ok_or(TooManyProcesses)?;
     let pid = process.pid;
-    process.wake(vm);
+    vm.wake(process);
     Ok(pid)
 }
 
@@ -160,7 +159,7 @@ impl Ctx<'_> {
             }
         }
         self.trace_spawn(process, export.mfa, args, options.link);
-        process.wake(vm);
+        vm.wake(process);
         if let Some(reply) = options.reply.filter(|reply| reply.sent) {
             let token = sequential.and_then(|message| message.token);
             self.reply_to_spawn(reply, Term::atom(am::ok), pid.term(), token);

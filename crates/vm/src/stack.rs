@@ -1,8 +1,8 @@
 //! What stands on a process's Erlang stack, for people to read.
 
+use crate::Private;
 use crate::code::{Continuation, StackWalk};
 use crate::engine::Engine;
-use crate::process::Private;
 use myriad_term::print::{atom_text, text};
 use myriad_term::{Mfa, Term};
 use std::fmt::Write;

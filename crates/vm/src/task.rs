@@ -5,14 +5,13 @@
 //! slices and has no rest of a built-in that holds terms, because then all its roots are known; if its heap is large, they are done on a dirty
 //! scheduler, as is a large collection that the process needs itself (`gc.rs`).
 
+use crate::Signal;
 use crate::bif::DirtyKind;
 use crate::ctx::Ctx;
 use crate::engine::SliceEnd;
-use crate::message::Message;
-use crate::process::Priority;
-use crate::signal::{Parcel, Signal};
 use crate::vm::Vm;
 use myriad_heap::Fragment;
+use myriad_process::{Message, Parcel, Priority};
 use myriad_term::{Build, Pid, Term, am};
 use std::collections::VecDeque;
 
@@ -187,7 +186,7 @@ impl Ctx<'_> {
     fn copy_going_literals(&mut self) -> bool {
         let areas = self.vm.literals.going();
         // SAFETY: as in `do_tasks`; the areas are freed only after the answer.
-        unsafe { self.proc.copy_literals(&areas) };
+        unsafe { self.copy_literals(&areas) };
         let limit = self.proc.heap.max_heap_size().size;
         // What was a literal counts now.
         let too_large = limit != 0 && self.proc.heap.total_size_words() > limit;

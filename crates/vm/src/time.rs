@@ -8,8 +8,8 @@
 //!
 //! The list of who is told is a leaf: nothing is locked, and no signal sent, while it is held.
 
+use crate::Signal;
 use crate::machine::Machine;
-use crate::signal::Signal;
 use crate::timer::Action;
 use crate::vm::Vm;
 use myriad_sync::atomic::{AtomicBool, AtomicI64, Ordering};

@@ -5,13 +5,12 @@
 
 mod wheel;
 
-use crate::process::Process;
-use crate::signal::{Parcel, Signal};
 use crate::vm::Vm;
+use crate::{Process, Signal};
+use myriad_process::{Parcel, TimerId};
 use myriad_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{CachePadded, LockClass, SpinLock};
-use myriad_term::{Atom, Pid, RefNumbers, RefUse};
-use std::num::NonZeroU32;
+use myriad_term::{Atom, Pid};
 use wheel::{Popped, Wheel};
 
 /// What firing a timer costs, in reductions.
@@ -20,46 +19,6 @@ const FIRING: u32 = 4;
 const MOVING: u32 = 64;
 
 static CLASS: LockClass = LockClass::new("timer_wheel", 650);
-
-/// A timer, to cancel or read it: its wheel, its place there, and the generation of the place.
-///
-/// References of timers are numbered by this ([`TimerId::reference`]), so that no table from references to timers is needed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct TimerId {
-    /// The wheel's number and one, so that an `Option` costs nothing.
-    wheel: NonZeroU32,
-    slot: u32,
-    generation: u64,
-}
-
-/// Bits of the first number that the wheel takes.
-const WHEEL_BITS: u32 = 11;
-
-impl TimerId {
-    const fn new(wheel: u32, slot: u32, generation: u64) -> TimerId {
-        TimerId { wheel: NonZeroU32::MIN.saturating_add(wheel), slot, generation }
-    }
-
-    const fn wheel(self) -> usize {
-        self.wheel.get() as usize - 1
-    }
-
-    /// The numbers of its reference.
-    pub const fn reference(self) -> RefNumbers {
-        let low = RefNumbers::FIRST_BITS - WHEEL_BITS;
-        let first = (self.wheel.get() - 1) << low | self.generation as u32 & ((1 << low) - 1);
-        RefNumbers([first, self.slot, RefUse::Timer.mark() | (self.generation >> low) as u32])
-    }
-
-    /// The timer that has this reference, if it is one's.
-    pub const fn of_reference(numbers: RefNumbers) -> Option<TimerId> {
-        let RefNumbers([first, slot, third]) = numbers;
-        let RefUse::Timer = numbers.used_for() else { return None };
-        let low = RefNumbers::FIRST_BITS - WHEEL_BITS;
-        let generation = ((third & !RefUse::Timer.mark()) as u64) << low | (first & ((1 << low) - 1)) as u64;
-        Some(TimerId::new(first >> low, slot, generation))
-    }
-}
 
 /// Where a timer's message goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -266,7 +225,7 @@ impl Action {
                 let pid = match to {
                     Destination::Process(pid) => Some(pid),
                     Destination::Name(name) => match vm.names.whereis(name) {
-                        Some(crate::registry::Named::Process(pid)) => Some(pid),
+                        Some(myriad_process::Named::Process(pid)) => Some(pid),
                         _ => None,
                     },
                 };
@@ -276,22 +235,5 @@ impl Action {
             }
             Action::Call(f) => f(vm),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn references_name_their_timers() {
-        for id in
-            [TimerId::new(0, 0, 1), TimerId::new(1023, 1 << 27, (1 << 38) - 1), TimerId::new(5, u32::MAX, 0x1234_5678)]
-        {
-            let numbers = id.reference();
-            assert!(numbers.0[0] < 1 << RefNumbers::FIRST_BITS);
-            assert_eq!(TimerId::of_reference(numbers), Some(id));
-        }
-        assert_eq!(TimerId::of_reference(RefNumbers([1, 2, 3])), None);
     }
 }

@@ -3,7 +3,6 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`flags`] | the trace flags, stated once |
-//! | [`tracee`] | the flags and the tracer of one process or port, as all threads see them |
 //! | [`event`] | making and sending trace messages |
 //! | [`spec`] | what tracing asks of a match specification (crate `ets` compiles and runs them) |
 //! | [`breakpoint`] | breakpoints on functions and exports |
@@ -37,14 +36,13 @@ mod running;
 pub mod sequential;
 pub mod spec;
 pub mod times;
-pub mod tracee;
 
 use breakpoint::Patterns;
+use myriad_process::Tracee;
 use myriad_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use myriad_sync::{Arc, LockClass, Mutex, MutexGuard, OnceLock};
 use myriad_term::Term;
 use spec::Specification;
-pub use tracee::Tracee;
 
 /// Compiles a match specification for filtered events, or (nothing) for calls; nothing if it is none.
 pub type Compiler = fn(Term, Option<Filtered>) -> Option<Arc<dyn Specification>>;

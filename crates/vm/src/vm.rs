@@ -11,15 +11,14 @@ use crate::literals::Literals;
 use crate::machine::{Machine, Threads};
 use crate::microstate::{self, Microstates};
 use crate::multi::Multi;
-use crate::registry::Registry;
 use crate::release::Release;
 use crate::scheduler::{PaddedShared, Shared};
-use crate::signal::{Parcel, Signal};
 use crate::standstill::Standstill;
-use crate::table::ProcessTable;
 use crate::time::{Clock, WarpMode};
 use crate::timer::Timers;
+use crate::{ProcessTable, Signal};
 use myriad_heap::Settings;
+use myriad_process::{Names, Parcel};
 use myriad_sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{Arc, CachePadded, LockClass, Mutex, OnceLock, Progress};
 use myriad_term::{Atom, Pid, Port, RefNumbers, Term};
@@ -82,7 +81,7 @@ pub trait PortOps: Send + Sync {
     /// The same, soon, from one who may hold another port.
     fn trace_output_soon(&self, vm: &'static Vm, port: Port, message: Parcel);
     /// Lets `f` see whether and by whom a port is traced, if there is such a port.
-    fn with_tracee(&self, vm: &'static Vm, port: Port, f: &mut dyn FnMut(&crate::trace::Tracee));
+    fn with_tracee(&self, vm: &'static Vm, port: Port, f: &mut dyn FnMut(&myriad_process::Tracee));
     /// All ports.
     fn all(&self, vm: &'static Vm) -> Vec<Port>;
     /// The number that the next port gets; `set` makes it have these bits, as far as they go.
@@ -112,7 +111,7 @@ pub struct Vm {
     /// Processes.
     pub processes: ProcessTable,
     /// Registered names.
-    pub names: Registry,
+    pub names: Names,
     /// Loaded code.
     pub code: CodeServer,
     /// Built-in functions.
@@ -187,7 +186,7 @@ impl Vm {
         let clock = Clock::new(machine.as_ref(), mode.unwrap_or(WarpMode::No));
         let vm: &'static Vm = Box::leak(Box::new(Vm {
             processes: ProcessTable::new(config.process_limit),
-            names: Registry::default(),
+            names: Names::default(),
             code: CodeServer::default(),
             bifs,
             schedulers,
@@ -308,7 +307,7 @@ impl Vm {
 
     /// Sends a signal to a process; `false` if there is none.
     pub fn signal_pid(&'static self, to: Pid, signal: Signal) -> bool {
-        self.processes.get(to).is_some_and(|p| p.send(self, signal))
+        self.processes.get(to).is_some_and(|p| self.send(p, signal))
     }
 
     /// Sends a signal to a local process or port.

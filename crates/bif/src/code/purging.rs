@@ -1,10 +1,10 @@
 //! The steps of a purge that OTP's purger and literal collector take.
 
+use myriad_process::Parcel;
 use myriad_term::{Build, Term, am};
 use myriad_vm::bif::{NOTSUP, badarg};
 use myriad_vm::code::PurgeStep;
-use myriad_vm::signal::{Parcel, Signal};
-use myriad_vm::{BifResult, Ctx};
+use myriad_vm::{BifResult, Ctx, Signal};
 
 /// `erts_internal:purge_module(Module, Step)`; giving up is answered with `false`, which a soft purge then returns.
 pub(super) fn purge_module_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
@@ -63,7 +63,7 @@ pub(super) fn send_copy_request_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult
         .signal_to(to, Signal::Task { from: ctx.pid(), request: Parcel::copy(request), priority: ctx.this.priority() })
     {
         let answer = ctx.tuple(&[Term::atom(am::copy_literals), id, Term::OK]);
-        ctx.this.send(ctx.vm, Signal::Message(Parcel::copy(answer).into_message()));
+        ctx.vm.send(ctx.this, Signal::Message(Parcel::copy(answer).into_message()));
     }
     Ok(Term::OK)
 }

@@ -1,9 +1,9 @@
 //! `erts_debug:dirty_cpu/2`, `dirty_io/2` and `dirty/3`: work on dirty schedulers for OTP's own tests to look at.
 
+use myriad_process::Parcel;
 use myriad_term::{Build, Term, am};
 use myriad_vm::bif::{DirtyKind, Escape, NOTSUP, badarg};
-use myriad_vm::signal::{Parcel, Signal};
-use myriad_vm::{BifResult, Ctx};
+use myriad_vm::{BifResult, Ctx, Signal};
 use std::time::{Duration, Instant};
 
 /// How many copies `copy` makes.

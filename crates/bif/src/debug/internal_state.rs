@@ -8,10 +8,9 @@ use myriad_term::boxed::Header;
 use myriad_term::hash::internal_hash;
 use myriad_term::{Atom, Build, Kind, Pid, Term, am, memory, print};
 use myriad_vm::bif::{Escape, UNDEF, badarg};
-use myriad_vm::signal::Signal;
 use myriad_vm::timer::Action;
 use myriad_vm::vm::TABLE_NAME_BUCKETS;
-use myriad_vm::{BifResult, Ctx, Vm};
+use myriad_vm::{BifResult, Ctx, Signal, Vm};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -349,7 +348,7 @@ fn zero_timeouts(wheel: usize, left: u32, to: Pid) -> Action {
             set_timer(vm, wheel, vm.machine.now_ns(), zero_timeouts(wheel, left - 1, to));
         } else {
             let term = Term::atom(am::multizero_timeout_in_timeout_done);
-            vm.signal_pid(to, Signal::Message(myriad_vm::signal::Parcel::immediate(term).into_message()));
+            vm.signal_pid(to, Signal::Message(myriad_process::Parcel::immediate(term).into_message()));
         }
     }))
 }

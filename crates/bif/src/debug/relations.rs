@@ -4,12 +4,11 @@
 //! The process asked answers, as with any other question about it.
 
 use myriad_heap::Fragment;
+use myriad_process::Message;
+use myriad_process::links::{Link, Tables, Target};
 use myriad_term::{Build, Pid, RefNumbers, Term, am};
 use myriad_vm::bif::badarg;
-use myriad_vm::links::{Link, Tables, Target};
-use myriad_vm::message::Message;
-use myriad_vm::signal::Signal;
-use myriad_vm::{BifResult, Ctx};
+use myriad_vm::{BifResult, Ctx, Signal};
 
 /// What is asked for.
 pub(super) type List = fn(&Tables, &mut Fragment) -> Vec<Term>;

@@ -3,13 +3,12 @@
 //! The handler only writes the signal's number into a pipe, which is all that a handler may do; a thread of its own reads the
 //! pipe and sends `{notify, Signal}`.
 
+use myriad_process::{Named, Parcel};
 use myriad_sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use myriad_sync::{LockClass, Mutex, OnceLock, thread};
 use myriad_term::{Arena, Atom, Build, Term, am};
 use myriad_vm::bif::badarg;
-use myriad_vm::registry::Named;
-use myriad_vm::signal::{Parcel, Signal};
-use myriad_vm::{BifResult, Ctx, Vm};
+use myriad_vm::{BifResult, Ctx, Signal, Vm};
 use std::os::fd::RawFd;
 
 myriad_vm::bifs! { pub SIGNALS = "os" {
@@ -177,14 +176,14 @@ fn notify(vm: &'static Vm, signal: Atom) {
 #[cfg(test)]
 mod tests {
     use crate::test_support::{call, in_process, text};
+    use myriad_process::Named;
     use myriad_term::{Build, Term, am};
-    use myriad_vm::registry::Named;
 
     #[test]
     fn a_handled_signal_reaches_the_server() {
         in_process(|ctx| {
             let pid = ctx.pid();
-            assert!(ctx.vm.names.register(ctx.vm, am::erl_signal_server, Named::Process(pid)));
+            assert!(ctx.vm.names.register(&ctx.vm.processes, am::erl_signal_server, Named::Process(pid)));
             let args = [Term::atom(am::sigusr2), Term::atom(am::handle)];
             assert_eq!(text(call(ctx, "os", "set_signal", &args)), "ok");
             // SAFETY: the signal is handled.

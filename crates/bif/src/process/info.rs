@@ -1,11 +1,11 @@
 //! `process_info` and asking a process to collect its garbage.
 
 use super::await_result;
+use myriad_process::Parcel;
 use myriad_term::{Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::info::{are_items, default_items, info_by_visit, own_info};
-use myriad_vm::signal::{Parcel, Signal};
-use myriad_vm::{BifResult, Ctx};
+use myriad_vm::{BifResult, Ctx, Signal};
 
 myriad_vm::bifs! { pub INFO = "erlang" {
     "process_info" / 1 Plain => |ctx, a| { let items = default_items(ctx); ask(ctx, a[0], items, true) };

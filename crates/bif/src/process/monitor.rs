@@ -1,11 +1,10 @@
 //! Monitors and aliases.
 
+use myriad_process::links::{AliasMode, Monitor, Target};
+use myriad_process::{Named, Parcel};
 use myriad_term::{Atom, Build, RefNumbers, Term, am};
 use myriad_vm::bif::badarg;
-use myriad_vm::links::{AliasMode, Monitor, Target};
-use myriad_vm::registry::Named;
-use myriad_vm::signal::{Parcel, Signal};
-use myriad_vm::{BifResult, Ctx, Escape};
+use myriad_vm::{BifResult, Ctx, Escape, Signal};
 
 myriad_vm::bifs! { pub MONITORS = "erlang" {
     "monitor" / 2 Plain => |ctx, a| monitor(ctx, a[0], a[1], MonitorOptions::default());

@@ -1,8 +1,8 @@
 //! Registered names.
 
+use myriad_process::Named;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::badarg;
-use myriad_vm::registry::Named;
 use myriad_vm::trace::event::{self, tracer_for};
 use myriad_vm::trace::flags;
 use myriad_vm::{BifResult, Ctx};
@@ -21,7 +21,7 @@ fn register_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         (_, Some(port)) => Named::Port(port),
         _ => return badarg(),
     };
-    if !ctx.vm.names.register(ctx.vm, name, named) {
+    if !ctx.vm.names.register(&ctx.vm.processes, name, named) {
         return badarg();
     }
     trace(ctx, named, am::register, name);
@@ -32,7 +32,7 @@ fn unregister_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(name) = args[0].as_atom() else { return badarg() };
     let named = ctx.vm.names.whereis(name);
     match named {
-        Some(named) if ctx.vm.names.unregister(ctx.vm, name) => {
+        Some(named) if ctx.vm.names.unregister(&ctx.vm.processes, name) => {
             trace(ctx, named, am::unregister, name);
             Ok(Term::TRUE)
         }

@@ -3,9 +3,9 @@
 use super::flags::{fullsweep_after, heap_size};
 use super::monitor::MonitorOptions;
 use myriad_heap::Settings;
+use myriad_process::Priority;
 use myriad_term::{Build, Export, Mfa, Term, am};
 use myriad_vm::bif::{Escape, SYSTEM_LIMIT, badarg};
-use myriad_vm::process::Priority;
 use myriad_vm::spawn::{Reply, SpawnOptions, TooManyProcesses};
 use myriad_vm::{BifResult, Ctx};
 

@@ -5,8 +5,7 @@ use myriad_term::{Build, RefNumbers, Term, am};
 use myriad_vm::bif::Escape;
 use myriad_vm::deliver::Handled;
 use myriad_vm::scheduler::SLICE_REDUCTIONS;
-use myriad_vm::signal::Signal;
-use myriad_vm::{BifResult, Ctx};
+use myriad_vm::{BifResult, Ctx, Signal};
 
 /// Reductions that the call counts by itself.
 fn cost(ctx: &mut Ctx<'_>, module: &str, function: &str, args: &[Term]) -> usize {

@@ -1,10 +1,10 @@
 //! Looking inside: `erts_debug` and `erts_internal` functions that answer for an emulator without the thing asked about.
 
 use myriad_heap::Fragment;
+use myriad_process::Parcel;
 use myriad_term::{Build, Term, am};
 use myriad_vm::bif::badarg;
-use myriad_vm::signal::{Parcel, Signal};
-use myriad_vm::{BifResult, Ctx};
+use myriad_vm::{BifResult, Ctx, Signal};
 use std::io::Write;
 
 myriad_vm::bifs! { pub DEBUG = "erts_debug" {

@@ -4,11 +4,10 @@
 //! is that every thread has finished the slice it is in: thread progress.
 
 use myriad_heap::Fragment;
+use myriad_process::Message;
 use myriad_term::{Build, Pid, RefNumbers, Term, am};
 use myriad_vm::bif::badarg;
-use myriad_vm::message::Message;
-use myriad_vm::signal::Signal;
-use myriad_vm::{BifResult, Ctx, Vm};
+use myriad_vm::{BifResult, Ctx, Signal, Vm};
 
 /// The message, sent when this is dropped, whoever does so.
 struct Notice {

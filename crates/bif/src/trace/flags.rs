@@ -1,9 +1,10 @@
 //! `erts_internal:trace/3`: flags and tracers of processes and ports.
 
 use super::{bad_option, plain, tracer_of};
+use myriad_process::Tracee;
 use myriad_term::{Term, am};
 use myriad_vm::trace::event::is_alive;
-use myriad_vm::trace::{Tracee, flags};
+use myriad_vm::trace::flags;
 use myriad_vm::{BifResult, Ctx, Vm};
 
 /// What a list of flags says.

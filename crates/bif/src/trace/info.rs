@@ -1,12 +1,13 @@
 //! `trace_info/2`.
 
 use super::{bad_option, plain};
+use myriad_process::Tracee;
 use myriad_sync::Arc;
 use myriad_term::{Atom, Build, Export, Mfa, Term, am};
 use myriad_vm::code::Function;
 use myriad_vm::trace::breakpoint::{Breakpoint, MaybeSpec};
 use myriad_vm::trace::event::is_alive;
-use myriad_vm::trace::{Filter, Filtered, Tracee, flags};
+use myriad_vm::trace::{Filter, Filtered, flags};
 use myriad_vm::{BifResult, Ctx};
 
 pub(super) fn trace_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {

@@ -4,9 +4,9 @@ use super::machine::{Machine, NoHost};
 use super::{Dialect, Spec};
 use crate::row::copy_out;
 use myriad_heap::Fragment;
+use myriad_process::Parcel;
 use myriad_sync::Arc;
 use myriad_term::{Arena, Atom, Build, Term, am};
-use myriad_vm::signal::Parcel;
 use myriad_vm::trace::Filtered;
 use myriad_vm::trace::spec::{self, Host, Message, Specification, Verdict};
 

@@ -12,13 +12,12 @@ use super::udp::Udp;
 use super::{Driver, New, Port, System, Waiter, poll, spawn, system};
 use crate::bytes::iodata;
 use crate::posix;
+use myriad_process::{Named, Parcel};
 use myriad_sync::Arc;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::{BADARG, DirtyKind, Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::microstate::{State, within};
-use myriad_vm::registry::Named;
-use myriad_vm::signal::{Parcel, Signal};
-use myriad_vm::{BifResult, Ctx};
+use myriad_vm::{BifResult, Ctx, Signal};
 
 myriad_vm::bifs! { pub INTERNAL = "erts_internal" {
     "open_port" / 2 Plain => open_port;

@@ -2,14 +2,14 @@
 
 use super::{Port, State, System, Tell, Waiter, system};
 use crate::bytes::{Piece, iodata};
+use myriad_process::{Parcel, Tracee};
 use myriad_sync::Arc;
 use myriad_term::{Build, Pid, Port as PortId, RefNumbers, Term, am};
-use myriad_vm::Vm;
 use myriad_vm::microstate::{State as Microstate, within};
-use myriad_vm::signal::{Parcel, Signal};
+use myriad_vm::trace::flags;
 use myriad_vm::trace::monitor::busy_port;
-use myriad_vm::trace::{Tracee, flags};
 use myriad_vm::vm::PortOps;
+use myriad_vm::{Signal, Vm};
 
 /// The port system, as processes see it.
 pub struct Ports;

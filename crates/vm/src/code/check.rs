@@ -49,11 +49,11 @@ fn contains(ranges: &[Range<usize>], address: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use crate::TraceFrame;
     use crate::code::PurgeStep::{Abort, Prepare};
     use crate::code::test_support::{Small, in_process, vm};
     use crate::code::{CodePtr, Function};
     use crate::ctx::Ctx;
-    use crate::error::TraceFrame;
     use myriad_term::Atom;
     use std::ptr;
 

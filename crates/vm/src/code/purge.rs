@@ -13,7 +13,7 @@
 
 use super::server::{Version, publish_funs, retract};
 use super::{CodeServer, Module};
-use crate::signal::Signal;
+use crate::Signal;
 use crate::vm::Vm;
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Atom, FunEntry, Pid};

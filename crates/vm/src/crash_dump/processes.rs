@@ -4,11 +4,11 @@ use super::terms::{Area, Terms};
 use super::{Dump, Own};
 use crate::ctx::Ctx;
 use crate::engine::Engine;
-use crate::links::{Link, Target};
-use crate::process::{Priority, Private, Process};
-use crate::signal::Signal;
 use crate::stack::{self, Entry};
 use crate::vm::Vm;
+use crate::{Private, Process, Signal};
+use myriad_process::Priority;
+use myriad_process::links::{Link, Target};
 use myriad_term::print::{atom_text, pid_text, port_text, text};
 use myriad_term::{Pid, RefNumbers, Term, am};
 use std::io::{self, Write};
@@ -72,7 +72,7 @@ fn ref_text(RefNumbers([first, second, third]): RefNumbers) -> String {
     format!("#Ref<0.{third}.{second}.{first}>")
 }
 
-fn messages(signals: &[Signal]) -> impl Iterator<Item = &crate::message::Message> {
+fn messages(signals: &[Signal]) -> impl Iterator<Item = &myriad_process::Message> {
     signals.iter().filter_map(|signal| match signal {
         Signal::Message(message) | Signal::AliasMessage(_, message) => Some(message),
         _ => None,

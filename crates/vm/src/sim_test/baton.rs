@@ -176,6 +176,7 @@ fn scheduler(vm: &'static Vm, baton: &Arc<Baton>, id: usize) -> std::thread::Joi
     std::thread::spawn(move || {
         drop(baton.wait(baton.state.lock().unwrap(), id));
         SEAT.set(Some((baton.clone(), id)));
+        myriad_sync::drive_by(super::point);
         let body = || {
             if let Some(mut scheduler) = Scheduler::new(vm, id) {
                 scheduler.run_thread();

@@ -1,11 +1,10 @@
 //! What must hold when nothing moves any more.
 
 use super::world::{World, name};
-use crate::links::{Link, Target};
-use crate::process::Private;
-use crate::registry::Named;
-use crate::status::Status;
+use crate::Private;
 use crate::vm::Vm;
+use myriad_process::links::{Link, Target};
+use myriad_process::{Named, Status};
 use myriad_term::Pid;
 use std::collections::BTreeMap;
 

@@ -3,13 +3,12 @@
 use super::world::{World, caller, runner};
 use super::{Virtual, config, parts, release};
 use crate::ctx::Ctx;
-use crate::process::{Priority, Process};
 use crate::scheduler::{SLICE_REDUCTIONS, Scheduler, Step};
-use crate::signal::{Parcel, Signal};
-use crate::status::Status;
 use crate::timer::{Action, Destination};
 use crate::vm::Vm;
+use crate::{Process, Signal};
 use myriad_heap::Fragment;
+use myriad_process::{Parcel, Priority, Status};
 use myriad_sync::Arc;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use myriad_term::{Build, Pid, RefNumbers, Term, am};
@@ -34,6 +33,7 @@ pub(super) fn point() {
 /// Lets `hook` happen at every point of `scene`.
 fn while_at_points<T>(hook: impl FnMut() + 'static, scene: impl FnOnce() -> T) -> T {
     HOOK.set(Some(Box::new(hook)));
+    myriad_sync::drive_by(super::point);
     let result = scene();
     HOOK.set(None);
     result
@@ -160,7 +160,7 @@ fn a_wake_up_withheld_for_one_that_looks_is_made_up() {
 /// Signals that nobody answers.
 fn flood(process: &Process, vm: &'static Vm, many: usize) {
     for n in 0..many as u32 {
-        assert!(process.send(vm, Signal::Demonitor(RefNumbers([n, 0, u32::MAX]))));
+        assert!(vm.send(process, Signal::Demonitor(RefNumbers([n, 0, u32::MAX]))));
     }
 }
 
@@ -210,12 +210,12 @@ fn an_end_answers_so_many_signals_in_a_slice() {
     // Some that it takes before it learns of its end, some behind, and some that come while it ends.
     flood(process, vm, MANY);
     let kill = || Parcel::immediate(am::kill.term());
-    assert!(process.send(vm, Signal::Exit { from: process.pid.term(), reason: kill(), linked: false }));
+    assert!(vm.send(process, Signal::Exit { from: process.pid.term(), reason: kill(), linked: false }));
     flood(process, vm, MANY);
     let mut slices = 0;
     while vm.processes.get(process.pid).is_some() {
         if process.is_exiting() && slices % 2 == 0 {
-            let _ = process.send(vm, Signal::Demonitor(RefNumbers([0, 0, u32::MAX])));
+            let _ = vm.send(process, Signal::Demonitor(RefNumbers([0, 0, u32::MAX])));
         }
         let Step::Ran(used) = stage.schedulers[0].step() else { panic!("it ends") };
         // A slice of the hook that this world has costs more.
@@ -245,7 +245,7 @@ fn one_that_is_suspended_handles_all_signals() {
     let process = stage.runner();
     vm.schedulers[0].push(process);
     let active = Arc::new(AtomicBool::new(false));
-    assert!(process.send(vm, Signal::Suspend { active: active.clone(), reply: None }));
+    assert!(vm.send(process, Signal::Suspend { active: active.clone(), reply: None }));
     flood(process, vm, MANY);
     handles_all(&mut stage, process);
     assert!(active.load(Ordering::Relaxed));
@@ -335,7 +335,7 @@ fn an_end_takes_so_many_timers_back_in_a_slice() {
         timers.set(vm, timers.reserve(n % 2), u64::MAX / 2, action);
     }
     let kill = Parcel::immediate(am::kill.term());
-    assert!(process.send(vm, Signal::Exit { from: process.pid.term(), reason: kill, linked: false }));
+    assert!(vm.send(process, Signal::Exit { from: process.pid.term(), reason: kill, linked: false }));
     let mut slices = 0;
     while timers.count() > 0 {
         let before = timers.count();
@@ -358,7 +358,7 @@ fn a_slice_does_so_many_tasks() {
         let term = fragment.tuple(&[am::system_task_test.term(), Term::small(n as i64)]);
         let request = Parcel { term, fragment: Some(fragment) };
         let priority = [Priority::Low, Priority::Normal, Priority::Max][n % 3];
-        assert!(process.send(vm, Signal::Task { from: asker.pid, request, priority }));
+        assert!(vm.send(process, Signal::Task { from: asker.pid, request, priority }));
     }
     let mut slices = 0;
     while signals_of(asker) < TIMERS {
@@ -382,9 +382,9 @@ fn who_ends_takes_suspensions_back_in_parts() {
     let suspend = move |ctx: &mut Ctx<'_>| {
         ctx.proc.relations.tables().suspending.entry(other.pid).or_default().times = times;
     };
-    assert!(process.send(vm, Signal::Call(Box::new(suspend))));
+    assert!(vm.send(process, Signal::Call(Box::new(suspend))));
     let kill = Parcel::immediate(am::kill.term());
-    assert!(process.send(vm, Signal::Exit { from: process.pid.term(), reason: kill, linked: false }));
+    assert!(vm.send(process, Signal::Exit { from: process.pid.term(), reason: kill, linked: false }));
     while signals_of(other) < MANY {
         let before = signals_of(other);
         assert!(matches!(stage.schedulers[0].step(), Step::Ran(_)));

@@ -1,19 +1,17 @@
 //! The engine of the test driver: each process is an [`Actor`] that does random things from a generator of its own.
 
 use crate::bif::{BifResult, DirtyKind, Escape, Resumption};
-use crate::code::{CodePtr, Function};
+use crate::code::Function;
 use crate::ctx::Ctx;
 use crate::deliver::Handled;
 use crate::engine::{Engine, SliceEnd};
-use crate::error::TraceFrame;
-use crate::links::{AliasMode, Monitor, Target};
 use crate::multi::Block;
-use crate::process::{Priority, Private, Process};
-use crate::registry::Named;
-use crate::scheduler::{SLICE_REDUCTIONS, sim_point};
-use crate::signal::{Parcel, Signal};
+use crate::scheduler::SLICE_REDUCTIONS;
 use crate::spawn::{SpawnOptions, spawn_orphan};
 use crate::vm::Vm;
+use crate::{Private, Process, Signal, TraceFrame};
+use myriad_process::links::{AliasMode, Monitor, Target};
+use myriad_process::{CodePtr, Named, Parcel, Priority};
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use myriad_sync::{Arc, LockClass, Mutex};
 use myriad_term::{Atom, Build, Export, Mfa, Pid, RefNumbers, Term, am};
@@ -235,7 +233,7 @@ impl World {
     fn visit(&self, process: &Process) {
         process.visit(|_, _| {
             assert!(self.visited.lock().insert(process.pid), "{:?} is visited twice", process.pid);
-            sim_point();
+            myriad_sync::sim_point();
             self.visited.lock().remove(&process.pid);
             self.visits.fetch_add(1, Ordering::Relaxed);
         });
@@ -435,10 +433,10 @@ impl Actor {
             }
             18 => {
                 let name = name(self.random.below(3));
-                ctx.vm.names.register(ctx.vm, name, Named::Process(other));
+                ctx.vm.names.register(&ctx.vm.processes, name, Named::Process(other));
             }
             19 => {
-                ctx.vm.names.unregister(ctx.vm, name(self.random.below(3)));
+                ctx.vm.names.unregister(&ctx.vm.processes, name(self.random.below(3)));
             }
             20 if self.random.below(if world.seed.is_multiple_of(3) { 20 } else { 4 }) == 0 => {
                 let reason = if self.random.below(2) == 0 { am::kill } else { am::normal };
@@ -638,7 +636,7 @@ impl Engine for Arc<World> {
         self.dirty.fetch_add(1, Ordering::Relaxed);
         ctx.proc.retry_state = Term::OK;
         let list = ctx.list(&[Term::OK; 100]);
-        crate::scheduler::sim_point();
+        myriad_sync::sim_point();
         Ok(list)
     }
 

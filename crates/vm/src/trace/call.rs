@@ -89,8 +89,8 @@ impl CallHost<'_, '_> {
             None => self.ctx.pid(),
             Some(term) => match term.as_atom() {
                 Some(name) => match vm.names.whereis(name)? {
-                    crate::registry::Named::Process(pid) => pid,
-                    crate::registry::Named::Port(_) => return None,
+                    myriad_process::Named::Process(pid) => pid,
+                    myriad_process::Named::Port(_) => return None,
                 },
                 None => term.as_local_pid()?,
             },

@@ -5,11 +5,10 @@
 
 use super::flags;
 use crate::ctx::Ctx;
-use crate::message::Message;
-use crate::process::Process;
-use crate::signal::{Parcel, Signal};
 use crate::vm::Vm;
+use crate::{Process, Signal};
 use myriad_heap::Fragment;
+use myriad_process::{Message, Parcel};
 use myriad_term::{Atom, Build, Term, am};
 
 /// Is this a process or port that can get trace messages?

@@ -67,8 +67,7 @@ flags! {
     TIMESTAMP 20 timestamp both;
 }
 
-/// The process is sensitive: nothing of it is traced (not a flag that anyone can name).
-pub const SENSITIVE: u32 = 1 << 31;
+pub use myriad_process::tracee::SENSITIVE;
 
 /// All that can be named: `all`.
 pub const EVERY: u32 = (1 << 21) - 1;

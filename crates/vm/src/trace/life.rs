@@ -2,8 +2,8 @@
 
 use super::event::{self, tracer_for};
 use super::flags;
+use crate::Process;
 use crate::ctx::Ctx;
-use crate::process::Process;
 use myriad_heap::Fragment;
 use myriad_term::{Build, Mfa, Term, am};
 

@@ -5,11 +5,11 @@
 //! PR2. Nothing is told of the profiler itself, nor of a scheduler that wakes only to run it: there would be no end of it.
 
 use super::event;
+use crate::Process;
 use crate::ctx::Ctx;
-use crate::process::Process;
-use crate::signal::Parcel;
 use crate::vm::Vm;
 use myriad_heap::Fragment;
+use myriad_process::Parcel;
 use myriad_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use myriad_term::{Build, Mfa, Term, am};
 

@@ -6,13 +6,12 @@
 //! A message without a token that a process has sent takes the token from whoever receives it; messages of timers and of the
 //! VM itself change nothing (`Message::token` tells them apart).
 
-use super::event;
-use super::flags;
+use super::{event, flags};
+use crate::Signal;
 use crate::ctx::Ctx;
-use crate::message::Message;
-use crate::signal::{Parcel, Signal};
 use crate::vm::Vm;
 use myriad_heap::Fragment;
+use myriad_process::{Message, Parcel};
 use myriad_term::{Atom, Build, Term, am};
 
 /// `send`

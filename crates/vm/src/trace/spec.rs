@@ -1,7 +1,7 @@
 //! What tracing asks of a match specification. Crate `ets` compiles and runs them; what they may do to the traced process and
 //! what they ask of it goes through a [`Host`].
 
-use crate::signal::Parcel;
+use myriad_process::Parcel;
 use myriad_term::{Arena, Atom, Term};
 
 /// What a specification has said.

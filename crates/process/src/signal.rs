@@ -9,92 +9,46 @@
 //!     [`crate::Private::unhandled`], before all that comes later; as long as there is any, the process does not wait.
 
 use crate::message::Message;
-use crate::process::{Priority, Process};
+use crate::parcel::Parcel;
+use crate::priority::Priority;
+use crate::process::Process;
+use crate::runtime::Runtime;
+use crate::status::Wake;
 use crate::timer::TimerId;
-use myriad_heap::Fragment;
 use myriad_sync::atomic::AtomicBool;
 use myriad_sync::cell::UnsafeCell;
 use myriad_sync::{Arc, Chain, HasNext};
 use myriad_term::{Atom, Pid, RefNumbers, Term};
 
 /// A node of the outer queue.
-pub struct SignalNode {
-    next: UnsafeCell<*mut SignalNode>,
+pub struct SignalNode<R: Runtime> {
+    next: UnsafeCell<*mut SignalNode<R>>,
     /// What it says.
-    pub signal: Signal,
+    pub signal: Signal<R>,
 }
 
 // SAFETY: `next` belongs to the queue and is not touched elsewhere.
-unsafe impl HasNext for SignalNode {
+unsafe impl<R: Runtime> HasNext for SignalNode<R> {
     fn next(&self) -> &UnsafeCell<*mut Self> {
         &self.next
     }
 }
 
-/// Signals that were taken out of an outer queue.
-pub type Signals = Chain<Box<SignalNode>>;
+// SAFETY: a signal owns what is in it (G2), and the node is in one queue, or one thread's hands.
+unsafe impl<R: Runtime> Send for SignalNode<R> {}
 
-impl SignalNode {
+/// Signals that were taken out of an outer queue.
+pub type Signals<R> = Chain<Box<SignalNode<R>>>;
+
+impl<R: Runtime> SignalNode<R> {
     /// A node to push.
-    pub fn new(signal: Signal) -> Box<SignalNode> {
+    pub fn new(signal: Signal<R>) -> Box<Self> {
         Box::new(SignalNode { next: UnsafeCell::new(std::ptr::null_mut()), signal })
     }
 }
 
-/// A term with the memory it needs (G2).
-pub struct Parcel {
-    /// The term.
-    pub term: Term,
-    /// Its memory.
-    pub fragment: Option<Fragment>,
-}
-
-impl Parcel {
-    /// A term that needs no memory.
-    pub const fn immediate(term: Term) -> Parcel {
-        Parcel { term, fragment: None }
-    }
-
-    /// A copy of a term.
-    pub fn copy(term: Term) -> Parcel {
-        Parcel::copy_counted(term).0
-    }
-
-    /// A copy of a term, and how many words it takes.
-    // One function, into which both passes over the term are inlined: each message goes through it.
-    #[inline(never)]
-    pub fn copy_counted(term: Term) -> (Parcel, usize) {
-        let (term, fragment, words) = Fragment::copy_of(term);
-        (Parcel { term, fragment }, words)
-    }
-
-    /// A copy of a term and of all literals in it, for what is kept outside processes (`literals.rs`, LC2).
-    pub fn whole(term: Term) -> Parcel {
-        let (term, fragment) = Fragment::whole_copy_of(term);
-        Parcel { term, fragment }
-    }
-
-    /// As a message without a trace token.
-    pub fn into_message(self) -> Message {
-        Message { term: self.term, fragment: self.fragment, token: Term::NONE }
-    }
-
-    /// As a message of a process without a trace token.
-    pub fn message_from(self, from: Pid) -> Message {
-        Message { term: self.term, fragment: self.fragment, token: from.term() }
-    }
-
-    /// The term, its memory handed to `heap`.
-    pub fn attach(self, heap: &mut myriad_heap::Heap) -> Term {
-        if let Some(fragment) = self.fragment {
-            heap.attach(fragment);
-        }
-        self.term
-    }
-}
-
 /// What a signal says.
-pub enum Signal {
+pub enum Signal<R: Runtime> {
     /// `Pid ! Term`.
     Message(Message),
     /// A message sent to an alias: dropped if the alias is no longer active.
@@ -125,7 +79,7 @@ pub enum Signal {
         linked: bool,
     },
     /// An exit signal of a process with a sequential trace token.
-    ExitWithToken(Box<Signal>, Parcel),
+    ExitWithToken(Box<Signal<R>>, Parcel),
     /// The sender monitors the receiver.
     Monitor {
         /// Who.
@@ -208,9 +162,9 @@ pub enum Signal {
         priority: Priority,
     },
     /// Runs in the owner's thread with its private state: what other parts of the VM (ports, tables, tracing) need.
-    Call(Box<dyn FnOnce(&mut crate::Ctx<'_>) + Send>),
+    Call(R::Request),
     /// The built-in that the process called on a dirty scheduler has returned.
-    Returned(Box<crate::dirty_call::Returned>),
+    Returned(Box<R::Returned>),
     /// A `spawn_request` has been carried out.
     SpawnReply {
         /// Which request.
@@ -220,20 +174,15 @@ pub enum Signal {
     },
 }
 
-impl Process {
-    /// Leaves a signal and wakes the process. `false`: it has ended, and the signal is dropped.
-    pub fn send(&self, vm: &'static crate::Vm, signal: Signal) -> bool {
-        self.try_send(vm, signal).is_ok()
-    }
-
-    /// As [`Process::send`]; the signal comes back if it has ended.
+impl<R: Runtime> Process<R> {
+    /// Leaves a signal. `Err`: the process has ended, and the signal comes back; otherwise the caller has to do what the
+    /// [`Wake`] says.
     #[inline]
-    pub(crate) fn try_send(&self, vm: &'static crate::Vm, signal: Signal) -> Result<(), Signal> {
+    pub fn push(&self, signal: Signal<R>) -> Result<Wake, Signal<R>> {
         // A closed queue has no owner any more.
         self.outer.push(SignalNode::new(signal)).map_err(|node| node.signal)?;
-        crate::scheduler::sim_point();
+        myriad_sync::sim_point();
         // Whatever the state is now: the signal was left, and an owner that ends answers all that was left.
-        self.wake(vm);
-        Ok(())
+        Ok(self.signalled())
     }
 }

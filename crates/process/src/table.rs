@@ -8,6 +8,7 @@
 
 use crate::listing::Listings;
 use crate::process::Process;
+use crate::runtime::Runtime;
 use myriad_sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::{Pid, RefNumbers, RefUse, memory};
@@ -18,25 +19,26 @@ static CLASS: LockClass = LockClass::new("proc_tab", 500);
 const PURPOSE: memory::Purpose = memory::Purpose("ll", "proc_tab");
 
 /// The table.
-pub struct ProcessTable {
-    slots: Box<[AtomicPtr<Process>]>,
+pub struct ProcessTable<R: Runtime> {
+    slots: Box<[AtomicPtr<Process<R>>]>,
     next: Mutex<u64>,
     count: AtomicUsize,
-    pub(crate) listings: Listings,
+    /// Listings under way.
+    pub listings: Listings,
     /// Processes made since start (a statistic).
     pub spawned: AtomicU64,
     limit: usize,
 }
 
-impl ProcessTable {
+impl<R: Runtime> ProcessTable<R> {
     /// Room for `limit` processes, rounded up to a power of two as OTP does.
-    pub fn new(limit: usize) -> ProcessTable {
+    pub fn new(limit: usize) -> Self {
         let size = limit.next_power_of_two().clamp(1024, 1 << 27);
         // Zeroed pages, so that an unused part of a large table costs nothing.
-        let layout = memory::layout::<AtomicPtr<Process>>(size, PURPOSE);
+        let layout = memory::layout::<AtomicPtr<Process<R>>>(size, PURPOSE);
         // SAFETY: null pointers are all-zero words; the layout is that of the boxed slice.
         let slots = unsafe {
-            let p = memory::named(PURPOSE, || std::alloc::alloc_zeroed(layout)).cast::<AtomicPtr<Process>>();
+            let p = memory::named(PURPOSE, || std::alloc::alloc_zeroed(layout)).cast::<AtomicPtr<Process<R>>>();
             if p.is_null() {
                 memory::exhausted(PURPOSE, layout.size());
             }
@@ -63,7 +65,7 @@ impl ProcessTable {
         self.count.load(Ordering::Relaxed)
     }
 
-    fn slot(&self, pid: Pid) -> &AtomicPtr<Process> {
+    fn slot(&self, pid: Pid) -> &AtomicPtr<Process<R>> {
         &self.slots[pid.data() as usize & (self.slots.len() - 1)]
     }
 
@@ -82,7 +84,7 @@ impl ProcessTable {
     }
 
     /// Takes a pid and puts what `make` makes of it in its slot; `None` if the table is full.
-    pub fn insert(&self, make: impl FnOnce(Pid) -> Box<Process>) -> Option<&Process> {
+    pub fn insert(&self, make: impl FnOnce(Pid) -> Box<Process<R>>) -> Option<&Process<R>> {
         let mut next = self.next.lock();
         if self.count() >= self.limit {
             return None;
@@ -109,7 +111,7 @@ impl ProcessTable {
     }
 
     /// The process of a pid (TB1).
-    pub fn get(&self, pid: Pid) -> Option<&Process> {
+    pub fn get(&self, pid: Pid) -> Option<&Process<R>> {
         // Acquire: pairs with the Release in `insert`.
         let process = self.slot(pid).load(Ordering::Acquire);
         // SAFETY: TB1.
@@ -118,7 +120,7 @@ impl ProcessTable {
 
     /// Numbers of the `value`-th reference, as an alias of a process: they tell its slot, so that no table from references to
     /// processes is needed. Whether the process there still has this alias, it knows itself (`Relations::alias`).
-    pub(crate) fn alias(&self, value: u64, pid: Pid) -> RefNumbers {
+    pub fn alias(&self, value: u64, pid: Pid) -> RefNumbers {
         let slot = pid.data() as u32 & (self.slots.len() - 1) as u32;
         let [first, second, third] = RefNumbers::nth(value).0;
         let third = (third << self.slots.len().ilog2() | slot) & (RefUse::Alias.mark() - 1);
@@ -126,14 +128,14 @@ impl ProcessTable {
     }
 
     /// The process that an alias may be of (TB1).
-    pub(crate) fn of_alias(&self, numbers: RefNumbers) -> Option<&Process> {
+    pub fn of_alias(&self, numbers: RefNumbers) -> Option<&Process<R>> {
         let slot = numbers.0[2] as usize & (self.slots.len() - 1);
         // Acquire, SAFETY: as in `get`.
         unsafe { self.slots.get(slot)?.load(Ordering::Acquire).as_ref() }
     }
 
     /// Takes a process out; the caller frees it by thread progress.
-    pub fn remove(&self, pid: Pid) -> Option<*mut Process> {
+    pub fn remove(&self, pid: Pid) -> Option<*mut Process<R>> {
         let slot = self.slot(pid);
         let process = slot.load(Ordering::Acquire);
         // SAFETY: TB1.
@@ -147,7 +149,7 @@ impl ProcessTable {
     }
 
     /// Calls `look` with each process, those that are ending too (TB1).
-    pub(crate) fn each(&self, look: impl FnMut(&Process)) {
+    pub fn each(&self, look: impl FnMut(&Process<R>)) {
         // Acquire, SAFETY: as in `get`.
         self.slots.iter().filter_map(|slot| unsafe { slot.load(Ordering::Acquire).as_ref() }).for_each(look);
     }
@@ -161,7 +163,7 @@ impl ProcessTable {
     }
 
     /// Calls `look` with each process in these slots; are there more behind them?
-    pub(crate) fn each_in(&self, slots: Range<usize>, look: impl FnMut(&Process)) -> bool {
+    pub(crate) fn each_in(&self, slots: Range<usize>, look: impl FnMut(&Process<R>)) -> bool {
         let end = slots.end.min(self.slots.len());
         let slots = self.slots.get(slots.start..end).unwrap_or_default();
         // Acquire, SAFETY: as in `get`.

@@ -4,6 +4,7 @@
 //! because most traces are never looked at.
 
 use crate::rare::Nothing;
+use crate::runtime::Runtime;
 use myriad_term::{Mfa, Term, am};
 
 /// Class of an exception.
@@ -39,20 +40,27 @@ impl Class {
 }
 
 /// One frame of a raw trace.
-#[derive(Clone, Copy)]
-pub struct TraceFrame {
+pub struct TraceFrame<R: Runtime> {
     /// Function.
     pub mfa: Mfa,
-    /// File name and line as terms (the name a literal of the module), or none if unknown: see [`crate::code::Module`].
+    /// File name and line as terms (the name a literal of the module), or none if unknown: see [`Runtime::Module`].
     pub line: u32,
     /// The module version, for its line table; null = none.
-    pub module: *const crate::code::Module,
+    pub module: *const R::Module,
 }
+
+impl<R: Runtime> Clone for TraceFrame<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R: Runtime> Copy for TraceFrame<R> {}
 
 /// An exception on its way.
 ///
 /// `reason`, `trace`, `arguments` and `info` are roots of the collector.
-pub struct Exception {
+pub struct Exception<R: Runtime> {
     /// Class.
     pub class: Class,
     /// Reason.
@@ -64,30 +72,29 @@ pub struct Exception {
     /// `error_info` map of the top frame, or [`Term::NONE`].
     pub info: Term,
     /// The raw trace, top frame first.
-    pub frames: Vec<TraceFrame>,
+    pub frames: Vec<TraceFrame<R>>,
 }
 
 // SAFETY: module pointers are only followed by the owner while the code server keeps the module (K3).
-unsafe impl Send for Exception {}
+unsafe impl<R: Runtime> Send for Exception<R> {}
 // SAFETY: as above; a shared one only reads.
-unsafe impl Sync for Exception {}
+unsafe impl<R: Runtime> Sync for Exception<R> {}
 
-impl Default for Exception {
+impl<R: Runtime> Default for Exception<R> {
     fn default() -> Self {
         Exception::none()
     }
 }
 
-impl Nothing for Exception {
+impl<R: Runtime> Nothing for Exception<R> {
     fn nothing() -> &'static Self {
-        static NOTHING: Exception = Exception::none();
-        &NOTHING
+        const { &Exception::none() }
     }
 }
 
-impl Exception {
+impl<R: Runtime> Exception<R> {
     /// No exception.
-    pub const fn none() -> Exception {
+    pub const fn none() -> Self {
         Exception {
             class: Class::Error,
             reason: Term::NONE,

@@ -3,9 +3,11 @@
 //! Read by anybody at any time, changed under the lock of tracing alone (R2). Flags and tracer are two words: who reads them
 //! while they change may see new flags with the old tracer for a moment, which is no more than the event coming earlier.
 
-use super::flags::{EVERY, SENSITIVE};
 use myriad_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use myriad_term::Term;
+
+/// The flag of a process of which nothing is traced. All others are the tracing's own.
+pub const SENSITIVE: u32 = 1 << 31;
 
 /// The flags and the tracer.
 #[derive(Default)]
@@ -40,8 +42,8 @@ impl Tracee {
 
     /// Sets flags and tracer (R2). Without flags there is no tracer.
     pub fn set(&self, flags: u32, tracer: Option<Term>) {
-        let tracer = if flags & EVERY == 0 { None } else { tracer };
-        let flags = if tracer.is_none() { 0 } else { flags & EVERY };
+        let tracer = if flags & !SENSITIVE == 0 { None } else { tracer };
+        let flags = if tracer.is_none() { 0 } else { flags & !SENSITIVE };
         // Release: pairs with the Acquire in `tracer`; the tracer is there before the flags are.
         self.tracer.store(tracer.map_or(0, Term::raw), Ordering::Release);
         let mut seen = self.flags();
@@ -65,20 +67,23 @@ impl Tracee {
 
 #[cfg(test)]
 mod tests {
-    use super::super::flags;
     use super::*;
     use myriad_term::Pid;
+
+    const CALL: u32 = 1 << 14;
+    const SEND: u32 = 1 << 17;
+    const ARITY: u32 = 1 << 6;
 
     #[test]
     fn without_flags_or_tracer_there_is_neither() {
         let tracer = Some(Pid::new(7, 0).term());
         let t = Tracee::default();
-        t.set(flags::CALL, None);
-        assert!(!t.wants(flags::CALL));
-        t.set(flags::CALL | flags::ARITY, tracer);
-        assert!(t.wants(flags::CALL) && !t.wants(flags::SEND));
+        t.set(CALL, None);
+        assert!(!t.wants(CALL));
+        t.set(CALL | ARITY, tracer);
+        assert!(t.wants(CALL) && !t.wants(SEND));
         t.set_sensitive(true);
-        assert!(!t.wants(flags::CALL));
+        assert!(!t.wants(CALL));
         t.set(0, tracer);
         assert_eq!((t.flags(), t.tracer().is_none()), (SENSITIVE, true));
     }

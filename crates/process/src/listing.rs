@@ -6,6 +6,7 @@
 //!      a listing was opened is met in its slot, or has entered itself, or both.
 
 use crate::process::Process;
+use crate::runtime::Runtime;
 use crate::table::ProcessTable;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_sync::{LockClass, Mutex};
@@ -21,7 +22,7 @@ struct Open {
 }
 
 /// The open listings of a table.
-pub(crate) struct Listings {
+pub struct Listings {
     /// How many there are: what a process that ends looks at.
     count: AtomicUsize,
     open: Mutex<BTreeMap<u64, Open>>,
@@ -52,7 +53,7 @@ impl Listings {
 
     /// A process begins to end (LI2).
     #[inline]
-    pub(crate) fn departs(&self, process: &Process) {
+    pub fn departs<R: Runtime>(&self, process: &Process<R>) {
         // Acquire: see `open`. One that is opened just now may do without.
         if self.count.load(Ordering::Acquire) > 0 {
             self.note(process);
@@ -60,7 +61,7 @@ impl Listings {
     }
 
     #[cold]
-    fn note(&self, process: &Process) {
+    fn note<R: Runtime>(&self, process: &Process<R>) {
         let mut open = self.open.lock();
         for listing in open.values_mut().filter(|listing| process.born < listing.born_before) {
             listing.departed.push(process.pid);
@@ -69,8 +70,8 @@ impl Listings {
 }
 
 /// A listing under way.
-pub struct Listing {
-    table: &'static ProcessTable,
+pub struct Listing<R: Runtime> {
+    table: &'static ProcessTable<R>,
     /// Nothing once it is closed: another may have its key by then.
     key: Option<u64>,
     born_before: u64,
@@ -78,12 +79,12 @@ pub struct Listing {
     pids: Vec<Pid>,
 }
 
-impl Listing {
+impl<R: Runtime> Listing<R> {
     /// Slots that are looked at in one go.
     pub const CHUNK: usize = 1024;
 
     /// Of all processes of a table, as they are now.
-    pub fn of(table: &'static ProcessTable) -> Listing {
+    pub fn of(table: &'static ProcessTable<R>) -> Self {
         let (key, born_before) = table.open_listing();
         Listing { table, key: Some(key), born_before, next: 0, pids: Vec::new() }
     }
@@ -115,7 +116,7 @@ impl Listing {
     }
 }
 
-impl Drop for Listing {
+impl<R: Runtime> Drop for Listing<R> {
     fn drop(&mut self) {
         self.close();
     }

@@ -1,7 +1,8 @@
 //! Registered names of processes and ports.
 
 use crate::process::Process;
-use crate::vm::Vm;
+use crate::runtime::Runtime;
+use crate::table::ProcessTable;
 use myriad_sync::atomic::Ordering;
 use myriad_sync::{LockClass, RwLock};
 use myriad_term::{Atom, Pid, Port, am};
@@ -19,22 +20,22 @@ pub enum Named {
 }
 
 /// The names.
-pub struct Registry(RwLock<HashMap<Atom, Named>>);
+pub struct Names(RwLock<HashMap<Atom, Named>>);
 
-impl Default for Registry {
+impl Default for Names {
     fn default() -> Self {
-        Registry(RwLock::new(&CLASS, HashMap::new()))
+        Names(RwLock::new(&CLASS, HashMap::new()))
     }
 }
 
-impl Registry {
+impl Names {
     /// What a name stands for.
     pub fn whereis(&self, name: Atom) -> Option<Named> {
         self.0.read().get(&name).copied()
     }
 
     /// Gives a process or port a name. `false`: the name is taken, is `undefined`, the process has ended or has a name.
-    pub fn register(&self, vm: &Vm, name: Atom, what: Named) -> bool {
+    pub fn register<R: Runtime>(&self, processes: &ProcessTable<R>, name: Atom, what: Named) -> bool {
         if name == am::undefined {
             return false;
         }
@@ -44,7 +45,7 @@ impl Registry {
         }
         match what {
             Named::Process(pid) => {
-                let Some(process) = vm.processes.get(pid) else { return false };
+                let Some(process) = processes.get(pid) else { return false };
                 if process.name().is_some() {
                     return false;
                 }
@@ -66,11 +67,11 @@ impl Registry {
     }
 
     /// Takes a name away.
-    pub fn unregister(&self, vm: &Vm, name: Atom) -> bool {
+    pub fn unregister<R: Runtime>(&self, processes: &ProcessTable<R>, name: Atom) -> bool {
         let mut names = self.0.write();
         let Some(what) = names.remove(&name) else { return false };
         if let Named::Process(pid) = what
-            && let Some(process) = vm.processes.get(pid)
+            && let Some(process) = processes.get(pid)
         {
             process.name.store(0, Ordering::Relaxed);
         }
@@ -78,9 +79,9 @@ impl Registry {
     }
 
     /// Takes its name from a process that ends ([`Process::set_exiting`] has been called).
-    pub(crate) fn release(&self, process: &Process) {
+    pub fn release<R: Runtime>(&self, process: &Process<R>) {
         let Some(name) = process.name() else { return };
-        crate::scheduler::sim_point();
+        myriad_sync::sim_point();
         let mut names = self.0.write();
         // It may have been taken away, and given to another, since.
         if names.get(&name) == Some(&Named::Process(process.pid)) {

@@ -1,0 +1,16 @@
+//! Addresses in code.
+
+/// An address in tier-0 code; only the engine looks behind it.
+#[repr(transparent)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CodePtr(pub *const u32);
+
+// SAFETY: an address; whoever follows it answers for what is there (`code.rs` of the layer above, K3).
+unsafe impl Send for CodePtr {}
+// SAFETY: as above.
+unsafe impl Sync for CodePtr {}
+
+impl CodePtr {
+    /// Nowhere.
+    pub const NULL: CodePtr = CodePtr(std::ptr::null());
+}

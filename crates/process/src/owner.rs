@@ -1,0 +1,201 @@
+//! The part of a process that only its owner touches.
+
+use crate::code_ptr::CodePtr;
+use crate::dictionary::Dictionary;
+use crate::exception::Exception;
+use crate::links::Relations;
+use crate::message::{MessageQueue, QueueMark};
+use crate::rare::{Nothing, Rare};
+use crate::runtime::Runtime;
+use crate::signal::Signals;
+use crate::timer::TimerId;
+use myriad_heap::Heap;
+use myriad_term::{Atom, Mfa, RefNumbers, Term};
+
+/// So often, in reductions, a process that runs looks whether someone waits for its answer ([`crate::Process::is_asked`]).
+const LOOK: i32 = 500;
+/// More reductions than any slice has.
+const WITHHELD: i32 = 1 << 24;
+
+/// Where a process goes on; the live X registers stand in [`Private::saved_x`].
+pub struct Resume<R: Runtime> {
+    /// The instruction; [`CodePtr::NULL`] = the entry of `function`.
+    pub pc: CodePtr,
+    /// The function to enter (a call that has not begun), or null: then `pc` is inside one.
+    pub function: *const R::Function,
+}
+
+impl<R: Runtime> Clone for Resume<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R: Runtime> Copy for Resume<R> {}
+
+/// Flags that `process_flag/2` sets.
+#[derive(Clone, Copy, Default)]
+pub struct Flags {
+    /// `trap_exit`
+    pub trap_exit: bool,
+    /// `sensitive`
+    pub sensitive: bool,
+    /// `message_queue_data` is `off_heap`.
+    pub off_heap_messages: bool,
+    /// `async_dist`
+    pub async_dist: bool,
+    /// Nothing that others ask for may move its terms.
+    pub gc_disabled: bool,
+    /// It waits for a port that is busy, which counts as suspended.
+    pub at_busy_port: bool,
+    /// `save_calls`: how many calls are asked to be remembered.
+    pub save_calls: u16,
+}
+
+/// The part of a process that only its owner touches (P2).
+///
+/// Kept small: an idle process is to cost no more than OTP's (docs/design.md, section 13).
+pub struct Private<R: Runtime> {
+    /// Heap and Erlang stack.
+    pub heap: Heap,
+    /// Reductions left in this slice; at or below zero the process gives way at the next call.
+    pub reductions_left: i32,
+    /// By so many reductions fewer the engine believes to have, so that it comes by now and then (`saved_calls.rs`).
+    pub withheld: i32,
+    /// Where to go on.
+    pub resume: Resume<R>,
+    /// X registers while it does not run.
+    pub saved_x: Vec<Term>,
+    /// Reductions done in earlier slices.
+    pub reductions: u64,
+    /// Signals fetched and not handled yet (G3).
+    pub unhandled: Option<Box<Signals<R>>>,
+    /// Messages fetched.
+    pub messages: MessageQueue,
+    /// Process dictionary.
+    pub dictionary: Option<Box<Dictionary>>,
+    /// Links, monitors, aliases, suspensions.
+    pub relations: Relations,
+    /// Group leader (a root: may be a pid of another node).
+    pub group_leader: Term,
+    /// Sequential trace token, or [`Term::NONE`].
+    pub token: Term,
+    /// Receive markers.
+    pub markers: Rare<Markers>,
+    /// The timer of the receive that the process is in, if it is set.
+    pub receive_timer: Option<TimerId>,
+    /// The receive that the process is in has read its time: infinite, or that of `receive_timer`.
+    pub receive_armed: bool,
+    /// The current receive timer has fired.
+    pub timed_out: bool,
+    /// Flags.
+    pub flags: Flags,
+    /// The last slice ended with waiting.
+    pub waiting: bool,
+    /// A signal is being handled before the slice: the process itself does not run.
+    pub answering: bool,
+    /// The built-in that it has called runs on a dirty scheduler (`dirty_call.rs`): only signals are handled meanwhile.
+    pub away: bool,
+    /// How many suspensions are in force.
+    pub suspended: u32,
+    /// Module of the functions `undefined_function/3` and `undefined_lambda/3`.
+    pub error_handler: Atom,
+    /// First call.
+    pub initial_call: Mfa,
+    /// Who spawned it.
+    pub parent: Term,
+    /// The exception on its way (roots).
+    pub exception: Rare<Exception<R>>,
+    /// `cause` of the `error_info` of the error being raised, or [`Term::NONE`].
+    pub error_cause: Term,
+    /// Arguments of [`crate::Escape::Trap`].
+    pub trap_args: Rare<Vec<Term>>,
+    /// What is to be done before it runs on.
+    pub tasks: Option<Box<R::Tasks>>,
+    /// Rest of a long built-in; the heap is not collected while there is one.
+    pub resumption: Option<Box<R::Suspended>>,
+    /// How far it has come with its end.
+    pub ending: Option<Box<R::Ending>>,
+    /// Why it ended.
+    pub exit_reason: Term,
+    /// What tracing counts and measures.
+    pub watched: Rare<R::Watched>,
+    /// There may be frames on the stack that tell of exceptions that pass.
+    pub trace_frames: bool,
+    /// State of built-ins that wait or go dirty and are run again (a reference, a phase).
+    pub retry_state: Term,
+}
+
+// SAFETY: the heap, the code pointers and the signals in it belong to it, and go with it from thread to thread (P2).
+unsafe impl<R: Runtime> Send for Private<R> {}
+
+impl<R: Runtime> Private<R> {
+    /// One with this heap, which is to go on at `resume`, and nothing else.
+    pub fn new(heap: Heap, resume: Resume<R>, initial_call: Mfa) -> Self {
+        use myriad_term::am;
+        Private {
+            heap,
+            reductions_left: 0,
+            withheld: 0,
+            resume,
+            saved_x: Vec::new(),
+            reductions: 0,
+            unhandled: None,
+            messages: MessageQueue::new(),
+            dictionary: None,
+            relations: Relations::new(),
+            group_leader: Term::UNDEFINED,
+            token: Term::NONE,
+            markers: Rare::new(),
+            receive_timer: None,
+            receive_armed: false,
+            timed_out: false,
+            flags: Flags::default(),
+            waiting: false,
+            answering: false,
+            away: false,
+            suspended: 0,
+            error_handler: am::error_handler,
+            initial_call,
+            parent: Term::UNDEFINED,
+            exception: Rare::new(),
+            error_cause: Term::NONE,
+            trap_args: Rare::new(),
+            tasks: None,
+            resumption: None,
+            ending: None,
+            exit_reason: Term::atom(am::normal),
+            retry_state: Term::NONE,
+            watched: Rare::new(),
+            trace_frames: false,
+        }
+    }
+}
+
+impl<R: Runtime> Private<R> {
+    /// Reckons anew what the engine is not told of: all while calls are saved; otherwise what is beyond the next [`LOOK`].
+    pub fn withhold(&mut self) {
+        self.withheld = if self.saves_calls() { WITHHELD } else { (self.reductions_left - LOOK).max(0) };
+    }
+
+    /// Are calls to be noted?
+    #[inline(always)]
+    pub fn saves_calls(&self) -> bool {
+        self.flags.save_calls != 0
+    }
+}
+
+/// Receive markers.
+#[derive(Default)]
+pub struct Markers {
+    /// Reference numbers (or others while only reserved) and place.
+    pub list: Vec<(RefNumbers, QueueMark)>,
+    /// Number of the next one.
+    pub serial: u64,
+}
+
+impl Nothing for Markers {
+    fn nothing() -> &'static Markers {
+        const { &Markers { list: Vec::new(), serial: 0 } }
+    }
+}

@@ -1,0 +1,57 @@
+//! A term on its way from one process to another, with the memory it needs.
+
+use crate::message::Message;
+use myriad_heap::{Fragment, Heap};
+use myriad_term::{Pid, Term};
+
+/// A term with the memory it needs (`signal.rs`, G2).
+pub struct Parcel {
+    /// The term.
+    pub term: Term,
+    /// Its memory.
+    pub fragment: Option<Fragment>,
+}
+
+impl Parcel {
+    /// A term that needs no memory.
+    pub const fn immediate(term: Term) -> Parcel {
+        Parcel { term, fragment: None }
+    }
+
+    /// A copy of a term.
+    pub fn copy(term: Term) -> Parcel {
+        Parcel::copy_counted(term).0
+    }
+
+    /// A copy of a term, and how many words it takes.
+    // One function, into which both passes over the term are inlined: each message goes through it.
+    #[inline(never)]
+    pub fn copy_counted(term: Term) -> (Parcel, usize) {
+        let (term, fragment, words) = Fragment::copy_of(term);
+        (Parcel { term, fragment }, words)
+    }
+
+    /// A copy of a term and of all literals in it, for what is kept outside processes (design section 5: literals go with their module).
+    pub fn whole(term: Term) -> Parcel {
+        let (term, fragment) = Fragment::whole_copy_of(term);
+        Parcel { term, fragment }
+    }
+
+    /// As a message without a trace token.
+    pub fn into_message(self) -> Message {
+        Message { term: self.term, fragment: self.fragment, token: Term::NONE }
+    }
+
+    /// As a message of a process without a trace token.
+    pub fn message_from(self, from: Pid) -> Message {
+        Message { term: self.term, fragment: self.fragment, token: from.term() }
+    }
+
+    /// The term, its memory handed to `heap`.
+    pub fn attach(self, heap: &mut Heap) -> Term {
+        if let Some(fragment) = self.fragment {
+            heap.attach(fragment);
+        }
+        self.term
+    }
+}

@@ -1,0 +1,125 @@
+//! The terms that a process holds outside its heap and its stack, and collections, which begin at them.
+//!
+//! RT1. [`Private::with_roots`] takes the owner's state apart field by field, so that a new field with terms cannot be forgotten.
+
+use crate::exception::Exception;
+use crate::owner::Private;
+use crate::runtime::Runtime;
+use myriad_heap::{Fragment, GcReport, Heap, LiteralRanges, MaxHeapExceeded, Roots};
+use myriad_term::Term;
+use std::slice::from_mut;
+
+impl<R: Runtime> Private<R> {
+    /// Does `f` with the heap and all places outside it that hold its terms (RT1); `live` are the live X registers.
+    fn with_roots<T>(&mut self, live: &mut [Term], f: impl FnOnce(&mut Heap, &mut Roots<'_>) -> T) -> T {
+        let Private {
+            heap,
+            messages,
+            saved_x,
+            trap_args,
+            group_leader,
+            token,
+            parent,
+            error_cause,
+            exit_reason,
+            retry_state,
+            exception,
+            dictionary,
+            // Their terms live in fragments of their own.
+            unhandled: _,
+            relations: _,
+            tasks: _,
+            // While there is a rest of a built-in that holds terms, nothing is collected.
+            resumption: _,
+            // An ending process is not collected.
+            ending: _,
+            // No terms.
+            reductions_left: _,
+            withheld: _,
+            resume: _,
+            reductions: _,
+            markers: _,
+            receive_timer: _,
+            receive_armed: _,
+            timed_out: _,
+            flags: _,
+            waiting: _,
+            answering: _,
+            away: _,
+            suspended: _,
+            error_handler: _,
+            initial_call: _,
+            watched: _,
+            trace_frames: _,
+        } = self;
+        messages.attach_current(heap);
+        let mut roots = Roots::new();
+        roots.push(live);
+        roots.push(saved_x);
+        if let Some(arguments) = trap_args.get_mut() {
+            roots.push(arguments);
+        }
+        for one in [group_leader, token, parent, error_cause, exit_reason, retry_state] {
+            roots.push(from_mut(one));
+        }
+        if let Some(Exception { reason, trace, arguments, info, class: _, frames: _ }) = exception.get_mut() {
+            for one in [reason, trace, arguments, info] {
+                roots.push(from_mut(one));
+            }
+        }
+        if let Some(dictionary) = dictionary {
+            for (key, value) in &mut dictionary.entries {
+                roots.push(from_mut(key));
+                roots.push(from_mut(value));
+            }
+        }
+        for term in messages.roots() {
+            roots.push(from_mut(term));
+        }
+        f(heap, &mut roots)
+    }
+
+    /// Collects, so that at least `need` words are free. `live` are the live X registers (or a saved form of them).
+    ///
+    /// # Errors
+    /// The heap has outgrown the limit at which the process is to be killed.
+    ///
+    /// # Safety
+    /// Every term of this process that is used afterwards stands in `live`, on its Erlang stack, or in a field that
+    /// `with_roots` lists; all others dangle.
+    pub unsafe fn collect(&mut self, need: usize, live: &mut [Term]) -> Result<GcReport, MaxHeapExceeded> {
+        // SAFETY: the caller's promise; the roots are all there are (RT1).
+        self.with_roots(live, |heap, roots| unsafe { heap.collect(need, roots) })
+    }
+
+    /// Collects both generations into the least memory (`erlang:hibernate/3`).
+    ///
+    /// # Errors
+    /// As [`Private::collect`].
+    ///
+    /// # Safety
+    /// As for [`Private::collect`].
+    pub unsafe fn shrink_to_fit(&mut self, live: &mut [Term]) -> Result<GcReport, MaxHeapExceeded> {
+        // SAFETY: as in `collect`.
+        self.with_roots(live, |heap, roots| unsafe { heap.shrink_to_fit(roots) })
+    }
+
+    /// Copies what the process, its messages included, refers to in these literal areas.
+    ///
+    /// # Safety
+    /// As for [`Private::collect`]; the areas are live.
+    pub unsafe fn copy_literals(&mut self, areas: &LiteralRanges) {
+        for message in self.messages.detached() {
+            // SAFETY: a message's fragment holds what it refers to (M3), unless that is a literal.
+            unsafe {
+                Fragment::copy_out(&mut message.fragment, &mut [&mut message.term, &mut message.token], areas);
+            }
+        }
+        self.with_roots(&mut [], |heap, roots| {
+            if heap.refers_to(areas, roots) {
+                // SAFETY: the caller's promise; the roots are all there are (RT1).
+                unsafe { heap.copy_out(areas, roots) };
+            }
+        });
+    }
+}

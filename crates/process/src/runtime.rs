@@ -1,0 +1,24 @@
+//! What the layers above hang on a process.
+
+use crate::rare::Nothing;
+
+/// The types of the layers above of which a process keeps values. This crate hands them back as it got them, and never looks
+/// into them: so a process knows neither the code that it runs, nor the scheduler, nor the tracer.
+pub trait Runtime: 'static {
+    /// One version of a loaded module.
+    type Module;
+    /// One function of it.
+    type Function;
+    /// The rest of a long built-in that has given way.
+    type Suspended: Send;
+    /// What others have asked a process to do before it runs on.
+    type Tasks: Send;
+    /// How far a process has come with its end.
+    type Ending: Send;
+    /// What tracing counts and measures of a process.
+    type Watched: Nothing;
+    /// What a signal may ask the receiver's own thread to do ([`crate::Signal::Call`]).
+    type Request: Send;
+    /// The outcome of a built-in that ran on a dirty scheduler ([`crate::Signal::Returned`]).
+    type Returned: Send;
+}
