@@ -47,7 +47,13 @@ pub mod unicode;
 mod vectors;
 pub mod work;
 
-use myriad_vm::BifDef;
+use myriad_term::{Magic, Term};
+use myriad_vm::bif::Resumption;
+use myriad_vm::heap_walk::Visit;
+use myriad_vm::subsystem::{Statistic, Subsystem};
+use myriad_vm::vm::PortOps;
+use myriad_vm::{BifDef, Ctx, Vm};
+use std::io::{self, Write};
 
 /// All tables of this crate.
 pub static TABLES: &[&[BifDef]] = &[
@@ -134,3 +140,50 @@ pub static TABLES: &[&[BifDef]] = &[
     process::INFO,
     process::INTERNAL_INFO,
 ];
+
+/// What the built-in functions of this crate keep for a VM.
+#[derive(Default)]
+pub struct Builtins {
+    persistent_terms: persistent::PersistentTerms,
+    system_state: system::SystemState,
+    driver_refusals: system::Refusals,
+}
+
+impl Subsystem for Builtins {
+    fn tables(&self) -> &'static [&'static [BifDef]] {
+        TABLES
+    }
+
+    fn start(&'static self, vm: &'static Vm) -> Result<(), String> {
+        os::signals::start(vm);
+        Ok(())
+    }
+
+    fn process_exits(&self, _: &mut Ctx<'_>) -> Option<Resumption> {
+        None
+    }
+
+    fn before_halt(&self) {}
+
+    fn ports(&self) -> Option<&dyn PortOps> {
+        None
+    }
+
+    fn each_object(&self, visit: Visit<'_>) {
+        self.persistent_terms.each_object(visit);
+    }
+
+    fn each_object_of(&self, _: &Magic, _: Visit<'_>) {}
+
+    fn dump(&self, _: &'static Vm, _: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn persistent_terms(&self) -> Vec<(Term, Term)> {
+        self.persistent_terms.all()
+    }
+
+    fn statistic(&self, _: Statistic) -> usize {
+        0
+    }
+}

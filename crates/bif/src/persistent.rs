@@ -7,22 +7,23 @@
 //! PT1. An area leaves the table before it is handed to the collector, which waits for thread progress before it frees: so what a
 //!      reader has got from the table is alive at least until its slice ends.
 
+use crate::Builtins;
 use myriad_heap::LiteralArea;
-use myriad_heap::census::each_reachable;
-use myriad_sync::{LazyLock, LockClass, RwLock};
+use myriad_heap::heap_walk::each_reachable;
+use myriad_sync::{LockClass, RwLock};
 use myriad_term::copy_shared::copy_shared;
 use myriad_term::equal::eq_exact;
 use myriad_term::hash::internal_hash;
 use myriad_term::size::size_shared;
 use myriad_term::{Build, Term, am, map};
 use myriad_vm::bif::badarg;
-use myriad_vm::census::{Holder, Holdings, Place, Visit};
+use myriad_vm::heap_walk::{Holder, Place, Visit};
 use myriad_vm::{BifResult, Ctx, Vm};
 use std::collections::HashMap;
 
 myriad_vm::bifs! { pub PERSISTENT_TERM = "persistent_term" {
-    "get" / 1 Plain => |_, a| find(a[0]).ok_or(myriad_vm::bif::BADARG);
-    "get" / 2 Plain => |_, a| Ok(find(a[0]).unwrap_or(a[1]));
+    "get" / 1 Plain => |ctx, a| find(ctx.vm, a[0]).ok_or(myriad_vm::bif::BADARG);
+    "get" / 2 Plain => |ctx, a| Ok(find(ctx.vm, a[0]).unwrap_or(a[1]));
     "get" / 0 Plain => get_0;
     "put" / 2 Plain => put_2;
     "put_new" / 2 Plain since 28 => put_new_2;
@@ -43,15 +44,43 @@ struct Value {
 }
 
 static CLASS: LockClass = LockClass::new("persistent_term", 700);
-static TABLE: LazyLock<RwLock<Table>> = LazyLock::new(|| RwLock::new(&CLASS, Table::default()));
 
 #[derive(Default)]
-struct Table {
+struct Chains {
     chains: HashMap<u32, Vec<Value>>,
 }
 
-fn find(key: Term) -> Option<Term> {
-    let table = TABLE.read();
+/// The persistent terms of a VM.
+pub struct PersistentTerms(RwLock<Chains>);
+
+impl Default for PersistentTerms {
+    fn default() -> PersistentTerms {
+        PersistentTerms(RwLock::new(&CLASS, Chains::default()))
+    }
+}
+
+impl PersistentTerms {
+    /// All keys and values (literals, see PT1).
+    pub fn all(&self) -> Vec<(Term, Term)> {
+        self.0.read().chains.values().flatten().map(|v| (v.key, v.value)).collect()
+    }
+
+    /// Calls `visit` with each object that they are made of.
+    pub fn each_object(&self, visit: Visit<'_>) {
+        for value in self.0.read().chains.values().flatten() {
+            let mut visit = |object| visit(Holder::PersistentTerms, Place::System, object);
+            each_reachable(&[value.key, value.value], &mut visit);
+        }
+    }
+}
+
+#[inline]
+fn table(vm: &Vm) -> &'static RwLock<Chains> {
+    &vm.part::<Builtins>().persistent_terms.0
+}
+
+fn find(vm: &Vm, key: Term) -> Option<Term> {
+    let table = table(vm).read();
     table.chains.get(&internal_hash(key, 0))?.iter().find(|v| eq_exact(v.key, key)).map(|v| v.value)
 }
 
@@ -68,12 +97,12 @@ fn keep(key: Term, value: Term) -> Value {
 fn put_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let [key, value] = [args[0], args[1]];
     // The same value again costs nothing.
-    if find(key).is_some_and(|old| eq_exact(old, value)) {
+    if find(ctx.vm, key).is_some_and(|old| eq_exact(old, value)) {
         return Ok(Term::OK);
     }
     let new = keep(key, value);
     let replaced = {
-        let mut table = TABLE.write();
+        let mut table = table(ctx.vm).write();
         let chain = table.chains.entry(internal_hash(key, 0)).or_default();
         match chain.iter_mut().find(|v| eq_exact(v.key, key)) {
             Some(old) => Some(std::mem::replace(old, new)),
@@ -90,7 +119,7 @@ fn put_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn put_new_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    match find(args[0]) {
+    match find(ctx.vm, args[0]) {
         Some(old) if eq_exact(old, args[1]) => Ok(Term::OK),
         Some(_) => badarg(),
         None => put_2(ctx, args),
@@ -99,7 +128,7 @@ fn put_new_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 fn erase(vm: &'static Vm, key: Term) -> bool {
     let erased = {
-        let mut table = TABLE.write();
+        let mut table = table(vm).write();
         let hash = internal_hash(key, 0);
         let Some(chain) = table.chains.get_mut(&hash) else { return false };
         let erased = chain.iter().position(|v| eq_exact(v.key, key)).map(|i| chain.swap_remove(i));
@@ -114,7 +143,7 @@ fn erase(vm: &'static Vm, key: Term) -> bool {
 }
 
 fn erase_persistent_terms_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
-    let all = std::mem::take(&mut TABLE.write().chains);
+    let all = std::mem::take(&mut table(ctx.vm).write().chains);
     for value in all.into_values().flatten() {
         ctx.vm.literals.release(ctx.vm, value.area);
     }
@@ -123,32 +152,25 @@ fn erase_persistent_terms_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
 
 fn get_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
     // Readable after the lock is gone: PT1.
-    let pairs: Vec<Term> = all().into_iter().map(|(key, value)| ctx.tuple(&[key, value])).collect();
+    let pairs: Vec<Term> = ctx
+        .vm
+        .part::<Builtins>()
+        .persistent_terms
+        .all()
+        .into_iter()
+        .map(|(key, value)| ctx.tuple(&[key, value]))
+        .collect();
     Ok(ctx.list(&pairs))
 }
 
-/// All keys and values (literals, see PT1).
-pub fn all() -> Vec<(Term, Term)> {
-    TABLE.read().chains.values().flatten().map(|v| (v.key, v.value)).collect()
-}
-
-/// What [`myriad_vm::census`] finds here.
-pub const HOLDINGS: Holdings = Holdings { all: held, of_magic: |_, _| {} };
-
-fn held(_: &'static Vm, visit: Visit<'_>) {
-    for value in TABLE.read().chains.values().flatten() {
-        each_reachable(&[value.key, value.value], &mut |object| visit(Holder::PersistentTerms, Place::System, object));
-    }
-}
-
 /// How large the table is: how many hash values it has chains for.
-pub(crate) fn table_size() -> usize {
-    TABLE.read().chains.len()
+pub(crate) fn table_size(vm: &Vm) -> usize {
+    table(vm).read().chains.len()
 }
 
 fn info_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
     let (count, words) = {
-        let table = TABLE.read();
+        let table = table(ctx.vm).read();
         table.chains.values().flatten().fold((0, 0), |(n, words), v| (n + 1, words + v.words + 3))
     };
     let pairs = [(am::count.term(), Term::small(count)), (am::memory.term(), Term::small(words as i64 * 8))];

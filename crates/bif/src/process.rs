@@ -93,7 +93,7 @@ fn is_busy_port(ctx: &Ctx<'_>, to: Term) -> bool {
         _ => None,
     };
     let port = to.as_local_port().or_else(named);
-    port.zip(ctx.vm.ports()).is_some_and(|(port, ports)| ports.is_busy(port))
+    port.zip(ctx.vm.ports()).is_some_and(|(port, ports)| ports.is_busy(ctx.vm, port))
 }
 
 fn link_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {

@@ -14,11 +14,12 @@ mod topology;
 
 pub use debug::{DEBUG, INTERNAL_DEBUG};
 pub use distribution::{DISTRIBUTION, INTERNAL_DISTRIBUTION, NET_KERNEL};
-pub use drivers::DRIVERS;
+pub use drivers::{DRIVERS, Refusals};
 pub use flags::{FLAGS, INTERNAL_FLAGS};
 pub use halt::HALT;
 pub use info::INFO;
 pub use monitoring::MONITORING;
+pub use state::SystemState;
 pub use statistics::STATISTICS;
 
 use myriad_term::{Term, am};

@@ -1,12 +1,12 @@
 //! From a table argument to the table, with the checks and errors that all functions share.
 
-use crate::registry;
+use crate::registry::Registry;
 use crate::table::{Gone, Protection, Table, User};
 use myriad_sync::Arc;
 use myriad_term::magic::magic_reference;
 use myriad_term::{Alloc, Atom, Magic, Term, am};
 use myriad_vm::bif::BADARG;
-use myriad_vm::{Ctx, Escape};
+use myriad_vm::{Ctx, Escape, Vm};
 use std::ops::Deref;
 
 /// What a function wants to do.
@@ -95,19 +95,23 @@ pub fn gone<T>(ctx: &mut Ctx<'_>, _: Gone) -> Result<T, Escape> {
 
 /// The table that a term stands for, deleted or not.
 #[inline]
-pub fn find(term: Term) -> Result<InUse, Atom> {
-    match at_hand(term) {
+pub fn find(vm: &Vm, term: Term) -> Result<InUse, Atom> {
+    match at_hand(vm, term) {
         Some(table) => Ok(InUse::Held(table)),
         None if term.is_atom() => Err(am::id),
-        None => term.as_local_ref().and_then(registry::by_reference).map(InUse::Found).ok_or(am::type_),
+        None => term
+            .as_local_ref()
+            .and_then(|numbers| Registry::of(vm).by_reference(numbers))
+            .map(InUse::Found)
+            .ok_or(am::type_),
     }
 }
 
 /// The table that a name stands for, or that an identifier holds.
 #[inline]
-fn at_hand(term: Term) -> Option<*const Arc<Table>> {
+fn at_hand(vm: &Vm, term: Term) -> Option<*const Arc<Table>> {
     if let Some(name) = term.as_atom() {
-        return registry::named(name);
+        return Registry::of(vm).named(name);
     }
     let magic = term.as_magic()?;
     magic.get::<TableId>().map(|TableId(table)| &raw const *table)
@@ -122,7 +126,7 @@ pub fn user(ctx: &Ctx<'_>) -> User {
 /// The live table of an argument, which the caller may use so.
 #[inline]
 pub fn table(ctx: &mut Ctx<'_>, term: Term, need: Need) -> Result<InUse, Escape> {
-    if let Some(at) = at_hand(term) {
+    if let Some(at) = at_hand(ctx.vm, term) {
         let found = InUse::Held(at);
         if !found.is_deleted() && (need.is_met_by(found.protection()) || found.owner() == ctx.pid()) {
             return Ok(found);
@@ -135,7 +139,7 @@ pub fn table(ctx: &mut Ctx<'_>, term: Term, need: Need) -> Result<InUse, Escape>
 #[cold]
 #[inline(never)]
 fn table_otherwise(ctx: &mut Ctx<'_>, term: Term, need: Need) -> Result<InUse, Escape> {
-    let found = match find(term) {
+    let found = match find(ctx.vm, term) {
         Ok(found) => found,
         Err(cause) => return bad(ctx, cause),
     };
@@ -143,7 +147,7 @@ fn table_otherwise(ctx: &mut Ctx<'_>, term: Term, need: Need) -> Result<InUse, E
         return bad(ctx, am::id);
     }
     let allowed = need.is_met_by(found.protection()) || found.owner() == ctx.pid();
-    if !allowed && !registry::is_super_user(ctx.pid()) {
+    if !allowed && !Registry::of(ctx.vm).is_super_user(ctx.pid()) {
         return bad(ctx, am::access);
     }
     Ok(found)

@@ -2,7 +2,7 @@
 
 use crate::access::{InUse, Need, bad, find, gone, identifier, known_as, table, user};
 use crate::hash::Fixed;
-use crate::registry::{self, Ended};
+use crate::registry::{Ended, Registry};
 use crate::row::copy_out;
 use crate::table::{Heir, Inheritor, Kind, Options, Protection, Store, Table, Taken, WriteConcurrency};
 use myriad_heap::Fragment;
@@ -144,10 +144,10 @@ fn new_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let numbers = ctx.sched.next_ref(ctx.vm).magic();
     let table = Arc::new(Table::new(numbers, name, ctx.pid(), new.protection, new.options, &ctx.vm.slices));
     *table.heir.lock() = new.heir;
-    if new.options.named && !registry::register(name, &table) {
+    if new.options.named && !Registry::of(ctx.vm).register(name, &table) {
         return bad(ctx, am::already_exists);
     }
-    registry::enter(&table);
+    Registry::of(ctx.vm).enter(&table);
     Ok(if new.options.named { name.term() } else { identifier(ctx, &table) })
 }
 
@@ -215,11 +215,11 @@ fn delete_table(ctx: &Ctx<'_>, table: &Table) -> Doomed {
     if !table.set_deleted() {
         return Doomed { taken: Taken::default(), unwatched: None, slices: &ctx.vm.slices };
     }
-    registry::leave(table, &ctx.vm.progress);
-    registry::disown(table.owner(), table);
+    Registry::of(ctx.vm).leave(table, &ctx.vm.progress);
+    Registry::of(ctx.vm).disown(table.owner(), table);
     let by = std::mem::take(&mut table.fixations.lock().by);
     for pid in by.into_keys() {
-        registry::unfixes(pid, table);
+        Registry::of(ctx.vm).unfixes(pid, table);
     }
     *table.heir.lock() = Heir::None;
     Doomed::new(ctx, table, table.take_all(user(ctx)))
@@ -271,12 +271,12 @@ fn rename_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         table.set_name(name);
         return Ok(args[0]);
     }
-    if !registry::register(name, table.arc()) {
+    if !Registry::of(ctx.vm).register(name, table.arc()) {
         return badarg();
     }
     let old = table.name();
     table.set_name(name);
-    registry::unregister(old, &table, &ctx.vm.progress);
+    Registry::of(ctx.vm).unregister(old, &table, &ctx.vm.progress);
     Ok(args[1])
 }
 
@@ -288,7 +288,7 @@ fn transfer(vm: &'static Vm, table: &Arc<Table>, to: Inheritor, data: Term) -> b
     }
     let to = to.pid;
     table.set_owner(to);
-    registry::own(to, table);
+    Registry::of(vm).own(to, table);
     // One that is not ending yet has its exit hook before it, which finds the table.
     let lives = vm.processes.get(to).is_some_and(|p| !p.is_exiting());
     let sent = if data.is_none() || !lives {
@@ -300,7 +300,7 @@ fn transfer(vm: &'static Vm, table: &Arc<Table>, to: Inheritor, data: Term) -> b
         let term = fragment.tuple(&[am::ets_transfer.term(), id, from.term(), data]);
         vm.signal_pid(to, Signal::Message(Message { term, fragment: Some(fragment), token: Term::NONE }))
     };
-    if !sent && registry::disown(to, table) {
+    if !sent && Registry::of(vm).disown(to, table) {
         table.set_owner(from);
         return false;
     }
@@ -318,11 +318,11 @@ fn give_away_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return bad(ctx, am::owner);
     }
     let Some(to) = Inheritor::of(ctx.vm, to) else { return badarg() };
-    registry::disown(me, &table);
+    Registry::of(ctx.vm).disown(me, &table);
     if transfer(ctx.vm, table.arc(), to, args[2]) {
         return Ok(Term::TRUE);
     }
-    registry::own(me, table.arc());
+    Registry::of(ctx.vm).own(me, table.arc());
     badarg()
 }
 
@@ -373,7 +373,7 @@ fn whereis_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if !args[0].is_atom() {
         return badarg();
     }
-    match find(args[0]) {
+    match find(ctx.vm, args[0]) {
         Ok(table) => Ok(identifier(ctx, table.arc())),
         Err(_) => Ok(Term::UNDEFINED),
     }
@@ -402,7 +402,7 @@ fn fixate(ctx: &Ctx<'_>, table: &InUse, pid: Pid) {
     };
     table.fix();
     if first {
-        registry::fixes(pid, table.arc());
+        Registry::of(ctx.vm).fixes(pid, table.arc());
     }
 }
 
@@ -418,7 +418,7 @@ fn release(ctx: &Ctx<'_>, table: &Table, pid: Pid) {
         left
     };
     if left == 0 {
-        registry::unfixes(pid, table);
+        Registry::of(ctx.vm).unfixes(pid, table);
     }
     table.unfix(user(ctx), 1);
 }
@@ -430,7 +430,7 @@ fn internal_request_all_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
         let mut fragment = Fragment::new();
         let mut list = Term::NIL;
         if scheduler == 0 {
-            for table in registry::all() {
+            for table in Registry::of(ctx.vm).all() {
                 let id = known_as(&mut fragment, &table);
                 list = fragment.cons(id, list);
             }
@@ -485,14 +485,14 @@ fn delete_all(ctx: &Ctx<'_>, table: &Table) -> Result<(Doomed, usize), crate::ta
 
 fn ets_super_user_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(on) = args[0].as_bool() else { return badarg() };
-    registry::set_super_user(ctx.pid(), on);
+    Registry::of(ctx.vm).set_super_user(ctx.pid(), on);
     Ok(Term::OK)
 }
 
 /// Releases what an ended process fixes, and deletes or passes on what it owns; what is left when the slice is used up is given
 /// back.
 pub fn process_exits(ctx: &mut Ctx<'_>) -> Option<Resumption> {
-    let Ended { fixed, owned } = registry::ended(ctx.pid())?;
+    let Ended { fixed, owned } = Registry::of(ctx.vm).ended(ctx.pid())?;
     let mut left = Left { fixed: fixed.into_iter(), owned: owned.into_iter(), rows: None };
     if left.give_up(ctx) {
         return None;

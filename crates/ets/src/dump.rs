@@ -1,6 +1,7 @@
 //! Tables as a crash dump and the break menu show them.
 
 use crate::access::known_as;
+use crate::registry::Registry;
 use crate::table::{Kind, Protection, Table, WriteConcurrency};
 use myriad_heap::Fragment;
 use myriad_term::print::{atom_text, pid_text, text};
@@ -11,8 +12,8 @@ use std::io::{self, Write};
 const NAME_TERMS: usize = 100;
 
 /// A section for each table.
-pub fn tables(_: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
-    crate::registry::all().iter().enumerate().try_for_each(|(slot, table)| section(slot, table, out))
+pub fn tables(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
+    Registry::of(vm).all().iter().enumerate().try_for_each(|(slot, table)| section(slot, table, out))
 }
 
 fn section(slot: usize, table: &myriad_sync::Arc<Table>, out: &mut dyn Write) -> io::Result<()> {

@@ -39,7 +39,7 @@ const ITEMS: [Atom; 15] = [
 
 /// The table of an argument, if it is one that exists.
 fn existing(ctx: &mut Ctx<'_>, term: Term) -> Result<Option<InUse>, Escape> {
-    match find(term) {
+    match find(ctx.vm, term) {
         Ok(table) if table.is_deleted() => Ok(None),
         Ok(table) => Ok(Some(table)),
         Err(am::id) => Ok(None),

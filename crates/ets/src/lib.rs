@@ -11,18 +11,18 @@
 //! | [`access`] | from an argument to a table; errors |
 //! | [`spec`] | match specifications |
 //! | [`select`], [`alter`], [`specs`] | built-ins with specifications |
-//! | [`dump`], [`census`] | tables as a crash dump shows them; all objects in them |
+//! | [`dump`], [`heap_walk`] | tables as a crash dump shows them; all objects in them |
 //! | [`ops`], [`walk`], [`counter`], [`admin`], [`info`] | built-ins by key, by order, on counters, on tables as a whole |
 
 pub mod access;
 mod admin;
 mod alter;
-mod census;
 mod counter;
 mod cursor;
 mod disposal;
 pub mod dump;
 pub mod hash;
+mod heap_walk;
 mod info;
 mod ops;
 pub mod ordered;
@@ -41,9 +41,15 @@ mod tests;
 pub mod tree;
 mod walk;
 
-use myriad_vm::{BifDef, Vm};
+use myriad_term::{Magic, Term};
+use myriad_vm::bif::Resumption;
+use myriad_vm::heap_walk::Visit;
+use myriad_vm::subsystem::{Statistic, Subsystem};
+use myriad_vm::vm::PortOps;
+use myriad_vm::{BifDef, Ctx, Vm};
+use registry::Registry;
+use std::io::{self, Write};
 
-pub use admin::process_exits;
 pub use spec::trace::compile as compile_for_tracing;
 
 /// All tables of built-ins of this crate.
@@ -62,12 +68,55 @@ pub static TABLES: &[&[BifDef]] = &[
     specs::TEST,
 ];
 
-/// Gives the VM its figures of tables.
-pub fn start(vm: &Vm) {
-    // Asked for while there is one thread (TB5).
-    myriad_sync::bias::asymmetric::works();
-    vm.holds(census::HOLDINGS);
-    vm.gauges.ets_tables.reckon_by(registry::count);
-    vm.gauges.ets_bytes.reckon_by(|| registry::all().iter().map(|t| t.words() * 8).sum());
-    vm.gauges.ets_blocks.reckon_by(|| registry::all().iter().map(|t| 1 + t.len()).sum());
+/// The tables of a VM.
+#[derive(Default)]
+pub struct Tables {
+    registry: Registry,
+}
+
+impl Subsystem for Tables {
+    fn tables(&self) -> &'static [&'static [BifDef]] {
+        TABLES
+    }
+
+    fn start(&'static self, _: &'static Vm) -> Result<(), String> {
+        // Asked for while there is one thread (TB5).
+        myriad_sync::bias::asymmetric::works();
+        Ok(())
+    }
+
+    fn process_exits(&self, ctx: &mut Ctx<'_>) -> Option<Resumption> {
+        admin::process_exits(ctx)
+    }
+
+    fn before_halt(&self) {}
+
+    fn ports(&self) -> Option<&dyn PortOps> {
+        None
+    }
+
+    fn each_object(&self, visit: Visit<'_>) {
+        heap_walk::tables(&self.registry, visit);
+    }
+
+    fn each_object_of(&self, magic: &Magic, visit: Visit<'_>) {
+        heap_walk::specification(magic, visit);
+    }
+
+    fn dump(&self, vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
+        dump::tables(vm, out)
+    }
+
+    fn persistent_terms(&self) -> Vec<(Term, Term)> {
+        Vec::new()
+    }
+
+    fn statistic(&self, which: Statistic) -> usize {
+        match which {
+            Statistic::Tables => self.registry.count(),
+            Statistic::TableBytes => self.registry.all().iter().map(|table| table.words() * 8).sum(),
+            Statistic::TableBlocks => self.registry.all().iter().map(|table| 1 + table.len()).sum(),
+            Statistic::Ports | Statistic::InputBytes | Statistic::OutputBytes => 0,
+        }
+    }
 }

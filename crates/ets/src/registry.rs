@@ -9,10 +9,12 @@
 //! RG3. An entry of a name is linked and unlinked under its bucket's lock, keeps its own link, and is freed once every thread
 //!      has made progress. So what [`named`] gives stays until the thread's next quiescent point: for one call of a built-in.
 
+use crate::Tables;
 use crate::table::Table;
 use myriad_sync::atomic::{AtomicPtr, Ordering};
-use myriad_sync::{Arc, CachePadded, LazyLock, LockClass, Mutex, Progress, RwLock};
+use myriad_sync::{Arc, CachePadded, LockClass, Mutex, Progress, RwLock};
 use myriad_term::{Atom, Pid, RefNumbers};
+use myriad_vm::Vm;
 use myriad_vm::vm::TABLE_NAME_BUCKETS as NAME_BUCKETS;
 use std::collections::HashMap;
 use std::ptr;
@@ -62,52 +64,151 @@ impl Names {
 type References = RwLock<HashMap<RefNumbers, Arc<Table>>>;
 type Processes = Mutex<HashMap<Pid, OfProcess>>;
 
-struct Registry {
+/// The tables of a VM: by name, by identifier, and those that each process owns and fixes.
+pub struct Registry {
     names: [CachePadded<Names>; NAME_BUCKETS],
     references: [CachePadded<References>; SHARDS],
     processes: [CachePadded<Processes>; SHARDS],
 }
 
-static REGISTRY: LazyLock<Registry> = LazyLock::new(|| Registry {
-    names: std::array::from_fn(|_| {
-        CachePadded::new(Names { first: AtomicPtr::new(ptr::null_mut()), change: Mutex::new(&NAME_CLASS, ()) })
-    }),
-    references: std::array::from_fn(|_| CachePadded::new(RwLock::new(&REFERENCE_CLASS, HashMap::new()))),
-    processes: std::array::from_fn(|_| CachePadded::new(Mutex::new(&PROCESS_CLASS, HashMap::new()))),
-});
-
-fn names(name: Atom) -> &'static Names {
-    &REGISTRY.names[name.index() as usize % NAME_BUCKETS]
+impl Default for Registry {
+    fn default() -> Registry {
+        let names = || Names { first: AtomicPtr::new(ptr::null_mut()), change: Mutex::new(&NAME_CLASS, ()) };
+        Registry {
+            names: std::array::from_fn(|_| CachePadded::new(names())),
+            references: std::array::from_fn(|_| CachePadded::new(RwLock::new(&REFERENCE_CLASS, HashMap::new()))),
+            processes: std::array::from_fn(|_| CachePadded::new(Mutex::new(&PROCESS_CLASS, HashMap::new()))),
+        }
+    }
 }
 
-fn references(numbers: RefNumbers) -> &'static References {
-    &REGISTRY.references[numbers.0[0] as usize % SHARDS]
-}
+impl Registry {
+    /// The registry of a VM.
+    #[inline]
+    pub fn of(vm: &Vm) -> &'static Registry {
+        &vm.part::<Tables>().registry
+    }
 
-fn processes(pid: Pid) -> &'static Processes {
-    &REGISTRY.processes[pid.number() as usize % SHARDS]
-}
+    fn names_of(&self, name: Atom) -> &Names {
+        &self.names[name.index() as usize % NAME_BUCKETS]
+    }
 
-/// The table of a name: good until this thread's next quiescent point (RG3).
-#[inline]
-pub fn named(name: Atom) -> Option<*const Arc<Table>> {
-    names(name).place(name).1.map(|named| &raw const named.table)
-}
+    fn references_of(&self, numbers: RefNumbers) -> &References {
+        &self.references[numbers.0[0] as usize % SHARDS]
+    }
 
-/// The table of an identifier without the table in it.
-pub fn by_reference(numbers: RefNumbers) -> Option<Arc<Table>> {
-    references(numbers).read().get(&numbers).cloned()
-}
+    fn processes_of(&self, pid: Pid) -> &Processes {
+        &self.processes[pid.number() as usize % SHARDS]
+    }
 
-/// Gives a table a name; `false` if another has it.
-pub fn register(name: Atom, table: &Arc<Table>) -> bool {
-    let names = names(name);
-    let _change = names.change.lock();
-    let (end, None) = names.place(name) else { return false };
-    let named = Box::new(Named { name, table: table.clone(), next: AtomicPtr::new(ptr::null_mut()) });
-    // Release: pairs with the Acquire in `place`.
-    end.store(Box::into_raw(named), Ordering::Release);
-    true
+    /// The table of a name: good until this thread's next quiescent point (RG3).
+    #[inline]
+    pub fn named(&self, name: Atom) -> Option<*const Arc<Table>> {
+        self.names_of(name).place(name).1.map(|named| &raw const named.table)
+    }
+
+    /// The table of an identifier without the table in it.
+    pub fn by_reference(&self, numbers: RefNumbers) -> Option<Arc<Table>> {
+        self.references_of(numbers).read().get(&numbers).cloned()
+    }
+
+    /// Gives a table a name; `false` if another has it.
+    pub fn register(&self, name: Atom, table: &Arc<Table>) -> bool {
+        let names = self.names_of(name);
+        let _change = names.change.lock();
+        let (end, None) = names.place(name) else { return false };
+        let named = Box::new(Named { name, table: table.clone(), next: AtomicPtr::new(ptr::null_mut()) });
+        // Release: pairs with the Acquire in `place`.
+        end.store(Box::into_raw(named), Ordering::Release);
+        true
+    }
+
+    /// Frees a name.
+    pub fn unregister(&self, name: Atom, table: &Table, progress: &Progress) {
+        let names = self.names_of(name);
+        let _change = names.change.lock();
+        let (link, Some(named)) = names.place(name) else { return };
+        if !ptr::eq(&*named.table, table) {
+            return;
+        }
+        // Relaxed, Release: changed under the lock only; what follows was published before.
+        let entry = Unlinked(link.load(Ordering::Relaxed));
+        link.store(named.next.load(Ordering::Relaxed), Ordering::Release);
+        progress.retire_unregistered(move || entry.free());
+    }
+
+    /// Enters a new table.
+    pub fn enter(&self, table: &Arc<Table>) {
+        self.references_of(table.numbers).write().insert(table.numbers, table.clone());
+        self.own(table.owner(), table);
+    }
+
+    /// Takes a deleted table out; its owner's list is left to [`disown`].
+    pub fn leave(&self, table: &Table, progress: &Progress) {
+        self.references_of(table.numbers).write().remove(&table.numbers);
+        if table.options.named {
+            self.unregister(table.name(), table, progress);
+        }
+    }
+
+    /// All tables.
+    pub fn all(&self) -> Vec<Arc<Table>> {
+        self.references.iter().flat_map(|r| r.read().values().cloned().collect::<Vec<_>>()).collect()
+    }
+
+    /// How many tables there are.
+    pub fn count(&self) -> usize {
+        self.references.iter().map(|r| r.read().len()).sum()
+    }
+
+    /// Notes that a process owns a table.
+    pub fn own(&self, pid: Pid, table: &Arc<Table>) {
+        self.processes_of(pid).lock().entry(pid).or_default().owned.push(table.clone());
+    }
+
+    /// Notes that a process no longer owns a table; `false` if it did not.
+    pub fn disown(&self, pid: Pid, table: &Table) -> bool {
+        self.change(pid, |of| take(&mut of.owned, table))
+    }
+
+    /// Notes that a process fixes a table.
+    pub fn fixes(&self, pid: Pid, table: &Arc<Table>) {
+        self.processes_of(pid).lock().entry(pid).or_default().fixed.push(table.clone());
+    }
+
+    /// Notes that a process no longer fixes a table.
+    pub fn unfixes(&self, pid: Pid, table: &Table) {
+        self.change(pid, |of| take(&mut of.fixed, table));
+    }
+
+    fn change(&self, pid: Pid, f: impl FnOnce(&mut OfProcess) -> bool) -> bool {
+        let mut processes = self.processes_of(pid).lock();
+        let Some(of) = processes.get_mut(&pid) else { return false };
+        let result = f(of);
+        if of.owned.is_empty() && of.fixed.is_empty() && !of.super_user {
+            processes.remove(&pid);
+        }
+        result
+    }
+
+    /// Takes out what a process fixes and owns.
+    pub fn ended(&self, pid: Pid) -> Option<Ended> {
+        self.processes_of(pid).lock().remove(&pid).map(|of| Ended { fixed: of.fixed, owned: of.owned })
+    }
+
+    /// Lets a process use all tables, or no longer.
+    pub fn set_super_user(&self, pid: Pid, on: bool) {
+        if on {
+            self.processes_of(pid).lock().entry(pid).or_default().super_user = true;
+        } else {
+            self.change(pid, |of| std::mem::replace(&mut of.super_user, false));
+        }
+    }
+
+    /// May a process use all tables?
+    pub fn is_super_user(&self, pid: Pid) -> bool {
+        self.processes_of(pid).lock().get(&pid).is_some_and(|of| of.super_user)
+    }
 }
 
 /// An entry that nobody can reach any more.
@@ -123,64 +224,6 @@ impl Unlinked {
     }
 }
 
-/// Frees a name.
-pub fn unregister(name: Atom, table: &Table, progress: &Progress) {
-    let names = names(name);
-    let _change = names.change.lock();
-    let (link, Some(named)) = names.place(name) else { return };
-    if !ptr::eq(&*named.table, table) {
-        return;
-    }
-    // Relaxed, Release: changed under the lock only; what follows was published before.
-    let entry = Unlinked(link.load(Ordering::Relaxed));
-    link.store(named.next.load(Ordering::Relaxed), Ordering::Release);
-    progress.retire_unregistered(move || entry.free());
-}
-
-/// Enters a new table.
-pub fn enter(table: &Arc<Table>) {
-    references(table.numbers).write().insert(table.numbers, table.clone());
-    own(table.owner(), table);
-}
-
-/// Takes a deleted table out; its owner's list is left to [`disown`].
-pub fn leave(table: &Table, progress: &Progress) {
-    references(table.numbers).write().remove(&table.numbers);
-    if table.options.named {
-        unregister(table.name(), table, progress);
-    }
-}
-
-/// All tables.
-pub fn all() -> Vec<Arc<Table>> {
-    REGISTRY.references.iter().flat_map(|r| r.read().values().cloned().collect::<Vec<_>>()).collect()
-}
-
-/// How many tables there are.
-pub fn count() -> usize {
-    REGISTRY.references.iter().map(|r| r.read().len()).sum()
-}
-
-/// Notes that a process owns a table.
-pub fn own(pid: Pid, table: &Arc<Table>) {
-    processes(pid).lock().entry(pid).or_default().owned.push(table.clone());
-}
-
-/// Notes that a process no longer owns a table; `false` if it did not.
-pub fn disown(pid: Pid, table: &Table) -> bool {
-    change(pid, |of| take(&mut of.owned, table))
-}
-
-/// Notes that a process fixes a table.
-pub fn fixes(pid: Pid, table: &Arc<Table>) {
-    processes(pid).lock().entry(pid).or_default().fixed.push(table.clone());
-}
-
-/// Notes that a process no longer fixes a table.
-pub fn unfixes(pid: Pid, table: &Table) {
-    change(pid, |of| take(&mut of.fixed, table));
-}
-
 fn take(list: &mut Vec<Arc<Table>>, table: &Table) -> bool {
     match list.iter().position(|t| std::ptr::eq(&**t, table)) {
         Some(at) => {
@@ -191,39 +234,10 @@ fn take(list: &mut Vec<Arc<Table>>, table: &Table) -> bool {
     }
 }
 
-fn change(pid: Pid, f: impl FnOnce(&mut OfProcess) -> bool) -> bool {
-    let mut processes = processes(pid).lock();
-    let Some(of) = processes.get_mut(&pid) else { return false };
-    let result = f(of);
-    if of.owned.is_empty() && of.fixed.is_empty() && !of.super_user {
-        processes.remove(&pid);
-    }
-    result
-}
-
-/// Takes out what a process fixes and owns.
-pub fn ended(pid: Pid) -> Option<Ended> {
-    processes(pid).lock().remove(&pid).map(|of| Ended { fixed: of.fixed, owned: of.owned })
-}
-
 /// What an ended process leaves.
 pub struct Ended {
     /// Tables that it fixes.
     pub fixed: Vec<Arc<Table>>,
     /// Tables that it owns.
     pub owned: Vec<Arc<Table>>,
-}
-
-/// Lets a process use all tables, or no longer.
-pub fn set_super_user(pid: Pid, on: bool) {
-    if on {
-        processes(pid).lock().entry(pid).or_default().super_user = true;
-    } else {
-        change(pid, |of| std::mem::replace(&mut of.super_user, false));
-    }
-}
-
-/// May a process use all tables?
-pub fn is_super_user(pid: Pid) -> bool {
-    processes(pid).lock().get(&pid).is_some_and(|of| of.super_user)
 }

@@ -19,7 +19,7 @@
 mod pack;
 mod packed;
 
-use myriad_heap::census::{each_object, each_reachable};
+use myriad_heap::heap_walk::{each_object, each_reachable};
 use myriad_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use myriad_term::boxed::{Boxed, Header};
 use myriad_term::{Alloc, Arena, Build, Kind, Magic, OffHeap, SharedBinary, Term, copy, memory};

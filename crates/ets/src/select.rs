@@ -438,7 +438,7 @@ fn continue_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let (Some(spec), Some(limit)) = (compiled(compiled_as), limit.as_usize().filter(|n| *n > 0)) else {
         return badarg();
     };
-    if find(id).is_err_and(|cause| cause == am::type_) {
+    if find(ctx.vm, id).is_err_and(|cause| cause == am::type_) {
         return badarg();
     }
     let table = table(ctx, id, Need::Read)?;

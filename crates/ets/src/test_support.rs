@@ -12,7 +12,6 @@ use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
 use myriad_vm::vm::{Config, Parts, Vm};
 use myriad_vm::{BifResult, Ctx, Private, TraceFrame};
 use std::ops::Range;
-use std::path::PathBuf;
 
 static STUBS: [u32; 3] = [0; 3];
 
@@ -49,24 +48,9 @@ impl Engine for NoEngine {
 }
 
 fn new_vm() -> &'static Vm {
-    let config = Config {
-        schedulers: 1,
-        schedulers_online: 1,
-        dirty_cpu: 0,
-        dirty_cpu_online: 0,
-        dirty_io: 0,
-        process_limit: 1024,
-        port_limit: 16,
-        atom_limit: 1 << 20,
-        heap: myriad_heap::Settings::default(),
-        off_heap_messages: false,
-        root: PathBuf::new(),
-        arguments: Vec::new(),
-        emulator_flags: vec!["-fnu".to_owned()],
-        backtrace_depth: 8,
-    };
+    let config = Config { emulator_flags: vec!["-fnu".to_owned()], ..Config::default() };
     let release = Release::without_root(25).expect("25 is known");
-    let parts = Parts { engine: Box::new(NoEngine), bifs: crate::TABLES.to_vec(), exit_hooks: Vec::new() };
+    let parts = Parts::new(Box::new(NoEngine), vec![Box::<crate::Tables>::default()]);
     let vm = Vm::new(config, release, parts);
     myriad_vm::code::install_undefined(vm.engine());
     vm

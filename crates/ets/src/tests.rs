@@ -191,7 +191,7 @@ fn info(ctx: &mut Ctx<'_>, table: Term, item: &str) -> String {
 
 /// The process ends, slice by slice.
 fn ends(ctx: &mut Ctx<'_>) {
-    let Some(mut rest) = crate::process_exits(ctx) else { return };
+    let Some(mut rest) = crate::admin::process_exits(ctx) else { return };
     loop {
         ctx.proc.reductions_left = 10;
         if !matches!(rest(ctx), Err(Escape::Yield)) {

@@ -29,13 +29,13 @@
 
 pub mod account;
 mod block;
-pub mod census;
 #[cfg(any(test, heap_check))]
 mod check;
 pub mod collect;
 mod copy;
 pub mod fragment;
 pub mod heap;
+pub mod heap_walk;
 pub mod literal;
 mod purge;
 mod relocate;

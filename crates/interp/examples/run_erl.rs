@@ -6,13 +6,14 @@
 
 use myriad_process::Status;
 use myriad_term::{Atom, Export, Mfa, Term};
-use myriad_vm::Ctx;
 use myriad_vm::bif::{BifResult, Resumption};
 use myriad_vm::code::{PreparedCode, prepare};
 use myriad_vm::release::Release;
 use myriad_vm::scheduler::{Scheduler, Step};
 use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
+use myriad_vm::subsystem::{Functions, Subsystem};
 use myriad_vm::vm::{Config, Parts, Vm};
+use myriad_vm::{BifDef, Ctx};
 use std::path::PathBuf;
 
 /// `run_erl:print/1` writes a binary.
@@ -36,27 +37,19 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let split = args.iter().position(|a| a == "--").expect("FILE.beam... -- Module Function");
     let config = Config {
-        schedulers: 1,
-        schedulers_online: 1,
         dirty_cpu: 1,
         dirty_cpu_online: 1,
         dirty_io: 1,
         process_limit: 262_144,
         port_limit: 1024,
-        atom_limit: 1 << 20,
-        heap: myriad_heap::Settings::default(),
-        off_heap_messages: false,
         root: PathBuf::from("/usr/lib/erlang"),
-        arguments: Vec::new(),
-        emulator_flags: Vec::new(),
-        backtrace_depth: 8,
+        ..Config::default()
     };
     let release = Release::find(&config.root).expect("an OTP root");
-    let parts = Parts {
-        engine: Box::new(myriad_interp::Interpreter::new()),
-        bifs: [myriad_bif::TABLES, &[RUN_ERL]].concat(),
-        exit_hooks: vec![show_end],
-    };
+    static OWN: [&[BifDef]; 1] = [RUN_ERL];
+    let own = Functions { tables: &OWN, process_exits: show_end };
+    let subsystems: Vec<Box<dyn Subsystem>> = vec![Box::<myriad_bif::Builtins>::default(), Box::new(own)];
+    let parts = Parts::new(Box::new(myriad_interp::Interpreter::new()), subsystems);
     let vm = Vm::new(config, release, parts);
     myriad_vm::code::load_preloaded(vm).expect("preloaded modules");
     for file in &args[..split] {

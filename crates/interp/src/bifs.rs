@@ -12,7 +12,6 @@ use myriad_vm::Resume;
 use myriad_vm::bif::{BifDef, BifResult, Escape};
 use myriad_vm::code::{Continuation, Function, Module};
 use myriad_vm::engine::SliceEnd;
-use myriad_vm::trace::breakpoint;
 
 /// Stands for the continuation in a call of a built-in that always raises, where frames of different sizes come together. Such a
 /// call is not traced, for it could not be told where its caller's frame ends; it never goes on in Erlang code.
@@ -57,7 +56,7 @@ unsafe fn call_at(
     // SAFETY: operands of the instruction.
     let (def, arity) = unsafe { (&*(wide(pc.add(1)) as *const BifDef), usize::from(high(pc) as u8)) };
     m.reds -= 1;
-    if breakpoint::any_bif() || def.kind.dirty().is_some() {
+    if m.ctx.vm.trace.bif_hooks.any() || def.kind.dirty().is_some() {
         // SAFETY: the instruction at hand.
         return unsafe { call_otherwise(m, pc, def, arity) };
     }

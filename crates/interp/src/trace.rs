@@ -20,7 +20,6 @@ use myriad_heap::Fragment;
 use myriad_term::{Build, Mfa, Term, am};
 use myriad_vm::bif::BifDef;
 use myriad_vm::code::{Continuation, Function};
-use myriad_vm::trace::breakpoint;
 use myriad_vm::trace::call::{Caller, ReturnFrame};
 
 /// Words that all frames of one call take at most.
@@ -162,7 +161,7 @@ pub unsafe fn enter_bif(m: &mut Machine<'_, '_>, pc: *const u32, function: &'sta
 /// The function to enter instead of a built-in that has a breakpoint.
 #[inline(always)]
 pub fn bif_with_breakpoint(m: &mut Machine<'_, '_>, def: &'static BifDef) -> Option<&'static Function> {
-    if breakpoint::any_bif() { hooked_bif(m, def) } else { None }
+    if m.ctx.vm.trace.bif_hooks.any() { hooked_bif(m, def) } else { None }
 }
 
 #[cold]
@@ -170,7 +169,7 @@ fn hooked_bif(m: &mut Machine<'_, '_>, def: &'static BifDef) -> Option<&'static 
     if m.ctx.proc.saves_calls() {
         crate::saving::note_bif(m, def);
     }
-    breakpoint::traced_bif(def)
+    m.ctx.vm.trace.bif_hooks.traced(def)
 }
 
 /// `{Module, Function, Arity}` and tracer of the words of a frame, if they are such.

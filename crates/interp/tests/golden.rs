@@ -9,7 +9,7 @@ use std::path::Path;
 fn check(name: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let bytes = std::fs::read(root.join("../beam/tests/data").join(name).with_extension("beam")).unwrap();
-    let vm = common::vm(Vec::new());
+    let vm = common::vm();
     let module = common::prepared(vm, &bytes).unwrap();
     let mut listing = String::new();
     for function in &module.functions {

@@ -29,7 +29,7 @@ fn all_functions_fit_the_formats() {
         eprintln!("no OTP at {}: nothing to decode", root.display());
         return;
     }
-    let vm = common::vm(Vec::new());
+    let vm = common::vm();
     let mut unfit = Vec::new();
     let mut functions = 0;
     for file in &files {

@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use std::borrow::Cow;
 use std::ffi::CStr;
 
-pub use handle::owner_exits;
+pub use handle::Owners;
 pub(crate) use open::vec_binary;
 
 myriad_vm::bifs! { pub PRIM_FILE = "prim_file" {

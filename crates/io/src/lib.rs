@@ -20,25 +20,77 @@ pub mod zlib;
 
 pub use port::{interrupts_are_input, with_terminal};
 
+use myriad_sync::OnceLock;
+use myriad_sync::atomic::Ordering;
+use myriad_term::{Magic, Term};
+use myriad_vm::bif::Resumption;
+use myriad_vm::heap_walk::Visit;
+use myriad_vm::subsystem::{Statistic, Subsystem};
+use myriad_vm::vm::PortOps;
 use myriad_vm::{BifDef, Ctx, Vm};
+use port::{Ports, System};
+use std::io::{self, Write};
 
 /// All tables of this crate.
 pub static TABLES: &[&[BifDef]] =
     &[buffer::PRIM_BUFFER, file::PRIM_FILE, port::ERLANG, port::INTERNAL, tracer::ERL_TRACER, zlib::ZLIB];
 
-/// Exit hook: closes the files of a process that ends. Its ports get its exit signals, over their links.
-pub fn process_exits(ctx: &mut Ctx<'_>) -> Option<myriad_vm::bif::Resumption> {
-    file::owner_exits(ctx.pid());
-    None
+/// Ports and open files of a VM.
+#[derive(Default)]
+pub struct Io {
+    ports: OnceLock<System>,
+    files: file::Owners,
 }
 
-/// Starts what this crate needs beside the schedulers.
-pub fn start(vm: &'static Vm) -> Result<(), String> {
-    vm.before_halt(|_| flush_all());
-    port::start(vm)
-}
+impl Subsystem for Io {
+    fn tables(&self) -> &'static [&'static [BifDef]] {
+        TABLES
+    }
 
-/// Waits until all ports have written their output, as long as it goes on: what `halt` does before it stops the VM.
-pub fn flush_all() {
-    port::flush_all();
+    fn start(&'static self, vm: &'static Vm) -> Result<(), String> {
+        port::start(vm, &self.ports)
+    }
+
+    /// Closes the files of a process that ends. Its ports get its exit signals, over their links.
+    fn process_exits(&self, ctx: &mut Ctx<'_>) -> Option<Resumption> {
+        self.files.owner_exits(ctx.pid());
+        None
+    }
+
+    fn before_halt(&self) {
+        if let Some(ports) = self.ports.get() {
+            port::flush_all(ports);
+        }
+    }
+
+    fn ports(&self) -> Option<&dyn PortOps> {
+        Some(&Ports)
+    }
+
+    fn each_object(&self, visit: Visit<'_>) {
+        if let Some(ports) = self.ports.get() {
+            port::dump::each_object(ports, visit);
+        }
+    }
+
+    fn each_object_of(&self, _: &Magic, _: Visit<'_>) {}
+
+    fn dump(&self, vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
+        port::dump::ports(vm, out)
+    }
+
+    fn persistent_terms(&self) -> Vec<(Term, Term)> {
+        Vec::new()
+    }
+
+    fn statistic(&self, which: Statistic) -> usize {
+        let Some(ports) = self.ports.get() else { return 0 };
+        match which {
+            Statistic::Ports => ports.count(),
+            // Relaxed: statistics.
+            Statistic::InputBytes => ports.input_bytes.load(Ordering::Relaxed),
+            Statistic::OutputBytes => ports.output_bytes.load(Ordering::Relaxed),
+            Statistic::Tables | Statistic::TableBytes | Statistic::TableBlocks => 0,
+        }
+    }
 }

@@ -22,10 +22,11 @@ mod trace_file;
 mod tty;
 mod udp;
 
+use crate::Io;
 use crate::bytes::Piece;
 use myriad_heap::Fragment;
 use myriad_process::{Message, Parcel};
-use myriad_sync::atomic::{AtomicU64, Ordering};
+use myriad_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{Arc, LockClass, Mutex, MutexGuard, OnceLock, RwLock};
 use myriad_term::{Build, Pid, Port as PortId, RefNumbers, SharedBinary, Term, am};
 use myriad_vm::trace::flags;
@@ -47,13 +48,10 @@ pub struct System {
     table: RwLock<BTreeMap<u64, Arc<Port>>>,
     next: AtomicU64,
     poll: poll::Poll,
-}
-
-static SYSTEM: OnceLock<System> = OnceLock::new();
-
-/// The ports of the VM, once started.
-pub fn system() -> Option<&'static System> {
-    SYSTEM.get()
+    /// Bytes read by ports (a statistic).
+    pub(crate) input_bytes: AtomicUsize,
+    /// Bytes written by ports (a statistic).
+    pub(crate) output_bytes: AtomicUsize,
 }
 
 /// What a port is, apart from what changes.
@@ -148,16 +146,17 @@ enum Tell<'a> {
     Answer(ram_file::Answer),
 }
 
-/// Starts the I/O thread and makes port 0.
-pub fn start(vm: &'static Vm) -> Result<(), String> {
+/// Starts the I/O thread and makes port 0 of the system that is to stand in `place`.
+pub fn start(vm: &'static Vm, place: &'static OnceLock<System>) -> Result<(), String> {
     spawn::keep_descriptors_from_programs();
     let poll = poll::Poll::new().map_err(|e| format!("cannot poll for input and output: {e}"))?;
     let table = RwLock::new(&TABLE_CLASS, BTreeMap::new());
-    let fresh = System { vm, table, next: AtomicU64::new(0), poll };
-    if SYSTEM.set(fresh).is_err() {
+    let (input_bytes, output_bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let fresh = System { vm, table, next: AtomicU64::new(0), poll, input_bytes, output_bytes };
+    if place.set(fresh).is_err() {
         return Err("the port system was started before".to_owned());
     }
-    let Some(system) = system() else { return Err("no port system".to_owned()) };
+    let Some(system) = place.get() else { return Err("no port system".to_owned()) };
     let owner = Pid::new(0, 0);
     let (binary, eof, parallelism, os_pid) = (false, false, false, None);
     let name = b"forker".to_vec();
@@ -166,18 +165,14 @@ pub fn start(vm: &'static Vm) -> Result<(), String> {
     system.create(forker).ok_or("no room for a port")?;
     poll::start(system)?;
     vm.machine.wait_for(Box::new(poll::Waiting(system)));
-    vm.set_ports(Box::new(Ports));
-    vm.gauges.ports.reckon_by(|| SYSTEM.get().map_or(0, |s| s.table.read().len()));
-    vm.before_halt(|_| flush_all());
     Ok(())
 }
 
 /// Waits until all ports have written their output, as long as it goes on.
-pub fn flush_all() {
+pub fn flush_all(system: &System) {
     use std::time::{Duration, Instant};
     /// How long a reader may take nothing before it is given up.
     const PATIENCE: Duration = Duration::from_secs(60);
-    let Some(system) = system() else { return };
     for port in system.all() {
         if let Driver::TraceFile(file) = &mut port.lock().driver {
             // Nobody is left who could be told.
@@ -206,17 +201,28 @@ pub fn interrupts_are_input() {
 }
 
 /// Runs `f` with the interactive terminal, or else the standard input, lent to it: its port, if there is one, waits.
-pub fn with_terminal(f: impl FnOnce()) {
+pub fn with_terminal(vm: &Vm, f: impl FnOnce()) {
     let is_input = |port: &Arc<Port>| match &port.lock().driver {
         Driver::Stream(stream) => stream.terminal.is_some() || stream.reads_standard_input(),
         _ => false,
     };
-    let port = system().and_then(|system| system.all().into_iter().find(is_input));
+    let port = System::of(vm).and_then(|system| system.all().into_iter().find(is_input));
     let _held = port.as_ref().map(|port| port.lock());
     tty::lend(f);
 }
 
 impl System {
+    /// The ports of a VM, once started.
+    #[inline]
+    pub fn of(vm: &Vm) -> Option<&'static System> {
+        vm.part::<Io>().ports.get()
+    }
+
+    /// How many ports there are.
+    pub(crate) fn count(&self) -> usize {
+        self.table.read().len()
+    }
+
     /// Sends a signal of a port's to a process.
     fn signal(&self, to: Pid, signal: Signal) {
         poll::told();
@@ -434,7 +440,7 @@ impl Port {
         });
         state.output += len as u64;
         // Relaxed: a statistic.
-        system.vm.gauges.output_bytes.fetch_add(len, Ordering::Relaxed);
+        system.output_bytes.fetch_add(len, Ordering::Relaxed);
         if matches!(state.driver, Driver::Udp(_)) {
             return self.udp_output(system, state, sender, data.bytes());
         }
@@ -485,7 +491,7 @@ impl Port {
 fn count_input(system: &System, input: &mut u64, bytes: u64) {
     *input += bytes;
     // Relaxed: a statistic.
-    system.vm.gauges.input_bytes.fetch_add(bytes as usize, Ordering::Relaxed);
+    system.input_bytes.fetch_add(bytes as usize, Ordering::Relaxed);
 }
 
 /// Lets those who wait for the port go on.

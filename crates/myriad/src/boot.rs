@@ -2,9 +2,9 @@
 
 use myriad_process::Priority;
 use myriad_term::{Atom, Build, Export, Mfa, Term, am};
-use myriad_vm::crash_dump;
 use myriad_vm::release::Release;
 use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
+use myriad_vm::subsystem::Subsystem;
 use myriad_vm::vm::{Config, Parts, Vm};
 
 /// All tables of built-ins, of all crates.
@@ -16,27 +16,24 @@ pub fn tables() -> Vec<&'static [myriad_vm::BifDef]> {
     tables
 }
 
-/// Makes the VM, loads the preloaded modules and makes the first process.
+/// Makes the VM, loads the preloaded modules and makes the first process. [`Vm::run`] then runs it to its end.
+///
+/// # Errors
+/// Why there can be no VM, in words: no release at the root, no room for what a VM needs from the start.
 pub fn start(config: Config) -> Result<&'static Vm, String> {
     let release = Release::find(&config.root)?;
-    let parts = Parts {
-        engine: Box::new(myriad_interp::Interpreter),
-        bifs: tables(),
-        exit_hooks: vec![myriad_ets::process_exits, myriad_io::process_exits],
-    };
+    let subsystems: Vec<Box<dyn Subsystem>> = vec![
+        Box::<myriad_ets::Tables>::default(),
+        Box::<myriad_bif::Builtins>::default(),
+        Box::<myriad_io::Io>::default(),
+    ];
+    let engine = Box::new(myriad_interp::Interpreter);
+    let parts = Parts { engine, subsystems, compile_specification: myriad_ets::compile_for_tracing };
     let vm = Vm::new(config, release, parts);
-    myriad_ets::start(vm);
-    vm.trace.set_compiler(myriad_ets::compile_for_tracing);
-    myriad_io::start(vm)?;
+    vm.start_subsystems()?;
     myriad_vm::code::load_preloaded(vm)?;
     first_process(vm)?;
     system_processes(vm)?;
-    myriad_bif::os::signals::start(vm);
-    crate::break_menu::start(vm);
-    vm.holds(myriad_io::port::dump::HOLDINGS);
-    vm.holds(myriad_bif::persistent::HOLDINGS);
-    let sections: Vec<crash_dump::Section> = vec![myriad_io::port::dump::ports, myriad_ets::dump::tables];
-    crash_dump::install(vm, sections, myriad_bif::persistent::all);
     Ok(vm)
 }
 

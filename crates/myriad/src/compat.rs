@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 /// Prints the lists; the exit status.
 pub fn print() -> i32 {
     let mut there = BTreeSet::new();
-    for def in crate::boot::tables().iter().flat_map(|t| t.iter()) {
+    for def in myriad::boot::tables().iter().flat_map(|t| t.iter()) {
         there.insert((def.module, def.function, def.arity, def.kind.is_nif()));
     }
     // Instructions of their own, wherever they are called from.

@@ -4,12 +4,11 @@
 mod address_space;
 #[cfg(not(heap_check))]
 mod allocator;
-mod boot;
 mod break_menu;
 mod compat;
 mod crash;
-mod flags;
 
+use myriad::{boot, flags};
 use std::os::unix::ffi::OsStringExt;
 
 // Under `--cfg heap_check` the system's allocator serves, which sanitizers know.
@@ -52,7 +51,8 @@ fn emulate(words: &[Vec<u8>]) -> i32 {
         }
         Ok(flags::Command::Run(config)) => match boot::start(*config) {
             Ok(vm) => {
-                vm.trim_memory_by(trim);
+                break_menu::start(vm);
+                myriad_vm::crash_dump::install(vm);
                 vm.run()
             }
             Err(message) => {

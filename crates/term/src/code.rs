@@ -81,17 +81,43 @@ pub struct FunEntry {
 
 static EXPORT_CLASS: LockClass = LockClass::new("export_tab", 800);
 static FUN_CLASS: LockClass = LockClass::new("fun_tab", 801);
-static EXPORTS: LazyLock<RwLock<HashMap<Mfa, &'static Export>>> =
-    LazyLock::new(|| RwLock::new(&EXPORT_CLASS, HashMap::new()));
-static FUNS: LazyLock<RwLock<HashMap<FunId, &'static FunEntry>>> =
-    LazyLock::new(|| RwLock::new(&FUN_CLASS, HashMap::new()));
+
+/// The exports and fun entries of one VM. Each thread works for one VM at a time, and names those of that one.
+pub struct CodeNames {
+    exports: RwLock<HashMap<Mfa, &'static Export>>,
+    funs: RwLock<HashMap<FunId, &'static FunEntry>>,
+}
+
+impl Default for CodeNames {
+    fn default() -> CodeNames {
+        CodeNames { exports: RwLock::new(&EXPORT_CLASS, HashMap::new()), funs: RwLock::new(&FUN_CLASS, HashMap::new()) }
+    }
+}
+
+/// Those of threads that work for no VM.
+static OF_NO_VM: LazyLock<CodeNames> = LazyLock::new(CodeNames::default);
+
+impl CodeNames {
+    /// Makes these the ones that the calling thread names from now on.
+    pub fn enter(&'static self) {
+        CURRENT.set(Some(self));
+        RECENT.with(|recent| recent.iter().for_each(|place| place.set(None)));
+    }
+
+    /// Those that the calling thread names.
+    fn current() -> &'static CodeNames {
+        CURRENT.get().unwrap_or_else(|| &OF_NO_VM)
+    }
+}
 
 /// Exports that a thread may remember.
 const RECENT_EXPORTS: usize = 512;
 
 thread_local! {
+    static CURRENT: Cell<Option<&'static CodeNames>> = const { Cell::new(None) };
+
     /// Exports that this thread has looked up last, each in the place of its name: `Module:function()` calls name the same ones
-    /// again and again. They are never freed (C1), so nothing here goes out of date.
+    /// again and again. They are never freed (C1), so nothing here goes out of date before the thread enters other names.
     static RECENT: [Cell<Option<&'static Export>>; RECENT_EXPORTS] =
         const { [const { Cell::new(None) }; RECENT_EXPORTS] };
 }
@@ -105,14 +131,12 @@ fn recent_slot(mfa: Mfa) -> usize {
 
 static NEW_EXPORT: OnceLock<fn(Mfa) -> *mut ()> = OnceLock::new();
 
-/// Says what code a new export has until a module defines it: crate `vm` calls this once, before any code runs. Exports made
-/// before get theirs now. So no export without code is ever seen by who runs code, whoever made it (a decoder, a BIF).
+/// Says what code a new export has until a module defines it: crate `vm` calls this for each VM, on a thread of it, before any
+/// code runs; the first function stands. Exports of the VM that were made before get theirs now. So no export without code is ever seen by who runs code, whoever made it (a decoder, a BIF).
 pub fn on_new_export(make: fn(Mfa) -> *mut ()) {
-    let exports = EXPORTS.write();
-    if NEW_EXPORT.set(make).is_err() {
-        return;
-    }
-    for export in exports.values() {
+    let exports = CodeNames::current().exports.write();
+    let _ = NEW_EXPORT.set(make);
+    for export in exports.values().filter(|export| export.undefined.load(Ordering::Relaxed).is_null()) {
         let code = make(export.mfa);
         // Release: pairs with the Acquire of who runs it.
         export.undefined.store(code, Ordering::Release);
@@ -126,7 +150,7 @@ impl Export {
         if let Some(found) = Self::find(mfa) {
             return found;
         }
-        EXPORTS.write().entry(mfa).or_insert_with(|| {
+        CodeNames::current().exports.write().entry(mfa).or_insert_with(|| {
             let code = NEW_EXPORT.get().map_or(std::ptr::null_mut(), |make| make(mfa));
             Box::leak(Box::new(Export { code: AtomicPtr::new(code), undefined: AtomicPtr::new(code), mfa }))
         })
@@ -157,24 +181,24 @@ impl Export {
 
     #[inline(never)]
     fn find_in_table(mfa: Mfa) -> Option<&'static Export> {
-        let found = EXPORTS.read().get(&mfa).copied()?;
+        let found = CodeNames::current().exports.read().get(&mfa).copied()?;
         RECENT.with(|recent| recent[recent_slot(mfa)].set(Some(found)));
         Some(found)
     }
 
     /// All exports there are.
     pub fn all() -> Vec<&'static Export> {
-        EXPORTS.read().values().copied().collect()
+        CodeNames::current().exports.read().values().copied().collect()
     }
 }
 
 impl FunEntry {
     /// The entry of this identity, made if new.
     pub fn intern(id: FunId) -> &'static FunEntry {
-        if let Some(found) = FUNS.read().get(&id).copied() {
+        if let Some(found) = CodeNames::current().funs.read().get(&id).copied() {
             return found;
         }
-        FUNS.write().entry(id).or_insert_with(|| {
+        CodeNames::current().funs.write().entry(id).or_insert_with(|| {
             let code = AtomicPtr::new(std::ptr::null_mut());
             Box::leak(Box::new(FunEntry { code, id }))
         })
@@ -182,7 +206,7 @@ impl FunEntry {
 
     /// All entries there are.
     pub fn all() -> Vec<&'static FunEntry> {
-        FUNS.read().values().copied().collect()
+        CodeNames::current().funs.read().values().copied().collect()
     }
 
     /// Is code loaded for it?

@@ -49,7 +49,7 @@ pub use arena::Arena;
 pub use atom::Atom;
 pub use binary::{Bits, SharedBinary};
 pub use boxed::{Boxed, Kind, Tuple};
-pub use code::{Export, FunEntry, FunId, Mfa};
+pub use code::{CodeNames, Export, FunEntry, FunId, Mfa};
 pub use growing::GrowingList;
 pub use id::{Pid, Port, RefNumbers, RefUse};
 pub use magic::Magic;

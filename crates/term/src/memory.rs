@@ -89,9 +89,16 @@ pub fn on_exhausted(handler: fn(&str)) {
     let _ = HANDLER.set(handler);
 }
 
-/// Sets what gives free memory back to the system before a request is refused. The first call counts.
+/// Sets what gives the free memory of a thread's allocator back to the system. The first call counts.
 pub fn trim_by(trim: fn()) {
     let _ = TRIM.set(trim);
+}
+
+/// Gives free memory of this thread, and of those that have ended, back to the system.
+pub fn trim() {
+    if let Some(trim) = TRIM.get() {
+        trim();
+    }
 }
 
 /// Is there so much memory? Blocks that are not large always find it.
@@ -104,9 +111,7 @@ pub fn is_there(demand: Demand) -> bool {
 fn is_large_there(demand: Demand) -> bool {
     demand.fits(memory::available()) || {
         // What the allocator keeps for later is not available to the system, which does not know better.
-        if let Some(trim) = TRIM.get() {
-            trim();
-        }
+        trim();
         demand.fits(memory::available())
     }
 }

@@ -12,6 +12,7 @@ mod processes;
 mod tables;
 mod terms;
 
+use crate::subsystem::Subsystem;
 use crate::vm::Vm;
 use crate::{Private, Process};
 use myriad_sync::OnceLock;
@@ -29,20 +30,15 @@ use terms::{Area, Terms};
 /// The thread that writes the dump; 0: nobody does.
 static WRITER: AtomicU32 = AtomicU32::new(0);
 
-/// What the upper crates write of theirs.
+/// Writes a section of a dump.
 pub type Section = fn(&'static Vm, &mut dyn Write) -> io::Result<()>;
 
-struct Source {
-    vm: &'static Vm,
-    sections: Vec<Section>,
-    persistent_terms: fn() -> Vec<(Term, Term)>,
-}
+/// The VM of which a dump tells: a signal handler has nothing else to find it by.
+static VM: OnceLock<&'static Vm> = OnceLock::new();
 
-static SOURCE: OnceLock<Source> = OnceLock::new();
-
-/// Says of which VM a dump tells, what else is written, and where the persistent terms (keys and values) are.
-pub fn install(vm: &'static Vm, sections: Vec<Section>, persistent_terms: fn() -> Vec<(Term, Term)>) {
-    let _ = SOURCE.set(Source { vm, sections, persistent_terms });
+/// Says of which VM a dump tells. The first one stands.
+pub fn install(vm: &'static Vm) {
+    let _ = VM.set(vm);
 }
 
 /// What is written of something, as text.
@@ -183,20 +179,21 @@ impl Dump {
     fn write(&mut self, slogan: &str, own: Own<'_>) -> io::Result<()> {
         self.head(slogan)?;
         self.out.flush()?;
-        let Some(Source { vm, sections, persistent_terms }) = SOURCE.get() else { return writeln!(self.out, "=end") };
+        let Some(vm) = VM.get().copied() else { return writeln!(self.out, "=end") };
         // The schedulers stop between two slices; a slice is over within milliseconds.
         let all_stand = vm.pause_for_good(Duration::from_millis(500));
         tables::schedulers(vm, &mut self.out)?;
         let seized = self.processes(vm, own, all_stand)?;
         self.out.flush()?;
-        for section in sections {
-            section(vm, &mut self.out)?;
+        for subsystem in vm.subsystems.iter() {
+            subsystem.dump(vm, &mut self.out)?;
             self.out.flush()?;
         }
         tables::rest(vm, &mut self.out)?;
         self.out.flush()?;
         self.heaps(vm, &seized, own)?;
-        self.persistent_terms(&persistent_terms())?;
+        let kept: Vec<_> = vm.subsystems.iter().flat_map(Subsystem::persistent_terms).collect();
+        self.persistent_terms(&kept)?;
         self.terms.literals(&mut self.out)?;
         self.terms.binaries(&mut self.out)?;
         tables::atoms(&mut self.out)?;

@@ -1,9 +1,9 @@
 //! What the command line decides and `erlang:system_flag/2` may change later: heap sizes of new processes, the depth of stack
-//! traces. And figures that upper crates keep for `erlang:system_info/1` and `erlang:memory/0`.
+//! traces.
 
 use myriad_heap::Settings;
 use myriad_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use myriad_sync::{LockClass, Mutex, OnceLock};
+use myriad_sync::{LockClass, Mutex};
 use myriad_term::{Term, am};
 use std::ptr;
 
@@ -78,39 +78,4 @@ impl Defaults {
     pub fn set_backtrace_depth(&self, depth: usize) -> usize {
         self.backtrace_depth.swap(depth, Ordering::Relaxed)
     }
-}
-
-/// A figure that an upper crate reckons when it is asked for; 0 until that crate has started.
-#[derive(Default)]
-pub struct Figure(OnceLock<fn() -> usize>);
-
-impl Figure {
-    /// Says how to reckon it. The first one to say stands.
-    pub fn reckon_by(&self, how: fn() -> usize) {
-        let _ = self.0.set(how);
-    }
-
-    /// The figure now.
-    pub fn now(&self) -> usize {
-        self.0.get().map_or(0, |how| how())
-    }
-}
-
-/// Figures that the upper crates give. The counters are relaxed throughout: statistics.
-#[derive(Default)]
-pub struct Gauges {
-    /// Tables of crate `ets`.
-    pub ets_tables: Figure,
-    /// Bytes in those tables.
-    pub ets_bytes: Figure,
-    /// Those tables and their rows.
-    pub ets_blocks: Figure,
-    /// Open ports.
-    pub ports: Figure,
-    /// Bytes read by ports.
-    pub input_bytes: AtomicUsize,
-    /// Bytes written by ports.
-    pub output_bytes: AtomicUsize,
-    /// How often a scheduler has compared the lengths of the run queues.
-    pub balances: AtomicUsize,
 }

@@ -93,7 +93,7 @@ impl Pool {
     }
 
     /// Waits for a change, and gives free memory of this thread back if none comes after a time of work.
-    fn wait<'a>(&'a self, vm: &Vm, jobs: MutexGuard<'a, Jobs>, untrimmed_ns: &mut u64) -> MutexGuard<'a, Jobs> {
+    fn wait<'a>(&'a self, jobs: MutexGuard<'a, Jobs>, untrimmed_ns: &mut u64) -> MutexGuard<'a, Jobs> {
         let _sleep = microstate::within(State::Sleep);
         if *untrimmed_ns < TRIM_WORK_NS {
             return self.changed.wait(jobs);
@@ -105,7 +105,7 @@ impl Pool {
         drop(jobs);
         *untrimmed_ns = 0;
         let _aux = microstate::within(State::Aux);
-        vm.trim_memory();
+        myriad_term::memory::trim();
         self.jobs.lock()
     }
 
@@ -238,7 +238,7 @@ impl DirtyPools {
                             local.slot.unpark();
                             break job;
                         }
-                        None => jobs = pool.wait(vm, jobs, &mut untrimmed_ns),
+                        None => jobs = pool.wait(jobs, &mut untrimmed_ns),
                     }
                 }
             };

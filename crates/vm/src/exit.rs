@@ -31,8 +31,8 @@ const PARTING: usize = 2;
 /// How far a process has come with its end.
 pub struct Ending {
     stage: Stage,
-    /// Exit hooks that have begun.
-    hooks: usize,
+    /// Subsystems that have let go of it, or begun to.
+    let_go: usize,
     /// What the last of them has left.
     rest: Option<Resumption>,
 }
@@ -97,7 +97,7 @@ fn begin(ctx: &mut Ctx<'_>) {
     ctx.set_saved_calls(0);
     crate::task::refuse_all(ctx);
     let stage = if process.has_timers() { Stage::Timers { wheel: 0 } } else { Stage::Hooks };
-    ctx.proc.ending = Some(Box::new(Ending { stage, hooks: 0, rest: None }));
+    ctx.proc.ending = Some(Box::new(Ending { stage, let_go: 0, rest: None }));
 }
 
 /// Has the process begun to end?
@@ -176,9 +176,9 @@ impl Ending {
                 }
                 self.rest = None;
             }
-            let Some(hook) = ctx.vm.exit_hooks().get(self.hooks) else { return Some(()) };
-            self.hooks += 1;
-            self.rest = hook(ctx);
+            let Some(subsystem) = ctx.vm.subsystems.get(self.let_go) else { return Some(()) };
+            self.let_go += 1;
+            self.rest = subsystem.process_exits(ctx);
             if self.rest.is_some() && ctx.exhausted() {
                 return None;
             }

@@ -5,7 +5,6 @@
 //! ([`bif::Registry`]).
 
 pub mod bif;
-pub mod census;
 pub mod code;
 pub mod crash_dump;
 pub mod ctx;
@@ -16,6 +15,7 @@ pub mod dirty_call;
 pub mod engine;
 pub mod exit;
 pub mod gc;
+pub mod heap_walk;
 pub mod info;
 pub mod literals;
 pub mod loops;
@@ -36,6 +36,7 @@ mod sim_test;
 pub mod spawn;
 pub mod stack;
 mod standstill;
+pub mod subsystem;
 pub mod task;
 pub mod time;
 pub mod timer;

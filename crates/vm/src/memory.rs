@@ -1,6 +1,7 @@
 //! What takes how much memory, as `erlang:memory/0` adds it up and a crash dump tells.
 
 use crate::Process;
+use crate::subsystem::Statistic;
 use crate::vm::Vm;
 use myriad_heap::account;
 use myriad_term::{Atom, am, atom};
@@ -32,7 +33,7 @@ pub fn elsewhere(vm: &Vm) -> usize {
 pub fn figures(vm: &Vm) -> [(Atom, usize); 9] {
     let processes = account::heaps().size * 8 + processes(vm) + process_table(vm) + vm.timers.message_bytes();
     let atoms = atom::text_bytes() + atom_table();
-    let (binary, ets) = (myriad_term::binary::shared().size, vm.gauges.ets_bytes.now());
+    let (binary, ets) = (myriad_term::binary::shared().size, vm.statistic(Statistic::TableBytes));
     let system = account::literals().size * 8 + binary + ets + elsewhere(vm) - process_table(vm);
     [
         (am::total, processes + system),

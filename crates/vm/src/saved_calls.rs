@@ -3,10 +3,9 @@
 //! Nothing on the way of a call asks for it. While calls are saved, the engine is told of many reductions fewer than there
 //! are ([`Private::withhold`](crate::Private::withhold)), so that every call finds them used up and comes by where a slice would end; there the call is
 //! noted, and goes on if there were reductions after all. Built-ins called by an instruction of their own come by where traced
-//! ones do ([`crate::trace::breakpoint::any_bif`]).
+//! ones do ([`crate::trace::breakpoint::BifHooks::any`]).
 
 use crate::ctx::Ctx;
-use crate::trace::breakpoint;
 use myriad_term::{Atom, Build, Mfa, Term, am};
 use std::collections::VecDeque;
 
@@ -25,8 +24,8 @@ impl Ctx<'_> {
         let old = std::mem::replace(&mut self.proc.flags.save_calls, most);
         match (old, most) {
             (0, 0) => return 0,
-            (0, _) => breakpoint::more_hooks(),
-            (_, 0) => breakpoint::fewer_hooks(),
+            (0, _) => self.vm.trace.bif_hooks.more(),
+            (_, 0) => self.vm.trace.bif_hooks.fewer(),
             _ => {}
         }
         self.proc.withhold();

@@ -102,6 +102,7 @@ pub struct Local {
 impl Local {
     /// For scheduler `id`.
     pub fn new(vm: &'static Vm, id: usize, dirty: bool) -> Option<Local> {
+        vm.adopt_thread();
         Some(Local {
             id,
             dirty,
@@ -439,7 +440,7 @@ impl Scheduler {
         if u128::from(vm.machine.now_ns().saturating_sub(before)) >= TRIM_AFTER.as_nanos() {
             self.local.untrimmed = 0;
             let _aux = microstate::within(State::Aux);
-            vm.trim_memory();
+            myriad_term::memory::trim();
         }
     }
 
@@ -501,7 +502,7 @@ impl Scheduler {
         self.until_balance = BALANCE_ROUNDS;
         let vm = self.vm;
         // Relaxed: a figure.
-        vm.gauges.balances.fetch_add(1, Ordering::Relaxed);
+        vm.balances.fetch_add(1, Ordering::Relaxed);
         let own = &vm.schedulers[self.local.id];
         let (mut runs_lower, mut kept_waiting) = (false, Vec::new());
         for (id, seen) in self.seen_lower.iter_mut().enumerate().take(vm.schedulers_active()) {

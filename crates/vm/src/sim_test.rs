@@ -15,11 +15,11 @@ use crate::bif::DirtyKind;
 use crate::machine::Machine;
 use crate::release::Release;
 use crate::scheduler::{Local, Scheduler, Step, set_current};
+use crate::subsystem::Functions;
 use crate::vm::{Config, Parts, Vm};
 use myriad_process::Status;
 use myriad_sync::Arc;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::path::PathBuf;
 use std::time::Duration;
 use world::{Random, World};
 
@@ -59,26 +59,12 @@ impl Machine for Arc<Virtual> {
 }
 
 fn config(schedulers: usize, dirty_cpu: usize) -> Config {
-    Config {
-        schedulers,
-        schedulers_online: schedulers,
-        dirty_cpu,
-        dirty_cpu_online: dirty_cpu,
-        dirty_io: 0,
-        process_limit: 1024,
-        port_limit: 16,
-        atom_limit: 1 << 20,
-        heap: myriad_heap::Settings::default(),
-        off_heap_messages: false,
-        root: PathBuf::new(),
-        arguments: Vec::new(),
-        emulator_flags: Vec::new(),
-        backtrace_depth: 8,
-    }
+    Config { schedulers, schedulers_online: schedulers, dirty_cpu, dirty_cpu_online: dirty_cpu, ..Config::default() }
 }
 
 fn parts(world: &Arc<World>) -> Parts {
-    Parts { engine: Box::new(world.clone()), bifs: Vec::new(), exit_hooks: vec![world::process_exits] }
+    let exits = Functions { tables: &[], process_exits: world::process_exits };
+    Parts::new(Box::new(world.clone()), vec![Box::new(exits)])
 }
 
 fn release() -> Release {

@@ -40,7 +40,7 @@ pub mod times;
 use breakpoint::Patterns;
 use myriad_process::Tracee;
 use myriad_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use myriad_sync::{Arc, LockClass, Mutex, MutexGuard, OnceLock};
+use myriad_sync::{Arc, LockClass, Mutex, MutexGuard};
 use myriad_term::Term;
 use spec::Specification;
 
@@ -66,6 +66,8 @@ pub enum Filter {
 pub struct Tracing {
     /// Breakpoints; the lock is taken while code is loaded too, so that none is set in between.
     patterns: Mutex<Patterns>,
+    /// Built-ins with breakpoints.
+    pub bif_hooks: breakpoint::BifHooks,
     /// What new processes get.
     pub new_processes: Tracee,
     /// What new ports get.
@@ -83,13 +85,15 @@ pub struct Tracing {
     pub monitor: monitor::SystemMonitor,
     /// `system_profile`
     pub profile: profile::Profile,
-    compiler: OnceLock<Compiler>,
+    compiler: Compiler,
 }
 
-impl Default for Tracing {
-    fn default() -> Self {
+impl Tracing {
+    /// Nothing is traced; specifications are compiled by `compiler`.
+    pub(crate) fn new(compiler: Compiler) -> Tracing {
         Tracing {
             patterns: Mutex::new(&CLASS, Patterns::default()),
+            bif_hooks: breakpoint::BifHooks::default(),
             new_processes: Tracee::default(),
             new_ports: Tracee::default(),
             filters: Mutex::new(&EVENT_CLASS, [Filter::All, Filter::All]),
@@ -99,7 +103,7 @@ impl Default for Tracing {
             sequential_tracer: AtomicU64::new(0),
             monitor: monitor::SystemMonitor::default(),
             profile: profile::Profile::default(),
-            compiler: OnceLock::new(),
+            compiler,
         }
     }
 }
@@ -114,14 +118,9 @@ pub enum Filtered {
 }
 
 impl Tracing {
-    /// Says who compiles specifications.
-    pub fn set_compiler(&self, compiler: Compiler) {
-        let _ = self.compiler.set(compiler);
-    }
-
     /// Compiles a specification for filtered events, or for calls; nothing if it is none.
     pub fn compile(&self, term: Term, of: Option<Filtered>) -> Option<Arc<dyn Specification>> {
-        self.compiler.get().and_then(|compile| compile(term, of))
+        (self.compiler)(term, of)
     }
 
     /// Holds the breakpoints, flags and tracers still (R2).

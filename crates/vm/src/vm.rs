@@ -1,10 +1,8 @@
 //! The virtual machine: what all its schedulers share.
 
-use crate::bif::{Registry as Bifs, Resumption};
-use crate::census::Census;
+use crate::bif::Registry as Bifs;
 use crate::code::CodeServer;
-use crate::ctx::Ctx;
-use crate::defaults::{Defaults, Gauges};
+use crate::defaults::Defaults;
 use crate::dirty::DirtyPools;
 use crate::engine::Engine;
 use crate::literals::Literals;
@@ -14,14 +12,15 @@ use crate::multi::Multi;
 use crate::release::Release;
 use crate::scheduler::{PaddedShared, Shared};
 use crate::standstill::Standstill;
+use crate::subsystem::{Subsystem, Subsystems};
 use crate::time::{Clock, WarpMode};
 use crate::timer::Timers;
 use crate::{ProcessTable, Signal};
 use myriad_heap::Settings;
 use myriad_process::{Names, Parcel};
 use myriad_sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
-use myriad_sync::{Arc, CachePadded, LockClass, Mutex, OnceLock, Progress};
-use myriad_term::{Atom, Pid, Port, RefNumbers, Term};
+use myriad_sync::{Arc, CachePadded, Progress};
+use myriad_term::{Atom, CodeNames, Pid, Port, RefNumbers, Term};
 use std::path::PathBuf;
 
 /// What the command line decides.
@@ -57,14 +56,27 @@ pub struct Config {
     pub backtrace_depth: usize,
 }
 
-/// Releases what a process holds outside its own memory, when it ends. What would take long is given back, to be run in slices
-/// until it no longer yields.
-pub type ExitHook = fn(&mut Ctx<'_>) -> Option<Resumption>;
-
-/// Writes out what the VM still holds, before it halts. Bounded in time; runs on a dirty I/O scheduler.
-pub type HaltHook = fn(&'static Vm);
-
-static HALT_CLASS: LockClass = LockClass::new("halt_hooks", 290);
+impl Default for Config {
+    /// A small VM of one scheduler, without dirty ones: for examples and tests.
+    fn default() -> Config {
+        Config {
+            schedulers: 1,
+            schedulers_online: 1,
+            dirty_cpu: 0,
+            dirty_cpu_online: 0,
+            dirty_io: 0,
+            process_limit: 1024,
+            port_limit: 16,
+            atom_limit: 1 << 20,
+            heap: Settings::default(),
+            off_heap_messages: false,
+            root: PathBuf::new(),
+            arguments: Vec::new(),
+            emulator_flags: Vec::new(),
+            backtrace_depth: 8,
+        }
+    }
+}
 
 /// The operations of crate `io` on ports that processes need (the lower crate states them, the upper implements).
 pub trait PortOps: Send + Sync {
@@ -85,9 +97,9 @@ pub trait PortOps: Send + Sync {
     /// All ports.
     fn all(&self, vm: &'static Vm) -> Vec<Port>;
     /// The number that the next port gets; `set` makes it have these bits, as far as they go.
-    fn next(&self, set: Option<u64>) -> u64;
+    fn next(&self, vm: &'static Vm, set: Option<u64>) -> u64;
     /// Would who sends it a message be suspended?
-    fn is_busy(&self, port: Port) -> bool;
+    fn is_busy(&self, vm: &'static Vm, port: Port) -> bool;
 }
 
 /// Schedulers without work. Written whenever one parks, so on a line of its own: its neighbours are read in each slice.
@@ -114,6 +126,8 @@ pub struct Vm {
     pub names: Names,
     /// Loaded code.
     pub code: CodeServer,
+    /// Exports and fun entries.
+    code_names: CodeNames,
     /// Built-in functions.
     pub bifs: Bifs,
     /// What all see of the schedulers.
@@ -132,8 +146,8 @@ pub struct Vm {
     pub defaults: Defaults,
     /// Tracing.
     pub trace: crate::trace::Tracing,
-    /// Figures of the upper crates.
-    pub gauges: Gauges,
+    /// How often a scheduler has compared the lengths of the run queues (a statistic).
+    pub balances: AtomicUsize,
     /// Thread progress.
     pub progress: Arc<Progress>,
     /// Thread progress of the normal schedulers alone, whose slices are short: what only they read without locks is freed
@@ -144,16 +158,12 @@ pub struct Vm {
     /// Number of threads that make references with a number of their own.
     locals: usize,
     engine: Box<dyn Engine>,
-    exit_hooks: Vec<ExitHook>,
-    halt_hooks: Mutex<Vec<HaltHook>>,
-    trim: OnceLock<fn()>,
-    ports: OnceLock<Box<dyn PortOps>>,
+    pub(crate) subsystems: Subsystems,
     /// How many schedulers run.
     pub(crate) multi: Multi,
     pub(crate) hunt: CachePadded<Hunt>,
     stopping: AtomicBool,
     pub(crate) standstill: Standstill,
-    pub(crate) census: Census,
     exit_status: AtomicI64,
     foreign_refs: AtomicU64,
     monotonic_uniques: AtomicU64,
@@ -163,10 +173,17 @@ pub struct Vm {
 pub struct Parts {
     /// The executor.
     pub engine: Box<dyn Engine>,
-    /// Tables of built-ins.
-    pub bifs: Vec<&'static [crate::BifDef]>,
-    /// What to do when a process ends.
-    pub exit_hooks: Vec<ExitHook>,
+    /// The upper crates, in the order in which they let go of a process that ends.
+    pub subsystems: Vec<Box<dyn Subsystem>>,
+    /// Who compiles match specifications for tracing.
+    pub compile_specification: crate::trace::Compiler,
+}
+
+impl Parts {
+    /// An executor and subsystems; no specification can be compiled.
+    pub fn new(engine: Box<dyn Engine>, subsystems: Vec<Box<dyn Subsystem>>) -> Parts {
+        Parts { engine, subsystems, compile_specification: |_, _| None }
+    }
 }
 
 impl Vm {
@@ -181,13 +198,15 @@ impl Vm {
         myriad_term::atom::set_limit(config.atom_limit);
         let locals = config.schedulers + config.dirty_cpu + config.dirty_io + 1;
         let schedulers = (0..config.schedulers).map(|_| PaddedShared::new(Shared::default())).collect();
-        let bifs = Bifs::new(&release, &parts.bifs);
+        let tables: Vec<_> = parts.subsystems.iter().flat_map(|one| one.tables()).copied().collect();
+        let bifs = Bifs::new(&release, &tables);
         let mode = WarpMode::of_flags(&config.emulator_flags).or_else(|| WarpMode::named(release.time_warp_mode));
         let clock = Clock::new(machine.as_ref(), mode.unwrap_or(WarpMode::No));
         let vm: &'static Vm = Box::leak(Box::new(Vm {
             processes: ProcessTable::new(config.process_limit),
             names: Names::default(),
             code: CodeServer::default(),
+            code_names: CodeNames::default(),
             bifs,
             schedulers,
             dirty: DirtyPools::new(&config),
@@ -200,35 +219,33 @@ impl Vm {
             microstates: Microstates::new(&config),
             locals,
             engine: parts.engine,
-            exit_hooks: parts.exit_hooks,
-            halt_hooks: Mutex::new(&HALT_CLASS, Vec::new()),
-            trim: OnceLock::new(),
             defaults: Defaults::new(config.heap, config.backtrace_depth),
-            trace: crate::trace::Tracing::default(),
-            gauges: Gauges::default(),
-            ports: OnceLock::new(),
+            trace: crate::trace::Tracing::new(parts.compile_specification),
+            balances: AtomicUsize::new(0),
+            subsystems: Subsystems::new(parts.subsystems),
             multi: Multi::new(config.schedulers_online.clamp(1, config.schedulers), config.dirty_cpu_online.max(1)),
             hunt: CachePadded::new(Hunt::default()),
             stopping: AtomicBool::new(false),
             standstill: Standstill::default(),
-            census: Census::default(),
             exit_status: AtomicI64::new(0),
             foreign_refs: AtomicU64::new(0),
             monotonic_uniques: AtomicU64::new(0),
             config,
             release,
         }));
+        vm.adopt_thread();
         crate::time::start(vm);
         vm
+    }
+
+    /// The calling thread works for this VM from now on: exports and funs that it names are the VM's.
+    pub fn adopt_thread(&'static self) {
+        self.code_names.enter();
     }
 
     /// The executor.
     pub fn engine(&self) -> &dyn Engine {
         &*self.engine
-    }
-
-    pub(crate) fn exit_hooks(&self) -> &[ExitHook] {
-        &self.exit_hooks
     }
 
     pub(crate) fn local_count(&self) -> usize {
@@ -260,31 +277,6 @@ impl Vm {
         self.defaults.heap()
     }
 
-    /// Has `hook` run before the VM halts.
-    pub fn before_halt(&self, hook: HaltHook) {
-        self.halt_hooks.lock().push(hook);
-    }
-
-    /// Says how a thread gives the free memory of its allocator back to the system.
-    pub fn trim_memory_by(&self, trim: fn()) {
-        let _ = self.trim.set(trim);
-    }
-
-    /// Gives free memory of this thread back to the system.
-    pub(crate) fn trim_memory(&self) {
-        if let Some(trim) = self.trim.get() {
-            trim();
-        }
-    }
-
-    /// Runs what [`Vm::before_halt`] was given.
-    pub fn run_halt_hooks(&'static self) {
-        let hooks = self.halt_hooks.lock().clone();
-        for hook in hooks {
-            hook(self);
-        }
-    }
-
     /// This node's name.
     pub fn node_name(&self) -> Atom {
         myriad_term::node::local().0
@@ -295,14 +287,9 @@ impl Vm {
         myriad_term::node::local().1
     }
 
-    /// Installs the port system.
-    pub fn set_ports(&self, ports: Box<dyn PortOps>) {
-        let _ = self.ports.set(ports);
-    }
-
     /// The port system.
-    pub fn ports(&self) -> Option<&dyn PortOps> {
-        self.ports.get().map(|p| &**p)
+    pub fn ports(&self) -> Option<&'static dyn PortOps> {
+        self.subsystems.ports()
     }
 
     /// Sends a signal to a process; `false` if there is none.

@@ -42,10 +42,10 @@ pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         (Some(am::next_pid), _) => Ok(pid_bits(ctx.vm.processes.next_pid())),
         (Some(am::next_port), _) => Ok(next_port(ctx, None)),
         // Relaxed: a figure.
-        (Some(am::nbalance), _) => Ok(ctx.uint(ctx.vm.gauges.balances.load(Ordering::Relaxed) as u64)),
+        (Some(am::nbalance), _) => Ok(ctx.uint(ctx.vm.balances.load(Ordering::Relaxed) as u64)),
         (Some(am::min_unique_integer | am::min_unique_monotonic_integer), _) => Ok(ctx.int128(least)),
         (Some(am::persistent_term), _) => {
-            let size = (am::table.term(), Term::small(crate::persistent::table_size() as i64));
+            let size = (am::table.term(), Term::small(crate::persistent::table_size(ctx.vm) as i64));
             Ok(myriad_term::map::from_pairs(ctx, &[size]))
         }
         (Some(am::processes), _) => {
@@ -107,7 +107,7 @@ fn unique(ctx: &mut Ctx<'_>, scheduler: Term, count: Term) -> BifResult {
 }
 
 fn next_port(ctx: &Ctx<'_>, set: Option<u64>) -> Term {
-    Term::small(ctx.vm.ports().map_or(0, |ports| ports.next(set)) as i64)
+    Term::small(ctx.vm.ports().map_or(0, |ports| ports.next(ctx.vm, set)) as i64)
 }
 
 /// Names that tables are looked up by in the same place as by a given one: `{Name, HowMany}`.

@@ -144,6 +144,7 @@ fn start_thread(vm: &'static Vm) -> bool {
 }
 
 fn forward(vm: &'static Vm, from: RawFd) {
+    vm.adopt_thread();
     let mut number = 0u8;
     loop {
         // SAFETY: room for one byte; the descriptor is never closed.

@@ -10,6 +10,7 @@ use myriad_heap::account;
 use myriad_sync::Tally;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::badarg;
+use myriad_vm::subsystem::Statistic;
 use myriad_vm::{BifResult, Ctx, Vm, memory};
 
 /// The names of an allocator, and of its three calls but for the first, which is called as it is.
@@ -77,7 +78,7 @@ fn holdings(vm: &Vm, allocator: Atom) -> Holdings {
         am::literal_alloc => Holdings::of(account::literals(), 8),
         am::binary_alloc => Holdings::of(myriad_term::binary::shared(), 1),
         am::ets_alloc => {
-            let (blocks, bytes) = (vm.gauges.ets_blocks.now(), vm.gauges.ets_bytes.now());
+            let (blocks, bytes) = (vm.statistic(Statistic::TableBlocks), vm.statistic(Statistic::TableBytes));
             Holdings { blocks, bytes, ..Holdings::default() }
         }
         am::fix_alloc => {

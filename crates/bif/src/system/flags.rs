@@ -139,7 +139,7 @@ fn set(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Option<Term>> {
         },
         am::outstanding_system_requests_limit => {
             let limit = value.as_usize().filter(|n| (1..=1 << 27).contains(n))?;
-            number(std::mem::replace(&mut state().outstanding_requests, limit))
+            number(std::mem::replace(&mut state(ctx.vm).outstanding_requests, limit))
         }
         am::system_logger => {
             let fits = value.is_am(am::logger) || value.is_am(am::undefined);
@@ -198,7 +198,7 @@ fn heap_setting(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Term> {
 /// Sets whether schedulers tell how long they were busy; anything but `true` is no.
 fn scheduler_wall_time_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let on = args[0].is_am(am::true_);
-    let mut state = state();
+    let mut state = state(ctx.vm);
     let old = state.wall_time.is_some();
     if on != old {
         state.wall_time = on.then(|| super::statistics::wall_time_base(ctx.vm));

@@ -47,7 +47,7 @@ fn halt_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         if !ctx.sched.dirty && ctx.vm.config.dirty_io > 0 {
             return Err(Escape::Dirty(DirtyKind::Io));
         }
-        ctx.vm.run_halt_hooks();
+        ctx.vm.before_halt();
     }
     ctx.vm.stop((status & 0xff) as i32);
     // The process does nothing more: the VM stops.

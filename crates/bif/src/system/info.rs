@@ -8,6 +8,7 @@ use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::info::max_heap_size_map;
 use myriad_vm::multi::{Block, MultiScheduling};
+use myriad_vm::subsystem::Statistic;
 use myriad_vm::{BifResult, Ctx, Vm, crash_dump};
 use std::io::Write;
 
@@ -292,9 +293,9 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::process_count => number(vm.processes.count()),
         am::process_limit => number(vm.processes.limit()),
         // Relaxed: statistics.
-        am::port_count => number(vm.gauges.ports.now()),
+        am::port_count => number(vm.statistic(Statistic::Ports)),
         am::port_limit => number(c.port_limit),
-        am::ets_count => number(vm.gauges.ets_tables.now()),
+        am::ets_count => number(vm.statistic(Statistic::Tables)),
         am::ets_limit => number(flag_value(vm, "e").and_then(|v| v.parse().ok()).unwrap_or(8192)),
         am::ets_always_compress => Term::FALSE,
         am::context_reductions => Term::small(CONTEXT_REDUCTIONS),
@@ -303,7 +304,7 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
             Term::small(kb.clamp(1, 1 << 40) * 1024)
         }
         am::delayed_node_table_gc => Term::small(60),
-        am::outstanding_system_requests_limit => number(state().outstanding_requests),
+        am::outstanding_system_requests_limit => number(state(vm).outstanding_requests),
         am::thread_pool_size => Term::small(1),
         am::ethread_info => native_atomics(ctx),
         am::ethread_used_tse => Term::small(0),

@@ -11,10 +11,10 @@ use myriad_vm::trace::{flags, profile};
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub MONITORING = "erlang" {
-    "system_monitor" / 0 Plain => |ctx, _| { let watch = living(ctx, state().monitor.clone()); Ok(watch_term(ctx, watch)) };
+    "system_monitor" / 0 Plain => |ctx, _| { let watch = living(ctx, state(ctx.vm).monitor.clone()); Ok(watch_term(ctx, watch)) };
     "system_monitor" / 1 Plain => system_monitor_1;
     "system_monitor" / 2 Plain => |ctx, a| system_monitor(ctx, a[0], a[1]);
-    "system_profile" / 0 Plain => |ctx, _| { let watch = living(ctx, state().profile.clone()); Ok(watch_term(ctx, watch)) };
+    "system_profile" / 0 Plain => |ctx, _| { let watch = living(ctx, state(ctx.vm).profile.clone()); Ok(watch_term(ctx, watch)) };
     "system_profile" / 2 Plain => system_profile_2;
 }}
 
@@ -82,7 +82,7 @@ fn system_monitor(ctx: &mut Ctx<'_>, by: Term, options: Term) -> BifResult {
     }
     ctx.vm.trace.monitor.set((!wanted.is_empty()).then_some(by), limits);
     let watch = (!wanted.is_empty()).then(|| Watch { by, options: sorted(wanted, MONITOR_OPTIONS) });
-    let old = std::mem::replace(&mut state().monitor, watch);
+    let old = std::mem::replace(&mut state(ctx.vm).monitor, watch);
     let old = living(ctx, old);
     Ok(watch_term(ctx, old))
 }
@@ -129,6 +129,6 @@ fn system_profile_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         Some(Watch { by: watcher(ctx, args[0])?, options: sorted(wanted, PROFILE_OPTIONS) })
     };
     ctx.vm.trace.profile.set(watch.as_ref().map(|watch| watch.by), what, time);
-    let old = std::mem::replace(&mut state().profile, watch);
+    let old = std::mem::replace(&mut state(ctx.vm).profile, watch);
     Ok(watch_term(ctx, old))
 }

@@ -1,7 +1,9 @@
 //! What `system_flag/2`, `system_monitor/2` and `system_profile/2` set and nothing but their readers looks at.
 
+use crate::Builtins;
 use myriad_sync::{LockClass, Mutex, MutexGuard};
 use myriad_term::{Atom, Term};
+use myriad_vm::Vm;
 
 /// A process or port that watches the system (both are immediate terms), and what it asked for, in OTP's order.
 #[derive(Clone)]
@@ -42,21 +44,26 @@ pub struct State {
 
 static CLASS: LockClass = LockClass::new("system_state", 280);
 
-static STATE: Mutex<State> = Mutex::new(
-    &CLASS,
-    State {
-        outstanding_requests: 4,
-        wall_time: None,
-        last_runtime: 0,
-        last_wall_clock: 0,
-        last_reductions: 0,
-        last_exact_reductions: 0,
-        monitor: None,
-        profile: None,
-    },
-);
+/// It, of one VM.
+pub struct SystemState(Mutex<State>);
 
-/// The state, locked.
-pub fn state() -> MutexGuard<'static, State> {
-    STATE.lock()
+impl Default for SystemState {
+    fn default() -> SystemState {
+        let state = State {
+            outstanding_requests: 4,
+            wall_time: None,
+            last_runtime: 0,
+            last_wall_clock: 0,
+            last_reductions: 0,
+            last_exact_reductions: 0,
+            monitor: None,
+            profile: None,
+        };
+        SystemState(Mutex::new(&CLASS, state))
+    }
+}
+
+/// The state of a VM, locked.
+pub fn state(vm: &Vm) -> MutexGuard<'static, State> {
+    vm.part::<Builtins>().system_state.0.lock()
 }

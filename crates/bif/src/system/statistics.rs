@@ -6,6 +6,7 @@ use myriad_sync::atomic::Ordering;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::{DirtyKind, badarg};
 use myriad_vm::microstate;
+use myriad_vm::subsystem::Statistic;
 use myriad_vm::{BifResult, Ctx, Vm};
 
 myriad_vm::bifs! { pub STATISTICS = "erlang" {
@@ -129,7 +130,7 @@ fn wall_times(ctx: &mut Ctx<'_>, all: bool) -> Term {
     let now = vm.machine.now_ns();
     let idle = idle_times(vm, now);
     let count = if all { idle.len() } else { vm.schedulers.len() + vm.config.dirty_cpu };
-    let (total, before) = match &state().wall_time {
+    let (total, before) = match &state(vm).wall_time {
         Some(base) => (now.saturating_sub(base.since_ns), base.idle_ns.clone()),
         None => return Term::UNDEFINED,
     };
@@ -178,12 +179,12 @@ fn value(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         }
         am::reductions => {
             let now = reductions(ctx);
-            let last = std::mem::replace(&mut state().last_reductions, now);
+            let last = std::mem::replace(&mut state(vm).last_reductions, now);
             since_last(ctx, now, last)
         }
         am::exact_reductions => {
             let now = reductions(ctx);
-            let last = std::mem::replace(&mut state().last_exact_reductions, now);
+            let last = std::mem::replace(&mut state(vm).last_exact_reductions, now);
             since_last(ctx, now, last)
         }
         am::garbage_collection => {
@@ -192,20 +193,20 @@ fn value(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         }
         am::io => {
             // Relaxed: figures.
-            let input = vm.gauges.input_bytes.load(Ordering::Relaxed);
-            let output = vm.gauges.output_bytes.load(Ordering::Relaxed);
+            let input = vm.statistic(Statistic::InputBytes);
+            let output = vm.statistic(Statistic::OutputBytes);
             let input = ctx.tuple(&[Term::atom(am::input), number(input as u64)]);
             let output = ctx.tuple(&[Term::atom(am::output), number(output as u64)]);
             ctx.tuple(&[input, output])
         }
         am::runtime => {
             let now = runtime_ms();
-            let last = std::mem::replace(&mut state().last_runtime, now);
+            let last = std::mem::replace(&mut state(vm).last_runtime, now);
             since_last(ctx, now, last)
         }
         am::wall_clock => {
             let now = wall_clock_ms(vm);
-            let last = std::mem::replace(&mut state().last_wall_clock, now);
+            let last = std::mem::replace(&mut state(vm).last_wall_clock, now);
             since_last(ctx, now, last)
         }
         am::microstate_accounting => microstate_accounting(ctx),

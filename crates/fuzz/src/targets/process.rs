@@ -9,33 +9,18 @@ use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
 use myriad_vm::vm::{Config, Parts};
 use myriad_vm::{BifDef, BifResult, Ctx, Escape, Process, Vm};
 use std::cell::RefCell;
-use std::path::PathBuf;
-
-/// The VM's tables of built-ins.
-fn tables() -> Vec<&'static [BifDef]> {
-    [myriad_bif::TABLES, myriad_ets::TABLES, myriad_io::TABLES].concat()
-}
 
 fn new_vm() -> &'static Vm {
-    let config = Config {
-        schedulers: 1,
-        schedulers_online: 1,
-        // None: what would go to them runs here.
-        dirty_cpu: 0,
-        dirty_cpu_online: 0,
-        dirty_io: 0,
-        process_limit: 1024,
-        port_limit: 16,
-        atom_limit: 1 << 20,
-        heap: myriad_heap::Settings::default(),
-        off_heap_messages: false,
-        root: PathBuf::new(),
-        arguments: Vec::new(),
-        emulator_flags: vec!["-fnu".to_owned()],
-        backtrace_depth: 8,
-    };
+    let config = Config { emulator_flags: vec!["-fnu".to_owned()], ..Config::default() };
     let release = Release::without_root(25).expect("25 is known");
-    let parts = Parts { engine: Box::new(Interpreter::new()), bifs: tables(), exit_hooks: Vec::new() };
+    let parts = Parts::new(
+        Box::new(Interpreter::new()),
+        vec![
+            Box::<myriad_bif::Builtins>::default(),
+            Box::<myriad_ets::Tables>::default(),
+            Box::<myriad_io::Io>::default(),
+        ],
+    );
     let vm = Vm::new(config, release, parts);
     install_undefined(vm.engine());
     vm

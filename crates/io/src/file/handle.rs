@@ -10,7 +10,7 @@ use super::open::vec_binary;
 use super::{go_dirty, retry, room};
 use crate::posix;
 use myriad_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use myriad_sync::{Arc, CachePadded, LazyLock, LockClass, Mutex, Revocable, Unavailable, Weak};
+use myriad_sync::{Arc, CachePadded, LockClass, Mutex, Revocable, Unavailable, Weak};
 use myriad_term::{Build, Pid, Term, am};
 use myriad_vm::bif::{DirtyKind, badarg};
 use myriad_vm::{BifResult, Ctx, Escape};
@@ -44,44 +44,69 @@ const ALWAYS_AWAY: u32 = u32::MAX;
 pub(super) struct FileHandle {
     fd: Revocable<OwnedFd>,
     owner: Pid,
+    /// Where it is noted with its owner.
+    owners: &'static Owners,
     /// How many writes are still to be done on a dirty scheduler before the next one is tried on the caller's.
     away: AtomicU32,
 }
 
-#[derive(Default)]
 struct Shard {
     /// How many owners stand in the map, so that the end of any other process costs one load.
     owners: AtomicUsize,
-    map: Option<Mutex<HashMap<Pid, Vec<Weak<FileHandle>>>>>,
+    map: Mutex<HashMap<Pid, Vec<Weak<FileHandle>>>>,
 }
 
 const SHARDS: usize = 64;
 
-static OWNERS: LazyLock<Box<[CachePadded<Shard>]>> = LazyLock::new(|| {
-    let shard = || Shard { owners: AtomicUsize::new(0), map: Some(Mutex::new(&OWNERS_CLASS, HashMap::new())) };
-    (0..SHARDS).map(|_| CachePadded::new(shard())).collect()
-});
+/// The open files of a VM by the processes that own them.
+pub struct Owners(Box<[CachePadded<Shard>]>);
 
-fn shard(pid: Pid) -> &'static Shard {
-    &OWNERS[pid.number() as usize % SHARDS]
+impl Default for Owners {
+    fn default() -> Owners {
+        let shard = || Shard { owners: AtomicUsize::new(0), map: Mutex::new(&OWNERS_CLASS, HashMap::new()) };
+        Owners((0..SHARDS).map(|_| CachePadded::new(shard())).collect())
+    }
+}
+
+impl Owners {
+    fn shard(&self, pid: Pid) -> &Shard {
+        &self.0[pid.number() as usize % SHARDS]
+    }
+
+    /// Closes the files of a process that ends.
+    pub fn owner_exits(&self, pid: Pid) {
+        let shard = self.shard(pid);
+        // Relaxed: what this process has opened it has counted itself.
+        if shard.owners.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let files = {
+            let mut map = shard.map.lock();
+            let files = map.remove(&pid);
+            shard.owners.store(map.len(), Ordering::Relaxed);
+            files
+        };
+        for file in files.into_iter().flatten().filter_map(|f| f.upgrade()) {
+            file.fd.revoke();
+        }
+    }
 }
 
 impl FileHandle {
     /// A handle of an open file, noted with its owner.
-    pub(super) fn new(fd: OwnedFd, owner: Pid, writes_to_memory: bool) -> Arc<FileHandle> {
+    pub(super) fn new(owners: &'static Owners, fd: OwnedFd, owner: Pid, writes_to_memory: bool) -> Arc<FileHandle> {
         let away = AtomicU32::new(if writes_to_memory { 0 } else { ALWAYS_AWAY });
-        let handle = Arc::new(FileHandle { fd: Revocable::new(fd), owner, away });
-        let shard = shard(owner);
-        if let Some(map) = &shard.map {
-            let mut map = map.lock();
-            let files = map.entry(owner).or_default();
-            if files.len().is_power_of_two() {
-                files.retain(|f| f.strong_count() > 0);
-            }
-            files.push(Arc::downgrade(&handle));
-            // Relaxed: the owner itself reads it when it ends, after this.
-            shard.owners.store(map.len(), Ordering::Relaxed);
+        let handle = Arc::new(FileHandle { fd: Revocable::new(fd), owner, owners, away });
+        let shard = owners.shard(owner);
+        let mut map = shard.map.lock();
+        let files = map.entry(owner).or_default();
+        if files.len().is_power_of_two() {
+            files.retain(|f| f.strong_count() > 0);
         }
+        files.push(Arc::downgrade(&handle));
+        // Relaxed: the owner itself reads it when it ends, after this.
+        shard.owners.store(map.len(), Ordering::Relaxed);
+        drop(map);
         handle
     }
 
@@ -117,37 +142,17 @@ impl FileHandle {
     /// Closes it.
     pub(super) fn close(self: &Arc<Self>) -> Result<(), Errno> {
         drop(self.fd.take().map_err(|Unavailable| Errno::INVAL)?);
-        let shard = shard(self.owner);
-        if let Some(map) = &shard.map {
-            let mut map = map.lock();
-            if let Some(files) = map.get_mut(&self.owner) {
-                files.retain(|f| !std::ptr::eq(f.as_ptr(), Arc::as_ptr(self)));
-                if files.is_empty() {
-                    map.remove(&self.owner);
-                }
+        let shard = self.owners.shard(self.owner);
+        let mut map = shard.map.lock();
+        if let Some(files) = map.get_mut(&self.owner) {
+            files.retain(|f| !std::ptr::eq(f.as_ptr(), Arc::as_ptr(self)));
+            if files.is_empty() {
+                map.remove(&self.owner);
             }
-            // Relaxed: as in `owner_exits`.
-            shard.owners.store(map.len(), Ordering::Relaxed);
         }
-        Ok(())
-    }
-}
-
-/// Closes the files of a process that ends.
-pub fn owner_exits(pid: Pid) {
-    let shard = shard(pid);
-    // Relaxed: what this process has opened it has counted itself.
-    if shard.owners.load(Ordering::Relaxed) == 0 {
-        return;
-    }
-    let files = shard.map.as_ref().and_then(|map| {
-        let mut map = map.lock();
-        let files = map.remove(&pid);
+        // Relaxed: as in `owner_exits`.
         shard.owners.store(map.len(), Ordering::Relaxed);
-        files
-    });
-    for file in files.into_iter().flatten().filter_map(|f| f.upgrade()) {
-        file.fd.revoke();
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::handle::{FileHandle, handle_of};
 use super::{path, retry, room};
-use crate::posix;
+use crate::{Io, posix};
 use myriad_sync::Arc;
 use myriad_term::{Build, Magic, SharedBinary, Term, am, memory};
 use myriad_vm::bif::{DirtyKind, badarg};
@@ -97,10 +97,11 @@ pub(super) fn open_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn ok_handle(ctx: &mut Ctx<'_>, fd: OwnedFd, writes_to_memory: bool) -> Term {
-    let handle = FileHandle::new(fd, ctx.pid(), writes_to_memory);
+    let owners = &ctx.vm.part::<Io>().files;
+    let handle = FileHandle::new(owners, fd, ctx.pid(), writes_to_memory);
     if ctx.this.is_exiting() {
         // It has ended while this opened the file for it, and closed those that it had.
-        super::handle::owner_exits(ctx.pid());
+        owners.owner_exits(ctx.pid());
     }
     let numbers = ctx.sched.next_ref(ctx.vm);
     let reference = myriad_term::magic::magic_reference(ctx, Magic::new::<Arc<FileHandle>>(numbers, handle));

@@ -9,7 +9,7 @@ use super::stream::{Ends, Program, Stream};
 use super::trace_file::TraceFile;
 use super::tty::Terminal;
 use super::udp::Udp;
-use super::{Driver, New, Port, System, Waiter, poll, spawn, system};
+use super::{Driver, New, Port, System, Waiter, poll, spawn};
 use crate::bytes::iodata;
 use crate::posix;
 use myriad_process::{Named, Parcel};
@@ -55,14 +55,14 @@ fn find(ctx: &Ctx<'_>, term: Term) -> Result<Option<Arc<Port>>, Escape> {
         },
         _ => return Err(BADARG),
     };
-    Ok(id.and_then(|id| system()?.get(id)))
+    Ok(id.and_then(|id| System::of(ctx.vm)?.get(id)))
 }
 
 /// The port and the system, or nothing.
 fn open(ctx: &Ctx<'_>, term: Term) -> Option<(&'static System, Arc<Port>)> {
     let port = find(ctx, term).ok().flatten()?;
     let is_open = port.lock().is_open();
-    system().filter(|_| is_open).map(|s| (s, port))
+    System::of(ctx.vm).filter(|_| is_open).map(|s| (s, port))
 }
 
 /// The drivers that OTP has and this VM lacks: opening one fails, rather than run a program of that name.
@@ -88,7 +88,7 @@ fn open_port(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn open_port_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let Some(system) = system() else { return bad() };
+    let Some(system) = System::of(ctx.vm) else { return bad() };
     let Some(target) = options::target(args[0]) else { return bad() };
     let settings = match options::settings(args[1], &target) {
         Ok(settings) => settings,
@@ -234,7 +234,7 @@ fn port_command_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if !items.tail().is_nil() {
         return reason(am::badopt);
     }
-    let (Some(system), Ok(Some(port))) = (system(), find(ctx, args[0])) else { return bad() };
+    let (Some(system), Ok(Some(port))) = (System::of(ctx.vm), find(ctx, args[0])) else { return bad() };
     let _work = port.works(system);
     let mut state = port.lock();
     if !state.is_open() {
@@ -326,7 +326,8 @@ fn port_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn ports_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
-    let ports: Vec<Term> = system().map(System::all).unwrap_or_default().iter().map(|p| p.id.term()).collect();
+    let ports: Vec<Term> =
+        System::of(ctx.vm).map(System::all).unwrap_or_default().iter().map(|p| p.id.term()).collect();
     Ok(ctx.list(&ports))
 }
 

@@ -1,15 +1,15 @@
 //! Ports as a crash dump shows them, and what terms they hold.
 
 use super::info::ID_SHIFT;
-use super::{Driver, Phase, Port, State, system};
+use super::{Driver, Phase, Port, State, System};
 use myriad_term::print::{atom_text, pid_text};
 use myriad_vm::Vm;
-use myriad_vm::census::{Holder, Holdings, Place, Visit};
+use myriad_vm::heap_walk::{Holder, Place, Visit};
 use std::io::{self, Write};
 
 /// A section for each port. Of one that somebody else is busy with only its head is told.
 pub fn ports(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
-    let Some(system) = system() else { return Ok(()) };
+    let Some(system) = System::of(vm) else { return Ok(()) };
     for port in system.all() {
         writeln!(out, "=port:#Port<0.{}>", port.id.number())?;
         if let Some(state) = port.state.try_lock() {
@@ -19,11 +19,9 @@ pub fn ports(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What [`myriad_vm::census`] finds here: the data of `erlang:port_set_data/2`.
-pub const HOLDINGS: Holdings = Holdings { all: held, of_magic: |_, _| {} };
-
-fn held(_: &'static Vm, visit: Visit<'_>) {
-    for port in system().into_iter().flat_map(|system| system.all()) {
+/// The objects of the data of `erlang:port_set_data/2`.
+pub fn each_object(system: &System, visit: Visit<'_>) {
+    for port in system.all() {
         let state = port.state.lock();
         if let Some(data) = state.data.as_ref().and_then(|data| data.fragment.as_ref()) {
             data.each_object(|object| visit(Holder::Port(port.id), Place::Heap, object));

@@ -410,6 +410,7 @@ pub(super) fn start(system: &'static System) -> Result<(), String> {
     let slot = system.vm.progress.register().ok_or("too many threads")?;
     let body = move || {
         let poll = &system.poll;
+        system.vm.adopt_thread();
         microstate::join(system.vm, system.vm.microstates.poll_thread(), State::CheckIo);
         let mut quiet = 0;
         // To read into from what is always ready.

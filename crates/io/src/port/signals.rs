@@ -1,6 +1,6 @@
 //! What processes send to ports: messages, links, monitors, exit signals.
 
-use super::{Port, State, System, Tell, Waiter, system};
+use super::{Port, State, System, Tell, Waiter};
 use crate::bytes::{Piece, iodata};
 use myriad_process::{Parcel, Tracee};
 use myriad_sync::Arc;
@@ -15,16 +15,16 @@ use myriad_vm::{Signal, Vm};
 pub struct Ports;
 
 impl PortOps for Ports {
-    fn message(&self, _: &'static Vm, port: PortId, from: Term, message: Term) -> usize {
-        let Some(system) = system() else { return 0 };
+    fn message(&self, vm: &'static Vm, port: PortId, from: Term, message: Term) -> usize {
+        let Some(system) = System::of(vm) else { return 0 };
         match (system.get(port), from.as_local_pid()) {
             (Some(port), Some(sender)) => port.message(system, sender, message),
             _ => 0,
         }
     }
 
-    fn signal(&self, _: &'static Vm, port: PortId, signal: Signal) {
-        let Some(system) = system() else { return };
+    fn signal(&self, vm: &'static Vm, port: PortId, signal: Signal) {
+        let Some(system) = System::of(vm) else { return };
         match system.get(port) {
             Some(port) => {
                 let _port = within(Microstate::Port);
@@ -34,44 +34,44 @@ impl PortOps for Ports {
         }
     }
 
-    fn demonitor(&self, _: &'static Vm, port: PortId, reference: RefNumbers) {
-        if let Some(port) = system().and_then(|s| s.get(port)) {
+    fn demonitor(&self, vm: &'static Vm, port: PortId, reference: RefNumbers) {
+        if let Some(port) = System::of(vm).and_then(|s| s.get(port)) {
             port.lock().watchers.remove(&reference);
         }
     }
 
-    fn is_open(&self, _: &'static Vm, port: PortId) -> bool {
-        system().is_some_and(|s| s.get(port).is_some())
+    fn is_open(&self, vm: &'static Vm, port: PortId) -> bool {
+        System::of(vm).is_some_and(|s| s.get(port).is_some())
     }
 
-    fn trace_output(&self, _: &'static Vm, port: PortId, message: Parcel) {
-        if let Some(system) = system() {
+    fn trace_output(&self, vm: &'static Vm, port: PortId, message: Parcel) {
+        if let Some(system) = System::of(vm) {
             system.trace_output(port, message);
         }
     }
 
-    fn trace_output_soon(&self, _: &'static Vm, port: PortId, message: Parcel) {
-        if let Some(system) = system() {
+    fn trace_output_soon(&self, vm: &'static Vm, port: PortId, message: Parcel) {
+        if let Some(system) = System::of(vm) {
             system.poll.later(move |system| system.trace_output(port, message));
         }
     }
 
-    fn with_tracee(&self, _: &'static Vm, port: PortId, f: &mut dyn FnMut(&Tracee)) {
-        if let Some(port) = system().and_then(|s| s.get(port)) {
+    fn with_tracee(&self, vm: &'static Vm, port: PortId, f: &mut dyn FnMut(&Tracee)) {
+        if let Some(port) = System::of(vm).and_then(|s| s.get(port)) {
             f(&port.trace);
         }
     }
 
-    fn all(&self, _: &'static Vm) -> Vec<PortId> {
-        system().map_or(Vec::new(), |s| s.all().iter().map(|port| port.id).collect())
+    fn all(&self, vm: &'static Vm) -> Vec<PortId> {
+        System::of(vm).map_or(Vec::new(), |s| s.all().iter().map(|port| port.id).collect())
     }
 
-    fn next(&self, set: Option<u64>) -> u64 {
-        system().map_or(0, |system| system.next(set))
+    fn next(&self, vm: &'static Vm, set: Option<u64>) -> u64 {
+        System::of(vm).map_or(0, |system| system.next(set))
     }
 
-    fn is_busy(&self, port: PortId) -> bool {
-        system().and_then(|s| s.get(port)).is_some_and(|p| p.lock().busy)
+    fn is_busy(&self, vm: &'static Vm, port: PortId) -> bool {
+        System::of(vm).and_then(|s| s.get(port)).is_some_and(|p| p.lock().busy)
     }
 }
 
@@ -125,6 +125,7 @@ fn acknowledge(system: &System, port: PortId, to: Pid, id: u64) {
 
 /// Carries the link of a port to a process, and tells the port if the process never takes it.
 struct Linking {
+    vm: &'static Vm,
     port: PortId,
     taken: bool,
 }
@@ -139,7 +140,7 @@ impl Linking {
 impl Drop for Linking {
     fn drop(&mut self) {
         if !self.taken
-            && let Some(system) = system()
+            && let Some(system) = System::of(self.vm)
             && let Some(port) = system.get(self.port)
         {
             // Nobody holds the lock here: this runs where the process ends, or where it was found ended.
@@ -163,7 +164,7 @@ impl Port {
             }
             state.owner = to;
             if state.links.insert(to) {
-                linking = Some(Linking { port: self.id, taken: false });
+                linking = Some(Linking { vm: system.vm, port: self.id, taken: false });
             }
         }
         if let Some(linking) = linking {

@@ -347,7 +347,7 @@ impl Port {
             let vm = system.vm;
             let at = vm.machine.now_ns().saturating_add(u64::from(time) * 1_000_000);
             let port = self.clone();
-            let expire = move |_: &'static myriad_vm::Vm| port.udp_timeout(number);
+            let expire = move |vm: &'static myriad_vm::Vm| port.udp_timeout(vm, number);
             let id = vm.timers.reserve(myriad_vm::scheduler::current().unwrap_or(0));
             vm.timers.set(vm, id, at, Action::Call(Box::new(expire)));
             id
@@ -357,8 +357,8 @@ impl Port {
         Ok(number.to_be_bytes().to_vec())
     }
 
-    fn udp_timeout(&self, number: u16) {
-        let Some(system) = super::system() else { return };
+    fn udp_timeout(&self, vm: &myriad_vm::Vm, number: u16) {
+        let Some(system) = System::of(vm) else { return };
         let mut state = self.lock();
         let Driver::Udp(udp) = &mut state.driver else { return };
         if let Some(receive) = udp.receive.take_if(|r| r.number == number) {

@@ -62,7 +62,7 @@ mod tests {
         name: &'static str,
         test: impl FnOnce(&mut Ctx<'_>, Atom, &'static Function, &'static Function),
     ) {
-        let vm = vm(Vec::new());
+        let vm = vm(&[]);
         for value in [1, 2] {
             vm.code.finish_loading(&[&Small::named(name, value).prepared()]).unwrap();
         }

@@ -38,7 +38,7 @@ mod tests {
     #[test]
     fn the_preloaded_modules_of_the_installed_release_are_loaded() {
         let Ok(release) = Release::find(Path::new("/usr/lib/erlang")) else { return };
-        let vm = vm_of(release, Vec::new());
+        let vm = vm_of(release, &[]);
         load_preloaded(vm).unwrap();
         assert_eq!(vm.code.preloaded().len(), 21);
         assert_eq!(vm.code.loaded().len(), 21);

@@ -24,7 +24,7 @@ fn fun_of(module: &Module) -> &'static FunEntry {
 
 #[test]
 fn the_new_version_becomes_current_and_the_current_one_old() {
-    let vm = vm(Vec::new());
+    let vm = vm(&[]);
     let (one, two) = (Small::named("server_tests_a", 1), Small::named("server_tests_a", 2));
     let (name, export) = (Atom::new(one.name).unwrap(), export(&one));
     assert_eq!(version_of(export), None);
@@ -43,7 +43,7 @@ fn the_new_version_becomes_current_and_the_current_one_old() {
 
 #[test]
 fn a_function_that_is_no_longer_exported_is_undefined() {
-    let vm = vm(Vec::new());
+    let vm = vm(&[]);
     let mut small = Small::named("server_tests_b", 1);
     load(&vm.code, &small).unwrap();
     assert!(export(&small).is_defined());
@@ -54,7 +54,7 @@ fn a_function_that_is_no_longer_exported_is_undefined() {
 
 #[test]
 fn several_are_loaded_all_or_none() {
-    let vm = vm(Vec::new());
+    let vm = vm(&[]);
     let names = ["server_tests_c", "server_tests_d"];
     let [c, d] = names.map(|name| Small::named(name, 1));
     let [c_name, d_name] = names.map(|name| Atom::new(name).unwrap());
@@ -72,7 +72,7 @@ fn several_are_loaded_all_or_none() {
 
 #[test]
 fn a_module_with_on_load_waits_for_it() {
-    let vm = vm(Vec::new());
+    let vm = vm(&[]);
     let plain = Small::named("server_tests_f", 1);
     let waiting = Small { on_load: true, ..Small::named("server_tests_f", 2) };
     let (name, export) = (Atom::new(plain.name).unwrap(), export(&plain));
@@ -101,7 +101,7 @@ fn a_module_with_on_load_waits_for_it() {
 
 #[test]
 fn a_purge_takes_the_funs_away_and_an_abort_gives_them_back() {
-    let vm = vm(Vec::new());
+    let vm = vm(&[]);
     let small = Small::named("server_tests_g", 1);
     let name = Atom::new(small.name).unwrap();
     load(&vm.code, &small).unwrap();
@@ -131,7 +131,7 @@ fn a_purge_takes_the_funs_away_and_an_abort_gives_them_back() {
 
 #[test]
 fn funs_of_the_same_code_loaded_again_stay_with_the_new_version() {
-    let vm = vm(Vec::new());
+    let vm = vm(&[]);
     let small = Small::named("server_tests_h", 1);
     let name = Atom::new(small.name).unwrap();
     load(&vm.code, &small).unwrap();
@@ -147,7 +147,7 @@ fn funs_of_the_same_code_loaded_again_stay_with_the_new_version() {
 
 #[test]
 fn a_purged_version_is_freed_after_thread_progress() {
-    let vm = vm(Vec::new());
+    let vm = vm(&[]);
     let small = Small::named("server_tests_i", 1);
     let name = Atom::new(small.name).unwrap();
     let slot = vm.progress.register().unwrap();
@@ -176,7 +176,8 @@ fn nifs_are_bound_once_to_each_version() {
         until: 65535,
         function_ptr: |_, _| Ok(myriad_term::Term::OK),
     }];
-    let vm = vm(vec![DEFS]);
+    static TABLES: [&[BifDef]; 1] = [DEFS];
+    let vm = vm(&TABLES);
     let small = Small::named("server_tests_j", 1);
     let name = Atom::new(small.name).unwrap();
     let bind = || vm.code.bind_nifs(name, &vm.bifs, vm.engine());
@@ -201,7 +202,7 @@ fn nifs_are_bound_once_to_each_version() {
 fn readers_never_see_a_version_that_was_freed() {
     use myriad_sync::atomic::AtomicBool;
     use myriad_sync::thread;
-    let vm = vm(Vec::new());
+    let vm = vm(&[]);
     let small = Small::named("server_tests_k", 1);
     let (name, export) = (Atom::new(small.name).unwrap(), export(&small));
     static STOP: AtomicBool = AtomicBool::new(false);

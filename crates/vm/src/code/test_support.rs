@@ -7,12 +7,12 @@ use crate::engine::{Engine, SliceEnd};
 use crate::release::Release;
 use crate::scheduler::Local;
 use crate::spawn::{SpawnOptions, spawn_orphan};
+use crate::subsystem::Functions;
 use crate::vm::{Config, Parts, Vm};
 use crate::{Private, TraceFrame};
 use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_term::{Export, Mfa, am};
 use std::ops::Range;
-use std::path::PathBuf;
 use std::ptr;
 
 static STUBS: [u32; 3] = [0; 3];
@@ -61,30 +61,14 @@ impl Engine for NoEngine {
 }
 
 /// A VM that runs nothing.
-pub(super) fn vm(bifs: Vec<&'static [BifDef]>) -> &'static Vm {
+pub(super) fn vm(tables: &'static [&'static [BifDef]]) -> &'static Vm {
     let release = Release::without_root(25).unwrap();
-    vm_of(release, bifs)
+    vm_of(release, tables)
 }
 
 /// A VM of this release that runs nothing.
-pub(super) fn vm_of(release: Release, bifs: Vec<&'static [BifDef]>) -> &'static Vm {
-    let config = Config {
-        schedulers: 1,
-        schedulers_online: 1,
-        dirty_cpu: 0,
-        dirty_cpu_online: 0,
-        dirty_io: 0,
-        process_limit: 1024,
-        port_limit: 16,
-        atom_limit: 1 << 20,
-        heap: myriad_heap::Settings::default(),
-        off_heap_messages: false,
-        root: PathBuf::new(),
-        arguments: Vec::new(),
-        emulator_flags: Vec::new(),
-        backtrace_depth: 8,
-    };
-    let vm = Vm::new(config, release, Parts { engine: Box::new(NoEngine), bifs, exit_hooks: Vec::new() });
+pub(super) fn vm_of(release: Release, tables: &'static [&'static [BifDef]]) -> &'static Vm {
+    let vm = Vm::new(Config::default(), release, Parts::new(Box::new(NoEngine), vec![Functions::of(tables)]));
     super::install_undefined(vm.engine());
     vm
 }

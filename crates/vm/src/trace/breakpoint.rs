@@ -163,34 +163,46 @@ pub struct Patterns {
 }
 
 static BIF_CLASS: LockClass = LockClass::new("traced_bifs", 272);
-/// One if any built-in has a breakpoint, and one more for each process that saves its calls.
-static HOOKS: AtomicUsize = AtomicUsize::new(0);
-static BIFS: RwLock<Option<HashMap<usize, &'static Export>>> = RwLock::new(&BIF_CLASS, None);
-
-/// Has any built-in a breakpoint, or does any process save its calls? Instructions that call built-ins without their entry ask.
-#[inline(always)]
-pub fn any_bif() -> bool {
-    // Relaxed: a breakpoint set meanwhile counts from the next call on.
-    HOOKS.load(Ordering::Relaxed) != 0
+/// Which built-ins have breakpoints, for instructions that call built-ins without their entry.
+pub struct BifHooks {
+    /// One if any built-in has a breakpoint, and one more for each process that saves its calls.
+    reasons: AtomicUsize,
+    /// By definition.
+    traced: RwLock<HashMap<usize, &'static Export>>,
 }
 
-/// One reason more for [`any_bif`].
-pub(crate) fn more_hooks() {
-    // Relaxed: see `any_bif`.
-    HOOKS.fetch_add(1, Ordering::Relaxed);
+impl Default for BifHooks {
+    fn default() -> BifHooks {
+        BifHooks { reasons: AtomicUsize::new(0), traced: RwLock::new(&BIF_CLASS, HashMap::new()) }
+    }
 }
 
-/// One reason fewer.
-pub(crate) fn fewer_hooks() {
-    // Relaxed: see `any_bif`.
-    HOOKS.fetch_sub(1, Ordering::Relaxed);
-}
+impl BifHooks {
+    /// Has any built-in a breakpoint, or does any process save its calls?
+    #[inline(always)]
+    pub fn any(&self) -> bool {
+        // Relaxed: a breakpoint set meanwhile counts from the next call on.
+        self.reasons.load(Ordering::Relaxed) != 0
+    }
 
-/// The function to enter for a built-in with a breakpoint.
-#[cold]
-pub fn traced_bif(def: &'static BifDef) -> Option<&'static Function> {
-    let export = BIFS.read().as_ref()?.get(&(ptr::from_ref(def) as usize)).copied()?;
-    Some(Function::of_export(export))
+    /// One reason more for [`BifHooks::any`].
+    pub(crate) fn more(&self) {
+        // Relaxed: see `any`.
+        self.reasons.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One reason fewer.
+    pub(crate) fn fewer(&self) {
+        // Relaxed: see `any`.
+        self.reasons.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// The function to enter for a built-in with a breakpoint.
+    #[cold]
+    pub fn traced(&self, def: &'static BifDef) -> Option<&'static Function> {
+        let export = self.traced.read().get(&(ptr::from_ref(def) as usize)).copied()?;
+        Some(Function::of_export(export))
+    }
 }
 
 impl Patterns {
@@ -207,11 +219,11 @@ impl Patterns {
             return;
         }
         function.set_breakpoint(vm, some.then_some(new));
-        self.note_bif(function);
+        self.note_bif(&vm.trace.bif_hooks, function);
     }
 
     /// Keeps the list of built-ins with breakpoints.
-    fn note_bif(&mut self, function: &'static Function) {
+    fn note_bif(&mut self, hooks: &BifHooks, function: &'static Function) {
         let Some(def) = function.bif() else { return };
         let export = Export::intern(function.mfa);
         let key = ptr::from_ref(def) as usize;
@@ -224,10 +236,10 @@ impl Patterns {
             self.bifs.remove(&key);
         }
         if self.bifs.len() != before {
-            *BIFS.write() = Some(self.bifs.clone());
+            hooks.traced.write().clone_from(&self.bifs);
             match (before, self.bifs.len()) {
-                (0, _) => more_hooks(),
-                (_, 0) => fewer_hooks(),
+                (0, _) => hooks.more(),
+                (_, 0) => hooks.fewer(),
                 _ => {}
             }
         }
@@ -263,7 +275,7 @@ impl Patterns {
                 entered.set_breakpoint(vm, None);
             }
         }
-        self.note_bif(function);
+        self.note_bif(&vm.trace.bif_hooks, function);
     }
 
     /// Takes all breakpoints from a version that is about to stop being current (B4).

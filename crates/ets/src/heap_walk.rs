@@ -1,20 +1,17 @@
-//! What tables and compiled specifications hold, for [`myriad_vm::census`].
+//! What tables and compiled specifications hold, for [`myriad_vm::heap_walk`].
 
-use crate::registry;
+use crate::registry::Registry;
 use crate::row::Row;
 use crate::spec::Compiled;
 use crate::table::{Heir, Store, Table};
 use crate::tree::Place as Edge;
 use myriad_sync::Arc;
 use myriad_term::{Boxed, Magic};
-use myriad_vm::Vm;
-use myriad_vm::census::{Holder, Holdings, Place, Visit};
+use myriad_vm::heap_walk::{Holder, Place, Visit};
 
-/// Of this crate.
-pub const HOLDINGS: Holdings = Holdings { all: tables, of_magic: specification };
-
-fn tables(_: &'static Vm, visit: Visit<'_>) {
-    for table in registry::all() {
+/// The objects of all tables.
+pub fn tables(registry: &Registry, visit: Visit<'_>) {
+    for table in registry.all() {
         let options = &table.options;
         let holder = if options.named { Holder::NamedTable(table.name()) } else { Holder::Table(table.numbers) };
         rows(&table, &mut |object| visit(holder, Place::Row, object));
@@ -42,7 +39,8 @@ fn rows(table: &Table, visit: &mut dyn FnMut(Boxed)) {
     }
 }
 
-fn specification(magic: &Magic, visit: Visit<'_>) {
+/// The objects of a compiled specification.
+pub fn specification(magic: &Magic, visit: Visit<'_>) {
     if let Some(Compiled(spec)) = magic.get() {
         let holder = Holder::Specification(Arc::as_ptr(spec) as usize);
         spec.each_object(|object| visit(holder, Place::Specification, object));

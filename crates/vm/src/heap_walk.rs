@@ -1,4 +1,4 @@
-//! A census: every object of every heap, message, table and timer, counted while the world stands still.
+//! A heap walk: every object of every heap, message, table and timer, visited while the world stands still.
 //!
 //! For questions that are asked seldom, by tests and by people: OTP counts the references to funs and to nodes' entries object by
 //! object, as they come and go; here nothing is kept, and whoever asks has all of them looked at.
@@ -10,12 +10,10 @@
 
 use crate::ctx::Ctx;
 use crate::timer::Destination;
-use crate::vm::Vm;
 use crate::{Private, Process, Signal};
 use myriad_heap::Fragment;
 use myriad_process::Message;
-use myriad_sync::{LockClass, Mutex};
-use myriad_term::{Atom, Boxed, Kind, Magic, Pid, Port, RefNumbers};
+use myriad_term::{Atom, Boxed, Kind, Pid, Port, RefNumbers};
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -55,28 +53,6 @@ pub enum Place {
 
 /// Gets each object.
 pub type Visit<'a> = &'a mut dyn FnMut(Holder, Place, Boxed);
-
-/// What an upper crate holds of terms.
-#[derive(Clone, Copy)]
-pub struct Holdings {
-    /// All of them, but for those that objects of heaps count (magic references).
-    pub all: fn(&'static Vm, Visit<'_>),
-    /// Those behind a magic reference.
-    pub of_magic: fn(&Magic, Visit<'_>),
-}
-
-static CLASS: LockClass = LockClass::new("census", 291);
-
-/// Who holds terms beside processes and timers.
-pub struct Census {
-    holdings: Mutex<Vec<Holdings>>,
-}
-
-impl Default for Census {
-    fn default() -> Self {
-        Census { holdings: Mutex::new(&CLASS, Vec::new()) }
-    }
-}
 
 /// Slices are over within milliseconds; a scheduler that is stuck for longer is not waited for in one go.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -121,29 +97,21 @@ fn process(of: &Process, private: &Private, visit: Visit<'_>) {
     unsafe { of.outer.waiting() }.for_each(|node| signal(&node.signal, holder, visit));
 }
 
-impl Vm {
-    /// Says what an upper crate holds.
-    pub fn holds(&self, holdings: Holdings) {
-        self.census.holdings.lock().push(holdings);
-    }
-}
-
 impl Ctx<'_> {
     /// Calls `visit` with every object of the VM, while the world stands still. `false`: it could not be brought to that, and
     /// nothing was visited; to be tried again in another slice.
     ///
     /// `visit` takes no lock.
     #[must_use]
-    pub fn census(&mut self, visit: Visit<'_>) -> bool {
+    pub fn walk_heaps(&mut self, visit: Visit<'_>) -> bool {
         let vm = self.vm;
-        let holdings = vm.census.holdings.lock().clone();
         let Some(_stopped) = vm.stop_world(PATIENCE) else { return false };
         let mut magics = HashSet::new();
         let mut all = |holder: Holder, place: Place, object: Boxed| {
             visit(holder, place, object);
             if object.kind() == Kind::MagicRef && magics.insert(object.word(2)) {
                 let magic = object.magic();
-                holdings.iter().for_each(|holdings| (holdings.of_magic)(&magic, visit));
+                vm.subsystems.iter().for_each(|one| one.each_object_of(&magic, visit));
             }
         };
         vm.processes.each(|other| {
@@ -161,7 +129,7 @@ impl Ctx<'_> {
             };
             fragment(parcel.fragment.as_ref(), holder, Place::Timer, &mut all);
         });
-        holdings.iter().for_each(|holdings| (holdings.all)(vm, &mut all));
+        vm.subsystems.iter().for_each(|one| one.each_object(&mut all));
         true
     }
 }
