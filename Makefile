@@ -22,10 +22,11 @@ MUTANTS ?= 10000
 SECONDS ?= 600
 SEED ?=
 
-.PHONY: help build run test test-rust test-fuzz test-erlang test-projects test-conformance record conformance projects differential mutants soak bench fuzz miri loom lint clean
+.PHONY: help build run own-modules test test-rust test-fuzz test-erlang test-projects test-conformance record conformance projects differential mutants soak bench fuzz miri loom lint clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
+	@echo "make own-modules                         compile erl/*.erl, which the emulator embeds"
 	@echo "make test                                every test; test-rust, test-fuzz, test-erlang, test-projects, test-conformance: its parts"
 	@echo "make record                              record tests/expected anew from OTP"
 	@echo "make conformance [SUITES=\"big map\"]      OTP's own suites (docs/conformance.md)"
@@ -59,6 +60,11 @@ test:
 	@echo "== soak for $(SHORT_SOAK) s"
 	@tests/soak/run $(SHORT_SOAK) 1
 	@$(MAKE) --no-print-directory test-conformance
+
+# Compiled by the stock compiler, on the stock VM: what is embedded in the emulator must not rest on it.
+own-modules:
+	@tools/setup
+	erlc -Werror +deterministic -o erl/ebin erl/*.erl
 
 test-rust:
 	@tools/setup

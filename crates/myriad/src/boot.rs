@@ -32,6 +32,7 @@ pub fn start(config: Config) -> Result<&'static Vm, String> {
     let vm = Vm::new(config, release, parts);
     vm.start_subsystems()?;
     myriad_vm::code::load_preloaded(vm)?;
+    crate::own_modules::load(vm)?;
     first_process(vm)?;
     system_processes(vm)?;
     Ok(vm)

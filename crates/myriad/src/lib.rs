@@ -10,3 +10,4 @@
 
 pub mod boot;
 pub mod flags;
+mod own_modules;
