@@ -171,7 +171,7 @@ pub struct LiteralArea {
     off_heap: OffHeap,
 }
 
-// SAFETY: an area owns its memory; its terms are immutable once published (T3).
+// SAFETY: an area owns its memory; its terms are immutable once published (term/T3).
 unsafe impl Send for LiteralArea {}
 // SAFETY: as above; shared use only reads.
 unsafe impl Sync for LiteralArea {}

@@ -139,7 +139,7 @@ impl Machine<'_, '_> {
     /// The heap.
     #[inline(always)]
     pub fn heap(&mut self) -> &mut Heap {
-        // SAFETY: it is the process's, which this thread owns (P2).
+        // SAFETY: it is the process's, which this thread owns (vm/P2).
         unsafe { &mut *self.heap }
     }
 
