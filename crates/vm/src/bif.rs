@@ -195,7 +195,7 @@ impl Registry {
     pub fn new(release: &Release, tables: &[&'static [BifDef]]) -> Registry {
         let (mut bifs, mut nifs, mut bodies) = (HashMap::new(), HashMap::new(), HashMap::new());
         for def in tables.iter().flat_map(|t| t.iter()) {
-            if !(def.since..=def.until).contains(&release.otp) {
+            if !release.is_within(def.since..=def.until) {
                 continue;
             }
             let (Ok(module), Ok(function)) = (Atom::new(def.module), Atom::new(def.function)) else { continue };
@@ -208,7 +208,7 @@ impl Registry {
             let previous = map.insert(mfa, def);
             debug_assert!(previous.is_none(), "stated twice: {}:{}/{}", def.module, def.function, def.arity);
         }
-        let loops = LOOPS.iter().filter(|def| release.otp <= def.until).filter_map(|def| {
+        let loops = LOOPS.iter().filter(|def| release.is_within(0..=def.until)).filter_map(|def| {
             let (module, function) = (Atom::new(def.module).ok()?, Atom::new(def.function).ok()?);
             Some((Mfa { module, function, arity: def.shape.arity() }, def.shape))
         });

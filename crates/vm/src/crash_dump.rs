@@ -14,8 +14,8 @@ mod terms;
 
 use crate::process::{Private, Process};
 use crate::vm::Vm;
-use myriad_sync::OnceLock;
 use myriad_sync::atomic::{AtomicU32, Ordering};
+use myriad_sync::{OnceLock, thread};
 use myriad_term::Term;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -210,7 +210,7 @@ impl Dump {
         writeln!(out, "System version: Myriad {}", env!("CARGO_PKG_VERSION"))?;
         writeln!(out, "Taints: ")?;
         writeln!(out, "Atoms: {}", myriad_term::atom::count())?;
-        let thread = std::thread::current();
+        let thread = thread::current();
         let thread = match thread.name().and_then(|name| name.split_once('_')) {
             Some((number, kind)) if number.parse::<u32>().is_ok() => format!("{kind}:{number}"),
             _ => thread.name().unwrap_or("?").to_string(),

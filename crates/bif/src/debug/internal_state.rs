@@ -4,6 +4,7 @@
 
 use super::{references, relations};
 use myriad_sync::atomic::{AtomicBool, Ordering};
+use myriad_sync::{Arc, thread};
 use myriad_term::boxed::Header;
 use myriad_term::hash::internal_hash;
 use myriad_term::{Atom, Build, Kind, Pid, Term, am, memory, print};
@@ -12,7 +13,6 @@ use myriad_vm::signal::Signal;
 use myriad_vm::timer::Action;
 use myriad_vm::vm::TABLE_NAME_BUCKETS;
 use myriad_vm::{BifResult, Ctx, Vm};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Has someone asked for the inside to be open?
@@ -241,7 +241,7 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         Some(am::sleep) => {
             // The scheduler sleeps, not the process: that is what it is for.
             let Some(ms) = value.as_small() else { return badarg() };
-            std::thread::sleep(Duration::from_millis(u64::try_from(ms).unwrap_or(0)));
+            thread::sleep(Duration::from_millis(u64::try_from(ms).unwrap_or(0)));
             Ok(Term::TRUE)
         }
         Some(am::process_uniq_counter) => {

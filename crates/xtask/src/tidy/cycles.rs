@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 const FREE: usize = 5;
 
 /// The largest circle of each crate that has larger ones, or some across folders. A number that is no longer reached is lowered.
-const KNOWN: &[(&str, usize)] = &[];
+const KNOWN: &[(&str, usize)] = &[("bif", 7), ("interp", 24), ("term", 7), ("vm", 46)];
 
 /// All circles that are too large for their crate.
 pub fn check(modules: &BTreeMap<String, Module>) -> Vec<Finding> {
