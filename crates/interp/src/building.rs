@@ -24,7 +24,7 @@ const MAX_BITS: usize = 1 << 50;
 
 /// Kinds of segments, as `bs_create_bin` holds them.
 pub mod kind {
-    #![allow(missing_docs)]
+    #![allow(missing_docs, reason = "the names are those of the types of segments in Erlang")]
     pub const INTEGER: u32 = 0;
     pub const FLOAT: u32 = 1;
     pub const BINARY: u32 = 2;

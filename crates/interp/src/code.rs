@@ -6,7 +6,7 @@
 //! D3. Before anybody can run a block, [`locate`] finds the addresses in it.
 
 use myriad_sync::atomic::{AtomicU64, Ordering};
-use myriad_sync::{LockClass, RwLock};
+use myriad_sync::{LazyLock, LockClass, RwLock};
 use myriad_term::memory;
 use myriad_vm::code::{CodePtr, Function};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -54,7 +54,7 @@ impl Block {
     }
 
     /// Bytes.
-    #[allow(clippy::len_without_is_empty)]
+    #[allow(clippy::len_without_is_empty, reason = "no block is empty")]
     pub fn len(&self) -> usize {
         self.layout.size()
     }
@@ -130,8 +130,7 @@ unsafe impl Send for Range {}
 unsafe impl Sync for Range {}
 
 static CLASS: LockClass = LockClass::new("code_ranges", 710);
-static RANGES: std::sync::LazyLock<RwLock<BTreeMap<usize, Range>>> =
-    std::sync::LazyLock::new(|| RwLock::new(&CLASS, BTreeMap::new()));
+static RANGES: LazyLock<RwLock<BTreeMap<usize, Range>>> = LazyLock::new(|| RwLock::new(&CLASS, BTreeMap::new()));
 
 /// Publishes what was decoded for `function`, unless another thread was first. `undecoded` is the entry it replaces.
 pub fn publish(function: &'static Function, decoded: Box<Decoded>, undecoded: CodePtr) {
