@@ -9,8 +9,6 @@ SUITES ?=
 FUZZ_SECONDS ?= 60
 # `make test` runs a third of OTP's own suites, each commit the next one, and begins no case after so many minutes.
 SHORT_MINUTES := 12
-# Of some 700 cases.
-SHORT_SPARE := 4
 
 # Calls that `make test` makes of built-ins on both VMs, how much damaged code it runs, and how long it soaks; `make differential`,
 # `make mutants` and `make soak` do more.
@@ -22,7 +20,10 @@ MUTANTS ?= 10000
 SECONDS ?= 600
 SEED ?=
 
-.PHONY: help build run own-modules test test-rust test-fuzz test-erlang test-projects test-conformance record conformance projects differential mutants soak bench fuzz miri loom lint clean
+# The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
+export NIGHTLY := nightly-2026-10-30
+
+.PHONY: help build run own-modules check tidy single deny miri-short test test-rust test-fuzz test-erlang test-projects test-conformance record conformance projects differential mutants soak bench fuzz miri loom lint clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -35,11 +36,14 @@ help:
 	@echo "make mutants [SEED=1 MUTANTS=10000]        damaged code, loaded and called"
 	@echo "make soak [SEED=1 SECONDS=600]             random churn of everything side by side"
 	@echo "make bench                               Myriad against erl, as a table"
-	@echo "make lint | miri | loom | fuzz           the checks of the Rust code"
+	@echo "make check                               the checks of the Rust code; part of make test. Its parts:"
+	@echo "  make lint | tidy | deny                format and clippy | rules of this repository | licences of crates"
+	@echo "  make loom | single | miri-short        models of lock-free code | crate sync without atomics | undefined behaviour"
+	@echo "make miri | fuzz                         the long ones: all tests that miri can run, libFuzzer"
 
 build:
 	@tools/setup
-	@cargo build --release --quiet
+	@cargo build --release --quiet --bin myriad
 	@tools/launcher
 
 run: build
@@ -49,6 +53,7 @@ test:
 	@echo "== set-up and build"
 	@$(MAKE) --no-print-directory build
 	@tools/tail-calls
+	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory test-rust
 	@$(MAKE) --no-print-directory test-fuzz
 	@$(MAKE) --no-print-directory test-erlang
@@ -89,7 +94,7 @@ projects: test-projects
 test-conformance: build
 	@tools/setup conformance
 	@echo "== conformance: a third of OTP's suites"
-	@tools/conformance --short --third auto --minutes $(SHORT_MINUTES) --spare $(SHORT_SPARE)
+	@tools/conformance --short --third auto --minutes $(SHORT_MINUTES)
 
 # With the checks of a debug build, which `cargo test` has built by then.
 test-fuzz:
@@ -118,29 +123,62 @@ soak: build
 bench: build
 	@bench/run
 
+# The cheap ones first. Each part sets itself up; together they take some ten minutes on a fresh clone and two cores.
+check:
+	@tools/setup check
+	@for part in lint tidy single loom miri-short deny; do \
+	    echo "== check: $$part"; \
+	    $(MAKE) --no-print-directory $$part || exit 1; \
+	done
+
 lint:
 	@tools/setup lint
-	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- -D warnings
+	@cargo fmt --all --check
+	@cargo clippy --quiet --workspace --all-targets -- -D warnings
+
+tidy:
+	@tools/setup
+	@cargo test --quiet --package xtask
+	@cargo xtask tidy
+
+deny:
+	@tools/setup deny
+	@tools/deny
+
+# Target directories of their own, so that other flags and features do not rebuild everything twice.
+loom:
+	@tools/setup
+	@RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=$(CURDIR)/target/loom cargo test --quiet --release -p myriad-sync loom
+
+# There is one thread, the test harness's.
+single:
+	@tools/setup
+	@CARGO_TARGET_DIR=$(CURDIR)/target/single cargo test --quiet -p myriad-sync --features single -- --test-threads=1
+
+MIRI := MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-permissive-provenance" CARGO_TARGET_DIR=$(CURDIR)/target/miri \
+    cargo +$(NIGHTLY) miri test --quiet
 
 miri:
 	@tools/setup miri
-	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-permissive-provenance" \
-	    cargo +nightly miri test -p myriad-term -p myriad-heap -p myriad-sync
+	@$(MIRI) -p myriad-term -p myriad-heap -p myriad-sync
 
-# A target directory of its own, so that the changed RUSTFLAGS do not rebuild everything twice.
-loom:
-	@tools/setup
-	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=$(CURDIR)/target/loom cargo test --release -p myriad-sync loom
+# What moves, frees, shares or builds objects, without the tests that take longest under miri for what they add.
+miri-short:
+	@tools/setup miri
+	@$(MIRI) -p myriad-sync --lib -- --skip indices_lead_to_segments --skip memory:: --skip parallelism::
+	@$(MIRI) -p myriad-heap --lib
+	@$(MIRI) -p myriad-term --lib -- alloc:: arena:: binary:: boxed:: copy:: copy_shared:: growing:: magic:: size:: stack:: visited:: word:: \
+	    map::tests::changes_one map::tests::equal_hashes map::tests::flat_maps map::tests::hash_maps \
+	    etf::tests::broken_input etf::tests::deep_nesting --skip improper_tails
 
 fuzz:
 	@tools/setup fuzz
 	@cargo build --quiet --package myriad-fuzz
-	@for target in $$(cargo +nightly fuzz list); do \
+	@for target in $$(cargo +$(NIGHTLY) fuzz list); do \
 	    echo "== fuzz $$target for $(FUZZ_SECONDS) s"; \
 	    mkdir -p target/fuzz/$$target.corpus; \
 	    target/debug/myriad-fuzz --seeds $$target target/fuzz/$$target.seeds || exit 1; \
-	    cargo +nightly fuzz run $$target target/fuzz/$$target.corpus target/fuzz/$$target.seeds -- \
+	    cargo +$(NIGHTLY) fuzz run $$target target/fuzz/$$target.corpus target/fuzz/$$target.seeds -- \
 	        -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 || exit 1; \
 	done
 

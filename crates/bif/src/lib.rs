@@ -50,7 +50,7 @@ pub mod work;
 use myriad_term::{Magic, Term};
 use myriad_vm::bif::Resumption;
 use myriad_vm::heap_walk::Visit;
-use myriad_vm::subsystem::{Statistic, Subsystem};
+use myriad_vm::subsystem::{Part, Statistic, Subsystem};
 use myriad_vm::vm::PortOps;
 use myriad_vm::{BifDef, Ctx, Vm};
 use std::io::{self, Write};
@@ -150,6 +150,10 @@ pub struct Builtins {
 }
 
 impl Subsystem for Builtins {
+    fn parts(&'static self) -> Vec<Part> {
+        vec![&self.persistent_terms, &self.system_state, &self.driver_refusals]
+    }
+
     fn tables(&self) -> &'static [&'static [BifDef]] {
         TABLES
     }

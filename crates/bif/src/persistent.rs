@@ -7,7 +7,6 @@
 //! PT1. An area leaves the table before it is handed to the collector, which waits for thread progress before it frees: so what a
 //!      reader has got from the table is alive at least until its slice ends.
 
-use crate::Builtins;
 use myriad_heap::LiteralArea;
 use myriad_heap::heap_walk::each_reachable;
 use myriad_sync::{LockClass, RwLock};
@@ -76,7 +75,7 @@ impl PersistentTerms {
 
 #[inline]
 fn table(vm: &Vm) -> &'static RwLock<Chains> {
-    &vm.part::<Builtins>().persistent_terms.0
+    &vm.part::<PersistentTerms>().0
 }
 
 fn find(vm: &Vm, key: Term) -> Option<Term> {
@@ -152,14 +151,8 @@ fn erase_persistent_terms_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
 
 fn get_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
     // Readable after the lock is gone: PT1.
-    let pairs: Vec<Term> = ctx
-        .vm
-        .part::<Builtins>()
-        .persistent_terms
-        .all()
-        .into_iter()
-        .map(|(key, value)| ctx.tuple(&[key, value]))
-        .collect();
+    let pairs: Vec<Term> =
+        ctx.vm.part::<PersistentTerms>().all().into_iter().map(|(key, value)| ctx.tuple(&[key, value])).collect();
     Ok(ctx.list(&pairs))
 }
 

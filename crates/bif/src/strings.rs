@@ -3,10 +3,10 @@
 //!
 //! A text is done here if it is a flat list of characters or one binary of UTF-8, as far as the Erlang code would look at it.
 //!
-//! ST1. What has other clusters than single characters and CR LF is declined, and so is what is nested, wrong or rare: that code
-//!      begins anew, so that results and errors are its own. The functions that have a body are those which do not call
-//!      themselves, so that this happens once in a call.
-//! ST2. Work is counted by a [`Budget`](crate::format::Budget), as in formatting.
+//! - What has other clusters than single characters and CR LF is declined, and so is what is nested, wrong or rare: that code
+//!   begins anew, so that results and errors are its own. The functions that have a body are those which do not call
+//!   themselves, so that this happens once in a call.
+//! - Work is counted by a [`Budget`](crate::format::Budget), as in formatting.
 
 mod case;
 mod chars;

@@ -51,7 +51,7 @@ impl InUse {
     #[inline]
     pub fn arc(&self) -> &Arc<Table> {
         match self {
-            // SAFETY: T2: the reference stays on the caller's heap during the call, and holds the table; so does the entry of
+            // SAFETY: term/T2: the reference stays on the caller's heap during the call, and holds the table; so does the entry of
             // a name (RG3).
             InUse::Held(table) => unsafe { &**table },
             InUse::Found(table) => table,

@@ -191,7 +191,7 @@ impl Shard {
     }
 
     /// Visible rows.
-    #[allow(clippy::len_without_is_empty)]
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> usize {
         // Relaxed: a figure.
         self.rows.load(Ordering::Relaxed)

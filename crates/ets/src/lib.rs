@@ -44,7 +44,7 @@ mod walk;
 use myriad_term::{Magic, Term};
 use myriad_vm::bif::Resumption;
 use myriad_vm::heap_walk::Visit;
-use myriad_vm::subsystem::{Statistic, Subsystem};
+use myriad_vm::subsystem::{Part, Statistic, Subsystem};
 use myriad_vm::vm::PortOps;
 use myriad_vm::{BifDef, Ctx, Vm};
 use registry::Registry;
@@ -75,6 +75,10 @@ pub struct Tables {
 }
 
 impl Subsystem for Tables {
+    fn parts(&'static self) -> Vec<Part> {
+        vec![&self.registry]
+    }
+
     fn tables(&self) -> &'static [&'static [BifDef]] {
         TABLES
     }

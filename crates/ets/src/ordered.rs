@@ -44,9 +44,9 @@ unsafe impl Sync for Ordered {}
 /// By what right one is at the rows of a table.
 pub enum Right<'a, G> {
     /// As its holder.
-    Holder(#[allow(dead_code)] Inside<'a>),
+    Holder(#[allow(dead_code, reason = "held, and dropped at the end")] Inside<'a>),
     /// With a lock.
-    Lock(#[allow(dead_code)] G),
+    Lock(#[allow(dead_code, reason = "held, and dropped at the end")] G),
 }
 
 /// The right to read.
@@ -106,7 +106,7 @@ impl Ordered {
     }
 
     /// Number of rows.
-    #[allow(clippy::len_without_is_empty)]
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> usize {
         // Relaxed: a figure.
         self.rows.load(Ordering::Relaxed)

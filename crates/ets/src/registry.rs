@@ -9,7 +9,6 @@
 //! RG3. An entry of a name is linked and unlinked under its bucket's lock, keeps its own link, and is freed once every thread
 //!      has made progress. So what [`named`] gives stays until the thread's next quiescent point: for one call of a built-in.
 
-use crate::Tables;
 use crate::table::Table;
 use myriad_sync::atomic::{AtomicPtr, Ordering};
 use myriad_sync::{Arc, CachePadded, LockClass, Mutex, Progress, RwLock};
@@ -86,7 +85,7 @@ impl Registry {
     /// The registry of a VM.
     #[inline]
     pub fn of(vm: &Vm) -> &'static Registry {
-        &vm.part::<Tables>().registry
+        vm.part::<Registry>()
     }
 
     fn names_of(&self, name: Atom) -> &Names {

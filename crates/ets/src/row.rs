@@ -9,7 +9,7 @@
 //!
 //! R1. A row belongs to one table. It is read while its shard's lock is held, or, in a hash table, by who may look without it
 //!     (`table`, TB4). It is changed and unlinked while the lock is held for writing, and freed once nobody reads it.
-//! R2. The words of a row are terms or headers, as in a heap (`term`, B2), and its pointers lead into the row. In a packed one
+//! R2. The words of a row are terms or headers, as in a heap (term/B2), and its pointers lead into the row. In a packed one
 //!     that holds for the key and what is off the heap; an element's word may be a mark of where its compact form is.
 //! R3. What changes in a row that is in a table: the link, the flags, and immediate elements other than the key, which become
 //!     other immediate ones. These words are read and written as atomics; a reader without the lock learns from its shard's

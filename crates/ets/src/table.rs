@@ -574,7 +574,7 @@ impl Table {
     }
 
     /// Number of visible rows.
-    #[allow(clippy::len_without_is_empty)]
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> usize {
         match &self.store {
             Store::Hash(shards) => shards.iter().map(|s| s.len()).sum(),

@@ -68,7 +68,7 @@ pub(crate) fn in_process<R>(test: impl FnOnce(&mut Ctx<'_>) -> R) -> R {
     let process = vm.processes.get(pid).expect("just made");
     let mut local = Local::new(vm, 0, false).expect("the first thread");
     process.start_running();
-    // SAFETY: P2: this thread has made it Running, and nothing else runs in this VM.
+    // SAFETY: process/P2: this thread has made it Running, and nothing else runs in this VM.
     let private = unsafe { process.private() };
     test(&mut Ctx { proc: private, this: process, sched: &mut local, vm })
 }

@@ -164,7 +164,7 @@ impl Tree {
     }
 
     /// Number of rows.
-    #[allow(clippy::len_without_is_empty)]
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> usize {
         self.entries.len()
     }

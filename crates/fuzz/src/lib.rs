@@ -3,9 +3,9 @@
 //! Two drivers run the targets: the command of this crate, which needs nothing but stable Rust (seeded mutation of a kept
 //! corpus, without coverage; `make test` runs it), and cargo-fuzz (directory `fuzz`; coverage-guided; `make fuzz`).
 //!
-//! F1. A target returns for any input. A panic, an abort, a fault, running longer than [`SECONDS_AN_INPUT`] or holding more
-//!     than [`BYTES_AN_INPUT`] is a finding.
-//! F2. What a driver does follows from its seed and the corpus alone.
+//! - A target returns for any input. A panic, an abort, a fault, running longer than [`SECONDS_AN_INPUT`] or holding more
+//!   than [`BYTES_AN_INPUT`] is a finding.
+//! - What a driver does follows from its seed and the corpus alone.
 
 pub mod beam_file;
 pub mod external;

@@ -10,6 +10,7 @@
 use myriad_fuzz::random::Random;
 use myriad_fuzz::{BYTES_AN_INPUT, SECONDS_AN_INPUT, TARGETS, Target, seeds};
 use myriad_sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use myriad_sync::thread;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -214,9 +215,9 @@ fn one(target: &Target, input: &[u8]) {
 
 /// Ends the process when an input takes too long.
 fn watch() {
-    std::thread::spawn(|| {
+    let watching = thread::spawn("watch", || {
         loop {
-            std::thread::sleep(Duration::from_millis(500));
+            thread::sleep(Duration::from_millis(500));
             let started = STARTED.load(Relaxed);
             if started != 0 && now_ms() > started + SECONDS_AN_INPUT * 1000 {
                 eprintln!("an input takes more than {SECONDS_AN_INPUT} s");
@@ -224,4 +225,5 @@ fn watch() {
             }
         }
     });
+    watching.expect("a thread to watch with");
 }

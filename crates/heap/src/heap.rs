@@ -2,7 +2,7 @@
 //!
 //! One block holds the young generation, growing up from `start`, and the Erlang stack, growing down from `hend`; the
 //! room between `htop` and `stop` is for both. Objects that survived two collections are in the old block, which
-//! exists only once there are such. What does not fit the block goes to fragments (A1), until the next collection.
+//! exists only once there are such. What does not fit the block goes to fragments (term/A1), until the next collection.
 //!
 //! The first four fields are the interpreter's and the JIT's: they allocate by moving `htop` and push by moving `stop`,
 //! after one check of the room between. They keep H1 and H2 of the crate's page.

@@ -18,10 +18,10 @@
 //!
 //! Invariants of a [`Heap`] whenever its owner is not inside an operation:
 //! - H1. `start <= high_water <= htop <= stop <= hend`; all words in `start..htop` and `stop..hend` are initialised.
-//! - H2. Words in `start..htop` are headers, the raw words that a header counts, or words that look like terms (B2).
+//! - H2. Words in `start..htop` are headers, the raw words that a header counts, or words that look like terms (term/B2).
 //! - H3. Pointers in a heap lead to its young generation, its old generation, its fragments, or literals.
 //! - H4. Nothing in the old generation points to the young one or to a fragment; nothing below the high-water mark
-//!   points above it. (Objects are immutable, T3: they point only to what was there before them.)
+//!   points above it. (Objects are immutable, term/T3: they point only to what was there before them.)
 //! - H5. Each off-heap object is in just one chain: of the young generation and the fragments, or of the old one.
 //! - H6. [`Term::NONE`] is never the head of a list cell: the collector marks moved cells with it.
 //!

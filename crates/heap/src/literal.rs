@@ -171,7 +171,7 @@ pub struct LiteralArea {
     off_heap: OffHeap,
 }
 
-// SAFETY: an area owns its memory; its terms are immutable once published (T3).
+// SAFETY: an area owns its memory; its terms are immutable once published (term/T3).
 unsafe impl Send for LiteralArea {}
 // SAFETY: as above; shared use only reads.
 unsafe impl Sync for LiteralArea {}
@@ -318,7 +318,13 @@ mod system {
 
 #[cfg(miri)]
 mod system {
-    //! The interpreter has no address space to reserve: a leaked block stands for it.
+    //! The interpreter has no address space to reserve: a block that is never freed stands for it.
+
+    use myriad_sync::atomic::Ordering;
+    use myriad_sync::statics::AtomicPtr;
+
+    /// The block. Its address alone, as a number, would be a leak to the interpreter.
+    static RESERVED: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
 
     pub(super) fn address_space() -> usize {
         usize::MAX
@@ -327,7 +333,10 @@ mod system {
     pub(super) fn reserve(len: usize) -> Option<usize> {
         let layout = std::alloc::Layout::from_size_align(len, super::PAGE).ok()?;
         // SAFETY: the layout is not empty.
-        Some(unsafe { std::alloc::alloc(layout) }.expose_provenance())
+        let block = unsafe { std::alloc::alloc(layout) };
+        // Relaxed: nobody reads it.
+        RESERVED.store(block, Ordering::Relaxed);
+        Some(block.expose_provenance())
     }
 
     pub(super) fn commit(_: usize, _: usize) -> bool {

@@ -75,7 +75,7 @@ fn main() {
     loop {
         match scheduler.step() {
             Step::Ran(_) => {}
-            Step::Idle(Some(ns)) => std::thread::sleep(std::time::Duration::from_nanos(ns)),
+            Step::Idle(Some(ns)) => myriad_sync::thread::sleep(std::time::Duration::from_nanos(ns)),
             Step::Idle(None) => {
                 if let Some(p) = vm.processes.get(pid)
                     && p.status() == Status::Waiting

@@ -24,7 +24,7 @@ const MAX_BITS: usize = 1 << 50;
 
 /// Kinds of segments, as `bs_create_bin` holds them.
 pub mod kind {
-    #![allow(missing_docs)]
+    #![allow(missing_docs, reason = "the names are those of the types of segments in Erlang")]
     pub const INTEGER: u32 = 0;
     pub const FLOAT: u32 = 1;
     pub const BINARY: u32 = 2;
@@ -220,7 +220,7 @@ fn fresh(m: &mut Machine<'_, '_>, bits: usize) -> (Term, *mut u8) {
     if bytes <= HEAP_BINARY_LIMIT {
         let words = bytes.div_ceil(8);
         let at = m.heap().alloc(2 + words).as_ptr();
-        // SAFETY: so many fresh words (A2).
+        // SAFETY: so many fresh words (term/A2).
         unsafe {
             *at = Header::new(Kind::HeapBinary, 1 + words).raw();
             *at.add(1) = bits as u64;
@@ -244,7 +244,7 @@ fn data_of(term: Term) -> *mut u8 {
 }
 
 fn set_aux(object: Boxed, aux: u32) {
-    // SAFETY: the writable mark is the named exception of T3; this process owns the object.
+    // SAFETY: the writable mark is the named exception of term/T3; this process owns the object.
     unsafe { *object.ptr() = object.header().with_aux(aux).raw() };
 }
 

@@ -7,7 +7,7 @@
 
 use myriad_process::CodePtr;
 use myriad_sync::atomic::{AtomicU64, Ordering};
-use myriad_sync::{LockClass, RwLock};
+use myriad_sync::{LazyLock, LockClass, RwLock};
 use myriad_term::memory;
 use myriad_vm::code::Function;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -55,7 +55,7 @@ impl Block {
     }
 
     /// Bytes.
-    #[allow(clippy::len_without_is_empty)]
+    #[allow(clippy::len_without_is_empty, reason = "no block is empty")]
     pub fn len(&self) -> usize {
         self.layout.size()
     }
@@ -131,8 +131,7 @@ unsafe impl Send for Range {}
 unsafe impl Sync for Range {}
 
 static CLASS: LockClass = LockClass::new("code_ranges", 710);
-static RANGES: std::sync::LazyLock<RwLock<BTreeMap<usize, Range>>> =
-    std::sync::LazyLock::new(|| RwLock::new(&CLASS, BTreeMap::new()));
+static RANGES: LazyLock<RwLock<BTreeMap<usize, Range>>> = LazyLock::new(|| RwLock::new(&CLASS, BTreeMap::new()));
 
 /// Publishes what was decoded for `function`, unless another thread was first. `undecoded` is the entry it replaces.
 pub fn publish(function: &'static Function, decoded: Box<Decoded>, undecoded: CodePtr) {
@@ -161,7 +160,7 @@ pub fn publish(function: &'static Function, decoded: Box<Decoded>, undecoded: Co
 /// What was decoded for a function.
 pub fn decoded(function: &Function) -> Option<&'static Decoded> {
     // Acquire: pairs with the exchange in `publish`.
-    // SAFETY: D1; K3 keeps the function while it is looked at.
+    // SAFETY: D1; vm/K3 keeps the function while it is looked at.
     unsafe { function.decoded.load(Ordering::Acquire).cast::<Decoded>().as_ref() }
 }
 
@@ -192,7 +191,7 @@ pub fn locate_often(pc: *const u32) -> Option<Location> {
         MEMORY.with_borrow_mut(|memory| memory[slot] = (address, releases, decoded));
         decoded
     };
-    // SAFETY: not released since it was found; code that a process is in is not released meanwhile (K3).
+    // SAFETY: not released since it was found; code that a process is in is not released meanwhile (vm/K3).
     Some(unsafe { location(&*decoded, pc) })
 }
 
@@ -204,7 +203,7 @@ fn find(address: usize) -> Option<*const Decoded> {
 
 fn location(decoded: &Decoded, pc: *const u32) -> Location {
     let place = decoded.place(pc);
-    // SAFETY: K3.
+    // SAFETY: vm/K3.
     Location { function: unsafe { &*decoded.function }, line: place.line, frame: place.frame }
 }
 

@@ -88,7 +88,7 @@ impl Engine for Interpreter {
                 None => at.pc.0,
             }
         } else if at.pc == CodePtr::NULL {
-            // SAFETY: K3: a process's function stays.
+            // SAFETY: vm/K3: a process's function stays.
             match unsafe { at.function.as_ref() } {
                 Some(f) if fresh => first_call(&mut m, f),
                 Some(f) => f.entry().0,
@@ -138,7 +138,7 @@ impl Engine for Interpreter {
             }
             frames.push(TraceFrame { mfa: at.function.mfa, line: at.line, module: at.function.module });
             frame = at.frame as usize;
-        // SAFETY: K3: a process's function stays.
+        // SAFETY: vm/K3: a process's function stays.
         } else if let Some(f) = unsafe { function.as_ref() }
             // Inside a built-in that was called through its entry: where it will return to.
             && (pc != CodePtr::NULL || f.bif().is_none() || process.heap.stack_words() < 2)
@@ -152,7 +152,7 @@ impl Engine for Interpreter {
         }
         crate::errors::walk(process.heap.stop, process.heap.hend, frame, |continuation| {
             if frames.len() < depth {
-                // SAFETY: `walk` leaves out records without a function; K3.
+                // SAFETY: `walk` leaves out records without a function; vm/K3.
                 let f = unsafe { &*continuation.function };
                 frames.push(TraceFrame { mfa: f.mfa, line: continuation.line, module: f.module });
             }

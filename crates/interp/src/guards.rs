@@ -224,7 +224,7 @@ quick2! {
     map_get |key, map| map.as_map().and_then(|map| map.get(key));
 }
 
-/// `is_map_key/2`: the destination is set on the fail branch, too (V8 in `myriad_beam`'s `effects.rs`).
+/// `is_map_key/2`: the destination is set on the fail branch, too (beam/V8).
 pub unsafe fn is_map_key(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operands of the instruction.
     unsafe {

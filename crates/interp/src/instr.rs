@@ -243,7 +243,7 @@ macro_rules! for_each_instruction {
 macro_rules! define {
     (hot { $($hot:ident $hot_format:literal)* } either { $($either:ident $either_format:literal)* } slow { $($slow:ident $slow_format:literal $function:path)* }) => {
         /// Opcodes.
-        #[allow(missing_docs)]
+        #[allow(missing_docs, reason = "the table gives the operands of each")]
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[repr(u16)]
         pub enum Op { $($hot,)* $($either,)* $($slow,)* }

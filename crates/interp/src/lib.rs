@@ -15,8 +15,10 @@
 //! | `shapes` | key tuples of maps that code makes |
 //! | `bits` | runs of bits |
 
-// The instructions' functions have one contract, stated at `instr::SlowOp`.
-#![allow(clippy::missing_safety_doc)]
+#![allow(
+    clippy::missing_safety_doc,
+    reason = "the instructions' functions have one contract, stated at `instr::SlowOp`"
+)]
 
 mod bifs;
 mod bits;

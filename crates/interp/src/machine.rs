@@ -110,7 +110,7 @@ pub unsafe fn high(pc: *const u32) -> u32 {
 }
 
 /// The functions are `unsafe` where they follow operands: these are of the instruction at hand.
-#[allow(clippy::missing_safety_doc)]
+#[allow(clippy::missing_safety_doc, reason = "one contract for all, stated above")]
 impl Machine<'_, '_> {
     /// X register `i`.
     #[inline(always)]
@@ -139,7 +139,7 @@ impl Machine<'_, '_> {
     /// The heap.
     #[inline(always)]
     pub fn heap(&mut self) -> &mut Heap {
-        // SAFETY: it is the process's, which this thread owns (P2).
+        // SAFETY: it is the process's, which this thread owns (process/P2).
         unsafe { &mut *self.heap }
     }
 

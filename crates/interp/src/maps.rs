@@ -48,7 +48,7 @@ unsafe fn with_values(m: &mut Machine<'_, '_>, map: Boxed, pairs: *const u32, n:
     if header.kind() != Kind::Map || n > 2 * INLINE || !heap.ensure(2 + size) {
         return None;
     }
-    // SAFETY: the caller's promise; a flat map has as many keys, in a tuple in slot 0, as values, which follow it (M1). There is
+    // SAFETY: the caller's promise; a flat map has as many keys, in a tuple in slot 0, as values, which follow it (term.map/M1). There is
     // room for a copy.
     unsafe {
         let (from, to) = (map.ptr(), heap.htop);
@@ -129,7 +129,7 @@ unsafe fn put(
 
 /// A map of named keys, where the loop found no room: size and key tuple, then the values in the order of the keys.
 pub unsafe fn new_map(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    // SAFETY: operands of the instruction; the words are fresh (A2).
+    // SAFETY: operands of the instruction; the words are fresh (term/A2).
     unsafe {
         let (live, n) = (*pc.add(1) as usize, *pc.add(2) as usize);
         let at = m.heap().alloc(2 + n).as_ptr();
@@ -241,7 +241,7 @@ pub unsafe fn get_plain_elements(m: &mut Machine<'_, '_>, pc: *const u32) -> *co
 
 /// `update_record`: size, then (element number, value) pairs.
 pub unsafe fn update_record(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    // SAFETY: operands of the instruction; the words are fresh (A2).
+    // SAFETY: operands of the instruction; the words are fresh (term/A2).
     unsafe {
         let (source, n) = (m.source(pc.add(1)), *pc.add(3) as usize);
         let size = *pc.add(2) as usize;

@@ -48,7 +48,7 @@ impl Context {
     /// Moves the position.
     #[inline(always)]
     fn advance(self, bits: usize) {
-        // SAFETY: a live context of this process; a small integer needs no barrier (T3: contexts are the VM's own).
+        // SAFETY: a live context of this process; a small integer needs no barrier (term/T3: contexts are the VM's own).
         unsafe { *self.at.add(2) = Term::small((self.position + bits) as i64).raw() };
     }
 }
@@ -81,7 +81,7 @@ unsafe fn fail(m: &mut Machine<'_, '_>, pc: *const u32, label: *const u32) -> *c
 
 /// `bs_start_match3`, `bs_start_match4`
 pub unsafe fn start(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    // SAFETY: operands of the instruction; the words are fresh (A2).
+    // SAFETY: operands of the instruction; the words are fresh (term/A2).
     unsafe {
         let source = m.source(pc.add(1));
         if source.boxed_kind() == Some(Kind::MatchContext) {

@@ -38,7 +38,7 @@ type Instruction = unsafe fn(*const u32, *mut Term, *mut Term, *mut u64, *mut Ma
 macro_rules! instructions {
     ($($name:ident($s:ident) $body:block)*) => {
         $(
-            #[allow(non_snake_case, unused_mut)]
+            #[allow(non_snake_case, unused_mut, reason = "named as the opcodes are; some bodies change no state")]
             pub(super) unsafe fn $name<const SOURCES: u8, const DESTINATIONS: u8>(pc: *const u32, x: *mut Term, sp: *mut Term, htop: *mut u64, m: *mut Machine<'static, 'static>) {
                 let mut $s = State::<SOURCES, DESTINATIONS> { pc, x, sp, htop, m };
                 // SAFETY: see `State`.
@@ -63,7 +63,7 @@ mod hot {
 macro_rules! table {
     (hot { $($hot:ident $hot_format:literal)* } either { $($either:ident $either_format:literal)* } slow { $($slow:ident $slow_format:literal $function:path)* }) => {
         /// The work of the instructions out of line, kept out of the functions below (R1).
-        #[allow(non_snake_case)]
+        #[allow(non_snake_case, reason = "named as the opcodes are")]
         mod work {
             use super::*;
             $(
@@ -76,7 +76,7 @@ macro_rules! table {
         }
 
         /// The functions of the instructions out of line.
-        #[allow(non_snake_case)]
+        #[allow(non_snake_case, reason = "named as the opcodes are")]
         mod cool {
             use super::*;
             $(

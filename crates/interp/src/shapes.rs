@@ -5,12 +5,11 @@
 //!      there are is bounded by what programs say.
 
 use myriad_heap::LiteralArea;
-use myriad_sync::{LockClass, Mutex};
+use myriad_sync::{LazyLock, LockClass, Mutex};
 use myriad_term::compare::compare_exact;
 use myriad_term::map::FLAT_LIMIT;
 use myriad_term::{Build, Term};
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
 static CLASS: LockClass = LockClass::new("map_shapes", 715);
 static SHAPES: LazyLock<Mutex<Shapes>> =

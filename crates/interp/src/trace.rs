@@ -49,7 +49,7 @@ pub fn entry_behind(function: &Function) -> *const u32 {
 fn caller(stop: *const u64, base: *const u64) -> Option<Caller> {
     let mut found = None;
     errors::walk(stop, base, 0, |continuation| {
-        // SAFETY: `walk` leaves out records without a function; K3.
+        // SAFETY: `walk` leaves out records without a function; vm/K3.
         let function = unsafe { &*continuation.function };
         found = Some(Caller { mfa: function.mfa, place: errors::place_of(function, continuation.line) });
         false
@@ -100,7 +100,7 @@ unsafe fn push_return(m: &mut Machine<'_, '_>, mfa: Mfa, frame: ReturnFrame) {
 
 /// The entry of a function with a breakpoint, or of a traced export.
 pub unsafe fn breakpoint(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    // SAFETY: K3.
+    // SAFETY: vm/K3.
     let function = unsafe { &*m.callee };
     let Some(breakpoint) = function.breakpoint() else {
         if function.is_export_stand_in() {
@@ -109,7 +109,7 @@ pub unsafe fn breakpoint(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
         }
         return entry_behind(function);
     };
-    // SAFETY: B4 of `trace/breakpoint.rs`.
+    // SAFETY: vm/B4.
     let behind = unsafe { breakpoint.behind.as_ref() };
     let called = behind.unwrap_or(function);
     let arity = usize::from(called.mfa.arity);
@@ -270,7 +270,7 @@ pub fn unwound(
     }
     if let Some(handler) = handler {
         if returns {
-            // SAFETY: K3; the handler's function runs on.
+            // SAFETY: vm/K3; the handler's function runs on.
             let function = unsafe { handler.function.as_ref() };
             m.ctx.traced_return_to(function.map(|f| f.mfa));
         }

@@ -25,7 +25,7 @@ use myriad_sync::atomic::Ordering;
 use myriad_term::{Magic, Term};
 use myriad_vm::bif::Resumption;
 use myriad_vm::heap_walk::Visit;
-use myriad_vm::subsystem::{Statistic, Subsystem};
+use myriad_vm::subsystem::{Part, Statistic, Subsystem};
 use myriad_vm::vm::PortOps;
 use myriad_vm::{BifDef, Ctx, Vm};
 use port::{Ports, System};
@@ -43,6 +43,10 @@ pub struct Io {
 }
 
 impl Subsystem for Io {
+    fn parts(&'static self) -> Vec<Part> {
+        vec![&self.ports, &self.files]
+    }
+
     fn tables(&self) -> &'static [&'static [BifDef]] {
         TABLES
     }

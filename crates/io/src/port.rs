@@ -22,7 +22,6 @@ mod trace_file;
 mod tty;
 mod udp;
 
-use crate::Io;
 use crate::bytes::Piece;
 use myriad_heap::Fragment;
 use myriad_process::{Message, Parcel};
@@ -215,7 +214,7 @@ impl System {
     /// The ports of a VM, once started.
     #[inline]
     pub fn of(vm: &Vm) -> Option<&'static System> {
-        vm.part::<Io>().ports.get()
+        vm.part::<OnceLock<System>>().get()
     }
 
     /// How many ports there are.

@@ -11,7 +11,8 @@ static MODULES: [&[u8]; 1] = [include_bytes!("../../../erl/ebin/myriad_run.beam"
 /// Loads them.
 pub(crate) fn load(vm: &Vm) -> Result<(), String> {
     for bytes in MODULES {
-        let module = prepare(bytes, &vm.bifs, vm.engine()).map_err(|e| format!("an own module cannot be loaded: {e}"))?;
+        let module =
+            prepare(bytes, &vm.bifs, vm.engine()).map_err(|e| format!("an own module cannot be loaded: {e}"))?;
         vm.code.finish_loading(&[&PreparedCode::new(module)]).map_err(|e| format!("an own module: {e:?}"))?;
     }
     Ok(())

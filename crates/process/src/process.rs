@@ -344,7 +344,7 @@ impl<R: Runtime> Process<R> {
     /// # Safety
     /// P2: the caller's thread has made the process `Running`, or made the process and not published it, and no other
     /// reference from this function is alive.
-    #[allow(clippy::mut_from_ref)]
+    #[allow(clippy::mut_from_ref, reason = "the caller promises that it is the only one")]
     pub unsafe fn private(&self) -> &mut Private<R> {
         // SAFETY: the caller's promise.
         self.private.with_mut(|p| unsafe { &mut *p })

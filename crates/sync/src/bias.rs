@@ -59,7 +59,7 @@ macro_rules! zeros {
 impl Bias {
     const_unless_loom! {
         /// Nobody is the holder.
-        #[allow(clippy::new_without_default)] // `Default` could not be const.
+        #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self {
                 holder: AtomicU64::new(SHARED),

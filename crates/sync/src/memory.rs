@@ -1,9 +1,9 @@
 //! How much memory this process may still take: what the machine has left, and what its control groups leave it.
 //!
-//! MA1. The figure is one of this moment: memory that was asked for and never written to is still counted as available, here as
-//!      in the system's own figures.
-//! MA2. Where nothing tells a limit there is none. Whatever could be had by pushing something out (cached files, pages that
-//!      swap takes) counts as available: the figure is too high rather than too low.
+//! - The figure is one of this moment: memory that was asked for and never written to is still counted as available, here as
+//!   in the system's own figures.
+//! - Where nothing tells a limit there is none. Whatever could be had by pushing something out (cached files, pages that
+//!   swap takes) counts as available: the figure is too high rather than too low.
 
 use crate::cgroup::{self, Read, Version};
 use std::path::Path;

@@ -93,7 +93,7 @@ fn closed<N>() -> *mut N {
 impl<P: Link> Mpsc<P> {
     const_unless_loom! {
         /// Empty and open.
-        #[allow(clippy::new_without_default)] // `Default` could not be const.
+        #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self { newest: AtomicPtr::new(ptr::null_mut()), owns: PhantomData }
         }

@@ -92,7 +92,7 @@ pub struct Condvar(locks::Condvar);
 impl Condvar {
     const_unless_loom! {
         /// Nobody waits yet.
-        #[allow(clippy::new_without_default)] // A model build could not derive it.
+        #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self(locks::Condvar::new())
         }

@@ -37,7 +37,7 @@ pub struct Parker {
 impl Parker {
     const_unless_loom! {
         /// Nobody sleeps, nobody has woken.
-        #[allow(clippy::new_without_default)] // `Default` could not be const.
+        #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self { state: AtomicU32::new(EMPTY), futex: Futex::new() }
         }

@@ -19,7 +19,7 @@ pub struct Sequence(AtomicUsize);
 impl Sequence {
     const_unless_loom! {
         /// Nobody writes.
-        #[allow(clippy::new_without_default)] // `Default` could not be const.
+        #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self(AtomicUsize::new(0))
         }

@@ -6,12 +6,12 @@ use crate::Atom;
 
 macro_rules! well_known {
     ($($name:ident $text:literal)*) => {
-        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "named as the atoms are")]
         #[repr(u32)]
         enum Index { $($name),* }
         $(
             #[doc = concat!("`", $text, "`")]
-            #[allow(non_upper_case_globals)]
+            #[allow(non_upper_case_globals, reason = "named as the atom is")]
             pub const $name: Atom = Atom::from_index(Index::$name as u32);
         )*
         /// The texts, in table order.

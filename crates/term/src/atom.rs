@@ -9,12 +9,11 @@ use foldhash::SharedSeed;
 use foldhash::fast::SeedableRandomState;
 use hashbrown::HashTable;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
-use myriad_sync::{AppendVec, LockClass, RwLock};
+use myriad_sync::{AppendVec, LazyLock, LockClass, RwLock};
 use std::cell::Cell;
 use std::cmp::Ordering as Order;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
-use std::sync::LazyLock;
 
 /// An atom.
 #[repr(transparent)]

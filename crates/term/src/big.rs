@@ -3,7 +3,7 @@
 //! What is linear is done here, straight on the limbs of the terms; multiplication and division of long operands go to
 //! dashu-int. Conversions and comparisons between integers and doubles live here too.
 //!
-//! L1. Functions that take a magnitude accept high zero limbs unless they say "normal" (last limb not zero).
+//! Functions that take a magnitude accept high zero limbs unless they say "normal" (last limb not zero).
 
 use dashu_int::UBig;
 use dashu_int::ops::DivRem;

@@ -94,7 +94,7 @@ impl SharedBinary {
     }
 
     /// Number of bytes.
-    #[allow(clippy::len_without_is_empty)]
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> usize {
         self.block().len
     }

@@ -15,7 +15,7 @@ use crate::word::{HEADER_TAG, Term};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Kind(u8);
 
-#[allow(non_upper_case_globals)]
+#[allow(non_upper_case_globals, reason = "used as variants of an enum are")]
 impl Kind {
     /// Elements.
     pub const Tuple: Kind = Kind(0);
@@ -253,7 +253,7 @@ impl Tuple {
 
     /// Number of elements.
     #[inline(always)]
-    #[allow(clippy::len_without_is_empty)]
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(self) -> usize {
         self.0.size()
     }

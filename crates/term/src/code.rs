@@ -5,11 +5,10 @@
 
 use crate::atom::Atom;
 use myriad_sync::atomic::{AtomicPtr, Ordering};
-use myriad_sync::{LockClass, OnceLock, RwLock};
+use myriad_sync::{LazyLock, LockClass, OnceLock, RwLock};
 use std::cell::Cell;
 use std::cmp::Ordering as Order;
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
 /// Module, function, arity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

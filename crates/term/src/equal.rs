@@ -3,7 +3,7 @@
 //! Equal words are equal terms (no NaN is ever a term), and an immediate exactly equals only itself; so only boxed objects
 //! and lists need a walk, which keeps what is left to compare on a stack.
 //!
-//! E1. A hash map's shape follows from its keys alone, so equal maps are node by node equal. Keys always compare exactly,
+//! EQ1. A hash map's shape follows from its keys alone, so equal maps are node by node equal. Keys always compare exactly,
 //!     values as the operator does.
 
 use crate::arith::Number;
@@ -206,7 +206,7 @@ fn eq_boxed<'a, const N: usize>(left: &mut Stack<Left<'a>, N>, a: Boxed, b: Boxe
     }
 }
 
-/// Compares two hash maps node by node (E1); pushes the keys and values that are not the same words.
+/// Compares two hash maps node by node (EQ1); pushes the keys and values that are not the same words.
 fn eq_hash_maps<'a, const N: usize>(left: &mut Stack<Left<'a>, N>, a: Boxed, b: Boxed, exact: bool) -> bool {
     let mut nodes: Stack<(&[Term], &[Term]), 8> = Stack::new();
     if a.header() != b.header() {

@@ -8,7 +8,7 @@
 //!
 //! M1. A block begins with its head, whose `type_id` and `free` are those of its value.
 //! M2. An object whose head says that it is kept may be in `KEPT`, by its numbers. Who takes an object from there holds it while the
-//!     lock is held; the last holder takes it out before it frees it (`sync::Count`, N2).
+//!     lock is held; the last holder takes it out before it frees it (sync.count/N2).
 
 use crate::alloc::{Alloc, OffHeap};
 use crate::binary::SharedBinary;
@@ -162,7 +162,7 @@ fn forget(head: NonNull<Head>) {
 impl Drop for Magic {
     fn drop(&mut self) {
         if self.head().holders.release() {
-            // Relaxed: all that others did is done (`sync::Count`, N1).
+            // Relaxed: all that others did is done (sync.count/N1).
             if self.head().kept.load(Ordering::Relaxed) {
                 forget(self.0);
             }

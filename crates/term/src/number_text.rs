@@ -3,8 +3,8 @@
 //! Integers of any size in bases 2 to 36 (large ones by dashu's subquadratic conversion). Floats in four forms: shortest
 //! that reads back (`short`, also what printing a term gives), scientific, with a number of decimals, and compact.
 //!
-//! T1. A float's text never exceeds [`FLOAT_TEXT`] - 1 bytes: longer is `badarg`, as OTP's buffer has it.
-//! T2. `decimals` up to [`FAST_DECIMALS`] of a float below 2^53 rounds `fraction * 10^decimals`, which is not what
+//! NT1. A float's text never exceeds [`FLOAT_TEXT`] - 1 bytes: longer is `badarg`, as OTP's buffer has it.
+//! NT2. `decimals` up to [`FAST_DECIMALS`] of a float below 2^53 rounds `fraction * 10^decimals`, which is not what
 //!     `printf` gives (0.045 with two decimals is 0.05); beyond that all digits are exact.
 
 use crate::alloc::{Alloc, Build};
@@ -15,13 +15,13 @@ use std::fmt::Write;
 
 /// OTP's buffer for a float's text, its final zero included.
 const FLOAT_TEXT: usize = 256;
-/// Most decimals of the quick conversion (T2).
+/// Most decimals of the quick conversion (NT2).
 const FAST_DECIMALS: u32 = 18;
 /// Most decimals that may be asked for.
 const MOST_DECIMALS: i64 = 253;
 /// Most digits after the point in scientific form.
 const MOST_SCIENTIFIC: i64 = 249;
-/// 2^53: from here on the shortest form has an exponent, and (T2) decimals are exact.
+/// 2^53: from here on the shortest form has an exponent, and (NT2) decimals are exact.
 const WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// Why a text is no number.

@@ -1,7 +1,7 @@
 //! The interface of built-in functions, and their table.
 //!
 //! A BIF is a Rust function over a context and argument terms. It returns a term, or leaves by an [`Escape`]: an exception, a
-//! trap (continue in Erlang code), a yield (continue me later), a wait. Terms never move while it runs (`term`, A1).
+//! trap (continue in Erlang code), a yield (continue me later), a wait. Terms never move while it runs (term/A1).
 //! Each crate of built-ins states its functions once, in tables made by [`bifs!`]; the command wires the tables into one
 //! [`Registry`], from which the loader, `myriad compat` and `erlang:is_builtin/3` read.
 
@@ -195,7 +195,7 @@ impl Registry {
     pub fn new(release: &Release, tables: &[&'static [BifDef]]) -> Registry {
         let (mut bifs, mut nifs, mut bodies) = (HashMap::new(), HashMap::new(), HashMap::new());
         for def in tables.iter().flat_map(|t| t.iter()) {
-            if !(def.since..=def.until).contains(&release.otp) {
+            if !release.is_within(def.since..=def.until) {
                 continue;
             }
             let (Ok(module), Ok(function)) = (Atom::new(def.module), Atom::new(def.function)) else { continue };
@@ -208,7 +208,7 @@ impl Registry {
             let previous = map.insert(mfa, def);
             debug_assert!(previous.is_none(), "stated twice: {}:{}/{}", def.module, def.function, def.arity);
         }
-        let loops = LOOPS.iter().filter(|def| release.otp <= def.until).filter_map(|def| {
+        let loops = LOOPS.iter().filter(|def| release.is_within(0..=def.until)).filter_map(|def| {
             let (module, function) = (Atom::new(def.module).ok()?, Atom::new(def.function).ok()?);
             Some((Mfa { module, function, arity: def.shape.arity() }, def.shape))
         });

@@ -15,8 +15,8 @@ mod terms;
 use crate::subsystem::Subsystem;
 use crate::vm::Vm;
 use crate::{Private, Process};
-use myriad_sync::OnceLock;
 use myriad_sync::atomic::{AtomicU32, Ordering};
+use myriad_sync::{OnceLock, thread};
 use myriad_term::Term;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -207,7 +207,7 @@ impl Dump {
         writeln!(out, "System version: Myriad {}", env!("CARGO_PKG_VERSION"))?;
         writeln!(out, "Taints: ")?;
         writeln!(out, "Atoms: {}", myriad_term::atom::count())?;
-        let thread = std::thread::current();
+        let thread = thread::current();
         let thread = match thread.name().and_then(|name| name.split_once('_')) {
             Some((number, kind)) if number.parse::<u32>().is_ok() => format!("{kind}:{number}"),
             _ => thread.name().unwrap_or("?").to_string(),

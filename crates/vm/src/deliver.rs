@@ -1,4 +1,4 @@
-//! Handling of signals by their receiver, in the order they came (G1), so many at a time (G3).
+//! Handling of signals by their receiver, in the order they came (process/G1), so many at a time (process/G3).
 
 use crate::bif::Escape;
 use crate::ctx::Ctx;
@@ -21,7 +21,7 @@ const MESSAGES_PER_REDUCTION: usize = 8;
 pub enum Handled {
     /// They are handled.
     All,
-    /// Some are left (G3).
+    /// Some are left (process/G3).
     Some,
     /// The process has to end: [`crate::Private::exit_reason`] says why.
     Fatal,

@@ -2,7 +2,7 @@
 //! kind.
 //!
 //! A call leaves its process behind (`dirty_call.rs`). A process that is to be collected stays `Running` while it is here, so that
-//! it is in no run queue (P1) and its private part belongs to the dirty thread (P2). At most as many threads of a pool work at a
+//! it is in no run queue (process/P1) and its private part belongs to the dirty thread (process/P2). At most as many threads of a pool work at a
 //! time as are online, and none while multi-scheduling is blocked: the one scheduler that runs then does their work too, in turn
 //! with its own (who blocks it, and then reads a file, would wait for ever otherwise). Work is taken by the priorities of its
 //! processes, as from a run queue.
@@ -288,7 +288,7 @@ impl DirtyPools {
             // SAFETY: see `Running`.
             Job::Collection(process) => unsafe { &*process.0 },
         };
-        // SAFETY: P2: it is `Running`, and the queue handed it to this thread.
+        // SAFETY: process/P2: it is `Running`, and the queue handed it to this thread.
         let private = unsafe { process.private() };
         let mut ctx = Ctx { proc: private, this: process, sched: local, vm };
         let end = ctx.do_tasks_here().unwrap_or(SliceEnd::Yielded);

@@ -262,7 +262,7 @@ unsafe impl Send for Doomed {}
 
 impl Doomed {
     fn free(self) {
-        // SAFETY: it came from `Box::into_raw` in the table, and TB1's readers have passed a quiescent point.
+        // SAFETY: it came from `Box::into_raw` in the table, and process/TB1's readers have passed a quiescent point.
         drop(unsafe { Box::from_raw(self.0) });
     }
 }

@@ -1,4 +1,4 @@
-//! `process_info/1,2`: what a process tells of itself, in its own thread; or what a visitor reads of it while it does not run (P3),
+//! `process_info/1,2`: what a process tells of itself, in its own thread; or what a visitor reads of it while it does not run (process/P3),
 //! for items that take little time and say nothing of terms in its heap.
 
 use crate::ctx::Ctx;
@@ -135,7 +135,7 @@ impl Coming {
     /// Those to a process that is visited; `None` if there are other signals too, or so many that counting them would take long.
     fn to(process: &Process) -> Option<Coming> {
         let mut coming = Coming::default();
-        // SAFETY: P3: its owner takes no signals as long as it is visited.
+        // SAFETY: process/P3: its owner takes no signals as long as it is visited.
         for node in unsafe { process.outer.waiting() } {
             let Signal::Message(message) = &node.signal else { return None };
             coming.messages += 1;

@@ -1,9 +1,9 @@
 //! Functions of the standard library that are loops around a call of a fun, and that the engine may run as one step for each
 //! turn, between one return of the fun and its next call; and those that are the step of a loop over the characters of a text.
 //!
-//! LP1. Nobody can tell: frames, lines, reductions, errors and the order of calls are those of the function's own code, which
-//!      goes on wherever the list or the iterator turns out to be none, and wherever functions of the module are traced.
-//! LP2. A loop stands for the release's own module only ([`Registry::has_bodies_of`](crate::bif::Registry::has_bodies_of)).
+//! - Nobody can tell: frames, lines, reductions, errors and the order of calls are those of the function's own code, which
+//!   goes on wherever the list or the iterator turns out to be none, and wherever functions of the module are traced.
+//! - A loop stands for the release's own module only ([`Registry::has_bodies_of`](crate::bif::Registry::has_bodies_of)).
 
 /// What such a function does with its fun `F` and the rest of what it goes through, in the order of its arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,7 +6,7 @@
 use myriad_beam::BeamFile;
 use myriad_term::Atom;
 use std::fs;
-use std::ops::Deref;
+use std::ops::{Deref, RangeInclusive};
 use std::path::{Path, PathBuf};
 
 /// How one OTP release differs from others.
@@ -177,6 +177,11 @@ impl Release {
         let otp_version = fs::read_to_string(root.join("releases").join(&otp).join("OTP_VERSION"));
         let otp_version = otp_version.map_or(otp, |text| text.trim().to_owned());
         Ok(Release { profile, erts_version, otp_version, root: root.to_owned(), preloaded })
+    }
+
+    /// Is it one of these? For the rows of tables that name the releases which have what they state.
+    pub fn is_within(&self, releases: RangeInclusive<u16>) -> bool {
+        releases.contains(&self.otp)
     }
 
     /// Is a module of this name and MD5 the release's own? It looks through the applications at the root.

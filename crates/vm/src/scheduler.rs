@@ -6,7 +6,7 @@
 //! that more urgent processes keep from moving
 //! ([`Scheduler::balance`]; Zhang 3.3 has OTP's policy).
 //!
-//! Q1. A process is in a queue just when its status is `Runnable` (P1), so a queue's pointers are alive: only running ends a
+//! Q1. A process is in a queue just when its status is `Runnable` (process/P1), so a queue's pointers are alive: only running ends a
 //!     process.
 //! Q2. A scheduler that is about to park says so in `idle` before it looks at the queues a last time; who enqueues looks at
 //!     `idle` after. Both with SeqCst, so at least one of the two sees the other. The same holds of `spinning`: one that looks for
@@ -569,7 +569,7 @@ impl Scheduler {
         let urgency = process.take_urgency();
         // Relaxed: a hint for who wakes it.
         process.home.store(self.local.id as u32, Ordering::Relaxed);
-        // SAFETY: P2, this thread has just made it Running.
+        // SAFETY: process/P2, this thread has just made it Running.
         let private = unsafe { process.private() };
         private.reductions_left = SLICE_REDUCTIONS;
         let priority = process.priority();
@@ -683,7 +683,7 @@ impl Vm {
     pub(crate) fn after_slice(&'static self, ctx: &mut Ctx<'_>, end: SliceEnd) {
         let process = ctx.this;
         match end {
-            // G3.
+            // process/G3.
             SliceEnd::Waiting if ctx.proc.unhandled.is_some() => self.go_on(process),
             SliceEnd::Yielded => self.go_on(process),
             SliceEnd::Waiting => {

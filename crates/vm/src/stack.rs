@@ -25,7 +25,7 @@ pub fn entries(engine: &dyn Engine, process: &Private) -> Vec<Entry> {
         let (frame, above) = rest.split_at(count.min(rest.len()));
         *rest = above;
         entries.extend(frame.iter().enumerate().map(|(i, word)| {
-            // SAFETY: words on the stack look like terms (H1).
+            // SAFETY: words on the stack look like terms (heap/H1).
             let term = unsafe { Term::from_raw(*word) };
             let Some(record) = term.as_catch() else { return Entry::Y(i, term) };
             // SAFETY: a catch marker's data is the address of its record, which stays as long as the function (K2, K3).

@@ -3,7 +3,7 @@
 //! ST1. A scheduler that stands still is counted, and looks again whether it is to stand after it has ceased to be counted. All
 //!      of this is in one order (SeqCst): so whoever wishes a standstill and then finds all schedulers counted knows that none
 //!      of them begins a slice before the wish is taken back.
-//! ST2. Who holds a [`Stopped`] may look at what only the owner of a process may otherwise (P2): all normal schedulers but its
+//! ST2. Who holds a [`Stopped`] may look at what only the owner of a process may otherwise (process/P2): all normal schedulers but its
 //!      own stand, dirty ones collect no process, and a built-in that runs there changes no term that it has not made itself
 //!      (`dirty_call.rs`, DC1).
 

@@ -28,8 +28,14 @@ pub enum Statistic {
     OutputBytes,
 }
 
+/// State that an upper crate keeps for a VM.
+pub type Part = &'static (dyn Any + Send + Sync);
+
 /// An upper crate, as the VM sees it.
-pub trait Subsystem: Any + Send + Sync {
+pub trait Subsystem: Send + Sync {
+    /// Its mutable state, each part of a type of its own: [`Vm::part`] finds it by that.
+    fn parts(&'static self) -> Vec<Part>;
+
     /// Its built-in functions.
     fn tables(&self) -> &'static [&'static [BifDef]];
 
@@ -70,27 +76,25 @@ pub trait Subsystem: Any + Send + Sync {
 
 /// The subsystems of a VM, in the order in which they let go of a process that ends.
 pub(crate) struct Subsystems {
-    all: Vec<(TypeId, &'static dyn Subsystem)>,
+    all: Vec<&'static dyn Subsystem>,
+    parts: Vec<(TypeId, Part)>,
     ports: Option<&'static dyn PortOps>,
 }
 
 impl Subsystems {
     pub(crate) fn new(all: Vec<Box<dyn Subsystem>>) -> Subsystems {
-        let leaked = |one: Box<dyn Subsystem>| -> (TypeId, &'static dyn Subsystem) {
-            let one: &'static dyn Subsystem = Box::leak(one);
-            ((one as &dyn Any).type_id(), one)
-        };
-        let all: Vec<_> = all.into_iter().map(leaked).collect();
-        let ports = all.iter().find_map(|(_, one)| one.ports());
-        Subsystems { all, ports }
+        let all: Vec<&'static dyn Subsystem> = all.into_iter().map(|one| &*Box::leak(one)).collect();
+        let parts = all.iter().flat_map(|one| one.parts()).map(|part| (part.type_id(), part)).collect();
+        let ports = all.iter().find_map(|one| one.ports());
+        Subsystems { all, parts, ports }
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &'static dyn Subsystem> {
-        self.all.iter().map(|(_, one)| *one)
+        self.all.iter().copied()
     }
 
     pub(crate) fn get(&self, index: usize) -> Option<&'static dyn Subsystem> {
-        self.all.get(index).map(|(_, one)| *one)
+        self.all.get(index).copied()
     }
 
     pub(crate) fn ports(&self) -> Option<&'static dyn PortOps> {
@@ -99,14 +103,14 @@ impl Subsystems {
 }
 
 impl Vm {
-    /// The subsystem of this type: what its own built-in functions work with.
+    /// The state of this type that an upper crate keeps for this VM.
     ///
     /// # Panics
-    /// The VM was made without it. So it has none of its functions either, and only a mistake in the wiring comes here.
+    /// The VM was made without that crate. So it has none of its functions either, and only a mistake in the wiring comes here.
     #[inline]
-    pub fn part<T: Subsystem>(&self) -> &'static T {
-        let found = self.subsystems.all.iter().find(|(id, _)| *id == TypeId::of::<T>());
-        let part = found.and_then(|(_, one)| (*one as &dyn Any).downcast_ref());
+    pub fn part<T: Any>(&self) -> &'static T {
+        let found = self.subsystems.parts.iter().find(|(id, _)| *id == TypeId::of::<T>());
+        let part = found.and_then(|(_, part)| part.downcast_ref());
         part.unwrap_or_else(|| panic!("the VM was made without {}", std::any::type_name::<T>()))
     }
 
@@ -145,6 +149,10 @@ impl Functions {
 }
 
 impl Subsystem for Functions {
+    fn parts(&'static self) -> Vec<Part> {
+        Vec::new()
+    }
+
     fn tables(&self) -> &'static [&'static [BifDef]] {
         self.tables
     }

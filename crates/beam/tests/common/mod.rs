@@ -1,6 +1,6 @@
 //! Finds the .beam files of the OTP releases on this machine.
 
-#![allow(dead_code)] // Each test uses its own part of this.
+#![allow(dead_code, reason = "each test uses its own part of this")]
 use std::path::{Path, PathBuf};
 
 pub mod made;

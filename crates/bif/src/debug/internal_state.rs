@@ -4,6 +4,7 @@
 
 use super::{references, relations};
 use myriad_sync::atomic::{AtomicBool, Ordering};
+use myriad_sync::{Arc, thread};
 use myriad_term::boxed::Header;
 use myriad_term::hash::internal_hash;
 use myriad_term::{Atom, Build, Kind, Pid, Term, am, memory, print};
@@ -11,7 +12,6 @@ use myriad_vm::bif::{Escape, UNDEF, badarg};
 use myriad_vm::timer::Action;
 use myriad_vm::vm::TABLE_NAME_BUCKETS;
 use myriad_vm::{BifResult, Ctx, Signal, Vm};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Has someone asked for the inside to be open?
@@ -240,7 +240,7 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         Some(am::sleep) => {
             // The scheduler sleeps, not the process: that is what it is for.
             let Some(ms) = value.as_small() else { return badarg() };
-            std::thread::sleep(Duration::from_millis(u64::try_from(ms).unwrap_or(0)));
+            thread::sleep(Duration::from_millis(u64::try_from(ms).unwrap_or(0)));
             Ok(Term::TRUE)
         }
         Some(am::process_uniq_counter) => {
@@ -280,7 +280,7 @@ fn inconsistent_heap(ctx: &mut Ctx<'_>, value: Term) -> BifResult {
         return badarg();
     }
     for i in 0..BROKEN_ELEMENTS {
-        // SAFETY: an element of a tuple that is no literal, and so lies in this process's own memory (H3), which nobody else reads
+        // SAFETY: an element of a tuple that is no literal, and so lies in this process's own memory (heap/H3), which nobody else reads
         // now. An atom is no pointer, so no collector has to know.
         unsafe { *value.boxed_ptr().add(1 + i) = Term::OK.raw() };
     }

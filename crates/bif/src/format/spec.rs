@@ -1,7 +1,7 @@
 //! Control sequences of a format (`~10.2.0tw`), read from its text or from the maps that `io_lib:scan_format/2` gives.
 //!
-//! C1. Reading gives nothing for whatever is not plainly right: too few arguments, numbers out of [`MOST`], characters that are
-//!     none. The Erlang code then says what it is.
+//! Reading gives nothing for whatever is not plainly right: too few arguments, numbers out of [`MOST`], characters that are
+//! none. The Erlang code then says what it is.
 
 use myriad_term::{Build, Term, am, map};
 

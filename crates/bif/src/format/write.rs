@@ -1,8 +1,8 @@
 //! `io_lib:write/1,2`: terms as text, without line breaks; what `~w` gives.
 //!
-//! W1. A list or tuple is `[Open, [First, $,, Second, ...], Close]`, each element a list of its own; a map is
-//!     `[$#, ${, [Pair, $,, Pair, ...], $}]`, a pair `[Key, " => ", Value]`.
-//! W2. With a depth, each element costs one more level than the one before it, and where one is left there are dots.
+//! - A list or tuple is `[Open, [First, $,, Second, ...], Close]`, each element a list of its own; a map is
+//!   `[$#, ${, [Pair, $,, Pair, ...], $}]`, a pair `[Key, " => ", Value]`.
+//! - With a depth, each element costs one more level than the one before it, and where one is left there are dots.
 
 use super::DEEPEST;
 use super::job::Job;

@@ -14,8 +14,8 @@
 //! | [`references`] | references, calls, conditions |
 //! | [`shape`] | how long a group is, and whether it may match nothing |
 //!
-//! C1. Nothing here recurses with the nesting of the pattern; what follows calls is bounded in `shape`.
-//! C2. Two passes, each linear in the pattern: what a pass keeps of the pattern is not larger than a few times its text.
+//! - Nothing here recurses with the nesting of the pattern; what follows calls is bounded in `shape`.
+//! - Two passes, each linear in the pattern: what a pass keeps of the pattern is not larger than a few times its text.
 
 pub(super) mod classes;
 mod escapes;

@@ -1,7 +1,7 @@
 //! Module `erl_ddll`: drivers. Those that are part of the VM are there for ever, and no library with another is loaded.
 
 use crate::iodata::each_run;
-use crate::{Builtins, libraries, native_names};
+use crate::{libraries, native_names};
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::{BADARG, Escape, badarg};
@@ -116,7 +116,7 @@ fn try_load_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     path.extend(name);
     path.extend(b".so");
     let text = libraries::refusal(&path);
-    let mut refusals = ctx.vm.part::<Builtins>().driver_refusals.0.lock();
+    let mut refusals = ctx.vm.part::<Refusals>().0.lock();
     if refusals.is_empty() {
         refusals.push(libraries::absent());
     }
@@ -182,6 +182,6 @@ fn format_error_int_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return Ok(ctx.string(known.copied().unwrap_or("Unspecified error")));
     }
     let place = usize::try_from(FIRST_TEXT.saturating_sub(code)).unwrap_or(usize::MAX);
-    let text = ctx.vm.part::<Builtins>().driver_refusals.0.lock().get(place).cloned();
+    let text = ctx.vm.part::<Refusals>().0.lock().get(place).cloned();
     Ok(ctx.string(text.as_deref().unwrap_or("Unknown dlload error")))
 }

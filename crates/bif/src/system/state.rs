@@ -1,6 +1,5 @@
 //! What `system_flag/2`, `system_monitor/2` and `system_profile/2` set and nothing but their readers looks at.
 
-use crate::Builtins;
 use myriad_sync::{LockClass, Mutex, MutexGuard};
 use myriad_term::{Atom, Term};
 use myriad_vm::Vm;
@@ -65,5 +64,5 @@ impl Default for SystemState {
 
 /// The state of a VM, locked.
 pub fn state(vm: &Vm) -> MutexGuard<'static, State> {
-    vm.part::<Builtins>().system_state.0.lock()
+    vm.part::<SystemState>().0.lock()
 }

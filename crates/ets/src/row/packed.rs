@@ -152,7 +152,7 @@ impl Row {
         // SAFETY: fresh words for the header and the elements.
         unsafe {
             *tuple = Header::new(Kind::Tuple, len).raw();
-            // What the elements refer to is made next, on the same heap (A2).
+            // What the elements refer to is made next, on the same heap (term/A2).
             for i in 0..len {
                 *tuple.add(1 + i) = Term::NIL.raw();
             }

@@ -24,7 +24,7 @@ impl Spec {
         Self::compile_own(term, dialect, memory)
     }
 
-    /// The same without a copy of the term: the specification is to be dropped before the term goes or moves (SP1, T2).
+    /// The same without a copy of the term: the specification is to be dropped before the term goes or moves (SP1, term/T2).
     pub fn compile_in_place(term: Term, dialect: Dialect) -> Result<Spec, Errors> {
         Self::compile_own(term, dialect, Fragment::new())
     }

@@ -171,7 +171,7 @@ fn children<'a>(term: Term) -> &'a [Term] {
 /// Head and tail of a list cell, where they stand.
 #[inline]
 pub fn cell<'a>(term: Term) -> Option<&'a [Term; 2]> {
-    // SAFETY: T1, T2: a list word points at two terms, which stay.
+    // SAFETY: term/T1, term/T2: a list word points at two terms, which stay.
     term.is_cons().then(|| unsafe { &*term.cell().cast::<[Term; 2]>() })
 }
 

@@ -49,7 +49,7 @@ fn new_world() -> World {
 pub(super) fn in_process<R>(work: impl FnOnce(&mut Ctx<'_>) -> R) -> R {
     WORLD.with_borrow_mut(|world| {
         let World { vm, process, local } = world.get_or_insert_with(new_world);
-        // SAFETY: P2: this thread has made it Running, and nothing else runs in this VM.
+        // SAFETY: process/P2: this thread has made it Running, and nothing else runs in this VM.
         let private = unsafe { process.private() };
         private.reductions_left = 4000;
         let mut ctx = Ctx { proc: private, this: process, sched: local, vm };

@@ -1,7 +1,7 @@
 //! Small binaries, made in one pass: most that are not appended to are.
 //!
-//! SB1. Nothing is allocated and nothing raised before all is known to be right, so whatever is unusual (a wrong type, a size
-//!      that is none, more than a heap binary holds) is left to [`super::create_bin`], which begins anew.
+//! Nothing is allocated and nothing raised before all is known to be right, so whatever is unusual (a wrong type, a size
+//! that is none, more than a heap binary holds) is left to [`super::create_bin`], which begins anew.
 
 use super::{Segment, code_point, kind, size_in_bits};
 use crate::bits;
@@ -97,7 +97,7 @@ pub(super) unsafe fn create(m: &mut Machine<'_, '_>, n: usize, segment: impl Fn(
     }
     let words = to.at.div_ceil(64);
     let at = m.heap().alloc(2 + words).as_ptr();
-    // SAFETY: so many fresh words (A2); the buffer has whole words.
+    // SAFETY: so many fresh words (term/A2); the buffer has whole words.
     unsafe {
         *at = Header::new(Kind::HeapBinary, 1 + words).raw();
         *at.add(1) = to.at as u64;

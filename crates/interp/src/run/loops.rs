@@ -115,7 +115,7 @@ super::instructions! {
 
 /// # Safety
 /// As of all of [`State`]'s; the instruction at hand is one of a loop, whose frame is on top.
-#[allow(unsafe_op_in_unsafe_fn, clippy::missing_safety_doc)]
+#[allow(unsafe_op_in_unsafe_fn, clippy::missing_safety_doc, reason = "one contract for all, stated above")]
 impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
     /// Are functions of the loop's module traced?
     #[inline(always)]

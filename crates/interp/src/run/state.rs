@@ -38,7 +38,7 @@ pub(super) unsafe fn make_room(m: &mut Machine<'_, '_>, pc: *const u32) -> *cons
 #[inline(never)]
 unsafe fn preempt(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     let function = m.callee;
-    // SAFETY: K3.
+    // SAFETY: vm/K3.
     let f = unsafe { &*function };
     if m.ctx.proc.saves_calls() {
         // SAFETY: the instruction at hand.
@@ -120,7 +120,7 @@ unsafe fn detour(
 /// the right file, labels are instructions of the same function, frames are as tracked, there is room for what is built; a term is
 /// read or written through without a look at what it is only where the function's own code proves it (`myriad_beam::Proofs`).
 /// The compiler's claims about types decide nothing of this.
-#[allow(unsafe_op_in_unsafe_fn, clippy::missing_safety_doc)]
+#[allow(unsafe_op_in_unsafe_fn, clippy::missing_safety_doc, reason = "one contract for all, stated above")]
 impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
     /// Goes on at `pc`.
     #[inline(always)]
@@ -262,7 +262,7 @@ impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
         *self.pc.add(word) >> 16
     }
 
-    #[allow(clippy::mut_from_ref)]
+    #[allow(clippy::mut_from_ref, reason = "instructions use one such borrow at a time")]
     #[inline(always)]
     pub(super) unsafe fn m<'m>(self) -> &'m mut Machine<'static, 'static> {
         &mut *self.m

@@ -1,6 +1,6 @@
 //! A VM without OTP's boot, for tests.
 
-#![allow(dead_code)] // Each test uses its own part of this.
+#![allow(dead_code, reason = "each test uses its own part of this")]
 use myriad_interp::Interpreter;
 use myriad_vm::Vm;
 use myriad_vm::code::{LoadError, Module, install_undefined, prepare};

@@ -1,8 +1,8 @@
 //! Opening and closing files, and reading a file as a whole.
 
-use super::handle::{FileHandle, handle_of};
+use super::handle::{FileHandle, Owners, handle_of};
 use super::{path, retry, room};
-use crate::{Io, posix};
+use crate::posix;
 use myriad_sync::Arc;
 use myriad_term::{Build, Magic, SharedBinary, Term, am, memory};
 use myriad_vm::bif::{DirtyKind, badarg};
@@ -97,7 +97,7 @@ pub(super) fn open_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn ok_handle(ctx: &mut Ctx<'_>, fd: OwnedFd, writes_to_memory: bool) -> Term {
-    let owners = &ctx.vm.part::<Io>().files;
+    let owners = ctx.vm.part::<Owners>();
     let handle = FileHandle::new(owners, fd, ctx.pid(), writes_to_memory);
     if ctx.this.is_exiting() {
         // It has ended while this opened the file for it, and closed those that it had.

@@ -181,7 +181,6 @@ pub fn settings(list: Term, target: &Target) -> Result<Settings, Atom> {
 }
 
 /// `{Low, High}` or `disabled`; the outer option says whether it is well-formed.
-#[allow(clippy::option_option)]
 fn limits(term: Term) -> Option<Option<(usize, usize)>> {
     if term.is_am(am::disabled) {
         return Some(None);

@@ -220,8 +220,7 @@ impl Port {
         system.signal(owner, Signal::Exit { from: self.id.term(), reason, linked: false });
     }
 
-    // A guard that changes something would hide what the arm does.
-    #[allow(clippy::collapsible_match)]
+    #[allow(clippy::collapsible_match, reason = "a guard that changes something would hide what the arm does")]
     fn signal(self: &Arc<Self>, system: &System, signal: Signal) {
         let mut state = self.lock();
         if !state.is_open() {

@@ -79,7 +79,7 @@ impl<T> MutPtr<T> {
     /// # Safety
     /// The cell lives, and nobody else has an access, or another result of this function, while the result lives.
     #[inline(always)]
-    #[allow(clippy::mut_from_ref)]
+    #[allow(clippy::mut_from_ref, reason = "the caller promises that it is the only one")]
     pub unsafe fn deref(&self) -> &mut T {
         // SAFETY: the caller's promise.
         unsafe { &mut *self.0 }

@@ -34,7 +34,7 @@ pub mod atomic {
                 }
             }
 
-            #[allow(missing_docs)] // The interface is that of std's atomic of the same name.
+            #[allow(missing_docs, reason = "the interface is that of std's atomic of the same name")]
             impl $(<$param>)? $name $(<$param>)? {
                 pub const fn new(value: $value) -> Self {
                     Self(Cell::new(value))
@@ -91,7 +91,7 @@ pub mod atomic {
         ($($name:ident $value:ty),*) => { $(
             cell_atomic!($name, $value);
 
-            #[allow(missing_docs)] // As above.
+            #[allow(missing_docs, reason = "the interface is that of std's atomic of the same name")]
             impl $name {
                 #[inline(always)]
                 pub fn fetch_add(&self, value: $value, _order: Ordering) -> $value {
@@ -136,7 +136,7 @@ pub mod atomic {
     cell_atomic!(AtomicBool, bool);
     cell_atomic!(AtomicPtr[T], *mut T);
 
-    #[allow(missing_docs)] // As above.
+    #[allow(missing_docs, reason = "the interface is that of std's atomic of the same name")]
     impl AtomicBool {
         #[inline(always)]
         pub fn fetch_and(&self, value: bool, _order: Ordering) -> bool {

@@ -1,9 +1,9 @@
 //! A large map from pairs that come one by one, made in steps, so that whoever makes it may give way between them.
 //!
-//! B1. A pair waits in the bucket of the first levels of its key's hash. Buckets in their order are the subtrees of the trie
-//!     from left to right, so each is sorted, cleared of doubles and built alone, and nodes above are closed as soon as
-//!     their last subtree is there.
-//! B2. No step does more than one bucket: some thousandth of the pairs.
+//! - A pair waits in the bucket of the first levels of its key's hash. Buckets in their order are the subtrees of the trie
+//!   from left to right, so each is sorted, cleared of doubles and built alone, and nodes above are closed as soon as
+//!   their last subtree is there.
+//! - No step does more than one bucket: some thousandth of the pairs.
 
 use super::build::{Entry, node, remove_doubles, subtree};
 use super::hash::{self, Children};

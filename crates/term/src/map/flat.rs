@@ -1,4 +1,4 @@
-//! Flat maps: a sorted key tuple and the values (M1).
+//! Flat maps: a sorted key tuple and the values (term.map/M1).
 
 use super::{FLAT_LIMIT, Map, Pair, View, build};
 use crate::alloc::Build;

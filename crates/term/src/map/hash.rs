@@ -1,4 +1,4 @@
-//! Hash maps: look up, insert and remove in the trie (M2, M3, M4).
+//! Hash maps: look up, insert and remove in the trie (term.map/M2, M3, M4).
 //!
 //! The trie has at most [`MAX_LEVEL`] + 1 levels of nodes, so recursion here is bounded.
 
@@ -116,7 +116,7 @@ fn child_of(header: Header, slots: *const u64, hash: u64) -> Option<Term> {
     if bits >> 63 == 0 {
         return None;
     }
-    // SAFETY: a node has as many children as bits in its bitmap (M2), from index 1 on.
+    // SAFETY: a node has as many children as bits in its bitmap (term.map/M2), from index 1 on.
     Some(unsafe { *slots.add(bits.count_ones() as usize).cast::<Term>() })
 }
 
@@ -276,7 +276,7 @@ fn removed<A: Build + ?Sized>(heap: &mut A, object: Boxed, slot: usize, bit: u32
 
 /// A root that nobody has seen yet, with another number of keys.
 fn with_size(root: Boxed, size: usize) -> Term {
-    // SAFETY: the first slot of a root (M2), which was just made.
+    // SAFETY: the first slot of a root (term.map/M2), which was just made.
     unsafe { *root.ptr().add(1) = Term::small(size as i64).raw() };
     root.term()
 }

@@ -82,7 +82,7 @@ impl MapIter {
             self.values = at.wrapping_add(1);
             at
         };
-        // SAFETY: both are within the key tuple and the map (M1: as many values as keys), which stay (T2).
+        // SAFETY: both are within the key tuple and the map (term.map/M1: as many values as keys), which stay (T2).
         unsafe { Some((*key, *value)) }
     }
 }

@@ -90,7 +90,7 @@ mod tests {
         with_two_versions("check_tests_b", |ctx, name, old, current| {
             for (function, runs) in [(current, false), (old, true)] {
                 let heap = &mut ctx.proc.heap;
-                // SAFETY: a new heap has room for a few words; an aligned address looks like a small integer (H2).
+                // SAFETY: a new heap has room for a few words; an aligned address looks like a small integer (heap/H2).
                 unsafe {
                     heap.stop = heap.stop.sub(1);
                     *heap.stop = ptr::from_ref(function) as u64;

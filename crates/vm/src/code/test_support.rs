@@ -156,7 +156,7 @@ pub(super) fn in_process<R>(vm: &'static Vm, test: impl FnOnce(&mut Ctx<'_>) -> 
     let process = vm.processes.get(pid).unwrap();
     let mut local = Local::new(vm, 0, false).unwrap();
     process.start_running();
-    // SAFETY: P2: this thread has made it Running, and nothing else runs in this VM.
+    // SAFETY: process/P2: this thread has made it Running, and nothing else runs in this VM.
     let private = unsafe { process.private() };
     test(&mut Ctx { proc: private, this: process, sched: &mut local, vm })
 }

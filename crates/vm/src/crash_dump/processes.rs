@@ -51,7 +51,7 @@ pub fn shown(vm: &'static Vm, process: &'static Process, out: &mut dyn Write) ->
     if process.is_away() || !process.seize(false) {
         return Ok(());
     }
-    // SAFETY: P2: `seize` has made it `Running` for this thread, which lets it go below.
+    // SAFETY: process/P2: `seize` has made it `Running` for this thread, which lets it go below.
     let private = unsafe { process.private() };
     let done = Details { vm, process, private, signals: &[], to_read: true }.write(out);
     // A signal that has come meanwhile wakes it.
@@ -92,7 +92,7 @@ impl Dump {
             if let Some((_, private)) = own.filter(|_| is_own) {
                 Details { vm, process, private, signals: &[], to_read: false }.write(&mut self.out)?;
             } else if process.seize(all_stand) {
-                // SAFETY: P2: `seize` has made it `Running` for this thread; nobody ends that (CD1).
+                // SAFETY: process/P2: `seize` has made it `Running` for this thread; nobody ends that (CD1).
                 let private = unsafe { process.private() };
                 let taken = private.unhandled.take().into_iter().flat_map(|signals| *signals);
                 let signals: Vec<Signal> = taken.chain(process.outer.take_all()).map(|node| node.signal).collect();

@@ -229,7 +229,7 @@ impl World {
         assert!(unsafe { ctx.collect(0, &mut []) });
     }
 
-    /// Nobody runs it, and nobody else visits it, as long as it is visited (P3).
+    /// Nobody runs it, and nobody else visits it, as long as it is visited (process/P3).
     fn visit(&self, process: &Process) {
         process.visit(|_, _| {
             assert!(self.visited.lock().insert(process.pid), "{:?} is visited twice", process.pid);

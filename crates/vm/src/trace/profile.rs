@@ -108,7 +108,7 @@ pub(crate) fn awoken(vm: &'static Vm, process: &Process) {
 
 #[cold]
 fn tell_of_awoken(vm: &'static Vm, process: &Process) {
-    // SAFETY: P2: the caller's thread has made it Runnable and has not put it in a queue, so nobody changes it.
+    // SAFETY: process/P2: the caller's thread has made it Runnable and has not put it in a queue, so nobody changes it.
     let private = unsafe { process.seen() };
     let place = vm.engine().backtrace(private, 1).first().map(|frame| frame.mfa);
     tell_of_runnable(vm, process.pid.term(), true, place);

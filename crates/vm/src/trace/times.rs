@@ -6,7 +6,7 @@
 
 use crate::ctx::Ctx;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use myriad_sync::{Arc, LazyLock, LockClass, Mutex};
+use myriad_sync::{Arc, LazyLock, LockClass, Mutex, Weak};
 use myriad_term::Pid;
 use std::collections::{BTreeMap, HashMap};
 
@@ -59,8 +59,7 @@ static TIMES_CLASS: LockClass = LockClass::nested("call_times", 730);
 static ALL_CLASS: LockClass = LockClass::new("all_call_times", 729);
 
 /// Those there are, by number: frames name them so.
-static ALL: LazyLock<Mutex<HashMap<u64, std::sync::Weak<Times>>>> =
-    LazyLock::new(|| Mutex::new(&ALL_CLASS, HashMap::new()));
+static ALL: LazyLock<Mutex<HashMap<u64, Weak<Times>>>> = LazyLock::new(|| Mutex::new(&ALL_CLASS, HashMap::new()));
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// `call_time` of one function.
