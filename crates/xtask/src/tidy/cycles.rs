@@ -11,6 +11,9 @@ use std::collections::{BTreeMap, HashMap};
 /// So many modules of one folder may import each other in a circle.
 const FREE: usize = 5;
 
+/// So many offers are followed from one to the next.
+const MOST_TURNS: usize = 8;
+
 /// The largest circle of each crate that has larger ones, or some across folders. A number that is no longer reached is lowered.
 const KNOWN: &[(&str, usize)] = &[("bif", 7), ("interp", 24), ("term", 7), ("vm", 40)];
 
@@ -81,7 +84,7 @@ impl<'m> Graph<'m> {
         let inner = inner_modules(&self.modules[from].code);
         let named = self.paths[from].iter().filter(|path| path.kind != Kind::Offer);
         let mut targets: Vec<usize> =
-            named.filter_map(|path| self.target(from, &inner_at(&inner, path.at), &path.words)).collect();
+            named.filter_map(|path| self.target(from, &inner_at(&inner, path.at), &path.words, 0)).collect();
         targets.sort_unstable();
         targets.dedup();
         targets.retain(|target| *target != from);
@@ -89,10 +92,10 @@ impl<'m> Graph<'m> {
     }
 
     /// The module that has what a path leads to, named within modules `inner` of a file.
-    fn target(&self, from: usize, inner: &[String], words: &[String]) -> Option<usize> {
+    fn target(&self, from: usize, inner: &[String], words: &[String], turns: usize) -> Option<usize> {
         let module = self.modules[from];
         let here = || module.names.iter().chain(inner).cloned();
-        let mut place: Vec<String> = match words[0].as_str() {
+        let mut place: Vec<String> = match words.first()?.as_str() {
             "crate" => Vec::new(),
             "self" => here().collect(),
             "super" => here().take((module.names.len() + inner.len()).saturating_sub(1)).collect(),
@@ -108,35 +111,33 @@ impl<'m> Graph<'m> {
                 place.push(word.clone());
             }
         }
-        self.resolve(&place, 0)
+        self.resolve(&place, turns)
     }
 
     /// The module of a path from the crate's root, by way of what modules offer.
     fn resolve(&self, place: &[String], turns: usize) -> Option<usize> {
         let known = (0..=place.len()).rev().find_map(|length| Some((length, *self.by_name.get(&place[..length])?)));
         let (length, module) = known?;
-        let Some(item) = place.get(length).filter(|_| turns < 8) else { return Some(module) };
+        let offered =
+            place.get(length).filter(|_| turns < MOST_TURNS).and_then(|item| self.offered(module, item, turns));
+        offered.or(Some(module))
+    }
+
+    /// The module that has an item which this one offers and does not declare.
+    fn offered(&self, module: usize, item: &str, turns: usize) -> Option<usize> {
         let offers = || self.paths[module].iter().filter(|path| path.kind == Kind::Offer);
-        let by_name = offers().find(|path| path.name == *item);
-        let through = |path: &Named| {
-            let words: Vec<String> = path.words.iter().filter(|word| *word != "*").cloned().collect();
-            let target = self.target(module, &[], &words)?;
-            let place: Vec<String> = self.modules[target].names.iter().cloned().chain([item.clone()]).collect();
-            if path.name == "*" {
-                self.resolve(&place, turns + 1).filter(|found| self.declares(*found, item))
-            } else {
-                Some(target)
-            }
+        if let Some(path) = offers().find(|path| path.name == item) {
+            return self.target(module, &[], &path.words, turns + 1);
+        }
+        if self.declares(module, item) {
+            return None;
+        }
+        let all_of = |path: &Named| {
+            let from = self.target(module, &[], &path.words[..path.words.len() - 1], turns + 1)?;
+            let place: Vec<String> = self.modules[from].names.iter().cloned().chain([item.to_owned()]).collect();
+            self.resolve(&place, turns + 1).filter(|found| self.declares(*found, item))
         };
-        by_name
-            .and_then(through)
-            .or_else(|| {
-                if self.declares(module, item) {
-                    return Some(module);
-                }
-                offers().filter(|path| path.name == "*").find_map(through)
-            })
-            .or(Some(module))
+        offers().filter(|path| path.name == "*").find_map(all_of)
     }
 
     fn declares(&self, module: usize, item: &str) -> bool {
@@ -270,5 +271,17 @@ mod tests {
             ("crates/a/src/b.rs", "mod in_it { use super::X; }\n#[cfg(test)]\nmod tests { use crate::Y; }"),
         ];
         assert!(findings(&files, &[]).is_empty());
+    }
+
+    #[test]
+    fn offers_of_all_that_is_there_are_followed_and_come_to_an_end() {
+        let files = [
+            ("crates/a/src/lib.rs", "mod b; mod c;\npub use c::*;"),
+            ("crates/a/src/b.rs", "use crate::D;\npub struct B;"),
+            ("crates/a/src/c.rs", "pub mod d; pub mod e;\npub use d::*; pub use e::*;"),
+            ("crates/a/src/c/d.rs", "pub use super::e::*;\npub struct D;\nfn f() { crate::b::B; crate::c::None; }"),
+            ("crates/a/src/c/e.rs", "pub use super::d::*;"),
+        ];
+        assert_eq!(findings(&files, &[]), ["2 modules import each other in a circle: b, c::d"]);
     }
 }
