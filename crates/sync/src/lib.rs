@@ -22,10 +22,12 @@
 //! | [`state`] | whose an object is, and looking at it while it is nobody's |
 //! | [`sequence`] | looking at what a lock protects without it |
 //! | [`count`] | how many hold an object that a table names |
-//! | [`mpsc`], [`parker`], [`progress`], [`table`] | signal queue, sleeping, safe reclamation, grow-only table |
-//! | [`parallelism`], [`memory`] | how many cores this process may use, and how much memory it could still have |
 //! | `futex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, signal queue, sleeping, safe reclamation, grow-only table |
-//! | [`parallelism`] | how many cores this process may use |
+//! | [`exit_flag`] | an object ends while others give it things |
+//! | [`parallelism`], [`memory`] | how many cores this process may use, and how much memory it could still have |
+//!
+//! Where each of two threads stores a word and then looks at the other's (Dekker's protocol), only a SeqCst fence on both sides lets
+//! one of them see the other. Such protocols are found here only, each as a type whose methods hold store and fence together.
 //!
 //! Every blocking lock has a [`LockClass`]; debug builds panic when a thread takes locks against the order of
 //! their classes. Two kinds of test stand beside the code:
@@ -60,6 +62,7 @@ mod cgroup;
 pub mod class;
 pub mod count;
 pub mod counter;
+pub mod exit_flag;
 mod futex;
 pub mod mcs;
 pub mod memory;
@@ -85,6 +88,7 @@ pub use bias::{Bias, Inside};
 pub use class::LockClass;
 pub use count::Count;
 pub use counter::{ShardedCounter, ShardedTally, Tally};
+pub use exit_flag::ExitFlag;
 pub use mcs::McsLock;
 pub use mpsc::{Chain, HasNext, Link, Mpsc, WasEmpty};
 pub use mutex::{Condvar, Mutex, MutexGuard};
