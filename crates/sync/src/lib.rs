@@ -23,7 +23,7 @@
 //! | [`sequence`] | looking at what a lock protects without it |
 //! | [`count`] | how many hold an object that a table names |
 //! | `futex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, signal queue, sleeping, safe reclamation, grow-only table |
-//! | [`leader`] | who waits for events: waking just those who must be |
+//! | [`idle`], [`leader`] | who sleeps without work, and who of them waits for events: waking just those who must be |
 //! | [`exit_flag`] | an object ends while others give it things |
 //! | [`parallelism`], [`memory`] | how many cores this process may use, and how much memory it could still have |
 //!
@@ -65,6 +65,7 @@ pub mod count;
 pub mod counter;
 pub mod exit_flag;
 mod futex;
+pub mod idle;
 pub mod leader;
 pub mod mcs;
 pub mod memory;
@@ -91,6 +92,7 @@ pub use class::LockClass;
 pub use count::Count;
 pub use counter::{ShardedCounter, ShardedTally, Tally};
 pub use exit_flag::ExitFlag;
+pub use idle::IdleSet;
 pub use leader::{LeaderSlot, Leading};
 pub use mcs::McsLock;
 pub use mpsc::{Chain, HasNext, Link, Mpsc, WasEmpty};

@@ -20,8 +20,8 @@ use crate::table::ProcessTable;
 use crate::time::{Clock, WarpMode};
 use crate::timer::Timers;
 use myriad_heap::Settings;
-use myriad_sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
-use myriad_sync::{Arc, CachePadded, LockClass, Mutex, OnceLock, Progress};
+use myriad_sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use myriad_sync::{Arc, CachePadded, IdleSet, LockClass, Mutex, OnceLock, Progress};
 use myriad_term::{Atom, Pid, Port, RefNumbers, Term};
 use std::path::PathBuf;
 
@@ -91,15 +91,6 @@ pub trait PortOps: Send + Sync {
     fn is_busy(&self, port: Port) -> bool;
 }
 
-/// Schedulers without work. Written whenever one parks, so on a line of its own: its neighbours are read in each slice.
-#[derive(Default)]
-pub(crate) struct Hunt {
-    /// Schedulers that are parked, or about to be, and were active then: when their number changes, all are woken.
-    pub(crate) parked: AtomicUsize,
-    /// Schedulers that look for work before they park: none or one.
-    pub(crate) spinning: AtomicUsize,
-}
-
 /// Buckets in which tables are looked up by name, by the atom's number (crate `ets`).
 pub const TABLE_NAME_BUCKETS: usize = 256;
 
@@ -151,7 +142,8 @@ pub struct Vm {
     ports: OnceLock<Box<dyn PortOps>>,
     /// How many schedulers run.
     pub(crate) multi: Multi,
-    pub(crate) hunt: CachePadded<Hunt>,
+    /// Schedulers without work (Q2). Written whenever one parks, so on a line of its own: its neighbours are read in each slice.
+    pub(crate) idle: CachePadded<IdleSet>,
     stopping: AtomicBool,
     pub(crate) standstill: Standstill,
     pub(crate) census: Census,
@@ -209,7 +201,7 @@ impl Vm {
             gauges: Gauges::default(),
             ports: OnceLock::new(),
             multi: Multi::new(config.schedulers_online.clamp(1, config.schedulers), config.dirty_cpu_online.max(1)),
-            hunt: CachePadded::new(Hunt::default()),
+            idle: CachePadded::new(IdleSet::new()),
             stopping: AtomicBool::new(false),
             standstill: Standstill::default(),
             census: Census::default(),
