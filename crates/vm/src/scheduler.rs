@@ -183,7 +183,7 @@ pub struct Scheduler {
     pub local: Local,
     /// The last step found nothing.
     was_idle: bool,
-    /// It has searched for work before it would have parked, and found some.
+    /// It has searched for work before it would have parked, and has not slept since.
     has_searched: bool,
     /// The last park met events of file descriptors.
     served: bool,
@@ -381,7 +381,10 @@ impl Scheduler {
             }
             found = self.sees_work();
         }
+        sim_point();
+        // Nobody was woken for what has come until here: `begin_work` makes up for that.
         drop(search);
+        self.has_searched = true;
         if !found
             && let Some((victim, before)) = single
             && switches(victim) == before
@@ -390,7 +393,6 @@ impl Scheduler {
             self.vm.schedulers[id].push(process);
             found = true;
         }
-        self.has_searched |= found;
         found
     }
 
@@ -450,6 +452,7 @@ impl Scheduler {
 
     pub(crate) fn after_park(&mut self, parked: bool) {
         if parked {
+            self.has_searched = false;
             self.local.go_on();
         }
         self.vm.idle.leave(&self.vm.schedulers[self.local.id].worker, self.counted);
