@@ -24,6 +24,7 @@
 //! | [`count`] | how many hold an object that a table names |
 //! | `futex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, signal queue, sleeping, safe reclamation, grow-only table |
 //! | [`idle`], [`leader`] | who sleeps without work, and who of them waits for events: waking just those who must be |
+//! | [`safepoint`] | stopping the world |
 //! | [`exit_flag`] | an object ends while others give it things |
 //! | [`parallelism`], [`memory`] | how many cores this process may use, and how much memory it could still have |
 //!
@@ -78,6 +79,7 @@ pub mod profile;
 pub mod progress;
 pub mod revocable;
 pub mod rwlock;
+pub mod safepoint;
 pub mod sequence;
 pub mod slot;
 pub mod spin;
@@ -103,6 +105,7 @@ pub use parker::Parker;
 pub use progress::{Pinned, Progress, Runner, ThreadSlot};
 pub use revocable::{Revocable, Unavailable};
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};
+pub use safepoint::Safepoint;
 pub use sequence::{Odd, Sequence};
 pub use spin::{SpinLock, TicketLock};
 pub use state::{StateWord, Visit};

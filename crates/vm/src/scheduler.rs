@@ -325,8 +325,8 @@ impl Scheduler {
     pub fn run_thread(&mut self) {
         microstate::join(self.vm, self.local.id, State::Other);
         loop {
-            if self.vm.is_paused() {
-                self.stand_still();
+            if self.vm.safepoint_requested() {
+                self.block_at_safepoint();
             }
             match self.step() {
                 Step::Ran(_) => {}
@@ -341,13 +341,13 @@ impl Scheduler {
         }
     }
 
-    /// Waits until the pause is over, or the VM stops.
+    /// Waits until the world goes on, or the VM stops for good.
     #[cold]
-    fn stand_still(&mut self) {
+    fn block_at_safepoint(&mut self) {
         // What is left to do waits, as all else does.
         let _ = self.local.rest();
         let sleep = microstate::within(State::Sleep);
-        self.vm.stand_still();
+        self.vm.block_at_safepoint();
         drop(sleep);
         self.local.go_on();
     }

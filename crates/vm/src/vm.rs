@@ -13,9 +13,9 @@ use crate::microstate::{self, Microstates};
 use crate::multi::Multi;
 use crate::registry::Registry;
 use crate::release::Release;
+use crate::safepoint::World;
 use crate::scheduler::{PaddedShared, Shared};
 use crate::signal::{Parcel, Signal};
-use crate::standstill::Standstill;
 use crate::table::ProcessTable;
 use crate::time::{Clock, WarpMode};
 use crate::timer::Timers;
@@ -145,7 +145,7 @@ pub struct Vm {
     /// Schedulers without work (Q2). Written whenever one parks, so on a line of its own: its neighbours are read in each slice.
     pub(crate) idle: CachePadded<IdleSet>,
     stopping: AtomicBool,
-    pub(crate) standstill: Standstill,
+    pub(crate) world: World,
     pub(crate) census: Census,
     exit_status: AtomicI64,
     foreign_refs: AtomicU64,
@@ -203,7 +203,7 @@ impl Vm {
             multi: Multi::new(config.schedulers_online.clamp(1, config.schedulers), config.dirty_cpu_online.max(1)),
             idle: CachePadded::new(IdleSet::new()),
             stopping: AtomicBool::new(false),
-            standstill: Standstill::default(),
+            world: World::default(),
             census: Census::default(),
             exit_status: AtomicI64::new(0),
             foreign_refs: AtomicU64::new(0),
