@@ -20,7 +20,7 @@
 //! | [`bias`] | a lock's first user goes without it until another comes |
 //! | [`revocable`] | a value that can be taken away from its user |
 //! | [`state`] | whose an object is, and looking at it while it is nobody's |
-//! | [`sequence`] | looking at what a lock protects without it |
+//! | [`sequence`], [`sharing`], [`tombstone`] | looking at what a lock protects without it; who does so; whether it was deleted |
 //! | [`count`] | how many hold an object that a table names |
 //! | `futex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, signal queue, sleeping, safe reclamation, grow-only table |
 //! | [`idle`], [`leader`] | who sleeps without work, and who of them waits for events: waking just those who must be |
@@ -81,10 +81,12 @@ pub mod revocable;
 pub mod rwlock;
 pub mod safepoint;
 pub mod sequence;
+pub mod sharing;
 pub mod slot;
 pub mod spin;
 pub mod state;
 pub mod table;
+pub mod tombstone;
 
 pub use backend::{atomic, cell, statics, thread};
 
@@ -107,9 +109,11 @@ pub use revocable::{Revocable, Unavailable};
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};
 pub use safepoint::Safepoint;
 pub use sequence::{Odd, Sequence};
+pub use sharing::Sharing;
 pub use spin::{SpinLock, TicketLock};
 pub use state::{StateWord, Visit};
 pub use table::AppendVec;
+pub use tombstone::Tombstone;
 
 // Reference counts and one-time initialisation are std's in every back end. Loom's own `Arc` cannot hold a
 // `dyn Trait`; std's is seen by a model as no synchronisation at all, so a model can only be too strict with it.
