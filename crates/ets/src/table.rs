@@ -330,7 +330,7 @@ impl Table {
 
     /// May this user look without a lock (TB4)?
     #[inline]
-    fn may_glance(&self, user: User) -> bool {
+    fn may_read_optimistically(&self, user: User) -> bool {
         let Some(user) = user else { return false };
         if !self.users.admits(user.data()) {
             self.comes(user);
@@ -405,7 +405,7 @@ impl Table {
     #[inline(always)]
     pub fn write_to<'a>(&'a self, shard: &'a Shard, user: User) -> Writing<'a> {
         if user.is_some() {
-            self.may_glance(user);
+            self.may_read_optimistically(user);
         }
         let right = self.writer(user, shard.lock(), &shard.claim);
         self.writing(shard, user, right)
@@ -445,8 +445,8 @@ impl Table {
         mut look: impl FnMut(&Shard) -> R,
     ) -> Result<R, Gone> {
         let shard = &shards[hash as usize & (shards.len() - 1)];
-        if self.may_glance(user)
-            && let Some(found) = shard.glance(&mut look)
+        if self.may_read_optimistically(user)
+            && let Some(found) = shard.read_optimistically(&mut look)
         {
             // Looked at afterwards: TB1.
             return self.alive(found);
@@ -477,7 +477,7 @@ impl Table {
             return self.alive(vec![self.write_to(shard, user)]);
         }
         if user.is_some() {
-            self.may_glance(user);
+            self.may_read_optimistically(user);
         }
         // Several shards: no holder (TB5).
         let locks = shards.iter().map(|s| Right::Lock(s.lock().write())).zip(shards);

@@ -20,7 +20,7 @@
 //! | [`bias`] | a lock's first user goes without it until another comes |
 //! | [`revocable`] | a value that can be taken away from its user |
 //! | [`state`] | whose an object is, and looking at it while it is nobody's |
-//! | [`sequence`], [`sharing`], [`tombstone`] | looking at what a lock protects without it; who does so; whether it was deleted |
+//! | [`seqlock`], [`sharing`], [`tombstone`] | optimistic reads of what a lock protects; who reads so; whether it was deleted |
 //! | [`count`] | how many hold an object that a table names |
 //! | `futex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, signal queue, sleeping, safe reclamation, grow-only table |
 //! | [`idle`], [`leader`] | who sleeps without work, and who of them waits for events: waking just those who must be |
@@ -80,7 +80,7 @@ pub mod progress;
 pub mod revocable;
 pub mod rwlock;
 pub mod safepoint;
-pub mod sequence;
+pub mod seqlock;
 pub mod sharing;
 pub mod slot;
 pub mod spin;
@@ -108,7 +108,7 @@ pub use progress::{Pinned, Progress, Runner, ThreadSlot};
 pub use revocable::{Revocable, Unavailable};
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};
 pub use safepoint::Safepoint;
-pub use sequence::{Odd, Sequence};
+pub use seqlock::{SeqLock, SeqWrite};
 pub use sharing::Sharing;
 pub use spin::{SpinLock, TicketLock};
 pub use state::{StateWord, Visit};

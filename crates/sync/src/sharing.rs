@@ -86,7 +86,7 @@ mod tests {
     }
 }
 
-/// The chain of a hash table's bucket in small: a link to a row, a lock for writers, a sequence for readers.
+/// The chain of a hash table's bucket in small: a link to a row, a lock for writers, a seqlock for readers.
 ///
 /// Caught when tried (each as a row that is read while it is freed): Relaxed for the Acquire of `admits` or the Release of
 /// `enter`; a second user that takes no lock, or takes it after the change to Shared; a writer that frees at once whoever has
@@ -99,7 +99,7 @@ mod loom_tests {
         Ordering::{Acquire, Release},
     };
     use crate::cell::UnsafeCell;
-    use crate::{LockClass, Mutex, Sequence};
+    use crate::{LockClass, Mutex, SeqLock};
     use loom::thread;
     use std::sync::Arc;
 
@@ -110,7 +110,7 @@ mod loom_tests {
     struct Object {
         sharing: Sharing,
         lock: Mutex<()>,
-        sequence: Sequence,
+        seqlock: SeqLock,
         link: AtomicUsize,
         rows: [UnsafeCell<u32>; 2],
     }
@@ -123,7 +123,7 @@ mod loom_tests {
             Arc::new(Object {
                 sharing: Sharing::new(),
                 lock: Mutex::new(&CLASS, ()),
-                sequence: Sequence::new(),
+                seqlock: SeqLock::new(),
                 link: AtomicUsize::new(0),
                 rows: [UnsafeCell::new(0), UnsafeCell::new(0)],
             })
@@ -137,7 +137,7 @@ mod loom_tests {
 
         /// What a user reads without the lock, if nobody writes meanwhile.
         fn read(&self) {
-            let row = self.sequence.look(|| {
+            let row = self.seqlock.read_optimistically(|| {
                 // Acquire: pairs with the Release in `replace`.
                 let row = &self.rows[self.link.load(Acquire)];
                 // SAFETY: SH2 and SH3: it is not freed.
@@ -150,7 +150,7 @@ mod loom_tests {
         /// which is a long time).
         fn replace(&self, user: u64) {
             let _lock = self.lock.lock();
-            let odd = self.sequence.write();
+            let write = self.seqlock.write();
             // SAFETY: nothing leads to it yet.
             self.rows[1].with_mut(|row| unsafe { *row = 1 });
             // Release: pairs with the Acquire in `read`.
@@ -159,7 +159,7 @@ mod loom_tests {
                 // SAFETY: SH2.
                 self.rows[0].with_mut(|row| unsafe { *row = FREED });
             }
-            drop(odd);
+            drop(write);
         }
     }
 

@@ -1,11 +1,11 @@
 //! [`Tombstone`]: an object whose contents are taken out for good, and those who look at them with its lock or optimistically.
 //!
 //! Who deletes the object sets the tombstone, and only then takes the contents out, with the lock held and within a write of the
-//! object's [`Sequence`](crate::Sequence). Who has found something looks at the tombstone afterwards; who is about to add
+//! object's [`SeqLock`](crate::SeqLock). Who has found something looks at the tombstone afterwards; who is about to add
 //! something, once it has the lock. Nothing here stores and then looks: all follows in one direction, contents after tombstone,
-//! and so needs no fence and no ordering beyond those of lock and sequence.
+//! and so needs no fence and no ordering beyond those of lock and seqlock.
 //!
-//! TS1. Who has the lock, or was told by the sequence that nobody wrote meanwhile, sees the tombstone if it sees that the contents
+//! TS1. Who has the lock, or was told by the seqlock that nobody wrote meanwhile, sees the tombstone if it sees that the contents
 //!      are gone, or could add to what remains.
 //! TS2. One of several who delete the object is told that it is the first.
 
@@ -27,14 +27,14 @@ impl Tombstone {
     /// Deletes the object: before its contents are taken out. `false`: somebody else has (TS2).
     #[must_use]
     pub fn set(&self) -> bool {
-        // Relaxed: what follows with the lock and the sequence makes it known (TS1).
+        // Relaxed: what follows with the lock and the seqlock makes it known (TS1).
         !self.0.swap(true, Relaxed)
     }
 
     /// Has it been deleted? To be asked with the lock, or after an optimistic look.
     #[inline]
     pub fn is_set(&self) -> bool {
-        // Relaxed: lock and sequence order it after the contents that were seen (TS1).
+        // Relaxed: lock and seqlock order it after the contents that were seen (TS1).
         self.0.load(Relaxed)
     }
 }
@@ -50,14 +50,14 @@ mod tests {
     }
 }
 
-/// Caught when tried: no Release fence in the sequence, or no Acquire fence (its two other orderings are not needed here); the
+/// Caught when tried: no Release fence in the seqlock, or no Acquire fence (its two other orderings are not needed here); the
 /// tombstone set after the contents were taken out; a look at it before the contents were looked at, or before the lock was
 /// taken.
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::Tombstone;
     use crate::atomic::{AtomicUsize, Ordering::Relaxed};
-    use crate::{LockClass, Mutex, Sequence};
+    use crate::{LockClass, Mutex, SeqLock};
     use loom::thread;
     use std::sync::Arc;
 
@@ -67,7 +67,7 @@ mod loom_tests {
     struct Object {
         tombstone: Tombstone,
         lock: Mutex<()>,
-        sequence: Sequence,
+        seqlock: SeqLock,
         contents: AtomicUsize,
     }
 
@@ -76,7 +76,7 @@ mod loom_tests {
             Arc::new(Object {
                 tombstone: Tombstone::new(),
                 lock: Mutex::new(&CLASS, ()),
-                sequence: Sequence::new(),
+                seqlock: SeqLock::new(),
                 contents: AtomicUsize::new(1),
             })
         }
@@ -84,22 +84,22 @@ mod loom_tests {
         fn delete(&self) {
             if self.tombstone.set() {
                 let _lock = self.lock.lock();
-                let _odd = self.sequence.write();
-                // Relaxed: lock and sequence order it, here and below.
+                let _write = self.seqlock.write();
+                // Relaxed: lock and seqlock order it, here and below.
                 self.contents.store(0, Relaxed);
             }
         }
 
         /// What an optimistic reader finds.
         fn look(&self) -> Option<usize> {
-            let found = self.sequence.look(|| self.contents.load(Relaxed))?;
+            let found = self.seqlock.read_optimistically(|| self.contents.load(Relaxed))?;
             (!self.tombstone.is_set()).then_some(found)
         }
 
         fn add(&self) {
             let _lock = self.lock.lock();
             if !self.tombstone.is_set() {
-                let _odd = self.sequence.write();
+                let _write = self.seqlock.write();
                 self.contents.store(self.contents.load(Relaxed) + 1, Relaxed);
             }
         }
