@@ -290,7 +290,7 @@ fn transfer(vm: &'static Vm, table: &Arc<Table>, to: Inheritor, data: Term) -> b
     table.set_owner(to);
     Registry::of(vm).own(to, table);
     // One that is not ending yet has its exit hook before it, which finds the table.
-    let lives = vm.processes.get(to).is_some_and(|p| !p.is_exiting());
+    let lives = vm.processes.get(to).is_some_and(|p| !p.must_take_back());
     let sent = if data.is_none() || !lives {
         lives
     } else {

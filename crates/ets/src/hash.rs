@@ -7,10 +7,10 @@
 //! S2. Rows with equal keys stand together in their chain. At most one of them is visible in a set.
 //! S3. While the table is fixed no bucket is split or joined and no row leaves: it is hidden instead, and its hash noted, so
 //!     that [`Writing::purge`] finds it.
-//! S4. Buckets, links and what changes in rows are written only by the holder of the lock for writing, or by the table's
-//!     holder while it is inside (`table`, TB5), who needs no lock; within a write of [`Sequence`]. "With the lock" means
-//!     either. Who looks without the lock ([`Shard::glance`]) follows links that are never wild, and believes what it found
-//!     as far as that lets it.
+//! S4. Buckets, links and what changes in rows are written only by the holder of the lock for writing, or by the table's holder
+//!     while it is inside (`table`, TB5), who needs no lock; within a write of [`SeqLock`]. "With the lock" means either. Who
+//!     looks without the lock ([`Shard::read_optimistically`]) follows links that are never wild, and believes what it found as
+//!     far as that lets it.
 //! S5. Arrays of buckets and rows that leave the shard are freed when those who look without the lock have moved on
 //!     ([`Disposal`]).
 
@@ -18,7 +18,7 @@ use crate::disposal::Disposal;
 use crate::ordered::{Claim, Reader, Writer};
 use crate::row::{HEAD_WORDS, Link, NewRow, Row};
 use myriad_sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
-use myriad_sync::{LockClass, Mutex, Odd, RwLock, Sequence};
+use myriad_sync::{LockClass, Mutex, RwLock, SeqLock, SeqWrite};
 use myriad_term::equal::eq_exact;
 use myriad_term::{Arena, Term, memory};
 use std::mem::offset_of;
@@ -71,7 +71,7 @@ static HIDDEN_CLASS: LockClass = LockClass::new("db_hash_hidden", 725);
 #[repr(C)]
 pub struct Shard {
     lock: RwLock<()>,
-    sequence: Sequence,
+    seqlock: SeqLock,
     rows: AtomicUsize,
     words: AtomicUsize,
     buckets: AtomicPtr<Buckets>,
@@ -122,7 +122,7 @@ impl Deref for Reading<'_> {
 pub struct Writing<'a> {
     shard: &'a Shard,
     /// Ends before the lock is given up (S4).
-    odd: Odd<'a>,
+    write: SeqWrite<'a>,
     right: Writer<'a>,
     disposal: Disposal<'a>,
 }
@@ -147,7 +147,7 @@ impl Shard {
         let least = (FIRST_SEGMENT >> shift).max(1);
         Shard {
             lock: RwLock::new(class, ()),
-            sequence: Sequence::new(),
+            seqlock: SeqLock::new(),
             rows: AtomicUsize::new(0),
             words: AtomicUsize::new(0),
             buckets: AtomicPtr::new(Buckets::new(least)),
@@ -179,15 +179,15 @@ impl Shard {
     /// S4: the right is one to this shard.
     #[inline(always)]
     pub unsafe fn write<'a>(&'a self, right: Writer<'a>, disposal: Disposal<'a>) -> Writing<'a> {
-        Writing { odd: self.sequence.write(), shard: self, right, disposal }
+        Writing { write: self.seqlock.write(), shard: self, right, disposal }
     }
 
-    /// Looks without the lock (S4). Nothing if somebody writes meanwhile: what `look` gave is worthless then.
+    /// Looks without the lock (S4). Nothing if somebody writes meanwhile: what `read` gave is worthless then.
     ///
     /// The caller sees to it that what leaves the shard is not freed while it looks (S5).
     #[inline]
-    pub fn glance<R>(&self, look: impl FnOnce(&Shard) -> R) -> Option<R> {
-        self.sequence.look(|| look(self))
+    pub fn read_optimistically<R>(&self, read: impl FnOnce(&Shard) -> R) -> Option<R> {
+        self.seqlock.read_optimistically(|| read(self))
     }
 
     /// Visible rows.
@@ -340,8 +340,8 @@ impl Writing<'_> {
     /// Hands over what has left the shard to a scheduler's thread progress: cheaper than dropping.
     #[inline(always)]
     pub fn done(self, slices: Option<&myriad_sync::ThreadSlot>) {
-        let Writing { shard: _, odd, right, mut disposal } = self;
-        drop(odd);
+        let Writing { shard: _, write, right, mut disposal } = self;
+        drop(write);
         drop(right);
         disposal.hand_over(slices);
     }

@@ -4,15 +4,14 @@
 //! Each shard has a readers-writer lock. An ordered set is one tree behind one. Who looks for a key in a hash table does so
 //! without the lock, and writes nothing that is shared. A process that is alone in using a table needs no lock at all.
 //!
-//! TB1. `deleted` is set before the rows are taken out; whoever has taken a lock looks at it first, so that nobody sees or
-//!      fills the remains of a deleted table.
+//! TB1. `deleted` is set before the rows are taken out; whoever has taken a lock, or has looked without one, looks at it
+//!      afterwards, so that nobody sees or fills the remains of a deleted table ([`Tombstone`]).
 //! TB2. Several shards are locked in the order of their numbers.
 //! TB3. `fixed` counts who holds rows in place (fixations, traversals under way). It is read under the shard's lock. Whoever
 //!      brings it to zero purges each shard under its lock, and only while it is still zero.
-//! TB4. Without a lock only a process on a normal scheduler looks, and never beyond one call of a built-in. `user` is the one
-//!      process that has written or has looked so, until there is a second one. While there is one, what leaves the
-//!      table is freed at once when that process writes; otherwise when all normal schedulers have gone on
-//!      ([`crate::disposal`]). The first one to come makes itself known by an exchange, a second one under all locks.
+//! TB4. Without a lock only a process on a normal scheduler looks, and never beyond one call of a built-in. As long as one process
+//!      alone has written or has looked so, what leaves the table is freed at once when that process writes; otherwise when all
+//!      normal schedulers have gone on ([`crate::disposal`]). [`Sharing`] has the protocol: a second process comes under all locks.
 //! TB5. A process that has taken a lock so often that it has paid for it becomes the table's holder ([`Bias`]), and takes no locks
 //!      until somebody else wants one. What it does inside stands for what is done under a lock. Who looks without a lock is no
 //!      matter to it: to them it is a writer like others. Tables with several shards have no holder.
@@ -22,8 +21,8 @@ use crate::hash::{Chains, Fixed, Reading, Shard, Writing};
 use crate::ordered::{Claim, Ordered, ReadTree, Reader, Right, WriteTree, Writer};
 use crate::row::{Form, NewRow, Row};
 use myriad_heap::Fragment;
-use myriad_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use myriad_sync::{Bias, CachePadded, Inside, LockClass, Mutex, Progress, RwLock, bias};
+use myriad_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use myriad_sync::{Bias, CachePadded, Inside, LockClass, Mutex, Progress, RwLock, Sharing, Tombstone, bias};
 use myriad_term::hash::table_hash;
 use myriad_term::{Atom, Pid, RefNumbers, Term};
 use myriad_vm::{Process, Vm};
@@ -150,9 +149,10 @@ pub struct Table {
     name: AtomicU32,
     owner: AtomicU64,
     protection: AtomicU32,
-    deleted: AtomicBool,
+    /// TB1.
+    deleted: Tombstone,
     /// TB4.
-    user: AtomicU64,
+    users: Sharing,
     /// TB5.
     bias: Bias,
     /// After how many uses of a lock in a row a process becomes the holder.
@@ -166,16 +166,11 @@ pub struct Table {
 /// locks.
 pub type User = Option<Pid>;
 
-/// Nobody has used the table yet.
-const NOBODY: u64 = u64::MAX - 1;
-/// More than one process uses the table.
-const MANY: u64 = u64::MAX;
-
 /// The table has been deleted.
 pub struct Gone;
 
-/// Uses of a lock after which a process becomes the holder at first: they cost about what ending that costs (a call of the operating
-/// system that reaches all cores). It doubles each time, for it is a table of several.
+/// Uses of a lock after which a process becomes the holder at first: they cost about what ending that costs (a call of the
+/// operating system that reaches all cores). It doubles each time, for it is a table of several.
 const CREDIT: u32 = 500;
 /// No number of uses makes a holder.
 const NEVER: u32 = u32::MAX;
@@ -216,8 +211,8 @@ impl Table {
             name: AtomicU32::new(name.index()),
             owner: AtomicU64::new(owner.data()),
             protection: AtomicU32::new(protection as u32),
-            deleted: AtomicBool::new(false),
-            user: AtomicU64::new(NOBODY),
+            deleted: Tombstone::new(),
+            users: Sharing::new(),
             bias: Bias::new(),
             credit: AtomicU32::new(credit),
             slices,
@@ -270,14 +265,12 @@ impl Table {
     /// Has it been deleted?
     #[inline]
     pub fn is_deleted(&self) -> bool {
-        // Relaxed: the shards' locks order it with the rows (TB1).
-        self.deleted.load(Ordering::Relaxed)
+        self.deleted.is_set()
     }
 
     /// Marks it as deleted; `false` if it was so already.
     pub fn set_deleted(&self) -> bool {
-        // Relaxed: as above; only one of several deleters gets `true`.
-        !self.deleted.swap(true, Ordering::Relaxed)
+        self.deleted.set()
     }
 
     /// What its rows look like.
@@ -337,28 +330,21 @@ impl Table {
 
     /// May this user look without a lock (TB4)?
     #[inline]
-    fn may_glance(&self, user: User) -> bool {
+    fn may_read_optimistically(&self, user: User) -> bool {
         let Some(user) = user else { return false };
-        // Acquire: pairs with the Release in `comes`.
-        let known = self.user.load(Ordering::Acquire);
-        known == MANY || known == user.data() || self.comes(user)
+        if !self.users.admits(user.data()) {
+            self.comes(user);
+        }
+        true
     }
 
     /// A new user has come.
     #[cold]
-    fn comes(&self, user: Pid) -> bool {
-        // AcqRel: pairs with that of others: only one of those who come is the first. What the first one does with rows is
-        // ordered by locks and versions.
-        if self.user.compare_exchange(NOBODY, user.data(), Ordering::AcqRel, Ordering::Acquire).is_ok() {
-            return true;
-        }
+    fn comes(&self, user: Pid) {
         if let Store::Hash(shards) = &self.store {
-            let locks = self.bias.with_lock(|| shards.iter().map(|s| s.lock().read()).collect::<Vec<_>>());
-            // Release: whoever has a lock for writing after us, or looks without one, sees it.
-            self.user.store(MANY, Ordering::Release);
-            drop(locks);
+            let lock = || shards.iter().map(|s| s.lock().read()).collect::<Vec<_>>();
+            self.users.enter(user.data(), || self.bias.with_lock(lock));
         }
-        true
     }
 
     /// The right of the table's holder (TB5). To be asked for before a lock is taken, and counted as a use of it.
@@ -410,17 +396,16 @@ impl Table {
         }
     }
 
-    /// Is somebody else perhaps looking at this table's rows without a lock?
+    /// Is somebody else perhaps looking at this table's rows without a lock? To be asked with the lock, or after a write.
     pub fn is_watched(&self, user: User) -> bool {
-        // Acquire: as in `may_glance`.
-        user.is_none_or(|user| self.user.load(Ordering::Acquire) != user.data())
+        user.is_none_or(|user| !self.users.is_exclusive_to(user.data()))
     }
 
     /// A shard, to write.
     #[inline(always)]
     pub fn write_to<'a>(&'a self, shard: &'a Shard, user: User) -> Writing<'a> {
         if user.is_some() {
-            self.may_glance(user);
+            self.may_read_optimistically(user);
         }
         let right = self.writer(user, shard.lock(), &shard.claim);
         self.writing(shard, user, right)
@@ -460,8 +445,8 @@ impl Table {
         mut look: impl FnMut(&Shard) -> R,
     ) -> Result<R, Gone> {
         let shard = &shards[hash as usize & (shards.len() - 1)];
-        if self.may_glance(user)
-            && let Some(found) = shard.glance(&mut look)
+        if self.may_read_optimistically(user)
+            && let Some(found) = shard.read_optimistically(&mut look)
         {
             // Looked at afterwards: TB1.
             return self.alive(found);
@@ -492,7 +477,7 @@ impl Table {
             return self.alive(vec![self.write_to(shard, user)]);
         }
         if user.is_some() {
-            self.may_glance(user);
+            self.may_read_optimistically(user);
         }
         // Several shards: no holder (TB5).
         let locks = shards.iter().map(|s| Right::Lock(s.lock().write())).zip(shards);

@@ -1,7 +1,7 @@
 //! What Ctrl-C (SIGINT) leads to: the break menu, or what `+B` says.
 //!
 //! The menu runs on the thread that forwards signals. The interactive terminal is the user's meanwhile: its port neither reads
-//! nor writes. Schedulers stand still between two slices; processes that
+//! nor writes. Schedulers wait at a safepoint, between two slices; processes that
 //! wait are shown with all they hold, others as they are seen from outside. Every choice but one that does
 //! not exist leaves the menu, as in OTP; a second Ctrl-C ends the VM.
 
@@ -28,7 +28,7 @@ pub fn start(vm: &'static Vm) {
 /// Shows the menu until the user has had enough of it.
 fn run(vm: &'static Vm) {
     // The terminal has its own modes meanwhile, so that ending there and then leaves it in order.
-    vm.while_paused(|| myriad_io::with_terminal(vm, || myriad_bif::os::signals::with_interrupt_ending(|| menu(vm))));
+    vm.while_stopping(|| myriad_io::with_terminal(vm, || myriad_bif::os::signals::with_interrupt_ending(|| menu(vm))));
 }
 
 fn menu(vm: &'static Vm) {

@@ -49,9 +49,9 @@ impl Names {
                 if process.name().is_some() {
                     return false;
                 }
-                // Relaxed: ordered by the lock, and for the ending process by the fences of `is_exiting`.
+                // Relaxed: ordered by the lock, and for the ending process by the protocol of `set_exiting`.
                 process.name.store(name.index() + 1, Ordering::Relaxed);
-                if process.is_exiting() {
+                if process.must_take_back() {
                     process.name.store(0, Ordering::Relaxed);
                     return false;
                 }

@@ -8,9 +8,9 @@ use crate::runtime::Runtime;
 use crate::signal::SignalNode;
 use crate::status::{Status, Wake};
 use crate::tracee::Tracee;
-use myriad_sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering, fence};
+use myriad_sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use myriad_sync::cell::UnsafeCell;
-use myriad_sync::{Backoff, Mpsc, StateWord};
+use myriad_sync::{Backoff, ExitFlag, Mpsc, StateWord};
 use myriad_term::{Atom, Pid};
 
 /// Above the number of any priority: all bits of the urgency but [`ASKED`].
@@ -41,7 +41,7 @@ pub struct Process<R: Runtime> {
     pub trace: Tracee,
     /// The scheduler it is bound to + 1, or 0.
     bound: AtomicU32,
-    exiting: AtomicBool,
+    exiting: ExitFlag,
     suspended: AtomicBool,
     blocks_schedulers: AtomicBool,
     has_timers: AtomicBool,
@@ -69,7 +69,7 @@ impl<R: Runtime> Process<R> {
             name: AtomicU32::new(0),
             trace: Tracee::default(),
             bound: AtomicU32::new(0),
-            exiting: AtomicBool::new(false),
+            exiting: ExitFlag::new(),
             suspended: AtomicBool::new(false),
             blocks_schedulers: AtomicBool::new(false),
             has_timers: AtomicBool::new(false),
@@ -168,21 +168,22 @@ impl<R: Runtime> Process<R> {
         })
     }
 
-    /// Marks that it is ending: from now on it gets no name and nothing to own.
-    ///
-    /// Who gives a process something first gives it, then looks at [`Process::is_exiting`], and takes it back if so; the
-    /// ending process says so first and gives up what it has then. A SeqCst fence on both sides lets one of them see the other.
+    /// Marks that it is ending: from now on it gets no name and nothing to own ([`ExitFlag`]).
     pub fn set_exiting(&self) {
-        // Relaxed: ordered by the fence, which pairs with that in `is_exiting`.
-        self.exiting.store(true, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
+        self.exiting.set();
     }
 
-    /// Is it ending, or has it ended? See [`Process::set_exiting`].
+    /// To be asked once this process was given something in its own right (a name, a timer, a table): is that to be taken back, for
+    /// the process is ending ([`ExitFlag`])?
+    #[must_use]
+    pub fn must_take_back(&self) -> bool {
+        self.exiting.must_take_back()
+    }
+
+    /// Is it ending, or has it ended (a figure, already old)?
+    #[inline]
     pub fn is_exiting(&self) -> bool {
-        fence(Ordering::SeqCst);
-        // Relaxed: ordered by the fence, which pairs with that in `set_exiting`.
-        self.exiting.load(Ordering::Relaxed)
+        self.exiting.is_set()
     }
 
     /// Whether suspensions are in force, for [`Process::seen_status`].
@@ -231,7 +232,7 @@ impl<R: Runtime> Process<R> {
 
     /// A timer is about to be set that will send it a message.
     pub fn set_has_timers(&self) {
-        // Relaxed: ordered by the fences of `set_exiting` and `is_exiting`.
+        // Relaxed: ordered by the protocol of `set_exiting`: a timer is a gift.
         self.has_timers.store(true, Ordering::Relaxed);
     }
 

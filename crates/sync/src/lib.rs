@@ -20,11 +20,19 @@
 //! | [`bias`] | a lock's first user goes without it until another comes |
 //! | [`revocable`] | a value that can be taken away from its user |
 //! | [`state`] | whose an object is, and looking at it while it is nobody's |
-//! | [`sequence`] | looking at what a lock protects without it |
+//! | [`seqlock`], [`sharing`], [`tombstone`] | optimistic reads of what a lock protects; who reads so; whether it was deleted |
 //! | [`count`] | how many hold an object that a table names |
 //! | [`parallelism`], [`memory`] | how many cores this process may use, and how much memory it could still have |
 //! | `futex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, signal queue, sleeping, safe reclamation, grow-only table |
 //! | [`point`] | where a test driver may let another thread go on |
+//! | `futex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, signal queue, sleeping, safe reclamation, grow-only table |
+//! | [`idle`], [`leader`] | who sleeps without work, and who of them waits for events: waking just those who must be |
+//! | [`safepoint`] | stopping the world |
+//! | [`exit_flag`] | an object ends while others give it things |
+//! | [`parallelism`], [`memory`] | how many cores this process may use, and how much memory it could still have |
+//!
+//! Where each of two threads stores a word and then looks at the other's (Dekker's protocol), only a SeqCst fence on both sides lets
+//! one of them see the other. Such protocols are found here only, each as a type whose methods hold store and fence together.
 //!
 //! Every blocking lock has a [`LockClass`]; debug builds panic when a thread takes locks against the order of
 //! their classes. Two kinds of test stand beside the code:
@@ -59,7 +67,10 @@ mod cgroup;
 pub mod class;
 pub mod count;
 pub mod counter;
+pub mod exit_flag;
 mod futex;
+pub mod idle;
+pub mod leader;
 pub mod mcs;
 pub mod memory;
 pub mod mpsc;
@@ -72,11 +83,14 @@ pub mod profile;
 pub mod progress;
 pub mod revocable;
 pub mod rwlock;
-pub mod sequence;
+pub mod safepoint;
+pub mod seqlock;
+pub mod sharing;
 pub mod slot;
 pub mod spin;
 pub mod state;
 pub mod table;
+pub mod tombstone;
 
 pub use backend::{atomic, cell, statics, thread};
 
@@ -85,6 +99,9 @@ pub use bias::{Bias, Inside};
 pub use class::LockClass;
 pub use count::Count;
 pub use counter::{ShardedCounter, ShardedTally, Tally};
+pub use exit_flag::ExitFlag;
+pub use idle::IdleSet;
+pub use leader::{LeaderSlot, Leading};
 pub use mcs::McsLock;
 pub use mpsc::{Chain, HasNext, Link, Mpsc, WasEmpty};
 pub use mutex::{Condvar, Mutex, MutexGuard};
@@ -95,10 +112,13 @@ pub use point::{drive_by, sim_point};
 pub use progress::{Pinned, Progress, Runner, ThreadSlot};
 pub use revocable::{Revocable, Unavailable};
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};
-pub use sequence::{Odd, Sequence};
+pub use safepoint::Safepoint;
+pub use seqlock::{SeqLock, SeqWrite};
+pub use sharing::Sharing;
 pub use spin::{SpinLock, TicketLock};
 pub use state::{StateWord, Visit};
 pub use table::AppendVec;
+pub use tombstone::Tombstone;
 
 // Reference counts and one-time initialisation are std's in every back end. Loom's own `Arc` cannot hold a
 // `dyn Trait`; std's is seen by a model as no synchronisation at all, so a model can only be too strict with it.

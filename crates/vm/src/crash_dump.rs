@@ -2,8 +2,8 @@
 //!
 //! Written to where `ERL_CRASH_DUMP` says; not at all if `ERL_CRASH_DUMP_SECONDS` is 0; of at most `ERL_CRASH_DUMP_BYTES` bytes.
 //!
-//! CD1. Whoever writes it ends the VM afterwards: schedulers are made to stand still and are not let go, and the writer takes
-//!      up processes that nobody runs ([`Process::seize`]) without giving them back.
+//! CD1. Whoever writes it ends the VM afterwards: the world is stopped for good (`safepoint`), and the writer takes up
+//!      processes that nobody runs ([`Process::seize`]) without giving them back.
 //! CD2. Of a process that another thread runs only that is told which can be seen from outside.
 //! CD3. What a broken VM can tell comes first, and each section is in the file before the next is begun: a second fault,
 //!      or a lock that the broken thread holds, costs the rest only. [`Haste::Broken`] ends the VM after a while in any case.
@@ -181,9 +181,9 @@ impl Dump {
         self.out.flush()?;
         let Some(vm) = VM.get().copied() else { return writeln!(self.out, "=end") };
         // The schedulers stop between two slices; a slice is over within milliseconds.
-        let all_stand = vm.pause_for_good(Duration::from_millis(500));
+        let all_stopped = vm.stop_world_for_good(Duration::from_millis(500));
         tables::schedulers(vm, &mut self.out)?;
-        let seized = self.processes(vm, own, all_stand)?;
+        let seized = self.processes(vm, own, all_stopped)?;
         self.out.flush()?;
         for subsystem in vm.subsystems.iter() {
             subsystem.dump(vm, &mut self.out)?;

@@ -231,7 +231,7 @@ impl DirtyPools {
                     if vm.is_stopping() {
                         return;
                     }
-                    let next = if vm.is_paused() { None } else { jobs.take() };
+                    let next = if vm.safepoint_requested() { None } else { jobs.take() };
                     match next {
                         Some(job) => {
                             // DC2: before the queue is let go.

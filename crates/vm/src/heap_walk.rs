@@ -1,4 +1,4 @@
-//! A heap walk: every object of every heap, message, table and timer, visited while the world stands still.
+//! A heap walk: every object of every heap, message, table and timer, visited while the world is stopped.
 //!
 //! For questions that are asked seldom, by tests and by people: OTP counts the references to funs and to nodes' entries object by
 //! object, as they come and go; here nothing is kept, and whoever asks has all of them looked at.
@@ -93,12 +93,12 @@ fn process(of: &Process, private: &Private, visit: Visit<'_>) {
     if let Some(signals) = &private.unhandled {
         signals.each(|node| signal(&node.signal, holder, visit));
     }
-    // SAFETY: only the process's owner takes signals, and nobody but the caller is one now (ST2).
+    // SAFETY: only the process's owner takes signals, and nobody but the caller is one now (SF2).
     unsafe { of.outer.waiting() }.for_each(|node| signal(&node.signal, holder, visit));
 }
 
 impl Ctx<'_> {
-    /// Calls `visit` with every object of the VM, while the world stands still. `false`: it could not be brought to that, and
+    /// Calls `visit` with every object of the VM, while the world is stopped. `false`: it could not be stopped, and
     /// nothing was visited; to be tried again in another slice.
     ///
     /// `visit` takes no lock.
@@ -118,7 +118,7 @@ impl Ctx<'_> {
             if std::ptr::eq(other, self.this) {
                 process(other, self.proc, &mut all);
             } else {
-                // SAFETY: ST2: nobody else touches it until `_stopped` is dropped, and there is no other reference.
+                // SAFETY: SF2: nobody else touches it until `_stopped` is dropped, and there is no other reference.
                 process(other, unsafe { other.private() }, &mut all);
             }
         });

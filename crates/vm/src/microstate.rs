@@ -16,7 +16,7 @@
 use crate::machine::Machine;
 use crate::vm::{Config, Vm};
 use myriad_sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
-use myriad_sync::{CachePadded, LockClass, Mutex, Sequence};
+use myriad_sync::{CachePadded, LockClass, Mutex, SeqLock};
 use std::cell::Cell;
 
 static CLASS: LockClass = LockClass::new("microstates", 285);
@@ -64,7 +64,7 @@ pub type Times = [u64; STATES];
 
 /// One thread's.
 struct Account {
-    sequence: Sequence,
+    seqlock: SeqLock,
     times: [AtomicU64; STATES],
     /// Accounting's clock when the state last changed.
     since: AtomicU64,
@@ -76,7 +76,7 @@ struct Account {
 impl Default for Account {
     fn default() -> Account {
         Account {
-            sequence: Sequence::new(),
+            seqlock: SeqLock::new(),
             times: Default::default(),
             since: AtomicU64::new(0),
             period: AtomicU32::new(0),
@@ -94,8 +94,8 @@ impl Account {
     /// What has been counted until the clock shows this.
     fn times(&self, clock: u64) -> Times {
         loop {
-            let seen = self.sequence.look(|| {
-                // Relaxed: Q1 of `Sequence`.
+            let seen = self.seqlock.read_optimistically(|| {
+                // Relaxed: Q1 of `SeqLock`.
                 let mut times: Times = std::array::from_fn(|i| self.times[i].load(Ordering::Relaxed));
                 times[self.state() as usize] += clock.saturating_sub(self.since.load(Ordering::Relaxed));
                 times
@@ -184,7 +184,7 @@ impl Microstates {
         let (period, clock) = self.clock(machine);
         let since = account.since.load(Ordering::Relaxed);
         let spent = &account.times[old as usize];
-        let _odd = account.sequence.write();
+        let _write = account.seqlock.write();
         // Relaxed: MS1.
         spent.store(spent.load(Ordering::Relaxed) + clock.saturating_sub(since), Ordering::Relaxed);
         account.since.store(clock.max(since), Ordering::Relaxed);

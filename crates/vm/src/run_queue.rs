@@ -10,6 +10,7 @@
 use crate::Process;
 use myriad_process::Priority;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use myriad_sync::idle::Worker;
 use myriad_sync::{CachePadded, LockClass, SpinLock};
 use std::collections::VecDeque;
 
@@ -154,11 +155,8 @@ pub struct Shared {
     queue: SpinLock<Queues<Runnable>>,
     len: AtomicUsize,
     bound: AtomicUsize,
-    pub(crate) idle: AtomicBool,
-    /// Looks for work before it parks (a hint).
-    pub(crate) spinning: AtomicBool,
-    /// Has been woken, and its thread has yet to run (a hint): on a busy machine that may take long.
-    pub(crate) waking: AtomicBool,
+    /// Does it run, or look for work, or sleep? One that was woken may be away for long on a busy machine.
+    pub(crate) worker: Worker,
     /// What it has done.
     pub load: CachePadded<Load>,
 }
@@ -169,9 +167,7 @@ impl Default for Shared {
             queue: SpinLock::new(&QUEUE_CLASS, Queues::default()),
             len: AtomicUsize::new(0),
             bound: AtomicUsize::new(0),
-            idle: AtomicBool::new(false),
-            spinning: AtomicBool::new(false),
-            waking: AtomicBool::new(false),
+            worker: Worker::new(),
             load: CachePadded::new(Load::default()),
         }
     }
@@ -180,7 +176,7 @@ impl Default for Shared {
 impl Shared {
     /// Runnable processes here.
     pub fn len(&self) -> usize {
-        // Relaxed: a hint; `idle` and the lock decide.
+        // Relaxed: a hint; the idle set (Q2) and the lock decide.
         self.len.load(Ordering::Relaxed)
     }
 
@@ -201,12 +197,6 @@ impl Shared {
     pub(crate) fn offers(&self) -> bool {
         let len = self.len();
         len > 1 && len > self.bound.load(Ordering::Relaxed)
-    }
-
-    /// Does it sleep, or is about to, or has not yet woken (a hint)?
-    pub(crate) fn is_away(&self) -> bool {
-        // Relaxed: hints.
-        [&self.idle, &self.spinning, &self.waking].iter().any(|flag| flag.load(Ordering::Relaxed))
     }
 
     /// Does one process wait here that anybody may run?

@@ -8,9 +8,10 @@
 //!
 //! Q1. A process is in a queue just when its status is `Runnable` (process/P1), so a queue's pointers are alive: only running ends a
 //!     process.
-//! Q2. A scheduler that is about to park says so in `idle` before it looks at the queues a last time; who enqueues looks at
-//!     `idle` after. Both with SeqCst, so at least one of the two sees the other. The same holds of `spinning`: one that looks for
-//!     work says so before it looks, and looks again after it has said that it does no more, whether it has found some or not.
+//! Q2. A scheduler that is about to park enters the set of idle ones before it looks at the queues a last time; who enqueues
+//!     looks at the set after. One that searches looks again when its search is over. So no process that anybody may run waits
+//!     beside an idle scheduler ([`myriad_sync::IdleSet`] has the protocol). Active ones are counted: when their number changes,
+//!     all are woken.
 //! Q3. A scheduler whose queue is not empty is awake, or has been woken. So a single process in another's queue is no reason to
 //!     stay awake: it is nearly always in a dialogue with the one that runs there, and wants that core.
 //!
@@ -30,6 +31,7 @@ use crate::trace::profile;
 use crate::vm::Vm;
 use myriad_process::Priority;
 use myriad_sync::atomic::Ordering;
+use myriad_sync::idle::AfterPush;
 use myriad_sync::{CachePadded, ThreadSlot};
 use myriad_term::{Pid, RefNumbers, Term, am};
 use std::cell::Cell;
@@ -183,8 +185,8 @@ pub struct Scheduler {
     pub local: Local,
     /// The last step found nothing.
     was_idle: bool,
-    /// It has looked for work before it would have parked, and found some.
-    has_looked: bool,
+    /// It has searched for work before it would have parked, and has not slept since.
+    has_searched: bool,
     /// The last park met events of file descriptors.
     served: bool,
     /// It is counted among those that are parked and could work.
@@ -206,7 +208,7 @@ impl Scheduler {
             vm,
             local: Local::new(vm, id, false)?,
             was_idle: false,
-            has_looked: false,
+            has_searched: false,
             served: false,
             counted: false,
             asleep: false,
@@ -287,25 +289,19 @@ impl Scheduler {
     fn begin_work(&mut self) {
         let own = &self.vm.schedulers[self.local.id];
         own.load.set_running(true);
-        // Relaxed: a hint, which a waker may set late.
-        if own.waking.load(Ordering::Relaxed) {
-            own.waking.store(false, Ordering::Relaxed);
-        }
         if self.was_idle {
             self.was_idle = false;
             own.load.busy_from(self.vm.machine.now_ns());
         }
-        if self.has_looked {
-            self.has_looked = false;
-            self.make_up_for_looking();
+        if self.has_searched {
+            self.has_searched = false;
+            self.make_up_for_search();
         }
     }
 
-    /// As long as it looked for work nobody was woken for any. It has taken some: if more waits, another one is woken now.
+    /// As long as it searched nobody was woken for any work. It has taken some: if more waits, another one is woken now (Q2).
     #[cold]
-    fn make_up_for_looking(&self) {
-        // SeqCst: Q2, between the end of its looking, which wakers see, and this look at the queues.
-        myriad_sync::atomic::fence(Ordering::SeqCst);
+    fn make_up_for_search(&self) {
         if self.vm.schedulers.iter().any(|s| s.offers()) {
             self.vm.wake_idle(self.local.id);
         }
@@ -331,8 +327,8 @@ impl Scheduler {
     pub fn run_thread(&mut self) {
         microstate::join(self.vm, self.local.id, State::Other);
         loop {
-            if self.vm.is_paused() {
-                self.stand_still();
+            if self.vm.safepoint_requested() {
+                self.block_at_safepoint();
             }
             match self.step() {
                 Step::Ran(_) => {}
@@ -347,13 +343,13 @@ impl Scheduler {
         }
     }
 
-    /// Waits until the pause is over, or the VM stops.
+    /// Waits until the world goes on, or the VM stops for good.
     #[cold]
-    fn stand_still(&mut self) {
+    fn block_at_safepoint(&mut self) {
         // What is left to do waits, as all else does.
         let _ = self.local.rest();
         let sleep = microstate::within(State::Sleep);
-        self.vm.stand_still();
+        self.vm.block_at_safepoint();
         drop(sleep);
         self.local.go_on();
     }
@@ -371,15 +367,10 @@ impl Scheduler {
     pub(crate) fn spin(&mut self, next_timer_ns: Option<u64>) -> bool {
         let (vm, id) = (self.vm, self.local.id);
         let active = vm.schedulers_active();
-        // SeqCst: Q2. Relaxed on failure: another one looks.
-        if active < 2
-            || id >= active
-            || vm.hunt.spinning.compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_err()
-        {
+        if active < 2 || id >= active {
             return false;
         }
-        // Relaxed: a hint.
-        vm.schedulers[id].spinning.store(true, Ordering::Relaxed);
+        let Some(search) = vm.idle.search(&vm.schedulers[id].worker) else { return false };
         let switches = |s: &Shared| s.load.switches.load(Ordering::Relaxed);
         // One process that waits behind another: a dialogue, unless the other runs on and on.
         let single = vm.schedulers.iter().find(|s| s.offers_single()).map(|s| (s, switches(s)));
@@ -392,10 +383,10 @@ impl Scheduler {
             }
             found = self.sees_work();
         }
-        // Relaxed: a hint.
-        vm.schedulers[id].spinning.store(false, Ordering::Relaxed);
-        // SeqCst: Q2, before the look at the queues in `before_park`.
-        vm.hunt.spinning.store(0, Ordering::SeqCst);
+        myriad_sync::sim_point();
+        // Nobody was woken for what has come until here: `begin_work` makes up for that.
+        drop(search);
+        self.has_searched = true;
         if !found
             && let Some((victim, before)) = single
             && switches(victim) == before
@@ -404,7 +395,6 @@ impl Scheduler {
             self.vm.schedulers[id].push(process);
             found = true;
         }
-        self.has_looked |= found;
         found
     }
 
@@ -448,14 +438,8 @@ impl Scheduler {
     pub(crate) fn before_park(&mut self) -> bool {
         let vm = self.vm;
         myriad_sync::sim_point();
-        // SeqCst: Q2, before the last look at the queues.
-        vm.schedulers[self.local.id].idle.store(true, Ordering::SeqCst);
-        myriad_sync::atomic::fence(Ordering::SeqCst);
         self.counted = self.local.id < vm.schedulers_active();
-        if self.counted {
-            // SeqCst: as above.
-            vm.hunt.parked.fetch_add(1, Ordering::SeqCst);
-        }
+        vm.idle.enter(&vm.schedulers[self.local.id].worker, self.counted);
         myriad_sync::sim_point();
         if self.sees_work() {
             return false;
@@ -470,13 +454,10 @@ impl Scheduler {
 
     pub(crate) fn after_park(&mut self, parked: bool) {
         if parked {
+            self.has_searched = false;
             self.local.go_on();
         }
-        // Relaxed: a stale count or "idle" only costs one needless wake-up.
-        if self.counted {
-            self.vm.hunt.parked.fetch_sub(1, Ordering::Relaxed);
-        }
-        self.vm.schedulers[self.local.id].idle.store(false, Ordering::Relaxed);
+        self.vm.idle.leave(&self.vm.schedulers[self.local.id].worker, self.counted);
     }
 
     fn steal(&mut self) -> Option<&'static Process> {
@@ -675,8 +656,7 @@ impl Ctx<'_> {
 impl Vm {
     /// Active schedulers that are not parked (a figure).
     fn awake(&self) -> usize {
-        // Relaxed: a figure.
-        self.schedulers_active().saturating_sub(self.hunt.parked.load(Ordering::Relaxed))
+        self.schedulers_active().saturating_sub(self.idle.len())
     }
 
     /// Puts the process where the way its slice ended says.
@@ -741,13 +721,11 @@ impl Vm {
         let target = &self.schedulers[id];
         target.push(process);
         myriad_sync::sim_point();
-        // SeqCst: Q2, between the push and the look at `idle`; pairs with the fence in `before_park`.
-        myriad_sync::atomic::fence(Ordering::SeqCst);
-        // SeqCst: as above.
-        if target.idle.load(Ordering::SeqCst) {
+        let pushed = self.idle.after_push();
+        if pushed.is_idle(&target.worker) {
             self.machine.unpark(id);
         } else if target.offers() {
-            self.wake_idle(id);
+            self.wake_one(pushed, id);
         }
     }
 
@@ -769,7 +747,7 @@ impl Vm {
         match current() {
             Some(id) => {
                 // In either queue the process runs; `enqueue_at` looks again (Q2).
-                let target = if self.schedulers[home].is_away() { id } else { home };
+                let target = if self.schedulers[home].worker.is_away() { id } else { home };
                 if target == id {
                     self.schedulers[id].push(process);
                     if self.schedulers[id].offers() {
@@ -804,29 +782,21 @@ impl Vm {
 
     /// Is there an active scheduler without work?
     pub fn has_idle_scheduler(&self) -> bool {
-        // Relaxed: a hint.
-        self.hunt.parked.load(Ordering::Relaxed) + self.hunt.spinning.load(Ordering::Relaxed) > 0
+        !self.idle.is_empty()
     }
 
-    /// Wakes one idle scheduler, if there is one, to steal from `id`.
+    /// Wakes one idle scheduler, if there is one, to steal from `id`, where work has been left (Q2).
     pub(crate) fn wake_idle(&'static self, id: usize) {
-        myriad_sync::atomic::fence(Ordering::SeqCst);
-        // SeqCst: Q2, after the push. One that looks for work will find it.
-        if self.hunt.parked.load(Ordering::SeqCst) == 0 || self.hunt.spinning.load(Ordering::SeqCst) > 0 {
-            return;
-        }
+        self.wake_one(self.idle.after_push(), id);
+    }
+
+    // Kept out of `enqueue_woken`, which each message of a dialogue goes through, and which then wakes nobody.
+    #[inline(never)]
+    fn wake_one(&'static self, pushed: AfterPush<'_>, id: usize) {
         let n = self.schedulers_active();
-        for i in 1..=n {
-            let other = (id + i) % n;
-            // SeqCst: Q2, after the push. The swap lets one waker only pay for the system call.
-            if self.schedulers[other].idle.load(Ordering::SeqCst)
-                && self.schedulers[other].idle.swap(false, Ordering::SeqCst)
-            {
-                // Relaxed: a hint.
-                self.schedulers[other].waking.store(true, Ordering::Relaxed);
-                self.machine.unpark(other);
-                return;
-            }
+        let others = (1..=n).map(|i| (id + i) % n);
+        if let Some(other) = pushed.claim(others.map(|other| (other, &self.schedulers[other].worker))) {
+            self.machine.unpark(other);
         }
     }
 }

@@ -115,7 +115,7 @@ impl Timers {
             }
             at_ns < before
         };
-        if owner.is_some() && receiver.is_none_or(Process::is_exiting) {
+        if owner.is_some() && receiver.is_none_or(Process::must_take_back) {
             self.cancel(id);
         } else if sooner && crate::scheduler::current() != Some(wheel) {
             vm.machine.unpark(wheel);

@@ -10,8 +10,8 @@ use crate::machine::{Machine, Threads};
 use crate::microstate::{self, Microstates};
 use crate::multi::Multi;
 use crate::release::Release;
+use crate::safepoint::World;
 use crate::scheduler::{PaddedShared, Shared};
-use crate::standstill::Standstill;
 use crate::subsystem::{Subsystem, Subsystems};
 use crate::time::{Clock, WarpMode};
 use crate::timer::Timers;
@@ -19,7 +19,7 @@ use crate::{ProcessTable, Signal};
 use myriad_heap::Settings;
 use myriad_process::{Names, Parcel};
 use myriad_sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
-use myriad_sync::{Arc, CachePadded, Progress};
+use myriad_sync::{Arc, CachePadded, IdleSet, Progress};
 use myriad_term::{Atom, CodeNames, Pid, Port, RefNumbers, Term};
 use std::path::PathBuf;
 
@@ -102,15 +102,6 @@ pub trait PortOps: Send + Sync {
     fn is_busy(&self, vm: &'static Vm, port: Port) -> bool;
 }
 
-/// Schedulers without work. Written whenever one parks, so on a line of its own: its neighbours are read in each slice.
-#[derive(Default)]
-pub(crate) struct Hunt {
-    /// Schedulers that are parked, or about to be, and were active then: when their number changes, all are woken.
-    pub(crate) parked: AtomicUsize,
-    /// Schedulers that look for work before they park: none or one.
-    pub(crate) spinning: AtomicUsize,
-}
-
 /// Buckets in which tables are looked up by name, by the atom's number (crate `ets`).
 pub const TABLE_NAME_BUCKETS: usize = 256;
 
@@ -161,9 +152,10 @@ pub struct Vm {
     pub(crate) subsystems: Subsystems,
     /// How many schedulers run.
     pub(crate) multi: Multi,
-    pub(crate) hunt: CachePadded<Hunt>,
+    /// Schedulers without work (Q2). Written whenever one parks, so on a line of its own: its neighbours are read in each slice.
+    pub(crate) idle: CachePadded<IdleSet>,
     stopping: AtomicBool,
-    pub(crate) standstill: Standstill,
+    pub(crate) world: World,
     exit_status: AtomicI64,
     foreign_refs: AtomicU64,
     monotonic_uniques: AtomicU64,
@@ -224,9 +216,9 @@ impl Vm {
             balances: AtomicUsize::new(0),
             subsystems: Subsystems::new(parts.subsystems),
             multi: Multi::new(config.schedulers_online.clamp(1, config.schedulers), config.dirty_cpu_online.max(1)),
-            hunt: CachePadded::new(Hunt::default()),
+            idle: CachePadded::new(IdleSet::new()),
             stopping: AtomicBool::new(false),
-            standstill: Standstill::default(),
+            world: World::default(),
             exit_status: AtomicI64::new(0),
             foreign_refs: AtomicU64::new(0),
             monotonic_uniques: AtomicU64::new(0),

@@ -76,7 +76,8 @@ impl Owners {
     /// Closes the files of a process that ends.
     pub fn owner_exits(&self, pid: Pid) {
         let shard = self.shard(pid);
-        // Relaxed: what this process has opened it has counted itself.
+        // Relaxed: what this process has opened it has counted itself; who opens a file for it afterwards takes it back
+        // (`ExitFlag`).
         if shard.owners.load(Ordering::Relaxed) == 0 {
             return;
         }

@@ -9,16 +9,16 @@
 //! goes in many parts, and the process hears of the last).
 //!
 //! W1. While nobody waits, the I/O thread sleeps for GRACE at most: that long an event may be left lying.
-//! W2. A scheduler that is woken while it waits is told through `wake`, whose every write is an event. It says that it waits
-//!     before it looks whether it was woken; who wakes it looks who waits afterwards. Both with SeqCst, so one sees the other.
+//! W2. A scheduler that is woken while it waits is told through `wake`, whose every write is an event. It takes the post before it
+//!     looks whether it was woken; who wakes it looks who has the post afterwards. [`LeaderSlot`] has the protocol.
 //! W3. Who has waited serves the events. Two threads may be about one port: its lock decides.
 //!
 //! What epoll does not take (regular files and some devices) is always ready: its keys stand in a list that the I/O thread goes
 //! through without waiting, one step of each port at a time.
 
 use super::System;
-use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-use myriad_sync::{LockClass, Mutex, Parker};
+use myriad_sync::atomic::{AtomicBool, Ordering};
+use myriad_sync::{LeaderSlot, LockClass, Mutex, Parker};
 use myriad_term::Port as PortId;
 use myriad_vm::machine::Readiness;
 use myriad_vm::microstate::{self, State, within};
@@ -48,10 +48,9 @@ const EVENTS: usize = 32;
 /// As much as OTP reads at a time.
 const READ: usize = 64 << 10;
 
-/// Who waits: nobody, the I/O thread, or a scheduler (its number and [`SCHEDULERS`]).
-const NOBODY: usize = 0;
-const IO_THREAD: usize = 1;
-const SCHEDULERS: usize = 2;
+/// Who waits, by number: the I/O thread, or a scheduler (its number and [`SCHEDULERS`]).
+const IO_THREAD: usize = 0;
+const SCHEDULERS: usize = 1;
 
 /// Which side of a port a file descriptor is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,7 +75,8 @@ pub(super) struct Poll {
     epoll: OwnedFd,
     /// An `eventfd`, edge-triggered and never read: each write ends the waiter's wait.
     wake: OwnedFd,
-    waiter: AtomicUsize,
+    /// The waiter's post.
+    post: LeaderSlot,
     /// Where the I/O thread sleeps while schedulers wait.
     thread: Parker,
     /// May schedulers wait?
@@ -184,7 +184,7 @@ impl Poll {
         let poll = Poll {
             epoll: epoll::create(CreateFlags::CLOEXEC)?,
             wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
-            waiter: AtomicUsize::new(NOBODY),
+            post: LeaderSlot::new(),
             thread: Parker::new(),
             lent: AtomicBool::new(false),
             met: AtomicBool::new(false),
@@ -208,27 +208,12 @@ impl Poll {
         self.interrupt(IO_THREAD);
     }
 
-    /// Ends the wait of this one, if it is the waiter and was woken before (W2).
+    /// Ends the wait of this one, which was marked as woken before, if it is the waiter (W2).
     fn interrupt(&self, who: usize) {
-        fence(Ordering::SeqCst);
-        // SeqCst: W2, after it was marked as woken.
-        if self.waiter.load(Ordering::SeqCst) == who {
+        if self.post.is_led_by(who) {
             // It can only fail when the counter is full, after 2^64 writes.
             let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
         }
-    }
-
-    /// Becomes the waiter, unless there is one.
-    fn take_post(&self, who: usize) -> bool {
-        // SeqCst: W2, before it looks whether it was woken. Relaxed on failure: nothing follows from it.
-        let taken = self.waiter.compare_exchange(NOBODY, who, Ordering::SeqCst, Ordering::Relaxed).is_ok();
-        fence(Ordering::SeqCst);
-        taken
-    }
-
-    fn leave_post(&self) {
-        // Release: pairs with the SeqCst exchange in `take_post`, so that only one thread at a time is in `epoll_wait`.
-        self.waiter.store(NOBODY, Ordering::Release);
     }
 
     /// The I/O thread has no use for the post while schedulers hold it: sleeps a little.
@@ -241,7 +226,7 @@ impl Poll {
         if *quiet >= QUIET {
             // Relaxed: who has not seen it yet is interrupted the next time.
             self.lent.store(false, Ordering::Relaxed);
-            self.interrupt(self.waiter.load(Ordering::Relaxed));
+            self.post.leader().into_iter().for_each(|who| self.interrupt(who));
         }
     }
 
@@ -377,11 +362,12 @@ impl Readiness for Waiting {
     fn wait(&self, scheduler: usize, timeout: Option<Duration>, was_woken: &dyn Fn() -> bool) -> bool {
         let poll = &self.0.poll;
         // Relaxed: a hint.
-        if !poll.lent.load(Ordering::Relaxed) || !poll.take_post(SCHEDULERS + scheduler) {
+        if !poll.lent.load(Ordering::Relaxed) {
             return false;
         }
+        let Some(post) = poll.post.try_lead(SCHEDULERS + scheduler) else { return false };
         let met = !was_woken() && poll.wait(timeout);
-        poll.leave_post();
+        drop(post);
         if met {
             // Relaxed: a hint.
             poll.met.store(true, Ordering::Relaxed);
@@ -418,7 +404,8 @@ pub(super) fn start(system: &'static System) -> Result<(), String> {
         while !system.vm.is_stopping() {
             slot.park();
             let busy = !poll.ready.lock().is_empty();
-            let waits = poll.take_post(IO_THREAD);
+            let post = poll.post.try_lead(IO_THREAD);
+            let waits = post.is_some();
             if waits {
                 let met = !poll.thread.take_notice() && poll.wait(busy.then_some(Duration::ZERO));
                 if met {
@@ -426,8 +413,8 @@ pub(super) fn start(system: &'static System) -> Result<(), String> {
                     // Relaxed: a hint. Busy schedulers would let events lie.
                     poll.lent.store(system.vm.has_idle_scheduler(), Ordering::Relaxed);
                 }
-                poll.leave_post();
             }
+            drop(post);
             slot.unpark();
             serve(system);
             let jobs = std::mem::take(&mut *poll.later.lock());

@@ -6,6 +6,10 @@
 /// behind its own load that another thread had loaded before, and loom never tries the other order: a queue whose
 /// taker looks before it exchanges passed with every ordering weakened. So each load is preceded by a relaxed
 /// exchange on a companion: it synchronises nothing, and makes loom see two loads as worth reordering.
+///
+/// Loom takes a SeqCst load or store for an Acquire or Release one, so a protocol that needs more than that uses SeqCst fences, which
+/// loom does know. It lets them do somewhat more than they do: what comes before the earlier of two is seen after the later one, data
+/// too. A failed compare-exchange reads the newest value, where a real one may read an old one.
 pub mod atomic {
     pub use loom::sync::atomic::fence;
     use std::ops::Deref;

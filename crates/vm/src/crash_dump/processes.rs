@@ -81,7 +81,7 @@ fn messages(signals: &[Signal]) -> impl Iterator<Item = &myriad_process::Message
 
 impl Dump {
     /// The sections of all processes; those that could be taken up are given back.
-    pub(super) fn processes(&mut self, vm: &'static Vm, own: Own<'_>, all_stand: bool) -> io::Result<Vec<Seized>> {
+    pub(super) fn processes(&mut self, vm: &'static Vm, own: Own<'_>, all_stopped: bool) -> io::Result<Vec<Seized>> {
         let mut seized = Vec::new();
         // The pin keeps what still runs from being freed, until the VM ends.
         std::mem::forget(vm.progress.pin());
@@ -91,7 +91,7 @@ impl Dump {
             summary(process, &mut self.out)?;
             if let Some((_, private)) = own.filter(|_| is_own) {
                 Details { vm, process, private, signals: &[], to_read: false }.write(&mut self.out)?;
-            } else if process.seize(all_stand) {
+            } else if process.seize(all_stopped) {
                 // SAFETY: process/P2: `seize` has made it `Running` for this thread; nobody ends that (CD1).
                 let private = unsafe { process.private() };
                 let taken = private.unhandled.take().into_iter().flat_map(|signals| *signals);

@@ -19,7 +19,7 @@ pub fn schedulers(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
         .processes
         .pids()
         .into_iter()
-        // Relaxed: all stand still, or it is a figure.
+        // Relaxed: all are stopped, or it is a figure.
         .filter_map(|pid| vm.processes.get(pid).filter(running).map(|p| (p.home.load(Ordering::Relaxed) as usize, pid)))
         .collect();
     for (i, scheduler) in vm.schedulers.iter().enumerate() {

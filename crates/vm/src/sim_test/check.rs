@@ -9,7 +9,7 @@ use myriad_term::Pid;
 use std::collections::BTreeMap;
 
 fn private(vm: &'static Vm, pid: Pid) -> Option<&'static Private> {
-    // SAFETY: the schedulers stand still, and nobody changes it here.
+    // SAFETY: the schedulers are stopped, and nobody changes it here.
     vm.processes.get(pid).map(|p| unsafe { &*p.private() })
 }
 

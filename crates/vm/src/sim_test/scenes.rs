@@ -157,6 +157,32 @@ fn a_wake_up_withheld_for_one_that_looks_is_made_up() {
     assert!(stage.take_wakeup(2), "the first has more than it can run, and the third sleeps");
 }
 
+#[test]
+fn a_wake_up_withheld_for_one_that_finds_nothing_is_made_up() {
+    let mut stage = Stage::new(4, 4);
+    let (vm, machine) = (stage.vm, stage.machine.clone());
+    let mut more: Vec<_> = (0..4).map(|_| stage.runner()).collect();
+    stage.park(2);
+    assert!(matches!(stage.schedulers[1].step(), Step::Idle(_)));
+    // Two others get more than they can run when the second has looked for the last time, and still counts as one that searches.
+    let mut looks = 0;
+    let work_comes = move || {
+        machine.now.fetch_add(1_000_000, Ordering::Relaxed);
+        looks += 1;
+        if looks == 2 {
+            for id in [3, 3, 0, 0] {
+                vm.enqueue_at(id, more.pop().unwrap());
+            }
+        }
+    };
+    assert!(!while_at_points(work_comes, || stage.schedulers[1].spin(None)));
+    assert!(!stage.take_wakeup(2), "one that looks for work is enough");
+    assert!(!stage.schedulers[1].before_park(), "there is work after all");
+    stage.schedulers[1].after_park(false);
+    let Step::Ran(_) = stage.schedulers[1].step() else { panic!("there is work") };
+    assert!(stage.take_wakeup(2), "the first has more than it can run, and the third sleeps");
+}
+
 /// Signals that nobody answers.
 fn flood(process: &Process, vm: &'static Vm, many: usize) {
     for n in 0..many as u32 {

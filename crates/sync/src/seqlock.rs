@@ -1,4 +1,4 @@
-//! [`Sequence`]: looking at what a lock protects without taking it (a sequence lock: Lameter, 2005; Boehm, 2012).
+//! [`SeqLock`]: optimistic reads of what a lock protects, without taking it (sequence locks: Lameter, 2005; Boehm, 2012).
 //!
 //! The holder of the lock makes the number odd while it writes. Who looks without the lock may see a state that never was, and
 //! believes it only if the number was even before and is the same after.
@@ -14,9 +14,9 @@ use crate::atomic::{
 
 /// A number that is odd while somebody writes.
 #[derive(Debug)]
-pub struct Sequence(AtomicUsize);
+pub struct SeqLock(AtomicUsize);
 
-impl Sequence {
+impl SeqLock {
     const_unless_loom! {
         /// Nobody writes.
         #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
@@ -27,23 +27,23 @@ impl Sequence {
 
     /// Begins to write; ended by dropping what it gives. The caller holds the lock for writing until then.
     #[inline]
-    pub fn write(&self) -> Odd<'_> {
-        // Relaxed: only the holder of the lock changes it. The Release fence pairs with the Acquire fence in `look`: who has seen
-        // something written from now on then finds the number odd.
+    pub fn write(&self) -> SeqWrite<'_> {
+        // Relaxed: only the holder of the lock changes it. The Release fence pairs with the Acquire fence in
+        // `read_optimistically`: who has seen something written from now on then finds the number odd.
         self.0.store(self.0.load(Relaxed).wrapping_add(1), Relaxed);
         fence(Release);
-        Odd(&self.0)
+        SeqWrite(&self.0)
     }
 
-    /// Looks without the lock. Nothing if somebody wrote meanwhile: what `look` found is worthless then.
+    /// Looks without the lock. Nothing if somebody wrote meanwhile: what `read` found is worthless then.
     #[inline]
-    pub fn look<R>(&self, look: impl FnOnce() -> R) -> Option<R> {
-        // Acquire: pairs with the Release in `Odd::drop`.
+    pub fn read_optimistically<R>(&self, read: impl FnOnce() -> R) -> Option<R> {
+        // Acquire: pairs with the Release in `SeqWrite::drop`.
         let before = self.0.load(Acquire);
         if before & 1 != 0 {
             return None;
         }
-        let found = look();
+        let found = read();
         // Acquire: pairs with the Release fence in `write`; what was found was read before the second look at the number.
         fence(Acquire);
         (self.0.load(Relaxed) == before).then_some(found)
@@ -52,37 +52,37 @@ impl Sequence {
 
 /// While it lives the number is odd.
 #[derive(Debug)]
-pub struct Odd<'a>(&'a AtomicUsize);
+pub struct SeqWrite<'a>(&'a AtomicUsize);
 
-impl Drop for Odd<'_> {
+impl Drop for SeqWrite<'_> {
     #[inline]
     fn drop(&mut self) {
-        // Release: pairs with the Acquire in `look`: who finds the number even finds all that was written. The load is Relaxed: its
-        // own.
+        // Release: pairs with the Acquire in `read_optimistically`: who finds the number even finds all that was written. The
+        // load is Relaxed: its own.
         self.0.store(self.0.load(Relaxed).wrapping_add(1), Release);
     }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::Sequence;
+    use super::SeqLock;
 
     #[test]
     fn a_write_spoils_a_look() {
-        let sequence = Sequence::new();
-        assert_eq!(sequence.look(|| 1), Some(1));
-        assert_eq!(sequence.look(|| drop(sequence.write())), None);
-        let writing = sequence.write();
-        assert_eq!(sequence.look(|| 2), None);
+        let seqlock = SeqLock::new();
+        assert_eq!(seqlock.read_optimistically(|| 1), Some(1));
+        assert_eq!(seqlock.read_optimistically(|| drop(seqlock.write())), None);
+        let writing = seqlock.write();
+        assert_eq!(seqlock.read_optimistically(|| 2), None);
         drop(writing);
-        assert_eq!(sequence.look(|| 3), Some(3));
+        assert_eq!(seqlock.read_optimistically(|| 3), Some(3));
     }
 }
 
-/// Each of the four orderings of [`Sequence`], made Relaxed, lets the reader believe a state that never was (Q2).
+/// Each of the four orderings of [`SeqLock`], made Relaxed, lets the reader believe a state that never was (Q2).
 #[cfg(all(test, loom))]
 mod loom_tests {
-    use super::Sequence;
+    use super::SeqLock;
     use crate::atomic::{AtomicUsize, Ordering::Relaxed};
     use loom::thread;
     use std::sync::Arc;
@@ -90,20 +90,20 @@ mod loom_tests {
     #[test]
     fn loom_looks_are_whole() {
         loom::model(|| {
-            let shared = Arc::new((Sequence::new(), AtomicUsize::new(0), AtomicUsize::new(0)));
+            let shared = Arc::new((SeqLock::new(), AtomicUsize::new(0), AtomicUsize::new(0)));
             let writer = shared.clone();
             let writing = thread::spawn(move || {
-                let (sequence, first, second) = &*writer;
-                let _odd = sequence.write();
+                let (seqlock, first, second) = &*writer;
+                let _write = seqlock.write();
                 first.store(1, Relaxed);
                 second.store(1, Relaxed);
             });
-            let (sequence, first, second) = &*shared;
-            if let Some((a, b)) = sequence.look(|| (first.load(Relaxed), second.load(Relaxed))) {
+            let (seqlock, first, second) = &*shared;
+            if let Some((a, b)) = seqlock.read_optimistically(|| (first.load(Relaxed), second.load(Relaxed))) {
                 assert_eq!(a, b);
             }
             writing.join().unwrap();
-            assert_eq!(sequence.look(|| (first.load(Relaxed), second.load(Relaxed))), Some((1, 1)));
+            assert_eq!(seqlock.read_optimistically(|| (first.load(Relaxed), second.load(Relaxed))), Some((1, 1)));
         });
     }
 }

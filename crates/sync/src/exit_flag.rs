@@ -1,0 +1,100 @@
+//! [`ExitFlag`]: an object ends while others give it things, and nothing that was given stays behind.
+//!
+//! Who gives leaves the gift first, then looks whether the object ends, and takes the gift back if so. Who ends the object says so
+//! first, then collects what it was given. Each side stores and then looks (Dekker's protocol), with a SeqCst fence between: of two
+//! fences one is the earlier, and who makes the later one sees what the other stored before its own.
+//!
+//! EF1. A gift is seen by who ends the object, after [`ExitFlag::set`], or [`ExitFlag::must_take_back`] is true for who gave it.
+//!      Both may happen: gifts are such that taking one twice does no harm (a lock decides who has it).
+//!
+//! Fences, not SeqCst accesses: what is given is stored elsewhere, by plain means (a name, an entry of a list under a lock that the
+//! other side need not take). A lock around both steps would do too, and would make every giver take the lock of the object's end.
+
+use crate::atomic::{
+    AtomicBool,
+    Ordering::{Relaxed, SeqCst},
+    fence,
+};
+
+/// Whether an object ends, or has ended.
+#[derive(Debug)]
+pub struct ExitFlag(AtomicBool);
+
+impl ExitFlag {
+    const_unless_loom! {
+        /// It lives.
+        #[allow(clippy::new_without_default)] // `Default` could not be const.
+        pub fn new() -> Self {
+            Self(AtomicBool::new(false))
+        }
+    }
+
+    /// It ends. To be called once, before what it was given is collected.
+    pub fn set(&self) {
+        // Relaxed: ordered by the fence, which pairs with that in `must_take_back` (EF1).
+        self.0.store(true, Relaxed);
+        fence(SeqCst);
+    }
+
+    /// To be asked after something was given: is it to be taken back, for the object ends?
+    #[must_use]
+    pub fn must_take_back(&self) -> bool {
+        // Pairs with the fence in `set` (EF1).
+        fence(SeqCst);
+        // Relaxed: ordered by the fence.
+        self.0.load(Relaxed)
+    }
+
+    /// Does it end (a figure, already old)? For those who give nothing.
+    #[inline]
+    pub fn is_set(&self) -> bool {
+        // Relaxed: who was told of the end, by a signal or under a lock, sees it by that.
+        self.0.load(Relaxed)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::ExitFlag;
+
+    #[test]
+    fn what_comes_too_late_is_taken_back() {
+        let flag = ExitFlag::new();
+        assert!(!flag.must_take_back() && !flag.is_set());
+        flag.set();
+        assert!(flag.must_take_back() && flag.is_set());
+    }
+}
+
+/// Caught when tried: no fence in `set`; no fence in `must_take_back`; `is_set` in its place; a look before the gift; gifts
+/// collected before `set`.
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::ExitFlag;
+    use crate::atomic::{AtomicBool, Ordering::Relaxed};
+    use loom::thread;
+    use std::sync::Arc;
+
+    #[test]
+    fn loom_no_gift_stays_behind() {
+        loom::model(|| {
+            let object = Arc::new((ExitFlag::new(), [AtomicBool::new(false), AtomicBool::new(false)]));
+            let givers = [0, 1].map(|giver| {
+                let object = object.clone();
+                thread::spawn(move || {
+                    let (flag, gifts) = &*object;
+                    // Relaxed: the protocol has to order.
+                    gifts[giver].store(true, Relaxed);
+                    flag.must_take_back()
+                })
+            });
+            let (flag, gifts) = &*object;
+            flag.set();
+            let collected = gifts.each_ref().map(|gift| gift.load(Relaxed));
+            let taken_back = givers.map(|giver| giver.join().unwrap());
+            for giver in [0, 1] {
+                assert!(collected[giver] || taken_back[giver], "the gift of {giver} stays behind");
+            }
+        });
+    }
+}

@@ -1,0 +1,365 @@
+//! [`IdleSet`]: workers that sleep when they find no work, and those who bring some.
+//!
+//! A worker says that it is idle, then looks for work a last time, then sleeps; who brings work leaves it where workers look,
+//! then looks who is idle, and wakes one. Each side stores and then looks (Dekker's protocol), with a SeqCst fence between.
+//! Before a worker is idle it may search for a while; one does so at a time, and as long as it does nobody is woken. The sleep
+//! modules of rayon and tokio are of this kind.
+//!
+//! ```text
+//!   Busy -- search --> Searching -- found, or time over --> Busy
+//!   Busy -- enter --> Idle -- claimed by who brings work --> Woken
+//!   Idle, Woken -- leave --> Busy
+//! ```
+//!
+//! A worker makes all its moves but that to Woken.
+//!
+//! IS1. Of two fences, that of a worker in [`IdleSet::enter`] and that of who brings work in [`IdleSet::after_push`], one is the
+//!      earlier, and who makes the later one sees what the other stored before its own: the worker sees the work in its last
+//!      look, or who brought it sees the worker idle.
+//! IS2. Who brings work and sees somebody search wakes nobody. So a worker whose search is over, whether it has found work or
+//!      not, looks again, and wakes another one if there is more than it takes itself; by the fence at the end of a [`Search`] it
+//!      sees what came meanwhile, as in IS1.
+//! IS3. Who claims an idle worker wakes it. Another one who brings work and sees that worker Woken or Busy need not: the next
+//!      `enter` of that worker comes later than the fence of who brought the work, so its last look finds it (IS1).
+//!
+//! The number of idle ones lets who brings work look at one word, mostly, and not at each worker's. Searching and idle ones could
+//! be counted in one word, as tokio does: that is one look less, but the end of a search is no plain store then.
+//! Without fences, with SeqCst accesses, the lengths of all queues would have to be SeqCst too, and loom could not check it.
+
+use crate::atomic::{
+    AtomicBool, AtomicU8, AtomicUsize,
+    Ordering::{Relaxed, SeqCst},
+    fence,
+};
+
+const BUSY: u8 = 0;
+const SEARCHING: u8 = 1;
+const IDLE: u8 = 2;
+const WOKEN: u8 = 3;
+
+/// What one worker is doing. It is best kept beside its queue: who has just left work there looks here next.
+#[derive(Debug)]
+pub struct Worker(AtomicU8);
+
+impl Worker {
+    const_unless_loom! {
+        /// At work.
+        #[allow(clippy::new_without_default)] // `Default` could not be const.
+        pub fn new() -> Self {
+            Self(AtomicU8::new(BUSY))
+        }
+    }
+
+    /// Does it sleep, or is about to, or has not yet come back (a figure, already old)?
+    #[inline]
+    pub fn is_away(&self) -> bool {
+        self.0.load(Relaxed) != BUSY
+    }
+}
+
+/// Who is idle. Best in a line of its own: it is written whenever a worker goes to sleep.
+#[derive(Debug)]
+pub struct IdleSet {
+    idle: AtomicUsize,
+    searching: AtomicBool,
+}
+
+/// A worker searches for work until this is dropped; then it looks again (IS2).
+#[must_use]
+#[derive(Debug)]
+pub struct Search<'a> {
+    set: &'a IdleSet,
+    worker: &'a Worker,
+}
+
+impl Drop for Search<'_> {
+    fn drop(&mut self) {
+        self.worker.0.store(BUSY, Relaxed);
+        // Relaxed: ordered by the fence, which pairs with that in `after_push` (IS2).
+        self.set.searching.store(false, Relaxed);
+        fence(SeqCst);
+    }
+}
+
+/// The set as who has brought work sees it: after the fence.
+#[must_use]
+#[derive(Clone, Copy, Debug)]
+pub struct AfterPush<'a>(&'a IdleSet);
+
+impl IdleSet {
+    const_unless_loom! {
+        /// Nobody is idle.
+        #[allow(clippy::new_without_default)] // `Default` could not be const.
+        pub fn new() -> Self {
+            Self { idle: AtomicUsize::new(0), searching: AtomicBool::new(false) }
+        }
+    }
+
+    /// A worker begins to search; nothing if another one does.
+    pub fn search<'a>(&'a self, worker: &'a Worker) -> Option<Search<'a>> {
+        // Relaxed: only the end of a search is ordered with anything.
+        self.searching.compare_exchange(false, true, Relaxed, Relaxed).ok()?;
+        worker.0.store(SEARCHING, Relaxed);
+        Some(Search { set: self, worker })
+    }
+
+    /// A worker is idle from now on: it looks for work a last time, and sleeps if there is none, then [`leaves`](Self::leave).
+    /// Unless `counted` it is woken only for what is left in its own place.
+    pub fn enter(&self, worker: &Worker, counted: bool) {
+        // Relaxed: both are ordered by the fence, which pairs with that in `after_push` (IS1).
+        worker.0.store(IDLE, Relaxed);
+        if counted {
+            self.idle.fetch_add(1, Relaxed);
+        }
+        fence(SeqCst);
+    }
+
+    /// A worker is no longer idle; `counted` as when it entered.
+    pub fn leave(&self, worker: &Worker, counted: bool) {
+        // Relaxed: who still sees it idle wakes it in vain.
+        if counted {
+            self.idle.fetch_sub(1, Relaxed);
+        }
+        worker.0.store(BUSY, Relaxed);
+    }
+
+    /// Work has been left where workers look for it: who is idle?
+    #[inline]
+    pub fn after_push(&self) -> AfterPush<'_> {
+        // Pairs with the fences in `enter` (IS1) and at the end of a search (IS2).
+        fence(SeqCst);
+        AfterPush(self)
+    }
+
+    /// How many workers are idle and counted (a figure, already old).
+    pub fn len(&self) -> usize {
+        self.idle.load(Relaxed)
+    }
+
+    /// Does no counted worker look for work, idle or searching (a figure, already old)?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0 && !self.searching.load(Relaxed)
+    }
+}
+
+impl AfterPush<'_> {
+    /// Is this worker to be woken for what was left for it alone?
+    #[inline]
+    pub fn is_idle(self, worker: &Worker) -> bool {
+        // Relaxed: ordered by the fence.
+        worker.0.load(Relaxed) == IDLE
+    }
+
+    /// Claims an idle worker for what anybody may do: the first of `workers`, each with its name, that is. The caller wakes it
+    /// (IS3).
+    pub fn claim<'w, N>(self, workers: impl IntoIterator<Item = (N, &'w Worker)>) -> Option<N> {
+        // Relaxed: ordered by the fence.
+        if self.0.idle.load(Relaxed) == 0 || self.0.searching.load(Relaxed) {
+            return None;
+        }
+        // Relaxed: as above. One who claims succeeds, so that one only pays for waking.
+        let claim =
+            |worker: &Worker| self.is_idle(worker) && worker.0.compare_exchange(IDLE, WOKEN, Relaxed, Relaxed).is_ok();
+        workers.into_iter().find(|(_, worker)| claim(worker)).map(|(name, _)| name)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{IdleSet, Worker};
+
+    #[test]
+    fn idle_ones_are_claimed_once() {
+        let (set, workers) = (IdleSet::new(), [Worker::new(), Worker::new(), Worker::new()]);
+        assert!(set.is_empty() && set.after_push().claim(workers.iter().enumerate()).is_none());
+        set.enter(&workers[1], true);
+        set.enter(&workers[2], true);
+        assert_eq!((set.len(), set.is_empty()), (2, false));
+        assert!(set.after_push().is_idle(&workers[1]) && !workers[0].is_away() && workers[1].is_away());
+        assert_eq!(set.after_push().claim(workers.iter().enumerate()), Some(1));
+        assert!(!set.after_push().is_idle(&workers[1]) && workers[1].is_away(), "woken, but not back");
+        assert_eq!(set.after_push().claim(workers.iter().enumerate()), Some(2));
+        assert_eq!(set.after_push().claim(workers.iter().enumerate()), None);
+        set.leave(&workers[1], true);
+        set.leave(&workers[2], true);
+        assert!(set.is_empty() && !workers[1].is_away());
+    }
+
+    #[test]
+    fn nobody_is_woken_while_one_searches() {
+        let (set, workers) = (IdleSet::new(), [Worker::new(), Worker::new()]);
+        set.enter(&workers[0], true);
+        let search = set.search(&workers[1]).expect("nobody searches");
+        assert!(set.search(&workers[0]).is_none() && workers[1].is_away());
+        assert_eq!(set.after_push().claim(workers.iter().enumerate()), None);
+        drop(search);
+        assert_eq!(set.after_push().claim(workers.iter().enumerate()), Some(0));
+    }
+
+    #[test]
+    fn who_may_not_work_is_not_counted() {
+        let (set, worker) = (IdleSet::new(), Worker::new());
+        set.enter(&worker, false);
+        assert!(set.is_empty() && set.after_push().is_idle(&worker));
+        assert_eq!(set.after_push().claim([(0, &worker)]), None);
+        set.leave(&worker, false);
+        assert!(!worker.is_away());
+    }
+}
+
+/// Caught when tried: no fence in `enter`, none in `after_push`, none at the end of a search (work is left beside one that
+/// sleeps); the state or the count of `enter`, or the end of a search, stored after the fence; a last look before `enter`, or
+/// none; a push after the fence; one that was claimed and not woken; nobody woken after a search, or only after one that found
+/// work.
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::{IdleSet, Worker};
+    use crate::Parker;
+    use crate::atomic::{AtomicUsize, Ordering::Relaxed};
+    use loom::thread;
+    use std::sync::Arc;
+
+    /// Two workers, who look at one queue; its length stands for it.
+    struct Shared {
+        set: IdleSet,
+        workers: [Worker; 2],
+        parkers: [Parker; 2],
+        queue: AtomicUsize,
+    }
+
+    impl Shared {
+        fn new() -> Arc<Shared> {
+            Arc::new(Shared {
+                set: IdleSet::new(),
+                workers: [Worker::new(), Worker::new()],
+                parkers: [Parker::new(), Parker::new()],
+                queue: AtomicUsize::new(0),
+            })
+        }
+
+        /// Brings a piece of work that anybody may do.
+        fn push(&self) {
+            // Relaxed: the protocol has to order.
+            self.queue.fetch_add(1, Relaxed);
+            self.wake_one();
+        }
+
+        fn wake_one(&self) {
+            if let Some(claimed) = self.set.after_push().claim(self.workers.iter().enumerate()) {
+                self.parkers[claimed].unpark();
+            }
+        }
+
+        /// Brings a piece of work for this worker alone.
+        fn push_to(&self, worker: usize) {
+            self.queue.fetch_add(1, Relaxed);
+            if self.set.after_push().is_idle(&self.workers[worker]) {
+                self.parkers[worker].unpark();
+            }
+        }
+
+        fn sees_work(&self) -> bool {
+            self.queue.load(Relaxed) > 0
+        }
+
+        fn take(&self) -> bool {
+            self.sees_work() && self.queue.fetch_update(Relaxed, Relaxed, |length| length.checked_sub(1)).is_ok()
+        }
+
+        /// Sleeps if there is no work; whether it did.
+        fn rest(&self, worker: usize, counted: bool) -> bool {
+            self.set.enter(&self.workers[worker], counted);
+            let sleeps = !self.sees_work();
+            if sleeps {
+                self.parkers[worker].park(None);
+            }
+            self.set.leave(&self.workers[worker], counted);
+            sleeps
+        }
+
+        /// Looks for work for a while, before it would rest.
+        fn search(&self, worker: usize) -> bool {
+            let search = self.set.search(&self.workers[worker]).expect("the only one that does");
+            let found = self.sees_work();
+            drop(search);
+            found
+        }
+
+        /// Gets one piece of work. If it has searched, and not found since that there is none, it wakes another one for what is
+        /// left.
+        fn work(&self, worker: usize, searches: bool) {
+            let mut has_searched = false;
+            while !self.take() {
+                has_searched = searches;
+                if !(searches && self.search(worker)) && self.rest(worker, true) {
+                    has_searched = false;
+                }
+            }
+            if has_searched && self.sees_work() {
+                self.wake_one();
+            }
+        }
+    }
+
+    fn check(preemptions: usize, model: fn()) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(preemptions);
+        builder.check(model);
+    }
+
+    #[test]
+    fn loom_work_wakes_the_idle_one() {
+        check(4, || {
+            let shared = Shared::new();
+            let brings = shared.clone();
+            let brings = thread::spawn(move || brings.push());
+            shared.work(0, false);
+            brings.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn loom_work_for_one_wakes_it() {
+        check(4, || {
+            let shared = Shared::new();
+            let brings = shared.clone();
+            let brings = thread::spawn(move || brings.push_to(0));
+            while !shared.take() {
+                shared.rest(0, false);
+            }
+            brings.join().unwrap();
+        });
+    }
+
+    /// One who brings work wakes the worker, and the other relies on that (IS3).
+    #[test]
+    fn loom_two_bring_work_for_one() {
+        check(2, || {
+            let shared = Shared::new();
+            let bring = [0, 1].map(|_| {
+                let brings = shared.clone();
+                thread::spawn(move || brings.push())
+            });
+            shared.work(0, false);
+            shared.work(0, false);
+            bring.map(|brings| brings.join().unwrap());
+        });
+    }
+
+    /// Who searches is a reason not to wake the other worker, which sleeps: it sees to that afterwards (IS2).
+    #[test]
+    fn loom_work_that_comes_during_a_search_is_done() {
+        check(3, || {
+            let shared = Shared::new();
+            shared.set.enter(&shared.workers[1], true);
+            let brings = shared.clone();
+            let brings = thread::spawn(move || {
+                brings.push();
+                brings.push();
+            });
+            shared.work(0, true);
+            brings.join().unwrap();
+            assert!(shared.parkers[1].take_notice(), "the other sleeps, and work is left");
+        });
+    }
+}

@@ -1,0 +1,116 @@
+//! Stopping the world: schedulers wait at a safepoint, between two slices, while one thread has the VM for itself.
+//!
+//! SF1. Who requests a stop and then finds all schedulers stopped knows that none of them begins a slice before the request is
+//!      released ([`Safepoint`] has the protocol).
+//! SF2. Who holds a [`StoppedWorld`] may look at what only the owner of a process may otherwise (process/P2): all normal schedulers but its
+//!      own are stopped, dirty ones collect no process, and a built-in that runs there changes no term that it has not made itself
+//!      (`dirty_call.rs`, DC1).
+
+use crate::vm::Vm;
+use myriad_sync::Safepoint;
+use myriad_sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The safepoint of all schedulers.
+pub(crate) struct World {
+    safepoint: Safepoint,
+    /// Somebody holds a [`StoppedWorld`], or tries to.
+    taken: AtomicBool,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        World { safepoint: Safepoint::new(), taken: AtomicBool::new(false) }
+    }
+}
+
+/// All but the caller's own scheduler are stopped until this is dropped (SF2).
+pub(crate) struct StoppedWorld(&'static Vm);
+
+impl Drop for StoppedWorld {
+    fn drop(&mut self) {
+        self.0.release_safepoint();
+        // Release: pairs with the Acquire in `stop_world`: whoever stops the world next comes after this.
+        self.0.world.taken.store(false, Ordering::Release);
+    }
+}
+
+/// How long to wait before another look.
+struct Looks(Duration);
+
+impl Looks {
+    const FIRST: Duration = Duration::from_micros(50);
+    const LAST: Duration = Duration::from_millis(10);
+
+    /// Waits, each time somewhat longer; gives how long.
+    fn wait(&mut self) -> Duration {
+        let now = self.0;
+        myriad_sync::thread::sleep(now);
+        self.0 = (now + now / 4).min(Self::LAST);
+        now
+    }
+}
+
+impl Vm {
+    /// Are schedulers to stop?
+    #[inline]
+    pub(crate) fn safepoint_requested(&self) -> bool {
+        self.world.safepoint.is_requested()
+    }
+
+    fn release_safepoint(&'static self) {
+        self.world.safepoint.release();
+        self.dirty.wake_all();
+    }
+
+    /// Waits at the safepoint, on a scheduler's thread, until the world goes on or the VM stops for good.
+    pub(crate) fn block_at_safepoint(&self) {
+        let mut looks = Looks(Looks::FIRST);
+        self.world.safepoint.block(|| {
+            looks.wait();
+            !self.is_stopping()
+        });
+    }
+
+    /// Waits, at most so long, until all schedulers are stopped but for the caller's own, and `more` holds too.
+    fn wait_for_safepoint(&self, at_most: Duration, more: impl Fn() -> bool) -> bool {
+        let others = self.schedulers.len() - usize::from(crate::scheduler::current().is_some());
+        let (mut waited, mut looks) = (Duration::ZERO, Looks(Looks::FIRST));
+        while !self.world.safepoint.are_stopped(others) || !more() {
+            if waited >= at_most {
+                return false;
+            }
+            (0..self.schedulers.len()).for_each(|id| self.machine.unpark(id));
+            waited += looks.wait();
+        }
+        true
+    }
+
+    /// Does `f` while no scheduler begins a slice, and no timer fires. It does not wait for slices that run, and may lock
+    /// what they lock.
+    pub fn while_stopping(&'static self, f: impl FnOnce()) {
+        self.world.safepoint.request();
+        f();
+        self.release_safepoint();
+    }
+
+    /// Stops the schedulers until the VM ends. Waits for slices that run, at most so long: are all stopped now, but for the
+    /// caller's own?
+    pub(crate) fn stop_world_for_good(&'static self, at_most: Duration) -> bool {
+        self.world.safepoint.request();
+        self.wait_for_safepoint(at_most, || true)
+    }
+
+    /// Stops all schedulers but the caller's own (SF2). `None`: another thread does so, or they did not stop within `at_most`; the
+    /// caller is to let its own slice end, and may try again.
+    pub(crate) fn stop_world(&'static self, at_most: Duration) -> Option<StoppedWorld> {
+        // Acquire: pairs with the Release in `StoppedWorld::drop`.
+        if self.world.taken.swap(true, Ordering::Acquire) {
+            return None;
+        }
+        self.world.safepoint.request();
+        let stopped = StoppedWorld(self);
+        // Dropped if they do not.
+        self.wait_for_safepoint(at_most, || self.dirty.collects_none()).then_some(stopped)
+    }
+}
