@@ -72,6 +72,6 @@ mod tests {
             let object = (far | (state >> 50 & 0x1FF) << 3) as *const u64;
             assert_eq!(visited.is_first(object), seen.insert(object), "{object:p}");
         }
-        assert!(seen.len() > 1000);
+        assert!(seen.len() > crate::test_terms::many(1000) / 2);
     }
 }
