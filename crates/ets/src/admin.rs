@@ -298,7 +298,7 @@ fn transfer(vm: &'static Vm, table: &Arc<Table>, to: Inheritor, data: Term) -> b
         let id = known_as(&mut fragment, table);
         let data = copy_out(data, &mut fragment);
         let term = fragment.tuple(&[am::ets_transfer.term(), id, from.term(), data]);
-        vm.signal_pid(to, Signal::Message(Message { term, fragment: Some(fragment), token: Term::NONE }))
+        vm.signal_pid(to, Signal::Message(Message::new(term, Some(fragment), Term::NONE)))
     };
     if !sent && Registry::of(vm).disown(to, table) {
         table.set_owner(from);
@@ -437,7 +437,7 @@ fn internal_request_all_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
         }
         let reference = copy_out(reference, &mut fragment);
         let term = fragment.tuple(&[reference, list]);
-        let message = Message { term, fragment: Some(fragment), token: Term::NONE };
+        let message = Message::new(term, Some(fragment), Term::NONE);
         ctx.vm.signal_pid(ctx.pid(), Signal::Message(message));
     }
     Ok(reference)

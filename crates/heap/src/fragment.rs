@@ -2,26 +2,36 @@
 //!
 //! A fragment is a chain of chunks, most often one of the exact size. It travels with a signal and ends by joining the
 //! heap of the receiver ([`Heap::attach`]), whose next collection copies what is alive and frees the chunks; or it is
-//! dropped, which gives back the counts of its off-heap objects.
+//! dropped, which gives back the counts of its off-heap objects. The first chunk has room for what a message needs beside its
+//! words, so that a message is one block ([`Message`](crate::Message)).
 //!
 //! [`Heap::attach`]: crate::Heap::attach
 
 use crate::account::Class;
 use crate::block;
-use myriad_term::{Alloc, OffHeap};
+use crate::queue_link::{QueueLink, Queued};
+use myriad_term::{Alloc, OffHeap, Term};
 use std::ptr::{self, NonNull};
 
 /// Words of a chunk's own header.
-const HEADER: usize = 3;
+const HEADER: usize = size_of::<Chunk>() / 8;
 /// Least words of a chunk that is added because the first was full.
 const LEAST: usize = 61;
 
-/// A block with a header, in a chain.
+/// A block with a header, in a chain. Of a fragment's chain the first one stays the first.
 #[repr(C)]
 pub(crate) struct Chunk {
+    /// For queues of messages and other signals.
+    pub(crate) link: QueueLink,
     pub(crate) next: *mut Chunk,
     pub(crate) top: *mut u64,
     pub(crate) end: *mut u64,
+    /// The counted objects of the whole fragment, in its first chunk.
+    pub(crate) off_heap: OffHeap,
+    /// Of a message: the term.
+    pub(crate) term: Term,
+    /// Of a message: the token.
+    pub(crate) token: Term,
 }
 
 impl Chunk {
@@ -30,7 +40,17 @@ impl Chunk {
         let block = block::take(HEADER + words, Class::Fragment);
         let chunk = block.cast::<Chunk>();
         // SAFETY: a fresh block that begins with room for the header.
-        unsafe { chunk.write(Chunk { next: ptr::null_mut(), top: block.add(HEADER), end: block.add(HEADER + words) }) };
+        unsafe {
+            chunk.write(Chunk {
+                link: QueueLink::new(Queued::Message),
+                next: ptr::null_mut(),
+                top: block.add(HEADER),
+                end: block.add(HEADER + words),
+                off_heap: OffHeap::new(),
+                term: Term::NONE,
+                token: Term::NONE,
+            });
+        }
         chunk
     }
 
@@ -57,7 +77,20 @@ impl Chunk {
         unsafe { ((*this).end as usize - (*this).top as usize) / 8 }
     }
 
-    /// Frees a chain of chunks.
+    /// Frees one chunk.
+    ///
+    /// # Safety
+    /// It is live, in no chain, and nobody looks at its words any more.
+    #[inline]
+    pub(crate) unsafe fn give(this: *mut Chunk) {
+        // SAFETY: the caller's promise; read before the block goes.
+        unsafe {
+            let words = ((*this).end as usize - this as usize) / 8;
+            block::give(this.cast(), words, Class::Fragment);
+        }
+    }
+
+    /// Frees a chain of chunks; a block that somebody holds as a message becomes theirs alone, without words (MB2).
     ///
     /// # Safety
     /// The chunks are live and nobody looks at their words any more.
@@ -66,8 +99,13 @@ impl Chunk {
             // SAFETY: the caller's promise; read before the block goes.
             unsafe {
                 let next = (*this).next;
-                let words = ((*this).end as usize - this as usize) / 8;
-                block::give(this.cast(), words, Class::Fragment);
+                if (*this).link.take_shared() {
+                    (*this).next = ptr::null_mut();
+                    (*this).top = Self::start(this);
+                    this = next;
+                    continue;
+                }
+                Self::give(this);
                 this = next;
             }
         }
@@ -75,9 +113,10 @@ impl Chunk {
 }
 
 /// Memory of one message.
+#[repr(transparent)]
 pub struct Fragment {
+    /// The first chunk, or null.
     chunks: *mut Chunk,
-    off_heap: OffHeap,
 }
 
 // SAFETY: a fragment owns its chunks and the counts in its chain.
@@ -87,14 +126,14 @@ impl Fragment {
     /// A fragment without memory.
     #[inline]
     pub const fn new() -> Fragment {
-        Fragment { chunks: ptr::null_mut(), off_heap: OffHeap::new() }
+        Fragment { chunks: ptr::null_mut() }
     }
 
     /// A fragment with room for `words` (none is taken for 0).
     #[inline]
     pub fn with_capacity(words: usize) -> Fragment {
         let chunks = if words == 0 { ptr::null_mut() } else { Chunk::take(words) };
-        Fragment { chunks, off_heap: OffHeap::new() }
+        Fragment { chunks }
     }
 
     /// Holds no object?
@@ -115,16 +154,19 @@ impl Fragment {
         sum
     }
 
-    /// Words that objects take, if they lie in one chunk and none of them is counted: [`Heap::absorb`] may move them then.
+    /// Words that objects take, if they lie in one chunk and none of them is counted: [`Message::absorb`] may move them then.
     ///
-    /// [`Heap::absorb`]: crate::Heap::absorb
+    /// [`Message::absorb`]: crate::Message::absorb
     #[inline]
     pub fn movable_words(&self) -> Option<usize> {
-        if self.chunks.is_null() || !self.off_heap.first.is_null() {
+        if self.chunks.is_null() {
             return None;
         }
         // SAFETY: the fragment's own chunk.
-        unsafe { (*self.chunks).next.is_null().then(|| Chunk::used(self.chunks)) }
+        unsafe {
+            let movable = (*self.chunks).off_heap.first.is_null() && (*self.chunks).next.is_null();
+            movable.then(|| Chunk::used(self.chunks))
+        }
     }
 
     /// The memory that holds objects, as (start, end).
@@ -140,30 +182,69 @@ impl Fragment {
         areas
     }
 
-    /// Where the objects of the first chunk begin.
-    pub(crate) fn start(&self) -> *mut u64 {
-        Chunk::start(self.chunks)
-    }
-
     /// Takes all chunks and the chain out: the caller owns them now.
     pub(crate) fn into_parts(self) -> (*mut Chunk, OffHeap) {
-        let this = std::mem::ManuallyDrop::new(self);
-        (this.chunks, OffHeap { first: this.off_heap.first, binary_words: this.off_heap.binary_words })
+        let this = std::mem::ManuallyDrop::new(self).chunks;
+        if this.is_null() {
+            return (this, OffHeap::new());
+        }
+        // SAFETY: the fragment's own chunk.
+        let chain = unsafe { std::mem::replace(&mut (*this).off_heap, OffHeap::new()) };
+        (this, chain)
     }
 
     /// A fragment of whole chunks and a whole chain, which it owns.
     pub(crate) fn from_parts(chunks: *mut Chunk, off_heap: OffHeap) -> Fragment {
-        Fragment { chunks, off_heap }
+        let mut fragment = Fragment { chunks };
+        if !off_heap.first.is_null() {
+            *fragment.off_heap() = off_heap;
+        }
+        fragment
     }
 
+    /// The first chunk, made if there is none.
+    fn first(&mut self) -> *mut Chunk {
+        if self.chunks.is_null() {
+            self.chunks = Chunk::take(0);
+        }
+        self.chunks
+    }
+
+    /// The fragment of a first chunk.
+    pub(crate) fn of_first(chunk: NonNull<Chunk>) -> Fragment {
+        Fragment { chunks: chunk.as_ptr() }
+    }
+
+    /// Hands the first chunk over, made if there is none.
+    pub(crate) fn into_first(mut self) -> NonNull<Chunk> {
+        let first = self.first();
+        std::mem::forget(self);
+        // SAFETY: `first` never gives null.
+        unsafe { NonNull::new_unchecked(first) }
+    }
+
+    /// The chunk that may have room: the newest, which is behind the first.
+    #[inline]
+    fn newest(&self) -> *mut Chunk {
+        // SAFETY: the fragment's own chunk, which the caller has seen.
+        let behind = unsafe { (*self.chunks).next };
+        if behind.is_null() { self.chunks } else { behind }
+    }
+
+    /// A new chunk with room for `words`.
     #[cold]
-    fn grow(&mut self, words: usize) {
-        // SAFETY: the fragment's own chunk, if any.
-        let last = if self.chunks.is_null() { 0 } else { unsafe { Chunk::used(self.chunks) } };
-        let chunk = Chunk::take(words.max((last * 2).clamp(LEAST, 1 << 16)));
-        // SAFETY: a fresh chunk.
-        unsafe { (*chunk).next = self.chunks };
-        self.chunks = chunk;
+    fn grow(&mut self, words: usize) -> *mut Chunk {
+        if self.chunks.is_null() {
+            self.chunks = Chunk::take(words.max(LEAST));
+            return self.chunks;
+        }
+        // SAFETY: the fragment's own chunks.
+        unsafe {
+            let chunk = Chunk::take(words.max((Chunk::used(self.newest()) * 2).clamp(LEAST, 1 << 16)));
+            (*chunk).next = (*self.chunks).next;
+            (*self.chunks).next = chunk;
+            chunk
+        }
     }
 }
 
@@ -176,27 +257,33 @@ impl Default for Fragment {
 impl Alloc for Fragment {
     #[inline]
     fn alloc(&mut self, words: usize) -> NonNull<u64> {
-        // SAFETY: `chunks` is null or the fragment's own chunk; after `grow` it has the room.
+        // SAFETY: `chunks` is null or the fragment's own chunk; what `grow` gives has the room.
         unsafe {
-            if self.chunks.is_null() || Chunk::free(self.chunks) < words {
-                self.grow(words);
+            let mut chunk = if self.chunks.is_null() { self.chunks } else { self.newest() };
+            if chunk.is_null() || Chunk::free(chunk) < words {
+                chunk = self.grow(words);
             }
-            let at = (*self.chunks).top;
-            (*self.chunks).top = at.add(words);
+            let at = (*chunk).top;
+            (*chunk).top = at.add(words);
             NonNull::new_unchecked(at)
         }
     }
 
     fn off_heap(&mut self) -> &mut OffHeap {
-        &mut self.off_heap
+        let first = self.first();
+        // SAFETY: the fragment's own chunk, borrowed with it.
+        unsafe { &mut (*first).off_heap }
     }
 }
 
 impl Drop for Fragment {
     fn drop(&mut self) {
+        if self.chunks.is_null() {
+            return;
+        }
         // SAFETY: never attached, so its objects die with it; the counts go before the memory.
         unsafe {
-            self.off_heap.release_all();
+            (*self.chunks).off_heap.release_all();
             Chunk::give_all(self.chunks);
         }
     }

@@ -10,6 +10,7 @@
 //! | `sweep` | off-heap chains after a collection; virtual binary heaps |
 //! | `relocate` | a young generation moved as a whole to a block of another size |
 //! | [`fragment`] | [`Fragment`]: a message's or a spawn's own memory |
+//! | [`message`] | [`Message`]: a message as one block |
 //! | [`literal`] | [`LiteralArea`]: the literals of a module, in one reserved address range |
 //! | `purge` | does a heap still hold literals of an area; copies them out |
 //! | [`settings`], [`sizes`] | what the user may set; the table of block sizes |
@@ -37,7 +38,9 @@ pub mod fragment;
 pub mod heap;
 pub mod heap_walk;
 pub mod literal;
+pub mod message;
 mod purge;
+mod queue_link;
 mod relocate;
 pub mod roots;
 pub mod settings;
@@ -51,6 +54,8 @@ pub use collect::{GcReport, MaxHeapExceeded};
 pub use fragment::Fragment;
 pub use heap::{GcInfo, Heap, RESERVED};
 pub use literal::{LiteralArea, LiteralRanges, is_literal, set_going};
+pub use message::Message;
+pub use queue_link::{QueueLink, Queued};
 pub use roots::Roots;
 pub use settings::{MaxHeapSize, Settings};
 pub use transfer::{copied_size, copy_term};

@@ -6,7 +6,6 @@
 
 use crate::account::Class;
 use crate::block::{self, Move};
-use crate::fragment::Fragment;
 use crate::heap::Heap;
 use crate::roots::Roots;
 use myriad_term::boxed::Header;
@@ -40,16 +39,15 @@ impl Shift {
 }
 
 impl Heap {
-    /// Takes over the objects of a fragment, which `terms` refer to. If they are [movable](Fragment::movable_words) and the block
-    /// has [room](Heap::ensure), they move there, and the fragment's memory is free at once: mostly it is still in the cache.
-    /// Else the fragment [joins](Heap::attach) the heap.
-    pub fn absorb(&mut self, fragment: Fragment, terms: [&mut Term; 2]) {
-        let Some(words) = fragment.movable_words().filter(|words| self.ensure(*words)) else {
-            return self.attach(fragment);
-        };
-        let (from, to) = (fragment.start(), self.htop);
+    /// Moves objects to the block, and lets `terms` refer to them there.
+    ///
+    /// # Safety
+    /// `words` words at `from` hold whole objects, none of them counted, that nothing refers to but they themselves and `terms`;
+    /// the block has [room](Heap::ensure) for them.
+    pub(crate) unsafe fn move_in(&mut self, from: *mut u64, words: usize, terms: [&mut Term; 2]) {
+        let to = self.htop;
         let shift = Shift { base: from as usize, len: words * 8, distance: (to as usize).wrapping_sub(from as usize) };
-        // SAFETY: the room is there; H1 and H2 for the words moved, which the fragment no longer holds: it counts none of them.
+        // SAFETY: the caller's promise; H1 and H2 for the words moved.
         unsafe {
             ptr::copy_nonoverlapping(from, to, words);
             self.htop = to.add(words);

@@ -278,9 +278,10 @@ impl Machine {
             self.heap.attach(fragment);
         } else {
             let (top, moves) = (self.heap.htop, fragment.movable_words().filter(|words| self.heap.ensure(*words)));
-            let mut copy = list.0;
-            self.heap.absorb(fragment, [&mut list.0, &mut copy]);
-            assert!(copy.is(list.0));
+            let mut message = crate::Message::new(list.0, Some(fragment), list.0);
+            message.absorb(&mut self.heap);
+            list.0 = message.term();
+            assert!(message.token().is(list.0));
             assert_eq!(self.heap.htop, top.wrapping_add(moves.unwrap_or(0)));
             self.verify();
         }
@@ -695,5 +696,5 @@ fn copies_have_room_while_literals_begin_to_go() {
 #[test]
 fn a_heap_is_small() {
     assert!(size_of::<Heap>() <= 200, "{}", size_of::<Heap>());
-    assert_eq!(size_of::<Fragment>(), 24);
+    assert_eq!(size_of::<Fragment>(), 8);
 }

@@ -68,7 +68,7 @@ pub unsafe fn loop_rec(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     }
     match m.ctx.proc.messages.peek() {
         Some(message) => {
-            let term = message.term;
+            let term = message.term();
             m.set_x(0, term);
             // SAFETY: the next instruction.
             unsafe { pc.add(2) }
@@ -114,10 +114,8 @@ pub unsafe fn remove_message(m: &mut Machine<'_, '_>, pc: *const u32) -> *const 
     }
     if let Some((message, taken)) = m.ctx.proc.messages.take() {
         move_markers(m, &taken);
-        if let Some(fragment) = message.fragment {
-            m.heap().attach(fragment);
-        }
-        let (term, token) = (message.term, message.token);
+        let (term, token) = (message.term(), message.token());
+        message.receive(m.heap());
         // A message of a process without a token takes it; one of nobody leaves it.
         if token.is_some() && (!token.is_immediate() || m.ctx.proc.token.is_some()) {
             m.ctx.accept_token(token, term);

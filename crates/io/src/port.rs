@@ -351,7 +351,7 @@ impl Port {
         };
         let term = f.tuple(&[self.id.term(), body]);
         self.trace(system, flags::SEND, am::send, &[if told_alone { body } else { term }, to.term()]);
-        system.signal(to, Signal::Message(Message { term, fragment: Some(f), token: Term::NONE }));
+        system.signal(to, Signal::Message(Message::new(term, Some(f), Term::NONE)));
     }
 
     fn bytes(&self, f: &mut Fragment, bytes: Cow<'_, [u8]>) -> Term {

@@ -51,7 +51,7 @@ pub use priority::Priority;
 pub use process::{Place, Process};
 pub use rare::{Nothing, Rare};
 pub use runtime::Runtime;
-pub use signal::{Signal, SignalNode, Signals};
+pub use signal::{Packet, Signal, Signals};
 pub use status::{Status, Wake};
 pub use table::ProcessTable;
 pub use timer::TimerId;

@@ -2,40 +2,24 @@
 //!
 //! M1. Only the owner touches it (the outer queue of signals is `signal.rs`).
 //! M2. Messages keep the order in which they were fetched; `receive` scans from the save position.
-//! M3. A message's terms stay in its own fragment until the owner accepts it, or until a collection while the owner looks at
-//!     it: then the fragment joins the heap and the term becomes a root ([`MessageQueue::roots`]). A small first message
+//! M3. A message's terms stay in its own block until the owner accepts it, or until a collection while the owner looks at
+//!     it: then the block joins the heap and the term becomes a root ([`MessageQueue::roots`]). A small first message
 //!     moves to the heap when the owner comes to look at it ([`MessageQueue::small_first`]).
 
-use myriad_heap::{Fragment, Heap};
+use myriad_heap::Heap;
+pub use myriad_heap::Message;
 use myriad_term::Term;
 
 /// Most words of a message that moves to the heap, instead of joining it.
 const SMALL: usize = 32;
 
-/// One message.
-pub struct Message {
-    /// The term.
-    pub term: Term,
-    /// Where it lives, if it needs memory and is not part of the receiver's heap yet.
-    pub fragment: Option<Fragment>,
-    /// Sequential trace token (a tuple); without one, who sent it if that was a process or port; or [`Term::NONE`].
-    pub token: Term,
-}
-
-struct Node {
-    message: Message,
-    /// The fragment has joined the heap (M3).
-    attached: bool,
-    next: Option<Box<Node>>,
-}
-
 /// The queue, with the receive position.
 ///
-/// A singly linked list; `position` is the link (the `Option<Box<Node>>`) that holds the message to look at next.
+/// The messages' own links make it a list; `position` is the link (the `Option<Message>`) that holds the message to look at next.
 pub struct MessageQueue {
-    first: Option<Box<Node>>,
-    last: *mut Option<Box<Node>>,
-    position: *mut Option<Box<Node>>,
+    first: Option<Message>,
+    last: *mut Option<Message>,
+    position: *mut Option<Message>,
     len: usize,
     attached: usize,
 }
@@ -50,7 +34,7 @@ impl MessageQueue {
         MessageQueue { first: None, last: std::ptr::null_mut(), position: std::ptr::null_mut(), len: 0, attached: 0 }
     }
 
-    fn link(&mut self, at: *mut Option<Box<Node>>) -> &mut Option<Box<Node>> {
+    fn link(&mut self, at: *mut Option<Message>) -> &mut Option<Message> {
         // SAFETY: null is `first`; any other is the `next` of a node of this queue (M1).
         if at.is_null() { &mut self.first } else { unsafe { &mut *at } }
     }
@@ -70,20 +54,20 @@ impl MessageQueue {
     /// Appends a message.
     pub fn push(&mut self, message: Message) {
         let last = self.last;
-        let link = self.link(last);
-        let node = link.insert(Box::new(Node { message, attached: false, next: None }));
-        self.last = &raw mut node.next;
+        self.last = end_behind(&message);
+        *self.link(last) = Some(message);
         self.len += 1;
     }
 
     /// Puts a message before all others (and starts the scan over).
     pub fn push_front(&mut self, message: Message) {
-        let next = self.first.take();
-        let was_empty = next.is_none();
-        let node = self.first.insert(Box::new(Node { message, attached: false, next }));
-        if was_empty {
-            self.last = &raw mut node.next;
+        let behind = end_behind(&message);
+        match self.first.take() {
+            None => self.last = behind,
+            // SAFETY: the new message's own link.
+            next => unsafe { behind.write(next) },
         }
+        self.first = Some(message);
         self.len += 1;
         self.position = std::ptr::null_mut();
     }
@@ -92,16 +76,15 @@ impl MessageQueue {
     #[inline]
     pub fn peek(&mut self) -> Option<&mut Message> {
         let at = self.position;
-        self.link(at).as_mut().map(|node| &mut node.message)
+        self.link(at).as_mut()
     }
 
     /// Moves the receive position past the message it is at.
     #[inline]
     pub fn advance(&mut self) {
         let at = self.position;
-        if let Some(node) = self.link(at).as_mut() {
-            let next = &raw mut node.next;
-            self.position = next;
+        if let Some(message) = self.link(at) {
+            self.position = message.next();
         }
     }
 
@@ -134,9 +117,10 @@ impl MessageQueue {
     #[inline]
     pub fn take(&mut self) -> Option<(Message, Taken)> {
         let at = self.position;
-        let mut node = self.link(at).take()?;
-        let taken = Taken { gone: QueueMark(&raw mut node.next), now: QueueMark(at) };
-        let behind = node.next.take();
+        let message = self.link(at).take()?;
+        let taken = Taken { gone: QueueMark(message.next()), now: QueueMark(at) };
+        // SAFETY: the link of a message that was in this queue (M1).
+        let behind = unsafe { (*message.next()).take() };
         let was_last = behind.is_none();
         *self.link(at) = behind;
         if was_last {
@@ -144,101 +128,81 @@ impl MessageQueue {
         }
         self.len -= 1;
         self.position = std::ptr::null_mut();
-        let node = *node;
-        self.attached -= usize::from(node.attached);
-        Some((node.message, taken))
+        self.attached -= usize::from(message.is_joined());
+        Some((message, taken))
     }
 
     /// Takes the tokens from all messages.
     pub fn forget_tokens(&mut self) {
-        let mut link = self.first.as_deref_mut();
-        while let Some(node) = link {
-            if !node.message.token.is_immediate() {
-                node.message.token = Term::NONE;
-            }
-            link = node.next.as_deref_mut();
-        }
+        self.iter_mut().filter(|message| !message.token().is_immediate()).for_each(Message::forget_token);
     }
 
-    /// The first message as it stands, whatever the receive position.
+    /// The messages, the first one first, whatever the receive position.
     pub fn iter(&self) -> impl Iterator<Item = &Message> {
-        std::iter::successors(self.first.as_deref(), |node| node.next.as_deref()).map(|node| &node.message)
+        // SAFETY: the links of messages in this queue, which is borrowed (M1).
+        std::iter::successors(self.first.as_ref(), |message| unsafe { (*message.next()).as_ref() })
+    }
+
+    /// As [`MessageQueue::iter`], to be changed where they stand.
+    fn iter_mut(&mut self) -> impl Iterator<Item = &mut Message> {
+        let mut link: *mut Option<Message> = &raw mut self.first;
+        std::iter::from_fn(move || {
+            // SAFETY: the links of messages in this queue, which is borrowed (M1); each message is met once.
+            let message = unsafe { (*link).as_mut() }?;
+            link = message.next();
+            Some(message)
+        })
     }
 
     /// The messages whose terms are not part of the heap (M3), to be changed where they stand.
     pub fn detached(&mut self) -> impl Iterator<Item = &mut Message> {
-        let mut link = self.first.as_deref_mut();
-        let all = std::iter::from_fn(move || {
-            let Node { message, attached, next } = link.take()?;
-            link = next.as_deref_mut();
-            Some((message, *attached))
-        });
-        all.filter(|(_, attached)| !attached).map(|(message, _)| message)
+        self.iter_mut().filter(|message| !message.is_joined())
     }
 
-    /// Words that the messages take in fragments of their own.
+    /// Words that the messages take in blocks of their own, beside [`MessageQueue::node_bytes`].
     pub fn words(&self) -> usize {
-        self.iter().filter_map(|message| message.fragment.as_ref()).map(Fragment::used_words).sum()
+        self.iter().map(Message::words).sum()
     }
 
-    /// Bytes of the queue itself.
+    /// Bytes of the queue itself: what its messages take beside their words.
     pub const fn node_bytes(&self) -> usize {
         MessageQueue::node_bytes_of(self.len)
     }
 
     /// Bytes of a queue of so many messages.
     pub const fn node_bytes_of(messages: usize) -> usize {
-        messages * size_of::<Node>()
+        messages * Message::HEADER_WORDS * 8
     }
 
-    /// Lets the fragment of the message at the receive position join the heap, because a collection is coming while the
-    /// owner looks at it (M3).
+    /// Lets the message at the receive position join the heap, because a collection is coming while the owner looks at it (M3).
     pub fn attach_current(&mut self, heap: &mut Heap) {
         let at = self.position;
-        let Some(node) = self.link(at).as_mut() else { return };
-        if let Some(fragment) = node.message.fragment.take() {
-            node.attached = true;
-            heap.attach(fragment);
-            self.attached += 1;
-        }
+        let Some(message) = self.link(at).as_mut().filter(|message| message.words() > 0) else { return };
+        message.join(heap);
+        self.attached += 1;
     }
 
-    /// Words of the message at the receive position, if it is the first and small and still in its fragment: it is to
+    /// Words of the message at the receive position, if it is the first and small and still in its own block: it is to
     /// [move](MessageQueue::absorb_first). (Others are not: roots should be near the front.)
     #[inline]
     pub fn small_first(&self) -> Option<usize> {
         let first = self.first.as_ref().filter(|_| self.position.is_null())?;
-        first.message.fragment.as_ref()?.movable_words().filter(|words| *words <= SMALL)
+        first.movable_words().filter(|words| *words <= SMALL)
     }
 
     /// Moves the first message to the heap, which has the room.
     pub fn absorb_first(&mut self, heap: &mut Heap) {
-        let Some(node) = self.first.as_mut() else { return };
-        if let Some(fragment) = node.message.fragment.take() {
-            node.attached = true;
-            self.attached += 1;
-            heap.absorb(fragment, [&mut node.message.term, &mut node.message.token]);
-        }
+        let Some(first) = self.first.as_mut().filter(|first| first.words() > 0) else { return };
+        first.absorb(heap);
+        self.attached += 1;
     }
 
     /// The messages whose terms are part of the heap: roots of a collection. None in nearly every case.
     pub fn roots(&mut self) -> Vec<&mut Term> {
-        let mut roots = Vec::new();
         // They are near the front, where the owner looks: the rest, which may be long, is not walked.
-        let mut left = self.attached;
-        let mut link = self.first.as_deref_mut();
-        while left > 0
-            && let Some(node) = link
-        {
-            let Node { message, attached, next } = node;
-            if *attached {
-                left -= 1;
-                roots.push(&mut message.term);
-                roots.push(&mut message.token);
-            }
-            link = next.as_deref_mut();
-        }
-        roots
+        let attached = self.attached;
+        let joined = self.iter_mut().filter(|message| message.is_joined()).take(attached);
+        joined.flat_map(Message::terms).collect()
     }
 }
 
@@ -250,17 +214,24 @@ impl Default for MessageQueue {
 
 impl Drop for MessageQueue {
     fn drop(&mut self) {
-        // One by one: dropping the chain would recurse.
-        let mut rest = self.first.take();
-        while let Some(mut node) = rest {
-            rest = node.next.take();
+        while let Some(message) = self.first.take() {
+            // SAFETY: the link of a message that was in this queue (M1).
+            self.first = unsafe { (*message.next()).take() };
         }
     }
 }
 
+/// The link behind a message that is to be the last of a queue: nothing follows it.
+fn end_behind(message: &Message) -> *mut Option<Message> {
+    let link = message.next();
+    // SAFETY: the message's own link; what an earlier queue left there is nothing that would have to be dropped.
+    unsafe { link.write(None) };
+    link
+}
+
 /// A place between messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct QueueMark(*mut Option<Box<Node>>);
+pub struct QueueMark(*mut Option<Message>);
 
 // SAFETY: only an address to compare, used by the queue's owner.
 unsafe impl Send for QueueMark {}
@@ -280,11 +251,11 @@ mod tests {
     use super::*;
 
     fn message(v: i64) -> Message {
-        Message { term: Term::small(v), fragment: None, token: Term::NONE }
+        Message::new(Term::small(v), None, Term::NONE)
     }
 
     fn take(q: &mut MessageQueue) -> Option<i64> {
-        q.take().and_then(|(m, _)| m.term.as_small())
+        q.take().and_then(|(m, _)| m.term().as_small())
     }
 
     #[test]
@@ -305,13 +276,13 @@ mod tests {
 
     #[test]
     fn a_small_first_message_moves_to_the_heap() {
-        use myriad_heap::Settings;
+        use myriad_heap::{Fragment, Settings};
         use myriad_term::Build;
         let in_fragment = |n: i64| {
             let mut fragment = Fragment::new();
             let items: Vec<Term> = (0..n).map(Term::small).collect();
             let term = fragment.list(&items);
-            Message { term, fragment: Some(fragment), token: Term::NONE }
+            Message::new(term, Some(fragment), Term::NONE)
         };
         let mut heap = Heap::new(&Settings::default());
         let room = heap.room();
@@ -328,8 +299,8 @@ mod tests {
         assert_eq!((heap.room(), q.roots().len(), q.words()), (room - 6, 2, 208));
         for (n, words) in [(3, Some(8)), (4, None), (100, None)] {
             let (message, _) = q.take().unwrap();
-            assert_eq!(message.term.list_length(), Some(n));
-            assert_eq!(message.fragment.is_none(), n == 3);
+            assert_eq!(message.term().list_length(), Some(n));
+            assert_eq!(message.is_joined(), n == 3);
             assert_eq!(q.small_first(), words);
         }
         assert!(q.roots().is_empty());

@@ -39,12 +39,12 @@ impl Parcel {
 
     /// As a message without a trace token.
     pub fn into_message(self) -> Message {
-        Message { term: self.term, fragment: self.fragment, token: Term::NONE }
+        Message::new(self.term, self.fragment, Term::NONE)
     }
 
     /// As a message of a process without a trace token.
     pub fn message_from(self, from: Pid) -> Message {
-        Message { term: self.term, fragment: self.fragment, token: from.term() }
+        Message::new(self.term, self.fragment, from.term())
     }
 
     /// The term, its memory handed to `heap`.

@@ -5,7 +5,7 @@
 use crate::owner::Private;
 use crate::priority::Priority;
 use crate::runtime::Runtime;
-use crate::signal::SignalNode;
+use crate::signal::Packet;
 use crate::status::{Status, Wake};
 use crate::tracee::Tracee;
 use myriad_sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
@@ -48,7 +48,7 @@ pub struct Process<R: Runtime> {
     /// Where the built-in runs that it has called ([`Place`]).
     place: AtomicU8,
     /// Signals not fetched yet.
-    pub outer: Mpsc<Box<SignalNode<R>>>,
+    pub outer: Mpsc<Packet<R>>,
     private: UnsafeCell<Private<R>>,
 }
 

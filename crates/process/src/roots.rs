@@ -5,7 +5,7 @@
 use crate::exception::Exception;
 use crate::owner::Private;
 use crate::runtime::Runtime;
-use myriad_heap::{Fragment, GcReport, Heap, LiteralRanges, MaxHeapExceeded, Roots};
+use myriad_heap::{GcReport, Heap, LiteralRanges, MaxHeapExceeded, Roots};
 use myriad_term::Term;
 use std::slice::from_mut;
 
@@ -110,10 +110,8 @@ impl<R: Runtime> Private<R> {
     /// As for [`Private::collect`]; the areas are live.
     pub unsafe fn copy_literals(&mut self, areas: &LiteralRanges) {
         for message in self.messages.detached() {
-            // SAFETY: a message's fragment holds what it refers to (M3), unless that is a literal.
-            unsafe {
-                Fragment::copy_out(&mut message.fragment, &mut [&mut message.term, &mut message.token], areas);
-            }
+            // SAFETY: a message's block holds what it refers to (M3), unless that is a literal.
+            unsafe { message.copy_out(areas) };
         }
         self.with_roots(&mut [], |heap, roots| {
             if heap.refers_to(areas, roots) {

@@ -15,37 +15,97 @@ use crate::process::Process;
 use crate::runtime::Runtime;
 use crate::status::Wake;
 use crate::timer::TimerId;
+use myriad_heap::{QueueLink, Queued};
 use myriad_sync::atomic::AtomicBool;
 use myriad_sync::cell::UnsafeCell;
-use myriad_sync::{Arc, Chain, HasNext};
+use myriad_sync::{Arc, Chain, Link};
 use myriad_term::{Atom, Pid, RefNumbers, Term};
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
 
-/// A node of the outer queue.
+/// The block of a signal that is no message.
+#[repr(C)]
 pub struct SignalNode<R: Runtime> {
-    next: UnsafeCell<*mut SignalNode<R>>,
-    /// What it says.
-    pub signal: Signal<R>,
+    link: QueueLink,
+    signal: Signal<R>,
 }
 
-// SAFETY: `next` belongs to the queue and is not touched elsewhere.
-unsafe impl<R: Runtime> HasNext for SignalNode<R> {
-    fn next(&self) -> &UnsafeCell<*mut Self> {
-        &self.next
+/// What stands in a queue of signals: a message as its own block, any other signal in a block.
+pub enum Packet<R: Runtime> {
+    /// `Pid ! Term`.
+    Message(Message),
+    /// Any other signal.
+    Other(Box<SignalNode<R>>),
+}
+
+// SAFETY: a signal owns what is in it (G2), and its block is in one queue, or one thread's hands.
+unsafe impl<R: Runtime> Send for Packet<R> {}
+
+// SAFETY: both kinds of blocks begin with their link, which says of which kind it is; both ways there and back are inverse.
+unsafe impl<R: Runtime> Link for Packet<R> {
+    type Node = QueueLink;
+
+    #[inline]
+    fn into_raw(self) -> NonNull<QueueLink> {
+        match self {
+            Packet::Message(message) => message.into_link(),
+            Packet::Other(node) => NonNull::from(Box::leak(node)).cast(),
+        }
+    }
+
+    #[inline]
+    unsafe fn from_raw(link: NonNull<QueueLink>) -> Self {
+        // SAFETY: the caller's promise: from `into_raw`, once.
+        unsafe {
+            match link.as_ref().queued() {
+                Queued::Message => Packet::Message(Message::from_link(link)),
+                Queued::Other => Packet::Other(Box::from_raw(link.cast().as_ptr())),
+            }
+        }
+    }
+
+    #[inline]
+    unsafe fn next(link: NonNull<QueueLink>) -> *const UnsafeCell<*mut QueueLink> {
+        // SAFETY: the block lives and is only shared here (the caller's promise).
+        unsafe { std::ptr::from_ref(link.as_ref().next()) }
     }
 }
 
-// SAFETY: a signal owns what is in it (G2), and the node is in one queue, or one thread's hands.
-unsafe impl<R: Runtime> Send for SignalNode<R> {}
+impl<R: Runtime> Packet<R> {
+    /// The signal in a packet.
+    #[inline]
+    pub fn new(signal: Signal<R>) -> Packet<R> {
+        match signal {
+            Signal::Message(message) => Packet::Message(message),
+            signal => Packet::Other(Box::new(SignalNode { link: QueueLink::new(Queued::Other), signal })),
+        }
+    }
+
+    /// The signal.
+    #[inline]
+    pub fn open(self) -> Signal<R> {
+        match self {
+            Packet::Message(message) => Signal::Message(message),
+            Packet::Other(node) => node.signal,
+        }
+    }
+
+    /// Calls `look` with the message, or the signal, that a link of a queue of signals leads to.
+    ///
+    /// # Safety
+    /// It is the link of a packet of this type in a queue, and nobody takes it out meanwhile.
+    pub unsafe fn look<T>(link: &QueueLink, look: impl FnOnce(Result<&Message, &Signal<R>>) -> T) -> T {
+        // SAFETY: the caller's promise; the copy of the packet is not dropped.
+        let packet = ManuallyDrop::new(unsafe { Self::from_raw(NonNull::from(link)) });
+        match &*packet {
+            Packet::Message(message) => look(Ok(message)),
+            Packet::Other(node) => look(Err(&node.signal)),
+        }
+    }
+}
 
 /// Signals that were taken out of an outer queue.
-pub type Signals<R> = Chain<Box<SignalNode<R>>>;
-
-impl<R: Runtime> SignalNode<R> {
-    /// A node to push.
-    pub fn new(signal: Signal<R>) -> Box<Self> {
-        Box::new(SignalNode { next: UnsafeCell::new(std::ptr::null_mut()), signal })
-    }
-}
+pub type Signals<R> = Chain<Packet<R>>;
 
 /// What a signal says.
 pub enum Signal<R: Runtime> {
@@ -180,7 +240,7 @@ impl<R: Runtime> Process<R> {
     #[inline]
     pub fn push(&self, signal: Signal<R>) -> Result<Wake, Signal<R>> {
         // A closed queue has no owner any more.
-        self.outer.push(SignalNode::new(signal)).map_err(|node| node.signal)?;
+        self.outer.push(Packet::new(signal)).map_err(Packet::open)?;
         myriad_sync::sim_point();
         // Whatever the state is now: the signal was left, and an owner that ends answers all that was left.
         Ok(self.signalled())

@@ -20,7 +20,8 @@
 //!      not, looks again, and wakes another one if there is more than it takes itself; by the fence at the end of a [`Search`] it
 //!      sees what came meanwhile, as in IS1.
 //! IS3. Who claims an idle worker wakes it. Another one who brings work and sees that worker Woken or Busy need not: the next
-//!      `enter` of that worker comes later than the fence of who brought the work, so its last look finds it (IS1).
+//!      `enter` of that worker comes later than the fence of who brought the work, so its last look finds it (IS1). No sooner,
+//!      perhaps: it may have been leaving by itself, for other work.
 //!
 //! The number of idle ones lets who brings work look at one word, mostly, and not at each worker's. Searching and idle ones could
 //! be counted in one word, as tokio does: that is one look less, but the end of a search is no plain store then.
@@ -150,11 +151,17 @@ impl AfterPush<'_> {
         worker.0.load(Relaxed) == IDLE
     }
 
+    /// Is there an idle worker to be woken for what anybody may do, and nobody that searches (IS2)?
+    #[inline]
+    pub fn wants_one(self) -> bool {
+        // Relaxed: ordered by the fence.
+        self.0.idle.load(Relaxed) > 0 && !self.0.searching.load(Relaxed)
+    }
+
     /// Claims an idle worker for what anybody may do: the first of `workers`, each with its name, that is. The caller wakes it
     /// (IS3).
     pub fn claim<'w, N>(self, workers: impl IntoIterator<Item = (N, &'w Worker)>) -> Option<N> {
-        // Relaxed: ordered by the fence.
-        if self.0.idle.load(Relaxed) == 0 || self.0.searching.load(Relaxed) {
+        if !self.wants_one() {
             return None;
         }
         // Relaxed: as above. One who claims succeeds, so that one only pays for waking.
@@ -210,7 +217,7 @@ mod tests {
 /// Caught when tried: no fence in `enter`, none in `after_push`, none at the end of a search (work is left beside one that
 /// sleeps); the state or the count of `enter`, or the end of a search, stored after the fence; a last look before `enter`, or
 /// none; a push after the fence; one that was claimed and not woken; nobody woken after a search, or only after one that found
-/// work.
+/// work; an AcqRel fence for any of the three.
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::{IdleSet, Worker};
@@ -219,12 +226,12 @@ mod loom_tests {
     use loom::thread;
     use std::sync::Arc;
 
-    /// Two workers, who look at one queue; its length stands for it.
+    /// Two workers, who look at two queues; their lengths stand for them.
     struct Shared {
         set: IdleSet,
         workers: [Worker; 2],
         parkers: [Parker; 2],
-        queue: AtomicUsize,
+        queues: [AtomicUsize; 2],
     }
 
     impl Shared {
@@ -233,14 +240,14 @@ mod loom_tests {
                 set: IdleSet::new(),
                 workers: [Worker::new(), Worker::new()],
                 parkers: [Parker::new(), Parker::new()],
-                queue: AtomicUsize::new(0),
+                queues: [AtomicUsize::new(0), AtomicUsize::new(0)],
             })
         }
 
         /// Brings a piece of work that anybody may do.
-        fn push(&self) {
+        fn push(&self, queue: usize) {
             // Relaxed: the protocol has to order.
-            self.queue.fetch_add(1, Relaxed);
+            self.queues[queue].fetch_add(1, Relaxed);
             self.wake_one();
         }
 
@@ -252,52 +259,48 @@ mod loom_tests {
 
         /// Brings a piece of work for this worker alone.
         fn push_to(&self, worker: usize) {
-            self.queue.fetch_add(1, Relaxed);
+            self.queues[0].fetch_add(1, Relaxed);
             if self.set.after_push().is_idle(&self.workers[worker]) {
                 self.parkers[worker].unpark();
             }
         }
 
         fn sees_work(&self) -> bool {
-            self.queue.load(Relaxed) > 0
+            self.queues.iter().any(|queue| queue.load(Relaxed) > 0)
         }
 
         fn take(&self) -> bool {
-            self.sees_work() && self.queue.fetch_update(Relaxed, Relaxed, |length| length.checked_sub(1)).is_ok()
+            self.queues.iter().any(|queue| {
+                queue.load(Relaxed) > 0 && queue.fetch_update(Relaxed, Relaxed, |length| length.checked_sub(1)).is_ok()
+            })
         }
 
-        /// Sleeps if there is no work; whether it did.
-        fn rest(&self, worker: usize, counted: bool) -> bool {
+        /// Sleeps if there is no work.
+        fn rest(&self, worker: usize, counted: bool) {
             self.set.enter(&self.workers[worker], counted);
-            let sleeps = !self.sees_work();
-            if sleeps {
+            if !self.sees_work() {
                 self.parkers[worker].park(None);
             }
             self.set.leave(&self.workers[worker], counted);
-            sleeps
         }
 
-        /// Looks for work for a while, before it would rest.
+        /// Gets one piece of work.
+        fn work(&self, worker: usize) {
+            while !self.take() {
+                self.rest(worker, true);
+            }
+        }
+
+        /// Looks for work for a while. When that is over it takes a piece, if there is one, and wakes another for what is left.
         fn search(&self, worker: usize) -> bool {
             let search = self.set.search(&self.workers[worker]).expect("the only one that does");
-            let found = self.sees_work();
+            self.sees_work();
             drop(search);
-            found
-        }
-
-        /// Gets one piece of work. If it has searched, and not found since that there is none, it wakes another one for what is
-        /// left.
-        fn work(&self, worker: usize, searches: bool) {
-            let mut has_searched = false;
-            while !self.take() {
-                has_searched = searches;
-                if !(searches && self.search(worker)) && self.rest(worker, true) {
-                    has_searched = false;
-                }
-            }
-            if has_searched && self.sees_work() {
+            let took = self.take();
+            if took && self.sees_work() {
                 self.wake_one();
             }
+            took
         }
     }
 
@@ -312,8 +315,8 @@ mod loom_tests {
         check(4, || {
             let shared = Shared::new();
             let brings = shared.clone();
-            let brings = thread::spawn(move || brings.push());
-            shared.work(0, false);
+            let brings = thread::spawn(move || brings.push(0));
+            shared.work(0);
             brings.join().unwrap();
         });
     }
@@ -336,12 +339,12 @@ mod loom_tests {
     fn loom_two_bring_work_for_one() {
         check(2, || {
             let shared = Shared::new();
-            let bring = [0, 1].map(|_| {
+            let bring = [0, 1].map(|queue| {
                 let brings = shared.clone();
-                thread::spawn(move || brings.push())
+                thread::spawn(move || brings.push(queue))
             });
-            shared.work(0, false);
-            shared.work(0, false);
+            shared.work(0);
+            shared.work(0);
             bring.map(|brings| brings.join().unwrap());
         });
     }
@@ -354,12 +357,15 @@ mod loom_tests {
             shared.set.enter(&shared.workers[1], true);
             let brings = shared.clone();
             let brings = thread::spawn(move || {
-                brings.push();
-                brings.push();
+                brings.push(0);
+                brings.push(1);
             });
-            shared.work(0, true);
+            let took = shared.search(0);
             brings.join().unwrap();
-            assert!(shared.parkers[1].take_notice(), "the other sleeps, and work is left");
+            assert!(
+                shared.parkers[1].take_notice(),
+                "the other sleeps, and work is left (the first took some: {took})"
+            );
         });
     }
 }

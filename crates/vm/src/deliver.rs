@@ -6,7 +6,7 @@ use crate::trace::flags;
 use crate::{Signal, Signals};
 use myriad_heap::Fragment;
 use myriad_process::links::{AliasMode, Target};
-use myriad_process::{Message, Parcel};
+use myriad_process::{Message, Packet, Parcel};
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Build, RefNumbers, Term, am};
 
@@ -66,10 +66,10 @@ impl Ctx<'_> {
             if self.proc.reductions_left <= until || !self.put_in_order(&mut signals, until) {
                 break if signals.is_empty() { Handled::All } else { Handled::Some };
             }
-            let Some(node) = signals.next() else { break Handled::All };
-            match node.signal {
+            let Some(packet) = signals.next() else { break Handled::All };
+            match packet {
                 // Most are.
-                Signal::Message(message) => {
+                Packet::Message(message) => {
                     messages += 1;
                     if messages % MESSAGES_PER_REDUCTION == 0 {
                         self.bump(1);
@@ -78,7 +78,7 @@ impl Ctx<'_> {
                 }
                 other => {
                     self.bump(1);
-                    if !self.handle(other) {
+                    if !self.handle(other.open()) {
                         break Handled::Fatal;
                     }
                 }
@@ -216,7 +216,7 @@ impl Ctx<'_> {
         let reference = fragment.reference(reference);
         let term = fragment.tuple(&[reference, value]);
         self.pay_for_copy(fragment.used_words());
-        let message = Message { term, fragment: Some(fragment), token: Term::NONE };
+        let message = Message::new(term, Some(fragment), Term::NONE);
         self.signal_to(to, Signal::Message(message));
     }
 
@@ -225,10 +225,7 @@ impl Ctx<'_> {
         let Some([to, _]) = reply.term.as_tuple_of::<2>() else { return };
         if let Some(pid) = to.as_local_pid() {
             let message = reply.term.as_tuple_of::<2>().map_or(Term::NIL, |[_, m]| m);
-            self.signal_to(
-                pid,
-                Signal::Message(Message { term: message, fragment: reply.fragment, token: Term::NONE }),
-            );
+            self.signal_to(pid, Signal::Message(Message::new(message, reply.fragment, Term::NONE)));
         }
     }
 
@@ -236,7 +233,7 @@ impl Ctx<'_> {
     #[inline(always)]
     pub(crate) fn arrive(&mut self, message: Message) {
         if self.this.trace.wants(flags::RECEIVE) {
-            self.trace_arrival(if message.token.is_pid() { message.token } else { Term::NONE }, &message);
+            self.trace_arrival(if message.token().is_pid() { message.token() } else { Term::NONE }, &message);
         }
         self.proc.messages.push(message);
     }
@@ -250,8 +247,8 @@ impl Ctx<'_> {
 
     #[cold]
     fn trace_arrival(&mut self, from: Term, message: &Message) {
-        let from = crate::trace::sequential::Token::of(message.token).map_or(from, |token| token.sender);
-        self.trace_receive(from, message.term);
+        let from = crate::trace::sequential::Token::of(message.token()).map_or(from, |token| token.sender);
+        self.trace_receive(from, message.term());
     }
 
     fn alias_message(&mut self, reference: RefNumbers, message: Message) {
@@ -289,7 +286,7 @@ impl Ctx<'_> {
             let mut fragment = reason.fragment.unwrap_or_else(|| Fragment::with_capacity(4));
             let term = fragment.tuple(&[Term::atom(am::EXIT), from, reason.term]);
             let token = token.map_or(Term::NONE, |token| myriad_heap::copy_term(token.term, &mut fragment));
-            self.arrive_from(from, Message { term, fragment: Some(fragment), token });
+            self.arrive_from(from, Message::new(term, Some(fragment), token));
             return true;
         }
         if survives {
@@ -326,7 +323,7 @@ impl Ctx<'_> {
         let (reference, offset) = (fragment.reference(reference), fragment.int(offset_ns));
         let (kind, object) = (Term::atom(am::time_offset), Term::atom(am::clock_service));
         let term = fragment.tuple(&[tag, reference, kind, object, offset]);
-        self.proc.messages.push(Message { term, fragment: Some(fragment), token: Term::NONE });
+        self.proc.messages.push(Message::new(term, Some(fragment), Term::NONE));
     }
 
     /// Puts `{Tag, Reference, Kind, Object, Reason}` in the own message queue. `name` (an atom) makes the object `{Name, Node}`.
@@ -350,6 +347,6 @@ impl Ctx<'_> {
         let reference = fragment.reference(reference);
         let term = fragment.tuple(&[tag, reference, Term::atom(kind), object, reason.term]);
         let from = if object.is_immediate() { object } else { Term::NONE };
-        self.arrive_from(from, Message { term, fragment: Some(fragment), token: Term::NONE });
+        self.arrive_from(from, Message::new(term, Some(fragment), Term::NONE));
     }
 }

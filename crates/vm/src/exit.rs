@@ -272,7 +272,7 @@ fn answer_all(ctx: &mut Ctx<'_>, signals: &mut Signals) -> bool {
     while !ctx.exhausted() {
         if ctx.put_in_order(signals, 0) {
             let Some(node) = signals.next() else { return true };
-            answer_for_the_dead(ctx.vm, ctx.pid(), node.signal);
+            answer_for_the_dead(ctx.vm, ctx.pid(), node.open());
             ctx.bump(PARTING);
         }
     }
@@ -316,12 +316,12 @@ fn answer(vm: &'static Vm, to: Pid, reference: RefNumbers, value: Term) {
     let mut fragment = Fragment::with_capacity(6);
     let reference = fragment.reference(reference);
     let term = fragment.tuple(&[reference, value]);
-    vm.signal_pid(to, Signal::Message(Message { term, fragment: Some(fragment), token: Term::NONE }));
+    vm.signal_pid(to, Signal::Message(Message::new(term, Some(fragment), Term::NONE)));
 }
 
 fn answer_tagged(vm: &'static Vm, to: Pid, tag: Term, value: Term) {
     let mut fragment = Fragment::with_capacity(4 + myriad_heap::copied_size(tag));
     let tag = myriad_heap::copy_term(tag, &mut fragment);
     let term = fragment.tuple(&[tag, value]);
-    vm.signal_pid(to, Signal::Message(Message { term, fragment: Some(fragment), token: Term::NONE }));
+    vm.signal_pid(to, Signal::Message(Message::new(term, Some(fragment), Term::NONE)));
 }

@@ -2,7 +2,7 @@
 
 use crate::ctx::Ctx;
 use crate::microstate::{State, within};
-use myriad_heap::{Fragment, GcReport, LiteralRanges, MaxHeapExceeded};
+use myriad_heap::{GcReport, LiteralRanges, MaxHeapExceeded};
 use myriad_term::{Term, am};
 
 impl Ctx<'_> {
@@ -53,8 +53,7 @@ impl Ctx<'_> {
         if limit.size == 0 || proc.flags.off_heap_messages || report.max_heap_exceeded.is_some() {
             return Ok(report);
         }
-        let fragments = proc.messages.iter().filter_map(|m| m.fragment.as_ref());
-        let total_words = proc.heap.limited_words() + fragments.map(Fragment::used_words).sum::<usize>();
+        let total_words = proc.heap.limited_words() + proc.messages.words();
         if total_words > limit.size {
             let exceeded = MaxHeapExceeded { total_words, info: proc.heap.info() };
             if limit.kill {

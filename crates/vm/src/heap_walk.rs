@@ -11,8 +11,8 @@
 use crate::ctx::Ctx;
 use crate::timer::Destination;
 use crate::{Private, Process, Signal};
-use myriad_heap::Fragment;
-use myriad_process::Message;
+use myriad_heap::{Fragment, QueueLink};
+use myriad_process::{Message, Packet};
 use myriad_term::{Atom, Boxed, Kind, Pid, Port, RefNumbers};
 use std::collections::HashSet;
 use std::time::Duration;
@@ -66,9 +66,8 @@ fn fragment(of: Option<&Fragment>, holder: Holder, place: Place, visit: Visit<'_
 /// The fragments of a signal that has not been handled.
 fn signal(of: &Signal, holder: Holder, visit: Visit<'_>) {
     let parcel = match of {
-        Signal::Message(Message { fragment: memory, .. })
-        | Signal::AliasMessage(_, Message { fragment: memory, .. }) => {
-            return fragment(memory.as_ref(), holder, Place::Heap, visit);
+        Signal::Message(message) | Signal::AliasMessage(_, message) => {
+            return fragment(message.fragment(), holder, Place::Heap, visit);
         }
         Signal::ExitWithToken(inner, token) => {
             signal(inner, holder, visit);
@@ -88,13 +87,21 @@ fn process(of: &Process, private: &Private, visit: Visit<'_>) {
     let holder = Holder::Process(of.pid);
     private.heap.each_object(|object| visit(holder, Place::Heap, object));
     for message in private.messages.iter() {
-        fragment(message.fragment.as_ref(), holder, Place::Heap, visit);
+        fragment(message.fragment(), holder, Place::Heap, visit);
     }
+    let mut packet = |link: &QueueLink| {
+        let look = |packet: Result<&Message, &Signal>| match packet {
+            Ok(message) => fragment(message.fragment(), holder, Place::Heap, visit),
+            Err(other) => signal(other, holder, visit),
+        };
+        // SAFETY: a link of the process's queues, which nobody else touches now (SF2).
+        unsafe { Packet::look(link, look) }
+    };
     if let Some(signals) = &private.unhandled {
-        signals.each(|node| signal(&node.signal, holder, visit));
+        signals.each(&mut packet);
     }
     // SAFETY: only the process's owner takes signals, and nobody but the caller is one now (SF2).
-    unsafe { of.outer.waiting() }.for_each(|node| signal(&node.signal, holder, visit));
+    unsafe { of.outer.waiting() }.for_each(packet);
 }
 
 impl Ctx<'_> {

@@ -4,10 +4,10 @@
 use crate::ctx::Ctx;
 use crate::scheduler::{SLICE_REDUCTIONS, priority_atom};
 use crate::vm::Vm;
-use crate::{Private, Process, Signal, TraceFrame};
+use crate::{Private, Process, TraceFrame};
 use myriad_heap::{Fragment, GcInfo, MaxHeapSize, Settings};
 use myriad_process::links::{Link, Target};
-use myriad_process::{MessageQueue, Status};
+use myriad_process::{Message, MessageQueue, Packet, Status};
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Alloc, Atom, Build, Mfa, OffHeap, Term, am};
 
@@ -136,10 +136,11 @@ impl Coming {
     fn to(process: &Process) -> Option<Coming> {
         let mut coming = Coming::default();
         // SAFETY: process/P3: its owner takes no signals as long as it is visited.
-        for node in unsafe { process.outer.waiting() } {
-            let Signal::Message(message) = &node.signal else { return None };
+        for link in unsafe { process.outer.waiting() } {
+            // SAFETY: as above.
+            let words = unsafe { Packet::<Vm>::look(link, |packet| packet.ok().map(Message::words)) }?;
             coming.messages += 1;
-            coming.words += message.fragment.as_ref().map_or(0, Fragment::used_words);
+            coming.words += words;
             if coming.messages > MOST_COUNTED {
                 return None;
             }
@@ -420,7 +421,7 @@ fn stacktrace(out: &mut Answer<'_, '_>) -> Term {
 
 fn messages(out: &mut Answer<'_, '_>) -> Term {
     // Copies: the queue's own terms stay in their fragments until they are received.
-    let terms: Vec<Term> = out.private().messages.iter().map(|m| m.term).collect();
+    let terms: Vec<Term> = out.private().messages.iter().map(Message::term).collect();
     let copies: Vec<Term> = terms.into_iter().map(|t| myriad_heap::copy_term(t, out)).collect();
     out.list(&copies)
 }

@@ -73,7 +73,7 @@ impl Literals {
             state.collector.filter(|_| state.waiting.len() == 1 && matches!(state.phase, Phase::Idle))
         };
         if let Some(collector) = collector {
-            let message = Message { term: Term::atom(am::copy_literals), fragment: None, token: Term::NONE };
+            let message = Message::new(Term::atom(am::copy_literals), None, Term::NONE);
             vm.signal_pid(collector, Signal::Message(message));
         }
     }

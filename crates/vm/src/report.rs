@@ -41,7 +41,7 @@ fn send(ctx: &Ctx<'_>, format: &str, arguments: impl FnOnce(&mut Fragment) -> Te
         [(atom(am::error_logger), kind), (atom(am::gl), leader), (atom(am::pid), pid), (atom(am::time), time)];
     let metadata = myriad_term::map::from_pairs(&mut f, &metadata);
     let term = f.tuple(&[atom(am::log), atom(am::error), format, arguments, metadata]);
-    ctx.vm.signal_pid(logger, Signal::Message(Message { term, fragment: Some(f), token: Term::NONE }));
+    ctx.vm.signal_pid(logger, Signal::Message(Message::new(term, Some(f), Term::NONE)));
     true
 }
 

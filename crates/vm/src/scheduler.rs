@@ -10,8 +10,8 @@
 //!     process.
 //! Q2. A scheduler that is about to park enters the set of idle ones before it looks at the queues a last time; who enqueues
 //!     looks at the set after. One that searches looks again when its search is over. So no process that anybody may run waits
-//!     beside an idle scheduler ([`myriad_sync::IdleSet`] has the protocol). Active ones are counted: when their number changes,
-//!     all are woken.
+//!     for long beside an idle scheduler ([`myriad_sync::IdleSet`] has the protocol). Active ones are counted: when their number
+//!     changes, all are woken.
 //! Q3. A scheduler whose queue is not empty is awake, or has been woken. So a single process in another's queue is no reason to
 //!     stay awake: it is nearly always in a dialogue with the one that runs there, and wants that core.
 //!
@@ -790,9 +790,16 @@ impl Vm {
         self.wake_one(self.idle.after_push(), id);
     }
 
+    #[inline]
+    fn wake_one(&'static self, pushed: AfterPush<'_>, id: usize) {
+        if pushed.wants_one() {
+            self.claim_one(pushed, id);
+        }
+    }
+
     // Kept out of `enqueue_woken`, which each message of a dialogue goes through, and which then wakes nobody.
     #[inline(never)]
-    fn wake_one(&'static self, pushed: AfterPush<'_>, id: usize) {
+    fn claim_one(&'static self, pushed: AfterPush<'_>, id: usize) {
         let n = self.schedulers_active();
         let others = (1..=n).map(|i| (id + i) % n);
         if let Some(other) = pushed.claim(others.map(|other| (other, &self.schedulers[other].worker))) {

@@ -181,7 +181,7 @@ impl Ctx<'_> {
             }
             None => Term::NONE,
         };
-        self.signal_to(self.pid(), Signal::Message(Message { term, fragment: Some(fragment), token }));
+        self.signal_to(self.pid(), Signal::Message(Message::new(term, Some(fragment), token)));
     }
 }
 
@@ -247,5 +247,5 @@ pub(crate) fn reply_arrived(ctx: &mut Ctx<'_>, reference: RefNumbers, result: Re
         Err(reason) => (am::error, reason.term()),
     };
     let term = fragment.tuple(&[Term::atom(am::spawn_reply), r, Term::atom(word), value]);
-    ctx.arrive(Message { term, fragment: Some(fragment), token: Term::NONE });
+    ctx.arrive(Message::new(term, Some(fragment), Term::NONE));
 }

@@ -118,7 +118,7 @@ fn answer(vm: &'static Vm, from: Pid, request: &Parcel, result: Term) {
     let mut fragment = Fragment::with_capacity(4 + myriad_heap::copied_size(*id));
     let id = myriad_heap::copy_term(*id, &mut fragment);
     let term = fragment.tuple(&[*kind, id, result]);
-    vm.signal_pid(from, Signal::Message(Message { term, fragment: Some(fragment), token: Term::NONE }));
+    vm.signal_pid(from, Signal::Message(Message::new(term, Some(fragment), Term::NONE)));
 }
 
 impl Ctx<'_> {

@@ -25,7 +25,7 @@ main() ->
     in(alias, P, fun() -> A = alias(), A ! hello, receive hello -> ok end, unalias(A), A ! hello end),
     in(timer, P, fun() -> erlang:send_after(1, self(), tick), receive tick -> ok end end),
     in(timeout, P, fun() -> receive nothing -> ok after 1 -> ok end, receive nothing -> ok after 0 -> ok end end),
-    in(info, P, fun() -> erlang:process_info(Me, trap_exit), erlang:process_flag(priority, high) end),
+    in(info, P, fun() -> erlang:process_info(Me, dictionary), erlang:process_flag(priority, high) end),
     filters(P),
     inheritance(),
     running(P),

@@ -29,7 +29,7 @@ fn answer(ctx: &mut Ctx<'_>, to: Pid, reference: RefNumbers, list: List) {
     let all = memory.list(&all);
     let reference = memory.reference(reference);
     let term = memory.tuple(&[reference, all]);
-    ctx.signal_to(to, Signal::Message(Message { term, fragment: Some(memory), token: Term::NONE }));
+    ctx.signal_to(to, Signal::Message(Message::new(term, Some(memory), Term::NONE)));
 }
 
 /// `{erl_link, process | port, Other, linked | unlinking, Id}` each.

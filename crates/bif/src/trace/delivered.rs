@@ -22,7 +22,7 @@ impl Drop for Notice {
         let mut fragment = Fragment::with_capacity(12);
         let reference = fragment.reference(self.reference);
         let term = fragment.tuple(&[Term::atom(am::trace_delivered), self.whose, reference]);
-        self.vm.signal_pid(self.to, Signal::Message(Message { term, fragment: Some(fragment), token: Term::NONE }));
+        self.vm.signal_pid(self.to, Signal::Message(Message::new(term, Some(fragment), Term::NONE)));
     }
 }
 

@@ -369,7 +369,7 @@ impl Port {
     fn send_message(&self, system: &System, to: Pid, build: impl FnOnce(&mut Fragment) -> Term) {
         let mut f = Fragment::with_capacity(48);
         let term = build(&mut f);
-        system.signal(to, Signal::Message(Message { term, fragment: Some(f), token: Term::NONE }));
+        system.signal(to, Signal::Message(Message::new(term, Some(f), Term::NONE)));
     }
 
     /// `{inet_async, Socket, Number, ok | {error, Reason}}`

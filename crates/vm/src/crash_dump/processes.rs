@@ -7,8 +7,8 @@ use crate::engine::Engine;
 use crate::stack::{self, Entry};
 use crate::vm::Vm;
 use crate::{Private, Process, Signal};
-use myriad_process::Priority;
 use myriad_process::links::{Link, Target};
+use myriad_process::{Packet, Priority};
 use myriad_term::print::{atom_text, pid_text, port_text, text};
 use myriad_term::{Pid, RefNumbers, Term, am};
 use std::io::{self, Write};
@@ -95,7 +95,7 @@ impl Dump {
                 // SAFETY: process/P2: `seize` has made it `Running` for this thread; nobody ends that (CD1).
                 let private = unsafe { process.private() };
                 let taken = private.unhandled.take().into_iter().flat_map(|signals| *signals);
-                let signals: Vec<Signal> = taken.chain(process.outer.take_all()).map(|node| node.signal).collect();
+                let signals: Vec<Signal> = taken.chain(process.outer.take_all()).map(Packet::open).collect();
                 Details { vm, process, private, signals: &signals, to_read: false }.write(&mut self.out)?;
                 seized.push(Seized { process, signals });
             }
@@ -140,7 +140,7 @@ impl Details<'_> {
         writeln!(out, "Message queue length: {waiting}")?;
         if to_read && waiting > 0 {
             let texts: Vec<String> =
-                private.messages.iter().chain(messages(signals)).map(|m| text(m.term, TERMS)).collect();
+                private.messages.iter().chain(messages(signals)).map(|m| text(m.term(), TERMS)).collect();
             writeln!(out, "Message queue: [{}]", texts.join(","))?;
         }
         // The heap counts the words of its fragments only: some, or none.
@@ -221,7 +221,7 @@ fn holdings(
     if !waiting.is_empty() {
         writeln!(out, "=proc_messages:{pid}")?;
         for message in waiting {
-            terms.term(&mut area, out, message.term)?;
+            terms.term(&mut area, out, message.term())?;
             writeln!(out, ":N")?;
         }
     }

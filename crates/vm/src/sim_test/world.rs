@@ -527,7 +527,7 @@ impl Actor {
         }
         let taken = ctx.proc.messages.take();
         if let Some((message, _)) = &taken {
-            self.message(ctx, message.term);
+            self.message(ctx, message.term());
         }
         if taken.is_some() || ctx.proc.timed_out {
             if let Some(at) = self.until.take() {

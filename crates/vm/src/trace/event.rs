@@ -74,7 +74,7 @@ pub fn message(vm: &Vm, flags: u32, scheduler: usize, tracee: Term, tag: Atom, p
 /// Hands a message to a tracer.
 pub fn deliver(vm: &'static Vm, tracer: Term, term: Term, fragment: Fragment) {
     if let Some(pid) = tracer.as_local_pid() {
-        vm.signal_pid(pid, Signal::Message(Message { term, fragment: Some(fragment), token: Term::NONE }));
+        vm.signal_pid(pid, Signal::Message(Message::new(term, Some(fragment), Term::NONE)));
     } else if let (Some(port), Some(ports)) = (tracer.as_local_port(), vm.ports()) {
         ports.trace_output(vm, port, Parcel { term, fragment: Some(fragment) });
     }

@@ -242,7 +242,7 @@ impl Ctx<'_> {
         }
         let mut fragment = parcel.fragment.unwrap_or_default();
         let token = myriad_heap::copy_term(self.proc.token, &mut fragment);
-        Message { term: parcel.term, fragment: Some(fragment), token }
+        Message::new(parcel.term, Some(fragment), token)
     }
 
     /// A message has been accepted: its token is the process's now.

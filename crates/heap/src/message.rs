@@ -1,0 +1,256 @@
+//! A message: one block that holds its link in a queue, its term and token, and the words that they refer to.
+//!
+//! The sender makes it with one allocation; it moves from the receiver's outer queue to the inner one by its link, and its words
+//! to the receiver's heap, or its block as a whole joins the heap (Hedqvist 5.2.1; Zhang 3.2).
+//!
+//! MB1. Whoever has a [`Message`] may read its term and token, and owns its words, until they are [joined](Message::is_joined) to a
+//!      heap: from then on term and token are roots of that heap's collections.
+//! MB2. A message that joins a heap while it stays in a queue is *shared*: the block is in the heap's chain, and the queue has it
+//!      too. Both belong to one process, so no more than one thread is at work with them; the one that lets go last frees it.
+
+use crate::fragment::{Chunk, Fragment};
+use crate::queue_link::QueueLink;
+use crate::{Heap, LiteralRanges};
+use myriad_term::Term;
+use std::mem::ManuallyDrop;
+use std::ptr::{self, NonNull};
+
+/// A message, or the word in a queue that leads to one.
+#[repr(transparent)]
+pub struct Message(NonNull<Chunk>);
+
+// SAFETY: a message owns its block and the counts in it; one that is shared never leaves its process (MB2).
+unsafe impl Send for Message {}
+
+impl Message {
+    /// Words of a message beside those of its term.
+    pub const HEADER_WORDS: usize = size_of::<Chunk>() / 8;
+
+    /// A message of a term, the memory that it needs, and a sequential trace token (a tuple); or, without one, who sent it if
+    /// that was a process or port; or [`Term::NONE`].
+    #[inline]
+    pub fn new(term: Term, fragment: Option<Fragment>, token: Term) -> Message {
+        let chunk = fragment.unwrap_or_default().into_first();
+        // SAFETY: ours.
+        unsafe {
+            (*chunk.as_ptr()).term = term;
+            (*chunk.as_ptr()).token = token;
+        }
+        Message(chunk)
+    }
+
+    fn chunk(&self) -> &Chunk {
+        // SAFETY: MB1, the block lives, and nobody else is at work with it.
+        unsafe { self.0.as_ref() }
+    }
+
+    fn chunk_mut(&mut self) -> &mut Chunk {
+        // SAFETY: as in `chunk`.
+        unsafe { self.0.as_mut() }
+    }
+
+    /// The term.
+    #[inline]
+    pub fn term(&self) -> Term {
+        self.chunk().term
+    }
+
+    /// The token, see [`Message::new`].
+    #[inline]
+    pub fn token(&self) -> Term {
+        self.chunk().token
+    }
+
+    /// Takes the token away.
+    pub fn forget_token(&mut self) {
+        self.chunk_mut().token = Term::NONE;
+    }
+
+    /// Do its words belong to the receiver's heap (MB1)?
+    #[inline]
+    pub fn is_joined(&self) -> bool {
+        self.chunk().link.joined
+    }
+
+    /// Its memory, unless that is the heap's.
+    pub fn fragment(&self) -> Option<&Fragment> {
+        // SAFETY: a fragment is the address of its first chunk, too.
+        (!self.is_joined()).then(|| unsafe { &*ptr::from_ref(self).cast::<Fragment>() })
+    }
+
+    /// Is there no word in its block (nor, then, in any further one)?
+    #[inline]
+    fn has_no_words(&self) -> bool {
+        self.chunk().top == Chunk::start(self.0.as_ptr()) && self.chunk().next.is_null()
+    }
+
+    /// Words of its memory, unless that is the heap's.
+    pub fn words(&self) -> usize {
+        self.fragment().map_or(0, Fragment::used_words)
+    }
+
+    /// Its words, if there are some that [`Message::absorb`] may move.
+    #[inline]
+    pub fn movable_words(&self) -> Option<usize> {
+        self.fragment()?.movable_words().filter(|words| *words > 0)
+    }
+
+    /// Term and token, which are roots once they are joined.
+    pub fn terms(&mut self) -> [&mut Term; 2] {
+        let chunk = self.chunk_mut();
+        [&mut chunk.term, &mut chunk.token]
+    }
+
+    /// The word that leads to the next message of the queue that it is in.
+    pub fn next(&self) -> *mut Option<Message> {
+        // A link is the address of a block, of a message at that, or null, as an optional message is.
+        self.chunk().link.next().with_mut(|next| next.cast())
+    }
+
+    /// A link as a message.
+    ///
+    /// # Safety
+    /// It is one's, came from [`Message::into_link`], and comes here once.
+    pub unsafe fn from_link(link: NonNull<QueueLink>) -> Message {
+        Message(link.cast())
+    }
+
+    /// Hands it over as its link.
+    pub fn into_link(self) -> NonNull<QueueLink> {
+        ManuallyDrop::new(self).0.cast()
+    }
+
+    /// Its words move to the heap's block, if they are [movable](Message::movable_words) and the block has [room](Heap::ensure);
+    /// else the block joins the heap, and stays the message's too (MB2).
+    pub fn absorb(&mut self, heap: &mut Heap) {
+        if self.is_joined() {
+            return;
+        }
+        let Some(words) = self.movable_words().filter(|words| heap.ensure(*words)) else {
+            return self.join(heap);
+        };
+        let start = Chunk::start(self.0.as_ptr());
+        // SAFETY: the words are the message's own, all in one chunk and none of them counted, and there is room for them.
+        unsafe { heap.move_in(start, words, self.terms()) };
+        let chunk = self.chunk_mut();
+        chunk.top = start;
+        chunk.link.joined = true;
+    }
+
+    /// The block joins the heap, because a collection is coming while its owner looks at the message (MB2).
+    pub fn join(&mut self, heap: &mut Heap) {
+        if self.is_joined() {
+            return;
+        }
+        let link = &mut self.chunk_mut().link;
+        (link.joined, link.shared) = (true, true);
+        heap.attach(Fragment::of_first(self.0));
+    }
+
+    /// It is received: its words are the heap's, and the message is no more.
+    #[inline]
+    pub fn receive(self, heap: &mut Heap) {
+        if !self.is_joined() && !self.has_no_words() {
+            heap.attach(Fragment::of_first(ManuallyDrop::new(self).0));
+        }
+    }
+
+    /// Replaces all literals of these areas, in its memory and in its terms, by copies.
+    ///
+    /// # Safety
+    /// The areas are live; the message is not joined, and its memory holds what it refers to (but for literals).
+    pub unsafe fn copy_out(&mut self, areas: &LiteralRanges) {
+        debug_assert!(!self.is_joined());
+        let mut memory = Some(Fragment::of_first(self.0));
+        // SAFETY: the caller's promise.
+        unsafe { Fragment::copy_out(&mut memory, &mut self.terms(), areas) };
+        // The first chunk stays the first: the memory is the message's as before.
+        std::mem::forget(memory);
+    }
+}
+
+impl Drop for Message {
+    #[inline]
+    fn drop(&mut self) {
+        // One that is shared is left to the heap (MB2).
+        if self.chunk_mut().link.take_shared() {
+            return;
+        }
+        let chunk = self.chunk();
+        if chunk.next.is_null() && chunk.off_heap.first.is_null() {
+            // SAFETY: MB1: it is the message's alone, and so are the objects in it, none of which counts anything.
+            unsafe { Chunk::give(self.0.as_ptr()) };
+        } else {
+            drop(Fragment::of_first(self.0));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Roots, Settings};
+    use myriad_term::{Build, SharedBinary};
+
+    fn list(n: i64) -> Message {
+        let mut fragment = Fragment::new();
+        let items: Vec<Term> = (0..n).map(Term::small).collect();
+        let term = fragment.list(&items);
+        Message::new(term, Some(fragment), Term::NONE)
+    }
+
+    #[test]
+    fn one_block_however_it_ends() {
+        let mut heap = Heap::new(&Settings::default());
+        let mut message = list(3);
+        assert_eq!(message.movable_words(), Some(6));
+        message.absorb(&mut heap);
+        assert!(message.is_joined() && message.movable_words().is_none() && message.words() == 0);
+        let term = message.term();
+        drop(message);
+        assert_eq!(term.list_length(), Some(3));
+        list(5).receive(&mut heap);
+        Message::new(Term::OK, None, Term::NONE).receive(&mut heap);
+        drop(list(4));
+    }
+
+    #[test]
+    fn a_shared_block_outlives_whoever_lets_go_first() {
+        let mut heap = Heap::new(&Settings::default());
+        let (mut first, mut second) = (list(50), list(60));
+        first.join(&mut heap);
+        second.join(&mut heap);
+        // The queue lets go before the heap...
+        drop(second);
+        let mut roots = Roots::new();
+        for term in first.terms() {
+            roots.push(std::slice::from_mut(term));
+        }
+        // SAFETY: the roots are all that is used.
+        unsafe { heap.collect(0, &mut roots).unwrap() };
+        // ...and after it: what is left of the block are term and token.
+        assert_eq!((first.term().list_length(), first.words()), (Some(50), 0));
+        first.receive(&mut heap);
+    }
+
+    #[test]
+    fn counts_go_with_the_message_or_to_the_heap() {
+        let shared = SharedBinary::from_bytes(&[0; 100]);
+        let message = || {
+            let mut fragment = Fragment::new();
+            let term = fragment.shared_binary(shared.clone());
+            Message::new(term, Some(fragment), Term::NONE)
+        };
+        drop(message());
+        assert_eq!(shared.references(), 1);
+        let mut heap = Heap::new(&Settings::default());
+        let mut looked_at = message();
+        assert_eq!(looked_at.movable_words(), None, "it counts a binary");
+        looked_at.absorb(&mut heap);
+        message().receive(&mut heap);
+        assert_eq!(shared.references(), 3);
+        drop(looked_at);
+        drop(heap);
+        assert_eq!(shared.references(), 1);
+    }
+}
