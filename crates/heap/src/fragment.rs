@@ -9,7 +9,7 @@
 
 use crate::account::Class;
 use crate::block;
-use crate::queue_link::{QueueLink, Queued};
+use crate::queue_link::QueueLink;
 use myriad_term::{Alloc, OffHeap, Term};
 use std::ptr::{self, NonNull};
 
@@ -25,7 +25,6 @@ pub(crate) struct Chunk {
     pub(crate) link: QueueLink,
     pub(crate) next: *mut Chunk,
     pub(crate) top: *mut u64,
-    pub(crate) end: *mut u64,
     /// The counted objects of the whole fragment, in its first chunk.
     pub(crate) off_heap: OffHeap,
     /// Of a message: the term.
@@ -33,6 +32,9 @@ pub(crate) struct Chunk {
     /// Of a message: the token.
     pub(crate) token: Term,
 }
+
+/// One line of the cache.
+const _: () = assert!(size_of::<Chunk>() == 64);
 
 impl Chunk {
     /// A fresh chunk of `words` words.
@@ -42,10 +44,9 @@ impl Chunk {
         // SAFETY: a fresh block that begins with room for the header.
         unsafe {
             chunk.write(Chunk {
-                link: QueueLink::new(Queued::Message),
+                link: QueueLink::of_block(HEADER + words),
                 next: ptr::null_mut(),
                 top: block.add(HEADER),
-                end: block.add(HEADER + words),
                 off_heap: OffHeap::new(),
                 term: Term::NONE,
                 token: Term::NONE,
@@ -74,7 +75,7 @@ impl Chunk {
     /// `this` is a live chunk.
     pub(crate) unsafe fn free(this: *mut Chunk) -> usize {
         // SAFETY: the caller's promise.
-        unsafe { ((*this).end as usize - (*this).top as usize) / 8 }
+        unsafe { (*this).link.block_words() - ((*this).top as usize - this as usize) / 8 }
     }
 
     /// Frees one chunk.
@@ -85,8 +86,7 @@ impl Chunk {
     pub(crate) unsafe fn give(this: *mut Chunk) {
         // SAFETY: the caller's promise; read before the block goes.
         unsafe {
-            let words = ((*this).end as usize - this as usize) / 8;
-            block::give(this.cast(), words, Class::Fragment);
+            block::give(this.cast(), (*this).link.block_words(), Class::Fragment);
         }
     }
 

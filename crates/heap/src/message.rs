@@ -69,7 +69,7 @@ impl Message {
     /// Do its words belong to the receiver's heap (MB1)?
     #[inline]
     pub fn is_joined(&self) -> bool {
-        self.chunk().link.joined
+        self.chunk().link.is_joined()
     }
 
     /// Its memory, unless that is the heap's.
@@ -134,7 +134,7 @@ impl Message {
         unsafe { heap.move_in(start, words, self.terms()) };
         let chunk = self.chunk_mut();
         chunk.top = start;
-        chunk.link.joined = true;
+        chunk.link.set_joined();
     }
 
     /// The block joins the heap, because a collection is coming while its owner looks at the message (MB2).
@@ -142,8 +142,7 @@ impl Message {
         if self.is_joined() {
             return;
         }
-        let link = &mut self.chunk_mut().link;
-        (link.joined, link.shared) = (true, true);
+        self.chunk_mut().link.set_shared();
         heap.attach(Fragment::of_first(self.0));
     }
 

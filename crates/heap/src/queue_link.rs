@@ -12,35 +12,74 @@ pub enum Queued {
     Other,
 }
 
+/// The block is no message.
+const OTHER: u64 = 1;
+/// The words of the message belong to a heap (`message.rs`, MB1).
+const JOINED: u64 = 1 << 1;
+/// The block is in a heap's chain too (`message.rs`, MB2).
+const SHARED: u64 = 1 << 2;
+/// Where the size of the block begins, above what it is: both in one word, so that a message's header fills one cache line.
+const SIZE: u32 = 8;
+
 /// The beginning of each block that stands in a queue.
 #[repr(C)]
 pub struct QueueLink {
     next: UnsafeCell<*mut QueueLink>,
-    queued: Queued,
-    /// The words of the message belong to a heap (`message.rs`, MB1).
-    pub(crate) joined: bool,
-    /// The block is in a heap's chain too (`message.rs`, MB2).
-    pub(crate) shared: bool,
+    state: u64,
 }
 
 impl QueueLink {
-    /// The link of a block that is in no queue.
-    pub fn new(queued: Queued) -> QueueLink {
-        QueueLink { next: UnsafeCell::new(ptr::null_mut()), queued, joined: false, shared: false }
+    /// The link of a block that is in no queue, and is no message.
+    pub fn of_other() -> QueueLink {
+        QueueLink { next: UnsafeCell::new(ptr::null_mut()), state: OTHER }
+    }
+
+    /// The link of a block of so many words that may become a message.
+    #[inline]
+    pub(crate) fn of_block(words: usize) -> QueueLink {
+        QueueLink { next: UnsafeCell::new(ptr::null_mut()), state: (words as u64) << SIZE }
     }
 
     /// The cell for whichever queue the block is in.
+    #[inline]
     pub fn next(&self) -> &UnsafeCell<*mut QueueLink> {
         &self.next
     }
 
     /// What the block is.
+    #[inline]
     pub fn queued(&self) -> Queued {
-        self.queued
+        if self.state & OTHER == 0 { Queued::Message } else { Queued::Other }
+    }
+
+    /// Words of the block, this link included.
+    #[inline]
+    pub(crate) fn block_words(&self) -> usize {
+        (self.state >> SIZE) as usize
+    }
+
+    /// Do the words of the message belong to a heap?
+    #[inline]
+    pub(crate) fn is_joined(&self) -> bool {
+        self.state & JOINED != 0
+    }
+
+    /// They do from now on.
+    #[inline]
+    pub(crate) fn set_joined(&mut self) {
+        self.state |= JOINED;
+    }
+
+    /// They do from now on, and the block is in the heap's chain.
+    pub(crate) fn set_shared(&mut self) {
+        self.state |= JOINED | SHARED;
     }
 
     /// Is the block shared? It is not from now on.
+    #[inline]
     pub(crate) fn take_shared(&mut self) -> bool {
-        std::mem::take(&mut self.shared)
+        let was = self.state & SHARED != 0;
+        self.state &= !SHARED;
+        was
     }
 }

@@ -77,7 +77,7 @@ impl<R: Runtime> Packet<R> {
     pub fn new(signal: Signal<R>) -> Packet<R> {
         match signal {
             Signal::Message(message) => Packet::Message(message),
-            signal => Packet::Other(Box::new(SignalNode { link: QueueLink::new(Queued::Other), signal })),
+            signal => Packet::Other(Box::new(SignalNode { link: QueueLink::of_other(), signal })),
         }
     }
 
