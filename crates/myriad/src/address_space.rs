@@ -1,8 +1,10 @@
 //! A limit on address space (`ulimit -v`): what is reserved ahead must leave room for what is used.
 //!
-//! Where there is no limit, address space costs nothing: the allocator begins with an arena of a gigabyte, and the C library (whose
-//! allocator serves `zlib` and PCRE2) keeps 64 MB for each thread. Under one, an arena is a sixteenth of it, and the C library's
-//! threads share theirs. Literals see to themselves (`myriad_heap::literal`).
+//! Where there is no limit, address space costs nothing: the allocator begins with an arena of a gigabyte ([`arena`]), and the C
+//! library (whose allocator serves `zlib` and PCRE2) keeps 64 MB for each thread. Under one, an arena is a sixteenth of it, and the C
+//! library's threads share theirs. Literals see to themselves (`myriad_heap::literal`).
+
+use crate::arena;
 
 /// What share of the address space an arena of the allocator takes at most.
 const ARENA_SHARE: u64 = 16;
@@ -24,6 +26,7 @@ extern "C" fn fit() {
     // SAFETY: `limit` is what the call writes.
     unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) };
     if limit.rlim_cur == libc::RLIM_INFINITY {
+        arena::make(ARENA_KIB as usize * 1024);
         return;
     }
     let arena_kib = (limit.rlim_cur / 1024 / ARENA_SHARE).min(ARENA_KIB);
@@ -32,4 +35,5 @@ extern "C" fn fit() {
         mi_option_set(ARENA_RESERVE, arena_kib as libc::c_long);
         libc::mallopt(libc::M_ARENA_MAX, 1);
     }
+    arena::make(arena_kib as usize * 1024);
 }

@@ -4,6 +4,8 @@
 mod address_space;
 #[cfg(not(heap_check))]
 mod allocator;
+#[cfg(all(target_os = "linux", target_env = "gnu", not(heap_check)))]
+mod arena;
 mod break_menu;
 mod compat;
 mod crash;
@@ -25,6 +27,8 @@ fn trim() {
         }
         // SAFETY: the allocator's own function, which any thread may call.
         unsafe { mi_collect(true) };
+        #[cfg(all(target_os = "linux", target_env = "gnu"))]
+        arena::look();
     }
 }
 

@@ -1,0 +1,184 @@
+//! The allocator's first arena, a mapping of this module's: small pages while the process is small, huge ones while it is not.
+//!
+//! Transparent huge pages save faults and misses of the TLB where memory is used, and waste most of what they take where it is
+//! not: the allocator keeps runs of blocks for each thread and size, and of most no more than the beginning is ever used. A node
+//! without work is three times as large with them. So the arena begins with small pages. Whenever [`STEP`] bytes of it have
+//! been handed to the allocator, [`look`] asks how much memory the process has of its own, and from [`LARGE`] on advises huge
+//! pages: what is touched first from then on has them, the rest when the system finds time (`khugepaged`). When as many
+//! have gone back, or free memory was given back by an idle thread, it takes the advice back if no more than [`SMALL`] is left.
+//!
+//! What counts is what is resident, not what the allocator has taken: an idle node takes 90 MB and touches 12.
+//!
+//! Any further arenas are the allocator's own, with huge pages from the start: a process that has them is large. Large
+//! heaps are mappings with huge pages of their own (`myriad_heap::block`).
+//!
+//! AR1. Nothing here allocates: it runs within the allocator.
+//! AR2. One thread at a time looks and advises, so the advice is that of [`HUGE`].
+
+use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+/// So much is handed out or taken back between two looks.
+const STEP: usize = 1 << 20;
+/// A process with so many bytes of its own is large: an idle one has 12 MB, with 64 schedulers 17.
+const LARGE: usize = 32 << 20;
+/// One that was large is not so any longer when it has no more than these.
+const SMALL: usize = 24 << 20;
+/// What arenas are aligned to and multiples of (`MI_ARENA_MIN_SIZE`); a multiple of a huge page, too.
+const UNIT: usize = 32 << 20;
+
+/// Where the arena is, and its size; set before there is a second thread, and before the allocator has it.
+static START: AtomicUsize = AtomicUsize::new(0);
+static SIZE: AtomicUsize = AtomicUsize::new(0);
+/// Does the advice say huge pages?
+static HUGE: AtomicBool = AtomicBool::new(false);
+/// Bytes handed out or taken back since the last look.
+static MOVED: AtomicUsize = AtomicUsize::new(0);
+/// Does somebody look?
+static LOOKING: AtomicBool = AtomicBool::new(false);
+
+/// `mi_commit_fun_t`
+type Commit = unsafe extern "C" fn(come: bool, at: *mut c_void, bytes: usize, zero: *mut bool, of: *mut c_void) -> bool;
+
+unsafe extern "C" {
+    fn mi_process_init();
+    fn mi_manage_memory(
+        start: *mut c_void,
+        size: usize,
+        committed: bool,
+        pinned: bool,
+        zero: bool,
+        numa_node: c_int,
+        exclusive: bool,
+        commit: Commit,
+        of: *mut c_void,
+        id: *mut *mut c_void,
+    ) -> bool;
+}
+
+/// Gives the allocator its first arena, of so many bytes, in whole units. Without one it makes its own.
+///
+/// Called before there is a second thread.
+pub fn make(bytes: usize) {
+    let bytes = (bytes / UNIT).max(1) * UNIT;
+    let (access, kind) =
+        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
+    // SAFETY: a new mapping; what of it lies before and behind the aligned part is given back, and the part is the allocator's
+    // for good, which asks `commit` for it.
+    unsafe {
+        let all = libc::mmap(ptr::null_mut(), bytes + UNIT, access, kind, -1, 0);
+        if all == libc::MAP_FAILED {
+            return;
+        }
+        let before = (all as usize).next_multiple_of(UNIT) - all as usize;
+        let start = all.byte_add(before);
+        if before > 0 {
+            libc::munmap(all, before);
+        }
+        if before < UNIT {
+            libc::munmap(start.byte_add(bytes), UNIT - before);
+        }
+        // Where the system gives huge pages unasked.
+        libc::madvise(start, bytes, libc::MADV_NOHUGEPAGE);
+        START.store(start as usize, Relaxed);
+        SIZE.store(bytes, Relaxed);
+        mi_process_init();
+        mi_manage_memory(start, bytes, false, false, true, -1, false, commit, ptr::null_mut(), ptr::null_mut());
+    }
+}
+
+/// The allocator takes a part of the arena, or gives it back.
+///
+/// # Safety
+/// Nobody uses what is given back.
+unsafe extern "C" fn commit(come: bool, at: *mut c_void, bytes: usize, zero: *mut bool, _: *mut c_void) -> bool {
+    if !come {
+        // SAFETY: the caller's promise.
+        unsafe { libc::madvise(at, bytes, libc::MADV_DONTNEED) };
+    } else if !zero.is_null() {
+        // Parts of it may be in use before, so it need not be zero.
+        // SAFETY: what the allocator wants to know.
+        unsafe { zero.write(false) };
+    }
+    // Relaxed: a guess of when to look, and numbers that do not change.
+    if come != HUGE.load(Relaxed) && MOVED.fetch_add(bytes, Relaxed) + bytes >= STEP {
+        look();
+    }
+    true
+}
+
+/// Sees to it that the advice is right for the memory that the process has now.
+#[cold]
+pub fn look() {
+    // Acquire: pairs with the Release below, so that advice follows advice as it was given (AR2).
+    if LOOKING.swap(true, Acquire) {
+        return;
+    }
+    MOVED.store(0, Relaxed);
+    let huge = HUGE.load(Relaxed);
+    if let Some(bytes) = own_bytes()
+        && wants_huge(huge, bytes) != huge
+    {
+        let advice = if huge { libc::MADV_NOHUGEPAGE } else { libc::MADV_HUGEPAGE };
+        // SAFETY: the arena's own memory; advice changes nothing of what it holds. A system without huge pages refuses.
+        unsafe { libc::madvise(START.load(Relaxed) as *mut c_void, SIZE.load(Relaxed), advice) };
+        HUGE.store(!huge, Relaxed);
+    }
+    LOOKING.store(false, Release);
+}
+
+/// Are huge pages right for a process with so many bytes of its own, and where they are so far?
+fn wants_huge(are: bool, bytes: usize) -> bool {
+    if are { bytes > SMALL } else { bytes >= LARGE }
+}
+
+/// Memory of this process that is no file's; nothing where the system does not tell.
+fn own_bytes() -> Option<usize> {
+    let mut text = [0; 128];
+    // SAFETY: a file of the system's, read into `text`.
+    let read = unsafe {
+        let file = libc::open(c"/proc/self/statm".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        if file < 0 {
+            return None;
+        }
+        let read = libc::read(file, text.as_mut_ptr().cast(), text.len());
+        libc::close(file);
+        read
+    };
+    // SAFETY: a question about the system.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    own_pages(text.get(..usize::try_from(read).ok()?)?)?.checked_mul(usize::try_from(page).ok()?)
+}
+
+/// The pages that a text `size resident shared ...` tells.
+fn own_pages(statm: &[u8]) -> Option<usize> {
+    let mut words = statm.split(u8::is_ascii_whitespace).map(|word| str::from_utf8(word).ok()?.parse::<usize>().ok());
+    let (_, resident, shared) = (words.next()??, words.next()??, words.next()??);
+    Some(resident.saturating_sub(shared))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LARGE, SMALL, own_bytes, own_pages, wants_huge};
+
+    #[test]
+    fn large_processes_have_huge_pages() {
+        assert!(!wants_huge(false, 0));
+        assert!(!wants_huge(false, LARGE - 1));
+        assert!(wants_huge(false, LARGE));
+        assert!(wants_huge(true, LARGE - 1));
+        assert!(wants_huge(true, SMALL + 1));
+        assert!(!wants_huge(true, SMALL));
+    }
+
+    #[test]
+    fn what_the_system_tells() {
+        assert_eq!(own_pages(b"20000 4000 1500 1200 0 9000 0\n"), Some(2500));
+        assert_eq!(own_pages(b"1 2 3"), Some(0));
+        for text in [&b""[..], b"\n", b"1 2", b"1 2 ", b"1 x 3 4", b"1 -2 3 4", b"\xff 2 3"] {
+            assert_eq!(own_pages(text), None, "{text:?}");
+        }
+        assert!(own_bytes().is_some_and(|bytes| bytes > 0));
+    }
+}
