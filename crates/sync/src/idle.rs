@@ -345,7 +345,7 @@ mod loom_tests {
             });
             shared.work(0);
             shared.work(0);
-            bring.map(|brings| brings.join().unwrap());
+            bring.into_iter().for_each(|brings| brings.join().unwrap());
         });
     }
 
