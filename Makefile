@@ -166,13 +166,13 @@ MIRI := RUSTFLAGS="-A deprecated" MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-per
 
 miri:
 	@tools/setup miri
-	@$(MIRI) -p myriad-term -p myriad-heap -p myriad-sync
+	@$(MIRI) -p myriad-term -p myriad-heap -p myriad-sync -p myriad-process
 
 # What moves, frees, shares or builds objects, without the tests that take longest under miri for what they add.
 miri-short:
 	@tools/setup miri
 	@$(MIRI) -p myriad-sync --lib -- --skip indices_lead_to_segments --skip memory:: --skip parallelism::
-	@$(MIRI) -p myriad-heap --lib
+	@$(MIRI) -p myriad-heap -p myriad-process --lib
 	@$(MIRI) -p myriad-term --lib -- alloc:: arena:: binary:: boxed:: copy:: copy_shared:: growing:: magic:: stack:: visited:: word:: \
 	    size::tests::sub_binaries map::tests::changes_one map::tests::equal_hashes map::tests::flat_maps map::tests::hash_maps \
 	    etf::tests::broken_input etf::tests::deep_nesting --skip improper_tails

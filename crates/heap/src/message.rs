@@ -31,7 +31,7 @@ impl Message {
     #[inline]
     pub fn new(term: Term, fragment: Option<Fragment>, token: Term) -> Message {
         let chunk = fragment.unwrap_or_default().into_first();
-        // SAFETY: ours.
+        // SAFETY: the block of the fragment, which the message owns now (MB1).
         unsafe {
             (*chunk.as_ptr()).term = term;
             (*chunk.as_ptr()).token = token;
@@ -103,8 +103,10 @@ impl Message {
 
     /// The word that leads to the next message of the queue that it is in.
     pub fn next(&self) -> *mut Option<Message> {
-        // A link is the address of a block, of a message at that, or null, as an optional message is.
-        self.chunk().link.next().with_mut(|next| next.cast())
+        // A link is the address of a block, of a message at that, or null, as an optional message is. Not by way of `chunk`: the
+        // word is written through the pointer, also after others have looked at the message.
+        // SAFETY: MB1, the block lives.
+        unsafe { (*self.0.as_ptr()).link.next() }.with_mut(|next| next.cast())
     }
 
     /// A link as a message.

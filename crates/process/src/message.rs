@@ -306,6 +306,60 @@ mod tests {
         assert!(q.roots().is_empty());
     }
 
+    /// Random steps, and after each the queue holds what a plain list of the messages' lengths holds.
+    #[test]
+    fn messages_are_kept_whatever_is_done_meanwhile() {
+        use myriad_heap::{Fragment, Roots, Settings};
+        use myriad_term::Build;
+        let mut seed = 7u64;
+        let mut below = |n: u64| {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            seed % n
+        };
+        let mut heap = Heap::new(&Settings::default());
+        let (mut q, mut model, mut at) = (MessageQueue::new(), Vec::new(), 0);
+        for _ in 0..if cfg!(miri) { 400 } else { 20_000 } {
+            match below(8) {
+                0..3 if model.len() < 12 => {
+                    let n = [0, 1, 3, 20][below(4) as usize];
+                    let mut fragment = Fragment::new();
+                    let items: Vec<Term> = (0..n).map(Term::small).collect();
+                    let term = fragment.list(&items);
+                    q.push(Message::new(term, Some(fragment), Term::NONE));
+                    model.push(n as usize);
+                }
+                3 if at < model.len() => {
+                    q.advance();
+                    at += 1;
+                }
+                4 => q.attach_current(&mut heap),
+                5 if q.small_first().is_some_and(|words| heap.ensure(words)) => q.absorb_first(&mut heap),
+                6 if at < model.len() => {
+                    let (message, _) = q.take().unwrap();
+                    assert_eq!(message.term().list_length(), Some(model.remove(at)));
+                    at = 0;
+                    message.receive(&mut heap);
+                }
+                7 => {
+                    q.attach_current(&mut heap);
+                    let mut roots = Roots::new();
+                    for term in q.roots() {
+                        roots.push(std::slice::from_mut(term));
+                    }
+                    // SAFETY: nothing but the queue refers to the heap.
+                    unsafe { heap.collect(0, &mut roots).unwrap() };
+                }
+                _ => {}
+            }
+            let lengths: Vec<_> = q.iter().map(|message| message.term().list_length().unwrap()).collect();
+            assert_eq!(lengths, model);
+            assert_eq!(q.len(), model.len());
+            assert_eq!(q.peek().map(|message| message.term().list_length().unwrap()), model.get(at).copied());
+        }
+    }
+
     #[test]
     fn a_mark_skips_what_was_there_before() {
         let mut q = MessageQueue::new();

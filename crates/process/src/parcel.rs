@@ -31,7 +31,7 @@ impl Parcel {
         (Parcel { term, fragment }, words)
     }
 
-    /// A copy of a term and of all literals in it, for what is kept outside processes (design section 5: literals go with their module).
+    /// A copy of a term and of all literals in it, for what is kept outside processes (vm/LC2).
     pub fn whole(term: Term) -> Parcel {
         let (term, fragment) = Fragment::whole_copy_of(term);
         Parcel { term, fragment }

@@ -94,12 +94,13 @@ impl<R: Runtime> Packet<R> {
     ///
     /// # Safety
     /// It is the link of a packet of this type in a queue, and nobody takes it out meanwhile.
-    pub unsafe fn look<T>(link: &QueueLink, look: impl FnOnce(Result<&Message, &Signal<R>>) -> T) -> T {
-        // SAFETY: the caller's promise; the copy of the packet is not dropped.
-        let packet = ManuallyDrop::new(unsafe { Self::from_raw(NonNull::from(link)) });
-        match &*packet {
-            Packet::Message(message) => look(Ok(message)),
-            Packet::Other(node) => look(Err(&node.signal)),
+    pub unsafe fn look<T>(link: NonNull<QueueLink>, look: impl FnOnce(Result<&Message, &Signal<R>>) -> T) -> T {
+        // SAFETY: the caller's promise: the block lives, and is of the kind that it says. The copy of the message is not dropped.
+        unsafe {
+            match link.as_ref().queued() {
+                Queued::Message => look(Ok(&ManuallyDrop::new(Message::from_link(link)))),
+                Queued::Other => look(Err(&link.cast::<SignalNode<R>>().as_ref().signal)),
+            }
         }
     }
 }

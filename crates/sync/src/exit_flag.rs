@@ -23,7 +23,7 @@ pub struct ExitFlag(AtomicBool);
 impl ExitFlag {
     const_unless_loom! {
         /// It lives.
-        #[allow(clippy::new_without_default)] // `Default` could not be const.
+        #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self(AtomicBool::new(false))
         }

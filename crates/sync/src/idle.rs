@@ -45,7 +45,7 @@ pub struct Worker(AtomicU8);
 impl Worker {
     const_unless_loom! {
         /// At work.
-        #[allow(clippy::new_without_default)] // `Default` could not be const.
+        #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self(AtomicU8::new(BUSY))
         }
@@ -90,7 +90,7 @@ pub struct AfterPush<'a>(&'a IdleSet);
 impl IdleSet {
     const_unless_loom! {
         /// Nobody is idle.
-        #[allow(clippy::new_without_default)] // `Default` could not be const.
+        #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self { idle: AtomicUsize::new(0), searching: AtomicBool::new(false) }
         }

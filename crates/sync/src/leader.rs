@@ -41,7 +41,7 @@ impl Drop for Leading<'_> {
 impl LeaderSlot {
     const_unless_loom! {
         /// Nobody leads.
-        #[allow(clippy::new_without_default)] // `Default` could not be const.
+        #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self(AtomicUsize::new(NOBODY))
         }

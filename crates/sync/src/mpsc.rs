@@ -161,18 +161,16 @@ impl<P: Link> Mpsc<P> {
     /// The nodes that wait, the newest first; those that are pushed from now on are left out.
     ///
     /// # Safety
-    /// Nobody takes nodes, or closes the queue, as long as the iterator or a node that it gave is in use.
-    pub unsafe fn waiting(&self) -> impl Iterator<Item = &P::Node> {
+    /// Nobody takes nodes, or closes the queue, as long as the iterator or a node that it gave is in use; the nodes are to be read.
+    pub unsafe fn waiting(&self) -> impl Iterator<Item = NonNull<P::Node>> {
         // Acquire: pairs with the Release in `push`.
         let newest = self.newest.load(Acquire);
         let mut next = if newest == closed() { ptr::null_mut() } else { newest };
         std::iter::from_fn(move || {
             let node = NonNull::new(next)?;
             // SAFETY: N1 and the caller's promise: the node stays in the queue, and its link was written before it was pushed.
-            unsafe {
-                next = (*P::next(node)).with(|next| *next);
-                Some(node.as_ref())
-            }
+            next = unsafe { (*P::next(node)).with(|next| *next) };
+            Some(node)
         })
     }
 
@@ -259,15 +257,13 @@ impl<P: Link> Chain<P> {
         self.rest.is_null()
     }
 
-    /// Calls `look` with each node, in no order.
-    pub fn each(&self, mut look: impl FnMut(&P::Node)) {
+    /// Calls `look` with each node, in no order: to be read, until it returns.
+    pub fn each(&self, mut look: impl FnMut(NonNull<P::Node>)) {
         for mut next in [self.rest, self.oldest] {
             while let Some(node) = NonNull::new(next) {
+                look(node);
                 // SAFETY: N1, the chain owns the node, and is borrowed meanwhile.
-                unsafe {
-                    look(node.as_ref());
-                    next = (*P::next(node)).with(|next| *next);
-                }
+                next = unsafe { (*P::next(node)).with(|next| *next) };
             }
         }
     }
@@ -348,7 +344,8 @@ mod tests {
         for (most, turned) in [(0, 0), (1, 1), (1, 1)] {
             assert_eq!(chain.turn(most), turned);
             let mut seen = Vec::new();
-            chain.each(|node| seen.push(node.number));
+            // SAFETY: the node is read before `each` returns.
+            chain.each(|node| seen.push(unsafe { node.as_ref() }.number));
             seen.sort_unstable();
             assert_eq!((seen, chain.is_turned(), chain.is_empty()), (vec![0, 1, 2, 3, 4], false, false));
         }
@@ -375,7 +372,7 @@ mod tests {
         assert_eq!(queue.push(numbered(2)).ok(), Some(WasEmpty(false)));
         assert_eq!(queue.push(numbered(3)).ok(), Some(WasEmpty(false)));
         // SAFETY: nobody else knows the queue.
-        let waiting: Vec<_> = unsafe { queue.waiting() }.map(|node| node.number).collect();
+        let waiting: Vec<_> = unsafe { queue.waiting().map(|node| node.as_ref().number).collect() };
         assert_eq!(waiting, [3, 2, 1]);
         assert_eq!(numbers(queue.take_all()), [1, 2, 3]);
         assert!(queue.is_empty() && queue.take_all().is_empty());

@@ -30,7 +30,7 @@ pub struct Safepoint {
 impl Safepoint {
     const_unless_loom! {
         /// Nobody requests a stop.
-        #[allow(clippy::new_without_default)] // `Default` could not be const.
+        #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self { requests: AtomicUsize::new(0), stopped: AtomicUsize::new(0) }
         }

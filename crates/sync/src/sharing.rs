@@ -33,7 +33,7 @@ pub struct Sharing(AtomicU64);
 impl Sharing {
     const_unless_loom! {
         /// Nobody has come yet.
-        #[allow(clippy::new_without_default)] // `Default` could not be const.
+        #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self(AtomicU64::new(UNUSED))
         }

@@ -18,7 +18,7 @@ pub struct Tombstone(AtomicBool);
 impl Tombstone {
     const_unless_loom! {
         /// It has not.
-        #[allow(clippy::new_without_default)] // `Default` could not be const.
+        #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self(AtomicBool::new(false))
         }

@@ -131,11 +131,14 @@ fn recent_slot(mfa: Mfa) -> usize {
 static NEW_EXPORT: OnceLock<fn(Mfa) -> *mut ()> = OnceLock::new();
 
 /// Says what code a new export has until a module defines it: crate `vm` calls this for each VM, on a thread of it, before any
-/// code runs; the first function stands. Exports of the VM that were made before get theirs now. So no export without code is ever seen by who runs code, whoever made it (a decoder, a BIF).
+/// code runs; the first function stands. Exports of the VM that were made before get theirs now.
+/// So no export without code is ever seen by who runs code, whoever made it (a decoder, a BIF).
 pub fn on_new_export(make: fn(Mfa) -> *mut ()) {
     let exports = CodeNames::current().exports.write();
     let _ = NEW_EXPORT.set(make);
-    for export in exports.values().filter(|export| export.undefined.load(Ordering::Relaxed).is_null()) {
+    // Relaxed: written under the lock that is held, or when the export was made.
+    let without_code = |export: &&&Export| export.undefined.load(Ordering::Relaxed).is_null();
+    for export in exports.values().filter(without_code) {
         let code = make(export.mfa);
         // Release: pairs with the Acquire of who runs it.
         export.undefined.store(code, Ordering::Release);

@@ -15,6 +15,7 @@ use myriad_heap::{Fragment, QueueLink};
 use myriad_process::{Message, Packet};
 use myriad_term::{Atom, Boxed, Kind, Pid, Port, RefNumbers};
 use std::collections::HashSet;
+use std::ptr::NonNull;
 use std::time::Duration;
 
 /// Who holds an object.
@@ -89,7 +90,7 @@ fn process(of: &Process, private: &Private, visit: Visit<'_>) {
     for message in private.messages.iter() {
         fragment(message.fragment(), holder, Place::Heap, visit);
     }
-    let mut packet = |link: &QueueLink| {
+    let mut packet = |link: NonNull<QueueLink>| {
         let look = |packet: Result<&Message, &Signal>| match packet {
             Ok(message) => fragment(message.fragment(), holder, Place::Heap, visit),
             Err(other) => signal(other, holder, visit),

@@ -1,11 +1,12 @@
-//! `Pid ! Term` and `erlang:send/2,3`: finding the receiver of each kind of address.
+//! Sending: `Pid ! Term` and `erlang:send/2,3` to each kind of address, and what is done with the [`Wake`] that leaving a signal
+//! gives: the process itself knows no scheduler.
 
 use crate::bif::{BADARG, Escape};
 use crate::ctx::Ctx;
 use crate::trace::flags;
 use crate::{Process, Signal, Vm};
 use myriad_heap::Fragment;
-use myriad_process::{Named, Parcel, Wake};
+use myriad_process::{Message, Named, Parcel, Wake};
 use myriad_term::{Kind, Pid, Port, Term};
 
 /// What became of a message.
@@ -113,6 +114,16 @@ impl Ctx<'_> {
             _ => return Err(BADARG),
         }
         Ok(Sent::Done)
+    }
+
+    /// A message of this process to `to`.
+    #[inline]
+    fn outgoing(&mut self, to: Term, message: Term) -> Message {
+        let parcel = self.parcel(message);
+        if self.proc.token.is_none() {
+            return parcel.message_from(self.pid());
+        }
+        self.outgoing_with_token(to, message, parcel)
     }
 
     #[inline]

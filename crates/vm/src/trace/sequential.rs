@@ -224,18 +224,9 @@ impl Ctx<'_> {
         Some(token)
     }
 
-    /// A message of this process to `to`: with its token, which counts it.
-    #[inline]
-    pub(crate) fn outgoing(&mut self, to: Term, message: Term) -> Message {
-        let parcel = self.parcel(message);
-        if self.proc.token.is_none() {
-            return parcel.message_from(self.pid());
-        }
-        self.outgoing_with_token(to, message, parcel)
-    }
-
+    /// A message of this process to `to`, with its token, which counts it.
     #[cold]
-    fn outgoing_with_token(&mut self, to: Term, message: Term, parcel: Parcel) -> Message {
+    pub(crate) fn outgoing_with_token(&mut self, to: Term, message: Term, parcel: Parcel) -> Message {
         let Some(token) = self.next_token() else { return parcel.message_from(self.pid()) };
         if self.tells(token, SEND) {
             output(self.vm, am::send, token, self.pid().term(), to, message);
