@@ -44,7 +44,7 @@ fn make(ctx: &mut Ctx<'_>, size: Term, signed: bool) -> BifResult {
     let mut cells = memory::named(PURPOSE, || Vec::with_capacity(size));
     cells.resize_with(size, || AtomicI64::new(0));
     let array = Array { cells: cells.into_boxed_slice(), signed };
-    let numbers = ctx.sched.next_ref(ctx.vm);
+    let numbers = ctx.sched.next_ref();
     Ok(magic_reference(ctx, Magic::new(numbers, array)))
 }
 

@@ -12,7 +12,7 @@ myriad_vm::bifs! { pub CLOCK = "erlang" {
     "time_offset" / 0 Plain => |ctx, _| { let ns = ctx.vm.clock.offset_ns(); Ok(ctx.int(ns)) };
     "time_offset" / 1 Plain => |ctx, a| { let ns = ctx.vm.clock.offset_ns(); converted(ctx, i128::from(ns), a[0]) };
     "timestamp" / 0 Plain => |ctx, _| { let ns = system(ctx); Ok(now_triple(ctx, ns / 1000)) };
-    "unique_integer" / 0 Plain => |ctx, _| { let v = ctx.sched.next_unique(ctx.vm); Ok(ctx.int128(v)) };
+    "unique_integer" / 0 Plain => |ctx, _| { let v = ctx.sched.next_unique(); Ok(ctx.int128(v)) };
     "unique_integer" / 1 Plain => unique_integer_1;
 }}
 
@@ -92,8 +92,8 @@ fn unique_integer_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if !options.tail().is_nil() {
         return badarg();
     }
-    let value = if monotonic { ctx.vm.next_monotonic_unique() } else { ctx.sched.next_unique(ctx.vm) };
+    let value = if monotonic { ctx.vm.next_monotonic_unique() } else { ctx.sched.next_unique() };
     // Negative ones begin at the bottom; moved up, the same numbers are positive.
-    let value = if positive { value - myriad_vm::scheduler::LEAST_UNIQUE + 1 } else { value };
+    let value = if positive { value - myriad_sched::local::LEAST_UNIQUE + 1 } else { value };
     Ok(ctx.int128(value))
 }

@@ -72,7 +72,7 @@ fn counters_new_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let mut lines = memory::named(PURPOSE, || Vec::with_capacity(count));
     lines.resize_with(count, || Line(std::array::from_fn(|_| AtomicI64::new(0))));
     let counters = Counters { size, lanes, lines: lines.into_boxed_slice() };
-    let numbers = ctx.sched.next_ref(ctx.vm);
+    let numbers = ctx.sched.next_ref();
     Ok(magic_reference(ctx, Magic::new(numbers, counters)))
 }
 

@@ -1,10 +1,11 @@
 //! Timers: `start_timer`, `send_after`, reading and cancelling.
 
 use myriad_process::{Parcel, TimerId};
+use myriad_sched::Destination;
+use myriad_sched::clock::{END_NS, START_NS};
 use myriad_term::{Build, Term, am};
 use myriad_vm::bif::{Escape, badarg};
-use myriad_vm::time::{END_NS, START_NS};
-use myriad_vm::timer::{Action, Destination};
+use myriad_vm::timer::Action;
 use myriad_vm::{BifResult, Ctx, Signal};
 
 myriad_vm::bifs! { pub TIMERS = "erlang" {
@@ -58,7 +59,7 @@ fn set(ctx: &mut Ctx<'_>, [time, to, message]: [Term; 3], options: Term, tagged:
     let reference = ctx.reference(id.reference());
     let message = if tagged { ctx.tuple(&[Term::atom(am::timeout), reference, message]) } else { message };
     let action = Action::Message(destination, ctx.whole_parcel(message));
-    ctx.vm.timers.set(ctx.vm, id, at, action);
+    ctx.vm.set_timer(id, at, action);
     Ok(reference)
 }
 

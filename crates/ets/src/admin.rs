@@ -141,7 +141,7 @@ fn fixed_shards(value: Term) -> Option<WriteConcurrency> {
 fn new_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(name) = args[0].as_atom() else { return badarg() };
     let Some(new) = new_options(ctx, args[1]) else { return badarg() };
-    let numbers = ctx.sched.next_ref(ctx.vm).magic();
+    let numbers = ctx.sched.next_ref().magic();
     let table = Arc::new(Table::new(numbers, name, ctx.pid(), new.protection, new.options, &ctx.vm.slices));
     *table.heir.lock() = new.heir;
     if new.options.named && !Registry::of(ctx.vm).register(name, &table) {

@@ -386,7 +386,7 @@ fn end_of_chunk(ctx: &mut Ctx<'_>, mut s: Selection, rest: Vec<Term>) -> Term {
         return ctx.tuple(&[list, end]);
     }
     if s.compiled.is_none() {
-        let numbers = ctx.sched.next_ref(ctx.vm);
+        let numbers = ctx.sched.next_ref();
         s.compiled = magic_reference(ctx, Magic::new(numbers, Compiled(s.scan.spec.clone())));
     }
     let limit = Term::small(s.limit.unwrap_or(1) as i64);

@@ -22,7 +22,7 @@ myriad_vm::bifs! { pub TEST = "erlang" {
 
 fn match_spec_compile_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Ok(spec) = Spec::compile(args[0], Dialect::Table) else { return badarg() };
-    let numbers = ctx.sched.next_ref(ctx.vm);
+    let numbers = ctx.sched.next_ref();
     Ok(magic_reference(ctx, Magic::new(numbers, Compiled(Arc::new(spec)))))
 }
 

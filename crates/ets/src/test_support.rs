@@ -7,7 +7,6 @@ use myriad_vm::bif::Escape;
 use myriad_vm::code::Function;
 use myriad_vm::engine::{Engine, SliceEnd};
 use myriad_vm::release::Release;
-use myriad_vm::scheduler::Local;
 use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
 use myriad_vm::vm::{Config, Parts, Vm};
 use myriad_vm::{BifResult, Ctx, Private, TraceFrame};
@@ -66,7 +65,7 @@ pub(crate) fn in_process<R>(test: impl FnOnce(&mut Ctx<'_>) -> R) -> R {
     let first = Export::intern(Mfa { module: am::erts_internal, function: am::start, arity: 0 });
     let pid = spawn_orphan(vm, first, &[], &SpawnOptions::new(vm)).expect("the table is empty");
     let process = vm.processes.get(pid).expect("just made");
-    let mut local = Local::new(vm, 0, false).expect("the first thread");
+    let mut local = vm.scheduler_local(0, false).expect("the first thread");
     process.start_running();
     // SAFETY: process/P2: this thread has made it Running, and nothing else runs in this VM.
     let private = unsafe { process.private() };

@@ -319,7 +319,7 @@ fn settle(m: &mut Machine<'_, '_>, value: Term, live: usize, words: usize) -> Op
     if !m.heap().needs_collection() && m.heap().ensure(words) {
         return Some(value);
     }
-    if live >= myriad_vm::scheduler::X_REGISTERS {
+    if live >= myriad_sched::X_REGISTERS {
         return Some(value);
     }
     if m.heap().ensure(words) && m.ctx.collects_long() {

@@ -27,7 +27,7 @@ impl Interpreter {
 /// The machine for a slice of the process of `ctx`, with its X registers in place.
 fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
     let x = ctx.sched.x.as_mut_ptr();
-    let live = ctx.proc.saved_x.len().min(myriad_vm::scheduler::X_REGISTERS);
+    let live = ctx.proc.saved_x.len().min(myriad_sched::X_REGISTERS);
     // SAFETY: there are so many X registers.
     unsafe { std::ptr::copy_nonoverlapping(ctx.proc.saved_x.as_ptr(), x, live) };
     ctx.proc.saved_x.clear();

@@ -115,7 +115,7 @@ impl Machine<'_, '_> {
     /// X register `i`.
     #[inline(always)]
     pub fn x(&self, i: usize) -> Term {
-        debug_assert!(i < myriad_vm::scheduler::X_REGISTERS);
+        debug_assert!(i < myriad_sched::X_REGISTERS);
         // SAFETY: there are that many.
         unsafe { *self.x.add(i) }
     }
@@ -123,7 +123,7 @@ impl Machine<'_, '_> {
     /// Sets X register `i`.
     #[inline(always)]
     pub fn set_x(&mut self, i: usize, value: Term) {
-        debug_assert!(i < myriad_vm::scheduler::X_REGISTERS);
+        debug_assert!(i < myriad_sched::X_REGISTERS);
         // SAFETY: there are that many.
         unsafe { *self.x.add(i) = value };
     }
@@ -131,7 +131,7 @@ impl Machine<'_, '_> {
     /// The first `n` X registers.
     #[inline(always)]
     pub fn args<'x>(&self, n: usize) -> &'x [Term] {
-        let n = n.min(myriad_vm::scheduler::X_REGISTERS);
+        let n = n.min(myriad_sched::X_REGISTERS);
         // SAFETY: there are that many; they are not written while a built-in reads them.
         unsafe { std::slice::from_raw_parts(self.x, n) }
     }
@@ -245,8 +245,8 @@ impl Machine<'_, '_> {
     #[inline(never)]
     pub fn collect(&mut self, need: usize, live: usize) -> bool {
         self.leave();
-        let mut live = live.min(myriad_vm::scheduler::X_REGISTERS);
-        let building = self.building().filter(|_| live < myriad_vm::scheduler::X_REGISTERS);
+        let mut live = live.min(myriad_sched::X_REGISTERS);
+        let building = self.building().filter(|_| live < myriad_sched::X_REGISTERS);
         if let Some((binary, ..)) = building {
             self.set_x(live, binary);
             live += 1;
@@ -299,7 +299,7 @@ impl Machine<'_, '_> {
     #[cold]
     #[inline(never)]
     fn settle_slow(&mut self, live: usize, value: Term) -> Option<Term> {
-        if live >= myriad_vm::scheduler::X_REGISTERS {
+        if live >= myriad_sched::X_REGISTERS {
             return Some(value);
         }
         if self.ctx.collects_long() {

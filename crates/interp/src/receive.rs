@@ -189,7 +189,7 @@ pub unsafe fn wait_timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u3
         let vm = m.ctx.vm;
         let proc = &mut *m.ctx.proc;
         let at = vm.machine.now_ns() + ms * 1_000_000;
-        let timer = vm.timers.set_receive(vm, m.ctx.sched.id, at, m.ctx.this.pid);
+        let timer = vm.set_receive_timer(m.ctx.sched.id, at, m.ctx.this.pid);
         proc.receive_timer = Some(timer);
     }
     m.ctx.proc.receive_armed = true;

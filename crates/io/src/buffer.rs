@@ -36,7 +36,7 @@ fn with<T>(term: Term, f: impl FnOnce(&mut Buffer) -> Result<T, Escape>) -> Resu
 }
 
 fn new_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
-    let numbers = ctx.sched.next_ref(ctx.vm);
+    let numbers = ctx.sched.next_ref();
     let magic = Magic::new::<Shared>(numbers, Mutex::new(&CLASS, Buffer::default()));
     Ok(myriad_term::magic::magic_reference(ctx, magic))
 }

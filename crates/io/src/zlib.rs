@@ -93,7 +93,7 @@ fn with<T>(ctx: &Ctx<'_>, term: Term, f: impl FnOnce(&mut Zlib) -> Result<T, Esc
 }
 
 fn open_nif(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
-    let numbers = ctx.sched.next_ref(ctx.vm);
+    let numbers = ctx.sched.next_ref();
     let zlib = Zlib { stream: Stream::new(), controller: ctx.pid(), stash: None, buffer_size: BUFFER_SIZE };
     Ok(myriad_term::magic::magic_reference(ctx, Magic::new::<Shared>(numbers, Mutex::new(&CLASS, zlib))))
 }

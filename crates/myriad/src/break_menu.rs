@@ -28,7 +28,9 @@ pub fn start(vm: &'static Vm) {
 /// Shows the menu until the user has had enough of it.
 fn run(vm: &'static Vm) {
     // The terminal has its own modes meanwhile, so that ending there and then leaves it in order.
-    vm.while_stopping(|| myriad_io::with_terminal(vm, || myriad_bif::os::signals::with_interrupt_ending(|| menu(vm))));
+    vm.schedulers.while_stopping(|| {
+        myriad_io::with_terminal(vm, || myriad_bif::os::signals::with_interrupt_ending(|| menu(vm)))
+    });
 }
 
 fn menu(vm: &'static Vm) {

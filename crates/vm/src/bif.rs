@@ -5,6 +5,8 @@
 //! Each crate of built-ins states its functions once, in tables made by [`bifs!`]; the command wires the tables into one
 //! [`Registry`], from which the loader, `myriad compat` and `erlang:is_builtin/3` read.
 
+pub use myriad_sched::DirtyKind;
+
 use crate::ctx::Ctx;
 use crate::loops::{LOOPS, Loop};
 use crate::release::Release;
@@ -45,15 +47,6 @@ pub enum Escape {
     Decline,
     /// The process has ended (exit of self with `kill`, `halt`).
     Dead,
-}
-
-/// The two pools of dirty schedulers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum DirtyKind {
-    /// Long computing.
-    Cpu,
-    /// Blocking system calls.
-    Io,
 }
 
 /// The rest of a long built-in.

@@ -181,7 +181,7 @@ impl Dump {
         self.out.flush()?;
         let Some(vm) = VM.get().copied() else { return writeln!(self.out, "=end") };
         // The schedulers stop between two slices; a slice is over within milliseconds.
-        let all_stopped = vm.stop_world_for_good(Duration::from_millis(500));
+        let all_stopped = vm.schedulers.stop_world_for_good(Duration::from_millis(500));
         tables::schedulers(vm, &mut self.out)?;
         let seized = self.processes(vm, own, all_stopped)?;
         self.out.flush()?;

@@ -1,10 +1,10 @@
 //! The context that executing code has: its process, its scheduler, the VM.
 
 use crate::bif::{BifResult, Escape, Resumption, Suspended};
-use crate::scheduler::Local;
 use crate::vm::Vm;
 use crate::{Private, Process};
 use myriad_heap::Heap;
+use myriad_sched::Local;
 use myriad_term::{Alloc, Export, Mfa, OffHeap, Pid, Term};
 use std::ptr::NonNull;
 
@@ -121,7 +121,7 @@ impl Ctx<'_> {
     /// A new reference of this node.
     pub fn make_ref(&mut self) -> Term {
         use myriad_term::Build;
-        let numbers = self.sched.next_ref(self.vm);
+        let numbers = self.sched.next_ref();
         self.reference(numbers)
     }
 }

@@ -14,7 +14,7 @@
 //! DC2. The process's memory outlives the call: a process that ends is freed by thread progress, which waits for the dirty
 //!      thread that runs the call; a call that has not begun yet is taken out of the queue by the process that ends, and a
 //!      dirty thread that takes one begins to count for thread progress before it lets go of the queue
-//!      ([`crate::dirty::DirtyPools`]).
+//!      (sched/DP1).
 //! DC3. The call gives the process something (a link, to a port that it opens) in its own private part: it is the process's when
 //!      the call comes back, and taken back if the process has ended. What it gives elsewhere in the process's name (an open
 //!      file) it gives as any other thread would ([`Process::set_exiting`]).
@@ -24,17 +24,18 @@
 use crate::bif::{BADARG, BifResult, DirtyKind, Escape, Suspended};
 use crate::ctx::Ctx;
 use crate::deliver::Handled;
+use crate::dirty::Job;
 use crate::engine::SliceEnd;
-use crate::scheduler::Local;
 use crate::vm::Vm;
 use crate::{Private, Process, Signal};
 use myriad_heap::Heap;
 use myriad_process::links::Link;
 use myriad_process::{Parcel, Place};
+use myriad_sched::Local;
 use myriad_term::{Pid, Term, am};
 
 /// A call that has not begun.
-pub(crate) struct DirtyCall {
+pub struct DirtyCall {
     process: *const Process,
     private: Box<Private>,
 }
@@ -164,6 +165,6 @@ impl Vm {
     /// The process stops for a call on a dirty scheduler.
     pub(crate) fn call_dirty(&'static self, ctx: &mut Ctx<'_>, kind: DirtyKind) {
         let call = DirtyCall::begin(ctx);
-        self.dirty.enqueue_call(kind, ctx.this.priority(), call);
+        self.schedulers.dirty.enqueue(kind, ctx.this.priority(), Job::Call(call));
     }
 }

@@ -91,7 +91,7 @@ fn begin(ctx: &mut Ctx<'_>) {
         vm.timers.cancel(timer);
     }
     if ctx.proc.away {
-        vm.dirty.forget(process);
+        vm.schedulers.dirty.forget(process);
     }
     ctx.proc.resumption = None;
     ctx.set_saved_calls(0);
@@ -138,7 +138,7 @@ impl Ending {
             Stage::Hooks => {
                 self.run_hooks(ctx)?;
                 if ctx.this.blocks_schedulers() {
-                    ctx.vm.blocker_ends(ctx.pid());
+                    ctx.vm.schedulers.blocker_ends(ctx.pid());
                 }
                 myriad_sync::sim_point();
                 let unhandled = ctx.proc.unhandled.take().map_or(Signals::empty(), |signals| *signals);
@@ -240,7 +240,7 @@ impl Parting {
 /// Takes it out of the table.
 fn free(ctx: &mut Ctx<'_>) {
     let (vm, pid, process) = (ctx.vm, ctx.pid(), ctx.this);
-    if (pid.data() == 0 || process.system) && !vm.is_stopping() {
+    if (pid.data() == 0 || process.system) && !vm.schedulers.is_stopping() {
         // Without `init` and the system processes nothing can run or stop in order.
         let (pid, reason) = (print::pid_text(pid.term()), print::text(ctx.proc.exit_reason, SLOGAN_TERMS));
         use crate::crash_dump::{Haste, report};

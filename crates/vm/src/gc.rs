@@ -1,8 +1,8 @@
 //! Collecting the heap of the process that runs: what it costs, and what happens at the limits.
 
 use crate::ctx::Ctx;
-use crate::microstate::{State, within};
 use myriad_heap::{GcReport, LiteralRanges, MaxHeapExceeded};
+use myriad_sched::microstate::{State, within};
 use myriad_term::{Term, am};
 
 impl Ctx<'_> {

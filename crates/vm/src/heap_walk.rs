@@ -9,10 +9,10 @@
 //! keeps for itself.
 
 use crate::ctx::Ctx;
-use crate::timer::Destination;
 use crate::{Private, Process, Signal};
 use myriad_heap::{Fragment, QueueLink};
 use myriad_process::{Message, Packet};
+use myriad_sched::Destination;
 use myriad_term::{Atom, Boxed, Kind, Pid, Port, RefNumbers};
 use std::collections::HashSet;
 use std::ptr::NonNull;
@@ -95,13 +95,13 @@ fn process(of: &Process, private: &Private, visit: Visit<'_>) {
             Ok(message) => fragment(message.fragment(), holder, Place::Heap, visit),
             Err(other) => signal(other, holder, visit),
         };
-        // SAFETY: a link of the process's queues, which nobody else touches now (SF2).
+        // SAFETY: a link of the process's queues, which nobody else touches now (sched/SF2).
         unsafe { Packet::look(link, look) }
     };
     if let Some(signals) = &private.unhandled {
         signals.each(&mut packet);
     }
-    // SAFETY: only the process's owner takes signals, and nobody but the caller is one now (SF2).
+    // SAFETY: only the process's owner takes signals, and nobody but the caller is one now (sched/SF2).
     unsafe { of.outer.waiting() }.for_each(packet);
 }
 
@@ -113,7 +113,7 @@ impl Ctx<'_> {
     #[must_use]
     pub fn walk_heaps(&mut self, visit: Visit<'_>) -> bool {
         let vm = self.vm;
-        let Some(_stopped) = vm.stop_world(PATIENCE) else { return false };
+        let Some(_stopped) = vm.schedulers.stop_world(PATIENCE) else { return false };
         let mut magics = HashSet::new();
         let mut all = |holder: Holder, place: Place, object: Boxed| {
             visit(holder, place, object);
@@ -126,7 +126,7 @@ impl Ctx<'_> {
             if std::ptr::eq(other, self.this) {
                 process(other, self.proc, &mut all);
             } else {
-                // SAFETY: SF2: nobody else touches it until `_stopped` is dropped, and there is no other reference.
+                // SAFETY: sched/SF2: nobody else touches it until `_stopped` is dropped, and there is no other reference.
                 process(other, unsafe { other.private() }, &mut all);
             }
         });

@@ -2,12 +2,13 @@
 //! for items that take little time and say nothing of terms in its heap.
 
 use crate::ctx::Ctx;
-use crate::scheduler::{SLICE_REDUCTIONS, priority_atom};
 use crate::vm::Vm;
 use crate::{Private, Process, TraceFrame};
 use myriad_heap::{Fragment, GcInfo, MaxHeapSize, Settings};
 use myriad_process::links::{Link, Target};
 use myriad_process::{Message, MessageQueue, Packet, Status};
+use myriad_sched::SLICE_REDUCTIONS;
+use myriad_sched::schedulers::priority_atom;
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Alloc, Atom, Build, Mfa, OffHeap, Term, am};
 

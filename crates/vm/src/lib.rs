@@ -1,7 +1,7 @@
-//! Timers, code, schedulers, tracing and the built-in function interface.
+//! Code, the scheduler's step, tracing and the built-in function interface.
 //!
-//! Above `beam` and `process`, and below the interpreter and the built-ins in the crate order (docs/map.md). Where an arrow would point up
-//! this crate states a trait ([`engine::Engine`], [`machine::Machine`]) or keeps a table that the upper crates fill
+//! Above `beam`, `process` and `sched`, and below the interpreter and the built-ins in the crate order (docs/map.md). Where an arrow would point up
+//! this crate states a trait ([`engine::Engine`]) or keeps a table that the upper crates fill
 //! ([`bif::Registry`]).
 
 pub mod bif;
@@ -19,16 +19,11 @@ pub mod heap_walk;
 pub mod info;
 pub mod literals;
 pub mod loops;
-pub mod machine;
 pub mod memory;
-pub mod microstate;
-pub mod multi;
 pub mod native;
 pub mod release;
 pub mod report;
-pub mod run_queue;
 pub mod runtime;
-mod safepoint;
 pub mod saved_calls;
 pub mod scheduler;
 pub mod send;
@@ -38,13 +33,14 @@ pub mod spawn;
 pub mod stack;
 pub mod subsystem;
 pub mod task;
-pub mod time;
+mod time_offset;
 pub mod timer;
 pub mod trace;
 pub mod vm;
 
 pub use bif::{Bif, BifDef, BifResult, Escape};
 pub use ctx::Ctx;
+pub use myriad_sched as sched;
 pub use runtime::{Exception, Listing, Private, Process, ProcessTable, Resume, Signal, Signals, TraceFrame};
 pub use vm::Vm;
 

@@ -49,7 +49,7 @@ impl Vm {
         match wake {
             Wake::Enqueue => {
                 crate::trace::profile::awoken(self, process);
-                self.enqueue_woken(process);
+                self.schedulers.enqueue_woken(process);
             }
             Wake::AlreadyAwake | Wake::Gone => {}
         }

@@ -12,12 +12,14 @@ mod scenes;
 mod world;
 
 use crate::bif::DirtyKind;
-use crate::machine::Machine;
 use crate::release::Release;
-use crate::scheduler::{Local, Scheduler, Step, set_current};
+use crate::scheduler::{Scheduler, Step};
 use crate::subsystem::Functions;
 use crate::vm::{Config, Parts, Vm};
 use myriad_process::Status;
+use myriad_sched::Local;
+use myriad_sched::Platform;
+use myriad_sched::schedulers::set_current;
 use myriad_sync::Arc;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -29,6 +31,21 @@ pub(crate) fn point() {
     scenes::point();
 }
 
+/// The steps of parking one by one, as [`Scheduler::run_thread`] takes them.
+impl Scheduler {
+    fn before_park(&mut self) -> bool {
+        self.dispatcher.before_park(&self.local)
+    }
+
+    fn after_park(&mut self, parked: bool) {
+        self.dispatcher.after_park(&self.local, parked);
+    }
+
+    fn search(&mut self, next_timer_ns: Option<u64>) -> bool {
+        self.dispatcher.search(self.local.now_ns, next_timer_ns)
+    }
+}
+
 /// Virtual time and recorded wake-ups.
 struct Virtual {
     now: AtomicU64,
@@ -36,7 +53,7 @@ struct Virtual {
     seed: u64,
 }
 
-impl Machine for Arc<Virtual> {
+impl Platform for Virtual {
     fn now_ns(&self) -> u64 {
         self.now.load(Ordering::Relaxed)
     }
@@ -83,12 +100,12 @@ fn simulate(seed: u64, schedulers: usize) -> u64 {
     let world = World::new(seed);
     let woken = (0..schedulers).map(|_| AtomicBool::new(false)).collect();
     let machine = Arc::new(Virtual { now: AtomicU64::new(1), woken, seed });
-    let vm = Vm::on_machine(config(schedulers, 2), release(), parts(&world), Box::new(machine.clone()));
+    let vm = Vm::on_machine(config(schedulers, 2), release(), parts(&world), machine.clone());
     world.begin(vm);
     let mut all: Vec<Scheduler> = (0..schedulers).map(|id| Scheduler::new(vm, id).unwrap()).collect();
     // Until when each is parked; 0 = it is awake, `u64::MAX` = until it is woken.
     let mut parked = vec![0; schedulers];
-    let mut dirty: Vec<Local> = (0..2).map(|i| Local::new(vm, schedulers + i, true).unwrap()).collect();
+    let mut dirty: Vec<Local> = (0..2).map(|i| vm.scheduler_local(schedulers + i, true).unwrap()).collect();
     dirty.iter().for_each(|local| local.slot.park());
     let mut in_vain = vec![0; schedulers];
     let mut random = Random(seed | 1);
@@ -102,7 +119,7 @@ fn simulate(seed: u64, schedulers: usize) -> u64 {
             let local = &mut dirty[random.below(2) as usize];
             set_current(None);
             local.slot.unpark();
-            let ran = vm.dirty.step(vm, DirtyKind::Cpu, local);
+            let ran = vm.schedulers.run_dirty_job(DirtyKind::Cpu, |job| vm.run_dirty(job, local));
             local.slot.park();
             if ran {
                 continue;

@@ -215,7 +215,7 @@ impl Ctx<'_> {
                 (memory.reference(*numbers), Term::atom(am::spawn_reply), ReplyDelivery::AtOnce)
             }
             (None, None) => {
-                let numbers = self.sched.next_ref(self.vm);
+                let numbers = self.sched.next_ref();
                 (memory.reference(numbers), Term::atom(am::spawn_reply), ReplyDelivery::AtOnce)
             }
         };

@@ -1,239 +1,65 @@
-//! Timers: what happens at a given monotonic time. Each scheduler has a wheel ([`wheel`]) and fires what is due on it.
+//! Timers of a VM: setting one, and what it does when it is due. The wheels are in crate `sched`.
 //!
 //! A timer that is to send a message to a process is taken back when that process ends; one to a name stays, and finds out who
 //! has the name when it fires.
 
-mod wheel;
-
 use crate::vm::Vm;
 use crate::{Process, Signal};
-use myriad_process::{Parcel, TimerId};
-use myriad_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use myriad_sync::{CachePadded, LockClass, SpinLock};
-use myriad_term::{Atom, Pid};
-use wheel::{Popped, Wheel};
-
-/// What firing a timer costs, in reductions.
-const FIRING: u32 = 4;
-/// What moving timers of the wheel down costs, those that are moved together ([`Popped::More`]).
-const MOVING: u32 = 64;
-
-static CLASS: LockClass = LockClass::new("timer_wheel", 650);
-
-/// Where a timer's message goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Destination {
-    /// A process.
-    Process(Pid),
-    /// Whoever has the name then.
-    Name(Atom),
-}
+use myriad_process::{Named, Parcel, TimerId};
+use myriad_sched::Destination;
+use myriad_term::Pid;
 
 /// What a timer does.
-pub enum Action {
-    /// The receive timer of a process, and its own identifier, so that the process tells a late one apart.
-    Receive(Pid, TimerId),
-    /// Sends a message.
-    Message(Destination, Parcel),
-    /// Runs on the scheduler's thread; short.
-    Call(Box<dyn FnOnce(&'static Vm) + Send>),
-}
+pub type Action = myriad_sched::Action<Vm>;
 
-struct Shard {
-    wheel: SpinLock<Wheel<Action>>,
-    /// The wheel has nothing to do before this time (at most [`Wheel::next`]): what the wheel's scheduler looks at between two slices.
-    next: AtomicU64,
-    /// How many of its timers are to send a message. A figure.
-    messages: AtomicUsize,
-}
-
-impl Shard {
-    fn ended(&self, action: &Action) {
-        if matches!(action, Action::Message(..)) {
-            // Relaxed: a figure.
-            self.messages.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-}
-
-/// All timers, a wheel for each scheduler.
-pub struct Timers {
-    shards: Box<[CachePadded<Shard>]>,
-}
-
-impl Timers {
-    /// For `schedulers` schedulers.
-    pub fn new(schedulers: usize) -> Timers {
-        let shard = || Shard {
-            wheel: SpinLock::new(&CLASS, Wheel::default()),
-            next: AtomicU64::new(u64::MAX),
-            messages: AtomicUsize::new(0),
-        };
-        Timers { shards: (0..schedulers).map(|_| CachePadded::new(shard())).collect() }
-    }
-
-    /// A timer on the wheel of `scheduler`, to be set at once.
-    pub fn reserve(&self, scheduler: usize) -> TimerId {
-        let wheel = scheduler % self.shards.len();
-        let (slot, generation) = self.shards[wheel].wheel.lock().reserve();
-        TimerId::new(wheel as u32, slot, generation)
-    }
-
-    /// Sets the receive timer of a process for the machine's time `at_ns`, on the wheel of `scheduler`.
-    pub fn set_receive(&self, vm: &'static Vm, scheduler: usize, at_ns: u64, pid: Pid) -> TimerId {
-        let id = self.reserve(scheduler);
-        self.set(vm, id, at_ns, Action::Receive(pid, id));
+impl Vm {
+    /// Sets the receive timer of a process for the platform's time `at_ns`, on the wheel of `scheduler`.
+    pub fn set_receive_timer(&'static self, scheduler: usize, at_ns: u64, pid: Pid) -> TimerId {
+        let id = self.timers.reserve(scheduler);
+        self.set_timer(id, at_ns, Action::Receive(pid, id));
         id
     }
 
-    /// Sets a reserved timer for the machine's time `at_ns`. One for a process that has ended is taken back again.
-    pub fn set(&self, vm: &'static Vm, id: TimerId, at_ns: u64, action: Action) {
-        let wheel = id.wheel();
-        let Some(shard) = self.shards.get(wheel) else { return };
-        let owner = match &action {
-            Action::Message(Destination::Process(pid), _) => Some(*pid),
-            _ => None,
-        };
-        let receiver = owner.and_then(|pid| vm.processes.get(pid));
+    /// Sets a reserved timer for the platform's time `at_ns`. One for a process that has ended is taken back again.
+    pub fn set_timer(&'static self, id: TimerId, at_ns: u64, action: Action) {
+        let owner = action.owner();
+        let receiver = owner.and_then(|pid| self.processes.get(pid));
         if let Some(process) = receiver {
             process.set_has_timers();
         }
-        let sooner = {
-            let mut w = shard.wheel.lock();
-            if matches!(action, Action::Message(..)) {
-                // Relaxed: a figure.
-                shard.messages.fetch_add(1, Ordering::Relaxed);
-            }
-            w.set(id.slot, at_ns, action, owner);
-            // Relaxed: written under the lock; its scheduler is woken below if it sleeps.
-            let before = shard.next.load(Ordering::Relaxed);
-            // The wheel may have to move the timer down earlier than it fires: `next_in` tells that time, so `fire` must look
-            // then, or the scheduler would not sleep until the timer fires.
-            let next = w.next().unwrap_or(u64::MAX);
-            if next < before {
-                shard.next.store(next, Ordering::Relaxed);
-            }
-            at_ns < before
-        };
+        let sooner = self.timers.set(id, at_ns, action);
         if owner.is_some() && receiver.is_none_or(Process::must_take_back) {
-            self.cancel(id);
-        } else if sooner && crate::scheduler::current() != Some(wheel) {
-            vm.machine.unpark(wheel);
+            self.timers.cancel(id);
+        } else if sooner && myriad_sched::current() != Some(id.wheel()) {
+            self.machine.unpark(id.wheel());
         }
-    }
-
-    /// Takes a timer back; its time, if it had not fired.
-    pub fn cancel(&self, id: TimerId) -> Option<u64> {
-        let shard = self.shards.get(id.wheel())?;
-        let taken = shard.wheel.lock().cancel(id.slot, id.generation);
-        // What it would have done is freed after the lock.
-        let (at, action) = taken?;
-        shard.ended(&action);
-        Some(at)
-    }
-
-    /// The time at which a timer will fire, if it has not.
-    pub fn read(&self, id: TimerId) -> Option<u64> {
-        self.shards.get(id.wheel())?.wheel.lock().read(id.slot, id.generation)
-    }
-
-    /// Takes a timer of this wheel back that would send a message to this process, which ends. `None`: there is none.
-    pub(crate) fn cancel_one_of(&self, wheel: usize, pid: Pid) -> Option<()> {
-        let shard = self.shards.get(wheel)?;
-        let taken = shard.wheel.lock().cancel_owned(pid);
-        // What it would have done is freed after the lock.
-        taken.map(|action| shard.ended(&action))
-    }
-
-    /// How many wheels there are.
-    pub(crate) fn wheels(&self) -> usize {
-        self.shards.len()
-    }
-
-    /// Timers set, for the statistics.
-    pub fn count(&self) -> usize {
-        self.shards.iter().map(|shard| shard.wheel.lock().len()).sum()
-    }
-
-    /// The timers set that are to send a message.
-    pub fn messages(&self) -> usize {
-        // Relaxed: a figure.
-        self.shards.iter().map(|shard| shard.messages.load(Ordering::Relaxed)).sum()
-    }
-
-    /// Bytes of those timers.
-    pub fn message_bytes(&self) -> usize {
-        self.messages() * Wheel::<Action>::ENTRY_BYTES
-    }
-
-    /// Calls `tell` with where each timer set will send its message, when, and the message.
-    pub(crate) fn each_message(&self, mut tell: impl FnMut(Destination, u64, &Parcel)) {
-        for shard in &self.shards {
-            shard.wheel.lock().each(|at_ns, action| {
-                if let Action::Message(to, parcel) = action {
-                    tell(*to, at_ns, parcel);
-                }
-            });
-        }
-    }
-
-    /// Nanoseconds from `now_ns` to when a scheduler has to look at its timers.
-    pub fn next_in(&self, scheduler: usize, now_ns: u64) -> Option<u64> {
-        let next = self.shards.get(scheduler)?.wheel.lock().next();
-        next.map(|at| at.saturating_sub(now_ns))
     }
 
     /// Fires what is due on a scheduler's wheel, until about so many reductions are spent. `false`: more may be due.
-    pub(crate) fn fire(&self, vm: &'static Vm, scheduler: usize, now_ns: u64, reductions: u32) -> bool {
-        let Some(shard) = self.shards.get(scheduler) else { return true };
-        // Relaxed: a timer set by another thread right now is seen at the next look.
-        if shard.next.load(Ordering::Relaxed) > now_ns {
-            return true;
-        }
-        let mut spent = 0;
-        while spent < reductions {
-            let popped = {
-                let mut w = shard.wheel.lock();
-                let popped = w.pop(now_ns);
-                if matches!(popped, Popped::Nothing) {
-                    // Relaxed: written under the lock; read as a hint.
-                    shard.next.store(w.next().unwrap_or(u64::MAX), Ordering::Relaxed);
-                }
-                popped
-            };
-            match popped {
-                Popped::Due(action) => {
-                    shard.ended(&action);
-                    action.run(vm);
-                    spent += FIRING;
-                }
-                Popped::More => spent += MOVING,
-                Popped::Nothing => return true,
-            }
-        }
-        false
+    pub(crate) fn fire_timers(&'static self, scheduler: usize, now_ns: u64, reductions: u32) -> bool {
+        self.timers.fire(scheduler, now_ns, reductions, |action| self.do_action(action))
     }
-}
 
-impl Action {
-    fn run(self, vm: &'static Vm) {
-        match self {
+    fn do_action(&'static self, action: Action) {
+        match action {
             Action::Receive(pid, id) => {
-                vm.signal_pid(pid, Signal::ReceiveTimeout(id));
+                self.signal_pid(pid, Signal::ReceiveTimeout(id));
             }
-            Action::Message(to, parcel) => {
-                let pid = match to {
-                    Destination::Process(pid) => Some(pid),
-                    Destination::Name(name) => match vm.names.whereis(name) {
-                        Some(myriad_process::Named::Process(pid)) => Some(pid),
-                        _ => None,
-                    },
-                };
-                if let Some(pid) = pid {
-                    vm.signal_pid(pid, Signal::Message(parcel.into_message()));
-                }
-            }
-            Action::Call(f) => f(vm),
+            Action::Message(to, parcel) => self.send_from_timer(to, parcel),
+            Action::Call(f) => f(self),
+        }
+    }
+
+    fn send_from_timer(&'static self, to: Destination, parcel: Parcel) {
+        let pid = match to {
+            Destination::Process(pid) => Some(pid),
+            Destination::Name(name) => match self.names.whereis(name) {
+                Some(Named::Process(pid)) => Some(pid),
+                _ => None,
+            },
+        };
+        if let Some(pid) = pid {
+            self.signal_pid(pid, Signal::Message(parcel.into_message()));
         }
     }
 }

@@ -3,23 +3,19 @@
 use crate::bif::Registry as Bifs;
 use crate::code::CodeServer;
 use crate::defaults::Defaults;
-use crate::dirty::DirtyPools;
 use crate::engine::Engine;
 use crate::literals::Literals;
-use crate::machine::{Machine, Threads};
-use crate::microstate::{self, Microstates};
-use crate::multi::Multi;
 use crate::release::Release;
-use crate::safepoint::World;
-use crate::scheduler::{PaddedShared, Shared};
 use crate::subsystem::{Subsystem, Subsystems};
-use crate::time::{Clock, WarpMode};
-use crate::timer::Timers;
 use crate::{ProcessTable, Signal};
 use myriad_heap::Settings;
 use myriad_process::{Names, Parcel};
-use myriad_sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
-use myriad_sync::{Arc, CachePadded, IdleSet, Progress};
+use myriad_sched::local::{LEAST_UNIQUE, unique_integer};
+use myriad_sched::microstate::{self, Microstates, State};
+use myriad_sched::schedulers::Numbers;
+use myriad_sched::{Clock, DirtyKind, Local, Platform, Schedulers, Threads, Timers, WarpMode};
+use myriad_sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use myriad_sync::{Arc, Progress};
 use myriad_term::{Atom, CodeNames, Pid, Port, RefNumbers, Term};
 use std::path::PathBuf;
 
@@ -54,6 +50,18 @@ pub struct Config {
     pub emulator_flags: Vec<String>,
     /// Depth of stack traces.
     pub backtrace_depth: usize,
+}
+
+impl Config {
+    fn numbers(&self) -> Numbers {
+        Numbers {
+            normal: self.schedulers,
+            online: self.schedulers_online,
+            dirty_cpu: self.dirty_cpu,
+            dirty_cpu_online: self.dirty_cpu_online,
+            dirty_io: self.dirty_io,
+        }
+    }
 }
 
 impl Default for Config {
@@ -121,24 +129,20 @@ pub struct Vm {
     code_names: CodeNames,
     /// Built-in functions.
     pub bifs: Bifs,
-    /// What all see of the schedulers.
-    pub schedulers: Box<[PaddedShared]>,
-    /// Dirty schedulers.
-    pub dirty: DirtyPools,
+    /// The schedulers, dirty ones too.
+    pub schedulers: Schedulers<Vm>,
     /// Literals that are to go.
     pub literals: Literals,
     /// Timers.
-    pub timers: Timers,
+    pub timers: Timers<Vm>,
     /// Clocks.
     pub clock: Clock,
     /// Time, randomness, parking.
-    pub machine: Box<dyn Machine>,
+    pub machine: Arc<dyn Platform>,
     /// What programs may change.
     pub defaults: Defaults,
     /// Tracing.
     pub trace: crate::trace::Tracing,
-    /// How often a scheduler has compared the lengths of the run queues (a statistic).
-    pub balances: AtomicUsize,
     /// Thread progress.
     pub progress: Arc<Progress>,
     /// Thread progress of the normal schedulers alone, whose slices are short: what only they read without locks is freed
@@ -150,12 +154,6 @@ pub struct Vm {
     locals: usize,
     engine: Box<dyn Engine>,
     pub(crate) subsystems: Subsystems,
-    /// How many schedulers run.
-    pub(crate) multi: Multi,
-    /// Schedulers without work (Q2). Written whenever one parks, so on a line of its own: its neighbours are read in each slice.
-    pub(crate) idle: CachePadded<IdleSet>,
-    stopping: AtomicBool,
-    pub(crate) world: World,
     exit_status: AtomicI64,
     foreign_refs: AtomicU64,
     monotonic_uniques: AtomicU64,
@@ -182,14 +180,13 @@ impl Vm {
     /// A VM. It lives for ever: `Ctx` and threads refer to it as `'static`.
     pub fn new(config: Config, release: Release, parts: Parts) -> &'static Vm {
         let machine = Threads::new(config.schedulers);
-        Self::on_machine(config, release, parts, Box::new(machine))
+        Self::on_machine(config, release, parts, Arc::new(machine))
     }
 
     /// A VM on a given machine (the test driver's, the simulator's).
-    pub fn on_machine(config: Config, release: Release, parts: Parts, machine: Box<dyn Machine>) -> &'static Vm {
+    pub fn on_machine(config: Config, release: Release, parts: Parts, machine: Arc<dyn Platform>) -> &'static Vm {
         myriad_term::atom::set_limit(config.atom_limit);
         let locals = config.schedulers + config.dirty_cpu + config.dirty_io + 1;
-        let schedulers = (0..config.schedulers).map(|_| PaddedShared::new(Shared::default())).collect();
         let tables: Vec<_> = parts.subsystems.iter().flat_map(|one| one.tables()).copied().collect();
         let bifs = Bifs::new(&release, &tables);
         let mode = WarpMode::of_flags(&config.emulator_flags).or_else(|| WarpMode::named(release.time_warp_mode));
@@ -200,25 +197,19 @@ impl Vm {
             code: CodeServer::default(),
             code_names: CodeNames::default(),
             bifs,
-            schedulers,
-            dirty: DirtyPools::new(&config),
+            schedulers: Schedulers::new(config.numbers(), machine.clone()),
             literals: Literals::default(),
             timers: Timers::new(config.schedulers),
             clock,
             machine,
             progress: Progress::running_by(locals + 64, microstate::as_aux),
             slices: Progress::running_by(config.schedulers + 8, microstate::as_aux),
-            microstates: Microstates::new(&config),
+            microstates: Microstates::new(locals),
             locals,
             engine: parts.engine,
             defaults: Defaults::new(config.heap, config.backtrace_depth),
             trace: crate::trace::Tracing::new(parts.compile_specification),
-            balances: AtomicUsize::new(0),
             subsystems: Subsystems::new(parts.subsystems),
-            multi: Multi::new(config.schedulers_online.clamp(1, config.schedulers), config.dirty_cpu_online.max(1)),
-            idle: CachePadded::new(IdleSet::new()),
-            stopping: AtomicBool::new(false),
-            world: World::default(),
             exit_status: AtomicI64::new(0),
             foreign_refs: AtomicU64::new(0),
             monotonic_uniques: AtomicU64::new(0),
@@ -226,7 +217,7 @@ impl Vm {
             release,
         }));
         vm.adopt_thread();
-        crate::time::start(vm);
+        vm.follow_system_clock();
         vm
     }
 
@@ -240,8 +231,16 @@ impl Vm {
         &*self.engine
     }
 
-    pub(crate) fn local_count(&self) -> usize {
-        self.locals
+    /// The own state of scheduler `id`, on its thread, which works for this VM from now on. `None`: thread progress has no room.
+    pub fn scheduler_local(&'static self, id: usize, dirty: bool) -> Option<Local> {
+        self.adopt_thread();
+        let slices = if dirty { None } else { Some(self.slices.register()?) };
+        Some(Local::new(self.locals, id, self.progress.register()?, slices, self.machine.as_ref()))
+    }
+
+    /// The calling thread is that of scheduler `number` from now on, for microstate accounting.
+    pub fn account_thread(&'static self, number: usize, state: State) {
+        microstate::join(&self.microstates, self.machine.as_ref(), number, state);
     }
 
     /// Numbers of a new reference, on a thread that is no scheduler.
@@ -254,14 +253,13 @@ impl Vm {
     /// The `count`-th unique integer of a scheduler by its number from 1 (0 stands for all other threads): the number is in the
     /// lowest bits.
     pub fn unique(&self, scheduler: u64, count: u64) -> i128 {
-        let bits = (self.locals as u64 - 1).checked_ilog2().map_or(0, |log| log + 1);
-        crate::scheduler::LEAST_UNIQUE + (i128::from(count) << bits | i128::from(scheduler))
+        unique_integer(self.locals, scheduler, count)
     }
 
     /// A new strictly rising unique integer, from the same first one as the others.
     pub fn next_monotonic_unique(&self) -> i128 {
         // Relaxed: the counter's own order is what counts.
-        crate::scheduler::LEAST_UNIQUE + i128::from(self.monotonic_uniques.fetch_add(1, Ordering::Relaxed))
+        LEAST_UNIQUE + i128::from(self.monotonic_uniques.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Default heap sizes.
@@ -304,22 +302,11 @@ impl Vm {
         }
     }
 
-    /// Is the VM stopping?
-    #[inline]
-    pub fn is_stopping(&self) -> bool {
-        // Acquire: pairs with the Release in `stop`.
-        self.stopping.load(Ordering::Acquire)
-    }
-
     /// Stops all schedulers; `run` returns with this status.
     pub fn stop(&self, status: i32) {
+        // Relaxed: ordered by the schedulers' own flag.
         self.exit_status.store(i64::from(status), Ordering::Relaxed);
-        // Release: the status is seen with the flag.
-        self.stopping.store(true, Ordering::Release);
-        for id in 0..self.schedulers.len() {
-            self.machine.unpark(id);
-        }
-        self.dirty.wake_all();
+        self.schedulers.stop();
     }
 
     /// Starts all scheduler threads, and waits until the VM stops. Returns the exit status.
@@ -337,23 +324,17 @@ impl Vm {
                 Err(error) => panic!("cannot start scheduler {}: {error}", id + 1),
             }
         }
-        let kinds = std::iter::repeat_n(crate::bif::DirtyKind::Cpu, self.config.dirty_cpu)
-            .chain(std::iter::repeat_n(crate::bif::DirtyKind::Io, self.config.dirty_io));
+        let kinds = std::iter::repeat_n(DirtyKind::Cpu, self.config.dirty_cpu)
+            .chain(std::iter::repeat_n(DirtyKind::Io, self.config.dirty_io));
         for (i, kind) in kinds.enumerate() {
-            let id = self.config.schedulers + i;
-            let body = move || {
-                if let Some(local) = crate::scheduler::Local::new(self, id, true) {
-                    self.dirty.run_thread(self, kind, i, local);
-                }
-            };
-            if let Err(error) = thread::spawn(&format!("dirty_{}", i + 1), body) {
+            if let Err(error) = thread::spawn(&format!("dirty_{}", i + 1), move || self.run_dirty_thread(kind, i)) {
                 panic!("cannot start a dirty scheduler: {error}");
             }
         }
         for t in threads {
             let _ = t.join();
         }
-        // Relaxed: ordered by `stopping`.
+        // Relaxed: see `stop`.
         self.exit_status.load(Ordering::Relaxed) as i32
     }
 }

@@ -287,7 +287,7 @@ impl Source {
 pub(super) fn compile_pattern_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let pattern = Pattern::compile(ctx, args[0], usize::MAX)?;
     let tag = if pattern.is_single() { am::bm } else { am::ac };
-    let numbers = ctx.sched.next_ref(ctx.vm);
+    let numbers = ctx.sched.next_ref();
     let reference = magic_reference(ctx, Magic::new(numbers, pattern));
     Ok(ctx.tuple(&[tag.term(), reference]))
 }

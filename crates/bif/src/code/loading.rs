@@ -18,7 +18,7 @@ pub(super) fn prepare_loading_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     ctx.bump(bytes.len() / BYTES_PER_REDUCTION);
     match prepare(&bytes, &ctx.vm.bifs, ctx.vm.engine()) {
         Ok(prepared) if prepared.name() == name => {
-            let numbers = ctx.sched.next_ref(ctx.vm);
+            let numbers = ctx.sched.next_ref();
             Ok(magic_reference(ctx, Magic::new(numbers, PreparedCode::new(prepared))))
         }
         other => {

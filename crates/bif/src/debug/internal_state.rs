@@ -31,7 +31,7 @@ pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
     if !available() {
         return Err(UNDEF);
     }
-    let least = myriad_vm::scheduler::LEAST_UNIQUE;
+    let least = myriad_sched::local::LEAST_UNIQUE;
     match (args[0].as_atom(), args[0].as_tuple_of::<2>()) {
         (Some(am::available_internal_state), _) => Ok(Term::TRUE),
         // Tables count in their shards; the order of locks is checked in debug builds, and not as a graph.
@@ -42,7 +42,7 @@ pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         (Some(am::next_pid), _) => Ok(pid_bits(ctx.vm.processes.next_pid())),
         (Some(am::next_port), _) => Ok(next_port(ctx, None)),
         // Relaxed: a figure.
-        (Some(am::nbalance), _) => Ok(ctx.uint(ctx.vm.balances.load(Ordering::Relaxed) as u64)),
+        (Some(am::nbalance), _) => Ok(ctx.uint(ctx.vm.schedulers.balances.load(Ordering::Relaxed) as u64)),
         (Some(am::min_unique_integer | am::min_unique_monotonic_integer), _) => Ok(ctx.int128(least)),
         (Some(am::persistent_term), _) => {
             let size = (am::table.term(), Term::small(crate::persistent::table_size(ctx.vm) as i64));
@@ -338,7 +338,7 @@ const ZERO_TIMEOUTS: u32 = 5;
 
 fn set_timer(vm: &'static Vm, wheel: usize, at: u64, action: Action) {
     let id = vm.timers.reserve(wheel);
-    vm.timers.set(vm, id, at, action);
+    vm.set_timer(id, at, action);
 }
 
 /// A timer that sets one that is due at once, and so on; the last one tells the process.

@@ -2,10 +2,10 @@
 
 use myriad_heap::{MaxHeapSize, sizes};
 use myriad_process::Priority;
+use myriad_sched::schedulers::priority_atom;
 use myriad_term::{Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::info::max_heap_size_map;
-use myriad_vm::scheduler::priority_atom;
 use myriad_vm::{BifResult, Ctx, Signal, Vm};
 
 myriad_vm::bifs! { pub FLAGS = "erlang" {

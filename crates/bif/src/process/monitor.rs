@@ -50,7 +50,7 @@ pub(super) fn new_reference(ctx: &mut Ctx<'_>, alias: Option<AliasMode>) -> Term
     if alias.is_none() {
         return ctx.make_ref();
     }
-    let numbers = ctx.sched.next_alias(ctx.vm, ctx.pid());
+    let numbers = ctx.sched.next_alias(&ctx.vm.processes, ctx.pid());
     ctx.reference(numbers)
 }
 

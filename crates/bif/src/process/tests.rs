@@ -1,10 +1,10 @@
 //! What built-ins cost that copy terms, and what those do that count on what has come, when very much has.
 
 use crate::test_support::{call, in_process, text};
+use myriad_sched::SLICE_REDUCTIONS;
 use myriad_term::{Build, RefNumbers, Term, am};
 use myriad_vm::bif::Escape;
 use myriad_vm::deliver::Handled;
-use myriad_vm::scheduler::SLICE_REDUCTIONS;
 use myriad_vm::{BifResult, Ctx, Signal};
 
 /// Reductions that the call counts by itself.

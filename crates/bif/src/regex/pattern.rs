@@ -161,7 +161,7 @@ pub fn term(ctx: &mut Ctx<'_>, regex: &Arc<Regex>, tag: Term) -> Term {
     let unicode = Term::small(i64::from(regex.source.is_unicode()));
     let crlf = Term::small(i64::from(has_crlf(&regex.code)));
     let compiled = if ctx.vm.release.regex_references {
-        let numbers = ctx.sched.next_ref(ctx.vm);
+        let numbers = ctx.sched.next_ref();
         magic_reference(ctx, Magic::new::<Arc<Regex>>(numbers, regex.clone()))
     } else {
         ctx.binary(&regex.source.to_bytes())

@@ -32,7 +32,7 @@ fn process_display_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         display(ctx);
         return Ok(Term::TRUE);
     }
-    let (numbers, from) = (ctx.sched.next_ref(ctx.vm), ctx.pid());
+    let (numbers, from) = (ctx.sched.next_ref(), ctx.pid());
     let call = Signal::Call(Box::new(move |ctx| {
         display(ctx);
         let mut fragment = Fragment::with_capacity(8);

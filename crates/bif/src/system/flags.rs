@@ -3,10 +3,10 @@
 use super::bad_option;
 use super::state::state;
 use crate::process::{heap_size, max_heap_size, setting};
+use myriad_sched::{Block, MultiScheduling};
 use myriad_term::{Atom, Export, Mfa, Term, am};
 use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::info::max_heap_size_map;
-use myriad_vm::multi::{Block, MultiScheduling};
 use myriad_vm::trace::event::is_alive;
 use myriad_vm::{BifResult, Ctx};
 
@@ -41,11 +41,11 @@ fn system_flag_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return ctx.trap(Export::intern(Mfa { module: am::erts_internal, function, arity: 1 }), &args[1..]);
     }
     if flag == am::schedulers_online {
-        let old = args[1].as_usize().and_then(|n| ctx.vm.set_schedulers_online(n));
+        let old = args[1].as_usize().and_then(|n| ctx.vm.schedulers.set_online(n));
         return match old {
             Some(old) => {
-                let reached = ctx.schedulers_changed();
-                wait(ctx, move |ctx| ctx.schedulers_settled(&reached).then(|| number(old)))
+                let reached = ctx.sched.grace_period();
+                wait(ctx, move |ctx| ctx.vm.schedulers.have_settled(ctx.sched, &reached).then(|| number(old)))
             }
             None => badarg(),
         };
@@ -75,8 +75,13 @@ pub(super) fn multi_scheduling(state: MultiScheduling) -> Term {
 
 /// Blocks multi-scheduling, and waits until it is.
 fn block(ctx: &mut Ctx<'_>, block: Block) -> BifResult {
-    let reached = ctx.block_schedulers(block);
-    wait(ctx, move |ctx| ctx.schedulers_blocked(block, &reached).then(|| multi_scheduling(ctx.vm.multi_scheduling())))
+    let reached = ctx.vm.schedulers.block(ctx.this, block, ctx.sched);
+    wait(ctx, move |ctx| {
+        ctx.vm
+            .schedulers
+            .are_blocked(ctx.sched, block, &reached)
+            .then(|| multi_scheduling(ctx.vm.schedulers.multi_scheduling()))
+    })
 }
 
 /// Gives way until the other schedulers have done what they are to.
@@ -106,14 +111,14 @@ fn set(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Option<Term>> {
         am::fullsweep_after | am::min_heap_size | am::min_bin_vheap_size | am::max_heap_size => {
             heap_setting(ctx, flag, value)?
         }
-        am::dirty_cpu_schedulers_online => number(ctx.vm.set_dirty_cpu_online(value.as_usize()?)?),
+        am::dirty_cpu_schedulers_online => number(ctx.vm.schedulers.set_dirty_cpu_online(value.as_usize()?)?),
         am::multi_scheduling => {
             let block = match value.as_atom()? {
                 am::unblock => Block::All,
                 am::unblock_normal => Block::Normal,
                 _ => return None,
             };
-            multi_scheduling(ctx.vm.unblock_schedulers(ctx.pid(), block))
+            multi_scheduling(ctx.vm.schedulers.unblock(ctx.pid(), block))
         }
         am::scheduler_bind_type => match value.as_atom()? {
             am::unbound
@@ -164,7 +169,7 @@ fn set(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Option<Term>> {
             Term::TRUE
         }
         am::reset_seq_trace => return None,
-        am::time_offset if value.is_am(am::finalize) => Term::atom(ctx.vm.clock.finalize(ctx.vm)),
+        am::time_offset if value.is_am(am::finalize) => Term::atom(ctx.vm.finalize_time_offset()),
         _ => return Some(None),
     };
     Some(Some(old))

@@ -4,10 +4,10 @@ use super::state::{Watch, state};
 use super::{allocators, topology};
 use crate::emulator_flags::flag_value;
 use myriad_heap::sizes::SIZES;
+use myriad_sched::{Block, MultiScheduling};
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::info::max_heap_size_map;
-use myriad_vm::multi::{Block, MultiScheduling};
 use myriad_vm::subsystem::Statistic;
 use myriad_vm::{BifResult, Ctx, Vm, crash_dump};
 use std::io::Write;
@@ -65,9 +65,9 @@ fn version_text(vm: &Vm) -> String {
         vm.release.otp,
         vm.release.erts_version,
         c.schedulers,
-        vm.schedulers_online(),
+        vm.schedulers.online(),
         c.dirty_cpu,
-        vm.dirty_cpu_online(),
+        vm.schedulers.dirty_cpu_online(),
         c.dirty_io,
     )
 }
@@ -332,16 +332,21 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         // No lock divides processors into groups of readers.
         am::reader_groups_map => Term::NIL,
         am::scheduling_statistics | am::total_scheduling_statistics => nothing_counted(ctx),
-        am::schedulers_online => number(vm.schedulers_online()),
-        am::schedulers_active => number(vm.schedulers_active()),
+        am::schedulers_online => number(vm.schedulers.online()),
+        am::schedulers_active => number(vm.schedulers.active()),
         am::schedulers_state => {
-            ctx.tuple(&[number(c.schedulers), number(vm.schedulers_online()), number(vm.schedulers_active())])
+            ctx.tuple(&[number(c.schedulers), number(vm.schedulers.online()), number(vm.schedulers.active())])
         }
         am::all_schedulers_state => {
-            let runs = vm.multi_scheduling() != MultiScheduling::Blocked;
+            let runs = vm.schedulers.multi_scheduling() != MultiScheduling::Blocked;
             let kinds = [
-                (am::normal, c.schedulers, vm.schedulers_online(), vm.schedulers_active()),
-                (am::dirty_cpu, c.dirty_cpu, vm.dirty_cpu_online(), if runs { vm.dirty_cpu_online() } else { 0 }),
+                (am::normal, c.schedulers, vm.schedulers.online(), vm.schedulers.active()),
+                (
+                    am::dirty_cpu,
+                    c.dirty_cpu,
+                    vm.schedulers.dirty_cpu_online(),
+                    if runs { vm.schedulers.dirty_cpu_online() } else { 0 },
+                ),
                 (am::dirty_io, c.dirty_io, c.dirty_io, if runs { c.dirty_io } else { 0 }),
             ];
             let states: Vec<Term> = kinds
@@ -353,7 +358,7 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
             ctx.list(&states)
         }
         am::dirty_cpu_schedulers => number(c.dirty_cpu),
-        am::dirty_cpu_schedulers_online => number(vm.dirty_cpu_online()),
+        am::dirty_cpu_schedulers_online => number(vm.schedulers.dirty_cpu_online()),
         am::dirty_io_schedulers => number(c.dirty_io),
         am::scheduler_id => number(ctx.sched.id + 1),
         am::scheduler_bind_type => Term::atom(am::unbound),
@@ -361,11 +366,11 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
             let all = vec![Term::atom(am::unbound); c.schedulers];
             ctx.tuple(&all)
         }
-        am::multi_scheduling => super::flags::multi_scheduling(vm.multi_scheduling()),
+        am::multi_scheduling => super::flags::multi_scheduling(vm.schedulers.multi_scheduling()),
         am::multi_scheduling_blockers | am::normal_multi_scheduling_blockers => {
             let block = if key == am::multi_scheduling_blockers { Block::All } else { Block::Normal };
             // With one scheduler there is nothing to block, as on OTP.
-            let blockers = if c.schedulers > 1 { vm.multi_scheduling_blockers(block) } else { Vec::new() };
+            let blockers = if c.schedulers > 1 { vm.schedulers.blockers(block) } else { Vec::new() };
             let blockers: Vec<Term> = blockers.into_iter().map(|pid| pid.term()).collect();
             ctx.list(&blockers)
         }
@@ -384,8 +389,8 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         }
         am::os_monotonic_time_source => time_source(ctx, "CLOCK_MONOTONIC", true)?,
         am::os_system_time_source => time_source(ctx, "CLOCK_REALTIME", false)?,
-        am::start_time => ctx.int(myriad_vm::time::START_NS),
-        am::end_time => ctx.int(myriad_vm::time::END_NS),
+        am::start_time => ctx.int(myriad_sched::clock::START_NS),
+        am::end_time => ctx.int(myriad_sched::clock::END_NS),
         // What others have set.
         am::trace_control_word => Term::small(i64::from(ctx.vm.trace.control_word())),
         am::sequential_tracer => {

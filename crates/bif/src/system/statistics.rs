@@ -2,10 +2,10 @@
 
 use super::state::{WallTimeBase, state};
 use myriad_heap::account;
+use myriad_sched::microstate;
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::{DirtyKind, badarg};
-use myriad_vm::microstate;
 use myriad_vm::subsystem::Statistic;
 use myriad_vm::{BifResult, Ctx, Vm};
 
@@ -31,8 +31,8 @@ fn active(ctx: &Ctx<'_>) -> Vec<u64> {
 
 /// Processes that wait for a dirty scheduler, and (if `active`) those that run on one.
 fn dirty(vm: &Vm, kind: DirtyKind, active: bool) -> u64 {
-    let running = if active { vm.dirty.running(kind) } else { 0 };
-    (vm.dirty.waiting(kind) + running) as u64
+    let running = if active { vm.schedulers.dirty.running(kind) } else { 0 };
+    (vm.schedulers.dirty.waiting(kind) + running) as u64
 }
 
 /// Lengths as a list: of the schedulers, then of the dirty CPU and (if `all`) dirty I/O queue.
@@ -62,7 +62,7 @@ fn total(of: Vec<u64>) -> Term {
 fn reductions(ctx: &Ctx<'_>) -> u64 {
     // Relaxed: statistics.
     let booked: u64 = ctx.vm.schedulers.iter().map(|s| s.load.reductions.load(Ordering::Relaxed)).sum();
-    let in_slice = myriad_vm::scheduler::SLICE_REDUCTIONS - ctx.proc.reductions_left;
+    let in_slice = myriad_sched::SLICE_REDUCTIONS - ctx.proc.reductions_left;
     booked + u64::try_from(in_slice).unwrap_or(0)
 }
 
@@ -78,7 +78,7 @@ fn runtime_ms() -> u64 {
 }
 
 fn wall_clock_ms(vm: &Vm) -> u64 {
-    let since = vm.clock.monotonic_ns(vm.machine.as_ref()) - myriad_vm::time::START_NS;
+    let since = vm.clock.monotonic_ns(vm.machine.as_ref()) - myriad_sched::clock::START_NS;
     u64::try_from(since).unwrap_or(0) / 1_000_000
 }
 
@@ -114,7 +114,7 @@ fn microstate_accounting(ctx: &mut Ctx<'_>) -> Term {
 /// Nanoseconds that each scheduler has been idle: normal, dirty CPU, dirty I/O.
 fn idle_times(vm: &Vm, now_ns: u64) -> Vec<u64> {
     let normal = vm.schedulers.iter().map(|s| s.load.idle_ns(now_ns));
-    normal.chain(vm.dirty.loads().map(|load| load.idle_ns(now_ns))).collect()
+    normal.chain(vm.schedulers.dirty.loads().map(|load| load.idle_ns(now_ns))).collect()
 }
 
 /// From now on.

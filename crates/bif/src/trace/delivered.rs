@@ -31,7 +31,7 @@ pub(super) fn trace_delivered_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if whose.as_local_pid().is_none() && !whose.is_am(am::all) {
         return badarg();
     }
-    let numbers = ctx.sched.next_ref(ctx.vm);
+    let numbers = ctx.sched.next_ref();
     let reference = ctx.reference(numbers);
     let notice = Notice { vm: ctx.vm, to: ctx.pid(), whose, reference: numbers };
     ctx.sched.slot.retire(move || drop(notice));

@@ -1,10 +1,10 @@
 //! A process to call built-ins in, on a VM that runs nothing else.
 
 use myriad_interp::Interpreter;
+use myriad_sched::Local;
 use myriad_term::{Atom, Export, Mfa, Term, am};
 use myriad_vm::code::install_undefined;
 use myriad_vm::release::Release;
-use myriad_vm::scheduler::Local;
 use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
 use myriad_vm::vm::{Config, Parts};
 use myriad_vm::{BifDef, BifResult, Ctx, Escape, Process, Vm};
@@ -42,7 +42,7 @@ fn new_world() -> World {
     let pid = spawn_orphan(vm, first, &[], &SpawnOptions::new(vm)).expect("the table is empty");
     let process = vm.processes.get(pid).expect("just made");
     process.start_running();
-    World { vm, process: Box::leak(Box::new(process)), local: Local::new(vm, 0, false).expect("the first thread") }
+    World { vm, process: Box::leak(Box::new(process)), local: vm.scheduler_local(0, false).expect("the first thread") }
 }
 
 /// Runs `work` in the thread's process (the first thread's: a VM has one), whose heap is empty before and after.

@@ -103,7 +103,7 @@ fn ok_handle(ctx: &mut Ctx<'_>, fd: OwnedFd, writes_to_memory: bool) -> Term {
         // It has ended while this opened the file for it, and closed those that it had.
         owners.owner_exits(ctx.pid());
     }
-    let numbers = ctx.sched.next_ref(ctx.vm);
+    let numbers = ctx.sched.next_ref();
     let reference = myriad_term::magic::magic_reference(ctx, Magic::new::<Arc<FileHandle>>(numbers, handle));
     ctx.tuple(&[Term::OK, reference])
 }

@@ -13,10 +13,10 @@ use super::{Driver, New, Port, System, Waiter, poll, spawn};
 use crate::bytes::iodata;
 use crate::posix;
 use myriad_process::{Named, Parcel};
+use myriad_sched::microstate::{State, within};
 use myriad_sync::Arc;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::{BADARG, DirtyKind, Escape, SYSTEM_LIMIT, badarg};
-use myriad_vm::microstate::{State, within};
 use myriad_vm::{BifResult, Ctx, Signal};
 
 myriad_vm::bifs! { pub INTERNAL = "erts_internal" {

@@ -17,11 +17,11 @@
 //! through without waiting, one step of each port at a time.
 
 use super::System;
+use myriad_sched::Readiness;
+use myriad_sched::microstate::{State, within};
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_sync::{LeaderSlot, LockClass, Mutex, Parker};
 use myriad_term::Port as PortId;
-use myriad_vm::machine::Readiness;
-use myriad_vm::microstate::{self, State, within};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
@@ -397,11 +397,11 @@ pub(super) fn start(system: &'static System) -> Result<(), String> {
     let body = move || {
         let poll = &system.poll;
         system.vm.adopt_thread();
-        microstate::join(system.vm, system.vm.microstates.poll_thread(), State::CheckIo);
+        system.vm.account_thread(system.vm.microstates.poll_thread(), State::CheckIo);
         let mut quiet = 0;
         // To read into from what is always ready.
         let mut always = Vec::new();
-        while !system.vm.is_stopping() {
+        while !system.vm.schedulers.is_stopping() {
             slot.park();
             let busy = !poll.ready.lock().is_empty();
             let post = poll.post.try_lead(IO_THREAD);
@@ -411,7 +411,7 @@ pub(super) fn start(system: &'static System) -> Result<(), String> {
                 if met {
                     quiet = 0;
                     // Relaxed: a hint. Busy schedulers would let events lie.
-                    poll.lent.store(system.vm.has_idle_scheduler(), Ordering::Relaxed);
+                    poll.lent.store(system.vm.schedulers.has_idle(), Ordering::Relaxed);
                 }
             }
             drop(post);

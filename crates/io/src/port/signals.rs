@@ -3,9 +3,9 @@
 use super::{Port, State, System, Tell, Waiter};
 use crate::bytes::{Piece, iodata};
 use myriad_process::{Parcel, Tracee};
+use myriad_sched::microstate::{State as Microstate, within};
 use myriad_sync::Arc;
 use myriad_term::{Build, Pid, Port as PortId, RefNumbers, Term, am};
-use myriad_vm::microstate::{State as Microstate, within};
 use myriad_vm::trace::flags;
 use myriad_vm::trace::monitor::busy_port;
 use myriad_vm::vm::PortOps;

@@ -4,10 +4,10 @@ use super::{Port, System};
 use crate::bytes::Piece;
 use myriad_heap::Fragment;
 use myriad_process::Parcel;
+use myriad_sched::microstate::{State as Microstate, Within, within};
 use myriad_term::etf::{self, EncodeOptions};
 use myriad_term::{Atom, Build, Pid, Port as PortId, Term, am};
 use myriad_vm::Vm;
-use myriad_vm::microstate::{State as Microstate, Within, within};
 use myriad_vm::trace::{event, flags, profile};
 
 impl System {

@@ -348,8 +348,8 @@ impl Port {
             let at = vm.machine.now_ns().saturating_add(u64::from(time) * 1_000_000);
             let port = self.clone();
             let expire = move |vm: &'static myriad_vm::Vm| port.udp_timeout(vm, number);
-            let id = vm.timers.reserve(myriad_vm::scheduler::current().unwrap_or(0));
-            vm.timers.set(vm, id, at, Action::Call(Box::new(expire)));
+            let id = vm.timers.reserve(myriad_sched::current().unwrap_or(0));
+            vm.set_timer(id, at, Action::Call(Box::new(expire)));
             id
         });
         udp.receive = Some(Receive { caller, number, timer });

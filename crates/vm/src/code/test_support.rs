@@ -5,7 +5,6 @@ use crate::bif::{BifDef, BifResult, Escape, Registry};
 use crate::ctx::Ctx;
 use crate::engine::{Engine, SliceEnd};
 use crate::release::Release;
-use crate::scheduler::Local;
 use crate::spawn::{SpawnOptions, spawn_orphan};
 use crate::subsystem::Functions;
 use crate::vm::{Config, Parts, Vm};
@@ -154,7 +153,7 @@ pub(super) fn in_process<R>(vm: &'static Vm, test: impl FnOnce(&mut Ctx<'_>) -> 
     let first = Export::intern(Mfa { module: am::erts_internal, function: am::start, arity: 0 });
     let pid = spawn_orphan(vm, first, &[], &SpawnOptions::new(vm)).unwrap();
     let process = vm.processes.get(pid).unwrap();
-    let mut local = Local::new(vm, 0, false).unwrap();
+    let mut local = vm.scheduler_local(0, false).unwrap();
     process.start_running();
     // SAFETY: process/P2: this thread has made it Running, and nothing else runs in this VM.
     let private = unsafe { process.private() };

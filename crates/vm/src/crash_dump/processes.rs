@@ -56,7 +56,7 @@ pub fn shown(vm: &'static Vm, process: &'static Process, out: &mut dyn Write) ->
     let done = Details { vm, process, private, signals: &[], to_read: true }.write(out);
     // A signal that has come meanwhile wakes it.
     if !process.try_wait() {
-        vm.enqueue_woken(process);
+        vm.schedulers.enqueue_woken(process);
     }
     done
 }

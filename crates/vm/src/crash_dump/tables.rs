@@ -1,9 +1,9 @@
 //! What a crash dump tells of the VM as a whole: schedulers, memory, timers, code, atoms.
 
 use crate::code::Module;
-use crate::timer::Destination;
 use crate::vm::Vm;
 use myriad_process::Status;
+use myriad_sched::Destination;
 use myriad_sync::atomic::Ordering;
 use myriad_term::print::{atom_text, pid_text, text};
 use myriad_term::{Atom, Pid, am};

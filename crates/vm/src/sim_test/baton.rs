@@ -4,9 +4,9 @@
 
 use super::world::{Random, World};
 use super::{check, config, parts, release};
-use crate::machine::Machine;
 use crate::scheduler::Scheduler;
 use crate::vm::Vm;
+use myriad_sched::Platform;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -102,7 +102,7 @@ impl Baton {
     }
 }
 
-impl Machine for Arc<Baton> {
+impl Platform for Baton {
     fn now_ns(&self) -> u64 {
         self.state.lock().unwrap().now
     }
@@ -153,7 +153,7 @@ fn run(seed: u64, schedulers: usize) -> (u64, u64, u64) {
         seed,
         pause: 1 + seed % 5,
     });
-    let vm = Vm::on_machine(config(schedulers, 0), release(), parts(&world), Box::new(baton.clone()));
+    let vm = Vm::on_machine(config(schedulers, 0), release(), parts(&world), baton.clone());
     world.begin(vm);
     let threads: Vec<_> = (0..schedulers).map(|id| scheduler(vm, &baton, id)).collect();
     let mut state = baton.state.lock().unwrap();

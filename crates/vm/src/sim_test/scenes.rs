@@ -3,12 +3,13 @@
 use super::world::{World, caller, runner};
 use super::{Virtual, config, parts, release};
 use crate::ctx::Ctx;
-use crate::scheduler::{SLICE_REDUCTIONS, Scheduler, Step};
-use crate::timer::{Action, Destination};
+use crate::scheduler::{Scheduler, Step};
+use crate::timer::Action;
 use crate::vm::Vm;
 use crate::{Process, Signal};
 use myriad_heap::Fragment;
 use myriad_process::{Parcel, Priority, Status};
+use myriad_sched::{Destination, SLICE_REDUCTIONS};
 use myriad_sync::Arc;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use myriad_term::{Build, Pid, RefNumbers, Term, am};
@@ -50,9 +51,9 @@ impl Stage {
         let world = World::new(1);
         let woken = (0..schedulers).map(|_| AtomicBool::new(false)).collect();
         let machine = Arc::new(Virtual { now: AtomicU64::new(1), woken, seed: 1 });
-        let vm = Vm::on_machine(config(schedulers, 1), release(), parts(&world), Box::new(machine.clone()));
+        let vm = Vm::on_machine(config(schedulers, 1), release(), parts(&world), machine.clone());
         world.prepare(vm);
-        assert!(vm.set_schedulers_online(online).is_some());
+        assert!(vm.schedulers.set_online(online).is_some());
         let schedulers = (0..schedulers).map(|id| Scheduler::new(vm, id).unwrap()).collect();
         Stage { vm, machine, schedulers }
     }
@@ -98,7 +99,7 @@ fn one_that_passes_on_what_it_has_keeps_none_when_it_becomes_active() {
     let comes_online = move || {
         points += 1;
         assert!(points < 1000, "it passes on to itself without end");
-        assert!(vm.set_schedulers_online(2).is_some());
+        assert!(vm.schedulers.set_online(2).is_some());
     };
     let step = while_at_points(comes_online, || stage.schedulers[1].step());
     assert!(matches!(step, Step::Idle(_)));
@@ -111,25 +112,25 @@ fn who_may_not_work_is_not_idle() {
     let vm = stage.vm;
     stage.park(2);
     stage.park(1);
-    assert!(!vm.has_idle_scheduler(), "only the first may work, and it is awake");
+    assert!(!vm.schedulers.has_idle(), "only the first may work, and it is awake");
     stage.park(0);
-    assert!(vm.has_idle_scheduler());
+    assert!(vm.schedulers.has_idle());
     stage.schedulers[0].after_park(true);
-    assert!(!vm.has_idle_scheduler());
+    assert!(!vm.schedulers.has_idle());
     // A change wakes all; from then on the second counts.
-    assert!(vm.set_schedulers_online(2).is_some());
+    assert!(vm.schedulers.set_online(2).is_some());
     assert!(stage.take_wakeup(1) && stage.take_wakeup(2));
     for id in [1, 2] {
         stage.schedulers[id].after_park(true);
         stage.park(id);
     }
-    assert!(vm.has_idle_scheduler());
-    assert!(vm.set_schedulers_online(1).is_some());
+    assert!(vm.schedulers.has_idle());
+    assert!(vm.schedulers.set_online(1).is_some());
     for id in [1, 2] {
         stage.schedulers[id].after_park(true);
         stage.park(id);
     }
-    assert!(!vm.has_idle_scheduler());
+    assert!(!vm.schedulers.has_idle());
 }
 
 #[test]
@@ -144,12 +145,12 @@ fn a_wake_up_withheld_for_one_that_looks_is_made_up() {
         machine.now.fetch_add(1, Ordering::Relaxed);
         for id in [3, 0] {
             if let (Some(one), Some(other)) = (more.pop(), more.pop()) {
-                vm.enqueue_at(id, one);
-                vm.enqueue_at(id, other);
+                vm.schedulers.enqueue_at(id, one);
+                vm.schedulers.enqueue_at(id, other);
             }
         }
     };
-    assert!(while_at_points(work_comes, || stage.schedulers[1].spin(None)));
+    assert!(while_at_points(work_comes, || stage.schedulers[1].search(None)));
     assert!(!stage.take_wakeup(2), "one that looks for work is enough");
     // It takes what is nearest: of what the other has, it has told nobody.
     let Step::Ran(_) = stage.schedulers[1].step() else { panic!("there is work") };
@@ -171,11 +172,11 @@ fn a_wake_up_withheld_for_one_that_finds_nothing_is_made_up() {
         looks += 1;
         if looks == 2 {
             for id in [3, 3, 0, 0] {
-                vm.enqueue_at(id, more.pop().unwrap());
+                vm.schedulers.enqueue_at(id, more.pop().unwrap());
             }
         }
     };
-    assert!(!while_at_points(work_comes, || stage.schedulers[1].spin(None)));
+    assert!(!while_at_points(work_comes, || stage.schedulers[1].search(None)));
     assert!(!stage.take_wakeup(2), "one that looks for work is enough");
     assert!(!stage.schedulers[1].before_park(), "there is work after all");
     stage.schedulers[1].after_park(false);
@@ -319,7 +320,7 @@ fn fires_a_few_at_a_time(stage: &mut Stage, id: usize, slices: u64) {
     let (vm, timers) = (stage.vm, &stage.vm.timers);
     let now = stage.machine.now.load(Ordering::Relaxed);
     for _ in 0..TIMERS {
-        timers.set(vm, timers.reserve(id), now + 5_000_000, Action::Call(Box::new(|_| {})));
+        vm.set_timer(timers.reserve(id), now + 5_000_000, Action::Call(Box::new(|_| {})));
     }
     stage.machine.now.store(now + 10_000_000, Ordering::Relaxed);
     let switches = || vm.schedulers[id].load.switches.load(Ordering::Relaxed);
@@ -358,7 +359,7 @@ fn an_end_takes_so_many_timers_back_in_a_slice() {
     for n in 0..TIMERS {
         let message = Parcel::immediate(am::ok.term());
         let action = Action::Message(Destination::Process(process.pid), message);
-        timers.set(vm, timers.reserve(n % 2), u64::MAX / 2, action);
+        vm.set_timer(timers.reserve(n % 2), u64::MAX / 2, action);
     }
     let kill = Parcel::immediate(am::kill.term());
     assert!(vm.send(process, Signal::Exit { from: process.pid.term(), reason: kill, linked: false }));

@@ -5,13 +5,13 @@ use crate::code::Function;
 use crate::ctx::Ctx;
 use crate::deliver::Handled;
 use crate::engine::{Engine, SliceEnd};
-use crate::multi::Block;
-use crate::scheduler::SLICE_REDUCTIONS;
 use crate::spawn::{SpawnOptions, spawn_orphan};
 use crate::vm::Vm;
 use crate::{Private, Process, Signal, TraceFrame};
 use myriad_process::links::{AliasMode, Monitor, Target};
 use myriad_process::{CodePtr, Named, Parcel, Priority};
+use myriad_sched::Block;
+use myriad_sched::SLICE_REDUCTIONS;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use myriad_sync::{Arc, LockClass, Mutex};
 use myriad_term::{Atom, Build, Export, Mfa, Pid, RefNumbers, Term, am};
@@ -318,7 +318,7 @@ impl Actor {
         if other == ctx.pid() {
             return;
         }
-        let reference = ctx.sched.next_ref(ctx.vm);
+        let reference = ctx.sched.next_ref();
         self.monitors.insert(reference.0, other);
         let monitor = Monitor { target: Target::Process(other), name: Term::NONE, tag: None, spawning: false };
         ctx.proc.relations.tables().monitors.insert(reference, monitor);
@@ -342,7 +342,7 @@ impl Actor {
         };
         options.scheduler = self.scheduler(ctx);
         let monitored = self.random.below(2) == 0;
-        let reference = ctx.sched.next_ref(ctx.vm);
+        let reference = ctx.sched.next_ref();
         if monitored {
             options.monitor = Some((reference, Some(AliasMode::Demonitor), None));
         }
@@ -367,13 +367,13 @@ impl Actor {
     /// Blocks multi-scheduling, looks whether it is blocked, or takes it back.
     fn block_or_unblock(&mut self, ctx: &mut Ctx<'_>, world: &World) {
         if self.block.is_none() {
-            self.block = Some((ctx.block_schedulers(Block::Normal), false));
+            self.block = Some((ctx.vm.schedulers.block(ctx.this, Block::Normal, ctx.sched), false));
         }
         match &mut self.block {
             None => {}
             Some((reached, seen)) if !*seen => {
                 // Also at once, when nobody can have heard of it.
-                *seen = ctx.schedulers_blocked(Block::Normal, reached);
+                *seen = ctx.vm.schedulers.are_blocked(ctx.sched, Block::Normal, reached);
                 world.blockers.fetch_add(u64::from(*seen), Ordering::Relaxed);
             }
             Some(_) => self.unblock(ctx, world),
@@ -383,7 +383,7 @@ impl Actor {
     fn unblock(&mut self, ctx: &mut Ctx<'_>, world: &World) {
         if let Some((_, seen)) = self.block.take() {
             world.blockers.fetch_sub(u64::from(seen), Ordering::Relaxed);
-            ctx.vm.unblock_schedulers(ctx.pid(), Block::Normal);
+            ctx.vm.schedulers.unblock(ctx.pid(), Block::Normal);
         }
     }
 
@@ -426,7 +426,7 @@ impl Actor {
             }
             16 => self.resume_one(ctx),
             17 => {
-                let reference = ctx.sched.next_ref(ctx.vm);
+                let reference = ctx.sched.next_ref();
                 if other != ctx.pid() && ctx.ask(other, Signal::IsAlive { from: ctx.pid(), reference }) {
                     self.asked.insert(reference.0);
                 }
@@ -454,7 +454,7 @@ impl Actor {
                 let longest = if self.random.below(8) == 0 { 20_000_000 } else { 100_000 };
                 let after = 1 + self.random.below(longest);
                 let at = ctx.vm.machine.now_ns() + after;
-                let timer = ctx.vm.timers.set_receive(ctx.vm, ctx.sched.id, at, ctx.pid());
+                let timer = ctx.vm.set_receive_timer(ctx.sched.id, at, ctx.pid());
                 ctx.proc.receive_timer = Some(timer);
                 self.until = Some(at);
                 return self.receive(ctx);
@@ -466,7 +466,7 @@ impl Actor {
             24 | 25 if world.changes_schedulers() => self.block_or_unblock(ctx, world),
             26 if world.changes_schedulers() => {
                 let online = 1 + self.random.below(ctx.vm.schedulers.len() as u64) as usize;
-                assert!(ctx.vm.set_schedulers_online(online).is_some());
+                assert!(ctx.vm.schedulers.set_online(online).is_some());
             }
             // More signals than a slice handles: what comes behind them waits.
             28 if self.random.below(3) == 0 => flood(ctx, other),

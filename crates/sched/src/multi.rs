@@ -6,8 +6,10 @@
 //! B1. Blocking holds once every scheduler has begun a new step after the number of active ones was lowered: thread progress
 //!     tells, so that a slice pays nothing for it. For `block` no dirty scheduler runs anything either.
 
-use crate::ctx::Ctx;
-use crate::vm::Vm;
+use crate::Runtime;
+use crate::local::Local;
+use crate::schedulers::Schedulers;
+use myriad_process::Process;
 use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use myriad_sync::{Arc, LockClass, Mutex};
 use myriad_term::Pid;
@@ -61,8 +63,8 @@ impl State {
     }
 }
 
-/// The numbers.
-pub struct Multi {
+/// How many are online and active, and who blocks.
+pub(crate) struct Multi {
     online: AtomicUsize,
     active: AtomicUsize,
     state: Mutex<State>,
@@ -87,16 +89,16 @@ fn dirty_in_proportion(dirty: usize, from: usize, to: usize, all: usize, all_dir
     (dirty * percent / 100).clamp(1, all_dirty.max(1)).min(to)
 }
 
-impl Vm {
+impl<R: Runtime> Schedulers<R> {
     /// How many schedulers are online: those with lower numbers.
-    pub fn schedulers_online(&self) -> usize {
+    pub fn online(&self) -> usize {
         // Relaxed: one number.
         self.multi.online.load(Ordering::Relaxed)
     }
 
     /// How many schedulers run ordinary work: those with lower numbers.
     #[inline]
-    pub fn schedulers_active(&self) -> usize {
+    pub fn active(&self) -> usize {
         // Relaxed: a process that goes to the wrong queue is passed on; B1 waits for progress.
         self.multi.active.load(Ordering::Relaxed)
     }
@@ -112,30 +114,29 @@ impl Vm {
     }
 
     /// Who blocks it, the last one first.
-    pub fn multi_scheduling_blockers(&self, block: Block) -> Vec<Pid> {
+    pub fn blockers(&self, block: Block) -> Vec<Pid> {
         self.multi.state.lock().blockers(block).iter().rev().map(|(pid, _)| *pid).collect()
     }
 
     /// Sets how many schedulers are online; gives the old number. `None` if there are not so many, or it is none.
-    pub fn set_schedulers_online(&'static self, online: usize) -> Option<usize> {
-        if !(1..=self.schedulers.len()).contains(&online) {
+    pub fn set_online(&self, online: usize) -> Option<usize> {
+        if !(1..=self.len()).contains(&online) {
             return None;
         }
         let mut state = self.multi.state.lock();
         let old = self.multi.online.swap(online, Ordering::Relaxed);
         if online != old {
-            let c = &self.config;
-            state.dirty_cpu_online =
-                dirty_in_proportion(state.dirty_cpu_online, old, online, c.schedulers, c.dirty_cpu);
+            let n = &self.numbers;
+            state.dirty_cpu_online = dirty_in_proportion(state.dirty_cpu_online, old, online, n.normal, n.dirty_cpu);
         }
         self.apply(&state);
         Some(old)
     }
 
     /// Sets how many dirty CPU schedulers are online; gives the old number. `None`: not so many, none, or more than schedulers.
-    pub fn set_dirty_cpu_online(&'static self, online: usize) -> Option<usize> {
+    pub fn set_dirty_cpu_online(&self, online: usize) -> Option<usize> {
         let mut state = self.multi.state.lock();
-        if !(1..=self.config.dirty_cpu.min(self.schedulers_online())).contains(&online) {
+        if !(1..=self.numbers.dirty_cpu.min(self.online())).contains(&online) {
             return None;
         }
         let old = std::mem::replace(&mut state.dirty_cpu_online, online);
@@ -144,20 +145,18 @@ impl Vm {
     }
 
     /// Lets all schedulers learn of a change.
-    fn apply(&'static self, state: &State) {
+    fn apply(&self, state: &State) {
         let blocked = state.now();
-        let active = if blocked == MultiScheduling::Enabled { self.schedulers_online() } else { 1 };
-        // Relaxed: as in `schedulers_active`.
+        let active = if blocked == MultiScheduling::Enabled { self.online() } else { 1 };
+        // Relaxed: as in `active`.
         self.multi.active.store(active, Ordering::Relaxed);
         self.dirty.set_online(state.dirty_cpu_online, blocked == MultiScheduling::Blocked);
         // Some pass on what they have, others look for work.
-        for id in 0..self.schedulers.len() {
-            self.machine.unpark(id);
-        }
+        self.unpark_all();
     }
 
     /// Takes back one blocking of `pid`, or (at its end) all. Gives what holds then.
-    pub fn unblock_schedulers(&'static self, pid: Pid, block: Block) -> MultiScheduling {
+    pub fn unblock(&self, pid: Pid, block: Block) -> MultiScheduling {
         let mut state = self.multi.state.lock();
         let blockers = state.blockers(block);
         if let Some(i) = blockers.iter().position(|(p, _)| *p == pid) {
@@ -170,7 +169,8 @@ impl Vm {
         state.now()
     }
 
-    pub(crate) fn blocker_ends(&'static self, pid: Pid) {
+    /// A process that blocks multi-scheduling ends.
+    pub fn blocker_ends(&self, pid: Pid) {
         let mut state = self.multi.state.lock();
         state.all.retain(|(p, _)| *p != pid);
         state.normal.retain(|(p, _)| *p != pid);
@@ -178,42 +178,31 @@ impl Vm {
     }
 }
 
-impl Ctx<'_> {
-    /// Blocks multi-scheduling in the name of this process. It holds once the answer says so.
-    pub fn block_schedulers(&mut self, block: Block) -> Arc<AtomicBool> {
-        let (vm, pid) = (self.vm, self.pid());
-        self.this.set_blocks_schedulers();
-        let mut state = vm.multi.state.lock();
+impl<R: Runtime> Schedulers<R> {
+    /// Blocks multi-scheduling in the name of a process, the one that runs on this scheduler. It holds once the answer says so.
+    pub fn block(&self, process: &Process<R>, block: Block, local: &Local) -> Arc<AtomicBool> {
+        let pid = process.pid;
+        process.set_blocks_schedulers();
+        let mut state = self.multi.state.lock();
         let blockers = state.blockers(block);
         match blockers.iter_mut().find(|(p, _)| *p == pid) {
             Some((_, times)) => *times = times.saturating_add(1),
             None => blockers.push((pid, 1)),
         }
-        vm.apply(&state);
+        self.apply(&state);
         drop(state);
-        self.schedulers_changed()
+        local.grace_period()
     }
 
-    /// How many schedulers are active was changed. The answer tells when all have seen it (B1).
-    pub fn schedulers_changed(&mut self) -> Arc<AtomicBool> {
-        let reached = Arc::new(AtomicBool::new(false));
-        let seen = reached.clone();
-        // Of the normal schedulers alone: a dirty one may block for long.
-        let slot = self.sched.slices.as_ref().unwrap_or(&self.sched.slot);
-        // Release: pairs with the Acquire in `schedulers_settled`.
-        slot.retire(move || seen.store(true, Ordering::Release));
-        reached
-    }
-
-    /// Do all schedulers know of the change, and does this process run on one that is active?
-    pub fn schedulers_settled(&self, reached: &AtomicBool) -> bool {
-        // Acquire: pairs with the Release in `schedulers_changed`.
-        reached.load(Ordering::Acquire) && self.sched.id < self.vm.schedulers_active()
+    /// Has the grace period passed that began with a change of the number of active ones, and is this scheduler active?
+    pub fn have_settled(&self, local: &Local, reached: &AtomicBool) -> bool {
+        // Acquire: pairs with the Release in `Local::grace_period`.
+        reached.load(Ordering::Acquire) && local.id < self.active()
     }
 
     /// Does the blocking hold (B1)?
-    pub fn schedulers_blocked(&self, block: Block, reached: &AtomicBool) -> bool {
-        self.schedulers_settled(reached) && self.sched.id == 0 && (block == Block::Normal || self.vm.dirty.is_at_rest())
+    pub fn are_blocked(&self, local: &Local, block: Block, reached: &AtomicBool) -> bool {
+        self.have_settled(local, reached) && local.id == 0 && (block == Block::Normal || self.dirty.is_at_rest())
     }
 }
 

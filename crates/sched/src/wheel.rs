@@ -404,7 +404,7 @@ mod tests {
 
     #[test]
     fn a_million_timers_take_little_memory() {
-        assert!(size_of::<Entry<crate::timer::Action>>() <= 112);
+        assert!(size_of::<Entry<crate::Action<()>>>() <= 112);
         let mut wheel = Wheel::default();
         let mut handles = Vec::new();
         for n in 0..1_000_000u64 {

@@ -1,10 +1,10 @@
-//! What the scheduler knows of the machine below: time, randomness and the number of cores come only from here, so
-//! that the scheduler that is tested or simulated from a seed is the one that ships (docs/design.md, section 7).
+//! The platform below the scheduler: time, randomness and parking come only from here, so that the scheduler that is tested or
+//! simulated from a seed is the one that ships (docs/design.md, section 7).
 
 use std::time::Duration;
 
-/// The machine.
-pub trait Machine: Send + Sync {
+/// What the scheduler asks of the platform.
+pub trait Platform: Send + Sync {
     /// Monotonic time in nanoseconds since some fixed moment.
     fn now_ns(&self) -> u64;
     /// Wall clock time in nanoseconds since 1970.
@@ -38,7 +38,7 @@ pub trait Readiness: Send + Sync {
     fn serve(&self) -> bool;
 }
 
-/// Threads on the machine that the VM runs on.
+/// Threads of the operating system.
 pub struct Threads {
     parkers: Box<[myriad_sync::CachePadded<myriad_sync::Parker>]>,
     start: std::time::Instant,
@@ -53,7 +53,7 @@ impl Threads {
     }
 }
 
-impl Machine for Threads {
+impl Platform for Threads {
     fn now_ns(&self) -> u64 {
         self.start.elapsed().as_nanos() as u64
     }

@@ -4,9 +4,10 @@
 //!      released ([`Safepoint`] has the protocol).
 //! SF2. Who holds a [`StoppedWorld`] may look at what only the owner of a process may otherwise (process/P2): all normal schedulers but its
 //!      own are stopped, dirty ones collect no process, and a built-in that runs there changes no term that it has not made itself
-//!      (`dirty_call.rs`, DC1).
+//!      (vm/DC1).
 
-use crate::vm::Vm;
+use crate::Runtime;
+use crate::schedulers::{Schedulers, current};
 use myriad_sync::Safepoint;
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -25,9 +26,9 @@ impl Default for World {
 }
 
 /// All but the caller's own scheduler are stopped until this is dropped (SF2).
-pub(crate) struct StoppedWorld(&'static Vm);
+pub struct StoppedWorld<'a, R: Runtime>(&'a Schedulers<R>);
 
-impl Drop for StoppedWorld {
+impl<R: Runtime> Drop for StoppedWorld<'_, R> {
     fn drop(&mut self) {
         self.0.release_safepoint();
         // Release: pairs with the Acquire in `stop_world`: whoever stops the world next comes after this.
@@ -51,20 +52,20 @@ impl Looks {
     }
 }
 
-impl Vm {
+impl<R: Runtime> Schedulers<R> {
     /// Are schedulers to stop?
     #[inline]
-    pub(crate) fn safepoint_requested(&self) -> bool {
+    pub fn safepoint_requested(&self) -> bool {
         self.world.safepoint.is_requested()
     }
 
-    fn release_safepoint(&'static self) {
+    fn release_safepoint(&self) {
         self.world.safepoint.release();
         self.dirty.wake_all();
     }
 
     /// Waits at the safepoint, on a scheduler's thread, until the world goes on or the VM stops for good.
-    pub(crate) fn block_at_safepoint(&self) {
+    pub fn block_at_safepoint(&self) {
         let mut looks = Looks(Looks::FIRST);
         self.world.safepoint.block(|| {
             looks.wait();
@@ -74,13 +75,13 @@ impl Vm {
 
     /// Waits, at most so long, until all schedulers are stopped but for the caller's own, and `more` holds too.
     fn wait_for_safepoint(&self, at_most: Duration, more: impl Fn() -> bool) -> bool {
-        let others = self.schedulers.len() - usize::from(crate::scheduler::current().is_some());
+        let others = self.len() - usize::from(current().is_some());
         let (mut waited, mut looks) = (Duration::ZERO, Looks(Looks::FIRST));
         while !self.world.safepoint.are_stopped(others) || !more() {
             if waited >= at_most {
                 return false;
             }
-            (0..self.schedulers.len()).for_each(|id| self.machine.unpark(id));
+            self.unpark_all();
             waited += looks.wait();
         }
         true
@@ -88,7 +89,7 @@ impl Vm {
 
     /// Does `f` while no scheduler begins a slice, and no timer fires. It does not wait for slices that run, and may lock
     /// what they lock.
-    pub fn while_stopping(&'static self, f: impl FnOnce()) {
+    pub fn while_stopping(&self, f: impl FnOnce()) {
         self.world.safepoint.request();
         f();
         self.release_safepoint();
@@ -96,14 +97,14 @@ impl Vm {
 
     /// Stops the schedulers until the VM ends. Waits for slices that run, at most so long: are all stopped now, but for the
     /// caller's own?
-    pub(crate) fn stop_world_for_good(&'static self, at_most: Duration) -> bool {
+    pub fn stop_world_for_good(&self, at_most: Duration) -> bool {
         self.world.safepoint.request();
         self.wait_for_safepoint(at_most, || true)
     }
 
     /// Stops all schedulers but the caller's own (SF2). `None`: another thread does so, or they did not stop within `at_most`; the
     /// caller is to let its own slice end, and may try again.
-    pub(crate) fn stop_world(&'static self, at_most: Duration) -> Option<StoppedWorld> {
+    pub fn stop_world(&self, at_most: Duration) -> Option<StoppedWorld<'_, R>> {
         // Acquire: pairs with the Release in `StoppedWorld::drop`.
         if self.world.taken.swap(true, Ordering::Acquire) {
             return None;

@@ -3,15 +3,12 @@
 //! Native time unit is one nanosecond. OTP starts monotonic time near the bottom of the small integers; programs
 //! that print it see negative numbers there, and so here.
 //!
-//! Monotonic time goes as the machine's does. What follows the operating system's clock, if it is set while the VM runs, is the
+//! Monotonic time goes as the platform's does. What follows the operating system's clock, if it is set while the VM runs, is the
 //! offset, by the mode of the command line ([`WarpMode`]). Who monitors the clock service is told of each change.
 //!
 //! The list of who is told is a leaf: nothing is locked, and no signal sent, while it is held.
 
-use crate::Signal;
-use crate::machine::Machine;
-use crate::timer::Action;
-use crate::vm::Vm;
+use crate::platform::Platform;
 use myriad_sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::{Atom, Pid, RefNumbers, am};
@@ -23,9 +20,9 @@ pub const START_NS: i64 = -576_460_752_000_000_000;
 pub const END_NS: i64 = ((i64::MAX + START_NS) / 1_000_000_000 - 1) * 1_000_000_000;
 
 /// How often the offset is compared with the operating system's clock, if it may change at any time.
-const CHECK_NS: u64 = 60_000_000_000;
+pub const CHECK_NS: u64 = 60_000_000_000;
 /// Smaller differences are those between two readings of the clocks.
-const LEAST_CHANGE_NS: i64 = 10_000_000;
+pub const LEAST_CHANGE_NS: i64 = 10_000_000;
 
 static CLASS: LockClass = LockClass::new("clock_watchers", 665);
 
@@ -82,11 +79,11 @@ pub struct Clock {
 
 impl Clock {
     /// Starts now.
-    pub fn new(machine: &dyn Machine, mode: WarpMode) -> Clock {
-        let base_ns = machine.now_ns();
+    pub fn new(platform: &dyn Platform, mode: WarpMode) -> Clock {
+        let base_ns = platform.now_ns();
         Clock {
             base_ns,
-            offset_ns: AtomicI64::new(machine.system_ns().saturating_sub(START_NS)),
+            offset_ns: AtomicI64::new(platform.system_ns().saturating_sub(START_NS)),
             mode,
             finalized: AtomicBool::new(mode == WarpMode::No),
             last_unique: AtomicI64::new(0),
@@ -100,23 +97,23 @@ impl Clock {
     }
 
     /// Erlang monotonic time, nanoseconds.
-    pub fn monotonic_ns(&self, machine: &dyn Machine) -> i64 {
-        START_NS + machine.now_ns().saturating_sub(self.base_ns) as i64
+    pub fn monotonic_ns(&self, platform: &dyn Platform) -> i64 {
+        START_NS + platform.now_ns().saturating_sub(self.base_ns) as i64
     }
 
-    /// The machine's time at which Erlang monotonic time will be `monotonic_ns`.
+    /// The platform's time at which Erlang monotonic time will be `monotonic_ns`.
     pub fn machine_ns(&self, monotonic_ns: i64) -> u64 {
         self.base_ns.saturating_add_signed(monotonic_ns.saturating_sub(START_NS))
     }
 
-    /// Erlang monotonic time of a time of the machine.
+    /// Erlang monotonic time of a time of the platform.
     pub fn from_machine_ns(&self, ns: u64) -> i64 {
         START_NS + ns.saturating_sub(self.base_ns) as i64
     }
 
     /// Erlang system time in microseconds, later at each call than at any before: `erlang:now/0`, times of trace messages.
-    pub fn unique_micros(&self, machine: &dyn Machine) -> i64 {
-        let micros = self.monotonic_ns(machine).saturating_add(self.offset_ns()) / 1000;
+    pub fn unique_micros(&self, platform: &dyn Platform) -> i64 {
+        let micros = self.monotonic_ns(platform).saturating_add(self.offset_ns()) / 1000;
         // Relaxed, all of them: the value alone is what counts.
         let mut last = self.last_unique.load(Ordering::Relaxed);
         loop {
@@ -144,20 +141,21 @@ impl Clock {
         }
     }
 
-    /// Finalizes the offset if it still can be; gives the state that it had before.
-    pub fn finalize(&self, vm: &'static Vm) -> Atom {
+    /// Finalizes the offset if it still can be. Gives the state that it had before, and whether this call has finalized it: then the
+    /// caller must tell the watchers.
+    pub fn finalize(&self, platform: &dyn Platform) -> (Atom, bool) {
         let before = self.offset_state();
         // Relaxed: the exchange lets one only set the offset, which is one number.
-        if before == am::preliminary && !self.finalized.swap(true, Ordering::Relaxed) {
-            self.follow(&*vm.machine, 0);
-            self.tell(vm);
+        let finalizes = before == am::preliminary && !self.finalized.swap(true, Ordering::Relaxed);
+        if finalizes {
+            self.follow(platform, 0);
         }
-        before
+        (before, finalizes)
     }
 
     /// Sets the offset so that system time is the operating system's, if it is at least `least_ns` off; `true` if it was.
-    fn follow(&self, machine: &dyn Machine, least_ns: i64) -> bool {
-        let offset = machine.system_ns().saturating_sub(self.monotonic_ns(machine));
+    pub fn follow(&self, platform: &dyn Platform, least_ns: i64) -> bool {
+        let offset = platform.system_ns().saturating_sub(self.monotonic_ns(platform));
         let off = offset.saturating_sub(self.offset_ns()).saturating_abs() >= least_ns;
         if off {
             // Relaxed: as in `offset_ns`.
@@ -166,12 +164,9 @@ impl Clock {
         off
     }
 
-    /// Sends the offset to all who monitor the clock service.
-    fn tell(&self, vm: &'static Vm) {
-        let (offset_ns, watchers) = (self.offset_ns(), self.watchers.lock().clone());
-        for (reference, pid) in watchers {
-            vm.signal_pid(pid, Signal::TimeOffset { reference, offset_ns });
-        }
+    /// The processes that monitor the clock service, with their references.
+    pub fn watchers(&self) -> Vec<(RefNumbers, Pid)> {
+        self.watchers.lock().clone()
     }
 
     /// A process monitors the clock service.
@@ -185,30 +180,12 @@ impl Clock {
     }
 }
 
-/// Begins to compare the offset with the operating system's clock from time to time, if it may change at any time.
-pub(crate) fn start(vm: &'static Vm) {
-    if vm.clock.mode == WarpMode::Multi {
-        check_later(vm);
-    }
-}
-
-fn check_later(vm: &'static Vm) {
-    let check = move |vm: &'static Vm| {
-        if vm.clock.follow(&*vm.machine, LEAST_CHANGE_NS) {
-            vm.clock.tell(vm);
-        }
-        check_later(vm);
-    };
-    let id = vm.timers.reserve(0);
-    vm.timers.set(vm, id, vm.machine.now_ns().saturating_add(CHECK_NS), Action::Call(Box::new(check)));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// A machine whose clocks stand where they are set.
+    /// A platform whose clocks stand where they are set.
     #[derive(Default)]
     struct Hands {
         now: AtomicI64,
@@ -222,7 +199,7 @@ mod tests {
         }
     }
 
-    impl Machine for Hands {
+    impl Platform for Hands {
         fn now_ns(&self) -> u64 {
             self.now.load(Ordering::Relaxed) as u64
         }

@@ -1,14 +1,13 @@
-//! The run queue of one scheduler, and what else others see of it.
+//! The run queue of one scheduler, and what else other threads see of that.
 //!
 //! R1. `len` and `bound` are changed under the queue's lock, so by one thread at a time: a load and a store do, and a reader
 //!     without the lock gets a figure that is already old.
 //! R2. A process that is bound to a scheduler (`spawn_opt`'s and `process_flag`'s undocumented option `scheduler`) is never
 //!     stolen. The binding does not change while the process is in a queue.
 //! R3. The figures of [`Load`] are written by their scheduler alone. They have lines of their own: what others poll while they
-//!     look for work ([`Shared::len`]) shall not share one with what is written in each slice.
+//!     look for work ([`RunQueue::len`]) shall not share one with what is written in each slice.
 
-use crate::Process;
-use myriad_process::Priority;
+use myriad_process::{Priority, Process, Runtime};
 use myriad_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::idle::Worker;
 use myriad_sync::{CachePadded, LockClass, SpinLock};
@@ -19,19 +18,24 @@ static QUEUE_CLASS: LockClass = LockClass::new("run_queue", 600);
 /// A normal process runs so often while a low one runs once.
 const LOW_TURN: usize = 8;
 
-pub(crate) struct Runnable(pub(crate) *const Process);
-// SAFETY: Q1 keeps the process alive; it is `Sync`.
-unsafe impl Send for Runnable {}
+/// A process in a queue, or on its way from one to another.
+pub(crate) struct Runnable<R: Runtime>(*const Process<R>);
+// SAFETY: sched/Q1 keeps the process alive; it is `Sync`.
+unsafe impl<R: Runtime> Send for Runnable<R> {}
 
-impl Runnable {
+impl<R: Runtime> Runnable<R> {
+    pub(crate) fn process(&self) -> &'static Process<R> {
+        // SAFETY: sched/Q1: only running ends a process, and a runnable one does not run.
+        unsafe { &*self.0 }
+    }
+
     fn is_bound(&self) -> bool {
-        // SAFETY: Q1.
-        unsafe { &*self.0 }.bound_to().is_some()
+        self.process().bound_to().is_some()
     }
 }
 
 /// What waits, by priority, in the order in which it is to run.
-pub(crate) struct Queues<T> {
+pub struct Queues<T> {
     by_priority: [VecDeque<T>; 4],
     /// What the low ones have waited: their number for each normal one that ran.
     passed_over: usize,
@@ -44,7 +48,8 @@ impl<T> Default for Queues<T> {
 }
 
 impl<T> Queues<T> {
-    pub(crate) fn push(&mut self, priority: Priority, one: T) {
+    /// Adds one behind those of its priority.
+    pub fn push(&mut self, priority: Priority, one: T) {
         self.by_priority[priority as usize].push_back(one);
     }
 
@@ -103,18 +108,21 @@ impl Load {
         self.running.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn set_running(&self, running: bool) {
+    /// A process begins, or ceases, to run here.
+    #[inline]
+    pub fn set_running(&self, running: bool) {
         self.running.store(running, Ordering::Relaxed);
     }
 
     /// How many slices of normal or low processes there have been.
-    pub(crate) fn lower_slices(&self) -> u64 {
+    pub fn lower_slices(&self) -> u64 {
         // Relaxed: a figure.
         self.lower.load(Ordering::Relaxed)
     }
 
     /// Counts one slice.
-    pub(crate) fn count_slice(&self, reductions: u64, priority: Priority) {
+    #[inline]
+    pub fn count_slice(&self, reductions: u64, priority: Priority) {
         // Relaxed: R3.
         self.reductions.store(self.reductions.load(Ordering::Relaxed) + reductions, Ordering::Relaxed);
         self.switches.store(self.switches.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
@@ -124,14 +132,14 @@ impl Load {
     }
 
     /// There is no work from now on.
-    pub(crate) fn idle_from(&self, now_ns: u64) {
+    pub fn idle_from(&self, now_ns: u64) {
         if self.idle_since.load(Ordering::Relaxed) == 0 {
             self.idle_since.store(now_ns.max(1), Ordering::Relaxed);
         }
     }
 
     /// There is work again.
-    pub(crate) fn busy_from(&self, now_ns: u64) {
+    pub fn busy_from(&self, now_ns: u64) {
         let since = self.idle_since.load(Ordering::Relaxed);
         if since != 0 {
             let idle = self.idle_ns.load(Ordering::Relaxed) + now_ns.saturating_sub(since);
@@ -150,20 +158,20 @@ impl Load {
     }
 }
 
-/// The part of a scheduler that others see.
-pub struct Shared {
-    queue: SpinLock<Queues<Runnable>>,
+/// The run queue of one scheduler, whether that sleeps, and what it has done.
+pub struct RunQueue<R: Runtime> {
+    queue: SpinLock<Queues<Runnable<R>>>,
     len: AtomicUsize,
     bound: AtomicUsize,
     /// Does it run, or look for work, or sleep? One that was woken may be away for long on a busy machine.
-    pub(crate) worker: Worker,
+    pub worker: Worker,
     /// What it has done.
     pub load: CachePadded<Load>,
 }
 
-impl Default for Shared {
+impl<R: Runtime> Default for RunQueue<R> {
     fn default() -> Self {
-        Shared {
+        RunQueue {
             queue: SpinLock::new(&QUEUE_CLASS, Queues::default()),
             len: AtomicUsize::new(0),
             bound: AtomicUsize::new(0),
@@ -173,15 +181,15 @@ impl Default for Shared {
     }
 }
 
-impl Shared {
+impl<R: Runtime> RunQueue<R> {
     /// Runnable processes here.
     pub fn len(&self) -> usize {
-        // Relaxed: a hint; the idle set (Q2) and the lock decide.
+        // Relaxed: a hint; the idle set (sched/Q2) and the lock decide.
         self.len.load(Ordering::Relaxed)
     }
 
     /// Runnable processes here by priority, highest first; all as normal ones while somebody changes the queue.
-    pub(crate) fn lengths(&self) -> [usize; 4] {
+    pub fn lengths(&self) -> [usize; 4] {
         match self.queue.try_lock() {
             Some(queue) => queue.by_priority.each_ref().map(VecDeque::len),
             None => [0, 0, self.len(), 0],
@@ -193,14 +201,14 @@ impl Shared {
         self.len() == 0
     }
 
-    /// Is there more than the owner runs next, and some of it for anybody (Q3, R2)?
-    pub(crate) fn offers(&self) -> bool {
+    /// Is there more than the owner runs next, and some of it for anybody (sched/Q3, R2)?
+    pub fn offers(&self) -> bool {
         let len = self.len();
         len > 1 && len > self.bound.load(Ordering::Relaxed)
     }
 
     /// Does one process wait here that anybody may run?
-    pub(crate) fn offers_single(&self) -> bool {
+    pub fn offers_single(&self) -> bool {
         self.len() == 1 && self.bound.load(Ordering::Relaxed) == 0
     }
 
@@ -209,8 +217,9 @@ impl Shared {
         counter.store(counter.load(Ordering::Relaxed).wrapping_add_signed(change), Ordering::Relaxed);
     }
 
-    pub(crate) fn push(&self, process: &Process) {
-        let (priority, process) = (process.queue_priority(), Runnable(process));
+    /// Adds a process that has just become runnable, or comes from another queue (sched/Q1).
+    pub fn push(&self, process: &Process<R>) {
+        let (priority, process) = (process.queue_priority(), Runnable::<R>(process));
         let mut queue = self.queue.lock();
         if process.is_bound() {
             self.count(&self.bound, 1);
@@ -220,7 +229,7 @@ impl Shared {
     }
 
     /// Moves a process that waits here up to the priority that it has become; `false`: it is not here.
-    pub(crate) fn promote(&self, process: &Process) -> bool {
+    pub fn promote(&self, process: &Process<R>) -> bool {
         let to = process.queue_priority() as usize;
         let mut queue = self.queue.lock();
         for priority in to + 1..queue.by_priority.len() {
@@ -235,7 +244,8 @@ impl Shared {
         false
     }
 
-    pub(crate) fn pop(&self) -> Option<&'static Process> {
+    /// Takes out the process that is to run next.
+    pub fn pop(&self) -> Option<&'static Process<R>> {
         if self.is_empty() {
             return None;
         }
@@ -245,12 +255,11 @@ impl Shared {
         if process.is_bound() {
             self.count(&self.bound, -1);
         }
-        // SAFETY: Q1.
-        Some(unsafe { &*process.0 })
+        Some(process.process())
     }
 
     /// Half of what waits here, for a thief: one that takes everything leaves the owner idle, to rob it in turn.
-    pub(crate) fn steal_half(&self) -> VecDeque<Runnable> {
+    pub(crate) fn steal_half(&self) -> VecDeque<Runnable<R>> {
         let mut stolen = VecDeque::new();
         let Some(mut queue) = self.queue.try_lock() else { return stolen };
         for q in &mut queue.by_priority {
@@ -265,7 +274,7 @@ impl Shared {
     }
 
     /// So many of those that wait here, of each priority its share, for a scheduler with a shorter queue.
-    pub(crate) fn hand_over(&self, many: usize) -> VecDeque<Runnable> {
+    pub(crate) fn hand_over(&self, many: usize) -> VecDeque<Runnable<R>> {
         let mut given = VecDeque::new();
         let Some(mut queue) = self.queue.try_lock() else { return given };
         let len = self.len().max(1);
@@ -278,7 +287,7 @@ impl Shared {
     }
 
     /// Half of the normal and low ones that wait here: what is more urgent keeps this scheduler from them.
-    pub(crate) fn hand_over_lower(&self) -> VecDeque<Runnable> {
+    pub(crate) fn hand_over_lower(&self) -> VecDeque<Runnable<R>> {
         let mut given = VecDeque::new();
         let Some(mut queue) = self.queue.try_lock() else { return given };
         for q in &mut queue.by_priority[Priority::Normal as usize..] {
@@ -290,7 +299,7 @@ impl Shared {
     }
 
     /// How many of a queue anybody may run (R2).
-    fn free(&self, queue: &VecDeque<Runnable>) -> usize {
+    fn free(&self, queue: &VecDeque<Runnable<R>>) -> usize {
         if self.bound.load(Ordering::Relaxed) == 0 {
             return queue.len();
         }
@@ -299,7 +308,12 @@ impl Shared {
 }
 
 /// Moves the last `many` of the `free` processes of a queue to `taken`.
-fn take_last(queue: &mut VecDeque<Runnable>, free: usize, many: usize, taken: &mut VecDeque<Runnable>) {
+fn take_last<R: Runtime>(
+    queue: &mut VecDeque<Runnable<R>>,
+    free: usize,
+    many: usize,
+    taken: &mut VecDeque<Runnable<R>>,
+) {
     let mut keep = free.saturating_sub(many);
     if free == queue.len() {
         taken.extend(queue.drain(keep..));

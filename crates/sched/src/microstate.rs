@@ -13,8 +13,7 @@
 //!      stands. So the state may change without a look at the clock.
 //! MS3. Counts never go back: resetting notes what they were (`Control::before`), and readers subtract that.
 
-use crate::machine::Machine;
-use crate::vm::{Config, Vm};
+use crate::platform::Platform;
 use myriad_sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use myriad_sync::{CachePadded, LockClass, Mutex, SeqLock};
 use std::cell::Cell;
@@ -118,7 +117,7 @@ struct Control {
 pub struct Microstates {
     /// Odd while accounting is on.
     period: CachePadded<AtomicU32>,
-    /// What the machine's time is ahead of accounting's, while it is on.
+    /// What the platform's time is ahead of accounting's, while it is on.
     ahead: AtomicU64,
     /// Where accounting's clock stands, while it is off.
     stands_at: AtomicU64,
@@ -127,12 +126,9 @@ pub struct Microstates {
 }
 
 impl Microstates {
-    /// For the schedulers, dirty CPU schedulers, dirty I/O schedulers (in this order), and the thread that waits for ports.
-    pub(crate) fn new(config: &Config) -> Microstates {
-        Self::of(config.schedulers + config.dirty_cpu + config.dirty_io + 1)
-    }
-
-    fn of(threads: usize) -> Microstates {
+    /// For so many threads: the schedulers, dirty CPU schedulers, dirty I/O schedulers (in this order), and the thread that waits
+    /// for ports.
+    pub fn new(threads: usize) -> Microstates {
         Microstates {
             period: CachePadded::new(AtomicU32::new(0)),
             ahead: AtomicU64::new(0),
@@ -148,14 +144,14 @@ impl Microstates {
     }
 
     /// A period and what accounting's clock shows in it.
-    fn clock(&self, machine: &dyn Machine) -> (u32, u64) {
+    fn clock(&self, platform: &dyn Platform) -> (u32, u64) {
         loop {
             // Acquire: pairs with the Release in `set`: what the clock is reckoned with is that of this period.
             let period = self.period.load(Ordering::Acquire);
             let clock = if period & 1 == 0 {
                 self.stands_at.load(Ordering::Relaxed)
             } else {
-                machine.now_ns().saturating_sub(self.ahead.load(Ordering::Relaxed))
+                platform.now_ns().saturating_sub(self.ahead.load(Ordering::Relaxed))
             };
             // Relaxed: if it was switched meanwhile, the clock may be wrong by as long as that took.
             if self.period.load(Ordering::Relaxed) == period {
@@ -166,7 +162,7 @@ impl Microstates {
 
     /// The calling thread, whose account this is, changes its state.
     #[inline]
-    fn change(&self, account: &Account, state: State, machine: &dyn Machine) -> State {
+    fn change(&self, account: &Account, state: State, platform: &dyn Platform) -> State {
         let old = account.state();
         // Relaxed: to be early or late by an instruction does not matter.
         let period = self.period.load(Ordering::Relaxed);
@@ -174,14 +170,14 @@ impl Microstates {
             // Relaxed: MS2.
             account.state.store(state as u8, Ordering::Relaxed);
         } else {
-            self.count(account, old, state, machine);
+            self.count(account, old, state, platform);
         }
         old
     }
 
     #[cold]
-    fn count(&self, account: &Account, old: State, new: State, machine: &dyn Machine) {
-        let (period, clock) = self.clock(machine);
+    fn count(&self, account: &Account, old: State, new: State, platform: &dyn Platform) {
+        let (period, clock) = self.clock(platform);
         let since = account.since.load(Ordering::Relaxed);
         let spent = &account.times[old as usize];
         let _write = account.seqlock.write();
@@ -193,13 +189,13 @@ impl Microstates {
     }
 
     /// Switches it on or off; gives what it was.
-    pub fn set(&self, on: bool, machine: &dyn Machine) -> bool {
+    pub fn set(&self, on: bool, platform: &dyn Platform) -> bool {
         let _control = self.control.lock();
         // Relaxed: only changed under the lock.
         let period = self.period.load(Ordering::Relaxed);
         let was = period & 1 != 0;
         if was != on {
-            let now = machine.now_ns();
+            let now = platform.now_ns();
             if on {
                 self.ahead.store(now.saturating_sub(self.stands_at.load(Ordering::Relaxed)), Ordering::Relaxed);
             } else {
@@ -212,17 +208,17 @@ impl Microstates {
     }
 
     /// Counts from nothing again; gives whether it is on.
-    pub fn reset(&self, machine: &dyn Machine) -> bool {
+    pub fn reset(&self, platform: &dyn Platform) -> bool {
         let mut control = self.control.lock();
-        let (period, clock) = self.clock(machine);
+        let (period, clock) = self.clock(platform);
         control.before = self.accounts.iter().map(|account| account.times(clock)).collect();
         period & 1 != 0
     }
 
     /// How long each thread has been in which state, in the order of [`Microstates::new`].
-    pub fn times(&self, machine: &dyn Machine) -> Vec<Times> {
+    pub fn times(&self, platform: &dyn Platform) -> Vec<Times> {
         let control = self.control.lock();
-        let (_, clock) = self.clock(machine);
+        let (_, clock) = self.clock(platform);
         let since = |(account, before): (&CachePadded<Account>, &Times)| {
             let times = account.times(clock);
             std::array::from_fn(|i| times[i].saturating_sub(before[i]))
@@ -234,8 +230,9 @@ impl Microstates {
 /// The calling thread, if it is accounted.
 #[derive(Clone, Copy)]
 struct Thread {
-    vm: &'static Vm,
+    all: &'static Microstates,
     account: &'static Account,
+    platform: &'static dyn Platform,
 }
 
 thread_local! {
@@ -243,9 +240,9 @@ thread_local! {
 }
 
 /// The calling thread is this one of [`Microstates::new`] from now on.
-pub fn join(vm: &'static Vm, number: usize, state: State) {
-    if let Some(account) = vm.microstates.accounts.get(number) {
-        THREAD.set(Some(Thread { vm, account }));
+pub fn join(all: &'static Microstates, platform: &'static dyn Platform, number: usize, state: State) {
+    if let Some(account) = all.accounts.get(number) {
+        THREAD.set(Some(Thread { all, account, platform }));
         enter(state);
     }
 }
@@ -253,8 +250,8 @@ pub fn join(vm: &'static Vm, number: usize, state: State) {
 /// The calling thread is in this state from now on; gives the one that it was in.
 #[inline]
 pub fn enter(state: State) -> Option<State> {
-    let Thread { vm, account } = THREAD.get()?;
-    Some(vm.microstates.change(account, state, vm.machine.as_ref()))
+    let Thread { all, account, platform } = THREAD.get()?;
+    Some(all.change(account, state, platform))
 }
 
 /// While it lives the thread that made it is in a state; then it is in the one before again.
@@ -281,7 +278,7 @@ impl Drop for Within {
 }
 
 /// Runs what thread progress has made possible (the form that [`myriad_sync::Progress`] takes).
-pub(crate) fn as_aux(work: &mut dyn FnMut()) {
+pub fn as_aux(work: &mut dyn FnMut()) {
     let _aux = within(State::Aux);
     work();
 }
@@ -302,7 +299,7 @@ mod tests {
         }
     }
 
-    impl Machine for Hand {
+    impl Platform for Hand {
         fn now_ns(&self) -> u64 {
             self.0.load(Ordering::Relaxed)
         }
@@ -322,7 +319,7 @@ mod tests {
 
     #[test]
     fn time_goes_to_the_state_it_was_spent_in() {
-        let (all, hand) = (Microstates::of(2), Hand::default());
+        let (all, hand) = (Microstates::new(2), Hand::default());
         let one = &all.accounts[0];
         all.change(one, State::Other, hand.at(10));
         assert!(!all.set(true, hand.at(100)));
@@ -336,7 +333,7 @@ mod tests {
 
     #[test]
     fn nothing_is_counted_while_it_is_off() {
-        let (all, hand) = (Microstates::of(1), Hand::default());
+        let (all, hand) = (Microstates::new(1), Hand::default());
         let one = &all.accounts[0];
         all.change(one, State::Emulator, hand.at(5));
         for round in 0..3 {
@@ -356,7 +353,7 @@ mod tests {
 
     #[test]
     fn reset_counts_from_nothing() {
-        let (all, hand) = (Microstates::of(1), Hand::default());
+        let (all, hand) = (Microstates::new(1), Hand::default());
         all.set(true, hand.at(10));
         all.change(&all.accounts[0], State::Port, hand.at(20));
         assert!(all.reset(hand.at(25)));
@@ -369,7 +366,7 @@ mod tests {
     /// Whatever a reader sees meanwhile, the sum is the time that has passed.
     #[test]
     fn readers_see_whole_accounts() {
-        let (all, hand) = (Microstates::of(1), Hand::default());
+        let (all, hand) = (Microstates::new(1), Hand::default());
         all.set(true, hand.at(0));
         let done = myriad_sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {

@@ -1,0 +1,245 @@
+//! What one scheduler does between two slices: it picks a process from its queue or steals one, balances queues, searches for work
+//! when it has none, and announces that it parks.
+//!
+//! Hedqvist 5.2.4 has this loop's ancestor. Processes migrate when a scheduler without work steals some, and when a busy one finds a
+//! much longer queue than its own, or one that more urgent processes keep from moving ([`Dispatcher::balance`]; Zhang 3.3 has
+//! OTP's policy). Before it parks, one scheduler at a time searches on for a moment ([`SPIN_NS`]): work that comes in short pauses then
+//! costs no system call, and an idle VM still sleeps.
+
+use crate::Runtime;
+use crate::local::Local;
+use crate::run_queue::RunQueue;
+use crate::schedulers::Schedulers;
+use myriad_process::Process;
+use myriad_sync::atomic::Ordering;
+use std::time::Duration;
+
+/// The lengths of queues are compared once in so many looks at the time: some 10 ms of work.
+const BALANCE_ROUNDS: u32 = 32;
+/// A scheduler that has been idle for so long gives free memory back to the system...
+pub const TRIM_AFTER: Duration = Duration::from_millis(500);
+/// ...if it has run so much since it last did.
+pub const TRIM_REDUCTIONS: u64 = 1_000_000;
+/// How long a scheduler without work searches for some before it parks.
+const SPIN_NS: u64 = 20_000;
+
+/// The part of a scheduler that decides what it runs.
+pub struct Dispatcher<R: Runtime> {
+    all: &'static Schedulers<R>,
+    id: usize,
+    /// It has searched for work before it would have parked, and has not slept since.
+    has_searched: bool,
+    /// It is counted among those that are parked and could work.
+    counted: bool,
+    /// It has found nothing to run since it last ran something.
+    is_idle: bool,
+    /// Looks at the time until it looks at others' queues.
+    until_balance: u32,
+    /// How many slices of normal and low processes each scheduler had run when it did.
+    seen_lower: Box<[u64]>,
+}
+
+impl<R: Runtime> Dispatcher<R> {
+    /// For scheduler `id`.
+    pub fn new(all: &'static Schedulers<R>, id: usize) -> Self {
+        Dispatcher {
+            all,
+            id,
+            has_searched: false,
+            counted: false,
+            is_idle: false,
+            until_balance: BALANCE_ROUNDS,
+            seen_lower: vec![0; all.len()].into(),
+        }
+    }
+
+    #[inline]
+    fn own(&self) -> &'static RunQueue<R> {
+        &self.all[self.id]
+    }
+
+    /// A process from its own queue.
+    #[inline]
+    pub fn pop(&self) -> Option<&'static Process<R>> {
+        self.own().pop()
+    }
+
+    /// A process from its own queue, or from another's that has more than that scheduler runs next.
+    #[inline]
+    pub fn pick(&self) -> Option<&'static Process<R>> {
+        self.pop().or_else(|| self.steal())
+    }
+
+    /// It has something to run.
+    #[inline]
+    pub fn begin_work(&mut self) {
+        let own = self.own();
+        own.load.set_running(true);
+        if self.is_idle {
+            self.is_idle = false;
+            own.load.busy_from(self.all.platform.now_ns());
+        }
+        if self.has_searched {
+            self.has_searched = false;
+            self.make_up_for_search();
+        }
+    }
+
+    /// It has found nothing to run.
+    pub fn found_nothing(&mut self, now_ns: u64) {
+        self.is_idle = true;
+        self.own().load.idle_from(now_ns);
+    }
+
+    /// As long as it searched nobody was woken for any work. It has taken some: if more waits, another one is woken now (sched/Q2).
+    #[cold]
+    fn make_up_for_search(&self) {
+        if self.all.iter().any(|queue| queue.offers()) {
+            self.all.wake_idle(self.id);
+        }
+    }
+
+    /// Passes on what still comes to this scheduler, which is not active, to those that were `active` when its step began: by now it
+    /// may be active itself.
+    pub fn pass_on(&self, active: usize) {
+        while let Some(process) = self.pop() {
+            self.all.enqueue_at(self.id % active, process);
+        }
+    }
+
+    /// Is there a reason to step again? (sched/Q3)
+    fn sees_work(&self) -> bool {
+        let all = self.all;
+        if !self.own().is_empty() || all.is_stopping() || self.id == 0 && all.dirty.wants_the_one() {
+            return true;
+        }
+        self.id < all.active() && all.iter().any(|queue| queue.offers())
+    }
+
+    /// Searches for work for a moment; `true` if there is some.
+    pub fn search(&mut self, now_ns: u64, next_timer_ns: Option<u64>) -> bool {
+        let (all, active) = (self.all, self.all.active());
+        if active < 2 || self.id >= active {
+            return false;
+        }
+        let Some(search) = all.idle.search(&self.own().worker) else { return false };
+        // Relaxed: a figure.
+        let switches = |queue: &RunQueue<R>| queue.load.switches.load(Ordering::Relaxed);
+        // One process that waits behind another: a dialogue, unless the other runs on and on.
+        let single = all.iter().find(|queue| queue.offers_single()).map(|queue| (queue, switches(queue)));
+        let end = now_ns + SPIN_NS.min(next_timer_ns.unwrap_or(SPIN_NS));
+        let mut found = false;
+        while !found && all.platform.now_ns() < end {
+            myriad_sync::sim_point();
+            for _ in 0..16 {
+                myriad_sync::spin_hint();
+            }
+            found = self.sees_work();
+        }
+        myriad_sync::sim_point();
+        // Nobody was woken for what has come until here: `begin_work` makes up for that.
+        drop(search);
+        self.has_searched = true;
+        if !found
+            && let Some((victim, before)) = single
+            && switches(victim) == before
+            && let Some(process) = self.steal_from(victim)
+        {
+            self.own().push(process);
+            found = true;
+        }
+        found
+    }
+
+    /// Announces that this scheduler is about to park; `false` if there is work after all (sched/Q2).
+    pub fn before_park(&mut self, local: &Local) -> bool {
+        let all = self.all;
+        myriad_sync::sim_point();
+        self.counted = self.id < all.active();
+        all.idle.enter(&self.own().worker, self.counted);
+        myriad_sync::sim_point();
+        if self.sees_work() {
+            return false;
+        }
+        // What waited for thread progress may run now, and make processes runnable here: nobody else is told of them.
+        let work = !local.go_offline() || self.sees_work();
+        if work {
+            local.go_online();
+        }
+        !work
+    }
+
+    /// It goes on after it has announced that it parks; `parked`: it has parked then.
+    pub fn after_park(&mut self, local: &Local, parked: bool) {
+        if parked {
+            self.has_searched = false;
+            local.go_online();
+        }
+        self.all.idle.leave(&self.own().worker, self.counted);
+    }
+
+    fn steal(&self) -> Option<&'static Process<R>> {
+        let all = self.all;
+        for i in 1..all.len() {
+            let victim = &all[(self.id + i) % all.len()];
+            if victim.offers()
+                && let Some(process) = self.steal_from(victim)
+            {
+                return Some(process);
+            }
+        }
+        None
+    }
+
+    fn steal_from(&self, victim: &RunQueue<R>) -> Option<&'static Process<R>> {
+        let mut stolen = victim.steal_half();
+        let first = stolen.pop_front()?;
+        myriad_sync::sim_point();
+        let more = !stolen.is_empty();
+        stolen.iter().for_each(|one| self.own().push(one.process()));
+        if more || victim.offers() {
+            self.all.wake_idle(self.id);
+        }
+        Some(first.process())
+    }
+
+    /// Now and then: takes over processes from the longest queue, so that both are as long. Stealing alone leaves queues as
+    /// they are while all schedulers are busy, and some processes would wait many times longer for their turn than others.
+    pub fn balance(&mut self) {
+        self.until_balance -= 1;
+        if self.until_balance > 0 {
+            return;
+        }
+        self.until_balance = BALANCE_ROUNDS;
+        let (all, own) = (self.all, self.own());
+        // Relaxed: a figure.
+        all.balances.fetch_add(1, Ordering::Relaxed);
+        // Otherwise whoever comes here would wait behind processes of high priority, perhaps for ever.
+        let Some(kept_waiting) = self.kept_waiting() else { return };
+        for one in kept_waiting.into_iter().flat_map(|id: usize| all[id].hand_over_lower()) {
+            own.push(one.process());
+        }
+        let Some(longest) = all[..all.active()].iter().max_by_key(|queue| queue.len()) else { return };
+        let surplus = longest.len().saturating_sub(own.len());
+        if surplus > 1 {
+            longest.hand_over(surplus / 2).iter().for_each(|one| own.push(one.process()));
+        }
+    }
+
+    /// The schedulers that have run no normal and no low process since the last time although they have processes that wait; `None` if
+    /// this one has run none itself.
+    fn kept_waiting(&mut self) -> Option<Vec<usize>> {
+        let all = self.all;
+        let (mut runs_lower, mut kept_waiting) = (false, Vec::new());
+        for (id, seen) in self.seen_lower.iter_mut().enumerate().take(all.active()) {
+            let before = std::mem::replace(seen, all[id].load.lower_slices());
+            let stands = before == *seen;
+            if id == self.id {
+                runs_lower = !stands;
+            } else if stands && !all[id].is_empty() {
+                kept_waiting.push(id);
+            }
+        }
+        runs_lower.then_some(kept_waiting)
+    }
+}

@@ -1,0 +1,216 @@
+//! All schedulers: where a process that becomes runnable goes, and which scheduler is woken for it.
+
+use crate::Runtime;
+use crate::dirty::DirtyPools;
+use crate::multi::Multi;
+use crate::platform::Platform;
+use crate::run_queue::RunQueue;
+use crate::safepoint::World;
+use myriad_process::{Priority, Process};
+use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use myriad_sync::idle::AfterPush;
+use myriad_sync::{Arc, CachePadded, IdleSet};
+use std::cell::Cell;
+use std::ops::Deref;
+
+thread_local! {
+    static CURRENT: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+/// What [`current`] gives on this thread from now on.
+#[inline]
+pub fn set_current(id: Option<usize>) {
+    CURRENT.set(id.unwrap_or(usize::MAX));
+}
+
+/// The scheduler whose thread this is; `None` on other threads (dirty ones included).
+#[inline]
+pub fn current() -> Option<usize> {
+    let id = CURRENT.get();
+    (id != usize::MAX).then_some(id)
+}
+
+/// How many schedulers of each kind there are.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbers {
+    /// Normal ones.
+    pub normal: usize,
+    /// Of those, online at start.
+    pub online: usize,
+    /// Dirty CPU schedulers.
+    pub dirty_cpu: usize,
+    /// Of those, online at start.
+    pub dirty_cpu_online: usize,
+    /// Dirty I/O schedulers.
+    pub dirty_io: usize,
+}
+
+/// The normal schedulers as other threads see them (as a slice: their run queues), and the pools of dirty ones.
+pub struct Schedulers<R: Runtime> {
+    queues: Box<[CachePadded<RunQueue<R>>]>,
+    /// Schedulers without work (sched/Q2). Written whenever one parks, so on a line of its own: its neighbours are read in each slice.
+    pub(crate) idle: CachePadded<IdleSet>,
+    pub(crate) platform: Arc<dyn Platform>,
+    pub(crate) multi: Multi,
+    pub(crate) numbers: Numbers,
+    pub(crate) world: World,
+    /// The dirty schedulers.
+    pub dirty: DirtyPools<R::DirtyJob>,
+    stopping: AtomicBool,
+    /// How often a scheduler has compared the lengths of the run queues (a statistic).
+    pub balances: AtomicUsize,
+}
+
+impl<R: Runtime> Deref for Schedulers<R> {
+    type Target = [CachePadded<RunQueue<R>>];
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        &self.queues
+    }
+}
+
+impl<R: Runtime> Schedulers<R> {
+    /// So many, on a platform. None of them runs yet.
+    pub fn new(numbers: Numbers, platform: Arc<dyn Platform>) -> Self {
+        Schedulers {
+            queues: (0..numbers.normal).map(|_| CachePadded::new(RunQueue::default())).collect(),
+            idle: CachePadded::new(IdleSet::new()),
+            platform,
+            multi: Multi::new(numbers.online.clamp(1, numbers.normal), numbers.dirty_cpu_online.max(1)),
+            numbers,
+            world: World::default(),
+            dirty: DirtyPools::new(&numbers),
+            stopping: AtomicBool::new(false),
+            balances: AtomicUsize::new(0),
+        }
+    }
+
+    /// Is the VM stopping?
+    #[inline]
+    pub fn is_stopping(&self) -> bool {
+        // Acquire: pairs with the Release in `stop`.
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    /// Ends all schedulers, each after its slice or job.
+    pub fn stop(&self) {
+        // Release: pairs with the Acquire in `is_stopping`: what the caller has written is seen with the flag.
+        self.stopping.store(true, Ordering::Release);
+        self.unpark_all();
+        self.dirty.wake_all();
+    }
+
+    pub(crate) fn unpark_all(&self) {
+        (0..self.len()).for_each(|id| self.platform.unpark(id));
+    }
+
+    /// Active schedulers that are not parked (a figure).
+    pub fn awake(&self) -> usize {
+        self.active().saturating_sub(self.idle.len())
+    }
+
+    /// Is there an active scheduler without work?
+    pub fn has_idle(&self) -> bool {
+        !self.idle.is_empty()
+    }
+
+    /// Puts a runnable process in this thread's queue (or in its home's, from another thread).
+    #[inline]
+    pub fn enqueue(&self, process: &Process<R>) {
+        match current() {
+            Some(id) if process.bound_to().is_none_or(|b| b == id) => self[id].push(process),
+            Some(id) => self.enqueue_at(self.place_of(process).unwrap_or(id), process),
+            None => {
+                // Relaxed: a hint; any queue will do.
+                let home = process.home.load(Ordering::Relaxed) as usize;
+                self.enqueue_at(self.place_of(process).unwrap_or(home), process);
+            }
+        }
+    }
+
+    /// Puts a runnable process in the queue of scheduler `id`, and wakes that one, or another if this one has more than it runs next.
+    pub fn enqueue_at(&self, id: usize, process: &Process<R>) {
+        let target = &self[id];
+        target.push(process);
+        myriad_sync::sim_point();
+        let pushed = self.idle.after_push();
+        if pushed.is_idle(&target.worker) {
+            self.platform.unpark(id);
+        } else if target.offers() {
+            self.wake_one(pushed, id);
+        }
+    }
+
+    /// The scheduler that a process is bound to, if that one is active: a process bound to another runs anywhere.
+    fn place_of(&self, process: &Process<R>) -> Option<usize> {
+        process.bound_to().filter(|id| *id < self.active())
+    }
+
+    /// Puts a process that a signal has just made runnable in a queue.
+    ///
+    /// In its home's, if that scheduler is awake: its heap is in that core's cache. If the home sleeps, in the waker's: two
+    /// processes in a dialogue then share a core, and neither pays for waking one (Hedqvist 5.2.8 aims at the same).
+    pub fn enqueue_woken(&self, process: &Process<R>) {
+        if let Some(id) = self.place_of(process) {
+            self.enqueue_at(id, process);
+            return;
+        }
+        // Relaxed: a hint; any queue will do.
+        let home = process.home.load(Ordering::Relaxed) as usize % self.active();
+        match current() {
+            Some(id) => {
+                // In either queue the process runs; `enqueue_at` looks again (sched/Q2).
+                let target = if self[home].worker.is_away() { id } else { home };
+                if target == id {
+                    self[id].push(process);
+                    if self[id].offers() {
+                        self.wake_idle(id);
+                    }
+                } else {
+                    self.enqueue_at(target, process);
+                }
+            }
+            None => self.enqueue_at(home, process),
+        }
+    }
+
+    /// Moves a process that waits in a queue up to the priority that it has become. If it is on its way to one, it goes there as urgent
+    /// anyway.
+    pub fn promote(&self, process: &Process<R>) {
+        let _ = self.iter().any(|queue| queue.promote(process));
+    }
+
+    /// Wakes one idle scheduler, if there is one, to steal from `id`, where work has been left (sched/Q2).
+    pub fn wake_idle(&self, id: usize) {
+        self.wake_one(self.idle.after_push(), id);
+    }
+
+    #[inline]
+    fn wake_one(&self, pushed: AfterPush<'_>, id: usize) {
+        if pushed.wants_one() {
+            self.claim_one(pushed, id);
+        }
+    }
+
+    // Kept out of `enqueue_woken`, which each message of a dialogue goes through, and which then wakes nobody.
+    #[inline(never)]
+    fn claim_one(&self, pushed: AfterPush<'_>, id: usize) {
+        let n = self.active();
+        let others = (1..=n).map(|i| (id + i) % n);
+        if let Some(other) = pushed.claim(others.map(|other| (other, &self[other].worker))) {
+            self.platform.unpark(other);
+        }
+    }
+}
+
+/// OTP's name for a priority.
+pub const fn priority_atom(priority: Priority) -> myriad_term::Atom {
+    use myriad_term::am;
+    match priority {
+        Priority::Max => am::max,
+        Priority::High => am::high,
+        Priority::Normal => am::normal,
+        Priority::Low => am::low,
+    }
+}

@@ -1,0 +1,202 @@
+//! Timers: what happens at a given monotonic time. Each scheduler has a wheel ([`wheel`]) and fires what is due on it.
+//!
+//! A timer that is to send a message to a process is taken back when that process ends; one to a name stays, and finds out who
+//! has the name when it fires.
+
+use crate::wheel::{Popped, Wheel};
+use myriad_process::{Parcel, TimerId};
+use myriad_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use myriad_sync::{CachePadded, LockClass, SpinLock};
+use myriad_term::{Atom, Pid};
+
+/// What firing a timer costs, in reductions.
+const FIRING: u32 = 4;
+/// What moving timers of the wheel down costs, those that are moved together ([`Popped::More`]).
+const MOVING: u32 = 64;
+
+static CLASS: LockClass = LockClass::new("timer_wheel", 650);
+
+/// Where a timer's message goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Destination {
+    /// A process.
+    Process(Pid),
+    /// Whoever has the name then.
+    Name(Atom),
+}
+
+/// What a timer does in a VM of type `V`.
+pub enum Action<V: 'static> {
+    /// The receive timer of a process, and its own identifier, so that the process tells a late one apart.
+    Receive(Pid, TimerId),
+    /// Sends a message.
+    Message(Destination, Parcel),
+    /// Runs on the scheduler's thread; short.
+    Call(Box<dyn FnOnce(&'static V) + Send>),
+}
+
+impl<V> Action<V> {
+    /// The process that takes the timer back when it ends.
+    pub fn owner(&self) -> Option<Pid> {
+        match self {
+            Action::Message(Destination::Process(pid), _) => Some(*pid),
+            _ => None,
+        }
+    }
+}
+
+struct Shard<V: 'static> {
+    wheel: SpinLock<Wheel<Action<V>>>,
+    /// The wheel has nothing to do before this time (at most [`Wheel::next`]): what the wheel's scheduler looks at between two slices.
+    next: AtomicU64,
+    /// How many of its timers are to send a message. A figure.
+    messages: AtomicUsize,
+}
+
+impl<V> Shard<V> {
+    fn ended(&self, action: &Action<V>) {
+        if matches!(action, Action::Message(..)) {
+            // Relaxed: a figure.
+            self.messages.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// All timers, a wheel for each scheduler.
+pub struct Timers<V: 'static> {
+    shards: Box<[CachePadded<Shard<V>>]>,
+}
+
+impl<V> Timers<V> {
+    /// For `schedulers` schedulers.
+    pub fn new(schedulers: usize) -> Timers<V> {
+        let shard = || Shard {
+            wheel: SpinLock::new(&CLASS, Wheel::default()),
+            next: AtomicU64::new(u64::MAX),
+            messages: AtomicUsize::new(0),
+        };
+        Timers { shards: (0..schedulers).map(|_| CachePadded::new(shard())).collect() }
+    }
+
+    /// A timer on the wheel of `scheduler`, to be set at once.
+    pub fn reserve(&self, scheduler: usize) -> TimerId {
+        let wheel = scheduler % self.shards.len();
+        let (slot, generation) = self.shards[wheel].wheel.lock().reserve();
+        TimerId::new(wheel as u32, slot, generation)
+    }
+
+    /// Sets a reserved timer for the platform's time `at_ns`. `true`: its wheel has something to do sooner now, and the wheel's
+    /// scheduler has to be woken if it sleeps.
+    #[must_use]
+    pub fn set(&self, id: TimerId, at_ns: u64, action: Action<V>) -> bool {
+        let Some(shard) = self.shards.get(id.wheel()) else { return false };
+        let owner = action.owner();
+        let mut w = shard.wheel.lock();
+        if matches!(action, Action::Message(..)) {
+            // Relaxed: a figure.
+            shard.messages.fetch_add(1, Ordering::Relaxed);
+        }
+        w.set(id.slot, at_ns, action, owner);
+        // Relaxed: written under the lock; its scheduler is woken by the caller if it sleeps.
+        let before = shard.next.load(Ordering::Relaxed);
+        // The wheel may have to move the timer down earlier than it fires: `next_in` tells that time, so `fire` must look
+        // then, or the scheduler would not sleep until the timer fires.
+        let next = w.next().unwrap_or(u64::MAX);
+        if next < before {
+            shard.next.store(next, Ordering::Relaxed);
+        }
+        at_ns < before
+    }
+
+    /// Takes a timer back; its time, if it had not fired.
+    pub fn cancel(&self, id: TimerId) -> Option<u64> {
+        let shard = self.shards.get(id.wheel())?;
+        let taken = shard.wheel.lock().cancel(id.slot, id.generation);
+        // What it would have done is freed after the lock.
+        let (at, action) = taken?;
+        shard.ended(&action);
+        Some(at)
+    }
+
+    /// The time at which a timer will fire, if it has not.
+    pub fn read(&self, id: TimerId) -> Option<u64> {
+        self.shards.get(id.wheel())?.wheel.lock().read(id.slot, id.generation)
+    }
+
+    /// Takes a timer of this wheel back that would send a message to this process, which ends. `None`: there is none.
+    pub fn cancel_one_of(&self, wheel: usize, pid: Pid) -> Option<()> {
+        let shard = self.shards.get(wheel)?;
+        let taken = shard.wheel.lock().cancel_owned(pid);
+        // What it would have done is freed after the lock.
+        taken.map(|action| shard.ended(&action))
+    }
+
+    /// How many wheels there are.
+    pub fn wheels(&self) -> usize {
+        self.shards.len()
+    }
+
+    /// Timers set, for the statistics.
+    pub fn count(&self) -> usize {
+        self.shards.iter().map(|shard| shard.wheel.lock().len()).sum()
+    }
+
+    /// The timers set that are to send a message.
+    pub fn messages(&self) -> usize {
+        // Relaxed: a figure.
+        self.shards.iter().map(|shard| shard.messages.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Bytes of those timers.
+    pub fn message_bytes(&self) -> usize {
+        self.messages() * Wheel::<Action<V>>::ENTRY_BYTES
+    }
+
+    /// Calls `tell` with where each timer set will send its message, when, and the message.
+    pub fn each_message(&self, mut tell: impl FnMut(Destination, u64, &Parcel)) {
+        for shard in &self.shards {
+            shard.wheel.lock().each(|at_ns, action| {
+                if let Action::Message(to, parcel) = action {
+                    tell(*to, at_ns, parcel);
+                }
+            });
+        }
+    }
+
+    /// Nanoseconds from `now_ns` to when a scheduler has to look at its timers.
+    pub fn next_in(&self, scheduler: usize, now_ns: u64) -> Option<u64> {
+        let next = self.shards.get(scheduler)?.wheel.lock().next();
+        next.map(|at| at.saturating_sub(now_ns))
+    }
+
+    /// Hands what is due on a scheduler's wheel to `run`, until about so many reductions are spent. `false`: more may be due.
+    pub fn fire(&self, scheduler: usize, now_ns: u64, reductions: u32, mut run: impl FnMut(Action<V>)) -> bool {
+        let Some(shard) = self.shards.get(scheduler) else { return true };
+        // Relaxed: a timer set by another thread right now is seen at the next look.
+        if shard.next.load(Ordering::Relaxed) > now_ns {
+            return true;
+        }
+        let mut spent = 0;
+        while spent < reductions {
+            let popped = {
+                let mut w = shard.wheel.lock();
+                let popped = w.pop(now_ns);
+                if matches!(popped, Popped::Nothing) {
+                    // Relaxed: written under the lock; read as a hint.
+                    shard.next.store(w.next().unwrap_or(u64::MAX), Ordering::Relaxed);
+                }
+                popped
+            };
+            match popped {
+                Popped::Due(action) => {
+                    shard.ended(&action);
+                    run(action);
+                    spent += FIRING;
+                }
+                Popped::More => spent += MOVING,
+                Popped::Nothing => return true,
+            }
+        }
+        false
+    }
+}
