@@ -1,7 +1,7 @@
-//! Timers, code, schedulers, tracing and the built-in function interface.
+//! Timers, code, schedulers and the built-in function interface.
 //!
 //! Above `beam` and `process`, and below the interpreter and the built-ins in the crate order (docs/map.md). Where an arrow would point up
-//! this crate states a trait ([`engine::Engine`], [`machine::Machine`]) or keeps a table that the upper crates fill
+//! this crate states a trait ([`engine::Engine`], [`machine::Machine`], [`tracer::Tracer`]) or keeps a table that the upper crates fill
 //! ([`bif::Registry`]).
 
 pub mod bif;
@@ -40,7 +40,7 @@ pub mod subsystem;
 pub mod task;
 pub mod time;
 pub mod timer;
-pub mod trace;
+pub mod tracer;
 pub mod vm;
 
 pub use bif::{Bif, BifDef, BifResult, Escape};

@@ -16,6 +16,7 @@ use crate::machine::Machine;
 use crate::release::Release;
 use crate::scheduler::{Local, Scheduler, Step, set_current};
 use crate::subsystem::Functions;
+use crate::tracer::NoTracer;
 use crate::vm::{Config, Parts, Vm};
 use myriad_process::Status;
 use myriad_sync::Arc;
@@ -64,7 +65,7 @@ fn config(schedulers: usize, dirty_cpu: usize) -> Config {
 
 fn parts(world: &Arc<World>) -> Parts {
     let exits = Functions { tables: &[], process_exits: world::process_exits };
-    Parts::new(Box::new(world.clone()), vec![Box::new(exits)])
+    Parts { engine: Box::new(world.clone()), subsystems: vec![Box::new(exits)], tracer: Box::new(NoTracer) }
 }
 
 fn release() -> Release {

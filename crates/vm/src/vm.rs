@@ -15,6 +15,8 @@ use crate::scheduler::{PaddedShared, Shared};
 use crate::subsystem::{Subsystem, Subsystems};
 use crate::time::{Clock, WarpMode};
 use crate::timer::Timers;
+use crate::tracer::Tracer;
+use crate::tracer::switches::Switches;
 use crate::{ProcessTable, Signal};
 use myriad_heap::Settings;
 use myriad_process::{Names, Parcel};
@@ -135,8 +137,8 @@ pub struct Vm {
     pub machine: Box<dyn Machine>,
     /// What programs may change.
     pub defaults: Defaults,
-    /// Tracing.
-    pub trace: crate::trace::Tracing,
+    /// What of the whole VM is watched.
+    pub switches: Switches,
     /// How often a scheduler has compared the lengths of the run queues (a statistic).
     pub balances: AtomicUsize,
     /// Thread progress.
@@ -149,6 +151,7 @@ pub struct Vm {
     /// Number of threads that make references with a number of their own.
     locals: usize,
     engine: Box<dyn Engine>,
+    tracer: Box<dyn Tracer>,
     pub(crate) subsystems: Subsystems,
     /// How many schedulers run.
     pub(crate) multi: Multi,
@@ -167,15 +170,8 @@ pub struct Parts {
     pub engine: Box<dyn Engine>,
     /// The upper crates, in the order in which they let go of a process that ends.
     pub subsystems: Vec<Box<dyn Subsystem>>,
-    /// Who compiles match specifications for tracing.
-    pub compile_specification: crate::trace::Compiler,
-}
-
-impl Parts {
-    /// An executor and subsystems; no specification can be compiled.
-    pub fn new(engine: Box<dyn Engine>, subsystems: Vec<Box<dyn Subsystem>>) -> Parts {
-        Parts { engine, subsystems, compile_specification: |_, _| None }
-    }
+    /// Who traces.
+    pub tracer: Box<dyn Tracer>,
 }
 
 impl Vm {
@@ -212,7 +208,8 @@ impl Vm {
             locals,
             engine: parts.engine,
             defaults: Defaults::new(config.heap, config.backtrace_depth),
-            trace: crate::trace::Tracing::new(parts.compile_specification),
+            switches: Switches::default(),
+            tracer: parts.tracer,
             balances: AtomicUsize::new(0),
             subsystems: Subsystems::new(parts.subsystems),
             multi: Multi::new(config.schedulers_online.clamp(1, config.schedulers), config.dirty_cpu_online.max(1)),
@@ -238,6 +235,11 @@ impl Vm {
     /// The executor.
     pub fn engine(&self) -> &dyn Engine {
         &*self.engine
+    }
+
+    /// Who traces. Trace points ask [`Vm::switches`] or the process's flags first (vm/TR1).
+    pub fn tracer(&self) -> &dyn Tracer {
+        &*self.tracer
     }
 
     pub(crate) fn local_count(&self) -> usize {
