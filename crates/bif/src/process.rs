@@ -12,9 +12,10 @@ mod tests;
 use myriad_process::{Named, Parcel};
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Term, am};
+use myriad_trace::life;
 use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::send::Sent;
-use myriad_vm::trace::flags::PROCS;
+use myriad_vm::tracer::flags::PROCS;
 use myriad_vm::{BifResult, Ctx, Listing, Signal};
 
 pub use dictionary::DICTIONARY;
@@ -102,7 +103,7 @@ fn link_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         if pid == ctx.pid() {
             return Ok(Term::TRUE);
         }
-        ctx.trace_link(other);
+        life::link(ctx, other);
         if !ctx.proc.relations.link(other) {
             return Ok(Term::TRUE);
         }
@@ -112,7 +113,7 @@ fn link_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return Ok(Term::TRUE);
     }
     if let Some(port) = other.as_local_port() {
-        ctx.trace_link(other);
+        life::link(ctx, other);
         if ctx.proc.relations.link(other) {
             match ctx.vm.ports() {
                 Some(ports) => ports.signal(ctx.vm, port, Signal::Link(ctx.pid())),

@@ -7,6 +7,7 @@ use crate::spec::{Compiled, Dialect, Spec};
 use myriad_sync::Arc;
 use myriad_term::magic::magic_reference;
 use myriad_term::{Build, Magic, Term, am};
+use myriad_trace::Tracing;
 use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx};
 
@@ -74,7 +75,7 @@ fn match_spec_test_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         }
     };
     let mut machine = Machine::new(&spec, ctx.pid().term(), ctx.vm.node_name());
-    let mut host = Tested { control_word: ctx.vm.trace.control_word() };
+    let mut host = Tested { control_word: Tracing::of(ctx.vm).control_word() };
     let result = machine.run_for(&spec, args[0].into(), ctx, &mut host);
     let flags: Vec<Term> = [am::return_trace, am::exception_trace]
         .into_iter()

@@ -3,6 +3,7 @@
 use myriad_process::CodePtr;
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::{Export, Mfa, Term, am};
+use myriad_trace::Tracing;
 use myriad_vm::bif::Escape;
 use myriad_vm::code::Function;
 use myriad_vm::engine::{Engine, SliceEnd};
@@ -49,7 +50,11 @@ impl Engine for NoEngine {
 fn new_vm() -> &'static Vm {
     let config = Config { emulator_flags: vec!["-fnu".to_owned()], ..Config::default() };
     let release = Release::without_root(25).expect("25 is known");
-    let parts = Parts::new(Box::new(NoEngine), vec![Box::<crate::Tables>::default()]);
+    let parts = Parts {
+        engine: Box::new(NoEngine),
+        subsystems: vec![Box::<crate::Tables>::default()],
+        tracer: Box::new(Tracing::new(|_, _| None)),
+    };
     let vm = Vm::new(config, release, parts);
     myriad_vm::code::install_undefined(vm.engine());
     vm

@@ -6,6 +6,7 @@
 
 use myriad_process::Status;
 use myriad_term::{Atom, Export, Mfa, Term};
+use myriad_trace::Tracing;
 use myriad_vm::bif::{BifResult, Resumption};
 use myriad_vm::code::{PreparedCode, prepare};
 use myriad_vm::release::Release;
@@ -49,7 +50,11 @@ fn main() {
     static OWN: [&[BifDef]; 1] = [RUN_ERL];
     let own = Functions { tables: &OWN, process_exits: show_end };
     let subsystems: Vec<Box<dyn Subsystem>> = vec![Box::<myriad_bif::Builtins>::default(), Box::new(own)];
-    let parts = Parts::new(Box::new(myriad_interp::Interpreter::new()), subsystems);
+    let parts = Parts {
+        engine: Box::new(myriad_interp::Interpreter::new()),
+        subsystems,
+        tracer: Box::new(Tracing::new(|_, _| None)),
+    };
     let vm = Vm::new(config, release, parts);
     myriad_vm::code::load_preloaded(vm).expect("preloaded modules");
     for file in &args[..split] {

@@ -56,7 +56,7 @@ unsafe fn call_at(
     // SAFETY: operands of the instruction.
     let (def, arity) = unsafe { (&*(wide(pc.add(1)) as *const BifDef), usize::from(high(pc) as u8)) };
     m.reds -= 1;
-    if m.ctx.vm.trace.bif_hooks.any() || def.kind.dirty().is_some() {
+    if m.ctx.vm.switches.hooked() || def.kind.dirty().is_some() {
         // SAFETY: the instruction at hand.
         return unsafe { call_otherwise(m, pc, def, arity) };
     }

@@ -5,6 +5,7 @@ use crate::{decode, errors};
 use myriad_sync::atomic::Ordering;
 use myriad_term::boxed::Header;
 use myriad_term::{Alloc, Export, FunEntry, Kind, Mfa, Term, am};
+use myriad_trace::breakpoint;
 use myriad_vm::code::{Continuation, Function, MissingFun};
 use myriad_vm::engine::SliceEnd;
 use myriad_vm::saved_calls::Saved;
@@ -46,7 +47,7 @@ pub unsafe fn undecoded(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
 
 /// Is there nothing behind this function?
 fn is_undefined(function: &Function) -> bool {
-    function.module.is_null() && function.bif().is_none() && !function.is_export_stand_in()
+    function.module.is_null() && function.bif().is_none() && !breakpoint::is_stand_in(function)
 }
 
 /// The entry of an export without code: the process's error handler may load it.
@@ -282,10 +283,10 @@ unsafe fn enter_export(m: &mut Machine<'_, '_>, pc: *const u32, last: bool, expo
     let function = Function::of_export(export);
     if last
         && raises(&export.mfa)
-        && let Some(def) = function.behind().bif()
+        && let Some(def) = breakpoint::behind(function).bif()
     {
         // In tail position too the caller shows up in the stack trace, as in OTP.
-        if function.breakpoint().is_none() {
+        if breakpoint::of(function).is_none() {
             let args = m.args(usize::from(export.mfa.arity));
             m.leave();
             let result = (def.function_ptr)(m.ctx, args);

@@ -11,6 +11,7 @@ use crate::machine::{Machine, high, target};
 use crate::{calls, errors, stubs};
 use myriad_process::{CodePtr, Taken};
 use myriad_term::{Build, RefNumbers, Term, am};
+use myriad_trace::{messages, sequential};
 use myriad_vm::deliver::Handled;
 use myriad_vm::engine::SliceEnd;
 use myriad_vm::{Resume, saved_calls};
@@ -118,7 +119,7 @@ pub unsafe fn remove_message(m: &mut Machine<'_, '_>, pc: *const u32) -> *const 
         message.receive(m.heap());
         // A message of a process without a token takes it; one of nobody leaves it.
         if token.is_some() && (!token.is_immediate() || m.ctx.proc.token.is_some()) {
-            m.ctx.accept_token(token, term);
+            sequential::accept(m.ctx, token, term);
         }
     }
     // SAFETY: the next instruction.
@@ -139,8 +140,8 @@ pub unsafe fn timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     if m.ctx.proc.saves_calls() {
         m.ctx.save_call(saved_calls::TIMEOUT);
     }
-    if m.ctx.this.trace.wants(myriad_vm::trace::flags::RECEIVE) {
-        m.ctx.trace_receive(Term::atom(am::clock_service), Term::atom(am::timeout));
+    if m.ctx.this.trace.wants(myriad_vm::tracer::flags::RECEIVE) {
+        messages::received(m.ctx, Term::atom(am::clock_service), Term::atom(am::timeout));
     }
     m.ctx.proc.messages.rewind();
     // SAFETY: the next instruction.

@@ -18,9 +18,10 @@ use crate::machine::Machine;
 use crate::stubs::{self, ReturnPoint};
 use myriad_heap::Fragment;
 use myriad_term::{Build, Mfa, Term, am};
+use myriad_trace::call::{self, Caller, ReturnFrame};
+use myriad_trace::{Tracing, breakpoint, times};
 use myriad_vm::bif::BifDef;
 use myriad_vm::code::{Continuation, Function};
-use myriad_vm::trace::call::{Caller, ReturnFrame};
 
 /// Words that all frames of one call take at most.
 const ROOM: usize = 16;
@@ -102,14 +103,14 @@ unsafe fn push_return(m: &mut Machine<'_, '_>, mfa: Mfa, frame: ReturnFrame) {
 pub unsafe fn breakpoint(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: vm/K3.
     let function = unsafe { &*m.callee };
-    let Some(breakpoint) = function.breakpoint() else {
-        if function.is_export_stand_in() {
+    let Some(breakpoint) = breakpoint::of(function) else {
+        if breakpoint::is_stand_in(function) {
             // SAFETY: the export is looked up anew, whatever the instruction.
             return unsafe { calls::undefined(m, pc) };
         }
         return entry_behind(function);
     };
-    // SAFETY: vm/B4.
+    // SAFETY: trace/B4.
     let behind = unsafe { breakpoint.behind.as_ref() };
     let called = behind.unwrap_or(function);
     let arity = usize::from(called.mfa.arity);
@@ -121,7 +122,7 @@ pub unsafe fn breakpoint(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
     let (stop, base) = (m.heap().stop.cast_const(), m.heap().hend.cast_const());
     let args = m.args(arity);
     m.leave();
-    let frames = m.ctx.traced_call(breakpoint, called.mfa, args, returning, &|| caller(stop, base));
+    let frames = call::called(m.ctx, breakpoint, called.mfa, args, returning, &|| caller(stop, base));
     m.come_back();
     // SAFETY: there is room.
     unsafe {
@@ -161,7 +162,7 @@ pub unsafe fn enter_bif(m: &mut Machine<'_, '_>, pc: *const u32, function: &'sta
 /// The function to enter instead of a built-in that has a breakpoint.
 #[inline(always)]
 pub fn bif_with_breakpoint(m: &mut Machine<'_, '_>, def: &'static BifDef) -> Option<&'static Function> {
-    if m.ctx.vm.trace.bif_hooks.any() { hooked_bif(m, def) } else { None }
+    if m.ctx.vm.switches.hooked() { hooked_bif(m, def) } else { None }
 }
 
 #[cold]
@@ -169,7 +170,7 @@ fn hooked_bif(m: &mut Machine<'_, '_>, def: &'static BifDef) -> Option<&'static 
     if m.ctx.proc.saves_calls() {
         crate::saving::note_bif(m, def);
     }
-    m.ctx.vm.trace.bif_hooks.traced(def)
+    Tracing::of(m.ctx.vm).bif_hooks.traced(def)
 }
 
 /// `{Module, Function, Arity}` and tracer of the words of a frame, if they are such.
@@ -196,7 +197,7 @@ pub unsafe fn return_trace(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u
     let mut memory = Fragment::with_capacity(8);
     if let Some((mfa, tracer)) = frame_of(words, &mut memory) {
         let value = m.x(0);
-        m.ctx.traced_return(tracer, mfa, None, value);
+        call::returned(m.ctx, tracer, mfa, None, value);
     }
     // SAFETY: the next return point is on top.
     unsafe { m.pop() }
@@ -205,7 +206,7 @@ pub unsafe fn return_trace(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u
 /// A call whose return is told has returned.
 pub unsafe fn return_to(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
     let to = caller(m.heap().stop, m.heap().hend).map(|c| c.mfa);
-    m.ctx.traced_return_to(to);
+    call::returned_to(m.ctx, to);
     // SAFETY: the next return point is on top.
     unsafe { m.pop() }
 }
@@ -217,7 +218,7 @@ pub unsafe fn return_time(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u3
         let before = *m.sp();
         let sp = m.sp().add(1);
         m.set_sp(sp);
-        m.ctx.time_return(before.as_small().unwrap_or(0) as u64);
+        times::returned(m.ctx, before.as_small().unwrap_or(0) as u64);
         m.pop()
     }
 }
@@ -251,14 +252,14 @@ pub fn unwound(
                 told = true;
             } else if RETURN_TIME.is(word) && words_left > 1 {
                 let before = Term::from_raw(*at.add(1));
-                m.ctx.time_return(before.as_small().unwrap_or(0) as u64);
+                times::returned(m.ctx, before.as_small().unwrap_or(0) as u64);
                 at = at.add(1);
             } else if (EXCEPTION_TRACE.is(word) || RETURN_TRACE.is(word)) && words_left > RETURN_WORDS {
                 let words = at.add(1).cast::<[Term; RETURN_WORDS]>().read();
                 let mut memory = Fragment::with_capacity(8);
                 if let Some((mfa, tracer)) = frame_of(words, &mut memory) {
                     if EXCEPTION_TRACE.is(word) {
-                        m.ctx.traced_return(tracer, mfa, Some(class), reason);
+                        call::returned(m.ctx, tracer, mfa, Some(class), reason);
                     }
                     at = at.add(RETURN_WORDS);
                 }
@@ -272,7 +273,7 @@ pub fn unwound(
         if returns {
             // SAFETY: vm/K3; the handler's function runs on.
             let function = unsafe { handler.function.as_ref() };
-            m.ctx.traced_return_to(function.map(|f| f.mfa));
+            call::returned_to(m.ctx, function.map(|f| f.mfa));
         }
     } else {
         m.ctx.proc.trace_frames = false;

@@ -28,7 +28,7 @@ use myriad_process::{Message, Parcel};
 use myriad_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{Arc, LockClass, Mutex, MutexGuard, OnceLock, RwLock};
 use myriad_term::{Build, Pid, Port as PortId, RefNumbers, SharedBinary, Term, am};
-use myriad_vm::trace::flags;
+use myriad_vm::tracer::flags;
 use myriad_vm::{Signal, Vm};
 use rustix::io::Errno;
 use std::borrow::Cow;

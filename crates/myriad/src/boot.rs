@@ -2,6 +2,7 @@
 
 use myriad_process::Priority;
 use myriad_term::{Atom, Build, Export, Mfa, Term, am};
+use myriad_trace::Tracing;
 use myriad_vm::release::Release;
 use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
 use myriad_vm::subsystem::Subsystem;
@@ -28,7 +29,8 @@ pub fn start(config: Config) -> Result<&'static Vm, String> {
         Box::<myriad_io::Io>::default(),
     ];
     let engine = Box::new(myriad_interp::Interpreter);
-    let parts = Parts { engine, subsystems, compile_specification: myriad_ets::compile_for_tracing };
+    let tracer = Box::new(Tracing::new(myriad_ets::compile_for_tracing));
+    let parts = Parts { engine, subsystems, tracer };
     let vm = Vm::new(config, release, parts);
     vm.start_subsystems()?;
     myriad_vm::code::load_preloaded(vm)?;

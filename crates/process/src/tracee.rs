@@ -1,6 +1,6 @@
 //! The flags and the tracer of one process or port.
 //!
-//! Read by anybody at any time, changed under the lock of tracing alone (vm.trace/R2). Flags and tracer are two words: who reads them
+//! Read by anybody at any time, changed under the lock of tracing alone (trace/R2). Flags and tracer are two words: who reads them
 //! while they change may see new flags with the old tracer for a moment, which is no more than the event coming earlier.
 
 use myriad_sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -40,7 +40,7 @@ impl Tracee {
         (word != 0).then(|| unsafe { Term::from_raw(word) })
     }
 
-    /// Sets flags and tracer (vm.trace/R2). Without flags there is no tracer.
+    /// Sets flags and tracer (trace/R2). Without flags there is no tracer.
     pub fn set(&self, flags: u32, tracer: Option<Term>) {
         let tracer = if flags & !SENSITIVE == 0 { None } else { tracer };
         let flags = if tracer.is_none() { 0 } else { flags & !SENSITIVE };

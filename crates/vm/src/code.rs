@@ -59,8 +59,8 @@ pub struct Function {
     pub bif: AtomicPtr<BifDef>,
     /// What the engine made when it decoded the function.
     pub decoded: AtomicPtr<()>,
-    /// What is done at its calls for tracing's sake, or null (`trace/breakpoint.rs`).
-    pub(crate) breakpoint: AtomicPtr<crate::trace::breakpoint::Breakpoint>,
+    /// What is done at its calls for tracing's sake, or null: the tracer's own, which alone follows it and stores it.
+    pub breakpoint: AtomicPtr<()>,
 }
 
 // SAFETY: the fields that change are atomic; `module` lives as long as the function (K3).
@@ -171,8 +171,8 @@ pub struct Module {
     pub exports: Vec<(&'static Export, u32)>,
     /// How to call its on_load function: an export that nobody else knows.
     pub on_load: Option<Box<Export>>,
-    /// How many of its functions have a breakpoint; changed under the lock of tracing.
-    pub(crate) breakpoints: AtomicU32,
+    /// How many of its functions have a breakpoint; the tracer changes it, under a lock of its own.
+    pub breakpoints: AtomicU32,
     /// Has `erlang:load_nif/2` succeeded?
     pub has_nifs: AtomicBool,
     /// MD5 of the essential chunks.

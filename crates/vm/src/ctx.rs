@@ -45,6 +45,16 @@ impl Ctx<'_> {
         self.this.pid
     }
 
+    /// The number of the scheduler that runs this, from 1; 0 on dirty ones.
+    pub fn scheduler_number(&self) -> usize {
+        if self.sched.dirty { 0 } else { self.sched.id + 1 }
+    }
+
+    /// The function that the process is in, if it is in any.
+    pub fn current_function(&self) -> Option<Mfa> {
+        self.vm.engine().backtrace(self.proc, 1).first().map(|frame| frame.mfa)
+    }
+
     /// Counts work: about one for what a short function call costs. See [`Ctx::exhausted`].
     #[inline]
     pub fn bump(&mut self, reductions: usize) {

@@ -2,7 +2,7 @@
 
 use crate::bif::Escape;
 use crate::ctx::Ctx;
-use crate::trace::flags;
+use crate::tracer::flags;
 use crate::{Signal, Signals};
 use myriad_heap::Fragment;
 use myriad_process::links::{AliasMode, Target};
@@ -232,23 +232,13 @@ impl Ctx<'_> {
     /// A message goes into the queue.
     #[inline(always)]
     pub(crate) fn arrive(&mut self, message: Message) {
-        if self.this.trace.wants(flags::RECEIVE) {
-            self.trace_arrival(if message.token().is_pid() { message.token() } else { Term::NONE }, &message);
-        }
+        self.trace_arrival(Term::NONE, &message);
         self.proc.messages.push(message);
     }
 
     fn arrive_from(&mut self, from: Term, message: Message) {
-        if self.this.trace.wants(flags::RECEIVE) {
-            self.trace_arrival(from, &message);
-        }
+        self.trace_arrival(from, &message);
         self.proc.messages.push(message);
-    }
-
-    #[cold]
-    fn trace_arrival(&mut self, from: Term, message: &Message) {
-        let from = crate::trace::sequential::Token::of(message.token()).map_or(from, |token| token.sender);
-        self.trace_receive(from, message.term());
     }
 
     fn alias_message(&mut self, reference: RefNumbers, message: Message) {

@@ -54,7 +54,7 @@ pub trait Engine: Send + Sync {
     /// The entry code of an export without code: calls `error_handler:undefined_function/3`.
     fn undefined_stub(&self) -> CodePtr;
 
-    /// The entry code of functions with a breakpoint ([`crate::trace::breakpoint`]); an engine without breakpoints decodes
+    /// The entry code of functions with a breakpoint ([`crate::code::Function::breakpoint`]); an engine without breakpoints decodes
     /// the function.
     fn breakpoint_stub(&self) -> CodePtr {
         self.undecoded_stub()

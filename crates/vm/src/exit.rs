@@ -11,7 +11,7 @@
 use crate::bif::{Escape, Resumption};
 use crate::ctx::Ctx;
 use crate::engine::SliceEnd;
-use crate::trace::flags;
+use crate::tracer::flags;
 use crate::vm::Vm;
 use crate::{Signal, Signals};
 use myriad_heap::Fragment;
@@ -247,7 +247,7 @@ fn free(ctx: &mut Ctx<'_>) {
         report(&format!("System process {pid} terminated: {reason}"), None, Haste::Orderly);
         vm.stop(1);
     }
-    ctx.trace_exited();
+    ctx.trace(flags::EXITING, am::out_exited, &[Term::small(0)]);
     process.set_free();
     if let Some(raw) = vm.processes.remove(pid) {
         let doomed = Doomed(raw);

@@ -2,6 +2,10 @@
 //!
 //! Above `beam`, `process` and `sched`, and below the interpreter and the built-ins in the crate order (docs/map.md). Where an arrow would point up
 //! this crate states a trait ([`engine::Engine`]) or keeps a table that the upper crates fill
+//! Timers, code, schedulers and the built-in function interface.
+//!
+//! Above `beam` and `process`, and below the interpreter and the built-ins in the crate order (docs/map.md). Where an arrow would point up
+//! this crate states a trait ([`engine::Engine`], [`machine::Machine`], [`tracer::Tracer`]) or keeps a table that the upper crates fill
 //! ([`bif::Registry`]).
 
 pub mod bif;
@@ -35,7 +39,7 @@ pub mod subsystem;
 pub mod task;
 mod time_offset;
 pub mod timer;
-pub mod trace;
+pub mod tracer;
 pub mod vm;
 
 pub use bif::{Bif, BifDef, BifResult, Escape};

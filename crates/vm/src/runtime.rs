@@ -5,13 +5,10 @@ use crate::code::{Function, Module};
 use crate::ctx::Ctx;
 use crate::dirty_call::Returned;
 use crate::exit::Ending;
-use crate::saved_calls::Saved;
 use crate::task::Tasks;
-use crate::trace::sequential::Counts;
-use crate::trace::times::Stopwatch;
+use crate::tracer::watched::Watched;
 use crate::vm::Vm;
-use myriad_process::{Nothing, Runtime};
-use std::collections::VecDeque;
+use myriad_process::Runtime;
 
 impl Runtime for Vm {
     type Module = Module;
@@ -47,20 +44,3 @@ pub type TraceFrame = myriad_process::TraceFrame<Vm>;
 
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<Process>() <= 512);
-
-/// What tracing counts and measures of a process.
-#[derive(Default)]
-pub struct Watched {
-    /// The time of calls that is being taken.
-    pub stopwatch: Option<Stopwatch>,
-    /// What sequential tracing counts.
-    pub sequence: Counts,
-    /// The last calls, the oldest first, while they are saved.
-    pub saved: Option<VecDeque<Saved>>,
-}
-
-impl Nothing for Watched {
-    fn nothing() -> &'static Watched {
-        const { &Watched { stopwatch: None, sequence: Counts::NONE, saved: None } }
-    }
-}

@@ -3,20 +3,13 @@
 //! Nothing on the way of a call asks for it. While calls are saved, the engine is told of many reductions fewer than there
 //! are ([`Private::withhold`](crate::Private::withhold)), so that every call finds them used up and comes by where a slice would end; there the call is
 //! noted, and goes on if there were reductions after all. Built-ins called by an instruction of their own come by where traced
-//! ones do ([`crate::trace::breakpoint::BifHooks::any`]).
+//! ones do ([`Switches::hooked`](crate::tracer::switches::Switches::hooked)).
+
+pub use crate::tracer::watched::Saved;
 
 use crate::ctx::Ctx;
-use myriad_term::{Atom, Build, Mfa, Term, am};
+use myriad_term::{Build, Term, am};
 use std::collections::VecDeque;
-
-/// What is noted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Saved {
-    /// A call through an export.
-    Call(Mfa),
-    /// `send`, `'receive'` or `timeout`
-    Event(Atom),
-}
 
 impl Ctx<'_> {
     /// The process remembers so many calls from now on, none of those before; gives how many it was.
@@ -24,8 +17,8 @@ impl Ctx<'_> {
         let old = std::mem::replace(&mut self.proc.flags.save_calls, most);
         match (old, most) {
             (0, 0) => return 0,
-            (0, _) => self.vm.trace.bif_hooks.more(),
-            (_, 0) => self.vm.trace.bif_hooks.fewer(),
+            (0, _) => self.vm.switches.add_hook(),
+            (_, 0) => self.vm.switches.remove_hook(),
             _ => {}
         }
         self.proc.withhold();

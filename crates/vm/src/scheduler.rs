@@ -11,7 +11,7 @@ use crate::Process;
 use crate::ctx::Ctx;
 use crate::deliver::Handled;
 use crate::engine::SliceEnd;
-use crate::trace::profile;
+use crate::tracer::{Activity, switches};
 use crate::vm::Vm;
 use myriad_process::Priority;
 use myriad_sched::dispatcher::{TRIM_AFTER, TRIM_REDUCTIONS};
@@ -189,11 +189,11 @@ impl Scheduler {
     fn park(&mut self, next_timer_ns: Option<u64>) {
         if !self.asleep {
             self.asleep = true;
-            if self.vm.trace.profile.wants(profile::SCHEDULERS) {
-                let itself = usize::from(self.local.id < self.vm.schedulers.active());
-                let awake = self.vm.schedulers.awake().saturating_sub(itself);
-                profile::scheduler(self.vm, self.local.id, false, awake);
-            }
+            let (id, schedulers) = (self.local.id, &self.vm.schedulers);
+            self.vm.profile_sleep(id, || {
+                let itself = usize::from(id < schedulers.active());
+                schedulers.awake().saturating_sub(itself)
+            });
         }
         let parked = self.dispatcher.before_park(&self.local);
         if parked {
@@ -225,13 +225,7 @@ impl Scheduler {
 
     /// It slept, and is about to run this process.
     fn awaken(&mut self, process: &Process) {
-        let profile = &self.vm.trace.profile;
-        if !profile.wants(profile::SCHEDULERS) {
-            self.asleep = false;
-        } else if !profile.is_by(process.pid.term()) {
-            self.asleep = false;
-            profile::scheduler(self.vm, self.local.id, true, self.vm.schedulers.awake());
-        }
+        self.asleep = !self.vm.profile_wake_up(self.local.id, process, || self.vm.schedulers.awake());
     }
 
     fn run(&mut self, process: &'static Process) -> u32 {
@@ -280,15 +274,15 @@ impl Scheduler {
 impl Ctx<'_> {
     pub(crate) fn run_slice(&mut self) -> SliceEnd {
         if self.is_watched() {
-            self.trace_slice_begins();
+            self.vm.tracer().slice_begins(self);
         }
-        let slice = self.vm.trace.monitor.watches_slices().then(|| (self.vm.machine.now_ns(), self.current_function()));
+        let slice = self.vm.switches.any(switches::SLICES).then(|| (self.vm.machine.now_ns(), self.current_function()));
         let end = self.signals_then_code();
         if let Some((since_ns, from)) = slice {
-            self.watch_slice(since_ns, from);
+            self.vm.tracer().slice_took(self, since_ns, from);
         }
         if self.is_watched() {
-            self.trace_slice_ends(end);
+            self.vm.tracer().slice_ends(self, end);
         }
         end
     }
@@ -356,13 +350,13 @@ impl Vm {
             SliceEnd::Waiting if ctx.proc.unhandled.is_some() => self.go_on(process),
             SliceEnd::Yielded => self.go_on(process),
             SliceEnd::Waiting => {
-                let profiled = self.trace.profile.wants(profile::PROCESSES) && !ctx.proc.away;
+                let profiled = self.switches.any(switches::RUNNABLE_PROCESSES) && !ctx.proc.away;
                 if profiled {
-                    ctx.profile_process(false, false);
+                    self.tracer().process_changes(ctx, Activity::Inactive);
                 }
                 if !process.try_wait() {
                     if profiled {
-                        ctx.profile_process(true, false);
+                        self.tracer().process_changes(ctx, Activity::Runnable);
                     }
                     self.schedulers.enqueue(process);
                 }
@@ -377,8 +371,8 @@ impl Vm {
                 }
             }
             SliceEnd::Exited => {
-                if self.trace.profile.wants(profile::PROCESSES) && !crate::exit::has_begun(ctx) {
-                    ctx.profile_process(false, true);
+                if self.switches.any(switches::RUNNABLE_PROCESSES) && !crate::exit::has_begun(ctx) {
+                    self.tracer().process_changes(ctx, Activity::Ended);
                 }
                 if !crate::exit::finish(ctx) {
                     ctx.trace_exiting(am::out_exiting);

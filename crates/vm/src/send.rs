@@ -3,7 +3,6 @@
 
 use crate::bif::{BADARG, Escape};
 use crate::ctx::Ctx;
-use crate::trace::flags;
 use crate::{Process, Signal, Vm};
 use myriad_heap::Fragment;
 use myriad_process::{Message, Named, Parcel, Wake};
@@ -48,7 +47,7 @@ impl Vm {
     fn schedule(&'static self, process: &Process, wake: Wake) {
         match wake {
             Wake::Enqueue => {
-                crate::trace::profile::awoken(self, process);
+                self.profile_waking(process);
                 self.schedulers.enqueue_woken(process);
             }
             Wake::AlreadyAwake | Wake::Gone => {}
@@ -85,9 +84,7 @@ impl Ctx<'_> {
 
     /// Sends `message` to `to`: a pid, port, alias, name, or `{Name, Node}`.
     pub fn send(&mut self, to: Term, message: Term) -> Result<Sent, Escape> {
-        if self.this.trace.wants(flags::SEND) {
-            self.trace_send(to, message);
-        }
+        self.trace_send(to, message);
         if let Some(pid) = to.as_local_pid() {
             self.send_to_pid(pid, message);
             return Ok(Sent::Done);
@@ -124,6 +121,18 @@ impl Ctx<'_> {
             return parcel.message_from(self.pid());
         }
         self.outgoing_with_token(to, message, parcel)
+    }
+
+    /// An exit signal of this process to `to`, with its sequential trace token if it has one.
+    pub fn exit_signal_to(&mut self, to: Term, reason: Term, linked: bool) -> Signal {
+        let exit = Signal::Exit { from: self.pid().term(), reason: self.parcel(reason), linked };
+        if self.proc.token.is_none() || to.as_local_pid().is_none() {
+            return exit;
+        }
+        match self.vm.tracer().exits_with_token(self, to, reason) {
+            Some(token) => Signal::ExitWithToken(Box::new(exit), token),
+            None => exit,
+        }
     }
 
     #[inline]

@@ -15,6 +15,7 @@ use crate::bif::DirtyKind;
 use crate::release::Release;
 use crate::scheduler::{Scheduler, Step};
 use crate::subsystem::Functions;
+use crate::tracer::NoTracer;
 use crate::vm::{Config, Parts, Vm};
 use myriad_process::Status;
 use myriad_sched::Local;
@@ -81,7 +82,7 @@ fn config(schedulers: usize, dirty_cpu: usize) -> Config {
 
 fn parts(world: &Arc<World>) -> Parts {
     let exits = Functions { tables: &[], process_exits: world::process_exits };
-    Parts::new(Box::new(world.clone()), vec![Box::new(exits)])
+    Parts { engine: Box::new(world.clone()), subsystems: vec![Box::new(exits)], tracer: Box::new(NoTracer) }
 }
 
 fn release() -> Release {

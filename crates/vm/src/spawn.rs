@@ -5,7 +5,7 @@
 
 use crate::code::Function;
 use crate::ctx::Ctx;
-use crate::trace::sequential::{ReplyDelivery, Token};
+use crate::tracer::SpawnMessages;
 use crate::vm::Vm;
 use crate::{Private, Process, Resume, Signal};
 use myriad_heap::{Fragment, Heap, Settings};
@@ -35,6 +35,17 @@ pub struct SpawnOptions {
     pub given: Term,
     /// The reply to a request.
     pub reply: Option<Reply>,
+}
+
+/// How the reply to a spawn comes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReplyDelivery {
+    /// The spawn waits for it.
+    AtOnce,
+    /// As a message.
+    AsMessage,
+    /// Not at all.
+    Never,
 }
 
 /// The reply to a `spawn_request`. Terms of the parent's.
@@ -167,20 +178,15 @@ impl Ctx<'_> {
         Ok(pid)
     }
 
-    /// Sends itself the reply to a request: what it does with it is a matter of receiving it.
-    pub fn reply_to_spawn(&mut self, reply: Reply, word: Term, value: Term, token: Option<Token>) {
+    /// Sends itself the reply to a request, with a sequential trace token or none: what it does with it is a matter of receiving
+    /// it.
+    pub fn reply_to_spawn(&mut self, reply: Reply, word: Term, value: Term, token: Option<Parcel>) {
         let message = [reply.tag, reply.reference, word, value];
         let words = message.iter().map(|term| myriad_heap::copied_size(*term)).sum::<usize>();
         let mut fragment = Fragment::with_capacity(words + 16);
         let message = message.map(|term| myriad_heap::copy_term(term, &mut fragment));
         let term = fragment.tuple(&message);
-        let token = match token {
-            Some(mut token) => {
-                token.label = myriad_heap::copy_term(token.label, &mut fragment);
-                token.term(&mut fragment)
-            }
-            None => Term::NONE,
-        };
+        let token = token.map_or(Term::NONE, |token| myriad_heap::copy_term(token.term, &mut fragment));
         self.signal_to(self.pid(), Signal::Message(Message::new(term, Some(fragment), token)));
     }
 }
@@ -192,14 +198,15 @@ struct SpawnMessage {
     tag: Term,
     replies: ReplyDelivery,
     /// That of the reply, if it is sent.
-    token: Option<Token>,
+    token: Option<Parcel>,
     memory: Arena,
 }
 
 impl SpawnMessage {
     fn carry_out(&mut self, ctx: &mut Ctx<'_>, new: &mut Private, pid: Pid) {
         let reply = self.memory.tuple(&[self.tag, self.reference, Term::atom(am::ok), pid.term()]);
-        self.token = ctx.spawn_with_token(new, pid.term(), self.request, reply, self.replies);
+        let messages = SpawnMessages { request: self.request, reply, delivery: self.replies };
+        self.token = ctx.vm.tracer().spawns_with_token(ctx, new, pid, messages);
     }
 }
 

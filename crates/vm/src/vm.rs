@@ -7,6 +7,8 @@ use crate::engine::Engine;
 use crate::literals::Literals;
 use crate::release::Release;
 use crate::subsystem::{Subsystem, Subsystems};
+use crate::tracer::Tracer;
+use crate::tracer::switches::Switches;
 use crate::{ProcessTable, Signal};
 use myriad_heap::Settings;
 use myriad_process::{Names, Parcel};
@@ -141,8 +143,8 @@ pub struct Vm {
     pub machine: Arc<dyn Platform>,
     /// What programs may change.
     pub defaults: Defaults,
-    /// Tracing.
-    pub trace: crate::trace::Tracing,
+    /// What of the whole VM is watched.
+    pub switches: Switches,
     /// Thread progress.
     pub progress: Arc<Progress>,
     /// Thread progress of the normal schedulers alone, whose slices are short: what only they read without locks is freed
@@ -153,6 +155,7 @@ pub struct Vm {
     /// Number of threads that make references with a number of their own.
     locals: usize,
     engine: Box<dyn Engine>,
+    tracer: Box<dyn Tracer>,
     pub(crate) subsystems: Subsystems,
     exit_status: AtomicI64,
     foreign_refs: AtomicU64,
@@ -165,15 +168,8 @@ pub struct Parts {
     pub engine: Box<dyn Engine>,
     /// The upper crates, in the order in which they let go of a process that ends.
     pub subsystems: Vec<Box<dyn Subsystem>>,
-    /// Who compiles match specifications for tracing.
-    pub compile_specification: crate::trace::Compiler,
-}
-
-impl Parts {
-    /// An executor and subsystems; no specification can be compiled.
-    pub fn new(engine: Box<dyn Engine>, subsystems: Vec<Box<dyn Subsystem>>) -> Parts {
-        Parts { engine, subsystems, compile_specification: |_, _| None }
-    }
+    /// Who traces.
+    pub tracer: Box<dyn Tracer>,
 }
 
 impl Vm {
@@ -208,7 +204,8 @@ impl Vm {
             locals,
             engine: parts.engine,
             defaults: Defaults::new(config.heap, config.backtrace_depth),
-            trace: crate::trace::Tracing::new(parts.compile_specification),
+            switches: Switches::default(),
+            tracer: parts.tracer,
             subsystems: Subsystems::new(parts.subsystems),
             exit_status: AtomicI64::new(0),
             foreign_refs: AtomicU64::new(0),
@@ -229,6 +226,11 @@ impl Vm {
     /// The executor.
     pub fn engine(&self) -> &dyn Engine {
         &*self.engine
+    }
+
+    /// Who traces. Trace points ask [`Vm::switches`] or the process's flags first (vm/TR1).
+    pub fn tracer(&self) -> &dyn Tracer {
+        &*self.tracer
     }
 
     /// The own state of scheduler `id`, on its thread, which works for this VM from now on. `None`: thread progress has no room.

@@ -2,9 +2,10 @@
 
 use myriad_term::magic::{Magic, magic_reference};
 use myriad_term::{Atom, Build, Term, am};
+use myriad_trace::Tracing;
+use myriad_trace::breakpoint::Patterns;
 use myriad_vm::bif::{SYSTEM_LIMIT, badarg};
 use myriad_vm::code::{Deleted, FinishError, PreparedCode, prepare};
-use myriad_vm::trace::breakpoint::Patterns;
 use myriad_vm::{BifResult, Ctx, Vm, report};
 
 use super::refusal;
@@ -64,7 +65,7 @@ fn finish_loading(ctx: &mut Ctx<'_>, list: Term) -> BifResult {
     };
     // Breakpoints of the versions that become old go; those for all new code come.
     let vm = ctx.vm;
-    let mut guard = vm.trace.lock();
+    let mut guard = Tracing::of(vm).lock();
     for code in list.iter().filter(|code| !code.has_on_load) {
         forget(vm, &mut guard, code.name);
     }
@@ -107,7 +108,7 @@ pub(super) fn call_on_load_function_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifRe
 pub(super) fn finish_after_on_load_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let (Some(name), Some(keep)) = (args[0].as_atom(), args[1].as_bool()) else { return badarg() };
     let vm = ctx.vm;
-    let mut guard = vm.trace.lock();
+    let mut guard = Tracing::of(vm).lock();
     if keep && vm.code.state(name).on_load.is_some() {
         forget(vm, &mut guard, name);
     }
@@ -123,7 +124,7 @@ pub(super) fn finish_after_on_load_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifRes
 pub(super) fn delete_module_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(name) = args[0].as_atom() else { return badarg() };
     let vm = ctx.vm;
-    let mut guard = vm.trace.lock();
+    let mut guard = Tracing::of(vm).lock();
     if vm.code.state(name).old.is_none() {
         forget(vm, &mut guard, name);
     }

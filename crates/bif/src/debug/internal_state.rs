@@ -8,6 +8,7 @@ use myriad_sync::{Arc, thread};
 use myriad_term::boxed::Header;
 use myriad_term::hash::internal_hash;
 use myriad_term::{Atom, Build, Kind, Pid, Term, am, memory, print};
+use myriad_trace::Tracing;
 use myriad_vm::bif::{Escape, UNDEF, badarg};
 use myriad_vm::timer::Action;
 use myriad_vm::vm::TABLE_NAME_BUCKETS;
@@ -220,7 +221,7 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         Some(am::inconsistent_heap) => inconsistent_heap(ctx, value),
         Some(am::test_long_gc_sleep) => match value.as_small().and_then(|ms| u32::try_from(ms).ok()) {
             Some(ms) => {
-                ctx.vm.trace.monitor.prolong_collections(Duration::from_millis(u64::from(ms)));
+                Tracing::of(ctx.vm).monitor.prolong_collections(Duration::from_millis(u64::from(ms)));
                 Ok(Term::TRUE)
             }
             None => badarg(),

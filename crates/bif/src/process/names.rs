@@ -2,9 +2,9 @@
 
 use myriad_process::Named;
 use myriad_term::{Atom, Build, Term, am};
+use myriad_trace::event::{self, tracer_for};
 use myriad_vm::bif::badarg;
-use myriad_vm::trace::event::{self, tracer_for};
-use myriad_vm::trace::flags;
+use myriad_vm::tracer::flags;
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub NAMES = "erlang" {

@@ -5,9 +5,10 @@ use super::state::state;
 use crate::process::{heap_size, max_heap_size, setting};
 use myriad_sched::{Block, MultiScheduling};
 use myriad_term::{Atom, Export, Mfa, Term, am};
+use myriad_trace::event::is_alive;
+use myriad_trace::{Tracing, sequential};
 use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::info::max_heap_size_map;
-use myriad_vm::trace::event::is_alive;
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub FLAGS = "erlang" {
@@ -155,17 +156,17 @@ fn set(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Option<Term>> {
         }
         am::trace_control_word => {
             let word = u32::try_from(value.as_small()?).ok()?;
-            Term::small(i64::from(ctx.vm.trace.set_control_word(word)))
+            Term::small(i64::from(Tracing::of(ctx.vm).set_control_word(word)))
         }
         am::sequential_tracer => {
             let tracer = (!value.is_am(am::false_)).then_some(value);
             if tracer.is_some_and(|tracer| !is_alive(ctx.vm, tracer)) {
                 return None;
             }
-            ctx.vm.trace.set_sequential_tracer(tracer).unwrap_or(Term::FALSE)
+            Tracing::of(ctx.vm).set_sequential_tracer(tracer).unwrap_or(Term::FALSE)
         }
         am::reset_seq_trace if value.is_am(am::true_) => {
-            ctx.reset_tokens();
+            sequential::reset(ctx);
             Term::TRUE
         }
         am::reset_seq_trace => return None,

@@ -6,6 +6,7 @@ use crate::emulator_flags::flag_value;
 use myriad_heap::sizes::SIZES;
 use myriad_sched::{Block, MultiScheduling};
 use myriad_term::{Atom, Build, Term, am};
+use myriad_trace::Tracing;
 use myriad_vm::bif::badarg;
 use myriad_vm::info::max_heap_size_map;
 use myriad_vm::subsystem::Statistic;
@@ -392,9 +393,9 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::start_time => ctx.int(myriad_sched::clock::START_NS),
         am::end_time => ctx.int(myriad_sched::clock::END_NS),
         // What others have set.
-        am::trace_control_word => Term::small(i64::from(ctx.vm.trace.control_word())),
+        am::trace_control_word => Term::small(i64::from(Tracing::of(ctx.vm).control_word())),
         am::sequential_tracer => {
-            let tracer = ctx.vm.trace.sequential_tracer().unwrap_or(Term::FALSE);
+            let tracer = Tracing::of(ctx.vm).sequential_tracer().unwrap_or(Term::FALSE);
             pair(ctx, key, tracer)
         }
         am::system_logger => vm.defaults.system_logger(),

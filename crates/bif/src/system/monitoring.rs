@@ -1,13 +1,14 @@
-//! `system_monitor/0,1,2` and `system_profile/0,2`: who watches the system, and for what (`vm::trace::monitor`,
-//! `vm::trace::profile`).
+//! `system_monitor/0,1,2` and `system_profile/0,2`: who watches the system, and for what (`trace::monitor`,
+//! `trace::profile`).
 
 use super::info::watch_term;
 use super::state::{Watch, state};
 use myriad_term::{Atom, Term, am};
+use myriad_trace::Tracing;
+use myriad_trace::event::is_alive;
+use myriad_trace::monitor::Limits;
 use myriad_vm::bif::{BADARG, Escape, badarg};
-use myriad_vm::trace::event::is_alive;
-use myriad_vm::trace::monitor::Limits;
-use myriad_vm::trace::{flags, profile};
+use myriad_vm::tracer::{flags, switches};
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub MONITORING = "erlang" {
@@ -80,7 +81,7 @@ fn system_monitor(ctx: &mut Ctx<'_>, by: Term, options: Term) -> BifResult {
             _ => {}
         }
     }
-    ctx.vm.trace.monitor.set((!wanted.is_empty()).then_some(by), limits);
+    Tracing::of(ctx.vm).monitor.set(ctx.vm, (!wanted.is_empty()).then_some(by), limits);
     let watch = (!wanted.is_empty()).then(|| Watch { by, options: sorted(wanted, MONITOR_OPTIONS) });
     let old = std::mem::replace(&mut state(ctx.vm).monitor, watch);
     let old = living(ctx, old);
@@ -110,10 +111,10 @@ fn system_profile_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     for option in items(options)? {
         let Some(name) = option.as_atom() else { return badarg() };
         match name {
-            am::runnable_procs => what |= profile::PROCESSES,
-            am::runnable_ports => what |= profile::PORTS,
-            am::scheduler => what |= profile::SCHEDULERS,
-            am::exclusive => what |= profile::EXCLUSIVE,
+            am::runnable_procs => what |= switches::RUNNABLE_PROCESSES,
+            am::runnable_ports => what |= switches::RUNNABLE_PORTS,
+            am::scheduler => what |= switches::SCHEDULERS,
+            am::exclusive => what |= switches::EXCLUSIVE,
             am::timestamp => time = flags::TIMESTAMP,
             am::monotonic_timestamp => time = flags::MONOTONIC_TIMESTAMP,
             am::strict_monotonic_timestamp => time = flags::STRICT_MONOTONIC_TIMESTAMP,
@@ -128,7 +129,7 @@ fn system_profile_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     } else {
         Some(Watch { by: watcher(ctx, args[0])?, options: sorted(wanted, PROFILE_OPTIONS) })
     };
-    ctx.vm.trace.profile.set(watch.as_ref().map(|watch| watch.by), what, time);
+    Tracing::of(ctx.vm).profile.set(ctx.vm, watch.as_ref().map(|watch| watch.by), what, time);
     let old = std::mem::replace(&mut state(ctx.vm).profile, watch);
     Ok(watch_term(ctx, old))
 }

@@ -3,8 +3,9 @@
 use super::{bad_option, plain, tracer_of};
 use myriad_process::Tracee;
 use myriad_term::{Term, am};
-use myriad_vm::trace::event::is_alive;
-use myriad_vm::trace::flags;
+use myriad_trace::Tracing;
+use myriad_trace::event::is_alive;
+use myriad_vm::tracer::flags;
 use myriad_vm::{BifResult, Ctx, Vm};
 
 /// What a list of flags says.
@@ -104,7 +105,7 @@ pub(super) fn trace_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
     if let Some(pid) = args[0].as_local_pid() {
         let Some(process) = vm.processes.get(pid).filter(|p| !p.is_exiting()) else { return plain() };
-        let guard = vm.trace.lock();
+        let guard = Tracing::of(vm).lock();
         let made = change.make(vm, &process.trace);
         drop(guard);
         return if made { Ok(Term::small(1)) } else { taken(ctx) };
@@ -112,7 +113,7 @@ pub(super) fn trace_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if let Some(port) = args[0].as_local_port() {
         let Some(ports) = vm.ports() else { return plain() };
         let mut made = None;
-        let guard = vm.trace.lock();
+        let guard = Tracing::of(vm).lock();
         ports.with_tracee(vm, port, &mut |tracee| made = Some(change.make(vm, tracee)));
         drop(guard);
         return match made {
@@ -123,10 +124,10 @@ pub(super) fn trace_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
     let Some(whom) = args[0].as_atom().and_then(whom) else { return plain() };
     if wanted.cpu_timestamp {
-        vm.trace.set_cpu_timestamps(on);
+        Tracing::of(vm).set_cpu_timestamps(on);
     }
     let mut count = 0;
-    let guard = vm.trace.lock();
+    let guard = Tracing::of(vm).lock();
     if whom.existing {
         if whom.processes && wanted.mask & flags::PROCESS != 0 {
             for pid in vm.processes.pids() {
@@ -144,12 +145,15 @@ pub(super) fn trace_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         }
     }
     if whom.new {
-        for (kind, tracee, all) in
-            [(whom.processes, &vm.trace.new_processes, flags::PROCESS), (whom.ports, &vm.trace.new_ports, flags::PORT)]
-        {
-            if kind && wanted.mask & all != 0 {
-                Change { mask: wanted.mask & all, ..change }.make(vm, tracee);
-            }
+        let tracing = Tracing::of(vm);
+        if whom.processes && wanted.mask & flags::PROCESS != 0 {
+            let change = Change { mask: wanted.mask & flags::PROCESS, ..change };
+            tracing.change_new_processes(vm, |tracee| {
+                change.make(vm, tracee);
+            });
+        }
+        if whom.ports && wanted.mask & flags::PORT != 0 {
+            Change { mask: wanted.mask & flags::PORT, ..change }.make(vm, &tracing.new_ports);
         }
     }
     drop(guard);

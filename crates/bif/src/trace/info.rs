@@ -4,10 +4,11 @@ use super::{bad_option, plain};
 use myriad_process::Tracee;
 use myriad_sync::Arc;
 use myriad_term::{Atom, Build, Export, Mfa, Term, am};
+use myriad_trace::breakpoint::{Breakpoint, MaybeSpec};
+use myriad_trace::event::is_alive;
+use myriad_trace::{Filter, Filtered, Tracing, breakpoint};
 use myriad_vm::code::Function;
-use myriad_vm::trace::breakpoint::{Breakpoint, MaybeSpec};
-use myriad_vm::trace::event::is_alive;
-use myriad_vm::trace::{Filter, Filtered, flags};
+use myriad_vm::tracer::flags;
 use myriad_vm::{BifResult, Ctx};
 
 pub(super) fn trace_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
@@ -15,8 +16,8 @@ pub(super) fn trace_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let vm = ctx.vm;
     if let Some(name) = what.as_atom() {
         return match name {
-            am::new | am::new_processes => of_tracee(ctx, &vm.trace.new_processes, key),
-            am::new_ports => of_tracee(ctx, &vm.trace.new_ports, key),
+            am::new | am::new_processes => of_tracee(ctx, Tracing::of(vm).new_processes(), key),
+            am::new_ports => of_tracee(ctx, &Tracing::of(vm).new_ports, key),
             am::send => of_filter(ctx, Filtered::Send, key),
             am::receive => of_filter(ctx, Filtered::Receive, key),
             am::on_load => on_load(ctx, key),
@@ -83,7 +84,7 @@ fn of_filter(ctx: &mut Ctx<'_>, of: Filtered, key: Term) -> BifResult {
     if !key.is_am(am::match_spec) {
         return plain();
     }
-    let value = match ctx.vm.trace.filter(of) {
+    let value = match Tracing::of(ctx.vm).filter(of) {
         Filter::All => Term::TRUE,
         Filter::Nothing => Term::FALSE,
         Filter::Some(spec) => myriad_heap::copy_term(spec.source(), ctx),
@@ -129,9 +130,9 @@ fn value(ctx: &mut Ctx<'_>, breakpoint: &Breakpoint, kind: Atom, key: Atom) -> O
 }
 
 fn of_function(ctx: &mut Ctx<'_>, mfa: Mfa, key: Term) -> BifResult {
-    let guard = ctx.vm.trace.lock();
+    let guard = Tracing::of(ctx.vm).lock();
     let global = Export::find(mfa).and_then(|export| guard.global(export));
-    let local = super::pattern::function_of(ctx.vm, mfa).map(|f: &'static Function| f.breakpoint().cloned());
+    let local = super::pattern::function_of(ctx.vm, mfa).map(|f: &'static Function| breakpoint::of(f).cloned());
     drop(guard);
     let (breakpoint, kind) = match (global, local) {
         (Some(spec), _) => (Breakpoint { call: Some(spec), ..Breakpoint::default() }, am::global),
@@ -173,7 +174,7 @@ fn whole_or_part(
 
 /// What new code gets; of counts, that there will be one.
 fn on_load(ctx: &mut Ctx<'_>, key: Term) -> BifResult {
-    let set = ctx.vm.trace.lock().on_load.clone();
+    let set = Tracing::of(ctx.vm).lock().on_load.clone();
     let Some((breakpoint, global)) = set else { return Ok(ctx.tuple(&[key, Term::FALSE])) };
     let kind = if global { am::global } else { am::local };
     const ON_LOAD: [Atom; 5] = [am::traced, am::match_spec, am::meta, am::meta_match_spec, am::call_count];

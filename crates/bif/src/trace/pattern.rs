@@ -3,11 +3,11 @@
 use super::{bad, bad_option, tracer_of};
 use myriad_sync::Arc;
 use myriad_term::{Atom, Export, Mfa, Term, am};
+use myriad_trace::breakpoint::{Breakpoint, MaybeSpec, Meta, Patterns};
+use myriad_trace::times::Times;
+use myriad_trace::{Filter, Filtered, Tracing};
 use myriad_vm::bif::badarg;
 use myriad_vm::code::{Function, Module};
-use myriad_vm::trace::breakpoint::{Breakpoint, MaybeSpec, Meta, Patterns};
-use myriad_vm::trace::times::Times;
-use myriad_vm::trace::{Filter, Filtered};
 use myriad_vm::{BifResult, Ctx, Vm};
 
 /// The kinds of tracing that a list of options names.
@@ -207,7 +207,11 @@ pub(super) fn trace_pattern_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         _ => None,
     };
     let compiled = if how.as_atom().is_none() || how.is_nil() {
-        if how.is_nil() { Some(How::On(None)) } else { vm.trace.compile(how, filtered).map(|spec| How::On(Some(spec))) }
+        if how.is_nil() {
+            Some(How::On(None))
+        } else {
+            Tracing::of(vm).compile(how, filtered).map(|spec| How::On(Some(spec)))
+        }
     } else if named(am::true_) {
         Some(How::On(None))
     } else if named(am::false_) {
@@ -230,7 +234,7 @@ pub(super) fn trace_pattern_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         if !list.is_nil() {
             return bad(ctx, am::none);
         }
-        vm.trace.set_filter(if what.is_am(am::send) { Filtered::Send } else { Filtered::Receive }, filter);
+        Tracing::of(vm).set_filter(if what.is_am(am::send) { Filtered::Send } else { Filtered::Receive }, filter);
         return Ok(Term::small(1));
     }
     let own = ctx.pid().term();
@@ -243,12 +247,12 @@ pub(super) fn trace_pattern_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         _ => {}
     }
     if what.is_am(am::on_load) {
-        let mut guard = vm.trace.lock();
+        let mut guard = Tracing::of(vm).lock();
         guard.on_load = new.on_load(guard.on_load.take(), kinds);
         return Ok(Term::small(0));
     }
     let Some(whose) = Whose::read(what) else { return bad(ctx, am::none) };
-    let mut guard = vm.trace.lock();
+    let mut guard = Tracing::of(vm).lock();
     let mut count = 0;
     for module in whose.modules(vm) {
         count += new.apply(vm, &mut guard, module, kinds, &whose);
@@ -262,7 +266,7 @@ pub(super) fn trace_pattern_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 pub(super) fn breakpoint_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let (Some(whose), Some(on)) = (Whose::read(args[0]), args[1].as_bool()) else { return badarg() };
     let vm = ctx.vm;
-    let mut patterns = vm.trace.lock();
+    let mut patterns = Tracing::of(vm).lock();
     let mut count = 0;
     for module in whose.modules(vm) {
         for function in module.functions.iter().filter(|f| whose.matches(f.mfa)) {

@@ -7,7 +7,7 @@ use crate::row::{Row, copy_out};
 use myriad_term::equal::eq_exact;
 use myriad_term::map::from_pairs;
 use myriad_term::{Arena, Atom, Build, Term, am};
-use myriad_vm::trace::spec::Host;
+use myriad_trace::spec::Host;
 
 /// What a specification is run on.
 #[derive(Clone, Copy)]

@@ -7,8 +7,8 @@ use myriad_heap::Fragment;
 use myriad_process::Parcel;
 use myriad_sync::Arc;
 use myriad_term::{Arena, Atom, Build, Term, am};
-use myriad_vm::trace::Filtered;
-use myriad_vm::trace::spec::{self, Host, Message, Specification, Verdict};
+use myriad_trace::Filtered;
+use myriad_trace::spec::{self, Host, Message, Specification, Verdict};
 
 struct Traced {
     spec: Spec,

@@ -3,6 +3,7 @@
 use myriad_interp::Interpreter;
 use myriad_sched::Local;
 use myriad_term::{Atom, Export, Mfa, Term, am};
+use myriad_trace::Tracing;
 use myriad_vm::code::install_undefined;
 use myriad_vm::release::Release;
 use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
@@ -13,14 +14,15 @@ use std::cell::RefCell;
 fn new_vm() -> &'static Vm {
     let config = Config { emulator_flags: vec!["-fnu".to_owned()], ..Config::default() };
     let release = Release::without_root(25).expect("25 is known");
-    let parts = Parts::new(
-        Box::new(Interpreter::new()),
-        vec![
+    let parts = Parts {
+        engine: Box::new(Interpreter::new()),
+        tracer: Box::new(Tracing::new(|_, _| None)),
+        subsystems: vec![
             Box::<myriad_bif::Builtins>::default(),
             Box::<myriad_ets::Tables>::default(),
             Box::<myriad_io::Io>::default(),
         ],
-    );
+    };
     let vm = Vm::new(config, release, parts);
     install_undefined(vm.engine());
     vm

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test uses its own part of this")]
 use myriad_interp::Interpreter;
+use myriad_trace::Tracing;
 use myriad_vm::Vm;
 use myriad_vm::code::{LoadError, Module, install_undefined, prepare};
 use myriad_vm::release::Release;
@@ -11,7 +12,11 @@ use myriad_vm::vm::{Config, Parts};
 pub fn vm() -> &'static Vm {
     let config = Config { dirty_cpu: 1, dirty_cpu_online: 1, dirty_io: 1, process_limit: 4096, ..Config::default() };
     let release = Release::without_root(25).expect("25 is known");
-    let parts = Parts::new(Box::new(Interpreter::new()), vec![Box::<myriad_bif::Builtins>::default()]);
+    let parts = Parts {
+        engine: Box::new(Interpreter::new()),
+        subsystems: vec![Box::<myriad_bif::Builtins>::default()],
+        tracer: Box::new(Tracing::new(|_, _| None)),
+    };
     let vm = Vm::new(config, release, parts);
     install_undefined(vm.engine());
     vm

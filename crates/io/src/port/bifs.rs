@@ -16,6 +16,7 @@ use myriad_process::{Named, Parcel};
 use myriad_sched::microstate::{State, within};
 use myriad_sync::Arc;
 use myriad_term::{Atom, Build, Term, am};
+use myriad_trace::{life, profile};
 use myriad_vm::bif::{BADARG, DirtyKind, Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::{BifResult, Ctx, Signal};
 
@@ -76,13 +77,13 @@ fn driver_word(line: &[u8]) -> &[u8] {
 /// Who opens a port is not runnable meanwhile (`system_profile`, `exclusive`).
 fn open_port(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if !ctx.sched.dirty {
-        ctx.profile_port_call(true);
+        profile::port_call(ctx, true);
     }
     let port = within(State::Port);
     let result = open_port_2(ctx, args);
     drop(port);
     if !matches!(result, Err(Escape::Dirty(_) | Escape::Yield)) {
-        ctx.profile_port_call(false);
+        profile::port_call(ctx, false);
     }
     result
 }
@@ -132,7 +133,7 @@ fn open_driver(
     let new = new_port(ctx, line.to_vec(), settings, driver);
     let Some(port) = system.create(new) else { return reason(am::system_limit) };
     ctx.proc.relations.link(port.id.term());
-    ctx.trace_link(port.id.term());
+    life::link(ctx, port.id.term());
     Ok(port.id.term())
 }
 
@@ -192,7 +193,7 @@ fn open_stream(ctx: &mut Ctx<'_>, system: &'static System, target: &Target, sett
     let Some(port) = system.create(new) else { return reason(am::system_limit) };
     // Linked before anything can happen to the port: its exit signal counts only over a link.
     ctx.proc.relations.link(port.id.term());
-    ctx.trace_link(port.id.term());
+    life::link(ctx, port.id.term());
     if let Some(Ok(pid)) = process
         && poll::watch_child(system, port.id, pid).is_err()
     {
@@ -212,7 +213,7 @@ fn open_stream(ctx: &mut Ctx<'_>, system: &'static System, target: &Target, sett
             let begin = begin.take();
             ctx.vm.signal_pid(ctx.pid(), Signal::Call(Box::new(move |_| drop(begin))));
             ctx.bump(500);
-            ctx.profile_port_call(false);
+            profile::port_call(ctx, false);
             Ok(id.term())
         }));
     }

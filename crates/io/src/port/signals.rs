@@ -6,8 +6,8 @@ use myriad_process::{Parcel, Tracee};
 use myriad_sched::microstate::{State as Microstate, within};
 use myriad_sync::Arc;
 use myriad_term::{Build, Pid, Port as PortId, RefNumbers, Term, am};
-use myriad_vm::trace::flags;
-use myriad_vm::trace::monitor::busy_port;
+use myriad_trace::monitor::busy_port;
+use myriad_vm::tracer::flags;
 use myriad_vm::vm::PortOps;
 use myriad_vm::{Signal, Vm};
 

@@ -7,8 +7,10 @@ use myriad_process::Parcel;
 use myriad_sched::microstate::{State as Microstate, Within, within};
 use myriad_term::etf::{self, EncodeOptions};
 use myriad_term::{Atom, Build, Pid, Port as PortId, Term, am};
+use myriad_trace::{Tracing, event, profile};
 use myriad_vm::Vm;
-use myriad_vm::trace::{event, flags, profile};
+use myriad_vm::tracer::flags;
+use myriad_vm::tracer::switches::RUNNABLE_PORTS;
 
 impl System {
     /// Writes a trace message to a port that is a tracer. The caller holds no port's lock.
@@ -48,7 +50,7 @@ impl Port {
     /// work at once the first and the last one tell.
     #[inline]
     pub(super) fn works(&self, system: &System) -> Work<'_> {
-        let told = system.vm.trace.profile.wants(profile::PORTS).then(|| {
+        let told = system.vm.switches.any(RUNNABLE_PORTS).then(|| {
             let mut workers = self.workers.lock();
             *workers += 1;
             if *workers == 1 {
@@ -80,7 +82,7 @@ impl Port {
 
     /// The port has been opened by a process: it gets what new ports get, and that is told.
     pub(super) fn trace_open(&self, system: &System, by: Pid) {
-        let new = &system.vm.trace.new_ports;
+        let new = &Tracing::of(system.vm).new_ports;
         if new.flags() == 0 {
             return;
         }

@@ -7,6 +7,7 @@ use crate::engine::{Engine, SliceEnd};
 use crate::release::Release;
 use crate::spawn::{SpawnOptions, spawn_orphan};
 use crate::subsystem::Functions;
+use crate::tracer::NoTracer;
 use crate::vm::{Config, Parts, Vm};
 use crate::{Private, TraceFrame};
 use myriad_sync::atomic::{AtomicUsize, Ordering};
@@ -67,7 +68,9 @@ pub(super) fn vm(tables: &'static [&'static [BifDef]]) -> &'static Vm {
 
 /// A VM of this release that runs nothing.
 pub(super) fn vm_of(release: Release, tables: &'static [&'static [BifDef]]) -> &'static Vm {
-    let vm = Vm::new(Config::default(), release, Parts::new(Box::new(NoEngine), vec![Functions::of(tables)]));
+    let parts =
+        Parts { engine: Box::new(NoEngine), subsystems: vec![Functions::of(tables)], tracer: Box::new(NoTracer) };
+    let vm = Vm::new(Config::default(), release, parts);
     super::install_undefined(vm.engine());
     vm
 }

@@ -23,7 +23,7 @@ fn make(mfa: Mfa) -> *mut () {
 
 impl Function {
     /// A function without a module yet.
-    pub(crate) fn new(mfa: Mfa, entry: CodePtr, index: u32) -> Function {
+    pub fn new(mfa: Mfa, entry: CodePtr, index: u32) -> Function {
         Function {
             entry: AtomicPtr::new(entry.0.cast_mut()),
             native: AtomicPtr::new(ptr::null_mut()),
@@ -32,7 +32,7 @@ impl Function {
             module: ptr::null(),
             bif: AtomicPtr::new(ptr::null_mut()),
             decoded: AtomicPtr::new(ptr::null_mut()),
-            breakpoint: crate::trace::breakpoint::none(),
+            breakpoint: AtomicPtr::new(ptr::null_mut()),
         }
     }
 }

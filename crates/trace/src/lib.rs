@@ -1,24 +1,27 @@
 //! Tracing: who is traced by whom, for what; breakpoints on functions; trace messages.
 //!
+//! Above `vm` in the crate order (docs/map.md), which knows tracing by a trait alone ([`Tracer`](myriad_vm::tracer::Tracer)); below
+//! the interpreter, which runs the breakpoints, and the built-ins, which set them.
+//!
 //! | module | holds |
 //! | --- | --- |
-//! | [`flags`] | the trace flags, stated once |
+//! | `points` | what becomes of what the VM tells |
 //! | [`event`] | making and sending trace messages |
 //! | [`spec`] | what tracing asks of a match specification (crate `ets` compiles and runs them) |
 //! | [`breakpoint`] | breakpoints on functions and exports |
 //! | [`call`] | what happens at a traced call, and at its return |
 //! | [`times`] | call counts and call times |
-//! | `messages` | messages sent and received |
-//! | `life` | processes made, linked, named and ended; what they inherit |
+//! | [`messages`] | messages sent and received |
+//! | [`life`] | processes made, linked, named and ended; what they inherit |
 //! | `running`, `collecting` | slices, garbage collections |
 //! | [`sequential`] | sequential tracing |
 //! | [`monitor`] | `system_monitor` |
 //! | [`profile`] | `system_profile` |
 //!
-//! Nothing is tested on a fast path for tracing's sake. A function with a breakpoint has the engine's breakpoint stub as its
+//! Little is tested on a fast path for tracing's sake. A function with a breakpoint has the engine's breakpoint stub as its
 //! entry, through which local and external calls and calls of funs all go; an export that is traced for itself leads to a
-//! function of its own that has one. A process's flags are looked at where messages are sent and handled, processes are made and
-//! end, slices begin and end, and heaps are collected.
+//! function of its own that has one. A process's flags and the VM's switches (vm/TR1) are looked at where messages are sent and
+//! handled, processes are made and end, slices begin and end, and heaps are collected.
 //!
 //! R1. The messages of one tracee to its tracer are sent by the thread that does what they tell of, so they come in order.
 //! R2. Flags and tracer of a tracee are changed under [`Tracing::lock`] alone; they are read without.
@@ -27,10 +30,10 @@ pub mod breakpoint;
 pub mod call;
 mod collecting;
 pub mod event;
-pub mod flags;
-mod life;
-mod messages;
+pub mod life;
+pub mod messages;
 pub mod monitor;
+mod points;
 pub mod profile;
 mod running;
 pub mod sequential;
@@ -42,7 +45,10 @@ use myriad_process::Tracee;
 use myriad_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use myriad_sync::{Arc, LockClass, Mutex, MutexGuard};
 use myriad_term::Term;
+use myriad_vm::Vm;
+use myriad_vm::tracer::switches::NEW_PROCESSES;
 use spec::Specification;
+use std::any::Any;
 
 /// Compiles a match specification for filtered events, or (nothing) for calls; nothing if it is none.
 pub type Compiler = fn(Term, Option<Filtered>) -> Option<Arc<dyn Specification>>;
@@ -68,8 +74,8 @@ pub struct Tracing {
     patterns: Mutex<Patterns>,
     /// Built-ins with breakpoints.
     pub bif_hooks: breakpoint::BifHooks,
-    /// What new processes get.
-    pub new_processes: Tracee,
+    /// What new processes get; the VM's switches say whether it is anything.
+    new_processes: Tracee,
     /// What new ports get.
     pub new_ports: Tracee,
     filters: Mutex<[Filter; 2]>,
@@ -90,7 +96,7 @@ pub struct Tracing {
 
 impl Tracing {
     /// Nothing is traced; specifications are compiled by `compiler`.
-    pub(crate) fn new(compiler: Compiler) -> Tracing {
+    pub fn new(compiler: Compiler) -> Tracing {
         Tracing {
             patterns: Mutex::new(&CLASS, Patterns::default()),
             bif_hooks: breakpoint::BifHooks::default(),
@@ -118,6 +124,28 @@ pub enum Filtered {
 }
 
 impl Tracing {
+    /// The state of tracing of a VM.
+    ///
+    /// # Panics
+    /// The VM was made with another tracer. So nothing of it is traced, and only a mistake in the wiring comes here.
+    #[inline]
+    pub fn of(vm: &'static Vm) -> &'static Tracing {
+        let tracer: &dyn Any = vm.tracer();
+        tracer.downcast_ref().expect("the VM was made without tracing")
+    }
+
+    /// What new processes get.
+    pub fn new_processes(&self) -> &Tracee {
+        &self.new_processes
+    }
+
+    /// Lets `change` set what new processes get (R2).
+    pub fn change_new_processes(&self, vm: &Vm, change: impl FnOnce(&Tracee)) {
+        change(&self.new_processes);
+        let on = if self.new_processes.flags() == 0 { 0 } else { NEW_PROCESSES };
+        vm.switches.set(NEW_PROCESSES, on);
+    }
+
     /// Compiles a specification for filtered events, or for calls; nothing if it is none.
     pub fn compile(&self, term: Term, of: Option<Filtered>) -> Option<Arc<dyn Specification>> {
         (self.compiler)(term, of)

@@ -8,14 +8,15 @@
 //!     breakpoint: who comes to it still looks the export up again.
 //! B4. Breakpoints of a version go before it stops being current ([`Patterns::forget`]), so B3's function behind is there.
 
-use super::spec::Specification;
-use super::times::{Count, Times};
-use crate::bif::BifDef;
-use crate::code::{Function, Module};
-use crate::vm::Vm;
-use myriad_sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use crate::Tracing;
+use crate::spec::Specification;
+use crate::times::{Count, Times};
+use myriad_sync::atomic::{AtomicU64, Ordering};
 use myriad_sync::{Arc, LockClass, RwLock};
 use myriad_term::{Export, Mfa, Term};
+use myriad_vm::BifDef;
+use myriad_vm::Vm;
+use myriad_vm::code::{Function, Module};
 use std::collections::HashMap;
 use std::ptr;
 
@@ -89,52 +90,52 @@ impl Breakpoint {
     }
 }
 
-impl Function {
-    /// The breakpoint, good for the rest of the caller's slice (B1).
-    pub fn breakpoint(&self) -> Option<&'static Breakpoint> {
-        // Acquire: pairs with the Release in `set_breakpoint`.
-        // SAFETY: B1.
-        unsafe { self.breakpoint.load(Ordering::Acquire).as_ref() }
-    }
+/// The breakpoint of a function, good for the rest of the caller's slice (B1).
+#[inline]
+pub fn of(function: &Function) -> Option<&'static Breakpoint> {
+    // Acquire: pairs with the Release in `replace`. SAFETY: B1; only `replace` stores here, a breakpoint or null.
+    unsafe { function.breakpoint.load(Ordering::Acquire).cast::<Breakpoint>().as_ref() }
+}
 
-    /// The function that an export runs in the end: itself, or the one behind it (B3).
-    pub fn behind(&'static self) -> &'static Function {
-        match self.breakpoint() {
-            // SAFETY: B4.
-            Some(b) if !b.behind.is_null() => unsafe { &*b.behind },
-            _ => self,
-        }
+/// The function that an export runs in the end: the one that it leads to, or the one behind that (B3).
+pub fn behind(function: &'static Function) -> &'static Function {
+    match of(function) {
+        // SAFETY: B4.
+        Some(b) if !b.behind.is_null() => unsafe { &*b.behind },
+        _ => function,
     }
+}
 
-    fn set_breakpoint(&self, vm: &'static Vm, breakpoint: Option<Breakpoint>) {
-        let engine = vm.engine();
-        let new = breakpoint.map_or(ptr::null_mut(), |b| Box::into_raw(Box::new(b)));
-        if new.is_null() && !self.is_export_stand_in() {
-            // Release: who comes by this entry has no need of the breakpoint.
-            self.entry.store(engine.entry_behind(self).0.cast_mut(), Ordering::Release);
-        }
-        // AcqRel: pairs with the Acquire in `breakpoint`, and takes the old one over.
-        let old = self.breakpoint.swap(new, Ordering::AcqRel);
-        if let Some(module) = self.module()
-            && old.is_null() != new.is_null()
-        {
-            // Relaxed: see `is_traced`. One writer at a time.
-            let count = module.breakpoints.load(Ordering::Relaxed);
-            module.breakpoints.store(if new.is_null() { count - 1 } else { count + 1 }, Ordering::Relaxed);
-        }
-        if !new.is_null() {
-            // Release: after the breakpoint, which the stub looks for.
-            self.entry.store(engine.breakpoint_stub().0.cast_mut(), Ordering::Release);
-        }
-        if !old.is_null() {
-            let old = Retired(old);
-            vm.progress.retire_unregistered(move || old.free());
-        }
+/// Is this the function of an export that is, or was, traced for itself (B3)?
+#[inline]
+pub fn is_stand_in(function: &Function) -> bool {
+    function.index == STAND_IN
+}
+
+/// Replaces the breakpoint of a function.
+fn replace(vm: &'static Vm, function: &Function, breakpoint: Option<Breakpoint>) {
+    let engine = vm.engine();
+    let new = breakpoint.map_or(ptr::null_mut(), |b| Box::into_raw(Box::new(b)).cast::<()>());
+    if new.is_null() && !is_stand_in(function) {
+        // Release: who comes by this entry has no need of the breakpoint.
+        function.entry.store(engine.entry_behind(function).0.cast_mut(), Ordering::Release);
     }
-
-    /// Is this the function of an export that is, or was, traced for itself (B3)?
-    pub fn is_export_stand_in(&self) -> bool {
-        self.index == STAND_IN
+    // AcqRel: pairs with the Acquire in `of`, and takes the old one over.
+    let old = function.breakpoint.swap(new, Ordering::AcqRel);
+    if let Some(module) = function.module()
+        && old.is_null() != new.is_null()
+    {
+        // Relaxed: see `is_traced`. One writer at a time.
+        let count = module.breakpoints.load(Ordering::Relaxed);
+        module.breakpoints.store(if new.is_null() { count - 1 } else { count + 1 }, Ordering::Relaxed);
+    }
+    if !new.is_null() {
+        // Release: after the breakpoint, which the stub looks for.
+        function.entry.store(engine.breakpoint_stub().0.cast_mut(), Ordering::Release);
+    }
+    if !old.is_null() {
+        let old = Retired(old.cast());
+        vm.progress.retire_unregistered(move || old.free());
     }
 }
 
@@ -147,7 +148,7 @@ unsafe impl Send for Retired {}
 
 impl Retired {
     fn free(self) {
-        // SAFETY: came from a Box in `set_breakpoint`; B1's readers have passed a quiescent point.
+        // SAFETY: came from a Box in `replace`; B1's readers have passed a quiescent point.
         drop(unsafe { Box::from_raw(self.0) });
     }
 }
@@ -163,40 +164,20 @@ pub struct Patterns {
 }
 
 static BIF_CLASS: LockClass = LockClass::new("traced_bifs", 272);
-/// Which built-ins have breakpoints, for instructions that call built-ins without their entry.
+/// Which built-ins have breakpoints, for instructions that call built-ins without their entry. They ask here only while there
+/// is a hook at all ([`Switches::hooked`](myriad_vm::tracer::switches::Switches::hooked)): one stands for all these breakpoints.
 pub struct BifHooks {
-    /// One if any built-in has a breakpoint, and one more for each process that saves its calls.
-    reasons: AtomicUsize,
     /// By definition.
     traced: RwLock<HashMap<usize, &'static Export>>,
 }
 
 impl Default for BifHooks {
     fn default() -> BifHooks {
-        BifHooks { reasons: AtomicUsize::new(0), traced: RwLock::new(&BIF_CLASS, HashMap::new()) }
+        BifHooks { traced: RwLock::new(&BIF_CLASS, HashMap::new()) }
     }
 }
 
 impl BifHooks {
-    /// Has any built-in a breakpoint, or does any process save its calls?
-    #[inline(always)]
-    pub fn any(&self) -> bool {
-        // Relaxed: a breakpoint set meanwhile counts from the next call on.
-        self.reasons.load(Ordering::Relaxed) != 0
-    }
-
-    /// One reason more for [`BifHooks::any`].
-    pub(crate) fn more(&self) {
-        // Relaxed: see `any`.
-        self.reasons.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// One reason fewer.
-    pub(crate) fn fewer(&self) {
-        // Relaxed: see `any`.
-        self.reasons.fetch_sub(1, Ordering::Relaxed);
-    }
-
     /// The function to enter for a built-in with a breakpoint.
     #[cold]
     pub fn traced(&self, def: &'static BifDef) -> Option<&'static Function> {
@@ -208,38 +189,38 @@ impl BifHooks {
 impl Patterns {
     /// Changes the breakpoint of a function (`local` and its like).
     pub fn change(&mut self, vm: &'static Vm, function: &'static Function, f: impl FnOnce(&mut Breakpoint)) {
-        let mut new = function.breakpoint().cloned().unwrap_or_default();
+        let mut new = of(function).cloned().unwrap_or_default();
         f(&mut new);
         self.set(vm, function, new);
     }
 
     fn set(&mut self, vm: &'static Vm, function: &'static Function, new: Breakpoint) {
         let some = !new.is_empty();
-        if !some && function.breakpoint().is_none() {
+        if !some && of(function).is_none() {
             return;
         }
-        function.set_breakpoint(vm, some.then_some(new));
-        self.note_bif(&vm.trace.bif_hooks, function);
+        replace(vm, function, some.then_some(new));
+        self.note_bif(vm, function);
     }
 
     /// Keeps the list of built-ins with breakpoints.
-    fn note_bif(&mut self, hooks: &BifHooks, function: &'static Function) {
+    fn note_bif(&mut self, vm: &'static Vm, function: &'static Function) {
         let Some(def) = function.bif() else { return };
         let export = Export::intern(function.mfa);
         let key = ptr::from_ref(def) as usize;
         let entered = Function::of_export(export);
         let before = self.bifs.len();
         // A call that knows the built-in is not meant by `debug`, as on OTP.
-        if entered.breakpoint().is_some_and(Breakpoint::traces) {
+        if of(entered).is_some_and(Breakpoint::traces) {
             self.bifs.insert(key, export);
         } else {
             self.bifs.remove(&key);
         }
         if self.bifs.len() != before {
-            hooks.traced.write().clone_from(&self.bifs);
+            Tracing::of(vm).bif_hooks.traced.write().clone_from(&self.bifs);
             match (before, self.bifs.len()) {
-                (0, _) => hooks.more(),
-                (_, 0) => hooks.fewer(),
+                (0, _) => vm.switches.add_hook(),
+                (_, 0) => vm.switches.remove_hook(),
                 _ => {}
             }
         }
@@ -248,13 +229,13 @@ impl Patterns {
     /// The specification by which an export is traced for itself.
     pub fn global(&self, export: &Export) -> Option<MaybeSpec> {
         let entered = Function::of_export(export);
-        if entered.is_export_stand_in() { entered.breakpoint()?.call.clone() } else { None }
+        if is_stand_in(entered) { of(entered)?.call.clone() } else { None }
     }
 
     /// Traces an export for itself, or no longer. Breakpoints of the function itself go.
     pub fn set_global(&mut self, vm: &'static Vm, export: &'static Export, spec: Option<MaybeSpec>) {
         let entered = Function::of_export(export);
-        let function = entered.behind();
+        let function = behind(entered);
         match spec {
             Some(spec) => {
                 self.set(vm, function, Breakpoint::default());
@@ -262,20 +243,20 @@ impl Patterns {
                     Box::leak(Box::new(Function::new(export.mfa, vm.engine().breakpoint_stub(), STAND_IN)))
                 });
                 let breakpoint = Breakpoint { call: Some(spec), behind: function, ..Breakpoint::default() };
-                stand_in.set_breakpoint(vm, Some(breakpoint));
+                replace(vm, stand_in, Some(breakpoint));
                 // Release: pairs with the Acquire in `Function::of_export`.
                 export.code.store(ptr::from_ref(stand_in).cast_mut().cast(), Ordering::Release);
             }
             None => {
-                if !entered.is_export_stand_in() {
+                if !is_stand_in(entered) {
                     return;
                 }
                 // Release: as above.
                 export.code.store(ptr::from_ref(function).cast_mut().cast(), Ordering::Release);
-                entered.set_breakpoint(vm, None);
+                replace(vm, entered, None);
             }
         }
-        self.note_bif(&vm.trace.bif_hooks, function);
+        self.note_bif(vm, function);
     }
 
     /// Takes all breakpoints from a version that is about to stop being current (B4).
@@ -304,9 +285,4 @@ impl Patterns {
             self.set(vm, function, own);
         }
     }
-}
-
-/// No breakpoint.
-pub(crate) const fn none() -> AtomicPtr<Breakpoint> {
-    AtomicPtr::new(ptr::null_mut())
 }

@@ -4,10 +4,10 @@
 //! was in before; the time between such events goes to the function that was current. Time in which the process does not run
 //! does not count.
 
-use crate::ctx::Ctx;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use myriad_sync::{Arc, LazyLock, LockClass, Mutex, Weak};
 use myriad_term::Pid;
+use myriad_vm::Ctx;
 use std::collections::{BTreeMap, HashMap};
 
 /// `call_count`
@@ -131,53 +131,42 @@ impl Drop for Times {
     }
 }
 
-/// Of a process: the function whose time runs, and since when.
-#[derive(Default)]
-pub struct Stopwatch {
-    current: u64,
-    since_ns: u64,
+fn stop_the_watch(ctx: &mut Ctx<'_>, next: u64) -> u64 {
+    let (pid, now) = (ctx.pid(), ctx.vm.machine.now_ns());
+    let watch = ctx.proc.watched.stopwatch.get_or_insert_default();
+    let ns = now.saturating_sub(watch.since_ns);
+    watch.since_ns = now;
+    let before = std::mem::replace(&mut watch.current, next);
+    if before != 0
+        && let Some(times) = Times::by_number(before)
+    {
+        times.add(pid, 0, ns);
+    }
+    before
 }
 
-impl Ctx<'_> {
-    fn stop_the_watch(&mut self, next: u64) -> u64 {
-        let (pid, now) = (self.pid(), self.vm.machine.now_ns());
-        let watch = self.proc.watched.stopwatch.get_or_insert_default();
-        let ns = now.saturating_sub(watch.since_ns);
+/// A function whose time counts is entered; gives the number of the one before.
+pub(crate) fn called(ctx: &mut Ctx<'_>, times: &Times) -> u64 {
+    let before = stop_the_watch(ctx, times.number);
+    times.add(ctx.pid(), 1, 0);
+    before
+}
+
+/// It has returned to where the function with this number (or none) was current.
+pub fn returned(ctx: &mut Ctx<'_>, before: u64) {
+    stop_the_watch(ctx, before);
+}
+
+/// The slice ends, or the process: time stands still.
+pub(crate) fn slice_ends(ctx: &mut Ctx<'_>) {
+    let current = ctx.proc.watched.stopwatch.as_ref().map_or(0, |w| w.current);
+    stop_the_watch(ctx, current);
+}
+
+/// A slice begins.
+pub(crate) fn slice_begins(ctx: &mut Ctx<'_>) {
+    let now = ctx.vm.machine.now_ns();
+    if let Some(watch) = ctx.proc.watched.get_mut().and_then(|w| w.stopwatch.as_mut()) {
         watch.since_ns = now;
-        let before = std::mem::replace(&mut watch.current, next);
-        if before != 0
-            && let Some(times) = Times::by_number(before)
-        {
-            times.add(pid, 0, ns);
-        }
-        before
-    }
-
-    /// A function whose time counts is entered; gives the number of the one before.
-    pub fn time_call(&mut self, times: &Times) -> u64 {
-        let before = self.stop_the_watch(times.number);
-        times.add(self.pid(), 1, 0);
-        before
-    }
-
-    /// It has returned to where the function with this number (or none) was current.
-    pub fn time_return(&mut self, before: u64) {
-        self.stop_the_watch(before);
-    }
-
-    /// The slice ends, or the process: time stands still.
-    #[cold]
-    pub(crate) fn time_slice_ends(&mut self) {
-        let current = self.proc.watched.stopwatch.as_ref().map_or(0, |w| w.current);
-        self.stop_the_watch(current);
-    }
-
-    /// A slice begins.
-    #[cold]
-    pub(crate) fn time_slice_begins(&mut self) {
-        let now = self.vm.machine.now_ns();
-        if let Some(watch) = self.proc.watched.get_mut().and_then(|w| w.stopwatch.as_mut()) {
-            watch.since_ns = now;
-        }
     }
 }

@@ -3,13 +3,14 @@
 //! `{trace, Tracee, Tag, Part...}`, with the scheduler's number and then the time behind them if the flags ask for them (then
 //! the first element is `trace_ts`).
 
-use super::flags;
-use crate::ctx::Ctx;
-use crate::vm::Vm;
-use crate::{Process, Signal};
+use crate::Tracing;
 use myriad_heap::Fragment;
 use myriad_process::{Message, Parcel};
 use myriad_term::{Atom, Build, Term, am};
+use myriad_vm::Ctx;
+use myriad_vm::Vm;
+use myriad_vm::tracer::flags;
+use myriad_vm::{Process, Signal};
 
 /// Is this a process or port that can get trace messages?
 pub fn is_alive(vm: &'static Vm, tracer: Term) -> bool {
@@ -20,8 +21,8 @@ pub fn is_alive(vm: &'static Vm, tracer: Term) -> bool {
 }
 
 /// `{MegaSeconds, Seconds, MicroSeconds}` of the system's time, or of the time the processor has worked for this VM.
-pub fn now_triple(vm: &Vm, fragment: &mut Fragment) -> Term {
-    let micros = if vm.trace.cpu_timestamps() {
+pub fn now_triple(vm: &'static Vm, fragment: &mut Fragment) -> Term {
+    let micros = if Tracing::of(vm).cpu_timestamps() {
         vm.machine.cpu_ns() as i64 / 1000
     } else {
         vm.clock.unique_micros(&*vm.machine)
@@ -32,7 +33,7 @@ pub fn now_triple(vm: &Vm, fragment: &mut Fragment) -> Term {
 }
 
 /// The time that the flags ask for.
-pub fn timestamp(vm: &Vm, flags: u32, fragment: &mut Fragment) -> Option<Term> {
+pub fn timestamp(vm: &'static Vm, flags: u32, fragment: &mut Fragment) -> Option<Term> {
     let monotonic = || vm.clock.monotonic_ns(&*vm.machine);
     if flags & flags::TIMESTAMP != 0 {
         Some(now_triple(vm, fragment))
@@ -54,7 +55,14 @@ pub fn send(vm: &'static Vm, tracer: Term, flags: u32, scheduler: usize, tracee:
 }
 
 /// Makes a trace message.
-pub fn message(vm: &Vm, flags: u32, scheduler: usize, tracee: Term, tag: Atom, parts: &[Term]) -> (Term, Fragment) {
+pub fn message(
+    vm: &'static Vm,
+    flags: u32,
+    scheduler: usize,
+    tracee: Term,
+    tag: Atom,
+    parts: &[Term],
+) -> (Term, Fragment) {
     let words: usize = parts.iter().map(|t| myriad_heap::copied_size(*t)).sum();
     let mut fragment = Fragment::with_capacity(words + parts.len() + 24);
     let name = if flags & flags::TIMES != 0 { am::trace_ts } else { am::trace };
@@ -83,7 +91,7 @@ pub fn deliver(vm: &'static Vm, tracer: Term, term: Term, fragment: Fragment) {
 /// Takes all flags and the tracer from a process: its tracer has ended.
 #[cold]
 pub fn clear(vm: &'static Vm, process: &Process) {
-    let guard = vm.trace.lock();
+    let guard = Tracing::of(vm).lock();
     if process.trace.tracer().is_some_and(|tracer| !is_alive(vm, tracer)) {
         process.trace.set(0, None);
     }
@@ -106,24 +114,10 @@ pub fn tracer_for(vm: &'static Vm, process: &Process, mask: u32) -> Option<Term>
     (tracer != process.pid.term()).then_some(tracer)
 }
 
-impl Ctx<'_> {
-    /// The number of the scheduler that runs this, from 1; 0 on dirty ones.
-    pub fn scheduler_number(&self) -> usize {
-        if self.sched.dirty { 0 } else { self.sched.id + 1 }
-    }
-
-    /// Sends a trace message about this process if it is traced for one of these flags.
-    #[inline]
-    pub fn trace(&mut self, mask: u32, tag: Atom, parts: &[Term]) {
-        if self.this.trace.wants(mask) {
-            self.trace_about(self.this.pid.term(), mask, tag, parts);
-        }
-    }
-
-    #[cold]
-    fn trace_about(&mut self, tracee: Term, mask: u32, tag: Atom, parts: &[Term]) {
-        if let Some(tracer) = tracer_for(self.vm, self.this, mask) {
-            send(self.vm, tracer, self.this.trace.flags(), self.scheduler_number(), tracee, tag, parts);
-        }
+/// Sends a trace message about the process that runs, for one of these flags.
+pub fn about(ctx: &Ctx<'_>, mask: u32, tag: Atom, parts: &[Term]) {
+    if let Some(tracer) = tracer_for(ctx.vm, ctx.this, mask) {
+        let flags = ctx.this.trace.flags();
+        send(ctx.vm, tracer, flags, ctx.scheduler_number(), ctx.this.pid.term(), tag, parts);
     }
 }

@@ -1,11 +1,12 @@
 //! `system_monitor`: long collections, large heaps, long slices, busy ports are told to one process.
 
-use super::event;
-use crate::ctx::Ctx;
-use crate::vm::Vm;
+use crate::{Tracing, event};
 use myriad_heap::{Fragment, GcInfo};
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use myriad_term::{Atom, Build, Term, am};
+use myriad_vm::Ctx;
+use myriad_vm::Vm;
+use myriad_vm::tracer::switches;
 use std::time::Duration;
 
 /// No limit is set.
@@ -48,15 +49,30 @@ pub struct Limits {
     pub busy_port: bool,
 }
 
+impl Limits {
+    /// What the VM is to test of them.
+    fn switches(&self) -> u32 {
+        let mut on = 0;
+        if self.long_gc_ms.is_some() || self.large_heap_words.is_some() {
+            on |= switches::COLLECTIONS;
+        }
+        if self.long_schedule_ms.is_some() {
+            on |= switches::SLICES;
+        }
+        on
+    }
+}
+
 impl SystemMonitor {
     /// Sets who is told of what; nobody: nothing is.
-    pub fn set(&self, by: Option<Term>, limits: Limits) {
+    pub fn set(&self, vm: &Vm, by: Option<Term>, limits: Limits) {
         // Relaxed, all of them: what changes meanwhile counts from the next event on.
         self.by.store(by.map_or(0, Term::raw), Ordering::Relaxed);
         self.long_gc_ms.store(limits.long_gc_ms.unwrap_or(NEVER), Ordering::Relaxed);
         self.long_schedule_ms.store(limits.long_schedule_ms.unwrap_or(NEVER), Ordering::Relaxed);
         self.large_heap_words.store(limits.large_heap_words.unwrap_or(NEVER), Ordering::Relaxed);
         self.busy_port.store(limits.busy_port, Ordering::Relaxed);
+        vm.switches.set(switches::COLLECTIONS | switches::SLICES, limits.switches());
     }
 
     /// Each collection that is watched takes so much longer from now on.
@@ -72,20 +88,6 @@ impl SystemMonitor {
             0 => {}
             ms => myriad_sync::thread::sleep(Duration::from_millis(ms)),
         }
-    }
-
-    /// Are collections watched?
-    #[inline]
-    pub(crate) fn watches_collections(&self) -> bool {
-        // Relaxed: see `set`.
-        self.long_gc_ms.load(Ordering::Relaxed) != NEVER || self.large_heap_words.load(Ordering::Relaxed) != NEVER
-    }
-
-    /// Are slices watched?
-    #[inline]
-    pub(crate) fn watches_slices(&self) -> bool {
-        // Relaxed: see `set`.
-        self.long_schedule_ms.load(Ordering::Relaxed) != NEVER
     }
 
     fn is_long_slice(&self, ms: u64) -> bool {
@@ -104,7 +106,7 @@ impl SystemMonitor {
         if event::is_alive(vm, by) {
             return Some(by);
         }
-        self.set(None, Limits::default());
+        self.set(vm, None, Limits::default());
         None
     }
 
@@ -117,7 +119,7 @@ impl SystemMonitor {
 
 /// Tells that `subject` was suspended at a port.
 pub fn busy_port(vm: &'static Vm, subject: Term, port: Term) {
-    if let Some(by) = vm.trace.monitor.told_of_busy_ports(vm) {
+    if let Some(by) = Tracing::of(vm).monitor.told_of_busy_ports(vm) {
         tell(vm, by, subject, am::busy_port, |_| port);
     }
 }
@@ -153,55 +155,47 @@ fn sizes(memory: &mut Fragment, info: GcInfo, time: Option<u64>) -> Term {
     list
 }
 
-impl Ctx<'_> {
-    /// A collection that began at `since_ns` is over.
-    #[cold]
-    pub(crate) fn watch_collection(&mut self, since_ns: u64) {
-        let vm = self.vm;
-        let monitor = &vm.trace.monitor;
-        let Some(by) = monitor.told(vm) else { return };
-        let ms = vm.machine.now_ns().saturating_sub(since_ns) / 1_000_000;
-        let (info, own) = (self.proc.heap.info(), self.pid().term());
-        // Relaxed: see `SystemMonitor::set`.
-        if ms >= monitor.long_gc_ms.load(Ordering::Relaxed) {
-            tell(vm, by, own, am::long_gc, |memory| sizes(memory, info, Some(ms)));
-        }
-        let words = (info.heap_block_size + info.old_heap_block_size) as u64;
-        if words >= monitor.large_heap_words.load(Ordering::Relaxed) {
-            tell(vm, by, own, am::large_heap, |memory| sizes(memory, info, None));
-        }
+/// A collection that began at `since_ns` is over.
+pub(crate) fn collection_took(ctx: &mut Ctx<'_>, since_ns: u64) {
+    let vm = ctx.vm;
+    let monitor = &Tracing::of(vm).monitor;
+    let Some(by) = monitor.told(vm) else { return };
+    let ms = vm.machine.now_ns().saturating_sub(since_ns) / 1_000_000;
+    let (info, own) = (ctx.proc.heap.info(), ctx.pid().term());
+    // Relaxed: see `SystemMonitor::set`.
+    if ms >= monitor.long_gc_ms.load(Ordering::Relaxed) {
+        tell(vm, by, own, am::long_gc, |memory| sizes(memory, info, Some(ms)));
     }
+    let words = (info.heap_block_size + info.old_heap_block_size) as u64;
+    if words >= monitor.large_heap_words.load(Ordering::Relaxed) {
+        tell(vm, by, own, am::large_heap, |memory| sizes(memory, info, None));
+    }
+}
 
-    /// A slice that began at `since_ns` in `from` is over.
-    #[cold]
-    pub(crate) fn watch_slice(&mut self, since_ns: u64, from: Option<myriad_term::Mfa>) {
-        let vm = self.vm;
-        let ms = vm.machine.now_ns().saturating_sub(since_ns) / 1_000_000;
-        if !vm.trace.monitor.is_long_slice(ms) {
-            return;
+/// A slice that began at `since_ns` in `from` is over.
+pub(crate) fn slice_took(ctx: &mut Ctx<'_>, since_ns: u64, from: Option<myriad_term::Mfa>) {
+    let vm = ctx.vm;
+    let ms = vm.machine.now_ns().saturating_sub(since_ns) / 1_000_000;
+    let monitor = &Tracing::of(vm).monitor;
+    if !monitor.is_long_slice(ms) {
+        return;
+    }
+    let Some(by) = monitor.told(vm) else { return };
+    let to = ctx.current_function();
+    tell(vm, by, ctx.pid().term(), am::long_schedule, |memory| {
+        let mut list = Term::NIL;
+        for (name, mfa) in [(am::out, to), (am::in_, from)] {
+            let place = match mfa {
+                Some(mfa) => {
+                    let arity = Term::small(i64::from(mfa.arity));
+                    memory.tuple(&[mfa.module.term(), mfa.function.term(), arity])
+                }
+                None => Term::UNDEFINED,
+            };
+            let pair = memory.tuple(&[name.term(), place]);
+            list = memory.cons(pair, list);
         }
-        let Some(by) = vm.trace.monitor.told(vm) else { return };
-        let to = self.current_function();
-        tell(vm, by, self.pid().term(), am::long_schedule, |memory| {
-            let mut list = Term::NIL;
-            for (name, mfa) in [(am::out, to), (am::in_, from)] {
-                let place = match mfa {
-                    Some(mfa) => {
-                        let arity = Term::small(i64::from(mfa.arity));
-                        memory.tuple(&[mfa.module.term(), mfa.function.term(), arity])
-                    }
-                    None => Term::UNDEFINED,
-                };
-                let pair = memory.tuple(&[name.term(), place]);
-                list = memory.cons(pair, list);
-            }
-            let time = memory.tuple(&[Term::atom(am::timeout), Term::small(ms as i64)]);
-            memory.cons(time, list)
-        });
-    }
-
-    /// The function it is in.
-    pub(crate) fn current_function(&self) -> Option<myriad_term::Mfa> {
-        self.vm.engine().backtrace(self.proc, 1).first().map(|frame| frame.mfa)
-    }
+        let time = memory.tuple(&[Term::atom(am::timeout), Term::small(ms as i64)]);
+        memory.cons(time, list)
+    });
 }

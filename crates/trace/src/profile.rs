@@ -4,47 +4,35 @@
 //! PR1. What is told of a process is told by the thread that has it: before it may be taken up by others.
 //! PR2. Nothing is told of the profiler itself, nor of a scheduler that wakes only to run it: there would be no end of it.
 
-use super::event;
-use crate::Process;
-use crate::ctx::Ctx;
-use crate::vm::Vm;
+use crate::{Tracing, event};
 use myriad_heap::Fragment;
 use myriad_process::Parcel;
 use myriad_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use myriad_term::{Build, Mfa, Term, am};
+use myriad_vm::Ctx;
+use myriad_vm::Process;
+use myriad_vm::Vm;
+use myriad_vm::tracer::Activity;
+use myriad_vm::tracer::switches::{EXCLUSIVE, RUNNABLE_PORTS, RUNNABLE_PROCESSES, SCHEDULERS};
 
-/// `runnable_procs`
-pub const PROCESSES: u32 = 1;
-/// `runnable_ports`
-pub const PORTS: u32 = 2;
-/// `scheduler`
-pub const SCHEDULERS: u32 = 4;
-/// `exclusive`: a process that opens a port is not runnable meanwhile.
-pub const EXCLUSIVE: u32 = 8;
+/// The switches by which the VM knows what is told.
+const ALL: u32 = RUNNABLE_PROCESSES | RUNNABLE_PORTS | SCHEDULERS | EXCLUSIVE;
 
 /// Who is told, and of what.
 #[derive(Default)]
 pub struct Profile {
-    what: AtomicU32,
     /// Which time the messages bear: one of the trace flags for it.
     time: AtomicU32,
     by: AtomicU64,
 }
 
 impl Profile {
-    /// Sets who is told of what, with which time.
-    pub fn set(&self, by: Option<Term>, what: u32, time: u32) {
+    /// Sets who is told of what ([`switches`](myriad_vm::tracer::switches)), with which time.
+    pub fn set(&self, vm: &Vm, by: Option<Term>, what: u32, time: u32) {
         // Relaxed, all of them: what changes meanwhile counts from the next event on.
         self.by.store(by.map_or(0, Term::raw), Ordering::Relaxed);
         self.time.store(time, Ordering::Relaxed);
-        self.what.store(if by.is_some() { what } else { 0 }, Ordering::Relaxed);
-    }
-
-    /// Is somebody told of one of these?
-    #[inline(always)]
-    pub fn wants(&self, mask: u32) -> bool {
-        // Relaxed: see `set`.
-        self.what.load(Ordering::Relaxed) & mask != 0
+        vm.switches.set(ALL, if by.is_some() { what } else { 0 });
     }
 
     fn by(&self) -> Option<Term> {
@@ -62,10 +50,10 @@ impl Profile {
 
 /// `{profile, Part..., Time}` to who is told.
 fn tell(vm: &'static Vm, parts: impl FnOnce(&mut Fragment) -> Vec<Term>) {
-    let profile = &vm.trace.profile;
+    let profile = &Tracing::of(vm).profile;
     let Some(by) = profile.by() else { return };
     if !event::is_alive(vm, by) {
-        return profile.set(None, 0, 0);
+        return profile.set(vm, None, 0, 0);
     }
     let mut memory = Fragment::with_capacity(32);
     let mut elements = vec![Term::atom(am::profile)];
@@ -84,9 +72,8 @@ fn state(active: bool) -> Term {
     Term::atom(if active { am::active } else { am::inactive })
 }
 
-#[cold]
 fn tell_of_runnable(vm: &'static Vm, who: Term, active: bool, place: Option<Mfa>) {
-    if vm.trace.profile.is_by(who) {
+    if Tracing::of(vm).profile.is_by(who) {
         return;
     }
     tell(vm, |memory| {
@@ -98,16 +85,7 @@ fn tell_of_runnable(vm: &'static Vm, who: Term, active: bool, place: Option<Mfa>
 }
 
 /// A process has become runnable; it is in no queue yet (PR1).
-#[inline]
-pub(crate) fn awoken(vm: &'static Vm, process: &Process) {
-    // One that is away has not ceased to be runnable.
-    if vm.trace.profile.wants(PROCESSES) && !process.is_away() {
-        tell_of_awoken(vm, process);
-    }
-}
-
-#[cold]
-fn tell_of_awoken(vm: &'static Vm, process: &Process) {
+pub(crate) fn process_wakes(vm: &'static Vm, process: &Process) {
     // SAFETY: process/P2: the caller's thread has made it Runnable and has not put it in a queue, so nobody changes it.
     let private = unsafe { process.seen() };
     let place = vm.engine().backtrace(private, 1).first().map(|frame| frame.mfa);
@@ -120,24 +98,20 @@ pub fn port(vm: &'static Vm, port: Term, active: bool) {
 }
 
 /// A scheduler goes to sleep or wakes; so many are awake then.
-#[cold]
 pub(crate) fn scheduler(vm: &'static Vm, id: usize, active: bool, awake: usize) {
     tell(vm, |_| vec![Term::atom(am::scheduler), Term::small(id as i64 + 1), state(active), Term::small(awake as i64)]);
 }
 
-impl Ctx<'_> {
-    /// The process ceases to be runnable (`ends`: for ever), or is so again after all.
-    #[cold]
-    pub(crate) fn profile_process(&mut self, active: bool, ends: bool) {
-        let place = if ends { None } else { self.current_function() };
-        tell_of_runnable(self.vm, self.pid().term(), active, place);
-    }
+/// The process ceases to be runnable, or is so again after all.
+pub(crate) fn process_changes(ctx: &Ctx<'_>, activity: Activity) {
+    let place = if activity == Activity::Ended { None } else { ctx.current_function() };
+    tell_of_runnable(ctx.vm, ctx.pid().term(), activity == Activity::Runnable, place);
+}
 
-    /// Around the opening of a port.
-    pub fn profile_port_call(&mut self, begins: bool) {
-        let profile = &self.vm.trace.profile;
-        if profile.wants(EXCLUSIVE) && profile.wants(PROCESSES) {
-            self.profile_process(!begins, false);
-        }
+/// A process begins to open a port, or has done so ([`EXCLUSIVE`]).
+pub fn port_call(ctx: &Ctx<'_>, begins: bool) {
+    let switches = &ctx.vm.switches;
+    if switches.any(EXCLUSIVE) && switches.any(RUNNABLE_PROCESSES) {
+        process_changes(ctx, if begins { Activity::Inactive } else { Activity::Runnable });
     }
 }

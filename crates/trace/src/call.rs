@@ -3,13 +3,14 @@
 //! The engine comes here from the breakpoint stub with the arguments, and puts on the stack what [`CallFrames`] says: first (deepest)
 //! the frame that tells where the call returns to, then those that tell what it returns.
 
-use super::breakpoint::{Breakpoint, MaybeSpec};
-use super::event::{self, tracer_for};
-use super::flags;
-use super::spec::{Host, Message, Verdict};
-use crate::ctx::Ctx;
+use crate::breakpoint::{Breakpoint, MaybeSpec};
+use crate::event::{self, tracer_for};
+use crate::spec::{Host, Message, Verdict};
+use crate::{Tracing, sequential, times};
 use myriad_heap::Fragment;
 use myriad_term::{Arena, Atom, Build, Mfa, Term, am};
+use myriad_vm::Ctx;
+use myriad_vm::tracer::flags;
 
 /// Who has called.
 #[derive(Clone, Copy)]
@@ -43,9 +44,9 @@ pub struct CallFrames {
 }
 
 /// What a specification may do to the process that calls, or sends a message.
-pub(super) struct CallHost<'h, 'c> {
-    pub(super) ctx: &'h mut Ctx<'c>,
-    pub(super) caller: &'h dyn Fn() -> Option<Caller>,
+pub(crate) struct CallHost<'h, 'c> {
+    pub(crate) ctx: &'h mut Ctx<'c>,
+    pub(crate) caller: &'h dyn Fn() -> Option<Caller>,
 }
 
 /// What a list of flags says.
@@ -96,7 +97,7 @@ impl CallHost<'_, '_> {
             },
         };
         let process = vm.processes.get(pid)?;
-        let guard = vm.trace.lock();
+        let guard = Tracing::of(vm).lock();
         let old = process.trace.tracer().filter(|tracer| event::is_alive(vm, *tracer));
         let flags = if old.is_some() { process.trace.flags() } else { 0 } & !off.bits | on.bits;
         // Without a tracer being named, another process gets the tracer of this one, or none.
@@ -151,7 +152,7 @@ impl Host for CallHost<'_, '_> {
                 };
                 Some(Term::TRUE)
             }
-            (am::set_seq_token, [key, value]) => self.ctx.set_token_part(key.as_atom()?, *value),
+            (am::set_seq_token, [key, value]) => sequential::set_part(self.ctx, key.as_atom()?, *value),
             _ => ask(self.ctx, name, arguments, memory),
         }
     }
@@ -162,15 +163,15 @@ fn ask(ctx: &Ctx<'_>, name: Atom, arguments: &[Term], memory: &mut Arena) -> Opt
     let (vm, token) = (ctx.vm, ctx.proc.token);
     match (name, arguments) {
         (am::process_dump, []) => {
-            let text = crate::crash_dump::text(|out| crate::crash_dump::own(ctx, out));
+            let text = myriad_vm::crash_dump::text(|out| myriad_vm::crash_dump::own(ctx, out));
             Some(memory.binary(text.as_bytes()))
         }
-        (am::get_tcw, []) => Some(Term::small(i64::from(vm.trace.control_word()))),
+        (am::get_tcw, []) => Some(Term::small(i64::from(Tracing::of(vm).control_word()))),
         (am::set_tcw, [word]) => {
             let word = u32::try_from(word.as_small()?).ok()?;
-            Some(Term::small(i64::from(vm.trace.set_control_word(word))))
+            Some(Term::small(i64::from(Tracing::of(vm).set_control_word(word))))
         }
-        (am::set_tcw_fake, [_]) => Some(Term::small(i64::from(vm.trace.control_word()))),
+        (am::set_tcw_fake, [_]) => Some(Term::small(i64::from(Tracing::of(vm).control_word()))),
         (am::is_seq_trace, []) => Some(Term::bool(token.as_tuple().is_some())),
         (am::get_seq_token, []) => {
             Some(if token.as_tuple().is_some() { myriad_heap::copy_term(token, memory) } else { Term::NIL })
@@ -180,132 +181,130 @@ fn ask(ctx: &Ctx<'_>, name: Atom, arguments: &[Term], memory: &mut Arena) -> Opt
     }
 }
 
-impl Ctx<'_> {
-    /// A call of a function with this breakpoint. `returning` : the caller's frame tells already where it returns to.
-    pub fn traced_call(
-        &mut self,
-        breakpoint: &Breakpoint,
-        mfa: Mfa,
-        args: &[Term],
-        returning: bool,
-        caller: &dyn Fn() -> Option<Caller>,
-    ) -> CallFrames {
-        let mut frames = CallFrames::default();
-        let local = breakpoint.behind.is_null();
-        if let Some(spec) = &breakpoint.call
-            && self.this.trace.wants(flags::CALL)
-            && let Some(tracer) = tracer_for(self.vm, self.this, flags::CALL)
-            && let Some(verdict) = self.verdict(spec, args, caller)
+/// A call of a function with this breakpoint. `returning` : the caller's frame tells already where it returns to.
+pub fn called(
+    ctx: &mut Ctx<'_>,
+    breakpoint: &Breakpoint,
+    mfa: Mfa,
+    args: &[Term],
+    returning: bool,
+    caller: &dyn Fn() -> Option<Caller>,
+) -> CallFrames {
+    let mut frames = CallFrames::default();
+    let local = breakpoint.behind.is_null();
+    if let Some(spec) = &breakpoint.call
+        && ctx.this.trace.wants(flags::CALL)
+        && let Some(tracer) = tracer_for(ctx.vm, ctx.this, flags::CALL)
+        && let Some(verdict) = verdict(ctx, spec, args, caller)
+    {
+        // As they were before the specification ran, but for `silent`.
+        let now = ctx.this.trace.flags();
+        frames.call = return_frame(&verdict, Term::NIL);
+        if !matches!(verdict.message, Message::None) {
+            frames.return_to = local && !returning && now & flags::RETURN_TO != 0;
+            if now & flags::SILENT == 0 {
+                tell_call(ctx, tracer, now, mfa, args, verdict.message);
+            }
+        }
+    }
+    if let Some(meta) = &breakpoint.meta
+        && ctx.this.trace.flags() & flags::SENSITIVE == 0
+        && let Some(tracer) = meta.tracer()
+    {
+        if !event::is_alive(ctx.vm, tracer) {
+            meta.end();
+        } else if tracer != ctx.pid().term()
+            && let Some(verdict) = verdict(ctx, &meta.spec, args, caller)
         {
-            // As they were before the specification ran, but for `silent`.
-            let now = self.this.trace.flags();
-            frames.call = return_frame(&verdict, Term::NIL);
+            frames.meta = return_frame(&verdict, tracer);
             if !matches!(verdict.message, Message::None) {
-                frames.return_to = local && !returning && now & flags::RETURN_TO != 0;
-                if now & flags::SILENT == 0 {
-                    self.tell_call(tracer, now, mfa, args, verdict.message);
-                }
+                tell_call(ctx, tracer, flags::CALL | flags::TIMESTAMP, mfa, args, verdict.message);
             }
         }
-        if let Some(meta) = &breakpoint.meta
-            && self.this.trace.flags() & flags::SENSITIVE == 0
-            && let Some(tracer) = meta.tracer()
-        {
-            if !event::is_alive(self.vm, tracer) {
-                meta.end();
-            } else if tracer != self.pid().term()
-                && let Some(verdict) = self.verdict(&meta.spec, args, caller)
-            {
-                frames.meta = return_frame(&verdict, tracer);
-                if !matches!(verdict.message, Message::None) {
-                    self.tell_call(tracer, flags::CALL | flags::TIMESTAMP, mfa, args, verdict.message);
-                }
-            }
-        }
-        if let Some(count) = &breakpoint.count {
-            count.hit();
-        }
-        if let Some(times) = &breakpoint.time
-            && times.is_active()
-            && self.this.trace.wants(flags::CALL)
-            && self.this.trace.tracer().is_some_and(|tracer| event::is_alive(self.vm, tracer))
-        {
-            frames.time = Some(self.time_call(times));
-        }
-        frames
     }
+    if let Some(count) = &breakpoint.count {
+        count.hit();
+    }
+    if let Some(times) = &breakpoint.time
+        && times.is_active()
+        && ctx.this.trace.wants(flags::CALL)
+        && ctx.this.trace.tracer().is_some_and(|tracer| event::is_alive(ctx.vm, tracer))
+    {
+        frames.time = Some(times::called(ctx, times));
+    }
+    frames
+}
 
-    fn verdict(&mut self, spec: &MaybeSpec, args: &[Term], caller: &dyn Fn() -> Option<Caller>) -> Option<Verdict> {
-        let Some(spec) = spec else {
-            return Some(Verdict { message: Message::Plain, return_trace: false, exception_trace: false });
-        };
-        let (pid, node) = (self.pid().term(), self.vm.node_name());
-        spec.run(pid, node, args, &mut CallHost { ctx: self, caller })
-    }
+fn verdict(ctx: &mut Ctx<'_>, spec: &MaybeSpec, args: &[Term], caller: &dyn Fn() -> Option<Caller>) -> Option<Verdict> {
+    let Some(spec) = spec else {
+        return Some(Verdict { message: Message::Plain, return_trace: false, exception_trace: false });
+    };
+    let (pid, node) = (ctx.pid().term(), ctx.vm.node_name());
+    spec.run(pid, node, args, &mut CallHost { ctx, caller })
+}
 
-    fn tell_call(&mut self, tracer: Term, flags: u32, mfa: Mfa, args: &[Term], message: Message) {
-        let words: usize = args.iter().map(|t| myriad_heap::copied_size(*t) + 2).sum();
-        let mut memory = Fragment::with_capacity(words + 8);
-        let last = if flags & flags::ARITY != 0 {
-            Term::small(args.len() as i64)
-        } else {
-            // The message copies them.
-            memory.list(args)
-        };
-        let call = memory.tuple(&[mfa.module.term(), mfa.function.term(), last]);
-        let scheduler = self.scheduler_number();
-        let pid = self.pid().term();
-        match message {
-            Message::Term(parcel) => {
-                event::send(self.vm, tracer, flags, scheduler, pid, am::call, &[call, parcel.term]);
-            }
-            Message::Plain | Message::None => event::send(self.vm, tracer, flags, scheduler, pid, am::call, &[call]),
+fn tell_call(ctx: &mut Ctx<'_>, tracer: Term, flags: u32, mfa: Mfa, args: &[Term], message: Message) {
+    let words: usize = args.iter().map(|t| myriad_heap::copied_size(*t) + 2).sum();
+    let mut memory = Fragment::with_capacity(words + 8);
+    let last = if flags & flags::ARITY != 0 {
+        Term::small(args.len() as i64)
+    } else {
+        // The message copies them.
+        memory.list(args)
+    };
+    let call = memory.tuple(&[mfa.module.term(), mfa.function.term(), last]);
+    let scheduler = ctx.scheduler_number();
+    let pid = ctx.pid().term();
+    match message {
+        Message::Term(parcel) => {
+            event::send(ctx.vm, tracer, flags, scheduler, pid, am::call, &[call, parcel.term]);
+        }
+        Message::Plain | Message::None => event::send(ctx.vm, tracer, flags, scheduler, pid, am::call, &[call]),
+    }
+}
+
+/// A call with such a frame has returned `value`, or (`class`) has raised it.
+#[cold]
+pub fn returned(ctx: &mut Ctx<'_>, tracer: Term, mfa: Term, class: Option<Term>, value: Term) {
+    let (tracer, flags) = if tracer.is_nil() {
+        let flags = ctx.this.trace.flags();
+        match tracer_for(ctx.vm, ctx.this, flags::CALL) {
+            Some(tracer) if flags & flags::SILENT == 0 => (tracer, flags),
+            _ => return,
+        }
+    } else if event::is_alive(ctx.vm, tracer) {
+        (tracer, flags::CALL | flags::TIMESTAMP)
+    } else {
+        return;
+    };
+    let (scheduler, pid) = (ctx.scheduler_number(), ctx.pid().term());
+    match class {
+        None => event::send(ctx.vm, tracer, flags, scheduler, pid, am::return_from, &[mfa, value]),
+        Some(class) => {
+            let mut memory = Fragment::with_capacity(4);
+            let pair = memory.tuple(&[class, value]);
+            event::send(ctx.vm, tracer, flags, scheduler, pid, am::exception_from, &[mfa, pair]);
         }
     }
+}
 
-    /// A call with such a frame has returned `value`, or (`class`) has raised it.
-    #[cold]
-    pub fn traced_return(&mut self, tracer: Term, mfa: Term, class: Option<Term>, value: Term) {
-        let (tracer, flags) = if tracer.is_nil() {
-            let flags = self.this.trace.flags();
-            match tracer_for(self.vm, self.this, flags::CALL) {
-                Some(tracer) if flags & flags::SILENT == 0 => (tracer, flags),
-                _ => return,
-            }
-        } else if event::is_alive(self.vm, tracer) {
-            (tracer, flags::CALL | flags::TIMESTAMP)
-        } else {
-            return;
-        };
-        let (scheduler, pid) = (self.scheduler_number(), self.pid().term());
-        match class {
-            None => event::send(self.vm, tracer, flags, scheduler, pid, am::return_from, &[mfa, value]),
-            Some(class) => {
-                let mut memory = Fragment::with_capacity(4);
-                let pair = memory.tuple(&[class, value]);
-                event::send(self.vm, tracer, flags, scheduler, pid, am::exception_from, &[mfa, pair]);
-            }
-        }
+/// Control has come back to this function (`undefined`: to none).
+#[cold]
+pub fn returned_to(ctx: &mut Ctx<'_>, mfa: Option<Mfa>) {
+    if !ctx.this.trace.wants(flags::RETURN_TO) || ctx.this.trace.flags() & flags::SILENT != 0 {
+        return;
     }
-
-    /// Control has come back to this function (`undefined`: to none).
-    #[cold]
-    pub fn traced_return_to(&mut self, mfa: Option<Mfa>) {
-        if !self.this.trace.wants(flags::RETURN_TO) || self.this.trace.flags() & flags::SILENT != 0 {
-            return;
+    let Some(tracer) = tracer_for(ctx.vm, ctx.this, flags::RETURN_TO) else { return };
+    let mut memory = Fragment::with_capacity(4);
+    let to = match mfa {
+        Some(mfa) => {
+            let arity = Term::small(i64::from(mfa.arity));
+            memory.tuple(&[mfa.module.term(), mfa.function.term(), arity])
         }
-        let Some(tracer) = tracer_for(self.vm, self.this, flags::RETURN_TO) else { return };
-        let mut memory = Fragment::with_capacity(4);
-        let to = match mfa {
-            Some(mfa) => {
-                let arity = Term::small(i64::from(mfa.arity));
-                memory.tuple(&[mfa.module.term(), mfa.function.term(), arity])
-            }
-            None => Term::UNDEFINED,
-        };
-        let (flags, scheduler, pid) = (self.this.trace.flags(), self.scheduler_number(), self.pid().term());
-        event::send(self.vm, tracer, flags, scheduler, pid, am::return_to, &[to]);
-    }
+        None => Term::UNDEFINED,
+    };
+    let (flags, scheduler, pid) = (ctx.this.trace.flags(), ctx.scheduler_number(), ctx.pid().term());
+    event::send(ctx.vm, tracer, flags, scheduler, pid, am::return_to, &[to]);
 }
 
 fn return_frame(verdict: &Verdict, tracer: Term) -> Option<ReturnFrame> {

@@ -1,0 +1,53 @@
+//! Garbage collections: their trace messages.
+
+use crate::{Tracing, event, monitor};
+use myriad_heap::Fragment;
+use myriad_term::{Atom, Build, Term, am};
+use myriad_vm::Ctx;
+use myriad_vm::tracer::flags::GARBAGE_COLLECTION;
+use myriad_vm::tracer::{Collection, switches};
+
+/// Words that the messages' lists take.
+const LIST_WORDS: usize = 12 * 5;
+
+/// A collection begins, so that `need` words become free.
+pub(crate) fn begins(ctx: &mut Ctx<'_>, collection: &Collection, need: usize) {
+    tell(ctx, if collection.major { am::gc_major_start } else { am::gc_minor_start }, need);
+}
+
+/// It is over.
+pub(crate) fn ends(ctx: &mut Ctx<'_>, collection: &Collection) {
+    let reclaimed = collection.words_before.saturating_sub(ctx.proc.heap.used_words());
+    tell(ctx, if collection.major { am::gc_major_end } else { am::gc_minor_end }, reclaimed);
+    if ctx.vm.switches.any(switches::COLLECTIONS) {
+        Tracing::of(ctx.vm).monitor.prolong();
+        monitor::collection_took(ctx, collection.since_ns);
+    }
+}
+
+/// `first` stands under `wordsize`, where OTP tells what is wanted, and then what was reclaimed.
+fn tell(ctx: &mut Ctx<'_>, tag: Atom, first: usize) {
+    if !ctx.this.trace.wants(GARBAGE_COLLECTION) {
+        return;
+    }
+    let info = ctx.proc.heap.info();
+    let mut memory = Fragment::with_capacity(LIST_WORDS + 4);
+    let figures = [
+        (am::wordsize, first),
+        (am::old_heap_block_size, info.old_heap_block_size),
+        (am::heap_block_size, info.heap_block_size),
+        (am::mbuf_size, info.mbuf_size),
+        (am::recent_size, info.recent_size),
+        (am::stack_size, info.stack_size),
+        (am::old_heap_size, info.old_heap_size),
+        (am::heap_size, info.heap_size),
+        (am::bin_vheap_size, info.bin_vheap_size),
+        (am::bin_vheap_block_size, info.bin_vheap_block_size),
+        (am::bin_old_vheap_size, info.bin_old_vheap_size),
+        (am::bin_old_vheap_block_size, info.bin_old_vheap_block_size),
+    ];
+    let pairs: Vec<Term> =
+        figures.iter().map(|(name, n)| memory.tuple(&[name.term(), Term::small(*n as i64)])).collect();
+    let list = memory.list(&pairs);
+    event::about(ctx, GARBAGE_COLLECTION, tag, &[list]);
+}
