@@ -1,5 +1,6 @@
 //! For unit tests: a process on a VM whose engine runs nothing, to call built-in functions in.
 
+use myriad_code::Executor;
 use myriad_process::CodePtr;
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::{Export, Mfa, Term, am};
@@ -17,19 +18,7 @@ static STUBS: [u32; 3] = [0; 3];
 
 struct NoEngine;
 
-impl Engine for NoEngine {
-    fn run(&self, _: &mut Ctx<'_>) -> SliceEnd {
-        SliceEnd::Waiting
-    }
-
-    fn run_dirty(&self, _: &mut Ctx<'_>) -> BifResult {
-        Err(Escape::Dead)
-    }
-
-    fn backtrace(&self, _: &Private, _: usize) -> Vec<TraceFrame> {
-        Vec::new()
-    }
-
+impl Executor<Vm> for NoEngine {
     fn undecoded_stub(&self) -> CodePtr {
         CodePtr(&raw const STUBS[0])
     }
@@ -47,6 +36,20 @@ impl Engine for NoEngine {
     fn release(&self, _: &Function) {}
 }
 
+impl Engine for NoEngine {
+    fn run(&self, _: &mut Ctx<'_>) -> SliceEnd {
+        SliceEnd::Waiting
+    }
+
+    fn run_dirty(&self, _: &mut Ctx<'_>) -> BifResult {
+        Err(Escape::Dead)
+    }
+
+    fn backtrace(&self, _: &Private, _: usize) -> Vec<TraceFrame> {
+        Vec::new()
+    }
+}
+
 fn new_vm() -> &'static Vm {
     let config = Config { emulator_flags: vec!["-fnu".to_owned()], ..Config::default() };
     let release = Release::without_root(25).expect("25 is known");
@@ -56,7 +59,7 @@ fn new_vm() -> &'static Vm {
         tracer: Box::new(Tracing::new(|_, _| None)),
     };
     let vm = Vm::new(config, release, parts);
-    myriad_vm::code::install_undefined(vm.engine());
+    myriad_vm::code::install_undefined::<myriad_vm::Vm>(vm.engine());
     vm
 }
 

@@ -102,7 +102,7 @@ fn run_built_in(m: &mut Machine<'_, '_>, def: &BifDef, arity: usize, at: Resume)
 
 /// The entry of a function that is built-in: called by code that did not know so.
 pub unsafe fn entry(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
-    // SAFETY: vm/K3.
+    // SAFETY: code/K3.
     let function = unsafe { &*m.callee };
     let Some(def) = function.bif() else {
         // Taken back meanwhile.
@@ -119,7 +119,7 @@ pub unsafe fn entry(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
 /// The beginning of a function that has a quicker body than its Erlang code (`BifKind::Body`). Where functions of the module are
 /// traced its own code runs, so that the tracer sees their calls.
 pub unsafe fn native_body(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    // SAFETY: operands of the instruction; its module is there as long as its code (vm/K3).
+    // SAFETY: operands of the instruction; its module is there as long as its code (code/K3).
     let (def, module, arity) =
         unsafe { (&*(wide(pc.add(1)) as *const BifDef), &*(wide(pc.add(3)) as *const Module), high(pc) as usize) };
     if module.is_traced() {
@@ -161,7 +161,7 @@ pub unsafe fn called(m: &Machine<'_, '_>, pc: *const u32) -> Option<(&'static Bi
 /// `pc` is an instruction that a process stopped at, or `callee` a function (or both are null).
 pub unsafe fn called_at(callee: *const Function, pc: *const u32) -> Option<(&'static BifDef, usize)> {
     if pc.is_null() {
-        // SAFETY: vm/K3.
+        // SAFETY: code/K3.
         let function = unsafe { callee.as_ref()? };
         return Some((function.bif()?, usize::from(function.mfa.arity)));
     }

@@ -14,7 +14,7 @@ use myriad_vm::saved_calls::Saved;
 pub fn enter(m: &mut Machine<'_, '_>, function: *const Function) -> *const u32 {
     m.callee = function;
     m.reds -= 1;
-    // SAFETY: vm/K3.
+    // SAFETY: code/K3.
     let f = unsafe { &*function };
     if m.reds <= 0 && f.bif().is_none() && m.is_spent() {
         return m.stop(SliceEnd::Yielded, std::ptr::null(), function, usize::from(f.mfa.arity));
@@ -32,7 +32,7 @@ pub fn enter_saving(m: &mut Machine<'_, '_>, export: &'static Export) -> *const 
 
 /// The entry of a function not decoded yet.
 pub unsafe fn undecoded(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    // SAFETY: vm/K3.
+    // SAFETY: code/K3.
     let function = unsafe { &*m.callee };
     if crate::code::decoded(function).is_none() {
         decode::decode(m.ctx.vm, function);
@@ -52,7 +52,7 @@ fn is_undefined(function: &Function) -> bool {
 
 /// The entry of an export without code: the process's error handler may load it.
 pub unsafe fn undefined(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
-    // SAFETY: vm/K3.
+    // SAFETY: code/K3.
     let function = unsafe { &*m.callee };
     let what = function.mfa;
     let now = Function::of_export(Export::intern(what));

@@ -160,7 +160,7 @@ pub fn publish(function: &'static Function, decoded: Box<Decoded>, undecoded: Co
 /// What was decoded for a function.
 pub fn decoded(function: &Function) -> Option<&'static Decoded> {
     // Acquire: pairs with the exchange in `publish`.
-    // SAFETY: D1; vm/K3 keeps the function while it is looked at.
+    // SAFETY: D1; code/K3 keeps the function while it is looked at.
     unsafe { function.decoded.load(Ordering::Acquire).cast::<Decoded>().as_ref() }
 }
 
@@ -191,7 +191,7 @@ pub fn locate_often(pc: *const u32) -> Option<Location> {
         MEMORY.with_borrow_mut(|memory| memory[slot] = (address, releases, decoded));
         decoded
     };
-    // SAFETY: not released since it was found; code that a process is in is not released meanwhile (vm/K3).
+    // SAFETY: not released since it was found; code that a process is in is not released meanwhile (code/K3).
     Some(unsafe { location(&*decoded, pc) })
 }
 
@@ -203,7 +203,7 @@ fn find(address: usize) -> Option<*const Decoded> {
 
 fn location(decoded: &Decoded, pc: *const u32) -> Location {
     let place = decoded.place(pc);
-    // SAFETY: vm/K3.
+    // SAFETY: code/K3.
     Location { function: unsafe { &*decoded.function }, line: place.line, frame: place.frame }
 }
 

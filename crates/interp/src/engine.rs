@@ -4,6 +4,7 @@ use crate::building::Target;
 use crate::instr::Op;
 use crate::machine::{FLOAT_REGISTERS, Machine};
 use crate::{bifs, calls, code, hidden, run, stubs};
+use myriad_code::Executor;
 use myriad_process::CodePtr;
 use myriad_term::{Term, am};
 use myriad_vm::bif::{BifResult, Escape};
@@ -68,6 +69,31 @@ fn resume(ctx: &mut Ctx<'_>) -> Option<BifResult> {
     Some(result)
 }
 
+impl Executor<myriad_vm::Vm> for Interpreter {
+    fn undecoded_stub(&self) -> CodePtr {
+        CodePtr(stubs::code_of(Op::Undecoded))
+    }
+
+    fn bif_stub(&self) -> CodePtr {
+        CodePtr(stubs::code_of(Op::BuiltInEntry))
+    }
+
+    fn undefined_stub(&self) -> CodePtr {
+        CodePtr(stubs::code_of(Op::UndefinedEntry))
+    }
+
+    fn code_ranges(&self, function: &Function, ranges: &mut Vec<Range<usize>>) {
+        if let Some(decoded) = code::decoded(function) {
+            let start = decoded.block.start() as usize;
+            ranges.push(start..start + decoded.block.len());
+        }
+    }
+
+    fn release(&self, function: &Function) {
+        code::release(function);
+    }
+}
+
 impl Engine for Interpreter {
     fn run(&self, ctx: &mut Ctx<'_>) -> SliceEnd {
         let at = ctx.proc.resume;
@@ -88,7 +114,7 @@ impl Engine for Interpreter {
                 None => at.pc.0,
             }
         } else if at.pc == CodePtr::NULL {
-            // SAFETY: vm/K3: a process's function stays.
+            // SAFETY: code/K3: a process's function stays.
             match unsafe { at.function.as_ref() } {
                 Some(f) if fresh => first_call(&mut m, f),
                 Some(f) => f.entry().0,
@@ -138,7 +164,7 @@ impl Engine for Interpreter {
             }
             frames.push(TraceFrame { mfa: at.function.mfa, line: at.line, module: at.function.module });
             frame = at.frame as usize;
-        // SAFETY: vm/K3: a process's function stays.
+        // SAFETY: code/K3: a process's function stays.
         } else if let Some(f) = unsafe { function.as_ref() }
             // Inside a built-in that was called through its entry: where it will return to.
             && (pc != CodePtr::NULL || f.bif().is_none() || process.heap.stack_words() < 2)
@@ -152,7 +178,7 @@ impl Engine for Interpreter {
         }
         crate::errors::walk(process.heap.stop, process.heap.hend, frame, |continuation| {
             if frames.len() < depth {
-                // SAFETY: `walk` leaves out records without a function; vm/K3.
+                // SAFETY: `walk` leaves out records without a function; code/K3.
                 let f = unsafe { &*continuation.function };
                 frames.push(TraceFrame { mfa: f.mfa, line: continuation.line, module: f.module });
             }
@@ -167,34 +193,11 @@ impl Engine for Interpreter {
         crate::errors::words_below_return(process.heap.stop, process.heap.hend, frame)
     }
 
-    fn undecoded_stub(&self) -> CodePtr {
-        CodePtr(stubs::code_of(Op::Undecoded))
-    }
-
-    fn bif_stub(&self) -> CodePtr {
-        CodePtr(stubs::code_of(Op::BuiltInEntry))
-    }
-
-    fn undefined_stub(&self) -> CodePtr {
-        CodePtr(stubs::code_of(Op::UndefinedEntry))
-    }
-
     fn breakpoint_stub(&self) -> CodePtr {
         CodePtr(stubs::code_of(Op::Breakpoint))
     }
 
     fn entry_behind(&self, function: &Function) -> CodePtr {
         CodePtr(crate::trace::entry_behind(function))
-    }
-
-    fn code_ranges(&self, function: &Function, ranges: &mut Vec<Range<usize>>) {
-        if let Some(decoded) = code::decoded(function) {
-            let start = decoded.block.start() as usize;
-            ranges.push(start..start + decoded.block.len());
-        }
-    }
-
-    fn release(&self, function: &Function) {
-        code::release(function);
     }
 }

@@ -204,7 +204,7 @@ fn unwind(m: &mut Machine<'_, '_>, frame: usize) -> *const u32 {
     let frames = &mut m.ctx.proc.exception.frames;
     walk(stop, base, frame, |continuation| {
         if frames.len() < depth {
-            // SAFETY: `walk` leaves out records without a function; vm/K3.
+            // SAFETY: `walk` leaves out records without a function; code/K3.
             frames.push(frame_of(unsafe { &*continuation.function }, continuation.line));
         }
         frames.len() < depth
@@ -220,7 +220,7 @@ pub fn place_of(function: &Function, line: u32) -> (Term, u32) {
 
 /// File (nil: the module's own) and line of a frame.
 fn place(frame: &TraceFrame) -> (Term, u32) {
-    // SAFETY: vm/K3; the frame was made just now.
+    // SAFETY: code/K3; the frame was made just now.
     let Some(module) = (unsafe { frame.module.as_ref() }) else { return (Term::NIL, 0) };
     match module.beam.lines.get(frame.line) {
         Some(line) => {
@@ -274,7 +274,7 @@ fn hand_over(m: &mut Machine<'_, '_>) -> *const u32 {
 pub fn rethrow(m: &mut Machine<'_, '_>, class: Class, reason: Term, trace: Term) -> *const u32 {
     let (mut at, base) = (m.heap().stop, m.heap().hend);
     while at < base {
-        // SAFETY: within the stack, all of whose words look like terms (heap/H1, vm/K2).
+        // SAFETY: within the stack, all of whose words look like terms (heap/H1, code/K2).
         let slot = unsafe { Term::from_raw(*at) };
         if let Some(data) = slot.as_catch() {
             // SAFETY: a catch marker's data is the address of its record; see the module's page.

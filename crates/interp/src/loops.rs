@@ -22,7 +22,7 @@ pub const MAP_ROOM: usize = LIST_SLOTS + RESERVED;
 /// The function of an instruction of a loop.
 #[inline(always)]
 pub unsafe fn is_traced(function: *const Function) -> bool {
-    // SAFETY: the caller's promise; a loop is a function of a module, which is there as long as its code (vm/K3).
+    // SAFETY: the caller's promise; a loop is a function of a module, which is there as long as its code (code/K3).
     unsafe { (*(*function).module).is_traced() }
 }
 

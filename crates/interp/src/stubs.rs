@@ -37,7 +37,7 @@ pub fn code_of(op: Op) -> *const u32 {
     stub.0.as_ptr()
 }
 
-/// A return point that belongs to no function, and the instruction there (vm/K2).
+/// A return point that belongs to no function, and the instruction there (code/K2).
 #[repr(C)]
 pub struct ReturnPoint {
     record: Continuation,

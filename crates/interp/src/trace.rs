@@ -50,7 +50,7 @@ pub fn entry_behind(function: &Function) -> *const u32 {
 fn caller(stop: *const u64, base: *const u64) -> Option<Caller> {
     let mut found = None;
     errors::walk(stop, base, 0, |continuation| {
-        // SAFETY: `walk` leaves out records without a function; vm/K3.
+        // SAFETY: `walk` leaves out records without a function; code/K3.
         let function = unsafe { &*continuation.function };
         found = Some(Caller { mfa: function.mfa, place: errors::place_of(function, continuation.line) });
         false
@@ -101,7 +101,7 @@ unsafe fn push_return(m: &mut Machine<'_, '_>, mfa: Mfa, frame: ReturnFrame) {
 
 /// The entry of a function with a breakpoint, or of a traced export.
 pub unsafe fn breakpoint(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    // SAFETY: vm/K3.
+    // SAFETY: code/K3.
     let function = unsafe { &*m.callee };
     let Some(breakpoint) = breakpoint::of(function) else {
         if breakpoint::is_stand_in(function) {
@@ -271,7 +271,7 @@ pub fn unwound(
     }
     if let Some(handler) = handler {
         if returns {
-            // SAFETY: vm/K3; the handler's function runs on.
+            // SAFETY: code/K3; the handler's function runs on.
             let function = unsafe { handler.function.as_ref() };
             call::returned_to(m.ctx, function.map(|f| f.mfa));
         }

@@ -5,7 +5,7 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CodePtr(pub *const u32);
 
-// SAFETY: an address; whoever follows it answers for what is there (`code.rs` of the layer above, vm/K3).
+// SAFETY: an address; whoever follows it answers for what is there (`code.rs` of the layer above, code/K3).
 unsafe impl Send for CodePtr {}
 // SAFETY: as above.
 unsafe impl Sync for CodePtr {}

@@ -75,7 +75,7 @@ pub struct Exception<R: Runtime> {
     pub frames: Vec<TraceFrame<R>>,
 }
 
-// SAFETY: module pointers are only followed by the owner while the code server keeps the module (vm/K3).
+// SAFETY: module pointers are only followed by the owner while the code server keeps the module (code/K3).
 unsafe impl<R: Runtime> Send for Exception<R> {}
 // SAFETY: as above; a shared one only reads.
 unsafe impl<R: Runtime> Sync for Exception<R> {}

@@ -1,237 +1,63 @@
-//! Loaded code: modules, functions, continuations, and how a code pointer finds what it belongs to.
-//!
-//! K1. [`Export::code`](myriad_term::Export) is never null once the VM runs: it points at a [`Function`]; of an undefined
-//!     export at a function of its own whose entry is the engine's undefined stub.
-//! K2. A [`Continuation`] (return point) is 16-byte aligned, so that its address looks like a small integer on the Erlang
-//!     stack; it leads to its function, line and live frame, and to its entry in either tier (docs/design.md, section 3):
-//!     the code of tier 0 follows it, so that a return need not read it.
-//! K3. A module's memory is freed only after a purge has found no process with a code pointer, fun or literal of it, and
-//!     after thread progress.
-//!
-//! Frames: a call pushes the caller's continuation; `allocate N` makes room for N Y registers below it (Y0 at the stack
-//! pointer); a return pops N and jumps to the continuation. Continuation `frame` says how many Y registers lie above
-//! the continuation's own slot in the frame that it returns to, so a stack is walked exactly:
-//! `[y0..y(n-1)][continuation c][c.frame slots][next continuation]...`
+//! Code of a VM: the types of crate `code` as this VM has them, and what of loading and purging concerns processes.
 
 mod check;
-mod info;
-mod loader;
-mod nif;
+#[cfg(test)]
+mod loader_tests;
 mod preload;
-mod purge;
-mod server;
-mod stack;
+mod purging;
+#[cfg(test)]
+mod server_tests;
 #[cfg(test)]
 mod test_support;
-mod undefined;
 
-pub use info::{export_list, function_list, location_of, nif_list};
-pub use loader::{LoadError, Prepared, PreparedCode, prepare};
-pub use nif::NifBinding;
+pub use myriad_code::{
+    Deleted, FinishError, LoadError, MissingFun, NifBinding, PurgeStep, bytes, count_bytes, export_list, function_list,
+    install_undefined, location_of, nif_list, prepare,
+};
 pub use preload::load_preloaded;
-pub use purge::{MissingFun, PurgeStep};
-pub use server::{CodeServer, Deleted, FinishError, ModuleState};
-pub use stack::{Frame, StackWalk};
-pub use undefined::install as install_undefined;
 
-use crate::bif::BifDef;
-use myriad_heap::LiteralArea;
-use myriad_process::CodePtr;
-use myriad_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
-use myriad_sync::{LockClass, Mutex, ShardedCounter};
-use myriad_term::{Atom, Build, Export, FunEntry, Mfa, Term};
-use std::collections::HashMap;
+use crate::bif::{BifDef, Registry};
+use crate::vm::Vm;
+use myriad_code::{BuiltIn, BuiltIns};
+use myriad_term::{Atom, Mfa};
 
-/// One function of one version of a module (or an undefined export, or a built-in): what exports and funs point at.
-#[repr(C, align(16))]
-pub struct Function {
-    /// Tier-0 entry. Starts as the engine's stub for undecoded, built-in or undefined functions.
-    pub entry: AtomicPtr<u32>,
-    /// Tier-1 entry, or null.
-    pub native: AtomicPtr<u8>,
-    /// Name.
-    pub mfa: Mfa,
-    /// Index in the module's function table; `u32::MAX` for functions without a module.
-    pub index: u32,
-    /// The module; null for functions without one.
-    pub module: *const Module,
-    /// The built-in that stands in for the body.
-    pub bif: AtomicPtr<BifDef>,
-    /// What the engine made when it decoded the function.
-    pub decoded: AtomicPtr<()>,
-    /// What is done at its calls for tracing's sake, or null: the tracer's own, which alone follows it and stores it.
-    pub breakpoint: AtomicPtr<()>,
+/// One function of one version of a module.
+pub type Function = myriad_code::Function<Vm>;
+/// One version of a module.
+pub type Module = myriad_code::Module<Vm>;
+/// A return point.
+pub type Continuation = myriad_code::Continuation<Vm>;
+/// A module that only has to be published.
+pub type Prepared = myriad_code::Prepared<Vm>;
+/// One as Erlang code holds it.
+pub type PreparedCode = myriad_code::PreparedCode<Vm>;
+/// Which versions of which modules are loaded.
+pub type CodeServer = myriad_code::CodeServer<Vm>;
+/// What is loaded of one module.
+pub type ModuleState = myriad_code::ModuleState<Vm>;
+/// Iterator over the return points of a stack.
+pub type StackWalk = myriad_code::StackWalk<Vm>;
+
+impl myriad_code::Runtime for Vm {
+    type BuiltIn = BifDef;
 }
 
-// SAFETY: the fields that change are atomic; `module` lives as long as the function (K3).
-unsafe impl Send for Function {}
-// SAFETY: as above.
-unsafe impl Sync for Function {}
-
-impl Function {
-    /// The built-in that stands in for the body.
-    #[inline]
-    pub fn bif(&self) -> Option<&'static BifDef> {
-        // Acquire: pairs with the Release of `bind_bif`; definitions are static tables.
-        let def = self.bif.load(Ordering::Acquire);
-        // SAFETY: only `bind_bif` stores here, from a `&'static`.
-        unsafe { def.as_ref() }
-    }
-
-    /// Makes a built-in stand in for the body (`stub` is the engine's [`crate::engine::Engine::bif_stub`]).
-    pub fn bind_bif(&self, def: &'static BifDef, stub: CodePtr) {
-        // Release: pairs with the Acquire in `bif`; the entry is stored after, so who runs the stub sees the definition.
-        self.bif.store(std::ptr::from_ref(def).cast_mut(), Ordering::Release);
-        // Acquire: a function with a breakpoint keeps that as its entry; the entry behind it is found anew at each call.
-        if self.breakpoint.load(Ordering::Acquire).is_null() {
-            self.entry.store(stub.0.cast_mut(), Ordering::Release);
-        }
-    }
-
-    /// The tier-0 entry.
-    #[inline(always)]
-    pub fn entry(&self) -> CodePtr {
-        // Acquire: pairs with the Release that publishes decoded code.
-        CodePtr(self.entry.load(Ordering::Acquire))
-    }
-
-    /// The module.
-    pub fn module(&self) -> Option<&Module> {
-        // SAFETY: K3.
-        unsafe { self.module.as_ref() }
-    }
-
-    /// The function that an export runs now.
-    #[inline(always)]
-    pub fn of_export(export: &Export) -> &'static Function {
-        // Acquire: pairs with the Release in the code server. SAFETY: K1; K3 keeps it while a process runs in it.
-        unsafe { &*export.code.load(Ordering::Acquire).cast::<Function>() }
-    }
-
-    /// The function that a local fun runs now, if its module's version is loaded.
-    #[inline(always)]
-    pub fn of_fun(entry: &FunEntry) -> Option<&'static Function> {
-        // Acquire: pairs with the Release in the code server. SAFETY: K3.
-        unsafe { entry.code.load(Ordering::Acquire).cast::<Function>().as_ref() }
+impl BuiltIn for BifDef {
+    fn is_nif(&self) -> bool {
+        self.kind.is_nif()
     }
 }
 
-/// A return point, as it stands on the Erlang stack (K2).
-#[repr(C, align(16))]
-pub struct Continuation {
-    /// Where tier 1 goes on, or null.
-    pub native: AtomicPtr<u8>,
-    /// The function it is in.
-    pub function: *const Function,
-    /// Index into the module's line table, 0 = unknown.
-    pub line: u32,
-    /// Y registers of the frame it returns to.
-    pub frame: u32,
-}
-
-impl Continuation {
-    /// Where tier 0 goes on.
-    #[inline(always)]
-    pub fn code(record: *const Continuation) -> CodePtr {
-        CodePtr(record.wrapping_add(1).cast())
-    }
-}
-
-static CONSTANTS_CLASS: LockClass = LockClass::new("module_constants", 890);
-
-/// The terms that come and go with a version of a module. What is in its literal table is made when it is loaded; integers
-/// that stand in the code and fit no word, when a function with them is decoded.
-pub(crate) struct Constants {
-    area: LiteralArea,
-    /// By sign and magnitude.
-    integers: HashMap<(bool, Vec<u64>), Term>,
-}
-
-/// One version of a loaded module.
-pub struct Module {
-    /// Name.
-    pub name: Atom,
-    /// The file's contents, from which functions are decoded.
-    pub beam: myriad_beam::Module,
-    /// The module's atoms by file index (index 0 unused).
-    pub atoms: Vec<Term>,
-    /// Literals by file index, in the area of `constants`.
-    pub literals: Vec<Term>,
-    /// Names of source files as strings, by the line table's file number; in that area.
-    pub files: Vec<Term>,
-    /// Where the literals live, and what of the code's own integers has been asked for.
-    pub(crate) constants: Mutex<Constants>,
-    /// Imports by file index.
-    pub imports: Vec<&'static Export>,
-    /// Fun entries by file index.
-    pub funs: Vec<&'static FunEntry>,
-    /// Functions by file index; addresses are fixed.
-    pub functions: Box<[Function]>,
-    /// What it exports: the export and the index of its function.
-    pub exports: Vec<(&'static Export, u32)>,
-    /// How to call its on_load function: an export that nobody else knows.
-    pub on_load: Option<Box<Export>>,
-    /// How many of its functions have a breakpoint; the tracer changes it, under a lock of its own.
-    pub breakpoints: AtomicU32,
-    /// Has `erlang:load_nif/2` succeeded?
-    pub has_nifs: AtomicBool,
-    /// MD5 of the essential chunks.
-    pub md5: [u8; 16],
-    /// Are native bodies tried before its functions ([`Registry::has_bodies_of`](crate::bif::Registry::has_bodies_of))?
-    pub has_bodies: bool,
-}
-
-/// Bytes of loaded code.
-static BYTES: ShardedCounter = ShardedCounter::new();
-
-/// Bytes that all loaded code takes, decoded functions included, literals not: `erlang:memory(code)`.
-pub fn bytes() -> usize {
-    // A sum that races changes may see code go and not come: never below nothing.
-    usize::try_from(BYTES.sum()).unwrap_or(0)
-}
-
-/// So many bytes of code more (or fewer).
-pub fn count_bytes(change: i64) {
-    BYTES.add(change);
-}
-
-impl Constants {
-    /// Those of a module that is being loaded.
-    pub(crate) fn shared(area: LiteralArea) -> Mutex<Constants> {
-        Mutex::new(&CONSTANTS_CLASS, Constants { area, integers: HashMap::new() })
+impl BuiltIns<Vm> for Registry {
+    fn bif(&self, mfa: Mfa) -> Option<&'static BifDef> {
+        Registry::bif(self, mfa)
     }
 
-    /// Takes out where they live: they are to go.
-    pub(crate) fn take_area(&mut self) -> LiteralArea {
-        self.integers.clear();
-        std::mem::replace(&mut self.area, LiteralArea::new())
+    fn nif(&self, mfa: Mfa) -> Option<&'static BifDef> {
+        Registry::nif(self, mfa)
+    }
+
+    fn has_bodies_of(&self, module: Atom, md5: [u8; 16]) -> bool {
+        Registry::has_bodies_of(self, module, md5)
     }
 }
-
-impl Module {
-    /// Are calls of any of its functions traced?
-    #[inline]
-    pub fn is_traced(&self) -> bool {
-        // Relaxed: a breakpoint set meanwhile counts from the next call on.
-        self.breakpoints.load(Ordering::Relaxed) != 0
-    }
-
-    /// The integer of this sign and magnitude (least significant limb first), which lives as long as the version's literals do.
-    pub fn integer(&self, negative: bool, limbs: Vec<u64>) -> Term {
-        let Constants { area, integers } = &mut *self.constants.lock();
-        *integers.entry((negative, limbs)).or_insert_with_key(|(negative, limbs)| area.big(*negative, limbs))
-    }
-
-    /// What it takes, without literals and decoded functions.
-    pub(crate) fn bytes(&self) -> i64 {
-        let tables =
-            self.atoms.len() + self.literals.len() + self.imports.len() + self.funs.len() + 2 * self.exports.len();
-        let bytes = size_of::<Module>() + size_of_val(&*self.functions) + tables * 8 + self.beam.bytes();
-        bytes as i64
-    }
-}
-
-// SAFETY: immutable after loading, but for the atomics in `functions` and what is behind locks.
-unsafe impl Send for Module {}
-// SAFETY: as above.
-unsafe impl Sync for Module {}

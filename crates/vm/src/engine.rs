@@ -3,9 +3,10 @@
 use crate::bif::{BifResult, DirtyKind};
 use crate::code::Function;
 use crate::ctx::Ctx;
+use crate::vm::Vm;
 use crate::{Private, TraceFrame};
+use myriad_code::Executor;
 use myriad_process::CodePtr;
-use std::ops::Range;
 
 /// How a slice ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,7 +23,7 @@ pub enum SliceEnd {
 }
 
 /// An executor of Erlang code.
-pub trait Engine: Send + Sync {
+pub trait Engine: Executor<Vm> + Send + Sync {
     /// Runs the process of `ctx` from its saved state ([`crate::Private::resume`]) until the slice ends, and saves the state.
     fn run(&self, ctx: &mut Ctx<'_>) -> SliceEnd;
 
@@ -45,15 +46,6 @@ pub trait Engine: Send + Sync {
         process.heap.stack_words()
     }
 
-    /// The entry code of functions not decoded yet: decodes the function and goes on in it.
-    fn undecoded_stub(&self) -> CodePtr;
-
-    /// The entry code of functions that are built-in.
-    fn bif_stub(&self) -> CodePtr;
-
-    /// The entry code of an export without code: calls `error_handler:undefined_function/3`.
-    fn undefined_stub(&self) -> CodePtr;
-
     /// The entry code of functions with a breakpoint ([`crate::code::Function::breakpoint`]); an engine without breakpoints decodes
     /// the function.
     fn breakpoint_stub(&self) -> CodePtr {
@@ -64,11 +56,4 @@ pub trait Engine: Send + Sync {
     fn entry_behind(&self, function: &Function) -> CodePtr {
         function.entry()
     }
-
-    /// Adds the address ranges of what the engine has made for this function so far: its code and its continuations. By them
-    /// the code server finds out whether a process still runs in an old version (`code/check.rs`).
-    fn code_ranges(&self, function: &Function, ranges: &mut Vec<Range<usize>>);
-
-    /// Frees what the engine made for this function; no process runs it or has a continuation into it.
-    fn release(&self, function: &Function);
 }

@@ -406,7 +406,7 @@ pub fn location<B: Build>(out: &mut B, frame: &TraceFrame) -> Term {
 
 /// `[{file, File}, {line, Line}]`, or `[]` if it is not known.
 pub fn place<B: Build>(out: &mut B, frame: &TraceFrame) -> Term {
-    // SAFETY: K3: the module of a frame that was just walked is loaded.
+    // SAFETY: code/K3: the module of a frame that was just walked is loaded.
     let module = unsafe { frame.module.as_ref() };
     let Some((file, line)) = module.and_then(|m| crate::code::location_of(m, frame.line)) else { return Term::NIL };
     let file = out.tuple(&[Term::atom(am::file), file]);
@@ -489,7 +489,7 @@ fn binaries(out: &mut Answer<'_, '_>) -> Term {
 }
 
 fn catch_level(out: &Answer<'_, '_>) -> usize {
-    // SAFETY: stack words are terms or continuations, which look like small integers (K2).
+    // SAFETY: stack words are terms or continuations, which look like small integers (code/K2).
     out.private().heap.stack().iter().filter(|w| unsafe { Term::from_raw(**w) }.as_catch().is_some()).count()
 }
 

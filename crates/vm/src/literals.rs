@@ -5,7 +5,7 @@
 //! holds of them (`task.rs`), and takes the next ones; then the first are freed.
 //!
 //! LC1. Before the first process is asked, copies between heaps stop to share these literals, and all have made progress
-//!      (`myriad_heap::literal`, L3): so a process that has answered never gets one of them again.
+//!      (heap/L3): so a process that has answered never gets one of them again.
 //! LC2. Whoever keeps terms outside processes (tables, timers, ports) copies literals too ([`myriad_process::Parcel::whole`]).
 //! LC3. An area is freed after thread progress: a process that has just ended, or a reader of the table of persistent terms, may
 //!      still look at it.

@@ -28,7 +28,7 @@ pub fn entries(engine: &dyn Engine, process: &Private) -> Vec<Entry> {
             // SAFETY: words on the stack look like terms (heap/H1).
             let term = unsafe { Term::from_raw(*word) };
             let Some(record) = term.as_catch() else { return Entry::Y(i, term) };
-            // SAFETY: a catch marker's data is the address of its record, which stays as long as the function (K2, K3).
+            // SAFETY: a catch marker's data is the address of its record, which stays as long as the function (code/K2, code/K3).
             let handler = unsafe { &*(record as *const Continuation) };
             Entry::Catch(i, Continuation::code(handler).0 as usize, function(handler))
         }));
@@ -51,7 +51,7 @@ pub fn entries(engine: &dyn Engine, process: &Private) -> Vec<Entry> {
 }
 
 fn function(of: &Continuation) -> Option<Mfa> {
-    // SAFETY: K3: what a return point leads to is loaded.
+    // SAFETY: code/K3: what a return point leads to is loaded.
     unsafe { of.function.as_ref() }.map(|function| function.mfa)
 }
 

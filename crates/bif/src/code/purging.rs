@@ -19,7 +19,7 @@ pub(super) fn purge_module_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         am::complete => PurgeStep::Complete,
         _ => return badarg(),
     };
-    let done = ctx.vm.code.purge(ctx.vm, name, step);
+    let done = ctx.vm.purge(name, step);
     Ok(Term::bool(done && step != PurgeStep::Abort))
 }
 

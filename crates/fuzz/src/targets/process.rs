@@ -24,7 +24,7 @@ fn new_vm() -> &'static Vm {
         ],
     };
     let vm = Vm::new(config, release, parts);
-    install_undefined(vm.engine());
+    install_undefined::<myriad_vm::Vm>(vm.engine());
     vm
 }
 

@@ -38,7 +38,7 @@ pub(super) unsafe fn make_room(m: &mut Machine<'_, '_>, pc: *const u32) -> *cons
 #[inline(never)]
 unsafe fn preempt(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     let function = m.callee;
-    // SAFETY: vm/K3.
+    // SAFETY: code/K3.
     let f = unsafe { &*function };
     if m.ctx.proc.saves_calls() {
         // SAFETY: the instruction at hand.

@@ -18,7 +18,7 @@ pub fn vm() -> &'static Vm {
         tracer: Box::new(Tracing::new(|_, _| None)),
     };
     let vm = Vm::new(config, release, parts);
-    install_undefined(vm.engine());
+    install_undefined::<myriad_vm::Vm>(vm.engine());
     vm
 }
 

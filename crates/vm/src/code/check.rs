@@ -1,7 +1,7 @@
 //! Does a process still run in old code?
 //!
 //! It does if it will go on in it (where it was stopped) or return to it (a return point on its stack). Raw stack traces that
-//! an exception keeps are not a reason to keep the code: they forget the module instead. Funs are not one either: `purge.rs`.
+//! an exception keeps are not a reason to keep the code: they forget the module instead. Funs are not one either: crate `code`, `purge.rs`.
 
 use super::Module;
 use crate::ctx::Ctx;
@@ -18,7 +18,7 @@ impl Ctx<'_> {
                 frame.module = ptr::null();
             }
         }
-        // SAFETY: the purger, or the caller of this check, keeps the version until this process has made progress (V2).
+        // SAFETY: the purger, or the caller of this check, keeps the version until this process has made progress (code/V2).
         let module = unsafe { &*version };
         let resume = self.proc.resume;
         if module.owns(resume.function) {
@@ -50,10 +50,11 @@ fn contains(ranges: &[Range<usize>], address: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::TraceFrame;
+    use crate::code::Function;
     use crate::code::PurgeStep::{Abort, Prepare};
     use crate::code::test_support::{Small, in_process, vm};
-    use crate::code::{CodePtr, Function};
     use crate::ctx::Ctx;
+    use myriad_process::CodePtr;
     use myriad_term::Atom;
     use std::ptr;
 
@@ -97,9 +98,9 @@ mod tests {
                 }
                 assert_eq!(ctx.runs_old_code(name), runs);
             }
-            assert!(ctx.vm.code.purge(ctx.vm, name, Prepare));
+            assert!(ctx.vm.purge(name, Prepare));
             assert!(ctx.runs_old_code(name));
-            assert!(ctx.vm.code.purge(ctx.vm, name, Abort));
+            assert!(ctx.vm.purge(name, Abort));
             assert!(!ctx.runs_old_code(Atom::new("check_tests_none").unwrap()));
         });
     }

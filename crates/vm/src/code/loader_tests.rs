@@ -2,10 +2,12 @@
 
 use super::*;
 use crate::bif::{BifDef, BifKind};
-use crate::code::location_of;
 use crate::code::test_support::{NoEngine, Small, bifs, no_bifs};
+use myriad_code::Executor;
 use myriad_term::am;
+use myriad_term::{Export, Term};
 use std::path::{Path, PathBuf};
+use std::ptr;
 
 fn installed() -> Vec<PathBuf> {
     let (mut files, mut directories) = (Vec::new(), vec![PathBuf::from("/usr/lib/erlang/lib")]);

@@ -5,7 +5,7 @@ use crate::vm::Vm;
 
 /// Loads the release's preloaded modules.
 pub fn load_preloaded(vm: &'static Vm) -> Result<(), String> {
-    install_undefined(vm.engine());
+    install_undefined::<Vm>(vm.engine());
     let mut modules = Vec::with_capacity(vm.release.preloaded.len());
     for path in &vm.release.preloaded {
         let cannot = |why: &dyn std::fmt::Display| format!("cannot load {}: {why}", path.display());

@@ -1,10 +1,12 @@
 //! Loading, replacing, deleting and purging, seen through exports and fun entries.
 
+use super::test_support::{RELEASED, Small, vm};
 use super::*;
-use crate::code::MissingFun;
 use crate::code::PurgeStep::{Abort, Complete, Prepare, PrepareOnLoad};
-use crate::code::test_support::{RELEASED, Small, vm};
+use myriad_sync::atomic::Ordering;
+use myriad_term::Export;
 use myriad_term::{FunEntry, Mfa, am};
+use std::ptr;
 
 fn load(server: &CodeServer, small: &Small) -> Result<(), FinishError> {
     server.finish_loading(&[&small.prepared()])
@@ -86,8 +88,8 @@ fn a_module_with_on_load_waits_for_it() {
     let function = vm.code.on_load_function(name).unwrap();
     assert_eq!(version_of(function), vm.code.state(name).on_load.map(ptr::from_ref));
     assert!(vm.code.finish_after_on_load(name, false));
-    assert!(vm.code.purge(vm, name, PrepareOnLoad));
-    assert!(vm.code.purge(vm, name, Complete));
+    assert!(vm.purge(name, PrepareOnLoad));
+    assert!(vm.purge(name, Complete));
     assert!(vm.code.state(name).on_load.is_none());
     assert_eq!(version_of(export), Some(ptr::from_ref(first)));
     // It succeeds.
@@ -110,23 +112,23 @@ fn a_purge_takes_the_funs_away_and_an_abort_gives_them_back() {
     assert_eq!(vm.code.delete(name), Deleted::NotPurged);
     assert!(!export(&small).is_defined() && fun.is_loaded());
     assert_eq!(vm.code.loaded(), vec![name]);
-    assert!(!vm.code.purge(vm, name, Complete), "not prepared");
-    assert!(vm.code.purge(vm, name, Prepare));
+    assert!(!vm.purge(name, Complete), "not prepared");
+    assert!(vm.purge(name, Prepare));
     assert!(!fun.is_loaded() && vm.code.is_purge_pending(fun));
     assert_eq!(vm.code.missing_fun(fun), MissingFun::Wait);
-    assert!(vm.code.purge(vm, name, Abort));
+    assert!(vm.purge(name, Abort));
     assert!(fun.is_loaded() && !vm.code.is_purge_pending(fun));
-    assert!(!vm.code.purge(vm, name, Abort));
-    assert!(vm.code.purge(vm, name, Prepare));
-    assert!(vm.code.purge(vm, name, Complete));
+    assert!(!vm.purge(name, Abort));
+    assert!(vm.purge(name, Prepare));
+    assert!(vm.purge(name, Complete));
     assert!(!fun.is_loaded() && !vm.code.is_purge_pending(fun));
     assert_eq!(vm.code.missing_fun(fun), MissingFun::Load);
     load(&vm.code, &Small::named(small.name, 2)).unwrap();
     assert_eq!(vm.code.missing_fun(fun), MissingFun::Bad);
     assert_eq!(vm.code.delete(name), Deleted::Done);
-    assert!(vm.code.purge(vm, name, Prepare) && vm.code.purge(vm, name, Complete));
+    assert!(vm.purge(name, Prepare) && vm.purge(name, Complete));
     assert!(vm.code.loaded().is_empty());
-    assert!(!vm.code.purge(vm, name, Prepare), "nothing left");
+    assert!(!vm.purge(name, Prepare), "nothing left");
 }
 
 #[test]
@@ -140,7 +142,7 @@ fn funs_of_the_same_code_loaded_again_stay_with_the_new_version() {
     let current = ptr::from_ref(vm.code.current(name).unwrap());
     assert!(ptr::eq(fun, fun_of(vm.code.current(name).unwrap())));
     for step in [Prepare, Complete] {
-        assert!(vm.code.purge(vm, name, step));
+        assert!(vm.purge(name, step));
         assert_eq!(Function::of_fun(fun).and_then(Function::module).map(ptr::from_ref), Some(current));
     }
 }
@@ -153,7 +155,7 @@ fn a_purged_version_is_freed_after_thread_progress() {
     let slot = vm.progress.register().unwrap();
     load(&vm.code, &small).unwrap();
     vm.code.delete(name);
-    assert!(vm.code.purge(vm, name, Prepare) && vm.code.purge(vm, name, Complete));
+    assert!(vm.purge(name, Prepare) && vm.purge(name, Complete));
     assert_eq!(vm.literals.waiting(), 1, "its literals wait for the collector, which waits for thread progress itself");
     for _ in 0..4 {
         slot.quiescent();
@@ -225,7 +227,7 @@ fn readers_never_see_a_version_that_was_freed() {
     for round in 0..300 {
         load(&vm.code, &Small { value: round as u8 % 16, ..small.clone() }).unwrap();
         if vm.code.state(name).old.is_some() {
-            assert!(vm.code.purge(vm, name, Prepare) && vm.code.purge(vm, name, Complete));
+            assert!(vm.purge(name, Prepare) && vm.purge(name, Complete));
         }
         slot.quiescent();
     }

@@ -1,6 +1,6 @@
 //! For the tests of this directory: an engine that runs nothing, a VM around it, and small .beam files made by hand.
 
-use super::{CodePtr, Function, PreparedCode, prepare};
+use super::{Function, PreparedCode, prepare};
 use crate::bif::{BifDef, BifResult, Escape, Registry};
 use crate::ctx::Ctx;
 use crate::engine::{Engine, SliceEnd};
@@ -10,6 +10,8 @@ use crate::subsystem::Functions;
 use crate::tracer::NoTracer;
 use crate::vm::{Config, Parts, Vm};
 use crate::{Private, TraceFrame};
+use myriad_code::Executor;
+use myriad_process::CodePtr;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_term::{Export, Mfa, am};
 use std::ops::Range;
@@ -35,7 +37,9 @@ impl Engine for NoEngine {
     fn backtrace(&self, _: &Private, _: usize) -> Vec<TraceFrame> {
         Vec::new()
     }
+}
 
+impl Executor<Vm> for NoEngine {
     fn undecoded_stub(&self) -> CodePtr {
         CodePtr(&raw const STUBS[0])
     }
@@ -71,7 +75,7 @@ pub(super) fn vm_of(release: Release, tables: &'static [&'static [BifDef]]) -> &
     let parts =
         Parts { engine: Box::new(NoEngine), subsystems: vec![Functions::of(tables)], tracer: Box::new(NoTracer) };
     let vm = Vm::new(Config::default(), release, parts);
-    super::install_undefined(vm.engine());
+    super::install_undefined::<Vm>(vm.engine());
     vm
 }
 

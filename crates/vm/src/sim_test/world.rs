@@ -8,6 +8,7 @@ use crate::engine::{Engine, SliceEnd};
 use crate::spawn::{SpawnOptions, spawn_orphan};
 use crate::vm::Vm;
 use crate::{Private, Process, Signal, TraceFrame};
+use myriad_code::Executor;
 use myriad_process::links::{AliasMode, Monitor, Target};
 use myriad_process::{CodePtr, Named, Parcel, Priority};
 use myriad_sched::Block;
@@ -170,7 +171,7 @@ impl World {
 
     /// Without any process.
     pub fn prepare(self: &Arc<World>, vm: &'static Vm) {
-        crate::code::install_undefined(vm.engine());
+        crate::code::install_undefined::<Vm>(vm.engine());
         WORLDS.lock().insert(address(vm), self.clone());
     }
 
@@ -575,6 +576,24 @@ pub fn name(n: u64) -> Atom {
     [am::error, am::kill, am::normal][n as usize]
 }
 
+impl Executor<Vm> for Arc<World> {
+    fn undecoded_stub(&self) -> CodePtr {
+        CodePtr(&raw const STUBS[0])
+    }
+
+    fn bif_stub(&self) -> CodePtr {
+        CodePtr(&raw const STUBS[1])
+    }
+
+    fn undefined_stub(&self) -> CodePtr {
+        CodePtr(&raw const STUBS[2])
+    }
+
+    fn code_ranges(&self, _: &Function, _: &mut Vec<Range<usize>>) {}
+
+    fn release(&self, _: &Function) {}
+}
+
 impl Engine for Arc<World> {
     fn run(&self, ctx: &mut Ctx<'_>) -> SliceEnd {
         let mut actor = self.take(ctx);
@@ -643,20 +662,4 @@ impl Engine for Arc<World> {
     fn backtrace(&self, _: &Private, _: usize) -> Vec<TraceFrame> {
         Vec::new()
     }
-
-    fn undecoded_stub(&self) -> CodePtr {
-        CodePtr(&raw const STUBS[0])
-    }
-
-    fn bif_stub(&self) -> CodePtr {
-        CodePtr(&raw const STUBS[1])
-    }
-
-    fn undefined_stub(&self) -> CodePtr {
-        CodePtr(&raw const STUBS[2])
-    }
-
-    fn code_ranges(&self, _: &Function, _: &mut Vec<Range<usize>>) {}
-
-    fn release(&self, _: &Function) {}
 }

@@ -9,8 +9,8 @@
 //! V2. A version is freed by `purge.rs` alone, after thread progress. So what is read here without the lock stays readable
 //!     until the reader's next quiescent point, that is, for the rest of a slice.
 
-use super::purge::Purge;
-use super::{Function, Module, PreparedCode};
+use crate::purge::Purge;
+use crate::{Function, Module, PreparedCode, Runtime, count_bytes};
 use myriad_sync::atomic::Ordering;
 use myriad_sync::{LockClass, RwLock};
 use myriad_term::{Atom, Export};
@@ -20,62 +20,67 @@ use std::ptr::{self, NonNull};
 static CODE_CLASS: LockClass = LockClass::new("code_write_permission", 300);
 
 /// One version of a module, owned by the code server (V2).
-pub(super) struct Version(NonNull<Module>);
+pub(crate) struct Version<R: Runtime>(NonNull<Module<R>>);
 
 // SAFETY: it owns the module, which is `Send` and `Sync`.
-unsafe impl Send for Version {}
+unsafe impl<R: Runtime> Send for Version<R> {}
 // SAFETY: as above.
-unsafe impl Sync for Version {}
+unsafe impl<R: Runtime> Sync for Version<R> {}
 
-impl Version {
+impl<R: Runtime> Version<R> {
     /// The module; readable until the caller's next quiescent point (V2).
-    pub(super) fn get(&self) -> &'static Module {
+    pub(crate) fn get(&self) -> &'static Module<R> {
         // SAFETY: V2; purging hands the pointer on for freeing after thread progress.
         unsafe { &*self.0.as_ptr() }
     }
 
     /// The address.
-    pub(super) fn as_ptr(&self) -> *const Module {
+    pub(crate) fn as_ptr(&self) -> *const Module<R> {
         self.0.as_ptr()
     }
 
     /// Hands the module over, to be freed.
-    pub(super) fn into_raw(self) -> *mut Module {
+    pub(crate) fn into_raw(self) -> *mut Module<R> {
         self.0.as_ptr()
     }
 }
 
 /// The versions of one module.
-pub(super) struct Entry {
-    pub(super) name: Atom,
-    pub(super) current: Option<Version>,
-    pub(super) old: Option<Version>,
+pub(crate) struct Entry<R: Runtime> {
+    pub(crate) name: Atom,
+    pub(crate) current: Option<Version<R>>,
+    pub(crate) old: Option<Version<R>>,
     /// Loaded, but its on_load function has not finished.
-    pub(super) on_load: Option<Version>,
+    pub(crate) on_load: Option<Version<R>>,
 }
 
 /// All modules.
-#[derive(Default)]
-pub(super) struct Table {
+pub(crate) struct Table<R: Runtime> {
     index: HashMap<Atom, usize>,
-    pub(super) entries: Vec<Entry>,
+    pub(crate) entries: Vec<Entry<R>>,
     /// The purge that is under way.
-    pub(super) purge: Option<Purge>,
+    pub(crate) purge: Option<Purge<R>>,
     /// Old versions that a later one overtook while it was in on_load: kept for ever.
-    stranded: Vec<Version>,
+    stranded: Vec<Version<R>>,
     preloaded: Vec<Atom>,
 }
 
-impl Table {
-    pub(super) fn get(&self, name: Atom) -> Option<&Entry> {
+impl<R: Runtime> Default for Table<R> {
+    fn default() -> Self {
+        Table { index: HashMap::new(), entries: Vec::new(), purge: None, stranded: Vec::new(), preloaded: Vec::new() }
+    }
+}
+
+impl<R: Runtime> Table<R> {
+    pub(crate) fn get(&self, name: Atom) -> Option<&Entry<R>> {
         self.entries.get(*self.index.get(&name)?)
     }
 
-    pub(super) fn get_mut(&mut self, name: Atom) -> Option<&mut Entry> {
+    pub(crate) fn get_mut(&mut self, name: Atom) -> Option<&mut Entry<R>> {
         self.entries.get_mut(*self.index.get(&name)?)
     }
 
-    fn intern(&mut self, name: Atom) -> &mut Entry {
+    fn intern(&mut self, name: Atom) -> &mut Entry<R> {
         let Table { index, entries, .. } = self;
         let at = *index.entry(name).or_insert_with(|| {
             entries.push(Entry { name, current: None, old: None, on_load: None });
@@ -86,14 +91,19 @@ impl Table {
 }
 
 /// What is loaded of one module; the references are good until the caller's next quiescent point (V2).
-#[derive(Clone, Copy, Default)]
-pub struct ModuleState {
+pub struct ModuleState<R: Runtime> {
     /// The version that exports lead to.
-    pub current: Option<&'static Module>,
+    pub current: Option<&'static Module<R>>,
     /// The version before.
-    pub old: Option<&'static Module>,
+    pub old: Option<&'static Module<R>>,
     /// A version whose on_load function has not finished.
-    pub on_load: Option<&'static Module>,
+    pub on_load: Option<&'static Module<R>>,
+}
+
+impl<R: Runtime> Default for ModuleState<R> {
+    fn default() -> Self {
+        ModuleState { current: None, old: None, on_load: None }
+    }
 }
 
 /// Why modules were not loaded.
@@ -123,19 +133,19 @@ pub enum Deleted {
 }
 
 /// The code server.
-pub struct CodeServer {
-    pub(super) table: RwLock<Table>,
+pub struct CodeServer<R: Runtime> {
+    pub(crate) table: RwLock<Table<R>>,
 }
 
-impl Default for CodeServer {
+impl<R: Runtime> Default for CodeServer<R> {
     fn default() -> Self {
         CodeServer { table: RwLock::new(&CODE_CLASS, Table::default()) }
     }
 }
 
-impl CodeServer {
+impl<R: Runtime> CodeServer<R> {
     /// Loads prepared modules, all or none; old versions of them must have been purged.
-    pub fn finish_loading(&self, list: &[&PreparedCode]) -> Result<(), FinishError> {
+    pub fn finish_loading(&self, list: &[&PreparedCode<R>]) -> Result<(), FinishError> {
         let mut table = self.table.write();
         if !list.iter().all(|code| code.is_fresh()) {
             return Err(FinishError::Used);
@@ -152,7 +162,7 @@ impl CodeServer {
             let (name, has_on_load) = (prepared.name(), prepared.has_on_load());
             let version = Version(prepared.into_module());
             publish_funs(version.get());
-            super::count_bytes(version.get().bytes());
+            count_bytes(version.get().bytes());
             let entry = table.intern(name);
             if has_on_load {
                 waiting.push(name);
@@ -201,7 +211,7 @@ impl CodeServer {
     }
 
     /// What is loaded of a module.
-    pub fn state(&self, name: Atom) -> ModuleState {
+    pub fn state(&self, name: Atom) -> ModuleState<R> {
         let table = self.table.read();
         let Some(entry) = table.get(name) else { return ModuleState::default() };
         ModuleState {
@@ -212,14 +222,14 @@ impl CodeServer {
     }
 
     /// The current version of a module; good until the caller's next quiescent point.
-    pub fn current(&self, name: Atom) -> Option<&'static Module> {
+    pub fn current(&self, name: Atom) -> Option<&'static Module<R>> {
         self.table.read().get(name)?.current.as_ref().map(Version::get)
     }
 
     /// All modules with a current or an old version, last loaded first.
     pub fn loaded(&self) -> Vec<Atom> {
         let table = self.table.read();
-        let is_loaded = |e: &&Entry| e.current.is_some() || e.old.is_some();
+        let is_loaded = |e: &&Entry<R>| e.current.is_some() || e.old.is_some();
         table.entries.iter().rev().filter(is_loaded).map(|e| e.name).collect()
     }
 
@@ -228,16 +238,17 @@ impl CodeServer {
         self.table.read().preloaded.clone()
     }
 
-    pub(super) fn set_preloaded(&self, names: Vec<Atom>) {
+    /// States which modules were there before the first process.
+    pub fn set_preloaded(&self, names: Vec<Atom>) {
         self.table.write().preloaded = names;
     }
 }
 
-impl Entry {
+impl<R: Runtime> Entry<R> {
     /// Makes a version current and the current one old. Gives back an old version that was there still, which happens only
     /// if the module was deleted while the new version was in on_load.
     #[must_use]
-    fn make_current(&mut self, version: Version) -> Option<Version> {
+    fn make_current(&mut self, version: Version<R>) -> Option<Version<R>> {
         publish(version.get());
         let current = self.current.replace(version)?;
         retract(current.get());
@@ -250,12 +261,12 @@ fn refuse_some(names: impl Iterator<Item = Atom>, why: fn(Vec<Atom>) -> FinishEr
     if names.is_empty() { Ok(()) } else { Err(why(names)) }
 }
 
-fn code_of(function: &Function) -> *mut () {
+fn code_of<R: Runtime>(function: &Function<R>) -> *mut () {
     ptr::from_ref(function).cast_mut().cast()
 }
 
 /// Lets the exports lead to this version (V1).
-fn publish(module: &'static Module) {
+fn publish<R: Runtime>(module: &'static Module<R>) {
     for (export, index) in &module.exports {
         if let Some(function) = module.functions.get(*index as usize) {
             // Release: pairs with the Acquire in `Function::of_export`: who sees the pointer sees the function.
@@ -265,7 +276,7 @@ fn publish(module: &'static Module) {
 }
 
 /// Makes those exports undefined that still lead to this version.
-pub(super) fn retract(module: &Module) {
+pub(crate) fn retract<R: Runtime>(module: &Module<R>) {
     for (export, _) in &module.exports {
         // Acquire: as in `Function::of_export`; only holders of the lock write.
         if module.owns(export.code.load(Ordering::Acquire).cast()) {
@@ -275,7 +286,7 @@ pub(super) fn retract(module: &Module) {
 }
 
 /// Lets the funs lead to this version (V1).
-pub(super) fn publish_funs(module: &Module) {
+pub(crate) fn publish_funs<R: Runtime>(module: &Module<R>) {
     for (entry, lambda) in module.funs.iter().zip(&module.beam.lambdas) {
         let index = module.beam.function_at(lambda.label);
         if let Some(function) = index.and_then(|i| module.functions.get(i as usize)) {
@@ -284,7 +295,3 @@ pub(super) fn publish_funs(module: &Module) {
         }
     }
 }
-
-#[cfg(test)]
-#[path = "server_tests.rs"]
-mod tests;

@@ -1,8 +1,6 @@
 //! Binding the functions of NIF modules that are part of the VM.
 
-use super::CodeServer;
-use crate::bif::Registry;
-use crate::engine::Engine;
+use crate::{BuiltIns, CodeServer, Executor, Runtime};
 use myriad_sync::atomic::Ordering;
 use myriad_term::Atom;
 
@@ -17,10 +15,10 @@ pub enum NifBinding {
     NotLoaded,
 }
 
-impl CodeServer {
+impl<R: Runtime> CodeServer<R> {
     /// Replaces the functions of the module that the registry has NIFs for: of the version whose on_load function runs, or
     /// else of the current one.
-    pub fn bind_nifs(&self, name: Atom, bifs: &Registry, engine: &dyn Engine) -> NifBinding {
+    pub fn bind_nifs(&self, name: Atom, bifs: &dyn BuiltIns<R>, engine: &dyn Executor<R>) -> NifBinding {
         let table = self.table.write();
         let Some(module) = table.get(name).and_then(|entry| entry.on_load.as_ref().or(entry.current.as_ref())) else {
             return NifBinding::NotLoaded;

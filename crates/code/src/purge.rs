@@ -1,6 +1,6 @@
 //! Purging: how the old version of a module goes.
 //!
-//! The purger (OTP's `erts_code_purger`) prepares, asks each process whether it still runs in the old code ([`super::check`]),
+//! The purger (OTP's `erts_code_purger`) prepares, asks each process whether it still runs in the old code (crate `vm`, `code_check.rs`),
 //! and then completes or gives up. Funs do not count as running in it: those whose code is in the old version lose it.
 //!
 //! U1. From the first step on no export, and no fun entry, leads into the version: funs lose their code at once, so nobody
@@ -9,22 +9,21 @@
 //!     ([`CodeServer::wait_for_purge`]).
 //! U2. The memory goes after thread progress: a slice that began before the last step may still read the version.
 //! U3. Literals of a purged version outlive it: processes may hold them, and a slice as in U2 may read them. They go when all have
-//!     made progress and each process has copied what it holds (`literals.rs`).
+//!     made progress and each process has copied what it holds (vm/LC1).
 
-use super::server::{Version, publish_funs, retract};
-use super::{CodeServer, Module};
-use crate::Signal;
-use crate::vm::Vm;
+use crate::server::{Version, publish_funs, retract};
+use crate::{CodeServer, Executor, Module, Runtime, count_bytes};
+use myriad_heap::LiteralArea;
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Atom, FunEntry, Pid};
 use std::ptr;
 
 /// A purge under way.
-pub(super) struct Purge {
+pub(crate) struct Purge<R: Runtime> {
     /// The module.
-    pub(super) name: Atom,
+    pub(crate) name: Atom,
     /// The version: an address to compare, alive until the purge ends.
-    pub(super) version: *const Module,
+    pub(crate) version: *const Module<R>,
     /// It is the version whose on_load function failed, not the old one.
     of_on_load: bool,
     /// Funs that have lost their code for now.
@@ -34,9 +33,9 @@ pub(super) struct Purge {
 }
 
 // SAFETY: `version` is only compared, or read under the lock while the table owns it.
-unsafe impl Send for Purge {}
+unsafe impl<R: Runtime> Send for Purge<R> {}
 // SAFETY: as above.
-unsafe impl Sync for Purge {}
+unsafe impl<R: Runtime> Sync for Purge<R> {}
 
 /// The steps of a purge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,28 +50,44 @@ pub enum PurgeStep {
     Complete,
 }
 
-/// A version on its way out.
-struct Doomed(*mut Module);
+/// A version that has left the table: nothing leads to it any more, but a slice that began before may still read it (U2).
+#[must_use]
+pub struct Retired<R: Runtime>(*mut Module<R>);
 
 // SAFETY: the module is `Send`, and this is its only owner.
-unsafe impl Send for Doomed {}
+unsafe impl<R: Runtime> Send for Retired<R> {}
 
-impl Doomed {
-    /// Frees it.
+impl<R: Runtime> Retired<R> {
+    /// Its literals, which outlive it (U3).
+    pub fn take_literals(&self) -> LiteralArea {
+        // SAFETY: it owns the module until `free`.
+        unsafe { &*self.0 }.constants.lock().take_area()
+    }
+
+    /// Frees it; gives the literals that were made since [`Retired::take_literals`].
     ///
     /// # Safety
-    /// Nobody can reach the version any more (U1, U2).
-    unsafe fn free(self, vm: &'static Vm) {
-        // SAFETY: the caller's promise; the pointer came from a Box in the loader.
+    /// All threads have made progress since the version was retired (U1, U2).
+    pub unsafe fn free(self, executor: &dyn Executor<R>) -> LiteralArea {
+        // SAFETY: the pointer came from a Box in the loader, and nobody reads the module any more: the caller's promise.
         let module = unsafe { Box::from_raw(self.0) };
         for function in &module.functions {
-            vm.engine().release(function);
+            executor.release(function);
         }
-        super::count_bytes(-module.bytes());
-        // What was made since the version was taken out.
-        let constants = module.constants.lock().take_area();
-        vm.literals.release(vm, constants);
+        count_bytes(-module.bytes());
+        module.constants.lock().take_area()
     }
+}
+
+/// What a step of a purge leaves to the caller.
+#[must_use]
+pub struct Purged<R: Runtime> {
+    /// The step was done; otherwise there was nothing to do it with.
+    pub done: bool,
+    /// Processes that waited for a purge that is over now: they have to be resumed.
+    pub waiting: Vec<Pid>,
+    /// The version that has gone: its literals are to be released, and its memory after thread progress.
+    pub retired: Option<Retired<R>>,
 }
 
 /// What to do with a call of a local fun whose code is not there ([`Function::of_fun`] gives nothing).
@@ -89,7 +104,13 @@ pub enum MissingFun {
     Bad,
 }
 
-impl CodeServer {
+impl<R: Runtime> Purged<R> {
+    fn nothing() -> Self {
+        Purged { done: false, waiting: Vec::new(), retired: None }
+    }
+}
+
+impl<R: Runtime> CodeServer<R> {
     /// What a call of a fun without code comes to.
     pub fn missing_fun(&self, entry: &FunEntry) -> MissingFun {
         // Acquire: as in `Function::of_fun`. It may have got its code since the caller looked: the purger's detour tries again.
@@ -102,33 +123,31 @@ impl CodeServer {
         }
     }
 
-    /// Does one step; `false`: there is nothing to purge, or no purge of this module under way.
-    pub fn purge(&self, vm: &'static Vm, name: Atom, step: PurgeStep) -> bool {
+    /// Takes one step of a purge.
+    pub fn purge(&self, name: Atom, step: PurgeStep) -> Purged<R> {
         match step {
-            PurgeStep::Prepare => self.begin(vm, name, false),
-            PurgeStep::PrepareOnLoad => self.begin(vm, name, true),
-            PurgeStep::Abort => self.abort(vm, name),
-            PurgeStep::Complete => self.complete(vm, name),
+            PurgeStep::Prepare => self.begin(name, false),
+            PurgeStep::PrepareOnLoad => self.begin(name, true),
+            PurgeStep::Abort => self.abort(name),
+            PurgeStep::Complete => self.complete(name),
         }
     }
 
-    fn begin(&self, vm: &'static Vm, name: Atom, of_on_load: bool) -> bool {
+    fn begin(&self, name: Atom, of_on_load: bool) -> Purged<R> {
         let mut table = self.table.write();
-        let Some(entry) = table.get(name) else { return false };
-        let version = if of_on_load { entry.on_load.as_ref() } else { entry.old.as_ref() };
-        let Some(version) = version else { return false };
+        let entry = table.get(name);
+        let version = entry.and_then(|entry| if of_on_load { entry.on_load.as_ref() } else { entry.old.as_ref() });
+        let Some(version) = version else { return Purged::nothing() };
         let pending = disable_funs(version.get());
         let purge = Purge { name, version: version.as_ptr(), of_on_load, pending, waiting: Vec::new() };
         // One that was never brought to its end is over.
         let left = table.purge.replace(purge);
-        drop(table);
-        resume(vm, left.map_or(Vec::new(), |purge| purge.waiting));
-        true
+        Purged { done: true, waiting: left.map_or(Vec::new(), |purge| purge.waiting), retired: None }
     }
 
-    fn abort(&self, vm: &'static Vm, name: Atom) -> bool {
+    fn abort(&self, name: Atom) -> Purged<R> {
         let mut table = self.table.write();
-        let Some(purge) = table.purge.take_if(|purge| purge.name == name) else { return false };
+        let Some(purge) = table.purge.take_if(|purge| purge.name == name) else { return Purged::nothing() };
         let entry = table.get(name);
         if let Some(entry) = entry {
             // A version loaded meanwhile may have taken the funs over, if it is the same code: then it keeps them.
@@ -139,33 +158,22 @@ impl CodeServer {
                 publish_funs(current.get());
             }
         }
-        let known = entry.is_some();
-        drop(table);
-        resume(vm, purge.waiting);
-        known
+        Purged { done: entry.is_some(), waiting: purge.waiting, retired: None }
     }
 
-    fn complete(&self, vm: &'static Vm, name: Atom) -> bool {
+    fn complete(&self, name: Atom) -> Purged<R> {
         let mut table = self.table.write();
-        let Some(purge) = table.purge.take_if(|purge| purge.name == name) else { return false };
+        let Some(purge) = table.purge.take_if(|purge| purge.name == name) else { return Purged::nothing() };
         let version = table.get_mut(name).and_then(|entry| {
             let slot = if purge.of_on_load { &mut entry.on_load } else { &mut entry.old };
             slot.take_if(|version| ptr::eq(version.as_ptr(), purge.version))
         });
-        if let Some(version) = &version {
+        let retired = version.map(|version| {
             retract(version.get());
             disable_funs(version.get());
-        }
-        drop(table);
-        resume(vm, purge.waiting);
-        let Some(version) = version else { return false };
-        // At once, so that who looks at the collector next finds it at work: it waits for thread progress itself.
-        let constants = version.get().constants.lock().take_area();
-        vm.literals.release(vm, constants);
-        let doomed = Doomed(Version::into_raw(version));
-        // SAFETY: U1 and U2: out of the table, and this runs after thread progress.
-        vm.progress.retire_unregistered(move || unsafe { doomed.free(vm) });
-        true
+            Retired(version.into_raw())
+        });
+        Purged { done: retired.is_some(), waiting: purge.waiting, retired }
     }
 
     /// Has this fun lost its code only until a purge ends one way or the other? Its caller then waits and tries again.
@@ -187,7 +195,7 @@ impl CodeServer {
     }
 
     /// The version that processes are asked about: the one being purged, or else the old one. An address to compare.
-    pub(super) fn version_to_check(&self, name: Atom) -> Option<*const Module> {
+    pub fn version_to_check(&self, name: Atom) -> Option<*const Module<R>> {
         let table = self.table.read();
         match &table.purge {
             Some(purge) if purge.name == name => Some(purge.version),
@@ -196,15 +204,8 @@ impl CodeServer {
     }
 }
 
-/// A purge has ended: those who waited for that go on.
-fn resume(vm: &'static Vm, waiting: Vec<Pid>) {
-    for pid in waiting {
-        vm.signal_pid(pid, Signal::Resume(pid));
-    }
-}
-
 /// Takes their code from those funs that still lead to this version.
-fn disable_funs(module: &'static Module) -> Vec<&'static FunEntry> {
+fn disable_funs<R: Runtime>(module: &'static Module<R>) -> Vec<&'static FunEntry> {
     let mut disabled = Vec::new();
     for entry in &module.funs {
         // Acquire: as in `Function::of_fun`; only holders of the lock write.

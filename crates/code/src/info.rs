@@ -1,18 +1,18 @@
 //! What a loaded module says of itself: `module_info`, places in source files.
 
-use super::{Function, Module};
+use crate::{BuiltIn, Function, Module, Runtime};
 use myriad_term::etf::{self, DecodeOptions};
 use myriad_term::{Build, Term};
 
 /// The term of an external term that a .beam file holds; nothing if it is not one, whole and alone.
-pub(super) fn decode<A: Build>(heap: &mut A, bytes: &[u8]) -> Option<Term> {
+pub(crate) fn decode<A: Build>(heap: &mut A, bytes: &[u8]) -> Option<Term> {
     let decoded = etf::decode(heap, bytes, DecodeOptions::default()).ok()?;
     (decoded.used == bytes.len()).then_some(decoded.term)
 }
 
 /// The term that attributes or compile information begin with, the empty list if there are none; nothing if it is no term.
 /// As on OTP, nobody looks at what comes behind it.
-pub(super) fn decode_first<A: Build>(heap: &mut A, bytes: &[u8]) -> Option<Term> {
+pub(crate) fn decode_first<A: Build>(heap: &mut A, bytes: &[u8]) -> Option<Term> {
     if bytes.is_empty() {
         return Some(Term::NIL);
     }
@@ -20,7 +20,7 @@ pub(super) fn decode_first<A: Build>(heap: &mut A, bytes: &[u8]) -> Option<Term>
 }
 
 /// File name (a string in the module's literal area) and line of an index into its line table; nothing for index 0.
-pub fn location_of(module: &Module, index: u32) -> Option<(Term, u32)> {
+pub fn location_of<R: Runtime>(module: &Module<R>, index: u32) -> Option<(Term, u32)> {
     let line = module.beam.lines.get(index)?;
     Some((module.files.get(line.file as usize).copied()?, line.line))
 }
@@ -34,28 +34,28 @@ fn pairs<A: Build>(heap: &mut A, functions: impl DoubleEndedIterator<Item = (Ter
     list
 }
 
-fn pair_of(function: &Function) -> (Term, u8) {
+fn pair_of<R: Runtime>(function: &Function<R>) -> (Term, u8) {
     (function.mfa.function.term(), function.mfa.arity)
 }
 
 /// `[{Name, Arity}]` of the exported functions, the last in the file's table first (OTP's own order differs from run to run).
-pub fn export_list<A: Build>(heap: &mut A, module: &Module) -> Term {
+pub fn export_list<A: Build, R: Runtime>(heap: &mut A, module: &Module<R>) -> Term {
     pairs(heap, module.exports.iter().rev().map(|(export, _)| (export.mfa.function.term(), export.mfa.arity)))
 }
 
 /// `[{Name, Arity}]` of all functions, in the order of the code.
-pub fn function_list<A: Build>(heap: &mut A, module: &Module) -> Term {
+pub fn function_list<A: Build, R: Runtime>(heap: &mut A, module: &Module<R>) -> Term {
     pairs(heap, module.functions.iter().map(pair_of))
 }
 
 /// `[{Name, Arity}]` of the functions that `load_nif/2` has replaced.
-pub fn nif_list<A: Build>(heap: &mut A, module: &Module) -> Term {
-    let is_nif = |function: &&Function| function.bif().is_some_and(|def| def.kind.is_nif());
+pub fn nif_list<A: Build, R: Runtime>(heap: &mut A, module: &Module<R>) -> Term {
+    let is_nif = |function: &&Function<R>| function.bif().is_some_and(|def| def.is_nif());
     let nifs: Vec<_> = module.functions.iter().filter(is_nif).map(pair_of).collect();
     pairs(heap, nifs.into_iter())
 }
 
-impl Module {
+impl<R: Runtime> Module<R> {
     /// The attributes, decoded onto `heap`; the empty list if there are none.
     pub fn attributes<A: Build>(&self, heap: &mut A) -> Term {
         decode_first(heap, &self.beam.attributes).unwrap_or(Term::NIL)
@@ -67,7 +67,7 @@ impl Module {
     }
 
     /// The function at this address, if it is one of this module's.
-    pub(super) fn owns(&self, function: *const Function) -> bool {
+    pub fn owns(&self, function: *const Function<R>) -> bool {
         self.functions.as_ptr_range().contains(&function)
     }
 }

@@ -11,9 +11,8 @@
 //! L3. Input is untrusted: what `myriad_beam` and the external term decoder accept is bounded by the size of the file (or by
 //!     what a compressed part declares), and whatever they refuse is an error here.
 
-use super::{Constants, Function, Module};
-use crate::bif::Registry;
-use crate::engine::Engine;
+use crate::module::Constants;
+use crate::{BuiltIns, Executor, Function, Module, Runtime};
 use myriad_heap::LiteralArea;
 use myriad_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
 use myriad_sync::{LockClass, Mutex};
@@ -59,18 +58,18 @@ impl From<AtomError> for LoadError {
 }
 
 /// A module that is ready to be published and belongs to nobody else yet.
-pub struct Prepared {
-    module: NonNull<Module>,
+pub struct Prepared<R: Runtime> {
+    module: NonNull<Module<R>>,
 }
 
 // SAFETY: it owns the module, which is `Send` and `Sync`.
-unsafe impl Send for Prepared {}
+unsafe impl<R: Runtime> Send for Prepared<R> {}
 // SAFETY: as above; a shared reference only reads.
-unsafe impl Sync for Prepared {}
+unsafe impl<R: Runtime> Sync for Prepared<R> {}
 
-impl Prepared {
+impl<R: Runtime> Prepared<R> {
     /// The module.
-    pub fn module(&self) -> &Module {
+    pub fn module(&self) -> &Module<R> {
         // SAFETY: owned, and made in `prepare`.
         unsafe { self.module.as_ref() }
     }
@@ -86,18 +85,18 @@ impl Prepared {
     }
 
     /// Forgets the places in source files: OTP's preloaded modules have none in stack traces.
-    pub(super) fn forget_lines(&mut self) {
+    pub fn forget_lines(&mut self) {
         // SAFETY: owned, and made in `prepare`; not published yet.
         unsafe { self.module.as_mut() }.beam.lines = Default::default();
     }
 
     /// Hands the module over.
-    pub(super) fn into_module(self) -> NonNull<Module> {
+    pub(crate) fn into_module(self) -> NonNull<Module<R>> {
         std::mem::ManuallyDrop::new(self).module
     }
 }
 
-impl Drop for Prepared {
+impl<R: Runtime> Drop for Prepared<R> {
     fn drop(&mut self) {
         // SAFETY: came from a Box in `prepare`; never published, so nothing refers to it.
         drop(unsafe { Box::from_raw(self.module.as_ptr()) });
@@ -107,17 +106,17 @@ impl Drop for Prepared {
 static PREPARED_CLASS: LockClass = LockClass::nested("prepared_code", 310);
 
 /// What `erts_internal:prepare_loading/2` gives Erlang code, behind a magic reference: a module that can be loaded once.
-pub struct PreparedCode {
-    slot: Mutex<Option<Prepared>>,
+pub struct PreparedCode<R: Runtime> {
+    slot: Mutex<Option<Prepared<R>>>,
     /// The module's name.
     pub name: Atom,
     /// Does it have an on_load function?
     pub has_on_load: bool,
 }
 
-impl PreparedCode {
+impl<R: Runtime> PreparedCode<R> {
     /// Wraps a prepared module.
-    pub fn new(prepared: Prepared) -> PreparedCode {
+    pub fn new(prepared: Prepared<R>) -> PreparedCode<R> {
         let (name, has_on_load) = (prepared.name(), prepared.has_on_load());
         PreparedCode { slot: Mutex::new(&PREPARED_CLASS, Some(prepared)), name, has_on_load }
     }
@@ -128,13 +127,17 @@ impl PreparedCode {
     }
 
     /// Takes the module out: it can be loaded only once.
-    pub(super) fn take(&self) -> Option<Prepared> {
+    pub(crate) fn take(&self) -> Option<Prepared<R>> {
         self.slot.lock().take()
     }
 }
 
 /// Makes a module from the bytes of a .beam file.
-pub fn prepare(bytes: &[u8], bifs: &Registry, engine: &dyn Engine) -> Result<Prepared, LoadError> {
+pub fn prepare<R: Runtime>(
+    bytes: &[u8],
+    bifs: &dyn BuiltIns<R>,
+    engine: &dyn Executor<R>,
+) -> Result<Prepared<R>, LoadError> {
     let beam = myriad_beam::Module::load(bytes)?;
     let names = beam.atoms.iter().map(Atom::new).collect::<Result<Vec<Atom>, _>>()?;
     let name_of = |index: u32| index.checked_sub(1).and_then(|i| names.get(i as usize)).copied();
@@ -143,7 +146,7 @@ pub fn prepare(bytes: &[u8], bifs: &Registry, engine: &dyn Engine) -> Result<Pre
     let name = name_of(1).ok_or(missing.clone())?;
     let mfa_of = |module: Atom, function: u32, arity: u8| Some(Mfa { module, function: name_of(function)?, arity });
 
-    let readable = |bytes| super::info::decode_first(&mut Arena::new(), bytes).is_some();
+    let readable = |bytes| crate::info::decode_first(&mut Arena::new(), bytes).is_some();
     if ![&beam.attributes, &beam.compile_info].into_iter().all(|bytes| readable(bytes)) {
         return Err(LoadError::Information);
     }
@@ -174,7 +177,7 @@ pub fn prepare(bytes: &[u8], bifs: &Registry, engine: &dyn Engine) -> Result<Pre
     let functions = (0_u32..)
         .zip(&beam.functions)
         .map(|(index, row)| Some(Function::new(mfa_of(name, row.name, row.arity)?, engine.undecoded_stub(), index)))
-        .collect::<Option<Box<[Function]>>>()
+        .collect::<Option<Box<[Function<R>]>>>()
         .ok_or(missing)?;
     let atoms = std::iter::once(Term::NIL).chain(names.iter().map(|a| a.term())).collect();
 
@@ -199,8 +202,12 @@ pub fn prepare(bytes: &[u8], bifs: &Registry, engine: &dyn Engine) -> Result<Pre
 }
 
 /// Lets the functions know their module, and binds the built-in ones (L2).
-fn link(mut module: Box<Module>, bifs: &Registry, engine: &dyn Engine) -> NonNull<Module> {
-    let at: *const Module = &raw const *module;
+fn link<R: Runtime>(
+    mut module: Box<Module<R>>,
+    bifs: &dyn BuiltIns<R>,
+    engine: &dyn Executor<R>,
+) -> NonNull<Module<R>> {
+    let at: *const Module<R> = &raw const *module;
     for function in &mut module.functions {
         function.module = at;
         if let Some(def) = bifs.bif(function.mfa) {
@@ -216,10 +223,6 @@ fn link(mut module: Box<Module>, bifs: &Registry, engine: &dyn Engine) -> NonNul
 }
 
 fn decode_literals(beam: &myriad_beam::Module, area: &mut LiteralArea) -> Result<Vec<Term>, LoadError> {
-    let decode = |(index, bytes): (u32, &[u8])| super::info::decode(area, bytes).ok_or(LoadError::Literal(index));
+    let decode = |(index, bytes): (u32, &[u8])| crate::info::decode(area, bytes).ok_or(LoadError::Literal(index));
     (0_u32..).zip(beam.literals.iter()).map(decode).collect()
 }
-
-#[cfg(test)]
-#[path = "loader_tests.rs"]
-mod tests;

@@ -1,0 +1,81 @@
+//! Loaded code: modules, functions, continuations, and how a code pointer finds what it belongs to.
+//!
+//! Above `heap`, `beam` and `process` in the crate order (docs/map.md). It runs nothing and knows no built-in: what executes code
+//! ([`Executor`]) and what stands in place of functions ([`BuiltIns`]) are traits, and how their definitions look is the layer
+//! above's to say ([`Runtime`]).
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`module`] | a module, its functions and return points |
+//! | [`loader`] | from the bytes of a .beam file to a module that only has to be published |
+//! | [`server`] | which versions of which modules are loaded, and the switch from one to the next |
+//! | [`purge`] | how the old version of a module goes |
+//! | [`nif`] | binding the functions of built-in NIF modules |
+//! | [`stack`] | walking an Erlang stack |
+//! | [`info`] | what a module says of itself |
+//! | `undefined` | what an export runs while no module defines it |
+
+pub mod info;
+pub mod loader;
+pub mod module;
+pub mod nif;
+pub mod purge;
+pub mod server;
+pub mod stack;
+mod undefined;
+
+pub use info::{export_list, function_list, location_of, nif_list};
+pub use loader::{LoadError, Prepared, PreparedCode, prepare};
+pub use module::{Continuation, Function, Module, bytes, count_bytes};
+pub use nif::NifBinding;
+pub use purge::{MissingFun, PurgeStep, Purged, Retired};
+pub use server::{CodeServer, Deleted, FinishError, ModuleState};
+pub use stack::{Frame, StackWalk};
+pub use undefined::install as install_undefined;
+
+use myriad_process::CodePtr;
+use myriad_term::{Atom, Mfa};
+use std::ops::Range;
+
+/// What the layer above decides.
+pub trait Runtime: Sized + 'static {
+    /// The definition of a built-in function, as its tables hold it.
+    type BuiltIn: BuiltIn;
+}
+
+/// A built-in function.
+pub trait BuiltIn: Sync + 'static {
+    /// Does it replace its function only once the module asks for it (`erlang:load_nif/2`)?
+    fn is_nif(&self) -> bool;
+}
+
+/// The built-ins that stand in place of functions of loaded modules.
+pub trait BuiltIns<R: Runtime> {
+    /// The one that replaces this function from the beginning.
+    fn bif(&self, mfa: Mfa) -> Option<&'static R::BuiltIn>;
+
+    /// The one that replaces this function once the module loads its NIFs.
+    fn nif(&self, mfa: Mfa) -> Option<&'static R::BuiltIn>;
+
+    /// Has the executor forms of its own for functions of this module, and is the module that with this MD5?
+    fn has_bodies_of(&self, module: Atom, md5: [u8; 16]) -> bool;
+}
+
+/// What executes code, as far as modules that come and go concern it.
+pub trait Executor<R: Runtime> {
+    /// The entry code of functions not decoded yet: decodes the function and goes on in it.
+    fn undecoded_stub(&self) -> CodePtr;
+
+    /// The entry code of functions that are built-in.
+    fn bif_stub(&self) -> CodePtr;
+
+    /// The entry code of an export without code: calls `error_handler:undefined_function/3`.
+    fn undefined_stub(&self) -> CodePtr;
+
+    /// Adds the address ranges of what the executor has made for this function so far: its code and its continuations. By them
+    /// a process finds out whether it still runs in an old version.
+    fn code_ranges(&self, function: &Function<R>, ranges: &mut Vec<Range<usize>>);
+
+    /// Frees what the executor made for this function; no process runs it or has a continuation into it.
+    fn release(&self, function: &Function<R>);
+}
