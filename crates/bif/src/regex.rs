@@ -4,20 +4,17 @@
 //! | --- | --- |
 //! | [`pcre`] | a safe cover of PCRE2 |
 //! | [`tables`] | its character tables, by Latin-1 |
-//! | [`check`], [`errors`] | what OTP's older releases find wrong with a pattern |
-//! | [`dialect`] | patterns as these releases have them, rewritten for PCRE2 |
 //! | [`pattern`] | compiled patterns as terms, and at hand |
 //! | [`options`] | options |
 //! | [`captured`] | what a match gives back |
 //! | [`global`] | all matches in a row |
 //!
+//! Patterns of OTP's older releases are in another dialect than PCRE2's: crate `pcre-dialect` translates them.
+//!
 //! Text in lists of Unicode characters is dealt with in Erlang: the built-ins trap there. A match that takes long goes to a
 //! dirty scheduler: one over a long subject at once, one over a short one when it has taken more than a few thousand steps.
 
 mod captured;
-mod check;
-mod dialect;
-mod errors;
 mod global;
 mod options;
 mod pattern;

@@ -1,8 +1,8 @@
 //! Classes in the old dialect.
 
 use super::{CASES, Scan};
-use crate::regex::check::classes::{BORDERS, posix_end};
-use crate::regex::check::lead::Newline;
+use crate::check::classes::{BORDERS, posix_end};
+use crate::options::Newline;
 
 /// Is this the one item of a class, a carriage return or a line feed?
 fn is_line_end(item: &[u8]) -> bool {
@@ -101,7 +101,7 @@ impl Scan<'_> {
             }
         }
         let empty = self.out.len() == body;
-        if negated && is_line_end(&self.out[body..]) && !matches!(self.modes.newline, Newline::Cr | Newline::Lf) {
+        if negated && is_line_end(&self.out[body..]) && !matches!(self.options.newline, Newline::Cr | Newline::Lf) {
             // Alone it would not count as one that the pattern names, of which a search does not skip the half.
             self.out.extend_from_within(body..);
         }

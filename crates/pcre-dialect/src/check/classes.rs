@@ -2,7 +2,7 @@
 
 use super::escapes::Escape;
 use super::{Check, Step};
-use crate::regex::errors::Fault;
+use crate::fault::{Error, Fault};
 
 /// Names of classes in classes.
 const POSIX: [&[u8]; 14] = [
@@ -126,7 +126,7 @@ impl Check<'_> {
                 None
             }
             b'E' | b'd' | b'D' | b's' | b'S' | b'w' | b'W' | b'h' | b'H' | b'v' | b'V' => None,
-            _ if self.options.strict => return self.fail(Fault::ClassEscape),
+            _ if self.inline.strict => return self.fail(Fault::ClassEscape),
             _ => Some(u32::from(letter)),
         };
         self.at += 1;
@@ -167,7 +167,7 @@ impl Check<'_> {
                 match escape {
                     Escape::Character(code) => (code, last),
                     Escape::Letter(b'b') => (8, last),
-                    _ => return Err((Fault::RangeOfClass, last)),
+                    _ => return Err(Error { fault: Fault::RangeOfClass, offset: last }),
                 }
             }
             [b'[', ..] if !*quoted && posix_end(self.rest()).is_some() => return self.fail(Fault::RangeOfClass),
@@ -176,6 +176,6 @@ impl Check<'_> {
                 (high, self.at - 1)
             }
         };
-        if high < low { Err((Fault::RangeOutOfOrder, last)) } else { Ok(()) }
+        if high < low { Err(Error { fault: Fault::RangeOutOfOrder, offset: last }) } else { Ok(()) }
     }
 }

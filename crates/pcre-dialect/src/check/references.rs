@@ -3,7 +3,7 @@
 use super::groups::{Kind, NAME_LIMIT};
 use super::shape::Item;
 use super::{Check, Previous, Step};
-use crate::regex::errors::Fault;
+use crate::fault::Fault;
 
 impl Check<'_> {
     /// At the mark before a name that is referred to, or called.
@@ -95,8 +95,8 @@ impl Check<'_> {
         (called..self.open.len()).rev().all(|depth| self.has_nothing_before(depth))
     }
 
-    /// May all have matched nothing that the current branch of an open group has so far? Of an open assertion in it, the older
-    /// library looks at the first branch; any other open group may have matched nothing.
+    /// May all have matched nothing that the current branch of an open group has so far? Of an open assertion in it, PCRE 8.44
+    /// looks at the first branch; any other open group may have matched nothing.
     fn has_nothing_before(&mut self, depth: usize) -> bool {
         let mut branch = self.open[depth].branch;
         for (index, open) in self.open[depth..].iter().enumerate() {

@@ -1,9 +1,9 @@
-//! Faults and their places, as OTP 25 tells them.
+//! Faults and their places, as OTP 25 reports them.
 
-use super::*;
+use crate::options::Options;
 
 fn fault(pattern: &str) -> Option<(&'static str, usize)> {
-    check(pattern.as_bytes(), Modes::default()).err().map(|(fault, at)| (fault.text(), at))
+    crate::translate(pattern.as_bytes(), Options::default()).err().map(|error| (error.fault.message(), error.offset))
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! From the dialect of OTP's older releases, that of PCRE 8.44, to that of PCRE2.
+//! From the dialect of PCRE 8.44 to that of PCRE2.
 //!
 //! The two differ in few places, which one pass over the pattern rewrites:
 //! - an unknown letter after a backslash stands for itself, and so do `\8` and `\9` where no such group has begun, and
@@ -23,8 +23,10 @@
 mod classes;
 mod escapes;
 
-use super::check::{Found, Lookbehind, Modes, counted, lead};
-use super::tables::{is_letter, is_word};
+use crate::check::{Found, Lookbehind, counted};
+use crate::latin1::{is_letter, is_word};
+use crate::lead;
+use crate::options::Options;
 
 /// Letters that mean nothing after a backslash.
 const LITERAL: &[u8] = b"IJMOTYijmqy";
@@ -74,7 +76,7 @@ struct Scan<'a> {
     old: &'a [u8],
     at: usize,
     out: Vec<u8>,
-    modes: Modes,
+    options: Options,
     found: &'a Found,
     /// Groups that have begun.
     groups: usize,
@@ -94,24 +96,22 @@ struct Scan<'a> {
     strict: bool,
 }
 
-/// Rewrites a pattern that was checked.
-pub fn translate(pattern: &[u8], modes: Modes, found: &Found) -> Vec<u8> {
-    let end = memchr::memchr(0, pattern).unwrap_or(pattern.len());
-    let old = &pattern[..end];
+/// Rewrites a pattern that [`crate::check`] has accepted; `found` is what it has found there.
+pub fn rewrite(old: &[u8], options: Options, found: &Found) -> Vec<u8> {
     let mut scan = Scan {
         old,
         at: 0,
-        out: Vec::with_capacity(end + 8),
-        modes,
+        out: Vec::with_capacity(old.len() + 8),
+        options,
         found,
         groups: 0,
-        extended: modes.extended,
-        ignores_case: modes.caseless,
+        extended: options.extended,
+        ignores_case: options.caseless,
         outer: Vec::new(),
         seen: Seen::default(),
         conditional: None,
         then: memchr::memmem::find(old, b"(*THEN").is_some(),
-        caseless: modes.caseless || memchr::memmem::find(old, b"(?").is_some() && old.contains(&b'i'),
+        caseless: options.caseless || memchr::memmem::find(old, b"(?").is_some() && old.contains(&b'i'),
         strict: false,
     };
     let mut borders = borders(found);
@@ -161,7 +161,7 @@ pub fn translate(pattern: &[u8], modes: Modes, found: &Found) -> Vec<u8> {
                 scan.repetition(len + 1);
             }
             b'#' if scan.extended => {
-                let len = lead::blanks(scan.rest(), true, modes);
+                let len = lead::blanks(scan.rest(), true, options);
                 scan.copy(len);
             }
             _ => scan.copy(1),
@@ -216,7 +216,7 @@ impl Scan<'_> {
     /// At a repetition of `len` bytes.
     fn repetition(&mut self, len: usize) {
         self.copy(len);
-        let blanks = lead::blanks(self.rest(), self.extended, self.modes);
+        let blanks = lead::blanks(self.rest(), self.extended, self.options);
         if matches!(self.peek(blanks), Some(b'+' | b'?')) {
             self.skip(blanks);
             self.copy(1);
@@ -259,7 +259,7 @@ impl Scan<'_> {
                 return self.copy(len + 1);
             }
             (Some(b'?'), _) => {}
-            _ if self.modes.no_auto_capture => return self.group(1),
+            _ if self.options.no_auto_capture => return self.group(1),
             _ => return self.capture(1),
         }
         match self.peek(2).unwrap_or(0) {
@@ -328,7 +328,7 @@ impl Scan<'_> {
     /// After an assertion that is none: a condition lets verbs through that come after it. If it is repeated, that has a meaning of
     /// its own.
     fn end_assertion(&mut self, from: usize, seen: Seen) {
-        let rest = &self.rest()[lead::blanks(self.rest(), self.extended, self.modes)..];
+        let rest = &self.rest()[lead::blanks(self.rest(), self.extended, self.options)..];
         let repeated = match rest {
             [b'*' | b'+' | b'?', ..] => true,
             [b'{', counts @ ..] => counted(counts),

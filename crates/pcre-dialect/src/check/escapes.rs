@@ -2,7 +2,7 @@
 
 use super::shape::Item;
 use super::{Check, Previous, Step};
-use crate::regex::errors::Fault;
+use crate::fault::{Error, Fault};
 
 /// What an escape stands for.
 pub(super) enum Escape {
@@ -55,7 +55,7 @@ impl Check<'_> {
                 self.at += 1;
                 return self.by_name(close, false);
             }
-            b'C' if self.modes.unicode => {
+            b'C' if self.options.unicode => {
                 self.at += 1;
                 self.push(Item::Byte, Previous::One);
             }
@@ -148,7 +148,7 @@ impl Check<'_> {
                 }
                 Ok(Escape::Character(u32::from(byte.to_ascii_uppercase() ^ 0x40)))
             }
-            _ if self.options.strict => self.fail(Fault::UnknownEscape),
+            _ if self.inline.strict => self.fail(Fault::UnknownEscape),
             _ => Ok(Escape::Character(u32::from(letter))),
         }
     }
@@ -158,7 +158,7 @@ impl Check<'_> {
         let text = self.rest();
         let text = text.get(..self.width()).unwrap_or(text);
         match std::str::from_utf8(text) {
-            Ok(text) if self.modes.unicode => text.chars().next().map_or(0, u32::from),
+            Ok(text) if self.options.unicode => text.chars().next().map_or(0, u32::from),
             _ => u32::from(self.peek(0)),
         }
     }
@@ -182,7 +182,7 @@ impl Check<'_> {
         self.at += usize::from(back);
         // The place stays on the last digit.
         self.at += 1;
-        let number = self.number().map_err(|(fault, at)| (fault, at - 1))?;
+        let number = self.number().map_err(|error| Error { offset: error.offset - 1, ..error })?;
         self.at -= 1;
         if braced {
             self.at += 1;
@@ -203,7 +203,7 @@ impl Check<'_> {
         let first = self.peek(0);
         if first != b'0' && !class {
             let start = self.at;
-            let number = self.number().map_err(|(fault, at)| (fault, at - 1))?;
+            let number = self.number().map_err(|error| Error { offset: error.offset - 1, ..error })?;
             if number < 8 || number <= self.groups {
                 self.at -= 1;
                 return Ok(Escape::Reference(number));
@@ -221,7 +221,7 @@ impl Check<'_> {
             self.at += 1;
             code = code * 8 + u32::from(self.peek(0) - b'0');
         }
-        if code > 255 && !self.modes.unicode {
+        if code > 255 && !self.options.unicode {
             return self.fail(Fault::BigOctal);
         }
         Ok(Escape::Character(code))
@@ -229,7 +229,7 @@ impl Check<'_> {
 
     /// The largest code of a character.
     fn largest(&self) -> u32 {
-        if self.modes.unicode { 0x10_ffff } else { 0xff }
+        if self.options.unicode { 0x10_ffff } else { 0xff }
     }
 
     /// Behind the brace: digits and a closing brace.
@@ -242,7 +242,7 @@ impl Check<'_> {
         }
         match self.peek(0) {
             _ if big => self.fail(Fault::BigCharacter),
-            b'}' if self.modes.unicode && (0xd800..=0xdfff).contains(&code) => self.fail(Fault::Surrogate),
+            b'}' if self.options.unicode && (0xd800..=0xdfff).contains(&code) => self.fail(Fault::Surrogate),
             b'}' => Ok(Escape::Character(code)),
             _ => self.fail(other),
         }
@@ -285,18 +285,18 @@ impl Check<'_> {
             return self.fail(Fault::BadProperty);
         }
         if self.peek(0) != b'{' {
-            let known = super::scripts::is_property(&[self.peek(0)]);
+            let known = super::properties::is_property(&[self.peek(0)]);
             return if known { Ok(()) } else { self.fail(Fault::UnknownProperty) };
         }
         self.at += usize::from(self.peek(1) == b'^');
         self.at += 1;
         let rest = self.rest();
-        let len = rest.iter().take(super::scripts::LONGEST + 1).take_while(|b| **b != b'}').count();
-        if len > super::scripts::LONGEST || len == rest.len() {
-            self.at += len.min(super::scripts::LONGEST);
+        let len = rest.iter().take(super::properties::LONGEST + 1).take_while(|b| **b != b'}').count();
+        if len > super::properties::LONGEST || len == rest.len() {
+            self.at += len.min(super::properties::LONGEST);
             return self.fail(Fault::BadProperty);
         }
         self.at += len;
-        if super::scripts::is_property(&rest[..len]) { Ok(()) } else { self.fail(Fault::UnknownProperty) }
+        if super::properties::is_property(&rest[..len]) { Ok(()) } else { self.fail(Fault::UnknownProperty) }
     }
 }

@@ -1,4 +1,4 @@
-//! What the older library, PCRE 8.44, refuses, with the fault and the place that it tells.
+//! What PCRE 8.44 refuses, with the fault and the place that it tells.
 //!
 //! It reads a pattern twice, and so does this: the first time for its form, counting groups and keeping names, the second
 //! time for what needs to know them: references to groups, calls without end, the lengths of lookbehinds. So an error
@@ -17,17 +17,17 @@
 //! - Nothing here recurses with the nesting of the pattern; what follows calls is bounded in `shape`.
 //! - Two passes, each linear in the pattern: what a pass keeps of the pattern is not larger than a few times its text.
 
-pub(super) mod classes;
+pub(crate) mod classes;
 mod escapes;
 mod groups;
-pub(super) mod lead;
+mod properties;
 mod references;
-mod scripts;
 mod shape;
 
-use super::errors::Fault;
+use crate::fault::{Error, Fault};
+use crate::lead;
+use crate::options::Options;
 use groups::Open;
-use lead::Newline;
 use shape::{Item, POSSESSIVE, Shape, Shapes, UNLIMITED};
 use std::collections::{BTreeSet, HashMap};
 
@@ -63,32 +63,11 @@ struct Deferred {
     branch: Lookbehind,
 }
 
-/// A fault and its place.
-pub type Error = (Fault, usize);
 type Step<T = ()> = Result<T, Error>;
-
-/// The options of a pattern that decide what it means.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Modes {
-    /// The text is UTF-8.
-    pub unicode: bool,
-    /// `(*UTF)` is not to be had.
-    pub never_unicode: bool,
-    /// Blanks and comments are skipped.
-    pub extended: bool,
-    /// Plain parentheses have no number.
-    pub no_auto_capture: bool,
-    /// A name may stand for several groups.
-    pub same_names: bool,
-    /// Letters match in either case.
-    pub caseless: bool,
-    /// What ends a line.
-    pub newline: Newline,
-}
 
 /// What can be changed in the middle of a pattern, for the rest of a group.
 #[derive(Clone, Copy)]
-struct Options {
+struct InlineOptions {
     extended: bool,
     same_names: bool,
     /// Unknown escapes are errors.
@@ -121,8 +100,8 @@ struct Known<'a> {
 struct Check<'a> {
     text: &'a [u8],
     at: usize,
-    modes: Modes,
     options: Options,
+    inline: InlineOptions,
     /// What the first reading has found, in the second.
     known: Option<&'a Known<'a>>,
     /// Groups that have begun.
@@ -133,7 +112,7 @@ struct Check<'a> {
     name_count: usize,
     /// Groups that are open, the whole being the first.
     open: Vec<Open>,
-    /// Units of the older library's work space that the open groups take.
+    /// Units of PCRE 8.44's work space that the open groups take.
     work: usize,
     /// Units that what was read takes there at least.
     units: usize,
@@ -148,37 +127,35 @@ struct Check<'a> {
     highest_reference: usize,
 }
 
-/// The library's work space for open groups, in its units, and the place each takes.
+/// PCRE 8.44's work space for open groups, in its units, and the place each takes.
 const WORK_SPACE: usize = 3996;
 /// Units that a pattern may have in all, of which each character takes two at least.
 const LARGEST: usize = 1 << 16;
 
-/// Finds what is wrong with a pattern whose text is good UTF-8 if it has to be.
-pub fn check(text: &[u8], modes: Modes) -> Result<Found, Error> {
-    let text = &text[..memchr::memchr(0, text).unwrap_or(text.len())];
-    let (start, modes) = lead::read(text, modes);
-    if modes.unicode && modes.never_unicode {
-        return Err((Fault::UtfDisabled, 0));
+/// Finds what is wrong with a pattern, which begins at `start` behind its verbs, has no NUL, and is good UTF-8 if it has to be.
+pub fn check(text: &[u8], start: usize, options: Options) -> Result<Found, Error> {
+    if options.unicode && options.never_unicode {
+        return Err(Error { fault: Fault::UtfDisabled, offset: 0 });
     }
-    let mut form = Check::new(text, start, modes, None);
+    let mut form = Check::new(text, start, options, None);
     form.pattern()?;
     if form.units > LARGEST {
-        return Err((Fault::TooLarge, text.len()));
+        return Err(Error { fault: Fault::TooLarge, offset: text.len() });
     }
     let names = form.names.into_iter().filter_map(|(name, numbers)| Some((name, numbers.first()?.0))).collect();
     let known = Known { groups: form.groups, names };
-    let mut meaning = Check::new(text, start, modes, Some(&known));
+    let mut meaning = Check::new(text, start, options, Some(&known));
     meaning.pattern()?;
     meaning.end()
 }
 
 impl<'a> Check<'a> {
-    fn new(text: &'a [u8], at: usize, modes: Modes, known: Option<&'a Known<'a>>) -> Check<'a> {
+    fn new(text: &'a [u8], at: usize, options: Options, known: Option<&'a Known<'a>>) -> Check<'a> {
         Check {
             text,
             at,
-            modes,
-            options: Options { extended: modes.extended, same_names: modes.same_names, strict: false },
+            options,
+            inline: InlineOptions { extended: options.extended, same_names: options.same_names, strict: false },
             known,
             groups: 0,
             names: HashMap::new(),
@@ -206,12 +183,12 @@ impl<'a> Check<'a> {
     }
 
     fn fail<T>(&self, fault: Fault) -> Step<T> {
-        Err((fault, self.at.min(self.text.len())))
+        self.fail_at(fault, 0)
     }
 
     /// Fails that far ahead.
     fn fail_at<T>(&self, fault: Fault, ahead: usize) -> Step<T> {
-        Err((fault, (self.at + ahead).min(self.text.len())))
+        Err(Error { fault, offset: (self.at + ahead).min(self.text.len()) })
     }
 
     fn skip_while(&mut self, kind: impl Fn(u8) -> bool) -> usize {
@@ -292,10 +269,10 @@ impl<'a> Check<'a> {
 
     /// Comments, and blanks where they mean nothing; tells whether there were any.
     fn skip_blanks(&mut self) -> Step<bool> {
-        let blanks = lead::blanks(self.rest(), self.options.extended, self.modes);
+        let blanks = lead::blanks(self.rest(), self.inline.extended, self.options);
         self.at += blanks;
         if self.at >= self.text.len()
-            && lead::is_open_comment(self.text, self.at - blanks, self.options.extended, self.modes)
+            && lead::is_open_comment(self.text, self.at - blanks, self.inline.extended, self.options)
         {
             return self.fail(Fault::OpenComment);
         }
@@ -312,9 +289,9 @@ impl<'a> Check<'a> {
     /// How many bytes the character here has.
     fn width(&self) -> usize {
         match self.peek(0) {
-            0xc0..=0xdf if self.modes.unicode => 2,
-            0xe0..=0xef if self.modes.unicode => 3,
-            0xf0..=0xff if self.modes.unicode => 4,
+            0xc0..=0xdf if self.options.unicode => 2,
+            0xe0..=0xef if self.options.unicode => 3,
+            0xf0..=0xff if self.options.unicode => 4,
             _ => 1,
         }
     }
@@ -414,7 +391,7 @@ impl<'a> Check<'a> {
             Previous::Assertion if min > 0 => self.shape().odd = true,
             Previous::Assertion => self.push_repeated(Item::Any),
             Previous::One => {
-                // `\R{2}` and `\C{2}` count as two characters, as the older library has it.
+                // `\R{2}` and `\C{2}` count as two characters, as PCRE 8.44 has it.
                 let again = match self.items().pop() {
                     Some(Item::Fixed(n)) if n > 1 => {
                         self.items().push(Item::Fixed(n - 1));

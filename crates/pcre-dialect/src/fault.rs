@@ -1,8 +1,15 @@
-//! What can be wrong with a pattern, in the words of OTP's older releases.
+//! What can be wrong with a pattern, and the messages that programs see: those of PCRE 8.44.
 //!
-//! [`super::check`] finds the faults. PCRE2 should have nothing left to say, but for patterns that are too large for it.
+//! [`crate::check`] finds the faults. PCRE2 should have nothing left to refuse, but for patterns that are too large for it.
 
-use super::pcre;
+/// Why a pattern is refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Error {
+    /// What is wrong.
+    pub fault: Fault,
+    /// How many bytes of the pattern PCRE 8.44 has read when it finds out.
+    pub offset: usize,
+}
 
 /// Declares the faults and their texts.
 macro_rules! faults {
@@ -14,8 +21,8 @@ macro_rules! faults {
         }
 
         impl Fault {
-            /// Its text.
-            pub fn text(self) -> &'static str {
+            /// The message.
+            pub fn message(self) -> &'static str {
                 match self { $(Fault::$fault => $text,)* }
             }
         }
@@ -88,20 +95,23 @@ faults! {
     TooComplicated "regular expression is too complicated";
 }
 
+/// PCRE2's numbers for text that is not UTF-8.
+const INVALID_UTF_FIRST: i32 = -23;
+const INVALID_UTF_LAST: i32 = -1;
 /// PCRE2's numbers for patterns too large or too deep for it.
 const TOO_LARGE: [i32; 1] = [120];
 const TOO_COMPLICATED: [i32; 4] = [119, 135, 184, 186];
 
-/// What PCRE2 still finds wrong with a checked pattern: text and place in the pattern of `len` bytes, `at` being the place it says.
-pub fn of_library(error: i32, at: usize, len: usize) -> (String, usize) {
-    if (-23..0).contains(&error) {
-        return (Fault::BadUtf.text().to_owned(), at);
+/// What PCRE 8.44 says where PCRE2 refuses the translation of a pattern.
+///
+/// `code` and `offset` are PCRE2's; the offset is cut to the pattern's length, since a translation can be longer. No fault: PCRE 8.44 has no such
+/// message.
+pub fn error_of_pcre2(code: i32, offset: usize, pattern: &[u8]) -> (Option<Fault>, usize) {
+    let len = crate::lead::before_nul(pattern).len();
+    match code {
+        INVALID_UTF_FIRST..=INVALID_UTF_LAST => (Some(Fault::BadUtf), offset),
+        _ if TOO_LARGE.contains(&code) => (Some(Fault::TooLarge), len),
+        _ if TOO_COMPLICATED.contains(&code) => (Some(Fault::TooComplicated), offset.min(len)),
+        _ => (None, offset.min(len)),
     }
-    if TOO_LARGE.contains(&error) {
-        return (Fault::TooLarge.text().to_owned(), len);
-    }
-    if TOO_COMPLICATED.contains(&error) {
-        return (Fault::TooComplicated.text().to_owned(), at.min(len));
-    }
-    (pcre::error_text(error), at.min(len))
 }

@@ -1,9 +1,9 @@
 //! What an opening parenthesis begins, and how branches and groups end. References and conditions are in `references`.
 
 use super::shape::{Item, Length, Shape};
-use super::{Check, Deferred, Lookbehind, Options, Previous, Step};
-use crate::regex::errors::Fault;
-use crate::regex::tables;
+use super::{Check, Deferred, InlineOptions, Lookbehind, Previous, Step};
+use crate::fault::Fault;
+use crate::latin1;
 
 /// Kinds of groups.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,8 +26,8 @@ pub(super) struct Open {
     pub branch: usize,
     branch_at: usize,
     branches: usize,
-    /// The options outside.
-    options: Option<Options>,
+    /// The inline options outside of it.
+    inline: Option<InlineOptions>,
     /// Groups before it and the most after any branch, where each branch counts anew.
     anew: Option<(usize, usize)>,
     work: usize,
@@ -38,7 +38,7 @@ pub(super) struct Open {
 impl Open {
     /// The whole pattern.
     pub fn whole() -> Open {
-        let (kind, options, anew) = (Kind::Plain, None, None);
+        let (kind, inline, anew) = (Kind::Plain, None, None);
         Open {
             index: 0,
             kind,
@@ -46,7 +46,7 @@ impl Open {
             branch: 0,
             branch_at: 0,
             branches: 1,
-            options,
+            inline,
             anew,
             work: 0,
             is_condition: false,
@@ -78,12 +78,12 @@ impl<'a> Check<'a> {
     /// At an opening parenthesis.
     pub(super) fn open(&mut self) -> Step {
         let next = self.peek(1);
-        if next == b'*' && (self.peek(2) == b':' || tables::is_letter(self.peek(2))) {
+        if next == b'*' && (self.peek(2) == b':' || latin1::is_letter(self.peek(2))) {
             return self.verb();
         }
         if next != b'?' {
             self.at += 1;
-            return if self.modes.no_auto_capture { self.begin(Kind::Plain, 3) } else { self.capture() };
+            return if self.options.no_auto_capture { self.begin(Kind::Plain, 3) } else { self.capture() };
         }
         self.at += 2;
         match self.peek(0) {
@@ -124,7 +124,7 @@ impl<'a> Check<'a> {
                     self.at += 2;
                     self.begin(Kind::Behind, 6)
                 }
-                b if tables::is_word(b) => self.named(b'>'),
+                b if latin1::is_word(b) => self.named(b'>'),
                 _ => self.fail_at(Fault::BadLookbehind, 1),
             },
             b'\'' => self.named(b'\''),
@@ -168,11 +168,11 @@ impl<'a> Check<'a> {
             let condition = matches!(kind, Kind::Condition | Kind::Definition);
             self.shapes.groups.push(Shape::new(self.at, condition, Vec::new()));
         }
-        let options = Some(self.options);
+        let inline = Some(self.inline);
         let branch_at = self.at;
         let number = (kind == Kind::Capture).then_some(self.groups);
         let open =
-            Open { index, kind, number, branch: 0, branch_at, branches: 1, options, anew: None, work, is_condition };
+            Open { index, kind, number, branch: 0, branch_at, branches: 1, inline, anew: None, work, is_condition };
         self.open.push(open);
         self.work += work;
         self.units += work;
@@ -243,8 +243,8 @@ impl<'a> Check<'a> {
         if let Some((_, most)) = open.anew {
             self.groups = self.groups.max(most);
         }
-        if let Some(options) = open.options {
-            self.options = options;
+        if let Some(inline) = open.inline {
+            self.inline = inline;
         }
         self.work -= open.work;
         let building = self.known.is_some();
@@ -271,7 +271,7 @@ impl<'a> Check<'a> {
 
     pub(super) fn word(&mut self) -> &'a [u8] {
         let rest = self.rest();
-        let len = self.skip_while(tables::is_word);
+        let len = self.skip_while(latin1::is_word);
         &rest[..len]
     }
 
@@ -307,13 +307,13 @@ impl<'a> Check<'a> {
         match (first, other) {
             (_, Some((other, _))) if other == name => {
                 let same = first.is_none_or(|(number_of_first, _)| number_of_first == number);
-                return if same || self.options.same_names { Ok(()) } else { self.fail(Fault::SameName) };
+                return if same || self.inline.same_names { Ok(()) } else { self.fail(Fault::SameName) };
             }
-            (Some((_, at)), Some((_, at_other))) if !self.options.same_names && at < at_other => {
+            (Some((_, at)), Some((_, at_other))) if !self.inline.same_names && at < at_other => {
                 return self.fail(Fault::SameName);
             }
             (_, Some(_)) => return self.fail(Fault::OtherName),
-            (Some(_), None) if !self.options.same_names => return self.fail(Fault::SameName),
+            (Some(_), None) if !self.inline.same_names => return self.fail(Fault::SameName),
             _ => {}
         }
         let place = self.name_count;
@@ -345,7 +345,7 @@ impl<'a> Check<'a> {
 
     /// At letters that set options, or something unknown.
     fn options(&mut self) -> Step {
-        let (mut set, mut on) = (self.options, true);
+        let (mut set, mut on) = (self.inline, true);
         loop {
             match self.peek(0) {
                 b'-' => on = false,
@@ -364,7 +364,7 @@ impl<'a> Check<'a> {
             self.begin(Kind::Plain, 3)?;
         }
         self.previous = Previous::Nothing;
-        self.options = set;
+        self.inline = set;
         Ok(())
     }
 
@@ -372,7 +372,7 @@ impl<'a> Check<'a> {
     fn verb(&mut self) -> Step {
         self.at += 2;
         let rest = self.rest();
-        let len = self.skip_while(tables::is_letter);
+        let len = self.skip_while(latin1::is_letter);
         let name = &rest[..len];
         let mut argument = 0;
         if self.peek(0) == b':' {

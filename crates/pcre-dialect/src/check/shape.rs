@@ -1,7 +1,7 @@
 //! The shapes of a pattern's groups, as far as two questions need them: is a lookbehind of fixed length, and may what a call
 //! has before it match nothing?
 //!
-//! The answers are those of the older library, with its peculiarities: a call of a group that begins later counts as
+//! The answers are those of PCRE 8.44, with its peculiarities: a call of a group that begins later counts as
 //! perhaps empty whatever follows it, `(*ACCEPT)` ends a group, a definition is as long as its text. Shapes without calls are
 //! settled when their group closes; the others are followed with a bounded number of steps and a bounded depth.
 
@@ -107,7 +107,7 @@ impl Shape {
         self.condition && !self.items.contains(&Item::Or)
     }
 
-    /// Such a group repeated without limit, and not possessive: the older library does not think of the empty branch.
+    /// Such a group repeated without limit, and not possessive: PCRE 8.44 does not think of the empty branch.
     fn is_as_it_stands(&self, max: u32) -> bool {
         max == UNLIMITED && self.has_empty_branch()
     }
@@ -155,7 +155,7 @@ impl Shapes {
         }
     }
 
-    /// Is there something in a branch whose length PCRE2 would not find as the older library does?
+    /// Is there something in a branch whose length PCRE2 would not find as PCRE 8.44 does?
     pub fn is_odd(&self, index: usize, from: usize) -> bool {
         let Some(shape) = self.groups.get(index) else { return false };
         let odd = |item: &Item| match item {

@@ -1,21 +1,19 @@
 //! Rewritten patterns.
 
-use super::*;
-use crate::regex::check::check;
-use crate::regex::check::lead::Newline;
+use crate::options::{Newline, Options};
 
-fn new_with(pattern: &str, modes: Modes) -> String {
-    let found = check(pattern.as_bytes(), modes).unwrap_or_else(|error| panic!("{pattern}: {error:?}"));
-    String::from_utf8_lossy(&translate(pattern.as_bytes(), modes, &found)).into_owned()
+fn new_with(pattern: &str, options: Options) -> String {
+    let new = crate::translate(pattern.as_bytes(), options).unwrap_or_else(|error| panic!("{pattern}: {error:?}"));
+    String::from_utf8_lossy(&new).into_owned()
 }
 
 fn new(pattern: &str) -> String {
-    new_with(pattern, Modes::default())
+    new_with(pattern, Options::default())
 }
 
 #[test]
 fn cases_of_letters_are_kept() {
-    let new = |pattern: &str, caseless| new_with(pattern, Modes { caseless, ..Modes::default() });
+    let new = |pattern: &str, caseless| new_with(pattern, Options { caseless, ..Options::default() });
     assert_eq!(new(r"\p{Lu}+[\p{Lu}]\P{^Ll}\p{L}", true), r"(?-i:\p{Lu})+(?-i:[\p{Lu}])(?-i:\P{^Ll})\p{L}");
     assert_eq!(new(r"\p{Lu}+", false), r"\p{Lu}+");
     assert_eq!(new(r"[\p{Lu}^a]", true), r"(?>[\^a]|(?-i:[\p{Lu}]))");
@@ -47,7 +45,7 @@ fn a_control_character_takes_what_follows() {
 
 #[test]
 fn ends_of_lines_are_named() {
-    let new = |pattern: &str| new_with(pattern, Modes { newline: Newline::AnyCrLf, ..Modes::default() });
+    let new = |pattern: &str| new_with(pattern, Options { newline: Newline::AnyCrLf, ..Options::default() });
     assert_eq!(
         new(r"[^\n][^\r]*[^\x0d][^\x{A}][^\o{12}][^\15]"),
         r"[^\n\n][^\r\r]*[^\x0d\x0d][^\x{A}\x{A}][^\o{12}\o{12}][^\15\15]"

@@ -1,4 +1,4 @@
-//! Names of properties of characters that the older library knows.
+//! Names of properties of characters that PCRE 8.44 knows.
 
 /// Longest name that it reads.
 pub const LONGEST: usize = 30;
