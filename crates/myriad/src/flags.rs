@@ -147,6 +147,8 @@ static FLAGS: &[Flag] = &[
         one_of(v, &["true", "false", "map", "dump", "fp", "no_fp"], "bad +JPperf support flag")
     }),
     flag("JDdump", Value::Required, |_, v| one_of(v, BOOLEANS, "bad +JDdump flag")),
+    // Myriad's own.
+    flag("JMintrinsics", Value::Required, |p, v| truth(&mut p.config.intrinsics, v, "bad +JMintrinsics flag")),
     flag("J", Value::Attached, |_, v| Err(format!("invalid JIT option -J{v}"))),
     flag("pc", Value::Required, |_, v| one_of(v, &["latin1", "unicode"], "bad range of printable characters:")),
     ignored("pad", Value::Required),
@@ -349,6 +351,7 @@ fn defaults() -> Config {
         arguments: Vec::new(),
         emulator_flags: Vec::new(),
         backtrace_depth: 8,
+        intrinsics: true,
     }
 }
 

@@ -54,6 +54,8 @@ pub struct Config {
     pub emulator_flags: Vec<String>,
     /// Depth of stack traces.
     pub backtrace_depth: usize,
+    /// `+JMintrinsics`: do intrinsics run ([`crate::intrinsic`])?
+    pub intrinsics: bool,
 }
 
 impl Default for Config {
@@ -74,6 +76,7 @@ impl Default for Config {
             arguments: Vec::new(),
             emulator_flags: Vec::new(),
             backtrace_depth: 8,
+            intrinsics: true,
         }
     }
 }
@@ -191,7 +194,8 @@ impl Vm {
         let locals = config.schedulers + config.dirty_cpu + config.dirty_io + 1;
         let schedulers = (0..config.schedulers).map(|_| PaddedShared::new(Shared::default())).collect();
         let tables: Vec<_> = parts.subsystems.iter().flat_map(|one| one.tables()).copied().collect();
-        let bifs = Bifs::new(&release, &tables);
+        let intrinsics = parts.subsystems.iter().filter(|_| config.intrinsics).map(|one| one.intrinsics());
+        let bifs = intrinsics.fold(Bifs::new(&release, &tables), Bifs::with_intrinsics);
         let mode = WarpMode::of_flags(&config.emulator_flags).or_else(|| WarpMode::named(release.time_warp_mode));
         let clock = Clock::new(machine.as_ref(), mode.unwrap_or(WarpMode::No));
         let vm: &'static Vm = Box::leak(Box::new(Vm {

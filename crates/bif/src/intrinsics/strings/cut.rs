@@ -3,7 +3,7 @@
 use super::BYTES_AT_ONCE;
 use super::separators::Separators;
 use super::text::{CR, Data, LF, List, Next, Text, Utf8, each, ends_before, is_alone, joins, with_text};
-use crate::format::{Budget, PIECE};
+use crate::intrinsics::format::{Budget, PIECE};
 use myriad_term::{Build, Term, alloc::cells, am};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};

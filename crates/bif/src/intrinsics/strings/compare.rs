@@ -2,7 +2,7 @@
 
 use super::case::Case;
 use super::text::{Next, Text, with_text};
-use crate::format::{Budget, PIECE};
+use crate::intrinsics::format::{Budget, PIECE};
 use myriad_term::Term;
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};

@@ -1,8 +1,8 @@
 //! `unicode:characters_to_list/1`, `unicode_util:cp/1` and `gc/1`: the characters of a text, all of them, the first or its cluster.
 
 use super::text::{CR, Data, Next, Text, Utf8, each, ends_before, is_alone};
-use crate::format::Budget;
 use crate::guards::sub_binary;
+use crate::intrinsics::format::Budget;
 use myriad_term::{Build, Term, alloc::cells};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};

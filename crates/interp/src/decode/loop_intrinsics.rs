@@ -1,8 +1,8 @@
-//! What stands before the code of a function that is a loop (`vm::loops`): the first turn, a continuation record, and the turn
-//! that the fun's return leads to. A turn that finds no element, or that must not be taken unseen, goes on in the function's
-//! own code, behind all this.
+//! What stands before the code of a loop intrinsic (`vm::intrinsic`): the first step, a continuation record, and the step that the
+//! fun's return leads to. A step runs one iteration. One that finds no element, or that a tracer must see, leads to the
+//! function's own code, behind all this.
 //!
-//! Before a step over a text stands one instruction, and behind that the native body of the function, if it has one.
+//! For a step over a text it is one instruction; the native intrinsic of the function, if it has one, stands behind that.
 //!
 //! The frame is the loop's own: Y0 is what is left to go through, Y1 the fun, and in a fold over a map Y2 keeps the accumulator
 //! while `next/1` runs.
@@ -11,16 +11,16 @@ use super::At;
 use super::basic::frame_bytes;
 use super::emit::{Emitter, Unfit};
 use crate::instr::Op;
-use crate::loops::{LIST_SLOTS, PAIR_SLOTS};
+use crate::loop_intrinsics::{LIST_SLOTS, PAIR_SLOTS};
 use myriad_beam::Op as Generic;
 use myriad_heap::RESERVED;
 use myriad_term::{Mfa, am};
 use myriad_vm::code::Function;
-use myriad_vm::loops::Loop;
+use myriad_vm::intrinsic::Loop;
 
 /// Labels that no function has.
 pub(super) const OWN_CODE: u32 = u32::MAX;
-const TURN: u32 = u32::MAX - 1;
+const STEP: u32 = u32::MAX - 1;
 
 /// X0, Y0 and Y1 as operands.
 const X0: u32 = 0;
@@ -54,7 +54,7 @@ pub(super) fn translate(
     e.label(OWN_CODE);
     e.place(fun_call.line, slots);
     let returned = e.announce(fun_call.line, slots);
-    let turn = |e: &mut Emitter, op: Op| {
+    let step = |e: &mut Emitter, op: Op| {
         e.op(op, shape.fun_arity().into());
         e.lead_to(returned);
         e.word(Y1);
@@ -63,15 +63,15 @@ pub(super) fn translate(
     };
     match shape {
         Loop::Each | Loop::Fold => {
-            let op = if shape == Loop::Each { Op::EachTurn } else { Op::FoldTurn };
-            turn(e, op);
+            let op = if shape == Loop::Each { Op::EachStep } else { Op::FoldStep };
+            step(e, op);
             e.return_here(returned);
-            turn(e, op);
+            step(e, op);
         }
         Loop::Map => {
-            turn(e, Op::EachTurn);
+            step(e, Op::EachStep);
             e.return_here(returned);
-            turn(e, Op::MapTurn);
+            step(e, Op::MapStep);
             let joined = e.announce(call.line, 1);
             e.lead_to(joined);
             e.return_here(joined);
@@ -85,19 +85,19 @@ pub(super) fn translate(
             let next = Mfa { module: function.mfa.module, function: am::next, arity: 1 };
             let next = e.module.functions.iter().find(|f| f.mfa == next).ok_or(Unfit)?;
             let stepped = e.announce(call.line, slots);
-            let turn = |e: &mut Emitter| {
-                turn(e, Op::FoldPairsTurn);
+            let step = |e: &mut Emitter| {
+                step(e, Op::FoldPairsStep);
                 e.lead_to(stepped);
                 e.wide(std::ptr::from_ref(next) as u64);
             };
-            turn(e);
+            step(e);
             e.return_here(returned);
-            e.define(TURN);
-            turn(e);
+            e.define(STEP);
+            step(e);
             e.return_here(stepped);
-            e.op(Op::FoldPairsStepped, 0);
+            e.op(Op::FoldPairsNext, 0);
             e.wide(std::ptr::from_ref(function) as u64);
-            e.label(TURN);
+            e.label(STEP);
         }
         Loop::Char | Loop::Cluster => {}
     }

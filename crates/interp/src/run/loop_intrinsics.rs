@@ -1,9 +1,9 @@
-//! Turns of the library's loops (`vm::loops`): from the return of the fun to its next call.
+//! Steps of loop intrinsics (`vm::intrinsic`): from the return of the fun to its next call.
 
 use super::state::{State, make_room};
 use crate::instr::SlowOp;
 use crate::machine::Machine;
-use crate::{calls, loops};
+use crate::{calls, loop_intrinsics};
 use myriad_term::boxed::Header;
 use myriad_term::{Kind, Term};
 
@@ -44,13 +44,13 @@ super::instructions! {
         if !text.is_cons() {
             return s.next(4);
         }
-        if (*text.cell()).is_small() && !loops::is_traced(s.function(1)) {
+        if (*text.cell()).is_small() && !loop_intrinsics::is_traced(s.function(1)) {
             return s.ret();
         }
         s.jump(3)
     }
 
-    // A character of Latin-1 before another one or alone. Other characters, and binaries, are for the native body.
+    // A character of Latin-1 before another one or alone. Other characters, and binaries, are for the native intrinsic.
     FirstCluster(s) {
         let text = *s.x;
         if !text.is_cons() {
@@ -58,7 +58,7 @@ super::instructions! {
         }
         let (first, rest) = (*text.cell(), *text.cell().add(1));
         let second = if rest.is_cons() { *rest.cell() } else { first };
-        if !first.is_small() || !second.is_small() || !rest.is_list() || loops::is_traced(s.function(1)) {
+        if !first.is_small() || !second.is_small() || !rest.is_list() || loop_intrinsics::is_traced(s.function(1)) {
             return s.jump(3);
         }
         if is_latin1(first) && is_latin1(second) && first.small_value() != CR {
@@ -67,16 +67,16 @@ super::instructions! {
         s.next(4)
     }
 
-    EachTurn(s) { s.list_turn(false) }
+    EachStep(s) { s.list_step(false) }
 
-    FoldTurn(s) { s.list_turn(true) }
+    FoldStep(s) { s.list_step(true) }
 
     // The frame becomes one of the result, waiting for the rest of the list, and a new one stands before it.
-    MapTurn(s) {
+    MapStep(s) {
         let (rest, fun) = (*s.sp, *s.sp.add(1));
         let room = (s.sp as usize).wrapping_sub(s.htop as usize);
-        if room < 8 * loops::MAP_ROOM || s.loop_is_traced() {
-            return s.slow(loops::map_turn);
+        if room < 8 * loop_intrinsics::MAP_ROOM || s.loop_is_traced() {
+            return s.slow(loop_intrinsics::map_step);
         }
         if !rest.is_cons() {
             let last = s.htop.cast::<Term>();
@@ -86,7 +86,7 @@ super::instructions! {
                 *s.x = Term::from_cell(last);
                 s.htop = s.htop.add(2);
             }
-            return s.end_of_loop(rest, loops::map_turn);
+            return s.end_of_loop(rest, loop_intrinsics::map_step);
         }
         let cell = rest.cell();
         *s.sp.add(1) = *s.x;
@@ -99,10 +99,10 @@ super::instructions! {
         s.call_of_loop(1)
     }
 
-    FoldPairsTurn(s) {
+    FoldPairsStep(s) {
         let rest = *s.sp;
         if !rest.is_boxed() || *rest.boxed_ptr() != PAIR_AND_REST || s.loop_is_traced() {
-            return s.slow(loops::step_pairs);
+            return s.slow(loop_intrinsics::call_next);
         }
         let step = rest.boxed_ptr().cast::<Term>();
         *s.x.add(2) = *s.x;
@@ -120,21 +120,21 @@ impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
     /// Are functions of the loop's module traced?
     #[inline(always)]
     unsafe fn loop_is_traced(self) -> bool {
-        loops::is_traced(self.function(3))
+        loop_intrinsics::is_traced(self.function(3))
     }
 
-    /// A turn of a loop over a list that `folds` it, or only calls.
+    /// A step of a loop over a list that `folds` it, or only calls.
     #[inline(always)]
-    unsafe fn list_turn(self, folds: bool) {
+    unsafe fn list_step(self, folds: bool) {
         let rest = *self.sp;
         if self.loop_is_traced() {
-            return self.slow(loops::leave_list);
+            return self.slow(loop_intrinsics::leave_list);
         }
         if !rest.is_cons() {
             if !folds {
                 *self.x = Term::OK;
             }
-            return self.end_of_loop(rest, loops::leave_list);
+            return self.end_of_loop(rest, loop_intrinsics::leave_list);
         }
         if folds {
             *self.x.add(1) = *self.x;
@@ -151,11 +151,11 @@ impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
         if !rest.is_nil() {
             return self.slow(otherwise);
         }
-        self.sp = self.sp.add(loops::LIST_SLOTS);
+        self.sp = self.sp.add(loop_intrinsics::LIST_SLOTS);
         self.ret()
     }
 
-    /// Calls the fun on the arguments in place. So many calls more count for the turn: the loop's of itself, that of `next/1`.
+    /// Calls the fun on the arguments in place. So many calls more count for the step: the loop's of itself, that of `next/1`.
     #[inline(always)]
     unsafe fn call_of_loop(mut self, calls: i32) {
         (*self.m).reds -= calls;

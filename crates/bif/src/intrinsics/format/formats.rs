@@ -11,21 +11,23 @@ use myriad_term::{Term, am};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};
 
-myriad_vm::bifs! { pub IO_LIB_FORMAT = "io_lib_format" {
-    "fwrite" / 2 Body until 25 => |ctx, a| fwrite(ctx, a[0], a[1]);
-    "fwrite" / 3 Body until 25 => |ctx, a| if a[2].is_nil() { fwrite(ctx, a[0], a[1]) } else { Err(Escape::Decline) };
-    "scan" / 2 Body until 25 => |ctx, a| scan(ctx, a[0], a[1]);
-    "build" / 1 Body until 25 => |ctx, a| build(ctx, a[0]);
-    "build" / 2 Body until 25 => |ctx, a| if a[1].is_nil() { build(ctx, a[0]) } else { Err(Escape::Decline) };
-}}
+/// `io_lib:write/1`
+pub fn write_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    write(ctx, args[0], -1, Charset::Latin1)
+}
 
-myriad_vm::bifs! { pub IO_LIB = "io_lib" {
-    "write" / 1 Body until 25 => |ctx, a| write(ctx, a[0], -1, Charset::Latin1);
-    "write" / 2 Body until 25 => |ctx, a| match a[1].as_small() {
-        Some(depth) if DEPTHS.contains(&depth) => write(ctx, a[0], depth, Charset::Latin1),
-        _ => write_with_options(ctx, a[0], a[1]),
-    };
-}}
+/// `io_lib:write/2`: a depth, or options.
+pub fn write_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    match args[1].as_small() {
+        Some(depth) if DEPTHS.contains(&depth) => write(ctx, args[0], depth, Charset::Latin1),
+        _ => write_with_options(ctx, args[0], args[1]),
+    }
+}
+
+/// Options of formatting are rare: any is declined.
+pub fn without_options(list: Term) -> Result<(), Escape> {
+    if list.is_nil() { Ok(()) } else { Err(Escape::Decline) }
+}
 
 /// Characters of most formats.
 const SHORT: usize = 64;
@@ -73,12 +75,13 @@ fn read(
     }
 }
 
-fn fwrite(ctx: &mut Ctx<'_>, format: Term, arguments: Term) -> BifResult {
+/// `io_lib_format:fwrite/2`
+pub fn fwrite(ctx: &mut Ctx<'_>, format: Term, arguments: Term) -> BifResult {
     read(ctx, format, arguments, |job, spec| job.control(&spec))
 }
 
 /// `scan/2`: characters, and a map for each control sequence.
-fn scan(ctx: &mut Ctx<'_>, format: Term, arguments: Term) -> BifResult {
+pub fn scan(ctx: &mut Ctx<'_>, format: Term, arguments: Term) -> BifResult {
     read(ctx, format, arguments, |job, spec| {
         let map = spec.to_map(job.ctx);
         job.out.push(map);
@@ -87,7 +90,7 @@ fn scan(ctx: &mut Ctx<'_>, format: Term, arguments: Term) -> BifResult {
 }
 
 /// `build/1`: what [`scan`] gave, perhaps changed.
-fn build(ctx: &mut Ctx<'_>, list: Term) -> BifResult {
+pub fn build(ctx: &mut Ctx<'_>, list: Term) -> BifResult {
     let mut job = Job::new(ctx);
     let mut rest = list;
     while let Some((head, tail)) = rest.as_cons() {

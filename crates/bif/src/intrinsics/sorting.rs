@@ -1,9 +1,9 @@
-//! Sorting lists: `lists:sort/1`, `usort/1`, `keysort/2` and `ukeysort/2`, tried before their Erlang code.
+//! Intrinsics that sort lists: `lists:sort/1`, `usort/1`, `keysort/2` and `ukeysort/2`.
 //!
 //! A merge sort from the runs that the list has already, so that what is nearly sorted costs little more than a walk. It is
 //! stable, keeps the first of equal elements where duplicates go, and stops between any two comparisons: long lists are
-//! sorted slice by slice. Lists that are not as they should be (improper, a key that is not there) are left to the Erlang
-//! code, whose errors they get; so are lists with elements that compare equal and differ (1 and 1.0), of which `sort/1` and
+//! sorted slice by slice. Lists that are not as they should be (improper, a key that is not there) are
+//! declined, so that errors come from the Erlang code; so are lists with elements that compare equal and differ (1 and 1.0), of which `sort/1` and
 //! `usort/1` do not keep the order.
 //!
 //! S1. `runs` are the ends of sorted runs that lie in a row in `from`; those before `run` have been merged into `to`.
@@ -15,13 +15,6 @@ use myriad_term::{Build, Term, Tuple};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};
 use std::cmp::Ordering;
-
-myriad_vm::bifs! { pub SORTING = "lists" {
-    "sort" / 1 Body => |ctx, a| sort::<Term>(ctx, a[0], 0, false);
-    "usort" / 1 Body => |ctx, a| sort::<Term>(ctx, a[0], 0, true);
-    "keysort" / 2 Body => |ctx, a| key_sort(ctx, a, false);
-    "ukeysort" / 2 Body => |ctx, a| key_sort(ctx, a, true);
-}}
 
 /// Comparisons for one reduction.
 const PER_REDUCTION: usize = 8;
@@ -105,14 +98,20 @@ impl Item for Keyed {
     }
 }
 
-fn key_sort(ctx: &mut Ctx<'_>, args: &[Term], unique: bool) -> BifResult {
+/// `lists:sort/1` and `usort/1`.
+pub fn sort(ctx: &mut Ctx<'_>, args: &[Term], unique: bool) -> BifResult {
+    sort_by::<Term>(ctx, args[0], 0, unique)
+}
+
+/// `lists:keysort/2` and `ukeysort/2`.
+pub fn key_sort(ctx: &mut Ctx<'_>, args: &[Term], unique: bool) -> BifResult {
     match args[0].as_usize().and_then(|n| n.checked_sub(1)) {
-        Some(key) => sort::<Keyed>(ctx, args[1], key, unique),
+        Some(key) => sort_by::<Keyed>(ctx, args[1], key, unique),
         None => Err(Escape::Decline),
     }
 }
 
-fn sort<T: Item>(ctx: &mut Ctx<'_>, list: Term, key: usize, unique: bool) -> BifResult {
+fn sort_by<T: Item>(ctx: &mut Ctx<'_>, list: Term, key: usize, unique: bool) -> BifResult {
     if !list.is_cons() {
         return Err(Escape::Decline);
     }

@@ -1,7 +1,7 @@
-//! Terms as `io_lib` prints them: what `~w` and `~p` give, made natively.
+//! Intrinsics that print terms as `io_lib` does: what `~w` and `~p` give.
 //!
-//! The functions here give exactly what OTP's Erlang code gives, the nesting of the deep list included, or say
-//! [`Escape::Decline`]: then that code runs. What is rare (limits on characters, records, text whose width depends on
+//! The functions here give exactly what OTP's Erlang code gives, the nesting of the deep list included, or
+//! decline ([`Escape::Decline`]). What is rare (limits on characters, records, text whose width depends on
 //! Unicode's rules for clusters) is left to it.
 //!
 //! F1. Work is counted by a [`Budget`]: what is long is begun again on a dirty scheduler, where it may last; what would last

@@ -2,8 +2,8 @@
 
 use super::LONGEST;
 use super::text::{List, Next, Text, each};
-use crate::format::Budget;
-use crate::format::text::code_point;
+use crate::intrinsics::format::Budget;
+use crate::intrinsics::format::text::code_point;
 use myriad_term::{Build, Term, alloc::cells, am};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};

@@ -13,10 +13,6 @@ use myriad_term::{Term, am};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};
 
-myriad_vm::bifs! { pub PRETTY = "io_lib_pretty" {
-    "print" / 9 Body until 25 => print_9;
-}}
-
 /// Columns and lengths of lines that are laid out here.
 const WIDEST: i64 = 1 << 30;
 
@@ -52,7 +48,8 @@ fn small(term: Term) -> Result<i64, Escape> {
     term.as_small().filter(|n| n.abs() < WIDEST).ok_or(Escape::Decline)
 }
 
-fn print_9(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+/// `io_lib_pretty:print/9`
+pub fn print_9(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let &[term, column, line_length, depth, line_chars, chars, records, encoding, strings] = args else {
         return Err(Escape::Decline);
     };
@@ -106,7 +103,7 @@ pub fn print(ctx: &mut Ctx<'_>, term: Term, options: &Options, budget: &mut Budg
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::DEEPEST;
+    use crate::intrinsics::format::DEEPEST;
     use crate::test_support::in_process;
     use myriad_term::{Build, print::text as shown};
 

@@ -5,7 +5,7 @@
 use super::LONGEST;
 use super::separators::{Mark, Separators};
 use super::text::{Next, Text, each, ends_before, is_alone, with_text};
-use crate::format::Budget;
+use crate::intrinsics::format::Budget;
 use myriad_term::{Build, Term, am};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};

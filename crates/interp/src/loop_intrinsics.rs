@@ -1,5 +1,5 @@
-//! Loops of the library (`vm::loops`) where a turn is not plain: the end of a map's batch, no room, tracing, no proper list. The
-//! frames are `decode::loops`'s.
+//! Loop intrinsics (`vm::intrinsic`) where a step is not plain: the end of a map's batch, no room, tracing, no proper list. The frames
+//! are those of `decode::loop_intrinsics`.
 
 use crate::calls;
 use crate::instr::Op;
@@ -12,7 +12,7 @@ use myriad_vm::code::Function;
 pub const LIST_SLOTS: usize = 2;
 pub const PAIR_SLOTS: usize = 3;
 
-/// Words of room that a turn of `lists:map/2` wants: a frame or a cell, and what each call may push.
+/// Words of room that a step of `lists:map/2` wants: a frame or a cell, and what each call may push.
 pub const MAP_ROOM: usize = LIST_SLOTS + RESERVED;
 
 /// Are functions of the loop's module traced? Then its own code runs, so that the tracer sees its calls: from its entry on, the
@@ -29,7 +29,7 @@ pub unsafe fn is_traced(function: *const Function) -> bool {
 /// Calls the loop's function with its arguments in place, by its own code: through the entry where the call may be traced.
 ///
 /// # Safety
-/// `pc` is a turn of a loop over a list.
+/// `pc` is a step of a loop over a list.
 unsafe fn leave(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operands of the instruction.
     unsafe {
@@ -43,7 +43,7 @@ pub unsafe fn leave_list(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
     // SAFETY: the frame of the loop; what the instruction is.
     unsafe {
         let (rest, fun) = (*m.sp(), *m.sp().add(1));
-        if m.op(pc) == Op::FoldTurn {
+        if m.op(pc) == Op::FoldStep {
             m.set_x(1, m.x(0));
             m.set_x(2, rest);
         } else {
@@ -56,7 +56,7 @@ pub unsafe fn leave_list(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
 }
 
 /// `[Result | map_1(F, Rest)]`, with `Result` in X0.
-pub unsafe fn map_turn(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+pub unsafe fn map_step(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     if m.heap().room() < MAP_ROOM {
         return m.collect_at(MAP_ROOM, 1, pc);
     }
@@ -73,7 +73,7 @@ pub unsafe fn map_turn(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
 }
 
 /// What is left of an iterator is no step, or nobody may skip a call of `next/1`: calls it, unless that is the end.
-pub unsafe fn step_pairs(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+pub unsafe fn call_next(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: the frame of the loop; operands of the instruction.
     unsafe {
         let (rest, accumulator) = (*m.sp(), m.x(0));
@@ -85,7 +85,7 @@ pub unsafe fn step_pairs(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
 }
 
 /// `next/1` has returned a step or `none`.
-pub unsafe fn pairs_stepped(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+pub unsafe fn pairs_next(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: the frame of the loop; operands of the instruction.
     unsafe {
         let function = wide(pc.add(1)) as *const Function;

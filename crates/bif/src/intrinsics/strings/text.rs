@@ -1,8 +1,8 @@
 //! Texts as a sequence of characters: flat lists and binaries of UTF-8.
 
-use crate::format::text::{code_point, stands_alone};
-use crate::format::{Budget, PIECE};
 use crate::guards::sub_binary;
+use crate::intrinsics::format::text::{code_point, stands_alone};
+use crate::intrinsics::format::{Budget, PIECE};
 use myriad_term::{Build, Term};
 use myriad_vm::Ctx;
 use myriad_vm::bif::Escape;
@@ -138,9 +138,9 @@ impl Data<'_> {
 /// Calls a function with a text of either kind.
 macro_rules! with_text {
     ($data:expr, $text:ident => $do:expr) => {
-        match $crate::strings::text::Data::of($data)? {
-            $crate::strings::text::Data::List($text) => $do,
-            $crate::strings::text::Data::Utf8($text) => $do,
+        match $crate::intrinsics::strings::text::Data::of($data)? {
+            $crate::intrinsics::strings::text::Data::List($text) => $do,
+            $crate::intrinsics::strings::text::Data::Utf8($text) => $do,
         }
     };
 }

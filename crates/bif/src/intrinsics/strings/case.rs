@@ -5,7 +5,7 @@
 
 use super::BYTES_AT_ONCE;
 use super::text::{Data, List, Next, Text, Utf8, each};
-use crate::format::Budget;
+use crate::intrinsics::format::Budget;
 use crate::iolists::binary_of_vec;
 use myriad_term::{Build, Term, alloc::cells};
 use myriad_vm::bif::Escape;
