@@ -6,7 +6,6 @@
 
 use crate::guards::sub_binary;
 use crate::iolists::binary_of_vec;
-use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_term::{Bits, Build, Export, Mfa, Term, am};
 use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::{BifResult, Ctx};
@@ -17,23 +16,12 @@ myriad_vm::bifs! { pub UNICODE = "unicode" {
     "bin_is_7bit" / 1 Plain => |_, a| Ok(Term::bool(a[0].as_binary().is_some_and(|b| b.is_ascii())));
 }}
 
-/// Characters that are handled in one slice at most.
-pub const LOOP_LIMIT: usize = 40_000;
 /// Bytes of a binary that count as one character.
 const BYTES_PER_STEP: usize = 8;
 /// Characters that are handled for one reduction.
 const STEPS_PER_REDUCTION: usize = 10;
 /// Longest character, in bytes.
 const MOST_BYTES: usize = 4;
-
-/// `erts_debug:set_internal_state(unicode_loop_limit, N)`: tests make it small.
-static LIMIT: AtomicUsize = AtomicUsize::new(LOOP_LIMIT);
-
-/// Sets how many characters are handled in one slice at most; gives the limit before.
-pub fn set_loop_limit(limit: usize) -> usize {
-    // Relaxed: nothing else is ordered by it.
-    LIMIT.swap(limit, Ordering::Relaxed)
-}
 
 /// Where converted characters go.
 pub(crate) trait Sink {
@@ -437,8 +425,7 @@ pub(crate) fn encoding(term: Term) -> Option<bool> {
 
 /// What is left of this slice, in characters.
 fn slice(ctx: &Ctx<'_>) -> usize {
-    // Relaxed: as in `set_loop_limit`.
-    let limit = LIMIT.load(Ordering::Relaxed).max(1);
+    let limit = ctx.vm.test_hooks.unicode_chars.get().max(1);
     let reductions = usize::try_from(ctx.proc.reductions_left).unwrap_or(0).max(1);
     (reductions * STEPS_PER_REDUCTION).min(limit)
 }

@@ -38,6 +38,7 @@ pub mod spawn;
 pub mod stack;
 pub mod subsystem;
 pub mod task;
+pub mod test_hooks;
 pub mod time;
 pub mod timer;
 pub mod trace;

@@ -13,6 +13,7 @@ use crate::release::Release;
 use crate::safepoint::World;
 use crate::scheduler::{PaddedShared, Shared};
 use crate::subsystem::{Subsystem, Subsystems};
+use crate::test_hooks::TestHooks;
 use crate::time::{Clock, WarpMode};
 use crate::timer::Timers;
 use crate::{ProcessTable, Signal};
@@ -140,6 +141,8 @@ pub struct Vm {
     pub defaults: Defaults,
     /// Tracing.
     pub trace: crate::trace::Tracing,
+    /// What OTP's suites may change.
+    pub test_hooks: TestHooks,
     /// How often a scheduler has compared the lengths of the run queues (a statistic).
     pub balances: AtomicUsize,
     /// Thread progress.
@@ -216,6 +219,7 @@ impl Vm {
             locals,
             engine: parts.engine,
             defaults: Defaults::new(config.heap, config.backtrace_depth),
+            test_hooks: TestHooks::default(),
             trace: crate::trace::Tracing::new(parts.compile_specification),
             balances: AtomicUsize::new(0),
             subsystems: Subsystems::new(parts.subsystems),

@@ -47,7 +47,7 @@ impl Ctx<'_> {
         let reclaimed = watched.words_before.saturating_sub(self.proc.heap.used_words());
         self.trace_collection(if watched.major { am::gc_major_end } else { am::gc_minor_end }, reclaimed);
         if self.vm.trace.monitor.watches_collections() {
-            self.vm.trace.monitor.prolong();
+            self.vm.test_hooks.prolong_collection();
             self.watch_collection(watched.since_ns);
         }
     }
