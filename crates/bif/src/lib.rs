@@ -14,7 +14,6 @@ pub mod debug;
 pub mod digests;
 pub mod display;
 pub mod dyntrace;
-pub mod emulator_flags;
 pub mod errors;
 pub mod external;
 pub mod guards;

@@ -12,6 +12,7 @@ pub mod defaults;
 pub mod deliver;
 pub mod dirty;
 pub mod dirty_call;
+pub mod emulator_flags;
 pub mod engine;
 pub mod exit;
 pub mod gc;

@@ -4,6 +4,7 @@ use crate::bif::Registry as Bifs;
 use crate::code::CodeServer;
 use crate::defaults::Defaults;
 use crate::dirty::DirtyPools;
+use crate::emulator_flags::EmulatorFlags;
 use crate::engine::Engine;
 use crate::literals::Literals;
 use crate::machine::{Machine, Threads};
@@ -51,8 +52,8 @@ pub struct Config {
     pub root: PathBuf,
     /// What follows the emulator flags, for `erl_init:start/2`.
     pub arguments: Vec<Vec<u8>>,
-    /// Emulator flags as they came, for `erlang:system_info(emu_args)`-like questions.
-    pub emulator_flags: Vec<String>,
+    /// What other emulator flags say.
+    pub flags: EmulatorFlags,
     /// Depth of stack traces.
     pub backtrace_depth: usize,
     /// `+JMintrinsics`: do intrinsics run ([`crate::intrinsic`])?
@@ -75,7 +76,7 @@ impl Default for Config {
             off_heap_messages: false,
             root: PathBuf::new(),
             arguments: Vec::new(),
-            emulator_flags: Vec::new(),
+            flags: EmulatorFlags::default(),
             backtrace_depth: 8,
             intrinsics: true,
         }
@@ -199,7 +200,7 @@ impl Vm {
         let tables: Vec<_> = parts.subsystems.iter().flat_map(|one| one.tables()).copied().collect();
         let intrinsics = parts.subsystems.iter().filter(|_| config.intrinsics).map(|one| one.intrinsics());
         let bifs = intrinsics.fold(Bifs::new(&release, &tables), Bifs::with_intrinsics);
-        let mode = WarpMode::of_flags(&config.emulator_flags).or_else(|| WarpMode::named(release.time_warp_mode));
+        let mode = WarpMode::named(config.flags.time_warp_mode.unwrap_or(release.time_warp_mode));
         let clock = Clock::new(machine.as_ref(), mode.unwrap_or(WarpMode::No));
         let vm: &'static Vm = Box::leak(Box::new(Vm {
             processes: ProcessTable::new(config.process_limit),
