@@ -8,12 +8,11 @@ mod tests;
 use crate::guards::binary_part;
 use crate::iolists::list_to_binary_1;
 use crate::work::{dirty, in_slices};
-use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_term::boxed::Header;
 use myriad_term::etf::binary_of;
 use myriad_term::{Build, Kind, Term, am};
 use myriad_vm::bif::{BADARG, Escape, SYSTEM_LIMIT, badarg};
-use myriad_vm::{BifResult, Ctx};
+use myriad_vm::{BifResult, Ctx, Vm};
 use std::borrow::Cow;
 
 myriad_vm::bifs! { pub BINARY = "binary" {
@@ -51,20 +50,9 @@ const LARGEST: usize = 1 << 40;
 /// Bytes that are copied, compared or converted for one reduction.
 const BYTES_PER_REDUCTION: usize = 256;
 
-/// `erts_debug:set_internal_state(binary_loop_limit, N)`: tests make it small.
-static LOOP_LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LOOP_LIMIT);
-/// What it is otherwise: no limit beside the slice's.
-pub const DEFAULT_LOOP_LIMIT: usize = Term::SMALL_MAX as usize;
-
-/// Sets how many bytes are copied, compared or searched in one slice at most; gives the limit before.
-pub fn set_loop_limit(limit: usize) -> usize {
-    // Relaxed: nothing else is ordered by it.
-    LOOP_LIMIT.swap(limit, Ordering::Relaxed)
-}
-
-fn loop_limit() -> usize {
-    // Relaxed: as above.
-    LOOP_LIMIT.load(Ordering::Relaxed).max(1)
+/// Bytes that are copied, compared or searched in one slice at most.
+fn slice_limit(vm: &Vm) -> usize {
+    vm.test_hooks.binary_bytes.get().max(1)
 }
 
 /// Counts work on so many bytes, which goes elsewhere if it is much.
@@ -114,7 +102,7 @@ fn copy(ctx: &mut Ctx<'_>, binary: Term, times: usize) -> BifResult {
     }
     // A live argument until the call is over, and nothing is collected meanwhile.
     let bytes: Cow<'static, [u8]> = bits.to_bytes();
-    if size <= AT_ONCE.min(loop_limit()) {
+    if size <= AT_ONCE.min(slice_limit(ctx.vm)) {
         match *bytes {
             [one] => copies.resize(size, one),
             _ => (0..times).for_each(|_| copies.extend_from_slice(&bytes)),
@@ -123,7 +111,7 @@ fn copy(ctx: &mut Ctx<'_>, binary: Term, times: usize) -> BifResult {
         return Ok(binary_of(ctx, copies));
     }
     in_slices(ctx, BYTES_PER_REDUCTION, move |ctx, budget| {
-        let mut most = (*budget).min(loop_limit());
+        let mut most = (*budget).min(slice_limit(ctx.vm));
         *budget -= most;
         while most > 0 && copies.len() < size {
             let (done, at) = (copies.len(), copies.len() % bytes.len());
@@ -207,8 +195,8 @@ fn longest_common(ctx: &mut Ctx<'_>, list: Term, at_end: bool) -> BifResult {
     let mut common = binaries.iter().map(|b| b.len()).min().unwrap_or(0);
     // The binary that is compared with the first, and how far.
     let (mut other, mut done) = (1, 0);
-    in_slices(ctx, BYTES_PER_REDUCTION, move |_, budget| {
-        let mut most = (*budget).min(loop_limit());
+    in_slices(ctx, BYTES_PER_REDUCTION, move |ctx, budget| {
+        let mut most = (*budget).min(slice_limit(ctx.vm));
         *budget -= most;
         while other < binaries.len() && common > 0 {
             if most == 0 {

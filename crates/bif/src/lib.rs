@@ -1,6 +1,7 @@
 //! Built-in functions, by Erlang module.
 //!
-//! Each file states its functions once, in tables made by [`myriad_vm::bifs!`]; [`TABLES`] lists the tables.
+//! Each file states its functions once, in tables made by [`myriad_vm::bifs!`]; [`TABLES`] lists the tables. What stands for
+//! functions of Erlang libraries is apart from them, in [`intrinsics`].
 
 pub mod atomics;
 pub mod atoms;
@@ -13,12 +14,11 @@ pub mod debug;
 pub mod digests;
 pub mod display;
 pub mod dyntrace;
-pub mod emulator_flags;
 pub mod errors;
 pub mod external;
-pub mod format;
 pub mod guards;
 pub mod identifiers;
+pub mod intrinsics;
 pub mod iodata;
 pub mod iolists;
 mod libraries;
@@ -34,8 +34,6 @@ pub mod packet;
 pub mod persistent;
 pub mod process;
 pub mod regex;
-pub mod sorting;
-pub mod strings;
 pub mod system;
 #[cfg(test)]
 mod test_support;
@@ -48,7 +46,7 @@ mod vectors;
 pub mod work;
 
 use myriad_term::{Magic, Term};
-use myriad_vm::bif::Resumption;
+use myriad_vm::bif::{IntrinsicDef, Resumption};
 use myriad_vm::heap_walk::Visit;
 use myriad_vm::subsystem::{Part, Statistic, Subsystem};
 use myriad_vm::vm::PortOps;
@@ -73,10 +71,6 @@ pub static TABLES: &[&[BifDef]] = &[
     display::DISPLAY,
     dyntrace::DYNTRACE,
     external::EXTERNAL,
-    format::leaves::LEAVES,
-    format::pretty::PRETTY,
-    format::formats::IO_LIB,
-    format::formats::IO_LIB_FORMAT,
     identifiers::IDENTIFIERS,
     numbers::NUMBERS,
     numbers::STRING_NUMBERS,
@@ -94,12 +88,7 @@ pub static TABLES: &[&[BifDef]] = &[
     guards::TYPE_TESTS,
     guards::GUARDS,
     lists::LISTS,
-    lists::LIST_BODIES,
     lists::LIST_OPERATORS,
-    sorting::SORTING,
-    strings::STRING,
-    strings::UNICODE_UTIL,
-    strings::UNICODE,
     maps::MAPS,
     maps::INTERNAL_MAPS,
     timer::TIMERS,
@@ -156,6 +145,10 @@ impl Subsystem for Builtins {
 
     fn tables(&self) -> &'static [&'static [BifDef]] {
         TABLES
+    }
+
+    fn intrinsics(&self) -> &'static [IntrinsicDef] {
+        intrinsics::INTRINSICS
     }
 
     fn start(&'static self, vm: &'static Vm) -> Result<(), String> {

@@ -22,10 +22,6 @@ myriad_vm::bifs! { pub LISTS = "lists" {
     });
 }}
 
-myriad_vm::bifs! { pub LIST_BODIES = "lists" {
-    "flatten" / 1 Body => flatten_1;
-}}
-
 myriad_vm::bifs! { pub LIST_OPERATORS = "erlang" {
     "++" / 2 Plain => append_2;
     "append" / 2 Plain => append_2;
@@ -42,33 +38,6 @@ const AT_ONCE: usize = 64 * 1024;
 const AT_FIRST: usize = 32;
 /// Longer lists are subtracted on a dirty scheduler.
 const LONG: usize = 20_000;
-
-/// Cells of lists that are flattened here; more are left to the Erlang code, which gives way.
-const FLATTENED: usize = 4096;
-
-/// `lists:flatten/1` of lists that are not long; what is improper, the Erlang code tells.
-fn flatten_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let (mut flat, mut left, mut at) = (Vec::with_capacity(AT_FIRST), Vec::new(), args[0]);
-    for _ in 0..FLATTENED {
-        if let Some((head, tail)) = at.as_cons() {
-            if head.is_list() {
-                left.push(tail);
-                at = head;
-            } else {
-                flat.push(head);
-                at = tail;
-            }
-        } else if !at.is_nil() {
-            break;
-        } else if let Some(rest) = left.pop() {
-            at = rest;
-        } else {
-            ctx.bump(flat.len() / PER_REDUCTION);
-            return Ok(ctx.list(&flat));
-        }
-    }
-    Err(Escape::Decline)
-}
 
 /// The end of a list that was walked to it: a proper one?
 fn at_end(list: &ListIter) -> Result<(), Escape> {

@@ -1,10 +1,10 @@
 //! File names between Erlang and the operating system, and what the command line says of encodings and warnings.
 
-use crate::emulator_flags::flag_value;
 use crate::iolists::binary_of_vec;
 use myriad_sync::OnceLock;
 use myriad_term::{Atom, Build, Export, Mfa, Term, am};
 use myriad_vm::bif::{Escape, badarg};
+use myriad_vm::emulator_flags::{FileNames, Warnings, WrongNames};
 use myriad_vm::native::{Encoding, name_bytes};
 use myriad_vm::{BifResult, Ctx, Vm};
 use std::ffi::CStr;
@@ -25,19 +25,16 @@ myriad_vm::bifs! { pub IO = "io" {
 }}
 
 myriad_vm::bifs! { pub ERROR_LOGGER = "error_logger" {
-    "warning_map" / 0 Plain => |ctx, _| Ok(Term::atom(match flag_value(ctx.vm, "W") {
-        Some("i") => am::info,
-        Some("e") => am::error,
-        _ => am::warning,
+    "warning_map" / 0 Plain => |ctx, _| Ok(Term::atom(match ctx.vm.config.flags.warnings {
+        Warnings::Warning => am::warning,
+        Warnings::Info => am::info,
+        Warnings::Error => am::error,
     }));
 }}
 
 /// As the flag `+pc` says: which characters are shown in strings.
 pub fn printable_range(vm: &'static Vm) -> Atom {
-    match flag_value(vm, "pc") {
-        Some("unicode") => am::unicode,
-        _ => am::latin1,
-    }
+    if vm.config.flags.shows_unicode { am::unicode } else { am::latin1 }
 }
 
 /// How names of files are encoded, and what a name that is wrong in UTF-8 leads to.
@@ -49,21 +46,17 @@ pub struct Names {
 
 /// As the flag `+fn` says: `u`, `l` or `a` (as the locale), then `w`, `i` or `e`.
 pub fn names(vm: &'static Vm) -> Names {
-    static NAMES: OnceLock<Names> = OnceLock::new();
-    *NAMES.get_or_init(|| {
-        let mode = flag_value(vm, "fn").unwrap_or("");
-        let utf8 = match mode.as_bytes().first() {
-            Some(b'u') => true,
-            Some(b'l') => false,
-            _ => locale_is_utf8(),
-        };
-        let wrong = match mode.as_bytes().get(1) {
-            Some(b'i') => am::ignore,
-            Some(b'e') => am::error,
-            _ => am::warning,
-        };
-        Names { utf8, wrong }
-    })
+    let utf8 = match vm.config.flags.file_names {
+        FileNames::Utf8 => true,
+        FileNames::Latin1 => false,
+        FileNames::Locale => locale_is_utf8(),
+    };
+    let wrong = match vm.config.flags.wrong_names {
+        WrongNames::Warning => am::warning,
+        WrongNames::Ignored => am::ignore,
+        WrongNames::Error => am::error,
+    };
+    Names { utf8, wrong }
 }
 
 /// The encoding of the names of files and variables.
@@ -71,8 +64,13 @@ pub fn encoding(vm: &'static Vm) -> Encoding {
     if names(vm).utf8 { Encoding::Utf8 } else { Encoding::Latin1 }
 }
 
-/// Is the character set of the locale that the environment names UTF-8?
+/// Is the character set of the locale UTF-8? Looked up once: the environment of the system process names it.
 fn locale_is_utf8() -> bool {
+    static LOCALE: OnceLock<bool> = OnceLock::new();
+    *LOCALE.get_or_init(look_up_locale)
+}
+
+fn look_up_locale() -> bool {
     // SAFETY: a locale object of our own, freed after its last use; the text that it gives is read before.
     unsafe {
         let locale = libc::newlocale(libc::LC_CTYPE_MASK, c"".as_ptr(), std::ptr::null_mut());

@@ -4,20 +4,17 @@
 //! | --- | --- |
 //! | [`pcre`] | a safe cover of PCRE2 |
 //! | [`tables`] | its character tables, by Latin-1 |
-//! | [`check`], [`errors`] | what OTP's older releases find wrong with a pattern |
-//! | [`dialect`] | patterns as these releases have them, rewritten for PCRE2 |
 //! | [`pattern`] | compiled patterns as terms, and at hand |
 //! | [`options`] | options |
 //! | [`captured`] | what a match gives back |
 //! | [`global`] | all matches in a row |
 //!
+//! Patterns of OTP's older releases are in another dialect than PCRE2's: crate `pcre-dialect` translates them.
+//!
 //! Text in lists of Unicode characters is dealt with in Erlang: the built-ins trap there. A match that takes long goes to a
 //! dirty scheduler: one over a long subject at once, one over a short one when it has taken more than a few thousand steps.
 
 mod captured;
-mod check;
-mod dialect;
-mod errors;
 mod global;
 mod options;
 mod pattern;
@@ -28,7 +25,6 @@ use crate::iolists::bytes_of;
 use crate::work;
 use captured::Captures;
 use myriad_sync::Arc;
-use myriad_sync::atomic::{AtomicU32, Ordering};
 use myriad_term::{Atom, Build, Export, Mfa, Term, am};
 use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::{BifResult, Ctx};
@@ -54,16 +50,6 @@ const LONG: usize = 1 << 18;
 const LONG_ANCHORED: usize = 1 << 24;
 /// As above, for all matches in a row.
 const LONG_GLOBAL: usize = 1 << 12;
-/// Steps of a match on a normal scheduler; one that needs more is made again on a dirty one.
-static STEPS_HERE: AtomicU32 = AtomicU32::new(DEFAULT_STEPS_HERE);
-const DEFAULT_STEPS_HERE: u32 = 20_000;
-
-/// Sets how many steps a match may take on a normal scheduler, for tests; gives what it was.
-pub fn set_steps_here(steps: Option<u32>) -> u32 {
-    // Relaxed: one number.
-    STEPS_HERE.swap(steps.unwrap_or(DEFAULT_STEPS_HERE), Ordering::Relaxed)
-}
-
 fn atom(text: &str) -> Result<Term, Escape> {
     Ok(Atom::new(text)?.term())
 }
@@ -255,8 +241,8 @@ impl Run<'_> {
     /// One match.
     fn find(&self, ctx: &Ctx<'_>, start: usize, bits: u32, places: &mut Vec<Place>) -> Result<Outcome, Escape> {
         let Limits { steps, depth } = self.options.limits;
-        let limits =
-            Limits { steps: if self.here { steps.min(STEPS_HERE.load(Ordering::Relaxed)) } else { steps }, depth };
+        let here = u32::try_from(ctx.vm.test_hooks.regex_steps.get()).unwrap_or(u32::MAX);
+        let limits = Limits { steps: if self.here { steps.min(here) } else { steps }, depth };
         let outcome = self.regex.code.run(self.subject, start, bits, limits, places);
         if outcome == Outcome::MatchLimit && limits.steps < steps {
             work::dirty(ctx)?;

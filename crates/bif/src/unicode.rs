@@ -6,7 +6,6 @@
 
 use crate::guards::sub_binary;
 use crate::iolists::binary_of_vec;
-use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_term::{Bits, Build, Export, Mfa, Term, am};
 use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::{BifResult, Ctx};
@@ -14,12 +13,9 @@ use myriad_vm::{BifResult, Ctx};
 myriad_vm::bifs! { pub UNICODE = "unicode" {
     "characters_to_binary" / 2 Plain => characters_to_binary_2;
     "characters_to_list" / 2 Plain => characters_to_list_2;
-    "characters_to_binary" / 3 Body => characters_to_binary_3;
     "bin_is_7bit" / 1 Plain => |_, a| Ok(Term::bool(a[0].as_binary().is_some_and(|b| b.is_ascii())));
 }}
 
-/// Characters that are handled in one slice at most.
-pub const LOOP_LIMIT: usize = 40_000;
 /// Bytes of a binary that count as one character.
 const BYTES_PER_STEP: usize = 8;
 /// Characters that are handled for one reduction.
@@ -27,17 +23,8 @@ const STEPS_PER_REDUCTION: usize = 10;
 /// Longest character, in bytes.
 const MOST_BYTES: usize = 4;
 
-/// `erts_debug:set_internal_state(unicode_loop_limit, N)`: tests make it small.
-static LIMIT: AtomicUsize = AtomicUsize::new(LOOP_LIMIT);
-
-/// Sets how many characters are handled in one slice at most; gives the limit before.
-pub fn set_loop_limit(limit: usize) -> usize {
-    // Relaxed: nothing else is ordered by it.
-    LIMIT.swap(limit, Ordering::Relaxed)
-}
-
 /// Where converted characters go.
-trait Sink {
+pub(crate) trait Sink {
     fn text(&mut self, text: &str);
     fn latin1(&mut self, bytes: &[u8]);
     fn char(&mut self, char: char);
@@ -118,46 +105,6 @@ impl Sink for Utf8 {
     }
 }
 
-/// A sink of UTF-16 or UTF-32.
-struct Units {
-    bytes: Vec<u8>,
-    wide: bool,
-    little: bool,
-}
-
-impl Units {
-    #[inline]
-    fn push<const N: usize>(&mut self, mut unit: [u8; N]) {
-        if self.little {
-            unit.reverse();
-        }
-        self.bytes.extend_from_slice(&unit);
-    }
-}
-
-impl Sink for Units {
-    fn text(&mut self, text: &str) {
-        self.bytes.reserve(2 * text.len());
-        text.chars().for_each(|char| self.char(char));
-    }
-
-    fn latin1(&mut self, bytes: &[u8]) {
-        self.bytes.reserve(2 * bytes.len());
-        bytes.iter().for_each(|byte| self.char(char::from(*byte)));
-    }
-
-    #[inline]
-    fn char(&mut self, char: char) {
-        if self.wide {
-            return self.push(u32::from(char).to_be_bytes());
-        }
-        match u16::try_from(char) {
-            Ok(unit) => self.push(unit.to_be_bytes()),
-            Err(_) => char.encode_utf16(&mut [0; 2]).iter().for_each(|unit| self.push(unit.to_be_bytes())),
-        }
-    }
-}
-
 /// Characters of one piece of [`Chars`].
 const PIECE: usize = 16 * 1024;
 
@@ -200,7 +147,7 @@ impl Sink for Chars {
 
 /// How a conversion ended.
 #[derive(Clone, Copy)]
-enum End {
+pub(crate) enum End {
     Done,
     Error(Term),
     Incomplete(Term),
@@ -247,8 +194,8 @@ fn are_continuation(bytes: &[u8]) -> bool {
 
 /// A walk over character data that can stop anywhere. The data are live arguments until the call is over, and nothing is
 /// collected meanwhile.
-struct Walk<S> {
-    sink: S,
+pub(crate) struct Walk<S> {
+    pub(crate) sink: S,
     latin1: bool,
     at: Term,
     left: Vec<Term>,
@@ -258,12 +205,12 @@ struct Walk<S> {
 }
 
 impl<S: Sink> Walk<S> {
-    fn new(sink: S, data: Term, latin1: bool) -> Walk<S> {
+    pub(crate) fn new(sink: S, data: Term, latin1: bool) -> Walk<S> {
         Walk { sink, latin1, at: data, left: Vec::new(), partial: Partial::default(), done: 0 }
     }
 
     /// Goes on until the end, or until `budget` is used up: nothing then.
-    fn run(&mut self, ctx: &mut Ctx<'_>, budget: &mut usize) -> Result<Option<End>, Escape> {
+    pub(crate) fn run(&mut self, ctx: &mut Ctx<'_>, budget: &mut usize) -> Result<Option<End>, Escape> {
         loop {
             self.characters(budget);
             if *budget == 0 {
@@ -468,7 +415,7 @@ fn check(data: Term) -> Result<bool, Escape> {
 }
 
 /// Latin-1? `None`: another encoding.
-fn encoding(term: Term) -> Option<bool> {
+pub(crate) fn encoding(term: Term) -> Option<bool> {
     match term.as_atom() {
         Some(am::latin1) => Some(true),
         Some(am::unicode | am::utf8) => Some(false),
@@ -478,14 +425,13 @@ fn encoding(term: Term) -> Option<bool> {
 
 /// What is left of this slice, in characters.
 fn slice(ctx: &Ctx<'_>) -> usize {
-    // Relaxed: as in `set_loop_limit`.
-    let limit = LIMIT.load(Ordering::Relaxed).max(1);
+    let limit = ctx.vm.test_hooks.unicode_chars.get().max(1);
     let reductions = usize::try_from(ctx.proc.reductions_left).unwrap_or(0).max(1);
     (reductions * STEPS_PER_REDUCTION).min(limit)
 }
 
 /// Runs `step` until it gives a result, slice by slice; it gets what it may use of each.
-fn in_slices<F>(ctx: &mut Ctx<'_>, mut step: F) -> BifResult
+pub(crate) fn in_slices<F>(ctx: &mut Ctx<'_>, mut step: F) -> BifResult
 where
     F: FnMut(&mut Ctx<'_>, &mut usize) -> Result<Option<Term>, Escape> + Send + 'static,
 {
@@ -540,32 +486,6 @@ fn characters_to_binary_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         let Some(end) = walk.run(ctx, budget)? else { return Ok(None) };
         let converted = binary_of_vec(ctx, std::mem::take(&mut walk.sink.0));
         Ok(Some(finish(ctx, converted, end)))
-    })
-}
-
-/// The sink of an encoding with wide units.
-fn units(encoding: Term) -> Option<Units> {
-    let (name, little) = match encoding.as_tuple_of::<2>() {
-        Some([name, endian]) if endian.is_am(am::little) => (name, true),
-        Some([name, endian]) if endian.is_am(am::big) => (name, false),
-        Some(_) => return None,
-        None => (encoding, false),
-    };
-    match name.as_atom()? {
-        am::utf16 => Some(Units { bytes: Vec::new(), wide: false, little }),
-        am::utf32 => Some(Units { bytes: Vec::new(), wide: true, little }),
-        _ => None,
-    }
-}
-
-/// To UTF-16 or UTF-32, if all is right: what is wrong, the Erlang code tells.
-fn characters_to_binary_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let (Some(latin1), Some(sink)) = (encoding(args[1]), units(args[2])) else { return Err(Escape::Decline) };
-    let mut walk = Walk::new(sink, args[0], latin1);
-    in_slices(ctx, move |ctx, budget| match walk.run(ctx, budget) {
-        Ok(None) => Ok(None),
-        Ok(Some(End::Done)) => Ok(Some(binary_of_vec(ctx, std::mem::take(&mut walk.sink.bytes)))),
-        _ => Err(Escape::Decline),
     })
 }
 

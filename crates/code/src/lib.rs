@@ -57,8 +57,8 @@ pub trait BuiltIns<R: Runtime> {
     /// The one that replaces this function once the module loads its NIFs.
     fn nif(&self, mfa: Mfa) -> Option<&'static R::BuiltIn>;
 
-    /// Has the executor forms of its own for functions of this module, and is the module that with this MD5?
-    fn has_bodies_of(&self, module: Atom, md5: [u8; 16]) -> bool;
+    /// Do functions of the module with this name and MD5 run as intrinsics, as far as they have one?
+    fn runs_intrinsics(&self, module: Atom, md5: [u8; 16]) -> bool;
 }
 
 /// What executes code, as far as modules that come and go concern it.

@@ -196,7 +196,7 @@ pub fn prepare<R: Runtime>(
         breakpoints: AtomicU32::new(0),
         has_nifs: AtomicBool::new(false),
         md5,
-        has_bodies: bifs.has_bodies_of(name, md5),
+        runs_intrinsics: bifs.runs_intrinsics(name, md5),
     });
     Ok(Prepared { module: link(module, bifs, engine) })
 }

@@ -156,8 +156,8 @@ pub struct Module<R: Runtime> {
     pub has_nifs: AtomicBool,
     /// MD5 of the essential chunks.
     pub md5: [u8; 16],
-    /// Are native bodies tried before its functions ([`Registry::has_bodies_of`](crate::bif::Registry::has_bodies_of))?
-    pub has_bodies: bool,
+    /// Do its functions run as intrinsics, as far as they have one ([`crate::BuiltIns::runs_intrinsics`])?
+    pub runs_intrinsics: bool,
 }
 
 /// Bytes of loaded code.

@@ -42,7 +42,7 @@ pub mod tree;
 mod walk;
 
 use myriad_term::{Magic, Term};
-use myriad_vm::bif::Resumption;
+use myriad_vm::bif::{IntrinsicDef, Resumption};
 use myriad_vm::heap_walk::Visit;
 use myriad_vm::subsystem::{Part, Statistic, Subsystem};
 use myriad_vm::vm::PortOps;
@@ -81,6 +81,10 @@ impl Subsystem for Tables {
 
     fn tables(&self) -> &'static [&'static [BifDef]] {
         TABLES
+    }
+
+    fn intrinsics(&self) -> &'static [IntrinsicDef] {
+        &[]
     }
 
     fn start(&'static self, _: &'static Vm) -> Result<(), String> {

@@ -7,6 +7,7 @@ use myriad_term::{Export, Mfa, Term, am};
 use myriad_trace::Tracing;
 use myriad_vm::bif::Escape;
 use myriad_vm::code::Function;
+use myriad_vm::emulator_flags::{EmulatorFlags, FileNames};
 use myriad_vm::engine::{Engine, SliceEnd};
 use myriad_vm::release::Release;
 use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
@@ -51,7 +52,8 @@ impl Engine for NoEngine {
 }
 
 fn new_vm() -> &'static Vm {
-    let config = Config { emulator_flags: vec!["-fnu".to_owned()], ..Config::default() };
+    let flags = EmulatorFlags { file_names: FileNames::Utf8, ..EmulatorFlags::default() };
+    let config = Config { flags, ..Config::default() };
     let release = Release::without_root(25).expect("25 is known");
     let parts = Parts {
         engine: Box::new(NoEngine),

@@ -1,6 +1,7 @@
 //! The targets.
 
 mod calls;
+mod dialect;
 mod loader;
 mod packets;
 mod patterns;
@@ -10,6 +11,7 @@ mod streams;
 mod terms;
 
 pub use calls::bif_call;
+pub use dialect::pcre_dialect;
 pub use loader::beam_load;
 pub use packets::{framing, packet};
 pub use patterns::regex;

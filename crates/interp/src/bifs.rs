@@ -116,25 +116,25 @@ pub unsafe fn entry(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
     finish(m, std::ptr::null(), result)
 }
 
-/// The beginning of a function that has a quicker body than its Erlang code (`BifKind::Body`). Where functions of the module are
-/// traced its own code runs, so that the tracer sees their calls.
-pub unsafe fn native_body(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+/// The entry of a function that has a native intrinsic. Where functions of the module have breakpoints the Erlang code runs
+/// (`vm::intrinsic`).
+pub unsafe fn try_intrinsic(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operands of the instruction; its module is there as long as its code (code/K3).
     let (def, module, arity) =
         unsafe { (&*(wide(pc.add(1)) as *const BifDef), &*(wide(pc.add(3)) as *const Module), high(pc) as usize) };
     if module.is_traced() {
         // SAFETY: the next instruction.
-        return unsafe { behind_body(pc) };
+        return unsafe { own_code(pc) };
     }
     let result = run_built_in(m, def, arity, Resume { pc: CodePtr(pc), function: std::ptr::null() });
     finish(m, pc, result)
 }
 
-/// The function's own code behind its quicker body.
+/// The function's Erlang code, behind its intrinsic.
 ///
 /// # Safety
-/// A [`Op::NativeBody`].
-unsafe fn behind_body(pc: *const u32) -> *const u32 {
+/// A [`Op::TryIntrinsic`].
+unsafe fn own_code(pc: *const u32) -> *const u32 {
     // SAFETY: the instruction has four words of operands.
     unsafe { pc.add(5) }
 }
@@ -168,7 +168,7 @@ pub unsafe fn called_at(callee: *const Function, pc: *const u32) -> Option<(&'st
     // SAFETY: an instruction that the process stopped at.
     unsafe {
         match Op::of(*pc) {
-            Op::CallBif | Op::CallBifLast | Op::NativeBody => {
+            Op::CallBif | Op::CallBifLast | Op::TryIntrinsic => {
                 Some((&*(wide(pc.add(1)) as *const BifDef), high(pc) as usize))
             }
             _ => None,
@@ -248,7 +248,7 @@ pub fn finish(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) -> *co
         }
         Escape::Dirty(kind) => m.stop(SliceEnd::Dirty(kind), at, function, arity),
         // SAFETY: an instruction of this kind has the next one behind it; no other built-in declines.
-        Escape::Decline if !pc.is_null() && unsafe { m.op(pc) } == Op::NativeBody => unsafe { behind_body(pc) },
+        Escape::Decline if !pc.is_null() && unsafe { m.op(pc) } == Op::TryIntrinsic => unsafe { own_code(pc) },
         Escape::Decline => errors::error_at(m, pc, Term::atom(am::badarg)),
         Escape::Dead => {
             m.end = SliceEnd::Exited;
@@ -268,7 +268,7 @@ pub unsafe fn push_continuation(m: &mut Machine<'_, '_>, pc: *const u32) {
         let continuation = match m.op(pc) {
             Op::CallBifLast => 4,
             // Its caller's continuation is on the stack already.
-            Op::NativeBody => return,
+            Op::TryIntrinsic => return,
             _ => 3,
         };
         m.push(target(pc.add(continuation)).cast());
@@ -311,7 +311,7 @@ unsafe fn deliver(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
                 m.drop_frame(*pc.add(3) as usize);
                 m.pop()
             }
-            Op::NativeBody => m.pop(),
+            Op::TryIntrinsic => m.pop(),
             _ => behind_call(pc),
         }
     }

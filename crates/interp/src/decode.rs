@@ -8,7 +8,7 @@
 //! | `fused.rs` | neighbours as one instruction |
 //! | `ops.rs` | guards, maps, exceptions, messages, floats |
 //! | `binary.rs` | bit strings |
-//! | `loops.rs` | what stands before the library's loops |
+//! | `loop_intrinsics.rs` | what stands before the code of loop intrinsics |
 //!
 //! The frame size at each instruction is found first, by following all branches: lines and frames go to the side table, and
 //! each call's continuation record says how many Y registers lie below the caller's return point.
@@ -17,7 +17,7 @@ mod basic;
 mod binary;
 mod emit;
 mod fused;
-mod loops;
+mod loop_intrinsics;
 mod ops;
 mod versions;
 
@@ -130,15 +130,15 @@ fn translate_body(
             }
             if label == def.entry {
                 emitter.entry_here();
-                if module.has_bodies {
-                    if let Some(shape) = vm.bifs.loop_of(function.mfa) {
-                        loops::translate(&mut emitter, function, shape, &list)?;
+                if module.runs_intrinsics {
+                    if let Some(shape) = vm.bifs.loop_intrinsic(function.mfa) {
+                        loop_intrinsics::translate(&mut emitter, function, shape, &list)?;
                     }
-                    if let Some(native) = vm.bifs.body(function.mfa) {
+                    if let Some(native) = vm.bifs.native_intrinsic(function.mfa) {
                         emitter.place(0, 0);
-                        basic::native_body(&mut emitter, native, module);
+                        basic::try_intrinsic(&mut emitter, native, module);
                     }
-                    emitter.define(loops::OWN_CODE);
+                    emitter.define(loop_intrinsics::OWN_CODE);
                 }
             }
             rest = after;

@@ -78,10 +78,10 @@ macro_rules! for_each_instruction {
             Try "rf" TryEnd "r" TryCase "r"
             // maps
             GetPlainElements "-sju*"
-            // loops of the library
+            // loop intrinsics
             EnterLoop "nuuwj"
             FirstChar "-wj" FirstCluster "-wj"
-            EachTurn "nfswj" FoldTurn "nfswj" MapTurn "nfswjf" FoldPairsTurn "nfswjfw"
+            EachStep "nfswj" FoldStep "nfswj" MapStep "nfswjf" FoldPairsStep "nfswjfw"
         }
         either {
             // moves
@@ -137,8 +137,8 @@ macro_rules! for_each_instruction {
             FailLoading "-" crate::errors::not_decodable
             CallBif "nwf" crate::bifs::call
             CallBifLast "nwuf" crate::bifs::call_last
-            NativeBody "nww" crate::bifs::native_body
-            FoldPairsStepped "-wj" crate::loops::pairs_stepped
+            TryIntrinsic "nww" crate::bifs::try_intrinsic
+            FoldPairsNext "-wj" crate::loop_intrinsics::pairs_next
             Apply "nf" crate::calls::apply
             ApplyLast "nuf" crate::calls::apply_last
             ApplyList "nf" crate::calls::apply_list

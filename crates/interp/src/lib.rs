@@ -9,7 +9,7 @@
 //! | [`code`] | decoded functions; from an address to its function and line |
 //! | `run` | the instruction loop |
 //! | `machine` | the state of one slice |
-//! | `calls`, `bifs`, `errors`, `receive`, `guards`, `maps`, `matching`, `building`, `loops` | instructions out of line |
+//! | `calls`, `bifs`, `errors`, `receive`, `guards`, `maps`, `matching`, `building`, `loop_intrinsics` | instructions out of line |
 //! | `hidden` | what a process has beside X and Y registers between two instructions |
 //! | `saving` | noting calls for `save_calls` |
 //! | `shapes` | key tuples of maps that code makes |
@@ -32,7 +32,7 @@ mod errors;
 mod guards;
 mod hidden;
 mod instr;
-mod loops;
+mod loop_intrinsics;
 mod machine;
 mod maps;
 mod matching;

@@ -20,7 +20,7 @@ mod bits;
 mod compare;
 mod control;
 mod data;
-mod loops;
+mod loop_intrinsics;
 mod moves;
 mod numbers;
 mod state;
@@ -55,7 +55,7 @@ mod hot {
     pub(super) use super::compare::*;
     pub(super) use super::control::*;
     pub(super) use super::data::*;
-    pub(super) use super::loops::*;
+    pub(super) use super::loop_intrinsics::*;
     pub(super) use super::moves::*;
     pub(super) use super::numbers::*;
 }

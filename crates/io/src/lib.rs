@@ -23,7 +23,7 @@ pub use port::{interrupts_are_input, with_terminal};
 use myriad_sync::OnceLock;
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Magic, Term};
-use myriad_vm::bif::Resumption;
+use myriad_vm::bif::{IntrinsicDef, Resumption};
 use myriad_vm::heap_walk::Visit;
 use myriad_vm::subsystem::{Part, Statistic, Subsystem};
 use myriad_vm::vm::PortOps;
@@ -49,6 +49,10 @@ impl Subsystem for Io {
 
     fn tables(&self) -> &'static [&'static [BifDef]] {
         TABLES
+    }
+
+    fn intrinsics(&self) -> &'static [IntrinsicDef] {
+        &[]
     }
 
     fn start(&'static self, vm: &'static Vm) -> Result<(), String> {

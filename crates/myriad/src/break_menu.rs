@@ -7,6 +7,7 @@
 
 use myriad_process::Parcel;
 use myriad_term::{Pid, Term, am};
+use myriad_vm::emulator_flags::Break;
 use myriad_vm::vm::Vm;
 use myriad_vm::{Signal, crash_dump};
 use std::io::{Read, Write};
@@ -17,11 +18,11 @@ const MENU: &str = "\nBREAK: (a)bort (A)bort with dump (c)ontinue (p)roc info (i
 /// What SIGINT does, by the flag `+B`.
 pub fn start(vm: &'static Vm) {
     use myriad_bif::os::signals::{Interrupt, on_interrupt};
-    match vm.config.emulator_flags.iter().rev().find_map(|word| word.strip_prefix("-B")) {
-        None => on_interrupt(vm, Interrupt::Call(run)),
-        Some("i") => on_interrupt(vm, Interrupt::Ignore),
-        Some("c") => myriad_io::interrupts_are_input(),
-        Some(_) => {}
+    match vm.config.flags.interrupt {
+        Break::Menu => on_interrupt(vm, Interrupt::Call(run)),
+        Break::Ignored => on_interrupt(vm, Interrupt::Ignore),
+        Break::Key => myriad_io::interrupts_are_input(),
+        Break::End => {}
     }
 }
 

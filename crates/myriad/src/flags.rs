@@ -4,6 +4,7 @@
 //! here (allocator settings, busy-wait thresholds) is checked as far as OTP documents it, and accepted.
 
 use myriad_heap::{MaxHeapSize, Settings, sizes};
+use myriad_vm::emulator_flags::{Break, EmulatorFlags, FileNames, Warnings, WrongNames};
 use myriad_vm::vm::Config;
 use std::path::PathBuf;
 
@@ -60,6 +61,9 @@ const BUSY_WAITS: &[&str] = &["none", "very_short", "short", "medium", "long", "
 const CLEANUPS: &[&str] = &["very_eager", "eager", "medium", "lazy", "very_lazy"];
 const WAKE_UPS: &[&str] = &["very_low", "low", "medium", "high", "very_high"];
 const BOOLEANS: &[&str] = &["true", "false"];
+const WARP_MODES: &[&str] = &["no_time_warp", "single_time_warp", "multi_time_warp"];
+/// KiB.
+const LARGEST_DIST_BUFFER: u64 = 2_097_151;
 
 /// Longest prefixes first where one begins another. What is only checked means nothing to this VM.
 static FLAGS: &[Flag] = &[
@@ -117,7 +121,9 @@ static FLAGS: &[Flag] = &[
     }),
     ignored("sct", Value::Required),
     ignored("sfwi", Value::Required),
-    flag("spp", Value::Required, |_, v| one_of(v, BOOLEANS, "bad port parallelism scheduling hint")),
+    flag("spp", Value::Required, |p, v| {
+        truth(&mut p.config.flags.port_parallelism, v, "bad port parallelism scheduling hint")
+    }),
     flag("sssdcpu", Value::Required, |_, v| number(v, 20, 8192, "bad stack size for dirty CPU scheduler threads")),
     flag("sssdio", Value::Required, |_, v| number(v, 20, 8192, "bad stack size for dirty IO scheduler threads")),
     flag("sss", Value::Required, |_, v| number(v, 20, 8192, "bad stack size for scheduler threads")),
@@ -130,9 +136,10 @@ static FLAGS: &[Flag] = &[
     flag("swtdio", Value::Required, |_, v| one_of(v, WAKE_UPS, "dirty IO scheduler wakeup threshold:")),
     flag("swt", Value::Required, |_, v| one_of(v, WAKE_UPS, "scheduler wakeup threshold:")),
     flag("s", Value::Attached, |_, v| Err(format!("bad scheduling option -s{v}"))),
-    flag("zdbbl", Value::Required, |_, v| {
+    flag("zdbbl", Value::Required, |p, v| {
         let limit = v.parse::<u64>().unwrap_or(0);
-        if (1..=2_097_151).contains(&limit) { Ok(()) } else { Err(format!("Invalid dbbl limit: {limit}")) }
+        p.config.flags.dist_buffer_kib = limit.min(LARGEST_DIST_BUFFER) as i64;
+        if (1..=LARGEST_DIST_BUFFER).contains(&limit) { Ok(()) } else { Err(format!("Invalid dbbl limit: {limit}")) }
     }),
     flag("zdntgc", Value::Required, |_, v| number(v, 0, 100_000, "Invalid delayed node table gc:")),
     flag("zebwt", Value::Required, |_, v| one_of(v, BUSY_WAITS, "Invalid ets busy wait threshold:")),
@@ -147,22 +154,42 @@ static FLAGS: &[Flag] = &[
         one_of(v, &["true", "false", "map", "dump", "fp", "no_fp"], "bad +JPperf support flag")
     }),
     flag("JDdump", Value::Required, |_, v| one_of(v, BOOLEANS, "bad +JDdump flag")),
+    // Myriad's own.
+    flag("JMintrinsics", Value::Required, |p, v| truth(&mut p.config.intrinsics, v, "bad +JMintrinsics flag")),
     flag("J", Value::Attached, |_, v| Err(format!("invalid JIT option -J{v}"))),
-    flag("pc", Value::Required, |_, v| one_of(v, &["latin1", "unicode"], "bad range of printable characters:")),
+    flag("pc", Value::Required, |p, v| {
+        p.config.flags.shows_unicode = v == "unicode";
+        one_of(v, &["latin1", "unicode"], "bad range of printable characters:")
+    }),
     ignored("pad", Value::Required),
     flag("R", Value::Required, |_, v| number(v, OLDEST_COMPATIBLE, NEWEST, "bad compatibility release number")),
     flag("rg", Value::Required, |_, v| number(v, 0, 1 << 30, "bad reader groups limit:")),
     ignored("r", Value::None),
     flag("A", Value::Required, |_, v| number(v, 0, 1024, "bad number of async threads")),
     flag("a", Value::Required, |_, v| number(v, 16, 8192, "bad stack size for async threads")),
-    ignored("B", Value::Attached),
-    flag("C", Value::Required, |_, v| {
-        one_of(v, &["no_time_warp", "single_time_warp", "multi_time_warp"], "Invalid time warp mode:")
+    flag("B", Value::Attached, |p, v| {
+        p.config.flags.interrupt = match v {
+            "i" => Break::Ignored,
+            "c" => Break::Key,
+            _ => Break::End,
+        };
+        Ok(())
     }),
-    ignored("c", Value::MaybeBoolean),
+    flag("C", Value::Required, |p, v| {
+        p.config.flags.time_warp_mode = WARP_MODES.iter().copied().find(|mode| *mode == v);
+        one_of(v, WARP_MODES, "Invalid time warp mode:")
+    }),
+    // Alone it turns the correction off.
+    flag("c", Value::MaybeBoolean, |p, v| {
+        p.config.flags.time_correction = v == "true";
+        Ok(())
+    }),
     ignored("dcg", Value::Required),
     ignored("d", Value::None),
-    ignored("e", Value::Required),
+    flag("e", Value::Required, |p, v| {
+        p.config.flags.ets_limit = v.parse().unwrap_or(EmulatorFlags::default().ets_limit);
+        Ok(())
+    }),
     flag("fn", Value::Attached, file_names),
     flag("i", Value::Required, |_, v| match v {
         "init" => Ok(()),
@@ -176,7 +203,14 @@ static FLAGS: &[Flag] = &[
         eprintln!("warning: -v{v} (only in debug compiled code)");
         Ok(())
     }),
-    flag("W", Value::Required, |_, v| one_of(v, &["i", "w", "e"], "unrecognized warning_map option")),
+    flag("W", Value::Required, |p, v| {
+        p.config.flags.warnings = match v {
+            "i" => Warnings::Info,
+            "e" => Warnings::Error,
+            _ => Warnings::Warning,
+        };
+        one_of(v, &["i", "w", "e"], "unrecognized warning_map option")
+    }),
     ignored("x", Value::None),
 ];
 
@@ -223,7 +257,17 @@ fn bind_type(_: &mut Parsed, text: &str) -> Result<(), String> {
 }
 
 /// `l`, `u` or `a`, then perhaps what to do about names that are neither.
-fn file_names(_: &mut Parsed, text: &str) -> Result<(), String> {
+fn file_names(p: &mut Parsed, text: &str) -> Result<(), String> {
+    p.config.flags.file_names = match text.as_bytes().first() {
+        Some(b'u') => FileNames::Utf8,
+        Some(b'l') => FileNames::Latin1,
+        _ => FileNames::Locale,
+    };
+    p.config.flags.wrong_names = match text.as_bytes().get(1) {
+        Some(b'i') => WrongNames::Ignored,
+        Some(b'e') => WrongNames::Error,
+        _ => WrongNames::Warning,
+    };
     match text.strip_prefix(['l', 'u', 'a']) {
         Some("" | "w" | "i" | "e") => Ok(()),
         Some(rest) => Err(format!("bad type of warnings for wrongly coded filename: {rest}")),
@@ -347,8 +391,9 @@ fn defaults() -> Config {
         off_heap_messages: false,
         root: PathBuf::new(),
         arguments: Vec::new(),
-        emulator_flags: Vec::new(),
+        flags: EmulatorFlags::default(),
         backtrace_depth: 8,
+        intrinsics: true,
     }
 }
 
@@ -365,7 +410,6 @@ pub fn parse(words: &[Vec<u8>]) -> Result<Command, BadFlag> {
     let (total, online) = parsed.dirty_cpu;
     c.dirty_cpu = total.min(c.schedulers);
     c.dirty_cpu_online = online.min(c.dirty_cpu).min(c.schedulers_online);
-    parsed.config.emulator_flags = words[..split].iter().map(|w| String::from_utf8_lossy(w).into_owned()).collect();
     if parsed.version {
         return Ok(Command::Version);
     }
@@ -442,6 +486,17 @@ mod tests {
         assert_eq!(c.root, PathBuf::from("/otp"));
         assert_eq!(c.arguments.len(), 10);
         assert_eq!(c.process_limit, 262_144);
+    }
+
+    #[test]
+    fn the_last_of_several_flags_counts() {
+        let flags =
+            config("-C multi_time_warp -Cno_time_warp -c false -c true -fnu -fnle -Bi -pc unicode -e 9 -W i").flags;
+        assert_eq!((flags.time_warp_mode, flags.time_correction), (Some("no_time_warp"), true));
+        assert_eq!((flags.file_names, flags.wrong_names), (FileNames::Latin1, WrongNames::Error));
+        assert_eq!((flags.interrupt, flags.shows_unicode, flags.ets_limit), (Break::Ignored, true, 9));
+        assert!(!config("-c -- -c true").flags.time_correction);
+        assert_eq!(config("-B").flags.interrupt, Break::End);
     }
 
     #[test]

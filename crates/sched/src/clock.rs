@@ -48,14 +48,6 @@ impl WarpMode {
         })
     }
 
-    /// The mode that the emulator's flags ask for: the last `+C Mode`.
-    pub fn of_flags(flags: &[String]) -> Option<WarpMode> {
-        flags.iter().enumerate().rev().find_map(|(i, word)| match word.strip_prefix("-C")? {
-            "" => flags.get(i + 1).and_then(|next| WarpMode::named(next)),
-            name => WarpMode::named(name),
-        })
-    }
-
     /// OTP's name for it.
     pub const fn atom(self) -> Atom {
         match self {
@@ -249,13 +241,5 @@ mod tests {
         assert_eq!((clock.machine_ns(i64::MAX), clock.machine_ns(i64::MIN)), (10 + i64::MAX as u64, 0));
         hands.set(10, i64::MIN);
         assert!(clock.follow(&hands, 0));
-    }
-
-    #[test]
-    fn the_last_flag_names_the_mode() {
-        let mode = |flags: &[&str]| WarpMode::of_flags(&flags.iter().map(|f| (*f).to_owned()).collect::<Vec<_>>());
-        assert_eq!(mode(&["-C", "multi_time_warp"]), Some(WarpMode::Multi));
-        assert_eq!(mode(&["-Cno_time_warp", "-C", "single_time_warp", "-S", "2"]), Some(WarpMode::Single));
-        assert_eq!((mode(&["-c", "true"]), mode(&["-C"]), mode(&["-C", "often"])), (None, None, None));
     }
 }

@@ -1,6 +1,6 @@
 //! Garbage collections: their trace messages.
 
-use crate::{Tracing, event, monitor};
+use crate::{event, monitor};
 use myriad_heap::Fragment;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::Ctx;
@@ -20,7 +20,7 @@ pub(crate) fn ends(ctx: &mut Ctx<'_>, collection: &Collection) {
     let reclaimed = collection.words_before.saturating_sub(ctx.proc.heap.used_words());
     tell(ctx, if collection.major { am::gc_major_end } else { am::gc_minor_end }, reclaimed);
     if ctx.vm.switches.any(switches::COLLECTIONS) {
-        Tracing::of(ctx.vm).monitor.prolong();
+        ctx.vm.test_hooks.prolong_collection();
         monitor::collection_took(ctx, collection.since_ns);
     }
 }

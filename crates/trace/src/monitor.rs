@@ -7,7 +7,6 @@ use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::Ctx;
 use myriad_vm::Vm;
 use myriad_vm::tracer::switches;
-use std::time::Duration;
 
 /// No limit is set.
 const NEVER: u64 = u64::MAX;
@@ -19,8 +18,6 @@ pub struct SystemMonitor {
     long_schedule_ms: AtomicU64,
     large_heap_words: AtomicU64,
     busy_port: AtomicBool,
-    /// So much longer each watched collection takes, milliseconds: for tests.
-    prolonged_by_ms: AtomicU64,
 }
 
 impl Default for SystemMonitor {
@@ -31,7 +28,6 @@ impl Default for SystemMonitor {
             long_schedule_ms: AtomicU64::new(NEVER),
             large_heap_words: AtomicU64::new(NEVER),
             busy_port: AtomicBool::new(false),
-            prolonged_by_ms: AtomicU64::new(0),
         }
     }
 }
@@ -73,21 +69,6 @@ impl SystemMonitor {
         self.large_heap_words.store(limits.large_heap_words.unwrap_or(NEVER), Ordering::Relaxed);
         self.busy_port.store(limits.busy_port, Ordering::Relaxed);
         vm.switches.set(switches::COLLECTIONS | switches::SLICES, limits.switches());
-    }
-
-    /// Each collection that is watched takes so much longer from now on.
-    pub fn prolong_collections(&self, by: Duration) {
-        // Relaxed: as in `set`.
-        self.prolonged_by_ms.store(by.as_millis() as u64, Ordering::Relaxed);
-    }
-
-    /// Takes the time by which collections are prolonged.
-    pub(crate) fn prolong(&self) {
-        // Relaxed: see `set`.
-        match self.prolonged_by_ms.load(Ordering::Relaxed) {
-            0 => {}
-            ms => myriad_sync::thread::sleep(Duration::from_millis(ms)),
-        }
     }
 
     fn is_long_slice(&self, ms: u64) -> bool {

@@ -8,7 +8,7 @@
 pub use myriad_sched::DirtyKind;
 
 use crate::ctx::Ctx;
-use crate::loops::{LOOPS, Loop};
+use crate::intrinsic::Loop;
 use crate::release::Release;
 use myriad_term::{Atom, Export, Mfa, Term, am};
 use std::collections::HashMap;
@@ -43,7 +43,7 @@ pub enum Escape {
     Room(usize),
     /// Run this BIF again, with the same arguments, on a scheduler that may block or compute for long.
     Dirty(DirtyKind),
-    /// Not for me: the function's own Erlang code does it ([`BifKind::Body`] only).
+    /// A native intrinsic declines: the function's Erlang code is to run ([`crate::intrinsic`]).
     Decline,
     /// The process has ended (exit of self with `kill`, `halt`).
     Dead,
@@ -96,9 +96,6 @@ pub enum BifKind {
     DirtyCpu,
     /// Always runs on a dirty I/O scheduler.
     DirtyIo,
-    /// Tried at the beginning of a function that Erlang code defines, which goes on where this declines: the same, quicker.
-    /// Not a built-in to anyone who asks.
-    Body,
     /// A function of a built-in NIF module: bound by `erlang:load_nif/2`, not by name.
     Nif,
     /// As `Nif`, on a dirty CPU scheduler.
@@ -173,20 +170,44 @@ macro_rules! bifs {
     (@or ; $d:literal) => { $d };
 }
 
-/// All the built-ins of this VM for the release that runs.
+/// What the VM runs in place of the Erlang code of an intrinsic ([`crate::intrinsic`]).
+#[derive(Clone, Copy)]
+pub enum Body {
+    /// This function, tried first.
+    Native(BifDef),
+    /// A loop of this shape.
+    Loop(Loop),
+}
+
+/// One row of a table of intrinsics ([`intrinsics!`](crate::intrinsics!)).
+#[derive(Clone, Copy)]
+pub struct IntrinsicDef {
+    /// Module, one of stdlib.
+    pub module: &'static str,
+    /// Function.
+    pub function: &'static str,
+    /// Number of arguments.
+    pub arity: u8,
+    /// Last OTP release whose Erlang code is known to do the same, 65535 = all.
+    pub until: u16,
+    /// What runs.
+    pub body: Body,
+}
+
+/// All the built-ins and intrinsics of this VM for the release that runs.
 pub struct Registry {
     bifs: HashMap<Mfa, &'static BifDef>,
     nifs: HashMap<Mfa, &'static BifDef>,
-    bodies: HashMap<Mfa, &'static BifDef>,
-    loops: HashMap<Mfa, Loop>,
-    /// Whose modules the bodies and loops stand for.
+    native_intrinsics: HashMap<Mfa, &'static BifDef>,
+    loop_intrinsics: HashMap<Mfa, Loop>,
+    /// The release that the intrinsics are for.
     release: Release,
 }
 
 impl Registry {
-    /// From the tables, those that the release has.
+    /// From the tables, those that the release has; the intrinsics are added by [`Registry::with_intrinsics`].
     pub fn new(release: &Release, tables: &[&'static [BifDef]]) -> Registry {
-        let (mut bifs, mut nifs, mut bodies) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let (mut bifs, mut nifs) = (HashMap::new(), HashMap::new());
         for def in tables.iter().flat_map(|t| t.iter()) {
             if !release.is_within(def.since..=def.until) {
                 continue;
@@ -194,18 +215,28 @@ impl Registry {
             let (Ok(module), Ok(function)) = (Atom::new(def.module), Atom::new(def.function)) else { continue };
             let mfa = Mfa { module, function, arity: def.arity };
             let map = match def.kind {
-                BifKind::Body => &mut bodies,
                 kind if kind.is_nif() => &mut nifs,
                 _ => &mut bifs,
             };
             let previous = map.insert(mfa, def);
             debug_assert!(previous.is_none(), "stated twice: {}:{}/{}", def.module, def.function, def.arity);
         }
-        let loops = LOOPS.iter().filter(|def| release.is_within(0..=def.until)).filter_map(|def| {
-            let (module, function) = (Atom::new(def.module).ok()?, Atom::new(def.function).ok()?);
-            Some((Mfa { module, function, arity: def.shape.arity() }, def.shape))
-        });
-        Registry { bifs, nifs, bodies, loops: loops.collect(), release: release.clone() }
+        let (native_intrinsics, loop_intrinsics) = (HashMap::new(), HashMap::new());
+        Registry { bifs, nifs, native_intrinsics, loop_intrinsics, release: release.clone() }
+    }
+
+    /// With these intrinsics, as far as they hold for the release.
+    pub fn with_intrinsics(mut self, intrinsics: &'static [IntrinsicDef]) -> Registry {
+        for def in intrinsics.iter().filter(|def| self.release.is_within(0..=def.until)) {
+            let (Ok(module), Ok(function)) = (Atom::new(def.module), Atom::new(def.function)) else { continue };
+            let mfa = Mfa { module, function, arity: def.arity };
+            let is_new = match &def.body {
+                Body::Native(native) => self.native_intrinsics.insert(mfa, native).is_none(),
+                Body::Loop(shape) => self.loop_intrinsics.insert(mfa, *shape).is_none(),
+            };
+            debug_assert!(is_new, "stated twice: {}:{}/{}", def.module, def.function, def.arity);
+        }
+        self
     }
 
     /// The built-in of this name.
@@ -213,20 +244,20 @@ impl Registry {
         self.bifs.get(&mfa).copied()
     }
 
-    /// What is tried at the beginning of the Erlang function of this name.
-    pub fn body(&self, mfa: Mfa) -> Option<&'static BifDef> {
-        self.bodies.get(&mfa).copied()
+    /// The native intrinsic for the Erlang function of this name.
+    pub fn native_intrinsic(&self, mfa: Mfa) -> Option<&'static BifDef> {
+        self.native_intrinsics.get(&mfa).copied()
     }
 
-    /// What the Erlang function of this name does, if it is a loop that the engine may run itself.
-    pub fn loop_of(&self, mfa: Mfa) -> Option<Loop> {
-        self.loops.get(&mfa).copied()
+    /// The shape of the Erlang function of this name, if it is a loop intrinsic.
+    pub fn loop_intrinsic(&self, mfa: Mfa) -> Option<Loop> {
+        self.loop_intrinsics.get(&mfa).copied()
     }
 
-    /// Are there bodies or loops for functions of this module, and is it the release's own? They do what that does: a patched
-    /// one, or one that `cover` has compiled, runs its own code. It is the same if its MD5 is.
-    pub fn has_bodies_of(&self, module: Atom, md5: [u8; 16]) -> bool {
-        self.bodies.keys().chain(self.loops.keys()).any(|mfa| mfa.module == module) && self.release.holds(module, md5)
+    /// Do functions of this module run as intrinsics? Some must have one, and the module must be the release's own.
+    pub fn runs_intrinsics(&self, module: Atom, md5: [u8; 16]) -> bool {
+        let mut functions = self.native_intrinsics.keys().chain(self.loop_intrinsics.keys());
+        functions.any(|mfa| mfa.module == module) && self.release.has_in_stdlib(module, md5)
     }
 
     /// The function of a built-in NIF module.

@@ -57,7 +57,7 @@ impl BuiltIns<Vm> for Registry {
         Registry::nif(self, mfa)
     }
 
-    fn has_bodies_of(&self, module: Atom, md5: [u8; 16]) -> bool {
-        Registry::has_bodies_of(self, module, md5)
+    fn runs_intrinsics(&self, module: Atom, md5: [u8; 16]) -> bool {
+        Registry::runs_intrinsics(self, module, md5)
     }
 }

@@ -151,6 +151,8 @@ pub struct Release {
     pub root: PathBuf,
     /// The files of the preloaded modules, by name.
     pub preloaded: Vec<PathBuf>,
+    /// The directory of stdlib's modules: the newest, where patches have left several.
+    stdlib: Option<PathBuf>,
 }
 
 impl Deref for Release {
@@ -176,7 +178,8 @@ impl Release {
         }
         let otp_version = fs::read_to_string(root.join("releases").join(&otp).join("OTP_VERSION"));
         let otp_version = otp_version.map_or(otp, |text| text.trim().to_owned());
-        Ok(Release { profile, erts_version, otp_version, root: root.to_owned(), preloaded })
+        let stdlib = newest(root, "stdlib").map(|name| root.join("lib").join(name).join("ebin"));
+        Ok(Release { profile, erts_version, otp_version, root: root.to_owned(), preloaded, stdlib })
     }
 
     /// Is it one of these? For the rows of tables that name the releases which have what they state.
@@ -184,14 +187,11 @@ impl Release {
         releases.contains(&self.otp)
     }
 
-    /// Is a module of this name and MD5 the release's own? It looks through the applications at the root.
-    pub fn holds(&self, module: Atom, md5: [u8; 16]) -> bool {
-        let Ok(applications) = fs::read_dir(self.root.join("lib")) else { return false };
-        let file = format!("ebin/{}.beam", module.text());
-        applications.flatten().any(|application| {
-            let Ok(bytes) = fs::read(application.path().join(&file)) else { return false };
-            BeamFile::parse(&bytes).is_ok_and(|beam| myriad_beam::md5(&beam) == md5)
-        })
+    /// Is a module of this name and MD5 one of the release's stdlib? It reads the file of that name there, and no other.
+    pub fn has_in_stdlib(&self, module: Atom, md5: [u8; 16]) -> bool {
+        let Some(stdlib) = &self.stdlib else { return false };
+        let Ok(bytes) = fs::read(stdlib.join(format!("{}.beam", module.text()))) else { return false };
+        BeamFile::parse(&bytes).is_ok_and(|beam| myriad_beam::md5(&beam) == md5)
     }
 
     /// A profile without files, for tests; nothing for a release that is not known.
@@ -203,6 +203,7 @@ impl Release {
             otp_version: otp.to_string(),
             root: PathBuf::new(),
             preloaded: Vec::new(),
+            stdlib: None,
         })
     }
 }
@@ -227,15 +228,25 @@ fn start_erl(root: &Path) -> Option<(String, String)> {
 
 /// From the names of `lib/erts-*` and `releases/*`, where nobody has written `start_erl.data`.
 fn from_directories(root: &Path) -> Option<(String, String)> {
-    let names = |dir: &str| -> Option<Vec<String>> {
-        let entries = fs::read_dir(root.join(dir)).ok()?;
-        Some(entries.filter_map(|e| e.ok()?.file_name().into_string().ok()).collect())
+    let erts = newest(root, "erts")?;
+    let otp = names_in(&root.join("releases")).iter().filter_map(|name| name.parse::<u16>().ok()).max()?;
+    Some((erts.strip_prefix("erts-")?.to_owned(), otp.to_string()))
+}
+
+/// The directory in `lib` of the newest version of an application.
+fn newest(root: &Path, application: &str) -> Option<String> {
+    let version = |name: &str| {
+        let version = name.strip_prefix(application)?.strip_prefix('-')?;
+        Some(version.split('.').map(|n| n.parse().unwrap_or(0)).collect::<Vec<u32>>())
     };
-    let by_number = |version: &str| version.split('.').map(|n| n.parse().unwrap_or(0)).collect::<Vec<u32>>();
-    let lib = names("lib")?;
-    let erts = lib.iter().filter_map(|name| name.strip_prefix("erts-")).max_by_key(|version| by_number(version))?;
-    let otp = names("releases")?.iter().filter_map(|name| name.parse::<u16>().ok()).max()?;
-    Some((erts.to_owned(), otp.to_string()))
+    let versions = names_in(&root.join("lib")).into_iter().filter_map(|name| Some((version(&name)?, name)));
+    versions.max().map(|(_, name)| name)
+}
+
+/// What is in a directory; nothing if it cannot be read.
+fn names_in(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten();
+    entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()
 }
 
 fn beam_files(dir: &Path) -> Option<Vec<PathBuf>> {
@@ -265,17 +276,15 @@ mod tests {
     }
 
     #[test]
-    fn a_release_holds_its_own_modules() {
+    fn a_release_knows_the_modules_of_its_stdlib() {
         let Ok(release) = Release::find(Path::new("/usr/lib/erlang")) else { return };
-        let applications = fs::read_dir(release.root.join("lib")).unwrap();
-        let mut files = applications.map(|application| application.unwrap().path().join("ebin/lists.beam"));
-        let bytes = fs::read(files.find(|file| file.exists()).unwrap()).unwrap();
+        let bytes = fs::read(release.stdlib.as_ref().unwrap().join("lists.beam")).unwrap();
         let md5 = myriad_beam::md5(&BeamFile::parse(&bytes).unwrap());
         let [lists, maps] = ["lists", "maps"].map(|name| Atom::new(name).unwrap());
-        assert!(release.holds(lists, md5));
-        assert!(!release.holds(lists, [0; 16]));
-        assert!(!release.holds(maps, md5));
-        assert!(!Release::without_root(25).unwrap().holds(lists, md5));
+        assert!(release.has_in_stdlib(lists, md5));
+        assert!(!release.has_in_stdlib(lists, [0; 16]));
+        assert!(!release.has_in_stdlib(maps, md5));
+        assert!(!Release::without_root(25).unwrap().has_in_stdlib(lists, md5));
     }
 
     #[test]

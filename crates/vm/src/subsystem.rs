@@ -3,7 +3,7 @@
 //! No method has a default, so that a part which is forgotten does not compile. The crate's own mutable state lives in its value,
 //! and thus in the VM ([`Vm::part`]): two VMs in one system process share only what terms share (docs/map.md).
 
-use crate::bif::{BifDef, Resumption};
+use crate::bif::{BifDef, IntrinsicDef, Resumption};
 use crate::ctx::Ctx;
 use crate::heap_walk::Visit;
 use crate::vm::{PortOps, Vm};
@@ -38,6 +38,9 @@ pub trait Subsystem: Send + Sync {
 
     /// Its built-in functions.
     fn tables(&self) -> &'static [&'static [BifDef]];
+
+    /// Its intrinsics.
+    fn intrinsics(&self) -> &'static [IntrinsicDef];
 
     /// Begins to work; no process runs yet.
     ///
@@ -155,6 +158,10 @@ impl Subsystem for Functions {
 
     fn tables(&self) -> &'static [&'static [BifDef]] {
         self.tables
+    }
+
+    fn intrinsics(&self) -> &'static [IntrinsicDef] {
+        &[]
     }
 
     fn start(&'static self, _: &'static Vm) -> Result<(), String> {

@@ -3,10 +3,12 @@
 use crate::bif::Registry as Bifs;
 use crate::code::CodeServer;
 use crate::defaults::Defaults;
+use crate::emulator_flags::EmulatorFlags;
 use crate::engine::Engine;
 use crate::literals::Literals;
 use crate::release::Release;
 use crate::subsystem::{Subsystem, Subsystems};
+use crate::test_hooks::TestHooks;
 use crate::tracer::Tracer;
 use crate::tracer::switches::Switches;
 use crate::{ProcessTable, Signal};
@@ -48,10 +50,12 @@ pub struct Config {
     pub root: PathBuf,
     /// What follows the emulator flags, for `erl_init:start/2`.
     pub arguments: Vec<Vec<u8>>,
-    /// Emulator flags as they came, for `erlang:system_info(emu_args)`-like questions.
-    pub emulator_flags: Vec<String>,
+    /// What other emulator flags say.
+    pub flags: EmulatorFlags,
     /// Depth of stack traces.
     pub backtrace_depth: usize,
+    /// `+JMintrinsics`: do intrinsics run ([`crate::intrinsic`])?
+    pub intrinsics: bool,
 }
 
 impl Config {
@@ -82,8 +86,9 @@ impl Default for Config {
             off_heap_messages: false,
             root: PathBuf::new(),
             arguments: Vec::new(),
-            emulator_flags: Vec::new(),
+            flags: EmulatorFlags::default(),
             backtrace_depth: 8,
+            intrinsics: true,
         }
     }
 }
@@ -145,6 +150,8 @@ pub struct Vm {
     pub defaults: Defaults,
     /// What of the whole VM is watched.
     pub switches: Switches,
+    /// What OTP's suites may change.
+    pub test_hooks: TestHooks,
     /// Thread progress.
     pub progress: Arc<Progress>,
     /// Thread progress of the normal schedulers alone, whose slices are short: what only they read without locks is freed
@@ -184,8 +191,9 @@ impl Vm {
         myriad_term::atom::set_limit(config.atom_limit);
         let locals = config.schedulers + config.dirty_cpu + config.dirty_io + 1;
         let tables: Vec<_> = parts.subsystems.iter().flat_map(|one| one.tables()).copied().collect();
-        let bifs = Bifs::new(&release, &tables);
-        let mode = WarpMode::of_flags(&config.emulator_flags).or_else(|| WarpMode::named(release.time_warp_mode));
+        let intrinsics = parts.subsystems.iter().filter(|_| config.intrinsics).map(|one| one.intrinsics());
+        let bifs = intrinsics.fold(Bifs::new(&release, &tables), Bifs::with_intrinsics);
+        let mode = WarpMode::named(config.flags.time_warp_mode.unwrap_or(release.time_warp_mode));
         let clock = Clock::new(machine.as_ref(), mode.unwrap_or(WarpMode::No));
         let vm: &'static Vm = Box::leak(Box::new(Vm {
             processes: ProcessTable::new(config.process_limit),
@@ -205,6 +213,7 @@ impl Vm {
             engine: parts.engine,
             defaults: Defaults::new(config.heap, config.backtrace_depth),
             switches: Switches::default(),
+            test_hooks: TestHooks::default(),
             tracer: parts.tracer,
             subsystems: Subsystems::new(parts.subsystems),
             exit_status: AtomicI64::new(0),

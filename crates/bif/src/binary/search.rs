@@ -3,8 +3,8 @@
 //! A subject is searched window by window, giving way between windows when the slice is used up, and likewise while the
 //! result is built. A window reaches so far beyond its own end that no occurrence which begins in it is cut short.
 
-use super::loop_limit;
 use super::pattern::Source;
+use super::slice_limit;
 use crate::guards::sub_binary;
 use crate::work::dirty;
 use myriad_term::binary::HEAP_BINARY_LIMIT;
@@ -115,7 +115,7 @@ impl Search {
             if left.is_empty() {
                 return Step::End;
             }
-            let limit = loop_limit();
+            let limit = slice_limit(ctx.vm);
             let window = WINDOW.min(limit).max(pattern.longest());
             let reach = (window + (pattern.longest() - 1)).min(left.len());
             let found = pattern.find(&left[..reach]);

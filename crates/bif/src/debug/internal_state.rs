@@ -8,20 +8,12 @@ use myriad_sync::{Arc, thread};
 use myriad_term::boxed::Header;
 use myriad_term::hash::internal_hash;
 use myriad_term::{Atom, Build, Kind, Pid, Term, am, memory, print};
-use myriad_trace::Tracing;
 use myriad_vm::bif::{Escape, UNDEF, badarg};
+use myriad_vm::test_hooks::{Hook, TestHooks};
 use myriad_vm::timer::Action;
 use myriad_vm::vm::TABLE_NAME_BUCKETS;
 use myriad_vm::{BifResult, Ctx, Signal, Vm};
 use std::time::Duration;
-
-/// Has someone asked for the inside to be open?
-static AVAILABLE: AtomicBool = AtomicBool::new(false);
-
-fn available() -> bool {
-    // Relaxed: nothing else is ordered by it.
-    AVAILABLE.load(Ordering::Relaxed)
-}
 
 /// The bits of a pid that OTP's have.
 fn pid_bits(pid: Pid) -> Term {
@@ -29,7 +21,7 @@ fn pid_bits(pid: Pid) -> Term {
 }
 
 pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    if !available() {
+    if !ctx.vm.test_hooks.is_open() {
         return Err(UNDEF);
     }
     let least = myriad_sched::local::LEAST_UNIQUE;
@@ -130,6 +122,16 @@ fn colliding_names(ctx: &mut Ctx<'_>, value: Term) -> BifResult {
     Ok(ctx.list(&names))
 }
 
+/// Sets a hook to a number, or to its `default`; gives what it was.
+fn set_hook(ctx: &mut Ctx<'_>, value: Term, hook: fn(&TestHooks) -> &Hook, fits: fn(usize) -> bool) -> BifResult {
+    let number = value.as_usize().filter(|n| fits(*n));
+    if number.is_none() && !value.is_am(am::default) {
+        return badarg();
+    }
+    let before = hook(&ctx.vm.test_hooks).set(number);
+    Ok(ctx.uint(before as u64))
+}
+
 /// Breaks an invariant, for tests of what happens then: a fault for the value `fault`, no memory for `memory`, else a panic
 /// that names the value.
 #[cold]
@@ -148,11 +150,12 @@ fn break_down(value: Term) -> ! {
 pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let [state, value] = [args[0], args[1]];
     if state.is_am(am::available_internal_state) {
-        let Some(open) = value.as_bool() else { return if available() { badarg() } else { Err(UNDEF) } };
-        // Relaxed: as above.
-        return Ok(Term::bool(AVAILABLE.swap(open, Ordering::Relaxed)));
+        let Some(open) = value.as_bool() else {
+            return if ctx.vm.test_hooks.is_open() { badarg() } else { Err(UNDEF) };
+        };
+        return Ok(Term::bool(ctx.vm.test_hooks.open(open)));
     }
-    if !available() {
+    if !ctx.vm.test_hooks.is_open() {
         return Err(UNDEF);
     }
     match state.as_atom() {
@@ -175,13 +178,9 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         Some(am::proc_sig_buffers) if value.as_bool() == Some(true) => Ok(Term::TRUE),
         // How long an entry of the table of nodes stays without references: there is no such table, and so none stays.
         Some(am::node_tab_delayed_delete) if value.is_integer() => Ok(Term::OK),
-        Some(am::re_loop_limit) => {
-            let limit = value.as_small().and_then(|n| u32::try_from(n).ok());
-            if limit.is_none() && !value.is_am(am::default) {
-                return badarg();
-            }
-            Ok(Term::small(i64::from(crate::regex::set_steps_here(limit))))
-        }
+        Some(am::re_loop_limit) => set_hook(ctx, value, |hooks| &hooks.regex_steps, |n| n <= u32::MAX as usize),
+        Some(am::unicode_loop_limit) => set_hook(ctx, value, |hooks| &hooks.unicode_chars, |_| true),
+        Some(am::binary_loop_limit) => set_hook(ctx, value, |hooks| &hooks.binary_bytes, |_| true),
         // What others ask for waits; room that the process itself wants is still made.
         Some(am::gc_state) => {
             let Some(on) = value.as_bool() else { return badarg() };
@@ -194,16 +193,6 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
             }
             badarg()
         }
-        Some(am::unicode_loop_limit) => match (value.as_usize(), value.is_am(am::default)) {
-            (Some(limit), _) => Ok(ctx.uint(crate::unicode::set_loop_limit(limit) as u64)),
-            (_, true) => Ok(ctx.uint(crate::unicode::set_loop_limit(crate::unicode::LOOP_LIMIT) as u64)),
-            _ => badarg(),
-        },
-        Some(am::binary_loop_limit) => match (value.as_usize(), value.is_am(am::default)) {
-            (Some(limit), _) => Ok(ctx.uint(crate::binary::set_loop_limit(limit) as u64)),
-            (_, true) => Ok(ctx.uint(crate::binary::set_loop_limit(crate::binary::DEFAULT_LOOP_LIMIT) as u64)),
-            _ => badarg(),
-        },
         // Ordered sets have no parts that could be split or joined; to force traps is an option of OTP's debug builds.
         Some(am::ets_force_split | am::ets_debug_random_split_join) => match value.as_tuple_of::<2>() {
             Some([table, on]) if table.is_reference() && on.as_bool().is_some() => Ok(Term::OK),
@@ -221,7 +210,7 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         Some(am::inconsistent_heap) => inconsistent_heap(ctx, value),
         Some(am::test_long_gc_sleep) => match value.as_small().and_then(|ms| u32::try_from(ms).ok()) {
             Some(ms) => {
-                Tracing::of(ctx.vm).monitor.prolong_collections(Duration::from_millis(u64::from(ms)));
+                ctx.vm.test_hooks.collection_ms.set(Some(ms as usize));
                 Ok(Term::TRUE)
             }
             None => badarg(),

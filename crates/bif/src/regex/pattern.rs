@@ -4,11 +4,8 @@
 //! PCRE2's own code, so that whatever bytes a program puts there cannot do harm. What a thread has compiled it keeps, found by
 //! those bytes: a `re:run/2` with the pattern's text compiles it once, too. Newer releases have references.
 
-use super::check::lead::{self, Newline};
-use super::check::{Modes, check};
-use super::dialect::translate;
-use super::errors;
-use super::pcre::{Code, Flags};
+use super::pcre::{Code, Flags, error_text};
+use myriad_pcre_dialect::{Newline, Options, error_of_pcre2, translate};
 use myriad_sync::{Arc, thread_local};
 use myriad_term::magic::{Magic, magic_reference};
 use myriad_term::{Build, Term};
@@ -69,25 +66,21 @@ impl Source {
         self.flags.bits & pcre::PCRE2_UTF != 0
     }
 
-    /// Compiles it as the older library would.
+    /// Compiles it as PCRE 8.44 would.
     fn compile_old(&self) -> Result<Code, (String, usize)> {
         let mut flags = self.flags;
-        let len = memchr::memchr(0, &self.text).unwrap_or(self.text.len());
-        let modes = lead::read(&self.text[..len], modes(flags)).1;
-        // What is wrong with UTF-8 goes before all else; PCRE2 says it.
-        let translated = if modes.unicode && !modes.never_unicode && std::str::from_utf8(&self.text[..len]).is_err() {
-            self.text.clone()
-        } else {
-            let found = check(&self.text, modes).map_err(|(fault, at)| (fault.text().to_owned(), at))?;
-            translate(&self.text, modes, &found)
-        };
+        let translated = translate(&self.text, dialect_options(flags))
+            .map_err(|error| (error.fault.message().to_owned(), error.offset))?;
         if flags.bits & (pcre::PCRE2_UTF | pcre::PCRE2_UCP) == pcre::PCRE2_UTF
             && [&b"\\w"[..], b"[[:<:]]", b"[[:>:]]"].iter().any(|w| memchr::memmem::find(&self.text, w).is_some())
         {
             // PCRE2 10.46 looks such letters from 128 on up in the table of blanks to find out where a match can begin.
             flags.bits |= pcre::PCRE2_NO_START_OPTIMIZE;
         }
-        Code::compile(&translated, flags).map_err(|(error, at)| errors::of_library(error, at, len))
+        Code::compile(&translated, flags).map_err(|(code, offset)| {
+            let (fault, offset) = error_of_pcre2(code, offset, &self.text);
+            (fault.map_or_else(|| error_text(code), |fault| fault.message().to_owned()), offset)
+        })
     }
 
     /// Compiles it: the error is a text and a place.
@@ -98,7 +91,7 @@ impl Source {
         let code = if self.flags.old {
             self.compile_old()?
         } else {
-            Code::compile(&self.text, self.flags).map_err(|(error, at)| (super::pcre::error_text(error), at))?
+            Code::compile(&self.text, self.flags).map_err(|(error, at)| (error_text(error), at))?
         };
         let mut names: Vec<(Vec<u8>, Vec<usize>)> = Vec::new();
         for (name, group) in code.names() {
@@ -111,10 +104,10 @@ impl Source {
     }
 }
 
-/// The modes that options give.
-fn modes(flags: Flags) -> Modes {
+/// What of the flags decides what a pattern means.
+fn dialect_options(flags: Flags) -> Options {
     let has = |bit| flags.bits & bit != 0;
-    Modes {
+    Options {
         unicode: has(pcre::PCRE2_UTF),
         never_unicode: has(pcre::PCRE2_NEVER_UTF),
         extended: has(pcre::PCRE2_EXTENDED),

@@ -3,6 +3,7 @@
 //! The layout is PCRE2's own (`pcre2_maketables`): 256 lower-case forms, 256 forms of the other case, ten sets of 256 bits,
 //! 256 bytes of kinds.
 
+use myriad_pcre_dialect::latin1::{is_letter, is_lower, is_space, is_upper, is_word};
 use myriad_sync::OnceLock;
 
 const FLIPPED: usize = 256;
@@ -26,29 +27,6 @@ const SET_TESTS: [fn(u8) -> bool; 10] = [
 
 /// The kinds: bit by bit.
 const KIND_TESTS: [fn(u8) -> bool; 5] = [is_space, is_letter, is_lower, |c| c.is_ascii_digit(), is_word];
-
-/// By Latin-1.
-pub fn is_space(c: u8) -> bool {
-    matches!(c, 9..=13 | 32)
-}
-
-fn is_upper(c: u8) -> bool {
-    c.is_ascii_uppercase() || matches!(c, 0xc0..=0xd6 | 0xd8..=0xde)
-}
-
-fn is_lower(c: u8) -> bool {
-    c.is_ascii_lowercase() || matches!(c, 0xaa | 0xb5 | 0xba | 0xdf..=0xf6 | 0xf8..)
-}
-
-/// By Latin-1.
-pub fn is_letter(c: u8) -> bool {
-    is_upper(c) || is_lower(c)
-}
-
-/// By Latin-1.
-pub fn is_word(c: u8) -> bool {
-    is_letter(c) || c.is_ascii_digit() || c == b'_'
-}
 
 fn make() -> [u8; LENGTH] {
     let mut all = [0; LENGTH];

@@ -2,12 +2,12 @@
 
 use super::state::{Watch, state};
 use super::{allocators, topology};
-use crate::emulator_flags::flag_value;
 use myriad_heap::sizes::SIZES;
 use myriad_sched::{Block, MultiScheduling};
 use myriad_term::{Atom, Build, Term, am};
 use myriad_trace::Tracing;
 use myriad_vm::bif::badarg;
+use myriad_vm::emulator_flags::Break;
 use myriad_vm::info::max_heap_size_map;
 use myriad_vm::subsystem::Statistic;
 use myriad_vm::{BifResult, Ctx, Vm, crash_dump};
@@ -19,8 +19,6 @@ myriad_vm::bifs! { pub INFO = "erlang" {
 
 /// Reductions of one slice, as `context_reductions`.
 const CONTEXT_REDUCTIONS: i64 = 4000;
-/// Bytes in the queue of a distribution channel, in KB, if `+zdbbl` does not say.
-const DIST_BUFFER_KB: i64 = 1024;
 
 fn number(n: usize) -> Term {
     Term::small(n as i64)
@@ -163,15 +161,6 @@ fn time_source(ctx: &mut Ctx<'_>, clock: &str, monotonic: bool) -> Option<Term> 
     Some(proplist(ctx, &pairs))
 }
 
-/// `+c`: only the word `true` after it leaves the correction on.
-fn time_correction(vm: &'static Vm) -> bool {
-    let words = &vm.config.emulator_flags;
-    match words.iter().rposition(|w| w == "-c") {
-        Some(i) => words.get(i + 1).is_some_and(|next| next == "true"),
-        None => true,
-    }
-}
-
 /// Which atomic operations the machine has: pairs of what and whose, as far as this VM makes use of them.
 fn native_atomics(ctx: &mut Ctx<'_>) -> Term {
     let entries = [("32-bit", "rust"), ("64-bit", "rust"), ("Double word", "no")].map(|(size, whose)| {
@@ -274,7 +263,7 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::beam_jump_table | am::smp_support | am::threads | am::kernel_poll | am::eager_check_io | am::port_tasks => {
             Term::TRUE
         }
-        am::break_ignored => Term::bool(flag_value(vm, "B") == Some("i")),
+        am::break_ignored => Term::bool(c.flags.interrupt == Break::Ignored),
         am::wordsize => Term::small(8),
         am::dynamic_trace => Term::atom(am::none),
         am::dynamic_trace_probes => Term::FALSE,
@@ -297,13 +286,10 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::port_count => number(vm.statistic(Statistic::Ports)),
         am::port_limit => number(c.port_limit),
         am::ets_count => number(vm.statistic(Statistic::Tables)),
-        am::ets_limit => number(flag_value(vm, "e").and_then(|v| v.parse().ok()).unwrap_or(8192)),
+        am::ets_limit => number(c.flags.ets_limit),
         am::ets_always_compress => Term::FALSE,
         am::context_reductions => Term::small(CONTEXT_REDUCTIONS),
-        am::dist_buf_busy_limit => {
-            let kb = flag_value(vm, "zdbbl").and_then(|v| v.parse().ok()).unwrap_or(DIST_BUFFER_KB);
-            Term::small(kb.clamp(1, 1 << 40) * 1024)
-        }
+        am::dist_buf_busy_limit => Term::small(c.flags.dist_buffer_kib * 1024),
         am::delayed_node_table_gc => Term::small(60),
         am::outstanding_system_requests_limit => number(state(vm).outstanding_requests),
         am::thread_pool_size => Term::small(1),
@@ -379,13 +365,13 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::logical_processors | am::logical_processors_online => number(topology::logical_processors()),
         am::logical_processors_available => number(topology::available()),
         am::update_cpu_info => Term::atom(if topology::look() { am::changed } else { am::unchanged }),
-        am::port_parallelism => Term::bool(flag_value(vm, "spp") == Some("true")),
+        am::port_parallelism => Term::bool(c.flags.port_parallelism),
         // Time.
-        am::time_correction => Term::bool(time_correction(vm)),
+        am::time_correction => Term::bool(c.flags.time_correction),
         am::time_offset => Term::atom(vm.clock.offset_state()),
         am::time_warp_mode => Term::atom(vm.clock.mode().atom()),
         am::tolerant_timeofday => {
-            let tolerant = time_correction(vm) && vm.clock.offset_state() == am::final_;
+            let tolerant = c.flags.time_correction && vm.clock.offset_state() == am::final_;
             Term::atom(if tolerant { am::enabled } else { am::disabled })
         }
         am::os_monotonic_time_source => time_source(ctx, "CLOCK_MONOTONIC", true)?,

@@ -5,6 +5,7 @@ use myriad_sched::Local;
 use myriad_term::{Atom, Export, Mfa, Term, am};
 use myriad_trace::Tracing;
 use myriad_vm::code::install_undefined;
+use myriad_vm::emulator_flags::{EmulatorFlags, FileNames};
 use myriad_vm::release::Release;
 use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
 use myriad_vm::vm::{Config, Parts};
@@ -12,7 +13,8 @@ use myriad_vm::{BifDef, BifResult, Ctx, Escape, Process, Vm};
 use std::cell::RefCell;
 
 fn new_vm() -> &'static Vm {
-    let config = Config { emulator_flags: vec!["-fnu".to_owned()], ..Config::default() };
+    let flags = EmulatorFlags { file_names: FileNames::Utf8, ..EmulatorFlags::default() };
+    let config = Config { flags, ..Config::default() };
     let release = Release::without_root(25).expect("25 is known");
     let parts = Parts {
         engine: Box::new(Interpreter::new()),

@@ -532,9 +532,9 @@ fn return_to_caller(e: &mut Emitter, slots: u32) {
     e.op(Op::DeallocateReturn, frame_bytes(slots));
 }
 
-/// What is tried before the code of the function itself.
-pub(crate) fn native_body(e: &mut Emitter, def: &'static BifDef, module: &Module) {
-    e.op(Op::NativeBody, def.arity.into());
+/// Tries a native intrinsic before the Erlang code of the function.
+pub(crate) fn try_intrinsic(e: &mut Emitter, def: &'static BifDef, module: &Module) {
+    e.op(Op::TryIntrinsic, def.arity.into());
     e.wide(std::ptr::from_ref(def) as u64);
     e.wide(std::ptr::from_ref(module) as u64);
 }
