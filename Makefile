@@ -121,7 +121,7 @@ soak: build
 	@cargo xtask soak $(if $(SEED),--seed $(SEED)) --seconds $(SECONDS)
 
 bench: build
-	@bench/run
+	@cargo xtask bench
 
 # The cheap ones first. Each part sets itself up; together they take some eight minutes on a fresh clone and two cores.
 # A machine without the nightly compiler that cannot reach rustup's server does all but miri, and says so.

@@ -3,6 +3,7 @@
 //! A command is a row of [`COMMANDS`] and a module of its own. Words that a command does not know are answered with its usage and
 //! status 2; a command that cannot do its work says why in one line, with status 1.
 
+mod bench;
 mod conf;
 mod differential;
 mod files;
@@ -31,6 +32,7 @@ struct Command {
 }
 
 const COMMANDS: &[Command] = &[
+    Command { name: "bench", what: "Myriad against erl on this machine", takes: bench::TAKES, run: bench::main },
     Command { name: "conf", what: "OTP's own test suites, case by case", takes: conf::TAKES, run: conf::main },
     Command {
         name: "differential",
