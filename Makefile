@@ -44,7 +44,7 @@ help:
 build:
 	@tools/setup
 	@cargo build --release --quiet --bin myriad
-	@tools/launcher
+	@cargo xtask launcher
 
 run: build
 	@if [ -n "$(PROGRAM)" ]; then bin/myriad run $(PROGRAM) $(ARGS); else tools/demo; fi
@@ -59,11 +59,11 @@ test:
 	@$(MAKE) --no-print-directory test-erlang
 	@$(MAKE) --no-print-directory test-projects
 	@echo "== the same calls on OTP and on Myriad"
-	@tests/differential/run 1 $(SHORT_CALLS)
+	@cargo xtask differential --seed 1 --calls $(SHORT_CALLS)
 	@echo "== damaged code"
-	@tests/mutants/run 1 $(SHORT_MUTANTS)
+	@cargo xtask mutants --seed 1 --count $(SHORT_MUTANTS)
 	@echo "== soak for $(SHORT_SOAK) s"
-	@tests/soak/run $(SHORT_SOAK) 1
+	@cargo xtask soak --seconds $(SHORT_SOAK) --seed 1
 	@$(MAKE) --no-print-directory test-conformance
 
 # Compiled by the stock compiler, on the stock VM: what is embedded in the emulator must not rest on it.
@@ -79,22 +79,22 @@ test-rust:
 test-erlang: build
 	@tools/setup tests
 	@echo "== recorded Erlang tests"
-	@tests/run
+	@cargo xtask recorded
 	@echo "== Myriad's own commands"
 	@tests/commands
 
 test-projects: build
 	@tools/setup projects
 	@echo "== projects of Elixir and rebar3"
-	@tests/projects/run
+	@cargo xtask projects
 
 projects: test-projects
-	@tests/projects/run dialyzer
+	@cargo xtask projects dialyzer
 
 test-conformance: build
 	@tools/setup conformance
 	@echo "== conformance: a third of OTP's suites"
-	@tools/conformance --short --third auto --minutes $(SHORT_MINUTES)
+	@cargo xtask conf --short --third auto --minutes $(SHORT_MINUTES)
 
 # With the checks of a debug build, which `cargo test` has built by then.
 test-fuzz:
@@ -105,23 +105,23 @@ test-fuzz:
 
 record:
 	@tools/setup tests
-	@tests/run --record
+	@cargo xtask recorded --record
 
 conformance: build
 	@tools/setup conformance
-	@tools/conformance $(if $(SUITES),,--table docs/conformance.md) $(SUITES)
+	@cargo xtask conf $(if $(SUITES),,--table docs/conformance.md) $(SUITES)
 
 differential: build
-	@tests/differential/run "$(SEED)" $(CALLS)
+	@cargo xtask differential $(if $(SEED),--seed $(SEED)) --calls $(CALLS)
 
 mutants: build
-	@tests/mutants/run "$(SEED)" $(MUTANTS)
+	@cargo xtask mutants $(if $(SEED),--seed $(SEED)) --count $(MUTANTS)
 
 soak: build
-	@tests/soak/run $(SECONDS) $(SEED)
+	@cargo xtask soak $(if $(SEED),--seed $(SEED)) --seconds $(SECONDS)
 
 bench: build
-	@bench/run
+	@cargo xtask bench
 
 # The cheap ones first. Each part sets itself up; together they take some eight minutes on a fresh clone and two cores.
 # A machine without the nightly compiler that cannot reach rustup's server does all but miri, and says so.

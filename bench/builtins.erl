@@ -1,4 +1,4 @@
-%% Built-in functions one by one, for bench/run: processor time of one case in microseconds for one pass.
+%% Built-in functions one by one, for cargo xtask bench: processor time of one case in microseconds for one pass.
 %%
 %% Started as `erl +S 1 +sbwt none -noshell -run builtins main CASE [PERCENT]`; CASE `names` prints them all, PERCENT is how
 %% much of the rounds to run. Processor time, so that other work on the machine counts for little; one scheduler that does

@@ -1,4 +1,4 @@
-%% Ports and files, for bench/run: what one case costs.
+%% Ports and files, for cargo xtask bench: what one case costs.
 %%
 %% Started as `erl -noshell -run io_ops main CASE`; CASE `names` prints them all. Each case does a fixed amount of work and prints
 %% `value CPU WALL`: the processor time of the VM (that of its programs aside) and the time that passed, in microseconds; the best

@@ -1,4 +1,4 @@
-%% Small measurements for bench/run: each prints one number on a line of its own.
+%% Small measurements for cargo xtask bench: each prints one number on a line of its own.
 %%
 %% Started as `erl -noshell -run micro main WHAT ARG...`.
 -module(micro).

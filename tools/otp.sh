@@ -78,7 +78,7 @@ launcher() {
     launcher_dir=$cache/myriad/$otp_erts-$(key)/bin
     is_launcher "$launcher_dir" && return
     make_launcher ||
-        die "can write neither to $top/target/otp nor to $cache: run \`tools/launcher\` in $top as its owner, or set XDG_CACHE_HOME to a directory of yours"
+        die "can write neither to $top/target/otp nor to $cache: run \`cargo xtask launcher\` in $top as its owner, or set XDG_CACHE_HOME to a directory of yours"
 }
 
 # What tells launcher directories of one ERTS version apart.

@@ -1,4 +1,4 @@
-%% Damaged code, loaded and called (tests/mutants/run says what for).
+%% Damaged code, loaded and called (crates/xtask/src/mutants.rs says what for).
 %%
 %% A mutant is made of a subject by its seed and number alone. Two in three are changed as assembly, with a grammar's eye: registers,
 %% labels, numbers and constants are exchanged, tests left out, instructions moved, so that most of them still are code; the others as

@@ -17,18 +17,23 @@ mod tags;
 mod tree;
 mod unused;
 
-use crate::Usage;
+use crate::files;
+use crate::stop::Done;
+use crate::words::Words;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tree::{Finding, Tree};
 
+/// The words that the command takes.
+pub const TAKES: &str = "[FOLDER]
+  FOLDER   another checkout than this one
+";
+
 /// Checks the tree that stands around this crate, or the one named.
-pub fn main(words: &[String]) -> Result<ExitCode, Usage> {
-    let top = match words {
-        [] => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../.."),
-        [top] => PathBuf::from(top),
-        _ => return Err(Usage),
-    };
+pub fn main(words: &[String]) -> Done {
+    let mut words = Words::parse(words, &[], &[])?;
+    let top = words.rest.pop().map_or_else(files::top, PathBuf::from);
+    words.nothing_else()?;
     let findings = match Tree::read(&top) {
         Ok(tree) => check(&tree),
         Err(error) => {

@@ -137,7 +137,7 @@ mod tests {
         let tree = Tree::of(&[
             ("Makefile", "all: b\n\techo c:\ntest-a test-b:\n"),
             ("docs/p.md", page),
-            ("tests/run", ""),
+            ("tests/a/run", ""),
             ("crates/a/src/lib.rs", "mod b;\npub fn f() {}"),
             ("crates/a/src/b.rs", "pub struct S { field: u8 }\nmacro_rules! m {}"),
         ]);
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn what_is_there_is_not_found() {
-        let page = "`tests/run`, a/src/b.rs; `b.rs` a/b.rs, docs/p.md. `tests/*` lists/2 text/html `crates/a/`\n    make all A=b # c\n\
+        let page = "`tests/a/run`, a/src/b.rs; `b.rs` a/b.rs, docs/p.md. `tests/*` lists/2 text/html `crates/a/`\n    make all A=b # c\n\
                     `make test-a`, we make none; `a::f`, `a::b::S`, `S::field`, `a::b::{S, m!}`, `std::sync`, `a::f()`";
         assert_eq!(findings(page), Vec::<String>::new());
     }

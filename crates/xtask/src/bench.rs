@@ -1,0 +1,98 @@
+//! `cargo xtask bench`: Myriad against `erl` on this machine, as a Markdown table and as JSON.
+//!
+//! The two VMs take turns within each measurement, so that a change of the machine's load meets both. A ratio above 1 means that Myriad
+//! is better.
+
+mod compiling;
+mod measure;
+mod parts;
+mod projects;
+mod table;
+
+use crate::files::{self, top};
+use crate::otp::{self, Otp};
+use crate::stop::{Done, Stop};
+use crate::words::Words;
+use crate::{parallel, program};
+use measure::Bench;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use table::Tables;
+
+/// The words that the command takes.
+pub const TAKES: &str = "[-n RUNS] [--erl ERL] [--vm ERL] [--cases NAMES] [--idle N] [--plt] [--timeout S] [PART...]
+  PART            examples, scaling, rates, builtins, io, boot, idle, compile (all of these without one), and projects, which wants
+                  Elixir and rebar3 (tools/setup projects)
+  -n RUNS         medians of so many runs (5)
+  --erl ERL       the VM to compare with (OTP's)
+  --vm ERL        the VM that is measured (bin/erl)
+  --cases NAMES   of builtins and io only these, with commas between
+  --idle N        how many processes `idle` keeps (200000)
+  --plt           `projects` has Dialyzer's PLT of kernel and stdlib, too (minutes)
+  --timeout S     the seconds that a run may take (120; 3600 with --plt)
+
+The tables go to target/bench/results.md and results.json as well.
+";
+
+/// Measures the parts, one after the other.
+pub fn main(words: &[String]) -> Done {
+    let valued = ["-n", "--erl", "--vm", "--cases", "--idle", "--timeout"];
+    let words = Words::parse(words, &["--plt"], &valued)?;
+    let parts = parts::chosen(&words.rest)?;
+    let bench = bench(&words)?;
+    let sources = examples();
+    let own = ["micro", "builtins", "io_ops"].map(|name| top().join(format!("bench/{name}.erl")));
+    files::remove_folder(&bench.work);
+    otp::compile(&bench.otp, &bench.ebin(), &["-W0"], &sources.into_iter().chain(own).collect::<Vec<_>>())?;
+    let mut tables = Tables::new(&bench.work.join("results.md"));
+    tables.say(&machine(&bench))?;
+    for part in parts {
+        (part.run)(&bench, &mut tables)?;
+    }
+    tables.finish(&bench.work.join("results.json"))?;
+    println!("\nwritten to {}", bench.work.join("results.md").display());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn bench(words: &Words) -> Result<Bench, Stop> {
+    let otp = Otp::find()?;
+    let plt = words.has("--plt");
+    Ok(Bench {
+        runs: words.number("-n")?.unwrap_or(5),
+        erl: words.value("--erl").map_or_else(|| Ok(otp.erl()), program::find)?,
+        vm: words.value("--vm").map_or_else(|| Ok(otp::here()), program::find)?,
+        cases: words.value("--cases").map(|names| names.split(',').map(str::to_owned).collect()),
+        idle: words.number("--idle")?.unwrap_or(200_000),
+        plt,
+        timeout: words.number("--timeout")?.unwrap_or(if plt { 3600 } else { 120 }),
+        work: top().join("target/bench"),
+        otp,
+    })
+}
+
+/// The programs of `examples/`.
+fn examples() -> Vec<PathBuf> {
+    files::ending(&top().join("examples"), ".erl")
+}
+
+/// What was measured on.
+fn machine(bench: &Bench) -> String {
+    let processor = files::read_if_there("/proc/cpuinfo".as_ref());
+    let model =
+        processor.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ")).map(|(_, model)| model);
+    let memory = files::read_if_there("/proc/meminfo".as_ref());
+    let kilobytes =
+        memory.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().split(' ').next()?.parse().ok());
+    let gigabytes: f64 = kilobytes.unwrap_or(0.0) / 1_048_576.0;
+    let system = program::output(program::command("uname").arg("-sr")).ok().flatten().unwrap_or_default();
+    format!(
+        "Machine: {}, {} cores, {gigabytes:.0} GB, {}. OTP {} (ERTS {}). Medians of {} runs, taken in turns. Ratio above 1: \
+         Myriad is better.",
+        model.unwrap_or("unknown processor"),
+        parallel::cores(),
+        system.trim(),
+        bench.otp.release,
+        bench.otp.erts,
+        bench.runs
+    )
+}

@@ -1,0 +1,141 @@
+//! The tables of results: printed, written to a page as they come, and to a file of JSON in the end.
+
+use super::measure::Pair;
+use crate::files;
+use crate::json::Json;
+use crate::stop::Stop;
+use std::path::{Path, PathBuf};
+
+/// Which of two figures is the better one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// The smaller one: times and sizes.
+    Less,
+    /// The larger one: rates.
+    More,
+}
+
+/// A figure of a table.
+struct Row {
+    table: String,
+    name: String,
+    unit: &'static str,
+    pair: Pair,
+    ratio: Option<f64>,
+}
+
+/// All tables.
+pub struct Tables {
+    page: PathBuf,
+    text: String,
+    table: String,
+    rows: Vec<Row>,
+}
+
+impl Tables {
+    /// No table yet; the page gets each line as it comes.
+    pub fn new(page: &Path) -> Tables {
+        Tables { page: page.to_owned(), text: String::new(), table: String::new(), rows: vec![] }
+    }
+
+    /// A line.
+    pub fn say(&mut self, line: &str) -> Result<(), Stop> {
+        println!("{line}");
+        self.text += line;
+        self.text.push('\n');
+        files::write(&self.page, &self.text)
+    }
+
+    /// Begins a table.
+    pub fn begin(&mut self, title: &str) -> Result<(), Stop> {
+        title.clone_into(&mut self.table);
+        self.say("")?;
+        self.say(&format!("| {title} | erl | Myriad | ratio |"))?;
+        self.say("| --- | ---: | ---: | ---: |")
+    }
+
+    /// A row of the table.
+    pub fn row(&mut self, name: &str, unit: &'static str, better: Better, pair: Pair) -> Result<(), Stop> {
+        let ratio = pair.ratio(better);
+        let figure = |value: Option<f64>| value.map_or_else(|| "failed".to_owned(), |value| value.to_string());
+        let shown = ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
+        self.say(&format!("| {name} | {} {unit} | {} {unit} | {shown} |", figure(pair.erl), figure(pair.vm)))?;
+        self.rows.push(Row { table: self.table.clone(), name: name.to_owned(), unit, pair, ratio });
+        Ok(())
+    }
+
+    /// The last row of a table: the geometric mean of its ratios.
+    pub fn mean(&mut self) -> Result<(), Stop> {
+        let ratios: Vec<f64> =
+            self.rows.iter().filter(|row| row.table == self.table).filter_map(|row| row.ratio).collect();
+        let mean =
+            geometric_mean(&ratios).map_or_else(|| "-".to_owned(), |mean| format!("{mean:.2} (of {})", ratios.len()));
+        self.say(&format!("| geometric mean | | | {mean} |"))
+    }
+
+    /// Writes all figures for other programs.
+    pub fn finish(self, file: &Path) -> Result<(), Stop> {
+        let rows = self.rows.iter().map(Row::to_json).collect();
+        files::write(file, Json::Object(vec![("figures", Json::List(rows))]).to_text())
+    }
+}
+
+impl Pair {
+    /// How much better Myriad is.
+    fn ratio(self, better: Better) -> Option<f64> {
+        let (erl, vm) = (self.erl.filter(|value| *value > 0.0)?, self.vm.filter(|value| *value > 0.0)?);
+        Some(match better {
+            Better::Less => erl / vm,
+            Better::More => vm / erl,
+        })
+    }
+}
+
+impl Row {
+    fn to_json(&self) -> Json {
+        let number = |value: Option<f64>| value.map_or(Json::Null, Json::Number);
+        Json::Object(vec![
+            ("table", self.table.as_str().into()),
+            ("name", self.name.as_str().into()),
+            ("unit", self.unit.into()),
+            ("erl", number(self.pair.erl)),
+            ("myriad", number(self.pair.vm)),
+            ("ratio", number(self.ratio)),
+        ])
+    }
+}
+
+fn geometric_mean(ratios: &[f64]) -> Option<f64> {
+    let logarithms: f64 = ratios.iter().map(|ratio| ratio.ln()).sum();
+    (!ratios.is_empty()).then(|| (logarithms / ratios.len() as f64).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_above_one_are_ours() {
+        let pair = Pair { erl: Some(2.0), vm: Some(4.0) };
+        assert_eq!((pair.ratio(Better::Less), pair.ratio(Better::More)), (Some(0.5), Some(2.0)));
+        assert_eq!(Pair { erl: None, ..pair }.ratio(Better::Less), None);
+    }
+
+    #[test]
+    fn tables_are_markdown() {
+        let folder = std::env::temp_dir().join(format!("xtask-table-{}", std::process::id()));
+        files::make_folder(&folder).unwrap();
+        let mut tables = Tables::new(&folder.join("page"));
+        tables.begin("Time").unwrap();
+        tables.row("a", "ms", Better::Less, Pair { erl: Some(4.5), vm: Some(2.25) }).unwrap();
+        tables.row("b", "ms", Better::Less, Pair { erl: Some(1.0), vm: Some(2.0) }).unwrap();
+        tables.row("c", "ms", Better::Less, Pair { erl: Some(1.0), vm: None }).unwrap();
+        tables.mean().unwrap();
+        tables.finish(&folder.join("json")).unwrap();
+        let expected = "\n| Time | erl | Myriad | ratio |\n| --- | ---: | ---: | ---: |\n| a | 4.5 ms | 2.25 ms | 2.00 |\n\
+                        | b | 1 ms | 2 ms | 0.50 |\n| c | 1 ms | failed ms | - |\n| geometric mean | | | 1.00 (of 2) |\n";
+        assert_eq!(files::read(&folder.join("page")).unwrap(), expected);
+        assert!(files::read(&folder.join("json")).unwrap().contains(r#""erl": 4.5, "myriad": 2.25, "ratio": 2}"#));
+        files::remove_folder(&folder);
+    }
+}

@@ -1,0 +1,108 @@
+//! Compiling suites, by the stock compiler on the stock VM.
+
+use super::suite::Suite;
+use super::world::{World, link};
+use crate::{files, parallel, program};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Compiles what is not compiled yet. What does not compile leaves no `.beam` behind; what the compiler says of a suite is in its log.
+pub fn compile(world: &World, suites: &[Suite]) {
+    let mut applications: Vec<&Suite> = suites.iter().collect();
+    applications.sort_by_key(|suite| suite.application);
+    applications.dedup_by_key(|suite| suite.application);
+    parallel::each(applications, world.jobs, |suite| helpers(world, suite));
+    parallel::each(suites.iter().collect(), world.jobs, |suite| {
+        if !files::is_newer(&world.beam(suite), &suite.source()) {
+            data(world, suite);
+            code(world, suite);
+        }
+    });
+}
+
+/// The modules beside an application's suites.
+fn helpers(world: &World, suite: &Suite) {
+    let ebin = world.ebin(suite);
+    let _ = files::make_folder(&ebin);
+    for helper in files::ending(&suite.folder, ".erl") {
+        let name = files::stem(&helper);
+        let is_left_out = name.ends_with("_SUITE") || name.starts_with("re_testoutput") || name == "crypto_reference";
+        if !is_left_out && !ebin.join(format!("{name}.beam")).exists() {
+            let _ = program::quiet(with_headers(world, suite).arg("-W0").arg(files::name(&helper)));
+        }
+    }
+}
+
+/// The compiler in the folder of a suite. Headers that an installation lacks come with the sources.
+fn with_headers(world: &World, suite: &Suite) -> Command {
+    let ebin = world.ebin(suite);
+    let mut command = world.otp.erlc(&ebin);
+    let libraries = suite.folder.parent().and_then(Path::parent).unwrap_or(&suite.folder);
+    command.arg("-I").arg(libraries).arg("-pa").arg(&ebin).current_dir(&suite.folder).env("ERL_LIBS", world.libs());
+    command
+}
+
+/// Modules that the suite's cases load, and its programs, drivers and NIFs of one C file each, which is nearly all of them.
+fn data(world: &World, suite: &Suite) {
+    for source in files::ending(&suite.data(), ".erl") {
+        let mut compiler = world.otp.erlc(&world.ebin(suite));
+        let compiler = compiler.arg("-W0").arg(source).current_dir(&suite.folder).env("ERL_LIBS", world.libs());
+        let _ = program::quiet(compiler);
+    }
+    for source in files::ending(&suite.data(), ".c") {
+        let _ = program::quiet(&mut c_compiler(world, &source));
+    }
+}
+
+fn c_compiler(world: &World, source: &Path) -> Command {
+    let mut command = program::command("gcc");
+    command.args(["-O1", "-w"]);
+    let made: PathBuf = if is_program(&files::read_if_there(source)) {
+        command.arg("-DHAVE_STRERROR");
+        source.with_extension("")
+    } else {
+        command.args(["-shared", "-fPIC", "-DHAVE_ISFINITE"]).arg("-I").arg(world.otp.root.join("usr/include"));
+        source.with_extension("so")
+    };
+    command.arg("-o").arg(made).arg(source).arg("-lm");
+    command
+}
+
+/// Has a C file a `main`, or the macro that some have in its place?
+fn is_program(text: &str) -> bool {
+    text.lines().any(|line| {
+        let bare = line.strip_prefix("int ").or_else(|| line.strip_prefix("void ")).unwrap_or(line);
+        line.starts_with("MAIN(")
+            || bare.strip_prefix("main").is_some_and(|rest| rest.trim_start_matches(' ').starts_with('('))
+    })
+}
+
+/// The suite itself.
+fn code(world: &World, suite: &Suite) {
+    let ebin = world.ebin(suite);
+    // Suites look for the sources of their helpers beside their own code, as an installed test has them.
+    for source in files::ending(&suite.folder, ".erl") {
+        link(&source, &ebin.join(files::name(&source)));
+    }
+    let mut compiler = with_headers(world, suite);
+    compiler.args(["-W0", "+debug_info"]).arg(format!("{}.erl", suite.module()));
+    let log = files::create(&ebin.join(format!("{}.log", suite.name)));
+    if !matches!(log.and_then(|log| program::run_to(&mut compiler, log)), Ok(0)) {
+        let _ = std::fs::remove_file(world.beam(suite));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_have_a_main() {
+        for text in ["int main(int n)", "x\nvoid main ()\n", "main(n)", "MAIN(x)"] {
+            assert!(is_program(text), "{text}");
+        }
+        for text in ["int mainly(int n)", "  int main()", "static int main_loop()", ""] {
+            assert!(!is_program(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Suites: which there are, and where.
+
+use super::world::World;
+use crate::files::{self, top};
+use crate::program;
+use crate::stop::Stop;
+use std::path::{Path, PathBuf};
+
+/// Applications whose suites can be run. A suite that is named without its application is the first of these that has it.
+const APPLICATIONS: [&str; 9] =
+    ["emulator", "stdlib", "kernel", "compiler", "tools", "runtime_tools", "parsetools", "syntax_tools", "eunit"];
+
+/// A suite of OTP's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suite {
+    /// The application that it tests.
+    pub application: &'static str,
+    /// Its name without `_SUITE`.
+    pub name: String,
+    /// The folder of its source.
+    pub folder: PathBuf,
+}
+
+impl Suite {
+    /// The suite of a name, `SUITE` or `APPLICATION/SUITE`, in the sources of OTP.
+    pub fn find(source: &Path, name: &str) -> Option<Suite> {
+        let (within, bare) = name.split_once('/').map_or((None, name), |(application, bare)| (Some(application), bare));
+        let applications =
+            APPLICATIONS.into_iter().filter(|application| within.is_none_or(|within| within == *application));
+        let mut found = applications.map(|application| {
+            let folder = match application {
+                "emulator" => source.join("erts/emulator/test"),
+                other => source.join(format!("lib/{other}/test")),
+            };
+            Suite { application, name: bare.to_owned(), folder }
+        });
+        found.find(|suite| suite.source().exists())
+    }
+
+    /// As the lists of `tests/conformance` name it.
+    pub fn id(&self) -> String {
+        format!("{}/{}", self.application, self.name)
+    }
+
+    /// Its name as a file's.
+    pub fn key(&self) -> String {
+        format!("{}-{}", self.application, self.name)
+    }
+
+    /// Its module.
+    pub fn module(&self) -> String {
+        format!("{}_SUITE", self.name)
+    }
+
+    /// The file with its code.
+    pub fn source(&self) -> PathBuf {
+        self.folder.join(format!("{}.erl", self.module()))
+    }
+
+    /// The folder of the files that its cases use.
+    pub fn data(&self) -> PathBuf {
+        self.folder.join(format!("{}_data", self.module()))
+    }
+}
+
+/// The suites that were asked for.
+pub struct Chosen {
+    /// Their names.
+    pub names: Vec<String>,
+    /// The third of the list that they are, if they are one.
+    pub third: Option<usize>,
+}
+
+impl Chosen {
+    /// Those that were named, or those of the list.
+    pub fn new(named: &[String], third: Option<usize>) -> Result<Chosen, Stop> {
+        if !named.is_empty() {
+            let mut names: Vec<String> = vec![];
+            for name in named.iter().map(|name| name.strip_suffix("_SUITE").unwrap_or(name).to_owned()) {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            return Ok(Chosen { names, third: None });
+        }
+        let list = files::read(&top().join("tests/conformance/suites"))?;
+        Ok(Chosen { names: listed(&list, third), third })
+    }
+}
+
+/// The suites of the list, or a third of those without a reason to be left out, which stands behind the name.
+fn listed(list: &str, third: Option<usize>) -> Vec<String> {
+    let rows =
+        list.lines().filter(|line| !line.starts_with('#')).map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let rows = rows.filter(|row| !row.is_empty());
+    match third {
+        None => rows.map(|row| row[0].to_owned()).collect(),
+        Some(third) => {
+            let quick = rows.filter(|row| row.len() == 1).enumerate();
+            quick.filter(|(index, _)| index % 3 == third).map(|(_, row)| row[0].to_owned()).collect()
+        }
+    }
+}
+
+/// The third that a word names.
+pub fn third(word: &str) -> Result<usize, Stop> {
+    match word {
+        "auto" => this_commits_third(),
+        "0" | "1" | "2" => Ok(usize::from(word.as_bytes()[0] - b'0')),
+        _ => Err(Stop::Usage(format!("--third {word}: 0, 1, 2 or auto"))),
+    }
+}
+
+/// Each commit takes the next third. A clone without history goes by the commit's own name.
+fn this_commits_third() -> Result<usize, Stop> {
+    let git = |words: &[&str]| -> Result<String, Stop> {
+        let mut command = program::command("git");
+        let said = command.arg("-C").arg(top()).args(words).stderr(std::process::Stdio::null()).output();
+        Ok(said.map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned()).unwrap_or_default())
+    };
+    if git(&["rev-parse", "--is-shallow-repository"])? == "false" {
+        return Ok(git(&["rev-list", "--count", "HEAD"])?.parse().unwrap_or(0) % 3);
+    }
+    let name = git(&["rev-parse", "HEAD"])?;
+    Ok(name.bytes().map(usize::from).sum::<usize>() % 3)
+}
+
+/// The suites of these names. What there is none of is said.
+pub fn find_all(world: &World, names: &[String]) -> Vec<Suite> {
+    let find = |name: &String| {
+        let suite = Suite::find(&world.source, name);
+        if suite.is_none() {
+            eprintln!("{name}: no such suite");
+        }
+        suite
+    };
+    names.iter().filter_map(find).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIST: &str = "# words\na/one\na/two slow: a reason\n\na/three\na/four\na/five\n";
+
+    #[test]
+    fn a_third_of_the_list_is_without_what_is_slow() {
+        assert_eq!(listed(LIST, None), ["a/one", "a/two", "a/three", "a/four", "a/five"]);
+        assert_eq!(listed(LIST, Some(0)), ["a/one", "a/five"]);
+        assert_eq!(listed(LIST, Some(1)), ["a/three"]);
+        assert!(third("auto").unwrap() < 3 && third("2").unwrap() == 2 && third("3").is_err());
+    }
+
+    #[test]
+    fn suites_are_named_with_or_without_their_ending() {
+        let named = ["map_SUITE", "map", "stdlib/lists"].map(str::to_owned);
+        assert_eq!(Chosen::new(&named, None).unwrap().names, ["map", "stdlib/lists"]);
+    }
+
+    #[test]
+    fn suites_are_found_by_application() {
+        let source = std::env::temp_dir().join(format!("xtask-suite-{}", std::process::id()));
+        for folder in ["erts/emulator/test", "lib/stdlib/test"] {
+            files::make_folder(&source.join(folder)).unwrap();
+            files::write(&source.join(folder).join("a_SUITE.erl"), "").unwrap();
+        }
+        assert_eq!(Suite::find(&source, "a").unwrap().id(), "emulator/a");
+        assert_eq!(Suite::find(&source, "stdlib/a").unwrap().key(), "stdlib-a");
+        assert_eq!(Suite::find(&source, "kernel/a"), None);
+        assert_eq!(Suite::find(&source, "none/a"), None);
+        files::remove_folder(&source);
+    }
+}

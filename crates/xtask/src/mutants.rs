@@ -1,0 +1,71 @@
+//! `cargo xtask mutants`: code that no compiler makes.
+//!
+//! Functions of OTP and of `mutant_subjects` whose assembly, or whose `.beam` file, has been damaged are loaded and called. Each is
+//! refused, or runs to some end within its own memory; none may reach other memory, and none may go on when it is killed.
+
+use crate::files::{self, top};
+use crate::otp::{self, Otp};
+use crate::program;
+use crate::stop::{Done, verdict};
+use crate::words::Words;
+use std::path::Path;
+
+/// The words that the command takes.
+pub const TAKES: &str = "[--seed N] [--count N] [--vm ERL] [--timeout S] [--show NUMBER]
+  --seed N        what is drawn; a new one without it
+  --count N       how many mutants (3000)
+  --show NUMBER   this mutant of the seed alone, with its assembly; its code goes to target/mutants/mutant_1.beam
+  --vm ERL        the VM (bin/erl)
+  --timeout S     the seconds that all may take (3600)
+";
+
+/// Makes mutants and runs them.
+pub fn main(words: &[String]) -> Done {
+    let words = Words::parse(words, &[], &["--seed", "--count", "--vm", "--timeout", "--show"])?.nothing_else()?;
+    let count: u64 = words.number("--count")?.unwrap_or(3000);
+    let shown: Option<u64> = words.number("--show")?;
+    let timeout = words.number("--timeout")?.unwrap_or(3600);
+    let seed = words.seed()?;
+    let vm = words.value("--vm").map_or_else(|| Ok(otp::here()), program::find)?;
+    let work = top().join("target/mutants");
+    let (ebin, at) = (work.join("ebin"), work.join("at"));
+    otp::compile(&Otp::find()?, &ebin, &["+debug_info"], &files::ending(&top().join("tests/mutants"), ".erl"))?;
+    // Workers note here which mutant they are at, for the case that the VM does not live to tell.
+    files::remove_folder(&at);
+    files::make_folder(&at)?;
+    let mut command = program::limited(timeout, vm);
+    command.args(["-noshell", "-boot", "no_dot_erlang", "-pa"]).arg(&ebin).args(["-run", "mutants"]);
+    match shown {
+        Some(number) => command.args(["show", &seed.to_string(), &number.to_string()]),
+        None => command.args(["main", &seed.to_string(), &count.to_string()]).arg(&at),
+    };
+    command.env("LC_ALL", "C.UTF-8").env("ERL_CRASH_DUMP", work.join("erl_crash.dump")).current_dir(&work);
+    let status = program::run(program::without_flags(&mut command))?;
+    if status != 0 {
+        println!("mutants: exit status {status} (seed {seed}); workers were at mutants {}", noted(&at));
+        println!("one of them alone: cargo xtask mutants --seed {seed} --show NUMBER");
+    }
+    Ok(verdict(status == 0))
+}
+
+/// The numbers that the workers have noted.
+fn noted(at: &Path) -> String {
+    let notes: Vec<String> =
+        files::ending(at, "").iter().map(|file| files::read_if_there(file).trim().to_owned()).collect();
+    notes.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_are_numbers_in_a_row() {
+        let at = std::env::temp_dir().join(format!("xtask-mutants-{}", std::process::id()));
+        files::make_folder(&at).unwrap();
+        files::write(&at.join("1"), "17       ").unwrap();
+        files::write(&at.join("2"), "8        ").unwrap();
+        assert_eq!(noted(&at), "17 8");
+        files::remove_folder(&at);
+    }
+}

@@ -1,0 +1,137 @@
+//! `cargo xtask recorded`: the recorded tests, programs whose output on the given VM must be what OTP printed.
+//!
+//! `tests/erl/AREA/NAME.erl` are modules with `main/0` (see `tests/erl/lib/t.erl`); `tests/cli/NAME.sh` are scripts that start `$ERL`
+//! themselves. Each line of expected output is one check; so is the exit status.
+
+mod compare;
+mod run;
+
+use crate::files::{self, top};
+use crate::json::Json;
+use crate::otp::{self, Otp};
+use crate::stop::{Done, Stop, verdict};
+use crate::words::Words;
+use crate::{parallel, program};
+use compare::{Judged, Known};
+use run::World;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The words that the command takes.
+pub const TAKES: &str = "[--vm ERL] [-j N] [--json FILE] [--timeout S] [--lines N] [--record] [PATTERN...]
+  PATTERN       a part of AREA/NAME; all programs without one
+  --vm ERL      the VM that runs them (bin/erl)
+  -j N          so many at a time (as many as the machine has cores)
+  --json FILE   the result for other programs
+  --timeout S   the seconds that a program may take (90)
+  --lines N     show so many lines of what differs (20)
+  --record      write tests/expected from the installed OTP instead
+
+tests/known-failures lists what is known to differ, `AREA/NAME LINES REASON` each: so many lines of that program may
+differ. More is a failure; fewer asks for the number to be lowered.
+";
+
+/// Runs the programs and compares, or records.
+pub fn main(words: &[String]) -> Done {
+    let words = Words::parse(words, &["--record"], &["--vm", "-j", "--json", "--timeout", "--lines"])?;
+    let jobs = words.number("-j")?.unwrap_or_else(parallel::cores);
+    let timeout = words.number("--timeout")?.unwrap_or(90);
+    let shown = words.number("--lines")?.unwrap_or(20);
+    let names = names(&words.rest)?;
+    let otp = Otp::find()?;
+    let record = words.has("--record");
+    let vm = match words.value("--vm") {
+        _ if record => otp.erl(),
+        Some(vm) => program::find(vm)?,
+        None => otp::here(),
+    };
+    let tests = top().join("tests");
+    let build = top().join("target/tests");
+    let out = if record { tests.join("expected") } else { build.join("out") };
+    let world = World { vm, timeout, tests, build, out };
+    world.compile(&otp)?;
+    parallel::each(names.iter().map(String::as_str).collect(), jobs, |name| world.run(name));
+    if record {
+        return recorded(&world, &names);
+    }
+    let judged = judge(&world, &names)?;
+    if let Some(file) = words.value("--json") {
+        files::write(file.as_ref(), json(&judged).to_text())?;
+    }
+    Ok(report(&world, &judged, shown))
+}
+
+/// The programs that any of the patterns is a part of, by name.
+fn names(patterns: &[String]) -> Result<Vec<String>, Stop> {
+    let tests = top().join("tests");
+    let folders = std::fs::read_dir(tests.join("erl")).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut names: Vec<String> = Vec::new();
+    for folder in folders.filter(|folder| files::name(folder) != "lib") {
+        names.extend(programs(folder, ".erl"));
+    }
+    names.extend(programs(tests.join("cli"), ".sh"));
+    names.retain(|name| patterns.is_empty() || patterns.iter().any(|pattern| name.contains(pattern.as_str())));
+    names.sort();
+    if names.is_empty() { Err(Stop::Usage(format!("no test matches {}", patterns.join(" ")))) } else { Ok(names) }
+}
+
+/// `AREA/NAME` of the files in an area's folder that end so.
+fn programs(folder: PathBuf, end: &str) -> impl Iterator<Item = String> {
+    let files = files::ending(&folder, end);
+    files.into_iter().map(move |file| format!("{}/{}", files::name(&folder), files::stem(&file)))
+}
+
+fn recorded(world: &World, names: &[String]) -> Done {
+    let lines: usize = names.iter().map(|name| files::read_if_there(&world.output_of(name)).lines().count()).sum();
+    println!("recorded {} programs, {lines} lines", names.len());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn judge(world: &World, names: &[String]) -> Result<Vec<Judged>, Stop> {
+    let known = Known::parse(&files::read_if_there(&world.tests.join("known-failures")));
+    names.iter().map(|name| compare::judge(world, name, known.lines(name))).collect()
+}
+
+/// Says what differs, and counts.
+fn report(world: &World, judged: &[Judged], shown: usize) -> ExitCode {
+    judged.iter().for_each(|program| program.tell(&world.difference_of(&program.name), shown));
+    let bad: Vec<&str> =
+        judged.iter().filter(|program| program.is_bad()).map(|program| program.name.as_str()).collect();
+    let sum = |count: fn(&Judged) -> usize| judged.iter().map(count).sum::<usize>();
+    let (passed, failed, known) = (sum(Judged::passed), sum(Judged::failed), sum(Judged::known));
+    if !bad.is_empty() {
+        println!("failing programs: {}", bad.join(" "));
+        println!("one of them again: cargo xtask recorded {}", bad[0]);
+    }
+    if known > 0 {
+        println!("known to differ: {known} lines (tests/known-failures)");
+    }
+    println!("{passed} passed, {failed} failed");
+    verdict(failed == 0)
+}
+
+fn json(judged: &[Judged]) -> Json {
+    let sum = |count: fn(&Judged) -> usize| Json::from(judged.iter().map(count).sum::<usize>());
+    Json::Object(vec![
+        ("passed", sum(Judged::passed)),
+        ("failed", sum(Judged::failed)),
+        ("known", sum(Judged::known)),
+        ("programs", Json::List(judged.iter().map(Judged::to_json).collect())),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_choose_programs() {
+        let chosen = names(&["cli/".to_owned(), "term/deep".to_owned()]).unwrap();
+        assert!(chosen.contains(&"term/deep".to_owned()) && chosen.contains(&"cli/pipes".to_owned()));
+        assert!(
+            chosen.is_sorted() && chosen.iter().all(|name| name.starts_with("cli/") || name.starts_with("term/deep"))
+        );
+        assert!(names(&[]).unwrap().iter().all(|name| !name.starts_with("lib/")));
+        assert!(matches!(names(&["no such program".to_owned()]), Err(Stop::Usage(_))));
+    }
+}
