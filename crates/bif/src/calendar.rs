@@ -33,7 +33,7 @@ const DAY: i64 = 86_400;
 const DAYS_TO_1970: i64 = 719_468;
 
 fn seconds_now(ctx: &Ctx<'_>) -> i64 {
-    ctx.vm.machine.system_ns().div_euclid(1_000_000_000)
+    ctx.vm.platform.system_ns().div_euclid(1_000_000_000)
 }
 
 fn local_now(ctx: &Ctx<'_>) -> Result<Fields, Escape> {
@@ -171,7 +171,7 @@ fn posixtime_to_universaltime_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 /// Never the same twice, and always later.
 fn now_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
-    let now = ctx.vm.clock.unique_micros(&*ctx.vm.machine);
+    let now = ctx.vm.clock.unique_micros(&*ctx.vm.platform);
     let seconds = now.div_euclid(1_000_000);
     Ok(triple(ctx, [seconds.div_euclid(1_000_000), seconds.rem_euclid(1_000_000), now.rem_euclid(1_000_000)]))
 }

@@ -17,10 +17,10 @@ myriad_vm::bifs! { pub CLOCK = "erlang" {
 }}
 
 myriad_vm::bifs! { pub OS_CLOCK = "os" {
-    "system_time" / 0 Plain => |ctx, _| { let ns = ctx.vm.machine.system_ns(); Ok(ctx.int(ns)) };
-    "system_time" / 1 Plain => |ctx, a| { let ns = ctx.vm.machine.system_ns(); converted(ctx, i128::from(ns), a[0]) };
-    "timestamp" / 0 Plain => |ctx, _| { let ns = ctx.vm.machine.system_ns(); Ok(now_triple(ctx, ns / 1000)) };
-    "perf_counter" / 0 Plain => |ctx, _| { let ns = ctx.vm.machine.now_ns(); Ok(ctx.uint(ns)) };
+    "system_time" / 0 Plain => |ctx, _| { let ns = ctx.vm.platform.system_ns(); Ok(ctx.int(ns)) };
+    "system_time" / 1 Plain => |ctx, a| { let ns = ctx.vm.platform.system_ns(); converted(ctx, i128::from(ns), a[0]) };
+    "timestamp" / 0 Plain => |ctx, _| { let ns = ctx.vm.platform.system_ns(); Ok(now_triple(ctx, ns / 1000)) };
+    "perf_counter" / 0 Plain => |ctx, _| { let ns = ctx.vm.platform.now_ns(); Ok(ctx.uint(ns)) };
 }}
 
 myriad_vm::bifs! { pub INTERNAL_CLOCK = "erts_internal" {
@@ -30,7 +30,7 @@ myriad_vm::bifs! { pub INTERNAL_CLOCK = "erts_internal" {
 
 /// Erlang monotonic time, nanoseconds.
 fn monotonic(ctx: &Ctx<'_>) -> i64 {
-    ctx.vm.clock.monotonic_ns(&*ctx.vm.machine)
+    ctx.vm.clock.monotonic_ns(&*ctx.vm.platform)
 }
 
 /// Erlang system time, nanoseconds.

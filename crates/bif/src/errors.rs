@@ -20,7 +20,7 @@ fn arguments(list: Term) -> Term {
 }
 
 fn error(ctx: &mut Ctx<'_>, reason: Term, arguments: Term, info: Term) -> BifResult {
-    let exception = &mut ctx.proc.exception;
+    let exception = &mut ctx.state.exception;
     exception.class = Class::Error;
     exception.reason = reason;
     exception.arguments = arguments;
@@ -79,7 +79,7 @@ fn raise_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let entries = args[2].list_iter().take(ctx.vm.defaults.exception_depth());
     let entries: Vec<Term> = entries.map(|entry| with_location(ctx, entry)).collect();
     let trace = ctx.list(&entries);
-    let exception = &mut ctx.proc.exception;
+    let exception = &mut ctx.state.exception;
     exception.class = class;
     exception.reason = args[1];
     exception.trace = trace;

@@ -5,7 +5,7 @@ use myriad_sync::OnceLock;
 use myriad_term::{Atom, Build, Export, Mfa, Term, am};
 use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::emulator_flags::{FileNames, Warnings, WrongNames};
-use myriad_vm::native::{Encoding, name_bytes};
+use myriad_vm::os_text::{Encoding, name_bytes};
 use myriad_vm::{BifResult, Ctx, Vm};
 use std::ffi::CStr;
 

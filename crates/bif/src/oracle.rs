@@ -13,11 +13,11 @@ use std::process::Command;
 /// What a call gives: `{ok, Value}` or `{Class, Reason}`, as the escript writes it; `{escape}` for anything else.
 fn outcome(ctx: &mut Ctx<'_>, mut result: BifResult) -> Term {
     while matches!(result, Err(Escape::Yield)) {
-        let Some(mut rest) = ctx.proc.resumption.take() else { break };
-        ctx.proc.reductions_left = 4000;
+        let Some(mut rest) = ctx.state.resumption.take() else { break };
+        ctx.state.reductions_left = 4000;
         result = (rest.rest)(ctx);
-        if matches!(result, Err(Escape::Yield)) && ctx.proc.resumption.is_none() {
-            ctx.proc.resumption = Some(rest);
+        if matches!(result, Err(Escape::Yield)) && ctx.state.resumption.is_none() {
+            ctx.state.resumption = Some(rest);
         }
     }
     let error = |ctx: &mut Ctx<'_>, reason| ctx.tuple(&[Term::atom(am::error), reason]);
@@ -33,7 +33,7 @@ fn outcome(ctx: &mut Ctx<'_>, mut result: BifResult) -> Term {
             error(ctx, reason)
         }
         Err(Escape::Raised) => {
-            let (class, reason) = (ctx.proc.exception.class.term(), ctx.proc.exception.reason);
+            let (class, reason) = (ctx.state.exception.class.term(), ctx.state.exception.reason);
             ctx.tuple(&[class, reason])
         }
         Err(_) => ctx.tuple(&[Term::atom(am::undefined)]),
@@ -51,7 +51,7 @@ fn differences(ctx: &mut Ctx<'_>, mut records: &[u8], errors_only: bool) -> (usi
         let args: Vec<Term> = arguments.list_iter().collect();
         let (module, function) = (module.as_atom().expect("a module"), function.as_atom().expect("a function"));
         let def = ctx.vm.bifs.bif(Mfa { module, function, arity: args.len() as u8 }).expect("asked for it");
-        ctx.proc.reductions_left = 100;
+        ctx.state.reductions_left = 100;
         let result = (def.function_ptr)(ctx, &args);
         let result = outcome(ctx, result);
         calls += 1;

@@ -9,7 +9,7 @@ mod spawn;
 #[cfg(test)]
 mod tests;
 
-use myriad_process::{Named, Parcel};
+use myriad_process::{Named, Payload};
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Term, am};
 use myriad_trace::life;
@@ -57,7 +57,7 @@ myriad_vm::bifs! { pub INTERNAL = "erts_internal" {
 }}
 
 myriad_vm::bifs! { pub GROUP_LEADER = "erlang" {
-    "group_leader" / 0 Plain => |ctx, _| Ok(ctx.proc.group_leader);
+    "group_leader" / 0 Plain => |ctx, _| Ok(ctx.state.group_leader);
 }}
 
 fn send_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
@@ -104,7 +104,7 @@ fn link_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
             return Ok(Term::TRUE);
         }
         life::link(ctx, other);
-        if !ctx.proc.relations.link(other) {
+        if !ctx.state.relations.link(other) {
             return Ok(Term::TRUE);
         }
         if !ctx.signal_to(pid, Signal::Link(ctx.pid())) {
@@ -114,7 +114,7 @@ fn link_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
     if let Some(port) = other.as_local_port() {
         life::link(ctx, other);
-        if ctx.proc.relations.link(other) {
+        if ctx.state.relations.link(other) {
             match ctx.vm.ports() {
                 Some(ports) => ports.signal(ctx.vm, port, Signal::Link(ctx.pid())),
                 None => link_to_nobody(ctx, other, am::noproc)?,
@@ -124,7 +124,7 @@ fn link_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
     if other.is_pid() {
         let reason = if monitor::is_earlier(ctx, other) { am::noproc } else { am::noconnection };
-        let reason = Parcel::immediate(reason.term());
+        let reason = Payload::immediate(reason.term());
         ctx.signal_to(ctx.pid(), Signal::Exit { from: other, reason, linked: false });
         return Ok(Term::TRUE);
     }
@@ -133,14 +133,14 @@ fn link_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 /// The other end is gone: `error:noproc` unless the caller traps exits, then the exit message.
 fn link_to_nobody(ctx: &mut Ctx<'_>, other: Term, reason: myriad_term::Atom) -> Result<(), Escape> {
-    if ctx.proc.flags.trap_exit {
-        let reason = Parcel::immediate(reason.term());
+    if ctx.state.flags.trap_exit {
+        let reason = Payload::immediate(reason.term());
         // Not over a link: there never was one.
-        ctx.proc.relations.drop_link(other);
+        ctx.state.relations.drop_link(other);
         ctx.signal_to(ctx.pid(), Signal::Exit { from: other, reason, linked: false });
         return Ok(());
     }
-    ctx.proc.relations.drop_link(other);
+    ctx.state.relations.drop_link(other);
     Err(Escape::Error(reason.term()))
 }
 
@@ -152,10 +152,10 @@ fn unlink_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     // Exit signals that came before take effect before.
     ctx.settle_signals()?;
     ctx.trace(PROCS, am::unlink, &[other]);
-    if let Some(id) = ctx.proc.relations.unlink(other) {
+    if let Some(id) = ctx.state.relations.unlink(other) {
         let unlink = Signal::Unlink { from: ctx.pid(), id };
         match other.as_local_pid() {
-            Some(pid) if !ctx.signal_to(pid, unlink) => ctx.proc.relations.unlink_acknowledged(other, id),
+            Some(pid) if !ctx.signal_to(pid, unlink) => ctx.state.relations.unlink_acknowledged(other, id),
             Some(_) => {}
             None => ctx.vm.signal_term(other, Signal::Unlink { from: ctx.pid(), id }),
         }
@@ -169,7 +169,7 @@ fn exit_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return badarg();
     }
     // When it is run again it has been sent.
-    if ctx.proc.retry_state.is_none() {
+    if ctx.state.retry_state.is_none() {
         let signal = ctx.exit_signal_to(to, reason, false);
         ctx.vm.signal_term(to, signal);
     }
@@ -201,7 +201,7 @@ fn ask_alive(ctx: &mut Ctx<'_>, pid: myriad_term::Pid, reference: Term) -> Resul
     let Some(numbers) = reference.as_local_ref() else { return badarg() };
     if !ctx.ask(pid, Signal::IsAlive { from: ctx.pid(), reference: numbers }) {
         let answer = ctx.tuple(&[reference, Term::FALSE]);
-        ctx.signal_to(ctx.pid(), Signal::Message(Parcel::copy(answer).into_message()));
+        ctx.signal_to(ctx.pid(), Signal::Message(Payload::copy(answer).into_message()));
     }
     Ok(())
 }
@@ -257,7 +257,7 @@ fn bump_reductions_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         // OTP's small integers have 60 bits.
         Some(n @ 0..0x0800_0000_0000_0000) => {
             // No more than the slice has left: `prim_eval` asks for 2^27 to give way.
-            let left = usize::try_from(ctx.proc.reductions_left).unwrap_or(0);
+            let left = usize::try_from(ctx.state.reductions_left).unwrap_or(0);
             ctx.bump(usize::try_from(n).map_or(left, |n| n.min(left)));
             Ok(Term::TRUE)
         }
@@ -293,7 +293,7 @@ fn suspend_process_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if ctx.vm.processes.get(pid).is_none() {
         return suspended_nobody(ctx, asynchronous, async_tag, am::badarg);
     }
-    let suspension = ctx.proc.relations.tables().suspending.entry(pid).or_default();
+    let suspension = ctx.state.relations.tables().suspending.entry(pid).or_default();
     let active = suspension.active.clone();
     if unless_suspending && suspension.times > 0 {
         // Relaxed: it was set before the message that told of it.
@@ -304,7 +304,7 @@ fn suspend_process_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         let reference = ctx.make_ref();
         let message = ctx.tuple(&[reference, Term::FALSE]);
         let reply = ctx.tuple(&[ctx.pid().term(), message]);
-        if !ctx.signal_to(pid, Signal::Suspend { active, reply: Some(Parcel::copy(reply)) }) {
+        if !ctx.signal_to(pid, Signal::Suspend { active, reply: Some(Payload::copy(reply)) }) {
             return Ok(Term::FALSE);
         }
         ctx.signal_to(pid, Signal::Resume(ctx.pid()));
@@ -318,9 +318,9 @@ fn suspend_process_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let (tag, result) = if asynchronous { (async_tag, am::suspended) } else { (ctx.make_ref(), am::true_) };
     let message = ctx.tuple(&[tag, result.term()]);
     let reply = ctx.tuple(&[ctx.pid().term(), message]);
-    if !ctx.signal_to(pid, Signal::Suspend { active, reply: Some(Parcel::copy(reply)) }) {
+    if !ctx.signal_to(pid, Signal::Suspend { active, reply: Some(Payload::copy(reply)) }) {
         // It has ended since it was looked for: nobody answers.
-        ctx.proc.relations.tables().suspending.remove(&pid);
+        ctx.state.relations.tables().suspending.remove(&pid);
         return suspended_nobody(ctx, asynchronous, async_tag, am::exited);
     }
     Ok(if asynchronous { Term::TRUE } else { tag })
@@ -331,7 +331,7 @@ fn suspended_nobody(ctx: &mut Ctx<'_>, asynchronous: bool, tag: Term, reason: my
     use myriad_term::Build;
     if tag.is_some() {
         let message = ctx.tuple(&[tag, reason.term()]);
-        ctx.signal_to(ctx.pid(), Signal::Message(Parcel::copy(message).into_message()));
+        ctx.signal_to(ctx.pid(), Signal::Message(Payload::copy(message).into_message()));
         return Ok(Term::TRUE);
     }
     Ok(if asynchronous { Term::TRUE } else { reason.term() })
@@ -339,11 +339,11 @@ fn suspended_nobody(ctx: &mut Ctx<'_>, asynchronous: bool, tag: Term, reason: my
 
 fn resume_process_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(pid) = args[0].as_local_pid() else { return badarg() };
-    if !ctx.proc.relations.get().is_some_and(|t| t.suspending.contains_key(&pid)) {
+    if !ctx.state.relations.get().is_some_and(|t| t.suspending.contains_key(&pid)) {
         return badarg();
     }
     let alive = ctx.signal_to(pid, Signal::Resume(ctx.pid()));
-    let suspending = &mut ctx.proc.relations.tables().suspending;
+    let suspending = &mut ctx.state.relations.tables().suspending;
     if let Some(suspension) = suspending.get_mut(&pid).filter(|suspension| alive && suspension.times > 1) {
         suspension.times -= 1;
     } else {
@@ -360,7 +360,7 @@ fn group_leader_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return Ok(Term::atom(am::badarg));
     }
     if pid == ctx.pid().term() {
-        ctx.proc.group_leader = leader;
+        ctx.state.group_leader = leader;
         return Ok(Term::TRUE);
     }
     Ok(Term::FALSE)
@@ -371,10 +371,10 @@ fn group_leader_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     use myriad_term::Build;
     let [leader, pid, reference] = [args[0], args[1], args[2]];
     let (Some(pid), Some(numbers)) = (pid.as_local_pid(), reference.as_local_ref()) else { return badarg() };
-    let signal = Signal::GroupLeader { leader: Parcel::copy(leader), from: ctx.pid(), reference: numbers };
+    let signal = Signal::GroupLeader { leader: Payload::copy(leader), from: ctx.pid(), reference: numbers };
     if !ctx.ask(pid, signal) {
         let message = ctx.tuple(&[reference, Term::atom(am::badarg)]);
-        ctx.signal_to(ctx.pid(), Signal::Message(Parcel::copy(message).into_message()));
+        ctx.signal_to(ctx.pid(), Signal::Message(Payload::copy(message).into_message()));
     }
     Ok(Term::OK)
 }
@@ -385,17 +385,17 @@ fn request_system_task(ctx: &mut Ctx<'_>, requester: Term, target: Term, urgency
     let Some(elements) = request.as_tuple().map(|t| t.elements()) else { return badarg() };
     let [kind, id, ..] = elements else { return badarg() };
     let urgency = match urgency.as_atom() {
-        Some(am::inherit) => Some(ctx.this.priority()),
+        Some(am::inherit) => Some(ctx.process.priority()),
         _ => flags::priority(urgency),
     };
     let Some(urgency) = urgency else { return badarg() };
-    if !ctx.vm.signal_urgently(to, Signal::Task { from, request: Parcel::copy(request), priority: urgency }, urgency) {
+    if !ctx.vm.signal_urgently(to, Signal::Task { from, request: Payload::copy(request), priority: urgency }, urgency) {
         let result = match kind.as_atom() {
             Some(am::garbage_collect | am::check_process_code) => Term::FALSE,
             _ => Term::atom(am::noproc),
         };
         let message = ctx.tuple(&[*kind, *id, result]);
-        ctx.signal_to(from, Signal::Message(Parcel::copy(message).into_message()));
+        ctx.signal_to(from, Signal::Message(Payload::copy(message).into_message()));
     }
     Ok(Term::OK)
 }

@@ -137,7 +137,7 @@ fn check_and_run(ctx: &mut Ctx<'_>, subject: Term, pattern: Term, list: Term) ->
     let Some(bytes): Option<Cow<'static, [u8]>> = subject.as_binary() else { return badarg() };
     let mut checked = 0;
     let mut go_on = move |ctx: &mut Ctx<'_>| {
-        let slice = CHECKED_PER_REDUCTION * usize::try_from(ctx.proc.reductions_left).unwrap_or(0).max(16);
+        let slice = CHECKED_PER_REDUCTION * usize::try_from(ctx.state.reductions_left).unwrap_or(0).max(16);
         let most = slice.min(bytes.len() - checked);
         ctx.bump(most / CHECKED_PER_REDUCTION);
         match std::str::from_utf8(&bytes[checked..checked + most]) {

@@ -12,7 +12,7 @@ use myriad_vm::engine::{Engine, SliceEnd};
 use myriad_vm::release::Release;
 use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
 use myriad_vm::vm::{Config, Parts, Vm};
-use myriad_vm::{BifResult, Ctx, Private, TraceFrame};
+use myriad_vm::{BifResult, Ctx, OwnerState, TraceFrame};
 use std::ops::Range;
 
 static STUBS: [u32; 3] = [0; 3];
@@ -46,7 +46,7 @@ impl Engine for NoEngine {
         Err(Escape::Dead)
     }
 
-    fn backtrace(&self, _: &Private, _: usize) -> Vec<TraceFrame> {
+    fn backtrace(&self, _: &OwnerState, _: usize) -> Vec<TraceFrame> {
         Vec::new()
     }
 }
@@ -78,8 +78,8 @@ pub(crate) fn in_process<R>(test: impl FnOnce(&mut Ctx<'_>) -> R) -> R {
     let mut local = vm.scheduler_local(0, false).expect("the first thread");
     process.start_running();
     // SAFETY: process/P2: this thread has made it Running, and nothing else runs in this VM.
-    let private = unsafe { process.private() };
-    test(&mut Ctx { proc: private, this: process, sched: &mut local, vm })
+    let state = unsafe { process.owner_state() };
+    test(&mut Ctx { state, process, sched: &mut local, vm })
 }
 
 /// Calls a built-in function by its name, as Erlang code would.

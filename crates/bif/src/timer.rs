@@ -1,6 +1,6 @@
 //! Timers: `start_timer`, `send_after`, reading and cancelling.
 
-use myriad_process::{Parcel, TimerId};
+use myriad_process::{Payload, TimerId};
 use myriad_sched::Destination;
 use myriad_sched::clock::{END_NS, START_NS};
 use myriad_term::{Build, Term, am};
@@ -30,9 +30,9 @@ fn due(ctx: &Ctx<'_>, time: Term, absolute: bool) -> Option<u64> {
     } else if ns < 0 {
         return None;
     } else {
-        clock.monotonic_ns(&*ctx.vm.machine).checked_add(ns)?
+        clock.monotonic_ns(&*ctx.vm.platform).checked_add(ns)?
     };
-    (START_NS..=END_NS).contains(&monotonic).then(|| clock.machine_ns(monotonic))
+    (START_NS..=END_NS).contains(&monotonic).then(|| clock.platform_ns(monotonic))
 }
 
 fn set(ctx: &mut Ctx<'_>, [time, to, message]: [Term; 3], options: Term, tagged: bool) -> BifResult {
@@ -58,7 +58,7 @@ fn set(ctx: &mut Ctx<'_>, [time, to, message]: [Term; 3], options: Term, tagged:
     let id = ctx.vm.timers.reserve(ctx.sched.id);
     let reference = ctx.reference(id.reference());
     let message = if tagged { ctx.tuple(&[Term::atom(am::timeout), reference, message]) } else { message };
-    let action = Action::Message(destination, ctx.whole_parcel(message));
+    let action = Action::Message(destination, ctx.whole_payload(message));
     ctx.vm.set_timer(id, at, action);
     Ok(reference)
 }
@@ -78,7 +78,7 @@ fn left(ctx: &mut Ctx<'_>, reference: Term, question: Question) -> Term {
     };
     match at {
         Some(at) => {
-            let ns = at.saturating_sub(ctx.vm.machine.now_ns());
+            let ns = at.saturating_sub(ctx.vm.platform.now_ns());
             ctx.uint(ns.div_ceil(NS_PER_MS as u64))
         }
         None => Term::FALSE,
@@ -109,7 +109,7 @@ fn ask(ctx: &mut Ctx<'_>, reference: Term, options: Term, question: Question) ->
     if info {
         let kind = if question == Question::Cancel { am::cancel_timer } else { am::read_timer };
         let answer = ctx.tuple(&[Term::atom(kind), reference, left]);
-        ctx.signal_to(ctx.pid(), Signal::Message(Parcel::copy(answer).into_message()));
+        ctx.signal_to(ctx.pid(), Signal::Message(Payload::copy(answer).into_message()));
     }
     Ok(Term::OK)
 }

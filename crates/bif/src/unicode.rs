@@ -426,7 +426,7 @@ pub(crate) fn encoding(term: Term) -> Option<bool> {
 /// What is left of this slice, in characters.
 fn slice(ctx: &Ctx<'_>) -> usize {
     let limit = ctx.vm.test_hooks.unicode_chars.get().max(1);
-    let reductions = usize::try_from(ctx.proc.reductions_left).unwrap_or(0).max(1);
+    let reductions = usize::try_from(ctx.state.reductions_left).unwrap_or(0).max(1);
     (reductions * STEPS_PER_REDUCTION).min(limit)
 }
 

@@ -21,7 +21,7 @@ pub fn terms_left(ctx: &Ctx<'_>) -> TermsLeft {
     let given = if ctx.sched.dirty {
         usize::MAX
     } else {
-        let reductions = usize::try_from(ctx.proc.reductions_left).unwrap_or(0);
+        let reductions = usize::try_from(ctx.state.reductions_left).unwrap_or(0);
         (reductions * TERMS_PER_REDUCTION).max(LEAST_TERMS)
     };
     TermsLeft { given, left: given }
@@ -59,7 +59,7 @@ where
         let given = if ctx.sched.dirty {
             usize::MAX
         } else {
-            let reductions = usize::try_from(ctx.proc.reductions_left).unwrap_or(0);
+            let reductions = usize::try_from(ctx.state.reductions_left).unwrap_or(0);
             (reductions * per_reduction).max(LEAST_TERMS)
         };
         let mut left = given;

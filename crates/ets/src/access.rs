@@ -25,7 +25,7 @@ impl Need {
     #[inline]
     fn is_met_by(self, protection: Protection) -> bool {
         let enough = match self {
-            Need::Info => Protection::Private,
+            Need::Info => Protection::OwnerState,
             Need::Read => Protection::Protected,
             Need::Write => Protection::Public,
         };
@@ -83,7 +83,7 @@ pub fn known_as<A: Alloc + ?Sized>(heap: &mut A, table: &Arc<Table>) -> Term {
 /// `error:badarg` with a cause.
 #[cold]
 pub fn bad<T>(ctx: &mut Ctx<'_>, cause: Atom) -> Result<T, Escape> {
-    ctx.proc.error_cause = cause.term();
+    ctx.state.error_cause = cause.term();
     Err(BADARG)
 }
 

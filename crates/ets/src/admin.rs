@@ -82,7 +82,7 @@ fn new_options(ctx: &Ctx<'_>, list: Term) -> Option<NewOptions> {
                 am::ordered_set => new.options.kind = Kind::OrderedSet,
                 am::bag => new.options.kind = Kind::Bag,
                 am::duplicate_bag => new.options.kind = Kind::DuplicateBag,
-                am::private => new.protection = Protection::Private,
+                am::private => new.protection = Protection::OwnerState,
                 am::protected => new.protection = Protection::Protected,
                 am::public => new.protection = Protection::Public,
                 am::named_table => new.options.named = true,
@@ -116,7 +116,7 @@ fn new_options(ctx: &Ctx<'_>, list: Term) -> Option<NewOptions> {
             _ => return None,
         }
     }
-    if new.protection == Protection::Private {
+    if new.protection == Protection::OwnerState {
         // One process is never concurrent.
         new.options.write_concurrency = WriteConcurrency::No;
     }
@@ -348,7 +348,7 @@ fn setopts_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
             },
             Some([tag, value]) if tag.is_am(am::protection) && protection.is_none() => {
                 protection = match value.as_atom() {
-                    Some(am::private) => Some(Protection::Private),
+                    Some(am::private) => Some(Protection::OwnerState),
                     Some(am::protected) => Some(Protection::Protected),
                     Some(am::public) => Some(Protection::Public),
                     _ => return badarg(),
@@ -394,7 +394,7 @@ fn fixate(ctx: &Ctx<'_>, table: &InUse, pid: Pid) {
     let first = {
         let mut fixations = table.fixations.lock();
         if fixations.by.is_empty() {
-            fixations.since = ctx.vm.clock.monotonic_ns(ctx.vm.machine.as_ref());
+            fixations.since = ctx.vm.clock.monotonic_ns(ctx.vm.platform.as_ref());
         }
         let count = fixations.by.entry(pid).or_insert(0);
         *count += 1;

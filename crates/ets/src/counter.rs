@@ -181,7 +181,7 @@ fn operations(keypos: usize, term: Term) -> Option<Vec<Operation>> {
 fn set_table(ctx: &mut Ctx<'_>, term: Term, cause: Term) -> Result<InUse, Escape> {
     let table = table(ctx, term, Need::Write)?;
     if matches!(table.options.kind, Kind::Bag | Kind::DuplicateBag) {
-        ctx.proc.error_cause = cause;
+        ctx.state.error_cause = cause;
         return badarg();
     }
     Ok(table)

@@ -29,7 +29,7 @@ fn section(slot: usize, table: &myriad_sync::Arc<Table>, out: &mut dyn Write) ->
         Kind::DuplicateBag => "duplicate_bag",
     };
     let protection = match table.protection() {
-        Protection::Private => "private",
+        Protection::OwnerState => "private",
         Protection::Protected => "protected",
         Protection::Public => "public",
     };

@@ -101,7 +101,7 @@ fn value(ctx: &mut Ctx<'_>, table: &InUse, item: Atom) -> Option<Term> {
         .term(),
         am::keypos => Term::small(options.keypos as i64 + 1),
         am::protection => match table.protection() {
-            Protection::Private => am::private,
+            Protection::OwnerState => am::private,
             Protection::Protected => am::protected,
             Protection::Public => am::public,
         }

@@ -49,7 +49,7 @@ pub enum Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Protection {
     /// The owner only.
-    Private,
+    OwnerState,
     /// All read, the owner writes.
     Protected,
     /// All.
@@ -250,7 +250,7 @@ impl Table {
     pub fn protection(&self) -> Protection {
         // Relaxed: set by the owner, before it gives the table away or tells others of it.
         match self.protection.load(Ordering::Relaxed) {
-            0 => Protection::Private,
+            0 => Protection::OwnerState,
             1 => Protection::Protected,
             _ => Protection::Public,
         }

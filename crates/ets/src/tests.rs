@@ -31,11 +31,11 @@ fn shown(term: Term) -> String {
 
 /// Calls a function to its end.
 fn finished(ctx: &mut Ctx<'_>, module: &str, function: &str, args: &[Term]) -> BifResult {
-    ctx.proc.reductions_left = 20;
+    ctx.state.reductions_left = 20;
     let mut result = call(ctx, module, function, args);
     while let Err(Escape::Yield) = result {
-        ctx.proc.reductions_left = 20;
-        let mut rest = ctx.proc.resumption.take().expect("a resumption");
+        ctx.state.reductions_left = 20;
+        let mut rest = ctx.state.resumption.take().expect("a resumption");
         result = (rest.rest)(ctx);
     }
     result
@@ -104,7 +104,7 @@ fn walk(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 /// What a call gives, in the form of the record.
 fn outcome(ctx: &mut Ctx<'_>, function: &str, args: &[Term]) -> Term {
-    ctx.proc.error_cause = Term::NONE;
+    ctx.state.error_cause = Term::NONE;
     let result = match function {
         "chunks" => chunks(ctx, args),
         "walk" => walk(ctx, args),
@@ -113,7 +113,7 @@ fn outcome(ctx: &mut Ctx<'_>, function: &str, args: &[Term]) -> Term {
     match result {
         Ok(value) => ctx.tuple(&[atom("value"), value]),
         Err(Escape::Error(reason)) => {
-            let cause = ctx.proc.error_cause;
+            let cause = ctx.state.error_cause;
             let cause = if cause.is_none() { atom("none") } else { cause };
             ctx.tuple(&[atom("error"), reason, cause])
         }
@@ -193,7 +193,7 @@ fn info(ctx: &mut Ctx<'_>, table: Term, item: &str) -> String {
 fn ends(ctx: &mut Ctx<'_>) {
     let Some(mut rest) = crate::admin::process_exits(ctx) else { return };
     loop {
-        ctx.proc.reductions_left = 10;
+        ctx.state.reductions_left = 10;
         if !matches!(rest(ctx), Err(Escape::Yield)) {
             break;
         }
@@ -221,7 +221,7 @@ fn tables_end_with_their_owner_or_go_to_the_heir() {
         // The former owner may read it, but no longer write.
         let refused = finished(ctx, "ets", "insert", &[kept, row]);
         assert!(matches!(refused, Err(Escape::Error(reason)) if reason.is_am(am::badarg)));
-        assert!(ctx.proc.error_cause.is_am(am::access));
+        assert!(ctx.state.error_cause.is_am(am::access));
     });
 }
 

@@ -29,7 +29,7 @@ myriad_vm::bifs! { RUN_ERL = "run_erl" {
 }}
 
 fn show_end(ctx: &mut Ctx<'_>) -> Option<Resumption> {
-    let text = myriad_term::print::display(ctx.proc.exit_reason);
+    let text = myriad_term::print::display(ctx.state.exit_reason);
     println!("{} {}", ctx.pid().number(), String::from_utf8_lossy(&text));
     None
 }

@@ -93,7 +93,7 @@ unsafe fn call_otherwise(m: &mut Machine<'_, '_>, pc: *const u32, def: &'static 
 #[inline(always)]
 fn run_built_in(m: &mut Machine<'_, '_>, def: &BifDef, arity: usize, at: Resume) -> BifResult {
     m.leave();
-    m.ctx.proc.resume = at;
+    m.ctx.state.resume = at;
     let args = m.args(arity);
     let result = (def.function_ptr)(m.ctx, args);
     m.come_back();
@@ -225,12 +225,12 @@ pub fn finish(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) -> *co
         Escape::Throw(value) => raise_from(m, pc, Class::Throw, value),
         Escape::Raised => errors::raised(m, pc),
         Escape::Trap(export) => {
-            let args = std::mem::take(&mut m.ctx.proc.trap_args);
+            let args = std::mem::take(&mut m.ctx.state.trap_args);
             for (i, arg) in args.iter().enumerate() {
                 m.set_x(i, *arg);
             }
-            m.ctx.proc.trap_args = args;
-            m.ctx.proc.trap_args.clear();
+            m.ctx.state.trap_args = args;
+            m.ctx.state.trap_args.clear();
             if !pc.is_null() {
                 // SAFETY: operands of the instruction.
                 unsafe { push_continuation(m, pc) };
@@ -287,7 +287,7 @@ pub fn reason_of(m: &mut Machine<'_, '_>, escape: &Escape) -> Term {
 
 fn raise_from(m: &mut Machine<'_, '_>, pc: *const u32, class: Class, reason: Term) -> *const u32 {
     if pc.is_null() {
-        let e = &mut m.ctx.proc.exception;
+        let e = &mut m.ctx.state.exception;
         e.class = class;
         e.reason = reason;
         e.trace = Term::NONE;

@@ -24,7 +24,7 @@ pub fn enter(m: &mut Machine<'_, '_>, function: *const Function) -> *const u32 {
 
 /// As [`enter`], of what an export leads to.
 pub fn enter_saving(m: &mut Machine<'_, '_>, export: &'static Export) -> *const u32 {
-    if m.ctx.proc.saves_calls() {
+    if m.ctx.state.saves_calls() {
         m.ctx.save_call(Saved::Call(export.mfa));
     }
     enter(m, Function::of_export(export))
@@ -67,7 +67,7 @@ pub unsafe fn undefined(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 
 /// A call of what does not exist: the process's error handler gets it.
 #[cold]
 fn call_undefined(m: &mut Machine<'_, '_>, what: Mfa, arguments: Term) -> *const u32 {
-    let handler = mfa(m.ctx.proc.error_handler, am::undefined_function, 3);
+    let handler = mfa(m.ctx.state.error_handler, am::undefined_function, 3);
     call_handler(m, what, handler, arguments)
 }
 
@@ -75,7 +75,7 @@ fn call_undefined(m: &mut Machine<'_, '_>, what: Mfa, arguments: Term) -> *const
 #[cold]
 pub fn debug_break(m: &mut Machine<'_, '_>, what: Mfa) -> *const u32 {
     let arguments = m.args_list(usize::from(what.arity));
-    let handler = mfa(m.ctx.proc.error_handler, am::breakpoint, 3);
+    let handler = mfa(m.ctx.state.error_handler, am::breakpoint, 3);
     call_handler(m, what, handler, arguments)
 }
 
@@ -103,7 +103,7 @@ fn enter_with(m: &mut Machine<'_, '_>, export: &'static Export, arguments: [Term
 
 /// The first call of the process has returned.
 pub unsafe fn bottom(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
-    m.ctx.proc.exit_reason = Term::atom(am::normal);
+    m.ctx.state.exit_reason = Term::atom(am::normal);
     m.end = SliceEnd::Exited;
     std::ptr::null()
 }
@@ -138,7 +138,7 @@ fn resolve(m: &mut Machine<'_, '_>, fun: Term, arity: usize) -> Result<&'static 
     }
     match fun.as_export_fun() {
         Some(export) if usize::from(export.mfa.arity) == arity => {
-            if m.ctx.proc.saves_calls() {
+            if m.ctx.state.saves_calls() {
                 m.ctx.save_call(Saved::Call(export.mfa));
             }
             Ok(Function::of_export(export))
@@ -154,7 +154,7 @@ fn unloaded(m: &mut Machine<'_, '_>, entry: &'static FunEntry) -> Otherwise {
     let (module, function, waits) = match m.ctx.vm.code.missing_fun(entry) {
         MissingFun::Bad => return Otherwise::BadFun,
         MissingFun::Wait => (am::erts_code_purger, am::pending_purge_lambda, true),
-        MissingFun::Load => (m.ctx.proc.error_handler, am::undefined_lambda, false),
+        MissingFun::Load => (m.ctx.state.error_handler, am::undefined_lambda, false),
     };
     match defined(mfa(module, function, 3)) {
         Some(handler) => Otherwise::Handler { entry, handler, waits },
@@ -277,7 +277,7 @@ pub fn first_apply(m: &mut Machine<'_, '_>, function: &Function) -> Option<*cons
 
 /// Calls what `apply` has found.
 unsafe fn enter_export(m: &mut Machine<'_, '_>, pc: *const u32, last: bool, export: &'static Export) -> *const u32 {
-    if m.ctx.proc.saves_calls() {
+    if m.ctx.state.saves_calls() {
         m.ctx.save_call(Saved::Call(export.mfa));
     }
     let function = Function::of_export(export);

@@ -11,7 +11,7 @@ use myriad_vm::bif::{BifResult, Escape};
 use myriad_vm::code::Function;
 use myriad_vm::engine::{Engine, SliceEnd};
 use myriad_vm::saved_calls::Saved;
-use myriad_vm::{Ctx, Private, Resume, TraceFrame};
+use myriad_vm::{Ctx, OwnerState, Resume, TraceFrame};
 use std::ops::Range;
 
 /// Tier 0.
@@ -28,16 +28,16 @@ impl Interpreter {
 /// The machine for a slice of the process of `ctx`, with its X registers in place.
 fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
     let x = ctx.sched.x.as_mut_ptr();
-    let live = ctx.proc.saved_x.len().min(myriad_sched::X_REGISTERS);
+    let live = ctx.state.saved_x.len().min(myriad_sched::X_REGISTERS);
     // SAFETY: there are so many X registers.
-    unsafe { std::ptr::copy_nonoverlapping(ctx.proc.saved_x.as_ptr(), x, live) };
-    ctx.proc.saved_x.clear();
-    let heap = &raw mut ctx.proc.heap;
-    ctx.proc.withhold();
+    unsafe { std::ptr::copy_nonoverlapping(ctx.state.saved_x.as_ptr(), x, live) };
+    ctx.state.saved_x.clear();
+    let heap = &raw mut ctx.state.heap;
+    ctx.state.count_negatively();
     let mut m = Machine {
         x,
         heap,
-        reds: ctx.proc.reductions_left - ctx.proc.withheld,
+        reds: ctx.state.reductions_left - ctx.state.negative_by,
         next: std::ptr::null(),
         end: SliceEnd::Yielded,
         callee: std::ptr::null(),
@@ -53,7 +53,7 @@ fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
 
 /// The first call of a process.
 fn first_call(m: &mut Machine<'_, '_>, function: &Function) -> *const u32 {
-    if m.ctx.proc.saves_calls() {
+    if m.ctx.state.saves_calls() {
         m.ctx.save_call(Saved::Call(function.mfa));
     }
     calls::first_apply(m, function).unwrap_or_else(|| function.entry().0)
@@ -61,10 +61,10 @@ fn first_call(m: &mut Machine<'_, '_>, function: &Function) -> *const u32 {
 
 /// Goes on with the rest of a long built-in.
 fn resume(ctx: &mut Ctx<'_>) -> Option<BifResult> {
-    let mut rest = ctx.proc.resumption.take()?;
+    let mut rest = ctx.state.resumption.take()?;
     let result = (rest.rest)(ctx);
-    if matches!(result, Err(Escape::Yield)) && ctx.proc.resumption.is_none() {
-        ctx.proc.resumption = Some(rest);
+    if matches!(result, Err(Escape::Yield)) && ctx.state.resumption.is_none() {
+        ctx.state.resumption = Some(rest);
     }
     Some(result)
 }
@@ -96,15 +96,15 @@ impl Executor<myriad_vm::Vm> for Interpreter {
 
 impl Engine for Interpreter {
     fn run(&self, ctx: &mut Ctx<'_>) -> SliceEnd {
-        let at = ctx.proc.resume;
-        let fresh = ctx.proc.heap.stack_words() == 0;
-        let hidden = hidden::take(&mut ctx.proc.saved_x);
+        let at = ctx.state.resume;
+        let fresh = ctx.state.heap.stack_words() == 0;
+        let hidden = hidden::take(&mut ctx.state.saved_x);
         let mut m = machine(ctx);
         if let Some(hidden) = hidden {
             hidden::restore(&mut m, &hidden);
         }
         m.callee = at.function;
-        let pc = if m.ctx.proc.resumption.is_some() {
+        let pc = if m.ctx.state.resumption.is_some() {
             // Its arguments may be wanted for an error.
             match resume(m.ctx) {
                 Some(result) => {
@@ -133,13 +133,13 @@ impl Engine for Interpreter {
         if let Some(result) = resume(ctx) {
             return result;
         }
-        let Resume { pc, function } = ctx.proc.resume;
+        let Resume { pc, function } = ctx.state.resume;
         // SAFETY: the process stopped at the call.
         let Some((def, arity)) = (unsafe { bifs::called_at(function, bifs::resumed(pc.0)) }) else {
             return Err(Escape::Error(Term::atom(am::badarg)));
         };
         // Nothing is collected during the call, so a copy of the registers stays good.
-        let args = ctx.proc.saved_x.clone();
+        let args = ctx.state.saved_x.clone();
         match args.get(..arity) {
             Some(args) => (def.function_ptr)(ctx, args),
             None => Err(Escape::Error(Term::atom(am::badarg))),
@@ -150,7 +150,7 @@ impl Engine for Interpreter {
         true
     }
 
-    fn backtrace(&self, process: &Private, depth: usize) -> Vec<TraceFrame> {
+    fn backtrace(&self, process: &OwnerState, depth: usize) -> Vec<TraceFrame> {
         let Resume { pc, function } = process.resume;
         let mut frames = Vec::new();
         let mut frame = 0;
@@ -188,7 +188,7 @@ impl Engine for Interpreter {
         frames
     }
 
-    fn frame_words(&self, process: &Private) -> usize {
+    fn frame_words(&self, process: &OwnerState) -> usize {
         let frame = code::locate(process.resume.pc).map_or(0, |at| at.frame as usize);
         crate::errors::words_below_return(process.heap.stop, process.heap.hend, frame)
     }

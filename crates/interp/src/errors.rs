@@ -65,8 +65,8 @@ pub fn error_after_push(m: &mut Machine<'_, '_>, pc: *const u32, reason: Term) -
 #[cold]
 pub fn error_with(m: &mut Machine<'_, '_>, pc: *const u32, reason: Term, arguments: Term, info: Term) -> *const u32 {
     begin(m, Class::Error, reason);
-    m.ctx.proc.exception.arguments = arguments;
-    m.ctx.proc.exception.info = info;
+    m.ctx.state.exception.arguments = arguments;
+    m.ctx.state.exception.info = info;
     let frame = here(m, pc);
     unwind(m, frame)
 }
@@ -75,8 +75,8 @@ pub fn error_with(m: &mut Machine<'_, '_>, pc: *const u32, reason: Term, argumen
 #[cold]
 pub fn undefined_call(m: &mut Machine<'_, '_>, what: Mfa, arguments: Term) -> *const u32 {
     begin(m, Class::Error, Term::atom(am::undef));
-    m.ctx.proc.exception.arguments = arguments;
-    m.ctx.proc.exception.frames.push(TraceFrame { mfa: what, line: 0, module: std::ptr::null() });
+    m.ctx.state.exception.arguments = arguments;
+    m.ctx.state.exception.frames.push(TraceFrame { mfa: what, line: 0, module: std::ptr::null() });
     unwind(m, 0)
 }
 
@@ -95,7 +95,7 @@ fn explainer(module: Atom) -> Option<Atom> {
 #[inline(never)]
 pub fn bif_error(m: &mut Machine<'_, '_>, pc: *const u32, what: Mfa, arguments: Term, reason: Term) -> *const u32 {
     begin(m, Class::Error, reason);
-    let cause = std::mem::replace(&mut m.ctx.proc.error_cause, Term::NONE);
+    let cause = std::mem::replace(&mut m.ctx.state.error_cause, Term::NONE);
     if let Some(explainer) = explainer(what.module) {
         let module = (Term::atom(am::module), explainer.term());
         let info = if cause.is_some() {
@@ -103,10 +103,10 @@ pub fn bif_error(m: &mut Machine<'_, '_>, pc: *const u32, what: Mfa, arguments: 
         } else {
             myriad_term::map::from_pairs(m.ctx, &[module])
         };
-        m.ctx.proc.exception.info = info;
+        m.ctx.state.exception.info = info;
     }
-    m.ctx.proc.exception.arguments = arguments;
-    m.ctx.proc.exception.frames.push(TraceFrame { mfa: what, line: 0, module: std::ptr::null() });
+    m.ctx.state.exception.arguments = arguments;
+    m.ctx.state.exception.frames.push(TraceFrame { mfa: what, line: 0, module: std::ptr::null() });
     let frame = if pc.is_null() { 0 } else { here(m, pc) };
     unwind(m, frame)
 }
@@ -114,8 +114,8 @@ pub fn bif_error(m: &mut Machine<'_, '_>, pc: *const u32, what: Mfa, arguments: 
 /// A built-in has put class, reason and perhaps the trace, arguments and info in the process ([`myriad_vm::Escape::Raised`]).
 #[cold]
 pub fn raised(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    m.ctx.proc.error_cause = Term::NONE;
-    if m.ctx.proc.exception.trace.is_some() || !m.ctx.proc.exception.frames.is_empty() {
+    m.ctx.state.error_cause = Term::NONE;
+    if m.ctx.state.exception.trace.is_some() || !m.ctx.state.exception.frames.is_empty() {
         return hand_over(m);
     }
     let frame = if pc.is_null() { 0 } else { here(m, pc) };
@@ -134,7 +134,7 @@ pub fn raise_result(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) 
 }
 
 fn begin(m: &mut Machine<'_, '_>, class: Class, reason: Term) {
-    let e = &mut m.ctx.proc.exception;
+    let e = &mut m.ctx.state.exception;
     e.class = class;
     e.reason = reason;
     e.trace = Term::NONE;
@@ -147,7 +147,7 @@ fn begin(m: &mut Machine<'_, '_>, class: Class, reason: Term) {
 fn here(m: &mut Machine<'_, '_>, pc: *const u32) -> usize {
     match m.locate(pc) {
         Some(at) => {
-            m.ctx.proc.exception.frames.push(frame_of(at.function, at.line));
+            m.ctx.state.exception.frames.push(frame_of(at.function, at.line));
             at.frame as usize
         }
         None => 0,
@@ -201,7 +201,7 @@ fn first_return(stop: *const u64, base: *const u64) -> usize {
 fn unwind(m: &mut Machine<'_, '_>, frame: usize) -> *const u32 {
     let depth = m.ctx.vm.defaults.exception_depth();
     let (stop, base) = (m.heap().stop, m.heap().hend);
-    let frames = &mut m.ctx.proc.exception.frames;
+    let frames = &mut m.ctx.state.exception.frames;
     walk(stop, base, frame, |continuation| {
         if frames.len() < depth {
             // SAFETY: `walk` leaves out records without a function; code/K3.
@@ -233,10 +233,10 @@ fn place(frame: &TraceFrame) -> (Term, u32) {
 
 /// The raw trace of the exception in the process, as a term.
 fn raw_trace(m: &mut Machine<'_, '_>) -> Term {
-    let proc = &mut *m.ctx.proc;
-    let e = &mut proc.exception;
+    let state = &mut *m.ctx.state;
+    let e = &mut state.exception;
     let words = HEAD + PER_FRAME * e.frames.len();
-    let at = proc.heap.alloc(1 + words).as_ptr();
+    let at = state.heap.alloc(1 + words).as_ptr();
     // SAFETY: so many fresh words (term/A2), all of which are written.
     unsafe {
         *at = Header::new(Kind::Tuple, words).raw();
@@ -260,7 +260,7 @@ fn packed(f: &TraceFrame) -> [Term; PER_FRAME] {
 /// The exception in the process, all of which is known, goes to its handler or ends the process.
 fn hand_over(m: &mut Machine<'_, '_>) -> *const u32 {
     let trace = raw_trace(m);
-    let e = &mut m.ctx.proc.exception;
+    let e = &mut m.ctx.state.exception;
     let (class, reason) = (e.class, e.reason);
     e.reason = Term::NONE;
     e.trace = Term::NONE;
@@ -279,7 +279,7 @@ pub fn rethrow(m: &mut Machine<'_, '_>, class: Class, reason: Term, trace: Term)
         if let Some(data) = slot.as_catch() {
             // SAFETY: a catch marker's data is the address of its record; see the module's page.
             let handler = unsafe { &*(data as *const Continuation) };
-            if m.ctx.proc.trace_frames {
+            if m.ctx.state.trace_frames {
                 let from = m.heap().stop;
                 crate::trace::unwound(m, from, at, Some(handler), class.term(), reason);
             }
@@ -294,7 +294,7 @@ pub fn rethrow(m: &mut Machine<'_, '_>, class: Class, reason: Term, trace: Term)
         // SAFETY: at most the base.
         at = unsafe { at.add(1) };
     }
-    if m.ctx.proc.trace_frames {
+    if m.ctx.state.trace_frames {
         let from = m.heap().stop;
         crate::trace::unwound(m, from, base, None, class.term(), reason);
     }
@@ -315,7 +315,7 @@ fn uncaught(m: &mut Machine<'_, '_>, class: Class, reason: Term, trace: Term) ->
             m.ctx.tuple(&[nocatch, trace])
         }
     };
-    m.ctx.proc.exit_reason = reason;
+    m.ctx.state.exit_reason = reason;
     if class != Class::Exit {
         myriad_vm::report::crashed(m.ctx, reason);
     }

@@ -1,7 +1,7 @@
 //! What a process has beside its X and Y registers when it stops between two instructions: float registers, and the binary that
 //! `bs_put_*` instructions fill. Calls lose both.
 //!
-//! It is put behind the live X registers in [`saved_x`](myriad_vm::Private::saved_x), as terms: the binary with the bits where
+//! It is put behind the live X registers in [`saved_x`](myriad_vm::OwnerState::saved_x), as terms: the binary with the bits where
 //! it is filled and where it ends, the halves of the float registers as small integers, and how many terms that is. After that
 //! comes NONE, which no register holds.
 
@@ -17,7 +17,7 @@ const BINARY: usize = 3;
 pub fn save(m: &mut Machine<'_, '_>) {
     let building = m.building();
     let calculates = m.floats.iter().any(|f| f.to_bits() != 0);
-    let saved = &mut m.ctx.proc.saved_x;
+    let saved = &mut m.ctx.state.saved_x;
     let live = saved.len();
     if let Some((binary, at, end)) = building {
         saved.extend([binary, Term::small(at as i64), Term::small(end as i64)]);

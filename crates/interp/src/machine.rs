@@ -4,7 +4,7 @@
 //! out of line; what is out of line works on the heap's own fields through [`Machine`].
 //!
 //! MA1. While anything out of line runs, `heap.htop` and `heap.stop` are true, and `reds` is the slice's count, less what is
-//!      withheld, except inside built-ins, around which it is carried to `Private::reductions_left` and back.
+//!      negative_by, except inside built-ins, around which it is carried to `OwnerState::reductions_left` and back.
 
 use crate::building::Target;
 use crate::code::{self, Location};
@@ -211,30 +211,30 @@ impl Machine<'_, '_> {
     /// Before a built-in: what it sees of the process must be true.
     #[inline(always)]
     pub fn leave(&mut self) {
-        self.ctx.proc.reductions_left = self.reds + self.ctx.proc.withheld;
+        self.ctx.state.reductions_left = self.reds + self.ctx.state.negative_by;
     }
 
     /// After a built-in.
     #[inline(always)]
     pub fn come_back(&mut self) {
-        self.reds = self.ctx.proc.reductions_left - self.ctx.proc.withheld;
+        self.reds = self.ctx.state.reductions_left - self.ctx.state.negative_by;
     }
 
     /// Is the slice over? Asked where `reds` says so, which it also does while calls are saved, and now and then.
     #[inline]
     pub fn is_spent(&mut self) -> bool {
-        let left = self.reds + self.ctx.proc.withheld;
-        left <= 0 || !self.ctx.proc.saves_calls() && self.looks_up()
+        let left = self.reds + self.ctx.state.negative_by;
+        left <= 0 || !self.ctx.state.saves_calls() && self.looks_up()
     }
 
     /// Gives way before the slice is over if someone waits for the process's answer; otherwise it runs on.
     #[cold]
     fn looks_up(&mut self) -> bool {
-        if self.ctx.this.is_asked() {
+        if self.ctx.process.is_asked() {
             return true;
         }
         self.leave();
-        self.ctx.proc.withhold();
+        self.ctx.state.count_negatively();
         self.come_back();
         false
     }
@@ -314,7 +314,7 @@ impl Machine<'_, '_> {
     /// Has the process give way at its next call, and collect on a dirty scheduler then ([`Machine::stop`]).
     pub fn collect_later(&mut self) {
         self.heap().request_collection();
-        self.reds = self.reds.min(-self.ctx.proc.withheld);
+        self.reds = self.reds.min(-self.ctx.state.negative_by);
     }
 
     /// Sets `operand` to a result and goes on at `next`, after collecting if needed.
@@ -335,13 +335,13 @@ impl Machine<'_, '_> {
     pub fn stop(&mut self, end: SliceEnd, pc: *const u32, function: *const Function, live: usize) -> *const u32 {
         let args = self.args(live);
         let has_tasks = self.ctx.has_tasks();
-        let proc = &mut *self.ctx.proc;
-        proc.saved_x.clear();
-        proc.saved_x.extend_from_slice(args);
-        proc.resume = Resume { pc: CodePtr(pc), function };
+        let state = &mut *self.ctx.state;
+        state.saved_x.clear();
+        state.saved_x.extend_from_slice(args);
+        state.resume = Resume { pc: CodePtr(pc), function };
         // Tasks that came on the way are done between this slice and the next.
         let end = if end == SliceEnd::Waiting && has_tasks { SliceEnd::Yielded } else { end };
-        let collects = end == SliceEnd::Yielded && proc.resumption.is_none() && proc.heap.needs_collection();
+        let collects = end == SliceEnd::Yielded && state.resumption.is_none() && state.heap.needs_collection();
         self.end = if collects && self.ctx.collects_long() { self.ctx.hand_over(0) } else { end };
         std::ptr::null()
     }

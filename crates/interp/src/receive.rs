@@ -33,19 +33,19 @@ const NUMBERS: u64 = 1 << 59;
 #[inline(never)]
 fn fetch(m: &mut Machine<'_, '_>, pc: *const u32) -> Result<(), ()> {
     m.leave();
-    m.ctx.proc.resume = Resume { pc: CodePtr(pc), function: std::ptr::null() };
-    m.ctx.proc.saved_x.clear();
-    let handled = m.ctx.fetch_signals(m.ctx.proc.reductions_left);
+    m.ctx.state.resume = Resume { pc: CodePtr(pc), function: std::ptr::null() };
+    m.ctx.state.saved_x.clear();
+    let handled = m.ctx.fetch_signals(m.ctx.state.reductions_left);
     m.come_back();
     if handled == Handled::Fatal {
         m.end = SliceEnd::Exited;
         return Err(());
     }
-    if m.ctx.proc.suspended > 0 {
+    if m.ctx.state.suspended > 0 {
         m.stop(SliceEnd::Waiting, pc, std::ptr::null(), 0);
         return Err(());
     }
-    if handled == Handled::Some && m.ctx.proc.messages.peek().is_none() {
+    if handled == Handled::Some && m.ctx.state.messages.peek().is_none() {
         m.stop(SliceEnd::Yielded, pc, std::ptr::null(), 0);
         return Err(());
     }
@@ -57,17 +57,17 @@ pub unsafe fn loop_rec(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     if m.heap().needs_collection() {
         return m.collect_at(0, 0, pc);
     }
-    if m.ctx.proc.messages.peek().is_none() && m.ctx.has_signals() && fetch(m, pc).is_err() {
+    if m.ctx.state.messages.peek().is_none() && m.ctx.has_signals() && fetch(m, pc).is_err() {
         return std::ptr::null();
     }
-    if let Some(words) = m.ctx.proc.messages.small_first() {
+    if let Some(words) = m.ctx.state.messages.small_first() {
         if !m.heap().ensure(words) {
             return m.collect_at(words, 0, pc);
         }
-        let process = &mut *m.ctx.proc;
+        let process = &mut *m.ctx.state;
         process.messages.absorb_first(&mut process.heap);
     }
-    match m.ctx.proc.messages.peek() {
+    match m.ctx.state.messages.peek() {
         Some(message) => {
             let term = message.term();
             m.set_x(0, term);
@@ -81,7 +81,7 @@ pub unsafe fn loop_rec(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
 
 /// `loop_rec_end`: the message does not match.
 pub unsafe fn loop_rec_end(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    m.ctx.proc.messages.advance();
+    m.ctx.state.messages.advance();
     m.reds -= 1;
     // SAFETY: operand of the instruction.
     let again = unsafe { target(pc.add(1)) };
@@ -92,7 +92,7 @@ pub unsafe fn loop_rec_end(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u3
 }
 
 fn move_markers(m: &mut Machine<'_, '_>, taken: &Taken) {
-    for (_, mark) in m.ctx.proc.markers.get_mut().into_iter().flat_map(|m| &mut m.list) {
+    for (_, mark) in m.ctx.state.markers.get_mut().into_iter().flat_map(|m| &mut m.list) {
         if *mark == taken.gone {
             *mark = taken.now;
         }
@@ -100,9 +100,9 @@ fn move_markers(m: &mut Machine<'_, '_>, taken: &Taken) {
 }
 
 fn end_timer(m: &mut Machine<'_, '_>) {
-    m.ctx.proc.timed_out = false;
-    m.ctx.proc.receive_armed = false;
-    if let Some(timer) = m.ctx.proc.receive_timer.take() {
+    m.ctx.state.timed_out = false;
+    m.ctx.state.receive_armed = false;
+    if let Some(timer) = m.ctx.state.receive_timer.take() {
         m.ctx.vm.timers.cancel(timer);
     }
 }
@@ -110,15 +110,15 @@ fn end_timer(m: &mut Machine<'_, '_>) {
 /// `remove_message`: the message is accepted.
 pub unsafe fn remove_message(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     end_timer(m);
-    if m.ctx.proc.saves_calls() {
+    if m.ctx.state.saves_calls() {
         m.ctx.save_call(saved_calls::RECEIVE);
     }
-    if let Some((message, taken)) = m.ctx.proc.messages.take() {
+    if let Some((message, taken)) = m.ctx.state.messages.take() {
         move_markers(m, &taken);
         let (term, token) = (message.term(), message.token());
         message.receive(m.heap());
         // A message of a process without a token takes it; one of nobody leaves it.
-        if token.is_some() && (!token.is_immediate() || m.ctx.proc.token.is_some()) {
+        if token.is_some() && (!token.is_immediate() || m.ctx.state.token.is_some()) {
             sequential::accept(m.ctx, token, term);
         }
     }
@@ -128,7 +128,7 @@ pub unsafe fn remove_message(m: &mut Machine<'_, '_>, pc: *const u32) -> *const 
 
 /// The message that is looked at becomes part of the heap: more is to be done with it than to look, but it stays in the queue.
 pub unsafe fn adopt_message(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    let process = &mut *m.ctx.proc;
+    let process = &mut *m.ctx.state;
     process.messages.attach_current(&mut process.heap);
     // SAFETY: the next instruction.
     unsafe { pc.add(1) }
@@ -137,13 +137,13 @@ pub unsafe fn adopt_message(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u
 /// `timeout`: the receive is over without a message.
 pub unsafe fn timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     end_timer(m);
-    if m.ctx.proc.saves_calls() {
+    if m.ctx.state.saves_calls() {
         m.ctx.save_call(saved_calls::TIMEOUT);
     }
-    if m.ctx.this.trace.wants(myriad_vm::tracer::flags::RECEIVE) {
+    if m.ctx.process.trace.wants(myriad_vm::tracer::flags::RECEIVE) {
         messages::received(m.ctx, Term::atom(am::clock_service), Term::atom(am::timeout));
     }
-    m.ctx.proc.messages.rewind();
+    m.ctx.state.messages.rewind();
     // SAFETY: the next instruction.
     unsafe { pc.add(1) }
 }
@@ -169,10 +169,10 @@ pub unsafe fn wait(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
 pub unsafe fn wait_timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operands of the instruction.
     let (again, next) = unsafe { (target(pc.add(1)), pc.add(3)) };
-    if m.ctx.proc.timed_out {
+    if m.ctx.state.timed_out {
         return next;
     }
-    if m.ctx.proc.receive_armed {
+    if m.ctx.state.receive_armed {
         return wait_at(m, again);
     }
     // SAFETY: operand of the instruction.
@@ -183,25 +183,25 @@ pub unsafe fn wait_timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u3
             Some(ms @ 1..=0xffff_ffff) => ms as u64,
             _ => {
                 // The receive is over: the next one starts from the first message.
-                m.ctx.proc.messages.rewind();
+                m.ctx.state.messages.rewind();
                 return errors::error_at(m, pc, Term::atom(am::timeout_value));
             }
         };
         let vm = m.ctx.vm;
-        let proc = &mut *m.ctx.proc;
-        let at = vm.machine.now_ns() + ms * 1_000_000;
-        let timer = vm.set_receive_timer(m.ctx.sched.id, at, m.ctx.this.pid);
-        proc.receive_timer = Some(timer);
+        let state = &mut *m.ctx.state;
+        let at = vm.platform.now_ns() + ms * 1_000_000;
+        let timer = vm.set_receive_timer(m.ctx.sched.id, at, m.ctx.process.pid);
+        state.receive_timer = Some(timer);
     }
-    m.ctx.proc.receive_armed = true;
+    m.ctx.state.receive_armed = true;
     wait_at(m, again)
 }
 
 // ---- markers
 
 fn set_marker(m: &mut Machine<'_, '_>, key: RefNumbers) {
-    let mark = m.ctx.proc.messages.end_mark();
-    let markers = &mut m.ctx.proc.markers.list;
+    let mark = m.ctx.state.messages.end_mark();
+    let markers = &mut m.ctx.state.markers.list;
     markers.retain(|(k, _)| *k != key);
     if markers.len() >= MAX_MARKERS {
         markers.remove(0);
@@ -210,10 +210,10 @@ fn set_marker(m: &mut Machine<'_, '_>, key: RefNumbers) {
 }
 
 fn seek(m: &mut Machine<'_, '_>, key: RefNumbers) {
-    let found = m.ctx.proc.markers.list.iter().find(|(k, _)| *k == key).map(|(_, mark)| *mark);
+    let found = m.ctx.state.markers.list.iter().find(|(k, _)| *k == key).map(|(_, mark)| *mark);
     if let Some(mark) = found {
         // SAFETY: markers are moved along with every message that is taken out (`remove_message`).
-        unsafe { m.ctx.proc.messages.seek(mark) };
+        unsafe { m.ctx.state.messages.seek(mark) };
     }
 }
 
@@ -229,7 +229,7 @@ fn key_of(value: Term) -> Option<RefNumbers> {
 
 /// `recv_marker_reserve`
 pub unsafe fn marker_reserve(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    let serial = &mut m.ctx.proc.markers.serial;
+    let serial = &mut m.ctx.state.markers.serial;
     let number = (*serial % NUMBERS) as i64;
     *serial = serial.wrapping_add(1);
     set_marker(m, unbound(number));
@@ -245,7 +245,7 @@ pub unsafe fn marker_bind(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32
     // SAFETY: operands of the instruction.
     let (marker, reference) = unsafe { (m.get(high(pc)), m.get(*pc.add(1) & 0xffff)) };
     if let (Some(from), Some(to)) = (key_of(marker), reference.as_local_ref()) {
-        for (key, _) in m.ctx.proc.markers.get_mut().into_iter().flat_map(|m| &mut m.list) {
+        for (key, _) in m.ctx.state.markers.get_mut().into_iter().flat_map(|m| &mut m.list) {
             if *key == from {
                 *key = to;
             }
@@ -260,7 +260,7 @@ pub unsafe fn marker_clear(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u3
     // SAFETY: operand of the instruction.
     let value = unsafe { m.get(high(pc)) };
     if let Some(key) = key_of(value) {
-        m.ctx.proc.markers.list.retain(|(k, _)| *k != key);
+        m.ctx.state.markers.list.retain(|(k, _)| *k != key);
     }
     // SAFETY: the next instruction.
     unsafe { pc.add(1) }
@@ -314,7 +314,7 @@ pub unsafe fn hibernate(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     let base = m.heap().hend;
     m.heap().stop = base;
     stubs::push_bottom(m);
-    m.ctx.proc.messages.rewind();
+    m.ctx.state.messages.rewind();
     m.leave();
     // SAFETY: the stack is empty, the arguments are in the X registers, all else is in the process.
     let done = unsafe { m.ctx.shrink_heap(std::slice::from_raw_parts_mut(m.x, 3)) };
@@ -329,7 +329,7 @@ pub unsafe fn hibernate(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
 
 /// Where a hibernating process resumes.
 pub unsafe fn hibernating(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    if m.ctx.proc.messages.is_empty() {
+    if m.ctx.state.messages.is_empty() {
         // What others asked of it meanwhile has left garbage.
         if m.heap().needs_collection() && !m.collect(0, 3) {
             return std::ptr::null();

@@ -94,7 +94,7 @@ unsafe fn push_frame(m: &mut Machine<'_, '_>, point: &'static ReturnPoint, words
 unsafe fn push_return(m: &mut Machine<'_, '_>, mfa: Mfa, frame: ReturnFrame) {
     let point = if frame.exception { &EXCEPTION_TRACE } else { &RETURN_TRACE };
     let words = [frame.tracer, Term::small(i64::from(mfa.arity)), mfa.function.term(), mfa.module.term()];
-    m.ctx.proc.trace_frames = true;
+    m.ctx.state.trace_frames = true;
     // SAFETY: the caller's promise.
     unsafe { push_frame(m, point, &words) };
 }
@@ -127,7 +127,7 @@ pub unsafe fn breakpoint(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
     // SAFETY: there is room.
     unsafe {
         if frames.return_to {
-            m.ctx.proc.trace_frames = true;
+            m.ctx.state.trace_frames = true;
             push_frame(m, &RETURN_TO, &[]);
         }
         if let Some(frame) = frames.call {
@@ -139,7 +139,7 @@ pub unsafe fn breakpoint(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
         if let Some(before) = frames.time
             && !RETURN_TIME.is(*m.heap().stop)
         {
-            m.ctx.proc.trace_frames = true;
+            m.ctx.state.trace_frames = true;
             push_frame(m, &RETURN_TIME, &[Term::small(before as i64)]);
         }
     }
@@ -167,7 +167,7 @@ pub fn bif_with_breakpoint(m: &mut Machine<'_, '_>, def: &'static BifDef) -> Opt
 
 #[cold]
 fn hooked_bif(m: &mut Machine<'_, '_>, def: &'static BifDef) -> Option<&'static Function> {
-    if m.ctx.proc.saves_calls() {
+    if m.ctx.state.saves_calls() {
         crate::saving::note_bif(m, def);
     }
     Tracing::of(m.ctx.vm).bif_hooks.traced(def)
@@ -276,6 +276,6 @@ pub fn unwound(
             call::returned_to(m.ctx, function.map(|f| f.mfa));
         }
     } else {
-        m.ctx.proc.trace_frames = false;
+        m.ctx.state.trace_frames = false;
     }
 }

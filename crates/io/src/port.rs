@@ -24,7 +24,7 @@ mod udp;
 
 use crate::bytes::Piece;
 use myriad_heap::Fragment;
-use myriad_process::{Message, Parcel};
+use myriad_process::{Message, Payload};
 use myriad_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{Arc, LockClass, Mutex, MutexGuard, OnceLock, RwLock};
 use myriad_term::{Build, Pid, Port as PortId, RefNumbers, SharedBinary, Term, am};
@@ -93,7 +93,7 @@ struct State {
     links: BTreeSet<Pid>,
     watchers: HashMap<RefNumbers, Pid>,
     /// `erlang:port_set_data/2`
-    data: Option<Parcel>,
+    data: Option<Payload>,
     input: u64,
     output: u64,
     os_pid: Option<u32>,
@@ -163,7 +163,7 @@ pub fn start(vm: &'static Vm, place: &'static OnceLock<System>) -> Result<(), St
         New { name, owner, binary, eof, parallelism, busy_limits: None, os_pid, linked: false, driver: Driver::Forker };
     system.create(forker).ok_or("no room for a port")?;
     poll::start(system)?;
-    vm.machine.wait_for(Box::new(poll::Waiting(system)));
+    vm.platform.wait_for(Box::new(poll::Waiting(system)));
     Ok(())
 }
 
@@ -385,11 +385,11 @@ impl Port {
         }
         self.trace(system, flags::PORTS, am::closed, &[reason]);
         for pid in std::mem::take(&mut state.links) {
-            let exit = Signal::Exit { from: self.id.term(), reason: Parcel::copy(reason), linked: true };
+            let exit = Signal::Exit { from: self.id.term(), reason: Payload::copy(reason), linked: true };
             system.signal(pid, exit);
         }
         for (reference, pid) in std::mem::take(&mut state.watchers) {
-            system.signal(pid, Signal::Down { reference, reason: Parcel::copy(reason) });
+            system.signal(pid, Signal::Down { reference, reason: Payload::copy(reason) });
         }
         state.data = None;
         wake_waiters(system, state);

@@ -8,7 +8,7 @@
 mod stream;
 
 use crate::bytes::{io_vector, iodata};
-use myriad_process::Parcel;
+use myriad_process::Payload;
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::{Atom, Build, Magic, Pid, Term, am};
 use myriad_vm::bif::badarg;
@@ -52,7 +52,7 @@ struct Zlib {
     stream: Stream,
     controller: Pid,
     /// A term that `zlib.erl` keeps between calls (output made before an error).
-    stash: Option<Parcel>,
+    stash: Option<Payload>,
     buffer_size: usize,
 }
 
@@ -181,11 +181,11 @@ fn crc32_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn get_stash_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    // Copied out under the lock, in a parcel of its own: the stash may be cleared before the caller is done with it.
-    let stash = with(ctx, args[0], |z| Ok(z.stash.as_ref().map(|p| Parcel::copy(p.term))))?;
+    // Copied out under the lock, in a payload of its own: the stash may be cleared before the caller is done with it.
+    let stash = with(ctx, args[0], |z| Ok(z.stash.as_ref().map(|p| Payload::copy(p.term))))?;
     Ok(match stash {
-        Some(parcel) => {
-            let term = parcel.attach(&mut ctx.proc.heap);
+        Some(payload) => {
+            let term = payload.attach(&mut ctx.state.heap);
             ctx.tuple(&[Term::OK, term])
         }
         None => Term::atom(am::empty),
@@ -201,7 +201,7 @@ fn set_stash_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         if z.stash.is_some() {
             return error(am::error);
         }
-        z.stash = Some(Parcel::whole(args[1]));
+        z.stash = Some(Payload::whole(args[1]));
         Ok(Term::OK)
     })
 }

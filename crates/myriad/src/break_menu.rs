@@ -5,7 +5,7 @@
 //! wait are shown with all they hold, others as they are seen from outside. Every choice but one that does
 //! not exist leaves the menu, as in OTP; a second Ctrl-C ends the VM.
 
-use myriad_process::Parcel;
+use myriad_process::Payload;
 use myriad_term::{Pid, Term, am};
 use myriad_vm::emulator_flags::Break;
 use myriad_vm::vm::Vm;
@@ -108,7 +108,7 @@ fn kill(vm: &'static Vm) {
         print("(k)ill (n)ext (r)eturn:\n");
         match choice() {
             Some(b'k') => {
-                let reason = Parcel::immediate(Term::atom(am::kill));
+                let reason = Payload::immediate(Term::atom(am::kill));
                 vm.signal_pid(pid, Signal::Exit { from: pid.term(), reason, linked: false });
             }
             Some(b'n') => {}

@@ -3,7 +3,7 @@
 //! Raising keeps the trace as code addresses ([`TraceFrame`]); `build_stacktrace` and an uncaught end turn it into Erlang terms,
 //! because most traces are never looked at.
 
-use crate::rare::Nothing;
+use crate::lazy_box::StaticDefault;
 use crate::runtime::Runtime;
 use myriad_term::{Mfa, Term, am};
 
@@ -86,8 +86,8 @@ impl<R: Runtime> Default for Exception<R> {
     }
 }
 
-impl<R: Runtime> Nothing for Exception<R> {
-    fn nothing() -> &'static Self {
+impl<R: Runtime> StaticDefault for Exception<R> {
+    fn static_default() -> &'static Self {
         const { &Exception::none() }
     }
 }

@@ -10,27 +10,27 @@
 //! | [`status`], [`priority`] | the scheduling state as a pure table; the priorities |
 //! | [`owner`] | the part that only its owner touches, with [`dictionary`] and [`exception`] |
 //! | [`roots`] | the terms that it holds outside heap and stack; collections |
-//! | [`signal`], [`parcel`] | the outer queue: what others may say to a process, and the terms that they send along |
+//! | [`signal`], [`payload`] | the outer queue: what others may say to a process, and the terms that they send along |
 //! | [`message`] | the inner queue: messages, the receive position and its marks |
 //! | [`links`] | links, monitors, aliases, suspensions: a process's own side of them |
 //! | [`table`], [`listing`] | from a pid to the process; all processes of one moment |
 //! | [`names`] | registered names |
 //! | [`tracee`] | the one word that is tested before anything is traced |
 //! | [`timer`], [`code_ptr`] | the name of a timer; an address in code |
-//! | [`rare`] | parts that few processes have |
+//! | [`lazy_box`] | parts that few processes have |
 
 pub mod code_ptr;
 pub mod dictionary;
 pub mod exception;
+pub mod lazy_box;
 pub mod links;
 pub mod listing;
 pub mod message;
 pub mod names;
 pub mod owner;
-pub mod parcel;
+pub mod payload;
 pub mod priority;
 pub mod process;
-pub mod rare;
 pub mod roots;
 pub mod runtime;
 pub mod signal;
@@ -42,14 +42,14 @@ pub mod tracee;
 pub use code_ptr::CodePtr;
 pub use dictionary::Dictionary;
 pub use exception::{Class, Exception, TraceFrame};
+pub use lazy_box::{LazyBox, StaticDefault};
 pub use listing::Listing;
 pub use message::{Message, MessageQueue, QueueMark, Taken};
 pub use names::{Named, Names};
-pub use owner::{Flags, Markers, Private, Resume};
-pub use parcel::Parcel;
+pub use owner::{Flags, Markers, OwnerState, Resume};
+pub use payload::Payload;
 pub use priority::Priority;
-pub use process::{Place, Process};
-pub use rare::{Nothing, Rare};
+pub use process::{DirtyState, Process};
 pub use runtime::Runtime;
 pub use signal::{Packet, Signal, Signals};
 pub use status::{Status, Wake};

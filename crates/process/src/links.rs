@@ -5,7 +5,7 @@
 //!     over the old link are ignored, and so are links that the other side makes meanwhile: it made them before it handled the
 //!     unlinking, which will end them.
 
-use crate::parcel::Parcel;
+use crate::payload::Payload;
 use myriad_sync::Arc;
 use myriad_sync::atomic::AtomicBool;
 use myriad_term::{Pid, RefNumbers, Term};
@@ -58,7 +58,7 @@ pub struct Monitor {
     /// Registered name by which it was set, as `{Name, Node}` in the message, or [`Term::NONE`].
     pub name: Term,
     /// First element of the message instead of `'DOWN'`.
-    pub tag: Option<Parcel>,
+    pub tag: Option<Payload>,
     /// It waits for the outcome of a `spawn_request`.
     pub spawning: bool,
 }

@@ -3,9 +3,9 @@
 use crate::code_ptr::CodePtr;
 use crate::dictionary::Dictionary;
 use crate::exception::Exception;
+use crate::lazy_box::{LazyBox, StaticDefault};
 use crate::links::Relations;
 use crate::message::{MessageQueue, QueueMark};
-use crate::rare::{Nothing, Rare};
 use crate::runtime::Runtime;
 use crate::signal::Signals;
 use crate::timer::TimerId;
@@ -15,9 +15,9 @@ use myriad_term::{Atom, Mfa, RefNumbers, Term};
 /// So often, in reductions, a process that runs looks whether someone waits for its answer ([`crate::Process::is_asked`]).
 const LOOK: i32 = 500;
 /// More reductions than any slice has.
-const WITHHELD: i32 = 1 << 24;
+const NEGATIVE_BY: i32 = 1 << 24;
 
-/// Where a process goes on; the live X registers stand in [`Private::saved_x`].
+/// Where a process goes on; the live X registers stand in [`OwnerState::saved_x`].
 pub struct Resume<R: Runtime> {
     /// The instruction; [`CodePtr::NULL`] = the entry of `function`.
     pub pc: CodePtr,
@@ -55,13 +55,13 @@ pub struct Flags {
 /// The part of a process that only its owner touches (P2).
 ///
 /// Kept small: an idle process is to cost no more than OTP's (docs/design.md, section 13).
-pub struct Private<R: Runtime> {
+pub struct OwnerState<R: Runtime> {
     /// Heap and Erlang stack.
     pub heap: Heap,
     /// Reductions left in this slice; at or below zero the process gives way at the next call.
     pub reductions_left: i32,
     /// By so many reductions fewer the engine believes to have, so that it comes by now and then (`saved_calls.rs`).
-    pub withheld: i32,
+    pub negative_by: i32,
     /// Where to go on.
     pub resume: Resume<R>,
     /// X registers while it does not run.
@@ -81,7 +81,7 @@ pub struct Private<R: Runtime> {
     /// Sequential trace token, or [`Term::NONE`].
     pub token: Term,
     /// Receive markers.
-    pub markers: Rare<Markers>,
+    pub markers: LazyBox<Markers>,
     /// The timer of the receive that the process is in, if it is set.
     pub receive_timer: Option<TimerId>,
     /// The receive that the process is in has read its time: infinite, or that of `receive_timer`.
@@ -95,7 +95,7 @@ pub struct Private<R: Runtime> {
     /// A signal is being handled before the slice: the process itself does not run.
     pub answering: bool,
     /// The built-in that it has called runs on a dirty scheduler (`dirty_call.rs`): only signals are handled meanwhile.
-    pub away: bool,
+    pub in_dirty_call: bool,
     /// How many suspensions are in force.
     pub suspended: u32,
     /// Module of the functions `undefined_function/3` and `undefined_lambda/3`.
@@ -105,11 +105,11 @@ pub struct Private<R: Runtime> {
     /// Who spawned it.
     pub parent: Term,
     /// The exception on its way (roots).
-    pub exception: Rare<Exception<R>>,
+    pub exception: LazyBox<Exception<R>>,
     /// `cause` of the `error_info` of the error being raised, or [`Term::NONE`].
     pub error_cause: Term,
     /// Arguments of [`crate::Escape::Trap`].
-    pub trap_args: Rare<Vec<Term>>,
+    pub trap_args: LazyBox<Vec<Term>>,
     /// What is to be done before it runs on.
     pub tasks: Option<Box<R::Tasks>>,
     /// Rest of a long built-in; the heap is not collected while there is one.
@@ -119,7 +119,7 @@ pub struct Private<R: Runtime> {
     /// Why it ended.
     pub exit_reason: Term,
     /// What tracing counts and measures.
-    pub watched: Rare<R::Watched>,
+    pub watched: LazyBox<R::Watched>,
     /// There may be frames on the stack that tell of exceptions that pass.
     pub trace_frames: bool,
     /// State of built-ins that wait or go dirty and are run again (a reference, a phase).
@@ -127,16 +127,16 @@ pub struct Private<R: Runtime> {
 }
 
 // SAFETY: the heap, the code pointers and the signals in it belong to it, and go with it from thread to thread (P2).
-unsafe impl<R: Runtime> Send for Private<R> {}
+unsafe impl<R: Runtime> Send for OwnerState<R> {}
 
-impl<R: Runtime> Private<R> {
+impl<R: Runtime> OwnerState<R> {
     /// One with this heap, which is to go on at `resume`, and nothing else.
     pub fn new(heap: Heap, resume: Resume<R>, initial_call: Mfa) -> Self {
         use myriad_term::am;
-        Private {
+        OwnerState {
             heap,
             reductions_left: 0,
-            withheld: 0,
+            negative_by: 0,
             resume,
             saved_x: Vec::new(),
             reductions: 0,
@@ -146,36 +146,36 @@ impl<R: Runtime> Private<R> {
             relations: Relations::new(),
             group_leader: Term::UNDEFINED,
             token: Term::NONE,
-            markers: Rare::new(),
+            markers: LazyBox::new(),
             receive_timer: None,
             receive_armed: false,
             timed_out: false,
             flags: Flags::default(),
             waiting: false,
             answering: false,
-            away: false,
+            in_dirty_call: false,
             suspended: 0,
             error_handler: am::error_handler,
             initial_call,
             parent: Term::UNDEFINED,
-            exception: Rare::new(),
+            exception: LazyBox::new(),
             error_cause: Term::NONE,
-            trap_args: Rare::new(),
+            trap_args: LazyBox::new(),
             tasks: None,
             resumption: None,
             ending: None,
             exit_reason: Term::atom(am::normal),
             retry_state: Term::NONE,
-            watched: Rare::new(),
+            watched: LazyBox::new(),
             trace_frames: false,
         }
     }
 }
 
-impl<R: Runtime> Private<R> {
+impl<R: Runtime> OwnerState<R> {
     /// Reckons anew what the engine is not told of: all while calls are saved; otherwise what is beyond the next [`LOOK`].
-    pub fn withhold(&mut self) {
-        self.withheld = if self.saves_calls() { WITHHELD } else { (self.reductions_left - LOOK).max(0) };
+    pub fn count_negatively(&mut self) {
+        self.negative_by = if self.saves_calls() { NEGATIVE_BY } else { (self.reductions_left - LOOK).max(0) };
     }
 
     /// Are calls to be noted?
@@ -194,8 +194,8 @@ pub struct Markers {
     pub serial: u64,
 }
 
-impl Nothing for Markers {
-    fn nothing() -> &'static Markers {
+impl StaticDefault for Markers {
+    fn static_default() -> &'static Markers {
         const { &Markers { list: Vec::new(), serial: 0 } }
     }
 }

@@ -1,8 +1,8 @@
 //! The process: what others see of it, and what is its own.
 //!
-//! P2 (`status.rs`) gives the private part to one thread at a time; everything that others do to a process is a signal.
+//! P2 (`status.rs`) gives the owner state to one thread at a time; everything that others do to a process is a signal.
 
-use crate::owner::Private;
+use crate::owner::OwnerState;
 use crate::priority::Priority;
 use crate::runtime::Runtime;
 use crate::signal::Packet;
@@ -45,19 +45,19 @@ pub struct Process<R: Runtime> {
     suspended: AtomicBool,
     blocks_schedulers: AtomicBool,
     has_timers: AtomicBool,
-    /// Where the built-in runs that it has called ([`Place`]).
+    /// Where the built-in runs that it has called ([`DirtyState`]).
     place: AtomicU8,
     /// Signals not fetched yet.
     pub outer: Mpsc<Packet<R>>,
-    private: UnsafeCell<Private<R>>,
+    owner_state: UnsafeCell<OwnerState<R>>,
 }
 
-// SAFETY: P2 gives `private` to one thread at a time; the rest is atomic or lock-free.
+// SAFETY: P2 gives `owner_state` to one thread at a time; the rest is atomic or lock-free.
 unsafe impl<R: Runtime> Sync for Process<R> {}
 
 impl<R: Runtime> Process<R> {
     /// A process that waits for its first wake-up.
-    pub fn new(pid: Pid, priority: Priority, system: bool, home: u32, private: Private<R>) -> Self {
+    pub fn new(pid: Pid, priority: Priority, system: bool, home: u32, state: OwnerState<R>) -> Self {
         Process {
             pid,
             born: 0,
@@ -73,9 +73,9 @@ impl<R: Runtime> Process<R> {
             suspended: AtomicBool::new(false),
             blocks_schedulers: AtomicBool::new(false),
             has_timers: AtomicBool::new(false),
-            place: AtomicU8::new(Place::Here as u8),
+            place: AtomicU8::new(DirtyState::Not as u8),
             outer: Mpsc::new(),
-            private: UnsafeCell::new(private),
+            owner_state: UnsafeCell::new(state),
         }
     }
 
@@ -109,8 +109,8 @@ impl<R: Runtime> Process<R> {
         }
     }
 
-    /// Calls `look` with what it is and its private part, if it does not run and nobody else visits it (P3).
-    pub fn visit<T>(&self, look: impl FnOnce(Status, &Private<R>) -> T) -> Option<T> {
+    /// Calls `look` with what it is and its owner state, if it does not run and nobody else visits it (P3).
+    pub fn visit<T>(&self, look: impl FnOnce(Status, &OwnerState<R>) -> T) -> Option<T> {
         let visit = self.status.visit(|bits| Status::from_bits(bits).admits_visitors())?;
         myriad_sync::sim_point();
         // SAFETY: P3: nobody changes it as long as `visit` lives.
@@ -198,7 +198,7 @@ impl<R: Runtime> Process<R> {
         match self.status() {
             Status::Free => am::undefined,
             _ if self.is_exiting() => am::exiting,
-            _ if self.is_away() => self.away_status(),
+            _ if self.is_dirty() => self.dirty_status(),
             Status::Running | Status::RunningSignalled => am::running,
             // Relaxed: as above.
             _ if self.suspended.load(Ordering::Relaxed) => am::suspended,
@@ -208,22 +208,22 @@ impl<R: Runtime> Process<R> {
     }
 
     /// Says where the built-in runs that it has called.
-    pub fn set_place(&self, place: Place) {
+    pub fn set_dirty_state(&self, place: DirtyState) {
         // Relaxed: a figure for others to look at; the owner knows.
         self.place.store(place as u8, Ordering::Relaxed);
     }
 
     /// Is a built-in that it has called on its way to a dirty scheduler, or there (a figure, already old)?
     #[inline]
-    pub fn is_away(&self) -> bool {
-        self.place.load(Ordering::Relaxed) != Place::Here as u8
+    pub fn is_dirty(&self) -> bool {
+        self.place.load(Ordering::Relaxed) != DirtyState::Not as u8
     }
 
     /// The status of one that is away.
-    pub fn away_status(&self) -> Atom {
+    pub fn dirty_status(&self) -> Atom {
         use myriad_term::am;
         // Relaxed: as above.
-        match (self.place.load(Ordering::Relaxed) == Place::Queued as u8, self.suspended.load(Ordering::Relaxed)) {
+        match (self.place.load(Ordering::Relaxed) == DirtyState::Queued as u8, self.suspended.load(Ordering::Relaxed)) {
             (false, _) => am::running,
             (true, true) => am::suspended,
             (true, false) => am::runnable,
@@ -331,35 +331,35 @@ impl<R: Runtime> Process<R> {
         self.name.load(Ordering::Relaxed).checked_sub(1).map(Atom::from_index)
     }
 
-    /// The private part, to look at.
+    /// The owner state, to look at.
     ///
     /// # Safety
     /// Nobody changes it as long as the reference lives.
-    pub unsafe fn seen(&self) -> &Private<R> {
+    pub unsafe fn seen(&self) -> &OwnerState<R> {
         // SAFETY: the caller's promise.
-        self.private.with(|p| unsafe { &*p })
+        self.owner_state.with(|p| unsafe { &*p })
     }
 
-    /// The private part.
+    /// The owner state.
     ///
     /// # Safety
     /// P2: the caller's thread has made the process `Running`, or made the process and not published it, and no other
     /// reference from this function is alive.
     #[allow(clippy::mut_from_ref, reason = "the caller promises that it is the only one")]
-    pub unsafe fn private(&self) -> &mut Private<R> {
+    pub unsafe fn owner_state(&self) -> &mut OwnerState<R> {
         // SAFETY: the caller's promise.
-        self.private.with_mut(|p| unsafe { &mut *p })
+        self.owner_state.with_mut(|p| unsafe { &mut *p })
     }
 }
 
-/// Where the built-in runs that a process has called (`dirty_call.rs`).
+/// Where the call of a built-in is that a process makes on a dirty scheduler (`dirty_call.rs`).
 #[repr(u8)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
-    /// Where the process runs.
-    Here = 0,
+pub enum DirtyState {
+    /// Nowhere: the process is in no such call.
+    Not = 0,
     /// It waits for a dirty scheduler.
     Queued = 1,
-    /// On a dirty scheduler.
-    Dirty = 2,
+    /// It runs on a dirty scheduler.
+    Running = 2,
 }

@@ -1,18 +1,18 @@
 //! The terms that a process holds outside its heap and its stack, and collections, which begin at them.
 //!
-//! RT1. [`Private::with_roots`] takes the owner's state apart field by field, so that a new field with terms cannot be forgotten.
+//! RT1. [`OwnerState::with_roots`] takes the owner's state apart field by field, so that a new field with terms cannot be forgotten.
 
 use crate::exception::Exception;
-use crate::owner::Private;
+use crate::owner::OwnerState;
 use crate::runtime::Runtime;
 use myriad_heap::{GcReport, Heap, LiteralRanges, MaxHeapExceeded, Roots};
 use myriad_term::Term;
 use std::slice::from_mut;
 
-impl<R: Runtime> Private<R> {
+impl<R: Runtime> OwnerState<R> {
     /// Does `f` with the heap and all places outside it that hold its terms (RT1); `live` are the live X registers.
     fn with_roots<T>(&mut self, live: &mut [Term], f: impl FnOnce(&mut Heap, &mut Roots<'_>) -> T) -> T {
-        let Private {
+        let OwnerState {
             heap,
             messages,
             saved_x,
@@ -35,7 +35,7 @@ impl<R: Runtime> Private<R> {
             ending: _,
             // No terms.
             reductions_left: _,
-            withheld: _,
+            negative_by: _,
             resume: _,
             reductions: _,
             markers: _,
@@ -45,7 +45,7 @@ impl<R: Runtime> Private<R> {
             flags: _,
             waiting: _,
             answering: _,
-            away: _,
+            in_dirty_call: _,
             suspended: _,
             error_handler: _,
             initial_call: _,
@@ -95,10 +95,10 @@ impl<R: Runtime> Private<R> {
     /// Collects both generations into the least memory (`erlang:hibernate/3`).
     ///
     /// # Errors
-    /// As [`Private::collect`].
+    /// As [`OwnerState::collect`].
     ///
     /// # Safety
-    /// As for [`Private::collect`].
+    /// As for [`OwnerState::collect`].
     pub unsafe fn shrink_to_fit(&mut self, live: &mut [Term]) -> Result<GcReport, MaxHeapExceeded> {
         // SAFETY: as in `collect`.
         self.with_roots(live, |heap, roots| unsafe { heap.shrink_to_fit(roots) })
@@ -107,7 +107,7 @@ impl<R: Runtime> Private<R> {
     /// Copies what the process, its messages included, refers to in these literal areas.
     ///
     /// # Safety
-    /// As for [`Private::collect`]; the areas are live.
+    /// As for [`OwnerState::collect`]; the areas are live.
     pub unsafe fn copy_literals(&mut self, areas: &LiteralRanges) {
         for message in self.messages.detached() {
             // SAFETY: a message's block holds what it refers to (M3), unless that is a literal.

@@ -1,6 +1,6 @@
 //! What the layers above hang on a process.
 
-use crate::rare::Nothing;
+use crate::lazy_box::StaticDefault;
 
 /// The types of the layers above of which a process keeps values. This crate hands them back as it got them, and never looks
 /// into them: so a process knows neither the code that it runs, nor the scheduler, nor the tracer.
@@ -16,7 +16,7 @@ pub trait Runtime: 'static {
     /// How far a process has come with its end.
     type Ending: Send;
     /// What tracing counts and measures of a process.
-    type Watched: Nothing;
+    type Watched: StaticDefault;
     /// What a signal may ask the receiver's own thread to do ([`crate::Signal::Call`]).
     type Request: Send;
     /// The outcome of a built-in that ran on a dirty scheduler ([`crate::Signal::Returned`]).

@@ -6,10 +6,10 @@
 //! G1. Signals of one sender to one receiver are handled in the order they were sent.
 //! G2. A signal owns everything in it: terms that need memory live in the signal's own fragment.
 //! G3. Handling signals costs reductions, and a slice handles only so many. What is left of a queue that was taken stays in
-//!     [`crate::Private::unhandled`], before all that comes later; as long as there is any, the process does not wait.
+//!     [`crate::OwnerState::unhandled`], before all that comes later; as long as there is any, the process does not wait.
 
 use crate::message::Message;
-use crate::parcel::Parcel;
+use crate::payload::Payload;
 use crate::priority::Priority;
 use crate::process::Process;
 use crate::runtime::Runtime;
@@ -135,12 +135,12 @@ pub enum Signal<R: Runtime> {
         /// Who (a pid or port term).
         from: Term,
         /// Why.
-        reason: Parcel,
+        reason: Payload,
         /// Over a link: counts only while the receiver still has the link, and `kill` is not special.
         linked: bool,
     },
     /// An exit signal of a process with a sequential trace token.
-    ExitWithToken(Box<Signal<R>>, Parcel),
+    ExitWithToken(Box<Signal<R>>, Payload),
     /// The sender monitors the receiver.
     Monitor {
         /// Who.
@@ -157,7 +157,7 @@ pub enum Signal<R: Runtime> {
         /// Which monitor of the receiver.
         reference: RefNumbers,
         /// Why.
-        reason: Parcel,
+        reason: Payload,
     },
     /// The offset between system time and monotonic time, which the receiver monitors, has changed.
     TimeOffset {
@@ -173,14 +173,14 @@ pub enum Signal<R: Runtime> {
         /// Set once it is so.
         active: Arc<AtomicBool>,
         /// Message to send back: `{Reference, suspended}` (synchronous and asynchronous forms).
-        reply: Option<Parcel>,
+        reply: Option<Payload>,
     },
     /// Take one suspension by `from` back.
     Resume(Pid),
     /// Set the group leader: answer `{Reference, true}`.
     GroupLeader {
         /// It.
-        leader: Parcel,
+        leader: Payload,
         /// Who asks.
         from: Pid,
         /// Reference in the answer.
@@ -200,7 +200,7 @@ pub enum Signal<R: Runtime> {
         /// Reference in the answer.
         reference: RefNumbers,
         /// What: an item or a list of items.
-        items: Parcel,
+        items: Payload,
         /// They are those of `process_info/1`.
         by_default: bool,
     },
@@ -218,7 +218,7 @@ pub enum Signal<R: Runtime> {
         /// Who asks.
         from: Pid,
         /// `{Type, Id, ...}`.
-        request: Parcel,
+        request: Payload,
         /// How urgent it is.
         priority: Priority,
     },

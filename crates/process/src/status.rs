@@ -11,8 +11,8 @@
 //! ```
 //!
 //! P1. A process is in at most one run queue, and in one just when it is `Runnable`.
-//! P2. Only the thread that made it `Running` touches its private part, until the state says something else.
-//! P3. While it is `Waiting` or `Runnable`, one thread at a time may visit it: read its private part, and change nothing. Who is about
+//! P2. Only the thread that made it `Running` touches its owner state, until the state says something else.
+//! P3. While it is `Waiting` or `Runnable`, one thread at a time may visit it: read its owner state, and change nothing. Who is about
 //!     to make it `Running` waits until the visitor has left, so a visitor takes no lock, waits for nothing, and looks at nothing that
 //!     grows without bounds ([`myriad_sync::StateWord`] has the protocol).
 

@@ -94,12 +94,12 @@ impl Clock {
     }
 
     /// The platform's time at which Erlang monotonic time will be `monotonic_ns`.
-    pub fn machine_ns(&self, monotonic_ns: i64) -> u64 {
+    pub fn platform_ns(&self, monotonic_ns: i64) -> u64 {
         self.base_ns.saturating_add_signed(monotonic_ns.saturating_sub(START_NS))
     }
 
     /// Erlang monotonic time of a time of the platform.
-    pub fn from_machine_ns(&self, ns: u64) -> i64 {
+    pub fn from_platform_ns(&self, ns: u64) -> i64 {
         START_NS + ns.saturating_sub(self.base_ns) as i64
     }
 
@@ -214,7 +214,7 @@ mod tests {
         hands.set(750, 9_000);
         assert_eq!(clock.monotonic_ns(&hands), START_NS + 50);
         assert_eq!(clock.monotonic_ns(&hands) + clock.offset_ns(), 5_050, "the clock that was set is not followed");
-        assert_eq!((clock.machine_ns(START_NS + 50), clock.from_machine_ns(750)), (750, START_NS + 50));
+        assert_eq!((clock.platform_ns(START_NS + 50), clock.from_platform_ns(750)), (750, START_NS + 50));
         assert_eq!(clock.offset_state(), am::final_);
     }
 
@@ -238,7 +238,7 @@ mod tests {
         let clock = Clock::new(&hands, WarpMode::Single);
         assert_eq!(clock.offset_state(), am::preliminary);
         assert_eq!(clock.offset_ns(), i64::MAX);
-        assert_eq!((clock.machine_ns(i64::MAX), clock.machine_ns(i64::MIN)), (10 + i64::MAX as u64, 0));
+        assert_eq!((clock.platform_ns(i64::MAX), clock.platform_ns(i64::MIN)), (10 + i64::MAX as u64, 0));
         hands.set(10, i64::MIN);
         assert!(clock.follow(&hands, 0));
     }

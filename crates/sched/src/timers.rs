@@ -4,7 +4,7 @@
 //! has the name when it fires.
 
 use crate::wheel::{Popped, Wheel};
-use myriad_process::{Parcel, TimerId};
+use myriad_process::{Payload, TimerId};
 use myriad_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{CachePadded, LockClass, SpinLock};
 use myriad_term::{Atom, Pid};
@@ -30,7 +30,7 @@ pub enum Action<V: 'static> {
     /// The receive timer of a process, and its own identifier, so that the process tells a late one apart.
     Receive(Pid, TimerId),
     /// Sends a message.
-    Message(Destination, Parcel),
+    Message(Destination, Payload),
     /// Runs on the scheduler's thread; short.
     Call(Box<dyn FnOnce(&'static V) + Send>),
 }
@@ -153,11 +153,11 @@ impl<V> Timers<V> {
     }
 
     /// Calls `tell` with where each timer set will send its message, when, and the message.
-    pub fn each_message(&self, mut tell: impl FnMut(Destination, u64, &Parcel)) {
+    pub fn each_message(&self, mut tell: impl FnMut(Destination, u64, &Payload)) {
         for shard in &self.shards {
             shard.wheel.lock().each(|at_ns, action| {
-                if let Action::Message(to, parcel) = action {
-                    tell(*to, at_ns, parcel);
+                if let Action::Message(to, payload) = action {
+                    tell(*to, at_ns, payload);
                 }
             });
         }

@@ -85,7 +85,7 @@ fn flags_of(list: Term) -> Option<Wanted> {
 impl CallHost<'_, '_> {
     fn change_flags(&mut self, whom: Option<Term>, off: Wanted, on: Wanted) -> Option<Term> {
         let vm = self.ctx.vm;
-        let own = self.ctx.this.trace.tracer();
+        let own = self.ctx.process.trace.tracer();
         let pid = match whom {
             None => self.ctx.pid(),
             Some(term) => match term.as_atom() {
@@ -160,7 +160,7 @@ impl Host for CallHost<'_, '_> {
 
 /// Questions, and the control word.
 fn ask(ctx: &Ctx<'_>, name: Atom, arguments: &[Term], memory: &mut Arena) -> Option<Term> {
-    let (vm, token) = (ctx.vm, ctx.proc.token);
+    let (vm, token) = (ctx.vm, ctx.state.token);
     match (name, arguments) {
         (am::process_dump, []) => {
             let text = myriad_vm::crash_dump::text(|out| myriad_vm::crash_dump::own(ctx, out));
@@ -193,12 +193,12 @@ pub fn called(
     let mut frames = CallFrames::default();
     let local = breakpoint.behind.is_null();
     if let Some(spec) = &breakpoint.call
-        && ctx.this.trace.wants(flags::CALL)
-        && let Some(tracer) = tracer_for(ctx.vm, ctx.this, flags::CALL)
+        && ctx.process.trace.wants(flags::CALL)
+        && let Some(tracer) = tracer_for(ctx.vm, ctx.process, flags::CALL)
         && let Some(verdict) = verdict(ctx, spec, args, caller)
     {
         // As they were before the specification ran, but for `silent`.
-        let now = ctx.this.trace.flags();
+        let now = ctx.process.trace.flags();
         frames.call = return_frame(&verdict, Term::NIL);
         if !matches!(verdict.message, Message::None) {
             frames.return_to = local && !returning && now & flags::RETURN_TO != 0;
@@ -208,7 +208,7 @@ pub fn called(
         }
     }
     if let Some(meta) = &breakpoint.meta
-        && ctx.this.trace.flags() & flags::SENSITIVE == 0
+        && ctx.process.trace.flags() & flags::SENSITIVE == 0
         && let Some(tracer) = meta.tracer()
     {
         if !event::is_alive(ctx.vm, tracer) {
@@ -227,8 +227,8 @@ pub fn called(
     }
     if let Some(times) = &breakpoint.time
         && times.is_active()
-        && ctx.this.trace.wants(flags::CALL)
-        && ctx.this.trace.tracer().is_some_and(|tracer| event::is_alive(ctx.vm, tracer))
+        && ctx.process.trace.wants(flags::CALL)
+        && ctx.process.trace.tracer().is_some_and(|tracer| event::is_alive(ctx.vm, tracer))
     {
         frames.time = Some(times::called(ctx, times));
     }
@@ -256,8 +256,8 @@ fn tell_call(ctx: &mut Ctx<'_>, tracer: Term, flags: u32, mfa: Mfa, args: &[Term
     let scheduler = ctx.scheduler_number();
     let pid = ctx.pid().term();
     match message {
-        Message::Term(parcel) => {
-            event::send(ctx.vm, tracer, flags, scheduler, pid, am::call, &[call, parcel.term]);
+        Message::Term(payload) => {
+            event::send(ctx.vm, tracer, flags, scheduler, pid, am::call, &[call, payload.term]);
         }
         Message::Plain | Message::None => event::send(ctx.vm, tracer, flags, scheduler, pid, am::call, &[call]),
     }
@@ -267,8 +267,8 @@ fn tell_call(ctx: &mut Ctx<'_>, tracer: Term, flags: u32, mfa: Mfa, args: &[Term
 #[cold]
 pub fn returned(ctx: &mut Ctx<'_>, tracer: Term, mfa: Term, class: Option<Term>, value: Term) {
     let (tracer, flags) = if tracer.is_nil() {
-        let flags = ctx.this.trace.flags();
-        match tracer_for(ctx.vm, ctx.this, flags::CALL) {
+        let flags = ctx.process.trace.flags();
+        match tracer_for(ctx.vm, ctx.process, flags::CALL) {
             Some(tracer) if flags & flags::SILENT == 0 => (tracer, flags),
             _ => return,
         }
@@ -291,10 +291,10 @@ pub fn returned(ctx: &mut Ctx<'_>, tracer: Term, mfa: Term, class: Option<Term>,
 /// Control has come back to this function (`undefined`: to none).
 #[cold]
 pub fn returned_to(ctx: &mut Ctx<'_>, mfa: Option<Mfa>) {
-    if !ctx.this.trace.wants(flags::RETURN_TO) || ctx.this.trace.flags() & flags::SILENT != 0 {
+    if !ctx.process.trace.wants(flags::RETURN_TO) || ctx.process.trace.flags() & flags::SILENT != 0 {
         return;
     }
-    let Some(tracer) = tracer_for(ctx.vm, ctx.this, flags::RETURN_TO) else { return };
+    let Some(tracer) = tracer_for(ctx.vm, ctx.process, flags::RETURN_TO) else { return };
     let mut memory = Fragment::with_capacity(4);
     let to = match mfa {
         Some(mfa) => {
@@ -303,7 +303,7 @@ pub fn returned_to(ctx: &mut Ctx<'_>, mfa: Option<Mfa>) {
         }
         None => Term::UNDEFINED,
     };
-    let (flags, scheduler, pid) = (ctx.this.trace.flags(), ctx.scheduler_number(), ctx.pid().term());
+    let (flags, scheduler, pid) = (ctx.process.trace.flags(), ctx.scheduler_number(), ctx.pid().term());
     event::send(ctx.vm, tracer, flags, scheduler, pid, am::return_to, &[to]);
 }
 

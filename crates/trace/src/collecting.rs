@@ -17,7 +17,7 @@ pub(crate) fn begins(ctx: &mut Ctx<'_>, collection: &Collection, need: usize) {
 
 /// It is over.
 pub(crate) fn ends(ctx: &mut Ctx<'_>, collection: &Collection) {
-    let reclaimed = collection.words_before.saturating_sub(ctx.proc.heap.used_words());
+    let reclaimed = collection.words_before.saturating_sub(ctx.state.heap.used_words());
     tell(ctx, if collection.major { am::gc_major_end } else { am::gc_minor_end }, reclaimed);
     if ctx.vm.switches.any(switches::COLLECTIONS) {
         ctx.vm.test_hooks.prolong_collection();
@@ -27,10 +27,10 @@ pub(crate) fn ends(ctx: &mut Ctx<'_>, collection: &Collection) {
 
 /// `first` stands under `wordsize`, where OTP tells what is wanted, and then what was reclaimed.
 fn tell(ctx: &mut Ctx<'_>, tag: Atom, first: usize) {
-    if !ctx.this.trace.wants(GARBAGE_COLLECTION) {
+    if !ctx.process.trace.wants(GARBAGE_COLLECTION) {
         return;
     }
-    let info = ctx.proc.heap.info();
+    let info = ctx.state.heap.info();
     let mut memory = Fragment::with_capacity(LIST_WORDS + 4);
     let figures = [
         (am::wordsize, first),

@@ -5,7 +5,7 @@
 
 use crate::Tracing;
 use myriad_heap::Fragment;
-use myriad_process::{Message, Parcel};
+use myriad_process::{Message, Payload};
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::Ctx;
 use myriad_vm::Vm;
@@ -23,9 +23,9 @@ pub fn is_alive(vm: &'static Vm, tracer: Term) -> bool {
 /// `{MegaSeconds, Seconds, MicroSeconds}` of the system's time, or of the time the processor has worked for this VM.
 pub fn now_triple(vm: &'static Vm, fragment: &mut Fragment) -> Term {
     let micros = if Tracing::of(vm).cpu_timestamps() {
-        vm.machine.cpu_ns() as i64 / 1000
+        vm.platform.cpu_ns() as i64 / 1000
     } else {
-        vm.clock.unique_micros(&*vm.machine)
+        vm.clock.unique_micros(&*vm.platform)
     };
     let seconds = micros.div_euclid(1_000_000);
     let parts = [seconds.div_euclid(1_000_000), seconds.rem_euclid(1_000_000), micros.rem_euclid(1_000_000)];
@@ -34,7 +34,7 @@ pub fn now_triple(vm: &'static Vm, fragment: &mut Fragment) -> Term {
 
 /// The time that the flags ask for.
 pub fn timestamp(vm: &'static Vm, flags: u32, fragment: &mut Fragment) -> Option<Term> {
-    let monotonic = || vm.clock.monotonic_ns(&*vm.machine);
+    let monotonic = || vm.clock.monotonic_ns(&*vm.platform);
     if flags & flags::TIMESTAMP != 0 {
         Some(now_triple(vm, fragment))
     } else if flags & flags::STRICT_MONOTONIC_TIMESTAMP != 0 {
@@ -84,7 +84,7 @@ pub fn deliver(vm: &'static Vm, tracer: Term, term: Term, fragment: Fragment) {
     if let Some(pid) = tracer.as_local_pid() {
         vm.signal_pid(pid, Signal::Message(Message::new(term, Some(fragment), Term::NONE)));
     } else if let (Some(port), Some(ports)) = (tracer.as_local_port(), vm.ports()) {
-        ports.trace_output(vm, port, Parcel { term, fragment: Some(fragment) });
+        ports.trace_output(vm, port, Payload { term, fragment: Some(fragment) });
     }
 }
 
@@ -116,8 +116,8 @@ pub fn tracer_for(vm: &'static Vm, process: &Process, mask: u32) -> Option<Term>
 
 /// Sends a trace message about the process that runs, for one of these flags.
 pub fn about(ctx: &Ctx<'_>, mask: u32, tag: Atom, parts: &[Term]) {
-    if let Some(tracer) = tracer_for(ctx.vm, ctx.this, mask) {
-        let flags = ctx.this.trace.flags();
-        send(ctx.vm, tracer, flags, ctx.scheduler_number(), ctx.this.pid.term(), tag, parts);
+    if let Some(tracer) = tracer_for(ctx.vm, ctx.process, mask) {
+        let flags = ctx.process.trace.flags();
+        send(ctx.vm, tracer, flags, ctx.scheduler_number(), ctx.process.pid.term(), tag, parts);
     }
 }

@@ -16,8 +16,8 @@ const INHERIT_ON_LINK: u32 = flags::SET_ON_LINK | flags::SET_ON_FIRST_LINK;
 fn inherit(ctx: &mut Ctx<'_>, child: &Process, linked: bool) {
     let vm = ctx.vm;
     let guard = Tracing::of(vm).lock();
-    let alive = ctx.this.trace.tracer().is_some_and(|tracer| event::is_alive(vm, tracer));
-    let own = if alive { ctx.this.trace.flags() } else { 0 };
+    let alive = ctx.process.trace.tracer().is_some_and(|tracer| event::is_alive(vm, tracer));
+    let own = if alive { ctx.process.trace.flags() } else { 0 };
     let new = Tracing::of(vm).new_processes();
     let (mut flags, mut tracer) = (new.flags(), new.tracer());
     let mut left = own;
@@ -26,7 +26,7 @@ fn inherit(ctx: &mut Ctx<'_>, child: &Process, linked: bool) {
     {
         if asked && own & all != 0 {
             flags |= own & flags::EVERY;
-            tracer = ctx.this.trace.tracer();
+            tracer = ctx.process.trace.tracer();
             if own & first != 0 {
                 flags &= !all;
                 left &= !all;
@@ -34,7 +34,7 @@ fn inherit(ctx: &mut Ctx<'_>, child: &Process, linked: bool) {
         }
     }
     if left != own {
-        ctx.this.trace.set(left, ctx.this.trace.tracer());
+        ctx.process.trace.set(left, ctx.process.trace.tracer());
     }
     child.trace.set(flags, tracer);
     drop(guard);
@@ -64,11 +64,11 @@ pub(crate) fn spawned(ctx: &mut Ctx<'_>, child: &Process, mfa: Mfa, args: &[Term
 /// The process links itself to another.
 #[inline]
 pub fn link(ctx: &mut Ctx<'_>, other: Term) {
-    if ctx.this.trace.flags() == 0 {
+    if ctx.process.trace.flags() == 0 {
         return;
     }
     event::about(ctx, flags::PROCS, am::link, &[other]);
-    if ctx.this.trace.wants(INHERIT_ON_LINK)
+    if ctx.process.trace.wants(INHERIT_ON_LINK)
         && let Some(process) = other.as_local_pid().and_then(|pid| ctx.vm.processes.get(pid))
     {
         pass_on(ctx, process);
@@ -78,11 +78,11 @@ pub fn link(ctx: &mut Ctx<'_>, other: Term) {
 #[cold]
 fn pass_on(ctx: &mut Ctx<'_>, process: &Process) {
     let guard = Tracing::of(ctx.vm).lock();
-    let (own, tracer) = (ctx.this.trace.flags(), ctx.this.trace.tracer());
+    let (own, tracer) = (ctx.process.trace.flags(), ctx.process.trace.tracer());
     let mut flags = process.trace.flags() | own & flags::EVERY;
     if own & flags::SET_ON_FIRST_LINK != 0 {
         flags &= !INHERIT_ON_LINK;
-        ctx.this.trace.set(own & !INHERIT_ON_LINK, tracer);
+        ctx.process.trace.set(own & !INHERIT_ON_LINK, tracer);
     }
     if process.trace.tracer().is_none() || process.trace.tracer() == tracer {
         process.trace.set(flags, tracer);

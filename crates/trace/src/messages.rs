@@ -10,7 +10,7 @@ use myriad_vm::Ctx;
 use myriad_vm::tracer::flags;
 
 fn trace_message(ctx: &mut Ctx<'_>, of: Filtered, mask: u32, tag: Atom, subject: &[Term], parts: &[Term]) {
-    let Some(tracer) = tracer_for(ctx.vm, ctx.this, mask) else { return };
+    let Some(tracer) = tracer_for(ctx.vm, ctx.process, mask) else { return };
     let said = match Tracing::of(ctx.vm).filter(of) {
         Filter::All => Said::Plain,
         Filter::Nothing => return,
@@ -19,17 +19,17 @@ fn trace_message(ctx: &mut Ctx<'_>, of: Filtered, mask: u32, tag: Atom, subject:
             // What a specification for messages may not ask (who calls) has not been compiled.
             let mut host = CallHost { ctx, caller: &|| None };
             match spec.run(pid, node, subject, &mut host) {
-                Some(verdict) if ctx.this.trace.flags() & flags::SILENT == 0 => verdict.message,
+                Some(verdict) if ctx.process.trace.flags() & flags::SILENT == 0 => verdict.message,
                 _ => return,
             }
         }
     };
-    let (flags, scheduler, pid) = (ctx.this.trace.flags(), ctx.scheduler_number(), ctx.pid().term());
+    let (flags, scheduler, pid) = (ctx.process.trace.flags(), ctx.scheduler_number(), ctx.pid().term());
     let mut parts = parts.to_vec();
     match &said {
         Said::None => return,
         Said::Plain => {}
-        Said::Term(parcel) => parts.push(parcel.term),
+        Said::Term(payload) => parts.push(payload.term),
     }
     event::send(ctx.vm, tracer, flags, scheduler, pid, tag, &parts);
 }

@@ -141,8 +141,8 @@ pub(crate) fn collection_took(ctx: &mut Ctx<'_>, since_ns: u64) {
     let vm = ctx.vm;
     let monitor = &Tracing::of(vm).monitor;
     let Some(by) = monitor.told(vm) else { return };
-    let ms = vm.machine.now_ns().saturating_sub(since_ns) / 1_000_000;
-    let (info, own) = (ctx.proc.heap.info(), ctx.pid().term());
+    let ms = vm.platform.now_ns().saturating_sub(since_ns) / 1_000_000;
+    let (info, own) = (ctx.state.heap.info(), ctx.pid().term());
     // Relaxed: see `SystemMonitor::set`.
     if ms >= monitor.long_gc_ms.load(Ordering::Relaxed) {
         tell(vm, by, own, am::long_gc, |memory| sizes(memory, info, Some(ms)));
@@ -156,7 +156,7 @@ pub(crate) fn collection_took(ctx: &mut Ctx<'_>, since_ns: u64) {
 /// A slice that began at `since_ns` in `from` is over.
 pub(crate) fn slice_took(ctx: &mut Ctx<'_>, since_ns: u64, from: Option<myriad_term::Mfa>) {
     let vm = ctx.vm;
-    let ms = vm.machine.now_ns().saturating_sub(since_ns) / 1_000_000;
+    let ms = vm.platform.now_ns().saturating_sub(since_ns) / 1_000_000;
     let monitor = &Tracing::of(vm).monitor;
     if !monitor.is_long_slice(ms) {
         return;

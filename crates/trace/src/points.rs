@@ -1,11 +1,11 @@
 //! What becomes of what the VM tells at its trace points.
 
 use crate::{Tracing, collecting, event, life, messages, monitor, profile, running, sequential};
-use myriad_process::{Message, Parcel};
+use myriad_process::{Message, Payload};
 use myriad_term::{Atom, Mfa, Pid, Term};
 use myriad_vm::engine::SliceEnd;
 use myriad_vm::tracer::{Activity, Collection, SpawnMessages, Tracer};
-use myriad_vm::{Ctx, Private, Process, Vm};
+use myriad_vm::{Ctx, OwnerState, Process, Vm};
 
 impl Tracer for Tracing {
     fn event(&self, ctx: &mut Ctx<'_>, flags: u32, tag: Atom, parts: &[Term]) {
@@ -45,21 +45,21 @@ impl Tracer for Tracing {
         collecting::ends(ctx, collection);
     }
 
-    fn sends_with_token(&self, ctx: &mut Ctx<'_>, to: Term, message: Term, parcel: Parcel) -> Message {
-        sequential::sent(ctx, to, message, parcel)
+    fn sends_with_token(&self, ctx: &mut Ctx<'_>, to: Term, message: Term, payload: Payload) -> Message {
+        sequential::sent(ctx, to, message, payload)
     }
 
-    fn exits_with_token(&self, ctx: &mut Ctx<'_>, to: Term, reason: Term) -> Option<Parcel> {
+    fn exits_with_token(&self, ctx: &mut Ctx<'_>, to: Term, reason: Term) -> Option<Payload> {
         sequential::exited(ctx, to, reason)
     }
 
     fn spawns_with_token(
         &self,
         ctx: &mut Ctx<'_>,
-        new: &mut Private,
+        new: &mut OwnerState,
         child: Pid,
         messages: SpawnMessages,
-    ) -> Option<Parcel> {
+    ) -> Option<Payload> {
         sequential::spawned(ctx, new, child, messages)
     }
 

@@ -6,7 +6,7 @@
 
 use crate::{Tracing, event};
 use myriad_heap::Fragment;
-use myriad_process::Parcel;
+use myriad_process::Payload;
 use myriad_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use myriad_term::{Build, Mfa, Term, am};
 use myriad_vm::Ctx;
@@ -63,7 +63,7 @@ fn tell(vm: &'static Vm, parts: impl FnOnce(&mut Fragment) -> Vec<Term>) {
     let term = memory.tuple(&elements);
     match (by.as_local_port(), vm.ports()) {
         // Who wakes a process may hold a port.
-        (Some(port), Some(ports)) => ports.trace_output_soon(vm, port, Parcel { term, fragment: Some(memory) }),
+        (Some(port), Some(ports)) => ports.trace_output_soon(vm, port, Payload { term, fragment: Some(memory) }),
         _ => event::deliver(vm, by, term, memory),
     }
 }
@@ -87,8 +87,8 @@ fn tell_of_runnable(vm: &'static Vm, who: Term, active: bool, place: Option<Mfa>
 /// A process has become runnable; it is in no queue yet (PR1).
 pub(crate) fn process_wakes(vm: &'static Vm, process: &Process) {
     // SAFETY: process/P2: the caller's thread has made it Runnable and has not put it in a queue, so nobody changes it.
-    let private = unsafe { process.seen() };
-    let place = vm.engine().backtrace(private, 1).first().map(|frame| frame.mfa);
+    let state = unsafe { process.seen() };
+    let place = vm.engine().backtrace(state, 1).first().map(|frame| frame.mfa);
     tell_of_runnable(vm, process.pid.term(), true, place);
 }
 

@@ -20,17 +20,17 @@ fn place(ctx: &Ctx<'_>, memory: &mut Fragment) -> Term {
 /// A slice begins.
 pub(crate) fn slice_begins(ctx: &mut Ctx<'_>) {
     times::slice_begins(ctx);
-    if ctx.this.trace.wants(RUNNING) {
+    if ctx.process.trace.wants(RUNNING) {
         tell(ctx, am::in_);
     }
 }
 
 /// A slice is over, and how.
 pub(crate) fn slice_ends(ctx: &mut Ctx<'_>, end: SliceEnd) {
-    if ctx.proc.watched.stopwatch.is_some() {
+    if ctx.state.watched.stopwatch.is_some() {
         times::slice_ends(ctx);
     }
-    if end != SliceEnd::Exited && ctx.this.trace.wants(RUNNING) {
+    if end != SliceEnd::Exited && ctx.process.trace.wants(RUNNING) {
         tell(ctx, am::out);
     }
 }

@@ -8,12 +8,12 @@
 
 use crate::{Tracing, event};
 use myriad_heap::Fragment;
-use myriad_process::{Message, Parcel};
+use myriad_process::{Message, Payload};
 use myriad_term::{Atom, Build, Pid, Term, am};
 use myriad_vm::spawn::ReplyDelivery;
 use myriad_vm::tracer::watched::Counts;
 use myriad_vm::tracer::{SpawnMessages, flags};
-use myriad_vm::{Ctx, Private, Signal, Vm};
+use myriad_vm::{Ctx, OwnerState, Signal, Vm};
 
 /// `send`
 pub const SEND: i64 = 1;
@@ -115,12 +115,12 @@ fn output(vm: &'static Vm, kind: Atom, token: Token, from: Term, to: Term, messa
 
 /// The token, if there is one.
 pub fn token(ctx: &Ctx<'_>) -> Option<Token> {
-    if ctx.proc.token.is_none() { None } else { Token::of(ctx.proc.token) }
+    if ctx.state.token.is_none() { None } else { Token::of(ctx.state.token) }
 }
 
 /// Sets the token.
 fn set_token(ctx: &mut Ctx<'_>, token: Option<Token>) {
-    ctx.proc.token = match token {
+    ctx.state.token = match token {
         Some(token) => token.term(ctx),
         None => Term::NONE,
     };
@@ -129,18 +129,18 @@ fn set_token(ctx: &mut Ctx<'_>, token: Option<Token>) {
 /// The token, or a new one.
 fn token_or_new(ctx: &Ctx<'_>) -> Token {
     // What was received last counts on while there is no token.
-    let previous = ctx.proc.watched.sequence.last;
+    let previous = ctx.state.watched.sequence.last;
     let new = || Token { flags: 0, label: Term::small(0), serial: 0, sender: ctx.pid().term(), previous };
     token(ctx).unwrap_or_else(new)
 }
 
 /// Is this kind of event of this process told? Nothing of a sensitive process is.
 fn tells(ctx: &Ctx<'_>, token: Token, kind: i64) -> bool {
-    token.flags & kind != 0 && ctx.this.trace.flags() & flags::SENSITIVE == 0
+    token.flags & kind != 0 && ctx.process.trace.flags() & flags::SENSITIVE == 0
 }
 
 fn counts<'c>(ctx: &'c mut Ctx<'_>) -> &'c mut Counts {
-    &mut ctx.proc.watched.sequence
+    &mut ctx.state.watched.sequence
 }
 
 /// Sets a part of the token; gives what it was. Nothing: there is no such part, or the value does not fit.
@@ -167,7 +167,7 @@ pub fn set_part(ctx: &mut Ctx<'_>, key: Atom, value: Term) -> Option<Term> {
             Some(ctx.tuple(&[Term::small(previous), Term::small(serial)]))
         }
         am::sequential_trace_token if value.is_nil() => {
-            let old = ctx.proc.token;
+            let old = ctx.state.token;
             set_token(ctx, None);
             Some(if old.is_none() { Term::NIL } else { old })
         }
@@ -200,14 +200,14 @@ fn next_token(ctx: &mut Ctx<'_>) -> Option<Token> {
 }
 
 /// A message of the process to `to`, with its token, which counts it.
-pub(crate) fn sent(ctx: &mut Ctx<'_>, to: Term, message: Term, parcel: Parcel) -> Message {
-    let Some(token) = next_token(ctx) else { return parcel.message_from(ctx.pid()) };
+pub(crate) fn sent(ctx: &mut Ctx<'_>, to: Term, message: Term, payload: Payload) -> Message {
+    let Some(token) = next_token(ctx) else { return payload.message_from(ctx.pid()) };
     if tells(ctx, token, SEND) {
         output(ctx.vm, am::send, token, ctx.pid().term(), to, message);
     }
-    let mut fragment = parcel.fragment.unwrap_or_default();
-    let token = myriad_heap::copy_term(ctx.proc.token, &mut fragment);
-    Message::new(parcel.term, Some(fragment), token)
+    let mut fragment = payload.fragment.unwrap_or_default();
+    let token = myriad_heap::copy_term(ctx.state.token, &mut fragment);
+    Message::new(payload.term, Some(fragment), token)
 }
 
 /// A message has been accepted: its token is the process's now.
@@ -215,7 +215,7 @@ pub(crate) fn sent(ctx: &mut Ctx<'_>, to: Term, message: Term, parcel: Parcel) -
 pub fn accept(ctx: &mut Ctx<'_>, token: Term, message: Term) {
     match Token::of(token) {
         Some(parts) => {
-            ctx.proc.token = token;
+            ctx.state.token = token;
             let counts = counts(ctx);
             counts.last = parts.serial;
             counts.clock = counts.clock.max(parts.serial);
@@ -223,7 +223,7 @@ pub fn accept(ctx: &mut Ctx<'_>, token: Term, message: Term) {
                 output(ctx.vm, am::receive, parts, parts.sender, ctx.pid().term(), message);
             }
         }
-        None => ctx.proc.token = Term::NONE,
+        None => ctx.state.token = Term::NONE,
     }
 }
 
@@ -231,7 +231,7 @@ pub fn accept(ctx: &mut Ctx<'_>, token: Term, message: Term) {
 pub fn reset(ctx: &mut Ctx<'_>) {
     forget_tokens(ctx);
     // Messages that it has not fetched yet.
-    let own = Signal::Call(Box::new(|ctx| ctx.proc.messages.forget_tokens()));
+    let own = Signal::Call(Box::new(|ctx| ctx.state.messages.forget_tokens()));
     ctx.vm.signal_pid(ctx.pid(), own);
     for pid in ctx.vm.processes.pids() {
         if pid != ctx.pid() {
@@ -241,11 +241,11 @@ pub fn reset(ctx: &mut Ctx<'_>) {
 }
 
 fn forget_tokens(ctx: &mut Ctx<'_>) {
-    ctx.proc.token = Term::NONE;
-    if let Some(watched) = ctx.proc.watched.get_mut() {
+    ctx.state.token = Term::NONE;
+    if let Some(watched) = ctx.state.watched.get_mut() {
         watched.sequence = Counts::NONE;
     }
-    ctx.proc.messages.forget_tokens();
+    ctx.state.messages.forget_tokens();
 }
 
 /// `seq_trace:print/1,2`
@@ -265,7 +265,7 @@ pub fn print(ctx: &mut Ctx<'_>, label: Option<Term>, message: Term) -> bool {
 
 /// A process is made by one with a token: the request, as if it were a message, and the reply. Gives the token of a reply that
 /// comes as a message.
-pub(crate) fn spawned(ctx: &mut Ctx<'_>, new: &mut Private, child: Pid, messages: SpawnMessages) -> Option<Parcel> {
+pub(crate) fn spawned(ctx: &mut Ctx<'_>, new: &mut OwnerState, child: Pid, messages: SpawnMessages) -> Option<Payload> {
     let SpawnMessages { request, reply, delivery } = messages;
     let (own, child) = (ctx.pid().term(), child.term());
     let mut token = next_token(ctx)?;
@@ -290,12 +290,12 @@ pub(crate) fn spawned(ctx: &mut Ctx<'_>, new: &mut Private, child: Pid, messages
     let label = myriad_heap::copy_term(token.label, &mut new.heap);
     new.token = Token { label, ..token }.term(&mut new.heap);
     new.watched.sequence = of_child;
-    (delivery == ReplyDelivery::AsMessage).then(|| Parcel::copy(new.token))
+    (delivery == ReplyDelivery::AsMessage).then(|| Payload::copy(new.token))
 }
 
 /// The process, which has a token, sends an exit signal to `to`; gives the token that goes along. Told of is the message that a
 /// process which traps exits gets.
-pub(crate) fn exited(ctx: &mut Ctx<'_>, to: Term, reason: Term) -> Option<Parcel> {
+pub(crate) fn exited(ctx: &mut Ctx<'_>, to: Term, reason: Term) -> Option<Payload> {
     let token = next_token(ctx)?;
     if tells(ctx, token, SEND) {
         let from = ctx.pid().term();
@@ -303,5 +303,5 @@ pub(crate) fn exited(ctx: &mut Ctx<'_>, to: Term, reason: Term) -> Option<Parcel
         let message = memory.tuple(&[Term::atom(am::EXIT), from, reason]);
         output(ctx.vm, am::send, token, from, to, message);
     }
-    Some(Parcel::copy(ctx.proc.token))
+    Some(Payload::copy(ctx.state.token))
 }

@@ -1,7 +1,7 @@
 //! What tracing asks of a match specification. Crate `ets` compiles and runs them; what they may do to the traced process and
 //! what they ask of it goes through a [`Host`].
 
-use myriad_process::Parcel;
+use myriad_process::Payload;
 use myriad_term::{Arena, Atom, Term};
 
 /// What a specification has said.
@@ -11,7 +11,7 @@ pub enum Message {
     /// `{message, false}`: no message.
     None,
     /// `{message, Term}`
-    Term(Parcel),
+    Term(Payload),
 }
 
 /// The outcome of a clause that matched.

@@ -132,8 +132,8 @@ impl Drop for Times {
 }
 
 fn stop_the_watch(ctx: &mut Ctx<'_>, next: u64) -> u64 {
-    let (pid, now) = (ctx.pid(), ctx.vm.machine.now_ns());
-    let watch = ctx.proc.watched.stopwatch.get_or_insert_default();
+    let (pid, now) = (ctx.pid(), ctx.vm.platform.now_ns());
+    let watch = ctx.state.watched.stopwatch.get_or_insert_default();
     let ns = now.saturating_sub(watch.since_ns);
     watch.since_ns = now;
     let before = std::mem::replace(&mut watch.current, next);
@@ -159,14 +159,14 @@ pub fn returned(ctx: &mut Ctx<'_>, before: u64) {
 
 /// The slice ends, or the process: time stands still.
 pub(crate) fn slice_ends(ctx: &mut Ctx<'_>) {
-    let current = ctx.proc.watched.stopwatch.as_ref().map_or(0, |w| w.current);
+    let current = ctx.state.watched.stopwatch.as_ref().map_or(0, |w| w.current);
     stop_the_watch(ctx, current);
 }
 
 /// A slice begins.
 pub(crate) fn slice_begins(ctx: &mut Ctx<'_>) {
-    let now = ctx.vm.machine.now_ns();
-    if let Some(watch) = ctx.proc.watched.get_mut().and_then(|w| w.stopwatch.as_mut()) {
+    let now = ctx.vm.platform.now_ns();
+    if let Some(watch) = ctx.state.watched.get_mut().and_then(|w| w.stopwatch.as_mut()) {
         watch.since_ns = now;
     }
 }

@@ -33,9 +33,9 @@ pub enum Escape {
     Throw(Term),
     /// A raise whose class, reason and trace stand in the process already (`erlang:raise/3`, `error/2,3`).
     Raised,
-    /// Go on as a call of this export, whose arguments the BIF has put in [`crate::Private::trap_args`].
+    /// Go on as a call of this export, whose arguments the BIF has put in [`crate::OwnerState::trap_args`].
     Trap(&'static Export),
-    /// Go on in this resumption after giving way: stands in [`crate::Private::resumption`]. Nothing is collected meanwhile.
+    /// Go on in this resumption after giving way: stands in [`crate::OwnerState::resumption`]. Nothing is collected meanwhile.
     Yield,
     /// Wait for a signal, then run this BIF again with the same arguments.
     Wait,

@@ -14,7 +14,7 @@ mod terms;
 
 use crate::subsystem::Subsystem;
 use crate::vm::Vm;
-use crate::{Private, Process};
+use crate::{OwnerState, Process};
 use myriad_sync::atomic::{AtomicU32, Ordering};
 use myriad_sync::{OnceLock, thread};
 use myriad_term::Term;
@@ -101,7 +101,7 @@ pub fn path() -> Option<PathBuf> {
 }
 
 /// The process whose thread writes the dump, and which stands in a built-in function.
-pub type Own<'a> = Option<(&'a Process, &'a Private)>;
+pub type Own<'a> = Option<(&'a Process, &'a OwnerState)>;
 
 /// Says why the VM ends, and writes the dump, in OTP's words (its lines end as on a raw terminal), if nobody else does.
 pub fn report(slogan: &str, own: Own<'_>, haste: Haste) -> Asked {

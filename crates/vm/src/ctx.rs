@@ -2,7 +2,7 @@
 
 use crate::bif::{BifResult, Escape, Resumption, Suspended};
 use crate::vm::Vm;
-use crate::{Private, Process};
+use crate::{OwnerState, Process};
 use myriad_heap::Heap;
 use myriad_sched::Local;
 use myriad_term::{Alloc, Export, Mfa, OffHeap, Pid, Term};
@@ -11,9 +11,9 @@ use std::ptr::NonNull;
 /// What a BIF or the interpreter works with. New terms go to the process's heap: `ctx.tuple(&[..])` ([`myriad_term::Build`]).
 pub struct Ctx<'a> {
     /// The process's own state.
-    pub proc: &'a mut Private,
+    pub state: &'a mut OwnerState,
     /// What others see of the process.
-    pub this: &'a Process,
+    pub process: &'a Process,
     /// The scheduler's own state.
     pub sched: &'a mut Local,
     /// The virtual machine.
@@ -23,12 +23,12 @@ pub struct Ctx<'a> {
 impl Alloc for Ctx<'_> {
     #[inline]
     fn alloc(&mut self, words: usize) -> NonNull<u64> {
-        self.proc.heap.alloc(words)
+        self.state.heap.alloc(words)
     }
 
     #[inline]
     fn off_heap(&mut self) -> &mut OffHeap {
-        self.proc.heap.off_heap()
+        self.state.heap.off_heap()
     }
 }
 
@@ -36,13 +36,13 @@ impl Ctx<'_> {
     /// The heap.
     #[inline]
     pub fn heap(&mut self) -> &mut Heap {
-        &mut self.proc.heap
+        &mut self.state.heap
     }
 
     /// The process's pid.
     #[inline]
     pub fn pid(&self) -> Pid {
-        self.this.pid
+        self.process.pid
     }
 
     /// The number of the scheduler that runs this, from 1; 0 on dirty ones.
@@ -52,27 +52,27 @@ impl Ctx<'_> {
 
     /// The function that the process is in, if it is in any.
     pub fn current_function(&self) -> Option<Mfa> {
-        self.vm.engine().backtrace(self.proc, 1).first().map(|frame| frame.mfa)
+        self.vm.engine().backtrace(self.state, 1).first().map(|frame| frame.mfa)
     }
 
     /// Counts work: about one for what a short function call costs. See [`Ctx::exhausted`].
     #[inline]
     pub fn bump(&mut self, reductions: usize) {
-        self.proc.reductions_left =
-            self.proc.reductions_left.saturating_sub(i32::try_from(reductions).unwrap_or(i32::MAX));
+        self.state.reductions_left =
+            self.state.reductions_left.saturating_sub(i32::try_from(reductions).unwrap_or(i32::MAX));
     }
 
     /// Are the slice's reductions used up? Long built-ins then yield or trap.
     #[inline]
     pub fn exhausted(&self) -> bool {
-        self.proc.reductions_left <= 0
+        self.state.reductions_left <= 0
     }
 
     /// Goes on as a call of `export`.
     #[inline]
     pub fn trap(&mut self, export: &'static Export, args: &[Term]) -> BifResult {
-        self.proc.trap_args.clear();
-        self.proc.trap_args.extend_from_slice(args);
+        self.state.trap_args.clear();
+        self.state.trap_args.extend_from_slice(args);
         Err(Escape::Trap(export))
     }
 
@@ -83,20 +83,20 @@ impl Ctx<'_> {
 
     /// As [`Ctx::yield_to`]; the process is said to be in the function `name` meanwhile.
     pub fn yield_as(&mut self, name: Option<Mfa>, rest: Resumption) -> BifResult {
-        self.proc.resumption = Some(Box::new(Suspended { rest, name, collectable: false }));
+        self.state.resumption = Some(Box::new(Suspended { rest, name, collectable: false }));
         Err(Escape::Yield)
     }
 
     /// As [`Ctx::yield_as`], where `rest` holds no terms: what others ask for may be done meanwhile, a collection too.
     pub fn yield_without_terms(&mut self, name: Mfa, rest: Resumption) -> BifResult {
-        self.proc.resumption = Some(Box::new(Suspended { rest, name: Some(name), collectable: true }));
+        self.state.resumption = Some(Box::new(Suspended { rest, name: Some(name), collectable: true }));
         Err(Escape::Yield)
     }
 
     /// `error:Reason` whose `error_info` has this cause.
     #[cold]
     pub fn error_with_cause(&mut self, reason: Term, cause: Term) -> BifResult {
-        self.proc.error_cause = cause;
+        self.state.error_cause = cause;
         Err(Escape::Error(reason))
     }
 
@@ -104,28 +104,28 @@ impl Ctx<'_> {
     /// first. (Allocation does without, but then the next collection copies the object, and is due at once.)
     #[inline]
     pub fn make_room(&self, words: usize) -> Result<(), Escape> {
-        if self.proc.heap.outgrown_by(words) { self.ask_for_room(words) } else { Ok(()) }
+        if self.state.heap.outgrown_by(words) { self.ask_for_room(words) } else { Ok(()) }
     }
 
     #[cold]
     fn ask_for_room(&self, words: usize) -> Result<(), Escape> {
         // A heap with a limit is collected when OTP's is, as only then it can be found too large.
-        let limited = self.proc.heap.max_heap_size().size != 0;
+        let limited = self.state.heap.max_heap_size().size != 0;
         if self.sched.dirty || limited || !self.vm.engine().makes_room() { Ok(()) } else { Err(Escape::Room(words)) }
     }
 
     /// The process begins, or ceases, to wait for a busy port.
     pub fn wait_at_busy_port(&mut self, begins: bool) {
-        if self.proc.flags.at_busy_port != begins {
-            self.proc.flags.at_busy_port = begins;
-            self.this.set_suspended(begins || self.proc.suspended > 0);
+        if self.state.flags.at_busy_port != begins {
+            self.state.flags.at_busy_port = begins;
+            self.process.set_suspended(begins || self.state.suspended > 0);
         }
     }
 
     /// The process is suspended once its slice ends, until it gets one `Resume` more.
     pub fn suspend(&mut self) {
-        self.proc.suspended += 1;
-        self.this.set_suspended(true);
+        self.state.suspended += 1;
+        self.process.set_suspended(true);
     }
 
     /// A new reference of this node.

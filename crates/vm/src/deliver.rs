@@ -6,7 +6,7 @@ use crate::tracer::flags;
 use crate::{Signal, Signals};
 use myriad_heap::Fragment;
 use myriad_process::links::{AliasMode, Target};
-use myriad_process::{Message, Packet, Parcel};
+use myriad_process::{Message, Packet, Payload};
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Build, RefNumbers, Term, am};
 
@@ -23,7 +23,7 @@ pub enum Handled {
     All,
     /// Some are left (process/G3).
     Some,
-    /// The process has to end: [`crate::Private::exit_reason`] says why.
+    /// The process has to end: [`crate::OwnerState::exit_reason`] says why.
     Fatal,
 }
 
@@ -31,21 +31,21 @@ impl Ctx<'_> {
     /// Has it signals to handle?
     #[inline]
     pub fn has_signals(&self) -> bool {
-        self.proc.unhandled.is_some() || !self.this.outer.is_empty()
+        self.state.unhandled.is_some() || !self.process.outer.is_empty()
     }
 
     /// Handles signals that have come, as far as so many reductions go (one at least).
     pub fn fetch_signals(&mut self, reductions: i32) -> Handled {
-        let until = self.proc.reductions_left.saturating_sub(reductions.max(1));
-        let (signals, were_left) = match self.proc.unhandled.take() {
+        let until = self.state.reductions_left.saturating_sub(reductions.max(1));
+        let (signals, were_left) = match self.state.unhandled.take() {
             Some(left) => (*left, true),
-            None if self.this.outer.is_empty() => return Handled::All,
+            None if self.process.outer.is_empty() => return Handled::All,
             None => (self.take_signals(), false),
         };
         let handled = self.handle_signals(signals, until);
-        if were_left && handled == Handled::All && !self.this.outer.is_empty() {
+        if were_left && handled == Handled::All && !self.process.outer.is_empty() {
             // They are taken at once: who left them while it was runnable does not wake it again.
-            self.proc.unhandled = Some(Box::new(self.take_signals()));
+            self.state.unhandled = Some(Box::new(self.take_signals()));
             return Handled::Some;
         }
         handled
@@ -53,9 +53,9 @@ impl Ctx<'_> {
 
     #[inline]
     fn take_signals(&self) -> Signals {
-        self.this.signals_seen();
+        self.process.signals_seen();
         myriad_sync::sim_point();
-        self.this.outer.take_all()
+        self.process.outer.take_all()
     }
 
     /// Handles these signals until so many reductions are left in the slice, and keeps the rest.
@@ -63,7 +63,7 @@ impl Ctx<'_> {
     fn handle_signals(&mut self, mut signals: Signals, until: i32) -> Handled {
         let mut messages = 0;
         let handled = loop {
-            if self.proc.reductions_left <= until || !self.put_in_order(&mut signals, until) {
+            if self.state.reductions_left <= until || !self.put_in_order(&mut signals, until) {
                 break if signals.is_empty() { Handled::All } else { Handled::Some };
             }
             let Some(packet) = signals.next() else { break Handled::All };
@@ -85,7 +85,7 @@ impl Ctx<'_> {
             }
         };
         if !signals.is_empty() {
-            self.proc.unhandled = Some(Box::new(signals));
+            self.state.unhandled = Some(Box::new(signals));
         }
         handled
     }
@@ -96,32 +96,32 @@ impl Ctx<'_> {
         if signals.is_turned() {
             return true;
         }
-        let reductions = usize::try_from(self.proc.reductions_left.saturating_sub(until)).unwrap_or(0);
+        let reductions = usize::try_from(self.state.reductions_left.saturating_sub(until)).unwrap_or(0);
         let turned = signals.turn(reductions * TURNED_PER_REDUCTION);
         self.bump(turned / TURNED_PER_REDUCTION);
         signals.is_turned()
     }
 
     /// For a built-in that counts on everything that has come until now: handles it. `Err`: there is so much that the process gives
-    /// way, and the built-in is to be run again, now with a [`crate::Private::retry_state`]; or the process has to end.
+    /// way, and the built-in is to be run again, now with a [`crate::OwnerState::retry_state`]; or the process has to end.
     pub fn settle_signals(&mut self) -> Result<(), Escape> {
-        let handled = self.fetch_signals(self.proc.reductions_left);
-        let waits = self.proc.retry_state.is_some();
+        let handled = self.fetch_signals(self.state.reductions_left);
+        let waits = self.state.retry_state.is_some();
         // What has come later need not be waited for: it may never end.
-        let met = self.proc.retry_state.is(Term::TRUE);
+        let met = self.state.retry_state.is(Term::TRUE);
         match handled {
             Handled::Fatal => return Err(Escape::Dead),
             Handled::Some if !met => {
                 if !waits {
-                    self.proc.retry_state = Term::FALSE;
-                    let mark = Box::new(|ctx: &mut Ctx<'_>| ctx.proc.retry_state = Term::TRUE);
+                    self.state.retry_state = Term::FALSE;
+                    let mark = Box::new(|ctx: &mut Ctx<'_>| ctx.state.retry_state = Term::TRUE);
                     self.signal_to(self.pid(), Signal::Call(mark));
                 }
                 return Err(Escape::Wait);
             }
             _ => {}
         }
-        self.proc.retry_state = Term::NONE;
+        self.state.retry_state = Term::NONE;
         Ok(())
     }
 
@@ -130,17 +130,17 @@ impl Ctx<'_> {
             Signal::Message(message) => self.arrive(message),
             Signal::AliasMessage(reference, message) => self.alias_message(reference, message),
             Signal::Link(from) => {
-                if self.proc.relations.linked_by(from.term()) {
+                if self.state.relations.linked_by(from.term()) {
                     self.trace(flags::PROCS, am::getting_linked, &[from.term()]);
                 }
             }
             Signal::Unlink { from, id } => {
-                if self.proc.relations.drop_link(from.term()) {
+                if self.state.relations.drop_link(from.term()) {
                     self.trace(flags::PROCS, am::getting_unlinked, &[from.term()]);
                 }
                 self.signal_to(from, Signal::UnlinkAck { from: self.pid(), id });
             }
-            Signal::UnlinkAck { from, id } => self.proc.relations.unlink_acknowledged(from.term(), id),
+            Signal::UnlinkAck { from, id } => self.state.relations.unlink_acknowledged(from.term(), id),
             Signal::Exit { from, reason, linked } => return self.exit_signal(from, reason, linked, None),
             Signal::ExitWithToken(exit, token) => {
                 if let Signal::Exit { from, reason, linked } = *exit {
@@ -148,38 +148,38 @@ impl Ctx<'_> {
                 }
             }
             Signal::Monitor { from, reference, name } => {
-                self.proc.relations.tables().watchers.insert(reference, myriad_process::links::Watcher { from, name });
+                self.state.relations.tables().watchers.insert(reference, myriad_process::links::Watcher { from, name });
             }
             Signal::Demonitor(reference) => {
-                self.proc.relations.tables().watchers.remove(&reference);
+                self.state.relations.tables().watchers.remove(&reference);
             }
             Signal::Down { reference, reason } => self.down(reference, reason),
             Signal::TimeOffset { reference, offset_ns } => self.time_offset_changed(reference, offset_ns),
             Signal::ReceiveTimeout(timer) => {
-                if self.proc.receive_timer == Some(timer) {
-                    self.proc.receive_timer = None;
-                    self.proc.timed_out = true;
+                if self.state.receive_timer == Some(timer) {
+                    self.state.receive_timer = None;
+                    self.state.timed_out = true;
                 }
             }
             Signal::Suspend { active, reply } => {
-                self.proc.suspended += 1;
-                self.this.set_suspended(true);
+                self.state.suspended += 1;
+                self.process.set_suspended(true);
                 // Relaxed: a figure.
                 active.store(true, Ordering::Relaxed);
-                if !self.proc.answering {
+                if !self.state.answering {
                     // It runs, and has looked at its signals on the way: it gives way at the next chance.
-                    self.proc.reductions_left = self.proc.reductions_left.min(0);
+                    self.state.reductions_left = self.state.reductions_left.min(0);
                 }
                 if let Some(reply) = reply {
                     self.reply_parcel(reply);
                 }
             }
             Signal::Resume(_) => {
-                self.proc.suspended = self.proc.suspended.saturating_sub(1);
-                self.this.set_suspended(self.proc.suspended > 0 || self.proc.flags.at_busy_port);
+                self.state.suspended = self.state.suspended.saturating_sub(1);
+                self.process.set_suspended(self.state.suspended > 0 || self.state.flags.at_busy_port);
             }
             Signal::GroupLeader { leader, from, reference } => {
-                self.proc.group_leader = leader.attach(&mut self.proc.heap);
+                self.state.group_leader = leader.attach(&mut self.state.heap);
                 self.reply(from, reference, Term::TRUE);
             }
             Signal::IsAlive { from, reference } => self.reply(from, reference, Term::TRUE),
@@ -206,7 +206,7 @@ impl Ctx<'_> {
 
     /// As [`Ctx::signal_to`], of a signal whose answer this process waits for: nothing of a priority below its own delays that.
     pub fn ask(&self, to: myriad_term::Pid, signal: Signal) -> bool {
-        self.vm.signal_urgently(to, signal, self.this.priority())
+        self.vm.signal_urgently(to, signal, self.process.priority())
     }
 
     /// Sends `{Reference, Value}` to a local process.
@@ -221,7 +221,7 @@ impl Ctx<'_> {
     }
 
     /// Sends the message `{To, Message}` that a signal brought along for its own answer.
-    fn reply_parcel(&mut self, reply: Parcel) {
+    fn reply_parcel(&mut self, reply: Payload) {
         let Some([to, _]) = reply.term.as_tuple_of::<2>() else { return };
         if let Some(pid) = to.as_local_pid() {
             let message = reply.term.as_tuple_of::<2>().map_or(Term::NIL, |[_, m]| m);
@@ -233,21 +233,21 @@ impl Ctx<'_> {
     #[inline(always)]
     pub(crate) fn arrive(&mut self, message: Message) {
         self.trace_arrival(Term::NONE, &message);
-        self.proc.messages.push(message);
+        self.state.messages.push(message);
     }
 
     fn arrive_from(&mut self, from: Term, message: Message) {
         self.trace_arrival(from, &message);
-        self.proc.messages.push(message);
+        self.state.messages.push(message);
     }
 
     fn alias_message(&mut self, reference: RefNumbers, message: Message) {
-        match self.proc.relations.alias(reference) {
+        match self.state.relations.alias(reference) {
             None => {}
             Some(AliasMode::Reply) => {
                 // The first message through it ends the alias, and the monitor that it came with.
-                self.proc.relations.unalias(reference);
-                if let Some(monitor) = self.proc.relations.monitor_over(reference)
+                self.state.relations.unalias(reference);
+                if let Some(monitor) = self.state.relations.monitor_over(reference)
                     && let Target::Process(pid) = monitor.target
                 {
                     self.signal_to(pid, Signal::Demonitor(reference));
@@ -259,20 +259,20 @@ impl Ctx<'_> {
     }
 
     /// `false`: the process has to end.
-    fn exit_signal(&mut self, from: Term, reason: Parcel, linked: bool, token: Option<Parcel>) -> bool {
-        if linked && !self.proc.relations.drop_link(from) {
+    fn exit_signal(&mut self, from: Term, reason: Payload, linked: bool, token: Option<Payload>) -> bool {
+        if linked && !self.state.relations.drop_link(from) {
             return true;
         }
         let fatal_kill = !linked && reason.term.is_am(am::kill);
         if fatal_kill {
-            self.proc.exit_reason = Term::atom(am::killed);
+            self.state.exit_reason = Term::atom(am::killed);
             return false;
         }
-        let survives = self.proc.flags.trap_exit || reason.term.is_am(am::normal) && from != self.pid().term();
+        let survives = self.state.flags.trap_exit || reason.term.is_am(am::normal) && from != self.pid().term();
         if linked && survives {
             self.trace(flags::PROCS, am::getting_unlinked, &[from]);
         }
-        if self.proc.flags.trap_exit {
+        if self.state.flags.trap_exit {
             let mut fragment = reason.fragment.unwrap_or_else(|| Fragment::with_capacity(4));
             let term = fragment.tuple(&[Term::atom(am::EXIT), from, reason.term]);
             let token = token.map_or(Term::NONE, |token| myriad_heap::copy_term(token.term, &mut fragment));
@@ -282,12 +282,12 @@ impl Ctx<'_> {
         if survives {
             return true;
         }
-        self.proc.exit_reason = reason.attach(&mut self.proc.heap);
+        self.state.exit_reason = reason.attach(&mut self.state.heap);
         false
     }
 
-    fn down(&mut self, reference: RefNumbers, reason: Parcel) {
-        let Some(monitor) = self.proc.relations.monitor_over(reference) else { return };
+    fn down(&mut self, reference: RefNumbers, reason: Payload) {
+        let Some(monitor) = self.state.relations.monitor_over(reference) else { return };
         if monitor.spawning {
             return;
         }
@@ -303,7 +303,7 @@ impl Ctx<'_> {
 
     /// Puts `{'CHANGE' | Tag, Reference, time_offset, clock_service, Offset}` in the own message queue; the monitor stays.
     fn time_offset_changed(&mut self, reference: RefNumbers, offset_ns: i64) {
-        let Some(monitor) = self.proc.relations.get().and_then(|t| t.monitors.get(&reference)) else { return };
+        let Some(monitor) = self.state.relations.get().and_then(|t| t.monitors.get(&reference)) else { return };
         let tag_words = monitor.tag.as_ref().map_or(0, |t| myriad_heap::copied_size(t.term));
         let mut fragment = Fragment::with_capacity(16 + tag_words);
         let tag = match &monitor.tag {
@@ -313,7 +313,7 @@ impl Ctx<'_> {
         let (reference, offset) = (fragment.reference(reference), fragment.int(offset_ns));
         let (kind, object) = (Term::atom(am::time_offset), Term::atom(am::clock_service));
         let term = fragment.tuple(&[tag, reference, kind, object, offset]);
-        self.proc.messages.push(Message::new(term, Some(fragment), Term::NONE));
+        self.state.messages.push(Message::new(term, Some(fragment), Term::NONE));
     }
 
     /// Puts `{Tag, Reference, Kind, Object, Reason}` in the own message queue. `name` (an atom) makes the object `{Name, Node}`.
@@ -321,10 +321,10 @@ impl Ctx<'_> {
         &mut self,
         reference: RefNumbers,
         name: Term,
-        tag: Option<Parcel>,
+        tag: Option<Payload>,
         kind: myriad_term::Atom,
         object: Term,
-        reason: Parcel,
+        reason: Payload,
     ) {
         let tag_words = tag.as_ref().map_or(0, |t| myriad_heap::copied_size(t.term));
         self.pay_for_copy(tag_words);

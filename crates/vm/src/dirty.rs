@@ -1,7 +1,7 @@
 //! What dirty schedulers do for a VM: calls of built-ins, and collections of large heaps. The pools are in crate `sched`.
 //!
 //! A call leaves its process behind (`dirty_call.rs`). A process that is to be collected stays `Running` while it is here, so that
-//! it is in no run queue (process/P1) and its private part belongs to the dirty thread (process/P2).
+//! it is in no run queue (process/P1) and its owner state belongs to the dirty thread (process/P2).
 
 use crate::Process;
 use crate::ctx::Ctx;
@@ -60,8 +60,8 @@ impl Vm {
             Job::Collection(process) => unsafe { &*process.0 },
         };
         // SAFETY: process/P2: it is `Running`, and the queue handed it to this thread.
-        let private = unsafe { process.private() };
-        let mut ctx = Ctx { proc: private, this: process, sched: local, vm: self };
+        let state = unsafe { process.owner_state() };
+        let mut ctx = Ctx { state, process, sched: local, vm: self };
         let end = ctx.do_tasks_here().unwrap_or(SliceEnd::Yielded);
         self.after_slice(&mut ctx, end);
     }

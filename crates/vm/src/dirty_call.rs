@@ -1,12 +1,12 @@
 //! A call of a built-in on a dirty scheduler, and the process that waits for it.
 //!
-//! The call does not take the process along. It gets a private part of its own ([`private_for_call`]), in which it is the
-//! process that calls: the same X registers, group leader and flags, and a heap of fragments alone. The process's own private
+//! The call does not take the process along. It gets an owner state of its own ([`state_for_call`]), in which it is the
+//! process that calls: the same X registers, group leader and flags, and a heap of fragments alone. The process's own state
 //! part stays behind, and the process *waits*: a signal makes it runnable, a normal scheduler handles its signals and lets it
 //! wait again. So it answers, is traced, suspended, linked, or killed while a built-in of its computes or blocks for long. When
 //! the call is over, it comes back as a signal ([`crate::Signal::Returned`]), and the process goes on with the result.
 //! (OTP has a shadow process for the call too; it has the signals handled by processes of its own, as a process that runs
-//! dirty cannot be scheduled there. The private part of a call is never scheduled here, so the process can.)
+//! dirty cannot be scheduled there. The owner state of a call is never scheduled here, so the process can.)
 //!
 //! DC1. Both sides read the terms of the process's heap; neither changes a term. What the call makes is in the heap of the
 //!      call, what signals bring in is attached to the process's; neither is collected before the call is back (the process has
@@ -15,7 +15,7 @@
 //!      thread that runs the call; a call that has not begun yet is taken out of the queue by the process that ends, and a
 //!      dirty thread that takes one begins to count for thread progress before it lets go of the queue
 //!      (sched/DP1).
-//! DC3. The call gives the process something (a link, to a port that it opens) in its own private part: it is the process's when
+//! DC3. The call gives the process something (a link, to a port that it opens) in its own owner state: it is the process's when
 //!      the call comes back, and taken back if the process has ended. What it gives elsewhere in the process's name (an open
 //!      file) it gives as any other thread would ([`Process::set_exiting`]).
 //! DC4. A collection on a dirty scheduler (`task.rs`) is no call: it moves the terms, so it does take the process along, and
@@ -27,17 +27,17 @@ use crate::deliver::Handled;
 use crate::dirty::Job;
 use crate::engine::SliceEnd;
 use crate::vm::Vm;
-use crate::{Private, Process, Signal};
+use crate::{OwnerState, Process, Signal};
 use myriad_heap::Heap;
 use myriad_process::links::Link;
-use myriad_process::{Parcel, Place};
+use myriad_process::{DirtyState, Payload};
 use myriad_sched::Local;
 use myriad_term::{Pid, Term, am};
 
 /// A call that has not begun.
 pub struct DirtyCall {
     process: *const Process,
-    private: Box<Private>,
+    state: Box<OwnerState>,
 }
 
 // SAFETY: DC2 keeps the process, which is `Sync`, for as long as this is in a queue or runs.
@@ -45,14 +45,14 @@ unsafe impl Send for DirtyCall {}
 
 /// A call that is over.
 pub struct Returned {
-    private: Box<Private>,
+    state: Box<OwnerState>,
     result: BifResult,
 }
 
 /// What a call on a dirty scheduler sees as the process.
-fn private_for_call(caller: &mut Private) -> Private {
+fn state_for_call(caller: &mut OwnerState) -> OwnerState {
     let heap = Heap::without_block(&caller.heap.settings());
-    let mut call = Private::new(heap, caller.resume, caller.initial_call);
+    let mut call = OwnerState::new(heap, caller.resume, caller.initial_call);
     call.reductions_left = caller.reductions_left;
     call.saved_x.clone_from(&caller.saved_x);
     call.group_leader = caller.group_leader;
@@ -69,7 +69,7 @@ fn private_for_call(caller: &mut Private) -> Private {
 }
 
 /// The other ends of the links that a call has made.
-fn links_made(call: &Private) -> impl Iterator<Item = Term> {
+fn links_made(call: &OwnerState) -> impl Iterator<Item = Term> {
     let links = call.relations.get().into_iter().flat_map(|tables| tables.links.values());
     links.filter(|(_, link)| *link == Link::Active).map(|(other, _)| *other)
 }
@@ -77,14 +77,14 @@ fn links_made(call: &Private) -> impl Iterator<Item = Term> {
 impl DirtyCall {
     /// The call that the process of `ctx` has stopped at; from here on the process is away.
     pub(crate) fn begin(ctx: &mut Ctx<'_>) -> DirtyCall {
-        let private = Box::new(private_for_call(ctx.proc));
-        ctx.proc.away = true;
+        let state = Box::new(state_for_call(ctx.state));
+        ctx.state.in_dirty_call = true;
         // DC1. It says too that the process is inside that built-in.
-        let name = private.resumption.as_ref().and_then(|suspended| suspended.name);
-        ctx.proc.resumption =
+        let name = state.resumption.as_ref().and_then(|suspended| suspended.name);
+        ctx.state.resumption =
             Some(Box::new(Suspended { rest: Box::new(|_| Err(Escape::Yield)), name, collectable: false }));
-        ctx.this.set_place(Place::Queued);
-        DirtyCall { process: ctx.this, private }
+        ctx.process.set_dirty_state(DirtyState::Queued);
+        DirtyCall { process: ctx.process, state }
     }
 
     /// Is it a call of this process?
@@ -96,10 +96,10 @@ impl DirtyCall {
     pub(crate) fn run(mut self, vm: &'static Vm, local: &mut Local) {
         // SAFETY: DC2.
         let process = unsafe { &*self.process };
-        process.set_place(Place::Dirty);
-        let mut ctx = Ctx { proc: &mut self.private, this: process, sched: local, vm };
+        process.set_dirty_state(DirtyState::Running);
+        let mut ctx = Ctx { state: &mut self.state, process, sched: local, vm };
         let result = vm.engine().run_dirty(&mut ctx);
-        let returned = Signal::Returned(Box::new(Returned { private: self.private, result }));
+        let returned = Signal::Returned(Box::new(Returned { state: self.state, result }));
         if let Err(signal) = vm.try_send(process, returned) {
             crate::exit::answer_for_the_dead(vm, process.pid, signal);
         }
@@ -109,8 +109,8 @@ impl DirtyCall {
 impl Returned {
     /// The process has ended meanwhile.
     pub(crate) fn to_nobody(&self, vm: &'static Vm, dead: Pid) {
-        for other in links_made(&self.private) {
-            let reason = Parcel::immediate(Term::atom(am::noproc));
+        for other in links_made(&self.state) {
+            let reason = Payload::immediate(Term::atom(am::noproc));
             vm.signal_term(other, Signal::Exit { from: dead.term(), reason, linked: true });
         }
     }
@@ -118,10 +118,10 @@ impl Returned {
 
 impl Ctx<'_> {
     /// A slice of a process that is away, when it begins: its signals, and its own code if the call has come back.
-    pub(crate) fn run_away(&mut self) -> SliceEnd {
+    pub(crate) fn run_in_dirty_call(&mut self) -> SliceEnd {
         if self.answer_signals() == Handled::Fatal {
             SliceEnd::Exited
-        } else if self.proc.away {
+        } else if self.state.in_dirty_call {
             SliceEnd::Waiting
         } else {
             self.run_slice()
@@ -130,25 +130,25 @@ impl Ctx<'_> {
 
     /// The call is back.
     pub(crate) fn call_returns(&mut self, returned: Returned) {
-        let Returned { private: mut call, result } = returned;
-        let proc = &mut *self.proc;
-        let heap = std::mem::replace(&mut call.heap, Heap::without_block(&proc.heap.settings()));
-        proc.heap.join(heap);
+        let Returned { state: mut call, result } = returned;
+        let state = &mut *self.state;
+        let heap = std::mem::replace(&mut call.heap, Heap::without_block(&state.heap.settings()));
+        state.heap.join(heap);
         for other in links_made(&call) {
-            proc.relations.link(other);
+            state.relations.link(other);
         }
-        if proc.token.is_some() {
-            proc.token = call.token;
-            proc.watched.sequence = call.watched.sequence;
+        if state.token.is_some() {
+            state.token = call.token;
+            state.watched.sequence = call.watched.sequence;
         }
-        proc.retry_state = call.retry_state;
-        proc.error_cause = call.error_cause;
-        std::mem::swap(&mut proc.trap_args, &mut call.trap_args);
-        std::mem::swap(&mut proc.exception, &mut call.exception);
+        state.retry_state = call.retry_state;
+        state.error_cause = call.error_cause;
+        std::mem::swap(&mut state.trap_args, &mut call.trap_args);
+        std::mem::swap(&mut state.exception, &mut call.exception);
         if matches!(result, Err(Escape::Dead)) {
-            proc.exit_reason = call.exit_reason;
+            state.exit_reason = call.exit_reason;
         }
-        proc.resumption = match result {
+        state.resumption = match result {
             Err(Escape::Yield) => call.resumption.take(),
             result => {
                 let mut result = Some(result);
@@ -156,8 +156,8 @@ impl Ctx<'_> {
                 Some(Box::new(Suspended { rest, name: None, collectable: false }))
             }
         };
-        proc.away = false;
-        self.this.set_place(Place::Here);
+        state.in_dirty_call = false;
+        self.process.set_dirty_state(DirtyState::Not);
     }
 }
 
@@ -165,6 +165,6 @@ impl Vm {
     /// The process stops for a call on a dirty scheduler.
     pub(crate) fn call_dirty(&'static self, ctx: &mut Ctx<'_>, kind: DirtyKind) {
         let call = DirtyCall::begin(ctx);
-        self.schedulers.dirty.enqueue(kind, ctx.this.priority(), Job::Call(call));
+        self.schedulers.dirty.enqueue(kind, ctx.process.priority(), Job::Call(call));
     }
 }

@@ -4,7 +4,7 @@ use crate::bif::{BifResult, DirtyKind};
 use crate::code::Function;
 use crate::ctx::Ctx;
 use crate::vm::Vm;
-use crate::{Private, TraceFrame};
+use crate::{OwnerState, TraceFrame};
 use myriad_code::Executor;
 use myriad_process::CodePtr;
 
@@ -16,7 +16,7 @@ pub enum SliceEnd {
     Yielded,
     /// In a receive (or a waiting BIF) with nothing to match: wait for a signal.
     Waiting,
-    /// The process has ended with the reason in [`crate::Private::exit_reason`]; no Erlang code of it runs any more.
+    /// The process has ended with the reason in [`crate::OwnerState::exit_reason`]; no Erlang code of it runs any more.
     Exited,
     /// It goes on in a dirty scheduler of this kind.
     Dirty(DirtyKind),
@@ -24,7 +24,7 @@ pub enum SliceEnd {
 
 /// An executor of Erlang code.
 pub trait Engine: Executor<Vm> + Send + Sync {
-    /// Runs the process of `ctx` from its saved state ([`crate::Private::resume`]) until the slice ends, and saves the state.
+    /// Runs the process of `ctx` from its saved state ([`crate::OwnerState::resume`]) until the slice ends, and saves the state.
     fn run(&self, ctx: &mut Ctx<'_>) -> SliceEnd;
 
     /// Makes the one call of a built-in that the process stopped before with [`SliceEnd::Dirty`], on what the call has of the
@@ -38,11 +38,11 @@ pub trait Engine: Executor<Vm> + Send + Sync {
 
     /// Where a process is: its function first, then the return points, at most `depth` in all. The process is stopped, or in
     /// a built-in function.
-    fn backtrace(&self, process: &Private, depth: usize) -> Vec<TraceFrame>;
+    fn backtrace(&self, process: &OwnerState, depth: usize) -> Vec<TraceFrame>;
 
     /// Words on the stack below the first return point: the Y registers of the function that a process is in. As
     /// [`Engine::backtrace`].
-    fn frame_words(&self, process: &Private) -> usize {
+    fn frame_words(&self, process: &OwnerState) -> usize {
         process.heap.stack_words()
     }
 

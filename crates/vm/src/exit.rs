@@ -16,7 +16,7 @@ use crate::vm::Vm;
 use crate::{Signal, Signals};
 use myriad_heap::Fragment;
 use myriad_process::links::{Link, Monitor, Suspension, Target, Watcher};
-use myriad_process::{Message, Parcel};
+use myriad_process::{Message, Payload};
 use myriad_term::{Build, Pid, RefNumbers, Term, am, print};
 use std::collections::{btree_map, hash_map};
 
@@ -63,12 +63,12 @@ struct Parting {
     watchers: hash_map::IntoIter<RefNumbers, Watcher>,
 }
 
-/// Ends the process of `ctx` with [`crate::Private::exit_reason`], or begins to: `false` if it is to go on in another slice
+/// Ends the process of `ctx` with [`crate::OwnerState::exit_reason`], or begins to: `false` if it is to go on in another slice
 /// ([`go_on`]).
 pub(crate) fn finish(ctx: &mut Ctx<'_>) -> bool {
     if !has_begun(ctx) {
         begin(ctx);
-        ctx.proc.reductions_left = ctx.proc.reductions_left.max(LEAST_REDUCTIONS);
+        ctx.state.reductions_left = ctx.state.reductions_left.max(LEAST_REDUCTIONS);
         if go_on(ctx) == SliceEnd::Yielded {
             return false;
         }
@@ -78,7 +78,7 @@ pub(crate) fn finish(ctx: &mut Ctx<'_>) -> bool {
 }
 
 fn begin(ctx: &mut Ctx<'_>) {
-    let (vm, process) = (ctx.vm, ctx.this);
+    let (vm, process) = (ctx.vm, ctx.process);
     ctx.trace_exit();
     if let Some(name) = process.name() {
         ctx.trace(flags::PROCS, am::unregister, &[name.term()]);
@@ -87,27 +87,27 @@ fn begin(ctx: &mut Ctx<'_>) {
     process.set_exiting();
     myriad_sync::sim_point();
     vm.names.release(process);
-    if let Some(timer) = ctx.proc.receive_timer.take() {
+    if let Some(timer) = ctx.state.receive_timer.take() {
         vm.timers.cancel(timer);
     }
-    if ctx.proc.away {
+    if ctx.state.in_dirty_call {
         vm.schedulers.dirty.forget(process);
     }
-    ctx.proc.resumption = None;
+    ctx.state.resumption = None;
     ctx.set_saved_calls(0);
     crate::task::refuse_all(ctx);
     let stage = if process.has_timers() { Stage::Timers { wheel: 0 } } else { Stage::Hooks };
-    ctx.proc.ending = Some(Box::new(Ending { stage, let_go: 0, rest: None }));
+    ctx.state.ending = Some(Box::new(Ending { stage, let_go: 0, rest: None }));
 }
 
 /// Has the process begun to end?
 pub(crate) fn has_begun(ctx: &Ctx<'_>) -> bool {
-    ctx.proc.ending.is_some()
+    ctx.state.ending.is_some()
 }
 
 /// A slice of its end; `Exited` once nothing is left but to free it.
 pub(crate) fn go_on(ctx: &mut Ctx<'_>) -> SliceEnd {
-    let Some(mut ending) = ctx.proc.ending.take() else { return SliceEnd::Exited };
+    let Some(mut ending) = ctx.state.ending.take() else { return SliceEnd::Exited };
     let done = loop {
         let Some(next) = ending.step(ctx) else { break false };
         ending.stage = next;
@@ -115,7 +115,7 @@ pub(crate) fn go_on(ctx: &mut Ctx<'_>) -> SliceEnd {
             break true;
         }
     };
-    ctx.proc.ending = Some(ending);
+    ctx.state.ending = Some(ending);
     if done { SliceEnd::Exited } else { SliceEnd::Yielded }
 }
 
@@ -137,12 +137,12 @@ impl Ending {
             }
             Stage::Hooks => {
                 self.run_hooks(ctx)?;
-                if ctx.this.blocks_schedulers() {
+                if ctx.process.blocks_schedulers() {
                     ctx.vm.schedulers.blocker_ends(ctx.pid());
                 }
                 myriad_sync::sim_point();
-                let unhandled = ctx.proc.unhandled.take().map_or(Signals::empty(), |signals| *signals);
-                Some(Stage::Signals([unhandled, ctx.this.outer.close()]))
+                let unhandled = ctx.state.unhandled.take().map_or(Signals::empty(), |signals| *signals);
+                Some(Stage::Signals([unhandled, ctx.process.outer.close()]))
             }
             Stage::Signals(signals) => {
                 for signals in signals {
@@ -155,9 +155,9 @@ impl Ending {
             }
             Stage::Relations(parting) => parting.tell(ctx).then_some(Stage::Messages),
             Stage::Messages => {
-                ctx.proc.messages.rewind();
+                ctx.state.messages.rewind();
                 while !ctx.exhausted() {
-                    if ctx.proc.messages.take().is_none() {
+                    if ctx.state.messages.take().is_none() {
                         return Some(Stage::Done);
                     }
                     ctx.bump(1);
@@ -188,7 +188,7 @@ impl Ending {
 
 impl Parting {
     fn new(ctx: &mut Ctx<'_>) -> Parting {
-        let tables = ctx.proc.relations.take();
+        let tables = ctx.state.relations.take();
         Parting {
             links: tables.links.into_values(),
             monitors: tables.monitors.into_iter(),
@@ -201,7 +201,7 @@ impl Parting {
     /// Tells all of them, those who monitor it last: who gets a `'DOWN'` finds nothing of it with others. `false` if the slice is
     /// used up before.
     fn tell(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        let (vm, pid, reason) = (ctx.vm, ctx.pid(), ctx.proc.exit_reason);
+        let (vm, pid, reason) = (ctx.vm, ctx.pid(), ctx.state.exit_reason);
         while !ctx.exhausted() {
             ctx.bump(PARTING);
             if let Some((other, link)) = self.links.next() {
@@ -227,7 +227,7 @@ impl Parting {
                 self.resuming = Some((suspended, suspension.times));
             } else if let Some((reference, watcher)) = self.watchers.next() {
                 if let Some(p) = vm.processes.get(watcher.from) {
-                    vm.send(p, Signal::Down { reference, reason: ctx.parcel(reason) });
+                    vm.send(p, Signal::Down { reference, reason: ctx.payload(reason) });
                 }
             } else {
                 return true;
@@ -239,10 +239,10 @@ impl Parting {
 
 /// Takes it out of the table.
 fn free(ctx: &mut Ctx<'_>) {
-    let (vm, pid, process) = (ctx.vm, ctx.pid(), ctx.this);
+    let (vm, pid, process) = (ctx.vm, ctx.pid(), ctx.process);
     if (pid.data() == 0 || process.system) && !vm.schedulers.is_stopping() {
         // Without `init` and the system processes nothing can run or stop in order.
-        let (pid, reason) = (print::pid_text(pid.term()), print::text(ctx.proc.exit_reason, SLOGAN_TERMS));
+        let (pid, reason) = (print::pid_text(pid.term()), print::text(ctx.state.exit_reason, SLOGAN_TERMS));
         use crate::crash_dump::{Haste, report};
         report(&format!("System process {pid} terminated: {reason}"), None, Haste::Orderly);
         vm.stop(1);
@@ -281,7 +281,7 @@ fn answer_all(ctx: &mut Ctx<'_>, signals: &mut Signals) -> bool {
 
 /// Answers a signal that a process can no longer handle.
 pub(crate) fn answer_for_the_dead(vm: &'static Vm, dead: Pid, signal: Signal) {
-    let noproc = || Parcel::immediate(Term::atom(am::noproc));
+    let noproc = || Payload::immediate(Term::atom(am::noproc));
     match signal {
         Signal::Link(from) => {
             let exit = Signal::Exit { from: dead.term(), reason: noproc(), linked: true };

@@ -7,16 +7,16 @@ use myriad_term::{Term, am};
 
 impl Ctx<'_> {
     /// Collects, so that at least `need` words are free. `live` are the live X registers. `false`: the heap has outgrown its
-    /// limit, and the process ends ([`Private::exit_reason`]).
+    /// limit, and the process ends ([`OwnerState::exit_reason`]).
     ///
     /// # Safety
-    /// As for `Private::collect`.
+    /// As for `OwnerState::collect`.
     #[must_use]
     pub unsafe fn collect(&mut self, need: usize, live: &mut [Term]) -> bool {
         let watched = self.collection_begins(need, false);
         let gc = within(State::Gc);
         // SAFETY: the caller's promise.
-        let done = unsafe { self.proc.collect(need, live) };
+        let done = unsafe { self.state.collect(need, live) };
         drop(gc);
         self.collection_ends(watched);
         self.collected(done)
@@ -25,13 +25,13 @@ impl Ctx<'_> {
     /// Collects both generations into the least memory (`erlang:hibernate/3`). As [`Ctx::collect`] otherwise.
     ///
     /// # Safety
-    /// As for `Private::collect`.
+    /// As for `OwnerState::collect`.
     #[must_use]
     pub unsafe fn shrink_heap(&mut self, live: &mut [Term]) -> bool {
         let watched = self.collection_begins(0, true);
         let gc = within(State::Gc);
         // SAFETY: the caller's promise.
-        let done = unsafe { self.proc.shrink_to_fit(live) };
+        let done = unsafe { self.state.shrink_to_fit(live) };
         drop(gc);
         self.collection_ends(watched);
         self.collected(done)
@@ -40,22 +40,22 @@ impl Ctx<'_> {
     /// Copies what the process, its messages included, refers to in these literal areas.
     ///
     /// # Safety
-    /// As for `Private::collect`; the areas are live.
+    /// As for `OwnerState::collect`; the areas are live.
     pub(crate) unsafe fn copy_literals(&mut self, areas: &LiteralRanges) {
         let _gc = within(State::Gc);
         // SAFETY: the caller's promise.
-        unsafe { self.proc.copy_literals(areas) };
+        unsafe { self.state.copy_literals(areas) };
     }
 
     /// Messages that wait count for the limit too, unless they are kept off the heap.
     fn with_messages(&self, mut report: GcReport) -> Result<GcReport, MaxHeapExceeded> {
-        let (proc, limit) = (&*self.proc, self.proc.heap.max_heap_size());
-        if limit.size == 0 || proc.flags.off_heap_messages || report.max_heap_exceeded.is_some() {
+        let (state, limit) = (&*self.state, self.state.heap.max_heap_size());
+        if limit.size == 0 || state.flags.off_heap_messages || report.max_heap_exceeded.is_some() {
             return Ok(report);
         }
-        let total_words = proc.heap.limited_words() + proc.messages.words();
+        let total_words = state.heap.limited_words() + state.messages.words();
         if total_words > limit.size {
-            let exceeded = MaxHeapExceeded { total_words, info: proc.heap.info() };
+            let exceeded = MaxHeapExceeded { total_words, info: state.heap.info() };
             if limit.kill {
                 return Err(exceeded);
             }
@@ -76,7 +76,7 @@ impl Ctx<'_> {
             }
             Err(exceeded) => {
                 crate::report::heap_exceeded(self, &exceeded);
-                self.proc.exit_reason = Term::atom(am::killed);
+                self.state.exit_reason = Term::atom(am::killed);
                 false
             }
         }

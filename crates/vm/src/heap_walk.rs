@@ -9,7 +9,7 @@
 //! keeps for itself.
 
 use crate::ctx::Ctx;
-use crate::{Private, Process, Signal};
+use crate::{OwnerState, Process, Signal};
 use myriad_heap::{Fragment, QueueLink};
 use myriad_process::{Message, Packet};
 use myriad_sched::Destination;
@@ -66,7 +66,7 @@ fn fragment(of: Option<&Fragment>, holder: Holder, place: Place, visit: Visit<'_
 
 /// The fragments of a signal that has not been handled.
 fn signal(of: &Signal, holder: Holder, visit: Visit<'_>) {
-    let parcel = match of {
+    let payload = match of {
         Signal::Message(message) | Signal::AliasMessage(_, message) => {
             return fragment(message.fragment(), holder, Place::Heap, visit);
         }
@@ -81,13 +81,13 @@ fn signal(of: &Signal, holder: Holder, visit: Visit<'_>) {
         Signal::Suspend { reply: Some(reply), .. } => reply,
         _ => return,
     };
-    fragment(parcel.fragment.as_ref(), holder, Place::Heap, visit);
+    fragment(payload.fragment.as_ref(), holder, Place::Heap, visit);
 }
 
-fn process(of: &Process, private: &Private, visit: Visit<'_>) {
+fn process(of: &Process, state: &OwnerState, visit: Visit<'_>) {
     let holder = Holder::Process(of.pid);
-    private.heap.each_object(|object| visit(holder, Place::Heap, object));
-    for message in private.messages.iter() {
+    state.heap.each_object(|object| visit(holder, Place::Heap, object));
+    for message in state.messages.iter() {
         fragment(message.fragment(), holder, Place::Heap, visit);
     }
     let mut packet = |link: NonNull<QueueLink>| {
@@ -98,7 +98,7 @@ fn process(of: &Process, private: &Private, visit: Visit<'_>) {
         // SAFETY: a link of the process's queues, which nobody else touches now (sched/SF2).
         unsafe { Packet::look(link, look) }
     };
-    if let Some(signals) = &private.unhandled {
+    if let Some(signals) = &state.unhandled {
         signals.each(&mut packet);
     }
     // SAFETY: only the process's owner takes signals, and nobody but the caller is one now (sched/SF2).
@@ -123,19 +123,19 @@ impl Ctx<'_> {
             }
         };
         vm.processes.each(|other| {
-            if std::ptr::eq(other, self.this) {
-                process(other, self.proc, &mut all);
+            if std::ptr::eq(other, self.process) {
+                process(other, self.state, &mut all);
             } else {
                 // SAFETY: sched/SF2: nobody else touches it until `_stopped` is dropped, and there is no other reference.
-                process(other, unsafe { other.private() }, &mut all);
+                process(other, unsafe { other.owner_state() }, &mut all);
             }
         });
-        vm.timers.each_message(|to, _, parcel| {
+        vm.timers.each_message(|to, _, payload| {
             let holder = match to {
                 Destination::Process(pid) => Holder::Process(pid),
                 Destination::Name(name) => Holder::Name(name),
             };
-            fragment(parcel.fragment.as_ref(), holder, Place::Timer, &mut all);
+            fragment(payload.fragment.as_ref(), holder, Place::Timer, &mut all);
         });
         vm.subsystems.iter().for_each(|one| one.each_object(&mut all));
         true

@@ -3,7 +3,7 @@
 
 use crate::ctx::Ctx;
 use crate::vm::Vm;
-use crate::{Private, Process, TraceFrame};
+use crate::{OwnerState, Process, TraceFrame};
 use myriad_heap::{Fragment, GcInfo, MaxHeapSize, Settings};
 use myriad_process::links::{Link, Target};
 use myriad_process::{Message, MessageQueue, Packet, Status};
@@ -119,8 +119,8 @@ struct Answer<'a, 'b> {
 
 /// A process that is visited.
 struct Visited<'a> {
-    this: &'a Process,
-    private: &'a Private,
+    process: &'a Process,
+    state: &'a OwnerState,
     status: Status,
     coming: Coming,
 }
@@ -157,13 +157,13 @@ impl Coming {
 
 impl Answer<'_, '_> {
     /// What others see of the process that the answer is about.
-    fn this(&self) -> &Process {
-        self.visited.as_ref().map_or(self.ctx.this, |visited| visited.this)
+    fn process(&self) -> &Process {
+        self.visited.as_ref().map_or(self.ctx.process, |visited| visited.process)
     }
 
     /// What is the process's own.
-    fn private(&self) -> &Private {
-        self.visited.as_ref().map_or(self.ctx.proc, |visited| visited.private)
+    fn state(&self) -> &OwnerState {
+        self.visited.as_ref().map_or(self.ctx.state, |visited| visited.state)
     }
 
     /// Messages that the process has not fetched and that count: when it answers itself, it has fetched them.
@@ -172,11 +172,11 @@ impl Answer<'_, '_> {
     }
 
     fn message_count(&self) -> usize {
-        self.private().messages.len() + self.coming().messages
+        self.state().messages.len() + self.coming().messages
     }
 
     fn message_words(&self) -> usize {
-        self.private().messages.words() + self.coming().words
+        self.state().messages.words() + self.coming().words
     }
 
     /// A term of the process, which the answer may hold as it is only if the process itself makes it.
@@ -224,14 +224,14 @@ pub fn info_by_visit(ctx: &mut Ctx<'_>, process: &Process, items: Term, by_defau
     if among(ASKED_FOR) || process.is_exiting() {
         return None;
     }
-    let answer = process.visit(|status, private| {
-        if private.unhandled.is_some() || private.ending.is_some() || private.away {
+    let answer = process.visit(|status, state| {
+        if state.unhandled.is_some() || state.ending.is_some() || state.in_dirty_call {
             return None;
         }
-        if private.messages.len() > MOST_COUNTED && among(WITH_MESSAGES) {
+        if state.messages.len() > MOST_COUNTED && among(WITH_MESSAGES) {
             return None;
         }
-        let visited = Visited { this: process, private, status, coming: Coming::to(process)? };
+        let visited = Visited { process, state, status, coming: Coming::to(process)? };
         Some(process_info(&mut Answer { ctx, visited: Some(visited), memory: None }, items, by_default))
     });
     answer.flatten()
@@ -241,14 +241,14 @@ pub fn info_by_visit(ctx: &mut Ctx<'_>, process: &Process, items: Term, by_defau
 /// `out`, what the process has already is not copied (but messages are).
 fn process_info(out: &mut Answer<'_, '_>, items: Term, by_default: bool) -> Term {
     if let Some(item) = items.as_atom() {
-        if item == am::registered_name && out.this().name().is_none() {
+        if item == am::registered_name && out.process().name().is_none() {
             return Term::NIL;
         }
         return pair(out, item);
     }
     let mut pairs = Vec::new();
     for item in items.list_iter().filter_map(Term::as_atom) {
-        if item == am::registered_name && by_default && out.this().name().is_none() {
+        if item == am::registered_name && by_default && out.process().name().is_none() {
             continue;
         }
         pairs.push(pair(out, item));
@@ -267,31 +267,31 @@ fn words(n: usize) -> Term {
 
 fn value(out: &mut Answer<'_, '_>, item: Atom) -> Term {
     match item {
-        am::registered_name => out.this().name().map_or(Term::NIL, Atom::term),
+        am::registered_name => out.process().name().map_or(Term::NIL, Atom::term),
         am::current_function => current(out).map_or(Term::UNDEFINED, |frame| mfa(out, frame.mfa)),
         am::current_location => current(out).map_or(Term::UNDEFINED, |frame| location(out, &frame)),
         am::current_stacktrace => stacktrace(out),
-        am::backtrace if out.private().flags.sensitive => out.binary(&[]),
-        am::messages | am::dictionary if out.private().flags.sensitive => Term::NIL,
+        am::backtrace if out.state().flags.sensitive => out.binary(&[]),
+        am::messages | am::dictionary if out.state().flags.sensitive => Term::NIL,
         am::backtrace => {
-            let text = crate::stack::backtrace(out.ctx.vm.engine(), out.private());
+            let text = crate::stack::backtrace(out.ctx.vm.engine(), out.state());
             out.binary(text.as_bytes())
         }
         am::initial_call => {
-            let call = out.private().initial_call;
+            let call = out.state().initial_call;
             mfa(out, call)
         }
         am::status => Term::atom(status(out)),
         am::message_queue_len => words(out.message_count()),
         am::messages => messages(out),
         am::message_queue_data => {
-            Term::atom(if out.private().flags.off_heap_messages { am::off_heap } else { am::on_heap })
+            Term::atom(if out.state().flags.off_heap_messages { am::off_heap } else { am::on_heap })
         }
         am::links => links(out),
         am::monitors => monitors(out),
         am::monitored_by => {
             let watchers: Vec<Term> = out
-                .private()
+                .state()
                 .relations
                 .get()
                 .map(|t| t.watchers.values().map(|w| w.from.term()).collect())
@@ -299,38 +299,38 @@ fn value(out: &mut Answer<'_, '_>, item: Atom) -> Term {
             out.list(&watchers)
         }
         am::dictionary => {
-            let entries = out.private().dictionary.as_ref().map(|d| d.entries.clone()).unwrap_or_default();
+            let entries = out.state().dictionary.as_ref().map(|d| d.entries.clone()).unwrap_or_default();
             let pairs: Vec<Term> = entries.into_iter().map(|(k, v)| out.tuple(&[k, v])).collect();
             out.list(&pairs)
         }
-        am::trap_exit => Term::bool(out.private().flags.trap_exit),
-        am::error_handler => out.private().error_handler.term(),
-        am::priority => priority_atom(out.this().priority()).term(),
+        am::trap_exit => Term::bool(out.state().flags.trap_exit),
+        am::error_handler => out.state().error_handler.term(),
+        am::priority => priority_atom(out.process().priority()).term(),
         am::group_leader => {
-            let leader = out.private().group_leader;
+            let leader = out.state().group_leader;
             out.own_term(leader)
         }
         am::parent => {
-            let parent = out.private().parent;
+            let parent = out.state().parent;
             out.own_term(parent)
         }
         am::total_heap_size => {
             // Messages count where they are to be part of the heap.
-            let messages = if out.private().flags.off_heap_messages { 0 } else { out.message_words() };
-            words(out.private().heap.total_size_words() + messages)
+            let messages = if out.state().flags.off_heap_messages { 0 } else { out.message_words() };
+            words(out.state().heap.total_size_words() + messages)
         }
-        am::heap_size => words(out.private().heap.block_words()),
-        am::stack_size => words(out.private().heap.stack_words()),
-        am::memory => words(memory(out.private()) + out.coming().bytes()),
+        am::heap_size => words(out.state().heap.block_words()),
+        am::stack_size => words(out.state().heap.stack_words()),
+        am::memory => words(memory(out.state()) + out.coming().bytes()),
         am::reductions => {
             let reductions = reductions(out);
             out.uint(reductions)
         }
-        am::min_heap_size => words(out.private().heap.settings().min_heap_size),
-        am::min_bin_vheap_size => words(out.private().heap.settings().min_bin_vheap_size),
-        am::fullsweep_after => words(out.private().heap.settings().fullsweep_after as usize),
+        am::min_heap_size => words(out.state().heap.settings().min_heap_size),
+        am::min_bin_vheap_size => words(out.state().heap.settings().min_bin_vheap_size),
+        am::fullsweep_after => words(out.state().heap.settings().fullsweep_after as usize),
         am::max_heap_size => {
-            let limit = out.private().heap.max_heap_size();
+            let limit = out.state().heap.max_heap_size();
             {
                 let vm = out.ctx.vm;
                 max_heap_size_map(out, vm, limit)
@@ -344,8 +344,8 @@ fn value(out: &mut Answer<'_, '_>, item: Atom) -> Term {
         am::catchlevel => words(catch_level(out)),
         am::trace => words(0),
         am::sequential_trace_token => {
-            if out.private().token.is_some() {
-                out.private().token
+            if out.state().token.is_some() {
+                out.state().token
             } else {
                 Term::NIL
             }
@@ -356,41 +356,41 @@ fn value(out: &mut Answer<'_, '_>, item: Atom) -> Term {
 }
 
 /// Bytes that a process takes.
-pub(crate) fn memory(process: &crate::Private) -> usize {
+pub(crate) fn memory(process: &crate::OwnerState) -> usize {
     let held = process.heap.total_size_words() + process.messages.words();
     held * 8 + PROCESS_BYTES + process.messages.node_bytes()
 }
 
 fn last_calls(out: &mut Answer<'_, '_>) -> Term {
-    let saved = out.private().watched.saved.clone();
+    let saved = out.state().watched.saved.clone();
     crate::saved_calls::as_list(saved.as_ref(), out)
 }
 
 fn reductions(out: &Answer<'_, '_>) -> u64 {
-    let private = out.private();
+    let state = out.state();
     // Those of the slice that is under way; a visitor comes when it has been counted.
-    let in_slice = if out.visited.is_some() { 0 } else { SLICE_REDUCTIONS - private.reductions_left };
-    private.reductions + u64::try_from(in_slice).unwrap_or(0)
+    let in_slice = if out.visited.is_some() { 0 } else { SLICE_REDUCTIONS - state.reductions_left };
+    state.reductions + u64::try_from(in_slice).unwrap_or(0)
 }
 
 fn status(out: &Answer<'_, '_>) -> Atom {
-    let private = out.private();
+    let state = out.state();
     let waiting = |waits: bool| if waits { am::waiting } else { am::runnable };
-    if private.away {
-        return out.this().away_status();
+    if state.in_dirty_call {
+        return out.process().dirty_status();
     }
-    if private.suspended > 0 || private.flags.at_busy_port {
+    if state.suspended > 0 || state.flags.at_busy_port {
         return am::suspended;
     }
     match &out.visited {
         Some(visited) => waiting(visited.status == Status::Waiting),
-        None if private.answering => waiting(private.waiting),
+        None if state.answering => waiting(state.waiting),
         None => am::running,
     }
 }
 
 fn current(out: &Answer<'_, '_>) -> Option<TraceFrame> {
-    out.ctx.vm.engine().backtrace(out.private(), 1).into_iter().next()
+    out.ctx.vm.engine().backtrace(out.state(), 1).into_iter().next()
 }
 
 fn mfa<B: Build>(out: &mut B, mfa: Mfa) -> Term {
@@ -415,14 +415,14 @@ pub fn place<B: Build>(out: &mut B, frame: &TraceFrame) -> Term {
 }
 
 fn stacktrace(out: &mut Answer<'_, '_>) -> Term {
-    let frames = out.ctx.vm.engine().backtrace(out.private(), out.ctx.vm.defaults.backtrace_depth());
+    let frames = out.ctx.vm.engine().backtrace(out.state(), out.ctx.vm.defaults.backtrace_depth());
     let entries: Vec<Term> = frames.iter().map(|f| location(out, f)).collect();
     out.list(&entries)
 }
 
 fn messages(out: &mut Answer<'_, '_>) -> Term {
     // Copies: the queue's own terms stay in their fragments until they are received.
-    let terms: Vec<Term> = out.private().messages.iter().map(Message::term).collect();
+    let terms: Vec<Term> = out.state().messages.iter().map(Message::term).collect();
     let copies: Vec<Term> = terms.into_iter().map(|t| myriad_heap::copy_term(t, out)).collect();
     out.list(&copies)
 }
@@ -431,13 +431,13 @@ fn links(out: &mut Answer<'_, '_>) -> Term {
     let active = |t: &myriad_process::links::Tables| -> Vec<Term> {
         t.links.values().filter(|(_, l)| *l == Link::Active).map(|(other, _)| *other).collect()
     };
-    let links = out.private().relations.get().map(active).unwrap_or_default();
+    let links = out.state().relations.get().map(active).unwrap_or_default();
     out.list(&links)
 }
 
 fn monitors(out: &mut Answer<'_, '_>) -> Term {
     let all: Vec<(Target, Term)> = out
-        .private()
+        .state()
         .relations
         .get()
         .map(|t| t.monitors.values().map(|m| (m.target, m.name)).collect())
@@ -458,7 +458,7 @@ fn monitors(out: &mut Answer<'_, '_>) -> Term {
 
 fn suspending(out: &mut Answer<'_, '_>) -> Term {
     let all: Vec<(Term, u32, bool)> = out
-        .private()
+        .state()
         .relations
         .get()
         .map(|t| {
@@ -479,7 +479,7 @@ fn suspending(out: &mut Answer<'_, '_>) -> Term {
 
 fn binaries(out: &mut Answer<'_, '_>) -> Term {
     let mut all = Vec::new();
-    out.private().heap.each_shared_binary(|address, size, references| all.push((address, size, references)));
+    out.state().heap.each_shared_binary(|address, size, references| all.push((address, size, references)));
     let mut list = Vec::new();
     for (address, size, references) in all {
         let address = out.uint(address as u64);
@@ -490,7 +490,7 @@ fn binaries(out: &mut Answer<'_, '_>) -> Term {
 
 fn catch_level(out: &Answer<'_, '_>) -> usize {
     // SAFETY: stack words are terms or continuations, which look like small integers (code/K2).
-    out.private().heap.stack().iter().filter(|w| unsafe { Term::from_raw(**w) }.as_catch().is_some()).count()
+    out.state().heap.stack().iter().filter(|w| unsafe { Term::from_raw(**w) }.as_catch().is_some()).count()
 }
 
 /// The limit as a map, as `process_flag/2` gives it too.
@@ -511,7 +511,7 @@ fn proplist(out: &mut Answer<'_, '_>, pairs: &[(Atom, usize)]) -> Vec<Term> {
 }
 
 fn garbage_collection(out: &mut Answer<'_, '_>) -> Term {
-    let Settings { min_heap_size, min_bin_vheap_size, fullsweep_after, max_heap_size } = out.private().heap.settings();
+    let Settings { min_heap_size, min_bin_vheap_size, fullsweep_after, max_heap_size } = out.state().heap.settings();
     let map = max_heap_size_map(out, out.ctx.vm, max_heap_size);
     let mut list = vec![out.tuple(&[am::max_heap_size.term(), map])];
     list.extend(proplist(
@@ -520,7 +520,7 @@ fn garbage_collection(out: &mut Answer<'_, '_>) -> Term {
             (am::min_bin_vheap_size, min_bin_vheap_size),
             (am::min_heap_size, min_heap_size),
             (am::fullsweep_after, fullsweep_after as usize),
-            (am::minor_gcs, out.private().heap.minor_gcs() as usize),
+            (am::minor_gcs, out.state().heap.minor_gcs() as usize),
         ],
     ));
     out.list(&list)
@@ -544,7 +544,7 @@ pub(crate) fn gc_items(i: &GcInfo) -> [(Atom, usize); 11] {
 }
 
 fn garbage_collection_info(out: &mut Answer<'_, '_>) -> Term {
-    let items = gc_items(&out.private().heap.info());
+    let items = gc_items(&out.state().heap.info());
     let list = proplist(out, &items);
     out.list(&list)
 }

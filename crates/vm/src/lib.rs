@@ -25,7 +25,7 @@ pub mod info;
 pub mod intrinsic;
 pub mod literals;
 pub mod memory;
-pub mod native;
+pub mod os_text;
 pub mod release;
 pub mod report;
 pub mod runtime;
@@ -47,7 +47,7 @@ pub mod vm;
 pub use bif::{Bif, BifDef, BifResult, Escape};
 pub use ctx::Ctx;
 pub use myriad_sched as sched;
-pub use runtime::{Exception, Listing, Private, Process, ProcessTable, Resume, Signal, Signals, TraceFrame};
+pub use runtime::{Exception, Listing, OwnerState, Process, ProcessTable, Resume, Signal, Signals, TraceFrame};
 pub use vm::Vm;
 
 pub use myriad_heap as heap;

@@ -6,7 +6,7 @@
 //!
 //! LC1. Before the first process is asked, copies between heaps stop to share these literals, and all have made progress
 //!      (heap/L3): so a process that has answered never gets one of them again.
-//! LC2. Whoever keeps terms outside processes (tables, timers, ports) copies literals too ([`myriad_process::Parcel::whole`]).
+//! LC2. Whoever keeps terms outside processes (tables, timers, ports) copies literals too ([`myriad_process::Payload::whole`]).
 //! LC3. An area is freed after thread progress: a process that has just ended, or a reader of the table of persistent terms, may
 //!      still look at it.
 
@@ -83,12 +83,12 @@ impl Literals {
     pub fn switch(&self, ctx: &mut Ctx<'_>) -> BifResult {
         let (vm, pid) = (ctx.vm, ctx.pid());
         let mut state = self.state.lock();
-        if ctx.proc.retry_state.is_some() {
+        if ctx.state.retry_state.is_some() {
             // Called again: all have made progress, or this was another signal.
             if matches!(state.phase, Phase::Announced) {
                 return Err(Escape::Wait);
             }
-            ctx.proc.retry_state = Term::NONE;
+            ctx.state.retry_state = Term::NONE;
             return Ok(Term::TRUE);
         }
         let gone = std::mem::take(&mut state.going);
@@ -105,7 +105,7 @@ impl Literals {
             return Ok(Term::FALSE);
         }
         state.phase = Phase::Announced;
-        ctx.proc.retry_state = Term::TRUE;
+        ctx.state.retry_state = Term::TRUE;
         ctx.sched.slot.retire(move || {
             vm.literals.state.lock().phase = Phase::Asking;
             vm.signal_pid(pid, Signal::Call(Box::new(|_| {})));

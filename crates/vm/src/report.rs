@@ -32,8 +32,8 @@ fn send(ctx: &Ctx<'_>, format: &str, arguments: impl FnOnce(&mut Fragment) -> Te
     let mut f = Fragment::with_capacity(256);
     let arguments = arguments(&mut f);
     let format = f.string(format);
-    let leader = myriad_heap::copy_term(ctx.proc.group_leader, &mut f);
-    let time = f.int(ctx.vm.machine.system_ns() / 1000);
+    let leader = myriad_heap::copy_term(ctx.state.group_leader, &mut f);
+    let time = f.int(ctx.vm.platform.system_ns() / 1000);
     let kind = [(atom(am::tag), atom(am::error)), (atom(am::emulator), Term::TRUE)];
     let kind = myriad_term::map::from_pairs(&mut f, &kind);
     let pid = ctx.pid().term();
@@ -69,12 +69,12 @@ pub fn crashed(ctx: &mut Ctx<'_>, reason: Term) {
 
 /// The heap has reached its limit.
 pub(crate) fn heap_exceeded(ctx: &Ctx<'_>, exceeded: &MaxHeapExceeded) {
-    let limit = ctx.proc.heap.max_heap_size();
+    let limit = ctx.state.heap.max_heap_size();
     if !limit.error_logger {
         return;
     }
     let number = |n: usize| Term::small(n as i64);
-    let (pid, queue) = (ctx.pid().term(), ctx.proc.messages.len());
+    let (pid, queue) = (ctx.pid().term(), ctx.state.messages.len());
     let told = crate::info::gc_items(&exceeded.info);
     send(ctx, HEAP, |f| {
         let items: Vec<Term> = told.iter().map(|(name, n)| f.tuple(&[name.term(), number(*n)])).collect();

@@ -26,7 +26,7 @@ impl Runtime for Vm {
 /// No larger than a size of the allocator: one word more would cost each process 128 bytes.
 pub type Process = myriad_process::Process<Vm>;
 /// The part of a process that only its owner touches.
-pub type Private = myriad_process::Private<Vm>;
+pub type OwnerState = myriad_process::OwnerState<Vm>;
 /// Where a process goes on.
 pub type Resume = myriad_process::Resume<Vm>;
 /// The processes.

@@ -151,7 +151,7 @@ impl Scheduler {
 
     fn check_time(&mut self) {
         self.unchecked = 0;
-        self.local.now_ns = self.vm.machine.now_ns();
+        self.local.now_ns = self.vm.platform.now_ns();
         self.overdue = !self.vm.fire_timers(self.local.id, self.local.now_ns, TIMERS_AT_ONCE);
     }
 
@@ -198,12 +198,12 @@ impl Scheduler {
         let parked = self.dispatcher.before_park(&self.local);
         if parked {
             // Looking for work has taken time.
-            let since = self.vm.machine.now_ns().saturating_sub(self.local.now_ns);
+            let since = self.vm.platform.now_ns().saturating_sub(self.local.now_ns);
             let timeout = next_timer_ns.map(|ns| Duration::from_nanos(ns.saturating_sub(since)));
             self.park_and_trim(timeout);
         }
         self.dispatcher.after_park(&self.local, parked);
-        self.served = self.vm.machine.serve();
+        self.served = self.vm.platform.serve();
     }
 
     /// Parks; after a period of work first for a while only, and if nothing comes then free memory goes back to the system.
@@ -211,12 +211,12 @@ impl Scheduler {
         let (vm, id) = (self.vm, self.local.id);
         let _sleep = microstate::within(State::Sleep);
         if self.untrimmed < TRIM_REDUCTIONS || timeout.is_some_and(|timeout| timeout <= TRIM_AFTER) {
-            vm.machine.park(id, timeout);
+            vm.platform.park(id, timeout);
             return;
         }
-        let before = vm.machine.now_ns();
-        vm.machine.park(id, Some(TRIM_AFTER));
-        if u128::from(vm.machine.now_ns().saturating_sub(before)) >= TRIM_AFTER.as_nanos() {
+        let before = vm.platform.now_ns();
+        vm.platform.park(id, Some(TRIM_AFTER));
+        if u128::from(vm.platform.now_ns().saturating_sub(before)) >= TRIM_AFTER.as_nanos() {
             self.untrimmed = 0;
             let _aux = microstate::within(State::Aux);
             myriad_term::memory::trim();
@@ -239,24 +239,24 @@ impl Scheduler {
         // Relaxed: a hint for who wakes it.
         process.home.store(self.local.id as u32, Ordering::Relaxed);
         // SAFETY: process/P2, this thread has just made it Running.
-        let private = unsafe { process.private() };
-        private.reductions_left = SLICE_REDUCTIONS;
+        let state = unsafe { process.owner_state() };
+        state.reductions_left = SLICE_REDUCTIONS;
         let priority = process.priority();
         microstate::enter(State::Emulator);
-        let mut ctx = Ctx { proc: private, this: process, sched: &mut self.local, vm: self.vm };
-        let end = match &ctx.proc.ending {
+        let mut ctx = Ctx { state, process, sched: &mut self.local, vm: self.vm };
+        let end = match &ctx.state.ending {
             Some(_) => ctx.run_ending(),
-            None if ctx.proc.away => ctx.run_away(),
+            None if ctx.state.in_dirty_call => ctx.run_in_dirty_call(),
             None => ctx.run_slice(),
         };
         if let Some(priority) = urgency
-            && ctx.proc.unhandled.is_some()
+            && ctx.state.unhandled.is_some()
         {
             // It may not have come to what is waited for.
             process.make_urgent(priority);
         }
-        let used = SLICE_REDUCTIONS.saturating_sub(ctx.proc.reductions_left).max(0) as u32;
-        ctx.proc.reductions += u64::from(used);
+        let used = SLICE_REDUCTIONS.saturating_sub(ctx.state.reductions_left).max(0) as u32;
+        ctx.state.reductions += u64::from(used);
         self.vm.after_slice(&mut ctx, end);
         microstate::enter(State::Other);
         self.unchecked += used + SLICE_OVERHEAD;
@@ -276,7 +276,8 @@ impl Ctx<'_> {
         if self.is_watched() {
             self.vm.tracer().slice_begins(self);
         }
-        let slice = self.vm.switches.any(switches::SLICES).then(|| (self.vm.machine.now_ns(), self.current_function()));
+        let slice =
+            self.vm.switches.any(switches::SLICES).then(|| (self.vm.platform.now_ns(), self.current_function()));
         let end = self.signals_then_code();
         if let Some((since_ns, from)) = slice {
             self.vm.tracer().slice_took(self, since_ns, from);
@@ -303,9 +304,9 @@ impl Ctx<'_> {
         if !self.has_signals() {
             return Handled::All;
         }
-        self.proc.answering = true;
+        self.state.answering = true;
         let handled = self.fetch_signals(SIGNALS_SHARE);
-        self.proc.answering = false;
+        self.state.answering = false;
         handled
     }
 
@@ -318,9 +319,9 @@ impl Ctx<'_> {
         {
             return end;
         }
-        if self.proc.suspended > 0 {
+        if self.state.suspended > 0 {
             // What others asked of it meanwhile has left garbage.
-            let full = self.proc.resumption.is_none() && self.proc.heap.needs_collection();
+            let full = self.state.resumption.is_none() && self.state.heap.needs_collection();
             // SAFETY: between two slices the X registers are saved, in a place that is a root.
             if full && !unsafe { self.collect(0, &mut []) } {
                 return SliceEnd::Exited;
@@ -328,15 +329,15 @@ impl Ctx<'_> {
             return SliceEnd::Waiting;
         }
         let end = self.vm.engine().run(self);
-        if end == SliceEnd::Yielded && self.this.gives_way() {
+        if end == SliceEnd::Yielded && self.process.gives_way() {
             match self.answer_signals() {
                 Handled::All => {}
                 // Who asked still waits.
-                Handled::Some => self.this.ask(),
+                Handled::Some => self.process.ask(),
                 Handled::Fatal => return SliceEnd::Exited,
             }
         }
-        self.proc.waiting = end == SliceEnd::Waiting;
+        self.state.waiting = end == SliceEnd::Waiting;
         end
     }
 }
@@ -344,13 +345,13 @@ impl Ctx<'_> {
 impl Vm {
     /// Puts the process where the way its slice ended says.
     pub(crate) fn after_slice(&'static self, ctx: &mut Ctx<'_>, end: SliceEnd) {
-        let process = ctx.this;
+        let process = ctx.process;
         match end {
             // process/G3.
-            SliceEnd::Waiting if ctx.proc.unhandled.is_some() => self.go_on(process),
+            SliceEnd::Waiting if ctx.state.unhandled.is_some() => self.go_on(process),
             SliceEnd::Yielded => self.go_on(process),
             SliceEnd::Waiting => {
-                let profiled = self.switches.any(switches::RUNNABLE_PROCESSES) && !ctx.proc.away;
+                let profiled = self.switches.any(switches::RUNNABLE_PROCESSES) && !ctx.state.in_dirty_call;
                 if profiled {
                     self.tracer().process_changes(ctx, Activity::Inactive);
                 }
@@ -364,7 +365,7 @@ impl Vm {
             SliceEnd::Dirty(kind) if ctx.is_handed_over() => self.collect_dirty(kind, process),
             SliceEnd::Dirty(kind) => {
                 self.call_dirty(ctx, kind);
-                if ctx.proc.unhandled.is_some() {
+                if ctx.state.unhandled.is_some() {
                     self.go_on(process);
                 } else if !process.try_wait() {
                     self.schedulers.enqueue(process);

@@ -5,7 +5,7 @@ use crate::bif::{BADARG, Escape};
 use crate::ctx::Ctx;
 use crate::{Process, Signal, Vm};
 use myriad_heap::Fragment;
-use myriad_process::{Message, Named, Parcel, Wake};
+use myriad_process::{Message, Named, Payload, Wake};
 use myriad_term::{Kind, Pid, Port, Term};
 
 /// What became of a message.
@@ -58,20 +58,20 @@ impl Vm {
 impl Ctx<'_> {
     /// A copy of a term for another process: it costs reductions by its size.
     #[inline]
-    pub fn parcel(&mut self, term: Term) -> Parcel {
+    pub fn payload(&mut self, term: Term) -> Payload {
         if term.is_immediate() {
-            return Parcel::immediate(term);
+            return Payload::immediate(term);
         }
-        let (parcel, words) = Parcel::copy_counted(term);
+        let (payload, words) = Payload::copy_counted(term);
         self.pay_for_copy(words);
-        parcel
+        payload
     }
 
-    /// As [`Ctx::parcel`], with all literals in it ([`Parcel::whole`]).
-    pub fn whole_parcel(&mut self, term: Term) -> Parcel {
-        let parcel = Parcel::whole(term);
-        self.pay_for_copy(parcel.fragment.as_ref().map_or(0, Fragment::used_words));
-        parcel
+    /// As [`Ctx::payload`], with all literals in it ([`Payload::whole`]).
+    pub fn whole_payload(&mut self, term: Term) -> Payload {
+        let payload = Payload::whole(term);
+        self.pay_for_copy(payload.fragment.as_ref().map_or(0, Fragment::used_words));
+        payload
     }
 
     /// Counts the work of copying so many words.
@@ -116,17 +116,17 @@ impl Ctx<'_> {
     /// A message of this process to `to`.
     #[inline]
     fn outgoing(&mut self, to: Term, message: Term) -> Message {
-        let parcel = self.parcel(message);
-        if self.proc.token.is_none() {
-            return parcel.message_from(self.pid());
+        let payload = self.payload(message);
+        if self.state.token.is_none() {
+            return payload.message_from(self.pid());
         }
-        self.outgoing_with_token(to, message, parcel)
+        self.outgoing_with_token(to, message, payload)
     }
 
     /// An exit signal of this process to `to`, with its sequential trace token if it has one.
     pub fn exit_signal_to(&mut self, to: Term, reason: Term, linked: bool) -> Signal {
-        let exit = Signal::Exit { from: self.pid().term(), reason: self.parcel(reason), linked };
-        if self.proc.token.is_none() || to.as_local_pid().is_none() {
+        let exit = Signal::Exit { from: self.pid().term(), reason: self.payload(reason), linked };
+        if self.state.token.is_none() || to.as_local_pid().is_none() {
             return exit;
         }
         match self.vm.tracer().exits_with_token(self, to, reason) {

@@ -100,8 +100,8 @@ const IN_VAIN: u32 = 12;
 fn simulate(seed: u64, schedulers: usize) -> u64 {
     let world = World::new(seed);
     let woken = (0..schedulers).map(|_| AtomicBool::new(false)).collect();
-    let machine = Arc::new(Virtual { now: AtomicU64::new(1), woken, seed });
-    let vm = Vm::on_machine(config(schedulers, 2), release(), parts(&world), machine.clone());
+    let platform = Arc::new(Virtual { now: AtomicU64::new(1), woken, seed });
+    let vm = Vm::on_platform(config(schedulers, 2), release(), parts(&world), platform.clone());
     world.begin(vm);
     let mut all: Vec<Scheduler> = (0..schedulers).map(|id| Scheduler::new(vm, id).unwrap()).collect();
     // Until when each is parked; 0 = it is awake, `u64::MAX` = until it is woken.
@@ -114,8 +114,8 @@ fn simulate(seed: u64, schedulers: usize) -> u64 {
     loop {
         steps += 1;
         assert!(steps < 2_000_000, "seed {seed}: no end");
-        let now = machine.now.fetch_add(random.below(2000), Ordering::Relaxed);
-        let may_run = |id: &usize| parked[*id] <= now || machine.woken[*id].load(Ordering::Relaxed);
+        let now = platform.now.fetch_add(random.below(2000), Ordering::Relaxed);
+        let may_run = |id: &usize| parked[*id] <= now || platform.woken[*id].load(Ordering::Relaxed);
         if random.below(4) == 0 || !(0..schedulers).any(|id| may_run(&id)) {
             let local = &mut dirty[random.below(2) as usize];
             set_current(None);
@@ -132,12 +132,12 @@ fn simulate(seed: u64, schedulers: usize) -> u64 {
             if next == u64::MAX {
                 break;
             }
-            machine.now.store(next, Ordering::Relaxed);
+            platform.now.store(next, Ordering::Relaxed);
             continue;
         }
         let id = choice[random.below(choice.len() as u64) as usize];
         if parked[id] != 0 {
-            machine.woken[id].store(false, Ordering::Relaxed);
+            platform.woken[id].store(false, Ordering::Relaxed);
             parked[id] = 0;
             all[id].after_park(true);
         }

@@ -7,10 +7,10 @@ use crate::code::Function;
 use crate::ctx::Ctx;
 use crate::tracer::SpawnMessages;
 use crate::vm::Vm;
-use crate::{Private, Process, Resume, Signal};
+use crate::{OwnerState, Process, Resume, Signal};
 use myriad_heap::{Fragment, Heap, Settings};
 use myriad_process::links::{AliasMode, Monitor, Target, Watcher};
-use myriad_process::{CodePtr, Flags, Message, Parcel, Priority};
+use myriad_process::{CodePtr, Flags, Message, Payload, Priority};
 use myriad_term::{Arena, Atom, Build, Export, Mfa, Pid, RefNumbers, Term, am};
 
 /// How a new process is to be.
@@ -18,7 +18,7 @@ pub struct SpawnOptions {
     /// Link with the parent.
     pub link: bool,
     /// Monitored by the parent under this reference; with the alias mode and the tag it asked for.
-    pub monitor: Option<(RefNumbers, Option<AliasMode>, Option<Parcel>)>,
+    pub monitor: Option<(RefNumbers, Option<AliasMode>, Option<Payload>)>,
     /// Priority.
     pub priority: Priority,
     /// Heap sizes and limits.
@@ -81,12 +81,12 @@ impl SpawnOptions {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooManyProcesses;
 
-fn private(export: &'static Export, args: &[Term], options: &SpawnOptions) -> Private {
+fn state(export: &'static Export, args: &[Term], options: &SpawnOptions) -> OwnerState {
     let words: usize = args.iter().map(|a| myriad_heap::copied_size(*a)).sum();
     let mut heap = Heap::with_room(&options.heap, words);
     let saved_x: Vec<Term> = args.iter().map(|a| myriad_heap::copy_term(*a, &mut heap)).collect();
     let function = Function::of_export(export);
-    let mut new = Private::new(heap, Resume { pc: CodePtr::NULL, function }, export.mfa);
+    let mut new = OwnerState::new(heap, Resume { pc: CodePtr::NULL, function }, export.mfa);
     new.saved_x = saved_x;
     new.flags =
         Flags { off_heap_messages: options.off_heap_messages, async_dist: options.async_dist, ..Flags::default() };
@@ -110,9 +110,9 @@ pub fn spawn_orphan(
     options: &SpawnOptions,
 ) -> Result<Pid, TooManyProcesses> {
     let made = vm.processes.insert(|pid| {
-        let mut private = private(export, args, options);
-        private.group_leader = pid.term();
-        Box::new(Process::new(pid, options.priority, options.system, 0, private))
+        let mut state = state(export, args, options);
+        state.group_leader = pid.term();
+        Box::new(Process::new(pid, options.priority, options.system, 0, state))
     });
     let process = made.ok_or(TooManyProcesses)?;
     let pid = process.pid;
@@ -129,7 +129,7 @@ impl Ctx<'_> {
         options: SpawnOptions,
     ) -> Result<Pid, TooManyProcesses> {
         let (vm, parent) = (self.vm, self.pid());
-        let mut new = private(export, args, &options);
+        let mut new = state(export, args, &options);
         self.pay_for_copy(new.heap.used_words());
         if let Some([m, f, a]) = applied(export.mfa, args)
             && let (Some(module), Some(function), Some(n)) = (m.as_atom(), f.as_atom(), a.list_length())
@@ -137,7 +137,7 @@ impl Ctx<'_> {
             new.initial_call = Mfa { module, function, arity: n as u8 };
         }
         new.parent = parent.term();
-        new.group_leader = myriad_heap::copy_term(self.proc.group_leader, &mut new.heap);
+        new.group_leader = myriad_heap::copy_term(self.state.group_leader, &mut new.heap);
         if options.link {
             new.relations.link(parent.term());
         }
@@ -147,7 +147,7 @@ impl Ctx<'_> {
         }
         let home = self.sched.id % vm.schedulers.len();
         let (priority, system) = (options.priority, options.system);
-        let mut sequential = self.proc.token.is_some().then(|| self.spawn_message(export.mfa, args, &options));
+        let mut sequential = self.state.token.is_some().then(|| self.spawn_message(export.mfa, args, &options));
         let made = vm.processes.insert(|pid| {
             if let Some(message) = &mut sequential {
                 message.carry_out(self, &mut new, pid);
@@ -159,10 +159,10 @@ impl Ctx<'_> {
         let process = made.ok_or(TooManyProcesses)?;
         let pid = process.pid;
         if options.link {
-            self.proc.relations.link(pid.term());
+            self.state.relations.link(pid.term());
         }
         if let Some((reference, alias, tag)) = options.monitor {
-            let tables = self.proc.relations.tables();
+            let tables = self.state.relations.tables();
             let monitor = Monitor { target: Target::Process(pid), name: Term::NONE, tag, spawning: false };
             tables.monitors.insert(reference, monitor);
             if let Some(mode) = alias {
@@ -180,7 +180,7 @@ impl Ctx<'_> {
 
     /// Sends itself the reply to a request, with a sequential trace token or none: what it does with it is a matter of receiving
     /// it.
-    pub fn reply_to_spawn(&mut self, reply: Reply, word: Term, value: Term, token: Option<Parcel>) {
+    pub fn reply_to_spawn(&mut self, reply: Reply, word: Term, value: Term, token: Option<Payload>) {
         let message = [reply.tag, reply.reference, word, value];
         let words = message.iter().map(|term| myriad_heap::copied_size(*term)).sum::<usize>();
         let mut fragment = Fragment::with_capacity(words + 16);
@@ -198,12 +198,12 @@ struct SpawnMessage {
     tag: Term,
     replies: ReplyDelivery,
     /// That of the reply, if it is sent.
-    token: Option<Parcel>,
+    token: Option<Payload>,
     memory: Arena,
 }
 
 impl SpawnMessage {
-    fn carry_out(&mut self, ctx: &mut Ctx<'_>, new: &mut Private, pid: Pid) {
+    fn carry_out(&mut self, ctx: &mut Ctx<'_>, new: &mut OwnerState, pid: Pid) {
         let reply = self.memory.tuple(&[self.tag, self.reference, Term::atom(am::ok), pid.term()]);
         let messages = SpawnMessages { request: self.request, reply, delivery: self.replies };
         self.token = ctx.vm.tracer().spawns_with_token(ctx, new, pid, messages);
@@ -235,7 +235,7 @@ impl Ctx<'_> {
             Term::atom(am::spawn_request),
             reference,
             self.pid().term(),
-            self.proc.group_leader,
+            self.state.group_leader,
             call,
             given,
             tag,

@@ -1,6 +1,6 @@
 //! What stands on a process's Erlang stack, for people to read.
 
-use crate::Private;
+use crate::OwnerState;
 use crate::code::{Continuation, StackWalk};
 use crate::engine::Engine;
 use myriad_term::print::{atom_text, text};
@@ -18,7 +18,7 @@ pub enum Entry {
 }
 
 /// The words of a process's stack, those of the function it is in first. It is stopped, or in a built-in function.
-pub fn entries(engine: &dyn Engine, process: &Private) -> Vec<Entry> {
+pub fn entries(engine: &dyn Engine, process: &OwnerState) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut rest = process.heap.stack();
     let registers = |count: usize, rest: &mut &[u64], entries: &mut Vec<Entry>| {
@@ -64,7 +64,7 @@ pub fn name(mfa: Option<Mfa>) -> String {
 }
 
 /// `process_info(P, backtrace)`: the stack with the terms in it, in OTP's form.
-pub fn backtrace(engine: &dyn Engine, process: &Private) -> String {
+pub fn backtrace(engine: &dyn Engine, process: &OwnerState) -> String {
     let mut out = String::new();
     if let Some(at) = engine.backtrace(process, 1).first() {
         let _ = writeln!(out, "Program counter: {:#018x} ({})", process.resume.pc.0 as usize, name(Some(at.mfa)));

@@ -11,7 +11,7 @@ use crate::ctx::Ctx;
 use crate::engine::SliceEnd;
 use crate::vm::Vm;
 use myriad_heap::Fragment;
-use myriad_process::{Message, Parcel, Priority};
+use myriad_process::{Message, Payload, Priority};
 use myriad_term::{Build, Pid, Term, am};
 use std::collections::VecDeque;
 
@@ -26,10 +26,10 @@ pub struct Tasks {
     handed_over: bool,
 }
 
-/// What somebody asks for. The request lives in its own parcel.
+/// What somebody asks for. The request lives in its own payload.
 struct Request {
     from: Pid,
-    request: Parcel,
+    request: Payload,
     priority: Priority,
 }
 
@@ -69,14 +69,14 @@ impl Requests {
 }
 
 /// Takes up `{Type, Id, Argument}` for `from`, which will get `{Type, Id, Result}`.
-pub(crate) fn take_up(ctx: &mut Ctx<'_>, from: Pid, request: Parcel, priority: Priority) {
+pub(crate) fn take_up(ctx: &mut Ctx<'_>, from: Pid, request: Payload, priority: Priority) {
     let Some((kind, argument)) = parts(&request) else { return };
     match kind.as_atom() {
         Some(am::garbage_collect | am::copy_literals | am::system_task_test) => {
-            ctx.proc.tasks.get_or_insert_default().list.push(Request { from, request, priority });
-            if !ctx.proc.answering {
+            ctx.state.tasks.get_or_insert_default().list.push(Request { from, request, priority });
+            if !ctx.state.answering {
                 // It runs, and has looked at its signals on the way: it gives way at the next chance.
-                ctx.proc.reductions_left = ctx.proc.reductions_left.min(0);
+                ctx.state.reductions_left = ctx.state.reductions_left.min(0);
             }
         }
         Some(am::check_process_code) => {
@@ -88,7 +88,7 @@ pub(crate) fn take_up(ctx: &mut Ctx<'_>, from: Pid, request: Parcel, priority: P
 }
 
 /// The type of a request and its argument, `[]` if it has none.
-fn parts(request: &Parcel) -> Option<(Term, Term)> {
+fn parts(request: &Payload) -> Option<(Term, Term)> {
     match request.term.as_tuple()?.elements() {
         [kind, _] => Some((*kind, Term::NIL)),
         [kind, _, argument] => Some((*kind, *argument)),
@@ -97,7 +97,7 @@ fn parts(request: &Parcel) -> Option<(Term, Term)> {
 }
 
 /// The process has ended before it could do it.
-pub(crate) fn refuse(vm: &'static Vm, from: Pid, request: &Parcel) {
+pub(crate) fn refuse(vm: &'static Vm, from: Pid, request: &Payload) {
     let copies =
         request.term.as_tuple().is_some_and(|t| t.elements().first().is_some_and(|k| k.is_am(am::copy_literals)));
     // One that has ended has nothing left to copy.
@@ -106,13 +106,13 @@ pub(crate) fn refuse(vm: &'static Vm, from: Pid, request: &Parcel) {
 
 /// The process ends with tasks undone.
 pub(crate) fn refuse_all(ctx: &mut Ctx<'_>) {
-    let Some(mut tasks) = ctx.proc.tasks.take() else { return };
+    let Some(mut tasks) = ctx.state.tasks.take() else { return };
     while let Some(Request { from, request, .. }) = tasks.list.pick() {
         refuse(ctx.vm, from, &request);
     }
 }
 
-fn answer(vm: &'static Vm, from: Pid, request: &Parcel, result: Term) {
+fn answer(vm: &'static Vm, from: Pid, request: &Payload, result: Term) {
     let Some(request) = request.term.as_tuple() else { return };
     let (Some(kind), Some(id)) = (request.elements().first(), request.elements().get(1)) else { return };
     let mut fragment = Fragment::with_capacity(4 + myriad_heap::copied_size(*id));
@@ -124,9 +124,9 @@ fn answer(vm: &'static Vm, from: Pid, request: &Parcel, result: Term) {
 impl Ctx<'_> {
     /// Is there something to do before the process runs on, and may it be done now?
     pub fn has_tasks(&self) -> bool {
-        let proc = &*self.proc;
-        proc.resumption.as_ref().is_none_or(|suspended| suspended.collectable)
-            && proc.tasks.as_ref().is_some_and(|tasks| !proc.flags.gc_disabled || tasks.need.is_some())
+        let state = &*self.state;
+        state.resumption.as_ref().is_none_or(|suspended| suspended.collectable)
+            && state.tasks.as_ref().is_some_and(|tasks| !state.flags.gc_disabled || tasks.need.is_some())
     }
 
     /// Does it, or hands the process over to a dirty scheduler for it. `None`: the process runs on.
@@ -134,14 +134,14 @@ impl Ctx<'_> {
     /// The process stands between two slices: its live X registers are saved.
     pub(crate) fn do_tasks(&mut self) -> Option<SliceEnd> {
         if self.collects_long() {
-            self.proc.tasks.get_or_insert_default().handed_over = true;
+            self.state.tasks.get_or_insert_default().handed_over = true;
             return Some(SliceEnd::Dirty(DirtyKind::Cpu));
         }
-        let mut tasks = self.proc.tasks.take()?;
-        if self.proc.flags.gc_disabled && !tasks.list.is_empty() {
+        let mut tasks = self.state.tasks.take()?;
+        if self.state.flags.gc_disabled && !tasks.list.is_empty() {
             // They wait until that is over.
             let list = std::mem::take(&mut tasks.list);
-            self.proc.tasks = Some(Box::new(Tasks { list, ..Tasks::default() }));
+            self.state.tasks = Some(Box::new(Tasks { list, ..Tasks::default() }));
         }
         // SAFETY: between two slices, all terms are where `collect` looks.
         let done = tasks.need.take().is_none_or(|need| unsafe { self.collect(need, &mut []) });
@@ -158,7 +158,7 @@ impl Ctx<'_> {
         if !tasks.list.is_empty() {
             // They are done in another slice, or refused by its end.
             tasks.handed_over = false;
-            self.proc.tasks = Some(tasks);
+            self.state.tasks = Some(tasks);
         }
         end
     }
@@ -173,7 +173,7 @@ impl Ctx<'_> {
             (self.copy_going_literals(), Term::OK)
         } else {
             if argument.is_am(am::major) {
-                self.proc.heap.request_fullsweep();
+                self.state.heap.request_fullsweep();
             }
             // SAFETY: as in `do_tasks`.
             (unsafe { self.collect(0, &mut []) }, Term::TRUE)
@@ -187,32 +187,32 @@ impl Ctx<'_> {
         let areas = self.vm.literals.going();
         // SAFETY: as in `do_tasks`; the areas are freed only after the answer.
         unsafe { self.copy_literals(&areas) };
-        let limit = self.proc.heap.max_heap_size().size;
+        let limit = self.state.heap.max_heap_size().size;
         // What was a literal counts now.
-        let too_large = limit != 0 && self.proc.heap.total_size_words() > limit;
+        let too_large = limit != 0 && self.state.heap.total_size_words() > limit;
         // SAFETY: as in `do_tasks`.
         !too_large || unsafe { self.collect(0, &mut []) }
     }
 
     /// Is the process to go to a dirty scheduler for its tasks, not for a call?
     pub(crate) fn is_handed_over(&self) -> bool {
-        self.proc.tasks.as_ref().is_some_and(|tasks| tasks.handed_over)
+        self.state.tasks.as_ref().is_some_and(|tasks| tasks.handed_over)
     }
 
     /// On a dirty scheduler: does what the process was handed over for. `None`: it was not for that.
     pub(crate) fn do_tasks_here(&mut self) -> Option<SliceEnd> {
-        self.proc.tasks.as_ref().filter(|tasks| tasks.handed_over)?;
+        self.state.tasks.as_ref().filter(|tasks| tasks.handed_over)?;
         Some(self.do_tasks().unwrap_or(SliceEnd::Yielded))
     }
 
     /// Would a collection now take so long that others should not wait for it?
     pub fn collects_long(&self) -> bool {
-        !self.sched.dirty && self.vm.config.dirty_cpu > 0 && self.proc.heap.collection_estimate() > LONG_COLLECTION
+        !self.sched.dirty && self.vm.config.dirty_cpu > 0 && self.state.heap.collection_estimate() > LONG_COLLECTION
     }
 
     /// The process stops before its next instruction, and collects on a dirty scheduler so that `need` words are free.
     pub fn hand_over(&mut self, need: usize) -> SliceEnd {
-        let tasks = self.proc.tasks.get_or_insert_default();
+        let tasks = self.state.tasks.get_or_insert_default();
         tasks.need = Some(need);
         tasks.handed_over = true;
         SliceEnd::Dirty(DirtyKind::Cpu)

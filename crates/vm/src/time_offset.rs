@@ -10,7 +10,7 @@ use myriad_term::Atom;
 impl Vm {
     /// Finalizes the time offset if it still can be; gives the state that it had before.
     pub fn finalize_time_offset(&'static self) -> Atom {
-        let (before, finalized) = self.clock.finalize(self.machine.as_ref());
+        let (before, finalized) = self.clock.finalize(self.platform.as_ref());
         if finalized {
             self.tell_time_offset();
         }
@@ -29,12 +29,12 @@ impl Vm {
     pub(crate) fn follow_system_clock(&'static self) {
         if self.clock.mode() == WarpMode::Multi {
             let check = |vm: &'static Vm| {
-                if vm.clock.follow(vm.machine.as_ref(), LEAST_CHANGE_NS) {
+                if vm.clock.follow(vm.platform.as_ref(), LEAST_CHANGE_NS) {
                     vm.tell_time_offset();
                 }
                 vm.follow_system_clock();
             };
-            let at = self.machine.now_ns().saturating_add(CHECK_NS);
+            let at = self.platform.now_ns().saturating_add(CHECK_NS);
             self.set_timer(self.timers.reserve(0), at, Action::Call(Box::new(check)));
         }
     }

@@ -5,7 +5,7 @@
 
 use crate::vm::Vm;
 use crate::{Process, Signal};
-use myriad_process::{Named, Parcel, TimerId};
+use myriad_process::{Named, Payload, TimerId};
 use myriad_sched::Destination;
 use myriad_term::Pid;
 
@@ -31,7 +31,7 @@ impl Vm {
         if owner.is_some() && receiver.is_none_or(Process::must_take_back) {
             self.timers.cancel(id);
         } else if sooner && myriad_sched::current() != Some(id.wheel()) {
-            self.machine.unpark(id.wheel());
+            self.platform.unpark(id.wheel());
         }
     }
 
@@ -45,12 +45,12 @@ impl Vm {
             Action::Receive(pid, id) => {
                 self.signal_pid(pid, Signal::ReceiveTimeout(id));
             }
-            Action::Message(to, parcel) => self.send_from_timer(to, parcel),
+            Action::Message(to, payload) => self.send_from_timer(to, payload),
             Action::Call(f) => f(self),
         }
     }
 
-    fn send_from_timer(&'static self, to: Destination, parcel: Parcel) {
+    fn send_from_timer(&'static self, to: Destination, payload: Payload) {
         let pid = match to {
             Destination::Process(pid) => Some(pid),
             Destination::Name(name) => match self.names.whereis(name) {
@@ -59,7 +59,7 @@ impl Vm {
             },
         };
         if let Some(pid) = pid {
-            self.signal_pid(pid, Signal::Message(parcel.into_message()));
+            self.signal_pid(pid, Signal::Message(payload.into_message()));
         }
     }
 }

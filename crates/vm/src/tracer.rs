@@ -23,8 +23,8 @@ use crate::ctx::Ctx;
 use crate::engine::SliceEnd;
 use crate::spawn::ReplyDelivery;
 use crate::vm::Vm;
-use crate::{Private, Process};
-use myriad_process::{Message, Parcel};
+use crate::{OwnerState, Process};
+use myriad_process::{Message, Payload};
 use myriad_term::{Atom, Mfa, Pid, Term};
 use std::any::Any;
 
@@ -89,20 +89,20 @@ pub trait Tracer: Any + Send + Sync {
     /// It is over.
     fn collection_ends(&self, ctx: &mut Ctx<'_>, collection: &Collection);
 
-    /// The process, which has a token, sends `message` to `to`: makes what is sent of `parcel`, the copy, and the token.
-    fn sends_with_token(&self, ctx: &mut Ctx<'_>, to: Term, message: Term, parcel: Parcel) -> Message;
+    /// The process, which has a token, sends `message` to `to`: makes what is sent of `payload`, the copy, and the token.
+    fn sends_with_token(&self, ctx: &mut Ctx<'_>, to: Term, message: Term, payload: Payload) -> Message;
 
     /// The process, which has a token, sends an exit signal to `to`; gives the token that goes along.
-    fn exits_with_token(&self, ctx: &mut Ctx<'_>, to: Term, reason: Term) -> Option<Parcel>;
+    fn exits_with_token(&self, ctx: &mut Ctx<'_>, to: Term, reason: Term) -> Option<Payload>;
 
     /// The process, which has a token, makes `new`, whose pid is `child`; gives the token of a reply that comes as a message.
     fn spawns_with_token(
         &self,
         ctx: &mut Ctx<'_>,
-        new: &mut Private,
+        new: &mut OwnerState,
         child: Pid,
         messages: SpawnMessages,
-    ) -> Option<Parcel>;
+    ) -> Option<Payload>;
 
     /// A signal has made `process` runnable, and it is in no run queue yet, so that nobody else runs it
     /// ([`switches::RUNNABLE_PROCESSES`]).
@@ -132,15 +132,15 @@ impl Tracer for NoTracer {
     fn collection_begins(&self, _: &mut Ctx<'_>, _: &Collection, _: usize) {}
     fn collection_ends(&self, _: &mut Ctx<'_>, _: &Collection) {}
 
-    fn sends_with_token(&self, ctx: &mut Ctx<'_>, _: Term, _: Term, parcel: Parcel) -> Message {
-        parcel.message_from(ctx.pid())
+    fn sends_with_token(&self, ctx: &mut Ctx<'_>, _: Term, _: Term, payload: Payload) -> Message {
+        payload.message_from(ctx.pid())
     }
 
-    fn exits_with_token(&self, _: &mut Ctx<'_>, _: Term, _: Term) -> Option<Parcel> {
+    fn exits_with_token(&self, _: &mut Ctx<'_>, _: Term, _: Term) -> Option<Payload> {
         None
     }
 
-    fn spawns_with_token(&self, _: &mut Ctx<'_>, _: &mut Private, _: Pid, _: SpawnMessages) -> Option<Parcel> {
+    fn spawns_with_token(&self, _: &mut Ctx<'_>, _: &mut OwnerState, _: Pid, _: SpawnMessages) -> Option<Payload> {
         None
     }
 

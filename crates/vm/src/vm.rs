@@ -13,7 +13,7 @@ use crate::tracer::Tracer;
 use crate::tracer::switches::Switches;
 use crate::{ProcessTable, Signal};
 use myriad_heap::Settings;
-use myriad_process::{Names, Parcel};
+use myriad_process::{Names, Payload};
 use myriad_sched::local::{LEAST_UNIQUE, unique_integer};
 use myriad_sched::microstate::{self, Microstates, State};
 use myriad_sched::schedulers::Numbers;
@@ -104,9 +104,9 @@ pub trait PortOps: Send + Sync {
     /// Is there such a port, and open?
     fn is_open(&self, vm: &'static Vm, port: Port) -> bool;
     /// A trace message for a port that is a tracer: it gets it in the external format.
-    fn trace_output(&self, vm: &'static Vm, port: Port, message: Parcel);
+    fn trace_output(&self, vm: &'static Vm, port: Port, message: Payload);
     /// The same, soon, from one who may hold another port.
-    fn trace_output_soon(&self, vm: &'static Vm, port: Port, message: Parcel);
+    fn trace_output_soon(&self, vm: &'static Vm, port: Port, message: Payload);
     /// Lets `f` see whether and by whom a port is traced, if there is such a port.
     fn with_tracee(&self, vm: &'static Vm, port: Port, f: &mut dyn FnMut(&myriad_process::Tracee));
     /// All ports.
@@ -145,7 +145,7 @@ pub struct Vm {
     /// Clocks.
     pub clock: Clock,
     /// Time, randomness, parking.
-    pub machine: Arc<dyn Platform>,
+    pub platform: Arc<dyn Platform>,
     /// What programs may change.
     pub defaults: Defaults,
     /// What of the whole VM is watched.
@@ -182,30 +182,30 @@ pub struct Parts {
 impl Vm {
     /// A VM. It lives for ever: `Ctx` and threads refer to it as `'static`.
     pub fn new(config: Config, release: Release, parts: Parts) -> &'static Vm {
-        let machine = Threads::new(config.schedulers);
-        Self::on_machine(config, release, parts, Arc::new(machine))
+        let platform = Threads::new(config.schedulers);
+        Self::on_platform(config, release, parts, Arc::new(platform))
     }
 
     /// A VM on a given machine (the test driver's, the simulator's).
-    pub fn on_machine(config: Config, release: Release, parts: Parts, machine: Arc<dyn Platform>) -> &'static Vm {
+    pub fn on_platform(config: Config, release: Release, parts: Parts, platform: Arc<dyn Platform>) -> &'static Vm {
         myriad_term::atom::set_limit(config.atom_limit);
         let locals = config.schedulers + config.dirty_cpu + config.dirty_io + 1;
         let tables: Vec<_> = parts.subsystems.iter().flat_map(|one| one.tables()).copied().collect();
         let intrinsics = parts.subsystems.iter().filter(|_| config.intrinsics).map(|one| one.intrinsics());
         let bifs = intrinsics.fold(Bifs::new(&release, &tables), Bifs::with_intrinsics);
         let mode = WarpMode::named(config.flags.time_warp_mode.unwrap_or(release.time_warp_mode));
-        let clock = Clock::new(machine.as_ref(), mode.unwrap_or(WarpMode::No));
+        let clock = Clock::new(platform.as_ref(), mode.unwrap_or(WarpMode::No));
         let vm: &'static Vm = Box::leak(Box::new(Vm {
             processes: ProcessTable::new(config.process_limit),
             names: Names::default(),
             code: CodeServer::default(),
             code_names: CodeNames::default(),
             bifs,
-            schedulers: Schedulers::new(config.numbers(), machine.clone()),
+            schedulers: Schedulers::new(config.numbers(), platform.clone()),
             literals: Literals::default(),
             timers: Timers::new(config.schedulers),
             clock,
-            machine,
+            platform,
             progress: Progress::running_by(locals + 64, microstate::as_aux),
             slices: Progress::running_by(config.schedulers + 8, microstate::as_aux),
             microstates: Microstates::new(locals),
@@ -246,12 +246,12 @@ impl Vm {
     pub fn scheduler_local(&'static self, id: usize, dirty: bool) -> Option<Local> {
         self.adopt_thread();
         let slices = if dirty { None } else { Some(self.slices.register()?) };
-        Some(Local::new(self.locals, id, self.progress.register()?, slices, self.machine.as_ref()))
+        Some(Local::new(self.locals, id, self.progress.register()?, slices, self.platform.as_ref()))
     }
 
     /// The calling thread is that of scheduler `number` from now on, for microstate accounting.
     pub fn account_thread(&'static self, number: usize, state: State) {
-        microstate::join(&self.microstates, self.machine.as_ref(), number, state);
+        microstate::join(&self.microstates, self.platform.as_ref(), number, state);
     }
 
     /// Numbers of a new reference, on a thread that is no scheduler.

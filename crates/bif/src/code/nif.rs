@@ -5,7 +5,7 @@ use crate::native_names;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::code::NifBinding;
-use myriad_vm::native::name_bytes;
+use myriad_vm::os_text::name_bytes;
 use myriad_vm::{BifResult, Ctx};
 
 /// `erlang:load_nif(Path, LoadInfo)`. The libraries that there are are named like their modules, which call this for

@@ -1,6 +1,6 @@
 //! The steps of a purge that OTP's purger and literal collector take.
 
-use myriad_process::Parcel;
+use myriad_process::Payload;
 use myriad_term::{Build, Term, am};
 use myriad_vm::bif::{NOTSUP, badarg};
 use myriad_vm::code::PurgeStep;
@@ -8,7 +8,7 @@ use myriad_vm::{BifResult, Ctx, Signal};
 
 /// `erts_internal:purge_module(Module, Step)`; giving up is answered with `false`, which a soft purge then returns.
 pub(super) fn purge_module_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    if ctx.proc.initial_call.module != am::erts_code_purger {
+    if ctx.state.initial_call.module != am::erts_code_purger {
         return Err(NOTSUP);
     }
     let (Some(name), Some(step)) = (args[0].as_atom(), args[1].as_atom()) else { return badarg() };
@@ -32,7 +32,7 @@ pub(super) fn check_process_code_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
 /// `erts_internal:check_dirty_process_code(Pid, Module)`: `normal`, because a process answers for itself also while a call of
 /// its runs on a dirty scheduler.
 pub(super) fn check_dirty_process_code_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    if ctx.proc.initial_call.module != am::erts_dirty_process_signal_handler {
+    if ctx.state.initial_call.module != am::erts_dirty_process_signal_handler {
         return Err(NOTSUP);
     }
     if args[0].as_local_pid().is_none() || args[1].as_atom().is_none() {
@@ -43,7 +43,7 @@ pub(super) fn check_dirty_process_code_2(ctx: &mut Ctx<'_>, args: &[Term]) -> Bi
 
 /// `erts_literal_area_collector:release_area_switch()`: the last areas can go; are there others to be copied out of?
 pub(super) fn release_area_switch_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
-    if ctx.proc.initial_call.module != am::erts_literal_area_collector {
+    if ctx.state.initial_call.module != am::erts_literal_area_collector {
         return Err(NOTSUP);
     }
     let vm = ctx.vm;
@@ -53,17 +53,18 @@ pub(super) fn release_area_switch_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult 
 /// `erts_literal_area_collector:send_copy_request(To, Area, How)`: has a process copy what it holds of the areas that are to go,
 /// and answer `{copy_literals, {Area, How, To}, ok}`.
 pub(super) fn send_copy_request_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    if ctx.proc.initial_call.module != am::erts_literal_area_collector {
+    if ctx.state.initial_call.module != am::erts_literal_area_collector {
         return Err(NOTSUP);
     }
     let Some(to) = args[0].as_local_pid() else { return badarg() };
     let id = ctx.tuple(&[args[1], args[2], args[0]]);
     let request = ctx.tuple(&[Term::atom(am::copy_literals), id, Term::NIL]);
-    if !ctx
-        .signal_to(to, Signal::Task { from: ctx.pid(), request: Parcel::copy(request), priority: ctx.this.priority() })
-    {
+    if !ctx.signal_to(
+        to,
+        Signal::Task { from: ctx.pid(), request: Payload::copy(request), priority: ctx.process.priority() },
+    ) {
         let answer = ctx.tuple(&[Term::atom(am::copy_literals), id, Term::OK]);
-        ctx.vm.send(ctx.this, Signal::Message(Parcel::copy(answer).into_message()));
+        ctx.vm.send(ctx.process, Signal::Message(Payload::copy(answer).into_message()));
     }
     Ok(Term::OK)
 }

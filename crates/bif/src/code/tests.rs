@@ -10,7 +10,7 @@ fn atom(name: &str) -> Term {
 
 fn erlang(ctx: &mut Ctx<'_>, function: &str, args: &[Term]) -> String {
     let mut result = call(ctx, "erlang", function, args);
-    if let Some(mut rest) = ctx.proc.resumption.take() {
+    if let Some(mut rest) = ctx.state.resumption.take() {
         // It has given way.
         result = (rest.rest)(ctx);
     }
@@ -93,7 +93,7 @@ fn loading_twice_wants_a_purge_between() {
         assert_eq!(load(ctx, &["bif_code_c"]), "{not_purged,[bif_code_c]}");
         assert_eq!(erlang(ctx, "delete_module", &[name]), "error:badarg");
         assert_eq!(internal(ctx, "purge_module", &[name, atom("prepare")]), "error:notsup");
-        ctx.proc.initial_call.module = am::erts_code_purger;
+        ctx.state.initial_call.module = am::erts_code_purger;
         assert_eq!(internal(ctx, "purge_module", &[name, atom("complete")]), "false");
         assert_eq!(internal(ctx, "purge_module", &[name, atom("prepare")]), "true");
         assert_eq!(internal(ctx, "check_process_code", &[name]), "false");
@@ -270,11 +270,11 @@ fn only_their_processes_may_purge_and_collect() {
         assert_eq!(collector(ctx, "release_area_switch", &[]), "error:notsup");
         assert_eq!(collector(ctx, "send_copy_request", &[me, atom("a"), atom("init")]), "error:notsup");
         assert_eq!(internal(ctx, "check_dirty_process_code", &[me, atom("a")]), "error:notsup");
-        ctx.proc.initial_call.module = am::erts_literal_area_collector;
+        ctx.state.initial_call.module = am::erts_literal_area_collector;
         assert_eq!(collector(ctx, "release_area_switch", &[]), "false");
         let nobody = Pid::from_data(1 << 20).term();
         assert_eq!(collector(ctx, "send_copy_request", &[nobody, atom("a"), atom("init")]), "ok");
-        ctx.proc.initial_call.module = am::erts_dirty_process_signal_handler;
+        ctx.state.initial_call.module = am::erts_dirty_process_signal_handler;
         assert_eq!(internal(ctx, "check_dirty_process_code", &[me, atom("a")]), "normal");
     });
 }

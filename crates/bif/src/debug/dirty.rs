@@ -1,6 +1,6 @@
 //! `erts_debug:dirty_cpu/2`, `dirty_io/2` and `dirty/3`: work on dirty schedulers for OTP's own tests to look at.
 
-use myriad_process::Parcel;
+use myriad_process::Payload;
 use myriad_term::{Build, Term, am};
 use myriad_vm::bif::{DirtyKind, Escape, NOTSUP, badarg};
 use myriad_vm::{BifResult, Ctx, Signal};
@@ -34,7 +34,7 @@ pub(super) fn dirty_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         _ => return badarg(),
     };
     // What has begun goes on wherever it has come to.
-    if kind_here(ctx).is_none() && ctx.proc.retry_state.is_none() {
+    if kind_here(ctx).is_none() && ctx.state.retry_state.is_none() {
         return Err(Escape::Dirty(kind));
     }
     run(ctx, args[1], args[2])
@@ -58,7 +58,7 @@ pub(super) fn run(ctx: &mut Ctx<'_>, what: Term, argument: Term) -> BifResult {
         Some(am::copy) => {
             let mut list = Term::NIL;
             for _ in 0..COPIES {
-                let copy = myriad_heap::copy_term(argument, &mut ctx.proc.heap);
+                let copy = myriad_heap::copy_term(argument, &mut ctx.state.heap);
                 list = ctx.cons(copy, list);
             }
             Ok(list)
@@ -78,7 +78,7 @@ pub(super) fn run(ctx: &mut Ctx<'_>, what: Term, argument: Term) -> BifResult {
         Some(am::alive_waitexiting) if here.is_none() => Err(NOTSUP),
         Some(am::alive_waitexiting) => {
             tell(ctx, argument, am::alive.term())?;
-            while !ctx.this.is_exiting() {
+            while !ctx.process.is_exiting() {
                 myriad_sync::thread::sleep(LOOK);
             }
             myriad_sync::thread::sleep(AFTER_EXIT);
@@ -93,7 +93,7 @@ fn tell(ctx: &mut Ctx<'_>, to: Term, tag: Term) -> BifResult {
     let Some(pid) = to.as_local_pid() else { return badarg() };
     let own = ctx.pid().term();
     let message = ctx.tuple(&[tag, own]);
-    ctx.vm.signal_pid(pid, Signal::Message(Parcel::copy(message).into_message()));
+    ctx.vm.signal_pid(pid, Signal::Message(Payload::copy(message).into_message()));
     Ok(Term::OK)
 }
 
@@ -108,14 +108,14 @@ fn wait(time: Duration, busy: bool) {
 
 /// Comes back to a scheduler N / 2 times, every other time of the other kind.
 fn reschedule(ctx: &mut Ctx<'_>, times: Term, here: Option<DirtyKind>) -> BifResult {
-    let left = if ctx.proc.retry_state.is_none() { times } else { ctx.proc.retry_state };
+    let left = if ctx.state.retry_state.is_none() { times } else { ctx.state.retry_state };
     match left.as_usize() {
         Some(0) => {
-            ctx.proc.retry_state = Term::NONE;
+            ctx.state.retry_state = Term::NONE;
             Ok(Term::OK)
         }
         Some(n) if n.is_multiple_of(2) => {
-            ctx.proc.retry_state = Term::small(n as i64 - 2);
+            ctx.state.retry_state = Term::small(n as i64 - 2);
             let other = match here {
                 None | Some(DirtyKind::Io) => DirtyKind::Cpu,
                 Some(DirtyKind::Cpu) => DirtyKind::Io,

@@ -31,7 +31,7 @@ pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         (Some(am::flxctr_memory_usage | am::lc_graph), _) => Ok(am::notsup.term()),
         // Words of a table by itself, and of the head of a table of segments of buckets, as `ets:info/2` counts them.
         (Some(am::DbTable_words), _) => Ok(ctx.tuple(&[Term::small(49), Term::small(6)])),
-        (Some(am::reds_left), _) => Ok(Term::small(i64::from(ctx.proc.reductions_left.max(0)))),
+        (Some(am::reds_left), _) => Ok(Term::small(i64::from(ctx.state.reductions_left.max(0)))),
         (Some(am::next_pid), _) => Ok(pid_bits(ctx.vm.processes.next_pid())),
         (Some(am::next_port), _) => Ok(next_port(ctx, None)),
         // Relaxed: a figure.
@@ -161,7 +161,7 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
     match state.as_atom() {
         Some(am::reds_left) => match value.as_small().and_then(|n| i32::try_from(n).ok()) {
             Some(n @ 0..) => {
-                ctx.proc.reductions_left = n;
+                ctx.state.reductions_left = n;
                 Ok(Term::TRUE)
             }
             _ => badarg(),
@@ -188,7 +188,7 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         }
         Some(am::force_gc) => {
             if value == ctx.pid().term() {
-                ctx.proc.heap.request_fullsweep();
+                ctx.state.heap.request_fullsweep();
                 return Ok(Term::TRUE);
             }
             badarg()
@@ -202,7 +202,7 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         Some(am::colliding_names) => colliding_names(ctx, value),
         // The next allocation finds no room in the block.
         Some(am::fill_heap) => {
-            if let Some(words) = ctx.proc.heap.room().checked_sub(myriad_heap::RESERVED + 1) {
+            if let Some(words) = ctx.state.heap.room().checked_sub(myriad_heap::RESERVED + 1) {
                 ctx.boxed_raw(Header::new(Kind::Filler, words), &vec![0; words]);
             }
             Ok(Term::OK)
@@ -219,7 +219,7 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         Some(am::mbuf) => {
             let mut fragment = myriad_heap::Fragment::with_capacity(myriad_heap::copied_size(value));
             let copy = myriad_heap::copy_term(value, &mut fragment);
-            ctx.proc.heap.attach(fragment);
+            ctx.state.heap.attach(fragment);
             Ok(copy)
         }
         Some(am::abort) => break_down(value),
@@ -235,7 +235,7 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         }
         Some(am::process_uniq_counter) => {
             let Some(counter) = counter(value) else { return badarg() };
-            ctx.proc.markers.serial = counter;
+            ctx.state.markers.serial = counter;
             Ok(Term::OK)
         }
         Some(am::wait) => match value.as_atom() {
@@ -246,7 +246,7 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         },
         Some(am::multizero_timeout_in_timeout) => {
             let Some(ms @ 0..) = value.as_small() else { return badarg() };
-            let at = ctx.vm.machine.now_ns().saturating_add((ms as u64).saturating_mul(1_000_000));
+            let at = ctx.vm.platform.now_ns().saturating_add((ms as u64).saturating_mul(1_000_000));
             set_timer(ctx.vm, ctx.sched.id, at, zero_timeouts(ctx.sched.id, ZERO_TIMEOUTS, ctx.pid()));
             Ok(Term::OK)
         }
@@ -260,13 +260,13 @@ const BROKEN_ELEMENTS: usize = 12;
 /// `start`: a tuple whose elements are no terms, on a heap that is not collected for others until it is given back here, which makes
 /// all of them `ok`. (The collector meets such words elsewhere, too, and lets them be: nothing breaks if it comes after all.)
 fn inconsistent_heap(ctx: &mut Ctx<'_>, value: Term) -> BifResult {
-    if value.is_am(am::start) && !ctx.proc.flags.gc_disabled {
-        ctx.proc.flags.gc_disabled = true;
+    if value.is_am(am::start) && !ctx.state.flags.gc_disabled {
+        ctx.state.flags.gc_disabled = true;
         return Ok(ctx.tuple(&[Term::NONE; BROKEN_ELEMENTS]));
     }
     let Some(elements) = value.as_tuple_of::<BROKEN_ELEMENTS>() else { return badarg() };
     let own = !myriad_heap::is_literal(value.boxed_ptr());
-    if !own || !ctx.proc.flags.gc_disabled || !elements.iter().all(|element| element.is_none()) {
+    if !own || !ctx.state.flags.gc_disabled || !elements.iter().all(|element| element.is_none()) {
         return badarg();
     }
     for i in 0..BROKEN_ELEMENTS {
@@ -280,10 +280,10 @@ fn inconsistent_heap(ctx: &mut Ctx<'_>, value: Term) -> BifResult {
 
 /// Lets others have the process collected, or makes them wait; gives what it was.
 fn gc_state(ctx: &mut Ctx<'_>, on: bool) -> bool {
-    let was_off = std::mem::replace(&mut ctx.proc.flags.gc_disabled, !on);
-    if on && ctx.proc.tasks.is_some() {
+    let was_off = std::mem::replace(&mut ctx.state.flags.gc_disabled, !on);
+    if on && ctx.state.tasks.is_some() {
         // It gives way at the next chance, to do what has waited.
-        ctx.proc.reductions_left = ctx.proc.reductions_left.min(0);
+        ctx.state.reductions_left = ctx.state.reductions_left.min(0);
     }
     !was_off
 }
@@ -335,10 +335,10 @@ fn set_timer(vm: &'static Vm, wheel: usize, at: u64, action: Action) {
 fn zero_timeouts(wheel: usize, left: u32, to: Pid) -> Action {
     Action::Call(Box::new(move |vm| {
         if left > 0 {
-            set_timer(vm, wheel, vm.machine.now_ns(), zero_timeouts(wheel, left - 1, to));
+            set_timer(vm, wheel, vm.platform.now_ns(), zero_timeouts(wheel, left - 1, to));
         } else {
             let term = Term::atom(am::multizero_timeout_in_timeout_done);
-            vm.signal_pid(to, Signal::Message(myriad_process::Parcel::immediate(term).into_message()));
+            vm.signal_pid(to, Signal::Message(myriad_process::Payload::immediate(term).into_message()));
         }
     }))
 }

@@ -25,7 +25,7 @@ pub(super) fn ask(ctx: &mut Ctx<'_>, pid: Term, list: List) -> BifResult {
 
 fn answer(ctx: &mut Ctx<'_>, to: Pid, reference: RefNumbers, list: List) {
     let mut memory = Fragment::new();
-    let all = ctx.proc.relations.get().map(|tables| list(tables, &mut memory)).unwrap_or_default();
+    let all = ctx.state.relations.get().map(|tables| list(tables, &mut memory)).unwrap_or_default();
     let all = memory.list(&all);
     let reference = memory.reference(reference);
     let term = memory.tuple(&[reference, all]);

@@ -3,7 +3,7 @@
 use crate::native_names::encoding;
 use myriad_term::{Build, Term};
 use myriad_vm::bif::{BADARG, Escape, badarg};
-use myriad_vm::native::{self, name_bytes, name_list};
+use myriad_vm::os_text::{self, name_bytes, name_list};
 use myriad_vm::{BifResult, Ctx, Vm};
 
 myriad_vm::bifs! { pub ENVIRONMENT = "os" {
@@ -23,7 +23,7 @@ fn name(vm: &'static Vm, term: Term) -> Result<Vec<u8>, Escape> {
 }
 
 fn getenv_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    match native::variable(&name(ctx.vm, args[0])?) {
+    match os_text::variable(&name(ctx.vm, args[0])?) {
         Some(value) => Ok(name_list(ctx, &value, encoding(ctx.vm))),
         None => Ok(Term::FALSE),
     }
@@ -35,14 +35,14 @@ fn set(vm: &'static Vm, variable: Term, value: Option<Term>) -> BifResult {
         Some(value) => Some(name_bytes(value, encoding(vm), false).ok_or(BADARG)?),
         None => None,
     };
-    native::set_variable(variable, value);
+    os_text::set_variable(variable, value);
     Ok(Term::TRUE)
 }
 
 fn env_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
     let encoding = encoding(ctx.vm);
     let mut pairs = Vec::new();
-    for (name, value) in native::variables() {
+    for (name, value) in os_text::variables() {
         let pair = [name_list(ctx, &name, encoding), name_list(ctx, &value, encoding)];
         pairs.push(ctx.tuple(&pair));
     }

@@ -3,7 +3,7 @@
 //! The handler only writes the signal's number into a pipe, which is all that a handler may do; a thread of its own reads the
 //! pipe and sends `{notify, Signal}`.
 
-use myriad_process::{Named, Parcel};
+use myriad_process::{Named, Payload};
 use myriad_sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use myriad_sync::{LockClass, Mutex, OnceLock, thread};
 use myriad_term::{Arena, Atom, Build, Term, am};
@@ -171,7 +171,7 @@ fn notify(vm: &'static Vm, signal: Atom) {
     let message = arena.tuple(&[Term::atom(am::notify), signal.term()]);
     // The pin keeps the process from being freed meanwhile: this thread is no scheduler.
     let _pin = vm.progress.pin();
-    vm.signal_pid(pid, Signal::Message(Parcel::copy(message).into_message()));
+    vm.signal_pid(pid, Signal::Message(Payload::copy(message).into_message()));
 }
 
 #[cfg(test)]
@@ -191,12 +191,12 @@ mod tests {
             unsafe { libc::raise(libc::SIGUSR2) };
             for _ in 0..500 {
                 assert_eq!(ctx.fetch_signals(1), myriad_vm::deliver::Handled::All);
-                if !ctx.proc.messages.is_empty() {
+                if !ctx.state.messages.is_empty() {
                     break;
                 }
                 std::thread::sleep(std::time::Duration::from_millis(10));
             }
-            assert_eq!(ctx.proc.messages.len(), 1);
+            assert_eq!(ctx.state.messages.len(), 1);
             let args = [Term::atom(am::sigusr2), Term::atom(am::default)];
             assert_eq!(text(call(ctx, "os", "set_signal", &args)), "ok");
         });

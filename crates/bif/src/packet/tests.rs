@@ -47,7 +47,7 @@ fn an_unknown_type_has_its_cause() {
     in_process(|ctx| {
         let nothing = ctx.binary(&[]);
         assert_eq!(text(call(ctx, "erlang", "decode_packet", &[am::true_.term(), nothing, Term::NIL])), "error:badarg");
-        assert!(ctx.proc.error_cause.is_am(am::badopt));
+        assert!(ctx.state.error_cause.is_am(am::badopt));
     });
 }
 

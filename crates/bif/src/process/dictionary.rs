@@ -15,17 +15,17 @@ myriad_vm::bifs! { pub DICTIONARY = "erlang" {
 }}
 
 fn put_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let dictionary = ctx.proc.dictionary.get_or_insert_default();
+    let dictionary = ctx.state.dictionary.get_or_insert_default();
     Ok(dictionary.put(args[0], args[1]).unwrap_or(Term::UNDEFINED))
 }
 
 fn get_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    Ok(ctx.proc.dictionary.as_ref().and_then(|d| d.get(args[0])).unwrap_or(Term::UNDEFINED))
+    Ok(ctx.state.dictionary.as_ref().and_then(|d| d.get(args[0])).unwrap_or(Term::UNDEFINED))
 }
 
 /// A list of what `item` makes of each entry that it wants. Nothing it does looks at the dictionary meanwhile.
 fn list_of(ctx: &mut Ctx<'_>, mut item: impl FnMut(&mut Ctx<'_>, Term, Term) -> Option<Term>) -> Term {
-    let Some(dictionary) = ctx.proc.dictionary.take() else { return Term::NIL };
+    let Some(dictionary) = ctx.state.dictionary.take() else { return Term::NIL };
     let mut list = Term::NIL;
     for (key, value) in dictionary.entries.iter().rev() {
         if let Some(item) = item(ctx, *key, *value) {
@@ -33,7 +33,7 @@ fn list_of(ctx: &mut Ctx<'_>, mut item: impl FnMut(&mut Ctx<'_>, Term, Term) -> 
         }
     }
     ctx.bump(dictionary.entries.len() / ENTRIES_PER_REDUCTION);
-    ctx.proc.dictionary = Some(dictionary);
+    ctx.state.dictionary = Some(dictionary);
     list
 }
 
@@ -53,11 +53,11 @@ fn get_keys_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn erase_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    Ok(ctx.proc.dictionary.as_mut().and_then(|d| d.erase(args[0])).unwrap_or(Term::UNDEFINED))
+    Ok(ctx.state.dictionary.as_mut().and_then(|d| d.erase(args[0])).unwrap_or(Term::UNDEFINED))
 }
 
 fn erase_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
     let all = list_of(ctx, |ctx, key, value| Some(ctx.tuple(&[key, value])));
-    ctx.proc.dictionary = None;
+    ctx.state.dictionary = None;
     Ok(all)
 }

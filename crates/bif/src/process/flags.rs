@@ -82,46 +82,46 @@ pub(super) fn fullsweep_after(value: Term) -> Option<u16> {
 fn set(ctx: &mut Ctx<'_>, flag: myriad_term::Atom, value: Term) -> Option<Result<Term, ()>> {
     let small = |n: usize| Term::small(n as i64);
     let old = match flag {
-        am::trap_exit => Term::bool(std::mem::replace(&mut ctx.proc.flags.trap_exit, value.as_bool()?)),
+        am::trap_exit => Term::bool(std::mem::replace(&mut ctx.state.flags.trap_exit, value.as_bool()?)),
         am::priority => {
             let new = priority(value)?;
-            let old = ctx.this.priority();
-            ctx.this.set_priority(new);
+            let old = ctx.process.priority();
+            ctx.process.set_priority(new);
             priority_atom(old).term()
         }
-        am::error_handler => std::mem::replace(&mut ctx.proc.error_handler, value.as_atom()?).term(),
+        am::error_handler => std::mem::replace(&mut ctx.state.error_handler, value.as_atom()?).term(),
         am::min_heap_size => {
             let least = ctx.vm.heap_settings().min_heap_size;
-            small(ctx.proc.heap.set_min_heap_size(heap_size(value, least)?))
+            small(ctx.state.heap.set_min_heap_size(heap_size(value, least)?))
         }
         am::min_bin_vheap_size => {
             let least = ctx.vm.heap_settings().min_bin_vheap_size;
-            small(ctx.proc.heap.set_min_bin_vheap_size(heap_size(value, least)?))
+            small(ctx.state.heap.set_min_bin_vheap_size(heap_size(value, least)?))
         }
-        am::fullsweep_after => small(ctx.proc.heap.set_fullsweep_after(fullsweep_after(value)?) as usize),
+        am::fullsweep_after => small(ctx.state.heap.set_fullsweep_after(fullsweep_after(value)?) as usize),
         am::max_heap_size => {
-            let old = ctx.proc.heap.max_heap_size();
+            let old = ctx.state.heap.max_heap_size();
             let mut new = old;
             max_heap_size(value, &mut new)?;
             let map = max_heap_size_map(ctx, ctx.vm, old);
-            ctx.proc.heap.set_max_heap_size(new);
+            ctx.state.heap.set_max_heap_size(new);
             map
         }
         am::message_queue_data => {
-            let old = std::mem::replace(&mut ctx.proc.flags.off_heap_messages, off_heap(value)?);
+            let old = std::mem::replace(&mut ctx.state.flags.off_heap_messages, off_heap(value)?);
             Term::atom(if old { am::off_heap } else { am::on_heap })
         }
         am::sensitive => {
             let sensitive = value.as_bool()?;
-            ctx.this.trace.set_sensitive(sensitive);
-            Term::bool(std::mem::replace(&mut ctx.proc.flags.sensitive, sensitive))
+            ctx.process.trace.set_sensitive(sensitive);
+            Term::bool(std::mem::replace(&mut ctx.state.flags.sensitive, sensitive))
         }
         am::save_calls => {
             let calls = value.as_usize().filter(|n| *n <= 10_000)? as u16;
             small(usize::from(ctx.set_saved_calls(calls)))
         }
         am::async_dist if ctx.vm.release.newer_process_flags => {
-            Term::bool(std::mem::replace(&mut ctx.proc.flags.async_dist, value.as_bool()?))
+            Term::bool(std::mem::replace(&mut ctx.state.flags.async_dist, value.as_bool()?))
         }
         _ => return Some(Err(())),
     };
@@ -159,7 +159,7 @@ fn node_options_bits(options: Term) -> Option<u8> {
 
 /// One more request of this kind, or none any more; gives how many there were.
 fn monitor_nodes(ctx: &mut Ctx<'_>, what: u8, on: bool) -> u32 {
-    let all = &mut ctx.proc.relations.tables().node_monitors;
+    let all = &mut ctx.state.relations.tables().node_monitors;
     match all.iter().position(|(kind, _)| *kind == what) {
         Some(i) if on => {
             all[i].1 += 1;
@@ -205,8 +205,8 @@ pub(super) fn scheduler(vm: &Vm, value: Term) -> Option<u32> {
 /// Binds the process to a scheduler (or, 0, to none), and goes on there.
 fn bind(ctx: &mut Ctx<'_>, to: Term) -> BifResult {
     let Some(number) = scheduler(ctx.vm, to) else { return badarg() };
-    let old = Term::small(i64::from(ctx.this.bind(number)));
-    if ctx.this.bound_to().is_none_or(|id| id == ctx.sched.id) {
+    let old = Term::small(i64::from(ctx.process.bind(number)));
+    if ctx.process.bound_to().is_none_or(|id| id == ctx.sched.id) {
         return Ok(old);
     }
     ctx.yield_to(Box::new(move |_| Ok(old)))

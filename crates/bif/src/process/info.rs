@@ -1,7 +1,7 @@
 //! `process_info` and asking a process to collect its garbage.
 
 use super::await_result;
-use myriad_process::Parcel;
+use myriad_process::Payload;
 use myriad_term::{Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::info::{are_items, default_items, info_by_visit, own_info};
@@ -29,16 +29,16 @@ fn ask(ctx: &mut Ctx<'_>, pid: Term, items: Term, by_default: bool) -> BifResult
     }
     let reference = ctx.make_ref();
     let Some(numbers) = reference.as_local_ref() else { return badarg() };
-    let info = Signal::Info { from: ctx.pid(), reference: numbers, items: Parcel::copy(items), by_default };
+    let info = Signal::Info { from: ctx.pid(), reference: numbers, items: Payload::copy(items), by_default };
     if ctx.ask(pid, info) { await_result(ctx, reference) } else { Ok(Term::UNDEFINED) }
 }
 
 /// The process's own collection; it happens when the call returns.
 fn garbage_collect_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     match args[0].as_atom() {
-        Some(am::major | am::minor) if ctx.proc.flags.gc_disabled => {}
-        Some(am::major) => ctx.proc.heap.request_fullsweep(),
-        Some(am::minor) => ctx.proc.heap.request_collection(),
+        Some(am::major | am::minor) if ctx.state.flags.gc_disabled => {}
+        Some(am::major) => ctx.state.heap.request_fullsweep(),
+        Some(am::minor) => ctx.state.heap.request_collection(),
         _ => return badarg(),
     }
     Ok(Term::TRUE)

@@ -1,7 +1,7 @@
 //! Monitors and aliases.
 
 use myriad_process::links::{AliasMode, Monitor, Target};
-use myriad_process::{Named, Parcel};
+use myriad_process::{Named, Payload};
 use myriad_term::{Atom, Build, RefNumbers, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx, Escape, Signal};
@@ -136,8 +136,8 @@ fn monitor(ctx: &mut Ctx<'_>, kind: Term, item: Term, options: MonitorOptions) -
         Watched::NoConnection | Watched::Earlier => (Target::Gone, Term::NONE),
     };
     let own = target == Target::Process(ctx.pid());
-    let tag = options.tag.map(|tag| ctx.whole_parcel(tag));
-    let tables = ctx.proc.relations.tables();
+    let tag = options.tag.map(|tag| ctx.whole_payload(tag));
+    let tables = ctx.state.relations.tables();
     if let Some(mode) = options.alias {
         tables.aliases.insert(numbers, mode);
     }
@@ -169,17 +169,17 @@ fn elsewhere(ctx: &mut Ctx<'_>, kind: Atom, item: Term, options: MonitorOptions,
     if options.alias == Some(AliasMode::Explicit)
         && let Some(numbers) = reference.as_local_ref()
     {
-        ctx.proc.relations.tables().aliases.insert(numbers, AliasMode::Explicit);
+        ctx.state.relations.tables().aliases.insert(numbers, AliasMode::Explicit);
     }
     let tag = options.tag.unwrap_or(Term::atom(am::DOWN));
     let message = ctx.tuple(&[tag, reference, kind.term(), item, reason.term()]);
-    ctx.signal_to(ctx.pid(), Signal::Message(Parcel::copy(message).into_message()));
+    ctx.signal_to(ctx.pid(), Signal::Message(Payload::copy(message).into_message()));
     Ok(reference)
 }
 
 /// The target is gone already: the `'DOWN'` is as any other, sent to oneself.
 fn down(ctx: &mut Ctx<'_>, reference: RefNumbers, reason: Atom) {
-    let reason = Parcel::immediate(reason.term());
+    let reason = Payload::immediate(reason.term());
     ctx.signal_to(ctx.pid(), Signal::Down { reference, reason });
 }
 
@@ -201,7 +201,7 @@ fn demonitor(ctx: &mut Ctx<'_>, reference: Term, flush: bool, info: bool) -> Bif
         return badarg();
     }
     let Some(numbers) = reference.as_local_ref() else { return Ok(Term::TRUE) };
-    let monitor = ctx.proc.relations.monitor_over(numbers);
+    let monitor = ctx.state.relations.monitor_over(numbers);
     let found = monitor.is_some();
     if let Some(monitor) = monitor {
         match monitor.target {
@@ -242,7 +242,7 @@ fn alias_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
     let reference = new_reference(ctx, Some(mode));
     if let Some(numbers) = reference.as_local_ref() {
-        ctx.proc.relations.tables().aliases.insert(numbers, mode);
+        ctx.state.relations.tables().aliases.insert(numbers, mode);
     }
     Ok(reference)
 }
@@ -252,5 +252,5 @@ fn unalias_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return badarg();
     }
     let numbers = args[0].as_local_ref();
-    Ok(Term::bool(numbers.is_some_and(|n| ctx.proc.relations.unalias(n))))
+    Ok(Term::bool(numbers.is_some_and(|n| ctx.state.relations.unalias(n))))
 }

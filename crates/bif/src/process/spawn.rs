@@ -131,7 +131,7 @@ fn pair(
 fn with_monitor(ctx: &mut Ctx<'_>, monitor: Option<MonitorOptions>, spawn: &mut SpawnOptions) -> Option<Term> {
     let monitor = monitor?;
     let reference = super::monitor::new_reference(ctx, monitor.alias);
-    let tag = monitor.tag.map(|tag| ctx.whole_parcel(tag));
+    let tag = monitor.tag.map(|tag| ctx.whole_payload(tag));
     spawn.monitor = Some((reference.as_local_ref()?, monitor.alias, tag));
     Some(reference)
 }

@@ -9,9 +9,9 @@ use myriad_vm::{BifResult, Ctx, Signal};
 
 /// Reductions that the call counts by itself.
 fn cost(ctx: &mut Ctx<'_>, module: &str, function: &str, args: &[Term]) -> usize {
-    ctx.proc.reductions_left = 0;
+    ctx.state.reductions_left = 0;
     assert!(call(ctx, module, function, args).is_ok(), "{module}:{function}/{}", args.len());
-    usize::try_from(-ctx.proc.reductions_left).expect("it gives none")
+    usize::try_from(-ctx.state.reductions_left).expect("it gives none")
 }
 
 #[test]
@@ -53,19 +53,19 @@ fn flood(ctx: &Ctx<'_>, many: usize) {
 fn call_to_its_end(ctx: &mut Ctx<'_>, function: &str, args: &[Term]) -> BifResult {
     flood(ctx, MANY);
     for slice in 0.. {
-        ctx.proc.reductions_left = SLICE_REDUCTIONS;
+        ctx.state.reductions_left = SLICE_REDUCTIONS;
         let result = call(ctx, "erlang", function, args);
         if !matches!(result, Err(Escape::Wait)) {
             assert!(slice >= MANY / SLICE_REDUCTIONS as usize, "{function}: {slice} slices only");
             if !matches!(result, Err(Escape::Dead)) {
-                assert!(ctx.proc.retry_state.is_none());
+                assert!(ctx.state.retry_state.is_none());
                 while ctx.has_signals() {
                     assert_ne!(ctx.fetch_signals(i32::MAX), Handled::Fatal);
                 }
             }
             return result;
         }
-        assert!(ctx.proc.reductions_left >= -1, "{function}: {} reductions left", ctx.proc.reductions_left);
+        assert!(ctx.state.reductions_left >= -1, "{function}: {} reductions left", ctx.state.reductions_left);
         assert!(slice < 3 * MANY / SLICE_REDUCTIONS as usize, "{function}: it waits for what comes later");
         flood(ctx, SLICE_REDUCTIONS as usize);
     }
@@ -81,10 +81,10 @@ fn much_that_has_come_takes_effect_first() {
         let length = call_to_its_end(ctx, "process_info", &[me, am::message_queue_len.term()]);
         assert_eq!(text(length), "{message_queue_len,1}");
         // Its own exit signal comes once.
-        ctx.proc.flags.trap_exit = true;
+        ctx.state.flags.trap_exit = true;
         assert_eq!(text(call_to_its_end(ctx, "exit", &[me, am::normal.term()])), "true");
-        assert_eq!(ctx.proc.messages.len(), 2);
-        ctx.proc.flags.trap_exit = false;
+        assert_eq!(ctx.state.messages.len(), 2);
+        ctx.state.flags.trap_exit = false;
         assert!(matches!(call_to_its_end(ctx, "exit", &[me, am::kill.term()]), Err(Escape::Dead)));
     });
 }

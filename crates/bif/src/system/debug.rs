@@ -1,7 +1,7 @@
 //! Looking inside: `erts_debug` and `erts_internal` functions that answer for an emulator without the thing asked about.
 
 use myriad_heap::Fragment;
-use myriad_process::Parcel;
+use myriad_process::Payload;
 use myriad_term::{Build, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx, Signal};
@@ -38,7 +38,7 @@ fn process_display_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         let mut fragment = Fragment::with_capacity(8);
         let reference = fragment.reference(numbers);
         let term = fragment.tuple(&[reference, Term::TRUE]);
-        let answer = Parcel { term, fragment: Some(fragment) };
+        let answer = Payload { term, fragment: Some(fragment) };
         ctx.vm.signal_pid(from, Signal::Message(answer.into_message()));
     }));
     match ctx.vm.signal_pid(pid, call) {
@@ -49,6 +49,6 @@ fn process_display_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 fn display(ctx: &Ctx<'_>) {
     // In one piece, its lines ending as on a raw terminal. Nobody is there to be told of an error.
-    let text = myriad_vm::stack::backtrace(ctx.vm.engine(), ctx.proc).replace('\n', "\r\n");
+    let text = myriad_vm::stack::backtrace(ctx.vm.engine(), ctx.state).replace('\n', "\r\n");
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

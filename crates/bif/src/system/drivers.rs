@@ -5,7 +5,7 @@ use crate::{libraries, native_names};
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::{BADARG, Escape, badarg};
-use myriad_vm::native::name_bytes;
+use myriad_vm::os_text::name_bytes;
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub DRIVERS = "erl_ddll" {

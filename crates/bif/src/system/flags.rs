@@ -76,7 +76,7 @@ pub(super) fn multi_scheduling(state: MultiScheduling) -> Term {
 
 /// Blocks multi-scheduling, and waits until it is.
 fn block(ctx: &mut Ctx<'_>, block: Block) -> BifResult {
-    let reached = ctx.vm.schedulers.block(ctx.this, block, ctx.sched);
+    let reached = ctx.vm.schedulers.block(ctx.process, block, ctx.sched);
     wait(ctx, move |ctx| {
         ctx.vm
             .schedulers
@@ -140,8 +140,8 @@ fn set(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Option<Term>> {
             Term::UNDEFINED
         }
         am::microstate_accounting => match value.as_atom()? {
-            am::reset => Term::bool(ctx.vm.microstates.reset(ctx.vm.machine.as_ref())),
-            _ => Term::bool(ctx.vm.microstates.set(value.as_bool()?, ctx.vm.machine.as_ref())),
+            am::reset => Term::bool(ctx.vm.microstates.reset(ctx.vm.platform.as_ref())),
+            _ => Term::bool(ctx.vm.microstates.set(value.as_bool()?, ctx.vm.platform.as_ref())),
         },
         am::outstanding_system_requests_limit => {
             let limit = value.as_usize().filter(|n| (1..=1 << 27).contains(n))?;

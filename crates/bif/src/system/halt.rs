@@ -55,7 +55,7 @@ fn halt_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn crash(ctx: &mut Ctx<'_>, slogan: &str) -> BifResult {
-    crash_dump::report(slogan, Some((ctx.this, ctx.proc)), crash_dump::Haste::Orderly);
+    crash_dump::report(slogan, Some((ctx.process, ctx.state)), crash_dump::Haste::Orderly);
     ctx.vm.stop(CRASH_STATUS);
     Err(Escape::Wait)
 }

@@ -147,7 +147,7 @@ fn garbage_collection(ctx: &mut Ctx<'_>) -> Term {
 
 fn time_source(ctx: &mut Ctx<'_>, clock: &str, monotonic: bool) -> Option<Term> {
     let id = Atom::new(clock).ok()?.term();
-    let time = if monotonic { i128::from(ctx.vm.machine.now_ns()) } else { i128::from(ctx.vm.machine.system_ns()) };
+    let time = if monotonic { i128::from(ctx.vm.platform.now_ns()) } else { i128::from(ctx.vm.platform.system_ns()) };
     let time = ctx.int128(time);
     let mut pairs = vec![
         (am::function, Term::atom(am::clock_gettime)),

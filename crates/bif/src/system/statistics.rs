@@ -62,7 +62,7 @@ fn total(of: Vec<u64>) -> Term {
 fn reductions(ctx: &Ctx<'_>) -> u64 {
     // Relaxed: statistics.
     let booked: u64 = ctx.vm.schedulers.iter().map(|s| s.load.reductions.load(Ordering::Relaxed)).sum();
-    let in_slice = myriad_sched::SLICE_REDUCTIONS - ctx.proc.reductions_left;
+    let in_slice = myriad_sched::SLICE_REDUCTIONS - ctx.state.reductions_left;
     booked + u64::try_from(in_slice).unwrap_or(0)
 }
 
@@ -78,7 +78,7 @@ fn runtime_ms() -> u64 {
 }
 
 fn wall_clock_ms(vm: &Vm) -> u64 {
-    let since = vm.clock.monotonic_ns(vm.machine.as_ref()) - myriad_sched::clock::START_NS;
+    let since = vm.clock.monotonic_ns(vm.platform.as_ref()) - myriad_sched::clock::START_NS;
     u64::try_from(since).unwrap_or(0) / 1_000_000
 }
 
@@ -98,7 +98,7 @@ fn microstate_accounting(ctx: &mut Ctx<'_>) -> Term {
     ];
     let ids = kinds.into_iter().flat_map(|(kind, ids)| ids.map(move |id| (kind, id)));
     let mut threads = Vec::new();
-    for ((kind, id), times) in ids.zip(ctx.vm.microstates.times(ctx.vm.machine.as_ref())) {
+    for ((kind, id), times) in ids.zip(ctx.vm.microstates.times(ctx.vm.platform.as_ref())) {
         let mut counters = Vec::new();
         for (name, ns) in microstate::NAMES.into_iter().zip(times) {
             counters.push((name.term(), ctx.uint(ns)));
@@ -119,7 +119,7 @@ fn idle_times(vm: &Vm, now_ns: u64) -> Vec<u64> {
 
 /// From now on.
 pub(super) fn wall_time_base(vm: &Vm) -> WallTimeBase {
-    let since_ns = vm.machine.now_ns();
+    let since_ns = vm.platform.now_ns();
     WallTimeBase { since_ns, idle_ns: idle_times(vm, since_ns) }
 }
 
@@ -127,7 +127,7 @@ pub(super) fn wall_time_base(vm: &Vm) -> WallTimeBase {
 /// not set.
 fn wall_times(ctx: &mut Ctx<'_>, all: bool) -> Term {
     let vm = ctx.vm;
-    let now = vm.machine.now_ns();
+    let now = vm.platform.now_ns();
     let idle = idle_times(vm, now);
     let count = if all { idle.len() } else { vm.schedulers.len() + vm.config.dirty_cpu };
     let (total, before) = match &state(vm).wall_time {

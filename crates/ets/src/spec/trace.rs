@@ -4,7 +4,7 @@ use super::machine::{Machine, NoHost};
 use super::{Dialect, Spec};
 use crate::row::copy_out;
 use myriad_heap::Fragment;
-use myriad_process::Parcel;
+use myriad_process::Payload;
 use myriad_sync::Arc;
 use myriad_term::{Arena, Atom, Build, Term, am};
 use myriad_trace::Filtered;
@@ -50,7 +50,7 @@ impl Specification for Traced {
             Some(term) => {
                 let mut fragment = Fragment::new();
                 let term = copy_out(term, &mut fragment);
-                Message::Term(Parcel { term, fragment: Some(fragment) })
+                Message::Term(Payload { term, fragment: Some(fragment) })
             }
         };
         let asks = |action: Atom| machine.actions.contains(&action);

@@ -81,8 +81,8 @@ pub fn bif_call(bytes: &[u8]) {
             Err(_) => {}
         }
         // What errors say of their arguments is worked out by the library; here only that the cause is a term.
-        drop(myriad_term::print::text(ctx.proc.error_cause, 1000));
-        ctx.proc.error_cause = am::none.term();
+        drop(myriad_term::print::text(ctx.state.error_cause, 1000));
+        ctx.state.error_cause = am::none.term();
     });
 }
 

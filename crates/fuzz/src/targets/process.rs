@@ -54,13 +54,13 @@ pub(super) fn in_process<R>(work: impl FnOnce(&mut Ctx<'_>) -> R) -> R {
     WORLD.with_borrow_mut(|world| {
         let World { vm, process, local } = world.get_or_insert_with(new_world);
         // SAFETY: process/P2: this thread has made it Running, and nothing else runs in this VM.
-        let private = unsafe { process.private() };
-        private.reductions_left = 4000;
-        let mut ctx = Ctx { proc: private, this: process, sched: local, vm };
+        let state = unsafe { process.owner_state() };
+        state.reductions_left = 4000;
+        let mut ctx = Ctx { state, process, sched: local, vm };
         let result = work(&mut ctx);
-        ctx.proc.resumption = None;
-        ctx.proc.dictionary = None;
-        ctx.proc.trap_args.clear();
+        ctx.state.resumption = None;
+        ctx.state.dictionary = None;
+        ctx.state.trap_args.clear();
         // SAFETY: `work` is over, and what it gives holds no terms of this heap.
         let within_its_limit = unsafe { ctx.collect(0, &mut []) };
         assert!(within_its_limit, "no limit is set");
@@ -76,13 +76,13 @@ pub(super) fn built_in(ctx: &Ctx<'_>, module: Atom, function: Atom, arity: usize
 
 /// Calls it, in as many slices as it takes.
 pub(super) fn call(ctx: &mut Ctx<'_>, def: &BifDef, args: &[Term]) -> BifResult {
-    ctx.proc.reductions_left = 200;
+    ctx.state.reductions_left = 200;
     let mut result = (def.function_ptr)(ctx, args);
-    while let (Err(Escape::Yield), Some(mut rest)) = (&result, ctx.proc.resumption.take()) {
-        ctx.proc.reductions_left = 4000;
+    while let (Err(Escape::Yield), Some(mut rest)) = (&result, ctx.state.resumption.take()) {
+        ctx.state.reductions_left = 4000;
         result = (rest.rest)(ctx);
-        ctx.proc.resumption.get_or_insert(rest);
+        ctx.state.resumption.get_or_insert(rest);
     }
-    ctx.proc.resumption = None;
+    ctx.state.resumption = None;
     result
 }

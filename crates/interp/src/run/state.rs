@@ -40,7 +40,7 @@ unsafe fn preempt(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     let function = m.callee;
     // SAFETY: code/K3.
     let f = unsafe { &*function };
-    if m.ctx.proc.saves_calls() {
+    if m.ctx.state.saves_calls() {
         // SAFETY: the instruction at hand.
         unsafe { crate::saving::note_call(m, pc) };
     }

@@ -99,7 +99,7 @@ pub(super) fn open_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 fn ok_handle(ctx: &mut Ctx<'_>, fd: OwnedFd, writes_to_memory: bool) -> Term {
     let owners = ctx.vm.part::<Owners>();
     let handle = FileHandle::new(owners, fd, ctx.pid(), writes_to_memory);
-    if ctx.this.must_take_back() {
+    if ctx.process.must_take_back() {
         // It has ended while this opened the file for it, and closed those that it had.
         owners.owner_exits(ctx.pid());
     }

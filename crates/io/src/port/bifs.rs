@@ -12,7 +12,7 @@ use super::udp::Udp;
 use super::{Driver, New, Port, System, Waiter, poll, spawn};
 use crate::bytes::iodata;
 use crate::posix;
-use myriad_process::{Named, Parcel};
+use myriad_process::{Named, Payload};
 use myriad_sched::microstate::{State, within};
 use myriad_sync::Arc;
 use myriad_term::{Atom, Build, Term, am};
@@ -132,7 +132,7 @@ fn open_driver(
 ) -> BifResult {
     let new = new_port(ctx, line.to_vec(), settings, driver);
     let Some(port) = system.create(new) else { return reason(am::system_limit) };
-    ctx.proc.relations.link(port.id.term());
+    ctx.state.relations.link(port.id.term());
     life::link(ctx, port.id.term());
     Ok(port.id.term())
 }
@@ -144,7 +144,7 @@ fn open_terminal(ctx: &mut Ctx<'_>, system: &'static System, line: &[u8], settin
     stream.terminal = Some(terminal);
     let new = new_port(ctx, line.to_vec(), settings, Driver::Stream(stream));
     let Some(port) = system.create(new) else { return reason(am::system_limit) };
-    ctx.proc.relations.link(port.id.term());
+    ctx.state.relations.link(port.id.term());
     if let Driver::Stream(stream) = &mut port.lock().driver {
         stream.open(port.id, Ends::of_numbers(Some(0), Some(1)));
         stream.begin(system);
@@ -192,7 +192,7 @@ fn open_stream(ctx: &mut Ctx<'_>, system: &'static System, target: &Target, sett
     let new = New { os_pid: process.and_then(Result::ok), ..new_port(ctx, name, settings, driver) };
     let Some(port) = system.create(new) else { return reason(am::system_limit) };
     // Linked before anything can happen to the port: its exit signal counts only over a link.
-    ctx.proc.relations.link(port.id.term());
+    ctx.state.relations.link(port.id.term());
     life::link(ctx, port.id.term());
     if let Some(Ok(pid)) = process
         && poll::watch_child(system, port.id, pid).is_err()
@@ -334,12 +334,12 @@ fn ports_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
 
 fn port_set_data_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some((_, port)) = open(ctx, args[0]) else { return badarg() };
-    port.lock().data = Some(Parcel::whole(args[1]));
+    port.lock().data = Some(Payload::whole(args[1]));
     Ok(Term::TRUE)
 }
 
 fn port_get_data_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some((_, port)) = open(ctx, args[0]) else { return badarg() };
-    let data = port.lock().data.as_ref().map(|d| Parcel::copy(d.term));
-    Ok(data.map_or(Term::UNDEFINED, |d| d.attach(&mut ctx.proc.heap)))
+    let data = port.lock().data.as_ref().map(|d| Payload::copy(d.term));
+    Ok(data.map_or(Term::UNDEFINED, |d| d.attach(&mut ctx.state.heap)))
 }

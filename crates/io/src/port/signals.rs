@@ -2,7 +2,7 @@
 
 use super::{Port, State, System, Tell, Waiter};
 use crate::bytes::{Piece, iodata};
-use myriad_process::{Parcel, Tracee};
+use myriad_process::{Payload, Tracee};
 use myriad_sched::microstate::{State as Microstate, within};
 use myriad_sync::Arc;
 use myriad_term::{Build, Pid, Port as PortId, RefNumbers, Term, am};
@@ -44,13 +44,13 @@ impl PortOps for Ports {
         System::of(vm).is_some_and(|s| s.get(port).is_some())
     }
 
-    fn trace_output(&self, vm: &'static Vm, port: PortId, message: Parcel) {
+    fn trace_output(&self, vm: &'static Vm, port: PortId, message: Payload) {
         if let Some(system) = System::of(vm) {
             system.trace_output(port, message);
         }
     }
 
-    fn trace_output_soon(&self, vm: &'static Vm, port: PortId, message: Parcel) {
+    fn trace_output_soon(&self, vm: &'static Vm, port: PortId, message: Payload) {
         if let Some(system) = System::of(vm) {
             system.poll.later(move |system| system.trace_output(port, message));
         }
@@ -105,7 +105,7 @@ pub(super) fn output_of(term: Term) -> Option<Piece> {
 
 /// Answers a signal to a port that there is no more.
 fn answer_for_the_gone(system: &System, port: PortId, signal: Signal) {
-    let noproc = || Parcel::immediate(Term::atom(am::noproc));
+    let noproc = || Payload::immediate(Term::atom(am::noproc));
     match signal {
         Signal::Link(from) => {
             system.signal(from, Signal::Exit { from: port.term(), reason: noproc(), linked: true });
@@ -119,7 +119,7 @@ fn answer_for_the_gone(system: &System, port: PortId, signal: Signal) {
 }
 
 fn acknowledge(system: &System, port: PortId, to: Pid, id: u64) {
-    let done = move |ctx: &mut myriad_vm::Ctx<'_>| ctx.proc.relations.unlink_acknowledged(port.term(), id);
+    let done = move |ctx: &mut myriad_vm::Ctx<'_>| ctx.state.relations.unlink_acknowledged(port.term(), id);
     system.signal(to, Signal::Call(Box::new(done)));
 }
 
@@ -133,7 +133,7 @@ struct Linking {
 impl Linking {
     fn take(mut self, ctx: &mut myriad_vm::Ctx<'_>) {
         self.taken = true;
-        ctx.proc.relations.link(self.port.term());
+        ctx.state.relations.link(self.port.term());
     }
 }
 
@@ -216,7 +216,7 @@ impl Port {
 
     /// The owner answers for what a port does not understand, whoever has sent it.
     fn bad_message(&self, system: &System, owner: Pid) {
-        let reason = Parcel::immediate(Term::atom(am::badsig));
+        let reason = Payload::immediate(Term::atom(am::badsig));
         system.signal(owner, Signal::Exit { from: self.id.term(), reason, linked: false });
     }
 
@@ -250,7 +250,7 @@ impl Port {
         }
     }
 
-    fn exit_signal(&self, system: &System, state: &mut State, from: Term, reason: &Parcel, linked: bool) {
+    fn exit_signal(&self, system: &System, state: &mut State, from: Term, reason: &Payload, linked: bool) {
         let sender = from.as_local_pid();
         if linked && !sender.is_some_and(|pid| state.links.remove(&pid)) {
             return;

@@ -107,7 +107,7 @@ impl Drop for Attributes {
 
 /// The VM's environment with the changes that the port asks for.
 fn environment(changes: &[(Vec<u8>, Option<Vec<u8>>)]) -> Vec<CString> {
-    let own = myriad_vm::native::variables().into_iter();
+    let own = myriad_vm::os_text::variables().into_iter();
     let mut all: BTreeMap<OsString, OsString> =
         own.map(|(name, value)| (OsString::from_vec(name), OsString::from_vec(value))).collect();
     for (name, value) in changes {

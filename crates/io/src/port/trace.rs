@@ -3,7 +3,7 @@
 use super::{Port, System};
 use crate::bytes::Piece;
 use myriad_heap::Fragment;
-use myriad_process::Parcel;
+use myriad_process::Payload;
 use myriad_sched::microstate::{State as Microstate, Within, within};
 use myriad_term::etf::{self, EncodeOptions};
 use myriad_term::{Atom, Build, Pid, Port as PortId, Term, am};
@@ -14,7 +14,7 @@ use myriad_vm::tracer::switches::RUNNABLE_PORTS;
 
 impl System {
     /// Writes a trace message to a port that is a tracer. The caller holds no port's lock.
-    pub(super) fn trace_output(&self, tracer: PortId, message: Parcel) {
+    pub(super) fn trace_output(&self, tracer: PortId, message: Payload) {
         let Some(port) = self.get(tracer) else { return };
         let _port = within(Microstate::Port);
         let bytes = etf::encode(message.term, EncodeOptions::default());
@@ -72,7 +72,7 @@ impl Port {
             match tracer.as_local_port() {
                 Some(tracer) => {
                     // Two ports' locks are never held at once.
-                    let message = Parcel { term, fragment: Some(fragment) };
+                    let message = Payload { term, fragment: Some(fragment) };
                     system.poll.later(move |system| system.trace_output(tracer, message));
                 }
                 None => event::deliver(system.vm, tracer, term, fragment),

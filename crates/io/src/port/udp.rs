@@ -345,7 +345,7 @@ impl Port {
         let time = u32::from_be_bytes(*time);
         let timer = (time != u32::MAX).then(|| {
             let vm = system.vm;
-            let at = vm.machine.now_ns().saturating_add(u64::from(time) * 1_000_000);
+            let at = vm.platform.now_ns().saturating_add(u64::from(time) * 1_000_000);
             let port = self.clone();
             let expire = move |vm: &'static myriad_vm::Vm| port.udp_timeout(vm, number);
             let id = vm.timers.reserve(myriad_sched::current().unwrap_or(0));

@@ -13,14 +13,14 @@ impl Ctx<'_> {
     /// Does this process run in the old version of the module? It is stopped, in a receive, or in a built-in.
     pub fn runs_old_code(&mut self, name: Atom) -> bool {
         let Some(version) = self.vm.code.version_to_check(name) else { return false };
-        for frame in self.proc.exception.get_mut().into_iter().flat_map(|exception| &mut exception.frames) {
+        for frame in self.state.exception.get_mut().into_iter().flat_map(|exception| &mut exception.frames) {
             if ptr::eq(frame.module, version) {
                 frame.module = ptr::null();
             }
         }
         // SAFETY: the purger, or the caller of this check, keeps the version until this process has made progress (code/V2).
         let module = unsafe { &*version };
-        let resume = self.proc.resume;
+        let resume = self.state.resume;
         if module.owns(resume.function) {
             return true;
         }
@@ -28,7 +28,7 @@ impl Ctx<'_> {
         if contains(&ranges, resume.pc.0.addr()) {
             return true;
         }
-        self.proc.heap.stack().iter().any(|word| contains(&ranges, *word as usize))
+        self.state.heap.stack().iter().any(|word| contains(&ranges, *word as usize))
     }
 }
 
@@ -76,12 +76,12 @@ mod tests {
     fn where_it_goes_on_counts_when_it_is_stopped() {
         with_two_versions("check_tests_a", |ctx, name, old, current| {
             assert!(!ctx.runs_old_code(name));
-            ctx.proc.resume.function = current;
+            ctx.state.resume.function = current;
             assert!(!ctx.runs_old_code(name));
-            ctx.proc.resume.function = old;
+            ctx.state.resume.function = old;
             assert!(ctx.runs_old_code(name));
-            ctx.proc.resume.function = ptr::null();
-            ctx.proc.resume.pc = CodePtr(ptr::from_ref(old).cast());
+            ctx.state.resume.function = ptr::null();
+            ctx.state.resume.pc = CodePtr(ptr::from_ref(old).cast());
             assert!(ctx.runs_old_code(name));
         });
     }
@@ -90,7 +90,7 @@ mod tests {
     fn return_points_count() {
         with_two_versions("check_tests_b", |ctx, name, old, current| {
             for (function, runs) in [(current, false), (old, true)] {
-                let heap = &mut ctx.proc.heap;
+                let heap = &mut ctx.state.heap;
                 // SAFETY: a new heap has room for a few words; an aligned address looks like a small integer (heap/H2).
                 unsafe {
                     heap.stop = heap.stop.sub(1);
@@ -109,9 +109,9 @@ mod tests {
     fn raw_traces_forget_the_old_version_only() {
         with_two_versions("check_tests_c", |ctx, name, old, current| {
             let frame = |f: &Function| TraceFrame { mfa: f.mfa, line: 1, module: f.module };
-            ctx.proc.exception.frames = vec![frame(old), frame(current)];
+            ctx.state.exception.frames = vec![frame(old), frame(current)];
             assert!(!ctx.runs_old_code(name));
-            let [first, second] = [0, 1].map(|i| ctx.proc.exception.frames[i].module);
+            let [first, second] = [0, 1].map(|i| ctx.state.exception.frames[i].module);
             assert!(first.is_null() && ptr::eq(second, current.module));
         });
     }

@@ -9,7 +9,7 @@ use crate::spawn::{SpawnOptions, spawn_orphan};
 use crate::subsystem::Functions;
 use crate::tracer::NoTracer;
 use crate::vm::{Config, Parts, Vm};
-use crate::{Private, TraceFrame};
+use crate::{OwnerState, TraceFrame};
 use myriad_code::Executor;
 use myriad_process::CodePtr;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
@@ -34,7 +34,7 @@ impl Engine for NoEngine {
         Err(Escape::Dead)
     }
 
-    fn backtrace(&self, _: &Private, _: usize) -> Vec<TraceFrame> {
+    fn backtrace(&self, _: &OwnerState, _: usize) -> Vec<TraceFrame> {
         Vec::new()
     }
 }
@@ -163,6 +163,6 @@ pub(super) fn in_process<R>(vm: &'static Vm, test: impl FnOnce(&mut Ctx<'_>) -> 
     let mut local = vm.scheduler_local(0, false).unwrap();
     process.start_running();
     // SAFETY: process/P2: this thread has made it Running, and nothing else runs in this VM.
-    let private = unsafe { process.private() };
-    test(&mut Ctx { proc: private, this: process, sched: &mut local, vm })
+    let state = unsafe { process.owner_state() };
+    test(&mut Ctx { state, process, sched: &mut local, vm })
 }

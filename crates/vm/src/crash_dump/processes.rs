@@ -6,7 +6,7 @@ use crate::ctx::Ctx;
 use crate::engine::Engine;
 use crate::stack::{self, Entry};
 use crate::vm::Vm;
-use crate::{Private, Process, Signal};
+use crate::{OwnerState, Process, Signal};
 use myriad_process::links::{Link, Target};
 use myriad_process::{Packet, Priority};
 use myriad_term::print::{atom_text, pid_text, port_text, text};
@@ -48,12 +48,12 @@ pub fn summary(process: &Process, out: &mut dyn Write) -> io::Result<()> {
 pub fn shown(vm: &'static Vm, process: &'static Process, out: &mut dyn Write) -> io::Result<()> {
     summary(process, out)?;
     // What a dirty scheduler works for stays with that.
-    if process.is_away() || !process.seize(false) {
+    if process.is_dirty() || !process.seize(false) {
         return Ok(());
     }
     // SAFETY: process/P2: `seize` has made it `Running` for this thread, which lets it go below.
-    let private = unsafe { process.private() };
-    let done = Details { vm, process, private, signals: &[], to_read: true }.write(out);
+    let state = unsafe { process.owner_state() };
+    let done = Details { vm, process, state, signals: &[], to_read: true }.write(out);
     // A signal that has come meanwhile wakes it.
     if !process.try_wait() {
         vm.schedulers.enqueue_woken(process);
@@ -63,9 +63,9 @@ pub fn shown(vm: &'static Vm, process: &'static Process, out: &mut dyn Write) ->
 
 /// The process of `ctx`, and its stack.
 pub fn own(ctx: &Ctx<'_>, out: &mut dyn Write) -> io::Result<()> {
-    summary(ctx.this, out)?;
-    Details { vm: ctx.vm, process: ctx.this, private: ctx.proc, signals: &[], to_read: false }.write(out)?;
-    write!(out, "{}", stack::backtrace(ctx.vm.engine(), ctx.proc))
+    summary(ctx.process, out)?;
+    Details { vm: ctx.vm, process: ctx.process, state: ctx.state, signals: &[], to_read: false }.write(out)?;
+    write!(out, "{}", stack::backtrace(ctx.vm.engine(), ctx.state))
 }
 
 fn ref_text(RefNumbers([first, second, third]): RefNumbers) -> String {
@@ -89,14 +89,14 @@ impl Dump {
             let Some(process) = vm.processes.get(pid) else { continue };
             let is_own = own.is_some_and(|(p, _)| p.pid == pid);
             summary(process, &mut self.out)?;
-            if let Some((_, private)) = own.filter(|_| is_own) {
-                Details { vm, process, private, signals: &[], to_read: false }.write(&mut self.out)?;
+            if let Some((_, state)) = own.filter(|_| is_own) {
+                Details { vm, process, state, signals: &[], to_read: false }.write(&mut self.out)?;
             } else if process.seize(all_stopped) {
                 // SAFETY: process/P2: `seize` has made it `Running` for this thread; nobody ends that (CD1).
-                let private = unsafe { process.private() };
-                let taken = private.unhandled.take().into_iter().flat_map(|signals| *signals);
+                let state = unsafe { process.owner_state() };
+                let taken = state.unhandled.take().into_iter().flat_map(|signals| *signals);
                 let signals: Vec<Signal> = taken.chain(process.outer.take_all()).map(Packet::open).collect();
-                Details { vm, process, private, signals: &signals, to_read: false }.write(&mut self.out)?;
+                Details { vm, process, state, signals: &signals, to_read: false }.write(&mut self.out)?;
                 seized.push(Seized { process, signals });
             }
         }
@@ -107,11 +107,11 @@ impl Dump {
     pub(super) fn heaps(&mut self, vm: &'static Vm, seized: &[Seized], own: Own<'_>) -> io::Result<()> {
         for Seized { process, signals } in seized {
             // SAFETY: as in `processes`.
-            let private = unsafe { process.private() };
-            holdings(vm, process.pid, private, signals, &mut self.terms, &mut self.out)?;
+            let state = unsafe { process.owner_state() };
+            holdings(vm, process.pid, state, signals, &mut self.terms, &mut self.out)?;
         }
         match own {
-            Some((process, private)) => holdings(vm, process.pid, private, &[], &mut self.terms, &mut self.out),
+            Some((process, state)) => holdings(vm, process.pid, state, &[], &mut self.terms, &mut self.out),
             None => Ok(()),
         }
     }
@@ -121,7 +121,7 @@ impl Dump {
 struct Details<'a> {
     vm: &'a Vm,
     process: &'a Process,
-    private: &'a Private,
+    state: &'a OwnerState,
     /// Signals that it has not fetched.
     signals: &'a [Signal],
     /// With the terms that it holds: in a dump they have sections of their own.
@@ -130,29 +130,29 @@ struct Details<'a> {
 
 impl Details<'_> {
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Details { vm, process, private, signals, to_read } = *self;
-        let to_read = to_read && !private.flags.sensitive;
-        let heap = private.heap.info();
-        writeln!(out, "Spawned as: {}", stack::name(Some(private.initial_call)))?;
-        let parent = if private.parent.is_pid() { pid_text(private.parent) } else { "[]".into() };
+        let Details { vm, process, state, signals, to_read } = *self;
+        let to_read = to_read && !state.flags.sensitive;
+        let heap = state.heap.info();
+        writeln!(out, "Spawned as: {}", stack::name(Some(state.initial_call)))?;
+        let parent = if state.parent.is_pid() { pid_text(state.parent) } else { "[]".into() };
         writeln!(out, "Spawned by: {parent}")?;
-        let waiting = private.messages.len() + messages(signals).count();
+        let waiting = state.messages.len() + messages(signals).count();
         writeln!(out, "Message queue length: {waiting}")?;
         if to_read && waiting > 0 {
             let texts: Vec<String> =
-                private.messages.iter().chain(messages(signals)).map(|m| text(m.term(), TERMS)).collect();
+                state.messages.iter().chain(messages(signals)).map(|m| text(m.term(), TERMS)).collect();
             writeln!(out, "Message queue: [{}]", texts.join(","))?;
         }
         // The heap counts the words of its fragments only: some, or none.
         writeln!(out, "Number of heap fragments: {}", u8::from(heap.mbuf_size > 0))?;
         writeln!(out, "Heap fragment data: {}", heap.mbuf_size)?;
-        relations(vm, private, out)?;
-        if let Some(dictionary) = private.dictionary.as_ref().filter(|d| to_read && !d.entries.is_empty()) {
+        relations(vm, state, out)?;
+        if let Some(dictionary) = state.dictionary.as_ref().filter(|d| to_read && !d.entries.is_empty()) {
             let pair = |(key, value): &(Term, Term)| format!("{{{},{}}}", text(*key, TERMS), text(*value, TERMS));
             let texts: Vec<String> = dictionary.entries.iter().map(pair).collect();
             writeln!(out, "Dictionary: [{}]", texts.join(","))?;
         }
-        writeln!(out, "Reductions: {}", private.reductions)?;
+        writeln!(out, "Reductions: {}", state.reductions)?;
         writeln!(out, "Stack+heap: {}", heap.heap_block_size)?;
         writeln!(out, "OldHeap: {}", heap.old_heap_block_size)?;
         writeln!(out, "Heap unused: {}", heap.heap_block_size.saturating_sub(heap.heap_size + heap.stack_size))?;
@@ -162,14 +162,14 @@ impl Details<'_> {
         writeln!(out, "BinVHeap unused: {}", heap.bin_vheap_block_size.saturating_sub(heap.bin_vheap_size))?;
         let unused = heap.bin_old_vheap_block_size.saturating_sub(heap.bin_old_vheap_size);
         writeln!(out, "OldBinVHeap unused: {unused}")?;
-        writeln!(out, "Memory: {}", crate::info::memory(private))?;
+        writeln!(out, "Memory: {}", crate::info::memory(state))?;
         if to_read {
-            let stack = stack::backtrace(vm.engine(), private);
+            let stack = stack::backtrace(vm.engine(), state);
             let (counter, rest) = stack.split_once('\n').unwrap_or((&stack, ""));
             // What waits has no live argument.
             write!(out, "Stack dump:\n{counter}\narity = 0\n{rest}")?;
-        } else if let Some(at) = vm.engine().backtrace(private, 1).first() {
-            writeln!(out, "Program counter: {:#018x} ({})", private.resume.pc.0 as usize, stack::name(Some(at.mfa)))?;
+        } else if let Some(at) = vm.engine().backtrace(state, 1).first() {
+            writeln!(out, "Program counter: {:#018x} ({})", state.resume.pc.0 as usize, stack::name(Some(at.mfa)))?;
         }
         let priority = match process.priority() {
             Priority::Max => "MAX",
@@ -178,14 +178,14 @@ impl Details<'_> {
             Priority::Low => "LOW",
         };
         write!(out, "Internal State: ACT_PRIO_{priority} | USR_PRIO_{priority}")?;
-        let flags = [(private.flags.trap_exit, "TRAP_EXIT"), (private.suspended > 0, "SUSPENDED")];
+        let flags = [(state.flags.trap_exit, "TRAP_EXIT"), (state.suspended > 0, "SUSPENDED")];
         flags.iter().filter(|(set, _)| *set).try_for_each(|(_, name)| write!(out, " | {name}"))?;
         writeln!(out)
     }
 }
 
-fn relations(vm: &Vm, private: &Private, out: &mut dyn Write) -> io::Result<()> {
-    let Some(tables) = private.relations.get() else { return Ok(()) };
+fn relations(vm: &Vm, state: &OwnerState, out: &mut dyn Write) -> io::Result<()> {
+    let Some(tables) = state.relations.get() else { return Ok(()) };
     let mut items = Vec::new();
     for (other, _) in tables.links.values().filter(|(_, link)| *link == Link::Active) {
         items.push(if other.is_pid() { pid_text(*other) } else { port_text(*other) });
@@ -208,16 +208,16 @@ fn relations(vm: &Vm, private: &Private, out: &mut dyn Write) -> io::Result<()> 
 fn holdings(
     vm: &Vm,
     pid: Pid,
-    private: &Private,
+    state: &OwnerState,
     signals: &[Signal],
     terms: &mut Terms,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    if private.flags.sensitive {
+    if state.flags.sensitive {
         return Ok(());
     }
     let (mut area, pid) = (Area::default(), pid_text(pid.term()));
-    let waiting: Vec<_> = private.messages.iter().chain(messages(signals)).collect();
+    let waiting: Vec<_> = state.messages.iter().chain(messages(signals)).collect();
     if !waiting.is_empty() {
         writeln!(out, "=proc_messages:{pid}")?;
         for message in waiting {
@@ -225,7 +225,7 @@ fn holdings(
             writeln!(out, ":N")?;
         }
     }
-    if let Some(dictionary) = private.dictionary.as_ref().filter(|d| !d.entries.is_empty()) {
+    if let Some(dictionary) = state.dictionary.as_ref().filter(|d| !d.entries.is_empty()) {
         writeln!(out, "=proc_dictionary:{pid}")?;
         for (key, value) in &dictionary.entries {
             terms.pair(&mut area, out, *key, *value)?;
@@ -233,19 +233,19 @@ fn holdings(
         }
     }
     writeln!(out, "=proc_stack:{pid}")?;
-    slots(vm.engine(), private, terms, &mut area, out)?;
+    slots(vm.engine(), state, terms, &mut area, out)?;
     writeln!(out, "=proc_heap:{pid}")?;
     terms.objects(&mut area, out)
 }
 
 fn slots(
     engine: &dyn Engine,
-    private: &Private,
+    state: &OwnerState,
     terms: &mut Terms,
     area: &mut Area,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    for entry in stack::entries(engine, private) {
+    for entry in stack::entries(engine, state) {
         match entry {
             Entry::Y(i, term) => {
                 write!(out, "y{i}:")?;

@@ -66,7 +66,7 @@ pub fn memory(vm: &Vm, out: &mut dyn Write) -> io::Result<()> {
 
 fn timers(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
     let mut told = Ok(());
-    let now = vm.machine.now_ns();
+    let now = vm.platform.now_ns();
     vm.timers.each_message(|destination, at_ns, message| {
         if told.is_ok() {
             let to = match destination {

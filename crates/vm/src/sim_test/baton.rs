@@ -153,7 +153,7 @@ fn run(seed: u64, schedulers: usize) -> (u64, u64, u64) {
         seed,
         pause: 1 + seed % 5,
     });
-    let vm = Vm::on_machine(config(schedulers, 0), release(), parts(&world), baton.clone());
+    let vm = Vm::on_platform(config(schedulers, 0), release(), parts(&world), baton.clone());
     world.begin(vm);
     let threads: Vec<_> = (0..schedulers).map(|id| scheduler(vm, &baton, id)).collect();
     let mut state = baton.state.lock().unwrap();

@@ -1,16 +1,16 @@
 //! What must hold when nothing moves any more.
 
 use super::world::{World, name};
-use crate::Private;
+use crate::OwnerState;
 use crate::vm::Vm;
 use myriad_process::links::{Link, Target};
 use myriad_process::{Named, Status};
 use myriad_term::Pid;
 use std::collections::BTreeMap;
 
-fn private(vm: &'static Vm, pid: Pid) -> Option<&'static Private> {
+fn state(vm: &'static Vm, pid: Pid) -> Option<&'static OwnerState> {
     // SAFETY: the schedulers are stopped, and nobody changes it here.
-    vm.processes.get(pid).map(|p| unsafe { &*p.private() })
+    vm.processes.get(pid).map(|p| unsafe { &*p.owner_state() })
 }
 
 /// Is no process in a queue or running, and no timer set? (A look from outside, while they may be at it.)
@@ -29,12 +29,12 @@ pub fn at_rest(vm: &'static Vm, world: &World, what: &str) {
         let process = vm.processes.get(*pid).unwrap();
         assert_eq!(process.status(), Status::Waiting, "{what}: {pid:?}");
         assert!(process.outer.is_empty(), "{what}: {pid:?} has not seen its signals");
-        let private = private(vm, *pid).unwrap();
-        assert!(private.unhandled.is_none(), "{what}: {pid:?} has not handled all its signals");
-        assert_eq!(private.suspended, 0, "{what}: {pid:?} is suspended for ever");
-        assert!(private.messages.is_empty(), "{what}: {pid:?} has messages");
-        assert!(private.receive_timer.is_none(), "{what}: {pid:?} has a timer");
-        relations(vm, *pid, private, what);
+        let state = state(vm, *pid).unwrap();
+        assert!(state.unhandled.is_none(), "{what}: {pid:?} has not handled all its signals");
+        assert_eq!(state.suspended, 0, "{what}: {pid:?} is suspended for ever");
+        assert!(state.messages.is_empty(), "{what}: {pid:?} has messages");
+        assert!(state.receive_timer.is_none(), "{what}: {pid:?} has a timer");
+        relations(vm, *pid, state, what);
         names(vm, *pid, what);
     }
     for n in 0..3 {
@@ -50,7 +50,7 @@ pub fn at_rest(vm: &'static Vm, world: &World, what: &str) {
         assert!(actor.suspending.is_empty());
         received.extend(actor.received.iter().map(|(from, n)| ((*from, pid), *n)));
         for (numbers, target) in &actor.monitors {
-            let tables = private(vm, pid).and_then(|p| p.relations.get());
+            let tables = state(vm, pid).and_then(|p| p.relations.get());
             let known = tables.is_some_and(|t| t.monitors.keys().any(|r| r.0 == *numbers));
             assert!(known, "{what}: {pid:?} has lost a monitor on {target:?}");
         }
@@ -64,24 +64,22 @@ pub fn at_rest(vm: &'static Vm, world: &World, what: &str) {
     });
 }
 
-fn relations(vm: &'static Vm, pid: Pid, private: &Private, what: &str) {
-    let Some(tables) = private.relations.get() else { return };
+fn relations(vm: &'static Vm, pid: Pid, state: &OwnerState, what: &str) {
+    let Some(tables) = state.relations.get() else { return };
     for (other, link) in tables.links.values() {
         let other = other.as_local_pid().unwrap();
         assert_eq!(*link, Link::Active, "{what}: {pid:?} unlinks {other:?} for ever");
-        let Some(peer) = self::private(vm, other) else {
-            panic!("{what}: {pid:?} is linked to {other:?}, who is gone")
-        };
+        let Some(peer) = self::state(vm, other) else { panic!("{what}: {pid:?} is linked to {other:?}, who is gone") };
         assert!(peer.relations.is_linked(pid.term()), "{what}: only {pid:?} knows of its link to {other:?}");
     }
     for (reference, monitor) in &tables.monitors {
         let Target::Process(target) = monitor.target else { continue };
-        let Some(peer) = self::private(vm, target) else { panic!("{what}: {pid:?} monitors {target:?}, who is gone") };
+        let Some(peer) = self::state(vm, target) else { panic!("{what}: {pid:?} monitors {target:?}, who is gone") };
         let watchers = peer.relations.get().map(|t| &t.watchers);
         assert!(watchers.is_some_and(|w| w.contains_key(reference)), "{what}: {target:?} does not know of its monitor");
     }
     for (reference, watcher) in &tables.watchers {
-        let peer = self::private(vm, watcher.from);
+        let peer = self::state(vm, watcher.from);
         let monitors = peer.and_then(|p| p.relations.get()).map(|t| &t.monitors);
         assert!(
             monitors.is_some_and(|m| m.contains_key(reference)),

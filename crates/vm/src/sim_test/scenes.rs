@@ -8,7 +8,7 @@ use crate::timer::Action;
 use crate::vm::Vm;
 use crate::{Process, Signal};
 use myriad_heap::Fragment;
-use myriad_process::{Parcel, Priority, Status};
+use myriad_process::{Payload, Priority, Status};
 use myriad_sched::{Destination, SLICE_REDUCTIONS};
 use myriad_sync::Arc;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -42,7 +42,7 @@ fn while_at_points<T>(hook: impl FnMut() + 'static, scene: impl FnOnce() -> T) -
 
 struct Stage {
     vm: &'static Vm,
-    machine: Arc<Virtual>,
+    platform: Arc<Virtual>,
     schedulers: Vec<Scheduler>,
 }
 
@@ -50,12 +50,12 @@ impl Stage {
     fn new(schedulers: usize, online: usize) -> Stage {
         let world = World::new(1);
         let woken = (0..schedulers).map(|_| AtomicBool::new(false)).collect();
-        let machine = Arc::new(Virtual { now: AtomicU64::new(1), woken, seed: 1 });
-        let vm = Vm::on_machine(config(schedulers, 1), release(), parts(&world), machine.clone());
+        let platform = Arc::new(Virtual { now: AtomicU64::new(1), woken, seed: 1 });
+        let vm = Vm::on_platform(config(schedulers, 1), release(), parts(&world), platform.clone());
         world.prepare(vm);
         assert!(vm.schedulers.set_online(online).is_some());
         let schedulers = (0..schedulers).map(|id| Scheduler::new(vm, id).unwrap()).collect();
-        Stage { vm, machine, schedulers }
+        Stage { vm, platform, schedulers }
     }
 
     /// A process that runs and runs, in no queue yet.
@@ -80,7 +80,7 @@ impl Stage {
 
     /// Was it woken since it was last asked?
     fn take_wakeup(&self, id: usize) -> bool {
-        self.machine.woken[id].swap(false, Ordering::Relaxed)
+        self.platform.woken[id].swap(false, Ordering::Relaxed)
     }
 
     fn queued(&self) -> Vec<usize> {
@@ -136,13 +136,13 @@ fn who_may_not_work_is_not_idle() {
 #[test]
 fn a_wake_up_withheld_for_one_that_looks_is_made_up() {
     let mut stage = Stage::new(4, 4);
-    let (vm, machine) = (stage.vm, stage.machine.clone());
+    let (vm, platform) = (stage.vm, stage.platform.clone());
     let mut more: Vec<_> = (0..4).map(|_| stage.runner()).collect();
     stage.park(2);
     assert!(matches!(stage.schedulers[1].step(), Step::Idle(_)));
     // While the second looks for work, two others get more than they can run; nobody else is woken for that.
     let work_comes = move || {
-        machine.now.fetch_add(1, Ordering::Relaxed);
+        platform.now.fetch_add(1, Ordering::Relaxed);
         for id in [3, 0] {
             if let (Some(one), Some(other)) = (more.pop(), more.pop()) {
                 vm.schedulers.enqueue_at(id, one);
@@ -161,14 +161,14 @@ fn a_wake_up_withheld_for_one_that_looks_is_made_up() {
 #[test]
 fn a_wake_up_withheld_for_one_that_finds_nothing_is_made_up() {
     let mut stage = Stage::new(4, 4);
-    let (vm, machine) = (stage.vm, stage.machine.clone());
+    let (vm, platform) = (stage.vm, stage.platform.clone());
     let mut more: Vec<_> = (0..4).map(|_| stage.runner()).collect();
     stage.park(2);
     assert!(matches!(stage.schedulers[1].step(), Step::Idle(_)));
     // Two others get more than they can run when the second has looked for the last time, and still counts as one that searches.
     let mut looks = 0;
     let work_comes = move || {
-        machine.now.fetch_add(1_000_000, Ordering::Relaxed);
+        platform.now.fetch_add(1_000_000, Ordering::Relaxed);
         looks += 1;
         if looks == 2 {
             for id in [3, 3, 0, 0] {
@@ -196,7 +196,7 @@ fn signals_of(process: &Process) -> usize {
     // SAFETY: no scheduler steps, so nobody else touches it or takes its signals.
     unsafe {
         let mut many = process.outer.waiting().count();
-        process.private().unhandled.iter().for_each(|signals| signals.each(|_| many += 1));
+        process.owner_state().unhandled.iter().for_each(|signals| signals.each(|_| many += 1));
         many
     }
 }
@@ -236,7 +236,7 @@ fn an_end_answers_so_many_signals_in_a_slice() {
     vm.schedulers[0].push(process);
     // Some that it takes before it learns of its end, some behind, and some that come while it ends.
     flood(process, vm, MANY);
-    let kill = || Parcel::immediate(am::kill.term());
+    let kill = || Payload::immediate(am::kill.term());
     assert!(vm.send(process, Signal::Exit { from: process.pid.term(), reason: kill(), linked: false }));
     flood(process, vm, MANY);
     let mut slices = 0;
@@ -286,7 +286,7 @@ fn one_whose_call_is_on_a_dirty_scheduler_handles_all_signals() {
     vm.schedulers[0].push(process);
     flood(process, vm, MANY);
     handles_all(&mut stage, process);
-    assert!(process.is_away(), "nobody has run its call");
+    assert!(process.is_dirty(), "nobody has run its call");
 }
 
 #[test]
@@ -318,11 +318,11 @@ const TIMERS: usize = 20_000;
 /// Many timers of this scheduler are due at once: it fires them a few at a time, and has `slices` slices in each step.
 fn fires_a_few_at_a_time(stage: &mut Stage, id: usize, slices: u64) {
     let (vm, timers) = (stage.vm, &stage.vm.timers);
-    let now = stage.machine.now.load(Ordering::Relaxed);
+    let now = stage.platform.now.load(Ordering::Relaxed);
     for _ in 0..TIMERS {
         vm.set_timer(timers.reserve(id), now + 5_000_000, Action::Call(Box::new(|_| {})));
     }
-    stage.machine.now.store(now + 10_000_000, Ordering::Relaxed);
+    stage.platform.now.store(now + 10_000_000, Ordering::Relaxed);
     let switches = || vm.schedulers[id].load.switches.load(Ordering::Relaxed);
     let mut left = TIMERS;
     let mut steps = 0;
@@ -357,11 +357,11 @@ fn an_end_takes_so_many_timers_back_in_a_slice() {
     let (_, process) = (stage.runner(), stage.runner());
     vm.schedulers[0].push(process);
     for n in 0..TIMERS {
-        let message = Parcel::immediate(am::ok.term());
+        let message = Payload::immediate(am::ok.term());
         let action = Action::Message(Destination::Process(process.pid), message);
         vm.set_timer(timers.reserve(n % 2), u64::MAX / 2, action);
     }
-    let kill = Parcel::immediate(am::kill.term());
+    let kill = Payload::immediate(am::kill.term());
     assert!(vm.send(process, Signal::Exit { from: process.pid.term(), reason: kill, linked: false }));
     let mut slices = 0;
     while timers.count() > 0 {
@@ -383,7 +383,7 @@ fn a_slice_does_so_many_tasks() {
     for n in 0..TIMERS {
         let mut fragment = Fragment::with_capacity(3);
         let term = fragment.tuple(&[am::system_task_test.term(), Term::small(n as i64)]);
-        let request = Parcel { term, fragment: Some(fragment) };
+        let request = Payload { term, fragment: Some(fragment) };
         let priority = [Priority::Low, Priority::Normal, Priority::Max][n % 3];
         assert!(vm.send(process, Signal::Task { from: asker.pid, request, priority }));
     }
@@ -407,10 +407,10 @@ fn who_ends_takes_suspensions_back_in_parts() {
     vm.schedulers[0].push(process);
     let times = MANY as u32;
     let suspend = move |ctx: &mut Ctx<'_>| {
-        ctx.proc.relations.tables().suspending.entry(other.pid).or_default().times = times;
+        ctx.state.relations.tables().suspending.entry(other.pid).or_default().times = times;
     };
     assert!(vm.send(process, Signal::Call(Box::new(suspend))));
-    let kill = Parcel::immediate(am::kill.term());
+    let kill = Payload::immediate(am::kill.term());
     assert!(vm.send(process, Signal::Exit { from: process.pid.term(), reason: kill, linked: false }));
     while signals_of(other) < MANY {
         let before = signals_of(other);

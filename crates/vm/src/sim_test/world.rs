@@ -7,10 +7,10 @@ use crate::deliver::Handled;
 use crate::engine::{Engine, SliceEnd};
 use crate::spawn::{SpawnOptions, spawn_orphan};
 use crate::vm::Vm;
-use crate::{Private, Process, Signal, TraceFrame};
+use crate::{OwnerState, Process, Signal, TraceFrame};
 use myriad_code::Executor;
 use myriad_process::links::{AliasMode, Monitor, Target};
-use myriad_process::{CodePtr, Named, Parcel, Priority};
+use myriad_process::{CodePtr, Named, Payload, Priority};
 use myriad_sched::Block;
 use myriad_sched::SLICE_REDUCTIONS;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -114,7 +114,7 @@ pub fn process_exits(ctx: &mut Ctx<'_>) -> Option<Resumption> {
     {
         world.blockers.fetch_sub(1, Ordering::Relaxed);
     }
-    assert!(ctx.this.is_exiting());
+    assert!(ctx.process.is_exiting());
     // Some own so much that it takes several slices.
     let mut slices = ctx.pid().data() % 4;
     let rest = move |ctx: &mut Ctx<'_>| {
@@ -222,10 +222,10 @@ impl World {
 
     /// Takes what a call on a dirty scheduler has given.
     fn call_is_back(&self, ctx: &mut Ctx<'_>) {
-        let Some(mut rest) = ctx.proc.resumption.take() else { return };
+        let Some(mut rest) = ctx.state.resumption.take() else { return };
         assert_eq!((rest.rest)(ctx).ok().and_then(|list| list.list_length()), Some(100));
-        assert!(ctx.proc.retry_state.is_am(am::ok));
-        ctx.proc.retry_state = Term::NONE;
+        assert!(ctx.state.retry_state.is_am(am::ok));
+        ctx.state.retry_state = Term::NONE;
         // SAFETY: the actors keep no terms in the process.
         assert!(unsafe { ctx.collect(0, &mut []) });
     }
@@ -253,14 +253,14 @@ impl World {
             None => {}
         }
         drop(actors);
-        let seed = ctx.proc.saved_x.first().and_then(|x| x.as_small()).expect("the first argument");
-        ctx.proc.saved_x.clear();
+        let seed = ctx.state.saved_x.first().and_then(|x| x.as_small()).expect("the first argument");
+        ctx.state.saved_x.clear();
         let mut random = Random(seed as u64);
-        ctx.proc.flags.trap_exit = seed == 0 || random.below(3) == 0;
+        ctx.state.flags.trap_exit = seed == 0 || random.below(3) == 0;
         // In some worlds few know each other, so that what they do meets more often.
         let known = if self.seed.is_multiple_of(3) { 2 } else { FIRST };
         let mut peers: Vec<Pid> = (1..=known).map(Pid::from_data).collect();
-        peers.extend(ctx.proc.parent.as_local_pid());
+        peers.extend(ctx.state.parent.as_local_pid());
         Box::new(Actor {
             budget: if [0, RUNNER, CALLER].contains(&seed) { 0 } else { 20 + random.below(60) as u32 },
             random,
@@ -305,12 +305,12 @@ impl Actor {
             return;
         }
         *self.linked.entry(other).or_insert(0) += 1;
-        if ctx.proc.relations.link(other.term()) && !ctx.signal_to(other, Signal::Link(ctx.pid())) {
-            if ctx.proc.flags.trap_exit {
-                let reason = Parcel::immediate(Term::atom(am::noproc));
+        if ctx.state.relations.link(other.term()) && !ctx.signal_to(other, Signal::Link(ctx.pid())) {
+            if ctx.state.flags.trap_exit {
+                let reason = Payload::immediate(Term::atom(am::noproc));
                 ctx.signal_to(ctx.pid(), Signal::Exit { from: other.term(), reason, linked: true });
             } else {
-                ctx.proc.relations.drop_link(other.term());
+                ctx.state.relations.drop_link(other.term());
             }
         }
     }
@@ -322,10 +322,10 @@ impl Actor {
         let reference = ctx.sched.next_ref();
         self.monitors.insert(reference.0, other);
         let monitor = Monitor { target: Target::Process(other), name: Term::NONE, tag: None, spawning: false };
-        ctx.proc.relations.tables().monitors.insert(reference, monitor);
+        ctx.state.relations.tables().monitors.insert(reference, monitor);
         let signal = Signal::Monitor { from: ctx.pid(), reference, name: Term::NONE };
         if !ctx.signal_to(other, signal) {
-            ctx.signal_to(ctx.pid(), Signal::Down { reference, reason: Parcel::immediate(Term::atom(am::noproc)) });
+            ctx.signal_to(ctx.pid(), Signal::Down { reference, reason: Payload::immediate(Term::atom(am::noproc)) });
         }
     }
 
@@ -368,7 +368,7 @@ impl Actor {
     /// Blocks multi-scheduling, looks whether it is blocked, or takes it back.
     fn block_or_unblock(&mut self, ctx: &mut Ctx<'_>, world: &World) {
         if self.block.is_none() {
-            self.block = Some((ctx.vm.schedulers.block(ctx.this, Block::Normal, ctx.sched), false));
+            self.block = Some((ctx.vm.schedulers.block(ctx.process, Block::Normal, ctx.sched), false));
         }
         match &mut self.block {
             None => {}
@@ -397,7 +397,7 @@ impl Actor {
                 let number = self.sent.entry(other).or_insert(0);
                 *number += 1;
                 let term = Term::small((ctx.pid().data() << 24 | *number) as i64);
-                let message = Parcel::immediate(term).into_message();
+                let message = Payload::immediate(term).into_message();
                 ctx.signal_to(other, Signal::Message(message));
             }
             6 | 7 if !world.seed.is_multiple_of(3) => self.spawn(ctx, world),
@@ -411,7 +411,7 @@ impl Actor {
             14 => {
                 if let Some((numbers, target)) = self.monitors.pop_first() {
                     let reference = RefNumbers(numbers);
-                    if ctx.proc.relations.monitor_over(reference).is_some() {
+                    if ctx.state.relations.monitor_over(reference).is_some() {
                         ctx.signal_to(target, Signal::Demonitor(reference));
                     }
                     self.demonitored.insert(numbers);
@@ -419,7 +419,7 @@ impl Actor {
             }
             // Only those with higher numbers: two that suspend each other would wait for ever.
             15 if other.data() > ctx.pid().data() && self.suspending.len() < 2 => {
-                let suspension = ctx.proc.relations.tables().suspending.entry(other).or_default();
+                let suspension = ctx.state.relations.tables().suspending.entry(other).or_default();
                 suspension.times += 1;
                 let active = suspension.active.clone();
                 ctx.signal_to(other, Signal::Suspend { active, reply: None });
@@ -441,27 +441,27 @@ impl Actor {
             }
             20 if self.random.below(if world.seed.is_multiple_of(3) { 20 } else { 4 }) == 0 => {
                 let reason = if self.random.below(2) == 0 { am::kill } else { am::normal };
-                let reason = Parcel::immediate(reason.term());
+                let reason = Payload::immediate(reason.term());
                 if other.data() != 0 {
                     ctx.signal_to(other, Signal::Exit { from: ctx.pid().term(), reason, linked: false });
                 }
             }
             21 if self.random.below(if world.seed.is_multiple_of(3) { 20 } else { 6 }) == 0 => {
-                ctx.proc.exit_reason = ctx.tuple(&[Term::atom(am::error), Term::small(1)]);
+                ctx.state.exit_reason = ctx.tuple(&[Term::atom(am::error), Term::small(1)]);
                 return Some(SliceEnd::Exited);
             }
             22 => {
                 // A receive with a timeout.
                 let longest = if self.random.below(8) == 0 { 20_000_000 } else { 100_000 };
                 let after = 1 + self.random.below(longest);
-                let at = ctx.vm.machine.now_ns() + after;
+                let at = ctx.vm.platform.now_ns() + after;
                 let timer = ctx.vm.set_receive_timer(ctx.sched.id, at, ctx.pid());
-                ctx.proc.receive_timer = Some(timer);
+                ctx.state.receive_timer = Some(timer);
                 self.until = Some(at);
                 return self.receive(ctx);
             }
             23 => {
-                ctx.this.bind(self.scheduler(ctx));
+                ctx.process.bind(self.scheduler(ctx));
                 return Some(SliceEnd::Yielded);
             }
             24 | 25 if world.changes_schedulers() => self.block_or_unblock(ctx, world),
@@ -493,17 +493,17 @@ impl Actor {
             }
             Err(_) => return Some(SliceEnd::Exited),
         }
-        if let Some(id) = ctx.proc.relations.unlink(other.term())
+        if let Some(id) = ctx.state.relations.unlink(other.term())
             && !ctx.signal_to(other, Signal::Unlink { from: ctx.pid(), id })
         {
-            ctx.proc.relations.unlink_acknowledged(other.term(), id);
+            ctx.state.relations.unlink_acknowledged(other.term(), id);
         }
         None
     }
 
     fn resume_one(&mut self, ctx: &mut Ctx<'_>) {
         let Some(other) = self.suspending.pop() else { return };
-        let tables = ctx.proc.relations.tables();
+        let tables = ctx.state.relations.tables();
         let suspension = tables.suspending.get_mut(&other).expect("it suspends it");
         suspension.times -= 1;
         if suspension.times == 0 {
@@ -514,28 +514,28 @@ impl Actor {
 
     /// Takes a message, or waits.
     fn receive(&mut self, ctx: &mut Ctx<'_>) -> Option<SliceEnd> {
-        if ctx.proc.messages.is_empty() {
-            let handled = ctx.fetch_signals(ctx.proc.reductions_left);
+        if ctx.state.messages.is_empty() {
+            let handled = ctx.fetch_signals(ctx.state.reductions_left);
             if handled == Handled::Fatal {
                 return Some(SliceEnd::Exited);
             }
-            if ctx.proc.suspended > 0 {
+            if ctx.state.suspended > 0 {
                 return Some(SliceEnd::Waiting);
             }
-            if handled == Handled::Some && ctx.proc.messages.is_empty() {
+            if handled == Handled::Some && ctx.state.messages.is_empty() {
                 return Some(SliceEnd::Yielded);
             }
         }
-        let taken = ctx.proc.messages.take();
+        let taken = ctx.state.messages.take();
         if let Some((message, _)) = &taken {
             self.message(ctx, message.term());
         }
-        if taken.is_some() || ctx.proc.timed_out {
+        if taken.is_some() || ctx.state.timed_out {
             if let Some(at) = self.until.take() {
-                assert!(taken.is_some() || ctx.vm.machine.now_ns() >= at, "woken too early");
+                assert!(taken.is_some() || ctx.vm.platform.now_ns() >= at, "woken too early");
             }
-            ctx.proc.timed_out = false;
-            if let Some(timer) = ctx.proc.receive_timer.take() {
+            ctx.state.timed_out = false;
+            if let Some(timer) = ctx.state.receive_timer.take() {
                 ctx.vm.timers.cancel(timer);
             }
             return None;
@@ -597,13 +597,13 @@ impl Executor<Vm> for Arc<World> {
 impl Engine for Arc<World> {
     fn run(&self, ctx: &mut Ctx<'_>) -> SliceEnd {
         let mut actor = self.take(ctx);
-        assert_eq!(ctx.proc.suspended, 0, "a suspended process runs");
-        assert!(!ctx.proc.away, "a process runs whose call is away");
+        assert_eq!(ctx.state.suspended, 0, "a suspended process runs");
+        assert!(!ctx.state.in_dirty_call, "a process runs whose call is away");
         self.call_is_back(ctx);
         self.check_block(ctx);
         self.runnable_since.lock().remove(&ctx.pid());
         let here = ctx.sched.id;
-        let place = ctx.this.bound_to();
+        let place = ctx.process.bound_to();
         assert!(
             self.changes_schedulers() || place.is_none_or(|id| id == here),
             "{:?} runs away from {place:?}",
@@ -631,7 +631,7 @@ impl Engine for Arc<World> {
             }
             ctx.bump(100);
             end = if actor.budget > 0 {
-                if actor.random.below(3) == 0 && !ctx.proc.messages.is_empty() {
+                if actor.random.below(3) == 0 && !ctx.state.messages.is_empty() {
                     actor.receive(ctx)
                 } else {
                     actor.act(ctx, self)
@@ -653,13 +653,13 @@ impl Engine for Arc<World> {
     fn run_dirty(&self, ctx: &mut Ctx<'_>) -> BifResult {
         assert!(ctx.sched.dirty);
         self.dirty.fetch_add(1, Ordering::Relaxed);
-        ctx.proc.retry_state = Term::OK;
+        ctx.state.retry_state = Term::OK;
         let list = ctx.list(&[Term::OK; 100]);
         myriad_sync::sim_point();
         Ok(list)
     }
 
-    fn backtrace(&self, _: &Private, _: usize) -> Vec<TraceFrame> {
+    fn backtrace(&self, _: &OwnerState, _: usize) -> Vec<TraceFrame> {
         Vec::new()
     }
 }

@@ -5,14 +5,14 @@ use super::{Collection, flags};
 use crate::Process;
 use crate::ctx::Ctx;
 use crate::vm::Vm;
-use myriad_process::{Message, Parcel};
+use myriad_process::{Message, Payload};
 use myriad_term::{Atom, Mfa, Term, am};
 
 impl Ctx<'_> {
     /// Sends a trace message about this process if it is traced for one of these flags.
     #[inline]
     pub fn trace(&mut self, mask: u32, tag: Atom, parts: &[Term]) {
-        if self.this.trace.wants(mask) {
+        if self.process.trace.wants(mask) {
             self.trace_event(mask, tag, parts);
         }
     }
@@ -25,7 +25,7 @@ impl Ctx<'_> {
     /// This process sends `message` to `to`.
     #[inline]
     pub(crate) fn trace_send(&mut self, to: Term, message: Term) {
-        if self.this.trace.wants(flags::SEND) {
+        if self.process.trace.wants(flags::SEND) {
             self.trace_sent(to, message);
         }
     }
@@ -38,7 +38,7 @@ impl Ctx<'_> {
     /// A message comes to this process from `from` ([`Term::NONE`]: the message alone says from whom).
     #[inline]
     pub(crate) fn trace_arrival(&mut self, from: Term, message: &Message) {
-        if self.this.trace.wants(flags::RECEIVE) {
+        if self.process.trace.wants(flags::RECEIVE) {
             self.trace_arrived(from, message);
         }
     }
@@ -51,14 +51,14 @@ impl Ctx<'_> {
 
     /// A message of this process, which has a sequential trace token, to `to`.
     #[cold]
-    pub(crate) fn outgoing_with_token(&mut self, to: Term, message: Term, parcel: Parcel) -> Message {
-        self.vm.tracer().sends_with_token(self, to, message, parcel)
+    pub(crate) fn outgoing_with_token(&mut self, to: Term, message: Term, payload: Payload) -> Message {
+        self.vm.tracer().sends_with_token(self, to, message, payload)
     }
 
     /// This process has made `child`, which nobody knows yet, and which calls `call` with `args`.
     #[inline]
     pub(crate) fn trace_spawn(&mut self, child: &Process, call: Mfa, args: &[Term], linked: bool) {
-        if self.this.trace.flags() != 0 || self.vm.switches.any(NEW_PROCESSES) {
+        if self.process.trace.flags() != 0 || self.vm.switches.any(NEW_PROCESSES) {
             self.trace_spawned(child, call, args, linked);
         }
     }
@@ -71,7 +71,7 @@ impl Ctx<'_> {
     /// This process ends.
     #[inline]
     pub(crate) fn trace_exit(&mut self) {
-        let reason = self.proc.exit_reason;
+        let reason = self.state.exit_reason;
         self.trace(flags::PROCS, am::exit, &[reason]);
     }
 
@@ -83,22 +83,22 @@ impl Ctx<'_> {
     /// Does anybody want to know when its slices begin and end?
     #[inline]
     pub(crate) fn is_watched(&self) -> bool {
-        self.this.trace.flags() != 0 || self.proc.watched.stopwatch.is_some()
+        self.process.trace.flags() != 0 || self.state.watched.stopwatch.is_some()
     }
 
     /// A collection begins, one of both generations if it is `major` or due; nothing if nobody wants to know.
     #[inline]
     pub(crate) fn collection_begins(&mut self, need: usize, major: bool) -> Option<Collection> {
-        let watched = self.this.trace.wants(flags::GARBAGE_COLLECTION) || self.vm.switches.any(COLLECTIONS);
+        let watched = self.process.trace.wants(flags::GARBAGE_COLLECTION) || self.vm.switches.any(COLLECTIONS);
         if watched { Some(self.watch_collection(need, major)) } else { None }
     }
 
     #[cold]
     fn watch_collection(&mut self, need: usize, major: bool) -> Collection {
-        let major = major || self.proc.heap.fullsweep_due();
-        let mut collection = Collection { major, words_before: self.proc.heap.used_words(), since_ns: 0 };
+        let major = major || self.state.heap.fullsweep_due();
+        let mut collection = Collection { major, words_before: self.state.heap.used_words(), since_ns: 0 };
         self.vm.tracer().collection_begins(self, &collection, need);
-        collection.since_ns = self.vm.machine.now_ns();
+        collection.since_ns = self.vm.platform.now_ns();
         collection
     }
 
@@ -116,7 +116,7 @@ impl Vm {
     #[inline]
     pub(crate) fn profile_waking(&'static self, process: &Process) {
         // One that is away has not ceased to be runnable.
-        if self.switches.any(RUNNABLE_PROCESSES) && !process.is_away() {
+        if self.switches.any(RUNNABLE_PROCESSES) && !process.is_dirty() {
             self.tell_of_waking(process);
         }
     }

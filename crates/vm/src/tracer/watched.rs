@@ -1,7 +1,7 @@
 //! What is counted and measured of one process, for tracing's sake: plain data, which the tracer fills. A process of which
 //! nothing is, as of most, has one word for it.
 
-use myriad_process::Nothing;
+use myriad_process::StaticDefault;
 use myriad_term::{Atom, Mfa};
 use std::collections::VecDeque;
 
@@ -48,8 +48,8 @@ pub struct Watched {
     pub saved: Option<VecDeque<Saved>>,
 }
 
-impl Nothing for Watched {
-    fn nothing() -> &'static Watched {
+impl StaticDefault for Watched {
+    fn static_default() -> &'static Watched {
         const { &Watched { stopwatch: None, sequence: Counts::NONE, saved: None } }
     }
 }

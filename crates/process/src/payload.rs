@@ -5,36 +5,36 @@ use myriad_heap::{Fragment, Heap};
 use myriad_term::{Pid, Term};
 
 /// A term with the memory it needs (`signal.rs`, G2).
-pub struct Parcel {
+pub struct Payload {
     /// The term.
     pub term: Term,
     /// Its memory.
     pub fragment: Option<Fragment>,
 }
 
-impl Parcel {
+impl Payload {
     /// A term that needs no memory.
-    pub const fn immediate(term: Term) -> Parcel {
-        Parcel { term, fragment: None }
+    pub const fn immediate(term: Term) -> Payload {
+        Payload { term, fragment: None }
     }
 
     /// A copy of a term.
-    pub fn copy(term: Term) -> Parcel {
-        Parcel::copy_counted(term).0
+    pub fn copy(term: Term) -> Payload {
+        Payload::copy_counted(term).0
     }
 
     /// A copy of a term, and how many words it takes.
     // One function, into which both passes over the term are inlined: each message goes through it.
     #[inline(never)]
-    pub fn copy_counted(term: Term) -> (Parcel, usize) {
+    pub fn copy_counted(term: Term) -> (Payload, usize) {
         let (term, fragment, words) = Fragment::copy_of(term);
-        (Parcel { term, fragment }, words)
+        (Payload { term, fragment }, words)
     }
 
     /// A copy of a term and of all literals in it, for what is kept outside processes (vm/LC2).
-    pub fn whole(term: Term) -> Parcel {
+    pub fn whole(term: Term) -> Payload {
         let (term, fragment) = Fragment::whole_copy_of(term);
-        Parcel { term, fragment }
+        Payload { term, fragment }
     }
 
     /// As a message without a trace token.

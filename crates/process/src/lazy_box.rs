@@ -5,19 +5,19 @@
 use std::ops::{Deref, DerefMut};
 
 /// What a part is that was never changed.
-pub trait Nothing: Default + 'static {
+pub trait StaticDefault: Default + 'static {
     /// It, to be read.
-    fn nothing() -> &'static Self;
+    fn static_default() -> &'static Self;
 }
 
 /// A part that is made when it is first changed; till then it reads as nothing.
 #[derive(Default)]
-pub struct Rare<T: Nothing>(Option<Box<T>>);
+pub struct LazyBox<T: StaticDefault>(Option<Box<T>>);
 
-impl<T: Nothing> Rare<T> {
+impl<T: StaticDefault> LazyBox<T> {
     /// Nothing.
-    pub const fn new() -> Rare<T> {
-        Rare(None)
+    pub const fn new() -> LazyBox<T> {
+        LazyBox(None)
     }
 
     /// The part, if there is one: to be changed without making it.
@@ -26,25 +26,25 @@ impl<T: Nothing> Rare<T> {
     }
 }
 
-impl<T: Nothing> Deref for Rare<T> {
+impl<T: StaticDefault> Deref for LazyBox<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
         match &self.0 {
             Some(part) => part,
-            None => T::nothing(),
+            None => T::static_default(),
         }
     }
 }
 
-impl<T: Nothing> DerefMut for Rare<T> {
+impl<T: StaticDefault> DerefMut for LazyBox<T> {
     fn deref_mut(&mut self) -> &mut T {
         self.0.get_or_insert_default()
     }
 }
 
-impl<T: Send + Sync + 'static> Nothing for Vec<T> {
-    fn nothing() -> &'static Self {
+impl<T: Send + Sync + 'static> StaticDefault for Vec<T> {
+    fn static_default() -> &'static Self {
         // An empty vector has no memory, so each is as good as another.
         const { &Vec::new() }
     }
@@ -52,14 +52,14 @@ impl<T: Send + Sync + 'static> Nothing for Vec<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::Rare;
+    use super::LazyBox;
 
     #[test]
     fn reading_makes_nothing() {
-        let mut rare: Rare<Vec<u64>> = Rare::new();
+        let mut rare: LazyBox<Vec<u64>> = LazyBox::new();
         assert!(rare.is_empty() && rare.get_mut().is_none());
         rare.push(1);
         assert_eq!((rare.len(), rare.get_mut().map(|v| v[0])), (1, Some(1)));
-        assert_eq!(size_of::<Rare<Vec<u64>>>(), 8);
+        assert_eq!(size_of::<LazyBox<Vec<u64>>>(), 8);
     }
 }
