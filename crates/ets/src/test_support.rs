@@ -9,6 +9,7 @@ use myriad_vm::bif::Escape;
 use myriad_vm::code::Function;
 use myriad_vm::emulator_flags::{EmulatorFlags, FileNames};
 use myriad_vm::engine::{Engine, SliceEnd};
+use myriad_vm::observer::NoObserver;
 use myriad_vm::release::Release;
 use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
 use myriad_vm::vm::{Config, Parts, Vm};
@@ -59,6 +60,7 @@ fn new_vm() -> &'static Vm {
         engine: Box::new(NoEngine),
         subsystems: vec![Box::<crate::Tables>::default()],
         tracer: Box::new(Tracing::new(|_, _| None)),
+        observer: Box::new(NoObserver),
     };
     let vm = Vm::new(config, release, parts);
     myriad_vm::code::install_undefined::<myriad_vm::Vm>(vm.engine());

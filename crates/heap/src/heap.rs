@@ -13,7 +13,7 @@ use crate::fragment::{Chunk, Fragment};
 use crate::settings::{MaxHeapSize, Settings};
 use crate::sizes;
 use myriad_term::boxed::Header;
-use myriad_term::{Alloc, Boxed, Kind, OffHeap, Term};
+use myriad_term::{Alloc, Atom, Boxed, Kind, OffHeap, Term, am};
 use std::ptr::{self, NonNull};
 
 /// Words that allocation leaves free between heap and stack, so that a frame for a trap or an error handler can be
@@ -110,6 +110,25 @@ pub struct GcInfo {
     pub bin_old_vheap_size: usize,
     /// How many trigger a fullsweep.
     pub bin_old_vheap_block_size: usize,
+}
+
+impl GcInfo {
+    /// The figures by OTP's names, in its order.
+    pub fn named(&self) -> [(Atom, usize); 11] {
+        [
+            (am::old_heap_block_size, self.old_heap_block_size),
+            (am::heap_block_size, self.heap_block_size),
+            (am::mbuf_size, self.mbuf_size),
+            (am::recent_size, self.recent_size),
+            (am::stack_size, self.stack_size),
+            (am::old_heap_size, self.old_heap_size),
+            (am::heap_size, self.heap_size),
+            (am::bin_vheap_size, self.bin_vheap_size),
+            (am::bin_vheap_block_size, self.bin_vheap_block_size),
+            (am::bin_old_vheap_size, self.bin_old_vheap_size),
+            (am::bin_old_vheap_block_size, self.bin_old_vheap_block_size),
+        ]
+    }
 }
 
 impl Heap {

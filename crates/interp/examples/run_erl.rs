@@ -9,6 +9,7 @@ use myriad_term::{Atom, Export, Mfa, Term};
 use myriad_trace::Tracing;
 use myriad_vm::bif::{BifResult, Resumption};
 use myriad_vm::code::{PreparedCode, prepare};
+use myriad_vm::observer::NoObserver;
 use myriad_vm::release::Release;
 use myriad_vm::scheduler::{Scheduler, Step};
 use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
@@ -54,6 +55,7 @@ fn main() {
         engine: Box::new(myriad_interp::Interpreter::new()),
         subsystems,
         tracer: Box::new(Tracing::new(|_, _| None)),
+        observer: Box::new(NoObserver),
     };
     let vm = Vm::new(config, release, parts);
     myriad_vm::code::load_preloaded(vm).expect("preloaded modules");

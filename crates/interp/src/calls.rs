@@ -6,9 +6,9 @@ use myriad_sync::atomic::Ordering;
 use myriad_term::boxed::Header;
 use myriad_term::{Alloc, Export, FunEntry, Kind, Mfa, Term, am};
 use myriad_trace::breakpoint;
+use myriad_trace::saved_calls::{self, Saved};
 use myriad_vm::code::{Continuation, Function, MissingFun};
 use myriad_vm::engine::SliceEnd;
-use myriad_vm::saved_calls::Saved;
 
 /// Enters a function whose arguments are in place, unless reductions are used up.
 pub fn enter(m: &mut Machine<'_, '_>, function: *const Function) -> *const u32 {
@@ -25,7 +25,7 @@ pub fn enter(m: &mut Machine<'_, '_>, function: *const Function) -> *const u32 {
 /// As [`enter`], of what an export leads to.
 pub fn enter_saving(m: &mut Machine<'_, '_>, export: &'static Export) -> *const u32 {
     if m.ctx.state.saves_calls() {
-        m.ctx.save_call(Saved::Call(export.mfa));
+        saved_calls::save(m.ctx, Saved::Call(export.mfa));
     }
     enter(m, Function::of_export(export))
 }
@@ -139,7 +139,7 @@ fn resolve(m: &mut Machine<'_, '_>, fun: Term, arity: usize) -> Result<&'static 
     match fun.as_export_fun() {
         Some(export) if usize::from(export.mfa.arity) == arity => {
             if m.ctx.state.saves_calls() {
-                m.ctx.save_call(Saved::Call(export.mfa));
+                saved_calls::save(m.ctx, Saved::Call(export.mfa));
             }
             Ok(Function::of_export(export))
         }
@@ -278,7 +278,7 @@ pub fn first_apply(m: &mut Machine<'_, '_>, function: &Function) -> Option<*cons
 /// Calls what `apply` has found.
 unsafe fn enter_export(m: &mut Machine<'_, '_>, pc: *const u32, last: bool, export: &'static Export) -> *const u32 {
     if m.ctx.state.saves_calls() {
-        m.ctx.save_call(Saved::Call(export.mfa));
+        saved_calls::save(m.ctx, Saved::Call(export.mfa));
     }
     let function = Function::of_export(export);
     if last

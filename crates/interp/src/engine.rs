@@ -7,10 +7,10 @@ use crate::{bifs, calls, code, hidden, run, stubs};
 use myriad_code::Executor;
 use myriad_process::CodePtr;
 use myriad_term::{Term, am};
+use myriad_trace::saved_calls::{self, Saved};
 use myriad_vm::bif::{BifResult, Escape};
 use myriad_vm::code::Function;
 use myriad_vm::engine::{Engine, SliceEnd};
-use myriad_vm::saved_calls::Saved;
 use myriad_vm::{Ctx, OwnerState, Resume, TraceFrame};
 use std::ops::Range;
 
@@ -54,7 +54,7 @@ fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
 /// The first call of a process.
 fn first_call(m: &mut Machine<'_, '_>, function: &Function) -> *const u32 {
     if m.ctx.state.saves_calls() {
-        m.ctx.save_call(Saved::Call(function.mfa));
+        saved_calls::save(m.ctx, Saved::Call(function.mfa));
     }
     calls::first_apply(m, function).unwrap_or_else(|| function.entry().0)
 }

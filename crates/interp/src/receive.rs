@@ -11,10 +11,10 @@ use crate::machine::{Machine, high, target};
 use crate::{calls, errors, stubs};
 use myriad_process::{CodePtr, Taken};
 use myriad_term::{Build, RefNumbers, Term, am};
-use myriad_trace::{messages, sequential};
+use myriad_trace::{messages, saved_calls, sequential};
+use myriad_vm::Resume;
 use myriad_vm::deliver::Handled;
 use myriad_vm::engine::SliceEnd;
-use myriad_vm::{Resume, saved_calls};
 
 /// Most markers that a process keeps: the oldest is forgotten then, which costs time only.
 const MAX_MARKERS: usize = 8;
@@ -111,7 +111,7 @@ fn end_timer(m: &mut Machine<'_, '_>) {
 pub unsafe fn remove_message(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     end_timer(m);
     if m.ctx.state.saves_calls() {
-        m.ctx.save_call(saved_calls::RECEIVE);
+        saved_calls::save(m.ctx, saved_calls::RECEIVE);
     }
     if let Some((message, taken)) = m.ctx.state.messages.take() {
         move_markers(m, &taken);
@@ -138,7 +138,7 @@ pub unsafe fn adopt_message(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u
 pub unsafe fn timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     end_timer(m);
     if m.ctx.state.saves_calls() {
-        m.ctx.save_call(saved_calls::TIMEOUT);
+        saved_calls::save(m.ctx, saved_calls::TIMEOUT);
     }
     if m.ctx.process.trace.wants(myriad_vm::tracer::flags::RECEIVE) {
         messages::received(m.ctx, Term::atom(am::clock_service), Term::atom(am::timeout));

@@ -1,11 +1,11 @@
-//! Noting calls for `process_flag(save_calls, N)`: `myriad_vm::saved_calls` says how calls come by here.
+//! Noting calls for `process_flag(save_calls, N)`: `myriad_trace::saved_calls` says how calls come by here.
 
 use crate::bifs;
 use crate::instr::Op;
 use crate::machine::{Machine, wide};
 use myriad_term::{Export, am};
+use myriad_trace::saved_calls::{self, SEND, Saved};
 use myriad_vm::bif::BifDef;
-use myriad_vm::saved_calls::{SEND, Saved};
 
 /// Notes the call that the instruction at `pc` makes, if it is one through an export.
 ///
@@ -23,7 +23,7 @@ pub unsafe fn note_call(m: &mut Machine<'_, '_>, pc: *const u32) {
     };
     // SAFETY: the operand is the address of an export, and exports stay.
     let export = unsafe { &*(export as *const Export) };
-    m.ctx.save_call(Saved::Call(export.mfa));
+    saved_calls::save(m.ctx, Saved::Call(export.mfa));
 }
 
 /// Notes a call of a built-in.
@@ -32,8 +32,8 @@ pub fn note_bif(m: &mut Machine<'_, '_>, def: &'static BifDef) {
     if def.function == "!" {
         what.function = am::send;
     }
-    m.ctx.save_call(Saved::Call(what));
+    saved_calls::save(m.ctx, Saved::Call(what));
     if what.module == am::erlang && what.function == am::send {
-        m.ctx.save_call(SEND);
+        saved_calls::save(m.ctx, SEND);
     }
 }

@@ -1,5 +1,6 @@
 //! From a configuration to a running first process: the wiring of all crates.
 
+use myriad_observe::Dumps;
 use myriad_process::Priority;
 use myriad_term::{Atom, Build, Export, Mfa, Term, am};
 use myriad_trace::Tracing;
@@ -30,7 +31,7 @@ pub fn start(config: Config) -> Result<&'static Vm, String> {
     ];
     let engine = Box::new(myriad_interp::Interpreter);
     let tracer = Box::new(Tracing::new(myriad_ets::compile_for_tracing));
-    let parts = Parts { engine, subsystems, tracer };
+    let parts = Parts { engine, subsystems, tracer, observer: Box::new(Dumps) };
     let vm = Vm::new(config, release, parts);
     vm.start_subsystems()?;
     myriad_vm::code::load_preloaded(vm)?;

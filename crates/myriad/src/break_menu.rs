@@ -5,11 +5,12 @@
 //! wait are shown with all they hold, others as they are seen from outside. Every choice but one that does
 //! not exist leaves the menu, as in OTP; a second Ctrl-C ends the VM.
 
+use myriad_observe::crash_dump;
 use myriad_process::Payload;
 use myriad_term::{Pid, Term, am};
+use myriad_vm::Signal;
 use myriad_vm::emulator_flags::Break;
 use myriad_vm::vm::Vm;
-use myriad_vm::{Signal, crash_dump};
 use std::io::{Read, Write};
 
 const MENU: &str = "\nBREAK: (a)bort (A)bort with dump (c)ontinue (p)roc info (i)nfo\n       \

@@ -1,6 +1,6 @@
 //! What a broken invariant does: says what broke and where, writes `erl_crash.dump`, and ends the VM.
 //!
-//! Three ways lead here: a Rust panic, a fault or abort (a signal), and memory that ran out. `vm::crash_dump` says where the
+//! Three ways lead here: a Rust panic, a fault or abort (a signal), and memory that ran out. `observe::crash_dump` says where the
 //! dump goes.
 //!
 //! C1. Only the first thread that breaks reports; others wait for the end. A break while reporting ends the VM at once.
@@ -8,8 +8,8 @@
 //!     So its dump goes where `ERL_CRASH_DUMP` said when the VM started, and holds the slogan alone.
 //! C3. It runs on the alternate stack that Rust gives its threads, for a stack overflow is a fault as well.
 
+use myriad_observe::crash_dump::{self, Asked, Haste};
 use myriad_sync::OnceLock;
-use myriad_vm::crash_dump::{self, Asked, Haste};
 use std::ffi::{CString, c_int, c_void};
 use std::io::Write;
 use std::mem::MaybeUninit;

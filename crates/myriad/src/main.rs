@@ -56,7 +56,7 @@ fn emulate(words: &[Vec<u8>]) -> i32 {
         Ok(flags::Command::Run(config)) => match boot::start(*config) {
             Ok(vm) => {
                 break_menu::start(vm);
-                myriad_vm::crash_dump::install(vm);
+                myriad_observe::crash_dump::install(vm);
                 vm.run()
             }
             Err(message) => {

@@ -19,6 +19,8 @@ pub trait Runtime: 'static {
     type Watched: StaticDefault;
     /// What a signal may ask the receiver's own thread to do ([`crate::Signal::Call`]).
     type Request: Send;
+    /// What one process may ask another ([`crate::Signal::Ask`]).
+    type Question: Send;
     /// The outcome of a built-in that ran on a dirty scheduler ([`crate::Signal::Returned`]).
     type Returned: Send;
 }

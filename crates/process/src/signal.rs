@@ -193,25 +193,14 @@ pub enum Signal<R: Runtime> {
         /// Reference in the answer.
         reference: RefNumbers,
     },
-    /// `process_info/1,2` of another process: answer `{Reference, Result}`.
-    Info {
+    /// A question that the receiver's own thread answers, or whoever ends it: answer `{Reference, Result}`.
+    Ask {
         /// Who asks.
         from: Pid,
         /// Reference in the answer.
         reference: RefNumbers,
-        /// What: an item or a list of items.
-        items: Payload,
-        /// They are those of `process_info/1`.
-        by_default: bool,
-    },
-    /// `process_flag(Pid, save_calls, N)`: answer `{Reference, Old}`.
-    SaveCalls {
-        /// Who asks.
-        from: Pid,
-        /// Reference in the answer.
-        reference: RefNumbers,
-        /// How many calls are to be remembered.
-        calls: u16,
+        /// What is asked.
+        question: R::Question,
     },
     /// A system task (`erts_internal:request_system_task`): garbage collection, code check. Answer `{Atom, Id, Result}`.
     Task {

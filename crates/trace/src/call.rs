@@ -163,7 +163,7 @@ fn ask(ctx: &Ctx<'_>, name: Atom, arguments: &[Term], memory: &mut Arena) -> Opt
     let (vm, token) = (ctx.vm, ctx.state.token);
     match (name, arguments) {
         (am::process_dump, []) => {
-            let text = myriad_vm::crash_dump::text(|out| myriad_vm::crash_dump::own(ctx, out));
+            let text = vm.observer().process_dump(ctx);
             Some(memory.binary(text.as_bytes()))
         }
         (am::get_tcw, []) => Some(Term::small(i64::from(Tracing::of(vm).control_word()))),

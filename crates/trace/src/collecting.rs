@@ -32,22 +32,8 @@ fn tell(ctx: &mut Ctx<'_>, tag: Atom, first: usize) {
     }
     let info = ctx.state.heap.info();
     let mut memory = Fragment::with_capacity(LIST_WORDS + 4);
-    let figures = [
-        (am::wordsize, first),
-        (am::old_heap_block_size, info.old_heap_block_size),
-        (am::heap_block_size, info.heap_block_size),
-        (am::mbuf_size, info.mbuf_size),
-        (am::recent_size, info.recent_size),
-        (am::stack_size, info.stack_size),
-        (am::old_heap_size, info.old_heap_size),
-        (am::heap_size, info.heap_size),
-        (am::bin_vheap_size, info.bin_vheap_size),
-        (am::bin_vheap_block_size, info.bin_vheap_block_size),
-        (am::bin_old_vheap_size, info.bin_old_vheap_size),
-        (am::bin_old_vheap_block_size, info.bin_old_vheap_block_size),
-    ];
-    let pairs: Vec<Term> =
-        figures.iter().map(|(name, n)| memory.tuple(&[name.term(), Term::small(*n as i64)])).collect();
+    let figures = [(am::wordsize, first)].into_iter().chain(info.named());
+    let pairs: Vec<Term> = figures.map(|(name, n)| memory.tuple(&[name.term(), Term::small(n as i64)])).collect();
     let list = memory.list(&pairs);
     event::about(ctx, GARBAGE_COLLECTION, tag, &[list]);
 }

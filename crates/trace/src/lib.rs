@@ -14,6 +14,7 @@
 //! | [`messages`] | messages sent and received |
 //! | [`life`] | processes made, linked, named and ended; what they inherit |
 //! | `running`, `collecting` | slices, garbage collections |
+//! | [`saved_calls`] | `process_flag(save_calls, N)` |
 //! | [`sequential`] | sequential tracing |
 //! | [`monitor`] | `system_monitor` |
 //! | [`profile`] | `system_profile` |
@@ -36,6 +37,7 @@ pub mod monitor;
 mod points;
 pub mod profile;
 mod running;
+pub mod saved_calls;
 pub mod sequential;
 pub mod spec;
 pub mod times;

@@ -92,7 +92,7 @@ impl SystemMonitor {
     }
 
     /// Who is told that a port is busy.
-    pub fn told_of_busy_ports(&self, vm: &'static Vm) -> Option<Term> {
+    fn told_of_busy_ports(&self, vm: &'static Vm) -> Option<Term> {
         // Relaxed: see `set`.
         if self.busy_port.load(Ordering::Relaxed) { self.told(vm) } else { None }
     }

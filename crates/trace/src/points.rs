@@ -1,6 +1,6 @@
 //! What becomes of what the VM tells at its trace points.
 
-use crate::{Tracing, collecting, event, life, messages, monitor, profile, running, sequential};
+use crate::{Tracing, collecting, event, life, messages, monitor, profile, running, saved_calls, sequential};
 use myriad_process::{Message, Payload};
 use myriad_term::{Atom, Mfa, Pid, Term};
 use myriad_vm::engine::SliceEnd;
@@ -23,6 +23,10 @@ impl Tracer for Tracing {
 
     fn spawns(&self, ctx: &mut Ctx<'_>, child: &Process, call: Mfa, args: &[Term], linked: bool) {
         life::spawned(ctx, child, call, args, linked);
+    }
+
+    fn saved_calls_end(&self, ctx: &mut Ctx<'_>) {
+        saved_calls::set(ctx, 0);
     }
 
     fn slice_begins(&self, ctx: &mut Ctx<'_>) {

@@ -43,7 +43,7 @@ impl Profile {
     }
 
     /// Is this the one who is told?
-    pub fn is_by(&self, term: Term) -> bool {
+    pub(crate) fn is_by(&self, term: Term) -> bool {
         self.by() == Some(term)
     }
 }

@@ -27,6 +27,18 @@ pub enum Handled {
     Fatal,
 }
 
+/// What one process asks another: the asker makes it, and the other answers in its own thread, between its own instructions.
+pub trait Question: Send {
+    /// The answer of the process that runs. It stands in the fragment, but for what the process has already.
+    fn answer(&self, ctx: &mut Ctx<'_>) -> (Term, Fragment);
+
+    /// The answer for a process that has ended: an immediate.
+    fn of_the_dead(&self) -> Term;
+
+    /// Where the question holds its terms, if it has any.
+    fn memory(&self) -> Option<&Fragment>;
+}
+
 impl Ctx<'_> {
     /// Has it signals to handle?
     #[inline]
@@ -183,13 +195,9 @@ impl Ctx<'_> {
                 self.reply(from, reference, Term::TRUE);
             }
             Signal::IsAlive { from, reference } => self.reply(from, reference, Term::TRUE),
-            Signal::Info { from, reference, items, by_default } => {
-                let (result, _memory) = crate::info::info_for_another(self, items.term, by_default);
-                self.reply(from, reference, result);
-            }
-            Signal::SaveCalls { from, reference, calls } => {
-                let old = self.set_saved_calls(calls);
-                self.reply(from, reference, Term::small(i64::from(old)));
+            Signal::Ask { from, reference, question } => {
+                let (answer, _memory) = question.answer(self);
+                self.reply(from, reference, answer);
             }
             Signal::Task { from, request, priority } => crate::task::take_up(self, from, request, priority),
             Signal::Call(f) => f(self),

@@ -94,7 +94,7 @@ fn begin(ctx: &mut Ctx<'_>) {
         vm.schedulers.dirty.forget(process);
     }
     ctx.state.resumption = None;
-    ctx.set_saved_calls(0);
+    ctx.forget_saved_calls();
     crate::task::refuse_all(ctx);
     let stage = if process.has_timers() { Stage::Timers { wheel: 0 } } else { Stage::Hooks };
     ctx.state.ending = Some(Box::new(Ending { stage, let_go: 0, rest: None }));
@@ -243,8 +243,7 @@ fn free(ctx: &mut Ctx<'_>) {
     if (pid.data() == 0 || process.system) && !vm.schedulers.is_stopping() {
         // Without `init` and the system processes nothing can run or stop in order.
         let (pid, reason) = (print::pid_text(pid.term()), print::text(ctx.state.exit_reason, SLOGAN_TERMS));
-        use crate::crash_dump::{Haste, report};
-        report(&format!("System process {pid} terminated: {reason}"), None, Haste::Orderly);
+        vm.observer().fatal(&format!("System process {pid} terminated: {reason}"));
         vm.stop(1);
     }
     ctx.trace(flags::EXITING, am::out_exited, &[Term::small(0)]);
@@ -294,10 +293,8 @@ pub(crate) fn answer_for_the_dead(vm: &'static Vm, dead: Pid, signal: Signal) {
             vm.signal_pid(from, Signal::Down { reference, reason: noproc() });
         }
         Signal::IsAlive { from, reference } => answer(vm, from, reference, Term::FALSE),
-        Signal::Info { from, reference, .. } => answer(vm, from, reference, Term::UNDEFINED),
-        Signal::SaveCalls { from, reference, .. } | Signal::GroupLeader { from, reference, .. } => {
-            answer(vm, from, reference, Term::atom(am::badarg));
-        }
+        Signal::Ask { from, reference, question } => answer(vm, from, reference, question.of_the_dead()),
+        Signal::GroupLeader { from, reference, .. } => answer(vm, from, reference, Term::atom(am::badarg)),
         Signal::Task { from, request, .. } => crate::task::refuse(vm, from, &request),
         Signal::Returned(returned) => returned.to_nobody(vm, dead),
         Signal::Suspend { reply: Some(reply), .. } => {

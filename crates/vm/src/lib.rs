@@ -1,16 +1,12 @@
-//! Code, the scheduler's step, tracing and the built-in function interface.
+//! What composes the layers below into a VM: the scheduler's step, the context of running code, the interface of built-in functions,
+//! spawning, ending, sending and collecting.
 //!
-//! Above `beam`, `process` and `sched`, and below the interpreter and the built-ins in the crate order (docs/map.md). Where an arrow would point up
-//! this crate states a trait ([`engine::Engine`]) or keeps a table that the upper crates fill
-//! Timers, code, schedulers and the built-in function interface.
-//!
-//! Above `beam` and `process`, and below the interpreter and the built-ins in the crate order (docs/map.md). Where an arrow would point up
-//! this crate states a trait ([`engine::Engine`], [`machine::Machine`], [`tracer::Tracer`]) or keeps a table that the upper crates fill
-//! ([`bif::Registry`]).
+//! Above `beam`, `code` and `sched`, and below the interpreter and the built-ins in the crate order (docs/map.md). Where an arrow would
+//! point up this crate states a trait ([`engine::Engine`], [`tracer::Tracer`], [`observer::Observer`], [`subsystem::Subsystem`]) or keeps
+//! a table that the upper crates fill ([`bif::Registry`]).
 
 pub mod bif;
 pub mod code;
-pub mod crash_dump;
 pub mod ctx;
 pub mod defaults;
 pub mod deliver;
@@ -21,21 +17,18 @@ pub mod engine;
 pub mod exit;
 pub mod gc;
 pub mod heap_walk;
-pub mod info;
 pub mod intrinsic;
 pub mod literals;
-pub mod memory;
+pub mod observer;
 pub mod os_text;
 pub mod release;
 pub mod report;
 pub mod runtime;
-pub mod saved_calls;
 pub mod scheduler;
 pub mod send;
 #[cfg(test)]
 mod sim_test;
 pub mod spawn;
-pub mod stack;
 pub mod subsystem;
 pub mod task;
 pub mod test_hooks;
@@ -46,7 +39,6 @@ pub mod vm;
 
 pub use bif::{Bif, BifDef, BifResult, Escape};
 pub use ctx::Ctx;
-pub use myriad_sched as sched;
 pub use runtime::{Exception, Listing, OwnerState, Process, ProcessTable, Resume, Signal, Signals, TraceFrame};
 pub use vm::Vm;
 

@@ -75,7 +75,7 @@ pub(crate) fn heap_exceeded(ctx: &Ctx<'_>, exceeded: &MaxHeapExceeded) {
     }
     let number = |n: usize| Term::small(n as i64);
     let (pid, queue) = (ctx.pid().term(), ctx.state.messages.len());
-    let told = crate::info::gc_items(&exceeded.info);
+    let told = exceeded.info.named();
     send(ctx, HEAP, |f| {
         let items: Vec<Term> = told.iter().map(|(name, n)| f.tuple(&[name.term(), number(*n)])).collect();
         let items = f.list(&items);

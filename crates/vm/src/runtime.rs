@@ -3,6 +3,7 @@
 use crate::bif::Suspended;
 use crate::code::{Function, Module};
 use crate::ctx::Ctx;
+use crate::deliver::Question;
 use crate::dirty_call::Returned;
 use crate::exit::Ending;
 use crate::task::Tasks;
@@ -18,6 +19,7 @@ impl Runtime for Vm {
     type Ending = Ending;
     type Watched = Watched;
     type Request = Box<dyn FnOnce(&mut Ctx<'_>) + Send>;
+    type Question = Box<dyn Question>;
     type Returned = Returned;
 }
 

@@ -274,16 +274,15 @@ impl Scheduler {
 impl Ctx<'_> {
     pub(crate) fn run_slice(&mut self) -> SliceEnd {
         if self.is_watched() {
-            self.vm.tracer().slice_begins(self);
+            self.trace_slice_begins();
         }
-        let slice =
-            self.vm.switches.any(switches::SLICES).then(|| (self.vm.platform.now_ns(), self.current_function()));
+        let timer = self.slice_timer();
         let end = self.signals_then_code();
-        if let Some((since_ns, from)) = slice {
-            self.vm.tracer().slice_took(self, since_ns, from);
+        if let Some(timer) = timer {
+            self.slice_took(timer);
         }
         if self.is_watched() {
-            self.vm.tracer().slice_ends(self, end);
+            self.trace_slice_ends(end);
         }
         end
     }
@@ -353,11 +352,11 @@ impl Vm {
             SliceEnd::Waiting => {
                 let profiled = self.switches.any(switches::RUNNABLE_PROCESSES) && !ctx.state.in_dirty_call;
                 if profiled {
-                    self.tracer().process_changes(ctx, Activity::Inactive);
+                    ctx.profile_change(Activity::Inactive);
                 }
                 if !process.try_wait() {
                     if profiled {
-                        self.tracer().process_changes(ctx, Activity::Runnable);
+                        ctx.profile_change(Activity::Runnable);
                     }
                     self.schedulers.enqueue(process);
                 }
@@ -373,7 +372,7 @@ impl Vm {
             }
             SliceEnd::Exited => {
                 if self.switches.any(switches::RUNNABLE_PROCESSES) && !crate::exit::has_begun(ctx) {
-                    self.tracer().process_changes(ctx, Activity::Ended);
+                    ctx.profile_change(Activity::Ended);
                 }
                 if !crate::exit::finish(ctx) {
                     ctx.trace_exiting(am::out_exiting);

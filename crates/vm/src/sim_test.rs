@@ -12,6 +12,7 @@ mod scenes;
 mod world;
 
 use crate::bif::DirtyKind;
+use crate::observer::NoObserver;
 use crate::release::Release;
 use crate::scheduler::{Scheduler, Step};
 use crate::subsystem::Functions;
@@ -82,7 +83,12 @@ fn config(schedulers: usize, dirty_cpu: usize) -> Config {
 
 fn parts(world: &Arc<World>) -> Parts {
     let exits = Functions { tables: &[], process_exits: world::process_exits };
-    Parts { engine: Box::new(world.clone()), subsystems: vec![Box::new(exits)], tracer: Box::new(NoTracer) }
+    Parts {
+        engine: Box::new(world.clone()),
+        subsystems: vec![Box::new(exits)],
+        tracer: Box::new(NoTracer),
+        observer: Box::new(NoObserver),
+    }
 }
 
 fn release() -> Release {

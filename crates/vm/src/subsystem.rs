@@ -117,6 +117,11 @@ impl Vm {
         part.unwrap_or_else(|| panic!("the VM was made without {}", std::any::type_name::<T>()))
     }
 
+    /// The subsystems, in the order in which they let go of a process that ends.
+    pub fn subsystems(&self) -> impl Iterator<Item = &'static dyn Subsystem> {
+        self.subsystems.iter()
+    }
+
     /// Begins the work of all subsystems.
     ///
     /// # Errors

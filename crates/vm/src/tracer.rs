@@ -74,6 +74,9 @@ pub trait Tracer: Any + Send + Sync {
     /// The process has made `child`, which calls `call` with `args` and which nobody else knows yet.
     fn spawns(&self, ctx: &mut Ctx<'_>, child: &Process, call: Mfa, args: &[Term], linked: bool);
 
+    /// The process, which saves its calls, ends.
+    fn saved_calls_end(&self, ctx: &mut Ctx<'_>);
+
     /// A slice begins of a process that has flags or a stopwatch.
     fn slice_begins(&self, ctx: &mut Ctx<'_>);
 
@@ -126,6 +129,7 @@ impl Tracer for NoTracer {
     fn sends(&self, _: &mut Ctx<'_>, _: Term, _: Term) {}
     fn receives(&self, _: &mut Ctx<'_>, _: Term, _: &Message) {}
     fn spawns(&self, _: &mut Ctx<'_>, _: &Process, _: Mfa, _: &[Term], _: bool) {}
+    fn saved_calls_end(&self, _: &mut Ctx<'_>) {}
     fn slice_begins(&self, _: &mut Ctx<'_>) {}
     fn slice_ends(&self, _: &mut Ctx<'_>, _: SliceEnd) {}
     fn slice_took(&self, _: &mut Ctx<'_>, _: u64, _: Option<Mfa>) {}

@@ -6,6 +6,7 @@ use crate::defaults::Defaults;
 use crate::emulator_flags::EmulatorFlags;
 use crate::engine::Engine;
 use crate::literals::Literals;
+use crate::observer::Observer;
 use crate::release::Release;
 use crate::subsystem::{Subsystem, Subsystems};
 use crate::test_hooks::TestHooks;
@@ -163,6 +164,7 @@ pub struct Vm {
     locals: usize,
     engine: Box<dyn Engine>,
     tracer: Box<dyn Tracer>,
+    observer: Box<dyn Observer>,
     pub(crate) subsystems: Subsystems,
     exit_status: AtomicI64,
     foreign_refs: AtomicU64,
@@ -177,6 +179,8 @@ pub struct Parts {
     pub subsystems: Vec<Box<dyn Subsystem>>,
     /// Who traces.
     pub tracer: Box<dyn Tracer>,
+    /// Who tells people what goes on.
+    pub observer: Box<dyn Observer>,
 }
 
 impl Vm {
@@ -215,6 +219,7 @@ impl Vm {
             switches: Switches::default(),
             test_hooks: TestHooks::default(),
             tracer: parts.tracer,
+            observer: parts.observer,
             subsystems: Subsystems::new(parts.subsystems),
             exit_status: AtomicI64::new(0),
             foreign_refs: AtomicU64::new(0),
@@ -240,6 +245,11 @@ impl Vm {
     /// Who traces. Trace points ask [`Vm::switches`] or the process's flags first (vm/TR1).
     pub fn tracer(&self) -> &dyn Tracer {
         &*self.tracer
+    }
+
+    /// Who tells people what goes on.
+    pub fn observer(&self) -> &dyn Observer {
+        &*self.observer
     }
 
     /// The own state of scheduler `id`, on its thread, which works for this VM from now on. `None`: thread progress has no room.

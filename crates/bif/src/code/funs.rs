@@ -1,5 +1,6 @@
 //! Funs: making them by name, and what they say of themselves.
 
+use myriad_observe::heap_walk::walk_heaps;
 use myriad_sync::atomic::Ordering;
 use myriad_term::boxed::{Header, Kind};
 use myriad_term::{Atom, Build, Export, FunEntry, Mfa, Term, am};
@@ -47,7 +48,7 @@ fn references(ctx: &mut Ctx<'_>, fun: Term) -> BifResult {
     let Some((entry, ..)) = fun.as_local_fun() else { return badarg() };
     // Acquire: as in `Function::of_fun`.
     let mut count = i64::from(!entry.code.load(Ordering::Acquire).is_null());
-    let counted = ctx.walk_heaps(&mut |_, _, object| {
+    let counted = walk_heaps(ctx, &mut |_, _, object| {
         let of_entry = object.kind() == Kind::Fun && object.word(0) == ptr::from_ref(entry) as u64;
         count += i64::from(of_entry);
     });

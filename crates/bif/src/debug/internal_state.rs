@@ -47,7 +47,7 @@ pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         }
         (Some(am::processes_bif_info), _) => Ok(crate::process::processes_bif_info(ctx)),
         (Some(am::memory), _) => {
-            let figures = myriad_vm::memory::figures(ctx.vm).map(|(name, bytes)| {
+            let figures = myriad_observe::memory::figures(ctx.vm).map(|(name, bytes)| {
                 let bytes = ctx.uint(bytes as u64);
                 ctx.tuple(&[name.term(), bytes])
             });
@@ -60,7 +60,7 @@ pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         // An option of OTP's debug builds: that each allocation makes a fragment.
         (Some(am::force_heap_frags), _) => Ok(Term::FALSE),
         (Some(am::node_and_dist_references), _) => references::node_and_dist_references(ctx),
-        (Some(am::process_info_args), _) => Ok(myriad_vm::info::all_items(ctx)),
+        (Some(am::process_info_args), _) => Ok(myriad_observe::info::all_items(ctx)),
         (_, Some([key, term])) if key.is_am(am::binary_info) => super::binary_info(ctx, term),
         (_, Some([key, pid])) if key.is_am(am::link_list) => relations::ask(ctx, pid, relations::links),
         (_, Some([key, pid])) if key.is_am(am::monitor_list) => relations::ask(ctx, pid, relations::monitors),

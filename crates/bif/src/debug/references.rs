@@ -1,8 +1,9 @@
 //! Who refers to other nodes: by pids, ports and references of theirs.
 //!
 //! OTP has a table of nodes whose entries count the terms that refer to them, and go when none does. Here such a term names its
-//! node itself, and a heap walk (`vm::heap_walk`) tells which there are.
+//! node itself, and a heap walk (`observe::heap_walk`) tells which there are.
 
+use myriad_observe::heap_walk::walk_heaps;
 use myriad_term::{Atom, Boxed, Build, Kind, Term, am, node};
 use myriad_vm::heap_walk::{Holder, Place};
 use myriad_vm::{BifResult, Ctx};
@@ -19,7 +20,7 @@ fn count(ctx: &mut Ctx<'_>) -> Option<HashMap<Node, Counts>> {
     if !node::knows_others() {
         return Some(nodes);
     }
-    let counted = ctx.walk_heaps(&mut |holder, place, object: Boxed| {
+    let counted = walk_heaps(ctx, &mut |holder, place, object: Boxed| {
         if matches!(object.kind(), Kind::ExternalPid | Kind::ExternalPort | Kind::ExternalRef)
             && let Some(node) = object.term().external_node()
         {

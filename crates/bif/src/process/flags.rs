@@ -1,11 +1,12 @@
 //! `process_flag/2,3`, and the values that it shares with `spawn_opt`.
 
 use myriad_heap::{MaxHeapSize, sizes};
+use myriad_observe::info::max_heap_size_map;
 use myriad_process::Priority;
 use myriad_sched::schedulers::priority_atom;
 use myriad_term::{Term, am};
+use myriad_trace::saved_calls;
 use myriad_vm::bif::badarg;
-use myriad_vm::info::max_heap_size_map;
 use myriad_vm::{BifResult, Ctx, Signal, Vm};
 
 myriad_vm::bifs! { pub FLAGS = "erlang" {
@@ -118,7 +119,7 @@ fn set(ctx: &mut Ctx<'_>, flag: myriad_term::Atom, value: Term) -> Option<Result
         }
         am::save_calls => {
             let calls = value.as_usize().filter(|n| *n <= 10_000)? as u16;
-            small(usize::from(ctx.set_saved_calls(calls)))
+            small(usize::from(saved_calls::set(ctx, calls)))
         }
         am::async_dist if ctx.vm.release.newer_process_flags => {
             Term::bool(std::mem::replace(&mut ctx.state.flags.async_dist, value.as_bool()?))
@@ -220,11 +221,11 @@ fn process_flag_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return Ok(Term::atom(am::badarg));
     };
     if pid == ctx.pid() {
-        return Ok(Term::small(i64::from(ctx.set_saved_calls(calls as u16))));
+        return Ok(Term::small(i64::from(saved_calls::set(ctx, calls as u16))));
     }
     let reference = ctx.make_ref();
     let Some(numbers) = reference.as_local_ref() else { return badarg() };
-    let signal = Signal::SaveCalls { from: ctx.pid(), reference: numbers, calls: calls as u16 };
+    let signal = Signal::Ask { from: ctx.pid(), reference: numbers, question: saved_calls::question(calls as u16) };
     Ok(if ctx.signal_to(pid, signal) { reference } else { Term::atom(am::badarg) })
 }
 

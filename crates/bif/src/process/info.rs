@@ -1,10 +1,9 @@
 //! `process_info` and asking a process to collect its garbage.
 
 use super::await_result;
-use myriad_process::Payload;
+use myriad_observe::info::{Items, are_items, default_items, info_by_visit, own_info};
 use myriad_term::{Term, am};
 use myriad_vm::bif::badarg;
-use myriad_vm::info::{are_items, default_items, info_by_visit, own_info};
 use myriad_vm::{BifResult, Ctx, Signal};
 
 myriad_vm::bifs! { pub INFO = "erlang" {
@@ -29,7 +28,7 @@ fn ask(ctx: &mut Ctx<'_>, pid: Term, items: Term, by_default: bool) -> BifResult
     }
     let reference = ctx.make_ref();
     let Some(numbers) = reference.as_local_ref() else { return badarg() };
-    let info = Signal::Info { from: ctx.pid(), reference: numbers, items: Payload::copy(items), by_default };
+    let info = Signal::Ask { from: ctx.pid(), reference: numbers, question: Items::question(items, by_default) };
     if ctx.ask(pid, info) { await_result(ctx, reference) } else { Ok(Term::UNDEFINED) }
 }
 

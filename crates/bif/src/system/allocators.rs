@@ -7,11 +7,12 @@
 //! The highest figures are not noted: those of now stand for them.
 
 use myriad_heap::account;
+use myriad_observe::memory;
 use myriad_sync::Tally;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::subsystem::Statistic;
-use myriad_vm::{BifResult, Ctx, Vm, memory};
+use myriad_vm::{BifResult, Ctx, Vm};
 
 /// The names of an allocator, and of its three calls but for the first, which is called as it is.
 pub struct Allocator {

@@ -49,6 +49,6 @@ fn process_display_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 fn display(ctx: &Ctx<'_>) {
     // In one piece, its lines ending as on a raw terminal. Nobody is there to be told of an error.
-    let text = myriad_vm::stack::backtrace(ctx.vm.engine(), ctx.state).replace('\n', "\r\n");
+    let text = myriad_observe::stack::backtrace(ctx.vm.engine(), ctx.state).replace('\n', "\r\n");
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

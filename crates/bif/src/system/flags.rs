@@ -3,12 +3,12 @@
 use super::bad_option;
 use super::state::state;
 use crate::process::{heap_size, max_heap_size, setting};
+use myriad_observe::info::max_heap_size_map;
 use myriad_sched::{Block, MultiScheduling};
 use myriad_term::{Atom, Export, Mfa, Term, am};
 use myriad_trace::event::is_alive;
 use myriad_trace::{Tracing, sequential};
 use myriad_vm::bif::{Escape, badarg};
-use myriad_vm::info::max_heap_size_map;
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub FLAGS = "erlang" {

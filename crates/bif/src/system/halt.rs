@@ -2,9 +2,10 @@
 
 use super::bad_option;
 use crate::unicode::characters;
+use myriad_observe::crash_dump;
 use myriad_term::{Term, am};
 use myriad_vm::bif::{DirtyKind, Escape, badarg};
-use myriad_vm::{BifResult, Ctx, crash_dump};
+use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub HALT = "erlang" {
     "halt" / 2 Plain => halt_2;

@@ -3,14 +3,15 @@
 use super::state::{Watch, state};
 use super::{allocators, topology};
 use myriad_heap::sizes::SIZES;
+use myriad_observe::crash_dump;
+use myriad_observe::info::max_heap_size_map;
 use myriad_sched::{Block, MultiScheduling};
 use myriad_term::{Atom, Build, Term, am};
 use myriad_trace::Tracing;
 use myriad_vm::bif::badarg;
 use myriad_vm::emulator_flags::Break;
-use myriad_vm::info::max_heap_size_map;
 use myriad_vm::subsystem::Statistic;
-use myriad_vm::{BifResult, Ctx, Vm, crash_dump};
+use myriad_vm::{BifResult, Ctx, Vm};
 use std::io::Write;
 
 myriad_vm::bifs! { pub INFO = "erlang" {

@@ -6,6 +6,7 @@ use myriad_term::{Atom, Export, Mfa, Term, am};
 use myriad_trace::Tracing;
 use myriad_vm::code::install_undefined;
 use myriad_vm::emulator_flags::{EmulatorFlags, FileNames};
+use myriad_vm::observer::NoObserver;
 use myriad_vm::release::Release;
 use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
 use myriad_vm::vm::{Config, Parts};
@@ -19,6 +20,7 @@ fn new_vm() -> &'static Vm {
     let parts = Parts {
         engine: Box::new(Interpreter::new()),
         tracer: Box::new(Tracing::new(|_, _| None)),
+        observer: Box::new(NoObserver),
         subsystems: vec![
             Box::<myriad_bif::Builtins>::default(),
             Box::<myriad_ets::Tables>::default(),

@@ -5,6 +5,7 @@ use myriad_interp::Interpreter;
 use myriad_trace::Tracing;
 use myriad_vm::Vm;
 use myriad_vm::code::{LoadError, Module, install_undefined, prepare};
+use myriad_vm::observer::NoObserver;
 use myriad_vm::release::Release;
 use myriad_vm::vm::{Config, Parts};
 
@@ -16,6 +17,7 @@ pub fn vm() -> &'static Vm {
         engine: Box::new(Interpreter::new()),
         subsystems: vec![Box::<myriad_bif::Builtins>::default()],
         tracer: Box::new(Tracing::new(|_, _| None)),
+        observer: Box::new(NoObserver),
     };
     let vm = Vm::new(config, release, parts);
     install_undefined::<myriad_vm::Vm>(vm.engine());

@@ -4,6 +4,7 @@ use super::{Function, PreparedCode, prepare};
 use crate::bif::{BifDef, BifResult, Escape, Registry};
 use crate::ctx::Ctx;
 use crate::engine::{Engine, SliceEnd};
+use crate::observer::NoObserver;
 use crate::release::Release;
 use crate::spawn::{SpawnOptions, spawn_orphan};
 use crate::subsystem::Functions;
@@ -72,8 +73,12 @@ pub(super) fn vm(tables: &'static [&'static [BifDef]]) -> &'static Vm {
 
 /// A VM of this release that runs nothing.
 pub(super) fn vm_of(release: Release, tables: &'static [&'static [BifDef]]) -> &'static Vm {
-    let parts =
-        Parts { engine: Box::new(NoEngine), subsystems: vec![Functions::of(tables)], tracer: Box::new(NoTracer) };
+    let parts = Parts {
+        engine: Box::new(NoEngine),
+        subsystems: vec![Functions::of(tables)],
+        tracer: Box::new(NoTracer),
+        observer: Box::new(NoObserver),
+    };
     let vm = Vm::new(Config::default(), release, parts);
     super::install_undefined::<Vm>(vm.engine());
     vm

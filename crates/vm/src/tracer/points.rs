@@ -1,9 +1,10 @@
 //! The trace points of the VM: each tests a word inline and calls the tracer out of line (vm/TR1).
 
-use super::switches::{COLLECTIONS, NEW_PROCESSES, RUNNABLE_PROCESSES, SCHEDULERS};
-use super::{Collection, flags};
+use super::switches::{COLLECTIONS, NEW_PROCESSES, RUNNABLE_PROCESSES, SCHEDULERS, SLICES};
+use super::{Activity, Collection, flags};
 use crate::Process;
 use crate::ctx::Ctx;
+use crate::engine::SliceEnd;
 use crate::vm::Vm;
 use myriad_process::{Message, Payload};
 use myriad_term::{Atom, Mfa, Term, am};
@@ -18,6 +19,7 @@ impl Ctx<'_> {
     }
 
     #[cold]
+    #[inline(never)]
     fn trace_event(&mut self, mask: u32, tag: Atom, parts: &[Term]) {
         self.vm.tracer().event(self, mask, tag, parts);
     }
@@ -31,6 +33,7 @@ impl Ctx<'_> {
     }
 
     #[cold]
+    #[inline(never)]
     fn trace_sent(&mut self, to: Term, message: Term) {
         self.vm.tracer().sends(self, to, message);
     }
@@ -44,6 +47,7 @@ impl Ctx<'_> {
     }
 
     #[cold]
+    #[inline(never)]
     fn trace_arrived(&mut self, from: Term, message: &Message) {
         let from = if from.is_none() && message.token().is_pid() { message.token() } else { from };
         self.vm.tracer().receives(self, from, message);
@@ -51,6 +55,7 @@ impl Ctx<'_> {
 
     /// A message of this process, which has a sequential trace token, to `to`.
     #[cold]
+    #[inline(never)]
     pub(crate) fn outgoing_with_token(&mut self, to: Term, message: Term, payload: Payload) -> Message {
         self.vm.tracer().sends_with_token(self, to, message, payload)
     }
@@ -64,6 +69,7 @@ impl Ctx<'_> {
     }
 
     #[cold]
+    #[inline(never)]
     fn trace_spawned(&mut self, child: &Process, call: Mfa, args: &[Term], linked: bool) {
         self.vm.tracer().spawns(self, child, call, args, linked);
     }
@@ -73,6 +79,13 @@ impl Ctx<'_> {
     pub(crate) fn trace_exit(&mut self) {
         let reason = self.state.exit_reason;
         self.trace(flags::PROCS, am::exit, &[reason]);
+    }
+
+    /// This process ends, and saves no calls any more.
+    pub(crate) fn forget_saved_calls(&mut self) {
+        if self.state.flags.save_calls > 0 {
+            self.vm.tracer().saved_calls_end(self);
+        }
     }
 
     /// A slice of its end begins or is over.
@@ -86,6 +99,46 @@ impl Ctx<'_> {
         self.process.trace.flags() != 0 || self.state.watched.stopwatch.is_some()
     }
 
+    /// A slice begins of a process that is watched.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn trace_slice_begins(&mut self) {
+        self.vm.tracer().slice_begins(self);
+    }
+
+    /// It is over.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn trace_slice_ends(&mut self, end: SliceEnd) {
+        self.vm.tracer().slice_ends(self, end);
+    }
+
+    /// The time and the function at the begin of a slice, if long ones are told of.
+    #[inline]
+    pub(crate) fn slice_timer(&self) -> Option<(u64, Option<Mfa>)> {
+        if self.vm.switches.any(SLICES) { Some(self.start_of_slice()) } else { None }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn start_of_slice(&self) -> (u64, Option<Mfa>) {
+        (self.vm.platform.now_ns(), self.current_function())
+    }
+
+    /// A slice with a timer is over.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn slice_took(&mut self, (since_ns, from): (u64, Option<Mfa>)) {
+        self.vm.tracer().slice_took(self, since_ns, from);
+    }
+
+    /// The process can no longer run, or can again after all; `system_profile` tells of processes.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn profile_change(&mut self, activity: Activity) {
+        self.vm.tracer().process_changes(self, activity);
+    }
+
     /// A collection begins, one of both generations if it is `major` or due; nothing if nobody wants to know.
     #[inline]
     pub(crate) fn collection_begins(&mut self, need: usize, major: bool) -> Option<Collection> {
@@ -94,6 +147,7 @@ impl Ctx<'_> {
     }
 
     #[cold]
+    #[inline(never)]
     fn watch_collection(&mut self, need: usize, major: bool) -> Collection {
         let major = major || self.state.heap.fullsweep_due();
         let mut collection = Collection { major, words_before: self.state.heap.used_words(), since_ns: 0 };
@@ -106,8 +160,14 @@ impl Ctx<'_> {
     #[inline]
     pub(crate) fn collection_ends(&mut self, watched: Option<Collection>) {
         if let Some(collection) = watched {
-            self.vm.tracer().collection_ends(self, &collection);
+            self.watched_collection_ends(&collection);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn watched_collection_ends(&mut self, collection: &Collection) {
+        self.vm.tracer().collection_ends(self, collection);
     }
 }
 
@@ -122,6 +182,7 @@ impl Vm {
     }
 
     #[cold]
+    #[inline(never)]
     fn tell_of_waking(&'static self, process: &Process) {
         self.tracer().process_wakes(self, process);
     }
@@ -133,8 +194,7 @@ impl Vm {
         }
     }
 
-    /// A scheduler that slept is about to run this process: is that told, or need not be? One that wakes only to run the profiler
-    /// is still taken to sleep.
+    /// A scheduler that slept is about to run this process. `false`: it wakes only to run the profiler, and still counts as asleep.
     pub(crate) fn profile_wake_up(
         &'static self,
         scheduler: usize,
@@ -144,10 +204,10 @@ impl Vm {
         if !self.switches.any(SCHEDULERS) {
             return true;
         }
-        let counts = !self.tracer().is_profiler(process.pid);
-        if counts {
-            self.tracer().scheduler_changes(self, scheduler, true, awake());
+        if self.tracer().is_profiler(process.pid) {
+            return false;
         }
-        counts
+        self.tracer().scheduler_changes(self, scheduler, true, awake());
+        true
     }
 }

@@ -1,12 +1,12 @@
 //! What a crash dump tells of the VM as a whole: schedulers, memory, timers, code, atoms.
 
-use crate::code::Module;
-use crate::vm::Vm;
 use myriad_process::Status;
 use myriad_sched::Destination;
 use myriad_sync::atomic::Ordering;
 use myriad_term::print::{atom_text, pid_text, text};
 use myriad_term::{Atom, Pid, am};
+use myriad_vm::Vm;
+use myriad_vm::code::Module;
 use std::io::{self, Write};
 
 /// Terms that the text of a timer's message may have.
@@ -14,7 +14,8 @@ const MESSAGE_TERMS: usize = 100;
 
 /// The schedulers and what they do.
 pub fn schedulers(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
-    let running = |process: &&crate::Process| matches!(process.status(), Status::Running | Status::RunningSignalled);
+    let running =
+        |process: &&myriad_vm::Process| matches!(process.status(), Status::Running | Status::RunningSignalled);
     let busy: Vec<(usize, Pid)> = vm
         .processes
         .pids()

@@ -1,10 +1,10 @@
 //! What stands on a process's Erlang stack, for people to read.
 
-use crate::OwnerState;
-use crate::code::{Continuation, StackWalk};
-use crate::engine::Engine;
 use myriad_term::print::{atom_text, text};
 use myriad_term::{Mfa, Term};
+use myriad_vm::OwnerState;
+use myriad_vm::code::{Continuation, StackWalk};
+use myriad_vm::engine::Engine;
 use std::fmt::Write;
 
 /// One word of a stack.

@@ -2,15 +2,15 @@
 
 use super::terms::{Area, Terms};
 use super::{Dump, Own};
-use crate::ctx::Ctx;
-use crate::engine::Engine;
 use crate::stack::{self, Entry};
-use crate::vm::Vm;
-use crate::{OwnerState, Process, Signal};
 use myriad_process::links::{Link, Target};
 use myriad_process::{Packet, Priority};
 use myriad_term::print::{atom_text, pid_text, port_text, text};
 use myriad_term::{Pid, RefNumbers, Term, am};
+use myriad_vm::Ctx;
+use myriad_vm::Vm;
+use myriad_vm::engine::Engine;
+use myriad_vm::{OwnerState, Process, Signal};
 use std::io::{self, Write};
 
 /// A process that the dump has taken up (CD1), and messages and other signals that it has not fetched.

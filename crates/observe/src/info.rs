@@ -1,16 +1,15 @@
 //! `process_info/1,2`: what a process tells of itself, in its own thread; or what a visitor reads of it while it does not run (process/P3),
 //! for items that take little time and say nothing of terms in its heap.
 
-use crate::ctx::Ctx;
-use crate::vm::Vm;
-use crate::{OwnerState, Process, TraceFrame};
-use myriad_heap::{Fragment, GcInfo, MaxHeapSize, Settings};
+use myriad_heap::{Fragment, MaxHeapSize, Settings};
 use myriad_process::links::{Link, Target};
-use myriad_process::{Message, MessageQueue, Packet, Status};
+use myriad_process::{Message, MessageQueue, Packet, Payload, Status};
 use myriad_sched::SLICE_REDUCTIONS;
 use myriad_sched::schedulers::priority_atom;
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Alloc, Atom, Build, Mfa, OffHeap, Term, am};
+use myriad_vm::deliver::Question;
+use myriad_vm::{Ctx, OwnerState, Process, TraceFrame, Vm};
 
 /// Items of `process_info/1`, in OTP's order.
 const DEFAULT_ITEMS: &[Atom] = &[
@@ -58,7 +57,7 @@ const OTHER_ITEMS: &[Atom] = &[
 ];
 
 /// Items that a visitor does not read: they may be long, or take long to find, or are found under a lock (where a process is), or may
-/// hold a literal of code that is about to go, of which only a signal's answer is a copy (`literals.rs`, LC2).
+/// hold a literal of code that is about to go, of which only a signal's answer is a copy (vm/LC2).
 const ASKED_FOR: &[Atom] = &[
     am::backtrace,
     am::binary,
@@ -83,7 +82,7 @@ const WITH_MESSAGES: &[Atom] = &[am::memory, am::total_heap_size];
 const MOST_COUNTED: usize = 64;
 
 /// Words of a process beside its heap, for `memory`.
-const PROCESS_BYTES: usize = size_of::<crate::Process>() + 64;
+const PROCESS_BYTES: usize = size_of::<Process>() + 64;
 
 /// Is this an item (an atom, or a list of them)?
 pub fn are_items(items: Term) -> bool {
@@ -206,11 +205,33 @@ pub fn own_info(ctx: &mut Ctx<'_>, items: Term, by_default: bool) -> Term {
     process_info(&mut Answer { ctx, visited: None, memory: None }, items, by_default)
 }
 
-/// What another process asks. The answer stands in the fragment, but for what the process has already.
-pub fn info_for_another(ctx: &mut Ctx<'_>, items: Term, by_default: bool) -> (Term, Fragment) {
-    let mut out = Answer { ctx, visited: None, memory: Some(Fragment::new()) };
-    let answer = process_info(&mut out, items, by_default);
-    (answer, out.memory.unwrap_or_default())
+/// `process_info/1,2` of another process.
+pub struct Items {
+    items: Payload,
+    by_default: bool,
+}
+
+impl Items {
+    /// These items ([`are_items`]); `by_default`: those of `process_info/1`.
+    pub fn question(items: Term, by_default: bool) -> Box<dyn Question> {
+        Box::new(Items { items: Payload::copy(items), by_default })
+    }
+}
+
+impl Question for Items {
+    fn answer(&self, ctx: &mut Ctx<'_>) -> (Term, Fragment) {
+        let mut out = Answer { ctx, visited: None, memory: Some(Fragment::new()) };
+        let answer = process_info(&mut out, self.items.term, self.by_default);
+        (answer, out.memory.unwrap_or_default())
+    }
+
+    fn of_the_dead(&self) -> Term {
+        Term::UNDEFINED
+    }
+
+    fn memory(&self) -> Option<&Fragment> {
+        self.items.fragment.as_ref()
+    }
 }
 
 /// What a visitor reads of another process; `None`: it has to be asked.
@@ -356,14 +377,14 @@ fn value(out: &mut Answer<'_, '_>, item: Atom) -> Term {
 }
 
 /// Bytes that a process takes.
-pub(crate) fn memory(process: &crate::OwnerState) -> usize {
+pub(crate) fn memory(process: &OwnerState) -> usize {
     let held = process.heap.total_size_words() + process.messages.words();
     held * 8 + PROCESS_BYTES + process.messages.node_bytes()
 }
 
 fn last_calls(out: &mut Answer<'_, '_>) -> Term {
     let saved = out.state().watched.saved.clone();
-    crate::saved_calls::as_list(saved.as_ref(), out)
+    myriad_trace::saved_calls::as_list(saved.as_ref(), out)
 }
 
 fn reductions(out: &Answer<'_, '_>) -> u64 {
@@ -408,7 +429,7 @@ pub fn location<B: Build>(out: &mut B, frame: &TraceFrame) -> Term {
 pub fn place<B: Build>(out: &mut B, frame: &TraceFrame) -> Term {
     // SAFETY: code/K3: the module of a frame that was just walked is loaded.
     let module = unsafe { frame.module.as_ref() };
-    let Some((file, line)) = module.and_then(|m| crate::code::location_of(m, frame.line)) else { return Term::NIL };
+    let Some((file, line)) = module.and_then(|m| myriad_vm::code::location_of(m, frame.line)) else { return Term::NIL };
     let file = out.tuple(&[Term::atom(am::file), file]);
     let line = out.tuple(&[Term::atom(am::line), Term::small(i64::from(line))]);
     out.list(&[file, line])
@@ -526,25 +547,8 @@ fn garbage_collection(out: &mut Answer<'_, '_>) -> Term {
     out.list(&list)
 }
 
-/// The figures of a heap by their names, in OTP's order.
-pub(crate) fn gc_items(i: &GcInfo) -> [(Atom, usize); 11] {
-    [
-        (am::old_heap_block_size, i.old_heap_block_size),
-        (am::heap_block_size, i.heap_block_size),
-        (am::mbuf_size, i.mbuf_size),
-        (am::recent_size, i.recent_size),
-        (am::stack_size, i.stack_size),
-        (am::old_heap_size, i.old_heap_size),
-        (am::heap_size, i.heap_size),
-        (am::bin_vheap_size, i.bin_vheap_size),
-        (am::bin_vheap_block_size, i.bin_vheap_block_size),
-        (am::bin_old_vheap_size, i.bin_old_vheap_size),
-        (am::bin_old_vheap_block_size, i.bin_old_vheap_block_size),
-    ]
-}
-
 fn garbage_collection_info(out: &mut Answer<'_, '_>) -> Term {
-    let items = gc_items(&out.state().heap.info());
+    let items = out.state().heap.info().named();
     let list = proplist(out, &items);
     out.list(&list)
 }

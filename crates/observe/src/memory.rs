@@ -1,10 +1,9 @@
 //! What takes how much memory, as `erlang:memory/0` adds it up and a crash dump tells.
 
-use crate::Process;
-use crate::subsystem::Statistic;
-use crate::vm::Vm;
 use myriad_heap::account;
 use myriad_term::{Atom, am, atom};
+use myriad_vm::subsystem::Statistic;
+use myriad_vm::{Process, Vm, code};
 
 /// Bytes of an atom's entry: the text's address and length, and the index.
 const ATOM_ENTRY: usize = 32;
@@ -26,7 +25,7 @@ pub fn processes(vm: &Vm) -> usize {
 
 /// Bytes that no allocator counts which OTP has a name for: texts and table of atoms, the process table, code.
 pub fn elsewhere(vm: &Vm) -> usize {
-    atom::text_bytes() + atom_table() + process_table(vm) + crate::code::bytes()
+    atom::text_bytes() + atom_table() + process_table(vm) + code::bytes()
 }
 
 /// The figures, in bytes, by OTP's names and in its order.
@@ -43,7 +42,7 @@ pub fn figures(vm: &Vm) -> [(Atom, usize); 9] {
         (am::atom, atoms),
         (am::atom_used, atoms),
         (am::binary, binary),
-        (am::code, crate::code::bytes()),
+        (am::code, code::bytes()),
         (am::ets, ets),
     ]
 }

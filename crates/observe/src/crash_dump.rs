@@ -12,12 +12,12 @@ mod processes;
 mod tables;
 mod terms;
 
-use crate::subsystem::Subsystem;
-use crate::vm::Vm;
-use crate::{OwnerState, Process};
 use myriad_sync::atomic::{AtomicU32, Ordering};
 use myriad_sync::{OnceLock, thread};
 use myriad_term::Term;
+use myriad_vm::Vm;
+use myriad_vm::subsystem::Subsystem;
+use myriad_vm::{OwnerState, Process};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -185,14 +185,14 @@ impl Dump {
         tables::schedulers(vm, &mut self.out)?;
         let seized = self.processes(vm, own, all_stopped)?;
         self.out.flush()?;
-        for subsystem in vm.subsystems.iter() {
+        for subsystem in vm.subsystems() {
             subsystem.dump(vm, &mut self.out)?;
             self.out.flush()?;
         }
         tables::rest(vm, &mut self.out)?;
         self.out.flush()?;
         self.heaps(vm, &seized, own)?;
-        let kept: Vec<_> = vm.subsystems.iter().flat_map(Subsystem::persistent_terms).collect();
+        let kept: Vec<_> = vm.subsystems().flat_map(Subsystem::persistent_terms).collect();
         self.persistent_terms(&kept)?;
         self.terms.literals(&mut self.out)?;
         self.terms.binaries(&mut self.out)?;

@@ -1,0 +1,35 @@
+//! What people and tools see of a running VM, and of one that breaks: crash dumps, `process_info`, heap walks, figures of memory.
+//!
+//! Above `trace` and `vm` in the crate order (docs/map.md), which know this crate by a trait alone ([`myriad_vm::observer::Observer`]);
+//! below the built-ins, which hand on what it finds.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`crash_dump`] | `erl_crash.dump`, and its sections one by one |
+//! | [`info`] | `process_info/1,2`: asked, or read by a visitor |
+//! | [`stack`] | what stands on a process's Erlang stack, for people to read |
+//! | [`heap_walk`] | every object of every heap, message, table and timer |
+//! | [`memory`] | what takes how much memory |
+
+pub mod crash_dump;
+pub mod heap_walk;
+pub mod info;
+pub mod memory;
+pub mod stack;
+
+use crash_dump::Haste;
+use myriad_vm::Ctx;
+use myriad_vm::observer::Observer;
+
+/// Tells what goes on in dumps, and in their words.
+pub struct Dumps;
+
+impl Observer for Dumps {
+    fn fatal(&self, slogan: &str) {
+        crash_dump::report(slogan, None, Haste::Orderly);
+    }
+
+    fn process_dump(&self, ctx: &Ctx<'_>) -> String {
+        crash_dump::text(|out| crash_dump::own(ctx, out))
+    }
+}
