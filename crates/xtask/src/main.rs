@@ -15,6 +15,7 @@ mod parallel;
 mod program;
 mod projects;
 mod recorded;
+mod scaffold;
 mod soak;
 mod stop;
 mod tidy;
@@ -42,6 +43,18 @@ const COMMANDS: &[Command] = &[
     },
     Command { name: "launcher", what: "make the directory that bin/erl starts from", takes: "", run: launcher::main },
     Command { name: "mutants", what: "damaged code, loaded and called", takes: mutants::TAKES, run: mutants::main },
+    Command {
+        name: "new-bif",
+        what: "row, stub and failing test of a new built-in function",
+        takes: scaffold::bif::TAKES,
+        run: scaffold::bif::main,
+    },
+    Command {
+        name: "new-op",
+        what: "row, stub and failing test of a new instruction",
+        takes: scaffold::op::TAKES,
+        run: scaffold::op::main,
+    },
     Command {
         name: "projects",
         what: "projects of Elixir and rebar3, made on OTP and on Myriad",

@@ -3,6 +3,7 @@
 //! Each check is a function of the tree's texts and a file of its own, with tests that plant what it must find. A line for
 //! which a check has to be put off says so itself: `// tidy: NAME: reason`, on the line or right above it.
 
+mod commands;
 mod cycles;
 mod docs;
 mod facade;

@@ -1,8 +1,9 @@
-//! What the pages name is there: files and folders, targets of `make`, modules and items.
+//! What the pages name is there: files and folders, modules and items, and commands (`commands.rs`).
 //!
-//! The pages are `README.md` and `docs/*.md`, but for those that a program has written. A path counts if it begins with a folder of the top or of `crates/`, or ends in
+//! The pages are `README.md`, `CONTRIBUTING.md` and `docs/*.md`, but for those that a program has written. A path counts if it begins with a folder of the top or of `crates/`, or ends in
 //! `.rs`; a symbol stands between backticks and has `::` in it.
 
+use super::commands;
 use super::items::{declares, mentions};
 use super::lexer::is_word;
 use super::source::Module;
@@ -12,23 +13,24 @@ use std::collections::BTreeMap;
 /// Folders of the top whose files are named by their whole path.
 const FOLDERS: [&str; 10] = ["crates", "tests", "tools", "docs", "bench", "bin", "erl", "examples", "fuzz", ".ci"];
 
+/// Pages of the top.
+const PAGES: [&str; 2] = ["README.md", "CONTRIBUTING.md"];
+
 /// Pages that say so are not read.
 const WRITTEN: &str = "\nWritten by `make ";
 
 /// All that the pages name and that is not there.
 pub fn check(tree: &Tree, modules: &BTreeMap<String, Module>) -> Vec<Finding> {
-    let pages = tree.ending(".md").filter(|(path, _)| *path == "README.md" || path.starts_with("docs/"));
+    let pages = tree.ending(".md").filter(|(path, _)| PAGES.contains(path) || path.starts_with("docs/"));
     let pages = pages.filter(|(_, text)| !text.contains(WRITTEN));
     let mut findings = Vec::new();
     for (page, text) in pages {
+        findings.extend(commands::check(tree, page, text));
         for (index, line) in text.lines().enumerate() {
             let mut missing = |what: String| findings.push(Finding::new(page, index + 1, what));
             paths(line)
                 .filter(|path| !path_exists(tree, path))
                 .for_each(|path| missing(format!("there is no `{path}`")));
-            targets(line)
-                .filter(|target| !has_target(tree, target))
-                .for_each(|target| missing(format!("make has no target `{target}`")));
             let symbols = quoted(line).flat_map(symbols_in);
             symbols
                 .filter(|symbol| !symbol_exists(modules, symbol))
@@ -65,22 +67,6 @@ fn path_exists(tree: &Tree, path: &str) -> bool {
     } else {
         !path.ends_with(".rs") || tree.has_tail(path)
     }
-}
-
-/// The targets in `make target other`, between backticks or on a line of its own as in a shell.
-fn targets(line: &str) -> impl Iterator<Item = &str> {
-    let shell = line.strip_prefix("    ").map(str::trim_start);
-    let commands = quoted(line).chain(shell).filter_map(|command| command.strip_prefix("make "));
-    let words = commands.flat_map(|words| words.split(' ').take_while(|word| *word != "#" && !word.contains('=')));
-    words.filter(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'))
-}
-
-fn has_target(tree: &Tree, target: &str) -> bool {
-    let makefile = tree.text("Makefile").unwrap_or_default();
-    makefile
-        .lines()
-        .filter_map(|line| line.split_once(':'))
-        .any(|(names, _)| names.split(' ').any(|name| name == target))
 }
 
 /// The paths in code: `a::b` twice from `a::{b, c}`, none from `std::sync` or `a:b/1`.
@@ -135,7 +121,6 @@ mod tests {
 
     fn findings(page: &str) -> Vec<String> {
         let tree = Tree::of(&[
-            ("Makefile", "all: b\n\techo c:\ntest-a test-b:\n"),
             ("docs/p.md", page),
             ("tests/a/run", ""),
             ("crates/a/src/lib.rs", "mod b;\npub fn f() {}"),
@@ -146,14 +131,14 @@ mod tests {
 
     #[test]
     fn what_is_there_is_not_found() {
-        let page = "`tests/a/run`, a/src/b.rs; `b.rs` a/b.rs, docs/p.md. `tests/*` lists/2 text/html `crates/a/`\n    make all A=b # c\n\
-                    `make test-a`, we make none; `a::f`, `a::b::S`, `S::field`, `a::b::{S, m!}`, `std::sync`, `a::f()`";
+        let page = "`tests/a/run`, a/src/b.rs; `b.rs` a/b.rs, docs/p.md. `tests/*` lists/2 text/html `crates/a/`\n\
+                    `a::f`, `a::b::S`, `S::field`, `a::b::{S, m!}`, `std::sync`, `a::f()`";
         assert_eq!(findings(page), Vec::<String>::new());
     }
 
     #[test]
     fn what_is_not_there_is() {
-        let page = "tests/ran a/src/c.rs `c.rs` `make none` `a::g` `a::c::S` `S::other` `a::b::{S, T}` a/…/send.rs";
+        let page = "tests/ran a/src/c.rs `c.rs` `a::g` `a::c::S` `S::other` `a::b::{S, T}` a/…/send.rs";
         assert_eq!(
             findings(page),
             [
@@ -161,7 +146,6 @@ mod tests {
                 "there is no `a/src/c.rs`",
                 "there is no `c.rs`",
                 "there is no `a/…/send.rs`",
-                "make has no target `none`",
                 "there is no `a::g`",
                 "there is no `a::c::S`",
                 "there is no `S::other`",
