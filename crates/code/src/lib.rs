@@ -1,6 +1,6 @@
 //! Loaded code: modules, functions, continuations, and how a code pointer finds what it belongs to.
 //!
-//! Above `heap`, `beam` and `process` in the crate order (docs/map.md). It runs nothing and knows no built-in: what executes code
+//! Above `heap`, `beam` and `process` in the crate order (docs/architecture.md). It runs nothing and knows no built-in: what executes code
 //! ([`Executor`]) and what stands in place of functions ([`BuiltIns`]) are traits, and how their definitions look is the layer
 //! above's to say ([`Runtime`]).
 //!

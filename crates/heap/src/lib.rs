@@ -1,6 +1,6 @@
 //! Process heaps, fragments, literals and the private-heap collector.
 //!
-//! Third in the crate order (docs/map.md): needs `term` and `sync`.
+//! Third in the crate order (docs/architecture.md): needs `term` and `sync`.
 //!
 //! | module | holds |
 //! | --- | --- |

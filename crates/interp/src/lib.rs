@@ -1,6 +1,6 @@
 //! Tier 0: decodes functions when they are first called, and interprets them.
 //!
-//! Above `vm` and `beam` in the crate order (docs/map.md); implements [`myriad_vm::engine::Engine`].
+//! Above `vm` and `beam` in the crate order (docs/architecture.md); implements [`myriad_vm::engine::Engine`].
 //!
 //! | module | holds |
 //! | --- | --- |

@@ -1,6 +1,6 @@
 //! What people and tools see of a running VM, and of one that breaks: crash dumps, `process_info`, heap walks, figures of memory.
 //!
-//! Above `trace` and `vm` in the crate order (docs/map.md), which know this crate by a trait alone ([`myriad_vm::observer::Observer`]);
+//! Above `trace` and `vm` in the crate order (docs/architecture.md), which know this crate by a trait alone ([`myriad_vm::observer::Observer`]);
 //! below the built-ins, which hand on what it finds.
 //!
 //! | module | holds |

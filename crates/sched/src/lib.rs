@@ -1,6 +1,6 @@
 //! Scheduling: which runnable process goes to which scheduler, and when; timers, clocks and the platform below them.
 //!
-//! Above `process` in the crate order (docs/map.md). Nothing here runs a process: crate `vm` takes one from a [`Dispatcher`], runs a slice
+//! Above `process` in the crate order (docs/architecture.md). Nothing here runs a process: crate `vm` takes one from a [`Dispatcher`], runs a slice
 //! of it and says what became of it. So the policy can be driven by threads, by a test driver from a seed, and by a simulator.
 //!
 //! | module | holds |

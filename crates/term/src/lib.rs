@@ -1,6 +1,6 @@
 //! Terms: the word, boxed objects, comparison, hashing, printing, external term format.
 //!
-//! Second in the crate order (docs/map.md): needs `sync` only. Nothing outside this crate knows the bit layout;
+//! Second in the crate order (docs/architecture.md): needs `sync` only. Nothing outside this crate knows the bit layout;
 //! other crates ask the accessors here.
 //!
 //! Invariants of every [`Term`] that safe code can hold:

@@ -1,6 +1,6 @@
 //! Tracing: who is traced by whom, for what; breakpoints on functions; trace messages.
 //!
-//! Above `vm` in the crate order (docs/map.md), which knows tracing by a trait alone ([`Tracer`](myriad_vm::tracer::Tracer)); below
+//! Above `vm` in the crate order (docs/architecture.md), which knows tracing by a trait alone ([`Tracer`](myriad_vm::tracer::Tracer)); below
 //! the interpreter, which runs the breakpoints, and the built-ins, which set them.
 //!
 //! | module | holds |

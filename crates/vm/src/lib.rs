@@ -1,7 +1,7 @@
 //! What composes the layers below into a VM: the scheduler's step, the context of running code, the interface of built-in functions,
 //! spawning, ending, sending and collecting.
 //!
-//! Above `beam`, `code` and `sched`, and below the interpreter and the built-ins in the crate order (docs/map.md). Where an arrow would
+//! Above `beam`, `code` and `sched`, and below the interpreter and the built-ins in the crate order (docs/architecture.md). Where an arrow would
 //! point up this crate states a trait ([`engine::Engine`], [`tracer::Tracer`], [`observer::Observer`], [`subsystem::Subsystem`]) or keeps
 //! a table that the upper crates fill ([`bif::Registry`]).
 

@@ -1,7 +1,7 @@
 //! What an upper crate adds to the VM: one value for each, handed over when the VM is made.
 //!
 //! No method has a default, so that a part which is forgotten does not compile. The crate's own mutable state lives in its value,
-//! and thus in the VM ([`Vm::part`]): two VMs in one system process share only what terms share (docs/map.md).
+//! and thus in the VM ([`Vm::part`]): two VMs in one system process share only what terms share (docs/architecture.md).
 
 use crate::bif::{BifDef, IntrinsicDef, Resumption};
 use crate::ctx::Ctx;

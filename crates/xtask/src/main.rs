@@ -56,6 +56,12 @@ const COMMANDS: &[Command] = &[
         run: scaffold::op::main,
     },
     Command {
+        name: "pages",
+        what: "write the parts of docs/ that are made from the code",
+        takes: "",
+        run: tidy::generated::main,
+    },
+    Command {
         name: "projects",
         what: "projects of Elixir and rebar3, made on OTP and on Myriad",
         takes: projects::TAKES,

@@ -7,6 +7,7 @@ mod commands;
 mod cycles;
 mod docs;
 mod facade;
+pub mod generated;
 mod items;
 mod layers;
 mod lexer;
@@ -55,6 +56,7 @@ fn check(tree: &Tree) -> Vec<Finding> {
         facade::check(&modules),
         tags::check(tree, &modules),
         docs::check(tree, &modules),
+        generated::check(tree),
         releases::check(&modules),
         unused::check(tree, &modules),
     ]

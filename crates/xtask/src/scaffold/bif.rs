@@ -8,8 +8,8 @@ use crate::words::Words;
 
 /// The words that the command takes.
 pub const TAKES: &str = "MODULE NAME ARITY [--kind KIND] [--file FILE] [--area AREA]
-  --kind KIND   how the function may be used (BifKind): Plain (without this option), Guard, DirtyCpu, DirtyIo, or Body, which is tried
-                before the Erlang code that a library has for it
+  --kind KIND   how the function may be used (BifKind): Plain (without this option), Guard, DirtyCpu, DirtyIo; or Intrinsic, which
+                is tried before the Erlang code that a library of OTP has for it
   --file FILE   the file of crates/bif that gets the function; needed where several have tables of the module and none its name;
                 where none has, there will be a new one
   --area AREA   the folder of tests/erl for the recorded test (otp)
@@ -18,13 +18,18 @@ Writes the row, a stub, a unit test that fails, and a program for a recorded tes
 ";
 
 /// The kinds that can be asked for, each with what the stub gives back.
-const KINDS: [(&str, &str); 5] = [
+const KINDS: [(&str, &str); 4] = [
     ("Plain", "myriad_vm::bif::badarg()"),
     ("Guard", "myriad_vm::bif::badarg()"),
     ("DirtyCpu", "myriad_vm::bif::badarg()"),
     ("DirtyIo", "myriad_vm::bif::badarg()"),
-    ("Body", "Err(myriad_vm::bif::Escape::Decline)"),
 ];
+
+/// The kind that is no built-in: it has a table of its own, and what its stub gives back.
+const INTRINSIC: (&str, &str) = ("Intrinsic", "Err(myriad_vm::bif::Escape::Decline)");
+
+/// The file with the table of all intrinsics, and the folder of their code.
+const INTRINSICS: &str = "crates/bif/src/intrinsics";
 
 /// The crate that gets the function.
 const CRATE: &str = "crates/bif/src";
@@ -46,7 +51,9 @@ pub fn main(words: &[String]) -> Done {
     let wanted = Wanted::parse(&words)?;
     let top = top();
     let sources = sources(&top, CRATE);
-    let mut edits = wanted.in_rust(&sources, words.value("--file"))?;
+    let file = words.value("--file");
+    let mut edits =
+        if wanted.is_intrinsic() { wanted.as_intrinsic(&sources)? } else { wanted.in_rust(&sources, file)? };
     let area = words.value("--area").unwrap_or("otp");
     let path = format!("tests/erl/{area}/{}.erl", wanted.program());
     if top.join(&path).exists() {
@@ -68,9 +75,13 @@ impl Wanted {
         };
         let arity = arity.parse().map_err(|_| Stop::Usage(format!("{arity}: no such arity")))?;
         let kind = words.value("--kind").unwrap_or("Plain");
-        let kind = KINDS.into_iter().find(|(name, _)| *name == kind);
+        let kind = KINDS.into_iter().chain([INTRINSIC]).find(|(name, _)| *name == kind);
         let (kind, gives) = kind.ok_or_else(|| Stop::Usage("no such kind".to_owned()))?;
         Ok(Wanted { module: module.clone(), name: name.clone(), arity, kind, gives })
+    }
+
+    fn is_intrinsic(&self) -> bool {
+        self.kind == INTRINSIC.0
     }
 
     /// The name of the function in Rust.
@@ -156,6 +167,43 @@ impl Wanted {
         )
     }
 
+    /// A file for an intrinsic, and its row in the table of all of them.
+    fn as_intrinsic(&self, sources: &[(String, String)]) -> Result<Vec<Edit>, Stop> {
+        let Wanted { module, name, arity, .. } = self;
+        let list = format!("{INTRINSICS}.rs");
+        let text = sources.iter().find(|(path, _)| *path == list).map_or("", |(_, text)| text);
+        let (stem, function) = (self.program(), self.function());
+        let path = format!("{INTRINSICS}/{stem}.rs");
+        if sources.iter().any(|(other, _)| *other == path) || self.is_intrinsic_in(text) {
+            return failed(format!("{module}:{name}/{arity} is there already"));
+        }
+        let section = format!("    {module:?} {{");
+        let row = format!("        {name:?} / {arity} => Native({stem}::{function});");
+        let with_row = with_line(text, |line| line == section, "    }", &row).or_else(|| {
+            with_line(text, |line| line.contains("intrinsics! {"), "}}", &format!("{section}\n{row}\n    }}"))
+        });
+        let with_mod = with_row.and_then(|text| {
+            with_line(&text, |line| line.starts_with("//! "), "pub mod ", &format!("pub mod {stem};"))
+        });
+        let Some(listed) = with_mod else { return failed(format!("{list} lists no intrinsics")) };
+        let header = format!(
+            "//! `{module}:{name}/{arity}` as an intrinsic.\n\nuse myriad_term::Term;\nuse myriad_vm::{{BifResult, Ctx}};\n"
+        );
+        let stub = self.stub().replace("\nfn ", "\npub fn ");
+        let text = with_test(&with_item(&header, &stub), &self.test());
+        let what = format!("a new file with a stub `{function}` and a unit test that fails");
+        let of_list = "the row of the intrinsic (`cargo fmt` puts the module in its place)".to_owned();
+        Ok(vec![Edit { path, text, what }, Edit { path: list, text: listed, what: of_list }])
+    }
+
+    /// Has the table of intrinsics a row of the function?
+    fn is_intrinsic_in(&self, text: &str) -> bool {
+        let section = format!("    {:?} {{", self.module);
+        let rows = text.lines().skip_while(|line| *line != section).take_while(|line| *line != "    }");
+        let row = format!("{:?} / {} ", self.name, self.arity);
+        rows.into_iter().any(|line| line.trim_start().starts_with(&row))
+    }
+
     /// A file of its own for a module that has none.
     fn in_a_new_file(&self, sources: &[(String, String)]) -> Result<Vec<Edit>, Stop> {
         let stem = snake(&self.module);
@@ -203,7 +251,7 @@ mod tests {
     use super::*;
 
     const LISTS: &str = "use x;\n\nmyriad_vm::bifs! { pub LISTS = \"lists\" {\n    \"member\" / 2 Plain => member_2;\n}}\n\n\
-                         myriad_vm::bifs! { pub BODIES = \"lists\" {\n    \"flatten\" / 1 Body => flatten_1;\n}}\n\nfn member_2() {}\n";
+                         myriad_vm::bifs! { pub GUARDS = \"lists\" {\n    \"is_empty\" / 1 Guard => is_empty_1;\n}}\n\nfn member_2() {}\n";
     const LIB: &str = "//! All.\n\npub mod lists;\n\npub static TABLES: &[&[BifDef]] = &[\n    lists::LISTS,\n];\n";
 
     fn edits(line: &str) -> Result<Vec<Edit>, Stop> {
@@ -219,12 +267,31 @@ mod tests {
 
     #[test]
     fn the_row_goes_to_a_table_of_its_kind() {
-        for (kind, before) in [("Body", "=> flatten_1;"), ("Plain", "=> member_2;"), ("Guard", "=> member_2;")] {
+        for (kind, before) in [("Guard", "=> is_empty_1;"), ("Plain", "=> member_2;"), ("DirtyCpu", "=> member_2;")] {
             let edits = edits(&format!("lists sum 1 --kind {kind}")).unwrap();
             let row = format!("{before}\n    \"sum\" / 1 {kind} => sum_1;\n}}}}");
             assert!(edits.len() == 1 && edits[0].text.contains(&row), "{}", edits[0].text);
             assert!(edits[0].text.contains("\nfn sum_1(") && edits[0].text.contains("fn sum_1_answers()"));
         }
+    }
+
+    #[test]
+    fn an_intrinsic_gets_a_file_and_a_row() {
+        let table = "//! All.\n\npub mod flatten;\n\nmyriad_vm::intrinsics! { pub INTRINSICS {\n    \"lists\" {\n        \
+                     \"flatten\" / 1 => Native(flatten::flatten);\n    }\n}}\n";
+        let sources = [(format!("{INTRINSICS}.rs"), table.to_owned())];
+        let wanted = |module: &str, name: &str| {
+            let words = [module, name, "1", "--kind", "Intrinsic"].map(str::to_owned);
+            Wanted::parse(&Words::parse(&words, &[], &["--kind"]).unwrap()).unwrap()
+        };
+        let edits = wanted("lists", "sum").as_intrinsic(&sources).unwrap();
+        assert_eq!(edits[0].path, "crates/bif/src/intrinsics/lists_sum.rs");
+        assert!(edits[0].text.contains("pub fn sum_1(") && edits[0].text.contains("Escape::Decline"));
+        assert!(edits[1].text.contains("flatten);\n        \"sum\" / 1 => Native(lists_sum::sum_1);\n    }"));
+        assert!(edits[1].text.contains("pub mod lists_sum;\n"));
+        let other = wanted("maps", "new").as_intrinsic(&sources).unwrap();
+        assert!(other[1].text.contains("    \"maps\" {\n        \"new\" / 1 => Native(maps_new::new_1);\n    }\n}}"));
+        assert!(matches!(wanted("lists", "flatten").as_intrinsic(&sources), Err(Stop::Failed(_))));
     }
 
     #[test]
