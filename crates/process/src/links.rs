@@ -59,8 +59,6 @@ pub struct Monitor {
     pub name: Term,
     /// First element of the message instead of `'DOWN'`.
     pub tag: Option<Payload>,
-    /// It waits for the outcome of a `spawn_request`.
-    pub spawning: bool,
 }
 
 /// A monitor that another process has set on this one.

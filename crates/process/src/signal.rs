@@ -19,7 +19,7 @@ use myriad_heap::{QueueLink, Queued};
 use myriad_sync::atomic::AtomicBool;
 use myriad_sync::cell::UnsafeCell;
 use myriad_sync::{Arc, Chain, Link};
-use myriad_term::{Atom, Pid, RefNumbers, Term};
+use myriad_term::{Pid, RefNumbers, Term};
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
@@ -215,13 +215,6 @@ pub enum Signal<R: Runtime> {
     Call(R::Request),
     /// The built-in that the process called on a dirty scheduler has returned.
     Returned(Box<R::Returned>),
-    /// A `spawn_request` has been carried out.
-    SpawnReply {
-        /// Which request.
-        reference: RefNumbers,
-        /// The new process, or the reason why there is none.
-        result: Result<Pid, Atom>,
-    },
 }
 
 impl<R: Runtime> Process<R> {

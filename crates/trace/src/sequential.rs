@@ -10,9 +10,8 @@ use crate::{Tracing, event};
 use myriad_heap::Fragment;
 use myriad_process::{Message, Payload};
 use myriad_term::{Atom, Build, Pid, Term, am};
-use myriad_vm::spawn::ReplyDelivery;
 use myriad_vm::tracer::watched::Counts;
-use myriad_vm::tracer::{SpawnMessages, flags};
+use myriad_vm::tracer::{ReplyDelivery, SpawnMessages, flags};
 use myriad_vm::{Ctx, OwnerState, Signal, Vm};
 
 /// `send`

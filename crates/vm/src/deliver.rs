@@ -202,7 +202,6 @@ impl Ctx<'_> {
             Signal::Task { from, request, priority } => crate::task::take_up(self, from, request, priority),
             Signal::Call(f) => f(self),
             Signal::Returned(returned) => self.call_returns(*returned),
-            Signal::SpawnReply { reference, result } => crate::spawn::reply_arrived(self, reference, result),
         }
         true
     }
@@ -296,9 +295,6 @@ impl Ctx<'_> {
 
     fn down(&mut self, reference: RefNumbers, reason: Payload) {
         let Some(monitor) = self.state.relations.monitor_over(reference) else { return };
-        if monitor.spawning {
-            return;
-        }
         let (kind, object) = match monitor.target {
             Target::Process(pid) => (am::process, pid.term()),
             Target::Port(port) => (am::port, port.term()),

@@ -5,13 +5,13 @@
 
 use crate::code::Function;
 use crate::ctx::Ctx;
-use crate::tracer::SpawnMessages;
+use crate::tracer::{ReplyDelivery, SpawnMessages};
 use crate::vm::Vm;
 use crate::{OwnerState, Process, Resume, Signal};
 use myriad_heap::{Fragment, Heap, Settings};
 use myriad_process::links::{AliasMode, Monitor, Target, Watcher};
 use myriad_process::{CodePtr, Flags, Message, Payload, Priority};
-use myriad_term::{Arena, Atom, Build, Export, Mfa, Pid, RefNumbers, Term, am};
+use myriad_term::{Arena, Build, Export, Mfa, Pid, RefNumbers, Term, am};
 
 /// How a new process is to be.
 pub struct SpawnOptions {
@@ -35,17 +35,6 @@ pub struct SpawnOptions {
     pub given: Term,
     /// The reply to a request.
     pub reply: Option<Reply>,
-}
-
-/// How the reply to a spawn comes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ReplyDelivery {
-    /// The spawn waits for it.
-    AtOnce,
-    /// As a message.
-    AsMessage,
-    /// Not at all.
-    Never,
 }
 
 /// The reply to a `spawn_request`. Terms of the parent's.
@@ -163,7 +152,7 @@ impl Ctx<'_> {
         }
         if let Some((reference, alias, tag)) = options.monitor {
             let tables = self.state.relations.tables();
-            let monitor = Monitor { target: Target::Process(pid), name: Term::NONE, tag, spawning: false };
+            let monitor = Monitor { target: Target::Process(pid), name: Term::NONE, tag };
             tables.monitors.insert(reference, monitor);
             if let Some(mode) = alias {
                 tables.aliases.insert(reference, mode);
@@ -243,16 +232,4 @@ impl Ctx<'_> {
         ]);
         SpawnMessage { request, reference, tag, replies, token: None, memory }
     }
-}
-
-/// A `spawn_request` that this process made has been carried out: leaves `{spawn_reply, Ref, ok | error, Pid | Reason}`.
-pub(crate) fn reply_arrived(ctx: &mut Ctx<'_>, reference: RefNumbers, result: Result<Pid, Atom>) {
-    let mut fragment = Fragment::with_capacity(10);
-    let r = fragment.reference(reference);
-    let (word, value) = match result {
-        Ok(pid) => (am::ok, pid.term()),
-        Err(reason) => (am::error, reason.term()),
-    };
-    let term = fragment.tuple(&[Term::atom(am::spawn_reply), r, Term::atom(word), value]);
-    ctx.arrive(Message::new(term, Some(fragment), Term::NONE));
 }

@@ -21,7 +21,6 @@ pub mod watched;
 
 use crate::ctx::Ctx;
 use crate::engine::SliceEnd;
-use crate::spawn::ReplyDelivery;
 use crate::vm::Vm;
 use crate::{OwnerState, Process};
 use myriad_process::{Message, Payload};
@@ -47,6 +46,17 @@ pub enum Activity {
     Inactive,
     /// It has ended.
     Ended,
+}
+
+/// How the reply to a spawn comes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReplyDelivery {
+    /// The spawn waits for it.
+    AtOnce,
+    /// As a message.
+    AsMessage,
+    /// Not at all.
+    Never,
 }
 
 /// A spawn by a process with a sequential trace token, seen as two messages.

@@ -20,7 +20,7 @@ use myriad_sched::microstate::{self, Microstates, State};
 use myriad_sched::schedulers::Numbers;
 use myriad_sched::{Clock, DirtyKind, Local, Platform, Schedulers, Threads, Timers, WarpMode};
 use myriad_sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use myriad_sync::{Arc, Progress};
+use myriad_sync::{Arc, CachePadded, Progress};
 use myriad_term::{Atom, CodeNames, Pid, Port, RefNumbers, Term};
 use std::path::PathBuf;
 
@@ -149,8 +149,8 @@ pub struct Vm {
     pub platform: Arc<dyn Platform>,
     /// What programs may change.
     pub defaults: Defaults,
-    /// What of the whole VM is watched.
-    pub switches: Switches,
+    /// What of the whole VM is watched. Read at each call of a built-in, so on a line of its own: its neighbours are written.
+    pub switches: CachePadded<Switches>,
     /// What OTP's suites may change.
     pub test_hooks: TestHooks,
     /// Thread progress.
@@ -216,7 +216,7 @@ impl Vm {
             locals,
             engine: parts.engine,
             defaults: Defaults::new(config.heap, config.backtrace_depth),
-            switches: Switches::default(),
+            switches: CachePadded::new(Switches::default()),
             test_hooks: TestHooks::default(),
             tracer: parts.tracer,
             observer: parts.observer,

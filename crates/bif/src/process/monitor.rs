@@ -145,7 +145,7 @@ fn monitor(ctx: &mut Ctx<'_>, kind: Term, item: Term, options: MonitorOptions) -
         // Monitoring oneself never reports; only the alias counts.
         return Ok(reference);
     }
-    tables.monitors.insert(numbers, Monitor { target, name, tag, spawning: false });
+    tables.monitors.insert(numbers, Monitor { target, name, tag });
     match watched {
         Watched::Process(pid, name) => {
             if !ctx.signal_to(pid, Signal::Monitor { from: ctx.pid(), reference: numbers, name }) {

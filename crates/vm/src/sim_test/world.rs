@@ -321,7 +321,7 @@ impl Actor {
         }
         let reference = ctx.sched.next_ref();
         self.monitors.insert(reference.0, other);
-        let monitor = Monitor { target: Target::Process(other), name: Term::NONE, tag: None, spawning: false };
+        let monitor = Monitor { target: Target::Process(other), name: Term::NONE, tag: None };
         ctx.state.relations.tables().monitors.insert(reference, monitor);
         let signal = Signal::Monitor { from: ctx.pid(), reference, name: Term::NONE };
         if !ctx.signal_to(other, signal) {
