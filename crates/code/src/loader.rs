@@ -208,7 +208,10 @@ fn link<R: Runtime>(
     engine: &dyn Executor<R>,
 ) -> NonNull<Module<R>> {
     let at: *const Module<R> = &raw const *module;
+    debug_assert!(module.exports.iter().all(|(_, index)| (*index as usize) < module.functions.len()));
+    debug_assert!(module.literals.len() == module.beam.literals.len());
     for function in &mut module.functions {
+        debug_assert!(function.module.is_null(), "it is of another module");
         function.module = at;
         if let Some(def) = bifs.bif(function.mfa) {
             function.bind_bif(def, engine.bif_stub());

@@ -59,6 +59,8 @@ impl<R: Runtime> Function<R> {
 
     /// Makes a built-in stand in for the body (`stub` is [`crate::Executor::bif_stub`]).
     pub fn bind_bif(&self, def: &'static R::BuiltIn, stub: CodePtr) {
+        debug_assert!(!stub.0.is_null());
+        debug_assert!(self.bif().is_none_or(|old| std::ptr::eq(old, def)), "it is bound to another built-in");
         // Release: pairs with the Acquire in `bif`; the entry is stored after, so whoever runs the stub sees the definition.
         self.bif.store(std::ptr::from_ref(def).cast_mut(), Ordering::Release);
         // Acquire: a function with a breakpoint keeps that as its entry; the entry behind it is found anew at each call.

@@ -71,7 +71,9 @@ impl<R: Runtime> Retired<R> {
     pub unsafe fn free(self, executor: &dyn Executor<R>) -> LiteralArea {
         // SAFETY: the pointer came from a Box in the loader, and nobody reads the module any more: the caller's promise.
         let module = unsafe { Box::from_raw(self.0) };
+        debug_assert!(!leads_into(&module), "U2: it was published again");
         for function in &module.functions {
+            debug_assert!(function.module().is_some_and(|own| ptr::eq(own, &*module)));
             executor.release(function);
         }
         count_bytes(-module.bytes());
@@ -139,6 +141,7 @@ impl<R: Runtime> CodeServer<R> {
         let version = entry.and_then(|entry| if of_on_load { entry.on_load.as_ref() } else { entry.old.as_ref() });
         let Some(version) = version else { return Purged::nothing() };
         let pending = disable_funs(version.get());
+        debug_assert!(!leads_into(version.get()), "U1: a fun still leads into the version");
         let purge = Purge { name, version: version.as_ptr(), of_on_load, pending, waiting: Vec::new() };
         // One that was never brought to its end is over.
         let left = table.purge.replace(purge);
@@ -171,6 +174,7 @@ impl<R: Runtime> CodeServer<R> {
         let retired = version.map(|version| {
             retract(version.get());
             disable_funs(version.get());
+            debug_assert!(!leads_into(version.get()), "U1: the version can still be entered");
             Retired(version.into_raw())
         });
         Purged { done: retired.is_some(), waiting: purge.waiting, retired }
@@ -202,6 +206,12 @@ impl<R: Runtime> CodeServer<R> {
             _ => table.get(name)?.old.as_ref().map(Version::as_ptr),
         }
     }
+}
+
+/// Does a fun lead into this version? For assertions.
+fn leads_into<R: Runtime>(module: &Module<R>) -> bool {
+    // Acquire: as in `Function::of_fun`.
+    module.funs.iter().any(|entry| module.owns(entry.code.load(Ordering::Acquire).cast()))
 }
 
 /// Takes their code from those funs that still lead to this version.

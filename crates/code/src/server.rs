@@ -191,6 +191,7 @@ impl<R: Runtime> CodeServer<R> {
             return entry.on_load.is_some();
         }
         let Some(version) = entry.on_load.take() else { return false };
+        debug_assert!(version.get().on_load.is_some());
         let stranded = entry.make_current(version);
         table.stranded.extend(stranded);
         true
@@ -203,6 +204,7 @@ impl<R: Runtime> CodeServer<R> {
         if entry.old.is_some() {
             return Deleted::NotPurged;
         }
+        debug_assert!(entry.old.is_none(), "an old version would be lost");
         entry.old = entry.current.take();
         if let Some(old) = &entry.old {
             retract(old.get());
@@ -249,6 +251,7 @@ impl<R: Runtime> Entry<R> {
     /// if the module was deleted while the new version was in on_load.
     #[must_use]
     fn make_current(&mut self, version: Version<R>) -> Option<Version<R>> {
+        debug_assert!(version.get().name == self.name, "V1: a version of another module");
         publish(version.get());
         let current = self.current.replace(version)?;
         retract(current.get());
@@ -269,6 +272,8 @@ fn code_of<R: Runtime>(function: &Function<R>) -> *mut () {
 fn publish<R: Runtime>(module: &'static Module<R>) {
     for (export, index) in &module.exports {
         if let Some(function) = module.functions.get(*index as usize) {
+            debug_assert!(function.mfa == export.mfa, "K1: an export leads to its own function");
+            debug_assert!(!function.entry().0.is_null(), "it could not be entered");
             // Release: pairs with the Acquire in `Function::of_export`: who sees the pointer sees the function.
             export.code.store(code_of(function), Ordering::Release);
         }
@@ -290,6 +295,8 @@ pub(crate) fn publish_funs<R: Runtime>(module: &Module<R>) {
     for (entry, lambda) in module.funs.iter().zip(&module.beam.lambdas) {
         let index = module.beam.function_at(lambda.label);
         if let Some(function) = index.and_then(|i| module.functions.get(i as usize)) {
+            debug_assert!(function.module().is_some_and(|m| std::ptr::eq(m, module)), "V1");
+            debug_assert!(!function.entry().0.is_null(), "it could not be entered");
             // Release: pairs with the Acquire in `Function::of_fun`.
             entry.code.store(code_of(function), Ordering::Release);
         }

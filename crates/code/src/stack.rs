@@ -32,6 +32,7 @@ impl<R: Runtime> StackWalk<R> {
     /// `stop..base` is the live Erlang stack of a process that does not run meanwhile, laid out as `module.rs` says, and the
     /// function that runs has `frame` Y registers.
     pub unsafe fn new(stop: *const u64, base: *const u64, frame: usize) -> StackWalk<R> {
+        debug_assert!(stop <= base);
         // SAFETY: the caller's promise.
         StackWalk { at: unsafe { stop.cast::<Term>().add(frame) }, base: base.cast(), _module: PhantomData }
     }
@@ -48,6 +49,7 @@ impl<R: Runtime> Iterator for StackWalk<R> {
         unsafe {
             let continuation = &*((*self.at).raw() as *const Continuation<R>);
             self.at = self.at.add(1 + continuation.frame as usize);
+            debug_assert!(self.at <= self.base, "a frame reaches beyond the stack");
             Some(Frame { continuation })
         }
     }

@@ -41,6 +41,7 @@ impl Dictionary {
             return Some(std::mem::replace(&mut self.entries[i].1, value));
         }
         self.entries.push((key, value));
+        debug_assert!(self.index.is_empty() || self.index.len() + 1 == self.entries.len(), "each key has its place");
         match self.entries.len() {
             n if n <= LINEAR_ENTRIES => {}
             n if n == LINEAR_ENTRIES + 1 => (0..n).for_each(|i| self.enter(i)),
@@ -63,7 +64,10 @@ impl Dictionary {
         } else {
             self.index.clear();
         }
-        Some(self.entries.swap_remove(i).1)
+        let value = self.entries.swap_remove(i).1;
+        debug_assert!(self.index.is_empty() || self.index.len() == self.entries.len(), "each key has its place");
+        debug_assert!(self.position(key).is_none());
+        Some(value)
     }
 
     /// Enters the key at the position in the index.

@@ -125,11 +125,13 @@ impl Relations {
 
     /// Adds a link or makes an unlinking one active again. `true` if the other side must be told.
     pub fn link(&mut self, other: Term) -> bool {
+        debug_assert!(can_be_linked(other));
         self.tables().links.insert(other.raw(), (other, Link::Active)).is_none_or(|(_, l)| l != Link::Active)
     }
 
     /// The other side has linked itself to this process (L2); is that new?
     pub fn linked_by(&mut self, other: Term) -> bool {
+        debug_assert!(can_be_linked(other));
         let mut new = false;
         self.tables().links.entry(other.raw()).or_insert_with(|| {
             new = true;
@@ -152,7 +154,8 @@ impl Relations {
         }
         tables.unlink_serial += 1;
         entry.1 = Link::Unlinking(tables.unlink_serial);
-        Some(tables.unlink_serial)
+        debug_assert!(!self.is_linked(other), "L2: it takes effect at once");
+        self.get().map(|tables| tables.unlink_serial)
     }
 
     /// The other side unlinks, or has ended: drops an active link. `true` if there was one.
@@ -190,11 +193,17 @@ impl Relations {
     pub fn monitor_over(&mut self, reference: RefNumbers) -> Option<Monitor> {
         let tables = self.0.as_deref_mut()?;
         let monitor = tables.monitors.remove(&reference);
+        debug_assert!(!tables.watchers.contains_key(&reference), "no process watches itself");
         if monitor.is_some() && tables.aliases.get(&reference).is_some_and(|m| *m != AliasMode::Explicit) {
             tables.aliases.remove(&reference);
         }
         monitor
     }
+}
+
+/// Is this the other end of a link: a process or port of this node?
+fn can_be_linked(other: Term) -> bool {
+    other.as_local_pid().is_some() || other.as_local_port().is_some()
 }
 
 #[cfg(test)]

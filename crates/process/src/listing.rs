@@ -47,7 +47,8 @@ impl Listings {
 
     fn close(&self, key: u64) -> Vec<Pid> {
         let Some(closed) = self.open.lock().remove(&key) else { return Vec::new() };
-        self.count.fetch_sub(1, Ordering::Relaxed);
+        let before = self.count.fetch_sub(1, Ordering::Relaxed);
+        debug_assert!(before > 0);
         closed.departed
     }
 
@@ -62,6 +63,7 @@ impl Listings {
 
     #[cold]
     fn note<R: Runtime>(&self, process: &Process<R>) {
+        debug_assert!(process.is_exiting(), "LI2: it says that it ends, then enters itself");
         let mut open = self.open.lock();
         for listing in open.values_mut().filter(|listing| process.born < listing.born_before) {
             listing.departed.push(process.pid);
@@ -91,6 +93,7 @@ impl<R: Runtime> Listing<R> {
 
     /// Looks at [`Listing::CHUNK`] slots more; `false` if there are none left.
     pub fn go_on(&mut self) -> bool {
+        debug_assert!(self.key.is_some(), "it is closed");
         let (born_before, pids) = (self.born_before, &mut self.pids);
         let end = self.next.saturating_add(Self::CHUNK);
         let more = self.table.each_in(self.next..end, |process| {

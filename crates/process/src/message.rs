@@ -53,14 +53,19 @@ impl MessageQueue {
 
     /// Appends a message.
     pub fn push(&mut self, message: Message) {
+        debug_assert!(!message.is_joined(), "M3: a message joins the heap of the process that has it in its queue");
         let last = self.last;
         self.last = end_behind(&message);
-        *self.link(last) = Some(message);
+        let link = self.link(last);
+        debug_assert!(link.is_none(), "M2: nothing stands behind the last message");
+        *link = Some(message);
         self.len += 1;
     }
 
     /// Puts a message before all others (and starts the scan over).
     pub fn push_front(&mut self, message: Message) {
+        debug_assert!(!message.is_joined(), "M3: as in `push`");
+        debug_assert_eq!(self.len == 0, self.first.is_none());
         let behind = end_behind(&message);
         match self.first.take() {
             None => self.last = behind,
@@ -126,9 +131,12 @@ impl MessageQueue {
         if was_last {
             self.last = at;
         }
+        debug_assert!(self.len > 0 && self.attached >= usize::from(message.is_joined()), "more were taken than came");
         self.len -= 1;
         self.position = std::ptr::null_mut();
         self.attached -= usize::from(message.is_joined());
+        debug_assert_eq!(self.len == 0, self.first.is_none());
+        debug_assert!(self.attached <= self.len);
         Some((message, taken))
     }
 
@@ -179,7 +187,9 @@ impl MessageQueue {
         let at = self.position;
         let Some(message) = self.link(at).as_mut().filter(|message| message.words() > 0) else { return };
         message.join(heap);
+        debug_assert!(message.is_joined());
         self.attached += 1;
+        debug_assert!(self.attached <= self.len);
     }
 
     /// Words of the message at the receive position, if it is the first and small and still in its own block: it is to
@@ -194,7 +204,9 @@ impl MessageQueue {
     pub fn absorb_first(&mut self, heap: &mut Heap) {
         let Some(first) = self.first.as_mut().filter(|first| first.words() > 0) else { return };
         first.absorb(heap);
+        debug_assert!(first.is_joined());
         self.attached += 1;
+        debug_assert!(self.attached <= self.len);
     }
 
     /// The messages whose terms are part of the heap: roots of a collection. None in nearly every case.

@@ -62,7 +62,8 @@ impl Names {
                 }
             }
         }
-        names.insert(name, what);
+        let before = names.insert(name, what);
+        debug_assert!(before.is_none());
         true
     }
 
@@ -73,6 +74,7 @@ impl Names {
         if let Named::Process(pid) = what
             && let Some(process) = processes.get(pid)
         {
+            debug_assert!(process.name().is_none_or(|own| own == name), "the registry knows another name of it");
             process.name.store(0, Ordering::Relaxed);
         }
         true
@@ -80,6 +82,7 @@ impl Names {
 
     /// Takes its name from a process that ends ([`Process::set_exiting`] has been called).
     pub fn release<R: Runtime>(&self, process: &Process<R>) {
+        debug_assert!(process.is_exiting(), "it might be given a name again");
         let Some(name) = process.name() else { return };
         myriad_sync::sim_point();
         let mut names = self.0.write();

@@ -175,6 +175,7 @@ impl<R: Runtime> OwnerState<R> {
 impl<R: Runtime> OwnerState<R> {
     /// Reckons anew what the engine is not told of: all while calls are saved; otherwise what is beyond the next [`LOOK`].
     pub fn count_negatively(&mut self) {
+        debug_assert!(self.flags.save_calls == 0 || NEGATIVE_BY >= self.reductions_left, "calls would go by unseen");
         self.negative_by = if self.saves_calls() { NEGATIVE_BY } else { (self.reductions_left - LOOK).max(0) };
     }
 

@@ -28,6 +28,7 @@ impl Payload {
     #[inline(never)]
     pub fn copy_counted(term: Term) -> (Payload, usize) {
         let (term, fragment, words) = Fragment::copy_of(term);
+        debug_assert_eq!(fragment.is_none(), words == 0, "G2: what takes memory has it");
         (Payload { term, fragment }, words)
     }
 

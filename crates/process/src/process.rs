@@ -113,6 +113,7 @@ impl<R: Runtime> Process<R> {
     pub fn visit<T>(&self, look: impl FnOnce(Status, &OwnerState<R>) -> T) -> Option<T> {
         let visit = self.status.visit(|bits| Status::from_bits(bits).admits_visitors())?;
         myriad_sync::sim_point();
+        debug_assert!(Status::from_bits(visit.state).admits_visitors(), "P3: somebody is at work with it");
         // SAFETY: P3: nobody changes it as long as `visit` lives.
         Some(look(Status::from_bits(visit.state), unsafe { self.seen() }))
     }
@@ -138,14 +139,17 @@ impl<R: Runtime> Process<R> {
     /// A scheduler has taken it out of a run queue.
     pub fn start_running(&self) {
         self.take_up(|s| {
-            debug_assert!(s == Status::Runnable);
+            debug_assert!(s == Status::Runnable, "P1: only what was in a run queue is run, not what is {s:?}");
             (Status::Running, ())
         });
     }
 
     /// Signals have been fetched: later ones count as new.
     pub fn signals_seen(&self) {
-        self.transition(|s| (if s == Status::RunningSignalled { Status::Running } else { s }, ()));
+        self.transition(|s| {
+            debug_assert!(s.has_owner(), "P2: signals are fetched by the owner, and it is {s:?}");
+            (Status::Running, ())
+        });
     }
 
     /// Has a signal come since [`Process::signals_seen`]?
@@ -156,13 +160,17 @@ impl<R: Runtime> Process<R> {
 
     /// The slice is over and it wants to go on.
     pub fn stay_runnable(&self) {
-        self.transition(|_| (Status::Runnable, ()));
+        self.transition(|s| {
+            debug_assert!(s.has_owner(), "P2: only its owner ends a slice, and it is {s:?}");
+            (Status::Runnable, ())
+        });
     }
 
     /// Nothing to do: `true` if it waits now, `false` if a signal has come and it is runnable.
     #[must_use]
     pub fn try_wait(&self) -> bool {
         self.transition(|s| {
+            debug_assert!(s.has_owner(), "P2: only its owner lets it wait, and it is {s:?}");
             let next = s.on_wait();
             (next, next == Status::Waiting)
         })
@@ -170,6 +178,7 @@ impl<R: Runtime> Process<R> {
 
     /// Marks that it is ending: from now on it gets no name and nothing to own ([`ExitFlag`]).
     pub fn set_exiting(&self) {
+        debug_assert!(self.status().has_owner(), "P2: only its owner ends it");
         self.exiting.set();
     }
 
@@ -266,7 +275,11 @@ impl<R: Runtime> Process<R> {
 
     /// It has ended.
     pub fn set_free(&self) {
-        self.transition(|_| (Status::Free, ()));
+        debug_assert!(self.is_exiting(), "it ends before it says so");
+        self.transition(|s| {
+            debug_assert!(s.has_owner(), "P2: only its owner ends it, and it is {s:?}");
+            (Status::Free, ())
+        });
     }
 
     /// The priority.
@@ -293,6 +306,7 @@ impl<R: Runtime> Process<R> {
     /// Someone of this priority waits for it: until it has run next, it does not wait behind others of a lower one.
     pub fn make_urgent(&self, priority: Priority) {
         // Relaxed: a hint to the scheduler.
+        debug_assert!(priority as u8 & ASKED == 0, "a priority is no flag");
         let more = |old: u8| Some(old & ASKED | (old & !ASKED).min(priority as u8));
         let _ = self.urgency.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
     }

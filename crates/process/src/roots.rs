@@ -32,7 +32,7 @@ impl<R: Runtime> OwnerState<R> {
             // While there is a rest of a built-in that holds terms, nothing is collected.
             resumption: _,
             // An ending process is not collected.
-            ending: _,
+            ending,
             // No terms.
             reductions_left: _,
             negative_by: _,
@@ -52,6 +52,7 @@ impl<R: Runtime> OwnerState<R> {
             watched: _,
             trace_frames: _,
         } = self;
+        debug_assert!(ending.is_none(), "an ending process is not collected");
         messages.attach_current(heap);
         let mut roots = Roots::new();
         roots.push(live);

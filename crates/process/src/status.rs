@@ -56,6 +56,11 @@ impl Status {
         }
     }
 
+    /// Is its owner state some thread's (P2)?
+    pub const fn has_owner(self) -> bool {
+        matches!(self, Status::Running | Status::RunningSignalled)
+    }
+
     /// Is nobody at work with it, so that it may be visited (P3)?
     pub const fn admits_visitors(self) -> bool {
         matches!(self, Status::Waiting | Status::Runnable)
@@ -74,6 +79,7 @@ impl Status {
 
     /// The owner has nothing to do: may it wait? If not, it is runnable again.
     pub const fn on_wait(self) -> Status {
+        debug_assert!(self.has_owner());
         match self {
             Status::Running => Status::Waiting,
             _ => Status::Runnable,

@@ -34,6 +34,7 @@ impl<R: Runtime> ProcessTable<R> {
     /// Room for `limit` processes, rounded up to a power of two as OTP does.
     pub fn new(limit: usize) -> Self {
         let size = limit.next_power_of_two().clamp(1024, 1 << 27);
+        debug_assert!(size.is_power_of_two(), "the low bits of a pid choose the slot");
         // Zeroed pages, so that an unused part of a large table costs nothing.
         let layout = memory::layout::<AtomicPtr<Process<R>>>(size, PURPOSE);
         // SAFETY: null pointers are all-zero words; the layout is that of the boxed slice.
@@ -101,8 +102,11 @@ impl<R: Runtime> ProcessTable<R> {
         let born = self.spawned.fetch_add(1, Ordering::Relaxed);
         pid.note_made();
         let mut process = make(pid);
+        debug_assert!(process.pid == pid, "it has the pid that chooses its slot");
         process.born = born;
         let process = Box::into_raw(process);
+        debug_assert!(self.slot(pid).load(Ordering::Relaxed).is_null(), "pids are given out under the lock");
+        debug_assert!(self.count() <= self.limit);
         // Release: pairs with the Acquire in `get`.
         self.slot(pid).store(process, Ordering::Release);
         drop(next);
@@ -124,6 +128,7 @@ impl<R: Runtime> ProcessTable<R> {
         let slot = pid.data() as u32 & (self.slots.len() - 1) as u32;
         let [first, second, third] = RefNumbers::nth(value).0;
         let third = (third << self.slots.len().ilog2() | slot) & (RefUse::Alias.mark() - 1);
+        debug_assert_eq!(third as usize & (self.slots.len() - 1), slot as usize, "`of_alias` finds the slot");
         RefNumbers([first, second, RefUse::Alias.mark() | third])
     }
 
@@ -142,6 +147,9 @@ impl<R: Runtime> ProcessTable<R> {
         if unsafe { process.as_ref() }.is_none_or(|p| p.pid != pid) {
             return None;
         }
+        // SAFETY: TB1.
+        debug_assert!(unsafe { &*process }.is_exiting(), "one that lives is taken out");
+        debug_assert!(self.count() > 0);
         // Release: whoever puts another process here has seen this one gone.
         slot.store(std::ptr::null_mut(), Ordering::Release);
         self.count.fetch_sub(1, Ordering::Relaxed);

@@ -22,6 +22,7 @@ const WHEEL_BITS: u32 = 11;
 impl TimerId {
     /// The timer at a place of a wheel, by the wheel's number from 0.
     pub const fn new(wheel: u32, slot: u32, generation: u64) -> TimerId {
+        debug_assert!(wheel < 1 << WHEEL_BITS);
         TimerId { wheel: NonZeroU32::MIN.saturating_add(wheel), slot, generation }
     }
 

@@ -44,6 +44,7 @@ impl Tracee {
     pub fn set(&self, flags: u32, tracer: Option<Term>) {
         let tracer = if flags & !SENSITIVE == 0 { None } else { tracer };
         let flags = if tracer.is_none() { 0 } else { flags & !SENSITIVE };
+        debug_assert!(tracer.is_none_or(Term::is_immediate), "a tracer is a word that no collection moves");
         // Release: pairs with the Acquire in `tracer`; the tracer is there before the flags are.
         self.tracer.store(tracer.map_or(0, Term::raw), Ordering::Release);
         let mut seen = self.flags();

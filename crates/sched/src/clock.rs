@@ -136,6 +136,7 @@ impl Clock {
     /// Finalizes the offset if it still can be. Gives the state that it had before, and whether this call has finalized it: then the
     /// caller must tell the watchers.
     pub fn finalize(&self, platform: &dyn Platform) -> (Atom, bool) {
+        debug_assert!(self.mode == WarpMode::Single || self.offset_state() != am::preliminary);
         let before = self.offset_state();
         // Relaxed: the exchange lets one only set the offset, which is one number.
         let finalizes = before == am::preliminary && !self.finalized.swap(true, Ordering::Relaxed);

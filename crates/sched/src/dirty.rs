@@ -62,6 +62,7 @@ impl<J> Jobs<J> {
         let collects = is_collection(&job);
         self.running += 1;
         self.collecting += usize::from(collects);
+        debug_assert!(self.running <= self.online && self.collecting <= self.running);
         Some((job, collects))
     }
 
@@ -275,6 +276,7 @@ impl<R: Runtime> Schedulers<R> {
         mut local: Local,
         mut run: impl FnMut(R::DirtyJob, &mut Local),
     ) {
+        debug_assert!(local.dirty && local.id == self.len() + index);
         let load = &self.dirty.loads[index];
         load.idle_from(self.platform.now_ns());
         let mut untrimmed_ns = 0;

@@ -42,6 +42,7 @@ pub struct Dispatcher<R: Runtime> {
 impl<R: Runtime> Dispatcher<R> {
     /// For scheduler `id`.
     pub fn new(all: &'static Schedulers<R>, id: usize) -> Self {
+        debug_assert!(id < all.len());
         Dispatcher {
             all,
             id,
@@ -74,6 +75,7 @@ impl<R: Runtime> Dispatcher<R> {
     #[inline]
     pub fn begin_work(&mut self) {
         let own = self.own();
+        debug_assert!(!own.load.is_running(), "it has something to run already");
         own.load.set_running(true);
         if self.is_idle {
             self.is_idle = false;
@@ -87,6 +89,7 @@ impl<R: Runtime> Dispatcher<R> {
 
     /// It has found nothing to run.
     pub fn found_nothing(&mut self, now_ns: u64) {
+        debug_assert!(!self.own().load.is_running(), "it runs something");
         self.is_idle = true;
         self.own().load.idle_from(now_ns);
     }
@@ -102,6 +105,7 @@ impl<R: Runtime> Dispatcher<R> {
     /// Passes on what still comes to this scheduler, which is not active, to those that were `active` when its step began: by now it
     /// may be active itself.
     pub fn pass_on(&self, active: usize) {
+        debug_assert!(self.id >= active, "it would pass on to itself");
         while let Some(process) = self.pop() {
             self.all.enqueue_at(self.id % active, process);
         }
@@ -192,6 +196,7 @@ impl<R: Runtime> Dispatcher<R> {
     }
 
     fn steal_from(&self, victim: &RunQueue<R>) -> Option<&'static Process<R>> {
+        debug_assert!(!std::ptr::eq(victim, self.own()), "it robs itself");
         let mut stolen = victim.steal_half();
         let first = stolen.pop_front()?;
         myriad_sync::sim_point();
@@ -206,6 +211,7 @@ impl<R: Runtime> Dispatcher<R> {
     /// Now and then: takes over processes from the longest queue, so that both are as long. Stealing alone leaves queues as
     /// they are while all schedulers are busy, and some processes would wait many times longer for their turn than others.
     pub fn balance(&mut self) {
+        debug_assert!(self.until_balance > 0);
         self.until_balance -= 1;
         if self.until_balance > 0 {
             return;

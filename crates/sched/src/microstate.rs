@@ -179,6 +179,7 @@ impl Microstates {
     fn count(&self, account: &Account, old: State, new: State, platform: &dyn Platform) {
         let (period, clock) = self.clock(platform);
         let since = account.since.load(Ordering::Relaxed);
+        debug_assert!(old == account.state(), "MS1: another thread has changed it");
         let spent = &account.times[old as usize];
         let _write = account.seqlock.write();
         // Relaxed: MS1.

@@ -140,6 +140,7 @@ impl<R: Runtime> Schedulers<R> {
             return None;
         }
         let old = std::mem::replace(&mut state.dirty_cpu_online, online);
+        debug_assert!(old >= 1);
         self.apply(&state);
         Some(old)
     }
@@ -148,6 +149,7 @@ impl<R: Runtime> Schedulers<R> {
     fn apply(&self, state: &State) {
         let blocked = state.now();
         let active = if blocked == MultiScheduling::Enabled { self.online() } else { 1 };
+        debug_assert!((1..=self.len()).contains(&active) && active <= self.online());
         // Relaxed: as in `active`.
         self.multi.active.store(active, Ordering::Relaxed);
         self.dirty.set_online(state.dirty_cpu_online, blocked == MultiScheduling::Blocked);
@@ -160,6 +162,7 @@ impl<R: Runtime> Schedulers<R> {
         let mut state = self.multi.state.lock();
         let blockers = state.blockers(block);
         if let Some(i) = blockers.iter().position(|(p, _)| *p == pid) {
+            debug_assert!(blockers[i].1 > 0, "who blocks no more is not listed");
             blockers[i].1 -= 1;
             if blockers[i].1 == 0 {
                 blockers.remove(i);

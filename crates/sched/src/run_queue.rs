@@ -7,7 +7,7 @@
 //! R3. The figures of [`Load`] are written by their scheduler alone. They have lines of their own: what others poll while they
 //!     look for work ([`RunQueue::len`]) shall not share one with what is written in each slice.
 
-use myriad_process::{Priority, Process, Runtime};
+use myriad_process::{Priority, Process, Runtime, Status};
 use myriad_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::idle::Worker;
 use myriad_sync::{CachePadded, LockClass, SpinLock};
@@ -64,6 +64,7 @@ impl<T> Queues<T> {
         let round = LOW_TURN * normal.len();
         if !low.is_empty() && self.passed_over >= round {
             self.passed_over = (self.passed_over - round).min(low.len());
+            debug_assert!(max.is_empty() && high.is_empty(), "what is urgent goes first");
             return low.pop_front();
         }
         self.passed_over = if low.is_empty() { 0 } else { self.passed_over + low.len() };
@@ -214,18 +215,22 @@ impl<R: Runtime> RunQueue<R> {
 
     fn count(&self, counter: &AtomicUsize, change: isize) {
         // Relaxed: R1.
+        debug_assert!(counter.load(Ordering::Relaxed).checked_add_signed(change).is_some(), "R1: more left than came");
         counter.store(counter.load(Ordering::Relaxed).wrapping_add_signed(change), Ordering::Relaxed);
     }
 
     /// Adds a process that has just become runnable, or comes from another queue (sched/Q1).
     pub fn push(&self, process: &Process<R>) {
         let (priority, process) = (process.queue_priority(), Runnable::<R>(process));
+        debug_assert!(process.process().status() == Status::Runnable, "Q1: only what is runnable waits in a queue");
         let mut queue = self.queue.lock();
         if process.is_bound() {
             self.count(&self.bound, 1);
         }
         queue.push(priority, process);
         self.count(&self.len, 1);
+        debug_assert_eq!(self.len(), queue.len(), "R1");
+        debug_assert!(self.bound.load(Ordering::Relaxed) <= self.len());
     }
 
     /// Moves a process that waits here up to the priority that it has become; `false`: it is not here.
@@ -251,6 +256,7 @@ impl<R: Runtime> RunQueue<R> {
         }
         let mut queue = self.queue.lock();
         let process = queue.pick()?;
+        debug_assert!(process.process().status() == Status::Runnable, "Q1: only what is runnable waits in a queue");
         self.count(&self.len, -1);
         if process.is_bound() {
             self.count(&self.bound, -1);
@@ -270,6 +276,8 @@ impl<R: Runtime> RunQueue<R> {
             }
         }
         self.count(&self.len, -(stolen.len() as isize));
+        debug_assert_eq!(self.len(), queue.len(), "R1");
+        debug_assert!(!stolen.iter().any(Runnable::is_bound), "R2: what is bound stays");
         stolen
     }
 
@@ -283,6 +291,8 @@ impl<R: Runtime> RunQueue<R> {
             take_last(q, free, (q.len() * many).div_ceil(len), &mut given);
         }
         self.count(&self.len, -(given.len() as isize));
+        debug_assert_eq!(self.len(), queue.len(), "R1");
+        debug_assert!(!given.iter().any(Runnable::is_bound), "R2: what is bound stays");
         given
     }
 
@@ -295,6 +305,8 @@ impl<R: Runtime> RunQueue<R> {
             take_last(q, free, free.div_ceil(2), &mut given);
         }
         self.count(&self.len, -(given.len() as isize));
+        debug_assert_eq!(self.len(), queue.len(), "R1");
+        debug_assert!(!given.iter().any(Runnable::is_bound), "R2: what is bound stays");
         given
     }
 

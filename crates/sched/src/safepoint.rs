@@ -30,6 +30,8 @@ pub struct StoppedWorld<'a, R: Runtime>(&'a Schedulers<R>);
 
 impl<R: Runtime> Drop for StoppedWorld<'_, R> {
     fn drop(&mut self) {
+        debug_assert!(self.0.world.taken.load(Ordering::Relaxed), "SF2: somebody else has let it go");
+        debug_assert!(self.0.safepoint_requested());
         self.0.release_safepoint();
         // Release: pairs with the Acquire in `stop_world`: whoever stops the world next comes after this.
         self.0.world.taken.store(false, Ordering::Release);

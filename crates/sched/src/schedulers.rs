@@ -6,7 +6,7 @@ use crate::multi::Multi;
 use crate::platform::Platform;
 use crate::run_queue::RunQueue;
 use crate::safepoint::World;
-use myriad_process::{Priority, Process};
+use myriad_process::{Priority, Process, Status};
 use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use myriad_sync::idle::AfterPush;
 use myriad_sync::{Arc, CachePadded, IdleSet};
@@ -73,6 +73,8 @@ impl<R: Runtime> Deref for Schedulers<R> {
 impl<R: Runtime> Schedulers<R> {
     /// So many, on a platform. None of them runs yet.
     pub fn new(numbers: Numbers, platform: Arc<dyn Platform>) -> Self {
+        debug_assert!(numbers.normal > 0, "nothing would run");
+        debug_assert!(numbers.dirty_cpu_online <= numbers.dirty_cpu);
         Schedulers {
             queues: (0..numbers.normal).map(|_| CachePadded::new(RunQueue::default())).collect(),
             idle: CachePadded::new(IdleSet::new()),
@@ -131,6 +133,10 @@ impl<R: Runtime> Schedulers<R> {
 
     /// Puts a runnable process in the queue of scheduler `id`, and wakes that one, or another if this one has more than it runs next.
     pub fn enqueue_at(&self, id: usize, process: &Process<R>) {
+        debug_assert!(
+            process.bound_to().is_none_or(|bound| bound == id || bound >= self.active()),
+            "R2: it is bound to another"
+        );
         let target = &self[id];
         target.push(process);
         myriad_sync::sim_point();
@@ -157,6 +163,7 @@ impl<R: Runtime> Schedulers<R> {
             return;
         }
         // Relaxed: a hint; any queue will do.
+        debug_assert!(process.status() == Status::Runnable, "Q1: a signal has made it so");
         let home = process.home.load(Ordering::Relaxed) as usize % self.active();
         match current() {
             Some(id) => {
@@ -197,6 +204,7 @@ impl<R: Runtime> Schedulers<R> {
     #[inline(never)]
     fn claim_one(&self, pushed: AfterPush<'_>, id: usize) {
         let n = self.active();
+        debug_assert!(n > 0 && n <= self.len());
         let others = (1..=n).map(|i| (id + i) % n);
         if let Some(other) = pushed.claim(others.map(|other| (other, &self[other].worker))) {
             self.platform.unpark(other);

@@ -57,7 +57,8 @@ impl<V> Shard<V> {
     fn ended(&self, action: &Action<V>) {
         if matches!(action, Action::Message(..)) {
             // Relaxed: a figure.
-            self.messages.fetch_sub(1, Ordering::Relaxed);
+            let before = self.messages.fetch_sub(1, Ordering::Relaxed);
+            debug_assert!(before > 0);
         }
     }
 }
@@ -90,6 +91,7 @@ impl<V> Timers<V> {
     #[must_use]
     pub fn set(&self, id: TimerId, at_ns: u64, action: Action<V>) -> bool {
         let Some(shard) = self.shards.get(id.wheel()) else { return false };
+        debug_assert!(!matches!(action, Action::Receive(_, other) if other != id), "a receive timer knows its name");
         let owner = action.owner();
         let mut w = shard.wheel.lock();
         if matches!(action, Action::Message(..)) {

@@ -107,6 +107,7 @@ impl<A> Wheel<A> {
         }
         let slot = self.free;
         let entry = self.entry(slot);
+        debug_assert!(entry.place == NOWHERE && entry.what.is_none(), "W1: a free place is in no list");
         entry.generation += 1;
         let (next, generation) = (entry.next, entry.generation);
         self.free = next;
@@ -132,12 +133,14 @@ impl<A> Wheel<A> {
     /// Sets a reserved timer.
     pub fn set(&mut self, slot: u32, at_ns: u64, what: A, owner: Option<Pid>) {
         let entry = self.entry(slot);
+        debug_assert!(entry.place == NOWHERE && entry.what.is_none(), "W1: it is set twice");
         entry.at = at_ns;
         entry.what = Some((what, owner));
         (entry.owner_prev, entry.owner_next) = (NONE, NONE);
         if let Some(owner) = owner
             && let Some(second) = self.owners.insert(owner, slot)
         {
+            debug_assert!(self.entry(second).owner_prev == NONE, "the owner's first timer");
             self.entry(slot).owner_next = second;
             self.entry(second).owner_prev = slot;
         }
@@ -151,14 +154,17 @@ impl<A> Wheel<A> {
             self.append(DUE, slot);
             return;
         }
+        debug_assert!(when > elapsed, "W3");
         let level = (63 - ((when ^ elapsed) | (SLOTS as u64 - 1)).leading_zeros()) / DIGIT_BITS;
         let digit = (when >> (level * DIGIT_BITS)) as usize % SLOTS;
+        debug_assert!((level as usize) < LEVELS);
         self.occupied[level as usize] |= 1 << digit;
         self.append((level as usize * SLOTS + digit) as u32, slot);
     }
 
     fn append(&mut self, place: u32, slot: u32) {
         let tail = self.lists[place as usize].tail;
+        debug_assert_eq!(tail == NONE, self.lists[place as usize].head == NONE);
         let entry = self.entry(slot);
         (entry.place, entry.prev, entry.next) = (place, tail, NONE);
         match tail {
@@ -171,6 +177,7 @@ impl<A> Wheel<A> {
     fn unlink(&mut self, slot: u32) {
         let entry = self.entry(slot);
         let (place, prev, next) = (entry.place as usize, entry.prev, entry.next);
+        debug_assert!(place <= DUE as usize, "W1: it is in no list");
         entry.place = NOWHERE;
         match prev {
             NONE => self.lists[place].head = next,
@@ -193,11 +200,13 @@ impl<A> Wheel<A> {
         let (what, owner) = entry.what.take()?;
         entry.next = free;
         self.free = slot;
+        debug_assert!(self.len > 0);
         self.len -= 1;
         if let Some(owner) = owner {
             match (prev, next) {
                 (NONE, NONE) => {
-                    self.owners.remove(&owner);
+                    let only = self.owners.remove(&owner);
+                    debug_assert_eq!(only, Some(slot));
                 }
                 (NONE, _) => {
                     self.owners.insert(owner, next);
@@ -271,6 +280,7 @@ impl<A> Wheel<A> {
             Some(list) => list,
             None => match self.next_list() {
                 Some((list, tick)) if tick <= now => {
+                    debug_assert!(tick >= self.elapsed, "W3: time goes forward");
                     self.elapsed = tick;
                     list
                 }
