@@ -20,8 +20,8 @@ myriad_vm::bifs! { pub DIGESTS = "erlang" {
     "crc32" / 1 Plain => |ctx, a| checksum(ctx, Hasher::new(), a[0]);
     "crc32" / 2 Plain => |ctx, a| { let from = word(a[0])?; checksum(ctx, Hasher::new_with_initial(from), a[1]) };
     "crc32_combine" / 3 Plain => crc32_combine_3;
-    "adler32" / 1 Plain => |ctx, a| checksum(ctx, Adler32::new(1), a[0]);
-    "adler32" / 2 Plain => |ctx, a| { let from = word(a[0])?; checksum(ctx, Adler32::new(from), a[1]) };
+    "adler32" / 1 Plain => |ctx, a| checksum(ctx, Adler32(1), a[0]);
+    "adler32" / 2 Plain => |ctx, a| { let from = word(a[0])?; checksum(ctx, Adler32(from), a[1]) };
     "adler32_combine" / 3 Plain => adler32_combine_3;
 }}
 
@@ -200,52 +200,26 @@ impl Checksum for Hasher {
     }
 }
 
-/// Largest prime below 2^16.
-const ADLER_MODULUS: u32 = 65_521;
-/// So many bytes add up without overflow.
-const ADLER_RUN: usize = 5552;
-
-struct Adler32 {
-    low: u32,
-    high: u32,
-}
-
-impl Adler32 {
-    fn new(value: u32) -> Adler32 {
-        Adler32 { low: value & 0xffff, high: value >> 16 }
-    }
-}
+/// zlib's sum: for one that is out of range to begin with, it is as wrong as zlib has it.
+struct Adler32(u32);
 
 impl Checksum for Adler32 {
     fn add(&mut self, bytes: &[u8]) {
-        // Few bytes: less is taken off, as zlib does; it shows for sums that are out of range already.
-        let fold = |sum: u32| if sum >= ADLER_MODULUS { sum - ADLER_MODULUS } else { sum };
-        if let [byte] = bytes {
-            self.low = fold(self.low + u32::from(*byte));
-            self.high = fold(self.high + self.low);
-            return;
-        }
-        if bytes.len() < 16 {
-            for byte in bytes {
-                self.low += u32::from(*byte);
-                self.high += self.low;
+        let mut rest = bytes;
+        loop {
+            let (part, after) = rest.split_at(rest.len().min(1 << 30));
+            // SAFETY: zlib reads as many bytes as the part has, and keeps nothing.
+            self.0 = unsafe { libz_sys::adler32(self.0.into(), part.as_ptr(), part.len() as u32) } as u32;
+            // No bytes count, too: they bring a sum that is out of range back into it.
+            if after.is_empty() {
+                return;
             }
-            self.low = fold(self.low);
-            self.high %= ADLER_MODULUS;
-            return;
-        }
-        for run in bytes.chunks(ADLER_RUN) {
-            for byte in run {
-                self.low += u32::from(*byte);
-                self.high += self.low;
-            }
-            self.low %= ADLER_MODULUS;
-            self.high %= ADLER_MODULUS;
+            rest = after;
         }
     }
 
     fn value(self) -> u32 {
-        self.high << 16 | self.low
+        self.0
     }
 }
 
@@ -279,21 +253,7 @@ fn adler32_combine_3(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if len == 0 {
         return Ok(Term::small(i64::from(first)));
     }
-    let len = len % ADLER_MODULUS;
-    let (low1, low2) = (first & 0xffff, second & 0xffff);
-    let mut low = low1 + low2 + ADLER_MODULUS - 1;
-    let mut high = (len * low1) % ADLER_MODULUS + (first >> 16) + (second >> 16) + ADLER_MODULUS - len;
-    // As often as zlib takes the modulus off: for sums out of range the result is, too.
-    for _ in 0..2 {
-        if low >= ADLER_MODULUS {
-            low -= ADLER_MODULUS;
-        }
-    }
-    if high >= ADLER_MODULUS << 1 {
-        high -= ADLER_MODULUS << 1;
-    }
-    if high >= ADLER_MODULUS {
-        high -= ADLER_MODULUS;
-    }
-    Ok(Term::small(i64::from(high) << 16 | i64::from(low)))
+    // SAFETY: a function of three numbers.
+    let sum = unsafe { libz_sys::adler32_combine(first.into(), second.into(), len.into()) };
+    Ok(Term::small(sum as i64))
 }

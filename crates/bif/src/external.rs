@@ -3,7 +3,7 @@
 //! Long work gives way between slices. What cannot stop in the middle, compressing, runs on a dirty scheduler where it is
 //! much.
 
-use crate::work::{dirty, terms_left};
+use crate::work::{Budget, TERMS_PER_REDUCTION, dirty};
 use myriad_term::etf::{DecodeError, DecodeOptions, Decoder, EncodeOptions, Encoder, Piece, Sizer, binary_of, measure};
 use myriad_term::{Build, Mfa, Term, am};
 use myriad_vm::bif::{BADARG, Escape, SYSTEM_LIMIT, badarg};
@@ -83,9 +83,9 @@ fn encode(ctx: &mut Ctx<'_>, term: Term, options: EncodeOptions, in_pieces: bool
     if in_pieces {
         encoder = encoder.in_pieces();
     }
-    let mut left = terms_left(ctx);
-    let finished = encoder.run(left.budget());
-    left.charge(ctx);
+    let mut budget = Budget::of_slice(ctx, TERMS_PER_REDUCTION);
+    let finished = encoder.run(budget.left());
+    budget.charge(ctx);
     // Compressing cannot stop: long work goes elsewhere as a whole.
     if options.compressed > 0 && (!finished || encoder.size() > COMPRESS_LIMIT) {
         dirty(ctx)?;
@@ -96,9 +96,9 @@ fn encode(ctx: &mut Ctx<'_>, term: Term, options: EncodeOptions, in_pieces: bool
     let mut encoder = Some(encoder);
     ctx.yield_to(Box::new(move |ctx| {
         let Some(running) = &mut encoder else { return badarg() };
-        let mut left = terms_left(ctx);
-        let finished = running.run(left.budget());
-        left.charge(ctx);
+        let mut budget = Budget::of_slice(ctx, TERMS_PER_REDUCTION);
+        let finished = running.run(budget.left());
+        budget.charge(ctx);
         match encoder.take_if(|_| finished) {
             Some(encoder) => Ok(encoded(ctx, encoder, in_pieces)),
             None => Err(Escape::Yield),
@@ -127,9 +127,9 @@ fn encoded(ctx: &mut Ctx<'_>, encoder: Encoder, in_pieces: bool) -> Term {
 fn size(ctx: &mut Ctx<'_>, term: Term, options: EncodeOptions) -> BifResult {
     let mut sizer = Sizer::new(term, options);
     let mut go_on = move |ctx: &mut Ctx<'_>| {
-        let mut left = terms_left(ctx);
-        let size = sizer.run(left.budget());
-        left.charge(ctx);
+        let mut budget = Budget::of_slice(ctx, TERMS_PER_REDUCTION);
+        let size = sizer.run(budget.left());
+        budget.charge(ctx);
         size.map(|size| ctx.uint(size as u64)).ok_or(Escape::Yield)
     };
     match go_on(ctx) {
@@ -178,9 +178,9 @@ fn decode(ctx: &mut Ctx<'_>, binary: Term, options: DecodeOptions<'static>, used
     }
     let mut decoder = Decoder::new(&input, options).map_err(refused)?;
     let mut go_on = move |ctx: &mut Ctx<'_>| {
-        let mut left = terms_left(ctx);
-        let decoded = decoder.run(ctx, &input, left.budget()).map_err(refused)?;
-        left.charge(ctx);
+        let mut budget = Budget::of_slice(ctx, TERMS_PER_REDUCTION);
+        let decoded = decoder.run(ctx, &input, budget.left()).map_err(refused)?;
+        budget.charge(ctx);
         match decoded {
             Some(decoded) if used => Ok(ctx.tuple(&[decoded.term, Term::small(decoded.used as i64)])),
             Some(decoded) => Ok(decoded.term),

@@ -11,6 +11,7 @@
 //! | [`strings`] | `string`; steps of `unicode_util` over characters, `unicode:characters_to_list/1` |
 //! | [`sorting`] | `lists:sort/1` and its kin |
 //! | [`flatten`] | `lists:flatten/1` |
+//! | [`budget`] | how much one call may do |
 //! | [`wide`] | `unicode:characters_to_binary/3`, to UTF-16 and UTF-32 |
 //!
 //! Loop intrinsics have no code here: crate `interp` decodes them as instructions (`decode/loop_intrinsics.rs`).
@@ -18,6 +19,7 @@
 //! They are part of this crate and not one of their own: they share the walks over character data (`unicode`, `iodata`), texts
 //! of identifiers and the budget of long work with the built-ins, and the unit tests their VM.
 
+pub mod budget;
 pub mod flatten;
 pub mod format;
 pub mod sorting;

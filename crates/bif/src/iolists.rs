@@ -2,7 +2,7 @@
 
 use crate::guards::sub_binary;
 use crate::iodata::{Gathering, Sink, Walk, each_run, is_longer};
-use crate::work::{self, in_slices, in_slices_as};
+use crate::work::{self, Pace, in_slices, in_slices_at};
 use myriad_term::{Bits, Build, Mfa, SharedBinary, Term, am};
 use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::{BifResult, Ctx};
@@ -69,7 +69,7 @@ fn iolist_to_binary_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return if bits.is_binary() { Ok(args[0]) } else { badarg() };
     }
     let mut gathering = Gathering::new(args[0], Vec::new());
-    in_slices_as(ctx, Some(LIST_TO_BINARY), CELLS_PER_REDUCTION, move |ctx, budget| {
+    in_slices_at(ctx, Pace::of(CELLS_PER_REDUCTION).in_function(LIST_TO_BINARY), move |ctx, budget| {
         let done = gathering.run(budget)?;
         Ok(done.then(|| binary_of_vec(ctx, std::mem::take(&mut gathering.sink))))
     })
@@ -131,7 +131,7 @@ fn list_to_bitstring_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return badarg();
     }
     let mut gathering = Gathering::new(args[0], BitBuffer::default());
-    in_slices_as(ctx, Some(LIST_TO_BINARY), CELLS_PER_REDUCTION, move |ctx, budget| {
+    in_slices_at(ctx, Pace::of(CELLS_PER_REDUCTION).in_function(LIST_TO_BINARY), move |ctx, budget| {
         if !gathering.run(budget)? {
             return Ok(None);
         }

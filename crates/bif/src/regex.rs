@@ -22,7 +22,7 @@ mod pcre;
 mod tables;
 
 use crate::iolists::bytes_of;
-use crate::work;
+use crate::work::{self, Pace, in_slices_at};
 use captured::Captures;
 use myriad_sync::Arc;
 use myriad_term::{Atom, Build, Export, Mfa, Term, am};
@@ -136,22 +136,18 @@ fn check_and_run(ctx: &mut Ctx<'_>, subject: Term, pattern: Term, list: Term) ->
     // A live argument until the call is over, and nothing is collected meanwhile.
     let Some(bytes): Option<Cow<'static, [u8]>> = subject.as_binary() else { return badarg() };
     let mut checked = 0;
-    let mut go_on = move |ctx: &mut Ctx<'_>| {
-        let slice = CHECKED_PER_REDUCTION * usize::try_from(ctx.state.reductions_left).unwrap_or(0).max(16);
-        let most = slice.min(bytes.len() - checked);
-        ctx.bump(most / CHECKED_PER_REDUCTION);
+    let pace = Pace::of(CHECKED_PER_REDUCTION).in_function(RE_RUN_TRAP);
+    in_slices_at(ctx, pace, move |ctx, budget| {
+        let most = (*budget).min(bytes.len() - checked);
+        *budget -= most;
         match std::str::from_utf8(&bytes[checked..checked + most]) {
             Ok(_) => checked += most,
             // The slice ends within a character.
             Err(error) if error.error_len().is_none() && checked + most < bytes.len() => checked += error.valid_up_to(),
             Err(_) => return badarg(),
         }
-        if checked < bytes.len() { Err(Escape::Yield) } else { run_checked(ctx, subject, pattern, list, true) }
-    };
-    match go_on(ctx) {
-        Err(Escape::Yield) => ctx.yield_as(Some(RE_RUN_TRAP), Box::new(go_on)),
-        result => result,
-    }
+        if checked < bytes.len() { Ok(None) } else { run_checked(ctx, subject, pattern, list, true).map(Some) }
+    })
 }
 
 fn run(ctx: &mut Ctx<'_>, subject: Term, pattern: Term, list: Term) -> BifResult {

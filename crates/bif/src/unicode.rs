@@ -6,6 +6,7 @@
 
 use crate::guards::sub_binary;
 use crate::iolists::binary_of_vec;
+use crate::work::{Pace, in_slices_at};
 use myriad_term::{Bits, Build, Export, Mfa, Term, am};
 use myriad_vm::bif::{Escape, badarg};
 use myriad_vm::{BifResult, Ctx};
@@ -423,29 +424,13 @@ pub(crate) fn encoding(term: Term) -> Option<bool> {
     }
 }
 
-/// What is left of this slice, in characters.
-fn slice(ctx: &Ctx<'_>) -> usize {
-    let limit = ctx.vm.test_hooks.unicode_chars.get().max(1);
-    let reductions = usize::try_from(ctx.state.reductions_left).unwrap_or(0).max(1);
-    (reductions * STEPS_PER_REDUCTION).min(limit)
-}
-
-/// Runs `step` until it gives a result, slice by slice; it gets what it may use of each.
-pub(crate) fn in_slices<F>(ctx: &mut Ctx<'_>, mut step: F) -> BifResult
+/// Runs `step` until it gives a result, slice by slice; it gets how many characters it may convert in each.
+pub(crate) fn in_slices<F>(ctx: &mut Ctx<'_>, step: F) -> BifResult
 where
     F: FnMut(&mut Ctx<'_>, &mut usize) -> Result<Option<Term>, Escape> + Send + 'static,
 {
-    let mut go_on = move |ctx: &mut Ctx<'_>| {
-        let given = slice(ctx);
-        let mut budget = given;
-        let result = step(ctx, &mut budget);
-        ctx.bump((given - budget) / STEPS_PER_REDUCTION);
-        result?.ok_or(Escape::Yield)
-    };
-    match go_on(ctx) {
-        Err(Escape::Yield) => ctx.yield_to(Box::new(go_on)),
-        result => result,
-    }
+    let most = ctx.vm.test_hooks.unicode_chars.get().max(1);
+    in_slices_at(ctx, Pace::of(STEPS_PER_REDUCTION).up_to(most), step)
 }
 
 fn finish(ctx: &mut Ctx<'_>, converted: Term, end: End) -> Term {

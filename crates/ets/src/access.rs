@@ -1,6 +1,7 @@
 //! From a table argument to the table, with the checks and errors that all functions share.
 
 use crate::registry::Registry;
+use crate::store::Caller;
 use crate::table::{Gone, Protection, Table, User};
 use myriad_sync::Arc;
 use myriad_term::magic::magic_reference;
@@ -121,6 +122,12 @@ fn at_hand(vm: &Vm, term: Term) -> Option<*const Arc<Table>> {
 #[inline]
 pub fn user(ctx: &Ctx<'_>) -> User {
     ctx.sched.slices.is_some().then(|| ctx.pid())
+}
+
+/// Who the caller is to a table that it writes.
+#[inline]
+pub fn caller<'a>(ctx: &'a Ctx<'_>) -> Caller<'a> {
+    Caller { user: user(ctx), slices: ctx.sched.slices.as_ref() }
 }
 
 /// The live table of an argument, which the caller may use so.

@@ -1,10 +1,10 @@
 //! Tables as a whole: making, deleting, naming, giving away, fixing; what happens when a process ends.
 
 use crate::access::{InUse, Need, bad, find, gone, identifier, known_as, table, user};
-use crate::hash::Fixed;
 use crate::registry::{Ended, Registry};
 use crate::row::copy_out;
-use crate::table::{Heir, Inheritor, Kind, Options, Protection, Store, Table, Taken, WriteConcurrency};
+use crate::store::{Rows, on_store};
+use crate::table::{Heir, Inheritor, Kind, Options, Protection, Table, Taken, WriteConcurrency};
 use myriad_heap::Fragment;
 use myriad_process::Message;
 use myriad_sync::atomic::{AtomicBool, Ordering};
@@ -166,7 +166,7 @@ impl Doomed {
     /// Rows just taken out of `table`.
     fn new(ctx: &Ctx<'_>, table: &Table, taken: Taken) -> Doomed {
         let mut doomed = Doomed { taken, unwatched: None, slices: &ctx.vm.slices };
-        if matches!(table.store, Store::Tree(_)) || !table.is_watched(user(ctx)) {
+        if !table.store.is_read_optimistically() || !table.is_watched(user(ctx)) {
             return doomed;
         }
         let seen = Arc::new(AtomicBool::new(false));
@@ -460,26 +460,7 @@ fn internal_delete_all_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 /// Takes all rows out at once, or hides them if the table is fixed; gives how many there were.
 fn delete_all(ctx: &Ctx<'_>, table: &Table) -> Result<(Doomed, usize), crate::table::Gone> {
-    let (taken, count) = match &table.store {
-        Store::Hash(shards) => {
-            let mut guards = table.write_all(user(ctx), shards)?;
-            let (mut chains, mut count) = (Vec::new(), 0);
-            for shard in &mut guards {
-                if table.fixed() == Fixed::Yes {
-                    count += (0..shard.buckets()).map(|i| shard.retain_bucket(i, Fixed::Yes, |_| true)).sum::<usize>();
-                    continue;
-                }
-                count += shard.len();
-                chains.push(shard.take_all());
-            }
-            (Taken::new(chains, Vec::new()), count)
-        }
-        Store::Tree(tree) => {
-            let taken = Taken::new(Vec::new(), table.write_tree(user(ctx), tree)?.take_all());
-            let count = taken.count();
-            (taken, count)
-        }
-    };
+    let (taken, count) = on_store!(&table.store, rows => rows.clear(table, user(ctx)))?;
     Ok((Doomed::new(ctx, table, taken), count))
 }
 

@@ -4,9 +4,9 @@
 
 use crate::access::{InUse, Need, bad, gone, table, user};
 use crate::row::{NewRow, Row, copy_out};
-use crate::table::{Gone, Kind, Store, Table, User};
+use crate::store::{Rows, on_store};
+use crate::table::{Gone, Kind, Table, User};
 use myriad_term::compare::compare;
-use myriad_term::hash::table_hash;
 use myriad_term::{Arena, Build, Term, am, arith};
 use myriad_vm::bif::{BADARG, SYSTEM_LIMIT, badarg};
 use myriad_vm::{BifResult, Ctx, Escape};
@@ -39,42 +39,17 @@ fn with_row_to_change<R>(
     f: impl FnOnce(Option<&[Term]>) -> Result<(R, Changes), Escape>,
 ) -> Result<Result<R, Escape>, Gone> {
     let mut memory = Arena::new();
-    match &table.store {
-        Store::Hash(shards) => {
-            let hash = table_hash(key);
-            let mut shard = table.write_shard(user, shards, hash)?;
-            let row = shard.row_of(hash, key);
-            let elements = elements(row, &mut memory);
-            Ok(f(elements).map(|(result, changes)| {
-                match row {
-                    Some(row) if in_place(row, &changes) => {}
-                    Some(row) => shard.replace(row, changed(table, elements, None, &changes, hash)),
-                    None if default.is_some() => {
-                        let new = changed(table, tuple_elements(default), Some(key), &changes, hash);
-                        shard.insert_set(new, table.fixed());
-                    }
-                    None => {}
-                }
-                result
-            }))
-        }
-        Store::Tree(tree) => {
-            let mut tree = table.write_tree(user, tree)?;
-            let row = tree.row_of(key);
-            let elements = elements(row, &mut memory);
-            Ok(f(elements).map(|(result, changes)| {
-                match row {
-                    Some(row) if in_place(row, &changes) => {}
-                    Some(_) => tree.insert(changed(table, elements, None, &changes, 0)),
-                    None if default.is_some() => {
-                        tree.insert(changed(table, tuple_elements(default), Some(key), &changes, 0));
-                    }
-                    None => {}
-                }
-                result
-            }))
-        }
-    }
+    on_store!(&table.store, rows => rows.change(table, user, key, |row, hash| {
+        let elements = elements(row, &mut memory);
+        let (result, changes) = f(elements)?;
+        let new = match row {
+            Some(row) if in_place(row, &changes) => None,
+            Some(_) => Some(changed(table, elements, None, &changes, hash)),
+            None if default.is_some() => Some(changed(table, tuple_elements(default), Some(key), &changes, hash)),
+            None => None,
+        };
+        Ok((result, new))
+    }))
 }
 
 /// Changes one element without memory of the row of a key to another, in place, if `f` wants to. Nothing is done, and the
@@ -96,14 +71,7 @@ fn change_one(
     if at == table.options.keypos {
         return Ok(None);
     }
-    match &table.store {
-        Store::Hash(shards) => {
-            let hash = table_hash(key);
-            let shard = table.write_shard(user, shards, hash)?;
-            Ok(shard.row_of(hash, key).and_then(change))
-        }
-        Store::Tree(tree) => Ok(table.write_tree(user, tree)?.row_of(key).and_then(change)),
-    }
+    on_store!(&table.store, rows => rows.change_in_place(table, user, key, change))
 }
 
 /// The position and the amount of a single operation without limit.

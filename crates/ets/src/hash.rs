@@ -18,7 +18,7 @@ use crate::disposal::Disposal;
 use crate::ordered::{Claim, Reader, Writer};
 use crate::row::{HEAD_WORDS, Link, NewRow, Row};
 use myriad_sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
-use myriad_sync::{LockClass, Mutex, RwLock, SeqLock, SeqWrite};
+use myriad_sync::{CachePadded, LockClass, Mutex, RwLock, SeqLock, SeqWrite};
 use myriad_term::equal::eq_exact;
 use myriad_term::{Arena, Term, memory};
 use std::mem::offset_of;
@@ -91,6 +91,9 @@ pub struct Shard {
 
 #[cfg(not(loom))]
 const _: () = assert!(offset_of!(Shard, keypos) == 64 && size_of::<Shard>() <= 128);
+
+/// The shards of a table: a power of two of them.
+pub type Shards = Box<[CachePadded<Shard>]>;
 
 /// Most buckets of a shard.
 const MOST: usize = u32::MAX as usize;

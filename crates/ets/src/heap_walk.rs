@@ -3,8 +3,8 @@
 use crate::registry::Registry;
 use crate::row::Row;
 use crate::spec::Compiled;
-use crate::table::{Heir, Store, Table};
-use crate::tree::Place as Edge;
+use crate::store::{Rows, on_store};
+use crate::table::{Heir, Table};
 use myriad_sync::Arc;
 use myriad_term::{Boxed, Magic};
 use myriad_vm::heap_walk::{Holder, Place, Visit};
@@ -24,19 +24,7 @@ pub fn tables(registry: &Registry, visit: Visit<'_>) {
 /// Hidden rows too: they are there until the table is no longer fixed.
 fn rows(table: &Table, visit: &mut dyn FnMut(Boxed)) {
     let mut each = |row: Row| row.each_object(table.options.keypos, visit);
-    match &table.store {
-        Store::Hash(shards) => {
-            for shard in shards {
-                let shard = table.read_any(None, shard);
-                (0..shard.buckets()).flat_map(|bucket| shard.whole_bucket(bucket)).for_each(&mut each);
-            }
-        }
-        Store::Tree(tree) => {
-            if let Ok(tree) = table.read_tree(None, tree) {
-                tree.upwards(Edge::Start).for_each(&mut each);
-            }
-        }
-    }
+    on_store!(&table.store, rows => rows.each(table, None, &mut each));
 }
 
 /// The objects of a compiled specification.

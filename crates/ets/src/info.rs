@@ -3,8 +3,8 @@
 use crate::access::{InUse, Need, bad, find, gone, identifier, table, user};
 use crate::hash::Fixed;
 use crate::row::Row;
-use crate::table::{Heir, Kind, Protection, Store, Table, WriteConcurrency};
-use crate::tree::Place;
+use crate::store::{Rows, on_store};
+use crate::table::{Heir, Kind, Protection, Table, WriteConcurrency};
 use myriad_term::{Atom, Build, Kind as Boxed, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx, Escape};
@@ -139,18 +139,7 @@ fn rarer_value(ctx: &mut Ctx<'_>, table: &Table, item: Atom) -> Option<Term> {
         am::stats => stats(ctx, table),
         am::binary => {
             let mut found = Binaries::default();
-            match &table.store {
-                Store::Hash(shards) => {
-                    for shard in shards.iter().map(|shard| table.read_any(user(ctx), shard)) {
-                        (0..shard.buckets()).for_each(|i| shard.whole_bucket(i).for_each(|row| found.add(row)));
-                    }
-                }
-                Store::Tree(tree) => {
-                    if let Ok(tree) = table.read_tree(user(ctx), tree) {
-                        tree.upwards(Place::Start).for_each(|row| found.add(row));
-                    }
-                }
-            }
+            on_store!(&table.store, rows => rows.each(table, user(ctx), &mut |row| found.add(row)));
             found.list(ctx)
         }
         _ => return None,
@@ -159,19 +148,16 @@ fn rarer_value(ctx: &mut Ctx<'_>, table: &Table, item: Atom) -> Option<Term> {
 
 /// `{Buckets, Average, Deviation, ExpectedDeviation, Shortest, Longest, Hidden, Locks}` of a hash table's chains.
 fn stats(ctx: &mut Ctx<'_>, table: &Table) -> Term {
-    let Store::Hash(shards) = &table.store else { return Term::FALSE };
-    let (mut buckets, mut rows, mut squares, mut shortest, mut longest, mut hidden) = (0, 0, 0, usize::MAX, 0, 0);
-    for shard in shards.iter().map(|shard| table.read_any(user(ctx), shard)) {
-        for i in 0..shard.buckets() {
-            let length = shard.chain_length(i);
-            rows += length;
-            squares += length * length;
-            shortest = shortest.min(length);
-            longest = longest.max(length);
-        }
-        buckets += shard.buckets();
-        hidden += shard.hidden();
-    }
+    let (mut buckets, mut rows, mut squares, mut shortest, mut longest) = (0, 0, 0, usize::MAX, 0);
+    let mut each = |length: usize| {
+        buckets += 1;
+        rows += length;
+        squares += length * length;
+        shortest = shortest.min(length);
+        longest = longest.max(length);
+    };
+    let hidden = on_store!(&table.store, rows => rows.chains(table, user(ctx), &mut each));
+    let Some(hidden) = hidden else { return Term::FALSE };
     ctx.bump(buckets / 8);
     let n = buckets as f64;
     let average = rows as f64 / n;
@@ -188,7 +174,7 @@ fn stats(ctx: &mut Ctx<'_>, table: &Table) -> Term {
         small(shortest),
         small(longest),
         small(hidden),
-        small(shards.len()),
+        small(table.lock_count()),
     ])
 }
 

@@ -5,6 +5,7 @@
 //! | [`row`] | one object, in a block of its own, packed in compressed tables; copying in and out |
 //! | [`hash`], [`tree`] | rows by key: linear hashing, B-tree |
 //! | [`ordered`] | the B-tree behind its lock |
+//! | [`store`], [`shards`], [`ordered_rows`] | what operations ask of a store of rows; how the two kinds do it |
 //! | [`disposal`] | what becomes of what leaves a hash table |
 //! | [`cursor`] | steps through an ordered set without a search |
 //! | [`table`], [`registry`] | a table with its locks; all tables |
@@ -26,11 +27,14 @@ mod heap_walk;
 mod info;
 mod ops;
 pub mod ordered;
+mod ordered_rows;
 pub mod registry;
 pub mod row;
 mod select;
+mod shards;
 pub mod spec;
 mod specs;
+pub mod store;
 #[cfg(test)]
 mod stress;
 pub mod table;

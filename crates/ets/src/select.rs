@@ -8,12 +8,11 @@
 
 use crate::access::{Need, find, gone, identifier, table, user};
 use crate::row::{Row, copy_out};
-use crate::spec::keys::{Reach, compare_with_pattern, reach};
+use crate::spec::keys::{Reach, reach};
 use crate::spec::machine::{Machine, Subject};
 use crate::spec::{Compiled, Dialect, Spec};
-use crate::table::{Gone, Store, Table, User};
-use crate::tree::Place;
-use crate::walk::Bucket;
+use crate::store::{BATCH, Bucket, Flow, Position, Rows, Sweep, on_store};
+use crate::table::{Gone, Table, User};
 use myriad_sync::Arc;
 use myriad_term::magic::magic_reference;
 use myriad_term::{Arena, Atom, Build, Magic, Term, am};
@@ -36,8 +35,7 @@ myriad_vm::bifs! { pub SELECT = "ets" {
     "select_count" / 2 Plain => select_count_2;
 }}
 
-/// Rows visited under one hold of a lock, and what a visit costs.
-pub(crate) const BATCH: usize = 512;
+/// Rows that are visited for one reduction.
 pub(crate) const VISITS_PER_REDUCTION: usize = 8;
 
 /// What the second argument is.
@@ -49,78 +47,48 @@ enum Wanted {
     Pattern(Atom),
 }
 
-/// Where a scan is.
-pub(crate) enum Position {
-    /// At this bucket of a hash table.
-    Bucket(Bucket),
-    /// Behind this key of an ordered set, or at the beginning.
-    Key(Option<Term>),
-    /// At the key with this number.
-    List(usize),
-    /// At the end.
-    End,
-}
-
-/// Keeps rows in place while it lives.
-struct Pin {
-    table: Arc<Table>,
-    /// Who unfixes the table in the end.
-    user: User,
-}
-
-impl Drop for Pin {
-    fn drop(&mut self) {
-        self.table.unfix(self.user, 1);
-    }
-}
-
 /// A scan of a table.
 pub(crate) struct Scan {
     pub(crate) table: Arc<Table>,
     pub(crate) spec: Arc<Spec>,
     reach: Reach,
-    pub(crate) position: Position,
-    /// Ordered sets: downwards?
-    downwards: bool,
-    pin: Option<Pin>,
+    pub(crate) sweep: Sweep,
 }
 
-/// What to do after a row.
-#[derive(PartialEq, Eq)]
-pub(crate) enum Flow {
-    On,
-    /// The next row (for hash tables: the next bucket) is for later.
-    Enough,
+impl Drop for Scan {
+    fn drop(&mut self) {
+        self.sweep.unpin(&self.table, None);
+    }
 }
 
 impl Scan {
     /// A scan of the whole table.
     pub(crate) fn new(table: Arc<Table>, spec: Arc<Spec>, downwards: bool) -> Scan {
         let reach = reach(&spec, &table.options);
-        let position = match (&reach, &table.store) {
-            (Reach::Keys(_), _) => Position::List(0),
-            (_, Store::Hash(_)) => Position::Bucket(Bucket { shard: 0, index: 0 }),
-            (_, Store::Tree(_)) => Position::Key(None),
+        let position = match &reach {
+            Reach::Keys(_) => Position::Listed(0),
+            _ => on_store!(&table.store, rows => rows.start()),
         };
-        let downwards = downwards && matches!(table.store, Store::Tree(_));
-        Scan { table, spec, reach, position, downwards, pin: None }
+        let downwards = downwards && table.store.is_ordered();
+        let range = reach.range();
+        Scan { table, spec, reach, sweep: Sweep { position, downwards, range, pinned: false } }
     }
 
     /// A scan that goes on at a place.
     pub(crate) fn at(table: Arc<Table>, spec: Arc<Spec>, downwards: bool, position: Position) -> Scan {
         let mut scan = Scan::new(table, spec, downwards);
-        scan.position = match (position, &scan.reach, &scan.table.store) {
+        scan.sweep.position = match (position, &scan.reach) {
             // A list of ordered keys goes on behind the last one.
-            (Position::Key(Some(last)), Reach::Keys(keys), _) => {
+            (Position::After(Some(last)), Reach::Keys(keys)) => {
                 use myriad_term::compare::compare;
                 let behind = |key: &&Term| {
                     let order = compare(**key, last);
                     if downwards { order.is_lt() } else { order.is_gt() }
                 };
-                Position::List(keys.len() - keys.iter().filter(behind).count())
+                Position::Listed(keys.len() - keys.iter().filter(behind).count())
             }
-            (Position::Bucket(_), Reach::Keys(_), _) => Position::End,
-            (position, ..) => position,
+            (Position::Bucket(_), Reach::Keys(_)) => Position::End,
+            (position, _) => position,
         };
         scan
     }
@@ -128,19 +96,17 @@ impl Scan {
     /// Goes on with a specification made of the same term.
     fn set_spec(&mut self, spec: Arc<Spec>) {
         self.reach = reach(&spec, &self.table.options);
+        self.sweep.range = self.reach.range();
         self.spec = spec;
     }
 
     /// Rows need not stay in place any more. (Who drops a scan without it ends the time of the table's holder.)
     fn unpin(&mut self, user: User) {
-        if let Some(pin) = &mut self.pin {
-            pin.user = user;
-            self.pin = None;
-        }
+        self.sweep.unpin(&self.table, user);
     }
 
     pub(crate) fn is_done(&self) -> bool {
-        matches!(self.position, Position::End)
+        matches!(self.sweep.position, Position::End)
     }
 
     /// Visits up to a batch of rows; gives how many it has visited.
@@ -149,11 +115,10 @@ impl Scan {
         ctx: &mut Ctx<'_>,
         visit: &mut dyn FnMut(&mut Ctx<'_>, Row) -> Flow,
     ) -> Result<usize, Gone> {
-        match self.position {
+        match self.sweep.position {
             Position::End => Ok(0),
-            Position::List(at) => self.key_batch(ctx, at, visit),
-            Position::Bucket(at) => self.bucket_batch(ctx, at, visit),
-            Position::Key(last) => self.tree_batch(ctx, last, visit),
+            Position::Listed(at) => self.key_batch(ctx, at, visit),
+            _ => on_store!(&self.table.store, rows => rows.visit(&self.table, ctx, &mut self.sweep, visit)),
         }
     }
 
@@ -167,7 +132,7 @@ impl Scan {
         let mut visited = 0;
         let mut enough = false;
         while at < keys.len() && visited < BATCH && !enough {
-            let key = if self.downwards { keys[keys.len() - 1 - at] } else { keys[at] };
+            let key = if self.sweep.downwards { keys[keys.len() - 1 - at] } else { keys[at] };
             at += 1;
             // A visit is for good.
             self.table.with_rows_once(user(ctx), key, |rows| {
@@ -178,81 +143,7 @@ impl Scan {
             })?;
             visited += 1;
         }
-        self.position = if at < keys.len() { Position::List(at) } else { Position::End };
-        Ok(visited)
-    }
-
-    fn bucket_batch(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        mut at: Bucket,
-        visit: &mut dyn FnMut(&mut Ctx<'_>, Row) -> Flow,
-    ) -> Result<usize, Gone> {
-        let Store::Hash(shards) = &self.table.store else { return Ok(0) };
-        let mut visited = 0;
-        while at.shard < shards.len() && visited < BATCH {
-            let shard = self.table.read_shard(user(ctx), shards, at.shard as u32)?;
-            let from = at.index;
-            let mut enough = false;
-            while at.index < shard.buckets() && visited < BATCH && !enough {
-                for row in shard.bucket(at.index) {
-                    visited += 1;
-                    enough |= visit(ctx, row) == Flow::Enough;
-                }
-                at.index += 1;
-                if at.index - from >= 8 * BATCH {
-                    break;
-                }
-            }
-            visited += (at.index - from) / 8;
-            let rest = at.index < shard.buckets();
-            if !rest {
-                at = Bucket { shard: at.shard + 1, index: 0 };
-            } else if self.pin.is_none() {
-                // Still under the lock: nothing moves from here on.
-                self.table.fix();
-                self.pin = Some(Pin { table: self.table.clone(), user: None });
-            }
-            if enough || rest {
-                break;
-            }
-        }
-        self.position = if at.shard < shards.len() { Position::Bucket(at) } else { Position::End };
-        Ok(visited)
-    }
-
-    fn tree_batch(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        last: Option<Term>,
-        visit: &mut dyn FnMut(&mut Ctx<'_>, Row) -> Flow,
-    ) -> Result<usize, Gone> {
-        let Store::Tree(tree) = &self.table.store else { return Ok(0) };
-        let keypos = self.table.options.keypos;
-        let tree = self.table.read_tree(user(ctx), tree)?;
-        let pattern = if let Reach::Range(pattern) = self.reach { Some(pattern) } else { None };
-        let edge = |key: Term| pattern.map_or(std::cmp::Ordering::Equal, |p| compare_with_pattern(key, p));
-        let rows = match (last, self.downwards, pattern) {
-            (Some(key), false, _) => tree.upwards(Place::After(key)),
-            (Some(key), true, _) => tree.downwards(Place::Before(key)),
-            (None, false, None) => tree.upwards(Place::Start),
-            (None, true, None) => tree.downwards(Place::End),
-            (None, false, Some(_)) => tree.upwards(Place::BeforeAll(&edge)),
-            (None, true, Some(_)) => tree.downwards(Place::AfterAll(&edge)),
-        };
-        let mut visited = 0;
-        for row in rows {
-            let key = row.key(keypos);
-            if pattern.is_some() && edge(key).is_ne() {
-                break;
-            }
-            visited += 1;
-            if visit(ctx, row) == Flow::Enough || visited >= BATCH {
-                self.position = Position::Key(Some(copy_out(key, ctx)));
-                return Ok(visited);
-            }
-        }
-        self.position = Position::End;
+        self.sweep.position = if at < keys.len() { Position::Listed(at) } else { Position::End };
         Ok(visited)
     }
 }
@@ -308,7 +199,7 @@ fn select(ctx: &mut Ctx<'_>, args: &[Term], wanted: Wanted, reverse: bool) -> Bi
     let downwards = reverse == limit.is_some();
     let scan = Scan::new(found.shared(), spec, downwards);
     // A continuation of a hash table is of this very table, whatever has its name later; one of an ordered set goes by name.
-    let hash = matches!(found.store, Store::Hash(_));
+    let hash = !found.store.is_ordered();
     let known_as = if limit.is_some() && hash && args[0].is_atom() { identifier(ctx, found.arc()) } else { args[0] };
     let selection =
         Selection { scan, list: Term::NIL, found: Vec::new(), limit, table: known_as, compiled: Term::NONE };
@@ -365,7 +256,7 @@ fn finish(ctx: &mut Ctx<'_>, mut s: Selection) -> Term {
     if s.found.is_empty() {
         return end;
     }
-    let hash = matches!(s.scan.table.store, Store::Hash(_));
+    let hash = !s.scan.table.store.is_ordered();
     let mut rest = s.found.split_off(limit.min(s.found.len()));
     if hash {
         s.found.reverse();
@@ -379,7 +270,7 @@ fn finish(ctx: &mut Ctx<'_>, mut s: Selection) -> Term {
 
 /// The results (in `found`, in their final order) and how to go on, `rest` coming first.
 fn end_of_chunk(ctx: &mut Ctx<'_>, mut s: Selection, rest: Vec<Term>) -> Term {
-    let hash = matches!(s.scan.table.store, Store::Hash(_));
+    let hash = !s.scan.table.store.is_ordered();
     let end = am::end_of_table.term();
     let list = ctx.list(&s.found);
     if s.scan.is_done() && rest.is_empty() {
@@ -391,23 +282,23 @@ fn end_of_chunk(ctx: &mut Ctx<'_>, mut s: Selection, rest: Vec<Term>) -> Term {
     }
     let limit = Term::small(s.limit.unwrap_or(1) as i64);
     let continuation = if hash {
-        let shards = if let Store::Hash(shards) = &s.scan.table.store { shards.len() } else { 1 };
-        let place = match &s.scan.position {
+        let shards = s.scan.table.lock_count();
+        let place = match &s.scan.sweep.position {
             Position::Bucket(at) => Term::small(at.to_number(shards) as i64),
-            Position::List(at) => Term::small(-2 - *at as i64),
+            Position::Listed(at) => Term::small(-2 - *at as i64),
             _ => Term::small(-1),
         };
         let count = Term::small(rest.len() as i64);
         let rest = ctx.list(&rest);
         ctx.tuple(&[s.table, place, limit, s.compiled, rest, count])
     } else {
-        let last = match &s.scan.position {
-            Position::Key(Some(key)) => *key,
+        let last = match &s.scan.sweep.position {
+            Position::After(Some(key)) => *key,
             // Between two listed keys: behind the one before.
-            Position::List(at) => listed(&s.scan, *at).map_or(Term::NIL, |key| copy_out(key, ctx)),
+            Position::Listed(at) => listed(&s.scan, *at).map_or(Term::NIL, |key| copy_out(key, ctx)),
             _ => Term::NIL,
         };
-        let reverse = Term::small(s.scan.downwards.into());
+        let reverse = Term::small(s.scan.sweep.downwards.into());
         ctx.tuple(&[s.table, last, Term::NIL, limit, s.compiled, Term::NIL, reverse, Term::small(0)])
     };
     ctx.tuple(&[list, continuation])
@@ -417,7 +308,7 @@ fn end_of_chunk(ctx: &mut Ctx<'_>, mut s: Selection, rest: Vec<Term>) -> Term {
 fn listed(scan: &Scan, at: usize) -> Option<Term> {
     let Reach::Keys(keys) = &scan.reach else { return None };
     let at = at.checked_sub(1)?;
-    if scan.downwards { keys.get(keys.len().checked_sub(1 + at)?).copied() } else { keys.get(at).copied() }
+    if scan.sweep.downwards { keys.get(keys.len().checked_sub(1 + at)?).copied() } else { keys.get(at).copied() }
 }
 
 /// The specification behind a reference.
@@ -442,12 +333,12 @@ fn continue_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return badarg();
     }
     let table = table(ctx, id, Need::Read)?;
-    let (scan, found) = match (tuple.elements(), &table.store) {
-        ([_, place, _, _, rest, _], Store::Hash(shards)) => {
+    let (scan, found) = match (tuple.elements(), table.store.is_ordered()) {
+        ([_, place, _, _, rest, _], false) => {
             let position = match place.small_value() {
                 -1 => Position::End,
-                n if n < 0 => Position::List((-2 - n) as usize),
-                n => Position::Bucket(Bucket::from_number(n as usize, shards.len())),
+                n if n < 0 => Position::Listed((-2 - n) as usize),
+                n => Position::Bucket(Bucket::from_number(n as usize, table.lock_count())),
             };
             let mut items = rest.list_iter();
             let found: Vec<Term> = items.by_ref().collect();
@@ -456,8 +347,8 @@ fn continue_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
             }
             (Scan::at(table.shared(), spec, false, position), found)
         }
-        ([_, last, _, _, _, _, reverse, _], Store::Tree(_)) => {
-            let position = Position::Key(Some(*last));
+        ([_, last, _, _, _, _, reverse, _], true) => {
+            let position = Position::After(Some(*last));
             (Scan::at(table.shared(), spec, reverse.is(Term::small(1)), position), Vec::new())
         }
         _ => return badarg(),

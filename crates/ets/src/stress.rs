@@ -2,7 +2,8 @@
 
 use crate::hash::Fixed;
 use crate::row::{NewRow, Row, copy_out, tuple_words};
-use crate::table::{Gone, Kind, Options, Protection, Store, Table, WriteConcurrency};
+use crate::store::{Caller, Rows, Store, on_store};
+use crate::table::{Gone, Kind, Options, Protection, Table, WriteConcurrency};
 use crate::tree::Place;
 use myriad_sync::{Arc, Progress};
 use myriad_term::{Arena, Build, Pid, RefNumbers, SharedBinary, Term, am};
@@ -44,26 +45,15 @@ fn check(row: Row) {
     assert_eq!(bytes.as_aligned_bytes().map(<[u8]>::len), Some(100));
 }
 
+/// Somebody who is no process on a normal scheduler.
+const NOBODY: Caller<'static> = Caller { user: None, slices: None };
+
 fn insert(table: &Table, row: NewRow) -> Result<(), Gone> {
-    match &table.store {
-        Store::Hash(shards) => {
-            let mut shard = table.write_shard(None, shards, row.row().hash())?;
-            shard.insert_set(row, table.fixed());
-        }
-        Store::Tree(tree) => table.write_tree(None, tree)?.insert(row),
-    }
-    Ok(())
+    on_store!(&table.store, rows => rows.insert(table, NOBODY, row))
 }
 
 fn delete(table: &Table, key: i64) -> Result<bool, Gone> {
-    let key = Term::small(key);
-    match &table.store {
-        Store::Hash(shards) => {
-            let hash = table.hash(key);
-            Ok(table.write_shard(None, shards, hash)?.delete(hash, key, table.fixed(), |_| true) > 0)
-        }
-        Store::Tree(tree) => Ok(table.write_tree(None, tree)?.delete(key, |_| true)),
-    }
+    on_store!(&table.store, rows => rows.delete(table, NOBODY, Term::small(key), |_| true)).map(|count| count > 0)
 }
 
 /// The keys of a walk bucket by bucket, or key by key, without holding a lock between steps.
@@ -280,18 +270,9 @@ fn rows_filled_anew_count_what_they_hold() {
             let held = arena.list(&held);
             let tuple = arena.tuple(&[key, held]);
             let words = tuple_words(tuple);
-            match &table.store {
-                Store::Hash(shards) => {
-                    let hash = table.hash(key);
-                    let Ok(mut shard) = table.write_shard(user, shards, hash) else { panic!("deleted") };
-                    shard.insert_tuple(tuple, words, key, hash, table.fixed());
-                    shard.done(Some(&slot));
-                }
-                Store::Tree(tree) => {
-                    let Ok(mut tree) = table.write_tree(None, tree) else { panic!("deleted") };
-                    tree.insert_tuple(tuple, words, key);
-                }
-            }
+            let by = Caller { user, slices: Some(&slot) };
+            let done = on_store!(&table.store, rows => rows.insert_tuple(&table, by, tuple, words, key));
+            assert!(done.is_ok());
             drop(arena);
             (0..4).for_each(|_| slot.quiescent());
             let found = table.with_row(user, key, |row| {
@@ -338,18 +319,9 @@ fn others_come_while_the_holder_is_at_work() {
                         for i in 0..rounds {
                             slot.quiescent();
                             let row = new_row(table, i * 3 + thread, i, binary);
-                            match &table.store {
-                                Store::Hash(shards) => {
-                                    let Ok(mut shard) = table.write_shard(user, shards, row.row().hash()) else {
-                                        return;
-                                    };
-                                    shard.insert_set(row, table.fixed());
-                                    shard.done(Some(&slot));
-                                }
-                                Store::Tree(tree) => {
-                                    let Ok(mut tree) = table.write_tree(user, tree) else { return };
-                                    tree.insert(row);
-                                }
+                            let by = Caller { user, slices: Some(&slot) };
+                            if on_store!(&table.store, rows => rows.insert(table, by, row)).is_err() {
+                                return;
                             }
                             let found =
                                 table.with_rows_once(user, Term::small(i * 3 + thread), |rows| rows.map(check).count());

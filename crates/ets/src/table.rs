@@ -20,6 +20,7 @@ use crate::disposal::Disposal;
 use crate::hash::{Chains, Fixed, Reading, Shard, Writing};
 use crate::ordered::{Claim, Ordered, ReadTree, Reader, Right, WriteTree, Writer};
 use crate::row::{Form, NewRow, Row};
+use crate::store::{Rows, Store, on_store};
 use myriad_heap::Fragment;
 use myriad_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{Bias, CachePadded, Inside, LockClass, Mutex, Progress, RwLock, Sharing, Tombstone, bias};
@@ -126,14 +127,6 @@ pub struct Fixations {
     pub by: BTreeMap<Pid, usize>,
 }
 
-/// Where the rows are.
-pub enum Store {
-    /// A power of two of shards.
-    Hash(Box<[CachePadded<Shard>]>),
-    /// A tree.
-    Tree(Ordered),
-}
-
 /// A table.
 pub struct Table {
     /// The numbers of its identifier.
@@ -200,7 +193,7 @@ impl Table {
                 Store::Hash((0..1usize << shift).map(shard).collect())
             }
         };
-        let several = matches!(&store, Store::Hash(shards) if shards.len() > 1);
+        let several = on_store!(&store, rows => rows.locks().nth(1).is_some());
         let credit = if several || !bias::asymmetric::works() { NEVER } else { CREDIT };
         Table {
             numbers,
@@ -310,17 +303,7 @@ impl Table {
         if self.fixed.fetch_sub(times, Ordering::AcqRel) != times {
             return;
         }
-        if let Store::Hash(shards) = &self.store {
-            for shard in shards {
-                if self.read_any(user, shard).hidden() == 0 {
-                    continue;
-                }
-                let mut shard = self.write_to(shard, user);
-                if self.fixed() == Fixed::No {
-                    shard.purge();
-                }
-            }
-        }
+        on_store!(&self.store, rows => rows.purge(self, user));
     }
 
     #[inline(always)]
@@ -341,10 +324,10 @@ impl Table {
     /// A new user has come.
     #[cold]
     fn comes(&self, user: Pid) {
-        if let Store::Hash(shards) = &self.store {
-            let lock = || shards.iter().map(|s| s.lock().read()).collect::<Vec<_>>();
+        on_store!(&self.store, rows => {
+            let lock = || rows.locks().map(|lock| lock.read()).collect::<Vec<_>>();
             self.users.enter(user.data(), || self.bias.with_lock(lock));
-        }
+        });
     }
 
     /// The right of the table's holder (TB5). To be asked for before a lock is taken, and counted as a use of it.
@@ -362,10 +345,7 @@ impl Table {
     /// A user has paid enough (TB5).
     #[cold]
     fn claim(&self, user: Pid) -> Option<Inside<'_>> {
-        let lock = match &self.store {
-            Store::Tree(tree) => tree.lock(),
-            Store::Hash(shards) => shards.first()?.lock(),
-        };
+        let lock = on_store!(&self.store, rows => rows.locks().next())?;
         let guard = self.bias.with_lock(|| lock.write());
         // SAFETY: the table's one lock is held for writing.
         if unsafe { self.bias.grant(user.data()) } {
@@ -493,8 +473,8 @@ impl Table {
     }
 
     /// The tree, to write, whether the table is deleted or not.
-    #[inline]
-    fn write_any_tree<'a>(&'a self, user: User, tree: &'a Ordered) -> WriteTree<'a> {
+    #[inline(always)]
+    pub fn write_any_tree<'a>(&'a self, user: User, tree: &'a Ordered) -> WriteTree<'a> {
         // SAFETY: it is the right to this tree.
         unsafe { tree.write(self.writer(user, tree.lock(), &tree.claim)) }
     }
@@ -505,24 +485,18 @@ impl Table {
         self.alive(self.write_any_tree(user, tree))
     }
 
-    /// Calls `each` with the visible rows of a key, the newest first: perhaps several times, as [`Table::look_at`] does.
+    /// See [`Rows::with_rows`].
     #[inline]
     pub fn with_rows<R>(
         &self,
         user: User,
         key: Term,
-        mut each: impl FnMut(&mut dyn Iterator<Item = Row>) -> R,
+        each: impl FnMut(&mut dyn Iterator<Item = Row>) -> R,
     ) -> Result<R, Gone> {
-        match &self.store {
-            Store::Hash(shards) => {
-                let hash = table_hash(key);
-                self.look_at(user, shards, hash, |shard| each(&mut shard.rows_of(hash, key)))
-            }
-            Store::Tree(tree) => Ok(each(&mut self.read_tree(user, tree)?.row_of(key).into_iter())),
-        }
+        on_store!(&self.store, rows => rows.with_rows(self, user, key, each))
     }
 
-    /// As [`Table::with_rows`], but calls `each` once only.
+    /// See [`Rows::with_rows_once`].
     #[inline]
     pub fn with_rows_once<R>(
         &self,
@@ -530,89 +504,46 @@ impl Table {
         key: Term,
         each: impl FnOnce(&mut dyn Iterator<Item = Row>) -> R,
     ) -> Result<R, Gone> {
-        match &self.store {
-            Store::Hash(shards) => {
-                let hash = table_hash(key);
-                let shard = self.read_shard(user, shards, hash)?;
-                // In a set the row that follows need not be looked at.
-                Ok(if self.options.kind == Kind::Set {
-                    each(&mut shard.row_of(hash, key).into_iter())
-                } else {
-                    each(&mut shard.rows_of(hash, key))
-                })
-            }
-            Store::Tree(tree) => Ok(each(&mut self.read_tree(user, tree)?.row_of(key).into_iter())),
-        }
+        on_store!(&self.store, rows => rows.with_rows_once(self, user, key, each))
     }
 
-    /// Calls `f` with the visible row of a key in a set (of a bag, the newest): perhaps several times, as
-    /// [`Table::look_at`] does.
+    /// See [`Rows::with_row`].
     #[inline(always)]
-    pub fn with_row<R>(&self, user: User, key: Term, mut f: impl FnMut(Option<Row>) -> R) -> Result<R, Gone> {
-        match &self.store {
-            Store::Hash(shards) => {
-                let hash = table_hash(key);
-                self.look_at(user, shards, hash, |shard| f(shard.row_of(hash, key)))
-            }
-            Store::Tree(tree) => Ok(f(self.read_tree(user, tree)?.row_of(key))),
-        }
+    pub fn with_row<R>(&self, user: User, key: Term, f: impl FnMut(Option<Row>) -> R) -> Result<R, Gone> {
+        on_store!(&self.store, rows => rows.with_row(self, user, key, f))
+    }
+
+    /// How many locks its rows are behind: how many shards it has.
+    pub fn lock_count(&self) -> usize {
+        on_store!(&self.store, rows => rows.locks().count())
     }
 
     /// Number of visible rows.
     #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> usize {
-        match &self.store {
-            Store::Hash(shards) => shards.iter().map(|s| s.len()).sum(),
-            Store::Tree(tree) => tree.len(),
-        }
+        on_store!(&self.store, rows => rows.count())
     }
 
     /// Words that the table and its rows take, where the table itself is counted as OTP counts its own: a block for the
     /// table, segments of buckets, each lock, counters that are spread.
     pub fn words(&self) -> usize {
-        let spread = if self.options.decentralized_counters { 34 } else { 0 };
-        // A lock with many readers has a place for each of them.
-        let readers = if self.options.read_concurrency { 32 } else { 0 };
-        match &self.store {
-            Store::Hash(shards) => {
-                let locks = if shards.len() == 1 { readers } else { 32 + shards.len() * (16 + readers) };
-                let rows = shards.iter().map(|s| s.words()).sum::<usize>();
-                rows + segments_words(shards.iter().map(|s| s.buckets()).sum()) + 49 + locks + spread
-            }
-            Store::Tree(tree) => {
-                let own =
-                    if self.options.write_concurrency == WriteConcurrency::No { 139 + readers } else { 99 + spread };
-                tree.words() + own
-            }
-        }
+        on_store!(&self.store, rows => rows.footprint(self))
+    }
+
+    /// Words of one lock's places for its readers: with many readers each has one.
+    pub fn words_for_readers(&self) -> usize {
+        if self.options.read_concurrency { 32 } else { 0 }
+    }
+
+    /// Words of counters that are spread.
+    pub fn words_for_counters(&self) -> usize {
+        if self.options.decentralized_counters { 34 } else { 0 }
     }
 
     /// Takes all rows out, to be freed by the caller without a lock.
     pub fn take_all(&self, user: User) -> Taken {
-        match &self.store {
-            Store::Hash(shards) => {
-                let chains: Vec<_> = shards.iter().map(|s| self.write_to(s, user).take_all()).collect();
-                Taken::new(chains, Vec::new())
-            }
-            Store::Tree(tree) => Taken::new(Vec::new(), self.write_any_tree(user, tree).take_all()),
-        }
+        on_store!(&self.store, rows => rows.take_all(self, user))
     }
-}
-
-/// Words of the segments that hold so many buckets in OTP: a first one, larger ones, and tables of these.
-fn segments_words(buckets: usize) -> usize {
-    const FIRST: usize = 256;
-    const SEGMENT: usize = 2048;
-    // A table of segments has a header; each one after the first is so much larger than the one before.
-    const HEADER: usize = 6;
-    const GROWTH: usize = 128;
-    let segments = buckets.saturating_sub(FIRST).div_ceil(SEGMENT);
-    let (mut words, mut holds) = (FIRST + segments * SEGMENT, 0);
-    while holds < segments {
-        holds = if holds == 0 { FIRST } else { holds + GROWTH };
-        words += HEADER + holds;
-    }
-    words
 }
 
 /// Rows that have left their table.
@@ -665,19 +596,5 @@ impl Drop for Taken {
     fn drop(&mut self) {
         // SAFETY: see the comment; the trees' rows are looked at with their lock only.
         unsafe { self.free(usize::MAX) };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::segments_words;
-
-    /// From `ets:info(T, memory)` of OTP 25, less 49 words for the table and those of the rows.
-    #[test]
-    fn segments_take_what_they_take_in_otp() {
-        let otp = [(1, 256), (256, 256), (257, 2566), (2304, 2566), (2305, 4614), (5000, 6662), (100_000, 100_870)];
-        for (buckets, words) in otp.into_iter().chain([(600_000, 600_972)]) {
-            assert_eq!(segments_words(buckets), words, "{buckets}");
-        }
     }
 }

@@ -6,7 +6,7 @@
 //! - What has other clusters than single characters and CR LF is declined, and so is what is nested, wrong or rare: that code
 //!   begins anew, so that results and errors are its own. The functions that are intrinsics are those which do not call
 //!   themselves, so that this happens once in a call.
-//! - Work is counted by a [`Budget`](crate::intrinsics::format::Budget), as in formatting.
+//! - Work is counted by a [`Budget`](crate::work::Budget), as in formatting.
 
 pub mod case;
 pub mod chars;

@@ -18,6 +18,13 @@ pub enum Reach {
     Range(Term),
 }
 
+impl Reach {
+    /// The pattern of the keys, if it is a range.
+    pub fn range(&self) -> Option<Term> {
+        if let Reach::Range(pattern) = self { Some(*pattern) } else { None }
+    }
+}
+
 /// What a head says about the key.
 enum Bound {
     /// It matches no row.

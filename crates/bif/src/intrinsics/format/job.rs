@@ -1,6 +1,7 @@
 //! One call that formats: what it has made so far, and its scratch space.
 
-use super::{Budget, text};
+use super::text;
+use crate::work::Budget;
 use myriad_term::{Build, Term};
 use myriad_vm::Ctx;
 use myriad_vm::bif::Escape;
@@ -31,7 +32,7 @@ pub struct Job<'c, 'v> {
 impl<'c, 'v> Job<'c, 'v> {
     /// A new one.
     pub fn new(ctx: &'c mut Ctx<'v>) -> Job<'c, 'v> {
-        let budget = Budget::new(ctx);
+        let budget = Budget::of_intrinsic(ctx);
         let (out, stack, chars) = (Vec::with_capacity(AT_FIRST), Vec::new(), Vec::with_capacity(AT_FIRST));
         Job { ctx, budget, out, stack, chars, column: (0, 0), made: false, arrow: None }
     }

@@ -1,8 +1,9 @@
 //! What `io_lib` exports of its texts: atoms and strings written, what lists are characters, how long a text is.
 
 use super::text::{self, Charset, code_point};
-use super::{Budget, PIECE};
+use crate::intrinsics::budget::PIECE;
 use crate::iodata::Walk;
+use crate::work::Budget;
 use myriad_term::{Build, Term};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};
@@ -18,7 +19,7 @@ pub fn write_atom(ctx: &mut Ctx<'_>, args: &[Term], charset: Charset) -> BifResu
 /// A list of characters up to `most` between quotes that are given. What else it holds, the Erlang code tells.
 pub fn write_string(ctx: &mut Ctx<'_>, args: &[Term], charset: Charset, most: u32) -> BifResult {
     let quote = code_point(args[1]).filter(|c| *c <= most).ok_or(Escape::Decline)?;
-    let mut budget = Budget::new(ctx);
+    let mut budget = Budget::of_intrinsic(ctx);
     let mut string = Vec::new();
     let rest = budget.each(ctx, args[0], |char| {
         let Some(char) = code_point(char).filter(|c| *c <= most) else { return false };
@@ -37,7 +38,7 @@ pub fn write_string(ctx: &mut Ctx<'_>, args: &[Term], charset: Charset, most: u3
 
 /// Is the term a list of nothing but such characters?
 pub fn flat(ctx: &mut Ctx<'_>, args: &[Term], is_it: impl Fn(u32) -> bool) -> BifResult {
-    let mut budget = Budget::new(ctx);
+    let mut budget = Budget::of_intrinsic(ctx);
     let rest = budget.each(ctx, args[0], |char| code_point(char).is_some_and(&is_it))?;
     budget.charge(ctx);
     Ok(Term::bool(rest.is_nil()))
@@ -45,7 +46,7 @@ pub fn flat(ctx: &mut Ctx<'_>, args: &[Term], is_it: impl Fn(u32) -> bool) -> Bi
 
 /// Is the term a list of nothing but such characters and such lists?
 pub fn deep(ctx: &mut Ctx<'_>, args: &[Term], is_it: impl Fn(u32) -> bool) -> BifResult {
-    let mut budget = Budget::new(ctx);
+    let mut budget = Budget::of_intrinsic(ctx);
     let all = budget.each_deep(ctx, args[0], |char| code_point(char).is_some_and(&is_it))?;
     budget.charge(ctx);
     Ok(Term::bool(all))
@@ -66,7 +67,7 @@ fn bytes_of(ctx: &Ctx<'_>, term: Term, budget: &mut Budget) -> Result<Option<usi
 
 /// `io_lib:chars_length/1`. Of what is no iodata, lists only, and where clusters are to be counted it is not done here.
 pub fn chars_length(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let mut budget = Budget::new(ctx);
+    let mut budget = Budget::of_intrinsic(ctx);
     let length = match bytes_of(ctx, args[0], &mut budget)? {
         Some(bytes) => bytes,
         None => {

@@ -6,9 +6,10 @@
 
 use super::layout;
 use super::sizing::Line;
+use super::text;
 use super::text::{Charset, list_of_text};
 use super::tree::Tree;
-use super::{Budget, text};
+use crate::work::Budget;
 use myriad_term::{Term, am};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};
@@ -65,7 +66,7 @@ pub fn print_9(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         records: records.is_fun(),
         strings: strings.as_bool().ok_or(Escape::Decline)?,
     };
-    let mut budget = Budget::new(ctx);
+    let mut budget = Budget::of_intrinsic(ctx);
     let printed = print(ctx, term, &options, &mut budget, true);
     budget.charge(ctx);
     printed
@@ -118,7 +119,7 @@ mod tests {
     };
 
     fn printed(ctx: &mut Ctx<'_>, term: Term, options: &Options) -> Option<Term> {
-        let mut budget = Budget::new(ctx);
+        let mut budget = Budget::of_intrinsic(ctx);
         print(ctx, term, options, &mut budget, true).ok()
     }
 
@@ -132,7 +133,7 @@ mod tests {
             let narrow = Options { line_length: 6, ..OPTIONS };
             let lines = printed(ctx, list, &narrow).expect("printed");
             let mut flat = String::new();
-            let all = Budget::new(ctx).each_deep(ctx, lines, |c| {
+            let all = Budget::of_intrinsic(ctx).each_deep(ctx, lines, |c| {
                 let c = text::code_point(c).and_then(char::from_u32);
                 flat.extend(c);
                 c.is_some()

@@ -5,9 +5,10 @@
 //!
 //! N1. A node's `next` says what stands behind it in the list, tuple or map that it is part of.
 
+use super::DEEPEST;
 use super::pretty::Options;
 use super::text::{self, Charset};
-use super::{Budget, DEEPEST};
+use crate::work::Budget;
 use myriad_term::{Bits, Term, Tuple};
 use myriad_vm::Ctx;
 use myriad_vm::bif::Escape;

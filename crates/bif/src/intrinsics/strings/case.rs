@@ -5,8 +5,8 @@
 
 use super::BYTES_AT_ONCE;
 use super::text::{Data, List, Next, Text, Utf8, each};
-use crate::intrinsics::format::Budget;
 use crate::iolists::binary_of_vec;
+use crate::work::Budget;
 use myriad_term::{Build, Term, alloc::cells};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};
@@ -72,7 +72,7 @@ impl Case {
 
 /// The text with all characters in that case; itself if that changes nothing.
 pub fn convert(ctx: &mut Ctx<'_>, data: Term, case: Case) -> BifResult {
-    let mut budget = Budget::new(ctx);
+    let mut budget = Budget::of_intrinsic(ctx);
     let converted = match Data::of(data)? {
         Data::List(text) => convert_list(ctx, &mut budget, text, case)?,
         Data::Utf8(text) => {

@@ -2,14 +2,14 @@
 
 use super::text::{CR, Data, Next, Text, Utf8, each, ends_before, is_alone};
 use crate::guards::sub_binary;
-use crate::intrinsics::format::Budget;
+use crate::work::Budget;
 use myriad_term::{Build, Term, alloc::cells};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};
 
 /// A flat list of characters is what it is converted to.
 pub fn to_list(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let mut budget = Budget::new(ctx);
+    let mut budget = Budget::of_intrinsic(ctx);
     let list = match Data::of(args[0])? {
         Data::List(text) => {
             let mut rest = text;

@@ -2,7 +2,8 @@
 
 use super::case::Case;
 use super::text::{Next, Text, with_text};
-use crate::intrinsics::format::{Budget, PIECE};
+use crate::intrinsics::budget::PIECE;
+use crate::work::Budget;
 use myriad_term::Term;
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};
@@ -17,7 +18,7 @@ pub fn equal(ctx: &mut Ctx<'_>, args: &[Term], nocase: bool) -> BifResult {
 /// What the characters of the two become is compared as far as it is equal.
 #[inline]
 fn compare<A: Text, B: Text>(ctx: &mut Ctx<'_>, mut a: A, mut b: B, folded: impl Fn(u32) -> Option<u32>) -> BifResult {
-    let mut budget = Budget::new(ctx);
+    let mut budget = Budget::of_intrinsic(ctx);
     let (equal, done) = 'all: loop {
         for done in 0..PIECE {
             match (a.next(), b.next()) {

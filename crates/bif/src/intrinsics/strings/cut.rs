@@ -3,7 +3,8 @@
 use super::BYTES_AT_ONCE;
 use super::separators::Separators;
 use super::text::{CR, Data, LF, List, Next, Text, Utf8, each, ends_before, is_alone, joins, with_text};
-use crate::intrinsics::format::{Budget, PIECE};
+use crate::intrinsics::budget::PIECE;
+use crate::work::Budget;
 use myriad_term::{Build, Term, alloc::cells, am};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};
@@ -11,7 +12,7 @@ use myriad_vm::{BifResult, Ctx};
 /// How many clusters there are.
 pub fn length(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     with_text!(args[0], text => {
-        let mut budget = Budget::new(ctx);
+        let mut budget = Budget::of_intrinsic(ctx);
         let count = clusters(ctx, &mut budget, text)?;
         budget.charge(ctx);
         Ok(ctx.uint(count as u64))
@@ -34,7 +35,7 @@ pub fn reverse(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn reversed<T: Text>(ctx: &mut Ctx<'_>, text: T) -> BifResult {
-    let mut budget = Budget::new(ctx);
+    let mut budget = Budget::of_intrinsic(ctx);
     let (mut count, mut last, mut rest) = (0, 0, text);
     let end = each(ctx, &mut budget, &mut rest, |char| {
         count += 1;
@@ -83,7 +84,7 @@ const WIDEST: i64 = 4096;
 /// The text with so many times `char` around it that it has `width` clusters.
 pub fn pad(ctx: &mut Ctx<'_>, data: Term, width: Term, side: Side, char: Term) -> BifResult {
     let width = width.as_small().filter(|width| *width <= WIDEST).ok_or(Escape::Decline)?;
-    let mut budget = Budget::new(ctx);
+    let mut budget = Budget::of_intrinsic(ctx);
     let count = with_text!(data, text => clusters(ctx, &mut budget, text)?);
     let size = usize::try_from(width).map_or(0, |width| width.saturating_sub(count));
     budget.charge(ctx);
@@ -142,7 +143,7 @@ pub fn slice(ctx: &mut Ctx<'_>, data: Term, start: Term, most: Option<Term>) -> 
         None => None,
     };
     with_text!(data, text => {
-        let mut budget = Budget::new(ctx);
+        let mut budget = Budget::of_intrinsic(ctx);
         let from = skip(ctx, &mut budget, text, start)?.rest;
         let Some(most) = most else {
             budget.charge(ctx);
@@ -166,7 +167,7 @@ pub fn trim(ctx: &mut Ctx<'_>, data: Term, side: Option<Term>, separators: Optio
         None => Separators::WHITESPACE,
         Some(list) => Separators::of(list)?,
     };
-    let mut budget = Budget::new(ctx);
+    let mut budget = Budget::of_intrinsic(ctx);
     let trimmed = match Data::of(data)? {
         Data::List(text) => {
             let text = if leading { separators.skip(ctx, &mut budget, text)?.0 } else { text };

@@ -2,8 +2,8 @@
 
 use super::LONGEST;
 use super::text::{List, Next, Text, each};
-use crate::intrinsics::format::Budget;
 use crate::intrinsics::format::text::code_point;
+use crate::work::Budget;
 use myriad_term::{Build, Term, alloc::cells, am};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};
@@ -24,7 +24,7 @@ fn at_end(next: Next) -> Result<(), Escape> {
 /// `chr/2` and `rchr/2`: where the character is, or 0.
 pub fn index(ctx: &mut Ctx<'_>, args: &[Term], last: bool) -> BifResult {
     let wanted = char_of(args[1])?;
-    let mut budget = Budget::new(ctx);
+    let mut budget = Budget::of_intrinsic(ctx);
     let (mut text, mut at, mut found) = (List(args[0]), 0, 0);
     let next = each(ctx, &mut budget, &mut text, |char| {
         at += 1;
@@ -50,7 +50,7 @@ pub fn index_of(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         pattern.push(char);
     }
     let Some((first, others)) = pattern.split_first().filter(|_| rest.0.is_nil()) else { return Err(Escape::Decline) };
-    let mut budget = Budget::new(ctx);
+    let mut budget = Budget::of_intrinsic(ctx);
     let (mut text, mut at) = (List(args[0]), 0);
     loop {
         let next = each(ctx, &mut budget, &mut text, |char| {
@@ -86,7 +86,7 @@ pub fn index_of(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 /// `substr/2,3`: from a place on, so many characters or all.
 pub fn part(ctx: &mut Ctx<'_>, list: Term, from: Term, most: Option<Term>) -> BifResult {
     let skipped = from.as_usize().and_then(|from| from.checked_sub(1)).ok_or(Escape::Decline)?;
-    let mut budget = Budget::new(ctx);
+    let mut budget = Budget::of_intrinsic(ctx);
     let (mut text, mut left) = (List(list), skipped);
     each(ctx, &mut budget, &mut text, |_| {
         let goes_on = left > 0;
@@ -124,7 +124,7 @@ pub fn strip(ctx: &mut Ctx<'_>, list: Term, side: Option<Term>, char: Option<Ter
         Some(_) => return Err(Escape::Decline),
     };
     let stripped = char.map_or(Ok(u32::from(b' ')), char_of)?;
-    let mut budget = Budget::new(ctx);
+    let mut budget = Budget::of_intrinsic(ctx);
     let mut text = List(list);
     if left && each(ctx, &mut budget, &mut text, |char| char == stripped)? == Next::Other {
         return Err(Escape::Decline);
@@ -165,7 +165,7 @@ pub fn tokens(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         }
     }
     let separates = |char: u32| low.get(char as usize).copied().unwrap_or_else(|| separators.contains(&char));
-    let mut budget = Budget::new(ctx);
+    let mut budget = Budget::of_intrinsic(ctx);
     let (mut text, mut tokens) = (List(args[0]), Vec::with_capacity(AT_FIRST));
     loop {
         let mut next = each(ctx, &mut budget, &mut text, separates)?;
@@ -195,7 +195,7 @@ pub fn convert(ctx: &mut Ctx<'_>, args: &[Term], upper: bool) -> BifResult {
         0x41..=0x5a | 0xc0..=0xd6 | 0xd8..=0xde if char & 0x20 == from => char ^ 0x20,
         _ => char,
     };
-    let mut budget = Budget::new(ctx);
+    let mut budget = Budget::of_intrinsic(ctx);
     let (mut text, mut count) = (List(args[0]), 0);
     at_end(each(ctx, &mut budget, &mut text, |_| {
         count += 1;

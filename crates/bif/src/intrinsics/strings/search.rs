@@ -5,7 +5,7 @@
 use super::LONGEST;
 use super::separators::{Mark, Separators};
 use super::text::{Next, Text, each, ends_before, is_alone, with_text};
-use crate::intrinsics::format::Budget;
+use crate::work::Budget;
 use myriad_term::{Build, Term, am};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};
@@ -133,7 +133,7 @@ fn search_last<T: Text>(
 pub fn find(ctx: &mut Ctx<'_>, args: &[Term], last: bool) -> BifResult {
     let pattern = Pattern::of(args[1])?;
     with_text!(args[0], text => {
-        let mut budget = Budget::new(ctx);
+        let mut budget = Budget::of_intrinsic(ctx);
         let search = if last { search_last } else { search };
         let place = search(ctx, &mut budget, text, &pattern)?;
         budget.charge(ctx);
@@ -167,7 +167,7 @@ pub fn split(ctx: &mut Ctx<'_>, args: &[Term], places: Where) -> BifResult {
     let pattern = Pattern::of(args[1])?;
     let whole = args[0];
     with_text!(whole, text => {
-        let mut budget = Budget::new(ctx);
+        let mut budget = Budget::of_intrinsic(ctx);
         let parts = match places {
             Where::All => split_all(ctx, &mut budget, whole, text, &pattern)?,
             _ => {
@@ -208,7 +208,7 @@ pub fn take(ctx: &mut Ctx<'_>, args: &[Term], complement: bool) -> BifResult {
     let separators = Separators::of(args[1])?;
     let whole = args[0];
     with_text!(whole, text => {
-        let mut budget = Budget::new(ctx);
+        let mut budget = Budget::of_intrinsic(ctx);
         let (end, chars) = if complement {
             let mark = separators.search(ctx, &mut budget, text)?;
             (mark.at, mark.chars)
@@ -227,7 +227,7 @@ pub fn lexemes(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let separators = Separators::of(args[1])?;
     let whole = args[0];
     with_text!(whole, text => {
-        let mut budget = Budget::new(ctx);
+        let mut budget = Budget::of_intrinsic(ctx);
         let (mut from, mut parts) = (text, Vec::with_capacity(AT_FIRST));
         loop {
             let Mark { at, chars, behind, .. } = separators.search(ctx, &mut budget, from)?;
@@ -249,7 +249,7 @@ pub fn nth_lexeme(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let separators = Separators::of(args[2])?;
     let (whole, number) = (args[0], args[1].as_usize().filter(|number| *number > 0).ok_or(Escape::Decline)?);
     with_text!(whole, text => {
-        let mut budget = Budget::new(ctx);
+        let mut budget = Budget::of_intrinsic(ctx);
         let (mut from, mut left) = (text, number);
         loop {
             let Mark { at, chars, behind, .. } = separators.search(ctx, &mut budget, from)?;

@@ -2,7 +2,8 @@
 
 use super::LONGEST;
 use super::text::{CR, LF, Next, Text, each, ends_before, is_alone};
-use crate::intrinsics::format::{Budget, PIECE};
+use crate::intrinsics::budget::PIECE;
+use crate::work::Budget;
 use myriad_term::Term;
 use myriad_vm::Ctx;
 use myriad_vm::bif::Escape;

@@ -1,8 +1,9 @@
 //! Texts as a sequence of characters: flat lists and binaries of UTF-8.
 
 use crate::guards::sub_binary;
+use crate::intrinsics::budget::PIECE;
 use crate::intrinsics::format::text::{code_point, stands_alone};
-use crate::intrinsics::format::{Budget, PIECE};
+use crate::work::Budget;
 use myriad_term::{Build, Term};
 use myriad_vm::Ctx;
 use myriad_vm::bif::Escape;
