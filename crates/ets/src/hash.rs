@@ -12,9 +12,9 @@
 //!     looks without the lock ([`Shard::read_optimistically`]) follows links that are never wild, and believes what it found as
 //!     far as that lets it.
 //! S5. Arrays of buckets and rows that leave the shard are freed when those who look without the lock have moved on
-//!     ([`Disposal`]).
+//!     ([`DeferredFree`]).
 
-use crate::disposal::Disposal;
+use crate::deferred_free::DeferredFree;
 use crate::ordered::{Claim, Reader, Writer};
 use crate::row::{HEAD_WORDS, Link, NewRow, Row};
 use myriad_sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
@@ -127,7 +127,7 @@ pub struct Writing<'a> {
     /// Ends before the lock is given up (S4).
     write: SeqWrite<'a>,
     right: Writer<'a>,
-    disposal: Disposal<'a>,
+    deferred_free: DeferredFree<'a>,
 }
 
 impl Deref for Writing<'_> {
@@ -181,8 +181,8 @@ impl Shard {
     /// # Safety
     /// S4: the right is one to this shard.
     #[inline(always)]
-    pub unsafe fn write<'a>(&'a self, right: Writer<'a>, disposal: Disposal<'a>) -> Writing<'a> {
-        Writing { write: self.seqlock.write(), shard: self, right, disposal }
+    pub unsafe fn write<'a>(&'a self, right: Writer<'a>, deferred_free: DeferredFree<'a>) -> Writing<'a> {
+        Writing { write: self.seqlock.write(), shard: self, right, deferred_free }
     }
 
     /// Looks without the lock (S4). Nothing if somebody writes meanwhile: what `read` gave is worthless then.
@@ -343,10 +343,10 @@ impl Writing<'_> {
     /// Hands over what has left the shard to a scheduler's thread progress: cheaper than dropping.
     #[inline(always)]
     pub fn done(self, slices: Option<&myriad_sync::ThreadSlot>) {
-        let Writing { shard: _, write, right, mut disposal } = self;
+        let Writing { shard: _, write, right, mut deferred_free } = self;
         drop(write);
         drop(right);
-        disposal.hand_over(slices);
+        deferred_free.hand_over(slices);
     }
 
     /// Sets a link.
@@ -365,11 +365,11 @@ impl Writing<'_> {
     }
 
     /// Takes the row that `at` leads to out of the chain and frees it.
-    fn unlink(shard: &Shard, disposal: &mut Disposal<'_>, at: &Link) {
+    fn unlink(shard: &Shard, deferred_free: &mut DeferredFree<'_>, at: &Link) {
         if let Some(row) = at.get() {
             Self::set(at, row.next());
             add(&shard.words, -(row.words() as isize));
-            disposal.row(row);
+            deferred_free.row(row);
         }
     }
 
@@ -378,7 +378,7 @@ impl Writing<'_> {
         let Some(row) = at.get() else { return at };
         add(&self.rows, -1);
         if fixed == Fixed::No {
-            Self::unlink(self.shard, &mut self.disposal, at);
+            Self::unlink(self.shard, &mut self.deferred_free, at);
             return at;
         }
         // SAFETY: R1: see the impl.
@@ -403,7 +403,7 @@ impl Writing<'_> {
         Self::set(new.link(), old.next());
         Self::set(at, Some(new));
         add(&self.words, new.words() as isize - old.words() as isize);
-        self.disposal.row(old);
+        self.deferred_free.row(old);
     }
 
     /// Inserts or replaces the row of its key.
@@ -426,7 +426,7 @@ impl Writing<'_> {
             // SAFETY: R1: see the impl. The key's word stays: keys are equal, and equal immediate terms are the same word.
             Some(old) if unsafe { old.overwrite(elements) } => {}
             // SAFETY: as above; nobody looks without the lock if what leaves is freed at once.
-            Some(old) if self.disposal.is_at_once() && unsafe { old.rewrite(tuple, words) } => {}
+            Some(old) if self.deferred_free.is_at_once() && unsafe { old.rewrite(tuple, words) } => {}
             Some(_) => self.swap(at, Row::sized(tuple, hash, words)),
             None => {
                 self.link(at, Row::sized(tuple, hash, words));
@@ -530,7 +530,7 @@ impl Writing<'_> {
             let mut at = &self.shard.room()[self.index(hash)];
             while let Some(row) = at.get() {
                 if row.is_hidden() {
-                    Self::unlink(self.shard, &mut self.disposal, at);
+                    Self::unlink(self.shard, &mut self.deferred_free, at);
                 } else {
                     at = row.link();
                 }
@@ -550,7 +550,7 @@ impl Writing<'_> {
         }
         // Release: pairs with the Acquire in `room`: the links come before the array.
         let old = self.shard.buckets.swap(new, Ordering::Release);
-        self.disposal.buckets(old);
+        self.deferred_free.buckets(old);
     }
 
     /// Splits buckets while there are more rows than buckets (S3).

@@ -6,7 +6,7 @@
 //! | [`hash`], [`tree`] | rows by key: linear hashing, B-tree |
 //! | [`ordered`] | the B-tree behind its lock |
 //! | [`store`], [`shards`], [`ordered_rows`] | what operations ask of a store of rows; how the two kinds do it |
-//! | [`disposal`] | what becomes of what leaves a hash table |
+//! | [`deferred_free`] | what becomes of what leaves a hash table |
 //! | [`cursor`] | steps through an ordered set without a search |
 //! | [`table`], [`registry`] | a table with its locks; all tables |
 //! | [`access`] | from an argument to a table; errors |
@@ -20,7 +20,7 @@ mod admin;
 mod alter;
 mod counter;
 mod cursor;
-mod disposal;
+mod deferred_free;
 pub mod dump;
 pub mod hash;
 mod heap_walk;
@@ -93,7 +93,7 @@ impl Subsystem for Tables {
 
     fn start(&'static self, _: &'static Vm) -> Result<(), String> {
         // Asked for while there is one thread (TB5).
-        myriad_sync::bias::asymmetric::works();
+        myriad_sync::biased_lock::asymmetric::works();
         Ok(())
     }
 

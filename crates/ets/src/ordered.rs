@@ -5,7 +5,7 @@
 
 use crate::tree::Tree;
 use myriad_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use myriad_sync::{Inside, LockClass, ReadGuard, RwLock, WriteGuard};
+use myriad_sync::{BiasGuard, LockClass, ReadGuard, RwLock, WriteGuard};
 use myriad_term::Pid;
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
@@ -44,7 +44,7 @@ unsafe impl Sync for Ordered {}
 /// By what right one is at the rows of a table.
 pub enum Right<'a, G> {
     /// As its holder.
-    Holder(#[allow(dead_code, reason = "held, and dropped at the end")] Inside<'a>),
+    Holder(#[allow(dead_code, reason = "held, and dropped at the end")] BiasGuard<'a>),
     /// With a lock.
     Lock(#[allow(dead_code, reason = "held, and dropped at the end")] G),
 }

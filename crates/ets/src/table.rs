@@ -11,19 +11,21 @@
 //!      brings it to zero purges each shard under its lock, and only while it is still zero.
 //! TB4. Without a lock only a process on a normal scheduler looks, and never beyond one call of a built-in. As long as one process
 //!      alone has written or has looked so, what leaves the table is freed at once when that process writes; otherwise when all
-//!      normal schedulers have gone on ([`crate::disposal`]). [`Sharing`] has the protocol: a second process comes under all locks.
-//! TB5. A process that has taken a lock so often that it has paid for it becomes the table's holder ([`Bias`]), and takes no locks
+//!      normal schedulers have gone on ([`crate::deferred_free`]). [`Sharing`] has the protocol: a second process comes under all locks.
+//! TB5. A process that has taken a lock so often that its uses reach a threshold becomes the table's holder ([`BiasedLock`]), and takes no locks
 //!      until somebody else wants one. What it does inside stands for what is done under a lock. Who looks without a lock is no
 //!      matter to it: to them it is a writer like others. Tables with several shards have no holder.
 
-use crate::disposal::Disposal;
+use crate::deferred_free::DeferredFree;
 use crate::hash::{Chains, Fixed, Reading, Shard, Writing};
 use crate::ordered::{Claim, Ordered, ReadTree, Reader, Right, WriteTree, Writer};
 use crate::row::{Form, NewRow, Row};
 use crate::store::{Rows, Store, on_store};
 use myriad_heap::Fragment;
 use myriad_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use myriad_sync::{Bias, CachePadded, Inside, LockClass, Mutex, Progress, RwLock, Sharing, Tombstone, bias};
+use myriad_sync::{
+    BiasGuard, BiasedLock, CachePadded, LockClass, Mutex, Progress, RwLock, Sharing, Tombstone, biased_lock,
+};
 use myriad_term::hash::table_hash;
 use myriad_term::{Atom, Pid, RefNumbers, Term};
 use myriad_vm::{Process, Vm};
@@ -147,9 +149,9 @@ pub struct Table {
     /// TB4.
     users: Sharing,
     /// TB5.
-    bias: Bias,
+    bias: BiasedLock,
     /// After how many uses of a lock in a row a process becomes the holder.
-    credit: AtomicU32,
+    threshold: AtomicU32,
     slices: &'static Progress,
     /// In a line of its own: traversals write it.
     fixed: CachePadded<AtomicUsize>,
@@ -164,7 +166,7 @@ pub struct Gone;
 
 /// Uses of a lock after which a process becomes the holder at first: they cost about what ending that costs (a call of the
 /// operating system that reaches all cores). It doubles each time, for it is a table of several.
-const CREDIT: u32 = 500;
+const THRESHOLD: u32 = 500;
 /// No number of uses makes a holder.
 const NEVER: u32 = u32::MAX;
 
@@ -194,7 +196,7 @@ impl Table {
             }
         };
         let several = on_store!(&store, rows => rows.locks().nth(1).is_some());
-        let credit = if several || !bias::asymmetric::works() { NEVER } else { CREDIT };
+        let threshold = if several || !biased_lock::asymmetric::works() { NEVER } else { THRESHOLD };
         Table {
             numbers,
             options,
@@ -206,8 +208,8 @@ impl Table {
             protection: AtomicU32::new(protection as u32),
             deleted: Tombstone::new(),
             users: Sharing::new(),
-            bias: Bias::new(),
-            credit: AtomicU32::new(credit),
+            bias: BiasedLock::new(),
+            threshold: AtomicU32::new(threshold),
             slices,
             fixed: CachePadded::new(AtomicUsize::new(0)),
         }
@@ -332,26 +334,26 @@ impl Table {
 
     /// The right of the table's holder (TB5). To be asked for before a lock is taken, and counted as a use of it.
     #[inline(always)]
-    fn enter(&self, user: User, claim: &Claim) -> Option<Inside<'_>> {
+    fn enter(&self, user: User, claim: &Claim) -> Option<BiasGuard<'_>> {
         let user = user?;
         // SAFETY: only the thread that runs this process at the moment calls it the user.
         if let Some(inside) = unsafe { self.bias.enter(user.data()) } {
             return Some(inside);
         }
         // Relaxed: a figure.
-        if claim.count(user) < self.credit.load(Ordering::Relaxed) { None } else { self.claim(user) }
+        if claim.count(user) < self.threshold.load(Ordering::Relaxed) { None } else { self.claim(user) }
     }
 
     /// A user has paid enough (TB5).
     #[cold]
-    fn claim(&self, user: Pid) -> Option<Inside<'_>> {
+    fn claim(&self, user: Pid) -> Option<BiasGuard<'_>> {
         let lock = on_store!(&self.store, rows => rows.locks().next())?;
         let guard = self.bias.with_lock(|| lock.write());
         // SAFETY: the table's one lock is held for writing.
         if unsafe { self.bias.grant(user.data()) } {
             // Relaxed: written under the lock, and a figure to others. A claim does not count beyond two bytes.
-            let credit = self.credit.load(Ordering::Relaxed) * 2;
-            self.credit.store(if credit > 0xFFFF { NEVER } else { credit }, Ordering::Relaxed);
+            let threshold = self.threshold.load(Ordering::Relaxed) * 2;
+            self.threshold.store(if threshold > 0xFFFF { NEVER } else { threshold }, Ordering::Relaxed);
         }
         drop(guard);
         // SAFETY: as in `enter`.
@@ -394,7 +396,7 @@ impl Table {
     #[inline(always)]
     fn writing<'a>(&'a self, shard: &'a Shard, user: User, right: Writer<'a>) -> Writing<'a> {
         // SAFETY: it is the right to this shard.
-        unsafe { shard.write(right, Disposal::new(self.slices, !self.is_watched(user))) }
+        unsafe { shard.write(right, DeferredFree::new(self.slices, !self.is_watched(user))) }
     }
 
     /// A shard, to read, whether the table is deleted or not.

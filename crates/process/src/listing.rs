@@ -63,7 +63,7 @@ impl Listings {
 
     #[cold]
     fn note<R: Runtime>(&self, process: &Process<R>) {
-        debug_assert!(process.is_exiting(), "LI2: it says that it ends, then enters itself");
+        debug_assert!(!process.is_exiting(), "LI2: it enters itself before it can be seen to end");
         let mut open = self.open.lock();
         for listing in open.values_mut().filter(|listing| process.born < listing.born_before) {
             listing.departed.push(process.pid);

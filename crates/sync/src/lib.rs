@@ -17,7 +17,7 @@
 //! | [`pad`], [`slot`], [`counter`], [`backoff`] | cache lines, dense thread numbers, sharded counters, spinning |
 //! | [`class`], [`profile`] | lock classes, their order, and what contends |
 //! | [`mutex`], [`rwlock`], [`spin`], [`mcs`] | the locks; none is ever poisoned |
-//! | [`bias`] | a lock's first user goes without it until another comes |
+//! | [`biased_lock`] | a lock's first user goes without it until another comes |
 //! | [`revocable`] | a value that can be taken away from its user |
 //! | [`state`] | whose an object is, and looking at it while it is nobody's |
 //! | [`seqlock`], [`sharing`], [`tombstone`] | optimistic reads of what a lock protects; who reads so; whether it was deleted |
@@ -62,7 +62,7 @@ macro_rules! const_unless_loom {
 mod backend;
 
 pub mod backoff;
-pub mod bias;
+pub mod biased_lock;
 mod cgroup;
 pub mod class;
 pub mod count;
@@ -95,7 +95,7 @@ pub mod tombstone;
 pub use backend::{atomic, cell, statics, thread};
 
 pub use backoff::{Backoff, spin_hint};
-pub use bias::{Bias, Inside};
+pub use biased_lock::{BiasGuard, BiasedLock};
 pub use class::LockClass;
 pub use count::Count;
 pub use counter::{ShardedCounter, ShardedTally, Tally};

@@ -353,7 +353,9 @@ impl Vm {
             }
         }
         for t in threads {
-            let _ = t.join();
+            if let Err(panic) = t.join() {
+                std::panic::resume_unwind(panic);
+            }
         }
         // Relaxed: see `stop`.
         self.exit_status.load(Ordering::Relaxed) as i32

@@ -1,4 +1,4 @@
-//! [`Bias`]: a lock's first user goes in and out by plain loads and stores, until somebody else comes.
+//! [`BiasedLock`]: a lock's first user goes in and out by plain loads and stores, until somebody else comes.
 //!
 //! Biased locking (Kawachiya et al., 2002; Dice, Huang, Yang, 2010). The holder says that it is inside, then looks whether it
 //! is still the holder; who comes says that it is not, then looks whether it is inside. On each side a store and a load of
@@ -7,7 +7,7 @@
 //! threads at once (`membarrier`). Where that is not to be had, nobody becomes a holder.
 //!
 //! A lock may have one holder after another. Who has the lock itself looks whether there is a holder beside it before it touches
-//! anything ([`Bias::with_lock`]).
+//! anything ([`BiasedLock::with_lock`]).
 //!
 //! B1. `holder` goes from `SHARED` to a holder, by who has the lock for writing; from there to `LEAVING`; and from there to `SHARED`,
 //!     by the same thread.
@@ -35,17 +35,17 @@ const ID: u64 = (1 << TIME_SHIFT) - 1;
 
 /// Who may go without a lock.
 #[derive(Debug)]
-pub struct Bias {
+pub struct BiasedLock {
     holder: AtomicU64,
     inside: [AtomicU32; TIMES],
     /// Times so far; written with the lock.
     times: AtomicU32,
 }
 
-/// The holder is inside while it lives: nobody has got out of [`Bias::with_lock`] since.
+/// The holder is inside while it lives: nobody has got out of [`BiasedLock::with_lock`] since.
 #[derive(Debug)]
 #[must_use = "the holder is outside at once if this is not kept"]
-pub struct Inside<'a> {
+pub struct BiasGuard<'a> {
     count: &'a AtomicU32,
     /// Stays on its thread.
     _thread: PhantomData<*const ()>,
@@ -56,7 +56,7 @@ macro_rules! zeros {
     ($($zero:literal)*) => { [$(AtomicU32::new($zero)),*] };
 }
 
-impl Bias {
+impl BiasedLock {
     const_unless_loom! {
         /// Nobody is the holder.
         #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
@@ -120,7 +120,7 @@ impl Bias {
     /// # Safety
     /// One thread at a time uses this `id`, and what it did with it before happens before what another does with it.
     #[inline(always)]
-    pub unsafe fn enter(&self, id: u64) -> Option<Inside<'_>> {
+    pub unsafe fn enter(&self, id: u64) -> Option<BiasGuard<'_>> {
         // Relaxed: what the holder finds is its own.
         let word = self.holder.load(Relaxed);
         if word & ID != id {
@@ -129,7 +129,7 @@ impl Bias {
         let count = self.count(word)?;
         // Relaxed: B3.
         count.store(count.load(Relaxed) + 1, Relaxed);
-        let inside = Inside { count, _thread: PhantomData };
+        let inside = BiasGuard { count, _thread: PhantomData };
         // Pairs with the fence in `wait`: either that one sees us inside, or we see that we are leaving.
         asymmetric::light_fence();
         // Relaxed: the fence orders it.
@@ -162,7 +162,7 @@ impl Bias {
         // Pairs with the fence in `enter`.
         asymmetric::heavy_fence();
         let mut backoff = Backoff::new();
-        // Acquire: pairs with the Release in `Inside::drop`.
+        // Acquire: pairs with the Release in `BiasGuard::drop`.
         while self.count(word).is_some_and(|count| count.load(Acquire) != 0) {
             backoff.pause();
         }
@@ -171,16 +171,16 @@ impl Bias {
     }
 }
 
-impl Clone for Inside<'_> {
+impl Clone for BiasGuard<'_> {
     /// Inside once more.
     fn clone(&self) -> Self {
         // Relaxed: B3.
         self.count.store(self.count.load(Relaxed) + 1, Relaxed);
-        Inside { count: self.count, _thread: PhantomData }
+        BiasGuard { count: self.count, _thread: PhantomData }
     }
 }
 
-impl Drop for Inside<'_> {
+impl Drop for BiasGuard<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         // Release: pairs with the Acquire in `wait`. The load is Relaxed: B3.
@@ -261,19 +261,19 @@ pub mod asymmetric {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{Bias, asymmetric};
+    use super::{BiasedLock, asymmetric};
     use crate::{LockClass, Mutex, cell::UnsafeCell};
 
     static CLASS: LockClass = LockClass::new("bias", 1);
 
     /// A count, inside or with the lock.
-    struct Shared(Bias, Mutex<()>, UnsafeCell<u64>);
+    struct Shared(BiasedLock, Mutex<()>, UnsafeCell<u64>);
     // SAFETY: the cell is used inside, or with the lock when there is no holder.
     unsafe impl Sync for Shared {}
 
     impl Shared {
         fn new() -> Shared {
-            Shared(Bias::new(), Mutex::new(&CLASS, ()), UnsafeCell::new(0))
+            Shared(BiasedLock::new(), Mutex::new(&CLASS, ()), UnsafeCell::new(0))
         }
 
         fn grant(&self, id: u64) -> bool {
@@ -344,11 +344,11 @@ mod tests {
     }
 }
 
-/// Caught when tried: either fence removed; Relaxed for the Release in `Inside::drop` or the Acquire in `wait`, for the Release of
+/// Caught when tried: either fence removed; Relaxed for the Release in `BiasGuard::drop` or the Acquire in `wait`, for the Release of
 /// `SHARED` or the Acquire in `is_shared`; no second look in `enter`, no look in `with_lock`; one count for all holders.
 #[cfg(all(test, loom))]
 mod loom_tests {
-    use super::Bias;
+    use super::BiasedLock;
     use crate::cell::UnsafeCell;
     use crate::{LockClass, Mutex};
     use loom::thread;
@@ -357,14 +357,14 @@ mod loom_tests {
     static CLASS: LockClass = LockClass::new("bias", 1);
 
     /// A count, inside or with the lock.
-    struct Shared(Bias, Mutex<()>, UnsafeCell<u32>);
+    struct Shared(BiasedLock, Mutex<()>, UnsafeCell<u32>);
     // SAFETY: the cell is used inside, with the lock where there is no holder, or when the other threads have ended. (Should
     // two uses meet nevertheless, loom's cell ends the model before either.)
     unsafe impl Sync for Shared {}
 
     impl Shared {
         fn new() -> Arc<Shared> {
-            Arc::new(Shared(Bias::new(), Mutex::new(&CLASS, ()), UnsafeCell::new(0)))
+            Arc::new(Shared(BiasedLock::new(), Mutex::new(&CLASS, ()), UnsafeCell::new(0)))
         }
 
         fn grant(&self, id: u64) {

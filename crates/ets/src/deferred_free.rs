@@ -10,24 +10,24 @@ use myriad_sync::{Progress, ThreadSlot};
 use std::mem::take;
 
 /// Something to free, and how.
-struct Late(*mut (), unsafe fn(*mut ()));
+struct Retired(*mut (), unsafe fn(*mut ()));
 
 // SAFETY: what has left a table is nobody's; any thread may free it.
-unsafe impl Send for Late {}
+unsafe impl Send for Retired {}
 
 /// Takes what leaves a shard.
-pub struct Disposal<'a> {
+pub struct DeferredFree<'a> {
     slices: &'a Progress,
     at_once: bool,
-    first: Option<Late>,
-    more: Vec<Late>,
+    first: Option<Retired>,
+    more: Vec<Retired>,
 }
 
-impl<'a> Disposal<'a> {
+impl<'a> DeferredFree<'a> {
     /// `at_once`: nobody looks without the lock.
     #[inline]
-    pub fn new(slices: &'a Progress, at_once: bool) -> Disposal<'a> {
-        Disposal { slices, at_once, first: None, more: Vec::new() }
+    pub fn new(slices: &'a Progress, at_once: bool) -> DeferredFree<'a> {
+        DeferredFree { slices, at_once, first: None, more: Vec::new() }
     }
 
     /// Does nobody look without the lock?
@@ -37,11 +37,11 @@ impl<'a> Disposal<'a> {
     }
 
     #[inline]
-    fn late(&mut self, late: Late) {
+    fn retire(&mut self, retired: Retired) {
         if self.first.is_none() {
-            self.first = Some(late);
+            self.first = Some(retired);
         } else {
-            self.more.push(late);
+            self.more.push(retired);
         }
     }
 
@@ -52,7 +52,7 @@ impl<'a> Disposal<'a> {
             // SAFETY: R1: it has left its table, and nobody looks.
             unsafe { row.free() };
         } else {
-            self.late(Late(row.address(), free_at));
+            self.retire(Retired(row.address(), free_at));
         }
     }
 
@@ -62,7 +62,7 @@ impl<'a> Disposal<'a> {
             // SAFETY: nobody looks.
             unsafe { Buckets::free(buckets) };
         } else {
-            self.late(Late(buckets.cast(), Buckets::free_at));
+            self.retire(Retired(buckets.cast(), Buckets::free_at));
         }
     }
 
@@ -77,7 +77,7 @@ impl<'a> Disposal<'a> {
     }
 }
 
-impl Drop for Disposal<'_> {
+impl Drop for DeferredFree<'_> {
     #[inline]
     fn drop(&mut self) {
         if self.first.is_some() {
@@ -86,7 +86,7 @@ impl Drop for Disposal<'_> {
     }
 }
 
-impl Disposal<'_> {
+impl DeferredFree<'_> {
     #[cold]
     fn leave_to_others(&mut self) {
         let (first, more) = (self.first.take(), take(&mut self.more));
