@@ -59,6 +59,8 @@ pub(crate) fn take(words: usize, class: Class) -> *mut u64 {
 /// A fresh block, uninitialised, that takes the place of others.
 #[inline]
 pub(crate) fn take_for(words: usize, class: Class, plan: Move) -> *mut u64 {
+    debug_assert!(words > 0, "a block without words");
+    debug_assert!(plan.copied <= words, "more is to be copied to a block than it has room for");
     let block = if is_mapped(words, class) {
         map(words, class, plan)
     } else {
@@ -85,6 +87,10 @@ pub(crate) unsafe fn give(block: *mut u64, words: usize, class: Class) {
     if block.is_null() {
         return;
     }
+    debug_assert!(
+        !is_mapped(words, class) || system::begins_mapping(block),
+        "a block of {words} words came from the allocator: it is given back with another size than it was taken with"
+    );
     class.tally().go(words);
     // SAFETY: the caller's promise.
     unsafe {
@@ -101,6 +107,7 @@ pub(crate) unsafe fn give(block: *mut u64, words: usize, class: Class) {
 /// # Safety
 /// As for [`give`], of the words from `keep` on.
 pub(crate) unsafe fn truncate(block: *mut u64, words: usize, keep: usize, class: Class) -> usize {
+    debug_assert!(keep <= words, "a block is cut beyond its end");
     let keep = keep.max(MAPPED).next_multiple_of(PAGE_WORDS);
     if keep >= words || !is_mapped(words, class) || !system::CUTS {
         return words;
@@ -134,6 +141,11 @@ mod system {
         }
     }
 
+    /// May a mapping begin here?
+    pub(super) fn begins_mapping(block: *mut u64) -> bool {
+        block.addr().is_multiple_of(super::PAGE_WORDS * 8)
+    }
+
     /// Gives a mapping, or the end of one, back.
     ///
     /// # Safety
@@ -155,6 +167,10 @@ mod system {
     pub(super) fn map(words: usize) -> *mut u64 {
         // SAFETY: the layout is not empty.
         unsafe { std::alloc::alloc(layout(words, Class::Process)) }.cast()
+    }
+
+    pub(super) fn begins_mapping(_: *mut u64) -> bool {
+        true
     }
 
     pub(super) unsafe fn unmap(block: *mut u64, words: usize) {

@@ -85,13 +85,16 @@ impl Heap {
     pub(crate) fn check(&self, roots: &Roots<'_>) {
         assert!(self.start <= self.high_water && self.high_water <= self.htop, "H1: high-water mark");
         assert!(self.htop <= self.stop && self.stop <= self.hend, "H1: top and stack");
-        assert!(self.old_start <= self.old_top && self.old_top <= self.old_end, "H1: old block");
+        assert!(self.old_start <= self.old_top && self.old_top <= self.old_limit, "H1: old block");
+        assert!(self.old_limit <= self.old_end, "H1: limit of the old block");
         let mature = (self.start as usize, self.high_water as usize);
         let fresh = (self.high_water as usize, self.htop as usize);
         let old = (self.old_start as usize, self.old_top as usize);
         let mut fragments = Vec::new();
         let mut chunk = self.fragments;
+        let mut chunks = HashSet::new();
         while !chunk.is_null() {
+            assert!(chunks.insert(chunk), "MB2: the chunk at {chunk:?} joined its heap twice");
             // SAFETY: a live chunk of this heap.
             unsafe {
                 fragments.push((Chunk::start(chunk) as usize, (*chunk).top as usize));

@@ -134,6 +134,7 @@ impl Heap {
         // SAFETY: the caller's promise. Without a limit it does not fail.
         let report = unsafe { self.run(Plan::Single, 0, roots) }.unwrap_or_default();
         self.max_heap_size = limit;
+        debug_assert!(self.old_start.is_null(), "H4 was not relied on, and something stayed in the old generation");
         report
     }
 
@@ -210,6 +211,8 @@ impl Heap {
     }
 
     unsafe fn run(&mut self, plan: Plan, need: usize, roots: &mut Roots<'_>) -> Result<GcReport, MaxHeapExceeded> {
+        debug_assert!(!self.start.is_null(), "a heap without a block is never collected: it joins another");
+        debug_assert!(self.bounds_hold(), "H1: a collection begins with bounds out of order");
         let info = self.info();
         let before = info.heap_size + info.old_heap_size + info.mbuf_size;
         let busy = self.tick();
@@ -232,6 +235,10 @@ impl Heap {
         {
             return Err(exceeded);
         }
+        debug_assert!(
+            size >= survivors + info.stack_size + RESERVED,
+            "C1: {survivors} survivors and the stack do not fit a young block of {size} words"
+        );
         #[cfg(heap_check)]
         if plan != Plan::Single {
             self.check(roots);
@@ -252,6 +259,8 @@ impl Heap {
                 (Plan::Single, true) => self.copy_to::<{ mode::SINGLE }, true>(size, promote, roots),
             }
         };
+        let emptied = if matches!(plan, Plan::Minor | Plan::Tenure) { before - info.old_heap_size } else { before };
+        debug_assert!(words_copied <= emptied, "{words_copied} words were copied of {emptied}: some of them twice");
         self.total_gcs += 1;
         let asked = self.fullsweep_next;
         let fresh = info.heap_size - info.recent_size + info.mbuf_size;
@@ -277,6 +286,8 @@ impl Heap {
         }
         #[cfg(heap_check)]
         self.check(roots);
+        debug_assert!(self.bounds_hold(), "H1: a collection left bounds out of order");
+        debug_assert!(self.ensure(need), "a collection for {need} words left no room for them");
         let words_reclaimed = before.saturating_sub(self.young_words() + self.old_words());
         account::collected(words_reclaimed);
         Ok(GcReport {
@@ -332,6 +343,7 @@ impl Heap {
     }
 
     fn install_old_block(&mut self, start: *mut u64, size: usize) {
+        debug_assert_eq!(start.is_null(), size == 0, "an old block without words, or words without a block");
         self.old_start = start;
         self.old_top = start;
         self.old_end = start.wrapping_add(size);
@@ -350,6 +362,13 @@ impl Heap {
         if MODE == mode::MINOR && promote {
             self.ensure_old_block(self.mature_words());
         }
+        debug_assert!(FRAGMENTS || self.fragments.is_null(), "H3: there are fragments that the copier would not empty");
+        let promoted = match MODE {
+            mode::MINOR if promote => self.mature_words(),
+            mode::TENURE => self.young_words() + self.fragment_words,
+            _ => 0,
+        };
+        debug_assert!(promoted <= self.old_room(), "C1: the old block has no room for {promoted} words of survivors");
         let from_young = (self.start, self.block_words());
         let from_old = (self.old_start, self.old_block_words());
         let old_used = Span::new(self.old_start, self.old_top);
@@ -402,7 +421,9 @@ impl Heap {
             }
             copier.scan(new, scan_old);
             let (top, old_top) = (copier.top, copier.old_top);
-            debug_assert!(top <= new_stop && old_top <= self.old_end);
+            debug_assert!(top <= new_stop, "C1: survivors were written over the stack");
+            debug_assert!(old_top <= self.old_end, "C1: survivors were written beyond the old block");
+            debug_assert!(MODE != mode::TENURE || top == new, "something stayed young where all was to be promoted");
 
             let young_chain = Heap::take_chain(&mut self.off_heap);
             let kept = if minor { std::mem::take(&mut self.old_off_heap) } else { OffHeap::new() };

@@ -41,6 +41,10 @@ impl Span {
     /// From `start` to `end`.
     #[inline(always)]
     pub(crate) fn new(start: *mut u64, end: *mut u64) -> Span {
+        debug_assert!(
+            start.is_aligned() && end.is_aligned(),
+            "an area that does not consist of words: tags would matter"
+        );
         Span { base: start as usize, len: end as usize - start as usize }
     }
 
@@ -53,6 +57,12 @@ impl Span {
     #[inline(always)]
     fn holds(self, at: usize) -> bool {
         at.wrapping_sub(self.base) < self.len
+    }
+
+    /// Do `words` words from `at` on lie inside?
+    fn holds_words(self, at: *mut u64, words: usize) -> bool {
+        let offset = at.addr().wrapping_sub(self.base);
+        offset <= self.len && words * 8 <= self.len - offset
     }
 }
 
@@ -141,11 +151,24 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
         To::Stay
     }
 
+    /// Does a word lead to a place that survivors go to?
+    fn has_moved(&self, word: u64) -> bool {
+        let at = word as usize;
+        self.to_young.holds(at) || self.to_old.holds(at)
+    }
+
+    /// Would an object of the old generation refer to a young one (H4), if what goes to `to` were written to `slot`?
+    fn breaks_age(&self, to: To, slot: *mut u64) -> bool {
+        to == To::Young && self.to_old.holds(slot.addr())
+    }
+
     /// Takes `words` words of a destination.
     #[inline(always)]
     unsafe fn take(&mut self, to: To, words: usize) -> *mut u64 {
         let top = if to == To::Old { &mut self.old_top } else { &mut self.top };
         let at = *top;
+        let block = if to == To::Old { self.to_old } else { self.to_young };
+        debug_assert!(block.holds_words(at, words), "C1: {words} words at {at:?} do not fit the block that they go to");
         // SAFETY: C1.
         *top = unsafe { at.add(words) };
         at
@@ -163,11 +186,13 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
             if term.is_boxed() {
                 let at = term.boxed_ptr();
                 let to = self.destination(word);
+                debug_assert!(!self.breaks_age(to, slot), "C2: old object at {slot:?} refers to a young one");
                 if to != To::Stay {
                     *slot = self.boxed(at, to);
                 }
             } else if term.is_cons() {
                 let to = self.destination(word);
+                debug_assert!(!self.breaks_age(to, slot), "C2: old object at {slot:?} refers to a young list");
                 if to != To::Stay {
                     self.list(term.object_ptr(), to, slot);
                 }
@@ -182,9 +207,17 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
         unsafe {
             let header = *at;
             if !Term::from_raw(header).is_header() {
+                debug_assert!(
+                    self.has_moved(header),
+                    "{header:#x} at {at:?} is neither a header nor a forwarding word"
+                );
                 return header;
             }
             let words = Header::from_raw(header).size();
+            debug_assert!(
+                !self.young.holds(at.addr()) || self.young.holds_words(at, 1 + words),
+                "H2: object at {at:?} of {words} words ends beyond the young generation"
+            );
             let new = self.take(to, 1 + words);
             *new = header;
             copy_words(at.add(1), new.add(1), words);
@@ -204,6 +237,7 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
                 let head = *cell;
                 let tail = *cell.add(1);
                 if head == Term::NONE.raw() {
+                    debug_assert!(self.has_moved(tail), "H6: the list cell at {cell:?} has no head and has not moved");
                     *slot = tail;
                     return;
                 }
@@ -221,6 +255,7 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
                 }
                 cell = next.object_ptr();
                 to = self.destination(tail);
+                debug_assert!(!self.breaks_age(to, slot), "C2: the old list cell before {slot:?} has a young tail");
                 if to == To::Stay {
                     *slot = tail;
                     return;
@@ -247,6 +282,7 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
     /// `from` is the stack of the heap being collected, `to` has room for it.
     #[inline(always)]
     pub(crate) unsafe fn stack(&mut self, from: *mut u64, to: *mut u64, len: usize) {
+        debug_assert!(from.addr().abs_diff(to.addr()) >= len * 8, "the stack would be written over what is left of it");
         for i in 0..len {
             // SAFETY: the caller's promise.
             unsafe {
@@ -269,6 +305,7 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
                 // SAFETY: whole objects lie between the scan place and the top.
                 young = unsafe { self.scan_word(young) };
             }
+            debug_assert!(young == self.top, "H2: the last object copied to the young block ends beyond its top");
             if MODE == mode::SINGLE {
                 return;
             }
@@ -276,6 +313,7 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
                 // SAFETY: as above.
                 old = unsafe { self.scan_word(old) };
             }
+            debug_assert!(old == self.old_top, "H2: the last object copied to the old block ends beyond its top");
             if young == self.top {
                 return;
             }

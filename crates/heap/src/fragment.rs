@@ -66,7 +66,22 @@ impl Chunk {
     /// `this` is a live chunk.
     pub(crate) unsafe fn used(this: *mut Chunk) -> usize {
         // SAFETY: the caller's promise.
-        unsafe { ((*this).top as usize - Self::start(this) as usize) / 8 }
+        unsafe {
+            debug_assert!(Self::holds_top(this), "the top of the chunk at {this:?} is outside it");
+            ((*this).top as usize - Self::start(this) as usize) / 8
+        }
+    }
+
+    /// Is the top a word of the chunk, or its end?
+    ///
+    /// # Safety
+    /// `this` is a live chunk.
+    unsafe fn holds_top(this: *mut Chunk) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let end = this.cast::<u64>().wrapping_add((*this).link.block_words());
+            (*this).top.is_aligned() && (Self::start(this)..=end).contains(&(*this).top)
+        }
     }
 
     /// Words not in use.
@@ -86,6 +101,7 @@ impl Chunk {
     pub(crate) unsafe fn give(this: *mut Chunk) {
         // SAFETY: the caller's promise; read before the block goes.
         unsafe {
+            debug_assert!(!(*this).link.is_shared(), "MB2: a block is freed that a heap and a message both have");
             block::give(this.cast(), (*this).link.block_words(), Class::Fragment);
         }
     }
@@ -99,6 +115,10 @@ impl Chunk {
             // SAFETY: the caller's promise; read before the block goes.
             unsafe {
                 let next = (*this).next;
+                debug_assert!(
+                    (*this).off_heap.first.is_null(),
+                    "H5: a chunk is freed with objects that count something"
+                );
                 if (*this).link.take_shared() {
                     (*this).next = ptr::null_mut();
                     (*this).top = Self::start(this);
@@ -195,8 +215,10 @@ impl Fragment {
 
     /// A fragment of whole chunks and a whole chain, which it owns.
     pub(crate) fn from_parts(chunks: *mut Chunk, off_heap: OffHeap) -> Fragment {
+        debug_assert!(off_heap.first.is_null() || !chunks.is_null(), "H5: a chain of objects that lie in no chunk");
         let mut fragment = Fragment { chunks };
         if !off_heap.first.is_null() {
+            debug_assert!(fragment.off_heap().first.is_null(), "H5: a second chain for the same chunks");
             *fragment.off_heap() = off_heap;
         }
         fragment
@@ -263,6 +285,11 @@ impl Alloc for Fragment {
             if chunk.is_null() || Chunk::free(chunk) < words {
                 chunk = self.grow(words);
             }
+            debug_assert!(
+                !(*self.chunks).link.is_joined(),
+                "MB1: an object is made in a fragment that belongs to a heap"
+            );
+            debug_assert!(words <= Chunk::free(chunk), "a chunk that was added for {words} words has no room for them");
             let at = (*chunk).top;
             (*chunk).top = at.add(words);
             NonNull::new_unchecked(at)
@@ -283,6 +310,7 @@ impl Drop for Fragment {
         }
         // SAFETY: never attached, so its objects die with it; the counts go before the memory.
         unsafe {
+            debug_assert!(!(*self.chunks).link.is_joined(), "MB1: a fragment is freed whose words belong to a heap");
             (*self.chunks).off_heap.release_all();
             Chunk::give_all(self.chunks);
         }

@@ -82,6 +82,7 @@ unsafe impl Send for Heap {}
 /// Words between two addresses.
 #[inline(always)]
 pub(crate) fn words_between(low: *mut u64, high: *mut u64) -> usize {
+    debug_assert!(low <= high && low.is_aligned() && high.is_aligned(), "H1: {low:?} to {high:?} is no area of words");
     (high as usize - low as usize) / 8
 }
 
@@ -185,6 +186,20 @@ impl Heap {
         heap
     }
 
+    // ---- bounds
+
+    /// H1 for the bounds of both generations, and that they lie apart.
+    pub(crate) fn bounds_hold(&self) -> bool {
+        let young = [self.start, self.high_water, self.htop, self.stop, self.hend];
+        let old = [self.old_start, self.old_top, self.old_limit, self.old_end];
+        young.is_sorted() && old.is_sorted() && (self.old_end <= self.start || self.hend <= self.old_start)
+    }
+
+    /// Were these words allocated since the last collection and are they not given back? (Of a chunk's words nothing is known.)
+    fn may_give_back(&self, at: *mut u64, words: usize) -> bool {
+        !(self.start..self.hend).contains(&at) || self.high_water <= at && at.wrapping_add(words) <= self.htop
+    }
+
     // ---- room
 
     /// Free words between heap and stack.
@@ -227,6 +242,10 @@ impl Heap {
         if words == 0 {
             return;
         }
+        debug_assert!(
+            self.may_give_back(at, words),
+            "{words} words at {at:?} are given back that are not the last allocated"
+        );
         // SAFETY: the caller's promise: the words are this heap's and unused.
         unsafe {
             if at.add(words) == self.htop {
@@ -249,6 +268,10 @@ impl Heap {
             let at = (*self.fragments).top;
             (*self.fragments).top = at.add(words);
             self.fragment_words += words;
+            debug_assert!(
+                Chunk::used(self.fragments) <= self.fragment_words,
+                "a chunk holds words that the heap does not count"
+            );
             NonNull::new_unchecked(at)
         }
     }
@@ -267,6 +290,8 @@ impl Heap {
     /// A fragment joins the heap: its terms are the process's from now on.
     pub fn attach(&mut self, fragment: Fragment) {
         let (chunks, chain) = fragment.into_parts();
+        debug_assert!(chunks.is_null() || chunks != self.fragments, "MB2: a block joins its heap twice");
+        debug_assert!(chain.first.is_null() || chain.first != self.off_heap.first, "H5: a chain joins its heap twice");
         // SAFETY: chunks and chain are whole, and this heap's from here on.
         unsafe {
             if !chunks.is_null() {
@@ -274,6 +299,10 @@ impl Heap {
                 self.fragment_words += Chunk::used(last);
                 while !(*last).next.is_null() {
                     last = (*last).next;
+                    debug_assert!(
+                        (*last).off_heap.first.is_null(),
+                        "H5: a chunk behind the first has a chain of its own"
+                    );
                     self.fragment_words += Chunk::used(last);
                 }
                 // Behind the first chunk, which may have room left.
@@ -287,6 +316,7 @@ impl Heap {
             if !chain.first.is_null() {
                 let mut last = Boxed::at(chain.first);
                 while !last.off_heap_next().is_null() {
+                    debug_assert!(last.header().is_off_heap(), "H5: the chain that joins leads to {:?}", last.kind());
                     last = Boxed::at(last.off_heap_next());
                 }
                 last.set_off_heap_next(self.off_heap.first);
@@ -298,7 +328,7 @@ impl Heap {
 
     /// A heap without a block joins this one: its terms are the process's from now on.
     pub fn join(&mut self, mut other: Heap) {
-        debug_assert!(other.start.is_null() && other.old_start.is_null());
+        debug_assert!(other.start.is_null() && other.old_start.is_null(), "a heap with a block cannot join another");
         let chunks = std::mem::replace(&mut other.fragments, ptr::null_mut());
         let chain = std::mem::replace(&mut other.off_heap, OffHeap::new());
         self.attach(Fragment::from_parts(chunks, chain));
@@ -399,6 +429,7 @@ impl Heap {
             while !at.is_null() {
                 // SAFETY: H5, the chain holds live off-heap objects.
                 let object = unsafe { Boxed::at(at) };
+                debug_assert!(object.header().is_off_heap(), "H5: a chain leads to {:?}", object.kind());
                 if object.kind() == Kind::SharedBinary {
                     let binary = object.shared();
                     tell(object.word(1) as usize, binary.len(), binary.references());
@@ -539,6 +570,7 @@ impl Alloc for Heap {
 
 impl Drop for Heap {
     fn drop(&mut self) {
+        debug_assert!(self.bounds_hold(), "H1: a heap ends with bounds out of order");
         // SAFETY: the process is gone: its objects die, the counts first, then the memory.
         unsafe {
             self.off_heap.release_all();

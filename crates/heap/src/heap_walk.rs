@@ -1,7 +1,7 @@
 //! Calling with each object: of a heap, of a fragment, or of all that terms refer to.
 
 use crate::fragment::Fragment;
-use crate::heap::Heap;
+use crate::heap::{Heap, words_between};
 use myriad_term::boxed::Header;
 use myriad_term::{Boxed, Term};
 use std::collections::HashSet;
@@ -17,11 +17,14 @@ pub unsafe fn each_object(start: *mut u64, end: *mut u64, visit: &mut dyn FnMut(
         unsafe {
             let word = *at;
             if Term::from_raw(word).is_header() {
+                let words = words_between(at, end);
+                debug_assert!(Header::from_raw(word).size() < words, "H2: the object at {at:?} does not fit its area");
                 visit(Boxed::at(at));
             }
             at = at.add(if Header::is_raw(word) { 1 + Header::from_raw(word).size() } else { 1 });
         }
     }
+    debug_assert!(at == end || start >= end, "H2: the last object before {end:?} ends at {at:?}");
 }
 
 /// Calls `visit` once with each boxed object that these terms refer to.

@@ -37,7 +37,9 @@ pub(crate) fn range() -> (usize, usize) {
     // has synchronised with its maker and sees both.
     let len = LEN.load(Ordering::Acquire);
     // Relaxed: ordered by the load above.
-    (BASE.load(Ordering::Relaxed), len)
+    let base = BASE.load(Ordering::Relaxed);
+    debug_assert!(len == 0 || base != 0, "the length of the range of literals is seen, and its base is not");
+    (base, len)
 }
 
 /// Does this address lie in the range of literals?
@@ -54,6 +56,7 @@ static GOING_END: AtomicUsize = AtomicUsize::new(0);
 /// From now on copies of terms between heaps take the literals of these areas along (L3). Others that lie between them may be
 /// copied too, which does no harm.
 pub fn set_going(areas: &LiteralRanges) {
+    debug_assert!(areas.lie_apart(), "L3: the areas that are to go are not in order, so the last does not end them");
     let start = areas.ranges.first().map_or(0, |range| range.0);
     let end = areas.ranges.last().map_or(0, |range| range.1);
     // Relaxed: whoever relies on it has waited for thread progress since, which orders it (L3).
@@ -100,6 +103,7 @@ struct Range {
 impl Range {
     #[cold]
     fn reserve(&mut self) {
+        debug_assert!(self.usable == 0 && self.free.is_empty(), "the range of literals is reserved twice");
         // Of a limited address space an eighth: the rest is for heaps and stacks of threads.
         let first = (system::address_space() / 8).clamp(LEAST, MOST) / PAGE * PAGE;
         let lens =
@@ -123,6 +127,7 @@ impl Range {
         if LEN.load(Ordering::Relaxed) == 0 {
             self.reserve();
         }
+        debug_assert!(pages > 0, "a run without pages is taken");
         let words = pages * PAGE_WORDS;
         block::require(words, Class::Literal);
         let Some(i) = self.free.iter().position(|(_, n)| *n >= pages) else { out_of_memory(words, Class::Literal) };
@@ -144,6 +149,16 @@ impl Range {
 
     fn give(&mut self, at: usize, pages: usize) {
         let i = self.free.partition_point(|(start, _)| *start < at);
+        let end = at + pages * PAGE;
+        debug_assert!(end <= self.usable, "pages are given back that nobody took");
+        debug_assert!(
+            self.free.get(i).is_none_or(|next| end <= next.0),
+            "pages are given back twice: free ones follow"
+        );
+        debug_assert!(
+            i == 0 || self.free[i - 1].0 + self.free[i - 1].1 * PAGE <= at,
+            "pages are given back twice: the free run before reaches into them"
+        );
         self.free.insert(i, (at, pages));
         if i + 1 < self.free.len() && at + pages * PAGE == self.free[i + 1].0 {
             self.free[i].1 += self.free[i + 1].1;
@@ -161,6 +176,12 @@ impl Range {
 struct Run {
     start: *mut u64,
     words: usize,
+}
+
+impl Run {
+    fn end(&self) -> *mut u64 {
+        self.start.wrapping_add(self.words)
+    }
 }
 
 /// The literals of one module, or one persistent term.
@@ -199,6 +220,10 @@ impl LiteralArea {
         let at = RANGE.lock().take(pages);
         Class::Literal.tally().come(pages * PAGE_WORDS);
         let run = Run { start: std::ptr::with_exposed_provenance_mut(at), words: pages * PAGE_WORDS };
+        debug_assert!(
+            is_literal(run.start) && is_literal(run.end().wrapping_sub(1)),
+            "a run outside the range of literals"
+        );
         self.runs.push(run);
         self.top = run.start;
         self.free_words = run.words;
@@ -214,7 +239,9 @@ impl LiteralArea {
         let mut ranges: Vec<(usize, usize)> =
             self.runs.iter().map(|run| (run.start as usize, run.start as usize + run.words * 8)).collect();
         ranges.sort_unstable();
-        LiteralRanges { ranges }
+        let ranges = LiteralRanges { ranges };
+        debug_assert!(ranges.lie_apart(), "two runs of an area share addresses");
+        ranges
     }
 }
 
@@ -231,6 +258,11 @@ impl Alloc for LiteralArea {
             self.add_run(words);
         }
         let at = self.top;
+        let end = self.runs.last().map_or(at, Run::end);
+        debug_assert!(
+            at.wrapping_add(self.free_words) == end,
+            "the free words of an area do not end with its last run"
+        );
         // SAFETY: `free_words >= words` words from `top` belong to the last run.
         self.top = unsafe { at.add(words) };
         self.free_words -= words;
@@ -274,6 +306,12 @@ impl LiteralRanges {
     pub fn join(&mut self, other: &LiteralRanges) {
         self.ranges.extend_from_slice(&other.ranges);
         self.ranges.sort_unstable();
+        debug_assert!(self.lie_apart(), "an area is joined twice, or two areas share addresses");
+    }
+
+    /// Does each range end before the next begins?
+    fn lie_apart(&self) -> bool {
+        self.ranges.iter().all(|range| range.0 < range.1) && self.ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0)
     }
 
     /// No address at all?

@@ -9,7 +9,7 @@
 //!      too. Both belong to one process, so no more than one thread is at work with them; the one that lets go last frees it.
 
 use crate::fragment::{Chunk, Fragment};
-use crate::queue_link::QueueLink;
+use crate::queue_link::{QueueLink, Queued};
 use crate::{Heap, LiteralRanges};
 use myriad_term::Term;
 use std::mem::ManuallyDrop;
@@ -31,12 +31,11 @@ impl Message {
     #[inline]
     pub fn new(term: Term, fragment: Option<Fragment>, token: Term) -> Message {
         let chunk = fragment.unwrap_or_default().into_first();
-        // SAFETY: the block of the fragment, which the message owns now (MB1).
-        unsafe {
-            (*chunk.as_ptr()).term = term;
-            (*chunk.as_ptr()).token = token;
-        }
-        Message(chunk)
+        let mut message = Message(chunk);
+        debug_assert!(!message.is_joined(), "MB1: a message is made of words that belong to a heap");
+        let [term_place, token_place] = message.terms();
+        (*term_place, *token_place) = (term, token);
+        message
     }
 
     fn chunk(&self) -> &Chunk {
@@ -81,7 +80,9 @@ impl Message {
     /// Is there no word in its block (nor, then, in any further one)?
     #[inline]
     fn has_no_words(&self) -> bool {
-        self.chunk().top == Chunk::start(self.0.as_ptr()) && self.chunk().next.is_null()
+        let none = self.chunk().top == Chunk::start(self.0.as_ptr()) && self.chunk().next.is_null();
+        debug_assert!(!none || self.chunk().off_heap.first.is_null(), "H5: a message has a chain, and no words");
+        none
     }
 
     /// Words of its memory, unless that is the heap's.
@@ -114,7 +115,9 @@ impl Message {
     /// # Safety
     /// It is one's, came from [`Message::into_link`], and comes here once.
     pub unsafe fn from_link(link: NonNull<QueueLink>) -> Message {
-        Message(link.cast())
+        let message = Message(link.cast());
+        debug_assert_eq!(message.chunk().link.queued(), Queued::Message, "another signal is taken for a message");
+        message
     }
 
     /// Hands it over as its link.
@@ -161,12 +164,18 @@ impl Message {
     /// # Safety
     /// The areas are live; the message is not joined, and its memory holds what it refers to (but for literals).
     pub unsafe fn copy_out(&mut self, areas: &LiteralRanges) {
-        debug_assert!(!self.is_joined());
+        debug_assert!(
+            !self.is_joined(),
+            "MB1: a joined message has no words that could be replaced apart from its heap's"
+        );
         let mut memory = Some(Fragment::of_first(self.0));
         // SAFETY: the caller's promise.
         unsafe { Fragment::copy_out(&mut memory, &mut self.terms(), areas) };
-        // The first chunk stays the first: the memory is the message's as before.
-        std::mem::forget(memory);
+        let first = memory.map(Fragment::into_first);
+        debug_assert!(
+            first == Some(self.0),
+            "MB1: the message's words are in a fragment that begins with another block"
+        );
     }
 }
 
@@ -177,6 +186,10 @@ impl Drop for Message {
         if self.chunk_mut().link.take_shared() {
             return;
         }
+        debug_assert!(
+            !self.is_joined() || self.has_no_words(),
+            "MB1: words that belong to a heap go with their message"
+        );
         let chunk = self.chunk();
         if chunk.next.is_null() && chunk.off_heap.first.is_null() {
             // SAFETY: MB1: it is the message's alone, and so are the objects in it, none of which counts anything.

@@ -32,6 +32,7 @@ pub(crate) unsafe fn each_term(start: *mut u64, end: *mut u64, mut visit: impl F
             at = at.add(1);
         }
     }
+    debug_assert!(at == end || start >= end, "H2: the last object before {end:?} ends at {at:?}");
 }
 
 /// Copies of literals that are to go.
@@ -57,6 +58,10 @@ impl<'a> Copies<'a> {
         let (areas, fragment) = (self.areas, &mut self.fragment);
         let stays = |at: *const u64| is_literal(at) && !areas.contains(at);
         let copied = copy_shared_with(term, fragment, &mut self.made, stays);
+        debug_assert!(
+            copied.is_immediate() || !areas.contains(copied.object_ptr()),
+            "L2: the copy of a literal that goes is a literal that goes"
+        );
         // SAFETY: the caller's promise.
         unsafe { *slot = copied.raw() };
     }
@@ -98,7 +103,10 @@ impl Heap {
                 }
             }
             self.attach(copies.fragment);
-            self.collect_into_young(roots)
+            let report = self.collect_into_young(roots);
+            #[cfg(heap_check)]
+            assert!(!self.refers_to(areas, roots), "L2: a heap still refers to literals that it has copied out");
+            report
         }
     }
 }

@@ -67,18 +67,28 @@ impl QueueLink {
     /// They do from now on.
     #[inline]
     pub(crate) fn set_joined(&mut self) {
+        debug_assert_eq!(self.queued(), Queued::Message, "only a message joins a heap");
+        debug_assert!(!self.is_joined(), "MB1: the words of a message join a heap twice");
         self.state |= JOINED;
     }
 
     /// They do from now on, and the block is in the heap's chain.
     pub(crate) fn set_shared(&mut self) {
-        self.state |= JOINED | SHARED;
+        self.set_joined();
+        self.state |= SHARED;
+    }
+
+    /// Is the block in a heap's chain too?
+    #[inline]
+    pub(crate) fn is_shared(&self) -> bool {
+        self.state & SHARED != 0
     }
 
     /// Is the block shared? It is not from now on.
     #[inline]
     pub(crate) fn take_shared(&mut self) -> bool {
-        let was = self.state & SHARED != 0;
+        let was = self.is_shared();
+        debug_assert!(!was || self.is_joined(), "MB2: a block is shared with a heap that has not got its words");
         self.state &= !SHARED;
         was
     }

@@ -21,6 +21,22 @@ struct Shift {
 }
 
 impl Shift {
+    /// `words` words at `from` move to `to`.
+    #[inline(always)]
+    fn new(from: *mut u64, words: usize, to: *mut u64) -> Shift {
+        let distance = to.addr().wrapping_sub(from.addr());
+        debug_assert!(
+            distance.is_multiple_of(8),
+            "words that move by {distance} bytes would change the tags of pointers"
+        );
+        Shift { base: from.addr(), len: words * 8, distance }
+    }
+
+    /// Does this address lie in what moves?
+    fn moves(self, at: *mut u64) -> bool {
+        at.addr().wrapping_sub(self.base) < self.len
+    }
+
     #[inline(always)]
     fn word(self, word: u64) -> u64 {
         // SAFETY: H2, words of a heap look like terms.
@@ -46,7 +62,9 @@ impl Heap {
     /// the block has [room](Heap::ensure) for them.
     pub(crate) unsafe fn move_in(&mut self, from: *mut u64, words: usize, terms: [&mut Term; 2]) {
         let to = self.htop;
-        let shift = Shift { base: from as usize, len: words * 8, distance: (to as usize).wrapping_sub(from as usize) };
+        debug_assert!(self.ensure(words), "{words} words are moved to a block that has no room for them");
+        let shift = Shift::new(from, words, to);
+        debug_assert!(!shift.moves(to), "objects are moved over themselves");
         // SAFETY: the caller's promise; H1 and H2 for the words moved.
         unsafe {
             ptr::copy_nonoverlapping(from, to, words);
@@ -63,18 +81,14 @@ impl Heap {
     /// # Safety
     /// As [`Heap::collect`]; there are no fragments; `size` holds both.
     pub(crate) unsafe fn relocate(&mut self, size: usize, roots: &mut Roots<'_>) {
-        debug_assert!(self.fragments.is_null());
+        debug_assert!(self.fragments.is_null(), "H3: words of fragments, which do not move, may refer to what does");
         let (used, stack) = (self.young_words(), self.stack_words());
-        debug_assert!(used + stack <= size);
+        debug_assert!(used + stack <= size, "{used} words and a stack of {stack} are moved to a block of {size}");
         let plan = Move { copied: used + stack, freed: self.block_words() };
         let new = block::take_for(size, Class::Process, plan);
         let new_end = new.wrapping_add(size);
         let new_stop = new_end.wrapping_sub(stack);
-        let shift = Shift {
-            base: self.start as usize,
-            len: used * 8,
-            distance: (new as usize).wrapping_sub(self.start as usize),
-        };
+        let shift = Shift::new(self.start, used, new);
         // SAFETY: both parts fit the new block; H1 and H2 for the words moved; H5 for the chain.
         unsafe {
             ptr::copy_nonoverlapping(self.start, new, used);
@@ -92,7 +106,12 @@ impl Heap {
             let mut at = self.off_heap.first;
             while !at.is_null() {
                 let object = Boxed::at(at);
-                at = moved(object.off_heap_next());
+                let next = object.off_heap_next();
+                debug_assert!(
+                    next.is_null() || shift.moves(next),
+                    "H5: the young chain leads to {next:?}, which is not young"
+                );
+                at = moved(next);
                 object.set_off_heap_next(at);
             }
             block::give(self.start, self.block_words(), Class::Process);
@@ -103,6 +122,7 @@ impl Heap {
         self.high_water = new.wrapping_add(mature);
         self.stop = new_stop;
         self.hend = new_end;
+        debug_assert!(self.bounds_hold(), "H1: a move left bounds out of order");
     }
 }
 
@@ -123,5 +143,6 @@ impl Shift {
                 }
             }
         }
+        debug_assert!(at == end, "H2: the last object that moved ends beyond {end:?}");
     }
 }

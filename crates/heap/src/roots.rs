@@ -63,6 +63,8 @@ impl<'a> Roots<'a> {
         if len == 0 {
             return;
         }
+        debug_assert!(!at.is_null() && at.is_aligned(), "a root at {at:?} is no place for a term");
+        debug_assert!(self.lies_apart(at, len), "the root at {at:?} is listed twice");
         self.words += len;
         match self.inline.get_mut(self.used) {
             Some(free) => {
@@ -71,6 +73,12 @@ impl<'a> Roots<'a> {
             }
             None => self.more.push(Span { at, len }),
         }
+    }
+
+    /// Has none of the first spans a place of these? (To look at all would take quadratic time.)
+    fn lies_apart(&self, at: *mut Term, len: usize) -> bool {
+        let first = &self.inline[..self.used];
+        first.iter().all(|span| at.wrapping_add(len) <= span.at || span.at.wrapping_add(span.len) <= at)
     }
 
     /// How many words there are in all.

@@ -19,6 +19,17 @@ const fn table() -> [usize; COUNT] {
     sizes
 }
 
+const fn ascend(sizes: &[usize; COUNT]) -> bool {
+    let mut i = 1;
+    while i < COUNT && sizes[i - 1] < sizes[i] {
+        i += 1;
+    }
+    i == COUNT
+}
+
+/// Searches by halving rely on the order, [`place`] on the number.
+const _: () = assert!(ascend(&table()) && COUNT <= 1 << u8::BITS);
+
 /// All sizes, ascending.
 pub static SIZES: [usize; COUNT] = table();
 
@@ -48,6 +59,7 @@ pub fn place(words: usize) -> u8 {
 /// The size at a place of the table.
 #[inline]
 pub fn at_place(place: u8) -> usize {
+    debug_assert!(usize::from(place) < COUNT, "the table of sizes has no place {place}");
     SIZES[usize::from(place).min(COUNT - 1)]
 }
 

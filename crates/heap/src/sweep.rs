@@ -45,8 +45,13 @@ impl Swept {
             unsafe {
                 let word = Term::from_raw(*at);
                 let next;
+                debug_assert!(
+                    word.is_boxed() || word.is_header(),
+                    "H5: the chain leads to {at:?}, where no object begins"
+                );
                 if word.is_boxed() {
                     let object = Boxed::at(word.boxed_ptr());
+                    debug_assert!(object.header().is_off_heap(), "H5: {:?} in a chain counts nothing", object.kind());
                     next = object.off_heap_next();
                     let weight = if object.kind() == Kind::SharedBinary { object.word(0) as usize / 8 } else { 0 };
                     let is_old = (object.ptr() as usize).wrapping_sub(self.old_base) < self.old_len;
@@ -59,6 +64,11 @@ impl Swept {
                     *last = object.ptr();
                 } else {
                     let object = Boxed::at(at);
+                    debug_assert!(
+                        object.header().is_off_heap(),
+                        "H5: dead {:?} in a chain counted nothing",
+                        object.kind()
+                    );
                     next = object.off_heap_next();
                     object.release_off_heap();
                 }
@@ -70,18 +80,21 @@ impl Swept {
 
 /// The limit that follows, for a virtual heap of `words` under `limit`.
 fn next_limit(words: usize, limit: usize, least: usize) -> usize {
-    if words > limit {
+    let next = if words > limit {
         sizes::at_least(words.saturating_mul(2)).max(least)
     } else if words < limit / 2 {
         (limit / 4 * 3).max(least)
     } else {
         limit.max(least)
-    }
+    };
+    debug_assert!(words <= next, "{words} words are above a limit of {next}: a collection is due as soon as one ends");
+    next
 }
 
 impl Heap {
     /// Takes the swept chains and adapts the limits that they are held against.
     pub(crate) fn install_chains(&mut self, swept: Swept, fullsweep: bool) {
+        debug_assert!(self.off_heap.first.is_null() && self.old_off_heap.first.is_null(), "H5: a chain was not swept");
         self.off_heap = swept.young;
         self.old_off_heap = swept.old;
         let least = self.min_bin_vheap_size();
