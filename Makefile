@@ -23,14 +23,14 @@ SEED ?=
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single deny miri-short test test-rust test-fuzz test-erlang test-projects test-conformance record conformance projects differential mutants soak bench fuzz miri loom lint clean
+.PHONY: help build run quick doc own-modules check tidy single deny miri-short test test-rust test-fuzz test-erlang test-checked test-projects test-conformance record conformance projects differential mutants soak bench fuzz miri loom lint clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
 	@echo "make quick                               what to run before each commit: two minutes, once everything is built"
 	@echo "make doc                                 the documentation of the crates, private items too: target/doc"
 	@echo "make own-modules                         compile erl/*.erl, which the emulator embeds"
-	@echo "make test                                every test; test-rust, test-fuzz, test-erlang, test-projects, test-conformance: its parts"
+	@echo "make test                                every test; test-rust, test-fuzz, test-erlang, test-checked, test-projects, test-conformance: its parts"
 	@echo "make record                              record tests/expected anew from OTP"
 	@echo "make conformance [SUITES=\"big map\"]      OTP's own suites (docs/conformance.md)"
 	@echo "make projects                            Elixir, rebar3 and Dialyzer at work (minutes), on OTP and on Myriad"
@@ -59,6 +59,7 @@ test:
 	@$(MAKE) --no-print-directory test-rust
 	@$(MAKE) --no-print-directory test-fuzz
 	@$(MAKE) --no-print-directory test-erlang
+	@$(MAKE) --no-print-directory test-checked
 	@$(MAKE) --no-print-directory test-projects
 	@echo "== the same calls on OTP and on Myriad"
 	@cargo xtask differential --seed 1 --calls $(SHORT_CALLS)
@@ -105,6 +106,17 @@ test-erlang: build
 	@cargo xtask recorded
 	@echo "== Myriad's own commands"
 	@tests/commands
+
+# What makes, sends, collects and purges terms, on an emulator that asserts its invariants and checks heaps around every collection.
+# Without the programs that count words of a heap that nobody collects, and those that are too slow here.
+CHECKED_PROGRAMS := binary/ ets/ exception/ fun/ gc/float_registers gc/large_results gc/literals message/ number/ term/ \
+    code/jump_loops code/large_constants code/loading code/replaced_library code/shared_raises \
+    $(addprefix process/,backtraces dirty_calls info_in_order items_and_flags references saved_calls sending spawn suspended_ends)
+test-checked:
+	@tools/setup tests
+	@echo "== recorded Erlang tests with assertions and the heap checker"
+	@RUSTFLAGS="--cfg heap_check" CARGO_TARGET_DIR=$(CURDIR)/target/checked cargo build --quiet --profile checked --bin myriad
+	@MYRIAD_EMULATOR=$(CURDIR)/target/checked/checked/myriad cargo xtask recorded $(CHECKED_PROGRAMS)
 
 test-projects: build
 	@tools/setup projects

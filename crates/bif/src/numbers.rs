@@ -113,12 +113,12 @@ fn short_decimal(list: Term) -> Option<i64> {
     let (mut value, mut digits) = (0, 0);
     while let Some((head, tail)) = rest.as_cons() {
         let digit = head.as_small().filter(|c| (48..=57).contains(c))? - 48;
-        value = value * 10 + digit;
         digits += 1;
-        // 10^18 is below 2^60.
+        // 10^18 is below 2^60. Before the sum: a nineteenth digit might not fit it.
         if digits > 18 {
             return None;
         }
+        value = value * 10 + digit;
         rest = tail;
     }
     (digits > 0 && rest.is_nil()).then_some(if negative { -value } else { value })
