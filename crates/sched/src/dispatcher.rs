@@ -130,7 +130,9 @@ impl<R: Runtime> Dispatcher<R> {
         // Relaxed: a figure.
         let switches = |queue: &RunQueue<R>| queue.load.switches.load(Ordering::Relaxed);
         // One process that waits behind another: a dialogue, unless the other runs on and on.
-        let single = all.iter().find(|queue| queue.offers_single()).map(|queue| (queue, switches(queue)));
+        let others = all.iter().enumerate().filter(|(id, _)| *id != self.id);
+        let single = others.map(|(_, queue)| queue).find(|queue| queue.offers_single());
+        let single = single.map(|queue| (queue, switches(queue)));
         let end = now_ns + SPIN_NS.min(next_timer_ns.unwrap_or(SPIN_NS));
         let mut found = false;
         while !found && all.platform.now_ns() < end {

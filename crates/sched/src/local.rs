@@ -13,7 +13,6 @@ pub const LEAST_UNIQUE: i128 = -576_460_752_303_423_488;
 /// The `count`-th unique integer of a scheduler by its number from 1 (0 stands for all other threads), where so many threads
 /// make references: the number is in the lowest bits.
 pub fn unique_integer(threads: usize, scheduler: u64, count: u64) -> i128 {
-    debug_assert!(threads > 0 && scheduler < threads as u64, "the number fits its bits");
     let bits = (threads as u64 - 1).checked_ilog2().map_or(0, |log| log + 1);
     LEAST_UNIQUE + (i128::from(count) << bits | i128::from(scheduler))
 }
