@@ -24,12 +24,14 @@ impl Shift {
     /// `words` words at `from` move to `to`.
     #[inline(always)]
     fn new(from: *mut u64, words: usize, to: *mut u64) -> Shift {
-        let distance = to.addr().wrapping_sub(from.addr());
+        // Exposed: the words that are moved hold addresses of both places.
+        let (base, target) = (from.expose_provenance(), to.expose_provenance());
+        let distance = target.wrapping_sub(base);
         debug_assert!(
             distance.is_multiple_of(8),
             "words that move by {distance} bytes would change the tags of pointers"
         );
-        Shift { base: from.addr(), len: words * 8, distance }
+        Shift { base, len: words * 8, distance }
     }
 
     /// Does this address lie in what moves?
