@@ -1,10 +1,11 @@
 //! A module in memory: its functions, their return points, and the layout of the frames that they make.
 //!
 //! K1. [`Export::code`](myriad_term::Export) is never null once the VM runs: it points at a [`Function`]; of an undefined
-//!     export at a function of its own whose entry is the engine's undefined stub.
+//!     export at a function of its own whose entry is the executor's undefined stub. A program has one [`Runtime`]: exports and fun
+//!     entries are untyped, and all of them lead to functions of that one.
 //! K2. A [`Continuation`] (return point) is 16-byte aligned, so that its address looks like a small integer on the Erlang
 //!     stack; it leads to its function, line and live frame, and to its entry in either tier (docs/design.md, section 3):
-//!     the code of tier 0 follows it, so that a return need not read it.
+//!     the code of tier 0 follows it, so that a return need not read it. Those of the executor's own stubs have no function.
 //! K3. A module's memory is freed only after a purge has found no process with a code pointer, fun or literal of it, and
 //!     after thread progress.
 //!

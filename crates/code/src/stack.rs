@@ -1,6 +1,6 @@
 //! Walking an Erlang stack frame by frame (layout: `module.rs`).
 
-use crate::{Continuation, Function, Runtime};
+use crate::{Continuation, Runtime};
 use myriad_term::Term;
 use std::marker::PhantomData;
 
@@ -8,14 +8,6 @@ use std::marker::PhantomData;
 pub struct Frame<R: Runtime> {
     /// The return point.
     pub continuation: &'static Continuation<R>,
-}
-
-impl<R: Runtime> Frame<R> {
-    /// The function returned to.
-    pub fn function(&self) -> &'static Function<R> {
-        // SAFETY: K2 and K3: a continuation on a stack keeps its module.
-        unsafe { &*self.continuation.function }
-    }
 }
 
 /// Iterator over the return points of a stack, innermost first.
@@ -45,7 +37,8 @@ impl<R: Runtime> Iterator for StackWalk<R> {
         if self.at >= self.base {
             return None;
         }
-        // SAFETY: within the stack, at a continuation's slot; the layout leads from one continuation to the next.
+        // SAFETY: within the stack, at a continuation's slot, and the layout leads from one to the next (the promise of `new`); the
+        // module of each is kept as long as it stands there (K2, K3).
         unsafe {
             let continuation = &*((*self.at).raw() as *const Continuation<R>);
             self.at = self.at.add(1 + continuation.frame as usize);

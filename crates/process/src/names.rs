@@ -86,7 +86,7 @@ impl Names {
         let Some(name) = process.name() else { return };
         myriad_sync::sim_point();
         let mut names = self.0.write();
-        // It may have been taken away, and given to another, since.
+        // The name is stored under the lock, Relaxed as in `register`. It may have been taken away, and given to another, since.
         if names.get(&name) == Some(&Named::Process(process.pid)) {
             names.remove(&name);
         }

@@ -94,10 +94,12 @@ impl<R: Runtime> ProcessTable<R> {
         let pid = loop {
             let pid = Pid::from_data(*next);
             *next += 1;
+            // Relaxed: slots are filled under this lock alone; one that is emptied just now is found at the next turn.
             if self.slot(pid).load(Ordering::Relaxed).is_null() {
                 break pid;
             }
         };
+        // Relaxed: figures; those who count on `born` read it under the lock (LI1).
         self.count.fetch_add(1, Ordering::Relaxed);
         let born = self.spawned.fetch_add(1, Ordering::Relaxed);
         pid.note_made();

@@ -124,6 +124,7 @@ impl<R: Runtime> Schedulers<R> {
             return None;
         }
         let mut state = self.multi.state.lock();
+        // Relaxed: written under the lock; readers get one number.
         let old = self.multi.online.swap(online, Ordering::Relaxed);
         if online != old {
             let n = &self.numbers;

@@ -134,6 +134,7 @@ impl Load {
 
     /// There is no work from now on.
     pub fn idle_from(&self, now_ns: u64) {
+        // Relaxed: R3: only the scheduler itself writes; readers get a figure.
         if self.idle_since.load(Ordering::Relaxed) == 0 {
             self.idle_since.store(now_ns.max(1), Ordering::Relaxed);
         }
@@ -141,6 +142,7 @@ impl Load {
 
     /// There is work again.
     pub fn busy_from(&self, now_ns: u64) {
+        // Relaxed: R3: what it has written itself.
         let since = self.idle_since.load(Ordering::Relaxed);
         if since != 0 {
             let idle = self.idle_ns.load(Ordering::Relaxed) + now_ns.saturating_sub(since);
@@ -205,11 +207,13 @@ impl<R: Runtime> RunQueue<R> {
     /// Is there more than the owner runs next, and some of it for anybody (sched/Q3, R2)?
     pub fn offers(&self) -> bool {
         let len = self.len();
+        // Relaxed: a hint, as in `len`.
         len > 1 && len > self.bound.load(Ordering::Relaxed)
     }
 
     /// Does one process wait here that anybody may run?
     pub fn offers_single(&self) -> bool {
+        // Relaxed: a hint, as in `len`.
         self.len() == 1 && self.bound.load(Ordering::Relaxed) == 0
     }
 
@@ -312,6 +316,7 @@ impl<R: Runtime> RunQueue<R> {
 
     /// How many of a queue anybody may run (R2).
     fn free(&self, queue: &VecDeque<Runnable<R>>) -> usize {
+        // Relaxed: R1: the caller holds the lock under which it is written.
         if self.bound.load(Ordering::Relaxed) == 0 {
             return queue.len();
         }
