@@ -11,8 +11,8 @@ myriad_vm::bifs! { pub ATOMS = "erlang" {
     "atom_to_binary" / 2 Plain => atom_to_binary_2;
     "list_to_atom" / 1 Plain => |_, a| made(&list_text(a[0])?);
     "list_to_existing_atom" / 1 Plain => |_, a| existing(list_text(a[0]));
-    "binary_to_atom" / 2 Plain => |_, a| made(&binary_text(a[0], a[1])?);
-    "binary_to_existing_atom" / 2 Plain => |_, a| existing(binary_text(a[0], a[1]));
+    "binary_to_atom" / 2 Plain => |_, a| made(&binary_text(&a[0], a[1])?);
+    "binary_to_existing_atom" / 2 Plain => |_, a| existing(binary_text(&a[0], a[1]));
 }}
 
 fn made(text: &str) -> BifResult {
@@ -48,7 +48,7 @@ pub(crate) fn list_text(list: Term) -> Result<String, Escape> {
     if items.tail().is_nil() { Ok(text) } else { badarg() }
 }
 
-fn binary_text(binary: Term, encoding: Term) -> Result<Cow<'static, str>, Escape> {
+fn binary_text(binary: &Term, encoding: Term) -> Result<Cow<'_, str>, Escape> {
     let Some(bytes) = binary.as_binary() else { return badarg() };
     let text = match encoding.as_atom() {
         Some(am::latin1) => Cow::Owned(bytes.iter().map(|b| char::from(*b)).collect::<String>()),

@@ -5,6 +5,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 
+use crate::argument::Bytes;
 use crate::guards::binary_part;
 use crate::iolists::list_to_binary_1;
 use crate::work::{dirty, in_slices};
@@ -13,7 +14,6 @@ use myriad_term::etf::binary_of;
 use myriad_term::{Build, Kind, Term, am};
 use myriad_vm::bif::{BADARG, Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::{BifResult, Ctx, Vm};
-use std::borrow::Cow;
 
 myriad_vm::bifs! { pub BINARY = "binary" {
     "at" / 2 Plain => at_2;
@@ -100,8 +100,7 @@ fn copy(ctx: &mut Ctx<'_>, binary: Term, times: usize) -> BifResult {
     if bits.len() / 8 > LONG && bits.as_bytes().is_none() {
         dirty(ctx)?;
     }
-    // A live argument until the call is over, and nothing is collected meanwhile.
-    let bytes: Cow<'static, [u8]> = bits.to_bytes();
+    let bytes = Bytes::of(binary).ok_or(BADARG)?;
     if size <= AT_ONCE.min(slice_limit(ctx.vm)) {
         match *bytes {
             [one] => copies.resize(size, one),
@@ -178,12 +177,11 @@ fn decode_unsigned(ctx: &mut Ctx<'_>, binary: Term, endianness: Term) -> BifResu
 
 fn longest_common(ctx: &mut Ctx<'_>, list: Term, at_end: bool) -> BifResult {
     let mut items = list.list_iter();
-    // Live arguments until the call is over, and nothing is collected meanwhile.
-    let mut binaries: Vec<Cow<'static, [u8]>> = Vec::new();
+    let mut binaries: Vec<Bytes> = Vec::new();
     let mut moved = 0;
     for item in items.by_ref() {
-        let bytes = item.as_binary().ok_or(BADARG)?;
-        moved += if matches!(bytes, Cow::Owned(_)) { bytes.len() } else { 1 };
+        let bytes = Bytes::of(item).ok_or(BADARG)?;
+        moved += if bytes.is_moved() { bytes.len() } else { 1 };
         if moved > LONG {
             dirty(ctx)?;
         }

@@ -75,7 +75,7 @@ fn term_type(term: Term) -> myriad_term::Atom {
 }
 
 /// The children of a hash map's root or node.
-fn children<'a>(term: Term) -> Option<&'a [Term]> {
+fn children(term: &Term) -> Option<&[Term]> {
     let object = term.as_boxed()?;
     match (object.kind(), term.as_map().map(|map| map.view())) {
         (Kind::MapNode, _) => Some(object.slots()),
@@ -85,7 +85,7 @@ fn children<'a>(term: Term) -> Option<&'a [Term]> {
 }
 
 fn map_hashmap_children_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    match children(args[0]) {
+    match children(&args[0]) {
         Some(children) => Ok(ctx.list(children)),
         None if args[0].is_map() => badarg(),
         None => bad_map(args[0]),
@@ -97,7 +97,7 @@ const WIDTH: usize = 16;
 
 /// The shape of a hash map: depth, full nodes, nodes by number of children, leaves by depth.
 fn map_info_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let Some(top) = children(args[0]) else {
+    let Some(top) = children(&args[0]) else {
         return if args[0].is_map() { badarg() } else { bad_map(args[0]) };
     };
     let (mut full, mut nodes, mut leaves) = (0, [0; WIDTH], [0; WIDTH]);

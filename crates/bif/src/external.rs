@@ -3,12 +3,12 @@
 //! Long work gives way between slices. What cannot stop in the middle, compressing, runs on a dirty scheduler where it is
 //! much.
 
+use crate::argument::Bytes;
 use crate::work::{Budget, TERMS_PER_REDUCTION, dirty};
 use myriad_term::etf::{DecodeError, DecodeOptions, Decoder, EncodeOptions, Encoder, Piece, Sizer, binary_of, measure};
 use myriad_term::{Build, Mfa, Term, am};
 use myriad_vm::bif::{BADARG, Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::{BifResult, Ctx};
-use std::borrow::Cow;
 
 myriad_vm::bifs! { pub EXTERNAL = "erlang" {
     "term_to_binary" / 1 Plain => |ctx, a| { let options = defaults(ctx); encode(ctx, a[0], options, false) };
@@ -165,8 +165,7 @@ fn refused(error: DecodeError) -> Escape {
 const BINARY_TO_TERM_TRAP: Mfa = Mfa { module: am::erts_internal, function: am::binary_to_term_trap, arity: 1 };
 
 fn decode(ctx: &mut Ctx<'_>, binary: Term, options: DecodeOptions<'static>, used: bool) -> BifResult {
-    // The binary is a live argument until the call is over, and nothing is collected meanwhile: its bytes stay.
-    let Some(input): Option<Cow<'static, [u8]>> = binary.as_binary() else { return badarg() };
+    let Some(input) = Bytes::of(binary) else { return badarg() };
     if let [_, 80, a, b, c, d, ..] = input[..] {
         let size = u32::from_be_bytes([a, b, c, d]) as usize;
         if size.max(input.len()) > COMPRESS_LIMIT {

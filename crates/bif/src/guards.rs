@@ -7,7 +7,7 @@ use crate::work::in_slices;
 use myriad_term::arith::{self, ArithError};
 use myriad_term::compare::compare;
 use myriad_term::equal::{eq, eq_exact};
-use myriad_term::{Build, Kind, Term};
+use myriad_term::{Build, Kind, Term, TermRef};
 use myriad_vm::bif::{BADARG, BADARITH, Escape, SYSTEM_LIMIT, badarg};
 use myriad_vm::{BifResult, Ctx};
 use std::cmp::Ordering;
@@ -84,20 +84,20 @@ myriad_vm::bifs! { pub OPERATORS = "erlang" {
 }}
 
 myriad_vm::bifs! { pub TYPE_TESTS = "erlang" {
-    "is_atom" / 1 Guard => test!(Term::is_atom);
+    "is_atom" / 1 Guard => test!(TermRef::is_atom);
     "is_binary" / 1 Guard => test!(|t| t.as_bits().is_some_and(|b| b.is_binary()));
-    "is_bitstring" / 1 Guard => test!(Term::is_bitstring);
+    "is_bitstring" / 1 Guard => test!(TermRef::is_bitstring);
     "is_boolean" / 1 Guard => test!(|t| t.as_bool().is_some());
-    "is_float" / 1 Guard => test!(Term::is_float);
-    "is_function" / 1 Guard => test!(Term::is_fun);
+    "is_float" / 1 Guard => test!(TermRef::is_float);
+    "is_function" / 1 Guard => test!(TermRef::is_fun);
     "is_function" / 2 Guard => is_function_2;
-    "is_integer" / 1 Guard => test!(Term::is_integer);
-    "is_list" / 1 Guard => test!(Term::is_list);
-    "is_map" / 1 Guard => test!(Term::is_map);
-    "is_number" / 1 Guard => test!(Term::is_number);
-    "is_pid" / 1 Guard => test!(Term::is_pid);
-    "is_port" / 1 Guard => test!(Term::is_port);
-    "is_reference" / 1 Guard => test!(Term::is_reference);
+    "is_integer" / 1 Guard => test!(TermRef::is_integer);
+    "is_list" / 1 Guard => test!(TermRef::is_list);
+    "is_map" / 1 Guard => test!(TermRef::is_map);
+    "is_number" / 1 Guard => test!(TermRef::is_number);
+    "is_pid" / 1 Guard => test!(TermRef::is_pid);
+    "is_port" / 1 Guard => test!(TermRef::is_port);
+    "is_reference" / 1 Guard => test!(TermRef::is_reference);
     "is_tuple" / 1 Guard => test!(|t| t.as_tuple().is_some());
     "is_record" / 2 Guard => is_record_2;
     "is_record" / 3 Guard => is_record_3;

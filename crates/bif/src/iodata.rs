@@ -76,7 +76,8 @@ impl Walk {
                     return Ok(false);
                 }
             }
-            if let Some(bits) = self.at.as_bits() {
+            let at = self.at;
+            if let Some(bits) = at.as_bits() {
                 if !self.binary(bits, sink, budget)? {
                     return Ok(false);
                 }

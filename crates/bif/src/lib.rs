@@ -3,6 +3,7 @@
 //! Each file states its functions once, in tables made by [`myriad_vm::bifs!`]; [`TABLES`] lists the tables. What stands for
 //! functions of Erlang libraries is apart from them, in [`intrinsics`].
 
+mod argument;
 pub mod atomics;
 pub mod atoms;
 pub mod binary;

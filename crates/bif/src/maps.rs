@@ -9,12 +9,12 @@ use myriad_vm::bif::{BADARG, Escape, badarg};
 use myriad_vm::{BifResult, Ctx};
 
 myriad_vm::bifs! { pub MAPS = "maps" {
-    "get" / 2 Plain => |_, a| of(a[1])?.get(a[0]).ok_or(Escape::BadKey(a[0]));
+    "get" / 2 Plain => |_, a| of(&a[1])?.get(a[0]).ok_or(Escape::BadKey(a[0]));
     "find" / 2 Plain => find_2;
-    "is_key" / 2 Plain => |_, a| Ok(Term::bool(of(a[1])?.has_key(a[0])));
-    "put" / 3 Plain => |ctx, a| Ok(of(a[2])?.put(ctx, a[0], a[1]));
-    "update" / 3 Plain => |ctx, a| of(a[2])?.update(ctx, a[0], a[1]).ok_or(Escape::BadKey(a[0]));
-    "remove" / 2 Plain => |ctx, a| Ok(of(a[1])?.remove(ctx, a[0]));
+    "is_key" / 2 Plain => |_, a| Ok(Term::bool(of(&a[1])?.has_key(a[0])));
+    "put" / 3 Plain => |ctx, a| Ok(of(&a[2])?.put(ctx, a[0], a[1]));
+    "update" / 3 Plain => |ctx, a| of(&a[2])?.update(ctx, a[0], a[1]).ok_or(Escape::BadKey(a[0]));
+    "remove" / 2 Plain => |ctx, a| Ok(of(&a[1])?.remove(ctx, a[0]));
     "take" / 2 Plain => take_2;
     "keys" / 1 Plain => |ctx, a| list_of(ctx, a[0], |(key, _)| key);
     "values" / 1 Plain => |ctx, a| list_of(ctx, a[0], |(_, value)| value);
@@ -28,10 +28,10 @@ myriad_vm::bifs! { pub INTERNAL_MAPS = "erts_internal" {
     "map_to_tuple_keys" / 1 Plain => map_to_tuple_keys_1;
 }}
 
-fn of(term: Term) -> Result<Map, Escape> {
+fn of(term: &Term) -> Result<Map<'_, 'static>, Escape> {
     match term.as_map() {
         Some(map) => Ok(map),
-        None => bad_map(term),
+        None => bad_map(*term),
     }
 }
 
@@ -43,7 +43,7 @@ const AT_ONCE: usize = 2048;
 const PER_REDUCTION: usize = 8;
 
 /// The map, its size counted as work.
-fn counted(ctx: &mut Ctx<'_>, term: Term) -> Result<Map, Escape> {
+fn counted<'a>(ctx: &mut Ctx<'_>, term: &'a Term) -> Result<Map<'a, 'static>, Escape> {
     let map = of(term)?;
     if map.size() > LONG {
         dirty(ctx)?;
@@ -53,22 +53,22 @@ fn counted(ctx: &mut Ctx<'_>, term: Term) -> Result<Map, Escape> {
 }
 
 fn find_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    Ok(match of(args[1])?.get(args[0]) {
+    Ok(match of(&args[1])?.get(args[0]) {
         Some(value) => ctx.tuple(&[Term::OK, value]),
         None => Term::atom(myriad_term::am::error),
     })
 }
 
 fn take_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    Ok(match of(args[1])?.take(ctx, args[0]) {
+    Ok(match of(&args[1])?.take(ctx, args[0]) {
         Some((value, rest)) => ctx.tuple(&[value, rest]),
         None => Term::atom(myriad_term::am::error),
     })
 }
 
 fn merge_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let first = counted(ctx, args[0])?;
-    let second = counted(ctx, args[1])?;
+    let first = counted(ctx, &args[0])?;
+    let second = counted(ctx, &args[1])?;
     Ok(first.merge(ctx, second))
 }
 
@@ -82,7 +82,7 @@ fn from_keys_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 /// The map of the pairs that `pair` makes of the elements of a list.
-fn of_items(ctx: &mut Ctx<'_>, list: Term, pair: impl Fn(Term) -> Option<Pair> + Send + 'static) -> BifResult {
+fn of_items(ctx: &mut Ctx<'_>, list: Term, pair: impl Fn(Term) -> Option<Pair<'static>> + Send + 'static) -> BifResult {
     let mut items = list.list_iter();
     let mut pairs = Vec::new();
     for item in items.by_ref().take(AT_ONCE) {
@@ -122,8 +122,8 @@ fn proper(list: &ListIter) -> Result<(), Escape> {
 }
 
 /// A list of what `item` makes of each pair, in the order of `maps:to_list/1`.
-fn list_of(ctx: &mut Ctx<'_>, term: Term, item: fn(Pair) -> Term) -> BifResult {
-    let map = of(term)?;
+fn list_of(ctx: &mut Ctx<'_>, term: Term, item: fn(Pair<'static>) -> Term) -> BifResult {
+    let map = of(&term)?;
     let mut pairs = map.pairs_from_end();
     let mut list = Term::NIL;
     if map.size() <= AT_ONCE {
@@ -160,7 +160,7 @@ fn map_next_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn map_to_tuple_keys_1(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    match of(args[0])?.flat_keys() {
+    match of(&args[0])?.flat_keys() {
         Some(keys) => Ok(keys),
         None => badarg(),
     }

@@ -59,7 +59,7 @@ fn c(f: extern "C" fn(f64) -> f64, x: f64) -> f64 {
 }
 
 fn number(term: Term) -> Result<f64, Escape> {
-    match Number::of(term) {
+    match Number::of(&term) {
         Some(number) => number.to_f64().ok_or(BADARITH),
         None => badarg(),
     }

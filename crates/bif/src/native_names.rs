@@ -92,12 +92,12 @@ fn internal_name2native_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     Ok(binary_of_vec(ctx, name))
 }
 
-fn bytes<'a>(term: Term) -> Result<std::borrow::Cow<'a, [u8]>, Escape> {
+fn bytes(term: &Term) -> Result<std::borrow::Cow<'_, [u8]>, Escape> {
     term.as_binary().ok_or(myriad_vm::bif::BADARG)
 }
 
 fn internal_native2name_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let native = bytes(args[0])?;
+    let native = bytes(&args[0])?;
     let names = names(ctx.vm);
     if !names.utf8 {
         return Ok(ctx.byte_list(&native, Term::NIL));
@@ -110,7 +110,7 @@ fn internal_native2name_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 /// The characters, composed (NFC): which the Erlang library does.
 fn internal_normalize_utf8_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    if std::str::from_utf8(&bytes(args[0])?).is_err() {
+    if std::str::from_utf8(&bytes(&args[0])?).is_err() {
         return badarg();
     }
     let nfc = Export::intern(Mfa { module: am::unicode, function: am::characters_to_nfc_list, arity: 1 });
@@ -118,6 +118,6 @@ fn internal_normalize_utf8_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn is_translatable_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let native = bytes(args[0])?;
+    let native = bytes(&args[0])?;
     Ok(Term::bool(!names(ctx.vm).utf8 || std::str::from_utf8(&native).is_ok()))
 }

@@ -14,7 +14,7 @@ use myriad_term::copy_shared::copy_shared;
 use myriad_term::equal::eq_exact;
 use myriad_term::hash::internal_hash;
 use myriad_term::size::size_shared;
-use myriad_term::{Build, Term, am, map};
+use myriad_term::{Boxed, Build, Term, am, map};
 use myriad_vm::bif::badarg;
 use myriad_vm::heap_walk::{Holder, Place, Visit};
 use myriad_vm::{BifResult, Ctx, Vm};
@@ -67,7 +67,7 @@ impl PersistentTerms {
     /// Calls `visit` with each object that they are made of.
     pub fn each_object(&self, visit: Visit<'_>) {
         for value in self.0.read().chains.values().flatten() {
-            let mut visit = |object| visit(Holder::PersistentTerms, Place::System, object);
+            let mut visit = |object: Boxed<'_, '_>| visit(Holder::PersistentTerms, Place::System, object);
             each_reachable(&[value.key, value.value], &mut visit);
         }
     }

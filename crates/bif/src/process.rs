@@ -9,7 +9,7 @@ mod spawn;
 #[cfg(test)]
 mod tests;
 
-use myriad_process::{Named, Payload};
+use myriad_process::{Message, Named, Payload};
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Term, am};
 use myriad_trace::life;
@@ -201,7 +201,7 @@ fn ask_alive(ctx: &mut Ctx<'_>, pid: myriad_term::Pid, reference: Term) -> Resul
     let Some(numbers) = reference.as_local_ref() else { return badarg() };
     if !ctx.ask(pid, Signal::IsAlive { from: ctx.pid(), reference: numbers }) {
         let answer = ctx.tuple(&[reference, Term::FALSE]);
-        ctx.signal_to(ctx.pid(), Signal::Message(Payload::copy(answer).into_message()));
+        ctx.signal_to(ctx.pid(), Signal::Message(Message::new(Payload::copy(answer), Term::NONE)));
     }
     Ok(())
 }
@@ -331,7 +331,7 @@ fn suspended_nobody(ctx: &mut Ctx<'_>, asynchronous: bool, tag: Term, reason: my
     use myriad_term::Build;
     if tag.is_some() {
         let message = ctx.tuple(&[tag, reason.term()]);
-        ctx.signal_to(ctx.pid(), Signal::Message(Payload::copy(message).into_message()));
+        ctx.signal_to(ctx.pid(), Signal::Message(Message::new(Payload::copy(message), Term::NONE)));
         return Ok(Term::TRUE);
     }
     Ok(if asynchronous { Term::TRUE } else { reason.term() })
@@ -374,7 +374,7 @@ fn group_leader_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let signal = Signal::GroupLeader { leader: Payload::copy(leader), from: ctx.pid(), reference: numbers };
     if !ctx.ask(pid, signal) {
         let message = ctx.tuple(&[reference, Term::atom(am::badarg)]);
-        ctx.signal_to(ctx.pid(), Signal::Message(Payload::copy(message).into_message()));
+        ctx.signal_to(ctx.pid(), Signal::Message(Message::new(Payload::copy(message), Term::NONE)));
     }
     Ok(Term::OK)
 }
@@ -395,7 +395,7 @@ fn request_system_task(ctx: &mut Ctx<'_>, requester: Term, target: Term, urgency
             _ => Term::atom(am::noproc),
         };
         let message = ctx.tuple(&[*kind, *id, result]);
-        ctx.signal_to(from, Signal::Message(Payload::copy(message).into_message()));
+        ctx.signal_to(from, Signal::Message(Message::new(Payload::copy(message), Term::NONE)));
     }
     Ok(Term::OK)
 }

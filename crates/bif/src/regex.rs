@@ -21,6 +21,7 @@ mod pattern;
 mod pcre;
 mod tables;
 
+use crate::argument::Bytes;
 use crate::iolists::bytes_of;
 use crate::work::{self, Pace, in_slices_at};
 use captured::Captures;
@@ -133,8 +134,7 @@ const RE_RUN_TRAP: Mfa = Mfa { module: am::erlang, function: am::re_run_trap, ar
 
 /// Checks a long subject slice by slice, and runs then.
 fn check_and_run(ctx: &mut Ctx<'_>, subject: Term, pattern: Term, list: Term) -> BifResult {
-    // A live argument until the call is over, and nothing is collected meanwhile.
-    let Some(bytes): Option<Cow<'static, [u8]>> = subject.as_binary() else { return badarg() };
+    let Some(bytes) = Bytes::of(subject) else { return badarg() };
     let mut checked = 0;
     let pace = Pace::of(CHECKED_PER_REDUCTION).in_function(RE_RUN_TRAP);
     in_slices_at(ctx, pace, move |ctx, budget| {

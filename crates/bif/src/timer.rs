@@ -1,6 +1,6 @@
 //! Timers: `start_timer`, `send_after`, reading and cancelling.
 
-use myriad_process::{Payload, TimerId};
+use myriad_process::{Message, Payload, TimerId};
 use myriad_sched::Destination;
 use myriad_sched::clock::{END_NS, START_NS};
 use myriad_term::{Build, Term, am};
@@ -109,7 +109,7 @@ fn ask(ctx: &mut Ctx<'_>, reference: Term, options: Term, question: Question) ->
     if info {
         let kind = if question == Question::Cancel { am::cancel_timer } else { am::read_timer };
         let answer = ctx.tuple(&[Term::atom(kind), reference, left]);
-        ctx.signal_to(ctx.pid(), Signal::Message(Payload::copy(answer).into_message()));
+        ctx.signal_to(ctx.pid(), Signal::Message(Message::new(Payload::copy(answer), Term::NONE)));
     }
     Ok(Term::OK)
 }

@@ -17,14 +17,14 @@ myriad_vm::bifs! { pub TUPLES = "erlang" {
 }}
 
 /// The tuple's elements and a position in them (0-based, at most `last`).
-fn at<'a>(position: Term, tuple: Term, past_end: usize) -> Option<(&'a [Term], usize)> {
+fn at(position: Term, tuple: &Term, past_end: usize) -> Option<(&[Term], usize)> {
     let elements = tuple.as_tuple()?.elements();
     let i = position.as_usize()?.checked_sub(1)?;
     (i < elements.len() + past_end).then_some((elements, i))
 }
 
 fn setelement_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let Some((elements, i)) = at(args[0], args[1], 0) else { return badarg() };
+    let Some((elements, i)) = at(args[0], &args[1], 0) else { return badarg() };
     let copy = ctx.tuple(elements);
     // SAFETY: the fresh tuple has the same arity, and nobody else has seen it yet.
     unsafe { *copy.boxed_ptr().add(1 + i) = args[2].raw() };
@@ -52,14 +52,14 @@ fn append_element_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn insert_element_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let Some((elements, i)) = at(args[0], args[1], 1) else { return badarg() };
+    let Some((elements, i)) = at(args[0], &args[1], 1) else { return badarg() };
     let (before, behind) = elements.split_at(i);
     let all = before.iter().chain([&args[2]]).chain(behind).copied();
     tuple_of(ctx, elements.len() + 1, all, Term::NIL)
 }
 
 fn delete_element_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let Some((elements, i)) = at(args[0], args[1], 0) else { return badarg() };
+    let Some((elements, i)) = at(args[0], &args[1], 0) else { return badarg() };
     let left = elements[..i].iter().chain(&elements[i + 1..]).copied();
     tuple_of(ctx, elements.len() - 1, left, Term::NIL)
 }

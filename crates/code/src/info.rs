@@ -2,17 +2,17 @@
 
 use crate::{BuiltIn, Function, Module, Runtime};
 use myriad_term::etf::{self, DecodeOptions};
-use myriad_term::{Build, Term};
+use myriad_term::{Build, Term, TermRef};
 
 /// The term of an external term that a .beam file holds; nothing if it is not one, whole and alone.
-pub(crate) fn decode<A: Build>(heap: &mut A, bytes: &[u8]) -> Option<Term> {
+pub(crate) fn decode<'h, A: Build<'h>>(heap: &mut A, bytes: &[u8]) -> Option<TermRef<'h>> {
     let decoded = etf::decode(heap, bytes, DecodeOptions::default()).ok()?;
     (decoded.used == bytes.len()).then_some(decoded.term)
 }
 
 /// The term that attributes or compile information begin with, the empty list if there are none; nothing if it is no term.
 /// As on OTP, nobody looks at what comes behind it.
-pub(crate) fn decode_first<A: Build>(heap: &mut A, bytes: &[u8]) -> Option<Term> {
+pub(crate) fn decode_first<'h, A: Build<'h>>(heap: &mut A, bytes: &[u8]) -> Option<TermRef<'h>> {
     if bytes.is_empty() {
         return Some(Term::NIL);
     }
@@ -25,7 +25,7 @@ pub fn location_of<R: Runtime>(module: &Module<R>, index: u32) -> Option<(Term, 
     Some((module.files.get(line.file as usize).copied()?, line.line))
 }
 
-fn pairs<A: Build>(heap: &mut A, functions: impl DoubleEndedIterator<Item = (Term, u8)>) -> Term {
+fn pairs<'h, A: Build<'h>>(heap: &mut A, functions: impl DoubleEndedIterator<Item = (Term, u8)>) -> TermRef<'h> {
     let mut list = Term::NIL;
     for (name, arity) in functions.rev() {
         let pair = heap.tuple(&[name, Term::small(i64::from(arity))]);
@@ -39,17 +39,17 @@ fn pair_of<R: Runtime>(function: &Function<R>) -> (Term, u8) {
 }
 
 /// `[{Name, Arity}]` of the exported functions, the last in the file's table first (OTP's own order differs from run to run).
-pub fn export_list<A: Build, R: Runtime>(heap: &mut A, module: &Module<R>) -> Term {
+pub fn export_list<'h, A: Build<'h>, R: Runtime>(heap: &mut A, module: &Module<R>) -> TermRef<'h> {
     pairs(heap, module.exports.iter().rev().map(|(export, _)| (export.mfa.function.term(), export.mfa.arity)))
 }
 
 /// `[{Name, Arity}]` of all functions, in the order of the code.
-pub fn function_list<A: Build, R: Runtime>(heap: &mut A, module: &Module<R>) -> Term {
+pub fn function_list<'h, A: Build<'h>, R: Runtime>(heap: &mut A, module: &Module<R>) -> TermRef<'h> {
     pairs(heap, module.functions.iter().map(pair_of))
 }
 
 /// `[{Name, Arity}]` of the functions that `load_nif/2` has replaced.
-pub fn nif_list<A: Build, R: Runtime>(heap: &mut A, module: &Module<R>) -> Term {
+pub fn nif_list<'h, A: Build<'h>, R: Runtime>(heap: &mut A, module: &Module<R>) -> TermRef<'h> {
     let is_nif = |function: &&Function<R>| function.bif().is_some_and(|def| def.is_nif());
     let nifs: Vec<_> = module.functions.iter().filter(is_nif).map(pair_of).collect();
     pairs(heap, nifs.into_iter())
@@ -57,12 +57,12 @@ pub fn nif_list<A: Build, R: Runtime>(heap: &mut A, module: &Module<R>) -> Term 
 
 impl<R: Runtime> Module<R> {
     /// The attributes, decoded onto `heap`; the empty list if there are none.
-    pub fn attributes<A: Build>(&self, heap: &mut A) -> Term {
+    pub fn attributes<'h, A: Build<'h>>(&self, heap: &mut A) -> TermRef<'h> {
         decode_first(heap, &self.beam.attributes).unwrap_or(Term::NIL)
     }
 
     /// The compile information, decoded onto `heap`; the empty list if there is none.
-    pub fn compile_info<A: Build>(&self, heap: &mut A) -> Term {
+    pub fn compile_info<'h, A: Build<'h>>(&self, heap: &mut A) -> TermRef<'h> {
         decode_first(heap, &self.beam.compile_info).unwrap_or(Term::NIL)
     }
 

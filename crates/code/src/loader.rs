@@ -146,7 +146,7 @@ pub fn prepare<R: Runtime>(
     let name = name_of(1).ok_or(missing.clone())?;
     let mfa_of = |module: Atom, function: u32, arity: u8| Some(Mfa { module, function: name_of(function)?, arity });
 
-    let readable = |bytes| crate::info::decode_first(&mut Arena::new(), bytes).is_some();
+    let readable = |bytes| crate::info::decode_first(&mut &Arena::new(), bytes).is_some();
     if ![&beam.attributes, &beam.compile_info].into_iter().all(|bytes| readable(bytes)) {
         return Err(LoadError::Information);
     }

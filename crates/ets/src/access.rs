@@ -5,7 +5,7 @@ use crate::store::Caller;
 use crate::table::{Gone, Protection, Table, User};
 use myriad_sync::Arc;
 use myriad_term::magic::magic_reference;
-use myriad_term::{Alloc, Atom, Magic, Term, am};
+use myriad_term::{Alloc, Atom, Magic, Term, TermRef, am};
 use myriad_vm::bif::BADARG;
 use myriad_vm::{Ctx, Escape, Vm};
 use std::ops::Deref;
@@ -72,12 +72,12 @@ impl Deref for InUse {
 struct TableId(Arc<Table>);
 
 /// The identifier of a table.
-pub fn identifier<A: Alloc + ?Sized>(heap: &mut A, table: &Arc<Table>) -> Term {
+pub fn identifier<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, table: &Arc<Table>) -> TermRef<'h> {
     magic_reference(heap, Magic::new(table.numbers, TableId(table.clone())))
 }
 
 /// How the table is known: by name or identifier.
-pub fn known_as<A: Alloc + ?Sized>(heap: &mut A, table: &Arc<Table>) -> Term {
+pub fn known_as<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, table: &Arc<Table>) -> TermRef<'h> {
     if table.options.named { table.name().term() } else { identifier(heap, table) }
 }
 

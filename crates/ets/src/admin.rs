@@ -2,14 +2,14 @@
 
 use crate::access::{InUse, Need, bad, find, gone, identifier, known_as, table, user};
 use crate::registry::{Ended, Registry};
-use crate::row::copy_out;
+use crate::row::{copied_size, copy_out};
 use crate::store::{Rows, on_store};
 use crate::table::{Heir, Inheritor, Kind, Options, Protection, Table, Taken, WriteConcurrency};
-use myriad_heap::Fragment;
+use myriad_heap::Payload;
 use myriad_process::Message;
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_sync::{Arc, Progress};
-use myriad_term::{Build, Pid, Term, am};
+use myriad_term::{Build, Pid, Term, TermRef, am};
 use myriad_vm::bif::{Escape, Resumption, badarg};
 use myriad_vm::{BifResult, Ctx, Signal, Vm};
 
@@ -49,12 +49,7 @@ fn heir_option(ctx: &Ctx<'_>, option: Term) -> Option<Heir> {
         _ => return None,
     };
     match pid.as_local_pid().and_then(|pid| Inheritor::of(ctx.vm, pid)) {
-        Some(heir) if data.is_immediate() => Some(Heir::Process(heir, data, None)),
-        Some(heir) => {
-            let mut fragment = Fragment::new();
-            let data = copy_out(data, &mut fragment);
-            Some(Heir::Process(heir, data, Some(fragment)))
-        }
+        Some(heir) => Some(Heir::Process(heir, Payload::whole(data))),
         None => pid.is_pid().then_some(Heir::None),
     }
 }
@@ -281,7 +276,7 @@ fn rename_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 /// Makes `to` the owner, and tells it unless `data` is [`Term::NONE`]; `false` if it has ended.
-fn transfer(vm: &'static Vm, table: &Arc<Table>, to: Inheritor, data: Term) -> bool {
+fn transfer(vm: &'static Vm, table: &Arc<Table>, to: Inheritor, data: TermRef<'_>) -> bool {
     let from = table.owner();
     if to.process(vm).is_none() {
         return false;
@@ -294,11 +289,12 @@ fn transfer(vm: &'static Vm, table: &Arc<Table>, to: Inheritor, data: Term) -> b
     let sent = if data.is_none() || !lives {
         lives
     } else {
-        let mut fragment = Fragment::new();
-        let id = known_as(&mut fragment, table);
-        let data = copy_out(data, &mut fragment);
-        let term = fragment.tuple(&[am::ets_transfer.term(), id, from.term(), data]);
-        vm.signal_pid(to, Signal::Message(Message::new(term, Some(fragment), Term::NONE)))
+        let transfer = Payload::build(copied_size(data) + 16, |draft| {
+            let id = known_as(draft, table);
+            let data = copy_out(data, draft);
+            draft.tuple(&[am::ets_transfer.term(), id, from.term(), data])
+        });
+        vm.signal_pid(to, Signal::Message(Message::new(transfer, Term::NONE)))
     };
     if !sent && Registry::of(vm).disown(to, table) {
         table.set_owner(from);
@@ -427,18 +423,17 @@ fn release(ctx: &Ctx<'_>, table: &Table, pid: Pid) {
 fn internal_request_all_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
     let reference = ctx.make_ref();
     for scheduler in 0..ctx.vm.config.schedulers {
-        let mut fragment = Fragment::new();
-        let mut list = Term::NIL;
-        if scheduler == 0 {
-            for table in Registry::of(ctx.vm).all() {
-                let id = known_as(&mut fragment, &table);
-                list = fragment.cons(id, list);
+        let tables = if scheduler == 0 { Registry::of(ctx.vm).all() } else { Vec::new() };
+        let message = Payload::build(16, |draft| {
+            let mut list = Term::NIL;
+            for table in tables {
+                let id = known_as(draft, &table);
+                list = draft.cons(id, list);
             }
-        }
-        let reference = copy_out(reference, &mut fragment);
-        let term = fragment.tuple(&[reference, list]);
-        let message = Message::new(term, Some(fragment), Term::NONE);
-        ctx.vm.signal_pid(ctx.pid(), Signal::Message(message));
+            let reference = copy_out(reference, draft);
+            draft.tuple(&[reference, list])
+        });
+        ctx.vm.signal_pid(ctx.pid(), Signal::Message(Message::new(message, Term::NONE)));
     }
     Ok(reference)
 }
@@ -523,16 +518,13 @@ impl Left {
 /// Gives a table of an ending process to its heir, or deletes it; gives the rows of a deleted one.
 fn pass_on_or_delete(ctx: &Ctx<'_>, table: &Arc<Table>) -> Option<Doomed> {
     // The heir stays the heir of what it owns from now on.
-    let mut memory = Fragment::new();
     let heir = match &*table.heir.lock() {
-        Heir::Process(heir, data, _) => {
-            Some((*heir, if data.is_none() { *data } else { copy_out(*data, &mut memory) }))
-        }
+        Heir::Process(heir, data) => Some((*heir, Payload::whole(data.term()))),
         Heir::None => None,
     };
     if let Some((heir, data)) = heir
         && heir.pid != ctx.pid()
-        && transfer(ctx.vm, table, heir, data)
+        && transfer(ctx.vm, table, heir, data.term())
     {
         return None;
     }

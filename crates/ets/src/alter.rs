@@ -124,17 +124,16 @@ impl Judge for SpecJudge {
         self.count
     }
 
-    fn is_doomed(&mut self, row: Row) -> bool {
-        let doomed = self.machine.is_true(&self.spec, Subject::row(row, &mut self.memory));
+    fn is_doomed(&mut self, row: Row<'_>) -> bool {
+        let doomed = self.machine.is_true(&self.spec, Subject::row(row, &self.memory));
         self.memory.clear();
         self.count += usize::from(doomed);
         doomed
     }
 
-    fn successor(&mut self, row: Row) -> Option<NewRow> {
-        let mut arena = Arena::new();
-        let result = self.machine.run(&self.spec, Subject::row(row, &mut self.memory), &mut arena);
-        self.memory.clear();
+    fn successor(&mut self, row: Row<'_>) -> Option<NewRow> {
+        let memory = Arena::new();
+        let result = self.machine.run(&self.spec, Subject::row(row, &memory), &mut &memory);
         let result = result?;
         let key = result.as_tuple()?.elements().get(self.form.keypos).copied()?;
         // `keeps_key` has seen to it that they are equal.

@@ -7,7 +7,7 @@ use crate::row::{NewRow, Row, copy_out};
 use crate::store::{Rows, on_store};
 use crate::table::{Gone, Kind, Table, User};
 use myriad_term::compare::compare;
-use myriad_term::{Arena, Build, Term, am, arith};
+use myriad_term::{Arena, Build, Term, TermRef, am, arith};
 use myriad_vm::bif::{BADARG, SYSTEM_LIMIT, badarg};
 use myriad_vm::{BifResult, Ctx, Escape};
 
@@ -21,13 +21,8 @@ myriad_vm::bifs! { pub COUNTERS = "ets" {
 type Changes = Vec<(usize, Term)>;
 
 /// The elements of a tuple, or none.
-fn tuple_elements<'a>(tuple: Term) -> Option<&'a [Term]> {
+fn tuple_elements<'a, 'h>(tuple: &'a TermRef<'h>) -> Option<&'a [TermRef<'h>]> {
     tuple.as_tuple().map(|t| t.elements())
-}
-
-/// The elements of a row: its own, or in `memory`.
-fn elements<'a>(row: Option<Row>, memory: &mut Arena) -> Option<&'a [Term]> {
-    row.and_then(|row| tuple_elements(row.term(memory)))
 }
 
 /// Runs `f` on the row of a key under the write lock; it gives what to change. `None` as a row: there is none.
@@ -36,16 +31,17 @@ fn with_row_to_change<R>(
     table: &Table,
     key: Term,
     default: Term,
-    f: impl FnOnce(Option<&[Term]>) -> Result<(R, Changes), Escape>,
+    f: impl FnOnce(Option<&[TermRef<'_>]>) -> Result<(R, Changes), Escape>,
 ) -> Result<Result<R, Escape>, Gone> {
-    let mut memory = Arena::new();
     on_store!(&table.store, rows => rows.change(table, user, key, |row, hash| {
-        let elements = elements(row, &mut memory);
+        let memory = Arena::new();
+        let tuple = row.map(|row| row.term(&memory));
+        let elements = tuple.as_ref().and_then(tuple_elements);
         let (result, changes) = f(elements)?;
         let new = match row {
             Some(row) if in_place(row, &changes) => None,
             Some(_) => Some(changed(table, elements, None, &changes, hash)),
-            None if default.is_some() => Some(changed(table, tuple_elements(default), Some(key), &changes, hash)),
+            None if default.is_some() => Some(changed(table, tuple_elements(&default), Some(key), &changes, hash)),
             None => None,
         };
         Ok((result, new))
@@ -61,7 +57,7 @@ fn change_one(
     at: usize,
     f: impl FnOnce(Term) -> Option<Term>,
 ) -> Result<Option<Term>, Gone> {
-    let change = |row: Row| {
+    let change = |row: Row<'_>| {
         let old = row.immediate(at)?;
         let new = f(old).filter(|e| e.is_immediate())?;
         // SAFETY: the lock is held for writing, and the key's index is no caller's.
@@ -84,7 +80,7 @@ fn single_operation(keypos: usize, term: Term) -> Option<(usize, i64)> {
 }
 
 /// Changes a row in place, if that is all immediate.
-fn in_place(row: Row, changes: &Changes) -> bool {
+fn in_place(row: Row<'_>, changes: &Changes) -> bool {
     if !changes.iter().all(|(at, value)| value.is_immediate() && row.immediate(*at).is_some()) {
         return false;
     }
@@ -96,16 +92,16 @@ fn in_place(row: Row, changes: &Changes) -> bool {
 }
 
 /// A row of these elements with the changes made.
-fn changed(table: &Table, elements: Option<&[Term]>, key: Option<Term>, changes: &Changes, hash: u32) -> NewRow {
-    let mut elements = elements.map_or_else(Vec::new, <[Term]>::to_vec);
+fn changed(table: &Table, elements: Option<&[TermRef<'_>]>, key: Option<Term>, changes: &Changes, hash: u32) -> NewRow {
+    let mut elements = elements.map_or_else(Vec::new, |elements| elements.to_vec());
     if let Some(key) = key {
         elements[table.options.keypos] = key;
     }
     for (at, value) in changes {
         elements[*at] = *value;
     }
-    let mut arena = Arena::new();
-    table.new_row(arena.tuple(&elements), hash)
+    let arena = Arena::new();
+    table.new_row((&mut &arena).tuple(&elements), hash)
 }
 
 /// One operation of `update_counter`.
@@ -203,7 +199,7 @@ fn update_counter(ctx: &mut Ctx<'_>, args: &[Term], default: Term) -> BifResult 
 }
 
 /// The new value, on the caller's heap.
-fn count(ctx: &mut Ctx<'_>, op: &Operation, old: Term) -> BifResult {
+fn count(ctx: &mut Ctx<'_>, op: &Operation, old: TermRef<'_>) -> BifResult {
     if !old.is_integer() {
         return badarg();
     }

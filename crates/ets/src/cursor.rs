@@ -6,8 +6,8 @@
 //! CU1. The noted keys are looked at only while the tree's version is the noted one (TR2) and it may be read.
 
 use crate::tree::{Place, Tree};
-use myriad_term::Term;
 use myriad_term::compare::compare;
+use myriad_term::{Term, TermRef};
 use std::cell::Cell;
 
 /// Keys noted at once.
@@ -36,13 +36,13 @@ thread_local! {
 }
 
 /// A walk begins at this key.
-pub fn begin(tree: &Tree, key: Option<Term>, upwards: bool) {
+pub fn begin(tree: &Tree, key: Option<TermRef<'_>>, upwards: bool) {
     CURSOR.with(|c| c.note(tree, key, upwards));
 }
 
 /// The key after one, or before it. It lies in the tree.
 #[inline]
-pub fn step(tree: &Tree, key: Term, upwards: bool) -> Option<Term> {
+pub fn step<'t>(tree: &'t Tree, key: TermRef<'_>, upwards: bool) -> Option<TermRef<'t>> {
     CURSOR.with(|c| {
         let next = c.at.get() + 1;
         if next < c.count.get() && c.is_at(tree, key, upwards) {
@@ -54,17 +54,18 @@ pub fn step(tree: &Tree, key: Term, upwards: bool) -> Option<Term> {
 }
 
 impl Cursor {
-    fn note(&self, tree: &Tree, key: Option<Term>, upwards: bool) {
+    fn note(&self, tree: &Tree, key: Option<TermRef<'_>>, upwards: bool) {
         self.version.set(tree.version());
         self.upwards.set(upwards);
         self.at.set(0);
         self.count.set(usize::from(key.is_some()));
-        self.keys[0].set(key.unwrap_or(Term::NIL));
+        // SAFETY: CU1: the note is looked at only while the tree's version is the same, and so the key's row in it.
+        self.keys[0].set(key.map_or(Term::NIL, |key| unsafe { key.assume_held() }));
     }
 
     /// Did the last step lead to this key?
     #[inline]
-    fn is_at(&self, tree: &Tree, key: Term, upwards: bool) -> bool {
+    fn is_at(&self, tree: &Tree, key: TermRef<'_>, upwards: bool) -> bool {
         self.version.get() == tree.version()
             && self.upwards.get() == upwards
             && self.at.get() < self.count.get()
@@ -73,7 +74,7 @@ impl Cursor {
     }
 
     #[inline(never)]
-    fn search(&self, tree: &Tree, key: Term, upwards: bool) -> Option<Term> {
+    fn search<'t>(&self, tree: &'t Tree, key: TermRef<'_>, upwards: bool) -> Option<TermRef<'t>> {
         if !self.is_at(tree, key, upwards) {
             let place = if upwards { Place::After(key) } else { Place::Before(key) };
             let found = if upwards { tree.next(place) } else { tree.prev(place) }.map(|row| row.key(tree.keypos()));
@@ -92,21 +93,21 @@ mod tests {
     use super::{begin, step};
     use crate::row::{Form, NewRow};
     use crate::tree::{Place, Tree};
-    use myriad_term::{Arena, Build, Term};
+    use myriad_term::{Arena, Build, Term, TermRef};
 
     const FORM: Form = Form { keypos: 0, packed: false };
 
     fn put(tree: &mut Tree, key: i64) {
-        let mut arena = Arena::new();
+        let mut arena = &Arena::new();
         let tuple = arena.tuple(&[Term::small(key), Term::small(-key)]);
         tree.insert(NewRow::new(tuple, 0, FORM));
     }
 
-    fn key(key: Option<Term>) -> Option<i64> {
-        key.and_then(Term::as_small)
+    fn key(key: Option<TermRef<'_>>) -> Option<i64> {
+        key.and_then(|key| key.as_small())
     }
 
-    fn first(tree: &Tree) -> Option<Term> {
+    fn first(tree: &Tree) -> Option<TermRef<'_>> {
         tree.next(Place::Start).map(|row| row.key(0))
     }
 
@@ -114,7 +115,7 @@ mod tests {
     fn walks_see_what_comes_and_goes() {
         let mut tree = Tree::new(0);
         (0..200).for_each(|i| put(&mut tree, i * 10));
-        let mut arena = Arena::new();
+        let mut arena = &Arena::new();
         let mut at = key(first(&tree)).expect("rows");
         begin(&tree, first(&tree), true);
         let mut seen = vec![at];
@@ -148,24 +149,23 @@ mod tests {
     fn walks_see_keys_that_move() {
         let mut tree = Tree::new(1);
         let row = |tree: &mut Tree, number: i64, before: usize| {
-            let mut arena = Arena::new();
+            let arena = Arena::new();
+            let mut arena = &arena;
             let parts = [before, 6 - before].map(|n| arena.list(&vec![Term::small(7); n]));
             let key = arena.tuple(&[Term::small(number)]);
             let tuple = arena.tuple(&[parts[0], key, parts[1]]);
             tree.insert_tuple(tuple, crate::row::tuple_words(tuple), key);
         };
         (0..10).for_each(|number| row(&mut tree, number, 1));
-        let number = |key: Option<Term>| key.and_then(|k| k.as_tuple_of::<1>()).and_then(|[n]| n.as_small());
-        let first = tree.next(Place::Start).map(|row| row.key(1)).expect("rows");
-        begin(&tree, Some(first), true);
-        let second = step(&tree, first, true).expect("a second");
-        assert_eq!(number(Some(second)), Some(1));
+        let number = |key: Option<TermRef<'_>>| key.and_then(|k| k.as_tuple_of::<1>()).and_then(|[n]| n.as_small());
+        let mut arena = &Arena::new();
+        let keys: Vec<TermRef<'_>> = (0..10).map(|number| arena.tuple(&[Term::small(number)])).collect();
+        begin(&tree, tree.next(Place::Start).map(|row| row.key(1)), true);
+        assert_eq!(number(step(&tree, keys[0], true)), Some(1));
         // The third is noted by now, and moves.
         row(&mut tree, 2, 5);
-        assert_eq!(number(step(&tree, second, true)), Some(2));
+        assert_eq!(number(step(&tree, keys[1], true)), Some(2));
         row(&mut tree, 1, 4);
-        let mut arena = Arena::new();
-        let third = arena.tuple(&[Term::small(2)]);
-        assert_eq!(number(step(&tree, third, true)), Some(3));
+        assert_eq!(number(step(&tree, keys[2], true)), Some(3));
     }
 }

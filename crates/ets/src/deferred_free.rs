@@ -47,12 +47,12 @@ impl<'a> DeferredFree<'a> {
 
     /// A row has been unlinked.
     #[inline]
-    pub fn row(&mut self, row: Row) {
+    pub fn row(&mut self, row: Row<'_>) {
         if self.at_once {
             // SAFETY: R1: it has left its table, and nobody looks.
             unsafe { row.free() };
         } else {
-            self.retire(Retired(row.address(), free_at));
+            self.retire(Retired(row.address().as_raw(), free_at));
         }
     }
 

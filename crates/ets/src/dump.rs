@@ -3,7 +3,7 @@
 use crate::access::known_as;
 use crate::registry::Registry;
 use crate::table::{Kind, Protection, Table, WriteConcurrency};
-use myriad_heap::Fragment;
+use myriad_term::Arena;
 use myriad_term::print::{atom_text, pid_text, text};
 use myriad_vm::Vm;
 use std::io::{self, Write};
@@ -18,8 +18,7 @@ pub fn tables(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
 
 fn section(slot: usize, table: &myriad_sync::Arc<Table>, out: &mut dyn Write) -> io::Result<()> {
     let options = &table.options;
-    let mut memory = Fragment::with_capacity(8);
-    let known_as = text(known_as(&mut memory, table), NAME_TERMS);
+    let known_as = text(known_as(&mut &Arena::new(), table), NAME_TERMS);
     writeln!(out, "=ets:{}\nSlot: {slot}\nTable: {known_as}", pid_text(table.owner().term()))?;
     writeln!(out, "Name: {}", atom_text(table.name()))?;
     let kind = match options.kind {

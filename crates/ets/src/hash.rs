@@ -20,7 +20,7 @@ use crate::row::{HEAD_WORDS, Link, NewRow, Row};
 use myriad_sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use myriad_sync::{CachePadded, LockClass, Mutex, RwLock, SeqLock, SeqWrite};
 use myriad_term::equal::eq_exact;
-use myriad_term::{Arena, Term, memory};
+use myriad_term::{Arena, TermRef, memory};
 use std::mem::offset_of;
 use std::ops::Deref;
 
@@ -243,13 +243,13 @@ impl Shard {
     }
 
     #[inline]
-    fn is_key(&self, row: Row, hash: u32, key: Term) -> bool {
+    fn is_key(&self, row: Row<'_>, hash: u32, key: TermRef<'_>) -> bool {
         row.hash() == hash && eq_exact(key, row.key(self.keypos))
     }
 
     /// The first row of a key, hidden or not.
     #[inline(always)]
-    fn first_of(&self, hash: u32, key: Term) -> Option<Row> {
+    fn first_of(&self, hash: u32, key: TermRef<'_>) -> Option<Row<'_>> {
         let mut row = self.bucket_link(self.index(hash))?.get();
         let mut steps = 0;
         while let Some(r) = row {
@@ -274,7 +274,7 @@ impl Shard {
 
     /// The visible rows of a key, the newest first.
     #[inline]
-    pub fn rows_of(&self, hash: u32, key: Term) -> impl Iterator<Item = Row> {
+    pub fn rows_of(&self, hash: u32, key: TermRef<'_>) -> impl Iterator<Item = Row<'_>> {
         let first = self.first_of(hash, key);
         std::iter::successors(first, |r| r.next())
             .take_while(move |r| self.is_key(*r, hash, key))
@@ -283,7 +283,7 @@ impl Shard {
 
     /// The visible row of a key, in a set.
     #[inline(always)]
-    pub fn row_of(&self, hash: u32, key: Term) -> Option<Row> {
+    pub fn row_of(&self, hash: u32, key: TermRef<'_>) -> Option<Row<'_>> {
         let mut row = self.first_of(hash, key)?;
         while row.is_hidden() {
             row = row.next().filter(|r| self.is_key(*r, hash, key))?;
@@ -292,12 +292,12 @@ impl Shard {
     }
 
     /// The visible rows of a bucket.
-    pub fn bucket(&self, index: usize) -> impl Iterator<Item = Row> {
+    pub fn bucket(&self, index: usize) -> impl Iterator<Item = Row<'_>> {
         self.whole_bucket(index).filter(|r| !r.is_hidden())
     }
 
     /// The rows of a bucket, hidden ones too.
-    pub fn whole_bucket(&self, index: usize) -> impl Iterator<Item = Row> {
+    pub fn whole_bucket(&self, index: usize) -> impl Iterator<Item = Row<'_>> {
         let first = if index < self.buckets() { self.bucket_link(index).and_then(Link::get) } else { None };
         std::iter::successors(first, |r| r.next())
     }
@@ -309,7 +309,7 @@ impl Shard {
 
     /// The visible row that follows the rows of a key: within its bucket, or the bucket's number if there is none there.
     /// Nothing if there is no row of the key, not even a hidden one.
-    pub fn after(&self, hash: u32, key: Term) -> Option<Result<Row, usize>> {
+    pub fn after(&self, hash: u32, key: TermRef<'_>) -> Option<Result<Row<'_>, usize>> {
         let mut row = self.first_of(hash, key)?.next();
         let mut steps = 0;
         while let Some(r) = row {
@@ -326,7 +326,7 @@ impl Shard {
     }
 
     /// The link to the first row of the key, or the end of the chain. With the lock.
-    fn place(&self, hash: u32, key: Term) -> &Link {
+    fn place(&self, hash: u32, key: TermRef<'_>) -> &Link {
         let mut at = &self.room()[self.index(hash)];
         while let Some(row) = at.get() {
             if self.is_key(row, hash, key) {
@@ -351,13 +351,13 @@ impl Writing<'_> {
 
     /// Sets a link.
     #[inline]
-    fn set(link: &Link, row: Option<Row>) {
+    fn set(link: &Link, row: Option<Row<'_>>) {
         // SAFETY: R1: see the impl.
-        unsafe { link.set(row) };
+        unsafe { link.set(row.map(Row::address)) };
     }
 
     /// Puts a row where `at` stands; the row is in no chain yet.
-    fn link(&self, at: &Link, row: Row) {
+    fn link(&self, at: &Link, row: Row<'_>) {
         Self::set(row.link(), at.get());
         Self::set(at, Some(row));
         add(&self.rows, 1);
@@ -395,7 +395,7 @@ impl Writing<'_> {
     }
 
     /// Takes the place of a row with the same key, visible or hidden.
-    fn swap(&mut self, at: &Link, new: Row) {
+    fn swap(&mut self, at: &Link, new: Row<'_>) {
         let Some(old) = at.get() else { return };
         if old.is_hidden() {
             self.shown();
@@ -408,7 +408,8 @@ impl Writing<'_> {
 
     /// Inserts or replaces the row of its key.
     pub fn insert_set(&mut self, row: NewRow, fixed: Fixed) {
-        let row = row.into_row();
+        // SAFETY: R1: the lock is held for writing.
+        let row = unsafe { row.into_row().row() };
         let at = self.shard.place(row.hash(), row.key(self.keypos));
         if at.get().is_some() {
             self.swap(at, row);
@@ -419,7 +420,7 @@ impl Writing<'_> {
     }
 
     /// Inserts an object, for which a row needs `words`, into a set, or puts it in the place of the one with its key.
-    pub fn insert_tuple(&mut self, tuple: Term, words: usize, key: Term, hash: u32, fixed: Fixed) {
+    pub fn insert_tuple(&mut self, tuple: TermRef<'_>, words: usize, key: TermRef<'_>, hash: u32, fixed: Fixed) {
         let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
         let at = self.shard.place(hash, key);
         match at.get() {
@@ -440,14 +441,13 @@ impl Writing<'_> {
         let (hash, key) = (row.row().hash(), row.row().key(self.keypos));
         let place = self.shard.place(hash, key);
         let mut at = place;
-        let (mut memory, mut old_memory) = (Arena::new(), Arena::new());
-        let new = row.row().term(&mut memory);
+        let memory = Arena::new();
+        let new = row.row().term(&memory);
         while let Some(old) = at.get() {
             if !self.is_key(old, hash, key) {
                 break;
             }
-            old_memory.clear();
-            if eq_exact(old.term(&mut old_memory), new) {
+            if eq_exact(old.term(&Arena::new()), new) {
                 if old.is_hidden() {
                     // SAFETY: R1: see the impl.
                     unsafe { old.set_hidden(false) };
@@ -463,31 +463,40 @@ impl Writing<'_> {
             }
             at = old.link();
         }
-        self.link(place, row.into_row());
+        // SAFETY: R1: the lock is held for writing.
+        self.link(place, unsafe { row.into_row().row() });
         self.grow(fixed);
     }
 
     /// Adds a row.
     pub fn insert_duplicate(&mut self, row: NewRow, fixed: Fixed) {
-        let row = row.into_row();
+        // SAFETY: R1: the lock is held for writing.
+        let row = unsafe { row.into_row().row() };
         let at = self.shard.place(row.hash(), row.key(self.keypos));
         self.link(at, row);
         self.grow(fixed);
     }
 
     /// Replaces a visible row of this shard by one with the same key.
-    pub fn replace(&mut self, old: Row, new: NewRow) {
+    pub fn replace(&mut self, old: Row<'_>, new: NewRow) {
         let mut at = &self.shard.room()[self.index(old.hash())];
         while let Some(row) = at.get() {
             if row == old {
-                return self.swap(at, new.into_row());
+                // SAFETY: R1: the lock is held for writing.
+                return self.swap(at, unsafe { new.into_row().row() });
             }
             at = row.link();
         }
     }
 
     /// Deletes the visible rows of a key that `wanted` accepts; gives how many.
-    pub fn delete(&mut self, hash: u32, key: Term, fixed: Fixed, mut wanted: impl FnMut(Row) -> bool) -> usize {
+    pub fn delete(
+        &mut self,
+        hash: u32,
+        key: TermRef<'_>,
+        fixed: Fixed,
+        mut wanted: impl FnMut(Row<'_>) -> bool,
+    ) -> usize {
         let mut at = self.shard.place(hash, key);
         let mut gone = 0;
         while let Some(row) = at.get() {
@@ -509,7 +518,7 @@ impl Writing<'_> {
 
     /// Goes through a bucket: `wanted` says which visible rows are deleted. Gives how many were. Does not shrink, so that
     /// a traversal keeps its place; see [`Writing::shrink`].
-    pub fn retain_bucket(&mut self, index: usize, fixed: Fixed, mut doomed: impl FnMut(Row) -> bool) -> usize {
+    pub fn retain_bucket(&mut self, index: usize, fixed: Fixed, mut doomed: impl FnMut(Row<'_>) -> bool) -> usize {
         let Some(mut at) = self.shard.bucket_link(index).filter(|_| index < self.buckets()) else { return 0 };
         let mut gone = 0;
         while let Some(row) = at.get() {
@@ -670,7 +679,7 @@ impl Chains {
                 }
                 // SAFETY: R1: the chain was taken out of its table.
                 unsafe {
-                    link.set(row.next());
+                    link.set(row.next().map(Row::address));
                     row.free();
                 }
                 freed += 1;

@@ -15,7 +15,9 @@ pub fn tables(registry: &Registry, visit: Visit<'_>) {
         let options = &table.options;
         let holder = if options.named { Holder::NamedTable(table.name()) } else { Holder::Table(table.numbers) };
         rows(&table, &mut |object| visit(holder, Place::Row, object));
-        if let Heir::Process(_, _, Some(data)) = &*table.heir.lock() {
+        if let Heir::Process(_, data) = &*table.heir.lock()
+            && let Some(data) = data.memory()
+        {
             data.each_object(|object| visit(holder, Place::Row, object));
         }
     }
@@ -23,7 +25,7 @@ pub fn tables(registry: &Registry, visit: Visit<'_>) {
 
 /// Hidden rows too: they are there until the table is no longer fixed.
 fn rows(table: &Table, visit: &mut dyn FnMut(Boxed)) {
-    let mut each = |row: Row| row.each_object(table.options.keypos, visit);
+    let mut each = |row: Row<'_>| row.each_object(table.options.keypos, visit);
     on_store!(&table.store, rows => rows.each(table, None, &mut each));
 }
 

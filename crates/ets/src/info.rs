@@ -183,7 +183,7 @@ fn stats(ctx: &mut Ctx<'_>, table: &Table) -> Term {
 struct Binaries(Vec<(u64, usize, usize)>);
 
 impl Binaries {
-    fn add(&mut self, row: Row) {
+    fn add(&mut self, row: Row<'_>) {
         row.for_each_off_heap(|object| {
             if object.kind() == Boxed::SharedBinary {
                 let shared = object.shared();

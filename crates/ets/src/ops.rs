@@ -186,7 +186,7 @@ fn delete_object_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let table = table(ctx, args[0], Need::Write)?;
     let object = args[1];
     let Some(key) = key_of(&table, object) else { return badarg() };
-    let is_it = |row: Row| eq_exact(row.term(&mut Arena::new()), object);
+    let is_it = |row: Row<'_>| eq_exact(row.term(&Arena::new()), object);
     let done = on_store!(&table.store, rows => rows.delete(&table, caller(ctx), key, is_it));
     done.map(|_| Term::TRUE).or_else(|g| gone(ctx, g))
 }

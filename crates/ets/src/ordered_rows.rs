@@ -3,13 +3,13 @@
 use crate::access::user;
 use crate::cursor;
 use crate::ordered::Ordered;
-use crate::row::{NewRow, Row, copy_out, list_reversed};
+use crate::row::{NewRow, Row, RowAddress, copy_out, list_reversed};
 use crate::spec::keys::compare_with_pattern;
 use crate::store::{BATCH, Caller, Flow, Judge, Position, Rows, Sweep, key_or_end};
 use crate::table::{Gone, Table, Taken, User, WriteConcurrency};
 use crate::tree::{Place, Tree};
 use myriad_sync::RwLock;
-use myriad_term::{Term, am};
+use myriad_term::{Term, TermRef, am};
 use myriad_vm::Ctx;
 use std::cmp::Ordering;
 
@@ -18,8 +18,8 @@ fn rest<'t>(
     tree: &'t Tree,
     sweep: &Sweep,
     last: Option<Term>,
-    edge: &dyn Fn(Term) -> Ordering,
-) -> Box<dyn Iterator<Item = Row> + 't> {
+    edge: &dyn Fn(TermRef<'_>) -> Ordering,
+) -> Box<dyn Iterator<Item = Row<'t>> + 't> {
     match (last, sweep.downwards, sweep.range) {
         (Some(key), false, _) => tree.upwards(Place::After(key)),
         (Some(key), true, _) => tree.downwards(Place::Before(key)),
@@ -30,14 +30,16 @@ fn rest<'t>(
     }
 }
 
-/// Deletes or replaces rows as a judge wants it.
-fn alter_rows(tree: &mut Tree, rows: &[Row], judge: &mut impl Judge) {
+/// Deletes or replaces rows as a judge wants it. They are the tree's, each of another key.
+fn alter_rows(tree: &mut Tree, rows: &[RowAddress], judge: &mut impl Judge) {
     for row in rows {
+        // SAFETY: R1: the tree is borrowed for writing, and the row leaves it at the end of this turn at the earliest.
+        let row = unsafe { row.row() };
         if !judge.deletes() {
-            if let Some(new) = judge.successor(*row) {
+            if let Some(new) = judge.successor(row) {
                 tree.insert(new);
             }
-        } else if judge.is_doomed(*row) {
+        } else if judge.is_doomed(row) {
             tree.delete(row.key(tree.keypos()), |_| true);
         }
     }
@@ -56,8 +58,8 @@ impl Rows for Ordered {
         &self,
         table: &Table,
         user: User,
-        key: Term,
-        mut each: impl FnMut(&mut dyn Iterator<Item = Row>) -> R,
+        key: TermRef<'_>,
+        mut each: impl FnMut(&mut dyn Iterator<Item = Row<'_>>) -> R,
     ) -> Result<R, Gone> {
         Ok(each(&mut table.read_tree(user, self)?.row_of(key).into_iter()))
     }
@@ -67,8 +69,8 @@ impl Rows for Ordered {
         &self,
         table: &Table,
         user: User,
-        key: Term,
-        each: impl FnOnce(&mut dyn Iterator<Item = Row>) -> R,
+        key: TermRef<'_>,
+        each: impl FnOnce(&mut dyn Iterator<Item = Row<'_>>) -> R,
     ) -> Result<R, Gone> {
         Ok(each(&mut table.read_tree(user, self)?.row_of(key).into_iter()))
     }
@@ -78,8 +80,8 @@ impl Rows for Ordered {
         &self,
         table: &Table,
         user: User,
-        key: Term,
-        mut f: impl FnMut(Option<Row>) -> R,
+        key: TermRef<'_>,
+        mut f: impl FnMut(Option<Row<'_>>) -> R,
     ) -> Result<R, Gone> {
         Ok(f(table.read_tree(user, self)?.row_of(key)))
     }
@@ -91,13 +93,20 @@ impl Rows for Ordered {
     }
 
     #[inline]
-    fn insert_tuple(&self, table: &Table, by: Caller<'_>, tuple: Term, words: usize, key: Term) -> Result<(), Gone> {
+    fn insert_tuple(
+        &self,
+        table: &Table,
+        by: Caller<'_>,
+        tuple: TermRef<'_>,
+        words: usize,
+        key: TermRef<'_>,
+    ) -> Result<(), Gone> {
         table.write_tree(by.user, self)?.insert_tuple(tuple, words, key);
         Ok(())
     }
 
     #[inline]
-    fn insert_new(&self, table: &Table, by: Caller<'_>, tuple: Term, key: Term) -> Result<bool, Gone> {
+    fn insert_new(&self, table: &Table, by: Caller<'_>, tuple: TermRef<'_>, key: TermRef<'_>) -> Result<bool, Gone> {
         let mut tree = table.write_tree(by.user, self)?;
         if tree.row_of(key).is_some() {
             return Ok(false);
@@ -120,13 +129,13 @@ impl Rows for Ordered {
         &self,
         table: &Table,
         by: Caller<'_>,
-        key: Term,
-        mut wanted: impl FnMut(Row) -> bool,
+        key: TermRef<'_>,
+        mut wanted: impl FnMut(Row<'_>) -> bool,
     ) -> Result<usize, Gone> {
         Ok(table.write_tree(by.user, self)?.delete(key, &mut wanted).into())
     }
 
-    fn take(&self, table: &Table, ctx: &mut Ctx<'_>, key: Term) -> Result<Term, Gone> {
+    fn take(&self, table: &Table, ctx: &mut Ctx<'_>, key: TermRef<'_>) -> Result<Term, Gone> {
         let mut tree = table.write_tree(user(ctx), self)?;
         let list = list_reversed(tree.row_of(key).into_iter(), ctx);
         tree.delete(key, |_| true);
@@ -138,8 +147,8 @@ impl Rows for Ordered {
         &self,
         table: &Table,
         user: User,
-        key: Term,
-        change: impl FnOnce(Row) -> Option<T>,
+        key: TermRef<'_>,
+        change: impl FnOnce(Row<'_>) -> Option<T>,
     ) -> Result<Option<T>, Gone> {
         Ok(table.write_tree(user, self)?.row_of(key).and_then(change))
     }
@@ -149,8 +158,8 @@ impl Rows for Ordered {
         &self,
         table: &Table,
         user: User,
-        key: Term,
-        change: impl FnOnce(Option<Row>, u32) -> Result<(T, Option<NewRow>), E>,
+        key: TermRef<'_>,
+        change: impl FnOnce(Option<Row<'_>>, u32) -> Result<(T, Option<NewRow>), E>,
     ) -> Result<Result<T, E>, Gone> {
         let mut tree = table.write_tree(user, self)?;
         Ok(change(tree.row_of(key), 0).map(|(result, new)| {
@@ -176,7 +185,7 @@ impl Rows for Ordered {
     }
 
     #[inline(always)]
-    fn next(&self, table: &Table, ctx: &mut Ctx<'_>, key: Term, upwards: bool) -> Result<Option<Term>, Gone> {
+    fn next(&self, table: &Table, ctx: &mut Ctx<'_>, key: TermRef<'_>, upwards: bool) -> Result<Option<Term>, Gone> {
         // What `next` and `prev` end with is no key to them.
         if key.is_am(am::end_of_table) {
             return Ok(None);
@@ -206,12 +215,12 @@ impl Rows for Ordered {
         table: &Table,
         ctx: &mut Ctx<'_>,
         sweep: &mut Sweep,
-        visit: &mut dyn FnMut(&mut Ctx<'_>, Row) -> Flow,
+        visit: &mut dyn FnMut(&mut Ctx<'_>, Row<'_>) -> Flow,
     ) -> Result<usize, Gone> {
         let Position::After(last) = sweep.position else { return Ok(0) };
         let tree = table.read_tree(user(ctx), self)?;
         let pattern = sweep.range;
-        let edge = |key: Term| pattern.map_or(Ordering::Equal, |p| compare_with_pattern(key, p));
+        let edge = |key: TermRef<'_>| pattern.map_or(Ordering::Equal, |p| compare_with_pattern(key, p));
         let mut visited = 0;
         for row in rest(&tree, sweep, last, &edge) {
             let key = row.key(tree.keypos());
@@ -238,8 +247,8 @@ impl Rows for Ordered {
         let Position::After(last) = sweep.position else { return Ok(0) };
         let mut tree = table.write_tree(user(ctx), self)?;
         let (keypos, pattern) = (tree.keypos(), sweep.range);
-        let edge = |key: Term| pattern.map_or(Ordering::Equal, |p| compare_with_pattern(key, p));
-        let rows: Vec<Row> = rest(&tree, sweep, last, &edge)
+        let edge = |key: TermRef<'_>| pattern.map_or(Ordering::Equal, |p| compare_with_pattern(key, p));
+        let rows: Vec<Row<'_>> = rest(&tree, sweep, last, &edge)
             .take_while(|row| pattern.is_none() || edge(row.key(keypos)).is_eq())
             .take(BATCH)
             .collect();
@@ -247,20 +256,21 @@ impl Rows for Ordered {
             Some(row) if rows.len() == BATCH => Position::After(Some(copy_out(row.key(keypos), ctx))),
             _ => Position::End,
         };
+        let rows: Vec<RowAddress> = rows.into_iter().map(Row::address).collect();
         alter_rows(&mut tree, &rows, judge);
         Ok(rows.len())
     }
 
-    fn alter_key(&self, table: &Table, by: Caller<'_>, key: Term, judge: &mut impl Judge) -> Result<(), Gone> {
+    fn alter_key(&self, table: &Table, by: Caller<'_>, key: TermRef<'_>, judge: &mut impl Judge) -> Result<(), Gone> {
         let mut tree = table.write_tree(by.user, self)?;
-        let rows: Vec<Row> = tree.row_of(key).into_iter().collect();
+        let rows: Vec<RowAddress> = tree.row_of(key).map(Row::address).into_iter().collect();
         alter_rows(&mut tree, &rows, judge);
         Ok(())
     }
 
     fn shrink(&self, _: &Table, _: Caller<'_>) {}
 
-    fn each(&self, table: &Table, user: User, each: &mut dyn FnMut(Row)) {
+    fn each(&self, table: &Table, user: User, each: &mut dyn FnMut(Row<'_>)) {
         if let Ok(tree) = table.read_tree(user, self) {
             tree.upwards(Place::Start).for_each(each);
         }

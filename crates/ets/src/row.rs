@@ -22,8 +22,9 @@ mod packed;
 use myriad_heap::heap_walk::{each_object, each_reachable};
 use myriad_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use myriad_term::boxed::{Boxed, Header};
-use myriad_term::{Alloc, Arena, Build, Kind, Magic, OffHeap, SharedBinary, Term, copy, memory};
+use myriad_term::{Alloc, Arena, Build, Kind, Magic, OffHeap, SharedBinary, Term, TermRef, copy, memory};
 use std::alloc::{Layout, dealloc};
+use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 
@@ -60,15 +61,37 @@ struct Head {
 /// Words of a row beside its tuple.
 pub const HEAD_WORDS: usize = size_of::<Head>() / 8;
 
-/// A row, by its address (R1).
+/// A row that is held for `'r` (R1): by a lock, by looking without one for as long as rows are not freed, or by an owner. Its
+/// terms are of that lifetime, so that nobody keeps one for longer.
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Row(NonNull<Head>);
+pub struct Row<'r>(NonNull<Head>, PhantomData<&'r Head>);
+
+/// Where a row is, for stores, which keep their rows.
+#[repr(transparent)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct RowAddress(NonNull<Head>);
 
 // SAFETY: R1: the shard's lock orders all access.
-unsafe impl Send for Row {}
+unsafe impl Send for RowAddress {}
 // SAFETY: as above.
-unsafe impl Sync for Row {}
+unsafe impl Sync for RowAddress {}
+
+impl RowAddress {
+    /// The row.
+    ///
+    /// # Safety
+    /// R1: it is held for `'r`.
+    #[inline]
+    pub const unsafe fn row<'r>(self) -> Row<'r> {
+        Row(self.0, PhantomData)
+    }
+
+    /// As a number, for thread progress.
+    pub const fn as_raw(self) -> *mut () {
+        self.0.as_ptr().cast()
+    }
+}
 
 /// A link of a chain: where its next row is.
 #[repr(transparent)]
@@ -82,9 +105,9 @@ impl Link {
 
     /// The row that it leads to.
     #[inline]
-    pub fn get(&self) -> Option<Row> {
+    pub fn get(&self) -> Option<Row<'_>> {
         // Acquire: pairs with the Release in `set`: a row's words come before the link that leads to it.
-        NonNull::new(self.0.load(Ordering::Acquire)).map(Row)
+        NonNull::new(self.0.load(Ordering::Acquire)).map(|head| Row(head, PhantomData))
     }
 
     /// Leads elsewhere from now on.
@@ -92,7 +115,7 @@ impl Link {
     /// # Safety
     /// R1: the lock of the link's shard is held for writing, or nobody else knows of the link.
     #[inline]
-    pub unsafe fn set(&self, row: Option<Row>) {
+    pub unsafe fn set(&self, row: Option<RowAddress>) {
         // Release: see `get`.
         self.0.store(row.map_or(ptr::null_mut(), |row| row.0.as_ptr()), Ordering::Release);
     }
@@ -114,54 +137,59 @@ fn no_literal(_: *const u64) -> bool {
 }
 
 /// Words that [`copy_out`] needs for a term.
-pub fn copied_size(term: Term) -> usize {
+pub fn copied_size(term: TermRef<'_>) -> usize {
     if term.is_immediate() { 0 } else { copy::size(term, no_literal) }
 }
 
 /// Words that a row needs for a tuple.
 #[inline]
-pub fn tuple_words(tuple: Term) -> usize {
+pub fn tuple_words(tuple: TermRef<'_>) -> usize {
     let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
     if elements.iter().all(|e| e.is_immediate()) { 1 + elements.len() } else { copy::size(tuple, no_literal) }
 }
 
 /// A whole copy of a term (which may lie in a row or a specification) in `heap`.
 #[inline]
-pub fn copy_out<A: Alloc + ?Sized>(term: Term, heap: &mut A) -> Term {
-    if term.is_immediate() { term } else { copy::copy(term, copy::size(term, no_literal), heap, no_literal) }
+pub fn copy_out<'h, A: Alloc<'h> + ?Sized>(term: TermRef<'_>, heap: &mut A) -> TermRef<'h> {
+    match term.as_immediate() {
+        Some(term) => term,
+        None => copy::copy(term, copy::size(term, no_literal), heap, no_literal),
+    }
 }
 
 /// Hands out the one block of a row.
-struct Block {
+struct Block<'b> {
     at: *mut u64,
     words: usize,
     off_heap: OffHeap,
+    row: PhantomData<&'b u64>,
 }
 
-impl Alloc for Block {
+impl<'b> Alloc<'b> for Block<'b> {
     fn alloc(&mut self, words: usize) -> NonNull<u64> {
         debug_assert!(words == self.words);
         // A copy asks once, for what `size` said.
         NonNull::new(self.at).unwrap_or(NonNull::dangling())
     }
 
-    fn off_heap(&mut self) -> &mut OffHeap {
-        &mut self.off_heap
+    unsafe fn link(&mut self, header: *mut u64, words: usize) {
+        // SAFETY: the caller's promise about the object.
+        unsafe { self.off_heap.link(header, words) };
     }
 }
 
-impl Row {
+impl<'r> Row<'r> {
     fn layout(words: usize) -> Layout {
         memory::layout::<u64>(HEAD_WORDS + words, PURPOSE)
     }
 
     /// A row with a copy of `tuple`, filed under `hash`. (The rows of compressed tables, too, if all elements are immediate.)
-    pub fn new(tuple: Term, hash: u32) -> Row {
+    pub fn new(tuple: TermRef<'_>, hash: u32) -> Self {
         Row::sized(tuple, hash, tuple_words(tuple))
     }
 
     /// The same, `words` being what [`tuple_words`] gave.
-    pub fn sized(tuple: Term, hash: u32, words: usize) -> Row {
+    pub fn sized(tuple: TermRef<'_>, hash: u32, words: usize) -> Self {
         let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
         let flat = words == 1 + elements.len();
         let mut row = Row::allocate(words, hash, if flat { FLAT } else { 0 });
@@ -178,22 +206,22 @@ impl Row {
     }
 
     /// Copies a tuple with memory into a row that is ours alone.
-    fn fill(&mut self, tuple: Term, words: usize) {
-        let mut block = Block { at: self.data(), words, off_heap: OffHeap::new() };
+    fn fill(&mut self, tuple: TermRef<'_>, words: usize) {
+        let mut block = Block { at: self.data(), words, off_heap: OffHeap::new(), row: PhantomData };
         let copied = copy::copy(tuple, words, &mut block, no_literal);
         debug_assert!(copied.boxed_ptr() == self.data());
         self.keep(&block.off_heap);
     }
 
     /// A block for so many words, with its header filled in.
-    fn allocate(words: usize, hash: u32, flags: u32) -> Row {
+    fn allocate(words: usize, hash: u32, flags: u32) -> Self {
         let layout = Self::layout(words);
         // SAFETY: the layout is not empty.
         let head = unsafe { memory::allocate(layout, PURPOSE) }.cast::<Head>();
         let flags = AtomicU32::new(flags);
         // SAFETY: a fresh block that begins with room for the header.
         unsafe { head.write(Head { next: Link::end(), hash, flags, words, off_heap: ptr::null_mut() }) };
-        Row(head)
+        Row(head, PhantomData)
     }
 
     /// Notes the counted objects of a row that is ours alone.
@@ -208,7 +236,7 @@ impl Row {
     }
 
     #[inline]
-    fn head<'a>(self) -> &'a Head {
+    fn head(self) -> &'r Head {
         // SAFETY: R1.
         unsafe { self.0.as_ref() }
     }
@@ -228,9 +256,9 @@ impl Row {
     /// The tuple: the row's own, or one in `memory` if the row is packed. While the lock is held, or by who knows that what
     /// it finds in the tuple may not belong together.
     #[inline]
-    pub fn term(self, memory: &mut Arena) -> Term {
+    pub fn term(self, memory: &'r Arena) -> TermRef<'r> {
         if self.is_packed() {
-            return self.unpack(memory);
+            return self.unpack(&mut { memory });
         }
         // SAFETY: R2: the row begins with the tuple's header.
         unsafe { Term::from_boxed(self.data()) }
@@ -245,7 +273,7 @@ impl Row {
 
     /// The word of the element at `index`, which is below the row's length.
     #[inline]
-    fn slot(self, index: usize) -> Term {
+    fn slot(self, index: usize) -> TermRef<'r> {
         debug_assert!(index < self.len());
         // SAFETY: R2: so many words follow the tuple's header. Relaxed: R3.
         unsafe { Term::from_raw(shared_word(self.data().add(1 + index)).load(Ordering::Relaxed)) }
@@ -255,19 +283,19 @@ impl Row {
     #[inline]
     pub fn immediate(self, index: usize) -> Option<Term> {
         let slot = (index < self.len()).then(|| self.slot(index))?;
-        (slot.is_immediate() && !packed::is_mark(slot)).then_some(slot)
+        slot.as_immediate().filter(|slot| !packed::is_mark(*slot))
     }
 
     /// A copy of the element at `index`, counted from 0, if there is one.
     #[inline]
-    pub fn copy_element<A: Alloc + ?Sized>(self, index: usize, heap: &mut A) -> Option<Term> {
+    pub fn copy_element<'h, A: Alloc<'h> + ?Sized>(self, index: usize, heap: &mut A) -> Option<TermRef<'h>> {
         let slot = (index < self.len()).then(|| self.slot(index))?;
         Some(if packed::is_mark(slot) { self.unpack_element(slot, heap) } else { copy_out(slot, heap) })
     }
 
     /// The element at `keypos`, counted from 0 (every row of a table has it).
     #[inline]
-    pub fn key(self, keypos: usize) -> Term {
+    pub fn key(self, keypos: usize) -> TermRef<'r> {
         self.slot(keypos)
     }
 
@@ -279,13 +307,13 @@ impl Row {
 
     /// The next row of the chain.
     #[inline]
-    pub fn next(self) -> Option<Row> {
+    pub fn next(self) -> Option<Row<'r>> {
         self.head().next.get()
     }
 
     /// The link to the next row.
     #[inline]
-    pub fn link<'a>(self) -> &'a Link {
+    pub fn link(self) -> &'r Link {
         &self.head().next
     }
 
@@ -333,7 +361,7 @@ impl Row {
     /// # Safety
     /// As for [`Row::set_immediate`]; the key's word stays what it is, and the row is visible.
     #[inline]
-    pub unsafe fn overwrite(self, elements: &[Term]) -> bool {
+    pub unsafe fn overwrite(self, elements: &[TermRef<'_>]) -> bool {
         let fits = self.flags() == FLAT && self.head().words == 1 + elements.len();
         if !fits || !elements.iter().all(|e| e.is_immediate()) {
             return false;
@@ -351,7 +379,7 @@ impl Row {
     /// # Safety
     /// R1: the lock is held for writing, and nobody looks without it; the tuple's hash is the row's.
     #[inline]
-    pub unsafe fn rewrite(mut self, tuple: Term, words: usize) -> bool {
+    pub unsafe fn rewrite(mut self, tuple: TermRef<'_>, words: usize) -> bool {
         let has_memory = tuple.as_tuple().is_some_and(|t| words != 1 + t.len());
         if !has_memory || self.flags() & !OFF_HEAP != 0 || self.head().words != words {
             return false;
@@ -373,7 +401,7 @@ impl Row {
 
     /// A copy of the tuple in `heap`.
     #[inline]
-    pub fn copy_to<A: Alloc + ?Sized>(self, heap: &mut A) -> Term {
+    pub fn copy_to<'h, A: Alloc<'h> + ?Sized>(self, heap: &mut A) -> TermRef<'h> {
         let head = self.head();
         let from = self.data();
         if self.is_packed() {
@@ -394,7 +422,7 @@ impl Row {
     }
 
     #[inline(never)]
-    fn relocate<A: Alloc + ?Sized>(self, from: *mut u64, to: *mut u64, heap: &mut A) {
+    fn relocate<'h, A: Alloc<'h> + ?Sized>(self, from: *mut u64, to: *mut u64, heap: &mut A) {
         let words = self.head().words;
         let distance = (to as u64).wrapping_sub(from as u64);
         let mut i = 0;
@@ -421,7 +449,7 @@ impl Row {
     }
 
     /// Calls `each` with the counted objects of the row.
-    pub fn for_each_off_heap(self, mut each: impl FnMut(Boxed)) {
+    pub fn for_each_off_heap(self, mut each: impl FnMut(Boxed<'_, '_>)) {
         let mut at = self.head().off_heap;
         while !at.is_null() {
             // SAFETY: R2: the chain's objects are in the row.
@@ -435,7 +463,7 @@ impl Row {
 
     /// Calls `visit` with each boxed object of the row, of a packed one with those of the key (at `keypos`, counted from 0): the
     /// rest is no objects. While the lock is held.
-    pub fn each_object(self, keypos: usize, visit: &mut dyn FnMut(Boxed)) {
+    pub fn each_object(self, keypos: usize, visit: &mut dyn FnMut(Boxed<'_, '_>)) {
         if self.is_packed() {
             each_reachable(&[self.key(keypos)], visit);
         } else if self.flags() & FLAT == 0 {
@@ -444,9 +472,9 @@ impl Row {
         }
     }
 
-    /// Its address, for [`free_at`].
-    pub fn address(self) -> *mut () {
-        self.0.as_ptr().cast()
+    /// Where it is.
+    pub const fn address(self) -> RowAddress {
+        RowAddress(self.0)
     }
 
     /// Frees the row.
@@ -487,7 +515,7 @@ unsafe fn copy_words(from: *mut u64, to: *mut u64, words: usize) {
 ///
 /// # Safety
 /// `at` is a word for word copy of a live off-heap object, in the heap, in no chain yet.
-unsafe fn one_more<A: Alloc + ?Sized>(at: *mut u64, heap: &mut A) {
+unsafe fn one_more<'h, A: Alloc<'h> + ?Sized>(at: *mut u64, heap: &mut A) {
     // SAFETY: the caller's promise: the copied count is the original's, so it is cloned and not taken.
     unsafe {
         let object = Boxed::at(at);
@@ -496,11 +524,11 @@ unsafe fn one_more<A: Alloc + ?Sized>(at: *mut u64, heap: &mut A) {
             std::mem::forget(SharedBinary::clone(&held));
             *at = Header::new(Kind::SharedBinary, object.size()).raw();
             let words = object.word(0) as usize / 8;
-            heap.off_heap().link(at, words);
+            heap.link(at, words);
         } else {
             let held = ManuallyDrop::new(Magic::from_raw(object.word(2) as *const ()));
             std::mem::forget(Magic::clone(&held));
-            heap.off_heap().link(at, 0);
+            heap.link(at, 0);
         }
     }
 }
@@ -508,30 +536,32 @@ unsafe fn one_more<A: Alloc + ?Sized>(at: *mut u64, heap: &mut A) {
 /// Frees a row by its address, for thread progress.
 ///
 /// # Safety
-/// As for [`Row::free`]; `row` came from [`Row::address`].
+/// As for [`Row::free`]; `row` came from [`RowAddress::as_raw`].
 pub unsafe fn free_at(row: *mut ()) {
     if let Some(head) = NonNull::new(row) {
         // SAFETY: the caller's promise.
-        unsafe { Row(head.cast()).free() };
+        unsafe { Row(head.cast(), PhantomData).free() };
     }
 }
 
 /// A row on its way into a table: freed if it does not get there.
-pub struct NewRow(Row);
+pub struct NewRow(RowAddress);
 
 impl NewRow {
     /// Owns a row that is in no table.
-    pub fn new(tuple: Term, hash: u32, form: Form) -> NewRow {
-        NewRow(if form.packed { Row::packed(tuple, hash, form.keypos) } else { Row::new(tuple, hash) })
+    pub fn new(tuple: TermRef<'_>, hash: u32, form: Form) -> NewRow {
+        let row = if form.packed { Row::packed(tuple, hash, form.keypos) } else { Row::new(tuple, hash) };
+        NewRow(row.address())
     }
 
     /// The row.
-    pub fn row(&self) -> Row {
-        self.0
+    pub fn row(&self) -> Row<'_> {
+        // SAFETY: it is in no table: its owner holds it.
+        unsafe { self.0.row() }
     }
 
     /// Gives the row to a table.
-    pub fn into_row(self) -> Row {
+    pub fn into_row(self) -> RowAddress {
         ManuallyDrop::new(self).0
     }
 }
@@ -539,12 +569,12 @@ impl NewRow {
 impl Drop for NewRow {
     fn drop(&mut self) {
         // SAFETY: it never got into a table.
-        unsafe { self.0.free() };
+        unsafe { self.0.row().free() };
     }
 }
 
 /// A list of copies of the rows, the last row first.
-pub fn list_reversed<A: Build + ?Sized>(rows: impl Iterator<Item = Row>, heap: &mut A) -> Term {
+pub fn list_reversed<'r, 'h, A: Build<'h> + ?Sized>(rows: impl Iterator<Item = Row<'r>>, heap: &mut A) -> TermRef<'h> {
     let mut list = Term::NIL;
     for row in rows {
         let copy = row.copy_to(heap);

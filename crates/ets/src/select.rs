@@ -113,7 +113,7 @@ impl Scan {
     pub(crate) fn batch(
         &mut self,
         ctx: &mut Ctx<'_>,
-        visit: &mut dyn FnMut(&mut Ctx<'_>, Row) -> Flow,
+        visit: &mut dyn FnMut(&mut Ctx<'_>, Row<'_>) -> Flow,
     ) -> Result<usize, Gone> {
         match self.sweep.position {
             Position::End => Ok(0),
@@ -126,7 +126,7 @@ impl Scan {
         &mut self,
         ctx: &mut Ctx<'_>,
         mut at: usize,
-        visit: &mut dyn FnMut(&mut Ctx<'_>, Row) -> Flow,
+        visit: &mut dyn FnMut(&mut Ctx<'_>, Row<'_>) -> Flow,
     ) -> Result<usize, Gone> {
         let Reach::Keys(keys) = &self.reach else { return Ok(0) };
         let mut visited = 0;
@@ -163,9 +163,12 @@ struct Selection {
 
 /// The specification of an argument that stays where it is as long as the specification is used: during one call.
 fn specification_in_place(term: Term, wanted: Wanted) -> Result<Arc<Spec>, Escape> {
-    let spec = match wanted {
-        Wanted::Spec => Spec::compile_in_place(term, Dialect::Table),
-        Wanted::Pattern(result) => Spec::of_pattern_in_place(term, result),
+    // SAFETY: the term is an argument of the call, and the specification of a call that goes on is compiled anew (`run`).
+    let spec = unsafe {
+        match wanted {
+            Wanted::Spec => Spec::compile_in_place(term, Dialect::Table),
+            Wanted::Pattern(result) => Spec::of_pattern_in_place(term, result),
+        }
     };
     spec.map(Arc::new).map_err(|_| BADARG)
 }
@@ -216,7 +219,7 @@ fn run(ctx: &mut Ctx<'_>, mut s: Selection, in_place: Option<(Term, Wanted)>) ->
         let (list, found, limit) = (&mut s.list, &mut s.found, s.limit);
         let visited = s.scan.batch(ctx, &mut |ctx, row| {
             memory.clear();
-            let Some(result) = machine.run(&spec, Subject::row(row, &mut memory), ctx) else { return Flow::On };
+            let Some(result) = machine.run(&spec, Subject::row(row, &memory), ctx) else { return Flow::On };
             match limit {
                 None => *list = ctx.cons(result, *list),
                 Some(limit) => {
@@ -391,7 +394,7 @@ fn count(ctx: &mut Ctx<'_>, mut c: Counting) -> BifResult {
         let total = &mut c.count;
         let visited = c.scan.batch(ctx, &mut |_, row| {
             memory.clear();
-            *total += usize::from(machine.is_true(&spec, Subject::row(row, &mut memory)));
+            *total += usize::from(machine.is_true(&spec, Subject::row(row, &memory)));
             Flow::On
         });
         match visited {

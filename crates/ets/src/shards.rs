@@ -4,12 +4,12 @@
 
 use crate::access::user;
 use crate::hash::{Fixed, Shards, Writing};
-use crate::row::{NewRow, Row, list_reversed};
+use crate::row::{NewRow, Row, RowAddress, list_reversed};
 use crate::store::{BATCH, Bucket, Caller, Flow, Judge, Position, Rows, Sweep, key_or_end};
 use crate::table::{Gone, Kind, Table, Taken, User};
 use myriad_sync::RwLock;
-use myriad_term::Term;
 use myriad_term::hash::table_hash;
+use myriad_term::{Term, TermRef};
 use myriad_vm::Ctx;
 
 /// Puts one row into its shard as the table's type wants it.
@@ -56,8 +56,10 @@ fn position(shards: &Shards, at: Bucket) -> Position {
 }
 
 /// Replaces rows of a shard as a judge wants it.
-fn replace_rows(shard: &mut Writing<'_>, rows: Vec<Row>, judge: &mut impl Judge) {
+fn replace_rows(shard: &mut Writing<'_>, rows: Vec<RowAddress>, judge: &mut impl Judge) {
     for row in rows {
+        // SAFETY: R1: the shard's lock is held for writing, and the row leaves it at the end of this turn at the earliest.
+        let row = unsafe { row.row() };
         if let Some(new) = judge.successor(row) {
             shard.replace(row, new);
         }
@@ -93,8 +95,8 @@ impl Rows for Shards {
         &self,
         table: &Table,
         user: User,
-        key: Term,
-        mut each: impl FnMut(&mut dyn Iterator<Item = Row>) -> R,
+        key: TermRef<'_>,
+        mut each: impl FnMut(&mut dyn Iterator<Item = Row<'_>>) -> R,
     ) -> Result<R, Gone> {
         let hash = table_hash(key);
         table.look_at(user, self, hash, |shard| each(&mut shard.rows_of(hash, key)))
@@ -105,8 +107,8 @@ impl Rows for Shards {
         &self,
         table: &Table,
         user: User,
-        key: Term,
-        each: impl FnOnce(&mut dyn Iterator<Item = Row>) -> R,
+        key: TermRef<'_>,
+        each: impl FnOnce(&mut dyn Iterator<Item = Row<'_>>) -> R,
     ) -> Result<R, Gone> {
         let hash = table_hash(key);
         let shard = table.read_shard(user, self, hash)?;
@@ -123,8 +125,8 @@ impl Rows for Shards {
         &self,
         table: &Table,
         user: User,
-        key: Term,
-        mut f: impl FnMut(Option<Row>) -> R,
+        key: TermRef<'_>,
+        mut f: impl FnMut(Option<Row<'_>>) -> R,
     ) -> Result<R, Gone> {
         let hash = table_hash(key);
         table.look_at(user, self, hash, |shard| f(shard.row_of(hash, key)))
@@ -139,7 +141,14 @@ impl Rows for Shards {
     }
 
     #[inline]
-    fn insert_tuple(&self, table: &Table, by: Caller<'_>, tuple: Term, words: usize, key: Term) -> Result<(), Gone> {
+    fn insert_tuple(
+        &self,
+        table: &Table,
+        by: Caller<'_>,
+        tuple: TermRef<'_>,
+        words: usize,
+        key: TermRef<'_>,
+    ) -> Result<(), Gone> {
         let hash = table_hash(key);
         let mut shard = table.write_shard(by.user, self, hash)?;
         shard.insert_tuple(tuple, words, key, hash, table.fixed());
@@ -148,7 +157,7 @@ impl Rows for Shards {
     }
 
     #[inline]
-    fn insert_new(&self, table: &Table, by: Caller<'_>, tuple: Term, key: Term) -> Result<bool, Gone> {
+    fn insert_new(&self, table: &Table, by: Caller<'_>, tuple: TermRef<'_>, key: TermRef<'_>) -> Result<bool, Gone> {
         let hash = table_hash(key);
         // Most often one looks like this to find that it is there.
         if table.look_at(by.user, self, hash, |shard| shard.row_of(hash, key).is_some())? {
@@ -181,7 +190,13 @@ impl Rows for Shards {
     }
 
     #[inline]
-    fn delete(&self, table: &Table, by: Caller<'_>, key: Term, wanted: impl FnMut(Row) -> bool) -> Result<usize, Gone> {
+    fn delete(
+        &self,
+        table: &Table,
+        by: Caller<'_>,
+        key: TermRef<'_>,
+        wanted: impl FnMut(Row<'_>) -> bool,
+    ) -> Result<usize, Gone> {
         let hash = table_hash(key);
         let mut shard = table.write_shard(by.user, self, hash)?;
         let count = shard.delete(hash, key, table.fixed(), wanted);
@@ -189,7 +204,7 @@ impl Rows for Shards {
         Ok(count)
     }
 
-    fn take(&self, table: &Table, ctx: &mut Ctx<'_>, key: Term) -> Result<Term, Gone> {
+    fn take(&self, table: &Table, ctx: &mut Ctx<'_>, key: TermRef<'_>) -> Result<Term, Gone> {
         let hash = table_hash(key);
         let mut shard = table.write_shard(user(ctx), self, hash)?;
         let list = list_reversed(shard.rows_of(hash, key), ctx);
@@ -205,8 +220,8 @@ impl Rows for Shards {
         &self,
         table: &Table,
         user: User,
-        key: Term,
-        change: impl FnOnce(Row) -> Option<T>,
+        key: TermRef<'_>,
+        change: impl FnOnce(Row<'_>) -> Option<T>,
     ) -> Result<Option<T>, Gone> {
         let hash = table_hash(key);
         let shard = table.write_shard(user, self, hash)?;
@@ -218,12 +233,14 @@ impl Rows for Shards {
         &self,
         table: &Table,
         user: User,
-        key: Term,
-        change: impl FnOnce(Option<Row>, u32) -> Result<(T, Option<NewRow>), E>,
+        key: TermRef<'_>,
+        change: impl FnOnce(Option<Row<'_>>, u32) -> Result<(T, Option<NewRow>), E>,
     ) -> Result<Result<T, E>, Gone> {
         let hash = table_hash(key);
         let mut shard = table.write_shard(user, self, hash)?;
-        let row = shard.row_of(hash, key);
+        let row = shard.row_of(hash, key).map(Row::address);
+        // SAFETY: R1: the shard's lock is held for writing.
+        let row = row.map(|row| unsafe { row.row() });
         Ok(change(row, hash).map(|(result, new)| {
             match (row, new) {
                 (Some(row), Some(new)) => shard.replace(row, new),
@@ -242,7 +259,7 @@ impl Rows for Shards {
         self.first(table, ctx)
     }
 
-    fn next(&self, table: &Table, ctx: &mut Ctx<'_>, key: Term, _: bool) -> Result<Option<Term>, Gone> {
+    fn next(&self, table: &Table, ctx: &mut Ctx<'_>, key: TermRef<'_>, _: bool) -> Result<Option<Term>, Gone> {
         let hash = table_hash(key);
         let found = table.look_at(user(ctx), self, hash, |shard| match shard.after(hash, key) {
             Some(Ok(row)) => Some(Ok(key_or_end(ctx, Some(row.key(table.options.keypos))))),
@@ -284,7 +301,7 @@ impl Rows for Shards {
         table: &Table,
         ctx: &mut Ctx<'_>,
         sweep: &mut Sweep,
-        visit: &mut dyn FnMut(&mut Ctx<'_>, Row) -> Flow,
+        visit: &mut dyn FnMut(&mut Ctx<'_>, Row<'_>) -> Flow,
     ) -> Result<usize, Gone> {
         let Position::Bucket(mut at) = sweep.position else { return Ok(0) };
         let mut visited = 0;
@@ -332,7 +349,7 @@ impl Rows for Shards {
             if judge.deletes() {
                 shard.retain_bucket(at.index, table.fixed(), |row| judge.is_doomed(row));
             } else {
-                let rows = shard.bucket(at.index).collect();
+                let rows = shard.bucket(at.index).map(Row::address).collect();
                 replace_rows(&mut shard, rows, judge);
             }
             at.index += 1;
@@ -349,13 +366,13 @@ impl Rows for Shards {
         Ok(visited)
     }
 
-    fn alter_key(&self, table: &Table, by: Caller<'_>, key: Term, judge: &mut impl Judge) -> Result<(), Gone> {
+    fn alter_key(&self, table: &Table, by: Caller<'_>, key: TermRef<'_>, judge: &mut impl Judge) -> Result<(), Gone> {
         let hash = table_hash(key);
         let mut shard = table.write_shard(by.user, self, hash)?;
         if judge.deletes() {
             shard.delete(hash, key, table.fixed(), |row| judge.is_doomed(row));
         } else {
-            let rows = shard.rows_of(hash, key).collect();
+            let rows = shard.rows_of(hash, key).map(Row::address).collect();
             replace_rows(&mut shard, rows, judge);
         }
         shard.done(by.slices);
@@ -370,7 +387,7 @@ impl Rows for Shards {
         }
     }
 
-    fn each(&self, table: &Table, user: User, each: &mut dyn FnMut(Row)) {
+    fn each(&self, table: &Table, user: User, each: &mut dyn FnMut(Row<'_>)) {
         for shard in self {
             let shard = table.read_any(user, shard);
             (0..shard.buckets()).flat_map(|bucket| shard.whole_bucket(bucket)).for_each(&mut *each);

@@ -82,7 +82,7 @@ fn match_spec_test_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         .filter(|flag| result.is_some() && machine.actions.contains(flag))
         .map(|flag| flag.term())
         .collect();
-    let result = match (result, machine.message) {
+    let result = match (result, machine.message(args[0].into())) {
         (Some(_), Some(message)) => crate::row::copy_out(message, ctx),
         (Some(result), None) => result,
         (None, _) => Term::FALSE,

@@ -16,7 +16,7 @@ use crate::row::copy_out;
 use crate::row::{NewRow, Row};
 use crate::table::{Gone, Table, Taken, User};
 use myriad_sync::{RwLock, ThreadSlot};
-use myriad_term::{Term, am};
+use myriad_term::{Term, TermRef, am};
 use myriad_vm::Ctx;
 
 /// Where the rows of a table are.
@@ -135,9 +135,9 @@ pub trait Judge {
     /// Does it delete rows? It replaces them otherwise.
     fn deletes(&self) -> bool;
     /// Is this row to be deleted?
-    fn is_doomed(&mut self, row: Row) -> bool;
+    fn is_doomed(&mut self, row: Row<'_>) -> bool;
     /// The row that takes a row's place.
-    fn successor(&mut self, row: Row) -> Option<NewRow>;
+    fn successor(&mut self, row: Row<'_>) -> Option<NewRow>;
     /// How many rows it has decided to delete or replace.
     fn count(&self) -> usize;
 }
@@ -171,8 +171,8 @@ pub trait Rows {
         &self,
         table: &Table,
         user: User,
-        key: Term,
-        each: impl FnMut(&mut dyn Iterator<Item = Row>) -> R,
+        key: TermRef<'_>,
+        each: impl FnMut(&mut dyn Iterator<Item = Row<'_>>) -> R,
     ) -> Result<R, Gone>;
 
     /// As [`Rows::with_rows`], but calls `each` once only.
@@ -180,38 +180,57 @@ pub trait Rows {
         &self,
         table: &Table,
         user: User,
-        key: Term,
-        each: impl FnOnce(&mut dyn Iterator<Item = Row>) -> R,
+        key: TermRef<'_>,
+        each: impl FnOnce(&mut dyn Iterator<Item = Row<'_>>) -> R,
     ) -> Result<R, Gone>;
 
     /// Calls `f` with the visible row of a key (of a bag, the newest): perhaps several times, as [`Rows::with_rows`].
-    fn with_row<R>(&self, table: &Table, user: User, key: Term, f: impl FnMut(Option<Row>) -> R) -> Result<R, Gone>;
+    fn with_row<R>(
+        &self,
+        table: &Table,
+        user: User,
+        key: TermRef<'_>,
+        f: impl FnMut(Option<Row<'_>>) -> R,
+    ) -> Result<R, Gone>;
 
     /// Inserts a row as the table's type has it.
     fn insert(&self, table: &Table, by: Caller<'_>, row: NewRow) -> Result<(), Gone>;
 
     /// Inserts a tuple of `words` into a set that is not compressed, over the row of the key if it fits there.
-    fn insert_tuple(&self, table: &Table, by: Caller<'_>, tuple: Term, words: usize, key: Term) -> Result<(), Gone>;
+    fn insert_tuple(
+        &self,
+        table: &Table,
+        by: Caller<'_>,
+        tuple: TermRef<'_>,
+        words: usize,
+        key: TermRef<'_>,
+    ) -> Result<(), Gone>;
 
     /// Inserts a tuple if there is no row of its key; `false` if there is one.
-    fn insert_new(&self, table: &Table, by: Caller<'_>, tuple: Term, key: Term) -> Result<bool, Gone>;
+    fn insert_new(&self, table: &Table, by: Caller<'_>, tuple: TermRef<'_>, key: TermRef<'_>) -> Result<bool, Gone>;
 
     /// Inserts all of the rows; with `new`, none of them if there is a row of any of the keys, and `false` then.
     fn insert_all(&self, table: &Table, by: Caller<'_>, rows: Vec<NewRow>, new: bool) -> Result<bool, Gone>;
 
     /// Deletes the rows of a key that are wanted; gives how many.
-    fn delete(&self, table: &Table, by: Caller<'_>, key: Term, wanted: impl FnMut(Row) -> bool) -> Result<usize, Gone>;
+    fn delete(
+        &self,
+        table: &Table,
+        by: Caller<'_>,
+        key: TermRef<'_>,
+        wanted: impl FnMut(Row<'_>) -> bool,
+    ) -> Result<usize, Gone>;
 
     /// Deletes the rows of a key and gives them as a list.
-    fn take(&self, table: &Table, ctx: &mut Ctx<'_>, key: Term) -> Result<Term, Gone>;
+    fn take(&self, table: &Table, ctx: &mut Ctx<'_>, key: TermRef<'_>) -> Result<Term, Gone>;
 
     /// Calls `change` with the row of a key in a set, if there is one, to be changed in place: what [`Rows::change`] does, for less.
     fn change_in_place<T>(
         &self,
         table: &Table,
         user: User,
-        key: Term,
-        change: impl FnOnce(Row) -> Option<T>,
+        key: TermRef<'_>,
+        change: impl FnOnce(Row<'_>) -> Option<T>,
     ) -> Result<Option<T>, Gone>;
 
     /// Calls `change` with the row of a key in a set, to be changed in place; a row that it gives takes its place, or is inserted.
@@ -219,8 +238,8 @@ pub trait Rows {
         &self,
         table: &Table,
         user: User,
-        key: Term,
-        change: impl FnOnce(Option<Row>, u32) -> Result<(T, Option<NewRow>), E>,
+        key: TermRef<'_>,
+        change: impl FnOnce(Option<Row<'_>>, u32) -> Result<(T, Option<NewRow>), E>,
     ) -> Result<Result<T, E>, Gone>;
 
     /// The first key, on the caller's heap, or `'$end_of_table'`.
@@ -230,7 +249,7 @@ pub trait Rows {
     fn last(&self, table: &Table, ctx: &mut Ctx<'_>) -> Result<Term, Gone>;
 
     /// The key after one, or before it, or `'$end_of_table'`; nothing if there is no such key to begin from.
-    fn next(&self, table: &Table, ctx: &mut Ctx<'_>, key: Term, upwards: bool) -> Result<Option<Term>, Gone>;
+    fn next(&self, table: &Table, ctx: &mut Ctx<'_>, key: TermRef<'_>, upwards: bool) -> Result<Option<Term>, Gone>;
 
     /// The rows of a slot as a list, or `'$end_of_table'` behind the last one; nothing if there is no such slot.
     fn slot(&self, table: &Table, ctx: &mut Ctx<'_>, number: usize) -> Result<Option<Term>, Gone>;
@@ -244,7 +263,7 @@ pub trait Rows {
         table: &Table,
         ctx: &mut Ctx<'_>,
         sweep: &mut Sweep,
-        visit: &mut dyn FnMut(&mut Ctx<'_>, Row) -> Flow,
+        visit: &mut dyn FnMut(&mut Ctx<'_>, Row<'_>) -> Flow,
     ) -> Result<usize, Gone>;
 
     /// Goes on with a scan that changes rows.
@@ -252,13 +271,13 @@ pub trait Rows {
     -> Result<usize, Gone>;
 
     /// Changes the rows of a key.
-    fn alter_key(&self, table: &Table, by: Caller<'_>, key: Term, judge: &mut impl Judge) -> Result<(), Gone>;
+    fn alter_key(&self, table: &Table, by: Caller<'_>, key: TermRef<'_>, judge: &mut impl Judge) -> Result<(), Gone>;
 
     /// After a scan that has deleted rows: gives back some of the room that they took.
     fn shrink(&self, table: &Table, by: Caller<'_>);
 
     /// Calls `each` with all rows, hidden ones too, as far as the table has not been deleted.
-    fn each(&self, table: &Table, user: User, each: &mut dyn FnMut(Row));
+    fn each(&self, table: &Table, user: User, each: &mut dyn FnMut(Row<'_>));
 
     /// Calls `each` with the length of each chain of rows, hidden ones counted; gives how many rows are hidden, or nothing if the
     /// store has no chains.
@@ -281,6 +300,6 @@ pub trait Rows {
 }
 
 /// A key on the caller's heap, or `'$end_of_table'`.
-pub fn key_or_end(ctx: &mut Ctx<'_>, key: Option<Term>) -> Term {
+pub fn key_or_end(ctx: &mut Ctx<'_>, key: Option<TermRef<'_>>) -> Term {
     key.map_or(am::end_of_table.term(), |key| copy_out(key, ctx))
 }

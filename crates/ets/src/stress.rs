@@ -6,7 +6,7 @@ use crate::store::{Caller, Rows, Store, on_store};
 use crate::table::{Gone, Kind, Options, Protection, Table, WriteConcurrency};
 use crate::tree::Place;
 use myriad_sync::{Arc, Progress};
-use myriad_term::{Arena, Build, Pid, RefNumbers, SharedBinary, Term, am};
+use myriad_term::{Arena, Build, Pid, RefNumbers, SharedBinary, Term, TermRef, am};
 use std::thread::scope;
 
 /// A domain of progress for all the threads of a test, which lives for ever.
@@ -29,15 +29,15 @@ fn table(kind: Kind, write_concurrency: WriteConcurrency, slices: &'static Progr
 
 /// `{Key, Value, Value, <<Value>>}`: all three say the same, or the row has been torn.
 fn new_row(table: &Table, key: i64, value: i64, binary: &SharedBinary) -> NewRow {
-    let mut arena = Arena::new();
+    let mut arena = &Arena::new();
     let bytes = arena.shared_binary(binary.clone());
     let inner = arena.tuple(&[Term::small(value), bytes]);
     let tuple = arena.tuple(&[Term::small(key), Term::small(value), inner]);
     table.new_row(tuple, table.hash(Term::small(key)))
 }
 
-fn check(row: Row) {
-    let mut arena = Arena::new();
+fn check(row: Row<'_>) {
+    let mut arena = &Arena::new();
     let copy = row.copy_to(&mut arena);
     let [_, value, inner] = copy.as_tuple_of::<3>().expect("three elements");
     let [same, bytes] = inner.as_tuple_of::<2>().expect("two elements");
@@ -208,7 +208,7 @@ fn rows_written_over_are_never_torn() {
     let slices = domain();
     let table = table(Kind::Set, WriteConcurrency::No, slices);
     let put = |user, slot: &myriad_sync::ThreadSlot, key: i64, value: i64, flat: bool| {
-        let mut arena = Arena::new();
+        let mut arena = &Arena::new();
         let value = Term::small(value);
         let last = if flat { value } else { arena.tuple(&[value]) };
         let tuple = arena.tuple(&[Term::small(key), value, value, value, last]);
@@ -241,7 +241,7 @@ fn rows_written_over_are_never_torn() {
                 let slot = slices.register().expect("room");
                 for i in 0..rounds {
                     slot.quiescent();
-                    let mut arena = Arena::new();
+                    let mut arena = &Arena::new();
                     let key = Term::small(i % 8);
                     let found =
                         table.with_row(Some(Pid::new(reader, 0)), key, |row| row.map(|r| r.copy_to(&mut arena)));
@@ -264,26 +264,27 @@ fn rows_filled_anew_count_what_they_hold() {
     let binaries: Vec<SharedBinary> = (1..4).map(|i| SharedBinary::from_bytes(&[i; 100])).collect();
     for kind in [Kind::Set, Kind::OrderedSet] {
         let table = table(kind, WriteConcurrency::No, slices);
-        let put = |user, value: &[usize], key: Term| {
-            let mut arena = Arena::new();
-            let held: Vec<Term> = value.iter().map(|i| arena.shared_binary(binaries[*i].clone())).collect();
+        let put = |user, value: &[usize], key: TermRef<'_>| {
+            let memory = Arena::new();
+            let mut arena = &memory;
+            let held: Vec<TermRef<'_>> = value.iter().map(|i| arena.shared_binary(binaries[*i].clone())).collect();
             let held = arena.list(&held);
             let tuple = arena.tuple(&[key, held]);
             let words = tuple_words(tuple);
             let by = Caller { user, slices: Some(&slot) };
             let done = on_store!(&table.store, rows => rows.insert_tuple(&table, by, tuple, words, key));
             assert!(done.is_ok());
-            drop(arena);
+            drop(memory);
             (0..4).for_each(|_| slot.quiescent());
             let found = table.with_row(user, key, |row| {
-                let mut copy = Arena::new();
+                let mut copy = &Arena::new();
                 row.map(|row| copy_out(row.copy_to(&mut copy).as_tuple().map_or(Term::NIL, |t| t.get(1)), &mut copy))
-                    .and_then(Term::list_length)
+                    .and_then(|list| list.list_length())
             });
             assert!(found.is_ok_and(|length| length == Some(value.len())));
             binaries.iter().map(|b| b.references() - 1).collect::<Vec<_>>()
         };
-        let mut keys = Arena::new();
+        let mut keys = &Arena::new();
         let key = keys.tuple(&[Term::small(1), Term::small(2)]);
         for user in [1, 1, 2] {
             let user = Some(Pid::new(user, 0));

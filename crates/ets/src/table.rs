@@ -19,15 +19,15 @@
 use crate::deferred_free::DeferredFree;
 use crate::hash::{Chains, Fixed, Reading, Shard, Writing};
 use crate::ordered::{Claim, Ordered, ReadTree, Reader, Right, WriteTree, Writer};
-use crate::row::{Form, NewRow, Row};
+use crate::row::{Form, NewRow, Row, RowAddress};
 use crate::store::{Rows, Store, on_store};
-use myriad_heap::Fragment;
+use myriad_heap::Payload;
 use myriad_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{
     BiasGuard, BiasedLock, CachePadded, LockClass, Mutex, Progress, RwLock, Sharing, Tombstone, biased_lock,
 };
 use myriad_term::hash::table_hash;
-use myriad_term::{Atom, Pid, RefNumbers, Term};
+use myriad_term::{Atom, Pid, RefNumbers, TermRef};
 use myriad_vm::{Process, Vm};
 use std::collections::BTreeMap;
 
@@ -117,7 +117,7 @@ pub enum Heir {
     /// Nobody.
     None,
     /// This process, with this data.
-    Process(Inheritor, Term, Option<Fragment>),
+    Process(Inheritor, Payload),
 }
 
 /// Who fixes the table, and since when.
@@ -276,13 +276,13 @@ impl Table {
 
     /// A row with a copy of a tuple, to be filed under `hash`.
     #[inline]
-    pub fn new_row(&self, tuple: Term, hash: u32) -> NewRow {
+    pub fn new_row(&self, tuple: TermRef<'_>, hash: u32) -> NewRow {
         NewRow::new(tuple, hash, self.form())
     }
 
     /// The hash of a key; 0 in ordered sets.
     #[inline]
-    pub fn hash(&self, key: Term) -> u32 {
+    pub fn hash(&self, key: TermRef<'_>) -> u32 {
         if self.options.kind == Kind::OrderedSet { 0 } else { table_hash(key) }
     }
 
@@ -492,8 +492,8 @@ impl Table {
     pub fn with_rows<R>(
         &self,
         user: User,
-        key: Term,
-        each: impl FnMut(&mut dyn Iterator<Item = Row>) -> R,
+        key: TermRef<'_>,
+        each: impl FnMut(&mut dyn Iterator<Item = Row<'_>>) -> R,
     ) -> Result<R, Gone> {
         on_store!(&self.store, rows => rows.with_rows(self, user, key, each))
     }
@@ -503,15 +503,15 @@ impl Table {
     pub fn with_rows_once<R>(
         &self,
         user: User,
-        key: Term,
-        each: impl FnOnce(&mut dyn Iterator<Item = Row>) -> R,
+        key: TermRef<'_>,
+        each: impl FnOnce(&mut dyn Iterator<Item = Row<'_>>) -> R,
     ) -> Result<R, Gone> {
         on_store!(&self.store, rows => rows.with_rows_once(self, user, key, each))
     }
 
     /// See [`Rows::with_row`].
     #[inline(always)]
-    pub fn with_row<R>(&self, user: User, key: Term, f: impl FnMut(Option<Row>) -> R) -> Result<R, Gone> {
+    pub fn with_row<R>(&self, user: User, key: TermRef<'_>, f: impl FnMut(Option<Row<'_>>) -> R) -> Result<R, Gone> {
         on_store!(&self.store, rows => rows.with_row(self, user, key, f))
     }
 
@@ -552,13 +552,13 @@ impl Table {
 #[derive(Default)]
 pub struct Taken {
     chains: Vec<Chains>,
-    rows: Vec<Row>,
+    rows: Vec<RowAddress>,
     count: usize,
 }
 
 impl Taken {
     /// The rows of hash tables' shards, or of a tree.
-    pub fn new(chains: Vec<Chains>, rows: Vec<Row>) -> Taken {
+    pub fn new(chains: Vec<Chains>, rows: Vec<RowAddress>) -> Taken {
         let count = chains.iter().map(Chains::rows).sum::<usize>() + rows.len();
         Taken { chains, rows, count }
     }
@@ -586,7 +586,7 @@ impl Taken {
             && let Some(row) = self.rows.pop()
         {
             // SAFETY: the caller's promise; R1.
-            unsafe { row.free() };
+            unsafe { row.row().free() };
             freed += 1;
         }
         freed

@@ -8,10 +8,10 @@
 //! TR2. `version` changes whenever a row comes or goes or the word of a key changes; no two trees ever have the same one. What a
 //!      thread has noted of a tree ([`crate::cursor`]) is true as long as the version is.
 
-use crate::row::{NewRow, Row};
+use crate::row::{NewRow, Row, RowAddress};
 use myriad_sync::atomic::{AtomicU64, Ordering as Sync};
-use myriad_term::Term;
 use myriad_term::compare::compare;
+use myriad_term::{Term, TermRef};
 use std::borrow::Borrow;
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -44,12 +44,19 @@ impl Ord for Key {
     }
 }
 
-fn key(term: Term) -> Key {
-    Key(Cell::new(term))
+fn key(term: TermRef<'_>) -> Key {
+    Key(Cell::new(key_word(term)))
+}
+
+/// A term as the tree keeps keys: for as long as a search lasts, or as the row that it lies in is in the tree (TR1).
+fn key_word(term: TermRef<'_>) -> Term {
+    // SAFETY: what is searched for is held by the caller, and an entry's key by its row; no key leaves the tree but with the
+    // lifetime of the tree's borrow, or as TR2 says.
+    unsafe { term.assume_held() }
 }
 
 /// Where a key stands to a pattern: `Equal` if it may match as far as the pattern's leading parts tell.
-pub type Edge<'a> = &'a dyn Fn(Term) -> Ordering;
+pub type Edge<'a> = &'a dyn Fn(TermRef<'_>) -> Ordering;
 
 /// A point between keys.
 #[derive(Clone, Copy)]
@@ -59,9 +66,9 @@ pub enum Place<'a> {
     /// After all keys.
     End,
     /// Just before a key, there or not.
-    Before(Term),
+    Before(TermRef<'a>),
     /// Just after a key, there or not.
-    After(Term),
+    After(TermRef<'a>),
     /// Before the first key that is `Equal` by this.
     BeforeAll(Edge<'a>),
     /// After the last key that is `Equal` by this.
@@ -71,13 +78,13 @@ pub enum Place<'a> {
 /// A point as something that keys can be compared with: a key is itself, any other point is between keys.
 trait Point {
     /// The order of this point to a key.
-    fn to_key(&self, key: Term) -> Ordering;
+    fn to_key(&self, key: TermRef<'_>) -> Ordering;
     /// The key, if it is one.
     fn key(&self) -> Option<Term>;
 }
 
 impl Point for Key {
-    fn to_key(&self, key: Term) -> Ordering {
+    fn to_key(&self, key: TermRef<'_>) -> Ordering {
         compare(self.0.get(), key)
     }
     fn key(&self) -> Option<Term> {
@@ -89,7 +96,7 @@ impl Point for Key {
 struct EdgePoint<'a>(Edge<'a>, Ordering);
 
 impl Point for EdgePoint<'_> {
-    fn to_key(&self, key: Term) -> Ordering {
+    fn to_key(&self, key: TermRef<'_>) -> Ordering {
         (self.0)(key).reverse().then(self.1)
     }
     fn key(&self) -> Option<Term> {
@@ -125,7 +132,7 @@ impl Ord for dyn Point + '_ {
 
 /// The rows of an ordered set.
 pub struct Tree {
-    entries: BTreeMap<Key, Row>,
+    entries: BTreeMap<Key, RowAddress>,
     keypos: usize,
     words: usize,
     version: u64,
@@ -174,28 +181,39 @@ impl Tree {
         self.words + self.entries.len()
     }
 
+    /// One of its rows.
+    #[inline]
+    fn held(&self, row: &RowAddress) -> Row<'_> {
+        // SAFETY: R1: rows leave the tree only while it is borrowed for writing.
+        unsafe { row.row() }
+    }
+
     /// The row of a key. Not inlined: here, as the search's one caller, the compiler takes the search in, and keeps the key in a register.
     #[inline(never)]
-    pub fn row_of(&self, of: Term) -> Option<Row> {
-        self.entries.get(&key(of)).copied()
+    pub fn row_of(&self, of: TermRef<'_>) -> Option<Row<'_>> {
+        self.entries.get(&key(of)).map(|row| self.held(row))
     }
 
     /// Inserts or replaces the row of its key.
     pub fn insert(&mut self, row: NewRow) {
-        let row = row.into_row();
+        let address = row.into_row();
+        // SAFETY: R1: the tree is borrowed for writing.
+        let row = unsafe { address.row() };
         let of = row.key(self.keypos);
         self.words += row.words();
-        if let Some(old) = self.entries.insert(key(of), row) {
+        if let Some(old) = self.entries.insert(key(of), address) {
+            // SAFETY: R1: it has just left the table.
+            let old = unsafe { old.row() };
             self.replaced(of, old);
         }
         self.changed();
     }
 
     /// The row of a key has taken an old one's place.
-    fn replaced(&mut self, of: Term, old: Row) {
+    fn replaced(&mut self, of: TermRef<'_>, old: Row<'_>) {
         if let Some((at, _)) = self.entries.get_key_value(&key(of)) {
             // TR1; the keys are equal, so the order stays.
-            at.0.set(of);
+            at.0.set(key_word(of));
         }
         self.words -= old.words();
         // SAFETY: R1: it has just left the table.
@@ -203,24 +221,26 @@ impl Tree {
     }
 
     /// Inserts an object, for which a row needs `words`, or puts it in the place of the one with its key.
-    pub fn insert_tuple(&mut self, tuple: Term, words: usize, of: Term) {
+    pub fn insert_tuple(&mut self, tuple: TermRef<'_>, words: usize, of: TermRef<'_>) {
         let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
         match self.entries.entry(key(of)) {
-            // SAFETY: the tree is borrowed for writing; the key's word stays.
-            Entry::Occupied(place) if place.key().0.get().is(of) && unsafe { place.get().overwrite(elements) } => {}
-            // SAFETY: as above; nobody looks at a tree's rows without its lock.
-            Entry::Occupied(place) if unsafe { place.get().rewrite(tuple, words) } => {
-                // TR1, as in `replaced`.
-                let now = place.get().key(self.keypos);
+            Entry::Occupied(place)
+                // SAFETY: the tree is borrowed for writing; the key's word stays.
+                if place.key().0.get().is(of) && unsafe { place.get().row().overwrite(elements) } => {}
+            // SAFETY: the tree is borrowed for writing; nobody looks at a tree's rows without its lock.
+            Entry::Occupied(place) if unsafe { place.get().row().rewrite(tuple, words) } => {
+                // SAFETY: the tree is borrowed for writing. TR1, as in `replaced`.
+                let now = key_word(unsafe { place.get().row() }.key(self.keypos));
                 if !place.key().0.replace(now).is(now) {
                     self.changed();
                 }
             }
             Entry::Occupied(mut place) => {
                 let row = Row::sized(tuple, 0, words);
-                let old = place.insert(row);
+                // SAFETY: R1: it leaves the table now.
+                let old = unsafe { place.insert(row.address()).row() };
                 // TR1, as in `replaced`.
-                place.key().0.set(row.key(self.keypos));
+                place.key().0.set(key_word(row.key(self.keypos)));
                 self.words = self.words + row.words() - old.words();
                 // SAFETY: R1: it has just left the table.
                 unsafe { old.free() };
@@ -228,8 +248,8 @@ impl Tree {
             }
             Entry::Vacant(place) => {
                 let row = Row::sized(tuple, 0, words);
-                place.key().0.set(row.key(self.keypos));
-                place.insert(row);
+                place.key().0.set(key_word(row.key(self.keypos)));
+                place.insert(row.address());
                 self.words += row.words();
                 self.changed();
             }
@@ -237,106 +257,115 @@ impl Tree {
     }
 
     /// Deletes the row of a key if `wanted` accepts it.
-    pub fn delete(&mut self, of: Term, wanted: impl FnOnce(Row) -> bool) -> bool {
+    pub fn delete(&mut self, of: TermRef<'_>, wanted: impl FnOnce(Row<'_>) -> bool) -> bool {
         let Entry::Occupied(place) = self.entries.entry(key(of)) else { return false };
-        if !wanted(*place.get()) {
+        // SAFETY: R1: the tree is borrowed for writing.
+        if !wanted(unsafe { place.get().row() }) {
             return false;
         }
-        let row = place.remove();
-        self.words -= row.words();
         // SAFETY: R1: it has just left the table.
-        unsafe { row.free() };
+        unsafe {
+            let row = place.remove().row();
+            self.words -= row.words();
+            row.free();
+        }
         self.changed();
         true
     }
 
     /// The rows after a point, ascending.
-    pub fn upwards(&self, from: Place<'_>) -> Box<dyn Iterator<Item = Row> + '_> {
+    pub fn upwards(&self, from: Place<'_>) -> Box<dyn Iterator<Item = Row<'_>> + '_> {
         let unbounded = Bound::<&Key>::Unbounded;
         match from {
-            Place::Start => Box::new(self.entries.values().copied()),
+            Place::Start => Box::new(self.entries.values().map(|row| self.held(row))),
             Place::End => Box::new(std::iter::empty()),
-            Place::Before(of) => {
-                Box::new(self.entries.range::<Key, _>((Bound::Included(&key(of)), unbounded)).map(|(_, row)| *row))
-            }
-            Place::After(of) => {
-                Box::new(self.entries.range::<Key, _>((Bound::Excluded(&key(of)), unbounded)).map(|(_, row)| *row))
-            }
+            Place::Before(of) => Box::new(
+                self.entries.range::<Key, _>((Bound::Included(&key(of)), unbounded)).map(|(_, row)| self.held(row)),
+            ),
+            Place::After(of) => Box::new(
+                self.entries.range::<Key, _>((Bound::Excluded(&key(of)), unbounded)).map(|(_, row)| self.held(row)),
+            ),
             Place::BeforeAll(edge) => self.behind_edge(&EdgePoint(edge, Ordering::Less)),
             Place::AfterAll(edge) => self.behind_edge(&EdgePoint(edge, Ordering::Greater)),
         }
     }
 
-    fn behind_edge(&self, point: &EdgePoint<'_>) -> Box<dyn Iterator<Item = Row> + '_> {
+    fn behind_edge(&self, point: &EdgePoint<'_>) -> Box<dyn Iterator<Item = Row<'_>> + '_> {
         let from: Bound<&dyn Point> = Bound::Excluded(point);
-        Box::new(self.entries.range::<dyn Point, _>((from, Bound::Unbounded)).map(|(_, row)| *row))
+        Box::new(self.entries.range::<dyn Point, _>((from, Bound::Unbounded)).map(|(_, row)| self.held(row)))
     }
 
     /// The rows before a point, descending.
-    pub fn downwards(&self, from: Place<'_>) -> Box<dyn Iterator<Item = Row> + '_> {
+    pub fn downwards(&self, from: Place<'_>) -> Box<dyn Iterator<Item = Row<'_>> + '_> {
         let unbounded = Bound::<&Key>::Unbounded;
         match from {
-            Place::End => Box::new(self.entries.values().rev().copied()),
+            Place::End => Box::new(self.entries.values().rev().map(|row| self.held(row))),
             Place::Start => Box::new(std::iter::empty()),
             Place::Before(of) => Box::new(
-                self.entries.range::<Key, _>((unbounded, Bound::Excluded(&key(of)))).rev().map(|(_, row)| *row),
+                self.entries
+                    .range::<Key, _>((unbounded, Bound::Excluded(&key(of))))
+                    .rev()
+                    .map(|(_, row)| self.held(row)),
             ),
             Place::After(of) => Box::new(
-                self.entries.range::<Key, _>((unbounded, Bound::Included(&key(of)))).rev().map(|(_, row)| *row),
+                self.entries
+                    .range::<Key, _>((unbounded, Bound::Included(&key(of))))
+                    .rev()
+                    .map(|(_, row)| self.held(row)),
             ),
             Place::BeforeAll(edge) => self.before_edge(&EdgePoint(edge, Ordering::Less)),
             Place::AfterAll(edge) => self.before_edge(&EdgePoint(edge, Ordering::Greater)),
         }
     }
 
-    fn before_edge(&self, point: &EdgePoint<'_>) -> Box<dyn Iterator<Item = Row> + '_> {
+    fn before_edge(&self, point: &EdgePoint<'_>) -> Box<dyn Iterator<Item = Row<'_>> + '_> {
         let to: Bound<&dyn Point> = Bound::Excluded(point);
-        Box::new(self.entries.range::<dyn Point, _>((Bound::Unbounded, to)).rev().map(|(_, row)| *row))
+        Box::new(self.entries.range::<dyn Point, _>((Bound::Unbounded, to)).rev().map(|(_, row)| self.held(row)))
     }
 
     /// The row just after a point.
-    pub fn next(&self, from: Place<'_>) -> Option<Row> {
+    pub fn next(&self, from: Place<'_>) -> Option<Row<'_>> {
         match from {
-            Place::Start => self.entries.first_key_value().map(|(_, row)| *row),
+            Place::Start => self.entries.first_key_value().map(|(_, row)| self.held(row)),
             Place::After(of) => {
                 let range = (Bound::Excluded(&key(of)), Bound::<&Key>::Unbounded);
-                self.entries.range::<Key, _>(range).next().map(|(_, row)| *row)
+                self.entries.range::<Key, _>(range).next().map(|(_, row)| self.held(row))
             }
             _ => self.upwards(from).next(),
         }
     }
 
     /// The row just before a point.
-    pub fn prev(&self, from: Place<'_>) -> Option<Row> {
+    pub fn prev(&self, from: Place<'_>) -> Option<Row<'_>> {
         match from {
-            Place::End => self.entries.last_key_value().map(|(_, row)| *row),
+            Place::End => self.entries.last_key_value().map(|(_, row)| self.held(row)),
             Place::Before(of) => {
                 let range = (Bound::<&Key>::Unbounded, Bound::Excluded(&key(of)));
-                self.entries.range::<Key, _>(range).next_back().map(|(_, row)| *row)
+                self.entries.range::<Key, _>(range).next_back().map(|(_, row)| self.held(row))
             }
             _ => self.downwards(from).next(),
         }
     }
 
     /// Fills `keys` with the keys after one, ascending; gives how many there were.
-    pub fn keys_after(&self, of: Term, keys: &[Cell<Term>]) -> usize {
+    pub fn keys_after(&self, of: TermRef<'_>, keys: &[Cell<Term>]) -> usize {
         let range = self.entries.range::<Key, _>((Bound::Excluded(&key(of)), Bound::Unbounded));
         keys.iter().zip(range).map(|(to, (from, _))| to.set(from.0.get())).count()
     }
 
     /// Fills `keys` with the keys before one, descending; gives how many there were.
-    pub fn keys_before(&self, of: Term, keys: &[Cell<Term>]) -> usize {
+    pub fn keys_before(&self, of: TermRef<'_>, keys: &[Cell<Term>]) -> usize {
         let range = self.entries.range::<Key, _>((Bound::Unbounded, Bound::Excluded(&key(of)))).rev();
         keys.iter().zip(range).map(|(to, (from, _))| to.set(from.0.get())).count()
     }
 
     /// The `index`-th row.
-    pub fn nth(&self, index: usize) -> Option<Row> {
-        self.entries.values().nth(index).copied()
+    pub fn nth(&self, index: usize) -> Option<Row<'_>> {
+        self.entries.values().nth(index).map(|row| self.held(row))
     }
 
     /// Takes all rows out.
-    pub fn take_all(&mut self) -> Vec<Row> {
+    pub fn take_all(&mut self) -> Vec<RowAddress> {
         self.words = 0;
         self.changed();
         std::mem::take(&mut self.entries).into_values().collect()
@@ -347,7 +376,7 @@ impl Drop for Tree {
     fn drop(&mut self) {
         for row in self.take_all() {
             // SAFETY: R1: it has left the table.
-            unsafe { row.free() };
+            unsafe { row.row().free() };
         }
     }
 }

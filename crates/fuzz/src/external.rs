@@ -199,7 +199,7 @@ mod tests {
         let good = (0..1000)
             .filter(|_| {
                 let input = mutate(&mut random, &seeds);
-                let heap = &mut myriad_term::Arena::new();
+                let heap = &mut &myriad_term::Arena::new();
                 myriad_term::etf::decode(heap, &input, myriad_term::etf::DecodeOptions::default()).is_ok()
             })
             .count();

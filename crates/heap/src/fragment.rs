@@ -10,7 +10,7 @@
 use crate::account::Class;
 use crate::block;
 use crate::queue_link::QueueLink;
-use myriad_term::{Alloc, OffHeap, Term};
+use myriad_term::{OffHeap, Term};
 use std::ptr::{self, NonNull};
 
 /// Words of a chunk's own header.
@@ -141,6 +141,8 @@ pub struct Fragment {
 
 // SAFETY: a fragment owns its chunks and the counts in its chain.
 unsafe impl Send for Fragment {}
+// SAFETY: who borrows a fragment reads its words, which only its owner writes.
+unsafe impl Sync for Fragment {}
 
 impl Fragment {
     /// A fragment without memory.
@@ -224,6 +226,13 @@ impl Fragment {
         fragment
     }
 
+    /// The chain of its counted objects (term.boxed/B3).
+    pub(crate) fn off_heap(&mut self) -> &mut OffHeap {
+        let first = self.first();
+        // SAFETY: the fragment's own chunk, borrowed with it.
+        unsafe { &mut (*first).off_heap }
+    }
+
     /// The first chunk, made if there is none.
     fn first(&mut self) -> *mut Chunk {
         if self.chunks.is_null() {
@@ -253,6 +262,26 @@ impl Fragment {
         if behind.is_null() { self.chunks } else { behind }
     }
 
+    /// Room for `words` words (term/A1, term/A2).
+    #[inline]
+    pub(crate) fn alloc(&mut self, words: usize) -> NonNull<u64> {
+        // SAFETY: `chunks` is null or the fragment's own chunk; what `grow` gives has the room.
+        unsafe {
+            let mut chunk = if self.chunks.is_null() { self.chunks } else { self.newest() };
+            if chunk.is_null() || Chunk::free(chunk) < words {
+                chunk = self.grow(words);
+            }
+            debug_assert!(
+                !(*self.chunks).link.is_joined(),
+                "MB1: an object is made in a fragment that belongs to a heap"
+            );
+            debug_assert!(words <= Chunk::free(chunk), "a chunk that was added for {words} words has no room for them");
+            let at = (*chunk).top;
+            (*chunk).top = at.add(words);
+            NonNull::new_unchecked(at)
+        }
+    }
+
     /// A new chunk with room for `words`.
     #[cold]
     fn grow(&mut self, words: usize) -> *mut Chunk {
@@ -276,33 +305,6 @@ impl Default for Fragment {
     }
 }
 
-impl Alloc for Fragment {
-    #[inline]
-    fn alloc(&mut self, words: usize) -> NonNull<u64> {
-        // SAFETY: `chunks` is null or the fragment's own chunk; what `grow` gives has the room.
-        unsafe {
-            let mut chunk = if self.chunks.is_null() { self.chunks } else { self.newest() };
-            if chunk.is_null() || Chunk::free(chunk) < words {
-                chunk = self.grow(words);
-            }
-            debug_assert!(
-                !(*self.chunks).link.is_joined(),
-                "MB1: an object is made in a fragment that belongs to a heap"
-            );
-            debug_assert!(words <= Chunk::free(chunk), "a chunk that was added for {words} words has no room for them");
-            let at = (*chunk).top;
-            (*chunk).top = at.add(words);
-            NonNull::new_unchecked(at)
-        }
-    }
-
-    fn off_heap(&mut self) -> &mut OffHeap {
-        let first = self.first();
-        // SAFETY: the fragment's own chunk, borrowed with it.
-        unsafe { &mut (*first).off_heap }
-    }
-}
-
 impl Drop for Fragment {
     fn drop(&mut self) {
         if self.chunks.is_null() {
@@ -319,28 +321,25 @@ impl Drop for Fragment {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::Payload;
     use myriad_term::{Build, SharedBinary, Term};
 
     #[test]
     fn grows_without_moving() {
-        let mut fragment = Fragment::with_capacity(4);
-        let mut list = Term::NIL;
-        for i in 0..1000 {
-            list = fragment.cons(Term::small(i), list);
-        }
-        assert_eq!(fragment.used_words(), 2000);
-        assert!(list.list_iter().zip((0..1000).rev()).all(|(t, i)| t.as_small() == Some(i)));
+        let payload = Payload::build(4, |draft| (0..1000).fold(Term::NIL, |list, i| draft.cons(Term::small(i), list)));
+        assert_eq!(payload.words(), 2000);
+        assert!(payload.term().list_iter().zip((0..1000).rev()).all(|(t, i)| t.as_small() == Some(i)));
     }
 
     #[test]
     fn drop_gives_counts_back() {
         let shared = SharedBinary::from_bytes(&[0; 100]);
-        let mut fragment = Fragment::new();
-        fragment.shared_binary(shared.clone());
-        fragment.shared_binary(shared.clone());
+        let payload = Payload::build(0, |draft| {
+            draft.shared_binary(shared.clone());
+            draft.shared_binary(shared.clone())
+        });
         assert_eq!(shared.references(), 3);
-        drop(fragment);
+        drop(payload);
         assert_eq!(shared.references(), 1);
     }
 }

@@ -545,9 +545,14 @@ impl Heap {
         self.fragments = ptr::null_mut();
         self.fragment_words = 0;
     }
+
+    /// Counts more bytes, in words, that the process holds in shared binaries since its last collection.
+    pub fn count_binary_words(&mut self, words: usize) {
+        self.off_heap.binary_words += words;
+    }
 }
 
-impl Alloc for Heap {
+impl Alloc<'static> for Heap {
     #[inline(always)]
     fn alloc(&mut self, words: usize) -> NonNull<u64> {
         if self.room() >= words.saturating_add(RESERVED) {
@@ -563,8 +568,9 @@ impl Alloc for Heap {
     }
 
     #[inline(always)]
-    fn off_heap(&mut self) -> &mut OffHeap {
-        &mut self.off_heap
+    unsafe fn link(&mut self, header: *mut u64, words: usize) {
+        // SAFETY: the caller's promise about the object.
+        unsafe { self.off_heap.link(header, words) };
     }
 }
 

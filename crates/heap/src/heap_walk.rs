@@ -3,7 +3,7 @@
 use crate::fragment::Fragment;
 use crate::heap::{Heap, words_between};
 use myriad_term::boxed::Header;
-use myriad_term::{Boxed, Term};
+use myriad_term::{Boxed, Term, TermRef};
 use std::collections::HashSet;
 
 /// Calls `visit` with each boxed object of an area, dead ones too.
@@ -28,7 +28,7 @@ pub unsafe fn each_object(start: *mut u64, end: *mut u64, visit: &mut dyn FnMut(
 }
 
 /// Calls `visit` once with each boxed object that these terms refer to.
-pub fn each_reachable(terms: &[Term], visit: &mut dyn FnMut(Boxed)) {
+pub fn each_reachable(terms: &[TermRef<'_>], visit: &mut dyn FnMut(Boxed)) {
     let (mut left, mut seen) = (terms.to_vec(), HashSet::new());
     while let Some(term) = left.pop() {
         if term.is_immediate() || !seen.insert(term.object_ptr()) {

@@ -10,6 +10,7 @@
 //! | `sweep` | off-heap chains after a collection; virtual binary heaps |
 //! | `relocate` | a young generation moved as a whole to a block of another size |
 //! | [`fragment`] | [`Fragment`]: a message's or a spawn's own memory |
+//! | [`payload`] | [`Payload`]: a term with the memory that it needs |
 //! | [`message`] | [`Message`]: a message as one block |
 //! | [`literal`] | [`LiteralArea`]: the literals of a module, in one reserved address range |
 //! | `purge` | does a heap still hold literals of an area; copies them out |
@@ -39,6 +40,7 @@ pub mod heap;
 pub mod heap_walk;
 pub mod literal;
 pub mod message;
+pub mod payload;
 mod purge;
 mod queue_link;
 mod relocate;
@@ -55,6 +57,7 @@ pub use fragment::Fragment;
 pub use heap::{GcInfo, Heap, RESERVED};
 pub use literal::{LiteralArea, LiteralRanges, is_literal, set_going};
 pub use message::Message;
+pub use payload::{Draft, Payload};
 pub use queue_link::{QueueLink, Queued};
 pub use roots::Roots;
 pub use settings::{MaxHeapSize, Settings};

@@ -251,7 +251,7 @@ impl Default for LiteralArea {
     }
 }
 
-impl Alloc for LiteralArea {
+impl Alloc<'static> for LiteralArea {
     #[inline]
     fn alloc(&mut self, words: usize) -> NonNull<u64> {
         if words > self.free_words {
@@ -269,8 +269,9 @@ impl Alloc for LiteralArea {
         NonNull::new(at).unwrap_or(NonNull::dangling())
     }
 
-    fn off_heap(&mut self) -> &mut OffHeap {
-        &mut self.off_heap
+    unsafe fn link(&mut self, header: *mut u64, words: usize) {
+        // SAFETY: the caller's promise about the object.
+        unsafe { self.off_heap.link(header, words) };
     }
 }
 

@@ -10,8 +10,8 @@
 
 use crate::fragment::{Chunk, Fragment};
 use crate::queue_link::{QueueLink, Queued};
-use crate::{Heap, LiteralRanges};
-use myriad_term::Term;
+use crate::{Heap, LiteralRanges, Payload};
+use myriad_term::{Term, TermRef};
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 
@@ -26,12 +26,17 @@ impl Message {
     /// Words of a message beside those of its term.
     pub const HEADER_WORDS: usize = size_of::<Chunk>() / 8;
 
-    /// A message of a term, the memory that it needs, and a sequential trace token (a tuple); or, without one, who sent it if
-    /// that was a process or port; or [`Term::NONE`].
+    /// A message of a term, and a sequential trace token (a tuple); or, without one, who sent it if that was a process or port;
+    /// or [`Term::NONE`].
     #[inline]
-    pub fn new(term: Term, fragment: Option<Fragment>, token: Term) -> Message {
-        let chunk = fragment.unwrap_or_default().into_first();
-        let mut message = Message(chunk);
+    pub fn new(payload: Payload, token: TermRef<'_>) -> Message {
+        let (term, fragment) = payload.into_parts();
+        let mut fragment = fragment.unwrap_or_default();
+        let token = match token.as_immediate() {
+            Some(token) => token,
+            None => fragment.add_copy(token),
+        };
+        let mut message = Message(fragment.into_first());
         debug_assert!(!message.is_joined(), "MB1: a message is made of words that belong to a heap");
         let [term_place, token_place] = message.terms();
         (*term_place, *token_place) = (term, token);
@@ -50,13 +55,13 @@ impl Message {
 
     /// The term.
     #[inline]
-    pub fn term(&self) -> Term {
+    pub fn term(&self) -> TermRef<'_> {
         self.chunk().term
     }
 
     /// The token, see [`Message::new`].
     #[inline]
-    pub fn token(&self) -> Term {
+    pub fn token(&self) -> TermRef<'_> {
         self.chunk().token
     }
 
@@ -151,12 +156,14 @@ impl Message {
         heap.attach(Fragment::of_first(self.0));
     }
 
-    /// It is received: its words are the heap's, and the message is no more.
+    /// It is received: its words are the heap's, and the message is no more. Its term and its token.
     #[inline]
-    pub fn receive(self, heap: &mut Heap) {
+    pub fn receive(self, heap: &mut Heap) -> (Term, Term) {
+        let (term, token) = (self.chunk().term, self.chunk().token);
         if !self.is_joined() && !self.has_no_words() {
             heap.attach(Fragment::of_first(ManuallyDrop::new(self).0));
         }
+        (term, token)
     }
 
     /// Replaces all literals of these areas, in its memory and in its terms, by copies.
@@ -207,10 +214,8 @@ mod tests {
     use myriad_term::{Build, SharedBinary};
 
     fn list(n: i64) -> Message {
-        let mut fragment = Fragment::new();
         let items: Vec<Term> = (0..n).map(Term::small).collect();
-        let term = fragment.list(&items);
-        Message::new(term, Some(fragment), Term::NONE)
+        Message::new(Payload::build(0, |draft| draft.list(&items)), Term::NONE)
     }
 
     #[test]
@@ -220,11 +225,9 @@ mod tests {
         assert_eq!(message.movable_words(), Some(6));
         message.absorb(&mut heap);
         assert!(message.is_joined() && message.movable_words().is_none() && message.words() == 0);
-        let term = message.term();
-        drop(message);
-        assert_eq!(term.list_length(), Some(3));
+        assert_eq!(message.receive(&mut heap).0.list_length(), Some(3));
         list(5).receive(&mut heap);
-        Message::new(Term::OK, None, Term::NONE).receive(&mut heap);
+        Message::new(Payload::immediate(Term::OK), Term::NONE).receive(&mut heap);
         drop(list(4));
     }
 
@@ -250,11 +253,7 @@ mod tests {
     #[test]
     fn counts_go_with_the_message_or_to_the_heap() {
         let shared = SharedBinary::from_bytes(&[0; 100]);
-        let message = || {
-            let mut fragment = Fragment::new();
-            let term = fragment.shared_binary(shared.clone());
-            Message::new(term, Some(fragment), Term::NONE)
-        };
+        let message = || Message::new(Payload::build(0, |draft| draft.shared_binary(shared.clone())), Term::NONE);
         drop(message());
         assert_eq!(shared.references(), 1);
         let mut heap = Heap::new(&Settings::default());

@@ -8,6 +8,7 @@ use crate::fragment::Fragment;
 use crate::heap::Heap;
 use crate::literal::{LiteralRanges, is_literal};
 use crate::roots::Roots;
+use crate::transfer::Growing;
 use myriad_term::Term;
 use myriad_term::boxed::Header;
 use myriad_term::copy_shared::{Copied, copy_shared_with};
@@ -55,7 +56,7 @@ impl<'a> Copies<'a> {
         if term.is_immediate() || !self.areas.contains(term.object_ptr()) {
             return;
         }
-        let (areas, fragment) = (self.areas, &mut self.fragment);
+        let (areas, fragment) = (self.areas, &mut Growing(&mut self.fragment));
         let stays = |at: *const u64| is_literal(at) && !areas.contains(at);
         let copied = copy_shared_with(term, fragment, &mut self.made, stays);
         debug_assert!(

@@ -1,10 +1,10 @@
 //! The collector against a model: each root carries a hash that was put together when its term was, from its parts'
 //! hashes, never from the heap. After each collection the hash of the term as it stands in the heap must be that.
 
-use crate::{Fragment, Heap, LiteralArea, MaxHeapSize, Roots, Settings};
+use crate::{Draft, Fragment, Heap, LiteralArea, MaxHeapSize, Payload, Roots, Settings};
 use myriad_term::boxed::Header;
 use myriad_term::magic::magic_reference;
-use myriad_term::{Alloc, Boxed, Build, Kind, Magic, Pid, RefNumbers, RefUse, SharedBinary, Term};
+use myriad_term::{Alloc, Boxed, Build, Kind, Magic, Pid, RefNumbers, RefUse, SharedBinary, Term, TermRef};
 use std::collections::HashMap;
 
 /// SplitMix64 (Steele, Lea, Flood, 2014).
@@ -259,29 +259,33 @@ impl Machine {
     /// A message: a fragment of its own that joins the heap, or moves there.
     fn message(&mut self) -> (Term, u64) {
         let n = 1 + self.random.below(40);
-        let mut fragment = Fragment::with_capacity(if self.random.below(2) == 0 { 2 * n } else { 0 });
+        let room = if self.random.below(2) == 0 { 2 * n } else { 0 };
+        // SAFETY: the heap or a message gets it, with the list.
+        let mut draft = unsafe { Draft::unbound(Fragment::with_capacity(room)) };
         let mut list = (Term::NIL, mix(Term::NIL.raw()));
         let counted = self.random.below(2) == 0;
         for i in 0..n {
             let item = match i % 8 {
-                7 if counted => fragment.shared_binary(self.shared[0].clone()),
+                7 if counted => draft.shared_binary(self.shared[0].clone()),
                 // Words that look like pointers.
-                5 => fragment.binary(&[list.0.raw() as u8; 17]),
+                5 => draft.binary(&[list.0.raw() as u8; 17]),
                 3 => self.literals[0].0,
-                1 => fragment.tuple(&[Term::small(1), list.0]),
+                1 => draft.tuple(&[Term::small(1), list.0]),
                 _ => Term::small(i as i64),
             };
             let model = Walker::default().hash(item);
-            list = (fragment.cons(item, list.0), combine(CONS, [model, list.1]));
+            list = (draft.cons(item, list.0), combine(CONS, [model, list.1]));
         }
+        let fragment = draft.into_fragment();
         if self.random.below(2) == 0 {
             self.heap.attach(fragment);
         } else {
-            let (top, moves) = (self.heap.htop, fragment.movable_words().filter(|words| self.heap.ensure(*words)));
-            let mut message = crate::Message::new(list.0, Some(fragment), list.0);
+            let mut message = crate::Message::new(Payload::of(list.0, fragment), list.0);
+            let (top, moves) = (self.heap.htop, message.movable_words().filter(|words| self.heap.ensure(*words)));
             message.absorb(&mut self.heap);
-            list.0 = message.term();
-            assert!(message.token().is(list.0));
+            let (term, token) = message.receive(&mut self.heap);
+            assert_eq!(Walker::default().hash(token), list.1);
+            list.0 = term;
             assert_eq!(self.heap.htop, top.wrapping_add(moves.unwrap_or(0)));
             self.verify();
         }
@@ -625,14 +629,15 @@ fn literals_are_copied_out_of_messages() {
     let literal = area.list(&[part, Term::small(1)]);
     let stays = other.list(&[Term::small(2)]);
     for direct in [true, false] {
-        let mut fragment = (!direct).then(|| Fragment::with_capacity(7));
-        let mut term = match &mut fragment {
-            Some(f) => {
-                let cell = f.cons(literal, stays);
-                f.tuple(&[cell, literal])
-            }
-            None => literal,
+        // SAFETY: the fragment is kept as long as the term.
+        let mut draft = unsafe { Draft::unbound(Fragment::with_capacity(7)) };
+        let mut term = if direct {
+            literal
+        } else {
+            let cell = draft.cons(literal, stays);
+            draft.tuple(&[cell, literal])
         };
+        let mut fragment = (!direct).then(|| draft.into_fragment());
         let model = Walker::default().hash(term);
         // SAFETY: the fragment holds the term, the areas are live.
         unsafe {
@@ -669,28 +674,26 @@ fn literals_that_go_are_copied_with_messages() {
 }
 
 fn copies_have_room_while_literals_begin_to_go() {
-    struct Held(Term);
-    // SAFETY: what it refers to is only read, and outlives the thread.
-    unsafe impl Send for Held {}
     let mut area = LiteralArea::new();
     let literal = area.list(&[Term::small(1), Term::small(2)]);
-    let mut arena = myriad_term::Arena::new();
-    let items: Vec<Term> = (0..200).map(|_| arena.cons(literal, literal)).collect();
-    let message = Held(arena.tuple(&items));
-    let copies = std::thread::spawn(move || {
-        let message = message;
+    let mut arena = &myriad_term::Arena::new();
+    let items: Vec<TermRef<'_>> = (0..200).map(|_| arena.cons(literal, literal)).collect();
+    let message = arena.tuple(&items);
+    let copy_often = move || {
         for _ in 0..if cfg!(miri) { 3 } else { 20_000 } {
-            let (_, fragment, _) = Fragment::copy_of(message.0);
+            let (_, fragment, _) = Fragment::copy_of(message);
             // Each pair shares both literals, or has copies of both.
             let words = fragment.unwrap().used_words();
             assert!(words == 1 + 3 * 200 || words == 1 + 200 + 2 * 200 + 8 * 200, "{words}");
         }
+    };
+    std::thread::scope(|scope| {
+        let copies = scope.spawn(copy_often);
+        while !copies.is_finished() {
+            crate::set_going(&area.ranges());
+            crate::set_going(&crate::LiteralRanges::default());
+        }
     });
-    while !copies.is_finished() {
-        crate::set_going(&area.ranges());
-        crate::set_going(&crate::LiteralRanges::default());
-    }
-    copies.join().unwrap();
 }
 
 #[test]

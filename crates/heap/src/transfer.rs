@@ -2,11 +2,12 @@
 
 use crate::Fragment;
 use crate::literal::Lasting;
-use myriad_term::{Alloc, Term, copy};
+use myriad_term::{Alloc, Term, TermRef, copy};
+use std::ptr::NonNull;
 
 /// Words that [`copy_term`] needs for a term; more if literals begin to go in between, so the room is a guess, not a promise.
 #[inline]
-pub fn copied_size(term: Term) -> usize {
+pub fn copied_size(term: TermRef<'_>) -> usize {
     if term.is_immediate() {
         return 0;
     }
@@ -16,8 +17,8 @@ pub fn copied_size(term: Term) -> usize {
 
 /// A copy of a term in another heap; literals are not copied.
 #[inline]
-pub fn copy_term<A: Alloc + ?Sized>(term: Term, heap: &mut A) -> Term {
-    if term.is_immediate() {
+pub fn copy_term<'h, A: Alloc<'h> + ?Sized>(term: TermRef<'_>, heap: &mut A) -> TermRef<'h> {
+    if let Some(term) = term.as_immediate() {
         return term;
     }
     let lasting = Lasting::now();
@@ -28,29 +29,56 @@ pub fn copy_term<A: Alloc + ?Sized>(term: Term, heap: &mut A) -> Term {
 impl Fragment {
     /// A copy of a term, in a fragment of its own if it needs memory, and how many words that is.
     #[inline]
-    pub fn copy_of(term: Term) -> (Term, Option<Fragment>, usize) {
-        if term.is_immediate() {
+    pub(crate) fn copy_of(term: TermRef<'_>) -> (Term, Option<Fragment>, usize) {
+        if let Some(term) = term.as_immediate() {
             return (term, None, 0);
         }
         let lasting = Lasting::now();
         let words = copy::size(term, |at| lasting.holds(at));
-        if words == 0 {
-            return (term, None, 0);
-        }
         let mut fragment = Fragment::with_capacity(words);
-        let term = copy::copy(term, words, &mut fragment, |at| lasting.holds(at));
-        (term, Some(fragment), words)
+        let term = fragment.copied(term, words, |at| lasting.holds(at));
+        (term, (words > 0).then_some(fragment), words)
     }
 
     /// A copy of a term and of all literals that it refers to: for places that no purger asks.
-    pub fn whole_copy_of(term: Term) -> (Term, Option<Fragment>) {
-        if term.is_immediate() {
+    pub(crate) fn whole_copy_of(term: TermRef<'_>) -> (Term, Option<Fragment>) {
+        if let Some(term) = term.as_immediate() {
             return (term, None);
         }
         let words = copy::size(term, nothing);
         let mut fragment = Fragment::with_capacity(words);
-        let term = copy::copy(term, words, &mut fragment, nothing);
+        let term = fragment.copied(term, words, nothing);
         (term, Some(fragment))
+    }
+
+    /// Adds a copy of a term that needs memory.
+    #[cold]
+    pub(crate) fn add_copy(&mut self, term: TermRef<'_>) -> Term {
+        let lasting = Lasting::now();
+        let words = copy::size(term, |at| lasting.holds(at));
+        self.copied(term, words, |at| lasting.holds(at))
+    }
+
+    /// A copy of `words` words, which goes where the fragment goes.
+    #[inline(always)]
+    fn copied(&mut self, term: TermRef<'_>, words: usize, is_literal: impl Fn(*const u64) -> bool) -> Term {
+        // SAFETY: whoever has the fragment has the term (PL1, MB1).
+        unsafe { copy::copy(term, words, &mut Growing(self), is_literal).assume_held() }
+    }
+}
+
+/// A fragment that grows.
+pub(crate) struct Growing<'f>(pub(crate) &'f mut Fragment);
+
+impl<'f> Alloc<'f> for Growing<'f> {
+    #[inline]
+    fn alloc(&mut self, words: usize) -> NonNull<u64> {
+        self.0.alloc(words)
+    }
+
+    unsafe fn link(&mut self, header: *mut u64, words: usize) {
+        // SAFETY: the caller's promise about the object.
+        unsafe { self.0.off_heap().link(header, words) };
     }
 }
 

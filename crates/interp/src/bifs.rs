@@ -94,7 +94,9 @@ unsafe fn call_otherwise(m: &mut Machine<'_, '_>, pc: *const u32, def: &'static 
 fn run_built_in(m: &mut Machine<'_, '_>, def: &BifDef, arity: usize, at: Resume) -> BifResult {
     m.leave();
     m.ctx.state.resume = at;
-    let args = m.args(arity);
+    // SAFETY: instructions and collections write registers, and a built-in does neither: it asks for a collection by giving way
+    // (`Ctx::make_room`), and is called again.
+    let args = unsafe { m.args(arity) };
     let result = (def.function_ptr)(m.ctx, args);
     m.come_back();
     result

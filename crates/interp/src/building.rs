@@ -67,7 +67,7 @@ impl Target {
     }
 
     /// All its bytes.
-    fn bytes<'t>(&self) -> &'t mut [u8] {
+    fn bytes(&mut self) -> &mut [u8] {
         if self.data.is_null() {
             return &mut [];
         }
@@ -170,7 +170,7 @@ fn put_int(bytes: &mut [u8], at: usize, n: usize, flags: u32, value: Term) {
 
 /// Writes a float segment of 16, 32 or 64 bits.
 fn put_double(bytes: &mut [u8], at: usize, n: usize, flags: u32, value: Term) -> Result<(), Fault> {
-    let number = Number::of(value).and_then(Number::to_f64).filter(|f| f.is_finite()).ok_or(Fault::NoFloat)?;
+    let number = Number::of(&value).and_then(Number::to_f64).filter(|f| f.is_finite()).ok_or(Fault::NoFloat)?;
     // As in OTP, what is too large for a narrow float becomes infinity.
     let raw = match n {
         16 => u64::from(bits::to_half(number)),
@@ -237,10 +237,8 @@ fn fresh(m: &mut Machine<'_, '_>, bits: usize) -> (Term, *mut u8) {
 
 /// Where the bytes of a bit string made by [`fresh`] are now.
 fn data_of(term: Term) -> *mut u8 {
-    match term.binary_parts().and_then(|(whole, ..)| whole.as_boxed()) {
-        Some(object) => object.whole_bytes().as_ptr().cast_mut(),
-        None => std::ptr::null_mut(),
-    }
+    let Some((whole, ..)) = term.binary_parts() else { return std::ptr::null_mut() };
+    whole.as_boxed().map_or(std::ptr::null_mut(), |object| object.whole_bytes().as_ptr().cast_mut())
 }
 
 fn set_aux(object: Boxed, aux: u32) {
@@ -283,7 +281,7 @@ fn extend(m: &mut Machine<'_, '_>, source: Term, extra: usize) -> Option<(Term, 
                 }
                 shared.extend_to(bytes.max(used), (2 * bytes).max(LEAST_CAPACITY));
                 *object.ptr().add(1) = bytes.max(used) as u64;
-                m.heap().off_heap().binary_words += bytes.saturating_sub(used) / 8;
+                m.heap().count_binary_words(bytes.saturating_sub(used) / 8);
             }
             set_aux(sub, 0);
             let term = writable_part(m, whole, offset, old_bits + extra);

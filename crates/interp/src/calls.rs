@@ -287,7 +287,8 @@ unsafe fn enter_export(m: &mut Machine<'_, '_>, pc: *const u32, last: bool, expo
     {
         // In tail position too the caller shows up in the stack trace, as in OTP.
         if breakpoint::of(function).is_none() {
-            let args = m.args(usize::from(export.mfa.arity));
+            // SAFETY: as in `run_built_in`.
+            let args = unsafe { m.args(usize::from(export.mfa.arity)) };
             m.leave();
             let result = (def.function_ptr)(m.ctx, args);
             m.come_back();

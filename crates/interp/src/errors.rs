@@ -324,7 +324,7 @@ fn uncaught(m: &mut Machine<'_, '_>, class: Class, reason: Term, trace: Term) ->
 }
 
 /// The stack trace as Erlang sees it, of a raw trace.
-pub fn stacktrace<A: Build + ?Sized>(heap: &mut A, raw: Term) -> Term {
+pub fn stacktrace<A: Build<'static> + ?Sized>(heap: &mut A, raw: Term) -> Term {
     let Some(raw) = raw.as_tuple() else { return raw };
     let elements = raw.elements();
     let [_, arguments, info, given, frames @ ..] = elements else { return Term::NIL };

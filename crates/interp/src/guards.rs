@@ -391,7 +391,7 @@ pub unsafe fn fconv(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
         let value = m.source(pc.add(1));
         let number = match value.as_small() {
             Some(v) => Some(v as f64),
-            None => arith::Number::of(value).and_then(arith::Number::to_f64),
+            None => arith::Number::of(&value).and_then(arith::Number::to_f64),
         };
         match number {
             Some(number) => {

@@ -128,11 +128,14 @@ impl Machine<'_, '_> {
         unsafe { *self.x.add(i) = value };
     }
 
-    /// The first `n` X registers.
+    /// The first `n` X registers, for longer than the machine is borrowed.
+    ///
+    /// # Safety
+    /// No register is written while the slice is used.
     #[inline(always)]
-    pub fn args<'x>(&self, n: usize) -> &'x [Term] {
+    pub unsafe fn args<'x>(&self, n: usize) -> &'x [Term] {
         let n = n.min(myriad_sched::X_REGISTERS);
-        // SAFETY: there are that many; they are not written while a built-in reads them.
+        // SAFETY: there are that many; the caller's promise that they are not written.
         unsafe { std::slice::from_raw_parts(self.x, n) }
     }
 
@@ -333,7 +336,8 @@ impl Machine<'_, '_> {
     /// Ends the slice: `live` X registers are saved, and the process goes on at `pc` or, if that is null, at the entry of
     /// `function`.
     pub fn stop(&mut self, end: SliceEnd, pc: *const u32, function: *const Function, live: usize) -> *const u32 {
-        let args = self.args(live);
+        // SAFETY: they are copied before anything else runs.
+        let args = unsafe { self.args(live) };
         let has_tasks = self.ctx.has_tasks();
         let state = &mut *self.ctx.state;
         state.saved_x.clear();
@@ -353,7 +357,8 @@ impl Machine<'_, '_> {
 
     /// A proper list of X registers.
     pub fn args_list(&mut self, n: usize) -> Term {
-        let args = self.args(n);
+        // SAFETY: they are copied before anything else runs.
+        let args = unsafe { self.args(n) };
         self.ctx.list(args)
     }
 

@@ -14,7 +14,7 @@ unsafe fn with_pairs<R>(
     m: &mut Machine<'_, '_>,
     at: *const u32,
     n: usize,
-    f: impl FnOnce(&mut Machine<'_, '_>, &[Pair]) -> R,
+    f: impl FnOnce(&mut Machine<'_, '_>, &[Pair<'static>]) -> R,
 ) -> R {
     // SAFETY: operands of the instruction.
     let pair = |m: &Machine<'_, '_>, i: usize| unsafe { (m.source(at.add(2 * i)), m.source(at.add(2 * i + 1))) };
@@ -41,7 +41,7 @@ unsafe fn with_pairs<R>(
 /// # Safety
 /// Operands of the instruction at hand.
 #[inline(always)]
-unsafe fn with_values(m: &mut Machine<'_, '_>, map: Boxed, pairs: *const u32, n: usize) -> Option<Term> {
+unsafe fn with_values(m: &mut Machine<'_, '_>, map: Boxed<'_, 'static>, pairs: *const u32, n: usize) -> Option<Term> {
     let header = map.header();
     let size = header.size() - 1;
     let heap = m.heap();
@@ -111,7 +111,7 @@ pub unsafe fn put_plain(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
 unsafe fn put(
     m: &mut Machine<'_, '_>,
     pc: *const u32,
-    f: impl FnOnce(&mut Machine<'_, '_>, Map, &[Pair]) -> Term,
+    f: impl FnOnce(&mut Machine<'_, '_>, Map<'_, 'static>, &[Pair<'static>]) -> Term,
 ) -> *const u32 {
     // SAFETY: operands of the instruction.
     unsafe {

@@ -35,9 +35,13 @@ impl Context {
     }
 
     /// All bytes of the binary.
+    ///
+    /// # Safety
+    /// They are used within the instruction, before it makes anything (term/T2).
     #[inline(always)]
-    fn bytes<'b>(self) -> &'b [u8] {
-        self.whole().as_boxed().map_or(&[][..], Boxed::whole_bytes)
+    unsafe fn bytes<'b>(self) -> &'b [u8] {
+        // SAFETY: slot 0 of a context is a heap or shared binary; the caller's promise for the time.
+        unsafe { Boxed::at(self.whole().boxed_ptr()).whole_bytes() }
     }
 
     #[inline(always)]
@@ -446,7 +450,8 @@ fn utf32(context: Context, flags: u32) -> Option<u32> {
     if context.left() < 32 {
         return None;
     }
-    let raw = bits::read(context.bytes(), context.position, 32);
+    // SAFETY: the bytes are read at once.
+    let raw = bits::read(unsafe { context.bytes() }, context.position, 32);
     let point = if bits::is_little(flags) { bits::from_little(raw, 32) } else { raw } as u32;
     char::from_u32(point).map(u32::from)
 }

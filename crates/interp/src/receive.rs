@@ -69,10 +69,13 @@ pub unsafe fn loop_rec(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     }
     match m.ctx.state.messages.peek() {
         Some(message) => {
-            let term = message.term();
-            m.set_x(0, term);
-            // SAFETY: the next instruction.
-            unsafe { pc.add(2) }
+            // SAFETY: the message stays in the queue, or its words join the heap, for as long as the code looks at it; then the next
+            // instruction.
+            unsafe {
+                let term = message.term().assume_held();
+                m.set_x(0, term);
+                pc.add(2)
+            }
         }
         // SAFETY: operand of the instruction.
         None => unsafe { target(pc.add(1)) },
@@ -115,8 +118,7 @@ pub unsafe fn remove_message(m: &mut Machine<'_, '_>, pc: *const u32) -> *const 
     }
     if let Some((message, taken)) = m.ctx.state.messages.take() {
         move_markers(m, &taken);
-        let (term, token) = (message.term(), message.token());
-        message.receive(m.heap());
+        let (term, token) = message.receive(m.heap());
         // A message of a process without a token takes it; one of nobody leaves it.
         if token.is_some() && (!token.is_immediate() || m.ctx.state.token.is_some()) {
             sequential::accept(m.ctx, token, term);

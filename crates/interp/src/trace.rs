@@ -16,8 +16,7 @@ use crate::errors;
 use crate::instr::Op;
 use crate::machine::Machine;
 use crate::stubs::{self, ReturnPoint};
-use myriad_heap::Fragment;
-use myriad_term::{Build, Mfa, Term, am};
+use myriad_term::{Arena, Build, Mfa, Term, TermRef, am};
 use myriad_trace::call::{self, Caller, ReturnFrame};
 use myriad_trace::{Tracing, breakpoint, times};
 use myriad_vm::bif::BifDef;
@@ -120,7 +119,8 @@ pub unsafe fn breakpoint(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
     m.callee = called;
     let returning = returns_already(m);
     let (stop, base) = (m.heap().stop.cast_const(), m.heap().hend.cast_const());
-    let args = m.args(arity);
+    // SAFETY: tracing only reads them, before it makes anything.
+    let args = unsafe { m.args(arity) };
     m.leave();
     let frames = call::called(m.ctx, breakpoint, called.mfa, args, returning, &|| caller(stop, base));
     m.come_back();
@@ -174,7 +174,7 @@ fn hooked_bif(m: &mut Machine<'_, '_>, def: &'static BifDef) -> Option<&'static 
 }
 
 /// `{Module, Function, Arity}` and tracer of the words of a frame, if they are such.
-fn frame_of(words: [Term; RETURN_WORDS], memory: &mut Fragment) -> Option<(Term, Term)> {
+fn frame_of(words: [Term; RETURN_WORDS], mut memory: &Arena) -> Option<(TermRef<'_>, Term)> {
     let [module, function, arity, tracer] = words;
     let whole = module.is_atom() && function.is_atom() && arity.is_small() && tracer.is_immediate();
     whole.then(|| (memory.tuple(&[module, function, arity]), tracer))
@@ -194,8 +194,8 @@ unsafe fn take_words(m: &mut Machine<'_, '_>) -> [Term; RETURN_WORDS] {
 pub unsafe fn return_trace(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
     // SAFETY: it is this frame's return point.
     let words = unsafe { take_words(m) };
-    let mut memory = Fragment::with_capacity(8);
-    if let Some((mfa, tracer)) = frame_of(words, &mut memory) {
+    let memory = Arena::new();
+    if let Some((mfa, tracer)) = frame_of(words, &memory) {
         let value = m.x(0);
         call::returned(m.ctx, tracer, mfa, None, value);
     }
@@ -233,7 +233,7 @@ pub fn unwound(
     class: Term,
     reason: Term,
 ) {
-    let mut memory = Fragment::with_capacity(4);
+    let mut memory = &Arena::new();
     let (class, reason) = if handler.is_none() && class.is_am(am::throw) {
         // Nobody catches it: an error by now.
         (Term::atom(am::error), memory.tuple(&[Term::atom(am::nocatch), reason]))
@@ -256,8 +256,8 @@ pub fn unwound(
                 at = at.add(1);
             } else if (EXCEPTION_TRACE.is(word) || RETURN_TRACE.is(word)) && words_left > RETURN_WORDS {
                 let words = at.add(1).cast::<[Term; RETURN_WORDS]>().read();
-                let mut memory = Fragment::with_capacity(8);
-                if let Some((mfa, tracer)) = frame_of(words, &mut memory) {
+                let memory = Arena::new();
+                if let Some((mfa, tracer)) = frame_of(words, &memory) {
                     if EXCEPTION_TRACE.is(word) {
                         call::returned(m.ctx, tracer, mfa, Some(class), reason);
                     }

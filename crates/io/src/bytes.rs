@@ -1,6 +1,6 @@
 //! A queue of bytes in pieces: shared binaries go in and come out without being copied.
 
-use myriad_term::{Build, Kind, SharedBinary, Term};
+use myriad_term::{Build, Kind, SharedBinary, Term, TermRef};
 use myriad_vm::Ctx;
 use std::collections::VecDeque;
 
@@ -38,7 +38,7 @@ impl Piece {
     }
 
     /// A part of a shared binary if the term is one, else a copy; nothing if the term is no binary.
-    pub fn of(term: Term) -> Option<Piece> {
+    pub fn of(term: TermRef<'_>) -> Option<Piece> {
         let bits = term.as_bits()?;
         if !bits.is_binary() {
             return None;
@@ -172,14 +172,14 @@ impl ByteQueue {
 }
 
 /// The binaries of an I/O vector; nothing if the term is none.
-pub fn io_vector(list: Term) -> Option<Vec<Piece>> {
+pub fn io_vector(list: TermRef<'_>) -> Option<Vec<Piece>> {
     let mut items = list.list_iter();
     let pieces: Option<Vec<Piece>> = items.by_ref().map(Piece::of).collect();
     pieces.filter(|_| items.tail().is_nil())
 }
 
 /// All bytes of an iolist or binary, in one run; nothing if the term is none. Iterative: iolists may be millions deep.
-pub fn iodata(term: Term) -> Option<Vec<u8>> {
+pub fn iodata(term: TermRef<'_>) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut rest = vec![term];
     while let Some(mut at) = rest.pop() {
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn iodata_is_flattened() {
         use myriad_term::{Arena, Build};
-        let mut arena = Arena::new();
+        let mut arena = &Arena::new();
         let binary = arena.binary(b"xyz");
         let inner = arena.list_onto(&[Term::small(1), binary], binary);
         let list = arena.list(&[inner, Term::NIL, Term::small(255)]);

@@ -68,7 +68,7 @@ impl Path<'_> {
 }
 
 /// The argument as a name.
-fn path<'a>(term: Term) -> Result<Path<'a>, Escape> {
+fn path(term: &Term) -> Result<Path<'_>, Escape> {
     let Some(bytes) = term.as_binary() else { return badarg() };
     if CStr::from_bytes_with_nul(&bytes).is_err() {
         return badarg();

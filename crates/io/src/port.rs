@@ -23,11 +23,11 @@ mod tty;
 mod udp;
 
 use crate::bytes::Piece;
-use myriad_heap::Fragment;
+use myriad_heap::Draft;
 use myriad_process::{Message, Payload};
 use myriad_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{Arc, LockClass, Mutex, MutexGuard, OnceLock, RwLock};
-use myriad_term::{Build, Pid, Port as PortId, RefNumbers, SharedBinary, Term, am};
+use myriad_term::{Build, Pid, Port as PortId, RefNumbers, SharedBinary, Term, TermRef, am};
 use myriad_vm::tracer::flags;
 use myriad_vm::{Signal, Vm};
 use rustix::io::Errno;
@@ -331,30 +331,36 @@ impl Port {
             Tell::Line(bytes) | Tell::PartOfLine(bytes) if !self.binary => 2 * bytes.len(),
             _ => 12,
         };
-        let mut f = Fragment::with_capacity(words + 12);
         // What OTP tells of the answer to `close`.
         let told_alone = matches!(what, Tell::Atom(am::closed));
-        let body = match what {
+        let message = Payload::build(words + 12, |draft| {
+            let body = self.body(draft, what);
+            draft.tuple(&[self.id.term(), body])
+        });
+        let told = if told_alone { am::closed.term() } else { message.term() };
+        self.trace(system, flags::SEND, am::send, &[told, to.term()]);
+        system.signal(to, Signal::Message(Message::new(message, Term::NONE)));
+    }
+
+    fn body<'b>(&self, f: &mut Draft<'b>, what: Tell<'_>) -> TermRef<'b> {
+        match what {
             Tell::Data(bytes) => {
-                let data = self.bytes(&mut f, bytes);
+                let data = self.bytes(f, bytes);
                 f.tuple(&[am::data.term(), data])
             }
-            Tell::Line(bytes) => self.line(&mut f, am::eol, bytes),
-            Tell::PartOfLine(bytes) => self.line(&mut f, am::noeol, bytes),
+            Tell::Line(bytes) => self.line(f, am::eol, bytes),
+            Tell::PartOfLine(bytes) => self.line(f, am::noeol, bytes),
             Tell::ExitStatus(status) => f.tuple(&[am::exit_status.term(), Term::small(i64::from(status))]),
             Tell::Atom(atom) => atom.term(),
             Tell::Answer(answer) => {
-                let data = answer.data.map_or(Term::NIL, |data| self.bytes(&mut f, Cow::Owned(data)));
+                let data = answer.data.map_or(Term::NIL, |data| self.bytes(f, Cow::Owned(data)));
                 let list = f.byte_list(&answer.head, data);
                 f.tuple(&[am::data.term(), list])
             }
-        };
-        let term = f.tuple(&[self.id.term(), body]);
-        self.trace(system, flags::SEND, am::send, &[if told_alone { body } else { term }, to.term()]);
-        system.signal(to, Signal::Message(Message::new(term, Some(f), Term::NONE)));
+        }
     }
 
-    fn bytes(&self, f: &mut Fragment, bytes: Cow<'_, [u8]>) -> Term {
+    fn bytes<'b>(&self, f: &mut Draft<'b>, bytes: Cow<'_, [u8]>) -> TermRef<'b> {
         if !self.binary {
             f.byte_list(&bytes, Term::NIL)
         } else if bytes.len() <= myriad_term::binary::HEAP_BINARY_LIMIT {
@@ -367,14 +373,14 @@ impl Port {
         }
     }
 
-    fn line(&self, f: &mut Fragment, end: myriad_term::Atom, bytes: Vec<u8>) -> Term {
+    fn line<'b>(&self, f: &mut Draft<'b>, end: myriad_term::Atom, bytes: Vec<u8>) -> TermRef<'b> {
         let data = self.bytes(f, Cow::Owned(bytes));
         let line = f.tuple(&[end.term(), data]);
         f.tuple(&[am::data.term(), line])
     }
 
     /// Ends the port: links and monitors are told at once; with `flush`, what is queued is still written (PO2).
-    fn exit(&self, system: &System, state: &mut State, reason: Term, flush: bool) {
+    fn exit(&self, system: &System, state: &mut State, reason: TermRef<'_>, flush: bool) {
         if !state.is_open() {
             return;
         }

@@ -182,7 +182,7 @@ fn crc32_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 fn get_stash_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     // Copied out under the lock, in a payload of its own: the stash may be cleared before the caller is done with it.
-    let stash = with(ctx, args[0], |z| Ok(z.stash.as_ref().map(|p| Payload::copy(p.term))))?;
+    let stash = with(ctx, args[0], |z| Ok(z.stash.as_ref().map(|p| Payload::copy(p.term()))))?;
     Ok(match stash {
         Some(payload) => {
             let term = payload.attach(&mut ctx.state.heap);

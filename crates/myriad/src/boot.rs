@@ -2,7 +2,7 @@
 
 use myriad_observe::Dumps;
 use myriad_process::Priority;
-use myriad_term::{Atom, Build, Export, Mfa, Term, am};
+use myriad_term::{Arena, Atom, Build, Export, Mfa, Term, TermRef, am};
 use myriad_trace::Tracing;
 use myriad_vm::release::Release;
 use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
@@ -43,8 +43,8 @@ pub fn start(config: Config) -> Result<&'static Vm, String> {
 
 /// `erl_init:start(init, Arguments)`, as `<0.0.0>`.
 fn first_process(vm: &'static Vm) -> Result<(), String> {
-    let mut arena = myriad_heap::Fragment::with_capacity(1024);
-    let arguments: Vec<Term> = vm.config.arguments.iter().map(|a| arena.binary(a)).collect();
+    let mut arena = &Arena::new();
+    let arguments: Vec<TermRef<'_>> = vm.config.arguments.iter().map(|a| arena.binary(a)).collect();
     let arguments = arena.list(&arguments);
     let export = Export::intern(Mfa { module: am::erl_init, function: am::start, arity: 2 });
     spawn_orphan(vm, export, &[Term::atom(am::init), arguments], &SpawnOptions::new(vm))

@@ -44,7 +44,7 @@ fn signal(of: &Signal, holder: Holder, visit: Visit<'_>) {
         Signal::Suspend { reply: Some(reply), .. } => reply,
         _ => return,
     };
-    fragment(payload.fragment.as_ref(), holder, Place::Heap, visit);
+    fragment(payload.memory(), holder, Place::Heap, visit);
 }
 
 fn process(of: &Process, state: &OwnerState, visit: Visit<'_>) {
@@ -97,7 +97,7 @@ pub fn walk_heaps(ctx: &mut Ctx<'_>, visit: Visit<'_>) -> bool {
             Destination::Process(pid) => Holder::Process(pid),
             Destination::Name(name) => Holder::Name(name),
         };
-        fragment(payload.fragment.as_ref(), holder, Place::Timer, &mut all);
+        fragment(payload.memory(), holder, Place::Timer, &mut all);
     });
     vm.subsystems().for_each(|one| one.each_object(&mut all));
     true

@@ -7,7 +7,7 @@ use myriad_process::{Message, MessageQueue, Packet, Payload, Status};
 use myriad_sched::SLICE_REDUCTIONS;
 use myriad_sched::schedulers::priority_atom;
 use myriad_sync::atomic::Ordering;
-use myriad_term::{Alloc, Atom, Build, Mfa, OffHeap, Term, am};
+use myriad_term::{Alloc, Arena, Atom, Build, Mfa, Term, TermRef, am};
 use myriad_vm::deliver::Question;
 use myriad_vm::{Ctx, OwnerState, Process, TraceFrame, Vm};
 
@@ -96,24 +96,24 @@ pub fn are_items(items: Term) -> bool {
 
 /// All items, as a list.
 pub fn all_items(ctx: &mut Ctx<'_>) -> Term {
-    let items: Vec<Term> = DEFAULT_ITEMS.iter().chain(OTHER_ITEMS).map(|a| a.term()).collect();
+    let items: Vec<TermRef<'_>> = DEFAULT_ITEMS.iter().chain(OTHER_ITEMS).map(|a| a.term()).collect();
     ctx.list(&items)
 }
 
 /// The default items, as a list.
 pub fn default_items(ctx: &mut Ctx<'_>) -> Term {
-    let items: Vec<Term> = DEFAULT_ITEMS.iter().map(|a| a.term()).collect();
+    let items: Vec<TermRef<'_>> = DEFAULT_ITEMS.iter().map(|a| a.term()).collect();
     ctx.list(&items)
 }
 
 /// An answer in the making. It is made on the heap of the process that asks, or in memory of its own by who is asked by another, so
 /// that it does not grow.
-struct Answer<'a, 'b> {
+struct Answer<'a, 'b, 'h> {
     /// Who makes it.
     ctx: &'a mut Ctx<'b>,
     /// Who is visited; `None`: it is about the one who makes it.
     visited: Option<Visited<'a>>,
-    memory: Option<Fragment>,
+    memory: Option<&'h Arena>,
 }
 
 /// A process that is visited.
@@ -154,7 +154,7 @@ impl Coming {
     }
 }
 
-impl Answer<'_, '_> {
+impl<'h> Answer<'_, '_, 'h> {
     /// What others see of the process that the answer is about.
     fn process(&self) -> &Process {
         self.visited.as_ref().map_or(self.ctx.process, |visited| visited.process)
@@ -179,12 +179,12 @@ impl Answer<'_, '_> {
     }
 
     /// A term of the process, which the answer may hold as it is only if the process itself makes it.
-    fn own_term(&mut self, term: Term) -> Term {
+    fn own_term(&mut self, term: Term) -> TermRef<'h> {
         if self.visited.is_some() { myriad_heap::copy_term(term, self) } else { term }
     }
 }
 
-impl Alloc for Answer<'_, '_> {
+impl<'h> Alloc<'h> for Answer<'_, '_, 'h> {
     fn alloc(&mut self, words: usize) -> std::ptr::NonNull<u64> {
         match &mut self.memory {
             Some(memory) => memory.alloc(words),
@@ -192,10 +192,13 @@ impl Alloc for Answer<'_, '_> {
         }
     }
 
-    fn off_heap(&mut self) -> &mut OffHeap {
-        match &mut self.memory {
-            Some(memory) => memory.off_heap(),
-            None => self.ctx.off_heap(),
+    unsafe fn link(&mut self, header: *mut u64, words: usize) {
+        // SAFETY: the caller's promise about the object.
+        unsafe {
+            match &mut self.memory {
+                Some(memory) => memory.link(header, words),
+                None => self.ctx.link(header, words),
+            }
         }
     }
 }
@@ -219,10 +222,8 @@ impl Items {
 }
 
 impl Question for Items {
-    fn answer(&self, ctx: &mut Ctx<'_>) -> (Term, Fragment) {
-        let mut out = Answer { ctx, visited: None, memory: Some(Fragment::new()) };
-        let answer = process_info(&mut out, self.items.term, self.by_default);
-        (answer, out.memory.unwrap_or_default())
+    fn answer<'m>(&self, ctx: &mut Ctx<'_>, memory: &'m Arena) -> TermRef<'m> {
+        process_info(&mut Answer { ctx, visited: None, memory: Some(memory) }, self.items.term(), self.by_default)
     }
 
     fn of_the_dead(&self) -> Term {
@@ -230,7 +231,7 @@ impl Question for Items {
     }
 
     fn memory(&self) -> Option<&Fragment> {
-        self.items.fragment.as_ref()
+        self.items.memory()
     }
 }
 
@@ -260,7 +261,7 @@ pub fn info_by_visit(ctx: &mut Ctx<'_>, process: &Process, items: Term, by_defau
 
 /// The answer to `process_info(Pid, Items)`, the items being right; `by_default`: to `process_info(Pid)`. What is made for it is in
 /// `out`, what the process has already is not copied (but messages are).
-fn process_info(out: &mut Answer<'_, '_>, items: Term, by_default: bool) -> Term {
+fn process_info<'h>(out: &mut Answer<'_, '_, 'h>, items: TermRef<'_>, by_default: bool) -> TermRef<'h> {
     if let Some(item) = items.as_atom() {
         if item == am::registered_name && out.process().name().is_none() {
             return Term::NIL;
@@ -268,7 +269,7 @@ fn process_info(out: &mut Answer<'_, '_>, items: Term, by_default: bool) -> Term
         return pair(out, item);
     }
     let mut pairs = Vec::new();
-    for item in items.list_iter().filter_map(Term::as_atom) {
+    for item in items.list_iter().filter_map(TermRef::as_atom) {
         if item == am::registered_name && by_default && out.process().name().is_none() {
             continue;
         }
@@ -277,7 +278,7 @@ fn process_info(out: &mut Answer<'_, '_>, items: Term, by_default: bool) -> Term
     out.list(&pairs)
 }
 
-fn pair(out: &mut Answer<'_, '_>, item: Atom) -> Term {
+fn pair<'h>(out: &mut Answer<'_, '_, 'h>, item: Atom) -> TermRef<'h> {
     let value = value(out, item);
     out.tuple(&[item.term(), value])
 }
@@ -286,7 +287,7 @@ fn words(n: usize) -> Term {
     Term::small(n as i64)
 }
 
-fn value(out: &mut Answer<'_, '_>, item: Atom) -> Term {
+fn value<'h>(out: &mut Answer<'_, '_, 'h>, item: Atom) -> TermRef<'h> {
     match item {
         am::registered_name => out.process().name().map_or(Term::NIL, Atom::term),
         am::current_function => current(out).map_or(Term::UNDEFINED, |frame| mfa(out, frame.mfa)),
@@ -311,7 +312,7 @@ fn value(out: &mut Answer<'_, '_>, item: Atom) -> Term {
         am::links => links(out),
         am::monitors => monitors(out),
         am::monitored_by => {
-            let watchers: Vec<Term> = out
+            let watchers: Vec<TermRef<'_>> = out
                 .state()
                 .relations
                 .get()
@@ -321,7 +322,7 @@ fn value(out: &mut Answer<'_, '_>, item: Atom) -> Term {
         }
         am::dictionary => {
             let entries = out.state().dictionary.as_ref().map(|d| d.entries.clone()).unwrap_or_default();
-            let pairs: Vec<Term> = entries.into_iter().map(|(k, v)| out.tuple(&[k, v])).collect();
+            let pairs: Vec<TermRef<'_>> = entries.into_iter().map(|(k, v)| out.tuple(&[k, v])).collect();
             out.list(&pairs)
         }
         am::trap_exit => Term::bool(out.state().flags.trap_exit),
@@ -382,19 +383,19 @@ pub(crate) fn memory(process: &OwnerState) -> usize {
     held * 8 + PROCESS_BYTES + process.messages.node_bytes()
 }
 
-fn last_calls(out: &mut Answer<'_, '_>) -> Term {
+fn last_calls<'h>(out: &mut Answer<'_, '_, 'h>) -> TermRef<'h> {
     let saved = out.state().watched.saved.clone();
     myriad_trace::saved_calls::as_list(saved.as_ref(), out)
 }
 
-fn reductions(out: &Answer<'_, '_>) -> u64 {
+fn reductions(out: &Answer<'_, '_, '_>) -> u64 {
     let state = out.state();
     // Those of the slice that is under way; a visitor comes when it has been counted.
     let in_slice = if out.visited.is_some() { 0 } else { SLICE_REDUCTIONS - state.reductions_left };
     state.reductions + u64::try_from(in_slice).unwrap_or(0)
 }
 
-fn status(out: &Answer<'_, '_>) -> Atom {
+fn status(out: &Answer<'_, '_, '_>) -> Atom {
     let state = out.state();
     let waiting = |waits: bool| if waits { am::waiting } else { am::runnable };
     if state.in_dirty_call {
@@ -410,23 +411,23 @@ fn status(out: &Answer<'_, '_>) -> Atom {
     }
 }
 
-fn current(out: &Answer<'_, '_>) -> Option<TraceFrame> {
+fn current(out: &Answer<'_, '_, '_>) -> Option<TraceFrame> {
     out.ctx.vm.engine().backtrace(out.state(), 1).into_iter().next()
 }
 
-fn mfa<B: Build>(out: &mut B, mfa: Mfa) -> Term {
+fn mfa<'h, B: Build<'h>>(out: &mut B, mfa: Mfa) -> TermRef<'h> {
     out.tuple(&[mfa.module.term(), mfa.function.term(), Term::small(i64::from(mfa.arity))])
 }
 
 /// `{Module, Function, Arity, [{file, File}, {line, Line}]}`
-pub fn location<B: Build>(out: &mut B, frame: &TraceFrame) -> Term {
+pub fn location<'h, B: Build<'h>>(out: &mut B, frame: &TraceFrame) -> TermRef<'h> {
     let place = place(out, frame);
     let Mfa { module, function, arity } = frame.mfa;
     out.tuple(&[module.term(), function.term(), Term::small(i64::from(arity)), place])
 }
 
 /// `[{file, File}, {line, Line}]`, or `[]` if it is not known.
-pub fn place<B: Build>(out: &mut B, frame: &TraceFrame) -> Term {
+pub fn place<'h, B: Build<'h>>(out: &mut B, frame: &TraceFrame) -> TermRef<'h> {
     // SAFETY: code/K3: the module of a frame that was just walked is loaded.
     let module = unsafe { frame.module.as_ref() };
     let Some((file, line)) = module.and_then(|m| myriad_vm::code::location_of(m, frame.line)) else { return Term::NIL };
@@ -435,20 +436,22 @@ pub fn place<B: Build>(out: &mut B, frame: &TraceFrame) -> Term {
     out.list(&[file, line])
 }
 
-fn stacktrace(out: &mut Answer<'_, '_>) -> Term {
+fn stacktrace<'h>(out: &mut Answer<'_, '_, 'h>) -> TermRef<'h> {
     let frames = out.ctx.vm.engine().backtrace(out.state(), out.ctx.vm.defaults.backtrace_depth());
-    let entries: Vec<Term> = frames.iter().map(|f| location(out, f)).collect();
+    let entries: Vec<TermRef<'_>> = frames.iter().map(|f| location(out, f)).collect();
     out.list(&entries)
 }
 
-fn messages(out: &mut Answer<'_, '_>) -> Term {
+fn messages<'h>(out: &mut Answer<'_, '_, 'h>) -> TermRef<'h> {
+    // SAFETY: the queue is as it is until the answer is there.
+    let held = |message: &Message| -> Term { unsafe { message.term().assume_held() } };
     // Copies: the queue's own terms stay in their fragments until they are received.
-    let terms: Vec<Term> = out.state().messages.iter().map(Message::term).collect();
-    let copies: Vec<Term> = terms.into_iter().map(|t| myriad_heap::copy_term(t, out)).collect();
+    let terms: Vec<Term> = out.state().messages.iter().map(held).collect();
+    let copies: Vec<TermRef<'_>> = terms.into_iter().map(|t| myriad_heap::copy_term(t, out)).collect();
     out.list(&copies)
 }
 
-fn links(out: &mut Answer<'_, '_>) -> Term {
+fn links<'h>(out: &mut Answer<'_, '_, 'h>) -> TermRef<'h> {
     let active = |t: &myriad_process::links::Tables| -> Vec<Term> {
         t.links.values().filter(|(_, l)| *l == Link::Active).map(|(other, _)| *other).collect()
     };
@@ -456,7 +459,7 @@ fn links(out: &mut Answer<'_, '_>) -> Term {
     out.list(&links)
 }
 
-fn monitors(out: &mut Answer<'_, '_>) -> Term {
+fn monitors<'h>(out: &mut Answer<'_, '_, 'h>) -> TermRef<'h> {
     let all: Vec<(Target, Term)> = out
         .state()
         .relations
@@ -477,7 +480,7 @@ fn monitors(out: &mut Answer<'_, '_>) -> Term {
     out.list(&list)
 }
 
-fn suspending(out: &mut Answer<'_, '_>) -> Term {
+fn suspending<'h>(out: &mut Answer<'_, '_, 'h>) -> TermRef<'h> {
     let all: Vec<(Term, u32, bool)> = out
         .state()
         .relations
@@ -498,7 +501,7 @@ fn suspending(out: &mut Answer<'_, '_>) -> Term {
     out.list(&list)
 }
 
-fn binaries(out: &mut Answer<'_, '_>) -> Term {
+fn binaries<'h>(out: &mut Answer<'_, '_, 'h>) -> TermRef<'h> {
     let mut all = Vec::new();
     out.state().heap.each_shared_binary(|address, size, references| all.push((address, size, references)));
     let mut list = Vec::new();
@@ -509,13 +512,13 @@ fn binaries(out: &mut Answer<'_, '_>) -> Term {
     out.list(&list)
 }
 
-fn catch_level(out: &Answer<'_, '_>) -> usize {
+fn catch_level(out: &Answer<'_, '_, '_>) -> usize {
     // SAFETY: stack words are terms or continuations, which look like small integers (code/K2).
     out.state().heap.stack().iter().filter(|w| unsafe { Term::from_raw(**w) }.as_catch().is_some()).count()
 }
 
 /// The limit as a map, as `process_flag/2` gives it too.
-pub fn max_heap_size_map<B: Build>(out: &mut B, vm: &Vm, limit: MaxHeapSize) -> Term {
+pub fn max_heap_size_map<'h, B: Build<'h>>(out: &mut B, vm: &Vm, limit: MaxHeapSize) -> TermRef<'h> {
     let mut pairs = vec![
         (am::error_logger.term(), Term::bool(limit.error_logger)),
         (am::kill.term(), Term::bool(limit.kill)),
@@ -527,11 +530,11 @@ pub fn max_heap_size_map<B: Build>(out: &mut B, vm: &Vm, limit: MaxHeapSize) -> 
     myriad_term::map::from_pairs(out, &pairs)
 }
 
-fn proplist(out: &mut Answer<'_, '_>, pairs: &[(Atom, usize)]) -> Vec<Term> {
+fn proplist<'h>(out: &mut Answer<'_, '_, 'h>, pairs: &[(Atom, usize)]) -> Vec<TermRef<'h>> {
     pairs.iter().map(|(k, v)| out.tuple(&[k.term(), words(*v)])).collect()
 }
 
-fn garbage_collection(out: &mut Answer<'_, '_>) -> Term {
+fn garbage_collection<'h>(out: &mut Answer<'_, '_, 'h>) -> TermRef<'h> {
     let Settings { min_heap_size, min_bin_vheap_size, fullsweep_after, max_heap_size } = out.state().heap.settings();
     let map = max_heap_size_map(out, out.ctx.vm, max_heap_size);
     let mut list = vec![out.tuple(&[am::max_heap_size.term(), map])];
@@ -547,7 +550,7 @@ fn garbage_collection(out: &mut Answer<'_, '_>) -> Term {
     out.list(&list)
 }
 
-fn garbage_collection_info(out: &mut Answer<'_, '_>) -> Term {
+fn garbage_collection_info<'h>(out: &mut Answer<'_, '_, 'h>) -> TermRef<'h> {
     let items = out.state().heap.info().named();
     let list = proplist(out, &items);
     out.list(&list)

@@ -10,7 +10,7 @@
 //! | [`status`], [`priority`] | the scheduling state as a pure table; the priorities |
 //! | [`owner`] | the part that only its owner touches, with [`dictionary`] and [`exception`] |
 //! | [`roots`] | the terms that it holds outside heap and stack; collections |
-//! | [`signal`], [`payload`] | the outer queue: what others may say to a process, and the terms that they send along |
+//! | [`signal`] | the outer queue: what others may say to a process, and the terms that they send along |
 //! | [`message`] | the inner queue: messages, the receive position and its marks |
 //! | [`links`] | links, monitors, aliases, suspensions: a process's own side of them |
 //! | [`table`], [`listing`] | from a pid to the process; all processes of one moment |
@@ -28,7 +28,6 @@ pub mod listing;
 pub mod message;
 pub mod names;
 pub mod owner;
-pub mod payload;
 pub mod priority;
 pub mod process;
 pub mod roots;
@@ -45,9 +44,9 @@ pub use exception::{Class, Exception, TraceFrame};
 pub use lazy_box::{LazyBox, StaticDefault};
 pub use listing::Listing;
 pub use message::{Message, MessageQueue, QueueMark, Taken};
+pub use myriad_heap::Payload;
 pub use names::{Named, Names};
 pub use owner::{Flags, Markers, OwnerState, Resume};
-pub use payload::Payload;
 pub use priority::Priority;
 pub use process::{DirtyState, Process};
 pub use runtime::Runtime;

@@ -5,7 +5,7 @@
 //!     over the old link are ignored, and so are links that the other side makes meanwhile: it made them before it handled the
 //!     unlinking, which will end them.
 
-use crate::payload::Payload;
+use myriad_heap::Payload;
 use myriad_sync::Arc;
 use myriad_sync::atomic::AtomicBool;
 use myriad_term::{Pid, RefNumbers, Term};

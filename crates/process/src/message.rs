@@ -261,9 +261,10 @@ pub struct Taken {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use myriad_heap::Payload;
 
     fn message(v: i64) -> Message {
-        Message::new(Term::small(v), None, Term::NONE)
+        Message::new(Payload::immediate(Term::small(v)), Term::NONE)
     }
 
     fn take(q: &mut MessageQueue) -> Option<i64> {
@@ -288,13 +289,11 @@ mod tests {
 
     #[test]
     fn a_small_first_message_moves_to_the_heap() {
-        use myriad_heap::{Fragment, Settings};
+        use myriad_heap::Settings;
         use myriad_term::Build;
         let in_fragment = |n: i64| {
-            let mut fragment = Fragment::new();
             let items: Vec<Term> = (0..n).map(Term::small).collect();
-            let term = fragment.list(&items);
-            Message::new(term, Some(fragment), Term::NONE)
+            Message::new(Payload::build(0, |draft| draft.list(&items)), Term::NONE)
         };
         let mut heap = Heap::new(&Settings::default());
         let room = heap.room();
@@ -321,7 +320,7 @@ mod tests {
     /// Random steps, and after each the queue holds what a plain list of the messages' lengths holds.
     #[test]
     fn messages_are_kept_whatever_is_done_meanwhile() {
-        use myriad_heap::{Fragment, Roots, Settings};
+        use myriad_heap::{Roots, Settings};
         use myriad_term::Build;
         let mut seed = 7u64;
         let mut below = |n: u64| {
@@ -336,10 +335,8 @@ mod tests {
             match below(8) {
                 0..3 if model.len() < 12 => {
                     let n = [0, 1, 3, 20][below(4) as usize];
-                    let mut fragment = Fragment::new();
                     let items: Vec<Term> = (0..n).map(Term::small).collect();
-                    let term = fragment.list(&items);
-                    q.push(Message::new(term, Some(fragment), Term::NONE));
+                    q.push(Message::new(Payload::build(0, |draft| draft.list(&items)), Term::NONE));
                     model.push(n as usize);
                 }
                 3 if at < model.len() => {

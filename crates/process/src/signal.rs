@@ -9,12 +9,12 @@
 //!     [`crate::OwnerState::unhandled`], before all that comes later; as long as there is any, the process does not wait.
 
 use crate::message::Message;
-use crate::payload::Payload;
 use crate::priority::Priority;
 use crate::process::Process;
 use crate::runtime::Runtime;
 use crate::status::Wake;
 use crate::timer::TimerId;
+use myriad_heap::Payload;
 use myriad_heap::{QueueLink, Queued};
 use myriad_sync::atomic::AtomicBool;
 use myriad_sync::cell::UnsafeCell;

@@ -4,7 +4,7 @@
 //! while they change may see new flags with the old tracer for a moment, which is no more than the event coming earlier.
 
 use myriad_sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use myriad_term::Term;
+use myriad_term::{Term, TermRef};
 
 /// The flag of a process of which nothing is traced. All others are the tracing's own.
 pub const SENSITIVE: u32 = 1 << 31;
@@ -44,7 +44,7 @@ impl Tracee {
     pub fn set(&self, flags: u32, tracer: Option<Term>) {
         let tracer = if flags & !SENSITIVE == 0 { None } else { tracer };
         let flags = if tracer.is_none() { 0 } else { flags & !SENSITIVE };
-        debug_assert!(tracer.is_none_or(Term::is_immediate), "a tracer is a word that no collection moves");
+        debug_assert!(tracer.is_none_or(TermRef::is_immediate), "a tracer is a word that no collection moves");
         // Release: pairs with the Acquire in `tracer`; the tracer is there before the flags are.
         self.tracer.store(tracer.map_or(0, Term::raw), Ordering::Release);
         let mut seen = self.flags();

@@ -8,7 +8,7 @@ use crate::binary::{HEAP_BINARY_LIMIT, SharedBinary};
 use crate::boxed::{Header, Kind};
 use crate::id::{RefNumbers, RefUse};
 use crate::magic::{Magic, magic_reference};
-use crate::word::Term;
+use crate::word::{Term, TermRef};
 use std::ptr::{self, NonNull};
 
 /// The chain of off-heap objects of one heap (B3), and what they weigh.
@@ -62,49 +62,57 @@ impl Default for OffHeap {
 }
 
 /// A place for new objects: a process heap, a message fragment, a literal area, a table row.
-pub trait Alloc {
+pub trait Alloc<'h> {
     /// Room for `words` words (A1, A2).
     fn alloc(&mut self, words: usize) -> NonNull<u64>;
 
-    /// The chain that off-heap objects made here join.
-    fn off_heap(&mut self) -> &mut OffHeap;
+    /// Puts an off-heap object that was made here into the chain of this heap (B3); `words` is the size of what it counts.
+    ///
+    /// # Safety
+    /// As for [`OffHeap::link`].
+    unsafe fn link(&mut self, header: *mut u64, words: usize);
 }
 
 /// A list of `len` items in cells in a row, then `tail`.
 #[inline(always)]
-pub fn cells<A: Alloc + ?Sized>(heap: &mut A, len: usize, tail: Term, mut item: impl FnMut(usize) -> Term) -> Term {
+pub fn cells<'h, A: Alloc<'h> + ?Sized>(
+    heap: &mut A,
+    len: usize,
+    tail: TermRef<'h>,
+    mut item: impl FnMut(usize) -> TermRef<'h>,
+) -> TermRef<'h> {
     if len == 0 {
         return tail;
     }
-    let cells = heap.alloc(2 * len).as_ptr().cast::<Term>();
+    let cells = heap.alloc(2 * len).as_ptr().cast::<TermRef<'h>>();
     // SAFETY: 2 * len fresh words (A2): each cell leads to the next, the last to the tail.
     unsafe {
         for i in 0..len {
             *cells.add(2 * i) = item(i);
-            *cells.add(2 * i + 1) = Term::from_cell(cells.add(2 * i + 2));
+            *cells.add(2 * i + 1) = TermRef::from_cell(cells.add(2 * i + 2));
         }
         *cells.add(2 * len - 1) = tail;
-        Term::from_cell(cells)
+        TermRef::from_cell(cells)
     }
 }
 
 /// Builders of terms over any [`Alloc`].
-pub trait Build: Alloc {
+pub trait Build<'h>: Alloc<'h> {
     /// `[head | tail]`
     #[inline]
-    fn cons(&mut self, head: Term, tail: Term) -> Term {
-        let cell = self.alloc(2).as_ptr().cast::<Term>();
+    fn cons(&mut self, head: TermRef<'h>, tail: TermRef<'h>) -> TermRef<'h> {
+        let cell = self.alloc(2).as_ptr().cast::<TermRef<'h>>();
         // SAFETY: two fresh words (A2).
         unsafe {
             *cell = head;
             *cell.add(1) = tail;
-            Term::from_cell(cell)
+            TermRef::from_cell(cell)
         }
     }
 
     /// A boxed object of terms: header, then `slots`.
     #[inline]
-    fn boxed(&mut self, header: Header, slots: &[Term]) -> Term {
+    fn boxed(&mut self, header: Header, slots: &[TermRef<'h>]) -> TermRef<'h> {
         debug_assert!(header.size() == slots.len() && header.holds_terms());
         let at = self.alloc(1 + slots.len()).as_ptr();
         // SAFETY: 1 + len fresh words (A2).
@@ -117,7 +125,7 @@ pub trait Build: Alloc {
 
     /// A boxed object of raw words (B2).
     #[inline]
-    fn boxed_raw(&mut self, header: Header, words: &[u64]) -> Term {
+    fn boxed_raw(&mut self, header: Header, words: &[u64]) -> TermRef<'h> {
         debug_assert!(header.size() == words.len() && !header.holds_terms());
         let at = self.alloc(1 + words.len()).as_ptr();
         // SAFETY: 1 + len fresh words (A2).
@@ -130,17 +138,17 @@ pub trait Build: Alloc {
 
     /// A tuple. At most [`crate::Tuple::MAX_ARITY`] elements.
     #[inline]
-    fn tuple(&mut self, elements: &[Term]) -> Term {
+    fn tuple(&mut self, elements: &[TermRef<'h>]) -> TermRef<'h> {
         self.boxed(Header::new(Kind::Tuple, elements.len()), elements)
     }
 
     /// A tuple of `len` elements: the first of those that there are, then `rest`.
-    fn tuple_of(&mut self, len: usize, elements: impl Iterator<Item = Term>, rest: Term) -> Term {
+    fn tuple_of(&mut self, len: usize, elements: impl Iterator<Item = TermRef<'h>>, rest: TermRef<'h>) -> TermRef<'h> {
         let at = self.alloc(1 + len).as_ptr();
         // SAFETY: 1 + len fresh words (A2).
         unsafe {
             *at = Header::new(Kind::Tuple, len).raw();
-            let slots = at.add(1).cast::<Term>();
+            let slots = at.add(1).cast::<TermRef<'h>>();
             let mut elements = elements;
             for i in 0..len {
                 *slots.add(i) = elements.next().unwrap_or(rest);
@@ -151,7 +159,7 @@ pub trait Build: Alloc {
 
     /// A float, boxed only if its word cannot tag itself.
     #[inline]
-    fn float(&mut self, value: f64) -> Term {
+    fn float(&mut self, value: f64) -> TermRef<'h> {
         match Term::immediate_float(value) {
             Some(t) => t,
             None => self.boxed_raw(Header::new(Kind::Float, 1), &[value.to_bits()]),
@@ -160,7 +168,7 @@ pub trait Build: Alloc {
 
     /// An integer.
     #[inline]
-    fn int(&mut self, value: i64) -> Term {
+    fn int(&mut self, value: i64) -> TermRef<'h> {
         match Term::try_small(value) {
             Some(t) => t,
             None => self.big(value < 0, &[value.unsigned_abs()]),
@@ -169,12 +177,12 @@ pub trait Build: Alloc {
 
     /// A non-negative integer.
     #[inline]
-    fn uint(&mut self, value: u64) -> Term {
+    fn uint(&mut self, value: u64) -> TermRef<'h> {
         if value <= Term::SMALL_MAX as u64 { Term::small(value as i64) } else { self.big(false, &[value]) }
     }
 
     /// A wide integer.
-    fn int128(&mut self, value: i128) -> Term {
+    fn int128(&mut self, value: i128) -> TermRef<'h> {
         if let Ok(v) = i64::try_from(value) {
             return self.int(v);
         }
@@ -183,7 +191,7 @@ pub trait Build: Alloc {
     }
 
     /// An integer from sign and magnitude (least significant limb first): small if it fits, leading zero limbs dropped.
-    fn big(&mut self, negative: bool, limbs: &[u64]) -> Term {
+    fn big(&mut self, negative: bool, limbs: &[u64]) -> TermRef<'h> {
         let used = limbs.iter().rposition(|l| *l != 0).map_or(0, |i| i + 1);
         let limbs = &limbs[..used];
         match limbs {
@@ -199,17 +207,17 @@ pub trait Build: Alloc {
     }
 
     /// A proper list of the items, built back to front.
-    fn list(&mut self, items: &[Term]) -> Term {
+    fn list(&mut self, items: &[TermRef<'h>]) -> TermRef<'h> {
         self.list_onto(items, Term::NIL)
     }
 
     /// The items, then `tail`.
-    fn list_onto(&mut self, items: &[Term], tail: Term) -> Term {
+    fn list_onto(&mut self, items: &[TermRef<'h>], tail: TermRef<'h>) -> TermRef<'h> {
         cells(self, items.len(), tail, |i| items[i])
     }
 
     /// The first `len` elements of a list of at least so many, then `tail`.
-    fn list_prefix(&mut self, mut list: Term, len: usize, tail: Term) -> Term {
+    fn list_prefix(&mut self, mut list: TermRef<'h>, len: usize, tail: TermRef<'h>) -> TermRef<'h> {
         cells(self, len, tail, |_| match list.as_cons() {
             Some((head, rest)) => {
                 list = rest;
@@ -220,31 +228,31 @@ pub trait Build: Alloc {
     }
 
     /// The first `len` elements of a list of at least so many, last first, then `tail`.
-    fn reversed_prefix(&mut self, mut list: Term, len: usize, tail: Term) -> Term {
+    fn reversed_prefix(&mut self, mut list: TermRef<'h>, len: usize, tail: TermRef<'h>) -> TermRef<'h> {
         if len == 0 {
             return tail;
         }
-        let cells = self.alloc(2 * len).as_ptr().cast::<Term>();
+        let cells = self.alloc(2 * len).as_ptr().cast::<TermRef<'h>>();
         // SAFETY: 2 * len fresh words (A2): each cell leads to the one before it, the first to the tail.
         unsafe {
             for i in 0..len {
                 let (head, rest) = list.as_cons().unwrap_or((Term::NIL, Term::NIL));
                 list = rest;
                 *cells.add(2 * i) = head;
-                *cells.add(2 * i + 1) = Term::from_cell(cells.wrapping_add(2 * i).wrapping_sub(2));
+                *cells.add(2 * i + 1) = TermRef::from_cell(cells.wrapping_add(2 * i).wrapping_sub(2));
             }
             *cells.add(1) = tail;
-            Term::from_cell(cells.add(2 * len - 2))
+            TermRef::from_cell(cells.add(2 * len - 2))
         }
     }
 
     /// A list of the bytes as small integers, then `tail`.
-    fn byte_list(&mut self, bytes: &[u8], tail: Term) -> Term {
+    fn byte_list(&mut self, bytes: &[u8], tail: TermRef<'h>) -> TermRef<'h> {
         cells(self, bytes.len(), tail, |i| Term::small(i64::from(bytes[i])))
     }
 
     /// A list of the characters' code points.
-    fn string(&mut self, text: &str) -> Term {
+    fn string(&mut self, text: &str) -> TermRef<'h> {
         let mut list = Term::NIL;
         for c in text.chars().rev() {
             list = self.cons(Term::small(i64::from(u32::from(c))), list);
@@ -253,7 +261,7 @@ pub trait Build: Alloc {
     }
 
     /// A binary of these bytes: on the heap up to 64 bytes, shared beyond.
-    fn binary(&mut self, bytes: &[u8]) -> Term {
+    fn binary(&mut self, bytes: &[u8]) -> TermRef<'h> {
         if bytes.len() <= HEAP_BINARY_LIMIT {
             self.heap_binary(bytes, bytes.len() * 8)
         } else {
@@ -262,7 +270,7 @@ pub trait Build: Alloc {
     }
 
     /// A bit string of the first `bits` bits of `bytes`.
-    fn bitstring(&mut self, bytes: &[u8], bits: usize) -> Term {
+    fn bitstring(&mut self, bytes: &[u8], bits: usize) -> TermRef<'h> {
         debug_assert!(bits.div_ceil(8) <= bytes.len());
         let bytes = &bytes[..bits.div_ceil(8)];
         if bytes.len() <= HEAP_BINARY_LIMIT {
@@ -273,7 +281,7 @@ pub trait Build: Alloc {
     }
 
     /// A bit string on the heap, whatever its size.
-    fn heap_binary(&mut self, bytes: &[u8], bits: usize) -> Term {
+    fn heap_binary(&mut self, bytes: &[u8], bits: usize) -> TermRef<'h> {
         let words = bytes.len().div_ceil(8);
         let at = self.alloc(2 + words).as_ptr();
         // SAFETY: 2 + words fresh words (A2); the last is zeroed first, so that padding is defined.
@@ -289,7 +297,7 @@ pub trait Build: Alloc {
     }
 
     /// A reference to a shared binary; takes over one count.
-    fn shared_binary(&mut self, binary: SharedBinary) -> Term {
+    fn shared_binary(&mut self, binary: SharedBinary) -> TermRef<'h> {
         let size = binary.len();
         let at = self.alloc(4).as_ptr();
         // SAFETY: four fresh words (A2), then an initialised off-heap object.
@@ -297,20 +305,20 @@ pub trait Build: Alloc {
             *at = Header::new(Kind::SharedBinary, 3).raw();
             *at.add(1) = size as u64;
             *at.add(2) = binary.into_raw() as u64;
-            self.off_heap().link(at, size / 8);
+            self.link(at, size / 8);
             Term::from_boxed(at)
         }
     }
 
     /// `bits` bits of `whole` (a heap or shared binary term) from bit `offset`.
-    fn sub_binary(&mut self, whole: Term, offset: usize, bits: usize) -> Term {
+    fn sub_binary(&mut self, whole: TermRef<'h>, offset: usize, bits: usize) -> TermRef<'h> {
         debug_assert!(matches!(whole.boxed_kind(), Some(Kind::HeapBinary | Kind::SharedBinary)));
         self.boxed(Header::new(Kind::SubBinary, 3), &[whole, Term::small(offset as i64), Term::small(bits as i64)])
     }
 
     /// A reference of this node: with the object that it stands for, if there still is one.
     #[inline]
-    fn reference(&mut self, numbers: RefNumbers) -> Term {
+    fn reference(&mut self, numbers: RefNumbers) -> TermRef<'h> {
         match numbers.used_for() {
             RefUse::Plain | RefUse::Timer => self.boxed_raw(Header::new(Kind::Ref, 2), &numbers.to_words()),
             RefUse::Alias => {
@@ -325,4 +333,4 @@ pub trait Build: Alloc {
     }
 }
 
-impl<A: Alloc + ?Sized> Build for A {}
+impl<'h, A: Alloc<'h> + ?Sized> Build<'h> for A {}

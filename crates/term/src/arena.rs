@@ -3,13 +3,32 @@
 //! For terms without a process: tests, command-line tools, terms under construction. Chunks grow geometrically and never
 //! move (A1). On drop the off-heap chain gives back its counts, then the chunks are freed.
 //!
-//! R1. Whoever holds a term of an arena keeps the arena (T2): [`Term`] carries no lifetime.
+//! R1. A term of an arena borrows it: it is a [`TermRef`](crate::TermRef) of the arena's borrow, so that neither
+//!     [`Arena::clear`] nor dropping the arena compiles while one is in use.
+//! R2. The arena's cell is looked into for the length of one operation, in which nothing else of the arena runs; one thread
+//!     has it.
 //!
-//! [`Term`]: crate::Term
+//! ```compile_fail,E0502
+//! use myriad_term::{Arena, Build, Term};
+//! let mut arena = Arena::new();
+//! let list = (&mut &arena).cons(Term::OK, Term::NIL);
+//! arena.clear();
+//! assert!(list.is_cons());
+//! ```
+//!
+//! ```compile_fail,E0597
+//! use myriad_term::{Arena, Build, Term};
+//! let list = {
+//!     let arena = Arena::new();
+//!     (&mut &arena).cons(Term::OK, Term::NIL)
+//! };
+//! assert!(list.is_cons());
+//! ```
 
 use crate::alloc::{Alloc, OffHeap};
 use crate::memory;
 use std::alloc::{Layout, dealloc};
+use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 
 /// Words of the first chunk.
@@ -17,8 +36,11 @@ const FIRST_CHUNK: usize = 256;
 /// Chunks double up to this many words; larger objects get a chunk of their own size.
 const LARGEST_CHUNK: usize = 1 << 20;
 
-/// A bump arena.
-pub struct Arena {
+/// A bump arena. A reference to it is the [`Alloc`]. Not `Sync` (R2).
+pub struct Arena(UnsafeCell<Chunks>);
+
+/// What an arena has.
+struct Chunks {
     chunks: Vec<(NonNull<u64>, Layout)>,
     free: NonNull<u64>,
     free_words: usize,
@@ -30,44 +52,62 @@ pub struct Arena {
 impl Arena {
     /// An empty arena, which holds no memory yet.
     pub const fn new() -> Arena {
-        Arena {
+        Arena(UnsafeCell::new(Chunks {
             chunks: Vec::new(),
             free: NonNull::dangling(),
             free_words: 0,
             next_chunk: FIRST_CHUNK,
             used_words: 0,
             off_heap: OffHeap::new(),
-        }
+        }))
     }
 
     /// Words given out so far.
     pub const fn used_words(&self) -> usize {
-        self.used_words
+        // SAFETY: R2.
+        unsafe { (*self.0.get()).used_words }
     }
 
-    /// Drops all terms (R1), and keeps a chunk for the next ones.
+    /// Drops all terms, of which none is in use any more (R1), and keeps a chunk for the next ones.
     #[inline]
     pub fn clear(&mut self) {
-        if self.used_words > 0 {
-            self.drop_terms();
+        let chunks = self.0.get_mut();
+        if chunks.used_words > 0 {
+            chunks.drop_terms();
         }
     }
+}
 
+impl Chunks {
     #[cold]
     fn drop_terms(&mut self) {
-        // SAFETY: as in `drop`.
+        // SAFETY: the chain holds initialised off-heap objects of this arena (B3), which all die now.
         unsafe { self.off_heap.release_all() };
         self.off_heap = OffHeap::new();
         self.used_words = 0;
         // The first chunk: none is smaller.
         for (chunk, layout) in self.chunks.drain(1..) {
-            // SAFETY: as in `drop`.
+            // SAFETY: allocated in `grow` with this layout; R1: no term is looked at any more.
             unsafe { dealloc(chunk.as_ptr().cast(), layout) };
         }
         self.next_chunk = FIRST_CHUNK;
         if let Some((chunk, layout)) = self.chunks.first() {
             (self.free, self.free_words) = (*chunk, layout.size() / 8);
         }
+    }
+
+    #[inline]
+    fn take(&mut self, words: usize) -> NonNull<u64> {
+        if words > self.free_words {
+            self.grow(words);
+        }
+        debug_assert!(words <= self.free_words, "a chunk that was added for {words} words has no room for them");
+        let at = self.free;
+        // SAFETY: `free_words >= words` words from `free` belong to the last chunk.
+        self.free = unsafe { at.add(words) };
+        self.free_words -= words;
+        self.used_words += words;
+        at
     }
 
     #[cold]
@@ -83,22 +123,16 @@ impl Arena {
     }
 }
 
-impl Alloc for Arena {
+impl<'h> Alloc<'h> for &'h Arena {
     #[inline]
     fn alloc(&mut self, words: usize) -> NonNull<u64> {
-        if words > self.free_words {
-            self.grow(words);
-        }
-        let at = self.free;
-        // SAFETY: `free_words >= words` words from `free` belong to the last chunk.
-        self.free = unsafe { at.add(words) };
-        self.free_words -= words;
-        self.used_words += words;
-        at
+        // SAFETY: R2.
+        unsafe { (*self.0.get()).take(words) }
     }
 
-    fn off_heap(&mut self) -> &mut OffHeap {
-        &mut self.off_heap
+    unsafe fn link(&mut self, header: *mut u64, words: usize) {
+        // SAFETY: R2, and the caller's promise about the object.
+        unsafe { (*self.0.get()).off_heap.link(header, words) };
     }
 }
 
@@ -110,9 +144,10 @@ impl Default for Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
+        let chunks = self.0.get_mut();
         // SAFETY: the chain holds initialised off-heap objects of this arena (B3), which all die now.
-        unsafe { self.off_heap.release_all() };
-        for (chunk, layout) in self.chunks.drain(..) {
+        unsafe { chunks.off_heap.release_all() };
+        for (chunk, layout) in chunks.chunks.drain(..) {
             // SAFETY: allocated in `grow` with this layout; R1: no term is looked at any more.
             unsafe { dealloc(chunk.as_ptr().cast(), layout) };
         }
@@ -129,7 +164,7 @@ mod tests {
 
     #[test]
     fn objects_stay_where_they_are() {
-        let mut arena = Arena::new();
+        let mut arena = &Arena::new();
         let length = many(10_000) as i64;
         let mut list = Term::NIL;
         for i in 0..length {
@@ -148,8 +183,9 @@ mod tests {
         let shared = SharedBinary::from_bytes(&[7; 100]);
         let mut arena = Arena::new();
         for round in 1..50 {
-            arena.shared_binary(shared.clone());
-            let tuple = arena.tuple(&vec![Term::small(round); 20 * round as usize]);
+            let mut heap = &arena;
+            heap.shared_binary(shared.clone());
+            let tuple = heap.tuple(&vec![Term::small(round); 20 * round as usize]);
             assert!(tuple.as_tuple().unwrap().elements().iter().all(|e| e.as_small() == Some(round)));
             assert_eq!(shared.references(), 2);
             arena.clear();
@@ -162,7 +198,7 @@ mod tests {
     fn binaries_lose_their_count() {
         let shared = SharedBinary::from_bytes(&[7; 100]);
         {
-            let mut arena = Arena::new();
+            let mut arena = &Arena::new();
             for _ in 0..3 {
                 arena.shared_binary(shared.clone());
             }

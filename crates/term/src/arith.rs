@@ -9,7 +9,7 @@
 
 use crate::alloc::{Alloc, Build};
 use crate::big;
-use crate::word::Term;
+use crate::word::{Term, TermRef};
 use myriad_sync::atomic::{AtomicUsize, Ordering};
 
 /// Why an operation has no result.
@@ -22,7 +22,7 @@ pub enum ArithError {
 }
 
 /// The outcome of an operation.
-pub type ArithResult = Result<Term, ArithError>;
+pub type ArithResult<'h> = Result<TermRef<'h>, ArithError>;
 
 use ArithError::{BadArith, SystemLimit};
 
@@ -59,14 +59,14 @@ pub enum Number<'a> {
 impl<'a> Number<'a> {
     /// The number of a term.
     #[inline]
-    pub fn of(term: Term) -> Option<Number<'a>> {
+    pub fn of(term: &'a TermRef<'_>) -> Option<Number<'a>> {
         if let Some(v) = term.as_small() {
             return Some(Number::Small(v));
         }
         if let Some(v) = term.as_float() {
             return Some(Number::Float(v));
         }
-        term.as_big().map(|(negative, limbs)| Number::Big(negative, limbs))
+        term.held_big().map(|(negative, limbs)| Number::Big(negative, limbs))
     }
 
     /// The double that OTP converts it to; none if it is too large.
@@ -106,14 +106,14 @@ fn integer<'a>(number: Number<'a>, small: &'a mut [u64; 1]) -> Option<(bool, &'a
 }
 
 /// The term of a magnitude, within the limit (M1).
-fn bounded<A: Alloc + ?Sized>(heap: &mut A, negative: bool, limbs: &[u64]) -> ArithResult {
+fn bounded<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, negative: bool, limbs: &[u64]) -> ArithResult<'h> {
     let limbs = big::normal(limbs);
     if limbs.len() > limit_words() { Err(SystemLimit) } else { Ok(heap.big(negative, limbs)) }
 }
 
 /// The term of a double (M2).
 #[inline]
-fn finite<A: Alloc + ?Sized>(heap: &mut A, value: f64) -> ArithResult {
+fn finite<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, value: f64) -> ArithResult<'h> {
     if value.is_finite() { Ok(heap.float(value)) } else { Err(BadArith) }
 }
 
@@ -128,13 +128,13 @@ fn floats(a: Number<'_>, b: Number<'_>) -> Result<Option<(f64, f64)>, ArithError
     }
 }
 
-fn numbers<'a>(a: Term, b: Term) -> Result<(Number<'a>, Number<'a>), ArithError> {
+fn numbers<'a>(a: &'a TermRef<'_>, b: &'a TermRef<'_>) -> Result<(Number<'a>, Number<'a>), ArithError> {
     Ok((Number::of(a).ok_or(BadArith)?, Number::of(b).ok_or(BadArith)?))
 }
 
 /// `A + B`
 #[inline]
-pub fn add<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
+pub fn add<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, a: TermRef<'_>, b: TermRef<'_>) -> ArithResult<'h> {
     match (a.as_small(), b.as_small()) {
         (Some(x), Some(y)) => Ok(heap.int(x + y)),
         _ => add_slow(heap, a, b),
@@ -142,8 +142,8 @@ pub fn add<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
 }
 
 #[inline(never)]
-fn add_slow<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
-    let (a, b) = numbers(a, b)?;
+fn add_slow<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, a: TermRef<'_>, b: TermRef<'_>) -> ArithResult<'h> {
+    let (a, b) = numbers(&a, &b)?;
     if let Some((x, y)) = floats(a, b)? {
         return finite(heap, x + y);
     }
@@ -157,7 +157,7 @@ fn add_slow<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
 
 /// `A - B`
 #[inline]
-pub fn sub<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
+pub fn sub<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, a: TermRef<'_>, b: TermRef<'_>) -> ArithResult<'h> {
     match (a.as_small(), b.as_small()) {
         (Some(x), Some(y)) => Ok(heap.int(x - y)),
         _ => sub_slow(heap, a, b),
@@ -165,8 +165,8 @@ pub fn sub<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
 }
 
 #[inline(never)]
-fn sub_slow<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
-    let (a, b) = numbers(a, b)?;
+fn sub_slow<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, a: TermRef<'_>, b: TermRef<'_>) -> ArithResult<'h> {
+    let (a, b) = numbers(&a, &b)?;
     if let Some((x, y)) = floats(a, b)? {
         return finite(heap, x - y);
     }
@@ -179,7 +179,7 @@ fn sub_slow<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
 }
 
 /// Sum or difference of integers of any size.
-fn sum<A: Alloc + ?Sized>(heap: &mut A, a: Number<'_>, b: Number<'_>, negate_b: bool) -> ArithResult {
+fn sum<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, a: Number<'_>, b: Number<'_>, negate_b: bool) -> ArithResult<'h> {
     let (mut small_a, mut small_b) = ([0], [0]);
     let (negative_a, a) = integer(a, &mut small_a).ok_or(BadArith)?;
     let (negative_b, b) = integer(b, &mut small_b).ok_or(BadArith)?;
@@ -195,7 +195,7 @@ fn sum<A: Alloc + ?Sized>(heap: &mut A, a: Number<'_>, b: Number<'_>, negate_b: 
 
 /// `A * B`
 #[inline]
-pub fn mul<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
+pub fn mul<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, a: TermRef<'_>, b: TermRef<'_>) -> ArithResult<'h> {
     if let (Some(x), Some(y)) = (a.as_small(), b.as_small())
         && let Some(product) = x.checked_mul(y)
     {
@@ -205,8 +205,8 @@ pub fn mul<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
 }
 
 #[inline(never)]
-fn mul_slow<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
-    let (a, b) = numbers(a, b)?;
+fn mul_slow<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, a: TermRef<'_>, b: TermRef<'_>) -> ArithResult<'h> {
+    let (a, b) = numbers(&a, &b)?;
     if let Some((x, y)) = floats(a, b)? {
         return finite(heap, x * y);
     }
@@ -233,15 +233,15 @@ fn mul_slow<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
 
 /// `A / B`
 #[inline(never)]
-pub fn divide<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
-    let (a, b) = numbers(a, b)?;
+pub fn divide<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, a: TermRef<'_>, b: TermRef<'_>) -> ArithResult<'h> {
+    let (a, b) = numbers(&a, &b)?;
     let (x, y) = (a.to_f64().ok_or(BadArith)?, b.to_f64().ok_or(BadArith)?);
     if y == 0.0 { Err(BadArith) } else { finite(heap, x / y) }
 }
 
 /// `A div B`: towards zero.
 #[inline]
-pub fn div<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
+pub fn div<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, a: TermRef<'_>, b: TermRef<'_>) -> ArithResult<'h> {
     match (a.as_small(), b.as_small()) {
         (Some(x), Some(y)) if y != 0 => Ok(heap.int(x / y)),
         _ => div_rem_slow(heap, a, b, true),
@@ -250,7 +250,7 @@ pub fn div<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
 
 /// `A rem B`: the sign of `A`.
 #[inline]
-pub fn rem<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
+pub fn rem<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, a: TermRef<'_>, b: TermRef<'_>) -> ArithResult<'h> {
     match (a.as_small(), b.as_small()) {
         (Some(x), Some(y)) if y != 0 => Ok(Term::small(x % y)),
         _ => div_rem_slow(heap, a, b, false),
@@ -258,8 +258,13 @@ pub fn rem<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
 }
 
 #[inline(never)]
-fn div_rem_slow<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term, quotient: bool) -> ArithResult {
-    let (a, b) = numbers(a, b)?;
+fn div_rem_slow<'h, A: Alloc<'h> + ?Sized>(
+    heap: &mut A,
+    a: TermRef<'_>,
+    b: TermRef<'_>,
+    quotient: bool,
+) -> ArithResult<'h> {
+    let (a, b) = numbers(&a, &b)?;
     if let (Some(x), Some(y)) = (a.to_i128(), b.to_i128()) {
         // No overflow: magnitudes are below 2^127.
         let value = if quotient { x.checked_div(y) } else { x.checked_rem(y) };
@@ -277,8 +282,8 @@ fn div_rem_slow<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term, quotient: boo
 
 /// `-A`
 #[inline]
-pub fn neg<A: Alloc + ?Sized>(heap: &mut A, a: Term) -> ArithResult {
-    match Number::of(a).ok_or(BadArith)? {
+pub fn neg<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, a: TermRef<'_>) -> ArithResult<'h> {
+    match Number::of(&a).ok_or(BadArith)? {
         Number::Small(v) => Ok(heap.int(-v)),
         Number::Big(negative, limbs) => bounded(heap, !negative, limbs),
         Number::Float(v) => Ok(heap.float(-v)),
@@ -286,13 +291,13 @@ pub fn neg<A: Alloc + ?Sized>(heap: &mut A, a: Term) -> ArithResult {
 }
 
 /// `+A`: the number itself.
-pub fn plus(a: Term) -> ArithResult {
+pub fn plus<'h>(a: TermRef<'h>) -> ArithResult<'h> {
     if a.is_number() { Ok(a) } else { Err(BadArith) }
 }
 
 /// `abs(A)`; none if it is no number (`badarg`). `-0.0` stays, as in OTP.
-pub fn abs<A: Alloc + ?Sized>(heap: &mut A, a: Term) -> Option<Term> {
-    Some(match Number::of(a)? {
+pub fn abs<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, a: TermRef<'h>) -> Option<TermRef<'h>> {
+    Some(match Number::of(&a)? {
         Number::Small(v) => heap.int(v.abs()),
         Number::Big(false, _) => a,
         Number::Big(true, limbs) => heap.big(false, limbs),
@@ -305,7 +310,7 @@ macro_rules! bitwise {
     ($($(#[$doc:meta])* $name:ident, $op:tt;)*) => {$(
         $(#[$doc])*
         #[inline]
-        pub fn $name<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
+        pub fn $name<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, a: TermRef<'_>, b: TermRef<'_>) -> ArithResult<'h> {
             match (a.as_small(), b.as_small()) {
                 (Some(x), Some(y)) => Ok(Term::small(x $op y)),
                 _ => bitwise_slow(heap, a, b, |x, y| x $op y),
@@ -324,8 +329,13 @@ bitwise! {
 }
 
 #[inline(never)]
-fn bitwise_slow<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term, op: impl Fn(u64, u64) -> u64) -> ArithResult {
-    let (a, b) = numbers(a, b)?;
+fn bitwise_slow<'h, A: Alloc<'h> + ?Sized>(
+    heap: &mut A,
+    a: TermRef<'_>,
+    b: TermRef<'_>,
+    op: impl Fn(u64, u64) -> u64,
+) -> ArithResult<'h> {
+    let (a, b) = numbers(&a, &b)?;
     let (mut small_a, mut small_b) = ([0], [0]);
     let a = integer(a, &mut small_a).ok_or(BadArith)?;
     let b = integer(b, &mut small_b).ok_or(BadArith)?;
@@ -335,8 +345,8 @@ fn bitwise_slow<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term, op: impl Fn(u
 
 /// `bnot A`
 #[inline]
-pub fn bnot<A: Alloc + ?Sized>(heap: &mut A, a: Term) -> ArithResult {
-    match Number::of(a).ok_or(BadArith)? {
+pub fn bnot<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, a: TermRef<'_>) -> ArithResult<'h> {
+    match Number::of(&a).ok_or(BadArith)? {
         Number::Small(v) => Ok(Term::small(!v)),
         Number::Big(negative, limbs) => {
             let limbs = if negative {
@@ -354,7 +364,7 @@ pub fn bnot<A: Alloc + ?Sized>(heap: &mut A, a: Term) -> ArithResult {
 
 /// `A bsl B`
 #[inline]
-pub fn bsl<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
+pub fn bsl<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, a: TermRef<'_>, b: TermRef<'_>) -> ArithResult<'h> {
     if let (Some(x), Some(y)) = (a.as_small(), b.as_small())
         && (0..60).contains(&y)
         && let shifted = x << y
@@ -367,7 +377,7 @@ pub fn bsl<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
 
 /// `A bsr B`: rounds downwards.
 #[inline]
-pub fn bsr<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
+pub fn bsr<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, a: TermRef<'_>, b: TermRef<'_>) -> ArithResult<'h> {
     match (a.as_small(), b.as_small()) {
         (Some(x), Some(y)) if y >= 0 => Ok(Term::small(x >> y.min(63))),
         _ => shift(heap, a, b, false),
@@ -375,8 +385,8 @@ pub fn bsr<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term) -> ArithResult {
 }
 
 #[inline(never)]
-fn shift<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term, left: bool) -> ArithResult {
-    let (a, b) = numbers(a, b)?;
+fn shift<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, a: TermRef<'_>, b: TermRef<'_>, left: bool) -> ArithResult<'h> {
+    let (a, b) = numbers(&a, &b)?;
     let mut small = [0];
     let (negative, limbs) = integer(a, &mut small).ok_or(BadArith)?;
     let (left, bits) = match b {
@@ -404,15 +414,15 @@ fn shift<A: Alloc + ?Sized>(heap: &mut A, a: Term, b: Term, left: bool) -> Arith
 }
 
 /// `float(A)`; none if it is no number or too large (`badarg`).
-pub fn float<A: Alloc + ?Sized>(heap: &mut A, a: Term) -> Option<Term> {
-    match Number::of(a)? {
+pub fn float<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, a: TermRef<'h>) -> Option<TermRef<'h>> {
+    match Number::of(&a)? {
         Number::Float(_) => Some(a),
         number => number.to_f64().map(|v| heap.float(v)),
     }
 }
 
 /// The integer of an integral, finite double.
-pub fn integer_of_f64<A: Alloc + ?Sized>(heap: &mut A, value: f64) -> Term {
+pub fn integer_of_f64<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, value: f64) -> TermRef<'h> {
     const EXACT: f64 = 9_223_372_036_854_775_808.0;
     if value.abs() < EXACT { heap.int(value as i64) } else { heap.big(value < 0.0, &big::from_integral_f64(value)) }
 }
@@ -420,8 +430,8 @@ pub fn integer_of_f64<A: Alloc + ?Sized>(heap: &mut A, value: f64) -> Term {
 macro_rules! roundings {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
-        pub fn $name<A: Alloc + ?Sized>(heap: &mut A, a: Term) -> Option<Term> {
-            match Number::of(a)? {
+        pub fn $name<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, a: TermRef<'h>) -> Option<TermRef<'h>> {
+            match Number::of(&a)? {
                 Number::Float(v) => Some(integer_of_f64(heap, v.$name())),
                 _ => Some(a),
             }

@@ -6,8 +6,8 @@ use dashu_int::IBig;
 use proptest::prelude::*;
 
 /// The value of an integer term.
-fn value(t: Term) -> IBig {
-    match Number::of(t).unwrap() {
+fn value(t: TermRef<'_>) -> IBig {
+    match Number::of(&t).unwrap() {
         Number::Small(v) => v.into(),
         Number::Big(negative, limbs) => {
             let m = IBig::from(dashu_int::UBig::from_words(limbs));
@@ -19,7 +19,7 @@ fn value(t: Term) -> IBig {
     }
 }
 
-fn term(heap: &mut Arena, v: &IBig) -> Term {
+fn term<'h>(heap: &mut &'h Arena, v: &IBig) -> TermRef<'h> {
     let (sign, words) = v.as_sign_words();
     heap.big(sign == dashu_int::Sign::Negative, words)
 }
@@ -40,7 +40,7 @@ proptest! {
 
     #[test]
     fn integers_agree_with_dashu(a in any_integer(), b in any_integer(), by in 0usize..300) {
-        let h = &mut Arena::new();
+        let h = &mut &Arena::new();
         let (x, y) = (term(h, &a), term(h, &b));
         prop_assert_eq!(value(add(h, x, y).unwrap()), &a + &b);
         prop_assert_eq!(value(sub(h, x, y).unwrap()), &a - &b);
@@ -72,15 +72,15 @@ proptest! {
     fn whole_doubles_become_their_integer(bits in any::<u64>()) {
         let v = f64::from_bits(bits);
         if v.is_finite() {
-            let h = &mut Arena::new();
+            let h = &mut &Arena::new();
             let t = h.float(v);
             let whole = trunc(h, t).unwrap();
-            prop_assert_eq!(Number::of(whole).unwrap().to_f64().unwrap(), v.trunc() + 0.0);
+            prop_assert_eq!(Number::of(&whole).unwrap().to_f64().unwrap(), v.trunc() + 0.0);
         }
     }
 }
 
-fn f(h: &mut Arena, v: f64) -> Term {
+fn f<'h>(h: &mut &'h Arena, v: f64) -> TermRef<'h> {
     h.float(v)
 }
 
@@ -88,7 +88,7 @@ fn f(h: &mut Arena, v: f64) -> Term {
 #[test]
 #[cfg_attr(miri, ignore)]
 fn limit_is_that_of_otp() {
-    let h = &mut Arena::new();
+    let h = &mut &Arena::new();
     let one = Term::small(1);
     let most = bsl(h, one, Term::small(33_554_367)).unwrap();
     assert_eq!(bsl(h, one, Term::small(33_554_368)).err(), Some(SystemLimit));
@@ -114,7 +114,7 @@ fn limit_is_that_of_otp() {
 
 #[test]
 fn mixed_operands_become_floats() {
-    let h = &mut Arena::new();
+    let h = &mut &Arena::new();
     let (half, one) = (f(h, 0.5), Term::small(1));
     assert_eq!(add(h, one, half).unwrap().as_float(), Some(1.5));
     assert_eq!(sub(h, one, half).unwrap().as_float(), Some(0.5));
@@ -138,7 +138,7 @@ fn mixed_operands_become_floats() {
 
 #[test]
 fn smallest_small_divided_by_minus_one_is_big() {
-    let h = &mut Arena::new();
+    let h = &mut &Arena::new();
     let q = div(h, Term::small(Term::SMALL_MIN), Term::small(-1)).unwrap();
     assert_eq!(value(q), IBig::ONE << 60);
     assert!(neg(h, q).unwrap().is(Term::small(Term::SMALL_MIN)));
@@ -146,7 +146,7 @@ fn smallest_small_divided_by_minus_one_is_big() {
 
 #[test]
 fn roundings_as_otp() {
-    let h = &mut Arena::new();
+    let h = &mut &Arena::new();
     for (v, t, r, fl, c) in [
         (2.5, 2, 3, 2, 3),
         (-2.5, -2, -3, -3, -2),

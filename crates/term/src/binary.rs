@@ -7,7 +7,7 @@
 
 use crate::boxed::{Boxed, Kind};
 use crate::memory;
-use crate::word::Term;
+use crate::word::TermRef;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
 use myriad_sync::{ShardedTally, Tally};
 use std::alloc::{Layout, dealloc, realloc};
@@ -283,7 +283,7 @@ impl<'a> Bits<'a> {
     }
 }
 
-impl Boxed {
+impl<'a> Boxed<'a, '_> {
     /// The counted bytes of a `SharedBinary` object, without touching the count.
     pub fn shared(self) -> std::mem::ManuallyDrop<SharedBinary> {
         debug_assert!(self.kind() == Kind::SharedBinary);
@@ -302,7 +302,7 @@ impl Boxed {
 
     /// All the bytes of a heap or shared binary object.
     #[inline]
-    pub fn whole_bytes<'a>(self) -> &'a [u8] {
+    pub fn whole_bytes(self) -> &'a [u8] {
         if self.kind() == Kind::HeapBinary {
             let len = (self.word(0) as usize).div_ceil(8);
             // SAFETY: T1, T2: the object's bytes begin at word 1.
@@ -316,11 +316,17 @@ impl Boxed {
     }
 }
 
-impl Term {
+impl<'h> TermRef<'h> {
     /// The bits of a bit string.
     #[inline]
-    pub fn as_bits<'a>(self) -> Option<Bits<'a>> {
-        let b = self.as_boxed()?;
+    pub fn as_bits(&self) -> Option<Bits<'_>> {
+        self.held_bits()
+    }
+
+    /// The bits, as [`TermRef::held_boxed`].
+    #[inline]
+    pub(crate) fn held_bits(self) -> Option<Bits<'h>> {
+        let b = self.held_boxed()?;
         match b.kind() {
             Kind::HeapBinary => Some(Bits { bytes: b.whole_bytes(), offset: 0, len: b.word(0) as usize }),
             Kind::SharedBinary => {
@@ -328,7 +334,7 @@ impl Term {
                 Some(Bits { bytes, offset: 0, len: bytes.len() * 8 })
             }
             Kind::SubBinary => {
-                let whole = b.slot(0).as_boxed()?.whole_bytes();
+                let whole = b.slot(0).held_boxed()?.whole_bytes();
                 Some(Bits::new(whole, b.slot(1).as_usize()?, b.slot(2).as_usize()?))
             }
             _ => None,
@@ -337,7 +343,7 @@ impl Term {
 
     /// The bytes of a binary, if it lies at a byte border.
     #[inline]
-    pub fn as_aligned_bytes<'a>(self) -> Option<&'a [u8]> {
+    pub fn as_aligned_bytes(&self) -> Option<&[u8]> {
         let b = self.as_boxed()?;
         match b.kind() {
             Kind::HeapBinary => b.word(0).is_multiple_of(8).then(|| b.whole_bytes()),
@@ -348,7 +354,7 @@ impl Term {
 
     /// The bytes of a binary (a whole number of bytes), copied only if it does not lie at a byte border.
     #[inline]
-    pub fn as_binary<'a>(self) -> Option<Cow<'a, [u8]>> {
+    pub fn as_binary(&self) -> Option<Cow<'_, [u8]>> {
         match self.as_aligned_bytes() {
             Some(bytes) => Some(Cow::Borrowed(bytes)),
             None => self.as_moved_binary(),
@@ -356,13 +362,13 @@ impl Term {
     }
 
     #[cold]
-    fn as_moved_binary<'a>(self) -> Option<Cow<'a, [u8]>> {
+    fn as_moved_binary(&self) -> Option<Cow<'_, [u8]>> {
         let bits = self.as_bits()?;
         bits.is_binary().then(|| bits.to_bytes())
     }
 
     /// The heap or shared binary that holds a bit string, and the bit offset in it.
-    pub fn binary_parts(self) -> Option<(Term, usize, usize)> {
+    pub fn binary_parts(self) -> Option<(Self, usize, usize)> {
         let b = self.as_boxed()?;
         match b.kind() {
             Kind::HeapBinary => Some((self, 0, b.word(0) as usize)),

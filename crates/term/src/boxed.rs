@@ -8,7 +8,8 @@
 //!     like small integers; raw numbers are stored as small integers); the others hold no term at all.
 //! B3. Off-heap kinds are chained through [`Boxed::off_heap_next`] in the list of the heap that holds them.
 
-use crate::word::{HEADER_TAG, Term};
+use crate::word::{HEADER_TAG, TermRef};
+use std::marker::PhantomData;
 
 /// What a boxed object is (five bits of its header).
 #[repr(transparent)]
@@ -144,19 +145,25 @@ impl Header {
     }
 }
 
-/// A boxed object, by its address.
+/// A boxed object, by its address: borrowed for `'a`, with terms whose memory is held for `'h`.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
-pub struct Boxed(*mut u64);
+pub struct Boxed<'a, 'h>(*mut u64, PhantomData<&'a TermRef<'h>>);
 
-impl Boxed {
+impl<'a, 'h> Boxed<'a, 'h> {
     /// The object at an address.
     ///
     /// # Safety
-    /// T1: `header` points at the header of an initialised object, and T2 holds for it.
+    /// T1: `header` points at the header of an initialised object, and T2 holds for it, for `'a` and for `'h`.
     #[inline(always)]
-    pub const unsafe fn at(header: *mut u64) -> Boxed {
-        Boxed(header)
+    pub const unsafe fn at(header: *mut u64) -> Self {
+        Boxed(header, PhantomData)
+    }
+
+    /// The same for as long as its memory is held, see [`TermRef::held_boxed`].
+    #[inline(always)]
+    pub(crate) const fn held(self) -> Boxed<'h, 'h> {
+        Boxed(self.0, PhantomData)
     }
 
     /// Address of the header.
@@ -186,9 +193,9 @@ impl Boxed {
 
     /// The term of this object.
     #[inline(always)]
-    pub fn term(self) -> Term {
+    pub fn term(self) -> TermRef<'h> {
         // SAFETY: T1.
-        unsafe { Term::from_boxed(self.0) }
+        unsafe { TermRef::from_boxed(self.0) }
     }
 
     /// Word `i` after the header, raw.
@@ -201,24 +208,24 @@ impl Boxed {
 
     /// Word `i` after the header of an object that holds terms (B2).
     #[inline(always)]
-    pub fn slot(self, i: usize) -> Term {
+    pub fn slot(self, i: usize) -> TermRef<'h> {
         debug_assert!(self.header().holds_terms());
         // SAFETY: T1 and B2, the word is a term.
-        unsafe { Term::from_raw(self.word(i)) }
+        unsafe { TermRef::from_raw(self.word(i)) }
     }
 
     /// All words after the header.
     #[inline(always)]
-    pub fn words<'a>(self) -> &'a [u64] {
+    pub fn words(self) -> &'a [u64] {
         // SAFETY: T1, T2 and T3.
         unsafe { std::slice::from_raw_parts(self.0.add(1), self.size()) }
     }
 
     /// All words after the header of an object that holds terms (B2).
     #[inline(always)]
-    pub fn slots<'a>(self) -> &'a [Term] {
+    pub fn slots(self) -> &'a [TermRef<'h>] {
         debug_assert!(self.header().holds_terms());
-        // SAFETY: T1, T2, T3 and B2; Term is transparent over u64.
+        // SAFETY: T1, T2, T3 and B2; TermRef is transparent over u64.
         unsafe { std::slice::from_raw_parts(self.0.add(1).cast(), self.size()) }
     }
 
@@ -245,9 +252,9 @@ impl Boxed {
 
 /// A tuple.
 #[derive(Clone, Copy)]
-pub struct Tuple(Boxed);
+pub struct Tuple<'a, 'h>(Boxed<'a, 'h>);
 
-impl Tuple {
+impl<'a, 'h> Tuple<'a, 'h> {
     /// Most elements a tuple can have.
     pub const MAX_ARITY: usize = (1 << 24) - 1;
 
@@ -260,22 +267,28 @@ impl Tuple {
 
     /// The elements.
     #[inline(always)]
-    pub fn elements<'a>(self) -> &'a [Term] {
+    pub fn elements(self) -> &'a [TermRef<'h>] {
         self.0.slots()
     }
 
     /// Element `i`, counted from 0.
     #[inline(always)]
-    pub fn get(self, i: usize) -> Term {
+    pub fn get(self, i: usize) -> TermRef<'h> {
         self.0.slot(i)
     }
 }
 
-impl Term {
+impl<'h> TermRef<'h> {
     /// The tuple.
     #[inline(always)]
-    pub fn as_tuple(self) -> Option<Tuple> {
-        match self.as_boxed() {
+    pub fn as_tuple(&self) -> Option<Tuple<'_, 'h>> {
+        self.held_tuple()
+    }
+
+    /// The tuple, as [`TermRef::held_boxed`].
+    #[inline(always)]
+    pub(crate) fn held_tuple(self) -> Option<Tuple<'h, 'h>> {
+        match self.held_boxed() {
             Some(b) if b.kind() == Kind::Tuple => Some(Tuple(b)),
             _ => None,
         }
@@ -283,7 +296,7 @@ impl Term {
 
     /// The elements of a tuple of just this arity: `let Some([a, b]) = t.as_tuple_of() else …`.
     #[inline]
-    pub fn as_tuple_of<const N: usize>(self) -> Option<[Term; N]> {
+    pub fn as_tuple_of<const N: usize>(self) -> Option<[Self; N]> {
         self.as_tuple().and_then(|t| t.elements().try_into().ok())
     }
 
@@ -295,8 +308,14 @@ impl Term {
 
     /// The sign (true = negative) and limbs of a big integer.
     #[inline]
-    pub fn as_big<'a>(self) -> Option<(bool, &'a [u64])> {
-        let b = self.as_boxed()?;
+    pub fn as_big(&self) -> Option<(bool, &[u64])> {
+        self.held_big()
+    }
+
+    /// Sign and limbs, as [`TermRef::held_boxed`].
+    #[inline]
+    pub(crate) fn held_big(self) -> Option<(bool, &'h [u64])> {
+        let b = self.held_boxed()?;
         match b.kind() {
             Kind::BigPositive => Some((false, b.words())),
             Kind::BigNegative => Some((true, b.words())),

@@ -219,9 +219,9 @@ impl FunEntry {
 }
 
 use crate::boxed::Kind;
-use crate::word::Term;
+use crate::word::TermRef;
 
-impl Term {
+impl<'h> TermRef<'h> {
     /// The export of a `fun M:F/A`.
     #[inline]
     pub fn as_export_fun(self) -> Option<&'static Export> {
@@ -232,12 +232,17 @@ impl Term {
 
     /// The entry, creator and free variables of a local fun.
     #[inline]
-    pub fn as_local_fun<'a>(self) -> Option<(&'static FunEntry, Term, &'a [Term])> {
-        let b = self.as_boxed()?;
+    pub fn as_local_fun(&self) -> Option<(&'static FunEntry, Self, &[Self])> {
+        self.held_local_fun()
+    }
+
+    /// The same, as [`TermRef::held_boxed`].
+    pub(crate) fn held_local_fun(self) -> Option<(&'static FunEntry, Self, &'h [Self])> {
+        let b = self.held_boxed()?;
         if b.kind() != Kind::Fun {
             return None;
         }
-        let slots: &'a [Term] = b.slots();
+        let slots = b.slots();
         // SAFETY: C1, word 0 of a fun is a live entry.
         Some((unsafe { &*(b.word(0) as *const FunEntry) }, slots[1], &slots[2..]))
     }

@@ -14,12 +14,12 @@ use crate::boxed::{Boxed, Kind};
 use crate::equal::{compare_bits, compare_numbers, eq, eq_exact, same_elements, zeros_equal};
 use crate::identity;
 use crate::stack::Stack;
-use crate::word::{Tag, Term};
+use crate::word::{Tag, Term, TermRef};
 use std::cmp::Ordering;
 
 /// The term order, integers and floats by value.
 #[inline(always)]
-pub fn compare(a: Term, b: Term) -> Ordering {
+pub fn compare<'h>(a: TermRef<'h>, b: TermRef<'h>) -> Ordering {
     if a.is_small() && b.is_small() {
         return a.small_value().cmp(&b.small_value());
     }
@@ -28,7 +28,7 @@ pub fn compare(a: Term, b: Term) -> Ordering {
 
 /// The order of map keys and of `erts_internal:cmp_term/2`: as [`compare`], but integers before floats.
 #[inline(always)]
-pub fn compare_exact(a: Term, b: Term) -> Ordering {
+pub fn compare_exact<'h>(a: TermRef<'h>, b: TermRef<'h>) -> Ordering {
     if a.is_small() && b.is_small() {
         return a.small_value().cmp(&b.small_value());
     }
@@ -36,7 +36,7 @@ pub fn compare_exact(a: Term, b: Term) -> Ordering {
 }
 
 /// The place of a term's type in the order. Local funs come before `fun M:F/A`.
-fn rank(term: Term) -> u8 {
+fn rank<'h>(term: TermRef<'h>) -> u8 {
     match term.tag() {
         Tag::Small | Tag::Float => 0,
         Tag::List => 11,
@@ -63,42 +63,42 @@ fn rank(term: Term) -> u8 {
 
 /// What is left to compare, and whether exactly.
 #[derive(Clone, Copy)]
-enum Left<'a> {
-    Terms(&'a [Term], &'a [Term], bool),
-    Pair(Term, Term, bool),
+enum Left<'h> {
+    Terms(&'h [TermRef<'h>], &'h [TermRef<'h>], bool),
+    Pair(TermRef<'h>, TermRef<'h>, bool),
     /// The comparison above is one of the top [`Search`]'s.
     Smallest,
 }
 
 /// A key that two maps differ in, with its values.
-type Candidate = (Term, Term, Term);
+type Candidate<'h> = (TermRef<'h>, TermRef<'h>, TermRef<'h>);
 
 /// A search for the smallest key among candidates.
-struct Search {
-    candidates: Vec<Candidate>,
+struct Search<'h> {
+    candidates: Vec<Candidate<'h>>,
     best: usize,
     next: usize,
-    then: Then,
+    then: Then<'h>,
 }
 
 /// What to do with the smallest candidate.
-enum Then {
+enum Then<'h> {
     /// It is the first map's; find the second map's among these.
-    Other(Vec<Candidate>),
+    Other(Vec<Candidate<'h>>),
     /// It is the second map's; compare the first map's with it.
-    Against(Term),
+    Against(TermRef<'h>),
     /// Compare its values, exactly or not.
     Values(bool),
 }
 
 /// The state of one comparison.
-struct Walk<'a> {
-    left: Stack<Left<'a>, 12>,
-    searches: Vec<Search>,
+struct Walk<'h> {
+    left: Stack<Left<'h>, 12>,
+    searches: Vec<Search<'h>>,
 }
 
 #[inline(never)]
-fn compare_walk(a: Term, b: Term, exact: bool) -> Ordering {
+fn compare_walk<'h>(a: TermRef<'h>, b: TermRef<'h>, exact: bool) -> Ordering {
     if let (Some(a), Some(b)) = (a.as_atom(), b.as_atom()) {
         return identity::compare_atoms(a, b);
     }
@@ -110,7 +110,7 @@ fn compare_walk(a: Term, b: Term, exact: bool) -> Ordering {
 
 /// What can be told without a stack, as most comparisons can: strings of bytes and of characters, tuples that differ first in
 /// a small integer or an atom. Else the pair to go on from.
-fn compare_flat(mut a: Term, mut b: Term) -> Result<Ordering, (Term, Term)> {
+fn compare_flat<'h>(mut a: TermRef<'h>, mut b: TermRef<'h>) -> Result<Ordering, (TermRef<'h>, TermRef<'h>)> {
     while let (Some((head_a, tail_a)), Some((head_b, tail_b))) = (a.as_cons(), b.as_cons()) {
         if !head_a.is(head_b) && !same_elements(head_a, head_b) {
             return compare_leaves(head_a, head_b).ok_or((a, b));
@@ -120,9 +120,9 @@ fn compare_flat(mut a: Term, mut b: Term) -> Result<Ordering, (Term, Term)> {
         }
         (a, b) = (tail_a, tail_b);
     }
-    let (Some(x), Some(y)) = (a.as_boxed(), b.as_boxed()) else { return Err((a, b)) };
+    let (Some(x), Some(y)) = (a.held_boxed(), b.held_boxed()) else { return Err((a, b)) };
     if x.kind() == Kind::Tuple && y.kind() == Kind::Tuple {
-        let (x, y): (&[Term], &[Term]) = (x.slots(), y.slots());
+        let (x, y): (&[TermRef<'h>], &[TermRef<'h>]) = (x.slots(), y.slots());
         if x.len() != y.len() {
             return Ok(x.len().cmp(&y.len()));
         }
@@ -131,7 +131,7 @@ fn compare_flat(mut a: Term, mut b: Term) -> Result<Ordering, (Term, Term)> {
             None => Ok(Ordering::Equal),
         };
     }
-    match (a.as_bits(), b.as_bits()) {
+    match (a.held_bits(), b.held_bits()) {
         (Some(x), Some(y)) => Ok(compare_bits(x, y)),
         _ => Err((a, b)),
     }
@@ -139,14 +139,14 @@ fn compare_flat(mut a: Term, mut b: Term) -> Result<Ordering, (Term, Term)> {
 
 /// The order of two small integers or two atoms.
 #[inline]
-fn compare_leaves(a: Term, b: Term) -> Option<Ordering> {
+fn compare_leaves<'h>(a: TermRef<'h>, b: TermRef<'h>) -> Option<Ordering> {
     if a.is_small() && b.is_small() {
         return Some(a.small_value().cmp(&b.small_value()));
     }
     Some(identity::compare_atoms(a.as_atom()?, b.as_atom()?))
 }
 
-fn compare_nested(a: Term, b: Term, exact: bool) -> Ordering {
+fn compare_nested<'h>(a: TermRef<'h>, b: TermRef<'h>, exact: bool) -> Ordering {
     let mut walk = Walk { left: Stack::new(), searches: Vec::new() };
     let mut pair = (a, b, exact);
     loop {
@@ -159,9 +159,9 @@ fn compare_nested(a: Term, b: Term, exact: bool) -> Ordering {
     }
 }
 
-impl<'a> Walk<'a> {
+impl<'h> Walk<'h> {
     /// The next pair to compare after a comparison gave `order`, or the end.
-    fn next(&mut self, order: Ordering) -> Result<(Term, Term, bool), Ordering> {
+    fn next(&mut self, order: Ordering) -> Result<(TermRef<'h>, TermRef<'h>, bool), Ordering> {
         loop {
             match self.left.pop() {
                 None => return Err(order),
@@ -182,7 +182,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The top search's next comparison, after one gave `order`.
-    fn search(&mut self, order: Ordering) -> (Term, Term, bool) {
+    fn search(&mut self, order: Ordering) -> (TermRef<'h>, TermRef<'h>, bool) {
         match self.searches.pop() {
             Some(mut search) => {
                 if order.is_lt() {
@@ -197,7 +197,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A search's next comparison, or what follows its end.
-    fn go_on(&mut self, mut search: Search) -> (Term, Term, bool) {
+    fn go_on(&mut self, mut search: Search<'h>) -> (TermRef<'h>, TermRef<'h>, bool) {
         loop {
             let (key, a, b) = search.candidates[search.best];
             if let Some(next) = search.candidates.get(search.next) {
@@ -215,7 +215,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Compares two different words; pushes what they hold, giving Equal so far.
-    fn one(&mut self, a: Term, b: Term, exact: bool) -> Ordering {
+    fn one(&mut self, a: TermRef<'h>, b: TermRef<'h>, exact: bool) -> Ordering {
         if let (Some((mut x, mut rest_a)), Some((mut y, mut rest_b))) = (a.as_cons(), b.as_cons()) {
             // Runs along equal heads without the stack.
             while x.is(y) || same_elements(x, y) {
@@ -241,7 +241,7 @@ impl<'a> Walk<'a> {
             return rank_a.cmp(&rank_b);
         }
         match rank_a {
-            0 => match (Number::of(a), Number::of(b)) {
+            0 => match (Number::of(&a), Number::of(&b)) {
                 (Some(x), Some(y)) if exact => compare_numbers_exact(x, y),
                 (Some(x), Some(y)) => compare_numbers(x, y),
                 _ => Ordering::Equal,
@@ -252,11 +252,11 @@ impl<'a> Walk<'a> {
             },
             5 => identity::compare_ports(a, b),
             6 => identity::compare_pids(a, b),
-            12 => match (a.as_bits(), b.as_bits()) {
+            12 => match (a.held_bits(), b.held_bits()) {
                 (Some(x), Some(y)) => compare_bits(x, y),
                 _ => Ordering::Equal,
             },
-            rank => match (a.as_boxed(), b.as_boxed()) {
+            rank => match (a.held_boxed(), b.held_boxed()) {
                 (Some(x), Some(y)) => self.boxed(rank, x, y, exact),
                 // Markers, which no program sees.
                 _ => a.raw().cmp(&b.raw()),
@@ -265,7 +265,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Compares two boxed objects of one rank.
-    fn boxed(&mut self, rank: u8, a: Boxed, b: Boxed, exact: bool) -> Ordering {
+    fn boxed(&mut self, rank: u8, a: Boxed<'h, 'h>, b: Boxed<'h, 'h>, exact: bool) -> Ordering {
         match rank {
             2 => identity::compare_refs(a, b),
             3 => self.funs(a, b, exact),
@@ -287,7 +287,7 @@ impl<'a> Walk<'a> {
     }
 
     /// By length, then element by element.
-    fn slices(&mut self, a: &'a [Term], b: &'a [Term], exact: bool) -> Ordering {
+    fn slices(&mut self, a: &'h [TermRef<'h>], b: &'h [TermRef<'h>], exact: bool) -> Ordering {
         if a.len() == b.len() {
             self.left.push(Left::Terms(a, b, exact));
         }
@@ -295,15 +295,16 @@ impl<'a> Walk<'a> {
     }
 
     /// By module, index, unique value, number of free variables, free variables.
-    fn funs(&mut self, a: Boxed, b: Boxed, exact: bool) -> Ordering {
-        let (Some((x, _, free_a)), Some((y, _, free_b))) = (a.term().as_local_fun(), b.term().as_local_fun()) else {
+    fn funs(&mut self, a: Boxed<'h, 'h>, b: Boxed<'h, 'h>, exact: bool) -> Ordering {
+        let (Some((x, _, free_a)), Some((y, _, free_b))) = (a.term().held_local_fun(), b.term().held_local_fun())
+        else {
             return Ordering::Equal;
         };
         let entries = if std::ptr::eq(x, y) { Ordering::Equal } else { x.id.compare(&y.id) };
         if entries.is_ne() { entries } else { self.slices(free_a, free_b, exact) }
     }
 
-    fn maps(&mut self, a: Boxed, b: Boxed, exact: bool) -> Ordering {
+    fn maps(&mut self, a: Boxed<'h, 'h>, b: Boxed<'h, 'h>, exact: bool) -> Ordering {
         let sizes = map_size(a).cmp(&map_size(b));
         if sizes.is_ne() {
             return sizes;
@@ -334,7 +335,7 @@ impl<'a> Walk<'a> {
 }
 
 /// Number of pairs of a map of either form.
-fn map_size(map: Boxed) -> usize {
+fn map_size<'h>(map: Boxed<'h, 'h>) -> usize {
     match map.kind() {
         Kind::Map => map.size() - 1,
         _ => map.slot(0).as_usize().unwrap_or(0),
@@ -353,25 +354,25 @@ fn compare_numbers_exact(a: Number<'_>, b: Number<'_>) -> Ordering {
 
 /// In what two hash maps of one size differ.
 #[derive(Default)]
-struct Differences {
+struct Differences<'h> {
     /// Keys that only the first has.
-    only_a: Vec<Candidate>,
+    only_a: Vec<Candidate<'h>>,
     /// Keys that only the second has.
-    only_b: Vec<Candidate>,
+    only_b: Vec<Candidate<'h>>,
     /// Keys whose values differ.
-    values: Vec<Candidate>,
+    values: Vec<Candidate<'h>>,
 }
 
 /// Walks two hash maps at once: equal keys have equal hashes and so lie on the same path.
-fn differences(a: Boxed, b: Boxed, exact: bool) -> Differences {
+fn differences<'h>(a: Boxed<'h, 'h>, b: Boxed<'h, 'h>, exact: bool) -> Differences<'h> {
     let mut found = Differences::default();
-    let mut paths: Vec<(Term, Term)> = Vec::new();
+    let mut paths: Vec<(TermRef<'h>, TermRef<'h>)> = Vec::new();
     push_children(&mut paths, (a.header().aux(), a.slots().get(1..)), (b.header().aux(), b.slots().get(1..)));
     while let Some((x, y)) = paths.pop() {
         if x.is(y) {
             continue;
         }
-        match (x.as_cons(), y.as_cons(), x.as_boxed(), y.as_boxed()) {
+        match (x.as_cons(), y.as_cons(), x.held_boxed(), y.held_boxed()) {
             (_, _, Some(x), Some(y)) => {
                 push_children(&mut paths, (x.header().aux(), Some(x.slots())), (y.header().aux(), Some(y.slots())));
             }
@@ -418,9 +419,9 @@ fn differences(a: Boxed, b: Boxed, exact: bool) -> Differences {
     found
 }
 
-impl Differences {
+impl<'h> Differences<'h> {
     /// Notes a key that both have.
-    fn meet(&mut self, key: Term, value_a: Term, value_b: Term, exact: bool) {
+    fn meet(&mut self, key: TermRef<'h>, value_a: TermRef<'h>, value_b: TermRef<'h>, exact: bool) {
         if !(if exact { eq_exact(value_a, value_b) } else { eq(value_a, value_b) }) {
             self.values.push((key, value_a, value_b));
         }
@@ -428,7 +429,11 @@ impl Differences {
 }
 
 /// Pushes the children of two nodes, place by place; NONE where one has nothing.
-fn push_children(paths: &mut Vec<(Term, Term)>, a: (u32, Option<&[Term]>), b: (u32, Option<&[Term]>)) {
+fn push_children<'h>(
+    paths: &mut Vec<(TermRef<'h>, TermRef<'h>)>,
+    a: (u32, Option<&[TermRef<'h>]>),
+    b: (u32, Option<&[TermRef<'h>]>),
+) {
     let mut children_a = a.1.unwrap_or(&[]).iter();
     let mut children_b = b.1.unwrap_or(&[]).iter();
     for place in 0..16 {
@@ -441,12 +446,12 @@ fn push_children(paths: &mut Vec<(Term, Term)>, a: (u32, Option<&[Term]>), b: (u
 }
 
 /// Calls `each` with every pair below a child.
-fn leaves(child: Term, mut each: impl FnMut(Term, Term)) {
+fn leaves<'h>(child: TermRef<'h>, mut each: impl FnMut(TermRef<'h>, TermRef<'h>)) {
     let mut rest = vec![child];
     while let Some(child) = rest.pop() {
         if let Some((key, value)) = child.as_cons() {
             each(key, value);
-        } else if let Some(node) = child.as_boxed() {
+        } else if let Some(node) = child.held_boxed() {
             rest.extend_from_slice(node.slots());
         }
     }

@@ -1,7 +1,7 @@
 //! Tests of [`super`] and of [`crate::equal`]: laws on random terms, and orders that `erl` (OTP 25) gave.
 
 use super::*;
-use crate::alloc::{Alloc, Build};
+use crate::alloc::Build;
 use crate::arena::Arena;
 use crate::test_terms::{Shape, build, shapes};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ proptest! {
 
     #[test]
     fn orders_are_total(x in shapes(), y in shapes(), z in shapes()) {
-        let h = &mut Arena::new();
+        let h = &mut &Arena::new();
         let (a, b, c) = (build(h, &x), build(h, &y), build(h, &z));
         for order in [compare, compare_exact] {
             prop_assert_eq!(order(a, b), order(b, a).reverse());
@@ -28,7 +28,7 @@ proptest! {
 
     #[test]
     fn copies_are_equal(x in shapes()) {
-        let (h, g) = (&mut Arena::new(), &mut Arena::new());
+        let (h, g) = (&mut &Arena::new(), &mut &Arena::new());
         let (a, b) = (build(h, &x), build(g, &x));
         prop_assert!(eq(a, b) && eq_exact(a, b));
         prop_assert!(compare(a, b).is_eq() && compare_exact(a, b).is_eq());
@@ -44,7 +44,7 @@ proptest! {
     #[test]
     fn external_forms_and_hashes_agree(x in shapes(), y in shapes()) {
         use crate::etf::{DecodeOptions, EncodeOptions, decode, encode};
-        let (h, g) = (&mut Arena::new(), &mut Arena::new());
+        let (h, g) = (&mut &Arena::new(), &mut &Arena::new());
         let (a, b) = (build(h, &x), build(g, &y));
         let bytes = encode(a, EncodeOptions { minor_version: 2, ..EncodeOptions::default() });
         let read = decode(g, &bytes, DecodeOptions::default());
@@ -60,7 +60,7 @@ proptest! {
 }
 
 /// Terms in ascending order, as `lists:sort/1` of OTP 25 had them (equal ones apart from each other removed).
-fn ascending(h: &mut Arena) -> Vec<Term> {
+fn ascending<'h>(h: &mut &'h Arena) -> Vec<TermRef<'h>> {
     use Shape::*;
     let big = |bits: u32| Int((dashu_int::IBig::ONE << bits as usize).to_string());
     let int = |v: i64| Int(v.to_string());
@@ -115,7 +115,7 @@ fn ascending(h: &mut Arena) -> Vec<Term> {
 
 #[test]
 fn order_is_that_of_otp() {
-    let h = &mut Arena::new();
+    let h = &mut &Arena::new();
     let terms = ascending(h);
     for (i, a) in terms.iter().enumerate() {
         for (j, b) in terms.iter().enumerate() {
@@ -126,7 +126,7 @@ fn order_is_that_of_otp() {
 
 #[test]
 fn numbers_equal_by_value_or_exactly() {
-    let h = &mut Arena::new();
+    let h = &mut &Arena::new();
     let (one, one_f) = (Term::small(1), h.float(1.0));
     assert!(eq(one, one_f) && !eq_exact(one, one_f));
     assert!(compare_exact(one, one_f).is_lt());
@@ -144,15 +144,16 @@ fn numbers_equal_by_value_or_exactly() {
 #[test]
 fn map_values_compare_by_value_and_keys_exactly() {
     use Shape::*;
-    let h = &mut Arena::new();
+    let arena = &Arena::new();
+    let h = &mut { arena };
     let int = |v: i64| Int(v.to_string());
-    let value = |h: &mut Arena, size: i64, key: i64, v: Shape| {
-        build(h, &Map((1..=size).map(|i| (int(i), if i == key { v.clone() } else { int(i) })).collect()))
+    let value = |size: i64, key: i64, v: Shape| {
+        build(&mut { arena }, &Map((1..=size).map(|i| (int(i), if i == key { v.clone() } else { int(i) })).collect()))
     };
     for size in [5, 40, crate::test_terms::many(1000) as i64] {
-        let (x, y) = (value(h, size, 3, int(3)), value(h, size, 3, Float(3.0)));
+        let (x, y) = (value(size, 3, int(3)), value(size, 3, Float(3.0)));
         assert!(eq(x, y) && !eq_exact(x, y) && compare(x, y).is_eq() && compare_exact(x, y).is_lt());
-        let (x, y) = (value(h, size, 2, int(9)), value(h, size, 4, int(9)));
+        let (x, y) = (value(size, 2, int(9)), value(size, 4, int(9)));
         assert!(compare(x, y).is_gt() && !eq(x, y));
         let floats = build(h, &Map((1..=size).map(|i| (Float(i as f64), int(i))).collect()));
         assert!(compare(x, floats).is_lt() && !eq(x, floats));
@@ -172,72 +173,72 @@ fn fun_entry(index: i32, old_uniq: i32) -> &'static crate::FunEntry {
 #[test]
 fn identities_are_ordered_as_in_otp() {
     use crate::boxed::{Header, Kind};
-    let h = &mut Arena::new();
+    let arena = &Arena::new();
     let atom = |s: &str| crate::Atom::new(s).unwrap();
     let node = |n: &str, c: u64| c << 32 | u64::from(atom(n).index());
-    let pid = |h: &mut Arena, n: &str, c, number: u64, serial: u64| {
-        h.boxed_raw(Header::new(Kind::ExternalPid, 2), &[node(n, c), serial << 32 | number])
+    let pid = |n: &str, c, number: u64, serial: u64| {
+        (&mut { arena }).boxed_raw(Header::new(Kind::ExternalPid, 2), &[node(n, c), serial << 32 | number])
     };
     let pids = [
         crate::Pid::new(0, 0).term(),
-        pid(h, "a@b", 2, 1, 0),
-        pid(h, "b@b", 1, 1, 0),
-        pid(h, "b@b", 2, 1, 0),
+        pid("a@b", 2, 1, 0),
+        pid("b@b", 1, 1, 0),
+        pid("b@b", 2, 1, 0),
         crate::Pid::new(1, 0).term(),
-        pid(h, "z@b", 2, 1, 0),
-        pid(h, "b@b", 1, 2, 0),
-        pid(h, "a@b", 1, 1, 1),
+        pid("z@b", 2, 1, 0),
+        pid("b@b", 1, 2, 0),
+        pid("a@b", 1, 1, 1),
     ];
     let port =
-        |h: &mut Arena, n: &str, c, number: u64| h.boxed_raw(Header::new(Kind::ExternalPort, 2), &[node(n, c), number]);
+        |n: &str, c, number: u64| (&mut { arena }).boxed_raw(Header::new(Kind::ExternalPort, 2), &[node(n, c), number]);
     let ports = [
-        port(h, "a@b", 1, 2),
-        port(h, "b@b", 1, 1),
-        port(h, "b@b", 1, 1 << 40),
-        port(h, "b@b", 2, 1),
+        port("a@b", 1, 2),
+        port("b@b", 1, 1),
+        port("b@b", 1, 1 << 40),
+        port("b@b", 2, 1),
         crate::Port::from_number(1).term(),
         crate::Port::from_number(2).term(),
-        port(h, "z@b", 0, 1),
+        port("z@b", 0, 1),
     ];
-    let reference = |h: &mut Arena, n: &str, c, numbers: &[u32]| {
+    let reference = |n: &str, c, numbers: &[u32]| {
         let mut words = vec![node(n, c)];
         words.extend(numbers.chunks(2).map(|p| u64::from(p[0]) | p.get(1).map_or(0, |x| u64::from(*x) << 32)));
-        h.boxed_raw(Header::new(Kind::ExternalRef, words.len()).with_aux(numbers.len() as u32), &words)
+        (&mut { arena }).boxed_raw(Header::new(Kind::ExternalRef, words.len()).with_aux(numbers.len() as u32), &words)
     };
     let refs = [
-        reference(h, "a@b", 1, &[2, 0, 0]),
-        reference(h, "b@b", 1, &[1, 0, 0]),
-        reference(h, "b@b", 1, &[2, 0, 0]),
-        reference(h, "b@b", 1, &[1, 1, 0]),
-        reference(h, "b@b", 1, &[1, 2, 0]),
-        reference(h, "b@b", 1, &[1, 1, 1]),
-        reference(h, "b@b", 1, &[9, 2, 3]),
-        reference(h, "b@b", 1, &[1, 2, 3, 4]),
-        reference(h, "b@b", 2, &[1, 2, 3]),
-        h.reference(crate::RefNumbers([1, 2, 3])),
-        reference(h, "z@b", 0, &[1, 2, 3]),
+        reference("a@b", 1, &[2, 0, 0]),
+        reference("b@b", 1, &[1, 0, 0]),
+        reference("b@b", 1, &[2, 0, 0]),
+        reference("b@b", 1, &[1, 1, 0]),
+        reference("b@b", 1, &[1, 2, 0]),
+        reference("b@b", 1, &[1, 1, 1]),
+        reference("b@b", 1, &[9, 2, 3]),
+        reference("b@b", 1, &[1, 2, 3, 4]),
+        reference("b@b", 2, &[1, 2, 3]),
+        (&mut { arena }).reference(crate::RefNumbers([1, 2, 3])),
+        reference("z@b", 0, &[1, 2, 3]),
     ];
-    let short = reference(h, "b@b", 1, &[1, 2]);
+    let short = reference("b@b", 1, &[1, 2]);
     assert!(eq_exact(short, refs[4]) && compare(short, refs[4]).is_eq());
-    let export = |h: &mut Arena, f: &str, arity| {
+    let export = |f: &str, arity| {
         let e = crate::Export::intern(crate::Mfa { module: atom("a"), function: atom(f), arity });
-        h.boxed(Header::new(Kind::ExportFun, 1), &[unsafe_word(e)])
+        (&mut { arena }).boxed(Header::new(Kind::ExportFun, 1), &[unsafe_word(e)])
     };
     let entry = fun_entry(0, 5);
     let later = fun_entry(1, 4);
-    let fun = |h: &mut Arena, e: &'static crate::FunEntry, free: &[Term]| {
+    let fun = |e: &'static crate::FunEntry, free: &[Term]| {
         let mut slots = vec![unsafe_word(e), crate::Pid::new(1, 0).term()];
         slots.extend_from_slice(free);
-        h.boxed(Header::new(Kind::Fun, slots.len()), &slots)
+        (&mut { arena }).boxed(Header::new(Kind::Fun, slots.len()), &slots)
     };
     let funs = [
-        fun(h, entry, &[]),
-        fun(h, entry, &[Term::small(1)]),
-        fun(h, entry, &[Term::small(2)]),
-        fun(h, later, &[]),
-        export(h, "b", 1),
-        export(h, "b", 2),
-        export(h, "c", 1),
+        fun(entry, &[]),
+        fun(entry, &[Term::small(1)]),
+        fun(entry, &[Term::small(2)]),
+        fun(later, &[]),
+        export("b", 1),
+        export("b", 2),
+        export("c", 1),
     ];
     for group in [&pids[..], &ports, &refs, &funs] {
         for (i, a) in group.iter().enumerate() {
@@ -249,8 +250,8 @@ fn identities_are_ordered_as_in_otp() {
     }
     let all = [Term::TRUE, refs[0], funs[0], ports[0], pids[0]];
     assert!(all.windows(2).all(|w| compare(w[0], w[1]).is_lt()));
-    let (one, one_f) = (fun(h, entry, &[Term::small(1)]), Term::immediate_float(1.0).unwrap());
-    let other = fun(h, entry, &[one_f]);
+    let (one, one_f) = (fun(entry, &[Term::small(1)]), Term::immediate_float(1.0).unwrap());
+    let other = fun(entry, &[one_f]);
     assert!(eq(one, other) && !eq_exact(one, other));
 }
 
@@ -263,11 +264,12 @@ fn unsafe_word<T>(object: &'static T) -> Term {
 #[test]
 fn depth_and_length_do_not_matter() {
     let n = crate::test_terms::many(1_000_000);
-    let h = &mut Arena::new();
-    let deep = |h: &mut dyn Alloc, bottom: Term| {
+    let arena = &Arena::new();
+    let deep = |bottom: Term| {
+        let h = &mut { arena };
         (0..n).fold(bottom, |t, i| if i % 2 == 0 { h.tuple(&[t, Term::NIL]) } else { h.cons(t, Term::NIL) })
     };
-    let (a, b, c) = (deep(h, Term::small(1)), deep(h, Term::small(1)), deep(h, Term::small(2)));
+    let (a, b, c) = (deep(Term::small(1)), deep(Term::small(1)), deep(Term::small(2)));
     assert!(eq_exact(a, b) && eq(a, b) && compare(a, b).is_eq());
     assert!(!eq_exact(a, c) && !eq(a, c) && compare(a, c).is_lt());
 }
@@ -275,16 +277,18 @@ fn depth_and_length_do_not_matter() {
 #[test]
 fn maps_inside_keys_need_no_native_stack() {
     let depth = if cfg!(miri) { 3 } else { 150 };
-    let h = &mut Arena::new();
-    let maps = |h: &mut Arena, bottom| {
+    let arena = &Arena::new();
+    let h = &mut { arena };
+    let maps = |bottom| {
+        let h = &mut { arena };
         (0..depth).fold(bottom, |t, _| {
-            let pairs: Vec<(Term, Term)> =
+            let pairs: Vec<(TermRef<'_>, TermRef<'_>)> =
                 (0..33).map(|i| (Term::small(i), Term::NIL)).chain([(t, Term::NIL)]).collect();
             crate::test_terms::hash_map(h, &pairs)
         })
     };
     let (one, two) = (h.tuple(&[Term::small(1)]), h.tuple(&[Term::small(2)]));
-    let words = [maps(h, one), maps(h, one), maps(h, two)].map(Term::raw);
+    let words = [maps(one), maps(one), maps(two)].map(TermRef::raw);
     std::thread::Builder::new()
         .stack_size(64 * 1024)
         .spawn(move || {

@@ -12,7 +12,7 @@ use crate::binary::{Bits, HEAP_BINARY_LIMIT, SharedBinary};
 use crate::boxed::{Boxed, Header, Kind};
 use crate::magic::Magic;
 use crate::stack::Stack;
-use crate::word::Term;
+use crate::word::{Term, TermRef};
 use std::mem::ManuallyDrop;
 use std::ptr;
 
@@ -26,15 +26,15 @@ enum PartCopy<'a> {
     /// A heap binary of its bits.
     Flat(Bits<'a>),
     /// A sub binary of the same shared bytes: the shared object, bit offset, bit size.
-    Part(Boxed, usize, usize),
+    Part(Boxed<'a, 'a>, usize, usize),
 }
 
-fn part_copy<'a>(part: Boxed) -> PartCopy<'a> {
+fn part_copy<'a>(part: Boxed<'a, 'a>) -> PartCopy<'a> {
     let at = |i: usize| part.slot(i).small_value() as usize;
     let size = if part.kind() == Kind::MatchContext { at(2) - at(1) } else { at(2) };
     // SAFETY of the layout (T1): slot 0 of a part is a heap or shared binary.
     let whole = part.slot(0);
-    match whole.as_boxed() {
+    match whole.held_boxed() {
         Some(whole) if whole.kind() == Kind::SharedBinary && size > HEAP_BINARY_LIMIT * 8 => {
             PartCopy::Part(whole, at(1), size)
         }
@@ -49,9 +49,9 @@ const fn heap_binary_words(bits: usize) -> usize {
 
 /// Words that [`copy`] needs for a term.
 #[inline]
-pub fn size(term: Term, is_literal: impl Fn(*const u64) -> bool) -> usize {
+pub fn size(term: TermRef<'_>, is_literal: impl Fn(*const u64) -> bool) -> usize {
     let mut words = 0;
-    let mut todo: Stack<Term, 32> = Stack::new();
+    let mut todo: Stack<TermRef<'_>, 32> = Stack::new();
     let mut next = Some(term);
     while let Some(mut term) = next {
         while term.is_cons() && !is_literal(term.object_ptr()) {
@@ -89,12 +89,14 @@ pub fn size(term: Term, is_literal: impl Fn(*const u64) -> bool) -> usize {
 
 /// A copy of a term in `heap`; `words` is what [`size`] gave for it with the same predicate.
 #[inline]
-pub fn copy<A: Alloc + ?Sized>(
-    term: Term,
+pub fn copy<'h, A: Alloc<'h> + ?Sized>(
+    term: TermRef<'_>,
     words: usize,
     heap: &mut A,
     is_literal: impl Fn(*const u64) -> bool,
-) -> Term {
+) -> TermRef<'h> {
+    // SAFETY: its words are read here alone, while the caller holds them; what stays in the copy is literals, as the predicate says.
+    let term: Term = unsafe { term.assume_held() };
     if words == 0 {
         return term;
     }
@@ -137,23 +139,23 @@ struct Run {
     step: usize,
 }
 
-struct Copier<'h, A: Alloc + ?Sized, F> {
+struct Copier<'c, A: ?Sized, F> {
     top: *mut u64,
     end: *mut u64,
-    heap: &'h mut A,
+    heap: &'c mut A,
     is_literal: F,
     /// Tails of improper lists that point at an original.
     tails: Stack<Run, 4>,
 }
 
-impl<A: Alloc + ?Sized, F: Fn(*const u64) -> bool> Copier<'_, A, F> {
+impl<'h, A: Alloc<'h> + ?Sized, F: Fn(*const u64) -> bool> Copier<'_, A, F> {
     /// Copies the object of a term that is not immediate; with the words of the copy that are still to be looked at.
     #[inline]
     fn object(&mut self, term: Term) -> (Term, Option<Run>) {
         if (self.is_literal)(term.object_ptr()) {
             return (term, None);
         }
-        match term.as_boxed() {
+        match term.held_boxed() {
             Some(object) if object.kind() == Kind::Tuple => self.terms(object),
             Some(object) => self.boxed(object),
             None if term.is_cons() => self.list(term),
@@ -205,7 +207,7 @@ impl<A: Alloc + ?Sized, F: Fn(*const u64) -> bool> Copier<'_, A, F> {
 
     /// An object that holds terms.
     #[inline]
-    fn terms(&mut self, object: Boxed) -> (Term, Option<Run>) {
+    fn terms(&mut self, object: Boxed<'static, 'static>) -> (Term, Option<Run>) {
         let slots = object.slots();
         let at = self.take(1 + slots.len());
         let mut pointers = false;
@@ -222,7 +224,7 @@ impl<A: Alloc + ?Sized, F: Fn(*const u64) -> bool> Copier<'_, A, F> {
         }
     }
 
-    fn boxed(&mut self, object: Boxed) -> (Term, Option<Run>) {
+    fn boxed(&mut self, object: Boxed<'static, 'static>) -> (Term, Option<Run>) {
         let copy = match object.kind() {
             Kind::SubBinary | Kind::MatchContext => self.part(object),
             Kind::SharedBinary => self.shared(object),
@@ -233,7 +235,7 @@ impl<A: Alloc + ?Sized, F: Fn(*const u64) -> bool> Copier<'_, A, F> {
         (copy, None)
     }
 
-    fn plain(&mut self, object: Boxed) -> Term {
+    fn plain(&mut self, object: Boxed<'static, 'static>) -> Term {
         let words = 1 + object.size();
         let at = self.take(words);
         // SAFETY: T1 and B1 for the source; fresh words for the copy.
@@ -243,7 +245,7 @@ impl<A: Alloc + ?Sized, F: Fn(*const u64) -> bool> Copier<'_, A, F> {
         }
     }
 
-    fn shared(&mut self, object: Boxed) -> Term {
+    fn shared(&mut self, object: Boxed<'static, 'static>) -> Term {
         let at = self.take(SHARED_WORDS);
         let one_more: SharedBinary = (*object.shared()).clone();
         // SAFETY: fresh words; then an initialised off-heap object that holds the new count. Not writable: another heap may
@@ -252,12 +254,12 @@ impl<A: Alloc + ?Sized, F: Fn(*const u64) -> bool> Copier<'_, A, F> {
             *at = Header::new(Kind::SharedBinary, SHARED_WORDS - 1).raw();
             *at.add(1) = object.word(0);
             *at.add(2) = one_more.into_raw() as u64;
-            self.heap.off_heap().link(at, object.word(0) as usize / 8);
+            self.heap.link(at, object.word(0) as usize / 8);
             Term::from_boxed(at)
         }
     }
 
-    fn magic(&mut self, object: Boxed) -> Term {
+    fn magic(&mut self, object: Boxed<'static, 'static>) -> Term {
         let copy = self.plain(object);
         // SAFETY: word 2 of a magic reference is what `Magic::into_raw` gave; the object keeps its own count. The copy is
         // an initialised off-heap object once the new count is in place.
@@ -265,12 +267,12 @@ impl<A: Alloc + ?Sized, F: Fn(*const u64) -> bool> Copier<'_, A, F> {
             let held = ManuallyDrop::new(Magic::from_raw(object.word(2) as *const ()));
             let at = copy.boxed_ptr();
             *at.add(3) = Magic::clone(&held).into_raw() as u64;
-            self.heap.off_heap().link(at, 0);
+            self.heap.link(at, 0);
         }
         copy
     }
 
-    fn part(&mut self, part: Boxed) -> Term {
+    fn part(&mut self, part: Boxed<'static, 'static>) -> Term {
         match part_copy(part) {
             PartCopy::Part(whole, offset, size) => {
                 let at = self.take(SUB_WORDS);
@@ -315,13 +317,14 @@ mod tests {
         false
     }
 
-    fn copied(term: Term, to: &mut Arena) -> Term {
+    fn copied<'h>(term: TermRef<'_>, to: &mut &'h Arena) -> TermRef<'h> {
         copy(term, size(term, none), to, none)
     }
 
     #[test]
     fn a_copy_is_equal_and_elsewhere() {
-        let (mut from, mut to) = (Arena::new(), Arena::new());
+        let mut from = &Arena::new();
+        let mut to = &Arena::new();
         let big = from.big(true, &[1, 2, 3]);
         let float = from.float(0.0);
         let text = from.string("abc");
@@ -335,17 +338,18 @@ mod tests {
 
     #[test]
     fn shared_bytes_are_counted_not_copied() {
-        let (mut from, mut to) = (Arena::new(), Arena::new());
+        let mut from = &Arena::new();
+        let to = Arena::new();
         let bytes = SharedBinary::from_bytes(&[9; 1000]);
         let held = bytes.clone();
         let whole = from.shared_binary(bytes);
         let part = from.sub_binary(whole, 8, 8 * 500);
         let small = from.sub_binary(whole, 16, 24);
         assert_eq!(held.references(), 2);
-        let copy = copied(part, &mut to);
+        let copy = copied(part, &mut &to);
         assert_eq!(held.references(), 3);
         assert_eq!(compare(part, copy), Ordering::Equal);
-        let flat = copied(small, &mut to);
+        let flat = copied(small, &mut &to);
         assert_eq!((flat.boxed_kind(), held.references()), (Some(Kind::HeapBinary), 3));
         drop(to);
         assert_eq!(held.references(), 2);
@@ -353,7 +357,8 @@ mod tests {
 
     #[test]
     fn deep_and_long_terms_need_no_stack() {
-        let (mut from, mut to) = (Arena::new(), Arena::new());
+        let mut from = &Arena::new();
+        let mut to = &Arena::new();
         let mut deep = Term::NIL;
         for i in 0..crate::test_terms::many(200_000) {
             deep = if i % 2 == 0 { from.tuple(&[deep]) } else { from.cons(deep, Term::NIL) };
@@ -364,7 +369,8 @@ mod tests {
 
     #[test]
     fn improper_tails_and_parts_of_parts() {
-        let (mut from, mut to) = (Arena::new(), Arena::new());
+        let mut from = &Arena::new();
+        let mut to = &Arena::new();
         let mut all = Term::NIL;
         // Not many: each round holds the one before several times.
         for i in 0..7 {

@@ -7,7 +7,7 @@
 use crate::alloc::Alloc;
 use crate::boxed::Kind;
 use crate::copy;
-use crate::word::Term;
+use crate::word::{Term, TermRef};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
@@ -16,18 +16,23 @@ use hashbrown::HashMap;
 pub struct Copied(HashMap<*const u64, Term, RandomState>);
 
 /// A copy of a term in `heap`; literals, told by the predicate, are not copied.
-pub fn copy_shared<A: Alloc + ?Sized>(term: Term, heap: &mut A, is_literal: impl Fn(*const u64) -> bool) -> Term {
+pub fn copy_shared<'h, A: Alloc<'h> + ?Sized>(
+    term: TermRef<'_>,
+    heap: &mut A,
+    is_literal: impl Fn(*const u64) -> bool,
+) -> TermRef<'h> {
     copy_shared_with(term, heap, &mut Copied::default(), is_literal)
 }
 
 /// The same, of one of several terms: what they share is copied once. `heap` is the same for all of them.
-pub fn copy_shared_with<A: Alloc + ?Sized>(
-    term: Term,
+pub fn copy_shared_with<'h, A: Alloc<'h> + ?Sized>(
+    term: TermRef<'_>,
     heap: &mut A,
     Copied(copies): &mut Copied,
     is_literal: impl Fn(*const u64) -> bool,
-) -> Term {
-    let mut root = term;
+) -> TermRef<'h> {
+    // SAFETY: its words are read here alone, while the caller holds them; what stays in the copy is literals, as the predicate says.
+    let mut root: Term = unsafe { term.assume_held() };
     // Places of words that may lead to the source. All lie in copies, or are `root`.
     let mut places: Vec<*mut Term> = vec![&raw mut root];
     while let Some(place) = places.pop() {
@@ -52,14 +57,16 @@ pub fn copy_shared_with<A: Alloc + ?Sized>(
 }
 
 /// Copies one object or list cell, and notes the places of the terms in the copy.
-fn one<A: Alloc + ?Sized>(part: Term, heap: &mut A, places: &mut Vec<*mut Term>) -> Term {
+fn one<'h, A: Alloc<'h> + ?Sized>(part: Term, heap: &mut A, places: &mut Vec<*mut Term>) -> Term {
     let (from, words) = match part.as_boxed() {
         // These are made anew, and hold no terms but bytes.
         Some(object)
             if matches!(object.kind(), Kind::SubBinary | Kind::MatchContext) || !object.header().holds_terms() =>
         {
             let all = |_: *const u64| false;
-            return copy::copy(part, copy::size(part, all), heap, all);
+            let copy = copy::copy(part, copy::size(part, all), heap, all);
+            // SAFETY: it is in `heap`, as the copies that it is put into are.
+            return unsafe { copy.assume_held() };
         }
         Some(object) => (object.ptr().cast_const(), 1 + object.size()),
         None => (part.object_ptr().cast_const(), 2),
@@ -89,7 +96,8 @@ mod tests {
 
     #[test]
     fn sharing_is_kept() {
-        let (mut from, mut to) = (Arena::new(), Arena::new());
+        let mut from = &Arena::new();
+        let mut to = &Arena::new();
         let whole = from.shared_binary(SharedBinary::from_bytes(&[9; 1000]));
         let mut term = from.sub_binary(whole, 8, 8 * 500);
         for _ in 0..60 {
@@ -107,7 +115,8 @@ mod tests {
 
     #[test]
     fn deep_terms_need_no_stack() {
-        let (mut from, mut to) = (Arena::new(), Arena::new());
+        let mut from = &Arena::new();
+        let mut to = &Arena::new();
         let mut deep = Term::NIL;
         for i in 0..crate::test_terms::many(1_000_000) {
             deep = if i % 2 == 0 { from.tuple(&[deep]) } else { from.cons(deep, Term::NIL) };

@@ -12,7 +12,7 @@ use crate::binary::Bits;
 use crate::boxed::{Boxed, Kind};
 use crate::identity;
 use crate::stack::Stack;
-use crate::word::Term;
+use crate::word::TermRef;
 use myriad_sync::atomic::{AtomicBool, Ordering as Memory};
 use std::cmp::Ordering;
 
@@ -34,20 +34,20 @@ pub fn set_zeros_equal(equal: bool) {
 
 /// `A =:= B`
 #[inline(always)]
-pub fn eq_exact(a: Term, b: Term) -> bool {
+pub fn eq_exact<'h>(a: TermRef<'h>, b: TermRef<'h>) -> bool {
     a.is(b) || !a.is_immediate() && !b.is_immediate() && eq_exact_walk(a, b)
 }
 
 /// `A == B`
 #[inline(always)]
-pub fn eq(a: Term, b: Term) -> bool {
+pub fn eq<'h>(a: TermRef<'h>, b: TermRef<'h>) -> bool {
     a.is(b) || !(a.is_small() && b.is_small()) && eq_walk(a, b, false)
 }
 
 /// [`eq_exact`] of two terms with memory: tuples of plain things and binaries, the most common keys, without a walk.
 #[inline(never)]
-fn eq_exact_walk(a: Term, b: Term) -> bool {
-    if let (Some(x), Some(y)) = (a.as_tuple(), b.as_tuple()) {
+fn eq_exact_walk<'h>(a: TermRef<'h>, b: TermRef<'h>) -> bool {
+    if let (Some(x), Some(y)) = (a.held_tuple(), b.held_tuple()) {
         if x.len() != y.len() {
             return false;
         }
@@ -69,14 +69,14 @@ fn eq_exact_walk(a: Term, b: Term) -> bool {
 
 /// What is left to compare, and whether exactly.
 #[derive(Clone, Copy)]
-enum Left<'a> {
-    Terms(&'a [Term], &'a [Term], bool),
-    Tails(Term, Term, bool),
+enum Left<'h> {
+    Terms(&'h [TermRef<'h>], &'h [TermRef<'h>], bool),
+    Tails(TermRef<'h>, TermRef<'h>, bool),
 }
 
 #[inline(never)]
-fn eq_walk(mut a: Term, mut b: Term, mut exact: bool) -> bool {
-    let mut left: Stack<Left<'_>, 12> = Stack::new();
+fn eq_walk<'h>(mut a: TermRef<'h>, mut b: TermRef<'h>, mut exact: bool) -> bool {
+    let mut left: Stack<Left<'h>, 12> = Stack::new();
     loop {
         if !a.is(b) && !eq_one(&mut left, a, b, exact) {
             return false;
@@ -101,8 +101,8 @@ fn eq_walk(mut a: Term, mut b: Term, mut exact: bool) -> bool {
 
 /// Are both tuples, with the very same words?
 #[inline]
-pub(crate) fn same_elements(a: Term, b: Term) -> bool {
-    match (a.as_tuple(), b.as_tuple()) {
+pub(crate) fn same_elements<'h>(a: TermRef<'h>, b: TermRef<'h>) -> bool {
+    match (a.held_tuple(), b.held_tuple()) {
         (Some(x), Some(y)) => x.len() == y.len() && x.elements().iter().zip(y.elements()).all(|(x, y)| x.is(*y)),
         _ => false,
     }
@@ -110,7 +110,7 @@ pub(crate) fn same_elements(a: Term, b: Term) -> bool {
 
 /// Compares two different words; pushes what they hold.
 #[inline]
-fn eq_one<'a, const N: usize>(left: &mut Stack<Left<'a>, N>, a: Term, b: Term, exact: bool) -> bool {
+fn eq_one<'h, const N: usize>(left: &mut Stack<Left<'h>, N>, a: TermRef<'h>, b: TermRef<'h>, exact: bool) -> bool {
     if let (Some((mut x, mut rest_a)), Some((mut y, mut rest_b))) = (a.as_cons(), b.as_cons()) {
         // Runs along equal heads without the stack.
         while x.is(y) || same_elements(x, y) {
@@ -131,21 +131,26 @@ fn eq_one<'a, const N: usize>(left: &mut Stack<Left<'a>, N>, a: Term, b: Term, e
         left.push(Left::Tails(x, y, exact));
         return true;
     }
-    if let (Some(x), Some(y)) = (a.as_boxed(), b.as_boxed()) {
+    if let (Some(x), Some(y)) = (a.held_boxed(), b.held_boxed()) {
         return eq_boxed(left, x, y, exact);
     }
     !exact && eq_numbers(a, b)
 }
 
-fn eq_numbers(a: Term, b: Term) -> bool {
-    match (Number::of(a), Number::of(b)) {
+fn eq_numbers<'h>(a: TermRef<'h>, b: TermRef<'h>) -> bool {
+    match (Number::of(&a), Number::of(&b)) {
         (Some(x), Some(y)) => compare_numbers(x, y) == Ordering::Equal,
         _ => false,
     }
 }
 
 /// Compares two boxed objects; pushes the terms that they hold.
-fn eq_boxed<'a, const N: usize>(left: &mut Stack<Left<'a>, N>, a: Boxed, b: Boxed, exact: bool) -> bool {
+fn eq_boxed<'h, const N: usize>(
+    left: &mut Stack<Left<'h>, N>,
+    a: Boxed<'h, 'h>,
+    b: Boxed<'h, 'h>,
+    exact: bool,
+) -> bool {
     let (head_a, head_b) = (a.header(), b.header());
     match (head_a.kind(), head_b.kind()) {
         (Kind::Tuple, Kind::Tuple) => {
@@ -162,7 +167,7 @@ fn eq_boxed<'a, const N: usize>(left: &mut Stack<Left<'a>, N>, a: Boxed, b: Boxe
         (
             Kind::HeapBinary | Kind::SharedBinary | Kind::SubBinary,
             Kind::HeapBinary | Kind::SharedBinary | Kind::SubBinary,
-        ) => match (a.term().as_bits(), b.term().as_bits()) {
+        ) => match (a.term().held_bits(), b.term().held_bits()) {
             (Some(x), Some(y)) => x.len() == y.len() && compare_bits(x, y).is_eq(),
             _ => false,
         },
@@ -176,7 +181,7 @@ fn eq_boxed<'a, const N: usize>(left: &mut Stack<Left<'a>, N>, a: Boxed, b: Boxe
         },
         (Kind::MapRoot, Kind::MapRoot) => eq_hash_maps(left, a, b, exact),
         // The creator does not count.
-        (Kind::Fun, Kind::Fun) => match (a.term().as_local_fun(), b.term().as_local_fun()) {
+        (Kind::Fun, Kind::Fun) => match (a.term().held_local_fun(), b.term().held_local_fun()) {
             (Some((entry_a, _, free_a)), Some((entry_b, _, free_b)))
                 if free_a.len() == free_b.len()
                     && (std::ptr::eq(entry_a, entry_b) || entry_a.id.is_like(&entry_b.id)) =>
@@ -207,8 +212,13 @@ fn eq_boxed<'a, const N: usize>(left: &mut Stack<Left<'a>, N>, a: Boxed, b: Boxe
 }
 
 /// Compares two hash maps node by node (EQ1); pushes the keys and values that are not the same words.
-fn eq_hash_maps<'a, const N: usize>(left: &mut Stack<Left<'a>, N>, a: Boxed, b: Boxed, exact: bool) -> bool {
-    let mut nodes: Stack<(&[Term], &[Term]), 8> = Stack::new();
+fn eq_hash_maps<'h, const N: usize>(
+    left: &mut Stack<Left<'h>, N>,
+    a: Boxed<'h, 'h>,
+    b: Boxed<'h, 'h>,
+    exact: bool,
+) -> bool {
+    let mut nodes: Stack<(&[TermRef<'h>], &[TermRef<'h>]), 8> = Stack::new();
     if a.header() != b.header() {
         return false;
     }
@@ -231,7 +241,7 @@ fn eq_hash_maps<'a, const N: usize>(left: &mut Stack<Left<'a>, N>, a: Boxed, b: 
                         left.push(Left::Tails(value_a, value_b, exact));
                     }
                 }
-                _ => match (child_a.as_boxed(), child_b.as_boxed()) {
+                _ => match (child_a.held_boxed(), child_b.held_boxed()) {
                     (Some(node_a), Some(node_b)) if node_a.header() == node_b.header() => {
                         if i + 1 < x.len() {
                             nodes.push((&x[i + 1..], &y[i + 1..]));

@@ -4,23 +4,23 @@
 //!     still be given its tail.
 
 use crate::alloc::{Alloc, cells};
-use crate::word::Term;
+use crate::word::{Term, TermRef};
 
 /// A list in the making.
-pub struct GrowingList {
-    first: Term,
-    last: Term,
+pub struct GrowingList<'h> {
+    first: TermRef<'h>,
+    last: TermRef<'h>,
 }
 
-impl Default for GrowingList {
+impl<'h> Default for GrowingList<'h> {
     fn default() -> Self {
         GrowingList { first: Term::NIL, last: Term::NIL }
     }
 }
 
-impl GrowingList {
+impl<'h> GrowingList<'h> {
     /// So many more items.
-    pub fn add<A: Alloc + ?Sized>(&mut self, heap: &mut A, len: usize, item: impl FnMut(usize) -> Term) {
+    pub fn add<A: Alloc<'h> + ?Sized>(&mut self, heap: &mut A, len: usize, item: impl FnMut(usize) -> TermRef<'h>) {
         let piece = cells(heap, len, Term::NIL, item);
         if len == 0 {
             return;
@@ -30,11 +30,11 @@ impl GrowingList {
         }
         self.end_in(piece);
         // SAFETY: `cells` lays them out in a row: the last of `len`.
-        self.last = unsafe { Term::from_cell(piece.cell().add(2 * (len - 1))) };
+        self.last = unsafe { TermRef::from_cell(piece.cell().add(2 * (len - 1))) };
     }
 
     /// The list, which then goes on with `tail`.
-    pub fn finish(&mut self, tail: Term) -> Term {
+    pub fn finish(&mut self, tail: TermRef<'h>) -> TermRef<'h> {
         if self.first.is_nil() {
             return tail;
         }
@@ -42,7 +42,7 @@ impl GrowingList {
         self.first
     }
 
-    fn end_in(&mut self, tail: Term) {
+    fn end_in(&mut self, tail: TermRef<'h>) {
         if self.last.is_cons() {
             // SAFETY: G1.
             unsafe { *self.last.cell().add(1) = tail };
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn pieces_become_one_list() {
-        let heap = &mut Arena::new();
+        let heap = &mut &Arena::new();
         let mut list = GrowingList::default();
         assert!(list.finish(Term::TRUE).is(Term::TRUE));
         for from in [0, 3, 6] {

@@ -12,7 +12,7 @@ use crate::equal::zeros_equal;
 use crate::identity::ref_number;
 use crate::mix::{self, mark, step, step2, step64};
 use crate::stack::Stack;
-use crate::word::{Tag, Term};
+use crate::word::{Tag, Term, TermRef};
 
 /// OTP's word for nil.
 const NIL_WORD: u64 = 0x3b;
@@ -23,34 +23,34 @@ const OTP_SMALL: std::ops::Range<i64> = -(1 << 59)..1 << 59;
 
 /// The hash of a map key at the trie's levels 0 to 7.
 #[inline(always)]
-pub fn map_hash(key: Term) -> u32 {
+pub fn map_hash<'h>(key: TermRef<'h>) -> u32 {
     small_hash(key).unwrap_or_else(|| hash_of_others(key))
 }
 
 /// [`map_hash`] of a small integer (as OTP has them).
 #[inline(always)]
-pub(crate) fn small_hash(key: Term) -> Option<u32> {
+pub(crate) fn small_hash<'h>(key: TermRef<'h>) -> Option<u32> {
     key.as_small().filter(|v| OTP_SMALL.contains(v)).map(|v| small(SALT, v))
 }
 
 /// [`map_hash`] of what is no small integer.
 #[inline(never)]
-fn hash_of_others(key: Term) -> u32 {
+fn hash_of_others<'h>(key: TermRef<'h>) -> u32 {
     internal_hash(key, 0)
 }
 
 /// The hash of a map key at the eight levels from `level` on, a positive multiple of 8 (H1): that of a list cell of
 /// `level / 8` and the key.
 #[cold]
-pub fn map_rehash(key: Term, level: u32) -> u32 {
+pub fn map_rehash<'h>(key: TermRef<'h>, level: u32) -> u32 {
     let cell = [Term::small(i64::from(level >> 3)), key];
     // SAFETY: the cell is aligned, initialised and outlives the walk.
-    internal_hash(unsafe { Term::from_cell(cell.as_ptr()) }, 0)
+    internal_hash(unsafe { TermRef::from_cell(cell.as_ptr()) }, 0)
 }
 
 /// The hash of any term, starting from `salt`. Good only while this VM runs.
 #[inline]
-pub fn internal_hash(term: Term, salt: u32) -> u32 {
+pub fn internal_hash<'h>(term: TermRef<'h>, salt: u32) -> u32 {
     match term.as_small() {
         Some(v) if OTP_SMALL.contains(&v) => small(salt ^ SALT, v),
         _ => flat(term, salt ^ SALT).unwrap_or_else(|| walk(term, salt ^ SALT)),
@@ -59,11 +59,11 @@ pub fn internal_hash(term: Term, salt: u32) -> u32 {
 
 /// The hash of what is plain, of a bit string or a tuple of plain things, without a walk.
 #[inline]
-fn flat(term: Term, hash: u32) -> Option<u32> {
+fn flat<'h>(term: TermRef<'h>, hash: u32) -> Option<u32> {
     if term.is_immediate() {
         return Some(immediate(hash, term));
     }
-    let Some(tuple) = term.as_tuple() else {
+    let Some(tuple) = term.held_tuple() else {
         return mix::bit_string(hash, term);
     };
     let elements = tuple.elements();
@@ -80,7 +80,7 @@ fn flat(term: Term, hash: u32) -> Option<u32> {
 /// The hash by which tables file a key: that of maps, except for atoms, whose hash follows from their text. So the order of
 /// a table of atoms is the same in every run, as in OTP.
 #[inline]
-pub fn table_hash(key: Term) -> u32 {
+pub fn table_hash<'h>(key: TermRef<'h>) -> u32 {
     match key.as_atom() {
         Some(atom) => mix::atom(atom),
         None => internal_hash(key, 0) & 0x7fff_ffff,
@@ -95,7 +95,7 @@ fn small(hash: u32, value: i64) -> u32 {
 
 /// Says whether the term is a byte, and which.
 #[inline(always)]
-pub(crate) fn as_byte(term: Term) -> Option<u32> {
+pub(crate) fn as_byte<'h>(term: TermRef<'h>) -> Option<u32> {
     term.as_small().and_then(|v| u8::try_from(v).ok()).map(u32::from)
 }
 
@@ -105,15 +105,15 @@ fn mark_only(hash: u32, mark: u32) -> u32 {
 }
 
 #[inline(never)]
-fn walk(term: Term, initial: u32) -> u32 {
+fn walk<'h>(term: TermRef<'h>, initial: u32) -> u32 {
     // Terms still to hash; NONE stands before the tail of an improper list or its end.
-    let mut left: Stack<Term, 24> = Stack::new();
+    let mut left: Stack<TermRef<'h>, 24> = Stack::new();
     let mut hash = initial;
     let mut next = Some(term);
     while let Some(term) = next {
         next = match term.tag() {
             Tag::List => list(&mut left, &mut hash, term),
-            Tag::Boxed => term.as_boxed().and_then(|b| boxed(&mut left, &mut hash, b)),
+            Tag::Boxed => term.held_boxed().and_then(|b| boxed(&mut left, &mut hash, b)),
             _ => {
                 hash = immediate(hash, term);
                 None
@@ -130,7 +130,7 @@ fn walk(term: Term, initial: u32) -> u32 {
     hash
 }
 
-fn immediate(hash: u32, term: Term) -> u32 {
+fn immediate<'h>(hash: u32, term: TermRef<'h>) -> u32 {
     if let Some(v) = term.as_small() {
         return if OTP_SMALL.contains(&v) { small(hash, v) } else { mix::limbs(hash, v < 0, &[v.unsigned_abs()]) };
     }
@@ -152,7 +152,11 @@ fn float(hash: u32, value: f64) -> u32 {
 }
 
 /// Hashes the leading bytes of a list; gives what comes next.
-fn list<const N: usize>(left: &mut Stack<Term, N>, hash: &mut u32, list: Term) -> Option<Term> {
+fn list<'h, const N: usize>(
+    left: &mut Stack<TermRef<'h>, N>,
+    hash: &mut u32,
+    list: TermRef<'h>,
+) -> Option<TermRef<'h>> {
     let (mut bytes, mut count) = (0u32, 0);
     let mut term = list;
     let head = loop {
@@ -179,7 +183,11 @@ fn list<const N: usize>(left: &mut Stack<Term, N>, hash: &mut u32, list: Term) -
 }
 
 /// Hashes what a boxed object is, pushes what it holds; gives what comes next.
-fn boxed<const N: usize>(left: &mut Stack<Term, N>, hash: &mut u32, object: Boxed) -> Option<Term> {
+fn boxed<'h, const N: usize>(
+    left: &mut Stack<TermRef<'h>, N>,
+    hash: &mut u32,
+    object: Boxed<'h, 'h>,
+) -> Option<TermRef<'h>> {
     let header = object.header();
     match header.kind() {
         Kind::Tuple => {
@@ -189,7 +197,7 @@ fn boxed<const N: usize>(left: &mut Stack<Term, N>, hash: &mut u32, object: Boxe
         Kind::Map => {
             let [keys, values @ ..] = object.slots() else { return None };
             *hash = step(*hash, values.len() as u32, mark(16));
-            let keys = keys.as_tuple().map_or(&[][..], |k| k.elements());
+            let keys = keys.held_tuple().map_or(&[][..], |k| k.elements());
             for (key, value) in keys.iter().zip(values).rev() {
                 left.push(*value);
                 left.push(*key);
@@ -209,7 +217,7 @@ fn boxed<const N: usize>(left: &mut Stack<Term, N>, hash: &mut u32, object: Boxe
             *hash = mix::bit_string(*hash, object.term()).unwrap_or(*hash);
         }
         Kind::Fun => {
-            if let Some((entry, _, free)) = object.term().as_local_fun() {
+            if let Some((entry, _, free)) = object.term().held_local_fun() {
                 *hash = step2(*hash, free.len() as u32, entry.id.module.index(), mark(20));
                 *hash = step2(*hash, entry.id.index as u32, entry.id.old_uniq as u32, mark(21));
                 push_reversed(left, free);
@@ -248,20 +256,20 @@ fn boxed<const N: usize>(left: &mut Stack<Term, N>, hash: &mut u32, object: Boxe
     None
 }
 
-fn reference(hash: &mut u32, object: Boxed) {
+fn reference<'h>(hash: &mut u32, object: Boxed<'h, 'h>) {
     *hash = step(*hash, ref_number(object, 0), mark(7));
     *hash = step2(*hash, ref_number(object, 1), ref_number(object, 2), mark(8));
 }
 
 /// Pushes terms so that the first is taken first.
-pub(crate) fn push_reversed<const N: usize>(left: &mut Stack<Term, N>, terms: &[Term]) {
+pub(crate) fn push_reversed<'h, const N: usize>(left: &mut Stack<TermRef<'h>, N>, terms: &[TermRef<'h>]) {
     for term in terms.iter().rev() {
         left.push(*term);
     }
 }
 
 /// Pushes the pairs and nodes below a node of a hash map; the last is taken first, as in OTP.
-fn push_children<const N: usize>(left: &mut Stack<Term, N>, children: &[Term]) {
+fn push_children<'h, const N: usize>(left: &mut Stack<TermRef<'h>, N>, children: &[TermRef<'h>]) {
     for child in children {
         match child.as_cons() {
             Some((key, value)) => {

@@ -27,7 +27,7 @@ fn large_maps_iterate_as_in_otp() {
 
 #[test]
 fn rehashing_is_that_of_a_cell() {
-    let h = &mut Arena::new();
+    let h = &mut &Arena::new();
     let key = h.tuple(&[Term::small(300)]);
     let cell = h.cons(Term::small(2), key);
     assert_eq!(map_rehash(key, 16), internal_hash(cell, 0));
@@ -39,7 +39,7 @@ proptest! {
 
     #[test]
     fn equal_terms_hash_equal(x in shapes(), y in shapes(), salt in any::<u32>()) {
-        let (h, g) = (&mut Arena::new(), &mut Arena::new());
+        let (h, g) = (&mut &Arena::new(), &mut &Arena::new());
         let (a, copy, b) = (build(h, &x), build(g, &x), build(g, &y));
         prop_assert_eq!(internal_hash(a, salt), internal_hash(copy, salt));
         if eq_exact(a, b) {
@@ -50,7 +50,7 @@ proptest! {
 
 #[test]
 fn both_zeros_hash_equal_while_they_are_equal() {
-    let h = &mut Arena::new();
+    let h = &mut &Arena::new();
     let (zero, minus) = (h.float(0.0), h.float(-0.0));
     assert_eq!(internal_hash(zero, 7), internal_hash(minus, 7));
     let (x, y) = (map(h, &[(zero, Term::NIL)]), map(h, &[(minus, Term::NIL)]));

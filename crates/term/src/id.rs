@@ -5,7 +5,7 @@
 //! third say what it is for, so that a reference which was bytes or text meanwhile is as good as it was.
 
 use crate::boxed::Kind;
-use crate::word::Term;
+use crate::word::{Term, TermRef};
 use myriad_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// A process of this node.
@@ -179,7 +179,7 @@ impl RefNumbers {
     }
 }
 
-impl Term {
+impl TermRef<'_> {
     /// The numbers of a reference of this node.
     pub fn as_local_ref(self) -> Option<RefNumbers> {
         let b = self.as_boxed()?;

@@ -3,13 +3,33 @@
 //! Second in the crate order (docs/architecture.md): needs `sync` only. Nothing outside this crate knows the bit layout;
 //! other crates ask the accessors here.
 //!
-//! Invariants of every [`Term`] that safe code can hold:
-//! - T1. A boxed or list word points at an initialised object whose header tells its size.
-//! - T2. The object stays where it is for as long as safe code can look at it: moving objects (a collection) and
-//!   freeing them (a process, a fragment, a table row) are `unsafe` operations, whose callers promise that no term
-//!   into that memory is used afterwards. So the accessors here are safe functions, and a BIF never sees a term move.
+//! Invariants of every [`TermRef`] that safe code can hold:
+//! - T1. A boxed or list word points at an initialised object whose header tells its size. (Guaranteed: words become terms by
+//!   builders, or by `unsafe` functions.)
+//! - T2. A `TermRef<'h>` is held for `'h`: its objects stay where they are, and what is read through it lives no longer.
+//!   The types guarantee it for the terms of arenas, fragments, payloads, table rows and specifications, which borrow what holds
+//!   them. For a [`Term`], a term of the running process, it is a promise: `unsafe` operations move objects (a collection)
+//!   and free them (the end of a process, the purge of a module), and their callers promise that every term that is used
+//!   afterwards is a root. A built-in never sees a term move: it asks for a collection by giving way, and is called
+//!   again. References into an object live no longer than a borrow of the term or of what holds it; instructions of the
+//!   interpreter, which take addresses, do so in `unsafe` functions.
 //! - T3. Objects are immutable once their term is published, except by the named `unsafe` functions that the
-//!   compiler's own guarantees allow (`set_tuple_element`, appending to a writable binary).
+//!   compiler's own guarantees allow (`set_tuple_element`, appending to a writable binary). (A promise of these.)
+//!
+//! A term cannot outlive what holds it, nor a reference the term:
+//!
+//! ```compile_fail,E0515
+//! fn bytes() -> &'static [u8] {
+//!     let term = myriad_term::Term::NIL;
+//!     term.as_aligned_bytes().unwrap()
+//! }
+//! ```
+//!
+//! ```compile_fail,E0521
+//! fn keep(term: myriad_term::TermRef<'_>) -> myriad_term::Term {
+//!     term
+//! }
+//! ```
 
 pub mod alloc;
 pub mod am;
@@ -54,4 +74,4 @@ pub use growing::GrowingList;
 pub use id::{Pid, Port, RefNumbers, RefUse};
 pub use magic::Magic;
 pub use map::Map;
-pub use word::{Tag, Term};
+pub use word::{Tag, Term, TermRef};

@@ -14,7 +14,7 @@ use crate::alloc::{Alloc, OffHeap};
 use crate::binary::SharedBinary;
 use crate::boxed::{Boxed, Header, Kind};
 use crate::id::RefNumbers;
-use crate::word::Term;
+use crate::word::{Term, TermRef};
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_sync::{Count, LockClass, SpinLock};
 use std::any::{Any, TypeId};
@@ -172,7 +172,7 @@ impl Drop for Magic {
     }
 }
 
-impl Boxed {
+impl Boxed<'_, '_> {
     /// The object behind a magic reference, without touching the count.
     pub fn magic(self) -> ManuallyDrop<Magic> {
         debug_assert!(self.kind() == Kind::MagicRef);
@@ -197,7 +197,7 @@ impl Boxed {
     }
 }
 
-impl Term {
+impl TermRef<'_> {
     /// The object behind a magic reference; clone it to keep it longer than the term.
     pub fn as_magic(self) -> Option<ManuallyDrop<Magic>> {
         let b = self.as_boxed()?;
@@ -225,7 +225,7 @@ impl OffHeap {
 }
 
 /// A magic reference on a heap; takes over one count.
-pub fn magic_reference<A: Alloc + ?Sized>(heap: &mut A, magic: Magic) -> Term {
+pub fn magic_reference<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, magic: Magic) -> TermRef<'h> {
     let [low, high] = magic.head().numbers.to_words();
     let at = heap.alloc(5).as_ptr();
     // SAFETY: five fresh words (A2), then an initialised off-heap object.
@@ -235,7 +235,7 @@ pub fn magic_reference<A: Alloc + ?Sized>(heap: &mut A, magic: Magic) -> Term {
         *at.add(2) = high;
         *at.add(3) = magic.into_raw() as u64;
         *at.add(4) = 0;
-        heap.off_heap().link(at, 0);
+        heap.link(at, 0);
         Term::from_boxed(at)
     }
 }
@@ -249,7 +249,7 @@ mod tests {
     fn counts_come_back() {
         let magic = Magic::new(RefNumbers([1, 2, 3]), 42u32);
         {
-            let mut arena = Arena::new();
+            let mut arena = &Arena::new();
             let t = magic_reference(&mut arena, magic.clone());
             assert_eq!(t.as_magic().and_then(|m| m.get::<u32>().copied()), Some(42));
             assert_eq!(t.as_local_ref(), Some(RefNumbers([1, 2, 3]).magic()));

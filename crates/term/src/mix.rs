@@ -2,7 +2,7 @@
 
 use crate::atom::Atom;
 use crate::binary::Bits;
-use crate::word::Term;
+use crate::word::TermRef;
 
 /// The golden ratio's fraction, 32 bits; OTP marks each type with a multiple of it.
 const GOLDEN: u32 = 0x9e37_79b9;
@@ -112,10 +112,10 @@ fn few(bytes: &[u8]) -> u32 {
 
 /// The hash after a bit string, if the term is one.
 #[inline]
-pub(crate) fn bit_string(hash: u32, term: Term) -> Option<u32> {
+pub(crate) fn bit_string<'h>(hash: u32, term: TermRef<'h>) -> Option<u32> {
     match term.as_aligned_bytes() {
         Some(bytes) => Some(binary(hash, bytes)),
-        None => term.as_bits().map(|run| bits(hash, run)),
+        None => term.held_bits().map(|run| bits(hash, run)),
     }
 }
 

@@ -9,7 +9,7 @@
 
 use crate::alloc::{Alloc, Build};
 use crate::arith::{Number, limit_words};
-use crate::word::Term;
+use crate::word::TermRef;
 use dashu_int::UBig;
 use std::fmt::Write;
 
@@ -36,11 +36,11 @@ pub enum TextError {
 // ---- integers
 
 /// Appends an integer in a base of 2 to 36, digits above 9 as capitals; false if the term is no integer or the base none.
-pub fn push_integer(out: &mut String, term: Term, base: u32) -> bool {
+pub fn push_integer<'h>(out: &mut String, term: TermRef<'h>, base: u32) -> bool {
     if !(2..=36).contains(&base) {
         return false;
     }
-    match Number::of(term) {
+    match Number::of(&term) {
         Some(Number::Small(v)) => push_i64(out, v, base),
         Some(Number::Big(negative, limbs)) => {
             if negative {
@@ -83,13 +83,13 @@ fn push_i64(out: &mut String, value: i64, base: u32) {
 }
 
 /// The text of an integer; none if the term is no integer or the base not 2 to 36.
-pub fn integer_text(term: Term, base: u32) -> Option<String> {
+pub fn integer_text<'h>(term: TermRef<'h>, base: u32) -> Option<String> {
     let mut out = String::new();
     push_integer(&mut out, term, base).then_some(out)
 }
 
 /// Reads an integer: an optional sign, then at least one digit of a base of 2 to 36, and nothing else.
-pub fn read_integer<A: Alloc + ?Sized>(heap: &mut A, text: &[u8], base: u32) -> Result<Term, TextError> {
+pub fn read_integer<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, text: &[u8], base: u32) -> Result<TermRef<'h>, TextError> {
     if !(2..=36).contains(&base) {
         return Err(TextError::BadArg);
     }

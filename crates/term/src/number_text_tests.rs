@@ -4,6 +4,7 @@ use super::*;
 use crate::arena::Arena;
 use crate::equal::eq_exact;
 use crate::test_terms::{Shape, build};
+use crate::word::Term;
 use proptest::prelude::*;
 
 #[test]
@@ -94,7 +95,7 @@ fn floats_read_as_in_otp() {
 
 #[test]
 fn integers_read_as_in_otp() {
-    let h = &mut Arena::new();
+    let h = &mut &Arena::new();
     let mut read = |text: &str, base| read_integer(h, text.as_bytes(), base).map(|t| integer_text(t, 10).unwrap());
     for (text, base, value) in [
         ("1", 10, "1"),
@@ -133,7 +134,7 @@ fn integers_read_as_in_otp() {
 
 #[test]
 fn integers_print_as_in_otp() {
-    let h = &mut Arena::new();
+    let h = &mut &Arena::new();
     for (value, base, text) in [
         ("255", 16, "FF"),
         ("-255", 2, "-11111111"),
@@ -154,7 +155,7 @@ proptest! {
 
     #[test]
     fn integers_read_back(negative in any::<bool>(), limbs in proptest::collection::vec(any::<u64>(), 0..40), base in 2u32..37) {
-        let h = &mut Arena::new();
+        let h = &mut &Arena::new();
         let term = h.big(negative, &limbs);
         let text = integer_text(term, base).unwrap();
         let back = read_integer(h, text.as_bytes(), base).unwrap();
@@ -187,7 +188,7 @@ proptest! {
 
     #[test]
     fn reading_never_panics(text in "[-+0-9.,eE a]{0,12}", base in 0u32..40) {
-        let h = &mut Arena::new();
+        let h = &mut &Arena::new();
         let _ = read_float(text.as_bytes());
         let _ = read_integer(h, text.as_bytes(), base);
     }

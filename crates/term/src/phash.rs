@@ -8,30 +8,30 @@ use crate::hash::as_byte;
 use crate::identity::{pid_numbers, port_number, ref_number};
 use crate::mix::{self, mark, step, step2, step64};
 use crate::stack::{Slots, Stack};
-use crate::word::Term;
+use crate::word::TermRef;
 
 /// `erlang:phash2/1`: 27 bits.
-pub fn phash2(term: Term) -> u32 {
+pub fn phash2<'h>(term: TermRef<'h>) -> u32 {
     phash2_full(term) & ((1 << 27) - 1)
 }
 
 /// `erlang:phash2/2` for a range of 1 to 2^32.
-pub fn phash2_range(term: Term, range: u64) -> u32 {
+pub fn phash2_range<'h>(term: TermRef<'h>, range: u64) -> u32 {
     (u64::from(phash2_full(term)) % range.max(1)) as u32
 }
 
 /// `erlang:phash/2` for a range of 1 to 2^32: 1 to `range`.
-pub fn phash(term: Term, range: u64) -> u64 {
+pub fn phash<'h>(term: TermRef<'h>, range: u64) -> u64 {
     u64::from(phash_full(term)) % range.max(1) + 1
 }
 
 /// What is left of a portable hash.
 #[derive(Clone, Copy)]
-enum Left {
+enum Left<'h> {
     /// A tail, or a term alone.
-    Term(Term),
+    Term(TermRef<'h>),
     /// Slots in a row.
-    Slots(Slots),
+    Slots(Slots<'h>),
     /// A pair of a map ends: its hash joins the others'.
     PairEnd,
     /// A map ends: the hash before it, and the pairs' hash of the map around it.
@@ -39,7 +39,7 @@ enum Left {
 }
 
 /// All 32 bits of the hash of `phash2`.
-pub fn phash2_full(term: Term) -> u32 {
+pub fn phash2_full<'h>(term: TermRef<'h>) -> u32 {
     let mut hasher = Phash2::new(term);
     loop {
         if let Some(hash) = hasher.run(&mut { usize::MAX }) {
@@ -50,24 +50,24 @@ pub fn phash2_full(term: Term) -> u32 {
 
 /// The same of a term that needs no memory beside its word.
 #[inline]
-pub fn phash2_immediate(term: Term) -> Option<u32> {
+pub fn phash2_immediate<'h>(term: TermRef<'h>) -> Option<u32> {
     term.is_immediate().then(|| immediate2(0, term))
 }
 
 /// A hash of `phash2` that can be made slice by slice.
-pub struct Phash2 {
-    left: Stack<Left, 16>,
+pub struct Phash2<'h> {
+    left: Stack<Left<'h>, 16>,
     hash: u32,
     pairs: u32,
 }
 
 // SAFETY: the pointers in its stack lead into the term, which whoever goes on with it keeps.
-unsafe impl Send for Phash2 {}
+unsafe impl Send for Phash2<'_> {}
 
 /// [`Phash2`] of a tuple of plain things or a binary, the most common keys, without a walk.
 #[inline]
-pub fn phash2_flat(term: Term) -> Option<u32> {
-    let Some(tuple) = term.as_tuple() else {
+pub fn phash2_flat<'h>(term: TermRef<'h>) -> Option<u32> {
+    let Some(tuple) = term.held_tuple() else {
         return term.as_aligned_bytes().filter(|bytes| bytes.len() <= FLAT).map(|bytes| mix::binary(0, bytes));
     };
     let elements = tuple.elements();
@@ -87,9 +87,9 @@ pub fn phash2_flat(term: Term) -> Option<u32> {
 /// Most elements or bytes of what [`phash2_flat`] takes.
 const FLAT: usize = 128;
 
-impl Phash2 {
+impl<'h> Phash2<'h> {
     /// The beginning of a term's hash.
-    pub fn new(term: Term) -> Phash2 {
+    pub fn new(term: TermRef<'h>) -> Phash2<'h> {
         let mut left = Stack::new();
         left.push(Left::Term(term));
         Phash2 { left, hash: 0, pairs: 0 }
@@ -101,7 +101,7 @@ impl Phash2 {
             *budget -= 1;
             match self.left.pop() {
                 Some(Left::Term(term)) => self.term(term, budget),
-                Some(Left::Slots(slots)) if slots.first().is_some_and(Term::is_immediate) => self.row(slots, budget),
+                Some(Left::Slots(slots)) if slots.first().is_some_and(|t| t.is_immediate()) => self.row(slots, budget),
                 Some(Left::Slots(slots)) => self.slots(slots, budget),
                 Some(Left::PairEnd) => {
                     self.pairs ^= self.hash;
@@ -118,8 +118,8 @@ impl Phash2 {
     }
 
     /// Hashes a term, or what it is and pushes what it holds.
-    fn term(&mut self, term: Term, budget: &mut usize) {
-        if let Some(object) = term.as_boxed() {
+    fn term(&mut self, term: TermRef<'h>, budget: &mut usize) {
+        if let Some(object) = term.held_boxed() {
             self.boxed(object, budget);
         } else if term.is_cons() {
             self.list(term, budget);
@@ -129,7 +129,7 @@ impl Phash2 {
     }
 
     /// Hashes the slots before the first that holds others, and pushes the rest.
-    fn row(&mut self, mut slots: Slots, budget: &mut usize) {
+    fn row(&mut self, mut slots: Slots<'h>, budget: &mut usize) {
         let mut hash = self.hash;
         while *budget > 0
             && let Some(term) = slots.first()
@@ -146,7 +146,7 @@ impl Phash2 {
     }
 
     /// Hashes one of a row of slots; pushes the others.
-    fn slots(&mut self, mut slots: Slots, budget: &mut usize) {
+    fn slots(&mut self, mut slots: Slots<'h>, budget: &mut usize) {
         if let Some(term) = slots.next() {
             if !slots.is_over() {
                 self.left.push(Left::Slots(slots));
@@ -157,7 +157,7 @@ impl Phash2 {
 
     /// Hashes a list and what begins it, up to a boxed element; four bytes in a row as one. Where it stops, as far as the budget
     /// goes, it pushes the rest.
-    fn list(&mut self, mut term: Term, budget: &mut usize) {
+    fn list(&mut self, mut term: TermRef<'h>, budget: &mut usize) {
         let mut hash = self.hash;
         let (mut bytes, mut count) = (0u32, 0);
         while let Some((head, tail)) = term.as_cons() {
@@ -174,7 +174,7 @@ impl Phash2 {
                 (bytes, count) = (0, 0);
             }
             if as_byte(head).is_none() {
-                if let Some(object) = head.as_boxed() {
+                if let Some(object) = head.held_boxed() {
                     self.left.push(Left::Term(tail));
                     self.hash = hash;
                     return self.boxed(object, budget);
@@ -203,7 +203,7 @@ impl Phash2 {
     }
 
     /// Hashes what a boxed object is; pushes what it holds.
-    fn boxed(&mut self, object: Boxed, budget: &mut usize) {
+    fn boxed(&mut self, object: Boxed<'h, 'h>, budget: &mut usize) {
         let header = object.header();
         match header.kind() {
             Kind::Tuple => {
@@ -213,7 +213,7 @@ impl Phash2 {
             Kind::Map => {
                 let [keys, values @ ..] = object.slots() else { return };
                 if self.begin_map(values.len()) {
-                    let keys = keys.as_tuple().map_or(&[][..], |k| k.elements());
+                    let keys = keys.held_tuple().map_or(&[][..], |k| k.elements());
                     keys.iter().zip(values).for_each(|(k, v)| self.pair(*k, *v));
                 }
             }
@@ -231,7 +231,7 @@ impl Phash2 {
                 }
             }
             Kind::Fun => {
-                if let Some((entry, _, free)) = object.term().as_local_fun() {
+                if let Some((entry, _, free)) = object.term().held_local_fun() {
                     self.hash = step2(self.hash, free.len() as u32, mix::atom(entry.id.module), mark(1));
                     self.hash = step2(self.hash, entry.id.index as u32, entry.id.old_uniq as u32, mark(1));
                     self.row(Slots::of(free), budget);
@@ -253,7 +253,7 @@ impl Phash2 {
     }
 
     /// A pair of a map, whose hash begins at 0.
-    fn pair(&mut self, key: Term, value: Term) {
+    fn pair(&mut self, key: TermRef<'h>, value: TermRef<'h>) {
         if key.is_immediate() && value.is_immediate() {
             self.pairs ^= immediate2(immediate2(0, key), value);
             return;
@@ -263,7 +263,7 @@ impl Phash2 {
         self.left.push(Left::Term(key));
     }
 
-    fn children(&mut self, children: &[Term]) {
+    fn children(&mut self, children: &[TermRef<'h>]) {
         for child in children {
             match child.as_cons() {
                 Some((key, value)) => self.pair(key, value),
@@ -273,7 +273,7 @@ impl Phash2 {
     }
 }
 
-fn immediate2(hash: u32, term: Term) -> u32 {
+fn immediate2<'h>(hash: u32, term: TermRef<'h>) -> u32 {
     let (x, y, mark) = if let Some(v) = term.as_small() {
         match i32::try_from(v) {
             Ok(v) if (0..1 << 27).contains(&v) => (v as u32, 0, mark(1)),
@@ -303,7 +303,7 @@ fn immediate2(hash: u32, term: Term) -> u32 {
 }
 
 /// A boxed object that holds no others.
-fn plain2(hash: u32, object: Boxed) -> u32 {
+fn plain2<'h>(hash: u32, object: Boxed<'h, 'h>) -> u32 {
     let header = object.header();
     match header.kind() {
         Kind::HeapBinary | Kind::SharedBinary | Kind::SubBinary => mix::bit_string(hash, object.term()).unwrap_or(hash),
@@ -322,11 +322,11 @@ fn float2(hash: u32, value: f64) -> u32 {
 }
 
 /// Only the low half of a pid counts.
-fn pid2(hash: u32, pid: Term) -> u32 {
+fn pid2<'h>(hash: u32, pid: TermRef<'h>) -> u32 {
     step(hash, pid_numbers(pid) as u32, mark(5))
 }
 
-fn port2(hash: u32, port: Term) -> u32 {
+fn port2<'h>(hash: u32, port: TermRef<'h>) -> u32 {
     step64(hash, port_number(port), mark(6))
 }
 
@@ -358,17 +358,17 @@ fn times(hash: u32, n: usize, x: u32) -> u32 {
 
 /// What is left of the old hash.
 #[derive(Clone, Copy)]
-enum Old {
-    Term(Term),
+enum Old<'h> {
+    Term(TermRef<'h>),
     /// The tail of a list whose head was no byte.
-    Tail(Term),
+    Tail(TermRef<'h>),
     ListEnd,
     TupleEnd(u32),
 }
 
 /// All 32 bits of the hash of `phash`.
-pub fn phash_full(term: Term) -> u32 {
-    let mut left: Stack<Old, 16> = Stack::new();
+pub fn phash_full<'h>(term: TermRef<'h>) -> u32 {
+    let mut left: Stack<Old<'h>, 16> = Stack::new();
     let mut hash = 0u32;
     left.push(Old::Term(term));
     while let Some(item) = left.pop() {
@@ -387,7 +387,7 @@ pub fn phash_full(term: Term) -> u32 {
     hash
 }
 
-fn list1<const N: usize>(left: &mut Stack<Old, N>, hash: &mut u32, mut term: Term) {
+fn list1<'h, const N: usize>(left: &mut Stack<Old<'h>, N>, hash: &mut u32, mut term: TermRef<'h>) {
     while let Some((head, tail)) = term.as_cons() {
         let Some(byte) = as_byte(head) else {
             left.push(Old::Tail(tail));
@@ -431,10 +431,10 @@ fn bits1(mut hash: u32, bits: crate::binary::Bits<'_>) -> u32 {
 }
 
 /// Hashes anything but a list cell; pushes what it holds.
-fn one1<const N: usize>(left: &mut Stack<Old, N>, hash: &mut u32, term: Term) {
+fn one1<'h, const N: usize>(left: &mut Stack<Old<'h>, N>, hash: &mut u32, term: TermRef<'h>) {
     *hash = if let Some(v) = term.as_small() {
         integer1(*hash, v < 0, &[v.unsigned_abs()])
-    } else if let Some((negative, limbs)) = term.as_big() {
+    } else if let Some((negative, limbs)) = term.held_big() {
         integer1(*hash, negative, limbs)
     } else if let Some(v) = term.as_float() {
         let bits = if v == 0.0 { 0 } else { v.to_bits() };
@@ -443,9 +443,9 @@ fn one1<const N: usize>(left: &mut Stack<Old, N>, hash: &mut u32, term: Term) {
         times(*hash, 1, mix::atom(atom))
     } else if term.is_nil() {
         times(*hash, 3, 1)
-    } else if let Some(bits) = term.as_bits() {
+    } else if let Some(bits) = term.held_bits() {
         bits1(*hash, bits)
-    } else if let Some(tuple) = term.as_tuple() {
+    } else if let Some(tuple) = term.held_tuple() {
         left.push(Old::TupleEnd(tuple.len() as u32));
         for element in tuple.elements().iter().rev() {
             left.push(Old::Term(*element));
@@ -463,15 +463,15 @@ fn one1<const N: usize>(left: &mut Stack<Old, N>, hash: &mut u32, term: Term) {
     } else if let Some(export) = term.as_export_fun() {
         let arity = times(*hash, 11, export.mfa.arity.into());
         times(times(arity, 1, mix::atom(export.mfa.module)), 1, mix::atom(export.mfa.function))
-    } else if let Some((entry, _, free)) = term.as_local_fun() {
+    } else if let Some((entry, _, free)) = term.held_local_fun() {
         for variable in free.iter().rev() {
             left.push(Old::Term(*variable));
         }
         let module = times(times(*hash, 10, free.len() as u32), 1, mix::atom(entry.id.module));
         times(times(module, 2, entry.id.index as u32), 2, entry.id.old_uniq as u32)
-    } else if let Some(object) = term.as_boxed().filter(|_| term.is_reference()) {
+    } else if let Some(object) = term.held_boxed().filter(|_| term.is_reference()) {
         times(word1(*hash, 9, ref_number(object, 0)), 10, 0)
-    } else if let Some(object) = term.as_boxed().filter(|b| b.kind() == Kind::Record) {
+    } else if let Some(object) = term.held_boxed().filter(|b| b.kind() == Kind::Record) {
         for value in object.slots().iter().skip(1).rev() {
             left.push(Old::Term(*value));
         }

@@ -4,6 +4,7 @@ use super::*;
 use crate::alloc::Build;
 use crate::arena::Arena;
 use crate::test_terms::recorded;
+use crate::word::Term;
 use crate::{Atom, Export, Mfa};
 
 #[test]
@@ -16,7 +17,7 @@ fn values_are_those_of_otp() {
 
 #[test]
 fn ranges_and_identities() {
-    let h = &mut Arena::new();
+    let h = &mut &Arena::new();
     assert_eq!(phash2(Term::NIL), 113_427_502);
     assert_eq!(phash2_range(Term::NIL, 1000), 702);
     assert_eq!(phash(Term::NIL, 1000), 2);
@@ -40,7 +41,7 @@ fn ranges_and_identities() {
 
 #[test]
 fn depth_does_not_matter() {
-    let h = &mut Arena::new();
+    let h = &mut &Arena::new();
     let n = crate::test_terms::many(1_000_000);
     let chain = (0..n).fold(Term::NIL, |t, i| if i % 2 == 0 { h.tuple(&[t]) } else { h.cons(t, Term::NIL) });
     assert_ne!(phash2_full(chain), phash_full(chain));

@@ -5,7 +5,7 @@
 use crate::boxed::{Boxed, Kind};
 use crate::stack::Stack;
 use crate::visited::Visited;
-use crate::word::{Tag, Term};
+use crate::word::{Tag, TermRef};
 
 /// The small integers of OTP 25.
 const OTP_SMALL: std::ops::Range<i64> = -(1 << 59)..1 << 59;
@@ -13,20 +13,20 @@ const SUB_BINARY: usize = 5;
 const SHARED_BINARY: usize = 6;
 
 /// Words of the term, a part that is reached twice counted twice.
-pub fn flat_size(term: Term) -> usize {
+pub fn flat_size<'h>(term: TermRef<'h>) -> usize {
     walk(term, |_| true)
 }
 
 /// Words of the term, each part counted once ([`Visited`]). (Floats and large integers of 61 bits have no identity here, so
 /// they count wherever they stand.) Literals, told by the predicate, do not count.
-pub fn size_shared(term: Term, is_literal: impl Fn(*const u64) -> bool) -> usize {
+pub fn size_shared<'h>(term: TermRef<'h>, is_literal: impl Fn(*const u64) -> bool) -> usize {
     let mut visited = Visited::new();
     walk(term, |object| !is_literal(object) && visited.is_first(object))
 }
 
 /// Adds up the parts that `first_time` says count.
-fn walk(term: Term, mut first_time: impl FnMut(*const u64) -> bool) -> usize {
-    let mut left: Stack<(*const Term, usize), 32> = Stack::new();
+fn walk<'h>(term: TermRef<'h>, mut first_time: impl FnMut(*const u64) -> bool) -> usize {
+    let mut left: Stack<(*const TermRef<'h>, usize), 32> = Stack::new();
     let mut words = 0usize;
     let mut term = term;
     loop {
@@ -49,7 +49,7 @@ fn walk(term: Term, mut first_time: impl FnMut(*const u64) -> bool) -> usize {
                     tail
                 })
             }
-            Tag::Boxed => match term.as_boxed().filter(|b| first_time(b.ptr())) {
+            Tag::Boxed => match term.held_boxed().filter(|b| first_time(b.ptr())) {
                 Some(object) => {
                     words += own_words(term, object);
                     match parts(object) {
@@ -81,7 +81,7 @@ fn walk(term: Term, mut first_time: impl FnMut(*const u64) -> bool) -> usize {
 }
 
 /// The terms inside an object that are counted on their own.
-fn parts<'a>(object: Boxed) -> &'a [Term] {
+fn parts<'h>(object: Boxed<'h, 'h>) -> &'h [TermRef<'h>] {
     match object.kind() {
         Kind::Tuple | Kind::Map | Kind::MapNode => object.slots(),
         Kind::MapRoot | Kind::Fun | Kind::Record => object.slots().get(1..).unwrap_or(&[]),
@@ -90,7 +90,7 @@ fn parts<'a>(object: Boxed) -> &'a [Term] {
 }
 
 /// Words of the object itself.
-fn own_words(term: Term, object: Boxed) -> usize {
+fn own_words<'h>(term: TermRef<'h>, object: Boxed<'h, 'h>) -> usize {
     let size = object.size();
     match object.kind() {
         // There is one empty tuple, outside all heaps.
@@ -108,7 +108,7 @@ fn own_words(term: Term, object: Boxed) -> usize {
     }
 }
 
-fn binary_words(term: Term, object: Boxed) -> usize {
+fn binary_words<'h>(term: TermRef<'h>, object: Boxed<'h, 'h>) -> usize {
     let Some((whole, offset, bits)) = term.binary_parts() else { return 0 };
     let odd = offset % 8 + bits % 8;
     let sub = if odd > 0 { SUB_BINARY } else { 0 };
@@ -127,6 +127,7 @@ mod tests {
     use crate::alloc::Build;
     use crate::arena::Arena;
     use crate::etf::{DecodeOptions, decode};
+    use crate::word::Term;
 
     fn check(text: &str, size_column: usize) {
         for row in text.lines().filter(|l| !l.starts_with('#')) {
@@ -134,7 +135,7 @@ mod tests {
             let bytes: Vec<u8> = (0..columns[0].len() / 2)
                 .map(|i| u8::from_str_radix(&columns[0][2 * i..2 * i + 2], 16).expect("hex"))
                 .collect();
-            let mut heap = Arena::new();
+            let mut heap = &Arena::new();
             let term = decode(&mut heap, &bytes, DecodeOptions::default()).expect("a term").term;
             assert_eq!(flat_size(term).to_string(), columns[size_column], "{term:?}");
         }
@@ -149,7 +150,7 @@ mod tests {
     /// Figures of OTP 25's erts_debug:flat_size/1 and size/1.
     #[test]
     fn sub_binaries_and_sharing() {
-        let mut heap = Arena::new();
+        let mut heap = &Arena::new();
         let whole = heap.binary(&[7; 100]);
         let bits = heap.sub_binary(whole, 3, 50);
         let part = heap.sub_binary(whole, 8, 80);

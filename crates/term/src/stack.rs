@@ -3,7 +3,7 @@
 //!
 //! Terms can be millions deep, so no walk may recurse; most are shallow, so most walks should not allocate.
 
-use crate::word::Term;
+use crate::word::TermRef;
 use std::mem::MaybeUninit;
 
 /// A last-in first-out stack whose first `N` values need no allocation.
@@ -45,17 +45,17 @@ impl<T: Copy, const N: usize> Stack<T, N> {
 
 /// Slots of an object in a row, of which the next is still to be seen to.
 #[derive(Clone, Copy)]
-pub(crate) struct Slots {
-    next: *const Term,
+pub(crate) struct Slots<'h> {
+    next: *const TermRef<'h>,
     left: usize,
 }
 
-impl Slots {
+impl<'h> Slots<'h> {
     /// None at all.
-    pub(crate) const NONE: Slots = Slots { next: std::ptr::null(), left: 0 };
+    pub(crate) const NONE: Slots<'h> = Slots { next: std::ptr::null(), left: 0 };
 
     /// All of them.
-    pub(crate) fn of(slots: &[Term]) -> Slots {
+    pub(crate) fn of(slots: &[TermRef<'h>]) -> Slots<'h> {
         Slots { next: slots.as_ptr(), left: slots.len() }
     }
 
@@ -66,14 +66,14 @@ impl Slots {
 
     /// The next one, which stays.
     #[inline(always)]
-    pub(crate) fn first(&self) -> Option<Term> {
+    pub(crate) fn first(&self) -> Option<TermRef<'h>> {
         // SAFETY: as in `next`.
         (self.left > 0).then(|| unsafe { *self.next })
     }
 
     /// The next one; none at the end.
     #[inline(always)]
-    pub(crate) fn next(&mut self) -> Option<Term> {
+    pub(crate) fn next(&mut self) -> Option<TermRef<'h>> {
         self.left = self.left.checked_sub(1)?;
         // SAFETY: one of the slots of an object that stays (T2); `left` counts them.
         unsafe {

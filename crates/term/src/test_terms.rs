@@ -7,7 +7,7 @@ use crate::boxed::{Header, Kind};
 use crate::compare::compare_exact;
 use crate::etf::{DecodeOptions, decode};
 use crate::hash::{map_hash, map_rehash};
-use crate::word::Term;
+use crate::word::{Term, TermRef};
 use dashu_int::IBig;
 use proptest::prelude::*;
 
@@ -101,7 +101,7 @@ pub(crate) fn shapes() -> impl Strategy<Value = Shape> {
 }
 
 /// Makes the term.
-pub(crate) fn build(h: &mut Arena, shape: &Shape) -> Term {
+pub(crate) fn build<'h>(h: &mut &'h Arena, shape: &Shape) -> TermRef<'h> {
     match shape {
         Shape::Int(text) => {
             let value: IBig = text.parse().unwrap();
@@ -111,11 +111,11 @@ pub(crate) fn build(h: &mut Arena, shape: &Shape) -> Term {
         Shape::Float(f) => h.float(*f),
         Shape::Atom(text) => Atom::new(text).unwrap().term(),
         Shape::Tuple(elements) => {
-            let elements: Vec<Term> = elements.iter().map(|e| build(h, e)).collect();
+            let elements: Vec<TermRef<'_>> = elements.iter().map(|e| build(h, e)).collect();
             h.tuple(&elements)
         }
         Shape::List(elements) => {
-            let elements: Vec<Term> = elements.iter().map(|e| build(h, e)).collect();
+            let elements: Vec<TermRef<'_>> = elements.iter().map(|e| build(h, e)).collect();
             h.list(&elements)
         }
         Shape::Cons(head, tail) => {
@@ -123,7 +123,8 @@ pub(crate) fn build(h: &mut Arena, shape: &Shape) -> Term {
             h.cons(head, tail)
         }
         Shape::Map(pairs) => {
-            let pairs: Vec<(Term, Term)> = pairs.iter().map(|(k, v)| (build(h, k), build(h, v))).collect();
+            let pairs: Vec<(TermRef<'_>, TermRef<'_>)> =
+                pairs.iter().map(|(k, v)| (build(h, k), build(h, v))).collect();
             map(h, &pairs)
         }
         Shape::Bits(bytes, bits) => bit_string(h, bytes, *bits),
@@ -132,7 +133,7 @@ pub(crate) fn build(h: &mut Arena, shape: &Shape) -> Term {
 }
 
 /// A bit string, part of a longer one at an offset that depends on its bytes.
-pub(crate) fn bit_string(h: &mut Arena, bytes: &[u8], bits: usize) -> Term {
+pub(crate) fn bit_string<'h>(h: &mut &'h Arena, bytes: &[u8], bits: usize) -> TermRef<'h> {
     let offset = bytes.iter().map(|b| usize::from(*b)).sum::<usize>() % 9;
     if offset == 8 {
         return h.bitstring(bytes, bits);
@@ -148,8 +149,8 @@ pub(crate) fn bit_string(h: &mut Arena, bytes: &[u8], bits: usize) -> Term {
 }
 
 /// A map of either form; of equal keys the last counts.
-pub(crate) fn map(h: &mut Arena, pairs: &[(Term, Term)]) -> Term {
-    let mut sorted: Vec<(Term, Term)> = Vec::new();
+pub(crate) fn map<'h>(h: &mut &'h Arena, pairs: &[(TermRef<'h>, TermRef<'h>)]) -> TermRef<'h> {
+    let mut sorted: Vec<(TermRef<'_>, TermRef<'_>)> = Vec::new();
     for (key, value) in pairs {
         match sorted.binary_search_by(|(k, _)| compare_exact(*k, *key)) {
             Ok(i) => sorted[i].1 = *value,
@@ -159,21 +160,21 @@ pub(crate) fn map(h: &mut Arena, pairs: &[(Term, Term)]) -> Term {
     if sorted.len() > 32 {
         return hash_map(h, &sorted);
     }
-    let keys: Vec<Term> = sorted.iter().map(|p| p.0).collect();
+    let keys: Vec<TermRef<'_>> = sorted.iter().map(|p| p.0).collect();
     let mut slots = vec![h.tuple(&keys)];
     slots.extend(sorted.iter().map(|p| p.1));
     h.boxed(Header::new(Kind::Map, slots.len()), &slots)
 }
 
 /// A hash map of pairs with different keys.
-pub(crate) fn hash_map(h: &mut Arena, pairs: &[(Term, Term)]) -> Term {
+pub(crate) fn hash_map<'h>(h: &mut &'h Arena, pairs: &[(TermRef<'h>, TermRef<'h>)]) -> TermRef<'h> {
     let (bitmap, children) = nodes(h, pairs, 0);
     let mut slots = vec![Term::small(pairs.len() as i64)];
     slots.extend(children);
     h.boxed(Header::new(Kind::MapRoot, slots.len()).with_aux(bitmap), &slots)
 }
 
-fn nodes(h: &mut Arena, pairs: &[(Term, Term)], level: u32) -> (u32, Vec<Term>) {
+fn nodes<'h>(h: &mut &'h Arena, pairs: &[(TermRef<'h>, TermRef<'h>)], level: u32) -> (u32, Vec<TermRef<'h>>) {
     let place = |key| {
         let hash = if level < 8 { map_hash(key) } else { map_rehash(key, level & !7) };
         hash >> (4 * (level & 7)) & 15
@@ -181,7 +182,8 @@ fn nodes(h: &mut Arena, pairs: &[(Term, Term)], level: u32) -> (u32, Vec<Term>) 
     let (mut bitmap, mut children) = (0, Vec::new());
     let places: Vec<u32> = pairs.iter().map(|p| place(p.0)).collect();
     for slot in 0..16 {
-        let here: Vec<(Term, Term)> = pairs.iter().zip(&places).filter(|p| *p.1 == slot).map(|p| *p.0).collect();
+        let here: Vec<(TermRef<'_>, TermRef<'_>)> =
+            pairs.iter().zip(&places).filter(|p| *p.1 == slot).map(|p| *p.0).collect();
         let child = match here[..] {
             [] => continue,
             [(key, value)] => h.cons(key, value),
@@ -198,7 +200,7 @@ fn nodes(h: &mut Arena, pairs: &[(Term, Term)], level: u32) -> (u32, Vec<Term>) 
 
 /// Reads a term: `i` decimal, `f` bits in hex, `a` text in hex, `n` nil, `c` head tail, `t` arity elements, `m` size pairs,
 /// `b` bit size `:` bytes in hex; parts are separated by blanks.
-pub(crate) fn read<'a>(h: &mut Arena, tokens: &mut impl Iterator<Item = &'a str>) -> Term {
+pub(crate) fn read<'h, 'a>(h: &mut &'h Arena, tokens: &mut impl Iterator<Item = &'a str>) -> TermRef<'h> {
     let hex = |text: &str| -> Vec<u8> {
         (0..text.len() / 2).map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).unwrap()).collect()
     };
@@ -214,11 +216,11 @@ pub(crate) fn read<'a>(h: &mut Arena, tokens: &mut impl Iterator<Item = &'a str>
             h.cons(head, tail)
         }
         "t" => {
-            let elements: Vec<Term> = (0..rest.parse().unwrap()).map(|_| read(h, tokens)).collect();
+            let elements: Vec<TermRef<'_>> = (0..rest.parse().unwrap()).map(|_| read(h, tokens)).collect();
             h.tuple(&elements)
         }
         "m" => {
-            let pairs: Vec<(Term, Term)> =
+            let pairs: Vec<(TermRef<'_>, TermRef<'_>)> =
                 (0..rest.parse().unwrap()).map(|_| (read(h, tokens), read(h, tokens))).collect();
             map(h, &pairs)
         }
@@ -231,10 +233,10 @@ pub(crate) fn read<'a>(h: &mut Arena, tokens: &mut impl Iterator<Item = &'a str>
 }
 
 /// Recorded lines: the values before ` | `, and the term after it.
-pub(crate) fn recorded(table: &str, mut check: impl FnMut(&[&str], Term)) {
+pub(crate) fn recorded(table: &str, mut check: impl FnMut(&[&str], TermRef<'_>)) {
     for line in rows(table) {
         let (values, term) = line.split_once(" | ").unwrap();
-        let h = &mut Arena::new();
+        let h = &mut &Arena::new();
         let mut tokens = term.split(' ');
         let term = read(h, &mut tokens);
         assert_eq!(tokens.next(), None);

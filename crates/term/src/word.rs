@@ -18,11 +18,17 @@
 use crate::atom::Atom;
 use crate::boxed::{Boxed, Kind};
 use crate::id::{Pid, Port};
+use std::marker::PhantomData;
 
-/// One Erlang term, as a word. Equality of words is identity, not Erlang equality: see [`crate::word::Term::is`].
+/// One Erlang term, as a word, whose memory somebody holds for `'h`: an arena, a fragment, a table row, the builder of
+/// any of them (T2). Equality of words is identity, not Erlang equality: see [`TermRef::is`].
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Term(u64);
+pub struct TermRef<'h>(u64, PhantomData<&'h u64>);
+
+/// A term of the running process: on its heap or stack, a literal, or without memory. No type knows how long it lives; the code
+/// that the process runs keeps the promise of T2.
+pub type Term = TermRef<'static>;
 
 /// What the low three bits of a word say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,23 +68,28 @@ const CATCH: u64 = IMMEDIATE | 5 << 3;
 /// Exponent-carrying low bits after rotation: 0.0 rotated has tag 000, so zeros (and far exponents) are boxed.
 const FLOAT_ROTATE: u32 = 4;
 
-impl Term {
+impl<'h> TermRef<'h> {
     /// The empty list.
-    pub const NIL: Term = Term(NIL);
+    pub const NIL: Self = Self::of_word(NIL);
     /// Not a value: "no term here". Never visible to Erlang code.
-    pub const NONE: Term = Term(MARKER);
+    pub const NONE: Self = Self::of_word(MARKER);
     /// The atom `true`.
-    pub const TRUE: Term = Term::atom(crate::am::true_);
+    pub const TRUE: Self = Self::atom(crate::am::true_);
     /// The atom `false`.
-    pub const FALSE: Term = Term::atom(crate::am::false_);
+    pub const FALSE: Self = Self::atom(crate::am::false_);
     /// The atom `ok`.
-    pub const OK: Term = Term::atom(crate::am::ok);
+    pub const OK: Self = Self::atom(crate::am::ok);
     /// The atom `undefined`.
-    pub const UNDEFINED: Term = Term::atom(crate::am::undefined);
+    pub const UNDEFINED: Self = Self::atom(crate::am::undefined);
     /// Largest small integer.
     pub const SMALL_MAX: i64 = (1 << 60) - 1;
     /// Smallest small integer.
     pub const SMALL_MIN: i64 = -(1 << 60);
+
+    #[inline(always)]
+    const fn of_word(word: u64) -> Self {
+        TermRef(word, PhantomData)
+    }
 
     /// The word itself, for the crates that store or compile terms (heap, interpreter, JIT).
     #[inline(always)]
@@ -91,8 +102,17 @@ impl Term {
     /// # Safety
     /// `word` came from [`Term::raw`] and T1 and T2 hold for it.
     #[inline(always)]
-    pub const unsafe fn from_raw(word: u64) -> Term {
-        Term(word)
+    pub const unsafe fn from_raw(word: u64) -> Self {
+        Self::of_word(word)
+    }
+
+    /// The same term, with memory that is held for another time.
+    ///
+    /// # Safety
+    /// T2 for `'x`: its memory stays for as long as the result, or what is read through it, is used.
+    #[inline(always)]
+    pub const unsafe fn assume_held<'x>(self) -> TermRef<'x> {
+        TermRef(self.0, PhantomData)
     }
 
     /// Which of the word classes this is.
@@ -111,7 +131,7 @@ impl Term {
 
     /// The very same word. For atoms, small integers, local pids and ports, nil: Erlang's `=:=`.
     #[inline(always)]
-    pub const fn is(self, other: Term) -> bool {
+    pub const fn is(self, other: TermRef<'_>) -> bool {
         self.0 == other.0
     }
 
@@ -122,19 +142,29 @@ impl Term {
         self.0.wrapping_sub(BOXED) & (TAG_MASK & !1) != 0
     }
 
+    /// The term, if it needs no memory beside the word, and so nobody to hold that.
+    #[inline(always)]
+    pub const fn as_immediate(self) -> Option<Term> {
+        if self.is_immediate() { Some(TermRef(self.0, PhantomData)) } else { None }
+    }
+
     // ---- small integers
 
     /// A small integer. The value must be in `SMALL_MIN..=SMALL_MAX`.
     #[inline(always)]
-    pub const fn small(value: i64) -> Term {
+    pub const fn small(value: i64) -> Self {
         debug_assert!(value >= Self::SMALL_MIN && value <= Self::SMALL_MAX);
-        Term((value as u64) << 3)
+        Self::of_word((value as u64) << 3)
     }
 
     /// A small integer if the value fits one.
     #[inline]
-    pub const fn try_small(value: i64) -> Option<Term> {
-        if value >= Self::SMALL_MIN && value <= Self::SMALL_MAX { Some(Term((value as u64) << 3)) } else { None }
+    pub const fn try_small(value: i64) -> Option<Self> {
+        if value >= Self::SMALL_MIN && value <= Self::SMALL_MAX {
+            Some(Self::of_word((value as u64) << 3))
+        } else {
+            None
+        }
     }
 
     /// Is this a small integer?
@@ -165,10 +195,10 @@ impl Term {
 
     /// The self-tagged word of a double, if its magnitude has one; others are boxed ([`crate::Build::float`]).
     #[inline(always)]
-    pub const fn immediate_float(value: f64) -> Option<Term> {
+    pub const fn immediate_float(value: f64) -> Option<Self> {
         let word = value.to_bits().rotate_left(FLOAT_ROTATE);
         match word & TAG_MASK {
-            3 | 4 => Some(Term(word)),
+            3 | 4 => Some(Self::of_word(word)),
             _ => None,
         }
     }
@@ -201,13 +231,13 @@ impl Term {
 
     /// An atom.
     #[inline(always)]
-    pub const fn atom(atom: Atom) -> Term {
-        Term((atom.index() as u64) << DATA_SHIFT | ATOM)
+    pub const fn atom(atom: Atom) -> Self {
+        Self::of_word((atom.index() as u64) << DATA_SHIFT | ATOM)
     }
 
     /// `true` or `false`.
     #[inline(always)]
-    pub const fn bool(value: bool) -> Term {
+    pub const fn bool(value: bool) -> Self {
         if value { Self::TRUE } else { Self::FALSE }
     }
 
@@ -261,8 +291,8 @@ impl Term {
 
     /// A process of this node.
     #[inline(always)]
-    pub const fn pid(pid: Pid) -> Term {
-        Term(pid.data() << DATA_SHIFT | PID)
+    pub const fn pid(pid: Pid) -> Self {
+        Self::of_word(pid.data() << DATA_SHIFT | PID)
     }
 
     /// A process of this node?
@@ -285,8 +315,8 @@ impl Term {
 
     /// A port of this node.
     #[inline(always)]
-    pub const fn port(port: Port) -> Term {
-        Term(port.number() << DATA_SHIFT | PORT)
+    pub const fn port(port: Port) -> Self {
+        Self::of_word(port.number() << DATA_SHIFT | PORT)
     }
 
     /// The port of this node.
@@ -303,8 +333,8 @@ impl Term {
 
     /// A catch marker for a stack slot: `data` finds the handler.
     #[inline(always)]
-    pub const fn catch(data: u64) -> Term {
-        Term(data << DATA_SHIFT | CATCH)
+    pub const fn catch(data: u64) -> Self {
+        Self::of_word(data << DATA_SHIFT | CATCH)
     }
 
     /// The data of a catch marker.
@@ -329,7 +359,7 @@ impl Term {
 
     /// Head and tail of a list cell.
     #[inline(always)]
-    pub fn as_cons(self) -> Option<(Term, Term)> {
+    pub fn as_cons(self) -> Option<(Self, Self)> {
         if self.is_cons() {
             let cell = self.cell();
             // SAFETY: T1 and T2, a list word points at two initialised words that stay.
@@ -341,9 +371,9 @@ impl Term {
 
     /// Address of the cell of a list word.
     #[inline(always)]
-    pub const fn cell(self) -> *mut Term {
+    pub const fn cell(self) -> *mut Self {
         debug_assert!(self.is_cons());
-        self.0.wrapping_sub(LIST) as *mut Term
+        self.0.wrapping_sub(LIST) as *mut Self
     }
 
     /// The list word of a cell.
@@ -351,13 +381,13 @@ impl Term {
     /// # Safety
     /// `cell` is 8-byte aligned and points at two words that are terms, or are made so before the term is used.
     #[inline(always)]
-    pub unsafe fn from_cell(cell: *const Term) -> Term {
-        Term(cell as u64 | LIST)
+    pub unsafe fn from_cell(cell: *const Self) -> Self {
+        Self::of_word(cell as u64 | LIST)
     }
 
     /// The elements of a list, up to an improper tail; see [`ListIter::tail`].
     #[inline]
-    pub const fn list_iter(self) -> ListIter {
+    pub const fn list_iter(self) -> ListIter<'h> {
         ListIter { rest: self }
     }
 
@@ -376,10 +406,16 @@ impl Term {
         self.0 & TAG_MASK == BOXED
     }
 
-    /// The boxed object.
+    /// The boxed object, for as long as this word is borrowed.
     #[inline(always)]
-    pub fn as_boxed(self) -> Option<Boxed> {
-        // SAFETY: T1, a boxed word points at a header.
+    pub fn as_boxed(&self) -> Option<Boxed<'_, 'h>> {
+        self.held_boxed()
+    }
+
+    /// The boxed object, for as long as its memory is held: for walks over a whole term, which their caller holds.
+    #[inline(always)]
+    pub(crate) fn held_boxed(self) -> Option<Boxed<'h, 'h>> {
+        // SAFETY: T1, a boxed word points at a header; T2 for 'h.
         if self.is_boxed() { Some(unsafe { Boxed::at(self.boxed_ptr()) }) } else { None }
     }
 
@@ -401,8 +437,8 @@ impl Term {
     /// # Safety
     /// `header` is 8-byte aligned and points at a header whose object is, or is made before use, initialised.
     #[inline(always)]
-    pub unsafe fn from_boxed(header: *const u64) -> Term {
-        Term(header as u64 | BOXED)
+    pub unsafe fn from_boxed(header: *const u64) -> Self {
+        Self::of_word(header as u64 | BOXED)
     }
 
     /// Is this word a header (the collector asks)?
@@ -422,37 +458,37 @@ pub(crate) const HEADER_TAG: u64 = HEADER;
 
 /// Iterator over the elements of a list.
 #[derive(Clone)]
-pub struct ListIter {
-    rest: Term,
+pub struct ListIter<'h> {
+    rest: TermRef<'h>,
 }
 
-impl ListIter {
+impl<'h> ListIter<'h> {
     /// What is left: nil at the end of a proper list, the tail of an improper one.
-    pub const fn tail(&self) -> Term {
+    pub const fn tail(&self) -> TermRef<'h> {
         self.rest
     }
 }
 
-impl Iterator for ListIter {
-    type Item = Term;
+impl<'h> Iterator for ListIter<'h> {
+    type Item = TermRef<'h>;
 
     #[inline]
-    fn next(&mut self) -> Option<Term> {
+    fn next(&mut self) -> Option<TermRef<'h>> {
         let (head, tail) = self.rest.as_cons()?;
         self.rest = tail;
         Some(head)
     }
 }
 
-impl From<Atom> for Term {
-    fn from(atom: Atom) -> Term {
-        Term::atom(atom)
+impl From<Atom> for TermRef<'_> {
+    fn from(atom: Atom) -> Self {
+        Self::atom(atom)
     }
 }
 
-impl From<bool> for Term {
-    fn from(value: bool) -> Term {
-        Term::bool(value)
+impl From<bool> for TermRef<'_> {
+    fn from(value: bool) -> Self {
+        Self::bool(value)
     }
 }
 
@@ -472,7 +508,7 @@ mod tests {
     #[test]
     fn floats_of_middle_magnitude_are_immediate() {
         for v in [1.0, -1.0, 2.0, 3.25, 1e-70, -1e70, f64::from_bits(768 << 52)] {
-            assert_eq!(Term::immediate_float(v).and_then(Term::as_float), Some(v));
+            assert_eq!(Term::immediate_float(v).and_then(TermRef::as_float), Some(v));
         }
         for v in [0.0, -0.0, 1e-80, 1e80, f64::MAX, f64::MIN_POSITIVE] {
             assert!(Term::immediate_float(v).is_none());

@@ -7,8 +7,7 @@ use crate::breakpoint::{Breakpoint, MaybeSpec};
 use crate::event::{self, tracer_for};
 use crate::spec::{Host, Message, Verdict};
 use crate::{Tracing, sequential, times};
-use myriad_heap::Fragment;
-use myriad_term::{Arena, Atom, Build, Mfa, Term, am};
+use myriad_term::{Arena, Atom, Build, Mfa, Term, TermRef, am};
 use myriad_vm::Ctx;
 use myriad_vm::tracer::flags;
 
@@ -60,18 +59,18 @@ const NONE: Wanted = Wanted { bits: 0, tracer: None };
 const SILENT: Wanted = Wanted { bits: flags::SILENT, tracer: None };
 
 /// One flag, or `{tracer, Tracer}`.
-fn flag_of(term: Term) -> Option<Wanted> {
+fn flag_of(term: TermRef<'_>) -> Option<Wanted> {
     if let Some(name) = term.as_atom() {
         let bits = if name == am::all { flags::EVERY } else { flags::bit(name)? };
         return Some(Wanted { bits, tracer: None });
     }
     let [key, tracer] = term.as_tuple_of::<2>()?;
     let fits = key.is_am(am::tracer) && (tracer.as_local_pid().is_some() || tracer.as_local_port().is_some());
-    fits.then_some(Wanted { bits: 0, tracer: Some(tracer) })
+    fits.then_some(Wanted { bits: 0, tracer: tracer.as_immediate() })
 }
 
 /// A list of them.
-fn flags_of(list: Term) -> Option<Wanted> {
+fn flags_of(list: TermRef<'_>) -> Option<Wanted> {
     let mut all = Wanted::default();
     let mut items = list.list_iter();
     for item in items.by_ref() {
@@ -83,7 +82,7 @@ fn flags_of(list: Term) -> Option<Wanted> {
 }
 
 impl CallHost<'_, '_> {
-    fn change_flags(&mut self, whom: Option<Term>, off: Wanted, on: Wanted) -> Option<Term> {
+    fn change_flags(&mut self, whom: Option<TermRef<'_>>, off: Wanted, on: Wanted) -> Option<Term> {
         let vm = self.ctx.vm;
         let own = self.ctx.process.trace.tracer();
         let pid = match whom {
@@ -108,7 +107,7 @@ impl CallHost<'_, '_> {
         Some(Term::TRUE)
     }
 
-    fn trace(&mut self, arguments: &[Term]) -> Option<Term> {
+    fn trace(&mut self, arguments: &[TermRef<'_>]) -> Option<Term> {
         match arguments {
             [off, on] => self.change_flags(None, flags_of(*off)?, flags_of(*on)?),
             [whom, off, on] => self.change_flags(Some(*whom), flags_of(*off)?, flags_of(*on)?),
@@ -118,7 +117,7 @@ impl CallHost<'_, '_> {
 }
 
 impl Host for CallHost<'_, '_> {
-    fn act(&mut self, name: Atom, arguments: &[Term], memory: &mut Arena) -> Option<Term> {
+    fn act<'m>(&mut self, name: Atom, arguments: &[TermRef<'m>], mut memory: &'m Arena) -> Option<TermRef<'m>> {
         match (name, arguments) {
             (am::caller | am::caller_line, []) => {
                 let Some(caller) = (self.caller)() else { return Some(Term::UNDEFINED) };
@@ -159,7 +158,7 @@ impl Host for CallHost<'_, '_> {
 }
 
 /// Questions, and the control word.
-fn ask(ctx: &Ctx<'_>, name: Atom, arguments: &[Term], memory: &mut Arena) -> Option<Term> {
+fn ask<'m>(ctx: &Ctx<'_>, name: Atom, arguments: &[TermRef<'m>], mut memory: &'m Arena) -> Option<TermRef<'m>> {
     let (vm, token) = (ctx.vm, ctx.state.token);
     match (name, arguments) {
         (am::process_dump, []) => {
@@ -174,7 +173,7 @@ fn ask(ctx: &Ctx<'_>, name: Atom, arguments: &[Term], memory: &mut Arena) -> Opt
         (am::set_tcw_fake, [_]) => Some(Term::small(i64::from(Tracing::of(vm).control_word()))),
         (am::is_seq_trace, []) => Some(Term::bool(token.as_tuple().is_some())),
         (am::get_seq_token, []) => {
-            Some(if token.as_tuple().is_some() { myriad_heap::copy_term(token, memory) } else { Term::NIL })
+            Some(if token.as_tuple().is_some() { myriad_heap::copy_term(token, &mut memory) } else { Term::NIL })
         }
         (am::display, [term]) => Some(super::spec::display(*term)),
         _ => Some(Term::TRUE),
@@ -244,8 +243,7 @@ fn verdict(ctx: &mut Ctx<'_>, spec: &MaybeSpec, args: &[Term], caller: &dyn Fn()
 }
 
 fn tell_call(ctx: &mut Ctx<'_>, tracer: Term, flags: u32, mfa: Mfa, args: &[Term], message: Message) {
-    let words: usize = args.iter().map(|t| myriad_heap::copied_size(*t) + 2).sum();
-    let mut memory = Fragment::with_capacity(words + 8);
+    let mut memory = &Arena::new();
     let last = if flags & flags::ARITY != 0 {
         Term::small(args.len() as i64)
     } else {
@@ -257,7 +255,7 @@ fn tell_call(ctx: &mut Ctx<'_>, tracer: Term, flags: u32, mfa: Mfa, args: &[Term
     let pid = ctx.pid().term();
     match message {
         Message::Term(payload) => {
-            event::send(ctx.vm, tracer, flags, scheduler, pid, am::call, &[call, payload.term]);
+            event::send(ctx.vm, tracer, flags, scheduler, pid, am::call, &[call, payload.term()]);
         }
         Message::Plain | Message::None => event::send(ctx.vm, tracer, flags, scheduler, pid, am::call, &[call]),
     }
@@ -265,7 +263,7 @@ fn tell_call(ctx: &mut Ctx<'_>, tracer: Term, flags: u32, mfa: Mfa, args: &[Term
 
 /// A call with such a frame has returned `value`, or (`class`) has raised it.
 #[cold]
-pub fn returned(ctx: &mut Ctx<'_>, tracer: Term, mfa: Term, class: Option<Term>, value: Term) {
+pub fn returned(ctx: &mut Ctx<'_>, tracer: Term, mfa: TermRef<'_>, class: Option<Term>, value: TermRef<'_>) {
     let (tracer, flags) = if tracer.is_nil() {
         let flags = ctx.process.trace.flags();
         match tracer_for(ctx.vm, ctx.process, flags::CALL) {
@@ -281,7 +279,7 @@ pub fn returned(ctx: &mut Ctx<'_>, tracer: Term, mfa: Term, class: Option<Term>,
     match class {
         None => event::send(ctx.vm, tracer, flags, scheduler, pid, am::return_from, &[mfa, value]),
         Some(class) => {
-            let mut memory = Fragment::with_capacity(4);
+            let mut memory = &Arena::new();
             let pair = memory.tuple(&[class, value]);
             event::send(ctx.vm, tracer, flags, scheduler, pid, am::exception_from, &[mfa, pair]);
         }
@@ -295,7 +293,7 @@ pub fn returned_to(ctx: &mut Ctx<'_>, mfa: Option<Mfa>) {
         return;
     }
     let Some(tracer) = tracer_for(ctx.vm, ctx.process, flags::RETURN_TO) else { return };
-    let mut memory = Fragment::with_capacity(4);
+    let mut memory = &Arena::new();
     let to = match mfa {
         Some(mfa) => {
             let arity = Term::small(i64::from(mfa.arity));

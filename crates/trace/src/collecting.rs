@@ -1,14 +1,10 @@
 //! Garbage collections: their trace messages.
 
 use crate::{event, monitor};
-use myriad_heap::Fragment;
-use myriad_term::{Atom, Build, Term, am};
+use myriad_term::{Arena, Atom, Build, Term, TermRef, am};
 use myriad_vm::Ctx;
 use myriad_vm::tracer::flags::GARBAGE_COLLECTION;
 use myriad_vm::tracer::{Collection, switches};
-
-/// Words that the messages' lists take.
-const LIST_WORDS: usize = 12 * 5;
 
 /// A collection begins, so that `need` words become free.
 pub(crate) fn begins(ctx: &mut Ctx<'_>, collection: &Collection, need: usize) {
@@ -31,9 +27,10 @@ fn tell(ctx: &mut Ctx<'_>, tag: Atom, first: usize) {
         return;
     }
     let info = ctx.state.heap.info();
-    let mut memory = Fragment::with_capacity(LIST_WORDS + 4);
+    let mut memory = &Arena::new();
     let figures = [(am::wordsize, first)].into_iter().chain(info.named());
-    let pairs: Vec<Term> = figures.map(|(name, n)| memory.tuple(&[name.term(), Term::small(n as i64)])).collect();
+    let pairs: Vec<TermRef<'_>> =
+        figures.map(|(name, n)| memory.tuple(&[name.term(), Term::small(n as i64)])).collect();
     let list = memory.list(&pairs);
     event::about(ctx, GARBAGE_COLLECTION, tag, &[list]);
 }

@@ -4,9 +4,8 @@
 //! the first element is `trace_ts`).
 
 use crate::Tracing;
-use myriad_heap::Fragment;
 use myriad_process::{Message, Payload};
-use myriad_term::{Atom, Build, Term, am};
+use myriad_term::{Atom, Build, Term, TermRef, am};
 use myriad_vm::Ctx;
 use myriad_vm::Vm;
 use myriad_vm::tracer::flags;
@@ -21,7 +20,7 @@ pub fn is_alive(vm: &'static Vm, tracer: Term) -> bool {
 }
 
 /// `{MegaSeconds, Seconds, MicroSeconds}` of the system's time, or of the time the processor has worked for this VM.
-pub fn now_triple(vm: &'static Vm, fragment: &mut Fragment) -> Term {
+pub fn now_triple<'h>(vm: &'static Vm, heap: &mut impl Build<'h>) -> TermRef<'h> {
     let micros = if Tracing::of(vm).cpu_timestamps() {
         vm.platform.cpu_ns() as i64 / 1000
     } else {
@@ -29,29 +28,36 @@ pub fn now_triple(vm: &'static Vm, fragment: &mut Fragment) -> Term {
     };
     let seconds = micros.div_euclid(1_000_000);
     let parts = [seconds.div_euclid(1_000_000), seconds.rem_euclid(1_000_000), micros.rem_euclid(1_000_000)];
-    fragment.tuple(&parts.map(Term::small))
+    heap.tuple(&parts.map(Term::small))
 }
 
 /// The time that the flags ask for.
-pub fn timestamp(vm: &'static Vm, flags: u32, fragment: &mut Fragment) -> Option<Term> {
+pub fn timestamp<'h>(vm: &'static Vm, flags: u32, heap: &mut impl Build<'h>) -> Option<TermRef<'h>> {
     let monotonic = || vm.clock.monotonic_ns(&*vm.platform);
     if flags & flags::TIMESTAMP != 0 {
-        Some(now_triple(vm, fragment))
+        Some(now_triple(vm, heap))
     } else if flags & flags::STRICT_MONOTONIC_TIMESTAMP != 0 {
-        let time = fragment.int(monotonic());
-        let unique = fragment.int128(vm.next_monotonic_unique());
-        Some(fragment.tuple(&[time, unique]))
+        let time = heap.int(monotonic());
+        let unique = heap.int128(vm.next_monotonic_unique());
+        Some(heap.tuple(&[time, unique]))
     } else if flags & flags::MONOTONIC_TIMESTAMP != 0 {
-        Some(fragment.int(monotonic()))
+        Some(heap.int(monotonic()))
     } else {
         None
     }
 }
 
 /// Sends a trace message. `scheduler` is the number of the scheduler from 1, 0 for a thread that is none.
-pub fn send(vm: &'static Vm, tracer: Term, flags: u32, scheduler: usize, tracee: Term, tag: Atom, parts: &[Term]) {
-    let (term, fragment) = message(vm, flags, scheduler, tracee, tag, parts);
-    deliver(vm, tracer, term, fragment);
+pub fn send(
+    vm: &'static Vm,
+    tracer: Term,
+    flags: u32,
+    scheduler: usize,
+    tracee: Term,
+    tag: Atom,
+    parts: &[TermRef<'_>],
+) {
+    deliver(vm, tracer, message(vm, flags, scheduler, tracee, tag, parts));
 }
 
 /// Makes a trace message.
@@ -61,30 +67,30 @@ pub fn message(
     scheduler: usize,
     tracee: Term,
     tag: Atom,
-    parts: &[Term],
-) -> (Term, Fragment) {
+    parts: &[TermRef<'_>],
+) -> Payload {
     let words: usize = parts.iter().map(|t| myriad_heap::copied_size(*t)).sum();
-    let mut fragment = Fragment::with_capacity(words + parts.len() + 24);
-    let name = if flags & flags::TIMES != 0 { am::trace_ts } else { am::trace };
-    let mut elements = Vec::with_capacity(parts.len() + 5);
-    elements.extend([name.term(), tracee, tag.term()]);
-    for part in parts {
-        elements.push(myriad_heap::copy_term(*part, &mut fragment));
-    }
-    if flags & flags::SCHEDULER_ID != 0 {
-        elements.push(Term::small(scheduler as i64));
-    }
-    elements.extend(timestamp(vm, flags, &mut fragment));
-    let term = fragment.tuple(&elements);
-    (term, fragment)
+    Payload::build(words + parts.len() + 24, |draft| {
+        let name = if flags & flags::TIMES != 0 { am::trace_ts } else { am::trace };
+        let mut elements = Vec::with_capacity(parts.len() + 5);
+        elements.extend([name.term(), tracee, tag.term()]);
+        for part in parts {
+            elements.push(myriad_heap::copy_term(*part, draft));
+        }
+        if flags & flags::SCHEDULER_ID != 0 {
+            elements.push(Term::small(scheduler as i64));
+        }
+        elements.extend(timestamp(vm, flags, draft));
+        draft.tuple(&elements)
+    })
 }
 
 /// Hands a message to a tracer.
-pub fn deliver(vm: &'static Vm, tracer: Term, term: Term, fragment: Fragment) {
+pub fn deliver(vm: &'static Vm, tracer: Term, message: Payload) {
     if let Some(pid) = tracer.as_local_pid() {
-        vm.signal_pid(pid, Signal::Message(Message::new(term, Some(fragment), Term::NONE)));
+        vm.signal_pid(pid, Signal::Message(Message::new(message, Term::NONE)));
     } else if let (Some(port), Some(ports)) = (tracer.as_local_port(), vm.ports()) {
-        ports.trace_output(vm, port, Payload { term, fragment: Some(fragment) });
+        ports.trace_output(vm, port, message);
     }
 }
 
@@ -115,7 +121,7 @@ pub fn tracer_for(vm: &'static Vm, process: &Process, mask: u32) -> Option<Term>
 }
 
 /// Sends a trace message about the process that runs, for one of these flags.
-pub fn about(ctx: &Ctx<'_>, mask: u32, tag: Atom, parts: &[Term]) {
+pub fn about(ctx: &Ctx<'_>, mask: u32, tag: Atom, parts: &[TermRef<'_>]) {
     if let Some(tracer) = tracer_for(ctx.vm, ctx.process, mask) {
         let flags = ctx.process.trace.flags();
         send(ctx.vm, tracer, flags, ctx.scheduler_number(), ctx.process.pid.term(), tag, parts);

@@ -2,8 +2,7 @@
 
 use crate::Tracing;
 use crate::event::{self, tracer_for};
-use myriad_heap::Fragment;
-use myriad_term::{Build, Mfa, Term, am};
+use myriad_term::{Arena, Build, Mfa, Term, am};
 use myriad_vm::Ctx;
 use myriad_vm::Process;
 use myriad_vm::tracer::flags;
@@ -44,7 +43,7 @@ fn inherit(ctx: &mut Ctx<'_>, child: &Process, linked: bool) {
 pub(crate) fn spawned(ctx: &mut Ctx<'_>, child: &Process, mfa: Mfa, args: &[Term], linked: bool) {
     inherit(ctx, child, linked);
     let (own, new) = (ctx.pid().term(), child.pid.term());
-    let mut memory = Fragment::with_capacity(2 * args.len() + 4);
+    let mut memory = &Arena::new();
     // The messages copy the arguments.
     let list = memory.list(args);
     let call = memory.tuple(&[mfa.module.term(), mfa.function.term(), list]);

@@ -5,11 +5,18 @@ use crate::call::CallHost;
 use crate::event::{self, tracer_for};
 use crate::spec::Message as Said;
 use crate::{Filter, Filtered, Tracing};
-use myriad_term::{Atom, Term, am};
+use myriad_term::{Atom, Term, TermRef, am};
 use myriad_vm::Ctx;
 use myriad_vm::tracer::flags;
 
-fn trace_message(ctx: &mut Ctx<'_>, of: Filtered, mask: u32, tag: Atom, subject: &[Term], parts: &[Term]) {
+fn trace_message(
+    ctx: &mut Ctx<'_>,
+    of: Filtered,
+    mask: u32,
+    tag: Atom,
+    subject: &[TermRef<'_>],
+    parts: &[TermRef<'_>],
+) {
     let Some(tracer) = tracer_for(ctx.vm, ctx.process, mask) else { return };
     let said = match Tracing::of(ctx.vm).filter(of) {
         Filter::All => Said::Plain,
@@ -29,7 +36,7 @@ fn trace_message(ctx: &mut Ctx<'_>, of: Filtered, mask: u32, tag: Atom, subject:
     match &said {
         Said::None => return,
         Said::Plain => {}
-        Said::Term(payload) => parts.push(payload.term),
+        Said::Term(payload) => parts.push(payload.term()),
     }
     event::send(ctx.vm, tracer, flags, scheduler, pid, tag, &parts);
 }
@@ -43,7 +50,7 @@ pub(crate) fn sent(ctx: &mut Ctx<'_>, to: Term, message: Term) {
 
 /// A message, or `timeout`, comes to the process, which has the flag `'receive'`.
 #[cold]
-pub fn received(ctx: &mut Ctx<'_>, from: Term, message: Term) {
+pub fn received(ctx: &mut Ctx<'_>, from: TermRef<'_>, message: TermRef<'_>) {
     let known = from.is_pid() || from.is_port() || from.is_atom();
     let (node, from) = (ctx.vm.node_name().term(), if known { from } else { Term::UNDEFINED });
     trace_message(ctx, Filtered::Receive, flags::RECEIVE, am::receive, &[node, from, message], &[message]);

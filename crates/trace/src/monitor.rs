@@ -1,9 +1,9 @@
 //! `system_monitor`: long collections, large heaps, long slices, busy ports are told to one process.
 
 use crate::{Tracing, event};
-use myriad_heap::{Fragment, GcInfo};
+use myriad_heap::{Draft, GcInfo, Payload};
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use myriad_term::{Atom, Build, Term, am};
+use myriad_term::{Atom, Build, Term, TermRef, am};
 use myriad_vm::Ctx;
 use myriad_vm::Vm;
 use myriad_vm::tracer::switches;
@@ -105,17 +105,24 @@ pub fn busy_port(vm: &'static Vm, subject: Term, port: Term) {
     }
 }
 
-fn tell(vm: &'static Vm, by: Term, subject: Term, what: Atom, info: impl FnOnce(&mut Fragment) -> Term) {
+fn tell(
+    vm: &'static Vm,
+    by: Term,
+    subject: Term,
+    what: Atom,
+    info: impl for<'b> FnOnce(&mut Draft<'b>) -> TermRef<'b>,
+) {
     if by == subject {
         return;
     }
-    let mut memory = Fragment::with_capacity(64);
-    let info = info(&mut memory);
-    let term = memory.tuple(&[Term::atom(am::monitor), subject, what.term(), info]);
-    event::deliver(vm, by, term, memory);
+    let message = Payload::build(64, |draft| {
+        let info = info(draft);
+        draft.tuple(&[Term::atom(am::monitor), subject, what.term(), info])
+    });
+    event::deliver(vm, by, message);
 }
 
-fn sizes(memory: &mut Fragment, info: GcInfo, time: Option<u64>) -> Term {
+fn sizes<'b>(memory: &mut Draft<'b>, info: GcInfo, time: Option<u64>) -> TermRef<'b> {
     let figures = [
         (am::old_heap_block_size, info.old_heap_block_size),
         (am::heap_block_size, info.heap_block_size),

@@ -2,13 +2,13 @@
 
 use crate::{Tracing, collecting, event, life, messages, monitor, profile, running, saved_calls, sequential};
 use myriad_process::{Message, Payload};
-use myriad_term::{Atom, Mfa, Pid, Term};
+use myriad_term::{Atom, Mfa, Pid, Term, TermRef};
 use myriad_vm::engine::SliceEnd;
 use myriad_vm::tracer::{Activity, Collection, SpawnMessages, Tracer};
 use myriad_vm::{Ctx, OwnerState, Process, Vm};
 
 impl Tracer for Tracing {
-    fn event(&self, ctx: &mut Ctx<'_>, flags: u32, tag: Atom, parts: &[Term]) {
+    fn event(&self, ctx: &mut Ctx<'_>, flags: u32, tag: Atom, parts: &[TermRef<'_>]) {
         event::about(ctx, flags, tag, parts);
     }
 
@@ -16,7 +16,7 @@ impl Tracer for Tracing {
         messages::sent(ctx, to, message);
     }
 
-    fn receives(&self, ctx: &mut Ctx<'_>, from: Term, message: &Message) {
+    fn receives(&self, ctx: &mut Ctx<'_>, from: TermRef<'_>, message: &Message) {
         let from = sequential::Token::of(message.token()).map_or(from, |token| token.sender);
         messages::received(ctx, from, message.term());
     }
@@ -62,7 +62,7 @@ impl Tracer for Tracing {
         ctx: &mut Ctx<'_>,
         new: &mut OwnerState,
         child: Pid,
-        messages: SpawnMessages,
+        messages: SpawnMessages<'_>,
     ) -> Option<Payload> {
         sequential::spawned(ctx, new, child, messages)
     }

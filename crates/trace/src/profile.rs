@@ -5,10 +5,10 @@
 //! PR2. Nothing is told of the profiler itself, nor of a scheduler that wakes only to run it: there would be no end of it.
 
 use crate::{Tracing, event};
-use myriad_heap::Fragment;
+use myriad_heap::Draft;
 use myriad_process::Payload;
 use myriad_sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use myriad_term::{Build, Mfa, Term, am};
+use myriad_term::{Build, Mfa, Term, TermRef, am};
 use myriad_vm::Ctx;
 use myriad_vm::Process;
 use myriad_vm::Vm;
@@ -49,22 +49,23 @@ impl Profile {
 }
 
 /// `{profile, Part..., Time}` to who is told.
-fn tell(vm: &'static Vm, parts: impl FnOnce(&mut Fragment) -> Vec<Term>) {
+fn tell(vm: &'static Vm, parts: impl for<'b> FnOnce(&mut Draft<'b>) -> Vec<TermRef<'b>>) {
     let profile = &Tracing::of(vm).profile;
     let Some(by) = profile.by() else { return };
     if !event::is_alive(vm, by) {
         return profile.set(vm, None, 0, 0);
     }
-    let mut memory = Fragment::with_capacity(32);
-    let mut elements = vec![Term::atom(am::profile)];
-    elements.extend(parts(&mut memory));
-    // Relaxed: see `set`.
-    elements.extend(event::timestamp(vm, profile.time.load(Ordering::Relaxed), &mut memory));
-    let term = memory.tuple(&elements);
+    let message = Payload::build(32, |draft| {
+        let mut elements = vec![Term::atom(am::profile)];
+        elements.extend(parts(draft));
+        // Relaxed: see `set`.
+        elements.extend(event::timestamp(vm, profile.time.load(Ordering::Relaxed), draft));
+        draft.tuple(&elements)
+    });
     match (by.as_local_port(), vm.ports()) {
         // Who wakes a process may hold a port.
-        (Some(port), Some(ports)) => ports.trace_output_soon(vm, port, Payload { term, fragment: Some(memory) }),
-        _ => event::deliver(vm, by, term, memory),
+        (Some(port), Some(ports)) => ports.trace_output_soon(vm, port, message),
+        _ => event::deliver(vm, by, message),
     }
 }
 

@@ -1,8 +1,7 @@
 //! When a process runs: `in` and `out`, and what stands still with it.
 
 use crate::{event, times};
-use myriad_heap::Fragment;
-use myriad_term::{Atom, Build, Term, am};
+use myriad_term::{Arena, Atom, Build, Term, TermRef, am};
 use myriad_vm::Ctx;
 use myriad_vm::engine::SliceEnd;
 use myriad_vm::tracer::flags;
@@ -10,7 +9,7 @@ use myriad_vm::tracer::flags;
 const RUNNING: u32 = flags::RUNNING | flags::RUNNING_PROCS;
 
 /// The function it is in, as `{Module, Function, Arity}`; 0 if that is not known.
-fn place(ctx: &Ctx<'_>, memory: &mut Fragment) -> Term {
+fn place<'m>(ctx: &Ctx<'_>, mut memory: &'m Arena) -> TermRef<'m> {
     match ctx.current_function() {
         Some(mfa) => memory.tuple(&[mfa.module.term(), mfa.function.term(), Term::small(i64::from(mfa.arity))]),
         None => Term::small(0),
@@ -36,7 +35,7 @@ pub(crate) fn slice_ends(ctx: &mut Ctx<'_>, end: SliceEnd) {
 }
 
 fn tell(ctx: &mut Ctx<'_>, tag: Atom) {
-    let mut memory = Fragment::with_capacity(8);
-    let place = place(ctx, &mut memory);
+    let memory = Arena::new();
+    let place = place(ctx, &memory);
     event::about(ctx, RUNNING, tag, &[place]);
 }

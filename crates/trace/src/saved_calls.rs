@@ -8,7 +8,7 @@
 pub use myriad_vm::tracer::watched::Saved;
 
 use myriad_heap::Fragment;
-use myriad_term::{Build, Term, am};
+use myriad_term::{Arena, Build, Term, TermRef, am};
 use myriad_vm::Ctx;
 use myriad_vm::deliver::Question;
 use std::collections::VecDeque;
@@ -50,8 +50,8 @@ pub fn question(most: u16) -> Box<dyn Question> {
 struct Most(u16);
 
 impl Question for Most {
-    fn answer(&self, ctx: &mut Ctx<'_>) -> (Term, Fragment) {
-        (Term::small(i64::from(set(ctx, self.0))), Fragment::new())
+    fn answer<'m>(&self, ctx: &mut Ctx<'_>, _: &'m Arena) -> TermRef<'m> {
+        Term::small(i64::from(set(ctx, self.0)))
     }
 
     fn of_the_dead(&self) -> Term {
@@ -64,7 +64,7 @@ impl Question for Most {
 }
 
 /// What was noted, the last one last; `false` if nothing is.
-pub fn as_list<B: Build>(saved: Option<&VecDeque<Saved>>, out: &mut B) -> Term {
+pub fn as_list<'h, B: Build<'h>>(saved: Option<&VecDeque<Saved>>, out: &mut B) -> TermRef<'h> {
     let Some(saved) = saved else { return Term::FALSE };
     let mut list = Term::NIL;
     for what in saved.iter().rev() {

@@ -7,9 +7,8 @@
 //! VM itself change nothing (`Message::token` tells them apart).
 
 use crate::{Tracing, event};
-use myriad_heap::Fragment;
 use myriad_process::{Message, Payload};
-use myriad_term::{Atom, Build, Pid, Term, am};
+use myriad_term::{Arena, Atom, Build, Pid, Term, TermRef, am};
 use myriad_vm::tracer::watched::Counts;
 use myriad_vm::tracer::{ReplyDelivery, SpawnMessages, flags};
 use myriad_vm::{Ctx, OwnerState, Signal, Vm};
@@ -42,22 +41,22 @@ pub fn flag(name: Atom) -> Option<i64> {
 
 /// The parts of a token.
 #[derive(Clone, Copy)]
-pub struct Token {
+pub struct Token<'h> {
     /// What is traced.
     pub flags: i64,
     /// Any term.
-    pub label: Term,
+    pub label: TermRef<'h>,
     /// The number of its message.
     pub serial: i64,
     /// Who sent it.
-    pub sender: Term,
+    pub sender: TermRef<'h>,
     /// The number that the sender had received last.
     pub previous: i64,
 }
 
-impl Token {
+impl<'h> Token<'h> {
     /// The parts; nothing if the term is no token.
-    pub fn of(term: Term) -> Option<Token> {
+    pub fn of(term: TermRef<'h>) -> Option<Token<'h>> {
         let [flags, label, serial, sender, previous] = term.as_tuple_of::<5>()?;
         Some(Token {
             flags: flags.as_small()?,
@@ -68,7 +67,7 @@ impl Token {
         })
     }
 
-    fn term<A: Build + ?Sized>(&self, heap: &mut A) -> Term {
+    fn term<A: Build<'h> + ?Sized>(&self, heap: &mut A) -> TermRef<'h> {
         heap.tuple(&[
             Term::small(self.flags),
             self.label,
@@ -80,7 +79,7 @@ impl Token {
 }
 
 /// Sends `{seq_trace, Label, {Kind, {Previous, Serial}, From, To, Message}}`, with the time if the token asks for it.
-fn output(vm: &'static Vm, kind: Atom, token: Token, from: Term, to: Term, message: Term) {
+fn output(vm: &'static Vm, kind: Atom, token: Token<'_>, from: Term, to: Term, message: TermRef<'_>) {
     let Some(tracer) = Tracing::of(vm).sequential_tracer() else { return };
     if tracer == from && kind != am::receive || tracer == to && kind == am::receive {
         return;
@@ -90,12 +89,6 @@ fn output(vm: &'static Vm, kind: Atom, token: Token, from: Term, to: Term, messa
         return;
     }
     let words = myriad_heap::copied_size(message) + myriad_heap::copied_size(token.label);
-    let mut fragment = Fragment::with_capacity(words + 32);
-    let label = myriad_heap::copy_term(token.label, &mut fragment);
-    let message = myriad_heap::copy_term(message, &mut fragment);
-    let (from, to) = (myriad_heap::copy_term(from, &mut fragment), myriad_heap::copy_term(to, &mut fragment));
-    let serial = fragment.tuple(&[Term::small(token.previous), Term::small(token.serial)]);
-    let info = fragment.tuple(&[kind.term(), serial, from, to, message]);
     let mut times = 0;
     for (bit, flag) in [
         (TIMESTAMP, flags::TIMESTAMP),
@@ -106,19 +99,26 @@ fn output(vm: &'static Vm, kind: Atom, token: Token, from: Term, to: Term, messa
             times |= flag;
         }
     }
-    let mut elements = vec![Term::atom(am::seq_trace), label, info];
-    elements.extend(event::timestamp(vm, times, &mut fragment));
-    let term = fragment.tuple(&elements);
-    event::deliver(vm, tracer, term, fragment);
+    let told = Payload::build(words + 32, |draft| {
+        let label = myriad_heap::copy_term(token.label, draft);
+        let message = myriad_heap::copy_term(message, draft);
+        let (from, to) = (myriad_heap::copy_term(from, draft), myriad_heap::copy_term(to, draft));
+        let serial = draft.tuple(&[Term::small(token.previous), Term::small(token.serial)]);
+        let info = draft.tuple(&[kind.term(), serial, from, to, message]);
+        let mut elements = vec![Term::atom(am::seq_trace), label, info];
+        elements.extend(event::timestamp(vm, times, draft));
+        draft.tuple(&elements)
+    });
+    event::deliver(vm, tracer, told);
 }
 
 /// The token, if there is one.
-pub fn token(ctx: &Ctx<'_>) -> Option<Token> {
+pub fn token(ctx: &Ctx<'_>) -> Option<Token<'static>> {
     if ctx.state.token.is_none() { None } else { Token::of(ctx.state.token) }
 }
 
 /// Sets the token.
-fn set_token(ctx: &mut Ctx<'_>, token: Option<Token>) {
+fn set_token(ctx: &mut Ctx<'_>, token: Option<Token<'static>>) {
     ctx.state.token = match token {
         Some(token) => token.term(ctx),
         None => Term::NONE,
@@ -126,7 +126,7 @@ fn set_token(ctx: &mut Ctx<'_>, token: Option<Token>) {
 }
 
 /// The token, or a new one.
-fn token_or_new(ctx: &Ctx<'_>) -> Token {
+fn token_or_new(ctx: &Ctx<'_>) -> Token<'static> {
     // What was received last counts on while there is no token.
     let previous = ctx.state.watched.sequence.last;
     let new = || Token { flags: 0, label: Term::small(0), serial: 0, sender: ctx.pid().term(), previous };
@@ -134,7 +134,7 @@ fn token_or_new(ctx: &Ctx<'_>) -> Token {
 }
 
 /// Is this kind of event of this process told? Nothing of a sensitive process is.
-fn tells(ctx: &Ctx<'_>, token: Token, kind: i64) -> bool {
+fn tells(ctx: &Ctx<'_>, token: Token<'_>, kind: i64) -> bool {
     token.flags & kind != 0 && ctx.process.trace.flags() & flags::SENSITIVE == 0
 }
 
@@ -143,7 +143,7 @@ fn counts<'c>(ctx: &'c mut Ctx<'_>) -> &'c mut Counts {
 }
 
 /// Sets a part of the token; gives what it was. Nothing: there is no such part, or the value does not fit.
-pub fn set_part(ctx: &mut Ctx<'_>, key: Atom, value: Term) -> Option<Term> {
+pub fn set_part(ctx: &mut Ctx<'_>, key: Atom, value: TermRef<'_>) -> Option<Term> {
     if let Some(bit) = flag(key) {
         let on = value.as_bool()?;
         let mut token = token_or_new(ctx);
@@ -185,7 +185,7 @@ fn set_serial(ctx: &mut Ctx<'_>, previous: i64, serial: i64) -> (i64, i64) {
 }
 
 /// The token with the next number. The tracer itself counts nothing.
-fn next_token(ctx: &mut Ctx<'_>) -> Option<Token> {
+fn next_token(ctx: &mut Ctx<'_>) -> Option<Token<'static>> {
     let mut token = token(ctx)?;
     let tracer = Tracing::of(ctx.vm).sequential_tracer();
     if tracer != Some(ctx.pid().term()) {
@@ -200,13 +200,11 @@ fn next_token(ctx: &mut Ctx<'_>) -> Option<Token> {
 
 /// A message of the process to `to`, with its token, which counts it.
 pub(crate) fn sent(ctx: &mut Ctx<'_>, to: Term, message: Term, payload: Payload) -> Message {
-    let Some(token) = next_token(ctx) else { return payload.message_from(ctx.pid()) };
+    let Some(token) = next_token(ctx) else { return Message::new(payload, ctx.pid().term()) };
     if tells(ctx, token, SEND) {
         output(ctx.vm, am::send, token, ctx.pid().term(), to, message);
     }
-    let mut fragment = payload.fragment.unwrap_or_default();
-    let token = myriad_heap::copy_term(ctx.state.token, &mut fragment);
-    Message::new(payload.term, Some(fragment), token)
+    Message::new(payload, ctx.state.token)
 }
 
 /// A message has been accepted: its token is the process's now.
@@ -264,7 +262,12 @@ pub fn print(ctx: &mut Ctx<'_>, label: Option<Term>, message: Term) -> bool {
 
 /// A process is made by one with a token: the request, as if it were a message, and the reply. Gives the token of a reply that
 /// comes as a message.
-pub(crate) fn spawned(ctx: &mut Ctx<'_>, new: &mut OwnerState, child: Pid, messages: SpawnMessages) -> Option<Payload> {
+pub(crate) fn spawned(
+    ctx: &mut Ctx<'_>,
+    new: &mut OwnerState,
+    child: Pid,
+    messages: SpawnMessages<'_>,
+) -> Option<Payload> {
     let SpawnMessages { request, reply, delivery } = messages;
     let (own, child) = (ctx.pid().term(), child.term());
     let mut token = next_token(ctx)?;
@@ -298,7 +301,7 @@ pub(crate) fn exited(ctx: &mut Ctx<'_>, to: Term, reason: Term) -> Option<Payloa
     let token = next_token(ctx)?;
     if tells(ctx, token, SEND) {
         let from = ctx.pid().term();
-        let mut memory = Fragment::with_capacity(4);
+        let mut memory = &Arena::new();
         let message = memory.tuple(&[Term::atom(am::EXIT), from, reason]);
         output(ctx.vm, am::send, token, from, to, message);
     }

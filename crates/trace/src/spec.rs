@@ -2,7 +2,7 @@
 //! what they ask of it goes through a [`Host`].
 
 use myriad_process::Payload;
-use myriad_term::{Arena, Atom, Term};
+use myriad_term::{Arena, Atom, Term, TermRef};
 
 /// What a specification has said.
 pub enum Message {
@@ -28,11 +28,11 @@ pub struct Verdict {
 pub trait Host {
     /// Carries out an action, or answers a question, by its name in the specification; nothing makes `'EXIT'` of it. Terms are
     /// made in the arena, which lives as long as the specification runs.
-    fn act(&mut self, name: Atom, arguments: &[Term], memory: &mut Arena) -> Option<Term>;
+    fn act<'m>(&mut self, name: Atom, arguments: &[TermRef<'m>], memory: &'m Arena) -> Option<TermRef<'m>>;
 }
 
 /// `{display, Term}`: a line on standard output, whoever reads it.
-pub fn display(term: Term) -> Term {
+pub fn display(term: TermRef<'_>) -> Term {
     use std::io::Write;
     let mut text = myriad_term::print::display(term);
     text.extend(b"\r\n");
@@ -43,9 +43,9 @@ pub fn display(term: Term) -> Term {
 
 /// A compiled specification.
 pub trait Specification: Send + Sync {
-    /// As it was written; lives as long as this does.
-    fn source(&self) -> Term;
+    /// As it was written.
+    fn source(&self) -> TermRef<'_>;
 
     /// Runs it on these arguments for the process `pid`; nothing if no clause matches.
-    fn run(&self, pid: Term, node: Atom, arguments: &[Term], host: &mut dyn Host) -> Option<Verdict>;
+    fn run(&self, pid: Term, node: Atom, arguments: &[TermRef<'_>], host: &mut dyn Host) -> Option<Verdict>;
 }

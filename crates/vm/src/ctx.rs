@@ -5,7 +5,7 @@ use crate::vm::Vm;
 use crate::{OwnerState, Process};
 use myriad_heap::Heap;
 use myriad_sched::Local;
-use myriad_term::{Alloc, Export, Mfa, OffHeap, Pid, Term};
+use myriad_term::{Alloc, Export, Mfa, Pid, Term};
 use std::ptr::NonNull;
 
 /// What a BIF or the interpreter works with. New terms go to the process's heap: `ctx.tuple(&[..])` ([`myriad_term::Build`]).
@@ -20,15 +20,16 @@ pub struct Ctx<'a> {
     pub vm: &'static Vm,
 }
 
-impl Alloc for Ctx<'_> {
+impl Alloc<'static> for Ctx<'_> {
     #[inline]
     fn alloc(&mut self, words: usize) -> NonNull<u64> {
         self.state.heap.alloc(words)
     }
 
     #[inline]
-    fn off_heap(&mut self) -> &mut OffHeap {
-        self.state.heap.off_heap()
+    unsafe fn link(&mut self, header: *mut u64, words: usize) {
+        // SAFETY: the caller's promise about the object.
+        unsafe { self.state.heap.link(header, words) };
     }
 }
 

@@ -8,7 +8,7 @@ use myriad_heap::Fragment;
 use myriad_process::links::{AliasMode, Target};
 use myriad_process::{Message, Packet, Payload};
 use myriad_sync::atomic::Ordering;
-use myriad_term::{Build, RefNumbers, Term, am};
+use myriad_term::{Arena, Build, RefNumbers, Term, TermRef, am};
 
 /// Signals of a queue that is taken which are put in order for a reduction.
 const TURNED_PER_REDUCTION: usize = 8;
@@ -29,8 +29,8 @@ pub enum Handled {
 
 /// What one process asks another: the asker makes it, and the other answers in its own thread, between its own instructions.
 pub trait Question: Send {
-    /// The answer of the process that runs. It stands in the fragment, but for what the process has already.
-    fn answer(&self, ctx: &mut Ctx<'_>) -> (Term, Fragment);
+    /// The answer of the process that runs: a term of its own, or one made in `memory`.
+    fn answer<'m>(&self, ctx: &mut Ctx<'_>, memory: &'m Arena) -> TermRef<'m>;
 
     /// The answer for a process that has ended: an immediate.
     fn of_the_dead(&self) -> Term;
@@ -196,7 +196,8 @@ impl Ctx<'_> {
             }
             Signal::IsAlive { from, reference } => self.reply(from, reference, Term::TRUE),
             Signal::Ask { from, reference, question } => {
-                let (answer, _memory) = question.answer(self);
+                let memory = Arena::new();
+                let answer = question.answer(self, &memory);
                 self.reply(from, reference, answer);
             }
             Signal::Task { from, request, priority } => crate::task::take_up(self, from, request, priority),
@@ -217,22 +218,23 @@ impl Ctx<'_> {
     }
 
     /// Sends `{Reference, Value}` to a local process.
-    fn reply(&mut self, to: myriad_term::Pid, reference: RefNumbers, value: Term) {
-        let mut fragment = Fragment::with_capacity(8 + myriad_heap::copied_size(value));
-        let value = myriad_heap::copy_term(value, &mut fragment);
-        let reference = fragment.reference(reference);
-        let term = fragment.tuple(&[reference, value]);
-        self.pay_for_copy(fragment.used_words());
-        let message = Message::new(term, Some(fragment), Term::NONE);
-        self.signal_to(to, Signal::Message(message));
+    fn reply(&mut self, to: myriad_term::Pid, reference: RefNumbers, value: TermRef<'_>) {
+        let payload = Payload::build(8 + myriad_heap::copied_size(value), |draft| {
+            let value = myriad_heap::copy_term(value, draft);
+            let reference = draft.reference(reference);
+            draft.tuple(&[reference, value])
+        });
+        self.pay_for_copy(payload.words());
+        self.signal_to(to, Signal::Message(Message::new(payload, Term::NONE)));
     }
 
     /// Sends the message `{To, Message}` that a signal brought along for its own answer.
     fn reply_parcel(&mut self, reply: Payload) {
-        let Some([to, _]) = reply.term.as_tuple_of::<2>() else { return };
-        if let Some(pid) = to.as_local_pid() {
-            let message = reply.term.as_tuple_of::<2>().map_or(Term::NIL, |[_, m]| m);
-            self.signal_to(pid, Signal::Message(Message::new(message, reply.fragment, Term::NONE)));
+        let Some([to, _]) = reply.term().as_tuple_of::<2>() else { return };
+        if let Some(pid) = to.as_local_pid()
+            && let Some(message) = reply.part(|pair| pair.as_tuple_of::<2>().map(|[_, message]| message))
+        {
+            self.signal_to(pid, Signal::Message(Message::new(message, Term::NONE)));
         }
     }
 
@@ -270,20 +272,19 @@ impl Ctx<'_> {
         if linked && !self.state.relations.drop_link(from) {
             return true;
         }
-        let fatal_kill = !linked && reason.term.is_am(am::kill);
+        let fatal_kill = !linked && reason.term().is_am(am::kill);
         if fatal_kill {
             self.state.exit_reason = Term::atom(am::killed);
             return false;
         }
-        let survives = self.state.flags.trap_exit || reason.term.is_am(am::normal) && from != self.pid().term();
+        let survives = self.state.flags.trap_exit || reason.term().is_am(am::normal) && from != self.pid().term();
         if linked && survives {
             self.trace(flags::PROCS, am::getting_unlinked, &[from]);
         }
         if self.state.flags.trap_exit {
-            let mut fragment = reason.fragment.unwrap_or_else(|| Fragment::with_capacity(4));
-            let term = fragment.tuple(&[Term::atom(am::EXIT), from, reason.term]);
-            let token = token.map_or(Term::NONE, |token| myriad_heap::copy_term(token.term, &mut fragment));
-            self.arrive_from(from, Message::new(term, Some(fragment), token));
+            let exit = reason.and_then(|reason, draft| draft.tuple(&[Term::atom(am::EXIT), from, reason]));
+            let token = token.as_ref().map_or(Term::NONE, Payload::term);
+            self.arrive_from(from, Message::new(exit, token));
             return true;
         }
         if survives {
@@ -308,16 +309,14 @@ impl Ctx<'_> {
     /// Puts `{'CHANGE' | Tag, Reference, time_offset, clock_service, Offset}` in the own message queue; the monitor stays.
     fn time_offset_changed(&mut self, reference: RefNumbers, offset_ns: i64) {
         let Some(monitor) = self.state.relations.get().and_then(|t| t.monitors.get(&reference)) else { return };
-        let tag_words = monitor.tag.as_ref().map_or(0, |t| myriad_heap::copied_size(t.term));
-        let mut fragment = Fragment::with_capacity(16 + tag_words);
-        let tag = match &monitor.tag {
-            Some(tag) => myriad_heap::copy_term(tag.term, &mut fragment),
-            None => Term::atom(am::CHANGE),
-        };
-        let (reference, offset) = (fragment.reference(reference), fragment.int(offset_ns));
-        let (kind, object) = (Term::atom(am::time_offset), Term::atom(am::clock_service));
-        let term = fragment.tuple(&[tag, reference, kind, object, offset]);
-        self.state.messages.push(Message::new(term, Some(fragment), Term::NONE));
+        let tag = monitor.tag.as_ref().map_or(Term::atom(am::CHANGE), Payload::term);
+        let payload = Payload::build(16 + myriad_heap::copied_size(tag), |draft| {
+            let tag = myriad_heap::copy_term(tag, draft);
+            let (reference, offset) = (draft.reference(reference), draft.int(offset_ns));
+            let (kind, object) = (Term::atom(am::time_offset), Term::atom(am::clock_service));
+            draft.tuple(&[tag, reference, kind, object, offset])
+        });
+        self.state.messages.push(Message::new(payload, Term::NONE));
     }
 
     /// Puts `{Tag, Reference, Kind, Object, Reason}` in the own message queue. `name` (an atom) makes the object `{Name, Node}`.
@@ -330,17 +329,16 @@ impl Ctx<'_> {
         object: Term,
         reason: Payload,
     ) {
-        let tag_words = tag.as_ref().map_or(0, |t| myriad_heap::copied_size(t.term));
-        self.pay_for_copy(tag_words);
-        let mut fragment = reason.fragment.unwrap_or_else(|| Fragment::with_capacity(16 + tag_words));
-        let tag = match tag {
-            Some(tag) => myriad_heap::copy_term(tag.term, &mut fragment),
-            None => Term::atom(am::DOWN),
-        };
-        let object = if name.is_some() { fragment.tuple(&[name, self.vm.node_name().term()]) } else { object };
-        let reference = fragment.reference(reference);
-        let term = fragment.tuple(&[tag, reference, Term::atom(kind), object, reason.term]);
-        let from = if object.is_immediate() { object } else { Term::NONE };
-        self.arrive_from(from, Message::new(term, Some(fragment), Term::NONE));
+        let tag = tag.as_ref().map_or(Term::atom(am::DOWN), Payload::term);
+        self.pay_for_copy(myriad_heap::copied_size(tag));
+        let node = self.vm.node_name().term();
+        let from = if name.is_none() && object.is_immediate() { object } else { Term::NONE };
+        let payload = reason.and_then(|reason, draft| {
+            let tag = myriad_heap::copy_term(tag, draft);
+            let object = if name.is_some() { draft.tuple(&[name, node]) } else { object };
+            let reference = draft.reference(reference);
+            draft.tuple(&[tag, reference, Term::atom(kind), object, reason])
+        });
+        self.arrive_from(from, Message::new(payload, Term::NONE));
     }
 }

@@ -14,10 +14,9 @@ use crate::engine::SliceEnd;
 use crate::tracer::flags;
 use crate::vm::Vm;
 use crate::{Signal, Signals};
-use myriad_heap::Fragment;
 use myriad_process::links::{Link, Monitor, Suspension, Target, Watcher};
 use myriad_process::{Message, Payload};
-use myriad_term::{Build, Pid, RefNumbers, Term, am, print};
+use myriad_term::{Build, Pid, RefNumbers, Term, TermRef, am, print};
 use std::collections::{btree_map, hash_map};
 
 /// Most terms of the reason that a slogan shows.
@@ -298,7 +297,7 @@ pub(crate) fn answer_for_the_dead(vm: &'static Vm, dead: Pid, signal: Signal) {
         Signal::Task { from, request, .. } => crate::task::refuse(vm, from, &request),
         Signal::Returned(returned) => returned.to_nobody(vm, dead),
         Signal::Suspend { reply: Some(reply), .. } => {
-            if let Some([to, message]) = reply.term.as_tuple_of::<2>()
+            if let Some([to, message]) = reply.term().as_tuple_of::<2>()
                 && let Some([tag, _]) = message.as_tuple_of::<2>()
                 && let Some(pid) = to.as_local_pid()
             {
@@ -310,15 +309,17 @@ pub(crate) fn answer_for_the_dead(vm: &'static Vm, dead: Pid, signal: Signal) {
 }
 
 fn answer(vm: &'static Vm, to: Pid, reference: RefNumbers, value: Term) {
-    let mut fragment = Fragment::with_capacity(6);
-    let reference = fragment.reference(reference);
-    let term = fragment.tuple(&[reference, value]);
-    vm.signal_pid(to, Signal::Message(Message::new(term, Some(fragment), Term::NONE)));
+    let answer = Payload::build(6, |draft| {
+        let reference = draft.reference(reference);
+        draft.tuple(&[reference, value])
+    });
+    vm.signal_pid(to, Signal::Message(Message::new(answer, Term::NONE)));
 }
 
-fn answer_tagged(vm: &'static Vm, to: Pid, tag: Term, value: Term) {
-    let mut fragment = Fragment::with_capacity(4 + myriad_heap::copied_size(tag));
-    let tag = myriad_heap::copy_term(tag, &mut fragment);
-    let term = fragment.tuple(&[tag, value]);
-    vm.signal_pid(to, Signal::Message(Message::new(term, Some(fragment), Term::NONE)));
+fn answer_tagged(vm: &'static Vm, to: Pid, tag: TermRef<'_>, value: Term) {
+    let answer = Payload::build(4 + myriad_heap::copied_size(tag), |draft| {
+        let tag = myriad_heap::copy_term(tag, draft);
+        draft.tuple(&[tag, value])
+    });
+    vm.signal_pid(to, Signal::Message(Message::new(answer, Term::NONE)));
 }

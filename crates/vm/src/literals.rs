@@ -14,7 +14,7 @@ use crate::Signal;
 use crate::bif::{BifResult, Escape};
 use crate::ctx::Ctx;
 use crate::vm::Vm;
-use myriad_heap::{LiteralArea, LiteralRanges, set_going};
+use myriad_heap::{LiteralArea, LiteralRanges, Payload, set_going};
 use myriad_process::Message;
 use myriad_sync::{Arc, LockClass, Mutex};
 use myriad_term::{Pid, Term, am};
@@ -73,7 +73,7 @@ impl Literals {
             state.collector.filter(|_| state.waiting.len() == 1 && matches!(state.phase, Phase::Idle))
         };
         if let Some(collector) = collector {
-            let message = Message::new(Term::atom(am::copy_literals), None, Term::NONE);
+            let message = Message::new(Payload::immediate(Term::atom(am::copy_literals)), Term::NONE);
             vm.signal_pid(collector, Signal::Message(message));
         }
     }

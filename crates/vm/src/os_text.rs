@@ -4,7 +4,7 @@
 //! library's does not allow. Programs that ports start get it; the C library goes on seeing the one of the start.
 
 use myriad_sync::{LazyLock, LockClass, RwLock};
-use myriad_term::{Build, Term};
+use myriad_term::{Build, Term, TermRef};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStringExt;
 
@@ -19,7 +19,7 @@ pub enum Encoding {
 
 /// A (deep) list of characters, or a binary as it is, as the system's bytes; nothing if it is neither, has a character that the
 /// encoding lacks, or a zero byte.
-pub fn name_bytes(name: Term, encoding: Encoding, binaries: bool) -> Option<Vec<u8>> {
+pub fn name_bytes(name: TermRef<'_>, encoding: Encoding, binaries: bool) -> Option<Vec<u8>> {
     if let Some(bytes) = name.as_binary() {
         return (binaries && !bytes.contains(&0)).then(|| bytes.into_owned());
     }
@@ -49,7 +49,7 @@ pub fn name_bytes(name: Term, encoding: Encoding, binaries: bool) -> Option<Vec<
 }
 
 /// The system's bytes as a list of characters; as Latin-1 if they are no UTF-8.
-pub fn name_list<A: Build + ?Sized>(heap: &mut A, bytes: &[u8], encoding: Encoding) -> Term {
+pub fn name_list<'h, A: Build<'h> + ?Sized>(heap: &mut A, bytes: &[u8], encoding: Encoding) -> TermRef<'h> {
     match std::str::from_utf8(bytes) {
         Ok(text) if encoding == Encoding::Utf8 => heap.string(text),
         _ => heap.byte_list(bytes, Term::NIL),
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn names_go_both_ways() {
-        let mut heap = Arena::new();
+        let mut heap = &Arena::new();
         let name = heap.string("aé→");
         let bytes = name_bytes(name, Encoding::Utf8, false).unwrap();
         assert_eq!(bytes, "aé→".as_bytes());
@@ -96,7 +96,7 @@ mod tests {
         let back = name_list(&mut heap, &bytes, Encoding::Utf8);
         assert!(myriad_term::equal::eq_exact(name, back));
         let broken = name_list(&mut heap, b"a\xffb", Encoding::Utf8);
-        assert_eq!(broken.list_iter().map(Term::small_value).collect::<Vec<_>>(), [97, 255, 98]);
+        assert_eq!(broken.list_iter().map(|c| c.small_value()).collect::<Vec<_>>(), [97, 255, 98]);
     }
 
     #[test]

@@ -3,9 +3,9 @@
 
 use crate::Signal;
 use crate::ctx::Ctx;
-use myriad_heap::{Fragment, MaxHeapExceeded};
+use myriad_heap::{Draft, MaxHeapExceeded, Payload};
 use myriad_process::{Message, Named};
-use myriad_term::{Build, Term, am};
+use myriad_term::{Build, Term, TermRef, am};
 
 /// Most terms of a reason that is printed without the logger.
 const REPORT_LIMIT: usize = 2000;
@@ -17,7 +17,7 @@ const HEAP: &str = "     Process:            ~p ~n     Context:            maxim
 
 /// Sends `{log, error, Format, Arguments, Metadata}` to the system logger, which is the process registered as `logger` unless
 /// someone has set another; `false` if there is none.
-fn send(ctx: &Ctx<'_>, format: &str, arguments: impl FnOnce(&mut Fragment) -> Term) -> bool {
+fn send(ctx: &Ctx<'_>, format: &str, arguments: impl for<'b> FnOnce(&mut Draft<'b>) -> TermRef<'b>) -> bool {
     let system_logger = ctx.vm.defaults.system_logger();
     if system_logger.is_am(am::undefined) {
         return true;
@@ -29,19 +29,20 @@ fn send(ctx: &Ctx<'_>, format: &str, arguments: impl FnOnce(&mut Fragment) -> Te
     let Some(logger) = system_logger.as_local_pid().or_else(named) else { return false };
     let atom = Term::atom;
     // Not in the process's own heap, which may be at its limit.
-    let mut f = Fragment::with_capacity(256);
-    let arguments = arguments(&mut f);
-    let format = f.string(format);
-    let leader = myriad_heap::copy_term(ctx.state.group_leader, &mut f);
-    let time = f.int(ctx.vm.platform.system_ns() / 1000);
-    let kind = [(atom(am::tag), atom(am::error)), (atom(am::emulator), Term::TRUE)];
-    let kind = myriad_term::map::from_pairs(&mut f, &kind);
-    let pid = ctx.pid().term();
-    let metadata =
-        [(atom(am::error_logger), kind), (atom(am::gl), leader), (atom(am::pid), pid), (atom(am::time), time)];
-    let metadata = myriad_term::map::from_pairs(&mut f, &metadata);
-    let term = f.tuple(&[atom(am::log), atom(am::error), format, arguments, metadata]);
-    ctx.vm.signal_pid(logger, Signal::Message(Message::new(term, Some(f), Term::NONE)));
+    let report = Payload::build(256, |draft| {
+        let arguments = arguments(draft);
+        let format = draft.string(format);
+        let leader = myriad_heap::copy_term(ctx.state.group_leader, draft);
+        let time = draft.int(ctx.vm.platform.system_ns() / 1000);
+        let kind = [(atom(am::tag), atom(am::error)), (atom(am::emulator), Term::TRUE)];
+        let kind = myriad_term::map::from_pairs(draft, &kind);
+        let pid = ctx.pid().term();
+        let metadata =
+            [(atom(am::error_logger), kind), (atom(am::gl), leader), (atom(am::pid), pid), (atom(am::time), time)];
+        let metadata = myriad_term::map::from_pairs(draft, &metadata);
+        draft.tuple(&[atom(am::log), atom(am::error), format, arguments, metadata])
+    });
+    ctx.vm.signal_pid(logger, Signal::Message(Message::new(report, Term::NONE)));
     true
 }
 
@@ -77,7 +78,7 @@ pub(crate) fn heap_exceeded(ctx: &Ctx<'_>, exceeded: &MaxHeapExceeded) {
     let (pid, queue) = (ctx.pid().term(), ctx.state.messages.len());
     let told = exceeded.info.named();
     send(ctx, HEAP, |f| {
-        let items: Vec<Term> = told.iter().map(|(name, n)| f.tuple(&[name.term(), number(*n)])).collect();
+        let items: Vec<_> = told.iter().map(|(name, n)| f.tuple(&[name.term(), number(*n)])).collect();
         let items = f.list(&items);
         f.list(&[
             pid,

@@ -4,7 +4,6 @@
 use crate::bif::{BADARG, Escape};
 use crate::ctx::Ctx;
 use crate::{Process, Signal, Vm};
-use myriad_heap::Fragment;
 use myriad_process::{Message, Named, Payload, Wake};
 use myriad_term::{Kind, Pid, Port, Term};
 
@@ -70,7 +69,7 @@ impl Ctx<'_> {
     /// As [`Ctx::payload`], with all literals in it ([`Payload::whole`]).
     pub fn whole_payload(&mut self, term: Term) -> Payload {
         let payload = Payload::whole(term);
-        self.pay_for_copy(payload.fragment.as_ref().map_or(0, Fragment::used_words));
+        self.pay_for_copy(payload.words());
         payload
     }
 
@@ -118,7 +117,7 @@ impl Ctx<'_> {
     fn outgoing(&mut self, to: Term, message: Term) -> Message {
         let payload = self.payload(message);
         if self.state.token.is_none() {
-            return payload.message_from(self.pid());
+            return Message::new(payload, self.pid().term());
         }
         self.outgoing_with_token(to, message, payload)
     }

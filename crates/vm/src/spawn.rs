@@ -8,10 +8,10 @@ use crate::ctx::Ctx;
 use crate::tracer::{ReplyDelivery, SpawnMessages};
 use crate::vm::Vm;
 use crate::{OwnerState, Process, Resume, Signal};
-use myriad_heap::{Fragment, Heap, Settings};
+use myriad_heap::{Heap, Settings};
 use myriad_process::links::{AliasMode, Monitor, Target, Watcher};
 use myriad_process::{CodePtr, Flags, Message, Payload, Priority};
-use myriad_term::{Arena, Build, Export, Mfa, Pid, RefNumbers, Term, am};
+use myriad_term::{Arena, Build, Export, Mfa, Pid, RefNumbers, Term, TermRef, am};
 
 /// How a new process is to be.
 pub struct SpawnOptions {
@@ -70,7 +70,7 @@ impl SpawnOptions {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooManyProcesses;
 
-fn state(export: &'static Export, args: &[Term], options: &SpawnOptions) -> OwnerState {
+fn state(export: &'static Export, args: &[TermRef<'_>], options: &SpawnOptions) -> OwnerState {
     let words: usize = args.iter().map(|a| myriad_heap::copied_size(*a)).sum();
     let mut heap = Heap::with_room(&options.heap, words);
     let saved_x: Vec<Term> = args.iter().map(|a| myriad_heap::copy_term(*a, &mut heap)).collect();
@@ -95,7 +95,7 @@ fn applied(first: Mfa, args: &[Term]) -> Option<[Term; 3]> {
 pub fn spawn_orphan(
     vm: &'static Vm,
     export: &'static Export,
-    args: &[Term],
+    args: &[TermRef<'_>],
     options: &SpawnOptions,
 ) -> Result<Pid, TooManyProcesses> {
     let made = vm.processes.insert(|pid| {
@@ -136,7 +136,9 @@ impl Ctx<'_> {
         }
         let home = self.sched.id % vm.schedulers.len();
         let (priority, system) = (options.priority, options.system);
-        let mut sequential = self.state.token.is_some().then(|| self.spawn_message(export.mfa, args, &options));
+        let memory = Arena::new();
+        let mut sequential =
+            self.state.token.is_some().then(|| self.spawn_message(export.mfa, args, &options, &memory));
         let made = vm.processes.insert(|pid| {
             if let Some(message) = &mut sequential {
                 message.carry_out(self, &mut new, pid);
@@ -172,26 +174,27 @@ impl Ctx<'_> {
     pub fn reply_to_spawn(&mut self, reply: Reply, word: Term, value: Term, token: Option<Payload>) {
         let message = [reply.tag, reply.reference, word, value];
         let words = message.iter().map(|term| myriad_heap::copied_size(*term)).sum::<usize>();
-        let mut fragment = Fragment::with_capacity(words + 16);
-        let message = message.map(|term| myriad_heap::copy_term(term, &mut fragment));
-        let term = fragment.tuple(&message);
-        let token = token.map_or(Term::NONE, |token| myriad_heap::copy_term(token.term, &mut fragment));
-        self.signal_to(self.pid(), Signal::Message(Message::new(term, Some(fragment), token)));
+        let message = Payload::build(words + 16, |draft| {
+            let message = message.map(|term| myriad_heap::copy_term(term, draft));
+            draft.tuple(&message)
+        });
+        let token = token.as_ref().map_or(Term::NONE, Payload::term);
+        self.signal_to(self.pid(), Signal::Message(Message::new(message, token)));
     }
 }
 
 /// What a spawn looks like as a message, for sequential tracing.
-struct SpawnMessage {
-    request: Term,
-    reference: Term,
+struct SpawnMessage<'m> {
+    request: TermRef<'m>,
+    reference: TermRef<'m>,
     tag: Term,
     replies: ReplyDelivery,
     /// That of the reply, if it is sent.
     token: Option<Payload>,
-    memory: Arena,
+    memory: &'m Arena,
 }
 
-impl SpawnMessage {
+impl SpawnMessage<'_> {
     fn carry_out(&mut self, ctx: &mut Ctx<'_>, new: &mut OwnerState, pid: Pid) {
         let reply = self.memory.tuple(&[self.tag, self.reference, Term::atom(am::ok), pid.term()]);
         let messages = SpawnMessages { request: self.request, reply, delivery: self.replies };
@@ -201,8 +204,13 @@ impl SpawnMessage {
 
 impl Ctx<'_> {
     #[cold]
-    fn spawn_message(&mut self, mfa: Mfa, args: &[Term], options: &SpawnOptions) -> SpawnMessage {
-        let mut memory = Arena::new();
+    fn spawn_message<'m>(
+        &mut self,
+        mfa: Mfa,
+        args: &[Term],
+        options: &SpawnOptions,
+        mut memory: &'m Arena,
+    ) -> SpawnMessage<'m> {
         let (reference, tag, replies) = match (&options.reply, &options.monitor) {
             (Some(Reply { reference, tag, sent }), _) => {
                 (*reference, *tag, if *sent { ReplyDelivery::AsMessage } else { ReplyDelivery::Never })

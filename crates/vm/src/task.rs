@@ -10,9 +10,8 @@ use crate::bif::DirtyKind;
 use crate::ctx::Ctx;
 use crate::engine::SliceEnd;
 use crate::vm::Vm;
-use myriad_heap::Fragment;
 use myriad_process::{Message, Payload, Priority};
-use myriad_term::{Build, Pid, Term, am};
+use myriad_term::{Build, Pid, Term, TermRef, am};
 use std::collections::VecDeque;
 
 /// What a process has to do before it runs on. Boxed where it is kept: nearly always there is nothing.
@@ -88,8 +87,8 @@ pub(crate) fn take_up(ctx: &mut Ctx<'_>, from: Pid, request: Payload, priority: 
 }
 
 /// The type of a request and its argument, `[]` if it has none.
-fn parts(request: &Payload) -> Option<(Term, Term)> {
-    match request.term.as_tuple()?.elements() {
+fn parts(request: &Payload) -> Option<(TermRef<'_>, TermRef<'_>)> {
+    match request.term().as_tuple()?.elements() {
         [kind, _] => Some((*kind, Term::NIL)),
         [kind, _, argument] => Some((*kind, *argument)),
         _ => None,
@@ -99,7 +98,7 @@ fn parts(request: &Payload) -> Option<(Term, Term)> {
 /// The process has ended before it could do it.
 pub(crate) fn refuse(vm: &'static Vm, from: Pid, request: &Payload) {
     let copies =
-        request.term.as_tuple().is_some_and(|t| t.elements().first().is_some_and(|k| k.is_am(am::copy_literals)));
+        request.term().as_tuple().is_some_and(|t| t.elements().first().is_some_and(|k| k.is_am(am::copy_literals)));
     // One that has ended has nothing left to copy.
     answer(vm, from, request, if copies { Term::OK } else { Term::FALSE });
 }
@@ -113,12 +112,14 @@ pub(crate) fn refuse_all(ctx: &mut Ctx<'_>) {
 }
 
 fn answer(vm: &'static Vm, from: Pid, request: &Payload, result: Term) {
-    let Some(request) = request.term.as_tuple() else { return };
-    let (Some(kind), Some(id)) = (request.elements().first(), request.elements().get(1)) else { return };
-    let mut fragment = Fragment::with_capacity(4 + myriad_heap::copied_size(*id));
-    let id = myriad_heap::copy_term(*id, &mut fragment);
-    let term = fragment.tuple(&[*kind, id, result]);
-    vm.signal_pid(from, Signal::Message(Message::new(term, Some(fragment), Term::NONE)));
+    let request = request.term();
+    let Some([kind, id, ..]) = request.as_tuple().map(|request| request.elements()) else { return };
+    let Some(kind) = kind.as_immediate() else { return };
+    let answer = Payload::build(4 + myriad_heap::copied_size(*id), |draft| {
+        let id = myriad_heap::copy_term(*id, draft);
+        draft.tuple(&[kind, id, result])
+    });
+    vm.signal_pid(from, Signal::Message(Message::new(answer, Term::NONE)));
 }
 
 impl Ctx<'_> {

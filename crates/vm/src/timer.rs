@@ -5,9 +5,9 @@
 
 use crate::vm::Vm;
 use crate::{Process, Signal};
-use myriad_process::{Named, Payload, TimerId};
+use myriad_process::{Message, Named, Payload, TimerId};
 use myriad_sched::Destination;
-use myriad_term::Pid;
+use myriad_term::{Pid, Term};
 
 /// What a timer does.
 pub type Action = myriad_sched::Action<Vm>;
@@ -59,7 +59,7 @@ impl Vm {
             },
         };
         if let Some(pid) = pid {
-            self.signal_pid(pid, Signal::Message(payload.into_message()));
+            self.signal_pid(pid, Signal::Message(Message::new(payload, Term::NONE)));
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::engine::SliceEnd;
 use crate::vm::Vm;
 use crate::{OwnerState, Process};
 use myriad_process::{Message, Payload};
-use myriad_term::{Atom, Mfa, Pid, Term};
+use myriad_term::{Atom, Mfa, Pid, Term, TermRef};
 use std::any::Any;
 
 /// A garbage collection of which somebody is told.
@@ -61,11 +61,11 @@ pub enum ReplyDelivery {
 
 /// A spawn by a process with a sequential trace token, seen as two messages.
 #[derive(Clone, Copy)]
-pub struct SpawnMessages {
+pub struct SpawnMessages<'m> {
     /// The request.
-    pub request: Term,
+    pub request: TermRef<'m>,
     /// The reply.
-    pub reply: Term,
+    pub reply: TermRef<'m>,
     /// How the reply comes.
     pub delivery: ReplyDelivery,
 }
@@ -73,13 +73,13 @@ pub struct SpawnMessages {
 /// Whoever is told what happens (TR1). The messages about a process are told by the thread that runs it, which `ctx` belongs to.
 pub trait Tracer: Any + Send + Sync {
     /// The process wants this told for one of these flags: a message with `tag` and `parts`.
-    fn event(&self, ctx: &mut Ctx<'_>, flags: u32, tag: Atom, parts: &[Term]);
+    fn event(&self, ctx: &mut Ctx<'_>, flags: u32, tag: Atom, parts: &[TermRef<'_>]);
 
     /// The process, which has the flag `send`, sends `message` to the pid, port, alias or name `to`.
     fn sends(&self, ctx: &mut Ctx<'_>, to: Term, message: Term);
 
     /// A message comes to the process, which has the flag `'receive'`; the sender is [`Term::NONE`] where it is not known.
-    fn receives(&self, ctx: &mut Ctx<'_>, from: Term, message: &Message);
+    fn receives(&self, ctx: &mut Ctx<'_>, from: TermRef<'_>, message: &Message);
 
     /// The process has made `child`, which calls `call` with `args` and which nobody else knows yet.
     fn spawns(&self, ctx: &mut Ctx<'_>, child: &Process, call: Mfa, args: &[Term], linked: bool);
@@ -114,7 +114,7 @@ pub trait Tracer: Any + Send + Sync {
         ctx: &mut Ctx<'_>,
         new: &mut OwnerState,
         child: Pid,
-        messages: SpawnMessages,
+        messages: SpawnMessages<'_>,
     ) -> Option<Payload>;
 
     /// A signal has made `process` runnable, and it is in no run queue yet, so that nobody else runs it
@@ -135,9 +135,9 @@ pub trait Tracer: Any + Send + Sync {
 pub struct NoTracer;
 
 impl Tracer for NoTracer {
-    fn event(&self, _: &mut Ctx<'_>, _: u32, _: Atom, _: &[Term]) {}
+    fn event(&self, _: &mut Ctx<'_>, _: u32, _: Atom, _: &[TermRef<'_>]) {}
     fn sends(&self, _: &mut Ctx<'_>, _: Term, _: Term) {}
-    fn receives(&self, _: &mut Ctx<'_>, _: Term, _: &Message) {}
+    fn receives(&self, _: &mut Ctx<'_>, _: TermRef<'_>, _: &Message) {}
     fn spawns(&self, _: &mut Ctx<'_>, _: &Process, _: Mfa, _: &[Term], _: bool) {}
     fn saved_calls_end(&self, _: &mut Ctx<'_>) {}
     fn slice_begins(&self, _: &mut Ctx<'_>) {}
@@ -147,14 +147,14 @@ impl Tracer for NoTracer {
     fn collection_ends(&self, _: &mut Ctx<'_>, _: &Collection) {}
 
     fn sends_with_token(&self, ctx: &mut Ctx<'_>, _: Term, _: Term, payload: Payload) -> Message {
-        payload.message_from(ctx.pid())
+        Message::new(payload, ctx.pid().term())
     }
 
     fn exits_with_token(&self, _: &mut Ctx<'_>, _: Term, _: Term) -> Option<Payload> {
         None
     }
 
-    fn spawns_with_token(&self, _: &mut Ctx<'_>, _: &mut OwnerState, _: Pid, _: SpawnMessages) -> Option<Payload> {
+    fn spawns_with_token(&self, _: &mut Ctx<'_>, _: &mut OwnerState, _: Pid, _: SpawnMessages<'_>) -> Option<Payload> {
         None
     }
 

@@ -92,10 +92,9 @@ impl Pattern {
             return Self::single(ctx, &text, subject);
         }
         let mut items = term.list_iter();
-        let mut texts: Vec<Cow<'_, [u8]>> = Vec::new();
-        for item in items.by_ref() {
-            texts.push(item.as_binary().filter(|text| !text.is_empty()).ok_or(BADARG)?);
-        }
+        let all: Vec<Term> = items.by_ref().collect();
+        let texts = all.iter().map(|item| item.as_binary().filter(|text| !text.is_empty()).ok_or(BADARG));
+        let texts: Vec<Cow<'_, [u8]>> = texts.collect::<Result<_, _>>()?;
         if !items.tail().is_nil() {
             return badarg();
         }

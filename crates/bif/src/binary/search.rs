@@ -5,13 +5,14 @@
 
 use super::pattern::Source;
 use super::slice_limit;
+use crate::argument::Bytes;
 use crate::guards::sub_binary;
 use crate::work::dirty;
 use myriad_term::binary::HEAP_BINARY_LIMIT;
 use myriad_term::{Build, Kind, Term, am};
 use myriad_vm::bif::{BADARG, Escape, badarg};
 use myriad_vm::{BifResult, Ctx};
-use std::borrow::Cow;
+
 use std::ops::Range;
 
 /// Bytes of a window, unless the pattern is longer.
@@ -60,8 +61,8 @@ fn options(list: Term, size: usize, splitting: bool) -> Result<Options, Escape> 
 
 /// A search in progress.
 struct Search {
-    /// What is to be searched. The subject is a live argument until the call is over, and nothing is collected meanwhile.
-    bytes: Cow<'static, [u8]>,
+    /// What is to be searched.
+    bytes: Bytes,
     /// Where these bytes begin in the subject.
     base: usize,
     /// How far the search has come.
@@ -97,15 +98,15 @@ impl Search {
             return Ok(None);
         }
         let source = Source::new(ctx, pattern, scope.len())?;
-        let part = bits.part(scope.start * 8, scope.len() * 8).ok_or(BADARG)?;
-        let moved = part.as_bytes().is_none();
+        let bytes = Bytes::part_of(subject, scope.clone()).ok_or(BADARG)?;
+        let moved = bytes.is_moved();
         if source.pattern().is_some_and(|p| p.longest() > LONG) || moved && scope.len() > LONG {
             dirty(ctx)?;
         }
         if moved {
             ctx.bump(scope.len() / 64);
         }
-        Ok(Some(Search { bytes: part.to_bytes(), base: scope.start, at: 0, source }))
+        Ok(Some(Search { bytes, base: scope.start, at: 0, source }))
     }
 
     fn next(&mut self, ctx: &mut Ctx<'_>) -> Step {
@@ -229,27 +230,23 @@ pub(super) fn all(ctx: &mut Ctx<'_>, subject: Term, pattern: Term, list: Term) -
 /// A subject that parts are to be made of, looked at once.
 struct Parts {
     subject: Term,
-    /// Its bytes if they lie at byte borders, the shared binary that holds them, and the bit in it where they begin.
-    shared: Option<(&'static [u8], Term, usize)>,
+    /// If its bytes lie at byte borders: the shared binary that holds them, and the bit in it where they begin.
+    shared: Option<(Term, usize)>,
 }
 
 impl Parts {
-    /// The subject is a live argument until the call is over, and nothing is collected meanwhile.
+    /// The subject is an argument (LA1).
     fn of(subject: Term) -> Parts {
-        let shared = match (subject.as_aligned_bytes(), subject.binary_parts()) {
-            (Some(bytes), Some((whole, offset, _))) if whole.boxed_kind() == Some(Kind::SharedBinary) => {
-                Some((bytes, whole, offset))
-            }
-            _ => None,
-        };
-        Parts { subject, shared }
+        let parts = subject.as_aligned_bytes().and_then(|_| subject.binary_parts());
+        let shared = parts.filter(|(whole, ..)| whole.boxed_kind() == Some(Kind::SharedBinary));
+        Parts { subject, shared: shared.map(|(whole, offset, _)| (whole, offset)) }
     }
 
     /// As [`sub_binary`].
     fn part(&self, ctx: &mut Ctx<'_>, part: Range<usize>) -> Term {
         let (start, bits) = (part.start * 8, part.len() * 8);
         match self.shared {
-            Some((bytes, whole, offset)) => match bytes.get(part) {
+            Some((whole, offset)) => match self.subject.as_aligned_bytes().and_then(|bytes| bytes.get(part)) {
                 Some(few) if few.len() <= HEAP_BINARY_LIMIT => ctx.heap_binary(few, bits),
                 _ => ctx.sub_binary(whole, offset + start, bits),
             },

@@ -1,6 +1,6 @@
 //! The steps of a purge that OTP's purger and literal collector take.
 
-use myriad_process::Payload;
+use myriad_process::{Message, Payload};
 use myriad_term::{Build, Term, am};
 use myriad_vm::bif::{NOTSUP, badarg};
 use myriad_vm::code::PurgeStep;
@@ -64,7 +64,7 @@ pub(super) fn send_copy_request_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult
         Signal::Task { from: ctx.pid(), request: Payload::copy(request), priority: ctx.process.priority() },
     ) {
         let answer = ctx.tuple(&[Term::atom(am::copy_literals), id, Term::OK]);
-        ctx.vm.send(ctx.process, Signal::Message(Payload::copy(answer).into_message()));
+        ctx.vm.send(ctx.process, Signal::Message(Message::new(Payload::copy(answer), Term::NONE)));
     }
     Ok(Term::OK)
 }

@@ -1,6 +1,6 @@
 //! `erts_debug:dirty_cpu/2`, `dirty_io/2` and `dirty/3`: work on dirty schedulers for OTP's own tests to look at.
 
-use myriad_process::Payload;
+use myriad_process::{Message, Payload};
 use myriad_term::{Build, Term, am};
 use myriad_vm::bif::{DirtyKind, Escape, NOTSUP, badarg};
 use myriad_vm::{BifResult, Ctx, Signal};
@@ -93,7 +93,7 @@ fn tell(ctx: &mut Ctx<'_>, to: Term, tag: Term) -> BifResult {
     let Some(pid) = to.as_local_pid() else { return badarg() };
     let own = ctx.pid().term();
     let message = ctx.tuple(&[tag, own]);
-    ctx.vm.signal_pid(pid, Signal::Message(Payload::copy(message).into_message()));
+    ctx.vm.signal_pid(pid, Signal::Message(Message::new(Payload::copy(message), Term::NONE)));
     Ok(Term::OK)
 }
 

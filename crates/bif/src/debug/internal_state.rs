@@ -3,6 +3,7 @@
 //! Closed until someone opens it, as on OTP, which then warns through the logger.
 
 use super::{references, relations};
+use myriad_heap::Payload;
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_sync::{Arc, thread};
 use myriad_term::boxed::Header;
@@ -216,12 +217,7 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
             None => badarg(),
         },
         // The term with memory of its own beside the heap's block.
-        Some(am::mbuf) => {
-            let mut fragment = myriad_heap::Fragment::with_capacity(myriad_heap::copied_size(value));
-            let copy = myriad_heap::copy_term(value, &mut fragment);
-            ctx.state.heap.attach(fragment);
-            Ok(copy)
-        }
+        Some(am::mbuf) => Ok(Payload::copy(value).attach(&mut ctx.state.heap)),
         Some(am::abort) => break_down(value),
         Some(am::binary) => match value.as_usize() {
             Some(size) if size <= 1 << 30 => Ok(ctx.binary(&vec![0; size])),
@@ -338,7 +334,10 @@ fn zero_timeouts(wheel: usize, left: u32, to: Pid) -> Action {
             set_timer(vm, wheel, vm.platform.now_ns(), zero_timeouts(wheel, left - 1, to));
         } else {
             let term = Term::atom(am::multizero_timeout_in_timeout_done);
-            vm.signal_pid(to, Signal::Message(myriad_process::Payload::immediate(term).into_message()));
+            vm.signal_pid(
+                to,
+                Signal::Message(myriad_process::Message::new(myriad_process::Payload::immediate(term), Term::NONE)),
+            );
         }
     }))
 }

@@ -3,15 +3,15 @@
 //!
 //! The process asked answers, as with any other question about it.
 
-use myriad_heap::Fragment;
+use myriad_heap::{Draft, Payload};
 use myriad_process::Message;
 use myriad_process::links::{Link, Tables, Target};
-use myriad_term::{Build, Pid, RefNumbers, Term, am};
+use myriad_term::{Build, Pid, RefNumbers, Term, TermRef, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx, Signal};
 
 /// What is asked for.
-pub(super) type List = fn(&Tables, &mut Fragment) -> Vec<Term>;
+pub(super) type List = for<'b> fn(&Tables, &mut Draft<'b>) -> Vec<TermRef<'b>>;
 
 /// Asks a process; `[]` from one that is gone.
 pub(super) fn ask(ctx: &mut Ctx<'_>, pid: Term, list: List) -> BifResult {
@@ -24,16 +24,17 @@ pub(super) fn ask(ctx: &mut Ctx<'_>, pid: Term, list: List) -> BifResult {
 }
 
 fn answer(ctx: &mut Ctx<'_>, to: Pid, reference: RefNumbers, list: List) {
-    let mut memory = Fragment::new();
-    let all = ctx.state.relations.get().map(|tables| list(tables, &mut memory)).unwrap_or_default();
-    let all = memory.list(&all);
-    let reference = memory.reference(reference);
-    let term = memory.tuple(&[reference, all]);
-    ctx.signal_to(to, Signal::Message(Message::new(term, Some(memory), Term::NONE)));
+    let answer = Payload::build(64, |draft| {
+        let all = ctx.state.relations.get().map(|tables| list(tables, draft)).unwrap_or_default();
+        let all = draft.list(&all);
+        let reference = draft.reference(reference);
+        draft.tuple(&[reference, all])
+    });
+    ctx.signal_to(to, Signal::Message(Message::new(answer, Term::NONE)));
 }
 
 /// `{erl_link, process | port, Other, linked | unlinking, Id}` each.
-pub(super) fn links(tables: &Tables, memory: &mut Fragment) -> Vec<Term> {
+pub(super) fn links<'b>(tables: &Tables, memory: &mut Draft<'b>) -> Vec<TermRef<'b>> {
     let one = |(other, link): &(Term, Link)| {
         let kind = if other.is_port() { am::port } else { am::process };
         let (state, id) = match link {
@@ -46,7 +47,7 @@ pub(super) fn links(tables: &Tables, memory: &mut Fragment) -> Vec<Term> {
 }
 
 /// `{erl_monitor, process | port | time_offset | suspend, origin | target, Reference | [], Other, Name | []}` each.
-pub(super) fn monitors(tables: &Tables, memory: &mut Fragment) -> Vec<Term> {
+pub(super) fn monitors<'b>(tables: &Tables, memory: &mut Draft<'b>) -> Vec<TermRef<'b>> {
     let mut all = Vec::new();
     let mut tell =
         |kind: myriad_term::Atom, from: myriad_term::Atom, reference: Option<RefNumbers>, other, name: Term| {

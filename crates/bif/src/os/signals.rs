@@ -3,7 +3,7 @@
 //! The handler only writes the signal's number into a pipe, which is all that a handler may do; a thread of its own reads the
 //! pipe and sends `{notify, Signal}`.
 
-use myriad_process::{Named, Payload};
+use myriad_process::{Message, Named, Payload};
 use myriad_sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use myriad_sync::{LockClass, Mutex, OnceLock, thread};
 use myriad_term::{Arena, Atom, Build, Term, am};
@@ -167,11 +167,11 @@ fn forward(vm: &'static Vm, from: RawFd) {
 /// `erl_signal_server ! {notify, Signal}`. Without a server the signal is lost, as on OTP.
 fn notify(vm: &'static Vm, signal: Atom) {
     let Some(Named::Process(pid)) = vm.names.whereis(am::erl_signal_server) else { return };
-    let mut arena = Arena::new();
-    let message = arena.tuple(&[Term::atom(am::notify), signal.term()]);
+    let arena = Arena::new();
+    let message = (&mut &arena).tuple(&[Term::atom(am::notify), signal.term()]);
     // The pin keeps the process from being freed meanwhile: this thread is no scheduler.
     let _pin = vm.progress.pin();
-    vm.signal_pid(pid, Signal::Message(Payload::copy(message).into_message()));
+    vm.signal_pid(pid, Signal::Message(Message::new(Payload::copy(message), Term::NONE)));
 }
 
 #[cfg(test)]

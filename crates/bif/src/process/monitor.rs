@@ -1,7 +1,7 @@
 //! Monitors and aliases.
 
 use myriad_process::links::{AliasMode, Monitor, Target};
-use myriad_process::{Named, Payload};
+use myriad_process::{Message, Named, Payload};
 use myriad_term::{Atom, Build, RefNumbers, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx, Escape, Signal};
@@ -173,7 +173,7 @@ fn elsewhere(ctx: &mut Ctx<'_>, kind: Atom, item: Term, options: MonitorOptions,
     }
     let tag = options.tag.unwrap_or(Term::atom(am::DOWN));
     let message = ctx.tuple(&[tag, reference, kind.term(), item, reason.term()]);
-    ctx.signal_to(ctx.pid(), Signal::Message(Payload::copy(message).into_message()));
+    ctx.signal_to(ctx.pid(), Signal::Message(Message::new(Payload::copy(message), Term::NONE)));
     Ok(reference)
 }
 

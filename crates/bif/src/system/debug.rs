@@ -1,7 +1,6 @@
 //! Looking inside: `erts_debug` and `erts_internal` functions that answer for an emulator without the thing asked about.
 
-use myriad_heap::Fragment;
-use myriad_process::Payload;
+use myriad_process::{Message, Payload};
 use myriad_term::{Build, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx, Signal};
@@ -35,11 +34,11 @@ fn process_display_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let (numbers, from) = (ctx.sched.next_ref(), ctx.pid());
     let call = Signal::Call(Box::new(move |ctx| {
         display(ctx);
-        let mut fragment = Fragment::with_capacity(8);
-        let reference = fragment.reference(numbers);
-        let term = fragment.tuple(&[reference, Term::TRUE]);
-        let answer = Payload { term, fragment: Some(fragment) };
-        ctx.vm.signal_pid(from, Signal::Message(answer.into_message()));
+        let answer = Payload::build(8, |draft| {
+            let reference = draft.reference(numbers);
+            draft.tuple(&[reference, Term::TRUE])
+        });
+        ctx.vm.signal_pid(from, Signal::Message(Message::new(answer, Term::NONE)));
     }));
     match ctx.vm.signal_pid(pid, call) {
         true => Ok(ctx.reference(numbers)),

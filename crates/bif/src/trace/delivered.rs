@@ -3,7 +3,7 @@
 //! Trace messages are sent by the thread that does what they tell of, straight into the tracer's queue. So what is to be waited for
 //! is that every thread has finished the slice it is in: thread progress.
 
-use myriad_heap::Fragment;
+use myriad_heap::Payload;
 use myriad_process::Message;
 use myriad_term::{Build, Pid, RefNumbers, Term, am};
 use myriad_vm::bif::badarg;
@@ -19,10 +19,11 @@ struct Notice {
 
 impl Drop for Notice {
     fn drop(&mut self) {
-        let mut fragment = Fragment::with_capacity(12);
-        let reference = fragment.reference(self.reference);
-        let term = fragment.tuple(&[Term::atom(am::trace_delivered), self.whose, reference]);
-        self.vm.signal_pid(self.to, Signal::Message(Message::new(term, Some(fragment), Term::NONE)));
+        let notice = Payload::build(12, |draft| {
+            let reference = draft.reference(self.reference);
+            draft.tuple(&[Term::atom(am::trace_delivered), self.whose, reference])
+        });
+        self.vm.signal_pid(self.to, Signal::Message(Message::new(notice, Term::NONE)));
     }
 }
 

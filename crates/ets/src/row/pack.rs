@@ -9,7 +9,7 @@
 
 use super::one_more;
 use myriad_term::boxed::{Boxed, Header};
-use myriad_term::{Alloc, Kind, Term};
+use myriad_term::{Alloc, Kind, Term, TermRef};
 
 /// What the low three bits of a first byte say of the word; the five above are a value, or how many bytes of it follow.
 mod code {
@@ -66,7 +66,14 @@ fn put(bytes: &mut Vec<u8>, code: u8, value: u64) {
 /// # Safety
 /// `start` points at `words` words that a copy has filled, which nobody else uses; its objects off the heap are dead
 /// afterwards.
-pub unsafe fn pack(root: Term, start: *const u64, words: usize, base: usize, kept: &mut Vec<u64>, bytes: &mut Vec<u8>) {
+pub unsafe fn pack(
+    root: TermRef<'_>,
+    start: *const u64,
+    words: usize,
+    base: usize,
+    kept: &mut Vec<u64>,
+    bytes: &mut Vec<u8>,
+) {
     // SAFETY: the caller's promise, for each `i` below `words`.
     let word = |i: usize| unsafe { *start.add(i) };
     let address = |i: usize| start as u64 + i as u64 * 8;
@@ -168,14 +175,14 @@ impl Reader<'_> {
 }
 
 /// Where unpacked words go.
-struct Place<'h, A: Alloc + ?Sized> {
+struct Place<'p, A: ?Sized> {
     start: *mut u64,
     words: usize,
     filled: usize,
-    heap: &'h mut A,
+    heap: &'p mut A,
 }
 
-impl<A: Alloc + ?Sized> Place<'_, A> {
+impl<'h, A: Alloc<'h> + ?Sized> Place<'_, A> {
     #[inline]
     fn push(&mut self, word: u64) -> Option<()> {
         if self.filled == self.words {
@@ -284,7 +291,7 @@ impl<A: Alloc + ?Sized> Place<'_, A> {
 ///
 /// # Safety
 /// `bytes` begins with what [`pack`] wrote for the row whose words begin at `row`.
-pub unsafe fn unpack<A: Alloc + ?Sized>(bytes: &[u8], row: *const u64, heap: &mut A) -> Term {
+pub unsafe fn unpack<'h, A: Alloc<'h> + ?Sized>(bytes: &[u8], row: *const u64, heap: &mut A) -> TermRef<'h> {
     let mut from = Reader(bytes);
     let Some((root, words)) = from.next() else { return Term::NIL };
     let words = words as usize;

@@ -14,8 +14,9 @@
 use super::{Block, PACKED, Row, copied_size, copy_out, no_literal, pack};
 use myriad_term::boxed::{Boxed, Header};
 use myriad_term::word::Tag;
-use myriad_term::{Alloc, Kind, OffHeap, Term, copy};
+use myriad_term::{Alloc, Kind, OffHeap, Term, TermRef, copy};
 use std::cell::RefCell;
+use std::marker::PhantomData;
 use std::ptr;
 
 /// The tag of a mark.
@@ -23,7 +24,7 @@ const MARK: u64 = 7;
 
 /// Is the word of an element a mark?
 #[inline]
-pub fn is_mark(word: Term) -> bool {
+pub fn is_mark(word: TermRef<'_>) -> bool {
     matches!(word.tag(), Tag::Free)
 }
 
@@ -49,7 +50,7 @@ thread_local! {
 
 impl Buffers {
     /// The word of an element: itself, or a mark of its compact form, counted from where the forms begin.
-    fn element(&mut self, element: Term, base: usize) -> u64 {
+    fn element(&mut self, element: TermRef<'_>, base: usize) -> u64 {
         if element.is_immediate() {
             return element.raw();
         }
@@ -58,7 +59,7 @@ impl Buffers {
         self.image.clear();
         self.image.reserve(words);
         let start = self.image.as_mut_ptr();
-        let mut block = Block { at: start, words, off_heap: OffHeap::new() };
+        let mut block = Block { at: start, words, off_heap: OffHeap::new(), row: PhantomData };
         let copied = copy::copy(element, words, &mut block, no_literal);
         // SAFETY: the copy has filled so many words of the image, which nobody else uses.
         unsafe { pack::pack(copied, start, words, base, &mut self.kept, &mut self.bytes) };
@@ -75,9 +76,9 @@ impl Buffers {
     }
 }
 
-impl Row {
+impl<'r> Row<'r> {
     /// A row with a copy of `tuple`, packed if it has memory beside its key.
-    pub(super) fn packed(tuple: Term, hash: u32, keypos: usize) -> Row {
+    pub(super) fn packed(tuple: TermRef<'_>, hash: u32, keypos: usize) -> Self {
         let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
         if elements.iter().enumerate().all(|(i, e)| i == keypos || e.is_immediate()) {
             return Row::new(tuple, hash);
@@ -89,7 +90,7 @@ impl Row {
         })
     }
 
-    fn assemble(elements: &[Term], hash: u32, keypos: usize, buffers: &mut Buffers) -> Row {
+    fn assemble(elements: &[TermRef<'_>], hash: u32, keypos: usize, buffers: &mut Buffers) -> Self {
         let key = elements.get(keypos).copied().unwrap_or(Term::NIL);
         let key_words = copied_size(key);
         let base = 1 + elements.len() + key_words;
@@ -101,7 +102,12 @@ impl Row {
         let forms = base + kept.len();
         let mut row = Row::allocate(forms + bytes.len().div_ceil(8), hash, PACKED);
         let data = row.data();
-        let mut block = Block { at: data.wrapping_add(1 + elements.len()), words: key_words, off_heap: OffHeap::new() };
+        let mut block = Block {
+            at: data.wrapping_add(1 + elements.len()),
+            words: key_words,
+            off_heap: OffHeap::new(),
+            row: PhantomData,
+        };
         // SAFETY: the fresh row has so many words: header, elements, key, objects off the heap, compact forms (in words, the
         // last of which is zeroed before).
         unsafe {
@@ -129,7 +135,7 @@ impl Row {
     }
 
     /// The bytes from a mark on.
-    fn bytes_at<'a>(self, mark: Term) -> &'a [u8] {
+    fn bytes_at(self, mark: TermRef<'_>) -> &'r [u8] {
         let from = (mark.raw() >> 3) as usize;
         let end = self.head().words * 8;
         debug_assert!(from <= end);
@@ -139,14 +145,14 @@ impl Row {
 
     /// The element of a mark.
     #[inline(never)]
-    pub(super) fn unpack_element<A: Alloc + ?Sized>(self, mark: Term, heap: &mut A) -> Term {
+    pub(super) fn unpack_element<'h, A: Alloc<'h> + ?Sized>(self, mark: TermRef<'_>, heap: &mut A) -> TermRef<'h> {
         // SAFETY: the mark leads to what `pack` wrote for this row.
         unsafe { pack::unpack(self.bytes_at(mark), self.data(), heap) }
     }
 
     /// The whole tuple.
     #[inline(never)]
-    pub(super) fn unpack<A: Alloc + ?Sized>(self, heap: &mut A) -> Term {
+    pub(super) fn unpack<'h, A: Alloc<'h> + ?Sized>(self, heap: &mut A) -> TermRef<'h> {
         let len = self.len();
         let tuple = heap.alloc(1 + len).as_ptr();
         // SAFETY: fresh words for the header and the elements.
@@ -170,14 +176,14 @@ impl Row {
 mod tests {
     use crate::row::{Form, NewRow};
     use myriad_term::equal::eq_exact;
-    use myriad_term::{Arena, Atom, Build, SharedBinary, Term, am};
+    use myriad_term::{Arena, Atom, Build, SharedBinary, Term, TermRef, am};
 
-    fn packed(tuple: Term, keypos: usize) -> NewRow {
+    fn packed(tuple: TermRef<'_>, keypos: usize) -> NewRow {
         NewRow::new(tuple, 7, Form { keypos, packed: true })
     }
 
     /// Every kind of word: small and large numbers, floats short and long, text, deep lists, binaries of all sizes.
-    fn elements(heap: &mut Arena) -> Vec<Term> {
+    fn elements<'h>(heap: &mut &'h Arena) -> Vec<TermRef<'h>> {
         let mut all = Vec::new();
         for bits in [0, 1, 5, 23, 24, 47, 48, 59] {
             for value in [1i64 << bits, -(1i64 << bits), (1i64 << bits) - 1] {
@@ -215,15 +221,15 @@ mod tests {
 
     #[test]
     fn what_was_packed_comes_back() {
-        let mut heap = Arena::new();
+        let mut heap = &Arena::new();
         let all = elements(&mut heap);
         for (i, element) in all.iter().enumerate() {
             let key = all[(i * 7 + 3) % all.len()];
             let tuple = heap.tuple(&[Term::small(1), *element, key, Term::TRUE]);
             let row = packed(tuple, 2);
-            let mut copy = Arena::new();
+            let mut copy = &Arena::new();
             assert!(eq_exact(row.row().copy_to(&mut copy), tuple), "{i}");
-            assert!(eq_exact(row.row().term(&mut copy), tuple), "{i}");
+            assert!(eq_exact(row.row().term(copy), tuple), "{i}");
             assert!(eq_exact(row.row().key(2), key), "{i}");
             let one = row.row().copy_element(1, &mut copy);
             assert!(one.is_some_and(|one| eq_exact(one, *element)), "{i}");
@@ -233,23 +239,23 @@ mod tests {
         }
         let tuple = heap.tuple(&all);
         let row = packed(tuple, 0);
-        assert!(eq_exact(row.row().copy_to(&mut Arena::new()), tuple));
+        assert!(eq_exact(row.row().copy_to(&mut &Arena::new()), tuple));
     }
 
     #[test]
     fn counted_objects_live_as_long_as_the_row() {
         let shared = SharedBinary::from_bytes(&[9; 1000]);
         {
-            let mut heap = Arena::new();
-            let binary = heap.shared_binary(shared.clone());
-            let part = heap.sub_binary(binary, 8, 8 * 900);
-            let inner = heap.list(&[binary, part]);
-            let tuple = heap.tuple(&[binary, inner]);
-            let row = packed(tuple, 0);
-            drop(heap);
+            let row = {
+                let mut heap = &Arena::new();
+                let binary = heap.shared_binary(shared.clone());
+                let part = heap.sub_binary(binary, 8, 8 * 900);
+                let inner = heap.list(&[binary, part]);
+                packed(heap.tuple(&[binary, inner]), 0)
+            };
             assert_eq!(shared.references(), 1 + 3);
-            let mut copy = Arena::new();
-            row.row().copy_to(&mut copy);
+            let copy = Arena::new();
+            row.row().copy_to(&mut &copy);
             assert_eq!(shared.references(), 1 + 6);
             drop(copy);
             let mut count = 0;
@@ -261,8 +267,8 @@ mod tests {
 
     #[test]
     fn packed_rows_are_smaller() {
-        let mut heap = Arena::new();
-        let atoms: Vec<Term> =
+        let mut heap = &Arena::new();
+        let atoms: Vec<TermRef<'_>> =
             (0..50).map(|i| Atom::new(&format!("packed_{}", i % 5)).expect("room for atoms").term()).collect();
         for (element, most) in [(heap.string("a text of some length"), 10), (heap.list(&atoms), 30)] {
             let tuple = heap.tuple(&[Term::small(1), element]);

@@ -7,50 +7,62 @@ use super::functions::{SELF, find};
 use super::head::{Head, HeadError, Test, variable};
 use super::{Body, Clause, Dialect, Op, Place, Spec};
 use crate::row::copy_out;
-use myriad_heap::Fragment;
+use myriad_heap::{Draft, Fragment};
 use myriad_term::map::from_pairs;
 use myriad_term::print::display;
 use myriad_term::word::ListIter;
-use myriad_term::{Atom, Build, Term, am};
+use myriad_term::{Atom, Build, Term, TermRef, am};
 
 /// What is wrong with a specification, as sentences; their characters are bytes.
 pub type Errors = Vec<String>;
 
+/// The memory of a specification in the making.
+fn memory() -> Draft<'static> {
+    // SAFETY: SP1: the specification keeps it, and gives out no term but with a borrow of itself.
+    unsafe { Draft::unbound(Fragment::new()) }
+}
+
 impl Spec {
     /// Compiles `[{Head, Guards, Body}, ...]`.
-    pub fn compile(term: Term, dialect: Dialect) -> Result<Spec, Errors> {
-        let mut memory = Fragment::new();
+    pub fn compile(term: TermRef<'_>, dialect: Dialect) -> Result<Spec, Errors> {
+        let mut memory = memory();
         let term = copy_out(term, &mut memory);
         Self::compile_own(term, dialect, memory)
     }
 
-    /// The same without a copy of the term: the specification is to be dropped before the term goes or moves (SP1, term/T2).
-    pub fn compile_in_place(term: Term, dialect: Dialect) -> Result<Spec, Errors> {
-        Self::compile_own(term, dialect, Fragment::new())
+    /// The same without a copy of the term.
+    ///
+    /// # Safety
+    /// The specification is dropped before the term goes or moves (SP1, term/T2).
+    pub unsafe fn compile_in_place(term: Term, dialect: Dialect) -> Result<Spec, Errors> {
+        Self::compile_own(term, dialect, memory())
     }
 
     /// Compiles `[{Pattern, [], [Result]}]`, where the result is `'$_'` or `'$$'`.
-    pub fn of_pattern(pattern: Term, result: Atom) -> Result<Spec, Errors> {
-        let mut memory = Fragment::new();
+    pub fn of_pattern(pattern: TermRef<'_>, result: Atom) -> Result<Spec, Errors> {
+        let mut memory = memory();
         let head = copy_out(pattern, &mut memory);
         Self::of_own_pattern(head, result, memory)
     }
 
-    /// The same without a copy of the pattern, as [`Spec::compile_in_place`].
-    pub fn of_pattern_in_place(pattern: Term, result: Atom) -> Result<Spec, Errors> {
-        Self::of_own_pattern(pattern, result, Fragment::new())
+    /// The same without a copy of the pattern.
+    ///
+    /// # Safety
+    /// As for [`Spec::compile_in_place`].
+    pub unsafe fn of_pattern_in_place(pattern: Term, result: Atom) -> Result<Spec, Errors> {
+        Self::of_own_pattern(pattern, result, memory())
     }
 
-    fn of_own_pattern(head: Term, result: Atom, memory: Fragment) -> Result<Spec, Errors> {
+    fn of_own_pattern(head: Term, result: Atom, memory: Draft<'static>) -> Result<Spec, Errors> {
         let (tests, (all, numbers)) = compile_head(head)?;
         let body =
             if result == am::dollar_underscore { Body::Whole } else { Body::Program(vec![Op::All(Place::Result)]) };
         let variables = numbers.len();
         let clause = Clause { head, tests, guards: Vec::new(), body, all };
-        Ok(Spec { clauses: vec![clause], variables, dialect: Dialect::Table, memory })
+        Ok(Spec { clauses: vec![clause], variables, dialect: Dialect::Table, memory: memory.into_fragment() })
     }
 
-    fn compile_own(term: Term, dialect: Dialect, mut memory: Fragment) -> Result<Spec, Errors> {
+    fn compile_own(term: Term, dialect: Dialect, mut memory: Draft<'static>) -> Result<Spec, Errors> {
         let one = |text: &str| Err(vec![text.to_owned()]);
         if !term.is_cons() {
             return one("Match programs are not in a list.");
@@ -69,7 +81,7 @@ impl Spec {
             variables = variables.max(slots);
             clauses.push(clause);
         }
-        Ok(Spec { clauses, variables, dialect, memory })
+        Ok(Spec { clauses, variables, dialect, memory: memory.into_fragment() })
     }
 }
 
@@ -91,7 +103,7 @@ fn compile_head(head: Term) -> Result<(Vec<Test>, Variables), Errors> {
 }
 
 fn compile_clause(
-    memory: &mut Fragment,
+    memory: &mut Draft<'static>,
     dialect: Dialect,
     head: Term,
     guards: Term,
@@ -158,7 +170,7 @@ enum Work {
 }
 
 struct Compiler<'m> {
-    memory: &'m mut Fragment,
+    memory: &'m mut Draft<'static>,
     dialect: Dialect,
     variables: &'m [u64],
     ops: Vec<Op>,
@@ -212,7 +224,7 @@ impl Compiler<'_> {
         self.constant(Term::NIL, Place::Scratch);
     }
 
-    fn expressions(&mut self, list: Term) -> Option<ListIter> {
+    fn expressions(&mut self, list: Term) -> Option<ListIter<'static>> {
         if !list.is_list() {
             self.errors.push("Match expression is not a list.".to_owned());
             return None;

@@ -3,12 +3,13 @@
 use myriad_term::arith::{self, Number};
 use myriad_term::compare::compare;
 use myriad_term::equal::{eq, eq_exact};
-use myriad_term::{Arena, Atom, Build, Term, am};
+use myriad_term::{Arena, Atom, Build, Term, TermRef, am};
 
 /// What functions work with.
-pub struct Env {
+#[derive(Clone, Copy)]
+pub struct Env<'m> {
     /// Memory for results.
-    pub scratch: Arena,
+    pub scratch: &'m Arena,
     /// The process that runs the specification.
     pub pid: Term,
     /// This node.
@@ -16,7 +17,7 @@ pub struct Env {
 }
 
 /// A function: nothing means that it failed.
-pub type Call = fn(&mut Env, &[Term]) -> Option<Term>;
+pub type Call = for<'m> fn(Env<'m>, &[TermRef<'m>]) -> Option<TermRef<'m>>;
 
 /// A function by its name.
 pub struct Function {
@@ -39,7 +40,7 @@ macro_rules! functions {
 macro_rules! test {
     ($test:expr) => {
         |_, a| {
-            let test: fn(Term) -> bool = $test;
+            let test: fn(TermRef<'_>) -> bool = $test;
             Some(Term::bool(test(a[0])))
         }
     };
@@ -47,29 +48,29 @@ macro_rules! test {
 
 macro_rules! unary {
     ($f:path) => {
-        |e, a| $f(&mut e.scratch, a[0]).into()
+        |e, a| $f(&mut { e.scratch }, a[0]).into()
     };
 }
 
 macro_rules! binary {
     ($f:path) => {
-        |e, a| $f(&mut e.scratch, a[0], a[1]).ok()
+        |e, a| $f(&mut { e.scratch }, a[0], a[1]).ok()
     };
 }
 
 functions! {
-    is_atom / 1 => test!(Term::is_atom);
-    is_float / 1 => test!(Term::is_float);
-    is_integer / 1 => test!(Term::is_integer);
-    is_list / 1 => test!(Term::is_list);
-    is_number / 1 => test!(Term::is_number);
-    is_pid / 1 => test!(Term::is_pid);
-    is_port / 1 => test!(Term::is_port);
-    is_reference / 1 => test!(Term::is_reference);
+    is_atom / 1 => test!(|t| t.is_atom());
+    is_float / 1 => test!(|t| t.is_float());
+    is_integer / 1 => test!(|t| t.is_integer());
+    is_list / 1 => test!(|t| t.is_list());
+    is_number / 1 => test!(|t| t.is_number());
+    is_pid / 1 => test!(|t| t.is_pid());
+    is_port / 1 => test!(|t| t.is_port());
+    is_reference / 1 => test!(|t| t.is_reference());
     is_tuple / 1 => test!(|t| t.as_tuple().is_some());
-    is_map / 1 => test!(Term::is_map);
+    is_map / 1 => test!(|t| t.is_map());
     is_binary / 1 => test!(|t| t.as_bits().is_some_and(|b| b.is_binary()));
-    is_function / 1 => test!(Term::is_fun);
+    is_function / 1 => test!(|t| t.is_fun());
     is_record / 3 => is_record;
     abs / 1 => unary!(arith::abs);
     element / 2 => element;
@@ -93,7 +94,7 @@ functions! {
     map_get / 2 => |_, a| a[1].as_map()?.get(a[0]);
     is_map_key / 2 => |_, a| a[1].as_map().map(|m| Term::bool(m.has_key(a[0])));
     plus / 1 => |_, a| arith::plus(a[0]).ok();
-    minus / 1 => |e, a| arith::neg(&mut e.scratch, a[0]).ok();
+    minus / 1 => |e, a| arith::neg(&mut { e.scratch }, a[0]).ok();
     plus / 2 => binary!(arith::add);
     minus / 2 => binary!(arith::sub);
     times / 2 => binary!(arith::mul);
@@ -103,7 +104,7 @@ functions! {
     band / 2 => binary!(arith::band);
     bor / 2 => binary!(arith::bor);
     bxor / 2 => binary!(arith::bxor);
-    bnot / 1 => |e, a| arith::bnot(&mut e.scratch, a[0]).ok();
+    bnot / 1 => |e, a| arith::bnot(&mut { e.scratch }, a[0]).ok();
     bsl / 2 => binary!(arith::bsl);
     bsr / 2 => binary!(arith::bsr);
     lt / 2 => |_, a| Some(Term::bool(compare(a[0], a[1]).is_lt()));
@@ -126,7 +127,7 @@ pub fn find(name: Atom, arity: usize) -> Option<&'static Function> {
     FUNCTIONS.iter().find(|f| f.name == name && f.arity == arity)
 }
 
-fn is_record(_: &mut Env, a: &[Term]) -> Option<Term> {
+fn is_record<'m>(_: Env<'m>, a: &[TermRef<'m>]) -> Option<TermRef<'m>> {
     if !a[1].is_atom() || a[2].as_small()? < 0 {
         return None;
     }
@@ -135,32 +136,32 @@ fn is_record(_: &mut Env, a: &[Term]) -> Option<Term> {
     Some(Term::bool(tagged && Some(elements.len()) == a[2].as_usize()))
 }
 
-fn element(_: &mut Env, a: &[Term]) -> Option<Term> {
+fn element<'m>(_: Env<'m>, a: &[TermRef<'m>]) -> Option<TermRef<'m>> {
     let at = a[0].as_usize()?.checked_sub(1)?;
     a[1].as_tuple()?.elements().get(at).copied()
 }
 
-fn node(e: &mut Env, a: &[Term]) -> Option<Term> {
+fn node<'m>(e: Env<'m>, a: &[TermRef<'m>]) -> Option<TermRef<'m>> {
     if let Some((name, _)) = a[0].external_node() {
         return Some(name.term());
     }
     (a[0].is_pid() || a[0].is_port() || a[0].is_reference()).then(|| e.node.term())
 }
 
-fn size(_: &mut Env, a: &[Term]) -> Option<Term> {
+fn size<'m>(_: Env<'m>, a: &[TermRef<'m>]) -> Option<TermRef<'m>> {
     if let Some(tuple) = a[0].as_tuple() {
         return Some(Term::small(tuple.len() as i64));
     }
     a[0].as_bits().map(|b| Term::small((b.len() / 8) as i64))
 }
 
-fn binary_part(e: &mut Env, binary: Term, start: Term, len: Term) -> Option<Term> {
+fn binary_part<'m>(e: Env<'m>, binary: TermRef<'m>, start: TermRef<'m>, len: TermRef<'m>) -> Option<TermRef<'m>> {
     let bits = binary.as_bits().filter(|b| b.is_binary())?;
-    let (Number::Small(start), Number::Small(len)) = (Number::of(start)?, Number::of(len)?) else { return None };
+    let (Number::Small(start), Number::Small(len)) = (Number::of(&start)?, Number::of(&len)?) else { return None };
     let (from, to) = if len < 0 { (start.checked_add(len)?, start) } else { (start, start.checked_add(len)?) };
     if from < 0 || to > (bits.len() / 8) as i64 {
         return None;
     }
     let part = bits.part(from as usize * 8, (to - from) as usize * 8)?;
-    Some(e.scratch.binary(&part.to_bytes()))
+    Some((&mut { e.scratch }).binary(&part.to_bytes()))
 }

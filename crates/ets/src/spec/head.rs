@@ -4,7 +4,7 @@
 //! the next element of the current frame; a compound one opens a frame, and a frame that is used up is left.
 
 use myriad_term::map::View;
-use myriad_term::{Term, am};
+use myriad_term::{Term, TermRef, am};
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -47,7 +47,7 @@ pub struct Head {
 }
 
 /// The number of a match variable (`'$1'`).
-pub fn variable(term: Term) -> Option<u64> {
+pub fn variable(term: TermRef<'_>) -> Option<u64> {
     let atom = term.as_atom()?;
     if atom == am::underscore {
         return None;
@@ -63,7 +63,7 @@ pub fn variable(term: Term) -> Option<u64> {
 }
 
 /// `'_'` or a match variable?
-pub fn is_open(term: Term) -> bool {
+pub fn is_open(term: TermRef<'_>) -> bool {
     term.is_am(am::underscore) || variable(term).is_some()
 }
 
@@ -146,7 +146,7 @@ pub fn open_parts(pattern: Term) -> Addresses {
                 }
             }
         }
-        let children: &[Term] = children(term);
+        let children: &[Term] = children(&term);
         if let Some(map) = term.as_map() {
             path.push(term.object_ptr() as usize);
             work.push(Work::Leave);
@@ -161,7 +161,7 @@ pub fn open_parts(pattern: Term) -> Addresses {
 }
 
 /// Elements of a tuple, head and tail of a cell.
-fn children<'a>(term: Term) -> &'a [Term] {
+fn children<'a, 'h>(term: &'a TermRef<'h>) -> &'a [TermRef<'h>] {
     if let Some(tuple) = term.as_tuple() {
         return tuple.elements();
     }
@@ -170,9 +170,9 @@ fn children<'a>(term: Term) -> &'a [Term] {
 
 /// Head and tail of a list cell, where they stand.
 #[inline]
-pub fn cell<'a>(term: Term) -> Option<&'a [Term; 2]> {
+pub fn cell<'a, 'h>(term: &'a TermRef<'h>) -> Option<&'a [TermRef<'h>; 2]> {
     // SAFETY: term/T1, term/T2: a list word points at two terms, which stay.
-    term.is_cons().then(|| unsafe { &*term.cell().cast::<[Term; 2]>() })
+    term.is_cons().then(|| unsafe { &*term.cell().cast::<[TermRef<'h>; 2]>() })
 }
 
 enum Work {
@@ -226,7 +226,7 @@ impl Head {
             if let Some(tuple) = term.as_tuple() {
                 head.tests.push(Test::Tuple(tuple.len() as u32));
                 work.extend(tuple.elements().iter().rev().copied().map(Work::Visit));
-            } else if let Some(cell) = cell(term) {
+            } else if let Some(cell) = cell(&term) {
                 head.tests.push(Test::Cons);
                 work.extend(cell.iter().rev().copied().map(Work::Visit));
             } else {

@@ -5,7 +5,7 @@ use super::head::{is_open, open_parts};
 use crate::table::{Kind, Options};
 use myriad_term::compare::compare;
 use myriad_term::equal::{eq, eq_exact};
-use myriad_term::{Term, am};
+use myriad_term::{Term, TermRef, am};
 use std::cmp::Ordering;
 
 /// Where to look for what a specification matches.
@@ -87,7 +87,7 @@ pub fn reach(spec: &Spec, options: &Options) -> Reach {
 }
 
 /// The order of a key to a pattern, up to the pattern's first open part.
-pub fn compare_with_pattern(key: Term, pattern: Term) -> Ordering {
+pub fn compare_with_pattern(key: TermRef<'_>, pattern: TermRef<'_>) -> Ordering {
     // Most keys are a tuple of plain things.
     if let (Some(a), Some(b)) = (key.as_tuple(), pattern.as_tuple()) {
         if a.len() != b.len() {
@@ -110,7 +110,7 @@ pub fn compare_with_pattern(key: Term, pattern: Term) -> Ordering {
     compare_parts(key, pattern)
 }
 
-fn compare_parts(key: Term, pattern: Term) -> Ordering {
+fn compare_parts(key: TermRef<'_>, pattern: TermRef<'_>) -> Ordering {
     let mut work = vec![(key, pattern)];
     while let Some((key, pattern)) = work.pop() {
         if pattern.is_map() && key.is_map() || pattern.is_atom() && is_open(pattern) {

@@ -1,4 +1,7 @@
 //! Running a specification on a term.
+//!
+//! SM1. Registers are bare words: terms of the subject, of the specification, of the run's own memory and of the heap of the
+//!      result, all of which are held for one run. [`Machine::reset`] forgets them, and no register is looked at after its run.
 
 use super::functions::Env;
 use super::head::{Test, cell};
@@ -6,34 +9,34 @@ use super::{Body, Clause, Op, Place, Spec};
 use crate::row::{Row, copy_out};
 use myriad_term::equal::eq_exact;
 use myriad_term::map::from_pairs;
-use myriad_term::{Arena, Atom, Build, Term, am};
+use myriad_term::{Arena, Atom, Build, Term, TermRef, am};
 use myriad_trace::spec::Host;
 
 /// What a specification is run on.
 #[derive(Clone, Copy)]
-pub struct Subject {
+pub struct Subject<'s> {
     /// The term.
-    pub term: Term,
+    pub term: TermRef<'s>,
     /// The row that it is, if it is one.
-    pub row: Option<Row>,
+    pub row: Option<Row<'s>>,
 }
 
-impl Subject {
-    /// A row. If it is packed, its tuple is made in `memory`, which the caller keeps as long as the subject.
+impl<'s> Subject<'s> {
+    /// A row. If it is packed, its tuple is made in `memory`.
     #[inline]
-    pub fn row(row: Row, memory: &mut Arena) -> Subject {
+    pub fn row(row: Row<'s>, memory: &'s Arena) -> Subject<'s> {
         Subject { term: row.term(memory), row: Some(row) }
     }
 }
 
-impl From<Term> for Subject {
-    fn from(term: Term) -> Subject {
+impl<'s> From<TermRef<'s>> for Subject<'s> {
+    fn from(term: TermRef<'s>) -> Subject<'s> {
         Subject { term, row: None }
     }
 }
 
-impl Subject {
-    fn copy_to<A: Build + ?Sized>(self, heap: &mut A) -> Term {
+impl Subject<'_> {
+    fn copy_to<'h, A: Build<'h> + ?Sized>(self, heap: &mut A) -> TermRef<'h> {
         match self.row {
             Some(row) => row.copy_to(heap),
             None => copy_out(self.term, heap),
@@ -41,18 +44,27 @@ impl Subject {
     }
 }
 
-/// The registers of one run, to be used for many.
+/// The registers of one run, to be used for many (SM1).
 pub struct Machine {
     variables: Vec<Term>,
     frames: Vec<(*const Term, usize)>,
     stack: Vec<Term>,
     /// Values of map keys that the head looks into.
     values: Vec<Box<[Term]>>,
-    env: Env,
+    /// Memory for what a run makes beside its result.
+    scratch: Arena,
+    pid: Term,
+    node: Atom,
     /// Actions that a trace body has asked for.
     pub actions: Vec<Atom>,
-    /// What `{message, X}` has said.
-    pub message: Option<Term>,
+    message: Option<Term>,
+}
+
+/// A term as a register holds it.
+#[inline(always)]
+fn word(term: TermRef<'_>) -> Term {
+    // SAFETY: SM1.
+    unsafe { term.assume_held() }
 }
 
 /// The host of a specification that is not run for tracing.
@@ -69,7 +81,9 @@ impl Machine {
             frames: Vec::new(),
             stack: Vec::new(),
             values: Vec::new(),
-            env: Env { scratch: Arena::new(), pid, node },
+            scratch: Arena::new(),
+            pid,
+            node,
             actions: Vec::new(),
             message: None,
         }
@@ -77,32 +91,37 @@ impl Machine {
 
     /// The clause that matches.
     #[inline]
-    fn clause<'s>(&mut self, spec: &'s Spec, subject: Subject, host: &mut dyn Host) -> Option<&'s Clause> {
+    fn clause<'s>(&mut self, spec: &'s Spec, subject: Subject<'_>, host: &mut dyn Host) -> Option<&'s Clause> {
         spec.clauses.iter().find(|c| self.head(&c.tests, subject.term) && self.guards(c, subject, host))
     }
 
     /// The result for a term, on `heap`; nothing if no clause matches.
     #[inline]
-    pub fn run<A: Build + ?Sized>(&mut self, spec: &Spec, subject: Subject, heap: &mut A) -> Option<Term> {
+    pub fn run<'h, A: Build<'h> + ?Sized>(
+        &mut self,
+        spec: &Spec,
+        subject: Subject<'_>,
+        heap: &mut A,
+    ) -> Option<TermRef<'h>> {
         self.run_for(spec, subject, heap, &mut NoHost)
     }
 
     /// The same, with actions carried out by a host.
     #[inline]
-    pub fn run_for<A: Build + ?Sized>(
+    pub fn run_for<'h, A: Build<'h> + ?Sized>(
         &mut self,
         spec: &Spec,
-        subject: Subject,
+        subject: Subject<'_>,
         heap: &mut A,
         host: &mut dyn Host,
-    ) -> Option<Term> {
+    ) -> Option<TermRef<'h>> {
         self.reset();
         let clause = self.clause(spec, subject, host)?;
         Some(match &clause.body {
             Body::Whole => subject.copy_to(heap),
             Body::Immediate(term) => *term,
             Body::Program(ops) => match self.program(ops, clause, subject, heap, (host, true)) {
-                Ok(()) => self.stack.pop().unwrap_or(Term::NIL),
+                Ok(()) => self.pop(),
                 // Bodies do not fail.
                 Err(Failed) => am::EXIT.term(),
             },
@@ -111,24 +130,28 @@ impl Machine {
 
     /// Is the result for a term `true`?
     #[inline]
-    pub fn is_true(&mut self, spec: &Spec, subject: Subject) -> bool {
+    pub fn is_true(&mut self, spec: &Spec, subject: Subject<'_>) -> bool {
         self.reset();
         let Some(clause) = self.clause(spec, subject, &mut NoHost) else { return false };
         match &clause.body {
             Body::Whole => false,
             Body::Immediate(term) => term.is(Term::TRUE),
             Body::Program(ops) => {
-                let mut sink = Arena::new();
-                self.program(ops, clause, subject, &mut sink, (&mut NoHost, true)).is_ok()
+                self.program(ops, clause, subject, &mut &Arena::new(), (&mut NoHost, true)).is_ok()
                     && self.stack.pop().is_some_and(|t| t.is(Term::TRUE))
             }
         }
     }
 
+    /// What `{message, X}` has said in the last run, which was on this subject.
+    pub fn message<'s>(&'s self, _: Subject<'s>) -> Option<TermRef<'s>> {
+        self.message
+    }
+
     #[inline]
     fn reset(&mut self) {
-        if self.env.scratch.used_words() > 0 {
-            self.env.scratch = Arena::new();
+        if self.scratch.used_words() > 0 {
+            self.scratch = Arena::new();
         }
         self.stack.clear();
         self.actions.clear();
@@ -136,10 +159,10 @@ impl Machine {
     }
 
     /// Does the term pass the tests? Binds the variables.
-    fn head(&mut self, tests: &[Test], term: Term) -> bool {
+    fn head(&mut self, tests: &[Test], term: TermRef<'_>) -> bool {
         self.frames.clear();
         self.values.clear();
-        let root = [term];
+        let root = [word(term)];
         let mut frame: &[Term] = &root;
         for test in tests {
             while frame.is_empty() {
@@ -151,13 +174,13 @@ impl Machine {
                 frame = frame.get(*n as usize..).unwrap_or(&[]);
                 continue;
             }
-            let element = frame[0];
+            let element = &frame[0];
             frame = &frame[1..];
             match test {
                 Test::Skip(_) => {}
-                Test::Bind(slot) => self.variables[*slot as usize] = element,
+                Test::Bind(slot) => self.variables[*slot as usize] = *element,
                 Test::Same(slot) => {
-                    if !eq_exact(self.variables[*slot as usize], element) {
+                    if !eq_exact(self.variables[*slot as usize], *element) {
                         return false;
                     }
                 }
@@ -167,7 +190,7 @@ impl Machine {
                     }
                 }
                 Test::Constant(term) => {
-                    if !eq_exact(*term, element) {
+                    if !eq_exact(*term, *element) {
                         return false;
                     }
                 }
@@ -203,22 +226,21 @@ impl Machine {
     }
 
     #[inline]
-    fn guards(&mut self, clause: &Clause, subject: Subject, host: &mut dyn Host) -> bool {
+    fn guards(&mut self, clause: &Clause, subject: Subject<'_>, host: &mut dyn Host) -> bool {
         if clause.guards.is_empty() {
             return true;
         }
-        let mut unused = Arena::new();
-        let passed = self.program(&clause.guards, clause, subject, &mut unused, (host, false)).is_ok();
+        let passed = self.program(&clause.guards, clause, subject, &mut &Arena::new(), (host, false)).is_ok();
         self.stack.clear();
         passed
     }
 
     /// Runs a program. In a body a call that fails gives `'EXIT'`.
-    fn program<A: Build + ?Sized>(
+    fn program<'h, A: Build<'h> + ?Sized>(
         &mut self,
         ops: &[Op],
         clause: &Clause,
-        subject: Subject,
+        subject: Subject<'_>,
         heap: &mut A,
         (host, body): (&mut dyn Host, bool),
     ) -> Result<(), Failed> {
@@ -228,22 +250,22 @@ impl Machine {
             at += 1;
             match *op {
                 Op::Constant(term, Place::Scratch) => self.stack.push(term),
-                Op::Constant(term, Place::Result) => self.stack.push(copy_out(term, heap)),
+                Op::Constant(term, Place::Result) => self.stack.push(word(copy_out(term, heap))),
                 Op::Variable(slot, place) => {
                     let value = self.variables[slot as usize];
-                    self.stack.push(if place == Place::Result { copy_out(value, heap) } else { value });
+                    self.stack.push(if place == Place::Result { word(copy_out(value, heap)) } else { value });
                 }
-                Op::Whole(Place::Scratch) => self.stack.push(subject.term),
-                Op::Whole(Place::Result) => self.stack.push(subject.copy_to(heap)),
+                Op::Whole(Place::Scratch) => self.stack.push(word(subject.term)),
+                Op::Whole(Place::Result) => self.stack.push(word(subject.copy_to(heap))),
                 Op::All(place) => {
                     let mut list = Term::NIL;
                     for slot in clause.all.iter().rev() {
                         let value = self.variables[*slot as usize];
                         list = if place == Place::Result {
                             let value = copy_out(value, heap);
-                            heap.cons(value, list)
+                            word(heap.cons(value, list))
                         } else {
-                            self.env.scratch.cons(value, list)
+                            word((&mut &self.scratch).cons(value, list))
                         };
                     }
                     self.stack.push(list);
@@ -251,32 +273,39 @@ impl Machine {
                 Op::Tuple(n, place) => {
                     let from = self.stack.len().saturating_sub(n as usize);
                     let elements = &self.stack[from..];
-                    let tuple =
-                        if place == Place::Result { heap.tuple(elements) } else { self.env.scratch.tuple(elements) };
+                    let tuple = if place == Place::Result {
+                        word(heap.tuple(elements))
+                    } else {
+                        word((&mut &self.scratch).tuple(elements))
+                    };
                     self.stack.truncate(from);
                     self.stack.push(tuple);
                 }
                 Op::Cons(place) => {
                     let tail = self.pop();
                     let head = self.pop();
-                    let cell =
-                        if place == Place::Result { heap.cons(head, tail) } else { self.env.scratch.cons(head, tail) };
+                    let cell = if place == Place::Result {
+                        word(heap.cons(head, tail))
+                    } else {
+                        word((&mut &self.scratch).cons(head, tail))
+                    };
                     self.stack.push(cell);
                 }
                 Op::Map(n, place) => {
                     let from = self.stack.len().saturating_sub(2 * n as usize);
                     let pairs: Vec<(Term, Term)> = self.stack[from..].chunks_exact(2).map(|p| (p[0], p[1])).collect();
                     let map = if place == Place::Result {
-                        from_pairs(heap, &pairs)
+                        word(from_pairs(heap, &pairs))
                     } else {
-                        from_pairs(&mut self.env.scratch, &pairs)
+                        word(from_pairs(&mut &self.scratch, &pairs))
                     };
                     self.stack.truncate(from);
                     self.stack.push(map);
                 }
                 Op::Call(function) => {
                     let from = self.stack.len().saturating_sub(function.arity);
-                    let value = (function.call)(&mut self.env, &self.stack[from..]);
+                    let env = Env { scratch: &self.scratch, pid: self.pid, node: self.node };
+                    let value = (function.call)(env, &self.stack[from..]).map(word);
                     self.stack.truncate(from);
                     self.stack.push(match value {
                         Some(value) => value,
@@ -286,7 +315,7 @@ impl Machine {
                 }
                 Op::Keep => {
                     let value = self.pop();
-                    self.stack.push(copy_out(value, heap));
+                    self.stack.push(word(copy_out(value, heap)));
                 }
                 Op::And(n) | Op::Or(n) => {
                     let from = self.stack.len().saturating_sub(n as usize);
@@ -336,7 +365,7 @@ impl Machine {
                             self.actions.push(name);
                             Some(Term::TRUE)
                         }
-                        _ => host.act(name, &arguments, &mut self.env.scratch),
+                        _ => host.act(name, &arguments, &self.scratch).map(word),
                     };
                     self.stack.push(match value {
                         Some(value) => value,

@@ -25,7 +25,7 @@ use functions::Function;
 use head::Test;
 use myriad_heap::Fragment;
 use myriad_sync::Arc;
-use myriad_term::{Atom, Term, am};
+use myriad_term::{Atom, Term, TermRef, am};
 
 /// What a specification is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,9 +57,9 @@ impl Dialect {
 /// A compiled specification.
 pub struct Spec {
     /// Its clauses, to be tried in order.
-    pub clauses: Vec<Clause>,
+    clauses: Vec<Clause>,
     /// Most variables of a clause.
-    pub variables: usize,
+    variables: usize,
     /// What it is for.
     pub dialect: Dialect,
     memory: Fragment,
@@ -73,27 +73,32 @@ impl Spec {
     pub fn each_object(&self, visit: impl FnMut(myriad_term::Boxed)) {
         self.memory.each_object(visit);
     }
+
+    /// The heads of its clauses as they were written, to be tried in order.
+    pub fn heads(&self) -> impl Iterator<Item = TermRef<'_>> {
+        self.clauses.iter().map(|clause| clause.head)
+    }
 }
 
 /// What the magic reference of a compiled specification holds.
 pub struct Compiled(pub Arc<Spec>);
 
 /// One clause.
-pub struct Clause {
+struct Clause {
     /// The head as it was written.
-    pub head: Term,
+    head: Term,
     /// The head.
-    pub tests: Vec<Test>,
+    tests: Vec<Test>,
     /// The guards: the last value of each must be `true`.
-    pub guards: Vec<Op>,
+    guards: Vec<Op>,
     /// What the clause gives.
-    pub body: Body,
+    body: Body,
     /// The variables' slots, in the order of the variables' numbers: what `'$$'` lists.
-    pub all: Vec<u32>,
+    all: Vec<u32>,
 }
 
 /// The result of a clause.
-pub enum Body {
+enum Body {
     /// `'$_'`
     Whole,
     /// A term without memory.

@@ -2,22 +2,16 @@
 
 use super::machine::{Machine, NoHost};
 use super::{Dialect, Spec};
-use crate::row::copy_out;
-use myriad_heap::Fragment;
 use myriad_process::Payload;
 use myriad_sync::Arc;
-use myriad_term::{Arena, Atom, Build, Term, am};
+use myriad_term::{Arena, Atom, Build, Term, TermRef, am};
 use myriad_trace::Filtered;
 use myriad_trace::spec::{self, Host, Message, Specification, Verdict};
 
 struct Traced {
     spec: Spec,
-    source: Term,
-    _memory: Fragment,
+    source: Payload,
 }
-
-// SAFETY: the source's terms lie in its own memory and are never changed.
-unsafe impl Sync for Traced {}
 
 /// Compiles a specification for filtered events, or for calls; nothing if it is none.
 pub fn compile(term: Term, of: Option<Filtered>) -> Option<Arc<dyn Specification>> {
@@ -27,31 +21,24 @@ pub fn compile(term: Term, of: Option<Filtered>) -> Option<Arc<dyn Specification
         Some(Filtered::Receive) => Dialect::Receive,
     };
     let spec = Spec::compile(term, dialect).ok()?;
-    let mut memory = Fragment::new();
-    let source = copy_out(term, &mut memory);
-    Some(Arc::new(Traced { spec, source, _memory: memory }))
+    Some(Arc::new(Traced { spec, source: Payload::whole(term) }))
 }
 
 impl Specification for Traced {
-    fn source(&self) -> Term {
-        self.source
+    fn source(&self) -> TermRef<'_> {
+        self.source.term()
     }
 
-    fn run(&self, pid: Term, node: Atom, arguments: &[Term], host: &mut dyn Host) -> Option<Verdict> {
-        let mut memory = Arena::new();
-        let list = memory.list(arguments);
+    fn run(&self, pid: Term, node: Atom, arguments: &[TermRef<'_>], host: &mut dyn Host) -> Option<Verdict> {
+        let memory = Arena::new();
+        let list = (&mut &memory).list(arguments);
         let mut machine = Machine::new(&self.spec, pid, node);
-        let mut unused = Arena::new();
-        machine.run_for(&self.spec, list.into(), &mut unused, host)?;
-        let message = match machine.message {
+        machine.run_for(&self.spec, list.into(), &mut &memory, host)?;
+        let message = match machine.message(list.into()) {
             None => Message::Plain,
             Some(term) if term.is(Term::TRUE) => Message::Plain,
             Some(term) if term.is(Term::FALSE) => Message::None,
-            Some(term) => {
-                let mut fragment = Fragment::new();
-                let term = copy_out(term, &mut fragment);
-                Message::Term(Payload { term, fragment: Some(fragment) })
-            }
+            Some(term) => Message::Term(Payload::whole(term)),
         };
         let asks = |action: Atom| machine.actions.contains(&action);
         let (return_trace, exception_trace) = (asks(am::return_trace), asks(am::exception_trace));
@@ -66,7 +53,7 @@ pub struct Tested {
 }
 
 impl Host for Tested {
-    fn act(&mut self, name: Atom, arguments: &[Term], memory: &mut Arena) -> Option<Term> {
+    fn act<'m>(&mut self, name: Atom, arguments: &[TermRef<'m>], memory: &'m Arena) -> Option<TermRef<'m>> {
         match name {
             am::get_tcw | am::set_tcw | am::set_tcw_fake => Some(Term::small(i64::from(self.control_word))),
             am::display => arguments.first().map(|term| spec::display(*term)),
@@ -77,7 +64,7 @@ impl Host for Tested {
 
 /// Nobody is traced.
 impl Host for NoHost {
-    fn act(&mut self, name: Atom, _: &[Term], _: &mut Arena) -> Option<Term> {
+    fn act<'m>(&mut self, name: Atom, _: &[TermRef<'m>], _: &'m Arena) -> Option<TermRef<'m>> {
         Some(match name {
             am::caller | am::caller_line => Term::UNDEFINED,
             am::get_tcw => Term::small(0),

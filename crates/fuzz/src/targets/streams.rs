@@ -37,7 +37,7 @@ fn whole(ctx: &mut Ctx<'_>, how: usize, bytes: &[u8]) -> BifResult {
         let result = zlib(ctx, "inflate_nif", &[stream, room, room, Term::small(0)])?;
         // Else a dictionary is wanted.
         let Some([state, output]) = result.as_tuple_of::<2>() else { break };
-        made += 1 + output.list_iter().filter_map(Term::as_binary).map(|b| b.len()).sum::<usize>();
+        made += 1 + output.list_iter().filter_map(|piece| Some(piece.as_binary()?.len())).sum::<usize>();
         if state.as_atom().is_some_and(|s| s.text() == "finished") {
             break;
         }

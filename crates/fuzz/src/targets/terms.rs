@@ -6,12 +6,12 @@ use myriad_term::equal::eq_exact;
 use myriad_term::etf::{DecodeOptions, EncodeOptions, decode, encode, external_size};
 use myriad_term::hash::{map_hash, table_hash};
 use myriad_term::phash::{phash, phash2};
-use myriad_term::{Arena, Term};
+use myriad_term::{Arena, TermRef};
 use std::cmp::Ordering;
 
 /// See the file's head.
 pub fn term_decode(bytes: &[u8]) {
-    let heap = &mut Arena::new();
+    let heap = &mut &Arena::new();
     let unsafely = decode(heap, bytes, DecodeOptions::default());
     // Its atoms exist now, so the careful way must agree, unless a function is unknown.
     let safely = decode(heap, bytes, DecodeOptions { safe: true, ..DecodeOptions::default() });
@@ -37,7 +37,7 @@ pub fn term_decode(bytes: &[u8]) {
     same(decoded.term, again.term);
 }
 
-fn same(a: Term, b: Term) {
+fn same(a: TermRef<'_>, b: TermRef<'_>) {
     assert!(eq_exact(a, b) && compare(a, b) == Ordering::Equal && compare_exact(a, b) == Ordering::Equal);
     assert_eq!(phash2(a), phash2(b));
     assert_eq!(phash(a, 1 << 32), phash(b, 1 << 32));

@@ -276,17 +276,16 @@ pub(super) fn pread_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
 }
 
-/// The binaries of an I/O vector.
-fn io_vector<'a>(list: Term) -> Result<Vec<Cow<'a, [u8]>>, Escape> {
-    let mut items = list.list_iter();
-    let mut vector = Vec::new();
-    for item in items.by_ref() {
-        match item.as_binary() {
-            Some(bytes) => vector.push(bytes),
-            None => return badarg(),
-        }
-    }
-    if items.tail().is_nil() { Ok(vector) } else { badarg() }
+/// The items of an I/O vector.
+fn items(list: Term) -> Result<Vec<Term>, Escape> {
+    let mut rest = list.list_iter();
+    let items = rest.by_ref().collect();
+    if rest.tail().is_nil() { Ok(items) } else { badarg() }
+}
+
+/// The bytes of its items, which are binaries.
+fn io_vector(items: &[Term]) -> Result<Vec<Cow<'_, [u8]>>, Escape> {
+    items.iter().map(|item| item.as_binary().map_or_else(badarg, Ok)).collect()
 }
 
 /// Writes all of it.
@@ -308,7 +307,8 @@ fn write_all(fd: BorrowedFd<'_>, mut at: Option<u64>, vector: &[Cow<'_, [u8]>]) 
 /// `write_nif(Handle, IoVector)`
 pub(super) fn write_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let handle = handle_of(args[0])?;
-    let vector = io_vector(args[1])?;
+    let items = items(args[1])?;
+    let vector = io_vector(&items)?;
     handle.write(ctx, None, &vector)
 }
 
@@ -316,7 +316,8 @@ pub(super) fn write_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 pub(super) fn pwrite_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let handle = handle_of(args[0])?;
     let at = offset(args[1])?;
-    let vector = io_vector(args[2])?;
+    let items = items(args[2])?;
+    let vector = io_vector(&items)?;
     match at {
         Ok(at) => handle.write(ctx, Some(at), &vector),
         Err(errno) => posix::error(ctx, errno),

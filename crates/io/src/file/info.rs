@@ -49,7 +49,7 @@ fn file_info(ctx: &mut Ctx<'_>, stat: &Stat, access: Atom) -> Term {
 
 /// `read_info_nif(Name, FollowLinks)`
 pub(super) fn read_info_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let name = path(args[0])?;
+    let name = path(&args[0])?;
     let Some(follow) = args[1].as_small() else { return badarg() };
     let stat = if follow != 0 { rustix::fs::stat(name.c_str()) } else { rustix::fs::lstat(name.c_str()) };
     ctx.bump(50);
@@ -78,7 +78,7 @@ pub(super) fn read_handle_info_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
 
 /// `set_permissions_nif(Name, Mode)`
 pub(super) fn set_permissions_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let name = path(args[0])?;
+    let name = path(&args[0])?;
     let Some(mode) = args[1].as_small().and_then(|m| u32::try_from(m).ok()) else { return badarg() };
     // Read, write, execute for each, and the two set-id bits; the sticky bit is cleared, as by OTP.
     let result = rustix::fs::chmod(name.c_str(), Mode::from_raw_mode(mode & 0o6777));
@@ -93,7 +93,7 @@ fn owner_number(term: Term) -> Option<Option<u32>> {
 
 /// `set_owner_nif(Name, Uid, Gid)`
 pub(super) fn set_owner_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let name = path(args[0])?;
+    let name = path(&args[0])?;
     let (Some(uid), Some(gid)) = (owner_number(args[1]), owner_number(args[2])) else { return badarg() };
     let result = rustix::fs::chown(name.c_str(), uid.map(Uid::from_raw), gid.map(Gid::from_raw));
     posix::unit(ctx, result)
@@ -101,7 +101,7 @@ pub(super) fn set_owner_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 /// `set_time_nif(Name, ATime, MTime, CTime)`; there is no way to set the last.
 pub(super) fn set_time_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let name = path(args[0])?;
+    let name = path(&args[0])?;
     let (Some(access), Some(modified), Some(_)) = (signed(args[1]), signed(args[2]), signed(args[3])) else {
         return badarg();
     };

@@ -16,7 +16,7 @@ fn ok_name(ctx: &mut Ctx<'_>, name: &[u8]) -> BifResult {
 
 /// `read_link_nif(Name)`
 pub(super) fn read_link_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let name = path(args[0])?;
+    let name = path(&args[0])?;
     match rustix::fs::readlink(name.c_str(), Vec::new()) {
         Ok(target) => ok_name(ctx, target.as_bytes()),
         Err(errno) => posix::error(ctx, errno),
@@ -25,7 +25,7 @@ pub(super) fn read_link_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 /// `list_dir_nif(Name)`: raw names, last found first, without `.` and `..`.
 pub(super) fn list_dir_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let name = path(args[0])?;
+    let name = path(&args[0])?;
     let directory = std::fs::read_dir(std::ffi::OsStr::from_bytes(name.c_str().to_bytes()));
     let list = directory.and_then(|entries| {
         let mut list = Term::NIL;
@@ -43,19 +43,19 @@ pub(super) fn list_dir_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 /// `make_hard_link_nif(Existing, New)`
 pub(super) fn make_hard_link_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let (existing, new) = (path(args[0])?, path(args[1])?);
+    let (existing, new) = (path(&args[0])?, path(&args[1])?);
     posix::unit(ctx, rustix::fs::link(existing.c_str(), new.c_str()))
 }
 
 /// `make_soft_link_nif(Existing, New)`
 pub(super) fn make_soft_link_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let (existing, new) = (path(args[0])?, path(args[1])?);
+    let (existing, new) = (path(&args[0])?, path(&args[1])?);
     posix::unit(ctx, rustix::fs::symlink(existing.c_str(), new.c_str()))
 }
 
 /// `rename_nif(From, To)`
 pub(super) fn rename_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let (from, to) = (path(args[0])?, path(args[1])?);
+    let (from, to) = (path(&args[0])?, path(&args[1])?);
     let result = rustix::fs::rename(from.c_str(), to.c_str()).map_err(|errno| match errno {
         Errno::NOTEMPTY => Errno::EXIST,
         _ if from.c_str() == c"/" => Errno::INVAL,
@@ -66,13 +66,13 @@ pub(super) fn rename_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 /// `make_dir_nif(Name)`
 pub(super) fn make_dir_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let name = path(args[0])?;
+    let name = path(&args[0])?;
     posix::unit(ctx, rustix::fs::mkdir(name.c_str(), Mode::from_raw_mode(0o777)))
 }
 
 /// `del_file_nif(Name)`
 pub(super) fn del_file_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let name = path(args[0])?;
+    let name = path(&args[0])?;
     let result =
         rustix::fs::unlink(name.c_str()).map_err(|errno| if errno == Errno::ISDIR { Errno::PERM } else { errno });
     posix::unit(ctx, result)
@@ -80,7 +80,7 @@ pub(super) fn del_file_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 /// `del_dir_nif(Name)`
 pub(super) fn del_dir_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let name = path(args[0])?;
+    let name = path(&args[0])?;
     let is_current = || {
         let [own, current] = [rustix::fs::stat(name.c_str()), rustix::fs::stat(c".")];
         matches!((own, current), (Ok(a), Ok(b)) if (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino))
@@ -103,7 +103,7 @@ pub(super) fn get_cwd_nif(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
 
 /// `set_cwd_nif(Name)`
 pub(super) fn set_cwd_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let name = path(args[0])?;
+    let name = path(&args[0])?;
     posix::unit(ctx, rustix::process::chdir(name.c_str()))
 }
 
@@ -114,6 +114,6 @@ pub(super) fn get_device_cwd_nif(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
 
 /// `altname_nif(Name)`: there are no alternative names.
 pub(super) fn altname_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    path(args[0])?;
+    path(&args[0])?;
     posix::error(ctx, Errno::NOTSUP)
 }

@@ -80,7 +80,7 @@ fn open_checked(path: &std::ffi::CStr, flags: OFlags, directory: bool) -> Result
 
 /// `open_nif(Name, Modes)`
 pub(super) fn open_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let name = path(args[0])?;
+    let name = path(&args[0])?;
     let Some(wanted) = flags_of(args[1]) else { return badarg() };
     let (flags, directory) = match wanted {
         Ok(wanted) => wanted,
@@ -161,7 +161,7 @@ fn read_to_end(fd: BorrowedFd<'_>, expected: u64) -> Result<Vec<u8>, Errno> {
 
 /// `read_file_nif(Name)`
 pub(super) fn read_file_nif(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let name = path(args[0])?;
+    let name = path(&args[0])?;
     // A pipe without a writer must not keep the scheduler; regular files do not mind.
     let waiting = if ctx.sched.dirty { OFlags::empty() } else { OFlags::NONBLOCK };
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | waiting;

@@ -340,6 +340,6 @@ fn port_set_data_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 fn port_get_data_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some((_, port)) = open(ctx, args[0]) else { return badarg() };
-    let data = port.lock().data.as_ref().map(|d| Payload::copy(d.term));
+    let data = port.lock().data.as_ref().map(|d| Payload::copy(d.term()));
     Ok(data.map_or(Term::UNDEFINED, |d| d.attach(&mut ctx.state.heap)))
 }

@@ -23,7 +23,7 @@ pub fn ports(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
 pub fn each_object(system: &System, visit: Visit<'_>) {
     for port in system.all() {
         let state = port.state.lock();
-        if let Some(data) = state.data.as_ref().and_then(|data| data.fragment.as_ref()) {
+        if let Some(data) = state.data.as_ref().and_then(|data| data.memory()) {
             data.each_object(|object| visit(Holder::Port(port.id), Place::Heap, object));
         }
     }

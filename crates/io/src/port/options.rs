@@ -220,11 +220,12 @@ fn arguments(list: Term) -> Option<Vec<Vec<u8>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use myriad_term::{Arena, Build};
+    use myriad_heap::{Heap, Settings};
+    use myriad_term::Build;
 
     #[test]
     fn text_for_the_system() {
-        let mut arena = Arena::new();
+        let mut arena = Heap::new(&Settings::default());
         let (inner, tail) = (arena.string("c"), arena.string("hé"));
         let deep = arena.list(&[Term::small(101), inner, tail]);
         assert_eq!(native_text(deep).as_deref(), Some("eché".as_bytes()));
@@ -235,7 +236,7 @@ mod tests {
 
     #[test]
     fn options_that_erl_refuses() {
-        let mut arena = Arena::new();
+        let mut arena = Heap::new(&Settings::default());
         let spawn = Target::Spawn(b"ls".to_vec());
         let mut check = |name: Atom, value: Term| {
             let option = arena.tuple(&[name.term(), value]);

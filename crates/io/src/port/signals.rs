@@ -255,12 +255,12 @@ impl Port {
         if linked && !sender.is_some_and(|pid| state.links.remove(&pid)) {
             return;
         }
-        let normal = reason.term.is_am(am::normal);
+        let normal = reason.term().is_am(am::normal);
         let from_owner = sender == Some(state.owner);
         if matches!(state.driver, super::Driver::Forker) || linked && normal && !from_owner {
             return;
         }
-        let reason = if reason.term.is_am(am::kill) { Term::atom(am::killed) } else { reason.term };
+        let reason = if reason.term().is_am(am::kill) { Term::atom(am::killed) } else { reason.term() };
         self.exit(system, state, reason, true);
     }
 }

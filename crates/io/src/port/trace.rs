@@ -2,11 +2,10 @@
 
 use super::{Port, System};
 use crate::bytes::Piece;
-use myriad_heap::Fragment;
 use myriad_process::Payload;
 use myriad_sched::microstate::{State as Microstate, Within, within};
 use myriad_term::etf::{self, EncodeOptions};
-use myriad_term::{Atom, Build, Pid, Port as PortId, Term, am};
+use myriad_term::{Arena, Atom, Build, Pid, Port as PortId, Term, TermRef, am};
 use myriad_trace::{Tracing, event, profile};
 use myriad_vm::Vm;
 use myriad_vm::tracer::flags;
@@ -17,7 +16,7 @@ impl System {
     pub(super) fn trace_output(&self, tracer: PortId, message: Payload) {
         let Some(port) = self.get(tracer) else { return };
         let _port = within(Microstate::Port);
-        let bytes = etf::encode(message.term, EncodeOptions::default());
+        let bytes = etf::encode(message.term(), EncodeOptions::default());
         let mut state = port.lock();
         if state.is_open() {
             let owner = state.owner;
@@ -62,20 +61,19 @@ impl Port {
     }
 
     /// Sends a trace message about this port if it is traced for this.
-    pub(super) fn trace(&self, system: &System, mask: u32, tag: Atom, parts: &[Term]) {
+    pub(super) fn trace(&self, system: &System, mask: u32, tag: Atom, parts: &[TermRef<'_>]) {
         if self.trace.wants(mask)
             && let Some(tracer) = self.trace.tracer()
             && tracer != self.id.term()
             && event::is_alive(system.vm, tracer)
         {
-            let (term, fragment) = event::message(system.vm, self.trace.flags(), 0, self.id.term(), tag, parts);
+            let message = event::message(system.vm, self.trace.flags(), 0, self.id.term(), tag, parts);
             match tracer.as_local_port() {
                 Some(tracer) => {
                     // Two ports' locks are never held at once.
-                    let message = Payload { term, fragment: Some(fragment) };
                     system.poll.later(move |system| system.trace_output(tracer, message));
                 }
-                None => event::deliver(system.vm, tracer, term, fragment),
+                None => event::deliver(system.vm, tracer, message),
             }
         }
     }
@@ -93,9 +91,14 @@ impl Port {
     }
 
     /// A process has sent something to be written, or `close`.
-    pub(super) fn trace_command(&self, system: &System, from: Pid, command: impl FnOnce(&mut Fragment) -> Term) {
+    pub(super) fn trace_command(
+        &self,
+        system: &System,
+        from: Pid,
+        command: impl for<'m> FnOnce(&mut &'m Arena) -> TermRef<'m>,
+    ) {
         if self.trace.wants(flags::RECEIVE) {
-            let mut memory = Fragment::with_capacity(16);
+            let mut memory = &Arena::new();
             let command = command(&mut memory);
             let message = memory.tuple(&[from.term(), command]);
             self.trace(system, flags::RECEIVE, am::receive, &[message]);

@@ -12,10 +12,10 @@ use super::poll::{Side, Watch};
 use super::{Driver, Phase, Port, State, System, count_input};
 use crate::posix;
 use address::Address;
-use myriad_heap::Fragment;
+use myriad_heap::{Draft, Payload};
 use myriad_process::{Message, TimerId};
 use myriad_sync::Arc;
-use myriad_term::{Atom, Build, Pid, Term, am};
+use myriad_term::{Atom, Build, Pid, Term, TermRef, am};
 use myriad_vm::Signal;
 use myriad_vm::timer::Action;
 use options::Active;
@@ -366,10 +366,8 @@ impl Port {
         }
     }
 
-    fn send_message(&self, system: &System, to: Pid, build: impl FnOnce(&mut Fragment) -> Term) {
-        let mut f = Fragment::with_capacity(48);
-        let term = build(&mut f);
-        system.signal(to, Signal::Message(Message::new(term, Some(f), Term::NONE)));
+    fn send_message(&self, system: &System, to: Pid, build: impl for<'b> FnOnce(&mut Draft<'b>) -> TermRef<'b>) {
+        system.signal(to, Signal::Message(Message::new(Payload::build(48, build), Term::NONE)));
     }
 
     /// `{inet_async, Socket, Number, ok | {error, Reason}}`
@@ -471,7 +469,7 @@ enum Fail {
     Timeout,
 }
 
-fn result_term(f: &mut Fragment, result: Result<(), Fail>) -> Term {
+fn result_term<'b>(f: &mut Draft<'b>, result: Result<(), Fail>) -> TermRef<'b> {
     let reason: Atom = match result {
         Ok(()) => return Term::OK,
         Err(Fail::Posix(errno)) => posix::atom(errno),

@@ -75,7 +75,7 @@ fn timers(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
                 Destination::Name(name) => atom_text(name),
             };
             let left = at_ns.saturating_sub(now) / 1_000_000;
-            let message = text(message.term, MESSAGE_TERMS);
+            let message = text(message.term(), MESSAGE_TERMS);
             told = writeln!(out, "=timer:{to}\nMessage: {message}\nTime left: {left}");
         }
     });

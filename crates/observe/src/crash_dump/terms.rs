@@ -9,31 +9,40 @@ use myriad_term::boxed::Header;
 use myriad_term::etf::{EncodeOptions, encode};
 use myriad_term::map::Map;
 use myriad_term::print::pid_text;
-use myriad_term::{Boxed, Kind, SharedBinary, Term};
+use myriad_term::{Boxed, Kind, SharedBinary, Term, TermRef};
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 
 /// What still has to be written.
-enum Object {
+enum Object<'h> {
     /// As it stands in a heap.
-    Stored(Term),
+    Stored(TermRef<'h>),
     /// A number that tags itself, which the format has no short form for.
     Float(u64, f64),
     /// A tuple that is not stored as one.
-    Pair(u64, Term, Term),
+    Pair(u64, TermRef<'h>, TermRef<'h>),
 }
 
 /// The objects of one section.
 #[derive(Default)]
-pub struct Area {
+pub struct Area<'h> {
     seen: HashSet<u64>,
-    pending: Vec<Object>,
+    pending: Vec<Object<'h>>,
+}
+
+impl<'h> Area<'h> {
+    /// An object that is to be written, unless it is there already.
+    fn add(&mut self, at: u64, term: TermRef<'h>) {
+        if self.seen.insert(at) {
+            self.pending.push(Object::Stored(term));
+        }
+    }
 }
 
 /// What the whole dump shares.
 #[derive(Default)]
 pub struct Terms {
-    literals: Area,
+    literals: Area<'static>,
     /// The section that is written is that of the literals.
     in_literals: bool,
     binaries: BTreeMap<u64, SharedBinary>,
@@ -50,7 +59,7 @@ impl Terms {
     }
 
     /// A term: an immediate one as it is, another by its address.
-    pub fn term(&mut self, area: &mut Area, out: &mut dyn Write, term: Term) -> io::Result<()> {
+    pub fn term<'h>(&mut self, area: &mut Area<'h>, out: &mut dyn Write, term: TermRef<'h>) -> io::Result<()> {
         if let Some(value) = term.as_small() {
             write!(out, "I{value}")
         } else if let Some(atom) = term.as_atom() {
@@ -67,10 +76,11 @@ impl Terms {
             write!(out, "H{at:X}")
         } else if term.is_cons() || term.is_boxed() {
             let at = term.object_ptr() as u64;
-            let literal = !self.in_literals && is_literal(term.object_ptr());
-            let area = if literal { &mut self.literals } else { area };
-            if area.seen.insert(at) {
-                area.pending.push(Object::Stored(term));
+            if !self.in_literals && is_literal(term.object_ptr()) {
+                // SAFETY: no module is purged while the dump is written.
+                self.literals.add(at, unsafe { term.assume_held() });
+            } else {
+                area.add(at, term);
             }
             write!(out, "H{at:X}")
         } else {
@@ -79,14 +89,20 @@ impl Terms {
     }
 
     /// `{First, Second}`, which is not stored as a tuple.
-    pub fn pair(&mut self, area: &mut Area, out: &mut dyn Write, first: Term, second: Term) -> io::Result<()> {
+    pub fn pair<'h>(
+        &mut self,
+        area: &mut Area<'h>,
+        out: &mut dyn Write,
+        first: TermRef<'h>,
+        second: TermRef<'h>,
+    ) -> io::Result<()> {
         let at = self.new_address();
         area.pending.push(Object::Pair(at, first, second));
         write!(out, "H{at:X}")
     }
 
     /// The lines of all objects that have been named.
-    pub fn objects(&mut self, area: &mut Area, out: &mut dyn Write) -> io::Result<()> {
+    pub fn objects<'h>(&mut self, area: &mut Area<'h>, out: &mut dyn Write) -> io::Result<()> {
         while let Some(object) = area.pending.pop() {
             match object {
                 Object::Stored(term) => self.stored(area, out, term)?,
@@ -101,7 +117,7 @@ impl Terms {
         Ok(())
     }
 
-    fn row(&mut self, area: &mut Area, out: &mut dyn Write, terms: &[Term]) -> io::Result<()> {
+    fn row<'h>(&mut self, area: &mut Area<'h>, out: &mut dyn Write, terms: &[TermRef<'h>]) -> io::Result<()> {
         for (i, term) in terms.iter().enumerate() {
             if i > 0 {
                 write!(out, ",")?;
@@ -111,7 +127,13 @@ impl Terms {
         Ok(())
     }
 
-    fn cons(&mut self, area: &mut Area, out: &mut dyn Write, at: u64, cell: (Term, Term)) -> io::Result<()> {
+    fn cons<'h>(
+        &mut self,
+        area: &mut Area<'h>,
+        out: &mut dyn Write,
+        at: u64,
+        cell: (TermRef<'h>, TermRef<'h>),
+    ) -> io::Result<()> {
         write!(out, "{at:X}:l")?;
         self.term(area, out, cell.0)?;
         write!(out, "|")?;
@@ -127,7 +149,7 @@ impl Terms {
         write!(out, "{at:X}:F{:X}:{text}", text.len())
     }
 
-    fn stored(&mut self, area: &mut Area, out: &mut dyn Write, term: Term) -> io::Result<()> {
+    fn stored<'h>(&mut self, area: &mut Area<'h>, out: &mut dyn Write, term: TermRef<'h>) -> io::Result<()> {
         let at = term.object_ptr() as u64;
         if let Some(cell) = term.as_cons() {
             return self.cons(area, out, at, cell);
@@ -164,7 +186,7 @@ impl Terms {
     }
 
     /// As a trie of one level, whatever its own form: a pair for each key.
-    fn map(&mut self, area: &mut Area, out: &mut dyn Write, at: u64, map: Map) -> io::Result<()> {
+    fn map<'h>(&mut self, area: &mut Area<'h>, out: &mut dyn Write, at: u64, map: Map<'_, 'h>) -> io::Result<()> {
         let size = map.size();
         write!(out, "{at:X}:Mh{size:X}:{size:X}:")?;
         let first = self.made + 1;
@@ -182,7 +204,7 @@ impl Terms {
         Ok(())
     }
 
-    fn binary(&mut self, out: &mut dyn Write, at: u64, term: Term) -> io::Result<()> {
+    fn binary(&mut self, out: &mut dyn Write, at: u64, term: TermRef<'_>) -> io::Result<()> {
         let Some((base, offset, size)) = term.binary_parts() else { return Ok(()) };
         if size % 8 != 0 || offset % 8 != 0 {
             return self.external(out, at, term);
@@ -207,13 +229,13 @@ impl Terms {
         self.external(out, at, unsafe { Term::from_boxed(bare.as_ptr()) })
     }
 
-    fn external(&self, out: &mut dyn Write, at: u64, term: Term) -> io::Result<()> {
+    fn external(&self, out: &mut dyn Write, at: u64, term: TermRef<'_>) -> io::Result<()> {
         let bytes = encode(term, EncodeOptions::default());
         write!(out, "{at:X}:E{:X}:{}", bytes.len(), BASE64_STANDARD.encode(bytes))
     }
 
     /// What an area still had to write is written with the literals.
-    pub fn leave_to_literals(&mut self, area: Area) {
+    pub fn leave_to_literals(&mut self, area: Area<'static>) {
         for object in area.pending {
             let new = match object {
                 Object::Stored(term) => self.literals.seen.insert(term.object_ptr() as u64),

@@ -11,7 +11,7 @@ use crate::atom::{Atom, AtomError};
 use crate::boxed::{Header, Kind, Tuple};
 use crate::code::{Export, FunEntry, FunId, Mfa};
 use crate::map;
-use crate::word::Term;
+use crate::word::{Term, TermRef};
 
 /// Bytes of a string, binary or integer that cost as much as a term.
 const BYTES_PER_STEP: usize = 64;
@@ -86,9 +86,9 @@ impl DecodeOptions<'_> {
 
 /// A decoded term.
 #[derive(Clone, Copy)]
-pub struct Decoded {
+pub struct Decoded<'h> {
     /// The term.
-    pub term: Term,
+    pub term: TermRef<'h>,
     /// Bytes of the input that it took (the option `used`).
     pub used: usize,
 }
@@ -110,18 +110,18 @@ enum Close {
 
 /// An open container: where the next terms go. From one place to the next it is `step` words, then `other`, by turns.
 #[derive(Clone, Copy)]
-struct Frame {
-    next: *mut Term,
+struct Frame<'h> {
+    next: *mut TermRef<'h>,
     left: usize,
     step: isize,
     other: isize,
     close: Close,
 }
 
-impl Frame {
+impl<'h> Frame<'h> {
     /// Places in a row.
     #[inline]
-    fn row(next: *mut Term, left: usize, close: Close) -> Frame {
+    fn row(next: *mut TermRef<'h>, left: usize, close: Close) -> Frame<'h> {
         Frame { next, left, step: 1, other: 1, close }
     }
 
@@ -130,7 +130,7 @@ impl Frame {
     /// # Safety
     /// Something is (`left` is not zero), in a container that is still where it was (A1, E3).
     #[inline(always)]
-    unsafe fn put(&mut self, term: Term) {
+    unsafe fn put(&mut self, term: TermRef<'h>) {
         debug_assert!(self.left > 0);
         // SAFETY: the caller's promise. The address behind the last place is not used.
         unsafe { *self.next = term };
@@ -140,7 +140,7 @@ impl Frame {
     }
 
     /// The tail of a list all of whose elements are there.
-    fn tail(&self) -> Frame {
+    fn tail(&self) -> Frame<'h> {
         // `next` is the word behind the last cell.
         Frame::row(self.next.wrapping_sub(1), 1, Close::Row)
     }
@@ -152,7 +152,7 @@ impl Frame {
 }
 
 /// Decoding in progress (E3).
-pub struct Decoder<'a> {
+pub struct Decoder<'a, 'h> {
     options: DecodeOptions<'a>,
     /// What a compressed term held; then the input is this.
     inflated: Option<Vec<u8>>,
@@ -160,23 +160,23 @@ pub struct Decoder<'a> {
     compressed_size: usize,
     at: usize,
     /// The innermost open container.
-    frame: Frame,
+    frame: Frame<'h>,
     /// Those around it; the first is the place of the whole term.
-    frames: Vec<Frame>,
+    frames: Vec<Frame<'h>>,
     /// Keys and values of the open hash maps.
-    buffers: Vec<Vec<Term>>,
+    buffers: Vec<Vec<TermRef<'h>>>,
     /// Terms that the containers around the innermost wait for (E1).
     owed: usize,
-    result: Term,
+    result: TermRef<'h>,
 }
 
 // SAFETY: the pointers in frames lead into objects of the Alloc that the decoder is used with, which goes where it goes, and
 // into its own buffers.
-unsafe impl Send for Decoder<'_> {}
+unsafe impl Send for Decoder<'_, '_> {}
 
-impl<'a> Decoder<'a> {
+impl<'a, 'h> Decoder<'a, 'h> {
     /// A decoder of an external term: version byte, perhaps compression, term.
-    pub fn new(input: &[u8], options: DecodeOptions<'a>) -> Result<Decoder<'a>, DecodeError> {
+    pub fn new(input: &[u8], options: DecodeOptions<'a>) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(input, 0);
         if reader.u8()? != VERSION {
             return Err(DecodeError::BadArg);
@@ -195,7 +195,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// A decoder of a term without the version byte, from byte `at` on (inside distribution messages).
-    pub fn bare(at: usize, options: DecodeOptions<'a>) -> Decoder<'a> {
+    pub fn bare(at: usize, options: DecodeOptions<'a>) -> Self {
         // Where the whole term goes, each run says anew.
         let frame = Frame::row(std::ptr::null_mut(), 1, Close::Root);
         let (frames, buffers) = (Vec::new(), Vec::new());
@@ -203,12 +203,12 @@ impl<'a> Decoder<'a> {
     }
 
     /// Goes on until the term is complete or `budget` is used up (then nothing). `input` is the same bytes each time.
-    pub fn run<A: Build + ?Sized>(
+    pub fn run<A: Build<'h> + ?Sized>(
         &mut self,
         heap: &mut A,
         input: &[u8],
         budget: &mut usize,
-    ) -> Result<Option<Decoded>, DecodeError> {
+    ) -> Result<Option<Decoded<'h>>, DecodeError> {
         let inflated = self.inflated.take();
         let mut reader = Reader::new(inflated.as_deref().unwrap_or(input), self.at);
         let mut result = self.result;
@@ -225,7 +225,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Reads terms and puts them where they belong; false if the budget is used up before the whole is there.
-    fn steps<A: Build + ?Sized>(
+    fn steps<A: Build<'h> + ?Sized>(
         &mut self,
         heap: &mut A,
         reader: &mut Reader<'_>,
@@ -287,7 +287,7 @@ impl<'a> Decoder<'a> {
                     self.check_claim(&frame, len.saturating_add(1), reader)?;
                     let cells = blank_list(heap, len);
                     // SAFETY: the first cell of a well-formed list.
-                    let list = unsafe { Term::from_cell(cells) };
+                    let list = unsafe { TermRef::from_cell(cells) };
                     let inner = Frame { next: cells, left: len, step: 2, other: 2, close: Close::Cells };
                     self.open(&mut frame, Some(list), inner);
                     continue;
@@ -339,7 +339,7 @@ impl<'a> Decoder<'a> {
     /// A container that is not empty has begun: its term (if it is known before its end) goes where it belongs, and the next
     /// terms go into it.
     #[inline]
-    fn open(&mut self, frame: &mut Frame, term: Option<Term>, inner: Frame) {
+    fn open(&mut self, frame: &mut Frame<'h>, term: Option<TermRef<'h>>, inner: Frame<'h>) {
         if let Some(term) = term {
             // SAFETY: a frame with nothing left is closed before the next term is read.
             unsafe { frame.put(term) };
@@ -358,7 +358,7 @@ impl<'a> Decoder<'a> {
 
     /// A container is full: goes on with what comes after it; false if that was all.
     #[inline]
-    fn close<A: Build + ?Sized>(&mut self, heap: &mut A, frame: &mut Frame) -> Result<bool, DecodeError> {
+    fn close<A: Build<'h> + ?Sized>(&mut self, heap: &mut A, frame: &mut Frame<'h>) -> Result<bool, DecodeError> {
         let mut made = None;
         match frame.close {
             Close::Row => {}
@@ -375,7 +375,7 @@ impl<'a> Decoder<'a> {
             }
             Close::HashMap => {
                 let buffer = self.buffers.pop().unwrap_or_default();
-                let pairs: Vec<map::Pair> = buffer.chunks_exact(2).map(|kv| (kv[0], kv[1])).collect();
+                let pairs: Vec<map::Pair<'h>> = buffer.chunks_exact(2).map(|kv| (kv[0], kv[1])).collect();
                 made = Some(map::from_unique_pairs(heap, &pairs).ok_or(DecodeError::BadArg)?);
             }
             Close::Root => return Ok(false),
@@ -393,12 +393,16 @@ impl<'a> Decoder<'a> {
 
     /// Can the input hold `terms` more than are waited for already, beside the container itself (E1)?
     #[inline]
-    fn check_claim(&self, frame: &Frame, terms: usize, reader: &Reader<'_>) -> Result<(), DecodeError> {
+    fn check_claim(&self, frame: &Frame<'h>, terms: usize, reader: &Reader<'_>) -> Result<(), DecodeError> {
         let owed = (self.owed + frame.owed() - 1).saturating_add(terms);
         if owed > reader.left() { Err(DecodeError::BadArg) } else { Ok(()) }
     }
 
-    fn export<A: Build + ?Sized>(&mut self, heap: &mut A, reader: &mut Reader<'_>) -> Result<Term, DecodeError> {
+    fn export<A: Build<'h> + ?Sized>(
+        &mut self,
+        heap: &mut A,
+        reader: &mut Reader<'_>,
+    ) -> Result<TermRef<'h>, DecodeError> {
         let (module, function) = (self.options.atom(reader)?, self.options.atom(reader)?);
         let arity = u8::try_from(scalar::integer(reader)?).map_err(|_| DecodeError::BadArg)?;
         let mfa = Mfa { module, function, arity };
@@ -407,12 +411,12 @@ impl<'a> Decoder<'a> {
         Ok(heap.boxed(Header::new(Kind::ExportFun, 1), &[pointer_word(export)]))
     }
 
-    fn fun<A: Build + ?Sized>(
+    fn fun<A: Build<'h> + ?Sized>(
         &mut self,
         heap: &mut A,
         reader: &mut Reader<'_>,
-        frame: &Frame,
-    ) -> Result<(Term, Frame), DecodeError> {
+        frame: &Frame<'h>,
+    ) -> Result<(TermRef<'h>, Frame<'h>), DecodeError> {
         // Nothing hangs on what it says of its size.
         let _size = reader.u32()?;
         let arity = reader.u8()?;
@@ -443,12 +447,12 @@ fn pointer_word<T>(to: &'static T) -> Term {
 }
 
 /// An object of `header`'s kind with all its slots nil.
-fn container<A: Build + ?Sized>(heap: &mut A, header: Header) -> (Term, *mut Term) {
+fn container<'h, A: Build<'h> + ?Sized>(heap: &mut A, header: Header) -> (TermRef<'h>, *mut TermRef<'h>) {
     let at = heap.alloc(1 + header.size()).as_ptr();
     // SAFETY: 1 + size fresh words (A2).
     unsafe {
         *at = header.raw();
-        let slots = at.add(1).cast::<Term>();
+        let slots = at.add(1).cast::<TermRef<'h>>();
         for i in 0..header.size() {
             *slots.add(i) = Term::NIL;
         }
@@ -457,13 +461,13 @@ fn container<A: Build + ?Sized>(heap: &mut A, header: Header) -> (Term, *mut Ter
 }
 
 /// A list of `len` nils, at least one, in cells in a row: the first of them.
-fn blank_list<A: Build + ?Sized>(heap: &mut A, len: usize) -> *mut Term {
-    let cells = heap.alloc(2 * len).as_ptr().cast::<Term>();
+fn blank_list<'h, A: Build<'h> + ?Sized>(heap: &mut A, len: usize) -> *mut TermRef<'h> {
+    let cells = heap.alloc(2 * len).as_ptr().cast::<TermRef<'h>>();
     // SAFETY: 2 * len fresh words (A2): each cell leads to the next, the last to nil.
     unsafe {
         for i in 0..len {
             *cells.add(2 * i) = Term::NIL;
-            *cells.add(2 * i + 1) = Term::from_cell(cells.add(2 * i + 2));
+            *cells.add(2 * i + 1) = TermRef::from_cell(cells.add(2 * i + 2));
         }
         *cells.add(2 * len - 1) = Term::NIL;
     }
@@ -471,11 +475,11 @@ fn blank_list<A: Build + ?Sized>(heap: &mut A, len: usize) -> *mut Term {
 }
 
 /// Decodes an external term at the head of `input`.
-pub fn decode<A: Build + ?Sized>(
+pub fn decode<'h, A: Build<'h> + ?Sized>(
     heap: &mut A,
     input: &[u8],
     options: DecodeOptions<'_>,
-) -> Result<Decoded, DecodeError> {
+) -> Result<Decoded<'h>, DecodeError> {
     let mut unlimited = usize::MAX;
     Decoder::new(input, options)?.run(heap, input, &mut unlimited)?.ok_or(DecodeError::BadArg)
 }

@@ -13,7 +13,7 @@ use crate::boxed::{Boxed, Kind};
 use crate::compare::compare_exact;
 use crate::map::{Map, MapIter, View};
 use crate::stack::Slots;
-use crate::word::{Tag, Term};
+use crate::word::{Tag, TermRef};
 
 /// How to encode.
 #[derive(Clone, Copy, Debug)]
@@ -44,31 +44,31 @@ pub(super) const MAX_STRING: usize = 65_535;
 pub(super) const MAX_SHORT_PORT: u64 = (1 << 28) - 1;
 
 /// Terms still to be written.
-enum Run {
+enum Run<'h> {
     /// One.
-    One(Term),
+    One(TermRef<'h>),
     /// Slots in a row.
-    Slots(Slots),
+    Slots(Slots<'h>),
     /// The rest of a list, then its tail.
-    List(Term),
+    List(TermRef<'h>),
     /// Keys and values of a flat map by turns: with an even number left, a key.
-    Pairs { key: *const Term, value: *const Term, left: usize },
+    Pairs { key: *const TermRef<'h>, value: *const TermRef<'h>, left: usize },
     /// The rest of a hash map; a key's value.
-    Map(Box<MapIter>, Option<Term>),
+    Map(Box<MapIter<'h>>, Option<TermRef<'h>>),
     /// Keys and values, last first.
-    Reversed(Vec<Term>),
+    Reversed(Vec<TermRef<'h>>),
     /// Slots of a fun, whose size belongs at this place of the bytes when they are written; that place counted in all bytes.
-    Fun { slots: Slots, at: usize, before: usize },
+    Fun { slots: Slots<'h>, at: usize, before: usize },
 }
 
-impl Run {
-    fn slots(slots: &[Term]) -> Run {
+impl<'h> Run<'h> {
+    fn slots(slots: &[TermRef<'h>]) -> Run<'h> {
         Run::Slots(Slots::of(slots))
     }
 
     /// The next term; none at the end.
     #[inline(always)]
-    fn next(&mut self) -> Option<Term> {
+    fn next(&mut self) -> Option<TermRef<'h>> {
         match self {
             Run::Slots(slots) | Run::Fun { slots, .. } => slots.next(),
             Run::List(rest) => match rest.as_cons() {
@@ -117,34 +117,34 @@ impl Run {
 }
 
 /// Encoding in progress (E3).
-pub struct Encoder {
+pub struct Encoder<'h> {
     options: EncodeOptions,
     output: Output,
-    run: Run,
+    run: Run<'h>,
     /// What comes after it, last first.
-    runs: Vec<Run>,
+    runs: Vec<Run<'h>>,
 }
 
 // SAFETY: the pointers in runs lead into the term being encoded, which goes where the encoder goes (E3).
-unsafe impl Send for Encoder {}
+unsafe impl Send for Encoder<'_> {}
 
-impl Encoder {
+impl<'h> Encoder<'h> {
     /// An encoder of a term with its version byte.
-    pub fn new(term: Term, options: EncodeOptions) -> Encoder {
+    pub fn new(term: TermRef<'h>, options: EncodeOptions) -> Encoder<'h> {
         let mut encoder = Self::bare(term, options);
         encoder.output.u8(VERSION);
         encoder
     }
 
     /// An encoder of a term without the version byte; `compressed` means nothing to it.
-    pub fn bare(term: Term, options: EncodeOptions) -> Encoder {
+    pub fn bare(term: TermRef<'h>, options: EncodeOptions) -> Encoder<'h> {
         let output =
             Output { bytes: Vec::with_capacity(FIRST_BYTES), insertions: Vec::new(), inserted: 0, pieces: false };
         Encoder { options, output, run: Run::One(term), runs: Vec::new() }
     }
 
     /// Leaves large binaries where they are, for [`Encoder::into_pieces`], unless all is to be compressed.
-    pub fn in_pieces(mut self) -> Encoder {
+    pub fn in_pieces(mut self) -> Encoder<'h> {
         self.output.pieces = self.options.compressed == 0;
         self
     }
@@ -185,7 +185,7 @@ impl Encoder {
                     continue;
                 }
                 Tag::List => self.list(term, &mut steps),
-                Tag::Boxed => term.as_boxed().and_then(|object| self.boxed(term, object, &mut steps)),
+                Tag::Boxed => term.held_boxed().and_then(|object| self.boxed(term, object, &mut steps)),
                 Tag::Header | Tag::Free => {
                     self.output.u8(tag::NIL);
                     continue;
@@ -307,7 +307,7 @@ impl Encoder {
         self.output.put(text.as_bytes());
     }
 
-    fn immediate(&mut self, term: Term) {
+    fn immediate(&mut self, term: TermRef<'h>) {
         let node = (self.options.node.name, self.options.node.creation);
         if let Some(atom) = term.as_atom() {
             self.atom(atom);
@@ -351,7 +351,7 @@ impl Encoder {
         }
     }
 
-    fn list(&mut self, term: Term, budget: &mut usize) -> Option<Run> {
+    fn list(&mut self, term: TermRef<'h>, budget: &mut usize) -> Option<Run<'h>> {
         let (len, tail, bytes) = measure_list(term);
         *budget = budget.saturating_sub(len / 32);
         if bytes && len <= MAX_STRING && tail.is_nil() {
@@ -364,19 +364,19 @@ impl Encoder {
         Some(Run::List(term))
     }
 
-    fn boxed(&mut self, term: Term, object: Boxed, budget: &mut usize) -> Option<Run> {
-        let external = |object: Boxed| (Atom::from_index(object.word(0) as u32), (object.word(0) >> 32) as u32);
+    fn boxed(&mut self, term: TermRef<'h>, object: Boxed<'h, 'h>, budget: &mut usize) -> Option<Run<'h>> {
+        let external = |object: Boxed<'h, 'h>| (Atom::from_index(object.word(0) as u32), (object.word(0) >> 32) as u32);
         let local = (self.options.node.name, self.options.node.creation);
         match object.kind() {
             Kind::Tuple => {
-                let elements: &[Term] = object.slots();
+                let elements: &[TermRef<'h>] = object.slots();
                 match u8::try_from(elements.len()) {
                     Ok(arity) => self.output.put(&[tag::SMALL_TUPLE, arity]),
                     Err(_) => self.output.tagged_u32(tag::LARGE_TUPLE, elements.len() as u32),
                 }
                 return Some(Run::slots(elements));
             }
-            Kind::Map | Kind::MapRoot => return term.as_map().map(|map| self.map(map)),
+            Kind::Map | Kind::MapRoot => return term.held_map().map(|map| self.map(map)),
             Kind::BigPositive => self.big(false, object.words()),
             Kind::BigNegative => self.big(true, object.words()),
             Kind::Float => self.float(f64::from_bits(object.word(0))),
@@ -410,14 +410,14 @@ impl Encoder {
         None
     }
 
-    fn map(&mut self, map: Map) -> Run {
+    fn map(&mut self, map: Map<'h, 'h>) -> Run<'h> {
         self.output.tagged_u32(tag::MAP, map.size() as u32);
         match map.view() {
             View::Flat { keys, values } => {
                 Run::Pairs { key: keys.as_ptr(), value: values.as_ptr(), left: 2 * keys.len().min(values.len()) }
             }
             View::Hash { .. } if self.options.deterministic => {
-                let mut pairs: Vec<(Term, Term)> = map.iter().collect();
+                let mut pairs: Vec<(TermRef<'h>, TermRef<'h>)> = map.iter().collect();
                 pairs.sort_unstable_by(|(a, _), (b, _)| compare_exact(*b, *a));
                 Run::Reversed(pairs.into_iter().flat_map(|(k, v)| [v, k]).collect())
             }
@@ -425,9 +425,9 @@ impl Encoder {
         }
     }
 
-    fn fun(&mut self, term: Term) -> Option<Run> {
-        let (entry, _, free) = term.as_local_fun()?;
-        let object = term.as_boxed()?;
+    fn fun(&mut self, term: TermRef<'h>) -> Option<Run<'h>> {
+        let (entry, _, free) = term.held_local_fun()?;
+        let object = term.held_boxed()?;
         self.output.u8(tag::NEW_FUN);
         let (at, before) = (self.output.bytes.len(), self.output.total());
         self.output.put(&[0; 4]);
@@ -443,8 +443,8 @@ impl Encoder {
         Some(Run::Fun { slots: Slots::of(slots), at, before })
     }
 
-    fn bits(&mut self, term: Term, budget: &mut usize) {
-        let Some(bits) = term.as_bits() else { return };
+    fn bits(&mut self, term: TermRef<'h>, budget: &mut usize) {
+        let Some(bits) = term.held_bits() else { return };
         let len = bits.len().div_ceil(8);
         *budget = budget.saturating_sub(len / 1024);
         if bits.is_binary() {
@@ -460,9 +460,9 @@ impl Encoder {
     }
 
     /// Leaves the bytes of a shared binary where they are.
-    fn insert(&mut self, term: Term, len: usize) -> bool {
+    fn insert(&mut self, term: TermRef<'h>, len: usize) -> bool {
         let Some((whole, offset, _)) = term.binary_parts() else { return false };
-        let Some(object) = whole.as_boxed().filter(|b| b.kind() == Kind::SharedBinary) else { return false };
+        let Some(object) = whole.held_boxed().filter(|b| b.kind() == Kind::SharedBinary) else { return false };
         let binary = SharedBinary::clone(&object.shared());
         self.output.insertions.push(Insertion { at: self.output.bytes.len(), binary, offset: offset / 8, len });
         self.output.inserted += len;
@@ -471,7 +471,7 @@ impl Encoder {
 }
 
 /// Number of elements of a list, what comes after them, and whether they all are bytes.
-pub(super) fn measure_list(list: Term) -> (usize, Term, bool) {
+pub(super) fn measure_list<'h>(list: TermRef<'h>) -> (usize, TermRef<'h>, bool) {
     let (mut len, mut bytes, mut rest) = (0, true, list);
     while let Some((head, tail)) = rest.as_cons() {
         bytes = bytes && matches!(head.as_small(), Some(0..=255));
@@ -490,7 +490,7 @@ fn scientific(value: f64) -> String {
 }
 
 /// The external form of a term, as a vector.
-pub fn encode(term: Term, options: EncodeOptions) -> Vec<u8> {
+pub fn encode<'h>(term: TermRef<'h>, options: EncodeOptions) -> Vec<u8> {
     let mut encoder = Encoder::new(term, options);
     let mut unlimited = usize::MAX;
     encoder.run(&mut unlimited);
@@ -498,12 +498,16 @@ pub fn encode(term: Term, options: EncodeOptions) -> Vec<u8> {
 }
 
 /// The external form of a term, as a binary.
-pub fn encode_to_binary<A: Build + ?Sized>(heap: &mut A, term: Term, options: EncodeOptions) -> Term {
+pub fn encode_to_binary<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    term: TermRef<'h>,
+    options: EncodeOptions,
+) -> TermRef<'h> {
     binary_of(heap, encode(term, options))
 }
 
 /// A binary of bytes that are in a vector, without copying them if they are many.
-pub fn binary_of<A: Build + ?Sized>(heap: &mut A, bytes: Vec<u8>) -> Term {
+pub fn binary_of<'h, A: Build<'h> + ?Sized>(heap: &mut A, bytes: Vec<u8>) -> TermRef<'h> {
     if bytes.len() <= crate::binary::HEAP_BINARY_LIMIT {
         heap.binary(&bytes)
     } else {

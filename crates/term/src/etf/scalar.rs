@@ -7,7 +7,7 @@ use crate::alloc::Build;
 use crate::boxed::{Header, Kind};
 use crate::id::{Pid, Port, RefNumbers};
 use crate::node::word_of_other;
-use crate::word::Term;
+use crate::word::TermRef;
 
 /// Most 64-bit words of a big integer (OTP 25).
 const MAX_BIG_WORDS: usize = (1 << 19) - 1;
@@ -19,7 +19,7 @@ const OTP_SMALL_BITS: u32 = 59;
 const MAX_OLD_CREATION: u32 = 4;
 
 /// A float, if it is one that Erlang has.
-pub(super) fn float<A: Build + ?Sized>(heap: &mut A, value: f64) -> Result<Term, DecodeError> {
+pub(super) fn float<'h, A: Build<'h> + ?Sized>(heap: &mut A, value: f64) -> Result<TermRef<'h>, DecodeError> {
     if value.is_finite() { Ok(heap.float(value)) } else { Err(DecodeError::BadArg) }
 }
 
@@ -52,7 +52,10 @@ pub(super) fn old_float(text: &[u8]) -> Result<f64, DecodeError> {
 }
 
 /// A bit string: length, bits of the last byte, bytes.
-pub(super) fn bit_binary<A: Build + ?Sized>(heap: &mut A, reader: &mut Reader<'_>) -> Result<Term, DecodeError> {
+pub(super) fn bit_binary<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    reader: &mut Reader<'_>,
+) -> Result<TermRef<'h>, DecodeError> {
     let len = reader.u32()? as usize;
     let last = usize::from(reader.u8()?);
     let bytes = reader.take(len)?;
@@ -77,7 +80,11 @@ fn limb(chunk: &[u8]) -> u64 {
 }
 
 /// An integer of `len` bytes: sign, then the magnitude, least significant byte first.
-pub(super) fn big<A: Build + ?Sized>(heap: &mut A, reader: &mut Reader<'_>, len: usize) -> Result<Term, DecodeError> {
+pub(super) fn big<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    reader: &mut Reader<'_>,
+    len: usize,
+) -> Result<TermRef<'h>, DecodeError> {
     let negative = reader.u8()? != 0;
     let bytes = reader.take(len)?;
     let used = used(bytes);
@@ -120,12 +127,12 @@ fn creation(reader: &mut Reader<'_>, old: bool) -> Result<u32, DecodeError> {
 }
 
 /// A pid.
-pub(super) fn pid<A: Build + ?Sized>(
+pub(super) fn pid<'h, A: Build<'h> + ?Sized>(
     heap: &mut A,
     reader: &mut Reader<'_>,
     options: &DecodeOptions<'_>,
     form: u8,
-) -> Result<Term, DecodeError> {
+) -> Result<TermRef<'h>, DecodeError> {
     let node = options.atom(reader)?;
     let (number, serial) = (reader.u32()?, reader.u32()?);
     let creation = creation(reader, form == tag::PID)?;
@@ -141,12 +148,12 @@ pub(super) fn pid<A: Build + ?Sized>(
 }
 
 /// A port.
-pub(super) fn port<A: Build + ?Sized>(
+pub(super) fn port<'h, A: Build<'h> + ?Sized>(
     heap: &mut A,
     reader: &mut Reader<'_>,
     options: &DecodeOptions<'_>,
     form: u8,
-) -> Result<Term, DecodeError> {
+) -> Result<TermRef<'h>, DecodeError> {
     let node = options.atom(reader)?;
     let number = if form == tag::V4_PORT { reader.u64()? } else { u64::from(reader.u32()?) };
     let creation = creation(reader, form == tag::PORT)?;
@@ -158,12 +165,12 @@ pub(super) fn port<A: Build + ?Sized>(
 }
 
 /// A reference.
-pub(super) fn reference<A: Build + ?Sized>(
+pub(super) fn reference<'h, A: Build<'h> + ?Sized>(
     heap: &mut A,
     reader: &mut Reader<'_>,
     options: &DecodeOptions<'_>,
     form: u8,
-) -> Result<Term, DecodeError> {
+) -> Result<TermRef<'h>, DecodeError> {
     let mut numbers = [0u32; 5];
     let (node, from, count);
     if form == tag::REFERENCE {

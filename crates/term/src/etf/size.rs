@@ -8,39 +8,39 @@ use crate::atom::Atom;
 use crate::boxed::{Boxed, Kind};
 use crate::map::MapIter;
 use crate::stack::Slots;
-use crate::word::Term;
+use crate::word::TermRef;
 
 /// Terms still to be counted.
-enum Run {
+enum Run<'h> {
     /// Slots in a row.
-    Slots(Slots),
+    Slots(Slots<'h>),
     /// The rest of a list, whose tail has been counted.
-    List(Term),
+    List(TermRef<'h>),
     /// The rest of a hash map; a key's value.
-    Map(Box<MapIter>, Option<Term>),
+    Map(Box<MapIter<'h>>, Option<TermRef<'h>>),
 }
 
-impl Run {
-    fn slots(slots: &[Term]) -> Run {
+impl<'h> Run<'h> {
+    fn slots(slots: &[TermRef<'h>]) -> Run<'h> {
         Run::Slots(Slots::of(slots))
     }
 }
 
 /// Counting in progress.
-pub struct Sizer {
+pub struct Sizer<'h> {
     options: EncodeOptions,
     size: usize,
-    runs: Vec<Run>,
+    runs: Vec<Run<'h>>,
     /// The term at hand, which is not on the stack: at first the whole one.
-    next: Option<Term>,
+    next: Option<TermRef<'h>>,
 }
 
 // SAFETY: the pointers in runs lead into the term, which goes where this goes (E3).
-unsafe impl Send for Sizer {}
+unsafe impl Send for Sizer<'_> {}
 
-impl Sizer {
+impl<'h> Sizer<'h> {
     /// The bytes of a term with its version byte; compression does not count.
-    pub fn new(term: Term, options: EncodeOptions) -> Sizer {
+    pub fn new(term: TermRef<'h>, options: EncodeOptions) -> Sizer<'h> {
         Sizer { options, size: 1, runs: Vec::new(), next: Some(term) }
     }
 
@@ -101,7 +101,7 @@ impl Sizer {
     }
 
     /// Counts a term; what it holds is put on the stack, but for the last term, which is next.
-    fn term(&mut self, term: Term, budget: &mut usize) -> Option<Term> {
+    fn term(&mut self, term: TermRef<'h>, budget: &mut usize) -> Option<TermRef<'h>> {
         *budget -= 1;
         if let Some(bytes) = leaf(&self.options, term) {
             self.size += bytes;
@@ -123,7 +123,7 @@ impl Sizer {
 
     /// Slots in a row: counts those before the first that holds others, and puts the rest on the stack. If that is the last one,
     /// it is next.
-    fn row(&mut self, slots: &[Term], budget: &mut usize) -> Option<Term> {
+    fn row(&mut self, slots: &[TermRef<'h>], budget: &mut usize) -> Option<TermRef<'h>> {
         let mut terms = slots.iter();
         let (inner, bytes) = leaves(&self.options, budget, || terms.next().copied());
         self.size += bytes;
@@ -137,10 +137,10 @@ impl Sizer {
     }
 
     #[inline]
-    fn boxed(&mut self, term: Term, budget: &mut usize) -> Option<Term> {
-        let object = term.as_boxed()?;
+    fn boxed(&mut self, term: TermRef<'h>, budget: &mut usize) -> Option<TermRef<'h>> {
+        let object = term.held_boxed()?;
         let mut next = None;
-        let node = |object: Boxed| Atom::from_index(object.word(0) as u32);
+        let node = |object: Boxed<'h, 'h>| Atom::from_index(object.word(0) as u32);
         let local = self.options.node.name;
         self.size += match object.kind() {
             Kind::Tuple => {
@@ -149,7 +149,7 @@ impl Sizer {
             }
             Kind::Map => {
                 let [keys, values @ ..] = object.slots() else { return None };
-                next = self.row(keys.as_tuple().map_or(&[], |keys| keys.elements()), budget);
+                next = self.row(keys.held_tuple().map_or(&[], |keys| keys.elements()), budget);
                 if next.is_some() {
                     self.runs.push(Run::slots(values));
                 } else {
@@ -158,16 +158,16 @@ impl Sizer {
                 5
             }
             Kind::MapRoot => {
-                let map = term.as_map()?;
+                let map = term.held_map()?;
                 self.runs.push(Run::Map(Box::new(map.pairs()), None));
                 5
             }
             Kind::BigPositive | Kind::BigNegative => big(object.words()),
             Kind::Float => float(&self.options),
             Kind::HeapBinary => bit_string(object.word(0) as usize),
-            Kind::SharedBinary | Kind::SubBinary => term.as_bits().map_or(0, |bits| bit_string(bits.len())),
+            Kind::SharedBinary | Kind::SubBinary => term.held_bits().map_or(0, |bits| bit_string(bits.len())),
             Kind::Fun => {
-                let (entry, ..) = term.as_local_fun()?;
+                let (entry, ..) = term.held_local_fun()?;
                 next = self.row(&object.slots()[1..], budget);
                 // The two numbers as OTP counts them, whatever their values.
                 1 + 4 + 1 + 16 + 4 + 4 + atom(&self.options, entry.id.module) + 10
@@ -191,7 +191,11 @@ impl Sizer {
 
 /// Counts what `next` gives up to a term that is no leaf, while steps are left: that term, and the bytes of those before it.
 #[inline(always)]
-fn leaves(options: &EncodeOptions, steps: &mut usize, mut next: impl FnMut() -> Option<Term>) -> (Option<Term>, usize) {
+fn leaves<'h>(
+    options: &EncodeOptions,
+    steps: &mut usize,
+    mut next: impl FnMut() -> Option<TermRef<'h>>,
+) -> (Option<TermRef<'h>>, usize) {
     let mut size = 0;
     while *steps > 0 {
         let Some(term) = next() else { break };
@@ -207,7 +211,7 @@ fn leaves(options: &EncodeOptions, steps: &mut usize, mut next: impl FnMut() -> 
 /// The bytes of a term that holds no other and needs no look at its memory. (By tests, the most common kind first: a jump through a
 /// table is mispredicted where kinds take turns.)
 #[inline(always)]
-fn leaf(options: &EncodeOptions, term: Term) -> Option<usize> {
+fn leaf<'h>(options: &EncodeOptions, term: TermRef<'h>) -> Option<usize> {
     if let Some(value) = term.as_small() {
         Some(integer(value))
     } else if !term.is_immediate() {
@@ -229,7 +233,7 @@ fn float(options: &EncodeOptions) -> usize {
 }
 
 #[inline]
-fn immediate(options: &EncodeOptions, term: Term) -> usize {
+fn immediate<'h>(options: &EncodeOptions, term: TermRef<'h>) -> usize {
     if let Some(name) = term.as_atom() {
         atom(options, name)
     } else if term.is_local_pid() {
@@ -281,7 +285,7 @@ fn big(limbs: &[u64]) -> usize {
 }
 
 /// Bytes of the external form of a term; compression does not count.
-pub fn external_size(term: Term, options: EncodeOptions) -> usize {
+pub fn external_size<'h>(term: TermRef<'h>, options: EncodeOptions) -> usize {
     let mut sizer = Sizer::new(term, options);
     loop {
         if let Some(size) = sizer.run(&mut { usize::MAX }) {

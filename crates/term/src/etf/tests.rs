@@ -6,24 +6,26 @@ use crate::alloc::Build;
 use crate::arena::Arena;
 use crate::equal::eq_exact;
 use crate::test_terms::{many, rows};
-use crate::word::Term;
+use crate::word::{Term, TermRef};
 
 fn hex(text: &str) -> Vec<u8> {
     (0..text.len() / 2).map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).expect("hex")).collect()
 }
 
-fn try_decode(heap: &mut Arena, bytes: &[u8]) -> Result<Decoded, DecodeError> {
+fn try_decode<'h>(heap: &mut &'h Arena, bytes: &[u8]) -> Result<Decoded<'h>, DecodeError> {
     decode(heap, bytes, DecodeOptions::default())
 }
 
 #[test]
 fn nested_maps_take_what_they_need() {
-    let mut heap = Arena::new();
+    let mut heap = &Arena::new();
     // #{a => #{a => #{a => {}}}} with the smallest possible rest.
     let bytes = hex("83740000000161617400000001616174000000016161 6800".replace(' ', "").as_str());
     let d = try_decode(&mut heap, &bytes).expect("a map");
     assert_eq!(d.used, bytes.len());
-    let inner = |t: Term| t.as_map().and_then(|m| m.get(Term::small(97))).expect("a");
+    fn inner(t: TermRef<'_>) -> TermRef<'_> {
+        t.as_map().and_then(|m| m.get(Term::small(97))).expect("a")
+    }
     assert_eq!(inner(inner(inner(d.term))).as_tuple().map(|t| t.len()), Some(0));
 }
 
@@ -42,10 +44,12 @@ fn nested_large_maps_take_what_they_need() {
         }
     }
     bytes.extend([tag::SMALL_TUPLE, 3, tag::NIL, tag::NIL, tag::NIL]);
-    let mut heap = Arena::new();
+    let mut heap = &Arena::new();
     let d = try_decode(&mut heap, &bytes).expect("a map");
     assert_eq!(d.used, bytes.len());
-    let last = |t: Term| t.as_map().and_then(|m| m.get(Term::small(39))).expect("39");
+    fn last(t: TermRef<'_>) -> TermRef<'_> {
+        t.as_map().and_then(|m| m.get(Term::small(39))).expect("39")
+    }
     assert_eq!(last(last(last(d.term))).as_tuple().map(|t| t.len()), Some(3));
     bytes.pop();
     assert!(try_decode(&mut heap, &bytes).is_err());
@@ -53,11 +57,11 @@ fn nested_large_maps_take_what_they_need() {
 
 #[test]
 fn keys_of_small_maps_come_in_any_order_but_once() {
-    let mut heap = Arena::new();
+    let mut heap = &Arena::new();
     // #{3 => 97, 1 => 98, 2 => 99}: as no VM writes it.
     let d = try_decode(&mut heap, &hex("837400000003610361616101616261026163")).expect("a map");
     let map = d.term.as_map().expect("a map");
-    let value = |key| map.get(Term::small(key)).and_then(Term::as_small);
+    let value = |key| map.get(Term::small(key)).and_then(TermRef::as_small);
     assert_eq!([1, 2, 3].map(value), [Some(98), Some(99), Some(97)]);
     let keys: Vec<i64> = map.iter().filter_map(|(k, _)| k.as_small()).collect();
     assert_eq!(keys, [1, 2, 3]);
@@ -70,7 +74,7 @@ fn keys_of_small_maps_come_in_any_order_but_once() {
 #[test]
 fn sizes_that_lie_allocate_nothing() {
     for text in ["8369ffffffff", "836cffffffff", "8374ffffffff", "836dffffffff", "836fffffffff00"] {
-        let mut heap = Arena::new();
+        let mut heap = &Arena::new();
         assert!(try_decode(&mut heap, &hex(text)).is_err(), "{text}");
         assert!(heap.used_words() < 100);
     }
@@ -80,14 +84,14 @@ fn sizes_that_lie_allocate_nothing() {
         bytes.push(tag::LARGE_TUPLE);
         bytes.extend(100_000u32.saturating_sub(5 * i + 6).to_be_bytes());
     }
-    let mut heap = Arena::new();
+    let mut heap = &Arena::new();
     assert!(try_decode(&mut heap, &bytes).is_err());
     assert!(heap.used_words() < 300_000);
 }
 
 #[test]
 fn deep_nesting_needs_no_native_stack() {
-    let mut heap = Arena::new();
+    let mut heap = &Arena::new();
     let depth = many(300_000);
     let mut bytes = vec![VERSION];
     for _ in 0..depth {
@@ -106,7 +110,7 @@ fn deep_nesting_needs_no_native_stack() {
 
 #[test]
 fn a_fun_says_how_long_it_is_wherever_it_stands() {
-    let mut heap = Arena::new();
+    let mut heap = &Arena::new();
     // {[F, d], F, 7}; {F with F in it, 7}.
     for text in [
         "8368036c000000027000000050018d6e70c0195d3978bc5ecbd51ec47496000000010000000164000a646966665f7465726d73610162046b73865864000d6e6f6e6f6465406e6f686f73740000000900000000000000006102640001646a7000000050018d6e70c0195d3978bc5ecbd51ec47496000000010000000164000a646966665f7465726d73610162046b73865864000d6e6f6e6f6465406e6f686f737400000009000000000000000061026107",
@@ -124,7 +128,7 @@ fn a_budget_stops_and_goes_on() {
     for i in 0..=255 {
         bytes.extend([tag::SMALL_INTEGER, i]);
     }
-    let mut heap = Arena::new();
+    let mut heap = &Arena::new();
     let mut decoder = Decoder::new(&bytes, DecodeOptions::default()).expect("a head");
     let mut stops = 0;
     let term = loop {
@@ -141,7 +145,7 @@ fn a_budget_stops_and_goes_on() {
 #[test]
 #[cfg_attr(miri, ignore = "zlib is C")]
 fn compressed_terms() {
-    let mut heap = Arena::new();
+    let mut heap = &Arena::new();
     // A size that lies.
     assert!(try_decode(&mut heap, &hex("8350ffffffff789c")).is_err());
     assert!(heap.used_words() < 100);
@@ -169,7 +173,7 @@ fn options(minor_version: u8) -> EncodeOptions {
 fn bytes_are_those_of_otp() {
     for row in recorded(include_str!("../../testdata/terms.txt")) {
         let [default, utf8, text_floats, deterministic, size, ..] = row[..] else { panic!("a row") };
-        let mut heap = Arena::new();
+        let mut heap = &Arena::new();
         let bytes = hex(default);
         let d = try_decode(&mut heap, &bytes).unwrap_or_else(|e| panic!("{e:?} {default}"));
         assert_eq!(d.used, bytes.len());
@@ -192,7 +196,7 @@ fn bytes_are_those_of_otp() {
 #[test]
 fn foreign_identifiers_keep_their_node() {
     for row in recorded(include_str!("../../testdata/foreign.txt")) {
-        let mut heap = Arena::new();
+        let mut heap = &Arena::new();
         let bytes = hex(row[0]);
         let term = try_decode(&mut heap, &bytes).expect("an identifier").term;
         assert!(term.external_node().is_some());
@@ -213,7 +217,7 @@ fn broken_input_is_an_error_not_a_panic() {
         if bytes.len() > 600 {
             continue;
         }
-        let mut heap = Arena::new();
+        let mut heap = &Arena::new();
         for end in (0..bytes.len()).step_by(if cfg!(miri) { 50 } else { 1 }) {
             assert!(try_decode(&mut heap, &bytes[..end]).is_err());
         }
@@ -234,9 +238,9 @@ fn broken_input_is_an_error_not_a_panic() {
 
 #[test]
 fn encoding_stops_and_goes_on() {
-    let mut heap = Arena::new();
+    let mut heap = &Arena::new();
     let big = heap.binary(&[9; 5000]);
-    let list: Vec<Term> = (0..100).map(|i| heap.tuple(&[Term::small(i), big])).collect();
+    let list: Vec<TermRef<'_>> = (0..100).map(|i| heap.tuple(&[Term::small(i), big])).collect();
     let term = heap.list(&list);
     let whole = encode(term, options(1));
     let mut encoder = Encoder::new(term, options(1));
@@ -267,7 +271,7 @@ fn encoding_stops_and_goes_on() {
 #[test]
 #[cfg_attr(miri, ignore = "zlib is C")]
 fn compression_only_if_it_helps() {
-    let mut heap = Arena::new();
+    let mut heap = &Arena::new();
     let a = crate::atom::Atom::new("a").expect("an atom").term();
     // byte_size(term_to_binary(lists:duplicate(N, a), [{compressed, L}])) in OTP 25.
     for (n, level, size) in [(1, 0, 11), (1, 6, 11), (4, 9, 23), (5, 0, 27), (5, 6, 25), (10, 6, 26), (10, 0, 47)] {
@@ -329,7 +333,7 @@ mod properties {
         }
     }
 
-    fn build(heap: &mut Arena, model: &Model) -> Term {
+    fn build<'h>(heap: &mut &'h Arena, model: &Model) -> TermRef<'h> {
         match model {
             Model::Int(i) => heap.int128(*i),
             Model::Float(f) => heap.float(*f),
@@ -339,17 +343,18 @@ mod properties {
                 heap.bitstring(bytes, bits)
             }
             Model::Tuple(elements) => {
-                let elements: Vec<Term> = elements.iter().map(|e| build(heap, e)).collect();
+                let elements: Vec<TermRef<'_>> = elements.iter().map(|e| build(heap, e)).collect();
                 heap.tuple(&elements)
             }
             Model::List(elements, tail) => {
-                let elements: Vec<Term> = elements.iter().map(|e| build(heap, e)).collect();
+                let elements: Vec<TermRef<'_>> = elements.iter().map(|e| build(heap, e)).collect();
                 let tail =
                     if matches!(**tail, Model::Tuple(ref t) if t.is_empty()) { Term::NIL } else { build(heap, tail) };
                 heap.list_onto(&elements, tail)
             }
             Model::Map(pairs) => {
-                let pairs: Vec<(Term, Term)> = pairs.iter().map(|(k, v)| (build(heap, k), build(heap, v))).collect();
+                let pairs: Vec<(TermRef<'_>, TermRef<'_>)> =
+                    pairs.iter().map(|(k, v)| (build(heap, k), build(heap, v))).collect();
                 crate::map::from_pairs(heap, &pairs)
             }
         }
@@ -364,7 +369,7 @@ mod properties {
         #![proptest_config(ProptestConfig::with_cases(crate::test_terms::cases(150)))]
         #[test]
         fn what_is_written_is_read(model in model(), minor_version in 1u8..3, compressed in compression(), cut in any::<prop::sample::Index>()) {
-            let mut heap = Arena::new();
+            let mut heap = &Arena::new();
             let term = build(&mut heap, &model);
             let how = EncodeOptions { compressed, ..options(minor_version) };
             let bytes = encode(term, how);
@@ -377,7 +382,7 @@ mod properties {
 
         #[test]
         fn a_few_steps_at_a_time_make_the_same(model in model(), steps in 1usize..9) {
-            let mut heap = Arena::new();
+            let mut heap = &Arena::new();
             let term = build(&mut heap, &model);
             let mut encoder = Encoder::new(term, options(1));
             while !encoder.run(&mut { steps }) {}
@@ -402,10 +407,10 @@ mod properties {
 
         #[test]
         fn a_term_takes_what_was_measured(model in model()) {
-            let mut heap = Arena::new();
+            let mut heap = &Arena::new();
             let term = build(&mut heap, &model);
             let bytes = encode(term, options(1));
-            let mut fresh = Arena::new();
+            let mut fresh = &Arena::new();
             try_decode(&mut fresh, &bytes).expect("what was written");
             let measured = measure::words(&bytes, 1, usize::MAX);
             if !has_large_map(&model) {

@@ -9,28 +9,28 @@ use super::{COLLISION, FLAT_LIMIT, MAX_LEVEL, Pair, flat};
 use crate::alloc::Build;
 use crate::boxed::{Header, Kind};
 use crate::compare::compare_exact;
-use crate::word::Term;
+use crate::word::TermRef;
 use std::cmp::Ordering;
 
 /// A term ordered as keys of flat maps are.
 #[derive(Clone, Copy)]
-pub(super) struct Sorted(pub(super) Term);
+pub(super) struct Sorted<'h>(pub(super) TermRef<'h>);
 
-impl PartialEq for Sorted {
+impl<'h> PartialEq for Sorted<'h> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Sorted {}
+impl Eq for Sorted<'_> {}
 
-impl PartialOrd for Sorted {
+impl<'h> PartialOrd for Sorted<'h> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Sorted {
+impl<'h> Ord for Sorted<'h> {
     fn cmp(&self, other: &Self) -> Ordering {
         if self.0.is(other.0) { Ordering::Equal } else { compare_exact(self.0, other.0) }
     }
@@ -38,23 +38,23 @@ impl Ord for Sorted {
 
 /// One pair on its way into a trie.
 #[derive(Clone, Copy)]
-pub(super) struct Entry {
+pub(super) struct Entry<'h> {
     /// The hash of eight levels, first level in the highest four bits; then the pair's place in the input.
     order: u64,
-    key: Term,
-    value: Term,
+    key: TermRef<'h>,
+    value: TermRef<'h>,
 }
 
 /// The hash of levels `level` and on, first level highest.
-fn trie_order(key: Term, level: u32) -> u32 {
+fn trie_order<'h>(key: TermRef<'h>, level: u32) -> u32 {
     let hash = hash::fresh(key, level);
     // Reversing bytes and the nibbles in each reverses the nibbles.
     let bytes = hash.swap_bytes();
     (bytes & 0x0f0f_0f0f) << 4 | bytes >> 4 & 0x0f0f_0f0f
 }
 
-impl Entry {
-    pub(super) fn new(place: u32, key: Term, value: Term) -> Entry {
+impl<'h> Entry<'h> {
+    pub(super) fn new(place: u32, key: TermRef<'h>, value: TermRef<'h>) -> Entry<'h> {
         Entry { order: u64::from(trie_order(key, 0)) << 32 | u64::from(place), key, value }
     }
 
@@ -68,7 +68,7 @@ impl Entry {
         (self.order >> (64 - 4 * levels)) as usize
     }
 
-    pub(super) fn leaf<A: Build + ?Sized>(self, heap: &mut A) -> Term {
+    pub(super) fn leaf<A: Build<'h> + ?Sized>(self, heap: &mut A) -> TermRef<'h> {
         heap.cons(self.key, self.value)
     }
 
@@ -80,18 +80,18 @@ impl Entry {
         self.order as u32
     }
 
-    fn sorted(self) -> Sorted {
+    fn sorted(self) -> Sorted<'h> {
         Sorted(self.key)
     }
 }
 
 /// An inner node.
-pub(super) fn node<A: Build + ?Sized>(heap: &mut A, bitmap: u32, children: &[Term]) -> Term {
+pub(super) fn node<'h, A: Build<'h> + ?Sized>(heap: &mut A, bitmap: u32, children: &[TermRef<'h>]) -> TermRef<'h> {
     heap.boxed(Header::new(Kind::MapNode, children.len()).with_aux(bitmap), children)
 }
 
 /// The map of these pairs; of equal keys the last wins.
-pub fn from_pairs<A: Build + ?Sized>(heap: &mut A, pairs: &[Pair]) -> Term {
+pub fn from_pairs<'h, A: Build<'h> + ?Sized>(heap: &mut A, pairs: &[Pair<'h>]) -> TermRef<'h> {
     if pairs.len() <= FLAT_LIMIT {
         let mut scratch = Scratch::new();
         for (key, value) in pairs {
@@ -105,10 +105,10 @@ pub fn from_pairs<A: Build + ?Sized>(heap: &mut A, pairs: &[Pair]) -> Term {
 }
 
 /// The map of these pairs, if no two have equal keys.
-pub fn from_unique_pairs<A: Build + ?Sized>(heap: &mut A, pairs: &[Pair]) -> Option<Term> {
+pub fn from_unique_pairs<'h, A: Build<'h> + ?Sized>(heap: &mut A, pairs: &[Pair<'h>]) -> Option<TermRef<'h>> {
     if pairs.len() <= FLAT_LIMIT {
         let map = from_pairs(heap, pairs);
-        return map.as_map().filter(|m| m.size() == pairs.len()).map(|m| m.term());
+        return map.held_map().filter(|m| m.size() == pairs.len()).map(|m| m.term());
     }
     let mut entries = sorted_entries(pairs);
     remove_doubles(&mut entries);
@@ -116,7 +116,7 @@ pub fn from_unique_pairs<A: Build + ?Sized>(heap: &mut A, pairs: &[Pair]) -> Opt
 }
 
 /// `maps:from_list/1`: nothing if the term is no proper list of pairs.
-pub fn from_list<A: Build + ?Sized>(heap: &mut A, list: Term) -> Option<Term> {
+pub fn from_list<'h, A: Build<'h> + ?Sized>(heap: &mut A, list: TermRef<'h>) -> Option<TermRef<'h>> {
     let mut pairs = Vec::new();
     let mut items = list.list_iter();
     for item in items.by_ref() {
@@ -127,29 +127,33 @@ pub fn from_list<A: Build + ?Sized>(heap: &mut A, list: Term) -> Option<Term> {
 }
 
 /// `maps:from_keys/2`: nothing if the term is no proper list.
-pub fn from_keys<A: Build + ?Sized>(heap: &mut A, keys: Term, value: Term) -> Option<Term> {
+pub fn from_keys<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    keys: TermRef<'h>,
+    value: TermRef<'h>,
+) -> Option<TermRef<'h>> {
     let mut items = keys.list_iter();
-    let pairs: Vec<Pair> = items.by_ref().map(|key| (key, value)).collect();
+    let pairs: Vec<Pair<'h>> = items.by_ref().map(|key| (key, value)).collect();
     items.tail().is_nil().then(|| from_pairs(heap, &pairs))
 }
 
-fn finish<A: Build + ?Sized>(heap: &mut A, mut entries: Vec<Entry>) -> Term {
+fn finish<'h, A: Build<'h> + ?Sized>(heap: &mut A, mut entries: Vec<Entry<'h>>) -> TermRef<'h> {
     if entries.len() <= FLAT_LIMIT {
         return flat::from_hash(heap, entries.iter().map(|e| (e.key, e.value)));
     }
     hash::from_leaves(heap, &mut entries)
 }
 
-fn sorted_entries(pairs: &[Pair]) -> Vec<Entry> {
-    let entry = |(place, (key, value)): (usize, &Pair)| Entry::new(place as u32, *key, *value);
-    let mut entries: Vec<Entry> = pairs.iter().enumerate().map(entry).collect();
+fn sorted_entries<'h>(pairs: &[Pair<'h>]) -> Vec<Entry<'h>> {
+    let entry = |(place, (key, value)): (usize, &Pair<'h>)| Entry::new(place as u32, *key, *value);
+    let mut entries: Vec<Entry<'h>> = pairs.iter().enumerate().map(entry).collect();
     entries.sort_unstable_by_key(Entry::order);
     entries
 }
 
 /// Keeps the last of each set of entries with equal keys. Entries of one hash then stand in the order of their keys.
-pub(super) fn remove_doubles(entries: &mut Vec<Entry>) {
-    let equal_hash = |run: &[Entry]| run[0].hash() == run[1].hash();
+pub(super) fn remove_doubles(entries: &mut Vec<Entry<'_>>) {
+    let equal_hash = |run: &[Entry<'_>]| run[0].hash() == run[1].hash();
     if !entries.windows(2).any(equal_hash) {
         return;
     }
@@ -163,11 +167,11 @@ pub(super) fn remove_doubles(entries: &mut Vec<Entry>) {
 }
 
 /// The children that the entries (sorted, of different keys) make in a node of `level`; their bitmap.
-pub(super) fn groups<A: Build + ?Sized>(
+pub(super) fn groups<'h, A: Build<'h> + ?Sized>(
     heap: &mut A,
-    entries: &mut [Entry],
+    entries: &mut [Entry<'h>],
     level: u32,
-    children: &mut Children,
+    children: &mut Children<'h>,
 ) -> u32 {
     let shift = 28 - 4 * (level & 7);
     let mut bitmap = 0;
@@ -183,10 +187,10 @@ pub(super) fn groups<A: Build + ?Sized>(
 }
 
 /// The node of `level` for at least two entries whose hashes are equal up to there.
-pub(super) fn subtree<A: Build + ?Sized>(heap: &mut A, entries: &mut [Entry], level: u32) -> Term {
+pub(super) fn subtree<'h, A: Build<'h> + ?Sized>(heap: &mut A, entries: &mut [Entry<'h>], level: u32) -> TermRef<'h> {
     if level >= MAX_LEVEL {
         entries.sort_unstable_by_key(|e| e.sorted());
-        let leaves: Vec<Term> = entries.iter().map(|e| e.leaf(heap)).collect();
+        let leaves: Vec<TermRef<'h>> = entries.iter().map(|e| e.leaf(heap)).collect();
         return node(heap, COLLISION, &leaves);
     }
     if level & 7 == 0 {

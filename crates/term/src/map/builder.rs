@@ -9,7 +9,7 @@ use super::build::{Entry, node, remove_doubles, subtree};
 use super::hash::{self, Children};
 use super::{FLAT_LIMIT, Map, MapIter, flat};
 use crate::alloc::Build;
-use crate::word::Term;
+use crate::word::TermRef;
 
 /// Levels of the trie above the buckets: of fewer pairs than [`MANY`], and of more.
 const FEW_LEVELS: usize = 2;
@@ -20,20 +20,20 @@ pub const MANY: usize = 64 * 1024;
 const COST: usize = 3;
 
 /// A map in the making.
-pub struct Builder {
-    buckets: Vec<Vec<Entry>>,
+pub struct Builder<'h> {
+    buckets: Vec<Vec<Entry<'h>>>,
     levels: usize,
     pairs: u32,
     /// Buckets that are built.
     built: usize,
     size: usize,
     /// The nodes that the next subtree belongs to, root first.
-    open: [(u32, Children); MANY_LEVELS],
+    open: [(u32, Children<'h>); MANY_LEVELS],
 }
 
-impl Builder {
+impl<'h> Builder<'h> {
     /// For about so many pairs.
-    pub fn new(expected: usize) -> Builder {
+    pub fn new(expected: usize) -> Builder<'h> {
         let levels = if expected < MANY { FEW_LEVELS } else { MANY_LEVELS };
         Builder {
             buckets: (0..1 << (4 * levels)).map(|_| Vec::new()).collect(),
@@ -46,7 +46,7 @@ impl Builder {
     }
 
     /// One more pair: of equal keys the last wins.
-    pub fn push(&mut self, key: Term, value: Term) {
+    pub fn push(&mut self, key: TermRef<'h>, value: TermRef<'h>) {
         let entry = Entry::new(self.pairs, key, value);
         self.pairs = self.pairs.wrapping_add(1);
         if let Some(bucket) = self.buckets.get_mut(entry.first_levels(self.levels)) {
@@ -55,7 +55,7 @@ impl Builder {
     }
 
     /// Builds as far as the budget (of pairs) goes; the map once it is done.
-    pub fn build<A: Build + ?Sized>(&mut self, heap: &mut A, budget: &mut usize) -> Option<Term> {
+    pub fn build<A: Build<'h> + ?Sized>(&mut self, heap: &mut A, budget: &mut usize) -> Option<TermRef<'h>> {
         while let Some(bucket) = self.buckets.get_mut(self.built) {
             if *budget == 0 {
                 return None;
@@ -77,7 +77,7 @@ impl Builder {
     }
 
     /// Puts a bucket's subtree in its place, and closes the nodes that it completes.
-    fn add<A: Build + ?Sized>(&mut self, heap: &mut A, child: Option<Term>) {
+    fn add<A: Build<'h> + ?Sized>(&mut self, heap: &mut A, child: Option<TermRef<'h>>) {
         let (mut child, mut place) = (child, self.built);
         for level in (0..self.levels).rev() {
             let (bitmap, children) = &mut self.open[level];
@@ -100,10 +100,10 @@ impl Builder {
         }
     }
 
-    fn root<A: Build + ?Sized>(&mut self, heap: &mut A) -> Term {
+    fn root<A: Build<'h> + ?Sized>(&mut self, heap: &mut A) -> TermRef<'h> {
         let (bitmap, children) = &self.open[0];
         let root = hash::root(heap, self.size, *bitmap, children.slice());
-        match root.as_map() {
+        match root.held_map() {
             Some(few) if self.size <= FLAT_LIMIT => flat::from_hash(heap, MapIter::upwards(Map(few.0))),
             _ => root,
         }

@@ -5,13 +5,13 @@ use crate::alloc::Build;
 use crate::boxed::{Header, Kind};
 use crate::compare::compare_exact;
 use crate::equal::eq_exact;
-use crate::word::Term;
+use crate::word::{Term, TermRef};
 use std::cmp::Ordering;
 use std::mem::MaybeUninit;
 
 /// Index of a key.
 #[inline]
-pub(super) fn find(keys: &[Term], key: Term) -> Option<usize> {
+pub(super) fn find<'h>(keys: &[TermRef<'h>], key: TermRef<'h>) -> Option<usize> {
     if key.is_immediate() {
         return keys.iter().position(|k| k.is(key));
     }
@@ -19,18 +19,22 @@ pub(super) fn find(keys: &[Term], key: Term) -> Option<usize> {
 }
 
 /// The value of a key.
-pub(super) fn get(map: Map, key: Term) -> Option<Term> {
+pub(super) fn get<'h>(map: Map<'h, 'h>, key: TermRef<'h>) -> Option<TermRef<'h>> {
     let View::Flat { keys, values } = map.view() else { return None };
     find(keys, key).and_then(|i| values.get(i).copied())
 }
 
 /// Where a key is, or where it belongs.
-fn search(keys: &[Term], key: Term) -> Result<usize, usize> {
+fn search<'h>(keys: &[TermRef<'h>], key: TermRef<'h>) -> Result<usize, usize> {
     keys.binary_search_by(|k| if k.is(key) { Ordering::Equal } else { compare_exact(*k, key) })
 }
 
 /// A map over a key tuple that exists.
-pub(super) fn over_keys<A: Build + ?Sized>(heap: &mut A, keys: Term, values: &[Term]) -> Term {
+pub(super) fn over_keys<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    keys: TermRef<'h>,
+    values: &[TermRef<'h>],
+) -> TermRef<'h> {
     let at = heap.alloc(2 + values.len()).as_ptr();
     // SAFETY: 2 + len fresh words (A2).
     unsafe {
@@ -42,19 +46,23 @@ pub(super) fn over_keys<A: Build + ?Sized>(heap: &mut A, keys: Term, values: &[T
 }
 
 /// A map of sorted keys and their values.
-pub(super) fn build<A: Build + ?Sized>(heap: &mut A, keys: &[Term], values: &[Term]) -> Term {
+pub(super) fn build<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    keys: &[TermRef<'h>],
+    values: &[TermRef<'h>],
+) -> TermRef<'h> {
     let keys = heap.tuple(keys);
     over_keys(heap, keys, values)
 }
 
 /// A flat map of `size` keys that are all nil, as are the values; the place of the first key. A key's value stands `size + 2`
 /// words behind it. Once all have been filled in, [`sort_blank`] makes it a map.
-pub(crate) fn blank<A: Build + ?Sized>(heap: &mut A, size: usize) -> (Term, *mut Term) {
+pub(crate) fn blank<'h, A: Build<'h> + ?Sized>(heap: &mut A, size: usize) -> (TermRef<'h>, *mut TermRef<'h>) {
     debug_assert!(size <= FLAT_LIMIT);
     let at = heap.alloc(3 + 2 * size).as_ptr();
     // SAFETY: 3 + 2 * size fresh words (A2): the tuple of keys, then the map.
     unsafe {
-        let (keys, map) = (at.add(1).cast::<Term>(), at.add(1 + size));
+        let (keys, map) = (at.add(1).cast::<TermRef<'h>>(), at.add(1 + size));
         *at = Header::new(Kind::Tuple, size).raw();
         *map = Header::new(Kind::Map, 1 + size).raw();
         *map.add(1) = Term::from_boxed(at).raw();
@@ -71,7 +79,7 @@ pub(crate) fn blank<A: Build + ?Sized>(heap: &mut A, size: usize) -> (Term, *mut
 ///
 /// # Safety
 /// The map is of `size` keys and nobody has looked at it yet.
-pub(crate) unsafe fn sort_blank(end: *mut Term, size: usize) -> bool {
+pub(crate) unsafe fn sort_blank<'h>(end: *mut TermRef<'h>, size: usize) -> bool {
     // SAFETY: the caller's promise; both parts are of one allocation and do not overlap.
     let (keys, values) = unsafe {
         let first = end.sub(size);
@@ -80,7 +88,7 @@ pub(crate) unsafe fn sort_blank(end: *mut Term, size: usize) -> bool {
     // By insertion: keys mostly come in order.
     for i in 1..size {
         let key = keys[i];
-        let order = |k: &Term| if k.is(key) { Ordering::Equal } else { compare_exact(*k, key) };
+        let order = |k: &TermRef<'h>| if k.is(key) { Ordering::Equal } else { compare_exact(*k, key) };
         let place = match order(&keys[i - 1]) {
             Ordering::Less => continue,
             Ordering::Equal => return false,
@@ -94,7 +102,12 @@ pub(crate) unsafe fn sort_blank(end: *mut Term, size: usize) -> bool {
 }
 
 /// The map with another value at index `at`; the key tuple is shared.
-pub(super) fn with_value<A: Build + ?Sized>(heap: &mut A, map: Map, at: usize, value: Term) -> Term {
+pub(super) fn with_value<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    map: Map<'h, 'h>,
+    at: usize,
+    value: TermRef<'h>,
+) -> TermRef<'h> {
     let View::Flat { values, .. } = map.view() else { return map.term() };
     if values[at].is(value) {
         return map.term();
@@ -105,15 +118,23 @@ pub(super) fn with_value<A: Build + ?Sized>(heap: &mut A, map: Map, at: usize, v
 }
 
 /// A copy of a map, and its values, which nobody has looked at yet.
-fn copied<'a, A: Build + ?Sized>(heap: &mut A, map: Map, values: &[Term]) -> (Term, &'a mut [Term]) {
+fn copied<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    map: Map<'h, 'h>,
+    values: &[TermRef<'h>],
+) -> (TermRef<'h>, &'h mut [TermRef<'h>]) {
     let copy = over_keys(heap, map.key_tuple(), values);
     // SAFETY: the values stand behind the header and the keys, and nothing else refers to them.
-    let slots = unsafe { std::slice::from_raw_parts_mut(copy.boxed_ptr().add(2).cast::<Term>(), values.len()) };
+    let slots = unsafe { std::slice::from_raw_parts_mut(copy.boxed_ptr().add(2).cast::<TermRef<'h>>(), values.len()) };
     (copy, slots)
 }
 
 /// With other values for keys that are all there; the first that is not as an error.
-pub(super) fn replace_all<A: Build + ?Sized>(heap: &mut A, map: Map, pairs: &[Pair]) -> Result<Term, Term> {
+pub(super) fn replace_all<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    map: Map<'h, 'h>,
+    pairs: &[Pair<'h>],
+) -> Result<TermRef<'h>, TermRef<'h>> {
     let View::Flat { keys, values } = map.view() else { return Ok(map.term()) };
     let mut places = [0; FLAT_LIMIT];
     let Some(places) = places.get_mut(..pairs.len()) else {
@@ -142,13 +163,18 @@ pub(super) fn replace_all<A: Build + ?Sized>(heap: &mut A, map: Map, pairs: &[Pa
 }
 
 /// With `key => value`.
-pub(super) fn put<A: Build + ?Sized>(heap: &mut A, map: Map, key: Term, value: Term) -> Term {
+pub(super) fn put<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    map: Map<'h, 'h>,
+    key: TermRef<'h>,
+    value: TermRef<'h>,
+) -> TermRef<'h> {
     let View::Flat { keys, values } = map.view() else { return map.term() };
     if let Some(at) = find(keys, key) {
         return with_value(heap, map, at, value);
     }
     if keys.len() >= FLAT_LIMIT {
-        let mut pairs: Vec<Pair> = keys.iter().copied().zip(values.iter().copied()).collect();
+        let mut pairs: Vec<Pair<'h>> = keys.iter().copied().zip(values.iter().copied()).collect();
         pairs.push((key, value));
         return build::from_pairs(heap, &pairs);
     }
@@ -164,14 +190,14 @@ pub(super) fn put<A: Build + ?Sized>(heap: &mut A, map: Map, key: Term, value: T
 }
 
 /// The map with one key more, which belongs at index `at`.
-fn with_pair<A: Build + ?Sized>(
+fn with_pair<'h, A: Build<'h> + ?Sized>(
     heap: &mut A,
-    keys: &[Term],
-    values: &[Term],
+    keys: &[TermRef<'h>],
+    values: &[TermRef<'h>],
     at: usize,
-    key: Term,
-    value: Term,
-) -> Term {
+    key: TermRef<'h>,
+    value: TermRef<'h>,
+) -> TermRef<'h> {
     let (map, first) = blank(heap, keys.len() + 1);
     // SAFETY: `blank` has made room for so many keys, and as many values two words behind them.
     let (all_keys, all_values) = unsafe {
@@ -190,7 +216,7 @@ fn with_pair<A: Build + ?Sized>(
 }
 
 /// With many `key => value`; at least one.
-pub(super) fn put_all<A: Build + ?Sized>(heap: &mut A, map: Map, pairs: &[Pair]) -> Term {
+pub(super) fn put_all<'h, A: Build<'h> + ?Sized>(heap: &mut A, map: Map<'h, 'h>, pairs: &[Pair<'h>]) -> TermRef<'h> {
     if let Ok(replaced) = replace_all(heap, map, pairs) {
         return replaced;
     }
@@ -198,7 +224,7 @@ pub(super) fn put_all<A: Build + ?Sized>(heap: &mut A, map: Map, pairs: &[Pair])
     let mut scratch = Scratch::of(keys, values);
     for (i, (key, value)) in pairs.iter().enumerate() {
         if !scratch.put(*key, *value) {
-            let mut all: Vec<Pair> = scratch.pairs().collect();
+            let mut all: Vec<Pair<'h>> = scratch.pairs().collect();
             all.extend_from_slice(&pairs[i..]);
             return build::from_pairs(heap, &all);
         }
@@ -207,7 +233,11 @@ pub(super) fn put_all<A: Build + ?Sized>(heap: &mut A, map: Map, pairs: &[Pair])
 }
 
 /// With many `key => value`, whose keys are immediate, all different and in their order.
-pub(super) fn put_in_order<A: Build + ?Sized>(heap: &mut A, map: Map, pairs: &[Pair]) -> Term {
+pub(super) fn put_in_order<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    map: Map<'h, 'h>,
+    pairs: &[Pair<'h>],
+) -> TermRef<'h> {
     let View::Flat { keys, values } = map.view() else { return map.term() };
     let new = pairs.iter().filter(|(key, _)| find(keys, *key).is_none()).count();
     let size = keys.len() + new;
@@ -220,7 +250,7 @@ pub(super) fn put_in_order<A: Build + ?Sized>(heap: &mut A, map: Map, pairs: &[P
         (std::slice::from_raw_parts_mut(first, size), std::slice::from_raw_parts_mut(first.add(size + 2), size))
     };
     let mut places = all_keys.iter_mut().zip(all_values);
-    let mut set = |key: &Term, value: &Term| {
+    let mut set = |key: &TermRef<'h>, value: &TermRef<'h>| {
         if let Some(place) = places.next() {
             (*place.0, *place.1) = (*key, *value);
         }
@@ -249,7 +279,7 @@ pub(super) fn put_in_order<A: Build + ?Sized>(heap: &mut A, map: Map, pairs: &[P
 
 /// The order of two keys, quickly of atoms.
 #[inline(always)]
-fn order(a: Term, b: Term) -> Ordering {
+fn order<'h>(a: TermRef<'h>, b: TermRef<'h>) -> Ordering {
     match (a.as_atom(), b.as_atom()) {
         (Some(a), Some(b)) => a.order(b),
         _ => compare_exact(a, b),
@@ -257,7 +287,11 @@ fn order(a: Term, b: Term) -> Ordering {
 }
 
 /// The value of a key and the map without it.
-pub(super) fn take<A: Build + ?Sized>(heap: &mut A, map: Map, key: Term) -> Option<(Term, Term)> {
+pub(super) fn take<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    map: Map<'h, 'h>,
+    key: TermRef<'h>,
+) -> Option<(TermRef<'h>, TermRef<'h>)> {
     let View::Flat { keys, values } = map.view() else { return None };
     let at = find(keys, key)?;
     let mut scratch = Scratch::new();
@@ -268,19 +302,19 @@ pub(super) fn take<A: Build + ?Sized>(heap: &mut A, map: Map, key: Term) -> Opti
 }
 
 /// A flat map under construction, outside all heaps: the first `len` keys and values are initialised.
-pub(super) struct Scratch {
-    keys: [MaybeUninit<Term>; FLAT_LIMIT],
-    values: [MaybeUninit<Term>; FLAT_LIMIT],
+pub(super) struct Scratch<'h> {
+    keys: [MaybeUninit<TermRef<'h>>; FLAT_LIMIT],
+    values: [MaybeUninit<TermRef<'h>>; FLAT_LIMIT],
     len: usize,
 }
 
-impl Scratch {
-    pub(super) fn new() -> Scratch {
+impl<'h> Scratch<'h> {
+    pub(super) fn new() -> Scratch<'h> {
         let none = [const { MaybeUninit::uninit() }; FLAT_LIMIT];
         Scratch { keys: none, values: none, len: 0 }
     }
 
-    fn of(keys: &[Term], values: &[Term]) -> Scratch {
+    fn of(keys: &[TermRef<'h>], values: &[TermRef<'h>]) -> Scratch<'h> {
         let mut scratch = Scratch::new();
         for (key, value) in keys.iter().zip(values) {
             scratch.push(*key, *value);
@@ -288,22 +322,22 @@ impl Scratch {
         scratch
     }
 
-    pub(super) fn keys(&self) -> &[Term] {
+    pub(super) fn keys(&self) -> &[TermRef<'h>] {
         // SAFETY: so many are initialised.
         unsafe { self.keys[..self.len].assume_init_ref() }
     }
 
-    pub(super) fn values(&self) -> &[Term] {
+    pub(super) fn values(&self) -> &[TermRef<'h>] {
         // SAFETY: so many are initialised.
         unsafe { self.values[..self.len].assume_init_ref() }
     }
 
-    pub(super) fn pairs(&self) -> impl Iterator<Item = Pair> + '_ {
+    pub(super) fn pairs(&self) -> impl Iterator<Item = Pair<'h>> + '_ {
         self.keys().iter().copied().zip(self.values().iter().copied())
     }
 
     /// Adds a key that is greater than all there are; false if there is no room.
-    pub(super) fn push(&mut self, key: Term, value: Term) -> bool {
+    pub(super) fn push(&mut self, key: TermRef<'h>, value: TermRef<'h>) -> bool {
         if self.len == FLAT_LIMIT {
             return false;
         }
@@ -315,16 +349,16 @@ impl Scratch {
 
     /// Sets the value of a key; false if there is no room for a new one. An equal key that there was stays (it may be told
     /// apart: 0.0 and -0.0 are equal in some releases).
-    pub(super) fn put(&mut self, key: Term, value: Term) -> bool {
+    pub(super) fn put(&mut self, key: TermRef<'h>, value: TermRef<'h>) -> bool {
         self.set(key, value, false)
     }
 
     /// As [`Scratch::put`], but the new key replaces an equal one.
-    pub(super) fn replace(&mut self, key: Term, value: Term) -> bool {
+    pub(super) fn replace(&mut self, key: TermRef<'h>, value: TermRef<'h>) -> bool {
         self.set(key, value, true)
     }
 
-    fn set(&mut self, key: Term, value: Term, replace: bool) -> bool {
+    fn set(&mut self, key: TermRef<'h>, value: TermRef<'h>, replace: bool) -> bool {
         // Keys mostly come in order.
         let last = self.keys().last().copied();
         if last.is_none_or(|last| compare_exact(last, key) == Ordering::Less) {
@@ -351,7 +385,7 @@ impl Scratch {
 
     /// The map; shares the key tuple of `old` if that has the same number of keys (it then has the same keys, as keys are
     /// only added).
-    pub(super) fn build<A: Build + ?Sized>(&self, heap: &mut A, old: Map) -> Term {
+    pub(super) fn build<A: Build<'h> + ?Sized>(&self, heap: &mut A, old: Map<'h, 'h>) -> TermRef<'h> {
         if old.is_flat() && old.size() == self.len {
             over_keys(heap, old.key_tuple(), self.values())
         } else {
@@ -361,10 +395,10 @@ impl Scratch {
 }
 
 /// A flat map of the pairs of a hash map that has become small.
-pub(super) fn from_hash<A: Build + ?Sized>(heap: &mut A, pairs: impl Iterator<Item = Pair>) -> Term {
-    let mut pairs: Vec<(build::Sorted, Term)> = pairs.map(|(k, v)| (build::Sorted(k), v)).collect();
+pub(super) fn from_hash<'h, A: Build<'h> + ?Sized>(heap: &mut A, pairs: impl Iterator<Item = Pair<'h>>) -> TermRef<'h> {
+    let mut pairs: Vec<(build::Sorted<'h>, TermRef<'h>)> = pairs.map(|(k, v)| (build::Sorted(k), v)).collect();
     pairs.sort_unstable_by_key(|p| p.0);
-    let keys: Vec<Term> = pairs.iter().map(|(k, _)| k.0).collect();
-    let values: Vec<Term> = pairs.iter().map(|(_, v)| *v).collect();
+    let keys: Vec<TermRef<'h>> = pairs.iter().map(|(k, _)| k.0).collect();
+    let values: Vec<TermRef<'h>> = pairs.iter().map(|(_, v)| *v).collect();
     build(heap, &keys, &values)
 }

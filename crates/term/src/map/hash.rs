@@ -9,38 +9,38 @@ use crate::boxed::{Boxed, Header, Kind};
 use crate::compare::compare_exact;
 use crate::equal::eq_exact;
 use crate::hash::{map_hash, map_rehash, small_hash};
-use crate::word::Term;
+use crate::word::{Term, TermRef};
 use std::cmp::Ordering;
 
 /// The hash that the eight levels around `level` share out.
 #[inline]
-pub(super) fn fresh(key: Term, level: u32) -> u32 {
+pub(super) fn fresh<'h>(key: TermRef<'h>, level: u32) -> u32 {
     if level < 8 { map_hash(key) } else { map_rehash(key, level & !7) }
 }
 
 /// The hash of a key, from level `level` on (M3).
-pub(super) fn hash_at(key: Term, level: u32) -> u32 {
+pub(super) fn hash_at<'h>(key: TermRef<'h>, level: u32) -> u32 {
     fresh(key, level) >> (4 * (level & 7))
 }
 
 /// The hash for the next level; `level` is that one.
 #[inline]
-pub(super) fn shift(hash: u32, level: u32, key: Term) -> u32 {
+pub(super) fn shift<'h>(hash: u32, level: u32, key: TermRef<'h>) -> u32 {
     if level & 7 == 0 { fresh(key, level) } else { hash >> 4 }
 }
 
 /// Are the two keys the same key?
 #[inline]
-pub(super) fn same_key(a: Term, b: Term) -> bool {
+pub(super) fn same_key<'h>(a: TermRef<'h>, b: TermRef<'h>) -> bool {
     a.is(b) || (!a.is_immediate() && !b.is_immediate() && eq_exact(a, b))
 }
 
 /// Bitmap and children of a root or node.
 #[inline]
-pub(super) fn parts<'a>(object: Boxed) -> (u32, &'a [Term]) {
+pub(super) fn parts<'h>(object: Boxed<'h, 'h>) -> (u32, &'h [TermRef<'h>]) {
     let header = object.header();
     let first = usize::from(header.kind() == Kind::MapRoot);
-    let slots: &'a [Term] = object.slots();
+    let slots: &'h [TermRef<'h>] = object.slots();
     (header.aux(), &slots[first..])
 }
 
@@ -53,7 +53,7 @@ fn child_index(bitmap: u32, hash: u32) -> (usize, bool) {
 
 /// The value of a key.
 #[inline]
-pub(super) fn get(root: Boxed, key: Term) -> Option<Term> {
+pub(super) fn get<'h>(root: Boxed<'h, 'h>, key: TermRef<'h>) -> Option<TermRef<'h>> {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("popcnt") {
         // SAFETY: the processor has the instruction.
@@ -69,7 +69,7 @@ pub(super) fn get(root: Boxed, key: Term) -> Option<Term> {
 /// The processor has `popcnt`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "popcnt")]
-unsafe fn get_counting(root: Boxed, key: Term) -> Option<Term> {
+unsafe fn get_counting<'h>(root: Boxed<'h, 'h>, key: TermRef<'h>) -> Option<TermRef<'h>> {
     let Some(hash) = small_hash(key) else {
         // SAFETY: the caller's promise.
         return unsafe { get_any_counting(root, key) };
@@ -77,8 +77,9 @@ unsafe fn get_counting(root: Boxed, key: Term) -> Option<Term> {
     let mut hash = with_end(hash, 0);
     let (mut header, mut slots) = (root.header(), root.ptr().wrapping_add(1));
     loop {
-        let child = child_of(header, slots, hash)?;
-        let Some(inner) = child.as_boxed() else {
+        // SAFETY: the slots of a node below `root`.
+        let child = unsafe { child_of(header, slots, hash) }?;
+        let Some(inner) = child.held_boxed() else {
             let (k, value) = child.as_cons()?;
             return k.is(key).then_some(value);
         };
@@ -98,30 +99,33 @@ unsafe fn get_counting(root: Boxed, key: Term) -> Option<Term> {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "popcnt")]
 #[inline(never)]
-unsafe fn get_any_counting(root: Boxed, key: Term) -> Option<Term> {
+unsafe fn get_any_counting<'h>(root: Boxed<'h, 'h>, key: TermRef<'h>) -> Option<TermRef<'h>> {
     get_step_by_step(root, 0, map_hash(key), key)
 }
 
 /// The value of any key.
 #[inline(never)]
-fn get_any(root: Boxed, key: Term) -> Option<Term> {
+fn get_any<'h>(root: Boxed<'h, 'h>, key: TermRef<'h>) -> Option<TermRef<'h>> {
     get_step_by_step(root, 0, map_hash(key), key)
 }
 
 /// The child of a root or node for a hash; the first one is at index 1 of `slots`.
+///
+/// # Safety
+/// The slots are those of an object with this header, which is held for `'h`.
 #[inline(always)]
-fn child_of(header: Header, slots: *const u64, hash: u64) -> Option<Term> {
+unsafe fn child_of<'h>(header: Header, slots: *const u64, hash: u64) -> Option<TermRef<'h>> {
     // The bits up to the child's; the uppermost one says whether it is there.
     let bits = u64::from(header.aux()) << (!hash & 15 | 48);
     if bits >> 63 == 0 {
         return None;
     }
     // SAFETY: a node has as many children as bits in its bitmap (term.map/M2), from index 1 on.
-    Some(unsafe { *slots.add(bits.count_ones() as usize).cast::<Term>() })
+    Some(unsafe { *slots.add(bits.count_ones() as usize).cast::<TermRef<'h>>() })
 }
 
 /// The value of a key below a node of `level`; `hash` is the key's from that level on.
-pub(super) fn get_below(object: Boxed, level: u32, hash: u32, key: Term) -> Option<Term> {
+pub(super) fn get_below<'h>(object: Boxed<'h, 'h>, level: u32, hash: u32, key: TermRef<'h>) -> Option<TermRef<'h>> {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("popcnt") {
         // SAFETY: the processor has the instruction.
@@ -136,7 +140,12 @@ pub(super) fn get_below(object: Boxed, level: u32, hash: u32, key: Term) -> Opti
 /// The processor has `popcnt`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "popcnt")]
-unsafe fn get_below_counting(object: Boxed, level: u32, hash: u32, key: Term) -> Option<Term> {
+unsafe fn get_below_counting<'h>(
+    object: Boxed<'h, 'h>,
+    level: u32,
+    hash: u32,
+    key: TermRef<'h>,
+) -> Option<TermRef<'h>> {
     get_step_by_step(object, level, hash, key)
 }
 
@@ -146,14 +155,15 @@ fn with_end(hash: u32, level: u32) -> u64 {
 }
 
 #[inline(always)]
-fn get_step_by_step(object: Boxed, mut level: u32, hash: u32, key: Term) -> Option<Term> {
+fn get_step_by_step<'h>(object: Boxed<'h, 'h>, mut level: u32, hash: u32, key: TermRef<'h>) -> Option<TermRef<'h>> {
     let mut hash = with_end(hash, level);
     // The first child is at index 1 of these.
     let mut header = object.header();
     let mut slots = object.ptr().wrapping_add(usize::from(header.kind() == Kind::MapRoot));
     loop {
-        let Some(child) = child_of(header, slots, hash) else { return get_colliding(header, slots, key) };
-        let Some(inner) = child.as_boxed() else {
+        // SAFETY: the slots of `object` or of a node below it.
+        let Some(child) = (unsafe { child_of(header, slots, hash) }) else { return get_colliding(header, slots, key) };
+        let Some(inner) = child.held_boxed() else {
             let (k, value) = child.as_cons()?;
             return same_key(k, key).then_some(value);
         };
@@ -169,9 +179,9 @@ fn get_step_by_step(object: Boxed, mut level: u32, hash: u32, key: Term) -> Opti
 
 /// The value of a key in a node that lacks the bit of its hash: nothing, unless its leaves are of one hash.
 #[inline]
-fn get_colliding(header: Header, slots: *const u64, key: Term) -> Option<Term> {
+fn get_colliding<'h>(header: Header, slots: *const u64, key: TermRef<'h>) -> Option<TermRef<'h>> {
     #[cold]
-    fn search(leaves: &[Term], key: Term) -> Option<Term> {
+    fn search<'h>(leaves: &[TermRef<'h>], key: TermRef<'h>) -> Option<TermRef<'h>> {
         leaves.iter().filter_map(|c| c.as_cons()).find(|(k, _)| same_key(*k, key)).map(|(_, v)| v)
     }
     if header.aux() & COLLISION == 0 {
@@ -182,7 +192,12 @@ fn get_colliding(header: Header, slots: *const u64, key: Term) -> Option<Term> {
 }
 
 /// A new root.
-pub(super) fn root<A: Build + ?Sized>(heap: &mut A, size: usize, bitmap: u32, children: &[Term]) -> Term {
+pub(super) fn root<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    size: usize,
+    bitmap: u32,
+    children: &[TermRef<'h>],
+) -> TermRef<'h> {
     let at = heap.alloc(2 + children.len()).as_ptr();
     // SAFETY: 2 + len fresh words (A2).
     unsafe {
@@ -194,28 +209,44 @@ pub(super) fn root<A: Build + ?Sized>(heap: &mut A, size: usize, bitmap: u32, ch
 }
 
 /// What an insertion did.
-enum Put {
+enum Put<'h> {
     /// The very same pair was there.
     Same,
     /// A key's value was replaced: the new child.
-    Replaced(Term),
+    Replaced(TermRef<'h>),
     /// A key was added: the new child.
-    Added(Term),
+    Added(TermRef<'h>),
 }
 
 /// With `key => value`.
-pub(super) fn put<A: Build + ?Sized>(heap: &mut A, map: Boxed, key: Term, value: Term) -> Term {
+pub(super) fn put<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    map: Boxed<'h, 'h>,
+    key: TermRef<'h>,
+    value: TermRef<'h>,
+) -> TermRef<'h> {
     let hash = map_hash(key);
     insert_at_root(heap, map, hash, key, value)
 }
 
 /// With `key := value`, if the key is there.
-pub(super) fn update<A: Build + ?Sized>(heap: &mut A, map: Boxed, key: Term, value: Term) -> Option<Term> {
+pub(super) fn update<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    map: Boxed<'h, 'h>,
+    key: TermRef<'h>,
+    value: TermRef<'h>,
+) -> Option<TermRef<'h>> {
     get(map, key)?;
     Some(put(heap, map, key, value))
 }
 
-fn insert_at_root<A: Build + ?Sized>(heap: &mut A, map: Boxed, hash: u32, key: Term, value: Term) -> Term {
+fn insert_at_root<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    map: Boxed<'h, 'h>,
+    hash: u32,
+    key: TermRef<'h>,
+    value: TermRef<'h>,
+) -> TermRef<'h> {
     let (bitmap, children) = parts(map);
     let size = map.slot(0).as_usize().unwrap_or(0);
     let (index, there) = child_index(bitmap, hash);
@@ -231,8 +262,13 @@ fn insert_at_root<A: Build + ?Sized>(heap: &mut A, map: Boxed, hash: u32, key: T
 }
 
 /// A copy of a root or node with another child in a slot.
-fn replaced<A: Build + ?Sized>(heap: &mut A, object: Boxed, slot: usize, child: Term) -> Boxed {
-    let slots: &[Term] = object.slots();
+fn replaced<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    object: Boxed<'h, 'h>,
+    slot: usize,
+    child: TermRef<'h>,
+) -> Boxed<'h, 'h> {
+    let slots: &[TermRef<'h>] = object.slots();
     debug_assert!(slot < slots.len());
     let at = heap.alloc(1 + slots.len()).as_ptr();
     // SAFETY: 1 + len fresh words (A2), and a slot of theirs.
@@ -244,14 +280,20 @@ fn replaced<A: Build + ?Sized>(heap: &mut A, object: Boxed, slot: usize, child: 
 }
 
 /// A copy of a root or node with one child more, whose bit is `bit`, before that of a slot.
-fn inserted<A: Build + ?Sized>(heap: &mut A, object: Boxed, slot: usize, bit: u32, child: Term) -> Boxed {
-    let (header, slots): (Header, &[Term]) = (object.header(), object.slots());
+fn inserted<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    object: Boxed<'h, 'h>,
+    slot: usize,
+    bit: u32,
+    child: TermRef<'h>,
+) -> Boxed<'h, 'h> {
+    let (header, slots): (Header, &[TermRef<'h>]) = (object.header(), object.slots());
     let (before, after) = slots.split_at(slot);
     let at = heap.alloc(2 + slots.len()).as_ptr();
     // SAFETY: 2 + len fresh words (A2), all of which are written.
     unsafe {
         *at = Header::new(header.kind(), 1 + slots.len()).with_aux(header.aux() | bit).raw();
-        let to = at.add(1).cast::<Term>();
+        let to = at.add(1).cast::<TermRef<'h>>();
         std::ptr::copy_nonoverlapping(before.as_ptr(), to, before.len());
         *to.add(slot) = child;
         std::ptr::copy_nonoverlapping(after.as_ptr(), to.add(slot + 1), after.len());
@@ -260,14 +302,14 @@ fn inserted<A: Build + ?Sized>(heap: &mut A, object: Boxed, slot: usize, bit: u3
 }
 
 /// A copy of a root or node without the child in a slot, whose bit is `bit`.
-fn removed<A: Build + ?Sized>(heap: &mut A, object: Boxed, slot: usize, bit: u32) -> Boxed {
-    let (header, slots): (Header, &[Term]) = (object.header(), object.slots());
+fn removed<'h, A: Build<'h> + ?Sized>(heap: &mut A, object: Boxed<'h, 'h>, slot: usize, bit: u32) -> Boxed<'h, 'h> {
+    let (header, slots): (Header, &[TermRef<'h>]) = (object.header(), object.slots());
     let (before, after) = (&slots[..slot], &slots[slot + 1..]);
     let at = heap.alloc(slots.len()).as_ptr();
     // SAFETY: a header and one slot less than before, len fresh words (A2), all of which are written.
     unsafe {
         *at = Header::new(header.kind(), slots.len() - 1).with_aux(header.aux() & !bit).raw();
-        let to = at.add(1).cast::<Term>();
+        let to = at.add(1).cast::<TermRef<'h>>();
         std::ptr::copy_nonoverlapping(before.as_ptr(), to, before.len());
         std::ptr::copy_nonoverlapping(after.as_ptr(), to.add(slot), after.len());
         Boxed::at(at)
@@ -275,14 +317,20 @@ fn removed<A: Build + ?Sized>(heap: &mut A, object: Boxed, slot: usize, bit: u32
 }
 
 /// A root that nobody has seen yet, with another number of keys.
-fn with_size(root: Boxed, size: usize) -> Term {
+fn with_size<'h>(root: Boxed<'h, 'h>, size: usize) -> TermRef<'h> {
     // SAFETY: the first slot of a root (term.map/M2), which was just made.
     unsafe { *root.ptr().add(1) = Term::small(size as i64).raw() };
     root.term()
 }
 
 /// The child with `key => value`; its own node is, or would be, of `level`.
-pub(super) fn put_below<A: Build + ?Sized>(heap: &mut A, child: Term, level: u32, key: Term, value: Term) -> Term {
+pub(super) fn put_below<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    child: TermRef<'h>,
+    level: u32,
+    key: TermRef<'h>,
+    value: TermRef<'h>,
+) -> TermRef<'h> {
     match insert(heap, child, level, hash_at(key, level.saturating_sub(1)), key, value) {
         Put::Same => child,
         Put::Replaced(child) | Put::Added(child) => child,
@@ -290,7 +338,14 @@ pub(super) fn put_below<A: Build + ?Sized>(heap: &mut A, child: Term, level: u32
 }
 
 /// Inserts below `child`, which stands in a node of level `level - 1`; `hash` is the key's at that level.
-fn insert<A: Build + ?Sized>(heap: &mut A, child: Term, level: u32, hash: u32, key: Term, value: Term) -> Put {
+fn insert<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    child: TermRef<'h>,
+    level: u32,
+    hash: u32,
+    key: TermRef<'h>,
+    value: TermRef<'h>,
+) -> Put<'h> {
     if let Some((old, old_value)) = child.as_cons() {
         if same_key(old, key) {
             return if old_value.is(value) { Put::Same } else { Put::Replaced(heap.cons(key, value)) };
@@ -298,7 +353,7 @@ fn insert<A: Build + ?Sized>(heap: &mut A, child: Term, level: u32, hash: u32, k
         let leaf = heap.cons(key, value);
         return Put::Added(split(heap, child, leaf, level));
     }
-    let Some(object) = child.as_boxed() else { return Put::Same };
+    let Some(object) = child.held_boxed() else { return Put::Same };
     let (bitmap, children) = parts(object);
     if bitmap & COLLISION != 0 {
         return insert_collision(heap, children, key, value);
@@ -316,7 +371,12 @@ fn insert<A: Build + ?Sized>(heap: &mut A, child: Term, level: u32, hash: u32, k
     }
 }
 
-fn insert_collision<A: Build + ?Sized>(heap: &mut A, leaves: &[Term], key: Term, value: Term) -> Put {
+fn insert_collision<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    leaves: &[TermRef<'h>],
+    key: TermRef<'h>,
+    value: TermRef<'h>,
+) -> Put<'h> {
     let found = leaves.binary_search_by(|leaf| leaf.as_cons().map_or(Ordering::Equal, |(k, _)| compare_exact(k, key)));
     let mut copy = leaves.to_vec();
     match found {
@@ -335,8 +395,13 @@ fn insert_collision<A: Build + ?Sized>(heap: &mut A, leaves: &[Term], key: Term,
 }
 
 /// The node of level `level` for two leaves of different keys whose hashes were equal so far.
-pub(super) fn split<A: Build + ?Sized>(heap: &mut A, a: Term, b: Term, level: u32) -> Term {
-    let key = |leaf: Term| leaf.as_cons().map_or(Term::NIL, |(k, _)| k);
+pub(super) fn split<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    a: TermRef<'h>,
+    b: TermRef<'h>,
+    level: u32,
+) -> TermRef<'h> {
+    let key = |leaf: TermRef<'h>| leaf.as_cons().map_or(Term::NIL, |(k, _)| k);
     if level >= MAX_LEVEL {
         let pair = if compare_exact(key(a), key(b)) == Ordering::Less { [a, b] } else { [b, a] };
         return node(heap, COLLISION, &pair);
@@ -353,7 +418,11 @@ pub(super) fn split<A: Build + ?Sized>(heap: &mut A, a: Term, b: Term, level: u3
 }
 
 /// The value of a key and the map without it, flat if it becomes small.
-pub(super) fn take<A: Build + ?Sized>(heap: &mut A, map: Boxed, key: Term) -> Option<(Term, Term)> {
+pub(super) fn take<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    map: Boxed<'h, 'h>,
+    key: TermRef<'h>,
+) -> Option<(TermRef<'h>, TermRef<'h>)> {
     let size = map.slot(0).as_usize().unwrap_or(0);
     if size <= FLAT_LIMIT + 1 {
         let value = get(map, key)?;
@@ -375,17 +444,17 @@ pub(super) fn take<A: Build + ?Sized>(heap: &mut A, map: Boxed, key: Term) -> Op
 }
 
 /// Removes a key below `child` of a node of level `level - 1`: its value and what is left of the child.
-fn delete<A: Build + ?Sized>(
+fn delete<'h, A: Build<'h> + ?Sized>(
     heap: &mut A,
-    child: Term,
+    child: TermRef<'h>,
     level: u32,
     hash: u32,
-    key: Term,
-) -> Option<(Term, Option<Term>)> {
+    key: TermRef<'h>,
+) -> Option<(TermRef<'h>, Option<TermRef<'h>>)> {
     if let Some((k, value)) = child.as_cons() {
         return same_key(k, key).then_some((value, None));
     }
-    let object = child.as_boxed()?;
+    let object = child.held_boxed()?;
     let (bitmap, children) = parts(object);
     if bitmap & COLLISION != 0 {
         let at = children.iter().position(|c| c.as_cons().is_some_and(|(k, _)| same_key(k, key)))?;
@@ -413,39 +482,39 @@ fn delete<A: Build + ?Sized>(
 }
 
 /// Up to 16 children, of a node in the making.
-pub(super) struct Children {
-    terms: [Term; 16],
+pub(super) struct Children<'h> {
+    terms: [TermRef<'h>; 16],
     len: usize,
 }
 
-impl Children {
-    pub(super) fn of(children: &[Term]) -> Children {
+impl<'h> Children<'h> {
+    pub(super) fn of(children: &[TermRef<'h>]) -> Children<'h> {
         let mut terms = [Term::NIL; 16];
         let len = children.len().min(16);
         terms[..len].copy_from_slice(&children[..len]);
         Children { terms, len }
     }
 
-    pub(super) fn slice(&self) -> &[Term] {
+    pub(super) fn slice(&self) -> &[TermRef<'h>] {
         &self.terms[..self.len]
     }
 
-    pub(super) fn push(&mut self, child: Term) {
+    pub(super) fn push(&mut self, child: TermRef<'h>) {
         self.terms[self.len] = child;
         self.len += 1;
     }
 }
 
 /// Number of leaves at or below a child.
-pub(super) fn count(child: Term) -> usize {
-    match child.as_boxed() {
+pub(super) fn count<'h>(child: TermRef<'h>) -> usize {
+    match child.held_boxed() {
         None => 1,
         Some(object) => parts(object).1.iter().map(|c| count(*c)).sum(),
     }
 }
 
 /// A hash map of at least [`FLAT_LIMIT`] + 1 sorted leaves, or a flat one of fewer.
-pub(super) fn from_leaves<A: Build + ?Sized>(heap: &mut A, entries: &mut [build::Entry]) -> Term {
+pub(super) fn from_leaves<'h, A: Build<'h> + ?Sized>(heap: &mut A, entries: &mut [build::Entry<'h>]) -> TermRef<'h> {
     let mut children = Children::of(&[]);
     let bitmap = build::groups(heap, entries, 0, &mut children);
     root(heap, entries.len(), bitmap, children.slice())

@@ -6,33 +6,33 @@
 use super::{COLLISION, MAX_LEVEL, Map, Pair, View, hash};
 use crate::alloc::Build;
 use crate::boxed::{Header, Kind};
-use crate::word::Term;
+use crate::word::{Term, TermRef};
 
 const DEPTH: usize = MAX_LEVEL as usize + 1;
 
 /// The rest of one node's children.
 #[derive(Clone, Copy)]
-struct Rest {
-    at: *const Term,
+struct Rest<'h> {
+    at: *const TermRef<'h>,
     left: usize,
 }
 
 /// Iterator over the pairs of a map; flat maps in key order, hash maps by slots, upwards or downwards.
 #[derive(Clone)]
-pub struct MapIter {
+pub struct MapIter<'h> {
     /// Values of a flat map, whose keys are in `stack[0]`; null for a hash map.
-    values: *const Term,
+    values: *const TermRef<'h>,
     down: bool,
     depth: usize,
     pairs_left: usize,
-    stack: [Rest; DEPTH],
+    stack: [Rest<'h>; DEPTH],
 }
 
 // SAFETY: it only reads terms of the map, which whoever has it keeps (T2), as a `Term`, which may be sent, does.
-unsafe impl Send for MapIter {}
+unsafe impl Send for MapIter<'_> {}
 
-impl MapIter {
-    fn new(map: Map, down: bool) -> MapIter {
+impl<'h> MapIter<'h> {
+    fn new(map: Map<'_, 'h>, down: bool) -> MapIter<'h> {
         let none = Rest { at: std::ptr::null(), left: 0 };
         let mut iter =
             MapIter { values: std::ptr::null(), down, depth: 1, pairs_left: map.size(), stack: [none; DEPTH] };
@@ -47,18 +47,18 @@ impl MapIter {
     }
 
     /// By rising slots: the order of `maps:iterator/1`.
-    pub fn upwards(map: Map) -> MapIter {
+    pub fn upwards(map: Map<'_, 'h>) -> MapIter<'h> {
         Self::new(map, false)
     }
 
     /// By falling slots: the order of `maps:to_list/1` if the map is a hash map.
-    pub fn downwards(map: Map) -> MapIter {
+    pub fn downwards(map: Map<'_, 'h>) -> MapIter<'h> {
         Self::new(map, true)
     }
 
     /// Takes the next child of the innermost node: its distance from `at`.
     #[inline]
-    fn step(rest: &mut Rest, down: bool) -> *const Term {
+    fn step(rest: &mut Rest<'h>, down: bool) -> *const TermRef<'h> {
         rest.left -= 1;
         if down {
             rest.at.wrapping_add(rest.left)
@@ -69,7 +69,7 @@ impl MapIter {
         }
     }
 
-    fn next_flat(&mut self) -> Option<Pair> {
+    fn next_flat(&mut self) -> Option<Pair<'h>> {
         let rest = &mut self.stack[0];
         if rest.left == 0 {
             return None;
@@ -87,11 +87,11 @@ impl MapIter {
     }
 }
 
-impl Iterator for MapIter {
-    type Item = Pair;
+impl<'h> Iterator for MapIter<'h> {
+    type Item = Pair<'h>;
 
     #[inline]
-    fn next(&mut self) -> Option<Pair> {
+    fn next(&mut self) -> Option<Pair<'h>> {
         self.pairs_left = self.pairs_left.saturating_sub(1);
         if !self.values.is_null() {
             return self.next_flat();
@@ -107,7 +107,7 @@ impl Iterator for MapIter {
             if let Some(pair) = child.as_cons() {
                 return Some(pair);
             }
-            let (_, children) = hash::parts(child.as_boxed()?);
+            let (_, children) = hash::parts(child.held_boxed()?);
             *self.stack.get_mut(self.depth)? = Rest { at: children.as_ptr(), left: children.len() };
             self.depth += 1;
         }
@@ -118,7 +118,7 @@ impl Iterator for MapIter {
     }
 }
 
-impl ExactSizeIterator for MapIter {}
+impl ExactSizeIterator for MapIter<'_> {}
 
 /// Why a batch could not be taken: the path leads nowhere in this map.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -126,7 +126,12 @@ pub struct BadPath;
 
 /// Gives up to `limit` pairs from `path` on, by rising slots, to `each`. The path of the next one, if there is any.
 /// (A node of colliding keys is given as a whole, so a batch may be a few longer.)
-pub fn next_batch(map: Map, path: u64, limit: usize, mut each: impl FnMut(Term, Term)) -> Result<Option<u64>, BadPath> {
+pub fn next_batch<'h>(
+    map: Map<'_, 'h>,
+    path: u64,
+    limit: usize,
+    mut each: impl FnMut(TermRef<'h>, TermRef<'h>),
+) -> Result<Option<u64>, BadPath> {
     let View::Hash { children, .. } = map.view() else {
         if path != 0 {
             return Err(BadPath);
@@ -135,7 +140,7 @@ pub fn next_batch(map: Map, path: u64, limit: usize, mut each: impl FnMut(Term, 
         return Ok(None);
     };
     // The node of each level on the way and the next index in it.
-    let mut stack: [(&[Term], usize); DEPTH] = [(&[], 0); DEPTH];
+    let mut stack: [(&[TermRef<'h>], usize); DEPTH] = [(&[], 0); DEPTH];
     let mut depth = 0;
     let mut node = children;
     let mut digits = path;
@@ -148,7 +153,7 @@ pub fn next_batch(map: Map, path: u64, limit: usize, mut each: impl FnMut(Term, 
         if digits == 0 {
             break;
         }
-        let (bitmap, inner) = hash::parts(child.as_boxed().ok_or(BadPath)?);
+        let (bitmap, inner) = hash::parts(child.held_boxed().ok_or(BadPath)?);
         if bitmap & COLLISION != 0 || depth >= DEPTH {
             return Err(BadPath);
         }
@@ -180,7 +185,7 @@ pub fn next_batch(map: Map, path: u64, limit: usize, mut each: impl FnMut(Term, 
             continue;
         };
         stack[above].1 = index;
-        let (bitmap, inner) = hash::parts(inner.as_boxed().ok_or(BadPath)?);
+        let (bitmap, inner) = hash::parts(inner.held_boxed().ok_or(BadPath)?);
         if bitmap & COLLISION != 0 {
             for (key, value) in inner.iter().filter_map(|leaf| leaf.as_cons()) {
                 each(key, value);
@@ -195,25 +200,30 @@ pub fn next_batch(map: Map, path: u64, limit: usize, mut each: impl FnMut(Term, 
 }
 
 /// The path of a stack whose outer levels already point behind the child that is being visited.
-fn path_of(stack: &[(&[Term], usize)]) -> u64 {
+fn path_of<'h>(stack: &[(&[TermRef<'h>], usize)]) -> u64 {
     let (inner, outer) = stack.split_last().map_or((0, &[][..]), |(last, outer)| (last.1, outer));
     let top = (inner as u64) << (4 * outer.len() as u32).min(60);
     outer.iter().enumerate().fold(top, |path, (level, (_, index))| path | (*index as u64 - 1) << (4 * level))
 }
 
 /// `erts_internal:map_next(Path, Map, iterator)`: `{K, V, {K, V, … Rest}}`, where the rest is `[NextPath|Map]` or `none`.
-pub fn next_iterator<A: Build + ?Sized>(heap: &mut A, path: u64, map: Map, limit: usize) -> Result<Term, BadPath> {
+pub fn next_iterator<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    path: u64,
+    map: Map<'_, 'h>,
+    limit: usize,
+) -> Result<TermRef<'h>, BadPath> {
     let mut chain = Term::atom(crate::am::none);
-    let mut end: *mut Term = &raw mut chain;
+    let mut end: *mut TermRef<'h> = &raw mut chain;
     let next = next_batch(map, path, limit, |key, value| {
         let at = heap.alloc(4).as_ptr();
         // SAFETY: four fresh words (A2), the last of which is what the next step writes, or who comes after them all; `end` is
         // `chain` or such a word.
         unsafe {
             *at = Header::new(Kind::Tuple, 3).raw();
-            *at.add(1).cast::<Term>() = key;
-            *at.add(2).cast::<Term>() = value;
-            *at.add(3).cast::<Term>() = Term::atom(crate::am::none);
+            *at.add(1).cast::<TermRef<'h>>() = key;
+            *at.add(2).cast::<TermRef<'h>>() = value;
+            *at.add(3).cast::<TermRef<'h>>() = Term::atom(crate::am::none);
             *end = Term::from_boxed(at);
             end = at.add(3).cast();
         }
@@ -228,13 +238,13 @@ pub fn next_iterator<A: Build + ?Sized>(heap: &mut A, path: u64, map: Map, limit
 
 /// `erts_internal:map_next(Path, Map, Tail)`: a list of pairs before `tail`; with `[NextPath, Map|…]` in front while more
 /// are to come.
-pub fn next_list<A: Build + ?Sized>(
+pub fn next_list<'h, A: Build<'h> + ?Sized>(
     heap: &mut A,
     path: u64,
-    map: Map,
+    map: Map<'_, 'h>,
     limit: usize,
-    tail: Term,
-) -> Result<Term, BadPath> {
+    tail: TermRef<'h>,
+) -> Result<TermRef<'h>, BadPath> {
     let mut list = tail;
     let next = if map.is_flat() {
         let mut pairs = Vec::with_capacity(map.size());
@@ -256,16 +266,21 @@ pub fn next_list<A: Build + ?Sized>(
 
 /// `[{Key, Value} | List]`, in one block.
 #[inline]
-fn pair_onto<A: Build + ?Sized>(heap: &mut A, key: Term, value: Term, list: Term) -> Term {
+fn pair_onto<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    key: TermRef<'h>,
+    value: TermRef<'h>,
+    list: TermRef<'h>,
+) -> TermRef<'h> {
     let at = heap.alloc(5).as_ptr();
     // SAFETY: five fresh words (A2): a cell, and the tuple that is its head.
     unsafe {
         let pair = at.add(2);
         *pair = Header::new(Kind::Tuple, 2).raw();
-        *pair.add(1).cast::<Term>() = key;
-        *pair.add(2).cast::<Term>() = value;
-        *at.cast::<Term>() = Term::from_boxed(pair);
-        *at.add(1).cast::<Term>() = list;
-        Term::from_cell(at.cast::<Term>())
+        *pair.add(1).cast::<TermRef<'h>>() = key;
+        *pair.add(2).cast::<TermRef<'h>>() = value;
+        *at.cast::<TermRef<'h>>() = Term::from_boxed(pair);
+        *at.add(1).cast::<TermRef<'h>>() = list;
+        TermRef::from_cell(at.cast::<TermRef<'h>>())
     }
 }

@@ -5,11 +5,11 @@ use super::hash::{self, Children, parts, same_key};
 use super::{COLLISION, Map, Pair, View, build};
 use crate::alloc::Build;
 use crate::compare::compare_exact;
-use crate::word::Term;
+use crate::word::{Term, TermRef};
 use std::cmp::Ordering;
 
 /// The pairs of both; where both have a key, the value is that of `b`.
-pub(super) fn merge<A: Build + ?Sized>(heap: &mut A, a: Map, b: Map) -> Term {
+pub(super) fn merge<'h, A: Build<'h> + ?Sized>(heap: &mut A, a: Map<'h, 'h>, b: Map<'h, 'h>) -> TermRef<'h> {
     if a.size() == 0 || a.term().is(b.term()) {
         return b.term();
     }
@@ -19,17 +19,17 @@ pub(super) fn merge<A: Build + ?Sized>(heap: &mut A, a: Map, b: Map) -> Term {
     match (a.view(), b.view()) {
         (View::Flat { .. }, View::Flat { .. }) => merge_flat(heap, a, b),
         (View::Hash { .. }, View::Flat { .. }) => {
-            b.iter().fold(a, |map, (k, v)| map.put(heap, k, v).as_map().unwrap_or(map)).term()
+            b.iter().fold(a, |map, (k, v)| map.put(heap, k, v).held_map().unwrap_or(map)).term()
         }
         (View::Flat { .. }, View::Hash { .. }) => {
             let missing = a.iter().filter(|(k, _)| !b.has_key(*k));
-            missing.fold(b, |map, (k, v)| map.put(heap, k, v).as_map().unwrap_or(map)).term()
+            missing.fold(b, |map, (k, v)| map.put(heap, k, v).held_map().unwrap_or(map)).term()
         }
         (View::Hash { .. }, View::Hash { .. }) => merge_hash(heap, a, b),
     }
 }
 
-fn merge_flat<A: Build + ?Sized>(heap: &mut A, a: Map, b: Map) -> Term {
+fn merge_flat<'h, A: Build<'h> + ?Sized>(heap: &mut A, a: Map<'h, 'h>, b: Map<'h, 'h>) -> TermRef<'h> {
     if a.key_tuple().is(b.key_tuple()) {
         return b.term();
     }
@@ -48,7 +48,7 @@ fn merge_flat<A: Build + ?Sized>(heap: &mut A, a: Map, b: Map) -> Term {
                 if order != Ordering::Greater {
                     let kept = left.next();
                     if order == Ordering::Equal {
-                        keys_of_a &= x.is(y) || x.is_integer() || x.as_bits().is_some();
+                        keys_of_a &= x.is(y) || x.is_integer() || x.held_bits().is_some();
                         right.next()
                     } else {
                         kept
@@ -60,7 +60,7 @@ fn merge_flat<A: Build + ?Sized>(heap: &mut A, a: Map, b: Map) -> Term {
         };
         if next.is_some_and(|(key, value)| !scratch.push(key, value)) {
             // More than a flat map holds.
-            let all: Vec<Pair> = a.iter().chain(b.iter()).collect();
+            let all: Vec<Pair<'h>> = a.iter().chain(b.iter()).collect();
             return build::from_pairs(heap, &all);
         }
     }
@@ -75,23 +75,23 @@ fn merge_flat<A: Build + ?Sized>(heap: &mut A, a: Map, b: Map) -> Term {
     flat::over_keys(heap, keys, scratch.values())
 }
 
-fn merge_hash<A: Build + ?Sized>(heap: &mut A, a: Map, b: Map) -> Term {
+fn merge_hash<'h, A: Build<'h> + ?Sized>(heap: &mut A, a: Map<'h, 'h>, b: Map<'h, 'h>) -> TermRef<'h> {
     let mut doubles = 0;
     let mut children = Children::of(&[]);
     let bitmap = merge_children(heap, parts(a.0), parts(b.0), 0, &mut doubles, &mut children);
     hash::root(heap, a.size() + b.size() - doubles, bitmap, children.slice())
 }
 
-type Parts<'a> = (u32, &'a [Term]);
+type Parts<'h> = (u32, &'h [TermRef<'h>]);
 
 /// The children of two nodes of `level`, and their bitmap; counts the keys that both have.
-fn merge_children<A: Build + ?Sized>(
+fn merge_children<'h, A: Build<'h> + ?Sized>(
     heap: &mut A,
-    (map_a, children_a): Parts,
-    (map_b, children_b): Parts,
+    (map_a, children_a): Parts<'h>,
+    (map_b, children_b): Parts<'h>,
     level: u32,
     doubles: &mut usize,
-    children: &mut Children,
+    children: &mut Children<'h>,
 ) -> u32 {
     let (mut from_a, mut from_b) = (children_a.iter(), children_b.iter());
     for bit in (0..16).map(|i| 1 << i).filter(|bit| (map_a | map_b) & bit != 0) {
@@ -110,7 +110,13 @@ fn merge_children<A: Build + ?Sized>(
 }
 
 /// Two children of the same place, whose own nodes would be of `level`.
-fn merge_child<A: Build + ?Sized>(heap: &mut A, a: Term, b: Term, level: u32, doubles: &mut usize) -> Term {
+fn merge_child<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    a: TermRef<'h>,
+    b: TermRef<'h>,
+    level: u32,
+    doubles: &mut usize,
+) -> TermRef<'h> {
     if a.is(b) {
         *doubles += hash::count(a);
         return b;
@@ -135,7 +141,7 @@ fn merge_child<A: Build + ?Sized>(heap: &mut A, a: Term, b: Term, level: u32, do
             hash::put_below(heap, a, level, key, value)
         }
         (None, None) => {
-            let (Some(x), Some(y)) = (a.as_boxed(), b.as_boxed()) else { return b };
+            let (Some(x), Some(y)) = (a.held_boxed(), b.held_boxed()) else { return b };
             let (x, y) = (parts(x), parts(y));
             if (x.0 | y.0) & COLLISION != 0 {
                 return merge_collisions(heap, x.1, y.1, doubles);
@@ -148,13 +154,18 @@ fn merge_child<A: Build + ?Sized>(heap: &mut A, a: Term, b: Term, level: u32, do
 }
 
 /// Does the node `child` of `level` hold the key?
-fn has_below(child: Term, level: u32, key: Term) -> bool {
-    child.as_boxed().is_some_and(|node| hash::get_below(node, level, hash::hash_at(key, level), key).is_some())
+fn has_below<'h>(child: TermRef<'h>, level: u32, key: TermRef<'h>) -> bool {
+    child.held_boxed().is_some_and(|node| hash::get_below(node, level, hash::hash_at(key, level), key).is_some())
 }
 
-fn merge_collisions<A: Build + ?Sized>(heap: &mut A, a: &[Term], b: &[Term], doubles: &mut usize) -> Term {
-    let key = |leaf: &Term| build::Sorted(leaf.as_cons().map_or(Term::NIL, |(k, _)| k));
-    let mut leaves: Vec<Term> = b.iter().chain(a).copied().collect();
+fn merge_collisions<'h, A: Build<'h> + ?Sized>(
+    heap: &mut A,
+    a: &[TermRef<'h>],
+    b: &[TermRef<'h>],
+    doubles: &mut usize,
+) -> TermRef<'h> {
+    let key = |leaf: &TermRef<'h>| build::Sorted(leaf.as_cons().map_or(Term::NIL, |(k, _)| k));
+    let mut leaves: Vec<TermRef<'h>> = b.iter().chain(a).copied().collect();
     // Stable: of equal keys that of `b` comes first and stays.
     leaves.sort_by_key(key);
     let before = leaves.len();

@@ -30,7 +30,7 @@ pub use iter::{BadPath, MapIter, next_batch, next_iterator, next_list};
 
 use crate::alloc::Build;
 use crate::boxed::{Boxed, Kind};
-use crate::word::Term;
+use crate::word::{Term, TermRef};
 
 /// Most keys of a flat map.
 pub const FLAT_LIMIT: usize = 32;
@@ -42,21 +42,21 @@ pub const MAX_LEVEL: u32 = 16;
 pub const COLLISION: u32 = 1 << 16;
 
 /// A key and its value.
-pub type Pair = (Term, Term);
+pub type Pair<'h> = (TermRef<'h>, TermRef<'h>);
 
 /// A map of either form.
 #[derive(Clone, Copy)]
-pub struct Map(Boxed);
+pub struct Map<'a, 'h>(Boxed<'a, 'h>);
 
 /// The two forms of a map.
 #[derive(Clone, Copy)]
-pub enum View<'a> {
+pub enum View<'a, 'h> {
     /// Keys, and the values in their order.
     Flat {
         /// The keys, sorted.
-        keys: &'a [Term],
+        keys: &'a [TermRef<'h>],
         /// The values.
-        values: &'a [Term],
+        values: &'a [TermRef<'h>],
     },
     /// The root of a trie.
     Hash {
@@ -65,15 +65,21 @@ pub enum View<'a> {
         /// Bitmap of the children.
         bitmap: u32,
         /// Leaves and nodes.
-        children: &'a [Term],
+        children: &'a [TermRef<'h>],
     },
 }
 
-impl Term {
+impl<'h> TermRef<'h> {
     /// The map.
     #[inline]
-    pub fn as_map(self) -> Option<Map> {
-        match self.as_boxed() {
+    pub fn as_map(&self) -> Option<Map<'_, 'h>> {
+        self.held_map()
+    }
+
+    /// The map, as [`TermRef::held_boxed`].
+    #[inline]
+    pub(crate) fn held_map(self) -> Option<Map<'h, 'h>> {
+        match self.held_boxed() {
             Some(b) if matches!(b.kind(), Kind::Map | Kind::MapRoot) => Some(Map(b)),
             _ => None,
         }
@@ -81,21 +87,26 @@ impl Term {
 }
 
 /// An empty map.
-pub fn empty<A: Build + ?Sized>(heap: &mut A) -> Term {
+pub fn empty<'h, A: Build<'h> + ?Sized>(heap: &mut A) -> TermRef<'h> {
     flat::build(heap, &[], &[])
 }
 
-impl Map {
+impl<'a, 'h> Map<'a, 'h> {
     /// The term.
     #[inline]
-    pub fn term(self) -> Term {
+    pub fn term(self) -> TermRef<'h> {
         self.0.term()
     }
 
     /// The object.
     #[inline]
-    pub fn boxed(self) -> Boxed {
+    pub fn boxed(self) -> Boxed<'a, 'h> {
         self.0
+    }
+
+    /// The same for as long as its memory is held, see [`TermRef::held_boxed`].
+    fn held(self) -> Map<'h, 'h> {
+        Map(self.0.held())
     }
 
     /// Is it a flat map?
@@ -106,8 +117,8 @@ impl Map {
 
     /// Its form and parts.
     #[inline]
-    pub fn view<'a>(self) -> View<'a> {
-        let slots: &'a [Term] = self.0.slots();
+    pub fn view(self) -> View<'a, 'h> {
+        let slots = self.0.slots();
         if self.is_flat() {
             let keys = slots[0].as_tuple().map_or(&[][..], |t| t.elements());
             View::Flat { keys, values: &slots[1..] }
@@ -118,12 +129,12 @@ impl Map {
     }
 
     /// The key tuple of a flat map.
-    fn key_tuple(self) -> Term {
+    fn key_tuple(self) -> TermRef<'h> {
         self.0.slot(0)
     }
 
     /// The keys of a flat map as a tuple, which maps with the same keys may share.
-    pub fn flat_keys(self) -> Option<Term> {
+    pub fn flat_keys(self) -> Option<TermRef<'h>> {
         self.is_flat().then(|| self.key_tuple())
     }
 
@@ -135,55 +146,71 @@ impl Map {
 
     /// The value of a key.
     #[inline]
-    pub fn get(self, key: Term) -> Option<Term> {
-        if self.is_flat() { flat::get(self, key) } else { hash::get(self.0, key) }
+    pub fn get(self, key: TermRef<'h>) -> Option<TermRef<'h>> {
+        if self.is_flat() { flat::get(self.held(), key) } else { hash::get(self.0.held(), key) }
     }
 
     /// Is there such a key?
     #[inline]
-    pub fn has_key(self, key: Term) -> bool {
+    pub fn has_key(self, key: TermRef<'h>) -> bool {
         self.get(key).is_some()
     }
 
     /// With `key => value`, whether the key was there or not.
-    pub fn put<A: Build + ?Sized>(self, heap: &mut A, key: Term, value: Term) -> Term {
-        if self.is_flat() { flat::put(heap, self, key, value) } else { hash::put(heap, self.0, key, value) }
+    pub fn put<A: Build<'h> + ?Sized>(self, heap: &mut A, key: TermRef<'h>, value: TermRef<'h>) -> TermRef<'h> {
+        if self.is_flat() {
+            flat::put(heap, self.held(), key, value)
+        } else {
+            hash::put(heap, self.0.held(), key, value)
+        }
     }
 
     /// With `key := value`; nothing if there is no such key.
-    pub fn update<A: Build + ?Sized>(self, heap: &mut A, key: Term, value: Term) -> Option<Term> {
+    pub fn update<A: Build<'h> + ?Sized>(
+        self,
+        heap: &mut A,
+        key: TermRef<'h>,
+        value: TermRef<'h>,
+    ) -> Option<TermRef<'h>> {
         match self.view() {
             View::Flat { keys, .. } => {
                 let at = flat::find(keys, key)?;
-                Some(flat::with_value(heap, self, at, value))
+                Some(flat::with_value(heap, self.held(), at, value))
             }
-            View::Hash { .. } => hash::update(heap, self.0, key, value),
+            View::Hash { .. } => hash::update(heap, self.0.held(), key, value),
         }
     }
 
     /// With many `key => value`, in order: the last of equal keys wins (`put_map_assoc`).
-    pub fn put_all<A: Build + ?Sized>(self, heap: &mut A, pairs: &[Pair]) -> Term {
+    pub fn put_all<A: Build<'h> + ?Sized>(self, heap: &mut A, pairs: &[Pair<'h>]) -> TermRef<'h> {
         match pairs {
             [] => self.term(),
             [(key, value)] => self.put(heap, *key, *value),
-            _ if self.is_flat() => flat::put_all(heap, self, pairs),
-            _ => pairs.iter().fold(self, |map, (k, v)| Map::of(hash::put(heap, map.0, *k, *v), map)).term(),
+            _ if self.is_flat() => flat::put_all(heap, self.held(), pairs),
+            _ => pairs.iter().fold(self.term(), |map, (k, v)| match map.held_map() {
+                Some(map) => hash::put(heap, map.0, *k, *v),
+                None => map,
+            }),
         }
     }
 
     /// The same where the keys are immediate, all different and in the order of [`compare_exact`](crate::compare::compare_exact).
-    pub fn put_in_order<A: Build + ?Sized>(self, heap: &mut A, pairs: &[Pair]) -> Term {
+    pub fn put_in_order<A: Build<'h> + ?Sized>(self, heap: &mut A, pairs: &[Pair<'h>]) -> TermRef<'h> {
         if self.is_flat() && pairs.len() > 1 {
-            flat::put_in_order(heap, self, pairs)
+            flat::put_in_order(heap, self.held(), pairs)
         } else {
             self.put_all(heap, pairs)
         }
     }
 
     /// With many `key := value`, in order; the first key that is not there as an error (`put_map_exact`).
-    pub fn update_all<A: Build + ?Sized>(self, heap: &mut A, pairs: &[Pair]) -> Result<Term, Term> {
+    pub fn update_all<A: Build<'h> + ?Sized>(
+        self,
+        heap: &mut A,
+        pairs: &[Pair<'h>],
+    ) -> Result<TermRef<'h>, TermRef<'h>> {
         if self.is_flat() {
-            return flat::replace_all(heap, self, pairs);
+            return flat::replace_all(heap, self.held(), pairs);
         }
         if let Some((key, _)) = pairs.iter().find(|(key, _)| !self.has_key(*key)) {
             return Err(*key);
@@ -192,65 +219,64 @@ impl Map {
     }
 
     /// Without a key; the same map if it was not there.
-    pub fn remove<A: Build + ?Sized>(self, heap: &mut A, key: Term) -> Term {
+    pub fn remove<A: Build<'h> + ?Sized>(self, heap: &mut A, key: TermRef<'h>) -> TermRef<'h> {
         self.take(heap, key).map_or(self.term(), |(_, map)| map)
     }
 
     /// The value of a key and the map without it.
-    pub fn take<A: Build + ?Sized>(self, heap: &mut A, key: Term) -> Option<(Term, Term)> {
-        if self.is_flat() { flat::take(heap, self, key) } else { hash::take(heap, self.0, key) }
+    pub fn take<A: Build<'h> + ?Sized>(self, heap: &mut A, key: TermRef<'h>) -> Option<(TermRef<'h>, TermRef<'h>)> {
+        if self.is_flat() { flat::take(heap, self.held(), key) } else { hash::take(heap, self.0.held(), key) }
     }
 
     /// The pairs of both maps; where both have a key, the value is `other`'s.
-    pub fn merge<A: Build + ?Sized>(self, heap: &mut A, other: Map) -> Term {
-        merge::merge(heap, self, other)
+    pub fn merge<A: Build<'h> + ?Sized>(self, heap: &mut A, other: Map<'_, 'h>) -> TermRef<'h> {
+        merge::merge(heap, self.held(), other.held())
     }
 
     /// The pairs, in the order of `maps:iterator/1`; reversed, and for flat maps unreversed, that of `maps:to_list/1`
     /// (see [`Map::pairs`]).
     #[inline]
-    pub fn iter(self) -> MapIter {
+    pub fn iter(self) -> MapIter<'h> {
         MapIter::upwards(self)
     }
 
     /// The pairs in the order of `maps:to_list/1` and the external term format.
     #[inline]
-    pub fn pairs(self) -> MapIter {
+    pub fn pairs(self) -> MapIter<'h> {
         if self.is_flat() { MapIter::upwards(self) } else { MapIter::downwards(self) }
     }
 
     /// The pairs in the reverse order of [`Map::pairs`]: a list is built from its end.
-    pub fn pairs_from_end(self) -> MapIter {
+    pub fn pairs_from_end(self) -> MapIter<'h> {
         if self.is_flat() { MapIter::downwards(self) } else { MapIter::upwards(self) }
     }
 
     /// `maps:keys/1`
-    pub fn keys<A: Build + ?Sized>(self, heap: &mut A) -> Term {
+    pub fn keys<A: Build<'h> + ?Sized>(self, heap: &mut A) -> TermRef<'h> {
         self.list_of(heap, |_, k, _| k)
     }
 
     /// `maps:values/1`
-    pub fn values<A: Build + ?Sized>(self, heap: &mut A) -> Term {
+    pub fn values<A: Build<'h> + ?Sized>(self, heap: &mut A) -> TermRef<'h> {
         self.list_of(heap, |_, _, v| v)
     }
 
     /// `maps:to_list/1`
-    pub fn to_list<A: Build + ?Sized>(self, heap: &mut A) -> Term {
+    pub fn to_list<A: Build<'h> + ?Sized>(self, heap: &mut A) -> TermRef<'h> {
         self.list_of(heap, |heap, k, v| heap.tuple(&[k, v]))
     }
 
     /// A list of what `item` makes of each pair, in the order of `maps:to_list/1`: built from its end.
-    fn list_of<A: Build + ?Sized>(self, heap: &mut A, item: impl Fn(&mut A, Term, Term) -> Term) -> Term {
+    fn list_of<A: Build<'h> + ?Sized>(
+        self,
+        heap: &mut A,
+        item: impl Fn(&mut A, TermRef<'h>, TermRef<'h>) -> TermRef<'h>,
+    ) -> TermRef<'h> {
         let mut list = Term::NIL;
         for (key, value) in self.pairs_from_end() {
             let item = item(heap, key, value);
             list = heap.cons(item, list);
         }
         list
-    }
-
-    /// The map of a term that is one.
-    fn of(term: Term, default: Map) -> Map {
-        term.as_map().unwrap_or(default)
     }
 }

@@ -16,7 +16,7 @@ impl Random {
     }
 }
 
-fn key(heap: &mut Arena, i: u64) -> Term {
+fn key<'h>(heap: &mut &'h Arena, i: u64) -> TermRef<'h> {
     match i % 4 {
         0 => Term::small(i as i64),
         1 => heap.float(i as f64 + 0.5),
@@ -25,12 +25,12 @@ fn key(heap: &mut Arena, i: u64) -> Term {
     }
 }
 
-fn map(term: Term) -> Map {
+fn map<'a, 'h>(term: &'a TermRef<'h>) -> Map<'a, 'h> {
     term.as_map().expect("a map")
 }
 
 /// Same form, same bitmaps, same leaves in the same places.
-fn same_shape(a: Term, b: Term) -> bool {
+fn same_shape(a: TermRef<'_>, b: TermRef<'_>) -> bool {
     if let (Some((k, v)), Some((l, w))) = (a.as_cons(), b.as_cons()) {
         return eq_exact(k, l) && v.is(w);
     }
@@ -44,11 +44,11 @@ fn same_shape(a: Term, b: Term) -> bool {
     }
 }
 
-fn check(heap: &mut Arena, got: Term, model: &BTreeMap<u64, i64>) {
+fn check<'h>(heap: &mut &'h Arena, got: TermRef<'h>, model: &BTreeMap<u64, i64>) {
     let pairs: Vec<Pair> = model.iter().map(|(i, v)| (key(heap, *i), Term::small(*v))).collect();
     let bulk = from_pairs(heap, &pairs);
     assert!(same_shape(got, bulk));
-    let m = map(got);
+    let m = map(&got);
     assert_eq!(m.size(), model.len());
     assert_eq!(m.is_flat(), model.len() <= FLAT_LIMIT);
     assert_eq!(m.iter().count(), model.len());
@@ -60,7 +60,7 @@ fn check(heap: &mut Arena, got: Term, model: &BTreeMap<u64, i64>) {
 #[test]
 fn changes_one_by_one_give_what_bulk_gives() {
     for (seed, range) in [(1, 40), (2, 70), (3, 1000), (4, 5000)] {
-        let mut heap = Arena::new();
+        let mut heap = &Arena::new();
         let mut random = Random(seed);
         let mut model = BTreeMap::new();
         let mut term = empty(&mut heap);
@@ -69,13 +69,13 @@ fn changes_one_by_one_give_what_bulk_gives() {
             let k = key(&mut heap, i);
             if random.below(5) < 3 {
                 let v = random.below(100) as i64;
-                term = map(term).put(&mut heap, k, Term::small(v));
+                term = map(&term).put(&mut heap, k, Term::small(v));
                 model.insert(i, v);
             } else {
-                let taken = map(term).take(&mut heap, k);
+                let taken = map(&term).take(&mut heap, k);
                 assert_eq!(taken.and_then(|(v, _)| v.as_small()), model.remove(&i));
                 term = taken.map_or(term, |(_, rest)| rest);
-                assert!(!map(term).has_key(k));
+                assert!(!map(&term).has_key(k));
             }
             if step % 50 == 0 {
                 check(&mut heap, term, &model);
@@ -90,21 +90,23 @@ fn merging_gives_what_bulk_gives() {
     let mut random = Random(7);
     for sizes in [(0, 5), (5, 7), (20, 20), (30, 300), (300, 30), (300, 300), (1000, 3000), (2, 400)] {
         let sizes = (many(sizes.0) as u64, many(sizes.1) as u64);
-        let mut heap = Arena::new();
-        let mut side = |n: u64, value: i64, heap: &mut Arena| {
+        let arena = &Arena::new();
+        let mut heap = arena;
+        let mut side = |n: u64, value: i64| {
+            let heap = &mut { arena };
             let model: BTreeMap<u64, i64> = (0..n).map(|_| (random.below(2 * n + 10), value)).collect();
             let pairs: Vec<Pair> = model.iter().map(|(i, v)| (key(heap, *i), Term::small(*v))).collect();
             (from_pairs(heap, &pairs), model)
         };
-        let (a, mut model) = side(sizes.0, 1, &mut heap);
-        let (b, other) = side(sizes.1, 2, &mut heap);
+        let (a, mut model) = side(sizes.0, 1);
+        let (b, other) = side(sizes.1, 2);
         model.extend(other);
-        let merged = map(a).merge(&mut heap, map(b));
+        let merged = map(&a).merge(&mut heap, map(&b));
         check(&mut heap, merged, &model);
-        let again = map(merged).merge(&mut heap, map(merged));
+        let again = map(&merged).merge(&mut heap, map(&merged));
         assert!(again.is(merged));
-        let changed = map(merged).put(&mut heap, Term::TRUE, Term::small(9));
-        let mixed = map(merged).merge(&mut heap, map(changed));
+        let changed = map(&merged).put(&mut heap, Term::TRUE, Term::small(9));
+        let mixed = map(&merged).merge(&mut heap, map(&changed));
         assert!(same_shape(mixed, changed));
     }
 }
@@ -112,9 +114,10 @@ fn merging_gives_what_bulk_gives() {
 #[test]
 fn the_last_of_equal_keys_wins() {
     for n in [3i64, 20, 200] {
-        let mut heap = Arena::new();
+        let mut heap = &Arena::new();
         let pairs: Vec<Pair> = (0..3 * n).map(|i| (Term::small(i % n), Term::small(i))).collect();
-        let m = map(from_pairs(&mut heap, &pairs));
+        let m = from_pairs(&mut heap, &pairs);
+        let m = map(&m);
         assert_eq!(m.size(), n as usize);
         assert!((0..n).all(|i| m.get(Term::small(i)).is_some_and(|v| v.as_small() == Some(2 * n + i))));
         assert!(from_unique_pairs(&mut heap, &pairs).is_none());
@@ -124,43 +127,43 @@ fn the_last_of_equal_keys_wins() {
 
 #[test]
 fn many_at_once() {
-    let mut heap = Arena::new();
+    let mut heap = &Arena::new();
     let pairs =
         |range: std::ops::Range<i64>, v: i64| range.map(|i| (Term::small(i), Term::small(v))).collect::<Vec<_>>();
     for n in [1, 10, 31, 32, 33, 100] {
         let base = from_pairs(&mut heap, &pairs(0..n, 0));
         for more in [0, 1, 5, 32, 60] {
-            let got = map(base).put_all(&mut heap, &pairs(n / 2..n / 2 + more, 1));
+            let got = map(&base).put_all(&mut heap, &pairs(n / 2..n / 2 + more, 1));
             let mut model: BTreeMap<i64, i64> = (0..n).map(|i| (i, 0)).collect();
             model.extend((n / 2..n / 2 + more).map(|i| (i, 1)));
             let wanted: Vec<Pair> = model.iter().map(|(k, v)| (Term::small(*k), Term::small(*v))).collect();
             let wanted = from_pairs(&mut heap, &wanted);
             assert!(same_shape(got, wanted));
         }
-        let exact = map(base).update_all(&mut heap, &pairs(0..n, 5)).expect("all keys there");
-        assert!(map(exact).iter().all(|(_, v)| v.as_small() == Some(5)));
-        assert_eq!(map(base).update_all(&mut heap, &pairs(n - 1..n + 1, 5)), Err(Term::small(n)));
-        assert!(map(base).update(&mut heap, Term::TRUE, Term::NIL).is_none());
+        let exact = map(&base).update_all(&mut heap, &pairs(0..n, 5)).expect("all keys there");
+        assert!(map(&exact).iter().all(|(_, v)| v.as_small() == Some(5)));
+        assert_eq!(map(&base).update_all(&mut heap, &pairs(n - 1..n + 1, 5)), Err(Term::small(n)));
+        assert!(map(&base).update(&mut heap, Term::TRUE, Term::NIL).is_none());
     }
 }
 
 #[test]
 fn flat_maps_share_their_keys() {
-    let mut heap = Arena::new();
+    let mut heap = &Arena::new();
     let base = from_pairs(&mut heap, &[(Term::small(1), Term::NIL), (Term::TRUE, Term::NIL)]);
-    let changed = map(base).put(&mut heap, Term::TRUE, Term::OK);
-    assert!(map(changed).key_tuple().is(map(base).key_tuple()));
-    assert!(!map(changed).term().is(base));
-    let same = map(base).put(&mut heap, Term::TRUE, Term::NIL);
+    let changed = map(&base).put(&mut heap, Term::TRUE, Term::OK);
+    assert!(map(&changed).key_tuple().is(map(&base).key_tuple()));
+    assert!(!map(&changed).term().is(base));
+    let same = map(&base).put(&mut heap, Term::TRUE, Term::NIL);
     assert!(same.is(base));
-    let merged = map(base).merge(&mut heap, map(changed));
+    let merged = map(&base).merge(&mut heap, map(&changed));
     assert!(merged.is(changed));
 }
 
 #[test]
 fn equal_hashes_collide_in_order() {
-    let mut heap = Arena::new();
-    let leaves: Vec<Term> = [1, 3, 5].map(|i| heap.cons(Term::small(i), Term::NIL)).to_vec();
+    let mut heap = &Arena::new();
+    let leaves: Vec<TermRef<'_>> = [1, 3, 5].map(|i| heap.cons(Term::small(i), Term::NIL)).to_vec();
     let inner = hash::split(&mut heap, leaves[2], leaves[0], MAX_LEVEL);
     let (bitmap, children) = hash::parts(inner.as_boxed().unwrap());
     assert_eq!(bitmap, COLLISION);
@@ -175,9 +178,10 @@ fn equal_hashes_collide_in_order() {
 #[test]
 fn batches_resume_where_they_stopped() {
     let size = many(2000);
-    let mut heap = Arena::new();
+    let mut heap = &Arena::new();
     let pairs: Vec<Pair> = (0..size as u64).map(|i| (key(&mut heap, i), Term::small(i as i64))).collect();
-    let m = map(from_pairs(&mut heap, &pairs));
+    let m = from_pairs(&mut heap, &pairs);
+    let m = map(&m);
     let all: Vec<u64> = m.iter().map(|(_, v)| v.raw()).collect();
     for limit in [1, 2, 7, 32, size - 1, size] {
         let mut got = Vec::new();
@@ -195,14 +199,15 @@ fn batches_resume_where_they_stopped() {
     for path in [0xffff_ffff_ffff_ffff, u64::MAX / 3, 1 << 63] {
         let _ = next_batch(m, path, 5, |_, _| ());
     }
-    let flat = map(from_pairs(&mut heap, &pairs[..4]));
+    let flat = from_pairs(&mut heap, &pairs[..4]);
+    let flat = map(&flat);
     assert_eq!(next_batch(flat, 1, 5, |_, _| ()), Err(BadPath));
 }
 
 /// `maps:keys/1` of OTP 25, by the keys' numbers.
 #[test]
 fn hash_maps_iterate_as_otp_does() {
-    type Make = fn(&mut Arena, i64) -> Term;
+    type Make = for<'h> fn(&mut &'h Arena, i64) -> TermRef<'h>;
     let cases: [(Make, &[i64]); 6] = [
         (
             |_, i| Term::small(i),
@@ -249,24 +254,26 @@ fn hash_maps_iterate_as_otp_does() {
         ),
     ];
     for (make, wanted) in cases {
-        let mut heap = Arena::new();
+        let mut heap = &Arena::new();
         let pairs: Vec<Pair> = (1..=wanted.len() as i64).map(|i| (make(&mut heap, i), Term::small(i))).collect();
-        let m = map(from_pairs(&mut heap, &pairs));
+        let m = from_pairs(&mut heap, &pairs);
+        let m = map(&m);
         let got: Vec<i64> = m.pairs().filter_map(|(_, v)| v.as_small()).collect();
         assert_eq!(got, wanted);
         let values = m.values(&mut heap);
-        assert!(values.list_iter().filter_map(Term::as_small).eq(wanted.iter().copied()));
+        assert!(values.list_iter().filter_map(TermRef::as_small).eq(wanted.iter().copied()));
     }
 }
 
 /// `erts_internal:map_next/3` of OTP 25 over #{1 => 1, …, 500 => 500}.
 #[test]
 fn paths_are_those_of_otp() {
-    let mut heap = Arena::new();
-    let numbers: Vec<Term> = (1..=500).map(Term::small).collect();
-    let list: Vec<Term> = numbers.iter().map(|n| heap.tuple(&[*n, *n])).collect();
+    let mut heap = &Arena::new();
+    let numbers: Vec<TermRef<'_>> = (1..=500).map(Term::small).collect();
+    let list: Vec<TermRef<'_>> = numbers.iter().map(|n| heap.tuple(&[*n, *n])).collect();
     let list = heap.list(&list);
-    let m = map(from_list(&mut heap, list).expect("a map"));
+    let m = from_list(&mut heap, list).expect("a map");
+    let m = map(&m);
     let mut first = Vec::new();
     let path = next_batch(m, 0, 32, |k, _| first.push(k.small_value()));
     assert_eq!(path, Ok(Some(192)));
@@ -287,17 +294,18 @@ fn paths_are_those_of_otp() {
     }
     assert_eq!(at.as_cons().map(|(p, t)| (p.small_value(), t.is(m.term()))), Some((192, true)));
     let batch = next_list(&mut heap, 0, m, 32, Term::NIL).expect("a batch");
-    let items: Vec<Term> = batch.list_iter().collect();
+    let items: Vec<TermRef<'_>> = batch.list_iter().collect();
     assert_eq!((items.len(), items[0].as_small(), items[1].is(m.term())), (34, Some(192), true));
     assert_eq!(items[2].as_tuple_of().map(|[k, _]| k), Some(Term::small(314)));
-    let flat = map(from_keys(&mut heap, Term::NIL, Term::NIL).expect("a map"));
+    let flat = from_keys(&mut heap, Term::NIL, Term::NIL).expect("a map");
+    let flat = map(&flat);
     assert!(next_iterator(&mut heap, 0, flat, 32).expect("none").is_am(crate::am::none));
 }
 
 #[test]
 fn a_map_made_in_steps_is_the_map_made_at_once() {
     for count in [1, 30, 33, 3000, many(100_000)] {
-        let heap = &mut Arena::new();
+        let heap = &mut &Arena::new();
         let mut random = Random(count as u64);
         let pairs: Vec<Pair> =
             (0..count).map(|i| (key(heap, random.below(count as u64)), Term::small(i as i64))).collect();
@@ -321,29 +329,29 @@ fn a_map_made_in_steps_is_the_map_made_at_once() {
 
 #[test]
 fn pairs_in_order_are_put_as_any() {
-    let heap = &mut Arena::new();
+    let heap = &mut &Arena::new();
     let mut random = Random(7);
-    let names: Vec<Term> = (0..20)
+    let names: Vec<TermRef<'_>> = (0..20)
         .map(|i| crate::Atom::new(&format!("{}key{i}", ["", "a_long_", "z"][i % 3])).unwrap().term())
         .chain((0..20).map(Term::small))
         .collect();
     for _ in 0..500 {
-        let mut pick = |value: i64, limit: u64| -> Vec<Pair> {
+        let mut pick = |value: i64, limit: u64| {
             let n = random.below(limit);
-            (0..n).map(|i| (names[random.below(40) as usize], Term::small(value + i as i64))).collect()
+            (0..n).map(|i| (names[random.below(40) as usize], Term::small(value + i as i64))).collect::<Vec<Pair<'_>>>()
         };
         let (old, new) = (pick(0, 40), pick(100, 12));
         let old = from_pairs(heap, &old);
         let ordered = from_pairs(heap, &new);
-        let ordered: Vec<Pair> = map(ordered).iter().collect();
-        let one_by_one = ordered.iter().fold(old, |m, (k, v)| map(m).put(heap, *k, *v));
-        let together = map(old).put_in_order(heap, &ordered);
+        let ordered: Vec<Pair> = map(&ordered).iter().collect();
+        let one_by_one = ordered.iter().fold(old, |m, (k, v)| map(&m).put(heap, *k, *v));
+        let together = map(&old).put_in_order(heap, &ordered);
         assert!(same_shape(together, one_by_one));
-        assert!(same_shape(map(old).put_all(heap, &new), one_by_one));
-        let there = ordered.iter().all(|(k, _)| map(old).has_key(*k));
-        match map(old).update_all(heap, &new) {
+        assert!(same_shape(map(&old).put_all(heap, &new), one_by_one));
+        let there = ordered.iter().all(|(k, _)| map(&old).has_key(*k));
+        match map(&old).update_all(heap, &new) {
             Ok(updated) => assert!(there && same_shape(updated, one_by_one)),
-            Err(missing) => assert!(!map(old).has_key(missing)),
+            Err(missing) => assert!(!map(&old).has_key(missing)),
         }
     }
 }

@@ -8,13 +8,13 @@ use crate::boxed::{Boxed, Header, Kind};
 use crate::id::{Pid, Port, RefNumbers};
 use crate::identity::{pid_numbers, port_number, ref_number};
 use crate::node;
-use crate::word::Term;
+use crate::word::TermRef;
 
 /// The node that a first number means: name and creation, for nodes that are known.
 pub type NodeLookup<'a> = &'a dyn Fn(u32) -> Option<(Atom, u32)>;
 
 /// The first number of an identifier.
-fn channel(term: Term) -> u32 {
+fn channel<'h>(term: TermRef<'h>) -> u32 {
     match term.external_node() {
         Some((name, _)) if name != node::local().0 => name.index(),
         _ => 0,
@@ -22,24 +22,24 @@ fn channel(term: Term) -> u32 {
 }
 
 /// `<0.1.2>`
-pub fn pid_text(pid: Term) -> String {
+pub fn pid_text<'h>(pid: TermRef<'h>) -> String {
     let numbers = pid_numbers(pid);
     format!("<{}.{}.{}>", channel(pid), numbers as u32, numbers >> 32)
 }
 
 /// `#Port<0.1>`
-pub fn port_text(port: Term) -> String {
+pub fn port_text<'h>(port: TermRef<'h>) -> String {
     format!("#Port<{}.{}>", channel(port), port_number(port))
 }
 
-fn ref_count(reference: Boxed) -> usize {
+fn ref_count<'h>(reference: Boxed<'h, 'h>) -> usize {
     if reference.kind() == Kind::ExternalRef { reference.header().aux() as usize } else { 3 }
 }
 
 /// `#Ref<0.1.2.3>`, the most significant number first.
-pub fn ref_text(reference: Term) -> String {
+pub fn ref_text<'h>(reference: TermRef<'h>) -> String {
     let mut text = format!("#Ref<{}", channel(reference));
-    if let Some(object) = reference.as_boxed() {
+    if let Some(object) = reference.held_boxed() {
         for i in (0..ref_count(object)).rev() {
             text.push_str(&format!(".{}", ref_number(object, i)));
         }
@@ -49,7 +49,7 @@ pub fn ref_text(reference: Term) -> String {
 }
 
 /// `#Fun<m.1.2>` or `fun m:f/1`
-pub fn fun_text(fun: Term) -> String {
+pub fn fun_text<'h>(fun: TermRef<'h>) -> String {
     if let Some(export) = fun.as_export_fun() {
         let [module, function] = [export.mfa.module, export.mfa.function].map(super::atom_text);
         return format!("fun {module}:{function}/{}", export.mfa.arity);
@@ -80,7 +80,7 @@ fn foreign(channel: u64, lookup: NodeLookup<'_>) -> Option<Option<u64>> {
 }
 
 /// `list_to_pid/1`
-pub fn parse_pid<A: Build + ?Sized>(heap: &mut A, text: &str, lookup: NodeLookup<'_>) -> Option<Term> {
+pub fn parse_pid<'h, A: Build<'h> + ?Sized>(heap: &mut A, text: &str, lookup: NodeLookup<'_>) -> Option<TermRef<'h>> {
     let [channel, number, serial] = numbers(text, "<")?[..] else { return None };
     let (number, serial) = (u32::try_from(number).ok()?, u32::try_from(serial).ok()?);
     match foreign(channel, lookup)? {
@@ -96,7 +96,7 @@ pub fn parse_pid<A: Build + ?Sized>(heap: &mut A, text: &str, lookup: NodeLookup
 }
 
 /// `list_to_port/1`
-pub fn parse_port<A: Build + ?Sized>(heap: &mut A, text: &str, lookup: NodeLookup<'_>) -> Option<Term> {
+pub fn parse_port<'h, A: Build<'h> + ?Sized>(heap: &mut A, text: &str, lookup: NodeLookup<'_>) -> Option<TermRef<'h>> {
     let [channel, number] = numbers(text, "#Port<")?[..] else { return None };
     match foreign(channel, lookup)? {
         None => (number >> 56 == 0).then(|| Port::from_number(number).term()),
@@ -105,7 +105,7 @@ pub fn parse_port<A: Build + ?Sized>(heap: &mut A, text: &str, lookup: NodeLooku
 }
 
 /// `list_to_ref/1`
-pub fn parse_ref<A: Build + ?Sized>(heap: &mut A, text: &str, lookup: NodeLookup<'_>) -> Option<Term> {
+pub fn parse_ref<'h, A: Build<'h> + ?Sized>(heap: &mut A, text: &str, lookup: NodeLookup<'_>) -> Option<TermRef<'h>> {
     let all = numbers(text, "#Ref<")?;
     let (channel, rest) = all.split_first()?;
     let rest: Vec<u32> = rest.iter().rev().map(|n| u32::try_from(*n).ok()).collect::<Option<_>>()?;

@@ -14,7 +14,7 @@ mod walk;
 pub use atom::{atom_text, needs_quotes};
 pub use identity::{NodeLookup, fun_text, parse_pid, parse_port, parse_ref, pid_text, port_text, ref_text};
 
-use crate::word::Term;
+use crate::word::TermRef;
 use std::fmt;
 use walk::Printer;
 
@@ -23,26 +23,26 @@ const DEBUG_LIMIT: usize = 400;
 
 /// What `erlang:display/1` prints, without its `\r\n` at the end. Characters of strings beyond ASCII are Latin-1 bytes, those of
 /// atoms UTF-8, as on BEAM.
-pub fn display(term: Term) -> Vec<u8> {
+pub fn display(term: TermRef<'_>) -> Vec<u8> {
     let mut printer = Printer::new(usize::MAX, true);
     printer.print(term);
     printer.into_bytes()
 }
 
 /// The same in UTF-8 throughout, of at most `limit` terms (P2): for reports and crash dumps.
-pub fn text(term: Term, limit: usize) -> String {
+pub fn text(term: TermRef<'_>, limit: usize) -> String {
     let mut printer = Printer::new(limit, false);
     printer.print(term);
     String::from_utf8(printer.into_bytes()).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
 }
 
-impl fmt::Display for Term {
+impl fmt::Display for TermRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&text(*self, usize::MAX))
     }
 }
 
-impl fmt::Debug for Term {
+impl fmt::Debug for TermRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&text(*self, DEBUG_LIMIT))
     }

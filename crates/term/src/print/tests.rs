@@ -6,6 +6,7 @@ use crate::arena::Arena;
 use crate::atom::Atom;
 use crate::etf::{DecodeOptions, decode};
 use crate::test_terms::{many, rows};
+use crate::word::Term;
 
 fn hex(text: &str) -> Vec<u8> {
     (0..text.len() / 2).map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).expect("hex")).collect()
@@ -16,7 +17,7 @@ fn display_prints_what_otp_prints() {
     let mut wrong = 0;
     for row in rows(include_str!("../../testdata/terms.txt")) {
         let columns: Vec<&str> = row.split(' ').collect();
-        let mut heap = Arena::new();
+        let mut heap = &Arena::new();
         let term = decode(&mut heap, &hex(columns[0]), DecodeOptions::default()).expect("a term").term;
         let (got, wanted) = (display(term), hex(columns[6]));
         if got != wanted {
@@ -29,7 +30,7 @@ fn display_prints_what_otp_prints() {
 
 #[test]
 fn limits_cut_the_text() {
-    let mut heap = Arena::new();
+    let mut heap = &Arena::new();
     let numbers: Vec<_> = (0..many(10_000) as i64).map(Term::small).collect();
     let list = heap.list(&numbers);
     assert_eq!(text(list, 4), "[0,1,2,...");
@@ -50,7 +51,7 @@ fn limits_cut_the_text() {
 
 #[test]
 fn identifiers_and_back() {
-    let mut heap = Arena::new();
+    let mut heap = &Arena::new();
     let none = |_: u32| None;
     // list_to_pid/1, list_to_port/1 and list_to_ref/1 of OTP 25.
     for good in ["<0.1.2>", "<0.32767.8191>"] {
@@ -95,7 +96,7 @@ fn identifiers_and_back() {
 
 #[test]
 fn identifiers_of_other_nodes() {
-    let mut heap = Arena::new();
+    let mut heap = &Arena::new();
     let node = Atom::new("other@host").expect("an atom");
     let known = |index: u32| (index == node.index()).then_some((node, 7));
     let number = node.index();

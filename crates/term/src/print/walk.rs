@@ -3,31 +3,31 @@
 use super::{atom, identity};
 use crate::boxed::{Boxed, Kind};
 use crate::map::View;
-use crate::word::{Tag, Term};
+use crate::word::{Tag, Term, TermRef};
 use dashu_int::UBig;
 
 /// A container that has been opened: what is left of it.
-enum Open {
+enum Open<'h> {
     /// Slots in a row, each but the first after a comma; then a closing text.
-    Slots { next: *const Term, left: usize, first: bool },
+    Slots { next: *const TermRef<'h>, left: usize, first: bool },
     /// The rest of a list.
-    List { rest: Term, first: bool },
+    List { rest: TermRef<'h>, first: bool },
     /// Keys and values of a flat map.
-    Pairs { keys: *const Term, values: *const Term, left: usize, first: bool, value_next: bool },
+    Pairs { keys: *const TermRef<'h>, values: *const TermRef<'h>, left: usize, first: bool, value_next: bool },
 }
 
 /// A text being made.
-pub(super) struct Printer {
+pub(super) struct Printer<'h> {
     out: Vec<u8>,
-    open: Vec<Open>,
+    open: Vec<Open<'h>>,
     /// What may still be printed (P2).
     left: usize,
     /// Latin-1 bytes in strings, not UTF-8.
     latin1: bool,
 }
 
-impl Printer {
-    pub(super) fn new(limit: usize, latin1: bool) -> Printer {
+impl<'h> Printer<'h> {
+    pub(super) fn new(limit: usize, latin1: bool) -> Printer<'h> {
         Printer { out: Vec::new(), open: Vec::new(), left: limit, latin1 }
     }
 
@@ -46,7 +46,7 @@ impl Printer {
         enough
     }
 
-    pub(super) fn print(&mut self, term: Term) {
+    pub(super) fn print(&mut self, term: TermRef<'h>) {
         let mut next = Some(term);
         loop {
             let Some(term) = next.take().or_else(|| self.next()) else { return };
@@ -59,7 +59,7 @@ impl Printer {
     }
 
     /// The next term of the innermost container, after what stands before it; closes those that are complete.
-    fn next(&mut self) -> Option<Term> {
+    fn next(&mut self) -> Option<TermRef<'h>> {
         loop {
             match self.open.last_mut()? {
                 Open::Slots { next, left, first } => {
@@ -124,7 +124,7 @@ impl Printer {
     }
 
     /// Prints a term, or opens it.
-    fn term(&mut self, term: Term) {
+    fn term(&mut self, term: TermRef<'h>) {
         match term.tag() {
             Tag::Small => {
                 let text = term.small_value().to_string();
@@ -134,7 +134,7 @@ impl Printer {
             Tag::List => self.list(term),
             Tag::Immediate => self.immediate(term),
             Tag::Boxed => {
-                if let Some(object) = term.as_boxed() {
+                if let Some(object) = term.held_boxed() {
                     self.boxed(term, object);
                 }
             }
@@ -142,7 +142,7 @@ impl Printer {
         }
     }
 
-    fn immediate(&mut self, term: Term) {
+    fn immediate(&mut self, term: TermRef<'h>) {
         if let Some(atom) = term.as_atom() {
             atom::write(&mut self.out, atom.text());
         } else if term.is_nil() {
@@ -158,7 +158,7 @@ impl Printer {
         }
     }
 
-    fn boxed(&mut self, term: Term, object: Boxed) {
+    fn boxed(&mut self, term: TermRef<'h>, object: Boxed<'h, 'h>) {
         match object.kind() {
             Kind::Tuple => {
                 self.put("{");
@@ -178,12 +178,12 @@ impl Printer {
         }
     }
 
-    fn slots(&mut self, slots: &[Term]) {
+    fn slots(&mut self, slots: &[TermRef<'h>]) {
         self.open.push(Open::Slots { next: slots.as_ptr(), left: slots.len(), first: true });
     }
 
-    fn map(&mut self, term: Term) {
-        let Some(map) = term.as_map() else { return };
+    fn map(&mut self, term: TermRef<'h>) {
+        let Some(map) = term.held_map() else { return };
         match map.view() {
             View::Flat { keys, values } => {
                 self.put("#{");
@@ -195,12 +195,12 @@ impl Printer {
     }
 
     /// A node of a hash map, as BEAM shows it: bitmap and children.
-    fn node(&mut self, mark: &str, bitmap: u32, children: &[Term]) {
+    fn node(&mut self, mark: &str, bitmap: u32, children: &[TermRef<'h>]) {
         self.put(&format!("{mark}<{bitmap:x}>{{"));
         self.slots(children);
     }
 
-    fn list(&mut self, list: Term) {
+    fn list(&mut self, list: TermRef<'h>) {
         if self.string(list) {
             return;
         }
@@ -209,8 +209,8 @@ impl Printer {
     }
 
     /// Prints a list of printable characters as a string, if it is one.
-    fn string(&mut self, list: Term) -> bool {
-        let printable = |t: Term| matches!(t.as_small(), Some(9 | 10 | 13 | 32..=126 | 160..=255));
+    fn string(&mut self, list: TermRef<'h>) -> bool {
+        let printable = |t: TermRef<'h>| matches!(t.as_small(), Some(9 | 10 | 13 | 32..=126 | 160..=255));
         let mut elements = list.list_iter();
         let mut len = 0;
         if !elements.by_ref().inspect(|_| len += 1).all(printable) || !elements.tail().is_nil() {
@@ -238,8 +238,8 @@ impl Printer {
         }
     }
 
-    fn bits(&mut self, term: Term) {
-        let Some(bits) = term.as_bits() else { return };
+    fn bits(&mut self, term: TermRef<'h>) {
+        let Some(bits) = term.held_bits() else { return };
         let whole = bits.len() / 8;
         let rest = bits.len() % 8;
         self.put("<<");
@@ -278,7 +278,7 @@ impl Printer {
         self.put(&format!("{digits}e{sign}{exponent:0>2}"));
     }
 
-    fn big(&mut self, object: Boxed) {
+    fn big(&mut self, object: Boxed<'h, 'h>) {
         let limbs = object.words();
         if !self.spend(limbs.len()) {
             return self.put("...");

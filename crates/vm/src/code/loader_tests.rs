@@ -37,8 +37,8 @@ fn all_modules_of_otp_are_prepared() {
         let module = prepared.module();
         assert_eq!(Some(module.name.text()), file.file_stem().and_then(|s| s.to_str()));
         assert_eq!(module.literals.len(), module.beam.literals.len());
-        assert!(module.attributes(&mut myriad_term::Arena::new()).list_length().is_some());
-        assert!(module.compile_info(&mut myriad_term::Arena::new()).list_length().is_some_and(|n| n > 0));
+        assert!(module.attributes(&mut &myriad_term::Arena::new()).list_length().is_some());
+        assert!(module.compile_info(&mut &myriad_term::Arena::new()).list_length().is_some_and(|n| n > 0));
         assert!(module.exports.iter().any(|(e, _)| e.mfa.function == am::module_info && e.mfa.arity == 1));
         assert!(module.functions.iter().all(|f| f.module().is_some_and(|m| ptr::eq(m, module))));
     }
@@ -142,8 +142,8 @@ fn damaged_files_are_refused_or_harmless() {
 fn functions_are_listed_in_the_order_of_the_code() {
     let Some(lists) = installed().into_iter().find(|f| f.ends_with("lists.beam")) else { return };
     let prepared = prepared(&lists, &no_bifs()).unwrap();
-    let mut arena = myriad_term::Arena::new();
-    let first_three = |list: Term| -> Vec<(&'static str, i64)> {
+    let mut arena = &myriad_term::Arena::new();
+    let first_three = |list: myriad_term::TermRef<'_>| -> Vec<(&'static str, i64)> {
         let pairs = list.list_iter().filter_map(|pair| pair.as_tuple_of::<2>());
         pairs.filter_map(|[f, a]| Some((f.as_atom()?.text(), a.as_small()?))).take(3).collect()
     };

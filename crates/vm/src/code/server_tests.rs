@@ -190,7 +190,7 @@ fn nifs_are_bound_once_to_each_version() {
     let function = Function::of_export(export(&small));
     assert!(function.bif().is_some_and(|def| ptr::eq(def, &DEFS[0])));
     assert_eq!(function.entry(), vm.engine().bif_stub());
-    let mut arena = myriad_term::Arena::new();
+    let mut arena = &myriad_term::Arena::new();
     assert_eq!(nif_list(&mut arena, vm.code.current(name).unwrap()).list_length(), Some(1));
     // The on_load function of a new version binds that version, not the current one.
     let next = Small { on_load: true, ..Small::named(small.name, 2) };

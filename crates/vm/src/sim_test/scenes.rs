@@ -7,7 +7,6 @@ use crate::scheduler::{Scheduler, Step};
 use crate::timer::Action;
 use crate::vm::Vm;
 use crate::{Process, Signal};
-use myriad_heap::Fragment;
 use myriad_process::{Payload, Priority, Status};
 use myriad_sched::{Destination, SLICE_REDUCTIONS};
 use myriad_sync::Arc;
@@ -381,9 +380,7 @@ fn a_slice_does_so_many_tasks() {
     let (asker, process) = (stage.runner(), stage.runner());
     vm.schedulers[0].push(process);
     for n in 0..TIMERS {
-        let mut fragment = Fragment::with_capacity(3);
-        let term = fragment.tuple(&[am::system_task_test.term(), Term::small(n as i64)]);
-        let request = Payload { term, fragment: Some(fragment) };
+        let request = Payload::build(3, |draft| draft.tuple(&[am::system_task_test.term(), Term::small(n as i64)]));
         let priority = [Priority::Low, Priority::Normal, Priority::Max][n % 3];
         assert!(vm.send(process, Signal::Task { from: asker.pid, request, priority }));
     }

@@ -10,7 +10,7 @@ use crate::vm::Vm;
 use crate::{OwnerState, Process, Signal, TraceFrame};
 use myriad_code::Executor;
 use myriad_process::links::{AliasMode, Monitor, Target};
-use myriad_process::{CodePtr, Named, Payload, Priority};
+use myriad_process::{CodePtr, Message, Named, Payload, Priority};
 use myriad_sched::Block;
 use myriad_sched::SLICE_REDUCTIONS;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -397,7 +397,7 @@ impl Actor {
                 let number = self.sent.entry(other).or_insert(0);
                 *number += 1;
                 let term = Term::small((ctx.pid().data() << 24 | *number) as i64);
-                let message = Payload::immediate(term).into_message();
+                let message = Message::new(Payload::immediate(term), Term::NONE);
                 ctx.signal_to(other, Signal::Message(message));
             }
             6 | 7 if !world.seed.is_multiple_of(3) => self.spawn(ctx, world),
@@ -528,7 +528,7 @@ impl Actor {
         }
         let taken = ctx.state.messages.take();
         if let Some((message, _)) = &taken {
-            self.message(ctx, message.term());
+            self.message(ctx, message.term().as_immediate().expect("messages without memory"));
         }
         if taken.is_some() || ctx.state.timed_out {
             if let Some(at) = self.until.take() {

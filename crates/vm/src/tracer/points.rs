@@ -7,12 +7,12 @@ use crate::ctx::Ctx;
 use crate::engine::SliceEnd;
 use crate::vm::Vm;
 use myriad_process::{Message, Payload};
-use myriad_term::{Atom, Mfa, Term, am};
+use myriad_term::{Atom, Mfa, Term, TermRef, am};
 
 impl Ctx<'_> {
     /// Sends a trace message about this process if it is traced for one of these flags.
     #[inline]
-    pub fn trace(&mut self, mask: u32, tag: Atom, parts: &[Term]) {
+    pub fn trace(&mut self, mask: u32, tag: Atom, parts: &[TermRef<'_>]) {
         if self.process.trace.wants(mask) {
             self.trace_event(mask, tag, parts);
         }
@@ -20,7 +20,7 @@ impl Ctx<'_> {
 
     #[cold]
     #[inline(never)]
-    fn trace_event(&mut self, mask: u32, tag: Atom, parts: &[Term]) {
+    fn trace_event(&mut self, mask: u32, tag: Atom, parts: &[TermRef<'_>]) {
         self.vm.tracer().event(self, mask, tag, parts);
     }
 

@@ -207,7 +207,7 @@ impl Spec {
     }
 
     /// The map that `io_lib:scan_format/2` gives.
-    pub fn to_map<A: Build + ?Sized>(self, heap: &mut A) -> Term {
+    pub fn to_map<A: Build<'static> + ?Sized>(self, heap: &mut A) -> Term {
         let atom = |is: bool, yes, no| Term::atom(if is { yes } else { no });
         let number = |number: Option<usize>| number.map_or(Term::atom(am::none), |n| Term::small(n as i64));
         let arguments = heap.list(&[self.first, self.second][..arguments(self.control).unwrap_or(0)]);
@@ -230,11 +230,11 @@ impl Spec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use myriad_term::Arena;
+    use myriad_heap::{Heap, Settings};
 
     /// The first control sequence of a format with these integers as arguments.
     fn read(format: &str, arguments: &[i64]) -> Option<Spec> {
-        let mut heap = Arena::new();
+        let mut heap = Heap::new(&Settings::default());
         let arguments: Vec<Term> = arguments.iter().map(|n| Term::small(*n)).collect();
         let arguments = heap.list(&arguments);
         let chars: Vec<u32> = format.chars().map(u32::from).collect();

@@ -52,13 +52,13 @@ pub fn code_point(term: Term) -> Option<u32> {
 
 /// A list of these characters, then `tail`.
 #[inline]
-pub fn list_of<A: Build + ?Sized>(heap: &mut A, chars: &[u32], tail: Term) -> Term {
+pub fn list_of<A: Build<'static> + ?Sized>(heap: &mut A, chars: &[u32], tail: Term) -> Term {
     cells(heap, chars.len(), tail, |i| Term::small(i64::from(chars[i])))
 }
 
 /// A list of the characters of a text.
 #[inline]
-pub fn list_of_text<A: Build + ?Sized>(heap: &mut A, text: &str, tail: Term) -> Term {
+pub fn list_of_text<A: Build<'static> + ?Sized>(heap: &mut A, text: &str, tail: Term) -> Term {
     if text.is_ascii() {
         return heap.byte_list(text.as_bytes(), tail);
     }
@@ -67,7 +67,7 @@ pub fn list_of_text<A: Build + ?Sized>(heap: &mut A, text: &str, tail: Term) -> 
 }
 
 /// A list of `count` times a character: short ones flat, longer ones `[Half | Half]`, so that it takes few cells.
-pub fn filled<A: Build + ?Sized>(heap: &mut A, char: Term, count: usize) -> Term {
+pub fn filled<A: Build<'static> + ?Sized>(heap: &mut A, char: Term, count: usize) -> Term {
     if count <= 3 {
         return heap.list(&[char; 3][..count]);
     }
@@ -294,7 +294,7 @@ pub fn push_identifier(out: &mut Vec<u32>, term: Term) -> bool {
 /// What is between the brackets of a bit string that is written byte by byte, as `io_lib:write_binary/2` nests it:
 /// `["1",$,,"2"]`, with bits that fill no byte at the end, `["1",$,,"5",$:,"3"]`. With a depth, at most one byte less than
 /// that, then `"..."`. The second is the number of characters.
-pub fn byte_pieces<A: Build + ?Sized>(heap: &mut A, bits: Bits<'_>, depth: Option<usize>) -> (Term, usize) {
+pub fn byte_pieces<A: Build<'static> + ?Sized>(heap: &mut A, bits: Bits<'_>, depth: Option<usize>) -> (Term, usize) {
     let (whole, over) = (bits.len() / 8, bits.len() % 8);
     let shown = depth.map_or(whole, |depth| whole.min(depth.saturating_sub(1)));
     let mut pieces = Vec::with_capacity(2 * shown + 3);
@@ -344,7 +344,7 @@ pub fn bytes_length(bits: Bits<'_>, depth: Option<usize>) -> usize {
 }
 
 /// Puts `<<` and `>>` around what [`byte_pieces`] gives, or around a string.
-pub fn in_brackets<A: Build + ?Sized>(heap: &mut A, inner: Term) -> Term {
+pub fn in_brackets<A: Build<'static> + ?Sized>(heap: &mut A, inner: Term) -> Term {
     let [open, close] = [b'<', b'>'].map(|c| Term::small(c.into()));
     heap.list(&[open, open, inner, close, close])
 }
@@ -352,6 +352,7 @@ pub fn in_brackets<A: Build + ?Sized>(heap: &mut A, inner: Term) -> Term {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use myriad_heap::{Heap, Settings};
 
     fn text(push: impl FnOnce(&mut Vec<u32>)) -> String {
         let mut out = Vec::new();
@@ -385,7 +386,7 @@ mod tests {
 
     #[test]
     fn numbers() {
-        let mut heap = myriad_term::Arena::new();
+        let mut heap = Heap::new(&Settings::default());
         for value in [0, 7, -1, i64::MAX, i64::MIN, Term::SMALL_MAX, Term::SMALL_MIN] {
             let term = heap.int(value);
             assert_eq!(text(|out| assert!(push_number(out, term))), value.to_string());
@@ -399,7 +400,7 @@ mod tests {
 
     #[test]
     fn bit_strings() {
-        let mut heap = myriad_term::Arena::new();
+        let mut heap = Heap::new(&Settings::default());
         let mut pieces = |bytes: &[u8], bits: usize, depth: Option<usize>| {
             let (term, len) = byte_pieces(&mut heap, Bits::new(bytes, 0, bits), depth);
             (term.to_string(), len)

@@ -310,7 +310,7 @@ impl Growing<'_, '_> {
         self.add(What::List(row.first), row.length, depth)
     }
 
-    fn tuple(&mut self, tuple: Tuple, depth: Option<usize>, level: usize) -> Result<Id, Escape> {
+    fn tuple(&mut self, tuple: Tuple<'_, 'static>, depth: Option<usize>, level: usize) -> Result<Id, Escape> {
         let elements = tuple.elements();
         if elements.is_empty() {
             return self.constant("{}");
@@ -337,7 +337,7 @@ impl Growing<'_, '_> {
         self.add(what, row.length, depth)
     }
 
-    fn pairs(&mut self, map: myriad_term::Map, depth: Option<usize>, level: usize) -> Result<Id, Escape> {
+    fn pairs(&mut self, map: myriad_term::Map<'_, 'static>, depth: Option<usize>, level: usize) -> Result<Id, Escape> {
         let within = less(depth);
         let mut left = depth;
         let mut row = Row::new(3);

@@ -126,7 +126,13 @@ impl Job<'_, '_> {
         Ok(self.ctx.list(&[char(b'{'), elements, char(b'}')]))
     }
 
-    fn write_map(&mut self, mut pairs: MapIter, depth: i64, charset: Charset, nested: usize) -> Result<Term, Escape> {
+    fn write_map(
+        &mut self,
+        mut pairs: MapIter<'static>,
+        depth: i64,
+        charset: Charset,
+        nested: usize,
+    ) -> Result<Term, Escape> {
         let inner = depth - 1;
         let Some(mut pair) = pairs.next().filter(|_| depth != 1) else { return Ok(self.text(b"#{}")) };
         let from = self.stack.len();

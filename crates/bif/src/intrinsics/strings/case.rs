@@ -73,7 +73,7 @@ impl Case {
 /// The text with all characters in that case; itself if that changes nothing.
 pub fn convert(ctx: &mut Ctx<'_>, data: Term, case: Case) -> BifResult {
     let mut budget = Budget::of_intrinsic(ctx);
-    let converted = match Data::of(data)? {
+    let converted = match Data::of(&data)? {
         Data::List(text) => convert_list(ctx, &mut budget, text, case)?,
         Data::Utf8(text) => {
             budget.spend(ctx, text.0.len() / BYTES_AT_ONCE)?;
@@ -94,7 +94,7 @@ pub fn title(ctx: &mut Ctx<'_>, data: Term) -> BifResult {
         Next::Char(char) => Case::Upper.of_single(char).ok_or(Escape::Decline),
         _ => Err(Escape::Decline),
     };
-    match Data::of(data)? {
+    match Data::of(&data)? {
         Data::List(mut text) => {
             let char = first(text.next())?;
             if !text.0.is_list() {

@@ -10,7 +10,7 @@ use myriad_vm::{BifResult, Ctx};
 /// A flat list of characters is what it is converted to.
 pub fn to_list(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let mut budget = Budget::of_intrinsic(ctx);
-    let list = match Data::of(args[0])? {
+    let list = match Data::of(&args[0])? {
         Data::List(text) => {
             let mut rest = text;
             if each(ctx, &mut budget, &mut rest, |char| char::from_u32(char).is_some())? != Next::End {
@@ -37,7 +37,7 @@ pub fn to_list(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 
 /// The first character of a binary and what is behind it.
 pub fn first_char(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    let Data::Utf8(text) = Data::of(args[0])? else { return Err(Escape::Decline) };
+    let Data::Utf8(text) = Data::of(&args[0])? else { return Err(Escape::Decline) };
     let mut rest = text;
     match rest.next() {
         Next::Char(char) => Ok(char_and_rest(ctx, args[0], text, char, rest)),
@@ -55,7 +55,7 @@ fn char_and_rest(ctx: &mut Ctx<'_>, whole: Term, text: Utf8<'_>, char: u32, rest
 
 /// The first cluster and what is behind it, where that is one character. In a list it stands there already.
 pub fn first_cluster(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    match Data::of(args[0])? {
+    match Data::of(&args[0])? {
         Data::List(text) => first_of(text)?.map_or(Err(Escape::Decline), |_| Ok(args[0])),
         Data::Utf8(text) => {
             let Some((char, rest)) = first_of(text)? else { return Ok(Term::NIL) };

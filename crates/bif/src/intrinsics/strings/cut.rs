@@ -5,7 +5,7 @@ use super::separators::Separators;
 use super::text::{CR, Data, LF, List, Next, Text, Utf8, each, ends_before, is_alone, joins, with_text};
 use crate::intrinsics::budget::PIECE;
 use crate::work::Budget;
-use myriad_term::{Build, Term, alloc::cells, am};
+use myriad_term::{Build, Term, TermRef, alloc::cells, am};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};
 
@@ -137,7 +137,7 @@ fn skip<T: Text>(ctx: &Ctx<'_>, budget: &mut Budget, text: T, count: usize) -> R
 /// The text from cluster number `start` on, `most` clusters of it or all.
 pub fn slice(ctx: &mut Ctx<'_>, data: Term, start: Term, most: Option<Term>) -> BifResult {
     let start = start.as_usize().ok_or(Escape::Decline)?;
-    let most = match most.map(Term::as_usize) {
+    let most = match most.map(TermRef::as_usize) {
         Some(None | Some(0)) => return Err(Escape::Decline),
         Some(most) => most,
         None => None,
@@ -168,7 +168,7 @@ pub fn trim(ctx: &mut Ctx<'_>, data: Term, side: Option<Term>, separators: Optio
         Some(list) => Separators::of(list)?,
     };
     let mut budget = Budget::of_intrinsic(ctx);
-    let trimmed = match Data::of(data)? {
+    let trimmed = match Data::of(&data)? {
         Data::List(text) => {
             let text = if leading { separators.skip(ctx, &mut budget, text)?.0 } else { text };
             if trailing { trim_list(ctx, &mut budget, text, &separators)? } else { text.0 }

@@ -4,7 +4,7 @@ use super::LONGEST;
 use super::text::{List, Next, Text, each};
 use crate::intrinsics::format::text::code_point;
 use crate::work::Budget;
-use myriad_term::{Build, Term, alloc::cells, am};
+use myriad_term::{Build, Term, TermRef, alloc::cells, am};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};
 
@@ -117,7 +117,7 @@ pub fn part(ctx: &mut Ctx<'_>, list: Term, from: Term, most: Option<Term>) -> Bi
 
 /// `strip/1,2,3`: the list without a character at its ends.
 pub fn strip(ctx: &mut Ctx<'_>, list: Term, side: Option<Term>, char: Option<Term>) -> BifResult {
-    let (left, right) = match side.map(Term::as_atom) {
+    let (left, right) = match side.map(TermRef::as_atom) {
         None | Some(Some(am::both)) => (true, true),
         Some(Some(am::left)) => (true, false),
         Some(Some(am::right)) => (false, true),

@@ -125,12 +125,12 @@ pub enum Data<'a> {
     Utf8(Utf8<'a>),
 }
 
-impl Data<'_> {
+impl<'a> Data<'a> {
     /// What a term is; declined if it is neither.
     #[inline]
-    pub fn of(term: Term) -> Result<Self, Escape> {
+    pub fn of(term: &'a Term) -> Result<Self, Escape> {
         if term.is_list() {
-            return Ok(Data::List(List(term)));
+            return Ok(Data::List(List(*term)));
         }
         term.as_aligned_bytes().map(|bytes| Data::Utf8(Utf8(bytes))).ok_or(Escape::Decline)
     }
@@ -139,7 +139,7 @@ impl Data<'_> {
 /// Calls a function with a text of either kind.
 macro_rules! with_text {
     ($data:expr, $text:ident => $do:expr) => {
-        match $crate::intrinsics::strings::text::Data::of($data)? {
+        match $crate::intrinsics::strings::text::Data::of(&$data)? {
             $crate::intrinsics::strings::text::Data::List($text) => $do,
             $crate::intrinsics::strings::text::Data::Utf8($text) => $do,
         }

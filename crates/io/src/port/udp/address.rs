@@ -1,6 +1,6 @@
 //! Socket addresses in `prim_inet`'s bytes and in messages.
 
-use myriad_term::{Build, Term};
+use myriad_term::{Build, Term, TermRef};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
 pub(super) const INET: u8 = 1;
@@ -58,12 +58,12 @@ pub(super) fn encode(address: SocketAddr) -> Vec<u8> {
 }
 
 /// The bytes of an address as a list, then `tail`.
-pub(super) fn bytes_onto<B: Build>(f: &mut B, address: Option<SocketAddr>, tail: Term) -> Term {
+pub(super) fn bytes_onto<'h, B: Build<'h>>(f: &mut B, address: Option<SocketAddr>, tail: TermRef<'h>) -> TermRef<'h> {
     f.byte_list(&address.map_or_else(|| vec![UNSPECIFIED], encode), tail)
 }
 
 /// Address and port as terms.
-pub(super) fn terms<B: Build>(f: &mut B, address: Option<SocketAddr>) -> (Term, Term) {
+pub(super) fn terms<'h, B: Build<'h>>(f: &mut B, address: Option<SocketAddr>) -> (TermRef<'h>, TermRef<'h>) {
     let Some(address) = address else { return (Term::UNDEFINED, Term::small(0)) };
     let parts: Vec<Term> = match address.ip() {
         IpAddr::V4(ip) => ip.octets().iter().map(|b| Term::small(i64::from(*b))).collect(),

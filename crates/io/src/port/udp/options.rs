@@ -1,6 +1,6 @@
 //! Socket options in `prim_inet`'s bytes: a code each, then a value that most often has 32 bits.
 
-use myriad_term::{Build, Term};
+use myriad_term::{Build, Term, TermRef};
 use rustix::io::Errno;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -327,7 +327,7 @@ impl Local {
     }
 
     /// The data of a datagram as a term.
-    pub(super) fn data_term<B: Build>(&self, f: &mut B, bytes: &[u8]) -> Term {
+    pub(super) fn data_term<'h, B: Build<'h>>(&self, f: &mut B, bytes: &[u8]) -> TermRef<'h> {
         if !self.binary {
             return f.byte_list(bytes, Term::NIL);
         }
