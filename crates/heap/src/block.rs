@@ -6,7 +6,7 @@
 
 use crate::account::Class;
 use myriad_term::memory::{self, Demand, Purpose};
-use std::alloc::{Layout, dealloc};
+use std::alloc::{Layout, alloc, dealloc};
 
 /// Heap blocks of so many words and more are mappings: 4 MB. (Small in tests, so that they meet both.)
 pub(crate) const MAPPED: usize = if cfg!(test) { 2048 } else { 512 * 1024 };
@@ -24,6 +24,7 @@ const fn purpose(class: Class) -> Purpose {
 
 /// Stops the VM: the system has no memory left.
 #[cold]
+#[inline(never)]
 pub(crate) fn out_of_memory(words: usize, class: Class) -> ! {
     memory::exhausted(purpose(class), words.saturating_mul(8))
 }
@@ -33,8 +34,31 @@ pub(crate) fn require(words: usize, class: Class) {
     memory::require(purpose(class), Demand::new(words.saturating_mul(8)));
 }
 
+#[inline]
 fn layout(words: usize, class: Class) -> Layout {
-    memory::layout::<u64>(words.max(1), purpose(class))
+    Layout::array::<u64>(words.max(1)).unwrap_or_else(|_| out_of_memory(words, class))
+}
+
+/// A block from the global allocator: each message takes one, so what only large ones need is out of line.
+#[inline]
+fn allocate(words: usize, class: Class) -> *mut u64 {
+    let layout = layout(words, class);
+    if layout.size() >= memory::NAMED {
+        return allocate_named(layout, class);
+    }
+    // SAFETY: the layout is not empty.
+    let block = unsafe { alloc(layout) };
+    if block.is_null() {
+        out_of_memory(words, class);
+    }
+    block.cast()
+}
+
+#[cold]
+#[inline(never)]
+fn allocate_named(layout: Layout, class: Class) -> *mut u64 {
+    // SAFETY: the layout is not empty.
+    unsafe { memory::allocate(layout, purpose(class)) }.cast().as_ptr()
 }
 
 fn is_mapped(words: usize, class: Class) -> bool {
@@ -61,12 +85,7 @@ pub(crate) fn take(words: usize, class: Class) -> *mut u64 {
 pub(crate) fn take_for(words: usize, class: Class, plan: Move) -> *mut u64 {
     debug_assert!(words > 0, "a block without words");
     debug_assert!(plan.copied <= words, "more is to be copied to a block than it has room for");
-    let block = if is_mapped(words, class) {
-        map(words, class, plan)
-    } else {
-        // SAFETY: the layout is not empty.
-        unsafe { memory::allocate(layout(words, class), purpose(class)) }.cast::<u64>().as_ptr()
-    };
+    let block = if is_mapped(words, class) { map(words, class, plan) } else { allocate(words, class) };
     class.tally().come(words);
     block
 }

@@ -189,8 +189,9 @@ impl Message {
 impl Drop for Message {
     #[inline]
     fn drop(&mut self) {
-        // One that is shared is left to the heap (MB2).
-        if self.chunk_mut().link.take_shared() {
+        if self.chunk().link.is_shared() {
+            // It is left to the heap (MB2).
+            self.chunk_mut().link.take_shared();
             return;
         }
         debug_assert!(

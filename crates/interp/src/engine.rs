@@ -29,9 +29,12 @@ impl Interpreter {
 fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
     let x = ctx.sched.x.as_mut_ptr();
     let live = ctx.state.saved_x.len().min(myriad_sched::X_REGISTERS);
-    // SAFETY: there are so many X registers.
-    unsafe { std::ptr::copy_nonoverlapping(ctx.state.saved_x.as_ptr(), x, live) };
-    ctx.state.saved_x.clear();
+    // Most processes that waited have none.
+    if live > 0 {
+        // SAFETY: there are so many X registers.
+        unsafe { std::ptr::copy_nonoverlapping(ctx.state.saved_x.as_ptr(), x, live) };
+        ctx.state.saved_x.clear();
+    }
     let heap = &raw mut ctx.state.heap;
     ctx.state.count_negatively();
     let mut m = Machine {

@@ -76,6 +76,8 @@ macro_rules! for_each_instruction {
             FMove "nn" FAdd "nnj" FSub "nnj" FMul "nnj" FDiv "nnj" FNegate "nn"
             // exceptions
             Try "rf" TryEnd "r" TryCase "r"
+            // messages
+            LoopRec "-j" Wait "-j"
             // maps
             GetPlainElements "-sju*"
             // loop intrinsics
@@ -184,12 +186,10 @@ macro_rules! for_each_instruction {
             CheckedSetElement "rsu" crate::guards::set_element
             CatchEnd "r" crate::errors::catch_end
             RaiseUndef "-" crate::errors::undef
-            LoopRec "-j" crate::receive::loop_rec
             LoopRecEnd "-j" crate::receive::loop_rec_end
             RemoveMessage "-" crate::receive::remove_message
             AdoptMessage "-" crate::receive::adopt_message
             Timeout "-" crate::receive::timeout
-            Wait "-j" crate::receive::wait
             WaitTimeout "-js" crate::receive::wait_timeout
             MarkerReserve "r" crate::receive::marker_reserve
             MarkerBind "rq" crate::receive::marker_bind

@@ -333,6 +333,15 @@ impl Machine<'_, '_> {
         }
     }
 
+    /// The slice ends so, without live X registers; the process goes on at `pc`.
+    #[inline(always)]
+    pub fn stop_without_registers(&mut self, end: SliceEnd, pc: *const u32) {
+        let state = &mut *self.ctx.state;
+        state.saved_x.clear();
+        state.resume = Resume { pc: CodePtr(pc), function: std::ptr::null() };
+        self.end = end;
+    }
+
     /// Ends the slice: `live` X registers are saved, and the process goes on at `pc` or, if that is null, at the entry of
     /// `function`.
     pub fn stop(&mut self, end: SliceEnd, pc: *const u32, function: *const Function, live: usize) -> *const u32 {

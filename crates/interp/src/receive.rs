@@ -94,17 +94,28 @@ pub unsafe fn loop_rec_end(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u3
     again
 }
 
+#[inline]
 fn move_markers(m: &mut Machine<'_, '_>, taken: &Taken) {
-    for (_, mark) in m.ctx.state.markers.get_mut().into_iter().flat_map(|m| &mut m.list) {
+    let Some(markers) = m.ctx.state.markers.get_mut() else { return };
+    for (_, mark) in &mut markers.list {
         if *mark == taken.gone {
             *mark = taken.now;
         }
     }
 }
 
+#[inline]
 fn end_timer(m: &mut Machine<'_, '_>) {
     m.ctx.state.timed_out = false;
     m.ctx.state.receive_armed = false;
+    if m.ctx.state.receive_timer.is_some() {
+        cancel_timer(m);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn cancel_timer(m: &mut Machine<'_, '_>) {
     if let Some(timer) = m.ctx.state.receive_timer.take() {
         m.ctx.vm.timers.cancel(timer);
     }
@@ -159,7 +170,7 @@ fn wait_at(m: &mut Machine<'_, '_>, again: *const u32) -> *const u32 {
     m.stop(SliceEnd::Waiting, again, std::ptr::null(), 0)
 }
 
-/// `wait`
+/// `wait`, where something has come or is to be done meanwhile.
 pub unsafe fn wait(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operand of the instruction.
     let again = unsafe { target(pc.add(1)) };

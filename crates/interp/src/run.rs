@@ -23,6 +23,7 @@ mod data;
 mod loop_intrinsics;
 mod moves;
 mod numbers;
+mod receive;
 mod state;
 
 use crate::instr::{ANY, FROM_X, FROM_Y, Op, STEP, TO_Y, VERSIONS, X, X_ONLY, Y};
@@ -58,6 +59,7 @@ mod hot {
     pub(super) use super::loop_intrinsics::*;
     pub(super) use super::moves::*;
     pub(super) use super::numbers::*;
+    pub(super) use super::receive::*;
 }
 
 macro_rules! table {

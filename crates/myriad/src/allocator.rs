@@ -5,6 +5,11 @@ use mimalloc::MiMalloc;
 use myriad_term::memory::{self, Demand};
 use std::alloc::{GlobalAlloc, Layout};
 
+unsafe extern "C" {
+    /// The allocator's own function for what needs no more than the usual alignment: the crate's `alloc` always asks about it.
+    fn mi_malloc(size: usize) -> *mut u8;
+}
+
 /// See above.
 pub struct Allocator;
 
@@ -31,8 +36,14 @@ fn refuse(verb: &str, layout: Layout) -> *mut u8 {
 unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise.
-        answer("allocate", layout, Demand::new(layout.size()), || unsafe { MiMalloc.alloc(layout) })
+        answer("allocate", layout, Demand::new(layout.size()), || {
+            if layout.align() <= align_of::<usize>() {
+                // SAFETY: mimalloc aligns every block to a word at least.
+                return unsafe { mi_malloc(layout.size()) };
+            }
+            // SAFETY: the caller's promise.
+            unsafe { MiMalloc.alloc(layout) }
+        })
     }
 
     #[inline]

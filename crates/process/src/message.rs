@@ -52,13 +52,15 @@ impl MessageQueue {
     }
 
     /// Appends a message.
+    #[inline]
     pub fn push(&mut self, message: Message) {
         debug_assert!(!message.is_joined(), "M3: a message joins the heap of the process that has it in its queue");
         let last = self.last;
         self.last = end_behind(&message);
         let link = self.link(last);
         debug_assert!(link.is_none(), "M2: nothing stands behind the last message");
-        *link = Some(message);
+        // SAFETY: the link's own place; what stood there is no message that would have to be dropped (M2).
+        unsafe { std::ptr::write(link, Some(message)) };
         self.len += 1;
     }
 
@@ -124,13 +126,13 @@ impl MessageQueue {
         let at = self.position;
         let message = self.link(at).take()?;
         let taken = Taken { gone: QueueMark(message.next()), now: QueueMark(at) };
-        // SAFETY: the link of a message that was in this queue (M1).
-        let behind = unsafe { (*message.next()).take() };
-        let was_last = behind.is_none();
-        *self.link(at) = behind;
-        if was_last {
+        // SAFETY: the link of a message that was in this queue (M1); nobody follows it from there any more.
+        let behind = unsafe { message.next().read() };
+        if behind.is_none() {
             self.last = at;
         }
+        // SAFETY: the link's own place, from which the message has just been taken.
+        unsafe { std::ptr::write(self.link(at), behind) };
         debug_assert!(self.len > 0 && self.attached >= usize::from(message.is_joined()), "more were taken than came");
         self.len -= 1;
         self.position = std::ptr::null_mut();
@@ -200,6 +202,20 @@ impl MessageQueue {
         first.movable_words().filter(|words| *words <= SMALL)
     }
 
+    /// What the owner finds at the receive position without doing anything about it.
+    #[inline(always)]
+    pub fn look(&self) -> Found {
+        // SAFETY: a link of this queue, or null for `first` (M1).
+        let link = unsafe { self.position.as_ref() };
+        match link.unwrap_or(&self.first) {
+            None => Found::Nothing,
+            Some(message) if self.position.is_null() && message.movable_words().is_some_and(|words| words <= SMALL) => {
+                Found::Movable
+            }
+            Some(message) => Found::Term(message.term()),
+        }
+    }
+
     /// Moves the first message to the heap, which has the room.
     pub fn absorb_first(&mut self, heap: &mut Heap) {
         let Some(first) = self.first.as_mut().filter(|first| first.words() > 0) else { return };
@@ -231,6 +247,16 @@ impl Drop for MessageQueue {
             self.first = unsafe { (*message.next()).take() };
         }
     }
+}
+
+/// What stands at the receive position.
+pub enum Found {
+    /// No message.
+    Nothing,
+    /// The term of a message, to be looked at where it is.
+    Term(Term),
+    /// A message that is to move to the heap first ([`MessageQueue::small_first`]).
+    Movable,
 }
 
 /// The link behind a message that is to be the last of a queue: nothing follows it.

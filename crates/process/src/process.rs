@@ -144,12 +144,12 @@ impl<R: Runtime> Process<R> {
         });
     }
 
-    /// Signals have been fetched: later ones count as new.
+    /// Signals are about to be fetched: later ones count as new (sync/SW3).
+    #[inline]
     pub fn signals_seen(&self) {
-        self.transition(|s| {
-            debug_assert!(s.has_owner(), "P2: signals are fetched by the owner, and it is {s:?}");
-            (Status::Running, ())
-        });
+        myriad_sync::sim_point();
+        debug_assert!(self.status().has_owner(), "P2: signals are fetched by the owner, and it is {:?}", self.status());
+        self.status.settle(Status::Running as u32);
     }
 
     /// Has a signal come since [`Process::signals_seen`]?

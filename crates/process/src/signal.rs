@@ -18,7 +18,7 @@ use myriad_heap::Payload;
 use myriad_heap::{QueueLink, Queued};
 use myriad_sync::atomic::AtomicBool;
 use myriad_sync::cell::UnsafeCell;
-use myriad_sync::{Arc, Chain, Link};
+use myriad_sync::{Arc, Chain, Link, WasEmpty};
 use myriad_term::{Pid, RefNumbers, Term};
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
@@ -222,10 +222,22 @@ impl<R: Runtime> Process<R> {
     /// [`Wake`] says.
     #[inline]
     pub fn push(&self, signal: Signal<R>) -> Result<Wake, Signal<R>> {
+        self.leave(Packet::new(signal)).map_err(Packet::open)
+    }
+
+    /// As [`Process::push`], of a message: nobody wants it back if the process has ended.
+    #[inline]
+    pub fn push_message(&self, message: Message) -> Wake {
+        self.leave(Packet::Message(message)).unwrap_or(Wake::Gone)
+    }
+
+    #[inline]
+    fn leave(&self, packet: Packet<R>) -> Result<Wake, Packet<R>> {
         // A closed queue has no owner any more.
-        self.outer.push(Packet::new(signal)).map_err(Packet::open)?;
+        let WasEmpty(was_empty) = self.outer.push(packet)?;
         myriad_sync::sim_point();
-        // Whatever the state is now: the signal was left, and an owner that ends answers all that was left.
-        Ok(self.signalled())
+        // Whatever the state is now: the signal was left, and an owner that ends answers all that was left. Who left the first
+        // one tells of all of them (sync/SW3).
+        Ok(if was_empty { self.signalled() } else { Wake::AlreadyAwake })
     }
 }

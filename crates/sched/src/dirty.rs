@@ -224,7 +224,13 @@ impl<J> DirtyPools<J> {
     #[inline]
     pub fn wants_the_one(&self) -> bool {
         // Relaxed: see `set_online`.
-        self.blocked.load(Ordering::Relaxed) && self.pools().iter().any(|pool| pool.jobs.lock().is_for_the_one())
+        self.blocked.load(Ordering::Relaxed) && self.has_job_for_the_one()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_job_for_the_one(&self) -> bool {
+        self.pools().iter().any(|pool| pool.jobs.lock().is_for_the_one())
     }
 
     /// While multi-scheduling is blocked: a job for the scheduler that runs alone.

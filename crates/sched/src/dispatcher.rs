@@ -26,6 +26,7 @@ const SPIN_NS: u64 = 20_000;
 /// The part of a scheduler that decides what it runs.
 pub struct Dispatcher<R: Runtime> {
     all: &'static Schedulers<R>,
+    own: &'static RunQueue<R>,
     id: usize,
     /// It has searched for work before it would have parked, and has not slept since.
     has_searched: bool,
@@ -45,6 +46,7 @@ impl<R: Runtime> Dispatcher<R> {
         debug_assert!(id < all.len());
         Dispatcher {
             all,
+            own: &all[id],
             id,
             has_searched: false,
             counted: false,
@@ -54,9 +56,10 @@ impl<R: Runtime> Dispatcher<R> {
         }
     }
 
+    /// Its own queue, and what it has done.
     #[inline]
-    fn own(&self) -> &'static RunQueue<R> {
-        &self.all[self.id]
+    pub fn own(&self) -> &'static RunQueue<R> {
+        self.own
     }
 
     /// A process from its own queue.

@@ -160,22 +160,27 @@ impl Microstates {
         }
     }
 
-    /// The calling thread, whose account this is, changes its state.
+    /// Is accounting off, and has the thread of this account, which asks, seen that (MS2)?
     #[inline]
-    fn change(&self, account: &Account, state: State, platform: &dyn Platform) -> State {
-        let old = account.state();
+    fn is_off_for(&self, account: &Account) -> bool {
         // Relaxed: to be early or late by an instruction does not matter.
         let period = self.period.load(Ordering::Relaxed);
-        if period & 1 == 0 && account.period.load(Ordering::Relaxed) == period {
+        period & 1 == 0 && account.period.load(Ordering::Relaxed) == period
+    }
+
+    /// The calling thread, whose account this is, changes its state.
+    #[inline]
+    fn change(&self, account: &Account, state: State, platform: &dyn Platform) {
+        if self.is_off_for(account) {
             // Relaxed: MS2.
             account.state.store(state as u8, Ordering::Relaxed);
         } else {
-            self.count(account, old, state, platform);
+            self.count(account, account.state(), state, platform);
         }
-        old
     }
 
     #[cold]
+    #[inline(never)]
     fn count(&self, account: &Account, old: State, new: State, platform: &dyn Platform) {
         let (period, clock) = self.clock(platform);
         let since = account.since.load(Ordering::Relaxed);
@@ -248,11 +253,12 @@ pub fn join(all: &'static Microstates, platform: &'static dyn Platform, number: 
     }
 }
 
-/// The calling thread is in this state from now on; gives the one that it was in.
+/// The calling thread is in this state from now on.
 #[inline]
-pub fn enter(state: State) -> Option<State> {
-    let Thread { all, account, platform } = THREAD.get()?;
-    Some(all.change(account, state, platform))
+pub fn enter(state: State) {
+    if let Some(Thread { all, account, platform }) = THREAD.get() {
+        all.change(account, state, platform);
+    }
 }
 
 /// While it lives the thread that made it is in a state; then it is in the one before again.
@@ -266,7 +272,9 @@ pub struct Within {
 /// The calling thread is in this state until what this gives is dropped.
 #[inline]
 pub fn within(state: State) -> Within {
-    Within { before: enter(state), _here: std::marker::PhantomData }
+    let before = THREAD.get().map(|thread| thread.account.state());
+    enter(state);
+    Within { before, _here: std::marker::PhantomData }
 }
 
 impl Drop for Within {
@@ -325,7 +333,8 @@ mod tests {
         all.change(one, State::Other, hand.at(10));
         assert!(!all.set(true, hand.at(100)));
         all.change(one, State::Emulator, hand.at(130));
-        assert_eq!(all.change(one, State::Gc, hand.at(140)), State::Emulator);
+        assert_eq!(one.state(), State::Emulator);
+        all.change(one, State::Gc, hand.at(140));
         all.change(one, State::Emulator, hand.at(145));
         let times = all.times(hand.at(150));
         assert_eq!(shown(&times[0]), [(State::Emulator, 15), (State::Gc, 5), (State::Other, 30)]);

@@ -54,8 +54,13 @@ impl<T> Queues<T> {
     }
 
     /// Takes out the one that is to run next.
+    #[inline]
     pub(crate) fn pick(&mut self) -> Option<T> {
         let [max, high, normal, low] = &mut self.by_priority;
+        if max.is_empty() && high.is_empty() && low.is_empty() {
+            self.passed_over = 0;
+            return normal.pop_front();
+        }
         if let Some(one) = max.pop_front().or_else(|| high.pop_front()) {
             return Some(one);
         }

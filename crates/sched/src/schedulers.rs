@@ -158,27 +158,20 @@ impl<R: Runtime> Schedulers<R> {
     /// In its home's, if that scheduler is awake: its heap is in that core's cache. If the home sleeps, in the waker's: two
     /// processes in a dialogue then share a core, and neither pays for waking one (Hedqvist 5.2.8 aims at the same).
     pub fn enqueue_woken(&self, process: &Process<R>) {
-        if let Some(id) = self.place_of(process) {
-            self.enqueue_at(id, process);
-            return;
-        }
-        // Relaxed: a hint; any queue will do.
         debug_assert!(process.status() == Status::Runnable, "Q1: a signal has made it so");
-        let home = process.home.load(Ordering::Relaxed) as usize % self.active();
+        // Relaxed: a hint; any queue will do.
+        let home = process.home.load(Ordering::Relaxed) as usize;
+        let bound = process.bound_to().is_some();
         match current() {
-            Some(id) => {
-                // In either queue the process runs; `enqueue_at` looks again (sched/Q2).
-                let target = if self[home].worker.is_away() { id } else { home };
-                if target == id {
-                    self[id].push(process);
-                    if self[id].offers() {
-                        self.wake_idle(id);
-                    }
-                } else {
-                    self.enqueue_at(target, process);
+            Some(id) if !bound && (home == id || self[home % self.active()].worker.is_away()) => {
+                // In either queue the process runs; `wake_idle` looks who is idle (sched/Q2).
+                let own = &self[id];
+                own.push(process);
+                if own.offers() {
+                    self.wake_idle(id);
                 }
             }
-            None => self.enqueue_at(home, process),
+            _ => self.enqueue_at(self.place_of(process).unwrap_or(home % self.active()), process),
         }
     }
 

@@ -1,51 +1,97 @@
 //! [`ShardedCounter`]: a number that many threads change and few read; [`ShardedTally`]: what comes and goes, by number and size.
+//!
+//! C1. A shard of a thread's own is written by that thread alone ([`slot::own`]): a load and a store do, without a locked
+//!     instruction. Threads without one share a shard, which they change by read-modify-writes.
 
 use crate::{
     atomic::{AtomicI64, Ordering::Relaxed},
     pad::CachePadded,
     slot,
 };
+use std::iter::once;
 
-/// A power of two; threads beyond it share a shard and stay correct.
-const SHARDS: usize = if cfg!(any(loom, feature = "single")) { 1 } else { 16 };
+/// So many threads have shards of their own. More than that share one, and the counters stay correct.
+const OWNED: usize = if cfg!(any(loom, feature = "single")) { 0 } else { 256 };
 
-/// A sum over shards, each on its own cache line and written by few threads.
-///
-/// Relaxed everywhere: the counter orders nothing. A [`sum`](Self::sum) that races changes may have seen any of
-/// them; when nobody changes the counter it is exact.
-#[derive(Debug)]
-pub struct ShardedCounter {
-    shards: [CachePadded<AtomicI64>; SHARDS],
+/// Changes one of a shard's numbers by an amount.
+type Add = fn(&AtomicI64, i64);
+
+/// C1, of the calling thread's own shard.
+#[inline]
+fn add_alone(number: &AtomicI64, amount: i64) {
+    number.store(number.load(Relaxed).wrapping_add(amount), Relaxed);
 }
 
-impl ShardedCounter {
-    #[cfg(not(loom))]
-    /// Zero.
-    pub const fn new() -> Self {
-        Self { shards: [const { CachePadded::new(AtomicI64::new(0)) }; SHARDS] }
+/// C1, of the shard that threads share.
+#[inline]
+fn add_shared(number: &AtomicI64, amount: i64) {
+    number.fetch_add(amount, Relaxed);
+}
+
+/// A thread's part of a counter: so many numbers, alone on their cache lines.
+type Shard<const N: usize> = CachePadded<[AtomicI64; N]>;
+
+/// The shards of a counter of so many numbers.
+///
+/// Relaxed everywhere: a counter orders nothing. A sum that races changes may have seen any of them; when nobody changes the
+/// counter it is exact.
+#[derive(Debug)]
+struct Shards<const N: usize> {
+    own: [Shard<N>; OWNED],
+    shared: Shard<N>,
+}
+
+impl<const N: usize> Shards<N> {
+    const_unless_loom! {
+        fn new() -> Self {
+            #[cfg(not(loom))]
+            return Self {
+                own: [const { CachePadded::new([const { AtomicI64::new(0) }; N]) }; OWNED],
+                shared: CachePadded::new([const { AtomicI64::new(0) }; N]),
+            };
+            #[cfg(loom)]
+            Self { own: [], shared: CachePadded::new(std::array::from_fn(|_| AtomicI64::new(0))) }
+        }
     }
 
-    #[cfg(loom)]
-    /// Zero.
-    pub fn new() -> Self {
-        Self { shards: std::array::from_fn(|_| CachePadded::new(AtomicI64::new(0))) }
+    /// Has `change` change the numbers of the calling thread's shard.
+    #[inline]
+    fn change(&self, change: impl Fn(&[AtomicI64; N], Add)) {
+        match slot::own(OWNED) {
+            Some(index) => change(&self.own[index], add_alone),
+            None => change(&self.shared, add_shared),
+        }
+    }
+
+    /// The sum of one of the numbers over all threads.
+    fn sum(&self, number: usize) -> i64 {
+        let own = self.own.iter().take(slot::given());
+        own.chain(once(&self.shared)).fold(0, |sum, shard| sum.wrapping_add(shard[number].load(Relaxed)))
+    }
+}
+
+/// A sum over shards, each on its own cache line and written by few threads.
+#[derive(Debug)]
+pub struct ShardedCounter(Shards<1>);
+
+impl ShardedCounter {
+    const_unless_loom! {
+        /// Zero.
+        #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
+        pub fn new() -> Self {
+            Self(Shards::new())
+        }
     }
 
     /// Adds; a negative number subtracts. Wraps around on overflow.
     #[inline]
     pub fn add(&self, amount: i64) {
-        self.shards[slot::index() % SHARDS].fetch_add(amount, Relaxed);
+        self.0.change(|[number], add| add(number, amount));
     }
 
     /// The sum over all threads.
     pub fn sum(&self) -> i64 {
-        self.shards.iter().fold(0, |sum, shard| sum.wrapping_add(shard.load(Relaxed)))
-    }
-}
-
-impl Default for ShardedCounter {
-    fn default() -> Self {
-        Self::new()
+        self.0.sum(0)
     }
 }
 
@@ -74,66 +120,47 @@ impl std::ops::Add for Tally {
     }
 }
 
-/// One thread's part: what came, what went, the size.
+/// A tally over shards, like a [`ShardedCounter`]: each change is to one cache line. The numbers are what came, what went, the size.
 #[derive(Debug)]
-struct Part([AtomicI64; 3]);
-
-/// A tally over shards, like a [`ShardedCounter`]: each change is to one cache line.
-#[derive(Debug)]
-pub struct ShardedTally {
-    shards: [CachePadded<Part>; SHARDS],
-}
+pub struct ShardedTally(Shards<3>);
 
 impl ShardedTally {
-    #[cfg(not(loom))]
-    /// Nothing there.
-    pub const fn new() -> Self {
-        Self { shards: [const { CachePadded::new(Part([const { AtomicI64::new(0) }; 3])) }; SHARDS] }
-    }
-
-    #[cfg(loom)]
-    /// Nothing there.
-    pub fn new() -> Self {
-        Self { shards: std::array::from_fn(|_| CachePadded::new(Part(std::array::from_fn(|_| AtomicI64::new(0))))) }
-    }
-
-    fn part(&self) -> &[AtomicI64; 3] {
-        &self.shards[slot::index() % SHARDS].0
+    const_unless_loom! {
+        /// Nothing there.
+        #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
+        pub fn new() -> Self {
+            Self(Shards::new())
+        }
     }
 
     /// One comes.
     #[inline]
     pub fn come(&self, size: usize) {
-        let [came, _, total] = self.part();
-        came.fetch_add(1, Relaxed);
-        total.fetch_add(size as i64, Relaxed);
+        self.0.change(|[came, _, total], add| {
+            add(came, 1);
+            add(total, size as i64);
+        });
     }
 
     /// One goes.
     #[inline]
     pub fn go(&self, size: usize) {
-        let [_, went, total] = self.part();
-        went.fetch_add(1, Relaxed);
-        total.fetch_sub(size as i64, Relaxed);
+        self.0.change(|[_, went, total], add| {
+            add(went, 1);
+            add(total, (size as i64).wrapping_neg());
+        });
     }
 
     /// One of them is larger or smaller by so much.
     #[inline]
     pub fn resize(&self, by: i64) {
-        self.part()[2].fetch_add(by, Relaxed);
+        self.0.change(|[_, _, total], add| add(total, by));
     }
 
     /// The sums over all threads. One that races changes may see a thing go and not come: it is never below nothing.
     pub fn now(&self) -> Tally {
-        let sum = |i: usize| self.shards.iter().fold(0i64, |sum, shard| sum.wrapping_add(shard.0[i].load(Relaxed)));
-        let positive = |n: i64| u64::try_from(n).unwrap_or(0);
-        Tally { came: positive(sum(0)), went: positive(sum(1)), size: positive(sum(2)) as usize }
-    }
-}
-
-impl Default for ShardedTally {
-    fn default() -> Self {
-        Self::new()
+        let positive = |number: usize| u64::try_from(self.0.sum(number)).unwrap_or(0);
+        Tally { came: positive(0), went: positive(1), size: positive(2) as usize }
     }
 }
 

@@ -288,6 +288,7 @@ impl<P: Link> Iterator for Chain<P> {
 }
 
 impl<P: Link> Drop for Chain<P> {
+    #[inline]
     fn drop(&mut self) {
         if !self.is_empty() {
             self.for_each(drop);
@@ -302,13 +303,13 @@ impl<P: Link> fmt::Debug for Chain<P> {
 }
 
 #[cfg(test)]
-mod testing {
+pub(crate) mod testing {
     use super::HasNext;
     use crate::cell::UnsafeCell;
 
-    pub(super) struct Numbered {
+    pub(crate) struct Numbered {
         next: UnsafeCell<*mut Numbered>,
-        pub(super) number: u32,
+        pub(crate) number: u32,
     }
 
     // SAFETY: the pointer is followed only by who owns the node.
@@ -321,11 +322,11 @@ mod testing {
         }
     }
 
-    pub(super) fn numbered(number: u32) -> Box<Numbered> {
+    pub(crate) fn numbered(number: u32) -> Box<Numbered> {
         Box::new(Numbered { next: UnsafeCell::new(std::ptr::null_mut()), number })
     }
 
-    pub(super) fn numbers(chain: super::Chain<Box<Numbered>>) -> Vec<u32> {
+    pub(crate) fn numbers(chain: super::Chain<Box<Numbered>>) -> Vec<u32> {
         chain.map(|node| node.number).collect()
     }
 }

@@ -130,6 +130,7 @@ impl Progress {
             seen: Cell::new(0),
             open: RefCell::new(Vec::new()),
             sealed: RefCell::new(Batch::default()),
+            has_work: Cell::new(false),
         };
         slot.enter();
         Some(slot)
@@ -295,6 +296,8 @@ pub struct ThreadSlot {
     open: RefCell<Vec<Retired>>,
     /// The one batch that is waiting; the next is sealed when it has run.
     sealed: RefCell<Batch>,
+    /// There is something in one of the two: all that a quiescent point looks at.
+    has_work: Cell<bool>,
 }
 
 impl ThreadSlot {
@@ -307,6 +310,7 @@ impl ThreadSlot {
     /// who begins to look. It runs at a later quiescent point of this thread, or of another's if this one parks.
     pub fn retire(&self, work: impl FnOnce() + Send + 'static) {
         self.open.borrow_mut().push(Retired::Work(Box::new(work)));
+        self.has_work.set(true);
     }
 
     /// As [`retire`](Self::retire) for work that only frees one object; costs no memory of its own.
@@ -316,6 +320,7 @@ impl ThreadSlot {
     #[inline]
     pub unsafe fn retire_object(&self, object: *mut (), free: unsafe fn(*mut ())) {
         self.open.borrow_mut().push(Retired::Object(object, free));
+        self.has_work.set(true);
     }
 
     /// This thread now holds no reference into shared structures.
@@ -345,6 +350,7 @@ impl ThreadSlot {
         self.leave();
         let mut work = take(&mut *self.sealed.borrow_mut()).work;
         work.append(&mut self.open.borrow_mut());
+        self.has_work.set(false);
         self.progress.see_through(work)
     }
 
@@ -354,8 +360,9 @@ impl ThreadSlot {
     }
 
     /// Whether this thread has retired what has not run yet.
+    #[inline]
     pub fn has_work(&self) -> bool {
-        !self.open.borrow().is_empty() || !self.sealed.borrow().work.is_empty()
+        self.has_work.get()
     }
 
     fn word(&self) -> &AtomicU64 {
@@ -394,10 +401,13 @@ impl ThreadSlot {
             // We are quiescent, and have seen our own unlinking.
             self.show(batch.tag);
             *self.sealed.borrow_mut() = batch;
+            // Perhaps it was all left by others.
+            self.has_work.set(true);
         }
         if self.progress.scan(&mut self.sealed.borrow_mut()) {
             // Out of the cell first: the work may retire more.
             let work = take(&mut self.sealed.borrow_mut().work);
+            self.has_work.set(!self.open.borrow().is_empty());
             self.progress.run(work);
         }
     }

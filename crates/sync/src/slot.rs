@@ -2,9 +2,14 @@
 //!
 //! A thread takes the smallest free number when it first asks and returns it when it ends, so the numbers stay
 //! below the largest number of threads that ever lived at once. Two threads never have one number at the same
-//! time, except threads already in their last throes (all 0): a number chooses a shard, it grants nothing.
+//! time, so what a thread finds at [`own`] its number it may write alone. Threads already in their last throes have none;
+//! [`index`], which only chooses a shard, is 0 for them.
 
-use std::{cell::Cell, collections::BTreeSet};
+use std::{
+    cell::Cell,
+    collections::BTreeSet,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
 
 /// Numbers given back, and the first never given.
 struct Numbers {
@@ -15,7 +20,12 @@ struct Numbers {
 // Not the crate's own `Mutex`: profiling that counts by thread number, and a model has no statics.
 static NUMBERS: std::sync::Mutex<Numbers> = std::sync::Mutex::new(Numbers { free: BTreeSet::new(), next: 0 });
 
+/// Numbers given so far: `Numbers::next`, to be read without the lock.
+static GIVEN: AtomicUsize = AtomicUsize::new(0);
+
 const UNKNOWN: usize = usize::MAX;
+/// The thread has given its number back.
+const GONE: usize = usize::MAX - 1;
 
 std::thread_local! {
     /// Read on each use; `LEASE` only on the first.
@@ -30,6 +40,8 @@ impl Lease {
         let mut numbers = NUMBERS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let index = numbers.free.pop_first().unwrap_or_else(|| {
             numbers.next += 1;
+            // Relaxed: who counts on what a thread wrote has heard of that by other means.
+            GIVEN.store(numbers.next, Relaxed);
             numbers.next - 1
         });
         Self(index)
@@ -38,8 +50,7 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // What runs after this on the dying thread shares shard 0.
-        let _ = INDEX.try_with(|index| index.set(0));
+        let _ = INDEX.try_with(|index| index.set(GONE));
         NUMBERS.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).free.insert(self.0);
     }
 }
@@ -47,18 +58,37 @@ impl Drop for Lease {
 /// This thread's number. Model threads are all 0: they are coroutines of one thread.
 #[inline]
 pub fn index() -> usize {
+    own(usize::MAX).unwrap_or(0)
+}
+
+/// This thread's number, if it is below `most` and no other thread has it: not for a thread that is ending, nor in a model.
+///
+/// A number passes from a thread to the next by way of a lock, which orders what they do with it.
+#[inline]
+pub fn own(most: usize) -> Option<usize> {
     if cfg!(any(loom, feature = "single")) {
-        return 0;
+        return None;
     }
-    let known = INDEX.try_with(Cell::get).unwrap_or(0);
-    if known == UNKNOWN { first_index() } else { known }
+    let known = INDEX.try_with(Cell::get).unwrap_or(GONE);
+    if known < most.min(GONE) { Some(known) } else { first_index(known).filter(|index| *index < most) }
+}
+
+/// How many numbers have been given: no thread has this one or a larger one, unless it has just begun.
+pub fn given() -> usize {
+    GIVEN.load(Relaxed)
 }
 
 #[cold]
-fn first_index() -> usize {
-    let taken = LEASE.try_with(|lease| lease.0).unwrap_or(0);
-    let _ = INDEX.try_with(|index| index.set(taken));
-    taken
+fn first_index(known: usize) -> Option<usize> {
+    match known {
+        GONE => None,
+        UNKNOWN => {
+            let taken = LEASE.try_with(|lease| lease.0).ok()?;
+            let _ = INDEX.try_with(|index| index.set(taken));
+            Some(taken)
+        }
+        index => Some(index),
+    }
 }
 
 #[cfg(all(test, not(loom), not(feature = "single")))]

@@ -5,6 +5,12 @@
 //!      Whoever changed it from one state in which it is nobody's to another may look at it until others learn of that.
 //! SW2. One thread at a time visits the object, in states in which it is nobody's: it looks, and changes nothing. The state may
 //!      change meanwhile, but to one that gives the object to somebody only when the visitor has left.
+//! SW3. What others leave for the owner stands in a queue that the owner takes whole ([`crate::Mpsc`]). Who leaves something and
+//!      finds the queue empty changes the state to one that says so; who finds something there need not, for whoever left that
+//!      does it or has done it. The owner looks at the queue once the object is its own, settles the state
+//!      ([`StateWord::settle`]) before it takes the queue, and gives the object up by a change that sees whether the state is
+//!      still settled. So the object is not given up with something in the queue that nobody tells of: what the take missed
+//!      came when the queue was empty, or after something that did, and whoever left that changes the state afterwards.
 
 use crate::atomic::{
     AtomicU32,
@@ -61,6 +67,17 @@ impl StateWord {
                 Ok(_) => return result,
                 Err(now) => seen = now,
             }
+        }
+    }
+
+    /// The owner has noted all that others have told by way of the state, which is `settled` again (SW3). Nothing is written if it
+    /// is so already: a change that comes at this very moment is noted the next time.
+    #[inline]
+    pub fn settle(&self, settled: u32) {
+        // Relaxed: what was told before the object became the owner's was seen with that (Acquire); what came later shows in the
+        // state, here or when the owner gives the object up.
+        if self.get() != settled {
+            self.change(|_| (settled, ()));
         }
     }
 
@@ -130,9 +147,11 @@ mod loom_tests {
     use super::StateWord;
     use crate::atomic::{
         AtomicBool,
-        Ordering::{Acquire, Release},
+        Ordering::{Acquire, Relaxed, Release},
     };
     use crate::cell::UnsafeCell;
+    use crate::mpsc::testing::{Numbered, numbered, numbers};
+    use crate::{Mpsc, WasEmpty};
     use loom::thread;
     use std::sync::Arc;
 
@@ -183,6 +202,73 @@ mod loom_tests {
             let _visit = self.word.visit(|state| state != RUNNING)?;
             Some(self.read())
         }
+    }
+
+    const SIGNALLED: u32 = 3;
+
+    /// What is left in a queue for who runs the object.
+    struct Receiver {
+        word: StateWord,
+        left: Mpsc<Box<Numbered>>,
+        queued: AtomicBool,
+    }
+
+    impl Receiver {
+        fn send(&self, number: u32) {
+            let Ok(WasEmpty(true)) = self.left.push(numbered(number)) else { return };
+            let told = |state| match state {
+                WAITING => (RUNNABLE, true),
+                RUNNING => (SIGNALLED, false),
+                other => (other, false),
+            };
+            if self.word.change(told) {
+                // Release: as in `Object::wake`.
+                self.queued.store(true, Release);
+            }
+        }
+
+        /// What a scheduler does, if it finds it in the queue: takes what was left, and lets it wait.
+        fn run(&self) -> Vec<u32> {
+            let mut got = Vec::new();
+            // Acquire: see `send`.
+            if self.queued.compare_exchange(true, false, Acquire, Relaxed).is_err() {
+                return got;
+            }
+            self.word.try_give(|_| (RUNNING, ())).expect("nobody visits");
+            if !self.left.is_empty() {
+                self.word.settle(RUNNING);
+                got.extend(numbers(self.left.take_all()));
+            }
+            if self.word.change(|state| if state == RUNNING { (WAITING, false) } else { (RUNNABLE, true) }) {
+                // Release: as above.
+                self.queued.store(true, Release);
+            }
+            got
+        }
+    }
+
+    /// SW3. Caught when tried: a take before the state is settled, giving the object up without a look at the state, no look at the
+    /// queue by an owner whose state is settled already.
+    #[test]
+    fn loom_nothing_is_left_for_an_object_that_waits() {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(|| {
+            let receiver =
+                Arc::new(Receiver { word: StateWord::new(WAITING), left: Mpsc::new(), queued: AtomicBool::new(false) });
+            let senders = [vec![1, 2], vec![9]].map(|all| {
+                let receiver = receiver.clone();
+                thread::spawn(move || all.into_iter().for_each(|number| receiver.send(number)))
+            });
+            let mut got = receiver.run();
+            got.extend(receiver.run());
+            senders.into_iter().for_each(|sender| sender.join().unwrap());
+            while receiver.queued.load(Acquire) {
+                got.extend(receiver.run());
+            }
+            got.sort_unstable();
+            assert_eq!((got, receiver.word.get()), (vec![1, 2, 9], WAITING));
+        });
     }
 
     #[test]

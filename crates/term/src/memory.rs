@@ -19,7 +19,7 @@ use std::ptr::NonNull;
 /// Requests of so many bytes and more are held against what is there.
 pub const LARGE: usize = 64 << 20;
 /// Requests of so many bytes and more say what they are for ([`allocate`]).
-const NAMED: usize = 64 << 10;
+pub const NAMED: usize = 64 << 10;
 /// Of what is there so much of it is left: for the tables of pages, and because the figure is an estimate.
 const LEFT: usize = 128;
 

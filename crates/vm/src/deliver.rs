@@ -49,13 +49,23 @@ impl Ctx<'_> {
     /// Handles signals that have come, as far as so many reductions go (one at least).
     pub fn fetch_signals(&mut self, reductions: i32) -> Handled {
         let until = self.state.reductions_left.saturating_sub(reductions.max(1));
-        let (signals, were_left) = match self.state.unhandled.take() {
-            Some(left) => (*left, true),
-            None if self.process.outer.is_empty() => return Handled::All,
-            None => (self.take_signals(), false),
-        };
-        let handled = self.handle_signals(signals, until);
-        if were_left && handled == Handled::All && !self.process.outer.is_empty() {
+        if self.state.unhandled.is_some() {
+            return self.handle_rest(until);
+        }
+        if self.process.outer.is_empty() {
+            return Handled::All;
+        }
+        let signals = self.take_signals();
+        self.handle_signals(signals, until)
+    }
+
+    /// As [`Ctx::fetch_signals`], where some are left of those that were taken before.
+    #[cold]
+    #[inline(never)]
+    fn handle_rest(&mut self, until: i32) -> Handled {
+        let rest = self.state.unhandled.take().map_or(Signals::empty(), |rest| *rest);
+        let handled = self.handle_signals(rest, until);
+        if handled == Handled::All && !self.process.outer.is_empty() {
             // They are taken at once: who left them while it was runnable does not wake it again.
             self.state.unhandled = Some(Box::new(self.take_signals()));
             return Handled::Some;
@@ -96,10 +106,19 @@ impl Ctx<'_> {
                 }
             }
         };
-        if !signals.is_empty() {
-            self.state.unhandled = Some(Box::new(signals));
+        if signals.is_empty() {
+            // Nothing is in it that would have to be dropped.
+            std::mem::forget(signals);
+        } else {
+            self.keep_for_later(signals);
         }
         handled
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn keep_for_later(&mut self, rest: Signals) {
+        self.state.unhandled = Some(Box::new(rest));
     }
 
     /// Puts signals in the order in which they came, until so many reductions are left in the slice. Are all?

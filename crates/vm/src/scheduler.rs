@@ -230,7 +230,7 @@ impl Scheduler {
 
     fn run(&mut self, process: &'static Process) -> u32 {
         self.dispatcher.begin_work();
-        let own = &self.vm.schedulers[self.local.id];
+        let own = self.dispatcher.own();
         if self.asleep {
             self.awaken(process);
         }
@@ -272,6 +272,7 @@ impl Scheduler {
 }
 
 impl Ctx<'_> {
+    #[inline]
     pub(crate) fn run_slice(&mut self) -> SliceEnd {
         if self.is_watched() {
             self.trace_slice_begins();
@@ -299,6 +300,7 @@ impl Ctx<'_> {
     }
 
     /// Between two slices: handles signals, as far as their share of a slice goes.
+    #[inline]
     pub(crate) fn answer_signals(&mut self) -> Handled {
         if !self.has_signals() {
             return Handled::All;
@@ -309,6 +311,7 @@ impl Ctx<'_> {
         handled
     }
 
+    #[inline]
     fn signals_then_code(&mut self) -> SliceEnd {
         if self.answer_signals() == Handled::Fatal {
             return SliceEnd::Exited;
@@ -319,31 +322,57 @@ impl Ctx<'_> {
             return end;
         }
         if self.state.suspended > 0 {
-            // What others asked of it meanwhile has left garbage.
-            let full = self.state.resumption.is_none() && self.state.heap.needs_collection();
-            // SAFETY: between two slices the X registers are saved, in a place that is a root.
-            if full && !unsafe { self.collect(0, &mut []) } {
-                return SliceEnd::Exited;
-            }
-            return SliceEnd::Waiting;
+            return self.stay_suspended();
         }
         let end = self.vm.engine().run(self);
-        if end == SliceEnd::Yielded && self.process.gives_way() {
-            match self.answer_signals() {
-                Handled::All => {}
-                // Who asked still waits.
-                Handled::Some => self.process.ask(),
-                Handled::Fatal => return SliceEnd::Exited,
-            }
+        if end == SliceEnd::Yielded && self.process.gives_way() && self.answer_who_asked() == Handled::Fatal {
+            return SliceEnd::Exited;
         }
         self.state.waiting = end == SliceEnd::Waiting;
         end
+    }
+
+    /// A slice of a process that is suspended.
+    #[cold]
+    #[inline(never)]
+    fn stay_suspended(&mut self) -> SliceEnd {
+        // What others asked of it meanwhile has left garbage.
+        let full = self.state.resumption.is_none() && self.state.heap.needs_collection();
+        // SAFETY: between two slices the X registers are saved, in a place that is a root.
+        if full && !unsafe { self.collect(0, &mut []) } {
+            return SliceEnd::Exited;
+        }
+        SliceEnd::Waiting
+    }
+
+    /// It has given way to who waits for its answer.
+    #[cold]
+    #[inline(never)]
+    fn answer_who_asked(&mut self) -> Handled {
+        let handled = self.answer_signals();
+        if handled == Handled::Some {
+            // Who asked still waits.
+            self.process.ask();
+        }
+        handled
     }
 }
 
 impl Vm {
     /// Puts the process where the way its slice ended says.
+    #[inline]
     pub(crate) fn after_slice(&'static self, ctx: &mut Ctx<'_>, end: SliceEnd) {
+        let plain = ctx.state.unhandled.is_none() && !self.switches.any(switches::RUNNABLE_PROCESSES);
+        if end != SliceEnd::Waiting || !plain {
+            self.after_any_slice(ctx, end);
+        } else if !ctx.process.try_wait() {
+            self.schedulers.enqueue(ctx.process);
+        }
+    }
+
+    /// As [`Vm::after_slice`], which has the case of most slices inline.
+    #[inline(never)]
+    fn after_any_slice(&'static self, ctx: &mut Ctx<'_>, end: SliceEnd) {
         let process = ctx.process;
         match end {
             // process/G3.

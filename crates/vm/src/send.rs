@@ -115,11 +115,14 @@ impl Ctx<'_> {
     /// A message of this process to `to`.
     #[inline]
     fn outgoing(&mut self, to: Term, message: Term) -> Message {
-        let payload = self.payload(message);
-        if self.state.token.is_none() {
-            return Message::new(payload, self.pid().term());
+        if self.state.token.is_some() {
+            let payload = self.payload(message);
+            return self.outgoing_with_token(to, message, payload);
         }
-        self.outgoing_with_token(to, message, payload)
+        if message.is_immediate() {
+            return Message::new(Payload::immediate(message), self.pid().term());
+        }
+        Message::new(self.payload(message), self.pid().term())
     }
 
     /// An exit signal of this process to `to`, with its sequential trace token if it has one.
@@ -139,7 +142,7 @@ impl Ctx<'_> {
         let vm = self.vm;
         if let Some(process) = vm.processes.get(pid) {
             let message = self.outgoing(pid.term(), message);
-            vm.send(process, Signal::Message(message));
+            vm.schedule(process, process.push_message(message));
         }
     }
 

@@ -124,6 +124,7 @@ fn answer(vm: &'static Vm, from: Pid, request: &Payload, result: Term) {
 
 impl Ctx<'_> {
     /// Is there something to do before the process runs on, and may it be done now?
+    #[inline]
     pub fn has_tasks(&self) -> bool {
         let state = &*self.state;
         state.resumption.as_ref().is_none_or(|suspended| suspended.collectable)
