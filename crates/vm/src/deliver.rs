@@ -2,6 +2,7 @@
 
 use crate::bif::Escape;
 use crate::ctx::Ctx;
+pub use crate::runtime::Question;
 use crate::tracer::flags;
 use crate::{Signal, Signals};
 use myriad_heap::Fragment;
@@ -25,18 +26,6 @@ pub enum Handled {
     Some,
     /// The process has to end: [`crate::OwnerState::exit_reason`] says why.
     Fatal,
-}
-
-/// What one process asks another: the asker makes it, and the other answers in its own thread, between its own instructions.
-pub trait Question: Send {
-    /// The answer of the process that runs. It stands in the fragment, but for what the process has already.
-    fn answer(&self, ctx: &mut Ctx<'_>) -> (Term, Fragment);
-
-    /// The answer for a process that has ended: an immediate.
-    fn of_the_dead(&self) -> Term;
-
-    /// Where the question holds its terms, if it has any.
-    fn memory(&self) -> Option<&Fragment>;
 }
 
 impl Ctx<'_> {

@@ -191,10 +191,7 @@ mod tests {
         for (line, row) in [
             ("NewOne --format nk", "            NewOne \"nk\"\n        }\n        either {"),
             ("NewOne --group either --format Rk", "            NewOne \"Rk\"\n        }\n        slow {"),
-            (
-                "NewOne --group slow --file guards",
-                "            NewOne \"-\" guards::new_one\n        }\n    } };",
-            ),
+            ("NewOne --group slow --file guards", "            NewOne \"-\" guards::new_one\n        }\n    } };"),
         ] {
             let wanted = wanted(line).unwrap();
             assert!(wanted.in_table(&table).unwrap().contains(row), "{line}");
