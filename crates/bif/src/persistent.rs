@@ -112,7 +112,7 @@ fn put_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         }
     };
     if let Some(old) = replaced {
-        ctx.vm.literals.release(ctx.vm, old.area);
+        ctx.vm.release_literals(old.area);
     }
     Ok(Term::OK)
 }
@@ -137,14 +137,14 @@ fn erase(vm: &'static Vm, key: Term) -> bool {
         erased
     };
     let Some(erased) = erased else { return false };
-    vm.literals.release(vm, erased.area);
+    vm.release_literals(erased.area);
     true
 }
 
 fn erase_persistent_terms_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
     let all = std::mem::take(&mut table(ctx.vm).write().chains);
     for value in all.into_values().flatten() {
-        ctx.vm.literals.release(ctx.vm, value.area);
+        ctx.vm.release_literals(value.area);
     }
     Ok(Term::TRUE)
 }

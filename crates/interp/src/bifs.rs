@@ -3,19 +3,15 @@
 //! A built-in runs with the process's state written back; its arguments are the X registers themselves. It is run again
 //! (after a wait, or on a dirty scheduler) simply by executing the calling instruction again, or the function's entry.
 
-use crate::instr::Op;
+use crate::instr::{NO_CONTINUATION, Op};
 use crate::machine::{Machine, high, target, wide};
 use crate::{calls, errors, guards, stubs, trace};
 use myriad_process::{Class, CodePtr};
-use myriad_term::{Atom, Build, Mfa, Term, am};
+use myriad_term::{Mfa, Term, am};
 use myriad_vm::Resume;
 use myriad_vm::bif::{BifDef, BifResult, Escape};
 use myriad_vm::code::{Continuation, Function, Module};
 use myriad_vm::engine::SliceEnd;
-
-/// Stands for the continuation in a call of a built-in that always raises, where frames of different sizes come together. Such a
-/// call is not traced, for it could not be told where its caller's frame ends; it never goes on in Erlang code.
-pub const NO_CONTINUATION: u32 = 0;
 
 /// A call in the body of a function.
 #[inline(always)]
@@ -80,13 +76,22 @@ unsafe fn call_otherwise(m: &mut Machine<'_, '_>, pc: *const u32, def: &'static 
         && traceable
     {
         // SAFETY: the instruction at hand.
-        return unsafe { trace::enter_bif(m, pc, function) };
+        return unsafe { enter_bif(m, pc, function) };
     }
     if let Some(kind) = def.kind.dirty() {
         return m.stop(SliceEnd::Dirty(kind), pc, std::ptr::null(), arity);
     }
     let result = run_built_in(m, def, arity, Resume { pc: CodePtr(pc), function: std::ptr::null() });
     finish(m, pc, result)
+}
+
+/// A built-in with a breakpoint is called by an instruction that knows it: enters it as any function is.
+#[cold]
+pub unsafe fn enter_bif(m: &mut Machine<'_, '_>, pc: *const u32, function: &'static Function) -> *const u32 {
+    // SAFETY: the caller's promise.
+    unsafe { push_continuation(m, pc) };
+    m.callee = function;
+    function.entry().0
 }
 
 /// Runs a built-in on the arguments in the registers. The process is at `at` meanwhile.
@@ -184,16 +189,7 @@ pub unsafe fn called_at(callee: *const Function, pc: *const u32) -> Option<(&'st
 /// `pc` is an instruction of decoded code.
 pub unsafe fn called_by(pc: *const u32) -> Option<Mfa> {
     // SAFETY: the caller's promise; an instruction of this kind has this operand.
-    unsafe {
-        matches!(Op::of(*pc), Op::CallBif | Op::CallBifLast).then(|| name_of(&*(wide(pc.add(1)) as *const BifDef)))
-    }
-}
-
-/// The name of a built-in.
-pub fn name_of(def: &BifDef) -> Mfa {
-    let atom = |text| Atom::new(text).unwrap_or(am::undefined);
-    // `Pid ! Message` is an instruction of its own, known by the name of the function.
-    Mfa { module: atom(def.module), function: atom(def.function), arity: def.arity }
+    unsafe { matches!(Op::of(*pc), Op::CallBif | Op::CallBifLast).then(|| (*(wide(pc.add(1)) as *const BifDef)).mfa()) }
 }
 
 /// Goes on after a built-in called at `pc` (null: through the entry of `m.callee`) has given `result`.
@@ -219,9 +215,9 @@ pub fn finish(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) -> *co
     let (at, function): (_, *const Function) = if pc.is_null() { (again(), m.callee) } else { (pc, std::ptr::null()) };
     match escape {
         Escape::Error(_) | Escape::BadMap(_) | Escape::BadKey(_) => {
-            let reason = reason_of(m, &escape);
+            let reason = errors::reason_of(m, &escape);
             let arguments = m.args_list(arity);
-            errors::bif_error(m, pc, name_of(def), arguments, reason)
+            errors::bif_error(m, pc, def.mfa(), arguments, reason)
         }
         Escape::Exit(reason) => raise_from(m, pc, Class::Exit, reason),
         Escape::Throw(value) => raise_from(m, pc, Class::Throw, value),
@@ -274,16 +270,6 @@ pub unsafe fn push_continuation(m: &mut Machine<'_, '_>, pc: *const u32) {
             _ => 3,
         };
         m.push(target(pc.add(continuation)).cast());
-    }
-}
-
-/// The reason of an error that a built-in gave.
-pub fn reason_of(m: &mut Machine<'_, '_>, escape: &Escape) -> Term {
-    match escape {
-        Escape::Error(reason) => *reason,
-        Escape::BadMap(value) => m.ctx.tuple(&[Term::atom(am::badmap), *value]),
-        Escape::BadKey(key) => m.ctx.tuple(&[Term::atom(am::badkey), *key]),
-        _ => Term::atom(am::badarg),
     }
 }
 

@@ -5,15 +5,18 @@
 //! writes into the spare capacity, which doubles when it is used up.
 
 mod small;
+pub mod target;
 
 use crate::bits;
 use crate::errors;
+use crate::instr::segment;
 use crate::machine::{Machine, high, target, wide};
 use myriad_term::Atom;
 use myriad_term::arith::Number;
 use myriad_term::binary::{HEAP_BINARY_LIMIT, WRITABLE};
 use myriad_term::boxed::Header;
 use myriad_term::{Alloc, Boxed, Build, Kind, SharedBinary, Term, am};
+use target::Target;
 
 /// Least capacity of a writable binary, bytes.
 const LEAST_CAPACITY: usize = 256;
@@ -21,60 +24,6 @@ const LEAST_CAPACITY: usize = 256;
 const BITS_PER_REDUCTION: usize = 8 * 1024;
 /// More bits than any bit string may have.
 const MAX_BITS: usize = 1 << 50;
-
-/// Kinds of segments, as `bs_create_bin` holds them.
-pub mod kind {
-    #![allow(missing_docs, reason = "the names are those of the types of segments in Erlang")]
-    pub const INTEGER: u32 = 0;
-    pub const FLOAT: u32 = 1;
-    pub const BINARY: u32 = 2;
-    pub const APPEND: u32 = 3;
-    pub const PRIVATE_APPEND: u32 = 4;
-    pub const STRING: u32 = 5;
-    pub const UTF8: u32 = 6;
-    pub const UTF16: u32 = 7;
-    pub const UTF32: u32 = 8;
-    /// Names in `error_info`, by kind.
-    pub const NAMES: [&str; 9] = ["integer", "float", "binary", "binary", "binary", "string", "utf8", "utf16", "utf32"];
-}
-
-/// Words of a segment: kind and flags, unit, number, value (or string address), size, bytes.
-pub const SEGMENT_WORDS: usize = 6;
-
-/// The binary that `bs_put_*` instructions fill. Where its data are counts until the next collection.
-pub struct Target {
-    binary: Term,
-    data: *mut u8,
-    at: usize,
-    end: usize,
-    collections: u64,
-}
-
-impl Target {
-    /// None.
-    pub const fn none() -> Target {
-        Target { binary: Term::NONE, data: std::ptr::null_mut(), at: 0, end: 0, collections: 0 }
-    }
-
-    /// This one, from bit `at` to bit `end` of its data, after so many collections of the heap.
-    pub fn of(binary: Term, at: usize, end: usize, collections: u64) -> Target {
-        Target { binary, data: data_of(binary), at, end, collections }
-    }
-
-    /// The binary, where it is filled and where it ends, if there is one and no more than so many collections have been.
-    pub fn parts(&self, collections: u64) -> Option<(Term, usize, usize)> {
-        (self.binary.is_some() && self.collections == collections).then_some((self.binary, self.at, self.end))
-    }
-
-    /// All its bytes.
-    fn bytes(&mut self) -> &mut [u8] {
-        if self.data.is_null() {
-            return &mut [];
-        }
-        // SAFETY: set by the instruction that made the binary, to memory of `end` bits which nobody else looks at yet.
-        unsafe { std::slice::from_raw_parts_mut(self.data, self.end.div_ceil(8)) }
-    }
-}
 
 /// Why a segment cannot be built: the words of OTP's error information.
 enum Fault {
@@ -122,17 +71,17 @@ fn code_point(value: Term) -> Option<char> {
 /// Bits that a segment takes.
 fn segment_bits(kind: u32, unit: usize, value: Term, size: Term) -> Result<usize, Fault> {
     match kind {
-        kind::INTEGER => {
+        segment::INTEGER => {
             size_in_bits(size, unit).and_then(|n| if value.is_integer() { Ok(n) } else { Err(Fault::Type) })
         }
-        kind::FLOAT => match size_in_bits(size, unit)? {
+        segment::FLOAT => match size_in_bits(size, unit)? {
             n @ (16 | 32 | 64) if value.is_number() => Ok(n),
             16 | 32 | 64 => Err(Fault::Type),
             _ => Err(Fault::Invalid),
         },
-        kind::UTF8 => code_point(value).map(|c| 8 * c.len_utf8()).ok_or(Fault::Type),
-        kind::UTF16 => code_point(value).map(|c| 16 * c.len_utf16()).ok_or(Fault::Type),
-        kind::UTF32 => code_point(value).map(|_| 32).ok_or(Fault::Type),
+        segment::UTF8 => code_point(value).map(|c| 8 * c.len_utf8()).ok_or(Fault::Type),
+        segment::UTF16 => code_point(value).map(|c| 16 * c.len_utf16()).ok_or(Fault::Type),
+        segment::UTF32 => code_point(value).map(|_| 32).ok_or(Fault::Type),
         _ => {
             let all = size.is_am(am::all);
             let wanted = if all { 0 } else { size_in_bits(size, unit)? };
@@ -183,13 +132,13 @@ fn put_double(bytes: &mut [u8], at: usize, n: usize, flags: u32, value: Term) ->
 
 fn put_char(bytes: &mut [u8], at: usize, kind: u32, flags: u32, c: char) -> usize {
     match kind {
-        kind::UTF8 => {
+        segment::UTF8 => {
             let mut buffer = [0; 4];
             let encoded = c.encode_utf8(&mut buffer).as_bytes();
             bits::copy(bytes, at, encoded, 0, 8 * encoded.len());
             8 * encoded.len()
         }
-        kind::UTF16 => {
+        segment::UTF16 => {
             let mut buffer = [0; 2];
             let units = c.encode_utf16(&mut buffer);
             for (i, unit) in units.iter().enumerate() {
@@ -233,12 +182,6 @@ fn fresh(m: &mut Machine<'_, '_>, bits: usize) -> (Term, *mut u8) {
     let whole = m.ctx.shared_binary(shared);
     let term = if bits.is_multiple_of(8) { whole } else { m.ctx.sub_binary(whole, 0, bits) };
     (term, data)
-}
-
-/// Where the bytes of a bit string made by [`fresh`] are now.
-fn data_of(term: Term) -> *mut u8 {
-    let Some((whole, ..)) = term.binary_parts() else { return std::ptr::null_mut() };
-    whole.as_boxed().map_or(std::ptr::null_mut(), |object| object.whole_bytes().as_ptr().cast_mut())
 }
 
 fn set_aux(object: Boxed, aux: u32) {
@@ -348,7 +291,7 @@ unsafe fn segment_error(m: &mut Machine<'_, '_>, pc: *const u32, segment: &Segme
         Fault::Size | Fault::TooLarge => size,
         _ => value,
     };
-    let name = kind::NAMES.get(kind as usize).copied().unwrap_or("binary");
+    let name = segment::NAMES.get(kind as usize).copied().unwrap_or("binary");
     let cause = m.ctx.tuple(&[Term::small(i64::from(number)), atom(name), atom(fault.name()), shown]);
     let info = [
         (Term::atom(am::cause), cause),
@@ -377,7 +320,7 @@ impl Segment {
 
     unsafe fn value(&self, m: &Machine<'_, '_>) -> Term {
         // SAFETY: as above.
-        unsafe { if self.kind == kind::STRING { Term::NIL } else { m.source(self.at.add(3)) } }
+        unsafe { if self.kind == segment::STRING { Term::NIL } else { m.source(self.at.add(3)) } }
     }
 
     /// The bytes of a string.
@@ -388,7 +331,7 @@ impl Segment {
 
     unsafe fn size(&self, m: &Machine<'_, '_>) -> Term {
         // SAFETY: as above.
-        unsafe { if self.kind == kind::STRING { Term::NIL } else { m.source(self.at.add(4)) } }
+        unsafe { if self.kind == segment::STRING { Term::NIL } else { m.source(self.at.add(4)) } }
     }
 }
 
@@ -397,19 +340,19 @@ pub unsafe fn create_bin(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
     // SAFETY: operands of the instruction.
     unsafe {
         let (live, words, n) = (*pc.add(2) as usize, *pc.add(3) as usize, *pc.add(5) as usize);
-        let segments = |i: usize| Segment::at(pc.add(6 + i * SEGMENT_WORDS));
+        let segments = |i: usize| Segment::at(pc.add(6 + i * segment::WORDS));
         let failed = |m: &mut Machine<'_, '_>, s: &Segment, fault: &Fault| {
             if *pc.add(1) != 0 {
                 return target(pc.add(1));
             }
             segment_error(m, pc, s, fault)
         };
-        let appends = n > 0 && matches!(segments(0).kind, kind::APPEND | kind::PRIVATE_APPEND);
+        let appends = n > 0 && matches!(segments(0).kind, segment::APPEND | segment::PRIVATE_APPEND);
         if !appends && let Some(term) = small::create(m, n, segments) {
             return match settle(m, term, live, words) {
                 Some(term) => {
                     m.set(high(pc), term);
-                    pc.add(6 + n * SEGMENT_WORDS)
+                    pc.add(6 + n * segment::WORDS)
                 }
                 None => std::ptr::null(),
             };
@@ -419,7 +362,7 @@ pub unsafe fn create_bin(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
         let mut no_number = None;
         for i in 0..n {
             let s = segments(i);
-            let bits = if s.kind == kind::STRING {
+            let bits = if s.kind == segment::STRING {
                 Ok(8 * *s.at.add(5) as usize)
             } else {
                 segment_bits(s.kind, s.unit, s.value(m), s.size(m))
@@ -434,7 +377,9 @@ pub unsafe fn create_bin(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
                         return failed(m, &s, &Fault::TooLarge);
                     }
                 }
-                Err(Fault::Type) if matches!(s.kind, kind::INTEGER | kind::FLOAT) => no_number = no_number.or(Some(i)),
+                Err(Fault::Type) if matches!(s.kind, segment::INTEGER | segment::FLOAT) => {
+                    no_number = no_number.or(Some(i))
+                }
                 Err(fault) => return failed(m, &s, &fault),
             }
         }
@@ -455,24 +400,24 @@ pub unsafe fn create_bin(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
         for i in usize::from(appends)..n {
             let s = segments(i);
             match s.kind {
-                kind::STRING => {
+                segment::STRING => {
                     let string = s.string();
                     bits::copy(bytes, at, string, 0, 8 * string.len());
                     at += 8 * string.len();
                 }
-                kind::INTEGER => {
+                segment::INTEGER => {
                     let bits = size_in_bits(s.size(m), s.unit).unwrap_or(0);
                     put_int(bytes, at, bits, s.flags, s.value(m));
                     at += bits;
                 }
-                kind::FLOAT => {
+                segment::FLOAT => {
                     let bits = size_in_bits(s.size(m), s.unit).unwrap_or(0);
                     if let Err(fault) = put_double(bytes, at, bits, s.flags, s.value(m)) {
                         return failed(m, &s, &fault);
                     }
                     at += bits;
                 }
-                kind::UTF8 | kind::UTF16 | kind::UTF32 => {
+                segment::UTF8 | segment::UTF16 | segment::UTF32 => {
                     if let Some(c) = code_point(s.value(m)) {
                         at += put_char(bytes, at, s.kind, s.flags, c);
                     }
@@ -489,7 +434,7 @@ pub unsafe fn create_bin(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
         match settle(m, term, live, words) {
             Some(term) => {
                 m.set(high(pc), term);
-                pc.add(6 + n * SEGMENT_WORDS)
+                pc.add(6 + n * segment::WORDS)
             }
             None => std::ptr::null(),
         }
@@ -528,16 +473,8 @@ pub unsafe fn init(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
 
 /// Room for `n` bits of a segment: where they go.
 fn reserve(m: &mut Machine<'_, '_>, n: usize) -> Option<usize> {
-    if m.build.collections != m.heap().collections() {
-        return None;
-    }
-    let at = m.build.at;
-    let end = at.checked_add(n)?;
-    if end > m.build.end {
-        return None;
-    }
-    m.build.at = end;
-    Some(at)
+    let collections = m.heap().collections();
+    m.build.reserve(n, collections)
 }
 
 macro_rules! puts {
@@ -547,7 +484,7 @@ macro_rules! puts {
             // SAFETY: operands of the instruction.
             unsafe {
                 let ($flags, unit, size, $value) = (high(pc), *pc.add(2) as usize, $m.source(pc.add(3)), $m.source(pc.add(4)));
-                let $n = match segment_bits(kind::$kind, unit, $value, size) {
+                let $n = match segment_bits(segment::$kind, unit, $value, size) {
                     Ok(n) => n,
                     Err(fault) => return put_failed($m, pc, pc.add(1), matches!(fault, Fault::TooLarge)),
                 };
@@ -600,19 +537,19 @@ unsafe fn put_utf(m: &mut Machine<'_, '_>, pc: *const u32, kind: u32) -> *const 
 /// `bs_put_utf8`
 pub unsafe fn put_utf8(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: the instruction at hand.
-    unsafe { put_utf(m, pc, kind::UTF8) }
+    unsafe { put_utf(m, pc, segment::UTF8) }
 }
 
 /// `bs_put_utf16`
 pub unsafe fn put_utf16(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: the instruction at hand.
-    unsafe { put_utf(m, pc, kind::UTF16) }
+    unsafe { put_utf(m, pc, segment::UTF16) }
 }
 
 /// `bs_put_utf32`
 pub unsafe fn put_utf32(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: the instruction at hand.
-    unsafe { put_utf(m, pc, kind::UTF32) }
+    unsafe { put_utf(m, pc, segment::UTF32) }
 }
 
 /// `bs_utf8_size`: bytes; what is no character fails when it is put.

@@ -1,7 +1,7 @@
 //! Calls that find their callee at run time: funs, `apply`, entries without code.
 
 use crate::machine::{Machine, high, mfa, target, wide};
-use crate::{decode, errors};
+use crate::{decode, errors, stubs};
 use myriad_sync::atomic::Ordering;
 use myriad_term::boxed::Header;
 use myriad_term::{Alloc, Export, FunEntry, Kind, Mfa, Term, am};
@@ -38,7 +38,7 @@ pub unsafe fn undecoded(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
         decode::decode(m.ctx.vm, function);
     }
     // Not by its entry, which may be a breakpoint that this call has passed.
-    let entry = crate::trace::entry_behind(function);
+    let entry = stubs::entry_behind(function);
     // Release: pairs with the Acquire in `Function::entry`. A breakpoint may have come and gone while another thread decoded,
     // and have left the stub.
     let _ = function.entry.compare_exchange(pc.cast_mut(), entry.cast_mut(), Ordering::Release, Ordering::Relaxed);

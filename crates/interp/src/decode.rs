@@ -3,10 +3,12 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `decode.rs` | the driver: frames, labels, publishing |
+//! | `operands.rs` | what is decoded: generic instructions and their operands |
 //! | `emit.rs` | the code being made: words, distances, constants, continuation records |
 //! | `basic.rs` | moves, calls, tests, lists, tuples |
 //! | `fused.rs` | neighbours as one instruction |
 //! | `ops.rs` | guards, maps, exceptions, messages, floats |
+//! | `built_ins.rs` | calls of built-in functions |
 //! | `binary.rs` | bit strings |
 //! | `loop_intrinsics.rs` | what stands before the code of loop intrinsics |
 //!
@@ -15,38 +17,23 @@
 
 mod basic;
 mod binary;
+mod built_ins;
 mod emit;
 mod fused;
 mod loop_intrinsics;
+mod operands;
 mod ops;
 mod versions;
 
-use crate::code::{self, Decoded};
+use crate::code::{self, Decoded, MIXED};
 use crate::instr::Op as Tier0;
 use emit::{Emitter, Unfit};
 use myriad_beam::{Arg, Body, Import, Instr, Kind, Op};
 use myriad_term::am;
 use myriad_vm::Vm;
 use myriad_vm::code::{Function, Module};
+use operands::{Args, At};
 use std::collections::HashMap;
-
-/// A frame whose size depends on how control came here: there may be no call, whose continuation has to say the size.
-pub(crate) const MIXED: u32 = u32::MAX;
-
-/// A generic instruction, with what is known at it.
-#[derive(Clone, Copy)]
-pub(crate) struct At<'a> {
-    pub(crate) op: Op,
-    pub(crate) args: &'a [Arg],
-    pub(crate) line: u32,
-    pub(crate) frame: u32,
-    /// Its operand may not be what it is for: a checked form is wanted.
-    pub(crate) checked: bool,
-    /// It must not run.
-    pub(crate) refused: bool,
-    /// The message that is looked at must be adopted first.
-    adopts: bool,
-}
 
 /// Decodes a function and publishes the code (unless another thread was first).
 #[cold]
@@ -162,7 +149,7 @@ fn most_heap(all: &[Instr<'_>]) -> Result<u32, Unfit> {
     for instruction in all {
         for (i, kind) in instruction.op.kinds().iter().enumerate() {
             if *kind == Kind::Heap {
-                most = most.max(basic::Args(instruction.args).heap(i)?);
+                most = most.max(Args(instruction.args).heap(i)?);
             }
         }
     }

@@ -109,7 +109,7 @@ impl Op {
         } else if op(Op::PutMapExact) {
             Some(word(4))
         } else if op(Op::BsCreateBin) {
-            Some(word(5) * crate::building::SEGMENT_WORDS)
+            Some(word(5) * crate::instr::segment::WORDS)
         } else {
             None
         }

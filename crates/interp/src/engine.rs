@@ -1,9 +1,9 @@
 //! The interpreter as the scheduler sees it.
 
-use crate::building::Target;
+use crate::building::target::Target;
 use crate::instr::Op;
 use crate::machine::{FLOAT_REGISTERS, Machine};
-use crate::{bifs, calls, code, hidden, run, stubs};
+use crate::{bifs, calls, code, hidden, run, stack, stubs};
 use myriad_code::Executor;
 use myriad_process::CodePtr;
 use myriad_term::{Term, am};
@@ -179,7 +179,7 @@ impl Engine for Interpreter {
             let mfa = crate::machine::mfa(am::erlang, am::hibernate, 3);
             frames.push(TraceFrame { mfa, line: 0, module: std::ptr::null() });
         }
-        crate::errors::walk(process.heap.stop, process.heap.hend, frame, |continuation| {
+        stack::walk(process.heap.stop, process.heap.hend, frame, |continuation| {
             if frames.len() < depth {
                 // SAFETY: `walk` leaves out records without a function; code/K3.
                 let f = unsafe { &*continuation.function };
@@ -193,7 +193,7 @@ impl Engine for Interpreter {
 
     fn frame_words(&self, process: &OwnerState) -> usize {
         let frame = code::locate(process.resume.pc).map_or(0, |at| at.frame as usize);
-        crate::errors::words_below_return(process.heap.stop, process.heap.hend, frame)
+        stack::words_below_return(process.heap.stop, process.heap.hend, frame)
     }
 
     fn breakpoint_stub(&self) -> CodePtr {
@@ -201,6 +201,6 @@ impl Engine for Interpreter {
     }
 
     fn entry_behind(&self, function: &Function) -> CodePtr {
-        CodePtr(crate::trace::entry_behind(function))
+        CodePtr(stubs::entry_behind(function))
     }
 }

@@ -10,14 +10,15 @@
 //! The raw trace is a tuple `{Class, Arguments, Info, Trace, Module1, Function1, ArityAndLine1, File1, ...}` of immediates (but for
 //! the first few), cheap to make and safe to keep whatever happens to the code: most traces are never looked at.
 
-use crate::decode::MIXED;
 use crate::machine::{Machine, high, mfa, target};
+use crate::stack::{frame_of, place, walk};
+use crate::trace::frames::unwound;
 use myriad_process::Class;
 use myriad_term::boxed::Header;
 use myriad_term::{Alloc, Atom, Build, Kind, Mfa, Term, am};
 use myriad_vm::TraceFrame;
 use myriad_vm::bif::{BifResult, Escape};
-use myriad_vm::code::{Continuation, Function, StackWalk};
+use myriad_vm::code::Continuation;
 use myriad_vm::engine::SliceEnd;
 
 /// Elements of a raw trace before the frames.
@@ -26,10 +27,6 @@ const HEAD: usize = 4;
 const PER_FRAME: usize = 4;
 /// What stands for the `error_info` of an error that `func_info` raised.
 const FROM_FUNC_INFO: Term = Term::NIL;
-
-fn frame_of(function: &Function, line: u32) -> TraceFrame {
-    TraceFrame { mfa: function.mfa, line, module: function.module }
-}
 
 /// Raises at the instruction at `pc`.
 #[cold]
@@ -133,6 +130,16 @@ pub fn raise_result(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) 
     }
 }
 
+/// The reason of an error that a built-in gave.
+pub fn reason_of(m: &mut Machine<'_, '_>, escape: &Escape) -> Term {
+    match escape {
+        Escape::Error(reason) => *reason,
+        Escape::BadMap(value) => m.ctx.tuple(&[Term::atom(am::badmap), *value]),
+        Escape::BadKey(key) => m.ctx.tuple(&[Term::atom(am::badkey), *key]),
+        _ => Term::atom(am::badarg),
+    }
+}
+
 fn begin(m: &mut Machine<'_, '_>, class: Class, reason: Term) {
     let e = &mut m.ctx.state.exception;
     e.class = class;
@@ -154,49 +161,6 @@ fn here(m: &mut Machine<'_, '_>, pc: *const u32) -> usize {
     }
 }
 
-/// Calls `f` with the return points of a stack, innermost first, above `frame` Y registers, while it says so; the process's
-/// first return point and repeated ones are left out.
-pub fn walk(stop: *const u64, base: *const u64, frame: usize, mut f: impl FnMut(&'static Continuation) -> bool) {
-    let frame = words_below_return(stop, base, frame);
-    let mut last: *const Continuation = std::ptr::null();
-    // SAFETY: the process stands still; the decoder has tracked the frame.
-    for at in unsafe { StackWalk::new(stop, base, frame) } {
-        let continuation = at.continuation;
-        if continuation.function.is_null() || std::mem::replace(&mut last, continuation) == continuation {
-            continue;
-        }
-        if !f(continuation) {
-            break;
-        }
-    }
-}
-
-/// Words below the first return point of a stack, in a function whose frame the decoder takes to have `frame` words.
-pub fn words_below_return(stop: *const u64, base: *const u64, frame: usize) -> usize {
-    if frame == MIXED as usize { first_return(stop, base) } else { frame }
-}
-
-/// Does this word of a stack look like a return point?
-pub fn is_return_point(word: u64) -> bool {
-    word != 0 && word.is_multiple_of(16) && (crate::stubs::is_return(word) || crate::code::is_record(word as usize))
-}
-
-/// Words below the first return point of a stack, where the frame's size depends on how control came there.
-#[cold]
-fn first_return(stop: *const u64, base: *const u64) -> usize {
-    let mut n = 0;
-    // SAFETY: within the stack.
-    unsafe {
-        while stop.add(n) < base {
-            if is_return_point(*stop.add(n)) {
-                break;
-            }
-            n += 1;
-        }
-    }
-    n
-}
-
 /// Adds the callers' frames (above `frame` Y registers) and goes to the handler.
 fn unwind(m: &mut Machine<'_, '_>, frame: usize) -> *const u32 {
     let depth = m.ctx.vm.defaults.exception_depth();
@@ -211,24 +175,6 @@ fn unwind(m: &mut Machine<'_, '_>, frame: usize) -> *const u32 {
     });
     frames.truncate(depth);
     hand_over(m)
-}
-
-/// File (nil: the module's own) and line of a place in a function.
-pub fn place_of(function: &Function, line: u32) -> (Term, u32) {
-    place(&frame_of(function, line))
-}
-
-/// File (nil: the module's own) and line of a frame.
-fn place(frame: &TraceFrame) -> (Term, u32) {
-    // SAFETY: code/K3; the frame was made just now.
-    let Some(module) = (unsafe { frame.module.as_ref() }) else { return (Term::NIL, 0) };
-    match module.beam.lines.get(frame.line) {
-        Some(line) => {
-            let file = module.beam.lines.file(line.file).and_then(|name| Atom::new(name).ok());
-            (file.map_or(Term::NIL, Term::atom), line.line)
-        }
-        None => (Term::NIL, 0),
-    }
 }
 
 /// The raw trace of the exception in the process, as a term.
@@ -281,7 +227,7 @@ pub fn rethrow(m: &mut Machine<'_, '_>, class: Class, reason: Term, trace: Term)
             let handler = unsafe { &*(data as *const Continuation) };
             if m.ctx.state.trace_frames {
                 let from = m.heap().stop;
-                crate::trace::unwound(m, from, at, Some(handler), class.term(), reason);
+                unwound(m, from, at, Some(handler), class.term(), reason);
             }
             // SAFETY: the slot is Y register `frame` of the handler's frame.
             m.heap().stop = unsafe { at.sub(handler.frame as usize) };
@@ -296,7 +242,7 @@ pub fn rethrow(m: &mut Machine<'_, '_>, class: Class, reason: Term, trace: Term)
     }
     if m.ctx.state.trace_frames {
         let from = m.heap().stop;
-        crate::trace::unwound(m, from, base, None, class.term(), reason);
+        unwound(m, from, base, None, class.term(), reason);
     }
     uncaught(m, class, reason, trace)
 }

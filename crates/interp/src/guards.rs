@@ -63,7 +63,7 @@ unsafe fn finish_call(
                     return target(pc.add(FAIL));
                 }
             }
-            let reason = crate::bifs::reason_of(m, &escape);
+            let reason = errors::reason_of(m, &escape);
             let function = Atom::new(def.function).unwrap_or(am::undefined);
             let module = Atom::new(def.module).unwrap_or(am::erlang);
             let what = crate::machine::mfa(module, function, def.arity);

@@ -5,16 +5,17 @@
 //! it is filled and where it ends, the halves of the float registers as small integers, and how many terms that is. After that
 //! comes NONE, which no register holds.
 
-use crate::building::Target;
+use crate::building::target::Target;
 use crate::machine::{FLOAT_REGISTERS, Machine};
 use myriad_term::Term;
+use myriad_vm::engine::SliceEnd;
 
 /// Terms that the float registers take, and the binary.
 const FLOATS: usize = 2 * FLOAT_REGISTERS;
 const BINARY: usize = 3;
 
 /// Saves what there is.
-pub fn save(m: &mut Machine<'_, '_>) {
+fn save(m: &mut Machine<'_, '_>) {
     let building = m.building();
     let calculates = m.floats.iter().any(|f| f.to_bits() != 0);
     let saved = &mut m.ctx.state.saved_x;
@@ -29,6 +30,15 @@ pub fn save(m: &mut Machine<'_, '_>) {
     let terms = saved.len() - live;
     if terms > 0 {
         saved.extend([Term::small(terms as i64), Term::NONE]);
+    }
+}
+
+impl Machine<'_, '_> {
+    /// Ends the slice where no call is.
+    pub fn stop_between(&mut self, end: SliceEnd, pc: *const u32, live: usize) -> *const u32 {
+        let stopped = self.stop(end, pc, std::ptr::null(), live);
+        save(self);
+        stopped
     }
 }
 

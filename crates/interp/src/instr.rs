@@ -24,15 +24,6 @@
 //! Registers of both files are addressed without a branch: the base is selected by bit 0. Other versions of most
 //! instructions do not look ([`X_ONLY`]).
 
-use crate::machine::Machine;
-
-/// An instruction out of line: gets its own address, returns the next (null: the slice ends, and [`Machine::end`] says how).
-///
-/// # Safety
-/// It is called with the address of an instruction of its own, which the decoder has made, in code that the process of the
-/// machine runs; MA1 holds, and it sees to it that MA1 and the frame are as the next instruction expects.
-pub type SlowOp = unsafe fn(&mut Machine<'_, '_>, *const u32) -> *const u32;
-
 /// Added to the opcode of an instruction of which all registers are X registers: most instructions have versions that need not
 /// look which file a register is of, which is a third of the work of a small one.
 pub const X_ONLY: u16 = STEP;
@@ -55,8 +46,35 @@ pub const X: u8 = 1;
 /// Y registers.
 pub const Y: u8 = 2;
 
+/// Stands for the continuation in a call of a built-in that always raises, where frames of different sizes come together. Such a
+/// call is not traced, for it could not be told where its caller's frame ends; it never goes on in Erlang code.
+pub const NO_CONTINUATION: u32 = 0;
+
+/// Y registers of a loop intrinsic over a list.
+pub const LIST_SLOTS: usize = 2;
+/// Y registers of one over the pairs of a map.
+pub const PAIR_SLOTS: usize = 3;
+
+/// Segments of a bit string, as `bs_create_bin` holds them: their kinds, and how long they are.
+pub mod segment {
+    #![allow(missing_docs, reason = "the names are those of the types of segments in Erlang")]
+    pub const INTEGER: u32 = 0;
+    pub const FLOAT: u32 = 1;
+    pub const BINARY: u32 = 2;
+    pub const APPEND: u32 = 3;
+    pub const PRIVATE_APPEND: u32 = 4;
+    pub const STRING: u32 = 5;
+    pub const UTF8: u32 = 6;
+    pub const UTF16: u32 = 7;
+    pub const UTF32: u32 = 8;
+    /// Names in `error_info`, by kind.
+    pub const NAMES: [&str; 9] = ["integer", "float", "binary", "binary", "binary", "string", "utf8", "utf16", "utf32"];
+    /// Words of a segment: kind and flags, unit, number, value (or string address), size, bytes.
+    pub const WORDS: usize = 6;
+}
+
 /// Calls a macro with the whole instruction set: those with code of their own, `either` of which has versions by the files
-/// of its registers ([`X_ONLY`]), then those out of line.
+/// of its registers ([`X_ONLY`]), then those out of line, each with its function as the loop (`run.rs`) imports it.
 macro_rules! for_each_instruction {
     ($then:ident) => { $then! {
         hot {
@@ -125,117 +143,117 @@ macro_rules! for_each_instruction {
             NewMap "Ruuc*" GetPlainElement "Rsjk"
         }
         slow {
-            Undecoded "-" crate::calls::undecoded
-            BuiltInEntry "-" crate::bifs::entry
-            UndefinedEntry "-" crate::calls::undefined
-            Bottom "-" crate::calls::bottom
-            Breakpoint "-" crate::trace::breakpoint
-            ReturnTrace "-" crate::trace::return_trace
-            ExceptionTrace "-" crate::trace::return_trace
-            ReturnTo "-" crate::trace::return_to
-            ReturnTime "-" crate::trace::return_time
-            Failed "-" crate::errors::unreachable_code
-            ReturnRecord "n*" crate::errors::unreachable_code
-            FailLoading "-" crate::errors::not_decodable
-            CallBif "nwf" crate::bifs::call
-            CallBifLast "nwuf" crate::bifs::call_last
-            TryIntrinsic "nww" crate::bifs::try_intrinsic
-            FoldPairsNext "-wj" crate::loop_intrinsics::pairs_next
-            Apply "nf" crate::calls::apply
-            ApplyLast "nuf" crate::calls::apply_last
-            ApplyList "nf" crate::calls::apply_list
-            ApplyListLast "nuf" crate::calls::apply_list_last
-            ApplyFunList "nf" crate::calls::apply_fun_list
-            ApplyFunListLast "nu" crate::calls::apply_fun_list_last
-            Hibernate "-" crate::receive::hibernate
-            Hibernating "-u" crate::receive::hibernating
-            LoopHead "n" crate::calls::loop_head
-            YieldCall "nf" crate::calls::yield_call
-            YieldLast "nu" crate::calls::yield_last
-            GuardBif0 "rw" crate::guards::bif0
-            GuardBif1 "rwjus" crate::guards::bif1
-            GuardBif2 "rwjuss" crate::guards::bif2
-            GuardBif3 "rwjusss" crate::guards::bif3
-            ByteSize "rwjus" crate::guards::byte_size
-            BitSize "rwjus" crate::guards::bit_size
-            Length "rwjus" crate::guards::length
-            IsMapKey "rwjuss" crate::guards::is_map_key
-            SelfPid "r" crate::guards::self_pid
-            NodeName "r" crate::guards::node_name
-            IsEq "-ssj" crate::guards::is_eq
-            IsNe "-ssj" crate::guards::is_ne
-            IsEqExactS "-ssj" crate::guards::is_eq_exact
-            IsNeExactS "-ssj" crate::guards::is_ne_exact
-            IsLtS "-ssj" crate::guards::is_lt
-            IsGeS "-ssj" crate::guards::is_ge
-            IsReference "-sj" crate::guards::is_reference
-            IsPort "-sj" crate::guards::is_port
-            IsFunction2 "-ssj" crate::guards::is_function2
-            SelectTerm "-sju*" crate::guards::select_term
-            MakeFun "rwu*" crate::calls::make_fun
-            FunctionClause "n" crate::errors::function_clause
-            Badmatch "-s" crate::errors::badmatch
-            CaseEnd "-s" crate::errors::case_end
-            TryCaseEnd "-s" crate::errors::try_case_end
-            IfEnd "-" crate::errors::if_end
-            Badrecord "-s" crate::errors::badrecord
-            Raise "-ss" crate::errors::raise
-            RawRaise "-" crate::errors::raw_raise
-            BuildStacktrace "-" crate::errors::build_stacktrace
-            CheckedGetElementFar "rqu" crate::guards::element_far
-            CheckedSetElement "rsu" crate::guards::set_element
-            CatchEnd "r" crate::errors::catch_end
-            RaiseUndef "-" crate::errors::undef
-            LoopRecEnd "-j" crate::receive::loop_rec_end
-            RemoveMessage "-" crate::receive::remove_message
-            AdoptMessage "-" crate::receive::adopt_message
-            Timeout "-" crate::receive::timeout
-            WaitTimeout "-js" crate::receive::wait_timeout
-            MarkerReserve "r" crate::receive::marker_reserve
-            MarkerBind "rq" crate::receive::marker_bind
-            MarkerClear "r" crate::receive::marker_clear
-            MarkerUse "r" crate::receive::marker_use
-            OldMark "-" crate::receive::old_mark
-            OldSet "-" crate::receive::old_set
-            PutMapAssoc "rsuu*" crate::maps::put_assoc
-            PutMapPlain "rsuu*" crate::maps::put_plain
-            PutMapExact "rsjuu*" crate::maps::put_exact
-            HasMapFields "-sju*" crate::maps::has_fields
-            GetMapElements "-sju*" crate::maps::get_elements
-            GetMapElement "rssj" crate::maps::get_element
-            UpdateRecord "rsuu*" crate::maps::update_record
-            BsGetInteger "rqjusu" crate::matching::get_integer
-            BsGetFloat "rqjusu" crate::matching::get_float
-            BsGetBinary "rqjusu" crate::matching::get_binary
-            BsSkip "rjsu" crate::matching::skip
-            BsMatchString "rjuw" crate::matching::match_string
-            BsTestTailWide "rjw" crate::matching::test_tail_wide
-            BsGetTail "rqu" crate::matching::get_tail
-            BsGetUtf8 "rqju" crate::matching::get_utf8
-            BsSkipUtf8 "rj" crate::matching::skip_utf8
-            BsGetUtf16 "rqju" crate::matching::get_utf16
-            BsSkipUtf16 "rju" crate::matching::skip_utf16
-            BsGetUtf32 "rqju" crate::matching::get_utf32
-            BsSkipUtf32 "rju" crate::matching::skip_utf32
-            BsMatchBinary "rquu" crate::matching::match_binary
-            BsMatchSkip "ru" crate::matching::match_skip
-            BsMatchEqual "rjuc" crate::matching::match_equal
-            BsMatchTail "rqu" crate::matching::match_tail
-            BsCreateBin "rjuuuu*" crate::building::create_bin
-            BsInit "rjuuus" crate::building::init
-            BsPutInteger "njuss" crate::building::put_integer
-            BsPutFloat "njuss" crate::building::put_float
-            BsPutBinary "njuss" crate::building::put_binary
-            BsPutString "-uw" crate::building::put_string
-            BsPutUtf8 "njs" crate::building::put_utf8
-            BsPutUtf16 "njs" crate::building::put_utf16
-            BsPutUtf32 "njs" crate::building::put_utf32
-            BsUtf8Size "rsj" crate::building::utf8_size
-            BsUtf16Size "rsj" crate::building::utf16_size
-            BsAdd "rssju" crate::building::add
-            BsAppend "rjuuuss" crate::building::append
-            BsPrivateAppend "rjuss" crate::building::private_append
-            BsInitWritable "-" crate::building::init_writable
+            Undecoded "-" calls::undecoded
+            BuiltInEntry "-" bifs::entry
+            UndefinedEntry "-" calls::undefined
+            Bottom "-" calls::bottom
+            Breakpoint "-" trace::breakpoint
+            ReturnTrace "-" trace::frames::return_trace
+            ExceptionTrace "-" trace::frames::return_trace
+            ReturnTo "-" trace::frames::return_to
+            ReturnTime "-" trace::frames::return_time
+            Failed "-" errors::unreachable_code
+            ReturnRecord "n*" errors::unreachable_code
+            FailLoading "-" errors::not_decodable
+            CallBif "nwf" bifs::call
+            CallBifLast "nwuf" bifs::call_last
+            TryIntrinsic "nww" bifs::try_intrinsic
+            FoldPairsNext "-wj" loops::pairs_next
+            Apply "nf" calls::apply
+            ApplyLast "nuf" calls::apply_last
+            ApplyList "nf" calls::apply_list
+            ApplyListLast "nuf" calls::apply_list_last
+            ApplyFunList "nf" calls::apply_fun_list
+            ApplyFunListLast "nu" calls::apply_fun_list_last
+            Hibernate "-" receive::hibernate
+            Hibernating "-u" receive::hibernating
+            LoopHead "n" calls::loop_head
+            YieldCall "nf" calls::yield_call
+            YieldLast "nu" calls::yield_last
+            GuardBif0 "rw" guards::bif0
+            GuardBif1 "rwjus" guards::bif1
+            GuardBif2 "rwjuss" guards::bif2
+            GuardBif3 "rwjusss" guards::bif3
+            ByteSize "rwjus" guards::byte_size
+            BitSize "rwjus" guards::bit_size
+            Length "rwjus" guards::length
+            IsMapKey "rwjuss" guards::is_map_key
+            SelfPid "r" guards::self_pid
+            NodeName "r" guards::node_name
+            IsEq "-ssj" guards::is_eq
+            IsNe "-ssj" guards::is_ne
+            IsEqExactS "-ssj" guards::is_eq_exact
+            IsNeExactS "-ssj" guards::is_ne_exact
+            IsLtS "-ssj" guards::is_lt
+            IsGeS "-ssj" guards::is_ge
+            IsReference "-sj" guards::is_reference
+            IsPort "-sj" guards::is_port
+            IsFunction2 "-ssj" guards::is_function2
+            SelectTerm "-sju*" guards::select_term
+            MakeFun "rwu*" calls::make_fun
+            FunctionClause "n" errors::function_clause
+            Badmatch "-s" errors::badmatch
+            CaseEnd "-s" errors::case_end
+            TryCaseEnd "-s" errors::try_case_end
+            IfEnd "-" errors::if_end
+            Badrecord "-s" errors::badrecord
+            Raise "-ss" errors::raise
+            RawRaise "-" errors::raw_raise
+            BuildStacktrace "-" errors::build_stacktrace
+            CheckedGetElementFar "rqu" guards::element_far
+            CheckedSetElement "rsu" guards::set_element
+            CatchEnd "r" errors::catch_end
+            RaiseUndef "-" errors::undef
+            LoopRecEnd "-j" receive::loop_rec_end
+            RemoveMessage "-" receive::remove_message
+            AdoptMessage "-" receive::adopt_message
+            Timeout "-" receive::timeout
+            WaitTimeout "-js" receive::wait_timeout
+            MarkerReserve "r" receive::marker_reserve
+            MarkerBind "rq" receive::marker_bind
+            MarkerClear "r" receive::marker_clear
+            MarkerUse "r" receive::marker_use
+            OldMark "-" receive::old_mark
+            OldSet "-" receive::old_set
+            PutMapAssoc "rsuu*" maps::put_assoc
+            PutMapPlain "rsuu*" maps::put_plain
+            PutMapExact "rsjuu*" maps::put_exact
+            HasMapFields "-sju*" maps::has_fields
+            GetMapElements "-sju*" maps::get_elements
+            GetMapElement "rssj" maps::get_element
+            UpdateRecord "rsuu*" maps::update_record
+            BsGetInteger "rqjusu" matching::get_integer
+            BsGetFloat "rqjusu" matching::get_float
+            BsGetBinary "rqjusu" matching::get_binary
+            BsSkip "rjsu" matching::skip
+            BsMatchString "rjuw" matching::match_string
+            BsTestTailWide "rjw" matching::test_tail_wide
+            BsGetTail "rqu" matching::get_tail
+            BsGetUtf8 "rqju" matching::get_utf8
+            BsSkipUtf8 "rj" matching::skip_utf8
+            BsGetUtf16 "rqju" matching::get_utf16
+            BsSkipUtf16 "rju" matching::skip_utf16
+            BsGetUtf32 "rqju" matching::get_utf32
+            BsSkipUtf32 "rju" matching::skip_utf32
+            BsMatchBinary "rquu" matching::match_binary
+            BsMatchSkip "ru" matching::match_skip
+            BsMatchEqual "rjuc" matching::match_equal
+            BsMatchTail "rqu" matching::match_tail
+            BsCreateBin "rjuuuu*" building::create_bin
+            BsInit "rjuuus" building::init
+            BsPutInteger "njuss" building::put_integer
+            BsPutFloat "njuss" building::put_float
+            BsPutBinary "njuss" building::put_binary
+            BsPutString "-uw" building::put_string
+            BsPutUtf8 "njs" building::put_utf8
+            BsPutUtf16 "njs" building::put_utf16
+            BsPutUtf32 "njs" building::put_utf32
+            BsUtf8Size "rsj" building::utf8_size
+            BsUtf16Size "rsj" building::utf16_size
+            BsAdd "rssju" building::add
+            BsAppend "rjuuuss" building::append
+            BsPrivateAppend "rjuss" building::private_append
+            BsInitWritable "-" building::init_writable
         }
     } };
 }

@@ -11,13 +11,16 @@
 //! | `machine` | the state of one slice |
 //! | `calls`, `bifs`, `errors`, `receive`, `guards`, `maps`, `matching`, `building`, `loop_intrinsics` | instructions out of line |
 //! | `hidden` | what a process has beside X and Y registers between two instructions |
+//! | `stack` | walks of a stack, and the places its return points stand for |
+//! | `stubs` | code that belongs to no function |
+//! | `trace` | breakpoints, and the frames of traced calls |
 //! | `saving` | noting calls for `save_calls` |
 //! | `shapes` | key tuples of maps that code makes |
 //! | `bits` | runs of bits |
 
 #![allow(
     clippy::missing_safety_doc,
-    reason = "the instructions' functions have one contract, stated at `instr::SlowOp`"
+    reason = "the instructions' functions have one contract, stated at `machine::SlowOp`"
 )]
 
 mod bifs;
@@ -40,6 +43,7 @@ mod receive;
 mod run;
 mod saving;
 mod shapes;
+mod stack;
 mod stubs;
 mod trace;
 

@@ -2,15 +2,11 @@
 //! are those of `decode::loop_intrinsics`.
 
 use crate::calls;
-use crate::instr::Op;
+use crate::instr::{LIST_SLOTS, Op, PAIR_SLOTS};
 use crate::machine::{Machine, target, wide};
 use myriad_heap::RESERVED;
 use myriad_term::Term;
 use myriad_vm::code::Function;
-
-/// Y registers of a loop over a list, and of one over the pairs of a map.
-pub const LIST_SLOTS: usize = 2;
-pub const PAIR_SLOTS: usize = 3;
 
 /// Words of room that a step of `lists:map/2` wants: a frame or a cell, and what each call may push.
 pub const MAP_ROOM: usize = LIST_SLOTS + RESERVED;

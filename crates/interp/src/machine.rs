@@ -6,7 +6,7 @@
 //! MA1. While anything out of line runs, `heap.htop` and `heap.stop` are true, and `reds` is the slice's count, less what is
 //!      negative_by, except inside built-ins, around which it is carried to `OwnerState::reductions_left` and back.
 
-use crate::building::Target;
+use crate::building::target::Target;
 use crate::code::{self, Location};
 use crate::instr::Op;
 use myriad_heap::Heap;
@@ -40,6 +40,13 @@ pub struct Machine<'a, 'b> {
     /// State of the binary being built by `bs_init2` and its like.
     pub build: Target,
 }
+
+/// An instruction out of line: gets its own address, returns the next (null: the slice ends, and [`Machine::end`] says how).
+///
+/// # Safety
+/// It is called with the address of an instruction of its own, which the decoder has made, in code that the process of the
+/// machine runs; MA1 holds, and it sees to it that MA1 and the frame are as the next instruction expects.
+pub type SlowOp = unsafe fn(&mut Machine<'_, '_>, *const u32) -> *const u32;
 
 /// The address of a register operand: bit 0 selects the file, the rest is the offset in bytes.
 ///
@@ -283,13 +290,6 @@ impl Machine<'_, '_> {
             return self.stop_between(end, pc, live);
         }
         if self.collect(need, live) { pc } else { std::ptr::null() }
-    }
-
-    /// Ends the slice where no call is.
-    pub fn stop_between(&mut self, end: SliceEnd, pc: *const u32, live: usize) -> *const u32 {
-        let stopped = self.stop(end, pc, std::ptr::null(), live);
-        crate::hidden::save(self);
-        stopped
     }
 
     /// After an instruction that allocated: collects if the heap asks for it, keeping `value` (the instruction's result).

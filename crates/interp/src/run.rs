@@ -23,11 +23,12 @@ mod data;
 mod loop_intrinsics;
 mod moves;
 mod numbers;
-mod receive;
+mod receiving;
 mod state;
 
 use crate::instr::{ANY, FROM_X, FROM_Y, Op, STEP, TO_Y, VERSIONS, X, X_ONLY, Y};
 use crate::machine::Machine;
+use crate::{bifs, building, calls, errors, guards, loop_intrinsics as loops, maps, matching, receive, trace};
 use myriad_term::Term;
 use myriad_vm::engine::SliceEnd;
 use state::State;
@@ -59,7 +60,7 @@ mod hot {
     pub(super) use super::loop_intrinsics::*;
     pub(super) use super::moves::*;
     pub(super) use super::numbers::*;
-    pub(super) use super::receive::*;
+    pub(super) use super::receiving::*;
 }
 
 macro_rules! table {

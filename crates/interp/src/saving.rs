@@ -1,6 +1,5 @@
 //! Noting calls for `process_flag(save_calls, N)`: `myriad_trace::saved_calls` says how calls come by here.
 
-use crate::bifs;
 use crate::instr::Op;
 use crate::machine::{Machine, wide};
 use myriad_term::{Export, am};
@@ -28,7 +27,7 @@ pub unsafe fn note_call(m: &mut Machine<'_, '_>, pc: *const u32) {
 
 /// Notes a call of a built-in.
 pub fn note_bif(m: &mut Machine<'_, '_>, def: &'static BifDef) {
-    let mut what = bifs::name_of(def);
+    let mut what = def.mfa();
     if def.function == "!" {
         what.function = am::send;
     }

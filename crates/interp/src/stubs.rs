@@ -1,10 +1,11 @@
 //! Code that belongs to no function: entries of functions not decoded, built-in, undefined or with a breakpoint; the return of a
 //! process's first function, and of traced ones; where a hibernating process wakes.
 
+use crate::code::decoded;
 use crate::instr::Op;
 use crate::machine::Machine;
 use myriad_sync::atomic::AtomicPtr;
-use myriad_vm::code::Continuation;
+use myriad_vm::code::{Continuation, Function};
 
 /// Words of each stub: an opcode, and room for operands that are zero.
 const WORDS: usize = 4;
@@ -75,5 +76,30 @@ pub fn push_bottom(m: &mut Machine<'_, '_>) {
 
 /// Is this word the return point of a process's first function, or of a frame of tracing?
 pub fn is_return(word: u64) -> bool {
-    RETURN.is(word) || crate::trace::is_record(word)
+    RETURN.is(word) || is_traced_return(word)
+}
+
+/// Words of a frame that tells what a call returns, without the return point.
+pub const RETURN_WORDS: usize = 4;
+
+/// Where a traced call returns to whose return is told.
+pub static RETURN_TRACE: ReturnPoint = ReturnPoint::to(Op::ReturnTrace, RETURN_WORDS as u32);
+/// Where one returns to of which an exception is told too.
+pub static EXCEPTION_TRACE: ReturnPoint = ReturnPoint::to(Op::ExceptionTrace, RETURN_WORDS as u32);
+/// Where one returns to of which the function returned to is told.
+pub static RETURN_TO: ReturnPoint = ReturnPoint::to(Op::ReturnTo, 0);
+/// Where one returns to whose time counts.
+pub static RETURN_TIME: ReturnPoint = ReturnPoint::to(Op::ReturnTime, 1);
+
+/// Is this word the return point of a frame of tracing?
+pub fn is_traced_return(word: u64) -> bool {
+    [&RETURN_TRACE, &EXCEPTION_TRACE, &RETURN_TO, &RETURN_TIME].iter().any(|point| point.is(word))
+}
+
+/// The entry of a function without its breakpoint.
+pub fn entry_behind(function: &Function) -> *const u32 {
+    if function.bif().is_some() {
+        return code_of(Op::BuiltInEntry);
+    }
+    decoded(function).map_or(code_of(Op::Undecoded), |d| d.entry())
 }

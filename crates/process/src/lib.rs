@@ -12,6 +12,8 @@
 //! | [`roots`] | the terms that it holds outside heap and stack; collections |
 //! | [`signal`] | the outer queue: what others may say to a process, and the terms that they send along |
 //! | [`message`] | the inner queue: messages, the receive position and its marks |
+//! | [`tasks`] | what others have asked it to do for itself |
+//! | [`ending`] | how far it has come with its end |
 //! | [`links`] | links, monitors, aliases, suspensions: a process's own side of them |
 //! | [`table`], [`listing`] | from a pid to the process; all processes of one moment |
 //! | [`names`] | registered names |
@@ -21,6 +23,7 @@
 
 pub mod code_ptr;
 pub mod dictionary;
+pub mod ending;
 pub mod exception;
 pub mod lazy_box;
 pub mod links;
@@ -35,11 +38,13 @@ pub mod runtime;
 pub mod signal;
 pub mod status;
 pub mod table;
+pub mod tasks;
 pub mod timer;
 pub mod tracee;
 
 pub use code_ptr::CodePtr;
 pub use dictionary::Dictionary;
+pub use ending::Ending;
 pub use exception::{Class, Exception, TraceFrame};
 pub use lazy_box::{LazyBox, StaticDefault};
 pub use listing::Listing;
@@ -53,5 +58,6 @@ pub use runtime::Runtime;
 pub use signal::{Packet, Signal, Signals};
 pub use status::{Status, Wake};
 pub use table::ProcessTable;
+pub use tasks::{Task, Tasks};
 pub use timer::TimerId;
 pub use tracee::Tracee;

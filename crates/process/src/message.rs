@@ -8,7 +8,7 @@
 
 use myriad_heap::Heap;
 pub use myriad_heap::Message;
-use myriad_term::Term;
+use myriad_term::{Term, TermRef};
 
 /// Most words of a message that moves to the heap, instead of joining it.
 const SMALL: usize = 32;
@@ -204,7 +204,7 @@ impl MessageQueue {
 
     /// What the owner finds at the receive position without doing anything about it.
     #[inline(always)]
-    pub fn look(&self) -> Found {
+    pub fn look(&self) -> Found<'_> {
         // SAFETY: a link of this queue, or null for `first` (M1).
         let link = unsafe { self.position.as_ref() };
         match link.unwrap_or(&self.first) {
@@ -250,11 +250,11 @@ impl Drop for MessageQueue {
 }
 
 /// What stands at the receive position.
-pub enum Found {
+pub enum Found<'q> {
     /// No message.
     Nothing,
     /// The term of a message, to be looked at where it is.
-    Term(Term),
+    Term(TermRef<'q>),
     /// A message that is to move to the heap first ([`MessageQueue::small_first`]).
     Movable,
 }

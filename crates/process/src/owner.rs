@@ -2,12 +2,14 @@
 
 use crate::code_ptr::CodePtr;
 use crate::dictionary::Dictionary;
+use crate::ending::Ending;
 use crate::exception::Exception;
 use crate::lazy_box::{LazyBox, StaticDefault};
 use crate::links::Relations;
 use crate::message::{MessageQueue, QueueMark};
 use crate::runtime::Runtime;
 use crate::signal::Signals;
+use crate::tasks::Tasks;
 use crate::timer::TimerId;
 use myriad_heap::Heap;
 use myriad_term::{Atom, Mfa, RefNumbers, Term};
@@ -111,11 +113,11 @@ pub struct OwnerState<R: Runtime> {
     /// Arguments of [`crate::Escape::Trap`].
     pub trap_args: LazyBox<Vec<Term>>,
     /// What is to be done before it runs on.
-    pub tasks: Option<Box<R::Tasks>>,
+    pub tasks: Option<Box<Tasks>>,
     /// Rest of a long built-in; the heap is not collected while there is one.
     pub resumption: Option<Box<R::Suspended>>,
     /// How far it has come with its end.
-    pub ending: Option<Box<R::Ending>>,
+    pub ending: Option<Box<Ending<R>>>,
     /// Why it ended.
     pub exit_reason: Term,
     /// What tracing counts and measures.

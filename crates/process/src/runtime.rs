@@ -11,10 +11,6 @@ pub trait Runtime: 'static {
     type Function;
     /// The rest of a long built-in that has given way.
     type Suspended: Send;
-    /// What others have asked a process to do before it runs on.
-    type Tasks: Send;
-    /// How far a process has come with its end.
-    type Ending: Send;
     /// What tracing counts and measures of a process.
     type Watched: StaticDefault;
     /// What a signal may ask the receiver's own thread to do ([`crate::Signal::Call`]).

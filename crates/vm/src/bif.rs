@@ -140,6 +140,14 @@ pub struct BifDef {
     pub function_ptr: Bif,
 }
 
+impl BifDef {
+    /// The name of the function. `Pid ! Message`, an instruction of its own, is known by that of its operator.
+    pub fn mfa(&self) -> Mfa {
+        let atom = |text| Atom::new(text).unwrap_or(am::undefined);
+        Mfa { module: atom(self.module), function: atom(self.function), arity: self.arity }
+    }
+}
+
 /// States the built-ins of one Erlang module:
 ///
 /// ```ignore

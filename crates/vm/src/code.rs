@@ -10,6 +10,7 @@ mod server_tests;
 #[cfg(test)]
 mod test_support;
 
+pub use crate::runtime::{CodeServer, Continuation, Function, Module, ModuleState, Prepared, PreparedCode, StackWalk};
 pub use myriad_code::{
     Deleted, FinishError, LoadError, MissingFun, NifBinding, PurgeStep, bytes, count_bytes, export_list, function_list,
     install_undefined, location_of, nif_list, prepare,
@@ -20,27 +21,6 @@ use crate::bif::{BifDef, Registry};
 use crate::vm::Vm;
 use myriad_code::{BuiltIn, BuiltIns};
 use myriad_term::{Atom, Mfa};
-
-/// One function of one version of a module.
-pub type Function = myriad_code::Function<Vm>;
-/// One version of a module.
-pub type Module = myriad_code::Module<Vm>;
-/// A return point.
-pub type Continuation = myriad_code::Continuation<Vm>;
-/// A module that only has to be published.
-pub type Prepared = myriad_code::Prepared<Vm>;
-/// One as Erlang code holds it.
-pub type PreparedCode = myriad_code::PreparedCode<Vm>;
-/// Which versions of which modules are loaded.
-pub type CodeServer = myriad_code::CodeServer<Vm>;
-/// What is loaded of one module.
-pub type ModuleState = myriad_code::ModuleState<Vm>;
-/// Iterator over the return points of a stack.
-pub type StackWalk = myriad_code::StackWalk<Vm>;
-
-impl myriad_code::Runtime for Vm {
-    type BuiltIn = BifDef;
-}
 
 impl BuiltIn for BifDef {
     fn is_nif(&self) -> bool {

@@ -2,9 +2,9 @@
 
 use crate::bif::Escape;
 use crate::ctx::Ctx;
+pub use crate::runtime::Question;
 use crate::tracer::flags;
 use crate::{Signal, Signals};
-use myriad_heap::Fragment;
 use myriad_process::links::{AliasMode, Target};
 use myriad_process::{Message, Packet, Payload};
 use myriad_sync::atomic::Ordering;
@@ -25,18 +25,6 @@ pub enum Handled {
     Some,
     /// The process has to end: [`crate::OwnerState::exit_reason`] says why.
     Fatal,
-}
-
-/// What one process asks another: the asker makes it, and the other answers in its own thread, between its own instructions.
-pub trait Question: Send {
-    /// The answer of the process that runs: a term of its own, or one made in `memory`.
-    fn answer<'m>(&self, ctx: &mut Ctx<'_>, memory: &'m Arena) -> TermRef<'m>;
-
-    /// The answer for a process that has ended: an immediate.
-    fn of_the_dead(&self) -> Term;
-
-    /// Where the question holds its terms, if it has any.
-    fn memory(&self) -> Option<&Fragment>;
 }
 
 impl Ctx<'_> {

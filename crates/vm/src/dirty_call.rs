@@ -21,11 +21,12 @@
 //! DC4. A collection on a dirty scheduler (`task.rs`) is no call: it moves the terms, so it does take the process along, and
 //!      signals wait.
 
-use crate::bif::{BADARG, BifResult, DirtyKind, Escape, Suspended};
+use crate::bif::{BADARG, DirtyKind, Escape, Suspended};
 use crate::ctx::Ctx;
 use crate::deliver::Handled;
 use crate::dirty::Job;
 use crate::engine::SliceEnd;
+use crate::runtime::Returned;
 use crate::vm::Vm;
 use crate::{OwnerState, Process, Signal};
 use myriad_heap::Heap;
@@ -42,12 +43,6 @@ pub struct DirtyCall {
 
 // SAFETY: DC2 keeps the process, which is `Sync`, for as long as this is in a queue or runs.
 unsafe impl Send for DirtyCall {}
-
-/// A call that is over.
-pub struct Returned {
-    state: Box<OwnerState>,
-    result: BifResult,
-}
 
 /// What a call on a dirty scheduler sees as the process.
 fn state_for_call(caller: &mut OwnerState) -> OwnerState {

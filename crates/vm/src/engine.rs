@@ -1,12 +1,8 @@
-//! What the scheduler asks of whatever executes code: the interpreter implements [`Engine`], the scheduler names only this.
+//! How the slices end that whatever executes code runs: an [`Engine`], which the interpreter implements.
 
-use crate::bif::{BifResult, DirtyKind};
-use crate::code::Function;
-use crate::ctx::Ctx;
-use crate::vm::Vm;
-use crate::{OwnerState, TraceFrame};
-use myriad_code::Executor;
-use myriad_process::CodePtr;
+pub use crate::upcalls::Engine;
+
+use myriad_sched::DirtyKind;
 
 /// How a slice ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,40 +16,4 @@ pub enum SliceEnd {
     Exited,
     /// It goes on in a dirty scheduler of this kind.
     Dirty(DirtyKind),
-}
-
-/// An executor of Erlang code.
-pub trait Engine: Executor<Vm> + Send + Sync {
-    /// Runs the process of `ctx` from its saved state ([`crate::OwnerState::resume`]) until the slice ends, and saves the state.
-    fn run(&self, ctx: &mut Ctx<'_>) -> SliceEnd;
-
-    /// Makes the one call of a built-in that the process stopped before with [`SliceEnd::Dirty`], on what the call has of the
-    /// process (`dirty_call.rs`); the process goes on with the result as with that of a resumption.
-    fn run_dirty(&self, ctx: &mut Ctx<'_>) -> BifResult;
-
-    /// Does it know [`crate::Escape::Room`]?
-    fn makes_room(&self) -> bool {
-        false
-    }
-
-    /// Where a process is: its function first, then the return points, at most `depth` in all. The process is stopped, or in
-    /// a built-in function.
-    fn backtrace(&self, process: &OwnerState, depth: usize) -> Vec<TraceFrame>;
-
-    /// Words on the stack below the first return point: the Y registers of the function that a process is in. As
-    /// [`Engine::backtrace`].
-    fn frame_words(&self, process: &OwnerState) -> usize {
-        process.heap.stack_words()
-    }
-
-    /// The entry code of functions with a breakpoint ([`crate::code::Function::breakpoint`]); an engine without breakpoints decodes
-    /// the function.
-    fn breakpoint_stub(&self) -> CodePtr {
-        self.undecoded_stub()
-    }
-
-    /// The entry that a function has without a breakpoint.
-    fn entry_behind(&self, function: &Function) -> CodePtr {
-        function.entry()
-    }
 }

@@ -8,16 +8,18 @@
 //! ([`Ending`]): when one is used up the process goes back into a run queue, where it is `exiting` and runs nothing but the rest of
 //! its end. Signals stay in the outer queue till that is closed.
 
-use crate::bif::{Escape, Resumption};
+use crate::bif::{Escape, Suspended};
 use crate::ctx::Ctx;
 use crate::engine::SliceEnd;
 use crate::tracer::flags;
 use crate::vm::Vm;
-use crate::{Signal, Signals};
-use myriad_process::links::{Link, Monitor, Suspension, Target, Watcher};
+use crate::{Ending, Signal, Signals};
+use myriad_process::ending::Parting;
+use myriad_process::links::{Link, Target};
 use myriad_process::{Message, Payload};
 use myriad_term::{Build, Pid, RefNumbers, Term, TermRef, am, print};
-use std::collections::{btree_map, hash_map};
+
+type Stage = myriad_process::ending::Stage<Vm>;
 
 /// Most terms of the reason that a slogan shows.
 const SLOGAN_TERMS: usize = 200;
@@ -26,41 +28,6 @@ const SLOGAN_TERMS: usize = 200;
 const LEAST_REDUCTIONS: i32 = 1000;
 /// Reductions for giving up a link, a monitor, a timer, or an unanswered signal.
 const PARTING: usize = 2;
-
-/// How far a process has come with its end.
-pub struct Ending {
-    stage: Stage,
-    /// Subsystems that have let go of it, or begun to.
-    let_go: usize,
-    /// What the last of them has left.
-    rest: Option<Resumption>,
-}
-
-enum Stage {
-    /// Timers that would send it messages are taken back; those of the wheels before this one are.
-    Timers { wheel: usize },
-    /// It gives up what the upper crates keep for it.
-    Hooks,
-    /// The outer queue is closed, and what is left is answered: what came after the signal that ended it, then what was in the
-    /// queue.
-    Signals([Signals; 2]),
-    /// Those who are related to it are told.
-    Relations(Box<Parting>),
-    /// Its messages are dropped.
-    Messages,
-    /// Nothing is left.
-    Done,
-}
-
-/// The relations that are left.
-struct Parting {
-    links: btree_map::IntoValues<u64, (Term, Link)>,
-    monitors: hash_map::IntoIter<RefNumbers, Monitor>,
-    suspending: hash_map::IntoIter<Pid, Suspension>,
-    /// A process that it has suspended, and how often it is still to be resumed.
-    resuming: Option<(Pid, u32)>,
-    watchers: hash_map::IntoIter<RefNumbers, Watcher>,
-}
 
 /// Ends the process of `ctx` with [`crate::OwnerState::exit_reason`], or begins to: `false` if it is to go on in another slice
 /// ([`go_on`]).
@@ -95,8 +62,7 @@ fn begin(ctx: &mut Ctx<'_>) {
     ctx.state.resumption = None;
     ctx.forget_saved_calls();
     crate::task::refuse_all(ctx);
-    let stage = if process.has_timers() { Stage::Timers { wheel: 0 } } else { Stage::Hooks };
-    ctx.state.ending = Some(Box::new(Ending { stage, let_go: 0, rest: None }));
+    ctx.state.ending = Some(Box::new(Ending::new(process.has_timers())));
 }
 
 /// Has the process begun to end?
@@ -108,7 +74,7 @@ pub(crate) fn has_begun(ctx: &Ctx<'_>) -> bool {
 pub(crate) fn go_on(ctx: &mut Ctx<'_>) -> SliceEnd {
     let Some(mut ending) = ctx.state.ending.take() else { return SliceEnd::Exited };
     let done = loop {
-        let Some(next) = ending.step(ctx) else { break false };
+        let Some(next) = step(&mut ending, ctx) else { break false };
         ending.stage = next;
         if matches!(ending.stage, Stage::Done) {
             break true;
@@ -118,122 +84,109 @@ pub(crate) fn go_on(ctx: &mut Ctx<'_>) -> SliceEnd {
     if done { SliceEnd::Exited } else { SliceEnd::Yielded }
 }
 
-impl Ending {
-    /// Works on this stage to its end, and gives the next; nothing if the slice is used up before.
-    fn step(&mut self, ctx: &mut Ctx<'_>) -> Option<Stage> {
-        match &mut self.stage {
-            Stage::Timers { wheel } => {
-                while !ctx.exhausted() {
-                    if *wheel == ctx.vm.timers.wheels() {
-                        return Some(Stage::Hooks);
-                    }
-                    match ctx.vm.timers.cancel_one_of(*wheel, ctx.pid()) {
-                        Some(()) => ctx.bump(PARTING),
-                        None => *wheel += 1,
-                    }
+/// Works on this stage to its end, and gives the next; nothing if the slice is used up before.
+fn step(ending: &mut Ending, ctx: &mut Ctx<'_>) -> Option<Stage> {
+    match &mut ending.stage {
+        Stage::Timers { wheel } => {
+            while !ctx.exhausted() {
+                if *wheel == ctx.vm.timers.wheels() {
+                    return Some(Stage::Hooks);
                 }
-                None
-            }
-            Stage::Hooks => {
-                self.run_hooks(ctx)?;
-                if ctx.process.blocks_schedulers() {
-                    ctx.vm.schedulers.blocker_ends(ctx.pid());
+                match ctx.vm.timers.cancel_one_of(*wheel, ctx.pid()) {
+                    Some(()) => ctx.bump(PARTING),
+                    None => *wheel += 1,
                 }
-                myriad_sync::sim_point();
-                let unhandled = ctx.state.unhandled.take().map_or(Signals::empty(), |signals| *signals);
-                Some(Stage::Signals([unhandled, ctx.process.outer.close()]))
             }
-            Stage::Signals(signals) => {
-                for signals in signals {
-                    if !answer_all(ctx, signals) {
-                        return None;
-                    }
-                }
-                myriad_sync::sim_point();
-                Some(Stage::Relations(Box::new(Parting::new(ctx))))
-            }
-            Stage::Relations(parting) => parting.tell(ctx).then_some(Stage::Messages),
-            Stage::Messages => {
-                ctx.state.messages.rewind();
-                while !ctx.exhausted() {
-                    if ctx.state.messages.take().is_none() {
-                        return Some(Stage::Done);
-                    }
-                    ctx.bump(1);
-                }
-                None
-            }
-            Stage::Done => Some(Stage::Done),
+            None
         }
-    }
-
-    fn run_hooks(&mut self, ctx: &mut Ctx<'_>) -> Option<()> {
-        loop {
-            if let Some(rest) = &mut self.rest {
-                if matches!(rest(ctx), Err(Escape::Yield)) {
+        Stage::Hooks => {
+            run_hooks(ending, ctx)?;
+            if ctx.process.blocks_schedulers() {
+                ctx.vm.schedulers.blocker_ends(ctx.pid());
+            }
+            myriad_sync::sim_point();
+            let unhandled = ctx.state.unhandled.take().map_or(Signals::empty(), |signals| *signals);
+            Some(Stage::Signals([unhandled, ctx.process.outer.close()]))
+        }
+        Stage::Signals(signals) => {
+            for signals in signals {
+                if !answer_all(ctx, signals) {
                     return None;
                 }
-                self.rest = None;
             }
-            let Some(subsystem) = ctx.vm.subsystems.get(self.let_go) else { return Some(()) };
-            self.let_go += 1;
-            self.rest = subsystem.process_exits(ctx);
-            if self.rest.is_some() && ctx.exhausted() {
+            myriad_sync::sim_point();
+            Some(Stage::Relations(Box::new(Parting::new(ctx.state.relations.take()))))
+        }
+        Stage::Relations(parting) => tell_relatives(parting, ctx).then_some(Stage::Messages),
+        Stage::Messages => {
+            ctx.state.messages.rewind();
+            while !ctx.exhausted() {
+                if ctx.state.messages.take().is_none() {
+                    return Some(Stage::Done);
+                }
+                ctx.bump(1);
+            }
+            None
+        }
+        Stage::Done => Some(Stage::Done),
+    }
+}
+
+/// Has the subsystems let go of the process, one by one; nothing if the slice is used up before.
+fn run_hooks(ending: &mut Ending, ctx: &mut Ctx<'_>) -> Option<()> {
+    loop {
+        if let Some(suspended) = &mut ending.rest {
+            if matches!((suspended.rest)(ctx), Err(Escape::Yield)) {
                 return None;
             }
+            ending.rest = None;
+        }
+        let Some(subsystem) = ctx.vm.subsystems.get(ending.let_go) else { return Some(()) };
+        ending.let_go += 1;
+        let rest = subsystem.process_exits(ctx);
+        ending.rest = rest.map(|rest| Box::new(Suspended { rest, name: None, collectable: false }));
+        if ending.rest.is_some() && ctx.exhausted() {
+            return None;
         }
     }
 }
 
-impl Parting {
-    fn new(ctx: &mut Ctx<'_>) -> Parting {
-        let tables = ctx.state.relations.take();
-        Parting {
-            links: tables.links.into_values(),
-            monitors: tables.monitors.into_iter(),
-            suspending: tables.suspending.into_iter(),
-            resuming: None,
-            watchers: tables.watchers.into_iter(),
-        }
-    }
-
-    /// Tells all of them, those who monitor it last: who gets a `'DOWN'` finds nothing of it with others. `false` if the slice is
-    /// used up before.
-    fn tell(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        let (vm, pid, reason) = (ctx.vm, ctx.pid(), ctx.state.exit_reason);
-        while !ctx.exhausted() {
-            ctx.bump(PARTING);
-            if let Some((other, link)) = self.links.next() {
-                if link == Link::Active {
-                    let exit = ctx.exit_signal_to(other, reason, true);
-                    vm.signal_term(other, exit);
-                }
-            } else if let Some((reference, monitor)) = self.monitors.next() {
-                match monitor.target {
-                    Target::Process(target) => {
-                        if let Some(p) = vm.processes.get(target) {
-                            vm.send(p, Signal::Demonitor(reference));
-                        }
-                    }
-                    Target::Port(port) => vm.port_demonitor(port, reference),
-                    Target::TimeOffset => vm.clock.unwatch(reference),
-                    Target::Gone | Target::GonePort => {}
-                }
-            } else if let Some((suspended, times)) = self.resuming.filter(|(_, times)| *times > 0) {
-                vm.signal_pid(suspended, Signal::Resume(pid));
-                self.resuming = Some((suspended, times - 1));
-            } else if let Some((suspended, suspension)) = self.suspending.next() {
-                self.resuming = Some((suspended, suspension.times));
-            } else if let Some((reference, watcher)) = self.watchers.next() {
-                if let Some(p) = vm.processes.get(watcher.from) {
-                    vm.send(p, Signal::Down { reference, reason: ctx.payload(reason) });
-                }
-            } else {
-                return true;
+/// Tells all related processes, those who monitor it last: who gets a `'DOWN'` finds nothing of it with others. `false` if the slice is
+/// used up before.
+fn tell_relatives(left: &mut Parting, ctx: &mut Ctx<'_>) -> bool {
+    let (vm, pid, reason) = (ctx.vm, ctx.pid(), ctx.state.exit_reason);
+    while !ctx.exhausted() {
+        ctx.bump(PARTING);
+        if let Some((other, link)) = left.links.next() {
+            if link == Link::Active {
+                let exit = ctx.exit_signal_to(other, reason, true);
+                vm.signal_term(other, exit);
             }
+        } else if let Some((reference, monitor)) = left.monitors.next() {
+            match monitor.target {
+                Target::Process(target) => {
+                    if let Some(p) = vm.processes.get(target) {
+                        vm.send(p, Signal::Demonitor(reference));
+                    }
+                }
+                Target::Port(port) => vm.port_demonitor(port, reference),
+                Target::TimeOffset => vm.clock.unwatch(reference),
+                Target::Gone | Target::GonePort => {}
+            }
+        } else if let Some((suspended, times)) = left.resuming.filter(|(_, times)| *times > 0) {
+            vm.signal_pid(suspended, Signal::Resume(pid));
+            left.resuming = Some((suspended, times - 1));
+        } else if let Some((suspended, suspension)) = left.suspending.next() {
+            left.resuming = Some((suspended, suspension.times));
+        } else if let Some((reference, watcher)) = left.watchers.next() {
+            if let Some(p) = vm.processes.get(watcher.from) {
+                vm.send(p, Signal::Down { reference, reason: ctx.payload(reason) });
+            }
+        } else {
+            return true;
         }
-        false
     }
+    false
 }
 
 /// Takes it out of the table.

@@ -2,11 +2,24 @@
 //! spawning, ending, sending and collecting.
 //!
 //! Above `beam`, `code` and `sched`, and below the interpreter and the built-ins in the crate order (docs/architecture.md). Where an arrow would
-//! point up this crate states a trait ([`engine::Engine`], [`tracer::Tracer`], [`observer::Observer`], [`subsystem::Subsystem`]) or keeps
-//! a table that the upper crates fill ([`bif::Registry`]).
+//! point up this crate states a trait ([`upcalls`]) or keeps a table that the upper crates fill ([`bif::Registry`]).
+//!
+//! Five modules define types that refer to each other, and nothing else: [`mod@vm`], [`ctx`], [`bif`], [`runtime`], [`upcalls`]. What they
+//! are made of lies below them ([`config`], [`release`], [`literals`], the words of [`tracer`]); all behaviour lies above, as `impl` blocks
+//! of the module that it belongs to:
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | [`scheduler`], [`dirty`], [`dirty_call`] | the threads of the VM: slices, jobs and calls on dirty schedulers |
+//! | [`send`], [`deliver`], [`task`] | leaving signals, handling them, what they ask of a process |
+//! | [`mod@spawn`], [`exit`], [`gc`] | the beginning, end and collections of processes |
+//! | [`code`], [`literals`] | loading, purging, and how literals go |
+//! | [`timer`], `time_offset`, [`report`] | timers and clocks; reports of crashes |
+//! | [`tracer`] | trace points |
 
 pub mod bif;
 pub mod code;
+pub mod config;
 pub mod ctx;
 pub mod defaults;
 pub mod deliver;
@@ -35,11 +48,12 @@ pub mod test_hooks;
 mod time_offset;
 pub mod timer;
 pub mod tracer;
+pub mod upcalls;
 pub mod vm;
 
 pub use bif::{Bif, BifDef, BifResult, Escape};
 pub use ctx::Ctx;
-pub use runtime::{Exception, Listing, OwnerState, Process, ProcessTable, Resume, Signal, Signals, TraceFrame};
+pub use runtime::{Ending, Exception, Listing, OwnerState, Process, ProcessTable, Resume, Signal, Signals, TraceFrame};
 pub use vm::Vm;
 
 pub use myriad_heap as heap;

@@ -1,7 +1,7 @@
 //! How literals go: those of purged modules, and persistent terms that were replaced or erased.
 //!
 //! Processes share literals with the area they live in, so an area is freed only once no process refers to it. OTP's
-//! `erts_literal_area_collector` leads this: it takes the areas that wait ([`Literals::switch`]), has each process copy what it
+//! `erts_literal_area_collector` leads this: it takes the areas that wait ([`Ctx::switch_literals`](crate::Ctx::switch_literals)), has each process copy what it
 //! holds of them (`task.rs`), and takes the next ones; then the first are freed.
 //!
 //! LC1. Before the first process is asked, copies between heaps stop to share these literals, and all have made progress
@@ -10,14 +10,11 @@
 //! LC3. An area is freed after thread progress: a process that has just ended, or a reader of the table of persistent terms, may
 //!      still look at it.
 
-use crate::Signal;
-use crate::bif::{BifResult, Escape};
-use crate::ctx::Ctx;
-use crate::vm::Vm;
-use myriad_heap::{LiteralArea, LiteralRanges, Payload, set_going};
-use myriad_process::Message;
+mod rounds;
+
+use myriad_heap::{LiteralArea, LiteralRanges, set_going};
 use myriad_sync::{Arc, LockClass, Mutex};
-use myriad_term::{Pid, Term, am};
+use myriad_term::Pid;
 
 static CLASS: LockClass = LockClass::new("literal_areas", 720);
 
@@ -61,56 +58,39 @@ impl Literals {
         self.state.lock().collector = Some(pid);
     }
 
-    /// Nobody can get at the terms of this area any more who does not refer to them already: it is to go.
-    pub fn release(&self, vm: &'static Vm, area: LiteralArea) {
-        if area.size_words() == 0 {
-            return;
-        }
-        let collector = {
-            let mut state = self.state.lock();
-            state.waiting.push(area);
-            // Whoever leads asks for more at the end of a round.
-            state.collector.filter(|_| state.waiting.len() == 1 && matches!(state.phase, Phase::Idle))
-        };
-        if let Some(collector) = collector {
-            let message = Message::new(Payload::immediate(Term::atom(am::copy_literals)), Term::NONE);
-            vm.signal_pid(collector, Signal::Message(message));
-        }
+    /// An area waits for its round from now on. The process to be told of it, if nothing else has it ask for another round.
+    fn wait(&self, area: LiteralArea) -> Option<Pid> {
+        let mut state = self.state.lock();
+        state.waiting.push(area);
+        // Whoever leads asks for more at the end of a round.
+        state.collector.filter(|_| state.waiting.len() == 1 && matches!(state.phase, Phase::Idle))
     }
 
-    /// `erts_literal_area_collector:release_area_switch()`: no process refers to the areas of the last round any more. Is there
-    /// another round?
-    pub fn switch(&self, ctx: &mut Ctx<'_>) -> BifResult {
-        let (vm, pid) = (ctx.vm, ctx.pid());
+    /// Is a round announced, and not everywhere known yet (LC1)?
+    fn is_announced(&self) -> bool {
+        matches!(self.state.lock().phase, Phase::Announced)
+    }
+
+    /// The last round is over: begins another with the areas that wait, unless there are none. Gives those that are gone, and says
+    /// whether there is another round.
+    fn next_round(&self) -> (Vec<LiteralArea>, bool) {
         let mut state = self.state.lock();
-        if ctx.state.retry_state.is_some() {
-            // Called again: all have made progress, or this was another signal.
-            if matches!(state.phase, Phase::Announced) {
-                return Err(Escape::Wait);
-            }
-            ctx.state.retry_state = Term::NONE;
-            return Ok(Term::TRUE);
-        }
         let gone = std::mem::take(&mut state.going);
-        if !gone.is_empty() {
-            ctx.sched.slot.retire(move || drop(gone));
-        }
         state.going = std::mem::take(&mut state.waiting);
         let mut ranges = LiteralRanges::default();
         state.going.iter().for_each(|area| ranges.join(&area.ranges()));
         set_going(&ranges);
         state.ranges = Arc::new(ranges);
-        if state.going.is_empty() {
-            state.phase = Phase::Idle;
-            return Ok(Term::FALSE);
-        }
-        state.phase = Phase::Announced;
-        ctx.state.retry_state = Term::TRUE;
-        ctx.sched.slot.retire(move || {
-            vm.literals.state.lock().phase = Phase::Asking;
-            vm.signal_pid(pid, Signal::Call(Box::new(|_| {})));
-        });
-        Err(Escape::Wait)
+        let another = !state.going.is_empty();
+        state.phase = if another { Phase::Announced } else { Phase::Idle };
+        (gone, another)
+    }
+
+    /// All have made progress since the round was announced (LC1).
+    fn ask(&self) {
+        let mut state = self.state.lock();
+        debug_assert!(matches!(state.phase, Phase::Announced), "a round is announced before processes are asked");
+        state.phase = Phase::Asking;
     }
 
     /// Areas that wait for their round.

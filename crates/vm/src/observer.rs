@@ -1,15 +1,8 @@
-//! What the VM asks of those who watch it from above (crate `observe`): to say why it ends, and what a process is like.
+//! The observer of tests; crate `observe` has that of users.
+
+pub use crate::upcalls::Observer;
 
 use crate::ctx::Ctx;
-
-/// Whoever tells people what goes on in the VM.
-pub trait Observer: Send + Sync {
-    /// The VM cannot go on: says why, and writes a crash dump. The caller stops the VM.
-    fn fatal(&self, slogan: &str);
-
-    /// All of the process that runs, in the words of a crash dump (`{process_dump}` in a match specification).
-    fn process_dump(&self, ctx: &Ctx<'_>) -> String;
-}
 
 /// The observer of a VM that nobody looks into: for tests.
 pub struct NoObserver;

@@ -17,8 +17,9 @@ use myriad_process::Priority;
 use myriad_sched::dispatcher::{TRIM_AFTER, TRIM_REDUCTIONS};
 use myriad_sched::microstate::{self, State};
 use myriad_sched::schedulers::set_current;
-use myriad_sched::{Dispatcher, Local, SLICE_REDUCTIONS};
+use myriad_sched::{DirtyKind, Dispatcher, Local, SLICE_REDUCTIONS};
 use myriad_sync::atomic::Ordering;
+use myriad_sync::thread;
 use myriad_term::am;
 use std::time::Duration;
 
@@ -359,6 +360,35 @@ impl Ctx<'_> {
 }
 
 impl Vm {
+    /// Starts all scheduler threads, and waits until the VM stops. Returns the exit status.
+    pub fn run(&'static self) -> i32 {
+        let mut threads = Vec::new();
+        for id in 0..self.config.schedulers {
+            let body = move || {
+                if let Some(mut scheduler) = Scheduler::new(self, id) {
+                    scheduler.run_thread();
+                }
+            };
+            match thread::spawn(&format!("{}_scheduler", id + 1), body) {
+                Ok(thread) => threads.push(thread),
+                Err(error) => panic!("cannot start scheduler {}: {error}", id + 1),
+            }
+        }
+        let kinds = std::iter::repeat_n(DirtyKind::Cpu, self.config.dirty_cpu)
+            .chain(std::iter::repeat_n(DirtyKind::Io, self.config.dirty_io));
+        for (i, kind) in kinds.enumerate() {
+            if let Err(error) = thread::spawn(&format!("dirty_{}", i + 1), move || self.run_dirty_thread(kind, i)) {
+                panic!("cannot start a dirty scheduler: {error}");
+            }
+        }
+        for t in threads {
+            if let Err(panic) = t.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+        self.exit_status()
+    }
+
     /// Puts the process where the way its slice ended says.
     #[inline]
     pub(crate) fn after_slice(&'static self, ctx: &mut Ctx<'_>, end: SliceEnd) {

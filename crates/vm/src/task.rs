@@ -10,69 +10,15 @@ use crate::bif::DirtyKind;
 use crate::ctx::Ctx;
 use crate::engine::SliceEnd;
 use crate::vm::Vm;
-use myriad_process::{Message, Payload, Priority};
+use myriad_process::{Message, Payload, Priority, Task};
 use myriad_term::{Build, Pid, Term, TermRef, am};
-use std::collections::VecDeque;
-
-/// What a process has to do before it runs on. Boxed where it is kept: nearly always there is nothing.
-#[derive(Default)]
-pub struct Tasks {
-    /// Tasks.
-    list: Requests,
-    /// The process itself wants so many words: a collection, whether there is room or not.
-    need: Option<usize>,
-    /// A dirty scheduler does it, or is about to.
-    handed_over: bool,
-}
-
-/// What somebody asks for. The request lives in its own payload.
-struct Request {
-    from: Pid,
-    request: Payload,
-    priority: Priority,
-}
-
-/// So many tasks of normal priority are done before one of low priority.
-const LOW_TURN: usize = 8;
-
-/// Tasks by priority, each in the order they came.
-#[derive(Default)]
-struct Requests {
-    queues: [VecDeque<Request>; 4],
-    /// Normal ones taken since the last low one.
-    normal: usize,
-}
-
-impl Requests {
-    fn push(&mut self, request: Request) {
-        self.queues[request.priority as usize].push_back(request);
-    }
-
-    fn is_empty(&self) -> bool {
-        self.queues.iter().all(VecDeque::is_empty)
-    }
-
-    /// Takes out the one that is to be done next.
-    fn pick(&mut self) -> Option<Request> {
-        let [max, high, normal, low] = &mut self.queues;
-        if let Some(request) = max.pop_front().or_else(|| high.pop_front()) {
-            return Some(request);
-        }
-        if normal.is_empty() || self.normal >= LOW_TURN && !low.is_empty() {
-            self.normal = 0;
-            return low.pop_front();
-        }
-        self.normal += 1;
-        normal.pop_front()
-    }
-}
 
 /// Takes up `{Type, Id, Argument}` for `from`, which will get `{Type, Id, Result}`.
 pub(crate) fn take_up(ctx: &mut Ctx<'_>, from: Pid, request: Payload, priority: Priority) {
     let Some((kind, argument)) = parts(&request) else { return };
     match kind.as_atom() {
         Some(am::garbage_collect | am::copy_literals | am::system_task_test) => {
-            ctx.state.tasks.get_or_insert_default().list.push(Request { from, request, priority });
+            ctx.state.tasks.get_or_insert_default().push(Task { from, request, priority });
             if !ctx.state.answering {
                 // It runs, and has looked at its signals on the way: it gives way at the next chance.
                 ctx.state.reductions_left = ctx.state.reductions_left.min(0);
@@ -106,7 +52,7 @@ pub(crate) fn refuse(vm: &'static Vm, from: Pid, request: &Payload) {
 /// The process ends with tasks undone.
 pub(crate) fn refuse_all(ctx: &mut Ctx<'_>) {
     let Some(mut tasks) = ctx.state.tasks.take() else { return };
-    while let Some(Request { from, request, .. }) = tasks.list.pick() {
+    while let Some(Task { from, request, .. }) = tasks.pick() {
         refuse(ctx.vm, from, &request);
     }
 }
@@ -128,7 +74,7 @@ impl Ctx<'_> {
     pub fn has_tasks(&self) -> bool {
         let state = &*self.state;
         state.resumption.as_ref().is_none_or(|suspended| suspended.collectable)
-            && state.tasks.as_ref().is_some_and(|tasks| !state.flags.gc_disabled || tasks.need.is_some())
+            && state.tasks.as_ref().is_some_and(|tasks| !state.flags.gc_disabled || tasks.is_needed())
     }
 
     /// Does it, or hands the process over to a dirty scheduler for it. `None`: the process runs on.
@@ -136,37 +82,36 @@ impl Ctx<'_> {
     /// The process stands between two slices: its live X registers are saved.
     pub(crate) fn do_tasks(&mut self) -> Option<SliceEnd> {
         if self.collects_long() {
-            self.state.tasks.get_or_insert_default().handed_over = true;
+            self.state.tasks.get_or_insert_default().hand_over();
             return Some(SliceEnd::Dirty(DirtyKind::Cpu));
         }
         let mut tasks = self.state.tasks.take()?;
-        if self.state.flags.gc_disabled && !tasks.list.is_empty() {
+        if self.state.flags.gc_disabled && !tasks.is_empty() {
             // They wait until that is over.
-            let list = std::mem::take(&mut tasks.list);
-            self.state.tasks = Some(Box::new(Tasks { list, ..Tasks::default() }));
+            self.state.tasks = Some(Box::new(tasks.take_requests()));
         }
         // SAFETY: between two slices, all terms are where `collect` looks.
-        let done = tasks.need.take().is_none_or(|need| unsafe { self.collect(need, &mut []) });
+        let done = tasks.take_need().is_none_or(|need| unsafe { self.collect(need, &mut []) });
         let mut end = (!done).then_some(SliceEnd::Exited);
         while end.is_none()
-            && let Some(request) = tasks.list.pick()
+            && let Some(task) = tasks.pick()
         {
             self.bump(1);
-            end = match self.do_request(request) {
+            end = match self.do_task(task) {
                 false => Some(SliceEnd::Exited),
                 true => self.exhausted().then_some(SliceEnd::Yielded),
             };
         }
-        if !tasks.list.is_empty() {
+        if !tasks.is_empty() {
             // They are done in another slice, or refused by its end.
-            tasks.handed_over = false;
+            tasks.take_back();
             self.state.tasks = Some(tasks);
         }
         end
     }
 
     /// Does what is asked for, and says so. `false`: the process ends.
-    fn do_request(&mut self, Request { from, request, .. }: Request) -> bool {
+    fn do_task(&mut self, Task { from, request, .. }: Task) -> bool {
         let Some((kind, argument)) = parts(&request) else { return true };
         let (lives, result) = if kind.is_am(am::system_task_test) {
             // What OTP's tests ask for: nothing but the answer.
@@ -198,12 +143,12 @@ impl Ctx<'_> {
 
     /// Is the process to go to a dirty scheduler for its tasks, not for a call?
     pub(crate) fn is_handed_over(&self) -> bool {
-        self.state.tasks.as_ref().is_some_and(|tasks| tasks.handed_over)
+        self.state.tasks.as_ref().is_some_and(|tasks| tasks.is_handed_over())
     }
 
     /// On a dirty scheduler: does what the process was handed over for. `None`: it was not for that.
     pub(crate) fn do_tasks_here(&mut self) -> Option<SliceEnd> {
-        self.state.tasks.as_ref().filter(|tasks| tasks.handed_over)?;
+        self.state.tasks.as_ref().filter(|tasks| tasks.is_handed_over())?;
         Some(self.do_tasks().unwrap_or(SliceEnd::Yielded))
     }
 
@@ -215,8 +160,8 @@ impl Ctx<'_> {
     /// The process stops before its next instruction, and collects on a dirty scheduler so that `need` words are free.
     pub fn hand_over(&mut self, need: usize) -> SliceEnd {
         let tasks = self.state.tasks.get_or_insert_default();
-        tasks.need = Some(need);
-        tasks.handed_over = true;
+        tasks.need(need);
+        tasks.hand_over();
         SliceEnd::Dirty(DirtyKind::Cpu)
     }
 }

@@ -1,122 +1,25 @@
 //! The virtual machine: what all its schedulers share.
 
+pub use crate::config::Config;
+pub use crate::upcalls::PortOps;
+
 use crate::bif::Registry as Bifs;
-use crate::code::CodeServer;
 use crate::defaults::Defaults;
-use crate::emulator_flags::EmulatorFlags;
-use crate::engine::Engine;
 use crate::literals::Literals;
-use crate::observer::Observer;
 use crate::release::Release;
-use crate::subsystem::{Subsystem, Subsystems};
+use crate::runtime::{CodeServer, ProcessTable, Signal};
 use crate::test_hooks::TestHooks;
-use crate::tracer::Tracer;
 use crate::tracer::switches::Switches;
-use crate::{ProcessTable, Signal};
+use crate::upcalls::{Engine, Observer, Part, Subsystem, Tracer};
 use myriad_heap::Settings;
-use myriad_process::{Names, Payload};
+use myriad_process::Names;
 use myriad_sched::local::{LEAST_UNIQUE, unique_integer};
 use myriad_sched::microstate::{self, Microstates, State};
-use myriad_sched::schedulers::Numbers;
-use myriad_sched::{Clock, DirtyKind, Local, Platform, Schedulers, Threads, Timers, WarpMode};
+use myriad_sched::{Clock, Local, Platform, Schedulers, Threads, Timers, WarpMode};
 use myriad_sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use myriad_sync::{Arc, CachePadded, Progress};
 use myriad_term::{Atom, CodeNames, Pid, Port, RefNumbers, Term};
-use std::path::PathBuf;
-
-/// What the command line decides.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// Normal schedulers, and how many of them are online.
-    pub schedulers: usize,
-    /// Schedulers online at start.
-    pub schedulers_online: usize,
-    /// Dirty CPU schedulers.
-    pub dirty_cpu: usize,
-    /// Dirty CPU schedulers online at start.
-    pub dirty_cpu_online: usize,
-    /// Dirty I/O schedulers.
-    pub dirty_io: usize,
-    /// Most processes.
-    pub process_limit: usize,
-    /// Most ports.
-    pub port_limit: usize,
-    /// Most atoms.
-    pub atom_limit: usize,
-    /// Heap defaults.
-    pub heap: Settings,
-    /// `+hmqd off_heap`
-    pub off_heap_messages: bool,
-    /// `-root`
-    pub root: PathBuf,
-    /// What follows the emulator flags, for `erl_init:start/2`.
-    pub arguments: Vec<Vec<u8>>,
-    /// What other emulator flags say.
-    pub flags: EmulatorFlags,
-    /// Depth of stack traces.
-    pub backtrace_depth: usize,
-    /// `+JMintrinsics`: do intrinsics run ([`crate::intrinsic`])?
-    pub intrinsics: bool,
-}
-
-impl Config {
-    fn numbers(&self) -> Numbers {
-        Numbers {
-            normal: self.schedulers,
-            online: self.schedulers_online,
-            dirty_cpu: self.dirty_cpu,
-            dirty_cpu_online: self.dirty_cpu_online,
-            dirty_io: self.dirty_io,
-        }
-    }
-}
-
-impl Default for Config {
-    /// A small VM of one scheduler, without dirty ones: for examples and tests.
-    fn default() -> Config {
-        Config {
-            schedulers: 1,
-            schedulers_online: 1,
-            dirty_cpu: 0,
-            dirty_cpu_online: 0,
-            dirty_io: 0,
-            process_limit: 1024,
-            port_limit: 16,
-            atom_limit: 1 << 20,
-            heap: Settings::default(),
-            off_heap_messages: false,
-            root: PathBuf::new(),
-            arguments: Vec::new(),
-            flags: EmulatorFlags::default(),
-            backtrace_depth: 8,
-            intrinsics: true,
-        }
-    }
-}
-
-/// The operations of crate `io` on ports that processes need (the lower crate states them, the upper implements).
-pub trait PortOps: Send + Sync {
-    /// Sends a message to a port (`Port ! {Owner, Command}`); gives how many bytes it has taken.
-    fn message(&self, vm: &'static Vm, port: Port, from: Term, message: Term) -> usize;
-    /// A signal for a port: link, unlink, exit, monitor.
-    fn signal(&self, vm: &'static Vm, port: Port, signal: Signal);
-    /// Takes a monitor on a port back.
-    fn demonitor(&self, vm: &'static Vm, port: Port, reference: RefNumbers);
-    /// Is there such a port, and open?
-    fn is_open(&self, vm: &'static Vm, port: Port) -> bool;
-    /// A trace message for a port that is a tracer: it gets it in the external format.
-    fn trace_output(&self, vm: &'static Vm, port: Port, message: Payload);
-    /// The same, soon, from one who may hold another port.
-    fn trace_output_soon(&self, vm: &'static Vm, port: Port, message: Payload);
-    /// Lets `f` see whether and by whom a port is traced, if there is such a port.
-    fn with_tracee(&self, vm: &'static Vm, port: Port, f: &mut dyn FnMut(&myriad_process::Tracee));
-    /// All ports.
-    fn all(&self, vm: &'static Vm) -> Vec<Port>;
-    /// The number that the next port gets; `set` makes it have these bits, as far as they go.
-    fn next(&self, vm: &'static Vm, set: Option<u64>) -> u64;
-    /// Would who sends it a message be suspended?
-    fn is_busy(&self, vm: &'static Vm, port: Port) -> bool;
-}
+use std::any::TypeId;
 
 /// Buckets in which tables are looked up by name, by the atom's number (crate `ets`).
 pub const TABLE_NAME_BUCKETS: usize = 256;
@@ -169,6 +72,39 @@ pub struct Vm {
     exit_status: AtomicI64,
     foreign_refs: AtomicU64,
     monotonic_uniques: AtomicU64,
+}
+
+/// The subsystems of a VM, in the order in which they let go of a process that ends.
+pub(crate) struct Subsystems {
+    all: Vec<&'static dyn Subsystem>,
+    parts: Vec<(TypeId, Part)>,
+    ports: Option<&'static dyn PortOps>,
+}
+
+impl Subsystems {
+    pub(crate) fn new(all: Vec<Box<dyn Subsystem>>) -> Subsystems {
+        let all: Vec<&'static dyn Subsystem> = all.into_iter().map(|one| &*Box::leak(one)).collect();
+        let parts = all.iter().flat_map(|one| one.parts()).map(|part| (part.type_id(), part)).collect();
+        let ports = all.iter().find_map(|one| one.ports());
+        Subsystems { all, parts, ports }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &'static dyn Subsystem> {
+        self.all.iter().copied()
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Option<&'static dyn Subsystem> {
+        self.all.get(index).copied()
+    }
+
+    pub(crate) fn ports(&self) -> Option<&'static dyn PortOps> {
+        self.ports
+    }
+
+    /// The part of this type.
+    pub(crate) fn part(&self, of: TypeId) -> Option<Part> {
+        self.parts.iter().find(|(id, _)| *id == of).map(|(_, part)| *part)
+    }
 }
 
 /// What the upper crates give the VM at start.
@@ -330,33 +266,8 @@ impl Vm {
         self.schedulers.stop();
     }
 
-    /// Starts all scheduler threads, and waits until the VM stops. Returns the exit status.
-    pub fn run(&'static self) -> i32 {
-        use myriad_sync::thread;
-        let mut threads = Vec::new();
-        for id in 0..self.config.schedulers {
-            let body = move || {
-                if let Some(mut scheduler) = crate::scheduler::Scheduler::new(self, id) {
-                    scheduler.run_thread();
-                }
-            };
-            match thread::spawn(&format!("{}_scheduler", id + 1), body) {
-                Ok(thread) => threads.push(thread),
-                Err(error) => panic!("cannot start scheduler {}: {error}", id + 1),
-            }
-        }
-        let kinds = std::iter::repeat_n(DirtyKind::Cpu, self.config.dirty_cpu)
-            .chain(std::iter::repeat_n(DirtyKind::Io, self.config.dirty_io));
-        for (i, kind) in kinds.enumerate() {
-            if let Err(error) = thread::spawn(&format!("dirty_{}", i + 1), move || self.run_dirty_thread(kind, i)) {
-                panic!("cannot start a dirty scheduler: {error}");
-            }
-        }
-        for t in threads {
-            if let Err(panic) = t.join() {
-                std::panic::resume_unwind(panic);
-            }
-        }
+    /// The status that [`Vm::stop`] was given.
+    pub(crate) fn exit_status(&self) -> i32 {
         // Relaxed: see `stop`.
         self.exit_status.load(Ordering::Relaxed) as i32
     }

@@ -46,8 +46,7 @@ pub(super) fn release_area_switch_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult 
     if ctx.state.initial_call.module != am::erts_literal_area_collector {
         return Err(NOTSUP);
     }
-    let vm = ctx.vm;
-    vm.literals.switch(ctx)
+    ctx.switch_literals()
 }
 
 /// `erts_literal_area_collector:send_copy_request(To, Area, How)`: has a process copy what it holds of the areas that are to go,

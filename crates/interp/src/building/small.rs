@@ -3,8 +3,9 @@
 //! Nothing is allocated and nothing raised before all is known to be right, so whatever is unusual (a wrong type, a size
 //! that is none, more than a heap binary holds) is left to [`super::create_bin`], which begins anew.
 
-use super::{Segment, code_point, kind, size_in_bits};
+use super::{Segment, code_point, size_in_bits};
 use crate::bits;
+use crate::instr::segment;
 use crate::machine::Machine;
 use myriad_term::binary::HEAP_BINARY_LIMIT;
 use myriad_term::boxed::Header;
@@ -56,8 +57,8 @@ impl Bytes {
 
     fn char(&mut self, kind: u32, flags: u32, c: char) -> Option<()> {
         match kind {
-            kind::UTF8 => self.bytes(c.encode_utf8(&mut [0; 4]).as_bytes()),
-            kind::UTF16 => c.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| {
+            segment::UTF8 => self.bytes(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            segment::UTF16 => c.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| {
                 let unit = if bits::is_little(flags) { unit.swap_bytes() } else { *unit };
                 self.number(16, unit.into())
             }),
@@ -81,14 +82,14 @@ pub(super) unsafe fn create(m: &mut Machine<'_, '_>, n: usize, segment: impl Fn(
         // SAFETY: the caller's promise.
         unsafe {
             match s.kind {
-                kind::INTEGER => {
+                segment::INTEGER => {
                     let value = s.value(m).as_small()? as u64;
                     let n = size_in_bits(s.size(m), s.unit).ok().filter(|n| *n <= 64)?;
                     to.number(n, if n > 8 && bits::is_little(s.flags) { bits::to_little(value, n) } else { value })?;
                 }
-                kind::STRING => to.bytes(s.string())?,
-                kind::UTF8 | kind::UTF16 | kind::UTF32 => to.char(s.kind, s.flags, code_point(s.value(m))?)?,
-                kind::BINARY if s.size(m).is_am(myriad_term::am::all) => {
+                segment::STRING => to.bytes(s.string())?,
+                segment::UTF8 | segment::UTF16 | segment::UTF32 => to.char(s.kind, s.flags, code_point(s.value(m))?)?,
+                segment::BINARY if s.size(m).is_am(myriad_term::am::all) => {
                     to.bytes(s.value(m).as_aligned_bytes().filter(|_| s.unit == 8)?)?;
                 }
                 _ => return None,

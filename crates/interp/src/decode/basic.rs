@@ -1,60 +1,18 @@
 //! Moves, calls, tests, lists and tuples.
 
+use super::built_ins::{call_bif, return_to_caller};
 use super::emit::{Emitter, Unfit, short_of};
 use super::fused::{allocate, elements, head_test, is_between, is_integer_between, moves, test_and_put};
-use super::{At, MIXED, binary, ops};
-use crate::bifs::NO_CONTINUATION;
+use super::operands::{Args, At, frame_bytes};
+use super::{binary, ops};
+use crate::code::MIXED;
 use crate::instr::Op;
-use myriad_beam::{Arg, LoopHead, Op as Generic, Reg, always_raises};
+use myriad_beam::{Arg, LoopHead, Op as Generic, Reg};
 use myriad_heap::RESERVED;
 use myriad_term::boxed::Header;
 use myriad_term::{Kind, Term, am};
 use myriad_vm::bif::BifDef;
 use myriad_vm::code::Module;
-
-/// The arguments of an instruction.
-pub(crate) struct Args<'a>(pub(crate) &'a [Arg]);
-
-impl<'a> Args<'a> {
-    /// Argument `i`.
-    pub(crate) fn at(&self, i: usize) -> Result<&'a Arg, Unfit> {
-        self.0.get(i).ok_or(Unfit)
-    }
-
-    /// A plain number.
-    pub(crate) fn number(&self, i: usize) -> Result<u32, Unfit> {
-        self.at(i)?.number().and_then(|n| u32::try_from(n).ok()).ok_or(Unfit)
-    }
-
-    /// A label; 0: none.
-    pub(crate) fn label(&self, i: usize) -> u32 {
-        self.0.get(i).and_then(Arg::label).unwrap_or(0)
-    }
-
-    /// The items of a list.
-    pub(crate) fn items(&self, i: usize) -> Result<&'a [Arg], Unfit> {
-        Ok(self.at(i)?.items())
-    }
-
-    /// Words of a heap need.
-    pub(crate) fn heap(&self, i: usize) -> Result<u32, Unfit> {
-        match self.at(i)? {
-            Arg::Alloc(need) => {
-                let extra = need.floats.checked_mul(2).zip(need.funs.checked_mul(3));
-                let (floats, funs) = extra.ok_or(Unfit)?;
-                let words = need.words.checked_add(floats).and_then(|n| n.checked_add(funs)).ok_or(Unfit)?;
-                if words < 1 << 27 { Ok(words) } else { Err(Unfit) }
-            }
-            Arg::U(words) if *words < 1 << 27 => Ok(*words as u32),
-            _ => Err(Unfit),
-        }
-    }
-}
-
-/// Bytes of a frame.
-pub(super) fn frame_bytes(slots: u32) -> u32 {
-    8 * slots
-}
 
 /// Translates the instructions at the head of `rest`; how many it has used.
 pub(crate) fn translate(e: &mut Emitter, rest: &[At<'_>]) -> Result<usize, Unfit> {
@@ -509,29 +467,6 @@ fn select_val(e: &mut Emitter, args: &Args<'_>) -> Result<(), Unfit> {
 
 // ---- calls out of the module
 
-/// A call of a built-in: `last` = Y registers to drop, in tail position.
-pub(crate) fn call_bif(e: &mut Emitter, def: &'static BifDef, arity: u32, last: Option<u32>) {
-    e.op(if last.is_some() { Op::CallBifLast } else { Op::CallBif }, arity);
-    e.wide(std::ptr::from_ref(def) as u64);
-    match last {
-        Some(slots) => {
-            e.word(frame_bytes(slots));
-            return_to_caller(e, slots);
-        }
-        // Compilers share such a call between places with different frames: there is no one record to return by.
-        None if e.frame == MIXED && def.module == "erlang" && always_raises(def.function, def.arity) => {
-            e.word(NO_CONTINUATION);
-        }
-        None => e.continuation(1),
-    }
-}
-
-/// Where the call of a built-in in tail position returns to if it is traced: the frame stays until then.
-fn return_to_caller(e: &mut Emitter, slots: u32) {
-    e.continuation(1);
-    e.op(Op::DeallocateReturn, frame_bytes(slots));
-}
-
 /// Tries a native intrinsic before the Erlang code of the function.
 pub(crate) fn try_intrinsic(e: &mut Emitter, def: &'static BifDef, module: &Module) {
     e.op(Op::TryIntrinsic, def.arity.into());
@@ -595,11 +530,6 @@ fn external(e: &mut Emitter, args: &Args<'_>, last: Option<u32>) -> Result<(), U
     }
     e.wide(address);
     Ok(())
-}
-
-/// The function of the table that OTP's loader knows by this name.
-pub(crate) fn named_bif(e: &Emitter, function: myriad_term::Atom, arity: u8) -> Option<&'static BifDef> {
-    e.vm.bifs.bif(crate::machine::mfa(am::erlang, function, arity))
 }
 
 fn call_fun(e: &mut Emitter, rest: &[At<'_>], arity: u32, fun: &Arg) -> Result<(), Unfit> {

@@ -1,11 +1,9 @@
 //! Bit strings.
 
-use super::At;
-use super::basic::Args;
 use super::emit::{Emitter, Unfit};
+use super::operands::{Args, At};
 use crate::bits;
-use crate::building::kind;
-use crate::instr::Op;
+use crate::instr::{Op, segment};
 use myriad_beam::{Arg, Op as Generic};
 use myriad_term::{Term, am};
 
@@ -254,22 +252,22 @@ fn create_bin(e: &mut Emitter, args: &Args<'_>) -> Result<(), Unfit> {
     for segment in items.chunks_exact(6) {
         let [name, number, unit, flag, value, size] = segment else { return Err(Unfit) };
         let kind = match atom(e, name)? {
-            am::integer => kind::INTEGER,
-            am::float => kind::FLOAT,
-            am::binary => kind::BINARY,
-            am::append_ => kind::APPEND,
-            am::private_append => kind::PRIVATE_APPEND,
-            am::string => kind::STRING,
-            am::utf8 => kind::UTF8,
-            am::utf16 => kind::UTF16,
-            am::utf32 => kind::UTF32,
+            am::integer => segment::INTEGER,
+            am::float => segment::FLOAT,
+            am::binary => segment::BINARY,
+            am::append_ => segment::APPEND,
+            am::private_append => segment::PRIVATE_APPEND,
+            am::string => segment::STRING,
+            am::utf8 => segment::UTF8,
+            am::utf16 => segment::UTF16,
+            am::utf32 => segment::UTF32,
             _ => return Err(Unfit),
         };
         let flags = flags(e, flag)?;
         e.word(kind | flags << 8);
         e.word(short(unit)?.max(1));
         e.word(short(number)?);
-        if kind == kind::STRING {
+        if kind == segment::STRING {
             let bytes = short(size)?;
             let string = e.string(plain(value)?, bytes as usize)?;
             e.wide(string);

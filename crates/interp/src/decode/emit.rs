@@ -1,7 +1,6 @@
 //! The code of one function while it is being made.
 
-use super::MIXED;
-use crate::code::{Block, Decoded, Place};
+use crate::code::{Block, Decoded, MIXED, Place};
 use crate::instr::Op;
 use myriad_beam::{Arg, Reg};
 use myriad_sync::atomic::AtomicPtr;

@@ -3,9 +3,8 @@
 //! Fused are only neighbours without a label between them. The place (line, frame) of a fused instruction is that of the part which
 //! may stop or raise; a continuation's is that of the call.
 
-use super::At;
-use super::basic::{Args, frame_bytes};
 use super::emit::{Emitter, Unfit, short_of};
+use super::operands::{Args, At, frame_bytes};
 use crate::instr::Op;
 use myriad_beam::{Arg, Op as Generic, Reg};
 use myriad_heap::RESERVED;

@@ -7,11 +7,9 @@
 //! The frame is the loop's own: Y0 is what is left to go through, Y1 the fun, and in a fold over a map Y2 keeps the accumulator
 //! while `next/1` runs.
 
-use super::At;
-use super::basic::frame_bytes;
 use super::emit::{Emitter, Unfit};
-use crate::instr::Op;
-use crate::loop_intrinsics::{LIST_SLOTS, PAIR_SLOTS};
+use super::operands::{At, frame_bytes};
+use crate::instr::{LIST_SLOTS, Op, PAIR_SLOTS};
 use myriad_beam::Op as Generic;
 use myriad_heap::RESERVED;
 use myriad_term::{Mfa, am};

@@ -1,8 +1,8 @@
 //! Guards and arithmetic, maps and records, exceptions, messages, floats, funs.
 
-use super::At;
-use super::basic::{Args, call_bif, named_bif};
+use super::built_ins::{call_bif, named_bif};
 use super::emit::{Emitter, Unfit, short_of};
+use super::operands::{Args, At};
 use crate::instr::Op;
 use crate::machine::FLOAT_REGISTERS;
 use crate::shapes::{is_plain, key_tuple};

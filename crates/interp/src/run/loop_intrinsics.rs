@@ -1,8 +1,8 @@
 //! Steps of loop intrinsics (`vm::intrinsic`): from the return of the fun to its next call.
 
 use super::state::{State, make_room};
-use crate::instr::SlowOp;
-use crate::machine::Machine;
+use crate::instr::LIST_SLOTS;
+use crate::machine::{Machine, SlowOp};
 use crate::{calls, loop_intrinsics};
 use myriad_term::boxed::Header;
 use myriad_term::{Kind, Term};
@@ -151,7 +151,7 @@ impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
         if !rest.is_nil() {
             return self.slow(otherwise);
         }
-        self.sp = self.sp.add(loop_intrinsics::LIST_SLOTS);
+        self.sp = self.sp.add(LIST_SLOTS);
         self.ret()
     }
 

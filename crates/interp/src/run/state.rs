@@ -2,8 +2,8 @@
 
 use super::TABLE;
 use crate::guards;
-use crate::instr::{ANY, SlowOp, X, Y};
-use crate::machine::{Machine, register, source, target, wide};
+use crate::instr::{ANY, X, Y};
+use crate::machine::{Machine, SlowOp, register, source, target, wide};
 use myriad_heap::RESERVED;
 use myriad_sync::atomic::Ordering;
 use myriad_term::boxed::Header;

@@ -20,11 +20,11 @@ impl Vm {
 
     fn retire_version(&'static self, version: Retired<Vm>) {
         // At once, so that the collector is found at work by whoever looks next: it waits for thread progress itself.
-        self.literals.release(self, version.take_literals());
+        self.release_literals(version.take_literals());
         self.progress.retire_unregistered(move || {
             // SAFETY: this runs after thread progress.
             let literals = unsafe { version.free(self.engine()) };
-            self.literals.release(self, literals);
+            self.release_literals(literals);
         });
     }
 }

@@ -92,7 +92,7 @@ impl Wanted {
 
     fn in_table(&self, table: &str) -> Option<String> {
         let (Wanted { name, format, group, file }, indent) = (self, "            ");
-        let function = format!(" crate::{}::{}", file.replace('/', "::"), snake(name));
+        let function = format!(" {}::{}", file.replace('/', "::"), snake(name));
         let row = format!("{indent}{name} {format:?}{}", if *group == "slow" { &function } else { "" });
         with_line(table, |line| line.trim() == format!("{group} {{"), "        }", &row)
     }
@@ -191,10 +191,7 @@ mod tests {
         for (line, row) in [
             ("NewOne --format nk", "            NewOne \"nk\"\n        }\n        either {"),
             ("NewOne --group either --format Rk", "            NewOne \"Rk\"\n        }\n        slow {"),
-            (
-                "NewOne --group slow --file guards",
-                "            NewOne \"-\" crate::guards::new_one\n        }\n    } };",
-            ),
+            ("NewOne --group slow --file guards", "            NewOne \"-\" guards::new_one\n        }\n    } };"),
         ] {
             let wanted = wanted(line).unwrap();
             assert!(wanted.in_table(&table).unwrap().contains(row), "{line}");

@@ -14,7 +14,8 @@ super::instructions! {
         }
         match (*s.m).ctx.state.messages.look() {
             Found::Term(term) => {
-                *s.x = term;
+                // The message stays in the queue, or its words join the heap, for as long as the code looks at it.
+                *s.x = term.assume_held();
                 s.next(2)
             }
             Found::Nothing if !(*s.m).ctx.has_signals() => s.jump(1),

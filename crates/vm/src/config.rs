@@ -1,0 +1,77 @@
+//! What the command line decides of a VM.
+
+use crate::emulator_flags::EmulatorFlags;
+use myriad_heap::Settings;
+use myriad_sched::schedulers::Numbers;
+use std::path::PathBuf;
+
+/// What the command line decides.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Normal schedulers, and how many of them are online.
+    pub schedulers: usize,
+    /// Schedulers online at start.
+    pub schedulers_online: usize,
+    /// Dirty CPU schedulers.
+    pub dirty_cpu: usize,
+    /// Dirty CPU schedulers online at start.
+    pub dirty_cpu_online: usize,
+    /// Dirty I/O schedulers.
+    pub dirty_io: usize,
+    /// Most processes.
+    pub process_limit: usize,
+    /// Most ports.
+    pub port_limit: usize,
+    /// Most atoms.
+    pub atom_limit: usize,
+    /// Heap defaults.
+    pub heap: Settings,
+    /// `+hmqd off_heap`
+    pub off_heap_messages: bool,
+    /// `-root`
+    pub root: PathBuf,
+    /// What follows the emulator flags, for `erl_init:start/2`.
+    pub arguments: Vec<Vec<u8>>,
+    /// What other emulator flags say.
+    pub flags: EmulatorFlags,
+    /// Depth of stack traces.
+    pub backtrace_depth: usize,
+    /// `+JMintrinsics`: do intrinsics run ([`crate::intrinsic`])?
+    pub intrinsics: bool,
+}
+
+impl Config {
+    /// How many schedulers there are.
+    pub(crate) fn numbers(&self) -> Numbers {
+        Numbers {
+            normal: self.schedulers,
+            online: self.schedulers_online,
+            dirty_cpu: self.dirty_cpu,
+            dirty_cpu_online: self.dirty_cpu_online,
+            dirty_io: self.dirty_io,
+        }
+    }
+}
+
+impl Default for Config {
+    /// A small VM of one scheduler, without dirty ones: for examples and tests.
+    fn default() -> Config {
+        Config {
+            schedulers: 1,
+            schedulers_online: 1,
+            dirty_cpu: 0,
+            dirty_cpu_online: 0,
+            dirty_io: 0,
+            process_limit: 1024,
+            port_limit: 16,
+            atom_limit: 1 << 20,
+            heap: Settings::default(),
+            off_heap_messages: false,
+            root: PathBuf::new(),
+            arguments: Vec::new(),
+            flags: EmulatorFlags::default(),
+            backtrace_depth: 8,
+            intrinsics: true,
+        }
+    }
+}
