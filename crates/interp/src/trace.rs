@@ -1,6 +1,6 @@
 //! Breakpoints, and the frames that traced calls leave on the stack.
 //!
-//! A traced call may put frames between itself and its caller: a return point that belongs to no function ([`Record`]), with
+//! A traced call may put frames between itself and its caller: a return point that belongs to no function ([`is_record`]), with
 //! words that look like terms above it. So the return comes here first, walks of the stack pass over them, and an exception
 //! that passes is told ([`unwound`]).
 //!
