@@ -10,7 +10,6 @@
 pub mod beam_file;
 pub mod external;
 pub mod mutate;
-pub mod random;
 pub mod seeds;
 pub mod targets;
 
