@@ -64,6 +64,7 @@ fn emulate(words: &[Vec<u8>]) -> i32 {
             Ok(vm) => {
                 break_menu::start(vm);
                 myriad_observe::crash_dump::install(vm);
+                myriad_observe::debugger::keep();
                 vm.run()
             }
             Err(message) => {

@@ -6,6 +6,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`crash_dump`] | `erl_crash.dump`, and its sections one by one |
+//! | [`debugger`] | what a debugger calls to see terms, processes, stacks, heaps |
 //! | [`dump_file`] | reading a dump, for people: `myriad heap` |
 //! | [`info`] | `process_info/1,2`: asked, or read by a visitor |
 //! | [`stack`] | what stands on a process's Erlang stack, for people to read |
@@ -13,6 +14,7 @@
 //! | [`memory`] | what takes how much memory |
 
 pub mod crash_dump;
+pub mod debugger;
 pub mod dump_file;
 pub mod heap_walk;
 pub mod info;
