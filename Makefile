@@ -39,7 +39,7 @@ help:
 	@echo "make soak [SEED=1 SECONDS=600]             random churn of everything side by side"
 	@echo "make bench                               Myriad against erl, as a table"
 	@echo "make check                               the checks of the Rust code; part of make test. Its parts:"
-	@echo "  make lint | tidy | deny                format and clippy | rules of this repository | licences of crates"
+	@echo "  make lint | tidy | doc | deny          format and clippy | rules of this repository | links of the documentation | licences"
 	@echo "  make loom | single | miri-short        models of lock-free code | crate sync without atomics | undefined behaviour"
 	@echo "make miri | fuzz                         the long ones: all tests that miri can run, libFuzzer"
 
@@ -85,9 +85,10 @@ quick:
 	@cargo build --quiet --profile quick --bin myriad
 	@MYRIAD_EMULATOR=$(CARGO_TARGET_DIR)/quick/myriad cargo xtask recorded $(QUICK_AREAS)
 
-# Links to private items are wanted here.
+# A link that leads nowhere is an error; links to private items are wanted here.
 doc:
-	@RUSTDOCFLAGS="-A rustdoc::private_intra_doc_links" cargo doc --quiet --workspace --no-deps --document-private-items
+	@tools/setup
+	@RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --quiet --workspace --no-deps --document-private-items
 	@echo "target/doc/myriad/index.html"
 
 # Compiled by the stock compiler, on the stock VM: what is embedded in the emulator must not rest on it.
@@ -163,7 +164,7 @@ bench: build
 check:
 	@tools/setup lint
 	@tools/setup deny
-	@for part in lint tidy single loom deny; do \
+	@for part in lint tidy doc single loom deny; do \
 	    echo "== check: $$part"; \
 	    $(MAKE) --no-print-directory $$part || exit 1; \
 	done

@@ -5,7 +5,7 @@
 %% normally or with the reason of its failure, and leaves nothing behind. One seed gives one sequence of episodes for each driver;
 %% how they meet in time is up to the schedulers.
 -module(soak).
--export([main/1]).
+-export([main/1, show/1]).
 
 -define(DRIVERS, 6).
 
@@ -25,7 +25,28 @@ main([SeedText, SecondsText, Dir]) ->
     io:format("soak: ~w episodes: ~0tp~n", [lists:sum(maps:values(Counts)), maps:to_list(Counts)]),
     io:format("soak: after the first phase  ~0tp~nsoak: after the second phase ~0tp~n", [First, Second]),
     Faults = Faults1 ++ Faults2 ++ left(First, Second),
-    [io:format("soak: FAILED ~0tP~n", [Fault, 150]) || Fault <- lists:sublist(Faults, 20)],
+    [report(Fault) || Fault <- lists:sublist(Faults, 20)],
+    halt(case Faults of [] -> 0; _ -> 1 end).
+
+report(Fault) ->
+    io:format("soak: FAILED ~0tP~n", [Fault, 150]),
+    case Fault of
+        {_, {Seed, Phase, Driver}, I, _} ->
+            io:format("   it alone: cargo xtask soak --seed ~w --show ~w:~w:~w~n", [Seed, Phase, Driver, I]);
+        _ -> ok
+    end.
+
+%% One episode alone. Arguments: seed, phase, driver, the episode's number, directory for files.
+show([SeedText, PhaseText, DriverText, NumberText, Dir]) ->
+    [Seed, Phase, Driver, Number] = [list_to_integer(Text) || Text <- [SeedText, PhaseText, DriverText, NumberText]],
+    logger:set_primary_config(level, none),
+    soak_episodes:prepare(Dir),
+    rand:seed(exsss, {Seed, Phase, Driver}),
+    [draw(I) || I <- lists:seq(1, Number - 1)],
+    {Name, Fun, Seeds} = draw(Number),
+    io:format("soak: 1 episodes: ~w of seed ~w~n", [Name, Seed]),
+    Faults = run(Name, Fun, Seeds, {Seed, Phase, Driver}, Number),
+    [io:format("soak: FAILED ~0tp~n", [Fault]) || Fault <- Faults],
     halt(case Faults of [] -> 0; _ -> 1 end).
 
 phase(Seed, Phase, Ms) ->
@@ -45,18 +66,26 @@ drive(Until, Id, I, Counts, Faults) ->
     case erlang:monotonic_time(millisecond) >= Until orelse length(Faults) > 5 of
         true -> {Counts, Faults};
         false ->
-            {Name, Fun} = soak_episodes:pick(),
-            Seeds = {rand:uniform(1 bsl 30), rand:uniform(1 bsl 30), I},
-            {Pid, Ref} = spawn_monitor(fun() -> rand:seed(exsss, Seeds), Fun() end),
-            More = receive
-                {'DOWN', Ref, process, Pid, normal} -> [];
-                {'DOWN', Ref, process, Pid, Reason} -> [{Name, Id, I, Reason}]
-            after patience_ms() ->
-                Where = erlang:process_info(Pid, [current_stacktrace, message_queue_len, messages, status]),
-                exit(Pid, kill),
-                [{Name, Id, I, {late, Where}}]
-            end,
+            {Name, Fun, Seeds} = draw(I),
+            More = run(Name, Fun, Seeds, Id, I),
             drive(Until, Id, I + 1, maps:update_with(Name, fun(N) -> N + 1 end, 1, Counts), More ++ Faults)
+    end.
+
+%% The driver's next episode, and the seeds of its own draws. All that a driver draws is drawn here.
+draw(I) ->
+    {Name, Fun} = soak_episodes:pick(),
+    {Name, Fun, {rand:uniform(1 bsl 30), rand:uniform(1 bsl 30), I}}.
+
+%% Runs an episode: what is wrong with it.
+run(Name, Fun, Seeds, Id, I) ->
+    {Pid, Ref} = spawn_monitor(fun() -> rand:seed(exsss, Seeds), Fun() end),
+    receive
+        {'DOWN', Ref, process, Pid, normal} -> [];
+        {'DOWN', Ref, process, Pid, Reason} -> [{Name, Id, I, Reason}]
+    after patience_ms() ->
+        Where = erlang:process_info(Pid, [current_stacktrace, message_queue_len, messages, status]),
+        exit(Pid, kill),
+        [{Name, Id, I, {late, Where}}]
     end.
 
 %% How long an episode may take: two minutes, or what SOAK_PATIENCE says in seconds.

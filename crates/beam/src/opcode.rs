@@ -171,7 +171,7 @@ macro_rules! for_each_generic_op {
          72 Badmatch          badmatch            [Src]                                         "Raise {badmatch, Value}.";
          73 IfEnd             if_end              []                                            "Raise if_clause.";
          74 CaseEnd           case_end            [Src]                                         "Raise {case_clause, Value}.";
-         75 CallFun           call_fun            [Arity]                                       "Call the fun in X[arity].";
+         75 CallFun           call_fun            [Arity]                                       "Call the fun in `X[arity]`.";
          77 IsFunction        is_function         [Fail Src]                                    "Jump unless a fun.";
          78 CallExtOnly       call_ext_only       [Arity Import]                                "Tail-call an imported function, there being no frame.";
          89 BsPutInteger      bs_put_integer      [Fail Size Unit Flags Src]                    "Append an integer to the binary being built.";
@@ -195,8 +195,8 @@ macro_rules! for_each_generic_op {
         108 Raise             raise               [Src Src]                                     "Raise again: raw trace, reason.";
         109 BsInit2           bs_init2            [Fail Size Heap Live Flags Dst]               "New binary of so many bytes, to be filled.";
         111 BsAdd             bs_add              [Fail Src Src Unit Dst]                       "A + B * unit: computes a size.";
-        112 Apply             apply               [Arity]                                       "Call X[n]:X[n+1] with n arguments.";
-        113 ApplyLast         apply_last          [Arity Frame]                                 "Drop the frame and tail-call X[n]:X[n+1].";
+        112 Apply             apply               [Arity]                                       "Call `X[n]:X[n+1]` with n arguments.";
+        113 ApplyLast         apply_last          [Arity Frame]                                 "Drop the frame and tail-call `X[n]:X[n+1]`.";
         114 IsBoolean         is_boolean          [Fail Src]                                    "Jump unless true or false.";
         115 IsFunction2       is_function2        [Fail Src Src]                                "Jump unless a fun of this arity.";
         117 BsGetInteger2     bs_get_integer2     [Fail Reg Live Size Unit Flags Dst]           "Match an integer.";

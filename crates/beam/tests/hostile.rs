@@ -3,6 +3,7 @@
 mod common;
 
 use myriad_beam::Module;
+use myriad_testing::Random;
 
 /// A file as it is, and with its literals left out of the compressed form, so that damage reaches them.
 fn subjects() -> Vec<Vec<u8>> {
@@ -28,22 +29,6 @@ fn survive(bytes: &[u8]) -> bool {
             assert!(!error.to_string().is_empty());
             false
         }
-    }
-}
-
-/// xorshift64*: the tests must replay from the seed alone.
-struct Rng(u64);
-
-impl Rng {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() >> 16) as usize % limit
     }
 }
 
@@ -88,19 +73,20 @@ fn truncated_chunks_do_not_panic() {
 fn flipped_bytes_do_not_panic() {
     let seed = std::env::var("MYRIAD_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(0x5eed_u64);
     println!("seed {seed}");
-    let mut rng = Rng(seed | 1);
+    let mut random = Random::new(seed);
     let mut loaded = 0;
     for file in subjects() {
         let rounds = 4_000_000 / file.len().max(1000);
         for _ in 0..rounds {
             let mut damaged = file.clone();
-            for _ in 0..1 + rng.below(3) {
+            for _ in 0..1 + random.below(3) {
                 // Most of the damage where the tables and the code are: the first part of a file.
-                let at = if rng.below(4) == 0 { rng.below(damaged.len()) } else { rng.below(damaged.len() / 2) };
-                damaged[at] = match rng.below(3) {
-                    0 => damaged[at] ^ 1 << rng.below(8),
-                    1 => [0, 0xff, 0x7f, 0x80][rng.below(4)],
-                    _ => rng.next() as u8,
+                let at =
+                    if random.below(4) == 0 { random.below(damaged.len()) } else { random.below(damaged.len() / 2) };
+                damaged[at] = match random.below(3) {
+                    0 => damaged[at] ^ 1 << random.below(8),
+                    1 => [0, 0xff, 0x7f, 0x80][random.below(4)],
+                    _ => random.bits() as u8,
                 };
             }
             loaded += usize::from(survive(&damaged));

@@ -7,7 +7,7 @@
 //!
 //! | module | holds intrinsics of |
 //! | --- | --- |
-//! | [`format`] | `io_lib`, `io_lib_format`, `io_lib_pretty` |
+//! | [`mod@format`] | `io_lib`, `io_lib_format`, `io_lib_pretty` |
 //! | [`strings`] | `string`; steps of `unicode_util` over characters, `unicode:characters_to_list/1` |
 //! | [`sorting`] | `lists:sort/1` and its kin |
 //! | [`flatten`] | `lists:flatten/1` |

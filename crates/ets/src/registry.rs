@@ -7,7 +7,7 @@
 //! RG1. A live table is in `by_reference`, in its owner's list, and in `names` if it is a named one.
 //! RG2. Lock order: process lists, then names or references, then a table's own locks.
 //! RG3. An entry of a name is linked and unlinked under its bucket's lock, keeps its own link, and is freed once every thread
-//!      has made progress. So what [`named`] gives stays until the thread's next quiescent point: for one call of a built-in.
+//!      has made progress. So what [`Registry::named`] gives stays until the thread's next quiescent point: for one call of a built-in.
 
 use crate::table::Table;
 use myriad_sync::atomic::{AtomicPtr, Ordering};
@@ -142,7 +142,7 @@ impl Registry {
         self.own(table.owner(), table);
     }
 
-    /// Takes a deleted table out; its owner's list is left to [`disown`].
+    /// Takes a deleted table out; its owner's list is left to [`Self::disown`].
     pub fn leave(&self, table: &Table, progress: &Progress) {
         self.references_of(table.numbers).write().remove(&table.numbers);
         if table.options.named {

@@ -3,8 +3,8 @@
 
 use crate::external;
 use crate::mutate::{bytes, change};
-use crate::random::Random;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress};
+use myriad_testing::Random;
 
 type Chunk = ([u8; 4], Vec<u8>);
 

@@ -1,9 +1,9 @@
 //! Mutations of external terms: parts are replaced by parts, so that most results are terms again.
 
 use crate::mutate::{LONGEST, change, insert};
-use crate::random::Random;
 use flate2::{Compress, Compression, FlushCompress};
 use myriad_term::etf::{VERSION, tag};
+use myriad_testing::Random;
 use std::ops::Range;
 
 /// Terms that stand for their kind, at its edges. Without the version byte.

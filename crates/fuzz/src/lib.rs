@@ -10,7 +10,6 @@
 pub mod beam_file;
 pub mod external;
 pub mod mutate;
-pub mod random;
 pub mod seeds;
 pub mod targets;
 
@@ -38,6 +37,7 @@ pub static TARGETS: &[Target] = &[
     Target { name: "inflate", run: targets::inflate, mutate: mutate::bytes },
     Target { name: "regex", run: targets::regex, mutate: mutate::bytes },
     Target { name: "pcre_dialect", run: targets::pcre_dialect, mutate: mutate::bytes },
+    Target { name: "crash_dump", run: targets::crash_dump, mutate: mutate::bytes },
     Target { name: "packet", run: targets::packet, mutate: mutate::bytes },
     Target { name: "framing", run: targets::framing, mutate: mutate::bytes },
 ];

@@ -7,10 +7,10 @@
 //! A finding stops its target: the input is kept in `target/fuzz`, the command that replays it is printed, and the exit
 //! status is 1.
 
-use myriad_fuzz::random::Random;
 use myriad_fuzz::{BYTES_AN_INPUT, SECONDS_AN_INPUT, TARGETS, Target, seeds};
 use myriad_sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use myriad_sync::thread;
+use myriad_testing::Random;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fs::File;
 use std::os::unix::fs::FileExt;

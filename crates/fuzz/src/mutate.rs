@@ -1,6 +1,6 @@
 //! Mutations that know nothing of what the bytes mean.
 
-use crate::random::Random;
+use myriad_testing::Random;
 
 /// Makes a new input: from one of the seeds, perhaps with parts of others.
 pub type Mutate = fn(&mut Random, &[Vec<u8>]) -> Vec<u8>;

@@ -2,6 +2,7 @@
 
 mod calls;
 mod dialect;
+mod dumps;
 mod loader;
 mod packets;
 mod patterns;
@@ -12,6 +13,7 @@ mod terms;
 
 pub use calls::bif_call;
 pub use dialect::pcre_dialect;
+pub use dumps::crash_dump;
 pub use loader::beam_load;
 pub use packets::{framing, packet};
 pub use patterns::regex;

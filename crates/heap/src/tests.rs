@@ -5,22 +5,10 @@ use crate::{Draft, Fragment, Heap, LiteralArea, MaxHeapSize, Payload, Roots, Set
 use myriad_term::boxed::Header;
 use myriad_term::magic::magic_reference;
 use myriad_term::{Alloc, Boxed, Build, Kind, Magic, Pid, RefNumbers, RefUse, SharedBinary, Term, TermRef};
+use myriad_testing::Random;
 use std::collections::HashMap;
 
-/// SplitMix64 (Steele, Lea, Flood, 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mix(self.0)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-}
-
+/// The finalizer of SplitMix64 (Steele, Lea, Flood, 2014).
 fn mix(z: u64) -> u64 {
     let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -114,7 +102,7 @@ impl Machine {
         let tuple = literals.tuple(&[literal, Term::NIL]);
         let literals = [literal, tuple].map(|t| (t, Walker::default().hash(t))).to_vec();
         Machine {
-            random: Random(seed),
+            random: Random::new(seed),
             heap: Heap::new(settings),
             registers: vec![Term::NIL; REGISTERS],
             models: vec![mix(Term::NIL.raw()); REGISTERS],
@@ -153,11 +141,11 @@ impl Machine {
             }
             8 => raw(self.heap.float(0.0)),
             9 => {
-                let limbs: Vec<u64> = (0..1 + self.random.below(30)).map(|_| self.random.next() | 1 << 63).collect();
+                let limbs: Vec<u64> = (0..1 + self.random.below(30)).map(|_| self.random.bits() | 1 << 63).collect();
                 raw(self.heap.big(true, &limbs))
             }
             10 => {
-                let bytes = vec![self.random.next() as u8; self.random.below(64)];
+                let bytes = vec![self.random.bits() as u8; self.random.below(64)];
                 raw(self.heap.binary(&bytes))
             }
             11 => {
@@ -172,7 +160,7 @@ impl Machine {
                 (part, combine(Header::new(Kind::SubBinary, 3).raw(), [model, o, n]))
             }
             13 => {
-                let numbers = RefNumbers([self.random.next() as u32, 2, 3]);
+                let numbers = RefNumbers([self.random.bits() as u32, 2, 3]);
                 raw(match self.random.below(3) {
                     0 => self.heap.reference(numbers),
                     1 => self.heap.reference(RefNumbers([1, 2, RefUse::Alias.mark()])),
@@ -212,8 +200,8 @@ impl Machine {
                 // SAFETY: three fresh words.
                 raw(unsafe {
                     *at = Header::new(kind, 2).raw();
-                    *at.add(1) = self.random.next();
-                    *at.add(2) = self.random.next();
+                    *at.add(1) = self.random.bits();
+                    *at.add(2) = self.random.bits();
                     Term::from_boxed(at)
                 })
             }

@@ -1,5 +1,4 @@
 //! Runs one function of some .beam files without booting OTP: `run_erl FILE.beam... -- Module Function`.
-//! With `-- list Module Function` prints the function's tier-0 code instead.
 //!
 //! The preloaded modules and those named are loaded; a call of any other module is `undef`. Prints what the process ended
 //! with: call `exit(Result)` in the function.
@@ -65,16 +64,6 @@ fn main() {
         vm.code.finish_loading(&[&prepared]).unwrap_or_else(|_| panic!("cannot load {file}"));
     }
     let atom = |text: &str| Atom::new(text).expect("room for atoms");
-    if let [list, module, function] = &args[split + 1..]
-        && list == "list"
-    {
-        let module = vm.code.current(atom(module)).expect("a loaded module");
-        for f in module.functions.iter().filter(|f| f.mfa.function == atom(function)) {
-            let decoded = myriad_interp::decode::translate(vm, f).expect("it has a module");
-            println!("{}/{}\n{}", function, f.mfa.arity, myriad_interp::disasm::listing(&decoded));
-        }
-        return;
-    }
     let export = Export::intern(Mfa { module: atom(&args[split + 1]), function: atom(&args[split + 2]), arity: 0 });
     let started = std::time::Instant::now();
     let pid = spawn_orphan(vm, export, &[], &SpawnOptions::new(vm)).expect("room for a process");

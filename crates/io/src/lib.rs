@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`buffer`] | the NIFs of `prim_buffer` |
 //! | [`bytes`] | queues of bytes in pieces |
-//! | [`file`] | the NIFs of `prim_file` |
+//! | [`mod@file`] | the NIFs of `prim_file` |
 //! | [`port`] | ports: file descriptors, programs |
 //! | [`posix`] | error numbers as atoms |
 //! | [`tracer`] | the NIFs of `erl_tracer` |

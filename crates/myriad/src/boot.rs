@@ -24,6 +24,17 @@ pub fn tables() -> Vec<&'static [myriad_vm::BifDef]> {
 /// Why there can be no VM, in words: no release at the root, no room for what a VM needs from the start.
 pub fn start(config: Config) -> Result<&'static Vm, String> {
     let release = Release::find(&config.root)?;
+    let vm = bare(config, release);
+    vm.start_subsystems()?;
+    myriad_vm::code::load_preloaded(vm)?;
+    crate::own_modules::load(vm)?;
+    first_process(vm)?;
+    system_processes(vm)?;
+    Ok(vm)
+}
+
+/// Makes the VM of all crates; no code is loaded, and nothing runs.
+pub fn bare(config: Config, release: Release) -> &'static Vm {
     let subsystems: Vec<Box<dyn Subsystem>> = vec![
         Box::<myriad_ets::Tables>::default(),
         Box::<myriad_bif::Builtins>::default(),
@@ -32,13 +43,7 @@ pub fn start(config: Config) -> Result<&'static Vm, String> {
     let engine = Box::new(myriad_interp::Interpreter);
     let tracer = Box::new(Tracing::new(myriad_ets::compile_for_tracing));
     let parts = Parts { engine, subsystems, tracer, observer: Box::new(Dumps) };
-    let vm = Vm::new(config, release, parts);
-    vm.start_subsystems()?;
-    myriad_vm::code::load_preloaded(vm)?;
-    crate::own_modules::load(vm)?;
-    first_process(vm)?;
-    system_processes(vm)?;
-    Ok(vm)
+    Vm::new(config, release, parts)
 }
 
 /// `erl_init:start(init, Arguments)`, as `<0.0.0>`.

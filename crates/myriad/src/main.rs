@@ -1,4 +1,5 @@
-//! The `myriad` command: the emulator behind `bin/erl`, and `myriad version` and `myriad compat`.
+//! The `myriad` command: the emulator behind `bin/erl`; `myriad version` and `myriad compat`; `myriad disasm` and `myriad heap`, which
+//! look at files.
 
 #[cfg(all(target_os = "linux", target_env = "gnu", not(heap_check)))]
 mod address_space;
@@ -9,8 +10,12 @@ mod arena;
 mod break_menu;
 mod compat;
 mod crash;
+mod disasm;
+mod heap;
+mod said;
 
 use myriad::{boot, flags};
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
 // Under `--cfg heap_check` the system's allocator serves, which sanitizers know.
@@ -35,14 +40,16 @@ fn trim() {
 fn main() {
     crash::install();
     myriad_term::memory::trim_by(trim);
-    let words: Vec<Vec<u8>> = std::env::args_os().skip(1).map(OsStringExt::into_vec).collect();
-    let status = match words.first().map(Vec::as_slice) {
-        Some(b"version") => {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let status = match words.split_first().map(|(first, rest)| (first.as_encoded_bytes(), rest)) {
+        Some((b"version", _)) => {
             println!("myriad {}", env!("CARGO_PKG_VERSION"));
             0
         }
-        Some(b"compat") => compat::print(),
-        _ => emulate(&words),
+        Some((b"compat", _)) => compat::print(),
+        Some((b"disasm", words)) => said::status(disasm::TAKES, disasm::main(words)),
+        Some((b"heap", words)) => said::status(heap::TAKES, heap::main(words)),
+        _ => emulate(&words.into_iter().map(OsStringExt::into_vec).collect::<Vec<_>>()),
     };
     std::process::exit(status);
 }
@@ -57,6 +64,7 @@ fn emulate(words: &[Vec<u8>]) -> i32 {
             Ok(vm) => {
                 break_menu::start(vm);
                 myriad_observe::crash_dump::install(vm);
+                myriad_observe::debugger::keep();
                 vm.run()
             }
             Err(message) => {

@@ -41,6 +41,11 @@ pub fn install(vm: &'static Vm) {
     let _ = VM.set(vm);
 }
 
+/// The VM of which a dump tells, once there is one.
+pub fn installed() -> Option<&'static Vm> {
+    VM.get().copied()
+}
+
 /// What is written of something, as text.
 pub fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {
     let mut text = Vec::new();

@@ -6,12 +6,16 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`crash_dump`] | `erl_crash.dump`, and its sections one by one |
+//! | [`debugger`] | what a debugger calls to see terms, processes, stacks, heaps |
+//! | [`dump_file`] | reading a dump, for people: `myriad heap` |
 //! | [`info`] | `process_info/1,2`: asked, or read by a visitor |
 //! | [`stack`] | what stands on a process's Erlang stack, for people to read |
 //! | [`heap_walk`] | every object of every heap, message, table and timer |
 //! | [`memory`] | what takes how much memory |
 
 pub mod crash_dump;
+pub mod debugger;
+pub mod dump_file;
 pub mod heap_walk;
 pub mod info;
 pub mod memory;

@@ -110,7 +110,7 @@ pub struct OwnerState<R: Runtime> {
     pub exception: LazyBox<Exception<R>>,
     /// `cause` of the `error_info` of the error being raised, or [`Term::NONE`].
     pub error_cause: Term,
-    /// Arguments of [`crate::Escape::Trap`].
+    /// Arguments of the Erlang function that a built-in traps to.
     pub trap_args: LazyBox<Vec<Term>>,
     /// What is to be done before it runs on.
     pub tasks: Option<Box<Tasks>>,

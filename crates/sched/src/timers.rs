@@ -1,4 +1,4 @@
-//! Timers: what happens at a given monotonic time. Each scheduler has a wheel ([`wheel`]) and fires what is due on it.
+//! Timers: what happens at a given monotonic time. Each scheduler has a wheel ([`crate::wheel`]) and fires what is due on it.
 //!
 //! A timer that is to send a message to a process is taken back when that process ends; one to a name stays, and finds out who
 //! has the name when it fires.

@@ -316,17 +316,7 @@ pub enum Popped<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    struct Random(u64);
-
-    impl Random {
-        fn below(&mut self, n: u64) -> u64 {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            self.0 % n
-        }
-    }
+    use myriad_testing::Random;
 
     fn all_due(wheel: &mut Wheel<u64>, now: u64) -> Vec<u64> {
         let mut due = Vec::new();
@@ -342,7 +332,7 @@ mod tests {
     #[test]
     fn it_does_what_a_list_of_all_timers_would() {
         for seed in 1..=40 {
-            let mut random = Random(seed * 0x9e37_79b9);
+            let mut random = Random::new(seed);
             let mut wheel = Wheel::default();
             // Number, time, handle, owner.
             let mut model: Vec<(u64, u64, (u32, u64), u64)> = Vec::new();

@@ -149,7 +149,7 @@ impl<T> AppendVec<T> {
     }
 }
 
-/// An allocation of that many entries, each uninitialised, for [`free_segment`].
+/// An allocation of that many entries, each uninitialised; dropping the table frees it.
 fn new_segment<T>(size: usize) -> *mut Entry<T> {
     let entries: Box<[Entry<T>]> = (0..size).map(|_| UnsafeCell::new(MaybeUninit::uninit())).collect();
     Box::into_raw(entries).cast()

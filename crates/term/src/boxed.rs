@@ -64,6 +64,33 @@ impl Kind {
     /// Kinds from here on hold no terms (B2).
     pub const FIRST_RAW: u8 = 16;
 
+    /// What it is called in listings for people; nothing for bits that are no kind.
+    pub const fn name(self) -> Option<&'static str> {
+        Some(match self {
+            Kind::Tuple => "tuple",
+            Kind::Map => "map",
+            Kind::MapRoot => "map root",
+            Kind::MapNode => "map node",
+            Kind::Fun => "fun",
+            Kind::ExportFun => "export fun",
+            Kind::SubBinary => "sub binary",
+            Kind::MatchContext => "match context",
+            Kind::Record => "record",
+            Kind::BigPositive | Kind::BigNegative => "bignum",
+            Kind::Float => "float",
+            Kind::HeapBinary => "heap binary",
+            Kind::SharedBinary => "shared binary",
+            Kind::Ref => "reference",
+            Kind::AliasRef => "alias",
+            Kind::MagicRef => "magic reference",
+            Kind::ExternalPid => "external pid",
+            Kind::ExternalPort => "external port",
+            Kind::ExternalRef => "external reference",
+            Kind::Filler => "filler",
+            _ => return None,
+        })
+    }
+
     /// The five bits.
     pub const fn bits(self) -> u8 {
         self.0

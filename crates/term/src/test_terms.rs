@@ -1,4 +1,5 @@
-//! Terms for tests: random shapes, a map builder, and a reader of the notation that the recorded tables use.
+//! Terms for tests: random shapes, a map builder, and a reader of the notation that the recorded tables use. They are here, and not in
+//! crate `testing`, because unit tests cannot use terms of another build of this crate.
 
 use crate::alloc::Build;
 use crate::arena::Arena;

@@ -2,7 +2,7 @@
 //!
 //! A BIF is a Rust function over a context and argument terms. It returns a term, or leaves by an [`Escape`]: an exception, a
 //! trap (continue in Erlang code), a yield (continue me later), a wait. Terms never move while it runs (term/A1).
-//! Each crate of built-ins states its functions once, in tables made by [`bifs!`]; the command wires the tables into one
+//! Each crate of built-ins states its functions once, in tables made by [`bifs!`](crate::bifs); the command wires the tables into one
 //! [`Registry`], from which the loader, `myriad compat` and `erlang:is_builtin/3` read.
 
 pub use myriad_sched::DirtyKind;

@@ -7,7 +7,7 @@ use myriad_term::{Term, am};
 
 impl Ctx<'_> {
     /// Collects, so that at least `need` words are free. `live` are the live X registers. `false`: the heap has outgrown its
-    /// limit, and the process ends ([`OwnerState::exit_reason`]).
+    /// limit, and the process ends ([`OwnerState::exit_reason`](crate::OwnerState::exit_reason)).
     ///
     /// # Safety
     /// As for `OwnerState::collect`.

@@ -24,8 +24,9 @@ use myriad_sched::Platform;
 use myriad_sched::schedulers::set_current;
 use myriad_sync::Arc;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use myriad_testing::Random;
 use std::time::Duration;
-use world::{Random, World};
+use world::World;
 
 /// What happens at a point of a thread that has been set up by [`myriad_sync::drive_by`].
 pub(crate) fn point() {
@@ -115,7 +116,7 @@ fn simulate(seed: u64, schedulers: usize) -> u64 {
     let mut dirty: Vec<Local> = (0..2).map(|i| vm.scheduler_local(schedulers + i, true).unwrap()).collect();
     dirty.iter().for_each(|local| local.slot.park());
     let mut in_vain = vec![0; schedulers];
-    let mut random = Random(seed | 1);
+    let mut random = Random::new(seed);
     let mut steps = 0;
     loop {
         steps += 1;

@@ -13,14 +13,14 @@ use crate::files::{self, top};
 use crate::otp::{self, Otp};
 use crate::stop::{Done, Stop};
 use crate::words::Words;
-use crate::{parallel, program};
+use crate::{json, parallel, program};
 use measure::Bench;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use table::Tables;
 
 /// The words that the command takes.
-pub const TAKES: &str = "[-n RUNS] [--erl ERL] [--vm ERL] [--cases NAMES] [--idle N] [--plt] [--timeout S] [PART...]
+pub const TAKES: &str = "[-n RUNS] [--erl ERL] [--vm ERL] [--cases NAMES] [--idle N] [--plt] [--timeout S] [--json FILE] [PART...]
   PART            examples, scaling, rates, builtins, io, boot, idle, compile (all of these without one), and projects, which wants
                   Elixir and rebar3 (tools/setup projects)
   -n RUNS         medians of so many runs (5)
@@ -30,13 +30,14 @@ pub const TAKES: &str = "[-n RUNS] [--erl ERL] [--vm ERL] [--cases NAMES] [--idl
   --idle N        how many processes `idle` keeps (200000)
   --plt           `projects` has Dialyzer's PLT of kernel and stdlib, too (minutes)
   --timeout S     the seconds that a run may take (120; 3600 with --plt)
+  --json FILE     the figures for other programs
 
-The tables go to target/bench/results.md and results.json as well.
+The tables go to target/bench/results.md as well.
 ";
 
 /// Measures the parts, one after the other.
 pub fn main(words: &[String]) -> Done {
-    let valued = ["-n", "--erl", "--vm", "--cases", "--idle", "--timeout"];
+    let valued = ["-n", "--erl", "--vm", "--cases", "--idle", "--timeout", "--json"];
     let words = Words::parse(words, &["--plt"], &valued)?;
     let parts = parts::chosen(&words.rest)?;
     let bench = bench(&words)?;
@@ -49,7 +50,7 @@ pub fn main(words: &[String]) -> Done {
     for part in parts {
         (part.run)(&bench, &mut tables)?;
     }
-    tables.finish(&bench.work.join("results.json"))?;
+    json::result(&words, "bench", true, || tables.found())?;
     println!("\nwritten to {}", bench.work.join("results.md").display());
     Ok(ExitCode::SUCCESS)
 }

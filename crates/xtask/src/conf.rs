@@ -18,7 +18,7 @@ mod world;
 
 use crate::stop::{Done, Stop, verdict};
 use crate::words::Words;
-use crate::{files, parallel, program};
+use crate::{files, json, parallel, program};
 use case::{Case, Outcome};
 use report::{Facts, Report};
 use std::collections::BTreeSet;
@@ -159,8 +159,7 @@ fn finish(world: &World, report: &Report, missing: usize, words: &Words) -> Resu
     if let Some(file) = words.value("--table") {
         files::write(file.as_ref(), page::page(report, &world.otp))?;
     }
-    if let Some(file) = words.value("--json") {
-        files::write(file.as_ref(), report.to_json().to_text())?;
-    }
-    Ok(verdict(report.is_good() && missing == 0))
+    let good = report.is_good() && missing == 0;
+    json::result(words, "conf", good, || report.found())?;
+    Ok(verdict(good))
 }

@@ -5,15 +5,16 @@ mod compare;
 mod runs;
 
 use crate::files::{self, top};
+use crate::json::{self, Json};
 use crate::otp::{self, Otp};
 use crate::stop::{Done, Stop, verdict};
 use crate::words::Words;
 use compare::{Calls, Difference};
-use runs::Runs;
-use std::process::ExitCode;
+use runs::{Made, Runs};
 
 /// The words that the command takes.
-pub const TAKES: &str = "[--seed N] [--calls N] [--module MODULE] [--flags WORDS] [--shown N] [--width N] [--timeout S] [--show NUMBER]
+pub const TAKES: &str = "[--seed N] [--calls N] [--module MODULE] [--flags WORDS] [--shown N] [--width N] [--timeout S] [--json FILE]
+  [--show NUMBER]
   --seed N          what is drawn; a new one without it
   --calls N         how many calls (300000)
   --module MODULE   only calls of this module. diff_patterns makes regular expressions and matches with them, diff_formats formats
@@ -22,6 +23,7 @@ pub const TAKES: &str = "[--seed N] [--calls N] [--module MODULE] [--flags WORDS
   --flags WORDS     further flags for both VMs, such as '+pc unicode'
   --shown N         show so many of the calls that differ (12); --width N: so much of a line (500)
   --timeout S       the seconds that a VM may take (1800)
+  --json FILE       the result for other programs
 ";
 
 /// The functions that are counted where calls differ.
@@ -29,7 +31,7 @@ const FUNCTIONS_SHOWN: usize = 30;
 
 /// Makes the calls, and says which differ.
 pub fn main(words: &[String]) -> Done {
-    let valued = ["--seed", "--calls", "--module", "--flags", "--shown", "--width", "--timeout", "--show"];
+    let valued = ["--seed", "--calls", "--module", "--flags", "--shown", "--width", "--timeout", "--show", "--json"];
     let words = Words::parse(words, &[], &valued)?.nothing_else()?;
     let shown = Shown {
         calls: words.number("--shown")?.unwrap_or(12),
@@ -51,8 +53,8 @@ pub fn main(words: &[String]) -> Done {
     };
     otp::compile(&otp, &runs.ebin(), &[], &files::ending(&top().join("tests/differential"), ".erl"))?;
     match one {
-        Some(number) => show_one(&runs, number, shown.width),
-        None => compare_all(&runs, &shown),
+        Some(number) => show_one(&runs, number, shown.width, &words),
+        None => compare_all(&runs, &shown, &words),
     }
 }
 
@@ -64,28 +66,54 @@ struct Shown {
     each: bool,
 }
 
-fn show_one(runs: &Runs, number: u64, width: usize) -> Done {
+fn show_one(runs: &Runs, number: u64, width: usize, words: &Words) -> Done {
     let (otp, here) = runs.show(number)?;
     print!("{}", compare::cut(&otp, width));
     let same = otp == here;
     println!("{}", if same { "(Myriad the same)" } else { "-- Myriad:" });
     print!("{}", if same { String::new() } else { compare::cut(&here, width) });
+    json::result(words, "differential", same, || vec![("seed", runs.seed.into()), ("number", number.into())])?;
     Ok(verdict(same))
 }
 
-fn compare_all(runs: &Runs, shown: &Shown) -> Done {
+fn compare_all(runs: &Runs, shown: &Shown, words: &Words) -> Done {
     let (otp, here) = runs.both()?;
-    let (seed, calls) = (runs.seed, runs.calls);
     if otp.status != 0 {
-        return Err(Stop::Failed(format!("OTP itself failed (seed {seed})\n{}", otp.log)));
+        return Err(Stop::Failed(format!("OTP itself failed (seed {})\n{}", runs.seed, otp.log)));
     }
     let compared = Calls::compare(&otp.outcomes, &here.outcomes);
-    if compared.same && here.status == 0 {
+    let good = compared.same && here.status == 0;
+    json::result(words, "differential", good, || found(runs, &compared, &here))?;
+    let (seed, calls) = (runs.seed, runs.calls);
+    if good {
         let ended =
             if compared.died == 0 { String::new() } else { format!("; {} have no outcome on OTP", compared.died) };
         println!("differential: {calls} calls agree (seed {seed}){ended}");
-        return Ok(ExitCode::SUCCESS);
+    } else {
+        tell_all(runs, shown, &compared, &here)?;
     }
+    Ok(verdict(good))
+}
+
+/// The result for other programs.
+fn found(runs: &Runs, compared: &Calls, here: &Made) -> Vec<(&'static str, Json)> {
+    let differ = compared.differ.iter().map(|difference| {
+        let function = difference.function.as_str();
+        Json::Object(vec![("number", difference.number.into()), ("function", function.into())])
+    });
+    vec![
+        ("seed", runs.seed.into()),
+        ("calls", runs.calls.into()),
+        ("status", Json::Number(here.status.into())),
+        ("reached", compare::last_number(&here.outcomes).into()),
+        ("without_outcome_on_otp", compared.died.into()),
+        ("differ", Json::List(differ.collect())),
+    ]
+}
+
+/// Says which calls differ, and shows some.
+fn tell_all(runs: &Runs, shown: &Shown, compared: &Calls, here: &Made) -> Result<(), Stop> {
+    let (seed, calls) = (runs.seed, runs.calls);
     if here.status != 0 {
         let lines: Vec<&str> = here.log.lines().collect();
         lines[lines.len().saturating_sub(3)..].iter().for_each(|line| println!("{line}"));
@@ -103,7 +131,7 @@ fn compare_all(runs: &Runs, shown: &Shown) -> Done {
     for difference in compare::to_show(&compared.differ, shown.each).into_iter().take(shown.calls) {
         tell(runs, difference, shown.width)?;
     }
-    Ok(ExitCode::FAILURE)
+    Ok(())
 }
 
 /// Shows a call that differs, and how.
@@ -120,4 +148,23 @@ fn tell(runs: &Runs, difference: &Difference, width: usize) -> Result<(), Stop> 
     }
     println!("   again with: cargo xtask differential {}--seed {} --show {number}", runs.options(), runs.seed);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_json_names_the_calls_that_differ() {
+        let [seed, calls] = [7, 3];
+        let nowhere = std::path::PathBuf::new();
+        let (module, flags, oracle) = (String::new(), vec![], nowhere.clone());
+        let runs = Runs { seed, calls, module, flags, timeout: 1, oracle, here: nowhere.clone(), work: nowhere };
+        let outcomes = "1 a m:f/1\n2 b m:g/1\n";
+        let here = Made { status: 139, outcomes: outcomes.to_owned(), log: String::new(), starts: vec![1] };
+        let compared = Calls::compare("1 a m:f/1\n2 c m:g/1\n3 d m:h/1\n", outcomes);
+        let expected = "{\n  \"seed\": 7,\n  \"calls\": 3,\n  \"status\": 139,\n  \"reached\": 2,\n  \
+                        \"without_outcome_on_otp\": 0,\n  \"differ\": [\n    {\"number\": 2, \"function\": \"m:g/1\"}\n  ]\n}\n";
+        assert_eq!(Json::Object(found(&runs, &compared, &here)).to_text(), expected);
+    }
 }

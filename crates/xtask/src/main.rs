@@ -15,6 +15,7 @@ mod parallel;
 mod program;
 mod projects;
 mod recorded;
+mod said;
 mod scaffold;
 mod soak;
 mod stop;

@@ -6,6 +6,7 @@ use crate::stop::Stop;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -84,6 +85,20 @@ pub fn output(command: &mut Command) -> Result<Option<String>, Stop> {
     Ok(output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned()))
 }
 
+/// Runs a program to its end, and hands on what it prints, line by line; its exit status, and what it printed.
+pub fn run_and_keep(command: &mut Command) -> Result<(i32, String), Stop> {
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| failed(command, &error))?;
+    let mut kept = String::new();
+    for line in child.stdout.take().into_iter().flat_map(|out| BufReader::new(out).split(b'\n')) {
+        let line = line.map_err(|error| failed(command, &error))?;
+        let line = String::from_utf8_lossy(&line);
+        println!("{line}");
+        kept.extend([&line, "\n"]);
+    }
+    let status = child.wait().map_err(|error| failed(command, &error))?;
+    Ok((number(status), kept))
+}
+
 fn failed(command: &Command, error: &dyn std::fmt::Display) -> Stop {
     Stop::Failed(format!("{}: {error}", command.get_program().display()))
 }
@@ -118,6 +133,8 @@ mod tests {
         assert_eq!([status("exit 3"), status("kill -9 $$")], [3, 137]);
         assert_eq!(run(limited(1, "sleep").arg("9")).unwrap(), 124);
         assert!(run(&mut command("/no/such/program")).is_err());
+        let kept = run_and_keep(command("sh").args(["-c", "echo a; printf 'b\\377'; exit 4"])).unwrap();
+        assert_eq!(kept, (4, "a\nb\u{fffd}\n".to_owned()));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! are compared, what differs from run to run is made equal by `tests/projects/equal.sed`.
 
 use crate::files::{self, top};
+use crate::json::{self, Json};
 use crate::otp::Otp;
 use crate::parallel;
 use crate::program;
@@ -15,11 +16,12 @@ use std::process::Command;
 use std::time::Instant;
 
 /// The words that the command takes.
-pub const TAKES: &str = "[--keep] [--timeout S] [--lines N] [PART...]
+pub const TAKES: &str = "[--keep] [--timeout S] [--lines N] [--json FILE] [PART...]
   PART          mix, iex, rebar3 (these three without one), dialyzer (minutes: a PLT of erts, kernel and stdlib)
   --keep        leave the projects in target/projects
   --timeout S   the seconds that a part may take (900)
   --lines N     show so many lines of what differs (60)
+  --json FILE   the result for other programs
 ";
 
 /// What is made without being asked for.
@@ -27,7 +29,7 @@ const PARTS: [&str; 3] = ["mix", "iex", "rebar3"];
 
 /// Makes the projects on both VMs, and compares what was printed.
 pub fn main(words: &[String]) -> Done {
-    let words = Words::parse(words, &["--keep"], &["--timeout", "--lines"])?;
+    let words = Words::parse(words, &["--keep"], &["--timeout", "--lines", "--json"])?;
     let (timeout, shown) = (words.number("--timeout")?.unwrap_or(900), words.number("--lines")?.unwrap_or(60));
     let given: Vec<&str> = words.rest.iter().map(String::as_str).collect();
     let parts = if given.is_empty() { PARTS.to_vec() } else { given };
@@ -35,23 +37,29 @@ pub fn main(words: &[String]) -> Done {
         return Err(Stop::Usage(format!("no part {part}")));
     }
     let otp = Otp::find()?;
-    let mut bad = Vec::new();
-    let mut passed = 0;
+    let mut made = Vec::new();
     for part in parts {
-        match run_part(part, &otp, timeout, shown)? {
-            Some(lines) => passed += lines,
-            None => bad.push(part),
-        }
+        made.push((part, run_part(part, &otp, timeout, shown)?));
         if !words.has("--keep") {
             ["otp", "myriad"].iter().for_each(|vm| forget(&work(part).join(vm)));
         }
     }
+    let bad: Vec<&str> = made.iter().filter(|(_, lines)| lines.is_none()).map(|(part, _)| *part).collect();
+    json::result(&words, "projects", bad.is_empty(), || found(&made))?;
     if bad.is_empty() {
-        println!("{passed} lines passed");
+        println!("{} lines passed", made.iter().filter_map(|(_, lines)| *lines).sum::<usize>());
     } else {
         println!("failing parts: {} (texts in target/projects)", bad.join(" "));
+        println!("one of them again: cargo xtask projects --keep {}", bad[0]);
     }
     Ok(verdict(bad.is_empty()))
+}
+
+/// The result for other programs: the parts, each with its lines if all are the same.
+fn found(made: &[(&str, Option<usize>)]) -> Vec<(&'static str, Json)> {
+    let parts =
+        made.iter().map(|(part, lines)| Json::Object(vec![("name", (*part).into()), ("same_lines", (*lines).into())]));
+    vec![("parts", Json::List(parts.collect()))]
 }
 
 fn script(part: &str) -> PathBuf {
@@ -131,6 +139,12 @@ mod tests {
         sed.arg("-f").arg(top().join("tests/projects/equal.sed")).arg(&file).env("LC_ALL", "C.UTF-8");
         assert_eq!(program::output(&mut sed).unwrap().unwrap(), "ab (TIME) DATE PID TIME TIME\n");
         std::fs::remove_file(file).unwrap();
+    }
+
+    #[test]
+    fn the_json_has_a_row_for_each_part() {
+        let expected = "{\n  \"parts\": [\n    {\"name\": \"mix\", \"same_lines\": 3},\n    {\"name\": \"iex\", \"same_lines\": null}\n  ]\n}\n";
+        assert_eq!(Json::Object(found(&[("mix", Some(3)), ("iex", None)])).to_text(), expected);
     }
 
     #[test]

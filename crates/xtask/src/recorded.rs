@@ -7,7 +7,7 @@ mod compare;
 mod run;
 
 use crate::files::{self, top};
-use crate::json::Json;
+use crate::json::{self, Json};
 use crate::otp::{self, Otp};
 use crate::stop::{Done, Stop, verdict};
 use crate::words::Words;
@@ -55,10 +55,9 @@ pub fn main(words: &[String]) -> Done {
         return recorded(&world, &names);
     }
     let judged = judge(&world, &names)?;
-    if let Some(file) = words.value("--json") {
-        files::write(file.as_ref(), json(&judged).to_text())?;
-    }
-    Ok(report(&world, &judged, shown))
+    let good = report(&world, &judged, shown);
+    json::result(&words, "recorded", good, || found(&judged))?;
+    Ok(verdict(good))
 }
 
 /// The programs that any of the patterns is a part of, by name.
@@ -92,8 +91,8 @@ fn judge(world: &World, names: &[String]) -> Result<Vec<Judged>, Stop> {
     names.iter().map(|name| compare::judge(world, name, known.lines(name))).collect()
 }
 
-/// Says what differs, and counts.
-fn report(world: &World, judged: &[Judged], shown: usize) -> ExitCode {
+/// Says what differs, and counts. Is all as expected?
+fn report(world: &World, judged: &[Judged], shown: usize) -> bool {
     judged.iter().for_each(|program| program.tell(&world.difference_of(&program.name), shown));
     let bad: Vec<&str> =
         judged.iter().filter(|program| program.is_bad()).map(|program| program.name.as_str()).collect();
@@ -107,17 +106,18 @@ fn report(world: &World, judged: &[Judged], shown: usize) -> ExitCode {
         println!("known to differ: {known} lines (tests/known-failures)");
     }
     println!("{passed} passed, {failed} failed");
-    verdict(failed == 0)
+    failed == 0
 }
 
-fn json(judged: &[Judged]) -> Json {
+/// The result for other programs.
+fn found(judged: &[Judged]) -> Vec<(&'static str, Json)> {
     let sum = |count: fn(&Judged) -> usize| Json::from(judged.iter().map(count).sum::<usize>());
-    Json::Object(vec![
+    vec![
         ("passed", sum(Judged::passed)),
         ("failed", sum(Judged::failed)),
         ("known", sum(Judged::known)),
         ("programs", Json::List(judged.iter().map(Judged::to_json).collect())),
-    ])
+    ]
 }
 
 #[cfg(test)]

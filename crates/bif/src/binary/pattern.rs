@@ -294,27 +294,24 @@ pub(super) fn compile_pattern_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use myriad_testing::Random;
 
     /// Texts and subjects of few different bytes, zeros among them, of all lengths: found as the automaton finds them.
     #[test]
     fn few_texts_are_found_as_many_are() {
-        let mut state = 7u64;
-        let mut random = |below: usize| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as usize % below
-        };
+        let mut random = Random::new(7);
         for _ in 0..3000 {
-            let kinds = 1 + random(4);
+            let kinds = 1 + random.below(4);
             let mut text = |least: usize, most: usize| -> Vec<u8> {
-                let len = least + random(most - least + 1);
-                (0..len).map(|_| [0, b'a', b'b', 0xff][random(kinds)]).collect()
+                let len = least + random.below(most - least + 1);
+                (0..len).map(|_| [0, b'a', b'b', 0xff][random.below(kinds)]).collect()
             };
             let count = 1 + text(0, FEW - 1).len();
             let texts: Vec<Cow<'_, [u8]>> = (0..count).map(|_| Cow::Owned(text(1, SHORT_TEXT))).collect();
             let mut subject = text(0, 40);
-            if random(10) == 0 {
+            if random.below(10) == 0 {
                 // Found in the middle of a long subject, or behind its beginning.
-                let before = [SOON - 20, SHORT_SUBJECT - 20][random(2)];
+                let before = [SOON - 20, SHORT_SUBJECT - 20][random.below(2)];
                 subject.splice(0..0, vec![1; before]);
                 subject.resize(subject.len() + SHORT_SUBJECT - before, 1);
             }

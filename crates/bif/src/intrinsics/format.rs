@@ -1,7 +1,7 @@
 //! Intrinsics that print terms as `io_lib` does: what `~w` and `~p` give.
 //!
 //! The functions here give exactly what OTP's Erlang code gives, the nesting of the deep list included, or
-//! decline ([`Escape::Decline`]). What is rare (limits on characters, records, text whose width depends on
+//! decline ([`Escape::Decline`](myriad_vm::Escape::Decline)). What is rare (limits on characters, records, text whose width depends on
 //! Unicode's rules for clusters) is left to it.
 //!
 //! F1. Work is counted by a [`Budget`](crate::work::Budget): what is long is begun again on a dirty scheduler, where it may last; what would last

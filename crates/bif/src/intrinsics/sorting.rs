@@ -313,6 +313,7 @@ impl<T: Item> Sorting<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use myriad_testing::Random;
 
     /// Sorted with `budget` comparisons at a time.
     fn sorted(items: &[(i64, i64)], budget: usize) -> Vec<(i64, i64)> {
@@ -327,14 +328,10 @@ mod tests {
 
     #[test]
     fn sorts_stably_however_often_it_stops() {
-        let mut seed = 7u64;
+        let mut random = Random::new(7);
         for len in [0, 1, 2, 3, 7, 8, 9, 16, 17, 100, 1000] {
             for keys in [1, 2, 5, 1000] {
-                let mut next = |n: u64| {
-                    seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                    ((seed >> 33) % n) as i64
-                };
-                let items: Vec<(i64, i64)> = (0..len).map(|i| (next(keys), i)).collect();
+                let items: Vec<(i64, i64)> = (0..len).map(|i| (random.below(keys), i)).collect();
                 let mut expected = items.clone();
                 expected.sort_by_key(|(key, _)| *key);
                 for budget in [1, 3, 1 << 20] {

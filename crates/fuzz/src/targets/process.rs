@@ -1,65 +1,25 @@
 //! A process to call built-ins in, on a VM that runs nothing else.
 
 use myriad_interp::Interpreter;
-use myriad_sched::Local;
-use myriad_term::{Atom, Export, Mfa, Term, am};
-use myriad_trace::Tracing;
-use myriad_vm::code::install_undefined;
-use myriad_vm::emulator_flags::{EmulatorFlags, FileNames};
-use myriad_vm::observer::NoObserver;
-use myriad_vm::release::Release;
-use myriad_vm::spawn::{SpawnOptions, spawn_orphan};
-use myriad_vm::vm::{Config, Parts};
-use myriad_vm::{BifDef, BifResult, Ctx, Escape, Process, Vm};
+use myriad_term::{Atom, Mfa, Term};
+use myriad_testing::TestProcess;
+use myriad_vm::{BifDef, BifResult, Ctx, Escape, Vm};
 use std::cell::RefCell;
 
 fn new_vm() -> &'static Vm {
-    let flags = EmulatorFlags { file_names: FileNames::Utf8, ..EmulatorFlags::default() };
-    let config = Config { flags, ..Config::default() };
-    let release = Release::without_root(25).expect("25 is known");
-    let parts = Parts {
-        engine: Box::new(Interpreter::new()),
-        tracer: Box::new(Tracing::new(|_, _| None)),
-        observer: Box::new(NoObserver),
-        subsystems: vec![
-            Box::<myriad_bif::Builtins>::default(),
-            Box::<myriad_ets::Tables>::default(),
-            Box::<myriad_io::Io>::default(),
-        ],
-    };
-    let vm = Vm::new(config, release, parts);
-    install_undefined::<myriad_vm::Vm>(vm.engine());
-    vm
-}
-
-struct World {
-    vm: &'static Vm,
-    process: &'static Process,
-    local: Local,
+    let (functions, tables) = (Box::<myriad_bif::Builtins>::default(), Box::<myriad_ets::Tables>::default());
+    myriad_testing::vm(Interpreter::new(), vec![functions, tables, Box::<myriad_io::Io>::default()])
 }
 
 thread_local! {
-    static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
-}
-
-fn new_world() -> World {
-    let vm = new_vm();
-    let first = Export::intern(Mfa { module: am::erts_internal, function: am::start, arity: 0 });
-    let pid = spawn_orphan(vm, first, &[], &SpawnOptions::new(vm)).expect("the table is empty");
-    let process = vm.processes.get(pid).expect("just made");
-    process.start_running();
-    World { vm, process: Box::leak(Box::new(process)), local: vm.scheduler_local(0, false).expect("the first thread") }
+    static PROCESS: RefCell<Option<TestProcess>> = const { RefCell::new(None) };
 }
 
 /// Runs `work` in the thread's process (the first thread's: a VM has one), whose heap is empty before and after.
 pub(super) fn in_process<R>(work: impl FnOnce(&mut Ctx<'_>) -> R) -> R {
-    WORLD.with_borrow_mut(|world| {
-        let World { vm, process, local } = world.get_or_insert_with(new_world);
-        // SAFETY: process/P2: this thread has made it Running, and nothing else runs in this VM.
-        let state = unsafe { process.owner_state() };
-        state.reductions_left = 4000;
-        let mut ctx = Ctx { state, process, sched: local, vm };
-        let result = work(&mut ctx);
+    let work = |ctx: &mut Ctx<'_>| {
+        ctx.state.reductions_left = 4000;
+        let result = work(ctx);
         ctx.state.resumption = None;
         ctx.state.dictionary = None;
         ctx.state.trap_args.clear();
@@ -67,7 +27,8 @@ pub(super) fn in_process<R>(work: impl FnOnce(&mut Ctx<'_>) -> R) -> R {
         let within_its_limit = unsafe { ctx.collect(0, &mut []) };
         assert!(within_its_limit, "no limit is set");
         result
-    })
+    };
+    PROCESS.with_borrow_mut(|process| process.get_or_insert_with(|| TestProcess::new(new_vm())).run(work))
 }
 
 /// The definition of a built-in, of any kind.

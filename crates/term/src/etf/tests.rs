@@ -7,6 +7,7 @@ use crate::arena::Arena;
 use crate::equal::eq_exact;
 use crate::test_terms::{many, rows};
 use crate::word::{Term, TermRef};
+use myriad_testing::Random;
 
 fn hex(text: &str) -> Vec<u8> {
     (0..text.len() / 2).map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).expect("hex")).collect()
@@ -207,11 +208,7 @@ fn foreign_identifiers_keep_their_node() {
 
 #[test]
 fn broken_input_is_an_error_not_a_panic() {
-    let mut random = 1u64;
-    let mut next = |limit: usize| {
-        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (random >> 33) as usize % limit
-    };
+    let mut random = Random::new(1);
     for row in recorded(include_str!("../../testdata/terms.txt")) {
         let bytes = hex(row[0]);
         if bytes.len() > 600 {
@@ -223,9 +220,9 @@ fn broken_input_is_an_error_not_a_panic() {
         }
         for _ in 0..if cfg!(miri) { 1 } else { 30 } {
             let mut broken = bytes.clone();
-            for _ in 0..=next(3) {
-                let at = next(broken.len());
-                broken[at] = if next(3) == 0 { 97 + next(24) as u8 } else { next(256) as u8 };
+            for _ in 0..=random.below(3) {
+                let at = random.below(broken.len());
+                broken[at] = if random.below(3) == 0 { 97 + random.below(24) } else { random.bits() as u8 };
             }
             let safe = DecodeOptions { safe: true, ..DecodeOptions::default() };
             if let Ok(d) = decode(&mut heap, &broken, safe) {

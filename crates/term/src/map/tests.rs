@@ -4,17 +4,8 @@ use crate::arena::Arena;
 use crate::equal::eq_exact;
 use crate::test_terms::many;
 use crate::word::Term;
+use myriad_testing::Random;
 use std::collections::BTreeMap;
-
-/// A small generator, so that failures repeat.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % limit
-    }
-}
 
 fn key<'h>(heap: &mut &'h Arena, i: u64) -> TermRef<'h> {
     match i % 4 {
@@ -61,7 +52,7 @@ fn check<'h>(heap: &mut &'h Arena, got: TermRef<'h>, model: &BTreeMap<u64, i64>)
 fn changes_one_by_one_give_what_bulk_gives() {
     for (seed, range) in [(1, 40), (2, 70), (3, 1000), (4, 5000)] {
         let mut heap = &Arena::new();
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut model = BTreeMap::new();
         let mut term = empty(&mut heap);
         for step in 0..many(2500) {
@@ -87,7 +78,7 @@ fn changes_one_by_one_give_what_bulk_gives() {
 
 #[test]
 fn merging_gives_what_bulk_gives() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     for sizes in [(0, 5), (5, 7), (20, 20), (30, 300), (300, 30), (300, 300), (1000, 3000), (2, 400)] {
         let sizes = (many(sizes.0) as u64, many(sizes.1) as u64);
         let arena = &Arena::new();
@@ -306,7 +297,7 @@ fn paths_are_those_of_otp() {
 fn a_map_made_in_steps_is_the_map_made_at_once() {
     for count in [1, 30, 33, 3000, many(100_000)] {
         let heap = &mut &Arena::new();
-        let mut random = Random(count as u64);
+        let mut random = Random::new(count as u64);
         let pairs: Vec<Pair> =
             (0..count).map(|i| (key(heap, random.below(count as u64)), Term::small(i as i64))).collect();
         let at_once = from_pairs(heap, &pairs);
@@ -330,7 +321,7 @@ fn a_map_made_in_steps_is_the_map_made_at_once() {
 #[test]
 fn pairs_in_order_are_put_as_any() {
     let heap = &mut &Arena::new();
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let names: Vec<TermRef<'_>> = (0..20)
         .map(|i| crate::Atom::new(&format!("{}key{i}", ["", "a_long_", "z"][i % 3])).unwrap().term())
         .chain((0..20).map(Term::small))

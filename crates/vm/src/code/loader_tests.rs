@@ -6,6 +6,7 @@ use crate::code::test_support::{NoEngine, Small, bifs, no_bifs};
 use myriad_code::Executor;
 use myriad_term::am;
 use myriad_term::{Export, Term};
+use myriad_testing::Random;
 use std::path::{Path, PathBuf};
 use std::ptr;
 
@@ -118,7 +119,7 @@ fn damaged_files_are_refused_or_harmless() {
     let wanted = ["lists.beam", "prim_eval.beam", "erl_bits.beam"];
     let files = installed().into_iter().filter(|f| wanted.iter().any(|w| f.ends_with(w)));
     samples.extend(files.map(|f| std::fs::read(f).unwrap()));
-    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = Random::new(1);
     for bytes in samples {
         for cut in (0..bytes.len()).step_by(bytes.len() / 97 + 1) {
             assert!(prepare(&bytes[..cut], &bifs, &NoEngine).is_err());
@@ -126,11 +127,8 @@ fn damaged_files_are_refused_or_harmless() {
         for _ in 0..300 {
             let mut damaged = bytes.clone();
             for _ in 0..4 {
-                random ^= random << 13;
-                random ^= random >> 7;
-                random ^= random << 17;
-                let at = random as usize % damaged.len();
-                damaged[at] = (random >> 32) as u8;
+                let at = random.below(damaged.len());
+                damaged[at] = random.bits() as u8;
             }
             // Either way is right; what counts is that it returns, and that what it made can be dropped.
             drop(prepare(&damaged, &bifs, &NoEngine));

@@ -1,4 +1,5 @@
-//! For the tests of this directory: an engine that runs nothing, a VM around it, and small .beam files made by hand.
+//! For the tests of this directory: an engine that runs nothing, a VM around it, and small .beam files made by hand. The test VM of
+//! crate `testing` is made of another build of this crate, with other types.
 
 use super::{Function, PreparedCode, prepare};
 use crate::bif::{BifDef, BifResult, Escape, Registry};

@@ -2,11 +2,12 @@
 //! [`point`] a seed decides who goes on. A point never lies under a lock, since the one who wants the lock could not give the
 //! baton back.
 
-use super::world::{Random, World};
+use super::world::World;
 use super::{check, config, parts, release};
 use crate::scheduler::Scheduler;
 use crate::vm::Vm;
 use myriad_sched::Platform;
+use myriad_testing::Random;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -140,7 +141,7 @@ fn run(seed: u64, schedulers: usize) -> (u64, u64, u64) {
         parked: vec![None; schedulers],
         woken: vec![false; schedulers],
         now: 1,
-        random: Random(seed ^ 0x5555),
+        random: Random::new(seed ^ 0x5555),
         points: 0,
         awake: vec![(0, 0); schedulers],
         free: false,

@@ -16,28 +16,12 @@ use myriad_sched::SLICE_REDUCTIONS;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use myriad_sync::{Arc, LockClass, Mutex};
 use myriad_term::{Atom, Build, Export, Mfa, Pid, RefNumbers, Term, am};
+use myriad_testing::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 static STUBS: [u32; 3] = [0; 3];
 static CLASS: LockClass = LockClass::new("test_world", 990);
-
-/// A generator (splitmix64).
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n.max(1)
-    }
-}
 
 /// What one process remembers.
 pub struct Actor {
@@ -177,10 +161,10 @@ impl World {
 
     pub fn begin(self: &Arc<World>, vm: &'static Vm) {
         self.prepare(vm);
-        let mut random = Random(self.seed);
+        let mut random = Random::new(self.seed);
         for i in 0..=FIRST {
             // The first one only waits: its end would be that of the VM.
-            let seed = if i == 0 { 0 } else { (random.next() >> 8) as i64 };
+            let seed = if i == 0 { 0 } else { (random.bits() >> 8) as i64 };
             spawn_orphan(vm, start(), &[Term::small(seed)], &SpawnOptions::new(vm)).unwrap();
         }
         if self.seed % 10 == 7 {
@@ -189,7 +173,7 @@ impl World {
                 runner(vm);
             }
             let low = SpawnOptions { priority: Priority::Low, ..SpawnOptions::new(vm) };
-            spawn_orphan(vm, start(), &[Term::small((random.next() >> 8) as i64 | 1)], &low).unwrap();
+            spawn_orphan(vm, start(), &[Term::small((random.bits() >> 8) as i64 | 1)], &low).unwrap();
         }
     }
 
@@ -255,7 +239,7 @@ impl World {
         drop(actors);
         let seed = ctx.state.saved_x.first().and_then(|x| x.as_small()).expect("the first argument");
         ctx.state.saved_x.clear();
-        let mut random = Random(seed as u64);
+        let mut random = Random::new(seed as u64);
         ctx.state.flags.trap_exit = seed == 0 || random.below(3) == 0;
         // In some worlds few know each other, so that what they do meets more often.
         let known = if self.seed.is_multiple_of(3) { 2 } else { FIRST };
@@ -348,7 +332,7 @@ impl Actor {
             options.monitor = Some((reference, Some(AliasMode::Demonitor), None));
         }
         let link = options.link;
-        let seed = Term::small((self.random.next() >> 8) as i64 | 1);
+        let seed = Term::small((self.random.bits() >> 8) as i64 | 1);
         let pid = ctx.spawn(start(), &[seed], options).unwrap();
         if monitored {
             self.monitors.insert(reference.0, pid);
@@ -611,8 +595,8 @@ impl Engine for Arc<World> {
         );
         let slice = self.slices.fetch_add(1, Ordering::Relaxed);
         let place = self.place.load(Ordering::Relaxed);
-        let mut digest = Random(self.digest() ^ place << 24 ^ ctx.pid().data() ^ slice << 48);
-        self.trace.store(digest.next(), Ordering::Relaxed);
+        let mut digest = Random::new(self.digest() ^ place << 24 ^ ctx.pid().data() ^ slice << 48);
+        self.trace.store(digest.bits(), Ordering::Relaxed);
         let mut end = match actor.unlink(ctx) {
             None if actor.until.is_some() => actor.receive(ctx),
             end => end,

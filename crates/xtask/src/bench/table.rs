@@ -73,10 +73,9 @@ impl Tables {
         self.say(&format!("| geometric mean | | | {mean} |"))
     }
 
-    /// Writes all figures for other programs.
-    pub fn finish(self, file: &Path) -> Result<(), Stop> {
-        let rows = self.rows.iter().map(Row::to_json).collect();
-        files::write(file, Json::Object(vec![("figures", Json::List(rows))]).to_text())
+    /// All figures for other programs.
+    pub fn found(&self) -> Vec<(&'static str, Json)> {
+        vec![("figures", Json::List(self.rows.iter().map(Row::to_json).collect()))]
     }
 }
 
@@ -131,11 +130,10 @@ mod tests {
         tables.row("b", "ms", Better::Less, Pair { erl: Some(1.0), vm: Some(2.0) }).unwrap();
         tables.row("c", "ms", Better::Less, Pair { erl: Some(1.0), vm: None }).unwrap();
         tables.mean().unwrap();
-        tables.finish(&folder.join("json")).unwrap();
         let expected = "\n| Time | erl | Myriad | ratio |\n| --- | ---: | ---: | ---: |\n| a | 4.5 ms | 2.25 ms | 2.00 |\n\
                         | b | 1 ms | 2 ms | 0.50 |\n| c | 1 ms | failed ms | - |\n| geometric mean | | | 1.00 (of 2) |\n";
         assert_eq!(files::read(&folder.join("page")).unwrap(), expected);
-        assert!(files::read(&folder.join("json")).unwrap().contains(r#""erl": 4.5, "myriad": 2.25, "ratio": 2}"#));
+        assert!(Json::Object(tables.found()).to_text().contains(r#""erl": 4.5, "myriad": 2.25, "ratio": 2}"#));
         files::remove_folder(&folder);
     }
 }

@@ -36,7 +36,7 @@ pub struct Made {
     /// What the last VM printed.
     pub log: String,
     /// The first call of each VM that was needed.
-    starts: Vec<u64>,
+    pub starts: Vec<u64>,
 }
 
 /// The files of a run on one VM, removed in the end.

@@ -134,6 +134,13 @@ mod tests {
     }
 
     #[test]
+    fn the_json_has_counts_of_lines() {
+        let judged = Judged { name: "a/b".to_owned(), lines: Some(10), wrong: 2, allowed: 3 };
+        let expected = "{\n  \"name\": \"a/b\",\n  \"lines\": 10,\n  \"failed\": 0,\n  \"known\": 2\n}\n";
+        assert_eq!(judged.to_json().to_text(), expected);
+    }
+
+    #[test]
     fn known_failures_have_a_number() {
         let known = Known::parse("# words\na/b 3 a reason\na/c\n");
         assert_eq!([known.lines("a/b"), known.lines("a/c"), known.lines("#")], [3, 0, 0]);
