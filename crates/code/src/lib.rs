@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | [`module`] | a module, its functions and return points |
 //! | [`loader`] | from the bytes of a .beam file to a module that only has to be published |
-//! | [`server`] | which versions of which modules are loaded, and the switch from one to the next |
+//! | [`server`] | which versions of which modules are loaded, and the switch from one to the next: its page has the states of a version |
 //! | [`purge`] | how the old version of a module goes |
 //! | [`nif`] | binding the functions of built-in NIF modules |
 //! | [`stack`] | walking an Erlang stack |

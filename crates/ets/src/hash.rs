@@ -8,10 +8,10 @@
 //! S3. While the table is fixed no bucket is split or joined and no row leaves: it is hidden instead, and its hash noted, so
 //!     that [`Writing::purge`] finds it.
 //! S4. Buckets, links and what changes in rows are written only by the holder of the lock for writing, or by the table's holder
-//!     while it is inside (`table`, TB5), who needs no lock; within a write of [`SeqLock`]. "With the lock" means either. Who
-//!     looks without the lock ([`Shard::read_optimistically`]) follows links that are never wild, and believes what it found as
-//!     far as that lets it.
-//! S5. Arrays of buckets and rows that leave the shard are freed when those who look without the lock have moved on
+//!     while it is inside (`table`, TB5), which needs no lock; within a write of [`SeqLock`]. "With the lock" means either. A
+//!     reader without the lock ([`Shard::read_optimistically`]) follows links that are never wild, and believes what it has found
+//!     if the sequence number lets it (the header of `table` has the whole read).
+//! S5. Arrays of buckets and rows that leave the shard are freed when the readers without the lock have moved on
 //!     ([`DeferredFree`]).
 
 use crate::deferred_free::DeferredFree;

@@ -1,20 +1,59 @@
 //! A table: what it is, who may use it, and its rows behind their locks.
 //!
 //! Hash tables have one shard, or several with `write_concurrency`; the shard of a key follows from the low bits of its hash.
-//! Each shard has a readers-writer lock. An ordered set is one tree behind one. Who looks for a key in a hash table does so
-//! without the lock, and writes nothing that is shared. A process that is alone in using a table needs no lock at all.
+//! Each shard has a readers-writer lock. An ordered set is one tree behind one. Three ways lead to the rows:
 //!
-//! TB1. `deleted` is set before the rows are taken out; whoever has taken a lock, or has looked without one, looks at it
-//!      afterwards, so that nobody sees or fills the remains of a deleted table ([`Tombstone`]).
+//! | way | for | costs |
+//! | --- | --- | --- |
+//! | an optimistic read ([`Table::look_at`]) | a key of a hash table, by a process on a normal scheduler | loads alone |
+//! | as the holder, inside ([`BiasGuard`]) | a process that has been alone in using the table for long | plain loads and stores |
+//! | a lock | all else, and reads into which a write fell | a shared word is written |
+//!
+//! # An optimistic read
+//!
+//! ```text
+//!    reader                                          writer, with the lock or as the holder inside
+//!    ------                                          ---------------------------------------------
+//!    has it come already? (TB4)                      has it come already? (TB4)
+//!    sequence number: even?                          sequence number: odd
+//!      follows bucket, links, rows                     links a row, unlinks one, splits a bucket
+//!      copies a row to its own heap
+//!    sequence number: the same?                      sequence number: even
+//!      no: takes the lock, reads once more           hands over what it unlinked:
+//!    is the table deleted? (TB1)                       freed at once, if the writer is the table's one user;
+//!    end of the slice: may look no more                else after a grace period of the normal schedulers
+//! ```
+//!
+//! 1. *What is followed is never wild.* A link is stored with Release after the row that it leads to is filled, and loaded with Acquire
+//!    (ets.row/R3). A row that has been unlinked keeps its link and its words until it is freed, so a reader that stands on it comes back
+//!    to a chain, perhaps another one than it began with; steps are counted, so that a chain that changes all the time has an end.
+//! 2. *What is read belongs together*: that is what the sequence number says (ets.hash/S4; sync.seqlock/Q2). If a write fell into
+//!    the read, its result is thrown away, and the read is repeated once, with the lock: a reader is not kept waiting by a stream of
+//!    writers. The copy on the reader's heap is garbage then, and complete as a term, since rows are terms at any time (ets.row/R3).
+//! 3. *What is read is not freed under the reader* (ets.hash/S5). A reader stays on its scheduler, within one call of a built-in, so
+//!    the end of its slice is a quiescent state; the domain is `Vm::slices`, without the dirty schedulers.
+//! 4. *What is read is of this table's life*: after the read the tombstone says whether the table was deleted (TB1).
+//!
+//! TB1. `deleted` is set before the rows are taken out; a thread that has taken a lock, or has read without one, looks at it
+//!      afterwards, so that none sees or fills the remains of a deleted table ([`Tombstone`]).
 //! TB2. Several shards are locked in the order of their numbers.
-//! TB3. `fixed` counts who holds rows in place (fixations, traversals under way). It is read under the shard's lock. Whoever
+//! TB3. `fixed` counts who holds rows in place (fixations, traversals under way). It is read under the shard's lock. The thread that
 //!      brings it to zero purges each shard under its lock, and only while it is still zero.
-//! TB4. Without a lock only a process on a normal scheduler looks, and never beyond one call of a built-in. As long as one process
-//!      alone has written or has looked so, what leaves the table is freed at once when that process writes; otherwise when all
-//!      normal schedulers have gone on ([`crate::deferred_free`]). [`Sharing`] has the protocol: a second process comes under all locks.
-//! TB5. A process that has taken a lock so often that its uses reach a threshold becomes the table's holder ([`BiasedLock`]), and takes no locks
-//!      until somebody else wants one. What it does inside stands for what is done under a lock. Who looks without a lock is no
-//!      matter to it: to them it is a writer like others. Tables with several shards have no holder.
+//! TB4. Without a lock only a process on a normal scheduler reads, and never beyond one call of a built-in. As long as one process
+//!      alone has written or has read so, what leaves the table is freed at once when that process writes; otherwise when all
+//!      normal schedulers have begun another slice ([`crate::deferred_free`]). [`Sharing`] has the protocol: a second process comes
+//!      with all locks held.
+//! TB5. A process that has taken a lock so often that its uses reach a threshold becomes the table's holder ([`BiasedLock`]), and takes no
+//!      locks until somebody else wants one. What it does inside stands for what is done under a lock. Optimistic readers need not
+//!      know of it: to them it is a writer like others. Tables with several shards have no holder.
+//!
+//! # What was not done
+//!
+//! - *Readers that take the lock for reading*, as everywhere else: on two cores and more its word is what look-ups of one table wait for.
+//! - *Immutable chains, replaced from the changed row to the bucket*, which need no sequence number: each insertion would copy rows, and
+//!   splitting a bucket still moves rows to where a reader does not look.
+//! - *Hazard pointers, or epochs entered and left at each look-up*: a store and a fence for each, which cost more than the look-up.
+//! - *Optimistic reads of ordered sets*: nodes of a B-tree change in place, words that are no atomics.
 
 use crate::deferred_free::DeferredFree;
 use crate::hash::{Chains, Fixed, Reading, Shard, Writing};

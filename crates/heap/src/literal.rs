@@ -5,10 +5,10 @@
 //! them, and stay so (one mapping, however the runs come and go); their memory goes back to the system when it is dropped.
 //!
 //! L1. An area's terms point only into that area or other areas that outlive it.
-//! L2. Whoever drops an area knows that no process holds its terms any more (the purger asks each: `Heap::refers_to`,
-//!     `Heap::copy_out`).
-//! L3. Before the purger asks the first, it lets all know what is to go (`set_going`), and waits for thread progress. So nobody
-//!     hands such a literal to a process that has been asked: a message gets a copy of it.
+//! L2. An area is dropped only when no process holds its terms any more (the collector of literals asks each: `Heap::refers_to`,
+//!     `Heap::copy_out`; the crate `vm` has the protocol in `literals.rs`).
+//! L3. Before the collector of literals asks the first process, it announces what is to go (`set_going`), and waits for thread
+//!     progress. So a process that has been asked never gets such a literal again: a message gets a copy of it.
 
 use crate::account::Class;
 use crate::block::{self, out_of_memory};

@@ -5,8 +5,23 @@
 //! runs then does their work too, in turn with its own (a process that blocks it, and then reads a file, would wait for ever
 //! otherwise). Work is taken by the priorities of its processes, as from a run queue.
 //!
-//! DP1. A thread that takes a job takes part in thread progress before it lets go of the queue's lock: what the job refers to, and
+//! ```text
+//!   a thread of a pool:
+//!                       job, a place, no block, no safepoint
+//!     offline, waits --------------------------------------> online, runs the job
+//!        ^    |  nothing for 500 ms after work:                  |
+//!        |    +- free memory goes back to the system             |
+//!        +-------------------------------------------------------+
+//!                        the job is over: another thread may take the place
+//! ```
+//!
+//! DP1. A thread that takes a job goes online in thread progress before it lets go of the queue's lock: what the job refers to, and
 //!      only the queue kept until then, outlives it.
+//!
+//! A thread of a pool sleeps on a condition under the pool's lock, not in the idle set of normal schedulers: jobs are long, so a lock
+//! and a call of the operating system for each do not count, and the lock makes store and look one step. It holds normal
+//! schedulers up in one respect only: while it runs a job it is inside in thread progress, so what all threads may see is freed
+//! late. What normal schedulers alone read has a domain without dirty ones (`Vm::slices`).
 
 use crate::Runtime;
 use crate::dispatcher::TRIM_AFTER;

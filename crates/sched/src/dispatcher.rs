@@ -1,10 +1,9 @@
 //! What one scheduler does between two slices: it picks a process from its queue or steals one, balances queues, searches for work
 //! when it has none, and announces that it parks.
 //!
-//! Hedqvist 5.2.4 has this loop's ancestor. Processes migrate when a scheduler without work steals some, and when a busy one finds a
-//! much longer queue than its own, or one that more urgent processes keep from moving ([`Dispatcher::balance`]; Zhang 3.3 has
-//! OTP's policy). Before it parks, one scheduler at a time searches on for a moment ([`SPIN_NS`]): work that comes in short pauses then
-//! costs no system call, and an idle VM still sleeps.
+//! The header of the crate has the states of a scheduler and the rules (Q1 to Q3). Hedqvist 5.2.4 has this loop's ancestor, Zhang 3.3
+//! OTP's policy of balancing. A search ([`SPIN_NS`]) saves work that comes in short pauses the system calls of parking and
+//! waking, and an idle VM still sleeps.
 
 use crate::Runtime;
 use crate::local::Local;

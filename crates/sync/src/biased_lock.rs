@@ -1,20 +1,25 @@
 //! [`BiasedLock`]: a lock's first user goes in and out by plain loads and stores, until somebody else comes.
 //!
-//! Biased locking (Kawachiya et al., 2002; Dice, Huang, Yang, 2010). The holder says that it is inside, then looks whether it
-//! is still the holder; who comes says that it is not, then looks whether it is inside. On each side a store and a load of
-//! another word that must not change places (Dekker's), but they are needed millions of times on the one side and once on
-//! the other: so the holder makes a fence for its compiler only, and who comes has the operating system make one for all
-//! threads at once (`membarrier`). Where that is not to be had, nobody becomes a holder.
+//! Biased locking (Kawachiya et al., 2002; Dice, Huang, Yang, 2010). The holder stores that it is inside, then looks whether it
+//! is still the holder; a revoker stores that there is no holder, then looks whether the holder is inside (SL1). The holder
+//! does so millions of times and a revoker once, so their fences differ: the holder's binds its compiler only, and the revoker
+//! has the operating system make a fence in all threads at once (`membarrier`). Where the system has no such call, no user becomes
+//! a holder.
 //!
-//! A lock may have one holder after another. Who has the lock itself looks whether there is a holder beside it before it touches
-//! anything ([`BiasedLock::with_lock`]).
+//! ```text
+//!             grant, with the lock            a revoker: share              the revoker: wait, holder outside
+//!   SHARED -------------------------> holder -----------------> LEAVING ------------------------------------> SHARED
+//! ```
 //!
-//! B1. `holder` goes from `SHARED` to a holder, by who has the lock for writing; from there to `LEAVING`; and from there to `SHARED`,
-//!     by the same thread.
-//! B2. It becomes `SHARED` after the holder has been seen outside, once that could no longer get in.
-//! B3. `inside` has a place for each time that somebody is made the holder, which is therefore limited. It is written by the thread
-//!     that runs that holder only, perhaps still after the next one has come, and counts how many times it is inside.
-//! B4. Who has the lock and then finds `SHARED` has no holder beside it: to make one takes the lock.
+//! A lock may have one holder after another. A thread that has taken the lock itself must look whether there is a holder beside it
+//! before it touches anything ([`BiasedLock::with_lock`]).
+//!
+//! B1. `holder` goes from `SHARED` to a holder, by a thread that has the lock for writing; from there to `LEAVING`, by a revoker; and
+//!     from there to `SHARED`, by the same revoker.
+//! B2. It becomes `SHARED` after the revoker has seen the holder outside, at a time when the holder could no longer get in.
+//! B3. `inside` has a place for each time that a user is made the holder, which is therefore limited. Only the thread that runs that
+//!     holder writes it, perhaps still after the next holder has come; it counts how many times the holder is inside.
+//! B4. A thread that has the lock and then finds `SHARED` has no holder beside it: to make one takes the lock.
 
 use crate::{
     atomic::{

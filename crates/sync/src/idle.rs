@@ -1,31 +1,50 @@
-//! [`IdleSet`]: workers that sleep when they find no work, and those who bring some.
+//! [`IdleSet`]: workers that sleep when they find no work, and producers that wake them.
 //!
-//! A worker says that it is idle, then looks for work a last time, then sleeps; who brings work leaves it where workers look,
-//! then looks who is idle, and wakes one. Each side stores and then looks (Dekker's protocol), with a SeqCst fence between.
-//! Before a worker is idle it may search for a while; one does so at a time, and as long as it does nobody is woken. The sleep
-//! modules of rayon and tokio are of this kind.
+//! A worker announces that it is idle, then looks for work a last time, then sleeps. A producer leaves work where workers look, then
+//! looks for an idle worker, and wakes one. Before a worker announces itself it may search for a while; one worker at a time does so,
+//! and as long as it does producers wake nobody. The sleep modules of rayon and tokio are of this kind.
 //!
 //! ```text
-//!   Busy -- search --> Searching -- found, or time over --> Busy
-//!   Busy -- enter --> Idle -- claimed by who brings work --> Woken
-//!   Idle, Woken -- leave --> Busy
+//!   worker                      the set                            producer
+//!   ------                      -------                            --------
+//!   Busy
+//!    | search                   searching = true
+//!   Searching                                                      push; fence; sees the searcher: wakes nobody
+//!    | found, or time over      searching = false; fence
+//!   Busy -- looks at the queues (IS2)
+//!    | enter                    idle += 1; fence
+//!   Idle -- last look (IS1)                                        push; fence; sees idle > 0
+//!    | sleeps                                                      claim: Idle -> Woken, then unpark (IS3)
+//!   Woken
+//!    | leave                    idle -= 1
+//!   Busy
 //! ```
 //!
-//! A worker makes all its moves but that to Woken.
+//! A worker makes all its moves but that to Woken, which a producer makes. A worker may leave from Idle by itself: it has seen work
+//! in its last look, its timer is due, or it was woken for something that only it may do.
 //!
-//! IS1. Of two fences, that of a worker in [`IdleSet::enter`] and that of who brings work in [`IdleSet::after_push`], one is the
-//!      earlier, and who makes the later one sees what the other stored before its own: the worker sees the work in its last
-//!      look, or who brought it sees the worker idle.
-//! IS2. Who brings work and sees somebody search wakes nobody. So a worker whose search is over, whether it has found work or
-//!      not, looks again, and wakes another one if there is more than it takes itself; by the fence at the end of a [`Search`] it
-//!      sees what came meanwhile, as in IS1.
-//! IS3. Who claims an idle worker wakes it. Another one who brings work and sees that worker Woken or Busy need not: the next
-//!      `enter` of that worker comes later than the fence of who brought the work, so its last look finds it (IS1). No sooner,
-//!      perhaps: it may have been leaving by itself, for other work.
+//! IS1. A worker's fence in [`IdleSet::enter`] and a producer's in [`IdleSet::after_push`] are a case of SL1: the worker sees the work
+//!      in its last look, or the producer sees the worker idle.
+//! IS2. A producer that sees a search under way wakes nobody. So a worker whose search is over, whether it has found work or not,
+//!      must look again, and wake another worker if there is more than it takes itself; by the fence at the end of a [`Search`] it
+//!      sees what came during the search (SL1 again: that fence, and the producer's).
+//! IS3. A producer that claims an idle worker must wake it. Another producer that sees that worker Woken or Busy need not: the next
+//!      `enter` of that worker comes later than the fence of this producer, so the worker's last look finds the work (IS1). Perhaps
+//!      no sooner than that: the worker may have been leaving by itself, for other work.
 //!
-//! The number of idle ones lets who brings work look at one word, mostly, and not at each worker's. Searching and idle ones could
-//! be counted in one word, as tokio does: that is one look less, but the end of a search is no plain store then.
-//! Without fences, with SeqCst accesses, the lengths of all queues would have to be SeqCst too, and loom could not check it.
+//! All accesses are Relaxed: the fences order them, and what is left in a queue is ordered by the queue's own lock.
+//!
+//! What was not done:
+//! - *SeqCst accesses and no fences.* The lengths of all queues would have to be SeqCst as well, in each push and take, and loom
+//!   could not check it.
+//! - *Idle and searching workers counted in one word*, as tokio does. The look of a producer is one load then instead of two; but the
+//!   end of a search is a read-modify-write, and so is each step of a worker.
+//! - *A number that counts announcements*, which a worker notes before it looks and compares when it sleeps (an event count). Each
+//!   producer would have to write it, even when all workers are busy.
+//! - *To wake a worker for each piece of work.* Two processes in a dialogue would wake a core for every message.
+//! - *All idle workers search.* They take the lines of the queues from those at work, and burn what a container's quota allows.
+//!
+//! The number of idle workers lets a producer look at one word, mostly, and not at each worker's.
 
 use crate::atomic::{
     AtomicBool, AtomicU8, AtomicUsize,

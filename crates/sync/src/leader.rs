@@ -2,16 +2,15 @@
 //! 2000).
 //!
 //! The leader waits in a call of the operating system that a [`Parker`](crate::Parker) cannot end; an *interrupt* ends it, which
-//! costs a call too. The others sleep by their parkers. So who wakes a thread notifies it first, by what it looks at before it
+//! costs a call too. The others sleep by their parkers. So a waker notifies a thread first, by what that thread looks at before it
 //! sleeps, then looks whether it leads, and interrupts the wait only then. A thread becomes the leader first, then looks whether
-//! it was notified, and waits only if not. Each side stores and then looks (Dekker's protocol), with a SeqCst fence between.
+//! it was notified, and waits only if not.
 //!
 //! LS1. There is one leader at a time; what one did while it led happens before what the next one does.
-//! LS2. Who leads and finds no notice is found to lead by whoever notifies it after that look: of two fences one is the earlier,
-//!      and who makes the later one sees what the other stored before its own.
+//! LS2. A leader that finds no notice is found to lead by any waker that notifies it after that look (SL1).
 //! LS3. An interrupt may come when its thread leads no more, and then ends another's wait early: waits are repeated anyway.
 //!
-//! To interrupt at every notice needs no protocol, and costs a call of the operating system at each of them.
+//! What was not done: an interrupt at every notice, which needs no protocol and costs a call of the operating system each time.
 
 use crate::atomic::{
     AtomicUsize,

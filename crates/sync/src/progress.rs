@@ -1,23 +1,62 @@
 //! Thread progress: when may memory that lock-free readers might still see be freed?
 //!
-//! Quiescent-state-based reclamation: readers write nothing while they read. Each registered thread says now and
-//! then that it holds no reference into shared structures (a scheduler between two slices); what was unlinked
-//! before every thread has said so since can go. The idea as a VM uses it is OTP's thread progress (Zhang 5.2),
-//! without its leader thread: whoever retires something also finds out when it may run. Retired work is taken in
-//! batches, so the one shared counter moves once for a batch, and a batch resumes its scan where it last found a
-//! laggard, so a quiescent point costs two loads when there is nothing to do.
+//! Quiescent-state-based reclamation (McKenney's QSBR). Readers write nothing while they read. Each registered thread announces now and
+//! then that it holds no reference into shared structures (a scheduler does so between two slices); an object that was unlinked before
+//! every thread has announced so since can be freed. The time until then is a *grace period*. OTP calls the idea thread progress
+//! (Zhang 5.2) and has a leader thread for it; here the thread that retires an object also finds out when its grace period is over.
 //!
-//! Each slot holds one word: an epoch and a count of threads inside (0 or 1 for a registered thread).
+//! # States
+//!
+//! Each slot holds one word: an epoch, and a count of threads inside (0 or 1 for a registered thread; slots for guests are shared).
+//!
+//! ```text
+//!               enter, register, pin: epoch and count 1; SeqCst fence
+//!    outside ----------------------------------------------------------> inside, epoch e
+//!    (count 0) <---------------------------------------------------------   |      ^
+//!               park, drop: count 0 (Release)                               |      | quiescent: the epoch as it is now
+//!                                                                           +------+ (Release)
+//! ```
+//!
+//! A thread that blocks must go outside first (`park`), or it holds everything up. A thread that is not registered pins instead: what
+//! it finds stays until it drops the [`Pinned`].
+//!
+//! Retired work goes by batches, so that the shared epoch moves once for a batch:
+//!
+//! ```text
+//!    retire --> open --- quiescent: seal, draws tag t ---> sealed --- each quiescent: scan ---> all slots past t: run
+//!                 |                                           |
+//!                 +------------ park, drop ------------> see_through: run now, or left as orphans to a thread that is inside
+//! ```
+//!
+//! A scan resumes where it last met a slot that was not past the tag. A quiescent point costs two loads when there is nothing to do.
+//!
+//! # Why nothing is freed too early, and nothing is forgotten
 //!
 //! G1. A batch with tag `t` runs when each slot was seen, since `t` was drawn, with count 0 or with an epoch >= `t`.
 //! G2. A thread seen with epoch >= `t` drew it from the global epoch with Acquire after the tag's Release: what it
 //!     reads from then on was unlinked already; what it read earlier, it read before its Release.
 //! G3. A thread seen with count 0 that enters later makes a SeqCst fence between entering and reading; the retirer
-//!     made one between unlinking and looking. If the look missed the entry, the retirer's fence was the earlier,
+//!     made one between unlinking and looking (SL1). If the look missed the entry, the retirer's fence was the earlier,
 //!     so the thread reads what was unlinked as unlinked.
 //! G4. So each slot, once seen past `t`, is past it for good, and a scan need not go back.
-//! G5. Work that is left to others is left to somebody. Who leaves it makes a SeqCst fence and looks whether anybody is
-//!     inside; who goes makes one and looks whether work was left. One of the two sees the other, and sees to the work.
+//! G5. Work that is left to others is left to somebody. A thread that leaves work makes a SeqCst fence and looks whether anybody is
+//!     inside; a thread that goes outside makes one and looks whether work was left. One of the two sees the other (SL1), and sees to
+//!     the work.
+//!
+//! G2 needs only Release and Acquire, so a quiescent point has no fence; entering has one, and is rare. The tag is drawn by a
+//! read-modify-write, so a thread that reads a later tag reads in the release sequence of all earlier ones. A slot that was never
+//! used before the retirer's fence is a slot whose thread entered after it (G3), so a scan looks only at `used` slots.
+//!
+//! # What was not done
+//!
+//! - *Readers that announce each access* (epochs entered and left around each read, as in crossbeam-epoch). A look-up of a process by
+//!   its pid would store and fence; here it loads. The price: memory waits for the longest slice.
+//! - *Hazard pointers*: a store and a fence for each object that is read.
+//! - *Reference counts*: the counts of what all threads read would be written by all of them.
+//! - *A leader*, which waits for all threads and then tells them. It has to run, or be woken, although its VM is idle; here an idle
+//!   VM has nobody inside, and a thread that goes outside runs what is left.
+//! - *One domain for all purposes.* A dirty scheduler stays inside for as long as a built-in computes. What only normal schedulers
+//!   read waits for a domain of theirs (`Vm::slices`).
 
 use crate::{
     atomic::{

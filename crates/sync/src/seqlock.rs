@@ -1,10 +1,29 @@
 //! [`SeqLock`]: optimistic reads of what a lock protects, without taking it (sequence locks: Lameter, 2005; Boehm, 2012).
 //!
-//! The holder of the lock makes the number odd while it writes. Who looks without the lock may see a state that never was, and
+//! The holder of the lock makes the number odd while it writes. A reader without the lock may see a state that never was, and
 //! believes it only if the number was even before and is the same after.
 //!
-//! Q1. What is looked at are atomics, read and written in any order, or things that do not change once they can be reached.
-//! Q2. A look that ends with `Some` saw nothing of a write that had not ended, and all of those that had ended before it began.
+//! ```text
+//!    writer, with the lock                 reader, without
+//!    ---------------------                 ---------------
+//!    number = 2n + 1    (Relaxed)          before = number        (Acquire)    odd: gives up
+//!    fence              (Release)          reads the data         (atomics)
+//!    writes the data    (atomics)          fence                  (Acquire)
+//!    number = 2n + 2    (Release)          number == before?      (Relaxed)    no: gives up
+//! ```
+//!
+//! Q1. What is read are atomics, read and written in any order, or things that do not change once they can be reached.
+//! Q2. A read that ends with `Some` saw nothing of a write that had not ended, and all of those that had ended before it began.
+//!
+//! Two pairs of orderings hold up Q2. A reader that reads an even number has, by its Acquire and the writer's last Release, all that was
+//! written until then. A reader that has read something of a later write has, by its Acquire fence and the writer's Release
+//! fence, that write's odd number or a later one in its second look, and finds that it is not what it was before.
+//!
+//! A reader that has to give up is told so, and not made to try again: where writers are many it would never come to an end. Its caller
+//! takes the lock.
+//!
+//! What was not done: a readers-writer lock, whose readers write its word (and its line is then what limits them); copies that are replaced
+//! whole and read by one pointer, which suit what changes rarely.
 
 use crate::atomic::{
     AtomicUsize,

@@ -2,11 +2,26 @@
 //!
 //! The call does not take the process along. It gets an owner state of its own ([`state_for_call`]), in which it is the
 //! process that calls: the same X registers, group leader and flags, and a heap of fragments alone. The process's own state
-//! part stays behind, and the process *waits*: a signal makes it runnable, a normal scheduler handles its signals and lets it
+//! stays behind, and the process *waits*: a signal makes it runnable, a normal scheduler handles its signals and lets it
 //! wait again. So it answers, is traced, suspended, linked, or killed while a built-in of its computes or blocks for long. When
-//! the call is over, it comes back as a signal ([`crate::Signal::Returned`]), and the process goes on with the result.
-//! (OTP has a shadow process for the call too; it has the signals handled by processes of its own, as a process that runs
-//! dirty cannot be scheduled there. The owner state of a call is never scheduled here, so the process can.)
+//! the call is over, it comes back as a signal ([`crate::Signal::Returned`]), and the process runs on with the result.
+//!
+//! ```text
+//!    the process, on normal schedulers             the call, on a dirty scheduler          DirtyState
+//!    ---------------------------------             ------------------------------          ----------
+//!    its slice ends: SliceEnd::Dirty                                                       Not
+//!    begin: owner state for the call
+//!    enqueue in the pool ------------------------> waits in the pool's queue               Queued
+//!    try_wait: Waiting                             a dirty thread takes it (sched/DP1)     Running
+//!      signals come: runnable, a slice of            reads the caller's terms,
+//!      nothing but signals, Waiting again            makes its own (DC1)
+//!    Returned is handled: call_returns <---------- the result is pushed as a signal        Not
+//!    the call's heap is joined, its links are
+//!    taken over; the slice runs on with the result
+//!
+//!    it ends before: a call that waits is          a call that has begun runs to its end; its signal comes back,
+//!    taken out of the queue                        and what it gave is taken back (DC3)
+//! ```
 //!
 //! DC1. Both sides read the terms of the process's heap; neither changes a term. What the call makes is in the heap of the
 //!      call, what signals bring in is attached to the process's; neither is collected before the call is back (the process has
@@ -20,6 +35,18 @@
 //!      file) it gives as any other thread would ([`Process::set_exiting`]).
 //! DC4. A collection on a dirty scheduler (`task.rs`) is no call: it moves the terms, so it does take the process along, and
 //!      signals wait.
+//!
+//! Nothing here needs an ordering of its own. The lock of the pool's queue hands the call to the dirty thread, the process's outer queue
+//! hands it back (process/G2), and the process's status (process/P2) says who may touch the owner state that stays behind.
+//! [`DirtyState`] is a figure for other processes.
+//!
+//! What was not done:
+//! - *Taking the process along*, as OTP does. It cannot be scheduled then, so processes made for that purpose handle its signals, and each
+//!   kind of signal needs a way to be handled without the process.
+//! - *A lock around the owner state*, for which signals and the call take turns. A call would have to give it up and take it again in all
+//!   places where it may block or compute for long, and find all terms changed.
+//! - *Copying the arguments.* They may be large, and what is read of them (`file:write/2` of many binaries) is often little; DC1 makes it
+//!   unnecessary.
 
 use crate::bif::{BADARG, BifResult, DirtyKind, Escape, Suspended};
 use crate::ctx::Ctx;
