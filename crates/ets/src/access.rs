@@ -121,6 +121,7 @@ fn at_hand(vm: &Vm, term: Term) -> Option<*const Arc<Table>> {
 /// Who the caller is to a table.
 #[inline]
 pub fn user(ctx: &Ctx<'_>) -> User {
+    debug_assert!(ctx.sched.slices.is_some() || ctx.sched.dirty, "TB4: a normal scheduler takes part in grace periods");
     ctx.sched.slices.is_some().then(|| ctx.pid())
 }
 

@@ -1,6 +1,7 @@
 //! Tables as a whole: making, deleting, naming, giving away, fixing; what happens when a process ends.
 
 use crate::access::{InUse, Need, bad, find, gone, identifier, known_as, table, user};
+use crate::hash::Fixed;
 use crate::registry::{Ended, Registry};
 use crate::row::copy_out;
 use crate::store::{Rows, on_store};
@@ -135,6 +136,7 @@ fn fixed_shards(value: Term) -> Option<WriteConcurrency> {
     let [tag, count] = value.as_tuple_of::<2>()?;
     let count = count.as_usize().filter(|n| (1..=1 << 15).contains(n))?;
     let shift = count.max(64).ilog2();
+    debug_assert!((6..=15).contains(&shift) && 1 << shift <= count.max(64));
     tag.is_am(am::debug_hash_fixed_number_of_locks).then_some(WriteConcurrency::Shards(shift))
 }
 
@@ -171,6 +173,7 @@ impl Doomed {
         }
         let seen = Arc::new(AtomicBool::new(false));
         doomed.unwatched = Some(seen.clone());
+        const { assert!(Doomed::FEW < FREE_BATCH) };
         if doomed.taken.count() <= Self::FEW {
             // Dropped, so left to progress.
             return doomed;
@@ -203,7 +206,7 @@ impl Drop for Doomed {
 /// Frees rows when all schedulers have gone on: so many between two slices that nothing waits long.
 fn free_later(slices: &'static Progress, mut taken: Taken) {
     slices.retire_unregistered(move || {
-        // SAFETY: TB4: whoever looked has gone on.
+        // SAFETY: TB4: the readers of that time have begun another slice.
         if unsafe { taken.free(FREE_BATCH) } == FREE_BATCH {
             free_later(slices, taken);
         }
@@ -218,6 +221,7 @@ fn delete_table(ctx: &Ctx<'_>, table: &Table) -> Doomed {
     Registry::of(ctx.vm).leave(table, &ctx.vm.progress);
     Registry::of(ctx.vm).disown(table.owner(), table);
     let by = std::mem::take(&mut table.fixations.lock().by);
+    debug_assert!(by.values().all(|times| *times > 0), "TB3: a process fixes it no times");
     for pid in by.into_keys() {
         Registry::of(ctx.vm).unfixes(pid, table);
     }
@@ -275,6 +279,7 @@ fn rename_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return badarg();
     }
     let old = table.name();
+    debug_assert!(old != name, "a name that is taken is not registered again");
     table.set_name(name);
     Registry::of(ctx.vm).unregister(old, &table, &ctx.vm.progress);
     Ok(args[1])
@@ -401,6 +406,7 @@ fn fixate(ctx: &Ctx<'_>, table: &InUse, pid: Pid) {
         *count == 1
     };
     table.fix();
+    debug_assert!(table.fixed() == Fixed::Yes, "TB3: its own fixation is in force");
     if first {
         Registry::of(ctx.vm).fixes(pid, table.arc());
     }
@@ -410,6 +416,7 @@ fn release(ctx: &Ctx<'_>, table: &Table, pid: Pid) {
     let left = {
         let mut fixations = table.fixations.lock();
         let Some(count) = fixations.by.get_mut(&pid) else { return };
+        debug_assert!(*count > 0, "TB3: more fixations are taken back than there were");
         *count -= 1;
         let left = *count;
         if left == 0 {

@@ -62,6 +62,7 @@ fn change_one(
     f: impl FnOnce(Term) -> Option<Term>,
 ) -> Result<Option<Term>, Gone> {
     let change = |row: Row| {
+        debug_assert!(!row.is_hidden() && at != table.options.keypos, "a visible row changes, and its key does not");
         let old = row.immediate(at)?;
         let new = f(old).filter(|e| e.is_immediate())?;
         // SAFETY: the lock is held for writing, and the key's index is no caller's.
@@ -88,6 +89,7 @@ fn in_place(row: Row, changes: &Changes) -> bool {
     if !changes.iter().all(|(at, value)| value.is_immediate() && row.immediate(*at).is_some()) {
         return false;
     }
+    debug_assert!(!row.is_hidden(), "S3: a row that has been deleted is not changed");
     for (at, value) in changes {
         // SAFETY: the caller holds the lock for writing; the key's index is never among the changes.
         unsafe { row.set_immediate(*at, *value) };
@@ -97,6 +99,7 @@ fn in_place(row: Row, changes: &Changes) -> bool {
 
 /// A row of these elements with the changes made.
 fn changed(table: &Table, elements: Option<&[Term]>, key: Option<Term>, changes: &Changes, hash: u32) -> NewRow {
+    debug_assert!(changes.iter().all(|(at, _)| *at != table.options.keypos), "a key stays what it is");
     let mut elements = elements.map_or_else(Vec::new, <[Term]>::to_vec);
     if let Some(key) = key {
         elements[table.options.keypos] = key;
@@ -192,6 +195,7 @@ fn update_counter(ctx: &mut Ctx<'_>, args: &[Term], default: Term) -> BifResult 
             }
             results.push(value);
         }
+        debug_assert!(results.len() == ops.len() && changes.len() <= ops.len());
         Ok((results, changes))
     });
     match done {

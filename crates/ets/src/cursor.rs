@@ -47,10 +47,17 @@ pub fn step(tree: &Tree, key: Term, upwards: bool) -> Option<Term> {
         let next = c.at.get() + 1;
         if next < c.count.get() && c.is_at(tree, key, upwards) {
             c.at.set(next);
+            debug_assert!(c.keys.get(next).is_some_and(|k| is_behind(k.get(), key, upwards)), "keys are out of order");
             return c.keys.get(next).map(Cell::get);
         }
         c.search(tree, key, upwards)
     })
+}
+
+/// Does a step lead from a key to this one? For assertions.
+fn is_behind(next: Term, key: Term, upwards: bool) -> bool {
+    let order = compare(next, key);
+    if upwards { order.is_gt() } else { order.is_lt() }
 }
 
 impl Cursor {
@@ -77,10 +84,12 @@ impl Cursor {
         if !self.is_at(tree, key, upwards) {
             let place = if upwards { Place::After(key) } else { Place::Before(key) };
             let found = if upwards { tree.next(place) } else { tree.prev(place) }.map(|row| row.key(tree.keypos()));
+            debug_assert!(found.is_none_or(|found| is_behind(found, key, upwards)), "keys are out of order");
             self.note(tree, found, upwards);
             return found;
         }
         let count = if upwards { tree.keys_after(key, &self.keys) } else { tree.keys_before(key, &self.keys) };
+        debug_assert!(count <= AHEAD);
         self.at.set(0);
         self.count.set(count);
         self.keys[..count].first().map(Cell::get)

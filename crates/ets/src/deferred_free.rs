@@ -38,6 +38,7 @@ impl<'a> DeferredFree<'a> {
 
     #[inline]
     fn retire(&mut self, retired: Retired) {
+        debug_assert!(!self.at_once && !retired.0.is_null());
         if self.first.is_none() {
             self.first = Some(retired);
         } else {
@@ -69,7 +70,9 @@ impl<'a> DeferredFree<'a> {
     /// Leaves all to the progress of the scheduler that calls.
     #[inline]
     pub fn hand_over(&mut self, slices: Option<&ThreadSlot>) {
+        debug_assert!(self.first.is_some() || self.more.is_empty());
         let (Some(slot), true) = (slices, self.first.is_some()) else { return };
+        debug_assert!(std::ptr::eq(&raw const **slot.progress(), self.slices), "S5: the grace period of other readers");
         for late in self.first.take().into_iter().chain(take(&mut self.more)) {
             // SAFETY: it was unlinked before, and is freed once.
             unsafe { slot.retire_object(late.0, late.1) };
@@ -90,6 +93,7 @@ impl DeferredFree<'_> {
     #[cold]
     fn leave_to_others(&mut self) {
         let (first, more) = (self.first.take(), take(&mut self.more));
+        debug_assert!(first.is_some() && !self.at_once);
         self.slices.retire_unregistered(move || {
             for late in first.into_iter().chain(more) {
                 // SAFETY: it was unlinked, everybody has moved on since, and it is freed once.

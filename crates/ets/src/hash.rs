@@ -39,6 +39,7 @@ pub struct Buckets(Box<[Link]>);
 
 impl Buckets {
     fn new(room: usize) -> *mut Buckets {
+        debug_assert!((1..=MOST).contains(&room));
         let links = memory::named(PURPOSE, || (0..room).map(|_| Link::end()).collect());
         Box::into_raw(Box::new(Buckets(links)))
     }
@@ -141,6 +142,7 @@ impl Deref for Writing<'_> {
 /// A figure that only the holder of the lock changes: the sum is a load and a store.
 fn add(figure: &AtomicUsize, by: isize) {
     // Relaxed: the lock orders those who count with it; to others it is a figure.
+    debug_assert!(figure.load(Ordering::Relaxed).checked_add_signed(by).is_some(), "more left the shard than came");
     figure.store(figure.load(Ordering::Relaxed).wrapping_add_signed(by), Ordering::Relaxed);
 }
 
@@ -148,6 +150,7 @@ impl Shard {
     /// An empty shard of a table with `1 << shift` shards.
     pub fn new(class: &'static LockClass, shift: u32, keypos: usize) -> Shard {
         let least = (FIRST_SEGMENT >> shift).max(1);
+        debug_assert!(shift < u32::BITS && least.is_power_of_two());
         Shard {
             lock: RwLock::new(class, ()),
             seqlock: SeqLock::new(),
@@ -225,7 +228,14 @@ impl Shard {
         let active = self.buckets();
         let mask = active.next_power_of_two() - 1;
         let at = hash & mask;
-        if at < active { at } else { at & mask >> 1 }
+        let at = if at < active { at } else { at & mask >> 1 };
+        debug_assert!(at < active, "S1: each hash has a bucket");
+        at
+    }
+
+    /// Are there as many buckets as there may be? For assertions, with the lock.
+    fn has_its_buckets(&self) -> bool {
+        (self.least as usize..=self.room().len()).contains(&self.buckets())
     }
 
     /// The room for buckets.
@@ -269,6 +279,7 @@ impl Shard {
     /// time might have no end; with it, a chain may be as long as there are rows.
     #[cold]
     fn may_go_on(&self, steps: usize) -> bool {
+        debug_assert!(steps > 0 && steps.is_multiple_of(STEPS));
         steps <= self.len() + self.hidden()
     }
 
@@ -327,6 +338,8 @@ impl Shard {
 
     /// The link to the first row of the key, or the end of the chain. With the lock.
     fn place(&self, hash: u32, key: Term) -> &Link {
+        debug_assert!(self.seqlock.is_being_written(), "S4: a place is looked up to be written");
+        debug_assert!(self.has_its_buckets());
         let mut at = &self.room()[self.index(hash)];
         while let Some(row) = at.get() {
             if self.is_key(row, hash, key) {
@@ -343,7 +356,9 @@ impl Writing<'_> {
     /// Hands over what has left the shard to a scheduler's thread progress: cheaper than dropping.
     #[inline(always)]
     pub fn done(self, slices: Option<&myriad_sync::ThreadSlot>) {
-        let Writing { shard: _, write, right, mut deferred_free } = self;
+        let Writing { shard, write, right, mut deferred_free } = self;
+        debug_assert!(shard.seqlock.is_being_written(), "S4: a write ends once");
+        debug_assert!(shard.has_its_buckets());
         drop(write);
         drop(right);
         deferred_free.hand_over(slices);
@@ -358,6 +373,8 @@ impl Writing<'_> {
 
     /// Puts a row where `at` stands; the row is in no chain yet.
     fn link(&self, at: &Link, row: Row) {
+        debug_assert!(row.next().is_none() && !row.is_hidden(), "R1: a row belongs to one table, and is in one chain");
+        debug_assert!(at.get() != Some(row));
         Self::set(row.link(), at.get());
         Self::set(at, Some(row));
         add(&self.rows, 1);
@@ -366,6 +383,7 @@ impl Writing<'_> {
 
     /// Takes the row that `at` leads to out of the chain and frees it.
     fn unlink(shard: &Shard, deferred_free: &mut DeferredFree<'_>, at: &Link) {
+        debug_assert!(shard.seqlock.is_being_written(), "S4: a link is written");
         if let Some(row) = at.get() {
             Self::set(at, row.next());
             add(&shard.words, -(row.words() as isize));
@@ -376,6 +394,7 @@ impl Writing<'_> {
     /// A visible row goes: it is freed, or hidden if the table is fixed. Gives the next link to look at.
     fn remove<'l>(&mut self, at: &'l Link, fixed: Fixed) -> &'l Link {
         let Some(row) = at.get() else { return at };
+        debug_assert!(!row.is_hidden(), "S3: a row goes once");
         add(&self.rows, -1);
         if fixed == Fixed::No {
             Self::unlink(self.shard, &mut self.deferred_free, at);
@@ -383,13 +402,16 @@ impl Writing<'_> {
         }
         // SAFETY: R1: see the impl.
         unsafe { row.set_hidden(true) };
-        self.hidden.lock().push(row.hash());
+        let mut hidden = self.hidden.lock();
+        hidden.push(row.hash());
         add(&self.hidden_rows, 1);
+        debug_assert!(self.hidden() <= hidden.len(), "S3: a hidden row is noted");
         row.link()
     }
 
     /// A hidden row counts as visible again.
     fn shown(&self) {
+        debug_assert!(self.hidden() > 0, "S3: it was not counted as hidden");
         add(&self.rows, 1);
         add(&self.hidden_rows, -1);
     }
@@ -397,6 +419,8 @@ impl Writing<'_> {
     /// Takes the place of a row with the same key, visible or hidden.
     fn swap(&mut self, at: &Link, new: Row) {
         let Some(old) = at.get() else { return };
+        debug_assert!(old.hash() == new.hash() && !new.is_hidden(), "S2: a row takes the place of one with its key");
+        debug_assert!(new.next().is_none() && old != new, "R1: a row is in one chain");
         if old.is_hidden() {
             self.shown();
         }
@@ -421,7 +445,9 @@ impl Writing<'_> {
     /// Inserts an object, for which a row needs `words`, into a set, or puts it in the place of the one with its key.
     pub fn insert_tuple(&mut self, tuple: Term, words: usize, key: Term, hash: u32, fixed: Fixed) {
         let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
+        debug_assert!(elements.len() > self.keypos, "a row has a key");
         let at = self.shard.place(hash, key);
+        debug_assert!(at.get().is_none_or(|row| row.hash() == hash), "S2");
         match at.get() {
             // SAFETY: R1: see the impl. The key's word stays: keys are equal, and equal immediate terms are the same word.
             Some(old) if unsafe { old.overwrite(elements) } => {}
@@ -484,12 +510,13 @@ impl Writing<'_> {
             }
             at = row.link();
         }
+        debug_assert!(false, "S1: the row is not in the bucket of its hash");
     }
 
     /// Deletes the visible rows of a key that `wanted` accepts; gives how many.
     pub fn delete(&mut self, hash: u32, key: Term, fixed: Fixed, mut wanted: impl FnMut(Row) -> bool) -> usize {
         let mut at = self.shard.place(hash, key);
-        let mut gone = 0;
+        let (mut gone, before) = (0, self.len());
         while let Some(row) = at.get() {
             if !self.is_key(row, hash, key) {
                 break;
@@ -501,6 +528,7 @@ impl Writing<'_> {
                 at = row.link();
             }
         }
+        debug_assert_eq!(before - gone, self.len());
         if gone > 0 {
             self.shrink(fixed);
         }
@@ -511,7 +539,7 @@ impl Writing<'_> {
     /// a traversal keeps its place; see [`Writing::shrink`].
     pub fn retain_bucket(&mut self, index: usize, fixed: Fixed, mut doomed: impl FnMut(Row) -> bool) -> usize {
         let Some(mut at) = self.shard.bucket_link(index).filter(|_| index < self.buckets()) else { return 0 };
-        let mut gone = 0;
+        let (mut gone, before) = (0, self.len());
         while let Some(row) = at.get() {
             if !row.is_hidden() && doomed(row) {
                 at = self.remove(at, fixed);
@@ -520,22 +548,26 @@ impl Writing<'_> {
                 at = row.link();
             }
         }
+        debug_assert_eq!(before - gone, self.len());
         gone
     }
 
     /// Frees the hidden rows (the table is no longer fixed).
     pub fn purge(&mut self) {
         let hidden = std::mem::take(&mut *self.hidden.lock());
+        let mut purged = 0;
         for hash in hidden {
             let mut at = &self.shard.room()[self.index(hash)];
             while let Some(row) = at.get() {
                 if row.is_hidden() {
+                    purged += 1;
                     Self::unlink(self.shard, &mut self.deferred_free, at);
                 } else {
                     at = row.link();
                 }
             }
         }
+        debug_assert_eq!(purged, self.hidden(), "S3: what is noted leads to all hidden rows");
         // Relaxed: a figure.
         self.hidden_rows.store(0, Ordering::Relaxed);
     }
@@ -543,6 +575,7 @@ impl Writing<'_> {
     /// Makes the first `count` buckets of a larger array.
     fn make_room(&mut self) {
         let old = self.shard.room();
+        debug_assert_eq!(old.len(), self.buckets(), "there is room left");
         let new = Buckets::new(old.len() * 2);
         for (i, link) in old.iter().enumerate() {
             // SAFETY: the new array is ours alone yet.
@@ -574,6 +607,7 @@ impl Writing<'_> {
             let mask = if to.is_power_of_two() { to << 1 } else { to.next_power_of_two() } - 1;
             let room = self.shard.room();
             let mut end = &room[to];
+            debug_assert!(end.get().is_none(), "S1: a bucket that is not in use has no rows");
             Self::set(end, None);
             let mut at = &room[to & mask >> 1];
             while let Some(row) = at.get() {
@@ -588,6 +622,7 @@ impl Writing<'_> {
             }
             // Relaxed: S4.
             self.active.store(to as u32 + 1, Ordering::Relaxed);
+            debug_assert!(self.has_its_buckets());
         }
     }
 
@@ -621,12 +656,14 @@ impl Writing<'_> {
             }
             // Relaxed: S4.
             self.active.store(from as u32, Ordering::Relaxed);
+            debug_assert!(self.has_its_buckets());
         }
     }
 
     /// Takes all rows out.
     pub fn take_all(&mut self) -> Chains {
         let rows = self.len() + self.hidden();
+        debug_assert!(rows > 0 || self.words() == 0, "no rows, and they take room");
         // Release: as in `make_room`. Relaxed: S4.
         let buckets = self.shard.buckets.swap(Buckets::new(self.least as usize), Ordering::Release);
         let active = self.active.swap(self.least, Ordering::Relaxed) as usize;
@@ -662,6 +699,7 @@ impl Chains {
         let mut freed = 0;
         // SAFETY: it is ours.
         let room = unsafe { &(*self.buckets).0 };
+        debug_assert!(self.active <= room.len());
         while let Some(last) = self.active.checked_sub(1) {
             let link = &room[last];
             while let Some(row) = link.get() {
@@ -677,6 +715,7 @@ impl Chains {
             }
             self.active = last;
         }
+        debug_assert!(freed <= limit && self.active == 0);
         freed
     }
 }

@@ -33,6 +33,7 @@ impl Claim {
         let seen = self.0.load(Ordering::Relaxed);
         let uses = if seen >> 16 << 16 == mine { (seen & 0xFFFF) + 1 } else { 1 };
         let uses = uses.min(0xFFFF);
+        debug_assert!(uses > 0 && mine & uses == 0, "a count runs into the number of its process");
         self.0.store(mine | uses, Ordering::Relaxed);
         uses
     }
@@ -92,7 +93,9 @@ impl Ordered {
     #[inline]
     pub unsafe fn read<'a>(&'a self, right: Reader<'a>) -> ReadTree<'a> {
         // SAFETY: OR1: nobody writes as long as the right lasts, which is in what is given.
-        ReadTree { tree: unsafe { &*self.tree.get() }, _right: right }
+        let tree = unsafe { &*self.tree.get() };
+        debug_assert_eq!(self.len(), tree.len(), "OR1: somebody is writing");
+        ReadTree { tree, _right: right }
     }
 
     /// To write it.
@@ -102,7 +105,9 @@ impl Ordered {
     #[inline]
     pub unsafe fn write<'a>(&'a self, right: Writer<'a>) -> WriteTree<'a> {
         // SAFETY: OR1: nobody else is there as long as the right lasts.
-        WriteTree { at: self, tree: unsafe { &mut *self.tree.get() }, _right: right }
+        let tree = unsafe { &mut *self.tree.get() };
+        debug_assert_eq!(self.len(), tree.len(), "OR1: somebody else is writing");
+        WriteTree { at: self, tree, _right: right }
     }
 
     /// Number of rows.
@@ -145,7 +150,8 @@ impl DerefMut for WriteTree<'_> {
 impl Drop for WriteTree<'_> {
     #[inline]
     fn drop(&mut self) {
-        // Relaxed: figures, written by who may write the tree.
+        debug_assert!(self.tree.len() > 0 || self.tree.words() == 0, "no rows, and they take room");
+        // Relaxed: figures, which only a thread that may write the tree writes.
         self.at.rows.store(self.tree.len(), Ordering::Relaxed);
         self.at.words.store(self.tree.words(), Ordering::Relaxed);
     }

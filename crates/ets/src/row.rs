@@ -163,6 +163,7 @@ impl Row {
     /// The same, `words` being what [`tuple_words`] gave.
     pub fn sized(tuple: Term, hash: u32, words: usize) -> Row {
         let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
+        debug_assert_eq!(words, tuple_words(tuple), "R2: a row has room for its tuple, and no more");
         let flat = words == 1 + elements.len();
         let mut row = Row::allocate(words, hash, if flat { FLAT } else { 0 });
         if flat {
@@ -187,6 +188,7 @@ impl Row {
 
     /// A block for so many words, with its header filled in.
     fn allocate(words: usize, hash: u32, flags: u32) -> Row {
+        debug_assert!(words > 0 && flags & (HIDDEN | OFF_HEAP) == 0, "a row begins as a visible tuple");
         let layout = Self::layout(words);
         // SAFETY: the layout is not empty.
         let head = unsafe { memory::allocate(layout, PURPOSE) }.cast::<Head>();
@@ -198,6 +200,7 @@ impl Row {
 
     /// Notes the counted objects of a row that is ours alone.
     fn keep(&mut self, objects: &OffHeap) {
+        debug_assert!(self.flags() & (OFF_HEAP | HIDDEN) == 0, "what a row counts is noted once, before it is seen");
         if !objects.first.is_null() {
             let flags = self.flags() | OFF_HEAP;
             // SAFETY: the fresh row is ours alone.
@@ -240,7 +243,9 @@ impl Row {
     #[inline]
     fn len(self) -> usize {
         // SAFETY: R2: the tuple's header stays.
-        Header::from_raw(unsafe { *self.data() }).size()
+        let header = Header::from_raw(unsafe { *self.data() });
+        debug_assert!(header.kind() == Kind::Tuple, "R2: a row begins with its tuple's header");
+        header.size()
     }
 
     /// The word of the element at `index`, which is below the row's length.
@@ -268,6 +273,7 @@ impl Row {
     /// The element at `keypos`, counted from 0 (every row of a table has it).
     #[inline]
     pub fn key(self, keypos: usize) -> Term {
+        debug_assert!(!packed::is_mark(self.slot(keypos)), "R2: a key is never packed");
         self.slot(keypos)
     }
 
@@ -306,6 +312,7 @@ impl Row {
     /// # Safety
     /// R1: the shard's lock is held for writing.
     pub unsafe fn set_hidden(self, hidden: bool) {
+        debug_assert!(self.is_hidden() != hidden, "a row is hidden once, and shown once");
         let flags = if hidden { self.flags() | HIDDEN } else { self.flags() & !HIDDEN };
         // Relaxed: as in `flags`.
         self.head().flags.store(flags, Ordering::Relaxed);
@@ -338,6 +345,7 @@ impl Row {
         if !fits || !elements.iter().all(|e| e.is_immediate()) {
             return false;
         }
+        debug_assert_eq!(elements.len(), self.len());
         for (i, element) in elements.iter().enumerate() {
             // SAFETY: the row has just so many elements; R2 stays. Relaxed: R3.
             unsafe { shared_word(self.data().add(1 + i)).store(element.raw(), Ordering::Relaxed) };
@@ -368,6 +376,7 @@ impl Row {
             }
         }
         self.fill(tuple, words);
+        debug_assert!(self.words() == HEAD_WORDS + words && self.flags() & !OFF_HEAP == 0);
         true
     }
 
@@ -381,6 +390,7 @@ impl Row {
         }
         let to = heap.alloc(head.words).as_ptr();
         if self.flags() & FLAT != 0 {
+            debug_assert_eq!(head.words, 1 + self.len(), "a row without memory is its tuple");
             for i in 0..head.words {
                 // SAFETY: `words` words on both sides; no pointer among them. Relaxed: R3.
                 unsafe { *to.add(i) = shared_word(from.add(i)).load(Ordering::Relaxed) };
@@ -418,11 +428,13 @@ impl Row {
             }
             i += 1;
         }
+        debug_assert_eq!(i, words, "R2: the last object of a row ends where the row does");
     }
 
     /// Calls `each` with the counted objects of the row.
     pub fn for_each_off_heap(self, mut each: impl FnMut(Boxed)) {
         let mut at = self.head().off_heap;
+        debug_assert_eq!(at.is_null(), self.flags() & OFF_HEAP == 0, "a row says whether it holds counted objects");
         while !at.is_null() {
             // SAFETY: R2: the chain's objects are in the row.
             unsafe {
@@ -456,6 +468,7 @@ impl Row {
     pub unsafe fn free(self) {
         let head = self.head();
         let layout = Self::layout(head.words);
+        debug_assert_eq!(head.off_heap.is_null(), self.flags() & OFF_HEAP == 0, "what is counted would stay");
         // SAFETY: the caller's promise; the chain's objects are the row's and die with it.
         unsafe {
             if self.flags() & OFF_HEAP != 0 {
@@ -491,6 +504,7 @@ unsafe fn one_more<A: Alloc + ?Sized>(at: *mut u64, heap: &mut A) {
     // SAFETY: the caller's promise: the copied count is the original's, so it is cloned and not taken.
     unsafe {
         let object = Boxed::at(at);
+        debug_assert!(matches!(object.kind(), Kind::SharedBinary | Kind::MagicRef), "nothing else is counted");
         if object.kind() == Kind::SharedBinary {
             let held = ManuallyDrop::new(SharedBinary::from_raw(object.word(1) as *const ()));
             std::mem::forget(SharedBinary::clone(&held));
@@ -510,6 +524,7 @@ unsafe fn one_more<A: Alloc + ?Sized>(at: *mut u64, heap: &mut A) {
 /// # Safety
 /// As for [`Row::free`]; `row` came from [`Row::address`].
 pub unsafe fn free_at(row: *mut ()) {
+    debug_assert!(!row.is_null() && row.cast::<Head>().is_aligned());
     if let Some(head) = NonNull::new(row) {
         // SAFETY: the caller's promise.
         unsafe { Row(head.cast()).free() };
@@ -532,6 +547,7 @@ impl NewRow {
 
     /// Gives the row to a table.
     pub fn into_row(self) -> Row {
+        debug_assert!(self.0.next().is_none() && !self.0.is_hidden(), "R1: it is in no table yet");
         ManuallyDrop::new(self).0
     }
 }

@@ -90,11 +90,19 @@ impl Scan {
             (Position::Bucket(_), Reach::Keys(_)) => Position::End,
             (position, _) => position,
         };
+        debug_assert!(
+            matches!(
+                (&scan.sweep.position, &scan.reach),
+                (Position::Listed(_) | Position::End, _) | (_, Reach::All | Reach::Range(_))
+            ),
+            "a list of keys is gone through by number"
+        );
         scan
     }
 
     /// Goes on with a specification made of the same term.
     fn set_spec(&mut self, spec: Arc<Spec>) {
+        debug_assert_eq!(spec.clauses.len(), self.spec.clauses.len(), "it is made of the same term");
         self.reach = reach(&spec, &self.table.options);
         self.sweep.range = self.reach.range();
         self.spec = spec;
@@ -129,7 +137,7 @@ impl Scan {
         visit: &mut dyn FnMut(&mut Ctx<'_>, Row) -> Flow,
     ) -> Result<usize, Gone> {
         let Reach::Keys(keys) = &self.reach else { return Ok(0) };
-        let mut visited = 0;
+        let (mut visited, from) = (0, at);
         let mut enough = false;
         while at < keys.len() && visited < BATCH && !enough {
             let key = if self.sweep.downwards { keys[keys.len() - 1 - at] } else { keys[at] };
@@ -143,6 +151,7 @@ impl Scan {
             })?;
             visited += 1;
         }
+        debug_assert!(at >= from, "a scan gets on");
         self.sweep.position = if at < keys.len() { Position::Listed(at) } else { Position::End };
         Ok(visited)
     }
@@ -234,6 +243,7 @@ fn run(ctx: &mut Ctx<'_>, mut s: Selection, in_place: Option<(Term, Wanted)>) ->
         }
         if s.scan.is_done() || s.limit.is_some_and(|limit| s.found.len() >= limit) {
             s.scan.unpin(user(ctx));
+            debug_assert!(!s.scan.sweep.pinned, "TB3: a continuation keeps no rows in place");
             return Ok(finish(ctx, s));
         }
         if ctx.exhausted() {
@@ -258,6 +268,7 @@ fn finish(ctx: &mut Ctx<'_>, mut s: Selection) -> Term {
     }
     let hash = !s.scan.table.store.is_ordered();
     let mut rest = s.found.split_off(limit.min(s.found.len()));
+    debug_assert!(hash || rest.is_empty(), "a scan of an ordered set ends at any row");
     if hash {
         s.found.reverse();
         // What is left over is listed last visited first, and once more the other way round in a continuation, as in OTP.
@@ -271,6 +282,7 @@ fn finish(ctx: &mut Ctx<'_>, mut s: Selection) -> Term {
 /// The results (in `found`, in their final order) and how to go on, `rest` coming first.
 fn end_of_chunk(ctx: &mut Ctx<'_>, mut s: Selection, rest: Vec<Term>) -> Term {
     let hash = !s.scan.table.store.is_ordered();
+    debug_assert!(s.limit.is_some_and(|limit| s.found.len() <= limit), "a chunk is no longer than the limit");
     let end = am::end_of_table.term();
     let list = ctx.list(&s.found);
     if s.scan.is_done() && rest.is_empty() {

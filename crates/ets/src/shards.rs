@@ -16,6 +16,7 @@ use myriad_vm::Ctx;
 #[inline]
 fn put(shard: &mut Writing<'_>, table: &Table, row: NewRow) {
     let fixed = table.fixed();
+    debug_assert!(table.options.kind != Kind::OrderedSet, "an ordered set has no shards");
     match table.options.kind {
         Kind::Set | Kind::OrderedSet => shard.insert_set(row, fixed),
         Kind::Bag => shard.insert_bag(row, fixed),
@@ -30,6 +31,7 @@ const STRETCH: usize = 1024;
 fn first_from(shards: &Shards, table: &Table, ctx: &mut Ctx<'_>, mut at: Bucket) -> Result<Term, Gone> {
     while at.shard < shards.len() {
         let to = at.index.saturating_add(STRETCH);
+        debug_assert!(to > at.index, "a walk gets on");
         // The key, or where to go on: at this bucket, or in the next shard.
         let found = table.look_at(user(ctx), shards, at.shard as u32, |shard| {
             let end = if shard.len() > 0 { shard.buckets() } else { 0 };
@@ -166,6 +168,7 @@ impl Rows for Shards {
     fn insert_all(&self, table: &Table, by: Caller<'_>, rows: Vec<NewRow>, new: bool) -> Result<bool, Gone> {
         let mut guards = table.write_all(by.user, self)?;
         let mask = guards.len() - 1;
+        debug_assert!(guards.len() == self.len() && self.len().is_power_of_two(), "TB2: all shards are locked");
         let there = |row: &NewRow| {
             let (hash, key) = (row.row().hash(), row.row().key(table.options.keypos));
             guards[hash as usize & mask].row_of(hash, key).is_some()
@@ -185,6 +188,7 @@ impl Rows for Shards {
         let hash = table_hash(key);
         let mut shard = table.write_shard(by.user, self, hash)?;
         let count = shard.delete(hash, key, table.fixed(), wanted);
+        debug_assert!(count <= 1 || table.options.kind != Kind::Set, "S2: a set had two rows of a key");
         shard.done(by.slices);
         Ok(count)
     }
@@ -196,6 +200,7 @@ impl Rows for Shards {
         if !list.is_nil() {
             shard.delete(hash, key, table.fixed(), |_| true);
         }
+        debug_assert!(shard.row_of(hash, key).is_none(), "what is given has left");
         shard.done(ctx.sched.slices.as_ref());
         Ok(list)
     }
@@ -208,6 +213,7 @@ impl Rows for Shards {
         key: Term,
         change: impl FnOnce(Row) -> Option<T>,
     ) -> Result<Option<T>, Gone> {
+        debug_assert!(table.options.kind == Kind::Set, "a key has one row to be changed");
         let hash = table_hash(key);
         let shard = table.write_shard(user, self, hash)?;
         Ok(shard.row_of(hash, key).and_then(change))
@@ -221,6 +227,7 @@ impl Rows for Shards {
         key: Term,
         change: impl FnOnce(Option<Row>, u32) -> Result<(T, Option<NewRow>), E>,
     ) -> Result<Result<T, E>, Gone> {
+        debug_assert!(table.options.kind == Kind::Set, "a key has one row to be changed");
         let hash = table_hash(key);
         let mut shard = table.write_shard(user, self, hash)?;
         let row = shard.row_of(hash, key);
@@ -254,6 +261,7 @@ impl Rows for Shards {
             Some(Ok(key)) => return Ok(Some(key)),
             Some(Err(bucket)) => bucket,
         };
+        debug_assert!(self.len().is_power_of_two(), "a hash's low bits choose the shard");
         let at = Bucket { shard: hash as usize & (self.len() - 1), index: bucket + 1 };
         first_from(self, table, ctx, at).map(Some)
     }
@@ -302,6 +310,7 @@ impl Rows for Shards {
                     break;
                 }
             }
+            debug_assert!(at.index <= shard.buckets().max(from), "a scan goes no further than there are buckets");
             visited += (at.index - from) / 8;
             let rest = at.index < shard.buckets();
             if rest {
@@ -337,6 +346,7 @@ impl Rows for Shards {
             }
             at.index += 1;
         }
+        debug_assert!(judge.count() >= before && at.index - from <= BATCH);
         let visited = at.index - from + judge.count() - before;
         if at.index >= shard.buckets() {
             at = Bucket { shard: at.shard + 1, index: 0 };
@@ -413,6 +423,7 @@ impl Rows for Shards {
             }
             count += shard.len();
             chains.push(shard.take_all());
+            debug_assert!(shard.len() == 0 && shard.words() == 0 && shard.hidden() == 0, "rows are left");
         }
         Ok((Taken::new(chains, Vec::new()), count))
     }
@@ -425,6 +436,7 @@ impl Rows for Shards {
             let mut shard = table.write_to(shard, user);
             if table.fixed() == Fixed::No {
                 shard.purge();
+                debug_assert_eq!(shard.hidden(), 0, "TB3: what was hidden has left");
             }
         }
     }

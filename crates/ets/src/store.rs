@@ -10,7 +10,7 @@
 //! - A method that writes holds the lock for the whole of it: what it does is atomic to all other users.
 //! - A closure that is given a row is called with a lock held, or optimistically where the method says so; it keeps no row.
 
-use crate::hash::Shards;
+use crate::hash::{Fixed, Shards};
 use crate::ordered::Ordered;
 use crate::row::copy_out;
 use crate::row::{NewRow, Row};
@@ -71,12 +71,16 @@ impl Bucket {
 
     /// As one number, as `ets:slot/2` counts.
     pub fn to_number(self, shards: usize) -> usize {
+        debug_assert!(self.shard < shards && shards.is_power_of_two());
         self.index * shards + self.shard
     }
 
     /// From its number.
     pub fn from_number(number: usize, shards: usize) -> Bucket {
-        Bucket { shard: number & (shards - 1), index: number / shards }
+        debug_assert!(shards.is_power_of_two());
+        let bucket = Bucket { shard: number & (shards - 1), index: number / shards };
+        debug_assert_eq!(bucket.to_number(shards), number, "a continuation leads to where it was made");
+        bucket
     }
 }
 
@@ -111,11 +115,13 @@ impl Sweep {
             table.fix();
             self.pinned = true;
         }
+        debug_assert!(table.fixed() == Fixed::Yes, "TB3: rows stay in place while a scan rests");
     }
 
     /// The scan is over, or dropped: rows need not stay in place for it any more.
     pub fn unpin(&mut self, table: &Table, user: User) {
         if std::mem::replace(&mut self.pinned, false) {
+            debug_assert!(table.fixed() == Fixed::Yes, "TB3: somebody else has taken the scan's fixation back");
             table.unfix(user, 1);
         }
     }

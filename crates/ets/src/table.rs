@@ -222,6 +222,10 @@ impl Table {
         options: Options,
         slices: &'static Progress,
     ) -> Table {
+        debug_assert!(
+            options.kind != Kind::OrderedSet || !matches!(options.write_concurrency, WriteConcurrency::Shards(_)),
+            "a tree has no shards"
+        );
         let store = match options.kind {
             Kind::OrderedSet => Store::Tree(Ordered::new(&ROWS_CLASS, options.keypos)),
             _ => {
@@ -316,6 +320,7 @@ impl Table {
     /// A row with a copy of a tuple, to be filed under `hash`.
     #[inline]
     pub fn new_row(&self, tuple: Term, hash: u32) -> NewRow {
+        debug_assert!(tuple.as_tuple().is_some_and(|t| t.len() > self.options.keypos), "every row has a key");
         NewRow::new(tuple, hash, self.form())
     }
 
@@ -341,7 +346,9 @@ impl Table {
     /// Takes `times` calls of [`Table::fix`] back.
     pub fn unfix(&self, user: User, times: usize) {
         // AcqRel: the purge sees all hiding that saw the fixation, by the shards' locks.
-        if self.fixed.fetch_sub(times, Ordering::AcqRel) != times {
+        let before = self.fixed.fetch_sub(times, Ordering::AcqRel);
+        debug_assert!(times > 0 && before >= times, "TB3: more fixations are taken back than there were");
+        if before != times {
             return;
         }
         on_store!(&self.store, rows => rows.purge(self, user));
@@ -369,6 +376,7 @@ impl Table {
             let lock = || rows.locks().map(|lock| lock.read()).collect::<Vec<_>>();
             self.users.enter(user.data(), || self.bias.with_lock(lock));
         });
+        debug_assert!(self.users.admits(user.data()), "TB4: the user has come");
     }
 
     /// The right of the table's holder (TB5). To be asked for before a lock is taken, and counted as a use of it.
@@ -377,6 +385,7 @@ impl Table {
         let user = user?;
         // SAFETY: only the thread that runs this process at the moment calls it the user.
         if let Some(inside) = unsafe { self.bias.enter(user.data()) } {
+            debug_assert_eq!(self.lock_count(), 1, "TB5: a table with several shards has no holder");
             return Some(inside);
         }
         // Relaxed: a figure.
@@ -386,12 +395,14 @@ impl Table {
     /// A user has paid enough (TB5).
     #[cold]
     fn claim(&self, user: Pid) -> Option<BiasGuard<'_>> {
+        debug_assert_eq!(self.lock_count(), 1, "TB5: a table with several shards has no holder");
         let lock = on_store!(&self.store, rows => rows.locks().next())?;
         let guard = self.bias.with_lock(|| lock.write());
         // SAFETY: the table's one lock is held for writing.
         if unsafe { self.bias.grant(user.data()) } {
             // Relaxed: written under the lock, and a figure to others. A claim does not count beyond two bytes.
             let threshold = self.threshold.load(Ordering::Relaxed) * 2;
+            debug_assert!(threshold >= 2 * THRESHOLD, "TB5: each holder pays more than the one before");
             self.threshold.store(if threshold > 0xFFFF { NEVER } else { threshold }, Ordering::Relaxed);
         }
         drop(guard);
@@ -434,6 +445,7 @@ impl Table {
 
     #[inline(always)]
     fn writing<'a>(&'a self, shard: &'a Shard, user: User, right: Writer<'a>) -> Writing<'a> {
+        debug_assert!(user.is_none_or(|user| self.users.admits(user.data())), "TB4: a user comes before it writes");
         // SAFETY: it is the right to this shard.
         unsafe { shard.write(right, DeferredFree::new(self.slices, !self.is_watched(user))) }
     }
@@ -441,6 +453,7 @@ impl Table {
     /// A shard, to read, whether the table is deleted or not.
     #[inline]
     pub fn read_any<'a>(&'a self, user: User, shard: &'a Shard) -> Reading<'a> {
+        debug_assert!(self.options.kind != Kind::OrderedSet, "an ordered set has no shards");
         shard.read(self.reader(user, shard.lock(), &shard.claim))
     }
 
@@ -452,6 +465,7 @@ impl Table {
         shards: &'a [CachePadded<Shard>],
         hash: u32,
     ) -> Result<Reading<'a>, Gone> {
+        debug_assert!(shards.len().is_power_of_two(), "a hash's low bits choose the shard");
         self.alive(self.read_any(user, &shards[hash as usize & (shards.len() - 1)]))
     }
 
@@ -465,6 +479,7 @@ impl Table {
         hash: u32,
         mut look: impl FnMut(&Shard) -> R,
     ) -> Result<R, Gone> {
+        debug_assert!(shards.len().is_power_of_two(), "a hash's low bits choose the shard");
         let shard = &shards[hash as usize & (shards.len() - 1)];
         if self.may_read_optimistically(user)
             && let Some(found) = shard.read_optimistically(&mut look)
@@ -489,6 +504,7 @@ impl Table {
         shards: &'a [CachePadded<Shard>],
         hash: u32,
     ) -> Result<Writing<'a>, Gone> {
+        debug_assert!(shards.len().is_power_of_two(), "a hash's low bits choose the shard");
         self.alive(self.write_to(&shards[hash as usize & (shards.len() - 1)], user))
     }
 
@@ -500,7 +516,8 @@ impl Table {
         if user.is_some() {
             self.may_read_optimistically(user);
         }
-        // Several shards: no holder (TB5).
+        // Relaxed: it stays as it was when the table was made.
+        debug_assert_eq!(self.threshold.load(Ordering::Relaxed), NEVER, "TB5: several shards have no holder");
         let locks = shards.iter().map(|s| Right::Lock(s.lock().write())).zip(shards);
         let guards = locks.map(|(right, shard)| self.writing(shard, user, right)).collect();
         self.alive(guards)
@@ -509,6 +526,7 @@ impl Table {
     /// The tree, to read.
     #[inline]
     pub fn read_tree<'a>(&'a self, user: User, tree: &'a Ordered) -> Result<ReadTree<'a>, Gone> {
+        debug_assert!(self.options.kind == Kind::OrderedSet, "only an ordered set has a tree");
         // SAFETY: it is the right to this tree.
         self.alive(unsafe { tree.read(self.reader(user, tree.lock(), &tree.claim)) })
     }
@@ -516,6 +534,7 @@ impl Table {
     /// The tree, to write, whether the table is deleted or not.
     #[inline(always)]
     pub fn write_any_tree<'a>(&'a self, user: User, tree: &'a Ordered) -> WriteTree<'a> {
+        debug_assert!(self.options.kind == Kind::OrderedSet, "only an ordered set has a tree");
         // SAFETY: it is the right to this tree.
         unsafe { tree.write(self.writer(user, tree.lock(), &tree.claim)) }
     }
@@ -619,6 +638,7 @@ impl Taken {
             if freed == limit {
                 return freed;
             }
+            debug_assert!(freed < limit, "more rows were freed than there was time for");
             self.chains.pop();
         }
         while freed < limit
@@ -628,6 +648,7 @@ impl Taken {
             unsafe { row.free() };
             freed += 1;
         }
+        debug_assert!(freed == limit || self.chains.is_empty() && self.rows.is_empty(), "rows are left");
         freed
     }
 }

@@ -150,6 +150,7 @@ impl Tree {
     }
 
     fn changed(&mut self) {
+        debug_assert!(!self.entries.is_empty() || self.words == 0, "no rows, and they take room");
         self.version += 1;
         if self.version.is_multiple_of(VERSIONS) {
             // The next tree's numbers begin here. Relaxed: as above.
@@ -177,13 +178,16 @@ impl Tree {
     /// The row of a key. Not inlined: here, as the search's one caller, the compiler takes the search in, and keeps the key in a register.
     #[inline(never)]
     pub fn row_of(&self, of: Term) -> Option<Row> {
-        self.entries.get(&key(of)).copied()
+        let row = self.entries.get(&key(of)).copied();
+        debug_assert!(row.is_none_or(|row| compare(row.key(self.keypos), of).is_eq()), "TR1");
+        row
     }
 
     /// Inserts or replaces the row of its key.
     pub fn insert(&mut self, row: NewRow) {
         let row = row.into_row();
         let of = row.key(self.keypos);
+        debug_assert_eq!(row.hash(), 0, "an ordered set has no hashes");
         self.words += row.words();
         if let Some(old) = self.entries.insert(key(of), row) {
             self.replaced(of, old);
@@ -193,6 +197,8 @@ impl Tree {
 
     /// The row of a key has taken an old one's place.
     fn replaced(&mut self, of: Term, old: Row) {
+        debug_assert!(compare(old.key(self.keypos), of).is_eq(), "TR1: it had another key");
+        debug_assert!(self.words >= old.words(), "more left the tree than came");
         if let Some((at, _)) = self.entries.get_key_value(&key(of)) {
             // TR1; the keys are equal, so the order stays.
             at.0.set(of);
@@ -205,6 +211,7 @@ impl Tree {
     /// Inserts an object, for which a row needs `words`, or puts it in the place of the one with its key.
     pub fn insert_tuple(&mut self, tuple: Term, words: usize, of: Term) {
         let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
+        debug_assert!(elements.get(self.keypos).is_some_and(|key| compare(*key, of).is_eq()), "TR1");
         match self.entries.entry(key(of)) {
             // SAFETY: the tree is borrowed for writing; the key's word stays.
             Entry::Occupied(place) if place.key().0.get().is(of) && unsafe { place.get().overwrite(elements) } => {}
@@ -219,6 +226,7 @@ impl Tree {
             Entry::Occupied(mut place) => {
                 let row = Row::sized(tuple, 0, words);
                 let old = place.insert(row);
+                debug_assert!(self.words >= old.words(), "more left the tree than came");
                 // TR1, as in `replaced`.
                 place.key().0.set(row.key(self.keypos));
                 self.words = self.words + row.words() - old.words();
@@ -243,6 +251,7 @@ impl Tree {
             return false;
         }
         let row = place.remove();
+        debug_assert!(self.words >= row.words(), "more left the tree than came");
         self.words -= row.words();
         // SAFETY: R1: it has just left the table.
         unsafe { row.free() };
@@ -300,7 +309,9 @@ impl Tree {
             Place::Start => self.entries.first_key_value().map(|(_, row)| *row),
             Place::After(of) => {
                 let range = (Bound::Excluded(&key(of)), Bound::<&Key>::Unbounded);
-                self.entries.range::<Key, _>(range).next().map(|(_, row)| *row)
+                let row = self.entries.range::<Key, _>(range).next().map(|(_, row)| *row);
+                debug_assert!(row.is_none_or(|row| compare(row.key(self.keypos), of).is_gt()), "keys are out of order");
+                row
             }
             _ => self.upwards(from).next(),
         }
@@ -312,7 +323,9 @@ impl Tree {
             Place::End => self.entries.last_key_value().map(|(_, row)| *row),
             Place::Before(of) => {
                 let range = (Bound::<&Key>::Unbounded, Bound::Excluded(&key(of)));
-                self.entries.range::<Key, _>(range).next_back().map(|(_, row)| *row)
+                let row = self.entries.range::<Key, _>(range).next_back().map(|(_, row)| *row);
+                debug_assert!(row.is_none_or(|row| compare(row.key(self.keypos), of).is_lt()), "keys are out of order");
+                row
             }
             _ => self.downwards(from).next(),
         }
@@ -321,18 +334,24 @@ impl Tree {
     /// Fills `keys` with the keys after one, ascending; gives how many there were.
     pub fn keys_after(&self, of: Term, keys: &[Cell<Term>]) -> usize {
         let range = self.entries.range::<Key, _>((Bound::Excluded(&key(of)), Bound::Unbounded));
-        keys.iter().zip(range).map(|(to, (from, _))| to.set(from.0.get())).count()
+        let count = keys.iter().zip(range).map(|(to, (from, _))| to.set(from.0.get())).count();
+        debug_assert!(is_between(of, &keys[..count], Ordering::Greater), "keys are out of order");
+        count
     }
 
     /// Fills `keys` with the keys before one, descending; gives how many there were.
     pub fn keys_before(&self, of: Term, keys: &[Cell<Term>]) -> usize {
         let range = self.entries.range::<Key, _>((Bound::Unbounded, Bound::Excluded(&key(of)))).rev();
-        keys.iter().zip(range).map(|(to, (from, _))| to.set(from.0.get())).count()
+        let count = keys.iter().zip(range).map(|(to, (from, _))| to.set(from.0.get())).count();
+        debug_assert!(is_between(of, &keys[..count], Ordering::Less), "keys are out of order");
+        count
     }
 
     /// The `index`-th row.
     pub fn nth(&self, index: usize) -> Option<Row> {
-        self.entries.values().nth(index).copied()
+        let row = self.entries.values().nth(index).copied();
+        debug_assert_eq!(row.is_some(), index < self.len());
+        row
     }
 
     /// Takes all rows out.
@@ -341,6 +360,12 @@ impl Tree {
         self.changed();
         std::mem::take(&mut self.entries).into_values().collect()
     }
+}
+
+/// Are the first and the last of these keys on this side of a key, and is the last one no nearer? For assertions.
+fn is_between(of: Term, keys: &[Cell<Term>], side: Ordering) -> bool {
+    let [Some(first), Some(last)] = [keys.first(), keys.last()].map(|key| key.map(Cell::get)) else { return true };
+    compare(first, of) == side && (keys.len() == 1 || compare(last, first) == side)
 }
 
 impl Drop for Tree {

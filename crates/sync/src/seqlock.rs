@@ -31,13 +31,13 @@ use crate::atomic::{
     fence,
 };
 
-/// A number that is odd while somebody writes.
+/// A number that is odd while the holder of the lock writes.
 #[derive(Debug)]
 pub struct SeqLock(AtomicUsize);
 
 impl SeqLock {
     const_unless_loom! {
-        /// Nobody writes.
+        /// An even number: no write is under way.
         #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self(AtomicUsize::new(0))
@@ -47,14 +47,21 @@ impl SeqLock {
     /// Begins to write; ended by dropping what it gives. The caller holds the lock for writing until then.
     #[inline]
     pub fn write(&self) -> SeqWrite<'_> {
+        debug_assert!(!self.is_being_written(), "two writers: the lock is not held for writing");
         // Relaxed: only the holder of the lock changes it. The Release fence pairs with the Acquire fence in
-        // `read_optimistically`: who has seen something written from now on then finds the number odd.
+        // `read_optimistically`: a reader that has seen something written from now on then finds the number odd.
         self.0.store(self.0.load(Relaxed).wrapping_add(1), Relaxed);
         fence(Release);
         SeqWrite(&self.0)
     }
 
-    /// Looks without the lock. Nothing if somebody wrote meanwhile: what `read` found is worthless then.
+    /// Is the number odd? For the assertions of a writer; to others it is a figure, already old.
+    pub fn is_being_written(&self) -> bool {
+        // Relaxed: the writer's own store, or a figure.
+        self.0.load(Relaxed) & 1 != 0
+    }
+
+    /// Reads without the lock. Nothing if a write fell into the time of reading: what `read` found is worthless then.
     #[inline]
     pub fn read_optimistically<R>(&self, read: impl FnOnce() -> R) -> Option<R> {
         // Acquire: pairs with the Release in `SeqWrite::drop`.
@@ -76,8 +83,9 @@ pub struct SeqWrite<'a>(&'a AtomicUsize);
 impl Drop for SeqWrite<'_> {
     #[inline]
     fn drop(&mut self) {
-        // Release: pairs with the Acquire in `read_optimistically`: who finds the number even finds all that was written. The
-        // load is Relaxed: its own.
+        debug_assert!(self.0.load(Relaxed) & 1 != 0, "the write has been ended already");
+        // Release: pairs with the Acquire in `read_optimistically`: a reader that finds the number even finds all that was
+        // written. The load is Relaxed: its own.
         self.0.store(self.0.load(Relaxed).wrapping_add(1), Release);
     }
 }

@@ -56,6 +56,7 @@ fn put(bytes: &mut Vec<u8>, code: u8, value: u64) {
         return;
     }
     let count = (64 - value.leading_zeros()).div_ceil(8) as usize;
+    debug_assert!((1..=8).contains(&count) && code < 8);
     bytes.push(code | (NEAR as u8 - 1 + count as u8) << 3);
     bytes.extend_from_slice(&value.to_le_bytes()[..count]);
 }
@@ -131,6 +132,7 @@ pub unsafe fn pack(root: Term, start: *const u64, words: usize, base: usize, kep
         }
         i += 1;
     }
+    debug_assert_eq!(i, words, "PK1: the last object ends where the copy does");
 }
 
 /// Reads what [`put`] wrote.
@@ -147,6 +149,7 @@ impl Reader<'_> {
             return Some((first & 7, value));
         }
         let count = (value + 1 - NEAR) as usize;
+        debug_assert!((1..=8).contains(&count));
         let value = if let Some(eight) = rest.first_chunk::<8>() {
             u64::from_le_bytes(*eight) & u64::MAX >> (64 - 8 * count)
         } else {
@@ -189,6 +192,7 @@ impl<A: Alloc + ?Sized> Place<'_, A> {
 
     /// Room for so many words.
     fn room(&mut self, words: usize) -> Option<*mut u64> {
+        debug_assert!(self.filled <= self.words);
         if words > self.words - self.filled {
             return None;
         }
@@ -262,6 +266,7 @@ impl<A: Alloc + ?Sized> Place<'_, A> {
                 // SAFETY: the place of an object off the heap in the row (PK1), which is copied as a row's are.
                 unsafe {
                     let object = row.add(value as usize);
+                    debug_assert!(Header::from_raw(*object).is_off_heap(), "PK1: the place is that of a kept object");
                     let words = 1 + Header::from_raw(*object).size();
                     let at = self.room(words)?;
                     std::ptr::copy_nonoverlapping(object, at, words);

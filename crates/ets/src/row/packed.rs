@@ -90,6 +90,8 @@ impl Row {
     }
 
     fn assemble(elements: &[Term], hash: u32, keypos: usize, buffers: &mut Buffers) -> Row {
+        debug_assert!(keypos < elements.len(), "every row has a key");
+        debug_assert!(buffers.slots.is_empty() && buffers.bytes.is_empty() && buffers.kept.is_empty());
         let key = elements.get(keypos).copied().unwrap_or(Term::NIL);
         let key_words = copied_size(key);
         let base = 1 + elements.len() + key_words;
@@ -119,6 +121,7 @@ impl Row {
                 block.off_heap.link(object, 0);
                 at += 1 + Boxed::at(object).size();
             }
+            debug_assert_eq!(at, forms, "the last kept object ends where the compact forms begin");
             if !bytes.is_empty() {
                 *data.add(forms + bytes.len().div_ceil(8) - 1) = 0;
             }
@@ -132,7 +135,7 @@ impl Row {
     fn bytes_at<'a>(self, mark: Term) -> &'a [u8] {
         let from = (mark.raw() >> 3) as usize;
         let end = self.head().words * 8;
-        debug_assert!(from <= end);
+        debug_assert!(is_mark(mark) && from <= end);
         // SAFETY: R3: these bytes of the row stay as they are.
         unsafe { std::slice::from_raw_parts(self.data().cast::<u8>().add(from), end.saturating_sub(from)) }
     }

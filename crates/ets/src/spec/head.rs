@@ -238,6 +238,7 @@ impl Head {
         while let Some(Test::Skip(_)) = head.tests.last() {
             head.tests.pop();
         }
+        debug_assert!(head.tests.len() >= head.variables.len(), "each variable is bound by a test");
         Ok(head)
     }
 }

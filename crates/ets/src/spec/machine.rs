@@ -102,7 +102,10 @@ impl Machine {
             Body::Whole => subject.copy_to(heap),
             Body::Immediate(term) => *term,
             Body::Program(ops) => match self.program(ops, clause, subject, heap, (host, true)) {
-                Ok(()) => self.stack.pop().unwrap_or(Term::NIL),
+                Ok(()) => {
+                    debug_assert_eq!(self.stack.len(), 1, "SP2: a program leaves one value");
+                    self.pop()
+                }
                 // Bodies do not fail.
                 Err(Failed) => am::EXIT.term(),
             },
@@ -137,6 +140,7 @@ impl Machine {
 
     /// Does the term pass the tests? Binds the variables.
     fn head(&mut self, tests: &[Test], term: Term) -> bool {
+        debug_assert!(self.stack.is_empty(), "SP2: a head comes before all programs of its clause");
         self.frames.clear();
         self.values.clear();
         let root = [term];
@@ -209,6 +213,7 @@ impl Machine {
         }
         let mut unused = Arena::new();
         let passed = self.program(&clause.guards, clause, subject, &mut unused, (host, false)).is_ok();
+        debug_assert!(!passed || self.stack.is_empty(), "SP2: each guard has taken its value");
         self.stack.clear();
         passed
     }
@@ -223,6 +228,7 @@ impl Machine {
         (host, body): (&mut dyn Host, bool),
     ) -> Result<(), Failed> {
         let exit = am::EXIT.term();
+        debug_assert!(self.stack.is_empty(), "SP2: a program begins with nothing");
         let mut at = 0;
         while let Some(op) = ops.get(at) {
             at += 1;
@@ -249,6 +255,7 @@ impl Machine {
                     self.stack.push(list);
                 }
                 Op::Tuple(n, place) => {
+                    debug_assert!(self.stack.len() >= n as usize, "SP2");
                     let from = self.stack.len().saturating_sub(n as usize);
                     let elements = &self.stack[from..];
                     let tuple =
@@ -264,6 +271,7 @@ impl Machine {
                     self.stack.push(cell);
                 }
                 Op::Map(n, place) => {
+                    debug_assert!(self.stack.len() >= 2 * n as usize, "SP2");
                     let from = self.stack.len().saturating_sub(2 * n as usize);
                     let pairs: Vec<(Term, Term)> = self.stack[from..].chunks_exact(2).map(|p| (p[0], p[1])).collect();
                     let map = if place == Place::Result {
@@ -275,6 +283,7 @@ impl Machine {
                     self.stack.push(map);
                 }
                 Op::Call(function) => {
+                    debug_assert!(self.stack.len() >= function.arity, "SP2");
                     let from = self.stack.len().saturating_sub(function.arity);
                     let value = (function.call)(&mut self.env, &self.stack[from..]);
                     self.stack.truncate(from);
@@ -289,6 +298,7 @@ impl Machine {
                     self.stack.push(copy_out(value, heap));
                 }
                 Op::And(n) | Op::Or(n) => {
+                    debug_assert!(self.stack.len() >= n as usize, "SP2");
                     let from = self.stack.len().saturating_sub(n as usize);
                     let and = matches!(op, Op::And(_));
                     let mut values = self.stack[from..].iter().map(|t| t.as_bool());
@@ -302,6 +312,7 @@ impl Machine {
                     });
                 }
                 Op::AndAlso(to) | Op::OrElse(to) => {
+                    debug_assert!((at..=ops.len()).contains(&(to as usize)), "SP3: a program runs forward only");
                     let goes_on = matches!(op, Op::AndAlso(_));
                     match self.pop().as_bool() {
                         Some(value) if value == goes_on => {}
@@ -325,6 +336,7 @@ impl Machine {
                     self.pop();
                 }
                 Op::Action(name, n) => {
+                    debug_assert!(self.stack.len() >= n as usize, "SP2");
                     let from = self.stack.len().saturating_sub(n as usize);
                     let arguments: Vec<Term> = self.stack.drain(from..).collect();
                     let value = match name {
@@ -351,7 +363,7 @@ impl Machine {
 
     #[inline]
     fn pop(&mut self) -> Term {
-        // SP2: there is one.
+        debug_assert!(!self.stack.is_empty(), "SP2: an operation finds its operands on the stack");
         self.stack.pop().unwrap_or(Term::NIL)
     }
 }
