@@ -11,7 +11,7 @@ pub(crate) fn decode<A: Build>(heap: &mut A, bytes: &[u8]) -> Option<Term> {
 }
 
 /// The term that attributes or compile information begin with, the empty list if there are none; nothing if it is no term.
-/// As on OTP, nobody looks at what comes behind it.
+/// As on OTP, what comes behind it is not looked at.
 pub(crate) fn decode_first<A: Build>(heap: &mut A, bytes: &[u8]) -> Option<Term> {
     if bytes.is_empty() {
         return Some(Term::NIL);

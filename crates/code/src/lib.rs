@@ -63,7 +63,7 @@ pub trait BuiltIns<R: Runtime> {
 
 /// What executes code, as far as modules that come and go concern it.
 pub trait Executor<R: Runtime> {
-    /// The entry code of functions not decoded yet: decodes the function and goes on in it.
+    /// The entry code of functions not decoded yet: decodes the function and runs it.
     fn undecoded_stub(&self) -> CodePtr;
 
     /// The entry code of functions that are built-in.

@@ -57,7 +57,7 @@ impl From<AtomError> for LoadError {
     }
 }
 
-/// A module that is ready to be published and belongs to nobody else yet.
+/// A module that is ready to be published and that no other thread knows yet.
 pub struct Prepared<R: Runtime> {
     module: NonNull<Module<R>>,
 }

@@ -9,8 +9,8 @@
 //!   Prepare ----------------------> its funs lose their code (U1)       a call of such a fun waits
 //!   check_process_code to each -----------------------------------> "do I run in it?": resume point and stack
 //!   all answers are in <-------------------------------------------
-//!     none runs in it: Complete --> out of the table, retired           who waited is resumed; the fun is undefined
-//!     some do: Abort -------------> its funs get their code back        who waited is resumed, and calls it
+//!     none runs in it: Complete --> out of the table, retired           those that waited are resumed: the fun has no code
+//!     some do: Abort -------------> its funs get their code back        those that waited are resumed, and call it
 //!     or these are killed first
 //!                                   thread progress: freed (U2)
 //!                                   literals: later still (U3)
@@ -48,13 +48,13 @@ pub(crate) struct Purge<R: Runtime> {
     of_on_load: bool,
     /// Funs that have lost their code for now.
     pending: Vec<&'static FunEntry>,
-    /// Who called one of them, and is suspended.
+    /// The processes that have called one of them, and are suspended.
     waiting: Vec<Pid>,
 }
 
 // SAFETY: `version` is only compared, or read under the lock while the table owns it.
 unsafe impl<R: Runtime> Send for Purge<R> {}
-// SAFETY: as above.
+// SAFETY: `version` is only compared, or read under the lock while the table owns it.
 unsafe impl<R: Runtime> Sync for Purge<R> {}
 
 /// The steps of a purge.
@@ -89,7 +89,8 @@ impl<R: Runtime> Retired<R> {
     /// # Safety
     /// All threads have made progress since the version was retired (U1, U2).
     pub unsafe fn free(self, executor: &dyn Executor<R>) -> LiteralArea {
-        // SAFETY: the pointer came from a Box in the loader, and nobody reads the module any more: the caller's promise.
+        // SAFETY: the pointer came from a Box in the loader, and no thread reads the module any more: the caller promises that all have
+        // made progress since it was retired.
         let module = unsafe { Box::from_raw(self.0) };
         debug_assert!(!leads_into(&module), "U2: it was published again");
         for function in &module.functions {
@@ -173,7 +174,7 @@ impl<R: Runtime> CodeServer<R> {
         let Some(purge) = table.purge.take_if(|purge| purge.name == name) else { return Purged::nothing() };
         let entry = table.get(name);
         if let Some(entry) = entry {
-            // A version loaded meanwhile may have taken the funs over, if it is the same code: then it keeps them.
+            // A version loaded since the purge began may have taken the funs over, if it is the same code: then it keeps them.
             if let Some(old) = entry.old.as_ref().filter(|old| ptr::eq(old.as_ptr(), purge.version)) {
                 publish_funs(old.get());
             }

@@ -65,7 +65,7 @@ pub(crate) struct Version<R: Runtime>(NonNull<Module<R>>);
 
 // SAFETY: it owns the module, which is `Send` and `Sync`.
 unsafe impl<R: Runtime> Send for Version<R> {}
-// SAFETY: as above.
+// SAFETY: it owns the module, which is `Send` and `Sync`.
 unsafe impl<R: Runtime> Sync for Version<R> {}
 
 impl<R: Runtime> Version<R> {
@@ -315,7 +315,7 @@ fn publish<R: Runtime>(module: &'static Module<R>) {
         if let Some(function) = module.functions.get(*index as usize) {
             debug_assert!(function.mfa == export.mfa, "K1: an export leads to its own function");
             debug_assert!(!function.entry().0.is_null(), "it could not be entered");
-            // Release: pairs with the Acquire in `Function::of_export`: who sees the pointer sees the function.
+            // Release: pairs with the Acquire in `Function::of_export`: a caller that sees the pointer sees the function.
             export.code.store(code_of(function), Ordering::Release);
         }
     }

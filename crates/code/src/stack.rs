@@ -21,11 +21,11 @@ impl<R: Runtime> StackWalk<R> {
     /// Starts at the innermost continuation: `frame` Y registers above the stack pointer `stop`.
     ///
     /// # Safety
-    /// `stop..base` is the live Erlang stack of a process that does not run meanwhile, laid out as `module.rs` says, and the
+    /// `stop..base` is the live Erlang stack of a process that does not run as long as this lives, laid out as `module.rs` says, and the
     /// function that runs has `frame` Y registers.
     pub unsafe fn new(stop: *const u64, base: *const u64, frame: usize) -> StackWalk<R> {
         debug_assert!(stop <= base);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the stack is live, and that `frame` words lie above `stop`.
         StackWalk { at: unsafe { stop.cast::<Term>().add(frame) }, base: base.cast(), _module: PhantomData }
     }
 }

@@ -156,7 +156,7 @@ fn new_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 /// Rows that have left their table, to be freed.
 struct Doomed {
     taken: Taken,
-    /// Somebody may still look at them until all schedulers have gone on (TB4): then this becomes true.
+    /// There may be readers until all normal schedulers have begun another slice (TB4): then this becomes true.
     unwatched: Option<Arc<AtomicBool>>,
     slices: &'static Progress,
 }
@@ -178,7 +178,7 @@ impl Doomed {
             // Dropped, so left to progress.
             return doomed;
         }
-        // Release: pairs with the Acquire in `is_watched`: those who looked have done so.
+        // Release: pairs with the Acquire in `is_watched`: the readers of that time have ended.
         let tell = move || seen.store(true, Ordering::Release);
         match &ctx.sched.slices {
             Some(slot) => slot.retire(tell),
@@ -187,7 +187,7 @@ impl Doomed {
         doomed
     }
 
-    /// May somebody still look?
+    /// May there still be readers?
     fn is_watched(&self) -> bool {
         // Acquire: see `new`.
         self.unwatched.as_ref().is_some_and(|seen| !seen.load(Ordering::Acquire))
@@ -203,7 +203,7 @@ impl Drop for Doomed {
     }
 }
 
-/// Frees rows when all schedulers have gone on: so many between two slices that nothing waits long.
+/// Frees rows when all normal schedulers have begun another slice: a batch between two slices, so that nothing waits long.
 fn free_later(slices: &'static Progress, mut taken: Taken) {
     slices.retire_unregistered(move || {
         // SAFETY: TB4: the readers of that time have begun another slice.
@@ -249,7 +249,7 @@ fn free_some(ctx: &mut Ctx<'_>, doomed: &mut Doomed) -> bool {
         return true;
     }
     while !doomed.is_watched() {
-        // SAFETY: TB4: nobody looks any more.
+        // SAFETY: TB4: there are no readers any more.
         let freed = unsafe { doomed.taken.free(FREE_BATCH) };
         ctx.bump(freed / FREES_PER_REDUCTION);
         if freed < FREE_BATCH {

@@ -52,8 +52,8 @@ fn with_row_to_change<R>(
     }))
 }
 
-/// Changes one element without memory of the row of a key to another, in place, if `f` wants to. Nothing is done, and the
-/// long way is to be taken, if there is no such row or element.
+/// Changes one element without memory of the row of a key to another, in place, if `f` wants to. `None`: there is
+/// no such row or element, nothing is done, and the caller must take the long way.
 fn change_one(
     user: User,
     table: &Table,

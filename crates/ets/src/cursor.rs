@@ -1,6 +1,6 @@
 //! Where a thread's last step through an ordered set led, so that `ets:next/2` after `ets:next/2` is one step and not a search.
 //!
-//! The first step only notes the key it found. A second one that starts from there shows that somebody walks: then the
+//! The first step only notes the key it found. A second one that starts from there shows that a process walks: then the
 //! keys that follow are noted, too. They are the tree's own words, so that a step from one small key to the next looks at no row.
 //!
 //! CU1. The noted keys are looked at only while the tree's version is the noted one (TR2) and it may be read.

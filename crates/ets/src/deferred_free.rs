@@ -1,8 +1,8 @@
 //! What becomes of rows and bucket arrays that leave a hash table.
 //!
-//! Some look at them without a lock: processes on normal schedulers, during one call of a built-in. So what leaves is freed
-//! once each of these schedulers has begun a new slice ([`myriad_vm::Vm::slices`]). While only one process has used a table,
-//! which cannot look while it writes, it is freed at once (`table`, TB4).
+//! Processes on normal schedulers may be reading them without a lock, during one call of a built-in. So what leaves is freed once
+//! each of these schedulers has begun a new slice ([`myriad_vm::Vm::slices`]). While only one process has used a table, which
+//! cannot read while it writes, what leaves is freed at once (`table`, TB4).
 
 use crate::hash::Buckets;
 use crate::row::{Row, free_at};
@@ -12,7 +12,7 @@ use std::mem::take;
 /// Something to free, and how.
 struct Retired(*mut (), unsafe fn(*mut ()));
 
-// SAFETY: what has left a table is nobody's; any thread may free it.
+// SAFETY: what has left a table has no owner; any thread may free it.
 unsafe impl Send for Retired {}
 
 /// Takes what leaves a shard.
@@ -24,13 +24,13 @@ pub struct DeferredFree<'a> {
 }
 
 impl<'a> DeferredFree<'a> {
-    /// `at_once`: nobody looks without the lock.
+    /// `at_once`: there are no readers without the lock.
     #[inline]
     pub fn new(slices: &'a Progress, at_once: bool) -> DeferredFree<'a> {
         DeferredFree { slices, at_once, first: None, more: Vec::new() }
     }
 
-    /// Does nobody look without the lock?
+    /// Are there no readers without the lock?
     #[inline]
     pub fn is_at_once(&self) -> bool {
         self.at_once
@@ -50,7 +50,7 @@ impl<'a> DeferredFree<'a> {
     #[inline]
     pub fn row(&mut self, row: Row) {
         if self.at_once {
-            // SAFETY: R1: it has left its table, and nobody looks.
+            // SAFETY: R1: it has left its table, which has no readers without the lock.
             unsafe { row.free() };
         } else {
             self.retire(Retired(row.address(), free_at));
@@ -60,7 +60,7 @@ impl<'a> DeferredFree<'a> {
     /// An array has been replaced.
     pub fn buckets(&mut self, buckets: *mut Buckets) {
         if self.at_once {
-            // SAFETY: nobody looks.
+            // SAFETY: it has been replaced, and the table has no readers without the lock.
             unsafe { Buckets::free(buckets) };
         } else {
             self.retire(Retired(buckets.cast(), Buckets::free_at));

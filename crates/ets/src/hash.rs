@@ -47,9 +47,9 @@ impl Buckets {
     /// Frees it.
     ///
     /// # Safety
-    /// It came from `new`, and nobody uses it any more.
+    /// It came from `new`, and no reader can have it any more.
     pub unsafe fn free(this: *mut Buckets) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the array came from `new`, and that no reader can have it any more.
         drop(unsafe { Box::from_raw(this) });
     }
 
@@ -58,7 +58,7 @@ impl Buckets {
     /// # Safety
     /// As there.
     pub unsafe fn free_at(this: *mut ()) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the array came from `new`, and that no reader can have it any more.
         unsafe { Self::free(this.cast()) };
     }
 }
@@ -78,7 +78,7 @@ pub struct Shard {
     buckets: AtomicPtr<Buckets>,
     /// How many of them are in use.
     active: AtomicU32,
-    /// Who has used the lock lately.
+    /// Which user has used the lock lately.
     pub claim: Claim,
     keypos: usize,
     /// Bits of the hash that chose the shard.
@@ -141,7 +141,7 @@ impl Deref for Writing<'_> {
 
 /// A figure that only the holder of the lock changes: the sum is a load and a store.
 fn add(figure: &AtomicUsize, by: isize) {
-    // Relaxed: the lock orders those who count with it; to others it is a figure.
+    // Relaxed: the lock orders the threads that count with it; to others it is a figure.
     debug_assert!(figure.load(Ordering::Relaxed).checked_add_signed(by).is_some(), "more left the shard than came");
     figure.store(figure.load(Ordering::Relaxed).wrapping_add_signed(by), Ordering::Relaxed);
 }
@@ -188,9 +188,9 @@ impl Shard {
         Writing { write: self.seqlock.write(), shard: self, right, deferred_free }
     }
 
-    /// Looks without the lock (S4). Nothing if somebody writes meanwhile: what `read` gave is worthless then.
+    /// Reads without the lock (S4). Nothing if a write falls into the time of reading: what `read` gave is worthless then.
     ///
-    /// The caller sees to it that what leaves the shard is not freed while it looks (S5).
+    /// The caller must see to it that what leaves the shard is not freed while it reads (S5).
     #[inline]
     pub fn read_optimistically<R>(&self, read: impl FnOnce(&Shard) -> R) -> Option<R> {
         self.seqlock.read_optimistically(|| read(self))
@@ -242,7 +242,7 @@ impl Shard {
     #[inline]
     fn room(&self) -> &[Link] {
         // Acquire: pairs with the Release in `make_room`.
-        // SAFETY: S5: it is there as long as somebody may look.
+        // SAFETY: S5: it is not freed as long as there may be readers.
         unsafe { &(*self.buckets.load(Ordering::Acquire)).0 }
     }
 
@@ -275,7 +275,7 @@ impl Shard {
         None
     }
 
-    /// Every so many steps through a chain: does it make sense to go on? Without the lock, a chain that is changed all the
+    /// To be asked every [`STEPS`] steps through a chain: can it be any longer? Without the lock, a chain that is changed all the
     /// time might have no end; with it, a chain may be as long as there are rows.
     #[cold]
     fn may_go_on(&self, steps: usize) -> bool {
@@ -451,7 +451,7 @@ impl Writing<'_> {
         match at.get() {
             // SAFETY: R1: see the impl. The key's word stays: keys are equal, and equal immediate terms are the same word.
             Some(old) if unsafe { old.overwrite(elements) } => {}
-            // SAFETY: as above; nobody looks without the lock if what leaves is freed at once.
+            // SAFETY: R1: see the impl; there are no readers without the lock if what leaves is freed at once.
             Some(old) if self.deferred_free.is_at_once() && unsafe { old.rewrite(tuple, words) } => {}
             Some(_) => self.swap(at, Row::sized(tuple, hash, words)),
             None => {
@@ -682,7 +682,7 @@ pub struct Chains {
     rows: usize,
 }
 
-// SAFETY: its rows are nobody's any more.
+// SAFETY: its rows have left their table, and have no other owner.
 unsafe impl Send for Chains {}
 
 impl Chains {
@@ -694,10 +694,10 @@ impl Chains {
     /// Frees rows, `limit` at most; gives how many, and is done when that is less than the limit.
     ///
     /// # Safety
-    /// Nobody looks at the rows any more (S5).
+    /// No reader can have the rows any more (S5).
     pub unsafe fn free(&mut self, limit: usize) -> usize {
         let mut freed = 0;
-        // SAFETY: it is ours.
+        // SAFETY: the array is this value's own.
         let room = unsafe { &(*self.buckets).0 };
         debug_assert!(self.active <= room.len());
         while let Some(last) = self.active.checked_sub(1) {
@@ -721,9 +721,9 @@ impl Chains {
 }
 
 impl Drop for Chains {
-    /// Frees the array; who drops it has freed the rows, or nobody can look at the array and at them.
+    /// Frees the array, and the rows that are left: it may be dropped only if no reader can have either (S5).
     fn drop(&mut self) {
-        // SAFETY: it is ours; see the comment.
+        // SAFETY: the array is this value's own; no reader can have it or its rows (see the comment of `drop`).
         unsafe {
             self.free(usize::MAX);
             Buckets::free(self.buckets);
@@ -733,7 +733,7 @@ impl Drop for Chains {
 
 impl Drop for Shard {
     fn drop(&mut self) {
-        // Relaxed: nobody else has the shard.
+        // Relaxed: no other thread has the shard.
         let buckets = self.buckets.load(Ordering::Relaxed);
         drop(Chains { buckets, active: self.buckets(), rows: 0 });
     }

@@ -1,7 +1,7 @@
 //! The tree of an ordered set, its lock, and what is known of it without one.
 //!
 //! OR1. The tree is reached with the lock, or by the table's holder while it is inside (`table`, TB5). To change it, with the lock for
-//!      writing or as the holder, who does not reach it twice at a time.
+//!      writing or as the holder, which does not reach it twice at a time.
 
 use crate::tree::Tree;
 use myriad_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -13,14 +13,14 @@ use std::ops::{Deref, DerefMut};
 /// A tree behind a lock.
 pub struct Ordered {
     lock: RwLock<()>,
-    /// Who has used the lock lately.
+    /// Which user has used the lock lately.
     pub claim: Claim,
     tree: UnsafeCell<Tree>,
     rows: AtomicUsize,
     words: AtomicUsize,
 }
 
-/// Who uses a lock, and how often in a row: a rough figure, in the lock's line of the cache.
+/// Which user uses a lock, and how often in a row: a rough figure, in the lock's line of the cache.
 #[derive(Default)]
 pub struct Claim(AtomicU32);
 
@@ -92,9 +92,9 @@ impl Ordered {
     /// OR1: the right is one to this tree.
     #[inline]
     pub unsafe fn read<'a>(&'a self, right: Reader<'a>) -> ReadTree<'a> {
-        // SAFETY: OR1: nobody writes as long as the right lasts, which is in what is given.
+        // SAFETY: OR1: no thread writes as long as the right lasts, which is in what is given.
         let tree = unsafe { &*self.tree.get() };
-        debug_assert_eq!(self.len(), tree.len(), "OR1: somebody is writing");
+        debug_assert_eq!(self.len(), tree.len(), "OR1: another thread is writing");
         ReadTree { tree, _right: right }
     }
 
@@ -104,9 +104,9 @@ impl Ordered {
     /// OR1: the right is one to this tree.
     #[inline]
     pub unsafe fn write<'a>(&'a self, right: Writer<'a>) -> WriteTree<'a> {
-        // SAFETY: OR1: nobody else is there as long as the right lasts.
+        // SAFETY: OR1: no other thread reads or writes as long as the right lasts.
         let tree = unsafe { &mut *self.tree.get() };
-        debug_assert_eq!(self.len(), tree.len(), "OR1: somebody else is writing");
+        debug_assert_eq!(self.len(), tree.len(), "OR1: another thread is writing");
         WriteTree { at: self, tree, _right: right }
     }
 

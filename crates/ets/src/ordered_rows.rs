@@ -14,7 +14,7 @@ use myriad_term::{Term, am};
 use myriad_vm::Ctx;
 use std::cmp::Ordering;
 
-/// The rows that a scan goes on with.
+/// The rows that a scan has still to visit.
 fn rest<'t>(
     tree: &'t Tree,
     sweep: &Sweep,

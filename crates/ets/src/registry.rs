@@ -1,8 +1,8 @@
-//! All tables: by identifier, by name, by owner, by who fixes them.
+//! All tables: by identifier, by name, by owner, by the processes that fix them.
 //!
 //! An identifier is a magic reference that holds its table, so most operations need no look-up here. References that came
-//! back from the external term format are looked up in sharded maps. Names are looked up without a lock: who looks writes
-//! nothing that is shared.
+//! back from the external term format are looked up in sharded maps. Names are looked up without a lock: a look-up
+//! writes nothing that is shared.
 //!
 //! RG1. A live table is in `by_reference`, in its owner's list, and in `names` if it is a named one.
 //! RG2. Lock order: process lists, then names or references, then a table's own locks.
@@ -217,7 +217,7 @@ impl Registry {
     }
 }
 
-/// An entry that nobody can reach any more.
+/// An entry that no chain leads to any more.
 struct Unlinked(*mut Named);
 
 // SAFETY: an entry may be freed on any thread.

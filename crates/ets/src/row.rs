@@ -7,14 +7,14 @@
 //! In a table that is `compressed`, a row with memory beside its key is packed ([`packed`]): after the tuple's words come the
 //! key, then what it counts off the heap, then the compact form of the other elements.
 //!
-//! R1. A row belongs to one table. It is read while its shard's lock is held, or, in a hash table, by who may look without it
-//!     (`table`, TB4). It is changed and unlinked while the lock is held for writing, and freed once nobody reads it.
+//! R1. A row belongs to one table. It is read while its shard's lock is held, or, in a hash table, by readers without it
+//!     (`table`, TB4). It is changed and unlinked while the lock is held for writing, and freed once it can have no reader.
 //! R2. The words of a row are terms or headers, as in a heap (term/B2), and its pointers lead into the row. In a packed one
 //!     that holds for the key and what is off the heap; an element's word may be a mark of where its compact form is.
 //! R3. What changes in a row that is in a table: the link, the flags, and immediate elements other than the key, which become
 //!     other immediate ones. These words are read and written as atomics; a reader without the lock learns from its shard's
-//!     version that what it read does not belong together. All else stays as it is until the row is freed; but where nobody
-//!     looks without the lock, a row may be filled anew ([`Row::rewrite`]).
+//!     sequence number that what it read does not belong together. All else stays as it is until the row is freed; but where
+//!     there are no readers without the lock, a row may be filled anew ([`Row::rewrite`]).
 
 mod pack;
 mod packed;
@@ -67,7 +67,7 @@ pub struct Row(NonNull<Head>);
 
 // SAFETY: R1: the shard's lock orders all access.
 unsafe impl Send for Row {}
-// SAFETY: as above.
+// SAFETY: R1: the shard's lock orders all access.
 unsafe impl Sync for Row {}
 
 /// A link of a chain: where its next row is.
@@ -90,7 +90,7 @@ impl Link {
     /// Leads elsewhere from now on.
     ///
     /// # Safety
-    /// R1: the lock of the link's shard is held for writing, or nobody else knows of the link.
+    /// R1: the lock of the link's shard is held for writing, or no other thread knows of the link.
     #[inline]
     pub unsafe fn set(&self, row: Option<Row>) {
         // Release: see `get`.
@@ -186,7 +186,7 @@ impl Row {
         self.keep(&block.off_heap);
     }
 
-    /// A block for so many words, with its header filled in.
+    /// A block for `words` words, with its header filled in.
     fn allocate(words: usize, hash: u32, flags: u32) -> Row {
         debug_assert!(words > 0 && flags & (HIDDEN | OFF_HEAP) == 0, "a row begins as a visible tuple");
         let layout = Self::layout(words);
@@ -218,7 +218,7 @@ impl Row {
 
     #[inline]
     fn flags(self) -> u32 {
-        // Relaxed: changed under the lock for writing only; who reads without it looks at the shard's version.
+        // Relaxed: changed under the lock for writing only; a reader without it looks at the shard's sequence number.
         self.head().flags.load(Ordering::Relaxed)
     }
 
@@ -228,7 +228,7 @@ impl Row {
         unsafe { self.0.as_ptr().cast::<u64>().add(HEAD_WORDS) }
     }
 
-    /// The tuple: the row's own, or one in `memory` if the row is packed. While the lock is held, or by who knows that what
+    /// The tuple: the row's own, or one in `memory` if the row is packed. While the lock is held, or by a reader that knows that what
     /// it finds in the tuple may not belong together.
     #[inline]
     pub fn term(self, memory: &mut Arena) -> Term {
@@ -252,7 +252,7 @@ impl Row {
     #[inline]
     fn slot(self, index: usize) -> Term {
         debug_assert!(index < self.len());
-        // SAFETY: R2: so many words follow the tuple's header. Relaxed: R3.
+        // SAFETY: R2: that many words follow the tuple's header. Relaxed: R3.
         unsafe { Term::from_raw(shared_word(self.data().add(1 + index)).load(Ordering::Relaxed)) }
     }
 
@@ -347,7 +347,7 @@ impl Row {
         }
         debug_assert_eq!(elements.len(), self.len());
         for (i, element) in elements.iter().enumerate() {
-            // SAFETY: the row has just so many elements; R2 stays. Relaxed: R3.
+            // SAFETY: the row has exactly that many elements; R2 stays. Relaxed: R3.
             unsafe { shared_word(self.data().add(1 + i)).store(element.raw(), Ordering::Relaxed) };
         }
         true
@@ -357,14 +357,14 @@ impl Row {
     /// changed. Terms of the row are worthless afterwards, its key among them.
     ///
     /// # Safety
-    /// R1: the lock is held for writing, and nobody looks without it; the tuple's hash is the row's.
+    /// R1: the lock is held for writing, and there are no readers without it; the tuple's hash is the row's.
     #[inline]
     pub unsafe fn rewrite(mut self, tuple: Term, words: usize) -> bool {
         let has_memory = tuple.as_tuple().is_some_and(|t| words != 1 + t.len());
         if !has_memory || self.flags() & !OFF_HEAP != 0 || self.head().words != words {
             return false;
         }
-        // SAFETY: the caller's promise: the row is ours alone meanwhile. What the chain counts is released before its words go;
+        // SAFETY: the caller promises that no other thread reads the row. What the chain counts is released before its words go;
         // the copy fills just as many words.
         unsafe {
             let head = self.0.as_mut();
@@ -464,7 +464,7 @@ impl Row {
     /// Frees the row.
     ///
     /// # Safety
-    /// R1: it has left its table (or never was in one), and nobody has a term of it.
+    /// R1: it has left its table (or never was in one), and no term of it is in use.
     pub unsafe fn free(self) {
         let head = self.head();
         let layout = Self::layout(head.words);
@@ -482,7 +482,7 @@ impl Row {
 /// Copies words of a row, mostly few: then without a call.
 ///
 /// # Safety
-/// So many words are at both places, which do not overlap.
+/// There are `words` words at both places, which do not overlap.
 #[inline(always)]
 unsafe fn copy_words(from: *mut u64, to: *mut u64, words: usize) {
     // SAFETY: the caller's promise. Relaxed: R3.
@@ -526,7 +526,7 @@ unsafe fn one_more<A: Alloc + ?Sized>(at: *mut u64, heap: &mut A) {
 pub unsafe fn free_at(row: *mut ()) {
     debug_assert!(!row.is_null() && row.cast::<Head>().is_aligned());
     if let Some(head) = NonNull::new(row) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the row has left its table, and that no term of it is in use.
         unsafe { Row(head.cast()).free() };
     }
 }

@@ -74,11 +74,11 @@ impl Scan {
         Scan { table, spec, reach, sweep: Sweep { position, downwards, range, pinned: false } }
     }
 
-    /// A scan that goes on at a place.
+    /// A scan that continues at a place.
     pub(crate) fn at(table: Arc<Table>, spec: Arc<Spec>, downwards: bool, position: Position) -> Scan {
         let mut scan = Scan::new(table, spec, downwards);
         scan.sweep.position = match (position, &scan.reach) {
-            // A list of ordered keys goes on behind the last one.
+            // A list of ordered keys continues behind the last one.
             (Position::After(Some(last)), Reach::Keys(keys)) => {
                 use myriad_term::compare::compare;
                 let behind = |key: &&Term| {
@@ -108,7 +108,7 @@ impl Scan {
         self.spec = spec;
     }
 
-    /// Rows need not stay in place any more. (Who drops a scan without it ends the time of the table's holder.)
+    /// Rows need not stay in place any more. (A scan that is dropped without it ends the time of the table's holder.)
     fn unpin(&mut self, user: User) {
         self.sweep.unpin(&self.table, user);
     }
@@ -279,7 +279,7 @@ fn finish(ctx: &mut Ctx<'_>, mut s: Selection) -> Term {
     end_of_chunk(ctx, s, rest)
 }
 
-/// The results (in `found`, in their final order) and how to go on, `rest` coming first.
+/// The results (in `found`, in their final order) and the continuation, in which `rest` comes first.
 fn end_of_chunk(ctx: &mut Ctx<'_>, mut s: Selection, rest: Vec<Term>) -> Term {
     let hash = !s.scan.table.store.is_ordered();
     debug_assert!(s.limit.is_some_and(|limit| s.found.len() <= limit), "a chunk is no longer than the limit");

@@ -32,7 +32,7 @@ fn first_from(shards: &Shards, table: &Table, ctx: &mut Ctx<'_>, mut at: Bucket)
     while at.shard < shards.len() {
         let to = at.index.saturating_add(STRETCH);
         debug_assert!(to > at.index, "a walk gets on");
-        // The key, or where to go on: at this bucket, or in the next shard.
+        // The key, or where the search continues: at this bucket, or in the next shard.
         let found = table.look_at(user(ctx), shards, at.shard as u32, |shard| {
             let end = if shard.len() > 0 { shard.buckets() } else { 0 };
             match (at.index..end.min(to)).find_map(|i| shard.bucket(i).next()) {
@@ -66,7 +66,7 @@ fn replace_rows(shard: &mut Writing<'_>, rows: Vec<Row>, judge: &mut impl Judge)
     }
 }
 
-/// Words of the segments that hold so many buckets in OTP: a first one, larger ones, and tables of these.
+/// Words of the segments that hold this number of buckets in OTP: a first one, larger ones, and tables of these.
 fn segments_words(buckets: usize) -> usize {
     const FIRST: usize = 256;
     const SEGMENT: usize = 2048;

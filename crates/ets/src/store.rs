@@ -56,7 +56,7 @@ impl Store {
         on_store!(self, rows => is_ordered(rows))
     }
 
-    /// Are there users who look at rows without a lock?
+    /// May users read rows without a lock?
     pub fn is_read_optimistically(&self) -> bool {
         const fn is_optimistic<R: Rows>(_: &R) -> bool {
             R::OPTIMISTIC
@@ -104,12 +104,12 @@ pub struct Sweep {
     pub downwards: bool,
     /// Ordered sets: the pattern of the keys that it is about.
     pub range: Option<Term>,
-    /// Are the rows kept in place for it ([`Table::fix`]) until it goes on? Whoever has the scan unfixes the table in the end.
+    /// Are the rows kept in place for it ([`Table::fix`]) while it rests? The owner of the scan must unfix the table in the end.
     pub pinned: bool,
 }
 
 impl Sweep {
-    /// Keeps the rows in place until the scan goes on. To be called with the lock held.
+    /// Keeps the rows in place while the scan rests. To be called with the lock held.
     pub fn pin(&mut self, table: &Table) {
         if !self.pinned {
             table.fix();
@@ -121,7 +121,7 @@ impl Sweep {
     /// The scan is over, or dropped: rows need not stay in place for it any more.
     pub fn unpin(&mut self, table: &Table, user: User) {
         if std::mem::replace(&mut self.pinned, false) {
-            debug_assert!(table.fixed() == Fixed::Yes, "TB3: somebody else has taken the scan's fixation back");
+            debug_assert!(table.fixed() == Fixed::Yes, "TB3: the scan's fixation has been taken back already");
             table.unfix(user, 1);
         }
     }
@@ -151,7 +151,7 @@ pub trait Judge {
 /// Rows visited under one hold of a lock.
 pub const BATCH: usize = 512;
 
-/// Who writes: the user, and the thread's part in the grace periods of tables.
+/// The caller of an operation that writes: the user, and its thread's part in the grace periods of tables.
 #[derive(Clone, Copy)]
 pub struct Caller<'a> {
     /// See [`User`].
@@ -165,7 +165,7 @@ pub trait Rows {
     /// Are the rows in the order of their keys?
     const ORDERED: bool;
 
-    /// Are there users who look at rows without a lock (TB4)? Rows that have been taken out must outlive them then.
+    /// May users read rows without a lock (TB4)? Rows that have been taken out must outlive their reads then.
     const OPTIMISTIC: bool;
 
     /// Its locks, in the order in which they are taken (TB2). Tables with one lock may have a holder (TB5).
@@ -244,7 +244,7 @@ pub trait Rows {
     /// Where a scan begins.
     fn start(&self) -> Position;
 
-    /// Goes on with a scan by up to a batch of rows; gives how many it has visited.
+    /// Continues a scan by up to a batch of rows; gives how many it has visited.
     fn visit(
         &self,
         table: &Table,
@@ -253,7 +253,7 @@ pub trait Rows {
         visit: &mut dyn FnMut(&mut Ctx<'_>, Row) -> Flow,
     ) -> Result<usize, Gone>;
 
-    /// Goes on with a scan that changes rows.
+    /// Continues a scan that changes rows by up to a batch.
     fn alter(&self, table: &Table, ctx: &mut Ctx<'_>, sweep: &mut Sweep, judge: &mut impl Judge)
     -> Result<usize, Gone>;
 
@@ -282,7 +282,7 @@ pub trait Rows {
     /// Takes all rows out of a live table, or hides them if it is fixed; gives them and how many there were.
     fn clear(&self, table: &Table, user: User) -> Result<(Taken, usize), Gone>;
 
-    /// Nobody fixes the table any more: lets go of the hidden rows.
+    /// The table is no longer fixed: lets go of the hidden rows.
     fn purge(&self, table: &Table, user: User);
 }
 

@@ -1,4 +1,4 @@
-//! A table: what it is, who may use it, and its rows behind their locks.
+//! A table: what it is, which processes may use it, and its rows behind their locks.
 //!
 //! Hash tables have one shard, or several with `write_concurrency`; the shard of a key follows from the low bits of its hash.
 //! Each shard has a readers-writer lock. An ordered set is one tree behind one. Three ways lead to the rows:
@@ -37,14 +37,14 @@
 //! TB1. `deleted` is set before the rows are taken out; a thread that has taken a lock, or has read without one, looks at it
 //!      afterwards, so that none sees or fills the remains of a deleted table ([`Tombstone`]).
 //! TB2. Several shards are locked in the order of their numbers.
-//! TB3. `fixed` counts who holds rows in place (fixations, traversals under way). It is read under the shard's lock. The thread that
+//! TB3. `fixed` counts what holds rows in place (fixations, traversals under way). It is read under the shard's lock. The thread that
 //!      brings it to zero purges each shard under its lock, and only while it is still zero.
 //! TB4. Without a lock only a process on a normal scheduler reads, and never beyond one call of a built-in. As long as one process
 //!      alone has written or has read so, what leaves the table is freed at once when that process writes; otherwise when all
 //!      normal schedulers have begun another slice ([`crate::deferred_free`]). [`Sharing`] has the protocol: a second process comes
 //!      with all locks held.
 //! TB5. A process that has taken a lock so often that its uses reach a threshold becomes the table's holder ([`BiasedLock`]), and takes no
-//!      locks until somebody else wants one. What it does inside stands for what is done under a lock. Optimistic readers need not
+//!      locks until another user wants one. What it does inside stands for what is done under a lock. Optimistic readers need not
 //!      know of it: to them it is a writer like others. Tables with several shards have no holder.
 //!
 //! # What was not done
@@ -87,7 +87,7 @@ pub enum Kind {
     DuplicateBag,
 }
 
-/// Who may read and write.
+/// Which processes may read and write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Protection {
     /// The owner only.
@@ -151,15 +151,15 @@ impl Inheritor {
     }
 }
 
-/// Who inherits the table.
+/// The process that inherits the table.
 pub enum Heir {
-    /// Nobody.
+    /// None.
     None,
     /// This process, with this data.
     Process(Inheritor, Term, Option<Fragment>),
 }
 
-/// Who fixes the table, and since when.
+/// The processes that fix the table, and since when.
 #[derive(Default)]
 pub struct Fixations {
     /// Monotonic time of the first fixation.
@@ -176,9 +176,9 @@ pub struct Table {
     pub options: Options,
     /// Rows.
     pub store: Store,
-    /// Who inherits it.
+    /// The process that inherits it.
     pub heir: Mutex<Heir>,
-    /// Who fixes it. Like `fixed` in a line of its own: who looks for a key reads the words around.
+    /// The processes that fix it. In a line of its own, as `fixed` is: a look-up of a key reads the words around.
     pub fixations: CachePadded<Mutex<Fixations>>,
     name: AtomicU32,
     owner: AtomicU64,
@@ -196,8 +196,8 @@ pub struct Table {
     fixed: CachePadded<AtomicUsize>,
 }
 
-/// Who uses a table: a process on a normal scheduler, which is on one thread at a time (TB4, TB5). `None`: somebody else, who takes
-/// locks.
+/// A user of a table: a process on a normal scheduler, which is on one thread at a time (TB4, TB5). `None`: any other caller, which
+/// takes locks.
 pub type User = Option<Pid>;
 
 /// The table has been deleted.
@@ -273,7 +273,7 @@ impl Table {
     /// The owner.
     #[inline]
     pub fn owner(&self) -> Pid {
-        // Relaxed: a process sees its own giving and taking in order; the message that tells of it orders the rest.
+        // Relaxed: a process sees its own giving and taking in order; the message by which another process learns of it orders the rest.
         Pid::from_data(self.owner.load(Ordering::Relaxed))
     }
 
@@ -283,7 +283,7 @@ impl Table {
         self.owner.store(owner.data(), Ordering::Relaxed);
     }
 
-    /// Who may use it.
+    /// Which processes may use it.
     #[inline]
     pub fn protection(&self) -> Protection {
         // Relaxed: set by the owner, before it gives the table away or tells others of it.
@@ -294,7 +294,7 @@ impl Table {
         }
     }
 
-    /// Sets who may use it.
+    /// Sets which processes may use it.
     pub fn set_protection(&self, protection: Protection) {
         // Relaxed: as above.
         self.protection.store(protection as u32, Ordering::Relaxed);
@@ -306,7 +306,7 @@ impl Table {
         self.deleted.is_set()
     }
 
-    /// Marks it as deleted; `false` if it was so already.
+    /// Marks it as deleted; `false` if it was already.
     pub fn set_deleted(&self) -> bool {
         self.deleted.set()
     }
@@ -392,7 +392,7 @@ impl Table {
         if claim.count(user) < self.threshold.load(Ordering::Relaxed) { None } else { self.claim(user) }
     }
 
-    /// A user has paid enough (TB5).
+    /// A user has taken the lock often enough to become the holder (TB5).
     #[cold]
     fn claim(&self, user: Pid) -> Option<BiasGuard<'_>> {
         debug_assert_eq!(self.lock_count(), 1, "TB5: a table with several shards has no holder");
@@ -406,7 +406,7 @@ impl Table {
             self.threshold.store(if threshold > 0xFFFF { NEVER } else { threshold }, Ordering::Relaxed);
         }
         drop(guard);
-        // SAFETY: as in `enter`.
+        // SAFETY: only the thread that runs this process at the moment calls it the user.
         unsafe { self.bias.enter(user.data()) }
     }
 
@@ -428,7 +428,7 @@ impl Table {
         }
     }
 
-    /// Is somebody else perhaps looking at this table's rows without a lock? To be asked with the lock, or after a write.
+    /// May another user be reading this table's rows without a lock? To be asked with the lock, or after a write.
     pub fn is_watched(&self, user: User) -> bool {
         user.is_none_or(|user| !self.users.is_exclusive_to(user.data()))
     }
@@ -629,11 +629,11 @@ impl Taken {
     /// Frees rows, `limit` at most; gives how many, and is done when that is less than the limit.
     ///
     /// # Safety
-    /// TB4: nobody looks at them any more.
+    /// TB4: no reader can have them any more.
     pub unsafe fn free(&mut self, limit: usize) -> usize {
         let mut freed = 0;
         while let Some(chains) = self.chains.last_mut() {
-            // SAFETY: the caller's promise.
+            // SAFETY: TB4: the caller promises that no reader can have the rows any more.
             freed += unsafe { chains.free(limit - freed) };
             if freed == limit {
                 return freed;
@@ -654,9 +654,9 @@ impl Taken {
 }
 
 impl Drop for Taken {
-    /// Frees what is left; who drops it early knows that nobody looks.
+    /// Frees what is left; it may be dropped early only if the rows can have no reader.
     fn drop(&mut self) {
-        // SAFETY: see the comment; the trees' rows are looked at with their lock only.
+        // SAFETY: the rows can have no reader (see the comment of `drop`); the rows of trees are read with their lock only.
         unsafe { self.free(usize::MAX) };
     }
 }

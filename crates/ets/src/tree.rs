@@ -215,7 +215,7 @@ impl Tree {
         match self.entries.entry(key(of)) {
             // SAFETY: the tree is borrowed for writing; the key's word stays.
             Entry::Occupied(place) if place.key().0.get().is(of) && unsafe { place.get().overwrite(elements) } => {}
-            // SAFETY: as above; nobody looks at a tree's rows without its lock.
+            // SAFETY: the tree is borrowed for writing, and its rows have no readers without its lock.
             Entry::Occupied(place) if unsafe { place.get().rewrite(tuple, words) } => {
                 // TR1, as in `replaced`.
                 let now = place.get().key(self.keypos);

@@ -33,7 +33,7 @@ impl Class {
     }
 }
 
-/// A collection ended that freed so many words.
+/// Counts a collection that has freed `reclaimed` words.
 #[inline]
 pub(crate) fn collected(reclaimed: usize) {
     COLLECTIONS.add(1);

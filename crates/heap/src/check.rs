@@ -11,7 +11,7 @@ use myriad_term::boxed::Header;
 use myriad_term::{Boxed, Term};
 use std::collections::HashSet;
 
-/// Is a collection of so many words to be asked for without need? Of so many questions one is answered with yes, so that
+/// Should a heap of `words` words be collected without need? One of some questions is answered with yes, so that
 /// programs run under `--cfg heap_check` meet a collection wherever one may happen; of large heaps fewer, so that they end.
 #[cfg(heap_check)]
 pub(crate) fn stress(words: usize) -> bool {

@@ -271,7 +271,7 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
     #[inline(always)]
     pub(crate) unsafe fn roots(&mut self, at: *mut u64, len: usize) {
         for i in 0..len {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that the words are roots of the heap being collected.
             unsafe { self.forward(*at.add(i), at.add(i)) };
         }
     }
@@ -284,7 +284,7 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
     pub(crate) unsafe fn stack(&mut self, from: *mut u64, to: *mut u64, len: usize) {
         debug_assert!(from.addr().abs_diff(to.addr()) >= len * 8, "the stack would be written over what is left of it");
         for i in 0..len {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that `from` is the stack of the heap being collected, and that `to` has room for it.
             unsafe {
                 let word = *from.add(i);
                 *to.add(i) = word;
@@ -310,7 +310,7 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
                 return;
             }
             while old < self.old_top {
-                // SAFETY: as above.
+                // SAFETY: H2: what lies between `old` and the top are objects that were copied there whole.
                 old = unsafe { self.scan_word(old) };
             }
             debug_assert!(old == self.old_top, "H2: the last object copied to the old block ends beyond its top");

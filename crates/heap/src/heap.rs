@@ -214,7 +214,7 @@ impl Heap {
         self.room() >= words.saturating_add(RESERVED)
     }
 
-    /// Would an object of so many words not fit the block, and make a collection due ([`Heap::needs_collection`])? Then it is
+    /// Would an object of `words` words not fit the block, and make a collection due ([`Heap::needs_collection`])? Then it is
     /// better made after one that makes room for it: what is fresh need not be copied at once.
     #[inline]
     pub fn outgrown_by(&self, words: usize) -> bool {
@@ -540,7 +540,7 @@ impl Heap {
     /// # Safety
     /// No term points into them any more.
     pub(crate) unsafe fn drop_fragments(&mut self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that no term points into the chunks any more.
         unsafe { Chunk::give_all(self.fragments) };
         self.fragments = ptr::null_mut();
         self.fragment_words = 0;

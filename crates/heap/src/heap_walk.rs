@@ -9,7 +9,7 @@ use std::collections::HashSet;
 /// Calls `visit` with each boxed object of an area, dead ones too.
 ///
 /// # Safety
-/// The area is all objects (H1, H2), and nobody changes it meanwhile.
+/// The area is all objects (H1, H2), and no thread changes it during the walk.
 pub unsafe fn each_object(start: *mut u64, end: *mut u64, visit: &mut dyn FnMut(Boxed)) {
     let mut at = start;
     while at < end {

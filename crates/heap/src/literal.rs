@@ -33,8 +33,8 @@ static RANGE: Mutex<Range> = Mutex::new(&RANGE_CLASS, Range { free: Vec::new(), 
 /// The reserved range, as base address and length in bytes; empty before the first literal.
 #[inline]
 pub(crate) fn range() -> (usize, usize) {
-    // Acquire: pairs with the Release in `Range::reserve`, so that base is seen with the length. Whoever holds a literal
-    // has synchronised with its maker and sees both.
+    // Acquire: pairs with the Release in `Range::reserve`, so that base is seen with the length. A thread that holds a
+    // literal has synchronised with its maker and sees both.
     let len = LEN.load(Ordering::Acquire);
     // Relaxed: ordered by the load above.
     let base = BASE.load(Ordering::Relaxed);
@@ -59,7 +59,7 @@ pub fn set_going(areas: &LiteralRanges) {
     debug_assert!(areas.lie_apart(), "L3: the areas that are to go are not in order, so the last does not end them");
     let start = areas.ranges.first().map_or(0, |range| range.0);
     let end = areas.ranges.last().map_or(0, |range| range.1);
-    // Relaxed: whoever relies on it has waited for thread progress since, which orders it (L3).
+    // Relaxed: the collector of literals waits for thread progress before it relies on it, which orders it (L3).
     GOING_START.store(start, Ordering::Relaxed);
     GOING_END.store(end, Ordering::Relaxed);
 }
@@ -343,7 +343,7 @@ mod system {
 
     /// Makes reserved pages usable.
     pub(super) fn commit(at: usize, len: usize) -> bool {
-        // SAFETY: pages of the reserved range that nobody has had yet.
+        // SAFETY: pages of the reserved range that no area has taken yet.
         unsafe { libc::mprotect(at as *mut libc::c_void, len, libc::PROT_READ | libc::PROT_WRITE) == 0 }
     }
 
@@ -372,7 +372,7 @@ mod system {
         let layout = std::alloc::Layout::from_size_align(len, super::PAGE).ok()?;
         // SAFETY: the layout is not empty.
         let block = unsafe { std::alloc::alloc(layout) };
-        // Relaxed: nobody reads it.
+        // Relaxed: no other thread reads it.
         RESERVED.store(block, Ordering::Relaxed);
         Some(block.expose_provenance())
     }

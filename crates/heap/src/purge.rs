@@ -1,6 +1,6 @@
 //! Does a heap still hold literals of an area that is to go? If so, they are copied out.
 //!
-//! Literals are shared with processes that run meanwhile, so the collector may not leave forwarding words in them. They
+//! Literals are shared with processes that run at the same time, so the collector may not leave forwarding words in them. They
 //! are copied with the sharing in them, which may stand for far more words than there are, and a fullsweep follows.
 
 use crate::collect::GcReport;
@@ -50,7 +50,7 @@ impl<'a> Copies<'a> {
     /// # Safety
     /// `slot` holds a word that looks like a term.
     unsafe fn replace(&mut self, slot: *mut u64) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the slot holds a word that looks like a term.
         let term = unsafe { Term::from_raw(*slot) };
         if term.is_immediate() || !self.areas.contains(term.object_ptr()) {
             return;
@@ -62,7 +62,7 @@ impl<'a> Copies<'a> {
             copied.is_immediate() || !areas.contains(copied.object_ptr()),
             "L2: the copy of a literal that goes is a literal that goes"
         );
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the slot is a word that may be written.
         unsafe { *slot = copied.raw() };
     }
 }
@@ -115,11 +115,11 @@ impl Fragment {
     /// Replaces all literals of these areas, in the memory of a message and in its terms, by copies.
     ///
     /// # Safety
-    /// The areas are live; the fragment holds all that `terms` refer to (but for literals), and nobody else looks at either.
+    /// The areas are live; the fragment holds all that `terms` refer to (but for literals), and nothing else refers to either.
     pub unsafe fn copy_out(this: &mut Option<Fragment>, terms: &mut [&mut Term], areas: &LiteralRanges) {
         let refers = |term: &Term| !term.is_immediate() && areas.contains(term.object_ptr());
         let known = this.as_ref().map_or_else(Vec::new, Fragment::areas);
-        // SAFETY: a fragment's words are objects (H2); the copies that are made meanwhile lie behind or elsewhere.
+        // SAFETY: a fragment's words are objects (H2); the copies that are made during the walk lie behind or elsewhere.
         unsafe {
             let mut found = terms.iter().any(|term| refers(term));
             for (start, end) in known.iter().copied() {

@@ -34,7 +34,7 @@ impl QueueLink {
         QueueLink { next: UnsafeCell::new(ptr::null_mut()), state: OTHER }
     }
 
-    /// The link of a block of so many words that may become a message.
+    /// The link of a block of `words` words that may become a message.
     #[inline]
     pub(crate) fn of_block(words: usize) -> QueueLink {
         QueueLink { next: UnsafeCell::new(ptr::null_mut()), state: (words as u64) << SIZE }

@@ -56,12 +56,12 @@ impl Target {
         Target { binary: Term::NONE, data: std::ptr::null_mut(), at: 0, end: 0, collections: 0 }
     }
 
-    /// This one, from bit `at` to bit `end` of its data, after so many collections of the heap.
+    /// This one, from bit `at` to bit `end` of its data, made after `collections` collections of the heap.
     pub fn of(binary: Term, at: usize, end: usize, collections: u64) -> Target {
         Target { binary, data: data_of(binary), at, end, collections }
     }
 
-    /// The binary, where it is filled and where it ends, if there is one and no more than so many collections have been.
+    /// The binary, where it is filled and where it ends, if there is one and the heap has not been collected since it was made.
     pub fn parts(&self, collections: u64) -> Option<(Term, usize, usize)> {
         (self.binary.is_some() && self.collections == collections).then_some((self.binary, self.at, self.end))
     }
@@ -71,7 +71,7 @@ impl Target {
         if self.data.is_null() {
             return &mut [];
         }
-        // SAFETY: set by the instruction that made the binary, to memory of `end` bits which nobody else looks at yet.
+        // SAFETY: set by the instruction that made the binary, to memory of `end` bits to which nothing else refers yet.
         unsafe { std::slice::from_raw_parts_mut(self.data, self.end.div_ceil(8)) }
     }
 }
@@ -220,7 +220,7 @@ fn fresh(m: &mut Machine<'_, '_>, bits: usize) -> (Term, *mut u8) {
     if bytes <= HEAP_BINARY_LIMIT {
         let words = bytes.div_ceil(8);
         let at = m.heap().alloc(2 + words).as_ptr();
-        // SAFETY: so many fresh words (term/A2).
+        // SAFETY: fresh words, as many as were asked for (term/A2).
         unsafe {
             *at = Header::new(Kind::HeapBinary, 1 + words).raw();
             *at.add(1) = bits as u64;
@@ -274,7 +274,7 @@ fn extend(m: &mut Machine<'_, '_>, source: Term, extra: usize) -> Option<(Term, 
         let bytes = end.div_ceil(8);
         if bytes <= shared.capacity() || shared.is_unique() {
             // SAFETY: the only writable reference (its mark is taken away below) ends at the end of what is used; the block
-            // moves only if nobody else counts on it.
+            // moves only if nothing else refers to it.
             unsafe {
                 let used = shared.len();
                 if bytes > shared.capacity() {
@@ -295,7 +295,7 @@ fn extend(m: &mut Machine<'_, '_>, source: Term, extra: usize) -> Option<(Term, 
     if bytes <= HEAP_BINARY_LIMIT {
         let (term, data) = fresh(m, total);
         let old = source.as_bits()?;
-        // SAFETY: `fresh` gave so many bytes.
+        // SAFETY: `fresh` gave that many bytes.
         let new = unsafe { std::slice::from_raw_parts_mut(data, bytes) };
         bits::copy(new, 0, old.covering_bytes(), old.offset(), old_bits);
         return Some((term, data, old_bits, total));
@@ -338,7 +338,7 @@ fn settle(m: &mut Machine<'_, '_>, value: Term, live: usize, words: usize) -> Op
 unsafe fn segment_error(m: &mut Machine<'_, '_>, pc: *const u32, segment: &Segment, fault: &Fault) -> *const u32 {
     let atom = |text: &str| Atom::new(text).map_or(Term::NIL, Term::atom);
     let Segment { kind, unit, number, .. } = *segment;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the segment is one of the instruction at `pc`.
     let (value, size) = unsafe { (segment.value(m), segment.size(m)) };
     let shown = match fault {
         // An invalid size of a float is told in bits.
@@ -378,18 +378,18 @@ impl Segment {
     }
 
     unsafe fn value(&self, m: &Machine<'_, '_>) -> Term {
-        // SAFETY: as above.
+        // SAFETY: the segment is one of a decoded instruction (`at`), so its operands follow.
         unsafe { if self.kind == kind::STRING { Term::NIL } else { m.source(self.at.add(3)) } }
     }
 
     /// The bytes of a string.
     unsafe fn string<'s>(&self) -> &'s [u8] {
-        // SAFETY: as above; the string table has so many bytes there.
+        // SAFETY: the segment is one of a decoded instruction; the string table has that many bytes there.
         unsafe { std::slice::from_raw_parts(wide(self.at.add(3)) as *const u8, *self.at.add(5) as usize) }
     }
 
     unsafe fn size(&self, m: &Machine<'_, '_>) -> Term {
-        // SAFETY: as above.
+        // SAFETY: the segment is one of a decoded instruction (`at`), so its operands follow.
         unsafe { if self.kind == kind::STRING { Term::NIL } else { m.source(self.at.add(4)) } }
     }
 }
@@ -573,7 +573,7 @@ puts! {
 
 /// `bs_put_string`
 pub unsafe fn put_string(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    // SAFETY: operands of the instruction; the string table has so many bytes there.
+    // SAFETY: operands of the instruction; the string table has that many bytes there.
     unsafe {
         let length = *pc.add(1) as usize;
         let string = std::slice::from_raw_parts(wide(pc.add(2)) as *const u8, length);

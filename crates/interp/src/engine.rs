@@ -29,7 +29,7 @@ impl Interpreter {
 fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
     let x = ctx.sched.x.as_mut_ptr();
     let live = ctx.state.saved_x.len().min(myriad_sched::X_REGISTERS);
-    // SAFETY: there are so many X registers.
+    // SAFETY: there are that many X registers.
     unsafe { std::ptr::copy_nonoverlapping(ctx.state.saved_x.as_ptr(), x, live) };
     ctx.state.saved_x.clear();
     let heap = &raw mut ctx.state.heap;
@@ -155,7 +155,7 @@ impl Engine for Interpreter {
         let mut frames = Vec::new();
         let mut frame = 0;
         if let Some(at) = code::locate(pc) {
-            // Inside a built-in that has given way and will go on.
+            // Inside a built-in that has given way and whose rest will run.
             if let Some(suspended) = &process.resumption
                 // SAFETY: `locate` found the instruction that the process stopped at.
                 && let Some(mfa) = suspended.name.or_else(|| unsafe { bifs::called_by(pc.0) })

@@ -32,7 +32,7 @@ pub fn save(m: &mut Machine<'_, '_>) {
     }
 }
 
-/// Takes it from behind the X registers of a process that goes on, if there is any.
+/// Takes it from behind the X registers of a process that resumes, if it is there.
 #[inline(always)]
 pub fn take(saved: &mut Vec<Term>) -> Option<Vec<Term>> {
     if saved.last().is_some_and(|mark| mark.is_none()) { Some(split(saved)) } else { None }

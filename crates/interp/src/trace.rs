@@ -46,7 +46,7 @@ pub fn entry_behind(function: &Function) -> *const u32 {
     code::decoded(function).map_or(stubs::code_of(Op::Undecoded), |d| d.entry())
 }
 
-/// Who is returned to, of a stack whose top is a return point.
+/// The function that is returned to, on a stack whose top is a return point.
 fn caller(stop: *const u64, base: *const u64) -> Option<Caller> {
     let mut found = None;
     errors::walk(stop, base, 0, |continuation| {
@@ -58,7 +58,7 @@ fn caller(stop: *const u64, base: *const u64) -> Option<Caller> {
     found
 }
 
-/// Does the caller's frame tell already where it returns to? Frames that tell of returns may lie before it.
+/// Is there a frame already that reports where the caller returns to? Frames that report returns may lie before it.
 fn returns_already(m: &mut Machine<'_, '_>) -> bool {
     let (mut at, base) = (m.heap().stop, m.heap().hend);
     // SAFETY: the top of the stack is a return point, and each leads to the next.
@@ -95,7 +95,7 @@ unsafe fn push_return(m: &mut Machine<'_, '_>, mfa: Mfa, frame: ReturnFrame) {
     let point = if frame.exception { &EXCEPTION_TRACE } else { &RETURN_TRACE };
     let words = [frame.tracer, Term::small(i64::from(mfa.arity)), mfa.function.term(), mfa.module.term()];
     m.ctx.state.trace_frames = true;
-    // SAFETY: the caller's promise.
+    // SAFETY: `breakpoint`, which calls this, has made room for the words and the return point.
     unsafe { push_frame(m, point, &words) };
 }
 
@@ -153,7 +153,7 @@ pub unsafe fn breakpoint(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
 /// A built-in with a breakpoint is called by an instruction that knows it: enters it as any function is.
 #[cold]
 pub unsafe fn enter_bif(m: &mut Machine<'_, '_>, pc: *const u32, function: &'static Function) -> *const u32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `pc` is at the instruction at hand, which calls the built-in.
     unsafe { crate::bifs::push_continuation(m, pc) };
     m.callee = function;
     function.entry().0
@@ -180,9 +180,9 @@ fn frame_of(words: [Term; RETURN_WORDS], memory: &mut Fragment) -> Option<(Term,
     whole.then(|| (memory.tuple(&[module, function, arity]), tracer))
 }
 
-/// Takes the words of a frame that tells of returns.
+/// Takes the words of a frame that reports a return.
 unsafe fn take_words(m: &mut Machine<'_, '_>) -> [Term; RETURN_WORDS] {
-    // SAFETY: the return point just popped has so many words above it.
+    // SAFETY: the return point just popped has that many words above it.
     unsafe {
         let sp = m.sp();
         m.set_sp(sp.add(RETURN_WORDS));
@@ -190,7 +190,7 @@ unsafe fn take_words(m: &mut Machine<'_, '_>) -> [Term; RETURN_WORDS] {
     }
 }
 
-/// A call with a frame that tells of returns has returned.
+/// A call with a frame that reports its return has returned.
 pub unsafe fn return_trace(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
     // SAFETY: it is this frame's return point.
     let words = unsafe { take_words(m) };
@@ -223,7 +223,7 @@ pub unsafe fn return_time(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u3
     }
 }
 
-/// An exception passes the stack from `from` to `to`, where it is handled by `handler`, or nobody.
+/// An exception passes the stack from `from` to `to`, where `handler` handles it, if there is one.
 #[cold]
 pub fn unwound(
     m: &mut Machine<'_, '_>,
@@ -235,7 +235,7 @@ pub fn unwound(
 ) {
     let mut memory = Fragment::with_capacity(4);
     let (class, reason) = if handler.is_none() && class.is_am(am::throw) {
-        // Nobody catches it: an error by now.
+        // No handler catches it: it is an error by now.
         (Term::atom(am::error), memory.tuple(&[Term::atom(am::nocatch), reason]))
     } else {
         (class, reason)

@@ -91,10 +91,10 @@ pub fn make(bytes: usize) {
 /// The allocator takes a part of the arena, or gives it back.
 ///
 /// # Safety
-/// Nobody uses what is given back.
+/// What is given back is not used any more.
 unsafe extern "C" fn commit(come: bool, at: *mut c_void, bytes: usize, zero: *mut bool, _: *mut c_void) -> bool {
     if !come {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the memory is not used any more.
         unsafe { libc::madvise(at, bytes, libc::MADV_DONTNEED) };
     } else if !zero.is_null() {
         // Parts of it may be in use before, so it need not be zero.

@@ -192,7 +192,7 @@ fn registers(context: *mut c_void) -> Option<(usize, usize)> {
     }
     #[cfg(all(target_arch = "aarch64", target_os = "linux"))]
     if !context.is_null() {
-        // SAFETY: as above.
+        // SAFETY: the kernel gives a whole `ucontext_t` to a handler with SA_SIGINFO.
         let machine = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext };
         return Some((machine.pc as usize, machine.sp as usize));
     }

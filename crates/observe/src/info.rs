@@ -137,7 +137,7 @@ impl Coming {
         let mut coming = Coming::default();
         // SAFETY: process/P3: its owner takes no signals as long as it is visited.
         for link in unsafe { process.outer.waiting() } {
-            // SAFETY: as above.
+            // SAFETY: the link is one of the queue's, which keeps it as long as the process is visited (process/P3).
             let words = unsafe { Packet::<Vm>::look(link, |packet| packet.ok().map(Message::words)) }?;
             coming.messages += 1;
             coming.words += words;

@@ -25,7 +25,7 @@
 //!
 //! G1. Signals of one sender to one receiver are handled in the order they were sent.
 //! G2. A signal owns everything in it: terms that need memory live in the signal's own fragment.
-//! G3. Handling signals costs reductions, and a slice handles only so many. What is left of a queue that was taken stays in
+//! G3. Handling signals costs reductions, and a slice handles no more than its share. What is left of a queue that was taken stays in
 //!     [`crate::OwnerState::unhandled`], before all that comes later; as long as there is any, the process does not wait.
 //! G4. Each signal is handled once, or comes back to its sender, or is answered by the thread that ends the receiver: a signal
 //!     that was pushed before the queue was closed is in what closing it gives.
@@ -48,7 +48,7 @@
 //! - *A queue for each sender, or for each scheduler*, so that senders do not meet at one word. The receiver would have to look at
 //!   all of them at each fetch, and closing them all would not be one moment any more (G4).
 //! - *Copying a message to the receiver's heap at once.* The sender would have to own that heap for as long as the copy takes; the
-//!   receiver could not run meanwhile.
+//!   receiver could not run until then.
 //! - *Boxing a message like any other signal.* A message would then take two allocations more on its way: for the outer and for the
 //!   inner queue.
 
@@ -99,7 +99,7 @@ unsafe impl<R: Runtime> Link for Packet<R> {
 
     #[inline]
     unsafe fn from_raw(link: NonNull<QueueLink>) -> Self {
-        // SAFETY: the caller's promise: from `into_raw`, once.
+        // SAFETY: the caller promises that the link came from `into_raw`, and is taken back once; it says which kind it is.
         unsafe {
             match link.as_ref().queued() {
                 Queued::Message => Packet::Message(Message::from_link(link)),
@@ -110,7 +110,7 @@ unsafe impl<R: Runtime> Link for Packet<R> {
 
     #[inline]
     unsafe fn next(link: NonNull<QueueLink>) -> *const UnsafeCell<*mut QueueLink> {
-        // SAFETY: the block lives and is only shared here (the caller's promise).
+        // SAFETY: the caller promises that the block has not been taken back; its link is only shared here.
         unsafe { std::ptr::from_ref(link.as_ref().next()) }
     }
 }
@@ -137,9 +137,10 @@ impl<R: Runtime> Packet<R> {
     /// Calls `look` with the message, or the signal, that a link of a queue of signals leads to.
     ///
     /// # Safety
-    /// It is the link of a packet of this type in a queue, and nobody takes it out meanwhile.
+    /// It is the link of a packet of this type in a queue, and no thread takes it out before `look` has returned.
     pub unsafe fn look<T>(link: NonNull<QueueLink>, look: impl FnOnce(Result<&Message, &Signal<R>>) -> T) -> T {
-        // SAFETY: the caller's promise: the block lives, and is of the kind that it says. The copy of the message is not dropped.
+        // SAFETY: the caller promises that the block is in a queue and stays there; it is of the kind that it says. The copy of
+        // the message is not dropped.
         unsafe {
             match link.as_ref().queued() {
                 Queued::Message => look(Ok(&ManuallyDrop::new(Message::from_link(link)))),
@@ -162,21 +163,21 @@ pub enum Signal<R: Runtime> {
     Link(Pid),
     /// The sender takes its link back; `id` comes back in the acknowledgement.
     Unlink {
-        /// Who.
+        /// The sender.
         from: Pid,
         /// Which unlinking of the sender this answers.
         id: u64,
     },
     /// Answer to `Unlink`.
     UnlinkAck {
-        /// Who.
+        /// The sender.
         from: Pid,
         /// The number in `Unlink`.
         id: u64,
     },
     /// An exit signal.
     Exit {
-        /// Who (a pid or port term).
+        /// The process or port that it comes from (a pid or port term).
         from: Term,
         /// Why.
         reason: Payload,
@@ -187,9 +188,9 @@ pub enum Signal<R: Runtime> {
     ExitWithToken(Box<Signal<R>>, Payload),
     /// The sender monitors the receiver.
     Monitor {
-        /// Who.
+        /// The sender, which gets the `Down`.
         from: Pid,
-        /// Which monitor.
+        /// The monitor's reference.
         reference: RefNumbers,
         /// The name it was addressed by, or [`Term::NONE`].
         name: Term,
@@ -223,23 +224,23 @@ pub enum Signal<R: Runtime> {
     Resume(Pid),
     /// Set the group leader: answer `{Reference, true}`.
     GroupLeader {
-        /// It.
+        /// The new group leader.
         leader: Payload,
-        /// Who asks.
+        /// The process that asks, and gets the answer.
         from: Pid,
         /// Reference in the answer.
         reference: RefNumbers,
     },
     /// `erlang:is_process_alive/1`: answer `{Reference, Alive}`.
     IsAlive {
-        /// Who asks.
+        /// The process that asks, and gets the answer.
         from: Pid,
         /// Reference in the answer.
         reference: RefNumbers,
     },
-    /// A question that the receiver's own thread answers, or whoever ends it: answer `{Reference, Result}`.
+    /// A question that the receiver's owner answers, or the thread that ends the receiver: answer `{Reference, Result}`.
     Ask {
-        /// Who asks.
+        /// The process that asks, and gets the answer.
         from: Pid,
         /// Reference in the answer.
         reference: RefNumbers,
@@ -248,7 +249,7 @@ pub enum Signal<R: Runtime> {
     },
     /// A system task (`erts_internal:request_system_task`): garbage collection, code check. Answer `{Atom, Id, Result}`.
     Task {
-        /// Who asks.
+        /// The process that asks, and gets the answer.
         from: Pid,
         /// `{Type, Id, ...}`.
         request: Payload,
@@ -266,10 +267,10 @@ impl<R: Runtime> Process<R> {
     /// [`Wake`] says.
     #[inline]
     pub fn push(&self, signal: Signal<R>) -> Result<Wake, Signal<R>> {
-        // A closed queue has no owner any more.
+        // A closed queue gives the signal back (G4).
         self.outer.push(Packet::new(signal)).map_err(Packet::open)?;
         myriad_sync::sim_point();
-        // Whatever the state is now: the signal was left, and an owner that ends answers all that was left.
+        // Even if the process is `Free` by now: the signal was left before the queue was closed, so it is answered (G4).
         Ok(self.signalled())
     }
 }

@@ -103,12 +103,12 @@ impl Status {
         }
     }
 
-    /// Is its owner state some thread's (P2)?
+    /// Does a thread own its owner state (P2)?
     pub const fn has_owner(self) -> bool {
         matches!(self, Status::Running | Status::RunningSignalled)
     }
 
-    /// Is nobody at work with it, so that it may be visited (P3)?
+    /// Does no thread own it, so that one may visit it (P3)?
     pub const fn admits_visitors(self) -> bool {
         matches!(self, Status::Waiting | Status::Runnable)
     }
@@ -124,7 +124,7 @@ impl Status {
         }
     }
 
-    /// The owner has nothing to do: may it wait? If not, it is runnable again.
+    /// The owner has nothing to do: the process waits, or is runnable again if a signal has come.
     pub const fn on_wait(self) -> Status {
         debug_assert!(self.has_owner());
         match self {

@@ -99,7 +99,7 @@ impl<R: Runtime> ProcessTable<R> {
                 break pid;
             }
         };
-        // Relaxed: figures; those who count on `born` read it under the lock (LI1).
+        // Relaxed: figures; a listing, which relies on `born`, reads it under the lock (LI1).
         self.count.fetch_add(1, Ordering::Relaxed);
         let born = self.spawned.fetch_add(1, Ordering::Relaxed);
         pid.note_made();
@@ -137,7 +137,8 @@ impl<R: Runtime> ProcessTable<R> {
     /// The process that an alias may be of (TB1).
     pub fn of_alias(&self, numbers: RefNumbers) -> Option<&Process<R>> {
         let slot = numbers.0[2] as usize & (self.slots.len() - 1);
-        // Acquire, SAFETY: as in `get`.
+        // Acquire: pairs with the Release that filled the slot. SAFETY: TB1: what a slot holds is not freed before the next quiescent
+        // point of this thread.
         unsafe { self.slots.get(slot)?.load(Ordering::Acquire).as_ref() }
     }
 
@@ -152,7 +153,7 @@ impl<R: Runtime> ProcessTable<R> {
         // SAFETY: TB1.
         debug_assert!(unsafe { &*process }.is_exiting(), "one that lives is taken out");
         debug_assert!(self.count() > 0);
-        // Release: whoever puts another process here has seen this one gone.
+        // Release: a thread that puts another process here has seen this one gone.
         slot.store(std::ptr::null_mut(), Ordering::Release);
         self.count.fetch_sub(1, Ordering::Relaxed);
         Some(process)

@@ -49,7 +49,7 @@ pub enum DirtyKind {
 
 /// What a dirty scheduler does in one go.
 pub trait DirtyJob<R: myriad_process::Runtime>: Send {
-    /// Is it the collection of a process, which nobody else may look at meanwhile?
+    /// Is it the collection of a process, which no other thread may look at until it is over?
     fn is_collection(&self) -> bool;
     /// Does a process that ends have it forgotten, if it has not begun?
     fn ends_with(&self, process: &Process<R>) -> bool;
@@ -81,7 +81,7 @@ impl<J> Jobs<J> {
         Some((job, collects))
     }
 
-    /// Is there work, and all threads of the pool have to rest, and do?
+    /// Is there work that no thread of the pool may do, since all are blocked, and does none of them run any more?
     fn is_for_the_one(&self) -> bool {
         self.blocked && self.running == 0 && !self.waiting.is_empty()
     }
@@ -207,7 +207,7 @@ impl<J> DirtyPools<J> {
         self.pool(kind).jobs.lock().waiting.len()
     }
 
-    /// A job is to be done, at the priority of its process.
+    /// Adds a job, at the priority of its process.
     pub fn enqueue(&self, kind: DirtyKind, priority: Priority, job: J) {
         let pool = self.pool(kind);
         pool.jobs.lock().waiting.push(priority, job);
@@ -226,7 +226,7 @@ impl<J> DirtyPools<J> {
         }
     }
 
-    /// Lets all threads see that the VM stops, or goes on.
+    /// Lets all threads see that the VM stops, or that a safepoint was released.
     pub(crate) fn wake_all(&self) {
         for pool in self.pools() {
             // Under the lock: a thread that has not seen the change waits by then.

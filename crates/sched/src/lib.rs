@@ -1,13 +1,13 @@
 //! Scheduling: which runnable process goes to which scheduler, and when; timers, clocks and the platform below them.
 //!
-//! Above `process` in the crate order (docs/architecture.md). Nothing here runs a process: crate `vm` takes one from a [`Dispatcher`], runs a slice
-//! of it and says what became of it. So the policy can be driven by threads, by a test driver from a seed, and by a simulator.
+//! Above `process` in the crate order (docs/architecture.md). Nothing here runs a process: crate `vm` takes one from a [`Dispatcher`],
+//! runs a slice of it and says what became of it. So the policy can be driven by threads, by a test driver from a seed, and by a simulator.
 //!
 //! | module | holds |
 //! | --- | --- |
 //! | [`platform`] | time, randomness and parking: the only way to them, so that a seed can stand in |
 //! | [`run_queue`] | the run queue of one scheduler, and what it has done |
-//! | [`schedulers`] | all of them: where a process that becomes runnable goes, and who is woken for it |
+//! | [`schedulers`] | all of them: where a process that becomes runnable goes, and which scheduler is woken for it |
 //! | [`dispatcher`] | what one scheduler does between two slices: picking, stealing, balancing, searching, parking |
 //! | [`local`] | the scheduler's own state, which running code sees |
 //! | [`dirty`] | the pools of dirty schedulers |

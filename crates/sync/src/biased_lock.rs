@@ -1,4 +1,4 @@
-//! [`BiasedLock`]: a lock's first user goes in and out by plain loads and stores, until somebody else comes.
+//! [`BiasedLock`]: a lock's first user goes in and out by plain loads and stores, until another user comes.
 //!
 //! Biased locking (Kawachiya et al., 2002; Dice, Huang, Yang, 2010). The holder stores that it is inside, then looks whether it
 //! is still the holder; a revoker stores that there is no holder, then looks whether the holder is inside (SL1). The holder
@@ -32,13 +32,13 @@ use std::marker::PhantomData;
 
 const SHARED: u64 = u64::MAX;
 const LEAVING: u64 = u64::MAX - 1;
-/// How often somebody can be made the holder: at most 128.
+/// How often a user can be made the holder: at most 128.
 const TIMES: usize = 8;
 /// Above the holder's number stands which time it is.
 const TIME_SHIFT: u32 = 56;
 const ID: u64 = (1 << TIME_SHIFT) - 1;
 
-/// Who may go without a lock.
+/// Which user may go without the lock, and whether it is inside at the moment.
 #[derive(Debug)]
 pub struct BiasedLock {
     holder: AtomicU64,
@@ -47,7 +47,7 @@ pub struct BiasedLock {
     times: AtomicU32,
 }
 
-/// The holder is inside while it lives: nobody has got out of [`BiasedLock::with_lock`] since.
+/// The holder is inside while this lives: no thread returns from [`BiasedLock::with_lock`] as long as it does.
 #[derive(Debug)]
 #[must_use = "the holder is outside at once if this is not kept"]
 pub struct BiasGuard<'a> {
@@ -56,14 +56,14 @@ pub struct BiasGuard<'a> {
     _thread: PhantomData<*const ()>,
 }
 
-/// So many counts; a model cannot make them in a `const`.
+/// An array of counts, one for each zero given; a model cannot make them in a `const`.
 macro_rules! zeros {
     ($($zero:literal)*) => { [$(AtomicU32::new($zero)),*] };
 }
 
 impl BiasedLock {
     const_unless_loom! {
-        /// Nobody is the holder.
+        /// A lock without a holder.
         #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self {
@@ -95,7 +95,7 @@ impl BiasedLock {
         self.holder.load(Acquire) == SHARED
     }
 
-    /// Makes somebody the holder, if there is none and this has not happened too often; whether it did. `id` is below 2^56.
+    /// Makes user `id` (below 2^56) the holder, if there is none and this has not happened too often; says whether it did.
     ///
     /// # Safety
     /// The lock is held for writing.
@@ -106,7 +106,7 @@ impl BiasedLock {
             return false;
         }
         let word = u64::from(time) << TIME_SHIFT | id;
-        // Acquire: pairs with the Release in `wait`. Relaxed: to others it is the lock's release that tells of it (B4).
+        // Acquire: pairs with the Release in `wait`. Relaxed: other threads learn of it by the lock's release (B4).
         let done = self.holder.compare_exchange(SHARED, word, Acquire, Relaxed).is_ok();
         if done {
             self.times.store(time + 1, Relaxed);
@@ -135,7 +135,7 @@ impl BiasedLock {
         // Relaxed: B3.
         count.store(count.load(Relaxed) + 1, Relaxed);
         let inside = BiasGuard { count, _thread: PhantomData };
-        // Pairs with the fence in `wait`: either that one sees us inside, or we see that we are leaving.
+        // Pairs with the fence in `wait`: the revoker sees the holder inside, or the holder sees that it is leaving.
         asymmetric::light_fence();
         // Relaxed: the fence orders it.
         (self.holder.load(Relaxed) == word).then_some(inside)
@@ -150,7 +150,7 @@ impl BiasedLock {
             // Acquire: as in `is_shared`.
             match self.holder.load(Acquire) {
                 SHARED => return,
-                // Somebody else waits for it.
+                // Another revoker waits for the holder already.
                 LEAVING => backoff.pause(),
                 // Relaxed: the fence orders it.
                 word => {
@@ -430,7 +430,7 @@ mod loom_tests {
         });
     }
 
-    /// Who has just lost its place may still count where it did.
+    /// A holder that has just been revoked may still count in its own place.
     #[test]
     fn loom_one_holder_comes_after_another() {
         check(|| {

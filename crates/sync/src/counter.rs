@@ -12,7 +12,7 @@ const SHARDS: usize = if cfg!(any(loom, feature = "single")) { 1 } else { 16 };
 /// A sum over shards, each on its own cache line and written by few threads.
 ///
 /// Relaxed everywhere: the counter orders nothing. A [`sum`](Self::sum) that races changes may have seen any of
-/// them; when nobody changes the counter it is exact.
+/// them; when no thread changes the counter it is exact.
 #[derive(Debug)]
 pub struct ShardedCounter {
     shards: [CachePadded<AtomicI64>; SHARDS],
@@ -56,7 +56,7 @@ pub struct Tally {
     pub came: u64,
     /// How many of them went.
     pub went: u64,
-    /// The size of the others, in the unit of who counts.
+    /// The size of the others, in the unit that the user of the tally counts in.
     pub size: usize,
 }
 

@@ -43,10 +43,10 @@ impl ExitFlag {
         self.0.load(Relaxed)
     }
 
-    /// Does it end (a figure, already old)? For those who give nothing.
+    /// Does it end (a figure, already old)? For callers that give nothing.
     #[inline]
     pub fn is_set(&self) -> bool {
-        // Relaxed: who was told of the end, by a signal or under a lock, sees it by that.
+        // Relaxed: a thread that has learned of the end, by a signal or under a lock, sees the flag by that.
         self.0.load(Relaxed)
     }
 }

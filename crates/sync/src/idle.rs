@@ -57,7 +57,7 @@ const SEARCHING: u8 = 1;
 const IDLE: u8 = 2;
 const WOKEN: u8 = 3;
 
-/// What one worker is doing. It is best kept beside its queue: who has just left work there looks here next.
+/// What one worker is doing. It is best kept beside its queue: a producer that has just left work there looks here next.
 #[derive(Debug)]
 pub struct Worker(AtomicU8);
 
@@ -77,7 +77,7 @@ impl Worker {
     }
 }
 
-/// Who is idle. Best in a line of its own: it is written whenever a worker goes to sleep.
+/// How many workers are idle, and whether one searches. Best in a line of its own: it is written whenever a worker goes to sleep.
 #[derive(Debug)]
 pub struct IdleSet {
     idle: AtomicUsize,
@@ -101,14 +101,14 @@ impl Drop for Search<'_> {
     }
 }
 
-/// The set as who has brought work sees it: after the fence.
+/// The set as a producer sees it that has left work: after the fence.
 #[must_use]
 #[derive(Clone, Copy, Debug)]
 pub struct AfterPush<'a>(&'a IdleSet);
 
 impl IdleSet {
     const_unless_loom! {
-        /// Nobody is idle.
+        /// A set in which no worker is idle.
         #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self { idle: AtomicUsize::new(0), searching: AtomicBool::new(false) }
@@ -136,14 +136,14 @@ impl IdleSet {
 
     /// A worker is no longer idle; `counted` as when it entered.
     pub fn leave(&self, worker: &Worker, counted: bool) {
-        // Relaxed: who still sees it idle wakes it in vain.
+        // Relaxed: a producer that still sees it idle wakes it in vain.
         if counted {
             self.idle.fetch_sub(1, Relaxed);
         }
         worker.0.store(BUSY, Relaxed);
     }
 
-    /// Work has been left where workers look for it: who is idle?
+    /// A producer has left work where workers look for it: gives the set, to look for an idle one.
     #[inline]
     pub fn after_push(&self) -> AfterPush<'_> {
         // Pairs with the fences in `enter` (IS1) and at the end of a search (IS2).
@@ -170,20 +170,20 @@ impl AfterPush<'_> {
         worker.0.load(Relaxed) == IDLE
     }
 
-    /// Is there an idle worker to be woken for what anybody may do, and nobody that searches (IS2)?
+    /// Is there an idle worker to be woken for work that any worker may do, and no search under way (IS2)?
     #[inline]
     pub fn wants_one(self) -> bool {
         // Relaxed: ordered by the fence.
         self.0.idle.load(Relaxed) > 0 && !self.0.searching.load(Relaxed)
     }
 
-    /// Claims an idle worker for what anybody may do: the first of `workers`, each with its name, that is. The caller wakes it
-    /// (IS3).
+    /// Claims an idle worker for work that any worker may do: the first of `workers` (each with its name) that is idle. The caller
+    /// must wake it (IS3).
     pub fn claim<'w, N>(self, workers: impl IntoIterator<Item = (N, &'w Worker)>) -> Option<N> {
         if !self.wants_one() {
             return None;
         }
-        // Relaxed: as above. One who claims succeeds, so that one only pays for waking.
+        // Relaxed: ordered by the fence. Of several producers one succeeds, so one alone pays for waking.
         let claim =
             |worker: &Worker| self.is_idle(worker) && worker.0.compare_exchange(IDLE, WOKEN, Relaxed, Relaxed).is_ok();
         workers.into_iter().find(|(_, worker)| claim(worker)).map(|(name, _)| name)
@@ -245,7 +245,7 @@ mod loom_tests {
     use loom::thread;
     use std::sync::Arc;
 
-    /// Two workers, who look at two queues; their lengths stand for them.
+    /// Two workers that look at two queues; the lengths stand for the queues.
     struct Shared {
         set: IdleSet,
         workers: [Worker; 2],
@@ -353,7 +353,7 @@ mod loom_tests {
         });
     }
 
-    /// One who brings work wakes the worker, and the other relies on that (IS3).
+    /// One producer wakes the worker, and the other one relies on that (IS3).
     #[test]
     fn loom_two_bring_work_for_one() {
         check(2, || {
@@ -368,7 +368,7 @@ mod loom_tests {
         });
     }
 
-    /// Who searches is a reason not to wake the other worker, which sleeps: it sees to that afterwards (IS2).
+    /// A search is a reason not to wake the other worker, which sleeps: the worker that searches wakes it afterwards (IS2).
     #[test]
     fn loom_work_that_comes_during_a_search_is_done() {
         check(3, || {

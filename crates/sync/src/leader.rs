@@ -18,10 +18,10 @@ use crate::atomic::{
     fence,
 };
 
-/// The number of nobody.
+/// In the place of a thread's number: no thread leads.
 const NOBODY: usize = usize::MAX;
 
-/// Who leads: a thread's number, or nobody.
+/// The number of the thread that leads, if one does.
 #[derive(Debug)]
 pub struct LeaderSlot(AtomicUsize);
 
@@ -39,7 +39,7 @@ impl Drop for Leading<'_> {
 
 impl LeaderSlot {
     const_unless_loom! {
-        /// Nobody leads.
+        /// No thread leads.
         #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self(AtomicUsize::new(NOBODY))
@@ -55,7 +55,7 @@ impl LeaderSlot {
         Some(Leading(self))
     }
 
-    /// To be asked after this one was notified: does it lead, so that its wait has to be interrupted?
+    /// To be asked after thread `who` was notified: does it lead, so that its wait has to be interrupted?
     #[must_use]
     pub fn is_led_by(&self, who: usize) -> bool {
         // Pairs with the fence in `try_lead` (LS2).
@@ -64,7 +64,7 @@ impl LeaderSlot {
         self.0.load(Relaxed) == who
     }
 
-    /// Who leads (a figure, already old).
+    /// The thread that leads (a figure, already old).
     pub fn leader(&self) -> Option<usize> {
         Some(self.0.load(Relaxed)).filter(|who| *who != NOBODY)
     }

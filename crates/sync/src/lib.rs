@@ -17,14 +17,14 @@
 //! | [`pad`], [`slot`], [`counter`], [`backoff`] | cache lines, dense thread numbers, sharded counters, spinning |
 //! | [`class`], [`profile`] | lock classes, their order, and what contends |
 //! | [`mutex`], [`rwlock`], [`spin`], [`mcs`] | the locks; none is ever poisoned |
-//! | [`biased_lock`] | a lock's first user goes without it until another comes |
+//! | [`biased_lock`] | a lock whose first user goes without it until another user comes |
 //! | [`revocable`] | a value that can be taken away from its user |
-//! | [`state`] | whose an object is, and looking at it while it is nobody's |
-//! | [`seqlock`], [`sharing`], [`tombstone`] | optimistic reads of what a lock protects; who reads so; whether it was deleted |
+//! | [`state`] | which thread owns an object, and looking at it while none does |
+//! | [`seqlock`], [`sharing`], [`tombstone`] | optimistic reads of what a lock protects; how many users read so; its deletion |
 //! | [`count`] | how many hold an object that a table names |
-//! | [`point`] | where a test driver may let another thread go on |
+//! | [`point`] | where a test driver may let another thread run |
 //! | `futex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, signal queue, sleeping, safe reclamation, grow-only table |
-//! | [`idle`], [`leader`] | who sleeps without work, and who of them waits for events: waking just those who must be |
+//! | [`idle`], [`leader`] | which threads sleep without work, and which of them waits for events: waking as few as possible |
 //! | [`safepoint`] | stopping the world |
 //! | [`exit_flag`] | an object ends while others give it things |
 //! | [`parallelism`], [`memory`] | how many cores this process may use, and how much memory it could still have |

@@ -84,14 +84,14 @@ enum Retired {
     Object(*mut (), unsafe fn(*mut ())),
 }
 
-// SAFETY: who retires an object promises that any thread may free it.
+// SAFETY: a thread that retires an object promises that any thread may free it (`retire_object`).
 unsafe impl Send for Retired {}
 
 impl Retired {
     fn run(self) {
         match self {
             Retired::Work(work) => work(),
-            // SAFETY: the promise of who retired it.
+            // SAFETY: the promise that `retire_object` asks for.
             Retired::Object(object, free) => unsafe { free(object) },
         }
     }
@@ -113,7 +113,7 @@ const fn is_past(seen: u64, tag: u64) -> bool {
     seen & COUNT == 0 || seen >> COUNT_BITS >= tag
 }
 
-/// Calls what it is given, once: who makes a domain may do something around all work that runs.
+/// Calls what it is given, once: by it the maker of a domain does something around all work that runs.
 pub type Runner = fn(&mut dyn FnMut());
 
 /// A domain of threads that reclaim together.
@@ -125,7 +125,7 @@ pub struct Progress {
     used: AtomicUsize,
     /// Which slots are registered. A leaf lock, like the next.
     taken: locks::Mutex<Vec<bool>>,
-    /// Retired by nobody who could see it through.
+    /// Work that its retirer could not see through, left to the threads that are inside.
     orphans: locks::Mutex<Vec<Retired>>,
     has_orphans: AtomicBool,
     /// Runs retired work.
@@ -174,8 +174,8 @@ impl Progress {
         Some(slot)
     }
 
-    /// Keeps everything alive that is reachable now, until dropped: for threads that are not registered. Who drops it holds no
-    /// locks: work may run then that was left to it.
+    /// Keeps everything alive that is reachable now, until dropped: for threads that are not registered. A thread that drops it
+    /// must hold no locks: work may run then that was left to it.
     pub fn pin(&self) -> Pinned<'_> {
         let mut guest = slot::index() % GUESTS;
         loop {
@@ -188,7 +188,7 @@ impl Progress {
                     0 => word(self.epoch.load(Acquire), 1),
                     _ => seen + 1,
                 };
-                // Release: a retirer that sees this count must see what earlier guests did. Acquire: a guest who
+                // Release: a retirer that sees this count must see what earlier guests did. Acquire: a guest that
                 // joins another inherits its epoch, and so must see what the other saw (G2).
                 match slot.compare_exchange_weak(seen, new, AcqRel, Relaxed) {
                     Ok(_) => {
@@ -205,8 +205,9 @@ impl Progress {
         }
     }
 
-    /// As [`ThreadSlot::retire`], from a thread that is not registered: one that is inside sees it through, at one of its
-    /// next quiescent points. If nobody is, who comes next does: nothing that somebody waits for is to be left so.
+    /// As [`ThreadSlot::retire`], from a thread that is not registered: a thread that is inside sees it through, at one of
+    /// its next quiescent points. If no thread is inside, the next one to enter does, at some time: work that a thread waits for must
+    /// not be left so.
     pub fn retire_unregistered(&self, work: impl FnOnce() + Send + 'static) {
         self.adopt(vec![Retired::Work(Box::new(work))]);
     }
@@ -253,8 +254,8 @@ impl Progress {
         self.slots[..used].iter().any(|slot| slot.load(Relaxed) & COUNT != 0)
     }
 
-    /// For a thread that has just gone: runs this work and what others have left, or leaves both to who is inside (G5). `false`:
-    /// what has run has left more.
+    /// For a thread that has just gone outside: runs this work and what others have left, or leaves both to the threads inside
+    /// (G5). `false`: the work that has run has left more.
     fn see_through(&self, mut work: Vec<Retired>) -> bool {
         // SeqCst: G5, between going and looking what was left; pairs with the fence below.
         fence(SeqCst);
@@ -270,7 +271,7 @@ impl Progress {
                 return !self.has_orphans.load(Relaxed);
             }
             self.adopt(batch.work);
-            // SeqCst: G5, between leaving work and looking who is inside; pairs with the fence above.
+            // SeqCst: G5, between leaving work and looking whether a thread is inside; pairs with the fence above.
             fence(SeqCst);
             if self.is_anybody_inside() {
                 return true;
@@ -280,7 +281,7 @@ impl Progress {
 
     /// Draws a tag for work whose objects are all unlinked.
     fn seal(&self, work: Vec<Retired>) -> Batch {
-        // Release: pairs with the Acquire loads of the epoch (G2): who sees the tag sees the unlinking. A
+        // Release: pairs with the Acquire loads of the epoch (G2): a thread that sees the tag sees the unlinking. A
         // read-modify-write, so later tags continue the release sequence. Acquire: another's tag may be inherited.
         let tag = self.epoch.fetch_add(1, AcqRel) + 1;
         // SeqCst: G3, pairs with the fences in `enter` and `pin`.
@@ -292,7 +293,7 @@ impl Progress {
     fn scan(&self, batch: &mut Batch) -> bool {
         // Relaxed: a slot that is missed was first used after our fence (G3).
         let used = self.used.load(Relaxed);
-        // Acquire: pairs with the Release of who was inside (G2): its reads happen before our freeing.
+        // Acquire: pairs with the Release of the thread that was inside (G2): its reads happen before this thread frees.
         while batch.cursor < used && is_past(self.slots[batch.cursor].load(Acquire), batch.tag) {
             batch.cursor += 1;
         }
@@ -302,7 +303,7 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        // Slots hold an `Arc` and pins a borrow, so nobody is inside.
+        // Slots hold an `Arc` and pins a borrow, so no thread is inside.
         for work in take(self.orphans.get_mut()) {
             work.run();
         }
@@ -343,7 +344,7 @@ impl ThreadSlot {
     }
 
     /// Runs `work` when every thread has been quiescent since now. What it frees must already be unreachable for
-    /// who begins to look. It runs at a later quiescent point of this thread, or of another's if this one parks.
+    /// threads that begin to look. It runs at a later quiescent point of this thread, or of another's if this one parks.
     pub fn retire(&self, work: impl FnOnce() + Send + 'static) {
         self.open.borrow_mut().push(Retired::Work(Box::new(work)));
     }
@@ -377,8 +378,8 @@ impl ThreadSlot {
         while !self.try_park() {}
     }
 
-    /// As [`park`](Self::park). `false`: what has run now has retired more, and nobody else may be there to see to it. Who has
-    /// better to do than to run all of it at once comes back before it sleeps.
+    /// As [`park`](Self::park). `false`: the work that has run now has retired more, and perhaps no other thread is inside to see to
+    /// it. A caller that has better to do than to run all of it at once must come back before it sleeps.
     #[must_use]
     pub fn try_park(&self) -> bool {
         self.leave();
@@ -737,7 +738,7 @@ mod loom_tests {
 
     // SAFETY: the domain orders the accesses to `live`, and loom checks that it does.
     unsafe impl Sync for Shared {}
-    // SAFETY: as above.
+    // SAFETY: the domain orders the accesses to `live`, and loom checks that it does.
     unsafe impl Send for Shared {}
 
     impl Shared {
@@ -747,7 +748,7 @@ mod loom_tests {
 
         fn read(&self) {
             if self.linked.load(Relaxed) {
-                // SAFETY: still linked for who began to look after a quiescent point.
+                // SAFETY: still linked for a thread that began to look after a quiescent point.
                 self.live.with(|live| assert!(unsafe { *live }, "used after retire"));
             }
         }
@@ -919,7 +920,7 @@ mod loom_tests {
         });
     }
 
-    /// Who retires and parks leaves the work to the other, who frees it.
+    /// A thread that retires and parks leaves the work to the other one, which frees it.
     #[test]
     fn what_is_bequeathed_is_freed() {
         let mut model = loom::model::Builder::new();

@@ -30,7 +30,7 @@ use crate::atomic::{
     fence,
 };
 
-/// Who requests a stop, and who has stopped.
+/// How many stops are requested, and how many mutators are stopped.
 #[derive(Debug)]
 pub struct Safepoint {
     requests: AtomicUsize,
@@ -39,7 +39,7 @@ pub struct Safepoint {
 
 impl Safepoint {
     const_unless_loom! {
-        /// Nobody requests a stop.
+        /// No stop is requested.
         #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self { requests: AtomicUsize::new(0), stopped: AtomicUsize::new(0) }
@@ -53,7 +53,7 @@ impl Safepoint {
         self.requests.load(Relaxed) > 0
     }
 
-    /// A mutator is stopped as long as a stop is requested. `wait` waits a little; if it gives `false` the mutator goes on at once,
+    /// A mutator is stopped as long as a stop is requested. `wait` waits a little; if it gives `false` the mutator runs on at once,
     /// requested or not.
     pub fn block(&self, mut wait: impl FnMut() -> bool) {
         // Acquire: pairs with the Release in `release` (SP2).
@@ -85,7 +85,7 @@ impl Safepoint {
         self.requests.fetch_sub(1, Release);
     }
 
-    /// Are so many mutators stopped? If these are all, it stays so until the caller releases its request (SP1).
+    /// Are at least `mutators` of them stopped? If these are all, it stays so until the caller releases its request (SP1).
     #[must_use]
     pub fn are_stopped(&self, mutators: usize) -> bool {
         // Acquire: pairs with the Release in `block` (SP2).
@@ -135,7 +135,7 @@ mod loom_tests {
 
     // SAFETY: SP1 and SP2: a mutator or a requester at a time, which loom checks.
     unsafe impl Sync for World {}
-    // SAFETY: as above.
+    // SAFETY: SP1 and SP2: a mutator or a requester at a time, which loom checks.
     unsafe impl Send for World {}
 
     impl World {

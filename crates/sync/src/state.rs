@@ -1,20 +1,27 @@
-//! [`StateWord`]: a state that says whose an object is, and lets others look at the object while it is nobody's.
+//! [`StateWord`]: a state that says which thread owns an object, and lets others look at the object while no thread does.
 //!
-//! SW1. An object is with whoever changed its state to one that says so, until that thread changes it to another: by a Release that
-//!      the next one's Acquire pairs with.
-//!      Whoever changed it from one state in which it is nobody's to another may look at it until others learn of that.
-//! SW2. One thread at a time visits the object, in states in which it is nobody's: it looks, and changes nothing. The state may
-//!      change meanwhile, but to one that gives the object to somebody only when the visitor has left.
+//! The user of this type divides the states into those in which a thread owns the object and those in which none does.
+//!
+//! SW1. A thread that changes the state to one of ownership owns the object until it changes the state to another; by the Release
+//!      of that change, with which the Acquire of the next owner pairs.
+//!      A thread that changes the state from one without an owner to another such may look at the object until other threads learn
+//!      of the change (a waker looks at what it has woken, before it puts it into a queue).
+//! SW2. One thread at a time visits the object, in states without an owner: it looks, and changes nothing. Others may change the
+//!      state during the visit, but to one of ownership only when the visitor has left.
+//!
+//! All changes are read-modify-writes of one word, and so have one order: no fence is needed to see what another thread has changed.
+//! What was not done: a lock for visitors, which each owner would have to take as well, once in each slice; a count of visitors, which
+//! lets several in at a time, at the price of a second word or a longer wait for owners.
 
 use crate::atomic::{
     AtomicU32,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
-/// Somebody visits. The states are the numbers below it.
+/// The bit that says that a thread visits. The states are the numbers below it.
 const VISITED: u32 = 1 << 31;
 
-/// A state, and whether somebody visits what it guards.
+/// A state, and whether a thread visits the object that it guards.
 #[derive(Debug)]
 pub struct StateWord(AtomicU32);
 
@@ -36,7 +43,7 @@ impl Drop for Visit<'_> {
 
 impl StateWord {
     const_unless_loom! {
-        /// A word in this state, which nobody visits.
+        /// A word in this state, without a visitor.
         pub fn new(state: u32) -> StateWord {
             StateWord(AtomicU32::new(state))
         }
@@ -49,7 +56,7 @@ impl StateWord {
         self.0.load(Relaxed) & !VISITED
     }
 
-    /// Changes the state to what `f` makes of it, which gives the object to nobody who had it not; gives what else `f` gives.
+    /// Changes the state to what `f` makes of it, where no thread comes to own the object by that; gives what else `f` gives.
     #[inline]
     pub fn change<R>(&self, f: impl Fn(u32) -> (u32, R)) -> R {
         let mut seen = self.0.load(Relaxed);
@@ -64,7 +71,7 @@ impl StateWord {
         }
     }
 
-    /// As [`StateWord::change`], where the new state may give the object to the calling thread. `None`: somebody visits it; to be
+    /// As [`StateWord::change`], where the new state may give the object to the calling thread. `None`: a thread visits it; to be
     /// tried again soon.
     #[inline]
     pub fn try_give<R>(&self, f: impl Fn(u32) -> (u32, R)) -> Option<R> {
@@ -74,7 +81,7 @@ impl StateWord {
                 return None;
             }
             let (next, result) = f(seen);
-            // Acquire: pairs with the Release in `change`, of the last owner, and with that of the visitor who left.
+            // Acquire: pairs with the Release in `change`, of the last owner, and with that of the visitor that left.
             match self.0.compare_exchange_weak(seen, next, Acquire, Relaxed) {
                 Ok(_) => return Some(result),
                 Err(now) => seen = now,
@@ -82,14 +89,14 @@ impl StateWord {
         }
     }
 
-    /// Visits the object, if its state is one in which it is nobody's, as `free` says, and nobody else visits it.
+    /// Visits the object, if its state is one without an owner, as `free` says, and no other thread visits it.
     #[inline]
     pub fn visit(&self, free: impl Fn(u32) -> bool) -> Option<Visit<'_>> {
         let state = self.0.load(Relaxed);
         if state & VISITED != 0 || !free(state) {
             return None;
         }
-        // Acquire: pairs with the Release of who had the object before.
+        // Acquire: pairs with the Release in `change`, of the last owner.
         self.0.compare_exchange(state, state | VISITED, Acquire, Relaxed).ok()?;
         Some(Visit { word: self, state })
     }
@@ -140,7 +147,7 @@ mod loom_tests {
     const RUNNABLE: u32 = 1;
     const RUNNING: u32 = 2;
 
-    /// What is called by a waker, who puts it in a queue, and run by a scheduler, who takes it out.
+    /// An object that a waker puts in a queue, and that a scheduler takes out and runs.
     struct Object {
         word: StateWord,
         queued: AtomicBool,

@@ -31,7 +31,7 @@ impl OffHeap {
     /// # Safety
     /// `header` is an initialised off-heap object (B3) of the heap that owns this chain, and in no chain yet.
     pub unsafe fn link(&mut self, header: *mut u64, words: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `header` is an off-heap object of this heap, and in no chain yet.
         unsafe { crate::Boxed::at(header).set_off_heap_next(self.first) };
         self.first = header;
         self.binary_words += words;
@@ -42,7 +42,7 @@ impl OffHeap {
     /// # Safety
     /// As for [`OffHeap::link`]; `after` is in this chain, or null.
     pub unsafe fn link_after(&mut self, after: *mut u64, header: *mut u64, words: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `header` is an off-heap object in no chain yet, and `after` one of this chain or null.
         unsafe {
             if after.is_null() {
                 return self.link(header, words);

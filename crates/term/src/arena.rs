@@ -55,13 +55,13 @@ impl Arena {
 
     #[cold]
     fn drop_terms(&mut self) {
-        // SAFETY: as in `drop`.
+        // SAFETY: the chain holds initialised off-heap objects of this arena (B3), which all die now.
         unsafe { self.off_heap.release_all() };
         self.off_heap = OffHeap::new();
         self.used_words = 0;
         // The first chunk: none is smaller.
         for (chunk, layout) in self.chunks.drain(1..) {
-            // SAFETY: as in `drop`.
+            // SAFETY: allocated in `grow` with this layout; R1: no term is looked at any more.
             unsafe { dealloc(chunk.as_ptr().cast(), layout) };
         }
         self.next_chunk = FIRST_CHUNK;

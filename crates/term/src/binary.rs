@@ -48,7 +48,7 @@ pub struct SharedBinary(NonNull<Block>);
 
 // SAFETY: the count is atomic and the bytes do not change while shared (S1).
 unsafe impl Send for SharedBinary {}
-// SAFETY: as above.
+// SAFETY: the count is atomic and the bytes do not change while shared (S1).
 unsafe impl Sync for SharedBinary {}
 
 impl SharedBinary {

@@ -114,7 +114,7 @@ pub fn copy<A: Alloc + ?Sized>(
                 continue;
             }
             let (copy, parts) = copier.object(term);
-            // SAFETY: as above.
+            // SAFETY: the words of a run are terms in the copier's block (A2).
             unsafe { *place = copy };
             if let Some(parts) = parts {
                 if run.at < run.end {

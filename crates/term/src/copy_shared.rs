@@ -45,7 +45,7 @@ pub fn copy_shared_with<A: Alloc + ?Sized>(
                 copied
             }
         };
-        // SAFETY: as above.
+        // SAFETY: the slot of a copy that was read above, or `root`.
         unsafe { *place = copied };
     }
     root

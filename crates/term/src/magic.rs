@@ -69,7 +69,7 @@ pub struct Magic(NonNull<Head>);
 
 // SAFETY: the count is atomic and the value is Send and Sync.
 unsafe impl Send for Magic {}
-// SAFETY: as above.
+// SAFETY: the count is atomic and the value is Send and Sync.
 unsafe impl Sync for Magic {}
 
 impl Magic {

@@ -131,10 +131,10 @@ pub fn require(purpose: Purpose, demand: Demand) {
 #[inline]
 pub unsafe fn allocate(layout: Layout, purpose: Purpose) -> NonNull<u8> {
     if layout.size() >= NAMED {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the layout is not empty.
         return unsafe { allocate_named(layout, purpose) };
     }
-    // SAFETY: as above.
+    // SAFETY: the caller promises that the layout is not empty.
     NonNull::new(unsafe { std::alloc::alloc(layout) }).unwrap_or_else(|| exhausted(purpose, layout.size()))
 }
 
@@ -142,7 +142,7 @@ pub unsafe fn allocate(layout: Layout, purpose: Purpose) -> NonNull<u8> {
 /// As [`allocate`].
 #[cold]
 unsafe fn allocate_named(layout: Layout, purpose: Purpose) -> NonNull<u8> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the layout is not empty.
     let block = named(purpose, || unsafe { std::alloc::alloc(layout) });
     NonNull::new(block).unwrap_or_else(|| exhausted(purpose, layout.size()))
 }

@@ -67,7 +67,7 @@ impl Slots {
     /// The next one, which stays.
     #[inline(always)]
     pub(crate) fn first(&self) -> Option<Term> {
-        // SAFETY: as in `next`.
+        // SAFETY: something is left, so `next` is at a term of the stretch that this walks.
         (self.left > 0).then(|| unsafe { *self.next })
     }
 

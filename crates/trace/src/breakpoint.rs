@@ -70,7 +70,7 @@ pub struct Breakpoint {
 
 // SAFETY: `behind` is only followed as B3 says.
 unsafe impl Send for Breakpoint {}
-// SAFETY: as above.
+// SAFETY: `behind` is only followed as B3 says.
 unsafe impl Sync for Breakpoint {}
 
 impl Default for Breakpoint {

@@ -37,7 +37,7 @@
 //!      signals wait.
 //!
 //! Nothing here needs an ordering of its own. The lock of the pool's queue hands the call to the dirty thread, the process's outer queue
-//! hands it back (process/G2), and the process's status (process/P2) says who may touch the owner state that stays behind.
+//! hands it back (process/G2), and the process's status (process/P2) says which thread may touch the owner state that stays behind.
 //! [`DirtyState`] is a figure for other processes.
 //!
 //! What was not done:
@@ -102,7 +102,7 @@ fn links_made(call: &OwnerState) -> impl Iterator<Item = Term> {
 }
 
 impl DirtyCall {
-    /// The call that the process of `ctx` has stopped at; from here on the process is away.
+    /// The call that the process of `ctx` has stopped at; from here on the process waits for it.
     pub(crate) fn begin(ctx: &mut Ctx<'_>) -> DirtyCall {
         let state = Box::new(state_for_call(ctx.state));
         ctx.state.in_dirty_call = true;
@@ -119,9 +119,9 @@ impl DirtyCall {
         std::ptr::eq(self.process, process)
     }
 
-    /// Runs it, on a dirty scheduler, and sends it back.
+    /// Runs the call, on a dirty scheduler, and sends its result back as a signal.
     pub(crate) fn run(mut self, vm: &'static Vm, local: &mut Local) {
-        // SAFETY: DC2.
+        // SAFETY: DC2: the process's memory outlives the call.
         let process = unsafe { &*self.process };
         process.set_dirty_state(DirtyState::Running);
         let mut ctx = Ctx { state: &mut self.state, process, sched: local, vm };
@@ -134,7 +134,7 @@ impl DirtyCall {
 }
 
 impl Returned {
-    /// The process has ended meanwhile.
+    /// The process has ended before the call came back: what the call has given it is taken back (DC3).
     pub(crate) fn to_nobody(&self, vm: &'static Vm, dead: Pid) {
         for other in links_made(&self.state) {
             let reason = Payload::immediate(Term::atom(am::noproc));
@@ -144,7 +144,7 @@ impl Returned {
 }
 
 impl Ctx<'_> {
-    /// A slice of a process that is away, when it begins: its signals, and its own code if the call has come back.
+    /// A slice of a process in a dirty call, when it begins: its signals, and its own code if the call has come back.
     pub(crate) fn run_in_dirty_call(&mut self) -> SliceEnd {
         if self.answer_signals() == Handled::Fatal {
             SliceEnd::Exited

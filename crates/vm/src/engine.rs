@@ -18,7 +18,7 @@ pub enum SliceEnd {
     Waiting,
     /// The process has ended with the reason in [`crate::OwnerState::exit_reason`]; no Erlang code of it runs any more.
     Exited,
-    /// It goes on in a dirty scheduler of this kind.
+    /// Its next step runs on a dirty scheduler of this kind.
     Dirty(DirtyKind),
 }
 
@@ -28,7 +28,7 @@ pub trait Engine: Executor<Vm> + Send + Sync {
     fn run(&self, ctx: &mut Ctx<'_>) -> SliceEnd;
 
     /// Makes the one call of a built-in that the process stopped before with [`SliceEnd::Dirty`], on what the call has of the
-    /// process (`dirty_call.rs`); the process goes on with the result as with that of a resumption.
+    /// process (`dirty_call.rs`); the process resumes with the result as with that of a resumption.
     fn run_dirty(&self, ctx: &mut Ctx<'_>) -> BifResult;
 
     /// Does it know [`crate::Escape::Room`]?

@@ -1,8 +1,8 @@
 //! The end of a process: names, timers, tables, links and monitors, memory.
 //!
-//! First it gives up its names and what else it owns; then the outer queue is closed, and all that came meanwhile is answered as
-//! by one that has ended. So there is one moment at which it ends for everybody, and whoever has learned of it finds its names
-//! free and its tables gone.
+//! First it gives up its names and what else it owns; then the outer queue is closed, and all signals that came until then are
+//! answered as by a process that has ended. So there is one moment at which it ends for all others, and a process that has learned
+//! of it finds its names free and its tables gone.
 //!
 //! A process may own much: tables of millions of rows, many links, many messages. So its end is a walk of several slices
 //! ([`Ending`]): when one is used up the process goes back into a run queue, where it is `exiting` and runs nothing but the rest of
@@ -23,7 +23,7 @@ use std::collections::{btree_map, hash_map};
 /// Most terms of the reason that a slogan shows.
 const SLOGAN_TERMS: usize = 200;
 
-/// A slice of an ending has at least so many reductions: most processes end in one.
+/// Least reductions of a slice of an ending: most processes end in one.
 const LEAST_REDUCTIONS: i32 = 1000;
 /// Reductions for giving up a link, a monitor, a timer, or an unanswered signal.
 const PARTING: usize = 2;
@@ -45,7 +45,7 @@ enum Stage {
     /// The outer queue is closed, and what is left is answered: what came after the signal that ended it, then what was in the
     /// queue.
     Signals([Signals; 2]),
-    /// Those who are related to it are told.
+    /// The processes that are linked to it, monitored by it, or monitor it get their signals.
     Relations(Box<Parting>),
     /// Its messages are dropped.
     Messages,
@@ -63,7 +63,7 @@ struct Parting {
     watchers: hash_map::IntoIter<RefNumbers, Watcher>,
 }
 
-/// Ends the process of `ctx` with [`crate::OwnerState::exit_reason`], or begins to: `false` if it is to go on in another slice
+/// Ends the process of `ctx` with [`crate::OwnerState::exit_reason`], or begins to: `false` if the rest is for another slice
 /// ([`go_on`]).
 pub(crate) fn finish(ctx: &mut Ctx<'_>) -> bool {
     if !has_begun(ctx) {
@@ -198,7 +198,8 @@ impl Parting {
         }
     }
 
-    /// Tells all of them, those who monitor it last: who gets a `'DOWN'` finds nothing of it with others. `false` if the slice is
+    /// Sends all of them their signals, last those that monitor it: a process that gets a `'DOWN'` finds nothing of this one with
+    /// others. `false` if the slice is
     /// used up before.
     fn tell(&mut self, ctx: &mut Ctx<'_>) -> bool {
         let (vm, pid, reason) = (ctx.vm, ctx.pid(), ctx.state.exit_reason);

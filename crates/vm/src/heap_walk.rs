@@ -4,7 +4,7 @@
 
 use myriad_term::{Atom, Boxed, Pid, Port, RefNumbers};
 
-/// Who holds an object.
+/// What holds an object.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Holder {
     /// A process; of a timer, the one that it will send its message to.

@@ -70,7 +70,7 @@ enum Phase {
 
 #[derive(Default)]
 struct State {
-    /// Who leads.
+    /// The process that leads the rounds.
     collector: Option<Pid>,
     /// Areas that wait for the next round.
     waiting: Vec<LiteralArea>,
@@ -97,7 +97,8 @@ impl Literals {
         self.state.lock().collector = Some(pid);
     }
 
-    /// Nobody can get at the terms of this area any more who does not refer to them already: it is to go.
+    /// Nothing leads to the terms of this area any more but references that processes hold already: takes the area over, to free
+    /// it when these are gone.
     pub fn release(&self, vm: &'static Vm, area: LiteralArea) {
         if area.size_words() == 0 {
             return;
@@ -105,7 +106,7 @@ impl Literals {
         let collector = {
             let mut state = self.state.lock();
             state.waiting.push(area);
-            // Whoever leads asks for more at the end of a round.
+            // The collector asks for more at the end of a round, so it is woken only when it has none.
             state.collector.filter(|_| state.waiting.len() == 1 && matches!(state.phase, Phase::Idle))
         };
         if let Some(collector) = collector {

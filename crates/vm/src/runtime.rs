@@ -29,7 +29,7 @@ impl Runtime for Vm {
 pub type Process = myriad_process::Process<Vm>;
 /// The part of a process that only its owner touches.
 pub type OwnerState = myriad_process::OwnerState<Vm>;
-/// Where a process goes on.
+/// Where a process resumes.
 pub type Resume = myriad_process::Resume<Vm>;
 /// The processes.
 pub type ProcessTable = myriad_process::ProcessTable<Vm>;

@@ -13,7 +13,7 @@ use myriad_process::links::{AliasMode, Monitor, Target, Watcher};
 use myriad_process::{CodePtr, Flags, Message, Payload, Priority};
 use myriad_term::{Arena, Build, Export, Mfa, Pid, RefNumbers, Term, am};
 
-/// How a new process is to be.
+/// The options of a new process.
 pub struct SpawnOptions {
     /// Link with the parent.
     pub link: bool,

@@ -20,20 +20,20 @@ use std::collections::VecDeque;
 pub struct Tasks {
     /// Tasks.
     list: Requests,
-    /// The process itself wants so many words: a collection, whether there is room or not.
+    /// The process itself wants this number of words: a collection, whether there is room or not.
     need: Option<usize>,
     /// A dirty scheduler does it, or is about to.
     handed_over: bool,
 }
 
-/// What somebody asks for. The request lives in its own payload.
+/// What a process asks for. The request lives in its own payload.
 struct Request {
     from: Pid,
     request: Payload,
     priority: Priority,
 }
 
-/// So many tasks of normal priority are done before one of low priority.
+/// Tasks of normal priority that are done before one of low priority.
 const LOW_TURN: usize = 8;
 
 /// Tasks by priority, each in the order they came.
@@ -53,7 +53,7 @@ impl Requests {
         self.queues.iter().all(VecDeque::is_empty)
     }
 
-    /// Takes out the one that is to be done next.
+    /// Takes out the request that is done next.
     fn pick(&mut self) -> Option<Request> {
         let [max, high, normal, low] = &mut self.queues;
         if let Some(request) = max.pop_front().or_else(|| high.pop_front()) {
@@ -122,7 +122,7 @@ fn answer(vm: &'static Vm, from: Pid, request: &Payload, result: Term) {
 }
 
 impl Ctx<'_> {
-    /// Is there something to do before the process runs on, and may it be done now?
+    /// Has the process tasks to do before its own code runs again, and may they be done now?
     pub fn has_tasks(&self) -> bool {
         let state = &*self.state;
         state.resumption.as_ref().is_none_or(|suspended| suspended.collectable)
@@ -175,7 +175,7 @@ impl Ctx<'_> {
             if argument.is_am(am::major) {
                 self.state.heap.request_fullsweep();
             }
-            // SAFETY: as in `do_tasks`.
+            // SAFETY: between two slices, all terms are where `collect` looks.
             (unsafe { self.collect(0, &mut []) }, Term::TRUE)
         };
         answer(self.vm, from, &request, result);
@@ -185,12 +185,12 @@ impl Ctx<'_> {
     /// Copies what the process holds of the literals that are to go. `false`: that is too much for its heap.
     fn copy_going_literals(&mut self) -> bool {
         let areas = self.vm.literals.going();
-        // SAFETY: as in `do_tasks`; the areas are freed only after the answer.
+        // SAFETY: between two slices, all terms are where the collector looks; the areas are freed only after the answer.
         unsafe { self.copy_literals(&areas) };
         let limit = self.state.heap.max_heap_size().size;
         // What was a literal counts now.
         let too_large = limit != 0 && self.state.heap.total_size_words() > limit;
-        // SAFETY: as in `do_tasks`.
+        // SAFETY: between two slices, all terms are where `collect` looks.
         !too_large || unsafe { self.collect(0, &mut []) }
     }
 

@@ -1,4 +1,4 @@
-//! What the VM tells whoever traces it, and the words that it tests before it does.
+//! What the VM tells its tracer, and the words that it tests before it does.
 //!
 //! | module | holds |
 //! | --- | --- |
@@ -27,7 +27,7 @@ use myriad_process::{Message, Payload};
 use myriad_term::{Atom, Mfa, Pid, Term};
 use std::any::Any;
 
-/// A garbage collection of which somebody is told.
+/// A garbage collection that is traced or measured.
 pub struct Collection {
     /// Are both generations collected?
     pub major: bool,
@@ -70,7 +70,7 @@ pub struct SpawnMessages {
     pub delivery: ReplyDelivery,
 }
 
-/// Whoever is told what happens (TR1). The messages about a process are told by the thread that runs it, which `ctx` belongs to.
+/// What the VM tells of all that happens (TR1). The thread that runs a process, to which `ctx` belongs, tells what concerns it.
 pub trait Tracer: Any + Send + Sync {
     /// The process wants this told for one of these flags: a message with `tag` and `parts`.
     fn event(&self, ctx: &mut Ctx<'_>, flags: u32, tag: Atom, parts: &[Term]);
@@ -81,7 +81,7 @@ pub trait Tracer: Any + Send + Sync {
     /// A message comes to the process, which has the flag `'receive'`; the sender is [`Term::NONE`] where it is not known.
     fn receives(&self, ctx: &mut Ctx<'_>, from: Term, message: &Message);
 
-    /// The process has made `child`, which calls `call` with `args` and which nobody else knows yet.
+    /// The process has made `child`, which calls `call` with `args` and which no other thread knows yet.
     fn spawns(&self, ctx: &mut Ctx<'_>, child: &Process, call: Mfa, args: &[Term], linked: bool);
 
     /// The process, which saves its calls, ends.
@@ -117,17 +117,17 @@ pub trait Tracer: Any + Send + Sync {
         messages: SpawnMessages,
     ) -> Option<Payload>;
 
-    /// A signal has made `process` runnable, and it is in no run queue yet, so that nobody else runs it
+    /// A signal has made `process` runnable, and it is in no run queue yet, so that no thread runs it
     /// ([`switches::RUNNABLE_PROCESSES`]).
     fn process_wakes(&self, vm: &'static Vm, process: &Process);
 
     /// The process of `ctx` has changed so ([`switches::RUNNABLE_PROCESSES`]).
     fn process_changes(&self, ctx: &mut Ctx<'_>, activity: Activity);
 
-    /// A scheduler wakes or goes to sleep; so many are awake then ([`switches::SCHEDULERS`]).
+    /// A scheduler wakes or goes to sleep; `awake` schedulers are awake then ([`switches::SCHEDULERS`]).
     fn scheduler_changes(&self, vm: &'static Vm, scheduler: usize, active: bool, awake: usize);
 
-    /// Is this the process that is told of processes and schedulers? Nothing is told of its own running.
+    /// Is this the process that gets the messages of `system_profile`? It gets none about its own running.
     fn is_profiler(&self, pid: Pid) -> bool;
 }
 

@@ -106,7 +106,7 @@ pub trait PortOps: Send + Sync {
     fn is_open(&self, vm: &'static Vm, port: Port) -> bool;
     /// A trace message for a port that is a tracer: it gets it in the external format.
     fn trace_output(&self, vm: &'static Vm, port: Port, message: Payload);
-    /// The same, soon, from one who may hold another port.
+    /// The same, at a later moment, for a caller that may hold another port.
     fn trace_output_soon(&self, vm: &'static Vm, port: Port, message: Payload);
     /// Lets `f` see whether and by whom a port is traced, if there is such a port.
     fn with_tracee(&self, vm: &'static Vm, port: Port, f: &mut dyn FnMut(&myriad_process::Tracee));
@@ -114,7 +114,7 @@ pub trait PortOps: Send + Sync {
     fn all(&self, vm: &'static Vm) -> Vec<Port>;
     /// The number that the next port gets; `set` makes it have these bits, as far as they go.
     fn next(&self, vm: &'static Vm, set: Option<u64>) -> u64;
-    /// Would who sends it a message be suspended?
+    /// Would a process that sends it a message be suspended?
     fn is_busy(&self, vm: &'static Vm, port: Port) -> bool;
 }
 
@@ -177,9 +177,9 @@ pub struct Parts {
     pub engine: Box<dyn Engine>,
     /// The upper crates, in the order in which they let go of a process that ends.
     pub subsystems: Vec<Box<dyn Subsystem>>,
-    /// Who traces.
+    /// What traces: crate `trace`.
     pub tracer: Box<dyn Tracer>,
-    /// Who tells people what goes on.
+    /// What shows the VM to people: crate `observe`.
     pub observer: Box<dyn Observer>,
 }
 
@@ -242,12 +242,12 @@ impl Vm {
         &*self.engine
     }
 
-    /// Who traces. Trace points ask [`Vm::switches`] or the process's flags first (vm/TR1).
+    /// What traces. Trace points must ask [`Vm::switches`] or the process's flags first (vm/TR1).
     pub fn tracer(&self) -> &dyn Tracer {
         &*self.tracer
     }
 
-    /// Who tells people what goes on.
+    /// What shows the VM to people: crate `observe`.
     pub fn observer(&self) -> &dyn Observer {
         &*self.observer
     }

@@ -65,7 +65,7 @@ fn put(bytes: &mut Vec<u8>, code: u8, value: u64) {
 /// `kept`, which will lie `base` words behind the row's beginning.
 ///
 /// # Safety
-/// `start` points at `words` words that a copy has filled, which nobody else uses; its objects off the heap are dead
+/// `start` points at `words` words that a copy has filled, which nothing else uses; its objects off the heap are dead
 /// afterwards.
 pub unsafe fn pack(root: Term, start: *const u64, words: usize, base: usize, kept: &mut Vec<u64>, bytes: &mut Vec<u8>) {
     // SAFETY: the caller's promise, for each `i` below `words`.
@@ -190,19 +190,19 @@ impl<A: Alloc + ?Sized> Place<'_, A> {
         Some(())
     }
 
-    /// Room for so many words.
+    /// Room for `words` words.
     fn room(&mut self, words: usize) -> Option<*mut u64> {
         debug_assert!(self.filled <= self.words);
         if words > self.words - self.filled {
             return None;
         }
-        // SAFETY: as above.
+        // SAFETY: there is room for `words` words more, as has just been looked at.
         let at = unsafe { self.start.add(self.filled) };
         self.filled += words;
         Some(at)
     }
 
-    /// The word so many behind the one that comes next.
+    /// The word `words` behind the one that comes next.
     #[inline]
     fn ahead(&self, words: u64) -> *mut u64 {
         self.start.wrapping_add(self.filled.wrapping_add(words as usize))
@@ -218,7 +218,7 @@ impl<A: Alloc + ?Sized> Place<'_, A> {
     /// The cell that will be there.
     #[inline]
     fn cell_ahead(&self, words: u64) -> Term {
-        // SAFETY: as above.
+        // SAFETY: PK1: the cell is made before the term is used.
         unsafe { Term::from_cell(self.ahead(words).cast()) }
     }
 

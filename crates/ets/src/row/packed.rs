@@ -60,7 +60,7 @@ impl Buffers {
         let start = self.image.as_mut_ptr();
         let mut block = Block { at: start, words, off_heap: OffHeap::new() };
         let copied = copy::copy(element, words, &mut block, no_literal);
-        // SAFETY: the copy has filled so many words of the image, which nobody else uses.
+        // SAFETY: the copy has filled `words` words of the image, which nothing else uses.
         unsafe { pack::pack(copied, start, words, base, &mut self.kept, &mut self.bytes) };
         mark
     }
@@ -104,7 +104,7 @@ impl Row {
         let mut row = Row::allocate(forms + bytes.len().div_ceil(8), hash, PACKED);
         let data = row.data();
         let mut block = Block { at: data.wrapping_add(1 + elements.len()), words: key_words, off_heap: OffHeap::new() };
-        // SAFETY: the fresh row has so many words: header, elements, key, objects off the heap, compact forms (in words, the
+        // SAFETY: the fresh row has the words that are written: header, elements, key, objects off the heap, compact forms (in words, the
         // last of which is zeroed before).
         unsafe {
             *data = Header::new(Kind::Tuple, elements.len()).raw();

@@ -24,7 +24,7 @@ impl Spec {
         Self::compile_own(term, dialect, memory)
     }
 
-    /// The same without a copy of the term: the specification is to be dropped before the term goes or moves (SP1, term/T2).
+    /// The same without a copy of the term: the caller must drop the specification before the term goes or moves (SP1, term/T2).
     pub fn compile_in_place(term: Term, dialect: Dialect) -> Result<Spec, Errors> {
         Self::compile_own(term, dialect, Fragment::new())
     }
@@ -210,7 +210,7 @@ fn cut(text: &str) -> &str {
 impl Compiler<'_> {
     fn error(&mut self, text: String) {
         self.errors.push(cut(&text).to_owned());
-        // Something stands for the value, so that compiling goes on.
+        // `[]` stands for the value, so that the rest is compiled too.
         self.constant(Term::NIL, Place::Scratch);
     }
 

@@ -75,7 +75,7 @@ impl Host for Tested {
     }
 }
 
-/// Nobody is traced.
+/// No process is traced: what asks about one gives `undefined` or nothing.
 impl Host for NoHost {
     fn act(&mut self, name: Atom, _: &[Term], _: &mut Arena) -> Option<Term> {
         Some(match name {

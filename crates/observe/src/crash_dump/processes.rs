@@ -106,7 +106,7 @@ impl Dump {
     /// What the processes hold.
     pub(super) fn heaps(&mut self, vm: &'static Vm, seized: &[Seized], own: Own<'_>) -> io::Result<()> {
         for Seized { process, signals } in seized {
-            // SAFETY: as in `processes`.
+            // SAFETY: process/P2: `seize` has made it `Running` for this thread; nothing ends that (CD1).
             let state = unsafe { process.owner_state() };
             holdings(vm, process.pid, state, signals, &mut self.terms, &mut self.out)?;
         }

@@ -132,7 +132,7 @@ impl Frame {
     #[inline(always)]
     unsafe fn put(&mut self, term: Term) {
         debug_assert!(self.left > 0);
-        // SAFETY: the caller's promise. The address behind the last place is not used.
+        // SAFETY: the caller promises that a place waits for a term, in a container that stands. The address behind the last is not used.
         unsafe { *self.next = term };
         self.next = self.next.wrapping_offset(self.step);
         std::mem::swap(&mut self.step, &mut self.other);

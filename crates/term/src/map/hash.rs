@@ -71,7 +71,7 @@ pub(super) fn get(root: Boxed, key: Term) -> Option<Term> {
 #[target_feature(enable = "popcnt")]
 unsafe fn get_counting(root: Boxed, key: Term) -> Option<Term> {
     let Some(hash) = small_hash(key) else {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the processor has `popcnt`.
         return unsafe { get_any_counting(root, key) };
     };
     let mut hash = with_end(hash, 0);
@@ -85,7 +85,7 @@ unsafe fn get_counting(root: Boxed, key: Term) -> Option<Term> {
         (header, slots) = (inner.header(), inner.ptr());
         hash >>= 4;
         if hash == 1 {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that the processor has `popcnt`.
             return unsafe { get_any_counting(root, key) };
         }
     }

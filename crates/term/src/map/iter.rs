@@ -207,7 +207,7 @@ pub fn next_iterator<A: Build + ?Sized>(heap: &mut A, path: u64, map: Map, limit
     let mut end: *mut Term = &raw mut chain;
     let next = next_batch(map, path, limit, |key, value| {
         let at = heap.alloc(4).as_ptr();
-        // SAFETY: four fresh words (A2), the last of which is what the next step writes, or who comes after them all; `end` is
+        // SAFETY: four fresh words (A2), the last of which the next step writes, or what follows after them all; `end` is
         // `chain` or such a word.
         unsafe {
             *at = Header::new(Kind::Tuple, 3).raw();
@@ -220,7 +220,7 @@ pub fn next_iterator<A: Build + ?Sized>(heap: &mut A, path: u64, map: Map, limit
     })?;
     if let Some(path) = next {
         let path = heap.uint(path);
-        // SAFETY: as above.
+        // SAFETY: `end` is `chain` or the last word of a tuple made above (A2).
         unsafe { *end = heap.cons(path, map.term()) };
     }
     Ok(chain)

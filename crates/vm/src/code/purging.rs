@@ -19,7 +19,7 @@ impl Vm {
     }
 
     fn retire_version(&'static self, version: Retired<Vm>) {
-        // At once, so that the collector is found at work by whoever looks next: it waits for thread progress itself.
+        // At once, so that the next to look finds the collector at work: it waits for thread progress itself.
         self.literals.release(self, version.take_literals());
         self.progress.retire_unregistered(move || {
             // SAFETY: this runs after thread progress.
