@@ -1,4 +1,4 @@
-//! What each instruction does to registers, frame and control, and what it demands of them (S6).
+//! What each instruction does to registers, frame and control, and what it demands of them (beam/S6).
 //!
 //! V1. An X register is read only where every way there has set it since it was last lost. A call,
 //!     send, receive wait or look for a message loses all of them; an instruction with a `Live` operand loses those from

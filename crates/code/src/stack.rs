@@ -38,7 +38,7 @@ impl<R: Runtime> Iterator for StackWalk<R> {
             return None;
         }
         // SAFETY: within the stack, at a continuation's slot, and the layout leads from one to the next (the promise of `new`); the
-        // module of each is kept as long as it stands there (K2, K3).
+        // module of each is kept as long as it stands there (code/K2, code/K3).
         unsafe {
             let continuation = &*((*self.at).raw() as *const Continuation<R>);
             self.at = self.at.add(1 + continuation.frame as usize);

@@ -156,7 +156,7 @@ fn new_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 /// Rows that have left their table, to be freed.
 struct Doomed {
     taken: Taken,
-    /// There may be readers until all normal schedulers have begun another slice (TB4): then this becomes true.
+    /// There may be readers until all normal schedulers have begun another slice (ets/TB4): then this becomes true.
     unwatched: Option<Arc<AtomicBool>>,
     slices: &'static Progress,
 }
@@ -206,7 +206,7 @@ impl Drop for Doomed {
 /// Frees rows when all normal schedulers have begun another slice: a batch between two slices, so that nothing waits long.
 fn free_later(slices: &'static Progress, mut taken: Taken) {
     slices.retire_unregistered(move || {
-        // SAFETY: TB4: the readers of that time have begun another slice.
+        // SAFETY: ets/TB4: the readers of that time have begun another slice.
         if unsafe { taken.free(FREE_BATCH) } == FREE_BATCH {
             free_later(slices, taken);
         }
@@ -249,7 +249,7 @@ fn free_some(ctx: &mut Ctx<'_>, doomed: &mut Doomed) -> bool {
         return true;
     }
     while !doomed.is_watched() {
-        // SAFETY: TB4: there are no readers any more.
+        // SAFETY: ets/TB4: there are no readers any more.
         let freed = unsafe { doomed.taken.free(FREE_BATCH) };
         ctx.bump(freed / FREES_PER_REDUCTION);
         if freed < FREE_BATCH {

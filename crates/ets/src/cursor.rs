@@ -3,7 +3,7 @@
 //! The first step only notes the key it found. A second one that starts from there shows that a process walks: then the
 //! keys that follow are noted, too. They are the tree's own words, so that a step from one small key to the next looks at no row.
 //!
-//! CU1. The noted keys are looked at only while the tree's version is the noted one (TR2) and it may be read.
+//! CU1. The noted keys are looked at only while the tree's version is the noted one (ets/TR2) and it may be read.
 
 use crate::tree::{Place, Tree};
 use myriad_term::Term;

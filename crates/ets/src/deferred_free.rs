@@ -2,7 +2,7 @@
 //!
 //! Processes on normal schedulers may be reading them without a lock, during one call of a built-in. So what leaves is freed once
 //! each of these schedulers has begun a new slice ([`myriad_vm::Vm::slices`]). While only one process has used a table, which
-//! cannot read while it writes, what leaves is freed at once (`table`, TB4).
+//! cannot read while it writes, what leaves is freed at once (ets.table/TB4).
 
 use crate::hash::Buckets;
 use crate::row::{Row, free_at};
@@ -50,7 +50,7 @@ impl<'a> DeferredFree<'a> {
     #[inline]
     pub fn row(&mut self, row: Row) {
         if self.at_once {
-            // SAFETY: R1: it has left its table, which has no readers without the lock.
+            // SAFETY: ets/R1: it has left its table, which has no readers without the lock.
             unsafe { row.free() };
         } else {
             self.retire(Retired(row.address(), free_at));

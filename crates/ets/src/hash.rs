@@ -8,7 +8,7 @@
 //! S3. While the table is fixed no bucket is split or joined and no row leaves: it is hidden instead, and its hash noted, so
 //!     that [`Writing::purge`] finds it.
 //! S4. Buckets, links and what changes in rows are written only by the holder of the lock for writing, or by the table's holder
-//!     while it is inside (`table`, TB5), which needs no lock; within a write of [`SeqLock`]. "With the lock" means either. A
+//!     while it is inside (ets.table/TB5), which needs no lock; within a write of [`SeqLock`]. "With the lock" means either. A
 //!     reader without the lock ([`Shard::read_optimistically`]) follows links that are never wild, and believes what it has found
 //!     if the sequence number lets it (the header of `table` has the whole read).
 //! S5. Arrays of buckets and rows that leave the shard are freed when the readers without the lock have moved on
@@ -367,7 +367,7 @@ impl Writing<'_> {
     /// Sets a link.
     #[inline]
     fn set(link: &Link, row: Option<Row>) {
-        // SAFETY: R1: see the impl.
+        // SAFETY: ets/R1: see the impl.
         unsafe { link.set(row) };
     }
 
@@ -400,7 +400,7 @@ impl Writing<'_> {
             Self::unlink(self.shard, &mut self.deferred_free, at);
             return at;
         }
-        // SAFETY: R1: see the impl.
+        // SAFETY: ets/R1: see the impl.
         unsafe { row.set_hidden(true) };
         let mut hidden = self.hidden.lock();
         hidden.push(row.hash());
@@ -449,9 +449,9 @@ impl Writing<'_> {
         let at = self.shard.place(hash, key);
         debug_assert!(at.get().is_none_or(|row| row.hash() == hash), "S2");
         match at.get() {
-            // SAFETY: R1: see the impl. The key's word stays: keys are equal, and equal immediate terms are the same word.
+            // SAFETY: ets/R1: see the impl. The key's word stays: keys are equal, and equal immediate terms are the same word.
             Some(old) if unsafe { old.overwrite(elements) } => {}
-            // SAFETY: R1: see the impl; there are no readers without the lock if what leaves is freed at once.
+            // SAFETY: ets/R1: see the impl; there are no readers without the lock if what leaves is freed at once.
             Some(old) if self.deferred_free.is_at_once() && unsafe { old.rewrite(tuple, words) } => {}
             Some(_) => self.swap(at, Row::sized(tuple, hash, words)),
             None => {
@@ -475,7 +475,7 @@ impl Writing<'_> {
             old_memory.clear();
             if eq_exact(old.term(&mut old_memory), new) {
                 if old.is_hidden() {
-                    // SAFETY: R1: see the impl.
+                    // SAFETY: ets/R1: see the impl.
                     unsafe { old.set_hidden(false) };
                     self.shown();
                     if !std::ptr::eq(at, place) {
@@ -706,7 +706,7 @@ impl Chains {
                 if freed == limit {
                     return freed;
                 }
-                // SAFETY: R1: the chain was taken out of its table.
+                // SAFETY: ets/R1: the chain was taken out of its table.
                 unsafe {
                     link.set(row.next());
                     row.free();

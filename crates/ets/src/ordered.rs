@@ -1,6 +1,6 @@
 //! The tree of an ordered set, its lock, and what is known of it without one.
 //!
-//! OR1. The tree is reached with the lock, or by the table's holder while it is inside (`table`, TB5). To change it, with the lock for
+//! OR1. The tree is reached with the lock, or by the table's holder while it is inside (ets.table/TB5). To change it, with the lock for
 //!      writing or as the holder, which does not reach it twice at a time.
 
 use crate::tree::Tree;

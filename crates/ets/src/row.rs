@@ -8,7 +8,7 @@
 //! key, then what it counts off the heap, then the compact form of the other elements.
 //!
 //! R1. A row belongs to one table. It is read while its shard's lock is held, or, in a hash table, by readers without it
-//!     (`table`, TB4). It is changed and unlinked while the lock is held for writing, and freed once it can have no reader.
+//!     (ets.table/TB4). It is changed and unlinked while the lock is held for writing, and freed once it can have no reader.
 //! R2. The words of a row are terms or headers, as in a heap (term/B2), and its pointers lead into the row. In a packed one
 //!     that holds for the key and what is off the heap; an element's word may be a mark of where its compact form is.
 //! R3. What changes in a row that is in a table: the link, the flags, and immediate elements other than the key, which become

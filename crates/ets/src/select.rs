@@ -1,7 +1,7 @@
 //! `select`, `match` and their kin: specifications run over a table.
 //!
 //! A scan holds a lock for one batch of rows, and gives way between batches when the slice is used up. While a scan of a hash
-//! table rests it keeps rows in place (TB3), so that each row is visited once.
+//! table rests it keeps rows in place (ets/TB3), so that each row is visited once.
 //!
 //! Order of results, which programs see: a hash table's are in reverse order of the visits; an ordered set is visited
 //! downwards to give an ascending list, and upwards when there is a limit or for `select_reverse`.

@@ -1,6 +1,6 @@
 //! The store of sets and bags: chains of rows ([`crate::hash`]) in one shard, or several with `write_concurrency`.
 //!
-//! A scan goes shard by shard, bucket by bucket. Between two batches it keeps rows in place (TB3 of `table`), so that it visits each row once.
+//! A scan goes shard by shard, bucket by bucket. Between two batches it keeps rows in place (ets/TB3 of `table`), so that it visits each row once.
 
 use crate::access::user;
 use crate::hash::{Fixed, Shards, Writing};

@@ -6,7 +6,7 @@
 //! store is a file that implements [`Rows`], a variant of [`Store`], an arm of the macro, and a line in `Table::new`.
 //!
 //! What every method keeps to:
-//! - It takes the table's locks itself, by the methods of [`Table`] (TB1 to TB5 there), and gives [`Gone`] if the table has been deleted.
+//! - It takes the table's locks itself, by the methods of [`Table`] (ets/TB1 to TB5 there), and gives [`Gone`] if the table has been deleted.
 //! - A method that writes holds the lock for the whole of it: what it does is atomic to all other users.
 //! - A closure that is given a row is called with a lock held, or optimistically where the method says so; it keeps no row.
 
@@ -165,10 +165,10 @@ pub trait Rows {
     /// Are the rows in the order of their keys?
     const ORDERED: bool;
 
-    /// May users read rows without a lock (TB4)? Rows that have been taken out must outlive their reads then.
+    /// May users read rows without a lock (ets/TB4)? Rows that have been taken out must outlive their reads then.
     const OPTIMISTIC: bool;
 
-    /// Its locks, in the order in which they are taken (TB2). Tables with one lock may have a holder (TB5).
+    /// Its locks, in the order in which they are taken (ets/TB2). Tables with one lock may have a holder (ets/TB5).
     fn locks(&self) -> impl Iterator<Item = &RwLock<()>>;
 
     /// Calls `each` with the visible rows of a key, the newest first: perhaps several times, where it looks optimistically, and only what it

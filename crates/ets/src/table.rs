@@ -330,7 +330,7 @@ impl Table {
         if self.options.kind == Kind::OrderedSet { 0 } else { table_hash(key) }
     }
 
-    /// Are rows to stay in place now (S3)?
+    /// Are rows to stay in place now (ets/S3)?
     #[inline]
     pub fn fixed(&self) -> Fixed {
         // Relaxed: read under a shard's lock (TB3).
@@ -644,7 +644,7 @@ impl Taken {
         while freed < limit
             && let Some(row) = self.rows.pop()
         {
-            // SAFETY: the caller's promise; R1.
+            // SAFETY: the caller's promise; ets/R1.
             unsafe { row.free() };
             freed += 1;
         }

@@ -204,7 +204,7 @@ impl Tree {
             at.0.set(of);
         }
         self.words -= old.words();
-        // SAFETY: R1: it has just left the table.
+        // SAFETY: ets/R1: it has just left the table.
         unsafe { old.free() };
     }
 
@@ -230,7 +230,7 @@ impl Tree {
                 // TR1, as in `replaced`.
                 place.key().0.set(row.key(self.keypos));
                 self.words = self.words + row.words() - old.words();
-                // SAFETY: R1: it has just left the table.
+                // SAFETY: ets/R1: it has just left the table.
                 unsafe { old.free() };
                 self.changed();
             }
@@ -253,7 +253,7 @@ impl Tree {
         let row = place.remove();
         debug_assert!(self.words >= row.words(), "more left the tree than came");
         self.words -= row.words();
-        // SAFETY: R1: it has just left the table.
+        // SAFETY: ets/R1: it has just left the table.
         unsafe { row.free() };
         self.changed();
         true
@@ -371,7 +371,7 @@ fn is_between(of: Term, keys: &[Cell<Term>], side: Ordering) -> bool {
 impl Drop for Tree {
     fn drop(&mut self) {
         for row in self.take_all() {
-            // SAFETY: R1: it has left the table.
+            // SAFETY: ets/R1: it has left the table.
             unsafe { row.free() };
         }
     }

@@ -61,7 +61,7 @@ impl Allowed {
     fn check_area(&self, area: Area, off_heap: &mut usize) {
         let mut at = area.0 as *mut u64;
         while (at as usize) < area.1 {
-            // SAFETY: H1, initialised words.
+            // SAFETY: heap/H1, initialised words.
             let word = unsafe { *at };
             // SAFETY: only looked at.
             let term = unsafe { Term::from_raw(word) };
@@ -81,7 +81,7 @@ impl Allowed {
 }
 
 impl Heap {
-    /// Checks H1 to H6.
+    /// Checks heap/H1 to H6.
     pub(crate) fn check(&self, roots: &Roots<'_>) {
         assert!(self.start <= self.high_water && self.high_water <= self.htop, "H1: high-water mark");
         assert!(self.htop <= self.stop && self.stop <= self.hend, "H1: top and stack");

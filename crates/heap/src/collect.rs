@@ -125,7 +125,7 @@ impl Heap {
         }
     }
 
-    /// Collects both generations into the young block, whatever their size and limit. Does not rely on H4.
+    /// Collects both generations into the young block, whatever their size and limit. Does not rely on heap/H4.
     ///
     /// # Safety
     /// As [`Heap::collect`].
@@ -243,7 +243,7 @@ impl Heap {
         if plan != Plan::Single {
             self.check(roots);
         }
-        // SAFETY: the caller's promise; `size` holds the survivors and the stack (C1).
+        // SAFETY: the caller's promise; `size` holds the survivors and the stack (heap/C1).
         let words_copied = unsafe {
             let fragments = !self.fragments.is_null();
             let promote = plan != Plan::Single;
@@ -281,7 +281,7 @@ impl Heap {
             let all = self.young_words() + self.old_words();
             let least = all.saturating_add(self.stack_words()).saturating_add(need).saturating_add(RESERVED);
             let size = sizes::at_least(least.max(self.min_heap_size()));
-            // SAFETY: as above; `size` holds all (C1).
+            // SAFETY: as above; `size` holds all (heap/C1).
             unsafe { self.copy_to::<{ mode::SINGLE }, false>(size, false, roots) };
         }
         #[cfg(heap_check)]
@@ -408,7 +408,7 @@ impl Heap {
             top: new,
             old_top: scan_old,
         };
-        // SAFETY: the caller lists all roots; destinations have room (C1): the young block by `size`, the old one because
+        // SAFETY: the caller lists all roots; destinations have room (heap/C1): the young block by `size`, the old one because
         // a minor collection is run only if all mature objects fit, and a fullsweep's was made for all.
         unsafe {
             if in_place {

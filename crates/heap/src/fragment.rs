@@ -106,7 +106,7 @@ impl Chunk {
         }
     }
 
-    /// Frees a chain of chunks; a block that is still held as a message becomes the message's alone, without words (MB2).
+    /// Frees a chain of chunks; a block that is still held as a message becomes the message's alone, without words (heap/MB2).
     ///
     /// # Safety
     /// The chunks are live, and no reference to their words is left.

@@ -15,7 +15,7 @@ use myriad_term::copy_shared::{Copied, copy_shared_with};
 /// Calls `visit` with the place of each word that is a term, of objects that lie one after another.
 ///
 /// # Safety
-/// The area is all objects (H1, H2).
+/// The area is all objects (heap/H1, heap/H2).
 pub(crate) unsafe fn each_term(start: *mut u64, end: *mut u64, mut visit: impl FnMut(*mut u64)) {
     let mut at = start;
     while at < end {
@@ -90,8 +90,8 @@ impl Heap {
     /// As [`Heap::collect`]; the areas are live.
     pub unsafe fn copy_out(&mut self, areas: &LiteralRanges, roots: &mut Roots<'_>) -> GcReport {
         let mut copies = Copies::new(areas, Fragment::new());
-        // SAFETY: H1 and H2 for the heap and the stack, the caller's promise for the roots. Old objects may point to the
-        // copies now, against H4; the collection that follows moves all into one generation and does not rely on it.
+        // SAFETY: heap/H1 and heap/H2 for the heap and the stack, the caller's promise for the roots. Old objects may point to the
+        // copies now, against heap/H4; the collection that follows moves all into one generation and does not rely on it.
         unsafe {
             self.each_area(|start, end| each_term(start, end, |slot| copies.replace(slot)));
             for i in 0..self.stack_words() {
@@ -119,7 +119,7 @@ impl Fragment {
     pub unsafe fn copy_out(this: &mut Option<Fragment>, terms: &mut [&mut Term], areas: &LiteralRanges) {
         let refers = |term: &Term| !term.is_immediate() && areas.contains(term.object_ptr());
         let known = this.as_ref().map_or_else(Vec::new, Fragment::areas);
-        // SAFETY: a fragment's words are objects (H2); the copies that are made during the walk lie behind or elsewhere.
+        // SAFETY: a fragment's words are objects (heap/H2); the copies that are made during the walk lie behind or elsewhere.
         unsafe {
             let mut found = terms.iter().any(|term| refers(term));
             for (start, end) in known.iter().copied() {

@@ -30,7 +30,7 @@ use crate::machine::Machine;
 ///
 /// # Safety
 /// It is called with the address of an instruction of its own, which the decoder has made, in code that the process of the
-/// machine runs; MA1 holds, and it sees to it that MA1 and the frame are as the next instruction expects.
+/// machine runs; interp/MA1 holds, and it sees to it that interp/MA1 and the frame are as the next instruction expects.
 pub type SlowOp = unsafe fn(&mut Machine<'_, '_>, *const u32) -> *const u32;
 
 /// Added to the opcode of an instruction of which all registers are X registers: most instructions have versions that need not

@@ -52,7 +52,7 @@ pub struct Flags {
     pub save_calls: u16,
 }
 
-/// The part of a process that only its owner touches (P2).
+/// The part of a process that only its owner touches (process/P2).
 ///
 /// Kept small: an idle process is to cost no more than OTP's (docs/design.md, section 13).
 pub struct OwnerState<R: Runtime> {
@@ -68,7 +68,7 @@ pub struct OwnerState<R: Runtime> {
     pub saved_x: Vec<Term>,
     /// Reductions done in earlier slices.
     pub reductions: u64,
-    /// Signals fetched and not handled yet (G3).
+    /// Signals fetched and not handled yet (process/G3).
     pub unhandled: Option<Box<Signals<R>>>,
     /// Messages fetched.
     pub messages: MessageQueue,
@@ -126,7 +126,7 @@ pub struct OwnerState<R: Runtime> {
     pub retry_state: Term,
 }
 
-// SAFETY: the heap, the code pointers and the signals in it belong to it, and go with it from thread to thread (P2).
+// SAFETY: the heap, the code pointers and the signals in it belong to it, and go with it from thread to thread (process/P2).
 unsafe impl<R: Runtime> Send for OwnerState<R> {}
 
 impl<R: Runtime> OwnerState<R> {

@@ -4,7 +4,7 @@ use crate::message::Message;
 use myriad_heap::{Fragment, Heap};
 use myriad_term::{Pid, Term};
 
-/// A term with the memory it needs (`signal.rs`, G2).
+/// A term with the memory it needs (`signal.rs`, process/G2).
 pub struct Payload {
     /// The term.
     pub term: Term,

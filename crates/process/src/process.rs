@@ -1,6 +1,6 @@
 //! The process: what others see of it, and what is its own.
 //!
-//! P2 (`status.rs`) gives the owner state to one thread at a time; everything that others do to a process is a signal.
+//! process/P2 (`status.rs`) gives the owner state to one thread at a time; everything that others do to a process is a signal.
 
 use crate::owner::OwnerState;
 use crate::priority::Priority;
@@ -52,7 +52,7 @@ pub struct Process<R: Runtime> {
     owner_state: UnsafeCell<OwnerState<R>>,
 }
 
-// SAFETY: P2 gives `owner_state` to one thread at a time; the rest is atomic or lock-free.
+// SAFETY: process/P2 gives `owner_state` to one thread at a time; the rest is atomic or lock-free.
 unsafe impl<R: Runtime> Sync for Process<R> {}
 
 impl<R: Runtime> Process<R> {
@@ -93,7 +93,7 @@ impl<R: Runtime> Process<R> {
         })
     }
 
-    /// As [`Process::transition`], to a state in which the calling thread may become its owner: waits until it has no visitor (P3).
+    /// As [`Process::transition`], to a state in which the calling thread may become its owner: waits until it has no visitor (process/P3).
     fn take_up<T>(&self, f: impl Fn(Status) -> (Status, T)) -> T {
         let mut backoff = Backoff::new();
         loop {
@@ -109,12 +109,12 @@ impl<R: Runtime> Process<R> {
         }
     }
 
-    /// Calls `look` with its status and its owner state, if it does not run and no other thread visits it (P3).
+    /// Calls `look` with its status and its owner state, if it does not run and no other thread visits it (process/P3).
     pub fn visit<T>(&self, look: impl FnOnce(Status, &OwnerState<R>) -> T) -> Option<T> {
         let visit = self.status.visit(|bits| Status::from_bits(bits).admits_visitors())?;
         myriad_sync::sim_point();
         debug_assert!(Status::from_bits(visit.state).admits_visitors(), "P3: a thread owns it");
-        // SAFETY: P3: no thread changes it as long as `visit` lives.
+        // SAFETY: process/P3: no thread changes it as long as `visit` lives.
         Some(look(Status::from_bits(visit.state), unsafe { self.seen() }))
     }
 
@@ -348,7 +348,7 @@ impl<R: Runtime> Process<R> {
     /// The owner state, to look at.
     ///
     /// # Safety
-    /// No thread changes it as long as the reference lives (P2, P3).
+    /// No thread changes it as long as the reference lives (process/P2, process/P3).
     pub unsafe fn seen(&self) -> &OwnerState<R> {
         // SAFETY: the caller promises that no thread changes it meanwhile.
         self.owner_state.with(|p| unsafe { &*p })
@@ -357,11 +357,11 @@ impl<R: Runtime> Process<R> {
     /// The owner state.
     ///
     /// # Safety
-    /// P2: the caller's thread has made the process `Running`, or made the process and not published it, and no other
+    /// process/P2: the caller's thread has made the process `Running`, or made the process and not published it, and no other
     /// reference from this function is alive.
     #[allow(clippy::mut_from_ref, reason = "the caller promises that it is the only one")]
     pub unsafe fn owner_state(&self) -> &mut OwnerState<R> {
-        // SAFETY: P2: the caller promises that its thread owns the process, and that this is the only reference.
+        // SAFETY: process/P2: the caller promises that its thread owns the process, and that this is the only reference.
         self.owner_state.with_mut(|p| unsafe { &mut *p })
     }
 }

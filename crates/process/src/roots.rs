@@ -111,7 +111,7 @@ impl<R: Runtime> OwnerState<R> {
     /// As for [`OwnerState::collect`]; the areas are live.
     pub unsafe fn copy_literals(&mut self, areas: &LiteralRanges) {
         for message in self.messages.detached() {
-            // SAFETY: a message's block holds what it refers to (M3), unless that is a literal.
+            // SAFETY: a message's block holds what it refers to (process/M3), unless that is a literal.
             unsafe { message.copy_out(areas) };
         }
         self.with_roots(&mut [], |heap, roots| {

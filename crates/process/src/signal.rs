@@ -36,7 +36,7 @@
 //! - *Order (G1).* One sender's pushes follow each other in the queue (sync.mpsc/N2), which is a stack, taken whole and turned round. A
 //!   long one is turned bit by bit, each bit for reductions, and none of it is handled before all of it is turned. What was taken
 //!   first is handled to its end before the next is taken.
-//! - *The wake-up* is the affair of `status.rs` (P4). The sender must push before it changes the state, and [`Process::push`] does
+//! - *The wake-up* is the affair of `status.rs` (process/P4). The sender must push before it changes the state, and [`Process::push`] does
 //!   both.
 //! - *The end (G4).* Closing exchanges the queue's one word, so a push comes before it and is in what it gives, or fails. The
 //!   Acquire of the sender that finds the queue closed pairs with the Release of closing: it sees what the ending process did before,

@@ -99,7 +99,7 @@ impl<R: Runtime> ProcessTable<R> {
                 break pid;
             }
         };
-        // Relaxed: figures; a listing, which relies on `born`, reads it under the lock (LI1).
+        // Relaxed: figures; a listing, which relies on `born`, reads it under the lock (process/LI1).
         self.count.fetch_add(1, Ordering::Relaxed);
         let born = self.spawned.fetch_add(1, Ordering::Relaxed);
         pid.note_made();
@@ -165,7 +165,7 @@ impl<R: Runtime> ProcessTable<R> {
         self.slots.iter().filter_map(|slot| unsafe { slot.load(Ordering::Acquire).as_ref() }).for_each(look);
     }
 
-    /// Opens a listing; gives its key, and how many processes were born before it (LI1).
+    /// Opens a listing; gives its key, and how many processes were born before it (process/LI1).
     pub(crate) fn open_listing(&self) -> (u64, u64) {
         let _next = self.next.lock();
         // Relaxed: written under the lock.

@@ -1,7 +1,7 @@
 //! What one scheduler does between two slices: it picks a process from its queue or steals one, balances queues, searches for work
 //! when it has none, and announces that it parks.
 //!
-//! The header of the crate has the states of a scheduler and the rules (Q1 to Q3). Hedqvist 5.2.4 has this loop's ancestor, Zhang 3.3
+//! The header of the crate has the states of a scheduler and the rules (sched/Q1 to Q3). Hedqvist 5.2.4 has this loop's ancestor, Zhang 3.3
 //! OTP's policy of balancing. A search ([`SPIN_NS`]) saves work that comes in short pauses the system calls of parking and
 //! waking, and an idle VM still sleeps.
 

@@ -94,7 +94,7 @@ impl Account {
     fn times(&self, clock: u64) -> Times {
         loop {
             let seen = self.seqlock.read_optimistically(|| {
-                // Relaxed: Q1 of `SeqLock`.
+                // Relaxed: sched/Q1 of `SeqLock`.
                 let mut times: Times = std::array::from_fn(|i| self.times[i].load(Ordering::Relaxed));
                 times[self.state() as usize] += clock.saturating_sub(self.since.load(Ordering::Relaxed));
                 times

@@ -1,7 +1,7 @@
 //! [`BiasedLock`]: a lock's first user goes in and out by plain loads and stores, until another user comes.
 //!
 //! Biased locking (Kawachiya et al., 2002; Dice, Huang, Yang, 2010). The holder stores that it is inside, then looks whether it
-//! is still the holder; a revoker stores that there is no holder, then looks whether the holder is inside (SL1). The holder
+//! is still the holder; a revoker stores that there is no holder, then looks whether the holder is inside (sync/SL1). The holder
 //! does so millions of times and a revoker once, so their fences differ: the holder's binds its compiler only, and the revoker
 //! has the operating system make a fence in all threads at once (`membarrier`). Where the system has no such call, no user becomes
 //! a holder.

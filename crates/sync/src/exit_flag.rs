@@ -4,7 +4,7 @@
 //! sets the flag first, then collects what the object was given.
 //!
 //! EF1. A gift is seen by the thread that ends the object, after [`ExitFlag::set`], or [`ExitFlag::must_take_back`] is true for the
-//!      giver (SL1). Both may happen, so a gift must be such that taking it twice does no harm (a lock decides who has it).
+//!      giver (sync/SL1). Both may happen, so a gift must be such that taking it twice does no harm (a lock decides who has it).
 //!
 //! What was not done: a lock around both steps. Every giver would have to take the lock of the object's end.
 

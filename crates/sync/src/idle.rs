@@ -23,11 +23,11 @@
 //! A worker makes all its moves but that to Woken, which a producer makes. A worker may leave from Idle by itself: it has seen work
 //! in its last look, its timer is due, or it was woken for something that only it may do.
 //!
-//! IS1. A worker's fence in [`IdleSet::enter`] and a producer's in [`IdleSet::after_push`] are a case of SL1: the worker sees the work
+//! IS1. A worker's fence in [`IdleSet::enter`] and a producer's in [`IdleSet::after_push`] are a case of sync/SL1: the worker sees the work
 //!      in its last look, or the producer sees the worker idle.
 //! IS2. A producer that sees a search under way wakes nobody. So a worker whose search is over, whether it has found work or not,
 //!      must look again, and wake another worker if there is more than it takes itself; by the fence at the end of a [`Search`] it
-//!      sees what came during the search (SL1 again: that fence, and the producer's).
+//!      sees what came during the search (sync/SL1 again: that fence, and the producer's).
 //! IS3. A producer that claims an idle worker must wake it. Another producer that sees that worker Woken or Busy need not: the next
 //!      `enter` of that worker comes later than the fence of this producer, so the worker's last look finds the work (IS1). Perhaps
 //!      no sooner than that: the worker may have been leaving by itself, for other work.

@@ -7,7 +7,7 @@
 //! it was notified, and waits only if not.
 //!
 //! LS1. There is one leader at a time; what one did while it led happens before what the next one does.
-//! LS2. A leader that finds no notice is found to lead by any waker that notifies it after that look (SL1).
+//! LS2. A leader that finds no notice is found to lead by any waker that notifies it after that look (sync/SL1).
 //! LS3. An interrupt may come when its thread leads no more, and then ends another's wait early: waits are repeated anyway.
 //!
 //! What was not done: an interrupt at every notice, which needs no protocol and costs a call of the operating system each time.

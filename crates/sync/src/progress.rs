@@ -36,11 +36,11 @@
 //! G2. A thread seen with epoch >= `t` drew it from the global epoch with Acquire after the tag's Release: what it
 //!     reads from then on was unlinked already; what it read earlier, it read before its Release.
 //! G3. A thread seen with count 0 that enters later makes a SeqCst fence between entering and reading; the retirer
-//!     made one between unlinking and looking (SL1). If the look missed the entry, the retirer's fence was the earlier,
+//!     made one between unlinking and looking (sync/SL1). If the look missed the entry, the retirer's fence was the earlier,
 //!     so the thread reads what was unlinked as unlinked.
 //! G4. So each slot, once seen past `t`, is past it for good, and a scan need not go back.
 //! G5. Work that is left to others is left to somebody. A thread that leaves work makes a SeqCst fence and looks whether anybody is
-//!     inside; a thread that goes outside makes one and looks whether work was left. One of the two sees the other (SL1), and sees to
+//!     inside; a thread that goes outside makes one and looks whether work was left. One of the two sees the other (sync/SL1), and sees to
 //!     the work.
 //!
 //! G2 needs only Release and Acquire, so a quiescent point has no fence; entering has one, and is rare. The tag is drawn by a

@@ -16,7 +16,7 @@
 //!
 //! SP1. A mutator looks for requests again after it has ceased to be counted, and counts itself anew if it finds one. So a requester
 //!      that finds all mutators counted after its request knows that none of them takes a step before it releases the request,
-//!      though some may still have been leaving an earlier stop: the mutator's fence and the requester's are a case of SL1.
+//!      though some may still have been leaving an earlier stop: the mutator's fence and the requester's are a case of sync/SL1.
 //! SP2. What mutators did before they were found stopped happens before what the requester does then, and that happens before what
 //!      mutators do once the request is released.
 //! SP3. Requests are counted: mutators run again when the last one is released.

@@ -2,7 +2,7 @@
 //!
 //! A deleter sets the tombstone, and only then takes the contents out, with the lock held and within a write of the object's
 //! [`SeqLock`](crate::SeqLock). A reader must look at the tombstone after it has found something; a writer, once it has the lock and
-//! before it adds anything. Nothing here stores and then looks (SL1): all follows in one direction, contents after tombstone, and so
+//! before it adds anything. Nothing here stores and then looks (sync/SL1): all follows in one direction, contents after tombstone, and so
 //! needs no fence and no ordering beyond those of lock and seqlock.
 //!
 //! TS1. A thread that has the lock, or has read without a write falling into it, sees the tombstone if it sees that the contents

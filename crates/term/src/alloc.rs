@@ -11,7 +11,7 @@ use crate::magic::{Magic, magic_reference};
 use crate::word::Term;
 use std::ptr::{self, NonNull};
 
-/// The chain of off-heap objects of one heap (B3), and what they weigh.
+/// The chain of off-heap objects of one heap (term/B3), and what they weigh.
 #[derive(Debug)]
 pub struct OffHeap {
     /// First object's header, or null.
@@ -29,7 +29,7 @@ impl OffHeap {
     /// Puts an off-heap object at the head of the chain.
     ///
     /// # Safety
-    /// `header` is an initialised off-heap object (B3) of the heap that owns this chain, and in no chain yet.
+    /// `header` is an initialised off-heap object (term/B3) of the heap that owns this chain, and in no chain yet.
     pub unsafe fn link(&mut self, header: *mut u64, words: usize) {
         // SAFETY: the caller promises that `header` is an off-heap object of this heap, and in no chain yet.
         unsafe { crate::Boxed::at(header).set_off_heap_next(self.first) };
@@ -115,7 +115,7 @@ pub trait Build: Alloc {
         }
     }
 
-    /// A boxed object of raw words (B2).
+    /// A boxed object of raw words (term/B2).
     #[inline]
     fn boxed_raw(&mut self, header: Header, words: &[u64]) -> Term {
         debug_assert!(header.size() == words.len() && !header.holds_terms());

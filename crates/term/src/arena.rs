@@ -1,9 +1,9 @@
 //! A bump arena of terms: an [`Alloc`] whose objects all go at once.
 //!
 //! For terms without a process: tests, command-line tools, terms under construction. Chunks grow geometrically and never
-//! move (A1). On drop the off-heap chain gives back its counts, then the chunks are freed.
+//! move (term/A1). On drop the off-heap chain gives back its counts, then the chunks are freed.
 //!
-//! R1. Whoever holds a term of an arena keeps the arena (T2): [`Term`] carries no lifetime.
+//! R1. Whoever holds a term of an arena keeps the arena (term/T2): [`Term`] carries no lifetime.
 //!
 //! [`Term`]: crate::Term
 
@@ -55,7 +55,7 @@ impl Arena {
 
     #[cold]
     fn drop_terms(&mut self) {
-        // SAFETY: the chain holds initialised off-heap objects of this arena (B3), which all die now.
+        // SAFETY: the chain holds initialised off-heap objects of this arena (term/B3), which all die now.
         unsafe { self.off_heap.release_all() };
         self.off_heap = OffHeap::new();
         self.used_words = 0;
@@ -110,7 +110,7 @@ impl Default for Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        // SAFETY: the chain holds initialised off-heap objects of this arena (B3), which all die now.
+        // SAFETY: the chain holds initialised off-heap objects of this arena (term/B3), which all die now.
         unsafe { self.off_heap.release_all() };
         for (chunk, layout) in self.chunks.drain(..) {
             // SAFETY: allocated in `grow` with this layout; R1: no term is looked at any more.

@@ -1,6 +1,6 @@
 //! Atoms: an index into a table that only grows.
 //!
-//! T-A1. An atom's text never moves and is never freed; equal texts have equal indexes.
+//! T-term/A1. An atom's text never moves and is never freed; equal texts have equal indexes.
 //! The well-known atoms of [`crate::am`] come first, in its order, so that their indexes are constants.
 
 use crate::am;

@@ -153,7 +153,7 @@ impl Boxed {
     /// The object at an address.
     ///
     /// # Safety
-    /// T1: `header` points at the header of an initialised object, and T2 holds for it.
+    /// term/T1: `header` points at the header of an initialised object, and term/T2 holds for it.
     #[inline(always)]
     pub const unsafe fn at(header: *mut u64) -> Boxed {
         Boxed(header)
@@ -168,7 +168,7 @@ impl Boxed {
     /// The header.
     #[inline(always)]
     pub fn header(self) -> Header {
-        // SAFETY: T1.
+        // SAFETY: term/T1.
         Header(unsafe { *self.0 })
     }
 
@@ -187,7 +187,7 @@ impl Boxed {
     /// The term of this object.
     #[inline(always)]
     pub fn term(self) -> Term {
-        // SAFETY: T1.
+        // SAFETY: term/T1.
         unsafe { Term::from_boxed(self.0) }
     }
 
@@ -195,7 +195,7 @@ impl Boxed {
     #[inline(always)]
     pub fn word(self, i: usize) -> u64 {
         debug_assert!(i < self.size());
-        // SAFETY: T1 and B1, `i` is within the object.
+        // SAFETY: term/T1 and B1, `i` is within the object.
         unsafe { *self.0.add(1 + i) }
     }
 
@@ -203,14 +203,14 @@ impl Boxed {
     #[inline(always)]
     pub fn slot(self, i: usize) -> Term {
         debug_assert!(self.header().holds_terms());
-        // SAFETY: T1 and B2, the word is a term.
+        // SAFETY: term/T1 and B2, the word is a term.
         unsafe { Term::from_raw(self.word(i)) }
     }
 
     /// All words after the header.
     #[inline(always)]
     pub fn words<'a>(self) -> &'a [u64] {
-        // SAFETY: T1, T2 and T3.
+        // SAFETY: term/T1, term/T2 and term/T3.
         unsafe { std::slice::from_raw_parts(self.0.add(1), self.size()) }
     }
 
@@ -218,7 +218,7 @@ impl Boxed {
     #[inline(always)]
     pub fn slots<'a>(self) -> &'a [Term] {
         debug_assert!(self.header().holds_terms());
-        // SAFETY: T1, T2, T3 and B2; Term is transparent over u64.
+        // SAFETY: term/T1, term/T2, term/T3 and B2; Term is transparent over u64.
         unsafe { std::slice::from_raw_parts(self.0.add(1).cast(), self.size()) }
     }
 
@@ -227,7 +227,7 @@ impl Boxed {
     #[inline]
     pub fn off_heap_next(self) -> *mut u64 {
         debug_assert!(self.header().is_off_heap());
-        // SAFETY: T1, off-heap objects have their link in the last word.
+        // SAFETY: term/T1, off-heap objects have their link in the last word.
         unsafe { std::ptr::with_exposed_provenance_mut(*self.0.add(self.size()) as usize) }
     }
 

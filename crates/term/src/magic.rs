@@ -1,7 +1,7 @@
 //! Magic references: references that keep an object of the VM alive (atomics, counters, resources, table ids).
 //!
 //! A `MagicRef` object holds one count of a [`Magic`], as a shared binary's does of its bytes, and is in its heap's
-//! off-heap chain (B3): the collector gives the count back when the object dies.
+//! off-heap chain (term/B3): the collector gives the count back when the object dies.
 //!
 //! Of a reference that has become bytes or text, the VM keeps the numbers with the object, which they do not keep alive: read
 //! again, they are a reference to it as long as another is left.
@@ -228,7 +228,7 @@ impl OffHeap {
 pub fn magic_reference<A: Alloc + ?Sized>(heap: &mut A, magic: Magic) -> Term {
     let [low, high] = magic.head().numbers.to_words();
     let at = heap.alloc(5).as_ptr();
-    // SAFETY: five fresh words (A2), then an initialised off-heap object.
+    // SAFETY: five fresh words (term/A2), then an initialised off-heap object.
     unsafe {
         *at = Header::new(Kind::MagicRef, 4).raw();
         *at.add(1) = low;

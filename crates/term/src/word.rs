@@ -89,7 +89,7 @@ impl Term {
     /// A term from its word.
     ///
     /// # Safety
-    /// `word` came from [`Term::raw`] and T1 and T2 hold for it.
+    /// `word` came from [`Term::raw`] and term/T1 and term/T2 hold for it.
     #[inline(always)]
     pub const unsafe fn from_raw(word: u64) -> Term {
         Term(word)
@@ -332,7 +332,7 @@ impl Term {
     pub fn as_cons(self) -> Option<(Term, Term)> {
         if self.is_cons() {
             let cell = self.cell();
-            // SAFETY: T1 and T2, a list word points at two initialised words that stay.
+            // SAFETY: term/T1 and term/T2, a list word points at two initialised words that stay.
             Some(unsafe { (*cell, *cell.add(1)) })
         } else {
             None
@@ -379,7 +379,7 @@ impl Term {
     /// The boxed object.
     #[inline(always)]
     pub fn as_boxed(self) -> Option<Boxed> {
-        // SAFETY: T1, a boxed word points at a header.
+        // SAFETY: term/T1, a boxed word points at a header.
         if self.is_boxed() { Some(unsafe { Boxed::at(self.boxed_ptr()) }) } else { None }
     }
 

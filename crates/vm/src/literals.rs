@@ -31,7 +31,7 @@
 //! before. What the collector asks then is a fixed set of holders, which shrinks with each answer:
 //!
 //! - A process that lives copies what it holds between two slices, when all its roots are known. While a rest of a built-in holds
-//!   terms, or a built-in of its runs on a dirty scheduler (DC1), the request waits.
+//!   terms, or a built-in of its runs on a dirty scheduler (vm/DC1), the request waits.
 //! - A process that is spawned after the announcement gets copies, and so holds none of these literals.
 //! - A process that has ended answers that it holds nothing; its memory is freed by thread progress (LC3).
 //! - A message that shares these literals was pushed before the request, since thread progress ended the slice that copied it. So

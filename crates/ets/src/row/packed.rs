@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | 1 + elements | the tuple's header; the key; other elements: themselves if immediate, or marks |
 //! | any | what the key refers to |
-//! | any | objects off the heap of all other elements (R2) |
+//! | any | objects off the heap of all other elements (ets/R2) |
 //! | any | the compact forms of these elements, in bytes |
 //!
 //! A mark is a word with the tag that no term has ([`myriad_term::word::Tag::Free`]), and says how many bytes from the row's
@@ -136,7 +136,7 @@ impl Row {
         let from = (mark.raw() >> 3) as usize;
         let end = self.head().words * 8;
         debug_assert!(is_mark(mark) && from <= end);
-        // SAFETY: R3: these bytes of the row stay as they are.
+        // SAFETY: ets/R3: these bytes of the row stay as they are.
         unsafe { std::slice::from_raw_parts(self.data().cast::<u8>().add(from), end.saturating_sub(from)) }
     }
 

@@ -24,7 +24,7 @@ impl Spec {
         Self::compile_own(term, dialect, memory)
     }
 
-    /// The same without a copy of the term: the caller must drop the specification before the term goes or moves (SP1, term/T2).
+    /// The same without a copy of the term: the caller must drop the specification before the term goes or moves (ets/SP1, term/T2).
     pub fn compile_in_place(term: Term, dialect: Dialect) -> Result<Spec, Errors> {
         Self::compile_own(term, dialect, Fragment::new())
     }

@@ -128,7 +128,7 @@ impl Frame {
     /// Puts a term where it is waited for.
     ///
     /// # Safety
-    /// Something is (`left` is not zero), in a container that is still where it was (A1, E3).
+    /// Something is (`left` is not zero), in a container that is still where it was (term/A1, term/E3).
     #[inline(always)]
     unsafe fn put(&mut self, term: Term) {
         debug_assert!(self.left > 0);
@@ -151,7 +151,7 @@ impl Frame {
     }
 }
 
-/// Decoding in progress (E3).
+/// Decoding in progress (term/E3).
 pub struct Decoder<'a> {
     options: DecodeOptions<'a>,
     /// What a compressed term held; then the input is this.
@@ -165,7 +165,7 @@ pub struct Decoder<'a> {
     frames: Vec<Frame>,
     /// Keys and values of the open hash maps.
     buffers: Vec<Vec<Term>>,
-    /// Terms that the containers around the innermost wait for (E1).
+    /// Terms that the containers around the innermost wait for (term/E1).
     owed: usize,
     result: Term,
 }
@@ -391,7 +391,7 @@ impl<'a> Decoder<'a> {
         Ok(true)
     }
 
-    /// Can the input hold `terms` more than are waited for already, beside the container itself (E1)?
+    /// Can the input hold `terms` more than are waited for already, beside the container itself (term/E1)?
     #[inline]
     fn check_claim(&self, frame: &Frame, terms: usize, reader: &Reader<'_>) -> Result<(), DecodeError> {
         let owed = (self.owed + frame.owed() - 1).saturating_add(terms);
@@ -438,14 +438,14 @@ impl<'a> Decoder<'a> {
 
 /// The address of code as a word of an object that holds terms.
 fn pointer_word<T>(to: &'static T) -> Term {
-    // SAFETY: exports and entries are 16-byte aligned, so their addresses look like small integers (B2).
+    // SAFETY: exports and entries are 16-byte aligned, so their addresses look like small integers (term/B2).
     unsafe { Term::from_raw(std::ptr::from_ref(to) as u64) }
 }
 
 /// An object of `header`'s kind with all its slots nil.
 fn container<A: Build + ?Sized>(heap: &mut A, header: Header) -> (Term, *mut Term) {
     let at = heap.alloc(1 + header.size()).as_ptr();
-    // SAFETY: 1 + size fresh words (A2).
+    // SAFETY: 1 + size fresh words (term/A2).
     unsafe {
         *at = header.raw();
         let slots = at.add(1).cast::<Term>();
@@ -459,7 +459,7 @@ fn container<A: Build + ?Sized>(heap: &mut A, header: Header) -> (Term, *mut Ter
 /// A list of `len` nils, at least one, in cells in a row: the first of them.
 fn blank_list<A: Build + ?Sized>(heap: &mut A, len: usize) -> *mut Term {
     let cells = heap.alloc(2 * len).as_ptr().cast::<Term>();
-    // SAFETY: 2 * len fresh words (A2): each cell leads to the next, the last to nil.
+    // SAFETY: 2 * len fresh words (term/A2): each cell leads to the next, the last to nil.
     unsafe {
         for i in 0..len {
             *cells.add(2 * i) = Term::NIL;

@@ -1,7 +1,7 @@
 //! `term_to_binary`: from terms to bytes.
 //!
-//! What is still to be written is on a stack of runs (slots, lists, maps), so nesting costs no native stack (E2) and the
-//! work can stop between any two terms (E3). Large binaries need not be copied: [`Encoder::into_pieces`] gives them as they
+//! What is still to be written is on a stack of runs (slots, lists, maps), so nesting costs no native stack (term/E2) and the
+//! work can stop between any two terms (term/E3). Large binaries need not be copied: [`Encoder::into_pieces`] gives them as they
 //! are.
 
 use super::output::{Insertion, Output, Piece};
@@ -85,7 +85,7 @@ impl Run {
             Run::Pairs { key, value, left } => {
                 *left = left.checked_sub(1)?;
                 let next = if *left % 2 == 1 { key } else { value };
-                // SAFETY: one of the keys or values of a map that stays (T2, E3); `left` counts both.
+                // SAFETY: one of the keys or values of a map that stays (term/T2, term/E3); `left` counts both.
                 unsafe {
                     let term = **next;
                     *next = next.add(1);
@@ -116,7 +116,7 @@ impl Run {
     }
 }
 
-/// Encoding in progress (E3).
+/// Encoding in progress (term/E3).
 pub struct Encoder {
     options: EncodeOptions,
     output: Output,
@@ -125,7 +125,7 @@ pub struct Encoder {
     runs: Vec<Run>,
 }
 
-// SAFETY: the pointers in runs lead into the term being encoded, which goes where the encoder goes (E3).
+// SAFETY: the pointers in runs lead into the term being encoded, which goes where the encoder goes (term/E3).
 unsafe impl Send for Encoder {}
 
 impl Encoder {

@@ -37,7 +37,7 @@ struct Measure<'a> {
 impl Measure<'_> {
     fn container(&mut self, words: usize, terms: usize) -> Result<(), DecodeError> {
         self.terms = self.terms.saturating_add(terms);
-        // Memory in proportion to the input (E1): sizes that lie do not count.
+        // Memory in proportion to the input (term/E1): sizes that lie do not count.
         if self.terms > self.reader.left() {
             return Err(DecodeError::BadArg);
         }

@@ -1,6 +1,6 @@
 //! `erlang:external_size/2`: how many bytes the encoder would write, without writing them.
 //!
-//! As the encoder, it keeps what is still to be counted on a stack (E2) and can stop between any two terms (E3). The order
+//! As the encoder, it keeps what is still to be counted on a stack (term/E2) and can stop between any two terms (term/E3). The order
 //! is of no account, so the keys of a flat map come before its values.
 
 use super::encode::{EncodeOptions, MAX_SHORT_PORT, MAX_STRING, measure_list};
@@ -35,7 +35,7 @@ pub struct Sizer {
     next: Option<Term>,
 }
 
-// SAFETY: the pointers in runs lead into the term, which goes where this goes (E3).
+// SAFETY: the pointers in runs lead into the term, which goes where this goes (term/E3).
 unsafe impl Send for Sizer {}
 
 impl Sizer {

@@ -89,7 +89,7 @@ impl Builder {
             if digit != 15 || level == 0 {
                 return;
             }
-            // A single leaf moves up (M3).
+            // A single leaf moves up (term/M3).
             child = match children.slice() {
                 [] => None,
                 [leaf] if leaf.is_cons() => Some(*leaf),

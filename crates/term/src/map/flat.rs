@@ -32,7 +32,7 @@ fn search(keys: &[Term], key: Term) -> Result<usize, usize> {
 /// A map over a key tuple that exists.
 pub(super) fn over_keys<A: Build + ?Sized>(heap: &mut A, keys: Term, values: &[Term]) -> Term {
     let at = heap.alloc(2 + values.len()).as_ptr();
-    // SAFETY: 2 + len fresh words (A2).
+    // SAFETY: 2 + len fresh words (term/A2).
     unsafe {
         *at = Header::new(Kind::Map, 1 + values.len()).raw();
         *at.add(1) = keys.raw();
@@ -52,7 +52,7 @@ pub(super) fn build<A: Build + ?Sized>(heap: &mut A, keys: &[Term], values: &[Te
 pub(crate) fn blank<A: Build + ?Sized>(heap: &mut A, size: usize) -> (Term, *mut Term) {
     debug_assert!(size <= FLAT_LIMIT);
     let at = heap.alloc(3 + 2 * size).as_ptr();
-    // SAFETY: 3 + 2 * size fresh words (A2): the tuple of keys, then the map.
+    // SAFETY: 3 + 2 * size fresh words (term/A2): the tuple of keys, then the map.
     unsafe {
         let (keys, map) = (at.add(1).cast::<Term>(), at.add(1 + size));
         *at = Header::new(Kind::Tuple, size).raw();

@@ -1,4 +1,4 @@
-//! Hash maps: look up, insert and remove in the trie (term.map/M2, M3, M4).
+//! Hash maps: look up, insert and remove in the trie (term.map/M2, term/M3, term/M4).
 //!
 //! The trie has at most [`MAX_LEVEL`] + 1 levels of nodes, so recursion here is bounded.
 
@@ -18,7 +18,7 @@ pub(super) fn fresh(key: Term, level: u32) -> u32 {
     if level < 8 { map_hash(key) } else { map_rehash(key, level & !7) }
 }
 
-/// The hash of a key, from level `level` on (M3).
+/// The hash of a key, from level `level` on (term/M3).
 pub(super) fn hash_at(key: Term, level: u32) -> u32 {
     fresh(key, level) >> (4 * (level & 7))
 }
@@ -177,14 +177,14 @@ fn get_colliding(header: Header, slots: *const u64, key: Term) -> Option<Term> {
     if header.aux() & COLLISION == 0 {
         return None;
     }
-    // SAFETY: such a node is no root; its children are from index 1 on, as many as its header says (B1).
+    // SAFETY: such a node is no root; its children are from index 1 on, as many as its header says (term/B1).
     search(unsafe { std::slice::from_raw_parts(slots.add(1).cast(), header.size()) }, key)
 }
 
 /// A new root.
 pub(super) fn root<A: Build + ?Sized>(heap: &mut A, size: usize, bitmap: u32, children: &[Term]) -> Term {
     let at = heap.alloc(2 + children.len()).as_ptr();
-    // SAFETY: 2 + len fresh words (A2).
+    // SAFETY: 2 + len fresh words (term/A2).
     unsafe {
         *at = Header::new(Kind::MapRoot, 1 + children.len()).with_aux(bitmap).raw();
         *at.add(1) = Term::small(size as i64).raw();
@@ -235,7 +235,7 @@ fn replaced<A: Build + ?Sized>(heap: &mut A, object: Boxed, slot: usize, child: 
     let slots: &[Term] = object.slots();
     debug_assert!(slot < slots.len());
     let at = heap.alloc(1 + slots.len()).as_ptr();
-    // SAFETY: 1 + len fresh words (A2), and a slot of theirs.
+    // SAFETY: 1 + len fresh words (term/A2), and a slot of theirs.
     unsafe {
         std::ptr::copy_nonoverlapping(object.ptr(), at, 1 + slots.len());
         *at.add(1 + slot) = child.raw();
@@ -248,7 +248,7 @@ fn inserted<A: Build + ?Sized>(heap: &mut A, object: Boxed, slot: usize, bit: u3
     let (header, slots): (Header, &[Term]) = (object.header(), object.slots());
     let (before, after) = slots.split_at(slot);
     let at = heap.alloc(2 + slots.len()).as_ptr();
-    // SAFETY: 2 + len fresh words (A2), all of which are written.
+    // SAFETY: 2 + len fresh words (term/A2), all of which are written.
     unsafe {
         *at = Header::new(header.kind(), 1 + slots.len()).with_aux(header.aux() | bit).raw();
         let to = at.add(1).cast::<Term>();
@@ -264,7 +264,7 @@ fn removed<A: Build + ?Sized>(heap: &mut A, object: Boxed, slot: usize, bit: u32
     let (header, slots): (Header, &[Term]) = (object.header(), object.slots());
     let (before, after) = (&slots[..slot], &slots[slot + 1..]);
     let at = heap.alloc(slots.len()).as_ptr();
-    // SAFETY: a header and one slot less than before, len fresh words (A2), all of which are written.
+    // SAFETY: a header and one slot less than before, len fresh words (term/A2), all of which are written.
     unsafe {
         *at = Header::new(header.kind(), slots.len() - 1).with_aux(header.aux() & !bit).raw();
         let to = at.add(1).cast::<Term>();
@@ -401,7 +401,7 @@ fn delete<A: Build + ?Sized>(
         return None;
     }
     let (value, left) = delete(heap, children[index], level + 1, hash, key)?;
-    // A single leaf moves up into its parent (M3).
+    // A single leaf moves up into its parent (term/M3).
     let left = match (left, children) {
         (Some(leaf), [_]) if leaf.is_cons() => Some(leaf),
         (Some(child), _) => Some(replaced(heap, object, index, child).term()),

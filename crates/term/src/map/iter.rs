@@ -28,7 +28,7 @@ pub struct MapIter {
     stack: [Rest; DEPTH],
 }
 
-// SAFETY: it only reads terms of the map, which whoever has it keeps (T2), as a `Term`, which may be sent, does.
+// SAFETY: it only reads terms of the map, which whoever has it keeps (term/T2), as a `Term`, which may be sent, does.
 unsafe impl Send for MapIter {}
 
 impl MapIter {
@@ -82,7 +82,7 @@ impl MapIter {
             self.values = at.wrapping_add(1);
             at
         };
-        // SAFETY: both are within the key tuple and the map (term.map/M1: as many values as keys), which stay (T2).
+        // SAFETY: both are within the key tuple and the map (term.map/M1: as many values as keys), which stay (term/T2).
         unsafe { Some((*key, *value)) }
     }
 }
@@ -102,7 +102,7 @@ impl Iterator for MapIter {
                 self.depth -= 1;
                 continue;
             }
-            // SAFETY: within the children of a node that stays (T2); `left` counts them.
+            // SAFETY: within the children of a node that stays (term/T2); `left` counts them.
             let child = unsafe { *Self::step(rest, self.down) };
             if let Some(pair) = child.as_cons() {
                 return Some(pair);
@@ -207,7 +207,7 @@ pub fn next_iterator<A: Build + ?Sized>(heap: &mut A, path: u64, map: Map, limit
     let mut end: *mut Term = &raw mut chain;
     let next = next_batch(map, path, limit, |key, value| {
         let at = heap.alloc(4).as_ptr();
-        // SAFETY: four fresh words (A2), the last of which the next step writes, or what follows after them all; `end` is
+        // SAFETY: four fresh words (term/A2), the last of which the next step writes, or what follows after them all; `end` is
         // `chain` or such a word.
         unsafe {
             *at = Header::new(Kind::Tuple, 3).raw();
@@ -220,7 +220,7 @@ pub fn next_iterator<A: Build + ?Sized>(heap: &mut A, path: u64, map: Map, limit
     })?;
     if let Some(path) = next {
         let path = heap.uint(path);
-        // SAFETY: `end` is `chain` or the last word of a tuple made above (A2).
+        // SAFETY: `end` is `chain` or the last word of a tuple made above (term/A2).
         unsafe { *end = heap.cons(path, map.term()) };
     }
     Ok(chain)
@@ -258,7 +258,7 @@ pub fn next_list<A: Build + ?Sized>(
 #[inline]
 fn pair_onto<A: Build + ?Sized>(heap: &mut A, key: Term, value: Term, list: Term) -> Term {
     let at = heap.alloc(5).as_ptr();
-    // SAFETY: five fresh words (A2): a cell, and the tuple that is its head.
+    // SAFETY: five fresh words (term/A2): a cell, and the tuple that is its head.
     unsafe {
         let pair = at.add(2);
         *pair = Header::new(Kind::Tuple, 2).raw();

@@ -20,7 +20,7 @@ enum Open {
 pub(super) struct Printer {
     out: Vec<u8>,
     open: Vec<Open>,
-    /// What may still be printed (P2).
+    /// What may still be printed (term/P2).
     left: usize,
     /// Latin-1 bytes in strings, not UTF-8.
     latin1: bool,
@@ -68,7 +68,7 @@ impl Printer {
                             self.out.push(b',');
                         }
                         *left -= 1;
-                        // SAFETY: one of the slots of an object that stays (T2); `left` counts them.
+                        // SAFETY: one of the slots of an object that stays (term/T2); `left` counts them.
                         unsafe {
                             let term = **next;
                             *next = next.add(1);
@@ -96,7 +96,7 @@ impl Printer {
                     if *value_next {
                         *value_next = false;
                         self.out.extend_from_slice(b"=>");
-                        // SAFETY: the value of the key before it, in a map that stays (T2).
+                        // SAFETY: the value of the key before it, in a map that stays (term/T2).
                         unsafe {
                             let term = **values;
                             *values = values.add(1);
@@ -109,7 +109,7 @@ impl Printer {
                         }
                         *left -= 1;
                         *value_next = true;
-                        // SAFETY: one of the keys of a map that stays (T2); `left` counts them.
+                        // SAFETY: one of the keys of a map that stays (term/T2); `left` counts them.
                         unsafe {
                             let term = **keys;
                             *keys = keys.add(1);
