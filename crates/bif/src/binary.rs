@@ -55,7 +55,7 @@ fn slice_limit(vm: &Vm) -> usize {
     vm.test_hooks.binary_bytes.get().max(1)
 }
 
-/// Counts work on so many bytes, which goes elsewhere if it is much.
+/// Counts work on `bytes` bytes; `Err` if it is so much that a dirty scheduler must do it.
 fn charge(ctx: &mut Ctx<'_>, bytes: usize) -> Result<(), Escape> {
     if bytes > LONG {
         dirty(ctx)?;
@@ -100,7 +100,7 @@ fn copy(ctx: &mut Ctx<'_>, binary: Term, times: usize) -> BifResult {
     if bits.len() / 8 > LONG && bits.as_bytes().is_none() {
         dirty(ctx)?;
     }
-    // A live argument until the call is over, and nothing is collected meanwhile.
+    // A live argument until the call is over, and nothing is collected until then.
     let bytes: Cow<'static, [u8]> = bits.to_bytes();
     if size <= AT_ONCE.min(slice_limit(ctx.vm)) {
         match *bytes {
@@ -178,7 +178,7 @@ fn decode_unsigned(ctx: &mut Ctx<'_>, binary: Term, endianness: Term) -> BifResu
 
 fn longest_common(ctx: &mut Ctx<'_>, list: Term, at_end: bool) -> BifResult {
     let mut items = list.list_iter();
-    // Live arguments until the call is over, and nothing is collected meanwhile.
+    // Live arguments until the call is over, and nothing is collected until then.
     let mut binaries: Vec<Cow<'static, [u8]>> = Vec::new();
     let mut moved = 0;
     for item in items.by_ref() {

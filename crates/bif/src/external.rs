@@ -26,7 +26,7 @@ const DEFAULT_LEVEL: u8 = 6;
 /// More bytes than this are (de)compressed on a dirty scheduler.
 const COMPRESS_LIMIT: usize = 32 * 1024;
 
-/// Terms of so many bytes and more are measured before they are decoded, unless there is room for them anyway.
+/// Terms of this number of bytes and more are measured before they are decoded, unless there is room for them anyway.
 const MEASURED: usize = 1024;
 /// Bytes of a term that are measured: a fraction of a millisecond.
 const MOST_MEASURED: usize = 1 << 19;
@@ -165,7 +165,7 @@ fn refused(error: DecodeError) -> Escape {
 const BINARY_TO_TERM_TRAP: Mfa = Mfa { module: am::erts_internal, function: am::binary_to_term_trap, arity: 1 };
 
 fn decode(ctx: &mut Ctx<'_>, binary: Term, options: DecodeOptions<'static>, used: bool) -> BifResult {
-    // The binary is a live argument until the call is over, and nothing is collected meanwhile: its bytes stay.
+    // The binary is a live argument until the call is over, and nothing is collected until then: its bytes stay.
     let Some(input): Option<Cow<'static, [u8]>> = binary.as_binary() else { return badarg() };
     if let [_, 80, a, b, c, d, ..] = input[..] {
         let size = u32::from_be_bytes([a, b, c, d]) as usize;

@@ -133,7 +133,7 @@ const RE_RUN_TRAP: Mfa = Mfa { module: am::erlang, function: am::re_run_trap, ar
 
 /// Checks a long subject slice by slice, and runs then.
 fn check_and_run(ctx: &mut Ctx<'_>, subject: Term, pattern: Term, list: Term) -> BifResult {
-    // A live argument until the call is over, and nothing is collected meanwhile.
+    // A live argument until the call is over, and nothing is collected until then.
     let Some(bytes): Option<Cow<'static, [u8]>> = subject.as_binary() else { return badarg() };
     let mut checked = 0;
     let pace = Pace::of(CHECKED_PER_REDUCTION).in_function(RE_RUN_TRAP);

@@ -133,7 +133,7 @@ impl Line {
 /// The signal handler (C2).
 extern "C" fn fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // After the handler the signal comes again (a fault) or is sent again below, and ends the process as it always did:
-    // with the status, and the core file, that those expect who started it.
+    // with the status, and the core file, that its parent expects.
     handle(signal, libc::SIG_DFL, 0);
     match crash_dump::ask() {
         Asked::First => {}

@@ -106,12 +106,12 @@ pub fn default_items(ctx: &mut Ctx<'_>) -> Term {
     ctx.list(&items)
 }
 
-/// An answer in the making. It is made on the heap of the process that asks, or in memory of its own by who is asked by another, so
-/// that it does not grow.
+/// An answer in the making. A process that asks about itself makes it on its heap; one that another asks makes it in memory of its
+/// own, so that its heap does not grow.
 struct Answer<'a, 'b> {
-    /// Who makes it.
+    /// The process that makes it.
     ctx: &'a mut Ctx<'b>,
-    /// Who is visited; `None`: it is about the one who makes it.
+    /// The process that is visited; `None`: the answer is about the one that makes it.
     visited: Option<Visited<'a>>,
     memory: Option<Fragment>,
 }
@@ -132,7 +132,7 @@ struct Coming {
 }
 
 impl Coming {
-    /// Those to a process that is visited; `None` if there are other signals too, or so many that counting them would take long.
+    /// Those to a process that is visited; `None` if there are other signals too, or more than can be counted in a short time.
     fn to(process: &Process) -> Option<Coming> {
         let mut coming = Coming::default();
         // SAFETY: process/P3: its owner takes no signals as long as it is visited.

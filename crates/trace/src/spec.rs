@@ -31,7 +31,7 @@ pub trait Host {
     fn act(&mut self, name: Atom, arguments: &[Term], memory: &mut Arena) -> Option<Term>;
 }
 
-/// `{display, Term}`: a line on standard output, whoever reads it.
+/// `{display, Term}`: a line on standard output.
 pub fn display(term: Term) -> Term {
     use std::io::Write;
     let mut text = myriad_term::print::display(term);

@@ -32,7 +32,7 @@ impl Count {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// Stops counting, or goes on.
+    /// Stops counting, or counts again.
     pub fn pause(&self, paused: bool) {
         // Relaxed: a statistic.
         self.paused.store(paused, Ordering::Relaxed);
@@ -97,7 +97,7 @@ impl Times {
         self.spent.lock().iter().map(|(pid, spent)| (*pid, *spent)).collect()
     }
 
-    /// Stops counting, or goes on.
+    /// Stops counting, or counts again.
     pub fn pause(&self, paused: bool) {
         // Relaxed: a statistic.
         self.paused.store(paused, Ordering::Relaxed);

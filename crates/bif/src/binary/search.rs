@@ -60,7 +60,7 @@ fn options(list: Term, size: usize, splitting: bool) -> Result<Options, Escape> 
 
 /// A search in progress.
 struct Search {
-    /// What is to be searched. The subject is a live argument until the call is over, and nothing is collected meanwhile.
+    /// The bytes to be searched. The subject is a live argument until the call is over, and nothing is collected until then.
     bytes: Cow<'static, [u8]>,
     /// Where these bytes begin in the subject.
     base: usize,
@@ -180,7 +180,7 @@ impl Collector {
         Collector { search, only_first, found: Vec::new(), list: Term::NIL }
     }
 
-    /// Searches; `Err` if it is to go on later.
+    /// Searches; `Err` if the rest is for a later slice.
     fn search(&mut self, ctx: &mut Ctx<'_>) -> Result<(), Escape> {
         while let Some(search) = &mut self.search {
             match search.next(ctx) {
@@ -234,7 +234,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// The subject is a live argument until the call is over, and nothing is collected meanwhile.
+    /// The subject is a live argument until the call is over, and nothing is collected until then.
     fn of(subject: Term) -> Parts {
         let shared = match (subject.as_aligned_bytes(), subject.binary_parts()) {
             (Some(bytes), Some((whole, offset, _))) if whole.boxed_kind() == Some(Kind::SharedBinary) => {
