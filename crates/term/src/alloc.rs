@@ -208,7 +208,7 @@ pub trait Build: Alloc {
         cells(self, items.len(), tail, |i| items[i])
     }
 
-    /// The first `len` elements of a list of at least so many, then `tail`.
+    /// The first `len` elements of a list that has them, then `tail`.
     fn list_prefix(&mut self, mut list: Term, len: usize, tail: Term) -> Term {
         cells(self, len, tail, |_| match list.as_cons() {
             Some((head, rest)) => {
@@ -219,7 +219,7 @@ pub trait Build: Alloc {
         })
     }
 
-    /// The first `len` elements of a list of at least so many, last first, then `tail`.
+    /// The first `len` elements of a list that has them, last first, then `tail`.
     fn reversed_prefix(&mut self, mut list: Term, len: usize, tail: Term) -> Term {
         if len == 0 {
             return tail;

@@ -102,7 +102,7 @@ impl Table {
     }
 }
 
-/// A hash of short texts that starts from what nobody outside knows, so that texts which collide cannot be chosen.
+/// A hash of short texts that starts from a secret of this process, so that texts which collide cannot be chosen.
 fn text_hash() -> SeedableRandomState {
     let unknown = std::hash::RandomState::new().build_hasher().finish();
     SeedableRandomState::with_seed(unknown, SharedSeed::global_random())

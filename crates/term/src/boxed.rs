@@ -234,7 +234,7 @@ impl Boxed {
     /// Makes another object the next one of the chain.
     ///
     /// # Safety
-    /// This is an off-heap object whose link nobody else reads or writes meanwhile, and `next` is one, or null.
+    /// This is an off-heap object whose link no other thread reads or writes, and `next` is one, or null.
     #[inline]
     pub unsafe fn set_off_heap_next(self, next: *mut u64) {
         debug_assert!(self.header().is_off_heap());

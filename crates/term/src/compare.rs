@@ -109,7 +109,7 @@ fn compare_walk(a: Term, b: Term, exact: bool) -> Ordering {
 }
 
 /// What can be told without a stack, as most comparisons can: strings of bytes and of characters, tuples that differ first in
-/// a small integer or an atom. Else the pair to go on from.
+/// a small integer or an atom. Else the pair from which to continue.
 fn compare_flat(mut a: Term, mut b: Term) -> Result<Ordering, (Term, Term)> {
     while let (Some((head_a, tail_a)), Some((head_b, tail_b))) = (a.as_cons(), b.as_cons()) {
         if !head_a.is(head_b) && !same_elements(head_a, head_b) {

@@ -1,6 +1,6 @@
 //! A list that is made from its front, piece by piece.
 //!
-//! G1. Its cells are fresh: nobody else has seen them, and nothing is collected before it is finished, so the last of them may
+//! G1. Its cells are fresh: nothing else refers to them, and nothing is collected before it is finished, so the last of them may
 //!     still be given its tail.
 
 use crate::alloc::{Alloc, cells};
@@ -19,7 +19,7 @@ impl Default for GrowingList {
 }
 
 impl GrowingList {
-    /// So many more items.
+    /// Adds `len` items.
     pub fn add<A: Alloc + ?Sized>(&mut self, heap: &mut A, len: usize, item: impl FnMut(usize) -> Term) {
         let piece = cells(heap, len, Term::NIL, item);
         if len == 0 {
@@ -33,7 +33,7 @@ impl GrowingList {
         self.last = unsafe { Term::from_cell(piece.cell().add(2 * (len - 1))) };
     }
 
-    /// The list, which then goes on with `tail`.
+    /// The list, with `tail` behind its items.
     pub fn finish(&mut self, tail: Term) -> Term {
         if self.first.is_nil() {
             return tail;

@@ -61,7 +61,7 @@ pub struct Phash2 {
     pairs: u32,
 }
 
-// SAFETY: the pointers in its stack lead into the term, which whoever goes on with it keeps.
+// SAFETY: the pointers in its stack lead into the term, which the caller keeps as long as this.
 unsafe impl Send for Phash2 {}
 
 /// [`Phash2`] of a tuple of plain things or a binary, the most common keys, without a walk.

@@ -169,7 +169,7 @@ fn notify(vm: &'static Vm, signal: Atom) {
     let Some(Named::Process(pid)) = vm.names.whereis(am::erl_signal_server) else { return };
     let mut arena = Arena::new();
     let message = arena.tuple(&[Term::atom(am::notify), signal.term()]);
-    // The pin keeps the process from being freed until it has been sent: this thread is no scheduler.
+    // The pin keeps the process from being freed until the signal has been sent: this thread is no scheduler.
     let _pin = vm.progress.pin();
     vm.signal_pid(pid, Signal::Message(Payload::copy(message).into_message()));
 }

@@ -30,7 +30,7 @@ pub enum DecodeError {
 pub struct DecodeOptions<'a> {
     /// Make no atoms and no references to functions that do not exist yet.
     pub safe: bool,
-    /// Who this node is.
+    /// This node's identity.
     pub node: NodeIdentity,
     /// Atoms that tag 82 refers to by index (a distribution header's); none in an ordinary term.
     pub atoms: &'a [Atom],
@@ -93,7 +93,7 @@ pub struct Decoded {
     pub used: usize,
 }
 
-/// What is to be done with a container once it is full.
+/// What is done with a container once it is full.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Close {
     /// Nothing.
@@ -102,7 +102,7 @@ enum Close {
     Cells,
     /// A flat map, whose keys want to be in order.
     FlatMap,
-    /// The pairs of a hash map, in the last of the buffers: the map is to be made.
+    /// The pairs of a hash map, in the last of the buffers, of which the map is made.
     HashMap,
     /// This was the whole term.
     Root,
@@ -356,7 +356,7 @@ impl<'a> Decoder<'a> {
         *frame = inner;
     }
 
-    /// A container is full: goes on with what comes after it; false if that was all.
+    /// A container is full: takes up what comes after it; false if that was all.
     #[inline]
     fn close<A: Build + ?Sized>(&mut self, heap: &mut A, frame: &mut Frame) -> Result<bool, DecodeError> {
         let mut made = None;

@@ -24,7 +24,7 @@ pub struct EncodeOptions {
     pub deterministic: bool,
     /// Level of compression, 0 (none) to 9.
     pub compressed: u8,
-    /// Who this node is.
+    /// This node's identity.
     pub node: NodeIdentity,
 }
 

@@ -14,7 +14,7 @@ use crate::word::Term;
 /// Words for a pair of a large map: its cell, and its share of the nodes.
 const HASH_PAIR_WORDS: usize = 4;
 
-/// The words that the term at byte `at` will take; of one of many bytes, those that its first `most` bytes tell of.
+/// The words that the term at byte `at` will take; of one of many bytes, those that its first `most` bytes ask for.
 pub fn words(input: &[u8], at: usize, most: usize) -> usize {
     let mut measure = Measure { reader: Reader::new(input, at), words: 0, terms: 1 };
     let end = measure.reader.left().saturating_sub(most);
@@ -143,7 +143,7 @@ impl Measure<'_> {
         }
     }
 
-    /// The node's name, then so many bytes.
+    /// An identifier, which takes `words`: the node's name, then `bytes` bytes.
     fn identifier(&mut self, words: usize, bytes: usize) -> Result<(), DecodeError> {
         self.atom()?;
         self.skip(words, bytes)

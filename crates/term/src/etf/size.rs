@@ -219,7 +219,7 @@ fn leaf(options: &EncodeOptions, term: Term) -> Option<usize> {
     }
 }
 
-/// Of so many bits.
+/// The size of a bit string of `len` bits.
 fn bit_string(len: usize) -> usize {
     len.div_ceil(8) + if len.is_multiple_of(8) { 5 } else { 6 }
 }

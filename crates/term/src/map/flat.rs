@@ -70,9 +70,9 @@ pub(crate) fn blank<A: Build + ?Sized>(heap: &mut A, size: usize) -> (Term, *mut
 /// behind the last key.
 ///
 /// # Safety
-/// The map is of `size` keys and nobody has looked at it yet.
+/// The map is of `size` keys, and nothing else refers to it yet.
 pub(crate) unsafe fn sort_blank(end: *mut Term, size: usize) -> bool {
-    // SAFETY: the caller's promise; both parts are of one allocation and do not overlap.
+    // SAFETY: the caller promises a fresh map of `size` keys; both parts are of one allocation and do not overlap.
     let (keys, values) = unsafe {
         let first = end.sub(size);
         (std::slice::from_raw_parts_mut(first, size), std::slice::from_raw_parts_mut(end.add(2), size))
@@ -104,7 +104,7 @@ pub(super) fn with_value<A: Build + ?Sized>(heap: &mut A, map: Map, at: usize, v
     copy
 }
 
-/// A copy of a map, and its values, which nobody has looked at yet.
+/// A copy of a map, and its values, to which nothing else refers yet.
 fn copied<'a, A: Build + ?Sized>(heap: &mut A, map: Map, values: &[Term]) -> (Term, &'a mut [Term]) {
     let copy = over_keys(heap, map.key_tuple(), values);
     // SAFETY: the values stand behind the header and the keys, and nothing else refers to them.
@@ -173,7 +173,7 @@ fn with_pair<A: Build + ?Sized>(
     value: Term,
 ) -> Term {
     let (map, first) = blank(heap, keys.len() + 1);
-    // SAFETY: `blank` has made room for so many keys, and as many values two words behind them.
+    // SAFETY: `blank` has made room for that many keys, and as many values two words behind them.
     let (all_keys, all_values) = unsafe {
         let size = keys.len() + 1;
         (std::slice::from_raw_parts_mut(first, size), std::slice::from_raw_parts_mut(first.add(size + 2), size))
@@ -215,7 +215,7 @@ pub(super) fn put_in_order<A: Build + ?Sized>(heap: &mut A, map: Map, pairs: &[P
         return put_all(heap, map, pairs);
     }
     let (result, first) = blank(heap, size);
-    // SAFETY: `blank` has made room for so many keys, and as many values two words behind them.
+    // SAFETY: `blank` has made room for that many keys, and as many values two words behind them.
     let (all_keys, all_values) = unsafe {
         (std::slice::from_raw_parts_mut(first, size), std::slice::from_raw_parts_mut(first.add(size + 2), size))
     };
@@ -289,12 +289,12 @@ impl Scratch {
     }
 
     pub(super) fn keys(&self) -> &[Term] {
-        // SAFETY: so many are initialised.
+        // SAFETY: the first `len` are initialised.
         unsafe { self.keys[..self.len].assume_init_ref() }
     }
 
     pub(super) fn values(&self) -> &[Term] {
-        // SAFETY: so many are initialised.
+        // SAFETY: the first `len` are initialised.
         unsafe { self.values[..self.len].assume_init_ref() }
     }
 

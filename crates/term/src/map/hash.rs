@@ -23,7 +23,7 @@ pub(super) fn hash_at(key: Term, level: u32) -> u32 {
     fresh(key, level) >> (4 * (level & 7))
 }
 
-/// The hash for the next level; `level` is that one.
+/// The hash for the next level, `level`.
 #[inline]
 pub(super) fn shift(hash: u32, level: u32, key: Term) -> u32 {
     if level & 7 == 0 { fresh(key, level) } else { hash >> 4 }
@@ -274,7 +274,7 @@ fn removed<A: Build + ?Sized>(heap: &mut A, object: Boxed, slot: usize, bit: u32
     }
 }
 
-/// A root that nobody has seen yet, with another number of keys.
+/// Gives a root another number of keys; nothing else refers to it yet.
 fn with_size(root: Boxed, size: usize) -> Term {
     // SAFETY: the first slot of a root (term.map/M2), which was just made.
     unsafe { *root.ptr().add(1) = Term::small(size as i64).raw() };

@@ -28,7 +28,7 @@ pub struct MapIter {
     stack: [Rest; DEPTH],
 }
 
-// SAFETY: it only reads terms of the map, which whoever has it keeps (term/T2), as a `Term`, which may be sent, does.
+// SAFETY: it only reads terms of the map, which its owner keeps (term/T2), as for a `Term`, which may be sent.
 unsafe impl Send for MapIter {}
 
 impl MapIter {
@@ -152,7 +152,7 @@ pub fn next_batch(map: Map, path: u64, limit: usize, mut each: impl FnMut(Term, 
         if bitmap & COLLISION != 0 || depth >= DEPTH {
             return Err(BadPath);
         }
-        // The child is being visited: its parent goes on with the one after it.
+        // The child is being visited: its parent continues with the one after it.
         stack[depth - 1].1 += 1;
         node = inner;
     }
