@@ -77,7 +77,7 @@ impl<R: Runtime> Function<R> {
         CodePtr(self.entry.load(Ordering::Acquire))
     }
 
-    /// The module.
+    /// The module that defines it; `None` for undefined exports and stand-ins.
     pub fn module(&self) -> Option<&Module<R>> {
         // SAFETY: K3.
         unsafe { self.module.as_ref() }
@@ -131,7 +131,7 @@ pub(crate) struct Constants {
 
 /// One version of a loaded module.
 pub struct Module<R: Runtime> {
-    /// Name.
+    /// The module's name: an atom, under which the code server finds it.
     pub name: Atom,
     /// The file's contents, from which functions are decoded.
     pub beam: myriad_beam::Module,

@@ -57,7 +57,7 @@ unsafe impl<R: Runtime> Send for Purge<R> {}
 // SAFETY: `version` is only compared, or read under the lock while the table owns it.
 unsafe impl<R: Runtime> Sync for Purge<R> {}
 
-/// The steps of a purge.
+/// What the purger asks for, in the order of a purge: one of the first two, then one of the last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PurgeStep {
     /// Begin with the old version.

@@ -173,7 +173,7 @@ pub enum Deleted {
     NotPurged,
 }
 
-/// The code server.
+/// All modules of a VM, in their versions, and the purge that is under way.
 pub struct CodeServer<R: Runtime> {
     pub(crate) table: RwLock<Table<R>>,
 }

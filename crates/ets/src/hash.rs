@@ -167,7 +167,7 @@ impl Shard {
         }
     }
 
-    /// Its lock.
+    /// The lock of the rows; the holder of the table needs none (ets.table/TB5).
     #[inline]
     pub fn lock(&self) -> &RwLock<()> {
         &self.lock

@@ -55,13 +55,13 @@ pub type Reader<'a> = Right<'a, ReadGuard<'a, ()>>;
 /// The right to read and write.
 pub type Writer<'a> = Right<'a, WriteGuard<'a, ()>>;
 
-/// The tree, to read.
+/// The tree with a right to read it, which ends when this is dropped.
 pub struct ReadTree<'a> {
     tree: &'a Tree,
     _right: Reader<'a>,
 }
 
-/// The tree, to write.
+/// The tree with a right to write it; when this is dropped its figures are stored.
 pub struct WriteTree<'a> {
     at: &'a Ordered,
     tree: &'a mut Tree,
@@ -80,7 +80,7 @@ impl Ordered {
         }
     }
 
-    /// Its lock.
+    /// The lock of the tree; the holder of the table needs none (ets.table/TB5).
     #[inline]
     pub fn lock(&self) -> &RwLock<()> {
         &self.lock

@@ -44,7 +44,7 @@ const PACKED: u32 = 8;
 pub struct Form {
     /// Position of the key, counted from 0.
     pub keypos: usize,
-    /// Packed?
+    /// Are rows with memory beside their key packed (the table is `compressed`)?
     pub packed: bool,
 }
 
@@ -540,7 +540,7 @@ impl NewRow {
         NewRow(if form.packed { Row::packed(tuple, hash, form.keypos) } else { Row::new(tuple, hash) })
     }
 
-    /// The row.
+    /// The row, which is freed with this unless a table takes it over.
     pub fn row(&self) -> Row {
         self.0
     }

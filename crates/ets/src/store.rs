@@ -23,7 +23,7 @@ use myriad_vm::Ctx;
 pub enum Store {
     /// Chains of rows.
     Hash(Shards),
-    /// A tree.
+    /// A tree, of an ordered set.
     Tree(Ordered),
 }
 
@@ -75,7 +75,7 @@ impl Bucket {
         self.index * shards + self.shard
     }
 
-    /// From its number.
+    /// The bucket of a number that [`Bucket::to_number`] gave.
     pub fn from_number(number: usize, shards: usize) -> Bucket {
         debug_assert!(shards.is_power_of_two());
         let bucket = Bucket { shard: number & (shards - 1), index: number / shards };

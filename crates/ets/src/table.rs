@@ -133,7 +133,7 @@ pub struct Options {
 /// A process, which another one that gets its pid later is not.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Inheritor {
-    /// Its pid.
+    /// The pid that the process has, or had.
     pub pid: Pid,
     /// `Process::born`
     pub born: u64,
@@ -153,7 +153,7 @@ impl Inheritor {
 
 /// The process that inherits the table.
 pub enum Heir {
-    /// None.
+    /// No process inherits it.
     None,
     /// This process, with this data.
     Process(Inheritor, Term, Option<Fragment>),
@@ -168,7 +168,7 @@ pub struct Fixations {
     pub by: BTreeMap<Pid, usize>,
 }
 
-/// A table.
+/// A table: its options, its rows, and what decides about access to them.
 pub struct Table {
     /// The numbers of its identifier.
     pub numbers: RefNumbers,
@@ -264,20 +264,20 @@ impl Table {
         Atom::from_index(self.name.load(Ordering::Relaxed))
     }
 
-    /// Sets the name.
+    /// Gives the table another name; the registry has to know it too.
     pub fn set_name(&self, name: Atom) {
         // Relaxed: as above.
         self.name.store(name.index(), Ordering::Relaxed);
     }
 
-    /// The owner.
+    /// The process whose end ends the table, unless an heir takes it over.
     #[inline]
     pub fn owner(&self) -> Pid {
         // Relaxed: a process sees its own giving and taking in order; the message by which another process learns of it orders the rest.
         Pid::from_data(self.owner.load(Ordering::Relaxed))
     }
 
-    /// Sets the owner.
+    /// Makes another process the owner; the registry has to know it too.
     pub fn set_owner(&self, owner: Pid) {
         // Relaxed: as above.
         self.owner.store(owner.data(), Ordering::Relaxed);
@@ -523,7 +523,7 @@ impl Table {
         self.alive(guards)
     }
 
-    /// The tree, to read.
+    /// The tree of an ordered set, with a right to read it.
     #[inline]
     pub fn read_tree<'a>(&'a self, user: User, tree: &'a Ordered) -> Result<ReadTree<'a>, Gone> {
         debug_assert!(self.options.kind == Kind::OrderedSet, "only an ordered set has a tree");
@@ -539,7 +539,7 @@ impl Table {
         unsafe { tree.write(self.writer(user, tree.lock(), &tree.claim)) }
     }
 
-    /// The tree, to write.
+    /// The tree of an ordered set, with a right to write it.
     #[inline]
     pub fn write_tree<'a>(&'a self, user: User, tree: &'a Ordered) -> Result<WriteTree<'a>, Gone> {
         self.alive(self.write_any_tree(user, tree))

@@ -17,7 +17,7 @@ pub(crate) enum Class {
     Process,
     /// Fragments: messages on their way, and objects that did not fit a block.
     Fragment,
-    /// Literals.
+    /// Runs of pages of literal areas.
     Literal,
 }
 

@@ -48,7 +48,7 @@ impl Message {
         unsafe { self.0.as_mut() }
     }
 
-    /// The term.
+    /// The term that was sent (MB1).
     #[inline]
     pub fn term(&self) -> Term {
         self.chunk().term

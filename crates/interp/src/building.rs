@@ -51,7 +51,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// None.
+    /// The target when no binary is being built.
     pub const fn none() -> Target {
         Target { binary: Term::NONE, data: std::ptr::null_mut(), at: 0, end: 0, collections: 0 }
     }

@@ -90,7 +90,7 @@ unsafe impl Send for Decoded {}
 unsafe impl Sync for Decoded {}
 
 impl Decoded {
-    /// The entry.
+    /// The first instruction of the function.
     pub fn entry(&self) -> *const u32 {
         // SAFETY: within the block.
         unsafe { self.block.start().add(self.entry as usize).cast() }
@@ -113,7 +113,7 @@ impl Decoded {
 /// Where an address is.
 #[derive(Clone, Copy)]
 pub struct Location {
-    /// The function.
+    /// The function in whose code the address lies.
     pub function: &'static Function,
     /// Index into its module's line table, 0 = unknown.
     pub line: u32,

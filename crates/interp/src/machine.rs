@@ -136,7 +136,7 @@ impl Machine<'_, '_> {
         unsafe { std::slice::from_raw_parts(self.x, n) }
     }
 
-    /// The heap.
+    /// The heap of the process that runs.
     #[inline(always)]
     pub fn heap(&mut self) -> &mut Heap {
         // SAFETY: it is the process's, which this thread owns (process/P2).

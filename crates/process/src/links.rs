@@ -43,7 +43,7 @@ pub enum Target {
     Process(Pid),
     /// A port of this node.
     Port(myriad_term::Port),
-    /// The time offset.
+    /// The offset between system time and monotonic time (`monitor(time_offset, clock_service)`).
     TimeOffset,
     /// No process any more: the target was gone when the monitor was made, the `'DOWN'` is on its way.
     Gone,

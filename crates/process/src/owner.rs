@@ -88,7 +88,7 @@ pub struct OwnerState<R: Runtime> {
     pub receive_armed: bool,
     /// The current receive timer has fired.
     pub timed_out: bool,
-    /// Flags.
+    /// What `process_flag/2` has set.
     pub flags: Flags,
     /// The last slice ended with waiting.
     pub waiting: bool,

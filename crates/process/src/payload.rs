@@ -6,7 +6,7 @@ use myriad_term::{Pid, Term};
 
 /// A term with the memory it needs (`signal.rs`, process/G2).
 pub struct Payload {
-    /// The term.
+    /// The term, immediate or in `fragment` (or a literal).
     pub term: Term,
     /// Its memory.
     pub fragment: Option<Fragment>,

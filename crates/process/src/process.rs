@@ -22,7 +22,7 @@ const ASKED: u8 = 1 << 7;
 ///
 /// No larger than a size of the allocator: one word more would cost each process 128 bytes.
 pub struct Process<R: Runtime> {
-    /// Its pid.
+    /// The pid by which the process table finds it.
     pub pid: Pid,
     /// How many processes there were before it: tells apart those that have had one pid.
     pub born: u64,
@@ -282,13 +282,13 @@ impl<R: Runtime> Process<R> {
         });
     }
 
-    /// The priority.
+    /// The priority that `process_flag(priority, _)` has set.
     pub fn priority(&self) -> Priority {
         // Relaxed: a hint to the scheduler.
         Priority::from_bits(self.priority.load(Ordering::Relaxed))
     }
 
-    /// Sets the priority.
+    /// Sets the priority; it counts when the process goes into a queue next.
     pub fn set_priority(&self, priority: Priority) {
         // Relaxed: as above.
         self.priority.store(priority as u8, Ordering::Relaxed);

@@ -18,7 +18,7 @@ static CLASS: LockClass = LockClass::new("proc_tab", 500);
 /// What OTP calls the memory of the table.
 const PURPOSE: memory::Purpose = memory::Purpose("ll", "proc_tab");
 
-/// The table.
+/// The processes of a VM, each in the slot that its pid chooses.
 pub struct ProcessTable<R: Runtime> {
     slots: Box<[AtomicPtr<Process<R>>]>,
     next: Mutex<u64>,

@@ -32,7 +32,7 @@ impl Tracee {
         flags & mask != 0 && flags & SENSITIVE == 0
     }
 
-    /// The tracer.
+    /// The process or port that gets the trace messages, if there is one.
     pub fn tracer(&self) -> Option<Term> {
         // Acquire: pairs with the Release in `set`.
         let word = self.tracer.load(Ordering::Acquire);

@@ -58,7 +58,7 @@ impl WarpMode {
     }
 }
 
-/// The clocks.
+/// The clocks of a VM, and the processes that monitor the offset between them.
 pub struct Clock {
     base_ns: u64,
     offset_ns: AtomicI64,

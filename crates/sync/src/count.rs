@@ -8,7 +8,7 @@
 
 use crate::atomic::{AtomicUsize, Ordering, fence};
 
-/// The count.
+/// How many hold the object; 0 once the last holder has released it.
 #[derive(Debug)]
 pub struct Count(AtomicUsize);
 

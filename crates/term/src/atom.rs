@@ -15,7 +15,7 @@ use std::cmp::Ordering as Order;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
 
-/// An atom.
+/// An atom: the index of its text in the table that all VMs share.
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Atom(u32);

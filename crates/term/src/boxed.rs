@@ -243,7 +243,7 @@ impl Boxed {
     }
 }
 
-/// A tuple.
+/// A boxed object whose header says that it is a tuple.
 #[derive(Clone, Copy)]
 pub struct Tuple(Boxed);
 
@@ -272,7 +272,7 @@ impl Tuple {
 }
 
 impl Term {
-    /// The tuple.
+    /// The term as a tuple, if it is one.
     #[inline(always)]
     pub fn as_tuple(self) -> Option<Tuple> {
         match self.as_boxed() {

@@ -13,9 +13,9 @@ use std::collections::HashMap;
 /// Module, function, arity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Mfa {
-    /// Module.
+    /// The module that exports the function.
     pub module: Atom,
-    /// Function.
+    /// The function's name.
     pub function: Atom,
     /// Number of arguments.
     pub arity: u8,

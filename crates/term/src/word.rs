@@ -217,7 +217,7 @@ impl Term {
         self.0 & SUB_MASK == ATOM
     }
 
-    /// The atom.
+    /// The term as an atom, if it is one.
     #[inline(always)]
     pub const fn as_atom(self) -> Option<Atom> {
         if self.is_atom() { Some(Atom::from_index((self.0 >> DATA_SHIFT) as u32)) } else { None }

@@ -23,7 +23,7 @@ use std::ptr;
 /// A specification, or none: every call matches.
 pub type MaybeSpec = Option<Arc<dyn Specification>>;
 
-/// `meta`
+/// A meta trace (`erlang:trace_pattern/3` with `meta`): its messages go to a tracer of its own, whichever process calls.
 pub struct Meta {
     /// Which calls.
     pub spec: MaybeSpec,
@@ -36,7 +36,7 @@ impl Meta {
         Meta { spec, tracer: AtomicU64::new(tracer.raw()) }
     }
 
-    /// The tracer.
+    /// The process or port that gets the messages; none once it has ended.
     pub fn tracer(&self) -> Option<Term> {
         // Relaxed: one immediate word.
         let word = self.tracer.load(Ordering::Relaxed);

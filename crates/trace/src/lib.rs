@@ -167,7 +167,7 @@ impl Tracing {
         self.filters.lock()[of as usize].clone()
     }
 
-    /// Sets a filter.
+    /// Sets the specification that messages of this kind must pass to be traced.
     pub fn set_filter(&self, of: Filtered, filter: Filter) {
         let mut filters = self.filters.lock();
         let bit = 1 << of as u32;

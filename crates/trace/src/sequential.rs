@@ -49,7 +49,7 @@ pub struct Token {
     pub label: Term,
     /// The number of its message.
     pub serial: i64,
-    /// Its sender.
+    /// The process that has sent the message.
     pub sender: Term,
     /// The number that the sender had received last.
     pub previous: i64,
@@ -117,7 +117,7 @@ pub fn token(ctx: &Ctx<'_>) -> Option<Token> {
     if ctx.state.token.is_none() { None } else { Token::of(ctx.state.token) }
 }
 
-/// Sets the token.
+/// Gives the process a token, or takes its away.
 fn set_token(ctx: &mut Ctx<'_>, token: Option<Token>) {
     ctx.state.token = match token {
         Some(token) => token.term(ctx),

@@ -124,9 +124,9 @@ impl BifKind {
 /// One line of a table of built-ins.
 #[derive(Clone, Copy)]
 pub struct BifDef {
-    /// Module.
+    /// Name of its Erlang module.
     pub module: &'static str,
-    /// Function.
+    /// Name of the Erlang function.
     pub function: &'static str,
     /// Number of arguments.
     pub arity: u8,
@@ -136,7 +136,7 @@ pub struct BifDef {
     pub since: u16,
     /// Last OTP release that has it, 65535 = all.
     pub until: u16,
-    /// The function.
+    /// What runs when it is called.
     pub function_ptr: Bif,
 }
 
@@ -184,7 +184,7 @@ pub enum Body {
 pub struct IntrinsicDef {
     /// Module, one of stdlib.
     pub module: &'static str,
-    /// Function.
+    /// Name of the Erlang function.
     pub function: &'static str,
     /// Number of arguments.
     pub arity: u8,

@@ -33,7 +33,7 @@ impl Alloc for Ctx<'_> {
 }
 
 impl Ctx<'_> {
-    /// The heap.
+    /// The heap of the process that runs.
     #[inline]
     pub fn heap(&mut self) -> &mut Heap {
         &mut self.state.heap

@@ -49,7 +49,7 @@ pub enum WrongNames {
     Error,
 }
 
-/// The flags.
+/// What emulator flags say, beside what [`crate::vm::Config`] has fields for.
 #[derive(Clone, Debug)]
 pub struct EmulatorFlags {
     /// `+B`

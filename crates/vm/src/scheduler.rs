@@ -42,7 +42,7 @@ pub enum Step {
     Stop,
 }
 
-/// A scheduler.
+/// A normal scheduler: what its thread, or a test driver, steps.
 pub struct Scheduler {
     vm: &'static Vm,
     /// Its own state, as running code sees it.

@@ -14,9 +14,9 @@ use std::io::{self, Write};
 /// Statistics that a subsystem may keep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Statistic {
-    /// Tables.
+    /// Number of ETS tables.
     Tables,
-    /// Bytes in tables.
+    /// Bytes that the tables and their rows take.
     TableBytes,
     /// Tables and their rows.
     TableBlocks,
@@ -39,7 +39,7 @@ pub trait Subsystem: Send + Sync {
     /// Its built-in functions.
     fn tables(&self) -> &'static [&'static [BifDef]];
 
-    /// Its intrinsics.
+    /// The library functions that it has intrinsics for.
     fn intrinsics(&self) -> &'static [IntrinsicDef];
 
     /// Begins to work; no process runs yet.

@@ -53,7 +53,7 @@ pub enum Activity {
 pub enum ReplyDelivery {
     /// The spawn waits for it.
     AtOnce,
-    /// As a message.
+    /// It comes as a message, which the parent receives at some time.
     AsMessage,
     /// Not at all.
     Never,
@@ -62,9 +62,9 @@ pub enum ReplyDelivery {
 /// A spawn by a process with a sequential trace token, seen as two messages.
 #[derive(Clone, Copy)]
 pub struct SpawnMessages {
-    /// The request.
+    /// The message that the request is shown as.
     pub request: Term,
-    /// The reply.
+    /// The message that the reply is shown as.
     pub reply: Term,
     /// How the reply comes.
     pub delivery: ReplyDelivery,

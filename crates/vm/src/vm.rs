@@ -127,7 +127,7 @@ pub struct Vm {
     pub config: Config,
     /// What the OTP release is like.
     pub release: Release,
-    /// Processes.
+    /// All processes, by their pids.
     pub processes: ProcessTable,
     /// Registered names.
     pub names: Names,
@@ -141,9 +141,9 @@ pub struct Vm {
     pub schedulers: Schedulers<Vm>,
     /// Literals that are to go.
     pub literals: Literals,
-    /// Timers.
+    /// The timers of all schedulers.
     pub timers: Timers<Vm>,
-    /// Clocks.
+    /// Monotonic time, system time and the offset between them.
     pub clock: Clock,
     /// Time, randomness, parking.
     pub platform: Arc<dyn Platform>,
@@ -288,7 +288,7 @@ impl Vm {
         self.defaults.heap()
     }
 
-    /// This node's name.
+    /// The name of this node: `nonode@nohost`, unless it is alive.
     pub fn node_name(&self) -> Atom {
         myriad_term::node::local().0
     }

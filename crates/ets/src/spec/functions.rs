@@ -11,7 +11,7 @@ pub struct Env {
     pub scratch: Arena,
     /// The process that runs the specification.
     pub pid: Term,
-    /// This node.
+    /// The name of the node, for `node/0`.
     pub node: Atom,
 }
 
@@ -20,7 +20,7 @@ pub type Call = fn(&mut Env, &[Term]) -> Option<Term>;
 
 /// A function by its name.
 pub struct Function {
-    /// Name.
+    /// The name by which specifications call it.
     pub name: Atom,
     /// Number of arguments.
     pub arity: usize,

@@ -40,7 +40,7 @@ pub enum HeadError {
 /// A compiled head.
 #[derive(Default)]
 pub struct Head {
-    /// The tests.
+    /// The tests, in the order in which the parts of a term are met.
     pub tests: Vec<Test>,
     /// The variables' numbers, by slot.
     pub variables: Vec<u64>,

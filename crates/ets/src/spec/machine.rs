@@ -12,7 +12,7 @@ use myriad_trace::spec::Host;
 /// What a specification is run on.
 #[derive(Clone, Copy)]
 pub struct Subject {
-    /// The term.
+    /// What the head is matched against.
     pub term: Term,
     /// The row that it is, if it is one.
     pub row: Option<Row>,

@@ -98,7 +98,7 @@ pub enum Body {
     Whole,
     /// A term without memory.
     Immediate(Term),
-    /// A program.
+    /// A program that leaves the result on the stack (SP2).
     Program(Vec<Op>),
 }
 
@@ -116,7 +116,7 @@ pub enum Place {
 pub enum Op {
     /// A term of the specification.
     Constant(Term, Place),
-    /// A variable.
+    /// The value of the variable in this slot.
     Variable(u32, Place),
     /// `'$_'`
     Whole(Place),
@@ -128,7 +128,7 @@ pub enum Op {
     Cons(Place),
     /// A map of as many pairs.
     Map(u32, Place),
-    /// A call.
+    /// A call of a function, with as many of the last values as it has arguments.
     Call(&'static Function),
     /// The top value moves to the result heap.
     Keep,

@@ -70,7 +70,7 @@ pub enum View<'a> {
 }
 
 impl Term {
-    /// The map.
+    /// The term as a map, if it is one.
     #[inline]
     pub fn as_map(self) -> Option<Map> {
         match self.as_boxed() {
