@@ -1,7 +1,7 @@
 //! The container: an IFF form `FOR1` of type `BEAM`, its chunks padded to four bytes; possibly the
 //! whole of it compressed with gzip.
 //!
-//! Chunks that nobody asks for are skipped, and trailing bytes after the form are ignored, as OTP
+//! Chunks that are not asked for are skipped, and trailing bytes after the form are ignored, as OTP
 //! does. If a chunk occurs twice, the last one counts, as in OTP.
 
 use std::borrow::Cow;

@@ -4,8 +4,8 @@
 //! fail; it still returns an error rather than panic, should that ever be wrong.
 //!
 //! Operands are made regular on the way: a `Size` that is a plain number becomes `I`, a heap need
-//! always becomes `Alloc`, a tail call of a BIF that always raises becomes a call_ext (so that nobody drops
-//! a frame for it), an int_code_end is put after a call that stands last, allocate becomes allocate_zero where the scan
+//! always becomes `Alloc`, a tail call of a BIF that always raises becomes a call_ext (so that no
+//! frame is dropped for it), an int_code_end is put after a call that stands last, allocate becomes allocate_zero where the scan
 //! found that slots may be used before they are set, plain numbers (`Uint`, `Live`, ...) always become `U`.
 
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What each instruction does to registers, frame and control, and what it demands of them (S6).
+//! What each instruction does to registers, frame and control, and what it demands of them (beam/S6).
 //!
 //! V1. An X register is read only where every way there has set it since it was last lost. A call,
 //!     send, receive wait or look for a message loses all of them; an instruction with a `Live` operand loses those from
@@ -14,7 +14,7 @@
 //! V6. The label of `try` stands right before a try_case, that of `catch` before a catch_end, and both
 //!     come after it. The frame there is as it was at the `try`; X registers are lost, but for X0, in which an
 //!     exception leaves no term. A catch_end may also be reached with a result in X0. So may a try_case,
-//!     behind a call of which the compiler knows that it never returns: whoever runs it must look.
+//!     behind a call of which the compiler knows that it never returns: the engine must look.
 //!
 //! V7. A call of a BIF that always raises (`Import::always_raises`) is the end of its path; its frame
 //!     operand is not looked at, for compilers share such calls between places with different frames.
@@ -29,7 +29,7 @@
 //! Matching instructions (bs_get_*, bs_skip_utf*, bs_start_match*, bs_match) must take their fail branch
 //! before they collect. A wait_timeout that resumes at itself must not read its operand again: X
 //! registers are lost by then, and the timer (an infinite one, too) is already set.
-//! Sources of an instruction may lie at or above its `Live`: whoever runs it must keep them through a
+//! Sources of an instruction may lie at or above its `Live`: the engine must keep them through a
 //! collection until they have been read.
 
 use crate::decode::Reg;
@@ -347,7 +347,7 @@ impl Scan<'_> {
         let (arity, frame) = (self.seen.arity, self.seen.frames.1);
         match op {
             Op::CallExt | Op::CallExtLast | Op::CallExtOnly if self.seen.exits => {
-                // The frame may be another than the instruction says: nobody comes back to it.
+                // The frame may be another than the instruction says: the call never returns to it.
                 self.need_x(arity)?;
                 self.need_scannable();
                 self.flow.state.live = false;
@@ -421,7 +421,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Which registers hold terms, and whether there is a frame, when it goes on to the next one.
+    /// Which registers hold terms, and whether there is a frame, when control comes to the next one.
     fn write(&mut self, op: Op) -> Check {
         self.write_registers()?;
         let state = &mut self.flow.state;

@@ -16,9 +16,9 @@ const WORDS: usize = MAX_REGISTERS as usize / 64;
 pub(crate) enum Frame {
     /// There is none.
     None,
-    /// There is one of so many slots.
+    /// There is one of this number of slots.
     Slots(u16),
-    /// It depends on how one came here; there are at least so many slots (0: perhaps no frame). Slots may
+    /// It depends on the way that led here; there are at least this number of slots (0: perhaps no frame). Slots may
     /// be read, and an exception may be raised.
     Mixed(u16),
 }
@@ -212,7 +212,7 @@ impl State {
         }
     }
 
-    /// Drops a frame of so many slots; false if it is not so, or a catch is active in it.
+    /// Drops a frame of `slots` slots; false if it is not so, or a catch is active in it.
     pub(crate) fn pop_frame(&mut self, slots: u16) -> bool {
         let fine = self.frame == Frame::Slots(slots) && !self.has_tags();
         self.frame = Frame::None;

@@ -2,12 +2,12 @@
 //!
 //! `get_hd` reads the memory that its operand points at, as if it were a cons. The compiler has seen to it that it is one; a
 //! file made by hand, or damaged, has not. This analysis finds the instructions of which the code itself shows that they are
-//! right; whoever runs the function must check the operand of all others. Claims of the type chunk are not believed.
+//! right; the engine must check the operand of all others. Claims of the type chunk are not believed.
 //!
 //! KD1. `get_list`, `get_hd` and `get_tl` are proved where every way there has tested or made the operand as a cons.
 //! KD2. `get_tuple_element` is proved where every way there has tested or made the operand as a tuple of enough elements.
 //! KD3. `set_tuple_element` is *fresh* where the operand is what `setelement/3` has just returned: nothing has been built,
-//!      called or collected since, so that the tuple is young, nobody else's, and not part of the value put into it. No
+//!      called or collected since, so that the tuple is young, known to nothing else, and not part of the value put into it. No
 //!      check finds that out later: what is not fresh must not run. It is proved where there are enough elements, too.
 //! KD4. What runs a checked instruction refuses what it does not find right, so that behind it the operand is what it expects.
 //! KD5. The message that `loop_rec` shows is not the process's before `remove_message` accepts it. Where something else than a
@@ -16,7 +16,7 @@
 //!     `prim_eval`, which is written by hand, does not.
 //!
 //! A forward data-flow analysis over one function (Kildall, 1973), made when the function is decoded. Registers that hold the
-//! same term are in one *class*: a test of one tells of all. Knowledge only falls where ways meet, passes over the code are
+//! same term are in one *class*: a test of one is a test of all. Knowledge only falls where ways meet, passes over the code are
 //! repeated until it does so no more, and what would need too much of anything is left unproved.
 
 use crate::decode::{Arg, Body, Instr, Reg};
@@ -37,7 +37,7 @@ enum Known {
     Cons,
     /// Nil or a cons.
     List,
-    /// A tuple of at least so many elements.
+    /// A tuple of at least this number of elements.
     Tuple(u32),
     /// The same, as `setelement/3` returned it (KD3).
     Fresh(u32),
@@ -58,7 +58,7 @@ impl Known {
         }
     }
 
-    /// What is known of a tuple of this that turned out to have at least so many elements.
+    /// What is known of a tuple of this that turned out to have at least `arity` elements.
     fn of_arity(self, arity: u32) -> Known {
         match self {
             Known::Tuple(known) => Known::Tuple(known.max(arity)),
@@ -94,7 +94,7 @@ struct State {
     next_class: u16,
     /// A message is looked at that has not been accepted.
     looking: bool,
-    /// A slot has been set meanwhile.
+    /// A slot has been set since the message was shown.
     kept: bool,
     /// Something may be fresh (KD3).
     fresh: bool,
@@ -348,7 +348,7 @@ impl Labels {
         self.fell |= fell;
     }
 
-    /// The pass comes to a label, and goes on with what is known there; false if no way there is known.
+    /// The pass comes to a label, and takes over what is known there; false if no way there is known.
     fn arrive(&mut self, label: u32, state: &mut State) -> bool {
         let Some(place) = self.place(label) else { return false };
         place.passed = true;
@@ -359,7 +359,7 @@ impl Labels {
     }
 }
 
-/// What whoever runs a function must see to, by the index of an instruction in the function's body.
+/// What the engine must check or do, by the index of an instruction in the function's body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proofs {
     unproved: Vec<u32>,
@@ -512,7 +512,7 @@ impl Pass<'_> {
         fresh(instr.args.get(1)) && !fresh(instr.args.first())
     }
 
-    /// What an instruction changes; false if control does not go on to the next one.
+    /// What an instruction changes; false if control does not come to the next one.
     fn step(&mut self, state: &mut State, instr: Instr<'_>) -> bool {
         let (op, args) = (instr.op, instr.args);
         let reg = |index: usize| args.get(index).and_then(Arg::reg);
@@ -667,7 +667,7 @@ impl Pass<'_> {
         }
     }
 
-    /// A guard built-in that has not failed tells of its arguments.
+    /// A guard built-in that has not failed shows what its arguments are.
     fn learn_from(&self, state: &mut State, instr: Instr<'_>, written: Option<Reg>) {
         let (import, first) = match instr.op {
             Op::Bif1 | Op::Bif2 => (1, 2),

@@ -5,8 +5,8 @@
 //! code that has passed the load-time scan (`scan.rs` states what that guarantees). Functions are
 //! decoded one by one when they are first wanted ([`Module::decode_function`]).
 //!
-//! What the scan does not establish, and whoever runs the code must therefore be safe against:
-//! - literals, attributes and compile information are external terms that nobody has decoded yet;
+//! What the scan does not establish, and the engine must therefore be safe against:
+//! - literals, attributes and compile information are external terms that have not been decoded yet;
 //! - types in the type table, and `safe` in call_fun2, are the compiler's claims;
 //! - terms are of the type that an instruction expects (a Ctx operand holds a match context, the source of put_map_assoc is a
 //!   map, ...). [`Module::proofs`] tells which of the instructions that read or write through a term without a look at what it

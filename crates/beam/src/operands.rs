@@ -1,5 +1,5 @@
-//! The scan's view of operands: whether each is of the kind its row states (S1) and within its table
-//! (S2). On the way it tells the analysis (`effects.rs`) which registers are read and written.
+//! The scan's view of operands: whether each is of the kind its row states (beam/S1) and within its table
+//! (beam/S2). On the way it tells the analysis (`effects.rs`) which registers are read and written.
 
 use crate::decode::Reg;
 use crate::error::LoadError;
@@ -66,7 +66,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether an operand is what its kind says (S1, S2).
+    /// Whether an operand is what its kind says (beam/S1, beam/S2).
     #[inline]
     fn check(&mut self, kind: Kind, raw: Raw<'_>) -> Check {
         match kind {

@@ -1,4 +1,4 @@
-//! What each instruction does to the heap, and what it demands of it (V9 of `effects.rs`).
+//! What each instruction does to the heap, and what it demands of it (beam.effects/V9).
 
 use crate::opcode::Op;
 use crate::scan::{Check, Scan};

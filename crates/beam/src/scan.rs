@@ -70,7 +70,7 @@ pub struct LabelDef {
     pub offset: u32,
 }
 
-/// A label that is branched back to, other than by a receive: whoever runs the code has to stop now and then when it comes by such a
+/// A label that is branched back to, other than by a receive: the engine must let the process give way now and then when it comes by such a
 /// branch, for there need be no call in the loop. All slots of the frame are initialised there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopHead {

@@ -206,7 +206,7 @@ pub struct Line {
     pub line: u32,
 }
 
-/// The line table.
+/// From the operand of a `line` instruction to file and line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineTable {
     /// Whether the module has a table of a known version. Without one, `line` operands mean nothing.

@@ -55,7 +55,7 @@ fn slice_limit(vm: &Vm) -> usize {
     vm.test_hooks.binary_bytes.get().max(1)
 }
 
-/// Counts work on so many bytes, which goes elsewhere if it is much.
+/// Counts work on `bytes` bytes; `Err` if it is so much that a dirty scheduler must do it.
 fn charge(ctx: &mut Ctx<'_>, bytes: usize) -> Result<(), Escape> {
     if bytes > LONG {
         dirty(ctx)?;

@@ -67,7 +67,7 @@ fn converted(ctx: &mut Ctx<'_>, ns: i128, unit: Term) -> BifResult {
     }
 }
 
-/// The same for a unit of so many parts that the number needs no longer fit a machine's.
+/// The same for a unit of which a second has more parts than fit a machine's number.
 fn converted_finely(ctx: &mut Ctx<'_>, ns: i128, parts: Term) -> BifResult {
     let (ns, second) = (ctx.int128(ns), Term::small(1_000_000_000));
     let mut result = || -> arith::ArithResult {

@@ -48,7 +48,7 @@ fn error_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 /// Is this an entry of a stack trace: `{M, F, ArityOrArgs}`, `{Fun, Args}`, each maybe with a location list? Only forms are
-/// looked at, as on OTP: whoever shows the trace sees what is in it.
+/// looked at, as on OTP: what shows the trace sees what is in it.
 fn is_trace_entry(entry: Term) -> bool {
     let Some(elements) = entry.as_tuple().map(|t| t.elements()) else { return false };
     match elements {

@@ -26,7 +26,7 @@ const DEFAULT_LEVEL: u8 = 6;
 /// More bytes than this are (de)compressed on a dirty scheduler.
 const COMPRESS_LIMIT: usize = 32 * 1024;
 
-/// Terms of so many bytes and more are measured before they are decoded, unless there is room for them anyway.
+/// Terms of this number of bytes and more are measured before they are decoded, unless there is room for them anyway.
 const MEASURED: usize = 1024;
 /// Bytes of a term that are measured: a fraction of a millisecond.
 const MOST_MEASURED: usize = 1 << 19;

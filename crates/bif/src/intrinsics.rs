@@ -2,7 +2,7 @@
 //!
 //! [`INTRINSICS`] has all of them, a row for each: function, last release whose Erlang code is known to do the same, and what
 //! stands for it. `myriad_vm::intrinsic` states the rules that hold for every row: when an intrinsic runs, and what it must
-//! leave as the Erlang code has it. They exist for speed alone. Whoever deletes a row loses nothing else: the
+//! leave as the Erlang code has it. They exist for speed alone. Without its row the function is slower and nothing else: the
 //! Erlang code runs. `+JMintrinsics false` starts a VM without any, so that their worth can be measured.
 //!
 //! | module | holds intrinsics of |

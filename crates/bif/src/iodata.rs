@@ -94,7 +94,7 @@ impl Walk {
         }
     }
 
-    /// Adds up bytes as far as the budget of cells allows; bit strings too, where they are welcome, count as so many whole bytes.
+    /// Adds up bytes as far as the budget of cells allows; bit strings too, where they are welcome, count as their whole bytes.
     /// `true` once there is no more; `badarg` if the term is no iodata.
     #[inline]
     pub fn count<const BITS: bool>(&mut self, bytes: &mut usize, budget: &mut usize) -> Result<bool, Escape> {

@@ -192,7 +192,7 @@ fn to_float(ctx: &mut Ctx<'_>, text: &[u8]) -> BifResult {
     }
 }
 
-/// How a float is to be written.
+/// The form in which a float is written.
 enum Form {
     Scientific(i64),
     Decimals(i64),

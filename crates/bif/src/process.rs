@@ -87,7 +87,7 @@ fn send_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     })
 }
 
-/// A port, or the name of one, that would make who sends to it wait?
+/// A port, or the name of one, that would make a sender wait?
 fn is_busy_port(ctx: &Ctx<'_>, to: Term) -> bool {
     let named = || match ctx.vm.names.whereis(to.as_atom()?) {
         Some(Named::Port(port)) => Some(port),
@@ -240,9 +240,9 @@ fn list_processes(ctx: &mut Ctx<'_>, mut listing: Listing) -> BifResult {
     Ok(ctx.list(&pids))
 }
 
-/// What OTP tells of its `processes/0`, of the one here: `{ptab_list_bif_info, LeastReductions, Chunks, ChunkSize, SlotsAReduction,
+/// What OTP says of its `processes/0`, for the one here: `{ptab_list_bif_info, LeastReductions, Chunks, ChunkSize, SlotsAReduction,
 /// ReductionsAFreed, DepartedAReduction, ReductionsForDeparted, PidsAReduction, DebugLevel}`. It begins with any number of
-/// reductions, and processes that have ended meanwhile cost no more than others.
+/// reductions, and processes that end during the listing cost no more than others.
 pub(crate) fn processes_bif_info(ctx: &mut Ctx<'_>) -> Term {
     use myriad_term::Build;
     let chunks = ctx.vm.processes.limit().div_ceil(Listing::CHUNK);
@@ -296,7 +296,7 @@ fn suspend_process_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let suspension = ctx.state.relations.tables().suspending.entry(pid).or_default();
     let active = suspension.active.clone();
     if unless_suspending && suspension.times > 0 {
-        // Relaxed: it was set before the message that told of it.
+        // Relaxed: it was set before the message that said so.
         if asynchronous || active.load(Ordering::Relaxed) {
             return Ok(Term::FALSE);
         }
@@ -319,7 +319,7 @@ fn suspend_process_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let message = ctx.tuple(&[tag, result.term()]);
     let reply = ctx.tuple(&[ctx.pid().term(), message]);
     if !ctx.signal_to(pid, Signal::Suspend { active, reply: Some(Payload::copy(reply)) }) {
-        // It has ended since it was looked for: nobody answers.
+        // It has ended since it was looked up, so no answer will come.
         ctx.state.relations.tables().suspending.remove(&pid);
         return suspended_nobody(ctx, asynchronous, async_tag, am::exited);
     }
@@ -366,7 +366,7 @@ fn group_leader_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     Ok(Term::FALSE)
 }
 
-/// The process whose leader it is to be answers the caller once it is so.
+/// The process that gets the new leader answers the caller once it has it.
 fn group_leader_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     use myriad_term::Build;
     let [leader, pid, reference] = [args[0], args[1], args[2]];

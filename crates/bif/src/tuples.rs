@@ -26,7 +26,7 @@ fn at(position: Term, tuple: &Term, past_end: usize) -> Option<(&[Term], usize)>
 fn setelement_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some((elements, i)) = at(args[0], &args[1], 0) else { return badarg() };
     let copy = ctx.tuple(elements);
-    // SAFETY: the fresh tuple has the same arity, and nobody else has seen it yet.
+    // SAFETY: the fresh tuple has the same arity, and nothing else refers to it yet.
     unsafe { *copy.boxed_ptr().add(1 + i) = args[2].raw() };
     Ok(copy)
 }
@@ -34,7 +34,7 @@ fn setelement_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 /// Elements from which on tuples are made on a dirty scheduler: that takes milliseconds of clearing fresh pages.
 const LONG: usize = 1 << 20;
 
-/// A tuple of so many elements, `rest` after those that there are; `badarg` if it would be too large.
+/// A tuple of `len` elements, `rest` after those that there are; `badarg` if it would be too large.
 fn tuple_of(ctx: &mut Ctx<'_>, len: usize, elements: impl Iterator<Item = Term>, rest: Term) -> BifResult {
     if len > Tuple::MAX_ARITY {
         return badarg();
@@ -76,7 +76,7 @@ fn make(ctx: &mut Ctx<'_>, arity: Term, default: Term, initial: Term) -> BifResu
     }
     let tuple = tuple_of(ctx, arity, std::iter::empty(), default)?;
     for (i, value) in initial.list_iter().filter_map(place) {
-        // SAFETY: the fresh tuple has more than `i` elements, and nobody else has seen it yet.
+        // SAFETY: the fresh tuple has more than `i` elements, and nothing else refers to it yet.
         unsafe { *tuple.boxed_ptr().add(1 + i) = value.raw() };
     }
     Ok(tuple)

@@ -194,7 +194,7 @@ fn are_continuation(bytes: &[u8]) -> bool {
 }
 
 /// A walk over character data that can stop anywhere. The data are live arguments until the call is over, and nothing is
-/// collected meanwhile.
+/// collected until then.
 pub(crate) struct Walk<S> {
     pub(crate) sink: S,
     latin1: bool,
@@ -383,7 +383,7 @@ fn chunk(bits: Bits<'_>, done: usize, budget: usize, latin1: bool) -> usize {
     if most >= left || latin1 {
         return most.min(left);
     }
-    // Back to the first byte of the last character. There is one among so many, unless the bytes are wrong.
+    // Back to the first byte of the last character. There is one among these, unless the bytes are wrong.
     let lead = |back: &usize| bits.byte(done + most - back) & 0xc0 != 0x80;
     most - (1..=MOST_BYTES).find(lead).unwrap_or(0)
 }

@@ -7,7 +7,7 @@ use myriad_term::{Term, am};
 use myriad_vm::bif::Escape;
 use myriad_vm::{BifResult, Ctx};
 
-/// Makes a call with little of a slice left, and goes on in new slices.
+/// Makes a call with little of a slice left, and continues it in new slices.
 fn to_the_end(ctx: &mut Ctx<'_>, first: impl FnOnce(&mut Ctx<'_>) -> BifResult) -> BifResult {
     ctx.state.reductions_left = 1;
     let mut result = first(ctx);

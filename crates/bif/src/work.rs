@@ -1,7 +1,7 @@
 //! How much a built-in may do before it gives way.
 //!
 //! Work is counted in steps, whatever a built-in does many times (terms, cells, bytes, characters), and a [`Budget`] says how many may
-//! be done now. So many steps cost one reduction: that rate is the one number a built-in chooses, by measuring.
+//! be done now. A number of steps costs one reduction: that rate is the one number a built-in chooses, by measuring.
 //!
 //! - [`in_slices`] runs work that can stop anywhere until it is done, with the budget of each slice; it yields in between.
 //! - [`Budget::of_slice`] is for work that keeps its place in another way.
@@ -43,7 +43,7 @@ impl Budget {
         Budget { given, left: given, per_reduction }
     }
 
-    /// All that one call may do which cannot stop.
+    /// What one call may do if it cannot stop.
     pub fn of_call(ctx: &Ctx<'_>, per_reduction: usize) -> Budget {
         let reductions = if ctx.sched.dirty { DIRTY_CALL_REDUCTIONS } else { CALL_REDUCTIONS };
         let given = reductions * per_reduction;
@@ -84,7 +84,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// So many steps for one reduction.
+    /// A rate of `per_reduction` steps for one reduction.
     pub const fn of(per_reduction: usize) -> Pace {
         Pace { per_reduction, most: usize::MAX, name: None }
     }

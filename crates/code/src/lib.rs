@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | [`module`] | a module, its functions and return points |
 //! | [`loader`] | from the bytes of a .beam file to a module that only has to be published |
-//! | [`server`] | which versions of which modules are loaded, and the switch from one to the next |
+//! | [`server`] | which versions of which modules are loaded, and the switch from one to the next: its page has the states of a version |
 //! | [`purge`] | how the old version of a module goes |
 //! | [`nif`] | binding the functions of built-in NIF modules |
 //! | [`stack`] | walking an Erlang stack |
@@ -63,7 +63,7 @@ pub trait BuiltIns<R: Runtime> {
 
 /// What executes code, as far as modules that come and go concern it.
 pub trait Executor<R: Runtime> {
-    /// The entry code of functions not decoded yet: decodes the function and goes on in it.
+    /// The entry code of functions not decoded yet: decodes the function and runs it.
     fn undecoded_stub(&self) -> CodePtr;
 
     /// The entry code of functions that are built-in.

@@ -57,7 +57,7 @@ impl From<AtomError> for LoadError {
     }
 }
 
-/// A module that is ready to be published and belongs to nobody else yet.
+/// A module that is ready to be published and that no other thread knows yet.
 pub struct Prepared<R: Runtime> {
     module: NonNull<Module<R>>,
 }
@@ -68,13 +68,13 @@ unsafe impl<R: Runtime> Send for Prepared<R> {}
 unsafe impl<R: Runtime> Sync for Prepared<R> {}
 
 impl<R: Runtime> Prepared<R> {
-    /// The module.
+    /// The module that was prepared; no export leads to it yet.
     pub fn module(&self) -> &Module<R> {
         // SAFETY: owned, and made in `prepare`.
         unsafe { self.module.as_ref() }
     }
 
-    /// Its name.
+    /// The name of the module that was prepared.
     pub fn name(&self) -> Atom {
         self.module().name
     }

@@ -2,7 +2,7 @@
 //!
 //! K1. [`Export::code`](myriad_term::Export) is never null once the VM runs: it points at a [`Function`]; of an undefined
 //!     export at a function of its own whose entry is the executor's undefined stub. A program has one [`Runtime`]: exports and fun
-//!     entries are untyped, and all of them lead to functions of that one.
+//!     entries are untyped, and all of them lead to functions of that type.
 //! K2. A [`Continuation`] (return point) is 16-byte aligned, so that its address looks like a small integer on the Erlang
 //!     stack; it leads to its function, line and live frame, and to its entry in either tier (docs/design.md, section 3):
 //!     the code of tier 0 follows it, so that a return need not read it. Those of the executor's own stubs have no function.
@@ -45,7 +45,7 @@ pub struct Function<R: Runtime> {
 
 // SAFETY: the fields that change are atomic; `module` lives as long as the function (K3).
 unsafe impl<R: Runtime> Send for Function<R> {}
-// SAFETY: as above.
+// SAFETY: the fields that change are atomic; `module` lives as long as the function (K3).
 unsafe impl<R: Runtime> Sync for Function<R> {}
 
 impl<R: Runtime> Function<R> {
@@ -62,7 +62,7 @@ impl<R: Runtime> Function<R> {
     pub fn bind_bif(&self, def: &'static R::BuiltIn, stub: CodePtr) {
         debug_assert!(!stub.0.is_null());
         debug_assert!(self.bif().is_none_or(|old| std::ptr::eq(old, def)), "it is bound to another built-in");
-        // Release: pairs with the Acquire in `bif`; the entry is stored after, so whoever runs the stub sees the definition.
+        // Release: pairs with the Acquire in `bif`; the entry is stored after, so a thread that runs the stub sees the definition.
         self.bif.store(std::ptr::from_ref(def).cast_mut(), Ordering::Release);
         // Acquire: a function with a breakpoint keeps that as its entry; the entry behind it is found anew at each call.
         if self.breakpoint.load(Ordering::Acquire).is_null() {
@@ -77,7 +77,7 @@ impl<R: Runtime> Function<R> {
         CodePtr(self.entry.load(Ordering::Acquire))
     }
 
-    /// The module.
+    /// The module that defines it; `None` for undefined exports and stand-ins.
     pub fn module(&self) -> Option<&Module<R>> {
         // SAFETY: K3.
         unsafe { self.module.as_ref() }
@@ -101,7 +101,7 @@ impl<R: Runtime> Function<R> {
 /// A return point, as it stands on the Erlang stack (K2).
 #[repr(C, align(16))]
 pub struct Continuation<R: Runtime> {
-    /// Where tier 1 goes on, or null.
+    /// Where a return continues in tier 1, or null.
     pub native: AtomicPtr<u8>,
     /// The function it is in.
     pub function: *const Function<R>,
@@ -112,7 +112,7 @@ pub struct Continuation<R: Runtime> {
 }
 
 impl<R: Runtime> Continuation<R> {
-    /// Where tier 0 goes on.
+    /// Where a return continues in tier 0.
     #[inline(always)]
     pub fn code(record: *const Continuation<R>) -> CodePtr {
         CodePtr(record.wrapping_add(1).cast())
@@ -131,7 +131,7 @@ pub(crate) struct Constants {
 
 /// One version of a loaded module.
 pub struct Module<R: Runtime> {
-    /// Name.
+    /// The module's name: an atom, under which the code server finds it.
     pub name: Atom,
     /// The file's contents, from which functions are decoded.
     pub beam: myriad_beam::Module,
@@ -151,7 +151,7 @@ pub struct Module<R: Runtime> {
     pub functions: Box<[Function<R>]>,
     /// What it exports: the export and the index of its function.
     pub exports: Vec<(&'static Export, u32)>,
-    /// How to call its on_load function: an export that nobody else knows.
+    /// How to call its on_load function: an export that is in no table.
     pub on_load: Option<Box<Export>>,
     /// How many of its functions have a breakpoint; the tracer changes it, under a lock of its own.
     pub breakpoints: AtomicU32,
@@ -172,7 +172,7 @@ pub fn bytes() -> usize {
     usize::try_from(BYTES.sum()).unwrap_or(0)
 }
 
-/// So many bytes of code more (or fewer).
+/// Adds to the bytes of loaded code, or takes away.
 pub fn count_bytes(change: i64) {
     BYTES.add(change);
 }
@@ -194,7 +194,7 @@ impl<R: Runtime> Module<R> {
     /// Are calls of any of its functions traced?
     #[inline]
     pub fn is_traced(&self) -> bool {
-        // Relaxed: a breakpoint set meanwhile counts from the next call on.
+        // Relaxed: a breakpoint that another thread sets counts from the next call on.
         self.breakpoints.load(Ordering::Relaxed) != 0
     }
 
@@ -215,5 +215,5 @@ impl<R: Runtime> Module<R> {
 
 // SAFETY: immutable after loading, but for the atomics in `functions` and what is behind locks.
 unsafe impl<R: Runtime> Send for Module<R> {}
-// SAFETY: as above.
+// SAFETY: immutable after loading, but for the atomics in `functions` and what is behind locks.
 unsafe impl<R: Runtime> Sync for Module<R> {}

@@ -1,15 +1,35 @@
 //! Purging: how the old version of a module goes.
 //!
-//! The purger (OTP's `erts_code_purger`) prepares, asks each process whether it still runs in the old code (crate `vm`, `code_check.rs`),
-//! and then completes or gives up. Funs do not count as running in it: those whose code is in the old version lose it.
+//! The purger is a process of OTP's (`erts_code_purger`). It prepares the purge, asks each process by a signal whether it still runs
+//! in the old code (crate `vm`, `code/check.rs`), and then completes the purge or gives up.
 //!
-//! U1. From the first step on no export, and no fun entry, leads into the version: funs lose their code at once, so nobody
-//!     can enter it after having been asked. Who calls such a fun meanwhile waits ([`CodeServer::is_purge_pending`]), because
-//!     the purge may yet be given up and the fun get its code back: it is suspended until the purge ends
-//!     ([`CodeServer::wait_for_purge`]).
+//! ```text
+//!   purger                          the version                         processes
+//!   ------                          -----------                         ---------
+//!   Prepare ----------------------> its funs lose their code (U1)       a call of such a fun waits
+//!   check_process_code to each -----------------------------------> "do I run in it?": resume point and stack
+//!   all answers are in <-------------------------------------------
+//!     none runs in it: Complete --> out of the table, retired           those that waited are resumed: the fun has no code
+//!     some do: Abort -------------> its funs get their code back        those that waited are resumed, and call it
+//!     or these are killed first
+//!                                   thread progress: freed (U2)
+//!                                   literals: later still (U3)
+//! ```
+//!
+//! U1. From the first step on no export, and no fun entry, leads into the version. So a process that has answered that it does not
+//!     run in it can never come back: there is no way in, by a call of any kind, and no return point on its stack. A process that
+//!     calls one of the funs before the purge ends is suspended ([`CodeServer::is_purge_pending`],
+//!     [`CodeServer::wait_for_purge`]), because the purge may yet be given up and the fun get its code back.
 //! U2. The memory goes after thread progress: a slice that began before the last step may still read the version.
 //! U3. Literals of a purged version outlive it: processes may hold them, and a slice as in U2 may read them. They go when all have
 //!     made progress and each process has copied what it holds (vm/LC1).
+//!
+//! The signal orders an answer: each process looks at its own stack, in its own slice, after the funs were disabled and before
+//! the purger gets the answer. A fun does not count as running in the version, since a fun that is never called again must not
+//! keep a version for ever; nor does a raw stack trace, which forgets its module instead.
+//!
+//! What was not done: counting the frames, or funs, that refer to a version (each call or copy would count); looking through all
+//! stacks while the world is stopped (a pause that grows with the number of processes).
 
 use crate::server::{Version, publish_funs, retract};
 use crate::{CodeServer, Executor, Module, Runtime, count_bytes};
@@ -28,16 +48,16 @@ pub(crate) struct Purge<R: Runtime> {
     of_on_load: bool,
     /// Funs that have lost their code for now.
     pending: Vec<&'static FunEntry>,
-    /// Who called one of them, and is suspended.
+    /// The processes that have called one of them, and are suspended.
     waiting: Vec<Pid>,
 }
 
 // SAFETY: `version` is only compared, or read under the lock while the table owns it.
 unsafe impl<R: Runtime> Send for Purge<R> {}
-// SAFETY: as above.
+// SAFETY: `version` is only compared, or read under the lock while the table owns it.
 unsafe impl<R: Runtime> Sync for Purge<R> {}
 
-/// The steps of a purge.
+/// What the purger asks for, in the order of a purge: one of the first two, then one of the last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PurgeStep {
     /// Begin with the old version.
@@ -69,7 +89,8 @@ impl<R: Runtime> Retired<R> {
     /// # Safety
     /// All threads have made progress since the version was retired (U1, U2).
     pub unsafe fn free(self, executor: &dyn Executor<R>) -> LiteralArea {
-        // SAFETY: the pointer came from a Box in the loader, and nobody reads the module any more: the caller's promise.
+        // SAFETY: the pointer came from a Box in the loader, and no thread reads the module any more: the caller promises that all have
+        // made progress since it was retired.
         let module = unsafe { Box::from_raw(self.0) };
         debug_assert!(!leads_into(&module), "U2: it was published again");
         for function in &module.functions {
@@ -153,7 +174,7 @@ impl<R: Runtime> CodeServer<R> {
         let Some(purge) = table.purge.take_if(|purge| purge.name == name) else { return Purged::nothing() };
         let entry = table.get(name);
         if let Some(entry) = entry {
-            // A version loaded meanwhile may have taken the funs over, if it is the same code: then it keeps them.
+            // A version loaded since the purge began may have taken the funs over, if it is the same code: then it keeps them.
             if let Some(old) = entry.old.as_ref().filter(|old| ptr::eq(old.as_ptr(), purge.version)) {
                 publish_funs(old.get());
             }

@@ -1,13 +1,54 @@
 //! The code server: which versions of which modules are loaded, and the switch from one to the next.
 //!
-//! A module has at most two versions, current and old, and perhaps a third one whose on_load function has not finished. All
-//! changes happen under one lock, the code write permission. Exports and fun entries are switched one by one with Release
-//! stores, after all that they lead to has been written, so a running process sees each either as it was or as it will be.
+//! A module has at most two versions, current and old, and perhaps a third one whose on_load function has not finished. The table of
+//! versions changes under one lock, the code write permission; calls take no lock.
+//!
+//! ```text
+//!                finish_loading                    finish_loading of the next version, delete
+//!    prepared ---------------------> current -------------------------------------------------> old
+//!       |                               ^                                                        |
+//!       | has an on_load function       | finish_after_on_load: keep                             | purge (purge.rs)
+//!       +---------> on_load ------------+                                                        v
+//!                      |      not kept: PrepareOnLoad, Complete                               retired
+//!                      +-----------------------------------------------------------------------> |
+//!                                                                                                | thread progress
+//!                                                                                                v
+//!                                                                                              freed
+//! ```
+//!
+//! | version | exports lead to it | fun entries lead to it | processes run in it |
+//! | --- | --- | --- | --- |
+//! | prepared | no | no | no |
+//! | on_load | no | yes | the one that runs its on_load function, and what that spawns |
+//! | current | yes | yes, until a later version of the same fun is loaded | yes |
+//! | old | no | those that the current version lacks; none once a purge has begun | those that came before |
+//! | retired | no | no | none but for the rest of a slice |
+//!
+//! A version is loaded only if that leaves at most one old version ([`FinishError::NotPurged`]). Two cases need a place besides
+//! (`stranded`, where versions are kept for ever): a module that is deleted while its next version is in on_load has an old version
+//! in the way when the next becomes current; and a module that is loaded again while it is in on_load leaves that version behind.
 //!
 //! V1. An export leads to the current version of its module, or to its undefined function; a fun entry to a version that is
 //!     current, old or in on_load, or nowhere.
 //! V2. A version is freed by `purge.rs` alone, after thread progress. So what is read here without the lock stays readable
 //!     until the reader's next quiescent point, that is, for the rest of a slice.
+//!
+//! # Orderings
+//!
+//! An export and a fun entry are one atomic pointer each. The loader has written all of a version before it stores the first of
+//! these pointers (Release); a call loads the pointer (Acquire, [`Function::of_export`], [`Function::of_fun`]), and so sees the
+//! function that it leads to, and the module behind it. A function's own entry changes in the same way, from the stub that decodes
+//! it to its code. Exports and fun entries are stored under the lock only, so a holder of the lock knows that they stay as they are.
+//!
+//! The pointers are stored one by one. A process that calls while a version is being switched meets each function as it was or as it
+//! will be, and two functions perhaps one of each kind. A version that has become old is not freed (V2), so each call is sound.
+//!
+//! # What was not done
+//!
+//! - *Several sets of entries, of which one index says which is active* (as in OTP): all exports of all modules then change with one
+//!   store. Each call would load the index, each export would have a word for each set, and each load would wait for thread progress.
+//! - *A lock that calls take for reading*: all calls to all modules would write one line.
+//! - *Stopping the world for a switch*: a node that loads a thousand modules at its start would stop as often.
 
 use crate::purge::Purge;
 use crate::{Function, Module, PreparedCode, Runtime, count_bytes};
@@ -24,7 +65,7 @@ pub(crate) struct Version<R: Runtime>(NonNull<Module<R>>);
 
 // SAFETY: it owns the module, which is `Send` and `Sync`.
 unsafe impl<R: Runtime> Send for Version<R> {}
-// SAFETY: as above.
+// SAFETY: it owns the module, which is `Send` and `Sync`.
 unsafe impl<R: Runtime> Sync for Version<R> {}
 
 impl<R: Runtime> Version<R> {
@@ -132,7 +173,7 @@ pub enum Deleted {
     NotPurged,
 }
 
-/// The code server.
+/// All modules of a VM, in their versions, and the purge that is under way.
 pub struct CodeServer<R: Runtime> {
     pub(crate) table: RwLock<Table<R>>,
 }
@@ -274,7 +315,7 @@ fn publish<R: Runtime>(module: &'static Module<R>) {
         if let Some(function) = module.functions.get(*index as usize) {
             debug_assert!(function.mfa == export.mfa, "K1: an export leads to its own function");
             debug_assert!(!function.entry().0.is_null(), "it could not be entered");
-            // Release: pairs with the Acquire in `Function::of_export`: who sees the pointer sees the function.
+            // Release: pairs with the Acquire in `Function::of_export`: a caller that sees the pointer sees the function.
             export.code.store(code_of(function), Ordering::Release);
         }
     }

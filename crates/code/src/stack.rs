@@ -21,11 +21,11 @@ impl<R: Runtime> StackWalk<R> {
     /// Starts at the innermost continuation: `frame` Y registers above the stack pointer `stop`.
     ///
     /// # Safety
-    /// `stop..base` is the live Erlang stack of a process that does not run meanwhile, laid out as `module.rs` says, and the
+    /// `stop..base` is the live Erlang stack of a process that does not run as long as this lives, laid out as `module.rs` says, and the
     /// function that runs has `frame` Y registers.
     pub unsafe fn new(stop: *const u64, base: *const u64, frame: usize) -> StackWalk<R> {
         debug_assert!(stop <= base);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the stack is live, and that `frame` words lie above `stop`.
         StackWalk { at: unsafe { stop.cast::<Term>().add(frame) }, base: base.cast(), _module: PhantomData }
     }
 }
@@ -38,7 +38,7 @@ impl<R: Runtime> Iterator for StackWalk<R> {
             return None;
         }
         // SAFETY: within the stack, at a continuation's slot, and the layout leads from one to the next (the promise of `new`); the
-        // module of each is kept as long as it stands there (K2, K3).
+        // module of each is kept as long as it stands there (code/K2, code/K3).
         unsafe {
             let continuation = &*((*self.at).raw() as *const Continuation<R>);
             self.at = self.at.add(1 + continuation.frame as usize);

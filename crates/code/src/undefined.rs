@@ -1,4 +1,4 @@
-//! What an export runs while no module defines it (K1): a function of its own, made with the export and as immortal.
+//! What an export runs while no module defines it (code/K1): a function of its own, made with the export and as immortal.
 
 use crate::{Executor, Function, Runtime};
 use myriad_process::CodePtr;

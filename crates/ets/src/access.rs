@@ -53,7 +53,7 @@ impl InUse {
     pub fn arc(&self) -> &Arc<Table> {
         match self {
             // SAFETY: term/T2: the reference stays on the caller's heap during the call, and holds the table; so does the entry of
-            // a name (RG3).
+            // a name (ets/RG3).
             InUse::Held(table) => unsafe { &**table },
             InUse::Found(table) => table,
         }
@@ -118,13 +118,14 @@ fn at_hand(vm: &Vm, term: Term) -> Option<*const Arc<Table>> {
     magic.get::<TableId>().map(|TableId(table)| &raw const *table)
 }
 
-/// Who the caller is to a table.
+/// The caller as a user of tables (ets/TB4).
 #[inline]
 pub fn user(ctx: &Ctx<'_>) -> User {
+    debug_assert!(ctx.sched.slices.is_some() || ctx.sched.dirty, "TB4: a normal scheduler takes part in grace periods");
     ctx.sched.slices.is_some().then(|| ctx.pid())
 }
 
-/// Who the caller is to a table that it writes.
+/// The caller as one that writes a table.
 #[inline]
 pub fn caller<'a>(ctx: &'a Ctx<'_>) -> Caller<'a> {
     Caller { user: user(ctx), slices: ctx.sched.slices.as_ref() }

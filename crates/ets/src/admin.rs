@@ -1,6 +1,7 @@
 //! Tables as a whole: making, deleting, naming, giving away, fixing; what happens when a process ends.
 
 use crate::access::{InUse, Need, bad, find, gone, identifier, known_as, table, user};
+use crate::hash::Fixed;
 use crate::registry::{Ended, Registry};
 use crate::row::{copied_size, copy_out};
 use crate::store::{Rows, on_store};
@@ -130,6 +131,7 @@ fn fixed_shards(value: Term) -> Option<WriteConcurrency> {
     let [tag, count] = value.as_tuple_of::<2>()?;
     let count = count.as_usize().filter(|n| (1..=1 << 15).contains(n))?;
     let shift = count.max(64).ilog2();
+    debug_assert!((6..=15).contains(&shift) && 1 << shift <= count.max(64));
     tag.is_am(am::debug_hash_fixed_number_of_locks).then_some(WriteConcurrency::Shards(shift))
 }
 
@@ -149,7 +151,7 @@ fn new_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 /// Rows that have left their table, to be freed.
 struct Doomed {
     taken: Taken,
-    /// Somebody may still look at them until all schedulers have gone on (TB4): then this becomes true.
+    /// There may be readers until all normal schedulers have begun another slice (ets/TB4): then this becomes true.
     unwatched: Option<Arc<AtomicBool>>,
     slices: &'static Progress,
 }
@@ -166,11 +168,12 @@ impl Doomed {
         }
         let seen = Arc::new(AtomicBool::new(false));
         doomed.unwatched = Some(seen.clone());
+        const { assert!(Doomed::FEW < FREE_BATCH) };
         if doomed.taken.count() <= Self::FEW {
             // Dropped, so left to progress.
             return doomed;
         }
-        // Release: pairs with the Acquire in `is_watched`: those who looked have done so.
+        // Release: pairs with the Acquire in `is_watched`: the readers of that time have ended.
         let tell = move || seen.store(true, Ordering::Release);
         match &ctx.sched.slices {
             Some(slot) => slot.retire(tell),
@@ -179,7 +182,7 @@ impl Doomed {
         doomed
     }
 
-    /// May somebody still look?
+    /// May there still be readers?
     fn is_watched(&self) -> bool {
         // Acquire: see `new`.
         self.unwatched.as_ref().is_some_and(|seen| !seen.load(Ordering::Acquire))
@@ -195,10 +198,10 @@ impl Drop for Doomed {
     }
 }
 
-/// Frees rows when all schedulers have gone on: so many between two slices that nothing waits long.
+/// Frees rows when all normal schedulers have begun another slice: a batch between two slices, so that nothing waits long.
 fn free_later(slices: &'static Progress, mut taken: Taken) {
     slices.retire_unregistered(move || {
-        // SAFETY: TB4: whoever looked has gone on.
+        // SAFETY: ets/TB4: the readers of that time have begun another slice.
         if unsafe { taken.free(FREE_BATCH) } == FREE_BATCH {
             free_later(slices, taken);
         }
@@ -213,6 +216,7 @@ fn delete_table(ctx: &Ctx<'_>, table: &Table) -> Doomed {
     Registry::of(ctx.vm).leave(table, &ctx.vm.progress);
     Registry::of(ctx.vm).disown(table.owner(), table);
     let by = std::mem::take(&mut table.fixations.lock().by);
+    debug_assert!(by.values().all(|times| *times > 0), "TB3: a process fixes it no times");
     for pid in by.into_keys() {
         Registry::of(ctx.vm).unfixes(pid, table);
     }
@@ -240,7 +244,7 @@ fn free_some(ctx: &mut Ctx<'_>, doomed: &mut Doomed) -> bool {
         return true;
     }
     while !doomed.is_watched() {
-        // SAFETY: TB4: nobody looks any more.
+        // SAFETY: ets/TB4: there are no readers any more.
         let freed = unsafe { doomed.taken.free(FREE_BATCH) };
         ctx.bump(freed / FREES_PER_REDUCTION);
         if freed < FREE_BATCH {
@@ -270,6 +274,7 @@ fn rename_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return badarg();
     }
     let old = table.name();
+    debug_assert!(old != name, "a name that is taken is not registered again");
     table.set_name(name);
     Registry::of(ctx.vm).unregister(old, &table, &ctx.vm.progress);
     Ok(args[1])
@@ -397,6 +402,7 @@ fn fixate(ctx: &Ctx<'_>, table: &InUse, pid: Pid) {
         *count == 1
     };
     table.fix();
+    debug_assert!(table.fixed() == Fixed::Yes, "TB3: its own fixation is in force");
     if first {
         Registry::of(ctx.vm).fixes(pid, table.arc());
     }
@@ -406,6 +412,7 @@ fn release(ctx: &Ctx<'_>, table: &Table, pid: Pid) {
     let left = {
         let mut fixations = table.fixations.lock();
         let Some(count) = fixations.by.get_mut(&pid) else { return };
+        debug_assert!(*count > 0, "TB3: more fixations are taken back than there were");
         *count -= 1;
         let left = *count;
         if left == 0 {

@@ -135,6 +135,7 @@ impl Judge for SpecJudge {
         let memory = Arena::new();
         let result = self.machine.run(&self.spec, Subject::row(row, &memory), &mut &memory);
         let result = result?;
+        debug_assert!(!row.is_hidden(), "S3: a row that has been deleted has no successor");
         let key = result.as_tuple()?.elements().get(self.form.keypos).copied()?;
         // `keeps_key` has seen to it that they are equal.
         if !eq_exact(key, row.key(self.form.keypos)) {
@@ -148,6 +149,7 @@ impl Judge for SpecJudge {
 impl Alteration {
     /// After the last row: a few buckets go, as after any deletion.
     fn shrink(&mut self, ctx: &Ctx<'_>) {
+        debug_assert!(matches!(self.sweep.position, Position::End), "buckets go only after the last row");
         self.sweep.unpin(&self.table, user(ctx));
         if self.change == Change::Delete {
             on_store!(&self.table.store, rows => rows.shrink(&self.table, caller(ctx)));
@@ -164,6 +166,7 @@ impl Alteration {
 
     fn key_batch(&mut self, ctx: &Ctx<'_>, from: usize, judge: &mut SpecJudge) -> Result<usize, Gone> {
         let Reach::Keys(keys) = &self.reach else { return Ok(0) };
+        debug_assert!(from < keys.len() || keys.is_empty());
         let to = keys.len().min(from + BATCH);
         for key in &keys[from..to] {
             on_store!(&self.table.store, rows => rows.alter_key(&self.table, caller(ctx), *key, judge))?;

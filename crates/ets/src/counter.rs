@@ -48,8 +48,8 @@ fn with_row_to_change<R>(
     }))
 }
 
-/// Changes one element without memory of the row of a key to another, in place, if `f` wants to. Nothing is done, and the
-/// long way is to be taken, if there is no such row or element.
+/// Changes one element without memory of the row of a key to another, in place, if `f` wants to. `None`: there is
+/// no such row or element, nothing is done, and the caller must take the long way.
 fn change_one(
     user: User,
     table: &Table,
@@ -84,6 +84,7 @@ fn in_place(row: Row<'_>, changes: &Changes) -> bool {
     if !changes.iter().all(|(at, value)| value.is_immediate() && row.immediate(*at).is_some()) {
         return false;
     }
+    debug_assert!(!row.is_hidden(), "S3: a row that has been deleted is not changed");
     for (at, value) in changes {
         // SAFETY: the caller holds the lock for writing; the key's index is never among the changes.
         unsafe { row.set_immediate(*at, *value) };
@@ -188,6 +189,7 @@ fn update_counter(ctx: &mut Ctx<'_>, args: &[Term], default: Term) -> BifResult 
             }
             results.push(value);
         }
+        debug_assert!(results.len() == ops.len() && changes.len() <= ops.len());
         Ok((results, changes))
     });
     match done {

@@ -1,9 +1,9 @@
 //! Where a thread's last step through an ordered set led, so that `ets:next/2` after `ets:next/2` is one step and not a search.
 //!
-//! The first step only notes the key it found. A second one that starts from there shows that somebody walks: then the
+//! The first step only notes the key it found. A second one that starts from there shows that a process walks: then the
 //! keys that follow are noted, too. They are the tree's own words, so that a step from one small key to the next looks at no row.
 //!
-//! CU1. The noted keys are looked at only while the tree's version is the noted one (TR2) and it may be read.
+//! CU1. The noted keys are looked at only while the tree's version is the noted one (ets/TR2) and it may be read.
 
 use crate::tree::{Place, Tree};
 use myriad_term::compare::compare;
@@ -47,10 +47,17 @@ pub fn step<'t>(tree: &'t Tree, key: TermRef<'_>, upwards: bool) -> Option<TermR
         let next = c.at.get() + 1;
         if next < c.count.get() && c.is_at(tree, key, upwards) {
             c.at.set(next);
+            debug_assert!(c.keys.get(next).is_some_and(|k| is_behind(k.get(), key, upwards)), "keys are out of order");
             return c.keys.get(next).map(Cell::get);
         }
         c.search(tree, key, upwards)
     })
+}
+
+/// Does a step lead from a key to this one? For assertions.
+fn is_behind(next: TermRef<'_>, key: TermRef<'_>, upwards: bool) -> bool {
+    let order = compare(next, key);
+    if upwards { order.is_gt() } else { order.is_lt() }
 }
 
 impl Cursor {
@@ -78,10 +85,12 @@ impl Cursor {
         if !self.is_at(tree, key, upwards) {
             let place = if upwards { Place::After(key) } else { Place::Before(key) };
             let found = if upwards { tree.next(place) } else { tree.prev(place) }.map(|row| row.key(tree.keypos()));
+            debug_assert!(found.is_none_or(|found| is_behind(found, key, upwards)), "keys are out of order");
             self.note(tree, found, upwards);
             return found;
         }
         let count = if upwards { tree.keys_after(key, &self.keys) } else { tree.keys_before(key, &self.keys) };
+        debug_assert!(count <= AHEAD);
         self.at.set(0);
         self.count.set(count);
         self.keys[..count].first().map(Cell::get)

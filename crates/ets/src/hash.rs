@@ -8,10 +8,10 @@
 //! S3. While the table is fixed no bucket is split or joined and no row leaves: it is hidden instead, and its hash noted, so
 //!     that [`Writing::purge`] finds it.
 //! S4. Buckets, links and what changes in rows are written only by the holder of the lock for writing, or by the table's holder
-//!     while it is inside (`table`, TB5), who needs no lock; within a write of [`SeqLock`]. "With the lock" means either. Who
-//!     looks without the lock ([`Shard::read_optimistically`]) follows links that are never wild, and believes what it found as
-//!     far as that lets it.
-//! S5. Arrays of buckets and rows that leave the shard are freed when those who look without the lock have moved on
+//!     while it is inside (ets.table/TB5), which needs no lock; within a write of [`SeqLock`]. "With the lock" means either. A
+//!     reader without the lock ([`Shard::read_optimistically`]) follows links that are never wild, and believes what it has found
+//!     if the sequence number lets it (the header of `table` has the whole read).
+//! S5. Arrays of buckets and rows that leave the shard are freed when the readers without the lock have moved on
 //!     ([`DeferredFree`]).
 
 use crate::deferred_free::DeferredFree;
@@ -39,6 +39,7 @@ pub struct Buckets(Box<[Link]>);
 
 impl Buckets {
     fn new(room: usize) -> *mut Buckets {
+        debug_assert!((1..=MOST).contains(&room));
         let links = memory::named(PURPOSE, || (0..room).map(|_| Link::end()).collect());
         Box::into_raw(Box::new(Buckets(links)))
     }
@@ -46,9 +47,9 @@ impl Buckets {
     /// Frees it.
     ///
     /// # Safety
-    /// It came from `new`, and nobody uses it any more.
+    /// It came from `new`, and no reader can have it any more.
     pub unsafe fn free(this: *mut Buckets) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the array came from `new`, and that no reader can have it any more.
         drop(unsafe { Box::from_raw(this) });
     }
 
@@ -57,7 +58,7 @@ impl Buckets {
     /// # Safety
     /// As there.
     pub unsafe fn free_at(this: *mut ()) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the array came from `new`, and that no reader can have it any more.
         unsafe { Self::free(this.cast()) };
     }
 }
@@ -77,7 +78,7 @@ pub struct Shard {
     buckets: AtomicPtr<Buckets>,
     /// How many of them are in use.
     active: AtomicU32,
-    /// Who has used the lock lately.
+    /// Which user has used the lock lately.
     pub claim: Claim,
     keypos: usize,
     /// Bits of the hash that chose the shard.
@@ -140,7 +141,8 @@ impl Deref for Writing<'_> {
 
 /// A figure that only the holder of the lock changes: the sum is a load and a store.
 fn add(figure: &AtomicUsize, by: isize) {
-    // Relaxed: the lock orders those who count with it; to others it is a figure.
+    // Relaxed: the lock orders the threads that count with it; to others it is a figure.
+    debug_assert!(figure.load(Ordering::Relaxed).checked_add_signed(by).is_some(), "more left the shard than came");
     figure.store(figure.load(Ordering::Relaxed).wrapping_add_signed(by), Ordering::Relaxed);
 }
 
@@ -148,6 +150,7 @@ impl Shard {
     /// An empty shard of a table with `1 << shift` shards.
     pub fn new(class: &'static LockClass, shift: u32, keypos: usize) -> Shard {
         let least = (FIRST_SEGMENT >> shift).max(1);
+        debug_assert!(shift < u32::BITS && least.is_power_of_two());
         Shard {
             lock: RwLock::new(class, ()),
             seqlock: SeqLock::new(),
@@ -164,7 +167,7 @@ impl Shard {
         }
     }
 
-    /// Its lock.
+    /// The lock of the rows; the holder of the table needs none (ets.table/TB5).
     #[inline]
     pub fn lock(&self) -> &RwLock<()> {
         &self.lock
@@ -185,9 +188,9 @@ impl Shard {
         Writing { write: self.seqlock.write(), shard: self, right, deferred_free }
     }
 
-    /// Looks without the lock (S4). Nothing if somebody writes meanwhile: what `read` gave is worthless then.
+    /// Reads without the lock (S4). Nothing if a write falls into the time of reading: what `read` gave is worthless then.
     ///
-    /// The caller sees to it that what leaves the shard is not freed while it looks (S5).
+    /// The caller must see to it that what leaves the shard is not freed while it reads (S5).
     #[inline]
     pub fn read_optimistically<R>(&self, read: impl FnOnce(&Shard) -> R) -> Option<R> {
         self.seqlock.read_optimistically(|| read(self))
@@ -225,14 +228,21 @@ impl Shard {
         let active = self.buckets();
         let mask = active.next_power_of_two() - 1;
         let at = hash & mask;
-        if at < active { at } else { at & mask >> 1 }
+        let at = if at < active { at } else { at & mask >> 1 };
+        debug_assert!(at < active, "S1: each hash has a bucket");
+        at
+    }
+
+    /// Are there as many buckets as there may be? For assertions, with the lock.
+    fn has_its_buckets(&self) -> bool {
+        (self.least as usize..=self.room().len()).contains(&self.buckets())
     }
 
     /// The room for buckets.
     #[inline]
     fn room(&self) -> &[Link] {
         // Acquire: pairs with the Release in `make_room`.
-        // SAFETY: S5: it is there as long as somebody may look.
+        // SAFETY: S5: it is not freed as long as there may be readers.
         unsafe { &(*self.buckets.load(Ordering::Acquire)).0 }
     }
 
@@ -265,10 +275,11 @@ impl Shard {
         None
     }
 
-    /// Every so many steps through a chain: does it make sense to go on? Without the lock, a chain that is changed all the
+    /// To be asked every [`STEPS`] steps through a chain: can it be any longer? Without the lock, a chain that is changed all the
     /// time might have no end; with it, a chain may be as long as there are rows.
     #[cold]
     fn may_go_on(&self, steps: usize) -> bool {
+        debug_assert!(steps > 0 && steps.is_multiple_of(STEPS));
         steps <= self.len() + self.hidden()
     }
 
@@ -343,7 +354,9 @@ impl Writing<'_> {
     /// Hands over what has left the shard to a scheduler's thread progress: cheaper than dropping.
     #[inline(always)]
     pub fn done(self, slices: Option<&myriad_sync::ThreadSlot>) {
-        let Writing { shard: _, write, right, mut deferred_free } = self;
+        let Writing { shard, write, right, mut deferred_free } = self;
+        debug_assert!(shard.seqlock.is_being_written(), "S4: a write ends once");
+        debug_assert!(shard.has_its_buckets());
         drop(write);
         drop(right);
         deferred_free.hand_over(slices);
@@ -366,6 +379,7 @@ impl Writing<'_> {
 
     /// Takes the row that `at` leads to out of the chain and frees it.
     fn unlink(shard: &Shard, deferred_free: &mut DeferredFree<'_>, at: &Link) {
+        debug_assert!(shard.seqlock.is_being_written(), "S4: a link is written");
         if let Some(row) = at.get() {
             Self::set(at, row.next());
             add(&shard.words, -(row.words() as isize));
@@ -376,20 +390,24 @@ impl Writing<'_> {
     /// A visible row goes: it is freed, or hidden if the table is fixed. Gives the next link to look at.
     fn remove<'l>(&mut self, at: &'l Link, fixed: Fixed) -> &'l Link {
         let Some(row) = at.get() else { return at };
+        debug_assert!(!row.is_hidden(), "S3: a row goes once");
         add(&self.rows, -1);
         if fixed == Fixed::No {
             Self::unlink(self.shard, &mut self.deferred_free, at);
             return at;
         }
-        // SAFETY: R1: see the impl.
+        // SAFETY: ets/R1: see the impl.
         unsafe { row.set_hidden(true) };
-        self.hidden.lock().push(row.hash());
+        let mut hidden = self.hidden.lock();
+        hidden.push(row.hash());
         add(&self.hidden_rows, 1);
+        debug_assert!(self.hidden() <= hidden.len(), "S3: a hidden row is noted");
         row.link()
     }
 
     /// A hidden row counts as visible again.
     fn shown(&self) {
+        debug_assert!(self.hidden() > 0, "S3: it was not counted as hidden");
         add(&self.rows, 1);
         add(&self.hidden_rows, -1);
     }
@@ -397,6 +415,8 @@ impl Writing<'_> {
     /// Takes the place of a row with the same key, visible or hidden.
     fn swap(&mut self, at: &Link, new: Row<'_>) {
         let Some(old) = at.get() else { return };
+        debug_assert!(old.hash() == new.hash() && !new.is_hidden(), "S2: a row takes the place of one with its key");
+        debug_assert!(new.next().is_none() && old != new, "R1: a row is in one chain");
         if old.is_hidden() {
             self.shown();
         }
@@ -422,11 +442,13 @@ impl Writing<'_> {
     /// Inserts an object, for which a row needs `words`, into a set, or puts it in the place of the one with its key.
     pub fn insert_tuple(&mut self, tuple: TermRef<'_>, words: usize, key: TermRef<'_>, hash: u32, fixed: Fixed) {
         let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
+        debug_assert!(elements.len() > self.keypos, "a row has a key");
         let at = self.shard.place(hash, key);
+        debug_assert!(at.get().is_none_or(|row| row.hash() == hash), "S2");
         match at.get() {
-            // SAFETY: R1: see the impl. The key's word stays: keys are equal, and equal immediate terms are the same word.
+            // SAFETY: ets/R1: see the impl. The key's word stays: keys are equal, and equal immediate terms are the same word.
             Some(old) if unsafe { old.overwrite(elements) } => {}
-            // SAFETY: as above; nobody looks without the lock if what leaves is freed at once.
+            // SAFETY: ets/R1: see the impl; there are no readers without the lock if what leaves is freed at once.
             Some(old) if self.deferred_free.is_at_once() && unsafe { old.rewrite(tuple, words) } => {}
             Some(_) => self.swap(at, Row::sized(tuple, hash, words)),
             None => {
@@ -449,7 +471,7 @@ impl Writing<'_> {
             }
             if eq_exact(old.term(&Arena::new()), new) {
                 if old.is_hidden() {
-                    // SAFETY: R1: see the impl.
+                    // SAFETY: ets/R1: see the impl.
                     unsafe { old.set_hidden(false) };
                     self.shown();
                     if !std::ptr::eq(at, place) {
@@ -487,6 +509,7 @@ impl Writing<'_> {
             }
             at = row.link();
         }
+        debug_assert!(false, "S1: the row is not in the bucket of its hash");
     }
 
     /// Deletes the visible rows of a key that `wanted` accepts; gives how many.
@@ -498,7 +521,7 @@ impl Writing<'_> {
         mut wanted: impl FnMut(Row<'_>) -> bool,
     ) -> usize {
         let mut at = self.shard.place(hash, key);
-        let mut gone = 0;
+        let (mut gone, before) = (0, self.len());
         while let Some(row) = at.get() {
             if !self.is_key(row, hash, key) {
                 break;
@@ -510,6 +533,7 @@ impl Writing<'_> {
                 at = row.link();
             }
         }
+        debug_assert_eq!(before - gone, self.len());
         if gone > 0 {
             self.shrink(fixed);
         }
@@ -520,7 +544,7 @@ impl Writing<'_> {
     /// a traversal keeps its place; see [`Writing::shrink`].
     pub fn retain_bucket(&mut self, index: usize, fixed: Fixed, mut doomed: impl FnMut(Row<'_>) -> bool) -> usize {
         let Some(mut at) = self.shard.bucket_link(index).filter(|_| index < self.buckets()) else { return 0 };
-        let mut gone = 0;
+        let (mut gone, before) = (0, self.len());
         while let Some(row) = at.get() {
             if !row.is_hidden() && doomed(row) {
                 at = self.remove(at, fixed);
@@ -529,22 +553,26 @@ impl Writing<'_> {
                 at = row.link();
             }
         }
+        debug_assert_eq!(before - gone, self.len());
         gone
     }
 
     /// Frees the hidden rows (the table is no longer fixed).
     pub fn purge(&mut self) {
         let hidden = std::mem::take(&mut *self.hidden.lock());
+        let mut purged = 0;
         for hash in hidden {
             let mut at = &self.shard.room()[self.index(hash)];
             while let Some(row) = at.get() {
                 if row.is_hidden() {
+                    purged += 1;
                     Self::unlink(self.shard, &mut self.deferred_free, at);
                 } else {
                     at = row.link();
                 }
             }
         }
+        debug_assert_eq!(purged, self.hidden(), "S3: what is noted leads to all hidden rows");
         // Relaxed: a figure.
         self.hidden_rows.store(0, Ordering::Relaxed);
     }
@@ -552,6 +580,7 @@ impl Writing<'_> {
     /// Makes the first `count` buckets of a larger array.
     fn make_room(&mut self) {
         let old = self.shard.room();
+        debug_assert_eq!(old.len(), self.buckets(), "there is room left");
         let new = Buckets::new(old.len() * 2);
         for (i, link) in old.iter().enumerate() {
             // SAFETY: the new array is ours alone yet.
@@ -583,6 +612,7 @@ impl Writing<'_> {
             let mask = if to.is_power_of_two() { to << 1 } else { to.next_power_of_two() } - 1;
             let room = self.shard.room();
             let mut end = &room[to];
+            debug_assert!(end.get().is_none(), "S1: a bucket that is not in use has no rows");
             Self::set(end, None);
             let mut at = &room[to & mask >> 1];
             while let Some(row) = at.get() {
@@ -597,6 +627,7 @@ impl Writing<'_> {
             }
             // Relaxed: S4.
             self.active.store(to as u32 + 1, Ordering::Relaxed);
+            debug_assert!(self.has_its_buckets());
         }
     }
 
@@ -630,12 +661,14 @@ impl Writing<'_> {
             }
             // Relaxed: S4.
             self.active.store(from as u32, Ordering::Relaxed);
+            debug_assert!(self.has_its_buckets());
         }
     }
 
     /// Takes all rows out.
     pub fn take_all(&mut self) -> Chains {
         let rows = self.len() + self.hidden();
+        debug_assert!(rows > 0 || self.words() == 0, "no rows, and they take room");
         // Release: as in `make_room`. Relaxed: S4.
         let buckets = self.shard.buckets.swap(Buckets::new(self.least as usize), Ordering::Release);
         let active = self.active.swap(self.least, Ordering::Relaxed) as usize;
@@ -654,7 +687,7 @@ pub struct Chains {
     rows: usize,
 }
 
-// SAFETY: its rows are nobody's any more.
+// SAFETY: its rows have left their table, and have no other owner.
 unsafe impl Send for Chains {}
 
 impl Chains {
@@ -666,18 +699,19 @@ impl Chains {
     /// Frees rows, `limit` at most; gives how many, and is done when that is less than the limit.
     ///
     /// # Safety
-    /// Nobody looks at the rows any more (S5).
+    /// No reader can have the rows any more (S5).
     pub unsafe fn free(&mut self, limit: usize) -> usize {
         let mut freed = 0;
-        // SAFETY: it is ours.
+        // SAFETY: the array is this value's own.
         let room = unsafe { &(*self.buckets).0 };
+        debug_assert!(self.active <= room.len());
         while let Some(last) = self.active.checked_sub(1) {
             let link = &room[last];
             while let Some(row) = link.get() {
                 if freed == limit {
                     return freed;
                 }
-                // SAFETY: R1: the chain was taken out of its table.
+                // SAFETY: ets/R1: the chain was taken out of its table.
                 unsafe {
                     link.set(row.next().map(Row::address));
                     row.free();
@@ -686,14 +720,15 @@ impl Chains {
             }
             self.active = last;
         }
+        debug_assert!(freed <= limit && self.active == 0);
         freed
     }
 }
 
 impl Drop for Chains {
-    /// Frees the array; who drops it has freed the rows, or nobody can look at the array and at them.
+    /// Frees the array, and the rows that are left: it may be dropped only if no reader can have either (S5).
     fn drop(&mut self) {
-        // SAFETY: it is ours; see the comment.
+        // SAFETY: the array is this value's own; no reader can have it or its rows (see the comment of `drop`).
         unsafe {
             self.free(usize::MAX);
             Buckets::free(self.buckets);
@@ -703,7 +738,7 @@ impl Drop for Chains {
 
 impl Drop for Shard {
     fn drop(&mut self) {
-        // Relaxed: nobody else has the shard.
+        // Relaxed: no other thread has the shard.
         let buckets = self.buckets.load(Ordering::Relaxed);
         drop(Chains { buckets, active: self.buckets(), rows: 0 });
     }

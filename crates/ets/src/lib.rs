@@ -92,7 +92,7 @@ impl Subsystem for Tables {
     }
 
     fn start(&'static self, _: &'static Vm) -> Result<(), String> {
-        // Asked for while there is one thread (TB5).
+        // Asked for while there is one thread (ets/TB5).
         myriad_sync::biased_lock::asymmetric::works();
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The tree of an ordered set, its lock, and what is known of it without one.
 //!
-//! OR1. The tree is reached with the lock, or by the table's holder while it is inside (`table`, TB5). To change it, with the lock for
-//!      writing or as the holder, who does not reach it twice at a time.
+//! OR1. The tree is reached with the lock, or by the table's holder while it is inside (ets.table/TB5). To change it, with the lock for
+//!      writing or as the holder, which does not reach it twice at a time.
 
 use crate::tree::Tree;
 use myriad_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -13,14 +13,14 @@ use std::ops::{Deref, DerefMut};
 /// A tree behind a lock.
 pub struct Ordered {
     lock: RwLock<()>,
-    /// Who has used the lock lately.
+    /// Which user has used the lock lately.
     pub claim: Claim,
     tree: UnsafeCell<Tree>,
     rows: AtomicUsize,
     words: AtomicUsize,
 }
 
-/// Who uses a lock, and how often in a row: a rough figure, in the lock's line of the cache.
+/// Which user uses a lock, and how often in a row: a rough figure, in the lock's line of the cache.
 #[derive(Default)]
 pub struct Claim(AtomicU32);
 
@@ -33,6 +33,7 @@ impl Claim {
         let seen = self.0.load(Ordering::Relaxed);
         let uses = if seen >> 16 << 16 == mine { (seen & 0xFFFF) + 1 } else { 1 };
         let uses = uses.min(0xFFFF);
+        debug_assert!(uses > 0 && mine & uses == 0, "a count runs into the number of its process");
         self.0.store(mine | uses, Ordering::Relaxed);
         uses
     }
@@ -54,13 +55,13 @@ pub type Reader<'a> = Right<'a, ReadGuard<'a, ()>>;
 /// The right to read and write.
 pub type Writer<'a> = Right<'a, WriteGuard<'a, ()>>;
 
-/// The tree, to read.
+/// The tree with a right to read it, which ends when this is dropped.
 pub struct ReadTree<'a> {
     tree: &'a Tree,
     _right: Reader<'a>,
 }
 
-/// The tree, to write.
+/// The tree with a right to write it; when this is dropped its figures are stored.
 pub struct WriteTree<'a> {
     at: &'a Ordered,
     tree: &'a mut Tree,
@@ -79,7 +80,7 @@ impl Ordered {
         }
     }
 
-    /// Its lock.
+    /// The lock of the tree; the holder of the table needs none (ets.table/TB5).
     #[inline]
     pub fn lock(&self) -> &RwLock<()> {
         &self.lock
@@ -91,8 +92,10 @@ impl Ordered {
     /// OR1: the right is one to this tree.
     #[inline]
     pub unsafe fn read<'a>(&'a self, right: Reader<'a>) -> ReadTree<'a> {
-        // SAFETY: OR1: nobody writes as long as the right lasts, which is in what is given.
-        ReadTree { tree: unsafe { &*self.tree.get() }, _right: right }
+        // SAFETY: OR1: no thread writes as long as the right lasts, which is in what is given.
+        let tree = unsafe { &*self.tree.get() };
+        debug_assert_eq!(self.len(), tree.len(), "OR1: another thread is writing");
+        ReadTree { tree, _right: right }
     }
 
     /// To write it.
@@ -101,8 +104,10 @@ impl Ordered {
     /// OR1: the right is one to this tree.
     #[inline]
     pub unsafe fn write<'a>(&'a self, right: Writer<'a>) -> WriteTree<'a> {
-        // SAFETY: OR1: nobody else is there as long as the right lasts.
-        WriteTree { at: self, tree: unsafe { &mut *self.tree.get() }, _right: right }
+        // SAFETY: OR1: no other thread reads or writes as long as the right lasts.
+        let tree = unsafe { &mut *self.tree.get() };
+        debug_assert_eq!(self.len(), tree.len(), "OR1: another thread is writing");
+        WriteTree { at: self, tree, _right: right }
     }
 
     /// Number of rows.
@@ -145,7 +150,8 @@ impl DerefMut for WriteTree<'_> {
 impl Drop for WriteTree<'_> {
     #[inline]
     fn drop(&mut self) {
-        // Relaxed: figures, written by who may write the tree.
+        debug_assert!(self.tree.len() > 0 || self.tree.words() == 0, "no rows, and they take room");
+        // Relaxed: figures, which only a thread that may write the tree writes.
         self.at.rows.store(self.tree.len(), Ordering::Relaxed);
         self.at.words.store(self.tree.words(), Ordering::Relaxed);
     }

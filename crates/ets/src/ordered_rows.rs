@@ -9,11 +9,12 @@ use crate::store::{BATCH, Caller, Flow, Judge, Position, Rows, Sweep, key_or_end
 use crate::table::{Gone, Table, Taken, User, WriteConcurrency};
 use crate::tree::{Place, Tree};
 use myriad_sync::RwLock;
+use myriad_term::compare::compare;
 use myriad_term::{Term, TermRef, am};
 use myriad_vm::Ctx;
 use std::cmp::Ordering;
 
-/// The rows that a scan goes on with.
+/// The rows that a scan has still to visit.
 fn rest<'t>(
     tree: &'t Tree,
     sweep: &Sweep,
@@ -30,8 +31,15 @@ fn rest<'t>(
     }
 }
 
+/// Does a scan come to this key behind the one before? For assertions.
+fn comes_after(key: TermRef<'_>, before: Option<TermRef<'_>>, downwards: bool) -> bool {
+    let wanted = if downwards { Ordering::Less } else { Ordering::Greater };
+    before.is_none_or(|before| compare(key, before) == wanted)
+}
+
 /// Deletes or replaces rows as a judge wants it. They are the tree's, each of another key.
 fn alter_rows(tree: &mut Tree, rows: &[RowAddress], judge: &mut impl Judge) {
+    let (before, count) = (tree.len(), judge.count());
     for row in rows {
         // SAFETY: R1: the tree is borrowed for writing, and the row leaves it at the end of this turn at the earliest.
         let row = unsafe { row.row() };
@@ -43,6 +51,8 @@ fn alter_rows(tree: &mut Tree, rows: &[RowAddress], judge: &mut impl Judge) {
             tree.delete(row.key(tree.keypos()), |_| true);
         }
     }
+    let gone = if judge.deletes() { judge.count() - count } else { 0 };
+    debug_assert_eq!(tree.len() + gone, before, "a successor has its row's key, and what is doomed goes");
 }
 
 impl Rows for Ordered {
@@ -120,7 +130,9 @@ impl Rows for Ordered {
         if new && rows.iter().any(|row| tree.row_of(row.row().key(table.options.keypos)).is_some()) {
             return Ok(false);
         }
+        let most = tree.len() + rows.len();
         rows.into_iter().for_each(|row| tree.insert(row));
+        debug_assert!(tree.len() <= most, "a row comes once");
         Ok(true)
     }
 
@@ -138,7 +150,8 @@ impl Rows for Ordered {
     fn take(&self, table: &Table, ctx: &mut Ctx<'_>, key: TermRef<'_>) -> Result<Term, Gone> {
         let mut tree = table.write_tree(user(ctx), self)?;
         let list = list_reversed(tree.row_of(key).into_iter(), ctx);
-        tree.delete(key, |_| true);
+        let taken = tree.delete(key, |_| true);
+        debug_assert_eq!(taken, !list.is_nil(), "what is given has left, and nothing else");
         Ok(list)
     }
 
@@ -221,9 +234,11 @@ impl Rows for Ordered {
         let tree = table.read_tree(user(ctx), self)?;
         let pattern = sweep.range;
         let edge = |key: TermRef<'_>| pattern.map_or(Ordering::Equal, |p| compare_with_pattern(key, p));
-        let mut visited = 0;
+        let (mut visited, mut before): (usize, Option<TermRef<'_>>) = (0, last);
         for row in rest(&tree, sweep, last, &edge) {
             let key = row.key(tree.keypos());
+            debug_assert!(comes_after(key, before, sweep.downwards), "keys are out of order");
+            before = Some(key);
             if pattern.is_some() && edge(key).is_ne() {
                 break;
             }

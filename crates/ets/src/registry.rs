@@ -1,8 +1,8 @@
-//! All tables: by identifier, by name, by owner, by who fixes them.
+//! All tables: by identifier, by name, by owner, by the processes that fix them.
 //!
 //! An identifier is a magic reference that holds its table, so most operations need no look-up here. References that came
-//! back from the external term format are looked up in sharded maps. Names are looked up without a lock: who looks writes
-//! nothing that is shared.
+//! back from the external term format are looked up in sharded maps. Names are looked up without a lock: a look-up
+//! writes nothing that is shared.
 //!
 //! RG1. A live table is in `by_reference`, in its owner's list, and in `names` if it is a named one.
 //! RG2. Lock order: process lists, then names or references, then a table's own locks.
@@ -116,6 +116,8 @@ impl Registry {
         let names = self.names_of(name);
         let _change = names.change.lock();
         let (end, None) = names.place(name) else { return false };
+        debug_assert!(table.options.named, "RG1: only a named table is known by its name");
+        debug_assert!(end.load(Ordering::Relaxed).is_null(), "RG3: the others of the bucket would be lost");
         let named = Box::new(Named { name, table: table.clone(), next: AtomicPtr::new(ptr::null_mut()) });
         // Release: pairs with the Acquire in `place`.
         end.store(Box::into_raw(named), Ordering::Release);
@@ -132,19 +134,23 @@ impl Registry {
         }
         // Relaxed, Release: changed under the lock only; what follows was published before.
         let entry = Unlinked(link.load(Ordering::Relaxed));
+        debug_assert!(ptr::eq(entry.0, named), "RG3: the link leads to another entry");
         link.store(named.next.load(Ordering::Relaxed), Ordering::Release);
         progress.retire_unregistered(move || entry.free());
     }
 
     /// Enters a new table.
     pub fn enter(&self, table: &Arc<Table>) {
-        self.references_of(table.numbers).write().insert(table.numbers, table.clone());
+        let other = self.references_of(table.numbers).write().insert(table.numbers, table.clone());
+        debug_assert!(other.is_none(), "RG1: two tables have one identifier");
         self.own(table.owner(), table);
     }
 
     /// Takes a deleted table out; its owner's list is left to [`Self::disown`].
     pub fn leave(&self, table: &Table, progress: &Progress) {
-        self.references_of(table.numbers).write().remove(&table.numbers);
+        debug_assert!(table.is_deleted(), "RG1: a live table stays");
+        let left = self.references_of(table.numbers).write().remove(&table.numbers);
+        debug_assert!(left.is_some_and(|left| ptr::eq(&*left, table)), "RG1: a table leaves once");
         if table.options.named {
             self.unregister(table.name(), table, progress);
         }
@@ -183,6 +189,7 @@ impl Registry {
     fn change(&self, pid: Pid, f: impl FnOnce(&mut OfProcess) -> bool) -> bool {
         let mut processes = self.processes_of(pid).lock();
         let Some(of) = processes.get_mut(&pid) else { return false };
+        debug_assert!(!of.owned.is_empty() || !of.fixed.is_empty() || of.super_user, "nothing is kept for it");
         let result = f(of);
         if of.owned.is_empty() && of.fixed.is_empty() && !of.super_user {
             processes.remove(&pid);
@@ -210,7 +217,7 @@ impl Registry {
     }
 }
 
-/// An entry that nobody can reach any more.
+/// An entry that no chain leads to any more.
 struct Unlinked(*mut Named);
 
 // SAFETY: an entry may be freed on any thread.

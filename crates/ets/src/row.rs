@@ -7,14 +7,14 @@
 //! In a table that is `compressed`, a row with memory beside its key is packed ([`packed`]): after the tuple's words come the
 //! key, then what it counts off the heap, then the compact form of the other elements.
 //!
-//! R1. A row belongs to one table. It is read while its shard's lock is held, or, in a hash table, by who may look without it
-//!     (`table`, TB4). It is changed and unlinked while the lock is held for writing, and freed once nobody reads it.
+//! R1. A row belongs to one table. It is read while its shard's lock is held, or, in a hash table, by readers without it
+//!     (ets.table/TB4). It is changed and unlinked while the lock is held for writing, and freed once it can have no reader.
 //! R2. The words of a row are terms or headers, as in a heap (term/B2), and its pointers lead into the row. In a packed one
 //!     that holds for the key and what is off the heap; an element's word may be a mark of where its compact form is.
 //! R3. What changes in a row that is in a table: the link, the flags, and immediate elements other than the key, which become
 //!     other immediate ones. These words are read and written as atomics; a reader without the lock learns from its shard's
-//!     version that what it read does not belong together. All else stays as it is until the row is freed; but where nobody
-//!     looks without the lock, a row may be filled anew ([`Row::rewrite`]).
+//!     sequence number that what it read does not belong together. All else stays as it is until the row is freed; but where
+//!     there are no readers without the lock, a row may be filled anew ([`Row::rewrite`]).
 
 mod pack;
 mod packed;
@@ -45,7 +45,7 @@ const PACKED: u32 = 8;
 pub struct Form {
     /// Position of the key, counted from 0.
     pub keypos: usize,
-    /// Packed?
+    /// Are rows with memory beside their key packed (the table is `compressed`)?
     pub packed: bool,
 }
 
@@ -113,7 +113,7 @@ impl Link {
     /// Leads elsewhere from now on.
     ///
     /// # Safety
-    /// R1: the lock of the link's shard is held for writing, or nobody else knows of the link.
+    /// R1: the lock of the link's shard is held for writing, or no other thread knows of the link.
     #[inline]
     pub unsafe fn set(&self, row: Option<RowAddress>) {
         // Release: see `get`.
@@ -191,6 +191,7 @@ impl<'r> Row<'r> {
     /// The same, `words` being what [`tuple_words`] gave.
     pub fn sized(tuple: TermRef<'_>, hash: u32, words: usize) -> Self {
         let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
+        debug_assert_eq!(words, tuple_words(tuple), "R2: a row has room for its tuple, and no more");
         let flat = words == 1 + elements.len();
         let mut row = Row::allocate(words, hash, if flat { FLAT } else { 0 });
         if flat {
@@ -226,6 +227,7 @@ impl<'r> Row<'r> {
 
     /// Notes the counted objects of a row that is ours alone.
     fn keep(&mut self, objects: &OffHeap) {
+        debug_assert!(self.flags() & (OFF_HEAP | HIDDEN) == 0, "what a row counts is noted once, before it is seen");
         if !objects.first.is_null() {
             let flags = self.flags() | OFF_HEAP;
             // SAFETY: the fresh row is ours alone.
@@ -243,7 +245,7 @@ impl<'r> Row<'r> {
 
     #[inline]
     fn flags(self) -> u32 {
-        // Relaxed: changed under the lock for writing only; who reads without it looks at the shard's version.
+        // Relaxed: changed under the lock for writing only; a reader without it looks at the shard's sequence number.
         self.head().flags.load(Ordering::Relaxed)
     }
 
@@ -253,7 +255,7 @@ impl<'r> Row<'r> {
         unsafe { self.0.as_ptr().cast::<u64>().add(HEAD_WORDS) }
     }
 
-    /// The tuple: the row's own, or one in `memory` if the row is packed. While the lock is held, or by who knows that what
+    /// The tuple: the row's own, or one in `memory` if the row is packed. While the lock is held, or by a reader that knows that what
     /// it finds in the tuple may not belong together.
     #[inline]
     pub fn term(self, memory: &'r Arena) -> TermRef<'r> {
@@ -268,14 +270,16 @@ impl<'r> Row<'r> {
     #[inline]
     fn len(self) -> usize {
         // SAFETY: R2: the tuple's header stays.
-        Header::from_raw(unsafe { *self.data() }).size()
+        let header = Header::from_raw(unsafe { *self.data() });
+        debug_assert!(header.kind() == Kind::Tuple, "R2: a row begins with its tuple's header");
+        header.size()
     }
 
     /// The word of the element at `index`, which is below the row's length.
     #[inline]
     fn slot(self, index: usize) -> TermRef<'r> {
         debug_assert!(index < self.len());
-        // SAFETY: R2: so many words follow the tuple's header. Relaxed: R3.
+        // SAFETY: R2: that many words follow the tuple's header. Relaxed: R3.
         unsafe { Term::from_raw(shared_word(self.data().add(1 + index)).load(Ordering::Relaxed)) }
     }
 
@@ -334,6 +338,7 @@ impl<'r> Row<'r> {
     /// # Safety
     /// R1: the shard's lock is held for writing.
     pub unsafe fn set_hidden(self, hidden: bool) {
+        debug_assert!(self.is_hidden() != hidden, "a row is hidden once, and shown once");
         let flags = if hidden { self.flags() | HIDDEN } else { self.flags() & !HIDDEN };
         // Relaxed: as in `flags`.
         self.head().flags.store(flags, Ordering::Relaxed);
@@ -366,8 +371,9 @@ impl<'r> Row<'r> {
         if !fits || !elements.iter().all(|e| e.is_immediate()) {
             return false;
         }
+        debug_assert_eq!(elements.len(), self.len());
         for (i, element) in elements.iter().enumerate() {
-            // SAFETY: the row has just so many elements; R2 stays. Relaxed: R3.
+            // SAFETY: the row has exactly that many elements; R2 stays. Relaxed: R3.
             unsafe { shared_word(self.data().add(1 + i)).store(element.raw(), Ordering::Relaxed) };
         }
         true
@@ -377,14 +383,14 @@ impl<'r> Row<'r> {
     /// changed. Terms of the row are worthless afterwards, its key among them.
     ///
     /// # Safety
-    /// R1: the lock is held for writing, and nobody looks without it; the tuple's hash is the row's.
+    /// R1: the lock is held for writing, and there are no readers without it; the tuple's hash is the row's.
     #[inline]
     pub unsafe fn rewrite(mut self, tuple: TermRef<'_>, words: usize) -> bool {
         let has_memory = tuple.as_tuple().is_some_and(|t| words != 1 + t.len());
         if !has_memory || self.flags() & !OFF_HEAP != 0 || self.head().words != words {
             return false;
         }
-        // SAFETY: the caller's promise: the row is ours alone meanwhile. What the chain counts is released before its words go;
+        // SAFETY: the caller promises that no other thread reads the row. What the chain counts is released before its words go;
         // the copy fills just as many words.
         unsafe {
             let head = self.0.as_mut();
@@ -396,6 +402,7 @@ impl<'r> Row<'r> {
             }
         }
         self.fill(tuple, words);
+        debug_assert!(self.words() == HEAD_WORDS + words && self.flags() & !OFF_HEAP == 0);
         true
     }
 
@@ -409,6 +416,7 @@ impl<'r> Row<'r> {
         }
         let to = heap.alloc(head.words).as_ptr();
         if self.flags() & FLAT != 0 {
+            debug_assert_eq!(head.words, 1 + self.len(), "a row without memory is its tuple");
             for i in 0..head.words {
                 // SAFETY: `words` words on both sides; no pointer among them. Relaxed: R3.
                 unsafe { *to.add(i) = shared_word(from.add(i)).load(Ordering::Relaxed) };
@@ -446,11 +454,13 @@ impl<'r> Row<'r> {
             }
             i += 1;
         }
+        debug_assert_eq!(i, words, "R2: the last object of a row ends where the row does");
     }
 
     /// Calls `each` with the counted objects of the row.
     pub fn for_each_off_heap(self, mut each: impl FnMut(Boxed<'_, '_>)) {
         let mut at = self.head().off_heap;
+        debug_assert_eq!(at.is_null(), self.flags() & OFF_HEAP == 0, "a row says whether it holds counted objects");
         while !at.is_null() {
             // SAFETY: R2: the chain's objects are in the row.
             unsafe {
@@ -480,10 +490,11 @@ impl<'r> Row<'r> {
     /// Frees the row.
     ///
     /// # Safety
-    /// R1: it has left its table (or never was in one), and nobody has a term of it.
+    /// R1: it has left its table (or never was in one), and no term of it is in use.
     pub unsafe fn free(self) {
         let head = self.head();
         let layout = Self::layout(head.words);
+        debug_assert_eq!(head.off_heap.is_null(), self.flags() & OFF_HEAP == 0, "what is counted would stay");
         // SAFETY: the caller's promise; the chain's objects are the row's and die with it.
         unsafe {
             if self.flags() & OFF_HEAP != 0 {
@@ -497,7 +508,7 @@ impl<'r> Row<'r> {
 /// Copies words of a row, mostly few: then without a call.
 ///
 /// # Safety
-/// So many words are at both places, which do not overlap.
+/// There are `words` words at both places, which do not overlap.
 #[inline(always)]
 unsafe fn copy_words(from: *mut u64, to: *mut u64, words: usize) {
     // SAFETY: the caller's promise. Relaxed: R3.
@@ -519,6 +530,7 @@ unsafe fn one_more<'h, A: Alloc<'h> + ?Sized>(at: *mut u64, heap: &mut A) {
     // SAFETY: the caller's promise: the copied count is the original's, so it is cloned and not taken.
     unsafe {
         let object = Boxed::at(at);
+        debug_assert!(matches!(object.kind(), Kind::SharedBinary | Kind::MagicRef), "nothing else is counted");
         if object.kind() == Kind::SharedBinary {
             let held = ManuallyDrop::new(SharedBinary::from_raw(object.word(1) as *const ()));
             std::mem::forget(SharedBinary::clone(&held));
@@ -538,6 +550,7 @@ unsafe fn one_more<'h, A: Alloc<'h> + ?Sized>(at: *mut u64, heap: &mut A) {
 /// # Safety
 /// As for [`Row::free`]; `row` came from [`RowAddress::as_raw`].
 pub unsafe fn free_at(row: *mut ()) {
+    debug_assert!(!row.is_null() && row.cast::<Head>().is_aligned());
     if let Some(head) = NonNull::new(row) {
         // SAFETY: the caller's promise.
         unsafe { Row(head.cast(), PhantomData).free() };

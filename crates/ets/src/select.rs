@@ -1,7 +1,7 @@
 //! `select`, `match` and their kin: specifications run over a table.
 //!
 //! A scan holds a lock for one batch of rows, and gives way between batches when the slice is used up. While a scan of a hash
-//! table rests it keeps rows in place (TB3), so that each row is visited once.
+//! table rests it keeps rows in place (ets/TB3), so that each row is visited once.
 //!
 //! Order of results, which programs see: a hash table's are in reverse order of the visits; an ordered set is visited
 //! downwards to give an ascending list, and upwards when there is a limit or for `select_reverse`.
@@ -74,11 +74,11 @@ impl Scan {
         Scan { table, spec, reach, sweep: Sweep { position, downwards, range, pinned: false } }
     }
 
-    /// A scan that goes on at a place.
+    /// A scan that continues at a place.
     pub(crate) fn at(table: Arc<Table>, spec: Arc<Spec>, downwards: bool, position: Position) -> Scan {
         let mut scan = Scan::new(table, spec, downwards);
         scan.sweep.position = match (position, &scan.reach) {
-            // A list of ordered keys goes on behind the last one.
+            // A list of ordered keys continues behind the last one.
             (Position::After(Some(last)), Reach::Keys(keys)) => {
                 use myriad_term::compare::compare;
                 let behind = |key: &&Term| {
@@ -90,17 +90,25 @@ impl Scan {
             (Position::Bucket(_), Reach::Keys(_)) => Position::End,
             (position, _) => position,
         };
+        debug_assert!(
+            matches!(
+                (&scan.sweep.position, &scan.reach),
+                (Position::Listed(_) | Position::End, _) | (_, Reach::All | Reach::Range(_))
+            ),
+            "a list of keys is gone through by number"
+        );
         scan
     }
 
     /// Goes on with a specification made of the same term.
     fn set_spec(&mut self, spec: Arc<Spec>) {
+        debug_assert_eq!(spec.heads().count(), self.spec.heads().count(), "it is made of the same term");
         self.reach = reach(&spec, &self.table.options);
         self.sweep.range = self.reach.range();
         self.spec = spec;
     }
 
-    /// Rows need not stay in place any more. (Who drops a scan without it ends the time of the table's holder.)
+    /// Rows need not stay in place any more. (A scan that is dropped without it ends the time of the table's holder.)
     fn unpin(&mut self, user: User) {
         self.sweep.unpin(&self.table, user);
     }
@@ -129,7 +137,7 @@ impl Scan {
         visit: &mut dyn FnMut(&mut Ctx<'_>, Row<'_>) -> Flow,
     ) -> Result<usize, Gone> {
         let Reach::Keys(keys) = &self.reach else { return Ok(0) };
-        let mut visited = 0;
+        let (mut visited, from) = (0, at);
         let mut enough = false;
         while at < keys.len() && visited < BATCH && !enough {
             let key = if self.sweep.downwards { keys[keys.len() - 1 - at] } else { keys[at] };
@@ -143,6 +151,7 @@ impl Scan {
             })?;
             visited += 1;
         }
+        debug_assert!(at >= from, "a scan gets on");
         self.sweep.position = if at < keys.len() { Position::Listed(at) } else { Position::End };
         Ok(visited)
     }
@@ -237,6 +246,7 @@ fn run(ctx: &mut Ctx<'_>, mut s: Selection, in_place: Option<(Term, Wanted)>) ->
         }
         if s.scan.is_done() || s.limit.is_some_and(|limit| s.found.len() >= limit) {
             s.scan.unpin(user(ctx));
+            debug_assert!(!s.scan.sweep.pinned, "TB3: a continuation keeps no rows in place");
             return Ok(finish(ctx, s));
         }
         if ctx.exhausted() {
@@ -261,6 +271,7 @@ fn finish(ctx: &mut Ctx<'_>, mut s: Selection) -> Term {
     }
     let hash = !s.scan.table.store.is_ordered();
     let mut rest = s.found.split_off(limit.min(s.found.len()));
+    debug_assert!(hash || rest.is_empty(), "a scan of an ordered set ends at any row");
     if hash {
         s.found.reverse();
         // What is left over is listed last visited first, and once more the other way round in a continuation, as in OTP.
@@ -271,9 +282,10 @@ fn finish(ctx: &mut Ctx<'_>, mut s: Selection) -> Term {
     end_of_chunk(ctx, s, rest)
 }
 
-/// The results (in `found`, in their final order) and how to go on, `rest` coming first.
+/// The results (in `found`, in their final order) and the continuation, in which `rest` comes first.
 fn end_of_chunk(ctx: &mut Ctx<'_>, mut s: Selection, rest: Vec<Term>) -> Term {
     let hash = !s.scan.table.store.is_ordered();
+    debug_assert!(s.limit.is_some_and(|limit| s.found.len() <= limit), "a chunk is no longer than the limit");
     let end = am::end_of_table.term();
     let list = ctx.list(&s.found);
     if s.scan.is_done() && rest.is_empty() {

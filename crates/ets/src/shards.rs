@@ -1,6 +1,6 @@
 //! The store of sets and bags: chains of rows ([`crate::hash`]) in one shard, or several with `write_concurrency`.
 //!
-//! A scan goes shard by shard, bucket by bucket. Between two batches it keeps rows in place (TB3 of `table`), so that it visits each row once.
+//! A scan goes shard by shard, bucket by bucket. Between two batches it keeps rows in place (ets/TB3 of `table`), so that it visits each row once.
 
 use crate::access::user;
 use crate::hash::{Fixed, Shards, Writing};
@@ -16,6 +16,7 @@ use myriad_vm::Ctx;
 #[inline]
 fn put(shard: &mut Writing<'_>, table: &Table, row: NewRow) {
     let fixed = table.fixed();
+    debug_assert!(table.options.kind != Kind::OrderedSet, "an ordered set has no shards");
     match table.options.kind {
         Kind::Set | Kind::OrderedSet => shard.insert_set(row, fixed),
         Kind::Bag => shard.insert_bag(row, fixed),
@@ -30,7 +31,8 @@ const STRETCH: usize = 1024;
 fn first_from(shards: &Shards, table: &Table, ctx: &mut Ctx<'_>, mut at: Bucket) -> Result<Term, Gone> {
     while at.shard < shards.len() {
         let to = at.index.saturating_add(STRETCH);
-        // The key, or where to go on: at this bucket, or in the next shard.
+        debug_assert!(to > at.index, "a walk gets on");
+        // The key, or where the search continues: at this bucket, or in the next shard.
         let found = table.look_at(user(ctx), shards, at.shard as u32, |shard| {
             let end = if shard.len() > 0 { shard.buckets() } else { 0 };
             match (at.index..end.min(to)).find_map(|i| shard.bucket(i).next()) {
@@ -66,7 +68,7 @@ fn replace_rows(shard: &mut Writing<'_>, rows: Vec<RowAddress>, judge: &mut impl
     }
 }
 
-/// Words of the segments that hold so many buckets in OTP: a first one, larger ones, and tables of these.
+/// Words of the segments that hold this number of buckets in OTP: a first one, larger ones, and tables of these.
 fn segments_words(buckets: usize) -> usize {
     const FIRST: usize = 256;
     const SEGMENT: usize = 2048;
@@ -175,6 +177,7 @@ impl Rows for Shards {
     fn insert_all(&self, table: &Table, by: Caller<'_>, rows: Vec<NewRow>, new: bool) -> Result<bool, Gone> {
         let mut guards = table.write_all(by.user, self)?;
         let mask = guards.len() - 1;
+        debug_assert!(guards.len() == self.len() && self.len().is_power_of_two(), "TB2: all shards are locked");
         let there = |row: &NewRow| {
             let (hash, key) = (row.row().hash(), row.row().key(table.options.keypos));
             guards[hash as usize & mask].row_of(hash, key).is_some()
@@ -200,6 +203,7 @@ impl Rows for Shards {
         let hash = table_hash(key);
         let mut shard = table.write_shard(by.user, self, hash)?;
         let count = shard.delete(hash, key, table.fixed(), wanted);
+        debug_assert!(count <= 1 || table.options.kind != Kind::Set, "S2: a set had two rows of a key");
         shard.done(by.slices);
         Ok(count)
     }
@@ -211,6 +215,7 @@ impl Rows for Shards {
         if !list.is_nil() {
             shard.delete(hash, key, table.fixed(), |_| true);
         }
+        debug_assert!(shard.row_of(hash, key).is_none(), "what is given has left");
         shard.done(ctx.sched.slices.as_ref());
         Ok(list)
     }
@@ -223,6 +228,7 @@ impl Rows for Shards {
         key: TermRef<'_>,
         change: impl FnOnce(Row<'_>) -> Option<T>,
     ) -> Result<Option<T>, Gone> {
+        debug_assert!(table.options.kind == Kind::Set, "a key has one row to be changed");
         let hash = table_hash(key);
         let shard = table.write_shard(user, self, hash)?;
         Ok(shard.row_of(hash, key).and_then(change))
@@ -236,6 +242,7 @@ impl Rows for Shards {
         key: TermRef<'_>,
         change: impl FnOnce(Option<Row<'_>>, u32) -> Result<(T, Option<NewRow>), E>,
     ) -> Result<Result<T, E>, Gone> {
+        debug_assert!(table.options.kind == Kind::Set, "a key has one row to be changed");
         let hash = table_hash(key);
         let mut shard = table.write_shard(user, self, hash)?;
         let row = shard.row_of(hash, key).map(Row::address);
@@ -271,6 +278,7 @@ impl Rows for Shards {
             Some(Ok(key)) => return Ok(Some(key)),
             Some(Err(bucket)) => bucket,
         };
+        debug_assert!(self.len().is_power_of_two(), "a hash's low bits choose the shard");
         let at = Bucket { shard: hash as usize & (self.len() - 1), index: bucket + 1 };
         first_from(self, table, ctx, at).map(Some)
     }
@@ -319,6 +327,7 @@ impl Rows for Shards {
                     break;
                 }
             }
+            debug_assert!(at.index <= shard.buckets().max(from), "a scan goes no further than there are buckets");
             visited += (at.index - from) / 8;
             let rest = at.index < shard.buckets();
             if rest {
@@ -354,6 +363,7 @@ impl Rows for Shards {
             }
             at.index += 1;
         }
+        debug_assert!(judge.count() >= before && at.index - from <= BATCH);
         let visited = at.index - from + judge.count() - before;
         if at.index >= shard.buckets() {
             at = Bucket { shard: at.shard + 1, index: 0 };
@@ -430,6 +440,7 @@ impl Rows for Shards {
             }
             count += shard.len();
             chains.push(shard.take_all());
+            debug_assert!(shard.len() == 0 && shard.words() == 0 && shard.hidden() == 0, "rows are left");
         }
         Ok((Taken::new(chains, Vec::new()), count))
     }
@@ -442,6 +453,7 @@ impl Rows for Shards {
             let mut shard = table.write_to(shard, user);
             if table.fixed() == Fixed::No {
                 shard.purge();
+                debug_assert_eq!(shard.hidden(), 0, "TB3: what was hidden has left");
             }
         }
     }

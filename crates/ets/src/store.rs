@@ -6,11 +6,11 @@
 //! store is a file that implements [`Rows`], a variant of [`Store`], an arm of the macro, and a line in `Table::new`.
 //!
 //! What every method keeps to:
-//! - It takes the table's locks itself, by the methods of [`Table`] (TB1 to TB5 there), and gives [`Gone`] if the table has been deleted.
+//! - It takes the table's locks itself, by the methods of [`Table`] (ets/TB1 to TB5 there), and gives [`Gone`] if the table has been deleted.
 //! - A method that writes holds the lock for the whole of it: what it does is atomic to all other users.
 //! - A closure that is given a row is called with a lock held, or optimistically where the method says so; it keeps no row.
 
-use crate::hash::Shards;
+use crate::hash::{Fixed, Shards};
 use crate::ordered::Ordered;
 use crate::row::copy_out;
 use crate::row::{NewRow, Row};
@@ -23,7 +23,7 @@ use myriad_vm::Ctx;
 pub enum Store {
     /// Chains of rows.
     Hash(Shards),
-    /// A tree.
+    /// A tree, of an ordered set.
     Tree(Ordered),
 }
 
@@ -56,7 +56,7 @@ impl Store {
         on_store!(self, rows => is_ordered(rows))
     }
 
-    /// Are there users who look at rows without a lock?
+    /// May users read rows without a lock?
     pub fn is_read_optimistically(&self) -> bool {
         const fn is_optimistic<R: Rows>(_: &R) -> bool {
             R::OPTIMISTIC
@@ -71,12 +71,16 @@ impl Bucket {
 
     /// As one number, as `ets:slot/2` counts.
     pub fn to_number(self, shards: usize) -> usize {
+        debug_assert!(self.shard < shards && shards.is_power_of_two());
         self.index * shards + self.shard
     }
 
-    /// From its number.
+    /// The bucket of a number that [`Bucket::to_number`] gave.
     pub fn from_number(number: usize, shards: usize) -> Bucket {
-        Bucket { shard: number & (shards - 1), index: number / shards }
+        debug_assert!(shards.is_power_of_two());
+        let bucket = Bucket { shard: number & (shards - 1), index: number / shards };
+        debug_assert_eq!(bucket.to_number(shards), number, "a continuation leads to where it was made");
+        bucket
     }
 }
 
@@ -100,22 +104,24 @@ pub struct Sweep {
     pub downwards: bool,
     /// Ordered sets: the pattern of the keys that it is about.
     pub range: Option<Term>,
-    /// Are the rows kept in place for it ([`Table::fix`]) until it goes on? Whoever has the scan unfixes the table in the end.
+    /// Are the rows kept in place for it ([`Table::fix`]) while it rests? The owner of the scan must unfix the table in the end.
     pub pinned: bool,
 }
 
 impl Sweep {
-    /// Keeps the rows in place until the scan goes on. To be called with the lock held.
+    /// Keeps the rows in place while the scan rests. To be called with the lock held.
     pub fn pin(&mut self, table: &Table) {
         if !self.pinned {
             table.fix();
             self.pinned = true;
         }
+        debug_assert!(table.fixed() == Fixed::Yes, "TB3: rows stay in place while a scan rests");
     }
 
     /// The scan is over, or dropped: rows need not stay in place for it any more.
     pub fn unpin(&mut self, table: &Table, user: User) {
         if std::mem::replace(&mut self.pinned, false) {
+            debug_assert!(table.fixed() == Fixed::Yes, "TB3: the scan's fixation has been taken back already");
             table.unfix(user, 1);
         }
     }
@@ -145,7 +151,7 @@ pub trait Judge {
 /// Rows visited under one hold of a lock.
 pub const BATCH: usize = 512;
 
-/// Who writes: the user, and the thread's part in the grace periods of tables.
+/// The caller of an operation that writes: the user, and its thread's part in the grace periods of tables.
 #[derive(Clone, Copy)]
 pub struct Caller<'a> {
     /// See [`User`].
@@ -159,10 +165,10 @@ pub trait Rows {
     /// Are the rows in the order of their keys?
     const ORDERED: bool;
 
-    /// Are there users who look at rows without a lock (TB4)? Rows that have been taken out must outlive them then.
+    /// May users read rows without a lock (ets/TB4)? Rows that have been taken out must outlive their reads then.
     const OPTIMISTIC: bool;
 
-    /// Its locks, in the order in which they are taken (TB2). Tables with one lock may have a holder (TB5).
+    /// Its locks, in the order in which they are taken (ets/TB2). Tables with one lock may have a holder (ets/TB5).
     fn locks(&self) -> impl Iterator<Item = &RwLock<()>>;
 
     /// Calls `each` with the visible rows of a key, the newest first: perhaps several times, where it looks optimistically, and only what it
@@ -257,7 +263,7 @@ pub trait Rows {
     /// Where a scan begins.
     fn start(&self) -> Position;
 
-    /// Goes on with a scan by up to a batch of rows; gives how many it has visited.
+    /// Continues a scan by up to a batch of rows; gives how many it has visited.
     fn visit(
         &self,
         table: &Table,
@@ -266,7 +272,7 @@ pub trait Rows {
         visit: &mut dyn FnMut(&mut Ctx<'_>, Row<'_>) -> Flow,
     ) -> Result<usize, Gone>;
 
-    /// Goes on with a scan that changes rows.
+    /// Continues a scan that changes rows by up to a batch.
     fn alter(&self, table: &Table, ctx: &mut Ctx<'_>, sweep: &mut Sweep, judge: &mut impl Judge)
     -> Result<usize, Gone>;
 
@@ -295,7 +301,7 @@ pub trait Rows {
     /// Takes all rows out of a live table, or hides them if it is fixed; gives them and how many there were.
     fn clear(&self, table: &Table, user: User) -> Result<(Taken, usize), Gone>;
 
-    /// Nobody fixes the table any more: lets go of the hidden rows.
+    /// The table is no longer fixed: lets go of the hidden rows.
     fn purge(&self, table: &Table, user: User);
 }
 

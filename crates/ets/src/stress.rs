@@ -45,7 +45,7 @@ fn check(row: Row<'_>) {
     assert_eq!(bytes.as_aligned_bytes().map(<[u8]>::len), Some(100));
 }
 
-/// Somebody who is no process on a normal scheduler.
+/// A caller that is no process on a normal scheduler.
 const NOBODY: Caller<'static> = Caller { user: None, slices: None };
 
 fn insert(table: &Table, row: NewRow) -> Result<(), Gone> {
@@ -200,7 +200,7 @@ fn shards_grow_and_shrink_by_themselves() {
     assert!(left.into_iter().eq(0..10));
 }
 
-/// Flat rows are written over in place, others replaced: who looks without the lock sees neither torn nor missing rows, whether
+/// Flat rows are written over in place, others replaced: readers without the lock see neither torn nor missing rows, whether
 /// it is the only user at first or not.
 #[test]
 fn rows_written_over_are_never_torn() {
@@ -256,7 +256,7 @@ fn rows_written_over_are_never_torn() {
     assert_eq!(table.len(), 8 + rounds as usize);
 }
 
-/// A row is filled anew where nobody else looks, and replaced where somebody may: what it counts is right in both cases.
+/// A row is filled anew where it has no other reader, and replaced where it may have one: what it counts is right in both cases.
 #[test]
 fn rows_filled_anew_count_what_they_hold() {
     let slices = domain();
@@ -298,7 +298,7 @@ fn rows_filled_anew_count_what_they_hold() {
     }
 }
 
-/// Who comes while the one user goes without locks waits for it: no row and no count is lost, and what they see is whole.
+/// A user that comes while the holder goes without locks waits for it: no row and no count is lost, and what both see is whole.
 #[test]
 fn others_come_while_the_holder_is_at_work() {
     let (tables, rounds) = if cfg!(miri) { (1, 600) } else { (15, 1500) };

@@ -1,20 +1,59 @@
-//! A table: what it is, who may use it, and its rows behind their locks.
+//! A table: what it is, which processes may use it, and its rows behind their locks.
 //!
 //! Hash tables have one shard, or several with `write_concurrency`; the shard of a key follows from the low bits of its hash.
-//! Each shard has a readers-writer lock. An ordered set is one tree behind one. Who looks for a key in a hash table does so
-//! without the lock, and writes nothing that is shared. A process that is alone in using a table needs no lock at all.
+//! Each shard has a readers-writer lock. An ordered set is one tree behind one. Three ways lead to the rows:
 //!
-//! TB1. `deleted` is set before the rows are taken out; whoever has taken a lock, or has looked without one, looks at it
-//!      afterwards, so that nobody sees or fills the remains of a deleted table ([`Tombstone`]).
+//! | way | for | costs |
+//! | --- | --- | --- |
+//! | an optimistic read ([`Table::look_at`]) | a key of a hash table, by a process on a normal scheduler | loads alone |
+//! | as the holder, inside ([`BiasGuard`]) | a process that has been alone in using the table for long | plain loads and stores |
+//! | a lock | all else, and reads into which a write fell | a shared word is written |
+//!
+//! # An optimistic read
+//!
+//! ```text
+//!    reader                                          writer, with the lock or as the holder inside
+//!    ------                                          ---------------------------------------------
+//!    has it come already? (TB4)                      has it come already? (TB4)
+//!    sequence number: even?                          sequence number: odd
+//!      follows bucket, links, rows                     links a row, unlinks one, splits a bucket
+//!      copies a row to its own heap
+//!    sequence number: the same?                      sequence number: even
+//!      no: takes the lock, reads once more           hands over what it unlinked:
+//!    is the table deleted? (TB1)                       freed at once, if the writer is the table's one user;
+//!    end of the slice: may look no more                else after a grace period of the normal schedulers
+//! ```
+//!
+//! 1. *What is followed is never wild.* A link is stored with Release after the row that it leads to is filled, and loaded with Acquire
+//!    (ets.row/R3). A row that has been unlinked keeps its link and its words until it is freed, so a reader that stands on it comes back
+//!    to a chain, perhaps another one than it began with; steps are counted, so that a chain that changes all the time has an end.
+//! 2. *What is read belongs together*: that is what the sequence number says (ets.hash/S4; sync.seqlock/Q2). If a write fell into
+//!    the read, its result is thrown away, and the read is repeated once, with the lock: a reader is not kept waiting by a stream of
+//!    writers. The copy on the reader's heap is garbage then, and complete as a term, since rows are terms at any time (ets.row/R3).
+//! 3. *What is read is not freed under the reader* (ets.hash/S5). A reader stays on its scheduler, within one call of a built-in, so
+//!    the end of its slice is a quiescent state; the domain is `Vm::slices`, without the dirty schedulers.
+//! 4. *What is read is of this table's life*: after the read the tombstone says whether the table was deleted (TB1).
+//!
+//! TB1. `deleted` is set before the rows are taken out; a thread that has taken a lock, or has read without one, looks at it
+//!      afterwards, so that none sees or fills the remains of a deleted table ([`Tombstone`]).
 //! TB2. Several shards are locked in the order of their numbers.
-//! TB3. `fixed` counts who holds rows in place (fixations, traversals under way). It is read under the shard's lock. Whoever
+//! TB3. `fixed` counts what holds rows in place (fixations, traversals under way). It is read under the shard's lock. The thread that
 //!      brings it to zero purges each shard under its lock, and only while it is still zero.
-//! TB4. Without a lock only a process on a normal scheduler looks, and never beyond one call of a built-in. As long as one process
-//!      alone has written or has looked so, what leaves the table is freed at once when that process writes; otherwise when all
-//!      normal schedulers have gone on ([`crate::deferred_free`]). [`Sharing`] has the protocol: a second process comes under all locks.
-//! TB5. A process that has taken a lock so often that its uses reach a threshold becomes the table's holder ([`BiasedLock`]), and takes no locks
-//!      until somebody else wants one. What it does inside stands for what is done under a lock. Who looks without a lock is no
-//!      matter to it: to them it is a writer like others. Tables with several shards have no holder.
+//! TB4. Without a lock only a process on a normal scheduler reads, and never beyond one call of a built-in. As long as one process
+//!      alone has written or has read so, what leaves the table is freed at once when that process writes; otherwise when all
+//!      normal schedulers have begun another slice ([`crate::deferred_free`]). [`Sharing`] has the protocol: a second process comes
+//!      with all locks held.
+//! TB5. A process that has taken a lock so often that its uses reach a threshold becomes the table's holder ([`BiasedLock`]), and takes no
+//!      locks until another user wants one. What it does inside stands for what is done under a lock. Optimistic readers need not
+//!      know of it: to them it is a writer like others. Tables with several shards have no holder.
+//!
+//! # What was not done
+//!
+//! - *Readers that take the lock for reading*, as everywhere else: on two cores and more its word is what look-ups of one table wait for.
+//! - *Immutable chains, replaced from the changed row to the bucket*, which need no sequence number: each insertion would copy rows, and
+//!   splitting a bucket still moves rows to where a reader does not look.
+//! - *Hazard pointers, or epochs entered and left at each look-up*: a store and a fence for each, which cost more than the look-up.
+//! - *Optimistic reads of ordered sets*: nodes of a B-tree change in place, words that are no atomics.
 
 use crate::deferred_free::DeferredFree;
 use crate::hash::{Chains, Fixed, Reading, Shard, Writing};
@@ -48,7 +87,7 @@ pub enum Kind {
     DuplicateBag,
 }
 
-/// Who may read and write.
+/// Which processes may read and write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Protection {
     /// The owner only.
@@ -94,7 +133,7 @@ pub struct Options {
 /// A process, which another one that gets its pid later is not.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Inheritor {
-    /// Its pid.
+    /// The pid that the process has, or had.
     pub pid: Pid,
     /// `Process::born`
     pub born: u64,
@@ -112,15 +151,15 @@ impl Inheritor {
     }
 }
 
-/// Who inherits the table.
+/// The process that inherits the table.
 pub enum Heir {
-    /// Nobody.
+    /// No process inherits it.
     None,
     /// This process, with this data.
     Process(Inheritor, Payload),
 }
 
-/// Who fixes the table, and since when.
+/// The processes that fix the table, and since when.
 #[derive(Default)]
 pub struct Fixations {
     /// Monotonic time of the first fixation.
@@ -129,7 +168,7 @@ pub struct Fixations {
     pub by: BTreeMap<Pid, usize>,
 }
 
-/// A table.
+/// A table: its options, its rows, and what decides about access to them.
 pub struct Table {
     /// The numbers of its identifier.
     pub numbers: RefNumbers,
@@ -137,9 +176,9 @@ pub struct Table {
     pub options: Options,
     /// Rows.
     pub store: Store,
-    /// Who inherits it.
+    /// The process that inherits it.
     pub heir: Mutex<Heir>,
-    /// Who fixes it. Like `fixed` in a line of its own: who looks for a key reads the words around.
+    /// The processes that fix it. In a line of its own, as `fixed` is: a look-up of a key reads the words around.
     pub fixations: CachePadded<Mutex<Fixations>>,
     name: AtomicU32,
     owner: AtomicU64,
@@ -157,8 +196,8 @@ pub struct Table {
     fixed: CachePadded<AtomicUsize>,
 }
 
-/// Who uses a table: a process on a normal scheduler, which is on one thread at a time (TB4, TB5). `None`: somebody else, who takes
-/// locks.
+/// A user of a table: a process on a normal scheduler, which is on one thread at a time (TB4, TB5). `None`: any other caller, which
+/// takes locks.
 pub type User = Option<Pid>;
 
 /// The table has been deleted.
@@ -183,6 +222,10 @@ impl Table {
         options: Options,
         slices: &'static Progress,
     ) -> Table {
+        debug_assert!(
+            options.kind != Kind::OrderedSet || !matches!(options.write_concurrency, WriteConcurrency::Shards(_)),
+            "a tree has no shards"
+        );
         let store = match options.kind {
             Kind::OrderedSet => Store::Tree(Ordered::new(&ROWS_CLASS, options.keypos)),
             _ => {
@@ -221,26 +264,26 @@ impl Table {
         Atom::from_index(self.name.load(Ordering::Relaxed))
     }
 
-    /// Sets the name.
+    /// Gives the table another name; the registry has to know it too.
     pub fn set_name(&self, name: Atom) {
         // Relaxed: as above.
         self.name.store(name.index(), Ordering::Relaxed);
     }
 
-    /// The owner.
+    /// The process whose end ends the table, unless an heir takes it over.
     #[inline]
     pub fn owner(&self) -> Pid {
-        // Relaxed: a process sees its own giving and taking in order; the message that tells of it orders the rest.
+        // Relaxed: a process sees its own giving and taking in order; the message by which another process learns of it orders the rest.
         Pid::from_data(self.owner.load(Ordering::Relaxed))
     }
 
-    /// Sets the owner.
+    /// Makes another process the owner; the registry has to know it too.
     pub fn set_owner(&self, owner: Pid) {
         // Relaxed: as above.
         self.owner.store(owner.data(), Ordering::Relaxed);
     }
 
-    /// Who may use it.
+    /// Which processes may use it.
     #[inline]
     pub fn protection(&self) -> Protection {
         // Relaxed: set by the owner, before it gives the table away or tells others of it.
@@ -251,7 +294,7 @@ impl Table {
         }
     }
 
-    /// Sets who may use it.
+    /// Sets which processes may use it.
     pub fn set_protection(&self, protection: Protection) {
         // Relaxed: as above.
         self.protection.store(protection as u32, Ordering::Relaxed);
@@ -263,7 +306,7 @@ impl Table {
         self.deleted.is_set()
     }
 
-    /// Marks it as deleted; `false` if it was so already.
+    /// Marks it as deleted; `false` if it was already.
     pub fn set_deleted(&self) -> bool {
         self.deleted.set()
     }
@@ -286,7 +329,7 @@ impl Table {
         if self.options.kind == Kind::OrderedSet { 0 } else { table_hash(key) }
     }
 
-    /// Are rows to stay in place now (S3)?
+    /// Are rows to stay in place now (ets/S3)?
     #[inline]
     pub fn fixed(&self) -> Fixed {
         // Relaxed: read under a shard's lock (TB3).
@@ -302,7 +345,9 @@ impl Table {
     /// Takes `times` calls of [`Table::fix`] back.
     pub fn unfix(&self, user: User, times: usize) {
         // AcqRel: the purge sees all hiding that saw the fixation, by the shards' locks.
-        if self.fixed.fetch_sub(times, Ordering::AcqRel) != times {
+        let before = self.fixed.fetch_sub(times, Ordering::AcqRel);
+        debug_assert!(times > 0 && before >= times, "TB3: more fixations are taken back than there were");
+        if before != times {
             return;
         }
         on_store!(&self.store, rows => rows.purge(self, user));
@@ -330,6 +375,7 @@ impl Table {
             let lock = || rows.locks().map(|lock| lock.read()).collect::<Vec<_>>();
             self.users.enter(user.data(), || self.bias.with_lock(lock));
         });
+        debug_assert!(self.users.admits(user.data()), "TB4: the user has come");
     }
 
     /// The right of the table's holder (TB5). To be asked for before a lock is taken, and counted as a use of it.
@@ -338,25 +384,28 @@ impl Table {
         let user = user?;
         // SAFETY: only the thread that runs this process at the moment calls it the user.
         if let Some(inside) = unsafe { self.bias.enter(user.data()) } {
+            debug_assert_eq!(self.lock_count(), 1, "TB5: a table with several shards has no holder");
             return Some(inside);
         }
         // Relaxed: a figure.
         if claim.count(user) < self.threshold.load(Ordering::Relaxed) { None } else { self.claim(user) }
     }
 
-    /// A user has paid enough (TB5).
+    /// A user has taken the lock often enough to become the holder (TB5).
     #[cold]
     fn claim(&self, user: Pid) -> Option<BiasGuard<'_>> {
+        debug_assert_eq!(self.lock_count(), 1, "TB5: a table with several shards has no holder");
         let lock = on_store!(&self.store, rows => rows.locks().next())?;
         let guard = self.bias.with_lock(|| lock.write());
         // SAFETY: the table's one lock is held for writing.
         if unsafe { self.bias.grant(user.data()) } {
             // Relaxed: written under the lock, and a figure to others. A claim does not count beyond two bytes.
             let threshold = self.threshold.load(Ordering::Relaxed) * 2;
+            debug_assert!(threshold >= 2 * THRESHOLD, "TB5: each holder pays more than the one before");
             self.threshold.store(if threshold > 0xFFFF { NEVER } else { threshold }, Ordering::Relaxed);
         }
         drop(guard);
-        // SAFETY: as in `enter`.
+        // SAFETY: only the thread that runs this process at the moment calls it the user.
         unsafe { self.bias.enter(user.data()) }
     }
 
@@ -378,7 +427,7 @@ impl Table {
         }
     }
 
-    /// Is somebody else perhaps looking at this table's rows without a lock? To be asked with the lock, or after a write.
+    /// May another user be reading this table's rows without a lock? To be asked with the lock, or after a write.
     pub fn is_watched(&self, user: User) -> bool {
         user.is_none_or(|user| !self.users.is_exclusive_to(user.data()))
     }
@@ -395,6 +444,7 @@ impl Table {
 
     #[inline(always)]
     fn writing<'a>(&'a self, shard: &'a Shard, user: User, right: Writer<'a>) -> Writing<'a> {
+        debug_assert!(user.is_none_or(|user| self.users.admits(user.data())), "TB4: a user comes before it writes");
         // SAFETY: it is the right to this shard.
         unsafe { shard.write(right, DeferredFree::new(self.slices, !self.is_watched(user))) }
     }
@@ -402,6 +452,7 @@ impl Table {
     /// A shard, to read, whether the table is deleted or not.
     #[inline]
     pub fn read_any<'a>(&'a self, user: User, shard: &'a Shard) -> Reading<'a> {
+        debug_assert!(self.options.kind != Kind::OrderedSet, "an ordered set has no shards");
         shard.read(self.reader(user, shard.lock(), &shard.claim))
     }
 
@@ -413,6 +464,7 @@ impl Table {
         shards: &'a [CachePadded<Shard>],
         hash: u32,
     ) -> Result<Reading<'a>, Gone> {
+        debug_assert!(shards.len().is_power_of_two(), "a hash's low bits choose the shard");
         self.alive(self.read_any(user, &shards[hash as usize & (shards.len() - 1)]))
     }
 
@@ -426,6 +478,7 @@ impl Table {
         hash: u32,
         mut look: impl FnMut(&Shard) -> R,
     ) -> Result<R, Gone> {
+        debug_assert!(shards.len().is_power_of_two(), "a hash's low bits choose the shard");
         let shard = &shards[hash as usize & (shards.len() - 1)];
         if self.may_read_optimistically(user)
             && let Some(found) = shard.read_optimistically(&mut look)
@@ -450,6 +503,7 @@ impl Table {
         shards: &'a [CachePadded<Shard>],
         hash: u32,
     ) -> Result<Writing<'a>, Gone> {
+        debug_assert!(shards.len().is_power_of_two(), "a hash's low bits choose the shard");
         self.alive(self.write_to(&shards[hash as usize & (shards.len() - 1)], user))
     }
 
@@ -461,15 +515,17 @@ impl Table {
         if user.is_some() {
             self.may_read_optimistically(user);
         }
-        // Several shards: no holder (TB5).
+        // Relaxed: it stays as it was when the table was made.
+        debug_assert_eq!(self.threshold.load(Ordering::Relaxed), NEVER, "TB5: several shards have no holder");
         let locks = shards.iter().map(|s| Right::Lock(s.lock().write())).zip(shards);
         let guards = locks.map(|(right, shard)| self.writing(shard, user, right)).collect();
         self.alive(guards)
     }
 
-    /// The tree, to read.
+    /// The tree of an ordered set, with a right to read it.
     #[inline]
     pub fn read_tree<'a>(&'a self, user: User, tree: &'a Ordered) -> Result<ReadTree<'a>, Gone> {
+        debug_assert!(self.options.kind == Kind::OrderedSet, "only an ordered set has a tree");
         // SAFETY: it is the right to this tree.
         self.alive(unsafe { tree.read(self.reader(user, tree.lock(), &tree.claim)) })
     }
@@ -477,11 +533,12 @@ impl Table {
     /// The tree, to write, whether the table is deleted or not.
     #[inline(always)]
     pub fn write_any_tree<'a>(&'a self, user: User, tree: &'a Ordered) -> WriteTree<'a> {
+        debug_assert!(self.options.kind == Kind::OrderedSet, "only an ordered set has a tree");
         // SAFETY: it is the right to this tree.
         unsafe { tree.write(self.writer(user, tree.lock(), &tree.claim)) }
     }
 
-    /// The tree, to write.
+    /// The tree of an ordered set, with a right to write it.
     #[inline]
     pub fn write_tree<'a>(&'a self, user: User, tree: &'a Ordered) -> Result<WriteTree<'a>, Gone> {
         self.alive(self.write_any_tree(user, tree))
@@ -571,15 +628,16 @@ impl Taken {
     /// Frees rows, `limit` at most; gives how many, and is done when that is less than the limit.
     ///
     /// # Safety
-    /// TB4: nobody looks at them any more.
+    /// TB4: no reader can have them any more.
     pub unsafe fn free(&mut self, limit: usize) -> usize {
         let mut freed = 0;
         while let Some(chains) = self.chains.last_mut() {
-            // SAFETY: the caller's promise.
+            // SAFETY: TB4: the caller promises that no reader can have the rows any more.
             freed += unsafe { chains.free(limit - freed) };
             if freed == limit {
                 return freed;
             }
+            debug_assert!(freed < limit, "more rows were freed than there was time for");
             self.chains.pop();
         }
         while freed < limit
@@ -589,14 +647,15 @@ impl Taken {
             unsafe { row.row().free() };
             freed += 1;
         }
+        debug_assert!(freed == limit || self.chains.is_empty() && self.rows.is_empty(), "rows are left");
         freed
     }
 }
 
 impl Drop for Taken {
-    /// Frees what is left; who drops it early knows that nobody looks.
+    /// Frees what is left; it may be dropped early only if the rows can have no reader.
     fn drop(&mut self) {
-        // SAFETY: see the comment; the trees' rows are looked at with their lock only.
+        // SAFETY: the rows can have no reader (see the comment of `drop`); the rows of trees are read with their lock only.
         unsafe { self.free(usize::MAX) };
     }
 }

@@ -157,6 +157,7 @@ impl Tree {
     }
 
     fn changed(&mut self) {
+        debug_assert!(!self.entries.is_empty() || self.words == 0, "no rows, and they take room");
         self.version += 1;
         if self.version.is_multiple_of(VERSIONS) {
             // The next tree's numbers begin here. Relaxed: as above.
@@ -200,6 +201,7 @@ impl Tree {
         // SAFETY: R1: the tree is borrowed for writing.
         let row = unsafe { address.row() };
         let of = row.key(self.keypos);
+        debug_assert_eq!(row.hash(), 0, "an ordered set has no hashes");
         self.words += row.words();
         if let Some(old) = self.entries.insert(key(of), address) {
             // SAFETY: R1: it has just left the table.
@@ -216,13 +218,14 @@ impl Tree {
             at.0.set(key_word(of));
         }
         self.words -= old.words();
-        // SAFETY: R1: it has just left the table.
+        // SAFETY: ets/R1: it has just left the table.
         unsafe { old.free() };
     }
 
     /// Inserts an object, for which a row needs `words`, or puts it in the place of the one with its key.
     pub fn insert_tuple(&mut self, tuple: TermRef<'_>, words: usize, of: TermRef<'_>) {
         let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
+        debug_assert!(elements.get(self.keypos).is_some_and(|key| compare(*key, of).is_eq()), "TR1");
         match self.entries.entry(key(of)) {
             Entry::Occupied(place)
                 // SAFETY: the tree is borrowed for writing; the key's word stays.
@@ -242,7 +245,7 @@ impl Tree {
                 // TR1, as in `replaced`.
                 place.key().0.set(key_word(row.key(self.keypos)));
                 self.words = self.words + row.words() - old.words();
-                // SAFETY: R1: it has just left the table.
+                // SAFETY: ets/R1: it has just left the table.
                 unsafe { old.free() };
                 self.changed();
             }
@@ -350,13 +353,17 @@ impl Tree {
     /// Fills `keys` with the keys after one, ascending; gives how many there were.
     pub fn keys_after(&self, of: TermRef<'_>, keys: &[Cell<Term>]) -> usize {
         let range = self.entries.range::<Key, _>((Bound::Excluded(&key(of)), Bound::Unbounded));
-        keys.iter().zip(range).map(|(to, (from, _))| to.set(from.0.get())).count()
+        let count = keys.iter().zip(range).map(|(to, (from, _))| to.set(from.0.get())).count();
+        debug_assert!(is_between(of, &keys[..count], Ordering::Greater), "keys are out of order");
+        count
     }
 
     /// Fills `keys` with the keys before one, descending; gives how many there were.
     pub fn keys_before(&self, of: TermRef<'_>, keys: &[Cell<Term>]) -> usize {
         let range = self.entries.range::<Key, _>((Bound::Unbounded, Bound::Excluded(&key(of)))).rev();
-        keys.iter().zip(range).map(|(to, (from, _))| to.set(from.0.get())).count()
+        let count = keys.iter().zip(range).map(|(to, (from, _))| to.set(from.0.get())).count();
+        debug_assert!(is_between(of, &keys[..count], Ordering::Less), "keys are out of order");
+        count
     }
 
     /// The `index`-th row.
@@ -370,6 +377,12 @@ impl Tree {
         self.changed();
         std::mem::take(&mut self.entries).into_values().collect()
     }
+}
+
+/// Are the first and the last of these keys on this side of a key, and is the last one no nearer? For assertions.
+fn is_between(of: TermRef<'_>, keys: &[Cell<Term>], side: Ordering) -> bool {
+    let [Some(first), Some(last)] = [keys.first(), keys.last()].map(|key| key.map(Cell::get)) else { return true };
+    compare(first, of) == side && (keys.len() == 1 || compare(last, first) == side)
 }
 
 impl Drop for Tree {

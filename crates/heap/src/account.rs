@@ -17,7 +17,7 @@ pub(crate) enum Class {
     Process,
     /// Fragments: messages on their way, and objects that did not fit a block.
     Fragment,
-    /// Literals.
+    /// Runs of pages of literal areas.
     Literal,
 }
 
@@ -33,7 +33,7 @@ impl Class {
     }
 }
 
-/// A collection ended that freed so many words.
+/// Counts a collection that has freed `reclaimed` words.
 #[inline]
 pub(crate) fn collected(reclaimed: usize) {
     COLLECTIONS.add(1);

@@ -8,7 +8,7 @@ use crate::account::Class;
 use myriad_term::memory::{self, Demand, Purpose};
 use std::alloc::{Layout, alloc, dealloc};
 
-/// Heap blocks of so many words and more are mappings: 4 MB. (Small in tests, so that they meet both.)
+/// Words from which on a heap block is a mapping: 4 MB. (Small in tests, so that they meet both.)
 pub(crate) const MAPPED: usize = if cfg!(test) { 2048 } else { 512 * 1024 };
 /// Words of a page.
 const PAGE_WORDS: usize = 512;
@@ -29,7 +29,7 @@ pub(crate) fn out_of_memory(words: usize, class: Class) -> ! {
     memory::exhausted(purpose(class), words.saturating_mul(8))
 }
 
-/// Stops the VM if the system has no memory for so many words.
+/// Stops the VM if the system has no memory for `words` words.
 pub(crate) fn require(words: usize, class: Class) {
     memory::require(purpose(class), Demand::new(words.saturating_mul(8)));
 }
@@ -101,7 +101,7 @@ fn map(words: usize, class: Class, plan: Move) -> *mut u64 {
 /// Gives a block back; null is no block.
 ///
 /// # Safety
-/// The block came from [`take`] with the same size and class, and nobody looks at it any more.
+/// The block came from [`take`] with the same size and class, and no reference to it is left.
 pub(crate) unsafe fn give(block: *mut u64, words: usize, class: Class) {
     if block.is_null() {
         return;
@@ -111,7 +111,7 @@ pub(crate) unsafe fn give(block: *mut u64, words: usize, class: Class) {
         "a block of {words} words came from the allocator: it is given back with another size than it was taken with"
     );
     class.tally().go(words);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the block came from `take` with this size and class, and is not used any more.
     unsafe {
         if is_mapped(words, class) {
             system::unmap(block, words);
@@ -168,9 +168,9 @@ mod system {
     /// Gives a mapping, or the end of one, back.
     ///
     /// # Safety
-    /// It came from [`map`], and nobody looks at it any more.
+    /// It came from [`map`], and no reference to it is left.
     pub(super) unsafe fn unmap(block: *mut u64, words: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the words came from `map`, and that no reference to them is left.
         unsafe { libc::munmap(block.cast(), words * 8) };
     }
 }
@@ -193,7 +193,7 @@ mod system {
     }
 
     pub(super) unsafe fn unmap(block: *mut u64, words: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the block came from `map` above, so from the allocator with this layout.
         unsafe { std::alloc::dealloc(block.cast(), layout(words, Class::Process)) };
     }
 }

@@ -11,7 +11,7 @@ use myriad_term::boxed::Header;
 use myriad_term::{Boxed, Term};
 use std::collections::HashSet;
 
-/// Is a collection of so many words to be asked for without need? Of so many questions one is answered with yes, so that
+/// Should a heap of `words` words be collected without need? One of some questions is answered with yes, so that
 /// programs run under `--cfg heap_check` meet a collection wherever one may happen; of large heaps fewer, so that they end.
 #[cfg(heap_check)]
 pub(crate) fn stress(words: usize) -> bool {
@@ -61,7 +61,7 @@ impl Allowed {
     fn check_area(&self, area: Area, off_heap: &mut usize) {
         let mut at = area.0 as *mut u64;
         while (at as usize) < area.1 {
-            // SAFETY: H1, initialised words.
+            // SAFETY: heap/H1, initialised words.
             let word = unsafe { *at };
             // SAFETY: only looked at.
             let term = unsafe { Term::from_raw(word) };
@@ -81,7 +81,7 @@ impl Allowed {
 }
 
 impl Heap {
-    /// Checks H1 to H6.
+    /// Checks heap/H1 to H6.
     pub(crate) fn check(&self, roots: &Roots<'_>) {
         assert!(self.start <= self.high_water && self.high_water <= self.htop, "H1: high-water mark");
         assert!(self.htop <= self.stop && self.stop <= self.hend, "H1: top and stack");

@@ -1,7 +1,7 @@
 //! When and how much is collected, and what size the blocks get.
 //!
 //! A minor collection copies the young objects above the high-water mark to a new young block and promotes those below
-//! it to the old block: whoever survives two is old. A fullsweep empties the old block too. A small heap's fullsweep
+//! it to the old block: an object that survives two is old. A fullsweep empties the old block too. A small heap's fullsweep
 //! puts all into the young block again (the least memory); a large one's sorts by age like a minor one, so that the
 //! next minor collection does not copy a gigabyte once more.
 //!
@@ -32,12 +32,12 @@ use std::ptr;
 const NURSERY: usize = 64 * 1024;
 /// Words of the young block of a heap that is its thread's busiest.
 const BUSY: usize = 10_958;
-/// Up to so many words a fullsweep puts all into the young block.
+/// Up to this number of words a fullsweep puts all into the young block.
 /// (Small in tests, as the other bounds are, so that small heaps meet every way of collecting.)
 const SINGLE: usize = if cfg!(test) { 300 } else { 16 * 1024 };
 /// Fresh words below which survivors say nothing about those to come.
 const TENURE_LEAST: usize = if cfg!(test) { 60 } else { 1_000 };
-/// A heap collected at least each so many ticks of its thread's clock is busy.
+/// A heap is busy if it is collected again within this number of ticks of its thread's clock.
 const BUSY_TICKS: u32 = 3;
 
 thread_local! {
@@ -67,7 +67,7 @@ pub struct MaxHeapExceeded {
     pub info: GcInfo,
 }
 
-/// What is to be done.
+/// What a collection does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Plan {
     Minor,
@@ -94,7 +94,7 @@ impl Heap {
         } else {
             Plan::Minor
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `roots` are all the terms of the heap that are used afterwards.
         unsafe { self.run(plan, need, roots) }
     }
 
@@ -108,7 +108,7 @@ impl Heap {
         roots: &mut Roots<'_>,
     ) -> Result<GcReport, MaxHeapExceeded> {
         let plan = self.fullsweep_plan();
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `roots` are all the terms of the heap that are used afterwards.
         unsafe { self.run(plan, need, roots) }
     }
 
@@ -117,7 +117,7 @@ impl Heap {
     /// # Safety
     /// As [`Heap::collect`].
     pub unsafe fn shrink_to_fit(&mut self, roots: &mut Roots<'_>) -> Result<GcReport, MaxHeapExceeded> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `roots` are all the terms of the heap that are used afterwards.
         unsafe {
             let report = self.run(Plan::Single, 0, roots)?;
             self.relocate(self.young_words() + self.stack_words() + RESERVED, roots);
@@ -125,13 +125,13 @@ impl Heap {
         }
     }
 
-    /// Collects both generations into the young block, whatever their size and limit. Does not rely on H4.
+    /// Collects both generations into the young block, whatever their size and limit. Does not rely on heap/H4.
     ///
     /// # Safety
     /// As [`Heap::collect`].
     pub(crate) unsafe fn collect_into_young(&mut self, roots: &mut Roots<'_>) -> GcReport {
         let limit = std::mem::replace(&mut self.max_heap_size, 0);
-        // SAFETY: the caller's promise. Without a limit it does not fail.
+        // SAFETY: the caller promises that `roots` are all terms of the heap that are used afterwards. Without a limit it does not fail.
         let report = unsafe { self.run(Plan::Single, 0, roots) }.unwrap_or_default();
         self.max_heap_size = limit;
         debug_assert!(self.old_start.is_null(), "H4 was not relied on, and something stayed in the old generation");
@@ -144,7 +144,7 @@ impl Heap {
     /// As [`Heap::collect`].
     pub unsafe fn ensure_stack(&mut self, words: usize, roots: &mut Roots<'_>) -> Result<(), MaxHeapExceeded> {
         if !self.ensure(words) {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that `roots` are all the terms of the heap that are used afterwards.
             unsafe { self.collect(words, roots)? };
         }
         Ok(())
@@ -243,7 +243,7 @@ impl Heap {
         if plan != Plan::Single {
             self.check(roots);
         }
-        // SAFETY: the caller's promise; `size` holds the survivors and the stack (C1).
+        // SAFETY: the caller's promise; `size` holds the survivors and the stack (heap/C1).
         let words_copied = unsafe {
             let fragments = !self.fragments.is_null();
             let promote = plan != Plan::Single;
@@ -281,7 +281,7 @@ impl Heap {
             let all = self.young_words() + self.old_words();
             let least = all.saturating_add(self.stack_words()).saturating_add(need).saturating_add(RESERVED);
             let size = sizes::at_least(least.max(self.min_heap_size()));
-            // SAFETY: as above; `size` holds all (C1).
+            // SAFETY: as above; `size` holds all (heap/C1).
             unsafe { self.copy_to::<{ mode::SINGLE }, false>(size, false, roots) };
         }
         #[cfg(heap_check)]
@@ -408,7 +408,7 @@ impl Heap {
             top: new,
             old_top: scan_old,
         };
-        // SAFETY: the caller lists all roots; destinations have room (C1): the young block by `size`, the old one because
+        // SAFETY: the caller lists all roots; destinations have room (heap/C1): the young block by `size`, the old one because
         // a minor collection is run only if all mature objects fit, and a fullsweep's was made for all.
         unsafe {
             if in_place {

@@ -6,14 +6,14 @@
 //!
 //! Forwarding, in from-space:
 //! - a moved boxed object has, in place of its header, its new boxed word (tag boxed, where a header has its own);
-//! - a moved list cell has [`Term::NONE`] as head (H6) and its new list word as tail.
+//! - a moved list cell has [`Term::NONE`] as head (heap/H6) and its new list word as tail.
 //!
 //! A list's cells are copied along its tails at once, so that they lie one after another, and a list is scanned at the
 //! speed of memory. The scan looks at those tails again and finds that they point to to-space; therefore from-space
 //! and to-space never overlap.
 //!
 //! C1. Each destination has room for all that can go there; the caller counted.
-//! C2. By H4, what goes to the old block points only to what goes there too, or is there.
+//! C2. By heap/H4, what goes to the old block points only to what goes there too, or is there.
 
 use myriad_term::Term;
 use myriad_term::boxed::Header;
@@ -67,7 +67,7 @@ impl Span {
 }
 
 /// A collection under way. `FRAGMENTS`: there are fragments to empty too; these have no range, so all that is in no
-/// known range is taken to be in one (H3).
+/// known range is taken to be in one (heap/H3).
 pub(crate) struct Copier<const MODE: u8, const FRAGMENTS: bool> {
     /// The young block being emptied.
     pub(crate) young: Span,
@@ -157,7 +157,7 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
         self.to_young.holds(at) || self.to_old.holds(at)
     }
 
-    /// Would an object of the old generation refer to a young one (H4), if what goes to `to` were written to `slot`?
+    /// Would an object of the old generation refer to a young one (heap/H4), if what goes to `to` were written to `slot`?
     fn breaks_age(&self, to: To, slot: *mut u64) -> bool {
         to == To::Young && self.to_old.holds(slot.addr())
     }
@@ -177,7 +177,7 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
     /// Moves the object behind `word`, if it is in from-space, and writes its new word to `slot`.
     ///
     /// # Safety
-    /// `word` is a word of the heap being collected (H2, H3); `slot` is where it stands.
+    /// `word` is a word of the heap being collected (heap/H2, heap/H3); `slot` is where it stands.
     #[inline(always)]
     pub(crate) unsafe fn forward(&mut self, word: u64, slot: *mut u64) {
         // SAFETY: the caller's promise: a boxed or list word points at an object of the heap.
@@ -271,7 +271,7 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
     #[inline(always)]
     pub(crate) unsafe fn roots(&mut self, at: *mut u64, len: usize) {
         for i in 0..len {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that the words are roots of the heap being collected.
             unsafe { self.forward(*at.add(i), at.add(i)) };
         }
     }
@@ -284,7 +284,7 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
     pub(crate) unsafe fn stack(&mut self, from: *mut u64, to: *mut u64, len: usize) {
         debug_assert!(from.addr().abs_diff(to.addr()) >= len * 8, "the stack would be written over what is left of it");
         for i in 0..len {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that `from` is the stack of the heap being collected, and that `to` has room for it.
             unsafe {
                 let word = *from.add(i);
                 *to.add(i) = word;
@@ -310,7 +310,7 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
                 return;
             }
             while old < self.old_top {
-                // SAFETY: as above.
+                // SAFETY: heap/H2: what lies between `old` and the top are objects that were copied there whole.
                 old = unsafe { self.scan_word(old) };
             }
             debug_assert!(old == self.old_top, "H2: the last object copied to the old block ends beyond its top");
@@ -323,7 +323,7 @@ impl<const MODE: u8, const FRAGMENTS: bool> Copier<MODE, FRAGMENTS> {
     /// Scans one word, or steps over a raw object; gives the next place.
     #[inline(always)]
     unsafe fn scan_word(&mut self, at: *mut u64) -> *mut u64 {
-        // SAFETY: H2 of copied objects.
+        // SAFETY: heap/H2 of copied objects.
         unsafe {
             let word = *at;
             if !Term::from_raw(word).is_immediate() {

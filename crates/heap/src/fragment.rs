@@ -65,7 +65,7 @@ impl Chunk {
     /// # Safety
     /// `this` is a live chunk.
     pub(crate) unsafe fn used(this: *mut Chunk) -> usize {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the chunk is live.
         unsafe {
             debug_assert!(Self::holds_top(this), "the top of the chunk at {this:?} is outside it");
             ((*this).top as usize - Self::start(this) as usize) / 8
@@ -77,7 +77,7 @@ impl Chunk {
     /// # Safety
     /// `this` is a live chunk.
     unsafe fn holds_top(this: *mut Chunk) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the chunk is live.
         unsafe {
             let end = this.cast::<u64>().wrapping_add((*this).link.block_words());
             (*this).top.is_aligned() && (Self::start(this)..=end).contains(&(*this).top)
@@ -89,14 +89,14 @@ impl Chunk {
     /// # Safety
     /// `this` is a live chunk.
     pub(crate) unsafe fn free(this: *mut Chunk) -> usize {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the chunk is live.
         unsafe { (*this).link.block_words() - ((*this).top as usize - this as usize) / 8 }
     }
 
     /// Frees one chunk.
     ///
     /// # Safety
-    /// It is live, in no chain, and nobody looks at its words any more.
+    /// It is live, in no chain, and no reference to its words is left.
     #[inline]
     pub(crate) unsafe fn give(this: *mut Chunk) {
         // SAFETY: the caller's promise; read before the block goes.
@@ -106,10 +106,10 @@ impl Chunk {
         }
     }
 
-    /// Frees a chain of chunks; a block that somebody holds as a message becomes theirs alone, without words (MB2).
+    /// Frees a chain of chunks; a block that is still held as a message becomes the message's alone, without words (heap/MB2).
     ///
     /// # Safety
-    /// The chunks are live and nobody looks at their words any more.
+    /// The chunks are live, and no reference to their words is left.
     pub(crate) unsafe fn give_all(mut this: *mut Chunk) {
         while !this.is_null() {
             // SAFETY: the caller's promise; read before the block goes.

@@ -5,7 +5,7 @@
 //! exists only once there are such. What does not fit the block goes to fragments (term/A1), until the next collection.
 //!
 //! The first four fields are the interpreter's and the JIT's: they allocate by moving `htop` and push by moving `stop`,
-//! after one check of the room between. They keep H1 and H2 of the crate's page.
+//! after one check of the room between. They keep heap/H1 and heap/H2 of the crate's page.
 
 use crate::account::Class;
 use crate::block;
@@ -47,7 +47,7 @@ pub struct Heap {
     pub(crate) old_end: *mut u64,
     /// Promotions beyond it make a fullsweep due; at most `old_end`.
     pub(crate) old_limit: *mut u64,
-    /// Off-heap objects of the young generation and the fragments (H5).
+    /// Off-heap objects of the young generation and the fragments (heap/H5).
     pub(crate) off_heap: OffHeap,
     /// Off-heap objects of the old generation.
     pub(crate) old_off_heap: OffHeap,
@@ -188,7 +188,7 @@ impl Heap {
 
     // ---- bounds
 
-    /// H1 for the bounds of both generations, and that they lie apart.
+    /// heap/H1 for the bounds of both generations, and that they lie apart.
     pub(crate) fn bounds_hold(&self) -> bool {
         let young = [self.start, self.high_water, self.htop, self.stop, self.hend];
         let old = [self.old_start, self.old_top, self.old_limit, self.old_end];
@@ -214,7 +214,7 @@ impl Heap {
         self.room() >= words.saturating_add(RESERVED)
     }
 
-    /// Would an object of so many words not fit the block, and make a collection due ([`Heap::needs_collection`])? Then it is
+    /// Would an object of `words` words not fit the block, and make a collection due ([`Heap::needs_collection`])? Then it is
     /// better made after one that makes room for it: what is fresh need not be copied at once.
     #[inline]
     pub fn outgrown_by(&self, words: usize) -> bool {
@@ -347,7 +347,7 @@ impl Heap {
     /// The words on the stack, the last pushed first.
     #[inline]
     pub fn stack(&self) -> &[u64] {
-        // SAFETY: H1.
+        // SAFETY: heap/H1.
         unsafe { std::slice::from_raw_parts(self.stop, self.stack_words()) }
     }
 
@@ -427,7 +427,7 @@ impl Heap {
         for chain in [&self.off_heap, &self.old_off_heap] {
             let mut at = chain.first;
             while !at.is_null() {
-                // SAFETY: H5, the chain holds live off-heap objects.
+                // SAFETY: heap/H5, the chain holds live off-heap objects.
                 let object = unsafe { Boxed::at(at) };
                 debug_assert!(object.header().is_off_heap(), "H5: a chain leads to {:?}", object.kind());
                 if object.kind() == Kind::SharedBinary {
@@ -526,7 +526,7 @@ impl Heap {
     /// Calls `visit` with each word that is a term: of all objects (dead ones too) and the stack, not of the roots.
     pub fn each_word(&self, mut visit: impl FnMut(Term)) {
         self.each_area(|start, end| {
-            // SAFETY: H1 and H2; `each_term` gives places of initialised words.
+            // SAFETY: heap/H1 and heap/H2; `each_term` gives places of initialised words.
             unsafe { crate::purge::each_term(start, end, |slot| visit(Term::from_raw(*slot))) };
         });
         for word in self.stack() {
@@ -540,7 +540,7 @@ impl Heap {
     /// # Safety
     /// No term points into them any more.
     pub(crate) unsafe fn drop_fragments(&mut self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that no term points into the chunks any more.
         unsafe { Chunk::give_all(self.fragments) };
         self.fragments = ptr::null_mut();
         self.fragment_words = 0;
@@ -557,7 +557,7 @@ impl Alloc<'static> for Heap {
     fn alloc(&mut self, words: usize) -> NonNull<u64> {
         if self.room() >= words.saturating_add(RESERVED) {
             let at = self.htop;
-            // SAFETY: H1 and the room: the words are inside the block, which is not null.
+            // SAFETY: heap/H1 and the room: the words are inside the block, which is not null.
             unsafe {
                 self.htop = at.add(words);
                 NonNull::new_unchecked(at)

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 /// Calls `visit` with each boxed object of an area, dead ones too.
 ///
 /// # Safety
-/// The area is all objects (H1, H2), and nobody changes it meanwhile.
+/// The area is all objects (heap/H1, heap/H2), and no thread changes it during the walk.
 pub unsafe fn each_object(start: *mut u64, end: *mut u64, visit: &mut dyn FnMut(Boxed)) {
     let mut at = start;
     while at < end {
@@ -48,7 +48,7 @@ pub fn each_reachable(terms: &[TermRef<'_>], visit: &mut dyn FnMut(Boxed)) {
 impl Heap {
     /// Calls `visit` with each boxed object, dead ones too.
     pub fn each_object(&self, mut visit: impl FnMut(Boxed)) {
-        // SAFETY: H1 and H2.
+        // SAFETY: heap/H1 and heap/H2.
         self.each_area(|start, end| unsafe { each_object(start, end, &mut visit) });
     }
 }
@@ -56,7 +56,7 @@ impl Heap {
 impl Fragment {
     /// Calls `visit` with each boxed object.
     pub fn each_object(&self, mut visit: impl FnMut(Boxed)) {
-        // SAFETY: a fragment's words are objects (H2).
+        // SAFETY: a fragment's words are objects (heap/H2).
         self.areas().into_iter().for_each(|(start, end)| unsafe { each_object(start, end, &mut visit) });
     }
 }

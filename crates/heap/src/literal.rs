@@ -5,10 +5,10 @@
 //! them, and stay so (one mapping, however the runs come and go); their memory goes back to the system when it is dropped.
 //!
 //! L1. An area's terms point only into that area or other areas that outlive it.
-//! L2. Whoever drops an area knows that no process holds its terms any more (the purger asks each: `Heap::refers_to`,
-//!     `Heap::copy_out`).
-//! L3. Before the purger asks the first, it lets all know what is to go (`set_going`), and waits for thread progress. So nobody
-//!     hands such a literal to a process that has been asked: a message gets a copy of it.
+//! L2. An area is dropped only when no process holds its terms any more (the collector of literals asks each: `Heap::refers_to`,
+//!     `Heap::copy_out`; the crate `vm` has the protocol in `literals.rs`).
+//! L3. Before the collector of literals asks the first process, it announces what is to go (`set_going`), and waits for thread
+//!     progress. So a process that has been asked never gets such a literal again: a message gets a copy of it.
 
 use crate::account::Class;
 use crate::block::{self, out_of_memory};
@@ -33,8 +33,8 @@ static RANGE: Mutex<Range> = Mutex::new(&RANGE_CLASS, Range { free: Vec::new(), 
 /// The reserved range, as base address and length in bytes; empty before the first literal.
 #[inline]
 pub(crate) fn range() -> (usize, usize) {
-    // Acquire: pairs with the Release in `Range::reserve`, so that base is seen with the length. Whoever holds a literal
-    // has synchronised with its maker and sees both.
+    // Acquire: pairs with the Release in `Range::reserve`, so that base is seen with the length. A thread that holds a
+    // literal has synchronised with its maker and sees both.
     let len = LEN.load(Ordering::Acquire);
     // Relaxed: ordered by the load above.
     let base = BASE.load(Ordering::Relaxed);
@@ -59,7 +59,7 @@ pub fn set_going(areas: &LiteralRanges) {
     debug_assert!(areas.lie_apart(), "L3: the areas that are to go are not in order, so the last does not end them");
     let start = areas.ranges.first().map_or(0, |range| range.0);
     let end = areas.ranges.last().map_or(0, |range| range.1);
-    // Relaxed: whoever relies on it has waited for thread progress since, which orders it (L3).
+    // Relaxed: the collector of literals waits for thread progress before it relies on it, which orders it (L3).
     GOING_START.store(start, Ordering::Relaxed);
     GOING_END.store(end, Ordering::Relaxed);
 }
@@ -344,7 +344,7 @@ mod system {
 
     /// Makes reserved pages usable.
     pub(super) fn commit(at: usize, len: usize) -> bool {
-        // SAFETY: pages of the reserved range that nobody has had yet.
+        // SAFETY: pages of the reserved range that no area has taken yet.
         unsafe { libc::mprotect(at as *mut libc::c_void, len, libc::PROT_READ | libc::PROT_WRITE) == 0 }
     }
 
@@ -373,7 +373,7 @@ mod system {
         let layout = std::alloc::Layout::from_size_align(len, super::PAGE).ok()?;
         // SAFETY: the layout is not empty.
         let block = unsafe { std::alloc::alloc(layout) };
-        // Relaxed: nobody reads it.
+        // Relaxed: no other thread reads it.
         RESERVED.store(block, Ordering::Relaxed);
         Some(block.expose_provenance())
     }

@@ -3,7 +3,7 @@
 //! The sender makes it with one allocation; it moves from the receiver's outer queue to the inner one by its link, and its words
 //! to the receiver's heap, or its block as a whole joins the heap (Hedqvist 5.2.1; Zhang 3.2).
 //!
-//! MB1. Whoever has a [`Message`] may read its term and token, and owns its words, until they are [joined](Message::is_joined) to a
+//! MB1. The holder of a [`Message`] may read its term and token, and owns its words, until they are [joined](Message::is_joined) to a
 //!      heap: from then on term and token are roots of that heap's collections.
 //! MB2. A message that joins a heap while it stays in a queue is *shared*: the block is in the heap's chain, and the queue has it
 //!      too. Both belong to one process, so no more than one thread is at work with them; the one that lets go last frees it.
@@ -44,16 +44,16 @@ impl Message {
     }
 
     fn chunk(&self) -> &Chunk {
-        // SAFETY: MB1, the block lives, and nobody else is at work with it.
+        // SAFETY: MB1, the block lives, and no other thread reads or changes it.
         unsafe { self.0.as_ref() }
     }
 
     fn chunk_mut(&mut self) -> &mut Chunk {
-        // SAFETY: as in `chunk`.
+        // SAFETY: MB1, the block lives, and `self` is borrowed exclusively.
         unsafe { self.0.as_mut() }
     }
 
-    /// The term.
+    /// The term that was sent (MB1).
     #[inline]
     pub fn term(&self) -> TermRef<'_> {
         self.chunk().term
@@ -176,7 +176,7 @@ impl Message {
             "MB1: a joined message has no words that could be replaced apart from its heap's"
         );
         let mut memory = Some(Fragment::of_first(self.0));
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the areas are live, and that the message's memory holds what its terms refer to.
         unsafe { Fragment::copy_out(&mut memory, &mut self.terms(), areas) };
         let first = memory.map(Fragment::into_first);
         debug_assert!(

@@ -1,6 +1,6 @@
 //! Does a heap still hold literals of an area that is to go? If so, they are copied out.
 //!
-//! Literals are shared with processes that run meanwhile, so the collector may not leave forwarding words in them. They
+//! Literals are shared with processes that run at the same time, so the collector may not leave forwarding words in them. They
 //! are copied with the sharing in them, which may stand for far more words than there are, and a fullsweep follows.
 
 use crate::collect::GcReport;
@@ -16,7 +16,7 @@ use myriad_term::copy_shared::{Copied, copy_shared_with};
 /// Calls `visit` with the place of each word that is a term, of objects that lie one after another.
 ///
 /// # Safety
-/// The area is all objects (H1, H2).
+/// The area is all objects (heap/H1, heap/H2).
 pub(crate) unsafe fn each_term(start: *mut u64, end: *mut u64, mut visit: impl FnMut(*mut u64)) {
     let mut at = start;
     while at < end {
@@ -51,7 +51,7 @@ impl<'a> Copies<'a> {
     /// # Safety
     /// `slot` holds a word that looks like a term.
     unsafe fn replace(&mut self, slot: *mut u64) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the slot holds a word that looks like a term.
         let term = unsafe { Term::from_raw(*slot) };
         if term.is_immediate() || !self.areas.contains(term.object_ptr()) {
             return;
@@ -63,7 +63,7 @@ impl<'a> Copies<'a> {
             copied.is_immediate() || !areas.contains(copied.object_ptr()),
             "L2: the copy of a literal that goes is a literal that goes"
         );
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the slot is a word that may be written.
         unsafe { *slot = copied.raw() };
     }
 }
@@ -91,8 +91,8 @@ impl Heap {
     /// As [`Heap::collect`]; the areas are live.
     pub unsafe fn copy_out(&mut self, areas: &LiteralRanges, roots: &mut Roots<'_>) -> GcReport {
         let mut copies = Copies::new(areas, Fragment::new());
-        // SAFETY: H1 and H2 for the heap and the stack, the caller's promise for the roots. Old objects may point to the
-        // copies now, against H4; the collection that follows moves all into one generation and does not rely on it.
+        // SAFETY: heap/H1 and heap/H2 for the heap and the stack, the caller's promise for the roots. Old objects may point to the
+        // copies now, against heap/H4; the collection that follows moves all into one generation and does not rely on it.
         unsafe {
             self.each_area(|start, end| each_term(start, end, |slot| copies.replace(slot)));
             for i in 0..self.stack_words() {
@@ -116,11 +116,11 @@ impl Fragment {
     /// Replaces all literals of these areas, in the memory of a message and in its terms, by copies.
     ///
     /// # Safety
-    /// The areas are live; the fragment holds all that `terms` refer to (but for literals), and nobody else looks at either.
+    /// The areas are live; the fragment holds all that `terms` refer to (but for literals), and nothing else refers to either.
     pub unsafe fn copy_out(this: &mut Option<Fragment>, terms: &mut [&mut Term], areas: &LiteralRanges) {
         let refers = |term: &Term| !term.is_immediate() && areas.contains(term.object_ptr());
         let known = this.as_ref().map_or_else(Vec::new, Fragment::areas);
-        // SAFETY: a fragment's words are objects (H2); the copies that are made meanwhile lie behind or elsewhere.
+        // SAFETY: a fragment's words are objects (heap/H2); the copies that are made during the walk lie behind or elsewhere.
         unsafe {
             let mut found = terms.iter().any(|term| refers(term));
             for (start, end) in known.iter().copied() {

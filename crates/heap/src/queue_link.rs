@@ -14,9 +14,9 @@ pub enum Queued {
 
 /// The block is no message.
 const OTHER: u64 = 1;
-/// The words of the message belong to a heap (`message.rs`, MB1).
+/// The words of the message belong to a heap (`message.rs`, heap/MB1).
 const JOINED: u64 = 1 << 1;
-/// The block is in a heap's chain too (`message.rs`, MB2).
+/// The block is in a heap's chain too (`message.rs`, heap/MB2).
 const SHARED: u64 = 1 << 2;
 /// Where the size of the block begins, above what it is: both in one word, so that a message's header fills one cache line.
 const SIZE: u32 = 8;
@@ -34,7 +34,7 @@ impl QueueLink {
         QueueLink { next: UnsafeCell::new(ptr::null_mut()), state: OTHER }
     }
 
-    /// The link of a block of so many words that may become a message.
+    /// The link of a block of `words` words that may become a message.
     #[inline]
     pub(crate) fn of_block(words: usize) -> QueueLink {
         QueueLink { next: UnsafeCell::new(ptr::null_mut()), state: (words as u64) << SIZE }

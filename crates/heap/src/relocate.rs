@@ -1,6 +1,6 @@
 //! Objects moved as a whole: a young generation to a block of another size, a small fragment to the block.
 //!
-//! A generation, right after a collection: there are no fragments, and nothing in the old generation points to the young one (H4), so
+//! A generation, right after a collection: there are no fragments, and nothing in the old generation points to the young one (heap/H4), so
 //! only the young objects, the stack and the roots are looked at. Each pointer into the young generation moves by the
 //! same distance.
 
@@ -41,7 +41,7 @@ impl Shift {
 
     #[inline(always)]
     fn word(self, word: u64) -> u64 {
-        // SAFETY: H2, words of a heap look like terms.
+        // SAFETY: heap/H2, words of a heap look like terms.
         let term = unsafe { Term::from_raw(word) };
         let inside = (term.object_ptr() as usize).wrapping_sub(self.base) < self.len;
         // The distance is a multiple of eight: the tag stays.
@@ -67,7 +67,7 @@ impl Heap {
         debug_assert!(self.ensure(words), "{words} words are moved to a block that has no room for them");
         let shift = Shift::new(from, words, to);
         debug_assert!(!shift.moves(to), "objects are moved over themselves");
-        // SAFETY: the caller's promise; H1 and H2 for the words moved.
+        // SAFETY: the caller's promise; heap/H1 and heap/H2 for the words moved.
         unsafe {
             ptr::copy_nonoverlapping(from, to, words);
             self.htop = to.add(words);
@@ -91,7 +91,7 @@ impl Heap {
         let new_end = new.wrapping_add(size);
         let new_stop = new_end.wrapping_sub(stack);
         let shift = Shift::new(self.start, used, new);
-        // SAFETY: both parts fit the new block; H1 and H2 for the words moved; H5 for the chain.
+        // SAFETY: both parts fit the new block; heap/H1 and heap/H2 for the words moved; heap/H5 for the chain.
         unsafe {
             ptr::copy_nonoverlapping(self.start, new, used);
             ptr::copy_nonoverlapping(self.stop, new_stop, stack);
@@ -133,7 +133,7 @@ impl Shift {
     unsafe fn heap(self, start: *mut u64, end: *mut u64) {
         let mut at = start;
         while at < end {
-            // SAFETY: H2.
+            // SAFETY: heap/H2.
             unsafe {
                 let word = *at;
                 if Term::from_raw(word).is_header() {

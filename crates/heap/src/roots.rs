@@ -57,7 +57,7 @@ impl<'a> Roots<'a> {
     /// Adds `len` terms at `at`.
     ///
     /// # Safety
-    /// They are initialised, and nobody else looks at them while the list is used.
+    /// They are initialised, and nothing else refers to them while the list is used.
     #[inline]
     pub unsafe fn push_raw(&mut self, at: *mut Term, len: usize) {
         if len == 0 {

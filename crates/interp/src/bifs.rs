@@ -20,10 +20,10 @@ pub unsafe fn call(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     unsafe { call_at(m, pc, |_| behind_call(pc)) }
 }
 
-/// Where a call in the body of a function goes on.
+/// Where a call in the body of a function returns to.
 ///
 /// # Safety
-/// A [`Op::CallBif`] that has a continuation: one that has none never goes on.
+/// A [`Op::CallBif`] that has a continuation: one without never continues in Erlang code.
 #[inline(always)]
 unsafe fn behind_call(pc: *const u32) -> *const u32 {
     // SAFETY: an operand of the instruction.
@@ -42,7 +42,7 @@ pub unsafe fn call_last(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     }
 }
 
-/// Calls what the instruction at `pc` names; `next` says where to go on once the result is in X0.
+/// Calls what the instruction at `pc` names; `next` gives the instruction that follows once the result is in X0.
 #[inline(always)]
 unsafe fn call_at(
     m: &mut Machine<'_, '_>,
@@ -112,7 +112,7 @@ pub unsafe fn entry(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
     // SAFETY: code/K3.
     let function = unsafe { &*m.callee };
     let Some(def) = function.bif() else {
-        // Taken back meanwhile.
+        // It has been taken back since.
         return function.entry().0;
     };
     let arity = usize::from(function.mfa.arity);
@@ -158,7 +158,7 @@ pub fn resumed(pc: *const u32) -> *const u32 {
 
 /// What a call at `pc` (null: through the entry of `m.callee`) calls.
 pub unsafe fn called(m: &Machine<'_, '_>, pc: *const u32) -> Option<(&'static BifDef, usize)> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `pc` is null or at an instruction that calls a built-in.
     unsafe { called_at(m.callee, pc) }
 }
 
@@ -192,11 +192,11 @@ pub unsafe fn called_by(pc: *const u32) -> Option<Mfa> {
     unsafe { matches!(Op::of(*pc), Op::CallBif | Op::CallBifLast).then(|| (*(wide(pc.add(1)) as *const BifDef)).mfa()) }
 }
 
-/// Goes on after a built-in called at `pc` (null: through the entry of `m.callee`) has given `result`.
+/// Continues after a built-in called at `pc` (null: through the entry of `m.callee`) has given `result`.
 pub fn finish(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) -> *const u32 {
     // SAFETY: the instruction that called.
     if !pc.is_null() && unsafe { m.op(pc) } == Op::Length {
-        // SAFETY: as above.
+        // SAFETY: the instruction that called.
         return unsafe { guards::finish(m, pc, result) };
     }
     let escape = match result {
@@ -208,7 +208,7 @@ pub fn finish(m: &mut Machine<'_, '_>, pc: *const u32, result: BifResult) -> *co
         }
         Err(escape) => escape,
     };
-    // SAFETY: as above.
+    // SAFETY: the instruction that called, or null.
     let Some((def, arity)) = (unsafe { called(m, pc) }) else {
         return errors::error_at(m, pc, Term::atom(am::badarg));
     };
@@ -287,7 +287,7 @@ fn raise_from(m: &mut Machine<'_, '_>, pc: *const u32, class: Class, reason: Ter
     errors::raise_at(m, pc, class, reason)
 }
 
-/// The result is in X0: where to go on.
+/// The result is in X0: gives the instruction that follows.
 unsafe fn deliver(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: the instruction that called, or a continuation on the stack.
     unsafe {

@@ -169,7 +169,7 @@ fn fresh(m: &mut Machine<'_, '_>, bits: usize) -> (Term, *mut u8) {
     if bytes <= HEAP_BINARY_LIMIT {
         let words = bytes.div_ceil(8);
         let at = m.heap().alloc(2 + words).as_ptr();
-        // SAFETY: so many fresh words (term/A2).
+        // SAFETY: fresh words, as many as were asked for (term/A2).
         unsafe {
             *at = Header::new(Kind::HeapBinary, 1 + words).raw();
             *at.add(1) = bits as u64;
@@ -215,7 +215,7 @@ fn extend(m: &mut Machine<'_, '_>, source: Term, extra: usize) -> Option<(Term, 
         let bytes = end.div_ceil(8);
         if bytes <= shared.capacity() || shared.is_unique() {
             // SAFETY: the only writable reference (its mark is taken away below) ends at the end of what is used; the block
-            // moves only if nobody else counts on it.
+            // moves only if nothing else refers to it.
             unsafe {
                 let used = shared.len();
                 if bytes > shared.capacity() {
@@ -236,7 +236,7 @@ fn extend(m: &mut Machine<'_, '_>, source: Term, extra: usize) -> Option<(Term, 
     if bytes <= HEAP_BINARY_LIMIT {
         let (term, data) = fresh(m, total);
         let old = source.as_bits()?;
-        // SAFETY: `fresh` gave so many bytes.
+        // SAFETY: `fresh` gave that many bytes.
         let new = unsafe { std::slice::from_raw_parts_mut(data, bytes) };
         bits::copy(new, 0, old.covering_bytes(), old.offset(), old_bits);
         return Some((term, data, old_bits, total));
@@ -279,7 +279,7 @@ fn settle(m: &mut Machine<'_, '_>, value: Term, live: usize, words: usize) -> Op
 unsafe fn segment_error(m: &mut Machine<'_, '_>, pc: *const u32, segment: &Segment, fault: &Fault) -> *const u32 {
     let atom = |text: &str| Atom::new(text).map_or(Term::NIL, Term::atom);
     let Segment { kind, unit, number, .. } = *segment;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the segment is one of the instruction at `pc`.
     let (value, size) = unsafe { (segment.value(m), segment.size(m)) };
     let shown = match fault {
         // An invalid size of a float is told in bits.
@@ -325,7 +325,7 @@ impl Segment {
 
     /// The bytes of a string.
     unsafe fn string<'s>(&self) -> &'s [u8] {
-        // SAFETY: as above; the string table has so many bytes there.
+        // SAFETY: the segment is one of a decoded instruction; the string table has that many bytes there.
         unsafe { std::slice::from_raw_parts(wide(self.at.add(3)) as *const u8, *self.at.add(5) as usize) }
     }
 
@@ -508,7 +508,7 @@ puts! {
 
 /// `bs_put_string`
 pub unsafe fn put_string(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    // SAFETY: operands of the instruction; the string table has so many bytes there.
+    // SAFETY: operands of the instruction; the string table has that many bytes there.
     unsafe {
         let length = *pc.add(1) as usize;
         let string = std::slice::from_raw_parts(wide(pc.add(2)) as *const u8, length);

@@ -119,7 +119,7 @@ enum Otherwise {
     },
     BadArity,
     BadFun,
-    /// A fun that is not loaded, and nobody to be told.
+    /// A fun that is not loaded, and there is no error handler to call.
     Undefined,
 }
 
@@ -179,7 +179,7 @@ unsafe fn call_otherwise(
     use myriad_term::Build;
     let reason = match otherwise {
         Otherwise::Handler { entry, handler, waits } => {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that the instruction at `pc` is the one at hand.
             unsafe { link(m, pc, last) };
             let next = enter_with(m, handler, [entry.id.module.term(), fun, arguments]);
             if waits && !next.is_null() && m.ctx.vm.code.wait_for_purge(entry, m.ctx.pid()) {
@@ -198,7 +198,7 @@ unsafe fn call_otherwise(
     if last {
         return errors::error_at(m, pc, reason);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the instruction at `pc` is the one at hand.
     unsafe { link(m, pc, last) };
     errors::error_after_push(m, pc, reason)
 }
@@ -228,7 +228,7 @@ unsafe fn call_fun_at(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) -> *c
         }
         Err(otherwise) => {
             let arguments = m.args_list(arity);
-            // SAFETY: as above.
+            // SAFETY: the instruction at hand.
             unsafe { call_otherwise(m, pc, last, otherwise, fun, arguments) }
         }
     }
@@ -397,7 +397,7 @@ pub unsafe fn apply_mfa(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) -> 
             unsafe { enter_export(m, pc, last, export) }
         }
         Err(Unfit::Long) => {
-            // SAFETY: as above.
+            // SAFETY: the instruction at hand.
             unsafe { link(m, pc, last) };
             call_undefined(m, mfa(module, function, u8::MAX), list)
         }
@@ -421,7 +421,7 @@ unsafe fn apply_fun(m: &mut Machine<'_, '_>, pc: *const u32, last: bool) -> *con
             unsafe { link(m, pc, last) };
             enter(m, function)
         }
-        // SAFETY: as above.
+        // SAFETY: the instruction at hand.
         Err(otherwise) => unsafe { call_otherwise(m, pc, last, otherwise, fun, list) },
     }
 }

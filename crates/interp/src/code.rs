@@ -37,7 +37,7 @@ pub struct Block {
 
 // SAFETY: D1: a block is immutable once shared.
 unsafe impl Send for Block {}
-// SAFETY: as above.
+// SAFETY: D1: a block is immutable once shared.
 unsafe impl Sync for Block {}
 
 impl Block {
@@ -93,7 +93,7 @@ unsafe impl Send for Decoded {}
 unsafe impl Sync for Decoded {}
 
 impl Decoded {
-    /// The entry.
+    /// The first instruction of the function.
     pub fn entry(&self) -> *const u32 {
         // SAFETY: within the block.
         unsafe { self.block.start().add(self.entry as usize).cast() }
@@ -116,7 +116,7 @@ impl Decoded {
 /// Where an address is.
 #[derive(Clone, Copy)]
 pub struct Location {
-    /// The function.
+    /// The function in whose code the address lies.
     pub function: &'static Function,
     /// Index into its module's line table, 0 = unknown.
     pub line: u32,
@@ -130,7 +130,7 @@ struct Range {
 }
 // SAFETY: only followed while the function is not released.
 unsafe impl Send for Range {}
-// SAFETY: as above.
+// SAFETY: only followed while the function is not released.
 unsafe impl Sync for Range {}
 
 static CLASS: LockClass = LockClass::new("code_ranges", 710);
@@ -143,19 +143,19 @@ pub fn publish(function: &'static Function, decoded: Box<Decoded>, undecoded: Co
     let entry = decoded.entry();
     let bytes = (end - start) as i64;
     let raw = Box::into_raw(decoded);
-    // D3: whoever finds the code by its function may raise in it at once, and has to find where that is.
+    // D3: a thread that finds the code by its function may raise in it at once, and must find where that is.
     RANGES.write().insert(start, Range { end, decoded: raw });
-    // Release: pairs with the Acquire in whoever reads `decoded`; on failure nothing is read.
+    // Release: pairs with the Acquire of the threads that read `decoded`; on failure nothing is read.
     let won = function.decoded.compare_exchange(std::ptr::null_mut(), raw.cast(), Ordering::AcqRel, Ordering::Relaxed);
     if won.is_err() {
         RANGES.write().remove(&start);
-        // SAFETY: it was to be found by addresses in it only, and nobody has run it.
+        // SAFETY: it could be found by addresses in it only, and no process has run it.
         drop(unsafe { Box::from_raw(raw) });
         return;
     }
     myriad_vm::code::count_bytes(bytes);
     // Release: pairs with the Acquire in `Function::entry`. Only the stub is replaced: a built-in may have been bound
-    // meanwhile.
+    // since it was looked at.
     let _ =
         function.entry.compare_exchange(undecoded.0.cast_mut(), entry.cast_mut(), Ordering::Release, Ordering::Relaxed);
 }
@@ -194,7 +194,7 @@ pub fn locate_often(pc: *const u32) -> Option<Location> {
         MEMORY.with_borrow_mut(|memory| memory[slot] = (address, releases, decoded));
         decoded
     };
-    // SAFETY: not released since it was found; code that a process is in is not released meanwhile (code/K3).
+    // SAFETY: not released since it was found; code that a process is in is not released (code/K3).
     Some(unsafe { location(&*decoded, pc) })
 }
 
@@ -228,14 +228,14 @@ pub fn is_record(address: usize) -> bool {
 
 /// Frees what was decoded for a function.
 pub fn release(function: &Function) {
-    // AcqRel: takes the block over from whoever published it.
+    // AcqRel: takes the block over from the thread that published it.
     let raw = function.decoded.swap(std::ptr::null_mut(), Ordering::AcqRel).cast::<Decoded>();
     if raw.is_null() {
         return;
     }
     // AcqRel: see `locate_often`.
     RELEASES.fetch_add(1, Ordering::AcqRel);
-    // SAFETY: published by `publish`; the caller says that nobody runs it (`Engine::release`).
+    // SAFETY: published by `publish`; the caller says that no process runs it (`Engine::release`).
     let decoded = unsafe { Box::from_raw(raw) };
     myriad_vm::code::count_bytes(-(decoded.block.len() as i64));
     RANGES.write().remove(&(decoded.block.start() as usize));

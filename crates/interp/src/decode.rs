@@ -135,7 +135,7 @@ fn translate_body(
         if at.adopts {
             emitter.op(Tier0::AdoptMessage, 0);
         }
-        // What is to be adopted before an instruction is not done with any of those before it as one.
+        // An instruction that adopts the message before it is not merged with instructions that come earlier.
         let next = if proofs.adoptions() == 0 { None } else { after.iter().position(|at| at.adopts) };
         let used = basic::translate(&mut emitter, next.map_or(rest, |next| &rest[..=next]))?;
         rest = &rest[used.clamp(1, rest.len())..];

@@ -158,7 +158,7 @@ impl Engine for Interpreter {
         let mut frames = Vec::new();
         let mut frame = 0;
         if let Some(at) = code::locate(pc) {
-            // Inside a built-in that has given way and will go on.
+            // Inside a built-in that has given way and whose rest will run.
             if let Some(suspended) = &process.resumption
                 // SAFETY: `locate` found the instruction that the process stopped at.
                 && let Some(mfa) = suspended.name.or_else(|| unsafe { bifs::called_by(pc.0) })

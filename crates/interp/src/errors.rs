@@ -183,7 +183,7 @@ fn raw_trace(m: &mut Machine<'_, '_>) -> Term {
     let e = &mut state.exception;
     let words = HEAD + PER_FRAME * e.frames.len();
     let at = state.heap.alloc(1 + words).as_ptr();
-    // SAFETY: so many fresh words (term/A2), all of which are written.
+    // SAFETY: fresh words, as many as were asked for (term/A2), all of which are written.
     unsafe {
         *at = Header::new(Kind::Tuple, words).raw();
         let mut next = at.add(1).cast::<Term>();
@@ -360,7 +360,7 @@ pub unsafe fn not_decodable(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u
     error_at(m, pc, Term::atom(am::system_limit))
 }
 
-/// `raise`: goes on with an exception that a handler has had.
+/// `raise`: raises an exception again that a handler has had.
 pub unsafe fn raise(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operands of the instruction.
     let (trace, reason) = unsafe { (m.source(pc.add(1)), m.source(pc.add(2))) };

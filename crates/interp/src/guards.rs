@@ -431,7 +431,7 @@ pub unsafe fn element_far(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32
 
 /// `set_tuple_element` of a tuple that may have too few elements.
 pub unsafe fn set_element(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    // SAFETY: operands of the instruction; the tuple is young and known to nobody else (`Proofs::must_refuse`).
+    // SAFETY: operands of the instruction; the tuple is young, and nothing else refers to it (`Proofs::must_refuse`).
     unsafe {
         let (tuple, place) = (m.get(high(pc)), *pc.add(2) as usize);
         if tuple.as_tuple().is_none_or(|tuple| place > tuple.len()) {

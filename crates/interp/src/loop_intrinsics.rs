@@ -68,7 +68,7 @@ pub unsafe fn map_step(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     }
 }
 
-/// What is left of an iterator is no step, or nobody may skip a call of `next/1`: calls it, unless that is the end.
+/// What is left of an iterator is no step, or a call of `next/1` must not be left out: calls it, unless that is the end.
 pub unsafe fn call_next(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: the frame of the loop; operands of the instruction.
     unsafe {

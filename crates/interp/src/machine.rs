@@ -27,7 +27,7 @@ pub struct Machine<'a, 'b> {
     pub heap: *mut Heap,
     /// Reductions left.
     pub reds: i32,
-    /// Where to go on, in builds with debug assertions; null once the slice ends.
+    /// The next instruction, in builds with debug assertions; null once the slice ends.
     pub next: *const u32,
     /// How the slice ends, when an instruction returns null.
     pub end: SliceEnd,
@@ -82,7 +82,7 @@ pub unsafe fn source(x: *mut Term, sp: *mut Term, at: *const u32) -> Term {
 /// The operand is of a decoded instruction.
 #[inline(always)]
 pub unsafe fn target(at: *const u32) -> *const u32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the operand is of a decoded instruction, so the distance leads into the same code.
     unsafe { at.byte_offset(*at as i32 as isize) }
 }
 
@@ -92,7 +92,7 @@ pub unsafe fn target(at: *const u32) -> *const u32 {
 /// As for [`target`].
 #[inline(always)]
 pub unsafe fn wide(at: *const u32) -> u64 {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the operand is of a decoded instruction, where it takes two words.
     unsafe { at.cast::<u64>().read_unaligned() }
 }
 
@@ -102,7 +102,7 @@ pub unsafe fn wide(at: *const u32) -> u64 {
 /// The decoder made it from an immediate term.
 #[inline(always)]
 pub unsafe fn short(at: *const u32) -> Term {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the decoder made the operand from an immediate term.
     unsafe { Term::from_raw(*at as i32 as i64 as u64) }
 }
 
@@ -112,7 +112,7 @@ pub unsafe fn short(at: *const u32) -> Term {
 /// As for [`target`].
 #[inline(always)]
 pub unsafe fn high(pc: *const u32) -> u32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `pc` is at a decoded instruction.
     unsafe { *pc >> 16 }
 }
 
@@ -146,7 +146,7 @@ impl Machine<'_, '_> {
         unsafe { std::slice::from_raw_parts(self.x, n) }
     }
 
-    /// The heap.
+    /// The heap of the process that runs.
     #[inline(always)]
     pub fn heap(&mut self) -> &mut Heap {
         // SAFETY: it is the process's, which this thread owns (process/P2).
@@ -177,7 +177,7 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// Pops a continuation: where to go on.
+    /// Pops a continuation: gives the instruction that it leads to.
     #[inline(always)]
     pub unsafe fn pop(&mut self) -> *const u32 {
         // SAFETY: the frame has been dropped, so a continuation is on top; the bottom one is never popped by code.
@@ -200,21 +200,21 @@ impl Machine<'_, '_> {
     /// A register operand's value.
     #[inline(always)]
     pub unsafe fn get(&self, operand: u32) -> Term {
-        // SAFETY: see the impl.
+        // SAFETY: the caller promises that `operand` is a register operand of the instruction at hand.
         unsafe { *register(self.x, self.sp(), operand) }
     }
 
     /// Sets a register operand.
     #[inline(always)]
     pub unsafe fn set(&mut self, operand: u32, value: Term) {
-        // SAFETY: see the impl.
+        // SAFETY: the caller promises that `operand` is a register operand of the instruction at hand.
         unsafe { *register(self.x, self.sp(), operand) = value };
     }
 
     /// A source operand's value.
     #[inline(always)]
     pub unsafe fn source(&self, at: *const u32) -> Term {
-        // SAFETY: see the impl.
+        // SAFETY: the caller promises that a source operand of the instruction at hand is at `at`.
         unsafe { source(self.x, self.sp(), at) }
     }
 
@@ -281,7 +281,7 @@ impl Machine<'_, '_> {
         self.build.parts(collections)
     }
 
-    /// Collects, here or (a large heap) on a dirty scheduler, and goes on at `pc`.
+    /// Collects, here or (a large heap) on a dirty scheduler, and continues at `pc`.
     #[cold]
     #[inline(never)]
     pub fn collect_at(&mut self, need: usize, live: usize, pc: *const u32) -> *const u32 {
@@ -320,12 +320,12 @@ impl Machine<'_, '_> {
         self.reds = self.reds.min(-self.ctx.state.negative_by);
     }
 
-    /// Sets `operand` to a result and goes on at `next`, after collecting if needed.
+    /// Sets `operand` to a result and continues at `next`, after collecting if needed.
     #[inline(always)]
     pub unsafe fn give(&mut self, operand: u32, value: Term, live: usize, next: *const u32) -> *const u32 {
         match self.settle(live, value) {
             Some(value) => {
-                // SAFETY: see the impl.
+                // SAFETY: the caller promises that `operand` is a register operand of the instruction at hand.
                 unsafe { self.set(operand, value) };
                 next
             }
@@ -373,7 +373,7 @@ impl Machine<'_, '_> {
 
     /// The opcode at `pc`.
     pub unsafe fn op(&self, pc: *const u32) -> Op {
-        // SAFETY: see the impl.
+        // SAFETY: the caller promises that `pc` is at a decoded instruction.
         unsafe { Op::of(*pc) }
     }
 }

@@ -314,7 +314,7 @@ pub unsafe fn test_unit(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
 
 /// `bs_match_string`
 pub unsafe fn match_string(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
-    // SAFETY: operands of the instruction; the string table has so many bits there (load-time scan).
+    // SAFETY: operands of the instruction; the string table has that many bits there (load-time scan).
     unsafe {
         let context = context!(m, pc, 1);
         let n = *pc.add(2) as usize;

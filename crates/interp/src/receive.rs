@@ -1,6 +1,6 @@
 //! Receiving: the loop over the message queue, waiting, time-outs, receive markers, hibernation.
 //!
-//! A process that waits resumes at the `loop_rec` of its receive: the scan goes on where it was, and `wait_timeout` then sees
+//! A process that waits resumes at the `loop_rec` of its receive: the scan continues where it was, and `wait_timeout` then sees
 //! whether the timer has fired.
 //!
 //! A marker is the end of the queue at the time a reference was made: no message before it can hold the reference. Markers are
@@ -25,8 +25,8 @@ const OLD: RefNumbers = RefNumbers([UNBOUND, UNBOUND, u32::MAX]);
 /// Markers are numbered in turn below this: as small integers of OTP, and as two numbers of a reference.
 const NUMBERS: u64 = 1 << 59;
 
-/// Handles signals that have come. `Err`: the slice ends (the process has ended or is suspended, or so many signals have come that it
-/// gives way before there is a message to look at); it resumes at `pc`.
+/// Handles signals that have come. `Err`: the slice ends (the process has ended or is suspended, or more signals have come than fit the slice,
+/// and it gives way before there is a message to look at); it resumes at `pc`.
 ///
 /// A signal may ask where the process is (a stack trace, whether it runs old code), so that must be true here as in a built-in.
 #[cold]
@@ -139,7 +139,7 @@ pub unsafe fn remove_message(m: &mut Machine<'_, '_>, pc: *const u32) -> *const 
     unsafe { pc.add(1) }
 }
 
-/// The message that is looked at becomes part of the heap: more is to be done with it than to look, but it stays in the queue.
+/// The message that is looked at becomes part of the heap: the code does more with it than look, but it stays in the queue.
 pub unsafe fn adopt_message(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     let process = &mut *m.ctx.state;
     process.messages.attach_current(&mut process.heap);
@@ -162,7 +162,7 @@ pub unsafe fn timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
 }
 
 fn wait_at(m: &mut Machine<'_, '_>, again: *const u32) -> *const u32 {
-    // What has come meanwhile is looked at before waiting; it is fetched here, because a receive without clauses
+    // Signals that have come since the last look are handled before waiting; it is fetched here, because a receive without clauses
     // (`receive after`) comes back here without fetching anything.
     if m.ctx.has_signals() {
         return if fetch(m, again).is_ok() { again } else { std::ptr::null() };
@@ -177,7 +177,7 @@ pub unsafe fn wait(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     wait_at(m, again)
 }
 
-/// `wait_timeout`: goes on behind it when the time is over. The time is read once for each receive: when the process comes here
+/// `wait_timeout`: continues behind it when the time is over. The time is read once for each receive: when the process comes here
 /// again, woken by what does not match, only its Y registers are as before.
 pub unsafe fn wait_timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operands of the instruction.
@@ -343,7 +343,7 @@ pub unsafe fn hibernate(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
 /// Where a hibernating process resumes.
 pub unsafe fn hibernating(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     if m.ctx.state.messages.is_empty() {
-        // What others asked of it meanwhile has left garbage.
+        // What others have asked of it since it hibernated has left garbage.
         if m.heap().needs_collection() && !m.collect(0, 3) {
             return std::ptr::null();
         }

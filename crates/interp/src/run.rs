@@ -43,7 +43,7 @@ macro_rules! instructions {
             #[allow(non_snake_case, unused_mut, reason = "named as the opcodes are; some bodies change no state")]
             pub(super) unsafe fn $name<const SOURCES: u8, const DESTINATIONS: u8>(pc: *const u32, x: *mut Term, sp: *mut Term, htop: *mut u64, m: *mut Machine<'static, 'static>) {
                 let mut $s = State::<SOURCES, DESTINATIONS> { pc, x, sp, htop, m };
-                // SAFETY: see `State`.
+                // SAFETY: the contract of `State`: `pc` is at this instruction, and the registers are the machine's.
                 unsafe { $body }
             }
         )*
@@ -84,7 +84,7 @@ macro_rules! table {
             use super::*;
             $(
                 pub(super) unsafe fn $slow(pc: *const u32, x: *mut Term, sp: *mut Term, htop: *mut u64, m: *mut Machine<'static, 'static>) {
-                    // SAFETY: see `State`.
+                    // SAFETY: the contract of `State`: `pc` is at this instruction, and the registers are the machine's.
                     unsafe { State::<ANY, ANY> { pc, x, sp, htop, m }.out_of_line(work::$slow) }
                 }
             )*

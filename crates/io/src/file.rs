@@ -76,7 +76,7 @@ fn path(term: &Term) -> Result<Path<'_>, Escape> {
     Ok(Path(bytes))
 }
 
-/// Must this call go on on a dirty I/O scheduler?
+/// Must the rest of this call run on a dirty I/O scheduler?
 fn go_dirty<T>(ctx: &Ctx<'_>) -> Result<(), Result<T, Escape>> {
     if ctx.sched.dirty { Ok(()) } else { Err(Err(Escape::Dirty(DirtyKind::Io))) }
 }
@@ -91,7 +91,7 @@ pub(crate) fn retry<T>(mut f: impl FnMut() -> Result<T, Errno>) -> Result<T, Err
     }
 }
 
-/// Reads of so many bytes ask for memory in large pages: touching it for the first time is much of what they cost.
+/// Reads of this many bytes and more ask for memory in large pages: touching it for the first time is much of what they cost.
 const LARGE_READ: usize = 16 << 20;
 
 /// Room for `size` bytes.

@@ -77,7 +77,7 @@ enum Phase {
     Gone,
 }
 
-/// Who waits for a busy port.
+/// What waits for a busy port.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Waiter {
     /// In `port_command/3`, to try again.
@@ -167,14 +167,14 @@ pub fn start(vm: &'static Vm, place: &'static OnceLock<System>) -> Result<(), St
     Ok(())
 }
 
-/// Waits until all ports have written their output, as long as it goes on.
+/// Waits until all ports have written their output, as long as some of it is written.
 pub fn flush_all(system: &System) {
     use std::time::{Duration, Instant};
     /// How long a reader may take nothing before it is given up.
     const PATIENCE: Duration = Duration::from_secs(60);
     for port in system.all() {
         if let Driver::TraceFile(file) = &mut port.lock().driver {
-            // Nobody is left who could be told.
+            // No process is left that could get a message.
             let _ = file.flush();
         }
     }
@@ -419,7 +419,7 @@ impl Port {
             }
             Driver::Udp(udp) => udp.close(system),
             Driver::TraceFile(file) => {
-                // Nobody is left who could be told.
+                // No process is left that could get a message.
                 let _ = file.flush();
             }
             Driver::Forker | Driver::Ram(_) => {}
@@ -499,7 +499,7 @@ fn count_input(system: &System, input: &mut u64, bytes: u64) {
     system.input_bytes.fetch_add(bytes as usize, Ordering::Relaxed);
 }
 
-/// Lets those who wait for the port go on.
+/// Resumes the processes that wait for the port.
 fn wake_waiters(system: &System, state: &mut State) {
     for waiter in std::mem::take(&mut state.waiters) {
         match waiter {

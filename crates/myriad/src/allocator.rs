@@ -48,7 +48,7 @@ unsafe impl GlobalAlloc for Allocator {
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a layout that is not empty, as mimalloc asks for.
         answer("allocate", layout, Demand::new(layout.size()), || unsafe { MiMalloc.alloc_zeroed(layout) })
     }
 
@@ -58,13 +58,13 @@ unsafe impl GlobalAlloc for Allocator {
         let demand = Demand::replacing(size, old.min(size), old);
         // SAFETY: the alignment is that of a layout, and the caller promises a size that goes with it.
         let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the block came from this allocator with this layout.
         answer("reallocate", new, demand, || unsafe { MiMalloc.realloc(block, layout, size) })
     }
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the block came from this allocator with this layout.
         unsafe { MiMalloc.dealloc(block, layout) };
     }
 }

@@ -19,9 +19,9 @@ use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-/// So much is handed out or taken back between two looks.
+/// Bytes that are handed out or taken back between two looks.
 const STEP: usize = 1 << 20;
-/// A process with so many bytes of its own is large: an idle one has 12 MB, with 64 schedulers 17.
+/// A process with this number of bytes of its own is large: an idle one has 12 MB, with 64 schedulers 17.
 const LARGE: usize = 32 << 20;
 /// One that was large is not so any longer when it has no more than these.
 const SMALL: usize = 24 << 20;
@@ -35,7 +35,7 @@ static SIZE: AtomicUsize = AtomicUsize::new(0);
 static HUGE: AtomicBool = AtomicBool::new(false);
 /// Bytes handed out or taken back since the last look.
 static MOVED: AtomicUsize = AtomicUsize::new(0);
-/// Does somebody look?
+/// Is a thread looking at the moment?
 static LOOKING: AtomicBool = AtomicBool::new(false);
 
 /// `mi_commit_fun_t`
@@ -57,7 +57,7 @@ unsafe extern "C" {
     ) -> bool;
 }
 
-/// Gives the allocator its first arena, of so many bytes, in whole units. Without one it makes its own.
+/// Gives the allocator its first arena, of `bytes` bytes rounded to whole units. Without one it makes its own.
 ///
 /// Called before there is a second thread.
 pub fn make(bytes: usize) {
@@ -91,10 +91,10 @@ pub fn make(bytes: usize) {
 /// The allocator takes a part of the arena, or gives it back.
 ///
 /// # Safety
-/// Nobody uses what is given back.
+/// What is given back is not used any more.
 unsafe extern "C" fn commit(come: bool, at: *mut c_void, bytes: usize, zero: *mut bool, _: *mut c_void) -> bool {
     if !come {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the memory is not used any more.
         unsafe { libc::madvise(at, bytes, libc::MADV_DONTNEED) };
     } else if !zero.is_null() {
         // Parts of it may be in use before, so it need not be zero.
@@ -128,7 +128,7 @@ pub fn look() {
     LOOKING.store(false, Release);
 }
 
-/// Are huge pages right for a process with so many bytes of its own, and where they are so far?
+/// Are huge pages right for a process with `bytes` of its own, where they are in use so far or not (`are`)?
 fn wants_huge(are: bool, bytes: usize) -> bool {
     if are { bytes > SMALL } else { bytes >= LARGE }
 }

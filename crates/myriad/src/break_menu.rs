@@ -1,6 +1,6 @@
 //! What Ctrl-C (SIGINT) leads to: the break menu, or what `+B` says.
 //!
-//! The menu runs on the thread that forwards signals. The interactive terminal is the user's meanwhile: its port neither reads
+//! The menu runs on the thread that forwards signals. While it is shown the interactive terminal is the user's: its port neither reads
 //! nor writes. Schedulers wait at a safepoint, between two slices; processes that
 //! wait are shown with all they hold, others as they are seen from outside. Every choice but one that does
 //! not exist leaves the menu, as in OTP; a second Ctrl-C ends the VM.
@@ -29,7 +29,7 @@ pub fn start(vm: &'static Vm) {
 
 /// Shows the menu until the user has had enough of it.
 fn run(vm: &'static Vm) {
-    // The terminal has its own modes meanwhile, so that ending there and then leaves it in order.
+    // The terminal has its own modes while the menu is shown, so that ending there and then leaves it in order.
     vm.schedulers.while_stopping(|| {
         myriad_io::with_terminal(vm, || myriad_bif::os::signals::with_interrupt_ending(|| menu(vm)))
     });
@@ -87,7 +87,7 @@ fn choice() -> Option<u8> {
 
 /// What a process is and holds; nothing if it has ended.
 fn process(vm: &'static Vm, pid: Pid) -> Option<String> {
-    // The pin keeps the process from being freed meanwhile: this thread is no scheduler.
+    // The pin keeps the process from being freed while it is shown: this thread is no scheduler.
     let _pin = vm.progress.pin();
     let process = vm.processes.get(pid)?;
     Some(crash_dump::text(|out| crash_dump::shown(vm, process, out)))

@@ -133,7 +133,7 @@ impl Line {
 /// The signal handler (C2).
 extern "C" fn fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // After the handler the signal comes again (a fault) or is sent again below, and ends the process as it always did:
-    // with the status, and the core file, that those expect who started it.
+    // with the status, and the core file, that its parent expects.
     handle(signal, libc::SIG_DFL, 0);
     match crash_dump::ask() {
         Asked::First => {}
@@ -192,7 +192,7 @@ fn registers(context: *mut c_void) -> Option<(usize, usize)> {
     }
     #[cfg(all(target_arch = "aarch64", target_os = "linux"))]
     if !context.is_null() {
-        // SAFETY: as above.
+        // SAFETY: the kernel gives a whole `ucontext_t` to a handler with SA_SIGINFO.
         let machine = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext };
         return Some((machine.pc as usize, machine.sp as usize));
     }

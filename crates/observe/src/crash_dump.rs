@@ -2,8 +2,8 @@
 //!
 //! Written to where `ERL_CRASH_DUMP` says; not at all if `ERL_CRASH_DUMP_SECONDS` is 0; of at most `ERL_CRASH_DUMP_BYTES` bytes.
 //!
-//! CD1. Whoever writes it ends the VM afterwards: the world is stopped for good (`safepoint`), and the writer takes up
-//!      processes that nobody runs ([`Process::seize`]) without giving them back.
+//! CD1. The thread that writes it ends the VM afterwards: the world is stopped for good (`safepoint`), and the writer takes up
+//!      processes that no thread runs ([`Process::seize`]) without giving them back.
 //! CD2. Of a process that another thread runs only that is told which can be seen from outside.
 //! CD3. What a broken VM can tell comes first, and each section is in the file before the next is begun: a second fault,
 //!      or a lock that the broken thread holds, costs the rest only. [`Haste::Broken`] ends the VM after a while in any case.
@@ -27,7 +27,7 @@ pub use processes::{own, shown, summary};
 pub use tables::{memory, modules, node};
 use terms::{Area, Terms};
 
-/// The thread that writes the dump; 0: nobody does.
+/// The thread that writes the dump; 0: there is none.
 static WRITER: AtomicU32 = AtomicU32::new(0);
 
 /// Writes a section of a dump.
@@ -54,7 +54,7 @@ pub fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Who asks to end the VM with a dump.
+/// Which thread asks to end the VM with a dump.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asked {
     /// The first one.
@@ -65,7 +65,7 @@ pub enum Asked {
     Again,
 }
 
-/// Is this the first who wants to end the VM with a dump?
+/// Asks for the VM to be ended with a dump: is this thread the first to do so?
 ///
 /// Safe in a signal handler.
 pub fn ask() -> Asked {
@@ -108,7 +108,7 @@ pub fn path() -> Option<PathBuf> {
 /// The process whose thread writes the dump, and which stands in a built-in function.
 pub type Own<'a> = Option<(&'a Process, &'a OwnerState)>;
 
-/// Says why the VM ends, and writes the dump, in OTP's words (its lines end as on a raw terminal), if nobody else does.
+/// Says why the VM ends, and writes the dump, in OTP's words (its lines end as on a raw terminal), unless another thread does.
 pub fn report(slogan: &str, own: Own<'_>, haste: Haste) -> Asked {
     let asked = ask();
     if asked != Asked::First {
@@ -151,7 +151,7 @@ pub fn write(path: &Path, slogan: &str, own: Own<'_>, haste: Haste) -> io::Resul
     }
 }
 
-/// A file that takes so many bytes more.
+/// A file that takes a limited number of bytes more.
 struct Limited {
     file: std::fs::File,
     left: Option<u64>,

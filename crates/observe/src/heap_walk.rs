@@ -1,7 +1,7 @@
 //! A heap walk: every object of every heap, message, table and timer, visited while the world is stopped.
 //!
 //! For questions that are asked seldom, by tests and by people: OTP counts the references to funs and to nodes' entries object by
-//! object, as they come and go; here nothing is kept, and whoever asks has all of them looked at.
+//! object, as they come and go; here nothing is kept, and a thread that asks has all of them looked at.
 //!
 //! Objects count as long as their memory is theirs, as on OTP: dead ones of a heap until the next collection. Left out are literals of
 //! modules, what a process that has ended leaves to thread progress, and what is held neither in a heap nor in a fragment that belongs to
@@ -58,13 +58,13 @@ fn process(of: &Process, state: &OwnerState, visit: Visit<'_>) {
             Ok(message) => fragment(message.fragment(), holder, Place::Heap, visit),
             Err(other) => signal(other, holder, visit),
         };
-        // SAFETY: a link of the process's queues, which nobody else touches now (sched/SF2).
+        // SAFETY: a link of the process's queues, which no other thread touches now (sched/SF2).
         unsafe { Packet::look(link, look) }
     };
     if let Some(signals) = &state.unhandled {
         signals.each(&mut packet);
     }
-    // SAFETY: only the process's owner takes signals, and nobody but the caller is one now (sched/SF2).
+    // SAFETY: only a process's owner takes signals, and no other thread is one now (sched/SF2).
     unsafe { of.outer.waiting() }.for_each(packet);
 }
 
@@ -88,7 +88,7 @@ pub fn walk_heaps(ctx: &mut Ctx<'_>, visit: Visit<'_>) -> bool {
         if std::ptr::eq(other, ctx.process) {
             process(other, ctx.state, &mut all);
         } else {
-            // SAFETY: sched/SF2: nobody else touches it until `_stopped` is dropped, and there is no other reference.
+            // SAFETY: sched/SF2: no other thread touches it until `_stopped` is dropped, and there is no other reference.
             process(other, unsafe { other.owner_state() }, &mut all);
         }
     });

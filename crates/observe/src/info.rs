@@ -111,7 +111,7 @@ pub fn default_items(ctx: &mut Ctx<'_>) -> Term {
 struct Answer<'a, 'b, 'h> {
     /// Who makes it.
     ctx: &'a mut Ctx<'b>,
-    /// Who is visited; `None`: it is about the one who makes it.
+    /// The process that is visited; `None`: the answer is about the one that makes it.
     visited: Option<Visited<'a>>,
     memory: Option<&'h Arena>,
 }
@@ -132,12 +132,12 @@ struct Coming {
 }
 
 impl Coming {
-    /// Those to a process that is visited; `None` if there are other signals too, or so many that counting them would take long.
+    /// Those to a process that is visited; `None` if there are other signals too, or more than can be counted in a short time.
     fn to(process: &Process) -> Option<Coming> {
         let mut coming = Coming::default();
         // SAFETY: process/P3: its owner takes no signals as long as it is visited.
         for link in unsafe { process.outer.waiting() } {
-            // SAFETY: as above.
+            // SAFETY: the link is one of the queue's, which keeps it as long as the process is visited (process/P3).
             let words = unsafe { Packet::<Vm>::look(link, |packet| packet.ok().map(Message::words)) }?;
             coming.messages += 1;
             coming.words += words;

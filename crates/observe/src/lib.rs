@@ -25,7 +25,7 @@ use crash_dump::Haste;
 use myriad_vm::Ctx;
 use myriad_vm::observer::Observer;
 
-/// Tells what goes on in dumps, and in their words.
+/// The observer that writes crash dumps, and answers in their words.
 pub struct Dumps;
 
 impl Observer for Dumps {

@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 /// One word of a stack.
 pub enum Entry {
-    /// A Y register of the function told of before, and its number.
+    /// A Y register of the function before, and its number.
     Y(usize, Term),
     /// A Y register that marks a `catch` or `try`: the code's address, the function.
     Catch(usize, usize, Option<Mfa>),

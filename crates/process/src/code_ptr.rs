@@ -5,9 +5,9 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CodePtr(pub *const u32);
 
-// SAFETY: an address; whoever follows it answers for what is there (`code.rs` of the layer above, code/K3).
+// SAFETY: an address; the code that follows it answers for what is there (code/K3).
 unsafe impl Send for CodePtr {}
-// SAFETY: as above.
+// SAFETY: an address; the code that follows it answers for what is there (code/K3).
 unsafe impl Sync for CodePtr {}
 
 impl CodePtr {

@@ -61,9 +61,9 @@ impl<R: Runtime> Copy for TraceFrame<R> {}
 ///
 /// `reason`, `trace`, `arguments` and `info` are roots of the collector.
 pub struct Exception<R: Runtime> {
-    /// Class.
+    /// Whether it is an error, an exit or a throw.
     pub class: Class,
-    /// Reason.
+    /// What was raised: the error's reason, the exit's, or the term thrown.
     pub reason: Term,
     /// A trace given as terms (`erlang:raise/3`), or [`Term::NONE`]: then `frames` holds it.
     pub trace: Term,

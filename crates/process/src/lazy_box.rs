@@ -4,9 +4,9 @@
 
 use std::ops::{Deref, DerefMut};
 
-/// What a part is that was never changed.
+/// A part's value as long as it was never changed.
 pub trait StaticDefault: Default + 'static {
-    /// It, to be read.
+    /// The value, to be read.
     fn static_default() -> &'static Self;
 }
 

@@ -1,7 +1,7 @@
 //! The process: its state, the signals by which all others act on it, its messages, links and names.
 //!
 //! Above `heap` in the crate order (docs/architecture.md). A process knows no code, no scheduler and no tracer: what the layers above
-//! hang on it are types of a [`Runtime`], and whoever leaves a signal learns from the returned [`Wake`] what is to be done.
+//! hang on it are types of a [`Runtime`], and a sender learns from the returned [`Wake`] what it must do.
 //!
 //! | module | holds |
 //! | --- | --- |

@@ -2,7 +2,7 @@
 //!
 //! L1. Both ends keep their side by themselves; the sides agree once all signals under way have arrived.
 //! L2. Unlinking takes effect at once on the own side: until the other side has acknowledged ([`Link::Unlinking`]), exit signals
-//!     over the old link are ignored, and so are links that the other side makes meanwhile: it made them before it handled the
+//!     over the old link are ignored, and so are links that the other side makes until then: it made them before it handled the
 //!     unlinking, which will end them.
 
 use myriad_heap::Payload;
@@ -43,7 +43,7 @@ pub enum Target {
     Process(Pid),
     /// A port of this node.
     Port(myriad_term::Port),
-    /// The time offset.
+    /// The offset between system time and monotonic time (`monitor(time_offset, clock_service)`).
     TimeOffset,
     /// No process any more: the target was gone when the monitor was made, the `'DOWN'` is on its way.
     Gone,
@@ -64,7 +64,7 @@ pub struct Monitor {
 /// A monitor that another process has set on this one.
 #[derive(Clone, Copy)]
 pub struct Watcher {
-    /// Who.
+    /// The process that has set it.
     pub from: Pid,
     /// The name it was addressed by, or [`Term::NONE`].
     pub name: Term,

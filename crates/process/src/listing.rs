@@ -40,7 +40,7 @@ impl Listings {
         let mut open = self.open.lock();
         let key = open.last_key_value().map_or(0, |(key, _)| key + 1);
         open.insert(key, Open { born_before, departed: Vec::new() });
-        // Release: pairs with the Acquire in `departs`, so that who sees it finds the entry.
+        // Release: pairs with the Acquire in `departs`, so that a process that sees the count finds the entry.
         self.count.fetch_add(1, Ordering::Release);
         key
     }
@@ -55,7 +55,7 @@ impl Listings {
     /// A process begins to end (LI2).
     #[inline]
     pub fn departs<R: Runtime>(&self, process: &Process<R>) {
-        // Acquire: see `open`. One that is opened just now may do without.
+        // Acquire: see `open`. A listing that is opened at the same moment may do without this process.
         if self.count.load(Ordering::Acquire) > 0 {
             self.note(process);
         }

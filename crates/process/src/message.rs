@@ -179,7 +179,7 @@ impl MessageQueue {
         MessageQueue::node_bytes_of(self.len)
     }
 
-    /// Bytes of a queue of so many messages.
+    /// Bytes that a queue takes for this number of messages, beside their words.
     pub const fn node_bytes_of(messages: usize) -> usize {
         messages * Message::HEADER_WORDS * 8
     }
@@ -194,8 +194,8 @@ impl MessageQueue {
         debug_assert!(self.attached <= self.len);
     }
 
-    /// Words of the message at the receive position, if it is the first and small and still in its own block: it is to
-    /// [move](MessageQueue::absorb_first). (Others are not: roots should be near the front.)
+    /// Words of the message at the receive position, if it is the first and small and still in its own block: it should
+    /// [move](MessageQueue::absorb_first) to the heap. (Other messages should not: roots must be near the front.)
     #[inline]
     pub fn small_first(&self) -> Option<usize> {
         let first = self.first.as_ref().filter(|_| self.position.is_null())?;
@@ -273,7 +273,7 @@ pub struct QueueMark(*mut Option<Message>);
 
 // SAFETY: only an address to compare, used by the queue's owner.
 unsafe impl Send for QueueMark {}
-// SAFETY: as above.
+// SAFETY: only an address to compare, used by the queue's owner.
 unsafe impl Sync for QueueMark {}
 
 /// What [`MessageQueue::take`] did to marks.

@@ -19,7 +19,7 @@ pub enum Named {
     Port(Port),
 }
 
-/// The names.
+/// The registered names of a VM, and what each stands for.
 pub struct Names(RwLock<HashMap<Atom, Named>>);
 
 impl Default for Names {
@@ -93,7 +93,7 @@ impl Names {
         process.name.store(0, Ordering::Relaxed);
     }
 
-    /// The name of a port.
+    /// The registered name of a port: a search through all names.
     pub fn name_of_port(&self, port: Port) -> Option<Atom> {
         self.0.read().iter().find(|(_, n)| **n == Named::Port(port)).map(|(name, _)| *name)
     }

@@ -14,12 +14,12 @@ use crate::timer::TimerId;
 use myriad_heap::Heap;
 use myriad_term::{Atom, Mfa, RefNumbers, Term};
 
-/// So often, in reductions, a process that runs looks whether someone waits for its answer ([`crate::Process::is_asked`]).
+/// After this many reductions a process that runs looks whether another waits for its answer ([`crate::Process::is_asked`]).
 const LOOK: i32 = 500;
 /// More reductions than any slice has.
 const NEGATIVE_BY: i32 = 1 << 24;
 
-/// Where a process goes on; the live X registers stand in [`OwnerState::saved_x`].
+/// Where a process resumes; the live X registers stand in [`OwnerState::saved_x`].
 pub struct Resume<R: Runtime> {
     /// The instruction; [`CodePtr::NULL`] = the entry of `function`.
     pub pc: CodePtr,
@@ -54,7 +54,7 @@ pub struct Flags {
     pub save_calls: u16,
 }
 
-/// The part of a process that only its owner touches (P2).
+/// The part of a process that only its owner touches (process/P2).
 ///
 /// Kept small: an idle process is to cost no more than OTP's (docs/design.md, section 13).
 pub struct OwnerState<R: Runtime> {
@@ -62,15 +62,15 @@ pub struct OwnerState<R: Runtime> {
     pub heap: Heap,
     /// Reductions left in this slice; at or below zero the process gives way at the next call.
     pub reductions_left: i32,
-    /// By so many reductions fewer the engine believes to have, so that it comes by now and then (`saved_calls.rs`).
+    /// The engine gets this many reductions fewer than are left, so that it calls the VM before the slice ends (`saved_calls.rs`).
     pub negative_by: i32,
-    /// Where to go on.
+    /// Where it resumes.
     pub resume: Resume<R>,
     /// X registers while it does not run.
     pub saved_x: Vec<Term>,
     /// Reductions done in earlier slices.
     pub reductions: u64,
-    /// Signals fetched and not handled yet (G3).
+    /// Signals fetched and not handled yet (process/G3).
     pub unhandled: Option<Box<Signals<R>>>,
     /// Messages fetched.
     pub messages: MessageQueue,
@@ -90,13 +90,13 @@ pub struct OwnerState<R: Runtime> {
     pub receive_armed: bool,
     /// The current receive timer has fired.
     pub timed_out: bool,
-    /// Flags.
+    /// What `process_flag/2` has set.
     pub flags: Flags,
     /// The last slice ended with waiting.
     pub waiting: bool,
     /// A signal is being handled before the slice: the process itself does not run.
     pub answering: bool,
-    /// The built-in that it has called runs on a dirty scheduler (`dirty_call.rs`): only signals are handled meanwhile.
+    /// The built-in that it has called runs on a dirty scheduler (`dirty_call.rs`): until it returns only signals are handled.
     pub in_dirty_call: bool,
     /// How many suspensions are in force.
     pub suspended: u32,
@@ -104,7 +104,7 @@ pub struct OwnerState<R: Runtime> {
     pub error_handler: Atom,
     /// First call.
     pub initial_call: Mfa,
-    /// Who spawned it.
+    /// The process that spawned it.
     pub parent: Term,
     /// The exception on its way (roots).
     pub exception: LazyBox<Exception<R>>,
@@ -122,17 +122,17 @@ pub struct OwnerState<R: Runtime> {
     pub exit_reason: Term,
     /// What tracing counts and measures.
     pub watched: LazyBox<R::Watched>,
-    /// There may be frames on the stack that tell of exceptions that pass.
+    /// There may be frames on the stack that report exceptions as they pass.
     pub trace_frames: bool,
     /// State of built-ins that wait or go dirty and are run again (a reference, a phase).
     pub retry_state: Term,
 }
 
-// SAFETY: the heap, the code pointers and the signals in it belong to it, and go with it from thread to thread (P2).
+// SAFETY: the heap, the code pointers and the signals in it belong to it, and go with it from thread to thread (process/P2).
 unsafe impl<R: Runtime> Send for OwnerState<R> {}
 
 impl<R: Runtime> OwnerState<R> {
-    /// One with this heap, which is to go on at `resume`, and nothing else.
+    /// A state with this heap, which begins at `resume`, and nothing else.
     pub fn new(heap: Heap, resume: Resume<R>, initial_call: Mfa) -> Self {
         use myriad_term::am;
         OwnerState {
@@ -175,13 +175,13 @@ impl<R: Runtime> OwnerState<R> {
 }
 
 impl<R: Runtime> OwnerState<R> {
-    /// Reckons anew what the engine is not told of: all while calls are saved; otherwise what is beyond the next [`LOOK`].
+    /// Sets anew how many reductions are kept from the engine: all while calls are saved; otherwise those beyond the next look.
     pub fn count_negatively(&mut self) {
         debug_assert!(self.flags.save_calls == 0 || NEGATIVE_BY >= self.reductions_left, "calls would go by unseen");
         self.negative_by = if self.saves_calls() { NEGATIVE_BY } else { (self.reductions_left - LOOK).max(0) };
     }
 
-    /// Are calls to be noted?
+    /// Does the process note its calls (`save_calls`)?
     #[inline(always)]
     pub fn saves_calls(&self) -> bool {
         self.flags.save_calls != 0

@@ -1,6 +1,6 @@
 //! The process: what others see of it, and what is its own.
 //!
-//! P2 (`status.rs`) gives the owner state to one thread at a time; everything that others do to a process is a signal.
+//! process/P2 (`status.rs`) gives the owner state to one thread at a time; everything that others do to a process is a signal.
 
 use crate::owner::OwnerState;
 use crate::priority::Priority;
@@ -15,21 +15,21 @@ use myriad_term::{Atom, Pid};
 
 /// Above the number of any priority: all bits of the urgency but [`ASKED`].
 const NOT_URGENT: u8 = !ASKED;
-/// The bit of the urgency that says that someone waits for an answer.
+/// The bit of the urgency that says that a process waits for an answer.
 const ASKED: u8 = 1 << 7;
 
 /// A process.
 ///
 /// No larger than a size of the allocator: one word more would cost each process 128 bytes.
 pub struct Process<R: Runtime> {
-    /// Its pid.
+    /// The pid by which the process table finds it.
     pub pid: Pid,
     /// How many processes there were before it: tells apart those that have had one pid.
     pub born: u64,
     status: StateWord,
     priority: AtomicU8,
     /// The priority at which it goes into a queue next, if that is higher (a lower number): it has been asked for something. And
-    /// whether someone waits for its answer.
+    /// whether a process waits for its answer.
     urgency: AtomicU8,
     /// Ends as a system process does: not listed by some tools, never killed by `init:stop`.
     pub system: bool,
@@ -52,7 +52,7 @@ pub struct Process<R: Runtime> {
     owner_state: UnsafeCell<OwnerState<R>>,
 }
 
-// SAFETY: P2 gives `owner_state` to one thread at a time; the rest is atomic or lock-free.
+// SAFETY: process/P2 gives `owner_state` to one thread at a time; the rest is atomic or lock-free.
 unsafe impl<R: Runtime> Sync for Process<R> {}
 
 impl<R: Runtime> Process<R> {
@@ -84,7 +84,7 @@ impl<R: Runtime> Process<R> {
         Status::from_bits(self.status.get())
     }
 
-    /// To a state in which it is nobody's, or its owner's still.
+    /// Changes the state to one without an owner, or to one in which the owner stays the same.
     fn transition<T>(&self, f: impl Fn(Status) -> (Status, T)) -> T {
         myriad_sync::sim_point();
         self.status.change(|bits| {
@@ -93,7 +93,7 @@ impl<R: Runtime> Process<R> {
         })
     }
 
-    /// As [`Process::transition`], to a state in which it may be the calling thread's: waits until nobody visits it (P3).
+    /// As [`Process::transition`], to a state in which the calling thread may become its owner: waits until it has no visitor (process/P3).
     fn take_up<T>(&self, f: impl Fn(Status) -> (Status, T)) -> T {
         let mut backoff = Backoff::new();
         loop {
@@ -109,12 +109,12 @@ impl<R: Runtime> Process<R> {
         }
     }
 
-    /// Calls `look` with what it is and its owner state, if it does not run and nobody else visits it (P3).
+    /// Calls `look` with its status and its owner state, if it does not run and no other thread visits it (process/P3).
     pub fn visit<T>(&self, look: impl FnOnce(Status, &OwnerState<R>) -> T) -> Option<T> {
         let visit = self.status.visit(|bits| Status::from_bits(bits).admits_visitors())?;
         myriad_sync::sim_point();
-        debug_assert!(Status::from_bits(visit.state).admits_visitors(), "P3: somebody is at work with it");
-        // SAFETY: P3: nobody changes it as long as `visit` lives.
+        debug_assert!(Status::from_bits(visit.state).admits_visitors(), "P3: a thread owns it");
+        // SAFETY: process/P3: no thread changes it as long as `visit` lives.
         Some(look(Status::from_bits(visit.state), unsafe { self.seen() }))
     }
 
@@ -124,8 +124,8 @@ impl<R: Runtime> Process<R> {
         self.transition(Status::on_signal)
     }
 
-    /// Makes a process that nobody runs `Running` for the calling thread, which never lets it go: the VM is about to end. One
-    /// that is in a run queue only if `queued` (no scheduler takes any out any more).
+    /// Makes a process that no thread runs `Running` for the calling thread, which never lets it go: the VM is about to end. A
+    /// process that is in a run queue only if `queued` (no scheduler takes any out any more).
     pub fn seize(&self, queued: bool) -> bool {
         let seized = self.status.try_give(|bits| match Status::from_bits(bits) {
             Status::Waiting => (Status::Running as u32, true),
@@ -158,7 +158,7 @@ impl<R: Runtime> Process<R> {
         self.status() == Status::RunningSignalled
     }
 
-    /// The slice is over and it wants to go on.
+    /// The slice is over and the process has more to do: it is runnable, and the caller enqueues it.
     pub fn stay_runnable(&self) {
         self.transition(|s| {
             debug_assert!(s.has_owner(), "P2: only its owner ends a slice, and it is {s:?}");
@@ -176,14 +176,14 @@ impl<R: Runtime> Process<R> {
         })
     }
 
-    /// Marks that it is ending: from now on it gets no name and nothing to own ([`ExitFlag`]).
+    /// Marks that it is ending: what it is given from now on, a name or something to own, is taken back ([`ExitFlag`]).
     pub fn set_exiting(&self) {
         debug_assert!(self.status().has_owner(), "P2: only its owner ends it");
         self.exiting.set();
     }
 
-    /// To be asked once this process was given something in its own right (a name, a timer, a table): is that to be taken back, for
-    /// the process is ending ([`ExitFlag`])?
+    /// To be asked by a thread that has given this process something (a name, a timer, a table): must the thread take it back,
+    /// because the process is ending ([`ExitFlag`])?
     #[must_use]
     pub fn must_take_back(&self) -> bool {
         self.exiting.must_take_back()
@@ -228,7 +228,7 @@ impl<R: Runtime> Process<R> {
         self.place.load(Ordering::Relaxed) != DirtyState::Not as u8
     }
 
-    /// The status of one that is away.
+    /// The status of a process in a dirty call, as others see it.
     pub fn dirty_status(&self) -> Atom {
         use myriad_term::am;
         // Relaxed: as above.
@@ -282,13 +282,13 @@ impl<R: Runtime> Process<R> {
         });
     }
 
-    /// The priority.
+    /// The priority that `process_flag(priority, _)` has set.
     pub fn priority(&self) -> Priority {
         // Relaxed: a hint to the scheduler.
         Priority::from_bits(self.priority.load(Ordering::Relaxed))
     }
 
-    /// Sets the priority.
+    /// Sets the priority; it counts when the process goes into a queue next.
     pub fn set_priority(&self, priority: Priority) {
         // Relaxed: as above.
         self.priority.store(priority as u8, Ordering::Relaxed);
@@ -303,7 +303,7 @@ impl<R: Runtime> Process<R> {
         }
     }
 
-    /// Someone of this priority waits for it: until it has run next, it does not wait behind others of a lower one.
+    /// A process of this priority waits for it: until it has run next, it does not wait behind processes of a lower priority.
     pub fn make_urgent(&self, priority: Priority) {
         // Relaxed: a hint to the scheduler.
         debug_assert!(priority as u8 & ASKED == 0, "a priority is no flag");
@@ -311,26 +311,26 @@ impl<R: Runtime> Process<R> {
         let _ = self.urgency.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
     }
 
-    /// Someone has sent it a signal, and waits for the answer: it shall not keep that one waiting for a whole slice.
+    /// A process has sent it a signal, and waits for the answer: it must not keep that process waiting for a whole slice.
     pub fn ask(&self) {
         // Relaxed: a hint; the signal queue orders the signal.
         self.urgency.fetch_or(ASKED, Ordering::Relaxed);
     }
 
-    /// Does someone wait for an answer, since it last gave way?
+    /// Has a process asked for an answer since this one last gave way?
     #[inline]
     pub fn is_asked(&self) -> bool {
         // Relaxed: as above.
         self.urgency.load(Ordering::Relaxed) & ASKED != 0
     }
 
-    /// It gives way to who has asked; `false` if nobody has.
+    /// It gives way to the process that has asked; `false` if none has.
     pub fn gives_way(&self) -> bool {
         // Relaxed: as above.
         self.is_asked() && self.urgency.fetch_and(!ASKED, Ordering::Relaxed) & ASKED != 0
     }
 
-    /// It runs: gives the priority of who waited for that.
+    /// It runs: gives the priority of the process that waited for that.
     pub fn take_urgency(&self) -> Option<Priority> {
         // Relaxed: as above; the load saves the line of most processes a write.
         if self.urgency.load(Ordering::Relaxed) & !ASKED == NOT_URGENT {
@@ -348,20 +348,20 @@ impl<R: Runtime> Process<R> {
     /// The owner state, to look at.
     ///
     /// # Safety
-    /// Nobody changes it as long as the reference lives.
+    /// No thread changes it as long as the reference lives (process/P2, process/P3).
     pub unsafe fn seen(&self) -> &OwnerState<R> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that no thread changes it meanwhile.
         self.owner_state.with(|p| unsafe { &*p })
     }
 
     /// The owner state.
     ///
     /// # Safety
-    /// P2: the caller's thread has made the process `Running`, or made the process and not published it, and no other
+    /// process/P2: the caller's thread has made the process `Running`, or made the process and not published it, and no other
     /// reference from this function is alive.
     #[allow(clippy::mut_from_ref, reason = "the caller promises that it is the only one")]
     pub unsafe fn owner_state(&self) -> &mut OwnerState<R> {
-        // SAFETY: the caller's promise.
+        // SAFETY: process/P2: the caller promises that its thread owns the process, and that this is the only reference.
         self.owner_state.with_mut(|p| unsafe { &mut *p })
     }
 }

@@ -83,7 +83,7 @@ impl<R: Runtime> OwnerState<R> {
     /// Collects, so that at least `need` words are free. `live` are the live X registers (or a saved form of them).
     ///
     /// # Errors
-    /// The heap has outgrown the limit at which the process is to be killed.
+    /// The heap has outgrown the limit at which the process must be killed.
     ///
     /// # Safety
     /// Every term of this process that is used afterwards stands in `live`, on its Erlang stack, or in a field that
@@ -101,7 +101,7 @@ impl<R: Runtime> OwnerState<R> {
     /// # Safety
     /// As for [`OwnerState::collect`].
     pub unsafe fn shrink_to_fit(&mut self, live: &mut [Term]) -> Result<GcReport, MaxHeapExceeded> {
-        // SAFETY: as in `collect`.
+        // SAFETY: the caller promises what `collect` asks for; the roots are all there are (RT1).
         self.with_roots(live, |heap, roots| unsafe { heap.shrink_to_fit(roots) })
     }
 
@@ -111,7 +111,7 @@ impl<R: Runtime> OwnerState<R> {
     /// As for [`OwnerState::collect`]; the areas are live.
     pub unsafe fn copy_literals(&mut self, areas: &LiteralRanges) {
         for message in self.messages.detached() {
-            // SAFETY: a message's block holds what it refers to (M3), unless that is a literal.
+            // SAFETY: a message's block holds what it refers to (process/M3), unless that is a literal.
             unsafe { message.copy_out(areas) };
         }
         self.with_roots(&mut [], |heap, roots| {

@@ -1,12 +1,56 @@
 //! Signals: the only way in which one process acts on another (Hedqvist 5.2.1; docs/design.md, section 6).
 //!
-//! A sender leaves a signal in the receiver's outer queue without a lock, then wakes the receiver (`status.rs`). The owner
-//! takes the outer queue whole and handles the signals in order; messages go to the inner queue (`message.rs`).
+//! Message, link, monitor, exit, suspension, question, system task: each is a [`Signal`], and a signal takes one way.
+//!
+//! ```text
+//!    sender                         receiver's outer queue          receiver, in its own slice
+//!    ------                         ----------------------          --------------------------
+//!    Packet::new
+//!    push: one compare-exchange --> newest -> ... -> oldest
+//!    on_signal (status.rs) -------> Waiting becomes Runnable
+//!    does what the Wake says                                        signals_seen, then take_all: the queue is empty again
+//!                                                                   turned round: the oldest first
+//!                                                                   handled one by one, each for reductions
+//!                                                                     message -> inner queue (message.rs)
+//!                                                                     other   -> acts on the owner state
+//!                                                                   budget used up: the rest is `unhandled` (G3)
+//!
+//!                                   closed, at the end of the       what was left is answered as by a process that
+//!    push gives the signal back <-- process                         has ended (G4)
+//! ```
+//!
+//! A message is a block of its own, which begins with the queue's link ([`Message`]); another signal is boxed with its link
+//! ([`SignalNode`]). Both are a [`Packet`], so one queue holds them in one order. A message goes from the outer queue to the inner one
+//! by its link, without another allocation.
 //!
 //! G1. Signals of one sender to one receiver are handled in the order they were sent.
 //! G2. A signal owns everything in it: terms that need memory live in the signal's own fragment.
-//! G3. Handling signals costs reductions, and a slice handles only so many. What is left of a queue that was taken stays in
+//! G3. Handling signals costs reductions, and a slice handles no more than its share. What is left of a queue that was taken stays in
 //!     [`crate::OwnerState::unhandled`], before all that comes later; as long as there is any, the process does not wait.
+//! G4. Each signal is handled once, or comes back to its sender, or is answered by the thread that ends the receiver: a signal
+//!     that was pushed before the queue was closed is in what closing it gives.
+//!
+//! # Orderings
+//!
+//! - *A signal's contents* are written before the push (Release) and read after the take (Acquire): sync.mpsc/N1 has both sides.
+//! - *Order (G1).* One sender's pushes follow each other in the queue (sync.mpsc/N2), which is a stack, taken whole and turned round. A
+//!   long one is turned bit by bit, each bit for reductions, and none of it is handled before all of it is turned. What was taken
+//!   first is handled to its end before the next is taken.
+//! - *The wake-up* is the affair of `status.rs` (process/P4). The sender must push before it changes the state, and [`Process::push`] does
+//!   both.
+//! - *The end (G4).* Closing exchanges the queue's one word, so a push comes before it and is in what it gives, or fails. The
+//!   Acquire of the sender that finds the queue closed pairs with the Release of closing: it sees what the ending process did before,
+//!   its names free and its tables gone.
+//!
+//! # What was not done
+//!
+//! - *A lock around the queue*: many senders to one receiver would wait for each other, and for a holder that was preempted.
+//! - *A queue for each sender, or for each scheduler*, so that senders do not meet at one word. The receiver would have to look at
+//!   all of them at each fetch, and closing them all would not be one moment any more (G4).
+//! - *Copying a message to the receiver's heap at once.* The sender would have to own that heap for as long as the copy takes; the
+//!   receiver could not run until then.
+//! - *Boxing a message like any other signal.* A message would then take two allocations more on its way: for the outer and for the
+//!   inner queue.
 
 use crate::message::Message;
 use crate::priority::Priority;
@@ -55,7 +99,7 @@ unsafe impl<R: Runtime> Link for Packet<R> {
 
     #[inline]
     unsafe fn from_raw(link: NonNull<QueueLink>) -> Self {
-        // SAFETY: the caller's promise: from `into_raw`, once.
+        // SAFETY: the caller promises that the link came from `into_raw`, and is taken back once; it says which kind it is.
         unsafe {
             match link.as_ref().queued() {
                 Queued::Message => Packet::Message(Message::from_link(link)),
@@ -66,7 +110,7 @@ unsafe impl<R: Runtime> Link for Packet<R> {
 
     #[inline]
     unsafe fn next(link: NonNull<QueueLink>) -> *const UnsafeCell<*mut QueueLink> {
-        // SAFETY: the block lives and is only shared here (the caller's promise).
+        // SAFETY: the caller promises that the block has not been taken back; its link is only shared here.
         unsafe { std::ptr::from_ref(link.as_ref().next()) }
     }
 }
@@ -93,9 +137,10 @@ impl<R: Runtime> Packet<R> {
     /// Calls `look` with the message, or the signal, that a link of a queue of signals leads to.
     ///
     /// # Safety
-    /// It is the link of a packet of this type in a queue, and nobody takes it out meanwhile.
+    /// It is the link of a packet of this type in a queue, and no thread takes it out before `look` has returned.
     pub unsafe fn look<T>(link: NonNull<QueueLink>, look: impl FnOnce(Result<&Message, &Signal<R>>) -> T) -> T {
-        // SAFETY: the caller's promise: the block lives, and is of the kind that it says. The copy of the message is not dropped.
+        // SAFETY: the caller promises that the block is in a queue and stays there; it is of the kind that it says. The copy of
+        // the message is not dropped.
         unsafe {
             match link.as_ref().queued() {
                 Queued::Message => look(Ok(&ManuallyDrop::new(Message::from_link(link)))),
@@ -118,21 +163,21 @@ pub enum Signal<R: Runtime> {
     Link(Pid),
     /// The sender takes its link back; `id` comes back in the acknowledgement.
     Unlink {
-        /// Who.
+        /// The sender.
         from: Pid,
         /// Which unlinking of the sender this answers.
         id: u64,
     },
     /// Answer to `Unlink`.
     UnlinkAck {
-        /// Who.
+        /// The sender.
         from: Pid,
         /// The number in `Unlink`.
         id: u64,
     },
     /// An exit signal.
     Exit {
-        /// Who (a pid or port term).
+        /// The process or port that it comes from (a pid or port term).
         from: Term,
         /// Why.
         reason: Payload,
@@ -143,9 +188,9 @@ pub enum Signal<R: Runtime> {
     ExitWithToken(Box<Signal<R>>, Payload),
     /// The sender monitors the receiver.
     Monitor {
-        /// Who.
+        /// The sender, which gets the `Down`.
         from: Pid,
-        /// Which monitor.
+        /// The monitor's reference.
         reference: RefNumbers,
         /// The name it was addressed by, or [`Term::NONE`].
         name: Term,
@@ -179,23 +224,23 @@ pub enum Signal<R: Runtime> {
     Resume(Pid),
     /// Set the group leader: answer `{Reference, true}`.
     GroupLeader {
-        /// It.
+        /// The new group leader.
         leader: Payload,
-        /// Who asks.
+        /// The process that asks, and gets the answer.
         from: Pid,
         /// Reference in the answer.
         reference: RefNumbers,
     },
     /// `erlang:is_process_alive/1`: answer `{Reference, Alive}`.
     IsAlive {
-        /// Who asks.
+        /// The process that asks, and gets the answer.
         from: Pid,
         /// Reference in the answer.
         reference: RefNumbers,
     },
-    /// A question that the receiver's own thread answers, or whoever ends it: answer `{Reference, Result}`.
+    /// A question that the receiver's owner answers, or the thread that ends the receiver: answer `{Reference, Result}`.
     Ask {
-        /// Who asks.
+        /// The process that asks, and gets the answer.
         from: Pid,
         /// Reference in the answer.
         reference: RefNumbers,
@@ -204,7 +249,7 @@ pub enum Signal<R: Runtime> {
     },
     /// A system task (`erts_internal:request_system_task`): garbage collection, code check. Answer `{Atom, Id, Result}`.
     Task {
-        /// Who asks.
+        /// The process that asks, and gets the answer.
         from: Pid,
         /// `{Type, Id, ...}`.
         request: Payload,

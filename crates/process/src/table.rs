@@ -18,7 +18,7 @@ static CLASS: LockClass = LockClass::new("proc_tab", 500);
 /// What OTP calls the memory of the table.
 const PURPOSE: memory::Purpose = memory::Purpose("ll", "proc_tab");
 
-/// The table.
+/// The processes of a VM, each in the slot that its pid chooses.
 pub struct ProcessTable<R: Runtime> {
     slots: Box<[AtomicPtr<Process<R>>]>,
     next: Mutex<u64>,
@@ -99,7 +99,7 @@ impl<R: Runtime> ProcessTable<R> {
                 break pid;
             }
         };
-        // Relaxed: figures; those who count on `born` read it under the lock (LI1).
+        // Relaxed: figures; a listing, which relies on `born`, reads it under the lock (process/LI1).
         self.count.fetch_add(1, Ordering::Relaxed);
         let born = self.spawned.fetch_add(1, Ordering::Relaxed);
         pid.note_made();
@@ -137,7 +137,8 @@ impl<R: Runtime> ProcessTable<R> {
     /// The process that an alias may be of (TB1).
     pub fn of_alias(&self, numbers: RefNumbers) -> Option<&Process<R>> {
         let slot = numbers.0[2] as usize & (self.slots.len() - 1);
-        // Acquire, SAFETY: as in `get`.
+        // Acquire: pairs with the Release that filled the slot. SAFETY: TB1: what a slot holds is not freed before the next quiescent
+        // point of this thread.
         unsafe { self.slots.get(slot)?.load(Ordering::Acquire).as_ref() }
     }
 
@@ -152,7 +153,7 @@ impl<R: Runtime> ProcessTable<R> {
         // SAFETY: TB1.
         debug_assert!(unsafe { &*process }.is_exiting(), "one that lives is taken out");
         debug_assert!(self.count() > 0);
-        // Release: whoever puts another process here has seen this one gone.
+        // Release: a thread that puts another process here has seen this one gone.
         slot.store(std::ptr::null_mut(), Ordering::Release);
         self.count.fetch_sub(1, Ordering::Relaxed);
         Some(process)
@@ -164,7 +165,7 @@ impl<R: Runtime> ProcessTable<R> {
         self.slots.iter().filter_map(|slot| unsafe { slot.load(Ordering::Acquire).as_ref() }).for_each(look);
     }
 
-    /// Opens a listing; gives its key, and how many processes were born before it (LI1).
+    /// Opens a listing; gives its key, and how many processes were born before it (process/LI1).
     pub(crate) fn open_listing(&self) -> (u64, u64) {
         let _next = self.next.lock();
         // Relaxed: written under the lock.

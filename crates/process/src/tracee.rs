@@ -1,7 +1,7 @@
 //! The flags and the tracer of one process or port.
 //!
-//! Read by anybody at any time, changed under the lock of tracing alone (trace/R2). Flags and tracer are two words: who reads them
-//! while they change may see new flags with the old tracer for a moment, which is no more than the event coming earlier.
+//! Any thread reads them at any time; they change under the lock of tracing alone (trace/R2). Flags and tracer are two words: a thread
+//! that reads them while they change may see new flags with the old tracer, as if the event had come a moment earlier.
 
 use myriad_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use myriad_term::{Term, TermRef};
@@ -21,7 +21,7 @@ impl Tracee {
     /// The flags, [`SENSITIVE`] among them.
     #[inline(always)]
     pub fn flags(&self) -> u32 {
-        // Relaxed: a flag set meanwhile counts from the next event on; `erlang:trace/3` on one's own thread is seen at once.
+        // Relaxed: a flag that another thread sets counts from the next event on; `erlang:trace/3` on one's own thread is seen at once.
         self.flags.load(Ordering::Relaxed)
     }
 
@@ -32,7 +32,7 @@ impl Tracee {
         flags & mask != 0 && flags & SENSITIVE == 0
     }
 
-    /// The tracer.
+    /// The process or port that gets the trace messages, if there is one.
     pub fn tracer(&self) -> Option<Term> {
         // Acquire: pairs with the Release in `set`.
         let word = self.tracer.load(Ordering::Acquire);
@@ -48,7 +48,7 @@ impl Tracee {
         // Release: pairs with the Acquire in `tracer`; the tracer is there before the flags are.
         self.tracer.store(tracer.map_or(0, Term::raw), Ordering::Release);
         let mut seen = self.flags();
-        // A read-modify-write, because the owner may become sensitive meanwhile.
+        // A read-modify-write, because the owner may become sensitive at the same time.
         while let Err(now) =
             self.flags.compare_exchange_weak(seen, flags | seen & SENSITIVE, Ordering::Release, Ordering::Relaxed)
         {

@@ -4,9 +4,9 @@
 //! that print it see negative numbers there, and so here.
 //!
 //! Monotonic time goes as the platform's does. What follows the operating system's clock, if it is set while the VM runs, is the
-//! offset, by the mode of the command line ([`WarpMode`]). Who monitors the clock service is told of each change.
+//! offset, by the mode of the command line ([`WarpMode`]). Processes that monitor the clock service get a message at each change.
 //!
-//! The list of who is told is a leaf: nothing is locked, and no signal sent, while it is held.
+//! The lock of their list is a leaf: nothing is locked, and no signal sent, while it is held.
 
 use crate::platform::Platform;
 use myriad_sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -58,7 +58,7 @@ impl WarpMode {
     }
 }
 
-/// The clocks.
+/// The clocks of a VM, and the processes that monitor the offset between them.
 pub struct Clock {
     base_ns: u64,
     offset_ns: AtomicI64,

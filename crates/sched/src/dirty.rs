@@ -5,8 +5,23 @@
 //! runs then does their work too, in turn with its own (a process that blocks it, and then reads a file, would wait for ever
 //! otherwise). Work is taken by the priorities of its processes, as from a run queue.
 //!
-//! DP1. A thread that takes a job takes part in thread progress before it lets go of the queue's lock: what the job refers to, and
+//! ```text
+//!   a thread of a pool:
+//!                       job, a place, no block, no safepoint
+//!     offline, waits --------------------------------------> online, runs the job
+//!        ^    |  nothing for 500 ms after work:                  |
+//!        |    +- free memory goes back to the system             |
+//!        +-------------------------------------------------------+
+//!                        the job is over: another thread may take the place
+//! ```
+//!
+//! DP1. A thread that takes a job goes online in thread progress before it lets go of the queue's lock: what the job refers to, and
 //!      only the queue kept until then, outlives it.
+//!
+//! A thread of a pool sleeps on a condition under the pool's lock, not in the idle set of normal schedulers: jobs are long, so a lock
+//! and a call of the operating system for each do not count, and the lock makes store and look one step. It holds normal
+//! schedulers up in one respect only: while it runs a job it is inside in thread progress, so what all threads may see is freed
+//! late. What normal schedulers alone read has a domain without dirty ones (`Vm::slices`).
 
 use crate::Runtime;
 use crate::dispatcher::TRIM_AFTER;
@@ -34,7 +49,7 @@ pub enum DirtyKind {
 
 /// What a dirty scheduler does in one go.
 pub trait DirtyJob<R: myriad_process::Runtime>: Send {
-    /// Is it the collection of a process, which nobody else may look at meanwhile?
+    /// Is it the collection of a process, which no other thread may look at until it is over?
     fn is_collection(&self) -> bool;
     /// Does a process that ends have it forgotten, if it has not begun?
     fn ends_with(&self, process: &Process<R>) -> bool;
@@ -66,7 +81,7 @@ impl<J> Jobs<J> {
         Some((job, collects))
     }
 
-    /// Is there work, and all threads of the pool have to rest, and do?
+    /// Is there work that no thread of the pool may do, since all are blocked, and does none of them run any more?
     fn is_for_the_one(&self) -> bool {
         self.blocked && self.running == 0 && !self.waiting.is_empty()
     }
@@ -192,7 +207,7 @@ impl<J> DirtyPools<J> {
         self.pool(kind).jobs.lock().waiting.len()
     }
 
-    /// A job is to be done, at the priority of its process.
+    /// Adds a job, at the priority of its process.
     pub fn enqueue(&self, kind: DirtyKind, priority: Priority, job: J) {
         let pool = self.pool(kind);
         pool.jobs.lock().waiting.push(priority, job);
@@ -211,7 +226,7 @@ impl<J> DirtyPools<J> {
         }
     }
 
-    /// Lets all threads see that the VM stops, or goes on.
+    /// Lets all threads see that the VM stops, or that a safepoint was released.
     pub(crate) fn wake_all(&self) {
         for pool in self.pools() {
             // Under the lock: a thread that has not seen the change waits by then.

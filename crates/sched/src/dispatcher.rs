@@ -1,10 +1,9 @@
 //! What one scheduler does between two slices: it picks a process from its queue or steals one, balances queues, searches for work
 //! when it has none, and announces that it parks.
 //!
-//! Hedqvist 5.2.4 has this loop's ancestor. Processes migrate when a scheduler without work steals some, and when a busy one finds a
-//! much longer queue than its own, or one that more urgent processes keep from moving ([`Dispatcher::balance`]; Zhang 3.3 has
-//! OTP's policy). Before it parks, one scheduler at a time searches on for a moment ([`SPIN_NS`]): work that comes in short pauses then
-//! costs no system call, and an idle VM still sleeps.
+//! The header of the crate has the states of a scheduler and the rules (sched/Q1 to Q3). Hedqvist 5.2.4 has this loop's ancestor, Zhang 3.3
+//! OTP's policy of balancing. A search ([`SPIN_NS`]) saves work that comes in short pauses the system calls of parking and
+//! waking, and an idle VM still sleeps.
 
 use crate::Runtime;
 use crate::local::Local;
@@ -14,11 +13,11 @@ use myriad_process::Process;
 use myriad_sync::atomic::Ordering;
 use std::time::Duration;
 
-/// The lengths of queues are compared once in so many looks at the time: some 10 ms of work.
+/// Looks at the time between two comparisons of the queues' lengths: some 10 ms of work.
 const BALANCE_ROUNDS: u32 = 32;
-/// A scheduler that has been idle for so long gives free memory back to the system...
+/// A scheduler that has been idle for this time gives free memory back to the system...
 pub const TRIM_AFTER: Duration = Duration::from_millis(500);
-/// ...if it has run so much since it last did.
+/// ...if it has run this many reductions since it last did.
 pub const TRIM_REDUCTIONS: u64 = 1_000_000;
 /// How long a scheduler without work searches for some before it parks.
 const SPIN_NS: u64 = 20_000;
@@ -74,7 +73,7 @@ impl<R: Runtime> Dispatcher<R> {
         self.pop().or_else(|| self.steal())
     }
 
-    /// It has something to run.
+    /// It is about to run something: it counts as busy, and makes up for its search.
     #[inline]
     pub fn begin_work(&mut self) {
         let own = self.own();
@@ -97,7 +96,7 @@ impl<R: Runtime> Dispatcher<R> {
         self.own().load.idle_from(now_ns);
     }
 
-    /// As long as it searched nobody was woken for any work. It has taken some: if more waits, another one is woken now (sched/Q2).
+    /// As long as it searched no scheduler was woken for any work. It has taken some: if more waits, it wakes another one (sched/Q2).
     #[cold]
     fn make_up_for_search(&self) {
         if self.all.iter().any(|queue| queue.offers()) {
@@ -123,7 +122,7 @@ impl<R: Runtime> Dispatcher<R> {
         self.id < all.active() && all.iter().any(|queue| queue.offers())
     }
 
-    /// Searches for work for a moment; `true` if there is some.
+    /// Searches for work for a moment ([`SPIN_NS`]), unless another scheduler does; `true` if there is some.
     pub fn search(&mut self, now_ns: u64, next_timer_ns: Option<u64>) -> bool {
         let (all, active) = (self.all, self.all.active());
         if active < 2 || self.id >= active {
@@ -146,7 +145,7 @@ impl<R: Runtime> Dispatcher<R> {
             found = self.sees_work();
         }
         myriad_sync::sim_point();
-        // Nobody was woken for what has come until here: `begin_work` makes up for that.
+        // No scheduler was woken for what has come until here: `begin_work` makes up for that.
         drop(search);
         self.has_searched = true;
         if !found
@@ -170,7 +169,7 @@ impl<R: Runtime> Dispatcher<R> {
         if self.sees_work() {
             return false;
         }
-        // What waited for thread progress may run now, and make processes runnable here: nobody else is told of them.
+        // Work that waited for thread progress may run now, and make processes runnable in this queue: no other thread learns of them.
         let work = !local.go_offline() || self.sees_work();
         if work {
             local.go_online();
@@ -178,7 +177,7 @@ impl<R: Runtime> Dispatcher<R> {
         !work
     }
 
-    /// It goes on after it has announced that it parks; `parked`: it has parked then.
+    /// It works again after it has announced that it parks; `parked`: it did park.
     pub fn after_park(&mut self, local: &Local, parked: bool) {
         if parked {
             self.has_searched = false;
@@ -225,7 +224,7 @@ impl<R: Runtime> Dispatcher<R> {
         let (all, own) = (self.all, self.own());
         // Relaxed: a figure.
         all.balances.fetch_add(1, Ordering::Relaxed);
-        // Otherwise whoever comes here would wait behind processes of high priority, perhaps for ever.
+        // Otherwise the processes that come here would wait behind those of high priority, perhaps for ever.
         let Some(kept_waiting) = self.kept_waiting() else { return };
         for one in kept_waiting.into_iter().flat_map(|id: usize| all[id].hand_over_lower()) {
             own.push(one.process());

@@ -1,13 +1,13 @@
 //! Scheduling: which runnable process goes to which scheduler, and when; timers, clocks and the platform below them.
 //!
-//! Above `process` in the crate order (docs/architecture.md). Nothing here runs a process: crate `vm` takes one from a [`Dispatcher`], runs a slice
-//! of it and says what became of it. So the policy can be driven by threads, by a test driver from a seed, and by a simulator.
+//! Above `process` in the crate order (docs/architecture.md). Nothing here runs a process: crate `vm` takes one from a [`Dispatcher`],
+//! runs a slice of it and says what became of it. So the policy can be driven by threads, by a test driver from a seed, and by a simulator.
 //!
 //! | module | holds |
 //! | --- | --- |
 //! | [`platform`] | time, randomness and parking: the only way to them, so that a seed can stand in |
 //! | [`run_queue`] | the run queue of one scheduler, and what it has done |
-//! | [`schedulers`] | all of them: where a process that becomes runnable goes, and who is woken for it |
+//! | [`schedulers`] | all of them: where a process that becomes runnable goes, and which scheduler is woken for it |
 //! | [`dispatcher`] | what one scheduler does between two slices: picking, stealing, balancing, searching, parking |
 //! | [`local`] | the scheduler's own state, which running code sees |
 //! | [`dirty`] | the pools of dirty schedulers |
@@ -17,14 +17,69 @@
 //! | [`clock`] | monotonic time, system time and the offset between them |
 //! | [`microstate`] | what each thread spends its time on |
 //!
-//! Q1. A process is in a queue just when its status is `Runnable` (process/P1), so a queue's pointers are alive: only running ends a
-//!     process.
-//! Q2. A scheduler that is about to park enters the set of idle ones before it looks at the queues a last time; who enqueues
-//!     looks at the set after. One that searches looks again when its search is over. So no process that any scheduler may run waits
-//!     for long beside an idle one ([`myriad_sync::IdleSet`] has the protocol). Active ones are counted: when their number
-//!     changes, all are woken.
+//! # One scheduler
+//!
+//! ```text
+//!            +-------------------------- runs a slice, again and again -----------------------------+
+//!            v                                                                                      |
+//!   Working: pick: own queue, else steal half of a queue that offers some ---- a process -----------+
+//!            | nothing                                          ^
+//!            v                                                  | found work
+//!   Searching: one scheduler at a time, for 20 us --------------+
+//!            | time over, or another one searches already       |
+//!            v                                                  |
+//!   Announced: in the idle set; looks at the queues; -----------+
+//!            | goes offline in thread progress; looks again     |
+//!            v nothing                                          |
+//!   Parked: until it is woken, a timer is due, or an event comes+
+//! ```
+//!
+//! Each step begins with a quiescent state for thread progress (`Local::quiescent`), and between two steps a scheduler stops at
+//! a safepoint if one is requested ([`safepoint`]). Timers are fired, and lengths of queues compared, when the reductions of about a
+//! slice have been run since the last time, not at each step. A scheduler that is not active (it is not online, or
+//! multi-scheduling is blocked) runs nothing: it fires timers and passes on what comes to its queue.
+//!
+//! # Where a process goes
+//!
+//! | it became runnable | its queue | a scheduler is woken |
+//! | --- | --- | --- |
+//! | its slice is over | that of the scheduler it ran on | an idle one, if others have waited there for about a slice |
+//! | a signal came, its home is awake | its home's: its heap is in that core's cache | an idle one, if that queue offers any |
+//! | a signal came, its home is idle | the waker's | as above, so none for this process alone |
+//! | it was spawned | its parent's, which is its home | as above |
+//! | a thread that is no scheduler woke it | its home's | its home if that is idle, else as above |
+//! | it is bound to an active scheduler | that scheduler's | that one if it is idle, else as above |
+//!
+//! A queue offers what its scheduler does not run next: two processes or more, one of which at least is bound to no scheduler.
+//!
+//! From there it migrates: a scheduler without work steals half of a queue, and a busy one takes over part of a longer queue now and
+//! then ([`Dispatcher::balance`]), so that processes get like shares when no scheduler is ever idle.
+//!
+//! # What always holds
+//!
+//! Q1. What waits in a queue has the status `Runnable` (process/P1), so a queue's pointers are alive: only running ends a process.
+//! Q2. No process that any scheduler may run waits for long beside an idle scheduler. A scheduler that is about to park enters the
+//!     idle set before it looks at the queues a last time; a thread that enqueues a process looks at the set afterwards. A scheduler
+//!     that has searched looks again when its search is over, and wakes another if there is more than it takes.
+//!     ([`myriad_sync::IdleSet`] has the protocol with its orderings.) When the number of active schedulers changes, all are woken.
 //! Q3. A scheduler whose queue is not empty is awake, or has been woken. So a single process in another's queue is no reason to
-//!     stay awake: it is nearly always in a dialogue with the one that runs there, and wants that core.
+//!     stay awake: it is nearly always in a dialogue with the process that runs there, and wants that core.
+//!
+//! The idle set orders all looks at queues that matter, and the lock of a queue orders what is in it; lengths and figures that are
+//! read without the lock are Relaxed (sched.run_queue/R1).
+//!
+//! A scheduler goes offline in thread progress after its last look, and that may run work which makes processes runnable in its own
+//! queue, unseen by any other thread. So it looks a second time, and stays awake if it finds one.
+//!
+//! # What was not done
+//!
+//! - *One queue for all*: its lock and its line would be everybody's, in each slice.
+//! - *A Chase-Lev deque for each scheduler.* It gives its owner the newest and a thief the oldest; here the owner must take the
+//!   oldest, by four priorities, and processes move up within a queue ([`Schedulers::promote`]). Its owner nearly always finds the
+//!   queue's lock free.
+//! - *An idle scheduler woken for each process that becomes runnable.* A dialogue of two processes would move between two cores with
+//!   each message, and pay for a wake-up each time (Q3).
+//! - *Balancing by a thread of its own*, which would have to be woken while all is idle.
 
 pub mod clock;
 pub mod dirty;

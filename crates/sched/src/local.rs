@@ -10,8 +10,8 @@ use myriad_term::{Pid, RefNumbers, Term};
 /// Where OTP's unique integers begin.
 pub const LEAST_UNIQUE: i128 = -576_460_752_303_423_488;
 
-/// The `count`-th unique integer of a scheduler by its number from 1 (0 stands for all other threads), where so many threads
-/// make references: the number is in the lowest bits.
+/// The `count`-th unique integer of a scheduler by its number from 1 (0 stands for all other threads), where `threads` threads
+/// make references: the scheduler's number is in the lowest bits.
 pub fn unique_integer(threads: usize, scheduler: u64, count: u64) -> i128 {
     let bits = (threads as u64 - 1).checked_ilog2().map_or(0, |log| log + 1);
     LEAST_UNIQUE + (i128::from(count) << bits | i128::from(scheduler))
@@ -72,9 +72,9 @@ impl Local {
         }
     }
 
-    /// Holds up nobody's progress until [`Local::go_online`]: no reference into shared structures is held meanwhile. `false`: work
-    /// that waited for progress has left more, which only this thread may do (rows of a large table go in many parts, each
-    /// between two steps).
+    /// Takes no part in thread progress until [`Local::go_online`]: the thread must hold no reference into shared structures until
+    /// then. `false`: work that waited for progress has left more, which only this thread may do (rows of a large table go in many
+    /// parts, each between two steps).
     pub fn go_offline(&self) -> bool {
         self.slot.park();
         self.slices.as_ref().is_none_or(ThreadSlot::try_park)

@@ -5,8 +5,8 @@
 //!
 //! Time is counted by a clock of accounting's own, which runs while accounting is on and stands still otherwise. So a thread that
 //! stays in one state while others switch accounting on, off and on again has nothing to do for it: what it adds later is the
-//! difference of that clock. Nobody wakes a thread to ask it, as OTP does; who asks adds the time since its last change to what it
-//! has counted.
+//! difference of that clock. OTP wakes each thread to ask it; here the thread that asks adds the time since the other's last change
+//! to what the other has counted.
 //!
 //! MS1. The account of a thread is written by that thread alone; its `sequence` tells readers when they saw it half changed.
 //! MS2. While accounting is off and a thread has seen that (`Account::period` is the shared one), its `since` is where the clock
@@ -42,7 +42,7 @@ macro_rules! states {
 }
 
 states! {
-    /// Frees what nobody can see any more, gives memory back.
+    /// Frees what no thread can see any more, gives memory back.
     Aux aux;
     /// Asks which file descriptors are ready.
     CheckIo check_io;
@@ -94,7 +94,7 @@ impl Account {
     fn times(&self, clock: u64) -> Times {
         loop {
             let seen = self.seqlock.read_optimistically(|| {
-                // Relaxed: Q1 of `SeqLock`.
+                // Relaxed: sched/Q1 of `SeqLock`.
                 let mut times: Times = std::array::from_fn(|i| self.times[i].load(Ordering::Relaxed));
                 times[self.state() as usize] += clock.saturating_sub(self.since.load(Ordering::Relaxed));
                 times
@@ -107,7 +107,7 @@ impl Account {
     }
 }
 
-/// What who switches it needs.
+/// What the thread needs that switches accounting on or off, or resets it.
 struct Control {
     /// What had been counted when it was last reset (MS3).
     before: Box<[Times]>,
@@ -126,7 +126,7 @@ pub struct Microstates {
 }
 
 impl Microstates {
-    /// For so many threads: the schedulers, dirty CPU schedulers, dirty I/O schedulers (in this order), and the thread that waits
+    /// For `threads` threads: the schedulers, dirty CPU schedulers, dirty I/O schedulers (in this order), and the thread that waits
     /// for ports.
     pub fn new(threads: usize) -> Microstates {
         Microstates {
@@ -153,7 +153,7 @@ impl Microstates {
             } else {
                 platform.now_ns().saturating_sub(self.ahead.load(Ordering::Relaxed))
             };
-            // Relaxed: if it was switched meanwhile, the clock may be wrong by as long as that took.
+            // Relaxed: if accounting was switched since the first look, the clock may be wrong by as long as that took.
             if self.period.load(Ordering::Relaxed) == period {
                 return (period, clock);
             }

@@ -21,25 +21,25 @@ static CLASS: LockClass = LockClass::new("multi_scheduling", 270);
 pub enum Block {
     /// All but one, and the dirty ones.
     All,
-    /// All but one; dirty ones go on.
+    /// All but one; dirty schedulers keep working.
     Normal,
 }
 
 /// `erlang:system_info(multi_scheduling)`
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MultiScheduling {
-    /// Nobody blocks it.
+    /// No process blocks it.
     Enabled,
-    /// Somebody blocks all.
+    /// A process blocks all schedulers.
     Blocked,
-    /// Somebody blocks normal schedulers only.
+    /// A process blocks normal schedulers only.
     BlockedNormal,
 }
 
 struct State {
-    /// Who blocks all, and how often.
+    /// The processes that block all schedulers, and how often each does.
     all: Vec<(Pid, u32)>,
-    /// Who blocks normal ones, and how often.
+    /// The processes that block normal schedulers, and how often each does.
     normal: Vec<(Pid, u32)>,
     dirty_cpu_online: usize,
 }
@@ -63,7 +63,7 @@ impl State {
     }
 }
 
-/// How many are online and active, and who blocks.
+/// How many schedulers are online and active, and which processes block them.
 pub(crate) struct Multi {
     online: AtomicUsize,
     active: AtomicUsize,
@@ -71,7 +71,7 @@ pub(crate) struct Multi {
 }
 
 impl Multi {
-    /// With so many online.
+    /// With `online` schedulers online, and none blocked.
     pub fn new(online: usize, dirty_cpu_online: usize) -> Multi {
         Multi {
             online: AtomicUsize::new(online),
@@ -113,12 +113,12 @@ impl<R: Runtime> Schedulers<R> {
         self.multi.state.lock().now()
     }
 
-    /// Who blocks it, the last one first.
+    /// The processes that block it, the last one first.
     pub fn blockers(&self, block: Block) -> Vec<Pid> {
         self.multi.state.lock().blockers(block).iter().rev().map(|(pid, _)| *pid).collect()
     }
 
-    /// Sets how many schedulers are online; gives the old number. `None` if there are not so many, or it is none.
+    /// Sets how many schedulers are online; gives the old number. `None` if there are fewer schedulers, or it is 0.
     pub fn set_online(&self, online: usize) -> Option<usize> {
         if !(1..=self.len()).contains(&online) {
             return None;
@@ -134,7 +134,8 @@ impl<R: Runtime> Schedulers<R> {
         Some(old)
     }
 
-    /// Sets how many dirty CPU schedulers are online; gives the old number. `None`: not so many, none, or more than schedulers.
+    /// Sets how many dirty CPU schedulers are online; gives the old number. `None`: there are fewer, it is 0, or more than
+    /// there are normal schedulers online.
     pub fn set_dirty_cpu_online(&self, online: usize) -> Option<usize> {
         let mut state = self.multi.state.lock();
         if !(1..=self.numbers.dirty_cpu.min(self.online())).contains(&online) {

@@ -29,7 +29,7 @@ pub trait Platform: Send + Sync {
 
 /// Readiness of file descriptors: what a scheduler without work may wait for instead of just sleeping. Crate `io` has it.
 pub trait Readiness: Send + Sync {
-    /// Waits until there is something to serve, somebody calls [`Readiness::wake`], or the time is over. `false`, at once: another
+    /// Waits until there is something to serve, another thread calls [`Readiness::wake`], or the time is over. `false`, at once: another
     /// thread waits already, or little comes. `was_woken` says whether the scheduler was woken since it last asked.
     fn wait(&self, scheduler: usize, timeout: Option<Duration>, was_woken: &dyn Fn() -> bool) -> bool;
     /// Ends the wait of this scheduler. It was marked as woken before.

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 
 static QUEUE_CLASS: LockClass = LockClass::new("run_queue", 600);
 
-/// A normal process runs so often while a low one runs once.
+/// Normal processes that run while one low process runs.
 const LOW_TURN: usize = 8;
 
 /// A process in a queue, or on its way from one to another.
@@ -151,7 +151,7 @@ impl Load {
         let since = self.idle_since.load(Ordering::Relaxed);
         if since != 0 {
             let idle = self.idle_ns.load(Ordering::Relaxed) + now_ns.saturating_sub(since);
-            // Release: pairs with the Acquire in `idle_ns`: who sees the period over sees it counted.
+            // Release: pairs with the Acquire in `idle_ns`: a reader that sees the period over sees it counted.
             self.idle_ns.store(idle, Ordering::Release);
             self.idle_since.store(0, Ordering::Release);
         }
@@ -196,7 +196,7 @@ impl<R: Runtime> RunQueue<R> {
         self.len.load(Ordering::Relaxed)
     }
 
-    /// Runnable processes here by priority, highest first; all as normal ones while somebody changes the queue.
+    /// Runnable processes here by priority, highest first; all as normal ones while another thread changes the queue.
     pub fn lengths(&self) -> [usize; 4] {
         match self.queue.try_lock() {
             Some(queue) => queue.by_priority.each_ref().map(VecDeque::len),
@@ -290,7 +290,7 @@ impl<R: Runtime> RunQueue<R> {
         stolen
     }
 
-    /// So many of those that wait here, of each priority its share, for a scheduler with a shorter queue.
+    /// Takes out `many` of the processes that wait here, of each priority its share, for a scheduler with a shorter queue.
     pub(crate) fn hand_over(&self, many: usize) -> VecDeque<Runnable<R>> {
         let mut given = VecDeque::new();
         let Some(mut queue) = self.queue.try_lock() else { return given };

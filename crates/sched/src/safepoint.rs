@@ -1,10 +1,10 @@
 //! Stopping the world: schedulers wait at a safepoint, between two slices, while one thread has the VM for itself.
 //!
-//! SF1. Who requests a stop and then finds all schedulers stopped knows that none of them begins a slice before the request is
+//! SF1. A requester that finds all schedulers stopped after its request knows that none of them begins a slice before the request is
 //!      released ([`Safepoint`] has the protocol).
-//! SF2. Who holds a [`StoppedWorld`] may look at what only the owner of a process may otherwise (process/P2): all normal schedulers but its
-//!      own are stopped, dirty ones collect no process, and a built-in that runs there changes no term that it has not made itself
-//!      (vm/DC1).
+//! SF2. The holder of a [`StoppedWorld`] may look at what only the owner of a process may otherwise (process/P2): all normal
+//!      schedulers but its own are stopped, dirty ones collect no process, and a built-in that runs there changes no term that it
+//!      has not made itself (vm/DC1).
 
 use crate::Runtime;
 use crate::schedulers::{Schedulers, current};
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// The safepoint of all schedulers.
 pub(crate) struct World {
     safepoint: Safepoint,
-    /// Somebody holds a [`StoppedWorld`], or tries to.
+    /// A thread holds a [`StoppedWorld`], or tries to.
     taken: AtomicBool,
 }
 
@@ -30,10 +30,10 @@ pub struct StoppedWorld<'a, R: Runtime>(&'a Schedulers<R>);
 
 impl<R: Runtime> Drop for StoppedWorld<'_, R> {
     fn drop(&mut self) {
-        debug_assert!(self.0.world.taken.load(Ordering::Relaxed), "SF2: somebody else has let it go");
+        debug_assert!(self.0.world.taken.load(Ordering::Relaxed), "SF2: another thread has let it go");
         debug_assert!(self.0.safepoint_requested());
         self.0.release_safepoint();
-        // Release: pairs with the Acquire in `stop_world`: whoever stops the world next comes after this.
+        // Release: pairs with the Acquire in `stop_world`: the next thread to stop the world comes after this.
         self.0.world.taken.store(false, Ordering::Release);
     }
 }
@@ -66,7 +66,7 @@ impl<R: Runtime> Schedulers<R> {
         self.dirty.wake_all();
     }
 
-    /// Waits at the safepoint, on a scheduler's thread, until the world goes on or the VM stops for good.
+    /// Waits at the safepoint, on a scheduler's thread, until no stop is requested or the VM stops for good.
     pub fn block_at_safepoint(&self) {
         let mut looks = Looks(Looks::FIRST);
         self.world.safepoint.block(|| {
@@ -75,7 +75,7 @@ impl<R: Runtime> Schedulers<R> {
         });
     }
 
-    /// Waits, at most so long, until all schedulers are stopped but for the caller's own, and `more` holds too.
+    /// Waits, no longer than `at_most`, until all schedulers are stopped but for the caller's own, and `more` holds too.
     fn wait_for_safepoint(&self, at_most: Duration, more: impl Fn() -> bool) -> bool {
         let others = self.len() - usize::from(current().is_some());
         let (mut waited, mut looks) = (Duration::ZERO, Looks(Looks::FIRST));
@@ -97,15 +97,15 @@ impl<R: Runtime> Schedulers<R> {
         self.release_safepoint();
     }
 
-    /// Stops the schedulers until the VM ends. Waits for slices that run, at most so long: are all stopped now, but for the
-    /// caller's own?
+    /// Stops the schedulers until the VM ends. Waits for slices that run, no longer than `at_most`: are all stopped then, but
+    /// for the caller's own?
     pub fn stop_world_for_good(&self, at_most: Duration) -> bool {
         self.world.safepoint.request();
         self.wait_for_safepoint(at_most, || true)
     }
 
     /// Stops all schedulers but the caller's own (SF2). `None`: another thread does so, or they did not stop within `at_most`; the
-    /// caller is to let its own slice end, and may try again.
+    /// caller must let its own slice end, and may try again.
     pub fn stop_world(&self, at_most: Duration) -> Option<StoppedWorld<'_, R>> {
         // Acquire: pairs with the Release in `StoppedWorld::drop`.
         if self.world.taken.swap(true, Ordering::Acquire) {

@@ -71,7 +71,7 @@ impl<R: Runtime> Deref for Schedulers<R> {
 }
 
 impl<R: Runtime> Schedulers<R> {
-    /// So many, on a platform. None of them runs yet.
+    /// As many as `numbers` says, on a platform. None of them runs yet.
     pub fn new(numbers: Numbers, platform: Arc<dyn Platform>) -> Self {
         debug_assert!(numbers.normal > 0, "nothing would run");
         debug_assert!(numbers.dirty_cpu_online <= numbers.dirty_cpu);
@@ -131,7 +131,8 @@ impl<R: Runtime> Schedulers<R> {
         }
     }
 
-    /// Puts a runnable process in the queue of scheduler `id`, and wakes that one, or another if this one has more than it runs next.
+    /// Puts a runnable process in the queue of scheduler `id`, and wakes it if it is idle; or another one, if its
+    /// queue has more than it runs next.
     pub fn enqueue_at(&self, id: usize, process: &Process<R>) {
         debug_assert!(
             process.bound_to().is_none_or(|bound| bound == id || bound >= self.active()),
@@ -193,7 +194,7 @@ impl<R: Runtime> Schedulers<R> {
         }
     }
 
-    // Kept out of `enqueue_woken`, which each message of a dialogue goes through, and which then wakes nobody.
+    // Kept out of `enqueue_woken`, which each message of a dialogue goes through, and which then wakes no scheduler.
     #[inline(never)]
     fn claim_one(&self, pushed: AfterPush<'_>, id: usize) {
         let n = self.active();

@@ -1,7 +1,7 @@
 //! Timers: what happens at a given monotonic time. Each scheduler has a wheel ([`crate::wheel`]) and fires what is due on it.
 //!
-//! A timer that is to send a message to a process is taken back when that process ends; one to a name stays, and finds out who
-//! has the name when it fires.
+//! A timer that is to send a message to a process is taken back when that process ends; one to a name stays, and looks up the
+//! process that has the name when it fires.
 
 use crate::wheel::{Popped, Wheel};
 use myriad_process::{Payload, TimerId};
@@ -21,7 +21,7 @@ static CLASS: LockClass = LockClass::new("timer_wheel", 650);
 pub enum Destination {
     /// A process.
     Process(Pid),
-    /// Whoever has the name then.
+    /// The process that has this name when the timer fires.
     Name(Atom),
 }
 
@@ -171,7 +171,7 @@ impl<V> Timers<V> {
         next.map(|at| at.saturating_sub(now_ns))
     }
 
-    /// Hands what is due on a scheduler's wheel to `run`, until about so many reductions are spent. `false`: more may be due.
+    /// Hands what is due on a scheduler's wheel to `run`, until about `reductions` are spent. `false`: more may be due.
     pub fn fire(&self, scheduler: usize, now_ns: u64, reductions: u32, mut run: impl FnMut(Action<V>)) -> bool {
         let Some(shard) = self.shards.get(scheduler) else { return true };
         // Relaxed: a timer set by another thread right now is seen at the next look.

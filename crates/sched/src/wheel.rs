@@ -16,13 +16,13 @@ use std::collections::HashMap;
 const TICK_BITS: u32 = 17;
 const DIGIT_BITS: u32 = 6;
 const SLOTS: usize = 1 << DIGIT_BITS;
-/// So many that all 64 bits of a time in nanoseconds are covered.
+/// Levels, so that all 64 bits of a time in nanoseconds are covered.
 const LEVELS: usize = 8;
 /// The list of those that are to fire.
 const DUE: u32 = (LEVELS * SLOTS) as u32;
 const NOWHERE: u32 = u32::MAX;
 const NONE: u32 = u32::MAX;
-/// Timers are allocated so many together, so that growing moves none.
+/// Timers are allocated in chunks of this size, so that growing moves none.
 const CHUNK_BITS: u32 = 8;
 const CHUNK: usize = 1 << CHUNK_BITS;
 /// Timers moved down at a time.

@@ -1,7 +1,7 @@
 //! Waiting a little: [`Backoff`] for loops that retry, [`spin_hint`] for one turn of one.
 //!
-//! Exponential back-off as in Anderson (1990): each failed try doubles the pause, so that those who wait do not
-//! slow down the one who works. After some doublings the holder has probably lost its core, and the thread gives
+//! Exponential back-off as in Anderson (1990): each failed try doubles the pause, so that the threads that
+//! wait do not slow down the one that works. After some doublings the holder has probably lost its core, and the thread gives
 //! its own away instead.
 
 use crate::backend;

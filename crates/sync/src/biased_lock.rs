@@ -1,20 +1,25 @@
-//! [`BiasedLock`]: a lock's first user goes in and out by plain loads and stores, until somebody else comes.
+//! [`BiasedLock`]: a lock's first user goes in and out by plain loads and stores, until another user comes.
 //!
-//! Biased locking (Kawachiya et al., 2002; Dice, Huang, Yang, 2010). The holder says that it is inside, then looks whether it
-//! is still the holder; who comes says that it is not, then looks whether it is inside. On each side a store and a load of
-//! another word that must not change places (Dekker's), but they are needed millions of times on the one side and once on
-//! the other: so the holder makes a fence for its compiler only, and who comes has the operating system make one for all
-//! threads at once (`membarrier`). Where that is not to be had, nobody becomes a holder.
+//! Biased locking (Kawachiya et al., 2002; Dice, Huang, Yang, 2010). The holder stores that it is inside, then looks whether it
+//! is still the holder; a revoker stores that there is no holder, then looks whether the holder is inside (sync/SL1). The holder
+//! does so millions of times and a revoker once, so their fences differ: the holder's binds its compiler only, and the revoker
+//! has the operating system make a fence in all threads at once (`membarrier`). Where the system has no such call, no user becomes
+//! a holder.
 //!
-//! A lock may have one holder after another. Who has the lock itself looks whether there is a holder beside it before it touches
-//! anything ([`BiasedLock::with_lock`]).
+//! ```text
+//!             grant, with the lock            a revoker: share              the revoker: wait, holder outside
+//!   SHARED -------------------------> holder -----------------> LEAVING ------------------------------------> SHARED
+//! ```
 //!
-//! B1. `holder` goes from `SHARED` to a holder, by who has the lock for writing; from there to `LEAVING`; and from there to `SHARED`,
-//!     by the same thread.
-//! B2. It becomes `SHARED` after the holder has been seen outside, once that could no longer get in.
-//! B3. `inside` has a place for each time that somebody is made the holder, which is therefore limited. It is written by the thread
-//!     that runs that holder only, perhaps still after the next one has come, and counts how many times it is inside.
-//! B4. Who has the lock and then finds `SHARED` has no holder beside it: to make one takes the lock.
+//! A lock may have one holder after another. A thread that has taken the lock itself must look whether there is a holder beside it
+//! before it touches anything ([`BiasedLock::with_lock`]).
+//!
+//! B1. `holder` goes from `SHARED` to a holder, by a thread that has the lock for writing; from there to `LEAVING`, by a revoker; and
+//!     from there to `SHARED`, by the same revoker.
+//! B2. It becomes `SHARED` after the revoker has seen the holder outside, at a time when the holder could no longer get in.
+//! B3. `inside` has a place for each time that a user is made the holder, which is therefore limited. Only the thread that runs that
+//!     holder writes it, perhaps still after the next holder has come; it counts how many times the holder is inside.
+//! B4. A thread that has the lock and then finds `SHARED` has no holder beside it: to make one takes the lock.
 
 use crate::{
     atomic::{
@@ -27,13 +32,13 @@ use std::marker::PhantomData;
 
 const SHARED: u64 = u64::MAX;
 const LEAVING: u64 = u64::MAX - 1;
-/// How often somebody can be made the holder: at most 128.
+/// How often a user can be made the holder: at most 128.
 const TIMES: usize = 8;
 /// Above the holder's number stands which time it is.
 const TIME_SHIFT: u32 = 56;
 const ID: u64 = (1 << TIME_SHIFT) - 1;
 
-/// Who may go without a lock.
+/// Which user may go without the lock, and whether it is inside at the moment.
 #[derive(Debug)]
 pub struct BiasedLock {
     holder: AtomicU64,
@@ -42,7 +47,7 @@ pub struct BiasedLock {
     times: AtomicU32,
 }
 
-/// The holder is inside while it lives: nobody has got out of [`BiasedLock::with_lock`] since.
+/// The holder is inside while this lives: no thread returns from [`BiasedLock::with_lock`] as long as it does.
 #[derive(Debug)]
 #[must_use = "the holder is outside at once if this is not kept"]
 pub struct BiasGuard<'a> {
@@ -51,14 +56,14 @@ pub struct BiasGuard<'a> {
     _thread: PhantomData<*const ()>,
 }
 
-/// So many counts; a model cannot make them in a `const`.
+/// An array of counts, one for each zero given; a model cannot make them in a `const`.
 macro_rules! zeros {
     ($($zero:literal)*) => { [$(AtomicU32::new($zero)),*] };
 }
 
 impl BiasedLock {
     const_unless_loom! {
-        /// Nobody is the holder.
+        /// A lock without a holder.
         #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self {
@@ -90,7 +95,7 @@ impl BiasedLock {
         self.holder.load(Acquire) == SHARED
     }
 
-    /// Makes somebody the holder, if there is none and this has not happened too often; whether it did. `id` is below 2^56.
+    /// Makes user `id` (below 2^56) the holder, if there is none and this has not happened too often; says whether it did.
     ///
     /// # Safety
     /// The lock is held for writing.
@@ -101,7 +106,7 @@ impl BiasedLock {
             return false;
         }
         let word = u64::from(time) << TIME_SHIFT | id;
-        // Acquire: pairs with the Release in `wait`. Relaxed: to others it is the lock's release that tells of it (B4).
+        // Acquire: pairs with the Release in `wait`. Relaxed: other threads learn of it by the lock's release (B4).
         let done = self.holder.compare_exchange(SHARED, word, Acquire, Relaxed).is_ok();
         if done {
             self.times.store(time + 1, Relaxed);
@@ -130,7 +135,7 @@ impl BiasedLock {
         // Relaxed: B3.
         count.store(count.load(Relaxed) + 1, Relaxed);
         let inside = BiasGuard { count, _thread: PhantomData };
-        // Pairs with the fence in `wait`: either that one sees us inside, or we see that we are leaving.
+        // Pairs with the fence in `wait`: the revoker sees the holder inside, or the holder sees that it is leaving.
         asymmetric::light_fence();
         // Relaxed: the fence orders it.
         (self.holder.load(Relaxed) == word).then_some(inside)
@@ -145,7 +150,7 @@ impl BiasedLock {
             // Acquire: as in `is_shared`.
             match self.holder.load(Acquire) {
                 SHARED => return,
-                // Somebody else waits for it.
+                // Another revoker waits for the holder already.
                 LEAVING => backoff.pause(),
                 // Relaxed: the fence orders it.
                 word => {
@@ -425,7 +430,7 @@ mod loom_tests {
         });
     }
 
-    /// Who has just lost its place may still count where it did.
+    /// A holder that has just been revoked may still count in its own place.
     #[test]
     fn loom_one_holder_comes_after_another() {
         check(|| {

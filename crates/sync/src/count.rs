@@ -1,14 +1,14 @@
 //! How many hold an object, where a table may name the object without holding it.
 //!
-//! N1. Whom [`Count::release`] tells that it was the last has the object to itself: whatever the others did with it is done.
-//! N2. Who finds the object in a table holds it by [`Count::try_hold`] under the table's lock, and the last holder takes it
-//!     out under that lock before it frees it: so what stands in the table under the lock is not freed yet, held or not.
+//! N1. The holder for which [`Count::release`] is true has the object to itself: whatever the others did with it is done.
+//! N2. A thread that finds the object in a table must hold it by [`Count::try_hold`] under the table's lock, and the last holder
+//!     must take it out under that lock before it frees it: so what stands in the table under the lock is not freed yet, held or not.
 //!
 //! As `Arc` and `Weak` have it, without a second count: what is named in no table pays for none.
 
 use crate::atomic::{AtomicUsize, Ordering, fence};
 
-/// The count.
+/// How many hold the object; 0 once the last holder has released it.
 #[derive(Debug)]
 pub struct Count(AtomicUsize);
 
@@ -20,21 +20,21 @@ impl Count {
         }
     }
 
-    /// Another holds it, who got it from a holder.
+    /// One holder more, which got the object from a holder.
     #[inline]
     pub fn hold(&self) {
-        // Relaxed: whoever holds it already has told the new holder all.
+        // Relaxed: the new holder got the object from an old one, by means that order all that the old one did.
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Another holds it, who found it in a table; false if nobody does any more (N2).
+    /// One holder more, which found the object in a table; false if there is none any more (N2).
     #[must_use]
     pub fn try_hold(&self) -> bool {
         // Relaxed: the table's lock orders what was done before the object was put there; zero stays zero.
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| (n > 0).then_some(n + 1)).is_ok()
     }
 
-    /// One holds it no more; true if it was the last (N1).
+    /// One holder less; true if it was the last (N1).
     #[inline]
     #[must_use]
     pub fn release(&self) -> bool {

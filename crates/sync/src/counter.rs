@@ -102,7 +102,7 @@ pub struct Tally {
     pub came: u64,
     /// How many of them went.
     pub went: u64,
-    /// The size of the others, in the unit of who counts.
+    /// The size of the others, in the unit that the user of the tally counts in.
     pub size: usize,
 }
 

@@ -1,14 +1,12 @@
 //! [`ExitFlag`]: an object ends while others give it things, and nothing that was given stays behind.
 //!
-//! Who gives leaves the gift first, then looks whether the object ends, and takes the gift back if so. Who ends the object says so
-//! first, then collects what it was given. Each side stores and then looks (Dekker's protocol), with a SeqCst fence between: of two
-//! fences one is the earlier, and who makes the later one sees what the other stored before its own.
+//! A giver leaves the gift first, then looks whether the object ends, and takes the gift back if so. The thread that ends the object
+//! sets the flag first, then collects what the object was given.
 //!
-//! EF1. A gift is seen by who ends the object, after [`ExitFlag::set`], or [`ExitFlag::must_take_back`] is true for who gave it.
-//!      Both may happen: gifts are such that taking one twice does no harm (a lock decides who has it).
+//! EF1. A gift is seen by the thread that ends the object, after [`ExitFlag::set`], or [`ExitFlag::must_take_back`] is true for the
+//!      giver (sync/SL1). Both may happen, so a gift must be such that taking it twice does no harm (a lock decides who has it).
 //!
-//! Fences, not SeqCst accesses: what is given is stored elsewhere, by plain means (a name, an entry of a list under a lock that the
-//! other side need not take). A lock around both steps would do too, and would make every giver take the lock of the object's end.
+//! What was not done: a lock around both steps. Every giver would have to take the lock of the object's end.
 
 use crate::atomic::{
     AtomicBool,
@@ -45,10 +43,10 @@ impl ExitFlag {
         self.0.load(Relaxed)
     }
 
-    /// Does it end (a figure, already old)? For those who give nothing.
+    /// Does it end (a figure, already old)? For callers that give nothing.
     #[inline]
     pub fn is_set(&self) -> bool {
-        // Relaxed: who was told of the end, by a signal or under a lock, sees it by that.
+        // Relaxed: a thread that has learned of the end, by a signal or under a lock, sees the flag by that.
         self.0.load(Relaxed)
     }
 }

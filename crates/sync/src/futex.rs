@@ -1,7 +1,7 @@
 //! [`Futex`]: a thread sleeps as long as a word holds a value.
 //!
-//! F1. A waker changes the word and then calls [`wake_one`](Futex::wake_one). Who looked at the word before the change either
-//!     sleeps already, and is woken, or does not fall asleep.
+//! F1. A waker changes the word and then calls [`wake_one`](Futex::wake_one). A thread that looked at the word before the
+//!     change either sleeps already, and is woken, or does not fall asleep.
 //!
 //! On Linux the kernel's (Franke, Russell, Kirkwood: Fuss, Futexes and Furwocks, 2002), elsewhere and in the model a lock and a
 //! condition. The time to sleep goes to the kernel as a span, not as a point in time: it is then the kernel's clock alone that
@@ -14,7 +14,7 @@ mod chosen {
     use crate::atomic::AtomicU32;
     use std::{ptr, time::Duration};
 
-    /// Who sleeps is known to the kernel.
+    /// Nothing: the kernel knows which threads sleep.
     #[derive(Debug)]
     pub(crate) struct Futex;
 
@@ -50,7 +50,7 @@ mod chosen {
     use crate::backend::locks;
     use std::time::Duration;
 
-    /// Who sleeps waits for the condition.
+    /// Sleeping threads wait for the condition.
     #[derive(Debug)]
     pub(crate) struct Futex {
         // A leaf that nothing is taken under, so it needs no class.

@@ -1,31 +1,50 @@
-//! [`IdleSet`]: workers that sleep when they find no work, and those who bring some.
+//! [`IdleSet`]: workers that sleep when they find no work, and producers that wake them.
 //!
-//! A worker says that it is idle, then looks for work a last time, then sleeps; who brings work leaves it where workers look,
-//! then looks who is idle, and wakes one. Each side stores and then looks (Dekker's protocol), with a SeqCst fence between.
-//! Before a worker is idle it may search for a while; one does so at a time, and as long as it does nobody is woken. The sleep
-//! modules of rayon and tokio are of this kind.
+//! A worker announces that it is idle, then looks for work a last time, then sleeps. A producer leaves work where workers look, then
+//! looks for an idle worker, and wakes one. Before a worker announces itself it may search for a while; one worker at a time does so,
+//! and as long as it does producers wake nobody. The sleep modules of rayon and tokio are of this kind.
 //!
 //! ```text
-//!   Busy -- search --> Searching -- found, or time over --> Busy
-//!   Busy -- enter --> Idle -- claimed by who brings work --> Woken
-//!   Idle, Woken -- leave --> Busy
+//!   worker                      the set                            producer
+//!   ------                      -------                            --------
+//!   Busy
+//!    | search                   searching = true
+//!   Searching                                                      push; fence; sees the searcher: wakes nobody
+//!    | found, or time over      searching = false; fence
+//!   Busy -- looks at the queues (IS2)
+//!    | enter                    idle += 1; fence
+//!   Idle -- last look (IS1)                                        push; fence; sees idle > 0
+//!    | sleeps                                                      claim: Idle -> Woken, then unpark (IS3)
+//!   Woken
+//!    | leave                    idle -= 1
+//!   Busy
 //! ```
 //!
-//! A worker makes all its moves but that to Woken.
+//! A worker makes all its moves but that to Woken, which a producer makes. A worker may leave from Idle by itself: it has seen work
+//! in its last look, its timer is due, or it was woken for something that only it may do.
 //!
-//! IS1. Of two fences, that of a worker in [`IdleSet::enter`] and that of who brings work in [`IdleSet::after_push`], one is the
-//!      earlier, and who makes the later one sees what the other stored before its own: the worker sees the work in its last
-//!      look, or who brought it sees the worker idle.
-//! IS2. Who brings work and sees somebody search wakes nobody. So a worker whose search is over, whether it has found work or
-//!      not, looks again, and wakes another one if there is more than it takes itself; by the fence at the end of a [`Search`] it
-//!      sees what came meanwhile, as in IS1.
-//! IS3. Who claims an idle worker wakes it. Another one who brings work and sees that worker Woken or Busy need not: the next
-//!      `enter` of that worker comes later than the fence of who brought the work, so its last look finds it (IS1). No sooner,
-//!      perhaps: it may have been leaving by itself, for other work.
+//! IS1. A worker's fence in [`IdleSet::enter`] and a producer's in [`IdleSet::after_push`] are a case of sync/SL1: the worker sees the work
+//!      in its last look, or the producer sees the worker idle.
+//! IS2. A producer that sees a search under way wakes nobody. So a worker whose search is over, whether it has found work or not,
+//!      must look again, and wake another worker if there is more than it takes itself; by the fence at the end of a [`Search`] it
+//!      sees what came during the search (sync/SL1 again: that fence, and the producer's).
+//! IS3. A producer that claims an idle worker must wake it. Another producer that sees that worker Woken or Busy need not: the next
+//!      `enter` of that worker comes later than the fence of this producer, so the worker's last look finds the work (IS1). Perhaps
+//!      no sooner than that: the worker may have been leaving by itself, for other work.
 //!
-//! The number of idle ones lets who brings work look at one word, mostly, and not at each worker's. Searching and idle ones could
-//! be counted in one word, as tokio does: that is one look less, but the end of a search is no plain store then.
-//! Without fences, with SeqCst accesses, the lengths of all queues would have to be SeqCst too, and loom could not check it.
+//! All accesses are Relaxed: the fences order them, and what is left in a queue is ordered by the queue's own lock.
+//!
+//! What was not done:
+//! - *SeqCst accesses and no fences.* The lengths of all queues would have to be SeqCst as well, in each push and take, and loom
+//!   could not check it.
+//! - *Idle and searching workers counted in one word*, as tokio does. The look of a producer is one load then instead of two; but the
+//!   end of a search is a read-modify-write, and so is each step of a worker.
+//! - *A number that counts announcements*, which a worker notes before it looks and compares when it sleeps (an event count). Each
+//!   producer would have to write it, even when all workers are busy.
+//! - *To wake a worker for each piece of work.* Two processes in a dialogue would wake a core for every message.
+//! - *All idle workers search.* They take the lines of the queues from those at work, and burn what a container's quota allows.
+//!
+//! The number of idle workers lets a producer look at one word, mostly, and not at each worker's.
 
 use crate::atomic::{
     AtomicBool, AtomicU8, AtomicUsize,
@@ -38,7 +57,7 @@ const SEARCHING: u8 = 1;
 const IDLE: u8 = 2;
 const WOKEN: u8 = 3;
 
-/// What one worker is doing. It is best kept beside its queue: who has just left work there looks here next.
+/// What one worker is doing. It is best kept beside its queue: a producer that has just left work there looks here next.
 #[derive(Debug)]
 pub struct Worker(AtomicU8);
 
@@ -58,7 +77,7 @@ impl Worker {
     }
 }
 
-/// Who is idle. Best in a line of its own: it is written whenever a worker goes to sleep.
+/// How many workers are idle, and whether one searches. Best in a line of its own: it is written whenever a worker goes to sleep.
 #[derive(Debug)]
 pub struct IdleSet {
     idle: AtomicUsize,
@@ -82,14 +101,14 @@ impl Drop for Search<'_> {
     }
 }
 
-/// The set as who has brought work sees it: after the fence.
+/// The set as a producer sees it that has left work: after the fence.
 #[must_use]
 #[derive(Clone, Copy, Debug)]
 pub struct AfterPush<'a>(&'a IdleSet);
 
 impl IdleSet {
     const_unless_loom! {
-        /// Nobody is idle.
+        /// A set in which no worker is idle.
         #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self { idle: AtomicUsize::new(0), searching: AtomicBool::new(false) }
@@ -117,14 +136,14 @@ impl IdleSet {
 
     /// A worker is no longer idle; `counted` as when it entered.
     pub fn leave(&self, worker: &Worker, counted: bool) {
-        // Relaxed: who still sees it idle wakes it in vain.
+        // Relaxed: a producer that still sees it idle wakes it in vain.
         if counted {
             self.idle.fetch_sub(1, Relaxed);
         }
         worker.0.store(BUSY, Relaxed);
     }
 
-    /// Work has been left where workers look for it: who is idle?
+    /// A producer has left work where workers look for it: gives the set, to look for an idle one.
     #[inline]
     pub fn after_push(&self) -> AfterPush<'_> {
         // Pairs with the fences in `enter` (IS1) and at the end of a search (IS2).
@@ -151,20 +170,20 @@ impl AfterPush<'_> {
         worker.0.load(Relaxed) == IDLE
     }
 
-    /// Is there an idle worker to be woken for what anybody may do, and nobody that searches (IS2)?
+    /// Is there an idle worker to be woken for work that any worker may do, and no search under way (IS2)?
     #[inline]
     pub fn wants_one(self) -> bool {
         // Relaxed: ordered by the fence.
         self.0.idle.load(Relaxed) > 0 && !self.0.searching.load(Relaxed)
     }
 
-    /// Claims an idle worker for what anybody may do: the first of `workers`, each with its name, that is. The caller wakes it
-    /// (IS3).
+    /// Claims an idle worker for work that any worker may do: the first of `workers` (each with its name) that is idle. The caller
+    /// must wake it (IS3).
     pub fn claim<'w, N>(self, workers: impl IntoIterator<Item = (N, &'w Worker)>) -> Option<N> {
         if !self.wants_one() {
             return None;
         }
-        // Relaxed: as above. One who claims succeeds, so that one only pays for waking.
+        // Relaxed: ordered by the fence. Of several producers one succeeds, so one alone pays for waking.
         let claim =
             |worker: &Worker| self.is_idle(worker) && worker.0.compare_exchange(IDLE, WOKEN, Relaxed, Relaxed).is_ok();
         workers.into_iter().find(|(_, worker)| claim(worker)).map(|(name, _)| name)
@@ -226,7 +245,7 @@ mod loom_tests {
     use loom::thread;
     use std::sync::Arc;
 
-    /// Two workers, who look at two queues; their lengths stand for them.
+    /// Two workers that look at two queues; the lengths stand for the queues.
     struct Shared {
         set: IdleSet,
         workers: [Worker; 2],
@@ -334,7 +353,7 @@ mod loom_tests {
         });
     }
 
-    /// One who brings work wakes the worker, and the other relies on that (IS3).
+    /// One producer wakes the worker, and the other one relies on that (IS3).
     #[test]
     fn loom_two_bring_work_for_one() {
         check(2, || {
@@ -349,7 +368,7 @@ mod loom_tests {
         });
     }
 
-    /// Who searches is a reason not to wake the other worker, which sleeps: it sees to that afterwards (IS2).
+    /// A search is a reason not to wake the other worker, which sleeps: the worker that searches wakes it afterwards (IS2).
     #[test]
     fn loom_work_that_comes_during_a_search_is_done() {
         check(3, || {

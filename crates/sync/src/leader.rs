@@ -2,16 +2,15 @@
 //! 2000).
 //!
 //! The leader waits in a call of the operating system that a [`Parker`](crate::Parker) cannot end; an *interrupt* ends it, which
-//! costs a call too. The others sleep by their parkers. So who wakes a thread notifies it first, by what it looks at before it
+//! costs a call too. The others sleep by their parkers. So a waker notifies a thread first, by what that thread looks at before it
 //! sleeps, then looks whether it leads, and interrupts the wait only then. A thread becomes the leader first, then looks whether
-//! it was notified, and waits only if not. Each side stores and then looks (Dekker's protocol), with a SeqCst fence between.
+//! it was notified, and waits only if not.
 //!
 //! LS1. There is one leader at a time; what one did while it led happens before what the next one does.
-//! LS2. Who leads and finds no notice is found to lead by whoever notifies it after that look: of two fences one is the earlier,
-//!      and who makes the later one sees what the other stored before its own.
+//! LS2. A leader that finds no notice is found to lead by any waker that notifies it after that look (sync/SL1).
 //! LS3. An interrupt may come when its thread leads no more, and then ends another's wait early: waits are repeated anyway.
 //!
-//! To interrupt at every notice needs no protocol, and costs a call of the operating system at each of them.
+//! What was not done: an interrupt at every notice, which needs no protocol and costs a call of the operating system each time.
 
 use crate::atomic::{
     AtomicUsize,
@@ -19,10 +18,10 @@ use crate::atomic::{
     fence,
 };
 
-/// The number of nobody.
+/// In the place of a thread's number: no thread leads.
 const NOBODY: usize = usize::MAX;
 
-/// Who leads: a thread's number, or nobody.
+/// The number of the thread that leads, if one does.
 #[derive(Debug)]
 pub struct LeaderSlot(AtomicUsize);
 
@@ -40,7 +39,7 @@ impl Drop for Leading<'_> {
 
 impl LeaderSlot {
     const_unless_loom! {
-        /// Nobody leads.
+        /// No thread leads.
         #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self(AtomicUsize::new(NOBODY))
@@ -56,7 +55,7 @@ impl LeaderSlot {
         Some(Leading(self))
     }
 
-    /// To be asked after this one was notified: does it lead, so that its wait has to be interrupted?
+    /// To be asked after thread `who` was notified: does it lead, so that its wait has to be interrupted?
     #[must_use]
     pub fn is_led_by(&self, who: usize) -> bool {
         // Pairs with the fence in `try_lead` (LS2).
@@ -65,7 +64,7 @@ impl LeaderSlot {
         self.0.load(Relaxed) == who
     }
 
-    /// Who leads (a figure, already old).
+    /// The thread that leads (a figure, already old).
     pub fn leader(&self) -> Option<usize> {
         Some(self.0.load(Relaxed)).filter(|who| *who != NOBODY)
     }

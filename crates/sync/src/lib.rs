@@ -17,22 +17,53 @@
 //! | [`pad`], [`slot`], [`counter`], [`backoff`] | cache lines, dense thread numbers, sharded counters, spinning |
 //! | [`class`], [`profile`] | lock classes, their order, and what contends |
 //! | [`mutex`], [`rwlock`], [`spin`], [`mcs`] | the locks; none is ever poisoned |
-//! | [`biased_lock`] | a lock's first user goes without it until another comes |
+//! | [`biased_lock`] | a lock whose first user goes without it until another user comes |
 //! | [`revocable`] | a value that can be taken away from its user |
-//! | [`state`] | whose an object is, and looking at it while it is nobody's |
-//! | [`seqlock`], [`sharing`], [`tombstone`] | optimistic reads of what a lock protects; who reads so; whether it was deleted |
+//! | [`state`] | which thread owns an object, and looking at it while none does |
+//! | [`seqlock`], [`sharing`], [`tombstone`] | optimistic reads of what a lock protects; how many users read so; its deletion |
 //! | [`count`] | how many hold an object that a table names |
-//! | [`parallelism`], [`memory`] | how many cores this process may use, and how much memory it could still have |
+//! | [`point`] | where a test driver may let another thread run |
 //! | `futex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, signal queue, sleeping, safe reclamation, grow-only table |
-//! | [`point`] | where a test driver may let another thread go on |
-//! | `futex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, signal queue, sleeping, safe reclamation, grow-only table |
-//! | [`idle`], [`leader`] | who sleeps without work, and who of them waits for events: waking just those who must be |
+//! | [`idle`], [`leader`] | which threads sleep without work, and which of them waits for events: waking as few as possible |
 //! | [`safepoint`] | stopping the world |
 //! | [`exit_flag`] | an object ends while others give it things |
 //! | [`parallelism`], [`memory`] | how many cores this process may use, and how much memory it could still have |
 //!
-//! Where each of two threads stores a word and then looks at the other's (Dekker's protocol), only a SeqCst fence on both sides lets
-//! one of them see the other. Such protocols are found here only, each as a type whose methods hold store and fence together.
+//! # Store, then look
+//!
+//! Several protocols of this crate have one shape. Two threads share two words. Each stores one of them and then looks at the
+//! other, and it must not happen that both miss what the other has stored (the core of Dekker's algorithm; as a litmus test it
+//! is called store buffering):
+//!
+//! ```text
+//!    one thread        another thread
+//!    a.store(1)        b.store(1)
+//!    fence(SeqCst)     fence(SeqCst)
+//!    b.load()          a.load()            not 0 and 0
+//! ```
+//!
+//! SL1. All SeqCst fences of a program have one order. Of two of them the later one's thread sees, in what it looks at afterwards,
+//!      all that the earlier one's thread had stored before its own. So at least one of the two threads sees the other.
+//!
+//! Release and Acquire are not enough: they order what follows once a store *has been seen*, and here neither may have been. Nor
+//! is it only a matter of the language: on x86, too, a store waits in its core's buffer while the load behind it is served.
+//! SeqCst stores and loads would do for the two words themselves. But what is looked at is often somebody else's and stored by
+//! plain means (the length of a run queue, a list behind a lock), and a fence covers all of it. Where both sides can
+//! read-modify-write *one* word no fence is needed, since that word has one order ([`state`], [`parker`]).
+//!
+//! | type | one side stores, then looks at | the other side stores, then looks at |
+//! | --- | --- | --- |
+//! | [`IdleSet`] | "I am idle", the queues | work in a queue, the idle workers |
+//! | [`Safepoint`] | "I run on", the requests | a request, the stopped mutators |
+//! | [`LeaderSlot`] | "I lead", its notices | a notice, the leader |
+//! | [`ExitFlag`] | "it ends", what it was given | a gift, the flag |
+//! | [`BiasedLock`] | "I am inside", the holder | "no holder any more", who is inside |
+//! | [`Progress`] | "I am inside", shared structures | an object unlinked, the threads inside |
+//!
+//! Such protocols are found in this crate only. Each is a type whose methods hold store and fence together, so that a caller cannot
+//! leave the fence out, and has a model that fails without it.
+//!
+//! # Locks and tests
 //!
 //! Every blocking lock has a [`LockClass`]; debug builds panic when a thread takes locks against the order of
 //! their classes. Two kinds of test stand beside the code:

@@ -62,7 +62,7 @@ impl<T> McsLock<T> {
     }
 
     fn try_enter(&self, node: &Node) -> Option<()> {
-        // Acquire: pairs with the Release in `exit` that left the queue empty. Release: whoever comes next and
+        // Acquire: pairs with the Release in `exit` that left the queue empty. Release: the thread that comes next and
         // gets this node from `tail` must see it made.
         self.tail.compare_exchange(ptr::null_mut(), ptr::from_ref(node).cast_mut(), AcqRel, Relaxed).ok().map(|_| ())
     }
@@ -90,7 +90,7 @@ impl<T> McsLock<T> {
             if self.tail.compare_exchange(this, ptr::null_mut(), Release, Relaxed).is_ok() {
                 return;
             }
-            // Somebody has swapped `tail` and is about to tell us who it is.
+            // Another thread has swapped `tail` and is about to link its node behind this one.
             let mut backoff = Backoff::new();
             loop {
                 next = node.next.load(Acquire);

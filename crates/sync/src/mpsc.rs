@@ -23,7 +23,7 @@ use std::{fmt, marker::PhantomData, ptr, ptr::NonNull};
 ///
 /// # Safety
 /// `into_raw` gives up ownership to the pointer and `from_raw` takes it back, unchanged. `next` gives a cell inside
-/// the node that nobody touches while a queue or [`Chain`] owns the node. The node's address is not 1.
+/// the node that no thread touches while a queue or [`Chain`] owns the node. The node's address is not 1.
 pub unsafe trait Link: Sized {
     /// What is pointed at, or its header.
     type Node;
@@ -82,7 +82,7 @@ pub struct Mpsc<P: Link> {
 
 // SAFETY: the queue only moves nodes from one thread to another.
 unsafe impl<P: Link + Send> Sync for Mpsc<P> {}
-// SAFETY: as above.
+// SAFETY: the queue only moves nodes from one thread to another.
 unsafe impl<P: Link + Send> Send for Mpsc<P> {}
 
 /// The value of `newest` in a closed queue: no node's address ([`Link`]).
@@ -161,7 +161,7 @@ impl<P: Link> Mpsc<P> {
     /// The nodes that wait, the newest first; those that are pushed from now on are left out.
     ///
     /// # Safety
-    /// Nobody takes nodes, or closes the queue, as long as the iterator or a node that it gave is in use; the nodes are to be read.
+    /// No thread takes nodes, or closes the queue, as long as the iterator or a node that it gave is in use; the nodes are to be read.
     pub unsafe fn waiting(&self) -> impl Iterator<Item = NonNull<P::Node>> {
         // Acquire: pairs with the Release in `push`.
         let newest = self.newest.load(Acquire);
@@ -176,7 +176,7 @@ impl<P: Link> Mpsc<P> {
 
     /// Takes everything and refuses what comes later.
     pub fn close(&self) -> Chain<P> {
-        // Acquire: pairs with the Release in `push`. Release: pairs with the Acquire of those who find it closed.
+        // Acquire: pairs with the Release in `push`. Release: pairs with the Acquire of senders that find it closed.
         let newest = self.newest.swap(closed(), AcqRel);
         if newest == closed() {
             return Chain::empty();
@@ -200,8 +200,8 @@ impl<P: Link> fmt::Debug for Mpsc<P> {
 
 /// Nodes taken from a queue, oldest first. Dropping it drops those not yet iterated over.
 ///
-/// They come newest first and are to be turned round, which of very many takes long: whoever cannot have that done at once, when
-/// the first of them is asked for, does it before in parts.
+/// They come newest first and are to be turned round, which takes long if they are many. It is done when the first of them is asked
+/// for; an owner that cannot wait for that turns them before, in parts ([`Chain::turn`]).
 pub struct Chain<P: Link> {
     /// Newest first: still to be turned.
     rest: *mut P::Node,
@@ -312,7 +312,7 @@ pub(crate) mod testing {
         pub(crate) number: u32,
     }
 
-    // SAFETY: the pointer is followed only by who owns the node.
+    // SAFETY: the pointer is followed only by the owner of the node (N1).
     unsafe impl Send for Numbered {}
 
     // SAFETY: nothing else uses the field.
@@ -472,10 +472,10 @@ mod loom_tests {
 
     // SAFETY: the test orders the accesses to `reason`, and loom checks that it does.
     unsafe impl Sync for Exiting {}
-    // SAFETY: as above.
+    // SAFETY: the test orders the accesses to `reason`, and loom checks that it does.
     unsafe impl Send for Exiting {}
 
-    /// A node is taken or given back, and who gets it back sees what the owner did before closing (N3).
+    /// A node is taken or given back, and a sender that gets it back sees what the owner did before closing (N3).
     #[test]
     fn close_loses_nothing() {
         loom::model(|| {

@@ -91,7 +91,7 @@ pub struct Condvar(locks::Condvar);
 
 impl Condvar {
     const_unless_loom! {
-        /// Nobody waits yet.
+        /// A condition that no thread waits for yet.
         #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self(locks::Condvar::new())
@@ -111,12 +111,12 @@ impl Condvar {
         (MutexGuard { raw, held }, timed_out)
     }
 
-    /// Wakes one of those who wait.
+    /// Wakes one of the threads that wait.
     pub fn notify_one(&self) {
         self.0.notify_one();
     }
 
-    /// Wakes all who wait.
+    /// Wakes all threads that wait.
     pub fn notify_all(&self) {
         self.0.notify_all();
     }

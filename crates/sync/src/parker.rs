@@ -36,7 +36,7 @@ pub struct Parker {
 
 impl Parker {
     const_unless_loom! {
-        /// Nobody sleeps, nobody has woken.
+        /// The owner is awake, and no notice has come.
         #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self { state: AtomicU32::new(EMPTY), futex: Futex::new() }
@@ -57,7 +57,7 @@ impl Parker {
         }
         // A time too far away to be represented is never.
         let deadline = timeout.and_then(|time| Instant::now().checked_add(time));
-        // Relaxed: announces only that a waker has to wake us; if it was Notified meanwhile, `take_notice` orders.
+        // Relaxed: announces only that a waker has to wake this thread; if it was Notified just before, `take_notice` orders.
         if self.state.compare_exchange(EMPTY, PARKED, Relaxed, Relaxed).is_err() {
             return self.take_notice();
         }
@@ -161,7 +161,7 @@ mod loom_tests {
 
     // SAFETY: the parker orders the accesses, and loom checks that it does.
     unsafe impl Sync for Shared {}
-    // SAFETY: as above.
+    // SAFETY: the parker orders the accesses, and loom checks that it does.
     unsafe impl Send for Shared {}
 
     fn wakers(count: usize, preemptions: Option<usize>) {

@@ -1,9 +1,9 @@
-//! Points at which a test driver may let another thread go on.
+//! Points at which a test driver may let another thread run.
 //!
 //! Code that shares state with other threads calls [`sim_point`] between two steps of a protocol. A driver that runs schedulers
 //! from a seed sets itself up with [`drive_by`], and so decides which interleaving is tried. Release builds have no points.
 
-/// Another thread may go on here, if a driver has set itself up for the calling thread.
+/// Lets another thread run here, if a driver has set itself up for the calling thread and wants that.
 #[inline(always)]
 pub fn sim_point() {
     #[cfg(debug_assertions)]

@@ -1,6 +1,6 @@
-//! The lock profile: which classes are taken how often, and what they cost those who waited.
+//! The lock profile: which classes are taken how often, and what they cost the threads that waited.
 //!
-//! Off, a lock pays one relaxed load of a line that nobody writes. On, each acquisition adds to the counts of its
+//! Off, a lock pays one relaxed load of a line that is not written. On, each acquisition adds to the counts of its
 //! class, sharded by thread so that the profile does not become the contention it looks for. A class enters the
 //! registry at its first counted acquisition.
 //!
@@ -118,7 +118,7 @@ impl LockClass {
     }
 
     fn register(&'static self) {
-        // Relaxed: the swap only chooses one of those who register; what they write is published below.
+        // Relaxed: the swap only chooses one of the threads that register at once; what it writes is published below.
         if self.counts.registered.swap(true, Relaxed) {
             return;
         }

@@ -1,23 +1,62 @@
 //! Thread progress: when may memory that lock-free readers might still see be freed?
 //!
-//! Quiescent-state-based reclamation: readers write nothing while they read. Each registered thread says now and
-//! then that it holds no reference into shared structures (a scheduler between two slices); what was unlinked
-//! before every thread has said so since can go. The idea as a VM uses it is OTP's thread progress (Zhang 5.2),
-//! without its leader thread: whoever retires something also finds out when it may run. Retired work is taken in
-//! batches, so the one shared counter moves once for a batch, and a batch resumes its scan where it last found a
-//! laggard, so a quiescent point costs two loads when there is nothing to do.
+//! Quiescent-state-based reclamation (McKenney's QSBR). Readers write nothing while they read. Each registered thread announces now and
+//! then that it holds no reference into shared structures (a scheduler does so between two slices); an object that was unlinked before
+//! every thread has announced so since can be freed. The time until then is a *grace period*. OTP calls the idea thread progress
+//! (Zhang 5.2) and has a leader thread for it; here the thread that retires an object also finds out when its grace period is over.
 //!
-//! Each slot holds one word: an epoch and a count of threads inside (0 or 1 for a registered thread).
+//! # States
+//!
+//! Each slot holds one word: an epoch, and a count of threads inside (0 or 1 for a registered thread; slots for guests are shared).
+//!
+//! ```text
+//!               enter, register, pin: epoch and count 1; SeqCst fence
+//!    outside ----------------------------------------------------------> inside, epoch e
+//!    (count 0) <---------------------------------------------------------   |      ^
+//!               park, drop: count 0 (Release)                               |      | quiescent: the epoch as it is now
+//!                                                                           +------+ (Release)
+//! ```
+//!
+//! A thread that blocks must go outside first (`park`), or it holds everything up. A thread that is not registered pins instead: what
+//! it finds stays until it drops the [`Pinned`].
+//!
+//! Retired work goes by batches, so that the shared epoch moves once for a batch:
+//!
+//! ```text
+//!    retire --> open --- quiescent: seal, draws tag t ---> sealed --- each quiescent: scan ---> all slots past t: run
+//!                 |                                           |
+//!                 +------------ park, drop ------------> see_through: run now, or left as orphans to a thread that is inside
+//! ```
+//!
+//! A scan resumes where it last met a slot that was not past the tag. A quiescent point costs two loads when there is nothing to do.
+//!
+//! # Why nothing is freed too early, and nothing is forgotten
 //!
 //! G1. A batch with tag `t` runs when each slot was seen, since `t` was drawn, with count 0 or with an epoch >= `t`.
 //! G2. A thread seen with epoch >= `t` drew it from the global epoch with Acquire after the tag's Release: what it
 //!     reads from then on was unlinked already; what it read earlier, it read before its Release.
 //! G3. A thread seen with count 0 that enters later makes a SeqCst fence between entering and reading; the retirer
-//!     made one between unlinking and looking. If the look missed the entry, the retirer's fence was the earlier,
+//!     made one between unlinking and looking (sync/SL1). If the look missed the entry, the retirer's fence was the earlier,
 //!     so the thread reads what was unlinked as unlinked.
 //! G4. So each slot, once seen past `t`, is past it for good, and a scan need not go back.
-//! G5. Work that is left to others is left to somebody. Who leaves it makes a SeqCst fence and looks whether anybody is
-//!     inside; who goes makes one and looks whether work was left. One of the two sees the other, and sees to the work.
+//! G5. Work that is left to others is left to somebody. A thread that leaves work makes a SeqCst fence and looks whether anybody is
+//!     inside; a thread that goes outside makes one and looks whether work was left. One of the two sees the other (sync/SL1), and sees to
+//!     the work.
+//!
+//! G2 needs only Release and Acquire, so a quiescent point has no fence; entering has one, and is rare. The tag is drawn by a
+//! read-modify-write, so a thread that reads a later tag reads in the release sequence of all earlier ones. A slot that was never
+//! used before the retirer's fence is a slot whose thread entered after it (G3), so a scan looks only at `used` slots.
+//!
+//! # What was not done
+//!
+//! - *Readers that announce each access* (epochs entered and left around each read, as in crossbeam-epoch). A look-up of a process by
+//!   its pid would store and fence; here it loads. The price: memory waits for the longest slice.
+//! - *Hazard pointers*: a store and a fence for each object that is read.
+//! - *Reference counts*: the counts of what all threads read would be written by all of them.
+//! - *A leader*, which waits for all threads and then tells them. It has to run, or be woken, although its VM is idle; here an idle
+//!   VM has nobody inside, and a thread that goes outside runs what is left.
+//! - *One domain for all purposes.* A dirty scheduler stays inside for as long as a built-in computes. What only normal schedulers
+//!   read waits for a domain of theirs (`Vm::slices`).
 
 use crate::{
     atomic::{
@@ -45,14 +84,14 @@ enum Retired {
     Object(*mut (), unsafe fn(*mut ())),
 }
 
-// SAFETY: who retires an object promises that any thread may free it.
+// SAFETY: a thread that retires an object promises that any thread may free it (`retire_object`).
 unsafe impl Send for Retired {}
 
 impl Retired {
     fn run(self) {
         match self {
             Retired::Work(work) => work(),
-            // SAFETY: the promise of who retired it.
+            // SAFETY: the promise that `retire_object` asks for.
             Retired::Object(object, free) => unsafe { free(object) },
         }
     }
@@ -74,7 +113,7 @@ const fn is_past(seen: u64, tag: u64) -> bool {
     seen & COUNT == 0 || seen >> COUNT_BITS >= tag
 }
 
-/// Calls what it is given, once: who makes a domain may do something around all work that runs.
+/// Calls what it is given, once: by it the maker of a domain does something around all work that runs.
 pub type Runner = fn(&mut dyn FnMut());
 
 /// A domain of threads that reclaim together.
@@ -86,7 +125,7 @@ pub struct Progress {
     used: AtomicUsize,
     /// Which slots are registered. A leaf lock, like the next.
     taken: locks::Mutex<Vec<bool>>,
-    /// Retired by nobody who could see it through.
+    /// Work that its retirer could not see through, left to the threads that are inside.
     orphans: locks::Mutex<Vec<Retired>>,
     has_orphans: AtomicBool,
     /// Runs retired work.
@@ -136,8 +175,8 @@ impl Progress {
         Some(slot)
     }
 
-    /// Keeps everything alive that is reachable now, until dropped: for threads that are not registered. Who drops it holds no
-    /// locks: work may run then that was left to it.
+    /// Keeps everything alive that is reachable now, until dropped: for threads that are not registered. A thread that drops it
+    /// must hold no locks: work may run then that was left to it.
     pub fn pin(&self) -> Pinned<'_> {
         let mut guest = slot::index() % GUESTS;
         loop {
@@ -150,7 +189,7 @@ impl Progress {
                     0 => word(self.epoch.load(Acquire), 1),
                     _ => seen + 1,
                 };
-                // Release: a retirer that sees this count must see what earlier guests did. Acquire: a guest who
+                // Release: a retirer that sees this count must see what earlier guests did. Acquire: a guest that
                 // joins another inherits its epoch, and so must see what the other saw (G2).
                 match slot.compare_exchange_weak(seen, new, AcqRel, Relaxed) {
                     Ok(_) => {
@@ -167,8 +206,9 @@ impl Progress {
         }
     }
 
-    /// As [`ThreadSlot::retire`], from a thread that is not registered: one that is inside sees it through, at one of its
-    /// next quiescent points. If nobody is, who comes next does: nothing that somebody waits for is to be left so.
+    /// As [`ThreadSlot::retire`], from a thread that is not registered: a thread that is inside sees it through, at one of
+    /// its next quiescent points. If no thread is inside, the next one to enter does, at some time: work that a thread waits for must
+    /// not be left so.
     pub fn retire_unregistered(&self, work: impl FnOnce() + Send + 'static) {
         self.adopt(vec![Retired::Work(Box::new(work))]);
     }
@@ -215,8 +255,8 @@ impl Progress {
         self.slots[..used].iter().any(|slot| slot.load(Relaxed) & COUNT != 0)
     }
 
-    /// For a thread that has just gone: runs this work and what others have left, or leaves both to who is inside (G5). `false`:
-    /// what has run has left more.
+    /// For a thread that has just gone outside: runs this work and what others have left, or leaves both to the threads inside
+    /// (G5). `false`: the work that has run has left more.
     fn see_through(&self, mut work: Vec<Retired>) -> bool {
         // SeqCst: G5, between going and looking what was left; pairs with the fence below.
         fence(SeqCst);
@@ -232,7 +272,7 @@ impl Progress {
                 return !self.has_orphans.load(Relaxed);
             }
             self.adopt(batch.work);
-            // SeqCst: G5, between leaving work and looking who is inside; pairs with the fence above.
+            // SeqCst: G5, between leaving work and looking whether a thread is inside; pairs with the fence above.
             fence(SeqCst);
             if self.is_anybody_inside() {
                 return true;
@@ -242,7 +282,7 @@ impl Progress {
 
     /// Draws a tag for work whose objects are all unlinked.
     fn seal(&self, work: Vec<Retired>) -> Batch {
-        // Release: pairs with the Acquire loads of the epoch (G2): who sees the tag sees the unlinking. A
+        // Release: pairs with the Acquire loads of the epoch (G2): a thread that sees the tag sees the unlinking. A
         // read-modify-write, so later tags continue the release sequence. Acquire: another's tag may be inherited.
         let tag = self.epoch.fetch_add(1, AcqRel) + 1;
         // SeqCst: G3, pairs with the fences in `enter` and `pin`.
@@ -254,7 +294,7 @@ impl Progress {
     fn scan(&self, batch: &mut Batch) -> bool {
         // Relaxed: a slot that is missed was first used after our fence (G3).
         let used = self.used.load(Relaxed);
-        // Acquire: pairs with the Release of who was inside (G2): its reads happen before our freeing.
+        // Acquire: pairs with the Release of the thread that was inside (G2): its reads happen before this thread frees.
         while batch.cursor < used && is_past(self.slots[batch.cursor].load(Acquire), batch.tag) {
             batch.cursor += 1;
         }
@@ -264,7 +304,7 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        // Slots hold an `Arc` and pins a borrow, so nobody is inside.
+        // Slots hold an `Arc` and pins a borrow, so no thread is inside.
         for work in take(self.orphans.get_mut()) {
             work.run();
         }
@@ -307,7 +347,7 @@ impl ThreadSlot {
     }
 
     /// Runs `work` when every thread has been quiescent since now. What it frees must already be unreachable for
-    /// who begins to look. It runs at a later quiescent point of this thread, or of another's if this one parks.
+    /// threads that begin to look. It runs at a later quiescent point of this thread, or of another's if this one parks.
     pub fn retire(&self, work: impl FnOnce() + Send + 'static) {
         self.open.borrow_mut().push(Retired::Work(Box::new(work)));
         self.has_work.set(true);
@@ -343,8 +383,8 @@ impl ThreadSlot {
         while !self.try_park() {}
     }
 
-    /// As [`park`](Self::park). `false`: what has run now has retired more, and nobody else may be there to see to it. Who has
-    /// better to do than to run all of it at once comes back before it sleeps.
+    /// As [`park`](Self::park). `false`: the work that has run now has retired more, and perhaps no other thread is inside to see to
+    /// it. A caller that has better to do than to run all of it at once must come back before it sleeps.
     #[must_use]
     pub fn try_park(&self) -> bool {
         self.leave();
@@ -708,7 +748,7 @@ mod loom_tests {
 
     // SAFETY: the domain orders the accesses to `live`, and loom checks that it does.
     unsafe impl Sync for Shared {}
-    // SAFETY: as above.
+    // SAFETY: the domain orders the accesses to `live`, and loom checks that it does.
     unsafe impl Send for Shared {}
 
     impl Shared {
@@ -718,7 +758,7 @@ mod loom_tests {
 
         fn read(&self) {
             if self.linked.load(Relaxed) {
-                // SAFETY: still linked for who began to look after a quiescent point.
+                // SAFETY: still linked for a thread that began to look after a quiescent point.
                 self.live.with(|live| assert!(unsafe { *live }, "used after retire"));
             }
         }
@@ -890,7 +930,7 @@ mod loom_tests {
         });
     }
 
-    /// Who retires and parks leaves the work to the other, who frees it.
+    /// A thread that retires and parks leaves the work to the other one, which frees it.
     #[test]
     fn what_is_bequeathed_is_freed() {
         let mut model = loom::model::Builder::new();

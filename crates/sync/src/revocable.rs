@@ -1,8 +1,8 @@
 //! [`Revocable`]: a value that one thread at a time uses, and that another may take away without waiting for the user.
 //!
-//! RV1. The state says who may touch the value: whoever changed it from `FREE` to `USED`, until that thread gives it back, or
-//!      whoever changed it to `GONE`, once; nobody afterwards.
-//! RV2. A value revoked while it is used (`REVOKED`) is dropped by its user, who finds that instead of `USED`.
+//! RV1. The state says which thread may touch the value: the one that changed it from `FREE` to `USED`, until it gives the value
+//!      back, or the one that changed it to `GONE`, once; no thread afterwards.
+//! RV2. A value revoked while it is used (`REVOKED`) is dropped by its user, which finds that instead of `USED`.
 
 use crate::{
     atomic::{
@@ -26,10 +26,10 @@ pub struct Revocable<T> {
 
 // SAFETY: RV1: the value is with one thread at a time, and each hands it on by a Release that the next one's Acquire pairs with.
 unsafe impl<T: Send> Send for Revocable<T> {}
-// SAFETY: as above.
+// SAFETY: RV1: the value is with one thread at a time, and each hands it on by a Release that the next one's Acquire pairs with.
 unsafe impl<T: Send> Sync for Revocable<T> {}
 
-/// Somebody else uses the value, or it is gone.
+/// Another thread uses the value, or it is gone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unavailable;
 
@@ -38,11 +38,11 @@ struct Use<'a, T>(&'a Revocable<T>);
 
 impl<T> Drop for Use<'_, T> {
     fn drop(&mut self) {
-        // Release: pairs with the Acquire in `change`. Relaxed on failure: who revoked has not touched the value.
+        // Release: pairs with the Acquire in `change`. Relaxed on failure: the thread that revoked has not touched the value.
         if self.0.state.compare_exchange(USED, FREE, Release, Relaxed).is_err() {
             // Relaxed: RV2; no other thread changes `REVOKED`.
             self.0.state.store(GONE, Relaxed);
-            // SAFETY: RV1: this thread has used it, and nobody will.
+            // SAFETY: RV1: this thread has used it, and no thread will.
             drop(unsafe { self.0.out() });
         }
     }
@@ -65,11 +65,11 @@ impl<T> Revocable<T> {
     /// # Safety
     /// The caller may touch it (RV1).
     unsafe fn out(&self) -> Option<T> {
-        // SAFETY: the caller's promise.
+        // SAFETY: RV1: the caller promises that the value is its own to touch.
         self.value.with_mut(|value| unsafe { (*value).take() })
     }
 
-    /// Uses the value, if nobody else does.
+    /// Uses the value, unless another thread does.
     pub fn with<R>(&self, f: impl FnOnce(&T) -> R) -> Result<R, Unavailable> {
         if !self.change(USED) {
             return Err(Unavailable);
@@ -79,7 +79,7 @@ impl<T> Revocable<T> {
         self.value.with(|value| unsafe { (*value).as_ref() }.map(f)).ok_or(Unavailable)
     }
 
-    /// Takes the value out, if nobody uses it.
+    /// Takes the value out, if no thread uses it.
     pub fn take(&self) -> Result<T, Unavailable> {
         if !self.change(GONE) {
             return Err(Unavailable);
@@ -88,7 +88,7 @@ impl<T> Revocable<T> {
         unsafe { self.out() }.ok_or(Unavailable)
     }
 
-    /// Has the value dropped: here, or by who uses it at the moment, as soon as that is over.
+    /// Has the value dropped: here, or by the thread that uses it at the moment, as soon as that is over.
     pub fn revoke(&self) {
         loop {
             if let Ok(value) = self.take() {

@@ -56,7 +56,7 @@ impl<T> RwLock<T> {
         Some(ReadGuard { raw, _held: self.class.hold_unordered() })
     }
 
-    /// Waits until nobody has the lock, and takes it.
+    /// Waits until no thread has the lock, and takes it for writing.
     #[inline]
     pub fn write(&self) -> WriteGuard<'_, T> {
         let held = self.class.hold();
@@ -64,7 +64,7 @@ impl<T> RwLock<T> {
         WriteGuard { raw, _held: held }
     }
 
-    /// Takes the lock if nobody has it.
+    /// Takes the lock for writing if no thread has it.
     pub fn try_write(&self) -> Option<WriteGuard<'_, T>> {
         let raw = self.raw.try_write()?;
         if crate::profile::enabled() {

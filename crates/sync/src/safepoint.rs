@@ -3,16 +3,26 @@
 //! A mutator polls between steps, by one Relaxed load; if a stop is requested it counts itself as stopped and waits until no
 //! request is left. A requester requests first, then waits until as many as there are mutators are stopped.
 //!
-//! SP1. A mutator looks for requests again after it has ceased to be counted, and counts itself anew if it finds one. So whoever
-//!      has requested a stop and then finds all mutators counted knows that none of them takes a step before the request is
-//!      released, though some may still have been leaving an earlier stop: each side stores and then looks (Dekker's protocol),
-//!      with a SeqCst fence between; of two fences one is the earlier, and who makes the later one sees what the other stored
-//!      before its own.
+//! ```text
+//!   mutator                                      requester
+//!   -------                                      ---------
+//!   runs a step                                  request: requests += 1; fence
+//!   polls: a stop is requested                   waits until stopped = number of mutators
+//!   block: stopped += 1, waits                   has the world for itself (SP2)
+//!   no request is left                  <------  release: requests -= 1
+//!   stopped -= 1; fence; looks again (SP1)
+//!   runs the next step
+//! ```
+//!
+//! SP1. A mutator looks for requests again after it has ceased to be counted, and counts itself anew if it finds one. So a requester
+//!      that finds all mutators counted after its request knows that none of them takes a step before it releases the request,
+//!      though some may still have been leaving an earlier stop: the mutator's fence and the requester's are a case of sync/SL1.
 //! SP2. What mutators did before they were found stopped happens before what the requester does then, and that happens before what
 //!      mutators do once the request is released.
-//! SP3. Requests are counted: the world goes on when the last one is released.
+//! SP3. Requests are counted: mutators run again when the last one is released.
 //!
-//! To let each request have a number, which mutators acknowledge one by one, needs no second look, but a word for each mutator.
+//! What was not done: a number for each request, which mutators acknowledge one by one. It needs no second look, but a word for each
+//! mutator, and the requester would have to read them all.
 
 use crate::atomic::{
     AtomicUsize,
@@ -20,7 +30,7 @@ use crate::atomic::{
     fence,
 };
 
-/// Who requests a stop, and who has stopped.
+/// How many stops are requested, and how many mutators are stopped.
 #[derive(Debug)]
 pub struct Safepoint {
     requests: AtomicUsize,
@@ -29,7 +39,7 @@ pub struct Safepoint {
 
 impl Safepoint {
     const_unless_loom! {
-        /// Nobody requests a stop.
+        /// No stop is requested.
         #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self { requests: AtomicUsize::new(0), stopped: AtomicUsize::new(0) }
@@ -43,7 +53,7 @@ impl Safepoint {
         self.requests.load(Relaxed) > 0
     }
 
-    /// A mutator is stopped as long as a stop is requested. `wait` waits a little; if it gives `false` the mutator goes on at once,
+    /// A mutator is stopped as long as a stop is requested. `wait` waits a little; if it gives `false` the mutator runs on at once,
     /// requested or not.
     pub fn block(&self, mut wait: impl FnMut() -> bool) {
         // Acquire: pairs with the Release in `release` (SP2).
@@ -75,7 +85,7 @@ impl Safepoint {
         self.requests.fetch_sub(1, Release);
     }
 
-    /// Are so many mutators stopped? If these are all, it stays so until the caller releases its request (SP1).
+    /// Are at least `mutators` of them stopped? If these are all, it stays so until the caller releases its request (SP1).
     #[must_use]
     pub fn are_stopped(&self, mutators: usize) -> bool {
         // Acquire: pairs with the Release in `block` (SP2).
@@ -125,7 +135,7 @@ mod loom_tests {
 
     // SAFETY: SP1 and SP2: a mutator or a requester at a time, which loom checks.
     unsafe impl Sync for World {}
-    // SAFETY: as above.
+    // SAFETY: SP1 and SP2: a mutator or a requester at a time, which loom checks.
     unsafe impl Send for World {}
 
     impl World {

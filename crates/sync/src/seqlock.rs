@@ -1,10 +1,29 @@
 //! [`SeqLock`]: optimistic reads of what a lock protects, without taking it (sequence locks: Lameter, 2005; Boehm, 2012).
 //!
-//! The holder of the lock makes the number odd while it writes. Who looks without the lock may see a state that never was, and
+//! The holder of the lock makes the number odd while it writes. A reader without the lock may see a state that never was, and
 //! believes it only if the number was even before and is the same after.
 //!
-//! Q1. What is looked at are atomics, read and written in any order, or things that do not change once they can be reached.
-//! Q2. A look that ends with `Some` saw nothing of a write that had not ended, and all of those that had ended before it began.
+//! ```text
+//!    writer, with the lock                 reader, without
+//!    ---------------------                 ---------------
+//!    number = 2n + 1    (Relaxed)          before = number        (Acquire)    odd: gives up
+//!    fence              (Release)          reads the data         (atomics)
+//!    writes the data    (atomics)          fence                  (Acquire)
+//!    number = 2n + 2    (Release)          number == before?      (Relaxed)    no: gives up
+//! ```
+//!
+//! Q1. What is read are atomics, read and written in any order, or things that do not change once they can be reached.
+//! Q2. A read that ends with `Some` saw nothing of a write that had not ended, and all of those that had ended before it began.
+//!
+//! Two pairs of orderings hold up Q2. A reader that reads an even number has, by its Acquire and the writer's last Release, all that was
+//! written until then. A reader that has read something of a later write has, by its Acquire fence and the writer's Release
+//! fence, that write's odd number or a later one in its second look, and finds that it is not what it was before.
+//!
+//! A reader that has to give up is told so, and not made to try again: where writers are many it would never come to an end. Its caller
+//! takes the lock.
+//!
+//! What was not done: a readers-writer lock, whose readers write its word (and its line is then what limits them); copies that are replaced
+//! whole and read by one pointer, which suit what changes rarely.
 
 use crate::atomic::{
     AtomicUsize,
@@ -12,13 +31,13 @@ use crate::atomic::{
     fence,
 };
 
-/// A number that is odd while somebody writes.
+/// A number that is odd while the holder of the lock writes.
 #[derive(Debug)]
 pub struct SeqLock(AtomicUsize);
 
 impl SeqLock {
     const_unless_loom! {
-        /// Nobody writes.
+        /// An even number: no write is under way.
         #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self(AtomicUsize::new(0))
@@ -28,14 +47,21 @@ impl SeqLock {
     /// Begins to write; ended by dropping what it gives. The caller holds the lock for writing until then.
     #[inline]
     pub fn write(&self) -> SeqWrite<'_> {
+        debug_assert!(!self.is_being_written(), "two writers: the lock is not held for writing");
         // Relaxed: only the holder of the lock changes it. The Release fence pairs with the Acquire fence in
-        // `read_optimistically`: who has seen something written from now on then finds the number odd.
+        // `read_optimistically`: a reader that has seen something written from now on then finds the number odd.
         self.0.store(self.0.load(Relaxed).wrapping_add(1), Relaxed);
         fence(Release);
         SeqWrite(&self.0)
     }
 
-    /// Looks without the lock. Nothing if somebody wrote meanwhile: what `read` found is worthless then.
+    /// Is the number odd? For the assertions of a writer; to others it is a figure, already old.
+    pub fn is_being_written(&self) -> bool {
+        // Relaxed: the writer's own store, or a figure.
+        self.0.load(Relaxed) & 1 != 0
+    }
+
+    /// Reads without the lock. Nothing if a write fell into the time of reading: what `read` found is worthless then.
     #[inline]
     pub fn read_optimistically<R>(&self, read: impl FnOnce() -> R) -> Option<R> {
         // Acquire: pairs with the Release in `SeqWrite::drop`.
@@ -57,8 +83,9 @@ pub struct SeqWrite<'a>(&'a AtomicUsize);
 impl Drop for SeqWrite<'_> {
     #[inline]
     fn drop(&mut self) {
-        // Release: pairs with the Acquire in `read_optimistically`: who finds the number even finds all that was written. The
-        // load is Relaxed: its own.
+        debug_assert!(self.0.load(Relaxed) & 1 != 0, "the write has been ended already");
+        // Release: pairs with the Acquire in `read_optimistically`: a reader that finds the number even finds all that was
+        // written. The load is Relaxed: its own.
         self.0.store(self.0.load(Relaxed).wrapping_add(1), Release);
     }
 }

@@ -11,8 +11,8 @@
 //! SH1. A user comes ([`Sharing::admits`], [`Sharing::enter`]) before it reads without the lock, and before it writes.
 //! SH2. The second user makes the object Shared with the lock held. So each write with the lock is over before that, and then the
 //!      second user reads nothing that it took out; or it begins afterwards, and finds the object Shared.
-//! SH3. Who finds the object Shared without the lock has seen what was done with the lock before it was: nothing that was freed
-//!      then can still be reached.
+//! SH3. A user that finds the object Shared without the lock has seen what was done with the lock before it became so: nothing
+//!      that was freed then can still be reached.
 //!
 //! The lock may be several locks, one for each part of the object: the second user holds all. It may be held for reading, which
 //! excludes writers as well. Without such a state all that is taken out would have to wait until readers have moved on, though most
@@ -26,13 +26,13 @@ use crate::atomic::{
 const UNUSED: u64 = u64::MAX;
 const SHARED: u64 = u64::MAX - 1;
 
-/// Who uses the object: nobody yet, one user, or several.
+/// How many use the object: no user yet, one (and which), or several.
 #[derive(Debug)]
 pub struct Sharing(AtomicU64);
 
 impl Sharing {
     const_unless_loom! {
-        /// Nobody has come yet.
+        /// No user has come yet.
         #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
         pub fn new() -> Self {
             Self(AtomicU64::new(UNUSED))
@@ -47,10 +47,10 @@ impl Sharing {
         now == SHARED || now == user
     }
 
-    /// A user comes: alone, or else as one of several; then `lock` takes the object's lock, which nobody holds for writing as long
-    /// as the result of `lock` lives.
+    /// A user comes: alone, or else as one of several. In that case `lock` takes the object's lock, which no thread may hold for
+    /// writing as long as the result of `lock` lives.
     pub fn enter<G>(&self, user: u64, lock: impl FnOnce() -> G) {
-        // Relaxed: the first user learns nothing by this, and nobody learns anything of it but by the lock or by SHARED.
+        // Relaxed: the first user learns nothing by this, and other threads learn of it by the lock or by SHARED only.
         if self.0.compare_exchange(UNUSED, user, Relaxed, Relaxed).is_ok() {
             return;
         }
@@ -60,8 +60,8 @@ impl Sharing {
         drop(guard);
     }
 
-    /// Does nobody but this user, who has come, read without the lock? To be asked with the lock held for writing, or after it
-    /// was: then of what was taken out meanwhile.
+    /// Is this user, which has come, the only one that reads without the lock? To be asked with the lock held for writing; or after
+    /// that, about what was taken out while it was held.
     #[inline]
     pub fn is_exclusive_to(&self, user: u64) -> bool {
         // Relaxed: the lock orders it with the change to SHARED (SH2).

@@ -33,7 +33,7 @@ pub unsafe trait RawSpin {
     unsafe fn unlock(&self);
 }
 
-/// One flag, taken by whoever comes first after a release.
+/// One flag, taken by the thread that comes first after a release.
 #[derive(Debug)]
 pub struct Flag(AtomicBool);
 
@@ -84,7 +84,7 @@ unsafe impl RawSpin for Tickets {
     }
 
     fn try_lock(&self) -> bool {
-        // Acquire: pairs with the Release in `unlock`; if the exchange succeeds, nobody was served since.
+        // Acquire: pairs with the Release in `unlock`; if the exchange succeeds, no other thread was served since.
         let serving = self.serving.load(Acquire);
         self.next.compare_exchange(serving, serving.wrapping_add(1), Relaxed, Relaxed).is_ok()
     }

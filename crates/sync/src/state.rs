@@ -1,4 +1,4 @@
-//! [`StateWord`]: a state that says whose an object is, and lets others look at the object while it is nobody's.
+//! [`StateWord`]: a state that says which thread owns an object, and lets others look at the object while no thread does.
 //!
 //! SW1. An object is with whoever changed its state to one that says so, until that thread changes it to another: by a Release that
 //!      the next one's Acquire pairs with.
@@ -17,10 +17,10 @@ use crate::atomic::{
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
-/// Somebody visits. The states are the numbers below it.
+/// The bit that says that a thread visits. The states are the numbers below it.
 const VISITED: u32 = 1 << 31;
 
-/// A state, and whether somebody visits what it guards.
+/// A state, and whether a thread visits the object that it guards.
 #[derive(Debug)]
 pub struct StateWord(AtomicU32);
 
@@ -42,7 +42,7 @@ impl Drop for Visit<'_> {
 
 impl StateWord {
     const_unless_loom! {
-        /// A word in this state, which nobody visits.
+        /// A word in this state, without a visitor.
         pub fn new(state: u32) -> StateWord {
             StateWord(AtomicU32::new(state))
         }
@@ -55,7 +55,7 @@ impl StateWord {
         self.0.load(Relaxed) & !VISITED
     }
 
-    /// Changes the state to what `f` makes of it, which gives the object to nobody who had it not; gives what else `f` gives.
+    /// Changes the state to what `f` makes of it, where no thread comes to own the object by that; gives what else `f` gives.
     #[inline]
     pub fn change<R>(&self, f: impl Fn(u32) -> (u32, R)) -> R {
         let mut seen = self.0.load(Relaxed);
@@ -91,7 +91,7 @@ impl StateWord {
                 return None;
             }
             let (next, result) = f(seen);
-            // Acquire: pairs with the Release in `change`, of the last owner, and with that of the visitor who left.
+            // Acquire: pairs with the Release in `change`, of the last owner, and with that of the visitor that left.
             match self.0.compare_exchange_weak(seen, next, Acquire, Relaxed) {
                 Ok(_) => return Some(result),
                 Err(now) => seen = now,
@@ -99,14 +99,14 @@ impl StateWord {
         }
     }
 
-    /// Visits the object, if its state is one in which it is nobody's, as `free` says, and nobody else visits it.
+    /// Visits the object, if its state is one without an owner, as `free` says, and no other thread visits it.
     #[inline]
     pub fn visit(&self, free: impl Fn(u32) -> bool) -> Option<Visit<'_>> {
         let state = self.0.load(Relaxed);
         if state & VISITED != 0 || !free(state) {
             return None;
         }
-        // Acquire: pairs with the Release of who had the object before.
+        // Acquire: pairs with the Release in `change`, of the last owner.
         self.0.compare_exchange(state, state | VISITED, Acquire, Relaxed).ok()?;
         Some(Visit { word: self, state })
     }
@@ -159,7 +159,7 @@ mod loom_tests {
     const RUNNABLE: u32 = 1;
     const RUNNING: u32 = 2;
 
-    /// What is called by a waker, who puts it in a queue, and run by a scheduler, who takes it out.
+    /// An object that a waker puts in a queue, and that a scheduler takes out and runs.
     struct Object {
         word: StateWord,
         queued: AtomicBool,

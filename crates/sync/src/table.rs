@@ -23,7 +23,7 @@ type Entry<T> = UnsafeCell<MaybeUninit<T>>;
 /// Entries in the first segment: a power of two. Small in a model, so that it crosses segments.
 const FIRST: usize = if cfg!(loom) { 2 } else { 64 };
 
-/// So many doublings hold 2^32 entries or more.
+/// Doublings after which there is room for 2^32 entries or more.
 const SEGMENTS: usize = if cfg!(loom) { 3 } else { 27 };
 
 /// Entries that fit in all segments.
@@ -97,7 +97,7 @@ impl<T> AppendVec<T> {
         let entry = unsafe { &*entries.add(offset) };
         // SAFETY: A3; no reader looks at or above `len`.
         entry.with_mut(|place| unsafe { (*place).write(value) });
-        // Release: pairs with the Acquire in `len`; whoever sees the length sees segment and entry.
+        // Release: pairs with the Acquire in `len`; a thread that sees the length sees segment and entry.
         self.len.store(index + 1, Release);
         Some(index)
     }
@@ -126,8 +126,8 @@ impl<T> AppendVec<T> {
         (index < self.len()).then(|| unsafe { self.get_unchecked(index) })
     }
 
-    /// The entry at an index that is known to be one: because this thread saw it pushed, or got the index from who
-    /// did by way of something that orders.
+    /// The entry at an index that is known to be one: because this thread saw it pushed, or got the index from
+    /// a thread that did, by means that order.
     ///
     /// # Safety
     /// The push that returned `index` happened before this call.

@@ -1,13 +1,13 @@
-//! [`Tombstone`]: an object whose contents are taken out for good, and those who look at them with its lock or optimistically.
+//! [`Tombstone`]: an object whose contents are taken out for good, and threads that look at them with its lock or optimistically.
 //!
-//! Who deletes the object sets the tombstone, and only then takes the contents out, with the lock held and within a write of the
-//! object's [`SeqLock`](crate::SeqLock). Who has found something looks at the tombstone afterwards; who is about to add
-//! something, once it has the lock. Nothing here stores and then looks: all follows in one direction, contents after tombstone,
-//! and so needs no fence and no ordering beyond those of lock and seqlock.
+//! A deleter sets the tombstone, and only then takes the contents out, with the lock held and within a write of the object's
+//! [`SeqLock`](crate::SeqLock). A reader must look at the tombstone after it has found something; a writer, once it has the lock and
+//! before it adds anything. Nothing here stores and then looks (sync/SL1): all follows in one direction, contents after tombstone, and so
+//! needs no fence and no ordering beyond those of lock and seqlock.
 //!
-//! TS1. Who has the lock, or was told by the seqlock that nobody wrote meanwhile, sees the tombstone if it sees that the contents
+//! TS1. A thread that has the lock, or has read without a write falling into it, sees the tombstone if it sees that the contents
 //!      are gone, or could add to what remains.
-//! TS2. One of several who delete the object is told that it is the first.
+//! TS2. Of several deleters one learns that it is the first.
 
 use crate::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -24,7 +24,7 @@ impl Tombstone {
         }
     }
 
-    /// Deletes the object: before its contents are taken out. `false`: somebody else has (TS2).
+    /// Deletes the object: before its contents are taken out. `false`: another deleter has (TS2).
     #[must_use]
     pub fn set(&self) -> bool {
         // Relaxed: what follows with the lock and the seqlock makes it known (TS1).
@@ -63,7 +63,7 @@ mod loom_tests {
 
     static CLASS: LockClass = LockClass::new("tombstone", 1);
 
-    /// An object with so many things in it.
+    /// An object that counts the things in it.
     struct Object {
         tombstone: Tombstone,
         lock: Mutex<()>,

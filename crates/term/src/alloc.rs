@@ -11,7 +11,7 @@ use crate::magic::{Magic, magic_reference};
 use crate::word::{Term, TermRef};
 use std::ptr::{self, NonNull};
 
-/// The chain of off-heap objects of one heap (B3), and what they weigh.
+/// The chain of off-heap objects of one heap (term/B3), and what they weigh.
 #[derive(Debug)]
 pub struct OffHeap {
     /// First object's header, or null.
@@ -29,9 +29,9 @@ impl OffHeap {
     /// Puts an off-heap object at the head of the chain.
     ///
     /// # Safety
-    /// `header` is an initialised off-heap object (B3) of the heap that owns this chain, and in no chain yet.
+    /// `header` is an initialised off-heap object (term/B3) of the heap that owns this chain, and in no chain yet.
     pub unsafe fn link(&mut self, header: *mut u64, words: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `header` is an off-heap object of this heap, and in no chain yet.
         unsafe { crate::Boxed::at(header).set_off_heap_next(self.first) };
         self.first = header;
         self.binary_words += words;
@@ -42,7 +42,7 @@ impl OffHeap {
     /// # Safety
     /// As for [`OffHeap::link`]; `after` is in this chain, or null.
     pub unsafe fn link_after(&mut self, after: *mut u64, header: *mut u64, words: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `header` is an off-heap object in no chain yet, and `after` one of this chain or null.
         unsafe {
             if after.is_null() {
                 return self.link(header, words);
@@ -123,7 +123,7 @@ pub trait Build<'h>: Alloc<'h> {
         }
     }
 
-    /// A boxed object of raw words (B2).
+    /// A boxed object of raw words (term/B2).
     #[inline]
     fn boxed_raw(&mut self, header: Header, words: &[u64]) -> TermRef<'h> {
         debug_assert!(header.size() == words.len() && !header.holds_terms());

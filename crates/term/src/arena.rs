@@ -1,7 +1,7 @@
 //! A bump arena of terms: an [`Alloc`] whose objects all go at once.
 //!
 //! For terms without a process: tests, command-line tools, terms under construction. Chunks grow geometrically and never
-//! move (A1). On drop the off-heap chain gives back its counts, then the chunks are freed.
+//! move (term/A1). On drop the off-heap chain gives back its counts, then the chunks are freed.
 //!
 //! R1. A term of an arena borrows it: it is a [`TermRef`](crate::TermRef) of the arena's borrow, so that neither
 //!     [`Arena::clear`] nor dropping the arena compiles while one is in use.

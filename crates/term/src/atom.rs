@@ -1,6 +1,6 @@
 //! Atoms: an index into a table that only grows.
 //!
-//! T-A1. An atom's text never moves and is never freed; equal texts have equal indexes.
+//! T-term/A1. An atom's text never moves and is never freed; equal texts have equal indexes.
 //! The well-known atoms of [`crate::am`] come first, in its order, so that their indexes are constants.
 
 use crate::am;
@@ -15,7 +15,7 @@ use std::cmp::Ordering as Order;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
 
-/// An atom.
+/// An atom: the index of its text in the table that all VMs share.
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Atom(u32);
@@ -102,7 +102,7 @@ impl Table {
     }
 }
 
-/// A hash of short texts that starts from what nobody outside knows, so that texts which collide cannot be chosen.
+/// A hash of short texts that starts from a secret of this process, so that texts which collide cannot be chosen.
 fn text_hash() -> SeedableRandomState {
     let unknown = std::hash::RandomState::new().build_hasher().finish();
     SeedableRandomState::with_seed(unknown, SharedSeed::global_random())

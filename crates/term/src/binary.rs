@@ -48,7 +48,7 @@ pub struct SharedBinary(NonNull<Block>);
 
 // SAFETY: the count is atomic and the bytes do not change while shared (S1).
 unsafe impl Send for SharedBinary {}
-// SAFETY: as above.
+// SAFETY: the count is atomic and the bytes do not change while shared (S1).
 unsafe impl Sync for SharedBinary {}
 
 impl SharedBinary {
@@ -305,11 +305,11 @@ impl<'a> Boxed<'a, '_> {
     pub fn whole_bytes(self) -> &'a [u8] {
         if self.kind() == Kind::HeapBinary {
             let len = (self.word(0) as usize).div_ceil(8);
-            // SAFETY: T1, T2: the object's bytes begin at word 1.
+            // SAFETY: term/T1, term/T2: the object's bytes begin at word 1.
             unsafe { std::slice::from_raw_parts(self.ptr().add(2).cast(), len) }
         } else {
             let shared = self.shared();
-            // SAFETY: T2 keeps the object, the object keeps its count, S1 keeps the bytes; the object's own size may be less
+            // SAFETY: term/T2 keeps the object, the object keeps its count, S1 keeps the bytes; the object's own size may be less
             // than the block's length, after another reference appended.
             unsafe { std::slice::from_raw_parts(shared.data(), self.word(0) as usize) }
         }

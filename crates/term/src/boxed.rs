@@ -202,7 +202,7 @@ impl<'a, 'h> Boxed<'a, 'h> {
     /// The header.
     #[inline(always)]
     pub fn header(self) -> Header {
-        // SAFETY: T1.
+        // SAFETY: term/T1.
         Header(unsafe { *self.0 })
     }
 
@@ -229,7 +229,7 @@ impl<'a, 'h> Boxed<'a, 'h> {
     #[inline(always)]
     pub fn word(self, i: usize) -> u64 {
         debug_assert!(i < self.size());
-        // SAFETY: T1 and B1, `i` is within the object.
+        // SAFETY: term/T1 and B1, `i` is within the object.
         unsafe { *self.0.add(1 + i) }
     }
 
@@ -261,14 +261,14 @@ impl<'a, 'h> Boxed<'a, 'h> {
     #[inline]
     pub fn off_heap_next(self) -> *mut u64 {
         debug_assert!(self.header().is_off_heap());
-        // SAFETY: T1, off-heap objects have their link in the last word.
+        // SAFETY: term/T1, off-heap objects have their link in the last word.
         unsafe { std::ptr::with_exposed_provenance_mut(*self.0.add(self.size()) as usize) }
     }
 
     /// Makes another object the next one of the chain.
     ///
     /// # Safety
-    /// This is an off-heap object whose link nobody else reads or writes meanwhile, and `next` is one, or null.
+    /// This is an off-heap object whose link no other thread reads or writes, and `next` is one, or null.
     #[inline]
     pub unsafe fn set_off_heap_next(self, next: *mut u64) {
         debug_assert!(self.header().is_off_heap());
@@ -277,7 +277,7 @@ impl<'a, 'h> Boxed<'a, 'h> {
     }
 }
 
-/// A tuple.
+/// A boxed object whose header says that it is a tuple.
 #[derive(Clone, Copy)]
 pub struct Tuple<'a, 'h>(Boxed<'a, 'h>);
 

@@ -13,9 +13,9 @@ use std::collections::HashMap;
 /// Module, function, arity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Mfa {
-    /// Module.
+    /// The module that exports the function.
     pub module: Atom,
-    /// Function.
+    /// The function's name.
     pub function: Atom,
     /// Number of arguments.
     pub arity: u8,
@@ -81,7 +81,7 @@ pub struct FunEntry {
 static EXPORT_CLASS: LockClass = LockClass::new("export_tab", 800);
 static FUN_CLASS: LockClass = LockClass::new("fun_tab", 801);
 
-/// The exports and fun entries of one VM. Each thread works for one VM at a time, and names those of that one.
+/// The exports and fun entries of one VM. Each thread works for one VM at a time, and names those of that VM.
 pub struct CodeNames {
     exports: RwLock<HashMap<Mfa, &'static Export>>,
     funs: RwLock<HashMap<FunId, &'static FunEntry>>,
@@ -132,7 +132,7 @@ static NEW_EXPORT: OnceLock<fn(Mfa) -> *mut ()> = OnceLock::new();
 
 /// Says what code a new export has until a module defines it: crate `vm` calls this for each VM, on a thread of it, before any
 /// code runs; the first function stands. Exports of the VM that were made before get theirs now.
-/// So no export without code is ever seen by who runs code, whoever made it (a decoder, a BIF).
+/// So a thread that runs code never sees an export without code, whether a decoder or a BIF has made it.
 pub fn on_new_export(make: fn(Mfa) -> *mut ()) {
     let exports = CodeNames::current().exports.write();
     let _ = NEW_EXPORT.set(make);
@@ -140,7 +140,7 @@ pub fn on_new_export(make: fn(Mfa) -> *mut ()) {
     let without_code = |export: &&&Export| export.undefined.load(Ordering::Relaxed).is_null();
     for export in exports.values().filter(without_code) {
         let code = make(export.mfa);
-        // Release: pairs with the Acquire of who runs it.
+        // Release: pairs with the Acquire of the threads that call it.
         export.undefined.store(code, Ordering::Release);
         export.code.store(code, Ordering::Release);
     }
@@ -162,7 +162,7 @@ impl Export {
     pub fn undefine(&self) {
         // Relaxed: set before the export was published, or by `on_new_export` before code ran.
         let code = self.undefined.load(Ordering::Relaxed);
-        // Release: pairs with the Acquire of who runs it.
+        // Release: pairs with the Acquire of the threads that call it.
         self.code.store(code, Ordering::Release);
     }
 

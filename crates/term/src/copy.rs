@@ -32,7 +32,7 @@ enum PartCopy<'a> {
 fn part_copy<'a>(part: Boxed<'a, 'a>) -> PartCopy<'a> {
     let at = |i: usize| part.slot(i).small_value() as usize;
     let size = if part.kind() == Kind::MatchContext { at(2) - at(1) } else { at(2) };
-    // SAFETY of the layout (T1): slot 0 of a part is a heap or shared binary.
+    // SAFETY of the layout (term/T1): slot 0 of a part is a heap or shared binary.
     let whole = part.slot(0);
     match whole.held_boxed() {
         Some(whole) if whole.kind() == Kind::SharedBinary && size > HEAP_BINARY_LIMIT * 8 => {
@@ -57,7 +57,7 @@ pub fn size(term: TermRef<'_>, is_literal: impl Fn(*const u64) -> bool) -> usize
         while term.is_cons() && !is_literal(term.object_ptr()) {
             words += 2;
             let cell = term.cell();
-            // SAFETY: T1.
+            // SAFETY: term/T1.
             let (head, tail) = unsafe { (*cell, *cell.add(1)) };
             if !head.is_immediate() {
                 todo.push(head);
@@ -110,13 +110,13 @@ pub fn copy<'h, A: Alloc<'h> + ?Sized>(
         while run.at < run.end {
             let place = run.at;
             run.at = place.wrapping_add(run.step);
-            // SAFETY: the words of a run are terms in the copier's block (A2).
+            // SAFETY: the words of a run are terms in the copier's block (term/A2).
             let term = unsafe { *place };
             if term.is_immediate() {
                 continue;
             }
             let (copy, parts) = copier.object(term);
-            // SAFETY: as above.
+            // SAFETY: the words of a run are terms in the copier's block (term/A2).
             unsafe { *place = copy };
             if let Some(parts) = parts {
                 if run.at < run.end {
@@ -178,7 +178,7 @@ impl<'h, A: Alloc<'h> + ?Sized, F: Fn(*const u64) -> bool> Copier<'_, A, F> {
         let mut cell = start;
         let mut from = first.cell();
         let mut pointers = false;
-        // SAFETY: T1 for the source; `size` counted two words for each cell, and `cell` moves on by as many.
+        // SAFETY: term/T1 for the source; `size` counted two words for each cell, and `cell` moves on by as many.
         unsafe {
             let tail = loop {
                 debug_assert!(cell.add(2) as usize <= self.end as usize);
@@ -238,7 +238,7 @@ impl<'h, A: Alloc<'h> + ?Sized, F: Fn(*const u64) -> bool> Copier<'_, A, F> {
     fn plain(&mut self, object: Boxed<'static, 'static>) -> Term {
         let words = 1 + object.size();
         let at = self.take(words);
-        // SAFETY: T1 and B1 for the source; fresh words for the copy.
+        // SAFETY: term/T1 and term/B1 for the source; fresh words for the copy.
         unsafe {
             ptr::copy_nonoverlapping(object.ptr(), at, words);
             Term::from_boxed(at)

@@ -36,7 +36,7 @@ pub fn copy_shared_with<'h, A: Alloc<'h> + ?Sized>(
     // Places of words that may lead to the source. All lie in copies, or are `root`.
     let mut places: Vec<*mut Term> = vec![&raw mut root];
     while let Some(place) = places.pop() {
-        // SAFETY: a slot of a copy (A1: it stays where it is), initialised with the source's word; or `root`.
+        // SAFETY: a slot of a copy (term/A1: it stays where it is), initialised with the source's word; or `root`.
         let part = unsafe { *place };
         if part.is_immediate() || is_literal(part.object_ptr()) {
             continue;
@@ -50,7 +50,7 @@ pub fn copy_shared_with<'h, A: Alloc<'h> + ?Sized>(
                 copied
             }
         };
-        // SAFETY: as above.
+        // SAFETY: the slot of a copy that was read above, or `root`.
         unsafe { *place = copied };
     }
     root
@@ -72,7 +72,7 @@ fn one<'h, A: Alloc<'h> + ?Sized>(part: Term, heap: &mut A, places: &mut Vec<*mu
         None => (part.object_ptr().cast_const(), 2),
     };
     let to = heap.alloc(words).as_ptr();
-    // SAFETY: T1 and B1 for the source; `words` fresh words for the copy (A2). All words but a header look like terms (B2).
+    // SAFETY: term/T1 and term/B1 for the source; `words` fresh words for the copy (term/A2). All words but a header look like terms (term/B2).
     unsafe {
         std::ptr::copy_nonoverlapping(from, to, words);
         let first = usize::from(part.is_boxed());

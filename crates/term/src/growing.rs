@@ -1,6 +1,6 @@
 //! A list that is made from its front, piece by piece.
 //!
-//! G1. Its cells are fresh: nobody else has seen them, and nothing is collected before it is finished, so the last of them may
+//! G1. Its cells are fresh: nothing else refers to them, and nothing is collected before it is finished, so the last of them may
 //!     still be given its tail.
 
 use crate::alloc::{Alloc, cells};

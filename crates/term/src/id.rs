@@ -2,7 +2,7 @@
 //!
 //! A local pid is an immediate of 56 bits: the low 28 are the number that `pid_to_list/1` prints second, the rest the
 //! serial it prints third. A reference has three numbers of 32 bits, of which the first uses 18 bits; the high bits of the
-//! third say what it is for, so that a reference which was bytes or text meanwhile is as good as it was.
+//! third say what it is for, so that a reference which has been bytes or text is as good as before.
 
 use crate::boxed::Kind;
 use crate::word::{Term, TermRef};
@@ -60,7 +60,7 @@ impl Pid {
         }
     }
 
-    /// Can a text or an external term mean this pid? One that OTP has no bits for is good only if so many processes have been made.
+    /// Can a text or an external term mean this pid? One that OTP has no bits for is good only if this VM has made that many processes.
     pub fn is_plausible(self) -> bool {
         // Relaxed: as in `note_made`.
         self.serial() >> Self::OTP_SERIAL_BITS == 0 || self.serial() <= HIGHEST_SERIAL.load(Ordering::Relaxed)

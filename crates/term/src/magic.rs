@@ -1,14 +1,14 @@
 //! Magic references: references that keep an object of the VM alive (atomics, counters, resources, table ids).
 //!
 //! A `MagicRef` object holds one count of a [`Magic`], as a shared binary's does of its bytes, and is in its heap's
-//! off-heap chain (B3): the collector gives the count back when the object dies.
+//! off-heap chain (term/B3): the collector gives the count back when the object dies.
 //!
 //! Of a reference that has become bytes or text, the VM keeps the numbers with the object, which they do not keep alive: read
 //! again, they are a reference to it as long as another is left.
 //!
 //! M1. A block begins with its head, whose `type_id` and `free` are those of its value.
-//! M2. An object whose head says that it is kept may be in `KEPT`, by its numbers. Who takes an object from there holds it while the
-//!     lock is held; the last holder takes it out before it frees it (sync.count/N2).
+//! M2. An object whose head says that it is kept may be in `KEPT`, by its numbers. A thread that takes an object from there must hold it while
+//!     the lock is held; the last holder takes it out before it frees it (sync.count/N2).
 
 use crate::alloc::{Alloc, OffHeap};
 use crate::binary::SharedBinary;
@@ -46,9 +46,9 @@ struct Block<T> {
 /// Frees a block.
 ///
 /// # Safety
-/// It is a `Block<T>` from a `Box`, and nobody uses it any more.
+/// It is a `Block<T>` from a `Box`, and no reference to it is left.
 unsafe fn free<T>(head: NonNull<Head>) {
-    // SAFETY: the caller's promise; M1.
+    // SAFETY: the caller promises that it is a block from a `Box` without other references; M1.
     drop(unsafe { Box::from_raw(head.cast::<Block<T>>().as_ptr()) });
 }
 
@@ -69,7 +69,7 @@ pub struct Magic(NonNull<Head>);
 
 // SAFETY: the count is atomic and the value is Send and Sync.
 unsafe impl Send for Magic {}
-// SAFETY: as above.
+// SAFETY: the count is atomic and the value is Send and Sync.
 unsafe impl Sync for Magic {}
 
 impl Magic {
@@ -96,7 +96,7 @@ impl Magic {
 
     /// A reference to it becomes bytes or text: the numbers shall lead to it.
     pub fn keep(&self) {
-        // Relaxed: whoever has set it has kept the object, which the lock orders for those who look for it.
+        // Relaxed: the thread that has set it has kept the object, under the lock that orders all looks for it.
         if !self.head().kept.load(Ordering::Relaxed) {
             KEPT.lock().0.insert(self.head().numbers, self.0);
             // Relaxed: this holder's release orders it for the last one's look.
@@ -150,7 +150,7 @@ impl Clone for Magic {
 /// Nothing leads to the object any more (M2).
 #[cold]
 fn forget(head: NonNull<Head>) {
-    // SAFETY: the last holder's, who has not freed it yet.
+    // SAFETY: the object is the last holder's, which has not freed it yet.
     let numbers = unsafe { head.as_ref() }.numbers;
     let mut kept = KEPT.lock();
     // There may be another object of the same numbers: tables make one for each of their references.
@@ -183,7 +183,7 @@ impl Boxed<'_, '_> {
     /// Gives back the count that an off-heap object holds.
     ///
     /// # Safety
-    /// The object is dead: nobody reads it, or gives this count back, again.
+    /// The object is dead: it is not read again, and this count not given back again.
     pub unsafe fn release_off_heap(self) {
         // SAFETY: the caller's promise: the word's count is given back once.
         unsafe {
@@ -228,7 +228,7 @@ impl OffHeap {
 pub fn magic_reference<'h, A: Alloc<'h> + ?Sized>(heap: &mut A, magic: Magic) -> TermRef<'h> {
     let [low, high] = magic.head().numbers.to_words();
     let at = heap.alloc(5).as_ptr();
-    // SAFETY: five fresh words (A2), then an initialised off-heap object.
+    // SAFETY: five fresh words (term/A2), then an initialised off-heap object.
     unsafe {
         *at = Header::new(Kind::MagicRef, 4).raw();
         *at.add(1) = low;

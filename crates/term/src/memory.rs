@@ -1,6 +1,6 @@
 //! What happens when there is no room left, in memory or in the atom table: OTP's slogan, then the end of the VM.
 //!
-//! The system promises more memory than it has and kills who takes the promise at its word. So every request for a large block is
+//! The system promises more memory than it has and kills a program that takes the promise at its word. So every request for a large block is
 //! held against what is there ([`is_there`]), and one that cannot be met ends the VM before it is made, with a slogan and a dump.
 //! Large is [`LARGE`]: what is looked up costs a hundredth of what filling such a block does. All requests come by here, since the
 //! global allocator of the command asks ([`is_there`], [`refused`]), as do those that map blocks of their own.
@@ -16,7 +16,7 @@ use std::cell::Cell;
 use std::io::Write;
 use std::ptr::NonNull;
 
-/// Requests of so many bytes and more are held against what is there.
+/// Requests of this number of bytes and more are held against what is there.
 pub const LARGE: usize = 64 << 20;
 /// Requests of so many bytes and more say what they are for ([`allocate`]).
 pub const NAMED: usize = 64 << 10;
@@ -47,12 +47,12 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// Of a block that is to be filled.
+    /// The demand of a new block, all of which will be filled.
     pub const fn new(bytes: usize) -> Demand {
         Demand { bytes, written: bytes, freed: 0 }
     }
 
-    /// Of a block that takes the place of another one, of which so many bytes are copied.
+    /// The demand of a block that takes the place of another one: `written` bytes are copied, and `freed` are given back then.
     pub const fn replacing(bytes: usize, written: usize, freed: usize) -> Demand {
         Demand { bytes, written, freed }
     }
@@ -66,10 +66,10 @@ impl Demand {
 /// What this thread's requests are for.
 #[derive(Clone, Copy)]
 enum Caller {
-    /// Who does not say it.
+    /// A caller that does not say it.
     Any,
     For(Purpose),
-    /// Who has an answer when there is no memory.
+    /// A caller that has an answer when there is no memory.
     Fallible,
 }
 
@@ -131,10 +131,10 @@ pub fn require(purpose: Purpose, demand: Demand) {
 #[inline]
 pub unsafe fn allocate(layout: Layout, purpose: Purpose) -> NonNull<u8> {
     if layout.size() >= NAMED {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the layout is not empty.
         return unsafe { allocate_named(layout, purpose) };
     }
-    // SAFETY: as above.
+    // SAFETY: the caller promises that the layout is not empty.
     NonNull::new(unsafe { std::alloc::alloc(layout) }).unwrap_or_else(|| exhausted(purpose, layout.size()))
 }
 
@@ -142,7 +142,7 @@ pub unsafe fn allocate(layout: Layout, purpose: Purpose) -> NonNull<u8> {
 /// As [`allocate`].
 #[cold]
 unsafe fn allocate_named(layout: Layout, purpose: Purpose) -> NonNull<u8> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the layout is not empty.
     let block = named(purpose, || unsafe { std::alloc::alloc(layout) });
     NonNull::new(block).unwrap_or_else(|| exhausted(purpose, layout.size()))
 }
@@ -157,7 +157,7 @@ pub fn fallibly<R>(request: impl FnOnce() -> R) -> R {
     as_caller(Caller::Fallible, request)
 }
 
-/// The global allocator got no memory for a layout. Returns only to who can do without.
+/// The global allocator got no memory for a layout. Returns only to a caller that can do without.
 #[cold]
 pub fn refused(verb: &str, layout: Layout) {
     match CALLER.get() {
@@ -168,7 +168,7 @@ pub fn refused(verb: &str, layout: Layout) {
     }
 }
 
-/// Ends the VM: there is no memory of so many bytes.
+/// Ends the VM: there is no memory for `bytes` bytes.
 #[cold]
 pub fn exhausted(purpose: Purpose, bytes: usize) -> ! {
     end("allocate", purpose, bytes)
@@ -190,7 +190,7 @@ fn end(verb: &str, Purpose(allocator, kind): Purpose, bytes: usize) -> ! {
     std::process::abort()
 }
 
-/// The table of atoms is full: the VM ends, as OTP does. Returns only where nobody has asked to be told (tests, tools).
+/// The table of atoms is full: the VM ends, as OTP does. Returns only where no handler is installed (tests, tools).
 #[cold]
 pub fn no_more_atoms(limit: usize) {
     if let Some(handler) = HANDLER.get() {
@@ -198,7 +198,7 @@ pub fn no_more_atoms(limit: usize) {
     }
 }
 
-/// The layout of so many things; a size that no memory has ends the VM.
+/// The layout of `many` things; a size that no memory has ends the VM.
 pub fn layout<T>(many: usize, purpose: Purpose) -> Layout {
     match Layout::array::<T>(many) {
         Ok(layout) => layout,

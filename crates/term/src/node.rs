@@ -27,7 +27,7 @@ pub fn set_local(name: Atom, creation: u32) {
 
 /// The first word of another node's identifiers: creation above, atom index below.
 pub(crate) fn word_of_other(name: Atom, creation: u32) -> u64 {
-    // Relaxed: who comes by the identifier sees what was done before it was handed on. Mostly it is so already.
+    // Relaxed: a thread that gets the identifier sees what was done before it was handed on. Mostly it is set already.
     if !OTHERS.load(Ordering::Relaxed) {
         OTHERS.store(true, Ordering::Relaxed);
     }

@@ -73,7 +73,7 @@ fn walk<'h>(term: TermRef<'h>, mut first_time: impl FnMut(*const u64) -> bool) -
                 if count > 1 {
                     left.push((at.wrapping_add(1), count - 1));
                 }
-                // SAFETY: one of the slots of an object of the term, which stays (T2); `count` counts them.
+                // SAFETY: one of the slots of an object of the term, which stays (term/T2); `count` counts them.
                 unsafe { *at }
             }
         };

@@ -75,7 +75,7 @@ impl<'h> Slots<'h> {
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<TermRef<'h>> {
         self.left = self.left.checked_sub(1)?;
-        // SAFETY: one of the slots of an object that stays (T2); `left` counts them.
+        // SAFETY: one of the slots of an object that stays (term/T2); `left` counts them.
         unsafe {
             let term = *self.next;
             self.next = self.next.add(1);

@@ -100,7 +100,7 @@ impl<'h> TermRef<'h> {
     /// A term from its word.
     ///
     /// # Safety
-    /// `word` came from [`Term::raw`] and T1 and T2 hold for it.
+    /// `word` came from [`Term::raw`] and term/T1 and term/T2 hold for it.
     #[inline(always)]
     pub const unsafe fn from_raw(word: u64) -> Self {
         Self::of_word(word)
@@ -247,7 +247,7 @@ impl<'h> TermRef<'h> {
         self.0 & SUB_MASK == ATOM
     }
 
-    /// The atom.
+    /// The term as an atom, if it is one.
     #[inline(always)]
     pub const fn as_atom(self) -> Option<Atom> {
         if self.is_atom() { Some(Atom::from_index((self.0 >> DATA_SHIFT) as u32)) } else { None }
@@ -362,7 +362,7 @@ impl<'h> TermRef<'h> {
     pub fn as_cons(self) -> Option<(Self, Self)> {
         if self.is_cons() {
             let cell = self.cell();
-            // SAFETY: T1 and T2, a list word points at two initialised words that stay.
+            // SAFETY: term/T1 and term/T2, a list word points at two initialised words that stay.
             Some(unsafe { (*cell, *cell.add(1)) })
         } else {
             None

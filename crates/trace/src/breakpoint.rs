@@ -1,11 +1,11 @@
 //! Breakpoints on functions and exports.
 //!
-//! B1. A [`Breakpoint`] never changes once a function has it: it is replaced as a whole, and freed by thread progress. So who
-//!     reads it may use it for the rest of its slice.
+//! B1. A [`Breakpoint`] never changes once a function has it: it is replaced as a whole, and freed by thread progress. So a
+//!     thread that reads it may use it for the rest of its slice.
 //! B2. While a function has a breakpoint its entry is the engine's breakpoint stub; the engine knows the entry behind it.
 //! B3. An export that is traced for itself (`global`) leads to a function of its own, which is made once and never freed; it
 //!     belongs to no module, and its breakpoint says which function is behind it. When tracing ends it is left with no
-//!     breakpoint: who comes to it still looks the export up again.
+//!     breakpoint: a call that still comes to it looks the export up again.
 //! B4. Breakpoints of a version go before it stops being current ([`Patterns::forget`]), so B3's function behind is there.
 
 use crate::Tracing;
@@ -23,7 +23,7 @@ use std::ptr;
 /// A specification, or none: every call matches.
 pub type MaybeSpec = Option<Arc<dyn Specification>>;
 
-/// `meta`
+/// A meta trace (`erlang:trace_pattern/3` with `meta`): its messages go to a tracer of its own, whichever process calls.
 pub struct Meta {
     /// Which calls.
     pub spec: MaybeSpec,
@@ -36,7 +36,7 @@ impl Meta {
         Meta { spec, tracer: AtomicU64::new(tracer.raw()) }
     }
 
-    /// The tracer.
+    /// The process or port that gets the messages; none once it has ended.
     pub fn tracer(&self) -> Option<Term> {
         // Relaxed: one immediate word.
         let word = self.tracer.load(Ordering::Relaxed);
@@ -51,7 +51,7 @@ impl Meta {
     }
 }
 
-/// What is to be done at calls of a function (B1).
+/// What is done at calls of a function (B1).
 #[derive(Clone)]
 pub struct Breakpoint {
     /// Call trace: which calls. Of all calls (`local`) or, on the function of an export (B3), of external ones (`global`).
@@ -70,7 +70,7 @@ pub struct Breakpoint {
 
 // SAFETY: `behind` is only followed as B3 says.
 unsafe impl Send for Breakpoint {}
-// SAFETY: as above.
+// SAFETY: `behind` is only followed as B3 says.
 unsafe impl Sync for Breakpoint {}
 
 impl Default for Breakpoint {
@@ -80,7 +80,7 @@ impl Default for Breakpoint {
 }
 
 impl Breakpoint {
-    /// Is anything told of calls, or counted?
+    /// Are its calls traced, counted or timed?
     pub fn traces(&self) -> bool {
         self.call.is_some() || self.meta.is_some() || self.count.is_some() || self.time.is_some()
     }
@@ -117,7 +117,7 @@ fn replace(vm: &'static Vm, function: &Function, breakpoint: Option<Breakpoint>)
     let engine = vm.engine();
     let new = breakpoint.map_or(ptr::null_mut(), |b| Box::into_raw(Box::new(b)).cast::<()>());
     if new.is_null() && !is_stand_in(function) {
-        // Release: who comes by this entry has no need of the breakpoint.
+        // Release: a call through this entry has no need of the breakpoint.
         function.entry.store(engine.entry_behind(function).0.cast_mut(), Ordering::Release);
     }
     // AcqRel: pairs with the Acquire in `of`, and takes the old one over.
@@ -143,7 +143,7 @@ fn replace(vm: &'static Vm, function: &Function, breakpoint: Option<Breakpoint>)
 const STAND_IN: u32 = u32::MAX - 1;
 
 struct Retired(*mut Breakpoint);
-// SAFETY: sole owner of a breakpoint that nobody finds any more.
+// SAFETY: sole owner of a breakpoint that no function leads to any more.
 unsafe impl Send for Retired {}
 
 impl Retired {

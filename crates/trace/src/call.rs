@@ -1,7 +1,7 @@
 //! What happens at a traced call, and at its return.
 //!
 //! The engine comes here from the breakpoint stub with the arguments, and puts on the stack what [`CallFrames`] says: first (deepest)
-//! the frame that tells where the call returns to, then those that tell what it returns.
+//! the frame that reports where the call returns to, then those that report what it returns.
 
 use crate::breakpoint::{Breakpoint, MaybeSpec};
 use crate::event::{self, tracer_for};
@@ -11,7 +11,7 @@ use myriad_term::{Arena, Atom, Build, Mfa, Term, TermRef, am};
 use myriad_vm::Ctx;
 use myriad_vm::tracer::flags;
 
-/// Who has called.
+/// The caller of a traced function.
 #[derive(Clone, Copy)]
 pub struct Caller {
     /// The function that the call returns to.

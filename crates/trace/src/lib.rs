@@ -1,4 +1,4 @@
-//! Tracing: who is traced by whom, for what; breakpoints on functions; trace messages.
+//! Tracing: which processes and ports are traced, for what, and their tracers; breakpoints on functions; trace messages.
 //!
 //! Above `vm` in the crate order (docs/architecture.md), which knows tracing by a trait alone ([`Tracer`](myriad_vm::tracer::Tracer)); below
 //! the interpreter, which runs the breakpoints, and the built-ins, which set them.
@@ -24,7 +24,7 @@
 //! function of its own that has one. A process's flags and the VM's switches (vm/TR1) are looked at where messages are sent and
 //! handled, processes are made and end, slices begin and end, and heaps are collected.
 //!
-//! R1. The messages of one tracee to its tracer are sent by the thread that does what they tell of, so they come in order.
+//! R1. The messages of one tracee to its tracer are sent by the thread that does what they report, so they come in order.
 //! R2. Flags and tracer of a tracee are changed under [`Tracing::lock`] alone; they are read without.
 
 pub mod breakpoint;
@@ -160,14 +160,14 @@ impl Tracing {
 
     /// The filter of these events.
     pub fn filter(&self, of: Filtered) -> Filter {
-        // Relaxed: a filter set meanwhile counts from the next event on.
+        // Relaxed: a filter that another thread sets counts from the next event on.
         if self.filtered.load(Ordering::Relaxed) & 1 << of as u32 == 0 {
             return Filter::All;
         }
         self.filters.lock()[of as usize].clone()
     }
 
-    /// Sets a filter.
+    /// Sets the specification that messages of this kind must pass to be traced.
     pub fn set_filter(&self, of: Filtered, filter: Filter) {
         let mut filters = self.filters.lock();
         let bit = 1 << of as u32;
@@ -178,7 +178,7 @@ impl Tracing {
         self.filtered.store(if all { filtered & !bit } else { filtered | bit }, Ordering::Relaxed);
     }
 
-    /// Do times of trace messages tell of the processor's work?
+    /// Are times of trace messages those of the processor's work?
     pub fn cpu_timestamps(&self) -> bool {
         // Relaxed: counts from the next message on.
         self.cpu_timestamps.load(Ordering::Relaxed)

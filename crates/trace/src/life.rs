@@ -10,7 +10,7 @@ use myriad_vm::tracer::flags;
 const INHERIT_ON_SPAWN: u32 = flags::SET_ON_SPAWN | flags::SET_ON_FIRST_SPAWN;
 const INHERIT_ON_LINK: u32 = flags::SET_ON_LINK | flags::SET_ON_FIRST_LINK;
 
-/// A process that the running one has made, and nobody knows yet, gets its flags; `linked` if it is linked to this one.
+/// A process that the running one has made, and no other thread knows yet, gets its flags; `linked` if it is linked to this one.
 #[cold]
 fn inherit(ctx: &mut Ctx<'_>, child: &Process, linked: bool) {
     let vm = ctx.vm;
@@ -39,7 +39,7 @@ fn inherit(ctx: &mut Ctx<'_>, child: &Process, linked: bool) {
     drop(guard);
 }
 
-/// A process has been made, which nobody else knows yet and which calls `mfa` with `args`.
+/// A process has been made, which no other thread knows yet and which calls `mfa` with `args`.
 pub(crate) fn spawned(ctx: &mut Ctx<'_>, child: &Process, mfa: Mfa, args: &[Term], linked: bool) {
     inherit(ctx, child, linked);
     let (own, new) = (ctx.pid().term(), child.pid.term());

@@ -23,7 +23,7 @@ fn trace_message(
         Filter::Nothing => return,
         Filter::Some(spec) => {
             let (pid, node) = (ctx.pid().term(), ctx.vm.node_name());
-            // What a specification for messages may not ask (who calls) has not been compiled.
+            // What a specification for messages may not ask (for the caller) has not been compiled.
             let mut host = CallHost { ctx, caller: &|| None };
             match spec.run(pid, node, subject, &mut host) {
                 Some(verdict) if ctx.process.trace.flags() & flags::SILENT == 0 => verdict.message,

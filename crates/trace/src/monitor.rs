@@ -11,7 +11,7 @@ use myriad_vm::tracer::switches;
 /// No limit is set.
 const NEVER: u64 = u64::MAX;
 
-/// Who is told, and of what.
+/// The process or port that gets the messages, and the limits.
 pub struct SystemMonitor {
     by: AtomicU64,
     long_gc_ms: AtomicU64,
@@ -60,9 +60,9 @@ impl Limits {
 }
 
 impl SystemMonitor {
-    /// Sets who is told of what; nobody: nothing is.
+    /// Sets the receiver of the messages, and the limits; without a receiver there are none.
     pub fn set(&self, vm: &Vm, by: Option<Term>, limits: Limits) {
-        // Relaxed, all of them: what changes meanwhile counts from the next event on.
+        // Relaxed, all of them: a change counts from the next event on.
         self.by.store(by.map_or(0, Term::raw), Ordering::Relaxed);
         self.long_gc_ms.store(limits.long_gc_ms.unwrap_or(NEVER), Ordering::Relaxed);
         self.long_schedule_ms.store(limits.long_schedule_ms.unwrap_or(NEVER), Ordering::Relaxed);
@@ -91,7 +91,7 @@ impl SystemMonitor {
         None
     }
 
-    /// Who is told that a port is busy.
+    /// The receiver of messages about busy ports.
     fn told_of_busy_ports(&self, vm: &'static Vm) -> Option<Term> {
         // Relaxed: see `set`.
         if self.busy_port.load(Ordering::Relaxed) { self.told(vm) } else { None }

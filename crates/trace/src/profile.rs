@@ -1,8 +1,8 @@
-//! `system_profile`: one process or port is told when processes and ports become runnable and cease to be, and when schedulers go
-//! to sleep and wake.
+//! `system_profile`: one process or port, the profiler, gets messages when processes and ports become runnable and cease to be, and
+//! when schedulers go to sleep and wake.
 //!
-//! PR1. What is told of a process is told by the thread that has it: before it may be taken up by others.
-//! PR2. Nothing is told of the profiler itself, nor of a scheduler that wakes only to run it: there would be no end of it.
+//! PR1. Messages about a process are sent by the thread that has it, before another thread may take it up.
+//! PR2. There are no messages about the profiler itself, nor about a scheduler that wakes only to run it: there would be no end of them.
 
 use crate::{Tracing, event};
 use myriad_heap::Draft;
@@ -15,10 +15,10 @@ use myriad_vm::Vm;
 use myriad_vm::tracer::Activity;
 use myriad_vm::tracer::switches::{EXCLUSIVE, RUNNABLE_PORTS, RUNNABLE_PROCESSES, SCHEDULERS};
 
-/// The switches by which the VM knows what is told.
+/// The switches by which the VM knows what the profiler wants.
 const ALL: u32 = RUNNABLE_PROCESSES | RUNNABLE_PORTS | SCHEDULERS | EXCLUSIVE;
 
-/// Who is told, and of what.
+/// The profiler, and what its messages bear.
 #[derive(Default)]
 pub struct Profile {
     /// Which time the messages bear: one of the trace flags for it.
@@ -27,9 +27,9 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Sets who is told of what ([`switches`](myriad_vm::tracer::switches)), with which time.
+    /// Sets the profiler, what it wants ([`switches`](myriad_vm::tracer::switches)), and the time in its messages.
     pub fn set(&self, vm: &Vm, by: Option<Term>, what: u32, time: u32) {
-        // Relaxed, all of them: what changes meanwhile counts from the next event on.
+        // Relaxed, all of them: a change counts from the next event on.
         self.by.store(by.map_or(0, Term::raw), Ordering::Relaxed);
         self.time.store(time, Ordering::Relaxed);
         vm.switches.set(ALL, if by.is_some() { what } else { 0 });
@@ -42,7 +42,7 @@ impl Profile {
         (word != 0).then(|| unsafe { Term::from_raw(word) })
     }
 
-    /// Is this the one who is told?
+    /// Is this the profiler?
     pub(crate) fn is_by(&self, term: Term) -> bool {
         self.by() == Some(term)
     }
@@ -87,7 +87,7 @@ fn tell_of_runnable(vm: &'static Vm, who: Term, active: bool, place: Option<Mfa>
 
 /// A process has become runnable; it is in no queue yet (PR1).
 pub(crate) fn process_wakes(vm: &'static Vm, process: &Process) {
-    // SAFETY: process/P2: the caller's thread has made it Runnable and has not put it in a queue, so nobody changes it.
+    // SAFETY: process/P2: the caller's thread has made it Runnable and has not put it in a queue, so no thread changes it.
     let state = unsafe { process.seen() };
     let place = vm.engine().backtrace(state, 1).first().map(|frame| frame.mfa);
     tell_of_runnable(vm, process.pid.term(), true, place);
@@ -98,7 +98,7 @@ pub fn port(vm: &'static Vm, port: Term, active: bool) {
     tell_of_runnable(vm, port, active, None);
 }
 
-/// A scheduler goes to sleep or wakes; so many are awake then.
+/// A scheduler goes to sleep or wakes; `awake` schedulers are awake then.
 pub(crate) fn scheduler(vm: &'static Vm, id: usize, active: bool, awake: usize) {
     tell(vm, |_| vec![Term::atom(am::scheduler), Term::small(id as i64 + 1), state(active), Term::small(awake as i64)]);
 }

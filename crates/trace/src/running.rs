@@ -16,7 +16,7 @@ fn place<'m>(ctx: &Ctx<'_>, mut memory: &'m Arena) -> TermRef<'m> {
     }
 }
 
-/// A slice begins.
+/// A slice begins: sends `in` if that is traced, and starts the clock of call times.
 pub(crate) fn slice_begins(ctx: &mut Ctx<'_>) {
     times::slice_begins(ctx);
     if ctx.process.trace.wants(RUNNING) {

@@ -1,8 +1,8 @@
 //! `process_flag(save_calls, N)`: the last calls that a process made through exports, and its sends and receives among them.
 //!
-//! Nothing on the way of a call asks for it. While calls are saved, the engine is told of many reductions fewer than there
+//! Nothing on the way of a call asks for it. While calls are saved, the engine gets many reductions fewer than there
 //! are ([`OwnerState::count_negatively`](myriad_vm::OwnerState::count_negatively)), so that every call finds them used up and comes by where a slice would
-//! end; there the call is noted, and goes on if there were reductions after all. Built-ins called by an instruction of their own
+//! end; there the call is noted, and is made if there were reductions after all. Built-ins called by an instruction of their own
 //! come by where traced ones do ([`Switches::hooked`](myriad_vm::tracer::switches::Switches::hooked)).
 
 pub use myriad_vm::tracer::watched::Saved;
@@ -13,7 +13,7 @@ use myriad_vm::Ctx;
 use myriad_vm::deliver::Question;
 use std::collections::VecDeque;
 
-/// The process remembers so many calls from now on, none of those before; gives how many it was.
+/// The process remembers `most` calls from now on, none of those before; gives how many it remembered until now.
 pub fn set(ctx: &mut Ctx<'_>, most: u16) -> u16 {
     let old = std::mem::replace(&mut ctx.state.flags.save_calls, most);
     match (old, most) {
@@ -42,7 +42,8 @@ pub fn save(ctx: &mut Ctx<'_>, what: Saved) {
     }
 }
 
-/// `process_flag(Pid, save_calls, N)`: asks another process to remember so many calls. The answer is how many it was.
+/// `process_flag(Pid, save_calls, N)`: asks another process to remember `most` calls. The answer is how many it remembered until
+/// then.
 pub fn question(most: u16) -> Box<dyn Question> {
     Box::new(Most(most))
 }

@@ -3,7 +3,7 @@
 //! A token is `{Flags, Label, Serial, Sender, Previous}`. Each process counts: a message that it sends has the next number, and
 //! tells the number of the message it had last, so that the messages of one token can be put in order.
 //!
-//! A message without a token that a process has sent takes the token from whoever receives it; messages of timers and of the
+//! A message without a token that a process has sent takes the token from its receiver; messages of timers and of the
 //! VM itself change nothing (`Message::token` tells them apart).
 
 use crate::{Tracing, event};

@@ -32,7 +32,7 @@ impl Count {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// Stops counting, or goes on.
+    /// Stops counting, or counts again.
     pub fn pause(&self, paused: bool) {
         // Relaxed: a statistic.
         self.paused.store(paused, Ordering::Relaxed);
@@ -49,7 +49,7 @@ impl Count {
 /// Calls and nanoseconds of one process in one function.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Spent {
-    /// Calls.
+    /// How often the process has called the function.
     pub calls: u64,
     /// Nanoseconds.
     pub ns: u64,
@@ -97,7 +97,7 @@ impl Times {
         self.spent.lock().iter().map(|(pid, spent)| (*pid, *spent)).collect()
     }
 
-    /// Stops counting, or goes on.
+    /// Stops counting, or counts again.
     pub fn pause(&self, paused: bool) {
         // Relaxed: a statistic.
         self.paused.store(paused, Ordering::Relaxed);
@@ -163,7 +163,7 @@ pub(crate) fn slice_ends(ctx: &mut Ctx<'_>) {
     stop_the_watch(ctx, current);
 }
 
-/// A slice begins.
+/// A slice begins: the time of the function in which the process stopped runs again.
 pub(crate) fn slice_begins(ctx: &mut Ctx<'_>) {
     let now = ctx.vm.platform.now_ns();
     if let Some(watch) = ctx.state.watched.get_mut().and_then(|w| w.stopwatch.as_mut()) {

@@ -35,11 +35,11 @@ pub enum Escape {
     Raised,
     /// Go on as a call of this export, whose arguments the BIF has put in [`crate::OwnerState::trap_args`].
     Trap(&'static Export),
-    /// Go on in this resumption after giving way: stands in [`crate::OwnerState::resumption`]. Nothing is collected meanwhile.
+    /// The built-in gives way, and its rest stands in [`crate::OwnerState::resumption`]. Nothing is collected until that has run.
     Yield,
     /// Wait for a signal, then run this BIF again with the same arguments.
     Wait,
-    /// Collect, so that so many words are free, then run this BIF again with the same arguments ([`Ctx::make_room`]).
+    /// Collect, so that this number of words is free, then run this BIF again with the same arguments ([`Ctx::make_room`]).
     Room(usize),
     /// Run this BIF again, with the same arguments, on a scheduler that may block or compute for long.
     Dirty(DirtyKind),
@@ -56,9 +56,9 @@ pub type Resumption = Box<dyn FnMut(&mut Ctx<'_>) -> BifResult + Send>;
 pub struct Suspended {
     /// What is left to do.
     pub rest: Resumption,
-    /// The function that the process is said to be in meanwhile, if it is not the built-in itself: tools know it by that name.
+    /// The function that tools see the process in until the rest has run, if it is not the built-in itself.
     pub name: Option<Mfa>,
-    /// It holds no terms, so that others may have the process collected meanwhile.
+    /// It holds no terms, so that the process may be collected before the rest runs.
     pub collectable: bool,
 }
 
@@ -124,9 +124,9 @@ impl BifKind {
 /// One line of a table of built-ins.
 #[derive(Clone, Copy)]
 pub struct BifDef {
-    /// Module.
+    /// Name of its Erlang module.
     pub module: &'static str,
-    /// Function.
+    /// Name of the Erlang function.
     pub function: &'static str,
     /// Number of arguments.
     pub arity: u8,
@@ -136,7 +136,7 @@ pub struct BifDef {
     pub since: u16,
     /// Last OTP release that has it, 65535 = all.
     pub until: u16,
-    /// The function.
+    /// What runs when it is called.
     pub function_ptr: Bif,
 }
 
@@ -192,7 +192,7 @@ pub enum Body {
 pub struct IntrinsicDef {
     /// Module, one of stdlib.
     pub module: &'static str,
-    /// Function.
+    /// Name of the Erlang function.
     pub function: &'static str,
     /// Number of arguments.
     pub arity: u8,

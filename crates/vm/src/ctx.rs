@@ -34,7 +34,7 @@ impl Alloc<'static> for Ctx<'_> {
 }
 
 impl Ctx<'_> {
-    /// The heap.
+    /// The heap of the process that runs.
     #[inline]
     pub fn heap(&mut self) -> &mut Heap {
         &mut self.state.heap
@@ -82,13 +82,13 @@ impl Ctx<'_> {
         self.yield_as(None, resumption)
     }
 
-    /// As [`Ctx::yield_to`]; the process is said to be in the function `name` meanwhile.
+    /// As [`Ctx::yield_to`]; tools see the process in the function `name` until the rest has run.
     pub fn yield_as(&mut self, name: Option<Mfa>, rest: Resumption) -> BifResult {
         self.state.resumption = Some(Box::new(Suspended { rest, name, collectable: false }));
         Err(Escape::Yield)
     }
 
-    /// As [`Ctx::yield_as`], where `rest` holds no terms: what others ask for may be done meanwhile, a collection too.
+    /// As [`Ctx::yield_as`], where `rest` holds no terms: what others ask for may be done before it runs, a collection too.
     pub fn yield_without_terms(&mut self, name: Mfa, rest: Resumption) -> BifResult {
         self.state.resumption = Some(Box::new(Suspended { rest, name: Some(name), collectable: true }));
         Err(Escape::Yield)
@@ -101,7 +101,7 @@ impl Ctx<'_> {
         Err(Escape::Error(reason))
     }
 
-    /// To be asked by a BIF that will make a large object, before it has had any effect: `Err` if the heap is to be collected
+    /// To be asked by a BIF that will make a large object, before it has had any effect: `Err` if the heap must be collected
     /// first. (Allocation does without, but then the next collection copies the object, and is due at once.)
     #[inline]
     pub fn make_room(&self, words: usize) -> Result<(), Escape> {

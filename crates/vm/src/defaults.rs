@@ -14,7 +14,7 @@ static LOGGER_CLASS: LockClass = LockClass::new("system_logger", 661);
 pub struct Defaults {
     heap: AtomicPtr<Settings>,
     backtrace_depth: AtomicUsize,
-    /// Who gets the emulator's own reports: a pid, `logger` or `undefined`. An immediate.
+    /// The receiver of the emulator's own reports: a pid, `logger` or `undefined`. An immediate.
     system_logger: Mutex<Term>,
     /// All heap settings there ever were: each lives on, for readers that have just got it, and is used again.
     known: Mutex<Vec<&'static Settings>>,
@@ -53,12 +53,12 @@ impl Defaults {
         self.heap.store(ptr::from_ref(settings).cast_mut(), Ordering::Release);
     }
 
-    /// Who gets the emulator's own reports: a local pid, `logger` (who has that name) or `undefined` (nobody).
+    /// The receiver of the emulator's own reports: a local pid, `logger` (the process of that name) or `undefined` (none).
     pub fn system_logger(&self) -> Term {
         *self.system_logger.lock()
     }
 
-    /// Sets who gets them; gives who did.
+    /// Sets the receiver of these reports; gives the old one.
     pub fn set_system_logger(&self, logger: Term) -> Term {
         std::mem::replace(&mut *self.system_logger.lock(), logger)
     }

@@ -1,4 +1,4 @@
-//! Handling of signals by their receiver, in the order they came (process/G1), so many at a time (process/G3).
+//! Handling of signals by their receiver, in the order they came (process/G1), a limited number at a time (process/G3).
 
 use crate::bif::Escape;
 use crate::ctx::Ctx;
@@ -34,7 +34,7 @@ impl Ctx<'_> {
         self.state.unhandled.is_some() || !self.process.outer.is_empty()
     }
 
-    /// Handles signals that have come, as far as so many reductions go (one at least).
+    /// Handles signals that have come, as far as `reductions` go (one at least).
     pub fn fetch_signals(&mut self, reductions: i32) -> Handled {
         let until = self.state.reductions_left.saturating_sub(reductions.max(1));
         if self.state.unhandled.is_some() {
@@ -68,7 +68,7 @@ impl Ctx<'_> {
         self.process.outer.take_all()
     }
 
-    /// Handles these signals until so many reductions are left in the slice, and keeps the rest.
+    /// Handles these signals until no more than `until` reductions are left in the slice, and keeps the rest.
     #[inline(always)]
     fn handle_signals(&mut self, mut signals: Signals, until: i32) -> Handled {
         let mut messages = 0;
@@ -121,8 +121,8 @@ impl Ctx<'_> {
         signals.is_turned()
     }
 
-    /// For a built-in that counts on everything that has come until now: handles it. `Err`: there is so much that the process gives
-    /// way, and the built-in is to be run again, now with a [`crate::OwnerState::retry_state`]; or the process has to end.
+    /// For a built-in that relies on everything that has come until now: handles it. `Err`: there is so much that the process gives
+    /// way, and the built-in must be run again, now with a [`crate::OwnerState::retry_state`]; or the process must end.
     pub fn settle_signals(&mut self) -> Result<(), Escape> {
         let handled = self.fetch_signals(self.state.reductions_left);
         let waits = self.state.retry_state.is_some();

@@ -1,7 +1,8 @@
 //! What dirty schedulers do for a VM: calls of built-ins, and collections of large heaps. The pools are in crate `sched`.
 //!
-//! A call leaves its process behind (`dirty_call.rs`). A process that is to be collected stays `Running` while it is here, so that
-//! it is in no run queue (process/P1) and its owner state belongs to the dirty thread (process/P2).
+//! A call leaves its process behind (`dirty_call.rs`). A process that is collected here stays `Running` from the slice that handed it
+//! over until the collection is done, so that it is in no run queue (process/P1) and its owner state belongs to the dirty thread
+//! (process/P2).
 
 use crate::Process;
 use crate::ctx::Ctx;
@@ -11,9 +12,9 @@ use crate::vm::Vm;
 use myriad_sched::microstate::State;
 use myriad_sched::{DirtyJob, DirtyKind, Local};
 
-/// A process that is to be collected.
+/// A process to be collected.
 pub struct Running(*const Process);
-// SAFETY: it is `Running`, so nothing frees it; it is `Sync`.
+// SAFETY: the process is `Running`, so nothing frees it; it is `Sync`.
 unsafe impl Send for Running {}
 
 /// What a dirty scheduler does in one go.
@@ -39,7 +40,7 @@ impl myriad_sched::Runtime for Vm {
 }
 
 impl Vm {
-    /// A process that stays `Running` is to be collected.
+    /// Has a process collected on a dirty scheduler; it stays `Running` until then.
     pub(crate) fn collect_dirty(&self, kind: DirtyKind, process: &Process) {
         self.schedulers.dirty.enqueue(kind, process.priority(), Job::Collection(Running(process)));
     }
@@ -56,7 +57,7 @@ impl Vm {
     pub(crate) fn run_dirty(&'static self, job: Job, local: &mut Local) {
         let process = match job {
             Job::Call(call) => return call.run(self, local),
-            // SAFETY: see `Running`.
+            // SAFETY: the process is `Running`, so nothing has freed it.
             Job::Collection(process) => unsafe { &*process.0 },
         };
         // SAFETY: process/P2: it is `Running`, and the queue handed it to this thread.

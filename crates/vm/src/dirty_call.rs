@@ -2,11 +2,26 @@
 //!
 //! The call does not take the process along. It gets an owner state of its own ([`state_for_call`]), in which it is the
 //! process that calls: the same X registers, group leader and flags, and a heap of fragments alone. The process's own state
-//! part stays behind, and the process *waits*: a signal makes it runnable, a normal scheduler handles its signals and lets it
+//! stays behind, and the process *waits*: a signal makes it runnable, a normal scheduler handles its signals and lets it
 //! wait again. So it answers, is traced, suspended, linked, or killed while a built-in of its computes or blocks for long. When
-//! the call is over, it comes back as a signal ([`crate::Signal::Returned`]), and the process goes on with the result.
-//! (OTP has a shadow process for the call too; it has the signals handled by processes of its own, as a process that runs
-//! dirty cannot be scheduled there. The owner state of a call is never scheduled here, so the process can.)
+//! the call is over, it comes back as a signal ([`crate::Signal::Returned`]), and the process runs on with the result.
+//!
+//! ```text
+//!    the process, on normal schedulers             the call, on a dirty scheduler          DirtyState
+//!    ---------------------------------             ------------------------------          ----------
+//!    its slice ends: SliceEnd::Dirty                                                       Not
+//!    begin: owner state for the call
+//!    enqueue in the pool ------------------------> waits in the pool's queue               Queued
+//!    try_wait: Waiting                             a dirty thread takes it (sched/DP1)     Running
+//!      signals come: runnable, a slice of            reads the caller's terms,
+//!      nothing but signals, Waiting again            makes its own (DC1)
+//!    Returned is handled: call_returns <---------- the result is pushed as a signal        Not
+//!    the call's heap is joined, its links are
+//!    taken over; the slice runs on with the result
+//!
+//!    it ends before: a call that waits is          a call that has begun runs to its end; its signal comes back,
+//!    taken out of the queue                        and what it gave is taken back (DC3)
+//! ```
 //!
 //! DC1. Both sides read the terms of the process's heap; neither changes a term. What the call makes is in the heap of the
 //!      call, what signals bring in is attached to the process's; neither is collected before the call is back (the process has
@@ -20,6 +35,18 @@
 //!      file) it gives as any other thread would ([`Process::set_exiting`]).
 //! DC4. A collection on a dirty scheduler (`task.rs`) is no call: it moves the terms, so it does take the process along, and
 //!      signals wait.
+//!
+//! Nothing here needs an ordering of its own. The lock of the pool's queue hands the call to the dirty thread, the process's outer queue
+//! hands it back (process/G2), and the process's status (process/P2) says which thread may touch the owner state that stays behind.
+//! [`DirtyState`] is a figure for other processes.
+//!
+//! What was not done:
+//! - *Taking the process along*, as OTP does. It cannot be scheduled then, so processes made for that purpose handle its signals, and each
+//!   kind of signal needs a way to be handled without the process.
+//! - *A lock around the owner state*, for which signals and the call take turns. A call would have to give it up and take it again in all
+//!   places where it may block or compute for long, and find all terms changed.
+//! - *Copying the arguments.* They may be large, and what is read of them (`file:write/2` of many binaries) is often little; DC1 makes it
+//!   unnecessary.
 
 use crate::bif::{BADARG, DirtyKind, Escape, Suspended};
 use crate::ctx::Ctx;
@@ -70,7 +97,7 @@ fn links_made(call: &OwnerState) -> impl Iterator<Item = Term> {
 }
 
 impl DirtyCall {
-    /// The call that the process of `ctx` has stopped at; from here on the process is away.
+    /// The call that the process of `ctx` has stopped at; from here on the process waits for it.
     pub(crate) fn begin(ctx: &mut Ctx<'_>) -> DirtyCall {
         let state = Box::new(state_for_call(ctx.state));
         ctx.state.in_dirty_call = true;
@@ -87,9 +114,9 @@ impl DirtyCall {
         std::ptr::eq(self.process, process)
     }
 
-    /// Runs it, on a dirty scheduler, and sends it back.
+    /// Runs the call, on a dirty scheduler, and sends its result back as a signal.
     pub(crate) fn run(mut self, vm: &'static Vm, local: &mut Local) {
-        // SAFETY: DC2.
+        // SAFETY: DC2: the process's memory outlives the call.
         let process = unsafe { &*self.process };
         process.set_dirty_state(DirtyState::Running);
         let mut ctx = Ctx { state: &mut self.state, process, sched: local, vm };
@@ -102,7 +129,7 @@ impl DirtyCall {
 }
 
 impl Returned {
-    /// The process has ended meanwhile.
+    /// The process has ended before the call came back: what the call has given it is taken back (DC3).
     pub(crate) fn to_nobody(&self, vm: &'static Vm, dead: Pid) {
         for other in links_made(&self.state) {
             let reason = Payload::immediate(Term::atom(am::noproc));
@@ -112,7 +139,7 @@ impl Returned {
 }
 
 impl Ctx<'_> {
-    /// A slice of a process that is away, when it begins: its signals, and its own code if the call has come back.
+    /// A slice of a process in a dirty call, when it begins: its signals, and its own code if the call has come back.
     pub(crate) fn run_in_dirty_call(&mut self) -> SliceEnd {
         if self.answer_signals() == Handled::Fatal {
             SliceEnd::Exited

@@ -1,6 +1,6 @@
 //! What emulator flags say that no other part of [`Config`](crate::vm::Config) holds: read once, when the VM is made, and asked by its parts.
 //!
-//! The command line's table of flags (crate `myriad`) fills this in. Nobody else reads the words of the command line, but
+//! The command line's table of flags (crate `myriad`) fills this in. No other crate reads the words of the command line, but
 //! `erlang:system_info(emu_args)`, which tells them as they came.
 
 /// `+B`: what an interrupt (Ctrl-C) does.
@@ -49,7 +49,7 @@ pub enum WrongNames {
     Error,
 }
 
-/// The flags.
+/// What emulator flags say, beside what [`crate::vm::Config`] has fields for.
 #[derive(Clone, Debug)]
 pub struct EmulatorFlags {
     /// `+B`

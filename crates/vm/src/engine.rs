@@ -14,6 +14,6 @@ pub enum SliceEnd {
     Waiting,
     /// The process has ended with the reason in [`crate::OwnerState::exit_reason`]; no Erlang code of it runs any more.
     Exited,
-    /// It goes on in a dirty scheduler of this kind.
+    /// Its next step runs on a dirty scheduler of this kind.
     Dirty(DirtyKind),
 }

@@ -1,8 +1,8 @@
 //! The end of a process: names, timers, tables, links and monitors, memory.
 //!
-//! First it gives up its names and what else it owns; then the outer queue is closed, and all that came meanwhile is answered as
-//! by one that has ended. So there is one moment at which it ends for everybody, and whoever has learned of it finds its names
-//! free and its tables gone.
+//! First it gives up its names and what else it owns; then the outer queue is closed, and all signals that came until then are
+//! answered as by a process that has ended. So there is one moment at which it ends for all others, and a process that has learned
+//! of it finds its names free and its tables gone.
 //!
 //! A process may own much: tables of millions of rows, many links, many messages. So its end is a walk of several slices
 //! ([`Ending`]): when one is used up the process goes back into a run queue, where it is `exiting` and runs nothing but the rest of
@@ -24,7 +24,7 @@ type Stage = myriad_process::ending::Stage<Vm>;
 /// Most terms of the reason that a slogan shows.
 const SLOGAN_TERMS: usize = 200;
 
-/// A slice of an ending has at least so many reductions: most processes end in one.
+/// Least reductions of a slice of an ending: most processes end in one.
 const LEAST_REDUCTIONS: i32 = 1000;
 /// Reductions for giving up a link, a monitor, a timer, or an unanswered signal.
 const PARTING: usize = 2;

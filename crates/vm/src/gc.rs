@@ -15,7 +15,7 @@ impl Ctx<'_> {
     pub unsafe fn collect(&mut self, need: usize, live: &mut [Term]) -> bool {
         let watched = self.collection_begins(need, false);
         let gc = within(State::Gc);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that all terms that are used afterwards stand in `live`, on the stack or in a root field.
         let done = unsafe { self.state.collect(need, live) };
         drop(gc);
         self.collection_ends(watched);
@@ -30,7 +30,7 @@ impl Ctx<'_> {
     pub unsafe fn shrink_heap(&mut self, live: &mut [Term]) -> bool {
         let watched = self.collection_begins(0, true);
         let gc = within(State::Gc);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that all terms that are used afterwards stand in `live`, on the stack or in a root field.
         let done = unsafe { self.state.shrink_to_fit(live) };
         drop(gc);
         self.collection_ends(watched);
@@ -43,7 +43,7 @@ impl Ctx<'_> {
     /// As for `OwnerState::collect`; the areas are live.
     pub(crate) unsafe fn copy_literals(&mut self, areas: &LiteralRanges) {
         let _gc = within(State::Gc);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the areas are live, and all terms that are used afterwards in root fields or on the stack.
         unsafe { self.state.copy_literals(areas) };
     }
 
@@ -64,7 +64,7 @@ impl Ctx<'_> {
         Ok(report)
     }
 
-    /// Counts the work, and tells of a heap that is too large.
+    /// Counts the work, and reports a heap that is too large.
     fn collected(&mut self, done: Result<GcReport, MaxHeapExceeded>) -> bool {
         match done.and_then(|report| self.with_messages(report)) {
             Ok(report) => {

@@ -4,12 +4,12 @@
 
 use myriad_term::{Atom, Boxed, Pid, Port, RefNumbers};
 
-/// Who holds an object.
+/// What holds an object.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Holder {
     /// A process; of a timer, the one that it will send its message to.
     Process(Pid),
-    /// A port.
+    /// A port, for the terms that it keeps.
     Port(Port),
     /// The name that a timer will send its message to.
     Name(Atom),
@@ -30,7 +30,7 @@ pub enum Place {
     Heap,
     /// In a timer's message.
     Timer,
-    /// In a row.
+    /// In a row of a table.
     Row,
     /// In the memory of a specification.
     Specification,

@@ -12,8 +12,8 @@
 //!   intrinsic cannot do so, it must decline, before anything can be observed.
 //! - An intrinsic runs only for the module of the release's own stdlib, by MD5 ([`Registry::runs_intrinsics`]): a patched
 //!   module, or one that `cover` has compiled, runs its Erlang code. It is decided when the module is loaded.
-//! - While any function of the module has a breakpoint (a trace pattern with `local`, `call_count` or `call_time`, whoever is
-//!   traced), all processes run the module's Erlang code, a loop from its next iteration on ([`Module::is_traced`]).
+//! - While any function of the module has a breakpoint (a trace pattern with `local`, `call_count` or `call_time`, whichever process
+//!   is traced), all processes run the module's Erlang code, a loop from its next iteration on ([`Module::is_traced`]).
 //! - Nothing else turns an intrinsic off. A trace pattern for exported calls shows the call of the function itself; calls that its
 //!   Erlang code would make to exported functions of other modules are not made, so neither that pattern nor `save_calls` shows them.
 //! - An intrinsic is no built-in: `erlang:is_builtin/3`, `myriad compat` and `module_info` do not know it.
@@ -26,11 +26,11 @@
 pub enum Loop {
     /// `(F, List)`: calls `F(Head)` for what it does; `ok` at the end.
     Each,
-    /// `(F, Acc, List)`: goes on with `F(Head, Acc)`; `Acc` at the end.
+    /// `(F, Acc, List)`: the next step is `F(Head, Acc)`; `Acc` at the end.
     Fold,
     /// `(F, List)`: a list of what `F(Head)` gives, with a frame for each element until the end, as a recursion has.
     Map,
-    /// `(F, Acc, {K, V, Iterator})`: goes on with `F(K, V, Acc)` and what `next/1` of the module makes of the iterator; `Acc`
+    /// `(F, Acc, {K, V, Iterator})`: the next step is `F(K, V, Acc)`, then what `next/1` of the module makes of the iterator; `Acc`
     /// where that is `none`.
     FoldPairs,
     /// `(Text)`, the step of a loop over characters: the text itself if it is a list that begins with a character.

@@ -4,11 +4,47 @@
 //! `erts_literal_area_collector` leads this: it takes the areas that wait ([`Ctx::switch_literals`](crate::Ctx::switch_literals)), has each process copy what it
 //! holds of them (`task.rs`), and takes the next ones; then the first are freed.
 //!
-//! LC1. Before the first process is asked, copies between heaps stop to share these literals, and all have made progress
+//! ```text
+//!                     switch: areas wait              thread progress             switch
+//!    Idle -------------------------------> Announced -----------------> Asking ----------> Announced (areas wait) or Idle (none)
+//!
+//!    phase       areas                copies between heaps        processes                    the collector
+//!    -----       -----                --------------------        ---------                    -------------
+//!    Idle        waiting              share all literals          hold them                    is woken by the first area
+//!    Announced   going                copy what is going (LC1)    hold them                    waits in `switch`
+//!    Asking      going                copy what is going          each copies what it holds    asks each, awaits each answer
+//!    next round  retired, then freed                              hold none
+//!                after thread progress (LC3)
+//! ```
+//!
+//! LC1. Before the first process is asked, copies between heaps stop to share these literals, and all threads have made progress
 //!      (heap/L3): so a process that has answered never gets one of them again.
-//! LC2. Whoever keeps terms outside processes (tables, timers, ports) copies literals too ([`myriad_process::Payload::whole`]).
+//! LC2. Code that keeps terms outside processes (tables, timers, ports) copies literals too ([`myriad_process::Payload::whole`]).
 //! LC3. An area is freed after thread progress: a process that has just ended, or a reader of the table of persistent terms, may
 //!      still look at it.
+//!
+//! # Why no literal is freed that something refers to
+//!
+//! An area comes here when nothing leads to its terms any more but terms that processes hold already: the module has left the table, or
+//! the table of persistent terms has another value. From then on a term of the area can only come from one process to another by a
+//! copy. LC1 ends that: a copy that begins after [`set_going`] takes the literals along, and thread progress waits for copies that began
+//! before. What the collector asks then is a fixed set of holders, which shrinks with each answer:
+//!
+//! - A process that lives copies what it holds between two slices, when all its roots are known. While a rest of a built-in holds
+//!   terms, or a built-in of its runs on a dirty scheduler (vm/DC1), the request waits.
+//! - A process that is spawned after the announcement gets copies, and so holds none of these literals.
+//! - A process that has ended answers that it holds nothing; its memory is freed by thread progress (LC3).
+//! - A message that shares these literals was pushed before the request, since thread progress ended the slice that copied it. So
+//!   its receiver has it in the inner queue when it comes to the request, and copies what it holds as well.
+//!
+//! The phase is under the lock, and the ranges that are going are Relaxed: thread progress orders them (heap/L3).
+//!
+//! # What was not done
+//!
+//! - *A count of references for each area.* Each collection, and each copy, of each process would have to change it.
+//! - *Copying literals in every message.* Constants that modules share cost nothing to send today, and persistent terms exist for it.
+//! - *Rewriting all heaps while the world is stopped.* The pause would grow with all memory; now each process pays for its own.
+//! - *Keeping the areas for ever.* A node that is upgraded, or uses persistent terms as counters, would grow without bounds.
 
 mod rounds;
 
@@ -31,7 +67,7 @@ enum Phase {
 
 #[derive(Default)]
 struct State {
-    /// Who leads.
+    /// The process that leads the rounds.
     collector: Option<Pid>,
     /// Areas that wait for the next round.
     waiting: Vec<LiteralArea>,

@@ -1,7 +1,7 @@
 //! Text as the operating system has it: the encoding of file names and environment variables, and the environment.
 //!
 //! The environment is the VM's own copy, taken at start: `os:putenv/2` changes it while other threads read it, which the C
-//! library's does not allow. Programs that ports start get it; the C library goes on seeing the one of the start.
+//! library's does not allow. Programs that ports start get it; the C library still sees the one of the start.
 
 use myriad_sync::{LazyLock, LockClass, RwLock};
 use myriad_term::{Build, Term, TermRef};

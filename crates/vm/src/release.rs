@@ -226,7 +226,7 @@ fn start_erl(root: &Path) -> Option<(String, String)> {
     Some((words.next()?.to_owned(), words.next()?.to_owned()))
 }
 
-/// From the names of `lib/erts-*` and `releases/*`, where nobody has written `start_erl.data`.
+/// From the names of `lib/erts-*` and `releases/*`, where there is no `start_erl.data`.
 fn from_directories(root: &Path) -> Option<(String, String)> {
     let erts = newest(root, "erts")?;
     let otp = names_in(&root.join("releases")).iter().filter_map(|name| name.parse::<u16>().ok()).max()?;

@@ -1,4 +1,4 @@
-//! Reports of the emulator itself to the logger, in OTP's words: a process that ends by an error nobody caught, a heap that
+//! Reports of the emulator itself to the logger, in OTP's words: a process that ends by an error that it did not catch, a heap that
 //! outgrew its limit.
 
 use crate::Signal;
@@ -54,7 +54,7 @@ pub fn line(ctx: &Ctx<'_>, text: &str) {
     });
 }
 
-/// The process ends by an error that nobody caught.
+/// The process ends by an error that it did not catch.
 pub fn crashed(ctx: &mut Ctx<'_>, reason: Term) {
     let pid = ctx.pid().term();
     let sent = send(ctx, CRASHED, |f| {

@@ -49,7 +49,7 @@ pub struct Returned {
 pub type Process = myriad_process::Process<Vm>;
 /// The part of a process that only its owner touches.
 pub type OwnerState = myriad_process::OwnerState<Vm>;
-/// Where a process goes on.
+/// Where a process resumes.
 pub type Resume = myriad_process::Resume<Vm>;
 /// How far a process has come with its end.
 pub type Ending = myriad_process::Ending<Vm>;

@@ -4,8 +4,9 @@
 //! schedulers' `step` from a seed is the test driver (docs/design.md, section 7). What it runs next is the decision of crate `sched`
 //! ([`Dispatcher`]).
 //!
-//! A process that someone waits for looks up each few hundred reductions, answers, and goes behind who has asked
-//! ([`Process::is_asked`]); who gives way early wakes nobody, as two in a dialogue run best on one core.
+//! A process from which another waits for an answer looks for signals each few hundred reductions, answers, and takes its place in the
+//! queue behind the process that asked ([`Process::is_asked`]). Giving way so early wakes no scheduler, since two processes in a
+//! dialogue run best on one core.
 
 use crate::Process;
 use crate::ctx::Ctx;
@@ -23,9 +24,9 @@ use myriad_sync::thread;
 use myriad_term::am;
 use std::time::Duration;
 
-/// Reductions of a slice that handling signals may take before the process runs on: a flood of them stops nobody's own work.
+/// Reductions of a slice that handling signals may take before the process runs its own code: a flood of them does not keep it from its work.
 const SIGNALS_SHARE: i32 = SLICE_REDUCTIONS / 2;
-/// Timers are fired for so many reductions at a time; processes run in between.
+/// Reductions for which timers are fired at a time; processes run in between.
 const TIMERS_AT_ONCE: u32 = SLICE_REDUCTIONS as u32;
 /// What a slice costs apart from its reductions, in reductions: timers and time are looked at once in [`SLICE_REDUCTIONS`].
 const SLICE_OVERHEAD: u32 = 100;
@@ -34,15 +35,15 @@ const SLICE_OVERHEAD: u32 = 100;
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Ran a process, or did work of its own, for so many reductions.
+    /// Ran a process, or did work of its own, for this number of reductions.
     Ran(u32),
-    /// Found nothing to run; the next timer is due in so many nanoseconds.
+    /// Found nothing to run; the next timer is due in this number of nanoseconds.
     Idle(Option<u64>),
     /// The VM stops.
     Stop,
 }
 
-/// A scheduler.
+/// A normal scheduler: what its thread, or a test driver, steps.
 pub struct Scheduler {
     vm: &'static Vm,
     /// Its own state, as running code sees it.
@@ -57,7 +58,7 @@ pub struct Scheduler {
     untrimmed: u64,
     /// The last park met events of file descriptors.
     served: bool,
-    /// It has slept, and since then run nothing but who is told when it does.
+    /// It has slept, and since then run no process but the one that is told when schedulers wake.
     asleep: bool,
     /// While multi-scheduling is blocked: the last step did work of the dirty schedulers.
     dirty_turn: bool,
@@ -176,10 +177,10 @@ impl Scheduler {
         }
     }
 
-    /// Waits until the world goes on, or the VM stops for good.
+    /// Waits until no stop of the world is requested, or the VM stops for good.
     #[cold]
     fn block_at_safepoint(&mut self) {
-        // What is left to do waits, as all else does.
+        // Retired work that is left waits, as all else does.
         let _ = self.local.go_offline();
         let sleep = microstate::within(State::Sleep);
         self.vm.schedulers.block_at_safepoint();
@@ -237,7 +238,7 @@ impl Scheduler {
         }
         process.start_running();
         let urgency = process.take_urgency();
-        // Relaxed: a hint for who wakes it.
+        // Relaxed: a hint for the thread that wakes it next.
         process.home.store(self.local.id as u32, Ordering::Relaxed);
         // SAFETY: process/P2, this thread has just made it Running.
         let state = unsafe { process.owner_state() };

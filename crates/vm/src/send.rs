@@ -16,9 +16,9 @@ pub enum Sent {
     NoConnection,
 }
 
-/// Words copied for a reduction.
+/// Words that are copied for one reduction.
 const COPIED_PER_REDUCTION: usize = 16;
-/// Bytes that a port is given for a reduction.
+/// Bytes that are handed to a port for one reduction.
 const BYTES_PER_REDUCTION: usize = 256;
 
 impl Vm {
@@ -73,7 +73,7 @@ impl Ctx<'_> {
         payload
     }
 
-    /// Counts the work of copying so many words.
+    /// Counts the work of copying `words` words.
     #[inline]
     pub fn pay_for_copy(&mut self, words: usize) {
         if words >= COPIED_PER_REDUCTION {

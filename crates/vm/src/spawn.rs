@@ -13,13 +13,13 @@ use myriad_process::links::{AliasMode, Monitor, Target, Watcher};
 use myriad_process::{CodePtr, Flags, Message, Payload, Priority};
 use myriad_term::{Arena, Build, Export, Mfa, Pid, RefNumbers, Term, TermRef, am};
 
-/// How a new process is to be.
+/// The options of a new process.
 pub struct SpawnOptions {
     /// Link with the parent.
     pub link: bool,
     /// Monitored by the parent under this reference; with the alias mode and the tag it asked for.
     pub monitor: Option<(RefNumbers, Option<AliasMode>, Option<Payload>)>,
-    /// Priority.
+    /// The priority that it begins with.
     pub priority: Priority,
     /// Heap sizes and limits.
     pub heap: Settings,
@@ -40,9 +40,9 @@ pub struct SpawnOptions {
 /// The reply to a `spawn_request`. Terms of the parent's.
 #[derive(Clone, Copy)]
 pub struct Reply {
-    /// Its reference.
+    /// The reference of the request, which the reply bears.
     pub reference: Term,
-    /// Its tag.
+    /// The first element of the reply: `spawn_reply`, or what the option `reply_tag` says.
     pub tag: Term,
     /// Is it sent if the request succeeds?
     pub sent: bool,

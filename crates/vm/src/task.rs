@@ -122,7 +122,7 @@ impl Ctx<'_> {
             if argument.is_am(am::major) {
                 self.state.heap.request_fullsweep();
             }
-            // SAFETY: as in `do_tasks`.
+            // SAFETY: between two slices, all terms are where `collect` looks.
             (unsafe { self.collect(0, &mut []) }, Term::TRUE)
         };
         answer(self.vm, from, &request, result);
@@ -132,12 +132,12 @@ impl Ctx<'_> {
     /// Copies what the process holds of the literals that are to go. `false`: that is too much for its heap.
     fn copy_going_literals(&mut self) -> bool {
         let areas = self.vm.literals.going();
-        // SAFETY: as in `do_tasks`; the areas are freed only after the answer.
+        // SAFETY: between two slices, all terms are where the collector looks; the areas are freed only after the answer.
         unsafe { self.copy_literals(&areas) };
         let limit = self.state.heap.max_heap_size().size;
         // What was a literal counts now.
         let too_large = limit != 0 && self.state.heap.total_size_words() > limit;
-        // SAFETY: as in `do_tasks`.
+        // SAFETY: between two slices, all terms are where `collect` looks.
         !too_large || unsafe { self.collect(0, &mut []) }
     }
 

@@ -1,4 +1,4 @@
-//! The offset between Erlang's clocks: following the operating system's clock, and telling who monitors it.
+//! The offset between Erlang's clocks: following the operating system's clock, and messages to the processes that monitor it.
 
 use crate::Signal;
 use crate::timer::Action;
@@ -17,7 +17,7 @@ impl Vm {
         before
     }
 
-    /// Sends the offset to all who monitor the clock service.
+    /// Sends the offset to all processes that monitor the clock service.
     fn tell_time_offset(&'static self) {
         let offset_ns = self.clock.offset_ns();
         for (reference, pid) in self.clock.watchers() {

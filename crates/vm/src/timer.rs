@@ -1,6 +1,6 @@
 //! Timers of a VM: setting one, and what it does when it is due. The wheels are in crate `sched`.
 //!
-//! A timer that is to send a message to a process is taken back when that process ends; one to a name stays, and finds out who
+//! A timer that is to send a message to a process is taken back when that process ends; one to a name stays, and finds out which process
 //! has the name when it fires.
 
 use crate::vm::Vm;
@@ -35,7 +35,7 @@ impl Vm {
         }
     }
 
-    /// Fires what is due on a scheduler's wheel, until about so many reductions are spent. `false`: more may be due.
+    /// Fires what is due on a scheduler's wheel, until about `reductions` are spent. `false`: more may be due.
     pub(crate) fn fire_timers(&'static self, scheduler: usize, now_ns: u64, reductions: u32) -> bool {
         self.timers.fire(scheduler, now_ns, reductions, |action| self.do_action(action))
     }

@@ -1,4 +1,4 @@
-//! What the VM tells whoever traces it, and the words that it tests before it does.
+//! What the VM tells its tracer, and the words that it tests before it does.
 //!
 //! | module | holds |
 //! | --- | --- |

@@ -30,7 +30,7 @@ pub struct Vm {
     pub config: Config,
     /// What the OTP release is like.
     pub release: Release,
-    /// Processes.
+    /// All processes, by their pids.
     pub processes: ProcessTable,
     /// Registered names.
     pub names: Names,
@@ -44,9 +44,9 @@ pub struct Vm {
     pub schedulers: Schedulers<Vm>,
     /// Literals that are to go.
     pub literals: Literals,
-    /// Timers.
+    /// The timers of all schedulers.
     pub timers: Timers<Vm>,
-    /// Clocks.
+    /// Monotonic time, system time and the offset between them.
     pub clock: Clock,
     /// Time, randomness, parking.
     pub platform: Arc<dyn Platform>,
@@ -113,9 +113,9 @@ pub struct Parts {
     pub engine: Box<dyn Engine>,
     /// The upper crates, in the order in which they let go of a process that ends.
     pub subsystems: Vec<Box<dyn Subsystem>>,
-    /// Who traces.
+    /// What traces: crate `trace`.
     pub tracer: Box<dyn Tracer>,
-    /// Who tells people what goes on.
+    /// What shows the VM to people: crate `observe`.
     pub observer: Box<dyn Observer>,
 }
 
@@ -178,12 +178,12 @@ impl Vm {
         &*self.engine
     }
 
-    /// Who traces. Trace points ask [`Vm::switches`] or the process's flags first (vm/TR1).
+    /// What traces. Trace points must ask [`Vm::switches`] or the process's flags first (vm/TR1).
     pub fn tracer(&self) -> &dyn Tracer {
         &*self.tracer
     }
 
-    /// Who tells people what goes on.
+    /// What shows the VM to people: crate `observe`.
     pub fn observer(&self) -> &dyn Observer {
         &*self.observer
     }
@@ -224,7 +224,7 @@ impl Vm {
         self.defaults.heap()
     }
 
-    /// This node's name.
+    /// The name of this node: `nonode@nohost`, unless it is alive.
     pub fn node_name(&self) -> Atom {
         myriad_term::node::local().0
     }

@@ -27,9 +27,9 @@ const SHORT_SUBJECT: usize = 4096;
 const SHORT_TEXT: usize = 8;
 const SHORT_FOR_TEXT: usize = 256;
 
-/// So many texts of up to [`SHORT_TEXT`] bytes are looked for by their first bytes.
+/// Up to this number of texts of up to [`SHORT_TEXT`] bytes are looked for by their first bytes.
 const FEW: usize = 16;
-/// But only in so many bytes of a subject that is not short.
+/// But only in this number of bytes of a subject that is not short.
 const SOON: usize = 1024;
 
 /// How a pattern is found.

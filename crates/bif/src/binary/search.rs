@@ -181,7 +181,7 @@ impl Collector {
         Collector { search, only_first, found: Vec::new(), list: Term::NIL }
     }
 
-    /// Searches; `Err` if it is to go on later.
+    /// Searches; `Err` if the rest is for a later slice.
     fn search(&mut self, ctx: &mut Ctx<'_>) -> Result<(), Escape> {
         while let Some(search) = &mut self.search {
             match search.next(ctx) {

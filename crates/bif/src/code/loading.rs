@@ -49,7 +49,7 @@ fn welcome(vm: &'static Vm, patterns: &mut Patterns, name: Atom) {
 
 /// `erlang:finish_loading([Prepared])`: `ok`, or `{Why, [Module]}`.
 ///
-/// It gives way before the code changes, as OTP's does: who was ready to run when the code was loaded runs in the old one first.
+/// It gives way before the code changes, as OTP's does: a process that was ready to run when the code was loaded runs in the old one first.
 pub(super) fn finish_loading_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let list = args[0];
     if list.list_length().is_none() {

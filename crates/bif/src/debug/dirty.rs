@@ -33,7 +33,7 @@ pub(super) fn dirty_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         Some(am::dirty_io) => DirtyKind::Io,
         _ => return badarg(),
     };
-    // What has begun goes on wherever it has come to.
+    // A call that has begun continues on the scheduler to which it has come.
     if kind_here(ctx).is_none() && ctx.state.retry_state.is_none() {
         return Err(Escape::Dirty(kind));
     }

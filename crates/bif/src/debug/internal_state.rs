@@ -266,8 +266,8 @@ fn inconsistent_heap(ctx: &mut Ctx<'_>, value: Term) -> BifResult {
         return badarg();
     }
     for i in 0..BROKEN_ELEMENTS {
-        // SAFETY: an element of a tuple that is no literal, and so lies in this process's own memory (heap/H3), which nobody else reads
-        // now. An atom is no pointer, so no collector has to know.
+        // SAFETY: an element of a tuple that is no literal, and so lies in this process's own memory (heap/H3), which no other thread
+        // reads now. An atom is no pointer, so no collector has to know.
         unsafe { *value.boxed_ptr().add(1 + i) = Term::OK.raw() };
     }
     gc_state(ctx, true);

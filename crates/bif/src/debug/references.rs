@@ -1,4 +1,4 @@
-//! Who refers to other nodes: by pids, ports and references of theirs.
+//! What refers to other nodes: by pids, ports and references of theirs.
 //!
 //! OTP has a table of nodes whose entries count the terms that refer to them, and go when none does. Here such a term names its
 //! node itself, and a heap walk (`observe::heap_walk`) tells which there are.
@@ -14,7 +14,7 @@ type Node = (Atom, u32);
 /// How often each holder refers to a node: by a timer, in another way.
 type Counts = HashMap<Holder, HashMap<Place, i64>>;
 
-/// The nodes that terms refer to, and who holds these terms. `None`: to be tried again in another slice.
+/// The nodes that terms refer to, and what holds these terms. `None`: the caller must try again in another slice.
 fn count(ctx: &mut Ctx<'_>) -> Option<HashMap<Node, Counts>> {
     let mut nodes: HashMap<Node, Counts> = HashMap::new();
     if !node::knows_others() {

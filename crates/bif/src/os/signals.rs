@@ -38,7 +38,7 @@ static STARTING: Mutex<()> = Mutex::new(&CLASS, ());
 /// SIGINT ends the VM: the user is being asked what an earlier one shall do.
 static INTERRUPT_ENDS: AtomicBool = AtomicBool::new(false);
 
-/// Runs `f`; a SIGINT meanwhile ends the VM at once.
+/// Runs `f`; a SIGINT that comes before it has returned ends the VM at once.
 pub fn with_interrupt_ending(f: impl FnOnce()) {
     // Relaxed, here and in the handler: a flag alone.
     INTERRUPT_ENDS.store(true, Ordering::Relaxed);
@@ -132,8 +132,8 @@ fn start_thread(vm: &'static Vm) -> bool {
     if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
         return false;
     }
-    // A full pipe loses signals rather than stop whoever the handler interrupted.
-    // SAFETY: a descriptor of ours.
+    // A full pipe loses signals rather than stop the thread that the handler interrupted.
+    // SAFETY: the descriptor was made above.
     unsafe { libc::fcntl(ends[1], libc::F_SETFL, libc::O_NONBLOCK) };
     let from = ends[0];
     if thread::spawn("signals", move || forward(vm, from)).is_err() {

@@ -9,7 +9,7 @@ use std::ops::Range;
 pub(super) enum Format {
     /// All that is there.
     Raw,
-    /// A length of so many bytes, which are no part of the packet.
+    /// A length of this number of bytes, which are no part of the packet.
     Length(usize),
     /// A line.
     Line,
@@ -49,7 +49,7 @@ impl Default for Limits {
 pub(super) enum Frame {
     /// A packet: the part of it that is handed on, and where the next begins.
     Packet(Range<usize>, usize),
-    /// Not enough; so many bytes would do, if that is known.
+    /// Not enough; how many bytes would do, if that is known.
     More(Option<usize>),
     /// No packet.
     Invalid,
@@ -172,7 +172,7 @@ fn asn1(bytes: &[u8], limits: &Limits) -> Frame {
     }
 }
 
-/// A line of HTTP; one of a header goes on in the next where that begins with a blank. It is never cut.
+/// A line of HTTP; a line of a header takes in the next one where that begins with a blank. It is never cut.
 fn http(bytes: &[u8], kind: Line, limits: &Limits) -> Frame {
     // The length of lines limits only where that of packets does not.
     let most = if limits.packet != 0 { limits.packet } else { limits.line };

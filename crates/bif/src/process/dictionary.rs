@@ -23,7 +23,7 @@ fn get_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     Ok(ctx.state.dictionary.as_ref().and_then(|d| d.get(args[0])).unwrap_or(Term::UNDEFINED))
 }
 
-/// A list of what `item` makes of each entry that it wants. Nothing it does looks at the dictionary meanwhile.
+/// A list of what `item` makes of each entry that it wants. `item` must not look at the dictionary.
 fn list_of(ctx: &mut Ctx<'_>, mut item: impl FnMut(&mut Ctx<'_>, Term, Term) -> Option<Term>) -> Term {
     let Some(dictionary) = ctx.state.dictionary.take() else { return Term::NIL };
     let mut list = Term::NIL;

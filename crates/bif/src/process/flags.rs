@@ -35,7 +35,7 @@ pub(super) fn off_heap(value: Term) -> Option<bool> {
     }
 }
 
-/// A number that is set, of at most so many bits as a small integer has on OTP, which takes no other.
+/// A number to be set, which must be a small integer on OTP: below 2^59.
 pub(crate) fn setting(value: Term) -> Option<usize> {
     value.as_usize().filter(|n| *n < 1 << 59)
 }
@@ -134,7 +134,7 @@ fn node_options_bits(options: Term) -> Option<u8> {
     if options.is_nil() {
         return Some(0);
     }
-    // Told in another form than to those who give no options.
+    // The messages have another form than those without options.
     let mut form = 1 << 4;
     let mut bits = 0;
     for (key, value) in options.as_map()?.iter() {
@@ -203,7 +203,7 @@ pub(super) fn scheduler(vm: &Vm, value: Term) -> Option<u32> {
     u32::try_from(value.as_usize().filter(|n| *n <= vm.config.schedulers)?).ok()
 }
 
-/// Binds the process to a scheduler (or, 0, to none), and goes on there.
+/// Binds the process to a scheduler (or, 0, to none), where it continues.
 fn bind(ctx: &mut Ctx<'_>, to: Term) -> BifResult {
     let Some(number) = scheduler(ctx.vm, to) else { return badarg() };
     let old = Term::small(i64::from(ctx.process.bind(number)));

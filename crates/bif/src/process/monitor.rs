@@ -70,7 +70,7 @@ enum Watched {
     Process(myriad_term::Pid, Term),
     Port(myriad_term::Port, Term),
     TimeOffset,
-    /// Nobody has the name: the message is immediate, with this name.
+    /// No process or port has this name: the message comes at once, with the name.
     Nobody(Term),
     /// On another node, without connection.
     NoConnection,

@@ -30,7 +30,7 @@ fn callee(mfa: [Term; 3]) -> Result<(&'static Export, Vec<Term>), Escape> {
         return badarg();
     }
     let Ok(arity) = u8::try_from(args.len()) else {
-        // No function has so many: found out by the new process.
+        // No function has that many arguments: the new process finds that out.
         return Ok((Export::intern(Mfa { module: am::erlang, function: am::apply, arity: 3 }), mfa.to_vec()));
     };
     Ok((Export::intern(Mfa { module, function, arity }), args))

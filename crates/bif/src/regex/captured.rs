@@ -85,7 +85,7 @@ impl Captures {
     }
 }
 
-/// Part of a text as a list of characters; as `unicode:characters_to_list/1` tells of it if `\C` has cut through a character.
+/// Part of a text as a list of characters; as `unicode:characters_to_list/1` gives it if `\C` has cut through a character.
 fn characters(ctx: &mut Ctx<'_>, bytes: &[u8]) -> Term {
     let error = match std::str::from_utf8(bytes) {
         Ok(text) => return ctx.string(text),

@@ -38,7 +38,7 @@ pub struct Code(NonNull<pcre::pcre2_code_8>);
 
 // SAFETY: PCRE2 promises that compiled code is read-only while matching, and no thread owns it.
 unsafe impl Send for Code {}
-// SAFETY: as above.
+// SAFETY: PCRE2 promises that compiled code is read-only while matching, and no thread owns it.
 unsafe impl Sync for Code {}
 
 impl Drop for Code {
@@ -237,8 +237,8 @@ impl Code {
         let Some(scratch) = kept.or_else(fresh) else { return Outcome::Bad };
         let (data, context) = (scratch.data.as_ptr(), scratch.context.as_ptr());
         // SAFETY: code, match data and context are live; the subject lives during the match, and is UTF-8 if its check is left out.
-        // Then a `start` in the middle of a character, as `\C` in any match leads to, does not lead outside: who reads forwards
-        // takes a byte without its lead for a character, and after a lead all that belongs to it is there; who goes backwards
+        // Then a `start` in the middle of a character, as `\C` in any match leads to, does not lead outside: reading forwards
+        // takes a byte without its lead for a character, and after a lead all that belongs to it is there; going backwards
         // ends at a lead, which the first byte is, and compares places by order.
         // The vector has at least `wanted` pairs, of which `found` are written.
         let found = unsafe {
@@ -250,7 +250,7 @@ impl Code {
         let outcome = match found {
             1.. => {
                 let count = (found as usize).min(wanted);
-                // SAFETY: as above.
+                // SAFETY: the match data is live; its vector has at least `wanted` pairs, of which `found` are written.
                 let vector = unsafe { std::slice::from_raw_parts(pcre::pcre2_get_ovector_pointer_8(data), 2 * count) };
                 places.extend(vector.chunks_exact(2).map(|pair| place(pair[0], pair[1], bytes.len())));
                 Outcome::Match

@@ -43,7 +43,7 @@ allocators! {
     driver_alloc driver_free driver_realloc;
 }
 
-/// A message comes from each of so many threads, less one, to whom asks for figures: from one that knows all.
+/// A process that asks for figures expects messages from this number of threads, less one; they all come from one that knows all.
 pub const AUX_WORK_THREADS: i64 = 2;
 
 /// How much is told: `{allocator, _}` asks for all, `{allocator_sizes, _}` for the sizes.
@@ -272,7 +272,7 @@ pub fn gather(ctx: &mut Ctx<'_>, what: Atom, reference: Term, allocators: Term) 
     Ok(Term::TRUE)
 }
 
-/// `{allocator | allocator_sizes, Name | Names}`: goes on in Erlang code, which asks with a reference; errors are its own.
+/// `{allocator | allocator_sizes, Name | Names}`: continues in Erlang code, which asks with a reference; errors are its own.
 pub fn ask(ctx: &mut Ctx<'_>, function: Atom, which: Term) -> BifResult {
     use myriad_term::{Export, Mfa};
     ctx.trap(Export::intern(Mfa { module: am::erlang, function, arity: 1 }), &[which])

@@ -47,7 +47,7 @@ fn process_display_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 }
 
 fn display(ctx: &Ctx<'_>) {
-    // In one piece, its lines ending as on a raw terminal. Nobody is there to be told of an error.
+    // In one piece, its lines ending as on a raw terminal. There is nowhere to report an error.
     let text = myriad_observe::stack::backtrace(ctx.vm.engine(), ctx.state).replace('\n', "\r\n");
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

@@ -1,4 +1,4 @@
-//! `system_monitor/0,1,2` and `system_profile/0,2`: who watches the system, and for what (`trace::monitor`,
+//! `system_monitor/0,1,2` and `system_profile/0,2`: which process watches the system, and for what (`trace::monitor`,
 //! `trace::profile`).
 
 use super::info::watch_term;

@@ -7,7 +7,7 @@ use myriad_vm::Vm;
 /// A process or port that watches the system (both are immediate terms), and what it asked for, in OTP's order.
 #[derive(Clone)]
 pub struct Watch {
-    /// Who is told.
+    /// The process or port that gets the messages.
     pub by: Term,
     /// The options, with their limits.
     pub options: Vec<(Atom, Option<u64>)>,

@@ -1,7 +1,7 @@
 //! `trace_delivered/1`: a message that comes after all trace messages sent so far.
 //!
-//! Trace messages are sent by the thread that does what they tell of, straight into the tracer's queue. So what is to be waited for
-//! is that every thread has finished the slice it is in: thread progress.
+//! Trace messages are sent by the thread that does what they report, straight into the tracer's queue. So the call waits until
+//! every thread has finished the slice it is in: for thread progress.
 
 use myriad_heap::Payload;
 use myriad_process::Message;
@@ -9,7 +9,7 @@ use myriad_term::{Build, Pid, RefNumbers, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx, Signal, Vm};
 
-/// The message, sent when this is dropped, whoever does so.
+/// The message, sent when this is dropped, by any thread.
 struct Notice {
     vm: &'static Vm,
     to: Pid,

@@ -64,7 +64,7 @@ struct Change {
     on: bool,
     mask: u32,
     tracer: Term,
-    /// Is it the tracer that was asked for? Who names none ends what any asked for.
+    /// Was the tracer named? A call without one ends the tracing of any tracer.
     named: bool,
 }
 

@@ -50,7 +50,7 @@ pub(super) fn trace_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
                 (Some(module), Some(function), Some(Ok(arity))) => {
                     of_function(ctx, Mfa { module, function, arity }, key)
                 }
-                // No function has so many arguments.
+                // No function has that many arguments.
                 (Some(_), Some(_), Some(Err(_))) => Ok(ctx.tuple(&[key, Term::UNDEFINED])),
                 _ => plain(),
             }
@@ -60,7 +60,7 @@ pub(super) fn trace_info_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
 }
 
-/// Who has ended is asked the same questions.
+/// The answers for a process that has ended.
 fn of_nobody(key: Term) -> BifResult {
     if matches!(key.as_atom(), Some(am::flags | am::tracer)) { Ok(Term::UNDEFINED) } else { plain() }
 }

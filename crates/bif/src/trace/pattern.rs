@@ -49,7 +49,7 @@ fn kinds(list: Term, own: Term) -> Option<Kinds> {
     Some(kinds)
 }
 
-/// What is to be done with them.
+/// What is done with the functions that match.
 enum How {
     On(MaybeSpec),
     Off,

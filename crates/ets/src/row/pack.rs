@@ -56,6 +56,7 @@ fn put(bytes: &mut Vec<u8>, code: u8, value: u64) {
         return;
     }
     let count = (64 - value.leading_zeros()).div_ceil(8) as usize;
+    debug_assert!((1..=8).contains(&count) && code < 8);
     bytes.push(code | (NEAR as u8 - 1 + count as u8) << 3);
     bytes.extend_from_slice(&value.to_le_bytes()[..count]);
 }
@@ -64,7 +65,7 @@ fn put(bytes: &mut Vec<u8>, code: u8, value: u64) {
 /// `kept`, which will lie `base` words behind the row's beginning.
 ///
 /// # Safety
-/// `start` points at `words` words that a copy has filled, which nobody else uses; its objects off the heap are dead
+/// `start` points at `words` words that a copy has filled, which nothing else uses; its objects off the heap are dead
 /// afterwards.
 pub unsafe fn pack(
     root: TermRef<'_>,
@@ -138,6 +139,7 @@ pub unsafe fn pack(
         }
         i += 1;
     }
+    debug_assert_eq!(i, words, "PK1: the last object ends where the copy does");
 }
 
 /// Reads what [`put`] wrote.
@@ -154,6 +156,7 @@ impl Reader<'_> {
             return Some((first & 7, value));
         }
         let count = (value + 1 - NEAR) as usize;
+        debug_assert!((1..=8).contains(&count));
         let value = if let Some(eight) = rest.first_chunk::<8>() {
             u64::from_le_bytes(*eight) & u64::MAX >> (64 - 8 * count)
         } else {
@@ -194,18 +197,19 @@ impl<'h, A: Alloc<'h> + ?Sized> Place<'_, A> {
         Some(())
     }
 
-    /// Room for so many words.
+    /// Room for `words` words.
     fn room(&mut self, words: usize) -> Option<*mut u64> {
+        debug_assert!(self.filled <= self.words);
         if words > self.words - self.filled {
             return None;
         }
-        // SAFETY: as above.
+        // SAFETY: there is room for `words` words more, as has just been looked at.
         let at = unsafe { self.start.add(self.filled) };
         self.filled += words;
         Some(at)
     }
 
-    /// The word so many behind the one that comes next.
+    /// The word `words` behind the one that comes next.
     #[inline]
     fn ahead(&self, words: u64) -> *mut u64 {
         self.start.wrapping_add(self.filled.wrapping_add(words as usize))
@@ -221,7 +225,7 @@ impl<'h, A: Alloc<'h> + ?Sized> Place<'_, A> {
     /// The cell that will be there.
     #[inline]
     fn cell_ahead(&self, words: u64) -> Term {
-        // SAFETY: as above.
+        // SAFETY: PK1: the cell is made before the term is used.
         unsafe { Term::from_cell(self.ahead(words).cast()) }
     }
 
@@ -269,6 +273,7 @@ impl<'h, A: Alloc<'h> + ?Sized> Place<'_, A> {
                 // SAFETY: the place of an object off the heap in the row (PK1), which is copied as a row's are.
                 unsafe {
                     let object = row.add(value as usize);
+                    debug_assert!(Header::from_raw(*object).is_off_heap(), "PK1: the place is that of a kept object");
                     let words = 1 + Header::from_raw(*object).size();
                     let at = self.room(words)?;
                     std::ptr::copy_nonoverlapping(object, at, words);

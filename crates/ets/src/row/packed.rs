@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | 1 + elements | the tuple's header; the key; other elements: themselves if immediate, or marks |
 //! | any | what the key refers to |
-//! | any | objects off the heap of all other elements (R2) |
+//! | any | objects off the heap of all other elements (ets/R2) |
 //! | any | the compact forms of these elements, in bytes |
 //!
 //! A mark is a word with the tag that no term has ([`myriad_term::word::Tag::Free`]), and says how many bytes from the row's
@@ -61,7 +61,7 @@ impl Buffers {
         let start = self.image.as_mut_ptr();
         let mut block = Block { at: start, words, off_heap: OffHeap::new(), row: PhantomData };
         let copied = copy::copy(element, words, &mut block, no_literal);
-        // SAFETY: the copy has filled so many words of the image, which nobody else uses.
+        // SAFETY: the copy has filled `words` words of the image, which nothing else uses.
         unsafe { pack::pack(copied, start, words, base, &mut self.kept, &mut self.bytes) };
         mark
     }
@@ -125,6 +125,7 @@ impl<'r> Row<'r> {
                 block.off_heap.link(object, 0);
                 at += 1 + Boxed::at(object).size();
             }
+            debug_assert_eq!(at, forms, "the last kept object ends where the compact forms begin");
             if !bytes.is_empty() {
                 *data.add(forms + bytes.len().div_ceil(8) - 1) = 0;
             }
@@ -138,8 +139,8 @@ impl<'r> Row<'r> {
     fn bytes_at(self, mark: TermRef<'_>) -> &'r [u8] {
         let from = (mark.raw() >> 3) as usize;
         let end = self.head().words * 8;
-        debug_assert!(from <= end);
-        // SAFETY: R3: these bytes of the row stay as they are.
+        debug_assert!(is_mark(mark) && from <= end);
+        // SAFETY: ets/R3: these bytes of the row stay as they are.
         unsafe { std::slice::from_raw_parts(self.data().cast::<u8>().add(from), end.saturating_sub(from)) }
     }
 

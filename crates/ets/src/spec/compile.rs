@@ -58,6 +58,7 @@ impl Spec {
         let body =
             if result == am::dollar_underscore { Body::Whole } else { Body::Program(vec![Op::All(Place::Result)]) };
         let variables = numbers.len();
+        debug_assert!(all.len() == variables && matches!(result, am::dollar_underscore | am::dollar_dollar));
         let clause = Clause { head, tests, guards: Vec::new(), body, all };
         Ok(Spec { clauses: vec![clause], variables, dialect: Dialect::Table, memory: memory.into_fragment() })
     }
@@ -220,7 +221,7 @@ fn cut(text: &str) -> &str {
 impl Compiler<'_> {
     fn error(&mut self, text: String) {
         self.errors.push(cut(&text).to_owned());
-        // Something stands for the value, so that compiling goes on.
+        // `[]` stands for the value, so that the rest is compiled too.
         self.constant(Term::NIL, Place::Scratch);
     }
 
@@ -313,6 +314,7 @@ impl Compiler<'_> {
 
     /// Adds an operation on the last `n` values; on constants it is carried out.
     fn operate(&mut self, op: Op, n: usize) {
+        debug_assert!(self.values.len() >= n, "SP2: an operation has operands");
         let from = self.values.len().saturating_sub(n);
         let operands: Vec<Value> = self.values.drain(from..).collect();
         let start = operands.first().map_or(self.ops.len(), |v| v.start);
@@ -342,6 +344,7 @@ impl Compiler<'_> {
     /// Compiles an expression: it leaves one value.
     fn expression(&mut self, term: Term, place: Place) {
         let (mut work, mut jumps) = (Vec::new(), Vec::new());
+        let before = self.values.len();
         self.visit(term, place, &mut work, &mut jumps);
         while let Some(next) = work.pop() {
             match next {
@@ -364,6 +367,7 @@ impl Compiler<'_> {
                 Work::Land(number) => {
                     let to = self.ops.len() as u32;
                     for at in std::mem::take(&mut jumps[number].1) {
+                        debug_assert!((at as u32) < to, "SP3: a jump leads forward");
                         if let Op::AndAlso(place) | Op::OrElse(place) = &mut self.ops[at] {
                             *place = to;
                         }
@@ -374,6 +378,10 @@ impl Compiler<'_> {
                 Work::Actioned(name, n) => self.operate(Op::Action(name, n), n as usize),
             }
         }
+        debug_assert!(
+            !self.errors.is_empty() || self.values.len() == before + 1,
+            "SP2: an expression leaves one value"
+        );
     }
 
     fn visit(&mut self, term: Term, place: Place, work: &mut Vec<Work>, jumps: &mut Vec<(usize, Vec<usize>)>) {

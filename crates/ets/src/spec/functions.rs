@@ -12,7 +12,7 @@ pub struct Env<'m> {
     pub scratch: &'m Arena,
     /// The process that runs the specification.
     pub pid: Term,
-    /// This node.
+    /// The name of the node, for `node/0`.
     pub node: Atom,
 }
 
@@ -21,7 +21,7 @@ pub type Call = for<'m> fn(Env<'m>, &[TermRef<'m>]) -> Option<TermRef<'m>>;
 
 /// A function by its name.
 pub struct Function {
-    /// Name.
+    /// The name by which specifications call it.
     pub name: Atom,
     /// Number of arguments.
     pub arity: usize,

@@ -40,7 +40,7 @@ pub enum HeadError {
 /// A compiled head.
 #[derive(Default)]
 pub struct Head {
-    /// The tests.
+    /// The tests, in the order in which the parts of a term are met.
     pub tests: Vec<Test>,
     /// The variables' numbers, by slot.
     pub variables: Vec<u64>,
@@ -238,6 +238,7 @@ impl Head {
         while let Some(Test::Skip(_)) = head.tests.last() {
             head.tests.pop();
         }
+        debug_assert!(head.tests.len() >= head.variables.len(), "each variable is bound by a test");
         Ok(head)
     }
 }

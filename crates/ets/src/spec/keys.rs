@@ -74,6 +74,7 @@ pub fn reach(spec: &Spec, options: &Options) -> Reach {
     if ordered {
         keys.sort_by(|a, b| compare(*a, *b));
         keys.dedup_by(|a, b| eq(*a, *b));
+        debug_assert!(keys.is_sorted_by(|a, b| compare(*a, *b).is_lt()), "each key once, in order");
     } else {
         let mut unique: Vec<Term> = Vec::new();
         for key in keys {

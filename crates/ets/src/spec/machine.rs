@@ -245,6 +245,7 @@ impl Machine {
         (host, body): (&mut dyn Host, bool),
     ) -> Result<(), Failed> {
         let exit = am::EXIT.term();
+        debug_assert!(self.stack.is_empty(), "SP2: a program begins with nothing");
         let mut at = 0;
         while let Some(op) = ops.get(at) {
             at += 1;
@@ -271,6 +272,7 @@ impl Machine {
                     self.stack.push(list);
                 }
                 Op::Tuple(n, place) => {
+                    debug_assert!(self.stack.len() >= n as usize, "SP2");
                     let from = self.stack.len().saturating_sub(n as usize);
                     let elements = &self.stack[from..];
                     let tuple = if place == Place::Result {
@@ -292,6 +294,7 @@ impl Machine {
                     self.stack.push(cell);
                 }
                 Op::Map(n, place) => {
+                    debug_assert!(self.stack.len() >= 2 * n as usize, "SP2");
                     let from = self.stack.len().saturating_sub(2 * n as usize);
                     let pairs: Vec<(Term, Term)> = self.stack[from..].chunks_exact(2).map(|p| (p[0], p[1])).collect();
                     let map = if place == Place::Result {
@@ -303,6 +306,7 @@ impl Machine {
                     self.stack.push(map);
                 }
                 Op::Call(function) => {
+                    debug_assert!(self.stack.len() >= function.arity, "SP2");
                     let from = self.stack.len().saturating_sub(function.arity);
                     let env = Env { scratch: &self.scratch, pid: self.pid, node: self.node };
                     let value = (function.call)(env, &self.stack[from..]).map(word);
@@ -318,6 +322,7 @@ impl Machine {
                     self.stack.push(word(copy_out(value, heap)));
                 }
                 Op::And(n) | Op::Or(n) => {
+                    debug_assert!(self.stack.len() >= n as usize, "SP2");
                     let from = self.stack.len().saturating_sub(n as usize);
                     let and = matches!(op, Op::And(_));
                     let mut values = self.stack[from..].iter().map(|t| t.as_bool());
@@ -331,6 +336,7 @@ impl Machine {
                     });
                 }
                 Op::AndAlso(to) | Op::OrElse(to) => {
+                    debug_assert!((at..=ops.len()).contains(&(to as usize)), "SP3: a program runs forward only");
                     let goes_on = matches!(op, Op::AndAlso(_));
                     match self.pop().as_bool() {
                         Some(value) if value == goes_on => {}
@@ -354,6 +360,7 @@ impl Machine {
                     self.pop();
                 }
                 Op::Action(name, n) => {
+                    debug_assert!(self.stack.len() >= n as usize, "SP2");
                     let from = self.stack.len().saturating_sub(n as usize);
                     let arguments: Vec<Term> = self.stack.drain(from..).collect();
                     let value = match name {
@@ -380,7 +387,7 @@ impl Machine {
 
     #[inline]
     fn pop(&mut self) -> Term {
-        // SP2: there is one.
+        debug_assert!(!self.stack.is_empty(), "SP2: an operation finds its operands on the stack");
         self.stack.pop().unwrap_or(Term::NIL)
     }
 }

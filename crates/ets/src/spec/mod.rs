@@ -103,7 +103,7 @@ enum Body {
     Whole,
     /// A term without memory.
     Immediate(Term),
-    /// A program.
+    /// A program that leaves the result on the stack (SP2).
     Program(Vec<Op>),
 }
 
@@ -121,7 +121,7 @@ pub enum Place {
 pub enum Op {
     /// A term of the specification.
     Constant(Term, Place),
-    /// A variable.
+    /// The value of the variable in this slot.
     Variable(u32, Place),
     /// `'$_'`
     Whole(Place),
@@ -133,7 +133,7 @@ pub enum Op {
     Cons(Place),
     /// A map of as many pairs.
     Map(u32, Place),
-    /// A call.
+    /// A call of a function, with as many of the last values as it has arguments.
     Call(&'static Function),
     /// The top value moves to the result heap.
     Keep,

@@ -62,7 +62,7 @@ impl Host for Tested {
     }
 }
 
-/// Nobody is traced.
+/// No process is traced: what asks about one gives `undefined` or nothing.
 impl Host for NoHost {
     fn act<'m>(&mut self, name: Atom, _: &[TermRef<'m>], _: &'m Arena) -> Option<TermRef<'m>> {
         Some(match name {

@@ -79,7 +79,7 @@ pub(super) unsafe fn create(m: &mut Machine<'_, '_>, n: usize, segment: impl Fn(
     let mut to = Bytes { bytes: [0; HEAP_BINARY_LIMIT + WORD], at: 0 };
     for i in 0..n {
         let s = segment(i);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the segments are of the instruction at hand.
         unsafe {
             match s.kind {
                 segment::INTEGER => {
@@ -98,7 +98,7 @@ pub(super) unsafe fn create(m: &mut Machine<'_, '_>, n: usize, segment: impl Fn(
     }
     let words = to.at.div_ceil(64);
     let at = m.heap().alloc(2 + words).as_ptr();
-    // SAFETY: so many fresh words (term/A2); the buffer has whole words.
+    // SAFETY: fresh words, as many as were asked for (term/A2); the buffer has whole words.
     unsafe {
         *at = Header::new(Kind::HeapBinary, 1 + words).raw();
         *at.add(1) = to.at as u64;

@@ -109,7 +109,7 @@ impl Emitter {
         self.labels.insert(label, self.code.len());
     }
 
-    /// Here goes on who does not come to a label by a branch.
+    /// Code continues here that does not come to a label by a branch.
     pub(crate) fn define_behind(&mut self, label: u32) {
         self.end_call();
         self.behind.insert(label, self.code.len());
@@ -153,7 +153,7 @@ impl Emitter {
         self.code.push(0);
     }
 
-    /// A label, for those who come there with other X registers than a branch does, and who have counted already: exceptions, and
+    /// A label, for code that comes there with other X registers than a branch does, and has counted already: exceptions, and
     /// receives, which lose them.
     pub(crate) fn label_behind(&mut self, label: u32) {
         self.behind_words.push((self.code.len(), label));
@@ -165,7 +165,7 @@ impl Emitter {
         if label == 0 { self.code.push(0) } else { self.label(label) }
     }
 
-    /// The continuation of a call that has so many words more (this one included): its record stands behind them, before the
+    /// The continuation of a call that has `more` words more (this one included): its record stands behind them, before the
     /// code that is returned to.
     pub(crate) fn continuation(&mut self, more: usize) {
         let point = self.announce(self.line, self.frame);

@@ -1,4 +1,4 @@
-//! Tests of types, comparisons: they go on, or at their label.
+//! Tests of types, comparisons: code continues behind them, or at their label.
 
 use super::state::{State, has_kind, is_binary};
 use crate::guards;

@@ -155,7 +155,7 @@ impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
         self.ret()
     }
 
-    /// Calls the fun on the arguments in place. So many calls more count for the step: the loop's of itself, that of `next/1`.
+    /// Calls the fun on the arguments in place. The step counts as `calls` calls more: the loop's of itself, that of `next/1`.
     #[inline(always)]
     unsafe fn call_of_loop(mut self, calls: i32) {
         (*self.m).reds -= calls;

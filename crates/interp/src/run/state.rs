@@ -63,7 +63,7 @@ pub(super) fn is_binary(t: Term) -> bool {
 /// The term is of a heap that stands.
 #[inline(always)]
 pub(super) unsafe fn has_kind(t: Term, is: impl FnOnce(Kind) -> bool) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the term is of a heap that stands, so its header can be read.
     t.is_boxed() && is(Header::from_raw(unsafe { *t.boxed_ptr() }).kind())
 }
 
@@ -73,7 +73,7 @@ pub(super) unsafe fn has_kind(t: Term, is: impl FnOnce(Kind) -> bool) -> bool {
 /// Of [`State::context`].
 #[inline(always)]
 pub(super) unsafe fn peek_bits(object: *mut u64, position: usize, n: usize) -> Option<u64> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `object` is the match context that `State::context` gave.
     unsafe {
         let whole = Term::from_raw(*object.add(1)).boxed_ptr();
         let (data, bytes) = if Header::from_raw(*whole).kind() == Kind::HeapBinary {
@@ -100,7 +100,7 @@ fn both_small(a: Term, b: Term) -> bool {
     (a.raw() | b.raw()) & 7 == 0
 }
 
-/// Runs `f` on the instruction at hand and goes on where it says.
+/// Runs `f` on the instruction at hand and continues where it says.
 #[cold]
 #[inline(never)]
 unsafe fn detour(
@@ -122,7 +122,7 @@ unsafe fn detour(
 /// The compiler's claims about types decide nothing of this.
 #[allow(unsafe_op_in_unsafe_fn, clippy::missing_safety_doc, reason = "one contract for all, stated above")]
 impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
-    /// Goes on at `pc`.
+    /// Continues at `pc`.
     #[inline(always)]
     pub(super) unsafe fn go(self) {
         if cfg!(debug_assertions) {
@@ -141,7 +141,7 @@ impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
         (*heap).htop = self.htop;
     }
 
-    /// Runs `f` on the instruction at hand and goes on where it says.
+    /// Runs `f` on the instruction at hand and continues where it says.
     #[inline(always)]
     pub(super) unsafe fn out_of_line(mut self, f: SlowOp) {
         self.save();
@@ -163,7 +163,7 @@ impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
         detour(self.pc, self.x, self.sp, self.htop, self.m, f)
     }
 
-    /// Goes on after so many words.
+    /// Continues this number of words behind.
     #[inline(always)]
     pub(super) unsafe fn next(mut self, words: usize) {
         self.pc = self.pc.add(words);
@@ -340,7 +340,7 @@ impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
         function
     }
 
-    /// The tuple in the register of the first word, if it has an element at so many bytes; null for all else.
+    /// The tuple in the register of the first word, if it has an element at that distance in bytes; null for all else.
     #[inline(always)]
     pub(super) unsafe fn tuple_reaching(self, bytes: u32) -> *const Term {
         let tuple = *self.from(self.high());

@@ -3,7 +3,7 @@
 //! F1. A handle is used by one call at a time; a call that meets another, or a closed file, gives `einval`.
 //! F2. A file is closed by `close_nif`, at the latest when its owner (the process that opened it) ends, or when the last
 //!     reference to the handle is collected.
-//! F3. Who ends while a call of its still uses the file, on a dirty scheduler, does not wait: the call closes the file
+//! F3. A process that ends while a call of its still uses the file, on a dirty scheduler, does not wait: the call closes the file
 //!     ([`Revocable`]).
 
 use super::open::vec_binary;
@@ -35,7 +35,7 @@ const IOV_MAX: usize = 1024;
 const DIRECT_WRITE_LIMIT: usize = 64 << 10;
 /// A write on the scheduler that took longer was not one to memory: the disk cannot follow...
 const SLOW_WRITE: Duration = Duration::from_micros(500);
-/// ...and so many that follow are done elsewhere.
+/// ...and this number of writes that follow are done on dirty schedulers.
 const WRITES_AWAY: u32 = 256;
 /// [`FileHandle::away`] of a file whose writes all may block.
 const ALWAYS_AWAY: u32 = u32::MAX;
@@ -76,7 +76,7 @@ impl Owners {
     /// Closes the files of a process that ends.
     pub fn owner_exits(&self, pid: Pid) {
         let shard = self.shard(pid);
-        // Relaxed: what this process has opened it has counted itself; who opens a file for it afterwards takes it back
+        // Relaxed: what this process has opened it has counted itself; a call that opens a file for it afterwards takes it back
         // (`ExitFlag`).
         if shard.owners.load(Ordering::Relaxed) == 0 {
             return;

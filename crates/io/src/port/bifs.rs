@@ -74,7 +74,7 @@ fn driver_word(line: &[u8]) -> &[u8] {
     line.split(|b| b.is_ascii_whitespace()).next().unwrap_or(line)
 }
 
-/// Who opens a port is not runnable meanwhile (`system_profile`, `exclusive`).
+/// A process that opens a port does not count as runnable until it is open (`system_profile`, `exclusive`).
 fn open_port(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if !ctx.sched.dirty {
         profile::port_call(ctx, true);

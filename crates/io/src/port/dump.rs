@@ -7,7 +7,7 @@ use myriad_vm::Vm;
 use myriad_vm::heap_walk::{Holder, Place, Visit};
 use std::io::{self, Write};
 
-/// A section for each port. Of one that somebody else is busy with only its head is told.
+/// A section for each port. Of a port that another thread is busy with, only the head is shown.
 pub fn ports(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
     let Some(system) = System::of(vm) else { return Ok(()) };
     for port in system.all() {

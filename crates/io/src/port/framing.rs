@@ -7,9 +7,9 @@ use std::borrow::Cow;
 pub enum Framing {
     /// As they come.
     Stream,
-    /// Packets after a big-endian length of so many bytes (1, 2 or 4).
+    /// Packets after a big-endian length of this number of bytes (1, 2 or 4).
     Packet(usize),
-    /// Lines of at most so many bytes.
+    /// Lines of at most this number of bytes.
     Line(usize),
 }
 

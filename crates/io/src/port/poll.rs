@@ -1,17 +1,17 @@
-//! Waiting until file descriptors are ready or programs have ended, and telling the ports.
+//! Waiting until file descriptors are ready or programs have ended, and calling the ports then.
 //!
 //! One thread at a time waits in `epoll_wait`: the *waiter*. As long as little comes, that is the I/O thread. When it meets
 //! events while schedulers are idle, it leaves the post to them: a scheduler about to park then waits there instead, and
 //! in a dialogue with a program no other thread has to be woken (OTP's schedulers poll for the same reason). The I/O thread
-//! looks in now and then. If it finds nobody waiting, the schedulers are busy, and it waits itself again; if nothing has come for
+//! looks in now and then. If it finds no thread waiting, the schedulers are busy, and it waits itself again; if nothing has come for
 //! a while, it takes the post back, so that an idle VM sleeps. A scheduler that sleeps already does not come for the post: after
-//! events of which no process was told, so that none is about to park, the I/O thread goes on waiting (a large packet comes and
-//! goes in many parts, and the process hears of the last).
+//! events that gave no process a message, so that no scheduler is about to park, the I/O thread waits again itself (a large packet
+//! comes in many parts, and the process gets a message with the last).
 //!
-//! W1. While nobody waits, the I/O thread sleeps for GRACE at most: that long an event may be left lying.
-//! W2. A scheduler that is woken while it waits is told through `wake`, whose every write is an event. It takes the post before it
-//!     looks whether it was woken; who wakes it looks who has the post afterwards. [`LeaderSlot`] has the protocol.
-//! W3. Who has waited serves the events. Two threads may be about one port: its lock decides.
+//! W1. While no thread waits, the I/O thread sleeps for GRACE at most: that long an event may be left lying.
+//! W2. A scheduler that is woken while it waits is interrupted through `wake`, whose every write is an event. It takes the post
+//!     before it looks whether it was woken; its waker looks afterwards which thread has the post. [`LeaderSlot`] has the protocol.
+//! W3. The thread that has waited serves the events. Two threads may be about one port: its lock decides.
 //!
 //! What epoll does not take (regular files and some devices) is always ready: its keys stand in a list that the I/O thread goes
 //! through without waiting, one step of each port at a time.
@@ -39,16 +39,16 @@ static CHILDREN_CLASS: LockClass = LockClass::new("poll_children", 350);
 const CHILD: u64 = 1 << 62;
 /// The key of [`Poll::wake`].
 const WAKE: u64 = u64::MAX;
-/// How long nobody may wait (W1).
+/// How long there may be no waiter (W1).
 const GRACE: Duration = Duration::from_millis(1);
-/// The I/O thread takes the post back when schedulers have waited for so many times GRACE and met no event.
+/// The I/O thread takes the post back when schedulers have waited for this many times GRACE and met no event.
 const QUIET: u32 = 20;
 /// Most events taken at a time.
 const EVENTS: usize = 32;
 /// As much as OTP reads at a time.
 const READ: usize = 64 << 10;
 
-/// Who waits, by number: the I/O thread, or a scheduler (its number and [`SCHEDULERS`]).
+/// The waiter as a number: the I/O thread, or a scheduler (its number and [`SCHEDULERS`]).
 const IO_THREAD: usize = 0;
 const SCHEDULERS: usize = 1;
 
@@ -143,7 +143,7 @@ impl Watch {
         self.fd.as_fd()
     }
 
-    /// Does it tell of what comes without being armed again, once it has been seen empty?
+    /// Does it report what comes without being armed again, once it has been seen empty?
     pub(super) fn tells_by_itself(&self) -> bool {
         self.edge && self.state == Registered::Yes
     }
@@ -224,7 +224,7 @@ impl Poll {
         // Relaxed: a hint.
         *quiet = if self.met.swap(false, Ordering::Relaxed) { 0 } else { *quiet + 1 };
         if *quiet >= QUIET {
-            // Relaxed: who has not seen it yet is interrupted the next time.
+            // Relaxed: a waiter that has not seen it yet is interrupted the next time.
             self.lent.store(false, Ordering::Relaxed);
             self.post.leader().into_iter().for_each(|who| self.interrupt(who));
         }
@@ -319,7 +319,7 @@ fn child_ended(system: &System, key: u64) {
     let child = system.poll.children.lock().1.remove(&key);
     if let Some(child) = child {
         let _ = epoll::delete(&system.poll.epoll, &child.handle);
-        // If somebody else has reaped it, nobody knows how it ended.
+        // If another part of the program has reaped it, its exit status is lost.
         ended(system, child.port, reap(child.pid, libc::WNOHANG).unwrap_or(0));
     }
 }
@@ -430,7 +430,7 @@ pub(super) fn start(system: &'static System) -> Result<(), String> {
             }
             slot.quiescent();
             let told = TOLD.replace(false);
-            // If somebody else waits, it looks in; after it has waited itself, if a scheduler may come for the post.
+            // If another thread waits, this one looks in; after it has waited itself, it does so if a scheduler may come for the post.
             // Relaxed: a hint.
             if !busy && (told || !waits) && poll.lent.load(Ordering::Relaxed) {
                 slot.park();

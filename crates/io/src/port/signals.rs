@@ -143,7 +143,7 @@ impl Drop for Linking {
             && let Some(system) = System::of(self.vm)
             && let Some(port) = system.get(self.port)
         {
-            // Nobody holds the lock here: this runs where the process ends, or where it was found ended.
+            // No caller holds the port's lock here: this runs where the process ends, or where it was found ended.
             let mut state = port.lock();
             port.exit(system, &mut state, Term::atom(am::noproc), true);
         }
@@ -190,7 +190,7 @@ impl Port {
         match request {
             Request::Command(data) => {
                 bytes = data.bytes().len();
-                // Who makes it busy runs on; who finds it so does not.
+                // A process that makes it busy runs on; one that finds it busy is suspended.
                 suspend_if_busy(system, self.id, &mut state, sender);
                 self.output(system, &mut state, sender, data);
             }

@@ -20,9 +20,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 const DIRECT: usize = 64 << 10;
 /// Written in one go by the I/O thread.
 const STEP: usize = 256 << 10;
-/// A blocking pipe that is ready takes so many bytes.
+/// Bytes that a blocking pipe takes if it is ready.
 const PIPE_BUF: usize = 4096;
-/// A terminal that is ready takes so many.
+/// Bytes that a terminal takes if it is ready.
 const TTY_BUF: usize = 256;
 /// Most pieces of one system call.
 const PIECES: usize = 64;
@@ -34,7 +34,7 @@ enum Kind {
     NonBlocking,
     /// A socket in blocking mode.
     Socket,
-    /// Takes so many bytes when `poll` says that it is ready.
+    /// Takes this number of bytes when `poll` says that it is ready.
     Polled(usize),
 }
 
@@ -43,14 +43,14 @@ struct Sink {
     watch: Watch,
     kind: Kind,
     queue: ByteQueue,
-    /// The I/O thread has been asked to go on.
+    /// The I/O thread has been asked to write the rest.
     armed: bool,
 }
 
 /// Whether a program has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Program {
-    /// There is none, or nobody asks.
+    /// There is none, or its end is of no interest.
     None,
     /// It runs, and its exit status is wanted.
     Running,
@@ -186,7 +186,7 @@ impl Sink {
     }
 }
 
-/// Sends to a socket without waiting, and without a signal if nobody listens.
+/// Sends to a socket without waiting, and without a signal if the other end is closed.
 fn send(fd: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Errno> {
     let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
     // SAFETY: the bytes are live and as many as said.
@@ -289,9 +289,9 @@ fn write_two(fd: BorrowedFd<'_>, header: &[u8], data: &[u8]) -> Result<usize, Er
 enum Input {
     /// Bytes in memory of their own, for the owner as they are.
     Whole(Vec<u8>),
-    /// So many bytes more of a large packet, where they belong.
+    /// This number of bytes more of a large packet, where they belong.
     Packet(usize),
-    /// So many bytes, in the buffer.
+    /// This number of bytes, in the buffer.
     Bytes(usize),
 }
 
@@ -332,7 +332,7 @@ fn read_onto(fd: BorrowedFd<'_>, bytes: &mut Vec<u8>, most: usize) -> Result<usi
     let most = most.min(room.len());
     let (read, _) = rustix::io::read(fd, &mut room[..most])?;
     let count = read.len();
-    // SAFETY: so many bytes after those that were there have been read.
+    // SAFETY: that many bytes after those that were there have been read.
     unsafe { bytes.set_len(have + count) };
     Ok(count)
 }
@@ -365,7 +365,7 @@ impl Port {
             return self.udp_readable(system, state, buffer);
         }
         let State { driver: Driver::Stream(stream), input, owner, .. } = &mut *state else { return };
-        // Counted before they are told of; of a packet, without its header.
+        // Counted before the owner gets them; a packet without its header.
         let is_packets = matches!(stream.framing, Framing::Packet(_));
         let mut count = |bytes: usize| count_input(system, input, bytes as u64);
         let read = match stream.read(buffer) {
@@ -412,7 +412,7 @@ impl Port {
             Err(errno) => return self.fail(system, state, errno),
         };
         let Driver::Stream(Stream { source: Some(source), .. }) = &mut state.driver else { return };
-        // The end that was told of with the last bytes is not told of again.
+        // The end that was reported with the last bytes is not reported again.
         if all_read && !hung_up && source.tells_by_itself() {
             return;
         }
@@ -462,7 +462,7 @@ impl Port {
         }
     }
 
-    /// Output can go on.
+    /// The descriptor takes output again.
     pub(super) fn writable(&self, system: &System) {
         let mut state = self.lock();
         let state = &mut *state;

@@ -27,7 +27,7 @@ impl System {
 
 /// A port does something: the thread is at work in a port, and `system_profile` tells when it begins and when it has done.
 pub(super) struct Work<'p> {
-    /// If it is to be told.
+    /// The VM and the port, if `system_profile` watches ports.
     told: Option<(&'static Vm, &'p Port)>,
     _state: Within,
 }

@@ -55,7 +55,7 @@ impl Terminal {
         }
         let before = set_modes()?;
         if SAVED.lock().replace(before).is_none() {
-            // SAFETY: the function has no conditions; what it locks nobody keeps. A refusal only costs the old modes.
+            // SAFETY: the function has no conditions; what it locks no thread keeps. A refusal only costs the old modes.
             unsafe { libc::atexit(at_exit) };
         }
         Some(Terminal { line: Line::new(charset_of_locale()), partial: Vec::new() })
@@ -136,7 +136,7 @@ fn set_modes() -> Option<Termios> {
     Some(before)
 }
 
-/// Lends the terminal to somebody else, with the modes that it had.
+/// Lends the terminal to another user, with the modes that it had at first.
 pub(super) fn lend(f: impl FnOnce()) {
     let modes = SAVED.lock().clone();
     if let Some(modes) = &modes {

@@ -292,7 +292,7 @@ impl Stream {
             }
         };
         let (consumed, produced) = (take - self.z.avail_in as usize, (before - self.z.avail_out) as usize);
-        // SAFETY: zlib has written so many bytes.
+        // SAFETY: zlib has written that many bytes.
         unsafe { out.set_len(start + produced) };
         if let Some(crc) = &mut self.crc {
             match mode {

@@ -13,13 +13,13 @@ use myriad_vm::engine::Engine;
 use myriad_vm::{OwnerState, Process, Signal};
 use std::io::{self, Write};
 
-/// A process that the dump has taken up (CD1), and messages and other signals that it has not fetched.
+/// A process that the dump has taken up (observe/CD1), and messages and other signals that it has not fetched.
 pub struct Seized {
     process: &'static Process,
     signals: Vec<Signal>,
 }
 
-/// Terms of one message or entry that are printed for somebody to read.
+/// Terms of one message or entry that are printed for a person to read.
 const TERMS: usize = 100_000;
 
 /// The status of a process in the words of a crash dump.
@@ -34,7 +34,7 @@ fn state(process: &Process) -> &'static str {
     }
 }
 
-/// What can be seen of a process from outside (CD2).
+/// What can be seen of a process from outside (observe/CD2).
 pub fn summary(process: &Process, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "=proc:{}\nState: {}", pid_text(process.pid.term()), state(process))?;
     match process.name() {
@@ -43,7 +43,7 @@ pub fn summary(process: &Process, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// All of a process for somebody to read, with its messages, its dictionary and its stack, if nobody runs it and it waits;
+/// All of a process for a person to read, with its messages, its dictionary and its stack, if it waits and no thread runs it;
 /// what can be seen from outside otherwise.
 pub fn shown(vm: &'static Vm, process: &'static Process, out: &mut dyn Write) -> io::Result<()> {
     summary(process, out)?;
@@ -54,7 +54,7 @@ pub fn shown(vm: &'static Vm, process: &'static Process, out: &mut dyn Write) ->
     // SAFETY: process/P2: `seize` has made it `Running` for this thread, which lets it go below.
     let state = unsafe { process.owner_state() };
     let done = Details { vm, process, state, signals: &[], to_read: true }.write(out);
-    // A signal that has come meanwhile wakes it.
+    // A signal that has come since it was seized wakes it.
     if !process.try_wait() {
         vm.schedulers.enqueue_woken(process);
     }
@@ -92,7 +92,7 @@ impl Dump {
             if let Some((_, state)) = own.filter(|_| is_own) {
                 Details { vm, process, state, signals: &[], to_read: false }.write(&mut self.out)?;
             } else if process.seize(all_stopped) {
-                // SAFETY: process/P2: `seize` has made it `Running` for this thread; nobody ends that (CD1).
+                // SAFETY: process/P2: `seize` has made it `Running` for this thread; nothing ends that (observe/CD1).
                 let state = unsafe { process.owner_state() };
                 let taken = state.unhandled.take().into_iter().flat_map(|signals| *signals);
                 let signals: Vec<Signal> = taken.chain(process.outer.take_all()).map(Packet::open).collect();
@@ -106,7 +106,7 @@ impl Dump {
     /// What the processes hold.
     pub(super) fn heaps(&mut self, vm: &'static Vm, seized: &[Seized], own: Own<'_>) -> io::Result<()> {
         for Seized { process, signals } in seized {
-            // SAFETY: as in `processes`.
+            // SAFETY: process/P2: `seize` has made it `Running` for this thread; nothing ends that (observe/CD1).
             let state = unsafe { process.owner_state() };
             holdings(vm, process.pid, state, signals, &mut self.terms, &mut self.out)?;
         }

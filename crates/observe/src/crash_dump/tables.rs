@@ -30,7 +30,7 @@ pub fn schedulers(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
         let [max, high, normal, low] = scheduler.lengths();
         writeln!(out, "Current Port: \nRun Queue Max Length: {max}\nRun Queue High Length: {high}")?;
         writeln!(out, "Run Queue Normal Length: {normal}\nRun Queue Low Length: {low}")?;
-        // Ports do not queue: who signals a port runs its driver.
+        // Ports do not queue: a thread that signals a port runs its driver.
         writeln!(out, "Run Queue Port Length: 0")?;
         writeln!(out, "Current Process: {current}")?;
     }

@@ -64,7 +64,7 @@ impl<T> ConstPtr<T> {
     /// The cell lives, and nobody has an exclusive access while the result lives.
     #[inline(always)]
     pub unsafe fn deref(&self) -> &T {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the cell lives and that there is no exclusive access.
         unsafe { &*self.0 }
     }
 }
@@ -81,7 +81,7 @@ impl<T> MutPtr<T> {
     #[inline(always)]
     #[allow(clippy::mut_from_ref, reason = "the caller promises that it is the only one")]
     pub unsafe fn deref(&self) -> &mut T {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the cell lives and that there is no other access.
         unsafe { &mut *self.0 }
     }
 }

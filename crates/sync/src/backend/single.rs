@@ -25,7 +25,7 @@ pub mod atomic {
 
             // SAFETY: S1, there is no second thread to share it with.
             unsafe impl $(<$param>)? Sync for $name $(<$param>)? {}
-            // SAFETY: as above.
+            // SAFETY: S1, there is no second thread to send it to.
             unsafe impl $(<$param>)? Send for $name $(<$param>)? {}
 
             impl $(<$param>)? std::fmt::Debug for $name $(<$param>)? {

@@ -19,7 +19,7 @@ pub(crate) struct RwLock<T> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: S1 (back end `single`): there is no second thread.
+// SAFETY: sync/S1 (back end `single`): there is no second thread.
 unsafe impl<T: Send> Sync for RwLock<T> {}
 
 /// A mutex is a readers-writer lock that nobody reads.

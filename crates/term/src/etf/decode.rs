@@ -30,7 +30,7 @@ pub enum DecodeError {
 pub struct DecodeOptions<'a> {
     /// Make no atoms and no references to functions that do not exist yet.
     pub safe: bool,
-    /// Who this node is.
+    /// This node's identity.
     pub node: NodeIdentity,
     /// Atoms that tag 82 refers to by index (a distribution header's); none in an ordinary term.
     pub atoms: &'a [Atom],
@@ -93,7 +93,7 @@ pub struct Decoded<'h> {
     pub used: usize,
 }
 
-/// What is to be done with a container once it is full.
+/// What is done with a container once it is full.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Close {
     /// Nothing.
@@ -102,7 +102,7 @@ enum Close {
     Cells,
     /// A flat map, whose keys want to be in order.
     FlatMap,
-    /// The pairs of a hash map, in the last of the buffers: the map is to be made.
+    /// The pairs of a hash map, in the last of the buffers, of which the map is made.
     HashMap,
     /// This was the whole term.
     Root,
@@ -128,11 +128,11 @@ impl<'h> Frame<'h> {
     /// Puts a term where it is waited for.
     ///
     /// # Safety
-    /// Something is (`left` is not zero), in a container that is still where it was (A1, E3).
+    /// Something is (`left` is not zero), in a container that is still where it was (term/A1, term/E3).
     #[inline(always)]
     unsafe fn put(&mut self, term: TermRef<'h>) {
         debug_assert!(self.left > 0);
-        // SAFETY: the caller's promise. The address behind the last place is not used.
+        // SAFETY: the caller promises that a place waits for a term, in a container that stands. The address behind the last is not used.
         unsafe { *self.next = term };
         self.next = self.next.wrapping_offset(self.step);
         std::mem::swap(&mut self.step, &mut self.other);
@@ -356,7 +356,7 @@ impl<'a, 'h> Decoder<'a, 'h> {
         *frame = inner;
     }
 
-    /// A container is full: goes on with what comes after it; false if that was all.
+    /// A container is full: takes up what comes after it; false if that was all.
     #[inline]
     fn close<A: Build<'h> + ?Sized>(&mut self, heap: &mut A, frame: &mut Frame<'h>) -> Result<bool, DecodeError> {
         let mut made = None;
@@ -391,7 +391,7 @@ impl<'a, 'h> Decoder<'a, 'h> {
         Ok(true)
     }
 
-    /// Can the input hold `terms` more than are waited for already, beside the container itself (E1)?
+    /// Can the input hold `terms` more than are waited for already, beside the container itself (term/E1)?
     #[inline]
     fn check_claim(&self, frame: &Frame<'h>, terms: usize, reader: &Reader<'_>) -> Result<(), DecodeError> {
         let owed = (self.owed + frame.owed() - 1).saturating_add(terms);
@@ -442,14 +442,14 @@ impl<'a, 'h> Decoder<'a, 'h> {
 
 /// The address of code as a word of an object that holds terms.
 fn pointer_word<T>(to: &'static T) -> Term {
-    // SAFETY: exports and entries are 16-byte aligned, so their addresses look like small integers (B2).
+    // SAFETY: exports and entries are 16-byte aligned, so their addresses look like small integers (term/B2).
     unsafe { Term::from_raw(std::ptr::from_ref(to) as u64) }
 }
 
 /// An object of `header`'s kind with all its slots nil.
 fn container<'h, A: Build<'h> + ?Sized>(heap: &mut A, header: Header) -> (TermRef<'h>, *mut TermRef<'h>) {
     let at = heap.alloc(1 + header.size()).as_ptr();
-    // SAFETY: 1 + size fresh words (A2).
+    // SAFETY: 1 + size fresh words (term/A2).
     unsafe {
         *at = header.raw();
         let slots = at.add(1).cast::<TermRef<'h>>();

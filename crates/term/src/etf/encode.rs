@@ -1,7 +1,7 @@
 //! `term_to_binary`: from terms to bytes.
 //!
-//! What is still to be written is on a stack of runs (slots, lists, maps), so nesting costs no native stack (E2) and the
-//! work can stop between any two terms (E3). Large binaries need not be copied: [`Encoder::into_pieces`] gives them as they
+//! What is still to be written is on a stack of runs (slots, lists, maps), so nesting costs no native stack (term/E2) and the
+//! work can stop between any two terms (term/E3). Large binaries need not be copied: [`Encoder::into_pieces`] gives them as they
 //! are.
 
 use super::output::{Insertion, Output, Piece};
@@ -24,7 +24,7 @@ pub struct EncodeOptions {
     pub deterministic: bool,
     /// Level of compression, 0 (none) to 9.
     pub compressed: u8,
-    /// Who this node is.
+    /// This node's identity.
     pub node: NodeIdentity,
 }
 
@@ -85,7 +85,7 @@ impl<'h> Run<'h> {
             Run::Pairs { key, value, left } => {
                 *left = left.checked_sub(1)?;
                 let next = if *left % 2 == 1 { key } else { value };
-                // SAFETY: one of the keys or values of a map that stays (T2, E3); `left` counts both.
+                // SAFETY: one of the keys or values of a map that stays (term/T2, term/E3); `left` counts both.
                 unsafe {
                     let term = **next;
                     *next = next.add(1);

@@ -14,7 +14,7 @@ use crate::word::Term;
 /// Words for a pair of a large map: its cell, and its share of the nodes.
 const HASH_PAIR_WORDS: usize = 4;
 
-/// The words that the term at byte `at` will take; of one of many bytes, those that its first `most` bytes tell of.
+/// The words that the term at byte `at` will take; of one of many bytes, those that its first `most` bytes ask for.
 pub fn words(input: &[u8], at: usize, most: usize) -> usize {
     let mut measure = Measure { reader: Reader::new(input, at), words: 0, terms: 1 };
     let end = measure.reader.left().saturating_sub(most);
@@ -37,7 +37,7 @@ struct Measure<'a> {
 impl Measure<'_> {
     fn container(&mut self, words: usize, terms: usize) -> Result<(), DecodeError> {
         self.terms = self.terms.saturating_add(terms);
-        // Memory in proportion to the input (E1): sizes that lie do not count.
+        // Memory in proportion to the input (term/E1): sizes that lie do not count.
         if self.terms > self.reader.left() {
             return Err(DecodeError::BadArg);
         }
@@ -143,7 +143,7 @@ impl Measure<'_> {
         }
     }
 
-    /// The node's name, then so many bytes.
+    /// An identifier, which takes `words`: the node's name, then `bytes` bytes.
     fn identifier(&mut self, words: usize, bytes: usize) -> Result<(), DecodeError> {
         self.atom()?;
         self.skip(words, bytes)

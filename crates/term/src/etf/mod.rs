@@ -3,8 +3,8 @@
 //! E1. Decoding takes memory in proportion to its input, whatever sizes the input claims: each promised term needs at least
 //!     one byte, so the terms that open containers still wait for may not outnumber the bytes that are left.
 //! E2. Neither way recurses on terms: nesting is limited by memory only.
-//! E3. Both can stop after a number of steps and go on later, over terms and an [`crate::Alloc`] that have not moved
-//!     meanwhile (a fragment, or a heap that is not collected until the work is done).
+//! E3. Both can stop after a number of steps and continue later, over terms and an [`crate::Alloc`] that have not moved
+//!     since (a fragment, or a heap that is not collected until the work is done).
 //!
 //! Which forms are written is OTP's choice, release by release: see [`EncodeOptions`]. What distribution adds in front of
 //! a term (headers, fragments) is not here; its atom references are ([`DecodeOptions::atoms`]).
@@ -101,7 +101,7 @@ pub mod tag {
     }
 }
 
-/// Who "this node" is: what its pids, ports and references are written as, and which are read as its own.
+/// What "this node" is: what its pids, ports and references are written as, and which are read as its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NodeIdentity {
     /// Node name.

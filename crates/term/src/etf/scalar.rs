@@ -13,7 +13,7 @@ use crate::word::TermRef;
 const MAX_BIG_WORDS: usize = (1 << 19) - 1;
 /// Local references, and those of the old forms, have so few bits in the first number.
 const MAX_FIRST_REF_NUMBER: u32 = 1 << RefNumbers::FIRST_BITS;
-/// Small integers of OTP are those of so many bits, and a sign.
+/// Bits of OTP's small integers, beside the sign.
 const OTP_SMALL_BITS: u32 = 59;
 /// Creations of the old forms have two bits.
 const MAX_OLD_CREATION: u32 = 4;

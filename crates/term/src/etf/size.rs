@@ -1,6 +1,6 @@
 //! `erlang:external_size/2`: how many bytes the encoder would write, without writing them.
 //!
-//! As the encoder, it keeps what is still to be counted on a stack (E2) and can stop between any two terms (E3). The order
+//! As the encoder, it keeps what is still to be counted on a stack (term/E2) and can stop between any two terms (term/E3). The order
 //! is of no account, so the keys of a flat map come before its values.
 
 use super::encode::{EncodeOptions, MAX_SHORT_PORT, MAX_STRING, measure_list};
@@ -223,7 +223,7 @@ fn leaf<'h>(options: &EncodeOptions, term: TermRef<'h>) -> Option<usize> {
     }
 }
 
-/// Of so many bits.
+/// The size of a bit string of `len` bits.
 fn bit_string(len: usize) -> usize {
     len.div_ceil(8) + if len.is_multiple_of(8) { 5 } else { 6 }
 }

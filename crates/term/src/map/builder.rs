@@ -1,4 +1,4 @@
-//! A large map from pairs that come one by one, made in steps, so that whoever makes it may give way between them.
+//! A large map from pairs that come one by one, made in steps, so that its maker may give way between them.
 //!
 //! - A pair waits in the bucket of the first levels of its key's hash. Buckets in their order are the subtrees of the trie
 //!   from left to right, so each is sorted, cleared of doubles and built alone, and nodes above are closed as soon as
@@ -14,7 +14,7 @@ use crate::word::TermRef;
 /// Levels of the trie above the buckets: of fewer pairs than [`MANY`], and of more.
 const FEW_LEVELS: usize = 2;
 const MANY_LEVELS: usize = 3;
-/// From so many pairs on the buckets begin one level further down.
+/// Pairs from which on the buckets begin one level further down.
 pub const MANY: usize = 64 * 1024;
 /// What sorting and building cost a pair, in pairs that are only looked at.
 const COST: usize = 3;
@@ -89,7 +89,7 @@ impl<'h> Builder<'h> {
             if digit != 15 || level == 0 {
                 return;
             }
-            // A single leaf moves up (M3).
+            // A single leaf moves up (term/M3).
             child = match children.slice() {
                 [] => None,
                 [leaf] if leaf.is_cons() => Some(*leaf),

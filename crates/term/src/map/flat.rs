@@ -36,7 +36,7 @@ pub(super) fn over_keys<'h, A: Build<'h> + ?Sized>(
     values: &[TermRef<'h>],
 ) -> TermRef<'h> {
     let at = heap.alloc(2 + values.len()).as_ptr();
-    // SAFETY: 2 + len fresh words (A2).
+    // SAFETY: 2 + len fresh words (term/A2).
     unsafe {
         *at = Header::new(Kind::Map, 1 + values.len()).raw();
         *at.add(1) = keys.raw();
@@ -60,7 +60,7 @@ pub(super) fn build<'h, A: Build<'h> + ?Sized>(
 pub(crate) fn blank<'h, A: Build<'h> + ?Sized>(heap: &mut A, size: usize) -> (TermRef<'h>, *mut TermRef<'h>) {
     debug_assert!(size <= FLAT_LIMIT);
     let at = heap.alloc(3 + 2 * size).as_ptr();
-    // SAFETY: 3 + 2 * size fresh words (A2): the tuple of keys, then the map.
+    // SAFETY: 3 + 2 * size fresh words (term/A2): the tuple of keys, then the map.
     unsafe {
         let (keys, map) = (at.add(1).cast::<TermRef<'h>>(), at.add(1 + size));
         *at = Header::new(Kind::Tuple, size).raw();
@@ -199,7 +199,7 @@ fn with_pair<'h, A: Build<'h> + ?Sized>(
     value: TermRef<'h>,
 ) -> TermRef<'h> {
     let (map, first) = blank(heap, keys.len() + 1);
-    // SAFETY: `blank` has made room for so many keys, and as many values two words behind them.
+    // SAFETY: `blank` has made room for that many keys, and as many values two words behind them.
     let (all_keys, all_values) = unsafe {
         let size = keys.len() + 1;
         (std::slice::from_raw_parts_mut(first, size), std::slice::from_raw_parts_mut(first.add(size + 2), size))
@@ -245,7 +245,7 @@ pub(super) fn put_in_order<'h, A: Build<'h> + ?Sized>(
         return put_all(heap, map, pairs);
     }
     let (result, first) = blank(heap, size);
-    // SAFETY: `blank` has made room for so many keys, and as many values two words behind them.
+    // SAFETY: `blank` has made room for that many keys, and as many values two words behind them.
     let (all_keys, all_values) = unsafe {
         (std::slice::from_raw_parts_mut(first, size), std::slice::from_raw_parts_mut(first.add(size + 2), size))
     };

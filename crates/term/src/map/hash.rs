@@ -1,4 +1,4 @@
-//! Hash maps: look up, insert and remove in the trie (term.map/M2, M3, M4).
+//! Hash maps: look up, insert and remove in the trie (term.map/M2, term/M3, term/M4).
 //!
 //! The trie has at most [`MAX_LEVEL`] + 1 levels of nodes, so recursion here is bounded.
 
@@ -23,7 +23,7 @@ pub(super) fn hash_at<'h>(key: TermRef<'h>, level: u32) -> u32 {
     fresh(key, level) >> (4 * (level & 7))
 }
 
-/// The hash for the next level; `level` is that one.
+/// The hash for the next level, `level`.
 #[inline]
 pub(super) fn shift<'h>(hash: u32, level: u32, key: TermRef<'h>) -> u32 {
     if level & 7 == 0 { fresh(key, level) } else { hash >> 4 }
@@ -71,7 +71,7 @@ pub(super) fn get<'h>(root: Boxed<'h, 'h>, key: TermRef<'h>) -> Option<TermRef<'
 #[target_feature(enable = "popcnt")]
 unsafe fn get_counting<'h>(root: Boxed<'h, 'h>, key: TermRef<'h>) -> Option<TermRef<'h>> {
     let Some(hash) = small_hash(key) else {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the processor has `popcnt`.
         return unsafe { get_any_counting(root, key) };
     };
     let mut hash = with_end(hash, 0);
@@ -86,7 +86,7 @@ unsafe fn get_counting<'h>(root: Boxed<'h, 'h>, key: TermRef<'h>) -> Option<Term
         (header, slots) = (inner.header(), inner.ptr());
         hash >>= 4;
         if hash == 1 {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that the processor has `popcnt`.
             return unsafe { get_any_counting(root, key) };
         }
     }
@@ -187,7 +187,7 @@ fn get_colliding<'h>(header: Header, slots: *const u64, key: TermRef<'h>) -> Opt
     if header.aux() & COLLISION == 0 {
         return None;
     }
-    // SAFETY: such a node is no root; its children are from index 1 on, as many as its header says (B1).
+    // SAFETY: such a node is no root; its children are from index 1 on, as many as its header says (term/B1).
     search(unsafe { std::slice::from_raw_parts(slots.add(1).cast(), header.size()) }, key)
 }
 
@@ -199,7 +199,7 @@ pub(super) fn root<'h, A: Build<'h> + ?Sized>(
     children: &[TermRef<'h>],
 ) -> TermRef<'h> {
     let at = heap.alloc(2 + children.len()).as_ptr();
-    // SAFETY: 2 + len fresh words (A2).
+    // SAFETY: 2 + len fresh words (term/A2).
     unsafe {
         *at = Header::new(Kind::MapRoot, 1 + children.len()).with_aux(bitmap).raw();
         *at.add(1) = Term::small(size as i64).raw();
@@ -271,7 +271,7 @@ fn replaced<'h, A: Build<'h> + ?Sized>(
     let slots: &[TermRef<'h>] = object.slots();
     debug_assert!(slot < slots.len());
     let at = heap.alloc(1 + slots.len()).as_ptr();
-    // SAFETY: 1 + len fresh words (A2), and a slot of theirs.
+    // SAFETY: 1 + len fresh words (term/A2), and a slot of theirs.
     unsafe {
         std::ptr::copy_nonoverlapping(object.ptr(), at, 1 + slots.len());
         *at.add(1 + slot) = child.raw();
@@ -290,7 +290,7 @@ fn inserted<'h, A: Build<'h> + ?Sized>(
     let (header, slots): (Header, &[TermRef<'h>]) = (object.header(), object.slots());
     let (before, after) = slots.split_at(slot);
     let at = heap.alloc(2 + slots.len()).as_ptr();
-    // SAFETY: 2 + len fresh words (A2), all of which are written.
+    // SAFETY: 2 + len fresh words (term/A2), all of which are written.
     unsafe {
         *at = Header::new(header.kind(), 1 + slots.len()).with_aux(header.aux() | bit).raw();
         let to = at.add(1).cast::<TermRef<'h>>();
@@ -306,7 +306,7 @@ fn removed<'h, A: Build<'h> + ?Sized>(heap: &mut A, object: Boxed<'h, 'h>, slot:
     let (header, slots): (Header, &[TermRef<'h>]) = (object.header(), object.slots());
     let (before, after) = (&slots[..slot], &slots[slot + 1..]);
     let at = heap.alloc(slots.len()).as_ptr();
-    // SAFETY: a header and one slot less than before, len fresh words (A2), all of which are written.
+    // SAFETY: a header and one slot less than before, len fresh words (term/A2), all of which are written.
     unsafe {
         *at = Header::new(header.kind(), slots.len() - 1).with_aux(header.aux() & !bit).raw();
         let to = at.add(1).cast::<TermRef<'h>>();
@@ -470,7 +470,7 @@ fn delete<'h, A: Build<'h> + ?Sized>(
         return None;
     }
     let (value, left) = delete(heap, children[index], level + 1, hash, key)?;
-    // A single leaf moves up into its parent (M3).
+    // A single leaf moves up into its parent (term/M3).
     let left = match (left, children) {
         (Some(leaf), [_]) if leaf.is_cons() => Some(leaf),
         (Some(child), _) => Some(replaced(heap, object, index, child).term()),

@@ -82,7 +82,7 @@ impl<'h> MapIter<'h> {
             self.values = at.wrapping_add(1);
             at
         };
-        // SAFETY: both are within the key tuple and the map (term.map/M1: as many values as keys), which stay (T2).
+        // SAFETY: both are within the key tuple and the map (term.map/M1: as many values as keys), which stay (term/T2).
         unsafe { Some((*key, *value)) }
     }
 }
@@ -102,7 +102,7 @@ impl<'h> Iterator for MapIter<'h> {
                 self.depth -= 1;
                 continue;
             }
-            // SAFETY: within the children of a node that stays (T2); `left` counts them.
+            // SAFETY: within the children of a node that stays (term/T2); `left` counts them.
             let child = unsafe { *Self::step(rest, self.down) };
             if let Some(pair) = child.as_cons() {
                 return Some(pair);
@@ -157,7 +157,7 @@ pub fn next_batch<'h>(
         if bitmap & COLLISION != 0 || depth >= DEPTH {
             return Err(BadPath);
         }
-        // The child is being visited: its parent goes on with the one after it.
+        // The child is being visited: its parent continues with the one after it.
         stack[depth - 1].1 += 1;
         node = inner;
     }
@@ -217,7 +217,7 @@ pub fn next_iterator<'h, A: Build<'h> + ?Sized>(
     let mut end: *mut TermRef<'h> = &raw mut chain;
     let next = next_batch(map, path, limit, |key, value| {
         let at = heap.alloc(4).as_ptr();
-        // SAFETY: four fresh words (A2), the last of which is what the next step writes, or who comes after them all; `end` is
+        // SAFETY: four fresh words (term/A2), the last of which the next step writes, or what follows after them all; `end` is
         // `chain` or such a word.
         unsafe {
             *at = Header::new(Kind::Tuple, 3).raw();
@@ -230,7 +230,7 @@ pub fn next_iterator<'h, A: Build<'h> + ?Sized>(
     })?;
     if let Some(path) = next {
         let path = heap.uint(path);
-        // SAFETY: as above.
+        // SAFETY: `end` is `chain` or the last word of a tuple made above (term/A2).
         unsafe { *end = heap.cons(path, map.term()) };
     }
     Ok(chain)
@@ -273,7 +273,7 @@ fn pair_onto<'h, A: Build<'h> + ?Sized>(
     list: TermRef<'h>,
 ) -> TermRef<'h> {
     let at = heap.alloc(5).as_ptr();
-    // SAFETY: five fresh words (A2): a cell, and the tuple that is its head.
+    // SAFETY: five fresh words (term/A2): a cell, and the tuple that is its head.
     unsafe {
         let pair = at.add(2);
         *pair = Header::new(Kind::Tuple, 2).raw();

@@ -1,7 +1,7 @@
 //! Terms as text: the form of `erlang:display/1`, of error reports and crash dumps, and of `pid_to_list/1` and its like.
 //!
 //! P1. Nothing here recurses on terms: nesting is limited by memory only.
-//! P2. With a limit, at most so many terms (and characters of strings, bytes of binaries) are printed, then `...`.
+//! P2. With a limit, at most that many terms (and characters of strings, bytes of binaries) are printed, then `...`.
 //!
 //! Floats have six digits here, as BEAM prints them; their exact text is in `number_text`. `io:format/2` prints in Erlang.
 

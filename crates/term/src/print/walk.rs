@@ -68,7 +68,7 @@ impl<'h> Printer<'h> {
                             self.out.push(b',');
                         }
                         *left -= 1;
-                        // SAFETY: one of the slots of an object that stays (T2); `left` counts them.
+                        // SAFETY: one of the slots of an object that stays (term/T2); `left` counts them.
                         unsafe {
                             let term = **next;
                             *next = next.add(1);
@@ -96,7 +96,7 @@ impl<'h> Printer<'h> {
                     if *value_next {
                         *value_next = false;
                         self.out.extend_from_slice(b"=>");
-                        // SAFETY: the value of the key before it, in a map that stays (T2).
+                        // SAFETY: the value of the key before it, in a map that stays (term/T2).
                         unsafe {
                             let term = **values;
                             *values = values.add(1);
@@ -109,7 +109,7 @@ impl<'h> Printer<'h> {
                         }
                         *left -= 1;
                         *value_next = true;
-                        // SAFETY: one of the keys of a map that stays (T2); `left` counts them.
+                        // SAFETY: one of the keys of a map that stays (term/T2); `left` counts them.
                         unsafe {
                             let term = **keys;
                             *keys = keys.add(1);

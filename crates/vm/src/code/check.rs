@@ -1,6 +1,6 @@
 //! Does a process still run in old code?
 //!
-//! It does if it will go on in it (where it was stopped) or return to it (a return point on its stack). Raw stack traces that
+//! It does if it will resume in it (where it was stopped) or return to it (a return point on its stack). Raw stack traces that
 //! an exception keeps are not a reason to keep the code: they forget the module instead. Funs are not one either: crate `code`, `purge.rs`.
 
 use super::Module;

@@ -60,7 +60,7 @@ impl Ctx<'_> {
         self.vm.tracer().sends_with_token(self, to, message, payload)
     }
 
-    /// This process has made `child`, which nobody knows yet, and which calls `call` with `args`.
+    /// This process has made `child`, which no other thread knows yet, and which calls `call` with `args`.
     #[inline]
     pub(crate) fn trace_spawn(&mut self, child: &Process, call: Mfa, args: &[Term], linked: bool) {
         if self.process.trace.flags() != 0 || self.vm.switches.any(NEW_PROCESSES) {
@@ -113,7 +113,7 @@ impl Ctx<'_> {
         self.vm.tracer().slice_ends(self, end);
     }
 
-    /// The time and the function at the begin of a slice, if long ones are told of.
+    /// The time and the function at the begin of a slice, if long slices are reported.
     #[inline]
     pub(crate) fn slice_timer(&self) -> Option<(u64, Option<Mfa>)> {
         if self.vm.switches.any(SLICES) { Some(self.start_of_slice()) } else { None }
@@ -132,14 +132,14 @@ impl Ctx<'_> {
         self.vm.tracer().slice_took(self, since_ns, from);
     }
 
-    /// The process can no longer run, or can again after all; `system_profile` tells of processes.
+    /// The process can no longer run, or can again after all; `system_profile` reports processes.
     #[cold]
     #[inline(never)]
     pub(crate) fn profile_change(&mut self, activity: Activity) {
         self.vm.tracer().process_changes(self, activity);
     }
 
-    /// A collection begins, one of both generations if it is `major` or due; nothing if nobody wants to know.
+    /// A collection begins, one of both generations if it is `major` or due; `None` if collections are neither traced nor measured.
     #[inline]
     pub(crate) fn collection_begins(&mut self, need: usize, major: bool) -> Option<Collection> {
         let watched = self.process.trace.wants(flags::GARBAGE_COLLECTION) || self.vm.switches.any(COLLECTIONS);
@@ -187,7 +187,7 @@ impl Vm {
         self.tracer().process_wakes(self, process);
     }
 
-    /// A scheduler goes to sleep; so many are awake then.
+    /// A scheduler goes to sleep; `awake` gives how many are awake then.
     pub(crate) fn profile_sleep(&'static self, scheduler: usize, awake: impl FnOnce() -> usize) {
         if self.switches.any(SCHEDULERS) {
             self.tracer().scheduler_changes(self, scheduler, false, awake());

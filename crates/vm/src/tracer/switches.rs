@@ -1,24 +1,24 @@
-//! What of the whole VM is watched, in one word: no process's own flags tell of it.
+//! What of the whole VM is watched, in one word: no process's own flags say so.
 //!
-//! Each bit is set and cleared by the part of the tracer that it belongs to, and says no more than that the tracer is to be
+//! Each bit is set and cleared by the part of the tracer that it belongs to, and says no more than that the tracer must be
 //! asked. Built-ins that an instruction calls are asked about at each call, so what makes them come by where traced ones do is
 //! counted in the same word: breakpoints on built-ins, and processes that save their calls.
 
 use myriad_sync::atomic::{AtomicU64, Ordering};
 
-/// `system_profile` tells of processes.
+/// `system_profile` reports processes.
 pub const RUNNABLE_PROCESSES: u32 = 1 << 0;
-/// `system_profile` tells of ports.
+/// `system_profile` reports ports.
 pub const RUNNABLE_PORTS: u32 = 1 << 1;
-/// `system_profile` tells of schedulers.
+/// `system_profile` reports schedulers.
 pub const SCHEDULERS: u32 = 1 << 2;
 /// `system_profile` takes a process that opens a port for one that cannot run.
 pub const EXCLUSIVE: u32 = 1 << 3;
-/// `system_monitor` tells of long collections or large heaps.
+/// `system_monitor` reports long collections or large heaps.
 pub const COLLECTIONS: u32 = 1 << 4;
-/// `system_monitor` tells of long slices.
+/// `system_monitor` reports long slices.
 pub const SLICES: u32 = 1 << 5;
-/// New processes get trace flags, whoever makes them.
+/// New processes get trace flags, whichever process makes them.
 pub const NEW_PROCESSES: u32 = 1 << 6;
 
 /// One hook on the calls of built-ins; the number of hooks stands above the bits.

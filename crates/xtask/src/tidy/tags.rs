@@ -1,9 +1,8 @@
 //! Each invariant that a comment cites is stated in exactly one place.
 //!
 //! A file's header states its invariants, numbered: `//! R1. A row belongs to one table.` A comment cites one of its own file
-//! by the bare number. It does so too for one of another file of its crate, if no second file of the crate states one of that
-//! number. Else, and from other crates, it names the home: `heap/H1` if only one file of that crate states it, or the module,
-//! `ets.row/R1`. Pages of `docs/` always name the home.
+//! by the bare number. Of any other file it names the home, so that a reader knows where to look, and a search finds it: `heap/H1`
+//! if only one file of that crate states it, or the module, `ets.row/R1`. Pages of `docs/` always name the home.
 
 use super::lexer::{is_word, words};
 use super::source::Module;
@@ -92,7 +91,7 @@ fn judge<'a>(
         None => citation.tag.clone(),
     };
     let what = match found {
-        [] if citation.home.is_none() => format!("{cited} is not stated in this crate: name its home, as in `heap/H1`"),
+        [] if citation.home.is_none() => format!("{cited} is not stated in this file: name its home, as in `heap/H1`"),
         [] => format!("{cited} is stated nowhere"),
         several => {
             let homes: Vec<String> = several.iter().map(|s| format!("{}/{}", s.home.join("."), s.tag)).collect();
@@ -108,10 +107,7 @@ fn lead<'a>(citation: &Cited, all: &'a [Stated], module: Option<&Module>) -> Vec
     match (&citation.home, module) {
         (Some(home), _) if home.len() == 1 => of_tag().filter(|stated| stated.home[0] == home[0]).collect(),
         (Some(home), _) => of_tag().filter(|stated| stated.home == *home).collect(),
-        (None, Some(module)) => {
-            let own: Vec<&Stated> = of_tag().filter(|stated| stated.path == module.path).collect();
-            if own.is_empty() { of_tag().filter(|stated| stated.home[0] == module.package).collect() } else { own }
-        }
+        (None, Some(module)) => of_tag().filter(|stated| stated.path == module.path).collect(),
         (None, None) => Vec::new(),
     }
 }
@@ -222,23 +218,24 @@ mod tests {
     const C: (&str, &str) = ("crates/a/src/c.rs", "//! R1. Three (MD5 of X0).\n// R1 here, a/R2 there.\n");
 
     #[test]
-    fn own_numbers_come_first_and_the_only_one_of_the_crate_next() {
-        let b = ("crates/a/src/b.rs", "// SAFETY: R2, and a.c/R1.\n// `R9` is code.\n");
+    fn numbers_of_other_files_have_their_home() {
+        let b = ("crates/a/src/b.rs", "// SAFETY: a/R2, and a.c/R1.\n// `R9` is code.\n");
         assert!(findings(&[A, C, b]).is_empty());
     }
 
     #[test]
     fn what_is_not_clear_is_found() {
-        let b = ("crates/a/src/b.rs", "// R1.\n// Q7, z/R1, a.c/R2.\n");
+        let b = ("crates/a/src/b.rs", "// R2, a/R1.\n// Q7, z/R1, a.c/R2.\n");
         let docs = ("docs/d.md", "R2 is cited, a/R2 is right");
         assert_eq!(
             findings(&[A, C, b, docs]),
             [
-                "a/b.rs:1: R1 may be a.c/R1 or a/R1: say which",
-                "a/b.rs:2: Q7 is not stated in this crate: name its home, as in `heap/H1`",
+                "a/b.rs:1: R2 is not stated in this file: name its home, as in `heap/H1`",
+                "a/b.rs:1: a/R1 may be a.c/R1 or a/R1: say which",
+                "a/b.rs:2: Q7 is not stated in this file: name its home, as in `heap/H1`",
                 "a/b.rs:2: z/R1 is stated nowhere",
                 "a/b.rs:2: a.c/R2 is stated nowhere",
-                "docs/d.md:1: R2 is not stated in this crate: name its home, as in `heap/H1`",
+                "docs/d.md:1: R2 is not stated in this file: name its home, as in `heap/H1`",
             ]
         );
     }

@@ -278,7 +278,7 @@ impl Job<'_, '_> {
         if all { Ok(()) } else { Err(Escape::Decline) }
     }
 
-    /// `~c` and `~~`: so many times as the precision, or else the width, says.
+    /// `~c` and `~~`: as often as the precision, or else the width, says.
     fn char(&mut self, spec: &Spec, char: Term) -> Result<(), Escape> {
         let (count, field) = match (spec.width, spec.precision) {
             (None, None) => (1, 1),

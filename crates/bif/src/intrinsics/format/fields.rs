@@ -12,9 +12,9 @@ use myriad_term::{Build, Term};
 pub enum Body {
     /// All.
     Whole,
-    /// So many characters, from its beginning.
+    /// This number of characters, from its beginning.
     Cut(usize),
-    /// So many asterisks.
+    /// This number of asterisks.
     Stars(usize),
 }
 

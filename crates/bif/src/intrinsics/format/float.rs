@@ -1,7 +1,7 @@
 //! Floats as `~e`, `~f` and `~g` give them.
 //!
 //! G1. All three round the 21 decimal digits that `float_to_list/1` gives, half up; digits beyond those are zeros. So they
-//!     are not what printing the float itself to so many places would give.
+//!     are not what printing the float itself to as many places would give.
 
 use myriad_term::number_text;
 
@@ -41,7 +41,7 @@ fn signed(value: f64) -> Vec<u8> {
     if value.is_sign_negative() { vec![b'-'] } else { Vec::new() }
 }
 
-/// `~e` with so many digits, of which one stands before the point; at least two.
+/// `~e` with a number of digits, of which one stands before the point; at least two.
 pub fn exponential(value: f64, precision: usize) -> Option<Vec<u8>> {
     let digits = Digits::of(value)?;
     let decimals = precision.checked_sub(1).filter(|d| *d >= 1)?;
@@ -56,7 +56,7 @@ pub fn exponential(value: f64, precision: usize) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// `~f` with so many decimals, at least one.
+/// `~f` with a number of decimals, at least one.
 pub fn fixed(value: f64, decimals: usize) -> Option<Vec<u8>> {
     let mut digits = Digits::of(value)?;
     if decimals == 0 {
@@ -76,7 +76,7 @@ pub fn fixed(value: f64, decimals: usize) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// `~g` with so many significant digits: as `~f` from 0.1 to 10,000 if they show its whole part, or else as `~e`.
+/// `~g` with a number of significant digits: as `~f` from 0.1 to 10,000 if they show its whole part, or else as `~e`.
 pub fn general(value: f64, precision: usize) -> Option<Vec<u8>> {
     let magnitude = value.abs();
     // The power of ten that it begins with, where `~f` may be used.

@@ -8,7 +8,7 @@
 //! `after` counts the closing brackets that will follow; `used` the characters of the line without its indentation.
 //!
 //! L1. Indentations are shared lists: each container puts its own in front of that of what holds it.
-//! L2. Items wait in `row` until the tail of their list is known; who pushes there takes it back.
+//! L2. Items wait in `row` until the tail of their list is known; the code that pushes there must take them back.
 
 use super::sizing::{Line, Sizing, Step, after_of};
 use super::text::{byte_pieces, filled, in_brackets, list_of, list_of_text};

@@ -17,7 +17,7 @@ use myriad_vm::{BifResult, Ctx};
 /// Columns and lengths of lines that are laid out here.
 const WIDEST: i64 = 1 << 30;
 
-/// How a term is to be printed.
+/// The options by which a term is printed.
 #[derive(Clone, Copy)]
 pub struct Options {
     /// The column that the text begins at, from one on.

@@ -14,7 +14,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Do so many characters fit from `column` on, with `after` behind them?
+    /// Do `length` characters fit from `column` on, with `after` behind them?
     #[inline]
     pub fn fits(self, length: i64, column: i64, after: i64, used: i64) -> bool {
         length < self.length - column - after && length + used + after <= self.chars
@@ -33,7 +33,7 @@ impl Line {
 pub enum Step {
     /// Below the first element behind the tag.
     Tag,
-    /// So many columns.
+    /// This number of columns.
     Columns(i64),
 }
 

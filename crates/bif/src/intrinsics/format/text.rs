@@ -86,7 +86,7 @@ pub fn stands_alone(c: u32) -> bool {
         | 0xff01..=0xff60 | 0x1_f300..=0x1_f3fa | 0x1_f400..=0x1_f64f | 0x1_f680..=0x1_f6d0 | 0x1_f900..=0x1_f9ff)
 }
 
-/// How long a text is said to be (`io_lib:chars_length/1`): so many characters if all are of Latin-1, else so many clusters.
+/// How long a text is said to be (`io_lib:chars_length/1`): its number of characters if all are of Latin-1, else that of its clusters.
 #[derive(Default)]
 pub struct Width {
     count: usize,

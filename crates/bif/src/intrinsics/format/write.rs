@@ -22,7 +22,7 @@ pub const LIMB: usize = 40;
 pub const DEPTHS: std::ops::RangeInclusive<i64> = -1 << 32..=1 << 32;
 
 impl Job<'_, '_> {
-    /// Writes a term to so many levels (negative: all).
+    /// Writes a term to a number of levels (negative: all).
     pub fn write(&mut self, term: Term, depth: i64, charset: Charset, nested: usize) -> Result<Term, Escape> {
         self.spend(1)?;
         if depth == 0 {

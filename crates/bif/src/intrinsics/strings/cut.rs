@@ -81,7 +81,7 @@ impl Side {
 /// The widest field that a text is filled up to.
 const WIDEST: i64 = 4096;
 
-/// The text with so many times `char` around it that it has `width` clusters.
+/// The text with as many `char` around it as it needs to have `width` clusters.
 pub fn pad(ctx: &mut Ctx<'_>, data: Term, width: Term, side: Side, char: Term) -> BifResult {
     let width = width.as_small().filter(|width| *width <= WIDEST).ok_or(Escape::Decline)?;
     let mut budget = Budget::of_intrinsic(ctx);

@@ -83,7 +83,7 @@ pub fn index_of(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     Ok(ctx.uint(at))
 }
 
-/// `substr/2,3`: from a place on, so many characters or all.
+/// `substr/2,3`: from a place on, a number of characters or all.
 pub fn part(ctx: &mut Ctx<'_>, list: Term, from: Term, most: Option<Term>) -> BifResult {
     let skipped = from.as_usize().and_then(|from| from.checked_sub(1)).ok_or(Escape::Decline)?;
     let mut budget = Budget::of_intrinsic(ctx);

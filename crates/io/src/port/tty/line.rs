@@ -130,7 +130,7 @@ impl Line {
         self.here = self.place(self.at);
     }
 
-    /// What is to be written to the terminal.
+    /// Bytes to be written to the terminal.
     pub fn take_output(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
@@ -182,7 +182,7 @@ impl Line {
         self.back_to(from);
     }
 
-    /// Moves the cursor over so many code points.
+    /// Moves the cursor over `count` code points, backwards if it is negative.
     pub fn move_by(&mut self, count: i64) {
         self.go(self.target(count));
     }
@@ -269,7 +269,7 @@ impl Line {
         (self.at, self.here) = (index, to);
     }
 
-    /// Drops cells that nobody will come back to: whole rows at the front of a very long line.
+    /// Drops cells that the cursor will not come back to: whole rows at the front of a very long line.
     fn forget(&mut self) {
         if self.cells.len() > KEPT && self.at == self.cells.len() {
             let rows = self.place(self.cells.len() - KEPT / 2).row;

@@ -4,16 +4,16 @@ use myriad_term::{Build, Term, TermRef};
 use rustix::io::Errno;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Who gets datagrams when they come.
+/// Whether the owner gets datagrams when they come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Active {
-    /// Nobody: they are asked for.
+    /// It does not: it asks for them.
     No,
-    /// The owner.
+    /// It does.
     Yes,
-    /// The owner, the next one only.
+    /// It gets the next one only.
     Once,
-    /// The owner, so many more.
+    /// It gets this number of datagrams more.
     Times(i16),
 }
 
