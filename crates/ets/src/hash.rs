@@ -365,7 +365,7 @@ impl Writing<'_> {
     /// Sets a link.
     #[inline]
     fn set(link: &Link, row: Option<Row<'_>>) {
-        // SAFETY: R1: see the impl.
+        // SAFETY: ets.row/R1: see the impl.
         unsafe { link.set(row.map(Row::address)) };
     }
 
@@ -428,7 +428,7 @@ impl Writing<'_> {
 
     /// Inserts or replaces the row of its key.
     pub fn insert_set(&mut self, row: NewRow, fixed: Fixed) {
-        // SAFETY: R1: the lock is held for writing.
+        // SAFETY: ets.row/R1: the lock is held for writing.
         let row = unsafe { row.into_row().row() };
         let at = self.shard.place(row.hash(), row.key(self.keypos));
         if at.get().is_some() {
@@ -485,14 +485,14 @@ impl Writing<'_> {
             }
             at = old.link();
         }
-        // SAFETY: R1: the lock is held for writing.
+        // SAFETY: ets.row/R1: the lock is held for writing.
         self.link(place, unsafe { row.into_row().row() });
         self.grow(fixed);
     }
 
     /// Adds a row.
     pub fn insert_duplicate(&mut self, row: NewRow, fixed: Fixed) {
-        // SAFETY: R1: the lock is held for writing.
+        // SAFETY: ets.row/R1: the lock is held for writing.
         let row = unsafe { row.into_row().row() };
         let at = self.shard.place(row.hash(), row.key(self.keypos));
         self.link(at, row);
@@ -504,7 +504,7 @@ impl Writing<'_> {
         let mut at = &self.shard.room()[self.index(old.hash())];
         while let Some(row) = at.get() {
             if row == old {
-                // SAFETY: R1: the lock is held for writing.
+                // SAFETY: ets.row/R1: the lock is held for writing.
                 return self.swap(at, unsafe { new.into_row().row() });
             }
             at = row.link();

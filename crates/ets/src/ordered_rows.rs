@@ -41,7 +41,7 @@ fn comes_after(key: TermRef<'_>, before: Option<TermRef<'_>>, downwards: bool) -
 fn alter_rows(tree: &mut Tree, rows: &[RowAddress], judge: &mut impl Judge) {
     let (before, count) = (tree.len(), judge.count());
     for row in rows {
-        // SAFETY: R1: the tree is borrowed for writing, and the row leaves it at the end of this turn at the earliest.
+        // SAFETY: ets.row/R1: the tree is borrowed for writing, and the row leaves it at the end of this turn at the earliest.
         let row = unsafe { row.row() };
         if !judge.deletes() {
             if let Some(new) = judge.successor(row) {

@@ -60,7 +60,7 @@ fn position(shards: &Shards, at: Bucket) -> Position {
 /// Replaces rows of a shard as a judge wants it.
 fn replace_rows(shard: &mut Writing<'_>, rows: Vec<RowAddress>, judge: &mut impl Judge) {
     for row in rows {
-        // SAFETY: R1: the shard's lock is held for writing, and the row leaves it at the end of this turn at the earliest.
+        // SAFETY: ets.row/R1: the shard's lock is held for writing, and the row leaves it at the end of this turn at the earliest.
         let row = unsafe { row.row() };
         if let Some(new) = judge.successor(row) {
             shard.replace(row, new);
@@ -246,7 +246,7 @@ impl Rows for Shards {
         let hash = table_hash(key);
         let mut shard = table.write_shard(user, self, hash)?;
         let row = shard.row_of(hash, key).map(Row::address);
-        // SAFETY: R1: the shard's lock is held for writing.
+        // SAFETY: ets.row/R1: the shard's lock is held for writing.
         let row = row.map(|row| unsafe { row.row() });
         Ok(change(row, hash).map(|(result, new)| {
             match (row, new) {

@@ -643,7 +643,7 @@ impl Taken {
         while freed < limit
             && let Some(row) = self.rows.pop()
         {
-            // SAFETY: the caller's promise; R1.
+            // SAFETY: the caller's promise; ets.row/R1.
             unsafe { row.row().free() };
             freed += 1;
         }

@@ -185,7 +185,7 @@ impl Tree {
     /// One of its rows.
     #[inline]
     fn held(&self, row: &RowAddress) -> Row<'_> {
-        // SAFETY: R1: rows leave the tree only while it is borrowed for writing.
+        // SAFETY: ets.row/R1: rows leave the tree only while it is borrowed for writing.
         unsafe { row.row() }
     }
 
@@ -198,13 +198,13 @@ impl Tree {
     /// Inserts or replaces the row of its key.
     pub fn insert(&mut self, row: NewRow) {
         let address = row.into_row();
-        // SAFETY: R1: the tree is borrowed for writing.
+        // SAFETY: ets.row/R1: the tree is borrowed for writing.
         let row = unsafe { address.row() };
         let of = row.key(self.keypos);
         debug_assert_eq!(row.hash(), 0, "an ordered set has no hashes");
         self.words += row.words();
         if let Some(old) = self.entries.insert(key(of), address) {
-            // SAFETY: R1: it has just left the table.
+            // SAFETY: ets.row/R1: it has just left the table.
             let old = unsafe { old.row() };
             self.replaced(of, old);
         }
@@ -240,7 +240,7 @@ impl Tree {
             }
             Entry::Occupied(mut place) => {
                 let row = Row::sized(tuple, 0, words);
-                // SAFETY: R1: it leaves the table now.
+                // SAFETY: ets.row/R1: it leaves the table now.
                 let old = unsafe { place.insert(row.address()).row() };
                 // TR1, as in `replaced`.
                 place.key().0.set(key_word(row.key(self.keypos)));
@@ -262,11 +262,11 @@ impl Tree {
     /// Deletes the row of a key if `wanted` accepts it.
     pub fn delete(&mut self, of: TermRef<'_>, wanted: impl FnOnce(Row<'_>) -> bool) -> bool {
         let Entry::Occupied(place) = self.entries.entry(key(of)) else { return false };
-        // SAFETY: R1: the tree is borrowed for writing.
+        // SAFETY: ets.row/R1: the tree is borrowed for writing.
         if !wanted(unsafe { place.get().row() }) {
             return false;
         }
-        // SAFETY: R1: it has just left the table.
+        // SAFETY: ets.row/R1: it has just left the table.
         unsafe {
             let row = place.remove().row();
             self.words -= row.words();
@@ -388,7 +388,7 @@ fn is_between(of: TermRef<'_>, keys: &[Cell<Term>], side: Ordering) -> bool {
 impl Drop for Tree {
     fn drop(&mut self) {
         for row in self.take_all() {
-            // SAFETY: R1: it has left the table.
+            // SAFETY: ets.row/R1: it has left the table.
             unsafe { row.row().free() };
         }
     }

@@ -62,7 +62,7 @@ impl Fragment {
     /// A copy of `words` words, which goes where the fragment goes.
     #[inline(always)]
     fn copied(&mut self, term: TermRef<'_>, words: usize, is_literal: impl Fn(*const u64) -> bool) -> Term {
-        // SAFETY: whoever has the fragment has the term (PL1, MB1).
+        // SAFETY: whoever has the fragment has the term (heap/PL1, heap/MB1).
         unsafe { copy::copy(term, words, &mut Growing(self), is_literal).assume_held() }
     }
 }

@@ -66,7 +66,7 @@ pub trait Alloc<'h> {
     /// Room for `words` words (A1, A2).
     fn alloc(&mut self, words: usize) -> NonNull<u64>;
 
-    /// Puts an off-heap object that was made here into the chain of this heap (B3); `words` is the size of what it counts.
+    /// Puts an off-heap object that was made here into the chain of this heap (term/B3); `words` is the size of what it counts.
     ///
     /// # Safety
     /// As for [`OffHeap::link`].

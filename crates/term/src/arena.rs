@@ -81,7 +81,7 @@ impl Arena {
 impl Chunks {
     #[cold]
     fn drop_terms(&mut self) {
-        // SAFETY: the chain holds initialised off-heap objects of this arena (B3), which all die now.
+        // SAFETY: the chain holds initialised off-heap objects of this arena (term/B3), which all die now.
         unsafe { self.off_heap.release_all() };
         self.off_heap = OffHeap::new();
         self.used_words = 0;
@@ -145,7 +145,7 @@ impl Default for Arena {
 impl Drop for Arena {
     fn drop(&mut self) {
         let chunks = self.0.get_mut();
-        // SAFETY: the chain holds initialised off-heap objects of this arena (B3), which all die now.
+        // SAFETY: the chain holds initialised off-heap objects of this arena (term/B3), which all die now.
         unsafe { chunks.off_heap.release_all() };
         for (chunk, layout) in chunks.chunks.drain(..) {
             // SAFETY: allocated in `grow` with this layout; R1: no term is looked at any more.

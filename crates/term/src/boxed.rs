@@ -181,7 +181,7 @@ impl<'a, 'h> Boxed<'a, 'h> {
     /// The object at an address.
     ///
     /// # Safety
-    /// T1: `header` points at the header of an initialised object, and T2 holds for it, for `'a` and for `'h`.
+    /// term/T1: `header` points at the header of an initialised object, and term/T2 holds for it, for `'a` and for `'h`.
     #[inline(always)]
     pub const unsafe fn at(header: *mut u64) -> Self {
         Boxed(header, PhantomData)
@@ -221,7 +221,7 @@ impl<'a, 'h> Boxed<'a, 'h> {
     /// The term of this object.
     #[inline(always)]
     pub fn term(self) -> TermRef<'h> {
-        // SAFETY: T1.
+        // SAFETY: term/T1.
         unsafe { TermRef::from_boxed(self.0) }
     }
 
@@ -237,14 +237,14 @@ impl<'a, 'h> Boxed<'a, 'h> {
     #[inline(always)]
     pub fn slot(self, i: usize) -> TermRef<'h> {
         debug_assert!(self.header().holds_terms());
-        // SAFETY: T1 and B2, the word is a term.
+        // SAFETY: term/T1 and B2, the word is a term.
         unsafe { TermRef::from_raw(self.word(i)) }
     }
 
     /// All words after the header.
     #[inline(always)]
     pub fn words(self) -> &'a [u64] {
-        // SAFETY: T1, T2 and T3.
+        // SAFETY: term/T1, term/T2 and term/T3.
         unsafe { std::slice::from_raw_parts(self.0.add(1), self.size()) }
     }
 
@@ -252,7 +252,7 @@ impl<'a, 'h> Boxed<'a, 'h> {
     #[inline(always)]
     pub fn slots(self) -> &'a [TermRef<'h>] {
         debug_assert!(self.header().holds_terms());
-        // SAFETY: T1, T2, T3 and B2; TermRef is transparent over u64.
+        // SAFETY: term/T1, term/T2, term/T3 and B2; TermRef is transparent over u64.
         unsafe { std::slice::from_raw_parts(self.0.add(1).cast(), self.size()) }
     }
 

@@ -21,13 +21,13 @@ use crate::id::{Pid, Port};
 use std::marker::PhantomData;
 
 /// One Erlang term, as a word, whose memory somebody holds for `'h`: an arena, a fragment, a table row, the builder of
-/// any of them (T2). Equality of words is identity, not Erlang equality: see [`TermRef::is`].
+/// any of them (term/T2). Equality of words is identity, not Erlang equality: see [`TermRef::is`].
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TermRef<'h>(u64, PhantomData<&'h u64>);
 
 /// A term of the running process: on its heap or stack, a literal, or without memory. No type knows how long it lives; the code
-/// that the process runs keeps the promise of T2.
+/// that the process runs keeps the promise of term/T2.
 pub type Term = TermRef<'static>;
 
 /// What the low three bits of a word say.
@@ -109,7 +109,7 @@ impl<'h> TermRef<'h> {
     /// The same term, with memory that is held for another time.
     ///
     /// # Safety
-    /// T2 for `'x`: its memory stays for as long as the result, or what is read through it, is used.
+    /// term/T2 for `'x`: its memory stays for as long as the result, or what is read through it, is used.
     #[inline(always)]
     pub const unsafe fn assume_held<'x>(self) -> TermRef<'x> {
         TermRef(self.0, PhantomData)
@@ -415,7 +415,7 @@ impl<'h> TermRef<'h> {
     /// The boxed object, for as long as its memory is held: for walks over a whole term, which their caller holds.
     #[inline(always)]
     pub(crate) fn held_boxed(self) -> Option<Boxed<'h, 'h>> {
-        // SAFETY: T1, a boxed word points at a header; T2 for 'h.
+        // SAFETY: term/T1, a boxed word points at a header; term/T2 for 'h.
         if self.is_boxed() { Some(unsafe { Boxed::at(self.boxed_ptr()) }) } else { None }
     }
 

@@ -61,7 +61,7 @@ pub trait Engine: Executor<Vm> + Send + Sync {
     }
 }
 
-/// Whoever is told what happens (TR1). The messages about a process are told by the thread that runs it, which `ctx` belongs to.
+/// Whoever is told what happens (vm/TR1). The messages about a process are told by the thread that runs it, which `ctx` belongs to.
 pub trait Tracer: Any + Send + Sync {
     /// The process wants this told for one of these flags: a message with `tag` and `parts`.
     fn event(&self, ctx: &mut Ctx<'_>, flags: u32, tag: Atom, parts: &[TermRef<'_>]);

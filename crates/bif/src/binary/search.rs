@@ -235,7 +235,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// The subject is an argument (LA1).
+    /// The subject is an argument (bif/LA1).
     fn of(subject: Term) -> Parts {
         let parts = subject.as_aligned_bytes().and_then(|_| subject.binary_parts());
         let shared = parts.filter(|(whole, ..)| whole.boxed_kind() == Some(Kind::SharedBinary));

@@ -18,7 +18,7 @@ pub type Errors = Vec<String>;
 
 /// The memory of a specification in the making.
 fn memory() -> Draft<'static> {
-    // SAFETY: SP1: the specification keeps it, and gives out no term but with a borrow of itself.
+    // SAFETY: ets/SP1: the specification keeps it, and gives out no term but with a borrow of itself.
     unsafe { Draft::unbound(Fragment::new()) }
 }
 
@@ -33,7 +33,7 @@ impl Spec {
     /// The same without a copy of the term.
     ///
     /// # Safety
-    /// The specification is dropped before the term goes or moves (SP1, term/T2).
+    /// The specification is dropped before the term goes or moves (ets/SP1, term/T2).
     pub unsafe fn compile_in_place(term: Term, dialect: Dialect) -> Result<Spec, Errors> {
         Self::compile_own(term, dialect, memory())
     }

@@ -1,4 +1,4 @@
-//! Terms of words that may be none (DB2 of `debugger.rs`): each object is read through the system before it is looked at.
+//! Terms of words that may be none (observe/DB2): each object is read through the system before it is looked at.
 
 use super::LEAVES;
 use myriad_term::boxed::Header;

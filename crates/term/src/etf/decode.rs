@@ -151,7 +151,7 @@ impl<'h> Frame<'h> {
     }
 }
 
-/// Decoding in progress (E3).
+/// Decoding in progress (term/E3).
 pub struct Decoder<'a, 'h> {
     options: DecodeOptions<'a>,
     /// What a compressed term held; then the input is this.
@@ -165,7 +165,7 @@ pub struct Decoder<'a, 'h> {
     frames: Vec<Frame<'h>>,
     /// Keys and values of the open hash maps.
     buffers: Vec<Vec<TermRef<'h>>>,
-    /// Terms that the containers around the innermost wait for (E1).
+    /// Terms that the containers around the innermost wait for (term/E1).
     owed: usize,
     result: TermRef<'h>,
 }
@@ -463,7 +463,7 @@ fn container<'h, A: Build<'h> + ?Sized>(heap: &mut A, header: Header) -> (TermRe
 /// A list of `len` nils, at least one, in cells in a row: the first of them.
 fn blank_list<'h, A: Build<'h> + ?Sized>(heap: &mut A, len: usize) -> *mut TermRef<'h> {
     let cells = heap.alloc(2 * len).as_ptr().cast::<TermRef<'h>>();
-    // SAFETY: 2 * len fresh words (A2): each cell leads to the next, the last to nil.
+    // SAFETY: 2 * len fresh words (term/A2): each cell leads to the next, the last to nil.
     unsafe {
         for i in 0..len {
             *cells.add(2 * i) = Term::NIL;

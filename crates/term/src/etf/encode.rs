@@ -116,7 +116,7 @@ impl<'h> Run<'h> {
     }
 }
 
-/// Encoding in progress (E3).
+/// Encoding in progress (term/E3).
 pub struct Encoder<'h> {
     options: EncodeOptions,
     output: Output,
@@ -125,7 +125,7 @@ pub struct Encoder<'h> {
     runs: Vec<Run<'h>>,
 }
 
-// SAFETY: the pointers in runs lead into the term being encoded, which goes where the encoder goes (E3).
+// SAFETY: the pointers in runs lead into the term being encoded, which goes where the encoder goes (term/E3).
 unsafe impl Send for Encoder<'_> {}
 
 impl<'h> Encoder<'h> {

@@ -35,7 +35,7 @@ pub struct Sizer<'h> {
     next: Option<TermRef<'h>>,
 }
 
-// SAFETY: the pointers in runs lead into the term, which goes where this goes (E3).
+// SAFETY: the pointers in runs lead into the term, which goes where this goes (term/E3).
 unsafe impl Send for Sizer<'_> {}
 
 impl<'h> Sizer<'h> {

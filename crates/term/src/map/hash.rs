@@ -18,7 +18,7 @@ pub(super) fn fresh<'h>(key: TermRef<'h>, level: u32) -> u32 {
     if level < 8 { map_hash(key) } else { map_rehash(key, level & !7) }
 }
 
-/// The hash of a key, from level `level` on (M3).
+/// The hash of a key, from level `level` on (term/M3).
 pub(super) fn hash_at<'h>(key: TermRef<'h>, level: u32) -> u32 {
     fresh(key, level) >> (4 * (level & 7))
 }

@@ -28,7 +28,7 @@ pub struct MapIter<'h> {
     stack: [Rest<'h>; DEPTH],
 }
 
-// SAFETY: it only reads terms of the map, which whoever has it keeps (T2), as a `Term`, which may be sent, does.
+// SAFETY: it only reads terms of the map, which whoever has it keeps (term/T2), as a `Term`, which may be sent, does.
 unsafe impl Send for MapIter<'_> {}
 
 impl<'h> MapIter<'h> {

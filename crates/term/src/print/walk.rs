@@ -20,7 +20,7 @@ enum Open<'h> {
 pub(super) struct Printer<'h> {
     out: Vec<u8>,
     open: Vec<Open<'h>>,
-    /// What may still be printed (P2).
+    /// What may still be printed (term/P2).
     left: usize,
     /// Latin-1 bytes in strings, not UTF-8.
     latin1: bool,

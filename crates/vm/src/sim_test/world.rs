@@ -15,7 +15,7 @@ use myriad_sched::Block;
 use myriad_sched::SLICE_REDUCTIONS;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use myriad_sync::{Arc, LockClass, Mutex};
-use myriad_term::{Atom, Build, Export, Mfa, Pid, RefNumbers, Term, am};
+use myriad_term::{Atom, Build, Export, Mfa, Pid, RefNumbers, Term, TermRef, am};
 use myriad_testing::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -512,7 +512,7 @@ impl Actor {
         }
         let taken = ctx.state.messages.take();
         if let Some((message, _)) = &taken {
-            self.message(ctx, message.term().as_immediate().expect("messages without memory"));
+            self.message(ctx, message.term());
         }
         if taken.is_some() || ctx.state.timed_out {
             if let Some(at) = self.until.take() {
@@ -527,7 +527,7 @@ impl Actor {
         Some(SliceEnd::Waiting)
     }
 
-    fn message(&mut self, ctx: &mut Ctx<'_>, term: Term) {
+    fn message(&mut self, ctx: &mut Ctx<'_>, term: TermRef<'_>) {
         let me = ctx.pid();
         if let Some(n) = term.as_small() {
             let (from, number) = (Pid::from_data(n as u64 >> 24), n as u64 & 0xff_ffff);
