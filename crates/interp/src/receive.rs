@@ -106,9 +106,9 @@ fn move_markers(m: &mut Machine<'_, '_>, taken: &Taken) {
 
 #[inline]
 fn end_timer(m: &mut Machine<'_, '_>) {
-    m.ctx.state.timed_out = false;
-    m.ctx.state.receive_armed = false;
-    if m.ctx.state.receive_timer.is_some() {
+    let state = &mut *m.ctx.state;
+    (state.timed_out, state.receive_armed) = (false, false);
+    if state.receive_timer.is_some() {
         cancel_timer(m);
     }
 }

@@ -136,7 +136,9 @@ impl MessageQueue {
         debug_assert!(self.len > 0 && self.attached >= usize::from(message.is_joined()), "more were taken than came");
         self.len -= 1;
         self.position = std::ptr::null_mut();
-        self.attached -= usize::from(message.is_joined());
+        if message.is_joined() {
+            self.attached -= 1;
+        }
         debug_assert_eq!(self.len == 0, self.first.is_none());
         debug_assert!(self.attached <= self.len);
         Some((message, taken))

@@ -169,7 +169,6 @@ impl Microstates {
     }
 
     /// The calling thread, whose account this is, changes its state.
-    #[inline]
     fn change(&self, account: &Account, state: State, platform: &dyn Platform) {
         if self.is_off_for(account) {
             // Relaxed: MS2.
@@ -256,6 +255,18 @@ pub fn join(all: &'static Microstates, platform: &'static dyn Platform, number: 
 /// The calling thread is in this state from now on.
 #[inline]
 pub fn enter(state: State) {
+    let Some(Thread { all, account, .. }) = THREAD.get() else { return };
+    if all.is_off_for(account) {
+        // Relaxed: MS2.
+        account.state.store(state as u8, Ordering::Relaxed);
+    } else {
+        enter_counted(state);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn enter_counted(state: State) {
     if let Some(Thread { all, account, platform }) = THREAD.get() {
         all.change(account, state, platform);
     }

@@ -274,8 +274,23 @@ impl Scheduler {
 }
 
 impl Ctx<'_> {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn run_slice(&mut self) -> SliceEnd {
+        if self.is_watched() || self.vm.switches.any(switches::SLICES) {
+            return self.run_watched_slice();
+        }
+        let end = self.signals_then_code();
+        // Perhaps it has been since then.
+        if self.is_watched() {
+            self.trace_slice_ends(end);
+        }
+        end
+    }
+
+    /// A slice of which somebody wants to know.
+    #[cold]
+    #[inline(never)]
+    fn run_watched_slice(&mut self) -> SliceEnd {
         if self.is_watched() {
             self.trace_slice_begins();
         }
@@ -313,7 +328,7 @@ impl Ctx<'_> {
         handled
     }
 
-    #[inline]
+    #[inline(always)]
     fn signals_then_code(&mut self) -> SliceEnd {
         if self.answer_signals() == Handled::Fatal {
             return SliceEnd::Exited;
