@@ -57,7 +57,7 @@ pub(super) fn in_process<R>(work: impl FnOnce(&mut Ctx<'_>) -> R) -> R {
         let World { vm, process, local } = world.get_or_insert_with(new_world);
         // SAFETY: process/P2: this thread has made it Running, and nothing else runs in this VM.
         let state = unsafe { process.owner_state() };
-        state.reductions_left = 4000;
+        state.reductions.begin_slice(4000);
         let mut ctx = Ctx { state, process, sched: local, vm };
         let result = work(&mut ctx);
         ctx.state.resumption = None;
@@ -78,10 +78,10 @@ pub(super) fn built_in(ctx: &Ctx<'_>, module: Atom, function: Atom, arity: usize
 
 /// Calls it, in as many slices as it takes.
 pub(super) fn call(ctx: &mut Ctx<'_>, def: &BifDef, args: &[Term]) -> BifResult {
-    ctx.state.reductions_left = 200;
+    ctx.state.reductions.begin_slice(200);
     let mut result = (def.function_ptr)(ctx, args);
     while let (Err(Escape::Yield), Some(mut rest)) = (&result, ctx.state.resumption.take()) {
-        ctx.state.reductions_left = 4000;
+        ctx.state.reductions.begin_slice(4000);
         result = (rest.rest)(ctx);
         ctx.state.resumption.get_or_insert(rest);
     }
