@@ -14,7 +14,7 @@ use std::process::Command;
 fn outcome(ctx: &mut Ctx<'_>, mut result: BifResult) -> Term {
     while matches!(result, Err(Escape::Yield)) {
         let Some(mut rest) = ctx.state.resumption.take() else { break };
-        ctx.state.reductions_left = 4000;
+        ctx.state.reductions.begin_slice(4000);
         result = (rest.rest)(ctx);
         if matches!(result, Err(Escape::Yield)) && ctx.state.resumption.is_none() {
             ctx.state.resumption = Some(rest);
@@ -51,7 +51,7 @@ fn differences(ctx: &mut Ctx<'_>, mut records: &[u8], errors_only: bool) -> (usi
         let args: Vec<Term> = arguments.list_iter().collect();
         let (module, function) = (module.as_atom().expect("a module"), function.as_atom().expect("a function"));
         let def = ctx.vm.bifs.bif(Mfa { module, function, arity: args.len() as u8 }).expect("asked for it");
-        ctx.state.reductions_left = 100;
+        ctx.state.reductions.begin_slice(100);
         let result = (def.function_ptr)(ctx, &args);
         let result = outcome(ctx, result);
         calls += 1;

@@ -257,7 +257,7 @@ fn bump_reductions_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         // OTP's small integers have 60 bits.
         Some(n @ 0..0x0800_0000_0000_0000) => {
             // No more than the slice has left: `prim_eval` asks for 2^27 to give way.
-            let left = usize::try_from(ctx.state.reductions_left).unwrap_or(0);
+            let left = ctx.state.reductions.to_spend();
             ctx.bump(usize::try_from(n).map_or(left, |n| n.min(left)));
             Ok(Term::TRUE)
         }

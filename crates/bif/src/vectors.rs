@@ -9,10 +9,10 @@ use myriad_vm::{BifResult, Ctx};
 
 /// Makes a call with little of a slice left, and continues it in new slices.
 fn to_the_end(ctx: &mut Ctx<'_>, first: impl FnOnce(&mut Ctx<'_>) -> BifResult) -> BifResult {
-    ctx.state.reductions_left = 1;
+    ctx.state.reductions.begin_slice(1);
     let mut result = first(ctx);
     while let (Err(Escape::Yield), Some(mut rest)) = (&result, ctx.state.resumption.take()) {
-        ctx.state.reductions_left = 1;
+        ctx.state.reductions.begin_slice(1);
         result = (rest.rest)(ctx);
         ctx.state.resumption.get_or_insert(rest);
     }

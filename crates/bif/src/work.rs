@@ -37,8 +37,7 @@ impl Budget {
         let given = if ctx.sched.dirty {
             usize::MAX
         } else {
-            let reductions = usize::try_from(ctx.state.reductions_left).unwrap_or(0);
-            (reductions * per_reduction).max(LEAST_STEPS)
+            (ctx.state.reductions.to_spend() * per_reduction).max(LEAST_STEPS)
         };
         Budget { given, left: given, per_reduction }
     }

@@ -31,10 +31,10 @@ fn shown(term: Term) -> String {
 
 /// Calls a function to its end.
 fn finished(ctx: &mut Ctx<'_>, module: &str, function: &str, args: &[Term]) -> BifResult {
-    ctx.state.reductions_left = 20;
+    ctx.state.reductions.begin_slice(20);
     let mut result = call(ctx, module, function, args);
     while let Err(Escape::Yield) = result {
-        ctx.state.reductions_left = 20;
+        ctx.state.reductions.begin_slice(20);
         let mut rest = ctx.state.resumption.take().expect("a resumption");
         result = (rest.rest)(ctx);
     }
@@ -193,7 +193,7 @@ fn info(ctx: &mut Ctx<'_>, table: Term, item: &str) -> String {
 fn ends(ctx: &mut Ctx<'_>) {
     let Some(mut rest) = crate::admin::process_exits(ctx) else { return };
     loop {
-        ctx.state.reductions_left = 10;
+        ctx.state.reductions.begin_slice(10);
         if !matches!(rest(ctx), Err(Escape::Yield)) {
             break;
         }

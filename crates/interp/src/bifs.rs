@@ -56,7 +56,7 @@ unsafe fn call_at(
         // SAFETY: the instruction at hand.
         return unsafe { call_otherwise(m, pc, def, arity) };
     }
-    let result = run_built_in(m, def, arity, Resume { pc: CodePtr(pc), function: std::ptr::null() });
+    let result = run_built_in(m, def, arity, Resume::inside(CodePtr(pc)));
     match result {
         Ok(value) if !m.heap().needs_collection() => {
             m.set_x(0, value);
@@ -81,7 +81,7 @@ unsafe fn call_otherwise(m: &mut Machine<'_, '_>, pc: *const u32, def: &'static 
     if let Some(kind) = def.kind.dirty() {
         return m.stop(SliceEnd::Dirty(kind), pc, std::ptr::null(), arity);
     }
-    let result = run_built_in(m, def, arity, Resume { pc: CodePtr(pc), function: std::ptr::null() });
+    let result = run_built_in(m, def, arity, Resume::inside(CodePtr(pc)));
     finish(m, pc, result)
 }
 
@@ -119,7 +119,7 @@ pub unsafe fn entry(m: &mut Machine<'_, '_>, _pc: *const u32) -> *const u32 {
     if let Some(kind) = def.kind.dirty() {
         return m.stop(SliceEnd::Dirty(kind), again(), function, arity);
     }
-    let result = run_built_in(m, def, arity, Resume { pc: CodePtr::NULL, function });
+    let result = run_built_in(m, def, arity, Resume::entry(function));
     finish(m, std::ptr::null(), result)
 }
 
@@ -133,7 +133,7 @@ pub unsafe fn try_intrinsic(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u
         // SAFETY: the next instruction.
         return unsafe { own_code(pc) };
     }
-    let result = run_built_in(m, def, arity, Resume { pc: CodePtr(pc), function: std::ptr::null() });
+    let result = run_built_in(m, def, arity, Resume::inside(CodePtr(pc)));
     finish(m, pc, result)
 }
 
@@ -275,13 +275,7 @@ pub unsafe fn push_continuation(m: &mut Machine<'_, '_>, pc: *const u32) {
 
 fn raise_from(m: &mut Machine<'_, '_>, pc: *const u32, class: Class, reason: Term) -> *const u32 {
     if pc.is_null() {
-        let e = &mut m.ctx.state.exception;
-        e.class = class;
-        e.reason = reason;
-        e.trace = Term::NONE;
-        e.arguments = Term::NONE;
-        e.info = Term::NONE;
-        e.frames.clear();
+        errors::begin(m, class, reason);
         return errors::raised(m, pc);
     }
     errors::raise_at(m, pc, class, reason)

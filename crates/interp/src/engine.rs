@@ -40,7 +40,7 @@ fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
     let mut m = Machine {
         x,
         heap,
-        reds: ctx.state.reductions_left - ctx.state.negative_by,
+        reds: ctx.state.reductions.of_engine(),
         next: std::ptr::null(),
         end: SliceEnd::Yielded,
         callee: std::ptr::null(),

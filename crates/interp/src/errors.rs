@@ -140,7 +140,8 @@ pub fn reason_of(m: &mut Machine<'_, '_>, escape: &Escape) -> Term {
     }
 }
 
-fn begin(m: &mut Machine<'_, '_>, class: Class, reason: Term) {
+/// The exception on its way is this one, of which no more is known yet.
+pub fn begin(m: &mut Machine<'_, '_>, class: Class, reason: Term) {
     let e = &mut m.ctx.state.exception;
     e.class = class;
     e.reason = reason;

@@ -4,7 +4,7 @@
 //! out of line; what is out of line works on the heap's own fields through [`Machine`].
 //!
 //! MA1. While anything out of line runs, `heap.htop` and `heap.stop` are true, and `reds` is the slice's count, less what is
-//!      negative_by, except inside built-ins, around which it is carried to `OwnerState::reductions_left` and back.
+//!      negative_by, except inside built-ins, around which it is carried to `OwnerState::reductions` and back (process/RD1).
 
 use crate::building::target::Target;
 use crate::code::{self, Location};
@@ -221,20 +221,19 @@ impl Machine<'_, '_> {
     /// Before a built-in: what it sees of the process must be true.
     #[inline(always)]
     pub fn leave(&mut self) {
-        self.ctx.state.reductions_left = self.reds + self.ctx.state.negative_by;
+        self.ctx.state.reductions.engine_has(self.reds);
     }
 
     /// After a built-in.
     #[inline(always)]
     pub fn come_back(&mut self) {
-        self.reds = self.ctx.state.reductions_left - self.ctx.state.negative_by;
+        self.reds = self.ctx.state.reductions.of_engine();
     }
 
     /// Is the slice over? Asked where `reds` says so, which it also does while calls are saved, and now and then.
     #[inline]
     pub fn is_spent(&mut self) -> bool {
-        let left = self.reds + self.ctx.state.negative_by;
-        left <= 0 || !self.ctx.state.saves_calls() && self.looks_up()
+        self.reds <= self.ctx.state.reductions.engine_end() || !self.ctx.state.saves_calls() && self.looks_up()
     }
 
     /// Gives way before the slice is over if someone waits for the process's answer; otherwise it runs on.
@@ -317,7 +316,7 @@ impl Machine<'_, '_> {
     /// Has the process give way at its next call, and collect on a dirty scheduler then ([`Machine::stop`]).
     pub fn collect_later(&mut self) {
         self.heap().request_collection();
-        self.reds = self.reds.min(-self.ctx.state.negative_by);
+        self.reds = self.reds.min(self.ctx.state.reductions.engine_end());
     }
 
     /// Sets `operand` to a result and continues at `next`, after collecting if needed.

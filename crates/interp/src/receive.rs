@@ -33,15 +33,15 @@ const NUMBERS: u64 = 1 << 59;
 #[inline(never)]
 fn fetch(m: &mut Machine<'_, '_>, pc: *const u32) -> Result<(), ()> {
     m.leave();
-    m.ctx.state.resume = Resume { pc: CodePtr(pc), function: std::ptr::null() };
+    m.ctx.state.resume = Resume::inside(CodePtr(pc));
     m.ctx.state.saved_x.clear();
-    let handled = m.ctx.fetch_signals(m.ctx.state.reductions_left);
+    let handled = m.ctx.fetch_signals(m.ctx.state.reductions.left());
     m.come_back();
     if handled == Handled::Fatal {
         m.end = SliceEnd::Exited;
         return Err(());
     }
-    if m.ctx.state.suspended > 0 {
+    if m.ctx.state.suspensions.by_others() {
         m.stop(SliceEnd::Waiting, pc, std::ptr::null(), 0);
         return Err(());
     }
@@ -106,17 +106,9 @@ fn move_markers(m: &mut Machine<'_, '_>, taken: &Taken) {
 
 #[inline]
 fn end_timer(m: &mut Machine<'_, '_>) {
-    let state = &mut *m.ctx.state;
-    (state.timed_out, state.receive_armed) = (false, false);
-    if state.receive_timer.is_some() {
-        cancel_timer(m);
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn cancel_timer(m: &mut Machine<'_, '_>) {
-    if let Some(timer) = m.ctx.state.receive_timer.take() {
+    if m.ctx.state.receive_timer.is_armed()
+        && let Some(timer) = m.ctx.state.receive_timer.end()
+    {
         m.ctx.vm.timers.cancel(timer);
     }
 }
@@ -182,14 +174,15 @@ pub unsafe fn wait(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
 pub unsafe fn wait_timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
     // SAFETY: operands of the instruction.
     let (again, next) = unsafe { (target(pc.add(1)), pc.add(3)) };
-    if m.ctx.state.timed_out {
+    if m.ctx.state.receive_timer.has_fired() {
         return next;
     }
-    if m.ctx.state.receive_armed {
+    if m.ctx.state.receive_timer.is_armed() {
         return wait_at(m, again);
     }
     // SAFETY: operand of the instruction.
     let time = unsafe { m.source(pc.add(2)) };
+    let mut timer = None;
     if !time.is_am(am::infinity) {
         let ms = match time.as_small() {
             Some(0) => return next,
@@ -201,12 +194,10 @@ pub unsafe fn wait_timeout(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u3
             }
         };
         let vm = m.ctx.vm;
-        let state = &mut *m.ctx.state;
         let at = vm.platform.now_ns() + ms * 1_000_000;
-        let timer = vm.set_receive_timer(m.ctx.sched.id, at, m.ctx.process.pid);
-        state.receive_timer = Some(timer);
+        timer = Some(vm.set_receive_timer(m.ctx.sched.id, at, m.ctx.process.pid));
     }
-    m.ctx.state.receive_armed = true;
+    m.ctx.state.receive_timer.arm(timer);
     wait_at(m, again)
 }
 

@@ -103,7 +103,7 @@ fn process(_: &'static Vm, process: &'static Process, state: &OwnerState) -> Str
     // Writing to a String does not fail.
     let parent = if state.parent.is_pid() { pid_text(state.parent) } else { "the VM".to_owned() };
     let _ = writeln!(out, "Spawned as: {} by {parent}", stack::name(Some(state.initial_call)));
-    let _ = writeln!(out, "Reductions: {}", state.reductions);
+    let _ = writeln!(out, "Reductions: {}", state.reductions.earlier());
     let _ = writeln!(out, "Messages that it has taken out of its outer queue: {}", state.messages.len());
     messages.for_each(|message| out.push_str(&message));
     out

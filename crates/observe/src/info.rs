@@ -391,8 +391,8 @@ fn last_calls<'h>(out: &mut Answer<'_, '_, 'h>) -> TermRef<'h> {
 fn reductions(out: &Answer<'_, '_, '_>) -> u64 {
     let state = out.state();
     // Those of the slice that is under way; a visitor comes when it has been counted.
-    let in_slice = if out.visited.is_some() { 0 } else { SLICE_REDUCTIONS - state.reductions_left };
-    state.reductions + u64::try_from(in_slice).unwrap_or(0)
+    let in_slice = if out.visited.is_some() { 0 } else { state.reductions.used_of(SLICE_REDUCTIONS) };
+    state.reductions.earlier() + u64::from(in_slice)
 }
 
 fn status(out: &Answer<'_, '_, '_>) -> Atom {
@@ -401,7 +401,7 @@ fn status(out: &Answer<'_, '_, '_>) -> Atom {
     if state.in_dirty_call {
         return out.process().dirty_status();
     }
-    if state.suspended > 0 || state.flags.at_busy_port {
+    if state.suspensions.any() {
         return am::suspended;
     }
     match &out.visited {

@@ -8,7 +8,7 @@
 //! | [`runtime`] | what the layers above hang on a process |
 //! | [`process`] | what all threads see of a process, and its transitions |
 //! | [`status`], [`priority`] | the scheduling state as a pure table; the priorities |
-//! | [`owner`] | the part that only its owner touches, with [`dictionary`] and [`exception`] |
+//! | [`owner`] | the part that only its owner touches, with [`dictionary`], [`exception`], [`reductions`] and [`suspensions`] |
 //! | [`roots`] | the terms that it holds outside heap and stack; collections |
 //! | [`signal`] | the outer queue: what others may say to a process, and the terms that they send along |
 //! | [`message`] | the inner queue: messages, the receive position and its marks |
@@ -18,7 +18,7 @@
 //! | [`table`], [`listing`] | from a pid to the process; all processes of one moment |
 //! | [`names`] | registered names |
 //! | [`tracee`] | the one word that is tested before anything is traced |
-//! | [`timer`], [`code_ptr`] | the name of a timer; an address in code |
+//! | [`timer`], [`code_ptr`] | the name of a timer, and the time of a receive; an address in code |
 //! | [`lazy_box`] | parts that few processes have |
 
 pub mod code_ptr;
@@ -33,10 +33,12 @@ pub mod names;
 pub mod owner;
 pub mod priority;
 pub mod process;
+pub mod reductions;
 pub mod roots;
 pub mod runtime;
 pub mod signal;
 pub mod status;
+pub mod suspensions;
 pub mod table;
 pub mod tasks;
 pub mod timer;
@@ -54,10 +56,12 @@ pub use names::{Named, Names};
 pub use owner::{Flags, Markers, OwnerState, Resume};
 pub use priority::Priority;
 pub use process::{DirtyState, Process};
+pub use reductions::Reductions;
 pub use runtime::Runtime;
 pub use signal::{Packet, Signal, Signals};
 pub use status::{Status, Wake};
+pub use suspensions::Suspensions;
 pub use table::ProcessTable;
 pub use tasks::{Task, Tasks};
-pub use timer::TimerId;
+pub use timer::{ReceiveTimer, TimerId};
 pub use tracee::Tracee;

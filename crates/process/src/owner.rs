@@ -7,17 +7,14 @@ use crate::exception::Exception;
 use crate::lazy_box::{LazyBox, StaticDefault};
 use crate::links::Relations;
 use crate::message::{MessageQueue, QueueMark};
+use crate::reductions::Reductions;
 use crate::runtime::Runtime;
 use crate::signal::Signals;
+use crate::suspensions::Suspensions;
 use crate::tasks::Tasks;
-use crate::timer::TimerId;
+use crate::timer::ReceiveTimer;
 use myriad_heap::Heap;
 use myriad_term::{Atom, Mfa, RefNumbers, Term};
-
-/// After this many reductions a process that runs looks whether another waits for its answer ([`crate::Process::is_asked`]).
-const LOOK: i32 = 500;
-/// More reductions than any slice has.
-const NEGATIVE_BY: i32 = 1 << 24;
 
 /// Where a process resumes; the live X registers stand in [`OwnerState::saved_x`].
 pub struct Resume<R: Runtime> {
@@ -25,6 +22,20 @@ pub struct Resume<R: Runtime> {
     pub pc: CodePtr,
     /// The function to enter (a call that has not begun), or null: then `pc` is inside one.
     pub function: *const R::Function,
+}
+
+impl<R: Runtime> Resume<R> {
+    /// At an instruction inside a function.
+    #[inline(always)]
+    pub const fn inside(pc: CodePtr) -> Self {
+        Resume { pc, function: std::ptr::null() }
+    }
+
+    /// At the entry of a function.
+    #[inline(always)]
+    pub const fn entry(function: *const R::Function) -> Self {
+        Resume { pc: CodePtr::NULL, function }
+    }
 }
 
 impl<R: Runtime> Clone for Resume<R> {
@@ -48,8 +59,6 @@ pub struct Flags {
     pub async_dist: bool,
     /// Nothing that others ask for may move its terms.
     pub gc_disabled: bool,
-    /// It waits for a port that is busy, which counts as suspended.
-    pub at_busy_port: bool,
     /// `save_calls`: how many calls are asked to be remembered.
     pub save_calls: u16,
 }
@@ -60,16 +69,12 @@ pub struct Flags {
 pub struct OwnerState<R: Runtime> {
     /// Heap and Erlang stack.
     pub heap: Heap,
-    /// Reductions left in this slice; at or below zero the process gives way at the next call.
-    pub reductions_left: i32,
-    /// The engine gets this many reductions fewer than are left, so that it calls the VM before the slice ends (`saved_calls.rs`).
-    pub negative_by: i32,
+    /// Its reductions.
+    pub reductions: Reductions,
     /// Where it resumes.
     pub resume: Resume<R>,
     /// X registers while it does not run.
     pub saved_x: Vec<Term>,
-    /// Reductions done in earlier slices.
-    pub reductions: u64,
     /// Signals fetched and not handled yet (process/G3).
     pub unhandled: Option<Box<Signals<R>>>,
     /// Messages fetched.
@@ -84,12 +89,8 @@ pub struct OwnerState<R: Runtime> {
     pub token: Term,
     /// Receive markers.
     pub markers: LazyBox<Markers>,
-    /// The timer of the receive that the process is in, if it is set.
-    pub receive_timer: Option<TimerId>,
-    /// The receive that the process is in has read its time: infinite, or that of `receive_timer`.
-    pub receive_armed: bool,
-    /// The current receive timer has fired.
-    pub timed_out: bool,
+    /// The time of the receive that the process is in.
+    pub receive_timer: ReceiveTimer,
     /// What `process_flag/2` has set.
     pub flags: Flags,
     /// The last slice ended with waiting.
@@ -98,8 +99,8 @@ pub struct OwnerState<R: Runtime> {
     pub answering: bool,
     /// The built-in that it has called runs on a dirty scheduler (`dirty_call.rs`): until it returns only signals are handled.
     pub in_dirty_call: bool,
-    /// How many suspensions are in force.
-    pub suspended: u32,
+    /// What keeps it from running.
+    pub suspensions: Suspensions,
     /// Module of the functions `undefined_function/3` and `undefined_lambda/3`.
     pub error_handler: Atom,
     /// First call.
@@ -137,11 +138,9 @@ impl<R: Runtime> OwnerState<R> {
         use myriad_term::am;
         OwnerState {
             heap,
-            reductions_left: 0,
-            negative_by: 0,
+            reductions: Reductions::default(),
             resume,
             saved_x: Vec::new(),
-            reductions: 0,
             unhandled: None,
             messages: MessageQueue::new(),
             dictionary: None,
@@ -149,14 +148,12 @@ impl<R: Runtime> OwnerState<R> {
             group_leader: Term::UNDEFINED,
             token: Term::NONE,
             markers: LazyBox::new(),
-            receive_timer: None,
-            receive_armed: false,
-            timed_out: false,
+            receive_timer: ReceiveTimer::default(),
             flags: Flags::default(),
             waiting: false,
             answering: false,
             in_dirty_call: false,
-            suspended: 0,
+            suspensions: Suspensions::default(),
             error_handler: am::error_handler,
             initial_call,
             parent: Term::UNDEFINED,
@@ -175,10 +172,18 @@ impl<R: Runtime> OwnerState<R> {
 }
 
 impl<R: Runtime> OwnerState<R> {
-    /// Sets anew how many reductions are kept from the engine: all while calls are saved; otherwise those beyond the next look.
+    /// Sets anew how many reductions are kept from the engine ([`Reductions::count_negatively`]).
     pub fn count_negatively(&mut self) {
-        debug_assert!(self.flags.save_calls == 0 || NEGATIVE_BY >= self.reductions_left, "calls would go by unseen");
-        self.negative_by = if self.saves_calls() { NEGATIVE_BY } else { (self.reductions_left - LOOK).max(0) };
+        let saves_calls = self.saves_calls();
+        self.reductions.count_negatively(saves_calls);
+    }
+
+    /// Something has come up that is done between two slices. If the process runs, and has looked at its signals on the way, it gives
+    /// way at the next chance.
+    pub fn interrupt(&mut self) {
+        if !self.answering {
+            self.reductions.give_way();
+        }
     }
 
     /// Does the process note its calls (`save_calls`)?

@@ -1,4 +1,4 @@
-//! The names of timers.
+//! The names of timers, and the time of a receive.
 
 use myriad_term::{RefNumbers, RefUse};
 use std::num::NonZeroU32;
@@ -45,6 +45,51 @@ impl TimerId {
         let low = RefNumbers::FIRST_BITS - WHEEL_BITS;
         let generation = ((third & !RefUse::Timer.mark()) as u64) << low | (first & ((1 << low) - 1)) as u64;
         Some(TimerId::new(first >> low, slot, generation))
+    }
+}
+
+/// The time of the receive that a process is in, in one of four states: the receive has not read it yet (`None`), it is infinite, a
+/// timer is set, it is over. Each process has one, so it takes no more than a timer's name.
+#[derive(Default)]
+pub struct ReceiveTimer(Option<TimerId>);
+
+/// Names that no timer has, as no wheel has this number.
+const INFINITE: TimerId = TimerId { wheel: NonZeroU32::MAX, slot: 0, generation: 0 };
+const OVER: TimerId = TimerId { wheel: NonZeroU32::MAX, slot: 1, generation: 0 };
+
+impl ReceiveTimer {
+    /// The receive has read its time, once: infinite, or that of `timer`, which is set.
+    pub fn arm(&mut self, timer: Option<TimerId>) {
+        debug_assert!(self.0.is_none(), "the time of a receive is read once");
+        self.0 = Some(timer.unwrap_or(INFINITE));
+    }
+
+    /// A timer of a receive has fired: if it is this one's, its time is over.
+    pub fn fire(&mut self, timer: TimerId) {
+        if self.0 == Some(timer) {
+            self.0 = Some(OVER);
+        }
+    }
+
+    /// The receive is over. A timer that is still set is to be cancelled.
+    #[must_use]
+    pub fn end(&mut self) -> Option<TimerId> {
+        self.0.take().filter(|timer| timer.wheel != NonZeroU32::MAX)
+    }
+
+    /// Has the receive read its time?
+    pub fn is_armed(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Is its time over?
+    pub fn has_fired(&self) -> bool {
+        self.0 == Some(OVER)
+    }
+
+    /// Is a timer set?
+    pub fn is_set(&self) -> bool {
+        self.0.is_some_and(|timer| timer.wheel != NonZeroU32::MAX)
     }
 }
 

@@ -59,14 +59,13 @@ impl Ctx<'_> {
     /// Counts work: about one for what a short function call costs. See [`Ctx::exhausted`].
     #[inline]
     pub fn bump(&mut self, reductions: usize) {
-        self.state.reductions_left =
-            self.state.reductions_left.saturating_sub(i32::try_from(reductions).unwrap_or(i32::MAX));
+        self.state.reductions.spend(reductions);
     }
 
     /// Are the slice's reductions used up? Long built-ins then yield or trap.
     #[inline]
     pub fn exhausted(&self) -> bool {
-        self.state.reductions_left <= 0
+        self.state.reductions.exhausted()
     }
 
     /// Goes on as a call of `export`.
@@ -117,15 +116,14 @@ impl Ctx<'_> {
 
     /// The process begins, or ceases, to wait for a busy port.
     pub fn wait_at_busy_port(&mut self, begins: bool) {
-        if self.state.flags.at_busy_port != begins {
-            self.state.flags.at_busy_port = begins;
-            self.process.set_suspended(begins || self.state.suspended > 0);
+        if self.state.suspensions.wait_at_port(begins) {
+            self.process.set_suspended(self.state.suspensions.any());
         }
     }
 
     /// The process is suspended once its slice ends, until it gets one `Resume` more.
     pub fn suspend(&mut self) {
-        self.state.suspended += 1;
+        self.state.suspensions.suspend();
         self.process.set_suspended(true);
     }
 

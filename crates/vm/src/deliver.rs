@@ -36,7 +36,7 @@ impl Ctx<'_> {
 
     /// Handles signals that have come, as far as `reductions` go (one at least).
     pub fn fetch_signals(&mut self, reductions: i32) -> Handled {
-        let until = self.state.reductions_left.saturating_sub(reductions.max(1));
+        let until = self.state.reductions.left().saturating_sub(reductions.max(1));
         if self.state.unhandled.is_some() {
             return self.handle_rest(until);
         }
@@ -73,7 +73,7 @@ impl Ctx<'_> {
     fn handle_signals(&mut self, mut signals: Signals, until: i32) -> Handled {
         let mut messages = 0;
         let handled = loop {
-            if self.state.reductions_left <= until || !self.put_in_order(&mut signals, until) {
+            if self.state.reductions.left() <= until || !self.put_in_order(&mut signals, until) {
                 break if signals.is_empty() { Handled::All } else { Handled::Some };
             }
             let Some(packet) = signals.next() else { break Handled::All };
@@ -115,7 +115,7 @@ impl Ctx<'_> {
         if signals.is_turned() {
             return true;
         }
-        let reductions = usize::try_from(self.state.reductions_left.saturating_sub(until)).unwrap_or(0);
+        let reductions = usize::try_from(self.state.reductions.left().saturating_sub(until)).unwrap_or(0);
         let turned = signals.turn(reductions * TURNED_PER_REDUCTION);
         self.bump(turned / TURNED_PER_REDUCTION);
         signals.is_turned()
@@ -124,7 +124,7 @@ impl Ctx<'_> {
     /// For a built-in that relies on everything that has come until now: handles it. `Err`: there is so much that the process gives
     /// way, and the built-in must be run again, now with a [`crate::OwnerState::retry_state`]; or the process must end.
     pub fn settle_signals(&mut self) -> Result<(), Escape> {
-        let handled = self.fetch_signals(self.state.reductions_left);
+        let handled = self.fetch_signals(self.state.reductions.left());
         let waits = self.state.retry_state.is_some();
         // What has come later need not be waited for: it may never end.
         let met = self.state.retry_state.is(Term::TRUE);
@@ -175,27 +175,20 @@ impl Ctx<'_> {
             Signal::Down { reference, reason } => self.down(reference, reason),
             Signal::TimeOffset { reference, offset_ns } => self.time_offset_changed(reference, offset_ns),
             Signal::ReceiveTimeout(timer) => {
-                if self.state.receive_timer == Some(timer) {
-                    self.state.receive_timer = None;
-                    self.state.timed_out = true;
-                }
+                self.state.receive_timer.fire(timer);
             }
             Signal::Suspend { active, reply } => {
-                self.state.suspended += 1;
-                self.process.set_suspended(true);
+                self.suspend();
                 // Relaxed: a figure.
                 active.store(true, Ordering::Relaxed);
-                if !self.state.answering {
-                    // It runs, and has looked at its signals on the way: it gives way at the next chance.
-                    self.state.reductions_left = self.state.reductions_left.min(0);
-                }
+                self.state.interrupt();
                 if let Some(reply) = reply {
                     self.reply_parcel(reply);
                 }
             }
             Signal::Resume(_) => {
-                self.state.suspended = self.state.suspended.saturating_sub(1);
-                self.process.set_suspended(self.state.suspended > 0 || self.state.flags.at_busy_port);
+                self.state.suspensions.resume();
+                self.process.set_suspended(self.state.suspensions.any());
             }
             Signal::GroupLeader { leader, from, reference } => {
                 self.state.group_leader = leader.attach(&mut self.state.heap);

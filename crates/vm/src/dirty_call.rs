@@ -75,7 +75,7 @@ unsafe impl Send for DirtyCall {}
 fn state_for_call(caller: &mut OwnerState) -> OwnerState {
     let heap = Heap::without_block(&caller.heap.settings());
     let mut call = OwnerState::new(heap, caller.resume, caller.initial_call);
-    call.reductions_left = caller.reductions_left;
+    call.reductions.begin_slice(caller.reductions.left());
     call.saved_x.clone_from(&caller.saved_x);
     call.group_leader = caller.group_leader;
     call.token = caller.token;

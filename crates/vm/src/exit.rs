@@ -34,7 +34,7 @@ const PARTING: usize = 2;
 pub(crate) fn finish(ctx: &mut Ctx<'_>) -> bool {
     if !has_begun(ctx) {
         begin(ctx);
-        ctx.state.reductions_left = ctx.state.reductions_left.max(LEAST_REDUCTIONS);
+        ctx.state.reductions.allow(LEAST_REDUCTIONS);
         if go_on(ctx) == SliceEnd::Yielded {
             return false;
         }
@@ -53,7 +53,7 @@ fn begin(ctx: &mut Ctx<'_>) {
     process.set_exiting();
     myriad_sync::sim_point();
     vm.names.release(process);
-    if let Some(timer) = ctx.state.receive_timer.take() {
+    if let Some(timer) = ctx.state.receive_timer.end() {
         vm.timers.cancel(timer);
     }
     if ctx.state.in_dirty_call {

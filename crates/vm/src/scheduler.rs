@@ -242,7 +242,7 @@ impl Scheduler {
         process.home.store(self.local.id as u32, Ordering::Relaxed);
         // SAFETY: process/P2, this thread has just made it Running.
         let state = unsafe { process.owner_state() };
-        state.reductions_left = SLICE_REDUCTIONS;
+        state.reductions.begin_slice(SLICE_REDUCTIONS);
         let priority = process.priority();
         microstate::enter(State::Emulator);
         let mut ctx = Ctx { state, process, sched: &mut self.local, vm: self.vm };
@@ -257,8 +257,7 @@ impl Scheduler {
             // It may not have come to what is waited for.
             process.make_urgent(priority);
         }
-        let used = SLICE_REDUCTIONS.saturating_sub(ctx.state.reductions_left).max(0) as u32;
-        ctx.state.reductions += u64::from(used);
+        let used = ctx.state.reductions.end_slice(SLICE_REDUCTIONS);
         self.vm.after_slice(&mut ctx, end);
         microstate::enter(State::Other);
         self.unchecked += used + SLICE_OVERHEAD;
@@ -338,7 +337,7 @@ impl Ctx<'_> {
         {
             return end;
         }
-        if self.state.suspended > 0 {
+        if self.state.suspensions.by_others() {
             return self.stay_suspended();
         }
         let end = self.vm.engine().run(self);

@@ -10,7 +10,7 @@ use crate::vm::Vm;
 use crate::{OwnerState, Process, Resume, Signal};
 use myriad_heap::{Heap, Settings};
 use myriad_process::links::{AliasMode, Monitor, Target, Watcher};
-use myriad_process::{CodePtr, Flags, Message, Payload, Priority};
+use myriad_process::{Flags, Message, Payload, Priority};
 use myriad_term::{Arena, Build, Export, Mfa, Pid, RefNumbers, Term, TermRef, am};
 
 /// The options of a new process.
@@ -75,7 +75,7 @@ fn state(export: &'static Export, args: &[TermRef<'_>], options: &SpawnOptions) 
     let mut heap = Heap::with_room(&options.heap, words);
     let saved_x: Vec<Term> = args.iter().map(|a| myriad_heap::copy_term(*a, &mut heap)).collect();
     let function = Function::of_export(export);
-    let mut new = OwnerState::new(heap, Resume { pc: CodePtr::NULL, function }, export.mfa);
+    let mut new = OwnerState::new(heap, Resume::entry(function), export.mfa);
     new.saved_x = saved_x;
     new.flags =
         Flags { off_heap_messages: options.off_heap_messages, async_dist: options.async_dist, ..Flags::default() };

@@ -19,10 +19,7 @@ pub(crate) fn take_up(ctx: &mut Ctx<'_>, from: Pid, request: Payload, priority: 
     match kind.as_atom() {
         Some(am::garbage_collect | am::copy_literals | am::system_task_test) => {
             ctx.state.tasks.get_or_insert_default().push(Task { from, request, priority });
-            if !ctx.state.answering {
-                // It runs, and has looked at its signals on the way: it gives way at the next chance.
-                ctx.state.reductions_left = ctx.state.reductions_left.min(0);
-            }
+            ctx.state.interrupt();
         }
         Some(am::check_process_code) => {
             let result = argument.as_atom().is_some_and(|module| ctx.runs_old_code(module));

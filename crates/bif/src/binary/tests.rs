@@ -7,11 +7,11 @@ use myriad_vm::{BifResult, Ctx};
 
 /// Runs a call to its end; how often it gave way.
 fn slices(ctx: &mut Ctx<'_>, function: &str, args: &[Term]) -> (BifResult, usize) {
-    ctx.state.reductions_left = 100;
+    ctx.state.reductions.begin_slice(100);
     let (mut result, mut slices) = (call(ctx, "binary", function, args), 0);
     let mut rest = ctx.state.resumption.take();
     while let (Err(Escape::Yield), Some(go_on)) = (&result, &mut rest) {
-        ctx.state.reductions_left = 100;
+        ctx.state.reductions.begin_slice(100);
         result = (go_on.rest)(ctx);
         slices += 1;
     }

@@ -32,7 +32,7 @@ pub(super) fn get_internal_state_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
         (Some(am::flxctr_memory_usage | am::lc_graph), _) => Ok(am::notsup.term()),
         // Words of a table by itself, and of the head of a table of segments of buckets, as `ets:info/2` counts them.
         (Some(am::DbTable_words), _) => Ok(ctx.tuple(&[Term::small(49), Term::small(6)])),
-        (Some(am::reds_left), _) => Ok(Term::small(i64::from(ctx.state.reductions_left.max(0)))),
+        (Some(am::reds_left), _) => Ok(Term::small(i64::from(ctx.state.reductions.left().max(0)))),
         (Some(am::next_pid), _) => Ok(pid_bits(ctx.vm.processes.next_pid())),
         (Some(am::next_port), _) => Ok(next_port(ctx, None)),
         // Relaxed: a figure.
@@ -162,7 +162,7 @@ pub(super) fn set_internal_state_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResul
     match state.as_atom() {
         Some(am::reds_left) => match value.as_small().and_then(|n| i32::try_from(n).ok()) {
             Some(n @ 0..) => {
-                ctx.state.reductions_left = n;
+                ctx.state.reductions.begin_slice(n);
                 Ok(Term::TRUE)
             }
             _ => badarg(),
@@ -279,7 +279,7 @@ fn gc_state(ctx: &mut Ctx<'_>, on: bool) -> bool {
     let was_off = std::mem::replace(&mut ctx.state.flags.gc_disabled, !on);
     if on && ctx.state.tasks.is_some() {
         // It gives way at the next chance, to do what has waited.
-        ctx.state.reductions_left = ctx.state.reductions_left.min(0);
+        ctx.state.reductions.give_way();
     }
     !was_off
 }

@@ -9,9 +9,9 @@ use myriad_vm::{BifResult, Ctx, Signal};
 
 /// Reductions that the call counts by itself.
 fn cost(ctx: &mut Ctx<'_>, module: &str, function: &str, args: &[Term]) -> usize {
-    ctx.state.reductions_left = 0;
+    ctx.state.reductions.begin_slice(0);
     assert!(call(ctx, module, function, args).is_ok(), "{module}:{function}/{}", args.len());
-    usize::try_from(-ctx.state.reductions_left).expect("it gives none")
+    usize::try_from(-ctx.state.reductions.left()).expect("it gives none")
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn flood(ctx: &Ctx<'_>, many: usize) {
 fn call_to_its_end(ctx: &mut Ctx<'_>, function: &str, args: &[Term]) -> BifResult {
     flood(ctx, MANY);
     for slice in 0.. {
-        ctx.state.reductions_left = SLICE_REDUCTIONS;
+        ctx.state.reductions.begin_slice(SLICE_REDUCTIONS);
         let result = call(ctx, "erlang", function, args);
         if !matches!(result, Err(Escape::Wait)) {
             assert!(slice >= MANY / SLICE_REDUCTIONS as usize, "{function}: {slice} slices only");
@@ -65,7 +65,7 @@ fn call_to_its_end(ctx: &mut Ctx<'_>, function: &str, args: &[Term]) -> BifResul
             }
             return result;
         }
-        assert!(ctx.state.reductions_left >= -1, "{function}: {} reductions left", ctx.state.reductions_left);
+        assert!(ctx.state.reductions.left() >= -1, "{function}: {} reductions left", ctx.state.reductions.left());
         assert!(slice < 3 * MANY / SLICE_REDUCTIONS as usize, "{function}: it waits for what comes later");
         flood(ctx, SLICE_REDUCTIONS as usize);
     }

@@ -62,8 +62,7 @@ fn total(of: Vec<u64>) -> Term {
 fn reductions(ctx: &Ctx<'_>) -> u64 {
     // Relaxed: statistics.
     let booked: u64 = ctx.vm.schedulers.iter().map(|s| s.load.reductions.load(Ordering::Relaxed)).sum();
-    let in_slice = myriad_sched::SLICE_REDUCTIONS - ctx.state.reductions_left;
-    booked + u64::try_from(in_slice).unwrap_or(0)
+    booked + u64::from(ctx.state.reductions.used_of(myriad_sched::SLICE_REDUCTIONS))
 }
 
 /// Processor time of all threads outside the kernel, milliseconds: that alone is what OTP counts.

@@ -18,7 +18,7 @@ thread_local! {
 /// Runs `work` in the thread's process (the first thread's: a VM has one), whose heap is empty before and after.
 pub(super) fn in_process<R>(work: impl FnOnce(&mut Ctx<'_>) -> R) -> R {
     let work = |ctx: &mut Ctx<'_>| {
-        ctx.state.reductions_left = 4000;
+        ctx.state.reductions.begin_slice(4000);
         let result = work(ctx);
         ctx.state.resumption = None;
         ctx.state.dictionary = None;
@@ -39,10 +39,10 @@ pub(super) fn built_in(ctx: &Ctx<'_>, module: Atom, function: Atom, arity: usize
 
 /// Calls it, in as many slices as it takes.
 pub(super) fn call(ctx: &mut Ctx<'_>, def: &BifDef, args: &[Term]) -> BifResult {
-    ctx.state.reductions_left = 200;
+    ctx.state.reductions.begin_slice(200);
     let mut result = (def.function_ptr)(ctx, args);
     while let (Err(Escape::Yield), Some(mut rest)) = (&result, ctx.state.resumption.take()) {
-        ctx.state.reductions_left = 4000;
+        ctx.state.reductions.begin_slice(4000);
         result = (rest.rest)(ctx);
         ctx.state.resumption.get_or_insert(rest);
     }

@@ -152,7 +152,7 @@ impl Details<'_> {
             let texts: Vec<String> = dictionary.entries.iter().map(pair).collect();
             writeln!(out, "Dictionary: [{}]", texts.join(","))?;
         }
-        writeln!(out, "Reductions: {}", state.reductions)?;
+        writeln!(out, "Reductions: {}", state.reductions.earlier())?;
         writeln!(out, "Stack+heap: {}", heap.heap_block_size)?;
         writeln!(out, "OldHeap: {}", heap.old_heap_block_size)?;
         writeln!(out, "Heap unused: {}", heap.heap_block_size.saturating_sub(heap.heap_size + heap.stack_size))?;
@@ -178,7 +178,7 @@ impl Details<'_> {
             Priority::Low => "LOW",
         };
         write!(out, "Internal State: ACT_PRIO_{priority} | USR_PRIO_{priority}")?;
-        let flags = [(state.flags.trap_exit, "TRAP_EXIT"), (state.suspended > 0, "SUSPENDED")];
+        let flags = [(state.flags.trap_exit, "TRAP_EXIT"), (state.suspensions.by_others(), "SUSPENDED")];
         flags.iter().filter(|(set, _)| *set).try_for_each(|(_, name)| write!(out, " | {name}"))?;
         writeln!(out)
     }

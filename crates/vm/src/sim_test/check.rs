@@ -31,9 +31,9 @@ pub fn at_rest(vm: &'static Vm, world: &World, what: &str) {
         assert!(process.outer.is_empty(), "{what}: {pid:?} has not seen its signals");
         let state = state(vm, *pid).unwrap();
         assert!(state.unhandled.is_none(), "{what}: {pid:?} has not handled all its signals");
-        assert_eq!(state.suspended, 0, "{what}: {pid:?} is suspended for ever");
+        assert!(!state.suspensions.by_others(), "{what}: {pid:?} is suspended for ever");
         assert!(state.messages.is_empty(), "{what}: {pid:?} has messages");
-        assert!(state.receive_timer.is_none(), "{what}: {pid:?} has a timer");
+        assert!(!state.receive_timer.is_set(), "{what}: {pid:?} has a timer");
         relations(vm, *pid, state, what);
         names(vm, *pid, what);
     }

@@ -440,7 +440,7 @@ impl Actor {
                 let after = 1 + self.random.below(longest);
                 let at = ctx.vm.platform.now_ns() + after;
                 let timer = ctx.vm.set_receive_timer(ctx.sched.id, at, ctx.pid());
-                ctx.state.receive_timer = Some(timer);
+                ctx.state.receive_timer.arm(Some(timer));
                 self.until = Some(at);
                 return self.receive(ctx);
             }
@@ -499,11 +499,11 @@ impl Actor {
     /// Takes a message, or waits.
     fn receive(&mut self, ctx: &mut Ctx<'_>) -> Option<SliceEnd> {
         if ctx.state.messages.is_empty() {
-            let handled = ctx.fetch_signals(ctx.state.reductions_left);
+            let handled = ctx.fetch_signals(ctx.state.reductions.left());
             if handled == Handled::Fatal {
                 return Some(SliceEnd::Exited);
             }
-            if ctx.state.suspended > 0 {
+            if ctx.state.suspensions.by_others() {
                 return Some(SliceEnd::Waiting);
             }
             if handled == Handled::Some && ctx.state.messages.is_empty() {
@@ -514,12 +514,11 @@ impl Actor {
         if let Some((message, _)) = &taken {
             self.message(ctx, message.term());
         }
-        if taken.is_some() || ctx.state.timed_out {
+        if taken.is_some() || ctx.state.receive_timer.has_fired() {
             if let Some(at) = self.until.take() {
                 assert!(taken.is_some() || ctx.vm.platform.now_ns() >= at, "woken too early");
             }
-            ctx.state.timed_out = false;
-            if let Some(timer) = ctx.state.receive_timer.take() {
+            if let Some(timer) = ctx.state.receive_timer.end() {
                 ctx.vm.timers.cancel(timer);
             }
             return None;
@@ -581,7 +580,7 @@ impl Executor<Vm> for Arc<World> {
 impl Engine for Arc<World> {
     fn run(&self, ctx: &mut Ctx<'_>) -> SliceEnd {
         let mut actor = self.take(ctx);
-        assert_eq!(ctx.state.suspended, 0, "a suspended process runs");
+        assert!(!ctx.state.suspensions.by_others(), "a suspended process runs");
         assert!(!ctx.state.in_dirty_call, "a process runs whose call is away");
         self.call_is_back(ctx);
         self.check_block(ctx);
