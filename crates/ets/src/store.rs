@@ -9,6 +9,13 @@
 //! - It takes the table's locks itself, by the methods of [`Table`] (ets/TB1 to TB5 there), and gives [`Gone`] if the table has been deleted.
 //! - A method that writes holds the lock for the whole of it: what it does is atomic to all other users.
 //! - A closure that is given a row is called with a lock held, or optimistically where the method says so; it keeps no row.
+//!
+//! ```compile_fail,E0521
+//! use myriad_ets::{row::Row, store::Rows, table::Table};
+//! fn keep<'k>(rows: &impl Rows, table: &Table, kept: &mut Vec<Row<'k>>) {
+//!     rows.each(table, None, &mut |row| kept.push(row));
+//! }
+//! ```
 
 use crate::hash::{Fixed, Shards};
 use crate::ordered::Ordered;

@@ -1,6 +1,16 @@
 //! The words outside a heap that point into it: X registers, process dictionary, messages, saved terms.
 //!
-//! The Erlang stack is not listed: the collector knows where it is.
+//! The Erlang stack is not listed: the collector knows where it is. A place that is listed is borrowed, so that nobody reads a term
+//! there while a collection may write it:
+//!
+//! ```compile_fail,E0503
+//! use myriad_heap::Roots;
+//! use myriad_term::Term;
+//! let mut registers = [Term::NIL; 2];
+//! let roots = Roots::of(&mut registers);
+//! assert!(registers[0].is_nil());
+//! assert_eq!(roots.words(), 2);
+//! ```
 
 use myriad_term::Term;
 use std::marker::PhantomData;

@@ -4,7 +4,6 @@
 //! The well-known atoms of [`crate::am`] come first, in its order, so that their indexes are constants.
 
 use crate::am;
-use crate::mix;
 use foldhash::SharedSeed;
 use foldhash::fast::SeedableRandomState;
 use hashbrown::HashTable;
@@ -58,7 +57,7 @@ impl Entry {
         let mut first = [0; 8];
         let len = text.len().min(first.len());
         first[..len].copy_from_slice(&text.as_bytes()[..len]);
-        Entry { text, first: u64::from_be_bytes(first), hash: mix::text(text), latin1 }
+        Entry { text, first: u64::from_be_bytes(first), hash: hash_of(text), latin1 }
     }
 }
 
@@ -260,6 +259,25 @@ impl fmt::Debug for Atom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "'{}'", self.text())
     }
+}
+
+/// The hash of a text (P. J. Weinberger's), over Latin-1 bytes where the character has one.
+fn hash_of(text: &str) -> u32 {
+    let mut hash = 0u32;
+    let mut add = |byte: u8| {
+        hash = (hash << 4).wrapping_add(byte.into());
+        let top = hash & 0xf000_0000;
+        hash ^= top >> 24;
+        hash ^= top;
+    };
+    let mut utf8 = [0; 4];
+    for c in text.chars() {
+        match u8::try_from(c) {
+            Ok(latin1) => add(latin1),
+            Err(_) => c.encode_utf8(&mut utf8).bytes().for_each(&mut add),
+        }
+    }
+    hash
 }
 
 #[cfg(test)]

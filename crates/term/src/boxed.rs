@@ -8,6 +8,8 @@
 //!     like small integers; raw numbers are stored as small integers); the others hold no term at all.
 //! B3. Off-heap kinds are chained through [`Boxed::off_heap_next`] in the list of the heap that holds them.
 
+use crate::atom::Atom;
+use crate::id::RefNumbers;
 use crate::word::{HEADER_TAG, TermRef};
 use std::marker::PhantomData;
 
@@ -306,6 +308,55 @@ impl<'a, 'h> Tuple<'a, 'h> {
 }
 
 impl<'h> TermRef<'h> {
+    /// The boxed object, for as long as this word is borrowed.
+    #[inline(always)]
+    pub fn as_boxed(&self) -> Option<Boxed<'_, 'h>> {
+        self.held_boxed()
+    }
+
+    /// The boxed object, for as long as its memory is held: for walks over a whole term, which their caller holds.
+    #[inline(always)]
+    pub(crate) fn held_boxed(self) -> Option<Boxed<'h, 'h>> {
+        // SAFETY: term/T1, a boxed word points at a header; term/T2 for 'h.
+        if self.is_boxed() { Some(unsafe { Boxed::at(self.boxed_ptr()) }) } else { None }
+    }
+
+    /// The kind of the boxed object.
+    #[inline(always)]
+    pub fn boxed_kind(self) -> Option<Kind> {
+        self.as_boxed().map(Boxed::kind)
+    }
+
+    /// A float of either form?
+    #[inline(always)]
+    pub fn is_float(self) -> bool {
+        self.is_immediate_float() || self.boxed_kind() == Some(Kind::Float)
+    }
+
+    /// The double, of either form.
+    #[inline(always)]
+    pub fn as_float(self) -> Option<f64> {
+        if self.is_immediate_float() {
+            return Some(self.immediate_float_value());
+        }
+        match self.as_boxed() {
+            Some(b) if b.kind() == Kind::Float => Some(f64::from_bits(b.word(0))),
+            _ => None,
+        }
+    }
+
+    /// A pid, of this node or another.
+    #[inline]
+    pub fn is_pid(self) -> bool {
+        self.is_local_pid() || self.boxed_kind() == Some(Kind::ExternalPid)
+    }
+
+    /// A port, of this node or another.
+    #[inline]
+    pub fn is_port(self) -> bool {
+        self.as_local_port().is_some() || self.boxed_kind() == Some(Kind::ExternalPort)
+    }
+
     /// The tuple.
     #[inline(always)]
     pub fn as_tuple(&self) -> Option<Tuple<'_, 'h>> {
@@ -384,5 +435,25 @@ impl<'h> TermRef<'h> {
     #[inline]
     pub fn is_bitstring(self) -> bool {
         matches!(self.boxed_kind(), Some(Kind::HeapBinary | Kind::SharedBinary | Kind::SubBinary))
+    }
+
+    /// The numbers of a reference of this node.
+    pub fn as_local_ref(self) -> Option<RefNumbers> {
+        let b = self.as_boxed()?;
+        match b.kind() {
+            Kind::Ref | Kind::AliasRef | Kind::MagicRef => Some(RefNumbers::from_words(b.word(0), b.word(1))),
+            _ => None,
+        }
+    }
+
+    /// Node name atom index and creation of a pid, port or reference of another node.
+    pub fn external_node(self) -> Option<(Atom, u32)> {
+        let b = self.as_boxed()?;
+        match b.kind() {
+            Kind::ExternalPid | Kind::ExternalPort | Kind::ExternalRef => {
+                Some((Atom::from_index(b.word(0) as u32), (b.word(0) >> 32) as u32))
+            }
+            _ => None,
+        }
     }
 }

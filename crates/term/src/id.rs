@@ -4,8 +4,7 @@
 //! serial it prints third. A reference has three numbers of 32 bits, of which the first uses 18 bits; the high bits of the
 //! third say what it is for, so that a reference which has been bytes or text is as good as before.
 
-use crate::boxed::Kind;
-use crate::word::{Term, TermRef};
+use crate::word::Term;
 use myriad_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// A process of this node.
@@ -176,27 +175,5 @@ impl RefNumbers {
     /// From the two words of a boxed reference.
     pub const fn from_words(low: u64, high: u64) -> RefNumbers {
         RefNumbers([low as u32, (low >> 32) as u32, high as u32])
-    }
-}
-
-impl TermRef<'_> {
-    /// The numbers of a reference of this node.
-    pub fn as_local_ref(self) -> Option<RefNumbers> {
-        let b = self.as_boxed()?;
-        match b.kind() {
-            Kind::Ref | Kind::AliasRef | Kind::MagicRef => Some(RefNumbers::from_words(b.word(0), b.word(1))),
-            _ => None,
-        }
-    }
-
-    /// Node name atom index and creation of a pid, port or reference of another node.
-    pub fn external_node(self) -> Option<(crate::Atom, u32)> {
-        let b = self.as_boxed()?;
-        match b.kind() {
-            Kind::ExternalPid | Kind::ExternalPort | Kind::ExternalRef => {
-                Some((crate::Atom::from_index(b.word(0) as u32), (b.word(0) >> 32) as u32))
-            }
-            _ => None,
-        }
     }
 }

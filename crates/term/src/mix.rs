@@ -150,22 +150,3 @@ fn bits(hash: u32, bits: Bits<'_>) -> u32 {
 pub(crate) fn atom(atom: Atom) -> u32 {
     atom.text_hash()
 }
-
-/// The hash of a text (P. J. Weinberger's), over Latin-1 bytes where the character has one.
-pub(crate) fn text(text: &str) -> u32 {
-    let mut hash = 0u32;
-    let mut add = |byte: u8| {
-        hash = (hash << 4).wrapping_add(byte.into());
-        let top = hash & 0xf000_0000;
-        hash ^= top >> 24;
-        hash ^= top;
-    };
-    let mut utf8 = [0; 4];
-    for c in text.chars() {
-        match u8::try_from(c) {
-            Ok(latin1) => add(latin1),
-            Err(_) => c.encode_utf8(&mut utf8).bytes().for_each(&mut add),
-        }
-    }
-    hash
-}

@@ -16,7 +16,6 @@
 //! exponent's top three bits, and the exponents near zero have 011 or 100 there.
 
 use crate::atom::Atom;
-use crate::boxed::{Boxed, Kind};
 use crate::id::{Pid, Port};
 use std::marker::PhantomData;
 
@@ -209,22 +208,10 @@ impl<'h> TermRef<'h> {
         matches!(self.0 & TAG_MASK, 3 | 4)
     }
 
-    /// A float of either form?
+    /// The double of a self-tagged word, without looking at the tag.
     #[inline(always)]
-    pub fn is_float(self) -> bool {
-        self.is_immediate_float() || self.boxed_kind() == Some(Kind::Float)
-    }
-
-    /// The double, of either form.
-    #[inline(always)]
-    pub fn as_float(self) -> Option<f64> {
-        if self.is_immediate_float() {
-            return Some(f64::from_bits(self.0.rotate_right(FLOAT_ROTATE)));
-        }
-        match self.as_boxed() {
-            Some(b) if b.kind() == Kind::Float => Some(f64::from_bits(b.word(0))),
-            _ => None,
-        }
+    pub(crate) const fn immediate_float_value(self) -> f64 {
+        f64::from_bits(self.0.rotate_right(FLOAT_ROTATE))
     }
 
     // ---- other immediates
@@ -307,12 +294,6 @@ impl<'h> TermRef<'h> {
         if self.is_local_pid() { Some(Pid::from_data(self.0 >> DATA_SHIFT)) } else { None }
     }
 
-    /// A pid, of this node or another.
-    #[inline]
-    pub fn is_pid(self) -> bool {
-        self.is_local_pid() || self.boxed_kind() == Some(Kind::ExternalPid)
-    }
-
     /// A port of this node.
     #[inline(always)]
     pub const fn port(port: Port) -> Self {
@@ -323,12 +304,6 @@ impl<'h> TermRef<'h> {
     #[inline]
     pub const fn as_local_port(self) -> Option<Port> {
         if self.0 & SUB_MASK == PORT { Some(Port::from_number(self.0 >> DATA_SHIFT)) } else { None }
-    }
-
-    /// A port, of this node or another.
-    #[inline]
-    pub fn is_port(self) -> bool {
-        self.0 & SUB_MASK == PORT || self.boxed_kind() == Some(Kind::ExternalPort)
     }
 
     /// A catch marker for a stack slot: `data` finds the handler.
@@ -404,25 +379,6 @@ impl<'h> TermRef<'h> {
     #[inline(always)]
     pub const fn is_boxed(self) -> bool {
         self.0 & TAG_MASK == BOXED
-    }
-
-    /// The boxed object, for as long as this word is borrowed.
-    #[inline(always)]
-    pub fn as_boxed(&self) -> Option<Boxed<'_, 'h>> {
-        self.held_boxed()
-    }
-
-    /// The boxed object, for as long as its memory is held: for walks over a whole term, which their caller holds.
-    #[inline(always)]
-    pub(crate) fn held_boxed(self) -> Option<Boxed<'h, 'h>> {
-        // SAFETY: term/T1, a boxed word points at a header; term/T2 for 'h.
-        if self.is_boxed() { Some(unsafe { Boxed::at(self.boxed_ptr()) }) } else { None }
-    }
-
-    /// The kind of the boxed object.
-    #[inline(always)]
-    pub fn boxed_kind(self) -> Option<Kind> {
-        self.as_boxed().map(Boxed::kind)
     }
 
     /// Address of the header word of a boxed word.

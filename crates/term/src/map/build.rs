@@ -3,9 +3,10 @@
 //! The pairs are sorted by their hashes, lowest four bits first: that is the order of the trie's leaves, so each node is
 //! built once, from its final children.
 
+use super::flat;
 use super::flat::Scratch;
 use super::hash::{self, Children};
-use super::{COLLISION, FLAT_LIMIT, MAX_LEVEL, Pair, flat};
+use super::object::{COLLISION, FLAT_LIMIT, MAX_LEVEL, Pair};
 use crate::alloc::Build;
 use crate::boxed::{Header, Kind};
 use crate::compare::compare_exact;

@@ -7,7 +7,8 @@
 
 use super::build::{Entry, node, remove_doubles, subtree};
 use super::hash::{self, Children};
-use super::{FLAT_LIMIT, Map, MapIter, flat};
+use super::object::{FLAT_LIMIT, Map};
+use super::{MapIter, flat};
 use crate::alloc::Build;
 use crate::word::TermRef;
 

@@ -1,6 +1,7 @@
 //! Flat maps: a sorted key tuple and the values (term.map/M1).
 
-use super::{FLAT_LIMIT, Map, Pair, View, build};
+use super::build;
+use super::object::{FLAT_LIMIT, Map, Pair, View};
 use crate::alloc::Build;
 use crate::boxed::{Header, Kind};
 use crate::compare::compare_exact;

@@ -3,7 +3,8 @@
 //! The trie has at most [`MAX_LEVEL`] + 1 levels of nodes, so recursion here is bounded.
 
 use super::build::{self, node};
-use super::{COLLISION, FLAT_LIMIT, MAX_LEVEL, Map, MapIter, flat};
+use super::object::{COLLISION, FLAT_LIMIT, MAX_LEVEL, Map};
+use super::{MapIter, flat};
 use crate::alloc::Build;
 use crate::boxed::{Boxed, Header, Kind};
 use crate::compare::compare_exact;

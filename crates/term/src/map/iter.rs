@@ -3,7 +3,8 @@
 //! A path has four bits a level, lowest first: the index among the children that are there (not the hash's bits). It names
 //! the next leaf or node to visit; levels that are left out are 0.
 
-use super::{COLLISION, MAX_LEVEL, Map, Pair, View, hash};
+use super::hash;
+use super::object::{COLLISION, MAX_LEVEL, Map, Pair, View};
 use crate::alloc::Build;
 use crate::boxed::{Header, Kind};
 use crate::word::{Term, TermRef};

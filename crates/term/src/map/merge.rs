@@ -1,8 +1,9 @@
 //! `maps:merge/2`: two maps into one, the second's values winning.
 
+use super::build;
 use super::flat::{self, Scratch};
 use super::hash::{self, Children, parts, same_key};
-use super::{COLLISION, Map, Pair, View, build};
+use super::object::{COLLISION, Map, Pair, View};
 use crate::alloc::Build;
 use crate::compare::compare_exact;
 use crate::word::{Term, TermRef};
