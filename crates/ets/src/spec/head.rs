@@ -47,6 +47,7 @@ pub struct Head {
 }
 
 /// The number of a match variable (`'$1'`).
+#[inline]
 pub fn variable(term: TermRef<'_>) -> Option<u64> {
     let atom = term.as_atom()?;
     if atom == am::underscore {
@@ -63,6 +64,7 @@ pub fn variable(term: TermRef<'_>) -> Option<u64> {
 }
 
 /// `'_'` or a match variable?
+#[inline]
 pub fn is_open(term: TermRef<'_>) -> bool {
     term.is_am(am::underscore) || variable(term).is_some()
 }

@@ -1,9 +1,10 @@
 use super::*;
 use crate::alloc::Build;
 use crate::arena::Arena;
+use crate::boxed::Kind;
 use crate::equal::eq_exact;
 use crate::test_terms::many;
-use crate::word::Term;
+use crate::word::{Term, TermRef};
 use myriad_testing::Random;
 use std::collections::BTreeMap;
 
