@@ -23,7 +23,7 @@ SEED ?=
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single deny miri-short test test-rust test-fuzz test-erlang test-checked test-projects test-conformance record conformance projects differential mutants soak bench fuzz miri loom lint clean
+.PHONY: help build run quick doc own-modules check tidy single deny miri-short test test-rust test-fuzz test-erlang test-checked test-projects test-conformance record conformance projects differential mutants soak bench fuzz miri loom lint recipes clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -38,6 +38,7 @@ help:
 	@echo "make mutants [SEED=1 MUTANTS=10000]        damaged code, loaded and called"
 	@echo "make soak [SEED=1 SECONDS=600]             random churn of everything side by side"
 	@echo "make bench                               Myriad against erl, as a table"
+	@echo "make recipes                             follow docs/add-a-bif.md and docs/add-an-opcode.md on a clone (half an hour)"
 	@echo "make check                               the checks of the Rust code; part of make test. Its parts:"
 	@echo "  make lint | tidy | doc | deny          format and clippy | rules of this repository | links of the documentation | licences"
 	@echo "  make loom | single | miri-short        models of lock-free code | crate sync without atomics | undefined behaviour"
@@ -223,6 +224,11 @@ fuzz:
 	    cargo +$(NIGHTLY) fuzz run $$target target/fuzz/$$target.corpus target/fuzz/$$target.seeds -- \
 	        -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 || exit 1; \
 	done
+
+recipes:
+	@tools/setup lint
+	@tools/setup tests
+	@tools/recipes
 
 clean:
 	rm -rf target
