@@ -38,11 +38,16 @@ main() ->
     [A, B, C, D, E, F, G, H | Rest] = All,
     [ok = file:close(X) || X <- [A, B, C, D, E, F, G, H]],
     say(again, fun() -> [file:read_file("file"), os:cmd("echo hi"), element(1, file:list_dir(".")), disk_log:log(L, y), disk_log:sync(L), dets:sync(T), dets:lookup(T, 2)] end),
-    say(owner_dies, fun() -> P = spawn(fun() -> eat([]), receive never -> ok end end), timer:sleep(200), R1 = file:read_file("file"), exit(P, kill), timer:sleep(200), {R1, file:read_file("file")} end),
-    say(collected, fun() -> spawn(fun() -> eat([]) end), timer:sleep(300), file:read_file("file") end),
+    say(owner_dies, fun() -> Me = self(), P = spawn(fun() -> eat([]), Me ! full, receive never -> ok end end), receive full -> ok after 5000 -> ok end, R1 = file:read_file("file"), exit(P, kill), {R1, until_read()} end),
+    say(collected, fun() -> {_, M} = spawn_monitor(fun() -> eat([]) end), receive {'DOWN', M, _, _, _} -> ok after 5000 -> ok end, until_read() end),
     [ok = file:close(X) || X <- Rest],
     say(closed, fun() -> [disk_log:close(L), dets:close(T)] end),
     told().
+
+%% What a file says once it can be opened again, or the last refusal after five seconds.
+until_read(0) -> file:read_file("file");
+until_read(N) -> case file:read_file("file") of {ok, _} = Read -> Read; _ -> timer:sleep(20), until_read(N - 1) end.
+until_read() -> until_read(250).
 
 %% Code that is wanted while there are no descriptors.
 code() ->

@@ -319,7 +319,10 @@ fn give_away_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return bad(ctx, am::owner);
     }
     let Some(to) = Inheritor::of(ctx.vm, to) else { return badarg() };
-    Registry::of(ctx.vm).disown(me, &table);
+    if !Registry::of(ctx.vm).disown(me, &table) {
+        // Another process is just giving it to this one, which is its owner once the registry says so as well.
+        return bad(ctx, am::not_owner);
+    }
     if transfer(ctx.vm, table.arc(), to, args[2]) {
         return Ok(Term::TRUE);
     }

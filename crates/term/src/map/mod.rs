@@ -13,6 +13,10 @@
 //! Bagwell, Ideal Hash Trees (2001); persistent as Hickey's. The shape and the two iteration orders are BEAM's, because
 //! programs and files see them: `maps:iterator/1` goes through the slots upwards, `maps:to_list/1`, `maps:keys/1` and
 //! the external term format go downwards.
+//!
+//! [`Kind::Map`]: crate::boxed::Kind::Map
+//! [`Kind::MapRoot`]: crate::boxed::Kind::MapRoot
+//! [`Kind::MapNode`]: crate::boxed::Kind::MapNode
 
 mod build;
 mod builder;
