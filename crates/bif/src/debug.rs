@@ -149,7 +149,8 @@ fn copy_shared(ctx: &mut Ctx<'_>, term: Term, copy_literals: Term) -> BifResult 
     let Some(copy_literals) = copy_literals.as_bool() else { return badarg() };
     ctx.bump(size_shared(term, is_literal) / 4);
     let stays = |at: *const u64| !copy_literals && is_literal(at);
-    Ok(myriad_term::copy_shared::copy_shared(term, ctx, stays))
+    // SAFETY: literals stay, which the process holds as it holds the term.
+    Ok(unsafe { myriad_term::copy_shared::copy_shared(term, ctx, stays) })
 }
 
 /// `heap_binary`, or `{refc_binary, Bytes, {binary, Allocated}, Flags}`.

@@ -89,7 +89,8 @@ fn keep(key: Term, value: Term) -> Value {
     let words = size_shared(key, nothing) + size_shared(value, nothing);
     // Nearly what is needed, OTP's sizes being slightly others; the area grows where it must.
     let mut area = LiteralArea::with_capacity(words);
-    let (key, value) = (copy_shared(key, &mut area, nothing), copy_shared(value, &mut area, nothing));
+    // SAFETY: nothing stays.
+    let (key, value) = unsafe { (copy_shared(key, &mut area, nothing), copy_shared(value, &mut area, nothing)) };
     Value { key, value, words, area }
 }
 

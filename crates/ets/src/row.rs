@@ -153,7 +153,8 @@ pub fn tuple_words(tuple: TermRef<'_>) -> usize {
 pub fn copy_out<'h, A: Alloc<'h> + ?Sized>(term: TermRef<'_>, heap: &mut A) -> TermRef<'h> {
     match term.as_immediate() {
         Some(term) => term,
-        None => copy::copy(term, copy::size(term, no_literal), heap, no_literal),
+        // SAFETY: the size of the same term; nothing stays.
+        None => unsafe { copy::copy(term, copy::size(term, no_literal), heap, no_literal) },
     }
 }
 
@@ -209,7 +210,8 @@ impl<'r> Row<'r> {
     /// Copies a tuple with memory into a row that is ours alone.
     fn fill(&mut self, tuple: TermRef<'_>, words: usize) {
         let mut block = Block { at: self.data(), words, off_heap: OffHeap::new(), row: PhantomData };
-        let copied = copy::copy(tuple, words, &mut block, no_literal);
+        // SAFETY: `words` is the size of the tuple (`tuple_words`); nothing stays.
+        let copied = unsafe { copy::copy(tuple, words, &mut block, no_literal) };
         debug_assert!(copied.boxed_ptr() == self.data());
         self.keep(&block.off_heap);
     }

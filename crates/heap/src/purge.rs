@@ -58,7 +58,8 @@ impl<'a> Copies<'a> {
         }
         let (areas, fragment) = (self.areas, &mut Growing(&mut self.fragment));
         let stays = |at: *const u64| is_literal(at) && !areas.contains(at);
-        let copied = copy_shared_with(term, fragment, &mut self.made, stays);
+        // SAFETY: other literals stay; all copies are in the one fragment.
+        let copied = unsafe { copy_shared_with(term, fragment, &mut self.made, stays) };
         debug_assert!(
             copied.is_immediate() || !areas.contains(copied.object_ptr()),
             "L2: the copy of a literal that goes is a literal that goes"

@@ -23,7 +23,8 @@ pub fn copy_term<'h, A: Alloc<'h> + ?Sized>(term: TermRef<'_>, heap: &mut A) -> 
     }
     let lasting = Lasting::now();
     let words = copy::size(term, |at| lasting.holds(at));
-    copy::copy(term, words, heap, |at| lasting.holds(at))
+    // SAFETY: the size of the same term with the same predicate; the purger asks for who refers to a literal (`literal.rs`).
+    unsafe { copy::copy(term, words, heap, |at| lasting.holds(at)) }
 }
 
 impl Fragment {
@@ -36,7 +37,8 @@ impl Fragment {
         let lasting = Lasting::now();
         let words = copy::size(term, |at| lasting.holds(at));
         let mut fragment = Fragment::with_capacity(words);
-        let term = fragment.copied(term, words, |at| lasting.holds(at));
+        // SAFETY: the size of the same term with the same predicate; the purger asks for who refers to a literal (`literal.rs`).
+        let term = unsafe { fragment.copied(term, words, |at| lasting.holds(at)) };
         (term, (words > 0).then_some(fragment), words)
     }
 
@@ -47,7 +49,8 @@ impl Fragment {
         }
         let words = copy::size(term, nothing);
         let mut fragment = Fragment::with_capacity(words);
-        let term = fragment.copied(term, words, nothing);
+        // SAFETY: the size of the same term; nothing stays.
+        let term = unsafe { fragment.copied(term, words, nothing) };
         (term, Some(fragment))
     }
 
@@ -56,13 +59,17 @@ impl Fragment {
     pub(crate) fn add_copy(&mut self, term: TermRef<'_>) -> Term {
         let lasting = Lasting::now();
         let words = copy::size(term, |at| lasting.holds(at));
-        self.copied(term, words, |at| lasting.holds(at))
+        // SAFETY: the size of the same term with the same predicate; the purger asks for who refers to a literal (`literal.rs`).
+        unsafe { self.copied(term, words, |at| lasting.holds(at)) }
     }
 
     /// A copy of `words` words, which goes where the fragment goes.
+    ///
+    /// # Safety
+    /// As for [`copy::copy`].
     #[inline(always)]
-    fn copied(&mut self, term: TermRef<'_>, words: usize, is_literal: impl Fn(*const u64) -> bool) -> Term {
-        // SAFETY: whoever has the fragment has the term (heap/PL1, heap/MB1).
+    unsafe fn copied(&mut self, term: TermRef<'_>, words: usize, is_literal: impl Fn(*const u64) -> bool) -> Term {
+        // SAFETY: the caller's promise; whoever has the fragment has the term (heap/PL1, heap/MB1).
         unsafe { copy::copy(term, words, &mut Growing(self), is_literal).assume_held() }
     }
 }

@@ -87,15 +87,19 @@ pub fn size(term: TermRef<'_>, is_literal: impl Fn(*const u64) -> bool) -> usize
     words
 }
 
-/// A copy of a term in `heap`; `words` is what [`size`] gave for it with the same predicate.
+/// A copy of a term in `heap`.
+///
+/// # Safety
+/// `words` is what [`size`] gave for it with the same predicate, which holds for literals only: they stay in the copy, and must be
+/// held for as long as that.
 #[inline]
-pub fn copy<'h, A: Alloc<'h> + ?Sized>(
+pub unsafe fn copy<'h, A: Alloc<'h> + ?Sized>(
     term: TermRef<'_>,
     words: usize,
     heap: &mut A,
     is_literal: impl Fn(*const u64) -> bool,
 ) -> TermRef<'h> {
-    // SAFETY: its words are read here alone, while the caller holds them; what stays in the copy is literals, as the predicate says.
+    // SAFETY: its words are read here alone, while the caller holds them; what stays in the copy is literals (the caller's promise).
     let term: Term = unsafe { term.assume_held() };
     if words == 0 {
         return term;
@@ -318,7 +322,8 @@ mod tests {
     }
 
     fn copied<'h>(term: TermRef<'_>, to: &mut &'h Arena) -> TermRef<'h> {
-        copy(term, size(term, none), to, none)
+        // SAFETY: the size of the same term; nothing stays.
+        unsafe { copy(term, size(term, none), to, none) }
     }
 
     #[test]

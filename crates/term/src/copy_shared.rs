@@ -16,22 +16,29 @@ use hashbrown::HashMap;
 pub struct Copied(HashMap<*const u64, Term, RandomState>);
 
 /// A copy of a term in `heap`; literals, told by the predicate, are not copied.
-pub fn copy_shared<'h, A: Alloc<'h> + ?Sized>(
+///
+/// # Safety
+/// The predicate holds for literals only, which must be held for as long as the copy.
+pub unsafe fn copy_shared<'h, A: Alloc<'h> + ?Sized>(
     term: TermRef<'_>,
     heap: &mut A,
     is_literal: impl Fn(*const u64) -> bool,
 ) -> TermRef<'h> {
-    copy_shared_with(term, heap, &mut Copied::default(), is_literal)
+    // SAFETY: the caller's promise about the predicate; nothing was copied before.
+    unsafe { copy_shared_with(term, heap, &mut Copied::default(), is_literal) }
 }
 
 /// The same, of one of several terms: what they share is copied once. `heap` is the same for all of them.
-pub fn copy_shared_with<'h, A: Alloc<'h> + ?Sized>(
+///
+/// # Safety
+/// As for [`copy_shared`]; all terms with the same `copies` go to the same memory.
+pub unsafe fn copy_shared_with<'h, A: Alloc<'h> + ?Sized>(
     term: TermRef<'_>,
     heap: &mut A,
     Copied(copies): &mut Copied,
     is_literal: impl Fn(*const u64) -> bool,
 ) -> TermRef<'h> {
-    // SAFETY: its words are read here alone, while the caller holds them; what stays in the copy is literals, as the predicate says.
+    // SAFETY: its words are read here alone, while the caller holds them; what stays in the copy is literals (the caller's promise).
     let mut root: Term = unsafe { term.assume_held() };
     // Places of words that may lead to the source. All lie in copies, or are `root`.
     let mut places: Vec<*mut Term> = vec![&raw mut root];
@@ -64,9 +71,8 @@ fn one<'h, A: Alloc<'h> + ?Sized>(part: Term, heap: &mut A, places: &mut Vec<*mu
             if matches!(object.kind(), Kind::SubBinary | Kind::MatchContext) || !object.header().holds_terms() =>
         {
             let all = |_: *const u64| false;
-            let copy = copy::copy(part, copy::size(part, all), heap, all);
-            // SAFETY: it is in `heap`, as the copies that it is put into are.
-            return unsafe { copy.assume_held() };
+            // SAFETY: the size of the same part, nothing of which stays; the copy is in `heap`, as those that it is put into are.
+            return unsafe { copy::copy(part, copy::size(part, all), heap, all).assume_held() };
         }
         Some(object) => (object.ptr().cast_const(), 1 + object.size()),
         None => (part.object_ptr().cast_const(), 2),
@@ -94,6 +100,11 @@ mod tests {
     use crate::size::{flat_size, size_shared};
     use crate::{Build, SharedBinary};
 
+    fn shared_copy<'h>(term: TermRef<'_>, to: &mut &'h Arena) -> TermRef<'h> {
+        // SAFETY: nothing stays.
+        unsafe { copy_shared(term, to, |_| false) }
+    }
+
     #[test]
     fn sharing_is_kept() {
         let mut from = &Arena::new();
@@ -104,13 +115,14 @@ mod tests {
             let list = from.list(&[term, term]);
             term = from.tuple(&[list, term, list]);
         }
-        let copied = copy_shared(term, &mut to, |_| false);
+        let copied = shared_copy(term, &mut to);
         assert_eq!(size_shared(copied, |_| false), size_shared(term, |_| false));
         assert!(!copied.is(term));
         let small = from.list(&[Term::NIL, whole]);
-        assert!(eq_exact(small, copy_shared(small, &mut to, |_| false)));
-        assert_eq!(flat_size(small), flat_size(copy_shared(small, &mut to, |_| false)));
-        assert!(copy_shared(small, &mut to, |_| true).is(small));
+        assert!(eq_exact(small, shared_copy(small, &mut to)));
+        assert_eq!(flat_size(small), flat_size(shared_copy(small, &mut to)));
+        // SAFETY: what stays is held by the other arena.
+        assert!(unsafe { copy_shared(small, &mut to, |_| true) }.is(small));
     }
 
     #[test]
@@ -121,6 +133,6 @@ mod tests {
         for i in 0..crate::test_terms::many(1_000_000) {
             deep = if i % 2 == 0 { from.tuple(&[deep]) } else { from.cons(deep, Term::NIL) };
         }
-        assert!(eq_exact(deep, copy_shared(deep, &mut to, |_| false)));
+        assert!(eq_exact(deep, shared_copy(deep, &mut to)));
     }
 }

@@ -60,7 +60,8 @@ impl Buffers {
         self.image.reserve(words);
         let start = self.image.as_mut_ptr();
         let mut block = Block { at: start, words, off_heap: OffHeap::new(), row: PhantomData };
-        let copied = copy::copy(element, words, &mut block, no_literal);
+        // SAFETY: the size of the same element; nothing stays.
+        let copied = unsafe { copy::copy(element, words, &mut block, no_literal) };
         // SAFETY: the copy has filled `words` words of the image, which nothing else uses.
         unsafe { pack::pack(copied, start, words, base, &mut self.kept, &mut self.bytes) };
         mark
