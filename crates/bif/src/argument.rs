@@ -1,7 +1,7 @@
 //! The bytes of an argument of a call that goes on slice by slice.
 //!
-//! LA1. The arguments of a call stay where they are until it is over: nothing is collected between its slices
-//!      (`Ctx::yield_to`). Their terms may be kept, which is what [`Bytes`] does; a borrow of their bytes ends with the slice.
+//! LA1. The arguments of a call stay where they are until it is over: nothing is collected between its slices (`Ctx::yield_to` and
+//!      `Ctx::yield_as`; the rest of a call that may be collected, `Ctx::yield_without_terms`, has no terms). Their terms may be kept, which is what [`Bytes`] does; a borrow of their bytes ends with the slice.
 
 use myriad_term::Term;
 use std::ops::{Deref, Range};

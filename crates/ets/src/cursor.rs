@@ -163,7 +163,7 @@ mod tests {
             let parts = [before, 6 - before].map(|n| arena.list(&vec![Term::small(7); n]));
             let key = arena.tuple(&[Term::small(number)]);
             let tuple = arena.tuple(&[parts[0], key, parts[1]]);
-            tree.insert_tuple(tuple, crate::row::tuple_words(tuple), key);
+            tree.insert_tuple(crate::row::Measured::of(tuple), key);
         };
         (0..10).for_each(|number| row(&mut tree, number, 1));
         let number = |key: Option<TermRef<'_>>| key.and_then(|k| k.as_tuple_of::<1>()).and_then(|[n]| n.as_small());

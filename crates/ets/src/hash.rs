@@ -16,7 +16,7 @@
 
 use crate::deferred_free::DeferredFree;
 use crate::ordered::{Claim, Reader, Writer};
-use crate::row::{HEAD_WORDS, Link, NewRow, Row};
+use crate::row::{HEAD_WORDS, Link, Measured, NewRow, Row};
 use myriad_sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use myriad_sync::{CachePadded, LockClass, Mutex, RwLock, SeqLock, SeqWrite};
 use myriad_term::equal::eq_exact;
@@ -439,9 +439,9 @@ impl Writing<'_> {
         }
     }
 
-    /// Inserts an object, for which a row needs `words`, into a set, or puts it in the place of the one with its key.
-    pub fn insert_tuple(&mut self, tuple: TermRef<'_>, words: usize, key: TermRef<'_>, hash: u32, fixed: Fixed) {
-        let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
+    /// Inserts an object into a set, or puts it in the place of the one with its key.
+    pub fn insert_tuple(&mut self, tuple: Measured<'_>, key: TermRef<'_>, hash: u32, fixed: Fixed) {
+        let elements = tuple.elements();
         debug_assert!(elements.len() > self.keypos, "a row has a key");
         let at = self.shard.place(hash, key);
         debug_assert!(at.get().is_none_or(|row| row.hash() == hash), "S2");
@@ -449,10 +449,10 @@ impl Writing<'_> {
             // SAFETY: ets/R1: see the impl. The key's word stays: keys are equal, and equal immediate terms are the same word.
             Some(old) if unsafe { old.overwrite(elements) } => {}
             // SAFETY: ets/R1: see the impl; there are no readers without the lock if what leaves is freed at once.
-            Some(old) if self.deferred_free.is_at_once() && unsafe { old.rewrite(tuple, words) } => {}
-            Some(_) => self.swap(at, Row::sized(tuple, hash, words)),
+            Some(old) if self.deferred_free.is_at_once() && unsafe { old.rewrite(tuple) } => {}
+            Some(_) => self.swap(at, Row::sized(tuple, hash)),
             None => {
-                self.link(at, Row::sized(tuple, hash, words));
+                self.link(at, Row::sized(tuple, hash));
                 self.grow(fixed);
             }
         }

@@ -1,7 +1,7 @@
 //! Inserting, looking up and deleting by key.
 
 use crate::access::{Need, bad, caller, gone, table, user};
-use crate::row::{NewRow, Row, list_reversed, tuple_words};
+use crate::row::{Measured, NewRow, Row, list_reversed};
 use crate::store::{Rows, on_store};
 use crate::table::{Kind, Table};
 use myriad_sync::Arc;
@@ -85,11 +85,11 @@ fn insert_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     if !args[1].is_list() {
         let Some(key) = key_of(&table, args[1]) else { return badarg() };
         if !table.options.compressed && matches!(table.options.kind, Kind::Set | Kind::OrderedSet) {
-            let words = tuple_words(args[1]);
-            if words <= SMALL {
+            let tuple = Measured::of(args[1]);
+            if tuple.words() <= SMALL {
                 // Copied under the lock: most often the place of an older object is taken over as it is.
-                ctx.bump(words / 16);
-                let done = on_store!(&table.store, rows => rows.insert_tuple(&table, caller(ctx), args[1], words, key));
+                ctx.bump(tuple.words() / 16);
+                let done = on_store!(&table.store, rows => rows.insert_tuple(&table, caller(ctx), tuple, key));
                 return done.map(|()| Term::TRUE).or_else(|g| gone(ctx, g));
             }
         }

@@ -3,7 +3,7 @@
 use crate::access::user;
 use crate::cursor;
 use crate::ordered::Ordered;
-use crate::row::{NewRow, Row, RowAddress, copy_out, list_reversed};
+use crate::row::{Measured, NewRow, Row, RowAddress, copy_out, list_reversed};
 use crate::spec::keys::compare_with_pattern;
 use crate::store::{BATCH, Caller, Flow, Judge, Position, Rows, Sweep, key_or_end};
 use crate::table::{Gone, Table, Taken, User, WriteConcurrency};
@@ -103,15 +103,8 @@ impl Rows for Ordered {
     }
 
     #[inline]
-    fn insert_tuple(
-        &self,
-        table: &Table,
-        by: Caller<'_>,
-        tuple: TermRef<'_>,
-        words: usize,
-        key: TermRef<'_>,
-    ) -> Result<(), Gone> {
-        table.write_tree(by.user, self)?.insert_tuple(tuple, words, key);
+    fn insert_tuple(&self, table: &Table, by: Caller<'_>, tuple: Measured<'_>, key: TermRef<'_>) -> Result<(), Gone> {
+        table.write_tree(by.user, self)?.insert_tuple(tuple, key);
         Ok(())
     }
 

@@ -141,11 +141,34 @@ pub fn copied_size(term: TermRef<'_>) -> usize {
     if term.is_immediate() { 0 } else { copy::size(term, no_literal) }
 }
 
-/// Words that a row needs for a tuple.
-#[inline]
-pub fn tuple_words(tuple: TermRef<'_>) -> usize {
-    let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
-    if elements.iter().all(|e| e.is_immediate()) { 1 + elements.len() } else { copy::size(tuple, no_literal) }
+/// A tuple that is to be a row, and how many words the row needs for it.
+#[derive(Clone, Copy)]
+pub struct Measured<'t> {
+    tuple: TermRef<'t>,
+    words: usize,
+}
+
+impl<'t> Measured<'t> {
+    /// Counts the words.
+    #[inline]
+    pub fn of(tuple: TermRef<'t>) -> Measured<'t> {
+        let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
+        let flat = elements.iter().all(|e| e.is_immediate());
+        let words = if flat { 1 + elements.len() } else { copy::size(tuple, no_literal) };
+        Measured { tuple, words }
+    }
+
+    /// The words.
+    #[inline]
+    pub const fn words(self) -> usize {
+        self.words
+    }
+
+    /// The tuple's elements.
+    #[inline]
+    pub fn elements(&self) -> &[TermRef<'t>] {
+        self.tuple.as_tuple().map_or(&[], |t| t.elements())
+    }
 }
 
 /// A whole copy of a term (which may lie in a row or a specification) in `heap`.
@@ -186,13 +209,12 @@ impl<'r> Row<'r> {
 
     /// A row with a copy of `tuple`, filed under `hash`. (The rows of compressed tables, too, if all elements are immediate.)
     pub fn new(tuple: TermRef<'_>, hash: u32) -> Self {
-        Row::sized(tuple, hash, tuple_words(tuple))
+        Row::sized(Measured::of(tuple), hash)
     }
 
-    /// The same, `words` being what [`tuple_words`] gave.
-    pub fn sized(tuple: TermRef<'_>, hash: u32, words: usize) -> Self {
-        let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
-        debug_assert_eq!(words, tuple_words(tuple), "R2: a row has room for its tuple, and no more");
+    /// The same of a tuple that has been measured.
+    pub fn sized(tuple: Measured<'_>, hash: u32) -> Self {
+        let (elements, words) = (tuple.elements(), tuple.words());
         let flat = words == 1 + elements.len();
         let mut row = Row::allocate(words, hash, if flat { FLAT } else { 0 });
         if flat {
@@ -202,15 +224,15 @@ impl<'r> Row<'r> {
                 ptr::copy_nonoverlapping(elements.as_ptr(), row.data().add(1).cast(), elements.len());
             }
         } else {
-            row.fill(tuple, words);
+            row.fill(tuple);
         }
         row
     }
 
     /// Copies a tuple with memory into a row that is ours alone.
-    fn fill(&mut self, tuple: TermRef<'_>, words: usize) {
+    fn fill(&mut self, Measured { tuple, words }: Measured<'_>) {
         let mut block = Block { at: self.data(), words, off_heap: OffHeap::new(), row: PhantomData };
-        // SAFETY: `words` is the size of the tuple (`tuple_words`); nothing stays.
+        // SAFETY: `words` is the size of the tuple, which has memory; nothing stays.
         let copied = unsafe { copy::copy(tuple, words, &mut block, no_literal) };
         debug_assert!(copied.boxed_ptr() == self.data());
         self.keep(&block.off_heap);
@@ -387,8 +409,9 @@ impl<'r> Row<'r> {
     /// # Safety
     /// R1: the lock is held for writing, and there are no readers without it; the tuple's hash is the row's.
     #[inline]
-    pub unsafe fn rewrite(mut self, tuple: TermRef<'_>, words: usize) -> bool {
-        let has_memory = tuple.as_tuple().is_some_and(|t| words != 1 + t.len());
+    pub unsafe fn rewrite(mut self, tuple: Measured<'_>) -> bool {
+        let words = tuple.words();
+        let has_memory = words != 1 + tuple.elements().len();
         if !has_memory || self.flags() & !OFF_HEAP != 0 || self.head().words != words {
             return false;
         }
@@ -403,7 +426,7 @@ impl<'r> Row<'r> {
                 head.flags.store(0, Ordering::Relaxed);
             }
         }
-        self.fill(tuple, words);
+        self.fill(tuple);
         debug_assert!(self.words() == HEAD_WORDS + words && self.flags() & !OFF_HEAP == 0);
         true
     }

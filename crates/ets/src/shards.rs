@@ -4,7 +4,7 @@
 
 use crate::access::user;
 use crate::hash::{Fixed, Shards, Writing};
-use crate::row::{NewRow, Row, RowAddress, list_reversed};
+use crate::row::{Measured, NewRow, Row, RowAddress, list_reversed};
 use crate::store::{BATCH, Bucket, Caller, Flow, Judge, Position, Rows, Sweep, key_or_end};
 use crate::table::{Gone, Kind, Table, Taken, User};
 use myriad_sync::RwLock;
@@ -143,17 +143,10 @@ impl Rows for Shards {
     }
 
     #[inline]
-    fn insert_tuple(
-        &self,
-        table: &Table,
-        by: Caller<'_>,
-        tuple: TermRef<'_>,
-        words: usize,
-        key: TermRef<'_>,
-    ) -> Result<(), Gone> {
+    fn insert_tuple(&self, table: &Table, by: Caller<'_>, tuple: Measured<'_>, key: TermRef<'_>) -> Result<(), Gone> {
         let hash = table_hash(key);
         let mut shard = table.write_shard(by.user, self, hash)?;
-        shard.insert_tuple(tuple, words, key, hash, table.fixed());
+        shard.insert_tuple(tuple, key, hash, table.fixed());
         shard.done(by.slices);
         Ok(())
     }

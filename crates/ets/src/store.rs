@@ -20,7 +20,7 @@
 use crate::hash::{Fixed, Shards};
 use crate::ordered::Ordered;
 use crate::row::copy_out;
-use crate::row::{NewRow, Row};
+use crate::row::{Measured, NewRow, Row};
 use crate::table::{Gone, Table, Taken, User};
 use myriad_sync::{RwLock, ThreadSlot};
 use myriad_term::{Term, TermRef, am};
@@ -209,15 +209,8 @@ pub trait Rows {
     /// Inserts a row as the table's type has it.
     fn insert(&self, table: &Table, by: Caller<'_>, row: NewRow) -> Result<(), Gone>;
 
-    /// Inserts a tuple of `words` into a set that is not compressed, over the row of the key if it fits there.
-    fn insert_tuple(
-        &self,
-        table: &Table,
-        by: Caller<'_>,
-        tuple: TermRef<'_>,
-        words: usize,
-        key: TermRef<'_>,
-    ) -> Result<(), Gone>;
+    /// Inserts a tuple into a set that is not compressed, over the row of the key if it fits there.
+    fn insert_tuple(&self, table: &Table, by: Caller<'_>, tuple: Measured<'_>, key: TermRef<'_>) -> Result<(), Gone>;
 
     /// Inserts a tuple if there is no row of its key; `false` if there is one.
     fn insert_new(&self, table: &Table, by: Caller<'_>, tuple: TermRef<'_>, key: TermRef<'_>) -> Result<bool, Gone>;

@@ -1,7 +1,7 @@
 //! Many threads on one table: rows stay whole, counts add up, traversals see what stands still.
 
 use crate::hash::Fixed;
-use crate::row::{NewRow, Row, copy_out, tuple_words};
+use crate::row::{Measured, NewRow, Row, copy_out};
 use crate::store::{Caller, Rows, Store, on_store};
 use crate::table::{Gone, Kind, Options, Protection, Table, WriteConcurrency};
 use crate::tree::Place;
@@ -215,7 +215,7 @@ fn rows_written_over_are_never_torn() {
         let hash = table.hash(Term::small(key));
         let Store::Hash(shards) = &table.store else { panic!("a set is a hash table") };
         let Ok(mut shard) = table.write_shard(user, shards, hash) else { panic!("deleted") };
-        shard.insert_tuple(tuple, tuple_words(tuple), Term::small(key), hash, table.fixed());
+        shard.insert_tuple(Measured::of(tuple), Term::small(key), hash, table.fixed());
         shard.done(Some(slot));
     };
     {
@@ -270,9 +270,8 @@ fn rows_filled_anew_count_what_they_hold() {
             let held: Vec<TermRef<'_>> = value.iter().map(|i| arena.shared_binary(binaries[*i].clone())).collect();
             let held = arena.list(&held);
             let tuple = arena.tuple(&[key, held]);
-            let words = tuple_words(tuple);
             let by = Caller { user, slices: Some(&slot) };
-            let done = on_store!(&table.store, rows => rows.insert_tuple(&table, by, tuple, words, key));
+            let done = on_store!(&table.store, rows => rows.insert_tuple(&table, by, Measured::of(tuple), key));
             assert!(done.is_ok());
             drop(memory);
             (0..4).for_each(|_| slot.quiescent());

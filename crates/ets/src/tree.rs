@@ -8,7 +8,7 @@
 //! TR2. `version` changes whenever a row comes or goes or the word of a key changes; no two trees ever have the same one. What a
 //!      thread has noted of a tree ([`crate::cursor`]) is true as long as the version is.
 
-use crate::row::{NewRow, Row, RowAddress};
+use crate::row::{Measured, NewRow, Row, RowAddress};
 use myriad_sync::atomic::{AtomicU64, Ordering as Sync};
 use myriad_term::compare::compare;
 use myriad_term::{Term, TermRef};
@@ -222,16 +222,16 @@ impl Tree {
         unsafe { old.free() };
     }
 
-    /// Inserts an object, for which a row needs `words`, or puts it in the place of the one with its key.
-    pub fn insert_tuple(&mut self, tuple: TermRef<'_>, words: usize, of: TermRef<'_>) {
-        let elements = tuple.as_tuple().map_or(&[][..], |t| t.elements());
+    /// Inserts an object, or puts it in the place of the one with its key.
+    pub fn insert_tuple(&mut self, tuple: Measured<'_>, of: TermRef<'_>) {
+        let elements = tuple.elements();
         debug_assert!(elements.get(self.keypos).is_some_and(|key| compare(*key, of).is_eq()), "TR1");
         match self.entries.entry(key(of)) {
             Entry::Occupied(place)
                 // SAFETY: the tree is borrowed for writing; the key's word stays.
                 if place.key().0.get().is(of) && unsafe { place.get().row().overwrite(elements) } => {}
             // SAFETY: the tree is borrowed for writing; nobody looks at a tree's rows without its lock.
-            Entry::Occupied(place) if unsafe { place.get().row().rewrite(tuple, words) } => {
+            Entry::Occupied(place) if unsafe { place.get().row().rewrite(tuple) } => {
                 // SAFETY: the tree is borrowed for writing. TR1, as in `replaced`.
                 let now = key_word(unsafe { place.get().row() }.key(self.keypos));
                 if !place.key().0.replace(now).is(now) {
@@ -239,7 +239,7 @@ impl Tree {
                 }
             }
             Entry::Occupied(mut place) => {
-                let row = Row::sized(tuple, 0, words);
+                let row = Row::sized(tuple, 0);
                 // SAFETY: ets.row/R1: it leaves the table now.
                 let old = unsafe { place.insert(row.address()).row() };
                 // TR1, as in `replaced`.
@@ -250,7 +250,7 @@ impl Tree {
                 self.changed();
             }
             Entry::Vacant(place) => {
-                let row = Row::sized(tuple, 0, words);
+                let row = Row::sized(tuple, 0);
                 place.key().0.set(key_word(row.key(self.keypos)));
                 place.insert(row.address());
                 self.words += row.words();

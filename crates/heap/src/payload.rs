@@ -70,7 +70,7 @@ impl Draft<'static> {
 impl Payload {
     /// A term that needs no memory.
     pub const fn immediate(term: Term) -> Payload {
-        debug_assert!(term.is_immediate(), "PL1: a term needs memory that its payload has not");
+        assert!(term.is_immediate(), "PL1: a term needs memory that its payload has not");
         Payload { term, fragment: None }
     }
 

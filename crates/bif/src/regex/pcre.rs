@@ -236,11 +236,11 @@ impl Code {
         let fresh = || Scratch::new(u32::try_from(wanted.max(32)).unwrap_or(u32::MAX));
         let Some(scratch) = kept.or_else(fresh) else { return Outcome::Bad };
         let (data, context) = (scratch.data.as_ptr(), scratch.context.as_ptr());
-        // SAFETY: code, match data and context are live; the subject lives during the match, and is UTF-8 if its check is left out.
-        // Then a `start` in the middle of a character, as `\C` in any match leads to, does not lead outside: reading forwards
-        // takes a byte without its lead for a character, and after a lead all that belongs to it is there; going backwards
-        // ends at a lead, which the first byte is, and compares places by order.
-        // The vector has at least `wanted` pairs, of which `found` are written.
+        // If the check for UTF-8 is left out, a `start` in the middle of a character, as `\C` in any match leads to, does not lead
+        // outside: reading forwards takes a byte without its lead for a character, and after a lead all that belongs to it is there;
+        // going backwards ends at a lead, which the first byte is, and compares places by order.
+        // SAFETY: code, match data and context are live; the subject lives during the match, and is UTF-8 if its check is left out (see
+        // above). The vector has at least `wanted` pairs, of which `found` are written.
         let found = unsafe {
             pcre::pcre2_set_heap_limit_8(context, HEAP_KIB);
             pcre::pcre2_set_match_limit_8(context, limits.steps);
