@@ -74,9 +74,7 @@ impl Pattern {
         matches!(self.finder, Finder::Byte(_) | Finder::Short(..) | Finder::Text(_))
     }
 
-    /// Start and length of the first occurrence, of several at one place the longest. Inlined, for where occurrences lie close the call
-    /// costs more than the search.
-    #[inline]
+    /// Start and length of the first occurrence, of several at one place the longest.
     pub(super) fn find(&self, bytes: &[u8]) -> Option<(usize, usize)> {
         match &self.finder {
             Finder::Byte(byte) => memchr::memchr(*byte, bytes).map(|at| (at, 1)),
