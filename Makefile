@@ -46,7 +46,7 @@ help:
 
 build:
 	@tools/setup
-	@cargo build --release --quiet --bin myriad
+	@cargo build --release --quiet --bin myriad --bin myriad-sim
 	@cargo xtask launcher
 
 run: build

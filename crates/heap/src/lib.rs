@@ -16,6 +16,7 @@
 //! | `purge` | does a heap still hold literals of an area; copies them out |
 //! | [`settings`], [`sizes`] | what the user may set; the table of block sizes |
 //! | [`account`] | totals over all heaps |
+//! | [`meter`] | messages that a thread has made, words that it has moved, for simulators |
 //! | `check` | the invariants below, as a function (run around each collection under `--cfg heap_check`) |
 //!
 //! Invariants of a [`Heap`] whenever its owner is not inside an operation:
@@ -40,6 +41,7 @@ pub mod heap;
 pub mod heap_walk;
 pub mod literal;
 pub mod message;
+pub mod meter;
 pub mod payload;
 mod purge;
 mod queue_link;

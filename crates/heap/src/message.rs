@@ -10,7 +10,7 @@
 
 use crate::fragment::{Chunk, Fragment};
 use crate::queue_link::{QueueLink, Queued};
-use crate::{Heap, LiteralRanges, Payload};
+use crate::{Heap, LiteralRanges, Payload, meter};
 use myriad_term::{Term, TermRef};
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
@@ -36,6 +36,7 @@ impl Message {
             Some(token) => token,
             None => fragment.add_copy(token),
         };
+        meter::message();
         let mut message = Message(fragment.into_first());
         debug_assert!(!message.is_joined(), "MB1: a message is made of words that belong to a heap");
         let [term_place, token_place] = message.terms();
@@ -140,6 +141,7 @@ impl Message {
             return self.join(heap);
         };
         let start = Chunk::start(self.0.as_ptr());
+        meter::copied(words);
         // SAFETY: the words are the message's own, all in one chunk and none of them counted, and there is room for them.
         unsafe { heap.move_in(start, words, self.terms()) };
         let chunk = self.chunk_mut();

@@ -22,7 +22,7 @@
 //! });
 //! ```
 
-use crate::{Fragment, Heap};
+use crate::{Fragment, Heap, meter};
 use myriad_term::{Alloc, Term, TermRef};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -109,6 +109,7 @@ impl Payload {
     #[inline(never)]
     pub fn copy_counted(term: TermRef<'_>) -> (Payload, usize) {
         let (term, fragment, words) = Fragment::copy_of(term);
+        meter::copied(words);
         debug_assert_eq!(fragment.is_none(), words == 0, "PL1: what takes memory has it");
         (Payload { term, fragment }, words)
     }

@@ -36,7 +36,7 @@ fn machine<'a, 'b>(ctx: &'a mut Ctx<'b>) -> Machine<'a, 'b> {
         ctx.state.saved_x.clear();
     }
     let heap = &raw mut ctx.state.heap;
-    ctx.state.count_negatively();
+    ctx.state.count_negatively(ctx.sched.pace.look());
     let mut m = Machine {
         x,
         heap,

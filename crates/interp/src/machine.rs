@@ -236,14 +236,14 @@ impl Machine<'_, '_> {
         self.reds <= self.ctx.state.reductions.engine_end() || !self.ctx.state.saves_calls() && self.looks_up()
     }
 
-    /// Gives way before the slice is over if someone waits for the process's answer; otherwise it runs on.
+    /// Stops before the slice is over if someone waits for the process's answer, or the slice runs in pieces; otherwise it runs on.
     #[cold]
     fn looks_up(&mut self) -> bool {
-        if self.ctx.process.is_asked() {
+        if self.ctx.process.is_asked() || self.ctx.sched.pace.pauses() {
             return true;
         }
         self.leave();
-        self.ctx.state.count_negatively();
+        self.ctx.state.count_negatively(self.ctx.sched.pace.look());
         self.come_back();
         false
     }

@@ -56,7 +56,7 @@ pub use names::{Named, Names};
 pub use owner::{Flags, Markers, OwnerState, Resume};
 pub use priority::Priority;
 pub use process::{DirtyState, Process};
-pub use reductions::Reductions;
+pub use reductions::{LOOK, Reductions};
 pub use runtime::Runtime;
 pub use signal::{Packet, Signal, Signals};
 pub use status::{Status, Wake};

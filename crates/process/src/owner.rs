@@ -172,10 +172,10 @@ impl<R: Runtime> OwnerState<R> {
 }
 
 impl<R: Runtime> OwnerState<R> {
-    /// Sets anew how many reductions are kept from the engine ([`Reductions::count_negatively`]).
-    pub fn count_negatively(&mut self) {
+    /// Sets anew how many reductions are kept from the engine, which looks up after `look` ([`Reductions::count_negatively`]).
+    pub fn count_negatively(&mut self, look: i32) {
         let saves_calls = self.saves_calls();
-        self.reductions.count_negatively(saves_calls);
+        self.reductions.count_negatively(saves_calls, look);
     }
 
     /// Something has come up that is done between two slices. If the process runs, and has looked at its signals on the way, it gives

@@ -3,8 +3,9 @@
 //! RD1. While the engine runs, it counts down a number of its own, which is what is left of the slice less `negative_by`: so it
 //!      comes by where a slice would end now and then, or at every call. [`Reductions::left`] is true only outside it.
 
-/// So often, in reductions, a process that runs looks whether someone waits for its answer ([`crate::Process::is_asked`]).
-const LOOK: i32 = 500;
+/// So often, in reductions, a process that runs looks whether someone waits for its answer ([`crate::Process::is_asked`]). A simulator
+/// has it look as often as its pieces of a slice want.
+pub const LOOK: i32 = 500;
 /// More reductions than any slice has.
 const NEGATIVE_BY: i32 = 1 << 24;
 
@@ -77,10 +78,11 @@ impl Reductions {
         self.left = self.left.max(least);
     }
 
-    /// Reckons anew what the engine is not told of: all while calls are saved; otherwise what is beyond the next [`LOOK`].
-    pub fn count_negatively(&mut self, saves_calls: bool) {
+    /// Reckons anew what the engine is not told of: all while calls are saved; otherwise what is beyond the next `look`.
+    pub fn count_negatively(&mut self, saves_calls: bool, look: i32) {
+        debug_assert!(look > 0, "it would look for ever");
         debug_assert!(!saves_calls || NEGATIVE_BY >= self.left, "calls would go by unseen");
-        self.negative_by = if saves_calls { NEGATIVE_BY } else { (self.left - LOOK).max(0) };
+        self.negative_by = if saves_calls { NEGATIVE_BY } else { (self.left - look).max(0) };
     }
 
     /// What the engine counts down (RD1).
@@ -110,7 +112,7 @@ mod tests {
     fn the_engine_comes_by_before_the_slice_is_over() {
         let mut reductions = Reductions::default();
         reductions.begin_slice(4000);
-        reductions.count_negatively(false);
+        reductions.count_negatively(false, LOOK);
         assert_eq!(reductions.of_engine(), LOOK);
         reductions.engine_has(0);
         assert_eq!((reductions.left(), reductions.used_of(4000)), (4000 - LOOK, LOOK as u32));
@@ -123,7 +125,7 @@ mod tests {
     fn the_engine_comes_by_at_each_call_while_calls_are_saved() {
         let mut reductions = Reductions::default();
         reductions.begin_slice(4000);
-        reductions.count_negatively(true);
+        reductions.count_negatively(true, LOOK);
         assert!(reductions.of_engine() <= 0 && !reductions.exhausted());
     }
 

@@ -5,6 +5,7 @@
 //!
 //! | module | holds |
 //! | --- | --- |
+//! | [`pace`] | whether slices run to their ends or, in a simulator, in pieces |
 //! | [`platform`] | time, randomness and parking: the only way to them, so that a seed can stand in |
 //! | [`run_queue`] | the run queue of one scheduler, and what it has done |
 //! | [`schedulers`] | all of them: where a process that becomes runnable goes, and which scheduler is woken for it |
@@ -87,6 +88,7 @@ pub mod dispatcher;
 pub mod local;
 pub mod microstate;
 pub mod multi;
+pub mod pace;
 pub mod platform;
 pub mod run_queue;
 pub mod safepoint;
@@ -99,6 +101,7 @@ pub use dirty::{DirtyJob, DirtyKind};
 pub use dispatcher::Dispatcher;
 pub use local::Local;
 pub use multi::{Block, MultiScheduling};
+pub use pace::Pace;
 pub use platform::{Platform, Readiness, Threads};
 pub use run_queue::{Load, RunQueue};
 pub use schedulers::{Schedulers, current};

@@ -1,6 +1,7 @@
 //! The scheduler's own state, which running code sees: registers, counters, its share in thread progress.
 
 use crate::X_REGISTERS;
+use crate::pace::Pace;
 use crate::platform::Platform;
 use myriad_process::{ProcessTable, Runtime};
 use myriad_sync::atomic::{AtomicBool, Ordering};
@@ -36,6 +37,8 @@ pub struct Local {
     rng: u64,
     /// Monotonic time as last read, nanoseconds.
     pub now_ns: u64,
+    /// How often slices look up here.
+    pub pace: Pace,
 }
 
 impl Local {
@@ -60,6 +63,7 @@ impl Local {
             uniques: 0,
             rng: platform.seed(id) | 1,
             now_ns: platform.now_ns(),
+            pace: Pace::default(),
         }
     }
 

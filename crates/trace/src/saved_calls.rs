@@ -22,7 +22,7 @@ pub fn set(ctx: &mut Ctx<'_>, most: u16) -> u16 {
         (_, 0) => ctx.vm.switches.remove_hook(),
         _ => {}
     }
-    ctx.state.count_negatively();
+    ctx.state.count_negatively(ctx.sched.pace.look());
     ctx.state.watched.saved = (most > 0).then(VecDeque::new);
     old
 }

@@ -10,6 +10,7 @@ use crate::dirty_call::DirtyCall;
 use crate::engine::SliceEnd;
 use crate::vm::Vm;
 use myriad_sched::microstate::State;
+use myriad_sched::schedulers::set_current;
 use myriad_sched::{DirtyJob, DirtyKind, Local};
 
 /// A process to be collected.
@@ -51,6 +52,15 @@ impl Vm {
         let Some(local) = self.scheduler_local(id, true) else { return };
         self.account_thread(id, State::Other);
         self.schedulers.run_dirty_thread(kind, index, local, |job, local| self.run_dirty(job, local));
+    }
+
+    /// Does one job of a kind, if there is one, for who steps schedulers itself; `local` is a dirty scheduler's.
+    pub fn run_dirty_job(&'static self, kind: DirtyKind, local: &mut Local) -> bool {
+        set_current(None);
+        local.slot.unpark();
+        let ran = self.schedulers.run_dirty_job(kind, |job| self.run_dirty(job, local));
+        local.slot.park();
+        ran
     }
 
     /// Does a job, on the thread of a dirty scheduler or of the one that runs alone.

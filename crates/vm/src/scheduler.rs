@@ -18,7 +18,7 @@ use myriad_process::Priority;
 use myriad_sched::dispatcher::{TRIM_AFTER, TRIM_REDUCTIONS};
 use myriad_sched::microstate::{self, State};
 use myriad_sched::schedulers::set_current;
-use myriad_sched::{DirtyKind, Dispatcher, Local, SLICE_REDUCTIONS};
+use myriad_sched::{DirtyKind, Dispatcher, Local, Pace, SLICE_REDUCTIONS};
 use myriad_sync::atomic::Ordering;
 use myriad_sync::thread;
 use myriad_term::am;
@@ -62,6 +62,17 @@ pub struct Scheduler {
     asleep: bool,
     /// While multi-scheduling is blocked: the last step did work of the dirty schedulers.
     dirty_turn: bool,
+    /// The slice that has paused (`sched::pace`).
+    paused: Option<Slice>,
+}
+
+/// A slice of a process, from its beginning to its end.
+struct Slice {
+    process: &'static Process,
+    /// The priority of who waited for the process to run.
+    urgency: Option<Priority>,
+    /// Reductions of the pieces before.
+    used: u32,
 }
 
 impl Scheduler {
@@ -77,6 +88,7 @@ impl Scheduler {
             served: false,
             asleep: false,
             dirty_turn: false,
+            paused: None,
         })
     }
 
@@ -87,6 +99,9 @@ impl Scheduler {
         let schedulers = &self.vm.schedulers;
         if schedulers.is_stopping() {
             return Step::Stop;
+        }
+        if let Some(slice) = self.paused.take() {
+            return Step::Ran(self.run_on(slice));
         }
         let active = schedulers.active();
         if self.local.id >= active {
@@ -177,6 +192,27 @@ impl Scheduler {
         }
     }
 
+    /// Slices run in pieces from now on, of so many reductions: for who steps several schedulers in the order of virtual time.
+    pub fn run_in_pieces(&mut self, reductions: u16) {
+        self.local.pace = Pace::in_pieces(reductions);
+    }
+
+    /// Has the slice that it runs paused? Then the next step goes on with it.
+    pub fn is_in_slice(&self) -> bool {
+        self.paused.is_some()
+    }
+
+    /// Who steps it itself, and has found it idle, asks before it parks: `false` if there is work after all. [`Scheduler::after_park`] must
+    /// follow either way.
+    pub fn before_park(&mut self) -> bool {
+        self.dispatcher.before_park(&self.local)
+    }
+
+    /// After [`Scheduler::before_park`]; `parked`: it did park.
+    pub fn after_park(&mut self, parked: bool) {
+        self.dispatcher.after_park(&self.local, parked);
+    }
+
     /// Waits until no stop of the world is requested, or the VM stops for good.
     #[cold]
     fn block_at_safepoint(&mut self) {
@@ -232,7 +268,6 @@ impl Scheduler {
 
     fn run(&mut self, process: &'static Process) -> u32 {
         self.dispatcher.begin_work();
-        let own = self.dispatcher.own();
         if self.asleep {
             self.awaken(process);
         }
@@ -243,14 +278,30 @@ impl Scheduler {
         // SAFETY: process/P2, this thread has just made it Running.
         let state = unsafe { process.owner_state() };
         state.reductions.begin_slice(SLICE_REDUCTIONS);
+        self.run_on(Slice { process, urgency, used: 0 })
+    }
+
+    /// Runs a slice on, to its end or to a pause; the reductions of that.
+    #[inline(always)]
+    fn run_on(&mut self, slice: Slice) -> u32 {
+        let Slice { process, urgency, used: before } = slice;
+        // SAFETY: process/P2: it is Running since the slice began, which is in no other hands.
+        let state = unsafe { process.owner_state() };
         let priority = process.priority();
         microstate::enter(State::Emulator);
         let mut ctx = Ctx { state, process, sched: &mut self.local, vm: self.vm };
         let end = match &ctx.state.ending {
             Some(_) => ctx.run_ending(),
             None if ctx.state.in_dirty_call => ctx.run_in_dirty_call(),
+            None if before > 0 => ctx.run_code(),
             None => ctx.run_slice(),
         };
+        if end == SliceEnd::Yielded && ctx.sched.pace.take_pause() {
+            let used = ctx.state.reductions.used_of(SLICE_REDUCTIONS);
+            debug_assert!(used > before, "a piece without an end");
+            self.paused = Some(Slice { process, urgency, used });
+            return used - before;
+        }
         if let Some(priority) = urgency
             && ctx.state.unhandled.is_some()
         {
@@ -259,6 +310,14 @@ impl Scheduler {
         }
         let used = ctx.state.reductions.end_slice(SLICE_REDUCTIONS);
         self.vm.after_slice(&mut ctx, end);
+        self.end_slice(used, priority, end);
+        used - before
+    }
+
+    /// A slice that has used so many reductions is over.
+    #[inline(always)]
+    fn end_slice(&mut self, used: u32, priority: Priority, end: SliceEnd) {
+        let own = self.dispatcher.own();
         microstate::enter(State::Other);
         self.unchecked += used + SLICE_OVERHEAD;
         self.untrimmed += u64::from(used);
@@ -268,7 +327,6 @@ impl Scheduler {
             // Work has waited here for a whole slice, or for many short ones.
             self.vm.schedulers.wake_idle(self.local.id);
         }
-        used
     }
 }
 
@@ -340,6 +398,12 @@ impl Ctx<'_> {
         if self.state.suspensions.by_others() {
             return self.stay_suspended();
         }
+        self.run_code()
+    }
+
+    /// Runs the process's code, to the end of the slice or to a pause.
+    #[inline(always)]
+    fn run_code(&mut self) -> SliceEnd {
         let end = self.vm.engine().run(self);
         if end == SliceEnd::Yielded && self.process.gives_way() && self.answer_who_asked() == Handled::Fatal {
             return SliceEnd::Exited;

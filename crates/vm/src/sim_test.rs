@@ -21,7 +21,6 @@ use crate::vm::{Config, Parts, Vm};
 use myriad_process::Status;
 use myriad_sched::Local;
 use myriad_sched::Platform;
-use myriad_sched::schedulers::set_current;
 use myriad_sync::Arc;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use myriad_testing::Random;
@@ -34,16 +33,7 @@ pub(crate) fn point() {
     scenes::point();
 }
 
-/// The steps of parking one by one, as [`Scheduler::run_thread`] takes them.
 impl Scheduler {
-    fn before_park(&mut self) -> bool {
-        self.dispatcher.before_park(&self.local)
-    }
-
-    fn after_park(&mut self, parked: bool) {
-        self.dispatcher.after_park(&self.local, parked);
-    }
-
     fn search(&mut self, next_timer_ns: Option<u64>) -> bool {
         self.dispatcher.search(self.local.now_ns, next_timer_ns)
     }
@@ -125,11 +115,7 @@ fn simulate(seed: u64, schedulers: usize) -> u64 {
         let may_run = |id: &usize| parked[*id] <= now || platform.woken[*id].load(Ordering::Relaxed);
         if random.below(4) == 0 || !(0..schedulers).any(|id| may_run(&id)) {
             let local = &mut dirty[random.below(2) as usize];
-            set_current(None);
-            local.slot.unpark();
-            let ran = vm.schedulers.run_dirty_job(DirtyKind::Cpu, |job| vm.run_dirty(job, local));
-            local.slot.park();
-            if ran {
+            if vm.run_dirty_job(DirtyKind::Cpu, local) {
                 continue;
             }
         }

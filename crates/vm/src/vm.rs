@@ -267,7 +267,7 @@ impl Vm {
     }
 
     /// The status that [`Vm::stop`] was given.
-    pub(crate) fn exit_status(&self) -> i32 {
+    pub fn exit_status(&self) -> i32 {
         // Relaxed: see `stop`.
         self.exit_status.load(Ordering::Relaxed) as i32
     }

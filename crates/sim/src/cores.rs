@@ -1,0 +1,255 @@
+//! The driver: cores in the order of their virtual time, each a scheduler that is stepped.
+//!
+//! Core time is what the machine says that a piece of a slice takes: reductions, messages, their words, words that collections
+//! moved (Zhang 2011, section 5.2 has time in memory as the main part beside computing). The core that is furthest behind
+//! runs next, for one piece; what it does to others they see from then on. A core without work parks, and takes part again when a timer
+//! is due, or a wake-up has reached it.
+//!
+//! The core whose turn it is has the least time of all that are awake or have been woken; time never goes back.
+//!
+//! What dirty schedulers do is done at once by the core that asked for it, in its own time.
+
+use crate::clock::VirtualClock;
+use crate::machine::Machine;
+use myriad_heap::meter::{self, Moved};
+use myriad_sched::{DirtyKind, Local};
+use myriad_vm::Vm;
+use myriad_vm::scheduler::{Scheduler, Step};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Where the time of a core, or of all cores, went: nanoseconds, and how often.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Spent {
+    /// Running Erlang code and built-ins.
+    pub running: u64,
+    /// Sending and receiving messages, apart from the reductions for it.
+    pub messages: u64,
+    /// Collecting garbage.
+    pub collecting: u64,
+    /// Looking for work in vain.
+    pub looking: u64,
+    /// Between a wake-up and the work.
+    pub waking: u64,
+    /// Parked while processes waited in the queues of others.
+    pub idle_beside_work: u64,
+    /// Parked, and there was nothing to run.
+    pub idle: u64,
+    /// Reductions.
+    pub reductions: u64,
+    /// Wake-ups.
+    pub wakes: u64,
+}
+
+/// A core, and the scheduler on it.
+struct Core {
+    scheduler: Scheduler,
+    now_ns: u64,
+    state: State,
+    /// An entry of the agenda from before this number is void.
+    entry: u64,
+    spent: Spent,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Awake,
+    /// It was told of work as it went to sleep, or will wake at a time that the agenda has.
+    Parked,
+    /// On its way back since this time.
+    Waking(u64),
+}
+
+/// A machine that runs.
+pub struct Cores<'a> {
+    vm: &'static Vm,
+    clock: &'a VirtualClock,
+    machine: &'a Machine,
+    cores: Vec<Core>,
+    dirty: Local,
+    /// When each core is next up: time, core, and the number of the entry.
+    agenda: BinaryHeap<Reverse<(u64, usize, u64)>>,
+    /// Of all that happened (FNV-1a): the same seed gives the same digest.
+    digest: u64,
+    seen_ns: u64,
+    /// A line for each step goes here.
+    log: Option<Box<dyn std::io::Write>>,
+}
+
+/// How a run ended.
+pub struct Outcome {
+    /// Virtual time.
+    pub ns: u64,
+    /// What each core did.
+    pub cores: Vec<Spent>,
+    /// Of all that happened.
+    pub digest: u64,
+    /// Nothing can happen any more, and the program has not ended.
+    pub stuck: bool,
+}
+
+impl<'a> Cores<'a> {
+    /// All schedulers of the VM on cores of a machine, in pieces of so many reductions. `None`: there is no room for so many.
+    pub fn new(vm: &'static Vm, clock: &'a VirtualClock, machine: &'a Machine, piece: u16) -> Option<Cores<'a>> {
+        let mut cores = Vec::new();
+        let mut agenda = BinaryHeap::new();
+        for id in 0..vm.config.schedulers {
+            let mut scheduler = Scheduler::new(vm, id)?;
+            scheduler.run_in_pieces(piece);
+            cores.push(Core { scheduler, now_ns: 1, state: State::Awake, entry: 0, spent: Spent::default() });
+            agenda.push(Reverse((1, id, 0)));
+        }
+        let dirty = vm.scheduler_local(vm.config.schedulers, true)?;
+        dirty.slot.park();
+        Some(Cores { vm, clock, machine, cores, dirty, agenda, digest: 0xcbf2_9ce4_8422_2325, seen_ns: 1, log: None })
+    }
+
+    /// Has a line written for each step: time, core, what it did.
+    pub fn log_to(&mut self, log: Box<dyn std::io::Write>) {
+        self.log = Some(log);
+    }
+
+    /// Runs until the VM stops, nothing can happen any more, or virtual time has come to its limit.
+    pub fn run(mut self, limit_ns: u64) -> Outcome {
+        let _ = meter::take();
+        let mut stuck = false;
+        loop {
+            let Some(Reverse((at, id, entry))) = self.agenda.pop() else {
+                stuck = true;
+                break;
+            };
+            if self.cores[id].entry != entry {
+                continue;
+            }
+            if at > limit_ns {
+                stuck = true;
+                break;
+            }
+            self.pass_time(at);
+            if !self.turn(at, id) {
+                break;
+            }
+        }
+        // What the last core did counts.
+        let ns = self.cores.iter().map(|core| core.now_ns).max().unwrap_or(0).min(limit_ns).max(self.seen_ns);
+        let digest = self.digest;
+        Outcome { ns, cores: self.cores.into_iter().map(|core| core.spent).collect(), digest, stuck }
+    }
+
+    /// It is `at` for all cores that do nothing.
+    fn pass_time(&mut self, at: u64) {
+        debug_assert!(at >= self.seen_ns, "time goes back");
+        let passed = at - self.seen_ns;
+        self.seen_ns = at;
+        if passed == 0 {
+            return;
+        }
+        let parked = |core: &&mut Core| core.state == State::Parked;
+        let beside_work = self.vm.schedulers.iter().any(|queue| queue.offers());
+        for core in self.cores.iter_mut().filter(parked) {
+            let spent = if beside_work { &mut core.spent.idle_beside_work } else { &mut core.spent.idle };
+            *spent += passed;
+        }
+    }
+
+    /// The turn of a core; `false`: the VM stops.
+    fn turn(&mut self, at: u64, id: usize) -> bool {
+        self.clock.set(at);
+        let core = &mut self.cores[id];
+        if core.state != State::Awake {
+            if let State::Waking(since) = core.state {
+                core.spent.waking += at - since;
+                core.spent.wakes += 1;
+            }
+            core.state = State::Awake;
+            core.scheduler.after_park(true);
+        }
+        core.now_ns = at;
+        match core.scheduler.step() {
+            Step::Ran(reductions) => {
+                self.do_dirty_work();
+                let took = self.charge(id, reductions);
+                self.note(at, id, reductions);
+                self.cores[id].now_ns = at + took;
+                self.enter(at + took, id);
+            }
+            Step::Idle(next_timer) => self.found_nothing(at, id, next_timer),
+            Step::Stop => return false,
+        }
+        self.deliver_wake_ups(at);
+        true
+    }
+
+    /// Jobs of dirty schedulers, at once.
+    fn do_dirty_work(&mut self) {
+        for kind in [DirtyKind::Cpu, DirtyKind::Io] {
+            while self.vm.run_dirty_job(kind, &mut self.dirty) {}
+        }
+    }
+
+    /// Charges what the core's step did to it; gives the nanoseconds, one at least.
+    fn charge(&mut self, id: usize, reductions: u32) -> u64 {
+        let Moved { messages, copied, collected } = meter::take();
+        let (machine, core) = (self.machine, &mut self.cores[id]);
+        let slice_ns = if core.scheduler.is_in_slice() { 0.0 } else { machine.slice_ns };
+        let spent = &mut core.spent;
+        let running = (f64::from(reductions) * machine.reduction_ns + slice_ns) as u64;
+        let sending = (messages as f64 * machine.message_ns + copied as f64 * machine.copied_word_ns) as u64;
+        let collecting = (collected as f64 * machine.collected_word_ns) as u64;
+        spent.running += running;
+        spent.messages += sending;
+        spent.collecting += collecting;
+        spent.reductions += u64::from(reductions);
+        (running + sending + collecting).max(1)
+    }
+
+    /// The core has nothing to run: it parks, if there really is nothing.
+    fn found_nothing(&mut self, at: u64, id: usize, next_timer: Option<u64>) {
+        let step = self.machine.step_ns as u64;
+        let core = &mut self.cores[id];
+        core.spent.looking += step;
+        core.now_ns = at + step;
+        if core.scheduler.before_park() {
+            core.state = State::Parked;
+            core.entry += 1;
+            if let Some(in_ns) = next_timer {
+                self.enter(at + step + in_ns, id);
+            }
+        } else {
+            core.scheduler.after_park(false);
+            self.enter(at + step, id);
+        }
+        self.note(at, id, u32::MAX);
+    }
+
+    /// The cores that were told to wake are up when the wake-up has reached them.
+    fn deliver_wake_ups(&mut self, at: u64) {
+        for id in self.clock.take_woken() {
+            let core = &mut self.cores[id];
+            if core.state == State::Parked {
+                core.state = State::Waking(at);
+                core.entry += 1;
+                let up = (at + self.machine.wake_ns).max(core.now_ns);
+                self.enter(up, id);
+            }
+        }
+    }
+
+    fn enter(&mut self, at: u64, id: usize) {
+        self.agenda.push(Reverse((at, id, self.cores[id].entry)));
+    }
+
+    /// Notes a step, `u32::MAX` reductions for one that found nothing.
+    fn note(&mut self, at: u64, id: usize, reductions: u32) {
+        for part in [at, id as u64, u64::from(reductions)] {
+            self.digest = (self.digest ^ part).wrapping_mul(0x0100_0000_01b3);
+        }
+        if let Some(log) = &mut self.log {
+            let what = if reductions == u32::MAX { "idle".to_owned() } else { reductions.to_string() };
+            // A log that cannot be written is a log that ends there.
+            if writeln!(log, "{at} {id} {what}").is_err() {
+                self.log = None;
+            }
+        }
+    }
+}

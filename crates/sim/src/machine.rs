@@ -1,0 +1,143 @@
+//! What a simulated machine is: its cores, and what work takes on each, as a TOML file says it.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use toml::de::{DeTable, DeValue};
+
+/// Most cores of a machine.
+pub const MOST_CORES: usize = 1024;
+/// Most that anything may take, in nanoseconds: a second.
+const MOST_NS: f64 = 1e9;
+
+/// The machines that come with the simulator: name, and the text of the file.
+const KNOWN: [(&str, &str); 3] = [
+    ("ideal", include_str!("../machines/ideal.toml")),
+    ("server-2x64", include_str!("../machines/server-2x64.toml")),
+    ("tilepro64", include_str!("../machines/tilepro64.toml")),
+];
+
+/// A machine. Times are nanoseconds.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Machine {
+    /// For people.
+    pub name: String,
+    /// How many cores it has.
+    pub cores: usize,
+    /// A reduction.
+    pub reduction_ns: f64,
+    /// The beginning and end of a slice, apart from its reductions.
+    pub slice_ns: f64,
+    /// A look at the queues that finds nothing.
+    pub step_ns: f64,
+    /// A message, sent, queued and received, apart from its words.
+    pub message_ns: f64,
+    /// A word of a message that is copied.
+    pub copied_word_ns: f64,
+    /// A word that a collection moves.
+    pub collected_word_ns: f64,
+    /// From a wake-up until the core that slept works.
+    pub wake_ns: u64,
+}
+
+impl Machine {
+    /// One that comes with the simulator, or that a file describes.
+    ///
+    /// # Errors
+    /// One line: the file cannot be read, or what it says is no machine.
+    pub fn named(name: &str) -> Result<Machine, String> {
+        if let Some((_, text)) = KNOWN.iter().find(|(known, _)| *known == name) {
+            return Machine::parse(text).map_err(|why| format!("{name}: {why}"));
+        }
+        if !name.contains(['/', '.']) {
+            let known: Vec<&str> = KNOWN.iter().map(|(known, _)| *known).collect();
+            return Err(format!("no machine {name}: {}, or a file", known.join(", ")));
+        }
+        let text = std::fs::read_to_string(name).map_err(|why| format!("cannot read {name}: {why}"))?;
+        Machine::parse(&text).map_err(|why| format!("{name}: {why}"))
+    }
+
+    fn parse(text: &str) -> Result<Machine, String> {
+        let (name, mut numbers) = entries(text)?;
+        let mut number = |key: &str, least: f64, most: f64| {
+            let found = numbers.remove(key).ok_or_else(|| format!("`{key}` is missing"))?;
+            let found = found.filter(|n| (least..=most).contains(n));
+            found.ok_or_else(|| format!("`{key}` is to be a number from {least} to {most}"))
+        };
+        let machine = Machine {
+            name,
+            cores: number("cores", 1.0, MOST_CORES as f64)? as usize,
+            // Time must pass.
+            reduction_ns: number("reduction_ns", 0.01, MOST_NS)?,
+            slice_ns: number("slice_ns", 0.0, MOST_NS)?,
+            step_ns: number("step_ns", 1.0, MOST_NS)?,
+            message_ns: number("message_ns", 0.0, MOST_NS)?,
+            copied_word_ns: number("copied_word_ns", 0.0, MOST_NS)?,
+            collected_word_ns: number("collected_word_ns", 0.0, MOST_NS)?,
+            wake_ns: number("wake_ns", 0.0, MOST_NS)? as u64,
+        };
+        match numbers.keys().next() {
+            Some(key) => Err(format!("`{key}` is unknown")),
+            None => Ok(machine),
+        }
+    }
+}
+
+/// The name, and the other entries by their keys; `None`: it is no number.
+fn entries(text: &str) -> Result<(String, BTreeMap<String, Option<f64>>), String> {
+    let mut name = None;
+    let mut numbers = BTreeMap::new();
+    for (key, value) in DeTable::parse(text).map_err(|why| one_line(&why))?.into_inner() {
+        let number = match value.into_inner() {
+            DeValue::String(text) if key.get_ref() == "name" => {
+                name = Some(text.into_owned());
+                continue;
+            }
+            DeValue::Integer(whole) if whole.radix() == 10 => whole.as_str().parse().ok(),
+            DeValue::Float(float) => float.as_str().parse().ok(),
+            _ => None,
+        };
+        numbers.insert(key.into_inner().into_owned(), number);
+    }
+    Ok((name.ok_or("`name` is to be a text")?, numbers))
+}
+
+/// The message without the lines of the file that it quotes.
+fn one_line(why: &impl Display) -> String {
+    let text = why.to_string();
+    let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no TOML");
+    let first = text.lines().next().unwrap_or_default();
+    format!("{first}: {last}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KNOWN, Machine};
+
+    #[test]
+    fn the_machines_that_come_along_are_machines() {
+        for (name, _) in KNOWN {
+            assert!(Machine::named(name).unwrap().cores >= 60, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_machine_is_refused_in_one_line() {
+        let good = super::KNOWN[0].1;
+        let bad = [
+            ("cores = 1024", "cores = 1025", "`cores` is to be a number from 1 to 1024"),
+            ("cores = 1024", "cores = 0", "`cores` is to be a number from 1 to 1024"),
+            ("step_ns = 10.0", "step_ns = 0", "`step_ns` is to be a number from 1 to 1000000000"),
+            ("step_ns = 10.0", "", "`step_ns` is missing"),
+            ("step_ns = 10.0", "step_ns = \"10\"", "`step_ns` is to be a number from 1 to 1000000000"),
+            ("step_ns = 10.0", "step_ns = nan", "`step_ns` is to be a number from 1 to 1000000000"),
+            ("step_ns = 10.0", "step_ns = 10.0\nspeed = 3", "`speed` is unknown"),
+        ];
+        for (from, to, why) in bad {
+            assert!(good.contains(from));
+            assert_eq!(Machine::parse(&good.replace(from, to)).unwrap_err(), why);
+        }
+        assert_eq!(Machine::parse("cores = [").unwrap_err().lines().count(), 1);
+        assert!(Machine::named("nothing").unwrap_err().starts_with("no machine nothing: ideal, "));
+        assert!(Machine::named("no/file").unwrap_err().starts_with("cannot read no/file: "));
+    }
+}

@@ -1,0 +1,93 @@
+//! A sweep: a process for each number of cores and each size of a piece, and the table of their figures.
+
+use crate::machine::Machine;
+use crate::report::{self, Figures, Row};
+use crate::words::Words;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// Simulates each number of cores that is asked for, and prints the table. The program's own output is that of the first run. Gives the
+/// exit status: 1 if the program failed.
+///
+/// # Errors
+/// One line: a run failed, or what it left cannot be read.
+pub fn sweep(words: &Words, machine: &Machine) -> Result<i32, String> {
+    let mut rows = Vec::new();
+    for cores in numbers(words.cores) {
+        let figures = match one(words, cores, words.piece, rows.is_empty())? {
+            Ok(figures) => figures,
+            Err(status) => return Ok(status),
+        };
+        let halved = match one(words, cores, words.piece / 2, false)? {
+            Ok(figures) => figures,
+            Err(status) => return Ok(status),
+        };
+        rows.push(Row { figures, halved_ns: halved.ns });
+    }
+    print!("{}", report::table(&machine.name, &rows));
+    if let Some(file) = &words.csv {
+        std::fs::write(file, report::csv(&rows)).map_err(|why| format!("cannot write {}: {why}", file.display()))?;
+    }
+    Ok(0)
+}
+
+/// The first number, twice that, and so on, and the last.
+fn numbers((from, to): (usize, usize)) -> Vec<usize> {
+    let mut numbers: Vec<usize> =
+        std::iter::successors(Some(from), |n| n.checked_mul(2)).take_while(|n| *n < to).collect();
+    numbers.push(to);
+    numbers
+}
+
+/// A run in a process of its own, for a VM lives as long as its process. The inner error: the status of one that failed, which has said why.
+fn one(words: &Words, cores: usize, piece: u16, prints: bool) -> Result<Result<Figures, i32>, String> {
+    let program = std::env::current_exe().map_err(|why| format!("cannot find itself: {why}"))?;
+    let file = scratch(cores, piece);
+    let mut command = Command::new(program);
+    let numbers = [
+        ("--cores", cores.to_string()),
+        ("--machine", words.machine.clone()),
+        ("--seed", words.seed.to_string()),
+        ("--piece", piece.to_string()),
+        ("--limit", (words.limit_ns / 1_000_000_000).to_string()),
+    ];
+    for (option, value) in numbers {
+        command.args([option, &value]);
+    }
+    command.arg("--root").arg(&words.root).arg("--figures").arg(&file);
+    if let Some(log) = words.log.as_ref().filter(|_| prints) {
+        command.arg("--log").arg(log);
+    }
+    command.args(&words.files).args(&words.args).stdin(Stdio::null());
+    if !prints {
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+    }
+    let status = command.status().map_err(|why| format!("cannot start a run: {why}"))?;
+    let line = std::fs::read_to_string(&file);
+    // It may not be there.
+    let _ = std::fs::remove_file(&file);
+    if !status.success() {
+        if !prints {
+            eprintln!("myriad sim: the run of {cores} cores in pieces of {piece} failed ({status})");
+        }
+        return Ok(Err(1));
+    }
+    let line = line.map_err(|why| format!("a run has left no figures: {why}"))?;
+    Figures::from_line(&line).map(Ok).ok_or_else(|| "a run has left no figures".to_owned())
+}
+
+fn scratch(cores: usize, piece: u16) -> PathBuf {
+    std::env::temp_dir().join(format!("myriad-sim-{}-{cores}-{piece}", std::process::id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbers;
+
+    #[test]
+    fn a_sweep_doubles_until_the_last() {
+        assert_eq!(numbers((1, 1)), [1]);
+        assert_eq!(numbers((1, 8)), [1, 2, 4, 8]);
+        assert_eq!(numbers((3, 20)), [3, 6, 12, 20]);
+    }
+}

@@ -1,0 +1,147 @@
+//! The command line.
+
+use crate::machine::MOST_CORES;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What it takes.
+pub const USAGE: &str = "usage: myriad sim [--cores N|A..B] [--machine NAME|FILE.toml] [--seed N] [--piece N] [--limit S] [--log FILE] [--csv FILE] FILE.erl [ARG...]
+  --cores N|A..B   so many virtual cores, or A, 2A, 4A... and B (1..8)
+  --machine M      ideal, server-2x64, tilepro64, or a file (server-2x64)
+  --seed N         what schedulers draw by chance follows from it (1)
+  --piece N        cores take turns after so many reductions (200)
+  --limit S        the virtual seconds that the program may take (600)
+  --log FILE       a line for each step: time in ns, core, reductions or `idle`; the same seed gives the same bytes. One number of cores
+  --csv FILE       the figures for other programs";
+
+/// What a run was asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Words {
+    /// From and to so many cores.
+    pub cores: (usize, usize),
+    /// A machine's name, or its file.
+    pub machine: String,
+    /// What is drawn by chance follows from it.
+    pub seed: u64,
+    /// Reductions of a piece.
+    pub piece: u16,
+    /// Most virtual time.
+    pub limit_ns: u64,
+    /// Where the log goes.
+    pub log: Option<PathBuf>,
+    /// Where the figures go, for other programs.
+    pub csv: Option<PathBuf>,
+    /// Simulate one number of cores, and leave its figures here: what a sweep asks of its processes.
+    pub figures: Option<PathBuf>,
+    /// The OTP installation.
+    pub root: PathBuf,
+    /// Compiled modules of the program, the one with `main` first.
+    pub files: Vec<PathBuf>,
+    /// The program's arguments.
+    pub args: Vec<String>,
+}
+
+impl Words {
+    /// The words of a command line. `--root DIR`, `--figures FILE` and a compiled file in place of the source are the launcher's.
+    ///
+    /// # Errors
+    /// One line that says which word is wrong.
+    pub fn parse(words: &[OsString]) -> Result<Words, String> {
+        let mut parsed = Words {
+            cores: (1, 8),
+            machine: "server-2x64".to_owned(),
+            seed: 1,
+            piece: 200,
+            limit_ns: 600_000_000_000,
+            log: None,
+            csv: None,
+            figures: None,
+            root: PathBuf::from("/usr/lib/erlang"),
+            files: Vec::new(),
+            args: Vec::new(),
+        };
+        let mut rest = words.iter();
+        while let Some(word) = rest.next() {
+            let option = word.to_string_lossy();
+            if !option.starts_with("--") {
+                parsed.files.push(PathBuf::from(word));
+                parsed.args.extend(rest.map(|word| word.to_string_lossy().into_owned()));
+                break;
+            }
+            let value = rest.next().ok_or_else(|| format!("{option} wants a value, or is unknown"))?;
+            parsed.set(&option, value)?;
+        }
+        if parsed.files.is_empty() {
+            return Err("no program".to_owned());
+        }
+        if parsed.log.is_some() && parsed.cores.0 != parsed.cores.1 {
+            return Err("--log is for one number of cores".to_owned());
+        }
+        Ok(parsed)
+    }
+
+    fn set(&mut self, option: &str, value: &OsString) -> Result<(), String> {
+        let text = value.to_string_lossy();
+        let number = |least: u64, most: u64| {
+            let found = text.parse().ok().filter(|n| (least..=most).contains(n));
+            found.ok_or_else(|| format!("{option} {text}: a number from {least} to {most} is wanted"))
+        };
+        match option {
+            "--cores" => self.cores = cores(&text)?,
+            "--machine" => self.machine = text.into_owned(),
+            "--seed" => self.seed = number(0, u64::MAX)?,
+            "--piece" => self.piece = number(2, 4000)? as u16,
+            "--limit" => self.limit_ns = number(1, 1_000_000)? * 1_000_000_000,
+            "--log" => self.log = Some(value.into()),
+            "--csv" => self.csv = Some(value.into()),
+            "--figures" => self.figures = Some(value.into()),
+            "--root" => self.root = value.into(),
+            _ => return Err(format!("{option} is unknown")),
+        }
+        Ok(())
+    }
+}
+
+/// `N` or `A..B`.
+fn cores(text: &str) -> Result<(usize, usize), String> {
+    let (from, to) = text.split_once("..").unwrap_or((text, text));
+    let number = |text: &str| text.parse().ok().filter(|n| (1..=MOST_CORES).contains(n));
+    match (number(from), number(to)) {
+        (Some(from), Some(to)) if from <= to => Ok((from, to)),
+        _ => Err(format!("--cores {text}: N or A..B is wanted, of numbers from 1 to {MOST_CORES}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Words;
+    use std::ffi::OsString;
+
+    fn parse(text: &str) -> Result<Words, String> {
+        Words::parse(&text.split_whitespace().map(OsString::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn options_come_before_the_program_and_its_arguments_after() {
+        let words = parse("--cores 4..64 --seed 7 x.beam --cores 3").unwrap();
+        assert_eq!((words.cores, words.seed, words.args.join(" ")), ((4, 64), 7, "--cores 3".to_owned()));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_the_word() {
+        for (words, why) in [
+            ("", "no program"),
+            ("--cores 4", "no program"),
+            ("--cores 1025 x", "--cores 1025: N or A..B is wanted, of numbers from 1 to 1024"),
+            ("--cores 4..2 x", "--cores 4..2: N or A..B is wanted, of numbers from 1 to 1024"),
+            ("--cores 0 x", "--cores 0: N or A..B is wanted, of numbers from 1 to 1024"),
+            ("--piece 1 x", "--piece 1: a number from 2 to 4000 is wanted"),
+            ("--seed -1 x", "--seed -1: a number from 0 to 18446744073709551615 is wanted"),
+            ("--policy r99 x", "--policy is unknown"),
+            ("--seed", "--seed wants a value, or is unknown"),
+            ("--cores 1..4 --log f x", "--log is for one number of cores"),
+        ] {
+            assert_eq!(parse(words).unwrap_err(), why);
+        }
+    }
+}

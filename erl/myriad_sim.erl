@@ -1,0 +1,54 @@
+%% What a simulated program finds in place of OTP's boot: a group leader that prints, and `start/2`, which calls the program's main.
+%%
+%% Loaded by `myriad sim` with the modules that the program names; no application runs, and no code is loaded later.
+-module(myriad_sim).
+-export([start/2, main/2, leader/0]).
+
+start(Module, Args) ->
+    group_leader(spawn(?MODULE, leader, []), self()),
+    {Pid, Monitor} = spawn_monitor(?MODULE, main, [Module, Args]),
+    receive
+        {'DOWN', Monitor, process, Pid, normal} ->
+            erlang:halt(0, [{flush, false}]);
+        {'DOWN', Monitor, process, Pid, Reason} ->
+            myriad_sim_out:failed(Reason),
+            erlang:halt(1, [{flush, false}])
+    end.
+
+main(Module, Args) ->
+    case erlang:function_exported(Module, main, 1) of
+        true -> Module:main(Args);
+        false -> Module:main()
+    end.
+
+leader() ->
+    receive
+        {io_request, From, Ref, Request} ->
+            From ! {io_reply, Ref, io_request(Request)},
+            leader();
+        _ ->
+            leader()
+    end.
+
+io_request({put_chars, Encoding, Module, Function, Args}) ->
+    try apply(Module, Function, Args) of
+        Chars -> io_request({put_chars, Encoding, Chars})
+    catch
+        _:_ -> {error, Function}
+    end;
+io_request({put_chars, Encoding, Chars}) ->
+    case unicode:characters_to_binary(Chars, Encoding) of
+        Bytes when is_binary(Bytes) -> print(Bytes);
+        _ -> {error, put_chars}
+    end;
+io_request(getopts) ->
+    [{encoding, unicode}];
+io_request({get_geometry, _}) ->
+    {error, enotsup};
+io_request({requests, Requests}) ->
+    lists:foldl(fun(Request, ok) -> io_request(Request); (_, Error) -> Error end, ok, Requests);
+io_request(_) ->
+    {error, request}.
+
+print(Bytes) ->
+    myriad_sim_out:print(Bytes).
