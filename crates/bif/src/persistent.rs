@@ -2,14 +2,15 @@
 //!
 //! Each key and its value live in a literal area of their own, so reading gives a pointer, and sending it copies nothing. A
 //! value that has been replaced or erased may still be referred to by any process: its area goes to the literal collector
-//! (`vm::literals`), which has every process copy what it holds, as OTP's does.
+//! (`vm::literals`), which has every process copy what it holds, as OTP's does. Reading takes no lock, and writes nothing that is
+//! shared ([`RcuTable`]).
 //!
 //! PT1. An area leaves the table before it is handed to the collector, which waits for thread progress before it frees: so what a
 //!      reader has got from the table is alive at least until its slice ends.
 
 use myriad_heap::LiteralArea;
 use myriad_heap::heap_walk::each_reachable;
-use myriad_sync::{LockClass, RwLock};
+use myriad_sync::{LockClass, RcuTable, Retirer, Unlinked};
 use myriad_term::copy_shared::copy_shared;
 use myriad_term::equal::eq_exact;
 use myriad_term::hash::internal_hash;
@@ -18,7 +19,6 @@ use myriad_term::{Boxed, Build, Term, am, map};
 use myriad_vm::bif::badarg;
 use myriad_vm::heap_walk::{Holder, Place, Visit};
 use myriad_vm::{BifResult, Ctx, Vm};
-use std::collections::HashMap;
 
 myriad_vm::bifs! { pub PERSISTENT_TERM = "persistent_term" {
     "get" / 1 Plain => |ctx, a| find(ctx.vm, a[0]).ok_or(myriad_vm::bif::BADARG);
@@ -26,7 +26,7 @@ myriad_vm::bifs! { pub PERSISTENT_TERM = "persistent_term" {
     "get" / 0 Plain => get_0;
     "put" / 2 Plain => put_2;
     "put_new" / 2 Plain since 28 => put_new_2;
-    "erase" / 1 Plain => |ctx, a| Ok(Term::bool(erase(ctx.vm, a[0])));
+    "erase" / 1 Plain => |ctx, a| Ok(Term::bool(erase(ctx, a[0])));
     "info" / 0 Plain => info_0;
 }}
 
@@ -34,64 +34,78 @@ myriad_vm::bifs! { pub INTERNAL_PERSISTENT_TERM = "erts_internal" {
     "erase_persistent_terms" / 0 Plain => erase_persistent_terms_0;
 }}
 
-struct Value {
+/// What a key leads to.
+struct Stored {
     key: Term,
     value: Term,
     words: usize,
-    /// Where both live.
-    area: LiteralArea,
+    /// Where both live: a box's, which [`release`] takes.
+    area: *mut LiteralArea,
 }
+
+// SAFETY: it is a borrow of a `LiteralArea`, which any thread may use and free.
+unsafe impl Send for Stored {}
+// SAFETY: as above.
+unsafe impl Sync for Stored {}
 
 static CLASS: LockClass = LockClass::new("persistent_term", 700);
 
-#[derive(Default)]
-struct Chains {
-    chains: HashMap<u32, Vec<Value>>,
-}
-
 /// The persistent terms of a VM.
-pub struct PersistentTerms(RwLock<Chains>);
+pub struct PersistentTerms(RcuTable<Stored>);
 
 impl Default for PersistentTerms {
     fn default() -> PersistentTerms {
-        PersistentTerms(RwLock::new(&CLASS, Chains::default()))
+        PersistentTerms(RcuTable::new(&CLASS))
     }
 }
 
 impl PersistentTerms {
-    /// All keys and values (literals, see PT1).
+    /// All keys and values (literals, see PT1) of one moment, which the writers' lock is for.
     pub fn all(&self) -> Vec<(Term, Term)> {
-        self.0.read().chains.values().flatten().map(|v| (v.key, v.value)).collect()
+        self.0.write().iter().map(|stored| (stored.key, stored.value)).collect()
     }
 
     /// Calls `visit` with each object that they are made of.
     pub fn each_object(&self, visit: Visit<'_>) {
-        for value in self.0.read().chains.values().flatten() {
+        for stored in self.0.write().iter() {
             let mut visit = |object: Boxed<'_, '_>| visit(Holder::PersistentTerms, Place::System, object);
-            each_reachable(&[value.key, value.value], &mut visit);
+            each_reachable(&[stored.key, stored.value], &mut visit);
         }
     }
 }
 
 #[inline]
-fn table(vm: &Vm) -> &'static RwLock<Chains> {
+fn table(vm: &Vm) -> &'static RcuTable<Stored> {
     &vm.part::<PersistentTerms>().0
 }
 
+fn hash(key: Term) -> u64 {
+    internal_hash(key, 0).into()
+}
+
+#[inline]
 fn find(vm: &Vm, key: Term) -> Option<Term> {
-    let table = table(vm).read();
-    table.chains.get(&internal_hash(key, 0))?.iter().find(|v| eq_exact(v.key, key)).map(|v| v.value)
+    // SAFETY: built-ins run on schedulers, which are inside thread progress; the value is copied, and good for longer (PT1).
+    unsafe { table(vm).find(hash(key), |stored| eq_exact(stored.key, key)) }.map(|stored| stored.value)
+}
+
+/// Frees what the table no longer holds, once nobody refers to it.
+fn release(ctx: &Ctx<'_>, stored: Unlinked<Stored>) {
+    // SAFETY: from `Box::into_raw` in `keep`; what is unlinked is released once.
+    let area = unsafe { Box::from_raw(stored.area) };
+    stored.retire(Retirer::Thread(&ctx.sched.slot));
+    ctx.vm.release_literals(*area);
 }
 
 /// A copy of key and value, with the sharing in them. Literals are copied, too: the module may go.
-fn keep(key: Term, value: Term) -> Value {
+fn keep(key: Term, value: Term) -> Stored {
     let nothing = |_: *const u64| false;
     let words = size_shared(key, nothing) + size_shared(value, nothing);
     // Nearly what is needed, OTP's sizes being slightly others; the area grows where it must.
     let mut area = LiteralArea::with_capacity(words);
     // SAFETY: nothing stays.
     let (key, value) = unsafe { (copy_shared(key, &mut area, nothing), copy_shared(value, &mut area, nothing)) };
-    Value { key, value, words, area }
+    Stored { key, value, words, area: Box::into_raw(Box::new(area)) }
 }
 
 fn put_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
@@ -101,19 +115,10 @@ fn put_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         return Ok(Term::OK);
     }
     let new = keep(key, value);
-    let replaced = {
-        let mut table = table(ctx.vm).write();
-        let chain = table.chains.entry(internal_hash(key, 0)).or_default();
-        match chain.iter_mut().find(|v| eq_exact(v.key, key)) {
-            Some(old) => Some(std::mem::replace(old, new)),
-            None => {
-                chain.push(new);
-                None
-            }
-        }
-    };
+    let by = Retirer::Thread(&ctx.sched.slot);
+    let replaced = table(ctx.vm).write().put(hash(key), new, |stored| eq_exact(stored.key, key), by);
     if let Some(old) = replaced {
-        ctx.vm.release_literals(old.area);
+        release(ctx, old);
     }
     Ok(Term::OK)
 }
@@ -126,27 +131,14 @@ fn put_new_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     }
 }
 
-fn erase(vm: &'static Vm, key: Term) -> bool {
-    let erased = {
-        let mut table = table(vm).write();
-        let hash = internal_hash(key, 0);
-        let Some(chain) = table.chains.get_mut(&hash) else { return false };
-        let erased = chain.iter().position(|v| eq_exact(v.key, key)).map(|i| chain.swap_remove(i));
-        if chain.is_empty() {
-            table.chains.remove(&hash);
-        }
-        erased
-    };
-    let Some(erased) = erased else { return false };
-    vm.release_literals(erased.area);
-    true
+fn erase(ctx: &Ctx<'_>, key: Term) -> bool {
+    let erased = table(ctx.vm).write().remove(hash(key), |stored| eq_exact(stored.key, key));
+    erased.map(|old| release(ctx, old)).is_some()
 }
 
 fn erase_persistent_terms_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
-    let all = std::mem::take(&mut table(ctx.vm).write().chains);
-    for value in all.into_values().flatten() {
-        ctx.vm.release_literals(value.area);
-    }
+    let all = table(ctx.vm).write().clear();
+    all.into_iter().for_each(|old| release(ctx, old));
     Ok(Term::TRUE)
 }
 
@@ -157,16 +149,13 @@ fn get_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
     Ok(ctx.list(&pairs))
 }
 
-/// How large the table is: how many hash values it has chains for.
+/// How large the table is: how many terms it holds.
 pub(crate) fn table_size(vm: &Vm) -> usize {
-    table(vm).read().chains.len()
+    table(vm).write().len()
 }
 
 fn info_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
-    let (count, words) = {
-        let table = table(ctx.vm).read();
-        table.chains.values().flatten().fold((0, 0), |(n, words), v| (n + 1, words + v.words + 3))
-    };
+    let (count, words) = table(ctx.vm).write().iter().fold((0, 0), |(n, words), s| (n + 1, words + s.words + 3));
     let pairs = [(am::count.term(), Term::small(count)), (am::memory.term(), Term::small(words as i64 * 8))];
     Ok(map::from_pairs(ctx, &pairs))
 }

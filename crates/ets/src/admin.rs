@@ -141,7 +141,7 @@ fn new_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let numbers = ctx.sched.next_ref().magic();
     let table = Arc::new(Table::new(numbers, name, ctx.pid(), new.protection, new.options, &ctx.vm.slices));
     *table.heir.lock() = new.heir;
-    if new.options.named && !Registry::of(ctx.vm).register(name, &table) {
+    if new.options.named && !Registry::of(ctx.vm).register(name, &table, &ctx.vm.progress) {
         return bad(ctx, am::already_exists);
     }
     Registry::of(ctx.vm).enter(&table);
@@ -270,7 +270,7 @@ fn rename_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         table.set_name(name);
         return Ok(args[0]);
     }
-    if !Registry::of(ctx.vm).register(name, table.arc()) {
+    if !Registry::of(ctx.vm).register(name, table.arc(), &ctx.vm.progress) {
         return badarg();
     }
     let old = table.name();

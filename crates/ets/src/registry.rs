@@ -6,12 +6,11 @@
 //!
 //! RG1. A live table is in `by_reference`, in its owner's list, and in `names` if it is a named one.
 //! RG2. Lock order: process lists, then names or references, then a table's own locks.
-//! RG3. An entry of a name is linked and unlinked under its bucket's lock, keeps its own link, and is freed once every thread
-//!      has made progress. So what [`Registry::named`] gives stays until the thread's next quiescent point: for one call of a built-in.
+//! RG3. An entry of a name is freed once every thread has made progress (`sync::rcu_table`), and who looks for a name is inside it. So
+//!      what [`Registry::named`] gives stays until the thread's next quiescent point: for one call of a built-in.
 
 use crate::table::Table;
-use myriad_sync::atomic::{AtomicPtr, Ordering};
-use myriad_sync::{Arc, CachePadded, LockClass, Mutex, Progress, RwLock};
+use myriad_sync::{Arc, CachePadded, LockClass, Mutex, Progress, RcuTable, Retirer, RwLock};
 use myriad_term::{Atom, Pid, RefNumbers};
 use myriad_vm::Vm;
 use myriad_vm::vm::TABLE_NAME_BUCKETS as NAME_BUCKETS;
@@ -32,49 +31,30 @@ struct OfProcess {
     super_user: bool,
 }
 
-/// A named table (RG3).
+/// A named table.
 struct Named {
+    /// The name it is known by here; the table's own changes before it leaves this one.
     name: Atom,
     table: Arc<Table>,
-    next: AtomicPtr<Named>,
 }
 
 /// The names of one bucket.
-struct Names {
-    first: AtomicPtr<Named>,
-    change: Mutex<()>,
-}
-
-impl Names {
-    /// Where the link to the name's entry stands, or the end of the chain.
-    fn place(&self, name: Atom) -> (&AtomicPtr<Named>, Option<&Named>) {
-        let mut link = &self.first;
-        loop {
-            // Acquire: pairs with the Release in `register`: the entry's words come before its link.
-            // SAFETY: RG3: an entry that can be reached now is not freed before this thread is quiescent.
-            match unsafe { link.load(Ordering::Acquire).cast_const().as_ref() } {
-                Some(named) if named.name != name => link = &named.next,
-                end => return (link, end),
-            }
-        }
-    }
-}
+type Names = RcuTable<Named>;
 
 type References = RwLock<HashMap<RefNumbers, Arc<Table>>>;
 type Processes = Mutex<HashMap<Pid, OfProcess>>;
 
 /// The tables of a VM: by name, by identifier, and those that each process owns and fixes.
 pub struct Registry {
-    names: [CachePadded<Names>; NAME_BUCKETS],
+    names: [Names; NAME_BUCKETS],
     references: [CachePadded<References>; SHARDS],
     processes: [CachePadded<Processes>; SHARDS],
 }
 
 impl Default for Registry {
     fn default() -> Registry {
-        let names = || Names { first: AtomicPtr::new(ptr::null_mut()), change: Mutex::new(&NAME_CLASS, ()) };
         Registry {
-            names: std::array::from_fn(|_| CachePadded::new(names())),
+            names: std::array::from_fn(|_| RcuTable::new(&NAME_CLASS)),
             references: std::array::from_fn(|_| CachePadded::new(RwLock::new(&REFERENCE_CLASS, HashMap::new()))),
             processes: std::array::from_fn(|_| CachePadded::new(Mutex::new(&PROCESS_CLASS, HashMap::new()))),
         }
@@ -103,7 +83,8 @@ impl Registry {
     /// The table of a name: good until this thread's next quiescent point (RG3).
     #[inline]
     pub fn named(&self, name: Atom) -> Option<*const Arc<Table>> {
-        self.names_of(name).place(name).1.map(|named| &raw const named.table)
+        // SAFETY: RG3: who looks is inside thread progress.
+        unsafe { self.names_of(name).find(hash(name), |named| named.name == name) }.map(|named| &raw const named.table)
     }
 
     /// The table of an identifier without the table in it.
@@ -112,31 +93,23 @@ impl Registry {
     }
 
     /// Gives a table a name; `false` if another has it.
-    pub fn register(&self, name: Atom, table: &Arc<Table>) -> bool {
-        let names = self.names_of(name);
-        let _change = names.change.lock();
-        let (end, None) = names.place(name) else { return false };
+    pub fn register(&self, name: Atom, table: &Arc<Table>, progress: &Progress) -> bool {
         debug_assert!(table.options.named, "RG1: only a named table is known by its name");
-        debug_assert!(end.load(Ordering::Relaxed).is_null(), "RG3: the others of the bucket would be lost");
-        let named = Box::new(Named { name, table: table.clone(), next: AtomicPtr::new(ptr::null_mut()) });
-        // Release: pairs with the Acquire in `place`.
-        end.store(Box::into_raw(named), Ordering::Release);
+        let mut names = self.names_of(name).write();
+        if names.find(hash(name), |named| named.name == name).is_some() {
+            return false;
+        }
+        names.add(hash(name), Named { name, table: table.clone() }, Retirer::Other(progress));
         true
     }
 
     /// Frees a name.
     pub fn unregister(&self, name: Atom, table: &Table, progress: &Progress) {
-        let names = self.names_of(name);
-        let _change = names.change.lock();
-        let (link, Some(named)) = names.place(name) else { return };
-        if !ptr::eq(&*named.table, table) {
-            return;
+        let is_it = |named: &Named| named.name == name && ptr::eq(&*named.table, table);
+        let unlinked = self.names_of(name).write().remove(hash(name), is_it);
+        if let Some(named) = unlinked {
+            named.retire(Retirer::Other(progress));
         }
-        // Relaxed, Release: changed under the lock only; what follows was published before.
-        let entry = Unlinked(link.load(Ordering::Relaxed));
-        debug_assert!(ptr::eq(entry.0, named), "RG3: the link leads to another entry");
-        link.store(named.next.load(Ordering::Relaxed), Ordering::Release);
-        progress.retire_unregistered(move || entry.free());
     }
 
     /// Enters a new table.
@@ -217,17 +190,8 @@ impl Registry {
     }
 }
 
-/// An entry that no chain leads to any more.
-struct Unlinked(*mut Named);
-
-// SAFETY: an entry may be freed on any thread.
-unsafe impl Send for Unlinked {}
-
-impl Unlinked {
-    fn free(self) {
-        // SAFETY: RG3: it was unlinked, and every thread has made progress since.
-        drop(unsafe { Box::from_raw(self.0) });
-    }
+fn hash(name: Atom) -> u64 {
+    name.index().into()
 }
 
 fn take(list: &mut Vec<Arc<Table>>, table: &Table) -> bool {

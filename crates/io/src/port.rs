@@ -26,7 +26,7 @@ use crate::bytes::Piece;
 use myriad_heap::Draft;
 use myriad_process::{Message, Payload};
 use myriad_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use myriad_sync::{Arc, LockClass, Mutex, MutexGuard, OnceLock, RwLock};
+use myriad_sync::{Arc, LockClass, Mutex, MutexGuard, OnceLock, Retirer, RwLock};
 use myriad_term::{Build, Pid, Port as PortId, RefNumbers, SharedBinary, Term, TermRef, am};
 use myriad_vm::tracer::flags;
 use myriad_vm::{Signal, Vm};
@@ -387,7 +387,7 @@ impl Port {
         state.phase = Phase::Closing;
         let vm = system.vm;
         if let Some(name) = vm.names.name_of_port(self.id) {
-            vm.names.unregister(&vm.processes, name);
+            vm.names.unregister(&vm.processes, name, Retirer::Other(&vm.progress));
         }
         self.trace(system, flags::PORTS, am::closed, &[reason]);
         for pid in std::mem::take(&mut state.links) {

@@ -24,6 +24,7 @@
 //! | [`count`] | how many hold an object that a table names |
 //! | [`point`] | where a test driver may let another thread run |
 //! | `futex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, signal queue, sleeping, safe reclamation, grow-only table |
+//! | [`rcu_table`] | a hash table that is read without a lock |
 //! | [`idle`], [`leader`] | which threads sleep without work, and which of them waits for events: waking as few as possible |
 //! | [`safepoint`] | stopping the world |
 //! | [`exit_flag`] | an object ends while others give it things |
@@ -112,6 +113,7 @@ pub mod parker;
 pub mod point;
 pub mod profile;
 pub mod progress;
+pub mod rcu_table;
 pub mod revocable;
 pub mod rwlock;
 pub mod safepoint;
@@ -141,6 +143,7 @@ pub use parallelism::{available_parallelism, configured_processors, parallelism_
 pub use parker::Parker;
 pub use point::{drive_by, sim_point};
 pub use progress::{Pinned, Progress, Runner, ThreadSlot};
+pub use rcu_table::{RcuTable, RcuWriter, Retirer, Unlinked};
 pub use revocable::{Revocable, Unavailable};
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};
 pub use safepoint::Safepoint;

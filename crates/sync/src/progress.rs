@@ -213,6 +213,14 @@ impl Progress {
         self.adopt(vec![Retired::Work(Box::new(work))]);
     }
 
+    /// As [`ThreadSlot::retire_object`], from a thread that is not registered.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn retire_object(&self, object: *mut (), free: unsafe fn(*mut ())) {
+        self.adopt(vec![Retired::Object(object, free)]);
+    }
+
     /// Waits until every thread has made progress. The caller must be neither registered (unless parked) nor
     /// pinned: it would wait for itself.
     pub fn wait_for_all(&self) {

@@ -17,6 +17,7 @@ use crate::{Ending, Signal, Signals};
 use myriad_process::ending::Parting;
 use myriad_process::links::{Link, Target};
 use myriad_process::{Message, Payload};
+use myriad_sync::Retirer;
 use myriad_term::{Build, Pid, RefNumbers, Term, TermRef, am, print};
 
 type Stage = myriad_process::ending::Stage<Vm>;
@@ -52,7 +53,7 @@ fn begin(ctx: &mut Ctx<'_>) {
     vm.processes.listings.departs(process);
     process.set_exiting();
     myriad_sync::sim_point();
-    vm.names.release(process);
+    vm.names.release(process, Retirer::Thread(&ctx.sched.slot));
     if let Some(timer) = ctx.state.receive_timer.end() {
         vm.timers.cancel(timer);
     }

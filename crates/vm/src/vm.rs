@@ -21,8 +21,8 @@ use myriad_sync::{Arc, CachePadded, Progress};
 use myriad_term::{Atom, CodeNames, Pid, Port, RefNumbers, Term};
 use std::any::TypeId;
 
-/// Buckets in which tables are looked up by name, by the atom's number (crate `ets`).
-pub const TABLE_NAME_BUCKETS: usize = 256;
+/// Buckets in which tables are looked up by name, by the atom's number (crate `ets`): each has a lock for those who give names.
+pub const TABLE_NAME_BUCKETS: usize = 64;
 
 /// The virtual machine.
 pub struct Vm {

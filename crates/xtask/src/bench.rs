@@ -21,12 +21,12 @@ use table::Tables;
 
 /// The words that the command takes.
 pub const TAKES: &str = "[-n RUNS] [--erl ERL] [--vm ERL] [--cases NAMES] [--idle N] [--plt] [--timeout S] [--json FILE] [PART...]
-  PART            examples, scaling, rates, builtins, io, boot, idle, compile (all of these without one), and projects, which wants
+  PART            examples, scaling, rates, shared, builtins, io, boot, idle, compile (all of these without one), and projects, which wants
                   Elixir and rebar3 (tools/setup projects)
   -n RUNS         medians of so many runs (5)
   --erl ERL       the VM to compare with (OTP's)
   --vm ERL        the VM that is measured (bin/erl)
-  --cases NAMES   of builtins and io only these, with commas between
+  --cases NAMES   of shared, builtins and io only these, with commas between
   --idle N        how many processes `idle` keeps (200000)
   --plt           `projects` has Dialyzer's PLT of kernel and stdlib, too (minutes)
   --timeout S     the seconds that a run may take (120; 3600 with --plt)
@@ -42,7 +42,7 @@ pub fn main(words: &[String]) -> Done {
     let parts = parts::chosen(&words.rest)?;
     let bench = bench(&words)?;
     let sources = examples();
-    let own = ["micro", "builtins", "io_ops"].map(|name| top().join(format!("bench/{name}.erl")));
+    let own = ["micro", "shared", "builtins", "io_ops"].map(|name| top().join(format!("bench/{name}.erl")));
     files::remove_folder(&bench.work);
     otp::compile(&bench.otp, &bench.ebin(), &["-W0"], &sources.into_iter().chain(own).collect::<Vec<_>>())?;
     let mut tables = Tables::new(&bench.work.join("results.md"));

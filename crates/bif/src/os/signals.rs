@@ -166,11 +166,11 @@ fn forward(vm: &'static Vm, from: RawFd) {
 
 /// `erl_signal_server ! {notify, Signal}`. Without a server the signal is lost, as on OTP.
 fn notify(vm: &'static Vm, signal: Atom) {
+    // The pin keeps the name and the process from being freed meanwhile: this thread is no scheduler.
+    let _pin = vm.progress.pin();
     let Some(Named::Process(pid)) = vm.names.whereis(am::erl_signal_server) else { return };
     let arena = Arena::new();
     let message = (&mut &arena).tuple(&[Term::atom(am::notify), signal.term()]);
-    // The pin keeps the process from being freed meanwhile: this thread is no scheduler.
-    let _pin = vm.progress.pin();
     vm.signal_pid(pid, Signal::Message(Message::new(Payload::copy(message), Term::NONE)));
 }
 
@@ -178,13 +178,19 @@ fn notify(vm: &'static Vm, signal: Atom) {
 mod tests {
     use crate::test_support::{call, in_process, text};
     use myriad_process::Named;
+    use myriad_sync::Retirer;
     use myriad_term::{Build, Term, am};
 
     #[test]
     fn a_handled_signal_reaches_the_server() {
         in_process(|ctx| {
             let pid = ctx.pid();
-            assert!(ctx.vm.names.register(&ctx.vm.processes, am::erl_signal_server, Named::Process(pid)));
+            assert!(ctx.vm.names.register(
+                &ctx.vm.processes,
+                am::erl_signal_server,
+                Named::Process(pid),
+                Retirer::Thread(&ctx.sched.slot)
+            ));
             let args = [Term::atom(am::sigusr2), Term::atom(am::handle)];
             assert_eq!(text(call(ctx, "os", "set_signal", &args)), "ok");
             // SAFETY: the signal is handled.

@@ -1,6 +1,7 @@
 //! Registered names.
 
 use myriad_process::Named;
+use myriad_sync::Retirer;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_trace::event::{self, tracer_for};
 use myriad_vm::bif::badarg;
@@ -21,7 +22,7 @@ fn register_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
         (_, Some(port)) => Named::Port(port),
         _ => return badarg(),
     };
-    if !ctx.vm.names.register(&ctx.vm.processes, name, named) {
+    if !ctx.vm.names.register(&ctx.vm.processes, name, named, Retirer::Thread(&ctx.sched.slot)) {
         return badarg();
     }
     trace(ctx, named, am::register, name);
@@ -32,7 +33,7 @@ fn unregister_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(name) = args[0].as_atom() else { return badarg() };
     let named = ctx.vm.names.whereis(name);
     match named {
-        Some(named) if ctx.vm.names.unregister(&ctx.vm.processes, name) => {
+        Some(named) if ctx.vm.names.unregister(&ctx.vm.processes, name, Retirer::Thread(&ctx.sched.slot)) => {
             trace(ctx, named, am::unregister, name);
             Ok(Term::TRUE)
         }

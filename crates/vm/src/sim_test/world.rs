@@ -14,7 +14,7 @@ use myriad_process::{CodePtr, Message, Named, Payload, Priority};
 use myriad_sched::Block;
 use myriad_sched::SLICE_REDUCTIONS;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use myriad_sync::{Arc, LockClass, Mutex};
+use myriad_sync::{Arc, LockClass, Mutex, Retirer};
 use myriad_term::{Atom, Build, Export, Mfa, Pid, RefNumbers, Term, TermRef, am};
 use myriad_testing::Random;
 use std::collections::{BTreeMap, BTreeSet};
@@ -418,10 +418,14 @@ impl Actor {
             }
             18 => {
                 let name = name(self.random.below(3));
-                ctx.vm.names.register(&ctx.vm.processes, name, Named::Process(other));
+                ctx.vm.names.register(&ctx.vm.processes, name, Named::Process(other), Retirer::Thread(&ctx.sched.slot));
             }
             19 => {
-                ctx.vm.names.unregister(&ctx.vm.processes, name(self.random.below(3)));
+                ctx.vm.names.unregister(
+                    &ctx.vm.processes,
+                    name(self.random.below(3)),
+                    Retirer::Thread(&ctx.sched.slot),
+                );
             }
             20 if self.random.below(if world.seed.is_multiple_of(3) { 20 } else { 4 }) == 0 => {
                 let reason = if self.random.below(2) == 0 { am::kill } else { am::normal };

@@ -110,6 +110,12 @@ impl Bench {
         values(command.args(["-run", "micro", "main"]).args(words)).map(|[value]: [f64; 1]| value)
     }
 
+    /// The operations a second of a case of `bench/shared.erl`, by so many processes on as many schedulers.
+    pub fn shared(&self, vm: &Path, case: &str, processes: &str) -> Option<f64> {
+        let mut command = self.start_vm(vm, &["+S", &format!("{processes}:{processes}")]);
+        values(command.args(["-run", "shared", "main", case, processes])).map(|[value]: [f64; 1]| value)
+    }
+
     /// The milliseconds of processor time of a case of `bench/builtins.erl`, without schedulers that spin.
     pub fn builtin(&self, vm: &Path, case: &str) -> Option<f64> {
         let mut command = self.start_vm(vm, &[&["+S", "1:1"], NO_SPINNING.as_slice()].concat());

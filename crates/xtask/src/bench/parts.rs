@@ -14,10 +14,11 @@ pub struct Part {
 }
 
 /// All parts; the last only when it is named.
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 10] = [
     Part { name: "examples", run: programs },
     Part { name: "scaling", run: scaling },
     Part { name: "rates", run: rates },
+    Part { name: "shared", run: shared },
     Part { name: "builtins", run: builtins },
     Part { name: "io", run: io },
     Part { name: "boot", run: boot },
@@ -70,6 +71,18 @@ fn rates(bench: &Bench, tables: &mut Tables) -> Result<(), Stop> {
     for words in rates {
         let pair = bench.turns(words[0], |vm| bench.micro(vm, &words));
         tables.row(words[0], "/s", Better::More, pair)?;
+    }
+    tables.mean()
+}
+
+fn shared(bench: &Bench, tables: &mut Tables) -> Result<(), Stop> {
+    tables.begin("What all cores touch (bench/shared.erl): processes, as many schedulers")?;
+    for case in bench.cases("shared")? {
+        for processes in ["1", "2", "4"] {
+            let title = format!("{case}, {processes}");
+            let pair = bench.turns(&title, |vm| bench.shared(vm, &case, processes));
+            tables.row(&title, "/s", Better::More, pair)?;
+        }
     }
     tables.mean()
 }
