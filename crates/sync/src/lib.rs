@@ -23,7 +23,7 @@
 //! | [`seqlock`], [`sharing`], [`tombstone`] | optimistic reads of what a lock protects; how many users read so; its deletion |
 //! | [`count`] | how many hold an object that a table names |
 //! | [`point`] | where a test driver may let another thread run |
-//! | `futex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, signal queue, sleeping, safe reclamation, grow-only table |
+//! | `futex`, `futex_mutex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, mutex and condition over it, signal queue, sleeping, safe reclamation, grow-only table |
 //! | [`idle`], [`leader`] | which threads sleep without work, and which of them waits for events: waking as few as possible |
 //! | [`safepoint`] | stopping the world |
 //! | [`exit_flag`] | an object ends while others give it things |
@@ -100,6 +100,15 @@ pub mod count;
 pub mod counter;
 pub mod exit_flag;
 mod futex;
+#[cfg(any(loom, all(target_os = "linux", not(feature = "single"))))]
+#[cfg_attr(
+    loom,
+    allow(
+        dead_code,
+        reason = "the locks of a model are loom's: the tests of this module alone use it, and not all of it"
+    )
+)]
+mod futex_mutex;
 pub mod idle;
 pub mod leader;
 pub mod mcs;
