@@ -1,6 +1,6 @@
 //! [`Futex`]: a thread sleeps as long as a word holds a value.
 //!
-//! F1. A waker changes the word and then calls [`wake_one`](Futex::wake_one). A thread that looked at the word before the
+//! F1. A waker changes the word and then calls [`wake_one`](Futex::wake_one) or [`wake_all`](Futex::wake_all). A thread that looked at the word before the
 //!     change either sleeps already, and is woken, or does not fall asleep.
 //!
 //! On Linux the kernel's (Franke, Russell, Kirkwood: Fuss, Futexes and Furwocks, 2002), elsewhere and in the model a lock and a
@@ -12,7 +12,7 @@ pub(crate) use chosen::Futex;
 #[cfg(all(target_os = "linux", not(loom), not(feature = "single")))]
 mod chosen {
     use crate::atomic::AtomicU32;
-    use std::{ptr, time::Duration};
+    use std::{io, ptr, time::Duration};
 
     /// Nothing: the kernel knows which threads sleep.
     #[derive(Debug)]
@@ -23,24 +23,34 @@ mod chosen {
             Self
         }
 
-        /// Sleeps while `word` holds `value`, at most `time`; may end before that.
-        pub(crate) fn wait(&self, word: &AtomicU32, value: u32, time: Option<Duration>) {
+        /// Sleeps while `word` holds `value`, at most `time`; may end before that. Says whether the time ran out.
+        pub(crate) fn wait(&self, word: &AtomicU32, value: u32, time: Option<Duration>) -> bool {
             let span = time.map(|time| libc::timespec {
                 tv_sec: time.as_secs().try_into().unwrap_or(libc::time_t::MAX),
                 tv_nsec: time.subsec_nanos().into(),
             });
             let span = span.as_ref().map_or(ptr::null(), ptr::from_ref);
             // SAFETY: the kernel reads the word and the time, both of which are borrowed until it returns.
-            unsafe {
+            let status = unsafe {
                 libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG, value, span)
             };
+            status == -1 && io::Error::last_os_error().raw_os_error() == Some(libc::ETIMEDOUT)
         }
 
         /// Wakes one that sleeps on `word`.
         pub(crate) fn wake_one(&self, word: &AtomicU32) {
-            // SAFETY: the kernel takes the word's address alone.
-            unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1) };
+            wake(word, 1);
         }
+
+        /// Wakes all that sleep on `word`.
+        pub(crate) fn wake_all(&self, word: &AtomicU32) {
+            wake(word, libc::c_int::MAX);
+        }
+    }
+
+    fn wake(word: &AtomicU32, most: libc::c_int) {
+        // SAFETY: the kernel takes the word's address alone.
+        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, most) };
     }
 }
 
@@ -65,16 +75,20 @@ mod chosen {
             }
         }
 
-        /// Sleeps while `word` holds `value`, at most `time`; may end before that.
-        pub(crate) fn wait(&self, word: &AtomicU32, value: u32, time: Option<Duration>) {
+        /// Sleeps while `word` holds `value`, at most `time`; may end before that. Says whether the time ran out.
+        pub(crate) fn wait(&self, word: &AtomicU32, value: u32, time: Option<Duration>) -> bool {
             let guard = self.lock.lock();
             // Relaxed: a waker takes the lock after its change, so it finds us asleep, or we see the change here (F1). An
             // exchange, which as the kernel's look never sees an old value: a load would give the model much more to try.
-            if word.compare_exchange(value, value, Relaxed, Relaxed).is_ok() {
-                match time {
-                    None => drop(self.wake.wait(guard)),
-                    Some(time) => drop(self.wake.wait_timeout(guard, time)),
+            if word.compare_exchange(value, value, Relaxed, Relaxed).is_err() {
+                return false;
+            }
+            match time {
+                None => {
+                    drop(self.wake.wait(guard));
+                    false
                 }
+                Some(time) => self.wake.wait_timeout(guard, time).1,
             }
         }
 
@@ -82,6 +96,13 @@ mod chosen {
         pub(crate) fn wake_one(&self, _word: &AtomicU32) {
             drop(self.lock.lock());
             self.wake.notify_one();
+        }
+
+        /// Wakes all that sleep on `word`.
+        #[cfg_attr(feature = "single", allow(dead_code, reason = "nobody sleeps"))]
+        pub(crate) fn wake_all(&self, _word: &AtomicU32) {
+            drop(self.lock.lock());
+            self.wake.notify_all();
         }
     }
 }

@@ -25,6 +25,7 @@
 //! | [`point`] | where a test driver may let another thread run |
 //! | `futex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, signal queue, sleeping, safe reclamation, grow-only table |
 //! | [`rcu_table`] | a hash table that is read without a lock |
+//! | `futex`, `futex_mutex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, mutex and condition over it, signal queue, sleeping, safe reclamation, grow-only table |
 //! | [`idle`], [`leader`] | which threads sleep without work, and which of them waits for events: waking as few as possible |
 //! | [`safepoint`] | stopping the world |
 //! | [`exit_flag`] | an object ends while others give it things |
@@ -101,6 +102,15 @@ pub mod count;
 pub mod counter;
 pub mod exit_flag;
 mod futex;
+#[cfg(any(loom, all(target_os = "linux", not(feature = "single"))))]
+#[cfg_attr(
+    loom,
+    allow(
+        dead_code,
+        reason = "the locks of a model are loom's: the tests of this module alone use it, and not all of it"
+    )
+)]
+mod futex_mutex;
 pub mod idle;
 pub mod leader;
 pub mod mcs;

@@ -1,7 +1,7 @@
 //! [`Mutex`] and [`Condvar`]: the lock to use unless there is a reason for another.
 //!
-//! Over the back end's mutex, which on Linux is one futex word: an uncontended acquisition is one compare-exchange,
-//! a contended one spins about a hundred turns and then sleeps in the kernel. This module adds the class.
+//! Over the back end's mutex, which on Linux is one futex word (`futex_mutex.rs`): an uncontended acquisition is one
+//! compare-exchange, a contended one spins about a hundred turns and then sleeps in the kernel. This module adds the class.
 
 use crate::{
     backend::locks,

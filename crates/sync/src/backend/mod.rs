@@ -16,6 +16,8 @@ mod chosen;
 
 #[cfg(any(loom, not(feature = "single")))]
 pub(crate) mod blocking;
+#[cfg(any(loom, all(not(feature = "single"), not(target_os = "linux"))))]
+pub(crate) mod blocking_mutex;
 #[cfg(not(loom))]
 pub mod plain_cell;
 #[cfg(all(not(loom), feature = "single"))]

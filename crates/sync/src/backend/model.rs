@@ -78,7 +78,11 @@ pub mod statics {
     pub use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 }
 
-pub(crate) use super::blocking as locks;
+/// Loom's own: a model of what stands above locks need not try the interleavings inside them.
+pub(crate) mod locks {
+    pub(crate) use super::super::blocking::{ReadGuard, RwLock, WriteGuard};
+    pub(crate) use super::super::blocking_mutex::{Condvar, Mutex, MutexGuard};
+}
 pub(crate) use loom::hint::spin_loop;
 
 /// Cells whose every access loom checks against every other.

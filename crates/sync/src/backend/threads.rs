@@ -1,4 +1,4 @@
-//! The production back end: the processor's atomics, std's threads and futex locks.
+//! The production back end: the processor's atomics, std's threads, locks on futexes.
 
 /// Atomics of the processor.
 pub mod atomic {
@@ -15,7 +15,14 @@ pub mod statics {
 
 pub use super::plain_cell as cell;
 
-pub(crate) use super::blocking as locks;
+/// The mutex is Myriad's own where there are futexes.
+pub(crate) mod locks {
+    pub(crate) use super::super::blocking::{ReadGuard, RwLock, WriteGuard};
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) use super::super::blocking_mutex::{Condvar, Mutex, MutexGuard};
+    #[cfg(target_os = "linux")]
+    pub(crate) use crate::futex_mutex::{Condvar, Mutex, MutexGuard};
+}
 pub(crate) use std::hint::spin_loop;
 
 /// Threads of the operating system.

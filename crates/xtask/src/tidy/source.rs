@@ -55,7 +55,10 @@ pub fn modules(tree: &Tree) -> BTreeMap<String, Module> {
 
 /// Is this file, named from its crate's folder, one that cargo builds by itself?
 fn is_root(path: &str) -> bool {
-    let of_folder = |folder: &str| path.strip_prefix(folder).is_some_and(|name| !name.contains('/'));
+    let of_folder = |folder: &str| {
+        let name = path.strip_prefix(folder).map(|name| name.strip_suffix("/main.rs").unwrap_or(name));
+        name.is_some_and(|name| !name.contains('/'))
+    };
     ["src/lib.rs", "src/main.rs", "build.rs"].contains(&path)
         || ["src/bin/", "examples/", "tests/", "benches/"].into_iter().any(of_folder)
 }
@@ -176,6 +179,8 @@ mod tests {
             ("crates/a/src/dead.rs", "mod b;"),
             ("crates/a/tests/it.rs", "mod common;"),
             ("crates/a/tests/common/mod.rs", ""),
+            ("crates/a/benches/b/main.rs", "mod table;"),
+            ("crates/a/benches/b/table.rs", ""),
         ]);
         let modules = modules(&tree);
         let seen: Vec<(&str, String, bool)> =
@@ -183,6 +188,8 @@ mod tests {
         assert_eq!(
             seen,
             [
+                ("benches/b/main.rs", String::new(), true),
+                ("benches/b/table.rs", "table".to_owned(), true),
                 ("src/b.rs", "b".to_owned(), false),
                 ("src/b/c.rs", "b::c".to_owned(), false),
                 ("src/lib.rs", String::new(), false),
