@@ -42,7 +42,7 @@ help:
 	@echo "make recipes                             follow docs/add-a-bif.md and docs/add-an-opcode.md on a clone (half an hour)"
 	@echo "make check                               the checks of the Rust code; part of make test. Its parts:"
 	@echo "  make lint | tidy | doc | deny          format and clippy | rules of this repository | links of the documentation | licences"
-	@echo "  make loom | single | miri-short        models of lock-free code | crate sync without atomics | undefined behaviour"
+	@echo "  make loom | single | miri-short        models of lock-free code | the sequential VM | undefined behaviour"
 	@echo "make miri | fuzz                         the long ones: all tests that miri can run, libFuzzer"
 
 build:
@@ -197,10 +197,16 @@ loom:
 	@tools/setup
 	@RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=$(CURDIR)/target/loom cargo test --quiet --release -p myriad-sync loom
 
-# There is one thread, the test harness's.
+# The sequential VM: crate `sync` in its one thread (the test harness's), then recorded tests on the whole machine.
 single:
-	@tools/setup
-	@CARGO_TARGET_DIR=$(CURDIR)/target/single cargo test --quiet -p myriad-sync --features single -- --test-threads=1
+	@tools/setup tests
+	@CARGO_TARGET_DIR=$(SINGLE) cargo test --quiet -p myriad-sync --features single -- --test-threads=1
+	@CARGO_TARGET_DIR=$(SINGLE) cargo build --quiet --profile quick --bin myriad --features single
+	@MYRIAD_EMULATOR=$(SINGLE)/quick/myriad cargo xtask recorded --sequential $(SINGLE_PROGRAMS)
+
+# What ports, files, timers, dirty calls, signals of the system and stopping the world do where one thread does all.
+SINGLE := $(CURDIR)/target/single
+SINGLE_PROGRAMS := binary/ ets/ exception/ fun/ message/ process/ term/ trace/ cli/pipes cli/descriptors
 
 # What a later compiler calls deprecated is no concern of the one in use.
 MIRI := RUSTFLAGS="-A deprecated" MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-permissive-provenance" CARGO_TARGET_DIR=$(CURDIR)/target/miri \

@@ -152,8 +152,7 @@ impl Subsystem for Builtins {
         intrinsics::INTRINSICS
     }
 
-    fn start(&'static self, vm: &'static Vm) -> Result<(), String> {
-        os::signals::start(vm);
+    fn start(&'static self, _: &'static Vm) -> Result<(), String> {
         Ok(())
     }
 

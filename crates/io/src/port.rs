@@ -189,7 +189,7 @@ pub fn flush_all(system: &System) {
         } else if last.1.elapsed() > PATIENCE {
             return;
         }
-        myriad_sync::thread::sleep(Duration::from_millis(2));
+        poll::let_write(system, Duration::from_millis(2));
     }
 }
 

@@ -26,6 +26,8 @@ pub fn start(config: Config) -> Result<&'static Vm, String> {
     let release = Release::find(&config.root)?;
     let vm = bare(config, release);
     vm.start_subsystems()?;
+    // In the sequential VM they come as events of a file descriptor, which crate `io` waits for.
+    myriad_bif::os::signals::start(vm);
     myriad_vm::code::load_preloaded(vm)?;
     crate::own_modules::load(vm)?;
     first_process(vm)?;

@@ -4,6 +4,7 @@
 //! here (allocator settings, busy-wait thresholds) is checked as far as OTP documents it, and accepted.
 
 use myriad_heap::{MaxHeapSize, Settings, sizes};
+use myriad_sync::thread::CAN_SPAWN;
 use myriad_vm::emulator_flags::{Break, EmulatorFlags, FileNames, Warnings, WrongNames};
 use myriad_vm::vm::Config;
 use std::path::PathBuf;
@@ -408,6 +409,10 @@ pub fn parse(words: &[Vec<u8>]) -> Result<Command, BadFlag> {
     let c = &mut parsed.config;
     (c.schedulers, c.schedulers_online) = parsed.schedulers;
     let (total, online) = parsed.dirty_cpu;
+    if !CAN_SPAWN {
+        // The sequential VM, whatever the flags say.
+        (c.schedulers, c.schedulers_online) = (1, 1);
+    }
     c.dirty_cpu = total.min(c.schedulers);
     c.dirty_cpu_online = online.min(c.dirty_cpu).min(c.schedulers_online);
     if parsed.version {

@@ -3,7 +3,8 @@
 //!
 //! At most as many threads of a pool work at a time as are online, and none while multi-scheduling is blocked: the one scheduler that
 //! runs then does their work too, in turn with its own (a process that blocks it, and then reads a file, would wait for ever
-//! otherwise). Work is taken by the priorities of its processes, as from a run queue.
+//! otherwise). Work is taken by the priorities of its processes, as from a run queue. In the sequential VM (`CAN_SPAWN` is false) the
+//! pools have no threads and are blocked for good: its scheduler does all their work in turn.
 //!
 //! ```text
 //!   a thread of a pool:
@@ -17,6 +18,9 @@
 //!
 //! DP1. A thread that takes a job goes online in thread progress before it lets go of the queue's lock: what the job refers to, and
 //!      only the queue kept until then, outlives it.
+//! DP2. Who makes a job the work of the scheduler that runs alone says so in `for_the_one`, under the lock of the job's pool, and then
+//!      unparks that scheduler, if it is not that scheduler itself. The scheduler clears the word before it looks under the locks. If it
+//!      misses a job there, the lock was taken later for that job, and the word is set again; if it has parked, it is woken.
 //!
 //! A thread of a pool sleeps on a condition under the pool's lock, not in the idle set of normal schedulers: jobs are long, so a lock
 //! and a call of the operating system for each do not count, and the lock makes store and look one step. It holds normal
@@ -28,9 +32,10 @@ use crate::dispatcher::TRIM_AFTER;
 use crate::local::Local;
 use crate::microstate::{self, State};
 use crate::run_queue::{Load, Queues};
-use crate::schedulers::{Numbers, Schedulers};
+use crate::schedulers::{Numbers, Schedulers, current};
 use myriad_process::{Priority, Process};
 use myriad_sync::atomic::{AtomicBool, Ordering};
+use myriad_sync::thread::CAN_SPAWN;
 use myriad_sync::{CachePadded, Condvar, LockClass, Mutex, MutexGuard};
 
 static CLASS: LockClass = LockClass::new("dirty_run_queue", 610);
@@ -94,7 +99,7 @@ struct Pool<J> {
 
 impl<J> Pool<J> {
     fn new(online: usize) -> Self {
-        let jobs = Jobs { waiting: Queues::default(), running: 0, collecting: 0, online, blocked: false };
+        let jobs = Jobs { waiting: Queues::default(), running: 0, collecting: 0, online, blocked: !CAN_SPAWN };
         Pool { jobs: Mutex::new(&CLASS, jobs), changed: Condvar::new() }
     }
 
@@ -102,21 +107,6 @@ impl<J> Pool<J> {
     fn take_while_blocked(&self) -> Option<J> {
         let mut jobs = self.jobs.lock();
         if jobs.is_for_the_one() { jobs.waiting.pick() } else { None }
-    }
-
-    /// A job is over. `true`: the scheduler that runs alone has to do what waits.
-    #[must_use]
-    fn ran_one(&self, collected: bool) -> bool {
-        let mut jobs = self.jobs.lock();
-        debug_assert!(jobs.running > 0 && jobs.collecting >= usize::from(collected));
-        jobs.running -= 1;
-        jobs.collecting -= usize::from(collected);
-        let for_the_one = jobs.is_for_the_one();
-        if !for_the_one && !jobs.waiting.is_empty() {
-            // It may have waited for this thread's place only.
-            self.changed.notify_one();
-        }
-        for_the_one
     }
 
     /// Waits for a change, and gives free memory of this thread back if none comes after a time of work.
@@ -135,20 +125,15 @@ impl<J> Pool<J> {
         myriad_term::memory::trim();
         self.jobs.lock()
     }
-
-    fn set_online(&self, online: Option<usize>, blocked: bool) {
-        let mut jobs = self.jobs.lock();
-        jobs.online = online.unwrap_or(jobs.online);
-        jobs.blocked = blocked;
-        self.changed.notify_all();
-    }
 }
 
 /// Both pools.
 pub struct DirtyPools<J> {
     cpu: Pool<J>,
     io: Pool<J>,
-    blocked: AtomicBool,
+    /// There may be work for the scheduler that runs alone. Set, under the lock of a pool, by what may make it so; cleared by that
+    /// scheduler before it looks.
+    for_the_one: AtomicBool,
     loads: Box<[CachePadded<Load>]>,
 }
 
@@ -158,7 +143,7 @@ impl<J> DirtyPools<J> {
         DirtyPools {
             cpu: Pool::new(numbers.dirty_cpu_online),
             io: Pool::new(numbers.dirty_io),
-            blocked: AtomicBool::new(false),
+            for_the_one: AtomicBool::new(false),
             loads,
         }
     }
@@ -170,10 +155,39 @@ impl<J> DirtyPools<J> {
 
     /// How many CPU schedulers may work, and whether any of either kind may.
     pub(crate) fn set_online(&self, cpu: usize, blocked: bool) {
-        // Relaxed: the scheduler that runs alone looks again before it parks, and is woken after the change.
-        self.blocked.store(blocked, Ordering::Relaxed);
-        self.cpu.set_online(Some(cpu), blocked);
-        self.io.set_online(None, blocked);
+        self.cpu.jobs.lock().online = cpu;
+        for pool in self.pools() {
+            let mut jobs = pool.jobs.lock();
+            jobs.blocked = blocked || !CAN_SPAWN;
+            self.ask_the_one(&jobs);
+            pool.changed.notify_all();
+        }
+    }
+
+    /// What waits may have become the work of the scheduler that runs alone: says so, if it has (DP2).
+    fn ask_the_one(&self, jobs: &Jobs<J>) -> bool {
+        let asks = jobs.is_for_the_one();
+        if asks {
+            // Relaxed: the pool's lock orders it with the clearing, and the unparking that follows with the look before a park (DP2).
+            self.for_the_one.store(true, Ordering::Relaxed);
+        }
+        asks
+    }
+
+    /// A job is over. `true`: the scheduler that runs alone is to be unparked (DP2).
+    #[must_use]
+    fn ran_one(&self, kind: DirtyKind, collected: bool) -> bool {
+        let pool = self.pool(kind);
+        let mut jobs = pool.jobs.lock();
+        debug_assert!(jobs.running > 0 && jobs.collecting >= usize::from(collected));
+        jobs.running -= 1;
+        jobs.collecting -= usize::from(collected);
+        let asks = self.ask_the_one(&jobs);
+        if !asks && !jobs.waiting.is_empty() {
+            // It may have waited for this thread's place only.
+            pool.changed.notify_one();
+        }
+        asks
     }
 
     fn pools(&self) -> [&Pool<J>; 2] {
@@ -207,11 +221,16 @@ impl<J> DirtyPools<J> {
         self.pool(kind).jobs.lock().waiting.len()
     }
 
-    /// Adds a job, at the priority of its process.
-    pub fn enqueue(&self, kind: DirtyKind, priority: Priority, job: J) {
+    /// Adds a job. `true`: the scheduler that runs alone is to be unparked (DP2).
+    #[must_use]
+    fn enqueue(&self, kind: DirtyKind, priority: Priority, job: J) -> bool {
         let pool = self.pool(kind);
-        pool.jobs.lock().waiting.push(priority, job);
+        let mut jobs = pool.jobs.lock();
+        jobs.waiting.push(priority, job);
+        let asks = self.ask_the_one(&jobs);
+        drop(jobs);
         pool.changed.notify_one();
+        asks
     }
 
     /// Forgets the jobs of a process that ends, but for those that have begun.
@@ -235,26 +254,34 @@ impl<J> DirtyPools<J> {
         }
     }
 
-    /// Is there work that the scheduler which runs alone has to do?
+    /// May there be work that the scheduler which runs alone has to do?
     #[inline]
     pub fn wants_the_one(&self) -> bool {
-        // Relaxed: see `set_online`.
-        self.blocked.load(Ordering::Relaxed) && self.has_job_for_the_one()
+        // Relaxed: see `ask_the_one`.
+        self.for_the_one.load(Ordering::Relaxed)
     }
 
-    #[cold]
-    #[inline(never)]
-    fn has_job_for_the_one(&self) -> bool {
-        self.pools().iter().any(|pool| pool.jobs.lock().is_for_the_one())
-    }
-
-    /// While multi-scheduling is blocked: a job for the scheduler that runs alone.
+    /// A job for the scheduler that runs alone, which calls it.
     pub fn take_for_the_one(&self) -> Option<J> {
-        self.cpu.take_while_blocked().or_else(|| self.io.take_while_blocked())
+        // Relaxed: see `ask_the_one`.
+        self.for_the_one.store(false, Ordering::Relaxed);
+        let job = self.cpu.take_while_blocked().or_else(|| self.io.take_while_blocked());
+        if job.is_some() {
+            // There may be more.
+            self.for_the_one.store(true, Ordering::Relaxed);
+        }
+        job
     }
 }
 
 impl<R: Runtime> Schedulers<R> {
+    /// Adds a job of the dirty schedulers, at the priority of its process.
+    pub fn enqueue_dirty(&self, kind: DirtyKind, priority: Priority, job: R::DirtyJob) {
+        if self.dirty.enqueue(kind, priority, job) && current() != Some(0) {
+            self.platform.unpark(0);
+        }
+    }
+
     /// Does one job, if one waits and may run: what the thread of a dirty scheduler does in one round.
     pub fn run_dirty_job(&self, kind: DirtyKind, run: impl FnOnce(R::DirtyJob)) -> bool {
         let Some((job, collects)) = self.dirty.pool(kind).jobs.lock().take(R::DirtyJob::is_collection) else {
@@ -266,7 +293,7 @@ impl<R: Runtime> Schedulers<R> {
     }
 
     fn ran_dirty_job(&self, kind: DirtyKind, collects: bool) {
-        if self.dirty.pool(kind).ran_one(collects) {
+        if self.dirty.ran_one(kind, collects) {
             self.platform.unpark(0);
         }
     }

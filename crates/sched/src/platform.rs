@@ -1,6 +1,7 @@
 //! The platform below the scheduler: time, randomness and parking come only from here, so that the scheduler that is tested or
 //! simulated from a seed is the one that ships (docs/design.md, section 7).
 
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 /// What the scheduler asks of the platform.
@@ -25,6 +26,12 @@ pub trait Platform: Send + Sync {
     fn serve(&self) -> bool {
         false
     }
+    /// Serves what is ready by now, where no thread waits for it: the scheduler of the sequential VM calls this while it is busy.
+    fn poll(&self) {}
+    /// From now on, where no thread waits for it, whoever serves calls this when the descriptor has become readable.
+    fn call_when_readable(&self, _: OwnedFd, _: Box<dyn Fn() + Send + Sync>) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// Readiness of file descriptors: what a scheduler without work may wait for instead of just sleeping. Crate `io` has it.
@@ -36,6 +43,10 @@ pub trait Readiness: Send + Sync {
     fn wake(&self, scheduler: usize);
     /// Serves what the calling thread's wait has met; `false` if that was nothing.
     fn serve(&self) -> bool;
+    /// As [`Platform::poll`].
+    fn poll(&self);
+    /// As [`Platform::call_when_readable`].
+    fn call_when_readable(&self, descriptor: OwnedFd, call: Box<dyn Fn() + Send + Sync>) -> std::io::Result<()>;
 }
 
 /// Threads of the operating system.
@@ -97,5 +108,18 @@ impl Platform for Threads {
 
     fn serve(&self) -> bool {
         self.readiness.get().is_some_and(|r| r.serve())
+    }
+
+    fn poll(&self) {
+        if let Some(readiness) = self.readiness.get() {
+            readiness.poll();
+        }
+    }
+
+    fn call_when_readable(&self, descriptor: OwnedFd, call: Box<dyn Fn() + Send + Sync>) -> std::io::Result<()> {
+        match self.readiness.get() {
+            Some(readiness) => readiness.call_when_readable(descriptor, call),
+            None => Err(std::io::ErrorKind::Unsupported.into()),
+        }
     }
 }

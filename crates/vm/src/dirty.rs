@@ -43,7 +43,7 @@ impl myriad_sched::Runtime for Vm {
 impl Vm {
     /// Has a process collected on a dirty scheduler; it stays `Running` until then.
     pub(crate) fn collect_dirty(&self, kind: DirtyKind, process: &Process) {
-        self.schedulers.dirty.enqueue(kind, process.priority(), Job::Collection(Running(process)));
+        self.schedulers.enqueue_dirty(kind, process.priority(), Job::Collection(Running(process)));
     }
 
     /// The thread of one dirty scheduler, the `index`-th of all.

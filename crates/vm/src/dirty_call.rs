@@ -187,6 +187,6 @@ impl Vm {
     /// The process stops for a call on a dirty scheduler.
     pub(crate) fn call_dirty(&'static self, ctx: &mut Ctx<'_>, kind: DirtyKind) {
         let call = DirtyCall::begin(ctx);
-        self.schedulers.dirty.enqueue(kind, ctx.process.priority(), Job::Call(call));
+        self.schedulers.enqueue_dirty(kind, ctx.process.priority(), Job::Call(call));
     }
 }

@@ -20,7 +20,7 @@ use myriad_sched::microstate::{self, State};
 use myriad_sched::schedulers::set_current;
 use myriad_sched::{DirtyKind, Dispatcher, Local, Pace, SLICE_REDUCTIONS};
 use myriad_sync::atomic::Ordering;
-use myriad_sync::thread;
+use myriad_sync::thread::{self, CAN_SPAWN};
 use myriad_term::am;
 use std::time::Duration;
 
@@ -30,6 +30,9 @@ const SIGNALS_SHARE: i32 = SLICE_REDUCTIONS / 2;
 const TIMERS_AT_ONCE: u32 = SLICE_REDUCTIONS as u32;
 /// What a slice costs apart from its reductions, in reductions: timers and time are looked at once in [`SLICE_REDUCTIONS`].
 const SLICE_OVERHEAD: u32 = 100;
+/// How long the busy scheduler of the sequential VM lets events of file descriptors lie (nanoseconds), as OTP's lets them lie for some
+/// thousand reductions.
+const POLL_EVERY_NS: u64 = 1_000_000;
 
 /// What a step did.
 #[must_use]
@@ -52,6 +55,8 @@ pub struct Scheduler {
     pub(crate) dispatcher: Dispatcher<Vm>,
     /// Reductions since time was looked at.
     unchecked: u32,
+    /// When file descriptors are looked at next, in the sequential VM.
+    next_poll_ns: u64,
     /// More timers were due then than are fired at a time.
     overdue: bool,
     /// Reductions since free memory last went back to the system.
@@ -60,7 +65,7 @@ pub struct Scheduler {
     served: bool,
     /// It has slept, and since then run no process but the one that is told when schedulers wake.
     asleep: bool,
-    /// While multi-scheduling is blocked: the last step did work of the dirty schedulers.
+    /// While multi-scheduling is blocked, and in the sequential VM: the last step did work of the dirty schedulers.
     dirty_turn: bool,
     /// The slice that has paused (`sched::pace`).
     paused: Option<Slice>,
@@ -83,6 +88,7 @@ impl Scheduler {
             local: vm.scheduler_local(id, false)?,
             dispatcher: Dispatcher::new(&vm.schedulers, id),
             unchecked: 0,
+            next_poll_ns: 0,
             overdue: false,
             untrimmed: 0,
             served: false,
@@ -139,7 +145,7 @@ impl Scheduler {
         Step::Idle(self.vm.timers.next_in(self.local.id, self.local.now_ns))
     }
 
-    /// Multi-scheduling is blocked: does a job of the dirty schedulers every other time.
+    /// This scheduler runs alone: does a job of the dirty schedulers every other time.
     #[cold]
     fn run_dirty_in_turn(&mut self) -> bool {
         let schedulers = &self.vm.schedulers;
@@ -170,6 +176,10 @@ impl Scheduler {
         self.unchecked = 0;
         self.local.now_ns = self.vm.platform.now_ns();
         self.overdue = !self.vm.fire_timers(self.local.id, self.local.now_ns, TIMERS_AT_ONCE);
+        if !CAN_SPAWN && self.local.now_ns >= self.next_poll_ns {
+            self.next_poll_ns = self.local.now_ns + POLL_EVERY_NS;
+            self.vm.platform.poll();
+        }
     }
 
     /// The thread of this scheduler: steps until the VM stops.
@@ -439,16 +449,28 @@ impl Ctx<'_> {
 }
 
 impl Vm {
-    /// Starts all scheduler threads, and waits until the VM stops. Returns the exit status.
+    /// Runs the VM until it stops: on a thread for each scheduler, or (sequential VM) on this one. Returns the exit status.
     pub fn run(&'static self) -> i32 {
+        if CAN_SPAWN {
+            self.run_threads();
+        } else {
+            self.run_scheduler(0);
+        }
+        self.exit_status()
+    }
+
+    /// The thread of scheduler `id`.
+    fn run_scheduler(&'static self, id: usize) {
+        if let Some(mut scheduler) = Scheduler::new(self, id) {
+            scheduler.run_thread();
+        }
+    }
+
+    /// Starts all scheduler threads, and waits until the VM stops.
+    fn run_threads(&'static self) {
         let mut threads = Vec::new();
         for id in 0..self.config.schedulers {
-            let body = move || {
-                if let Some(mut scheduler) = Scheduler::new(self, id) {
-                    scheduler.run_thread();
-                }
-            };
-            match thread::spawn(&format!("{}_scheduler", id + 1), body) {
+            match thread::spawn(&format!("{}_scheduler", id + 1), move || self.run_scheduler(id)) {
                 Ok(thread) => threads.push(thread),
                 Err(error) => panic!("cannot start scheduler {}: {error}", id + 1),
             }
@@ -465,7 +487,6 @@ impl Vm {
                 std::panic::resume_unwind(panic);
             }
         }
-        self.exit_status()
     }
 
     /// Puts the process where the way its slice ended says.

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The words that the command takes.
-pub const TAKES: &str = "[--vm ERL] [-j N] [--json FILE] [--timeout S] [--lines N] [--record] [PATTERN...]
+pub const TAKES: &str = "[--vm ERL] [-j N] [--json FILE] [--timeout S] [--lines N] [--record | --sequential] [PATTERN...]
   PATTERN       a part of AREA/NAME; all programs without one
   --vm ERL      the VM that runs them (bin/erl)
   -j N          so many at a time (as many as the machine has cores)
@@ -26,18 +26,23 @@ pub const TAKES: &str = "[--vm ERL] [-j N] [--json FILE] [--timeout S] [--lines 
   --timeout S   the seconds that a program may take (90)
   --lines N     show so many lines of what differs (20)
   --record      write tests/expected from the installed OTP instead
+  --sequential  the VM is the sequential one (make single): not the programs that ask for several schedulers
 
 tests/known-failures lists what is known to differ, `AREA/NAME LINES REASON` each: so many lines of that program may
-differ. More is a failure; fewer asks for the number to be lowered.
+differ. More is a failure; fewer asks for the number to be lowered. tests/several-schedulers lists what --sequential leaves out,
+`AREA/NAME REASON` each.
 ";
 
 /// Runs the programs and compares, or records.
 pub fn main(words: &[String]) -> Done {
-    let words = Words::parse(words, &["--record"], &["--vm", "-j", "--json", "--timeout", "--lines"])?;
+    let words = Words::parse(words, &["--record", "--sequential"], &["--vm", "-j", "--json", "--timeout", "--lines"])?;
     let jobs = words.number("-j")?.unwrap_or_else(parallel::cores);
     let timeout = words.number("--timeout")?.unwrap_or(90);
     let shown = words.number("--lines")?.unwrap_or(20);
-    let names = names(&words.rest)?;
+    let mut names = names(&words.rest)?;
+    if words.has("--sequential") {
+        leave_out(&mut names, &files::read_if_there(&top().join("tests/several-schedulers")))?;
+    }
     let otp = Otp::find()?;
     let record = words.has("--record");
     let vm = match words.value("--vm") {
@@ -72,6 +77,17 @@ fn names(patterns: &[String]) -> Result<Vec<String>, Stop> {
     names.retain(|name| patterns.is_empty() || patterns.iter().any(|pattern| name.contains(pattern.as_str())));
     names.sort();
     if names.is_empty() { Err(Stop::Usage(format!("no test matches {}", patterns.join(" ")))) } else { Ok(names) }
+}
+
+/// Leaves out the programs of a list of names and reasons; a program that is not there has no place in the list.
+fn leave_out(names: &mut Vec<String>, list: &str) -> Result<(), Stop> {
+    let listed: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let all = self::names(&[])?;
+    if let Some(unknown) = listed.iter().find(|name| !all.iter().any(|one| one == *name)) {
+        return Err(Stop::Failed(format!("tests/several-schedulers: there is no program {unknown}")));
+    }
+    names.retain(|name| !listed.contains(&name.as_str()));
+    Ok(())
 }
 
 /// `AREA/NAME` of the files in an area's folder that end so.
@@ -133,5 +149,13 @@ mod tests {
         );
         assert!(names(&[]).unwrap().iter().all(|name| !name.starts_with("lib/")));
         assert!(matches!(names(&["no such program".to_owned()]), Err(Stop::Usage(_))));
+    }
+
+    #[test]
+    fn listed_programs_are_left_out() {
+        let mut chosen = names(&["cli/".to_owned()]).unwrap();
+        leave_out(&mut chosen, "cli/pipes for a reason\n").unwrap();
+        assert!(!chosen.contains(&"cli/pipes".to_owned()) && chosen.contains(&"cli/flags".to_owned()));
+        assert!(matches!(leave_out(&mut chosen, "cli/gone for a reason\n"), Err(Stop::Failed(_))));
     }
 }

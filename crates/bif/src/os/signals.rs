@@ -1,7 +1,7 @@
 //! Signals of the operating system: `os:set_signal/2`, and telling `erl_signal_server` of those that are handled.
 //!
 //! The handler only writes the signal's number into a pipe, which is all that a handler may do; a thread of its own reads the
-//! pipe and sends `{notify, Signal}`.
+//! pipe and sends `{notify, Signal}`. In the sequential VM the scheduler does so, when it serves events of file descriptors.
 
 use myriad_process::{Message, Named, Payload};
 use myriad_sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -9,7 +9,7 @@ use myriad_sync::{LockClass, Mutex, OnceLock, thread};
 use myriad_term::{Arena, Atom, Build, Term, am};
 use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx, Signal, Vm};
-use std::os::fd::RawFd;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
 myriad_vm::bifs! { pub SIGNALS = "os" {
     "set_signal" / 2 Plain => set_signal_2;
@@ -74,7 +74,7 @@ pub fn start(vm: &'static Vm) {
 pub enum Interrupt {
     /// Nothing.
     Ignore,
-    /// This is called, on the thread that forwards signals.
+    /// This is called, on the thread that forwards signals (the sequential VM: the scheduler's, between two slices).
     Call(fn(&'static Vm)),
 }
 
@@ -121,7 +121,7 @@ fn dispose(signal: i32, action: libc::sighandler_t) {
     }
 }
 
-/// Makes the pipe and the thread, once; `false` if there is no making them.
+/// Makes the pipe and the thread, or what stands for it, once; `false` if there is no making them.
 fn start_thread(vm: &'static Vm) -> bool {
     let _one = STARTING.lock();
     if PIPE.load(Ordering::Relaxed) >= 0 {
@@ -136,13 +136,29 @@ fn start_thread(vm: &'static Vm) -> bool {
     // SAFETY: the descriptor was made above.
     unsafe { libc::fcntl(ends[1], libc::F_SETFL, libc::O_NONBLOCK) };
     let from = ends[0];
-    if thread::spawn("signals", move || forward(vm, from)).is_err() {
+    let started = if thread::CAN_SPAWN {
+        thread::spawn("signals", move || forward(vm, from)).map(drop)
+    } else {
+        forward_when_readable(vm, from)
+    };
+    if started.is_err() {
         return false;
     }
     PIPE.store(i64::from(ends[1]), Ordering::Relaxed);
     true
 }
 
+/// Has whoever serves events read the pipe, as far as it is filled.
+fn forward_when_readable(vm: &'static Vm, from: RawFd) -> std::io::Result<()> {
+    // SAFETY: the descriptor was made by the caller, and nobody else owns it.
+    let owned = unsafe {
+        libc::fcntl(from, libc::F_SETFL, libc::O_NONBLOCK);
+        OwnedFd::from_raw_fd(from)
+    };
+    vm.platform.call_when_readable(owned, Box::new(move || forward(vm, from)))
+}
+
+/// Forwards what comes through the pipe, until it is empty (if it does not block).
 fn forward(vm: &'static Vm, from: RawFd) {
     vm.adopt_thread();
     let mut number = 0u8;

@@ -13,6 +13,9 @@
 //!     before it looks whether it was woken; its waker looks afterwards which thread has the post. [`LeaderSlot`] has the protocol.
 //! W3. The thread that has waited serves the events. Two threads may be about one port: its lock decides.
 //!
+//! In the sequential VM there is no I/O thread. Its scheduler waits here whenever it parks, looks without waiting now and then while it
+//! is busy, and does the I/O thread's lists each time (`CAN_SPAWN` is false).
+//!
 //! What epoll does not take (regular files and some devices) is always ready: its keys stand in a list that the I/O thread goes
 //! through without waiting, one step of each port at a time.
 
@@ -20,7 +23,8 @@ use super::System;
 use myriad_sched::Readiness;
 use myriad_sched::microstate::{State, within};
 use myriad_sync::atomic::{AtomicBool, Ordering};
-use myriad_sync::{LeaderSlot, LockClass, Mutex, Parker};
+use myriad_sync::thread::CAN_SPAWN;
+use myriad_sync::{Arc, LeaderSlot, LockClass, Mutex, Parker};
 use myriad_term::Port as PortId;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
@@ -34,9 +38,12 @@ use std::time::Duration;
 static READY_CLASS: LockClass = LockClass::new("poll_ready", 360);
 static LATER_CLASS: LockClass = LockClass::new("poll_later", 370);
 static CHILDREN_CLASS: LockClass = LockClass::new("poll_children", 350);
+static CALLS_CLASS: LockClass = LockClass::new("poll_calls", 355);
 
 /// Marks the keys of programs.
 const CHILD: u64 = 1 << 62;
+/// Marks what is called when a descriptor is readable.
+const CALL: u64 = 1 << 61;
 /// The key of [`Poll::wake`].
 const WAKE: u64 = u64::MAX;
 /// How long there may be no waiter (W1).
@@ -70,6 +77,9 @@ struct Child {
 /// What has to be done where no port's lock is held.
 type Job = Box<dyn FnOnce(&System) + Send>;
 
+/// What is done when a descriptor is readable.
+type Call = Arc<dyn Fn() + Send + Sync>;
+
 /// What the waiter waits for.
 pub(super) struct Poll {
     epoll: OwnedFd,
@@ -86,6 +96,8 @@ pub(super) struct Poll {
     ready: Mutex<Vec<u64>>,
     later: Mutex<Vec<Job>>,
     children: Mutex<(u64, HashMap<u64, Child>)>,
+    /// Descriptors that are waited for until the VM ends.
+    calls: Mutex<Vec<(OwnedFd, Call)>>,
 }
 
 /// A file descriptor that is waited for at times.
@@ -186,11 +198,12 @@ impl Poll {
             wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
             post: LeaderSlot::new(),
             thread: Parker::new(),
-            lent: AtomicBool::new(false),
+            lent: AtomicBool::new(!CAN_SPAWN),
             met: AtomicBool::new(false),
             ready: Mutex::new(&READY_CLASS, Vec::new()),
             later: Mutex::new(&LATER_CLASS, Vec::new()),
             children: Mutex::new(&CHILDREN_CLASS, (0, HashMap::new())),
+            calls: Mutex::new(&CALLS_CLASS, Vec::new()),
         };
         epoll::add(&poll.epoll, &poll.wake, EventData::new_u64(WAKE), EventFlags::IN | EventFlags::ET)?;
         Ok(poll)
@@ -227,6 +240,27 @@ impl Poll {
             // Relaxed: a waiter that has not seen it yet is interrupted the next time.
             self.lent.store(false, Ordering::Relaxed);
             self.post.leader().into_iter().for_each(|who| self.interrupt(who));
+        }
+    }
+
+    /// Does the I/O thread, or the one that stands for it, have something to do besides waiting?
+    fn has_lists(&self) -> bool {
+        !self.ready.lock().is_empty() || !self.later.lock().is_empty()
+    }
+
+    /// Adds a descriptor that is waited for until the VM ends.
+    fn call_when_readable(&self, descriptor: OwnedFd, call: Call) -> io::Result<()> {
+        let mut calls = self.calls.lock();
+        let key = EventData::new_u64(CALL | calls.len() as u64);
+        epoll::add(&self.epoll, &descriptor, key, EventFlags::IN)?;
+        calls.push((descriptor, call));
+        Ok(())
+    }
+
+    fn call(&self, index: usize) {
+        let call = self.calls.lock().get(index).map(|(_, call)| call.clone());
+        if let Some(call) = call {
+            call();
         }
     }
 
@@ -346,6 +380,8 @@ fn serve(system: &System) {
             let key = event.data.u64();
             if key & CHILD != 0 {
                 child_ended(system, key);
+            } else if key & CALL != 0 {
+                system.poll.call((key & !CALL) as usize);
             } else {
                 let flags = event.flags;
                 let hung_up = flags.intersects(EventFlags::HUP | EventFlags::RDHUP | EventFlags::ERR);
@@ -353,6 +389,36 @@ fn serve(system: &System) {
             }
         }
     });
+}
+
+/// Does what the I/O thread has been asked for, and one step of each port that is always ready.
+fn serve_lists(system: &System) {
+    let jobs = std::mem::take(&mut *system.poll.later.lock());
+    for job in jobs {
+        job(system);
+    }
+    let ready = std::mem::take(&mut *system.poll.ready.lock());
+    if ready.is_empty() {
+        return;
+    }
+    HANDS.with(|hands| {
+        let Ok(mut hands) = hands.try_borrow_mut() else { return };
+        hands.buffer.resize(READ, 0);
+        for key in ready {
+            port_ready(system, key, false, &mut hands.buffer);
+        }
+    });
+}
+
+/// Lets output go on for a moment, while its caller waits for it.
+pub(super) fn let_write(system: &System, time: Duration) {
+    if CAN_SPAWN {
+        myriad_sync::thread::sleep(time);
+    } else {
+        system.poll.wait(Some(time));
+        serve(system);
+        serve_lists(system);
+    }
 }
 
 /// What idle schedulers wait with.
@@ -366,6 +432,7 @@ impl Readiness for Waiting {
             return false;
         }
         let Some(post) = poll.post.try_lead(SCHEDULERS + scheduler) else { return false };
+        let timeout = if !CAN_SPAWN && poll.has_lists() { Some(Duration::ZERO) } else { timeout };
         let met = !was_woken() && poll.wait(timeout);
         drop(post);
         if met {
@@ -383,24 +450,38 @@ impl Readiness for Waiting {
 
     fn serve(&self) -> bool {
         let any = HANDS.with(|hands| hands.try_borrow().is_ok_and(|hands| !hands.events.is_empty()));
-        if any {
+        let lists = !CAN_SPAWN && self.0.poll.has_lists();
+        if any || lists {
             let _io = within(State::CheckIo);
             serve(self.0);
+            if lists {
+                serve_lists(self.0);
+            }
         }
-        any
+        any || lists
+    }
+
+    fn poll(&self) {
+        self.0.poll.wait(Some(Duration::ZERO));
+        self.serve();
+    }
+
+    fn call_when_readable(&self, descriptor: OwnedFd, call: Box<dyn Fn() + Send + Sync>) -> io::Result<()> {
+        self.0.poll.call_when_readable(descriptor, call.into())
     }
 }
 
-/// Starts the thread.
+/// Starts the thread, where there can be one.
 pub(super) fn start(system: &'static System) -> Result<(), String> {
+    if !CAN_SPAWN {
+        return Ok(());
+    }
     let slot = system.vm.progress.register().ok_or("too many threads")?;
     let body = move || {
         let poll = &system.poll;
         system.vm.adopt_thread();
         system.vm.account_thread(system.vm.microstates.poll_thread(), State::CheckIo);
         let mut quiet = 0;
-        // To read into from what is always ready.
-        let mut always = Vec::new();
         while !system.vm.schedulers.is_stopping() {
             slot.park();
             let busy = !poll.ready.lock().is_empty();
@@ -417,17 +498,7 @@ pub(super) fn start(system: &'static System) -> Result<(), String> {
             drop(post);
             slot.unpark();
             serve(system);
-            let jobs = std::mem::take(&mut *poll.later.lock());
-            for job in jobs {
-                job(system);
-            }
-            let ready = std::mem::take(&mut *poll.ready.lock());
-            if !ready.is_empty() {
-                always.resize(READ, 0);
-            }
-            for key in ready {
-                port_ready(system, key, false, &mut always);
-            }
+            serve_lists(system);
             slot.quiescent();
             let told = TOLD.replace(false);
             // If another thread waits, this one looks in; after it has waited itself, it does so if a scheduler may come for the post.

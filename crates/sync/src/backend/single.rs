@@ -5,6 +5,7 @@
 //!
 //! S1. The process has one thread. [`thread::spawn`] refuses, and no other crate may name `std::thread`; S1 is
 //!     what every `unsafe impl Sync` here rests on. Test harnesses start threads, hence `--test-threads=1`.
+//!     A signal's handler, which interrupts the thread, only reads cells.
 //!
 //! Reference counts (`Arc`) stay std's and cost a locked add: a cell-based one could not hold `dyn Trait`.
 
