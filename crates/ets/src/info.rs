@@ -174,7 +174,7 @@ fn stats(ctx: &mut Ctx<'_>, table: &Table) -> Term {
         small(shortest),
         small(longest),
         small(hidden),
-        small(table.lock_count()),
+        small(table.shard_count()),
     ])
 }
 

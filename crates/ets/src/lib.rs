@@ -4,7 +4,8 @@
 //! | --- | --- |
 //! | [`row`] | one object, in a block of its own, packed in compressed tables; copying in and out |
 //! | [`hash`], [`tree`] | rows by key: linear hashing, B-tree |
-//! | [`ordered`] | the B-tree behind its lock |
+//! | [`ordered`] | a B-tree behind its lock |
+//! | [`trees`], [`one_tree`], [`adapting`] with [`routes`] | what an ordered set asks of its trees; how one does it, and several do |
 //! | [`store`], [`shards`], [`ordered_rows`] | what operations ask of a store of rows; how the two kinds do it |
 //! | [`deferred_free`] | what becomes of what leaves a hash table |
 //! | [`cursor`] | steps through an ordered set without a search |
@@ -16,6 +17,7 @@
 //! | [`ops`], [`walk`], [`counter`], [`admin`], [`info`] | built-ins by key, by order, on counters, on tables as a whole |
 
 pub mod access;
+mod adapting;
 mod admin;
 mod alter;
 mod counter;
@@ -25,10 +27,14 @@ pub mod dump;
 pub mod hash;
 mod heap_walk;
 mod info;
+#[cfg(test)]
+mod linear;
+mod one_tree;
 mod ops;
 pub mod ordered;
 mod ordered_rows;
 pub mod registry;
+pub mod routes;
 pub mod row;
 mod select;
 mod shards;
@@ -43,6 +49,7 @@ mod test_support;
 #[cfg(test)]
 mod tests;
 pub mod tree;
+pub mod trees;
 mod walk;
 
 use myriad_term::{Magic, Term};

@@ -1,10 +1,10 @@
-//! The tree of an ordered set, its lock, and what is known of it without one.
+//! A tree of rows, its lock, and what is known of it without one.
 //!
 //! OR1. The tree is reached with the lock, or by the table's holder while it is inside (ets.table/TB5). To change it, with the lock for
 //!      writing or as the holder, which does not reach it twice at a time.
 
 use crate::tree::Tree;
-use myriad_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use myriad_sync::atomic::{AtomicIsize, AtomicU32, AtomicUsize, Ordering};
 use myriad_sync::{BiasGuard, LockClass, ReadGuard, RwLock, WriteGuard};
 use myriad_term::Pid;
 use std::cell::UnsafeCell;
@@ -17,7 +17,7 @@ pub struct Ordered {
     pub claim: Claim,
     tree: UnsafeCell<Tree>,
     rows: AtomicUsize,
-    words: AtomicUsize,
+    words: AtomicIsize,
 }
 
 /// Which user uses a lock, and how often in a row: a rough figure, in the lock's line of the cache.
@@ -65,18 +65,18 @@ pub struct ReadTree<'a> {
 pub struct WriteTree<'a> {
     at: &'a Ordered,
     tree: &'a mut Tree,
-    _right: Writer<'a>,
+    right: Writer<'a>,
 }
 
 impl Ordered {
-    /// An empty one.
-    pub fn new(class: &'static LockClass, keypos: usize) -> Ordered {
+    /// A lock for this tree.
+    pub fn new(class: &'static LockClass, tree: Tree) -> Ordered {
         Ordered {
             lock: RwLock::new(class, ()),
             claim: Claim::default(),
-            tree: UnsafeCell::new(Tree::new(keypos)),
-            rows: AtomicUsize::new(0),
-            words: AtomicUsize::new(Tree::new(keypos).words()),
+            rows: AtomicUsize::new(tree.len()),
+            words: AtomicIsize::new(tree.words()),
+            tree: UnsafeCell::new(tree),
         }
     }
 
@@ -107,7 +107,7 @@ impl Ordered {
         // SAFETY: OR1: no other thread reads or writes as long as the right lasts.
         let tree = unsafe { &mut *self.tree.get() };
         debug_assert_eq!(self.len(), tree.len(), "OR1: another thread is writing");
-        WriteTree { at: self, tree, _right: right }
+        WriteTree { at: self, tree, right }
     }
 
     /// Number of rows.
@@ -118,7 +118,7 @@ impl Ordered {
     }
 
     /// Words of all rows, as [`Tree::words`] counts them.
-    pub fn words(&self) -> usize {
+    pub fn words(&self) -> isize {
         // Relaxed: a figure.
         self.words.load(Ordering::Relaxed)
     }
@@ -147,10 +147,17 @@ impl DerefMut for WriteTree<'_> {
     }
 }
 
+impl WriteTree<'_> {
+    /// Is it written by the table's holder, and not with the lock?
+    #[inline]
+    pub fn is_holders(&self) -> bool {
+        matches!(self.right, Right::Holder(_))
+    }
+}
+
 impl Drop for WriteTree<'_> {
     #[inline]
     fn drop(&mut self) {
-        debug_assert!(self.tree.len() > 0 || self.tree.words() == 0, "no rows, and they take room");
         // Relaxed: figures, which only a thread that may write the tree writes.
         self.at.rows.store(self.tree.len(), Ordering::Relaxed);
         self.at.words.store(self.tree.words(), Ordering::Relaxed);

@@ -297,7 +297,7 @@ fn end_of_chunk(ctx: &mut Ctx<'_>, mut s: Selection, rest: Vec<Term>) -> Term {
     }
     let limit = Term::small(s.limit.unwrap_or(1) as i64);
     let continuation = if hash {
-        let shards = s.scan.table.lock_count();
+        let shards = s.scan.table.shard_count();
         let place = match &s.scan.sweep.position {
             Position::Bucket(at) => Term::small(at.to_number(shards) as i64),
             Position::Listed(at) => Term::small(-2 - *at as i64),
@@ -353,7 +353,7 @@ fn continue_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
             let position = match place.small_value() {
                 -1 => Position::End,
                 n if n < 0 => Position::Listed((-2 - n) as usize),
-                n => Position::Bucket(Bucket::from_number(n as usize, table.lock_count())),
+                n => Position::Bucket(Bucket::from_number(n as usize, table.shard_count())),
             };
             let mut items = rest.list_iter();
             let found: Vec<Term> = items.by_ref().collect();

@@ -1,7 +1,7 @@
 //! What a kind of store is to the operations on tables: the trait [`Rows`], and the one place where it is dispatched.
 //!
-//! `set`, `bag` and `duplicate_bag` are chains of rows behind the locks of their shards ([`crate::shards`]), an `ordered_set` is a tree
-//! behind one lock ([`crate::ordered_rows`]). Operations (`ops`, `counter`, `walk`, `select`, `alter`, ...) do not know which: they
+//! `set`, `bag` and `duplicate_bag` are chains of rows behind the locks of their shards ([`crate::shards`]), an `ordered_set` is one tree
+//! or several, each behind a lock ([`crate::ordered_rows`]). Operations (`ops`, `counter`, `walk`, `select`, `alter`, ...) do not know which: they
 //! call [`Store`]'s arm through `on_store!`, statically, so that each operation is compiled once for each store. Another
 //! store is a file that implements [`Rows`], a variant of [`Store`], an arm of the macro, and a line in `Table::new`.
 //!
@@ -19,6 +19,7 @@
 
 use crate::hash::{Fixed, Shards};
 use crate::ordered::Ordered;
+use crate::routes::Adapting;
 use crate::row::copy_out;
 use crate::row::{Measured, NewRow, Row};
 use crate::table::{Gone, Table, Taken, User};
@@ -32,6 +33,8 @@ pub enum Store {
     Hash(Shards),
     /// A tree, of an ordered set.
     Tree(Ordered),
+    /// Several trees, of an ordered set that many write at a time.
+    Adapting(Adapting),
 }
 
 /// Runs an expression with a store, whichever it is, by the name that is given: the one match over all of them.
@@ -40,6 +43,7 @@ macro_rules! on_store {
         match $store {
             $crate::store::Store::Hash($rows) => $do,
             $crate::store::Store::Tree($rows) => $do,
+            $crate::store::Store::Adapting($rows) => $do,
         }
     };
 }
@@ -175,7 +179,8 @@ pub trait Rows {
     /// May users read rows without a lock (ets/TB4)? Rows that have been taken out must outlive their reads then.
     const OPTIMISTIC: bool;
 
-    /// Its locks, in the order in which they are taken (ets/TB2). Tables with one lock may have a holder (ets/TB5).
+    /// The locks behind which a user comes who will read without them (ets/TB4), in the order in which they are taken (ets/TB2); none in
+    /// a store that nobody reads so.
     fn locks(&self) -> impl Iterator<Item = &RwLock<()>>;
 
     /// Calls `each` with the visible rows of a key, the newest first: perhaps several times, where it looks optimistically, and only what it

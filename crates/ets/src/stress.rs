@@ -4,7 +4,8 @@ use crate::hash::Fixed;
 use crate::row::{Measured, NewRow, Row, copy_out};
 use crate::store::{Caller, Rows, Store, on_store};
 use crate::table::{Gone, Kind, Options, Protection, Table, WriteConcurrency};
-use crate::tree::Place;
+use crate::tree::{Place, Way};
+use crate::trees::Trees;
 use myriad_sync::{Arc, Progress};
 use myriad_term::{Arena, Build, Pid, RefNumbers, SharedBinary, Term, TermRef, am};
 use std::thread::scope;
@@ -73,26 +74,34 @@ fn keys(table: &Table) -> Vec<i64> {
                 }
             }
         }
-        Store::Tree(tree) => {
-            let mut last = None;
-            loop {
-                let tree = table.read_tree(None, tree).unwrap_or_else(|_| panic!("deleted"));
-                let place = last.map_or(Place::Start, |key| Place::After(Term::small(key)));
-                let Some(row) = tree.next(place) else { break };
-                let key = row.key(0).small_value();
-                keys.push(key);
-                last = Some(key);
-            }
-        }
+        Store::Tree(trees) => keys_in_order(table, trees, &mut keys),
+        Store::Adapting(trees) => keys_in_order(table, trees, &mut keys),
     }
     keys
 }
 
-fn kinds(slices: &'static Progress) -> [Arc<Table>; 3] {
+fn keys_in_order(table: &Table, trees: &impl Trees, keys: &mut Vec<i64>) {
+    loop {
+        let from = keys.last().map_or(Place::Start, |key| Place::After(Term::small(*key)));
+        let way = Way { from, upwards: true };
+        let next = trees.nearest(
+            table,
+            None,
+            way,
+            |tree| tree.next(from).map(|row| row.key(0)),
+            |key| key.map(TermRef::small_value),
+        );
+        let Some(key) = next.unwrap_or_else(|_| panic!("deleted")) else { break };
+        keys.push(key);
+    }
+}
+
+fn kinds(slices: &'static Progress) -> [Arc<Table>; 4] {
     [
         table(Kind::Set, WriteConcurrency::No, slices),
         table(Kind::Set, WriteConcurrency::Yes, slices),
         table(Kind::OrderedSet, WriteConcurrency::No, slices),
+        table(Kind::OrderedSet, WriteConcurrency::Yes, slices),
     ]
 }
 

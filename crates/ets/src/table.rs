@@ -1,7 +1,8 @@
 //! A table: what it is, which processes may use it, and its rows behind their locks.
 //!
 //! Hash tables have one shard, or several with `write_concurrency`; the shard of a key follows from the low bits of its hash.
-//! Each shard has a readers-writer lock. An ordered set is one tree behind one. Three ways lead to the rows:
+//! Each shard has a readers-writer lock. An ordered set is one tree behind one; with `write_concurrency` several, whose number follows how much
+//! they are fought over ([`crate::adapting`]). Three ways lead to the rows:
 //!
 //! | way | for | costs |
 //! | --- | --- | --- |
@@ -36,7 +37,7 @@
 //!
 //! TB1. `deleted` is set before the rows are taken out; a thread that has taken a lock, or has read without one, looks at it
 //!      afterwards, so that none sees or fills the remains of a deleted table ([`Tombstone`]).
-//! TB2. Several shards are locked in the order of their numbers.
+//! TB2. Several shards are locked in the order of their numbers, several trees in the order of their keys.
 //! TB3. `fixed` counts what holds rows in place (fixations, traversals under way). It is read under the shard's lock. The thread that
 //!      brings it to zero purges each shard under its lock, and only while it is still zero.
 //! TB4. Without a lock only a process on a normal scheduler reads, and never beyond one call of a built-in. As long as one process
@@ -45,7 +46,7 @@
 //!      with all locks held.
 //! TB5. A process that has taken a lock so often that its uses reach a threshold becomes the table's holder ([`BiasedLock`]), and takes no
 //!      locks until another user wants one. What it does inside stands for what is done under a lock. Optimistic readers need not
-//!      know of it: to them it is a writer like others. Tables with several shards have no holder.
+//!      know of it: to them it is a writer like others. Tables with several shards have no holder; of several trees there is none as long as they are several.
 //!
 //! # What was not done
 //!
@@ -53,13 +54,16 @@
 //! - *Immutable chains, replaced from the changed row to the bucket*, which need no sequence number: each insertion would copy rows, and
 //!   splitting a bucket still moves rows to where a reader does not look.
 //! - *Hazard pointers, or epochs entered and left at each look-up*: a store and a fence for each, which cost more than the look-up.
-//! - *Optimistic reads of ordered sets*: nodes of a B-tree change in place, words that are no atomics.
+//! - *Optimistic reads of ordered sets*: nodes of a B-tree change in place, words that are no atomics. With `write_concurrency` readers of one
+//!   tree write the word of its lock, and those of different trees do not meet.
 
 use crate::deferred_free::DeferredFree;
 use crate::hash::{Chains, Fixed, Reading, Shard, Writing};
 use crate::ordered::{Claim, Ordered, ReadTree, Reader, Right, WriteTree, Writer};
+use crate::routes::Adapting;
 use crate::row::{Form, NewRow, Row, RowAddress};
 use crate::store::{Rows, Store, on_store};
+use crate::tree::Tree;
 use myriad_heap::Payload;
 use myriad_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{
@@ -226,8 +230,11 @@ impl Table {
             options.kind != Kind::OrderedSet || !matches!(options.write_concurrency, WriteConcurrency::Shards(_)),
             "a tree has no shards"
         );
-        let store = match options.kind {
-            Kind::OrderedSet => Store::Tree(Ordered::new(&ROWS_CLASS, options.keypos)),
+        let store = match (options.kind, options.write_concurrency) {
+            (Kind::OrderedSet, WriteConcurrency::No) => {
+                Store::Tree(Ordered::new(&ROWS_CLASS, Tree::new(options.keypos)))
+            }
+            (Kind::OrderedSet, _) => Store::Adapting(Adapting::new(&ROWS_CLASS, options.keypos, slices)),
             _ => {
                 let shift = match options.write_concurrency {
                     WriteConcurrency::No => 0,
@@ -238,7 +245,7 @@ impl Table {
                 Store::Hash((0..1usize << shift).map(shard).collect())
             }
         };
-        let several = on_store!(&store, rows => rows.locks().nth(1).is_some());
+        let several = matches!(&store, Store::Hash(shards) if shards.len() > 1);
         let threshold = if several || !biased_lock::asymmetric::works() { NEVER } else { THRESHOLD };
         Table {
             numbers,
@@ -353,8 +360,9 @@ impl Table {
         on_store!(&self.store, rows => rows.purge(self, user));
     }
 
+    /// This, unless the table has been deleted. To be asked with a lock, or after an optimistic read (TB1).
     #[inline(always)]
-    fn alive<T>(&self, guard: T) -> Result<T, Gone> {
+    pub fn alive<T>(&self, guard: T) -> Result<T, Gone> {
         if self.is_deleted() { Err(Gone) } else { Ok(guard) }
     }
 
@@ -378,27 +386,36 @@ impl Table {
         debug_assert!(self.users.admits(user.data()), "TB4: the user has come");
     }
 
-    /// The right of the table's holder (TB5). To be asked for before a lock is taken, and counted as a use of it.
+    /// The right of the table's holder (TB5). To be asked for before a lock is taken, and counted as a use of it. `has_all_rows`: is the lock
+    /// one that all rows are behind? Asked with the lock held.
     #[inline(always)]
-    fn enter(&self, user: User, claim: &Claim) -> Option<BiasGuard<'_>> {
+    pub fn enter<'a>(
+        &'a self,
+        user: User,
+        lock: &RwLock<()>,
+        claim: &Claim,
+        has_all_rows: impl Fn() -> bool,
+    ) -> Option<BiasGuard<'a>> {
         let user = user?;
         // SAFETY: only the thread that runs this process at the moment calls it the user.
         if let Some(inside) = unsafe { self.bias.enter(user.data()) } {
-            debug_assert_eq!(self.lock_count(), 1, "TB5: a table with several shards has no holder");
+            debug_assert_eq!(self.shard_count(), 1, "TB5: a table with several shards has no holder");
             return Some(inside);
         }
         // Relaxed: a figure.
-        if claim.count(user) < self.threshold.load(Ordering::Relaxed) { None } else { self.claim(user) }
+        if claim.count(user) < self.threshold.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.claim(user, lock, &has_all_rows)
     }
 
     /// A user has taken the lock often enough to become the holder (TB5).
     #[cold]
-    fn claim(&self, user: Pid) -> Option<BiasGuard<'_>> {
-        debug_assert_eq!(self.lock_count(), 1, "TB5: a table with several shards has no holder");
-        let lock = on_store!(&self.store, rows => rows.locks().next())?;
+    fn claim(&self, user: Pid, lock: &RwLock<()>, has_all_rows: &dyn Fn() -> bool) -> Option<BiasGuard<'_>> {
+        debug_assert_eq!(self.shard_count(), 1, "TB5: a table with several shards has no holder");
         let guard = self.bias.with_lock(|| lock.write());
-        // SAFETY: the table's one lock is held for writing.
-        if unsafe { self.bias.grant(user.data()) } {
+        // SAFETY: the lock of all rows is held for writing.
+        if has_all_rows() && unsafe { self.bias.grant(user.data()) } {
             // Relaxed: written under the lock, and a figure to others. A claim does not count beyond two bytes.
             let threshold = self.threshold.load(Ordering::Relaxed) * 2;
             debug_assert!(threshold >= 2 * THRESHOLD, "TB5: each holder pays more than the one before");
@@ -409,21 +426,27 @@ impl Table {
         unsafe { self.bias.enter(user.data()) }
     }
 
-    /// The right to read what is behind a lock.
+    /// Takes a lock so that there is no holder beside it (TB5).
+    #[inline(always)]
+    pub fn without_holder<G>(&self, lock: impl Fn() -> G) -> G {
+        self.bias.with_lock(lock)
+    }
+
+    /// The right to read what is behind the lock of all rows, or of a shard.
     #[inline(always)]
     fn reader<'a>(&'a self, user: User, lock: &'a RwLock<()>, claim: &Claim) -> Reader<'a> {
-        match self.enter(user, claim) {
+        match self.enter(user, lock, claim, || true) {
             Some(inside) => Right::Holder(inside),
-            None => Right::Lock(self.bias.with_lock(|| lock.read())),
+            None => Right::Lock(self.without_holder(|| lock.read())),
         }
     }
 
-    /// The right to write what is behind a lock.
+    /// The right to write what is behind the lock of all rows, or of a shard.
     #[inline(always)]
     fn writer<'a>(&'a self, user: User, lock: &'a RwLock<()>, claim: &Claim) -> Writer<'a> {
-        match self.enter(user, claim) {
+        match self.enter(user, lock, claim, || true) {
             Some(inside) => Right::Holder(inside),
-            None => Right::Lock(self.bias.with_lock(|| lock.write())),
+            None => Right::Lock(self.without_holder(|| lock.write())),
         }
     }
 
@@ -572,9 +595,12 @@ impl Table {
         on_store!(&self.store, rows => rows.with_row(self, user, key, f))
     }
 
-    /// How many locks its rows are behind: how many shards it has.
-    pub fn lock_count(&self) -> usize {
-        on_store!(&self.store, rows => rows.locks().count())
+    /// How many shards it has; one if it is an ordered set.
+    pub fn shard_count(&self) -> usize {
+        match &self.store {
+            Store::Hash(shards) => shards.len(),
+            Store::Tree(_) | Store::Adapting(_) => 1,
+        }
     }
 
     /// Number of visible rows.

@@ -75,6 +75,15 @@ pub enum Place<'a> {
     AfterAll(Edge<'a>),
 }
 
+/// From where a walk goes, and which way.
+#[derive(Clone, Copy)]
+pub struct Way<'a> {
+    /// Where it begins.
+    pub from: Place<'a>,
+    /// Towards greater keys?
+    pub upwards: bool,
+}
+
 /// A point as something that keys can be compared with: a key is itself, any other point is between keys.
 trait Point {
     /// The order of this point to a key.
@@ -134,7 +143,8 @@ impl Ord for dyn Point + '_ {
 pub struct Tree {
     entries: BTreeMap<Key, RowAddress>,
     keypos: usize,
-    words: usize,
+    /// Less what rows took that left for another tree ([`Tree::split`]): only the sum over all trees of a table means something.
+    words: isize,
     version: u64,
 }
 
@@ -142,12 +152,16 @@ pub struct Tree {
 const VERSIONS: u64 = 1 << 20;
 static NEXT_VERSION: AtomicU64 = AtomicU64::new(VERSIONS);
 
+/// The first of so many versions that no other tree has (TR2).
+fn new_versions() -> u64 {
+    // Relaxed: only different numbers are wanted.
+    NEXT_VERSION.fetch_add(VERSIONS, Sync::Relaxed)
+}
+
 impl Tree {
     /// No rows.
     pub fn new(keypos: usize) -> Tree {
-        // Relaxed: only different numbers are wanted.
-        let version = NEXT_VERSION.fetch_add(VERSIONS, Sync::Relaxed);
-        Tree { entries: BTreeMap::new(), keypos, words: 0, version }
+        Tree { entries: BTreeMap::new(), keypos, words: 0, version: new_versions() }
     }
 
     /// What changes whenever the keys do (TR2).
@@ -157,11 +171,10 @@ impl Tree {
     }
 
     fn changed(&mut self) {
-        debug_assert!(!self.entries.is_empty() || self.words == 0, "no rows, and they take room");
         self.version += 1;
         if self.version.is_multiple_of(VERSIONS) {
-            // The next tree's numbers begin here. Relaxed: as above.
-            self.version = NEXT_VERSION.fetch_add(VERSIONS, Sync::Relaxed);
+            // The next tree's numbers begin here.
+            self.version = new_versions();
         }
     }
 
@@ -177,9 +190,10 @@ impl Tree {
         self.entries.len()
     }
 
-    /// Words of all rows, one more for each as OTP counts.
-    pub fn words(&self) -> usize {
-        self.words + self.entries.len()
+    /// Words of all rows, one more for each as OTP counts. Of a tree that has been split or joined, its part of the sum over all
+    /// trees of the table.
+    pub fn words(&self) -> isize {
+        self.words + self.entries.len() as isize
     }
 
     /// One of its rows.
@@ -202,7 +216,7 @@ impl Tree {
         let row = unsafe { address.row() };
         let of = row.key(self.keypos);
         debug_assert_eq!(row.hash(), 0, "an ordered set has no hashes");
-        self.words += row.words();
+        self.words += row.words() as isize;
         if let Some(old) = self.entries.insert(key(of), address) {
             // SAFETY: ets.row/R1: it has just left the table.
             let old = unsafe { old.row() };
@@ -217,7 +231,7 @@ impl Tree {
             // TR1; the keys are equal, so the order stays.
             at.0.set(key_word(of));
         }
-        self.words -= old.words();
+        self.words -= old.words() as isize;
         // SAFETY: ets/R1: it has just left the table.
         unsafe { old.free() };
     }
@@ -244,7 +258,7 @@ impl Tree {
                 let old = unsafe { place.insert(row.address()).row() };
                 // TR1, as in `replaced`.
                 place.key().0.set(key_word(row.key(self.keypos)));
-                self.words = self.words + row.words() - old.words();
+                self.words += row.words() as isize - old.words() as isize;
                 // SAFETY: ets/R1: it has just left the table.
                 unsafe { old.free() };
                 self.changed();
@@ -253,7 +267,7 @@ impl Tree {
                 let row = Row::sized(tuple, 0);
                 place.key().0.set(key_word(row.key(self.keypos)));
                 place.insert(row.address());
-                self.words += row.words();
+                self.words += row.words() as isize;
                 self.changed();
             }
         }
@@ -269,7 +283,7 @@ impl Tree {
         // SAFETY: ets.row/R1: it has just left the table.
         unsafe {
             let row = place.remove().row();
-            self.words -= row.words();
+            self.words -= row.words() as isize;
             row.free();
         }
         self.changed();
@@ -369,6 +383,28 @@ impl Tree {
     /// The `index`-th row.
     pub fn nth(&self, index: usize) -> Option<Row<'_>> {
         self.entries.values().nth(index).map(|row| self.held(row))
+    }
+
+    /// Takes the upper half of the rows out, as a tree of its own. What their words are stays counted here: to count anew would be to
+    /// look at all of them.
+    pub fn split(&mut self) -> Tree {
+        debug_assert!(self.len() > 1, "each half has a row");
+        let middle = self.entries.keys().nth(self.len() / 2).map_or(Term::NIL, |key| key.0.get());
+        self.changed();
+        Tree { entries: self.entries.split_off(&key(middle)), keypos: self.keypos, words: 0, version: new_versions() }
+    }
+
+    /// Takes the rows of another tree in, whose keys are all greater or all less. The smaller of the two is what it costs.
+    pub fn absorb(&mut self, other: &mut Tree) {
+        if self.len() < other.len() {
+            std::mem::swap(&mut self.entries, &mut other.entries);
+        }
+        let total = self.len() + other.len();
+        self.entries.extend(std::mem::take(&mut other.entries));
+        debug_assert_eq!(self.len(), total, "two trees of a table have no key in common");
+        self.words += std::mem::take(&mut other.words);
+        self.changed();
+        other.changed();
     }
 
     /// Takes all rows out.

@@ -21,6 +21,7 @@
 //! | [`revocable`] | a value that can be taken away from its user |
 //! | [`state`] | which thread owns an object, and looking at it while none does |
 //! | [`seqlock`], [`sharing`], [`tombstone`] | optimistic reads of what a lock protects; how many users read so; its deletion |
+//! | [`directory`] | what leads to locks and is replaced whole |
 //! | [`count`] | how many hold an object that a table names |
 //! | [`point`] | where a test driver may let another thread run |
 //! | `futex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, signal queue, sleeping, safe reclamation, grow-only table |
@@ -100,6 +101,7 @@ mod cgroup;
 pub mod class;
 pub mod count;
 pub mod counter;
+pub mod directory;
 pub mod exit_flag;
 mod futex;
 #[cfg(any(loom, all(target_os = "linux", not(feature = "single"))))]
@@ -142,6 +144,7 @@ pub use biased_lock::{BiasGuard, BiasedLock};
 pub use class::LockClass;
 pub use count::Count;
 pub use counter::{ShardedCounter, ShardedTally, Tally};
+pub use directory::{Directory, Entered};
 pub use exit_flag::ExitFlag;
 pub use idle::IdleSet;
 pub use leader::{LeaderSlot, Leading};
