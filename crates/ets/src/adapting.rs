@@ -1,8 +1,8 @@
 //! The rows of an ordered set with `write_concurrency`: a contention-adapting search tree (Sagonas and Winblad, 2015 and 2018).
 //!
-//! The keys are divided among *base nodes*, each a tree with a lock of its own ([`Ordered`]) and a figure of how much it is fought over
-//! ([`Strain`]). There is one at first. One whose lock is often found taken is split in the middle; one whose lock is always free is
-//! joined with a neighbour. What leads from a key to its base node is an array of the keys between them ([`Routes`]), which is
+//! The keys are divided among *base nodes*, each a tree with a lock of its own ([`crate::ordered::Ordered`]) and a figure of how much it is fought over
+//! ([`crate::routes::Strain`]). There is one at first. One whose lock is often found taken is split in the middle; one whose lock is always free is
+//! joined with a neighbour. What leads from a key to its base node is an array of the keys between them ([`crate::routes::Routes`]), which is
 //! replaced whole (sync/DI1 to sync/DI3): the papers' tree of route nodes, laid flat.
 //!
 //! AD1. A key is in the base node to which the current routes lead. Who has the lock of a base node and then finds the routes current has
