@@ -250,14 +250,18 @@ impl<E: Send + Sync + 'static> RcuWriter<'_, E> {
         self.table.array().entries().map(|entry| unsafe { &(*entry.as_ptr()).value })
     }
 
-    fn place(&self, hash: u64, is_it: impl Fn(&E) -> bool) -> Option<(&Place<E>, &Entry<E>)> {
+    /// The place of the entry that `is_it` knows, and the entry's address: what is retired must come from the place, not from a reference.
+    fn place(&self, hash: u64, is_it: impl Fn(&E) -> bool) -> Option<(&Place<E>, NonNull<Entry<E>>)> {
         // SAFETY: the lock is held for as long as the borrow: nobody else unlinks.
-        unsafe { self.table.array().find(hash, is_it) }
+        let (place, _) = unsafe { self.table.array().find(hash, is_it) }?;
+        // Relaxed: stored under the lock.
+        NonNull::new(place.load(Relaxed)).map(|entry| (place, entry))
     }
 
     /// The entry of this hash that `is_it` knows.
     pub fn find(&self, hash: u64, is_it: impl Fn(&E) -> bool) -> Option<&E> {
-        self.place(hash, is_it).map(|(_, entry)| &entry.value)
+        // SAFETY: as in `place`.
+        unsafe { self.table.array().find(hash, is_it) }.map(|(_, entry)| &entry.value)
     }
 
     /// Adds an entry whose key is not there. An array that becomes too small is left to `by`.
@@ -280,7 +284,7 @@ impl<E: Send + Sync + 'static> RcuWriter<'_, E> {
         };
         // Release: pairs with the Acquire in `find`.
         place.store(Box::into_raw(Box::new(Entry { hash, value })), Release);
-        Some(Unlinked(NonNull::from(old)))
+        Some(Unlinked(old))
     }
 
     /// Takes out the entry that `is_it` knows.
@@ -288,9 +292,8 @@ impl<E: Send + Sync + 'static> RcuWriter<'_, E> {
         let (place, old) = self.place(hash, is_it)?;
         // Relaxed: who reads it follows no link. That it comes before the freeing, thread progress orders.
         place.store(gone(), Relaxed);
-        let old = Unlinked(NonNull::from(old));
         self.fill.entries -= 1;
-        Some(old)
+        Some(Unlinked(old))
     }
 
     /// Takes out all entries.
@@ -310,7 +313,8 @@ impl<E: Send + Sync + 'static> RcuWriter<'_, E> {
 
     /// Moves the entries to an array of which, with one entry more, at most half is filled.
     fn make_room(&mut self, by: Retirer<'_>) {
-        let old = NonNull::from(self.table.array());
+        // Relaxed: stored under the lock.
+        let Some(old) = NonNull::new(self.table.array.load(Relaxed)) else { unreachable!("a table has an array") };
         let new = Array::new((2 * (self.fill.entries + 1)).next_power_of_two().max(FIRST));
         // SAFETY: the lock is held: nobody else retires it.
         for entry in unsafe { old.as_ref() }.entries() {
