@@ -135,13 +135,14 @@ impl<T: Send + Sync + 'static> Entered<'_, T> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::Directory;
-    use crate::{Arc, LockClass, Progress};
+    use crate::{Arc, LockClass, OnceLock, Progress};
 
     static CLASS: LockClass = LockClass::new("directory", 1);
 
     #[test]
     fn it_is_replaced_unless_it_is_pinned() {
-        let domain: &'static Arc<Progress> = Box::leak(Box::new(Progress::new(2)));
+        static DOMAIN: OnceLock<Arc<Progress>> = OnceLock::new();
+        let domain = DOMAIN.get_or_init(|| Progress::new(2));
         let slot = domain.register().expect("room");
         let counted = Arc::new(());
         let directory = Directory::new(&CLASS, domain, (1, counted.clone()));
