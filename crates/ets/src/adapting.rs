@@ -354,11 +354,11 @@ impl Trees for Adapting {
 mod tests {
     use crate::routes::Adapting;
     use crate::store::{Caller, Rows, Store};
-    use crate::table::{Options, Protection, Table, WriteConcurrency};
+    use crate::table::{Kind, Table, WriteConcurrency};
+    use crate::test_support::{domain, table};
     use crate::tree::{Place, Way};
     use crate::trees::Trees;
-    use myriad_sync::{Arc, Progress};
-    use myriad_term::{Arena, Build, Pid, RefNumbers, Term, TermRef, am};
+    use myriad_term::{Arena, Build, Pid, Term, TermRef};
     use myriad_testing::Random;
     use std::collections::BTreeSet;
     use std::ops::ControlFlow;
@@ -399,22 +399,13 @@ mod tests {
     /// However the keys are divided, the rows are those of one tree.
     #[test]
     fn base_nodes_together_are_one_tree() {
-        let slices: &'static Arc<Progress> = Box::leak(Box::new(Progress::new(1)));
+        let slices = domain(1);
         let slot = slices.register().expect("room");
         let by = Caller { user: USER, slices: Some(&slot) };
-        let options = Options {
-            kind: crate::table::Kind::OrderedSet,
-            keypos: 0,
-            named: false,
-            read_concurrency: false,
-            write_concurrency: WriteConcurrency::Yes,
-            decentralized_counters: false,
-            compressed: false,
-        };
         let mut random = Random::new(17);
         let mut most = 0;
         for _ in 0..if cfg!(miri) { 2 } else { 60 } {
-            let table = Table::new(RefNumbers([1, 2, 3]), am::ok, Pid::new(1, 0), Protection::Public, options, slices);
+            let table = table(Kind::OrderedSet, WriteConcurrency::Yes, slices);
             let Store::Adapting(trees) = &table.store else { panic!("it adapts") };
             let mut model = BTreeSet::new();
             for _ in 0..150 {

@@ -6,11 +6,12 @@
 //! (ets/AD1), and that a step to the next key gives up one tree's lock before it has that of the next.
 
 use crate::store::{Caller, Rows, Store, on_store};
-use crate::table::{Kind, Options, Protection, Table, WriteConcurrency};
+use crate::table::{Kind, Table, WriteConcurrency};
+use crate::test_support::{domain, table};
 use crate::tree::{Place, Way};
 use crate::trees::Trees;
 use myriad_sync::{Arc, Progress, ThreadSlot};
-use myriad_term::{Arena, Build, Pid, RefNumbers, Term, TermRef, am};
+use myriad_term::{Arena, Build, Pid, Term, TermRef};
 use myriad_testing::Random;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Barrier;
@@ -209,16 +210,7 @@ fn record(
     write_concurrency: WriteConcurrency,
     slices: &'static Arc<Progress>,
 ) -> (Vec<Operation>, Model) {
-    let options = Options {
-        kind,
-        keypos: 0,
-        named: false,
-        read_concurrency: false,
-        write_concurrency,
-        decentralized_counters: false,
-        compressed: false,
-    };
-    let table = Table::new(RefNumbers([1, 2, 3]), am::ok, Pid::new(1, 0), Protection::Public, options, slices);
+    let table = table(kind, write_concurrency, slices);
     let first: Model = (0..KEYS).step_by(2).map(|key| (key, key)).collect();
     {
         let slot = slices.register().expect("room");
@@ -244,7 +236,7 @@ fn record(
 
 #[test]
 fn histories_are_linearizable() {
-    let slices: &'static Arc<Progress> = Box::leak(Box::new(Progress::new(8)));
+    let slices = domain(8);
     let kinds = [
         (Kind::Set, WriteConcurrency::No),
         (Kind::Set, WriteConcurrency::Yes),

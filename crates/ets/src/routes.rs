@@ -54,7 +54,8 @@ pub enum Verdict {
 
 impl Strain {
     const FOUGHT_OVER: isize = 250;
-    const LIMIT: isize = 1000;
+    const SPLIT: isize = 1000;
+    const JOIN: isize = -Self::SPLIT;
 
     /// A reader has found the lock taken.
     #[cold]
@@ -68,17 +69,15 @@ impl Strain {
     pub fn count(&self, was_taken: bool) -> Verdict {
         // Relaxed: a figure; what a reader adds at the same time may get lost.
         let strain = self.0.load(Ordering::Relaxed) + if was_taken { Self::FOUGHT_OVER } else { -1 };
-        let is_due = strain.abs() >= Self::LIMIT;
-        self.0.store(if is_due { 0 } else { strain }, Ordering::Relaxed);
-        match strain {
-            Self::LIMIT.. => Verdict::Split,
-            ..=-1000 => Verdict::Join,
+        let verdict = match strain {
+            Self::SPLIT.. => Verdict::Split,
+            ..=Self::JOIN => Verdict::Join,
             _ => Verdict::Fine,
-        }
+        };
+        self.0.store(if verdict == Verdict::Fine { strain } else { 0 }, Ordering::Relaxed);
+        verdict
     }
 }
-
-const _: () = assert!(Strain::LIMIT == 1000);
 
 /// A part of the keys.
 pub struct Base {

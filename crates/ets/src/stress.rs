@@ -3,30 +3,13 @@
 use crate::hash::Fixed;
 use crate::row::{Measured, NewRow, Row, copy_out};
 use crate::store::{Caller, Rows, Store, on_store};
-use crate::table::{Gone, Kind, Options, Protection, Table, WriteConcurrency};
+use crate::table::{Gone, Kind, Table, WriteConcurrency};
+use crate::test_support::{domain, table};
 use crate::tree::{Place, Way};
 use crate::trees::Trees;
 use myriad_sync::{Arc, Progress};
-use myriad_term::{Arena, Build, Pid, RefNumbers, SharedBinary, Term, TermRef, am};
+use myriad_term::{Arena, Build, Pid, SharedBinary, Term, TermRef};
 use std::thread::scope;
-
-/// A domain of progress for all the threads of a test, which lives for ever.
-fn domain() -> &'static Arc<Progress> {
-    Box::leak(Box::new(Progress::new(8)))
-}
-
-fn table(kind: Kind, write_concurrency: WriteConcurrency, slices: &'static Progress) -> Arc<Table> {
-    let options = Options {
-        kind,
-        keypos: 0,
-        named: false,
-        read_concurrency: false,
-        write_concurrency,
-        decentralized_counters: false,
-        compressed: false,
-    };
-    Arc::new(Table::new(RefNumbers([1, 2, 3]), am::ok, Pid::new(1, 0), Protection::Public, options, slices))
-}
 
 /// `{Key, Value, Value, <<Value>>}`: all three say the same, or the row has been torn.
 fn new_row(table: &Table, key: i64, value: i64, binary: &SharedBinary) -> NewRow {
@@ -108,7 +91,7 @@ fn kinds(slices: &'static Progress) -> [Arc<Table>; 4] {
 #[test]
 fn writers_readers_and_walkers() {
     let rounds = if cfg!(miri) { 20 } else { 4000 };
-    let slices = domain();
+    let slices = domain(8);
     for table in kinds(slices) {
         let binary = SharedBinary::from_bytes(&[7; 100]);
         // Odd keys stay, even keys come and go.
@@ -166,7 +149,7 @@ fn writers_readers_and_walkers() {
 
 #[test]
 fn a_deleted_table_stays_empty() {
-    for table in kinds(domain()) {
+    for table in kinds(domain(8)) {
         let binary = SharedBinary::from_bytes(&[7; 100]);
         scope(|s| {
             for thread in 0..3 {
@@ -193,7 +176,7 @@ fn a_deleted_table_stays_empty() {
 
 #[test]
 fn shards_grow_and_shrink_by_themselves() {
-    let table = table(Kind::Set, WriteConcurrency::No, domain());
+    let table = table(Kind::Set, WriteConcurrency::No, domain(8));
     let binary = SharedBinary::from_bytes(&[7; 100]);
     let Store::Hash(shards) = &table.store else { panic!("a set is a hash table") };
     for key in 0..20_000 {
@@ -214,7 +197,7 @@ fn shards_grow_and_shrink_by_themselves() {
 #[test]
 fn rows_written_over_are_never_torn() {
     let rounds = if cfg!(miri) { 20 } else { 30_000 };
-    let slices = domain();
+    let slices = domain(8);
     let table = table(Kind::Set, WriteConcurrency::No, slices);
     let put = |user, slot: &myriad_sync::ThreadSlot, key: i64, value: i64, flat: bool| {
         let mut arena = &Arena::new();
@@ -268,7 +251,7 @@ fn rows_written_over_are_never_torn() {
 /// A row is filled anew where it has no other reader, and replaced where it may have one: what it counts is right in both cases.
 #[test]
 fn rows_filled_anew_count_what_they_hold() {
-    let slices = domain();
+    let slices = domain(8);
     let slot = slices.register().expect("room");
     let binaries: Vec<SharedBinary> = (1..4).map(|i| SharedBinary::from_bytes(&[i; 100])).collect();
     for kind in [Kind::Set, Kind::OrderedSet] {
@@ -310,7 +293,7 @@ fn rows_filled_anew_count_what_they_hold() {
 #[test]
 fn others_come_while_the_holder_is_at_work() {
     let (tables, rounds) = if cfg!(miri) { (1, 600) } else { (15, 1500) };
-    let slices = domain();
+    let slices = domain(8);
     let binary = SharedBinary::from_bytes(&[7; 100]);
     for round in 0..tables {
         for table in kinds(slices) {
