@@ -50,6 +50,8 @@ const WAKE: u64 = u64::MAX;
 const GRACE: Duration = Duration::from_millis(1);
 /// The I/O thread takes the post back when schedulers have waited for this many times GRACE and met no event.
 const QUIET: u32 = 20;
+/// How often a program is asked whether it has ended, where nothing tells of it (Linux before 5.3, valgrind).
+const ASKED: Duration = Duration::from_millis(10);
 /// Most events taken at a time.
 const EVENTS: usize = 32;
 /// As much as OTP reads at a time.
@@ -70,7 +72,7 @@ pub(super) enum Side {
 struct Child {
     pid: u32,
     port: PortId,
-    /// Ready when it has ended.
+    /// Ready when it has ended, or, where there are no descriptors of processes, every [`ASKED`].
     handle: OwnedFd,
 }
 
@@ -299,39 +301,48 @@ fn epoll_wait(
 }
 
 /// Waits for the end of a program that a port has started.
-pub(super) fn watch_child(system: &'static System, port: PortId, pid: u32) -> io::Result<()> {
+pub(super) fn watch_child(system: &System, port: PortId, pid: u32) -> io::Result<()> {
     let Some(process) = rustix::process::Pid::from_raw(pid as i32) else { return Ok(()) };
-    let handle = match rustix::process::pidfd_open(process, rustix::process::PidfdFlags::empty()) {
-        Ok(handle) => handle,
-        Err(_) => {
-            // An old kernel: a thread that waits.
-            let wait = move || {
-                if let Some(status) = reap(pid, 0) {
-                    ended(system, port, status);
-                }
-            };
-            return myriad_sync::thread::spawn("reaper", wait).map(drop);
-        }
-    };
+    let handle =
+        rustix::process::pidfd_open(process, rustix::process::PidfdFlags::empty()).or_else(|_| ticks(ASKED))?;
     let mut children = system.poll.children.lock();
     children.0 += 1;
     let key = CHILD | children.0;
-    epoll::add(&system.poll.epoll, &handle, EventData::new_u64(key), EventFlags::IN | EventFlags::ONESHOT)?;
+    epoll::add(&system.poll.epoll, &handle, EventData::new_u64(key), EventFlags::IN | EventFlags::ET)?;
     children.1.insert(key, Child { pid, port, handle });
     Ok(())
 }
 
-/// The exit status of a program, as the shell counts it: 128 and the signal if one has ended it.
-fn reap(pid: u32, flags: i32) -> Option<i32> {
+/// A descriptor that becomes readable again and again, this far apart.
+fn ticks(apart: Duration) -> Result<OwnedFd, Errno> {
+    use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
+    let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
+    let apart = rustix::time::Timespec { tv_sec: 0, tv_nsec: i64::from(apart.subsec_nanos()) };
+    timerfd_settime(&timer, TimerfdTimerFlags::empty(), &Itimerspec { it_interval: apart, it_value: apart })?;
+    Ok(timer)
+}
+
+/// A timer's next interval begins when the timer is read.
+fn begin_next_tick(timer: &OwnedFd) {
+    // What it tells, how many intervals have passed, is of no interest.
+    let _ = rustix::io::read(timer, &mut [0u8; 8]);
+}
+
+/// The exit status of a program, as the shell counts it: 128 and the signal if one has ended it. `None`: it runs.
+fn reap(pid: u32) -> Option<i32> {
     let mut status = 0;
     loop {
-        // SAFETY: waits for our own child; writes only to `status`.
-        let got = unsafe { libc::waitpid(pid as i32, &raw mut status, flags) };
+        // SAFETY: looks at our own child; writes only to `status`.
+        let got = unsafe { libc::waitpid(pid as i32, &raw mut status, libc::WNOHANG) };
         if got == pid as i32 {
             break;
         }
-        if got == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
+        if got == 0 {
             return None;
+        }
+        if io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
+            // Another part of the program has reaped it: its exit status is lost.
+            return Some(0);
         }
     }
     if libc::WIFEXITED(status) {
@@ -339,22 +350,25 @@ fn reap(pid: u32, flags: i32) -> Option<i32> {
     } else if libc::WIFSIGNALED(status) {
         Some(128 + libc::WTERMSIG(status))
     } else {
-        None
+        Some(0)
     }
 }
 
-fn ended(system: &System, port: PortId, status: i32) {
-    if let Some(port) = system.get(port) {
-        port.child_ended(system, status);
+/// A program has ended, or it is time to ask.
+fn look_at_child(system: &System, key: u64) {
+    let mut children = system.poll.children.lock();
+    let Some(child) = children.1.get(&key) else { return };
+    let status = reap(child.pid);
+    if status.is_none() {
+        begin_next_tick(&child.handle);
     }
-}
-
-fn child_ended(system: &System, key: u64) {
-    let child = system.poll.children.lock().1.remove(&key);
-    if let Some(child) = child {
+    let ended = status.and_then(|status| Some((children.1.remove(&key)?, status)));
+    drop(children);
+    if let Some((child, status)) = ended {
         let _ = epoll::delete(&system.poll.epoll, &child.handle);
-        // If another part of the program has reaped it, its exit status is lost.
-        ended(system, child.port, reap(child.pid, libc::WNOHANG).unwrap_or(0));
+        if let Some(port) = system.get(child.port) {
+            port.child_ended(system, status);
+        }
     }
 }
 
@@ -379,7 +393,7 @@ fn serve(system: &System) {
         for event in events.drain(..) {
             let key = event.data.u64();
             if key & CHILD != 0 {
-                child_ended(system, key);
+                look_at_child(system, key);
             } else if key & CALL != 0 {
                 system.poll.call((key & !CALL) as usize);
             } else {
@@ -511,4 +525,34 @@ pub(super) fn start(system: &'static System) -> Result<(), String> {
         }
     };
     myriad_sync::thread::spawn("io_poll", body).map(drop).map_err(|e| format!("cannot start the I/O thread: {e}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Event, EventData, EventFlags, begin_next_tick, epoll, epoll_wait, reap, ticks};
+    use rustix::event::epoll::CreateFlags;
+    use std::os::fd::AsFd;
+    use std::process::Command;
+    use std::time::Duration;
+
+    #[test]
+    fn a_program_is_asked_until_it_has_ended() {
+        let epoll = epoll::create(CreateFlags::CLOEXEC).unwrap();
+        let timer = ticks(Duration::from_millis(1)).unwrap();
+        epoll::add(&epoll, &timer, EventData::new_u64(7), EventFlags::IN | EventFlags::ET).unwrap();
+        let program = Command::new("sh").args(["-c", "read line; exit 3"]).stdin(std::process::Stdio::piped()).spawn();
+        let mut program = program.unwrap();
+        assert_eq!(reap(program.id()), None, "it waits for its input");
+        drop(program.stdin.take());
+        let mut events: Vec<Event> = Vec::with_capacity(4);
+        let status = (0..10_000).find_map(|_| {
+            events.clear();
+            let room = rustix::buffer::spare_capacity(&mut events);
+            assert_eq!(epoll_wait(epoll.as_fd(), room, Some(Duration::from_secs(10))), Ok(1));
+            begin_next_tick(&timer);
+            reap(program.id())
+        });
+        assert_eq!(status, Some(3));
+        assert_eq!(reap(program.id()), Some(0), "somebody else has reaped it");
+    }
 }
