@@ -24,7 +24,6 @@
 //! | [`directory`] | what leads to locks and is replaced whole |
 //! | [`count`] | how many hold an object that a table names |
 //! | [`point`] | where a test driver may let another thread run |
-//! | `futex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, signal queue, sleeping, safe reclamation, grow-only table |
 //! | [`rcu_table`] | a hash table that is read without a lock |
 //! | `futex`, `futex_mutex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, mutex and condition over it, signal queue, sleeping, safe reclamation, grow-only table |
 //! | [`idle`], [`leader`] | which threads sleep without work, and which of them waits for events: waking as few as possible |

@@ -554,5 +554,6 @@ mod tests {
         });
         assert_eq!(status, Some(3));
         assert_eq!(reap(program.id()), Some(0), "somebody else has reaped it");
+        assert!(program.wait().is_err(), "nothing is left to wait for");
     }
 }
