@@ -23,7 +23,7 @@ SEED ?=
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single deny miri-short test test-rust test-fuzz test-erlang test-checked test-projects test-conformance record conformance projects differential mutants soak bench bench-locks fuzz miri loom lint recipes clean
+.PHONY: help build run quick doc own-modules check tidy single deny miri-short test test-rust test-fuzz test-erlang test-checked test-projects test-conformance record conformance projects differential mutants soak bench bench-locks bench-smp-cost fuzz miri loom lint recipes clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -39,6 +39,7 @@ help:
 	@echo "make soak [SEED=1 SECONDS=600]             random churn of everything side by side"
 	@echo "make bench                               Myriad against erl, as a table"
 	@echo "make bench-locks                         every lock under 1 to 16 threads: tables, CSV and a plot (docs/locks.md)"
+	@echo "make bench-smp-cost                      the parallel VM with one scheduler against the sequential one"
 	@echo "make recipes                             follow docs/add-a-bif.md and docs/add-an-opcode.md on a clone (half an hour)"
 	@echo "make check                               the checks of the Rust code; part of make test. Its parts:"
 	@echo "  make lint | tidy | doc | deny          format and clippy | rules of this repository | links of the documentation | licences"
@@ -164,6 +165,10 @@ bench: build
 bench-locks:
 	@tools/setup
 	@cargo bench --quiet -p myriad-sync --bench locks -- --out $(CARGO_TARGET_DIR)/bench-locks
+
+bench-smp-cost: build
+	@CARGO_TARGET_DIR=$(SINGLE) cargo build --quiet --release --bin myriad --features single
+	@cargo xtask bench smp-cost
 
 # The cheap ones first. Each part sets itself up; together they take some eight minutes on a fresh clone and two cores.
 # A machine without the nightly compiler that cannot reach rustup's server does all but miri, and says so.

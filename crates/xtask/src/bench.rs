@@ -7,6 +7,7 @@ mod compiling;
 mod measure;
 mod parts;
 mod projects;
+mod smp_cost;
 mod table;
 
 use crate::files::{self, top};
@@ -22,7 +23,8 @@ use table::Tables;
 /// The words that the command takes.
 pub const TAKES: &str = "[-n RUNS] [--erl ERL] [--vm ERL] [--cases NAMES] [--idle N] [--plt] [--timeout S] [--json FILE] [PART...]
   PART            examples, scaling, rates, shared, builtins, io, boot, idle, compile (all of these without one), and projects, which wants
-                  Elixir and rebar3 (tools/setup projects)
+                  Elixir and rebar3 (tools/setup projects); smp-cost: the parallel VM with one scheduler against the sequential one
+                  (make bench-smp-cost)
   -n RUNS         medians of so many runs (5)
   --erl ERL       the VM to compare with (OTP's)
   --vm ERL        the VM that is measured (bin/erl)
@@ -42,7 +44,7 @@ pub fn main(words: &[String]) -> Done {
     let parts = parts::chosen(&words.rest)?;
     let bench = bench(&words)?;
     let sources = examples();
-    let own = ["micro", "shared", "builtins", "io_ops"].map(|name| top().join(format!("bench/{name}.erl")));
+    let own = ["micro", "shared", "builtins", "io_ops", "hedqvist"].map(|name| top().join(format!("bench/{name}.erl")));
     files::remove_folder(&bench.work);
     otp::compile(&bench.otp, &bench.ebin(), &["-W0"], &sources.into_iter().chain(own).collect::<Vec<_>>())?;
     let mut tables = Tables::new(&bench.work.join("results.md"));

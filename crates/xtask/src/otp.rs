@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// An installation of a supported release.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Otp {
     /// Its root.
     pub root: PathBuf,

@@ -11,6 +11,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 /// What is measured, and how.
+#[derive(Clone)]
 pub struct Bench {
     /// The OTP installation.
     pub otp: Otp,
@@ -87,6 +88,20 @@ impl Bench {
         said(&mut command)?.lines().find_map(|line| line.strip_prefix("time ")?.strip_suffix(" ms")?.parse().ok())
     }
 
+    /// The instructions of a program of `examples/` with the start of its VM, as valgrind counts them; nothing without valgrind.
+    pub fn instructions(&self, vm: &Path, flags: &[&str], module: &str, arguments: &[&str]) -> Option<f64> {
+        let mut command = self.start("valgrind".as_ref());
+        command.args(["--tool=cachegrind", "--cache-sim=no", "--trace-children=yes"]);
+        command.arg("--cachegrind-out-file=/dev/null").arg(vm).args(flags);
+        let call = format!("{module}:main(init:get_plain_arguments()), halt().");
+        command.args(["-noshell", "-boot", "no_dot_erlang", "-pa"]).arg(self.ebin());
+        command.args(["-eval", &call, "-extra"]).args(arguments).stdout(Stdio::null()).stderr(Stdio::piped());
+        let output = command.output().ok()?;
+        // Each process that the start goes through says its own.
+        let counts = String::from_utf8_lossy(&output.stderr).lines().filter_map(counted).collect::<Vec<f64>>();
+        counts.into_iter().reduce(f64::max).filter(|_| output.status.success())
+    }
+
     /// How much faster two schedulers are than one, both measured one after the other.
     pub fn speedup(&self, vm: &Path, module: &str, arguments: &[&str]) -> Option<f64> {
         let one = self.example(vm, &["+S", "1:1"], module, arguments)?;
@@ -104,16 +119,20 @@ impl Bench {
         ratio(2.0 * one, times?.into_iter().fold(0.0, f64::max))
     }
 
+    /// The figure of a case of a program of `bench/`.
+    pub fn figure(&self, vm: &Path, flags: &[&str], module: &str, words: &[&str]) -> Option<f64> {
+        let mut command = self.start_vm(vm, flags);
+        values(command.args(["-run", module, "main"]).args(words)).map(|[value]: [f64; 1]| value)
+    }
+
     /// A figure of `bench/micro.erl`.
     pub fn micro(&self, vm: &Path, words: &[&str]) -> Option<f64> {
-        let mut command = self.start_vm(vm, &["+P", "2000000"]);
-        values(command.args(["-run", "micro", "main"]).args(words)).map(|[value]: [f64; 1]| value)
+        self.figure(vm, &["+P", "2000000"], "micro", words)
     }
 
     /// The operations a second of a case of `bench/shared.erl`, by so many processes on as many schedulers.
     pub fn shared(&self, vm: &Path, case: &str, processes: &str) -> Option<f64> {
-        let mut command = self.start_vm(vm, &["+S", &format!("{processes}:{processes}")]);
-        values(command.args(["-run", "shared", "main", case, processes])).map(|[value]: [f64; 1]| value)
+        self.figure(vm, &["+S", &format!("{processes}:{processes}")], "shared", &[case, processes])
     }
 
     /// The milliseconds of processor time of a case of `bench/builtins.erl`, without schedulers that spin.
@@ -158,6 +177,12 @@ const NO_SPINNING: [&str; 6] = ["+sbwt", "none", "+sbwtdcpu", "none", "+sbwtdio"
 fn said(command: &mut Command) -> Option<String> {
     let output = command.stderr(Stdio::null()).output().ok()?;
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The number of a line `==PID== I refs: 1,234`, with or without a space before `refs`.
+fn counted(line: &str) -> Option<f64> {
+    let (said, count) = line.rsplit_once(':')?;
+    said.trim_end().ends_with("refs").then(|| count.trim().replace(',', "").parse().ok())?
 }
 
 /// The numbers of the line `value N...` that a program prints.
@@ -213,6 +238,12 @@ mod tests {
         assert_eq!(values_in::<1>("value -3\n"), Some([-3.0]));
         assert_eq!(values_in::<1>("value x\n"), None);
         assert_eq!(values_in::<1>("no value 3\n"), None);
+    }
+
+    #[test]
+    fn instructions_stand_behind_refs() {
+        assert_eq!(counted("==42== I   refs:      1,234,567"), Some(1_234_567.0));
+        assert_eq!((counted("==42== Command: erl"), counted("refs: many")), (None, None));
     }
 
     #[test]

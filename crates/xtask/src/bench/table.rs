@@ -46,11 +46,16 @@ impl Tables {
         files::write(&self.page, &self.text)
     }
 
-    /// Begins a table.
+    /// Begins a table of `erl` and Myriad.
     pub fn begin(&mut self, title: &str) -> Result<(), Stop> {
+        self.begin_for(title, ["erl", "Myriad"])
+    }
+
+    /// Begins a table of two VMs: the one in `erl`'s place, and the one that is measured.
+    pub fn begin_for(&mut self, title: &str, vms: [&str; 2]) -> Result<(), Stop> {
         title.clone_into(&mut self.table);
         self.say("")?;
-        self.say(&format!("| {title} | erl | Myriad | ratio |"))?;
+        self.say(&format!("| {title} | {} | {} | ratio |", vms[0], vms[1]))?;
         self.say("| --- | ---: | ---: | ---: |")
     }
 
