@@ -48,7 +48,8 @@ help:
 
 build:
 	@tools/setup
-	@cargo build --release --quiet --bin myriad --bin myriad-sim
+	@cargo build --release --quiet --bin myriad
+	@cargo build --release --quiet -p myriad-sim --features costs
 	@cargo xtask launcher
 
 run: build
@@ -103,6 +104,7 @@ test-rust:
 	@tools/setup
 	@echo "== Rust tests"
 	@cargo test --workspace --quiet
+	@cargo test --quiet -p myriad-sync -p myriad-sim --features myriad-sync/sim,myriad-sim/costs cost:: contention::
 
 test-erlang: build
 	@tools/setup tests
@@ -187,6 +189,7 @@ lint:
 	@tools/setup lint
 	@cargo fmt --all --check
 	@cargo clippy --quiet --workspace --all-targets -- -D warnings
+	@cargo clippy --quiet -p myriad-sync -p myriad-sim --features myriad-sync/sim,myriad-sim/costs --all-targets -- -D warnings
 
 tidy:
 	@tools/setup

@@ -2,7 +2,7 @@
 
 use myriad_sched::Platform;
 use myriad_sync::atomic::{AtomicU64, Ordering};
-use myriad_sync::{LockClass, Mutex};
+use myriad_sync::{LockClass, Mutex, cost};
 use std::time::Duration;
 
 static WOKEN: LockClass = LockClass::new("simulated_wake_ups", 955);
@@ -51,6 +51,7 @@ impl Platform for VirtualClock {
     }
 
     fn unpark(&self, scheduler: usize) {
-        self.woken.lock().push(scheduler);
+        // A wake-up has its own price.
+        cost::aside(|| self.woken.lock().push(scheduler));
     }
 }

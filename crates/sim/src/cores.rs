@@ -10,13 +10,16 @@
 //! What dirty schedulers do is done at once by the core that asked for it, in its own time.
 
 use crate::clock::VirtualClock;
+use crate::contention::{Contention, Places, Shared};
+use crate::locks::Waits;
 use crate::machine::Machine;
 use myriad_heap::meter::{self, Moved};
 use myriad_sched::{DirtyKind, Local};
+use myriad_sync::cost;
 use myriad_vm::Vm;
 use myriad_vm::scheduler::{Scheduler, Step};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// Where the time of a core, or of all cores, went: nanoseconds, and how often.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -27,6 +30,10 @@ pub struct Spent {
     pub messages: u64,
     /// Collecting garbage.
     pub collecting: u64,
+    /// Fetching cache lines that other cores had, and waiting for them meanwhile.
+    pub lines: u64,
+    /// Waiting for locks.
+    pub locks: u64,
     /// Looking for work in vain.
     pub looking: u64,
     /// Between a wake-up and the work.
@@ -65,6 +72,7 @@ pub struct Cores<'a> {
     vm: &'static Vm,
     clock: &'a VirtualClock,
     machine: &'a Machine,
+    contention: &'static Contention,
     cores: Vec<Core>,
     dirty: Local,
     /// When each core is next up: time, core, and the number of the entry.
@@ -84,6 +92,10 @@ pub struct Outcome {
     pub cores: Vec<Spent>,
     /// Of all that happened.
     pub digest: u64,
+    /// Waits for locks by class name.
+    pub waits: BTreeMap<&'static str, Waits>,
+    /// What lines have cost by place in the source: nanoseconds, and how often one was fetched.
+    pub places: Places,
     /// Nothing can happen any more, and the program has not ended.
     pub stuck: bool,
 }
@@ -101,7 +113,10 @@ impl<'a> Cores<'a> {
         }
         let dirty = vm.scheduler_local(vm.config.schedulers, true)?;
         dirty.slot.park();
-        Some(Cores { vm, clock, machine, cores, dirty, agenda, digest: 0xcbf2_9ce4_8422_2325, seen_ns: 1, log: None })
+        // What the cores run reports to it, and lives as long as the process.
+        let contention = Box::leak(Box::new(Contention::new(&machine.topology, cores.len())));
+        let digest = 0xcbf2_9ce4_8422_2325;
+        Some(Cores { vm, clock, machine, contention, cores, dirty, agenda, digest, seen_ns: 1, log: None })
     }
 
     /// Has a line written for each step: time, core, what it did.
@@ -132,8 +147,8 @@ impl<'a> Cores<'a> {
         }
         // What the last core did counts.
         let ns = self.cores.iter().map(|core| core.now_ns).max().unwrap_or(0).min(limit_ns).max(self.seen_ns);
-        let digest = self.digest;
-        Outcome { ns, cores: self.cores.into_iter().map(|core| core.spent).collect(), digest, stuck }
+        let (digest, waits, places) = (self.digest, self.contention.waits(), self.contention.places());
+        Outcome { ns, cores: self.cores.into_iter().map(|core| core.spent).collect(), digest, waits, places, stuck }
     }
 
     /// It is `at` for all cores that do nothing.
@@ -156,18 +171,13 @@ impl<'a> Cores<'a> {
     fn turn(&mut self, at: u64, id: usize) -> bool {
         self.clock.set(at);
         let core = &mut self.cores[id];
-        if core.state != State::Awake {
-            if let State::Waking(since) = core.state {
-                core.spent.waking += at - since;
-                core.spent.wakes += 1;
-            }
-            core.state = State::Awake;
-            core.scheduler.after_park(true);
+        if let State::Waking(since) = core.state {
+            core.spent.waking += at - since;
+            core.spent.wakes += 1;
         }
         core.now_ns = at;
-        match core.scheduler.step() {
+        match self.step(at, id) {
             Step::Ran(reductions) => {
-                self.do_dirty_work();
                 let took = self.charge(id, reductions);
                 self.note(at, id, reductions);
                 self.cores[id].now_ns = at + took;
@@ -180,11 +190,32 @@ impl<'a> Cores<'a> {
         true
     }
 
-    /// Jobs of dirty schedulers, at once.
-    fn do_dirty_work(&mut self) {
+    /// A step of a core, and at once the jobs of dirty schedulers that it left. What it spends on other cores is kept for the charge.
+    fn step(&mut self, at: u64, id: usize) -> Step {
+        let core = &mut self.cores[id];
+        let parked = std::mem::replace(&mut core.state, State::Awake) != State::Awake;
+        self.contention.begin(id, at);
+        let step = cost::run_on(id, self.contention, || {
+            if parked {
+                core.scheduler.after_park(true);
+            }
+            core.scheduler.step()
+        });
         for kind in [DirtyKind::Cpu, DirtyKind::Io] {
-            while self.vm.run_dirty_job(kind, &mut self.dirty) {}
+            while self.vm.schedulers.dirty.waiting(kind) > 0 {
+                cost::run_on(id, self.contention, || self.vm.run_dirty_job(kind, &mut self.dirty));
+            }
         }
+        step
+    }
+
+    /// Charges what the core spent on others in its step; gives the nanoseconds.
+    fn charge_shared(&mut self, id: usize) -> u64 {
+        let Shared { lines, locks } = self.contention.end();
+        let spent = &mut self.cores[id].spent;
+        spent.lines += lines;
+        spent.locks += locks;
+        lines + locks
     }
 
     /// Charges what the core's step did to it; gives the nanoseconds, one at least.
@@ -200,23 +231,31 @@ impl<'a> Cores<'a> {
         spent.messages += sending;
         spent.collecting += collecting;
         spent.reductions += u64::from(reductions);
-        (running + sending + collecting).max(1)
+        (running + sending + collecting + self.charge_shared(id)).max(1)
     }
 
     /// The core has nothing to run: it parks, if there really is nothing.
     fn found_nothing(&mut self, at: u64, id: usize, next_timer: Option<u64>) {
-        let step = self.machine.step_ns as u64;
+        let looking = self.machine.step_ns as u64;
         let core = &mut self.cores[id];
-        core.spent.looking += step;
+        core.spent.looking += looking;
+        let parks = cost::run_on(id, self.contention, || {
+            let parks = core.scheduler.before_park();
+            if !parks {
+                core.scheduler.after_park(false);
+            }
+            parks
+        });
+        let step = looking + self.charge_shared(id);
+        let core = &mut self.cores[id];
         core.now_ns = at + step;
-        if core.scheduler.before_park() {
+        if parks {
             core.state = State::Parked;
             core.entry += 1;
             if let Some(in_ns) = next_timer {
                 self.enter(at + step + in_ns, id);
             }
         } else {
-            core.scheduler.after_park(false);
             self.enter(at + step, id);
         }
         self.note(at, id, u32::MAX);

@@ -1,5 +1,6 @@
 //! What a simulated machine is: its cores, and what work takes on each, as a TOML file says it.
 
+use crate::topology::Topology;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use toml::de::{DeTable, DeValue};
@@ -37,6 +38,8 @@ pub struct Machine {
     pub collected_word_ns: f64,
     /// From a wake-up until the core that slept works.
     pub wake_ns: u64,
+    /// Where the cores are, and what a cache line takes from one to another.
+    pub topology: Topology,
 }
 
 impl Machine {
@@ -63,9 +66,10 @@ impl Machine {
             let found = found.filter(|n| (least..=most).contains(n));
             found.ok_or_else(|| format!("`{key}` is to be a number from {least} to {most}"))
         };
+        let cores = number("cores", 1.0, MOST_CORES as f64)? as usize;
         let machine = Machine {
             name,
-            cores: number("cores", 1.0, MOST_CORES as f64)? as usize,
+            cores,
             // Time must pass.
             reduction_ns: number("reduction_ns", 0.01, MOST_NS)?,
             slice_ns: number("slice_ns", 0.0, MOST_NS)?,
@@ -74,11 +78,36 @@ impl Machine {
             copied_word_ns: number("copied_word_ns", 0.0, MOST_NS)?,
             collected_word_ns: number("collected_word_ns", 0.0, MOST_NS)?,
             wake_ns: number("wake_ns", 0.0, MOST_NS)? as u64,
+            topology: Topology {
+                socket_cores: parts(&mut number, "sockets", cores)?,
+                module_cores: number("cores_per_module", 1.0, cores as f64)? as usize,
+                mesh_width: number("mesh_width", 0.0, cores as f64)? as usize,
+                module_transfer_ns: number("module_transfer_ns", 0.0, MOST_NS)?,
+                socket_transfer_ns: number("socket_transfer_ns", 0.0, MOST_NS)?,
+                remote_transfer_ns: number("remote_transfer_ns", 0.0, MOST_NS)?,
+                hop_ns: number("hop_ns", 0.0, MOST_NS)?,
+                atomic_ns: number("atomic_ns", 0.0, MOST_NS)?,
+                least_hold_ns: number("least_hold_ns", 0.0, MOST_NS)?,
+            },
         };
         match numbers.keys().next() {
             Some(key) => Err(format!("`{key}` is unknown")),
             None => Ok(machine),
         }
+    }
+}
+
+/// Cores of each of so many equal parts of a machine.
+fn parts(
+    number: &mut impl FnMut(&str, f64, f64) -> Result<f64, String>,
+    key: &str,
+    cores: usize,
+) -> Result<usize, String> {
+    let parts = number(key, 1.0, cores as f64)? as usize;
+    if cores.is_multiple_of(parts) {
+        Ok(cores / parts)
+    } else {
+        Err(format!("{cores} cores are not {parts} equal `{key}`"))
     }
 }
 
@@ -128,6 +157,8 @@ mod tests {
             ("cores = 1024", "cores = 0", "`cores` is to be a number from 1 to 1024"),
             ("step_ns = 10.0", "step_ns = 0", "`step_ns` is to be a number from 1 to 1000000000"),
             ("step_ns = 10.0", "", "`step_ns` is missing"),
+            ("sockets = 1", "sockets = 3", "1024 cores are not 3 equal `sockets`"),
+            ("mesh_width = 0", "mesh_width = -1", "`mesh_width` is to be a number from 0 to 1024"),
             ("step_ns = 10.0", "step_ns = \"10\"", "`step_ns` is to be a number from 1 to 1000000000"),
             ("step_ns = 10.0", "step_ns = nan", "`step_ns` is to be a number from 1 to 1000000000"),
             ("step_ns = 10.0", "step_ns = 10.0\nspeed = 3", "`speed` is unknown"),

@@ -1,10 +1,15 @@
 //! What a simulated run came to: figures on a line between processes, and tables for people and programs.
 
 use crate::cores::{Outcome, Spent};
+use crate::locks::Waits;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+/// So many lock classes and places in the source are named to people, those that cost most.
+const NAMED: usize = 8;
+
 /// The figures of a run, over all its cores. Times are nanoseconds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Figures {
     /// Cores.
     pub cores: u64,
@@ -14,6 +19,10 @@ pub struct Figures {
     pub spent: Spent,
     /// Of all that happened.
     pub digest: u64,
+    /// Waits for locks by class.
+    pub waits: BTreeMap<String, Waits>,
+    /// What lines cost by the place in the source that accessed them: time, and how often one was fetched.
+    pub places: BTreeMap<String, (u64, u64)>,
 }
 
 impl Figures {
@@ -25,20 +34,52 @@ impl Figures {
                 *sum += part;
             }
         }
-        Figures { cores: outcome.cores.len() as u64, ns: outcome.ns, spent: all, digest: outcome.digest }
-    }
-
-    /// As a line that [`Figures::from_line`] reads.
-    pub fn to_line(self) -> String {
-        let mut line = format!("{} {} {}", self.cores, self.ns, self.digest);
-        for part in self.spent.parts() {
-            let _ = write!(line, " {part}");
+        Figures {
+            cores: outcome.cores.len() as u64,
+            ns: outcome.ns,
+            spent: all,
+            digest: outcome.digest,
+            waits: outcome.waits.iter().map(|(class, waits)| ((*class).to_owned(), *waits)).collect(),
+            places: outcome.places.iter().map(|((file, line), cost)| (format!("{file}:{line}"), *cost)).collect(),
         }
-        line
     }
 
-    /// From such a line; `None`: it is none.
-    pub fn from_line(line: &str) -> Option<Figures> {
+    /// As a text that [`Figures::from_text`] reads: a line of numbers, one for each lock class, one for each place.
+    pub fn to_text(&self) -> String {
+        let mut text = format!("{} {} {}", self.cores, self.ns, self.digest);
+        for part in self.spent.parts() {
+            let _ = write!(text, " {part}");
+        }
+        for (class, Waits { taken, waited, ns }) in &self.waits {
+            let _ = write!(text, "\nlock {taken} {waited} {ns} {class}");
+        }
+        for (place, (ns, times)) in &self.places {
+            let _ = write!(text, "\nplace {ns} {times} {place}");
+        }
+        text
+    }
+
+    /// From such a text; `None`: it is none.
+    pub fn from_text(text: &str) -> Option<Figures> {
+        let mut lines = text.split('\n');
+        let mut figures = Figures::from_line(lines.next()?)?;
+        for line in lines {
+            match line.split_once(' ')? {
+                ("lock", rest) => {
+                    let ([taken, waited, ns], class) = numbers(rest)?;
+                    figures.waits.insert(class.to_owned(), Waits { taken, waited, ns });
+                }
+                ("place", rest) => {
+                    let ([ns, times], place) = numbers(rest)?;
+                    figures.places.insert(place.to_owned(), (ns, times));
+                }
+                _ => return None,
+            }
+        }
+        Some(figures)
+    }
+
+    fn from_line(line: &str) -> Option<Figures> {
         let mut numbers = line.split(' ').map(str::parse);
         let mut next = || numbers.next()?.ok();
         let (cores, ns, digest) = (next()?, next()?, next()?);
@@ -46,27 +87,51 @@ impl Figures {
         for part in spent.parts_mut() {
             *part = next()?;
         }
-        numbers.next().is_none().then_some(Figures { cores, ns, digest, spent })
+        let (waits, places) = (BTreeMap::new(), BTreeMap::new());
+        numbers.next().is_none().then_some(Figures { cores, ns, digest, spent, waits, places })
     }
+}
+
+/// So many numbers, and the text behind them.
+fn numbers<const N: usize>(mut rest: &str) -> Option<([u64; N], &str)> {
+    let mut numbers = [0; N];
+    for number in &mut numbers {
+        let (first, behind) = rest.split_once(' ')?;
+        (*number, rest) = (first.parse().ok()?, behind);
+    }
+    Some((numbers, rest))
 }
 
 impl Spent {
     /// The names of the parts, in their order.
-    pub const NAMES: [&str; 9] =
-        ["running", "messages", "collecting", "looking", "waking", "idle beside work", "idle", "reductions", "wakes"];
+    pub const NAMES: [&str; 11] = [
+        "running",
+        "messages",
+        "collecting",
+        "lines",
+        "locks",
+        "looking",
+        "waking",
+        "idle beside work",
+        "idle",
+        "reductions",
+        "wakes",
+    ];
     /// So many of them are times.
-    pub const TIMES: usize = 7;
+    pub const TIMES: usize = 9;
 
     /// The parts.
-    pub fn parts(mut self) -> [u64; 9] {
+    pub fn parts(mut self) -> [u64; 11] {
         self.parts_mut().map(|part| *part)
     }
 
-    fn parts_mut(&mut self) -> [&mut u64; 9] {
+    fn parts_mut(&mut self) -> [&mut u64; 11] {
         [
             &mut self.running,
             &mut self.messages,
             &mut self.collecting,
+            &mut self.lines,
+            &mut self.locks,
             &mut self.looking,
             &mut self.waking,
             &mut self.idle_beside_work,
@@ -92,44 +157,88 @@ impl Row {
     }
 }
 
-/// A table for people.
+/// The tables for people: the runs, and what cost most in the last of them where cores met.
 pub fn table(machine: &str, rows: &[Row]) -> String {
     let mut text =
         format!("Machine: {machine} (simulated). Speed-up against the first line; shares of all cores' time.\n\n");
-    text += "| cores | time | speed-up | running | messages | collecting | looking | waking | idle beside work | idle | half a piece |\n";
-    text += "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+    let _ = writeln!(text, "| cores | time | speed-up | {} | half a piece |", Spent::NAMES[..Spent::TIMES].join(" | "));
+    let _ = writeln!(text, "|{}", " ---: |".repeat(Spent::TIMES + 4));
     let first = rows.first().map_or(0, |row| row.figures.ns);
     for row in rows {
         let Figures { cores, ns, spent, .. } = row.figures;
         let _ = write!(text, "| {cores} | {:.3} ms | {:.2} |", ns as f64 / 1e6, first as f64 / ns.max(1) as f64);
         for part in &spent.parts()[..Spent::TIMES] {
-            let _ = write!(text, " {:.1} % |", *part as f64 * 100.0 / (ns.max(1) * cores) as f64);
+            let _ = write!(text, " {} |", share(*part, &row.figures));
         }
         let _ = writeln!(text, " {:.1} % |", row.piece_error() * 100.0);
+    }
+    if let Some(last) = rows.last() {
+        text += &meetings(&last.figures);
     }
     text
 }
 
-/// The same for programs: times in nanoseconds.
-pub fn csv(rows: &[Row]) -> String {
-    let names = Spent::NAMES.map(|name| name.replace(' ', "_")).join(",");
-    let mut text = format!("cores,ns,halved_piece_ns,digest,{names}\n");
-    for Row { figures, halved_ns } in rows {
-        let parts = figures.spent.parts().map(|part| part.to_string()).join(",");
-        let _ = writeln!(text, "{},{},{halved_ns},{:016x},{parts}", figures.cores, figures.ns, figures.digest);
+/// A part of all cores' time.
+fn share(part: u64, figures: &Figures) -> String {
+    format!("{:.1} %", part as f64 * 100.0 / (figures.ns.max(1) * figures.cores) as f64)
+}
+
+/// Where cores met: the locks that were waited for, and the places that fetched lines from other cores.
+fn meetings(figures: &Figures) -> String {
+    let mut text = String::new();
+    let mut locks: Vec<(&String, &Waits)> = figures.waits.iter().filter(|(_, waits)| waits.ns > 0).collect();
+    locks.sort_by_key(|(_, waits)| std::cmp::Reverse(waits.ns));
+    if !locks.is_empty() {
+        let _ = writeln!(text, "\n| lock class, {} cores | waiting | taken | waited |", figures.cores);
+        text += "| --- | ---: | ---: | ---: |\n";
+        for (class, Waits { taken, waited, ns }) in locks.into_iter().take(NAMED) {
+            let _ = writeln!(text, "| {class} | {} | {taken} | {waited} |", share(*ns, figures));
+        }
+    }
+    let mut places: Vec<(&String, &(u64, u64))> = figures.places.iter().collect();
+    places.sort_by_key(|(_, (ns, _))| std::cmp::Reverse(*ns));
+    if !places.is_empty() {
+        let _ = writeln!(text, "\n| line fetched by, {} cores | time | times |", figures.cores);
+        text += "| --- | ---: | ---: |\n";
+        for (place, (ns, times)) in places.into_iter().take(NAMED) {
+            let _ = writeln!(text, "| {place} | {} | {times} |", share(*ns, figures));
+        }
     }
     text
+}
+
+/// The same for programs: times in nanoseconds, and a column for each lock class that was waited for.
+pub fn csv(rows: &[Row]) -> String {
+    let waited =
+        |row: &Row| row.figures.waits.iter().filter(|(_, w)| w.ns > 0).map(|(class, _)| class.clone()).collect();
+    let classes: BTreeSet<String> = rows.iter().flat_map::<Vec<String>, _>(waited).collect();
+    let names = Spent::NAMES.map(|name| name.replace(' ', "_")).join(",");
+    let mut text = format!("cores,ns,halved_piece_ns,digest,{names}");
+    for class in &classes {
+        let _ = write!(text, ",lock {class}");
+    }
+    for Row { figures, halved_ns } in rows {
+        let parts = figures.spent.parts().map(|part| part.to_string()).join(",");
+        let _ = write!(text, "\n{},{},{halved_ns},{:016x},{parts}", figures.cores, figures.ns, figures.digest);
+        for class in &classes {
+            let _ = write!(text, ",{}", figures.waits.get(class).map_or(0, |waits| waits.ns));
+        }
+    }
+    text + "\n"
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Figures, Row, Spent, csv, table};
+    use super::{Figures, Row, Spent, Waits, csv, table};
+    use std::collections::BTreeMap;
 
     fn figures() -> Figures {
         let spent = Spent {
-            running: 600,
+            running: 500,
             messages: 100,
             collecting: 100,
+            lines: 60,
+            locks: 40,
             looking: 50,
             waking: 50,
             idle: 100,
@@ -137,34 +246,47 @@ mod tests {
             wakes: 2,
             idle_beside_work: 0,
         };
-        Figures { cores: 2, ns: 500, spent, digest: 77 }
+        let waits = BTreeMap::from([
+            ("run queue".to_owned(), Waits { taken: 8, waited: 3, ns: 40 }),
+            ("free".to_owned(), Waits { taken: 5, waited: 0, ns: 0 }),
+        ]);
+        let places = BTreeMap::from([("a file.rs:7".to_owned(), (60, 4))]);
+        Figures { cores: 2, ns: 500, spent, digest: 77, waits, places }
     }
 
     #[test]
-    fn figures_survive_their_line() {
-        let line = figures().to_line();
-        assert_eq!(Figures::from_line(&line), Some(figures()));
-        assert_eq!(Figures::from_line(&line[1..line.len() - 2]), None);
-        assert_eq!(Figures::from_line("1 2"), None);
+    fn figures_survive_their_text() {
+        let text = figures().to_text();
+        assert_eq!(Figures::from_text(&text), Some(figures()));
+        for cut in ["", "1 2", &text[2..], &text[..text.len() - "7 a file.rs:7".len()]] {
+            assert_eq!(Figures::from_text(cut), None, "{cut}");
+        }
     }
 
     #[test]
     fn shares_are_of_all_cores_time() {
-        let row = Row { figures: figures(), halved_ns: 510 };
-        let table = table("a machine", &[row]);
-        assert!(
-            table.ends_with(
-                "| 2 | 0.001 ms | 1.00 | 60.0 % | 10.0 % | 10.0 % | 5.0 % | 5.0 % | 0.0 % | 10.0 % | 2.0 % |\n"
-            ),
-            "{table}"
+        let table = table("a machine", &[Row { figures: figures(), halved_ns: 510 }]);
+        let lines: Vec<&str> = table.lines().collect();
+        let times = "50.0 % | 10.0 % | 10.0 % | 6.0 % | 4.0 % | 5.0 % | 5.0 % | 0.0 % | 10.0 %";
+        assert_eq!(lines[4], format!("| 2 | 0.001 ms | 1.00 | {times} | 2.0 % |"));
+        assert_eq!(
+            lines[6..9],
+            [
+                "| lock class, 2 cores | waiting | taken | waited |",
+                "| --- | ---: | ---: | ---: |",
+                "| run queue | 4.0 % | 8 | 3 |"
+            ]
         );
+        assert_eq!(lines[12], "| a file.rs:7 | 6.0 % | 4 |");
+        assert_eq!(lines.len(), 13);
+        assert_eq!(lines[2].matches('|').count(), lines[3].matches('|').count());
     }
 
     #[test]
     fn each_figure_has_a_column() {
         let text = csv(&[Row { figures: figures(), halved_ns: 510 }]);
         let columns: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
-        assert_eq!(columns, [13, 13]);
-        assert!(text.ends_with("2,500,510,000000000000004d,600,100,100,50,50,0,100,9,2\n"), "{text}");
+        assert_eq!(columns, [16, 16]);
+        assert!(text.ends_with("2,500,510,000000000000004d,500,100,100,60,40,50,50,0,100,9,2,40\n"), "{text}");
     }
 }

@@ -44,6 +44,8 @@ fn one(words: &Words, cores: usize, piece: u16, prints: bool) -> Result<Result<F
     let program = std::env::current_exe().map_err(|why| format!("cannot find itself: {why}"))?;
     let file = scratch(cores, piece);
     let mut command = Command::new(program);
+    // First, for a run of a sweep may have the half of the smallest piece.
+    command.arg("--figures").arg(&file);
     let numbers = [
         ("--cores", cores.to_string()),
         ("--machine", words.machine.clone()),
@@ -54,7 +56,7 @@ fn one(words: &Words, cores: usize, piece: u16, prints: bool) -> Result<Result<F
     for (option, value) in numbers {
         command.args([option, &value]);
     }
-    command.arg("--root").arg(&words.root).arg("--figures").arg(&file);
+    command.arg("--root").arg(&words.root);
     if let Some(log) = words.log.as_ref().filter(|_| prints) {
         command.arg("--log").arg(log);
     }
@@ -63,7 +65,7 @@ fn one(words: &Words, cores: usize, piece: u16, prints: bool) -> Result<Result<F
         command.stdout(Stdio::null()).stderr(Stdio::null());
     }
     let status = command.status().map_err(|why| format!("cannot start a run: {why}"))?;
-    let line = std::fs::read_to_string(&file);
+    let text = std::fs::read_to_string(&file);
     // It may not be there.
     let _ = std::fs::remove_file(&file);
     if !status.success() {
@@ -72,8 +74,8 @@ fn one(words: &Words, cores: usize, piece: u16, prints: bool) -> Result<Result<F
         }
         return Ok(Err(1));
     }
-    let line = line.map_err(|why| format!("a run has left no figures: {why}"))?;
-    Figures::from_line(&line).map(Ok).ok_or_else(|| "a run has left no figures".to_owned())
+    let text = text.map_err(|why| format!("a run has left no figures: {why}"))?;
+    Figures::from_text(&text).map(Ok).ok_or_else(|| "a run has left no figures".to_owned())
 }
 
 fn scratch(cores: usize, piece: u16) -> PathBuf {

@@ -9,7 +9,7 @@ pub const USAGE: &str = "usage: myriad sim [--cores N|A..B] [--machine NAME|FILE
   --cores N|A..B   so many virtual cores, or A, 2A, 4A... and B (1..8)
   --machine M      ideal, server-2x64, tilepro64, or a file (server-2x64)
   --seed N         what schedulers draw by chance follows from it (1)
-  --piece N        cores take turns after so many reductions (200)
+  --piece N        cores take turns after so many reductions (4)
   --limit S        the virtual seconds that the program may take (600)
   --log FILE       a line for each step: time in ns, core, reductions or `idle`; the same seed gives the same bytes. One number of cores
   --csv FILE       the figures for other programs";
@@ -51,7 +51,7 @@ impl Words {
             cores: (1, 8),
             machine: "server-2x64".to_owned(),
             seed: 1,
-            piece: 200,
+            piece: 4,
             limit_ns: 600_000_000_000,
             log: None,
             csv: None,
@@ -90,7 +90,7 @@ impl Words {
             "--cores" => self.cores = cores(&text)?,
             "--machine" => self.machine = text.into_owned(),
             "--seed" => self.seed = number(0, u64::MAX)?,
-            "--piece" => self.piece = number(2, 4000)? as u16,
+            "--piece" => self.piece = number(if self.figures.is_some() { 1 } else { 2 }, 4000)? as u16,
             "--limit" => self.limit_ns = number(1, 1_000_000)? * 1_000_000_000,
             "--log" => self.log = Some(value.into()),
             "--csv" => self.csv = Some(value.into()),

@@ -8,6 +8,7 @@
 //! cannot wait, so it is exempt, but what it took counts as held. The idea is that of OTP's lock checker and of
 //! the witness facility of the BSD kernels. A model build skips the check: loom finds real deadlocks by itself.
 
+use crate::cost::{self, Hold};
 use crate::profile::ClassCounts;
 
 /// One kind of lock: `static RUN_QUEUE: LockClass = LockClass::new("run_queue", 40);`
@@ -47,29 +48,46 @@ impl LockClass {
 
     /// Before an acquisition that may block: checks O1 and notes the class as held.
     #[inline(always)]
-    pub(crate) fn hold(&'static self) -> Held {
+    pub(crate) fn hold(&'static self, hold: Hold) -> Held {
         #[cfg(all(debug_assertions, not(loom)))]
         held::check(self);
-        self.hold_unordered()
+        self.hold_unordered(hold)
     }
 
     /// After an acquisition that could not block: notes the class as held.
     #[inline(always)]
-    pub(crate) fn hold_unordered(&'static self) -> Held {
+    pub(crate) fn hold_unordered(&'static self, hold: Hold) -> Held {
         #[cfg(all(debug_assertions, not(loom)))]
         held::push(self);
+        cost::acquire(self, hold);
         Held {
             #[cfg(all(debug_assertions, not(loom)))]
             class: self,
+            #[cfg(feature = "sim")]
+            _cost: CostlyHold(hold),
         }
     }
 }
 
-/// Proof that a class is noted as held; dropped with the lock's guard. Nothing at all in release builds.
+/// Proof that a class is noted as held; dropped with the lock's guard. Nothing at all in release builds for threads.
 #[derive(Debug)]
 pub(crate) struct Held {
     #[cfg(all(debug_assertions, not(loom)))]
     class: &'static LockClass,
+    #[cfg(feature = "sim")]
+    _cost: CostlyHold,
+}
+
+/// Reports the lock as given back when dropped.
+#[cfg(feature = "sim")]
+#[derive(Debug)]
+struct CostlyHold(Hold);
+
+#[cfg(feature = "sim")]
+impl Drop for CostlyHold {
+    fn drop(&mut self) {
+        cost::release(self.0);
+    }
 }
 
 #[cfg(all(debug_assertions, not(loom)))]

@@ -7,6 +7,7 @@
 //! | --- | --- | --- | --- |
 //! | threads | default | the processor's | production |
 //! | single | feature `single` | plain cells, no thread can be started | the cost of parallelism |
+//! | sim | feature `sim` | the processor's, each access reported | contention on simulated machines ([`cost`]) |
 //! | model | `--cfg loom` | loom's, every interleaving tried | proofs of the lock-free code |
 //!
 //! The map, lowest first:
@@ -23,6 +24,7 @@
 //! | [`seqlock`], [`sharing`], [`tombstone`] | optimistic reads of what a lock protects; how many users read so; its deletion |
 //! | [`directory`] | what leads to locks and is replaced whole |
 //! | [`count`] | how many hold an object that a table names |
+//! | [`cost`] | what a simulated machine is told of shared lines and locks |
 //! | [`point`] | where a test driver may let another thread run |
 //! | [`rcu_table`] | a hash table that is read without a lock |
 //! | `futex`, `futex_mutex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, mutex and condition over it, signal queue, sleeping, safe reclamation, grow-only table |
@@ -98,6 +100,7 @@ pub mod backoff;
 pub mod biased_lock;
 mod cgroup;
 pub mod class;
+pub mod cost;
 pub mod count;
 pub mod counter;
 pub mod directory;

@@ -15,6 +15,7 @@ use crate::{
     backoff::Backoff,
     cell::UnsafeCell,
     class::LockClass,
+    cost::Hold,
 };
 use std::ptr;
 
@@ -47,7 +48,7 @@ impl<T> McsLock<T> {
 
     /// Runs `f` on the value while holding the lock.
     pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-        let _held = self.class.hold();
+        let _held = self.class.hold(Hold::exclusive(&self.tail));
         let node = Node { waiting: AtomicBool::new(true), next: AtomicPtr::new(ptr::null_mut()) };
         self.class.acquire(|| self.try_enter(&node), || self.enter(&node));
         // Also when `f` panics.

@@ -6,6 +6,7 @@
 use crate::{
     backend::locks,
     class::{Held, LockClass},
+    cost::{self, Hold},
 };
 use std::{
     ops::{Deref, DerefMut},
@@ -39,7 +40,7 @@ impl<T> Mutex<T> {
     /// Waits until the lock is free, and takes it.
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
-        let held = self.class.hold();
+        let held = self.class.hold(Hold::exclusive(&self.raw));
         let raw = self.class.acquire(|| self.raw.try_lock(), || self.raw.lock());
         MutexGuard { raw, held }
     }
@@ -47,11 +48,14 @@ impl<T> Mutex<T> {
     /// Takes the lock if it is free.
     #[inline]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        if !cost::is_free(Hold::exclusive(&self.raw)) {
+            return None;
+        }
         let raw = self.raw.try_lock()?;
         if crate::profile::enabled() {
             self.class.count(None);
         }
-        Some(MutexGuard { raw, held: self.class.hold_unordered() })
+        Some(MutexGuard { raw, held: self.class.hold_unordered(Hold::exclusive(&self.raw)) })
     }
 
     /// The value, through an exclusive borrow.

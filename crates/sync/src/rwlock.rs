@@ -7,6 +7,7 @@
 use crate::{
     backend::locks,
     class::{Held, LockClass},
+    cost::{self, Hold},
 };
 use std::ops::{Deref, DerefMut};
 
@@ -42,35 +43,41 @@ impl<T> RwLock<T> {
     /// Waits until no writer has the lock, and joins the readers.
     #[inline]
     pub fn read(&self) -> ReadGuard<'_, T> {
-        let held = self.class.hold();
+        let held = self.class.hold(Hold::shared(&self.raw));
         let raw = self.class.acquire(|| self.raw.try_read(), || self.raw.read());
         ReadGuard { raw, _held: held }
     }
 
     /// Joins the readers if no writer has the lock.
     pub fn try_read(&self) -> Option<ReadGuard<'_, T>> {
+        if !cost::is_free(Hold::shared(&self.raw)) {
+            return None;
+        }
         let raw = self.raw.try_read()?;
         if crate::profile::enabled() {
             self.class.count(None);
         }
-        Some(ReadGuard { raw, _held: self.class.hold_unordered() })
+        Some(ReadGuard { raw, _held: self.class.hold_unordered(Hold::shared(&self.raw)) })
     }
 
     /// Waits until no thread has the lock, and takes it for writing.
     #[inline]
     pub fn write(&self) -> WriteGuard<'_, T> {
-        let held = self.class.hold();
+        let held = self.class.hold(Hold::exclusive(&self.raw));
         let raw = self.class.acquire(|| self.raw.try_write(), || self.raw.write());
         WriteGuard { raw, _held: held }
     }
 
     /// Takes the lock for writing if no thread has it.
     pub fn try_write(&self) -> Option<WriteGuard<'_, T>> {
+        if !cost::is_free(Hold::exclusive(&self.raw)) {
+            return None;
+        }
         let raw = self.raw.try_write()?;
         if crate::profile::enabled() {
             self.class.count(None);
         }
-        Some(WriteGuard { raw, _held: self.class.hold_unordered() })
+        Some(WriteGuard { raw, _held: self.class.hold_unordered(Hold::exclusive(&self.raw)) })
     }
 
     /// The value, through an exclusive borrow.

@@ -78,6 +78,17 @@ pub fn given() -> usize {
     GIVEN.load(Relaxed)
 }
 
+/// Runs `work` under another number, for one thread that does the work of several in turn (back end `sim`). No other thread may have the number.
+#[cfg(feature = "sim")]
+pub(crate) fn stand_for<R>(index: usize, work: impl FnOnce() -> R) -> R {
+    let own = INDEX.replace(index);
+    // Relaxed: as in `Lease::take`.
+    GIVEN.fetch_max(index + 1, Relaxed);
+    let result = work();
+    INDEX.set(own);
+    result
+}
+
 #[cold]
 fn first_index(known: usize) -> Option<usize> {
     match known {

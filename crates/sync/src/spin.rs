@@ -13,6 +13,7 @@ use crate::{
     backoff::Backoff,
     cell::{MutPtr, UnsafeCell},
     class::{Held, LockClass},
+    cost::{self, Hold},
 };
 use std::ops::{Deref, DerefMut};
 
@@ -137,7 +138,7 @@ impl<R: RawSpin, T> Spinning<R, T> {
     /// Waits until the lock is free, and takes it.
     #[inline]
     pub fn lock(&self) -> SpinGuard<'_, R, T> {
-        let held = self.class.hold();
+        let held = self.class.hold(Hold::exclusive(&self.raw));
         self.class.acquire(|| self.raw.try_lock().then_some(()), || self.raw.lock());
         self.guard(held)
     }
@@ -145,13 +146,13 @@ impl<R: RawSpin, T> Spinning<R, T> {
     /// Takes the lock if it is free.
     #[inline]
     pub fn try_lock(&self) -> Option<SpinGuard<'_, R, T>> {
-        if !self.raw.try_lock() {
+        if !cost::is_free(Hold::exclusive(&self.raw)) || !self.raw.try_lock() {
             return None;
         }
         if crate::profile::enabled() {
             self.class.count(None);
         }
-        Some(self.guard(self.class.hold_unordered()))
+        Some(self.guard(self.class.hold_unordered(Hold::exclusive(&self.raw))))
     }
 
     #[inline]

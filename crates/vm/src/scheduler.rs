@@ -101,13 +101,14 @@ impl Scheduler {
     /// Runs one slice of one process, or finds nothing to do.
     pub fn step(&mut self) -> Step {
         set_current(Some(self.local.id));
+        // On with a slice that has paused: what is done between two slices is not done there.
+        if let Some(slice) = self.paused.take() {
+            return Step::Ran(self.run_on(slice));
+        }
         self.local.quiescent();
         let schedulers = &self.vm.schedulers;
         if schedulers.is_stopping() {
             return Step::Stop;
-        }
-        if let Some(slice) = self.paused.take() {
-            return Step::Ran(self.run_on(slice));
         }
         let active = schedulers.active();
         if self.local.id >= active {

@@ -1,8 +1,7 @@
 //! The back ends: what an atomic, a cell, a blocking lock and a thread are in this build.
 //!
 //! Each gives the same five names: `atomic`, `cell`, `statics`, `locks`, `thread`. `locks` holds locks without
-//! classes; the modules above add order and profile. The fourth planned back end, costed for the simulator,
-//! will be one more line here.
+//! classes; the modules above add order and profile.
 
 #[cfg(loom)]
 #[path = "model.rs"]
@@ -10,9 +9,16 @@ mod chosen;
 #[cfg(all(not(loom), feature = "single"))]
 #[path = "single.rs"]
 mod chosen;
-#[cfg(all(not(loom), not(feature = "single")))]
+#[cfg(all(not(loom), feature = "sim"))]
+#[path = "sim.rs"]
+mod chosen;
+#[cfg(all(not(loom), not(feature = "single"), not(feature = "sim")))]
 #[path = "threads.rs"]
 mod chosen;
+#[cfg(all(not(loom), feature = "sim"))]
+mod threads;
+#[cfg(all(feature = "single", feature = "sim"))]
+compile_error!("the sequential VM and the simulated machine are two back ends: `single` or `sim`");
 
 #[cfg(any(loom, not(feature = "single")))]
 pub(crate) mod blocking;

@@ -1,8 +1,9 @@
 //! [`UnsafeCell`] with loom's closure interface, for the back ends that do not check accesses.
 //!
 //! Code states where an access begins and ends, so that the model build can report two that overlap. Here it
-//! all compiles to a pointer.
+//! all compiles to a pointer; the simulator is told of each access.
 
+use crate::cost::{self, Access};
 use std::cell;
 
 /// A cell that several threads may reach. The caller orders the accesses: a `with_mut` or [`MutPtr`] may overlap
@@ -24,26 +25,41 @@ impl<T> UnsafeCell<T> {
 
     /// Reads through a shared pointer for the length of `f`.
     #[inline(always)]
+    #[cfg_attr(feature = "sim", track_caller)]
     pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        self.report(Access::Read);
         f(self.0.get())
     }
 
     /// Writes through an exclusive pointer for the length of `f`.
     #[inline(always)]
+    #[cfg_attr(feature = "sim", track_caller)]
     pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        self.report(Access::Write);
         f(self.0.get())
     }
 
     /// A shared access that lasts as long as the returned pointer.
     #[inline(always)]
+    #[cfg_attr(feature = "sim", track_caller)]
     pub fn read_ptr(&self) -> ConstPtr<T> {
+        self.report(Access::Read);
         ConstPtr(self.0.get())
     }
 
     /// An exclusive access that lasts as long as the returned pointer.
     #[inline(always)]
+    #[cfg_attr(feature = "sim", track_caller)]
     pub fn write_ptr(&self) -> MutPtr<T> {
+        self.report(Access::Write);
         MutPtr(self.0.get())
+    }
+
+    /// Tells the simulated machine, in the builds that have one.
+    #[inline(always)]
+    #[cfg_attr(feature = "sim", track_caller)]
+    fn report(&self, access: Access) {
+        cost::access(self.0.get().addr(), access);
     }
 
     /// The value, through an exclusive borrow.

@@ -1,6 +1,7 @@
-//! The production back end: the processor's atomics, std's threads, locks on futexes.
+//! The production back end: the processor's atomics, std's threads, locks on futexes. The simulator's has all of it but the atomics.
 
 /// Atomics of the processor.
+#[cfg(not(feature = "sim"))]
 pub mod atomic {
     pub use std::sync::atomic::{
         AtomicBool, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize,
@@ -13,6 +14,7 @@ pub mod statics {
     pub use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 }
 
+#[cfg(not(feature = "sim"))]
 pub use super::plain_cell as cell;
 
 /// The mutex is Myriad's own where there are futexes.
@@ -23,6 +25,7 @@ pub(crate) mod locks {
     #[cfg(target_os = "linux")]
     pub(crate) use crate::futex_mutex::{Condvar, Mutex, MutexGuard};
 }
+#[cfg(not(feature = "sim"))]
 pub(crate) use std::hint::spin_loop;
 
 /// Threads of the operating system.

@@ -120,7 +120,8 @@ fn class<'t>(path: &'t str, line: &'t str) -> Option<Class<'t>> {
 fn locks(tree: &Tree) -> String {
     let is_test = |path: &str| path.contains("test") || path.starts_with("crates/sync/");
     let sources = tree.ending(".rs").filter(|(path, _)| !is_test(path));
-    let lines = sources.flat_map(|(path, text)| text.lines().map(move |line| (path, line)));
+    let lines = sources
+        .flat_map(|(path, text)| text.lines().take_while(|line| *line != "mod tests {").map(move |line| (path, line)));
     let mut classes: Vec<Class> = lines.filter_map(|(path, line)| class(path, line)).collect();
     classes.sort_by_key(|class| (class.order, class.name));
     let mut text = "| order | class | where |\n| --- | --- | --- |\n".to_owned();
@@ -154,6 +155,7 @@ mod tests {
                 "crates/b/src/y.rs",
                 "    static D: LockClass = LockClass::nested(\"low\", 3);\n// static E: LockClass = LockClass::new(\"no\", 1);\n",
             ),
+            ("crates/b/src/z.rs", "mod tests {\n    static G: LockClass = LockClass::new(\"inner test\", 1);\n}\n"),
             ("crates/b/src/tests.rs", "static F: LockClass = LockClass::new(\"test\", 1);\n"),
         ]);
         let text = locks(&tree);

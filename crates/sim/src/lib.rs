@@ -1,0 +1,77 @@
+//! `myriad sim`: a program on a machine that one does not have. The shipping scheduler, processes, signals and collector run on virtual cores, in
+//! one thread, in virtual time (docs/design.md, section 11).
+//!
+//! A process of this program simulates one number of cores; a range of them is a sweep over such processes, each number twice, with pieces
+//! of a slice of half the size the second time, so that the table says how much the results owe to the pieces.
+
+mod busy;
+mod clock;
+mod contention;
+mod core_heaps;
+mod cores;
+mod lines;
+mod locks;
+mod machine;
+mod program;
+mod report;
+mod sweep;
+mod topology;
+mod words;
+
+pub use core_heaps::CoreHeaps;
+
+use clock::VirtualClock;
+use cores::Cores;
+use machine::Machine;
+use myriad_sync::Arc;
+use report::Figures;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::BufWriter;
+use words::Words;
+
+/// The command: does what its arguments say, and gives the exit status.
+pub fn command() -> i32 {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    match Words::parse(&words) {
+        Err(why) => {
+            eprintln!("myriad sim: {why}\n{}", words::USAGE);
+            2
+        }
+        Ok(words) => run(&words).unwrap_or_else(|why| {
+            eprintln!("myriad sim: {why}");
+            1
+        }),
+    }
+}
+
+fn run(words: &Words) -> Result<i32, String> {
+    let machine = Machine::named(&words.machine)?;
+    if words.cores.1 > machine.cores {
+        return Err(format!("{} has {} cores, not {}", machine.name, machine.cores, words.cores.1));
+    }
+    match &words.figures {
+        Some(file) => simulate(words, &machine, file),
+        None => sweep::sweep(words, &machine),
+    }
+}
+
+/// Simulates one number of cores, and leaves the figures in a file.
+fn simulate(words: &Words, machine: &Machine, figures: &std::path::Path) -> Result<i32, String> {
+    let clock = Arc::new(VirtualClock::new(words.seed));
+    let vm = program::vm(&words.root, words.cores.0, clock.clone())?;
+    let module = program::load(vm, &words.files)?;
+    let mut cores = Cores::new(vm, &clock, machine, words.piece).ok_or("no room for so many cores")?;
+    if let Some(log) = &words.log {
+        let file = File::create(log).map_err(|why| format!("cannot write {}: {why}", log.display()))?;
+        cores.log_to(Box::new(BufWriter::new(file)));
+    }
+    program::start(vm, module, &words.args)?;
+    let outcome = cores.run(words.limit_ns);
+    if outcome.stuck {
+        return Err(format!("the program has not ended after {} s of virtual time", outcome.ns / 1_000_000_000));
+    }
+    let text = Figures::of(&outcome).to_text();
+    std::fs::write(figures, text).map_err(|why| format!("cannot write {}: {why}", figures.display()))?;
+    Ok(vm.exit_status())
+}

@@ -1,0 +1,193 @@
+//! The directory of cache lines: which core has which line, and what an access costs.
+//!
+//! The protocol is MESI as a program sees it (Papamarcos and Patel, 1984): a line is in the caches of several cores that read it, or in one
+//! alone, which then may write. Who has no copy gets one from a core that has it; who writes takes all the others' copies away, and waits
+//! for the farthest. Moving a line that somebody has alone, or taking it, is done for one core at a time; copies of a line that nobody
+//! writes are not waited for. Caches have no size. The first core that comes to a line has it for nothing.
+//!
+//! Lines are found by address and never listed, so that where a run's memory lies does not show.
+
+use crate::busy::Busy;
+use crate::topology::Topology;
+use myriad_sync::cost::Access;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Bytes of a line, as a power of two.
+const LINE_BITS: u32 = 6;
+/// So many lines are known; when there are more, all are forgotten.
+const MOST_LINES: usize = 1 << 20;
+
+/// Spreads addresses by multiplication (Knuth, 6.4).
+#[derive(Default)]
+pub struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_usize(usize::from(byte));
+        }
+    }
+    fn write_usize(&mut self, number: usize) {
+        let product = (self.0 ^ number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = product ^ (product >> 32);
+    }
+}
+
+/// A table by address.
+pub type ByAddress<V> = HashMap<usize, V, BuildHasherDefault<Spread>>;
+
+#[derive(Clone, Copy)]
+struct Line {
+    /// The core that wrote last, or came first.
+    owner: u16,
+    /// The owner has it alone.
+    alone: bool,
+    busy: Busy,
+}
+
+/// All lines that were accessed.
+pub struct Lines {
+    numbers: ByAddress<u32>,
+    lines: Vec<Line>,
+    /// For each line the cores that have a copy: bits, so many words for each.
+    copies: Vec<u64>,
+    words: usize,
+}
+
+/// What an access took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Took {
+    /// Until the line was free.
+    pub waited_ns: u64,
+    /// Until it was there.
+    pub transfer_ns: u64,
+}
+
+impl Lines {
+    /// For so many cores.
+    pub fn new(cores: usize) -> Lines {
+        Lines { numbers: ByAddress::default(), lines: Vec::new(), copies: Vec::new(), words: cores.div_ceil(64) }
+    }
+
+    /// A core's access at a time.
+    pub fn access(&mut self, topology: &Topology, core: usize, now: u64, address: usize, access: Access) -> Took {
+        let number = self.number(address >> LINE_BITS, core);
+        let copies = &mut self.copies[number * self.words..][..self.words];
+        let line = &mut self.lines[number];
+        let (word, bit) = (core / 64, 1 << (core % 64));
+        let has_copy = copies[word] & bit != 0;
+        if has_copy && (access == Access::Read || line.alone) {
+            return Took::default();
+        }
+        let transfer_ns = match access {
+            Access::Read if line.alone => topology.transfer_ns(usize::from(line.owner), core),
+            Access::Read => distances(topology, copies, core).min().unwrap_or(0),
+            Access::Write | Access::Update => distances(topology, copies, core).max().unwrap_or(0),
+        };
+        let moves = line.alone || access != Access::Read;
+        if access == Access::Read {
+            line.alone = false;
+        } else {
+            copies.fill(0);
+            (line.owner, line.alone) = (core as u16, true);
+        }
+        copies[word] |= bit;
+        if !moves || transfer_ns == 0 {
+            return Took { waited_ns: 0, transfer_ns };
+        }
+        let start = line.busy.first_gap(now, transfer_ns);
+        line.busy.add(start, start + transfer_ns, transfer_ns / 2);
+        Took { waited_ns: start - now, transfer_ns }
+    }
+
+    /// The number of a line; one that is not known yet becomes the core's alone.
+    fn number(&mut self, line: usize, core: usize) -> usize {
+        if self.lines.len() >= MOST_LINES {
+            self.numbers.clear();
+            self.lines.clear();
+            self.copies.clear();
+        }
+        let (lines, copies, words) = (&mut self.lines, &mut self.copies, self.words);
+        *self.numbers.entry(line).or_insert_with(|| {
+            lines.push(Line { owner: core as u16, alone: true, busy: Busy::default() });
+            let first = copies.len();
+            copies.resize(first + words, 0);
+            copies[first + core / 64] = 1 << (core % 64);
+            (lines.len() - 1) as u32
+        }) as usize
+    }
+}
+
+/// What the line takes to a core from each of the others that have a copy.
+fn distances(topology: &Topology, copies: &[u64], core: usize) -> impl Iterator<Item = u64> {
+    cores_of(copies).filter(move |other| *other != core).map(move |other| topology.transfer_ns(other, core))
+}
+
+/// The cores whose bits are set.
+fn cores_of(copies: &[u64]) -> impl Iterator<Item = usize> {
+    copies.iter().enumerate().flat_map(|(word, &bits)| {
+        let rest = |bits: &u64| Some(bits & (bits - 1)).filter(|bits| *bits != 0);
+        std::iter::successors(Some(bits).filter(|bits| *bits != 0), rest)
+            .map(move |bits| word * 64 + bits.trailing_zeros() as usize)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Lines, Took};
+    use crate::topology::Topology;
+    use myriad_sync::cost::Access::{self, Read, Update, Write};
+
+    fn machine() -> Topology {
+        Topology {
+            socket_cores: 64,
+            module_cores: 8,
+            mesh_width: 0,
+            module_transfer_ns: 10.0,
+            socket_transfer_ns: 100.0,
+            remote_transfer_ns: 200.0,
+            hop_ns: 0.0,
+            atomic_ns: 0.0,
+            least_hold_ns: 0.0,
+        }
+    }
+
+    /// What accesses take, all of one line and at one time.
+    fn took<const N: usize>(accesses: [(usize, Access); N]) -> [u64; N] {
+        let (machine, mut lines) = (machine(), Lines::new(128));
+        accesses.map(|(core, access)| lines.access(&machine, core, 1000, 0x1040, access).transfer_ns)
+    }
+
+    #[test]
+    fn a_line_of_one_core_costs_nothing() {
+        assert_eq!(took([(3, Read), (3, Write), (3, Update), (3, Read)]), [0; 4]);
+    }
+
+    #[test]
+    fn a_reader_gets_the_nearest_copy_and_keeps_it() {
+        assert_eq!(took([(0, Write), (64, Read), (64, Read), (65, Read), (0, Read)]), [0, 200, 0, 10, 0]);
+    }
+
+    #[test]
+    fn a_writer_waits_for_the_farthest_copy_once() {
+        assert_eq!(
+            took([(0, Read), (1, Read), (64, Read), (0, Write), (0, Update), (1, Read)]),
+            [0, 10, 200, 200, 0, 10]
+        );
+    }
+
+    #[test]
+    fn a_line_moves_for_one_core_at_a_time() {
+        let (machine, mut lines) = (machine(), Lines::new(128));
+        let mut add = |core, now| lines.access(&machine, core, now, 0x1000, Update);
+        assert_eq!(add(0, 5), Took::default());
+        for core in 1..5 {
+            let waited_ns = (core as u64 - 1) * 10;
+            assert_eq!(add(core, 5), Took { waited_ns, transfer_ns: 10 });
+        }
+    }
+}
