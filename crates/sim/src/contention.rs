@@ -21,7 +21,7 @@ const PAUSE_NS: u64 = 20;
 pub struct Shared {
     /// Fetching lines, and waiting for them while others did.
     pub lines: u64,
-    /// Waiting for locks.
+    /// Holding locks for as long as one is held at least, and waiting for them.
     pub locks: u64,
 }
 
@@ -136,7 +136,8 @@ impl Meter for Contention {
 
     fn release(&self, hold: Hold) {
         self.fetch(hold.lock, Access::Write);
-        self.locks.borrow_mut().release(hold, self.now.get());
+        let at = self.locks.borrow_mut().release(hold, self.now.get());
+        self.pass(0, at - self.now.get());
     }
 
     fn pause(&self) {

@@ -35,7 +35,7 @@ pub struct Waits {
 /// All locks that were taken.
 #[derive(Default)]
 pub struct Locks {
-    /// The least time that a lock is held (nanoseconds): the instructions under it, which are charged as work.
+    /// The least time that taking a lock and giving it back take, and the instructions between (nanoseconds).
     least_hold_ns: u64,
     locks: ByAddress<Lock>,
     /// Those that the core that runs holds, and since when.
@@ -70,15 +70,17 @@ impl Locks {
         self.locks.get(&hold.lock).is_none_or(|lock| lock.free_at(hold, now) == now)
     }
 
-    /// It is given back. One that was taken when no core ran is none of this machine's.
-    pub fn release(&mut self, hold: Hold, now: u64) {
-        let Some(place) = self.held.iter().rposition(|(held, _)| *held == hold) else { return };
+    /// It is given back now, or when it has been held for the least time; gives when. One that was taken when no core ran is none of this
+    /// machine's.
+    pub fn release(&mut self, hold: Hold, now: u64) -> u64 {
+        let Some(place) = self.held.iter().rposition(|(held, _)| *held == hold) else { return now };
         let (_, since) = self.held.remove(place);
         let lock = self.locks.entry(hold.lock).or_default();
         lock.held_ns = (now - since).max(self.least_hold_ns);
         // In a gap that is shorter than a tenth of a hold nobody gets the lock.
         let spans = if hold.shared { &mut lock.readers } else { &mut lock.writers };
         spans.add(since, since + lock.held_ns.max(1), lock.held_ns / 10);
+        since + lock.held_ns
     }
 
     /// The waits by class name.
@@ -154,7 +156,7 @@ mod tests {
         let mut locks = Locks::new(30);
         for (now, at) in [(100, 100), (105, 130)] {
             assert_eq!(locks.acquire(&CLASS, WRITE, now), at);
-            locks.release(WRITE, at + 2);
+            assert_eq!(locks.release(WRITE, at + 2), at + 30);
         }
     }
 
