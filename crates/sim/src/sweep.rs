@@ -3,6 +3,7 @@
 use crate::machine::Machine;
 use crate::report::{self, Figures, Row};
 use crate::words::Words;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -24,7 +25,8 @@ pub fn sweep(words: &Words, machine: &Machine) -> Result<i32, String> {
         };
         rows.push(Row { figures, halved_ns: halved.ns });
     }
-    print!("{}", report::table(&machine.name, &rows));
+    // A reader that has gone does not end the sweep.
+    let _ = std::io::stdout().write_all(report::table(&machine.name, &rows).as_bytes());
     if let Some(file) = &words.csv {
         std::fs::write(file, report::csv(&rows)).map_err(|why| format!("cannot write {}: {why}", file.display()))?;
     }

@@ -1,0 +1,134 @@
+%% What all cores touch, as loops that processes do side by side; for the simulator, and the same on real cores.
+%%
+%% `myriad sim --cores N bench/scaling.erl LOOP [MICROSECONDS]` starts four workers for each scheduler, lets them work for as long as the
+%% window is, counts what they do in the window (200 us of virtual time; on real cores take 100000 or more), and prints
+%% `LOOP OPERATIONS-A-MILLISECOND`. Starting and ending do not count. `names` prints the loops. `fan_in SENDERS` has so many processes send
+%% some 20,000 messages together to one, which takes them one by one; its time is from the first to the last.
+-module(scaling).
+-export([main/1]).
+
+-define(NAME, scaling_name).
+-define(KEY, {?MODULE, key}).
+%% Operations between two looks at the clock.
+-define(STRETCH, 8).
+
+main(["names"]) ->
+    [io:format("~s~n", [Name]) || {Name, _, _} <- loops()];
+main(["fan_in", Senders]) ->
+    fan_in(list_to_integer(Senders));
+main([Name]) -> main([Name, "200"]);
+main([Name, Window]) ->
+    {_, Prepare, Body} = lists:keyfind(list_to_atom(Name), 1, loops()),
+    Length = erlang:convert_time_unit(list_to_integer(Window), microsecond, native),
+    Shared = Prepare(),
+    Count = 4 * erlang:system_info(schedulers),
+    Self = self(),
+    Workers = [spawn_link(fun() -> worker(Self, Body, {Shared, I}) end) || I <- lists:seq(1, Count)],
+    [receive {ready, P} -> ok end || P <- Workers],
+    Begin = erlang:monotonic_time() + Length,
+    [P ! {go, Begin, Begin + Length} || P <- Workers],
+    Done = lists:sum([receive {done, P, N} -> N end || P <- Workers]),
+    io:format("~s ~w~n", [Name, round(Done * 1000 / list_to_integer(Window))]),
+    halt(0).
+
+fan_in(Senders) ->
+    Each = 20000 div Senders,
+    Self = self(),
+    Workers = [spawn_link(fun() -> receive go -> send(Self, Each) end end) || _ <- lists:seq(1, Senders)],
+    Begin = erlang:monotonic_time(),
+    [P ! go || P <- Workers],
+    take(Senders * Each),
+    Took = erlang:convert_time_unit(erlang:monotonic_time() - Begin, native, nanosecond),
+    io:format("fan_in_~w ~w~n", [Senders, round(Senders * Each * 1.0e6 / Took)]),
+    halt(0).
+
+send(_, 0) -> ok;
+send(To, N) -> To ! message, send(To, N - 1).
+
+take(0) -> ok;
+take(N) -> receive message -> take(N - 1) end.
+
+worker(Parent, Body, Own) ->
+    Body(Own, 0),
+    Parent ! {ready, self()},
+    receive {go, Begin, End} -> Parent ! {done, self(), work(Body, Own, Begin, End, 1, 0)} end.
+
+%% Works until the window has ended; gives the operations in it.
+work(Body, Own, Begin, End, N, Done) ->
+    Next = stretch(Body, Own, N, ?STRETCH),
+    case erlang:monotonic_time() of
+        Now when Now >= End -> Done;
+        Now when Now >= Begin -> work(Body, Own, Begin, End, Next, Done + ?STRETCH);
+        _ -> work(Body, Own, Begin, End, Next, Done)
+    end.
+
+stretch(_, _, N, 0) -> N;
+stretch(Body, Own, N, Left) ->
+    Body(Own, N),
+    stretch(Body, Own, N + 1, Left - 1).
+
+%% Each: its name, what is made before, and an operation of a worker, who has what was made and a number of its own.
+loops() ->
+    [{nothing, fun nothing/0, fun(_, _) -> ok end},
+     {whereis, fun() -> register(?NAME, self()) end, fun(_, _) -> whereis(?NAME) end},
+     {named_send, fun nothing/0, fun named_send/2},
+     {self_send, fun nothing/0, fun(_, N) -> self() ! N, receive N -> ok end end},
+     {ping, fun nothing/0, fun ping/2},
+     {spawn_exit, fun nothing/0, fun spawn_exit/2},
+     {timer, fun nothing/0, fun(_, _) -> erlang:cancel_timer(erlang:start_timer(60000, self(), late)) end},
+     {persistent_term, fun() -> persistent_term:put(?KEY, {a, b}) end, fun(_, _) -> persistent_term:get(?KEY) end},
+     {existing_atom, fun() -> scaling_atom end, fun(_, _) -> list_to_existing_atom("scaling_atom") end},
+     {one_binary, fun() -> binary:copy(<<"0123456789">>, 100) end, fun({B, _}, _) -> self() ! B, receive B -> ok end end},
+     {lookup, fun() -> filled([]) end, fun lookup/2},
+     {lookup_wc, fun() -> filled([{write_concurrency, true}]) end, fun lookup/2},
+     {lookup_same, fun() -> filled([{read_concurrency, true}]) end, fun({T, _}, _) -> ets:lookup(T, {1, 1}) end},
+     {counter, fun() -> filled([]) end, fun counter/2},
+     {counter_wc, fun() -> filled([{write_concurrency, true}]) end, fun counter/2},
+     {counter_auto, fun() -> filled([{write_concurrency, auto}]) end, fun counter/2},
+     {insert_wc, fun() -> filled([{write_concurrency, true}]) end, fun insert/2},
+     {ordered_lookup, fun() -> filled([ordered_set, {read_concurrency, true}]) end, fun lookup/2},
+     {ordered_lookup_wc, fun() -> filled([ordered_set, {write_concurrency, true}]) end, fun lookup/2},
+     {ordered_counter_wc, fun() -> filled([ordered_set, {write_concurrency, true}]) end, fun counter/2}].
+
+nothing() -> none.
+
+%% A table with eight rows for each worker.
+filled(Options) ->
+    T = ets:new(scaling, [public | Options]),
+    ets:insert(T, [{{I, K}, 0} || I <- lists:seq(1, 4 * erlang:system_info(schedulers)), K <- lists:seq(0, 7)]),
+    T.
+
+lookup({T, I}, N) -> ets:lookup(T, {I, N rem 8}).
+
+counter({T, I}, N) -> ets:update_counter(T, {I, N rem 8}, 1).
+
+insert({T, I}, N) -> ets:insert(T, {{I, N rem 8}, N}).
+
+%% To the worker itself, by a name of its own.
+named_send({_, I}, N) ->
+    Name = own(fun() ->
+        New = list_to_atom("scaling_" ++ integer_to_list(I)),
+        register(New, self()),
+        New
+    end),
+    Name ! N,
+    receive N -> ok end.
+
+spawn_exit(_, _) ->
+    {P, M} = spawn_monitor(fun() -> ok end),
+    receive {'DOWN', M, process, P, normal} -> ok end.
+
+%% A round trip to a process of the worker's own.
+ping(_, N) ->
+    Partner = own(fun() -> spawn_link(fun echo/0) end),
+    Partner ! {self(), N},
+    receive {Partner, N} -> ok end.
+
+echo() -> receive {From, N} -> From ! {self(), N}, echo() end.
+
+%% What the worker made in its first operation.
+own(Make) ->
+    case get(own) of
+        undefined -> New = Make(), put(own, New), New;
+        Made -> Made
+    end.
