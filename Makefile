@@ -11,19 +11,21 @@ FUZZ_SECONDS ?= 60
 SHORT_MINUTES := 12
 
 # Calls that `make test` makes of built-ins on both VMs, how much damaged code it runs, and how long it soaks; `make differential`,
-# `make mutants` and `make soak` do more.
+# `make mutants` and `make soak` do more, and `make faults` takes more seeds.
 SHORT_CALLS := 30000
 SHORT_SOAK := 40
 SHORT_MUTANTS := 500
+SHORT_SEEDS := 1..70
 CALLS ?= 500000
 MUTANTS ?= 10000
+SEEDS ?= 1..3400
 SECONDS ?= 600
 SEED ?=
 
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single deny miri-short test test-rust test-fuzz test-erlang test-checked test-projects test-conformance record conformance projects differential mutants soak bench bench-locks bench-smp-cost scaling fuzz miri loom lint recipes clean
+.PHONY: help build run quick doc own-modules check tidy single deny miri-short test test-rust test-fuzz test-erlang test-checked test-projects test-conformance record conformance projects faults differential mutants soak bench bench-locks bench-smp-cost scaling fuzz miri loom lint recipes clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -36,6 +38,7 @@ help:
 	@echo "make projects                            Elixir, rebar3 and Dialyzer at work (minutes), on OTP and on Myriad"
 	@echo "make differential [SEED=1 CALLS=500000]    random calls of built-ins on OTP and on Myriad"
 	@echo "make mutants [SEED=1 MUTANTS=10000]        damaged code, loaded and called"
+	@echo "make faults [SEEDS=1..3400]                faults by seed on 2, 16 and 64 simulated cores"
 	@echo "make soak [SEED=1 SECONDS=600]             random churn of everything side by side"
 	@echo "make bench                               Myriad against erl, as a table"
 	@echo "make bench-locks                         every lock under 1 to 16 threads: tables, CSV and a plot (docs/locks.md)"
@@ -124,6 +127,15 @@ test-checked:
 	@echo "== recorded Erlang tests with assertions and the heap checker"
 	@RUSTFLAGS="--cfg heap_check" CARGO_TARGET_DIR=$(CURDIR)/target/checked cargo build --quiet --profile checked --bin myriad
 	@MYRIAD_EMULATOR=$(CURDIR)/target/checked/checked/myriad cargo xtask recorded $(CHECKED_PROGRAMS)
+	@$(MAKE) --no-print-directory faults SEEDS=$(SHORT_SEEDS)
+
+# A program under faults by seed, on simulated cores, with the same assertions (docs/simulator.md).
+faults: build
+	@echo "== faults of the seeds $(SEEDS) on simulated cores"
+	@RUSTFLAGS="--cfg heap_check" CARGO_TARGET_DIR=$(CURDIR)/target/checked cargo build --quiet --profile checked -p myriad-sim --features costs
+	@for cores in 2 16 64; do \
+	    MYRIAD_SIMULATOR=$(CURDIR)/target/checked/checked/myriad-sim bin/myriad sim --cores $$cores --faults $(SEEDS) tests/simulated/faults.erl || exit 1; \
+	done
 
 test-projects: build
 	@tools/setup projects

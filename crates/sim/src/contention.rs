@@ -4,6 +4,7 @@
 //! after the step how much that was. The native stack is none of it: the one thread's is every core's in turn, and each has its own
 //! on a real machine.
 
+use crate::faults::Faults;
 use crate::lines::Lines;
 use crate::locks::{Locks, Waits};
 use crate::topology::Topology;
@@ -38,6 +39,8 @@ pub struct Contention {
     core: Cell<usize>,
     now: Cell<u64>,
     spent: Cell<Shared>,
+    /// Cores that hold a lock may be away.
+    faults: RefCell<Option<Faults>>,
     /// The address where the driver's part of the native stack ends.
     stack_base: Cell<usize>,
 }
@@ -53,8 +56,14 @@ impl Contention {
             core: Cell::new(0),
             now: Cell::new(0),
             spent: Cell::default(),
+            faults: RefCell::new(None),
             stack_base: Cell::new(0),
         }
+    }
+
+    /// From now on holders of locks are away now and then, as this seed says.
+    pub fn suffer(&self, seed: u64) {
+        *self.faults.borrow_mut() = Some(Faults::new(seed));
     }
 
     /// A core's step begins at this time.
@@ -135,6 +144,9 @@ impl Meter for Contention {
     }
 
     fn release(&self, hold: Hold) {
+        if let Some(faults) = &mut *self.faults.borrow_mut() {
+            self.pass(0, faults.with_lock());
+        }
         self.fetch(hold.lock, Access::Write);
         let at = self.locks.borrow_mut().release(hold, self.now.get());
         self.pass(0, at - self.now.get());

@@ -11,6 +11,7 @@
 
 use crate::clock::VirtualClock;
 use crate::contention::{Contention, Places, Shared};
+use crate::faults::Faults;
 use crate::locks::Waits;
 use crate::machine::Machine;
 use myriad_heap::meter::{self, Moved};
@@ -80,6 +81,9 @@ pub struct Cores<'a> {
     /// Of all that happened (FNV-1a): the same seed gives the same digest.
     digest: u64,
     seen_ns: u64,
+    faults: Option<Faults>,
+    /// No core does anything before.
+    halted_until: u64,
     /// A line for each step goes here.
     log: Option<Box<dyn std::io::Write>>,
 }
@@ -116,7 +120,27 @@ impl<'a> Cores<'a> {
         // What the cores run reports to it, and lives as long as the process.
         let contention = Box::leak(Box::new(Contention::new(&machine.topology, cores.len())));
         let digest = 0xcbf2_9ce4_8422_2325;
-        Some(Cores { vm, clock, machine, contention, cores, dirty, agenda, digest, seen_ns: 1, log: None })
+        Some(Cores {
+            vm,
+            clock,
+            machine,
+            contention,
+            cores,
+            dirty,
+            agenda,
+            digest,
+            seen_ns: 1,
+            faults: None,
+            halted_until: 0,
+            log: None,
+        })
+    }
+
+    /// Lets go wrong what this seed says ([`Faults`]).
+    pub fn suffer(&mut self, seed: u64) {
+        self.faults = Some(Faults::new(seed));
+        // Another draw than that of the cores, by the same seed.
+        self.contention.suffer(!seed);
     }
 
     /// Has a line written for each step: time, core, what it did.
@@ -134,6 +158,10 @@ impl<'a> Cores<'a> {
                 break;
             };
             if self.cores[id].entry != entry {
+                continue;
+            }
+            if at < self.halted_until {
+                self.enter(self.halted_until, id);
                 continue;
             }
             if at > limit_ns {
@@ -181,13 +209,27 @@ impl<'a> Cores<'a> {
                 let took = self.charge(id, reductions);
                 self.note(at, id, reductions);
                 self.cores[id].now_ns = at + took;
-                self.enter(at + took, id);
+                let away = self.faults.as_mut().map_or(0, Faults::after_step);
+                self.enter(at + took + away, id);
             }
             Step::Idle(next_timer) => self.found_nothing(at, id, next_timer),
             Step::Stop => return false,
         }
         self.deliver_wake_ups(at);
+        self.disturb(at);
         true
+    }
+
+    /// What goes wrong beside the core whose turn it was.
+    fn disturb(&mut self, at: u64) {
+        let Some(faults) = &mut self.faults else { return };
+        let (woken, quota) = (faults.wakes_for_nothing(self.cores.len()), faults.by_quota());
+        if quota > 0 {
+            self.halted_until = at + quota;
+        }
+        if let Some(id) = woken {
+            self.wake(at, id);
+        }
     }
 
     /// A step of a core, and at once the jobs of dirty schedulers that it left. What it spends on other cores is kept for the charge.
@@ -264,13 +306,19 @@ impl<'a> Cores<'a> {
     /// The cores that were told to wake are up when the wake-up has reached them.
     fn deliver_wake_ups(&mut self, at: u64) {
         for id in self.clock.take_woken() {
-            let core = &mut self.cores[id];
-            if core.state == State::Parked {
-                core.state = State::Waking(at);
-                core.entry += 1;
-                let up = (at + self.machine.wake_ns).max(core.now_ns);
-                self.enter(up, id);
-            }
+            self.wake(at, id);
+        }
+    }
+
+    /// A core that is parked is up when the wake-up has reached it.
+    fn wake(&mut self, at: u64, id: usize) {
+        let late = self.faults.as_mut().map_or(0, Faults::before_waking);
+        let core = &mut self.cores[id];
+        if core.state == State::Parked {
+            core.state = State::Waking(at);
+            core.entry += 1;
+            let up = (at + self.machine.wake_ns).max(core.now_ns);
+            self.enter(up + late, id);
         }
     }
 

@@ -9,6 +9,7 @@ mod clock;
 mod contention;
 mod core_heaps;
 mod cores;
+mod faults;
 mod lines;
 mod locks;
 mod machine;
@@ -16,6 +17,7 @@ mod program;
 mod report;
 mod sweep;
 mod topology;
+mod trials;
 mod words;
 
 pub use core_heaps::CoreHeaps;
@@ -50,9 +52,10 @@ fn run(words: &Words) -> Result<i32, String> {
     if words.cores.1 > machine.cores {
         return Err(format!("{} has {} cores, not {}", machine.name, machine.cores, words.cores.1));
     }
-    match &words.figures {
-        Some(file) => simulate(words, &machine, file),
-        None => sweep::sweep(words, &machine),
+    match (&words.figures, words.faults) {
+        (Some(file), _) => simulate(words, &machine, file),
+        (None, Some((first, last))) if first < last => trials::trials(words, first, last),
+        (None, _) => sweep::sweep(words, &machine),
     }
 }
 
@@ -62,6 +65,9 @@ fn simulate(words: &Words, machine: &Machine, figures: &std::path::Path) -> Resu
     let vm = program::vm(&words.root, words.cores.0, clock.clone())?;
     let module = program::load(vm, &words.files)?;
     let mut cores = Cores::new(vm, &clock, machine, words.piece).ok_or("no room for so many cores")?;
+    if let Some((seed, _)) = words.faults {
+        cores.suffer(seed);
+    }
     if let Some(log) = &words.log {
         let file = File::create(log).map_err(|why| format!("cannot write {}: {why}", log.display()))?;
         cores.log_to(Box::new(BufWriter::new(file)));

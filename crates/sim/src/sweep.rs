@@ -48,14 +48,7 @@ fn one(words: &Words, cores: usize, piece: u16, prints: bool) -> Result<Result<F
     let mut command = Command::new(program);
     // First, for a run of a sweep may have the half of the smallest piece.
     command.arg("--figures").arg(&file);
-    let numbers = [
-        ("--cores", cores.to_string()),
-        ("--machine", words.machine.clone()),
-        ("--seed", words.seed.to_string()),
-        ("--piece", piece.to_string()),
-        ("--limit", (words.limit_ns / 1_000_000_000).to_string()),
-    ];
-    for (option, value) in numbers {
+    for (option, value) in words.of_run(cores, piece) {
         command.args([option, &value]);
     }
     command.arg("--root").arg(&words.root);

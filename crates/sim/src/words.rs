@@ -5,12 +5,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// What it takes.
-pub const USAGE: &str = "usage: myriad sim [--cores N|A..B] [--machine NAME|FILE.toml] [--seed N] [--piece N] [--limit S] [--log FILE] [--csv FILE] FILE.erl [ARG...]
+pub const USAGE: &str = "usage: myriad sim [--cores N|A..B] [--machine NAME|FILE.toml] [--seed N] [--piece N] [--limit S] [--faults N|A..B] [--log FILE] [--csv FILE] FILE.erl [ARG...]
   --cores N|A..B   so many virtual cores, or A, 2A, 4A... and B (1..8)
   --machine M      ideal, server-2x64, tilepro64, or a file (server-2x64)
   --seed N         what schedulers draw by chance follows from it (1)
   --piece N        cores take turns after so many reductions (4)
   --limit S        the virtual seconds that the program may take (600)
+  --faults N|A..B  cores are away for a while, wake-ups late, quotas used up: by each of these seeds a run on the most cores, and which failed
   --log FILE       a line for each step: time in ns, core, reductions or `idle`; the same seed gives the same bytes. One number of cores
   --csv FILE       the figures for other programs";
 
@@ -27,6 +28,8 @@ pub struct Words {
     pub piece: u16,
     /// Most virtual time.
     pub limit_ns: u64,
+    /// From and to this seed of faults.
+    pub faults: Option<(u64, u64)>,
     /// Where the log goes.
     pub log: Option<PathBuf>,
     /// Where the figures go, for other programs.
@@ -53,6 +56,7 @@ impl Words {
             seed: 1,
             piece: 4,
             limit_ns: 600_000_000_000,
+            faults: None,
             log: None,
             csv: None,
             figures: None,
@@ -80,6 +84,19 @@ impl Words {
         Ok(parsed)
     }
 
+    /// The options that a process gets for one run.
+    pub fn of_run(&self, cores: usize, piece: u16) -> Vec<(&'static str, String)> {
+        let mut options = vec![
+            ("--cores", cores.to_string()),
+            ("--machine", self.machine.clone()),
+            ("--seed", self.seed.to_string()),
+            ("--piece", piece.to_string()),
+            ("--limit", (self.limit_ns / 1_000_000_000).to_string()),
+        ];
+        options.extend(self.faults.map(|(seed, _)| ("--faults", seed.to_string())));
+        options
+    }
+
     fn set(&mut self, option: &str, value: &OsString) -> Result<(), String> {
         let text = value.to_string_lossy();
         let number = |least: u64, most: u64| {
@@ -92,6 +109,7 @@ impl Words {
             "--seed" => self.seed = number(0, u64::MAX)?,
             "--piece" => self.piece = number(if self.figures.is_some() { 1 } else { 2 }, 4000)? as u16,
             "--limit" => self.limit_ns = number(1, 1_000_000)? * 1_000_000_000,
+            "--faults" => self.faults = Some(seeds(&text)?),
             "--log" => self.log = Some(value.into()),
             "--csv" => self.csv = Some(value.into()),
             "--figures" => self.figures = Some(value.into()),
@@ -99,6 +117,18 @@ impl Words {
             _ => return Err(format!("{option} is unknown")),
         }
         Ok(())
+    }
+}
+
+/// Most seeds of faults in one go.
+const MOST_SEEDS: u64 = 1_000_000;
+
+/// `N` or `A..B`, of seeds.
+fn seeds(text: &str) -> Result<(u64, u64), String> {
+    let (from, to) = text.split_once("..").unwrap_or((text, text));
+    match (from.parse(), to.parse()) {
+        (Ok(from), Ok(to)) if from <= to && to - from < MOST_SEEDS => Ok((from, to)),
+        _ => Err(format!("--faults {text}: N or A..B is wanted, at most {MOST_SEEDS} seeds")),
     }
 }
 
@@ -137,6 +167,8 @@ mod tests {
             ("--cores 0 x", "--cores 0: N or A..B is wanted, of numbers from 1 to 1024"),
             ("--piece 1 x", "--piece 1: a number from 2 to 4000 is wanted"),
             ("--seed -1 x", "--seed -1: a number from 0 to 18446744073709551615 is wanted"),
+            ("--faults 3..2 x", "--faults 3..2: N or A..B is wanted, at most 1000000 seeds"),
+            ("--faults 0..1000000 x", "--faults 0..1000000: N or A..B is wanted, at most 1000000 seeds"),
             ("--policy r99 x", "--policy is unknown"),
             ("--seed", "--seed wants a value, or is unknown"),
             ("--cores 1..4 --log f x", "--log is for one number of cores"),
