@@ -1,6 +1,7 @@
 //! What a simulated run came to: figures on a line between processes, and tables for people and programs.
 
-use crate::cores::{Outcome, Spent};
+use crate::cores::Outcome;
+pub use crate::cores::Spent;
 use crate::locks::Waits;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -228,7 +229,7 @@ pub fn csv(rows: &[Row]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::{Figures, Row, Spent, Waits, csv, table};
     use std::collections::BTreeMap;
 
@@ -254,6 +255,11 @@ mod tests {
         Figures { cores: 2, ns: 500, spent, digest: 77, waits, places }
     }
 
+    /// A row with some of everything.
+    pub fn row() -> Row {
+        Row { figures: figures(), halved_ns: 510 }
+    }
+
     #[test]
     fn figures_survive_their_text() {
         let text = figures().to_text();
@@ -265,7 +271,7 @@ mod tests {
 
     #[test]
     fn shares_are_of_all_cores_time() {
-        let table = table("a machine", &[Row { figures: figures(), halved_ns: 510 }]);
+        let table = table("a machine", &[row()]);
         let lines: Vec<&str> = table.lines().collect();
         let times = "50.0 % | 10.0 % | 10.0 % | 6.0 % | 4.0 % | 5.0 % | 5.0 % | 0.0 % | 10.0 %";
         assert_eq!(lines[4], format!("| 2 | 0.001 ms | 1.00 | {times} | 2.0 % |"));
@@ -284,7 +290,7 @@ mod tests {
 
     #[test]
     fn each_figure_has_a_column() {
-        let text = csv(&[Row { figures: figures(), halved_ns: 510 }]);
+        let text = csv(&[row()]);
         let columns: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
         assert_eq!(columns, [16, 16]);
         assert!(text.ends_with("2,500,510,000000000000004d,500,100,100,60,40,50,50,0,100,9,2,40\n"), "{text}");

@@ -1,6 +1,8 @@
 //! A sweep: a process for each number of cores and each size of a piece, and the table of their figures.
 
+use crate::json;
 use crate::machine::Machine;
+use crate::plot;
 use crate::report::{self, Figures, Row};
 use crate::words::Words;
 use std::io::Write;
@@ -27,8 +29,15 @@ pub fn sweep(words: &Words, machine: &Machine) -> Result<i32, String> {
     }
     // A reader that has gone does not end the sweep.
     let _ = std::io::stdout().write_all(report::table(&machine.name, &rows).as_bytes());
-    if let Some(file) = &words.csv {
-        std::fs::write(file, report::csv(&rows)).map_err(|why| format!("cannot write {}: {why}", file.display()))?;
+    let files = [
+        (&words.csv, report::csv(&rows)),
+        (&words.json, json::json(&machine.name, &rows)),
+        (&words.svg, plot::svg(&machine.name, &rows)),
+    ];
+    for (file, text) in files {
+        if let Some(file) = file {
+            std::fs::write(file, text).map_err(|why| format!("cannot write {}: {why}", file.display()))?;
+        }
     }
     Ok(0)
 }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// What it takes.
-pub const USAGE: &str = "usage: myriad sim [--cores N|A..B] [--machine NAME|FILE.toml] [--seed N] [--piece N] [--limit S] [--faults N|A..B] [--log FILE] [--csv FILE] FILE.erl [ARG...]
+pub const USAGE: &str = "usage: myriad sim [--cores N|A..B] [--machine NAME|FILE.toml] [--seed N] [--piece N] [--limit S] [--faults N|A..B] [--log FILE] [--csv FILE] [--json FILE] [--svg FILE] FILE.erl [ARG...]
   --cores N|A..B   so many virtual cores, or A, 2A, 4A... and B (1..8)
   --machine M      ideal, server-2x64, tilepro64, or a file (server-2x64)
   --seed N         what schedulers draw by chance follows from it (1)
@@ -13,7 +13,7 @@ pub const USAGE: &str = "usage: myriad sim [--cores N|A..B] [--machine NAME|FILE
   --limit S        the virtual seconds that the program may take (600)
   --faults N|A..B  cores are away for a while, wake-ups late, quotas used up: by each of these seeds a run on the most cores, and which failed
   --log FILE       a line for each step: time in ns, core, reductions or `idle`; the same seed gives the same bytes. One number of cores
-  --csv FILE       the figures for other programs";
+  --csv FILE, --json FILE, --svg FILE    the figures for other programs; a picture of them";
 
 /// What a run was asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,6 +34,10 @@ pub struct Words {
     pub log: Option<PathBuf>,
     /// Where the figures go, for other programs.
     pub csv: Option<PathBuf>,
+    /// As JSON.
+    pub json: Option<PathBuf>,
+    /// As a picture.
+    pub svg: Option<PathBuf>,
     /// Simulate one number of cores, and leave its figures here: what a sweep asks of its processes.
     pub figures: Option<PathBuf>,
     /// The OTP installation.
@@ -59,6 +63,8 @@ impl Words {
             faults: None,
             log: None,
             csv: None,
+            json: None,
+            svg: None,
             figures: None,
             root: PathBuf::from("/usr/lib/erlang"),
             files: Vec::new(),
@@ -112,6 +118,8 @@ impl Words {
             "--faults" => self.faults = Some(seeds(&text)?),
             "--log" => self.log = Some(value.into()),
             "--csv" => self.csv = Some(value.into()),
+            "--json" => self.json = Some(value.into()),
+            "--svg" => self.svg = Some(value.into()),
             "--figures" => self.figures = Some(value.into()),
             "--root" => self.root = value.into(),
             _ => return Err(format!("{option} is unknown")),

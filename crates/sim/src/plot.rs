@@ -1,0 +1,114 @@
+//! The figures of a sweep as a picture (SVG): speed-up over cores, and where the cores' time went.
+
+use crate::report::{Row, Spent};
+
+/// A panel's size, and the margin that its labels stand in.
+const WIDTH: f64 = 360.0;
+const HEIGHT: f64 = 240.0;
+const MARGIN: f64 = 52.0;
+
+/// A colour for each part of the time, told apart by most eyes (Okabe and Ito); what computes first, what idles last and pale.
+const COLOURS: [&str; Spent::TIMES] =
+    ["#0072b2", "#56b4e9", "#009e73", "#d55e00", "#cc79a7", "#e69f00", "#f0e442", "#999999", "#dddddd"];
+
+/// Two panels: speed-up against the first row beside what as many cores could give, both scales logarithmic; the shares of all cores' time.
+pub fn svg(machine: &str, rows: &[Row]) -> String {
+    let size = (2.0 * (WIDTH + 2.0 * MARGIN) + 110.0, HEIGHT + 2.0 * MARGIN);
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0} {:.0}\" font-family=\"sans-serif\" font-size=\"11\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n{}{}</svg>\n",
+        size.0,
+        size.1,
+        placed(MARGIN, &speed_up(machine, rows)),
+        placed(WIDTH + 3.0 * MARGIN, &shares(rows)),
+    )
+}
+
+fn placed(left: f64, what: &str) -> String {
+    format!("<g transform=\"translate({left:.0} {MARGIN:.0})\">\n{what}</g>\n")
+}
+
+fn label(x: f64, y: f64, anchor: &str, text: &str) -> String {
+    format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>\n", escaped(text))
+}
+
+/// A text that is no markup.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
+}
+
+fn frame(title: &str) -> String {
+    let title = escaped(title);
+    format!(
+        "<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"none\" stroke=\"#888\"/>\n<text y=\"-8\">{title}</text>\n"
+    )
+}
+
+/// The curve, and the line of what is possible.
+fn speed_up(machine: &str, rows: &[Row]) -> String {
+    let mut text = frame(&format!("{machine}: speed-up by cores"));
+    let Some(first) = rows.first() else { return text };
+    let most = rows.iter().map(|row| row.figures.cores as f64 / first.figures.cores as f64).fold(2.0, f64::max);
+    // Both scales go from 1 to the most that is possible; what is slower than the first stands below the frame's foot, at most so far.
+    let across = |factor: f64| WIDTH * factor.log2() / most.log2();
+    let up = |factor: f64| HEIGHT * (1.0 - factor.log2().max(-0.5) / most.log2());
+    let mut points = Vec::new();
+    for row in rows {
+        let factor = row.figures.cores as f64 / first.figures.cores as f64;
+        let gained = first.figures.ns as f64 / row.figures.ns.max(1) as f64;
+        points.push(format!("{:.1},{:.1}", across(factor), up(gained)));
+        text += &label(across(factor), HEIGHT + 26.0, "middle", &row.figures.cores.to_string());
+        text += &label(-4.0, up(factor) + 4.0, "end", &format!("{factor:.0}"));
+        text += &label(across(factor) + 4.0, up(gained) + 14.0, "start", &format!("{gained:.1}"));
+    }
+    let possible =
+        format!("<line x1=\"0\" y1=\"{HEIGHT}\" x2=\"{WIDTH}\" y2=\"0\" stroke=\"#bbb\" stroke-dasharray=\"4\"/>\n");
+    let curve =
+        format!("<polyline fill=\"none\" stroke=\"#000\" stroke-width=\"1.5\" points=\"{}\"/>\n", points.join(" "));
+    text + &possible + &curve
+}
+
+/// A bar for each row, and what the colours mean.
+fn shares(rows: &[Row]) -> String {
+    let mut text = frame("where all cores' time went, by cores");
+    let step = WIDTH / rows.len().max(1) as f64;
+    for (i, Row { figures, .. }) in rows.iter().enumerate() {
+        let whole = (figures.ns.max(1) * figures.cores) as f64;
+        let left = step * (i as f64 + 0.15);
+        let mut foot = HEIGHT;
+        for (part, colour) in figures.spent.parts().iter().zip(COLOURS) {
+            let height = (*part as f64 / whole).min(1.0) * HEIGHT;
+            foot -= height;
+            let width = step * 0.7;
+            text += &format!(
+                "<rect x=\"{left:.1}\" y=\"{foot:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{colour}\"/>\n"
+            );
+        }
+        text += &label(step * (i as f64 + 0.5), HEIGHT + 26.0, "middle", &figures.cores.to_string());
+    }
+    for (i, (name, colour)) in Spent::NAMES.iter().zip(COLOURS).enumerate() {
+        let top = i as f64 * 18.0;
+        text +=
+            &format!("<rect x=\"{:.0}\" y=\"{top:.0}\" width=\"12\" height=\"12\" fill=\"{colour}\"/>\n", WIDTH + 12.0);
+        text += &label(WIDTH + 28.0, top + 10.0, "start", name);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COLOURS, svg};
+    use crate::report::tests::row;
+
+    #[test]
+    fn each_row_has_a_bar_of_all_parts_and_the_title_is_no_markup() {
+        let mut half = row();
+        half.figures.cores = 4;
+        half.figures.ns = 250;
+        let picture = svg("a <b> & c", &[row(), half]);
+        assert!(picture.contains(">a &lt;b> &amp; c: speed-up by cores</text>"));
+        assert_eq!(picture.matches("width=\"126.0\"").count(), 2 * COLOURS.len());
+        // Twice the cores, twice as fast: from one corner to the other.
+        assert!(picture.contains("points=\"0.0,240.0 360.0,0.0\""), "{picture}");
+    }
+}
