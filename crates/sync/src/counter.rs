@@ -4,7 +4,11 @@
 //!     instruction. Threads without one share a shard, which they change by read-modify-writes.
 
 use crate::{
-    atomic::{AtomicI64, Ordering::Relaxed},
+    atomic::{
+        AtomicI64,
+        Ordering::{Acquire, Relaxed},
+        fence,
+    },
     pad::CachePadded,
     slot,
 };
@@ -157,10 +161,14 @@ impl ShardedTally {
         self.0.change(|[_, _, total], add| add(total, by));
     }
 
-    /// The sums over all threads. One that races changes may see a thing go and not come: it is never below nothing.
+    /// The sums over all threads. One that races changes may see a thing go and not come: it is never below nothing. It sees what went
+    /// before a thing came that it sees, if a Release fence stands before the [`come`](Self::come) of that thing.
     pub fn now(&self) -> Tally {
         let positive = |number: usize| u64::try_from(self.0.sum(number)).unwrap_or(0);
-        Tally { came: positive(0), went: positive(1), size: positive(2) as usize }
+        let came = positive(0);
+        // Acquire: pairs with the Release fence before a `come` that `came` counts.
+        fence(Acquire);
+        Tally { came, went: positive(1), size: positive(2) as usize }
     }
 }
 

@@ -27,6 +27,7 @@
 //! | [`cost`] | what a simulated machine is told of shared lines and locks |
 //! | [`point`] | where a test driver may let another thread run |
 //! | [`rcu_table`] | a hash table that is read without a lock |
+//! | [`id_table`], [`snapshots`] | objects by identifiers that rise; which of them there are at one moment |
 //! | `futex`, `futex_mutex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, mutex and condition over it, signal queue, sleeping, safe reclamation, grow-only table |
 //! | [`idle`], [`leader`] | which threads sleep without work, and which of them waits for events: waking as few as possible |
 //! | [`safepoint`] | stopping the world |
@@ -115,6 +116,7 @@ mod futex;
     )
 )]
 mod futex_mutex;
+pub mod id_table;
 pub mod idle;
 pub mod leader;
 pub mod mcs;
@@ -134,6 +136,7 @@ pub mod safepoint;
 pub mod seqlock;
 pub mod sharing;
 pub mod slot;
+pub mod snapshots;
 pub mod spin;
 pub mod state;
 pub mod table;
@@ -148,6 +151,7 @@ pub use count::Count;
 pub use counter::{ShardedCounter, ShardedTally, Tally};
 pub use directory::{Directory, Entered};
 pub use exit_flag::ExitFlag;
+pub use id_table::{IdTable, Reserved};
 pub use idle::IdleSet;
 pub use leader::{LeaderSlot, Leading};
 pub use mcs::McsLock;
@@ -164,6 +168,7 @@ pub use rwlock::{ReadGuard, RwLock, WriteGuard};
 pub use safepoint::Safepoint;
 pub use seqlock::{SeqLock, SeqWrite};
 pub use sharing::Sharing;
+pub use snapshots::{Snapshot, Snapshots};
 pub use spin::{SpinLock, TicketLock};
 pub use state::{StateWord, Visit};
 pub use table::AppendVec;

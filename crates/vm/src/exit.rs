@@ -50,7 +50,7 @@ fn begin(ctx: &mut Ctx<'_>) {
     if let Some(name) = process.name() {
         ctx.trace(flags::PROCS, am::unregister, &[name.term()]);
     }
-    vm.processes.listings.departs(process);
+    vm.processes.departs(process);
     process.set_exiting();
     myriad_sync::sim_point();
     vm.names.release(process, Retirer::Thread(&ctx.sched.slot));

@@ -1,0 +1,476 @@
+//! [`IdTable`]: objects that are found by their identifiers, which rise, without a lock.
+//!
+//! The low bits of an identifier choose a slot. Whoever makes an object draws an identifier, reserves its slot, makes the object while it
+//! holds no lock, and fills the slot. If the slot is in use it draws the next identifier.
+//!
+//! ```text
+//!            reserve: compare-and-swap (Acquire)            fill (Release)
+//!    empty ---------------------------------------> reserved --------------> filled
+//!      ^                                               |                        |
+//!      +-----------------------------------------------+------------------------+
+//!                         dropped unfilled, vacate (Release)
+//! ```
+//!
+//! ID1. Only the thread that has reserved a slot fills it, so two objects that are there at one time have different low bits.
+//! ID2. Identifiers rise in the order of drawing: who makes an object after it has learned of another one gives it a higher identifier.
+//! ID3. Births are numbered after the slot is reserved. A thread that has cut ([`IdTable::cut`]) finds the slot of each object born before the
+//!      cut reserved or filled, unless the object has gone; and who makes an object born after the cut has seen all that the thread that has cut
+//!      had stored before.
+//! ID4. [`IdTable::count`] is never above the number of slots that were in use at some moment while it was counted.
+//!
+//! ID3 holds since births and cuts read-modify-write one number, which has one order: each acquires what those before it released.
+//! ID4 holds since who comes is counted after the slot is reserved, and who goes before the slot is emptied.
+//!
+//! # What was not done
+//!
+//! - *Identifiers drawn in batches by each thread*: the line with the two numbers would be written more rarely, but an object made by a thread
+//!   with an old batch would have a lower identifier than those made before it (ID2). Programs sort pids and expect the order of spawning.
+//! - *A free list*: an identifier would come again soon after its object has gone.
+
+use crate::{
+    atomic::{
+        AtomicPtr, AtomicU64,
+        Ordering::{AcqRel, Acquire, Relaxed, Release},
+        fence,
+    },
+    backoff::Backoff,
+    counter::ShardedTally,
+    pad::CachePadded,
+};
+use std::{
+    fmt,
+    ops::Range,
+    ptr::{self, NonNull},
+};
+
+/// Slots on a memory page of 4,096 bytes; [`spread`] exchanges slots of one page alone.
+const ON_A_PAGE: usize = 512;
+
+/// A search through so many slots in use asks whether all are: most searches end sooner, and counting visits all threads' shards.
+const SLOTS_BEFORE_COUNTING: u64 = if cfg!(loom) { 2 } else { 8 };
+
+/// The slot for the low bits of an identifier: of 64 identifiers in a row, from a multiple of 64, each on a cache line of its own, as threads
+/// that make objects at one time have neighbouring ones. 512 in a row stay on one page: where there are few objects, few pages are touched.
+#[inline(always)]
+const fn spread(low_bits: usize) -> usize {
+    if cfg!(loom) { low_bits } else { low_bits ^ (low_bits & 63) << 3 }
+}
+
+/// What a slot holds while its object is being made: an address below that of any object.
+const RESERVED: usize = 1;
+
+/// What is in a slot.
+enum Slot<T> {
+    Empty,
+    /// An object is being made.
+    Reserved,
+    Filled(NonNull<T>),
+}
+
+impl<T> Slot<T> {
+    #[inline(always)]
+    fn read(slot: &AtomicPtr<T>) -> Self {
+        // Acquire: pairs with the Release in `fill`.
+        match NonNull::new(slot.load(Acquire)) {
+            None => Slot::Empty,
+            Some(object) if object.addr().get() == RESERVED => Slot::Reserved,
+            Some(object) => Slot::Filled(object),
+        }
+    }
+
+    fn object(self) -> Option<NonNull<T>> {
+        if let Slot::Filled(object) = self { Some(object) } else { None }
+    }
+
+    /// What is there once nobody is making it.
+    fn settled(slot: &AtomicPtr<T>) -> Option<NonNull<T>> {
+        let mut backoff = Backoff::new();
+        loop {
+            match Slot::read(slot) {
+                Slot::Reserved => backoff.pause(),
+                settled => return settled.object(),
+            }
+        }
+    }
+}
+
+/// What each thread that makes an object writes.
+struct Draws {
+    next_id: AtomicU64,
+    /// Objects born so far.
+    births: AtomicU64,
+}
+
+/// A table of as many objects as it has slots. It does not own them: what was in a slot belongs to whoever has vacated it.
+pub struct IdTable<T> {
+    slots: Box<[AtomicPtr<T>]>,
+    draws: CachePadded<Draws>,
+    population: ShardedTally,
+}
+
+impl<T> IdTable<T> {
+    /// With these slots, all null; their number must be a power of two, and at least 512.
+    pub fn new(slots: Box<[AtomicPtr<T>]>) -> Self {
+        assert!(slots.len().is_power_of_two(), "the low bits of an identifier choose the slot");
+        assert!(cfg!(loom) || slots.len() >= ON_A_PAGE, "slots are exchanged within a page");
+        let draws = Draws { next_id: AtomicU64::new(0), births: AtomicU64::new(0) };
+        IdTable { slots, draws: CachePadded::new(draws), population: ShardedTally::new() }
+    }
+
+    /// How many slots there are.
+    #[inline]
+    pub fn capacity(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// How many slots are in use (ID4): exact while nobody comes or goes.
+    pub fn count(&self) -> usize {
+        self.population.now().number() as usize
+    }
+
+    /// The identifier that is drawn next.
+    pub fn next_id(&self) -> u64 {
+        // Relaxed: old as soon as it is read.
+        self.draws.next_id.load(Relaxed)
+    }
+
+    /// This identifier is drawn next: for tests of identifiers that come again, which no longer rise then (ID2).
+    pub fn set_next_id(&self, id: u64) {
+        // Relaxed: a thread that draws meanwhile gets an identifier of before or after.
+        self.draws.next_id.store(id, Relaxed);
+    }
+
+    #[inline(always)]
+    fn slot(&self, low_bits: usize) -> &AtomicPtr<T> {
+        &self.slots[spread(low_bits & (self.slots.len() - 1))]
+    }
+
+    /// What the slot holds that these low bits of an identifier choose; it may belong to another identifier with the same low bits.
+    #[inline(always)]
+    pub fn get(&self, low_bits: usize) -> Option<NonNull<T>> {
+        Slot::read(self.slot(low_bits)).object()
+    }
+
+    /// All objects that are there, in the order of memory; one that is being made is passed by.
+    pub fn objects(&self) -> impl Iterator<Item = NonNull<T>> {
+        self.slots.iter().filter_map(|slot| Slot::read(slot).object())
+    }
+
+    /// The objects in the slots at these places, in the order of memory. Waits for those that are being made (ID3), so the thread must not
+    /// hold what their makers may wait for.
+    pub fn settled(&self, places: Range<usize>) -> impl Iterator<Item = NonNull<T>> {
+        self.slots.get(places).unwrap_or_default().iter().filter_map(Slot::settled)
+    }
+
+    /// Draws identifiers until the slot of one is free, and reserves that slot; `None` if all slots are in use.
+    pub fn reserve(&self) -> Option<Reserved<'_, T>> {
+        let (mut in_use, mut backoff): (u64, Backoff) = (0, Backoff::new());
+        loop {
+            // Relaxed: the number's own order is ID2.
+            let id = self.draws.next_id.fetch_add(1, Relaxed);
+            let slot = self.slot(id as usize);
+            if Self::is_claimed(slot) {
+                return Some(Reserved { table: self, slot, id, born: self.comes() });
+            }
+            in_use += 1;
+            if in_use >= SLOTS_BEFORE_COUNTING && in_use.is_power_of_two() {
+                if self.count() >= self.capacity() {
+                    return None;
+                }
+                // All may be in use though the count does not say so yet: by a thread that has lost its core between the two.
+                backoff.pause();
+            }
+        }
+    }
+
+    fn is_claimed(slot: &AtomicPtr<T>) -> bool {
+        let reserved = ptr::without_provenance_mut(RESERVED);
+        // Relaxed: a slot found in use is left alone. Acquire: pairs with the Release of whoever emptied the slot, so that this thread has seen
+        // the object before it gone.
+        slot.load(Relaxed).is_null() && slot.compare_exchange(ptr::null_mut(), reserved, Acquire, Relaxed).is_ok()
+    }
+
+    /// An object is born, whose slot is reserved; gives its number.
+    fn comes(&self) -> u64 {
+        // Release: pairs with the Acquire fence in `ShardedTally::now`: who counts this one has seen the one before it in the slot go (ID4). And with
+        // the AcqRel in `cut`: who cuts after this birth has seen the slot reserved (ID3).
+        fence(Release);
+        self.population.come(0);
+        // Acquire: pairs with the AcqRel in `cut` (ID3). The fence is its Release.
+        self.draws.births.fetch_add(1, Acquire)
+    }
+
+    fn empty(&self, slot: &AtomicPtr<T>) {
+        self.population.go(0);
+        // Release: pairs with the Acquire in `is_claimed`: who reserves the slot has seen the object gone, and counted (ID4).
+        slot.store(ptr::null_mut(), Release);
+    }
+
+    /// Empties the slot of these low bits: what was there is no longer found, and belongs to the caller. Threads that have found it before
+    /// may still look at it.
+    ///
+    /// Only one thread may vacate a slot that is filled.
+    pub fn vacate(&self, low_bits: usize) {
+        let slot = self.slot(low_bits);
+        debug_assert!(slot.load(Relaxed).addr() > RESERVED, "nothing is there");
+        self.empty(slot);
+    }
+
+    /// How many objects have been born, as a moment among the births (ID3).
+    pub fn cut(&self) -> u64 {
+        // AcqRel: pairs with the Acquire and the Release fence in `comes`. A read-modify-write, for a place in the order of births.
+        self.draws.births.fetch_add(0, AcqRel)
+    }
+}
+
+impl<T> fmt::Debug for IdTable<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IdTable")
+            .field("capacity", &self.capacity())
+            .field("count", &self.count())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A slot whose object is being made. Dropped unfilled it is free again.
+#[must_use = "the slot is free again when this is dropped"]
+pub struct Reserved<'a, T> {
+    table: &'a IdTable<T>,
+    slot: &'a AtomicPtr<T>,
+    /// The identifier.
+    pub id: u64,
+    /// How many objects were born before this one: tells apart those that have had one identifier.
+    pub born: u64,
+}
+
+impl<T> Reserved<'_, T> {
+    /// Puts the object in its slot: it can be found from now on.
+    pub fn fill(self, object: NonNull<T>) {
+        debug_assert!(object.addr().get() > RESERVED);
+        debug_assert!(self.slot.load(Relaxed).addr() == RESERVED, "ID1");
+        // Release: pairs with the Acquire in `Slot::read`, so that who finds the object finds it made.
+        self.slot.store(object.as_ptr(), Release);
+        std::mem::forget(self);
+    }
+}
+
+impl<T> Drop for Reserved<'_, T> {
+    fn drop(&mut self) {
+        self.table.empty(self.slot);
+    }
+}
+
+impl<T> fmt::Debug for Reserved<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reserved").field("id", &self.id).field("born", &self.born).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{IdTable, ON_A_PAGE, spread};
+    use crate::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
+    use std::{collections::BTreeSet, ptr::NonNull};
+
+    fn table() -> IdTable<u64> {
+        IdTable::new((0..ON_A_PAGE).map(|_| AtomicPtr::new(std::ptr::null_mut())).collect())
+    }
+
+    /// Makes an object that holds its identifier.
+    fn make(table: &IdTable<u64>) -> Option<u64> {
+        let reserved = table.reserve()?;
+        let id = reserved.id;
+        reserved.fill(NonNull::from(Box::leak(Box::new(id))));
+        Some(id)
+    }
+
+    fn unmake(table: &IdTable<u64>, id: u64) {
+        let object = table.get(id as usize).expect("it is there");
+        table.vacate(id as usize);
+        // SAFETY: it was boxed by `make`, and no other thread looks at it.
+        assert_eq!(*unsafe { Box::from_raw(object.as_ptr()) }, id);
+    }
+
+    #[test]
+    fn identifiers_in_a_row_have_slots_on_different_lines_of_a_page() {
+        for first in (0..4 * ON_A_PAGE).step_by(64) {
+            let lines: BTreeSet<usize> = (first..first + 64).map(|id| spread(id) / 8).collect();
+            assert_eq!(lines.len(), 64);
+        }
+        let slots: BTreeSet<usize> = (0..4 * ON_A_PAGE).map(spread).collect();
+        assert_eq!(slots.len(), 4 * ON_A_PAGE, "a slot for each");
+        assert!((0..4 * ON_A_PAGE).all(|id| spread(id) / ON_A_PAGE == id / ON_A_PAGE));
+    }
+
+    #[test]
+    fn a_full_table_says_so_and_takes_the_next_one_when_one_has_gone() {
+        let table = table();
+        let ids: Vec<u64> = std::iter::from_fn(|| make(&table)).collect();
+        assert_eq!(ids, (0..ON_A_PAGE as u64).collect::<Vec<u64>>());
+        assert_eq!(table.count(), table.capacity());
+        unmake(&table, 77);
+        assert_eq!((table.get(77), table.count()), (None, ON_A_PAGE - 1));
+        let again = make(&table).expect("room for one");
+        assert!(again > 77 && again as usize % ON_A_PAGE == 77);
+        assert!(table.reserve().is_none());
+        ids.into_iter().filter(|id| *id != 77).chain([again]).for_each(|id| unmake(&table, id));
+        assert_eq!(table.count(), 0);
+    }
+
+    #[test]
+    fn a_reserved_slot_is_not_found_and_is_free_again() {
+        let table = table();
+        let reserved = table.reserve().expect("room");
+        assert_eq!((table.get(0), table.objects().count(), table.count()), (None, 0, 1));
+        drop(reserved);
+        assert_eq!((table.settled(0..ON_A_PAGE).count(), table.count()), (0, 0));
+    }
+
+    #[test]
+    fn the_next_identifier_can_be_chosen() {
+        let table = table();
+        assert_eq!((make(&table), table.next_id()), (Some(0), 1));
+        table.set_next_id(1000);
+        let reserved = table.reserve().expect("room");
+        assert_eq!((reserved.born, reserved.id), (1, 1000));
+        drop(reserved);
+        unmake(&table, 0);
+    }
+
+    /// Threads that make objects and take them away, in a table that is almost full: each is found by its identifier until it goes.
+    #[cfg(not(feature = "single"))]
+    #[test]
+    fn many_threads_make_objects_and_each_has_its_own() {
+        const ROUNDS: usize = if cfg!(miri) { 30 } else { 20_000 };
+        let (table, made) = (table(), AtomicUsize::new(0));
+        let old: Vec<u64> = (0..ON_A_PAGE - 8).filter_map(|_| make(&table)).collect();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..ROUNDS {
+                        let ids = [make(&table), make(&table)].map(|id| id.expect("eight at most"));
+                        assert!(ids[0] < ids[1]);
+                        ids.into_iter().for_each(|id| unmake(&table, id));
+                        made.fetch_add(2, Relaxed);
+                    }
+                });
+            }
+            scope.spawn(|| (0..ROUNDS).for_each(|_| assert!(table.count() <= table.capacity())));
+        });
+        assert_eq!((made.load(Relaxed), table.count()), (8 * ROUNDS, old.len()));
+        old.into_iter().for_each(|id| unmake(&table, id));
+    }
+}
+
+/// Caught when tried: Relaxed for the Acquire of `Slot::read` and of `is_claimed`, for the Release of `fill` and of `empty`; `comes` without its
+/// fence, `ShardedTally::now` without its own; a slot that is emptied before who goes is counted. ID3 is judged in [`crate::snapshots`].
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::IdTable;
+    use crate::{atomic::AtomicPtr, cell::UnsafeCell};
+    use loom::thread;
+    use std::ptr::{NonNull, null_mut};
+    use std::sync::Arc;
+
+    /// Written by the thread that makes it, read by the others.
+    struct Object(UnsafeCell<u64>);
+
+    struct Objects {
+        table: IdTable<Object>,
+        /// One for each slot: whoever has reserved the slot makes it anew.
+        memory: Vec<Object>,
+    }
+
+    // SAFETY: the table orders the accesses to the objects, and loom checks that it does.
+    unsafe impl Sync for Objects {}
+    // SAFETY: as above.
+    unsafe impl Send for Objects {}
+
+    impl Objects {
+        fn new(slots: usize) -> Arc<Self> {
+            let table = IdTable::new((0..slots).map(|_| AtomicPtr::new(null_mut())).collect());
+            Arc::new(Objects { table, memory: (0..slots).map(|_| Object(UnsafeCell::new(u64::MAX))).collect() })
+        }
+
+        fn make(&self) -> Option<u64> {
+            let reserved = self.table.reserve()?;
+            let (id, object) = (reserved.id, &self.memory[reserved.id as usize % self.memory.len()]);
+            // SAFETY: ID1: the slot, and with it this object, is the thread's own.
+            object.0.with_mut(|value| unsafe { *value = id });
+            reserved.fill(NonNull::from(object));
+            Some(id)
+        }
+
+        fn read(object: NonNull<Object>) -> u64 {
+            // SAFETY: objects live as long as the table, and nobody writes to one that is in its slot.
+            unsafe { object.as_ref() }.0.with(|value| unsafe { *value })
+        }
+
+        fn find(&self, low_bits: usize) -> Option<u64> {
+            self.table.get(low_bits).map(Self::read)
+        }
+    }
+
+    fn bounded(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(preemptions);
+        builder.check(model);
+    }
+
+    #[test]
+    fn loom_who_finds_an_object_finds_it_made() {
+        bounded(3, || {
+            let objects = Objects::new(2);
+            let maker = {
+                let objects = objects.clone();
+                thread::spawn(move || objects.make())
+            };
+            let mine = objects.make();
+            assert_ne!(mine, None);
+            for slot in 0..2 {
+                assert!(objects.find(slot).is_none_or(|id| id == slot as u64));
+            }
+            assert_ne!(maker.join().unwrap(), mine);
+            assert_eq!(objects.table.count(), 2);
+        });
+    }
+
+    /// Two threads take the one slot in turn, or find the table full: what one has done to the object the next one has seen.
+    #[test]
+    fn loom_a_slot_belongs_to_one_at_a_time() {
+        bounded(2, || {
+            let objects = Objects::new(1);
+            let use_it = |objects: &Objects| {
+                let Some(id) = objects.make() else { return false };
+                assert_eq!(objects.find(0), Some(id));
+                objects.table.vacate(0);
+                true
+            };
+            let other = {
+                let objects = objects.clone();
+                thread::spawn(move || use_it(&objects))
+            };
+            let mine = use_it(&objects);
+            assert!(other.join().unwrap() || mine);
+            assert_eq!(objects.table.count(), 0);
+        });
+    }
+
+    /// ID4: two objects one after the other in the one slot, made by one thread or by two, are never counted together.
+    #[test]
+    fn loom_the_count_is_never_too_high() {
+        for threads in 1..=2 {
+            bounded(2, move || {
+                let objects = Objects::new(1);
+                let users: Vec<_> = (0..threads)
+                    .map(|_| {
+                        let objects = objects.clone();
+                        thread::spawn(move || (threads..=2).for_each(|_| drop(objects.table.reserve())))
+                    })
+                    .collect();
+                assert!(objects.table.count() <= 1);
+                users.into_iter().for_each(|user| user.join().unwrap());
+            });
+        }
+    }
+}
