@@ -25,7 +25,7 @@ SEED ?=
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single deny miri-short test test-rust test-fuzz test-erlang test-checked test-projects test-conformance record conformance projects faults differential mutants soak bench bench-locks bench-smp-cost scaling fuzz miri loom lint recipes clean
+.PHONY: help build run quick doc own-modules check tidy single deny miri-short test test-rust test-fuzz test-erlang test-checked test-projects test-conformance record conformance projects faults differential mutants soak bench litmus bench-locks bench-smp-cost scaling fuzz miri loom lint recipes clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -41,6 +41,7 @@ help:
 	@echo "make faults [SEEDS=1..3400]                faults by seed on 2, 16 and 64 simulated cores"
 	@echo "make soak [SEED=1 SECONDS=600]             random churn of everything side by side"
 	@echo "make bench                               Myriad against erl, as a table"
+	@echo "make litmus                              which outcomes of memory orders appear, on this machine and in the model"
 	@echo "make bench-locks                         every lock under 1 to 16 threads: tables, CSV and a plot (docs/locks.md)"
 	@echo "make scaling                             what all cores touch, on 1 to 128 simulated cores (docs/scaling.md)"
 	@echo "make bench-smp-cost                      the parallel VM with one scheduler against the sequential one"
@@ -176,6 +177,12 @@ soak: build
 
 bench: build
 	@cargo xtask bench
+
+# The outcomes of memory orders that this machine shows, and those that the model knows.
+litmus:
+	@tools/setup
+	@cargo test --quiet --release -p myriad-sync litmus -- --nocapture
+	@RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=$(CURDIR)/target/loom cargo test --quiet --release -p myriad-sync litmus -- --nocapture
 
 bench-locks:
 	@tools/setup

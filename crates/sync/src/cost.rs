@@ -59,11 +59,13 @@ pub trait Meter {
 
 #[cfg(not(feature = "sim"))]
 mod reports {
-    use super::{Access, Hold, Meter};
+    use super::{Hold, Meter};
     use crate::LockClass;
 
+    // Loom's cells are its own.
+    #[cfg(not(loom))]
     #[inline(always)]
-    pub(crate) fn access(_address: usize, _access: Access) {}
+    pub(crate) fn access(_address: usize, _access: super::Access) {}
     #[inline(always)]
     pub(crate) fn acquire(_class: &'static LockClass, _hold: Hold) {}
     #[inline(always)]
@@ -156,7 +158,9 @@ mod reports {
     }
 }
 
-pub(crate) use reports::{access, acquire, is_free};
+#[cfg(not(loom))]
+pub(crate) use reports::access;
+pub(crate) use reports::{acquire, is_free};
 pub use reports::{aside, core, run_on};
 #[cfg(feature = "sim")]
 pub(crate) use reports::{pause, release};

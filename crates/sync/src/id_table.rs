@@ -177,8 +177,10 @@ impl<T> IdTable<T> {
                 if self.count() >= self.capacity() {
                     return None;
                 }
-                // All may be in use though the count does not say so yet: by a thread that has lost its core between the two.
-                backoff.pause();
+                if in_use >= self.capacity() as u64 {
+                    // All were in use though the count does not say so yet: by a thread that has lost its core between the two.
+                    backoff.pause();
+                }
             }
         }
     }

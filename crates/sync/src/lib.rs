@@ -119,6 +119,8 @@ mod futex_mutex;
 pub mod id_table;
 pub mod idle;
 pub mod leader;
+#[cfg(test)]
+mod litmus;
 pub mod mcs;
 pub mod memory;
 pub mod mpsc;
