@@ -109,7 +109,7 @@ test-rust:
 	@tools/setup
 	@echo "== Rust tests"
 	@cargo test --workspace --quiet
-	@cargo test --quiet -p myriad-sync -p myriad-sim --features myriad-sync/sim,myriad-sim/costs cost:: contention::
+	@cargo test --quiet -p myriad-sync -p myriad-sim --features myriad-sync/sim,myriad-sim/costs -- cost:: contention::
 
 test-erlang: build
 	@tools/setup tests
