@@ -5,7 +5,7 @@
 //! point up this crate states a trait ([`upcalls`]) or keeps a table that the upper crates fill ([`bif::Registry`]).
 //!
 //! Five modules define types that refer to each other, and nothing else: [`mod@vm`], [`ctx`], [`bif`], [`runtime`], [`upcalls`]. What they
-//! are made of lies below them ([`config`], [`release`], [`literals`], the words of [`tracer`]); all behaviour lies above, as `impl` blocks
+//! are made of lies below them ([`config`], [`release`], [`literals`], `parts`, the words of [`tracer`]); all behaviour lies above, as `impl` blocks
 //! of the module that it belongs to:
 //!
 //! | module | what it does |
@@ -34,6 +34,7 @@ pub mod intrinsic;
 pub mod literals;
 pub mod observer;
 pub mod os_text;
+mod parts;
 pub mod release;
 pub mod report;
 pub mod runtime;

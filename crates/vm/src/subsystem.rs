@@ -11,7 +11,7 @@ use crate::heap_walk::Visit;
 use crate::upcalls::PortOps;
 use crate::vm::Vm;
 use myriad_term::{Magic, Term};
-use std::any::{Any, TypeId};
+use std::any::Any;
 use std::io::{self, Write};
 
 impl Vm {
@@ -21,8 +21,7 @@ impl Vm {
     /// The VM was made without that crate. So it has none of its functions either, and only a mistake in the wiring comes here.
     #[inline]
     pub fn part<T: Any>(&self) -> &'static T {
-        let part = self.subsystems.part(TypeId::of::<T>()).and_then(|part| part.downcast_ref());
-        part.unwrap_or_else(|| panic!("the VM was made without {}", std::any::type_name::<T>()))
+        self.subsystems.parts.get().unwrap_or_else(|| panic!("the VM was made without {}", std::any::type_name::<T>()))
     }
 
     /// The subsystems, in the order in which they let go of a process that ends.

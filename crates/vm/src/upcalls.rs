@@ -12,6 +12,8 @@
 //! They stand in one file because their types depend on each other: the VM holds these traits, a context holds the VM, and the
 //! traits' methods get a context.
 
+pub use crate::parts::Part;
+
 use crate::bif::{BifDef, BifResult, IntrinsicDef, Resumption};
 use crate::ctx::Ctx;
 use crate::engine::SliceEnd;
@@ -147,9 +149,6 @@ pub enum Statistic {
     /// Bytes that ports have written since then.
     OutputBytes,
 }
-
-/// State that an upper crate keeps for a VM.
-pub type Part = &'static (dyn Any + Send + Sync);
 
 /// An upper crate, as the VM sees it.
 pub trait Subsystem: Send + Sync {

@@ -6,6 +6,7 @@ pub use crate::upcalls::PortOps;
 use crate::bif::Registry as Bifs;
 use crate::defaults::Defaults;
 use crate::literals::Literals;
+use crate::parts::PartTable;
 use crate::release::Release;
 use crate::runtime::{CodeServer, ProcessTable, Signal};
 use crate::test_hooks::TestHooks;
@@ -19,7 +20,6 @@ use myriad_sched::{Clock, Local, Platform, Schedulers, Threads, Timers, WarpMode
 use myriad_sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use myriad_sync::{Arc, CachePadded, Progress};
 use myriad_term::{Atom, CodeNames, Pid, Port, RefNumbers, Term};
-use std::any::TypeId;
 
 /// Buckets in which tables are looked up by name, by the atom's number (crate `ets`): each has a lock for those who give names.
 pub const TABLE_NAME_BUCKETS: usize = 64;
@@ -77,16 +77,16 @@ pub struct Vm {
 /// The subsystems of a VM, in the order in which they let go of a process that ends.
 pub(crate) struct Subsystems {
     all: Vec<&'static dyn Subsystem>,
-    parts: Vec<(TypeId, Part)>,
+    pub(crate) parts: PartTable,
     ports: Option<&'static dyn PortOps>,
 }
 
 impl Subsystems {
     pub(crate) fn new(all: Vec<Box<dyn Subsystem>>) -> Subsystems {
         let all: Vec<&'static dyn Subsystem> = all.into_iter().map(|one| &*Box::leak(one)).collect();
-        let parts = all.iter().flat_map(|one| one.parts()).map(|part| (part.type_id(), part)).collect();
+        let parts: Vec<Part> = all.iter().flat_map(|one| one.parts()).collect();
         let ports = all.iter().find_map(|one| one.ports());
-        Subsystems { all, parts, ports }
+        Subsystems { all, parts: PartTable::new(&parts), ports }
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &'static dyn Subsystem> {
@@ -99,11 +99,6 @@ impl Subsystems {
 
     pub(crate) fn ports(&self) -> Option<&'static dyn PortOps> {
         self.ports
-    }
-
-    /// The part of this type.
-    pub(crate) fn part(&self, of: TypeId) -> Option<Part> {
-        self.parts.iter().find(|(id, _)| *id == of).map(|(_, part)| *part)
     }
 }
 
