@@ -3,6 +3,7 @@
 use crate::links::{Link, Monitor, Suspension, Tables, Watcher};
 use crate::runtime::Runtime;
 use crate::signal::Signals;
+use crate::timer::WheelSet;
 use myriad_term::{Pid, RefNumbers, Term};
 use std::collections::{btree_map, hash_map};
 
@@ -18,8 +19,10 @@ pub struct Ending<R: Runtime> {
 
 /// The stages, in their order.
 pub enum Stage<R: Runtime> {
-    /// Timers that would send it messages are taken back; those of the wheels before this one are.
+    /// Timers that would send it messages are taken back; those of the wheels before `wheel` are.
     Timers {
+        /// The wheels on which there may be some.
+        on: WheelSet,
         /// The number of the wheel.
         wheel: usize,
     },
@@ -37,9 +40,9 @@ pub enum Stage<R: Runtime> {
 }
 
 impl<R: Runtime> Ending<R> {
-    /// Nothing is done yet; the first stage is that of timers if it `has_timers`.
-    pub fn new(has_timers: bool) -> Ending<R> {
-        let stage = if has_timers { Stage::Timers { wheel: 0 } } else { Stage::Hooks };
+    /// Nothing is done yet; the first stage is that of timers if there may be some, `on` these wheels.
+    pub fn new(on: WheelSet) -> Ending<R> {
+        let stage = if on.is_empty() { Stage::Hooks } else { Stage::Timers { on, wheel: 0 } };
         Ending { stage, let_go: 0, rest: None }
     }
 }

@@ -63,5 +63,5 @@ pub use status::{Status, Wake};
 pub use suspensions::Suspensions;
 pub use table::ProcessTable;
 pub use tasks::{Task, Tasks};
-pub use timer::{ReceiveTimer, TimerId};
+pub use timer::{ReceiveTimer, TimerId, WheelSet};
 pub use tracee::Tracee;

@@ -7,6 +7,7 @@ use crate::priority::Priority;
 use crate::runtime::Runtime;
 use crate::signal::Packet;
 use crate::status::{Status, Wake};
+use crate::timer::WheelSet;
 use crate::tracee::Tracee;
 use myriad_sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use myriad_sync::cell::UnsafeCell;
@@ -44,7 +45,8 @@ pub struct Process<R: Runtime> {
     exiting: ExitFlag,
     suspended: AtomicBool,
     blocks_schedulers: AtomicBool,
-    has_timers: AtomicBool,
+    /// Wheels on which timers may stand that will send it messages: bits of a [`WheelSet`].
+    timer_wheels: AtomicU8,
     /// Where the built-in runs that it has called ([`DirtyState`]).
     place: AtomicU8,
     /// Signals not fetched yet.
@@ -72,7 +74,7 @@ impl<R: Runtime> Process<R> {
             exiting: ExitFlag::new(),
             suspended: AtomicBool::new(false),
             blocks_schedulers: AtomicBool::new(false),
-            has_timers: AtomicBool::new(false),
+            timer_wheels: AtomicU8::new(WheelSet::default().bits()),
             place: AtomicU8::new(DirtyState::Not as u8),
             outer: Mpsc::new(),
             owner_state: UnsafeCell::new(state),
@@ -239,15 +241,19 @@ impl<R: Runtime> Process<R> {
         }
     }
 
-    /// A timer is about to be set that will send it a message.
-    pub fn set_has_timers(&self) {
-        // Relaxed: ordered by the protocol of `set_exiting`: a timer is a gift.
-        self.has_timers.store(true, Ordering::Relaxed);
+    /// A timer that will send it a message is about to be set on this wheel.
+    pub fn note_timer_on(&self, wheel: usize) {
+        let wheels = WheelSet::of(wheel).bits();
+        // Relaxed: ordered by the protocol of `set_exiting`: a timer is a gift. A bit that is set stays so.
+        if self.timer_wheels.load(Ordering::Relaxed) & wheels == 0 {
+            self.timer_wheels.fetch_or(wheels, Ordering::Relaxed);
+        }
     }
 
-    /// Was there ever such a timer?
-    pub fn has_timers(&self) -> bool {
-        self.has_timers.load(Ordering::Relaxed)
+    /// The wheels on which such timers were ever set, and perhaps some more.
+    pub fn timer_wheels(&self) -> WheelSet {
+        // Relaxed: as in `note_timer_on`.
+        WheelSet::from_bits(self.timer_wheels.load(Ordering::Relaxed))
     }
 
     /// It has blocked multi-scheduling.

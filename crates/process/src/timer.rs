@@ -48,6 +48,41 @@ impl TimerId {
     }
 }
 
+/// Wheels on which timers of a process may stand, in the one byte that a process has room for: those whose numbers differ by a multiple of
+/// [`WheelSet::APART`] are in the set together.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct WheelSet(u8);
+
+impl WheelSet {
+    /// So many wheels in a row are told apart.
+    pub const APART: usize = u8::BITS as usize;
+
+    /// This wheel, and those that are not told apart from it.
+    pub const fn of(wheel: usize) -> WheelSet {
+        WheelSet(1 << (wheel % Self::APART))
+    }
+
+    /// Is this wheel in the set?
+    pub const fn contains(self, wheel: usize) -> bool {
+        self.0 & Self::of(wheel).0 != 0
+    }
+
+    /// Is no wheel in the set?
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The set as bits, of which those of two sets can be united by `|`.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// The set with these [`bits`](Self::bits).
+    pub const fn from_bits(bits: u8) -> WheelSet {
+        WheelSet(bits)
+    }
+}
+
 /// The time of the receive that a process is in, in one of four states: the receive has not read it yet (`None`), it is infinite, a
 /// timer is set, it is over. Each process has one, so it takes no more than a timer's name.
 #[derive(Default)]
@@ -96,6 +131,14 @@ impl ReceiveTimer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_set_of_wheels_has_those_put_in() {
+        let both = WheelSet::from_bits(WheelSet::of(2).bits() | WheelSet::of(13).bits());
+        let contained: Vec<usize> = (0..16).filter(|wheel| both.contains(*wheel)).collect();
+        assert_eq!(contained, [2, 5, 10, 13], "5 and 10 are not told apart from them");
+        assert!(WheelSet::default().is_empty() && !both.is_empty());
+    }
 
     #[test]
     fn references_name_their_timers() {

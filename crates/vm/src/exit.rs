@@ -63,7 +63,7 @@ fn begin(ctx: &mut Ctx<'_>) {
     ctx.state.resumption = None;
     ctx.forget_saved_calls();
     crate::task::refuse_all(ctx);
-    ctx.state.ending = Some(Box::new(Ending::new(process.has_timers())));
+    ctx.state.ending = Some(Box::new(Ending::new(process.timer_wheels())));
 }
 
 /// Has the process begun to end?
@@ -88,14 +88,15 @@ pub(crate) fn go_on(ctx: &mut Ctx<'_>) -> SliceEnd {
 /// Works on this stage to its end, and gives the next; nothing if the slice is used up before.
 fn step(ending: &mut Ending, ctx: &mut Ctx<'_>) -> Option<Stage> {
     match &mut ending.stage {
-        Stage::Timers { wheel } => {
+        Stage::Timers { on, wheel } => {
             while !ctx.exhausted() {
                 if *wheel == ctx.vm.timers.wheels() {
                     return Some(Stage::Hooks);
                 }
-                match ctx.vm.timers.cancel_one_of(*wheel, ctx.pid()) {
-                    Some(()) => ctx.bump(PARTING),
-                    None => *wheel += 1,
+                if on.contains(*wheel) && ctx.vm.timers.cancel_one_of(*wheel, ctx.pid()).is_some() {
+                    ctx.bump(PARTING);
+                } else {
+                    *wheel += 1;
                 }
             }
             None

@@ -25,7 +25,7 @@ impl Vm {
         let owner = action.owner();
         let receiver = owner.and_then(|pid| self.processes.get(pid));
         if let Some(process) = receiver {
-            process.set_has_timers();
+            process.note_timer_on(id.wheel());
         }
         let sooner = self.timers.set(id, at_ns, action);
         if owner.is_some() && receiver.is_none_or(Process::must_take_back) {
