@@ -17,7 +17,7 @@
 //! | [`atomic`], [`cell`], [`thread`] | the facade; [`statics`] for atomics in statics |
 //! | [`pad`], [`slot`], [`counter`], [`backoff`] | cache lines, dense thread numbers, sharded counters, spinning |
 //! | [`class`], [`profile`] | lock classes, their order, and what contends |
-//! | [`mutex`], [`rwlock`], [`spin`], [`mcs`] | the locks; none is ever poisoned |
+//! | [`mutex`], [`rwlock`], [`spin`], [`reactive`], [`mcs`] | the locks; none is ever poisoned |
 //! | [`biased_lock`] | a lock whose first user goes without it until another user comes |
 //! | [`revocable`] | a value that can be taken away from its user |
 //! | [`state`] | which thread owns an object, and looking at it while none does |
@@ -132,6 +132,7 @@ pub mod point;
 pub mod profile;
 pub mod progress;
 pub mod rcu_table;
+pub mod reactive;
 pub mod revocable;
 pub mod rwlock;
 pub mod safepoint;
@@ -165,6 +166,7 @@ pub use parker::Parker;
 pub use point::{drive_by, sim_point};
 pub use progress::{Pinned, Progress, Runner, ThreadSlot};
 pub use rcu_table::{RcuTable, RcuWriter, Retirer, Unlinked};
+pub use reactive::ReactiveLock;
 pub use revocable::{Revocable, Unavailable};
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};
 pub use safepoint::Safepoint;

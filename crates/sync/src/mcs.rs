@@ -4,8 +4,8 @@
 //! arrival, so a release costs one line transfer however many wait. Like every fair spinning lock it is bad when
 //! there are more threads than cores: the next in line may be asleep.
 //!
-//! Q1. `tail` is null or the newest node of a queue whose oldest holds the lock.
-//! Q2. A node lives on its owner's stack until its owner has released the lock; that is why access is by closure.
+//! Q1. `tail` is null or the newest node of a queue whose oldest has the turn.
+//! Q2. A node lives on its owner's stack until its owner has left the queue; that is why access is by closure.
 
 use crate::{
     atomic::{
@@ -23,14 +23,8 @@ use std::ptr;
 #[derive(Debug)]
 pub struct McsLock<T> {
     class: &'static LockClass,
-    tail: AtomicPtr<Node>,
+    queue: Queue,
     value: UnsafeCell<T>,
-}
-
-#[repr(align(128))]
-struct Node {
-    waiting: AtomicBool,
-    next: AtomicPtr<Node>,
 }
 
 // SAFETY: the lock hands the value to one thread at a time, so sharing it only needs sending.
@@ -42,24 +36,60 @@ impl<T> McsLock<T> {
     const_unless_loom! {
         /// A free lock of this class.
         pub fn new(class: &'static LockClass, value: T) -> Self {
-            Self { class, tail: AtomicPtr::new(ptr::null_mut()), value: UnsafeCell::new(value) }
+            Self { class, queue: Queue::new(), value: UnsafeCell::new(value) }
         }
     }
 
     /// Runs `f` on the value while holding the lock.
     pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-        let _held = self.class.hold(Hold::exclusive(&self.tail));
-        let node = Node { waiting: AtomicBool::new(true), next: AtomicPtr::new(ptr::null_mut()) };
-        self.class.acquire(|| self.try_enter(&node), || self.enter(&node));
-        // Also when `f` panics.
-        let _exit = Exit { lock: self, node: &node };
-        // SAFETY: this thread holds the lock until `_exit` is dropped; `f` cannot keep the borrow.
-        self.value.with_mut(|value| f(unsafe { &mut *value }))
+        let _held = self.class.hold(Hold::exclusive(&self.queue));
+        let enter = |node: &Node| self.class.acquire(|| self.queue.try_enter(node), || self.queue.enter(node));
+        // SAFETY: this thread is the oldest of the queue while `f` runs; `f` cannot keep the borrow.
+        self.queue.entered(enter, || self.value.with_mut(|value| f(unsafe { &mut *value })))
     }
 
     /// The value, through an exclusive borrow.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
+    }
+}
+
+/// The queue alone, for locks that hold something else than their place in it.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    tail: AtomicPtr<Node>,
+}
+
+#[repr(align(128))]
+struct Node {
+    waiting: AtomicBool,
+    next: AtomicPtr<Node>,
+}
+
+impl Queue {
+    const_unless_loom! {
+        pub(crate) fn new() -> Self {
+            Self { tail: AtomicPtr::new(ptr::null_mut()) }
+        }
+    }
+
+    /// Waits until this thread is the oldest of the queue, and leaves it after `f`.
+    pub(crate) fn in_turn<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.entered(|node| self.enter(node), f)
+    }
+
+    /// Is nobody in the queue? A guess: somebody may come at once.
+    pub(crate) fn is_empty(&self) -> bool {
+        // Relaxed: nothing is read on the strength of it.
+        self.tail.load(Relaxed).is_null()
+    }
+
+    /// Runs `f` between `enter` (which enters the node) and leaving, also when `f` panics.
+    fn entered<R>(&self, enter: impl FnOnce(&Node), f: impl FnOnce() -> R) -> R {
+        let node = Node { waiting: AtomicBool::new(true), next: AtomicPtr::new(ptr::null_mut()) };
+        enter(&node);
+        let _exit = Exit { queue: self, node: &node };
+        f()
     }
 
     fn try_enter(&self, node: &Node) -> Option<()> {
@@ -108,13 +138,13 @@ impl<T> McsLock<T> {
     }
 }
 
-struct Exit<'a, T> {
-    lock: &'a McsLock<T>,
+struct Exit<'a> {
+    queue: &'a Queue,
     node: &'a Node,
 }
 
-impl<T> Drop for Exit<'_, T> {
+impl Drop for Exit<'_> {
     fn drop(&mut self) {
-        self.lock.exit(self.node);
+        self.queue.exit(self.node);
     }
 }

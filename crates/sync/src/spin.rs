@@ -1,4 +1,5 @@
-//! Spinning locks: [`SpinLock`] for a few instructions, [`TicketLock`] where arrival order matters.
+//! Spinning locks: [`SpinLock`] for a few instructions, [`TicketLock`] where arrival order matters,
+//! [`ReactiveLock`] where the load is not known.
 //!
 //! For critical sections far shorter than a sleep in the kernel. Both give the processor away after a while,
 //! because the holder may have lost its own. Test-and-test-and-set with exponential back-off is Anderson's (1990),
@@ -14,6 +15,7 @@ use crate::{
     cell::{MutPtr, UnsafeCell},
     class::{Held, LockClass},
     cost::{self, Hold},
+    reactive::{Reactive, ReactiveLock},
 };
 use std::ops::{Deref, DerefMut};
 
@@ -100,7 +102,7 @@ unsafe impl RawSpin for Tickets {
 #[derive(Debug)]
 pub struct Spinning<R, T> {
     class: &'static LockClass,
-    raw: R,
+    pub(crate) raw: R,
     value: UnsafeCell<T>,
 }
 
@@ -120,6 +122,15 @@ impl<T> SpinLock<T> {
         /// A free lock of this class.
         pub fn new(class: &'static LockClass, value: T) -> Self {
             Self { class, raw: Flag(AtomicBool::new(false)), value: UnsafeCell::new(value) }
+        }
+    }
+}
+
+impl<T> ReactiveLock<T> {
+    const_unless_loom! {
+        /// A free lock of this class.
+        pub fn new(class: &'static LockClass, value: T) -> Self {
+            Self { class, raw: Reactive::new(), value: UnsafeCell::new(value) }
         }
     }
 }
@@ -218,7 +229,7 @@ impl<R: RawSpin, T> DerefMut for SpinGuard<'_, R, T> {
 #[cfg(all(test, not(loom), not(feature = "single")))]
 mod tests {
     use super::{SpinLock, TicketLock};
-    use crate::{LockClass, McsLock};
+    use crate::{LockClass, McsLock, ReactiveLock};
 
     static CLASS: LockClass = LockClass::new("spin", 1);
 
@@ -240,6 +251,8 @@ mod tests {
         assert_eq!(fight(&|| *ticket.lock() += 1), *ticket.get_mut());
         let mut mcs = McsLock::new(&CLASS, 0);
         assert_eq!(fight(&|| mcs.with(|count| *count += 1)), *mcs.get_mut());
+        let mut reactive = ReactiveLock::new(&CLASS, 0);
+        assert_eq!(fight(&|| *reactive.lock() += 1), *reactive.get_mut());
         let mutex = crate::Mutex::new(&CLASS, 0);
         assert_eq!(fight(&|| *mutex.lock() += 1), mutex.into_inner());
     }
@@ -267,10 +280,9 @@ mod tests {
 }
 
 /// The value is a cell that loom checks, so a lock that orders too little shows as a race. Caught when tried: each
-/// Acquire and each Release of the three locks made Relaxed, one at a time; but the Release of the exchange in
-/// `McsLock::enter` speaks to a third thread, and these models have two.
+/// Acquire and each Release of the three locks made Relaxed, one at a time.
 #[cfg(all(test, loom))]
-mod loom_tests {
+pub(crate) mod loom_tests {
     use super::{SpinLock, TicketLock};
     use crate::{LockClass, McsLock, Mutex};
     use loom::thread;
@@ -280,7 +292,7 @@ mod loom_tests {
 
     /// Two threads add one and `mine` times; loom checks that they are never inside together. Not three threads:
     /// loom lets two that spin yield to each other without end.
-    fn excludes<L: Send + Sync + 'static>(mine: u32, new: fn() -> L, add: fn(&L) -> u32) {
+    pub(crate) fn excludes<L: Send + Sync + 'static>(mine: u32, new: fn() -> L, add: fn(&L) -> u32) {
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(move || {
@@ -296,7 +308,7 @@ mod loom_tests {
         });
     }
 
-    fn tried<R: super::RawSpin>(lock: &super::Spinning<R, u32>) -> u32 {
+    pub(crate) fn tried<R: super::RawSpin>(lock: &super::Spinning<R, u32>) -> u32 {
         loop {
             if let Some(mut count) = lock.try_lock() {
                 *count += 1;
@@ -306,7 +318,7 @@ mod loom_tests {
         }
     }
 
-    fn locked<R: super::RawSpin>(lock: &super::Spinning<R, u32>) -> u32 {
+    pub(crate) fn locked<R: super::RawSpin>(lock: &super::Spinning<R, u32>) -> u32 {
         let mut count = lock.lock();
         *count += 1;
         *count
@@ -324,18 +336,34 @@ mod loom_tests {
         excludes(2, || TicketLock::new(&CLASS, 0), tried);
     }
 
+    fn queued(lock: &McsLock<u32>) -> u32 {
+        lock.with(|count| {
+            *count += 1;
+            *count
+        })
+    }
+
     #[test]
     fn mcs_lock_excludes() {
-        excludes(
-            1,
-            || McsLock::new(&CLASS, 0),
-            |lock| {
-                lock.with(|count| {
-                    *count += 1;
-                    *count
-                })
-            },
-        );
+        excludes(1, || McsLock::new(&CLASS, 0), queued);
+    }
+
+    /// A waiter learns from the one before it where to wait, and the one before it from that one. Each yields while it waits, so one
+    /// preemption is enough.
+    #[test]
+    fn three_queue_for_an_mcs_lock() {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(1);
+        model.check(|| {
+            let lock = Arc::new(McsLock::new(&CLASS, 0));
+            let others = [(); 2].map(|()| {
+                let lock = lock.clone();
+                thread::spawn(move || queued(&lock))
+            });
+            queued(&lock);
+            others.into_iter().for_each(|other| assert!(other.join().unwrap() <= 3));
+            assert_eq!(queued(&lock), 4);
+        });
     }
 
     #[test]

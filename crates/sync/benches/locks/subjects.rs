@@ -1,7 +1,7 @@
 //! The locks that are measured. A new lock is one line here.
 
 use crate::measure::{Clocked, Lock, Point, run};
-use myriad_sync::{LockClass, McsLock, Mutex, RwLock, SpinLock, TicketLock};
+use myriad_sync::{LockClass, McsLock, Mutex, ReactiveLock, RwLock, SpinLock, TicketLock};
 use std::{hint::black_box, sync, time::Duration};
 
 /// A lock to measure: its name in the tables, and [`run`] for its type.
@@ -41,6 +41,7 @@ subjects! { EXCLUSIVE:
     Futex "mutex", Mutex<u64> = Mutex::new(&CLASS, 0), |lock, _, body| { let mut held = lock.lock(); *held += 1; body() };
     Spin "spin", SpinLock<u64> = SpinLock::new(&CLASS, 0), |lock, _, body| { let mut held = lock.lock(); *held += 1; body() };
     Ticket "ticket", TicketLock<u64> = TicketLock::new(&CLASS, 0), |lock, _, body| { let mut held = lock.lock(); *held += 1; body() };
+    Reactive "reactive", ReactiveLock<u64> = ReactiveLock::new(&CLASS, 0), |lock, _, body| { let mut held = lock.lock(); *held += 1; body() };
     Mcs "MCS", McsLock<u64> = McsLock::new(&CLASS, 0), |lock, _, body| lock.with(|value| { *value += 1; body() });
 }
 
