@@ -17,7 +17,7 @@
 //! | [`atomic`], [`cell`], [`thread`] | the facade; [`statics`] for atomics in statics |
 //! | [`pad`], [`slot`], [`counter`], [`backoff`] | cache lines, dense thread numbers, sharded counters, spinning |
 //! | [`class`], [`profile`] | lock classes, their order, and what contends |
-//! | [`mutex`], [`rwlock`], [`spin`], [`reactive`], [`mcs`] | the locks; none is ever poisoned |
+//! | [`mutex`], [`rwlock`], [`spin`], [`reactive`], [`mcs`], [`time_published`] | the locks; none is ever poisoned |
 //! | [`biased_lock`] | a lock whose first user goes without it until another user comes |
 //! | [`revocable`] | a value that can be taken away from its user |
 //! | [`state`] | which thread owns an object, and looking at it while none does |
@@ -143,6 +143,7 @@ pub mod snapshots;
 pub mod spin;
 pub mod state;
 pub mod table;
+pub mod time_published;
 pub mod tombstone;
 
 pub use backend::{atomic, cell, statics, thread};
@@ -176,6 +177,7 @@ pub use snapshots::{Snapshot, Snapshots};
 pub use spin::{SpinLock, TicketLock};
 pub use state::{StateWord, Visit};
 pub use table::AppendVec;
+pub use time_published::TimePublishedLock;
 pub use tombstone::Tombstone;
 
 // Reference counts and one-time initialisation are std's in every back end. Loom's own `Arc` cannot hold a

@@ -229,7 +229,7 @@ impl<R: RawSpin, T> DerefMut for SpinGuard<'_, R, T> {
 #[cfg(all(test, not(loom), not(feature = "single")))]
 mod tests {
     use super::{SpinLock, TicketLock};
-    use crate::{LockClass, McsLock, ReactiveLock};
+    use crate::{LockClass, McsLock, ReactiveLock, TimePublishedLock};
 
     static CLASS: LockClass = LockClass::new("spin", 1);
 
@@ -253,6 +253,8 @@ mod tests {
         assert_eq!(fight(&|| mcs.with(|count| *count += 1)), *mcs.get_mut());
         let mut reactive = ReactiveLock::new(&CLASS, 0);
         assert_eq!(fight(&|| *reactive.lock() += 1), *reactive.get_mut());
+        let mut published = TimePublishedLock::new(&CLASS, 0);
+        assert_eq!(fight(&|| published.with(|count| *count += 1)), *published.get_mut());
         let mutex = crate::Mutex::new(&CLASS, 0);
         assert_eq!(fight(&|| *mutex.lock() += 1), mutex.into_inner());
     }

@@ -1,7 +1,7 @@
 //! The locks that are measured. A new lock is one line here.
 
 use crate::measure::{Clocked, Lock, Point, run};
-use myriad_sync::{LockClass, McsLock, Mutex, ReactiveLock, RwLock, SpinLock, TicketLock};
+use myriad_sync::{LockClass, McsLock, Mutex, ReactiveLock, RwLock, SpinLock, TicketLock, TimePublishedLock};
 use std::{hint::black_box, sync, time::Duration};
 
 /// A lock to measure: its name in the tables, and [`run`] for its type.
@@ -43,6 +43,7 @@ subjects! { EXCLUSIVE:
     Ticket "ticket", TicketLock<u64> = TicketLock::new(&CLASS, 0), |lock, _, body| { let mut held = lock.lock(); *held += 1; body() };
     Reactive "reactive", ReactiveLock<u64> = ReactiveLock::new(&CLASS, 0), |lock, _, body| { let mut held = lock.lock(); *held += 1; body() };
     Mcs "MCS", McsLock<u64> = McsLock::new(&CLASS, 0), |lock, _, body| lock.with(|value| { *value += 1; body() });
+    Published "time-published", TimePublishedLock<u64> = TimePublishedLock::new(&CLASS, 0), |lock, _, body| lock.with(|value| { *value += 1; body() });
 }
 
 /// One section in so many of a thread writes, in the list of readers.
