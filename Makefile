@@ -25,7 +25,7 @@ SEED ?=
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single deny miri-short test test-rust test-fuzz test-erlang test-checked test-projects test-conformance record conformance projects faults differential mutants soak bench litmus bench-locks bench-smp-cost scaling fuzz miri loom lint recipes clean
+.PHONY: help build run quick doc own-modules check tidy single deny miri-short test test-rust test-fuzz test-erlang test-checked test-projects test-conformance record conformance projects faults differential mutants soak bench litmus bench-locks bench-smp-cost scaling past fuzz miri loom lint recipes clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -44,6 +44,7 @@ help:
 	@echo "make litmus                              which outcomes of memory orders appear, on this machine and in the model"
 	@echo "make bench-locks                         every lock under 1 to 16 threads: tables, CSV and a plot (docs/locks.md)"
 	@echo "make scaling                             what all cores touch, on 1 to 128 simulated cores (docs/scaling.md)"
+	@echo "make past                                the paper's programs on simulated tiles, shared as in OTP R13B04 and as here (docs/scaling.md)"
 	@echo "make bench-smp-cost                      the parallel VM with one scheduler against the sequential one"
 	@echo "make recipes                             follow docs/add-a-bif.md and docs/add-an-opcode.md on a clone (half an hour)"
 	@echo "make check                               the checks of the Rust code; part of make test. Its parts:"
@@ -190,6 +191,9 @@ bench-locks:
 
 scaling: build
 	@tools/scaling
+
+past: build
+	@tools/past
 
 bench-smp-cost: build
 	@CARGO_TARGET_DIR=$(SINGLE) cargo build --quiet --release --bin myriad --features single

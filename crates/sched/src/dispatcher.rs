@@ -7,9 +7,10 @@
 
 use crate::Runtime;
 use crate::local::Local;
+use crate::r13b04;
 use crate::run_queue::RunQueue;
 use crate::schedulers::Schedulers;
-use myriad_process::Process;
+use myriad_process::{Priority, Process};
 use myriad_sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -70,6 +71,9 @@ impl<R: Runtime> Dispatcher<R> {
     /// A process from its own queue, or from another's that has more than that scheduler runs next.
     #[inline]
     pub fn pick(&self) -> Option<&'static Process<R>> {
+        if let Some(past) = self.all.past() {
+            return self.all.pick_as_past(past, self.id);
+        }
         self.pop().or_else(|| self.steal())
     }
 
@@ -89,11 +93,33 @@ impl<R: Runtime> Dispatcher<R> {
         }
     }
 
+    /// A slice that has used so many reductions is over; `others_waited`: processes of this queue have, for about a slice.
+    #[inline]
+    pub fn after_slice(&self, used: u64, priority: Priority, others_waited: bool) {
+        let own = self.own();
+        own.load.count_slice(used, priority);
+        own.load.set_running(false);
+        if let Some(past) = self.all.past() {
+            self.all.after_slice_as_past(past, self.id, used, priority);
+        } else if others_waited && own.offers() {
+            self.all.wake_idle(self.id);
+        }
+    }
+
+    /// Does a slice end with so many reductions, although the process could run on?
+    #[inline]
+    pub fn is_slice_over(&self, used: u32) -> bool {
+        self.all.past().is_some() && used >= r13b04::SLICE
+    }
+
     /// It has found nothing to run.
     pub fn found_nothing(&mut self, now_ns: u64) {
         debug_assert!(!self.own().load.is_running(), "it runs something");
         self.is_idle = true;
         self.own().load.idle_from(now_ns);
+        if let Some(past) = self.all.past() {
+            past.out_of_work(self.id);
+        }
     }
 
     /// As long as it searched no scheduler was woken for any work. It has taken some: if more waits, it wakes another one (sched/Q2).
@@ -119,7 +145,7 @@ impl<R: Runtime> Dispatcher<R> {
         if !self.own().is_empty() || all.is_stopping() || self.id == 0 && all.dirty.wants_the_one() {
             return true;
         }
-        self.id < all.active() && all.iter().any(|queue| queue.offers())
+        all.past().is_none() && self.id < all.active() && all.iter().any(|queue| queue.offers())
     }
 
     /// Searches for work for a moment ([`SPIN_NS`]), unless another scheduler does; `true` if there is some.
@@ -215,6 +241,9 @@ impl<R: Runtime> Dispatcher<R> {
     /// Now and then: takes over processes from the longest queue, so that both are as long. Stealing alone leaves queues as
     /// they are while all schedulers are busy, and some processes would wait many times longer for their turn than others.
     pub fn balance(&mut self) {
+        if self.all.past().is_some() {
+            return;
+        }
         debug_assert!(self.until_balance > 0);
         self.until_balance -= 1;
         if self.until_balance > 0 {

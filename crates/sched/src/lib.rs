@@ -11,6 +11,7 @@
 //! | [`schedulers`] | all of them: where a process that becomes runnable goes, and which scheduler is woken for it |
 //! | [`dispatcher`] | what one scheduler does between two slices: picking, stealing, balancing, searching, parking |
 //! | [`local`] | the scheduler's own state, which running code sees |
+//! | [`r13b04`], `past` | OTP R13B04's way of sharing work, for the simulator |
 //! | [`dirty`] | the pools of dirty schedulers |
 //! | [`multi`] | how many schedulers are online and active |
 //! | [`safepoint`] | stopping the world |
@@ -89,7 +90,9 @@ pub mod local;
 pub mod microstate;
 pub mod multi;
 pub mod pace;
+mod past;
 pub mod platform;
+pub mod r13b04;
 pub mod run_queue;
 pub mod safepoint;
 pub mod schedulers;

@@ -103,6 +103,15 @@ impl<R: Runtime> Schedulers<R> {
         self.multi.active.load(Ordering::Relaxed)
     }
 
+    /// From now on so many of those that are online are active, while multi-scheduling is not blocked.
+    pub(crate) fn set_active(&self, active: usize) {
+        debug_assert!((1..=self.online()).contains(&active));
+        // Relaxed: as in `active`.
+        let before = self.multi.active.swap(active, Ordering::Relaxed);
+        // Those that are no more pass on what they have.
+        (before.min(active)..before.max(active)).for_each(|id| self.platform.unpark(id));
+    }
+
     /// Dirty CPU schedulers online.
     pub fn dirty_cpu_online(&self) -> usize {
         self.multi.state.lock().dirty_cpu_online

@@ -229,7 +229,13 @@ impl<R: Runtime> RunQueue<R> {
     }
 
     /// Adds a process that has just become runnable, or comes from another queue (sched/Q1).
+    #[inline]
     pub fn push(&self, process: &Process<R>) {
+        self.push_and_count(process);
+    }
+
+    /// The same; gives how many of its priority wait here now.
+    pub(crate) fn push_and_count(&self, process: &Process<R>) -> usize {
         let (priority, process) = (process.queue_priority(), Runnable::<R>(process));
         debug_assert!(process.process().status() == Status::Runnable, "Q1: only what is runnable waits in a queue");
         let mut queue = self.queue.lock();
@@ -240,6 +246,7 @@ impl<R: Runtime> RunQueue<R> {
         self.count(&self.len, 1);
         debug_assert_eq!(self.len(), queue.len(), "R1");
         debug_assert!(self.bound.load(Ordering::Relaxed) <= self.len());
+        queue.by_priority[priority as usize].len()
     }
 
     /// Moves a process that waits here up to the priority that it has become; `false`: it is not here.
@@ -271,6 +278,40 @@ impl<R: Runtime> RunQueue<R> {
             self.count(&self.bound, -1);
         }
         Some(process.process())
+    }
+
+    /// Takes out the first of a priority that anybody may run.
+    pub(crate) fn take_first(&self, priority: usize) -> Option<&'static Process<R>> {
+        self.take_out(|queue| {
+            let free = queue[priority].iter().position(|one| !one.is_bound())?;
+            queue[priority].remove(free)
+        })
+    }
+
+    /// Takes out the last of the highest priority that anybody may run.
+    pub(crate) fn steal_last(&self) -> Option<&'static Process<R>> {
+        self.take_out(|queue| {
+            queue.iter_mut().find_map(|queue| {
+                let free = queue.iter().rposition(|one| !one.is_bound())?;
+                queue.remove(free)
+            })
+        })
+    }
+
+    /// Takes out the one, bound to no scheduler, that `which` takes out.
+    fn take_out(
+        &self,
+        which: impl FnOnce(&mut [VecDeque<Runnable<R>>; 4]) -> Option<Runnable<R>>,
+    ) -> Option<&'static Process<R>> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut queue = self.queue.lock();
+        let taken = which(&mut queue.by_priority)?;
+        debug_assert!(!taken.is_bound(), "R2: what is bound stays");
+        self.count(&self.len, -1);
+        debug_assert_eq!(self.len(), queue.len(), "R1");
+        Some(taken.process())
     }
 
     /// Half of what waits here, for a thief: one that takes everything leaves the owner idle, to rob it in turn.

@@ -4,6 +4,7 @@ use crate::Runtime;
 use crate::dirty::DirtyPools;
 use crate::multi::Multi;
 use crate::platform::Platform;
+use crate::r13b04::R13b04;
 use crate::run_queue::RunQueue;
 use crate::safepoint::World;
 use myriad_process::{Priority, Process, Status};
@@ -57,6 +58,8 @@ pub struct Schedulers<R: Runtime> {
     /// The dirty schedulers.
     pub dirty: DirtyPools<R::DirtyJob>,
     stopping: AtomicBool,
+    #[cfg(feature = "r13b04")]
+    past: myriad_sync::OnceLock<R13b04>,
     /// How often a scheduler has compared the lengths of the run queues (a statistic).
     pub balances: AtomicUsize,
 }
@@ -84,8 +87,33 @@ impl<R: Runtime> Schedulers<R> {
             world: World::default(),
             dirty: DirtyPools::new(&numbers),
             stopping: AtomicBool::new(false),
+            #[cfg(feature = "r13b04")]
+            past: myriad_sync::OnceLock::new(),
             balances: AtomicUsize::new(0),
         }
+    }
+
+    /// From now on work is shared as in OTP R13B04; `false`: it was before, or this build cannot.
+    pub fn follow_r13b04(&self) -> bool {
+        #[cfg(feature = "r13b04")]
+        let followed = self.past.set(R13b04::new(self.len(), self.active())).is_ok();
+        #[cfg(not(feature = "r13b04"))]
+        let followed = false;
+        followed
+    }
+
+    /// That policy, if it is followed.
+    #[cfg(feature = "r13b04")]
+    #[inline]
+    pub(crate) fn past(&self) -> Option<&R13b04> {
+        self.past.get()
+    }
+
+    /// There is no such policy in this build.
+    #[cfg(not(feature = "r13b04"))]
+    #[inline]
+    pub(crate) fn past(&self) -> Option<&R13b04> {
+        None
     }
 
     /// Is the VM stopping?
@@ -120,6 +148,11 @@ impl<R: Runtime> Schedulers<R> {
     /// Puts a runnable process in this thread's queue (or in its home's, from another thread).
     #[inline]
     pub fn enqueue(&self, process: &Process<R>) {
+        if let Some(past) = self.past() {
+            // Relaxed: a hint, as below.
+            let home = process.home.load(Ordering::Relaxed) as usize;
+            return self.enqueue_as_past(past, self.place_of(process).or(current()).unwrap_or(home), process);
+        }
         match current() {
             Some(id) if process.bound_to().is_none_or(|b| b == id) => self[id].push(process),
             Some(id) => self.enqueue_at(self.place_of(process).unwrap_or(id), process),
@@ -138,6 +171,9 @@ impl<R: Runtime> Schedulers<R> {
             process.bound_to().is_none_or(|bound| bound == id || bound >= self.active()),
             "R2: it is bound to another"
         );
+        if let Some(past) = self.past() {
+            return self.enqueue_as_past(past, id, process);
+        }
         let target = &self[id];
         target.push(process);
         myriad_sync::sim_point();
@@ -162,6 +198,9 @@ impl<R: Runtime> Schedulers<R> {
         debug_assert!(process.status() == Status::Runnable, "Q1: a signal has made it so");
         // Relaxed: a hint; any queue will do.
         let home = process.home.load(Ordering::Relaxed) as usize;
+        if let Some(past) = self.past() {
+            return self.enqueue_as_past(past, self.place_of(process).unwrap_or(home), process);
+        }
         let bound = process.bound_to().is_some();
         match current() {
             Some(id) if !bound && (home == id || self[home % self.active()].worker.is_away()) => {
@@ -182,27 +221,31 @@ impl<R: Runtime> Schedulers<R> {
         let _ = self.iter().any(|queue| queue.promote(process));
     }
 
-    /// Wakes one idle scheduler, if there is one, to steal from `id`, where work has been left (sched/Q2).
-    pub fn wake_idle(&self, id: usize) {
-        self.wake_one(self.idle.after_push(), id);
+    /// Wakes one idle scheduler, if there is one, to steal from `id`, where work has been left (sched/Q2). Did it?
+    pub fn wake_idle(&self, id: usize) -> bool {
+        self.wake_one(self.idle.after_push(), id)
+    }
+
+    /// Wakes this scheduler if it is idle.
+    pub(crate) fn wake_if_idle(&self, id: usize) {
+        if self.idle.after_push().is_idle(&self[id].worker) {
+            self.platform.unpark(id);
+        }
     }
 
     #[inline]
-    fn wake_one(&self, pushed: AfterPush<'_>, id: usize) {
-        if pushed.wants_one() {
-            self.claim_one(pushed, id);
-        }
+    fn wake_one(&self, pushed: AfterPush<'_>, id: usize) -> bool {
+        pushed.wants_one() && self.claim_one(pushed, id)
     }
 
     // Kept out of `enqueue_woken`, which each message of a dialogue goes through, and which then wakes no scheduler.
     #[inline(never)]
-    fn claim_one(&self, pushed: AfterPush<'_>, id: usize) {
+    fn claim_one(&self, pushed: AfterPush<'_>, id: usize) -> bool {
         let n = self.active();
         debug_assert!(n > 0 && n <= self.len());
         let others = (1..=n).map(|i| (id + i) % n);
-        if let Some(other) = pushed.claim(others.map(|other| (other, &self[other].worker))) {
-            self.platform.unpark(other);
-        }
+        let claimed = pushed.claim(others.map(|other| (other, &self[other].worker)));
+        claimed.inspect(|other| self.platform.unpark(*other)).is_some()
     }
 }
 

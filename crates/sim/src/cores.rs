@@ -14,6 +14,7 @@ use crate::contention::{Contention, Places, Shared};
 use crate::faults::Faults;
 use crate::locks::Waits;
 use crate::machine::Machine;
+use crate::past::{Deeds, PastLocks};
 use myriad_heap::meter::{self, Moved};
 use myriad_sched::{DirtyKind, Local};
 use myriad_sync::cost;
@@ -82,6 +83,8 @@ pub struct Cores<'a> {
     digest: u64,
     seen_ns: u64,
     faults: Option<Faults>,
+    /// The locks of OTP R13B04, if they are taken.
+    past: Option<PastLocks>,
     /// No core does anything before.
     halted_until: u64,
     /// A line for each step goes here.
@@ -131,6 +134,7 @@ impl<'a> Cores<'a> {
             digest,
             seen_ns: 1,
             faults: None,
+            past: None,
             halted_until: 0,
             log: None,
         })
@@ -141,6 +145,11 @@ impl<'a> Cores<'a> {
         self.faults = Some(Faults::new(seed));
         // Another draw than that of the cores, by the same seed.
         self.contention.suffer(!seed);
+    }
+
+    /// Cores take the locks that OTP R13B04 took ([`PastLocks`]).
+    pub fn contend_as_r13b04(&mut self) {
+        self.past = Some(PastLocks::new(self.cores.len()));
     }
 
     /// Has a line written for each step: time, core, what it did.
@@ -263,6 +272,10 @@ impl<'a> Cores<'a> {
     /// Charges what the core's step did to it; gives the nanoseconds, one at least.
     fn charge(&mut self, id: usize, reductions: u32) -> u64 {
         let Moved { messages, copied, collected } = meter::take();
+        if let Some(past) = &mut self.past {
+            let next = self.vm.processes.next_pid().data();
+            past.take(self.contention, id, Deeds { collected: collected > 0, messages, next });
+        }
         let (machine, core) = (self.machine, &mut self.cores[id]);
         let slice_ns = if core.scheduler.is_in_slice() { 0.0 } else { machine.slice_ns };
         let spent = &mut core.spent;

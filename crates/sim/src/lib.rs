@@ -14,6 +14,7 @@ mod json;
 mod lines;
 mod locks;
 mod machine;
+mod past;
 mod plot;
 mod program;
 mod report;
@@ -28,6 +29,7 @@ use clock::VirtualClock;
 use cores::Cores;
 use machine::Machine;
 use myriad_sync::Arc;
+use past::Policy;
 use report::Figures;
 use std::ffi::OsString;
 use std::fs::File;
@@ -73,6 +75,12 @@ fn simulate(words: &Words, machine: &Machine, figures: &std::path::Path) -> Resu
     if let Some(log) = &words.log {
         let file = File::create(log).map_err(|why| format!("cannot write {}: {why}", log.display()))?;
         cores.log_to(Box::new(BufWriter::new(file)));
+    }
+    if words.policy == Policy::R13b04 {
+        if !vm.schedulers.follow_r13b04() {
+            return Err("this build has one policy only".to_owned());
+        }
+        cores.contend_as_r13b04();
     }
     program::start(vm, module, &words.args)?;
     let outcome = cores.run(words.limit_ns);

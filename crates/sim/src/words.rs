@@ -1,14 +1,16 @@
 //! The command line.
 
 use crate::machine::MOST_CORES;
+use crate::past::Policy;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// What it takes.
-pub const USAGE: &str = "usage: myriad sim [--cores N|A..B] [--machine NAME|FILE.toml] [--seed N] [--piece N] [--limit S] [--faults N|A..B] [--log FILE] [--csv FILE] [--json FILE] [--svg FILE] FILE.erl [ARG...]
+pub const USAGE: &str = "usage: myriad sim [--cores N|A..B] [--machine NAME|FILE.toml] [--seed N] [--policy P] [--piece N] [--limit S] [--faults N|A..B] [--log FILE] [--csv FILE] [--json FILE] [--svg FILE] FILE.erl [ARG...]
   --cores N|A..B   so many virtual cores, or A, 2A, 4A... and B (1..8)
   --machine M      ideal, server-2x64, tilepro64, or a file (server-2x64)
   --seed N         what schedulers draw by chance follows from it (1)
+  --policy P       how schedulers share work: `myriad`, or `r13b04` for OTP R13B04's way, and its locks (myriad)
   --piece N        cores take turns after so many reductions (4)
   --limit S        the virtual seconds that the program may take (600)
   --faults N|A..B  cores are away for a while, wake-ups late, quotas used up: by each of these seeds a run on the most cores, and which failed
@@ -24,6 +26,8 @@ pub struct Words {
     pub machine: String,
     /// What is drawn by chance follows from it.
     pub seed: u64,
+    /// How schedulers share work.
+    pub policy: Policy,
     /// Reductions of a piece.
     pub piece: u16,
     /// Most virtual time.
@@ -58,6 +62,7 @@ impl Words {
             cores: (1, 8),
             machine: "server-2x64".to_owned(),
             seed: 1,
+            policy: Policy::Myriad,
             piece: 4,
             limit_ns: 600_000_000_000,
             faults: None,
@@ -96,6 +101,7 @@ impl Words {
             ("--cores", cores.to_string()),
             ("--machine", self.machine.clone()),
             ("--seed", self.seed.to_string()),
+            ("--policy", self.policy.name().to_owned()),
             ("--piece", piece.to_string()),
             ("--limit", (self.limit_ns / 1_000_000_000).to_string()),
         ];
@@ -112,6 +118,7 @@ impl Words {
         match option {
             "--cores" => self.cores = cores(&text)?,
             "--machine" => self.machine = text.into_owned(),
+            "--policy" => self.policy = Policy::named(&text)?,
             "--seed" => self.seed = number(0, u64::MAX)?,
             "--piece" => self.piece = number(if self.figures.is_some() { 1 } else { 2 }, 4000)? as u16,
             "--limit" => self.limit_ns = number(1, 1_000_000)? * 1_000_000_000,
@@ -177,7 +184,7 @@ mod tests {
             ("--seed -1 x", "--seed -1: a number from 0 to 18446744073709551615 is wanted"),
             ("--faults 3..2 x", "--faults 3..2: N or A..B is wanted, at most 1000000 seeds"),
             ("--faults 0..1000000 x", "--faults 0..1000000: N or A..B is wanted, at most 1000000 seeds"),
-            ("--policy r99 x", "--policy is unknown"),
+            ("--policy r99 x", "--policy r99: myriad or r13b04 is wanted"),
             ("--seed", "--seed wants a value, or is unknown"),
             ("--cores 1..4 --log f x", "--log is for one number of cores"),
         ] {

@@ -310,8 +310,10 @@ impl Scheduler {
         if end == SliceEnd::Yielded && ctx.sched.pace.take_pause() {
             let used = ctx.state.reductions.used_of(SLICE_REDUCTIONS);
             debug_assert!(used > before, "a piece without an end");
-            self.paused = Some(Slice { process, urgency, used });
-            return used - before;
+            if !self.dispatcher.is_slice_over(used) {
+                self.paused = Some(Slice { process, urgency, used });
+                return used - before;
+            }
         }
         if let Some(priority) = urgency
             && ctx.state.unhandled.is_some()
@@ -328,16 +330,12 @@ impl Scheduler {
     /// A slice that has used so many reductions is over.
     #[inline(always)]
     fn end_slice(&mut self, used: u32, priority: Priority, end: SliceEnd) {
-        let own = self.dispatcher.own();
         microstate::enter(State::Other);
         self.unchecked += used + SLICE_OVERHEAD;
         self.untrimmed += u64::from(used);
-        own.load.count_slice(u64::from(used), priority);
-        own.load.set_running(false);
-        if end == SliceEnd::Yielded && own.offers() && self.unchecked >= SLICE_REDUCTIONS as u32 {
-            // Work has waited here for a whole slice, or for many short ones.
-            self.vm.schedulers.wake_idle(self.local.id);
-        }
+        // Work has waited here for a whole slice, or for many short ones.
+        let others_waited = end == SliceEnd::Yielded && self.unchecked >= SLICE_REDUCTIONS as u32;
+        self.dispatcher.after_slice(u64::from(used), priority, others_waited);
     }
 }
 
