@@ -1,8 +1,8 @@
 //! The rows of an ordered set with `write_concurrency`: a contention-adapting search tree (Sagonas and Winblad, 2015 and 2018).
 //!
 //! The keys are divided among *base nodes*, each a tree with a lock of its own ([`crate::ordered::Ordered`]) and a figure of how much it is fought over
-//! ([`crate::routes::Strain`]). There is one at first. One whose lock is often found taken is split in the middle; one whose lock is always free is
-//! joined with a neighbour. What leads from a key to its base node is an array of the keys between them ([`crate::routes::Routes`]), which is
+//! ([`crate::routes::Strain`]). There is one at first. One whose lock is often found taken, or that threads read in turns, is split in the middle;
+//! one whose lock is always free is joined with a neighbour. What leads from a key to its base node is an array of the keys between them ([`crate::routes::Routes`]), which is
 //! replaced whole (sync/DI1 to sync/DI3): the papers' tree of route nodes, laid flat.
 //!
 //! AD1. A key is in the base node to which the current routes lead. Who has the lock of a base node and then finds the routes current has
@@ -26,13 +26,17 @@ use crate::routes::{Adapting, Base, Routes, Separator, Verdict, tree_of};
 use crate::table::{Gone, Table, User};
 use crate::tree::{Place, Tree, Way};
 use crate::trees::{Forest, Trees};
-use myriad_sync::Entered;
+use myriad_sync::{Entered, slot};
 use myriad_term::TermRef;
 use std::cell::Cell;
 use std::ops::{ControlFlow, RangeInclusive};
 
 /// Rows of the smaller of two base nodes that are joined, at most.
 const JOINED: usize = 1024;
+
+/// Reads split base nodes until there are so many for each thread: of random ones two at a time seldom meet then. Threads that read all keys take turns at
+/// each base node, however many there are.
+const FOR_A_READER: usize = 8;
 
 /// A base node to read or to write, with what led there.
 struct At<'a, G> {
@@ -143,6 +147,24 @@ impl Adapting {
         }
     }
 
+    /// After a read with the lock: is the base node to be split?
+    #[inline]
+    fn is_read_in_turns(at: &At<'_, ReadTree<'_>>) -> bool {
+        !at.tree.is_holders()
+            && at.routes.bases[at.index].strain.count_read(slot::index()) == Verdict::Split
+            && at.routes.bases.len() < FOR_A_READER * slot::given()
+    }
+
+    /// Splits the base node of a key for its readers.
+    #[cold]
+    fn split_for_readers(&self, table: &Table, user: User, inside: &Entered<'_, Routes>, key: TermRef<'_>) {
+        let which = |routes: &Routes| tree_of(&routes.separators, key);
+        let mut at = Self::write_base(table, user, inside, which, &Cell::new(false));
+        if !at.tree.is_holders() && !table.is_deleted() {
+            self.split(&mut at);
+        }
+    }
+
     /// Splits a base node in the middle.
     #[cold]
     fn split(&self, at: &mut At<'_, WriteTree<'_>>) {
@@ -215,7 +237,12 @@ impl Trees for Adapting {
         let inside = self.enter(user);
         let at = Self::read_base(table, user, &inside, |routes| tree_of(&routes.separators, key));
         table.alive(())?;
-        Ok(f(&at.tree))
+        let result = f(&at.tree);
+        if Self::is_read_in_turns(&at) {
+            drop(at);
+            self.split_for_readers(table, user, &inside, key);
+        }
+        Ok(result)
     }
 
     #[inline]

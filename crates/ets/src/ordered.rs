@@ -58,7 +58,7 @@ pub type Writer<'a> = Right<'a, WriteGuard<'a, ()>>;
 /// The tree with a right to read it, which ends when this is dropped.
 pub struct ReadTree<'a> {
     tree: &'a Tree,
-    _right: Reader<'a>,
+    right: Reader<'a>,
 }
 
 /// The tree with a right to write it; when this is dropped its figures are stored.
@@ -95,7 +95,7 @@ impl Ordered {
         // SAFETY: OR1: no thread writes as long as the right lasts, which is in what is given.
         let tree = unsafe { &*self.tree.get() };
         debug_assert_eq!(self.len(), tree.len(), "OR1: another thread is writing");
-        ReadTree { tree, _right: right }
+        ReadTree { tree, right }
     }
 
     /// To write it.
@@ -121,6 +121,14 @@ impl Ordered {
     pub fn words(&self) -> isize {
         // Relaxed: a figure.
         self.words.load(Ordering::Relaxed)
+    }
+}
+
+impl ReadTree<'_> {
+    /// Is it read by the table's holder, and not with the lock?
+    #[inline]
+    pub fn is_holders(&self) -> bool {
+        matches!(self.right, Right::Holder(_))
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::ordered::Ordered;
 use crate::tree::{Place, Tree, Way};
 use myriad_heap::Payload;
-use myriad_sync::atomic::{AtomicIsize, Ordering};
+use myriad_sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
 use myriad_sync::{Arc, Directory, LockClass, Progress, ReadGuard, WriteGuard};
 use myriad_term::TermRef;
 use myriad_term::compare::compare;
@@ -38,8 +38,14 @@ pub fn tree_of(separators: &[Separator], key: TermRef<'_>) -> usize {
 }
 
 /// How much a base node is fought over: up when its lock is found taken, down when it is free. The figures are the papers'.
+///
+/// Readers of one lock never find it taken by another, but fetch the line of its word from each other: where they take turns it goes up as well.
 #[derive(Default)]
-pub struct Strain(AtomicIsize);
+pub struct Strain {
+    strain: AtomicIsize,
+    /// The thread that read last: its number, and one.
+    reader: AtomicUsize,
+}
 
 /// What is to be done about a base node.
 #[derive(PartialEq, Eq, Debug)]
@@ -56,25 +62,41 @@ impl Strain {
     const FOUGHT_OVER: isize = 250;
     const SPLIT: isize = 1000;
     const JOIN: isize = -Self::SPLIT;
+    /// Another thread reads than the last time: a line comes from another core, a hundredth of what a thread that sleeps pays.
+    const TURN: isize = 10;
 
     /// A reader has found the lock taken.
     #[cold]
     fn reader_waits(&self) {
         // Relaxed: a figure.
-        self.0.fetch_add(Self::FOUGHT_OVER, Ordering::Relaxed);
+        self.strain.fetch_add(Self::FOUGHT_OVER, Ordering::Relaxed);
+    }
+
+    /// Counts a read of a thread; begins anew when the node is to be split.
+    #[inline]
+    pub fn count_read(&self, thread: usize) -> Verdict {
+        // Relaxed: figures; of what threads add at the same time some may get lost.
+        if self.reader.load(Ordering::Relaxed) == thread + 1 {
+            return Verdict::Fine;
+        }
+        self.reader.store(thread + 1, Ordering::Relaxed);
+        let strain = self.strain.load(Ordering::Relaxed) + Self::TURN;
+        let split = strain >= Self::SPLIT;
+        self.strain.store(if split { 0 } else { strain }, Ordering::Relaxed);
+        if split { Verdict::Split } else { Verdict::Fine }
     }
 
     /// Counts a write, with the lock; begins anew when there is something to be done.
     #[inline]
     pub fn count(&self, was_taken: bool) -> Verdict {
         // Relaxed: a figure; what a reader adds at the same time may get lost.
-        let strain = self.0.load(Ordering::Relaxed) + if was_taken { Self::FOUGHT_OVER } else { -1 };
+        let strain = self.strain.load(Ordering::Relaxed) + if was_taken { Self::FOUGHT_OVER } else { -1 };
         let verdict = match strain {
             Self::SPLIT.. => Verdict::Split,
             ..=Self::JOIN => Verdict::Join,
             _ => Verdict::Fine,
         };
-        self.0.store(if verdict == Verdict::Fine { strain } else { 0 }, Ordering::Relaxed);
+        self.strain.store(if verdict == Verdict::Fine { strain } else { 0 }, Ordering::Relaxed);
         verdict
     }
 }
@@ -217,5 +239,14 @@ mod tests {
         assert_eq!([true; 4].map(|taken| strain.count(taken)).last(), Some(&Verdict::Split));
         assert!((0..999).all(|_| strain.count(false) == Verdict::Fine));
         assert_eq!((strain.count(false), strain.count(false)), (Verdict::Join, Verdict::Fine));
+    }
+
+    #[test]
+    fn what_threads_read_in_turns_is_split_and_what_one_reads_is_not() {
+        let strain = Strain::default();
+        assert!((0..10_000).all(|_| strain.count_read(3) == Verdict::Fine));
+        let verdicts: Vec<Verdict> = (0..200).map(|i| strain.count_read(i % 2)).collect();
+        assert_eq!(verdicts.iter().filter(|verdict| **verdict == Verdict::Split).count(), 2);
+        assert_eq!(verdicts.iter().position(|verdict| *verdict == Verdict::Split), Some(98), "after a hundred turns");
     }
 }

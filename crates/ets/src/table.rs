@@ -213,8 +213,11 @@ const THRESHOLD: u32 = 500;
 /// No number of uses makes a holder.
 const NEVER: u32 = u32::MAX;
 
-/// Shards of a table with `write_concurrency`, as a power of two.
-const SHARDS: u32 = 6;
+/// Shards of a table with `write_concurrency`, as a power of two: four for each normal scheduler, so that two that write different keys seldom meet,
+/// but 64 at least and 1,024 at most (an empty one takes 200 bytes).
+fn shards_for(schedulers: usize) -> u32 {
+    (4 * schedulers.max(1)).next_power_of_two().ilog2().clamp(6, 10)
+}
 
 impl Table {
     /// An empty table.
@@ -238,7 +241,7 @@ impl Table {
             _ => {
                 let shift = match options.write_concurrency {
                     WriteConcurrency::No => 0,
-                    WriteConcurrency::Yes | WriteConcurrency::Auto => SHARDS,
+                    WriteConcurrency::Yes | WriteConcurrency::Auto => shards_for(slices.threads()),
                     WriteConcurrency::Shards(shift) => shift,
                 };
                 let shard = |_| CachePadded::new(Shard::new(&ROWS_CLASS, shift, options.keypos));

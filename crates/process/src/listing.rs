@@ -14,7 +14,7 @@ pub struct Listing<R: Runtime> {
     table: &'static ProcessTable<R>,
     /// Nothing once it is closed: another may have its key by then.
     open: Option<Snapshot>,
-    /// Processes born from this one on are left out (sync/LI1).
+    /// Processes born in this era or later are left out (sync/LI1).
     cut: u64,
     next: usize,
     pids: Vec<Pid>,

@@ -25,7 +25,7 @@ const ASKED: u8 = 1 << 7;
 pub struct Process<R: Runtime> {
     /// The pid by which the process table finds it.
     pub pid: Pid,
-    /// How many processes there were before it: tells apart those that have had one pid.
+    /// The era in which it was born (sync/ID3): tells apart those that have had one pid.
     pub born: u64,
     status: StateWord,
     priority: AtomicU8,

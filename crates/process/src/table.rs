@@ -1,7 +1,7 @@
 //! The process table: from a pid to the process, without a lock.
 //!
-//! The low bits of a pid's number choose a slot ([`IdTable`]); a slot holds the process or nothing. Numbers are given out in rising order,
-//! so that a pid comes back only after all the others. A process is made while its slot is reserved, outside of any lock.
+//! The low bits of a pid's number choose a slot ([`IdTable`]); a slot holds the process or nothing. Numbers are given out in rising order
+//! (where many schedulers spawn at once: nearly, `sync::numbers`), so that a pid comes back only after all the others. A process is made while its slot is reserved, outside of any lock.
 //!
 //! TB1. A pointer read from a slot is good until the reading thread's next quiescent point: an ended process is freed by
 //!      thread progress only (`sync`, Progress).
@@ -26,8 +26,8 @@ pub struct ProcessTable<R: Runtime> {
 }
 
 impl<R: Runtime> ProcessTable<R> {
-    /// Room for `limit` processes, rounded up to a power of two as OTP does.
-    pub fn new(limit: usize) -> Self {
+    /// Room for `limit` processes, rounded up to a power of two as OTP does, made by so many schedulers.
+    pub fn new(limit: usize, schedulers: usize) -> Self {
         let size = limit.next_power_of_two().clamp(1024, 1 << 27);
         // Zeroed pages, so that an unused part of a large table costs nothing.
         let layout = memory::layout::<AtomicPtr<Process<R>>>(size, PURPOSE);
@@ -39,7 +39,7 @@ impl<R: Runtime> ProcessTable<R> {
             }
             Box::from_raw(std::ptr::slice_from_raw_parts_mut(p, size))
         };
-        ProcessTable { processes: IdTable::new(slots), listings: Snapshots::new(&listing::CLASS) }
+        ProcessTable { processes: IdTable::new(slots, schedulers), listings: Snapshots::new(&listing::CLASS) }
     }
 
     /// Most processes at a time.

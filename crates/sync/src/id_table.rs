@@ -12,29 +12,31 @@
 //! ```
 //!
 //! ID1. Only the thread that has reserved a slot fills it, so two objects that are there at one time have different low bits.
-//! ID2. Identifiers rise in the order of drawing: who makes an object after it has learned of another one gives it a higher identifier.
-//! ID3. Births are numbered after the slot is reserved. A thread that has cut ([`IdTable::cut`]) finds the slot of each object born before the
-//!      cut reserved or filled, unless the object has gone; and who makes an object born after the cut has seen all that the thread that has cut
-//!      had stored before.
+//! ID2. Identifiers rise in the order of drawing, but for what many threads draw at once (sync.numbers/NU2): where few make objects, who makes
+//!      one after it has learned of another gives it a higher identifier.
+//! ID3. An object is born in the era that its maker finds after the slot is reserved; a cut ([`IdTable::cut`]) begins a new one. A thread that
+//!      has cut finds the slot of each object of an earlier era reserved or filled, unless the object has gone; and who makes an object of the
+//!      new era has seen all that the thread that has cut had stored before.
 //! ID4. [`IdTable::count`] is never above the number of slots that were in use at some moment while it was counted.
 //!
-//! ID3 holds since births and cuts read-modify-write one number, which has one order: each acquires what those before it released.
+//! ID3 holds since makers and cutters store and then look (sync/SL1): the maker reserves a slot and looks at the era, the cutter begins an era
+//! and looks at the slots. Of their two fences one is the later: either that cutter sees the slot reserved, or that maker the new era. Makers
+//! only read the era's line, so that they do not take it from one another.
 //! ID4 holds since who comes is counted after the slot is reserved, and who goes before the slot is emptied.
 //!
 //! # What was not done
 //!
-//! - *Identifiers drawn in batches by each thread*: the line with the two numbers would be written more rarely, but an object made by a thread
-//!   with an old batch would have a lower identifier than those made before it (ID2). Programs sort pids and expect the order of spawning.
 //! - *A free list*: an identifier would come again soon after its object has gone.
 
 use crate::{
     atomic::{
         AtomicPtr, AtomicU64,
-        Ordering::{AcqRel, Acquire, Relaxed, Release},
+        Ordering::{Acquire, Relaxed, Release, SeqCst},
         fence,
     },
     backoff::Backoff,
     counter::ShardedTally,
+    numbers::Numbers,
     pad::CachePadded,
 };
 use std::{
@@ -94,27 +96,22 @@ impl<T> Slot<T> {
     }
 }
 
-/// What each thread that makes an object writes.
-struct Draws {
-    next_id: AtomicU64,
-    /// Objects born so far.
-    births: AtomicU64,
-}
-
 /// A table of as many objects as it has slots. It does not own them: what was in a slot belongs to whoever has vacated it.
 pub struct IdTable<T> {
     slots: Box<[AtomicPtr<T>]>,
-    draws: CachePadded<Draws>,
+    ids: Numbers,
+    /// How many eras have begun: read by those threads.
+    era: CachePadded<AtomicU64>,
     population: ShardedTally,
 }
 
 impl<T> IdTable<T> {
-    /// With these slots, all null; their number must be a power of two, and at least 512.
-    pub fn new(slots: Box<[AtomicPtr<T>]>) -> Self {
+    /// With these slots, all null; their number must be a power of two, and at least 512. So many threads make objects often.
+    pub fn new(slots: Box<[AtomicPtr<T>]>, makers: usize) -> Self {
         assert!(slots.len().is_power_of_two(), "the low bits of an identifier choose the slot");
         assert!(cfg!(loom) || slots.len() >= ON_A_PAGE, "slots are exchanged within a page");
-        let draws = Draws { next_id: AtomicU64::new(0), births: AtomicU64::new(0) };
-        IdTable { slots, draws: CachePadded::new(draws), population: ShardedTally::new() }
+        let era = CachePadded::new(AtomicU64::new(0));
+        IdTable { slots, ids: Numbers::new(makers), era, population: ShardedTally::new() }
     }
 
     /// How many slots there are.
@@ -130,14 +127,14 @@ impl<T> IdTable<T> {
 
     /// The identifier that is drawn next.
     pub fn next_id(&self) -> u64 {
-        // Relaxed: old as soon as it is read.
-        self.draws.next_id.load(Relaxed)
+        self.ids.next()
     }
 
-    /// This identifier is drawn next: for tests of identifiers that come again, which no longer rise then (ID2).
+    /// This identifier is drawn next, in a new era: for tests of identifiers that come again, which no longer rise then (ID2).
     pub fn set_next_id(&self, id: u64) {
-        // Relaxed: a thread that draws meanwhile gets an identifier of before or after.
-        self.draws.next_id.store(id, Relaxed);
+        self.cut();
+        // Who draws it finds the new era behind the fence in `comes`. A thread that draws meanwhile gets an identifier of before or after.
+        self.ids.restart(id);
     }
 
     #[inline(always)]
@@ -166,8 +163,8 @@ impl<T> IdTable<T> {
     pub fn reserve(&self) -> Option<Reserved<'_, T>> {
         let (mut in_use, mut backoff): (u64, Backoff) = (0, Backoff::new());
         loop {
-            // Relaxed: the number's own order is ID2.
-            let id = self.draws.next_id.fetch_add(1, Relaxed);
+            // Relaxed: one drawn in an era that has just ended is one drawn before.
+            let id = self.ids.draw(self.era.load(Relaxed));
             let slot = self.slot(id as usize);
             if Self::is_claimed(slot) {
                 return Some(Reserved { table: self, slot, id, born: self.comes() });
@@ -192,14 +189,14 @@ impl<T> IdTable<T> {
         slot.load(Relaxed).is_null() && slot.compare_exchange(ptr::null_mut(), reserved, Acquire, Relaxed).is_ok()
     }
 
-    /// An object is born, whose slot is reserved; gives its number.
+    /// An object is born, whose slot is reserved; gives its era.
     fn comes(&self) -> u64 {
-        // Release: pairs with the Acquire fence in `ShardedTally::now`: who counts this one has seen the one before it in the slot go (ID4). And with
-        // the AcqRel in `cut`: who cuts after this birth has seen the slot reserved (ID3).
-        fence(Release);
+        // SeqCst: sync/SL1 with the fence in `cut`: the slot is reserved, then the era looked at (ID3). And Release: pairs with the Acquire
+        // fence in `ShardedTally::now`: who counts this one has seen the one before it in the slot go (ID4).
+        fence(SeqCst);
         self.population.come(0);
-        // Acquire: pairs with the AcqRel in `cut` (ID3). The fence is its Release.
-        self.draws.births.fetch_add(1, Acquire)
+        // Acquire: pairs with the Release in `cut` (ID3).
+        self.era.load(Acquire)
     }
 
     fn empty(&self, slot: &AtomicPtr<T>) {
@@ -218,10 +215,13 @@ impl<T> IdTable<T> {
         self.empty(slot);
     }
 
-    /// How many objects have been born, as a moment among the births (ID3).
+    /// Begins an era: what is born before is of a lower one (ID3).
     pub fn cut(&self) -> u64 {
-        // AcqRel: pairs with the Acquire and the Release fence in `comes`. A read-modify-write, for a place in the order of births.
-        self.draws.births.fetch_add(0, AcqRel)
+        // Release: pairs with the Acquire in `comes`.
+        let era = self.era.fetch_add(1, Release) + 1;
+        // SeqCst: sync/SL1 with the fence in `comes`: the era has begun, then the slots are looked at.
+        fence(SeqCst);
+        era
     }
 }
 
@@ -241,7 +241,7 @@ pub struct Reserved<'a, T> {
     slot: &'a AtomicPtr<T>,
     /// The identifier.
     pub id: u64,
-    /// How many objects were born before this one: tells apart those that have had one identifier.
+    /// The era in which the object is born: with the identifier it tells the object apart from all others.
     pub born: u64,
 }
 
@@ -275,7 +275,7 @@ mod tests {
     use std::{collections::BTreeSet, ptr::NonNull};
 
     fn table() -> IdTable<u64> {
-        IdTable::new((0..ON_A_PAGE).map(|_| AtomicPtr::new(std::ptr::null_mut())).collect())
+        IdTable::new((0..ON_A_PAGE).map(|_| AtomicPtr::new(std::ptr::null_mut())).collect(), 1)
     }
 
     /// Makes an object that holds its identifier.
@@ -334,7 +334,7 @@ mod tests {
         assert_eq!((make(&table), table.next_id()), (Some(0), 1));
         table.set_next_id(1000);
         let reserved = table.reserve().expect("room");
-        assert_eq!((reserved.born, reserved.id), (1, 1000));
+        assert_eq!((reserved.born, reserved.id), (1, 1000), "the identifiers of a new era");
         drop(reserved);
         unmake(&table, 0);
     }
@@ -390,7 +390,7 @@ mod loom_tests {
 
     impl Objects {
         fn new(slots: usize) -> Arc<Self> {
-            let table = IdTable::new((0..slots).map(|_| AtomicPtr::new(null_mut())).collect());
+            let table = IdTable::new((0..slots).map(|_| AtomicPtr::new(null_mut())).collect(), 1);
             Arc::new(Objects { table, memory: (0..slots).map(|_| Object(UnsafeCell::new(u64::MAX))).collect() })
         }
 

@@ -27,7 +27,7 @@
 //! | [`cost`] | what a simulated machine is told of shared lines and locks |
 //! | [`point`] | where a test driver may let another thread run |
 //! | [`rcu_table`] | a hash table that is read without a lock |
-//! | [`id_table`], [`snapshots`] | objects by identifiers that rise; which of them there are at one moment |
+//! | [`id_table`], [`numbers`], [`snapshots`] | objects by identifiers that rise; these identifiers; which objects there are at one moment |
 //! | `futex`, `futex_mutex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, mutex and condition over it, signal queue, sleeping, safe reclamation, grow-only table |
 //! | [`idle`], [`leader`] | which threads sleep without work, and which of them waits for events: waking as few as possible |
 //! | [`safepoint`] | stopping the world |
@@ -125,6 +125,7 @@ pub mod mcs;
 pub mod memory;
 pub mod mpsc;
 pub mod mutex;
+pub mod numbers;
 pub mod pad;
 pub mod parallelism;
 pub mod parker;

@@ -153,6 +153,12 @@ impl Progress {
         })
     }
 
+    /// How many threads have been registered at a time, at most.
+    pub fn threads(&self) -> usize {
+        // Relaxed: a figure.
+        self.used.load(Relaxed) - GUESTS
+    }
+
     /// Joins the calling thread, as not quiescent; nothing if the domain is full.
     pub fn register(self: &Arc<Self>) -> Option<ThreadSlot> {
         let index = {

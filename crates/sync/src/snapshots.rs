@@ -2,7 +2,7 @@
 //!
 //! Who wants to know opens a snapshot, looks at all slots one after the other, and closes it. The moment is that of opening.
 //!
-//! LI1. To a snapshot belongs what was born before its [`cut`](crate::IdTable::cut). The looker waits until a slot that is reserved is filled,
+//! LI1. To a snapshot belongs what was born in an era before its [`cut`](crate::IdTable::cut). The looker waits until a slot that is reserved is filled,
 //!      so it finds such an object unless the object has gone; and it leaves out what was born later.
 //! LI2. An object that begins to go enters itself in each open snapshot, before it can be seen to go. So one that was there at the moment is
 //!      met in its slot, or has entered itself, or both.
@@ -36,7 +36,7 @@ pub struct Snapshots<I> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Snapshot {
     key: u64,
-    /// How many objects had been born at the moment.
+    /// The era that began at the moment.
     pub cut: u64,
 }
 
@@ -66,10 +66,10 @@ impl<I: Copy> Snapshots<I> {
         closed.map_or_else(Vec::new, |closed| closed.departed)
     }
 
-    /// The object that was born as this one begins to go (LI2).
+    /// An object that was born in this era begins to go (LI2).
     #[inline]
     pub fn departs(&self, born: u64, object: I) {
-        // Relaxed: whoever must see a snapshot has acquired its cut, by a birth (sync/ID3).
+        // Relaxed: whoever must see a snapshot has acquired its cut, by the era of a birth (sync/ID3).
         if self.count.load(Relaxed) > 0 {
             self.note(born, object);
         }
@@ -112,24 +112,28 @@ mod tests {
 
 /// A thread makes an object and then has another one go, while a snapshot is taken: one of the two is in the snapshot.
 ///
-/// Caught when tried: Relaxed for the Acquire in `comes`, and `comes` without its fence (sync/ID3); Acquire or Release for the AcqRel in `cut`;
-/// the birth numbered before the slot is reserved; the cut made before the snapshot is counted; a looker that passes by reserved slots.
+/// Caught when tried: Relaxed for the Acquire in `comes` or the Release in `cut`, either without its fence (sync/ID3); the cut made before the snapshot is counted; a looker that passes by reserved slots.
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::Snapshots;
     use crate::{
         IdTable, LockClass,
-        atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::Relaxed},
     };
     use loom::thread;
     use std::{ptr::NonNull, sync::Arc};
 
     static CLASS: LockClass = LockClass::new("model_snapshots", 10);
 
+    struct Object {
+        id: u64,
+        born: AtomicU64,
+    }
+
     struct World {
-        table: IdTable<u64>,
-        /// The number of birth of the object in each slot.
-        objects: [u64; 2],
+        table: IdTable<Object>,
+        /// The object in each slot.
+        objects: [Object; 2],
         snapshots: Snapshots<u64>,
         /// The first object is seen to go.
         goes: AtomicBool,
@@ -137,9 +141,10 @@ mod loom_tests {
 
     impl World {
         fn new() -> Arc<Self> {
-            let table = IdTable::new((0..2).map(|_| AtomicPtr::new(std::ptr::null_mut())).collect());
+            let table = IdTable::new((0..2).map(|_| AtomicPtr::new(std::ptr::null_mut())).collect(), 1);
             let (snapshots, goes) = (Snapshots::new(&CLASS), AtomicBool::new(false));
-            let world = Arc::new(World { table, objects: [0, 1], snapshots, goes });
+            let objects = [0, 1].map(|id| Object { id, born: AtomicU64::new(u64::MAX) });
+            let world = Arc::new(World { table, objects, snapshots, goes });
             world.make();
             world
         }
@@ -147,16 +152,17 @@ mod loom_tests {
         fn make(&self) {
             let reserved = self.table.reserve().unwrap();
             let object = &self.objects[reserved.id as usize];
-            assert_eq!(reserved.born, *object);
+            object.born.store(reserved.born, Relaxed);
             reserved.fill(NonNull::from(object));
         }
 
         fn listed(&self) -> Vec<u64> {
             let snapshot = self.snapshots.open(|| self.table.cut());
             // SAFETY: the objects live as long as the table.
-            let found = self.table.settled(0..2).map(|object| *unsafe { object.as_ref() });
-            let stays = |born: &u64| *born > 0 || !self.goes.load(Relaxed);
-            let mut listed: Vec<u64> = found.filter(stays).filter(|born| *born < snapshot.cut).collect();
+            let found = self.table.settled(0..2).map(|object| unsafe { object.as_ref() });
+            let stays = |object: &&Object| object.id > 0 || !self.goes.load(Relaxed);
+            let belongs = |object: &&Object| object.born.load(Relaxed) < snapshot.cut;
+            let mut listed: Vec<u64> = found.filter(stays).filter(belongs).map(|object| object.id).collect();
             listed.extend(self.snapshots.close(snapshot));
             listed
         }

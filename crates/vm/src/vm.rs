@@ -131,7 +131,7 @@ impl Vm {
         let mode = WarpMode::named(config.flags.time_warp_mode.unwrap_or(release.time_warp_mode));
         let clock = Clock::new(platform.as_ref(), mode.unwrap_or(WarpMode::No));
         let vm: &'static Vm = Box::leak(Box::new(Vm {
-            processes: ProcessTable::new(config.process_limit),
+            processes: ProcessTable::new(config.process_limit, config.schedulers),
             names: Names::default(),
             code: CodeServer::default(),
             code_names: CodeNames::default(),
