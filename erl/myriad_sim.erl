@@ -11,9 +11,19 @@ start(Module, Args) ->
         {'DOWN', Monitor, process, Pid, normal} ->
             erlang:halt(0, [{flush, false}]);
         {'DOWN', Monitor, process, Pid, Reason} ->
-            myriad_sim_out:failed(Reason),
+            myriad_sim_out:failed(missing(Module, Reason), Reason),
             erlang:halt(1, [{flush, false}])
     end.
+
+%% The function that the program called and that is not there, or rests on one that is not.
+missing(Module, {Undefined, [First | _] = Stack}) when Undefined =:= undef; Undefined =:= undefined ->
+    Called = lists:takewhile(fun(Frame) -> element(1, Frame) =/= Module end, Stack),
+    case lists:last([First | Called]) of
+        {M, F, Args, _} when is_list(Args) -> {M, F, length(Args)};
+        {M, F, Arity, _} -> {M, F, Arity}
+    end;
+missing(_, _) ->
+    none.
 
 main(Module, Args) ->
     case erlang:function_exported(Module, main, 1) of

@@ -3,10 +3,13 @@
 use crate::topology::Topology;
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::io::Read;
 use toml::de::{DeTable, DeValue};
 
 /// Most cores of a machine.
 pub const MOST_CORES: usize = 1024;
+/// Most bytes of a file that describes a machine.
+const MOST_BYTES: u64 = 1 << 16;
 /// Most that anything may take, in nanoseconds: a second.
 const MOST_NS: f64 = 1e9;
 
@@ -55,7 +58,7 @@ impl Machine {
             let known: Vec<&str> = KNOWN.iter().map(|(known, _)| *known).collect();
             return Err(format!("no machine {name}: {}, or a file", known.join(", ")));
         }
-        let text = std::fs::read_to_string(name).map_err(|why| format!("cannot read {name}: {why}"))?;
+        let text = read(name).map_err(|why| format!("cannot read {name}: {why}"))?;
         Machine::parse(&text).map_err(|why| format!("{name}: {why}"))
     }
 
@@ -94,6 +97,16 @@ impl Machine {
             Some(key) => Err(format!("`{key}` is unknown")),
             None => Ok(machine),
         }
+    }
+}
+
+/// The text of a file, and no more than a machine can have.
+fn read(file: &str) -> std::io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(file)?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
+    match text.len() as u64 {
+        0..=MOST_BYTES => Ok(text),
+        _ => Err(std::io::Error::other(format!("more than {MOST_BYTES} bytes"))),
     }
 }
 
@@ -170,5 +183,6 @@ mod tests {
         assert_eq!(Machine::parse("cores = [").unwrap_err().lines().count(), 1);
         assert!(Machine::named("nothing").unwrap_err().starts_with("no machine nothing: ideal, "));
         assert!(Machine::named("no/file").unwrap_err().starts_with("cannot read no/file: "));
+        assert_eq!(Machine::named("/dev/zero").unwrap_err(), "cannot read /dev/zero: more than 65536 bytes");
     }
 }

@@ -37,15 +37,24 @@ fn print(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     Ok(Term::OK)
 }
 
-/// Says why the program ended, if that was not by its own will.
+/// Says why the program ended, if that was not by its own will: for a function that is not there its name, else the reason.
 fn failed(_: &mut Ctx<'_>, args: &[Term]) -> BifResult {
-    eprintln!("myriad sim: the program failed: {}", String::from_utf8_lossy(&myriad_term::print::display(args[0])));
+    let text = |term: Term| String::from_utf8_lossy(&myriad_term::print::display(term)).into_owned();
+    match args[0].as_tuple_of::<3>() {
+        Some([module, function, arity]) => eprintln!(
+            "myriad sim: {}:{}/{} is not to be had: the simulator has no ports, files, sockets, applications or code server",
+            text(module),
+            text(function),
+            text(arity),
+        ),
+        _ => eprintln!("myriad sim: the program failed: {}", text(args[1])),
+    }
     Ok(Term::OK)
 }
 
 myriad_vm::bifs! { PRINTING = "myriad_sim_out" {
     "print" / 1 Plain => print;
-    "failed" / 1 Plain => failed;
+    "failed" / 2 Plain => failed;
 }}
 
 /// A VM of so many simulated cores.
