@@ -17,13 +17,14 @@ fn row(Row { figures, halved_ns }: &Row) -> String {
     let lines = figures.places.iter();
     let lines = lines.map(|(place, (ns, times))| (place.as_str(), format!("{{\"ns\": {ns}, \"times\": {times}}}")));
     format!(
-        "{{\"cores\": {}, \"ns\": {}, \"halved_piece_ns\": {halved_ns}, \"digest\": \"{:016x}\", \"spent\": {}, \"locks\": {}, \"lines\": {}}}",
+        "{{\"cores\": {}, \"ns\": {}, \"halved_piece_ns\": {halved_ns}, \"digest\": \"{:016x}\", \"spent\": {}, \"locks\": {}, \"lines\": {}, \"processors\": {:?}}}",
         figures.cores,
         figures.ns,
         figures.digest,
         object(spent),
         object(locks),
-        object(lines)
+        object(lines),
+        figures.used
     )
 }
 
@@ -58,7 +59,12 @@ mod tests {
         ));
         assert!(text.contains("\"idle beside work\": 0, \"idle\": 100,"));
         assert!(text.contains("\"run queue\": {\"taken\": 8, \"waited\": 3, \"ns\": 40}"));
-        assert!(text.ends_with("\"lines\": {\"a file.rs:7\": {\"ns\": 60, \"times\": 4}}}\n]}\n"), "{text}");
+        assert!(
+            text.ends_with(
+                "\"lines\": {\"a file.rs:7\": {\"ns\": 60, \"times\": 4}}, \"processors\": [400, 100]}\n]}\n"
+            ),
+            "{text}"
+        );
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod lines;
 mod locks;
 mod machine;
 mod past;
+mod placement;
 mod plot;
 mod program;
 mod report;
@@ -30,6 +31,7 @@ use cores::Cores;
 use machine::Machine;
 use myriad_sync::Arc;
 use past::Policy;
+use placement::Placement;
 use report::Figures;
 use std::ffi::OsString;
 use std::fs::File;
@@ -53,9 +55,12 @@ pub fn command() -> i32 {
 
 fn run(words: &Words) -> Result<i32, String> {
     let machine = Machine::named(&words.machine)?;
-    if words.cores.1 > machine.cores {
-        return Err(format!("{} has {} cores, not {}", machine.name, machine.cores, words.cores.1));
+    let processors = machine.topology.processors();
+    if words.cores.1 > processors {
+        return Err(format!("{} has {processors} cores, not {}", machine.name, words.cores.1));
     }
+    // Whether it is one is known before anything runs.
+    let _ = Placement::named(&words.placement, &machine.topology, words.cores.1, words.seed)?;
     match (&words.figures, words.faults) {
         (Some(file), _) => simulate(words, &machine, file),
         (None, Some((first, last))) if first < last => trials::trials(words, first, last),
@@ -68,7 +73,8 @@ fn simulate(words: &Words, machine: &Machine, figures: &std::path::Path) -> Resu
     let clock = Arc::new(VirtualClock::new(words.seed));
     let vm = program::vm(&words.root, words.cores.0, clock.clone())?;
     let module = program::load(vm, &words.files)?;
-    let mut cores = Cores::new(vm, &clock, machine, words.piece).ok_or("no room for so many cores")?;
+    let placement = Placement::named(&words.placement, &machine.topology, words.cores.0, words.seed)?;
+    let mut cores = Cores::new(vm, &clock, machine, placement, words.piece).ok_or("no room for so many cores")?;
     if let Some((seed, _)) = words.faults {
         cores.suffer(seed);
     }

@@ -11,8 +11,9 @@ pub const MOST_CORES: usize = 1024;
 const MOST_NS: f64 = 1e9;
 
 /// The machines that come with the simulator: name, and the text of the file.
-const KNOWN: [(&str, &str); 3] = [
+const KNOWN: [(&str, &str); 4] = [
     ("ideal", include_str!("../machines/ideal.toml")),
+    ("modules-32", include_str!("../machines/modules-32.toml")),
     ("server-2x64", include_str!("../machines/server-2x64.toml")),
     ("tilepro64", include_str!("../machines/tilepro64.toml")),
 ];
@@ -22,8 +23,6 @@ const KNOWN: [(&str, &str); 3] = [
 pub struct Machine {
     /// For people.
     pub name: String,
-    /// How many cores it has.
-    pub cores: usize,
     /// A reduction.
     pub reduction_ns: f64,
     /// The beginning and end of a slice, apart from its reductions.
@@ -67,9 +66,15 @@ impl Machine {
             found.ok_or_else(|| format!("`{key}` is to be a number from {least} to {most}"))
         };
         let cores = number("cores", 1.0, MOST_CORES as f64)? as usize;
+        let core_threads = number("threads_per_core", 1.0, (MOST_CORES / cores).min(2) as f64)? as usize;
+        let mate_stride = match (core_threads, number("cores_per_unit", 1.0, 2.0)? as usize) {
+            (1, 1) => 0,
+            (1, _) if cores.is_multiple_of(2) => 1,
+            (_, 1) => cores,
+            _ => return Err("`cores_per_unit` is 2 for one thread to a core and an even number of cores".to_owned()),
+        };
         let machine = Machine {
             name,
-            cores,
             // Time must pass.
             reduction_ns: number("reduction_ns", 0.01, MOST_NS)?,
             slice_ns: number("slice_ns", 0.0, MOST_NS)?,
@@ -79,6 +84,10 @@ impl Machine {
             collected_word_ns: number("collected_word_ns", 0.0, MOST_NS)?,
             wake_ns: number("wake_ns", 0.0, MOST_NS)? as u64,
             topology: Topology {
+                cores,
+                core_threads,
+                mate_stride,
+                mate_slowdown: number("mate_slowdown", 1.0, 1000.0)?,
                 socket_cores: parts(&mut number, "sockets", cores)?,
                 module_cores: number("cores_per_module", 1.0, cores as f64)? as usize,
                 mesh_width: number("mesh_width", 0.0, cores as f64)? as usize,
@@ -145,7 +154,7 @@ mod tests {
     #[test]
     fn the_machines_that_come_along_are_machines() {
         for (name, _) in KNOWN {
-            assert!(Machine::named(name).unwrap().cores >= 60, "{name}");
+            assert!(Machine::named(name).unwrap().topology.processors() >= 32, "{name}");
         }
     }
 
@@ -157,6 +166,9 @@ mod tests {
             ("cores = 1024", "cores = 0", "`cores` is to be a number from 1 to 1024"),
             ("step_ns = 10.0", "step_ns = 0", "`step_ns` is to be a number from 1 to 1000000000"),
             ("step_ns = 10.0", "", "`step_ns` is missing"),
+            ("cores_per_unit = 1", "cores_per_unit = 3", "`cores_per_unit` is to be a number from 1 to 2"),
+            ("threads_per_core = 1", "threads_per_core = 2", "`threads_per_core` is to be a number from 1 to 1"),
+            ("mate_slowdown = 1.0", "mate_slowdown = 0.5", "`mate_slowdown` is to be a number from 1 to 1000"),
             ("sockets = 1", "sockets = 3", "1024 cores are not 3 equal `sockets`"),
             ("mesh_width = 0", "mesh_width = -1", "`mesh_width` is to be a number from 0 to 1024"),
             ("step_ns = 10.0", "step_ns = \"10\"", "`step_ns` is to be a number from 1 to 1000000000"),
@@ -168,7 +180,7 @@ mod tests {
             assert_eq!(Machine::parse(&good.replace(from, to)).unwrap_err(), why);
         }
         assert_eq!(Machine::parse("cores = [").unwrap_err().lines().count(), 1);
-        assert!(Machine::named("nothing").unwrap_err().starts_with("no machine nothing: ideal, "));
+        assert!(Machine::named("nothing").unwrap_err().starts_with("no machine nothing: ideal, modules-32, "));
         assert!(Machine::named("no/file").unwrap_err().starts_with("cannot read no/file: "));
     }
 }

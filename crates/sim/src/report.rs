@@ -24,6 +24,8 @@ pub struct Figures {
     pub waits: BTreeMap<String, Waits>,
     /// What lines cost by the place in the source that accessed them: time, and how often one was fetched.
     pub places: BTreeMap<String, (u64, u64)>,
+    /// How long each processor was busy.
+    pub used: Vec<u64>,
 }
 
 impl Figures {
@@ -42,10 +44,11 @@ impl Figures {
             digest: outcome.digest,
             waits: outcome.waits.iter().map(|(class, waits)| ((*class).to_owned(), *waits)).collect(),
             places: outcome.places.iter().map(|((file, line), cost)| (format!("{file}:{line}"), *cost)).collect(),
+            used: outcome.used.clone(),
         }
     }
 
-    /// As a text that [`Figures::from_text`] reads: a line of numbers, one for each lock class, one for each place.
+    /// As a text that [`Figures::from_text`] reads: a line of numbers, one for each lock class, one for each place, one for each processor.
     pub fn to_text(&self) -> String {
         let mut text = format!("{} {} {}", self.cores, self.ns, self.digest);
         for part in self.spent.parts() {
@@ -56,6 +59,9 @@ impl Figures {
         }
         for (place, (ns, times)) in &self.places {
             let _ = write!(text, "\nplace {ns} {times} {place}");
+        }
+        for ns in &self.used {
+            let _ = write!(text, "\nused {ns}");
         }
         text
     }
@@ -74,6 +80,7 @@ impl Figures {
                     let ([ns, times], place) = numbers(rest)?;
                     figures.places.insert(place.to_owned(), (ns, times));
                 }
+                ("used", ns) => figures.used.push(ns.parse().ok()?),
                 _ => return None,
             }
         }
@@ -88,8 +95,8 @@ impl Figures {
         for part in spent.parts_mut() {
             *part = next()?;
         }
-        let (waits, places) = (BTreeMap::new(), BTreeMap::new());
-        numbers.next().is_none().then_some(Figures { cores, ns, digest, spent, waits, places })
+        let (waits, places, used) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        numbers.next().is_none().then_some(Figures { cores, ns, digest, spent, waits, places, used })
     }
 }
 
@@ -105,10 +112,11 @@ fn numbers<const N: usize>(mut rest: &str) -> Option<([u64; N], &str)> {
 
 impl Spent {
     /// The names of the parts, in their order.
-    pub const NAMES: [&str; 11] = [
+    pub const NAMES: [&str; 12] = [
         "running",
         "messages",
         "collecting",
+        "sharing",
         "lines",
         "locks",
         "looking",
@@ -119,18 +127,19 @@ impl Spent {
         "wakes",
     ];
     /// So many of them are times.
-    pub const TIMES: usize = 9;
+    pub const TIMES: usize = 10;
 
     /// The parts.
-    pub fn parts(mut self) -> [u64; 11] {
+    pub fn parts(mut self) -> [u64; 12] {
         self.parts_mut().map(|part| *part)
     }
 
-    fn parts_mut(&mut self) -> [&mut u64; 11] {
+    fn parts_mut(&mut self) -> [&mut u64; 12] {
         [
             &mut self.running,
             &mut self.messages,
             &mut self.collecting,
+            &mut self.sharing,
             &mut self.lines,
             &mut self.locks,
             &mut self.looking,
@@ -177,6 +186,14 @@ pub fn table(machine: &str, rows: &[Row]) -> String {
         text += &meetings(&last.figures);
     }
     text
+}
+
+/// For people: the processors that a run used, each with its share of the time.
+pub fn processors(figures: &Figures) -> String {
+    let used = figures.used.iter().enumerate().filter(|(_, ns)| **ns > 0);
+    let shares: Vec<String> =
+        used.map(|(number, ns)| format!("{number} ({:.0} %)", *ns as f64 * 100.0 / figures.ns.max(1) as f64)).collect();
+    format!("\nProcessors used, {} cores: {}\n", figures.cores, shares.join(", "))
 }
 
 /// A part of all cores' time.
@@ -237,7 +254,8 @@ pub mod tests {
         let spent = Spent {
             running: 500,
             messages: 100,
-            collecting: 100,
+            collecting: 90,
+            sharing: 10,
             lines: 60,
             locks: 40,
             looking: 50,
@@ -252,7 +270,7 @@ pub mod tests {
             ("free".to_owned(), Waits { taken: 5, waited: 0, ns: 0 }),
         ]);
         let places = BTreeMap::from([("a file.rs:7".to_owned(), (60, 4))]);
-        Figures { cores: 2, ns: 500, spent, digest: 77, waits, places }
+        Figures { cores: 2, ns: 500, spent, digest: 77, waits, places, used: vec![400, 100] }
     }
 
     /// A row with some of everything.
@@ -270,10 +288,17 @@ pub mod tests {
     }
 
     #[test]
+    fn processors_that_were_not_used_are_not_named() {
+        let mut figures = figures();
+        figures.used = vec![400, 0, 250];
+        assert_eq!(super::processors(&figures), "\nProcessors used, 2 cores: 0 (80 %), 2 (50 %)\n");
+    }
+
+    #[test]
     fn shares_are_of_all_cores_time() {
         let table = table("a machine", &[row()]);
         let lines: Vec<&str> = table.lines().collect();
-        let times = "50.0 % | 10.0 % | 10.0 % | 6.0 % | 4.0 % | 5.0 % | 5.0 % | 0.0 % | 10.0 %";
+        let times = "50.0 % | 10.0 % | 9.0 % | 1.0 % | 6.0 % | 4.0 % | 5.0 % | 5.0 % | 0.0 % | 10.0 %";
         assert_eq!(lines[4], format!("| 2 | 0.001 ms | 1.00 | {times} | 2.0 % |"));
         assert_eq!(
             lines[6..9],
@@ -292,7 +317,7 @@ pub mod tests {
     fn each_figure_has_a_column() {
         let text = csv(&[row()]);
         let columns: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
-        assert_eq!(columns, [16, 16]);
-        assert!(text.ends_with("2,500,510,000000000000004d,500,100,100,60,40,50,50,0,100,9,2,40\n"), "{text}");
+        assert_eq!(columns, [17, 17]);
+        assert!(text.ends_with("2,500,510,000000000000004d,500,100,90,10,60,40,50,50,0,100,9,2,40\n"), "{text}");
     }
 }

@@ -28,7 +28,11 @@ pub fn sweep(words: &Words, machine: &Machine) -> Result<i32, String> {
         rows.push(Row { figures, halved_ns: halved.ns });
     }
     // A reader that has gone does not end the sweep.
-    let _ = std::io::stdout().write_all(report::table(&machine.name, &rows).as_bytes());
+    let mut text = report::table(&machine.name, &rows);
+    if words.placement != "in-order" {
+        text.extend(rows.iter().map(|row| report::processors(&row.figures)));
+    }
+    let _ = std::io::stdout().write_all(text.as_bytes());
     let files = [
         (&words.csv, report::csv(&rows)),
         (&words.json, json::json(&machine.name, &rows)),
