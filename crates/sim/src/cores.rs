@@ -14,6 +14,7 @@ use crate::contention::{Contention, Places, Shared};
 use crate::faults::Faults;
 use crate::locks::Waits;
 use crate::machine::Machine;
+use crate::memory::{HeapSeen, Memory, Touched};
 use crate::past::{Deeds, PastLocks};
 use crate::placement::Placement;
 use myriad_heap::meter::{self, Moved};
@@ -35,6 +36,8 @@ pub struct Spent {
     pub collecting: u64,
     /// By how much longer that took because a mate was busy ([`Placement`]).
     pub sharing: u64,
+    /// Waiting for what the process touches, from shared caches and from memory ([`Memory`]).
+    pub memory: u64,
     /// Fetching cache lines that other cores had, and waiting for them meanwhile.
     pub lines: u64,
     /// Waiting for locks.
@@ -58,6 +61,8 @@ struct Core {
     scheduler: Scheduler,
     now_ns: u64,
     state: State,
+    /// The heap of the process whose slice has paused.
+    heap: Option<HeapSeen>,
     /// An entry of the agenda from before this number is void.
     entry: u64,
     spent: Spent,
@@ -79,6 +84,7 @@ pub struct Cores<'a> {
     machine: &'a Machine,
     contention: &'static Contention,
     placement: Placement,
+    memory: Memory,
     /// How long each processor was busy (nanoseconds).
     used: Vec<u64>,
     cores: Vec<Core>,
@@ -129,7 +135,14 @@ impl<'a> Cores<'a> {
         for id in 0..vm.config.schedulers {
             let mut scheduler = Scheduler::new(vm, id)?;
             scheduler.run_in_pieces(piece);
-            cores.push(Core { scheduler, now_ns: 1, state: State::Awake, entry: 0, spent: Spent::default() });
+            cores.push(Core {
+                scheduler,
+                now_ns: 1,
+                state: State::Awake,
+                heap: None,
+                entry: 0,
+                spent: Spent::default(),
+            });
             agenda.push(Reverse((1, id, 0)));
         }
         let dirty = vm.scheduler_local(vm.config.schedulers, true)?;
@@ -137,6 +150,7 @@ impl<'a> Cores<'a> {
         // What the cores run reports to it, and lives as long as the process.
         let contention =
             Box::leak(Box::new(Contention::new(&machine.topology, placement.processors().min(machine.topology.cores))));
+        let memory = Memory::new(&machine.memory, machine.topology.cores);
         let used = vec![0; placement.processors()];
         let digest = 0xcbf2_9ce4_8422_2325;
         Some(Cores {
@@ -145,6 +159,7 @@ impl<'a> Cores<'a> {
             machine,
             contention,
             placement,
+            memory,
             used,
             cores,
             dirty,
@@ -309,9 +324,27 @@ impl<'a> Cores<'a> {
         spent.collecting += collecting;
         spent.sharing += sharing;
         spent.reductions += u64::from(reductions);
-        let took = (work + sharing + self.charge_shared(id)).max(1);
+        let at = core.now_ns + work + sharing;
+        let waiting = self.charge_memory(id, at, collected, reductions) + self.charge_shared(id);
+        let took = (work + sharing + waiting).max(1);
         self.used[self.placement.processor(id)] += took;
         took
+    }
+
+    /// Charges the memory that the core's step touched up to a time; gives the nanoseconds.
+    fn charge_memory(&mut self, id: usize, at: u64, collected: u64, reductions: u32) -> u64 {
+        let core = &mut self.cores[id];
+        let seen = core.scheduler.heap_in_slice().map(|(heap, used, size)| HeapSeen {
+            heap,
+            used: used as u64,
+            size: size as u64,
+        });
+        let before = std::mem::replace(&mut core.heap, seen);
+        let Some(touched) = Touched::between(before, seen, collected, reductions) else { return 0 };
+        let place = self.machine.topology.place(self.placement.processor(id));
+        let waited = self.memory.touch(place, at, touched);
+        core.spent.memory += waited;
+        waited
     }
 
     /// The core has nothing to run: it parks, if there really is nothing.

@@ -5,6 +5,7 @@
 //! of a slice of half the size the second time, so that the table says how much the results owe to the pieces.
 
 mod busy;
+mod cache;
 mod clock;
 mod contention;
 mod core_heaps;
@@ -14,6 +15,7 @@ mod json;
 mod lines;
 mod locks;
 mod machine;
+mod memory;
 mod past;
 mod placement;
 mod plot;

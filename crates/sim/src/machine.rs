@@ -1,5 +1,6 @@
 //! What a simulated machine is: its cores, and what work takes on each, as a TOML file says it.
 
+use crate::memory::Sizes;
 use crate::topology::Topology;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -9,6 +10,9 @@ use toml::de::{DeTable, DeValue};
 pub const MOST_CORES: usize = 1024;
 /// Most that anything may take, in nanoseconds: a second.
 const MOST_NS: f64 = 1e9;
+
+/// The largest cache, in KiB.
+const MOST_KIB: f64 = 1e9;
 
 /// The machines that come with the simulator: name, and the text of the file.
 const KNOWN: [(&str, &str); 4] = [
@@ -37,6 +41,8 @@ pub struct Machine {
     pub collected_word_ns: f64,
     /// From a wake-up until the core that slept works.
     pub wake_ns: u64,
+    /// Caches and memory.
+    pub memory: Sizes,
     /// Where the cores are, and what a cache line takes from one to another.
     pub topology: Topology,
 }
@@ -83,6 +89,17 @@ impl Machine {
             copied_word_ns: number("copied_word_ns", 0.0, MOST_NS)?,
             collected_word_ns: number("collected_word_ns", 0.0, MOST_NS)?,
             wake_ns: number("wake_ns", 0.0, MOST_NS)? as u64,
+            memory: Sizes {
+                word: number("word_bytes", 4.0, 8.0)? as u64,
+                own_cache: kib(number("own_cache_kib", 0.0, MOST_KIB)?),
+                shared_cache: kib(number("shared_cache_kib", 0.0, MOST_KIB)?),
+                shared_cache_cores: parts(&mut number, "shared_caches", cores)?,
+                shared_cache_ns: number("shared_cache_ns", 0.0, MOST_NS)?,
+                memory_ns: number("memory_ns", 0.0, MOST_NS)?,
+                controller_cores: parts(&mut number, "memory_controllers", cores)?,
+                bytes_per_ns: number("controller_bytes_per_ns", 0.001, 1e6)?,
+                read_words: number("read_words_per_reduction", 0.0, 1e6)?,
+            },
             topology: Topology {
                 cores,
                 core_threads,
@@ -104,6 +121,10 @@ impl Machine {
             None => Ok(machine),
         }
     }
+}
+
+fn kib(number: f64) -> u64 {
+    (number * 1024.0) as u64
 }
 
 /// Cores of each of so many equal parts of a machine.
@@ -169,6 +190,9 @@ mod tests {
             ("cores_per_unit = 1", "cores_per_unit = 3", "`cores_per_unit` is to be a number from 1 to 2"),
             ("threads_per_core = 1", "threads_per_core = 2", "`threads_per_core` is to be a number from 1 to 1"),
             ("mate_slowdown = 1.0", "mate_slowdown = 0.5", "`mate_slowdown` is to be a number from 1 to 1000"),
+            ("own_cache_kib = 0", "own_cache_kib = -1", "`own_cache_kib` is to be a number from 0 to 1000000000"),
+            ("memory_controllers = 1", "memory_controllers = 5", "1024 cores are not 5 equal `memory_controllers`"),
+            ("memory_ns = 0.0", "", "`memory_ns` is missing"),
             ("sockets = 1", "sockets = 3", "1024 cores are not 3 equal `sockets`"),
             ("mesh_width = 0", "mesh_width = -1", "`mesh_width` is to be a number from 0 to 1024"),
             ("step_ns = 10.0", "step_ns = \"10\"", "`step_ns` is to be a number from 1 to 1000000000"),

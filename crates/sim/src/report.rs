@@ -112,11 +112,12 @@ fn numbers<const N: usize>(mut rest: &str) -> Option<([u64; N], &str)> {
 
 impl Spent {
     /// The names of the parts, in their order.
-    pub const NAMES: [&str; 12] = [
+    pub const NAMES: [&str; 13] = [
         "running",
         "messages",
         "collecting",
         "sharing",
+        "memory",
         "lines",
         "locks",
         "looking",
@@ -127,19 +128,20 @@ impl Spent {
         "wakes",
     ];
     /// So many of them are times.
-    pub const TIMES: usize = 10;
+    pub const TIMES: usize = 11;
 
     /// The parts.
-    pub fn parts(mut self) -> [u64; 12] {
+    pub fn parts(mut self) -> [u64; 13] {
         self.parts_mut().map(|part| *part)
     }
 
-    fn parts_mut(&mut self) -> [&mut u64; 12] {
+    fn parts_mut(&mut self) -> [&mut u64; 13] {
         [
             &mut self.running,
             &mut self.messages,
             &mut self.collecting,
             &mut self.sharing,
+            &mut self.memory,
             &mut self.lines,
             &mut self.locks,
             &mut self.looking,
@@ -256,7 +258,8 @@ pub mod tests {
             messages: 100,
             collecting: 90,
             sharing: 10,
-            lines: 60,
+            memory: 20,
+            lines: 40,
             locks: 40,
             looking: 50,
             waking: 50,
@@ -298,7 +301,7 @@ pub mod tests {
     fn shares_are_of_all_cores_time() {
         let table = table("a machine", &[row()]);
         let lines: Vec<&str> = table.lines().collect();
-        let times = "50.0 % | 10.0 % | 9.0 % | 1.0 % | 6.0 % | 4.0 % | 5.0 % | 5.0 % | 0.0 % | 10.0 %";
+        let times = "50.0 % | 10.0 % | 9.0 % | 1.0 % | 2.0 % | 4.0 % | 4.0 % | 5.0 % | 5.0 % | 0.0 % | 10.0 %";
         assert_eq!(lines[4], format!("| 2 | 0.001 ms | 1.00 | {times} | 2.0 % |"));
         assert_eq!(
             lines[6..9],
@@ -317,7 +320,7 @@ pub mod tests {
     fn each_figure_has_a_column() {
         let text = csv(&[row()]);
         let columns: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
-        assert_eq!(columns, [17, 17]);
-        assert!(text.ends_with("2,500,510,000000000000004d,500,100,90,10,60,40,50,50,0,100,9,2,40\n"), "{text}");
+        assert_eq!(columns, [18, 18]);
+        assert!(text.ends_with("2,500,510,000000000000004d,500,100,90,10,20,40,40,50,50,0,100,9,2,40\n"), "{text}");
     }
 }
