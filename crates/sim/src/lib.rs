@@ -64,6 +64,7 @@ fn run(words: &Words) -> Result<i32, String> {
     // Whether it is one is known before anything runs.
     let _ = Placement::named(&words.placement, &machine.topology, words.cores.1, words.seed)?;
     match (&words.figures, words.faults) {
+        (Some(file), _) if words.sequential => simulate(words, &machine.sequential(), file),
         (Some(file), _) => simulate(words, &machine, file),
         (None, Some((first, last))) if first < last => trials::trials(words, first, last),
         (None, _) => sweep::sweep(words, &machine),
@@ -88,7 +89,9 @@ fn simulate(words: &Words, machine: &Machine, figures: &std::path::Path) -> Resu
         if !vm.schedulers.follow_r13b04() {
             return Err("this build has one policy only".to_owned());
         }
-        cores.contend_as_r13b04();
+        if !words.sequential {
+            cores.contend_as_r13b04();
+        }
     }
     program::start(vm, module, &words.args)?;
     let outcome = cores.run(words.limit_ns);

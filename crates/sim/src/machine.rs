@@ -64,6 +64,13 @@ impl Machine {
         Machine::parse(&text).map_err(|why| format!("{name}: {why}"))
     }
 
+    /// The same without what several cores need: atomics and locks cost nothing. What is left on one core is what the sequential VM does, which
+    /// has none of them (`sync`'s back end `single`).
+    pub fn sequential(&self) -> Machine {
+        let topology = Topology { atomic_ns: 0.0, least_hold_ns: 0.0, ..self.topology.clone() };
+        Machine { topology, ..self.clone() }
+    }
+
     fn parse(text: &str) -> Result<Machine, String> {
         let (name, mut numbers) = entries(text)?;
         let mut number = |key: &str, least: f64, most: f64| {

@@ -169,16 +169,37 @@ impl Row {
     }
 }
 
+/// A sweep.
+pub struct Sweep {
+    /// The machine's name.
+    pub machine: String,
+    /// The runs, by rising numbers of cores.
+    pub rows: Vec<Row>,
+    /// What the sequential VM takes on one core, where a run on one core is part of the sweep.
+    pub sequential_ns: Option<u64>,
+}
+
+impl Sweep {
+    /// How many times as fast a run is as the sequential VM.
+    pub fn absolute(&self, row: &Row) -> Option<f64> {
+        self.sequential_ns.map(|ns| ns as f64 / row.figures.ns.max(1) as f64)
+    }
+}
+
 /// The tables for people: the runs, and what cost most in the last of them where cores met.
-pub fn table(machine: &str, rows: &[Row]) -> String {
-    let mut text =
-        format!("Machine: {machine} (simulated). Speed-up against the first line; shares of all cores' time.\n\n");
-    let _ = writeln!(text, "| cores | time | speed-up | {} | half a piece |", Spent::NAMES[..Spent::TIMES].join(" | "));
-    let _ = writeln!(text, "|{}", " ---: |".repeat(Spent::TIMES + 4));
+pub fn table(sweep: &Sweep) -> String {
+    let Sweep { machine, rows, .. } = sweep;
+    let against = "Speed-up against the first line, and absolute against the sequential VM; shares of all cores' time.";
+    let mut text = format!("Machine: {machine} (simulated). {against}\n\n");
+    let names = Spent::NAMES[..Spent::TIMES].join(" | ");
+    let _ = writeln!(text, "| cores | time | speed-up | absolute | {names} | half a piece |");
+    let _ = writeln!(text, "|{}", " ---: |".repeat(Spent::TIMES + 5));
     let first = rows.first().map_or(0, |row| row.figures.ns);
     for row in rows {
         let Figures { cores, ns, spent, .. } = row.figures;
-        let _ = write!(text, "| {cores} | {:.3} ms | {:.2} |", ns as f64 / 1e6, first as f64 / ns.max(1) as f64);
+        let absolute = sweep.absolute(row).map_or("-".to_owned(), |gained| format!("{gained:.2}"));
+        let gained = first as f64 / ns.max(1) as f64;
+        let _ = write!(text, "| {cores} | {:.3} ms | {gained:.2} | {absolute} |", ns as f64 / 1e6);
         for part in &spent.parts()[..Spent::TIMES] {
             let _ = write!(text, " {} |", share(*part, &row.figures));
         }
@@ -228,18 +249,20 @@ fn meetings(figures: &Figures) -> String {
 }
 
 /// The same for programs: times in nanoseconds, and a column for each lock class that was waited for.
-pub fn csv(rows: &[Row]) -> String {
+pub fn csv(Sweep { rows, sequential_ns, .. }: &Sweep) -> String {
+    let sequential = sequential_ns.map_or_else(String::new, |ns| ns.to_string());
     let waited =
         |row: &Row| row.figures.waits.iter().filter(|(_, w)| w.ns > 0).map(|(class, _)| class.clone()).collect();
     let classes: BTreeSet<String> = rows.iter().flat_map::<Vec<String>, _>(waited).collect();
     let names = Spent::NAMES.map(|name| name.replace(' ', "_")).join(",");
-    let mut text = format!("cores,ns,halved_piece_ns,digest,{names}");
+    let mut text = format!("cores,ns,halved_piece_ns,sequential_ns,digest,{names}");
     for class in &classes {
         let _ = write!(text, ",lock {class}");
     }
     for Row { figures, halved_ns } in rows {
         let parts = figures.spent.parts().map(|part| part.to_string()).join(",");
-        let _ = write!(text, "\n{},{},{halved_ns},{:016x},{parts}", figures.cores, figures.ns, figures.digest);
+        let _ =
+            write!(text, "\n{},{},{halved_ns},{sequential},{:016x},{parts}", figures.cores, figures.ns, figures.digest);
         for class in &classes {
             let _ = write!(text, ",{}", figures.waits.get(class).map_or(0, |waits| waits.ns));
         }
@@ -249,7 +272,7 @@ pub fn csv(rows: &[Row]) -> String {
 
 #[cfg(test)]
 pub mod tests {
-    use super::{Figures, Row, Spent, Waits, csv, table};
+    use super::{Figures, Row, Spent, Sweep, Waits, csv, table};
     use std::collections::BTreeMap;
 
     fn figures() -> Figures {
@@ -281,6 +304,11 @@ pub mod tests {
         Row { figures: figures(), halved_ns: 510 }
     }
 
+    /// A sweep of such rows, with a sequential run.
+    pub fn sweep(machine: &str, rows: Vec<Row>) -> Sweep {
+        Sweep { machine: machine.to_owned(), rows, sequential_ns: Some(250) }
+    }
+
     #[test]
     fn figures_survive_their_text() {
         let text = figures().to_text();
@@ -299,10 +327,10 @@ pub mod tests {
 
     #[test]
     fn shares_are_of_all_cores_time() {
-        let table = table("a machine", &[row()]);
+        let table = table(&sweep("a machine", vec![row()]));
         let lines: Vec<&str> = table.lines().collect();
         let times = "50.0 % | 10.0 % | 9.0 % | 1.0 % | 2.0 % | 4.0 % | 4.0 % | 5.0 % | 5.0 % | 0.0 % | 10.0 %";
-        assert_eq!(lines[4], format!("| 2 | 0.001 ms | 1.00 | {times} | 2.0 % |"));
+        assert_eq!(lines[4], format!("| 2 | 0.001 ms | 1.00 | 0.50 | {times} | 2.0 % |"));
         assert_eq!(
             lines[6..9],
             [
@@ -318,9 +346,9 @@ pub mod tests {
 
     #[test]
     fn each_figure_has_a_column() {
-        let text = csv(&[row()]);
+        let text = csv(&sweep("a machine", vec![row()]));
         let columns: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
-        assert_eq!(columns, [18, 18]);
-        assert!(text.ends_with("2,500,510,000000000000004d,500,100,90,10,20,40,40,50,50,0,100,9,2,40\n"), "{text}");
+        assert_eq!(columns, [19, 19]);
+        assert!(text.ends_with("2,500,510,250,000000000000004d,500,100,90,10,20,40,40,50,50,0,100,9,2,40\n"), "{text}");
     }
 }

@@ -47,6 +47,8 @@ pub struct Words {
     pub svg: Option<PathBuf>,
     /// Simulate one number of cores, and leave its figures here: what a sweep asks of its processes.
     pub figures: Option<PathBuf>,
+    /// Simulate the sequential VM, in which atomics, locks and lines cost nothing; a sweep asks for it.
+    pub sequential: bool,
     /// The OTP installation.
     pub root: PathBuf,
     /// Compiled modules of the program, the one with `main` first.
@@ -56,7 +58,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// The words of a command line. `--root DIR`, `--figures FILE` and a compiled file in place of the source are the launcher's.
+    /// The words of a command line. `--root DIR`, `--figures FILE`, `--sequential yes` and a compiled file in place of the source are the launcher's.
     ///
     /// # Errors
     /// One line that says which word is wrong.
@@ -75,6 +77,7 @@ impl Words {
             json: None,
             svg: None,
             figures: None,
+            sequential: false,
             root: PathBuf::from("/usr/lib/erlang"),
             files: Vec::new(),
             args: Vec::new(),
@@ -134,6 +137,7 @@ impl Words {
             "--json" => self.json = Some(value.into()),
             "--svg" => self.svg = Some(value.into()),
             "--figures" => self.figures = Some(value.into()),
+            "--sequential" => self.sequential = text == "yes",
             "--root" => self.root = value.into(),
             _ => return Err(format!("{option} is unknown")),
         }
