@@ -169,6 +169,10 @@ mod tests {
 
     fn machine() -> Contention {
         let topology = Topology {
+            cores: 2,
+            core_threads: 1,
+            mate_stride: 0,
+            mate_slowdown: 1.0,
             socket_cores: 2,
             module_cores: 2,
             mesh_width: 0,

@@ -14,7 +14,9 @@ use crate::contention::{Contention, Places, Shared};
 use crate::faults::Faults;
 use crate::locks::Waits;
 use crate::machine::Machine;
+use crate::memory::{HeapSeen, Memory, Touched};
 use crate::past::{Deeds, PastLocks};
+use crate::placement::Placement;
 use myriad_heap::meter::{self, Moved};
 use myriad_sched::{DirtyKind, Local};
 use myriad_sync::cost;
@@ -32,6 +34,10 @@ pub struct Spent {
     pub messages: u64,
     /// Collecting garbage.
     pub collecting: u64,
+    /// By how much longer that took because a mate was busy ([`Placement`]).
+    pub sharing: u64,
+    /// Waiting for what the process touches, from shared caches and from memory ([`Memory`]).
+    pub memory: u64,
     /// Fetching cache lines that other cores had, and waiting for them meanwhile.
     pub lines: u64,
     /// Waiting for locks.
@@ -55,6 +61,8 @@ struct Core {
     scheduler: Scheduler,
     now_ns: u64,
     state: State,
+    /// The heap of the process whose slice has paused.
+    heap: Option<HeapSeen>,
     /// An entry of the agenda from before this number is void.
     entry: u64,
     spent: Spent,
@@ -75,6 +83,10 @@ pub struct Cores<'a> {
     clock: &'a VirtualClock,
     machine: &'a Machine,
     contention: &'static Contention,
+    placement: Placement,
+    memory: Memory,
+    /// How long each processor was busy (nanoseconds).
+    used: Vec<u64>,
     cores: Vec<Core>,
     dirty: Local,
     /// When each core is next up: time, core, and the number of the entry.
@@ -97,6 +109,8 @@ pub struct Outcome {
     pub ns: u64,
     /// What each core did.
     pub cores: Vec<Spent>,
+    /// How long each processor was busy.
+    pub used: Vec<u64>,
     /// Of all that happened.
     pub digest: u64,
     /// Waits for locks by class name.
@@ -109,25 +123,44 @@ pub struct Outcome {
 
 impl<'a> Cores<'a> {
     /// All schedulers of the VM on cores of a machine, in pieces of so many reductions. `None`: there is no room for so many.
-    pub fn new(vm: &'static Vm, clock: &'a VirtualClock, machine: &'a Machine, piece: u16) -> Option<Cores<'a>> {
+    pub fn new(
+        vm: &'static Vm,
+        clock: &'a VirtualClock,
+        machine: &'a Machine,
+        placement: Placement,
+        piece: u16,
+    ) -> Option<Cores<'a>> {
         let mut cores = Vec::new();
         let mut agenda = BinaryHeap::new();
         for id in 0..vm.config.schedulers {
             let mut scheduler = Scheduler::new(vm, id)?;
             scheduler.run_in_pieces(piece);
-            cores.push(Core { scheduler, now_ns: 1, state: State::Awake, entry: 0, spent: Spent::default() });
+            cores.push(Core {
+                scheduler,
+                now_ns: 1,
+                state: State::Awake,
+                heap: None,
+                entry: 0,
+                spent: Spent::default(),
+            });
             agenda.push(Reverse((1, id, 0)));
         }
         let dirty = vm.scheduler_local(vm.config.schedulers, true)?;
         dirty.slot.park();
         // What the cores run reports to it, and lives as long as the process.
-        let contention = Box::leak(Box::new(Contention::new(&machine.topology, cores.len())));
+        let contention =
+            Box::leak(Box::new(Contention::new(&machine.topology, placement.processors().min(machine.topology.cores))));
+        let memory = Memory::new(&machine.memory, machine.topology.cores);
+        let used = vec![0; placement.processors()];
         let digest = 0xcbf2_9ce4_8422_2325;
         Some(Cores {
             vm,
             clock,
             machine,
             contention,
+            placement,
+            memory,
+            used,
             cores,
             dirty,
             agenda,
@@ -185,7 +218,8 @@ impl<'a> Cores<'a> {
         // What the last core did counts.
         let ns = self.cores.iter().map(|core| core.now_ns).max().unwrap_or(0).min(limit_ns).max(self.seen_ns);
         let (digest, waits, places) = (self.digest, self.contention.waits(), self.contention.places());
-        Outcome { ns, cores: self.cores.into_iter().map(|core| core.spent).collect(), digest, waits, places, stuck }
+        let cores = self.cores.into_iter().map(|core| core.spent).collect();
+        Outcome { ns, cores, used: self.used, digest, waits, places, stuck }
     }
 
     /// It is `at` for all cores that do nothing.
@@ -245,7 +279,8 @@ impl<'a> Cores<'a> {
     fn step(&mut self, at: u64, id: usize) -> Step {
         let core = &mut self.cores[id];
         let parked = std::mem::replace(&mut core.state, State::Awake) != State::Awake;
-        self.contention.begin(id, at);
+        self.placement.works(id, at, parked);
+        self.contention.begin(self.machine.topology.place(self.placement.processor(id)), at);
         let step = cost::run_on(id, self.contention, || {
             if parked {
                 core.scheduler.after_park(true);
@@ -282,11 +317,34 @@ impl<'a> Cores<'a> {
         let running = (f64::from(reductions) * machine.reduction_ns + slice_ns) as u64;
         let sending = (messages as f64 * machine.message_ns + copied as f64 * machine.copied_word_ns) as u64;
         let collecting = (collected as f64 * machine.collected_word_ns) as u64;
+        let work = running + sending + collecting;
+        let sharing = (work as f64 * (self.placement.slowdown(id) - 1.0)) as u64;
         spent.running += running;
         spent.messages += sending;
         spent.collecting += collecting;
+        spent.sharing += sharing;
         spent.reductions += u64::from(reductions);
-        (running + sending + collecting + self.charge_shared(id)).max(1)
+        let at = core.now_ns + work + sharing;
+        let waiting = self.charge_memory(id, at, collected, reductions) + self.charge_shared(id);
+        let took = (work + sharing + waiting).max(1);
+        self.used[self.placement.processor(id)] += took;
+        took
+    }
+
+    /// Charges the memory that the core's step touched up to a time; gives the nanoseconds.
+    fn charge_memory(&mut self, id: usize, at: u64, collected: u64, reductions: u32) -> u64 {
+        let core = &mut self.cores[id];
+        let seen = core.scheduler.heap_in_slice().map(|(heap, used, size)| HeapSeen {
+            heap,
+            used: used as u64,
+            size: size as u64,
+        });
+        let before = std::mem::replace(&mut core.heap, seen);
+        let Some(touched) = Touched::between(before, seen, collected, reductions) else { return 0 };
+        let place = self.machine.topology.place(self.placement.processor(id));
+        let waited = self.memory.touch(place, at, touched);
+        core.spent.memory += waited;
+        waited
     }
 
     /// The core has nothing to run: it parks, if there really is nothing.
@@ -306,6 +364,7 @@ impl<'a> Cores<'a> {
         core.now_ns = at + step;
         if parks {
             core.state = State::Parked;
+            self.placement.rests(id);
             core.entry += 1;
             if let Some(in_ns) = next_timer {
                 self.enter(at + step + in_ns, id);

@@ -1,11 +1,13 @@
 //! The figures of a sweep as JSON, for programs.
 
-use crate::report::{Row, Spent};
+use crate::report::{Row, Spent, Sweep};
 
 /// All figures: an object with the machine's name and a row for each number of cores. Times are nanoseconds.
-pub fn json(machine: &str, rows: &[Row]) -> String {
+pub fn json(Sweep { machine, rows, sequential_ns }: &Sweep) -> String {
     let rows: Vec<String> = rows.iter().map(row).collect();
-    format!("{{\"machine\": {}, \"rows\": [\n{}\n]}}\n", text(machine), rows.join(",\n"))
+    let sequential = sequential_ns.map_or("null".to_owned(), |ns| ns.to_string());
+    let (machine, rows) = (text(machine), rows.join(",\n"));
+    format!("{{\"machine\": {machine}, \"sequential_ns\": {sequential}, \"rows\": [\n{rows}\n]}}\n")
 }
 
 fn row(Row { figures, halved_ns }: &Row) -> String {
@@ -17,13 +19,14 @@ fn row(Row { figures, halved_ns }: &Row) -> String {
     let lines = figures.places.iter();
     let lines = lines.map(|(place, (ns, times))| (place.as_str(), format!("{{\"ns\": {ns}, \"times\": {times}}}")));
     format!(
-        "{{\"cores\": {}, \"ns\": {}, \"halved_piece_ns\": {halved_ns}, \"digest\": \"{:016x}\", \"spent\": {}, \"locks\": {}, \"lines\": {}}}",
+        "{{\"cores\": {}, \"ns\": {}, \"halved_piece_ns\": {halved_ns}, \"digest\": \"{:016x}\", \"spent\": {}, \"locks\": {}, \"lines\": {}, \"processors\": {:?}}}",
         figures.cores,
         figures.ns,
         figures.digest,
         object(spent),
         object(locks),
-        object(lines)
+        object(lines),
+        figures.used
     )
 }
 
@@ -48,17 +51,22 @@ fn text(what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{json, text};
-    use crate::report::tests::row;
+    use crate::report::tests::{row, sweep};
 
     #[test]
     fn each_figure_has_a_key() {
-        let text = json("a machine", &[row(), row()]);
+        let text = json(&sweep("a machine", vec![row(), row()]));
         assert!(text.starts_with(
-            "{\"machine\": \"a machine\", \"rows\": [\n{\"cores\": 2, \"ns\": 500, \"halved_piece_ns\": 510, "
+            "{\"machine\": \"a machine\", \"sequential_ns\": 250, \"rows\": [\n{\"cores\": 2, \"ns\": 500, \"halved_piece_ns\": 510, "
         ));
         assert!(text.contains("\"idle beside work\": 0, \"idle\": 100,"));
         assert!(text.contains("\"run queue\": {\"taken\": 8, \"waited\": 3, \"ns\": 40}"));
-        assert!(text.ends_with("\"lines\": {\"a file.rs:7\": {\"ns\": 60, \"times\": 4}}}\n]}\n"), "{text}");
+        assert!(
+            text.ends_with(
+                "\"lines\": {\"a file.rs:7\": {\"ns\": 60, \"times\": 4}}, \"processors\": [400, 100]}\n]}\n"
+            ),
+            "{text}"
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! of a slice of half the size the second time, so that the table says how much the results owe to the pieces.
 
 mod busy;
+mod cache;
 mod clock;
 mod contention;
 mod core_heaps;
@@ -14,7 +15,9 @@ mod json;
 mod lines;
 mod locks;
 mod machine;
+mod memory;
 mod past;
+mod placement;
 mod plot;
 mod program;
 mod report;
@@ -30,6 +33,7 @@ use cores::Cores;
 use machine::Machine;
 use myriad_sync::Arc;
 use past::Policy;
+use placement::Placement;
 use report::Figures;
 use std::ffi::OsString;
 use std::fs::File;
@@ -53,10 +57,14 @@ pub fn command() -> i32 {
 
 fn run(words: &Words) -> Result<i32, String> {
     let machine = Machine::named(&words.machine)?;
-    if words.cores.1 > machine.cores {
-        return Err(format!("{} has {} cores, not {}", machine.name, machine.cores, words.cores.1));
+    let processors = machine.topology.processors();
+    if words.cores.1 > processors {
+        return Err(format!("{} has {processors} cores, not {}", machine.name, words.cores.1));
     }
+    // Whether it is one is known before anything runs.
+    let _ = Placement::named(&words.placement, &machine.topology, words.cores.1, words.seed)?;
     match (&words.figures, words.faults) {
+        (Some(file), _) if words.sequential => simulate(words, &machine.sequential(), file),
         (Some(file), _) => simulate(words, &machine, file),
         (None, Some((first, last))) if first < last => trials::trials(words, first, last),
         (None, _) => sweep::sweep(words, &machine),
@@ -68,7 +76,8 @@ fn simulate(words: &Words, machine: &Machine, figures: &std::path::Path) -> Resu
     let clock = Arc::new(VirtualClock::new(words.seed));
     let vm = program::vm(&words.root, words.cores.0, clock.clone())?;
     let module = program::load(vm, &words.files)?;
-    let mut cores = Cores::new(vm, &clock, machine, words.piece).ok_or("no room for so many cores")?;
+    let placement = Placement::named(&words.placement, &machine.topology, words.cores.0, words.seed)?;
+    let mut cores = Cores::new(vm, &clock, machine, placement, words.piece).ok_or("no room for so many cores")?;
     if let Some((seed, _)) = words.faults {
         cores.suffer(seed);
     }
@@ -80,7 +89,9 @@ fn simulate(words: &Words, machine: &Machine, figures: &std::path::Path) -> Resu
         if !vm.schedulers.follow_r13b04() {
             return Err("this build has one policy only".to_owned());
         }
-        cores.contend_as_r13b04();
+        if !words.sequential {
+            cores.contend_as_r13b04();
+        }
     }
     program::start(vm, module, &words.args)?;
     let outcome = cores.run(words.limit_ns);

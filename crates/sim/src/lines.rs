@@ -144,6 +144,10 @@ mod tests {
 
     fn machine() -> Topology {
         Topology {
+            cores: 128,
+            core_threads: 1,
+            mate_stride: 0,
+            mate_slowdown: 1.0,
             socket_cores: 64,
             module_cores: 8,
             mesh_width: 0,

@@ -1,5 +1,6 @@
 //! What a simulated machine is: its cores, and what work takes on each, as a TOML file says it.
 
+use crate::memory::Sizes;
 use crate::topology::Topology;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -13,9 +14,13 @@ const MOST_BYTES: u64 = 1 << 16;
 /// Most that anything may take, in nanoseconds: a second.
 const MOST_NS: f64 = 1e9;
 
+/// The largest cache, in KiB.
+const MOST_KIB: f64 = 1e9;
+
 /// The machines that come with the simulator: name, and the text of the file.
-const KNOWN: [(&str, &str); 3] = [
+const KNOWN: [(&str, &str); 4] = [
     ("ideal", include_str!("../machines/ideal.toml")),
+    ("modules-32", include_str!("../machines/modules-32.toml")),
     ("server-2x64", include_str!("../machines/server-2x64.toml")),
     ("tilepro64", include_str!("../machines/tilepro64.toml")),
 ];
@@ -25,8 +30,6 @@ const KNOWN: [(&str, &str); 3] = [
 pub struct Machine {
     /// For people.
     pub name: String,
-    /// How many cores it has.
-    pub cores: usize,
     /// A reduction.
     pub reduction_ns: f64,
     /// The beginning and end of a slice, apart from its reductions.
@@ -41,6 +44,8 @@ pub struct Machine {
     pub collected_word_ns: f64,
     /// From a wake-up until the core that slept works.
     pub wake_ns: u64,
+    /// Caches and memory.
+    pub memory: Sizes,
     /// Where the cores are, and what a cache line takes from one to another.
     pub topology: Topology,
 }
@@ -62,6 +67,13 @@ impl Machine {
         Machine::parse(&text).map_err(|why| format!("{name}: {why}"))
     }
 
+    /// The same without what several cores need: atomics and locks cost nothing. What is left on one core is what the sequential VM does, which
+    /// has none of them (`sync`'s back end `single`).
+    pub fn sequential(&self) -> Machine {
+        let topology = Topology { atomic_ns: 0.0, least_hold_ns: 0.0, ..self.topology.clone() };
+        Machine { topology, ..self.clone() }
+    }
+
     fn parse(text: &str) -> Result<Machine, String> {
         let (name, mut numbers) = entries(text)?;
         let mut number = |key: &str, least: f64, most: f64| {
@@ -70,9 +82,15 @@ impl Machine {
             found.ok_or_else(|| format!("`{key}` is to be a number from {least} to {most}"))
         };
         let cores = number("cores", 1.0, MOST_CORES as f64)? as usize;
+        let core_threads = number("threads_per_core", 1.0, (MOST_CORES / cores).min(2) as f64)? as usize;
+        let mate_stride = match (core_threads, number("cores_per_unit", 1.0, 2.0)? as usize) {
+            (1, 1) => 0,
+            (1, _) if cores.is_multiple_of(2) => 1,
+            (_, 1) => cores,
+            _ => return Err("`cores_per_unit` is 2 for one thread to a core and an even number of cores".to_owned()),
+        };
         let machine = Machine {
             name,
-            cores,
             // Time must pass.
             reduction_ns: number("reduction_ns", 0.01, MOST_NS)?,
             slice_ns: number("slice_ns", 0.0, MOST_NS)?,
@@ -81,7 +99,22 @@ impl Machine {
             copied_word_ns: number("copied_word_ns", 0.0, MOST_NS)?,
             collected_word_ns: number("collected_word_ns", 0.0, MOST_NS)?,
             wake_ns: number("wake_ns", 0.0, MOST_NS)? as u64,
+            memory: Sizes {
+                word: number("word_bytes", 4.0, 8.0)? as u64,
+                own_cache: kib(number("own_cache_kib", 0.0, MOST_KIB)?),
+                shared_cache: kib(number("shared_cache_kib", 0.0, MOST_KIB)?),
+                shared_cache_cores: parts(&mut number, "shared_caches", cores)?,
+                shared_cache_ns: number("shared_cache_ns", 0.0, MOST_NS)?,
+                memory_ns: number("memory_ns", 0.0, MOST_NS)?,
+                controller_cores: parts(&mut number, "memory_controllers", cores)?,
+                bytes_per_ns: number("controller_bytes_per_ns", 0.001, 1e6)?,
+                read_words: number("read_words_per_reduction", 0.0, 1e6)?,
+            },
             topology: Topology {
+                cores,
+                core_threads,
+                mate_stride,
+                mate_slowdown: number("mate_slowdown", 1.0, 1000.0)?,
                 socket_cores: parts(&mut number, "sockets", cores)?,
                 module_cores: number("cores_per_module", 1.0, cores as f64)? as usize,
                 mesh_width: number("mesh_width", 0.0, cores as f64)? as usize,
@@ -108,6 +141,10 @@ fn read(file: &str) -> std::io::Result<String> {
         0..=MOST_BYTES => Ok(text),
         _ => Err(std::io::Error::other(format!("more than {MOST_BYTES} bytes"))),
     }
+}
+
+fn kib(number: f64) -> u64 {
+    (number * 1024.0) as u64
 }
 
 /// Cores of each of so many equal parts of a machine.
@@ -158,7 +195,7 @@ mod tests {
     #[test]
     fn the_machines_that_come_along_are_machines() {
         for (name, _) in KNOWN {
-            assert!(Machine::named(name).unwrap().cores >= 60, "{name}");
+            assert!(Machine::named(name).unwrap().topology.processors() >= 32, "{name}");
         }
     }
 
@@ -170,6 +207,12 @@ mod tests {
             ("cores = 1024", "cores = 0", "`cores` is to be a number from 1 to 1024"),
             ("step_ns = 10.0", "step_ns = 0", "`step_ns` is to be a number from 1 to 1000000000"),
             ("step_ns = 10.0", "", "`step_ns` is missing"),
+            ("cores_per_unit = 1", "cores_per_unit = 3", "`cores_per_unit` is to be a number from 1 to 2"),
+            ("threads_per_core = 1", "threads_per_core = 2", "`threads_per_core` is to be a number from 1 to 1"),
+            ("mate_slowdown = 1.0", "mate_slowdown = 0.5", "`mate_slowdown` is to be a number from 1 to 1000"),
+            ("own_cache_kib = 0", "own_cache_kib = -1", "`own_cache_kib` is to be a number from 0 to 1000000000"),
+            ("memory_controllers = 1", "memory_controllers = 5", "1024 cores are not 5 equal `memory_controllers`"),
+            ("memory_ns = 0.0", "", "`memory_ns` is missing"),
             ("sockets = 1", "sockets = 3", "1024 cores are not 3 equal `sockets`"),
             ("mesh_width = 0", "mesh_width = -1", "`mesh_width` is to be a number from 0 to 1024"),
             ("step_ns = 10.0", "step_ns = \"10\"", "`step_ns` is to be a number from 1 to 1000000000"),
@@ -181,7 +224,7 @@ mod tests {
             assert_eq!(Machine::parse(&good.replace(from, to)).unwrap_err(), why);
         }
         assert_eq!(Machine::parse("cores = [").unwrap_err().lines().count(), 1);
-        assert!(Machine::named("nothing").unwrap_err().starts_with("no machine nothing: ideal, "));
+        assert!(Machine::named("nothing").unwrap_err().starts_with("no machine nothing: ideal, modules-32, "));
         assert!(Machine::named("no/file").unwrap_err().starts_with("cannot read no/file: "));
         assert_eq!(Machine::named("/dev/zero").unwrap_err(), "cannot read /dev/zero: more than 65536 bytes");
     }

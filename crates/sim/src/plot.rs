@@ -1,6 +1,6 @@
 //! The figures of a sweep as a picture (SVG): speed-up over cores, and where the cores' time went.
 
-use crate::report::{Row, Spent};
+use crate::report::{Row, Spent, Sweep};
 
 /// A panel's size, and the margin that its labels stand in.
 const WIDTH: f64 = 360.0;
@@ -8,19 +8,21 @@ const HEIGHT: f64 = 240.0;
 const MARGIN: f64 = 52.0;
 
 /// A colour for each part of the time, told apart by most eyes (Okabe and Ito); what computes first, what idles last and pale.
-const COLOURS: [&str; Spent::TIMES] =
-    ["#0072b2", "#56b4e9", "#009e73", "#d55e00", "#cc79a7", "#e69f00", "#f0e442", "#999999", "#dddddd"];
+const COLOURS: [&str; Spent::TIMES] = [
+    "#0072b2", "#56b4e9", "#009e73", "#004d40", "#882255", "#d55e00", "#cc79a7", "#e69f00", "#f0e442", "#999999",
+    "#dddddd",
+];
 
 /// Two panels: speed-up against the first row beside what as many cores could give, both scales logarithmic; the shares of all cores' time.
-pub fn svg(machine: &str, rows: &[Row]) -> String {
+pub fn svg(sweep: &Sweep) -> String {
     let size = (2.0 * (WIDTH + 2.0 * MARGIN) + 110.0, HEIGHT + 2.0 * MARGIN);
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0} {:.0}\" font-family=\"sans-serif\" font-size=\"11\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n{}{}</svg>\n",
         size.0,
         size.1,
-        placed(MARGIN, &speed_up(machine, rows)),
-        placed(WIDTH + 3.0 * MARGIN, &shares(rows)),
+        placed(MARGIN, &speed_up(sweep)),
+        placed(WIDTH + 3.0 * MARGIN, &shares(&sweep.rows)),
     )
 }
 
@@ -44,28 +46,32 @@ fn frame(title: &str) -> String {
     )
 }
 
-/// The curve, and the line of what is possible.
-fn speed_up(machine: &str, rows: &[Row]) -> String {
+/// The curve, that of the absolute speed-up (dashed), and the line of what is possible.
+fn speed_up(sweep: &Sweep) -> String {
+    let Sweep { machine, rows, .. } = sweep;
     let mut text = frame(&format!("{machine}: speed-up by cores"));
     let Some(first) = rows.first() else { return text };
     let most = rows.iter().map(|row| row.figures.cores as f64 / first.figures.cores as f64).fold(2.0, f64::max);
     // Both scales go from 1 to the most that is possible; what is slower than the first stands below the frame's foot, at most so far.
     let across = |factor: f64| WIDTH * factor.log2() / most.log2();
     let up = |factor: f64| HEIGHT * (1.0 - factor.log2().max(-0.5) / most.log2());
-    let mut points = Vec::new();
+    let (mut points, mut absolute) = (Vec::new(), Vec::new());
     for row in rows {
         let factor = row.figures.cores as f64 / first.figures.cores as f64;
         let gained = first.figures.ns as f64 / row.figures.ns.max(1) as f64;
         points.push(format!("{:.1},{:.1}", across(factor), up(gained)));
+        absolute.extend(sweep.absolute(row).map(|gained| format!("{:.1},{:.1}", across(factor), up(gained))));
         text += &label(across(factor), HEIGHT + 26.0, "middle", &row.figures.cores.to_string());
         text += &label(-4.0, up(factor) + 4.0, "end", &format!("{factor:.0}"));
         text += &label(across(factor) + 4.0, up(gained) + 14.0, "start", &format!("{gained:.1}"));
     }
     let possible =
         format!("<line x1=\"0\" y1=\"{HEIGHT}\" x2=\"{WIDTH}\" y2=\"0\" stroke=\"#bbb\" stroke-dasharray=\"4\"/>\n");
-    let curve =
-        format!("<polyline fill=\"none\" stroke=\"#000\" stroke-width=\"1.5\" points=\"{}\"/>\n", points.join(" "));
-    text + &possible + &curve
+    let curve = |dashes: &str, points: &[String]| {
+        let points = points.join(" ");
+        format!("<polyline fill=\"none\" stroke=\"#000\" stroke-width=\"1.5\" {dashes}points=\"{points}\"/>\n")
+    };
+    text + &possible + &curve("stroke-dasharray=\"6 3\" ", &absolute) + &curve("", &points)
 }
 
 /// A bar for each row, and what the colours mean.
@@ -98,17 +104,19 @@ fn shares(rows: &[Row]) -> String {
 #[cfg(test)]
 mod tests {
     use super::{COLOURS, svg};
-    use crate::report::tests::row;
+    use crate::report::tests::{row, sweep};
 
     #[test]
     fn each_row_has_a_bar_of_all_parts_and_the_title_is_no_markup() {
         let mut half = row();
         half.figures.cores = 4;
         half.figures.ns = 250;
-        let picture = svg("a <b> & c", &[row(), half]);
+        let picture = svg(&sweep("a <b> & c", vec![row(), half]));
         assert!(picture.contains(">a &lt;b> &amp; c: speed-up by cores</text>"));
         assert_eq!(picture.matches("width=\"126.0\"").count(), 2 * COLOURS.len());
         // Twice the cores, twice as fast: from one corner to the other.
         assert!(picture.contains("points=\"0.0,240.0 360.0,0.0\""), "{picture}");
+        // Half as fast as the sequential VM, and as fast.
+        assert!(picture.contains("stroke-dasharray=\"6 3\" points=\"0.0,360.0 360.0,240.0\""), "{picture}");
     }
 }

@@ -24,6 +24,8 @@ pub struct Figures {
     pub waits: BTreeMap<String, Waits>,
     /// What lines cost by the place in the source that accessed them: time, and how often one was fetched.
     pub places: BTreeMap<String, (u64, u64)>,
+    /// How long each processor was busy.
+    pub used: Vec<u64>,
 }
 
 impl Figures {
@@ -42,10 +44,11 @@ impl Figures {
             digest: outcome.digest,
             waits: outcome.waits.iter().map(|(class, waits)| ((*class).to_owned(), *waits)).collect(),
             places: outcome.places.iter().map(|((file, line), cost)| (format!("{file}:{line}"), *cost)).collect(),
+            used: outcome.used.clone(),
         }
     }
 
-    /// As a text that [`Figures::from_text`] reads: a line of numbers, one for each lock class, one for each place.
+    /// As a text that [`Figures::from_text`] reads: a line of numbers, one for each lock class, one for each place, one for each processor.
     pub fn to_text(&self) -> String {
         let mut text = format!("{} {} {}", self.cores, self.ns, self.digest);
         for part in self.spent.parts() {
@@ -56,6 +59,9 @@ impl Figures {
         }
         for (place, (ns, times)) in &self.places {
             let _ = write!(text, "\nplace {ns} {times} {place}");
+        }
+        for ns in &self.used {
+            let _ = write!(text, "\nused {ns}");
         }
         text
     }
@@ -74,6 +80,7 @@ impl Figures {
                     let ([ns, times], place) = numbers(rest)?;
                     figures.places.insert(place.to_owned(), (ns, times));
                 }
+                ("used", ns) => figures.used.push(ns.parse().ok()?),
                 _ => return None,
             }
         }
@@ -88,8 +95,8 @@ impl Figures {
         for part in spent.parts_mut() {
             *part = next()?;
         }
-        let (waits, places) = (BTreeMap::new(), BTreeMap::new());
-        numbers.next().is_none().then_some(Figures { cores, ns, digest, spent, waits, places })
+        let (waits, places, used) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        numbers.next().is_none().then_some(Figures { cores, ns, digest, spent, waits, places, used })
     }
 }
 
@@ -105,10 +112,12 @@ fn numbers<const N: usize>(mut rest: &str) -> Option<([u64; N], &str)> {
 
 impl Spent {
     /// The names of the parts, in their order.
-    pub const NAMES: [&str; 11] = [
+    pub const NAMES: [&str; 13] = [
         "running",
         "messages",
         "collecting",
+        "sharing",
+        "memory",
         "lines",
         "locks",
         "looking",
@@ -119,18 +128,20 @@ impl Spent {
         "wakes",
     ];
     /// So many of them are times.
-    pub const TIMES: usize = 9;
+    pub const TIMES: usize = 11;
 
     /// The parts.
-    pub fn parts(mut self) -> [u64; 11] {
+    pub fn parts(mut self) -> [u64; 13] {
         self.parts_mut().map(|part| *part)
     }
 
-    fn parts_mut(&mut self) -> [&mut u64; 11] {
+    fn parts_mut(&mut self) -> [&mut u64; 13] {
         [
             &mut self.running,
             &mut self.messages,
             &mut self.collecting,
+            &mut self.sharing,
+            &mut self.memory,
             &mut self.lines,
             &mut self.locks,
             &mut self.looking,
@@ -158,16 +169,37 @@ impl Row {
     }
 }
 
+/// A sweep.
+pub struct Sweep {
+    /// The machine's name.
+    pub machine: String,
+    /// The runs, by rising numbers of cores.
+    pub rows: Vec<Row>,
+    /// What the sequential VM takes on one core, where a run on one core is part of the sweep.
+    pub sequential_ns: Option<u64>,
+}
+
+impl Sweep {
+    /// How many times as fast a run is as the sequential VM.
+    pub fn absolute(&self, row: &Row) -> Option<f64> {
+        self.sequential_ns.map(|ns| ns as f64 / row.figures.ns.max(1) as f64)
+    }
+}
+
 /// The tables for people: the runs, and what cost most in the last of them where cores met.
-pub fn table(machine: &str, rows: &[Row]) -> String {
-    let mut text =
-        format!("Machine: {machine} (simulated). Speed-up against the first line; shares of all cores' time.\n\n");
-    let _ = writeln!(text, "| cores | time | speed-up | {} | half a piece |", Spent::NAMES[..Spent::TIMES].join(" | "));
-    let _ = writeln!(text, "|{}", " ---: |".repeat(Spent::TIMES + 4));
+pub fn table(sweep: &Sweep) -> String {
+    let Sweep { machine, rows, .. } = sweep;
+    let against = "Speed-up against the first line, and absolute against the sequential VM; shares of all cores' time.";
+    let mut text = format!("Machine: {machine} (simulated). {against}\n\n");
+    let names = Spent::NAMES[..Spent::TIMES].join(" | ");
+    let _ = writeln!(text, "| cores | time | speed-up | absolute | {names} | half a piece |");
+    let _ = writeln!(text, "|{}", " ---: |".repeat(Spent::TIMES + 5));
     let first = rows.first().map_or(0, |row| row.figures.ns);
     for row in rows {
         let Figures { cores, ns, spent, .. } = row.figures;
-        let _ = write!(text, "| {cores} | {:.3} ms | {:.2} |", ns as f64 / 1e6, first as f64 / ns.max(1) as f64);
+        let absolute = sweep.absolute(row).map_or("-".to_owned(), |gained| format!("{gained:.2}"));
+        let gained = first as f64 / ns.max(1) as f64;
+        let _ = write!(text, "| {cores} | {:.3} ms | {gained:.2} | {absolute} |", ns as f64 / 1e6);
         for part in &spent.parts()[..Spent::TIMES] {
             let _ = write!(text, " {} |", share(*part, &row.figures));
         }
@@ -177,6 +209,14 @@ pub fn table(machine: &str, rows: &[Row]) -> String {
         text += &meetings(&last.figures);
     }
     text
+}
+
+/// For people: the processors that a run used, each with its share of the time.
+pub fn processors(figures: &Figures) -> String {
+    let used = figures.used.iter().enumerate().filter(|(_, ns)| **ns > 0);
+    let shares: Vec<String> =
+        used.map(|(number, ns)| format!("{number} ({:.0} %)", *ns as f64 * 100.0 / figures.ns.max(1) as f64)).collect();
+    format!("\nProcessors used, {} cores: {}\n", figures.cores, shares.join(", "))
 }
 
 /// A part of all cores' time.
@@ -209,18 +249,20 @@ fn meetings(figures: &Figures) -> String {
 }
 
 /// The same for programs: times in nanoseconds, and a column for each lock class that was waited for.
-pub fn csv(rows: &[Row]) -> String {
+pub fn csv(Sweep { rows, sequential_ns, .. }: &Sweep) -> String {
+    let sequential = sequential_ns.map_or_else(String::new, |ns| ns.to_string());
     let waited =
         |row: &Row| row.figures.waits.iter().filter(|(_, w)| w.ns > 0).map(|(class, _)| class.clone()).collect();
     let classes: BTreeSet<String> = rows.iter().flat_map::<Vec<String>, _>(waited).collect();
     let names = Spent::NAMES.map(|name| name.replace(' ', "_")).join(",");
-    let mut text = format!("cores,ns,halved_piece_ns,digest,{names}");
+    let mut text = format!("cores,ns,halved_piece_ns,sequential_ns,digest,{names}");
     for class in &classes {
         let _ = write!(text, ",lock {class}");
     }
     for Row { figures, halved_ns } in rows {
         let parts = figures.spent.parts().map(|part| part.to_string()).join(",");
-        let _ = write!(text, "\n{},{},{halved_ns},{:016x},{parts}", figures.cores, figures.ns, figures.digest);
+        let _ =
+            write!(text, "\n{},{},{halved_ns},{sequential},{:016x},{parts}", figures.cores, figures.ns, figures.digest);
         for class in &classes {
             let _ = write!(text, ",{}", figures.waits.get(class).map_or(0, |waits| waits.ns));
         }
@@ -230,15 +272,17 @@ pub fn csv(rows: &[Row]) -> String {
 
 #[cfg(test)]
 pub mod tests {
-    use super::{Figures, Row, Spent, Waits, csv, table};
+    use super::{Figures, Row, Spent, Sweep, Waits, csv, table};
     use std::collections::BTreeMap;
 
     fn figures() -> Figures {
         let spent = Spent {
             running: 500,
             messages: 100,
-            collecting: 100,
-            lines: 60,
+            collecting: 90,
+            sharing: 10,
+            memory: 20,
+            lines: 40,
             locks: 40,
             looking: 50,
             waking: 50,
@@ -252,12 +296,17 @@ pub mod tests {
             ("free".to_owned(), Waits { taken: 5, waited: 0, ns: 0 }),
         ]);
         let places = BTreeMap::from([("a file.rs:7".to_owned(), (60, 4))]);
-        Figures { cores: 2, ns: 500, spent, digest: 77, waits, places }
+        Figures { cores: 2, ns: 500, spent, digest: 77, waits, places, used: vec![400, 100] }
     }
 
     /// A row with some of everything.
     pub fn row() -> Row {
         Row { figures: figures(), halved_ns: 510 }
+    }
+
+    /// A sweep of such rows, with a sequential run.
+    pub fn sweep(machine: &str, rows: Vec<Row>) -> Sweep {
+        Sweep { machine: machine.to_owned(), rows, sequential_ns: Some(250) }
     }
 
     #[test]
@@ -270,11 +319,18 @@ pub mod tests {
     }
 
     #[test]
+    fn processors_that_were_not_used_are_not_named() {
+        let mut figures = figures();
+        figures.used = vec![400, 0, 250];
+        assert_eq!(super::processors(&figures), "\nProcessors used, 2 cores: 0 (80 %), 2 (50 %)\n");
+    }
+
+    #[test]
     fn shares_are_of_all_cores_time() {
-        let table = table("a machine", &[row()]);
+        let table = table(&sweep("a machine", vec![row()]));
         let lines: Vec<&str> = table.lines().collect();
-        let times = "50.0 % | 10.0 % | 10.0 % | 6.0 % | 4.0 % | 5.0 % | 5.0 % | 0.0 % | 10.0 %";
-        assert_eq!(lines[4], format!("| 2 | 0.001 ms | 1.00 | {times} | 2.0 % |"));
+        let times = "50.0 % | 10.0 % | 9.0 % | 1.0 % | 2.0 % | 4.0 % | 4.0 % | 5.0 % | 5.0 % | 0.0 % | 10.0 %";
+        assert_eq!(lines[4], format!("| 2 | 0.001 ms | 1.00 | 0.50 | {times} | 2.0 % |"));
         assert_eq!(
             lines[6..9],
             [
@@ -290,9 +346,9 @@ pub mod tests {
 
     #[test]
     fn each_figure_has_a_column() {
-        let text = csv(&[row()]);
+        let text = csv(&sweep("a machine", vec![row()]));
         let columns: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
-        assert_eq!(columns, [16, 16]);
-        assert!(text.ends_with("2,500,510,000000000000004d,500,100,100,60,40,50,50,0,100,9,2,40\n"), "{text}");
+        assert_eq!(columns, [19, 19]);
+        assert!(text.ends_with("2,500,510,250,000000000000004d,500,100,90,10,20,40,40,50,50,0,100,9,2,40\n"), "{text}");
     }
 }

@@ -3,7 +3,7 @@
 use crate::json;
 use crate::machine::Machine;
 use crate::plot;
-use crate::report::{self, Figures, Row};
+use crate::report::{self, Figures, Row, Sweep};
 use crate::words::Words;
 use std::io::Write;
 use std::path::PathBuf;
@@ -17,23 +17,31 @@ use std::process::{Command, Stdio};
 pub fn sweep(words: &Words, machine: &Machine) -> Result<i32, String> {
     let mut rows = Vec::new();
     for cores in numbers(words.cores) {
-        let figures = match one(words, cores, words.piece, rows.is_empty())? {
+        let figures = match one(words, Run { cores, piece: words.piece, sequential: false }, rows.is_empty())? {
             Ok(figures) => figures,
             Err(status) => return Ok(status),
         };
-        let halved = match one(words, cores, words.piece / 2, false)? {
+        let halved = match one(words, Run { cores, piece: words.piece / 2, sequential: false }, false)? {
             Ok(figures) => figures,
             Err(status) => return Ok(status),
         };
         rows.push(Row { figures, halved_ns: halved.ns });
     }
+    let mut sequential_ns = None;
+    if words.cores.0 == 1 {
+        match one(words, Run { cores: 1, piece: words.piece, sequential: true }, false)? {
+            Ok(figures) => sequential_ns = Some(figures.ns),
+            Err(status) => return Ok(status),
+        }
+    }
+    let sweep = Sweep { machine: machine.name.clone(), rows, sequential_ns };
     // A reader that has gone does not end the sweep.
-    let _ = std::io::stdout().write_all(report::table(&machine.name, &rows).as_bytes());
-    let files = [
-        (&words.csv, report::csv(&rows)),
-        (&words.json, json::json(&machine.name, &rows)),
-        (&words.svg, plot::svg(&machine.name, &rows)),
-    ];
+    let mut text = report::table(&sweep);
+    if words.placement != "in-order" {
+        text.extend(sweep.rows.iter().map(|row| report::processors(&row.figures)));
+    }
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    let files = [(&words.csv, report::csv(&sweep)), (&words.json, json::json(&sweep)), (&words.svg, plot::svg(&sweep))];
     for (file, text) in files {
         if let Some(file) = file {
             std::fs::write(file, text).map_err(|why| format!("cannot write {}: {why}", file.display()))?;
@@ -50,15 +58,26 @@ fn numbers((from, to): (usize, usize)) -> Vec<usize> {
     numbers
 }
 
+/// What a process is asked for.
+struct Run {
+    cores: usize,
+    piece: u16,
+    sequential: bool,
+}
+
 /// A run in a process of its own, for a VM lives as long as its process. The inner error: the status of one that failed, which has said why.
-fn one(words: &Words, cores: usize, piece: u16, prints: bool) -> Result<Result<Figures, i32>, String> {
+fn one(words: &Words, run: Run, prints: bool) -> Result<Result<Figures, i32>, String> {
+    let Run { cores, piece, sequential } = run;
     let program = std::env::current_exe().map_err(|why| format!("cannot find itself: {why}"))?;
-    let file = scratch(cores, piece);
+    let file = scratch(&run);
     let mut command = Command::new(program);
     // First, for a run of a sweep may have the half of the smallest piece.
     command.arg("--figures").arg(&file);
     for (option, value) in words.of_run(cores, piece) {
         command.args([option, &value]);
+    }
+    if sequential {
+        command.args(["--sequential", "yes"]);
     }
     command.arg("--root").arg(&words.root);
     if let Some(log) = words.log.as_ref().filter(|_| prints) {
@@ -82,8 +101,9 @@ fn one(words: &Words, cores: usize, piece: u16, prints: bool) -> Result<Result<F
     Figures::from_text(&text).map(Ok).ok_or_else(|| "a run has left no figures".to_owned())
 }
 
-fn scratch(cores: usize, piece: u16) -> PathBuf {
-    std::env::temp_dir().join(format!("myriad-sim-{}-{cores}-{piece}", std::process::id()))
+fn scratch(Run { cores, piece, sequential }: &Run) -> PathBuf {
+    let kind = if *sequential { "sequential" } else { "parallel" };
+    std::env::temp_dir().join(format!("myriad-sim-{}-{kind}-{cores}-{piece}", std::process::id()))
 }
 
 #[cfg(test)]

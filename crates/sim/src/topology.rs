@@ -1,8 +1,17 @@
 //! Where the cores of a machine are, and what a cache line takes from one to another.
 
-/// Where cores are and what distance costs. Cores are numbered module by module, socket by socket.
+/// Where cores are and what distance costs. Cores are numbered module by module, socket by socket. A processor is what runs one thread: a core,
+/// or one of its hardware threads, of which first each core has one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Topology {
+    /// Cores of the machine.
+    pub cores: usize,
+    /// Hardware threads of a core, which have all caches in common: 1 or 2.
+    pub core_threads: usize,
+    /// The distance between the numbers of two processors that are mates, for they share a core or a part of it; 0: there are none.
+    pub mate_stride: usize,
+    /// Work takes so many times as long while the mate works.
+    pub mate_slowdown: f64,
     /// Cores of a socket.
     pub socket_cores: usize,
     /// Cores that share their last cache: a module.
@@ -24,6 +33,16 @@ pub struct Topology {
 }
 
 impl Topology {
+    /// How many threads the machine runs at once.
+    pub fn processors(&self) -> usize {
+        self.cores * self.core_threads
+    }
+
+    /// The core of a processor.
+    pub fn place(&self, processor: usize) -> usize {
+        processor % self.cores
+    }
+
     /// What a line takes from a core to another one.
     pub fn transfer_ns(&self, from: usize, to: usize) -> u64 {
         let shared = if from / self.module_cores == to / self.module_cores {
@@ -53,6 +72,10 @@ mod tests {
     #[test]
     fn distance_is_by_module_socket_and_hop() {
         let mut topology = Topology {
+            cores: 16,
+            core_threads: 1,
+            mate_stride: 0,
+            mate_slowdown: 1.0,
             socket_cores: 8,
             module_cores: 2,
             mesh_width: 0,

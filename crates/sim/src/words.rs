@@ -6,11 +6,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// What it takes.
-pub const USAGE: &str = "usage: myriad sim [--cores N|A..B] [--machine NAME|FILE.toml] [--seed N] [--policy P] [--piece N] [--limit S] [--faults N|A..B] [--log FILE] [--csv FILE] [--json FILE] [--svg FILE] FILE.erl [ARG...]
+pub const USAGE: &str = "usage: myriad sim [--cores N|A..B] [--machine NAME|FILE.toml] [--seed N] [--policy P] [--placement P] [--piece N] [--limit S] [--faults N|A..B] [--log FILE] [--csv FILE] [--json FILE] [--svg FILE] FILE.erl [ARG...]
   --cores N|A..B   so many virtual cores, or A, 2A, 4A... and B (1..8)
-  --machine M      ideal, server-2x64, tilepro64, or a file (server-2x64)
+  --machine M      ideal, modules-32, server-2x64, tilepro64, or a file (server-2x64)
   --seed N         what schedulers draw by chance follows from it (1)
   --policy P       how schedulers share work: `myriad`, or `r13b04` for OTP R13B04's way, and its locks (myriad)
+  --placement P    the processors of virtual cores: `in-order`, `none` for a hypervisor that moves them, or how many of each socket, as `8-8` (in-order)
   --piece N        cores take turns after so many reductions (4)
   --limit S        the virtual seconds that the program may take (600)
   --faults N|A..B  cores are away for a while, wake-ups late, quotas used up: by each of these seeds a run on the most cores, and which failed
@@ -28,6 +29,8 @@ pub struct Words {
     pub seed: u64,
     /// How schedulers share work.
     pub policy: Policy,
+    /// Which processors the cores are on: a name of [`crate::placement`].
+    pub placement: String,
     /// Reductions of a piece.
     pub piece: u16,
     /// Most virtual time.
@@ -44,6 +47,8 @@ pub struct Words {
     pub svg: Option<PathBuf>,
     /// Simulate one number of cores, and leave its figures here: what a sweep asks of its processes.
     pub figures: Option<PathBuf>,
+    /// Simulate the sequential VM, in which atomics, locks and lines cost nothing; a sweep asks for it.
+    pub sequential: bool,
     /// The OTP installation.
     pub root: PathBuf,
     /// Compiled modules of the program, the one with `main` first.
@@ -53,7 +58,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// The words of a command line. `--root DIR`, `--figures FILE` and a compiled file in place of the source are the launcher's.
+    /// The words of a command line. `--root DIR`, `--figures FILE`, `--sequential yes` and a compiled file in place of the source are the launcher's.
     ///
     /// # Errors
     /// One line that says which word is wrong.
@@ -63,6 +68,7 @@ impl Words {
             machine: "server-2x64".to_owned(),
             seed: 1,
             policy: Policy::Myriad,
+            placement: "in-order".to_owned(),
             piece: 4,
             limit_ns: 600_000_000_000,
             faults: None,
@@ -71,6 +77,7 @@ impl Words {
             json: None,
             svg: None,
             figures: None,
+            sequential: false,
             root: PathBuf::from("/usr/lib/erlang"),
             files: Vec::new(),
             args: Vec::new(),
@@ -102,6 +109,7 @@ impl Words {
             ("--machine", self.machine.clone()),
             ("--seed", self.seed.to_string()),
             ("--policy", self.policy.name().to_owned()),
+            ("--placement", self.placement.clone()),
             ("--piece", piece.to_string()),
             ("--limit", (self.limit_ns / 1_000_000_000).to_string()),
         ];
@@ -119,6 +127,7 @@ impl Words {
             "--cores" => self.cores = cores(&text)?,
             "--machine" => self.machine = text.into_owned(),
             "--policy" => self.policy = Policy::named(&text)?,
+            "--placement" => self.placement = text.into_owned(),
             "--seed" => self.seed = number(0, u64::MAX)?,
             "--piece" => self.piece = number(if self.figures.is_some() { 1 } else { 2 }, 4000)? as u16,
             "--limit" => self.limit_ns = number(1, 1_000_000)? * 1_000_000_000,
@@ -128,6 +137,7 @@ impl Words {
             "--json" => self.json = Some(value.into()),
             "--svg" => self.svg = Some(value.into()),
             "--figures" => self.figures = Some(value.into()),
+            "--sequential" => self.sequential = text == "yes",
             "--root" => self.root = value.into(),
             _ => return Err(format!("{option} is unknown")),
         }

@@ -213,6 +213,15 @@ impl Scheduler {
         self.paused.is_some()
     }
 
+    /// The process whose slice has paused: its number, the words of its heap that are in use, and those of its blocks. For who
+    /// simulates caches.
+    pub fn heap_in_slice(&self) -> Option<(u64, usize, usize)> {
+        let process = self.paused.as_ref()?.process;
+        // SAFETY: process/P2: it is Running since its slice began, which this scheduler holds.
+        let heap = &unsafe { process.owner_state() }.heap;
+        Some((process.pid.data(), heap.used_words(), heap.total_size_words()))
+    }
+
     /// Who steps it itself, and has found it idle, asks before it parks: `false` if there is work after all. [`Scheduler::after_park`] must
     /// follow either way.
     pub fn before_park(&mut self) -> bool {
