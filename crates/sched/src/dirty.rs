@@ -28,11 +28,13 @@
 //! late. What normal schedulers alone read has a domain without dirty ones (`Vm::slices`).
 
 use crate::Runtime;
+use crate::current::current;
 use crate::dispatcher::TRIM_AFTER;
+use crate::load::Load;
 use crate::local::Local;
 use crate::microstate::{self, State};
-use crate::run_queue::{Load, Queues};
-use crate::schedulers::{Numbers, Schedulers, current};
+use crate::queues::Queues;
+use crate::schedulers::{Numbers, Schedulers};
 use myriad_process::{Priority, Process};
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_sync::thread::CAN_SPAWN;

@@ -6,12 +6,14 @@
 //! waking, and an idle VM still sleeps.
 
 use crate::Runtime;
+use crate::current::{is_current, leave_scheduler, set_current};
 use crate::local::Local;
 use crate::r13b04;
-use crate::run_queue::RunQueue;
+use crate::run_queue::{RunQueue, Shared};
 use crate::schedulers::Schedulers;
 use myriad_process::{Priority, Process};
 use myriad_sync::atomic::Ordering;
+use std::marker::PhantomData;
 use std::time::Duration;
 
 /// Looks at the time between two comparisons of the queues' lengths: some 10 ms of work.
@@ -38,13 +40,28 @@ pub struct Dispatcher<R: Runtime> {
     until_balance: u32,
     /// How many slices of normal and low processes each scheduler had run when it did.
     seen_lower: Box<[u64]>,
+    /// It stays on the thread that has made it (sched.run_queue/R3).
+    stays: PhantomData<*const ()>,
+}
+
+impl<R: Runtime> Drop for Dispatcher<R> {
+    fn drop(&mut self) {
+        if is_current(self.own) {
+            leave_scheduler();
+        }
+        // Release: pairs with the Acquire in `new`: the next one finds the private ends as they are now.
+        self.own.has_owner.store(false, Ordering::Release);
+    }
 }
 
 impl<R: Runtime> Dispatcher<R> {
-    /// For scheduler `id`.
-    pub fn new(all: &'static Schedulers<R>, id: usize) -> Self {
-        debug_assert!(id < all.len());
-        Dispatcher {
+    /// For scheduler `id`; `None` if that has one.
+    pub fn new(all: &'static Schedulers<R>, id: usize) -> Option<Self> {
+        // Acquire: pairs with the Release in `drop`.
+        if all.get(id)?.has_owner.swap(true, Ordering::Acquire) {
+            return None;
+        }
+        Some(Dispatcher {
             all,
             own: &all[id],
             id,
@@ -53,7 +70,14 @@ impl<R: Runtime> Dispatcher<R> {
             is_idle: false,
             until_balance: BALANCE_ROUNDS,
             seen_lower: vec![0; all.len()].into(),
-        }
+            stays: PhantomData,
+        })
+    }
+
+    /// The calling thread acts for this scheduler from now on.
+    #[inline]
+    pub fn enter(&self) {
+        set_current(self.id, self.own);
     }
 
     /// Its own queue, and what it has done.
@@ -65,7 +89,21 @@ impl<R: Runtime> Dispatcher<R> {
     /// A process from its own queue.
     #[inline]
     pub fn pop(&self) -> Option<&'static Process<R>> {
-        self.own().pop()
+        if self.all.past().is_some() {
+            return self.own.pop_shared();
+        }
+        // SAFETY: sched.run_queue/R3: this is the queue's one dispatcher, which stays on its thread.
+        let (process, Shared(now)) = unsafe { self.own.pop_own(self.all.active() > 1) };
+        if now {
+            self.all.wake_for_more(self.id, now);
+        }
+        process
+    }
+
+    /// Adds a process that comes from another queue to its own. Something else wakes who may take it.
+    fn push(&self, process: &Process<R>) {
+        // SAFETY: as in `pop`.
+        let _ = unsafe { self.own.push_own(process, self.all.active() > 1) };
     }
 
     /// A process from its own queue, or from another's that has more than that scheduler runs next.
@@ -179,7 +217,7 @@ impl<R: Runtime> Dispatcher<R> {
             && switches(victim) == before
             && let Some(process) = self.steal_from(victim)
         {
-            self.own().push(process);
+            self.push(process);
             found = true;
         }
         found
@@ -231,7 +269,7 @@ impl<R: Runtime> Dispatcher<R> {
         let first = stolen.pop_front()?;
         myriad_sync::sim_point();
         let more = !stolen.is_empty();
-        stolen.iter().for_each(|one| self.own().push(one.process()));
+        stolen.iter().for_each(|one| self.push(one.process()));
         if more || victim.offers() {
             self.all.wake_idle(self.id);
         }
@@ -243,6 +281,10 @@ impl<R: Runtime> Dispatcher<R> {
     pub fn balance(&mut self) {
         if self.all.past().is_some() {
             return;
+        }
+        if self.all.active() > 1 {
+            // SAFETY: as in `pop`.
+            unsafe { self.own.share_all_priorities() };
         }
         debug_assert!(self.until_balance > 0);
         self.until_balance -= 1;
@@ -256,12 +298,12 @@ impl<R: Runtime> Dispatcher<R> {
         // Otherwise the processes that come here would wait behind those of high priority, perhaps for ever.
         let Some(kept_waiting) = self.kept_waiting() else { return };
         for one in kept_waiting.into_iter().flat_map(|id: usize| all[id].hand_over_lower()) {
-            own.push(one.process());
+            self.push(one.process());
         }
         let Some(longest) = all[..all.active()].iter().max_by_key(|queue| queue.len()) else { return };
         let surplus = longest.len().saturating_sub(own.len());
         if surplus > 1 {
-            longest.hand_over(surplus / 2).iter().for_each(|one| own.push(one.process()));
+            longest.hand_over(surplus / 2).iter().for_each(|one| self.push(one.process()));
         }
     }
 

@@ -7,9 +7,11 @@
 //! | --- | --- |
 //! | [`pace`] | whether slices run to their ends or, in a simulator, in pieces |
 //! | [`platform`] | time, randomness and parking: the only way to them, so that a seed can stand in |
-//! | [`run_queue`] | the run queue of one scheduler, and what it has done |
+//! | [`run_queue`], `queues`, `private` | the run queue of one scheduler |
+//! | [`load`] | what a scheduler has done |
 //! | [`schedulers`] | all of them: where a process that becomes runnable goes, and which scheduler is woken for it |
 //! | [`dispatcher`] | what one scheduler does between two slices: picking, stealing, balancing, searching, parking |
+//! | [`current`] | which scheduler a thread acts for |
 //! | [`local`] | the scheduler's own state, which running code sees |
 //! | [`r13b04`], `past` | OTP R13B04's way of sharing work, for the simulator |
 //! | [`dirty`] | the pools of dirty schedulers |
@@ -52,7 +54,8 @@
 //! | a thread that is no scheduler woke it | its home's | its home if that is idle, else as above |
 //! | it is bound to an active scheduler | that scheduler's | that one if it is idle, else as above |
 //!
-//! A queue offers what its scheduler does not run next: two processes or more, one of which at least is bound to no scheduler.
+//! A queue offers what its scheduler does not run next: two processes or more, one of which at least is bound to no scheduler. What a
+//! scheduler puts in its own queue, and takes from there, mostly needs no lock: others reach a part of the queue only ([`run_queue`]).
 //!
 //! From there it migrates: a scheduler without work steals half of a queue, and a busy one takes over part of a longer queue now and
 //! then ([`Dispatcher::balance`]), so that processes get like shares when no scheduler is ever idle.
@@ -67,8 +70,8 @@
 //! Q3. A scheduler whose queue is not empty is awake, or has been woken. So a single process in another's queue is no reason to
 //!     stay awake: it is nearly always in a dialogue with the process that runs there, and wants that core.
 //!
-//! The idle set orders all looks at queues that matter, and the lock of a queue orders what is in it; lengths and figures that are
-//! read without the lock are Relaxed (sched.run_queue/R1).
+//! The idle set orders all looks at queues that matter, and the lock of a queue's shared part orders what is in that; lengths and figures
+//! that are read without the lock are Relaxed (sched.run_queue/R1).
 //!
 //! A scheduler goes offline in thread progress after its last look, and that may run work which makes processes runnable in its own
 //! queue, unseen by any other thread. So it looks a second time, and stays awake if it finds one.
@@ -76,22 +79,28 @@
 //! # What was not done
 //!
 //! - *One queue for all*: its lock and its line would be everybody's, in each slice.
-//! - *A Chase-Lev deque for each scheduler.* It gives its owner the newest and a thief the oldest; here the owner must take the
-//!   oldest, by four priorities, and processes move up within a queue ([`Schedulers::promote`]). Its owner nearly always finds the
-//!   queue's lock free.
+//! - *A Chase-Lev deque for each scheduler*, or Go's ring. The first gives its owner the newest and a thief the oldest; here the owner
+//!   must take the oldest, by four priorities, and processes move up within a queue ([`Schedulers::promote`]). In both, each take of the
+//!   owner's has a fence or a locked instruction, since a thief may want the same process.
+//! - *Nothing shared until somebody asks* (Acar et al., Scheduling parallel programs by work stealing with private deques, 2013). Who asks
+//!   would wait for the end of a slice, and a core that the system has stopped would keep all that waits for it.
 //! - *An idle scheduler woken for each process that becomes runnable.* A dialogue of two processes would move between two cores with
 //!   each message, and pay for a wake-up each time (Q3).
 //! - *Balancing by a thread of its own*, which would have to be woken while all is idle.
 
 pub mod clock;
+pub mod current;
 pub mod dirty;
 pub mod dispatcher;
+pub mod load;
 pub mod local;
 pub mod microstate;
 pub mod multi;
 pub mod pace;
 mod past;
 pub mod platform;
+mod private;
+pub(crate) mod queues;
 pub mod r13b04;
 pub mod run_queue;
 pub mod safepoint;
@@ -100,14 +109,16 @@ pub mod timers;
 mod wheel;
 
 pub use clock::{Clock, WarpMode};
+pub use current::current;
 pub use dirty::{DirtyJob, DirtyKind};
 pub use dispatcher::Dispatcher;
+pub use load::Load;
 pub use local::Local;
 pub use multi::{Block, MultiScheduling};
 pub use pace::Pace;
 pub use platform::{Platform, Readiness, Threads};
-pub use run_queue::{Load, RunQueue};
-pub use schedulers::{Schedulers, current};
+pub use run_queue::RunQueue;
+pub use schedulers::Schedulers;
 pub use timers::{Action, Destination, Timers};
 
 /// What the layer above decides: the types of its processes, and of the jobs of dirty schedulers.

@@ -1,22 +1,41 @@
 //! The run queue of one scheduler, and what else other threads see of that.
 //!
-//! R1. `len` and `bound` are changed under the queue's lock, so by one thread at a time: a load and a store do, and a reader
-//!     without the lock gets a figure that is already old.
+//! ```text
+//!                        front          shared          back
+//!   of each priority:  [a b c d]  -->  [e f g h]  -->  [i j k]      a runs next
+//!                       private         locked          private
+//! ```
+//!
+//! The scheduler itself takes from the front, and adds at the back (at the front while nothing is shared): no lock, no locked
+//! instruction. All others take from the shared part, and add there. Whenever the scheduler has more than it runs next, some of it is
+//! shared, half of it at first; when the front is empty, the scheduler takes back what is still shared, and shares half of what it
+//! has then. So one lock serves half a queue, and of a queue of one process, as two in a dialogue have, none is ever taken. A split
+//! queue (Dinan et al., Scalable work stealing, 2009) with a private end more, since processes run in the order in which they came.
+//!
+//! R1. What waits privately is counted by the scheduler (`own`), what is shared by who holds the lock (`shared`, `shared_len`,
+//!     `bound`): a load and a store do, and a reader without the lock gets a figure that is already old.
 //! R2. A process that is bound to a scheduler (`spawn_opt`'s and `process_flag`'s undocumented option `scheduler`) is never
 //!     stolen. The binding does not change while the process is in a queue.
-//! R3. The figures of [`Load`] are written by their scheduler alone. They have lines of their own: what others poll while they
-//!     look for work ([`RunQueue::len`]) shall not share one with what is written in each slice.
+//! R3. The private ends are touched by the thread of the scheduler's [`Dispatcher`](crate::Dispatcher) alone: there is one, it stays on the thread that has
+//!     made it, and [`is_current`] is true of its queue on that thread alone. What touches them calls nothing that could come back here.
+//! R4. Where more waits privately than the scheduler runs next, something is shared that anybody may take; at the latest after the next
+//!     process that the scheduler adds or takes ([`RunQueue::push_own`], [`RunQueue::pop_own`]), for thieves may have taken all that was. It is not
+//!     so if all of it is bound, or one scheduler alone is active. Of each priority some is shared each slice's time.
+//! R5. Who makes a waiting process more urgent stores that first and then asks each scheduler to sort anew, which takes the request
+//!     before its next process (sync.request/RQ1): it finds the process in its queue, or adds it later by its new urgency.
 
+use crate::current::is_current;
+use crate::load::Load;
+use crate::private::Private;
+use crate::queues::{LEVELS, Queues};
 use myriad_process::{Priority, Process, Runtime, Status};
-use myriad_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use myriad_sync::cell::UnsafeCell;
 use myriad_sync::idle::Worker;
-use myriad_sync::{CachePadded, LockClass, SpinLock};
+use myriad_sync::{CachePadded, LockClass, Request, SpinLock};
 use std::collections::VecDeque;
 
 static QUEUE_CLASS: LockClass = LockClass::new("run_queue", 600);
-
-/// Normal processes that run while one low process runs.
-const LOW_TURN: usize = 8;
 
 /// A process in a queue, or on its way from one to another.
 pub(crate) struct Runnable<R: Runtime>(*const Process<R>);
@@ -32,176 +51,77 @@ impl<R: Runtime> Runnable<R> {
     fn is_bound(&self) -> bool {
         self.process().bound_to().is_some()
     }
-}
 
-/// What waits, by priority, in the order in which it is to run.
-pub struct Queues<T> {
-    by_priority: [VecDeque<T>; 4],
-    /// What the low ones have waited: their number for each normal one that ran.
-    passed_over: usize,
-}
+    fn new(process: &Process<R>) -> Self {
+        debug_assert!(process.status() == Status::Runnable, "Q1: only what is runnable waits in a queue");
+        Runnable(process)
+    }
 
-impl<T> Default for Queues<T> {
-    fn default() -> Self {
-        Queues { by_priority: Default::default(), passed_over: 0 }
+    fn taken(self) -> &'static Process<R> {
+        let process = self.process();
+        debug_assert!(process.status() == Status::Runnable, "Q1: only what is runnable waits in a queue");
+        process
     }
 }
 
-impl<T> Queues<T> {
-    /// Adds one behind those of its priority.
-    pub fn push(&mut self, priority: Priority, one: T) {
-        self.by_priority[priority as usize].push_back(one);
-    }
-
-    /// Takes out the one that is to run next.
-    #[inline]
-    pub(crate) fn pick(&mut self) -> Option<T> {
-        let [max, high, normal, low] = &mut self.by_priority;
-        if max.is_empty() && high.is_empty() && low.is_empty() {
-            self.passed_over = 0;
-            return normal.pop_front();
-        }
-        if let Some(one) = max.pop_front().or_else(|| high.pop_front()) {
-            return Some(one);
-        }
-        // Both kinds take turns as if each low one stood in one queue with the normal ones, and let its turn go by but each eighth
-        // time: so its share does not depend on how many there are of either.
-        let round = LOW_TURN * normal.len();
-        if !low.is_empty() && self.passed_over >= round {
-            self.passed_over = (self.passed_over - round).min(low.len());
-            debug_assert!(max.is_empty() && high.is_empty(), "what is urgent goes first");
-            return low.pop_front();
-        }
-        self.passed_over = if low.is_empty() { 0 } else { self.passed_over + low.len() };
-        normal.pop_front()
-    }
-
-    /// Takes out the first that `is` holds of.
-    pub(crate) fn remove(&mut self, is: impl Fn(&T) -> bool) -> Option<T> {
-        self.by_priority.iter_mut().find_map(|queue| queue.iter().position(&is).and_then(|i| queue.remove(i)))
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.by_priority.iter().map(VecDeque::len).sum()
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.by_priority.iter().all(VecDeque::is_empty)
-    }
-}
-
-/// What a scheduler has done (R3).
-#[derive(Default)]
-pub struct Load {
-    /// Reductions run here.
-    pub reductions: AtomicU64,
-    /// Context switches here.
-    pub switches: AtomicU64,
-    /// Those to processes of normal or low priority.
-    lower: AtomicU64,
-    /// A process runs here.
-    running: AtomicBool,
-    /// Nanoseconds without work, up to `idle_since`.
-    idle_ns: AtomicU64,
-    /// Since when there is no work; 0 = there is.
-    idle_since: AtomicU64,
-}
-
-impl Load {
-    /// Does a process run here?
-    pub fn is_running(&self) -> bool {
-        // Relaxed: a figure.
-        self.running.load(Ordering::Relaxed)
-    }
-
-    /// A process begins, or ceases, to run here.
-    #[inline]
-    pub fn set_running(&self, running: bool) {
-        self.running.store(running, Ordering::Relaxed);
-    }
-
-    /// How many slices of normal or low processes there have been.
-    pub fn lower_slices(&self) -> u64 {
-        // Relaxed: a figure.
-        self.lower.load(Ordering::Relaxed)
-    }
-
-    /// Counts one slice.
-    #[inline]
-    pub fn count_slice(&self, reductions: u64, priority: Priority) {
-        // Relaxed: R3.
-        self.reductions.store(self.reductions.load(Ordering::Relaxed) + reductions, Ordering::Relaxed);
-        self.switches.store(self.switches.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        if priority >= Priority::Normal {
-            self.lower.store(self.lower.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        }
-    }
-
-    /// There is no work from now on.
-    pub fn idle_from(&self, now_ns: u64) {
-        // Relaxed: R3: only the scheduler itself writes; readers get a figure.
-        if self.idle_since.load(Ordering::Relaxed) == 0 {
-            self.idle_since.store(now_ns.max(1), Ordering::Relaxed);
-        }
-    }
-
-    /// There is work again.
-    pub fn busy_from(&self, now_ns: u64) {
-        // Relaxed: R3: what it has written itself.
-        let since = self.idle_since.load(Ordering::Relaxed);
-        if since != 0 {
-            let idle = self.idle_ns.load(Ordering::Relaxed) + now_ns.saturating_sub(since);
-            // Release: pairs with the Acquire in `idle_ns`: a reader that sees the period over sees it counted.
-            self.idle_ns.store(idle, Ordering::Release);
-            self.idle_since.store(0, Ordering::Release);
-        }
-    }
-
-    /// Nanoseconds without work until now.
-    pub fn idle_ns(&self, now_ns: u64) -> u64 {
-        // Acquire: pairs with the Release in `busy_from`.
-        let since = self.idle_since.load(Ordering::Acquire);
-        let before = self.idle_ns.load(Ordering::Acquire);
-        if since == 0 { before } else { before + now_ns.saturating_sub(since) }
-    }
-}
+/// Has a scheduler shared something just now, that an idle one may be woken for?
+#[must_use]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Shared(pub bool);
 
 /// The run queue of one scheduler, whether that sleeps, and what it has done.
 pub struct RunQueue<R: Runtime> {
+    /// The shared part, and its counts.
     queue: SpinLock<Queues<Runnable<R>>>,
-    len: AtomicUsize,
+    shared_len: AtomicUsize,
+    shared: [AtomicUsize; LEVELS],
     bound: AtomicUsize,
+    /// Something that waits has become more urgent (R5).
+    sorts_anew: Request,
+    /// Is there a dispatcher for it (R3)?
+    pub(crate) has_owner: AtomicBool,
     /// Does it run, or look for work, or sleep? One that was woken may be away for long on a busy machine.
     pub worker: Worker,
+    /// The private ends (R3), and how many wait there.
+    private: CachePadded<UnsafeCell<Private<Runnable<R>>>>,
+    own: [AtomicUsize; LEVELS],
     /// What it has done.
     pub load: CachePadded<Load>,
 }
+
+// SAFETY: R3: one thread touches the private ends; what waits there may be sent.
+unsafe impl<R: Runtime> Sync for RunQueue<R> {}
 
 impl<R: Runtime> Default for RunQueue<R> {
     fn default() -> Self {
         RunQueue {
             queue: SpinLock::new(&QUEUE_CLASS, Queues::default()),
-            len: AtomicUsize::new(0),
+            shared_len: AtomicUsize::new(0),
+            shared: Default::default(),
             bound: AtomicUsize::new(0),
+            sorts_anew: Request::new(),
+            has_owner: AtomicBool::new(false),
             worker: Worker::new(),
+            private: CachePadded::new(UnsafeCell::new(Private::default())),
+            own: Default::default(),
             load: CachePadded::new(Load::default()),
         }
     }
 }
 
+/// What anybody sees.
 impl<R: Runtime> RunQueue<R> {
     /// Runnable processes here.
     pub fn len(&self) -> usize {
-        // Relaxed: a hint; the idle set (sched/Q2) and the lock decide.
-        self.len.load(Ordering::Relaxed)
+        self.lengths().iter().sum()
     }
 
-    /// Runnable processes here by priority, highest first; all as normal ones while another thread changes the queue.
-    pub fn lengths(&self) -> [usize; 4] {
-        match self.queue.try_lock() {
-            Some(queue) => queue.by_priority.each_ref().map(VecDeque::len),
-            None => [0, 0, self.len(), 0],
-        }
+    /// Runnable processes here by priority, highest first.
+    pub fn lengths(&self) -> [usize; LEVELS] {
+        // Relaxed: a hint; the idle set (sched/Q2) and the lock decide.
+        std::array::from_fn(|level| {
+            self.own[level].load(Ordering::Relaxed) + self.shared[level].load(Ordering::Relaxed)
+        })
     }
 
     /// No runnable process here?
@@ -209,165 +129,339 @@ impl<R: Runtime> RunQueue<R> {
         self.len() == 0
     }
 
+    /// How many are shared that anybody may take (R2).
+    #[inline]
+    fn free_shared(&self) -> usize {
+        // Relaxed: a hint, as in `lengths`.
+        self.shared_len.load(Ordering::Relaxed).saturating_sub(self.bound.load(Ordering::Relaxed))
+    }
+
     /// Is there more than the owner runs next, and some of it for anybody (sched/Q3, R2)?
+    #[inline]
     pub fn offers(&self) -> bool {
-        let len = self.len();
-        // Relaxed: a hint, as in `len`.
-        len > 1 && len > self.bound.load(Ordering::Relaxed)
+        self.free_shared() > 0 && self.len() > 1
     }
 
     /// Does one process wait here that anybody may run?
     pub fn offers_single(&self) -> bool {
-        // Relaxed: a hint, as in `len`.
-        self.len() == 1 && self.bound.load(Ordering::Relaxed) == 0
+        self.free_shared() == 1 && self.len() == 1
     }
 
-    fn count(&self, counter: &AtomicUsize, change: isize) {
-        // Relaxed: R1.
-        debug_assert!(counter.load(Ordering::Relaxed).checked_add_signed(change).is_some(), "R1: more left than came");
-        counter.store(counter.load(Ordering::Relaxed).wrapping_add_signed(change), Ordering::Relaxed);
-    }
-
-    /// Adds a process that has just become runnable, or comes from another queue (sched/Q1).
-    #[inline]
+    /// Adds a process that has just become runnable, or comes from another queue (sched/Q1), to what is shared: on any thread.
     pub fn push(&self, process: &Process<R>) {
-        self.push_and_count(process);
+        let _ = self.push_and_count(process);
     }
 
     /// The same; gives how many of its priority wait here now.
     pub(crate) fn push_and_count(&self, process: &Process<R>) -> usize {
-        let (priority, process) = (process.queue_priority(), Runnable::<R>(process));
-        debug_assert!(process.process().status() == Status::Runnable, "Q1: only what is runnable waits in a queue");
+        let (priority, process) = (process.queue_priority(), Runnable::<R>::new(process));
         let mut queue = self.queue.lock();
         if process.is_bound() {
-            self.count(&self.bound, 1);
+            self.count_bound(1);
         }
         queue.push(priority, process);
-        self.count(&self.len, 1);
-        debug_assert_eq!(self.len(), queue.len(), "R1");
-        debug_assert!(self.bound.load(Ordering::Relaxed) <= self.len());
-        queue.by_priority[priority as usize].len()
+        self.count_shared(&queue);
+        // Relaxed: a figure.
+        queue.by_priority[priority as usize].len() + self.own[priority as usize].load(Ordering::Relaxed)
     }
 
-    /// Moves a process that waits here up to the priority that it has become; `false`: it is not here.
-    pub fn promote(&self, process: &Process<R>) -> bool {
-        let to = process.queue_priority() as usize;
-        let mut queue = self.queue.lock();
-        for priority in to + 1..queue.by_priority.len() {
-            let Some(lower) = queue.by_priority.get_mut(priority) else { break };
-            if let Some(i) = lower.iter().position(|p| std::ptr::eq(p.0, process))
-                && let Some(found) = lower.remove(i)
-            {
-                queue.by_priority[to].push_back(found);
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Takes out the process that is to run next.
+    /// Takes out the process that is to run next: of all if the calling thread is the scheduler's, else of what is shared.
     pub fn pop(&self) -> Option<&'static Process<R>> {
-        if self.is_empty() {
-            return None;
+        if is_current(self) {
+            // SAFETY: R3: its dispatcher is on this thread.
+            return unsafe { self.pop_own(false) }.0;
         }
-        let mut queue = self.queue.lock();
-        let process = queue.pick()?;
-        debug_assert!(process.process().status() == Status::Runnable, "Q1: only what is runnable waits in a queue");
-        self.count(&self.len, -1);
-        if process.is_bound() {
-            self.count(&self.bound, -1);
-        }
-        Some(process.process())
+        self.pop_shared()
+    }
+
+    /// Takes out the process of those shared that is to run next.
+    pub(crate) fn pop_shared(&self) -> Option<&'static Process<R>> {
+        self.take_shared(Queues::pick)
     }
 
     /// Takes out the first of a priority that anybody may run.
     pub(crate) fn take_first(&self, priority: usize) -> Option<&'static Process<R>> {
-        self.take_out(|queue| {
-            let free = queue[priority].iter().position(|one| !one.is_bound())?;
-            queue[priority].remove(free)
+        self.take_shared(|queue| {
+            let queue = &mut queue.by_priority[priority];
+            let free = queue.iter().position(|one| !one.is_bound())?;
+            queue.remove(free)
         })
     }
 
     /// Takes out the last of the highest priority that anybody may run.
     pub(crate) fn steal_last(&self) -> Option<&'static Process<R>> {
-        self.take_out(|queue| {
-            queue.iter_mut().find_map(|queue| {
+        self.take_shared(|queue| {
+            queue.by_priority.iter_mut().find_map(|queue| {
                 let free = queue.iter().rposition(|one| !one.is_bound())?;
                 queue.remove(free)
             })
         })
     }
 
-    /// Takes out the one, bound to no scheduler, that `which` takes out.
-    fn take_out(
+    /// Takes out the one of those shared that `which` takes out.
+    fn take_shared(
         &self,
-        which: impl FnOnce(&mut [VecDeque<Runnable<R>>; 4]) -> Option<Runnable<R>>,
+        which: impl FnOnce(&mut Queues<Runnable<R>>) -> Option<Runnable<R>>,
     ) -> Option<&'static Process<R>> {
-        if self.is_empty() {
+        // Relaxed: a hint; the lock decides.
+        if self.shared_len.load(Ordering::Relaxed) == 0 {
             return None;
         }
         let mut queue = self.queue.lock();
-        let taken = which(&mut queue.by_priority)?;
-        debug_assert!(!taken.is_bound(), "R2: what is bound stays");
-        self.count(&self.len, -1);
-        debug_assert_eq!(self.len(), queue.len(), "R1");
-        Some(taken.process())
+        let taken = which(&mut queue)?;
+        if taken.is_bound() {
+            self.count_bound(-1);
+        }
+        self.count_shared(&queue);
+        Some(taken.taken())
     }
 
     /// Half of what waits here, for a thief: one that takes everything leaves the owner idle, to rob it in turn.
     pub(crate) fn steal_half(&self) -> VecDeque<Runnable<R>> {
-        let mut stolen = VecDeque::new();
-        let Some(mut queue) = self.queue.try_lock() else { return stolen };
-        for q in &mut queue.by_priority {
-            let free = self.free(q);
-            take_last(q, free, free.div_ceil(2), &mut stolen);
-            if !stolen.is_empty() {
-                break;
-            }
-        }
-        self.count(&self.len, -(stolen.len() as isize));
-        debug_assert_eq!(self.len(), queue.len(), "R1");
-        debug_assert!(!stolen.iter().any(Runnable::is_bound), "R2: what is bound stays");
-        stolen
+        self.give([Priority::Max, Priority::High, Priority::Normal, Priority::Low], true, |all, _| all.div_ceil(2))
     }
 
     /// Takes out `many` of the processes that wait here, of each priority its share, for a scheduler with a shorter queue.
     pub(crate) fn hand_over(&self, many: usize) -> VecDeque<Runnable<R>> {
-        let mut given = VecDeque::new();
-        let Some(mut queue) = self.queue.try_lock() else { return given };
-        let len = self.len().max(1);
-        for q in &mut queue.by_priority {
-            let free = self.free(q);
-            take_last(q, free, (q.len() * many).div_ceil(len), &mut given);
-        }
-        self.count(&self.len, -(given.len() as isize));
-        debug_assert_eq!(self.len(), queue.len(), "R1");
-        debug_assert!(!given.iter().any(Runnable::is_bound), "R2: what is bound stays");
-        given
+        let all = [Priority::Max, Priority::High, Priority::Normal, Priority::Low];
+        self.give(all, false, |of_level, len| (of_level * many).div_ceil(len.max(1)))
     }
 
     /// Half of the normal and low ones that wait here: what is more urgent keeps this scheduler from them.
     pub(crate) fn hand_over_lower(&self) -> VecDeque<Runnable<R>> {
+        self.give([Priority::Normal, Priority::Low], false, |of_level, _| of_level.div_ceil(2))
+    }
+
+    /// Takes out as many as `share` says of each of these priorities (or of the first of them that has any), where so many wait and
+    /// so many of all, as far as they are shared and bound to no scheduler: the last ones.
+    fn give<const N: usize>(
+        &self,
+        of: [Priority; N],
+        one_level: bool,
+        share: impl Fn(usize, usize) -> usize,
+    ) -> VecDeque<Runnable<R>> {
         let mut given = VecDeque::new();
         let Some(mut queue) = self.queue.try_lock() else { return given };
-        for q in &mut queue.by_priority[Priority::Normal as usize..] {
-            let free = self.free(q);
-            take_last(q, free, free.div_ceil(2), &mut given);
+        let len = self.len();
+        for level in of.map(|priority| priority as usize) {
+            let shared = &mut queue.by_priority[level];
+            // Relaxed: R1: the caller holds the lock under which it is written; and a figure.
+            let free = free(shared, self.bound.load(Ordering::Relaxed));
+            let many = share(free + self.own[level].load(Ordering::Relaxed), len);
+            take_last(shared, free, many, &mut given);
+            if one_level && !given.is_empty() {
+                break;
+            }
         }
-        self.count(&self.len, -(given.len() as isize));
-        debug_assert_eq!(self.len(), queue.len(), "R1");
+        self.count_shared(&queue);
         debug_assert!(!given.iter().any(Runnable::is_bound), "R2: what is bound stays");
         given
     }
 
-    /// How many of a queue anybody may run (R2).
-    fn free(&self, queue: &VecDeque<Runnable<R>>) -> usize {
-        // Relaxed: R1: the caller holds the lock under which it is written.
-        if self.bound.load(Ordering::Relaxed) == 0 {
-            return queue.len();
+    /// Moves a process that waits here up to the priority that it has become; `false`: it is not among those shared. Then the
+    /// scheduler is to be asked to [sort anew](RunQueue::ask_to_sort).
+    pub(crate) fn promote(&self, process: &Process<R>) -> bool {
+        // Relaxed: a hint; if something is shared just now, the scheduler itself sorts it (R5).
+        if self.shared_len.load(Ordering::Relaxed) == 0 {
+            return false;
         }
-        queue.iter().filter(|p| !p.is_bound()).count()
+        let mut queue = self.queue.lock();
+        let found = move_up(&mut queue, |one| std::ptr::eq(one.0, process));
+        self.count_shared(&queue);
+        found
     }
+
+    /// Has the scheduler move up what has become more urgent, before it takes its next process (R5).
+    pub(crate) fn ask_to_sort(&self) {
+        self.sorts_anew.make();
+    }
+
+    /// The shared part has changed: whoever holds its lock counts.
+    fn count_shared(&self, queue: &Queues<Runnable<R>>) {
+        // Relaxed: R1.
+        for (count, level) in self.shared.iter().zip(&queue.by_priority) {
+            if count.load(Ordering::Relaxed) != level.len() {
+                count.store(level.len(), Ordering::Relaxed);
+            }
+        }
+        self.shared_len.store(queue.len(), Ordering::Relaxed);
+        debug_assert!(self.bound.load(Ordering::Relaxed) <= queue.len(), "R1: more bound ones than there are");
+    }
+
+    /// So many more of those shared are bound.
+    fn count_bound(&self, change: isize) {
+        // Relaxed: R1.
+        self.bound.store(self.bound.load(Ordering::Relaxed).wrapping_add_signed(change), Ordering::Relaxed);
+    }
+}
+
+/// What its scheduler does.
+impl<R: Runtime> RunQueue<R> {
+    /// Adds a process that has just become runnable, or comes from another queue (sched/Q1). `shares`: other schedulers may take some.
+    ///
+    /// # Safety
+    /// R3: the calling thread has the queue's dispatcher.
+    #[inline]
+    pub(crate) unsafe fn push_own(&self, process: &Process<R>, shares: bool) -> Shared {
+        let (level, process) = (process.queue_priority() as usize, Runnable::<R>::new(process));
+        self.private.with_mut(|private| {
+            // SAFETY: R3, the caller's promise.
+            let private = unsafe { &mut *private };
+            private.bound += usize::from(process.is_bound());
+            // Relaxed: what others add meanwhile may come before this one or after it.
+            private.push(level, process, self.shared[level].load(Ordering::Relaxed));
+            self.count_own(level, private);
+            self.share(private, shares)
+        })
+    }
+
+    /// Takes out the process that is to run next.
+    ///
+    /// # Safety
+    /// R3: the calling thread has the queue's dispatcher.
+    #[inline]
+    pub(crate) unsafe fn pop_own(&self, shares: bool) -> (Option<&'static Process<R>>, Shared) {
+        self.private.with_mut(|private| {
+            // SAFETY: R3, the caller's promise.
+            let private = unsafe { &mut *private };
+            if self.sorts_anew.take() {
+                self.sort_anew(private);
+            }
+            let normal = Priority::Normal as usize;
+            // Relaxed: a hint; what comes to be shared meanwhile is taken the next time.
+            let (level, one) = if self.shared_len.load(Ordering::Relaxed) == 0
+                && let Some(one) = private.pop_normal()
+            {
+                (normal, Some(one))
+            } else {
+                self.pop_any(private)
+            };
+            let Some(one) = one else { return (None, Shared(false)) };
+            private.bound -= usize::from(one.is_bound());
+            self.count_own(level, private);
+            (Some(one.taken()), self.share(private, shares))
+        })
+    }
+
+    /// Takes out the one that is to run next of all; and its priority.
+    fn pop_any(&self, private: &mut Private<Runnable<R>>) -> (usize, Option<Runnable<R>>) {
+        loop {
+            // Relaxed: hints; the lock decides, and after it the thread sees what it saw under it, or newer.
+            let shared = self.shared.each_ref().map(|count| count.load(Ordering::Relaxed));
+            let Some(level) = private.turn(shared) else { return (0, None) };
+            let one = private.pop(level, shared[level]).or_else(|| {
+                self.take_back(level, private);
+                private.pop(level, 0)
+            });
+            // If there is none, others have taken what was shared: the next one has its turn.
+            if one.is_some() {
+                return (level, one);
+            }
+        }
+    }
+
+    /// Takes back what is shared of a priority.
+    fn take_back(&self, level: usize, private: &mut Private<Runnable<R>>) {
+        let mut queue = self.queue.lock();
+        let shared = &mut queue.by_priority[level];
+        // Relaxed: R1: this thread holds the lock under which it is written.
+        let bound = shared.len() - free(shared, self.bound.load(Ordering::Relaxed));
+        private.bound += bound;
+        self.count_bound(-(bound as isize));
+        private.take_back(level, shared);
+        self.count_shared(&queue);
+    }
+
+    #[inline]
+    fn count_own(&self, level: usize, private: &Private<Runnable<R>>) {
+        // Relaxed: R1.
+        self.own[level].store(private.of(level), Ordering::Relaxed);
+    }
+
+    /// Shares some of what waits privately, if there is more than the scheduler runs next, and nothing is shared (R4).
+    #[inline]
+    fn share(&self, private: &mut Private<Runnable<R>>, shares: bool) -> Shared {
+        if shares && private.len() > 1 && self.free_shared() == 0 && private.len() > private.bound {
+            self.share_half(private);
+            return Shared(true);
+        }
+        Shared(false)
+    }
+
+    /// Shares some of each priority of which nothing is shared: now and then, for what is more urgent may be shared all the time.
+    ///
+    /// # Safety
+    /// R3: the calling thread has the queue's dispatcher.
+    pub(crate) unsafe fn share_all_priorities(&self) {
+        self.private.with_mut(|private| {
+            // SAFETY: R3, the caller's promise.
+            let private = unsafe { &mut *private };
+            if private.len() > 1 {
+                self.share_half(private);
+            }
+        });
+    }
+
+    /// Shares half of each priority of which nothing is shared.
+    // Kept out of what each message of a dialogue goes through.
+    #[inline(never)]
+    fn share_half(&self, private: &mut Private<Runnable<R>>) {
+        let mut queue = self.queue.lock();
+        // Relaxed: R1: this thread holds the lock under which it is written.
+        let (bound, shared_bound) = (private.bound, self.bound.load(Ordering::Relaxed));
+        let mut runs_next = true;
+        for level in 0..LEVELS {
+            let all = private.of(level);
+            if free(&queue.by_priority[level], shared_bound) > 0 {
+                runs_next = false;
+                continue;
+            }
+            // What is more urgent than all the rest runs next, so of that the scheduler keeps the larger half.
+            let many = if runs_next { all / 2 } else { all.div_ceil(2) };
+            runs_next &= all == 0;
+            private.change(level, |queue_of| {
+                take_last(queue_of, free(queue_of, bound), many, &mut queue.by_priority[level])
+            });
+            self.count_own(level, private);
+        }
+        self.count_shared(&queue);
+    }
+
+    /// Moves up what has become more urgent (R5).
+    #[cold]
+    fn sort_anew(&self, private: &mut Private<Runnable<R>>) {
+        let mut queue = self.queue.lock();
+        while move_up(&mut queue, |_| true) {}
+        self.count_shared(&queue);
+        drop(queue);
+        for level in 0..LEVELS {
+            for one in private.change(level, std::mem::take) {
+                let to = level.min(one.process().queue_priority() as usize);
+                // Relaxed: a hint, as in `push_own`. What stays goes back in its order.
+                let shared = if to == level { 0 } else { self.shared[to].load(Ordering::Relaxed) };
+                private.push(to, one, shared);
+            }
+        }
+        (0..LEVELS).for_each(|level| self.count_own(level, private));
+    }
+}
+
+/// Moves the first of those that `which` holds of, and that has become more urgent, up behind those of its priority. Was there one?
+fn move_up<R: Runtime>(queues: &mut Queues<Runnable<R>>, which: impl Fn(&Runnable<R>) -> bool) -> bool {
+    for level in 0..LEVELS {
+        let lower = &mut queues.by_priority[level];
+        let is = |one: &Runnable<R>| which(one) && (one.process().queue_priority() as usize) < level;
+        if let Some(found) = lower.iter().position(is).and_then(|i| lower.remove(i)) {
+            queues.by_priority[found.process().queue_priority() as usize].push_back(found);
+            return true;
+        }
+    }
+    false
+}
+
+/// How many of a queue anybody may run (R2), where so many are bound of this and others.
+fn free<R: Runtime>(queue: &VecDeque<Runnable<R>>, bound: usize) -> usize {
+    if bound == 0 { queue.len() } else { queue.iter().filter(|one| !one.is_bound()).count() }
 }
 
 /// Moves the last `many` of the `free` processes of a queue to `taken`.

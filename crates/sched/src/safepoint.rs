@@ -7,7 +7,8 @@
 //!      has not made itself (vm/DC1).
 
 use crate::Runtime;
-use crate::schedulers::{Schedulers, current};
+use crate::current::current;
+use crate::schedulers::Schedulers;
 use myriad_sync::Safepoint;
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

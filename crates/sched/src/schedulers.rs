@@ -1,35 +1,18 @@
 //! All schedulers: where a process that becomes runnable goes, and which scheduler is woken for it.
 
 use crate::Runtime;
+use crate::current::{current, is_current};
 use crate::dirty::DirtyPools;
 use crate::multi::Multi;
 use crate::platform::Platform;
 use crate::r13b04::R13b04;
-use crate::run_queue::RunQueue;
+use crate::run_queue::{RunQueue, Shared};
 use crate::safepoint::World;
 use myriad_process::{Priority, Process, Status};
 use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use myriad_sync::idle::AfterPush;
 use myriad_sync::{Arc, CachePadded, IdleSet};
-use std::cell::Cell;
 use std::ops::Deref;
-
-thread_local! {
-    static CURRENT: Cell<usize> = const { Cell::new(usize::MAX) };
-}
-
-/// What [`current`] gives on this thread from now on.
-#[inline]
-pub fn set_current(id: Option<usize>) {
-    CURRENT.set(id.unwrap_or(usize::MAX));
-}
-
-/// The scheduler whose thread this is; `None` on other threads (dirty ones included).
-#[inline]
-pub fn current() -> Option<usize> {
-    let id = CURRENT.get();
-    (id != usize::MAX).then_some(id)
-}
 
 /// How many schedulers of each kind there are.
 #[derive(Clone, Copy, Debug)]
@@ -154,7 +137,10 @@ impl<R: Runtime> Schedulers<R> {
             return self.enqueue_as_past(past, self.place_of(process).or(current()).unwrap_or(home), process);
         }
         match current() {
-            Some(id) if process.bound_to().is_none_or(|b| b == id) => self[id].push(process),
+            // For what comes behind others, an idle scheduler is woken when it has waited (`Dispatcher::after_slice`).
+            Some(id) if process.bound_to().is_none_or(|b| b == id) => {
+                let _ = self.push_here(id, process);
+            }
             Some(id) => self.enqueue_at(self.place_of(process).unwrap_or(id), process),
             None => {
                 // Relaxed: a hint; any queue will do.
@@ -185,6 +171,28 @@ impl<R: Runtime> Schedulers<R> {
         }
     }
 
+    /// Adds a process to the queue of this thread's scheduler, `id`.
+    #[inline]
+    fn push_here(&self, id: usize, process: &Process<R>) -> Shared {
+        let own = &self[id];
+        if is_current(own) {
+            // SAFETY: sched.run_queue/R3: `set_current` was told so on this thread.
+            return unsafe { own.push_own(process, self.active() > 1) };
+        }
+        own.push(process);
+        Shared(true)
+    }
+
+    /// Something has come to the queue of this thread's scheduler: wakes an idle one if there is more than that runs next. If something
+    /// came to be shared `now`, the look at who is idle must come after it (sched/Q2). If not, a scheduler that is about to park finds
+    /// what was shared before, so one that is seen as idle too late was not needed.
+    #[inline]
+    pub(crate) fn wake_for_more(&self, id: usize, now: bool) {
+        if (now || !self.idle.is_empty()) && self[id].offers() {
+            self.wake_idle(id);
+        }
+    }
+
     /// The scheduler that a process is bound to, if that one is active: a process bound to another runs anywhere.
     fn place_of(&self, process: &Process<R>) -> Option<usize> {
         process.bound_to().filter(|id| *id < self.active())
@@ -204,12 +212,9 @@ impl<R: Runtime> Schedulers<R> {
         let bound = process.bound_to().is_some();
         match current() {
             Some(id) if !bound && (home == id || self[home % self.active()].worker.is_away()) => {
-                // In either queue the process runs; `wake_idle` looks who is idle (sched/Q2).
-                let own = &self[id];
-                own.push(process);
-                if own.offers() {
-                    self.wake_idle(id);
-                }
+                // In either queue the process runs.
+                let Shared(now) = self.push_here(id, process);
+                self.wake_for_more(id, now);
             }
             _ => self.enqueue_at(self.place_of(process).unwrap_or(home % self.active()), process),
         }
@@ -218,7 +223,9 @@ impl<R: Runtime> Schedulers<R> {
     /// Moves a process that waits in a queue up to the priority that it has become. If it is on its way to one, it goes there as urgent
     /// anyway.
     pub fn promote(&self, process: &Process<R>) {
-        let _ = self.iter().any(|queue| queue.promote(process));
+        if !self.iter().any(|queue| queue.promote(process)) {
+            self.iter().for_each(|queue| queue.ask_to_sort());
+        }
     }
 
     /// Wakes one idle scheduler, if there is one, to steal from `id`, where work has been left (sched/Q2). Did it?

@@ -19,6 +19,7 @@
 //! | [`class`], [`profile`] | lock classes, their order, and what contends |
 //! | [`mutex`], [`rwlock`], [`spin`], [`reactive`], [`mcs`], [`time_published`] | the locks; none is ever poisoned |
 //! | [`biased_lock`] | a lock whose first user goes without it until another user comes |
+//! | [`request`] | any thread asks one thread to look at something anew |
 //! | [`revocable`] | a value that can be taken away from its user |
 //! | [`state`] | which thread owns an object, and looking at it while none does |
 //! | [`seqlock`], [`sharing`], [`tombstone`] | optimistic reads of what a lock protects; how many users read so; its deletion |
@@ -134,6 +135,7 @@ pub mod profile;
 pub mod progress;
 pub mod rcu_table;
 pub mod reactive;
+pub mod request;
 pub mod revocable;
 pub mod rwlock;
 pub mod safepoint;
@@ -169,6 +171,7 @@ pub use point::{drive_by, sim_point};
 pub use progress::{Pinned, Progress, Runner, ThreadSlot};
 pub use rcu_table::{RcuTable, RcuWriter, Retirer, Unlinked};
 pub use reactive::ReactiveLock;
+pub use request::Request;
 pub use revocable::{Revocable, Unavailable};
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};
 pub use safepoint::Safepoint;

@@ -9,8 +9,8 @@ use crate::ctx::Ctx;
 use crate::dirty_call::DirtyCall;
 use crate::engine::SliceEnd;
 use crate::vm::Vm;
+use myriad_sched::current::leave_scheduler;
 use myriad_sched::microstate::State;
-use myriad_sched::schedulers::set_current;
 use myriad_sched::{DirtyJob, DirtyKind, Local};
 
 /// A process to be collected.
@@ -56,7 +56,7 @@ impl Vm {
 
     /// Does one job of a kind, if there is one, for who steps schedulers itself; `local` is a dirty scheduler's.
     pub fn run_dirty_job(&'static self, kind: DirtyKind, local: &mut Local) -> bool {
-        set_current(None);
+        leave_scheduler();
         local.slot.unpark();
         let ran = self.schedulers.run_dirty_job(kind, |job| self.run_dirty(job, local));
         local.slot.park();

@@ -17,7 +17,6 @@ use crate::vm::Vm;
 use myriad_process::Priority;
 use myriad_sched::dispatcher::{TRIM_AFTER, TRIM_REDUCTIONS};
 use myriad_sched::microstate::{self, State};
-use myriad_sched::schedulers::set_current;
 use myriad_sched::{DirtyKind, Dispatcher, Local, Pace, SLICE_REDUCTIONS};
 use myriad_sync::atomic::Ordering;
 use myriad_sync::thread::{self, CAN_SPAWN};
@@ -81,12 +80,12 @@ struct Slice {
 }
 
 impl Scheduler {
-    /// Scheduler `id`; `None` if there are more threads than thread progress has room for.
+    /// Scheduler `id`; `None` if there are more threads than thread progress has room for, or it is there already.
     pub fn new(vm: &'static Vm, id: usize) -> Option<Scheduler> {
         Some(Scheduler {
             vm,
             local: vm.scheduler_local(id, false)?,
-            dispatcher: Dispatcher::new(&vm.schedulers, id),
+            dispatcher: Dispatcher::new(&vm.schedulers, id)?,
             unchecked: 0,
             next_poll_ns: 0,
             overdue: false,
@@ -100,7 +99,7 @@ impl Scheduler {
 
     /// Runs one slice of one process, or finds nothing to do.
     pub fn step(&mut self) -> Step {
-        set_current(Some(self.local.id));
+        self.dispatcher.enter();
         // On with a slice that has paused: what is done between two slices is not done there.
         if let Some(slice) = self.paused.take() {
             return Step::Ran(self.run_on(slice));

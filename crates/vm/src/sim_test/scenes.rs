@@ -312,6 +312,63 @@ fn who_waits_for_the_last_of_many_signals_waits_behind_nobody_less_urgent() {
     assert_eq!(low.queue_priority(), Priority::Low);
 }
 
+/// Takes what waits in a queue, one by one: on another thread, and so only what is shared.
+fn taken_by_others(vm: &'static Vm, id: usize) -> Vec<&'static Process> {
+    std::thread::scope(|scope| scope.spawn(|| std::iter::from_fn(|| vm.schedulers[id].pop()).collect()).join().unwrap())
+}
+
+#[test]
+fn others_reach_the_later_half_of_a_queue() {
+    let mut stage = Stage::new(2, 2);
+    let vm = stage.vm;
+    let processes: Vec<_> = (0..6).map(|_| stage.runner()).collect();
+    let same = |some: &[&Process], from: usize| some.iter().zip(&processes[from..]).all(|(a, b)| std::ptr::eq(*a, *b));
+    // From here on this thread is the second scheduler's.
+    assert!(matches!(stage.schedulers[1].step(), Step::Idle(_)));
+    vm.schedulers.enqueue(processes[0]);
+    assert!(!vm.schedulers[1].offers(), "it runs that next itself");
+    assert!(taken_by_others(vm, 1).is_empty());
+    processes[1..4].iter().for_each(|process| vm.schedulers.enqueue(process));
+    assert_eq!((vm.schedulers[1].lengths(), vm.schedulers[1].offers()), ([0, 0, 4, 0], true));
+    // The second was shared when there were two, so the others wait behind it.
+    let taken = taken_by_others(vm, 1);
+    assert!(same(&taken, 1) && taken.len() == 1);
+    processes[4..].iter().for_each(|process| vm.schedulers.enqueue(process));
+    assert_eq!(vm.schedulers[1].lengths(), [0, 0, 5, 0]);
+    let own: Vec<_> = std::iter::from_fn(|| vm.schedulers[1].pop()).collect();
+    assert!(
+        own.len() == 5 && std::ptr::eq(own[0], processes[0]) && same(&own[1..], 2),
+        "in the order in which they came"
+    );
+    assert_eq!(stage.queued(), [0, 0]);
+}
+
+#[test]
+fn what_becomes_urgent_is_found_where_nobody_else_reaches_it() {
+    let mut stage = Stage::new(1, 1);
+    let vm = stage.vm;
+    let (low, other) = (stage.runner(), stage.runner());
+    low.set_priority(Priority::Low);
+    assert!(matches!(stage.schedulers[0].step(), Step::Idle(_)));
+    [other, low].into_iter().for_each(|process| vm.schedulers.enqueue(process));
+    let asks = Signal::Call(Box::new(|_| ()));
+    std::thread::scope(|scope| {
+        assert!(scope.spawn(|| vm.signal_urgently(low.pid, asks, Priority::High)).join().unwrap());
+    });
+    assert_eq!(vm.schedulers[0].lengths(), [0, 0, 1, 1]);
+    let next = vm.schedulers[0].pop().unwrap();
+    assert!(std::ptr::eq(next, low));
+    assert_eq!(vm.schedulers[0].lengths(), [0, 0, 1, 0]);
+}
+
+#[test]
+fn a_scheduler_is_there_once() {
+    let mut stage = Stage::new(1, 1);
+    assert!(Scheduler::new(stage.vm, 0).is_none());
+    stage.schedulers.clear();
+    assert!(Scheduler::new(stage.vm, 0).is_some());
+}
+
 const TIMERS: usize = 20_000;
 
 /// Many timers of this scheduler are due at once: it fires them a few at a time, and has `slices` slices in each step.
