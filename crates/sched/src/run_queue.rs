@@ -196,6 +196,14 @@ impl<R: Runtime> RunQueue<R> {
         self.len.load(Ordering::Relaxed)
     }
 
+    /// Calls `look` with each process that waits here and the priority at which it does, in the order of their turns in each priority.
+    pub fn each(&self, mut look: impl FnMut(Priority, &'static Process<R>)) {
+        let queue = self.queue.lock();
+        for (priority, waiting) in (0..).zip(&queue.by_priority) {
+            waiting.iter().for_each(|one| look(Priority::from_bits(priority), one.process()));
+        }
+    }
+
     /// Runnable processes here by priority, highest first; all as normal ones while another thread changes the queue.
     pub fn lengths(&self) -> [usize; 4] {
         match self.queue.try_lock() {

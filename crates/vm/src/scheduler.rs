@@ -213,6 +213,11 @@ impl Scheduler {
         self.paused.is_some()
     }
 
+    /// The process whose slice has paused.
+    pub fn running(&self) -> Option<&'static Process> {
+        self.paused.as_ref().map(|slice| slice.process)
+    }
+
     /// Who steps it itself, and has found it idle, asks before it parks: `false` if there is work after all. [`Scheduler::after_park`] must
     /// follow either way.
     pub fn before_park(&mut self) -> bool {
