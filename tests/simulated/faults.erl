@@ -4,7 +4,7 @@
 -export([main/0]).
 
 main() ->
-    Parts = [fun order/0, fun exits/0, fun timers/0, fun counters/0, fun names/0, fun suspended/0, fun terms/0, fun constants/0],
+    Parts = [fun order/0, fun exits/0, fun timers/0, fun counters/0, fun names/0, fun suspended/0, fun terms/0, fun constants/0, fun priorities/0],
     Runs = [spawn_monitor(fun() -> Part(), exit(fine) end) || Part <- Parts],
     [receive {'DOWN', M, process, P, Why} -> fine = Why end || {P, M} <- Runs],
     io:format("fine~n").
@@ -139,3 +139,16 @@ constants() ->
     [Put(N) || N <- lists:seq(1, 6)],
     all(Readers),
     true = persistent_term:erase(Key).
+
+%% Processes of each priority get on beside some that compute for as long as there are others; those of low priority, too.
+priorities() ->
+    Busy = [spawn(fun Spin() -> receive stop -> ok after 0 -> erlang:yield(), Spin() end end) || _ <- lists:seq(1, 4)],
+    Pair = fun(Priority) ->
+        process_flag(priority, Priority),
+        Me = self(),
+        Other = spawn_opt(fun() -> [receive N -> Me ! {N, lists:seq(1, 20)} end || N <- lists:seq(1, 5)] end, [{priority, Priority}]),
+        [begin Other ! N, receive {N, _} -> erlang:yield() end end || N <- lists:seq(1, 5)],
+        exit(done)
+    end,
+    all([spawn_monitor(fun() -> Pair(P) end) || P <- [low, low, normal, normal, high, high, high, max, max]]),
+    [P ! stop || P <- Busy].

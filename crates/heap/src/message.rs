@@ -126,6 +126,12 @@ impl Message {
         message
     }
 
+    /// Where it is, which tells it from all other messages as long as it lives.
+    #[inline]
+    pub fn address(&self) -> usize {
+        self.0.as_ptr().addr()
+    }
+
     /// Hands it over as its link.
     pub fn into_link(self) -> NonNull<QueueLink> {
         ManuallyDrop::new(self).0.cast()

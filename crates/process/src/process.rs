@@ -11,6 +11,7 @@ use crate::timer::WheelSet;
 use crate::tracee::Tracee;
 use myriad_sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use myriad_sync::cell::UnsafeCell;
+use myriad_sync::witness::{Event, tell};
 use myriad_sync::{Backoff, ExitFlag, Mpsc, StateWord};
 use myriad_term::{Atom, Pid};
 
@@ -140,6 +141,7 @@ impl<R: Runtime> Process<R> {
 
     /// A scheduler has taken it out of a run queue.
     pub fn start_running(&self) {
+        tell(Event::Runs(self.pid.data()));
         self.take_up(|s| {
             debug_assert!(s == Status::Runnable, "P1: only what was in a run queue is run, not what is {s:?}");
             (Status::Running, ())

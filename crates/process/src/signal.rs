@@ -62,6 +62,7 @@ use myriad_heap::Payload;
 use myriad_heap::{QueueLink, Queued};
 use myriad_sync::atomic::AtomicBool;
 use myriad_sync::cell::UnsafeCell;
+use myriad_sync::witness::{Event, tell};
 use myriad_sync::{Arc, Chain, Link, WasEmpty};
 use myriad_term::{Pid, RefNumbers, Term};
 use std::mem::ManuallyDrop;
@@ -99,6 +100,7 @@ unsafe impl<R: Runtime> Link for Packet<R> {
 
     #[inline]
     unsafe fn from_raw(link: NonNull<QueueLink>) -> Self {
+        tell(Event::Taken(link.as_ptr().addr()));
         // SAFETY: the caller promises that the link came from `into_raw`, and is taken back once; it says which kind it is.
         unsafe {
             match link.as_ref().queued() {
@@ -122,6 +124,15 @@ impl<R: Runtime> Packet<R> {
         match signal {
             Signal::Message(message) => Packet::Message(message),
             signal => Packet::Other(Box::new(SignalNode { link: QueueLink::of_other(), signal })),
+        }
+    }
+
+    /// What a checker knows it by.
+    #[inline]
+    fn address(&self) -> usize {
+        match self {
+            Packet::Message(message) => message.address(),
+            Packet::Other(node) => std::ptr::from_ref(&**node).addr(),
         }
     }
 
@@ -279,7 +290,9 @@ impl<R: Runtime> Process<R> {
     #[inline]
     fn leave(&self, packet: Packet<R>) -> Result<Wake, Packet<R>> {
         // A closed queue has no owner any more.
+        let signal = packet.address();
         let WasEmpty(was_empty) = self.outer.push(packet)?;
+        tell(Event::Left { receiver: self.pid.data(), signal });
         myriad_sync::sim_point();
         // Whatever the state is now: the signal was left, and an owner that ends answers all that was left. Who left the first
         // one tells of all of them (sync/SW3).

@@ -10,6 +10,7 @@ use crate::listing;
 use crate::process::Process;
 use crate::runtime::Runtime;
 use myriad_sync::atomic::AtomicPtr;
+use myriad_sync::witness::{Event, tell};
 use myriad_sync::{IdTable, Snapshot, Snapshots};
 use myriad_term::{Pid, RefNumbers, RefUse, memory};
 use std::ops::Range;
@@ -76,6 +77,7 @@ impl<R: Runtime> ProcessTable<R> {
         process.born = reserved.born;
         let process = NonNull::from(Box::leak(process));
         reserved.fill(process);
+        tell(Event::Made(pid.data()));
         // SAFETY: just made; TB1 keeps it for the caller.
         Some(unsafe { process.as_ref() })
     }
@@ -114,6 +116,7 @@ impl<R: Runtime> ProcessTable<R> {
         // SAFETY: TB1.
         debug_assert!(unsafe { process.as_ref() }.is_exiting(), "one that lives is taken out");
         self.processes.vacate(pid.data() as usize);
+        tell(Event::Gone(pid.data()));
         Some(process.as_ptr())
     }
 

@@ -36,6 +36,11 @@ impl<T> Private<T> {
         self.front[level].len() + self.back[level].len()
     }
 
+    /// Those of a priority before what is shared of it, and those behind.
+    pub(crate) fn ends(&self, level: usize) -> (&VecDeque<T>, &VecDeque<T>) {
+        (&self.front[level], &self.back[level])
+    }
+
     /// Adds one behind all of its priority, of which so many are shared.
     #[inline]
     pub(crate) fn push(&mut self, level: usize, one: T, shared: usize) {

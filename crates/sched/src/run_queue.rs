@@ -116,6 +116,23 @@ impl<R: Runtime> RunQueue<R> {
         self.lengths().iter().sum()
     }
 
+    /// Calls `look` with each process that waits here and the priority at which it does, in the order of their turns in each priority.
+    ///
+    /// # Safety
+    /// R3: the calling thread runs the queue's scheduler, as the one that steps all of a simulated machine does.
+    pub unsafe fn each(&self, mut look: impl FnMut(Priority, &'static Process<R>)) {
+        let shared = self.queue.lock();
+        self.private.with(|private| {
+            // SAFETY: R3, the caller's promise; nothing here changes it.
+            let private = unsafe { &*private };
+            for level in 0..LEVELS {
+                let (front, back) = private.ends(level);
+                let all = front.iter().chain(&shared.by_priority[level]).chain(back);
+                all.for_each(|one| look(Priority::from_bits(level as u8), one.process()));
+            }
+        });
+    }
+
     /// Runnable processes here by priority, highest first.
     pub fn lengths(&self) -> [usize; LEVELS] {
         // Relaxed: a hint; the idle set (sched/Q2) and the lock decide.

@@ -12,6 +12,7 @@
 use crate::clock::VirtualClock;
 use crate::contention::{Contention, Places, Shared};
 use crate::faults::Faults;
+use crate::invariants::{Invariants, Seen};
 use crate::locks::Waits;
 use crate::machine::Machine;
 use crate::memory::{HeapSeen, Memory, Touched};
@@ -95,6 +96,8 @@ pub struct Cores<'a> {
     digest: u64,
     seen_ns: u64,
     faults: Option<Faults>,
+    /// What must hold after each step, if somebody looks.
+    invariants: Option<Invariants>,
     /// The locks of OTP R13B04, if they are taken.
     past: Option<PastLocks>,
     /// No core does anything before.
@@ -167,6 +170,7 @@ impl<'a> Cores<'a> {
             digest,
             seen_ns: 1,
             faults: None,
+            invariants: None,
             past: None,
             halted_until: 0,
             log: None,
@@ -178,6 +182,11 @@ impl<'a> Cores<'a> {
         self.faults = Some(Faults::new(seed));
         // Another draw than that of the cores, by the same seed.
         self.contention.suffer(!seed);
+    }
+
+    /// Has [`Invariants`] checked after each step; `own_policy`: schedulers share work as Myriad's do.
+    pub fn check(&mut self, own_policy: bool) {
+        self.invariants = Some(Invariants::new(self.vm, own_policy));
     }
 
     /// Cores take the locks that OTP R13B04 took ([`PastLocks`]).
@@ -247,6 +256,9 @@ impl<'a> Cores<'a> {
             core.spent.wakes += 1;
         }
         core.now_ns = at;
+        if let Some(invariants) = &mut self.invariants {
+            invariants.before(at, id, core.scheduler.is_in_slice());
+        }
         match self.step(at, id) {
             Step::Ran(reductions) => {
                 let took = self.charge(id, reductions);
@@ -259,6 +271,15 @@ impl<'a> Cores<'a> {
             Step::Stop => return false,
         }
         self.deliver_wake_ups(at);
+        if let Some(mut invariants) = self.invariants.take() {
+            let seen = |core: &Core| Seen {
+                running: core.scheduler.running(),
+                parked: core.state == State::Parked,
+                waking: matches!(core.state, State::Waking(_)),
+            };
+            invariants.after(at, id, self.cores.iter().map(seen));
+            self.invariants = Some(invariants);
+        }
         self.disturb(at);
         true
     }

@@ -11,6 +11,7 @@ mod contention;
 mod core_heaps;
 mod cores;
 mod faults;
+mod invariants;
 mod json;
 mod lines;
 mod locks;
@@ -73,6 +74,9 @@ fn run(words: &Words) -> Result<i32, String> {
 
 /// Simulates one number of cores, and leaves the figures in a file.
 fn simulate(words: &Words, machine: &Machine, figures: &std::path::Path) -> Result<i32, String> {
+    if let Some((seed, _)) = words.faults {
+        invariants::watch(seed);
+    }
     let clock = Arc::new(VirtualClock::new(words.seed));
     let vm = program::vm(&words.root, words.cores.0, clock.clone())?;
     let module = program::load(vm, &words.files)?;
@@ -84,6 +88,9 @@ fn simulate(words: &Words, machine: &Machine, figures: &std::path::Path) -> Resu
     if let Some(log) = &words.log {
         let file = File::create(log).map_err(|why| format!("cannot write {}: {why}", log.display()))?;
         cores.log_to(Box::new(BufWriter::new(file)));
+    }
+    if words.faults.is_some() && cfg!(debug_assertions) {
+        cores.check(words.policy == Policy::Myriad);
     }
     if words.policy == Policy::R13b04 {
         if !vm.schedulers.follow_r13b04() {

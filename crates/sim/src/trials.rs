@@ -7,6 +7,9 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+/// So many lines of what a run that failed has said are shown.
+const SAID_LINES: usize = 3;
+
 /// Runs the program under the faults of each seed from `first` to `last`, on the most cores that were asked for. Gives the exit status: 1 if one
 /// failed.
 ///
@@ -24,20 +27,22 @@ pub fn trials(words: &Words, first: u64, last: u64) -> Result<i32, String> {
     while !running.is_empty() {
         failed.extend(next_failure(&mut running)?);
     }
-    for seed in &failed {
-        println!("failed: myriad sim --cores {} --faults {seed}", words.cores.1);
+    for (seed, why) in &failed {
+        println!("failed: myriad sim --cores {} --faults {seed}\n{why}", words.cores.1);
     }
     println!("faults: {} runs of {}, {} failed", last - first + 1, words.cores.1, failed.len());
     Ok(i32::from(!failed.is_empty()))
 }
 
-/// The seed of the run that was started first, when it has ended, if it failed.
-fn next_failure(running: &mut VecDeque<(u64, Child)>) -> Result<Option<u64>, String> {
-    let Some((seed, mut child)) = running.pop_front() else { return Ok(None) };
-    let status = child.wait().map_err(|why| format!("cannot wait for a run: {why}"))?;
+/// The seed of the run that was started first, when it has ended, if it failed, and the first lines of what it said.
+fn next_failure(running: &mut VecDeque<(u64, Child)>) -> Result<Option<(u64, String)>, String> {
+    let Some((seed, child)) = running.pop_front() else { return Ok(None) };
+    let ended = child.wait_with_output().map_err(|why| format!("cannot wait for a run: {why}"))?;
     // It may not be there.
     let _ = std::fs::remove_file(figures(seed));
-    Ok((!status.success()).then_some(seed))
+    let said = String::from_utf8_lossy(&ended.stderr);
+    let first: Vec<String> = said.lines().take(SAID_LINES).map(|line| format!("    {line}")).collect();
+    Ok((!ended.status.success()).then(|| (seed, first.join("\n"))))
 }
 
 fn start(words: &Words, seed: u64) -> Result<Child, String> {
@@ -49,7 +54,7 @@ fn start(words: &Words, seed: u64) -> Result<Child, String> {
         command.args([option, &value]);
     }
     command.args(&words.files).args(&words.args);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     command.spawn().map_err(|why| format!("cannot start a run: {why}"))
 }
 

@@ -77,6 +77,14 @@ impl Worker {
     }
 }
 
+impl Worker {
+    /// Has it been claimed, and not come back yet? Then a wake-up is on its way to it (IS3).
+    pub fn is_claimed(&self) -> bool {
+        // Relaxed: for a checker, while no producer is at work.
+        self.0.load(Relaxed) == WOKEN
+    }
+}
+
 /// How many workers are idle, and whether one searches. Best in a line of its own: it is written whenever a worker goes to sleep.
 #[derive(Debug)]
 pub struct IdleSet {

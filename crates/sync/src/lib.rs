@@ -27,6 +27,7 @@
 //! | [`count`] | how many hold an object that a table names |
 //! | [`cost`] | what a simulated machine is told of shared lines and locks |
 //! | [`point`] | where a test driver may let another thread run |
+//! | [`witness`] | what a checker of invariants is told |
 //! | [`rcu_table`] | a hash table that is read without a lock |
 //! | [`id_table`], [`numbers`], [`snapshots`] | objects by identifiers that rise; these identifiers; which objects there are at one moment |
 //! | `futex`, `futex_mutex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, mutex and condition over it, signal queue, sleeping, safe reclamation, grow-only table |
@@ -148,6 +149,7 @@ pub mod state;
 pub mod table;
 pub mod time_published;
 pub mod tombstone;
+pub mod witness;
 
 pub use backend::{atomic, cell, statics, thread};
 

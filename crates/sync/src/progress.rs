@@ -68,16 +68,20 @@ use crate::{
     backoff::Backoff,
     pad::CachePadded,
     slot,
+    witness::{Event, Moment, tell},
 };
 use std::{
     cell::{Cell, RefCell},
     fmt,
     mem::take,
+    ptr,
     sync::Arc,
 };
 
-/// What is done when all have made progress.
-enum Retired {
+/// What is done when all have made progress, and since when it waits.
+struct Retired(What, Moment);
+
+enum What {
     /// Runs.
     Work(Box<dyn FnOnce() + Send>),
     /// Is freed, by this function.
@@ -88,11 +92,19 @@ enum Retired {
 unsafe impl Send for Retired {}
 
 impl Retired {
+    fn work(work: impl FnOnce() + Send + 'static) -> Self {
+        Retired(What::Work(Box::new(work)), Moment::now())
+    }
+
+    fn object(object: *mut (), free: unsafe fn(*mut ())) -> Self {
+        Retired(What::Object(object, free), Moment::now())
+    }
+
     fn run(self) {
-        match self {
-            Retired::Work(work) => work(),
+        match self.0 {
+            What::Work(work) => work(),
             // SAFETY: the promise that `retire_object` asks for.
-            Retired::Object(object, free) => unsafe { free(object) },
+            What::Object(object, free) => unsafe { free(object) },
         }
     }
 }
@@ -199,9 +211,12 @@ impl Progress {
                 // joins another inherits its epoch, and so must see what the other saw (G2).
                 match slot.compare_exchange_weak(seen, new, AcqRel, Relaxed) {
                     Ok(_) => {
+                        if seen & COUNT == 0 {
+                            tell(Event::Quiescent { domain: self.address(), slot: guest });
+                        }
                         // SeqCst: G3, pairs with the fence in `seal`.
                         fence(SeqCst);
-                        return Pinned { progress: self, slot };
+                        return Pinned { progress: self, slot, index: guest };
                     }
                     Err(newer) => seen = newer,
                 }
@@ -216,7 +231,7 @@ impl Progress {
     /// its next quiescent points. If no thread is inside, the next one to enter does, at some time: work that a thread waits for must
     /// not be left so.
     pub fn retire_unregistered(&self, work: impl FnOnce() + Send + 'static) {
-        self.adopt(vec![Retired::Work(Box::new(work))]);
+        self.adopt(vec![Retired::work(work)]);
     }
 
     /// As [`ThreadSlot::retire_object`], from a thread that is not registered.
@@ -224,7 +239,7 @@ impl Progress {
     /// # Safety
     /// As there.
     pub unsafe fn retire_object(&self, object: *mut (), free: unsafe fn(*mut ())) {
-        self.adopt(vec![Retired::Object(object, free)]);
+        self.adopt(vec![Retired::object(object, free)]);
     }
 
     /// Waits until every thread has made progress. The caller must be neither registered (unless parked) nor
@@ -237,7 +252,13 @@ impl Progress {
         }
     }
 
+    /// What a checker knows the domain by.
+    fn address(&self) -> usize {
+        ptr::from_ref(self).addr()
+    }
+
     fn run(&self, work: Vec<Retired>) {
+        work.iter().for_each(|Retired(_, retired)| tell(Event::Freed { domain: self.address(), retired: *retired }));
         let mut work = work.into_iter();
         (self.runner)(&mut || work.by_ref().for_each(Retired::run));
     }
@@ -363,7 +384,7 @@ impl ThreadSlot {
     /// Runs `work` when every thread has been quiescent since now. What it frees must already be unreachable for
     /// threads that begin to look. It runs at a later quiescent point of this thread, or of another's if this one parks.
     pub fn retire(&self, work: impl FnOnce() + Send + 'static) {
-        self.open.borrow_mut().push(Retired::Work(Box::new(work)));
+        self.open.borrow_mut().push(Retired::work(work));
         self.has_work.set(true);
     }
 
@@ -373,13 +394,14 @@ impl ThreadSlot {
     /// `free` may be called with `object`, once, on any thread, when every thread has been quiescent.
     #[inline]
     pub unsafe fn retire_object(&self, object: *mut (), free: unsafe fn(*mut ())) {
-        self.open.borrow_mut().push(Retired::Object(object, free));
+        self.open.borrow_mut().push(Retired::object(object, free));
         self.has_work.set(true);
     }
 
     /// This thread now holds no reference into shared structures.
     #[inline]
     pub fn quiescent(&self) {
+        tell(Event::Quiescent { domain: self.progress.address(), slot: self.index });
         // Acquire: pairs with the Release on the epoch in `seal` (G2).
         let epoch = self.progress.epoch.load(Acquire);
         if epoch != self.seen.get() {
@@ -431,6 +453,7 @@ impl ThreadSlot {
     }
 
     fn enter(&self) {
+        tell(Event::Quiescent { domain: self.progress.address(), slot: self.index });
         // Acquire: pairs with the Release on the epoch in `seal` (G2).
         self.show(self.progress.epoch.load(Acquire));
         // SeqCst: G3, pairs with the fence in `seal`.
@@ -438,6 +461,7 @@ impl ThreadSlot {
     }
 
     fn leave(&self) {
+        tell(Event::Outside { domain: self.progress.address(), slot: self.index });
         self.seen.set(0);
         // Release: pairs with the Acquire in `scan` (G2).
         self.word().store(0, Release);
@@ -487,13 +511,17 @@ impl fmt::Debug for ThreadSlot {
 pub struct Pinned<'a> {
     progress: &'a Progress,
     slot: &'a AtomicU64,
+    index: usize,
 }
 
 impl Drop for Pinned<'_> {
     fn drop(&mut self) {
         // Release: pairs with the Acquire in `scan` (G2). A read-modify-write, so that the last of several guests
         // continues the release sequences of the others.
-        self.slot.fetch_sub(1, Release);
+        let before = self.slot.fetch_sub(1, Release);
+        if before & COUNT == 1 {
+            tell(Event::Outside { domain: self.progress.address(), slot: self.index });
+        }
         while !self.progress.see_through(Vec::new()) {}
     }
 }

@@ -221,6 +221,11 @@ impl Scheduler {
         Some((process.pid.data(), heap.used_words(), heap.total_size_words()))
     }
 
+    /// The process whose slice has paused.
+    pub fn running(&self) -> Option<&'static Process> {
+        self.paused.as_ref().map(|slice| slice.process)
+    }
+
     /// Who steps it itself, and has found it idle, asks before it parks: `false` if there is work after all. [`Scheduler::after_park`] must
     /// follow either way.
     pub fn before_park(&mut self) -> bool {
