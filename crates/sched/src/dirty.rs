@@ -18,9 +18,8 @@
 //!
 //! DP1. A thread that takes a job goes online in thread progress before it lets go of the queue's lock: what the job refers to, and
 //!      only the queue kept until then, outlives it.
-//! DP2. Who makes a job the work of the scheduler that runs alone says so in `for_the_one`, under the lock of the job's pool, and then
-//!      unparks that scheduler, if it is not that scheduler itself. The scheduler clears the word before it looks under the locks. If it
-//!      misses a job there, the lock was taken later for that job, and the word is set again; if it has parked, it is woken.
+//! DP2. Who makes a job the work of the scheduler that runs alone calls that scheduler (`sync::Summons`), under the lock of the job's pool,
+//!      and then unparks it, if it is not that scheduler itself. So no such job waits while that scheduler sleeps (sync/SU1).
 //!
 //! A thread of a pool sleeps on a condition under the pool's lock, not in the idle set of normal schedulers: jobs are long, so a lock
 //! and a call of the operating system for each do not count, and the lock makes store and look one step. It holds normal
@@ -36,9 +35,8 @@ use crate::microstate::{self, State};
 use crate::queues::Queues;
 use crate::schedulers::{Numbers, Schedulers};
 use myriad_process::{Priority, Process};
-use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_sync::thread::CAN_SPAWN;
-use myriad_sync::{CachePadded, Condvar, LockClass, Mutex, MutexGuard};
+use myriad_sync::{CachePadded, Condvar, LockClass, Mutex, MutexGuard, Summons};
 
 static CLASS: LockClass = LockClass::new("dirty_run_queue", 610);
 
@@ -133,9 +131,8 @@ impl<J> Pool<J> {
 pub struct DirtyPools<J> {
     cpu: Pool<J>,
     io: Pool<J>,
-    /// There may be work for the scheduler that runs alone. Set, under the lock of a pool, by what may make it so; cleared by that
-    /// scheduler before it looks.
-    for_the_one: AtomicBool,
+    /// Calls the scheduler that runs alone (DP2).
+    for_the_one: Summons,
     loads: Box<[CachePadded<Load>]>,
 }
 
@@ -145,7 +142,7 @@ impl<J> DirtyPools<J> {
         DirtyPools {
             cpu: Pool::new(numbers.dirty_cpu_online),
             io: Pool::new(numbers.dirty_io),
-            for_the_one: AtomicBool::new(false),
+            for_the_one: Summons::new(),
             loads,
         }
     }
@@ -166,12 +163,11 @@ impl<J> DirtyPools<J> {
         }
     }
 
-    /// What waits may have become the work of the scheduler that runs alone: says so, if it has (DP2).
-    fn ask_the_one(&self, jobs: &Jobs<J>) -> bool {
+    /// What waits may have become the work of the scheduler that runs alone: calls it, if it has (DP2).
+    fn ask_the_one(&self, jobs: &MutexGuard<'_, Jobs<J>>) -> bool {
         let asks = jobs.is_for_the_one();
         if asks {
-            // Relaxed: the pool's lock orders it with the clearing, and the unparking that follows with the look before a park (DP2).
-            self.for_the_one.store(true, Ordering::Relaxed);
+            self.for_the_one.call(jobs);
         }
         asks
     }
@@ -259,20 +255,12 @@ impl<J> DirtyPools<J> {
     /// May there be work that the scheduler which runs alone has to do?
     #[inline]
     pub fn wants_the_one(&self) -> bool {
-        // Relaxed: see `ask_the_one`.
-        self.for_the_one.load(Ordering::Relaxed)
+        self.for_the_one.is_called()
     }
 
     /// A job for the scheduler that runs alone, which calls it.
     pub fn take_for_the_one(&self) -> Option<J> {
-        // Relaxed: see `ask_the_one`.
-        self.for_the_one.store(false, Ordering::Relaxed);
-        let job = self.cpu.take_while_blocked().or_else(|| self.io.take_while_blocked());
-        if job.is_some() {
-            // There may be more.
-            self.for_the_one.store(true, Ordering::Relaxed);
-        }
-        job
+        self.for_the_one.answer(|| self.cpu.take_while_blocked().or_else(|| self.io.take_while_blocked()))
     }
 }
 

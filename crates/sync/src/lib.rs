@@ -31,6 +31,7 @@
 //! | [`rcu_table`] | a hash table that is read without a lock |
 //! | [`id_table`], [`numbers`], [`snapshots`] | objects by identifiers that rise; these identifiers; which objects there are at one moment |
 //! | `futex`, `futex_mutex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, mutex and condition over it, signal queue, sleeping, safe reclamation, grow-only table |
+//! | [`summons`] | one thread is asked for work that lies under a lock |
 //! | [`idle`], [`leader`] | which threads sleep without work, and which of them waits for events: waking as few as possible |
 //! | [`safepoint`] | stopping the world |
 //! | [`exit_flag`] | an object ends while others give it things |
@@ -146,6 +147,7 @@ pub mod slot;
 pub mod snapshots;
 pub mod spin;
 pub mod state;
+pub mod summons;
 pub mod table;
 pub mod time_published;
 pub mod tombstone;
@@ -182,6 +184,7 @@ pub use sharing::Sharing;
 pub use snapshots::{Snapshot, Snapshots};
 pub use spin::{SpinLock, TicketLock};
 pub use state::{StateWord, Visit};
+pub use summons::Summons;
 pub use table::AppendVec;
 pub use time_published::TimePublishedLock;
 pub use tombstone::Tombstone;
