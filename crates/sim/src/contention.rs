@@ -131,13 +131,13 @@ impl Meter for Contention {
         let now = self.now.get();
         let at = self.locks.borrow_mut().acquire(class, hold, now);
         self.pass(0, at - now);
-        self.fetch(hold.lock, Access::Update);
+        self.fetch(hold.line, Access::Update);
     }
 
     fn is_free(&self, hold: Hold) -> bool {
         let free = self.locks.borrow().is_free(hold, self.now.get());
         if !free {
-            self.fetch(hold.lock, Access::Read);
+            self.fetch(hold.line, Access::Read);
             self.pause();
         }
         free
@@ -147,7 +147,7 @@ impl Meter for Contention {
         if let Some(faults) = &mut *self.faults.borrow_mut() {
             self.pass(0, faults.with_lock());
         }
-        self.fetch(hold.lock, Access::Write);
+        self.fetch(hold.line, Access::Write);
         let at = self.locks.borrow_mut().release(hold, self.now.get());
         self.pass(0, at - self.now.get());
     }
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn a_lock_is_waited_for_while_it_is_held() {
         let machine = machine();
-        let hold = Hold { lock: 64, shared: false };
+        let hold = Hold { lock: 64, line: 64, shared: false };
         machine.begin(0, 0);
         machine.acquire(&CLASS, hold);
         machine.pause();

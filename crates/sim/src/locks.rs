@@ -114,8 +114,8 @@ mod tests {
     use myriad_sync::cost::Hold;
 
     static CLASS: LockClass = LockClass::new("a class", 1);
-    const WRITE: Hold = Hold { lock: 64, shared: false };
-    const READ: Hold = Hold { lock: 64, shared: true };
+    const WRITE: Hold = Hold { lock: 64, line: 64, shared: false };
+    const READ: Hold = Hold { lock: 64, line: 64, shared: true };
 
     fn locks() -> Locks {
         let mut locks = Locks::default();

@@ -96,7 +96,8 @@ impl PastLocks {
 
 /// Takes the lock of this number and gives it back. Each is on a line of its own, of the first page, where nothing else can be.
 fn once(machine: &Contention, class: &'static LockClass, number: usize) {
-    let hold = Hold { lock: 64 * (1 + number), shared: false };
+    let at = 64 * (1 + number);
+    let hold = Hold { lock: at, line: at, shared: false };
     machine.acquire(class, hold);
     machine.release(hold);
 }

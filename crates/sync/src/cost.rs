@@ -25,6 +25,8 @@ pub enum Access {
 pub struct Hold {
     /// Where it is; its identity.
     pub lock: usize,
+    /// Where taking it and giving it back writes: an address in the line that has to be fetched.
+    pub line: usize,
     /// With other readers.
     pub shared: bool,
 }
@@ -33,13 +35,20 @@ impl Hold {
     /// By one thread alone.
     #[inline(always)]
     pub(crate) fn exclusive<T>(lock: &T) -> Hold {
-        Hold { lock: std::ptr::from_ref(lock).addr(), shared: false }
+        let lock = std::ptr::from_ref(lock).addr();
+        Hold { lock, line: lock, shared: false }
     }
 
     /// By one of several readers.
     #[inline(always)]
     pub(crate) fn shared<T>(lock: &T) -> Hold {
-        Hold { lock: std::ptr::from_ref(lock).addr(), shared: true }
+        Hold { shared: true, ..Hold::exclusive(lock) }
+    }
+
+    /// By one of several readers, who counts in a group.
+    #[inline(always)]
+    pub(crate) fn in_group<T, G>(lock: &T, group: &G) -> Hold {
+        Hold { line: std::ptr::from_ref(group).addr(), ..Hold::shared(lock) }
     }
 }
 

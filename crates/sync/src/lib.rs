@@ -18,6 +18,7 @@
 //! | [`pad`], [`slot`], [`counter`], [`backoff`] | cache lines, dense thread numbers, sharded counters, spinning |
 //! | [`class`], [`profile`] | lock classes, their order, and what contends |
 //! | [`mutex`], [`rwlock`], [`spin`], [`reactive`], [`mcs`], [`time_published`] | the locks; none is ever poisoned |
+//! | [`group_rwlock`], `reader_groups` | a readers-writer lock for many readers, and where they count |
 //! | [`biased_lock`] | a lock whose first user goes without it until another user comes |
 //! | [`request`] | any thread asks one thread to look at something anew |
 //! | [`revocable`] | a value that can be taken away from its user |
@@ -119,6 +120,7 @@ mod futex;
     )
 )]
 mod futex_mutex;
+pub mod group_rwlock;
 pub mod id_table;
 pub mod idle;
 pub mod leader;
@@ -138,6 +140,7 @@ pub mod progress;
 pub mod rcu_table;
 pub mod reactive;
 pub mod request;
+mod reader_groups;
 pub mod revocable;
 pub mod rwlock;
 pub mod safepoint;
@@ -162,6 +165,7 @@ pub use count::Count;
 pub use counter::{ShardedCounter, ShardedTally, Tally};
 pub use directory::{Directory, Entered};
 pub use exit_flag::ExitFlag;
+pub use group_rwlock::{GroupReadGuard, GroupRwLock, GroupWriteGuard, Spread};
 pub use id_table::{IdTable, Reserved};
 pub use idle::IdleSet;
 pub use leader::{LeaderSlot, Leading};
