@@ -11,11 +11,12 @@
 
 use crate::clock::VirtualClock;
 use crate::contention::{Contention, Places, Shared};
+use crate::costs::Worked;
 use crate::faults::Faults;
 use crate::locks::Waits;
 use crate::machine::Machine;
 use crate::past::{Deeds, PastLocks};
-use myriad_heap::meter::{self, Moved};
+use myriad_heap::meter::{self, Counts, Work};
 use myriad_sched::{DirtyKind, Local};
 use myriad_sync::cost;
 use myriad_vm::Vm;
@@ -58,6 +59,8 @@ struct Core {
     /// An entry of the agenda from before this number is void.
     entry: u64,
     spent: Spent,
+    /// Work of less than a nanosecond that is still to be charged (picoseconds).
+    rest: Worked,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -81,6 +84,8 @@ pub struct Cores<'a> {
     agenda: BinaryHeap<Reverse<(u64, usize, u64)>>,
     /// Of all that happened (FNV-1a): the same seed gives the same digest.
     digest: u64,
+    /// The work of all cores.
+    done: Counts,
     seen_ns: u64,
     faults: Option<Faults>,
     /// The locks of OTP R13B04, if they are taken.
@@ -99,6 +104,8 @@ pub struct Outcome {
     pub cores: Vec<Spent>,
     /// Of all that happened.
     pub digest: u64,
+    /// What work was done.
+    pub done: Counts,
     /// Waits for locks by class name.
     pub waits: BTreeMap<&'static str, Waits>,
     /// What lines have cost by place in the source: nanoseconds, and how often one was fetched.
@@ -115,7 +122,14 @@ impl<'a> Cores<'a> {
         for id in 0..vm.config.schedulers {
             let mut scheduler = Scheduler::new(vm, id)?;
             scheduler.run_in_pieces(piece);
-            cores.push(Core { scheduler, now_ns: 1, state: State::Awake, entry: 0, spent: Spent::default() });
+            cores.push(Core {
+                scheduler,
+                now_ns: 1,
+                state: State::Awake,
+                entry: 0,
+                spent: Spent::default(),
+                rest: Worked::default(),
+            });
             agenda.push(Reverse((1, id, 0)));
         }
         let dirty = vm.scheduler_local(vm.config.schedulers, true)?;
@@ -132,6 +146,7 @@ impl<'a> Cores<'a> {
             dirty,
             agenda,
             digest,
+            done: Counts::default(),
             seen_ns: 1,
             faults: None,
             past: None,
@@ -184,8 +199,9 @@ impl<'a> Cores<'a> {
         }
         // What the last core did counts.
         let ns = self.cores.iter().map(|core| core.now_ns).max().unwrap_or(0).min(limit_ns).max(self.seen_ns);
-        let (digest, waits, places) = (self.digest, self.contention.waits(), self.contention.places());
-        Outcome { ns, cores: self.cores.into_iter().map(|core| core.spent).collect(), digest, waits, places, stuck }
+        let (digest, done, waits, places) = (self.digest, self.done, self.contention.waits(), self.contention.places());
+        let cores = self.cores.into_iter().map(|core| core.spent).collect();
+        Outcome { ns, cores, digest, done, waits, places, stuck }
     }
 
     /// It is `at` for all cores that do nothing.
@@ -271,22 +287,22 @@ impl<'a> Cores<'a> {
 
     /// Charges what the core's step did to it; gives the nanoseconds, one at least.
     fn charge(&mut self, id: usize, reductions: u32) -> u64 {
-        let Moved { messages, copied, collected } = meter::take();
+        let done = meter::take();
         if let Some(past) = &mut self.past {
-            let next = self.vm.processes.next_pid().data();
-            past.take(self.contention, id, Deeds { collected: collected > 0, messages, next });
+            let (messages, next) = (done[Work::Message as usize], self.vm.processes.next_pid().data());
+            past.take(self.contention, id, Deeds { collected: done[Work::CollectedWord as usize] > 0, messages, next });
         }
-        let (machine, core) = (self.machine, &mut self.cores[id]);
-        let slice_ns = if core.scheduler.is_in_slice() { 0.0 } else { machine.slice_ns };
+        for (sum, units) in self.done.iter_mut().zip(done) {
+            *sum += units;
+        }
+        let core = &mut self.cores[id];
+        let Worked { running, messages, collecting } = self.machine.costs.of(&done, reductions, &mut core.rest);
         let spent = &mut core.spent;
-        let running = (f64::from(reductions) * machine.reduction_ns + slice_ns) as u64;
-        let sending = (messages as f64 * machine.message_ns + copied as f64 * machine.copied_word_ns) as u64;
-        let collecting = (collected as f64 * machine.collected_word_ns) as u64;
         spent.running += running;
-        spent.messages += sending;
+        spent.messages += messages;
         spent.collecting += collecting;
         spent.reductions += u64::from(reductions);
-        (running + sending + collecting + self.charge_shared(id)).max(1)
+        (running + messages + collecting + self.charge_shared(id)).max(1)
     }
 
     /// The core has nothing to run: it parks, if there really is nothing.

@@ -9,6 +9,7 @@ mod clock;
 mod contention;
 mod core_heaps;
 mod cores;
+mod costs;
 mod faults;
 mod json;
 mod lines;

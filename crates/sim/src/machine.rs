@@ -1,5 +1,6 @@
 //! What a simulated machine is: its cores, and what work takes on each, as a TOML file says it.
 
+use crate::costs::Costs;
 use crate::topology::Topology;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -24,18 +25,10 @@ pub struct Machine {
     pub name: String,
     /// How many cores it has.
     pub cores: usize,
-    /// A reduction.
-    pub reduction_ns: f64,
-    /// The beginning and end of a slice, apart from its reductions.
-    pub slice_ns: f64,
+    /// What work takes.
+    pub costs: Costs,
     /// A look at the queues that finds nothing.
     pub step_ns: f64,
-    /// A message, sent, queued and received, apart from its words.
-    pub message_ns: f64,
-    /// A word of a message that is copied.
-    pub copied_word_ns: f64,
-    /// A word that a collection moves.
-    pub collected_word_ns: f64,
     /// From a wake-up until the core that slept works.
     pub wake_ns: u64,
     /// Where the cores are, and what a cache line takes from one to another.
@@ -61,22 +54,21 @@ impl Machine {
 
     fn parse(text: &str) -> Result<Machine, String> {
         let (name, mut numbers) = entries(text)?;
+        // What a file does not say of work takes nothing.
+        let costs = Costs::new(|key| match numbers.remove(key) {
+            None => Ok(0.0),
+            Some(found) => in_range(key, found, 0.0, MOST_NS),
+        })?;
         let mut number = |key: &str, least: f64, most: f64| {
             let found = numbers.remove(key).ok_or_else(|| format!("`{key}` is missing"))?;
-            let found = found.filter(|n| (least..=most).contains(n));
-            found.ok_or_else(|| format!("`{key}` is to be a number from {least} to {most}"))
+            in_range(key, found, least, most)
         };
         let cores = number("cores", 1.0, MOST_CORES as f64)? as usize;
         let machine = Machine {
             name,
             cores,
-            // Time must pass.
-            reduction_ns: number("reduction_ns", 0.01, MOST_NS)?,
-            slice_ns: number("slice_ns", 0.0, MOST_NS)?,
+            costs,
             step_ns: number("step_ns", 1.0, MOST_NS)?,
-            message_ns: number("message_ns", 0.0, MOST_NS)?,
-            copied_word_ns: number("copied_word_ns", 0.0, MOST_NS)?,
-            collected_word_ns: number("collected_word_ns", 0.0, MOST_NS)?,
             wake_ns: number("wake_ns", 0.0, MOST_NS)? as u64,
             topology: Topology {
                 socket_cores: parts(&mut number, "sockets", cores)?,
@@ -95,6 +87,11 @@ impl Machine {
             None => Ok(machine),
         }
     }
+}
+
+fn in_range(key: &str, found: Option<f64>, least: f64, most: f64) -> Result<f64, String> {
+    let found = found.filter(|n| (least..=most).contains(n));
+    found.ok_or_else(|| format!("`{key}` is to be a number from {least} to {most}"))
 }
 
 /// Cores of each of so many equal parts of a machine.
