@@ -21,7 +21,7 @@ use crate::block::{self, Move};
 use crate::copy::{Copier, Span, mode};
 use crate::heap::{GcInfo, Heap, RESERVED, words_between};
 use crate::literal;
-use crate::meter;
+use crate::meter::{self, Work};
 use crate::roots::Roots;
 use crate::sizes;
 use crate::sweep::Swept;
@@ -291,7 +291,9 @@ impl Heap {
         debug_assert!(self.ensure(need), "a collection for {need} words left no room for them");
         let words_reclaimed = before.saturating_sub(self.young_words() + self.old_words());
         account::collected(words_reclaimed);
-        meter::collected(words_copied);
+        meter::count(Work::Collection, 1);
+        meter::count(Work::Allocated, fresh as u64);
+        meter::count(Work::CollectedWord, words_copied as u64);
         Ok(GcReport {
             words_copied,
             words_reclaimed,

@@ -16,7 +16,7 @@
 //! | `purge` | does a heap still hold literals of an area; copies them out |
 //! | [`settings`], [`sizes`] | what the user may set; the table of block sizes |
 //! | [`account`] | totals over all heaps |
-//! | [`meter`] | messages that a thread has made, words that it has moved, for simulators |
+//! | [`meter`] | the work that a thread has done, by kinds, for simulators |
 //! | `check` | the invariants below, as a function (run around each collection under `--cfg heap_check`) |
 //!
 //! Invariants of a [`Heap`] whenever its owner is not inside an operation:

@@ -9,8 +9,9 @@
 //!      too. Both belong to one process, so no more than one thread is at work with them; the one that lets go last frees it.
 
 use crate::fragment::{Chunk, Fragment};
+use crate::meter::{self, Work};
 use crate::queue_link::{QueueLink, Queued};
-use crate::{Heap, LiteralRanges, Payload, meter};
+use crate::{Heap, LiteralRanges, Payload};
 use myriad_term::{Term, TermRef};
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
@@ -36,7 +37,7 @@ impl Message {
             Some(token) => token,
             None => fragment.add_copy(token),
         };
-        meter::message();
+        meter::count(Work::Message, 1);
         let mut message = Message(fragment.into_first());
         debug_assert!(!message.is_joined(), "MB1: a message is made of words that belong to a heap");
         let [term_place, token_place] = message.terms();
@@ -147,7 +148,7 @@ impl Message {
             return self.join(heap);
         };
         let start = Chunk::start(self.0.as_ptr());
-        meter::copied(words);
+        meter::count(Work::CopiedWord, words as u64);
         // SAFETY: the words are the message's own, all in one chunk and none of them counted, and there is room for them.
         unsafe { heap.move_in(start, words, self.terms()) };
         let chunk = self.chunk_mut();

@@ -1,42 +1,111 @@
-//! Messages that this thread has made, and words that it has moved: what a simulator charges virtual time for (Zhang 2011, 5.2).
+//! Work that this thread has done, by kinds: what a simulator charges virtual time for (Zhang 2011, 5.2).
 //!
-//! Plain counters of the thread, two additions for a message and one for a collection.
+//! Plain counters of the thread, in builds with the feature `costs` only: in all others [`count`] is nothing. What a unit of each kind takes is
+//! the simulated machine's concern (crate `sim`).
 
-use std::cell::Cell;
-
-thread_local! {
-    static MESSAGES: Cell<u64> = const { Cell::new(0) };
-    static COPIED: Cell<u64> = const { Cell::new(0) };
-    static COLLECTED: Cell<u64> = const { Cell::new(0) };
+/// Calls a macro with all kinds of work: name, key in the file of a machine, and what a unit is.
+macro_rules! for_each_work {
+    ($then:ident) => { $then! {
+        Move "move_ns" "An instruction of tier 0 that moves terms between registers.";
+        Test "test_ns" "A test, a selection or a jump.";
+        Call "call_ns" "A call or return, with the moves that the instruction does on the way.";
+        Frame "frame_ns" "A frame made or left, or a look whether there is room.";
+        Integer "integer_ns" "Arithmetic of small integers.";
+        Division "division_ns" "A division or remainder of small integers.";
+        Float "float_ns" "Arithmetic of floats in float registers.";
+        Boxing "boxing_ns" "A float that goes from a term to a register, or back.";
+        Build "build_ns" "A list cell, tuple or fun that is built.";
+        Take "take_ns" "An element or two of a list or tuple that are read.";
+        Map "map_ns" "An instruction on maps.";
+        Bits "bits_ns" "An instruction on bit strings.";
+        Receive "receive_ns" "An instruction of `receive`.";
+        OutOfLine "out_of_line_ns" "Any other instruction: guard built-ins, exceptions, `apply`.";
+        Big "big_ns" "Arithmetic that is out of line: of large integers, of floats that the compiler did not know to be some.";
+        BuiltIn "built_in_ns" "A call of a built-in function, apart from its reductions.";
+        BuiltInReduction "built_in_reduction_ns" "A reduction that a built-in charges for its work.";
+        ListReduction "list_reduction_ns" "The same of those of `lists`, eight comparisons of a sort.";
+        EtsReduction "ets_reduction_ns" "The same of those of `ets`.";
+        Ets "ets_ns" "A call of a built-in of `ets`, beside being one of a built-in.";
+        Slice "slice_ns" "The beginning and end of a slice.";
+        Message "message_ns" "A message, sent, queued and received, apart from its words.";
+        CopiedWord "copied_word_ns" "A word of a message that is copied.";
+        Allocated "allocated_word_ns" "A word of a heap that has been used up, when it is collected.";
+        Collection "collection_ns" "A collection, apart from the words that it moves.";
+        CollectedWord "collected_word_ns" "A word that a collection moves.";
+        Process "process_ns" "A process that is made, and its end.";
+        Signal "signal_ns" "A signal other than a message that is handled.";
+        Timer "timer_ns" "A timer that is set.";
+    } };
 }
 
-/// What a thread has done.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Moved {
-    /// Messages made.
-    pub messages: u64,
-    /// Words copied into messages and out of them.
-    pub copied: u64,
-    /// Words moved by collections.
-    pub collected: u64,
+macro_rules! define {
+    ($($name:ident $key:literal $meaning:literal;)*) => {
+        /// A kind of work.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(u8)]
+        pub enum Work {
+            $(#[doc = $meaning] $name,)*
+        }
+
+        impl Work {
+            /// All kinds, in their order.
+            pub const ALL: [Work; [$($key,)*].len()] = [$(Work::$name,)*];
+
+            /// The key of what a unit takes, in the file of a machine.
+            pub const fn key(self) -> &'static str {
+                match self { $(Work::$name => $key,)* }
+            }
+
+            /// What a unit is.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Work::$name => $meaning,)* }
+            }
+        }
+    };
+}
+for_each_work!(define);
+
+/// Units of each kind, in the order of [`Work::ALL`].
+pub type Counts = [u64; Work::ALL.len()];
+
+#[cfg(feature = "costs")]
+mod counters {
+    use super::{Counts, Work};
+    use std::cell::Cell;
+
+    thread_local! {
+        static DONE: [Cell<u64>; Work::ALL.len()] = const { [const { Cell::new(0) }; Work::ALL.len()] };
+    }
+
+    /// Does this build count?
+    pub const COUNTS: bool = true;
+
+    /// This thread does so many units of a kind of work.
+    #[inline(always)]
+    pub fn count(work: Work, units: u64) {
+        DONE.with(|done| done[work as usize].set(done[work as usize].get() + units));
+    }
+
+    /// What this thread has done since it last asked.
+    pub fn take() -> Counts {
+        DONE.with(|done| std::array::from_fn(|work| done[work].take()))
+    }
 }
 
-/// What this thread has done since it last asked.
-pub fn take() -> Moved {
-    Moved { messages: MESSAGES.take(), copied: COPIED.take(), collected: COLLECTED.take() }
-}
+#[cfg(not(feature = "costs"))]
+mod counters {
+    use super::{Counts, Work};
 
-#[inline]
-pub(crate) fn message() {
-    MESSAGES.set(MESSAGES.get() + 1);
-}
+    /// Does this build count?
+    pub const COUNTS: bool = false;
 
-#[inline]
-pub(crate) fn copied(words: usize) {
-    COPIED.set(COPIED.get() + words as u64);
-}
+    /// This thread does so many units of a kind of work, which this build does not count.
+    #[inline(always)]
+    pub fn count(_work: Work, _units: u64) {}
 
-#[inline]
-pub(crate) fn collected(words: usize) {
-    COLLECTED.set(COLLECTED.get() + words as u64);
+    /// Nothing: this build does not count.
+    pub fn take() -> Counts {
+        [0; Work::ALL.len()]
+    }
 }
+pub use counters::{COUNTS, count, take};

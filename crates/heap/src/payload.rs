@@ -22,7 +22,8 @@
 //! });
 //! ```
 
-use crate::{Fragment, Heap, meter};
+use crate::meter::{self, Work};
+use crate::{Fragment, Heap};
 use myriad_term::{Alloc, Term, TermRef};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -109,7 +110,7 @@ impl Payload {
     #[inline(never)]
     pub fn copy_counted(term: TermRef<'_>) -> (Payload, usize) {
         let (term, fragment, words) = Fragment::copy_of(term);
-        meter::copied(words);
+        meter::count(Work::CopiedWord, words as u64);
         debug_assert_eq!(fragment.is_none(), words == 0, "PL1: what takes memory has it");
         (Payload { term, fragment }, words)
     }

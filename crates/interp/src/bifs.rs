@@ -5,7 +5,7 @@
 
 use crate::instr::{NO_CONTINUATION, Op};
 use crate::machine::{Machine, high, target, wide};
-use crate::{calls, errors, guards, stubs, trace};
+use crate::{calls, costs, errors, guards, stubs, trace};
 use myriad_process::{Class, CodePtr};
 use myriad_term::{Mfa, Term, am};
 use myriad_vm::Resume;
@@ -103,7 +103,9 @@ fn run_built_in(m: &mut Machine<'_, '_>, def: &BifDef, arity: usize, at: Resume)
     // (`Ctx::make_room`), and is called again.
     let args = unsafe { m.args(arity) };
     let result = (def.function_ptr)(m.ctx, args);
+    let left = m.reds;
     m.come_back();
+    costs::called(def, left - m.reds);
     result
 }
 

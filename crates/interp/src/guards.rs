@@ -6,6 +6,7 @@
 use crate::errors;
 use crate::instr::Op;
 use crate::machine::{Machine, high, short, target, wide};
+use myriad_heap::meter::{self, Work};
 use myriad_term::arith::{self, ArithError};
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::{BifDef, BifResult, Escape};
@@ -287,6 +288,7 @@ pub unsafe fn arithmetic(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
             }
         }
     }
+    meter::count(Work::Big, 1);
     let heap = m.heap();
     let (result, name, words) = match op {
         Op::Add | Op::AddRegisters => (arith::add(heap, a, b), am::plus, 5),

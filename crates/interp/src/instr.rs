@@ -291,7 +291,7 @@ impl Op {
     /// # Safety
     /// `word` is the first word of an instruction that the decoder has made.
     #[inline(always)]
-    pub unsafe fn of(word: u32) -> Op {
+    pub const unsafe fn of(word: u32) -> Op {
         let opcode = word as u16 % STEP;
         debug_assert!(opcode < Op::COUNT);
         // SAFETY: the decoder writes `Op` values only.

@@ -17,6 +17,7 @@
 //! | `saving` | noting calls for `save_calls` |
 //! | `shapes` | key tuples of maps that code makes |
 //! | `bits` | runs of bits |
+//! | `costs` | what kind of work an instruction is, for the simulator |
 
 #![allow(
     clippy::missing_safety_doc,
@@ -28,6 +29,7 @@ mod bits;
 mod building;
 mod calls;
 pub mod code;
+mod costs;
 pub mod decode;
 pub mod disasm;
 mod engine;

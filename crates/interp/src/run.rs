@@ -28,7 +28,7 @@ mod state;
 
 use crate::instr::{ANY, FROM_X, FROM_Y, Op, STEP, TO_Y, VERSIONS, X, X_ONLY, Y};
 use crate::machine::Machine;
-use crate::{bifs, building, calls, errors, guards, loop_intrinsics as loops, maps, matching, receive, trace};
+use crate::{bifs, building, calls, costs, errors, guards, loop_intrinsics as loops, maps, matching, receive, trace};
 use myriad_term::Term;
 use myriad_vm::engine::SliceEnd;
 use state::State;
@@ -128,6 +128,7 @@ pub unsafe fn run(m: &mut Machine<'_, '_>, pc: *const u32) -> SliceEnd {
         (*machine).next = pc;
         while !(*machine).next.is_null() {
             let (pc, heap) = ((*machine).next, (*machine).heap);
+            costs::dispatched(*pc);
             TABLE[usize::from(*pc as u16)](pc, (*machine).x, (*heap).stop.cast(), (*heap).htop, machine);
         }
         (*machine).end

@@ -11,6 +11,7 @@
 
 use crate::clock::VirtualClock;
 use crate::contention::{Contention, Places, Shared};
+use crate::costs::Worked;
 use crate::faults::Faults;
 use crate::invariants::{Invariants, Seen};
 use crate::locks::Waits;
@@ -18,7 +19,7 @@ use crate::machine::Machine;
 use crate::memory::{HeapSeen, Memory, Touched};
 use crate::past::{Deeds, PastLocks};
 use crate::placement::Placement;
-use myriad_heap::meter::{self, Moved};
+use myriad_heap::meter::{self, Counts, Work};
 use myriad_sched::{DirtyKind, Local};
 use myriad_sync::cost;
 use myriad_vm::Vm;
@@ -67,6 +68,8 @@ struct Core {
     /// An entry of the agenda from before this number is void.
     entry: u64,
     spent: Spent,
+    /// Work of less than a nanosecond that is still to be charged (picoseconds).
+    rest: Worked,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -94,6 +97,8 @@ pub struct Cores<'a> {
     agenda: BinaryHeap<Reverse<(u64, usize, u64)>>,
     /// Of all that happened (FNV-1a): the same seed gives the same digest.
     digest: u64,
+    /// The work of all cores.
+    done: Counts,
     seen_ns: u64,
     faults: Option<Faults>,
     /// What must hold after each step, if somebody looks.
@@ -116,6 +121,8 @@ pub struct Outcome {
     pub used: Vec<u64>,
     /// Of all that happened.
     pub digest: u64,
+    /// What work was done.
+    pub done: Counts,
     /// Waits for locks by class name.
     pub waits: BTreeMap<&'static str, Waits>,
     /// What lines have cost by place in the source: nanoseconds, and how often one was fetched.
@@ -145,6 +152,7 @@ impl<'a> Cores<'a> {
                 heap: None,
                 entry: 0,
                 spent: Spent::default(),
+                rest: Worked::default(),
             });
             agenda.push(Reverse((1, id, 0)));
         }
@@ -168,6 +176,7 @@ impl<'a> Cores<'a> {
             dirty,
             agenda,
             digest,
+            done: Counts::default(),
             seen_ns: 1,
             faults: None,
             invariants: None,
@@ -226,9 +235,9 @@ impl<'a> Cores<'a> {
         }
         // What the last core did counts.
         let ns = self.cores.iter().map(|core| core.now_ns).max().unwrap_or(0).min(limit_ns).max(self.seen_ns);
-        let (digest, waits, places) = (self.digest, self.contention.waits(), self.contention.places());
+        let (digest, done, waits, places) = (self.digest, self.done, self.contention.waits(), self.contention.places());
         let cores = self.cores.into_iter().map(|core| core.spent).collect();
-        Outcome { ns, cores, used: self.used, digest, waits, places, stuck }
+        Outcome { ns, cores, used: self.used, digest, done, waits, places, stuck }
     }
 
     /// It is `at` for all cores that do nothing.
@@ -327,26 +336,27 @@ impl<'a> Cores<'a> {
 
     /// Charges what the core's step did to it; gives the nanoseconds, one at least.
     fn charge(&mut self, id: usize, reductions: u32) -> u64 {
-        let Moved { messages, copied, collected } = meter::take();
+        let done = meter::take();
         if let Some(past) = &mut self.past {
-            let next = self.vm.processes.next_pid().data();
-            past.take(self.contention, id, Deeds { collected: collected > 0, messages, next });
+            let (messages, next) = (done[Work::Message as usize], self.vm.processes.next_pid().data());
+            past.take(self.contention, id, Deeds { collected: done[Work::CollectedWord as usize] > 0, messages, next });
         }
-        let (machine, core) = (self.machine, &mut self.cores[id]);
-        let slice_ns = if core.scheduler.is_in_slice() { 0.0 } else { machine.slice_ns };
+        for (sum, units) in self.done.iter_mut().zip(done) {
+            *sum += units;
+        }
+        let core = &mut self.cores[id];
+        let Worked { running, messages, collecting } = self.machine.costs.of(&done, reductions, &mut core.rest);
         let spent = &mut core.spent;
-        let running = (f64::from(reductions) * machine.reduction_ns + slice_ns) as u64;
-        let sending = (messages as f64 * machine.message_ns + copied as f64 * machine.copied_word_ns) as u64;
-        let collecting = (collected as f64 * machine.collected_word_ns) as u64;
-        let work = running + sending + collecting;
+        let work = running + messages + collecting;
         let sharing = (work as f64 * (self.placement.slowdown(id) - 1.0)) as u64;
         spent.running += running;
-        spent.messages += sending;
+        spent.messages += messages;
         spent.collecting += collecting;
         spent.sharing += sharing;
         spent.reductions += u64::from(reductions);
         let at = core.now_ns + work + sharing;
-        let waiting = self.charge_memory(id, at, collected, reductions) + self.charge_shared(id);
+        let waiting =
+            self.charge_memory(id, at, done[Work::CollectedWord as usize], reductions) + self.charge_shared(id);
         let took = (work + sharing + waiting).max(1);
         self.used[self.placement.processor(id)] += took;
         took

@@ -10,6 +10,7 @@ mod clock;
 mod contention;
 mod core_heaps;
 mod cores;
+mod costs;
 mod faults;
 mod invariants;
 mod json;

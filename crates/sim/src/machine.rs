@@ -1,5 +1,6 @@
 //! What a simulated machine is: its cores, and what work takes on each, as a TOML file says it.
 
+use crate::costs::Costs;
 use crate::memory::Sizes;
 use crate::topology::Topology;
 use std::collections::BTreeMap;
@@ -30,18 +31,10 @@ const KNOWN: [(&str, &str); 4] = [
 pub struct Machine {
     /// For people.
     pub name: String,
-    /// A reduction.
-    pub reduction_ns: f64,
-    /// The beginning and end of a slice, apart from its reductions.
-    pub slice_ns: f64,
+    /// What work takes.
+    pub costs: Costs,
     /// A look at the queues that finds nothing.
     pub step_ns: f64,
-    /// A message, sent, queued and received, apart from its words.
-    pub message_ns: f64,
-    /// A word of a message that is copied.
-    pub copied_word_ns: f64,
-    /// A word that a collection moves.
-    pub collected_word_ns: f64,
     /// From a wake-up until the core that slept works.
     pub wake_ns: u64,
     /// Caches and memory.
@@ -76,10 +69,14 @@ impl Machine {
 
     fn parse(text: &str) -> Result<Machine, String> {
         let (name, mut numbers) = entries(text)?;
+        // What a file does not say of work takes nothing.
+        let costs = Costs::new(|key| match numbers.remove(key) {
+            None => Ok(0.0),
+            Some(found) => in_range(key, found, 0.0, MOST_NS),
+        })?;
         let mut number = |key: &str, least: f64, most: f64| {
             let found = numbers.remove(key).ok_or_else(|| format!("`{key}` is missing"))?;
-            let found = found.filter(|n| (least..=most).contains(n));
-            found.ok_or_else(|| format!("`{key}` is to be a number from {least} to {most}"))
+            in_range(key, found, least, most)
         };
         let cores = number("cores", 1.0, MOST_CORES as f64)? as usize;
         let core_threads = number("threads_per_core", 1.0, (MOST_CORES / cores).min(2) as f64)? as usize;
@@ -91,13 +88,8 @@ impl Machine {
         };
         let machine = Machine {
             name,
-            // Time must pass.
-            reduction_ns: number("reduction_ns", 0.01, MOST_NS)?,
-            slice_ns: number("slice_ns", 0.0, MOST_NS)?,
+            costs,
             step_ns: number("step_ns", 1.0, MOST_NS)?,
-            message_ns: number("message_ns", 0.0, MOST_NS)?,
-            copied_word_ns: number("copied_word_ns", 0.0, MOST_NS)?,
-            collected_word_ns: number("collected_word_ns", 0.0, MOST_NS)?,
             wake_ns: number("wake_ns", 0.0, MOST_NS)? as u64,
             memory: Sizes {
                 word: number("word_bytes", 4.0, 8.0)? as u64,
@@ -145,6 +137,11 @@ fn read(file: &str) -> std::io::Result<String> {
 
 fn kib(number: f64) -> u64 {
     (number * 1024.0) as u64
+}
+
+fn in_range(key: &str, found: Option<f64>, least: f64, most: f64) -> Result<f64, String> {
+    let found = found.filter(|n| (least..=most).contains(n));
+    found.ok_or_else(|| format!("`{key}` is to be a number from {least} to {most}"))
 }
 
 /// Cores of each of so many equal parts of a machine.

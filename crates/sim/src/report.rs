@@ -3,6 +3,7 @@
 use crate::cores::Outcome;
 pub use crate::cores::Spent;
 use crate::locks::Waits;
+use myriad_heap::meter::Counts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -20,6 +21,8 @@ pub struct Figures {
     pub spent: Spent,
     /// Of all that happened.
     pub digest: u64,
+    /// What work was done.
+    pub done: Counts,
     /// Waits for locks by class.
     pub waits: BTreeMap<String, Waits>,
     /// What lines cost by the place in the source that accessed them: time, and how often one was fetched.
@@ -42,6 +45,7 @@ impl Figures {
             ns: outcome.ns,
             spent: all,
             digest: outcome.digest,
+            done: outcome.done,
             waits: outcome.waits.iter().map(|(class, waits)| ((*class).to_owned(), *waits)).collect(),
             places: outcome.places.iter().map(|((file, line), cost)| (format!("{file}:{line}"), *cost)).collect(),
             used: outcome.used.clone(),
@@ -53,6 +57,9 @@ impl Figures {
         let mut text = format!("{} {} {}", self.cores, self.ns, self.digest);
         for part in self.spent.parts() {
             let _ = write!(text, " {part}");
+        }
+        for units in self.done {
+            let _ = write!(text, " {units}");
         }
         for (class, Waits { taken, waited, ns }) in &self.waits {
             let _ = write!(text, "\nlock {taken} {waited} {ns} {class}");
@@ -95,8 +102,12 @@ impl Figures {
         for part in spent.parts_mut() {
             *part = next()?;
         }
+        let mut done = Counts::default();
+        for units in &mut done {
+            *units = next()?;
+        }
         let (waits, places, used) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-        numbers.next().is_none().then_some(Figures { cores, ns, digest, spent, waits, places, used })
+        numbers.next().is_none().then_some(Figures { cores, ns, digest, done, spent, waits, places, used })
     }
 }
 
@@ -296,7 +307,16 @@ pub mod tests {
             ("free".to_owned(), Waits { taken: 5, waited: 0, ns: 0 }),
         ]);
         let places = BTreeMap::from([("a file.rs:7".to_owned(), (60, 4))]);
-        Figures { cores: 2, ns: 500, spent, digest: 77, waits, places, used: vec![400, 100] }
+        Figures {
+            cores: 2,
+            ns: 500,
+            spent,
+            digest: 77,
+            done: std::array::from_fn(|work| work as u64),
+            waits,
+            places,
+            used: vec![400, 100],
+        }
     }
 
     /// A row with some of everything.

@@ -5,6 +5,7 @@ use crate::ctx::Ctx;
 pub use crate::runtime::Question;
 use crate::tracer::flags;
 use crate::{Signal, Signals};
+use myriad_heap::meter::{self, Work};
 use myriad_process::links::{AliasMode, Target};
 use myriad_process::{Message, Packet, Payload};
 use myriad_sync::atomic::Ordering;
@@ -87,6 +88,7 @@ impl Ctx<'_> {
                     self.arrive(message);
                 }
                 other => {
+                    meter::count(Work::Signal, 1);
                     self.bump(1);
                     if !self.handle(other.open()) {
                         break Handled::Fatal;

@@ -14,6 +14,7 @@ use crate::engine::SliceEnd;
 use crate::tracer::flags;
 use crate::vm::Vm;
 use crate::{Ending, Signal, Signals};
+use myriad_heap::meter::{self, Work};
 use myriad_process::ending::Parting;
 use myriad_process::links::{Link, Target};
 use myriad_process::{Message, Payload};
@@ -202,6 +203,7 @@ fn free(ctx: &mut Ctx<'_>) {
     }
     ctx.trace(flags::EXITING, am::out_exited, &[Term::small(0)]);
     process.set_free();
+    meter::count(Work::Process, 1);
     if let Some(raw) = vm.processes.remove(pid) {
         let doomed = Doomed(raw);
         // Thread progress: others may have found the process in the table just before.

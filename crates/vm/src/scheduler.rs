@@ -14,6 +14,7 @@ use crate::deliver::Handled;
 use crate::engine::SliceEnd;
 use crate::tracer::{Activity, switches};
 use crate::vm::Vm;
+use myriad_heap::meter::{self, Work};
 use myriad_process::Priority;
 use myriad_sched::dispatcher::{TRIM_AFTER, TRIM_REDUCTIONS};
 use myriad_sched::microstate::{self, State};
@@ -344,6 +345,7 @@ impl Scheduler {
     #[inline(always)]
     fn end_slice(&mut self, used: u32, priority: Priority, end: SliceEnd) {
         microstate::enter(State::Other);
+        meter::count(Work::Slice, 1);
         self.unchecked += used + SLICE_OVERHEAD;
         self.untrimmed += u64::from(used);
         // Work has waited here for a whole slice, or for many short ones.

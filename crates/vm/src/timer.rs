@@ -5,6 +5,7 @@
 
 use crate::vm::Vm;
 use crate::{Process, Signal};
+use myriad_heap::meter::{self, Work};
 use myriad_process::{Message, Named, Payload, TimerId};
 use myriad_sched::Destination;
 use myriad_term::{Pid, Term};
@@ -22,6 +23,7 @@ impl Vm {
 
     /// Sets a reserved timer for the platform's time `at_ns`. One for a process that has ended is taken back again.
     pub fn set_timer(&'static self, id: TimerId, at_ns: u64, action: Action) {
+        meter::count(Work::Timer, 1);
         let owner = action.owner();
         let receiver = owner.and_then(|pid| self.processes.get(pid));
         if let Some(process) = receiver {

@@ -1,9 +1,9 @@
 //! The hot state, and what the instructions' functions are made of.
 
 use super::TABLE;
-use crate::guards;
 use crate::instr::{ANY, X, Y};
 use crate::machine::{Machine, SlowOp, register, source, target, wide};
+use crate::{costs, guards};
 use myriad_heap::RESERVED;
 use myriad_sync::atomic::Ordering;
 use myriad_term::boxed::Header;
@@ -129,6 +129,7 @@ impl<const SOURCES: u8, const DESTINATIONS: u8> State<SOURCES, DESTINATIONS> {
             self.save();
             (*self.m).next = self.pc;
         } else {
+            costs::dispatched(*self.pc);
             let function = *TABLE.get_unchecked((*self.pc & 0xffff) as usize);
             function(self.pc, self.x, self.sp, self.htop, self.m);
         }
