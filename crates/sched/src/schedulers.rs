@@ -188,7 +188,7 @@ impl<R: Runtime> Schedulers<R> {
     /// what was shared before, so one that is seen as idle too late was not needed.
     #[inline]
     pub(crate) fn wake_for_more(&self, id: usize, now: bool) {
-        if (now || !self.idle.is_empty()) && self[id].offers() {
+        if self[id].offers() && (now || !self.idle.is_empty()) {
             self.wake_idle(id);
         }
     }
