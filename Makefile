@@ -25,20 +25,21 @@ SEED ?=
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single deny miri-short test test-rust test-fuzz test-erlang test-checked test-projects test-conformance record conformance projects faults differential mutants soak bench litmus bench-locks bench-smp-cost scaling past fuzz miri loom lint recipes clean
+.PHONY: help build run quick doc own-modules check tidy single deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential mutants soak bench litmus bench-locks bench-smp-cost scaling past fuzz miri loom lint recipes clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
 	@echo "make quick                               what to run before each commit: two minutes, once everything is built"
 	@echo "make doc                                 the documentation of the crates, private items too: target/doc"
 	@echo "make own-modules                         compile erl/*.erl, which the emulator embeds"
-	@echo "make test                                every test; test-rust, test-fuzz, test-erlang, test-checked, test-projects, test-conformance: its parts"
+	@echo "make test                                every test; test-rust, test-fuzz, test-erlang, test-spread, test-checked, test-projects, test-conformance: its parts"
 	@echo "make record                              record tests/expected anew from OTP"
 	@echo "make conformance [SUITES=\"big map\"]      OTP's own suites (docs/conformance.md)"
 	@echo "make projects                            Elixir, rebar3 and Dialyzer at work (minutes), on OTP and on Myriad"
 	@echo "make differential [SEED=1 CALLS=500000]    random calls of built-ins on OTP and on Myriad"
 	@echo "make mutants [SEED=1 MUTANTS=10000]        damaged code, loaded and called"
 	@echo "make faults [SEEDS=1..3400]                faults by seed on 2, 16 and 64 simulated cores"
+	@echo "make spread [SPREAD_SEEDS="1 2 3"]        the recorded programs on 1 and 64 schedulers, and with slices of drawn lengths"
 	@echo "make soak [SEED=1 SECONDS=600]             random churn of everything side by side"
 	@echo "make bench                               Myriad against erl, as a table"
 	@echo "make litmus                              which outcomes of memory orders appear, on this machine and in the model"
@@ -69,6 +70,7 @@ test:
 	@$(MAKE) --no-print-directory test-rust
 	@$(MAKE) --no-print-directory test-fuzz
 	@$(MAKE) --no-print-directory test-erlang
+	@$(MAKE) --no-print-directory test-spread
 	@$(MAKE) --no-print-directory test-checked
 	@$(MAKE) --no-print-directory test-projects
 	@echo "== the same calls on OTP and on Myriad"
@@ -118,6 +120,24 @@ test-erlang: build
 	@cargo xtask recorded
 	@echo "== Myriad's own commands"
 	@tests/commands
+
+# The same programs on one scheduler, on more than there are cores, and with slices whose lengths follow from a seed (sched::pace). Of the
+# short part each takes some seconds, and acts on other processes, tables or timers.
+SPREAD_PROGRAMS := message/ process/linearizable process/references process/sending process/spawning process/suspended_ends ets/
+SPREAD_SEEDS ?= 1 2 3
+test-spread: build
+	@tools/setup tests
+	@echo "== recorded Erlang tests on 1 and 64 schedulers, and with drawn slices"
+	@cargo xtask recorded --schedulers 1 $(SPREAD_PROGRAMS)
+	@cargo xtask recorded --schedulers 64 $(SPREAD_PROGRAMS)
+	@cargo xtask recorded --yields 1 $(SPREAD_PROGRAMS)
+
+spread: build
+	@tools/setup tests
+	@for spread in "--schedulers 1" "--schedulers 64" $(patsubst %,"--yields %",$(SPREAD_SEEDS)); do \
+	    echo "== recorded Erlang tests, $$spread"; \
+	    cargo xtask recorded $$spread || exit 1; \
+	done
 
 # What makes, sends, collects and purges terms, on an emulator that asserts its invariants and checks heaps around every collection.
 # Without the programs that count words of a heap that nobody collects, and those that are too slow here.

@@ -157,6 +157,10 @@ static FLAGS: &[Flag] = &[
     flag("JDdump", Value::Required, |_, v| one_of(v, BOOLEANS, "bad +JDdump flag")),
     // Myriad's own.
     flag("JMintrinsics", Value::Required, |p, v| truth(&mut p.config.intrinsics, v, "bad +JMintrinsics flag")),
+    flag("JMyields", Value::Required, |p, v| {
+        p.config.yields = v.parse().ok();
+        number(v, 0, u64::MAX, "bad +JMyields seed")
+    }),
     flag("J", Value::Attached, |_, v| Err(format!("invalid JIT option -J{v}"))),
     flag("pc", Value::Required, |p, v| {
         p.config.flags.shows_unicode = v == "unicode";
@@ -395,6 +399,7 @@ fn defaults() -> Config {
         flags: EmulatorFlags::default(),
         backtrace_depth: 8,
         intrinsics: true,
+        yields: None,
     }
 }
 

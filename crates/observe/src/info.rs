@@ -4,7 +4,6 @@
 use myriad_heap::{Fragment, MaxHeapSize, Settings};
 use myriad_process::links::{Link, Target};
 use myriad_process::{Message, MessageQueue, Packet, Payload, Status};
-use myriad_sched::SLICE_REDUCTIONS;
 use myriad_sched::schedulers::priority_atom;
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Alloc, Arena, Atom, Build, Mfa, Term, TermRef, am};
@@ -391,7 +390,7 @@ fn last_calls<'h>(out: &mut Answer<'_, '_, 'h>) -> TermRef<'h> {
 fn reductions(out: &Answer<'_, '_, '_>) -> u64 {
     let state = out.state();
     // Those of the slice that is under way; a visitor comes when it has been counted.
-    let in_slice = if out.visited.is_some() { 0 } else { state.reductions.used_of(SLICE_REDUCTIONS) };
+    let in_slice = if out.visited.is_some() { 0 } else { state.reductions.used_of(out.ctx.sched.pace.slice()) };
     state.reductions.earlier() + u64::from(in_slice)
 }
 

@@ -1,13 +1,23 @@
-//! How often a slice looks up, and whether it pauses then.
+//! How long a slice is, how often it looks up, and whether it pauses then.
 //!
 //! On threads a slice runs to its end. A simulated machine advances its cores in the order of virtual time, and a slice is far longer than what
 //! two cores do to each other, so there it runs in *pieces*: the engine stops as if the slice were over, and the scheduler's next step
 //! goes on with it. Who runs it sees no difference, for a process stops where it could have given way.
+//!
+//! For tests slices may be of *drawn* lengths (`+JMyields SEED`): processes then give way at other places, built-ins too, and interleave as
+//! they seldom do otherwise. What a seed decides is the lengths of each scheduler's slices; which process gets them is left to the threads.
 
+use crate::SLICE_REDUCTIONS;
 use myriad_process::LOOK;
 
-/// How often a slice looks up, in reductions, and whether it pauses then.
+/// The shortest drawn slice has one reduction; each of so many orders of magnitude, up to a whole slice, is as likely as another.
+const MAGNITUDES: u64 = 13;
+
+/// How long a slice is, how often it looks up, in reductions, and whether it pauses then.
 pub struct Pace {
+    slice: i32,
+    /// What the lengths of slices are drawn from; 0 = they are all whole.
+    drawn: u64,
     look: i32,
     in_pieces: bool,
     paused: bool,
@@ -16,14 +26,45 @@ pub struct Pace {
 impl Default for Pace {
     /// That of a thread: slices run to their ends.
     fn default() -> Pace {
-        Pace { look: LOOK, in_pieces: false, paused: false }
+        Pace { slice: SLICE_REDUCTIONS, drawn: 0, look: LOOK, in_pieces: false, paused: false }
     }
 }
 
 impl Pace {
     /// Slices run in pieces of so many reductions, one at least.
     pub fn in_pieces(reductions: u16) -> Pace {
-        Pace { look: i32::from(reductions.max(1)), in_pieces: true, paused: false }
+        Pace { look: i32::from(reductions.max(1)), in_pieces: true, ..Pace::default() }
+    }
+
+    /// Slices are of lengths that follow from a seed and the number of the scheduler.
+    pub fn drawn(seed: u64, scheduler: usize) -> Pace {
+        let mixed = (seed ^ (scheduler as u64 + 1) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Pace { drawn: mixed | 1, ..Pace::default() }
+    }
+
+    /// A slice begins: its length, in reductions.
+    #[inline]
+    pub fn begin_slice(&mut self) -> i32 {
+        if self.drawn != 0 {
+            self.draw();
+        }
+        self.slice
+    }
+
+    #[cold]
+    fn draw(&mut self) {
+        // Xorshift (Marsaglia, 2003).
+        self.drawn ^= self.drawn << 13;
+        self.drawn ^= self.drawn >> 7;
+        self.drawn ^= self.drawn << 17;
+        let longest = 1 << ((self.drawn >> 32) % MAGNITUDES);
+        self.slice = (1 + (self.drawn >> 48) as i32 % longest).min(SLICE_REDUCTIONS);
+    }
+
+    /// The length of the slice that runs.
+    #[inline]
+    pub fn slice(&self) -> i32 {
+        self.slice
     }
 
     /// The engine looks up after so many reductions.
@@ -48,12 +89,26 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
-    use super::Pace;
+    use super::{Pace, SLICE_REDUCTIONS};
 
     #[test]
     fn a_slice_on_a_thread_runs_to_its_end() {
         let mut pace = Pace::default();
         assert!(!pace.pauses() && !pace.take_pause());
+    }
+
+    #[test]
+    fn drawn_slices_follow_from_the_seed_and_the_scheduler() {
+        let draw = |seed, scheduler| {
+            let mut pace = Pace::drawn(seed, scheduler);
+            (0..10_000).map(|_| pace.begin_slice()).collect::<Vec<_>>()
+        };
+        let drawn = draw(1, 0);
+        assert_eq!(drawn, draw(1, 0));
+        assert!(drawn != draw(2, 0) && drawn != draw(1, 1));
+        assert_eq!((drawn.iter().min(), drawn.iter().all(|length| *length <= SLICE_REDUCTIONS)), (Some(&1), true));
+        assert!(drawn.iter().filter(|length| **length > SLICE_REDUCTIONS / 2).count() > 100);
+        assert!(drawn.iter().filter(|length| **length < 16).count() > 1000);
     }
 
     #[test]

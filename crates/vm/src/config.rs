@@ -38,6 +38,8 @@ pub struct Config {
     pub backtrace_depth: usize,
     /// `+JMintrinsics`: do intrinsics run ([`crate::intrinsic`])?
     pub intrinsics: bool,
+    /// `+JMyields`: slices are of lengths drawn by this seed ([`myriad_sched::pace`]), for tests.
+    pub yields: Option<u64>,
 }
 
 impl Config {
@@ -72,6 +74,7 @@ impl Default for Config {
             flags: EmulatorFlags::default(),
             backtrace_depth: 8,
             intrinsics: true,
+            yields: None,
         }
     }
 }

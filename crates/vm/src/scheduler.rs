@@ -83,9 +83,13 @@ struct Slice {
 impl Scheduler {
     /// Scheduler `id`; `None` if there are more threads than thread progress has room for, or it is there already.
     pub fn new(vm: &'static Vm, id: usize) -> Option<Scheduler> {
+        let mut local = vm.scheduler_local(id, false)?;
+        if let Some(seed) = vm.config.yields {
+            local.pace = Pace::drawn(seed, id);
+        }
         Some(Scheduler {
             vm,
-            local: vm.scheduler_local(id, false)?,
+            local,
             dispatcher: Dispatcher::new(&vm.schedulers, id)?,
             unchecked: 0,
             next_poll_ns: 0,
@@ -302,7 +306,7 @@ impl Scheduler {
         process.home.store(self.local.id as u32, Ordering::Relaxed);
         // SAFETY: process/P2, this thread has just made it Running.
         let state = unsafe { process.owner_state() };
-        state.reductions.begin_slice(SLICE_REDUCTIONS);
+        state.reductions.begin_slice(self.local.pace.begin_slice());
         self.run_on(Slice { process, urgency, used: 0 })
     }
 
@@ -322,7 +326,7 @@ impl Scheduler {
             None => ctx.run_slice(),
         };
         if end == SliceEnd::Yielded && ctx.sched.pace.take_pause() {
-            let used = ctx.state.reductions.used_of(SLICE_REDUCTIONS);
+            let used = ctx.state.reductions.used_of(ctx.sched.pace.slice());
             debug_assert!(used > before, "a piece without an end");
             if !self.dispatcher.is_slice_over(used) {
                 self.paused = Some(Slice { process, urgency, used });
@@ -335,7 +339,7 @@ impl Scheduler {
             // It may not have come to what is waited for.
             process.make_urgent(priority);
         }
-        let used = ctx.state.reductions.end_slice(SLICE_REDUCTIONS);
+        let used = ctx.state.reductions.end_slice(ctx.sched.pace.slice());
         self.vm.after_slice(&mut ctx, end);
         self.end_slice(used, priority, end);
         used - before

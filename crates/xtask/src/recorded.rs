@@ -18,30 +18,40 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The words that the command takes.
-pub const TAKES: &str = "[--vm ERL] [-j N] [--json FILE] [--timeout S] [--lines N] [--record | --sequential] [PATTERN...]
+pub const TAKES: &str = "[--vm ERL] [-j N] [--json FILE] [--timeout S] [--lines N] [--schedulers N] [--yields SEED] [--record | --sequential] [PATTERN...]
   PATTERN       a part of AREA/NAME; all programs without one
   --vm ERL      the VM that runs them (bin/erl)
   -j N          so many at a time (as many as the machine has cores)
   --json FILE   the result for other programs
   --timeout S   the seconds that a program may take (90)
   --lines N     show so many lines of what differs (20)
+  --schedulers N  on N schedulers, all online: not the programs that ask for several, or show what follows from their number
+  --yields SEED   slices are of lengths drawn by the seed
   --record      write tests/expected from the installed OTP instead
   --sequential  the VM is the sequential one (make single): not the programs that ask for several schedulers
 
 tests/known-failures lists what is known to differ, `AREA/NAME LINES REASON` each: so many lines of that program may
-differ. More is a failure; fewer asks for the number to be lowered. tests/several-schedulers lists what --sequential leaves out,
-`AREA/NAME REASON` each.
+differ. More is a failure; fewer asks for the number to be lowered. tests/several-schedulers lists what --sequential and --schedulers leave
+out, tests/counts-schedulers what --schedulers does beside that, `AREA/NAME REASON` each.
 ";
 
 /// Runs the programs and compares, or records.
 pub fn main(words: &[String]) -> Done {
-    let words = Words::parse(words, &["--record", "--sequential"], &["--vm", "-j", "--json", "--timeout", "--lines"])?;
+    let words = Words::parse(
+        words,
+        &["--record", "--sequential"],
+        &["--vm", "-j", "--json", "--timeout", "--lines", "--schedulers", "--yields"],
+    )?;
     let jobs = words.number("-j")?.unwrap_or_else(parallel::cores);
     let timeout = words.number("--timeout")?.unwrap_or(90);
     let shown = words.number("--lines")?.unwrap_or(20);
     let mut names = names(&words.rest)?;
-    if words.has("--sequential") {
-        leave_out(&mut names, &files::read_if_there(&top().join("tests/several-schedulers")))?;
+    let (schedulers, yields) = (words.number::<u16>("--schedulers")?, words.number::<u64>("--yields")?);
+    if words.has("--sequential") || schedulers.is_some() {
+        leave_out(&mut names, "several-schedulers")?;
+    }
+    if schedulers.is_some() {
+        leave_out(&mut names, "counts-schedulers")?;
     }
     let otp = Otp::find()?;
     let record = words.has("--record");
@@ -53,7 +63,10 @@ pub fn main(words: &[String]) -> Done {
     let tests = top().join("tests");
     let build = top().join("target/tests");
     let out = if record { tests.join("expected") } else { build.join("out") };
-    let world = World { vm, timeout, tests, build, out };
+    let schedulers = schedulers.map(|n| format!("+S {n}:{n}"));
+    let flags =
+        schedulers.into_iter().chain(yields.map(|seed| format!("+JMyields {seed}"))).collect::<Vec<_>>().join(" ");
+    let world = World { vm, timeout, tests, build, out, flags };
     world.compile(&otp)?;
     parallel::each(names.iter().map(String::as_str).collect(), jobs, |name| world.run(name));
     if record {
@@ -79,12 +92,17 @@ fn names(patterns: &[String]) -> Result<Vec<String>, Stop> {
     if names.is_empty() { Err(Stop::Usage(format!("no test matches {}", patterns.join(" ")))) } else { Ok(names) }
 }
 
-/// Leaves out the programs of a list of names and reasons; a program that is not there has no place in the list.
-fn leave_out(names: &mut Vec<String>, list: &str) -> Result<(), Stop> {
+/// Leaves out the programs of a list of names and reasons in this file of `tests`.
+fn leave_out(names: &mut Vec<String>, file: &str) -> Result<(), Stop> {
+    leave_out_listed(names, &files::read_if_there(&top().join("tests").join(file)), file)
+}
+
+/// A program that is not there has no place in the list.
+fn leave_out_listed(names: &mut Vec<String>, list: &str, file: &str) -> Result<(), Stop> {
     let listed: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
     let all = self::names(&[])?;
     if let Some(unknown) = listed.iter().find(|name| !all.iter().any(|one| one == *name)) {
-        return Err(Stop::Failed(format!("tests/several-schedulers: there is no program {unknown}")));
+        return Err(Stop::Failed(format!("tests/{file}: there is no program {unknown}")));
     }
     names.retain(|name| !listed.contains(&name.as_str()));
     Ok(())
@@ -154,8 +172,8 @@ mod tests {
     #[test]
     fn listed_programs_are_left_out() {
         let mut chosen = names(&["cli/".to_owned()]).unwrap();
-        leave_out(&mut chosen, "cli/pipes for a reason\n").unwrap();
+        leave_out_listed(&mut chosen, "cli/pipes for a reason\n", "a list").unwrap();
         assert!(!chosen.contains(&"cli/pipes".to_owned()) && chosen.contains(&"cli/flags".to_owned()));
-        assert!(matches!(leave_out(&mut chosen, "cli/gone for a reason\n"), Err(Stop::Failed(_))));
+        assert!(matches!(leave_out_listed(&mut chosen, "cli/gone for a reason\n", "a list"), Err(Stop::Failed(_))));
     }
 }

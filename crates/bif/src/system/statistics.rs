@@ -62,7 +62,7 @@ fn total(of: Vec<u64>) -> Term {
 fn reductions(ctx: &Ctx<'_>) -> u64 {
     // Relaxed: statistics.
     let booked: u64 = ctx.vm.schedulers.iter().map(|s| s.load.reductions.load(Ordering::Relaxed)).sum();
-    booked + u64::from(ctx.state.reductions.used_of(myriad_sched::SLICE_REDUCTIONS))
+    booked + u64::from(ctx.state.reductions.used_of(ctx.sched.pace.slice()))
 }
 
 /// Processor time of all threads outside the kernel, milliseconds: that alone is what OTP counts.

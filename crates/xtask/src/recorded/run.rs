@@ -20,6 +20,8 @@ pub struct World {
     pub build: PathBuf,
     /// Where output goes.
     pub out: PathBuf,
+    /// Flags that each VM is started with, before those of a program.
+    pub flags: String,
 }
 
 impl World {
@@ -111,6 +113,9 @@ impl World {
             }
         };
         program::without_flags(&mut command).env_remove("ERL_COMPILER_OPTIONS").current_dir(mine);
+        if !self.flags.is_empty() {
+            command.env("ERL_AFLAGS", &self.flags);
+        }
         command.env("ERL", &self.vm).env("TEST_TMP", mine).env("TEST_EBIN", self.ebin()).env("TEST_TOP", &self.tests);
         command
             .env("LC_ALL", "C.UTF-8")
