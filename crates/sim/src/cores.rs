@@ -180,9 +180,9 @@ impl<'a> Cores<'a> {
         self.contention.suffer(!seed);
     }
 
-    /// Cores take the locks that OTP R13B04 took ([`PastLocks`]).
-    pub fn contend_as_r13b04(&mut self) {
-        self.past = Some(PastLocks::new(self.cores.len()));
+    /// Cores take the locks that OTP R13B04 took ([`PastLocks`]), where a reduction boxes so many words of floats.
+    pub fn contend_as_r13b04(&mut self, boxed_words: u64) {
+        self.past = Some(PastLocks::new(self.cores.len(), boxed_words, self.machine));
     }
 
     /// Has a line written for each step: time, core, what it did.
@@ -309,7 +309,9 @@ impl<'a> Cores<'a> {
         let Moved { messages, copied, collected } = meter::take();
         if let Some(past) = &mut self.past {
             let next = self.vm.processes.next_pid().data();
-            past.take(self.contention, id, Deeds { collected: collected > 0, messages, next });
+            let heap = self.cores[id].scheduler.heap_in_slice().map_or(0, |(_, _, size)| size as u64);
+            let heap_bytes = heap * self.machine.memory.word;
+            past.take(self.contention, id, Deeds { collected: collected > 0, heap_bytes, reductions, messages, next });
         }
         let (machine, core) = (self.machine, &mut self.cores[id]);
         let slice_ns = if core.scheduler.is_in_slice() { 0.0 } else { machine.slice_ns };
