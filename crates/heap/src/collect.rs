@@ -38,12 +38,19 @@ const BUSY: usize = 10_958;
 const SINGLE: usize = if cfg!(test) { 300 } else { 16 * 1024 };
 /// Fresh words below which survivors say nothing about those to come.
 const TENURE_LEAST: usize = if cfg!(test) { 60 } else { 1_000 };
-/// A heap is busy if it is collected again within this number of ticks of its thread's clock.
+/// A heap is busy if it is collected again within this number of ticks of its thread's clock, on threads that know busy ones.
 const BUSY_TICKS: u32 = 3;
 
 thread_local! {
     /// Counts the collections that this thread ran.
     static CLOCK: Cell<u32> = const { Cell::new(0) };
+    /// A heap is busy if it is collected again within this number of ticks.
+    static TICKS: Cell<u32> = const { Cell::new(BUSY_TICKS) };
+}
+
+/// From now on no heap of this thread counts as busy: heaps grow by what survives alone, as OTP's do. For who simulates OTP.
+pub fn grow_by_survivors() {
+    TICKS.set(0);
 }
 
 /// What a collection did.
@@ -180,7 +187,7 @@ impl Heap {
         let now = CLOCK.get().wrapping_add(1);
         CLOCK.set(now);
         let since = now.wrapping_sub(std::mem::replace(&mut self.last_tick, now));
-        self.total_gcs > 2 && since <= BUSY_TICKS
+        self.total_gcs > 2 && since <= TICKS.get()
     }
 
     /// The size of the next young block, to which up to `survivors` words and the stack go.

@@ -9,7 +9,7 @@
 
 use crate::Runtime;
 use crate::multi::MultiScheduling;
-use crate::r13b04::{HALF_PERIOD, NONE, PRIORITIES, Path, Period, R13b04, WAKE_LIMIT, victims};
+use crate::r13b04::{HALF_PERIOD, NONE, PRIORITIES, Path, Period, R13b04, victims, wake_count};
 use crate::schedulers::Schedulers;
 use myriad_process::{Priority, Process};
 use myriad_sync::atomic::Ordering::Relaxed;
@@ -53,11 +53,8 @@ impl<R: Runtime> Schedulers<R> {
         if books.since_check.fetch_add(used, Relaxed) + used >= HALF_PERIOD {
             self.check_as_past(past);
         }
-        let others = self[id].len().saturating_sub(1) as u64;
-        let count = books.wake_count.load(Relaxed);
-        let count = if others > 0 { count + others * used } else { count.saturating_sub(used) };
-        let wakes = count > WAKE_LIMIT;
-        books.wake_count.store(if wakes { 0 } else { count }, Relaxed);
+        let (count, wakes) = wake_count(books.wake_count.load(Relaxed), self[id].len(), used);
+        books.wake_count.store(count, Relaxed);
         if wakes && !self.wake_idle(id) {
             // All that are active work: one more becomes active.
             let active = self.active();

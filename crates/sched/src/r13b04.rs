@@ -24,7 +24,11 @@ const PERIOD: u64 = 2000 * 2000;
 /// From there on a period is in its second half (3.3.3).
 pub(crate) const HALF_PERIOD: u64 = PERIOD / 2;
 /// A scheduler wakes another one at this count (4.2.1).
-pub(crate) const WAKE_LIMIT: u64 = 50 * 2000;
+const WAKE_LIMIT: u64 = 50 * 2000;
+/// A slice counts for so many reductions at least, and each for as much beside its length (`erl_process.c` of that release).
+const LEAST_SLICE: u64 = 200;
+/// By so many times its reductions a slice lowers the count where nothing else waits (the same).
+const FALLS_BY: u64 = 10;
 /// Periods by which availability is reckoned (3.3.5).
 const HISTORY: usize = 8;
 /// Least load, in percents of that at the last rise, with which the number of active schedulers stays (3.3.3).
@@ -73,7 +77,7 @@ pub(crate) struct Books {
     pub(crate) reductions: [AtomicU64; PRIORITIES],
     /// Reductions since the last check, of a half or a whole period.
     pub(crate) since_check: AtomicU64,
-    /// When it comes to [`WAKE_LIMIT`] another scheduler is woken.
+    /// After it has come to [`WAKE_LIMIT`] another scheduler is woken.
     pub(crate) wake_count: AtomicU64,
     pub(crate) paths: [Path; PRIORITIES],
 }
@@ -306,6 +310,18 @@ fn paths(longest: &[usize], limits: &[usize]) -> Vec<Way> {
     (0..above.len().max(below.len())).map(way).collect()
 }
 
+/// The count by which a scheduler wakes others, after a slice of so many reductions with so many processes in its queue; and whether it wakes
+/// one. The slice that brings the count to its limit wakes nobody: the next one does, and the count begins anew.
+pub(crate) fn wake_count(count: u64, long: usize, reductions: u64) -> (u64, bool) {
+    let reductions = reductions.max(LEAST_SLICE);
+    match long {
+        0 => (0, false),
+        1 => (count.saturating_sub(FALLS_BY * reductions), false),
+        _ if count < WAKE_LIMIT => (count + long as u64 * reductions + LEAST_SLICE, false),
+        _ => (0, true),
+    }
+}
+
 /// Whom a scheduler tries to rob, in order: those that are not active, then those that are, each thief from another one on (3.3.7).
 pub(crate) fn victims(id: usize, active: usize, all: usize) -> impl Iterator<Item = usize> {
     let inactive = all - active;
@@ -315,7 +331,7 @@ pub(crate) fn victims(id: usize, active: usize, all: usize) -> impl Iterator<Ite
 
 #[cfg(test)]
 mod tests {
-    use super::{PERIOD, Period, Rise, Way, availability, limits, next_active, paths, victims};
+    use super::{PERIOD, Period, Rise, Way, availability, limits, next_active, paths, victims, wake_count};
 
     fn period(waited: bool, long: usize, reductions: u64) -> Period {
         Period { waited, waited_in_half: waited, longest: [0, 0, long, 0], reductions: [0, 0, reductions, 0] }
@@ -367,6 +383,17 @@ mod tests {
         let more = [Way::Both { from: 1, to: 2 }, Way::Push { from: 0, to: 2 }];
         assert_eq!(paths(&[9, 12, 0], &[7, 7, 7]), more);
         assert_eq!(paths(&[7, 7], &[7, 7]), []);
+    }
+
+    #[test]
+    fn the_slice_after_the_one_that_reaches_the_limit_wakes() {
+        assert_eq!(wake_count(0, 60, 2000), (120_200, false));
+        assert_eq!(wake_count(120_200, 60, 2000), (0, true));
+        assert_eq!(wake_count(99_999, 2, 1), (100_599, false));
+        assert_eq!(
+            [wake_count(5000, 1, 1), wake_count(500, 1, 100), wake_count(500, 0, 100)],
+            [(3000, false), (0, false), (0, false)]
+        );
     }
 
     #[test]

@@ -76,6 +76,11 @@ impl Contention {
         self.stack_base.set(stack_address() + 4096);
     }
 
+    /// The core works for so long, because locks are to be had by several cores.
+    pub fn work(&self, ns: u64) {
+        self.pass(0, ns);
+    }
+
     /// What the step spent.
     pub fn end(&self) -> Shared {
         self.spent.take()

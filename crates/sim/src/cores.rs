@@ -198,9 +198,9 @@ impl<'a> Cores<'a> {
         self.invariants = Some(Invariants::new(self.vm, own_policy));
     }
 
-    /// Cores take the locks that OTP R13B04 took ([`PastLocks`]).
-    pub fn contend_as_r13b04(&mut self) {
-        self.past = Some(PastLocks::new(self.cores.len()));
+    /// Cores take the locks that OTP R13B04 took ([`PastLocks`]), where a reduction boxes so many words of floats.
+    pub fn contend_as_r13b04(&mut self, boxed_words: u64) {
+        self.past = Some(PastLocks::new(self.cores.len(), boxed_words, self.machine));
     }
 
     /// Has a line written for each step: time, core, what it did.
@@ -339,7 +339,13 @@ impl<'a> Cores<'a> {
         let done = meter::take();
         if let Some(past) = &mut self.past {
             let (messages, next) = (done[Work::Message as usize], self.vm.processes.next_pid().data());
-            past.take(self.contention, id, Deeds { collected: done[Work::CollectedWord as usize] > 0, messages, next });
+            let heap = self.cores[id].scheduler.heap_in_slice().map_or(0, |(_, _, size)| size as u64);
+            let heap_bytes = heap * self.machine.memory.word;
+            past.take(
+                self.contention,
+                id,
+                Deeds { collected: done[Work::CollectedWord as usize] > 0, heap_bytes, reductions, messages, next },
+            );
         }
         for (sum, units) in self.done.iter_mut().zip(done) {
             *sum += units;

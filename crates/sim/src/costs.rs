@@ -44,6 +44,11 @@ impl Costs {
         Ok(Costs { reduction, units })
     }
 
+    /// Nanoseconds of a unit of a kind.
+    pub fn ns(&self, work: Work) -> f64 {
+        self.units[work as usize] as f64 / PS as f64
+    }
+
     /// What so much work and so many reductions take, in nanoseconds; `rest` is what is left of one from before, and then from now.
     pub fn of(&self, done: &Counts, reductions: u32, rest: &mut Worked) -> Worked {
         rest.running += u64::from(reductions) * self.reduction;

@@ -97,8 +97,9 @@ fn simulate(words: &Words, machine: &Machine, figures: &std::path::Path) -> Resu
         if !vm.schedulers.follow_r13b04() {
             return Err("this build has one policy only".to_owned());
         }
+        myriad_heap::collect::grow_by_survivors();
         if !words.sequential {
-            cores.contend_as_r13b04();
+            cores.contend_as_r13b04(words.boxed_words);
         }
     }
     program::start(vm, module, &words.args)?;

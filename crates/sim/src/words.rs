@@ -6,11 +6,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// What it takes.
-pub const USAGE: &str = "usage: myriad sim [--cores N|A..B] [--machine NAME|FILE.toml] [--seed N] [--policy P] [--placement P] [--piece N] [--limit S] [--faults N|A..B] [--log FILE] [--csv FILE] [--json FILE] [--svg FILE] FILE.erl [ARG...]
+pub const USAGE: &str = "usage: myriad sim [--cores N|A..B] [--machine NAME|FILE.toml] [--seed N] [--policy P] [--boxed-words N] [--placement P] [--piece N] [--limit S] [--faults N|A..B] [--log FILE] [--csv FILE] [--json FILE] [--svg FILE] FILE.erl [ARG...]
   --cores N|A..B   so many virtual cores, or A, 2A, 4A... and B (1..8)
   --machine M      ideal, modules-32, server-2x64, tilepro64, or a file (server-2x64)
   --seed N         what schedulers draw by chance follows from it (1)
   --policy P       how schedulers share work: `myriad`, or `r13b04` for OTP R13B04's way, and its locks (myriad)
+  --boxed-words N  with `r13b04`: words of floats that a reduction boxed there, each 233 of which were a collection (0)
   --placement P    the processors of virtual cores: `in-order`, `none` for a hypervisor that moves them, or how many of each socket, as `8-8` (in-order)
   --piece N        cores take turns after so many reductions (4)
   --limit S        the virtual seconds that the program may take (600)
@@ -29,6 +30,8 @@ pub struct Words {
     pub seed: u64,
     /// How schedulers share work.
     pub policy: Policy,
+    /// Words of floats that a reduction boxes in OTP R13B04.
+    pub boxed_words: u64,
     /// Which processors the cores are on: a name of [`crate::placement`].
     pub placement: String,
     /// Reductions of a piece.
@@ -68,6 +71,7 @@ impl Words {
             machine: "server-2x64".to_owned(),
             seed: 1,
             policy: Policy::Myriad,
+            boxed_words: 0,
             placement: "in-order".to_owned(),
             piece: 4,
             limit_ns: 600_000_000_000,
@@ -109,6 +113,7 @@ impl Words {
             ("--machine", self.machine.clone()),
             ("--seed", self.seed.to_string()),
             ("--policy", self.policy.name().to_owned()),
+            ("--boxed-words", self.boxed_words.to_string()),
             ("--placement", self.placement.clone()),
             ("--piece", piece.to_string()),
             ("--limit", (self.limit_ns / 1_000_000_000).to_string()),
@@ -127,6 +132,7 @@ impl Words {
             "--cores" => self.cores = cores(&text)?,
             "--machine" => self.machine = text.into_owned(),
             "--policy" => self.policy = Policy::named(&text)?,
+            "--boxed-words" => self.boxed_words = number(0, 1000)?,
             "--placement" => self.placement = text.into_owned(),
             "--seed" => self.seed = number(0, u64::MAX)?,
             "--piece" => self.piece = number(if self.figures.is_some() { 1 } else { 2 }, 4000)? as u16,
@@ -191,6 +197,7 @@ mod tests {
             ("--cores 4..2 x", "--cores 4..2: N or A..B is wanted, of numbers from 1 to 1024"),
             ("--cores 0 x", "--cores 0: N or A..B is wanted, of numbers from 1 to 1024"),
             ("--piece 1 x", "--piece 1: a number from 2 to 4000 is wanted"),
+            ("--boxed-words 1001 x", "--boxed-words 1001: a number from 0 to 1000 is wanted"),
             ("--seed -1 x", "--seed -1: a number from 0 to 18446744073709551615 is wanted"),
             ("--faults 3..2 x", "--faults 3..2: N or A..B is wanted, at most 1000000 seeds"),
             ("--faults 0..1000000 x", "--faults 0..1000000: N or A..B is wanted, at most 1000000 seeds"),
