@@ -49,16 +49,37 @@ struct Shard<V: 'static> {
     wheel: SpinLock<Wheel<Action<V>>>,
     /// The wheel has nothing to do before this time (at most [`Wheel::next`]): what the wheel's scheduler looks at between two slices.
     next: AtomicU64,
-    /// How many of its timers are to send a message. A figure.
+    /// How many of its timers are to send a message. A figure, written under the lock.
     messages: AtomicUsize,
 }
 
 impl<V> Shard<V> {
-    fn ended(&self, action: &Action<V>) {
+    /// Sets a reserved timer, under the lock of the wheel `w`. `true`: the wheel has something to do sooner now.
+    fn set(&self, w: &mut Wheel<Action<V>>, slot: u32, at_ns: u64, action: Action<V>) -> bool {
         if matches!(action, Action::Message(..)) {
-            // Relaxed: a figure.
-            let before = self.messages.fetch_sub(1, Ordering::Relaxed);
+            // Relaxed: a figure. No read-modify-write: the lock is held.
+            self.messages.store(self.messages.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
+        let owner = action.owner();
+        w.set(slot, at_ns, action, owner);
+        // Relaxed: written under the lock; its scheduler is woken by the caller if it sleeps.
+        let before = self.next.load(Ordering::Relaxed);
+        // The wheel may have to move the timer down earlier than it fires: `next_in` tells that time, so `fire` must look
+        // then, or the scheduler would not sleep until the timer fires.
+        let next = w.next().unwrap_or(u64::MAX);
+        if next < before {
+            self.next.store(next, Ordering::Relaxed);
+        }
+        at_ns < before
+    }
+
+    /// A timer has been taken out of the wheel, whose lock `_w` is held.
+    fn ended(&self, _w: &Wheel<Action<V>>, action: &Action<V>) {
+        if matches!(action, Action::Message(..)) {
+            // Relaxed: as in `set`.
+            let before = self.messages.load(Ordering::Relaxed);
             debug_assert!(before > 0);
+            self.messages.store(before.saturating_sub(1), Ordering::Relaxed);
         }
     }
 }
@@ -92,31 +113,30 @@ impl<V> Timers<V> {
     pub fn set(&self, id: TimerId, at_ns: u64, action: Action<V>) -> bool {
         let Some(shard) = self.shards.get(id.wheel()) else { return false };
         debug_assert!(!matches!(action, Action::Receive(_, other) if other != id), "a receive timer knows its name");
-        let owner = action.owner();
         let mut w = shard.wheel.lock();
-        if matches!(action, Action::Message(..)) {
-            // Relaxed: a figure.
-            shard.messages.fetch_add(1, Ordering::Relaxed);
-        }
-        w.set(id.slot, at_ns, action, owner);
-        // Relaxed: written under the lock; its scheduler is woken by the caller if it sleeps.
-        let before = shard.next.load(Ordering::Relaxed);
-        // The wheel may have to move the timer down earlier than it fires: `next_in` tells that time, so `fire` must look
-        // then, or the scheduler would not sleep until the timer fires.
-        let next = w.next().unwrap_or(u64::MAX);
-        if next < before {
-            shard.next.store(next, Ordering::Relaxed);
-        }
-        at_ns < before
+        shard.set(&mut w, id.slot, at_ns, action)
+    }
+
+    /// As [`Timers::reserve`] and [`Timers::set`] of a receive timer, with the lock of its wheel taken once.
+    #[must_use]
+    pub fn set_receive(&self, scheduler: usize, at_ns: u64, pid: Pid) -> (TimerId, bool) {
+        let wheel = scheduler % self.shards.len();
+        let shard = &self.shards[wheel];
+        let mut w = shard.wheel.lock();
+        let (slot, generation) = w.reserve();
+        let id = TimerId::new(wheel as u32, slot, generation);
+        (id, shard.set(&mut w, slot, at_ns, Action::Receive(pid, id)))
     }
 
     /// Takes a timer back; its time, if it had not fired.
     pub fn cancel(&self, id: TimerId) -> Option<u64> {
         let shard = self.shards.get(id.wheel())?;
-        let taken = shard.wheel.lock().cancel(id.slot, id.generation);
+        let mut w = shard.wheel.lock();
+        let (at, action) = w.cancel(id.slot, id.generation)?;
+        shard.ended(&w, &action);
         // What it would have done is freed after the lock.
-        let (at, action) = taken?;
-        shard.ended(&action);
+        drop(w);
+        drop(action);
         Some(at)
     }
 
@@ -128,9 +148,13 @@ impl<V> Timers<V> {
     /// Takes a timer of this wheel back that would send a message to this process, which ends. `None`: there is none.
     pub fn cancel_one_of(&self, wheel: usize, pid: Pid) -> Option<()> {
         let shard = self.shards.get(wheel)?;
-        let taken = shard.wheel.lock().cancel_owned(pid);
+        let mut w = shard.wheel.lock();
+        let action = w.cancel_owned(pid)?;
+        shard.ended(&w, &action);
         // What it would have done is freed after the lock.
-        taken.map(|action| shard.ended(&action))
+        drop(w);
+        drop(action);
+        Some(())
     }
 
     /// How many wheels there are.
@@ -187,11 +211,13 @@ impl<V> Timers<V> {
                     // Relaxed: written under the lock; read as a hint.
                     shard.next.store(w.next().unwrap_or(u64::MAX), Ordering::Relaxed);
                 }
+                if let Popped::Due(action) = &popped {
+                    shard.ended(&w, action);
+                }
                 popped
             };
             match popped {
                 Popped::Due(action) => {
-                    shard.ended(&action);
                     run(action);
                     spent += FIRING;
                 }

@@ -1,9 +1,9 @@
 //! Thread progress: when may memory that lock-free readers might still see be freed?
 //!
-//! Quiescent-state-based reclamation (McKenney's QSBR). Readers write nothing while they read. Each registered thread announces now and
-//! then that it holds no reference into shared structures (a scheduler does so between two slices); an object that was unlinked before
-//! every thread has announced so since can be freed. The time until then is a *grace period*. OTP calls the idea thread progress
-//! (Zhang 5.2) and has a leader thread for it; here the thread that retires an object also finds out when its grace period is over.
+//! Quiescent-state-based reclamation (McKenney's QSBR) by epochs (Fraser 2004). Readers write nothing while they read. Each registered thread
+//! announces now and then that it holds no reference into shared structures (a scheduler does so between two slices); an object that was
+//! unlinked before every thread has announced so since can be freed. The time until then is a *grace period*. OTP calls the idea thread
+//! progress (Zhang 5.2) and has a leader thread for it. Here one of the threads with work to free looks at all others, for all who have some.
 //!
 //! # States
 //!
@@ -20,32 +20,45 @@
 //! A thread that blocks must go outside first (`park`), or it holds everything up. A thread that is not registered pins instead: what
 //! it finds stays until it drops the [`Pinned`].
 //!
-//! Retired work goes by batches, so that the shared epoch moves once for a batch:
+//! The epoch moves from `e` to `e + 1` when each slot was seen with `e` or outside. What a thread has retired goes on a step
+//! each time that the thread shows another epoch:
 //!
 //! ```text
-//!    retire --> open --- quiescent: seal, draws tag t ---> sealed --- each quiescent: scan ---> all slots past t: run
-//!                 |                                           |
-//!                 +------------ park, drop ------------> see_through: run now, or left as orphans to a thread that is inside
+//!    retire --> open --- show e ---> sealed --- show e + 1 ---> older --- epoch e + 2: run
+//!                 |                    |                          ^|
+//!                 +------- the leader moves the epoch on ---------+|
+//!                 +--------------------+---------------------------+--- park, drop ---> see_through: run now, or left as
+//!                                                                                     orphans to a thread that is inside
 //! ```
 //!
-//! A scan resumes where it last met a slot that was not past the tag. A quiescent point costs two loads when there is nothing to do.
+//! A quiescent point costs two loads when there is nothing to do. Who looks at the slots is in `progress/thread_slot.rs`.
 //!
 //! # Why nothing is freed too early, and nothing is forgotten
 //!
-//! G1. A batch with tag `t` runs when each slot was seen, since `t` was drawn, with count 0 or with an epoch >= `t`.
-//! G2. A thread seen with epoch >= `t` drew it from the global epoch with Acquire after the tag's Release: what it
-//!     reads from then on was unlinked already; what it read earlier, it read before its Release.
-//! G3. A thread seen with count 0 that enters later makes a SeqCst fence between entering and reading; the retirer
-//!     made one between unlinking and looking (sync/SL1). If the look missed the entry, the retirer's fence was the earlier,
-//!     so the thread reads what was unlinked as unlinked.
-//! G4. So each slot, once seen past `t`, is past it for good, and a scan need not go back.
+//! G1. The epoch is moved on from `e` by a thread that has seen each slot, since it read `e` and made a SeqCst fence, with count 0 or with an
+//!     epoch >= `e`. Any thread may do so at any time; of two, one exchange succeeds.
+//! G2. What was unlinked before the epoch moved on from `e`, and in an order that who moved it knows, is seen as unlinked by who reads
+//!     `e + 1` (Release and Acquire on the epoch). So it may be freed at `e + 2`: by then each thread inside was seen with an epoch >=
+//!     `e + 1`. What a thread read before it showed that, it read before its Release.
+//! G3. A thread seen with count 0 that enters later makes a SeqCst fence between entering and reading; who looks made one between reading
+//!     the epoch `e` and looking (sync/SL1). If the look missed the entry, the looker's fence was the earlier, so the thread reads
+//!     as unlinked all that is freed at `e + 1` or before (G2). The next look sees that it is inside.
+//! G4. A thread that is inside shows the epoch as it is, or one less. It reads the epoch again after its fence, until that is what it shows:
+//!     by G3 no look with a later one has missed it, and from then on the epoch waits for it. So what it reads as another epoch is the
+//!     newest, and what it retired before it shows that is unlinked before the epoch moves on from it (its slot's Release): G2.
 //! G5. Work that is left to others is left to somebody. A thread that leaves work makes a SeqCst fence and looks whether anybody is
 //!     inside; a thread that goes outside makes one and looks whether work was left. One of the two sees the other (sync/SL1), and sees to
 //!     the work.
 //!
-//! G2 needs only Release and Acquire, so a quiescent point has no fence; entering has one, and is rare. The tag is drawn by a
-//! read-modify-write, so a thread that reads a later tag reads in the release sequence of all earlier ones. A slot that was never
-//! used before the retirer's fence is a slot whose thread entered after it (G3), so a scan looks only at `used` slots.
+//! A quiescent point has no fence and writes to no line but that of the thread's own slot; entering has a fence, and is rare. A slot that
+//! was never used before the looker's fence is a slot whose thread entered after it (G3), so one looks only at `used` slots.
+//!
+//! # A thread without a core
+//!
+//! A thread that loses its core *outside* (asleep, or in a system call it went outside for) holds up nobody, and one that leads only for
+//! a moment (`progress/thread_slot.rs`). One that loses it *inside*, in the middle of a slice, holds up the epoch, and what is unlinked after
+//! it last showed one. No scheme without a store at each read can do better: nobody can tell what it has read since, so all that was
+//! reachable then may still be in its registers. What it holds up is bounded by how long it stays away.
 //!
 //! # What was not done
 //!
@@ -53,10 +66,16 @@
 //!   its pid would store and fence; here it loads. The price: memory waits for the longest slice.
 //! - *Hazard pointers*: a store and a fence for each object that is read.
 //! - *Reference counts*: the counts of what all threads read would be written by all of them.
-//! - *A leader*, which waits for all threads and then tells them. It has to run, or be woken, although its VM is idle; here an idle
-//!   VM has nobody inside, and a thread that goes outside runs what is left.
+//! - *Each thread looks at all slots for its own batches*, as it was: with 128 threads each grace period fetched 128 lines 128 times, and
+//!   each batch wrote to the epoch that all read.
+//! - *A thread of its own that leads*, or one that others wake. It has to run although its VM is idle; here an idle VM has nobody inside,
+//!   and a thread that goes outside runs what is left.
+//! - *A tree*, in which each thread reports to its group and the last of a group to the next: each report is a read-modify-write on a line
+//!   that a group fights over, where now each thread writes its own and one reads them all.
 //! - *One domain for all purposes.* A dirty scheduler stays inside for as long as a built-in computes. What only normal schedulers
 //!   read waits for a domain of theirs (`Vm::slices`).
+
+mod thread_slot;
 
 use crate::{
     atomic::{
@@ -70,13 +89,9 @@ use crate::{
     slot,
     witness::{Event, Moment, tell},
 };
-use std::{
-    cell::{Cell, RefCell},
-    fmt,
-    mem::take,
-    ptr,
-    sync::Arc,
-};
+use std::{fmt, mem::take, ptr, sync::Arc};
+
+pub use thread_slot::ThreadSlot;
 
 /// What is done when all have made progress, and since when it waits.
 struct Retired(What, Moment);
@@ -121,16 +136,23 @@ const fn word(epoch: u64, count: u64) -> u64 {
 }
 
 /// G1, of one slot.
-const fn is_past(seen: u64, tag: u64) -> bool {
-    seen & COUNT == 0 || seen >> COUNT_BITS >= tag
+const fn is_past(seen: u64, epoch: u64) -> bool {
+    seen & COUNT == 0 || seen >> COUNT_BITS >= epoch
 }
 
 /// Calls what it is given, once: by it the maker of a domain does something around all work that runs.
 pub type Runner = fn(&mut dyn FnMut());
 
+/// What all threads read and one writes.
+struct Clock {
+    epoch: AtomicU64,
+    /// The slot of the thread that looks at all slots now; 0, a guest's, for nobody's (`thread_slot.rs`).
+    leader: AtomicUsize,
+}
+
 /// A domain of threads that reclaim together.
 pub struct Progress {
-    epoch: CachePadded<AtomicU64>,
+    clock: CachePadded<Clock>,
     /// Guests, then registered threads.
     slots: Box<[CachePadded<AtomicU64>]>,
     /// Slots from here on were never used.
@@ -155,7 +177,7 @@ impl Progress {
         let slots: Box<[_]> = (0..GUESTS + max_threads).map(|_| CachePadded::new(AtomicU64::new(0))).collect();
         let taken = vec![false; max_threads];
         Arc::new(Self {
-            epoch: CachePadded::new(AtomicU64::new(1)),
+            clock: CachePadded::new(Clock { epoch: AtomicU64::new(1), leader: AtomicUsize::new(0) }),
             slots,
             used: AtomicUsize::new(GUESTS),
             taken: locks::Mutex::new(taken),
@@ -181,16 +203,7 @@ impl Progress {
         };
         // Relaxed: ordered by the fence in `enter`, as the slot's own word is (G3).
         self.used.fetch_max(index + 1, Relaxed);
-        let slot = ThreadSlot {
-            progress: self.clone(),
-            index,
-            seen: Cell::new(0),
-            open: RefCell::new(Vec::new()),
-            sealed: RefCell::new(Batch::default()),
-            has_work: Cell::new(false),
-        };
-        slot.enter();
-        Some(slot)
+        Some(ThreadSlot::enter_first(self.clone(), index))
     }
 
     /// Keeps everything alive that is reachable now, until dropped: for threads that are not registered. A thread that drops it
@@ -203,18 +216,17 @@ impl Progress {
             let mut seen = slot.load(Relaxed);
             while seen & COUNT < COUNT {
                 let new = match seen & COUNT {
-                    // Acquire: pairs with the Release on the epoch in `seal` (G2).
-                    0 => word(self.epoch.load(Acquire), 1),
+                    0 => word(self.epoch(), 1),
                     _ => seen + 1,
                 };
-                // Release: a retirer that sees this count must see what earlier guests did. Acquire: a guest that
-                // joins another inherits its epoch, and so must see what the other saw (G2).
+                // Release: who sees this count must see what earlier guests did. Acquire: a guest that joins another inherits
+                // its epoch, and so must see what the other saw (G2).
                 match slot.compare_exchange_weak(seen, new, AcqRel, Relaxed) {
                     Ok(_) => {
                         if seen & COUNT == 0 {
                             tell(Event::Quiescent { domain: self.address(), slot: guest });
                         }
-                        // SeqCst: G3, pairs with the fence in `seal`.
+                        // SeqCst: G3, pairs with the fence in `are_all_past`.
                         fence(SeqCst);
                         return Pinned { progress: self, slot, index: guest };
                     }
@@ -245,11 +257,16 @@ impl Progress {
     /// Waits until every thread has made progress. The caller must be neither registered (unless parked) nor
     /// pinned: it would wait for itself.
     pub fn wait_for_all(&self) {
-        let mut batch = self.seal(Vec::new());
+        let mut passage = Passage::default();
         let mut backoff = Backoff::new();
-        while !self.scan(&mut batch) {
+        while !self.pass(&mut passage) {
             backoff.pause();
         }
+    }
+
+    fn epoch(&self) -> u64 {
+        // Acquire: pairs with the Release in `move_on` (G2).
+        self.clock.epoch.load(Acquire)
     }
 
     /// What a checker knows the domain by.
@@ -257,10 +274,10 @@ impl Progress {
         ptr::from_ref(self).addr()
     }
 
-    fn run(&self, work: Vec<Retired>) {
+    /// Runs all of it.
+    fn run(&self, work: &mut Vec<Retired>) {
         work.iter().for_each(|Retired(_, retired)| tell(Event::Freed { domain: self.address(), retired: *retired }));
-        let mut work = work.into_iter();
-        (self.runner)(&mut || work.by_ref().for_each(Retired::run));
+        (self.runner)(&mut || work.drain(..).for_each(Retired::run));
     }
 
     fn adopt(&self, work: Vec<Retired>) {
@@ -300,13 +317,12 @@ impl Progress {
             if work.is_empty() {
                 return true;
             }
-            let mut batch = self.seal(take(&mut work));
-            if self.scan(&mut batch) {
-                self.run(batch.work);
+            if self.pass(&mut Passage::default()) {
+                self.run(&mut work);
                 // Relaxed: what this thread has left itself it sees.
                 return !self.has_orphans.load(Relaxed);
             }
-            self.adopt(batch.work);
+            self.adopt(take(&mut work));
             // SeqCst: G5, between leaving work and looking whether a thread is inside; pairs with the fence above.
             fence(SeqCst);
             if self.is_anybody_inside() {
@@ -315,25 +331,43 @@ impl Progress {
         }
     }
 
-    /// Draws a tag for work whose objects are all unlinked.
-    fn seal(&self, work: Vec<Retired>) -> Batch {
-        // Release: pairs with the Acquire loads of the epoch (G2): a thread that sees the tag sees the unlinking. A
-        // read-modify-write, so later tags continue the release sequence. Acquire: another's tag may be inherited.
-        let tag = self.epoch.fetch_add(1, AcqRel) + 1;
-        // SeqCst: G3, pairs with the fences in `enter` and `pin`.
-        fence(SeqCst);
-        Batch { tag, cursor: 0, work }
+    /// Has a grace period gone by since the passage began? Moves the epoch on, where it can.
+    fn pass(&self, passage: &mut Passage) -> bool {
+        loop {
+            let epoch = self.epoch();
+            if passage.moved_to.is_some_and(|to| epoch > to) {
+                return true;
+            }
+            if !self.are_all_past(&mut passage.look, epoch) {
+                return false;
+            }
+            if self.move_on(epoch) {
+                // G2: what this thread has unlinked it has unlinked before this.
+                passage.moved_to.get_or_insert(epoch + 1);
+            }
+        }
     }
 
-    /// Moves the batch's cursor over the slots that are past its tag; true when all are.
-    fn scan(&self, batch: &mut Batch) -> bool {
+    /// G1: looks at the slots, from where the last look at the same epoch has stopped, up to one that is not past it.
+    fn are_all_past(&self, look: &mut Look, epoch: u64) -> bool {
+        if look.epoch != epoch {
+            *look = Look { epoch, cursor: 0 };
+            // SeqCst: G3, pairs with the fences in `enter` and `pin`.
+            fence(SeqCst);
+        }
         // Relaxed: a slot that is missed was first used after our fence (G3).
         let used = self.used.load(Relaxed);
-        // Acquire: pairs with the Release of the thread that was inside (G2): its reads happen before this thread frees.
-        while batch.cursor < used && is_past(self.slots[batch.cursor].load(Acquire), batch.tag) {
-            batch.cursor += 1;
+        // Acquire: pairs with the Release of the thread that was inside (G2): its reads happen before what it held is freed.
+        while look.cursor < used && is_past(self.slots[look.cursor].load(Acquire), epoch) {
+            look.cursor += 1;
         }
-        batch.cursor >= used
+        look.cursor >= used
+    }
+
+    /// Moves the epoch on from `epoch`, which all slots are past. `false`: another thread has done it.
+    fn move_on(&self, epoch: u64) -> bool {
+        // Release: pairs with the Acquire in `epoch`: it hands on what the slots have told this thread (G2). Relaxed on failure: nothing follows.
+        self.clock.epoch.compare_exchange(epoch, epoch + 1, Release, Relaxed).is_ok()
     }
 }
 
@@ -352,157 +386,20 @@ impl fmt::Debug for Progress {
     }
 }
 
-/// Work that waits for all threads to pass one tag.
+/// How far a thread has looked at the slots, of one epoch.
 #[derive(Default)]
-struct Batch {
-    tag: u64,
-    /// Slots below it are past the tag.
+struct Look {
+    epoch: u64,
+    /// Slots below it are past the epoch. Once seen past it, each stays so for this look (G1, G3).
     cursor: usize,
-    work: Vec<Retired>,
 }
 
-/// A registered thread. It may move to another thread, not be shared.
-pub struct ThreadSlot {
-    progress: Arc<Progress>,
-    index: usize,
-    /// The epoch in our slot.
-    seen: Cell<u64>,
-    /// Retired since the last batch was sealed.
-    open: RefCell<Vec<Retired>>,
-    /// The one batch that is waiting; the next is sealed when it has run.
-    sealed: RefCell<Batch>,
-    /// There is something in one of the two: all that a quiescent point looks at.
-    has_work: Cell<bool>,
-}
-
-impl ThreadSlot {
-    /// The domain.
-    pub fn progress(&self) -> &Arc<Progress> {
-        &self.progress
-    }
-
-    /// Runs `work` when every thread has been quiescent since now. What it frees must already be unreachable for
-    /// threads that begin to look. It runs at a later quiescent point of this thread, or of another's if this one parks.
-    pub fn retire(&self, work: impl FnOnce() + Send + 'static) {
-        self.open.borrow_mut().push(Retired::work(work));
-        self.has_work.set(true);
-    }
-
-    /// As [`retire`](Self::retire) for work that only frees one object; costs no memory of its own.
-    ///
-    /// # Safety
-    /// `free` may be called with `object`, once, on any thread, when every thread has been quiescent.
-    #[inline]
-    pub unsafe fn retire_object(&self, object: *mut (), free: unsafe fn(*mut ())) {
-        self.open.borrow_mut().push(Retired::object(object, free));
-        self.has_work.set(true);
-    }
-
-    /// This thread now holds no reference into shared structures.
-    #[inline]
-    pub fn quiescent(&self) {
-        tell(Event::Quiescent { domain: self.progress.address(), slot: self.index });
-        // Acquire: pairs with the Release on the epoch in `seal` (G2).
-        let epoch = self.progress.epoch.load(Acquire);
-        if epoch != self.seen.get() {
-            self.show(epoch);
-        }
-        // Relaxed: a hint.
-        if self.has_work() || self.progress.has_orphans.load(Relaxed) {
-            self.reclaim();
-        }
-    }
-
-    /// This thread will not look at shared structures until [`unpark`](Self::unpark), and holds no reference.
-    /// What it has retired, and what that retires in turn, is left to others where it cannot run now.
-    pub fn park(&self) {
-        while !self.try_park() {}
-    }
-
-    /// As [`park`](Self::park). `false`: the work that has run now has retired more, and perhaps no other thread is inside to see to
-    /// it. A caller that has better to do than to run all of it at once must come back before it sleeps.
-    #[must_use]
-    pub fn try_park(&self) -> bool {
-        self.leave();
-        let mut work = take(&mut *self.sealed.borrow_mut()).work;
-        work.append(&mut self.open.borrow_mut());
-        self.has_work.set(false);
-        self.progress.see_through(work)
-    }
-
-    /// This thread will look at shared structures again.
-    pub fn unpark(&self) {
-        self.enter();
-    }
-
-    /// Whether this thread has retired what has not run yet.
-    #[inline]
-    pub fn has_work(&self) -> bool {
-        self.has_work.get()
-    }
-
-    fn word(&self) -> &AtomicU64 {
-        &self.progress.slots[self.index]
-    }
-
-    fn show(&self, epoch: u64) {
-        self.seen.set(epoch);
-        // Release: pairs with the Acquire in `scan` (G2). Also when entering: a retirer may see this store and
-        // not the one that left before it, whose release sequence a plain store ends.
-        self.word().store(word(epoch, 1), Release);
-    }
-
-    fn enter(&self) {
-        tell(Event::Quiescent { domain: self.progress.address(), slot: self.index });
-        // Acquire: pairs with the Release on the epoch in `seal` (G2).
-        self.show(self.progress.epoch.load(Acquire));
-        // SeqCst: G3, pairs with the fence in `seal`.
-        fence(SeqCst);
-    }
-
-    fn leave(&self) {
-        tell(Event::Outside { domain: self.progress.address(), slot: self.index });
-        self.seen.set(0);
-        // Release: pairs with the Acquire in `scan` (G2).
-        self.word().store(0, Release);
-    }
-
-    #[cold]
-    fn reclaim(&self) {
-        if self.sealed.borrow().work.is_empty() {
-            let mut work = take(&mut *self.open.borrow_mut());
-            work.append(&mut self.progress.take_orphans());
-            if work.is_empty() {
-                return;
-            }
-            let batch = self.progress.seal(work);
-            // We are quiescent, and have seen our own unlinking.
-            self.show(batch.tag);
-            *self.sealed.borrow_mut() = batch;
-            // Perhaps it was all left by others.
-            self.has_work.set(true);
-        }
-        if self.progress.scan(&mut self.sealed.borrow_mut()) {
-            // Out of the cell first: the work may retire more.
-            let work = take(&mut self.sealed.borrow_mut().work);
-            self.has_work.set(!self.open.borrow().is_empty());
-            self.progress.run(work);
-        }
-    }
-}
-
-impl Drop for ThreadSlot {
-    fn drop(&mut self) {
-        self.park();
-        let mut taken = self.progress.taken.lock();
-        taken[self.index - GUESTS] = false;
-    }
-}
-
-impl fmt::Debug for ThreadSlot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ThreadSlot").field("index", &self.index).finish_non_exhaustive()
-    }
+/// A thread that waits for a grace period while it shows no epoch itself.
+#[derive(Default)]
+struct Passage {
+    look: Look,
+    /// The epoch to which the thread has moved on first.
+    moved_to: Option<u64>,
 }
 
 /// Keeps alive what was reachable when it was made. Made by [`Progress::pin`].
@@ -516,7 +413,7 @@ pub struct Pinned<'a> {
 
 impl Drop for Pinned<'_> {
     fn drop(&mut self) {
-        // Release: pairs with the Acquire in `scan` (G2). A read-modify-write, so that the last of several guests
+        // Release: pairs with the Acquire in `are_all_past` (G2). A read-modify-write, so that the last of several guests
         // continues the release sequences of the others.
         let before = self.slot.fetch_sub(1, Release);
         if before & COUNT == 1 {
@@ -526,476 +423,7 @@ impl Drop for Pinned<'_> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::Progress;
-    use std::sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    };
-
-    fn counter() -> (Arc<AtomicUsize>, impl Fn() -> Box<dyn FnOnce() + Send>) {
-        let count = Arc::new(AtomicUsize::new(0));
-        let shared = count.clone();
-        let work = move || -> Box<dyn FnOnce() + Send> {
-            let shared = shared.clone();
-            Box::new(move || {
-                shared.fetch_add(1, Relaxed);
-            })
-        };
-        (count, work)
-    }
-
-    #[test]
-    fn alone_the_next_quiescent_point_runs_it() {
-        let (ran, work) = counter();
-        let slot = Progress::new(1).register().expect("room");
-        slot.retire(work());
-        assert_eq!(ran.load(Relaxed), 0);
-        slot.quiescent();
-        assert_eq!((ran.load(Relaxed), slot.has_work()), (1, false));
-    }
-
-    #[test]
-    fn waits_for_every_thread_inside() {
-        let (ran, work) = counter();
-        let progress = Progress::new(3);
-        let (one, two) = (progress.register().expect("room"), progress.register().expect("room"));
-        let parked = progress.register().expect("room");
-        parked.park();
-        let pin = progress.pin();
-        one.retire(work());
-        one.quiescent();
-        two.quiescent();
-        one.quiescent();
-        assert_eq!(ran.load(Relaxed), 0, "pinned");
-        drop(pin);
-        one.quiescent();
-        assert_eq!(ran.load(Relaxed), 1);
-        parked.unpark();
-        one.retire(work());
-        one.quiescent();
-        two.quiescent();
-        one.quiescent();
-        assert_eq!(ran.load(Relaxed), 1, "no longer parked");
-        parked.quiescent();
-        one.quiescent();
-        assert_eq!(ran.load(Relaxed), 2);
-    }
-
-    #[test]
-    fn a_later_pin_does_not_hold_it_up() {
-        let (ran, work) = counter();
-        let progress = Progress::new(1);
-        let slot = progress.register().expect("room");
-        let early = progress.pin();
-        slot.retire(work());
-        slot.quiescent();
-        drop(early);
-        let _late = progress.pin();
-        slot.quiescent();
-        assert_eq!(ran.load(Relaxed), 1);
-    }
-
-    #[test]
-    fn who_leaves_bequeaths() {
-        let (ran, work) = counter();
-        let progress = Progress::new(2);
-        let (one, two) = (progress.register().expect("room"), progress.register().expect("room"));
-        assert!(progress.register().is_none(), "full");
-        one.retire(work());
-        drop(one);
-        assert_eq!(ran.load(Relaxed), 0);
-        assert!(progress.register().is_some(), "the place is free again");
-        progress.retire_unregistered(work());
-        two.quiescent();
-        assert_eq!(ran.load(Relaxed), 2);
-        two.retire(work());
-        two.park();
-        assert_eq!(ran.load(Relaxed), 3, "nobody else is inside");
-    }
-
-    #[test]
-    fn work_may_retire_work() {
-        let (ran, work) = counter();
-        let progress = Progress::new(1);
-        let slot = progress.register().expect("room");
-        let (again, more) = (progress.clone(), work());
-        slot.retire(move || again.retire_unregistered(more));
-        slot.quiescent();
-        slot.quiescent();
-        assert_eq!(ran.load(Relaxed), 1);
-    }
-
-    #[test]
-    fn who_parks_leaves_no_work_of_work() {
-        let (ran, work) = counter();
-        let progress = Progress::new(1);
-        let slot = progress.register().expect("room");
-        let retire_twice = || {
-            let (again, more) = (progress.clone(), work());
-            slot.retire(move || again.retire_unregistered(more));
-        };
-        retire_twice();
-        assert!(!slot.try_park(), "more to do");
-        assert!(slot.try_park());
-        assert_eq!(ran.load(Relaxed), 1);
-        slot.unpark();
-        retire_twice();
-        slot.park();
-        assert_eq!(ran.load(Relaxed), 2);
-    }
-
-    #[test]
-    fn the_last_guest_to_leave_sees_to_what_was_left() {
-        let (ran, work) = counter();
-        let progress = Progress::new(1);
-        let slot = progress.register().expect("room");
-        let pin = progress.pin();
-        slot.retire(work());
-        slot.park();
-        assert_eq!(ran.load(Relaxed), 0, "pinned");
-        drop(pin);
-        assert_eq!(ran.load(Relaxed), 1);
-    }
-
-    #[test]
-    fn an_object_is_freed_like_work() {
-        let shared = Arc::new(());
-        let object = Arc::into_raw(shared.clone()).cast_mut().cast();
-        /// Takes back one count.
-        unsafe fn free(object: *mut ()) {
-            // SAFETY: it came from `into_raw`.
-            drop(unsafe { Arc::from_raw(object.cast_const()) });
-        }
-        let progress = Progress::new(2);
-        let (one, two) = (progress.register().expect("room"), progress.register().expect("room"));
-        // SAFETY: the count is nobody else's.
-        unsafe { one.retire_object(object, free) };
-        one.quiescent();
-        one.quiescent();
-        assert_eq!(Arc::strong_count(&shared), 2, "the other has not moved");
-        two.quiescent();
-        one.quiescent();
-        assert_eq!(Arc::strong_count(&shared), 1);
-    }
-
-    #[test]
-    fn the_last_one_frees_what_is_left() {
-        let (ran, work) = counter();
-        let progress = Progress::new(1);
-        progress.retire_unregistered(work());
-        drop(progress);
-        assert_eq!(ran.load(Relaxed), 1);
-    }
-
-    /// Threads replace a shared object while others read it; a freed one is poisoned first.
-    #[cfg(not(feature = "single"))]
-    #[test]
-    fn nobody_reads_what_was_freed() {
-        use crate::atomic::{
-            AtomicPtr,
-            Ordering::{AcqRel, Acquire},
-        };
-        use std::cell::Cell;
-        const LIVE: u64 = 0x11FE;
-        let rounds = if cfg!(miri) { 40 } else { 20_000 };
-        let progress = Progress::new(3);
-        let shared = AtomicPtr::new(Box::into_raw(Box::new(Cell::new(LIVE))));
-        let read = || {
-            // SAFETY: protected by the slot or pin of the caller.
-            assert_eq!(unsafe { (*shared.load(Acquire)).get() }, LIVE);
-        };
-        std::thread::scope(|scope| {
-            for thread in 0..3 {
-                let (progress, shared, read) = (progress.clone(), &shared, &read);
-                scope.spawn(move || {
-                    let slot = progress.register().expect("room");
-                    for round in 0..rounds {
-                        read();
-                        if round % 4 == thread {
-                            let old = shared.swap(Box::into_raw(Box::new(Cell::new(LIVE))), AcqRel);
-                            let old = old.expose_provenance();
-                            slot.retire(move || {
-                                // SAFETY: unlinked, and by now nobody reads it.
-                                let old =
-                                    unsafe { Box::from_raw(std::ptr::with_exposed_provenance_mut::<Cell<u64>>(old)) };
-                                old.set(0);
-                            });
-                        }
-                        slot.quiescent();
-                        if round % 64 == 0 {
-                            slot.park();
-                            slot.unpark();
-                        }
-                    }
-                });
-            }
-            let (progress, read) = (progress.clone(), &read);
-            scope.spawn(move || {
-                for _ in 0..rounds {
-                    let _pin = progress.pin();
-                    read();
-                }
-            });
-        });
-        // SAFETY: the last one, and all have ended.
-        drop(unsafe { Box::from_raw(shared.load(Acquire)) });
-    }
-
-    #[cfg(not(feature = "single"))]
-    #[test]
-    fn waiting_for_all_ends_when_all_have_moved() {
-        let progress = Progress::new(1);
-        let moved = AtomicUsize::new(0);
-        let slot = progress.register().expect("room");
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(std::time::Duration::from_millis(20));
-                moved.store(1, Relaxed);
-                slot.quiescent();
-                slot.park();
-                drop(slot);
-            });
-            progress.wait_for_all();
-            assert_eq!(moved.load(Relaxed), 1);
-        });
-    }
-}
-
-/// An object is unlinked and retired while others look it up. Every atomic of the test is Relaxed, so all order comes
-/// from the domain. The "freed" object is a checked cell: a read that does not happen before its freeing is a race,
-/// one that comes after it reads `false`.
-///
-/// Caught when tried: either SeqCst fence of G3 removed or made AcqRel; Relaxed for the Release of the epoch in `seal`,
-/// for the Acquire in `scan` and in `quiescent`, and for the Releases in `show`, `leave`
-/// and `Pinned::drop`; a tag off by one; either fence of G5 removed. Not caught, for a reason: the Acquires
-/// of the epoch that a SeqCst fence follows in the same function (`enter`, `pin`, `seal`), because that fence acquires
-/// too. They stay, so that G2 does not lean on G3's fences. Not caught, for want of a deeper model: the Release of
-/// the exchange in `pin`, which matters only when one guest joins another (three threads, three preemptions).
 #[cfg(all(test, loom))]
-mod loom_tests {
-    use super::{Progress, ThreadSlot};
-    use crate::{
-        atomic::{AtomicBool, Ordering::Relaxed},
-        cell::UnsafeCell,
-    };
-    use loom::thread;
-    use std::sync::Arc;
-
-    struct Shared {
-        linked: AtomicBool,
-        live: UnsafeCell<bool>,
-    }
-
-    // SAFETY: the domain orders the accesses to `live`, and loom checks that it does.
-    unsafe impl Sync for Shared {}
-    // SAFETY: the domain orders the accesses to `live`, and loom checks that it does.
-    unsafe impl Send for Shared {}
-
-    impl Shared {
-        fn new() -> Arc<Self> {
-            Arc::new(Self { linked: AtomicBool::new(true), live: UnsafeCell::new(true) })
-        }
-
-        fn read(&self) {
-            if self.linked.load(Relaxed) {
-                // SAFETY: still linked for a thread that began to look after a quiescent point.
-                self.live.with(|live| assert!(unsafe { *live }, "used after retire"));
-            }
-        }
-
-        fn free(&self) {
-            // SAFETY: run by the domain, when nobody can have a reference.
-            self.live.with_mut(|live| unsafe { *live = false });
-        }
-
-        fn unlink_and_retire(self: &Arc<Self>, slot: &ThreadSlot) {
-            self.linked.store(false, Relaxed);
-            let shared = self.clone();
-            slot.retire(move || shared.free());
-        }
-
-        /// At the end, with nobody inside: freed, once (twice would be caught by the caller's assertion on it).
-        fn assert_freed(&self) {
-            // SAFETY: all threads have been joined and the domain is gone.
-            self.live.with(|live| assert!(!unsafe { *live }, "never freed"));
-        }
-    }
-
-    /// The body races a thread that unlinks, retires and passes two quiescent points.
-    fn against_retirer(registered: bool, body: fn(&Arc<Progress>, Option<&ThreadSlot>, &Shared)) {
-        let mut model = loom::model::Builder::new();
-        model.preemption_bound = Some(3);
-        model.check(move || {
-            let progress = Progress::new(2);
-            let shared = Shared::new();
-            let mine = progress.register().unwrap();
-            let theirs = registered.then(|| progress.register().unwrap());
-            if let Some(slot) = &theirs {
-                slot.quiescent();
-            }
-            let reader = {
-                let (progress, shared) = (progress.clone(), shared.clone());
-                // The slot comes back, so that leaving the domain orders nothing here.
-                thread::spawn(move || {
-                    body(&progress, theirs.as_ref(), &shared);
-                    theirs
-                })
-            };
-            shared.unlink_and_retire(&mine);
-            mine.quiescent();
-            mine.quiescent();
-            drop(reader.join().unwrap());
-            drop(mine);
-            drop(progress);
-            shared.assert_freed();
-        });
-    }
-
-    #[test]
-    fn a_thread_inside_is_waited_for() {
-        against_retirer(true, |_, slot, shared| {
-            let slot = slot.unwrap();
-            shared.read();
-            slot.quiescent();
-            shared.read();
-        });
-    }
-
-    #[test]
-    fn a_thread_may_park_and_return() {
-        against_retirer(true, |_, slot, shared| {
-            let slot = slot.unwrap();
-            shared.read();
-            slot.park();
-            slot.unpark();
-            shared.read();
-        });
-    }
-
-    #[test]
-    fn a_thread_may_join_late() {
-        against_retirer(false, |progress, _, shared| {
-            let slot = progress.register().unwrap();
-            shared.read();
-            slot.park();
-        });
-    }
-
-    #[test]
-    fn a_pin_is_waited_for() {
-        against_retirer(false, |progress, _, shared| {
-            for _ in 0..2 {
-                let _pin = progress.pin();
-                shared.read();
-            }
-        });
-    }
-
-    /// Two guests share one slot: the second may inherit the epoch of the first.
-    #[test]
-    fn two_pins_are_waited_for() {
-        let mut model = loom::model::Builder::new();
-        model.preemption_bound = Some(2);
-        model.check(|| {
-            let progress = Progress::new(1);
-            let shared = Shared::new();
-            let mine = progress.register().unwrap();
-            let readers = [(); 2].map(|()| {
-                let (progress, shared) = (progress.clone(), shared.clone());
-                thread::spawn(move || {
-                    let _pin = progress.pin();
-                    shared.read();
-                })
-            });
-            shared.unlink_and_retire(&mine);
-            mine.quiescent();
-            mine.quiescent();
-            readers.into_iter().for_each(|reader| reader.join().unwrap());
-            drop(mine);
-            drop(progress);
-            shared.assert_freed();
-        });
-    }
-
-    /// A thread that retires too shows its own tag, which is later than the other's: it must have seen the other's
-    /// unlinking by then.
-    #[test]
-    fn a_retirer_sees_what_others_unlinked() {
-        against_retirer(true, |_, slot, shared| {
-            let slot = slot.unwrap();
-            slot.retire(|| ());
-            slot.quiescent();
-            shared.read();
-        });
-    }
-
-    /// Two threads park at once, one of them with work: one of the two runs it.
-    #[test]
-    fn two_who_park_leave_nothing() {
-        loom::model(|| {
-            let progress = Progress::new(2);
-            let ran = Arc::new(AtomicBool::new(false));
-            let (mine, theirs) = (progress.register().unwrap(), progress.register().unwrap());
-            // The slot comes back: dropping it would be another look.
-            let other = thread::spawn(move || {
-                theirs.park();
-                theirs
-            });
-            let told = ran.clone();
-            mine.retire(move || told.store(true, Relaxed));
-            mine.park();
-            let theirs = other.join().unwrap();
-            assert!(ran.load(Relaxed), "left to nobody");
-            drop((mine, theirs));
-        });
-    }
-
-    /// As above, where a guest leaves while the only thread parks.
-    #[test]
-    fn a_guest_who_leaves_last_leaves_nothing() {
-        loom::model(|| {
-            let progress = Progress::new(1);
-            let ran = Arc::new(AtomicBool::new(false));
-            let slot = progress.register().unwrap();
-            let guest = {
-                let progress = progress.clone();
-                thread::spawn(move || drop(progress.pin()))
-            };
-            let told = ran.clone();
-            slot.retire(move || told.store(true, Relaxed));
-            slot.park();
-            guest.join().unwrap();
-            assert!(ran.load(Relaxed), "left to nobody");
-            drop(slot);
-        });
-    }
-
-    /// A thread that retires and parks leaves the work to the other one, which frees it.
-    #[test]
-    fn what_is_bequeathed_is_freed() {
-        let mut model = loom::model::Builder::new();
-        model.preemption_bound = Some(2);
-        model.check(|| {
-            let progress = Progress::new(2);
-            let shared = Shared::new();
-            let (mine, theirs) = (progress.register().unwrap(), progress.register().unwrap());
-            let heir = {
-                let shared = shared.clone();
-                thread::spawn(move || {
-                    shared.read();
-                    theirs.quiescent();
-                    shared.read();
-                    theirs.quiescent();
-                })
-            };
-            shared.unlink_and_retire(&mine);
-            mine.park();
-            heir.join().unwrap();
-            drop(mine);
-            drop(progress);
-            shared.assert_freed();
-        });
-    }
-}
+mod loom_tests;
+#[cfg(all(test, not(loom)))]
+mod tests;

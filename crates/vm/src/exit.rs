@@ -205,20 +205,13 @@ fn free(ctx: &mut Ctx<'_>) {
     process.set_free();
     meter::count(Work::Process, 1);
     if let Some(raw) = vm.processes.remove(pid) {
-        let doomed = Doomed(raw);
-        // Thread progress: others may have found the process in the table just before.
-        ctx.sched.slot.retire(move || doomed.free());
-    }
-}
-
-struct Doomed(*mut crate::Process);
-// SAFETY: sole owner of a process that has left the table.
-unsafe impl Send for Doomed {}
-
-impl Doomed {
-    fn free(self) {
-        // SAFETY: it came from `Box::into_raw` in the table, and process/TB1's readers have passed a quiescent point.
-        drop(unsafe { Box::from_raw(self.0) });
+        /// Ends a process that has left the table.
+        unsafe fn free(process: *mut ()) {
+            // SAFETY: it came from `Box::into_raw` in the table, and process/TB1's readers have passed a quiescent point.
+            drop(unsafe { Box::from_raw(process.cast::<crate::Process>()) });
+        }
+        // SAFETY: it has left the table and is freed once, by any thread. By thread progress: others may have found it just before.
+        unsafe { ctx.sched.slot.retire_object(raw.cast(), free) };
     }
 }
 

@@ -16,9 +16,15 @@ pub type Action = myriad_sched::Action<Vm>;
 impl Vm {
     /// Sets the receive timer of a process for the platform's time `at_ns`, on the wheel of `scheduler`.
     pub fn set_receive_timer(&'static self, scheduler: usize, at_ns: u64, pid: Pid) -> TimerId {
-        let id = self.timers.reserve(scheduler);
-        self.set_timer(id, at_ns, Action::Receive(pid, id));
+        let (id, sooner) = self.timers.set_receive(scheduler, at_ns, pid);
+        self.note_set(id, sooner);
         id
+    }
+
+    fn note_set(&self, id: TimerId, sooner: bool) {
+        if sooner && myriad_sched::current() != Some(id.wheel()) {
+            self.platform.unpark(id.wheel());
+        }
     }
 
     /// Sets a reserved timer for the platform's time `at_ns`. One for a process that has ended is taken back again.
@@ -32,8 +38,8 @@ impl Vm {
         let sooner = self.timers.set(id, at_ns, action);
         if owner.is_some() && receiver.is_none_or(Process::must_take_back) {
             self.timers.cancel(id);
-        } else if sooner && myriad_sched::current() != Some(id.wheel()) {
-            self.platform.unpark(id.wheel());
+        } else {
+            self.note_set(id, sooner);
         }
     }
 
