@@ -11,15 +11,18 @@
 //!     while it is inside (ets.table/TB5), which needs no lock; within a write of [`SeqLock`]. "With the lock" means either. A
 //!     reader without the lock ([`Shard::read_optimistically`]) follows links that are never wild, and believes what it has found
 //!     if the sequence number lets it (the header of `table` has the whole read).
+//! S6. A shard has the hashes whose last `depth` bits are its own. When it is divided ([`Writing::halve`], [`Writing::keep`]) `depth` grows by one, within a write of
+//!     [`SeqLock`], and a new shard gets half of the buckets. While the table is fixed, or rows are hidden, none is divided.
 //! S5. Arrays of buckets and rows that leave the shard are freed when the readers without the lock have moved on
 //!     ([`DeferredFree`]).
 
 use crate::deferred_free::DeferredFree;
 use crate::ordered::{Claim, Reader, Writer};
 use crate::row::{HEAD_WORDS, Link, Measured, NewRow, Row};
-use myriad_sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use crate::strain::Strain;
+use myriad_sync::atomic::{AtomicIsize, AtomicPtr, AtomicU32, Ordering};
 use myriad_sync::thread::CAN_SPAWN;
-use myriad_sync::{CachePadded, LockClass, Mutex, RwLock, SeqLock, SeqWrite};
+use myriad_sync::{LockClass, Mutex, RwLock, SeqLock, SeqWrite};
 use myriad_term::equal::eq_exact;
 use myriad_term::{Arena, TermRef, memory};
 use std::mem::offset_of;
@@ -29,20 +32,41 @@ use std::ops::Deref;
 const FIRST_SEGMENT: usize = 256;
 const SEGMENT: usize = 2048;
 
+/// Rows that are counted one by one when a shard is divided; of more it is assumed that half of them are in each half.
+const COUNTED: usize = 1024;
+
 /// Steps through a chain between two looks at how long it can be.
 const STEPS: usize = 256;
 
 /// What OTP calls the memory of buckets.
 const PURPOSE: memory::Purpose = memory::Purpose("ets", "db_seg");
 
-/// Room for buckets.
-pub struct Buckets(Box<[Link]>);
+/// Links in a line of the cache.
+const IN_A_LINE: usize = 8;
+
+/// A line of links: no two shards have links in one line.
+#[repr(C, align(64))]
+struct Line([Link; IN_A_LINE]);
+
+const _: () = assert!(size_of::<Line>() == IN_A_LINE * size_of::<Link>());
+
+/// Room for buckets, a multiple of [`IN_A_LINE`].
+pub struct Buckets(Box<[Line]>);
 
 impl Buckets {
+    /// Room for so many buckets at least.
     fn new(room: usize) -> *mut Buckets {
         debug_assert!((1..=MOST).contains(&room));
-        let links = memory::named(PURPOSE, || (0..room).map(|_| Link::end()).collect());
-        Box::into_raw(Box::new(Buckets(links)))
+        let line = |_| Line(std::array::from_fn(|_| Link::end()));
+        let lines = memory::named(PURPOSE, || (0..room.div_ceil(IN_A_LINE)).map(line).collect());
+        Box::into_raw(Box::new(Buckets(lines)))
+    }
+
+    /// All of its links.
+    #[inline]
+    fn links(&self) -> &[Link] {
+        // SAFETY: a line is its links, and nothing else (asserted above).
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * IN_A_LINE) }
     }
 
     /// Frees it.
@@ -74,19 +98,23 @@ static HIDDEN_CLASS: LockClass = LockClass::new("db_hash_hidden", 725);
 pub struct Shard {
     lock: RwLock<()>,
     seqlock: SeqLock,
-    rows: AtomicUsize,
-    words: AtomicUsize,
+    rows: AtomicIsize,
+    words: AtomicIsize,
     buckets: AtomicPtr<Buckets>,
     /// How many of them are in use.
     active: AtomicU32,
     /// Which user has used the lock lately.
     pub claim: Claim,
-    keypos: usize,
-    /// Bits of the hash that chose the shard.
-    shift: u32,
-    /// Buckets it never goes below.
-    least: u32,
-    hidden_rows: AtomicUsize,
+    keypos: u32,
+    /// Its own last bits (S6).
+    bits: u32,
+    /// How many of the last bits of a hash choose the shard (S6).
+    depth: AtomicU32,
+    /// How much it is fought over.
+    pub strain: Strain,
+    /// By how much `rows` may be wrong, since the shard was divided without counting.
+    uncounted: AtomicU32,
+    hidden_rows: AtomicU32,
     /// Hashes of hidden rows.
     hidden: Mutex<Vec<u32>>,
 }
@@ -94,9 +122,6 @@ pub struct Shard {
 // Where there is one thread a lock is a flag, and no line has to be shared.
 #[cfg(not(loom))]
 const _: () = assert!(!CAN_SPAWN || offset_of!(Shard, keypos) == 64 && size_of::<Shard>() <= 128);
-
-/// The shards of a table: a power of two of them.
-pub type Shards = Box<[CachePadded<Shard>]>;
 
 /// Most buckets of a shard.
 const MOST: usize = u32::MAX as usize;
@@ -142,31 +167,59 @@ impl Deref for Writing<'_> {
 }
 
 /// A figure that only the holder of the lock changes: the sum is a load and a store.
-fn add(figure: &AtomicUsize, by: isize) {
+fn add(figure: &AtomicIsize, by: isize) {
     // Relaxed: the lock orders the threads that count with it; to others it is a figure.
-    debug_assert!(figure.load(Ordering::Relaxed).checked_add_signed(by).is_some(), "more left the shard than came");
-    figure.store(figure.load(Ordering::Relaxed).wrapping_add_signed(by), Ordering::Relaxed);
+    figure.store(figure.load(Ordering::Relaxed).wrapping_add(by), Ordering::Relaxed);
+}
+
+/// Buckets that a shard of this depth never goes below.
+fn least(depth: u32) -> usize {
+    (FIRST_SEGMENT >> depth).max(1)
 }
 
 impl Shard {
-    /// An empty shard of a table with `1 << shift` shards.
-    pub fn new(class: &'static LockClass, shift: u32, keypos: usize) -> Shard {
-        let least = (FIRST_SEGMENT >> shift).max(1);
-        debug_assert!(shift < u32::BITS && least.is_power_of_two());
+    /// An empty shard, of the hashes that end in `depth` bits.
+    pub fn new(class: &'static LockClass, bits: u32, depth: u32, keypos: usize) -> Shard {
+        debug_assert!(depth < u32::BITS && bits >> depth == 0);
         Shard {
             lock: RwLock::new(class, ()),
             seqlock: SeqLock::new(),
-            rows: AtomicUsize::new(0),
-            words: AtomicUsize::new(0),
-            buckets: AtomicPtr::new(Buckets::new(least)),
-            active: AtomicU32::new(least as u32),
+            rows: AtomicIsize::new(0),
+            words: AtomicIsize::new(0),
+            buckets: AtomicPtr::new(Buckets::new(least(depth))),
+            active: AtomicU32::new(least(depth) as u32),
             claim: Claim::default(),
-            keypos,
-            shift,
-            least: least as u32,
-            hidden_rows: AtomicUsize::new(0),
+            keypos: keypos as u32,
+            bits,
+            depth: AtomicU32::new(depth),
+            strain: Strain::default(),
+            uncounted: AtomicU32::new(0),
+            hidden_rows: AtomicU32::new(0),
             hidden: Mutex::new(&HIDDEN_CLASS, Vec::new()),
         }
+    }
+
+    #[inline(always)]
+    fn keypos(&self) -> usize {
+        self.keypos as usize
+    }
+
+    /// How many of the last bits of a hash choose the shard.
+    #[inline]
+    pub fn depth(&self) -> u32 {
+        // Relaxed: changed under the lock; S4.
+        self.depth.load(Ordering::Relaxed)
+    }
+
+    /// The last bits of its hashes, [`Shard::depth`] of them.
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// Has it the rows of a hash (S6)?
+    #[inline(always)]
+    pub fn has(&self, hash: u32) -> bool {
+        (hash ^ self.bits) & !(u32::MAX << self.depth()) == 0
     }
 
     /// The lock of the rows; the holder of the table needs none (ets.table/TB5).
@@ -198,17 +251,28 @@ impl Shard {
         self.seqlock.read_optimistically(|| read(self))
     }
 
-    /// Visible rows.
-    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
-    pub fn len(&self) -> usize {
+    /// Visible rows; of a shard that was divided without counting, with those of others it makes the right sum.
+    pub fn count(&self) -> isize {
         // Relaxed: a figure.
         self.rows.load(Ordering::Relaxed)
     }
 
-    /// Words of all rows.
-    pub fn words(&self) -> usize {
+    /// Words of all rows, likewise.
+    pub fn words(&self) -> isize {
         // Relaxed: a figure.
         self.words.load(Ordering::Relaxed)
+    }
+
+    /// About how many visible rows there are.
+    #[allow(clippy::len_without_is_empty, reason = "see `may_be_empty`")]
+    pub fn len(&self) -> usize {
+        self.count().max(0) as usize
+    }
+
+    /// Is it certain that no visible row is there?
+    pub fn is_surely_empty(&self) -> bool {
+        // Relaxed: changed under the lock; S4.
+        self.count() == 0 && self.uncounted.load(Ordering::Relaxed) == 0
     }
 
     /// Number of buckets.
@@ -221,12 +285,12 @@ impl Shard {
     /// Number of hidden rows.
     pub fn hidden(&self) -> usize {
         // Relaxed: a figure.
-        self.hidden_rows.load(Ordering::Relaxed)
+        self.hidden_rows.load(Ordering::Relaxed) as usize
     }
 
     #[inline]
     fn index(&self, hash: u32) -> usize {
-        let hash = (hash >> self.shift) as usize;
+        let hash = (hash >> self.depth()) as usize;
         let active = self.buckets();
         let mask = active.next_power_of_two() - 1;
         let at = hash & mask;
@@ -237,7 +301,7 @@ impl Shard {
 
     /// Are there as many buckets as there may be? For assertions, with the lock.
     fn has_its_buckets(&self) -> bool {
-        (self.least as usize..=self.room().len()).contains(&self.buckets())
+        (least(self.depth())..=self.room().len()).contains(&self.buckets())
     }
 
     /// The room for buckets.
@@ -245,7 +309,7 @@ impl Shard {
     fn room(&self) -> &[Link] {
         // Acquire: pairs with the Release in `make_room`.
         // SAFETY: S5: it is not freed as long as there may be readers.
-        unsafe { &(*self.buckets.load(Ordering::Acquire)).0 }
+        unsafe { (*self.buckets.load(Ordering::Acquire)).links() }
     }
 
     /// The link at the head of a bucket; without the lock, there may be none.
@@ -256,7 +320,7 @@ impl Shard {
 
     #[inline]
     fn is_key(&self, row: Row<'_>, hash: u32, key: TermRef<'_>) -> bool {
-        row.hash() == hash && eq_exact(key, row.key(self.keypos))
+        row.hash() == hash && eq_exact(key, row.key(self.keypos()))
     }
 
     /// The first row of a key, hidden or not.
@@ -282,7 +346,8 @@ impl Shard {
     #[cold]
     fn may_go_on(&self, steps: usize) -> bool {
         debug_assert!(steps > 0 && steps.is_multiple_of(STEPS));
-        steps <= self.len() + self.hidden()
+        // Relaxed: changed under the lock; S4.
+        steps <= self.len() + self.hidden() + self.uncounted.load(Ordering::Relaxed) as usize
     }
 
     /// The visible rows of a key, the newest first.
@@ -364,6 +429,12 @@ impl Writing<'_> {
         deferred_free.hand_over(slices);
     }
 
+    /// Is it written by the table's holder, and not with the lock?
+    #[inline]
+    pub fn is_holders(&self) -> bool {
+        matches!(self.right, Writer::Holder(_))
+    }
+
     /// Sets a link.
     #[inline]
     fn set(link: &Link, row: Option<Row<'_>>) {
@@ -402,7 +473,7 @@ impl Writing<'_> {
         unsafe { row.set_hidden(true) };
         let mut hidden = self.hidden.lock();
         hidden.push(row.hash());
-        add(&self.hidden_rows, 1);
+        self.count_hidden(1);
         debug_assert!(self.hidden() <= hidden.len(), "S3: a hidden row is noted");
         row.link()
     }
@@ -411,7 +482,13 @@ impl Writing<'_> {
     fn shown(&self) {
         debug_assert!(self.hidden() > 0, "S3: it was not counted as hidden");
         add(&self.rows, 1);
-        add(&self.hidden_rows, -1);
+        self.count_hidden(-1);
+    }
+
+    /// One row more, or less, is hidden.
+    fn count_hidden(&self, by: i32) {
+        // Relaxed: as in `add`.
+        self.hidden_rows.store(self.hidden_rows.load(Ordering::Relaxed).wrapping_add_signed(by), Ordering::Relaxed);
     }
 
     /// Takes the place of a row with the same key, visible or hidden.
@@ -432,7 +509,7 @@ impl Writing<'_> {
     pub fn insert_set(&mut self, row: NewRow, fixed: Fixed) {
         // SAFETY: ets.row/R1: the lock is held for writing.
         let row = unsafe { row.into_row().row() };
-        let at = self.shard.place(row.hash(), row.key(self.keypos));
+        let at = self.shard.place(row.hash(), row.key(self.keypos()));
         if at.get().is_some() {
             self.swap(at, row);
         } else {
@@ -444,7 +521,7 @@ impl Writing<'_> {
     /// Inserts an object into a set, or puts it in the place of the one with its key.
     pub fn insert_tuple(&mut self, tuple: Measured<'_>, key: TermRef<'_>, hash: u32, fixed: Fixed) {
         let elements = tuple.elements();
-        debug_assert!(elements.len() > self.keypos, "a row has a key");
+        debug_assert!(elements.len() > self.keypos(), "a row has a key");
         let at = self.shard.place(hash, key);
         debug_assert!(at.get().is_none_or(|row| row.hash() == hash), "S2");
         match at.get() {
@@ -462,7 +539,7 @@ impl Writing<'_> {
 
     /// Adds a row, unless there is an equal one already.
     pub fn insert_bag(&mut self, row: NewRow, fixed: Fixed) {
-        let (hash, key) = (row.row().hash(), row.row().key(self.keypos));
+        let (hash, key) = (row.row().hash(), row.row().key(self.keypos()));
         let place = self.shard.place(hash, key);
         let mut at = place;
         let memory = Arena::new();
@@ -496,7 +573,7 @@ impl Writing<'_> {
     pub fn insert_duplicate(&mut self, row: NewRow, fixed: Fixed) {
         // SAFETY: ets.row/R1: the lock is held for writing.
         let row = unsafe { row.into_row().row() };
-        let at = self.shard.place(row.hash(), row.key(self.keypos));
+        let at = self.shard.place(row.hash(), row.key(self.keypos()));
         self.link(at, row);
         self.grow(fixed);
     }
@@ -523,7 +600,7 @@ impl Writing<'_> {
         mut wanted: impl FnMut(Row<'_>) -> bool,
     ) -> usize {
         let mut at = self.shard.place(hash, key);
-        let (mut gone, before) = (0, self.len());
+        let (mut gone, before) = (0, self.count());
         while let Some(row) = at.get() {
             if !self.is_key(row, hash, key) {
                 break;
@@ -535,7 +612,7 @@ impl Writing<'_> {
                 at = row.link();
             }
         }
-        debug_assert_eq!(before - gone, self.len());
+        debug_assert_eq!(before - gone as isize, self.count());
         if gone > 0 {
             self.shrink(fixed);
         }
@@ -546,7 +623,7 @@ impl Writing<'_> {
     /// a traversal keeps its place; see [`Writing::shrink`].
     pub fn retain_bucket(&mut self, index: usize, fixed: Fixed, mut doomed: impl FnMut(Row<'_>) -> bool) -> usize {
         let Some(mut at) = self.shard.bucket_link(index).filter(|_| index < self.buckets()) else { return 0 };
-        let (mut gone, before) = (0, self.len());
+        let (mut gone, before) = (0, self.count());
         while let Some(row) = at.get() {
             if !row.is_hidden() && doomed(row) {
                 at = self.remove(at, fixed);
@@ -555,7 +632,7 @@ impl Writing<'_> {
                 at = row.link();
             }
         }
-        debug_assert_eq!(before - gone, self.len());
+        debug_assert_eq!(before - gone as isize, self.count());
         gone
     }
 
@@ -586,7 +663,7 @@ impl Writing<'_> {
         let new = Buckets::new(old.len() * 2);
         for (i, link) in old.iter().enumerate() {
             // SAFETY: the new array is ours alone yet.
-            Self::set(unsafe { &(&(*new).0)[i] }, link.get());
+            Self::set(unsafe { &(*new).links()[i] }, link.get());
         }
         // Release: pairs with the Acquire in `room`: the links come before the array.
         let old = self.shard.buckets.swap(new, Ordering::Release);
@@ -603,40 +680,100 @@ impl Writing<'_> {
 
     fn split(&mut self) {
         for _ in 0..5 {
-            let to = self.buckets();
-            if self.len() <= to || to == MOST {
+            if self.len() <= self.buckets() || self.buckets() == MOST {
                 return;
             }
-            if to == self.room().len() {
-                self.make_room();
-            }
-            // The new bucket takes rows from the one that differs in the highest bit only.
-            let mask = if to.is_power_of_two() { to << 1 } else { to.next_power_of_two() } - 1;
-            let room = self.shard.room();
-            let mut end = &room[to];
-            debug_assert!(end.get().is_none(), "S1: a bucket that is not in use has no rows");
-            Self::set(end, None);
-            let mut at = &room[to & mask >> 1];
-            while let Some(row) = at.get() {
-                if (row.hash() >> self.shift) as usize & mask == to {
-                    Self::set(at, row.next());
-                    Self::set(row.link(), None);
-                    Self::set(end, Some(row));
-                    end = row.link();
-                } else {
-                    at = row.link();
-                }
-            }
-            // Relaxed: S4.
-            self.active.store(to as u32 + 1, Ordering::Relaxed);
-            debug_assert!(self.has_its_buckets());
+            self.split_one();
         }
+    }
+
+    /// Adds a bucket (S3).
+    fn split_one(&mut self) {
+        let (to, depth) = (self.buckets(), self.depth());
+        if to == self.room().len() {
+            self.make_room();
+        }
+        // The new bucket takes rows from the one that differs in the highest bit only.
+        let mask = if to.is_power_of_two() { to << 1 } else { to.next_power_of_two() } - 1;
+        let room = self.shard.room();
+        let mut end = &room[to];
+        debug_assert!(end.get().is_none(), "S1: a bucket that is not in use has no rows");
+        Self::set(end, None);
+        let mut at = &room[to & mask >> 1];
+        while let Some(row) = at.get() {
+            if (row.hash() >> depth) as usize & mask == to {
+                Self::set(at, row.next());
+                Self::set(row.link(), None);
+                Self::set(end, Some(row));
+                end = row.link();
+            } else {
+                at = row.link();
+            }
+        }
+        // Relaxed: S4.
+        self.active.store(to as u32 + 1, Ordering::Relaxed);
+        debug_assert!(self.has_its_buckets());
+    }
+
+    /// Makes a new shard with the rows of half of its hashes, those with the next bit set (S6), which is to be entered where the shards of the
+    /// table are found while this one gives them up ([`Writing::keep`]). `class`: of the new one's lock.
+    ///
+    /// The bucket of a hash is chosen by the bits above the last `depth`, and the buckets of linear hashing are numbered by the last ones of these: so the buckets with
+    /// even numbers stay, those with odd ones go, and no row is touched.
+    pub fn halve(&mut self, class: &'static LockClass) -> (Shard, Kept) {
+        debug_assert!(self.hidden() == 0, "S6: hidden rows are noted in the shard that they were in");
+        if self.buckets() == 1 {
+            self.split_one();
+        }
+        let (depth, active, rows) = (self.depth(), self.buckets(), self.count());
+        let new = Shard::new(class, self.bits | 1 << depth, depth + 1, self.keypos());
+        let links = self.shard.room();
+        let half = |odd: usize| {
+            let half = Buckets::new(links.len() / 2);
+            for (i, link) in links[..active].iter().skip(odd).step_by(2).enumerate() {
+                // SAFETY: the array is ours alone yet.
+                Self::set(unsafe { &(*half).links()[i] }, link.get());
+            }
+            half
+        };
+        let (stay, go) = (half(0), half(1));
+        // Relaxed, six times: the new shard is not shared yet.
+        let empty = new.buckets.swap(go, Ordering::Relaxed);
+        // SAFETY: nobody has had it.
+        unsafe { Buckets::free(empty) };
+        new.active.store((active / 2) as u32, Ordering::Relaxed);
+        let (gone, words, uncounted) = if rows.unsigned_abs() <= COUNTED && self.uncounted.load(Ordering::Relaxed) == 0
+        {
+            let gone = || (0..active / 2).flat_map(|i| new.whole_bucket(i));
+            (gone().count() as isize, gone().map(|row| row.words() as isize).sum(), 0)
+        } else {
+            let most = self.uncounted.load(Ordering::Relaxed).saturating_add(rows.unsigned_abs() as u32);
+            new.uncounted.store(most, Ordering::Relaxed);
+            (rows / 2, self.words() / 2, most)
+        };
+        new.rows.store(gone, Ordering::Relaxed);
+        new.words.store(words, Ordering::Relaxed);
+        (new, Kept { buckets: stay, active: active.div_ceil(2) as u32, gone, words, uncounted })
+    }
+
+    /// Gives up what [`Writing::halve`] has given to a new shard.
+    pub fn keep(&mut self, kept: Kept) {
+        add(&self.rows, -kept.gone);
+        add(&self.words, -kept.words);
+        // Release: as in `make_room`. Relaxed: S4.
+        let old = self.shard.buckets.swap(kept.buckets, Ordering::Release);
+        self.active.store(kept.active, Ordering::Relaxed);
+        self.uncounted.store(kept.uncounted, Ordering::Relaxed);
+        self.depth.store(self.depth() + 1, Ordering::Relaxed);
+        self.deferred_free.buckets(old);
+        debug_assert!(self.has_its_buckets());
     }
 
     /// Joins buckets while there are far more buckets than rows (S3); as sparingly as OTP does.
     pub fn shrink(&mut self, fixed: Fixed) {
         let active = self.buckets();
-        if fixed == Fixed::Yes || active <= self.least as usize {
+        let least = least(self.depth());
+        if fixed == Fixed::Yes || active <= least {
             return;
         }
         let slots = active.saturating_sub(FIRST_SEGMENT).next_multiple_of(SEGMENT) + FIRST_SEGMENT;
@@ -645,7 +782,7 @@ impl Writing<'_> {
         }
         for _ in 0..5 {
             let active = self.buckets();
-            if active <= self.least as usize {
+            if active <= least {
                 return;
             }
             let from = active - 1;
@@ -669,32 +806,42 @@ impl Writing<'_> {
 
     /// Takes all rows out.
     pub fn take_all(&mut self) -> Chains {
-        let rows = self.len() + self.hidden();
-        debug_assert!(rows > 0 || self.words() == 0, "no rows, and they take room");
+        let rows = self.count() + self.hidden() as isize;
+        let least = least(self.depth());
         // Release: as in `make_room`. Relaxed: S4.
-        let buckets = self.shard.buckets.swap(Buckets::new(self.least as usize), Ordering::Release);
-        let active = self.active.swap(self.least, Ordering::Relaxed) as usize;
+        let buckets = self.shard.buckets.swap(Buckets::new(least), Ordering::Release);
+        let active = self.active.swap(least as u32, Ordering::Relaxed) as usize;
         self.rows.store(0, Ordering::Relaxed);
         self.words.store(0, Ordering::Relaxed);
         self.hidden_rows.store(0, Ordering::Relaxed);
+        self.uncounted.store(0, Ordering::Relaxed);
         self.hidden.lock().clear();
         Chains { buckets, active, rows }
     }
+}
+
+/// What is left of a shard when the half of its hashes is given to a new one.
+pub struct Kept {
+    buckets: *mut Buckets,
+    active: u32,
+    gone: isize,
+    words: isize,
+    uncounted: u32,
 }
 
 /// Chains that have left their shard.
 pub struct Chains {
     buckets: *mut Buckets,
     active: usize,
-    rows: usize,
+    rows: isize,
 }
 
 // SAFETY: its rows have left their table, and have no other owner.
 unsafe impl Send for Chains {}
 
 impl Chains {
-    /// How many rows there were, hidden ones too.
-    pub fn rows(&self) -> usize {
+    /// How many rows there were, hidden ones too; as [`Shard::count`].
+    pub fn rows(&self) -> isize {
         self.rows
     }
 
@@ -705,7 +852,7 @@ impl Chains {
     pub unsafe fn free(&mut self, limit: usize) -> usize {
         let mut freed = 0;
         // SAFETY: the array is this value's own.
-        let room = unsafe { &(*self.buckets).0 };
+        let room = unsafe { (*self.buckets).links() };
         debug_assert!(self.active <= room.len());
         while let Some(last) = self.active.checked_sub(1) {
             let link = &room[last];

@@ -7,6 +7,7 @@
 //! | [`ordered`] | a B-tree behind its lock |
 //! | [`trees`], [`one_tree`], [`adapting`] with [`routes`] | what an ordered set asks of its trees; how one does it, and several do |
 //! | [`store`], [`shards`], [`ordered_rows`] | what operations ask of a store of rows; how the two kinds do it |
+//! | [`shard_map`], [`strain`] | the shards of a hash table, and when there become more of them |
 //! | [`deferred_free`] | what becomes of what leaves a hash table |
 //! | [`cursor`] | steps through an ordered set without a search |
 //! | [`table`], [`registry`] | a table with its locks; all tables |
@@ -37,10 +38,12 @@ pub mod registry;
 pub mod routes;
 pub mod row;
 mod select;
+pub mod shard_map;
 mod shards;
 pub mod spec;
 mod specs;
 pub mod store;
+pub mod strain;
 #[cfg(test)]
 mod stress;
 pub mod table;

@@ -2,7 +2,7 @@
 //! of all operations, in which each that ended before another began comes first, and in which a plain map gives the same answers?
 //!
 //! The search is that of Wing and Gong (1993), with states that were tried before left out (Lowe, 2017). Between two operations threads split
-//! and join the trees of an adapting table. It finds in less than 50 seeds that a writer does not ask whether the routes have changed
+//! and join the trees of an adapting table, and divide the shards of a hash table. It finds in less than 50 seeds that a writer does not ask whether the routes have changed
 //! (ets/AD1), and that a step to the next key gives up one tree's lock before it has that of the next.
 
 use crate::store::{Caller, Rows, Store, on_store};
@@ -192,6 +192,14 @@ fn thread(
         {
             let key = Term::small(random.below(KEYS as u64) as i64);
             trees.adapt_at(table, by.user, key, !random.once_in(3));
+        }
+        if let Store::Hash(shards) = &table.store
+            && random.once_in(2)
+        {
+            let hash = table.hash(Term::small(random.below(KEYS as u64) as i64));
+            let mut shard = table.write_any(by.user, shards, hash);
+            table.divide(shards, &mut shard);
+            shard.done(by.slices);
         }
         let call = Call::random(&mut random, table.store.is_ordered());
         // SeqCst: one order of all beginnings and ends.

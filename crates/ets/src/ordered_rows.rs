@@ -8,7 +8,7 @@ use crate::store::{BATCH, Caller, Flow, Judge, Position, Rows, Sweep, key_or_end
 use crate::table::{Gone, Table, Taken, User, WriteConcurrency};
 use crate::tree::{Edge, Place, Tree, Way};
 use crate::trees::{Forest, Trees};
-use myriad_sync::RwLock;
+use myriad_sync::ReadGuard;
 use myriad_term::compare::compare;
 use myriad_term::{Term, TermRef, am};
 use myriad_vm::Ctx;
@@ -97,8 +97,8 @@ impl<T: Trees> Rows for T {
     const ORDERED: bool = true;
     const OPTIMISTIC: bool = false;
 
-    fn locks(&self) -> impl Iterator<Item = &RwLock<()>> {
-        std::iter::empty()
+    fn lock_all(&self) -> Vec<ReadGuard<'_, ()>> {
+        Vec::new()
     }
 
     #[inline]

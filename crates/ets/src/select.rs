@@ -8,6 +8,7 @@
 
 use crate::access::{Need, find, gone, identifier, table, user};
 use crate::row::{Row, copy_out};
+use crate::shard_map::Rank;
 use crate::spec::keys::{Reach, reach};
 use crate::spec::machine::{Machine, Subject};
 use crate::spec::{Compiled, Dialect, Spec};
@@ -297,9 +298,8 @@ fn end_of_chunk(ctx: &mut Ctx<'_>, mut s: Selection, rest: Vec<Term>) -> Term {
     }
     let limit = Term::small(s.limit.unwrap_or(1) as i64);
     let continuation = if hash {
-        let shards = s.scan.table.shard_count();
         let place = match &s.scan.sweep.position {
-            Position::Bucket(at) => Term::small(at.to_number(shards) as i64),
+            Position::Bucket(at) => Term::small(at.shard.to_number(at.index) as i64),
             Position::Listed(at) => Term::small(-2 - *at as i64),
             _ => Term::small(-1),
         };
@@ -353,7 +353,10 @@ fn continue_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
             let position = match place.small_value() {
                 -1 => Position::End,
                 n if n < 0 => Position::Listed((-2 - n) as usize),
-                n => Position::Bucket(Bucket::from_number(n as usize, table.shard_count())),
+                n => {
+                    let (shard, index) = Rank::from_number(n as u64);
+                    Position::Bucket(Bucket { shard, index })
+                }
             };
             let mut items = rest.list_iter();
             let found: Vec<Term> = items.by_ref().collect();

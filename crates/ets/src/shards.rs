@@ -1,13 +1,14 @@
-//! The store of sets and bags: chains of rows ([`crate::hash`]) in one shard, or several with `write_concurrency`.
+//! The store of sets and bags: chains of rows ([`crate::hash`]) in one shard or several ([`crate::shard_map`]).
 //!
 //! A scan goes shard by shard, bucket by bucket. Between two batches it keeps rows in place (ets/TB3 of `table`), so that it visits each row once.
 
 use crate::access::user;
-use crate::hash::{Fixed, Shards, Writing};
+use crate::hash::{Fixed, Writing};
 use crate::row::{Measured, NewRow, Row, RowAddress, list_reversed};
+use crate::shard_map::{Rank, Shards};
 use crate::store::{BATCH, Bucket, Caller, Flow, Judge, Position, Rows, Sweep, key_or_end};
-use crate::table::{Gone, Kind, Table, Taken, User};
-use myriad_sync::RwLock;
+use crate::table::{Gone, Kind, Table, Taken, User, WriteConcurrency};
+use myriad_sync::ReadGuard;
 use myriad_term::hash::table_hash;
 use myriad_term::{Term, TermRef};
 use myriad_vm::Ctx;
@@ -29,32 +30,27 @@ const STRETCH: usize = 1024;
 
 /// The key of the first visible row in or after a bucket.
 fn first_from(shards: &Shards, table: &Table, ctx: &mut Ctx<'_>, mut at: Bucket) -> Result<Term, Gone> {
-    while at.shard < shards.len() {
+    loop {
         let to = at.index.saturating_add(STRETCH);
         debug_assert!(to > at.index, "a walk gets on");
         // The key, or where the search continues: at this bucket, or in the next shard.
-        let found = table.look_at(user(ctx), shards, at.shard as u32, |shard| {
-            let end = if shard.len() > 0 { shard.buckets() } else { 0 };
+        let found = table.look_at(user(ctx), shards, shards.hash_at(at.shard), |shard| {
+            let end = if shard.is_surely_empty() { 0 } else { shard.buckets() };
             match (at.index..end.min(to)).find_map(|i| shard.bucket(i).next()) {
                 Some(row) => Ok(key_or_end(ctx, Some(row.key(table.options.keypos)))),
-                None => Err((to < end).then_some(to)),
+                None => Err(if to < end { Ok(to) } else { Err(shards.after(shard)) }),
             }
         })?;
         match found {
             Ok(key) => return Ok(key),
-            Err(Some(index)) => {
+            Err(Ok(index)) => {
                 ctx.bump(STRETCH / 64);
                 at.index = index;
             }
-            Err(None) => at = Bucket { shard: at.shard + 1, index: 0 },
+            Err(Err(Some(shard))) => at = Bucket { shard, index: 0 },
+            Err(Err(None)) => return Ok(key_or_end(ctx, None)),
         }
     }
-    Ok(key_or_end(ctx, None))
-}
-
-/// The place of a scan after one of its batches.
-fn position(shards: &Shards, at: Bucket) -> Position {
-    if at.shard < shards.len() { Position::Bucket(at) } else { Position::End }
 }
 
 /// Replaces rows of a shard as a judge wants it.
@@ -88,8 +84,19 @@ impl Rows for Shards {
     const ORDERED: bool = false;
     const OPTIMISTIC: bool = true;
 
-    fn locks(&self) -> impl Iterator<Item = &RwLock<()>> {
-        self.iter().map(|shard| shard.lock())
+    fn lock_all(&self) -> Vec<ReadGuard<'_, ()>> {
+        let mut guards = Vec::new();
+        let mut next = Some(Rank::FIRST);
+        while let Some(rank) = next {
+            let shard = self.at(rank);
+            let guard = shard.lock().read();
+            // ets.shard_map/SM1.
+            if shard.has(self.hash_at(rank)) {
+                next = self.after(shard);
+                guards.push(guard);
+            }
+        }
+        guards
     }
 
     #[inline]
@@ -169,17 +176,17 @@ impl Rows for Shards {
 
     fn insert_all(&self, table: &Table, by: Caller<'_>, rows: Vec<NewRow>, new: bool) -> Result<bool, Gone> {
         let mut guards = table.write_all(by.user, self)?;
-        let mask = guards.len() - 1;
-        debug_assert!(guards.len() == self.len() && self.len().is_power_of_two(), "TB2: all shards are locked");
+        let ranks: Vec<Rank> = guards.iter().map(|shard| self.rank(shard)).collect();
+        let of = |hash: u32| ranks.partition_point(|rank| *rank <= self.rank_of(hash)) - 1;
         let there = |row: &NewRow| {
             let (hash, key) = (row.row().hash(), row.row().key(table.options.keypos));
-            guards[hash as usize & mask].row_of(hash, key).is_some()
+            guards[of(hash)].row_of(hash, key).is_some()
         };
         if new && rows.iter().any(there) {
             return Ok(false);
         }
         for row in rows {
-            put(&mut guards[row.row().hash() as usize & mask], table, row);
+            put(&mut guards[of(row.row().hash())], table, row);
         }
         guards.into_iter().for_each(|shard| shard.done(by.slices));
         Ok(true)
@@ -263,32 +270,30 @@ impl Rows for Shards {
         let hash = table_hash(key);
         let found = table.look_at(user(ctx), self, hash, |shard| match shard.after(hash, key) {
             Some(Ok(row)) => Some(Ok(key_or_end(ctx, Some(row.key(table.options.keypos))))),
-            Some(Err(bucket)) => Some(Err(bucket)),
+            Some(Err(bucket)) => Some(Err(Bucket { shard: self.rank(shard), index: bucket + 1 })),
             None => None,
         })?;
-        let bucket = match found {
-            None => return Ok(None),
-            Some(Ok(key)) => return Ok(Some(key)),
-            Some(Err(bucket)) => bucket,
-        };
-        debug_assert!(self.len().is_power_of_two(), "a hash's low bits choose the shard");
-        let at = Bucket { shard: hash as usize & (self.len() - 1), index: bucket + 1 };
-        first_from(self, table, ctx, at).map(Some)
+        match found {
+            None => Ok(None),
+            Some(Ok(key)) => Ok(Some(key)),
+            Some(Err(at)) => first_from(self, table, ctx, at).map(Some),
+        }
     }
 
     fn slot(&self, table: &Table, ctx: &mut Ctx<'_>, number: usize) -> Result<Option<Term>, Gone> {
-        let total: usize = self.iter().map(|s| s.buckets()).sum();
+        let total = self.sum(|shard| shard.buckets() as isize) as usize;
         if number >= total {
             return Ok((number == total).then(|| key_or_end(ctx, None)));
         }
         // The shards may have different numbers of buckets: counts through them one after another.
-        let mut left = number;
-        for i in 0..self.len() {
-            let shard = table.read_shard(user(ctx), self, i as u32)?;
+        let (mut left, mut next) = (number, Some(Rank::FIRST));
+        while let Some(rank) = next {
+            let shard = table.read_shard(user(ctx), self, self.hash_at(rank))?;
             if left < shard.buckets() {
                 return Ok(Some(list_reversed(shard.bucket(left), ctx)));
             }
             left -= shard.buckets();
+            next = self.after(&shard);
         }
         Ok(Some(Term::NIL))
     }
@@ -306,8 +311,8 @@ impl Rows for Shards {
     ) -> Result<usize, Gone> {
         let Position::Bucket(mut at) = sweep.position else { return Ok(0) };
         let mut visited = 0;
-        while at.shard < self.len() && visited < BATCH {
-            let shard = table.read_shard(user(ctx), self, at.shard as u32)?;
+        while visited < BATCH {
+            let shard = table.read_shard(user(ctx), self, self.hash_at(at.shard))?;
             let from = at.index;
             let mut enough = false;
             while at.index < shard.buckets() && visited < BATCH && !enough {
@@ -326,14 +331,17 @@ impl Rows for Shards {
             if rest {
                 // Still under the lock: nothing moves from here on.
                 sweep.pin(table);
+            } else if let Some(next) = self.after(&shard) {
+                at = Bucket { shard: next, index: 0 };
             } else {
-                at = Bucket { shard: at.shard + 1, index: 0 };
+                sweep.position = Position::End;
+                return Ok(visited);
             }
             if enough || rest {
                 break;
             }
         }
-        sweep.position = position(self, at);
+        sweep.position = Position::Bucket(at);
         Ok(visited)
     }
 
@@ -345,7 +353,7 @@ impl Rows for Shards {
         judge: &mut impl Judge,
     ) -> Result<usize, Gone> {
         let Position::Bucket(mut at) = sweep.position else { return Ok(0) };
-        let mut shard = table.write_shard(user(ctx), self, at.shard as u32)?;
+        let mut shard = table.write_shard(user(ctx), self, self.hash_at(at.shard))?;
         let (before, from) = (judge.count(), at.index);
         while at.index < shard.buckets() && at.index - from < BATCH {
             if judge.deletes() {
@@ -358,14 +366,14 @@ impl Rows for Shards {
         }
         debug_assert!(judge.count() >= before && at.index - from <= BATCH);
         let visited = at.index - from + judge.count() - before;
-        if at.index >= shard.buckets() {
-            at = Bucket { shard: at.shard + 1, index: 0 };
-        } else {
+        sweep.position = if at.index < shard.buckets() {
             // Still under the lock: nothing moves from here on.
             sweep.pin(table);
-        }
+            Position::Bucket(at)
+        } else {
+            self.after(&shard).map_or(Position::End, |shard| Position::Bucket(Bucket { shard, index: 0 }))
+        };
         shard.done(ctx.sched.slices.as_ref());
-        sweep.position = position(self, at);
         Ok(visited)
     }
 
@@ -383,67 +391,81 @@ impl Rows for Shards {
     }
 
     fn shrink(&self, table: &Table, by: Caller<'_>) {
-        for shard in self {
-            let mut shard = table.write_to(shard, by.user);
+        table.each_to_write(by.user, self, |mut shard| {
             shard.shrink(table.fixed());
             shard.done(by.slices);
-        }
+        });
     }
 
     fn each(&self, table: &Table, user: User, each: &mut dyn FnMut(Row<'_>)) {
-        for shard in self {
-            let shard = table.read_any(user, shard);
+        table.each_to_read(user, self, |shard| {
             (0..shard.buckets()).flat_map(|bucket| shard.whole_bucket(bucket)).for_each(&mut *each);
-        }
+        });
     }
 
     fn chains(&self, table: &Table, user: User, each: &mut dyn FnMut(usize)) -> Option<usize> {
         let mut hidden = 0;
-        for shard in self {
-            let shard = table.read_any(user, shard);
+        table.each_to_read(user, self, |shard| {
             (0..shard.buckets()).for_each(|i| each(shard.chain_length(i)));
             hidden += shard.hidden();
-        }
+        });
         Some(hidden)
     }
 
     fn count(&self) -> usize {
-        self.iter().map(|s| s.len()).sum()
+        // Figures of different moments: less than nothing for one.
+        self.sum(|shard| shard.count()).max(0) as usize
     }
 
     fn footprint(&self, table: &Table) -> usize {
         let readers = table.words_for_readers();
-        let locks = if self.len() == 1 { readers } else { 32 + self.len() * (16 + readers) };
-        let rows = self.iter().map(|s| s.words()).sum::<usize>();
-        rows + segments_words(self.iter().map(|s| s.buckets()).sum()) + 49 + locks + table.words_for_counters()
+        // OTP has 64 locks at least where it has several.
+        let at_least = match table.options.write_concurrency {
+            WriteConcurrency::No => 1,
+            _ => 64,
+        };
+        let shards = self.number().max(at_least);
+        let locks = if shards == 1 { readers } else { 32 + shards * (16 + readers) };
+        let rows = self.sum(|shard| shard.words()).max(0) as usize;
+        let buckets = self.sum(|shard| shard.buckets() as isize) as usize;
+        rows + segments_words(buckets) + 49 + locks + table.words_for_counters()
     }
 
     fn take_all(&self, table: &Table, user: User) -> Taken {
-        let chains: Vec<_> = self.iter().map(|s| table.write_to(s, user).take_all()).collect();
+        let mut chains = Vec::new();
+        table.each_to_write(user, self, |mut shard| chains.push(shard.take_all()));
         Taken::new(chains, Vec::new())
     }
 
     fn clear(&self, table: &Table, user: User) -> Result<(Taken, usize), Gone> {
         let mut guards = table.write_all(user, self)?;
-        let (mut chains, mut count) = (Vec::new(), 0);
+        let (mut chains, mut count, mut shown) = (Vec::new(), 0, 0);
         for shard in &mut guards {
             if table.fixed() == Fixed::Yes {
                 count += (0..shard.buckets()).map(|i| shard.retain_bucket(i, Fixed::Yes, |_| true)).sum::<usize>();
                 continue;
             }
-            count += shard.len();
+            shown += shard.count();
             chains.push(shard.take_all());
             debug_assert!(shard.len() == 0 && shard.words() == 0 && shard.hidden() == 0, "rows are left");
         }
-        Ok((Taken::new(chains, Vec::new()), count))
+        debug_assert!(shown >= 0, "more rows left than came");
+        Ok((Taken::new(chains, Vec::new()), count + shown.max(0) as usize))
     }
 
     fn purge(&self, table: &Table, user: User) {
-        for shard in self {
-            if table.read_any(user, shard).hidden() == 0 {
-                continue;
+        let mut next = Some(Rank::FIRST);
+        while let Some(rank) = next {
+            let hash = self.hash_at(rank);
+            {
+                let shard = table.read_any(user, self, hash);
+                next = self.after(&shard);
+                if shard.hidden() == 0 {
+                    continue;
+                }
             }
-            let mut shard = table.write_to(shard, user);
+            let mut shard = table.write_any(user, self, hash);
+            next = self.after(&shard);
             if table.fixed() == Fixed::No {
                 shard.purge();
                 debug_assert_eq!(shard.hidden(), 0, "TB3: what was hidden has left");

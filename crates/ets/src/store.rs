@@ -17,13 +17,14 @@
 //! }
 //! ```
 
-use crate::hash::{Fixed, Shards};
+use crate::hash::Fixed;
 use crate::ordered::Ordered;
 use crate::routes::Adapting;
 use crate::row::copy_out;
 use crate::row::{Measured, NewRow, Row};
+use crate::shard_map::{Rank, Shards};
 use crate::table::{Gone, Table, Taken, User};
-use myriad_sync::{RwLock, ThreadSlot};
+use myriad_sync::{ReadGuard, ThreadSlot};
 use myriad_term::{Term, TermRef, am};
 use myriad_vm::Ctx;
 
@@ -53,7 +54,7 @@ pub(crate) use on_store;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bucket {
     /// Which shard.
-    pub shard: usize,
+    pub shard: Rank,
     /// Which of its buckets.
     pub index: usize,
 }
@@ -78,21 +79,7 @@ impl Store {
 
 impl Bucket {
     /// The first one.
-    pub const FIRST: Bucket = Bucket { shard: 0, index: 0 };
-
-    /// As one number, as `ets:slot/2` counts.
-    pub fn to_number(self, shards: usize) -> usize {
-        debug_assert!(self.shard < shards && shards.is_power_of_two());
-        self.index * shards + self.shard
-    }
-
-    /// The bucket of a number that [`Bucket::to_number`] gave.
-    pub fn from_number(number: usize, shards: usize) -> Bucket {
-        debug_assert!(shards.is_power_of_two());
-        let bucket = Bucket { shard: number & (shards - 1), index: number / shards };
-        debug_assert_eq!(bucket.to_number(shards), number, "a continuation leads to where it was made");
-        bucket
-    }
+    pub const FIRST: Bucket = Bucket { shard: Rank::FIRST, index: 0 };
 }
 
 /// Where a scan is.
@@ -179,9 +166,8 @@ pub trait Rows {
     /// May users read rows without a lock (ets/TB4)? Rows that have been taken out must outlive their reads then.
     const OPTIMISTIC: bool;
 
-    /// The locks behind which a user comes who will read without them (ets/TB4), in the order in which they are taken (ets/TB2); none in
-    /// a store that nobody reads so.
-    fn locks(&self) -> impl Iterator<Item = &RwLock<()>>;
+    /// Takes the locks behind which a user comes who will read without them (ets/TB4), in order (ets/TB2); none in a store that nobody reads so.
+    fn lock_all(&self) -> Vec<ReadGuard<'_, ()>>;
 
     /// Calls `each` with the visible rows of a key, the newest first: perhaps several times, where it looks optimistically, and only what it
     /// gave last counts.

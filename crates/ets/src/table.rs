@@ -1,7 +1,7 @@
 //! A table: what it is, which processes may use it, and its rows behind their locks.
 //!
-//! Hash tables have one shard, or several with `write_concurrency`; the shard of a key follows from the low bits of its hash.
-//! Each shard has a readers-writer lock. An ordered set is one tree behind one; with `write_concurrency` several, whose number follows how much
+//! Hash tables have one shard, or several where they are fought over or with `write_concurrency` ([`crate::shard_map`]); the shard of a key follows from
+//! the low bits of its hash. Each shard has a readers-writer lock. An ordered set is one tree behind one; with `write_concurrency` several, whose number follows how much
 //! they are fought over ([`crate::adapting`]). Three ways lead to the rows:
 //!
 //! | way | for | costs |
@@ -37,7 +37,7 @@
 //!
 //! TB1. `deleted` is set before the rows are taken out; a thread that has taken a lock, or has read without one, looks at it
 //!      afterwards, so that none sees or fills the remains of a deleted table ([`Tombstone`]).
-//! TB2. Several shards are locked in the order of their numbers, several trees in the order of their keys.
+//! TB2. Several shards are locked in the order of their ranks, several trees in the order of their keys.
 //! TB3. `fixed` counts what holds rows in place (fixations, traversals under way). It is read under the shard's lock. The thread that
 //!      brings it to zero purges each shard under its lock, and only while it is still zero.
 //! TB4. Without a lock only a process on a normal scheduler reads, and never beyond one call of a built-in. As long as one process
@@ -46,7 +46,7 @@
 //!      with all locks held.
 //! TB5. A process that has taken a lock so often that its uses reach a threshold becomes the table's holder ([`BiasedLock`]), and takes no
 //!      locks until another user wants one. What it does inside stands for what is done under a lock. Optimistic readers need not
-//!      know of it: to them it is a writer like others. Tables with several shards have no holder; of several trees there is none as long as they are several.
+//!      know of it: to them it is a writer like others. Tables with several shards have no holder (ets.shard_map/SM4); of several trees there is none as long as they are several.
 //!
 //! # What was not done
 //!
@@ -62,6 +62,7 @@ use crate::hash::{Chains, Fixed, Reading, Shard, Writing};
 use crate::ordered::{Claim, Ordered, ReadTree, Reader, Right, WriteTree, Writer};
 use crate::routes::Adapting;
 use crate::row::{Form, NewRow, Row, RowAddress};
+use crate::shard_map::{Rank, Shards};
 use crate::store::{Rows, Store, on_store};
 use crate::tree::Tree;
 use myriad_heap::Payload;
@@ -72,6 +73,7 @@ use myriad_sync::{
 use myriad_term::hash::table_hash;
 use myriad_term::{Atom, Pid, RefNumbers, TermRef};
 use myriad_vm::{Process, Vm};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 static ROWS_CLASS: LockClass = LockClass::nested("db_tab", 720);
@@ -213,10 +215,16 @@ const THRESHOLD: u32 = 500;
 /// No number of uses makes a holder.
 const NEVER: u32 = u32::MAX;
 
-/// Shards of a table with `write_concurrency`, as a power of two: four for each normal scheduler, so that two that write different keys seldom meet,
-/// but 64 at least and 1,024 at most (an empty one takes 200 bytes).
-fn shards_for(schedulers: usize) -> u32 {
+/// Shards that a table with `write_concurrency` `true` has at first, as a power of two: four for each normal scheduler, but 64 at least, as many as OTP
+/// has locks, and 1,024 at most.
+fn first_shards(schedulers: usize) -> u32 {
     (4 * schedulers.max(1)).next_power_of_two().ilog2().clamp(6, 10)
+}
+
+/// Shards that a table may come to have, as a power of two, where processes fight over them: so many for each normal scheduler that two which write different
+/// keys seldom meet (one takes 250 bytes).
+fn shards_for(schedulers: usize) -> u32 {
+    (128 * schedulers.max(1)).next_power_of_two().ilog2()
 }
 
 impl Table {
@@ -239,16 +247,17 @@ impl Table {
             }
             (Kind::OrderedSet, _) => Store::Adapting(Adapting::new(&ROWS_CLASS, options.keypos, slices)),
             _ => {
-                let shift = match options.write_concurrency {
-                    WriteConcurrency::No => 0,
-                    WriteConcurrency::Yes | WriteConcurrency::Auto => shards_for(slices.threads()),
-                    WriteConcurrency::Shards(shift) => shift,
+                let most = shards_for(slices.threads());
+                let (at_first, at_most) = match options.write_concurrency {
+                    WriteConcurrency::No | WriteConcurrency::Auto => (0, most),
+                    WriteConcurrency::Yes => (first_shards(slices.threads()), most),
+                    WriteConcurrency::Shards(shift) => (shift, shift),
                 };
-                let shard = |_| CachePadded::new(Shard::new(&ROWS_CLASS, shift, options.keypos));
-                Store::Hash((0..1usize << shift).map(shard).collect())
+                let divides_for_turns = options.write_concurrency != WriteConcurrency::No;
+                Store::Hash(Shards::new(&ROWS_CLASS, options.keypos, at_first, at_most, divides_for_turns))
             }
         };
-        let several = matches!(&store, Store::Hash(shards) if shards.len() > 1);
+        let several = matches!(&store, Store::Hash(shards) if !shards.is_single());
         let threshold = if several || !biased_lock::asymmetric::works() { NEVER } else { THRESHOLD };
         Table {
             numbers,
@@ -383,8 +392,7 @@ impl Table {
     #[cold]
     fn comes(&self, user: Pid) {
         on_store!(&self.store, rows => {
-            let lock = || rows.locks().map(|lock| lock.read()).collect::<Vec<_>>();
-            self.users.enter(user.data(), || self.bias.with_lock(lock));
+            self.users.enter(user.data(), || self.bias.with_lock(|| rows.lock_all()));
         });
         debug_assert!(self.users.admits(user.data()), "TB4: the user has come");
     }
@@ -402,7 +410,7 @@ impl Table {
         let user = user?;
         // SAFETY: only the thread that runs this process at the moment calls it the user.
         if let Some(inside) = unsafe { self.bias.enter(user.data()) } {
-            debug_assert_eq!(self.shard_count(), 1, "TB5: a table with several shards has no holder");
+            debug_assert!(has_all_rows(), "TB5: a table with several shards has no holder");
             return Some(inside);
         }
         // Relaxed: a figure. Where nobody becomes the holder uses are not counted: the lock's line, which another core may have, is then first
@@ -417,12 +425,11 @@ impl Table {
     /// A user has taken the lock often enough to become the holder (TB5).
     #[cold]
     fn claim(&self, user: Pid, lock: &RwLock<()>, has_all_rows: &dyn Fn() -> bool) -> Option<BiasGuard<'_>> {
-        debug_assert_eq!(self.shard_count(), 1, "TB5: a table with several shards has no holder");
         let guard = self.bias.with_lock(|| lock.write());
         // SAFETY: the lock of all rows is held for writing.
         if has_all_rows() && unsafe { self.bias.grant(user.data()) } {
             // Relaxed: written under the lock, and a figure to others. A claim does not count beyond two bytes.
-            let threshold = self.threshold.load(Ordering::Relaxed) * 2;
+            let threshold = self.threshold.load(Ordering::Relaxed).saturating_mul(2);
             debug_assert!(threshold >= 2 * THRESHOLD, "TB5: each holder pays more than the one before");
             self.threshold.store(if threshold > 0xFFFF { NEVER } else { threshold }, Ordering::Relaxed);
         }
@@ -437,7 +444,7 @@ impl Table {
         self.bias.with_lock(lock)
     }
 
-    /// The right to read what is behind the lock of all rows, or of a shard.
+    /// The right to read what is behind the lock of all rows.
     #[inline(always)]
     fn reader<'a>(&'a self, user: User, lock: &'a RwLock<()>, claim: &Claim) -> Reader<'a> {
         match self.enter(user, lock, claim, || true) {
@@ -446,7 +453,7 @@ impl Table {
         }
     }
 
-    /// The right to write what is behind the lock of all rows, or of a shard.
+    /// The right to write what is behind the lock of all rows.
     #[inline(always)]
     fn writer<'a>(&'a self, user: User, lock: &'a RwLock<()>, claim: &Claim) -> Writer<'a> {
         match self.enter(user, lock, claim, || true) {
@@ -455,45 +462,74 @@ impl Table {
         }
     }
 
+    /// The right to read a shard.
+    #[inline(always)]
+    fn shard_reader<'a>(&'a self, user: User, shard: &'a Shard) -> Reader<'a> {
+        match self.enter(user, shard.lock(), &shard.claim, || shard.depth() == 0) {
+            Some(inside) => Right::Holder(inside),
+            None => Right::Lock(self.without_holder(|| shard.lock().read())),
+        }
+    }
+
+    /// The right to write a shard. `was_taken` tells whether another thread had the lock.
+    #[inline(always)]
+    fn shard_writer<'a>(&'a self, user: User, shard: &'a Shard, was_taken: &Cell<bool>) -> Writer<'a> {
+        let lock = || {
+            shard.lock().try_write().unwrap_or_else(|| {
+                was_taken.set(true);
+                shard.lock().write()
+            })
+        };
+        match self.enter(user, shard.lock(), &shard.claim, || shard.depth() == 0) {
+            Some(inside) => Right::Holder(inside),
+            None => Right::Lock(self.without_holder(lock)),
+        }
+    }
+
     /// May another user be reading this table's rows without a lock? To be asked with the lock, or after a write.
     pub fn is_watched(&self, user: User) -> bool {
         user.is_none_or(|user| !self.users.is_exclusive_to(user.data()))
     }
 
-    /// A shard, to write.
+    /// A shard, to write, whether the table is deleted or not.
     #[inline(always)]
-    pub fn write_to<'a>(&'a self, shard: &'a Shard, user: User) -> Writing<'a> {
+    fn write_to<'a>(&'a self, shard: &'a Shard, user: User, was_taken: &Cell<bool>) -> Writing<'a> {
         if user.is_some() {
             self.may_read_optimistically(user);
         }
-        let right = self.writer(user, shard.lock(), &shard.claim);
-        self.writing(shard, user, right)
-    }
-
-    #[inline(always)]
-    fn writing<'a>(&'a self, shard: &'a Shard, user: User, right: Writer<'a>) -> Writing<'a> {
+        let right = self.shard_writer(user, shard, was_taken);
         debug_assert!(user.is_none_or(|user| self.users.admits(user.data())), "TB4: a user comes before it writes");
         // SAFETY: it is the right to this shard.
         unsafe { shard.write(right, DeferredFree::new(self.slices, !self.is_watched(user))) }
     }
 
-    /// A shard, to read, whether the table is deleted or not.
+    /// The shard of a hash, to write, whether the table is deleted or not.
+    pub fn write_any<'a>(&'a self, user: User, shards: &'a Shards, hash: u32) -> Writing<'a> {
+        loop {
+            let shard = self.write_to(shards.of(hash), user, &Cell::new(false));
+            if shard.has(hash) {
+                return shard;
+            }
+        }
+    }
+
+    /// The shard of a hash, to read, whether the table is deleted or not.
     #[inline]
-    pub fn read_any<'a>(&'a self, user: User, shard: &'a Shard) -> Reading<'a> {
+    pub fn read_any<'a>(&'a self, user: User, shards: &'a Shards, hash: u32) -> Reading<'a> {
         debug_assert!(self.options.kind != Kind::OrderedSet, "an ordered set has no shards");
-        shard.read(self.reader(user, shard.lock(), &shard.claim))
+        loop {
+            let shard = shards.of(hash);
+            let shard = shard.read(self.shard_reader(user, shard));
+            if shard.has(hash) {
+                return shard;
+            }
+        }
     }
 
     /// The shard of a hash, to read.
     #[inline]
-    pub fn read_shard<'a>(
-        &'a self,
-        user: User,
-        shards: &'a [CachePadded<Shard>],
-        hash: u32,
-    ) -> Result<Reading<'a>, Gone> {
-        debug_assert!(shards.len().is_power_of_two(), "a hash's low bits choose the shard");
-        self.alive(self.read_any(user, &shards[hash as usize & (shards.len() - 1)]))
+    pub fn read_shard<'a>(&'a self, user: User, shards: &'a Shards, hash: u32) -> Result<Reading<'a>, Gone> {
+        self.alive(self.read_any(user, shards, hash))
     }
 
     /// Looks at the shard of a hash, without its lock if possible: `look` may be run several times, and only what it gave
@@ -502,52 +538,89 @@ impl Table {
     pub fn look_at<R>(
         &self,
         user: User,
-        shards: &[CachePadded<Shard>],
+        shards: &Shards,
         hash: u32,
         mut look: impl FnMut(&Shard) -> R,
     ) -> Result<R, Gone> {
-        debug_assert!(shards.len().is_power_of_two(), "a hash's low bits choose the shard");
-        let shard = &shards[hash as usize & (shards.len() - 1)];
+        let shard = shards.of(hash);
+        // Whether it has the hash is looked at in between, so that the sequence number covers that, too.
         if self.may_read_optimistically(user)
-            && let Some(found) = shard.read_optimistically(&mut look)
+            && let Some(Some(found)) = shard.read_optimistically(|shard| shard.has(hash).then(|| look(shard)))
         {
             // Looked at afterwards: TB1.
             return self.alive(found);
         }
-        self.look_with_lock(user, shard, look)
+        self.look_with_lock(user, shards, hash, look)
     }
 
     #[inline(never)]
-    fn look_with_lock<R>(&self, user: User, shard: &Shard, mut look: impl FnMut(&Shard) -> R) -> Result<R, Gone> {
-        let shard = self.alive(self.read_any(user, shard))?;
+    fn look_with_lock<R>(
+        &self,
+        user: User,
+        shards: &Shards,
+        hash: u32,
+        mut look: impl FnMut(&Shard) -> R,
+    ) -> Result<R, Gone> {
+        let shard = self.read_shard(user, shards, hash)?;
         Ok(look(&shard))
     }
 
-    /// The shard of a hash, to write.
+    /// The shard of a hash, to write. Divides it first, if it is fought over.
     #[inline(always)]
-    pub fn write_shard<'a>(
-        &'a self,
-        user: User,
-        shards: &'a [CachePadded<Shard>],
-        hash: u32,
-    ) -> Result<Writing<'a>, Gone> {
-        debug_assert!(shards.len().is_power_of_two(), "a hash's low bits choose the shard");
-        self.alive(self.write_to(&shards[hash as usize & (shards.len() - 1)], user))
+    pub fn write_shard<'a>(&'a self, user: User, shards: &'a Shards, hash: u32) -> Result<Writing<'a>, Gone> {
+        loop {
+            let was_taken = Cell::new(false);
+            let mut shard = self.alive(self.write_to(shards.of(hash), user, &was_taken))?;
+            if shards.is_fought_over(&shard, was_taken.get()) {
+                self.divide(shards, &mut shard);
+            }
+            if shard.has(hash) {
+                return Ok(shard);
+            }
+        }
     }
 
-    /// All shards, to write (TB2).
-    pub fn write_all<'a>(&'a self, user: User, shards: &'a [CachePadded<Shard>]) -> Result<Vec<Writing<'a>>, Gone> {
-        if let [shard] = shards {
-            return self.alive(vec![self.write_to(shard, user)]);
+    /// Divides a shard, if that may be (ets.shard_map/SM2).
+    #[cold]
+    pub fn divide(&self, shards: &Shards, shard: &mut Writing<'_>) {
+        if shard.is_holders() || self.fixed() == Fixed::Yes || shard.hidden() > 0 {
+            return;
         }
-        if user.is_some() {
-            self.may_read_optimistically(user);
+        // Relaxed: a figure; that there is no holder of several shards follows from their depth (ets.shard_map/SM4).
+        self.threshold.store(NEVER, Ordering::Relaxed);
+        shards.divide(shard);
+    }
+
+    /// All shards, to write, by their ranks (TB2), whether the table is deleted or not.
+    pub fn write_all<'a>(&'a self, user: User, shards: &'a Shards) -> Result<Vec<Writing<'a>>, Gone> {
+        let mut guards: Vec<Writing<'a>> = Vec::new();
+        let mut next = Some(Rank::FIRST);
+        while let Some(rank) = next {
+            let shard = self.write_any(user, shards, shards.hash_at(rank));
+            next = shards.after(&shard);
+            guards.push(shard);
         }
-        // Relaxed: it stays as it was when the table was made.
-        debug_assert_eq!(self.threshold.load(Ordering::Relaxed), NEVER, "TB5: several shards have no holder");
-        let locks = shards.iter().map(|s| Right::Lock(s.lock().write())).zip(shards);
-        let guards = locks.map(|(right, shard)| self.writing(shard, user, right)).collect();
         self.alive(guards)
+    }
+
+    /// Goes through all shards to write them, one at a time.
+    pub fn each_to_write<'a>(&'a self, user: User, shards: &'a Shards, mut each: impl FnMut(Writing<'a>)) {
+        let mut next = Some(Rank::FIRST);
+        while let Some(rank) = next {
+            let shard = self.write_any(user, shards, shards.hash_at(rank));
+            next = shards.after(&shard);
+            each(shard);
+        }
+    }
+
+    /// Goes through all shards to read them, one at a time.
+    pub fn each_to_read(&self, user: User, shards: &Shards, mut each: impl FnMut(&Reading<'_>)) {
+        let mut next = Some(Rank::FIRST);
+        while let Some(rank) = next {
+            let shard = self.read_any(user, shards, shards.hash_at(rank));
+            next = shards.after(&shard);
+            each(&shard);
+        }
     }
 
     /// The tree of an ordered set, with a right to read it.
@@ -603,7 +676,7 @@ impl Table {
     /// How many shards it has; one if it is an ordered set.
     pub fn shard_count(&self) -> usize {
         match &self.store {
-            Store::Hash(shards) => shards.len(),
+            Store::Hash(shards) => shards.number(),
             Store::Tree(_) | Store::Adapting(_) => 1,
         }
     }
@@ -647,7 +720,9 @@ pub struct Taken {
 impl Taken {
     /// The rows of hash tables' shards, or of a tree.
     pub fn new(chains: Vec<Chains>, rows: Vec<RowAddress>) -> Taken {
-        let count = chains.iter().map(Chains::rows).sum::<usize>() + rows.len();
+        let of_chains = chains.iter().map(Chains::rows).sum::<isize>();
+        debug_assert!(of_chains >= 0, "more rows left than came");
+        let count = of_chains.max(0) as usize + rows.len();
         Taken { chains, rows, count }
     }
 

@@ -25,6 +25,7 @@
 //! | [`state`] | which thread owns an object, and looking at it while none does |
 //! | [`seqlock`], [`sharing`], [`tombstone`] | optimistic reads of what a lock protects; how many users read so; its deletion |
 //! | [`directory`] | what leads to locks and is replaced whole |
+//! | [`extendible`] | what leads from hashes to parts, of which there become more |
 //! | [`count`] | how many hold an object that a table names |
 //! | [`cost`] | what a simulated machine is told of shared lines and locks |
 //! | [`point`] | where a test driver may let another thread run |
@@ -110,6 +111,7 @@ pub mod count;
 pub mod counter;
 pub mod directory;
 pub mod exit_flag;
+pub mod extendible;
 mod futex;
 #[cfg(any(loom, all(target_os = "linux", not(feature = "single"))))]
 #[cfg_attr(
@@ -166,6 +168,7 @@ pub use counter::{ShardedCounter, ShardedTally, Tally};
 pub use directory::{Directory, Entered};
 pub use exit_flag::ExitFlag;
 pub use group_rwlock::{GroupReadGuard, GroupRwLock, GroupWriteGuard, Spread};
+pub use extendible::Extendible;
 pub use id_table::{IdTable, Reserved};
 pub use idle::IdleSet;
 pub use leader::{LeaderSlot, Leading};
