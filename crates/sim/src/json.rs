@@ -2,10 +2,15 @@
 
 use crate::report::{Row, Spent};
 
-/// All figures: an object with the machine's name and a row for each number of cores. Times are nanoseconds.
-pub fn json(machine: &str, rows: &[Row]) -> String {
+/// All figures: an object with the machine's name, how true its costs are, and a row for each number of cores. Times are nanoseconds.
+pub fn json(machine: &str, truth: &str, rows: &[Row]) -> String {
     let rows: Vec<String> = rows.iter().map(row).collect();
-    format!("{{\"machine\": {}, \"rows\": [\n{}\n]}}\n", text(machine), rows.join(",\n"))
+    format!(
+        "{{\"machine\": {}, \"calibration\": {}, \"rows\": [\n{}\n]}}\n",
+        text(machine),
+        text(truth),
+        rows.join(",\n")
+    )
 }
 
 fn row(Row { figures, halved_ns }: &Row) -> String {
@@ -52,9 +57,9 @@ mod tests {
 
     #[test]
     fn each_figure_has_a_key() {
-        let text = json("a machine", &[row(), row()]);
+        let text = json("a machine", "True.", &[row(), row()]);
         assert!(text.starts_with(
-            "{\"machine\": \"a machine\", \"rows\": [\n{\"cores\": 2, \"ns\": 500, \"halved_piece_ns\": 510, "
+            "{\"machine\": \"a machine\", \"calibration\": \"True.\", \"rows\": [\n{\"cores\": 2, \"ns\": 500, \"halved_piece_ns\": 510, "
         ));
         assert!(text.contains("\"idle beside work\": 0, \"idle\": 100,"));
         assert!(text.contains("\"run queue\": {\"taken\": 8, \"waited\": 3, \"ns\": 40}"));

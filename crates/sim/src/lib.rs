@@ -5,12 +5,16 @@
 //! of a slice of half the size the second time, so that the table says how much the results owe to the pieces.
 
 mod busy;
+mod calibrate;
+mod calibration;
 mod clock;
 mod contention;
 mod core_heaps;
 mod cores;
 mod costs;
 mod faults;
+mod fit;
+mod handover;
 mod json;
 mod lines;
 mod locks;
@@ -53,6 +57,9 @@ pub fn command() -> i32 {
 }
 
 fn run(words: &Words) -> Result<i32, String> {
+    if let Some(file) = &words.calibrate {
+        return calibrate::calibrate(words, file);
+    }
     let machine = Machine::named(&words.machine)?;
     if words.cores.1 > machine.cores {
         return Err(format!("{} has {} cores, not {}", machine.name, machine.cores, words.cores.1));

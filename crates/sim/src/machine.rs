@@ -1,5 +1,6 @@
 //! What a simulated machine is: its cores, and what work takes on each, as a TOML file says it.
 
+use crate::calibration::Calibration;
 use crate::costs::Costs;
 use crate::topology::Topology;
 use std::collections::BTreeMap;
@@ -12,10 +13,11 @@ pub const MOST_CORES: usize = 1024;
 const MOST_NS: f64 = 1e9;
 
 /// The machines that come with the simulator: name, and the text of the file.
-const KNOWN: [(&str, &str); 3] = [
+const KNOWN: [(&str, &str); 4] = [
     ("ideal", include_str!("../machines/ideal.toml")),
     ("server-2x64", include_str!("../machines/server-2x64.toml")),
     ("tilepro64", include_str!("../machines/tilepro64.toml")),
+    ("zen4-2", include_str!("../machines/zen4-2.toml")),
 ];
 
 /// A machine. Times are nanoseconds.
@@ -31,6 +33,8 @@ pub struct Machine {
     pub step_ns: f64,
     /// From a wake-up until the core that slept works.
     pub wake_ns: u64,
+    /// How true that is.
+    pub calibration: Option<Calibration>,
     /// Where the cores are, and what a cache line takes from one to another.
     pub topology: Topology,
 }
@@ -52,8 +56,12 @@ impl Machine {
         Machine::parse(&text).map_err(|why| format!("{name}: {why}"))
     }
 
-    fn parse(text: &str) -> Result<Machine, String> {
-        let (name, mut numbers) = entries(text)?;
+    /// From the text of a file.
+    ///
+    /// # Errors
+    /// One line: it is no machine.
+    pub fn parse(text: &str) -> Result<Machine, String> {
+        let Entries { name, mut numbers, calibration } = entries(text)?;
         // What a file does not say of work takes nothing.
         let costs = Costs::new(|key| match numbers.remove(key) {
             None => Ok(0.0),
@@ -70,6 +78,7 @@ impl Machine {
             costs,
             step_ns: number("step_ns", 1.0, MOST_NS)?,
             wake_ns: number("wake_ns", 0.0, MOST_NS)? as u64,
+            calibration,
             topology: Topology {
                 socket_cores: parts(&mut number, "sockets", cores)?,
                 module_cores: number("cores_per_module", 1.0, cores as f64)? as usize,
@@ -108,9 +117,16 @@ fn parts(
     }
 }
 
-/// The name, and the other entries by their keys; `None`: it is no number.
-fn entries(text: &str) -> Result<(String, BTreeMap<String, Option<f64>>), String> {
-    let mut name = None;
+/// What a file says.
+struct Entries {
+    name: String,
+    /// By key; `None`: it is no number.
+    numbers: BTreeMap<String, Option<f64>>,
+    calibration: Option<Calibration>,
+}
+
+fn entries(text: &str) -> Result<Entries, String> {
+    let (mut name, mut calibration) = (None, None);
     let mut numbers = BTreeMap::new();
     for (key, value) in DeTable::parse(text).map_err(|why| one_line(&why))?.into_inner() {
         let number = match value.into_inner() {
@@ -118,13 +134,39 @@ fn entries(text: &str) -> Result<(String, BTreeMap<String, Option<f64>>), String
                 name = Some(text.into_owned());
                 continue;
             }
-            DeValue::Integer(whole) if whole.radix() == 10 => whole.as_str().parse().ok(),
-            DeValue::Float(float) => float.as_str().parse().ok(),
-            _ => None,
+            DeValue::Table(table) if key.get_ref() == "calibration" => {
+                calibration = Some(table_of_calibration(table)?);
+                continue;
+            }
+            value => number_of(&value),
         };
         numbers.insert(key.into_inner().into_owned(), number);
     }
-    Ok((name.ok_or("`name` is to be a text")?, numbers))
+    Ok(Entries { name: name.ok_or("`name` is to be a text")?, numbers, calibration })
+}
+
+fn number_of(value: &DeValue<'_>) -> Option<f64> {
+    match value {
+        DeValue::Integer(whole) if whole.radix() == 10 => whole.as_str().parse().ok(),
+        DeValue::Float(float) => float.as_str().parse().ok(),
+        _ => None,
+    }
+}
+
+fn table_of_calibration(table: DeTable<'_>) -> Result<Calibration, String> {
+    let (mut texts, mut errors) = (BTreeMap::new(), BTreeMap::new());
+    for (key, value) in table {
+        let key = key.into_inner().into_owned();
+        match value.into_inner() {
+            DeValue::String(text) => drop(texts.insert(key, text.into_owned())),
+            DeValue::Array(values) => {
+                let numbers = values.into_iter().map(|value| number_of(value.get_ref()).unwrap_or(f64::NAN));
+                errors.insert(key, numbers.collect());
+            }
+            _ => return Err(format!("`calibration.{key}` is to be a text or a list of numbers")),
+        }
+    }
+    Calibration::new(texts, errors)
 }
 
 /// The message without the lines of the file that it quotes.
@@ -142,7 +184,7 @@ mod tests {
     #[test]
     fn the_machines_that_come_along_are_machines() {
         for (name, _) in KNOWN {
-            assert!(Machine::named(name).unwrap().cores >= 60, "{name}");
+            assert!(Machine::named(name).unwrap().cores >= 2, "{name}");
         }
     }
 
@@ -162,6 +204,21 @@ mod tests {
         ];
         for (from, to, why) in bad {
             assert!(good.contains(from));
+            assert_eq!(Machine::parse(&good.replace(from, to)).unwrap_err(), why);
+        }
+        let good = super::KNOWN[3].1;
+        let wrong = "`calibration.random` is to be two errors from -1 to 9";
+        let bad = [
+            ("\nrandom = [", "\nrandom = [0.1, ", wrong),
+            ("\nrandom = ", "\nrandom = [99.0, 0.0] #", wrong),
+            ("\nrandom = ", "\nno = [1, 2]\n#", wrong),
+            ("\nrandom = [", "\nno = [1, 2]\nrandom = [", "`calibration.no` is unknown"),
+            ("\nrandom = [", "\nno = 1\nrandom = [", "`calibration.no` is to be a text or a list of numbers"),
+            ("\nprocessor = \"", "\nprocessor = \"\" #", "`calibration.processor` is to be a line of text"),
+            ("call_ns = ", "call_ns = -", "`call_ns` is to be a number from 0 to 1000000000"),
+        ];
+        for (from, to, why) in bad {
+            assert!(good.contains(from), "{from}");
             assert_eq!(Machine::parse(&good.replace(from, to)).unwrap_err(), why);
         }
         assert_eq!(Machine::parse("cores = [").unwrap_err().lines().count(), 1);

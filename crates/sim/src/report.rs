@@ -3,7 +3,7 @@
 use crate::cores::Outcome;
 pub use crate::cores::Spent;
 use crate::locks::Waits;
-use myriad_heap::meter::Counts;
+use myriad_heap::meter::{self, Counts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -95,7 +95,7 @@ impl Figures {
         for part in spent.parts_mut() {
             *part = next()?;
         }
-        let mut done = Counts::default();
+        let mut done: Counts = meter::NOTHING;
         for units in &mut done {
             *units = next()?;
         }
@@ -169,10 +169,11 @@ impl Row {
     }
 }
 
-/// The tables for people: the runs, and what cost most in the last of them where cores met.
-pub fn table(machine: &str, rows: &[Row]) -> String {
-    let mut text =
-        format!("Machine: {machine} (simulated). Speed-up against the first line; shares of all cores' time.\n\n");
+/// The tables for people: how true they are, the runs, and what cost most in the last of them where cores met.
+pub fn table(machine: &str, truth: &str, rows: &[Row]) -> String {
+    let mut text = format!(
+        "Machine: {machine} (simulated). Speed-up against the first line; shares of all cores' time.\n{truth}\n\n"
+    );
     let _ = writeln!(text, "| cores | time | speed-up | {} | half a piece |", Spent::NAMES[..Spent::TIMES].join(" | "));
     let _ = writeln!(text, "|{}", " ---: |".repeat(Spent::TIMES + 4));
     let first = rows.first().map_or(0, |row| row.figures.ns);
@@ -282,21 +283,22 @@ pub mod tests {
 
     #[test]
     fn shares_are_of_all_cores_time() {
-        let table = table("a machine", &[row()]);
+        let table = table("a machine", "True.", &[row()]);
         let lines: Vec<&str> = table.lines().collect();
         let times = "50.0 % | 10.0 % | 10.0 % | 6.0 % | 4.0 % | 5.0 % | 5.0 % | 0.0 % | 10.0 %";
-        assert_eq!(lines[4], format!("| 2 | 0.001 ms | 1.00 | {times} | 2.0 % |"));
+        assert_eq!(lines[5], format!("| 2 | 0.001 ms | 1.00 | {times} | 2.0 % |"));
         assert_eq!(
-            lines[6..9],
+            lines[7..10],
             [
                 "| lock class, 2 cores | waiting | taken | waited |",
                 "| --- | ---: | ---: | ---: |",
                 "| run queue | 4.0 % | 8 | 3 |"
             ]
         );
-        assert_eq!(lines[12], "| a file.rs:7 | 6.0 % | 4 |");
-        assert_eq!(lines.len(), 13);
-        assert_eq!(lines[2].matches('|').count(), lines[3].matches('|').count());
+        assert_eq!(lines[13], "| a file.rs:7 | 6.0 % | 4 |");
+        assert_eq!(lines[1], "True.");
+        assert_eq!(lines.len(), 14);
+        assert_eq!(lines[3].matches('|').count(), lines[4].matches('|').count());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A sweep: a process for each number of cores and each size of a piece, and the table of their figures.
 
+use crate::calibration;
 use crate::json;
 use crate::machine::Machine;
 use crate::plot;
@@ -27,11 +28,12 @@ pub fn sweep(words: &Words, machine: &Machine) -> Result<i32, String> {
         };
         rows.push(Row { figures, halved_ns: halved.ns });
     }
+    let truth = calibration::line(machine.calibration.as_ref());
     // A reader that has gone does not end the sweep.
-    let _ = std::io::stdout().write_all(report::table(&machine.name, &rows).as_bytes());
+    let _ = std::io::stdout().write_all(report::table(&machine.name, &truth, &rows).as_bytes());
     let files = [
         (&words.csv, report::csv(&rows)),
-        (&words.json, json::json(&machine.name, &rows)),
+        (&words.json, json::json(&machine.name, &truth, &rows)),
         (&words.svg, plot::svg(&machine.name, &rows)),
     ];
     for (file, text) in files {
