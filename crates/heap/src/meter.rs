@@ -27,7 +27,8 @@ macro_rules! for_each_work {
         Receive "receive_ns" "An instruction of `receive`.";
         Compare "compare_ns" "A comparison of terms other than two small integers.";
         OutOfLine "out_of_line_ns" "Any other instruction: guard built-ins, exceptions, `apply`.";
-        Big "big_ns" "Arithmetic that is out of line: of large integers, of floats that the compiler did not know to be some.";
+        Untyped "untyped_float_ns" "Arithmetic of floats by an instruction for integers, as the compiler did not know their type.";
+        Big "big_ns" "Arithmetic of large integers, or of integers and floats.";
         BuiltIn "built_in_ns" "A call of a built-in function, apart from its reductions.";
         BuiltInReduction "built_in_reduction_ns" "A reduction that a built-in charges for its work.";
         ListReduction "list_reduction_ns" "The same of those of `lists`, but for sorting.";

@@ -281,6 +281,7 @@ pub unsafe fn arithmetic(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
             _ => None,
         };
         if let Some(value) = quick {
+            meter::count(Work::Untyped, 1);
             // SAFETY: operand of the instruction (of five words).
             unsafe {
                 m.set(high(pc), value);
