@@ -37,7 +37,7 @@ impl Message {
             Some(token) => token,
             None => fragment.add_copy(token),
         };
-        meter::count(Work::Message, 1);
+        meter::message_made();
         let mut message = Message(fragment.into_first());
         debug_assert!(!message.is_joined(), "MB1: a message is made of words that belong to a heap");
         let [term_place, token_place] = message.terms();
@@ -148,6 +148,7 @@ impl Message {
             return self.join(heap);
         };
         let start = Chunk::start(self.0.as_ptr());
+        meter::message_came();
         meter::count(Work::CopiedWord, words as u64);
         // SAFETY: the words are the message's own, all in one chunk and none of them counted, and there is room for them.
         unsafe { heap.move_in(start, words, self.terms()) };
@@ -161,6 +162,7 @@ impl Message {
         if self.is_joined() {
             return;
         }
+        meter::message_came();
         self.chunk_mut().link.set_shared();
         heap.attach(Fragment::of_first(self.0));
     }
@@ -170,6 +172,7 @@ impl Message {
     pub fn receive(self, heap: &mut Heap) -> (Term, Term) {
         let (term, token) = (self.chunk().term, self.chunk().token);
         if !self.is_joined() && !self.has_no_words() {
+            meter::message_came();
             heap.attach(Fragment::of_first(ManuallyDrop::new(self).0));
         }
         (term, token)
@@ -207,6 +210,9 @@ impl Drop for Message {
             !self.is_joined() || self.has_no_words(),
             "MB1: words that belong to a heap go with their message"
         );
+        if !self.is_joined() {
+            meter::message_came();
+        }
         let chunk = self.chunk();
         if chunk.next.is_null() && chunk.off_heap.first.is_null() {
             // SAFETY: MB1: it is the message's alone, and so are the objects in it, none of which counts anything.

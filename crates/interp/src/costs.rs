@@ -19,19 +19,23 @@ static KINDS: [Work; STEP as usize] = {
 /// The instruction whose first word this is will run.
 #[inline(always)]
 pub fn dispatched(word: u32) {
-    meter::count(KINDS[usize::from(word as u16 % STEP)], 1);
+    if meter::COUNTS {
+        meter::count(KINDS[usize::from(word as u16 % STEP)], 1);
+        meter::count(Work::General, u64::from(Op::EITHER.contains(&(word as u16))));
+    }
 }
 
 /// A built-in has been called, and has charged so many reductions for its work.
 #[inline(always)]
 pub fn called(def: &BifDef, reductions: i32) {
     if meter::COUNTS {
-        meter::count(Work::BuiltIn, 1);
         let charged = match def.module {
             "ets" => Work::EtsReduction,
+            "lists" if def.function.ends_with("sort") => return meter::count(Work::BuiltIn, 1),
             "lists" => Work::ListReduction,
             _ => Work::BuiltInReduction,
         };
+        meter::count(Work::BuiltIn, 1);
         meter::count(charged, u64::try_from(reductions).unwrap_or(0));
         meter::count(Work::Ets, u64::from(def.module == "ets"));
     }
@@ -47,7 +51,7 @@ const fn kind(op: Op) -> Work {
         Op::MoveCall | Op::MoveCallLast | Op::MoveCallOnly | Op::SwapCall | Op::MoveKCall => Work::Call,
         Op::MoveKCallOnly | Op::MoveReturn | Op::MoveDeallocateReturn | Op::DeallocateReturn => Work::Call,
         Op::CallFun | Op::CallFunLast | Op::AllocateMoveCall | Op::LoopHead => Work::Call,
-        Op::EachStep | Op::FoldStep | Op::MapStep | Op::FoldPairsStep => Work::Call,
+        Op::EachStep | Op::FoldStep | Op::MapStep | Op::FoldPairsStep => Work::Step,
         Op::Deallocate | Op::Trim | Op::TestHeap | Op::Try | Op::TryEnd | Op::TryCase | Op::EnterLoop => Work::Frame,
         Op::Allocate0 | Op::Allocate1 | Op::Allocate2 | Op::Allocate3 | Op::Allocate => Work::Frame,
         Op::AllocateMove1 | Op::AllocateMove2 | Op::AllocateMove3 => Work::Frame,
@@ -69,14 +73,17 @@ const fn kind(op: Op) -> Work {
         Op::Add | Op::Subtract | Op::AddRegisters | Op::SubtractRegisters | Op::AddSmall => Work::Integer,
         Op::Multiply | Op::Band | Op::Bor | Op::Bsr | Op::Bsl => Work::Integer,
         Op::Div | Op::Rem => Work::Division,
-        Op::FMove | Op::FAdd | Op::FSub | Op::FMul | Op::FDiv | Op::FNegate => Work::Float,
-        Op::FMoveFromTerm | Op::FMoveToTerm | Op::FConv => Work::Boxing,
+        Op::FMove | Op::FAdd | Op::FSub | Op::FMul | Op::FNegate => Work::Float,
+        Op::FMoveFromTerm | Op::FConv => Work::Unboxing,
+        Op::FDiv => Work::FloatDivision,
+        Op::FMoveToTerm => Work::Boxing,
         Op::LoopRec | Op::Wait | Op::LoopRecEnd | Op::RemoveMessage | Op::AdoptMessage => Work::Receive,
         Op::Timeout | Op::WaitTimeout | Op::MarkerReserve | Op::MarkerBind | Op::MarkerClear => Work::Receive,
         Op::MarkerUse | Op::OldMark | Op::OldSet => Work::Receive,
         Op::GetPlainElements | Op::MapGet | Op::NewMap | Op::GetPlainElement | Op::IsMapKey => Work::Map,
-        Op::PutMapAssoc | Op::PutMapPlain | Op::PutMapExact | Op::HasMapFields => Work::Map,
-        Op::GetMapElements | Op::GetMapElement => Work::Map,
+        Op::GetMapElements | Op::GetMapElement | Op::HasMapFields => Work::Map,
+        Op::PutMapAssoc | Op::PutMapPlain | Op::PutMapExact => Work::MapUpdate,
+        Op::IsEq | Op::IsNe | Op::IsEqExactS | Op::IsNeExactS | Op::IsLtS | Op::IsGeS => Work::Compare,
         Op::BsStart | Op::BsGetFixed | Op::BsTestUnit | Op::BsTestTail | Op::BsGetPosition => Work::Bits,
         Op::BsSetPosition | Op::BsEnsureAtLeast | Op::BsEnsureExactly | Op::BsMatchInteger => Work::Bits,
         Op::BsGetInteger | Op::BsGetFloat | Op::BsGetBinary | Op::BsSkip | Op::BsMatchString => Work::Bits,
@@ -94,7 +101,7 @@ mod tests {
     #[test]
     fn kinds_stand_at_their_opcodes() {
         assert_eq!(KINDS[Op::MoveXX as usize], Work::Move);
-        assert_eq!(KINDS[Op::FDiv as usize], Work::Float);
+        assert_eq!(KINDS[Op::FDiv as usize], Work::FloatDivision);
         assert_eq!(KINDS[Op::BsInitWritable as usize], Work::OutOfLine);
         assert_eq!(KINDS[Op::COUNT as usize], Work::OutOfLine);
     }

@@ -281,6 +281,7 @@ pub unsafe fn arithmetic(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 
             _ => None,
         };
         if let Some(value) = quick {
+            meter::count(Work::Untyped, 1);
             // SAFETY: operand of the instruction (of five words).
             unsafe {
                 m.set(high(pc), value);
@@ -344,6 +345,7 @@ unsafe fn adds_constant(pc: *const u32, op: Op) -> bool {
 
 /// A comparison that the loop's arm found not to be of small integers, or not settled by the words themselves.
 pub unsafe fn compare(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u32 {
+    meter::count(Work::Compare, 1);
     // SAFETY: operands of the instruction.
     unsafe {
         let op = m.op(pc);
@@ -410,6 +412,7 @@ pub unsafe fn fmove_to_term(m: &mut Machine<'_, '_>, pc: *const u32) -> *const u
     // SAFETY: operands of the instruction.
     unsafe {
         let value = m.floats[*pc.add(1) as usize % crate::machine::FLOAT_REGISTERS];
+        meter::count(Work::BoxedFloat, 1);
         let term = m.ctx.float(value);
         m.set(high(pc), term);
         pc.add(2)

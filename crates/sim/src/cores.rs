@@ -176,7 +176,7 @@ impl<'a> Cores<'a> {
             dirty,
             agenda,
             digest,
-            done: Counts::default(),
+            done: meter::NOTHING,
             seen_ns: 1,
             faults: None,
             invariants: None,

@@ -2,12 +2,14 @@
 
 use crate::report::{Row, Spent, Sweep};
 
-/// All figures: an object with the machine's name and a row for each number of cores. Times are nanoseconds.
-pub fn json(Sweep { machine, rows, sequential_ns }: &Sweep) -> String {
+/// All figures: an object with the machine's name, how true its costs are, and a row for each number of cores. Times are nanoseconds.
+pub fn json(Sweep { machine, truth, rows, sequential_ns }: &Sweep) -> String {
     let rows: Vec<String> = rows.iter().map(row).collect();
     let sequential = sequential_ns.map_or("null".to_owned(), |ns| ns.to_string());
-    let (machine, rows) = (text(machine), rows.join(",\n"));
-    format!("{{\"machine\": {machine}, \"sequential_ns\": {sequential}, \"rows\": [\n{rows}\n]}}\n")
+    let (machine, truth, rows) = (text(machine), text(truth), rows.join(",\n"));
+    format!(
+        "{{\"machine\": {machine}, \"calibration\": {truth}, \"sequential_ns\": {sequential}, \"rows\": [\n{rows}\n]}}\n"
+    )
 }
 
 fn row(Row { figures, halved_ns }: &Row) -> String {
@@ -57,7 +59,7 @@ mod tests {
     fn each_figure_has_a_key() {
         let text = json(&sweep("a machine", vec![row(), row()]));
         assert!(text.starts_with(
-            "{\"machine\": \"a machine\", \"sequential_ns\": 250, \"rows\": [\n{\"cores\": 2, \"ns\": 500, \"halved_piece_ns\": 510, "
+            "{\"machine\": \"a machine\", \"calibration\": \"True.\", \"sequential_ns\": 250, \"rows\": [\n{\"cores\": 2, \"ns\": 500, \"halved_piece_ns\": 510, "
         ));
         assert!(text.contains("\"idle beside work\": 0, \"idle\": 100,"));
         assert!(text.contains("\"run queue\": {\"taken\": 8, \"waited\": 3, \"ns\": 40}"));

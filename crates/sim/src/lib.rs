@@ -6,12 +6,16 @@
 
 mod busy;
 mod cache;
+mod calibrate;
+mod calibration;
 mod clock;
 mod contention;
 mod core_heaps;
 mod cores;
 mod costs;
 mod faults;
+mod fit;
+mod handover;
 mod invariants;
 mod json;
 mod lines;
@@ -58,6 +62,9 @@ pub fn command() -> i32 {
 }
 
 fn run(words: &Words) -> Result<i32, String> {
+    if let Some(file) = &words.calibrate {
+        return calibrate::calibrate(words, file);
+    }
     let machine = Machine::named(&words.machine)?;
     let processors = machine.topology.processors();
     if words.cores.1 > processors {

@@ -1,5 +1,6 @@
 //! What a simulated machine is: its cores, and what work takes on each, as a TOML file says it.
 
+use crate::calibration::Calibration;
 use crate::costs::Costs;
 use crate::memory::Sizes;
 use crate::topology::Topology;
@@ -19,11 +20,12 @@ const MOST_NS: f64 = 1e9;
 const MOST_KIB: f64 = 1e9;
 
 /// The machines that come with the simulator: name, and the text of the file.
-const KNOWN: [(&str, &str); 4] = [
+const KNOWN: [(&str, &str); 5] = [
     ("ideal", include_str!("../machines/ideal.toml")),
     ("modules-32", include_str!("../machines/modules-32.toml")),
     ("server-2x64", include_str!("../machines/server-2x64.toml")),
     ("tilepro64", include_str!("../machines/tilepro64.toml")),
+    ("zen3-2", include_str!("../machines/zen3-2.toml")),
 ];
 
 /// A machine. Times are nanoseconds.
@@ -39,6 +41,8 @@ pub struct Machine {
     pub wake_ns: u64,
     /// Caches and memory.
     pub memory: Sizes,
+    /// How true that is.
+    pub calibration: Option<Calibration>,
     /// Where the cores are, and what a cache line takes from one to another.
     pub topology: Topology,
 }
@@ -67,8 +71,12 @@ impl Machine {
         Machine { topology, ..self.clone() }
     }
 
-    fn parse(text: &str) -> Result<Machine, String> {
-        let (name, mut numbers) = entries(text)?;
+    /// From the text of a file.
+    ///
+    /// # Errors
+    /// One line: it is no machine.
+    pub fn parse(text: &str) -> Result<Machine, String> {
+        let Entries { name, mut numbers, calibration } = entries(text)?;
         // What a file does not say of work takes nothing.
         let costs = Costs::new(|key| match numbers.remove(key) {
             None => Ok(0.0),
@@ -102,6 +110,7 @@ impl Machine {
                 bytes_per_ns: number("controller_bytes_per_ns", 0.001, 1e6)?,
                 read_words: number("read_words_per_reduction", 0.0, 1e6)?,
             },
+            calibration,
             topology: Topology {
                 cores,
                 core_threads,
@@ -158,9 +167,16 @@ fn parts(
     }
 }
 
-/// The name, and the other entries by their keys; `None`: it is no number.
-fn entries(text: &str) -> Result<(String, BTreeMap<String, Option<f64>>), String> {
-    let mut name = None;
+/// What a file says.
+struct Entries {
+    name: String,
+    /// By key; `None`: it is no number.
+    numbers: BTreeMap<String, Option<f64>>,
+    calibration: Option<Calibration>,
+}
+
+fn entries(text: &str) -> Result<Entries, String> {
+    let (mut name, mut calibration) = (None, None);
     let mut numbers = BTreeMap::new();
     for (key, value) in DeTable::parse(text).map_err(|why| one_line(&why))?.into_inner() {
         let number = match value.into_inner() {
@@ -168,13 +184,39 @@ fn entries(text: &str) -> Result<(String, BTreeMap<String, Option<f64>>), String
                 name = Some(text.into_owned());
                 continue;
             }
-            DeValue::Integer(whole) if whole.radix() == 10 => whole.as_str().parse().ok(),
-            DeValue::Float(float) => float.as_str().parse().ok(),
-            _ => None,
+            DeValue::Table(table) if key.get_ref() == "calibration" => {
+                calibration = Some(table_of_calibration(table)?);
+                continue;
+            }
+            value => number_of(&value),
         };
         numbers.insert(key.into_inner().into_owned(), number);
     }
-    Ok((name.ok_or("`name` is to be a text")?, numbers))
+    Ok(Entries { name: name.ok_or("`name` is to be a text")?, numbers, calibration })
+}
+
+fn number_of(value: &DeValue<'_>) -> Option<f64> {
+    match value {
+        DeValue::Integer(whole) if whole.radix() == 10 => whole.as_str().parse().ok(),
+        DeValue::Float(float) => float.as_str().parse().ok(),
+        _ => None,
+    }
+}
+
+fn table_of_calibration(table: DeTable<'_>) -> Result<Calibration, String> {
+    let (mut texts, mut errors) = (BTreeMap::new(), BTreeMap::new());
+    for (key, value) in table {
+        let key = key.into_inner().into_owned();
+        match value.into_inner() {
+            DeValue::String(text) => drop(texts.insert(key, text.into_owned())),
+            DeValue::Array(values) => {
+                let numbers = values.into_iter().map(|value| number_of(value.get_ref()).unwrap_or(f64::NAN));
+                errors.insert(key, numbers.collect());
+            }
+            _ => return Err(format!("`calibration.{key}` is to be a text or a list of numbers")),
+        }
+    }
+    Calibration::new(texts, errors)
 }
 
 /// The message without the lines of the file that it quotes.
@@ -192,7 +234,7 @@ mod tests {
     #[test]
     fn the_machines_that_come_along_are_machines() {
         for (name, _) in KNOWN {
-            assert!(Machine::named(name).unwrap().topology.processors() >= 32, "{name}");
+            assert!(Machine::named(name).unwrap().topology.processors() >= 2, "{name}");
         }
     }
 
@@ -218,6 +260,21 @@ mod tests {
         ];
         for (from, to, why) in bad {
             assert!(good.contains(from));
+            assert_eq!(Machine::parse(&good.replace(from, to)).unwrap_err(), why);
+        }
+        let good = super::KNOWN[4].1;
+        let wrong = "`calibration.random` is to be two errors from -1 to 9";
+        let bad = [
+            ("\nrandom = [", "\nrandom = [0.1, ", wrong),
+            ("\nrandom = ", "\nrandom = [99.0, 0.0] #", wrong),
+            ("\nrandom = ", "\nno = [1, 2]\n#", wrong),
+            ("\nrandom = [", "\nno = [1, 2]\nrandom = [", "`calibration.no` is unknown"),
+            ("\nrandom = [", "\nno = 1\nrandom = [", "`calibration.no` is to be a text or a list of numbers"),
+            ("\nprocessor = \"", "\nprocessor = \"\" #", "`calibration.processor` is to be a line of text"),
+            ("call_ns = ", "call_ns = -", "`call_ns` is to be a number from 0 to 1000000000"),
+        ];
+        for (from, to, why) in bad {
+            assert!(good.contains(from), "{from}");
             assert_eq!(Machine::parse(&good.replace(from, to)).unwrap_err(), why);
         }
         assert_eq!(Machine::parse("cores = [").unwrap_err().lines().count(), 1);

@@ -3,7 +3,7 @@
 use crate::cores::Outcome;
 pub use crate::cores::Spent;
 use crate::locks::Waits;
-use myriad_heap::meter::Counts;
+use myriad_heap::meter::{self, Counts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -102,7 +102,7 @@ impl Figures {
         for part in spent.parts_mut() {
             *part = next()?;
         }
-        let mut done = Counts::default();
+        let mut done: Counts = meter::NOTHING;
         for units in &mut done {
             *units = next()?;
         }
@@ -184,6 +184,8 @@ impl Row {
 pub struct Sweep {
     /// The machine's name.
     pub machine: String,
+    /// How true what the machine's file says of work is, in a line.
+    pub truth: String,
     /// The runs, by rising numbers of cores.
     pub rows: Vec<Row>,
     /// What the sequential VM takes on one core, where a run on one core is part of the sweep.
@@ -197,11 +199,11 @@ impl Sweep {
     }
 }
 
-/// The tables for people: the runs, and what cost most in the last of them where cores met.
+/// The tables for people: how true they are, the runs, and what cost most in the last of them where cores met.
 pub fn table(sweep: &Sweep) -> String {
-    let Sweep { machine, rows, .. } = sweep;
+    let Sweep { machine, truth, rows, .. } = sweep;
     let against = "Speed-up against the first line, and absolute against the sequential VM; shares of all cores' time.";
-    let mut text = format!("Machine: {machine} (simulated). {against}\n\n");
+    let mut text = format!("Machine: {machine} (simulated). {against}\n{truth}\n\n");
     let names = Spent::NAMES[..Spent::TIMES].join(" | ");
     let _ = writeln!(text, "| cores | time | speed-up | absolute | {names} | half a piece |");
     let _ = writeln!(text, "|{}", " ---: |".repeat(Spent::TIMES + 5));
@@ -326,7 +328,7 @@ pub mod tests {
 
     /// A sweep of such rows, with a sequential run.
     pub fn sweep(machine: &str, rows: Vec<Row>) -> Sweep {
-        Sweep { machine: machine.to_owned(), rows, sequential_ns: Some(250) }
+        Sweep { machine: machine.to_owned(), truth: "True.".to_owned(), rows, sequential_ns: Some(250) }
     }
 
     #[test]
@@ -350,18 +352,19 @@ pub mod tests {
         let table = table(&sweep("a machine", vec![row()]));
         let lines: Vec<&str> = table.lines().collect();
         let times = "50.0 % | 10.0 % | 9.0 % | 1.0 % | 2.0 % | 4.0 % | 4.0 % | 5.0 % | 5.0 % | 0.0 % | 10.0 %";
-        assert_eq!(lines[4], format!("| 2 | 0.001 ms | 1.00 | 0.50 | {times} | 2.0 % |"));
+        assert_eq!(lines[5], format!("| 2 | 0.001 ms | 1.00 | 0.50 | {times} | 2.0 % |"));
         assert_eq!(
-            lines[6..9],
+            lines[7..10],
             [
                 "| lock class, 2 cores | waiting | taken | waited |",
                 "| --- | ---: | ---: | ---: |",
                 "| run queue | 4.0 % | 8 | 3 |"
             ]
         );
-        assert_eq!(lines[12], "| a file.rs:7 | 6.0 % | 4 |");
-        assert_eq!(lines.len(), 13);
-        assert_eq!(lines[2].matches('|').count(), lines[3].matches('|').count());
+        assert_eq!(lines[13], "| a file.rs:7 | 6.0 % | 4 |");
+        assert_eq!(lines[1], "True.");
+        assert_eq!(lines.len(), 14);
+        assert_eq!(lines[3].matches('|').count(), lines[4].matches('|').count());
     }
 
     #[test]

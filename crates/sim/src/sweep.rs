@@ -1,5 +1,6 @@
 //! A sweep: a process for each number of cores and each size of a piece, and the table of their figures.
 
+use crate::calibration;
 use crate::json;
 use crate::machine::Machine;
 use crate::plot;
@@ -34,7 +35,8 @@ pub fn sweep(words: &Words, machine: &Machine) -> Result<i32, String> {
             Err(status) => return Ok(status),
         }
     }
-    let sweep = Sweep { machine: machine.name.clone(), rows, sequential_ns };
+    let truth = calibration::line(machine.calibration.as_ref());
+    let sweep = Sweep { machine: machine.name.clone(), truth, rows, sequential_ns };
     // A reader that has gone does not end the sweep.
     let mut text = report::table(&sweep);
     if words.placement != "in-order" {

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 
 /// What it takes.
 pub const USAGE: &str = "usage: myriad sim [--cores N|A..B] [--machine NAME|FILE.toml] [--seed N] [--policy P] [--boxed-words N] [--placement P] [--piece N] [--limit S] [--faults N|A..B] [--log FILE] [--csv FILE] [--json FILE] [--svg FILE] FILE.erl [ARG...]
+       myriad sim --calibrate FILE.toml
   --cores N|A..B   so many virtual cores, or A, 2A, 4A... and B (1..8)
-  --machine M      ideal, modules-32, server-2x64, tilepro64, or a file (server-2x64)
+  --machine M      ideal, modules-32, server-2x64, tilepro64, zen3-2, or a file (server-2x64)
   --seed N         what schedulers draw by chance follows from it (1)
   --policy P       how schedulers share work: `myriad`, or `r13b04` for OTP R13B04's way, and its locks (myriad)
   --boxed-words N  with `r13b04`: words of floats that a reduction boxed there, each 233 of which were a collection (0)
@@ -17,7 +18,8 @@ pub const USAGE: &str = "usage: myriad sim [--cores N|A..B] [--machine NAME|FILE
   --limit S        the virtual seconds that the program may take (600)
   --faults N|A..B  cores are away for a while, wake-ups late, quotas used up: by each of these seeds a run on the most cores, and which failed
   --log FILE       a line for each step: time in ns, core, reductions or `idle`; the same seed gives the same bytes. One number of cores
-  --csv FILE, --json FILE, --svg FILE    the figures for other programs; a picture of them";
+  --csv FILE, --json FILE, --svg FILE    the figures for other programs; a picture of them
+  --calibrate FILE.toml    measures this machine and writes its file, and how true it is; a minute or two";
 
 /// What a run was asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,6 +54,12 @@ pub struct Words {
     pub figures: Option<PathBuf>,
     /// Simulate the sequential VM, in which atomics, locks and lines cost nothing; a sweep asks for it.
     pub sequential: bool,
+    /// Calibrate, and write the machine's file here.
+    pub calibrate: Option<PathBuf>,
+    /// The command of the real VM, for that.
+    pub vm: Option<PathBuf>,
+    /// The directory of the compiled kernels and programs, for that.
+    pub kernels: Option<PathBuf>,
     /// The OTP installation.
     pub root: PathBuf,
     /// Compiled modules of the program, the one with `main` first.
@@ -61,7 +69,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// The words of a command line. `--root DIR`, `--figures FILE`, `--sequential yes` and a compiled file in place of the source are the launcher's.
+    /// The words of a command line. `--root DIR`, `--figures FILE`, `--sequential yes`, `--vm COMMAND`, `--kernels DIR` and a compiled file in place of the source are the launcher's.
     ///
     /// # Errors
     /// One line that says which word is wrong.
@@ -82,6 +90,9 @@ impl Words {
             svg: None,
             figures: None,
             sequential: false,
+            calibrate: None,
+            vm: None,
+            kernels: None,
             root: PathBuf::from("/usr/lib/erlang"),
             files: Vec::new(),
             args: Vec::new(),
@@ -97,7 +108,10 @@ impl Words {
             let value = rest.next().ok_or_else(|| format!("{option} wants a value, or is unknown"))?;
             parsed.set(&option, value)?;
         }
-        if parsed.files.is_empty() {
+        if parsed.files.is_empty() != parsed.calibrate.is_some() {
+            if parsed.calibrate.is_some() {
+                return Err("--calibrate takes no program: it has its own".to_owned());
+            }
             return Err("no program".to_owned());
         }
         if parsed.log.is_some() && parsed.cores.0 != parsed.cores.1 {
@@ -144,6 +158,9 @@ impl Words {
             "--svg" => self.svg = Some(value.into()),
             "--figures" => self.figures = Some(value.into()),
             "--sequential" => self.sequential = text == "yes",
+            "--calibrate" => self.calibrate = Some(value.into()),
+            "--vm" => self.vm = Some(value.into()),
+            "--kernels" => self.kernels = Some(value.into()),
             "--root" => self.root = value.into(),
             _ => return Err(format!("{option} is unknown")),
         }
@@ -202,6 +219,7 @@ mod tests {
             ("--faults 3..2 x", "--faults 3..2: N or A..B is wanted, at most 1000000 seeds"),
             ("--faults 0..1000000 x", "--faults 0..1000000: N or A..B is wanted, at most 1000000 seeds"),
             ("--policy r99 x", "--policy r99: myriad or r13b04 is wanted"),
+            ("--calibrate f x", "--calibrate takes no program: it has its own"),
             ("--seed", "--seed wants a value, or is unknown"),
             ("--cores 1..4 --log f x", "--log is for one number of cores"),
         ] {

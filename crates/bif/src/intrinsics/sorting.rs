@@ -9,6 +9,7 @@
 //! S1. `runs` are the ends of sorted runs that lie in a row in `from`; those before `run` have been merged into `to`.
 
 use crate::work::in_slices;
+use myriad_heap::meter::{self, Work};
 use myriad_term::compare::compare;
 use myriad_term::equal::eq_exact;
 use myriad_term::{Build, Term, Tuple};
@@ -119,6 +120,7 @@ fn sort_by<T: Item>(ctx: &mut Ctx<'_>, list: Term, key: usize, unique: bool) -> 
     let mut sorting = Sorting::<T>::default();
     let mut result = Term::NIL;
     in_slices(ctx, PER_REDUCTION, move |ctx, budget| {
+        let given = *budget;
         if !sorting.complete {
             let mut left = *budget;
             while left > 0 {
@@ -133,12 +135,15 @@ fn sort_by<T: Item>(ctx: &mut Ctx<'_>, list: Term, key: usize, unique: bool) -> 
                 }
             }
             *budget = left;
+            meter::count(Work::Comparison, (given - left) as u64);
             if !sorting.complete {
                 return Ok(None);
             }
             sorting.end();
         }
+        let before = *budget;
         let merged = sorting.merge(budget);
+        meter::count(Work::Comparison, (before - *budget) as u64);
         if sorting.odd {
             return Err(Escape::Decline);
         }
