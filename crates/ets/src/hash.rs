@@ -113,7 +113,7 @@ pub enum Fixed {
 /// A shard to read, with the lock.
 pub struct Reading<'a> {
     shard: &'a Shard,
-    _right: Reader<'a>,
+    _right: Reader<'a, RwLock<()>>,
 }
 
 impl Deref for Reading<'_> {
@@ -129,7 +129,7 @@ pub struct Writing<'a> {
     shard: &'a Shard,
     /// Ends before the lock is given up (S4).
     write: SeqWrite<'a>,
-    right: Writer<'a>,
+    right: Writer<'a, RwLock<()>>,
     deferred_free: DeferredFree<'a>,
 }
 
@@ -177,7 +177,7 @@ impl Shard {
 
     /// The shard, to read, by a right to it.
     #[inline]
-    pub fn read<'a>(&'a self, right: Reader<'a>) -> Reading<'a> {
+    pub fn read<'a>(&'a self, right: Reader<'a, RwLock<()>>) -> Reading<'a> {
         Reading { _right: right, shard: self }
     }
 
@@ -186,7 +186,7 @@ impl Shard {
     /// # Safety
     /// S4: the right is one to this shard.
     #[inline(always)]
-    pub unsafe fn write<'a>(&'a self, right: Writer<'a>, deferred_free: DeferredFree<'a>) -> Writing<'a> {
+    pub unsafe fn write<'a>(&'a self, right: Writer<'a, RwLock<()>>, deferred_free: DeferredFree<'a>) -> Writing<'a> {
         Writing { write: self.seqlock.write(), shard: self, right, deferred_free }
     }
 
