@@ -11,6 +11,7 @@ mod core_heaps;
 mod cores;
 mod faults;
 mod json;
+pub mod lab;
 mod lines;
 mod locks;
 mod machine;
