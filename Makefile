@@ -43,7 +43,7 @@ help:
 	@echo "make soak [SEED=1 SECONDS=600]             random churn of everything side by side"
 	@echo "make bench                               Myriad against erl, as a table"
 	@echo "make litmus                              which outcomes of memory orders appear, on this machine and in the model"
-	@echo "make bench-locks                         every lock under 1 to 16 threads: tables, CSV and a plot (docs/locks.md)"
+	@echo "make bench-locks                         every lock under 1 to 16 threads and on 1 to 1,024 simulated cores: tables, CSV, plots (docs/locks.md)"
 	@echo "make scaling                             what all cores touch, on 1 to 128 simulated cores (docs/scaling.md)"
 	@echo "make past                                the paper's programs on simulated tiles, shared as in OTP R13B04 and as here (docs/scaling.md)"
 	@echo "make bench-smp-cost                      the parallel VM with one scheduler against the sequential one"
@@ -208,6 +208,7 @@ litmus:
 bench-locks:
 	@tools/setup
 	@cargo bench --quiet -p myriad-sync --bench locks -- --out $(CARGO_TARGET_DIR)/bench-locks
+	@cargo bench --quiet --profile quick -p myriad-sim --bench locks -- --out $(CARGO_TARGET_DIR)/bench-locks
 
 scaling: build
 	@tools/scaling

@@ -87,6 +87,7 @@ loops() ->
      {counter_auto, fun() -> filled([{write_concurrency, auto}]) end, fun counter/2},
      {insert_wc, fun() -> filled([{write_concurrency, true}]) end, fun insert/2},
      {ordered_lookup, fun() -> filled([ordered_set, {read_concurrency, true}]) end, fun lookup/2},
+     {ordered_lookup_plain, fun() -> filled([ordered_set]) end, fun lookup/2},
      {ordered_lookup_wc, fun() -> filled([ordered_set, {write_concurrency, true}]) end, fun lookup/2},
      {ordered_counter_wc, fun() -> filled([ordered_set, {write_concurrency, true}]) end, fun counter/2}].
 

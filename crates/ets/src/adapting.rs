@@ -111,7 +111,7 @@ impl Adapting {
             return Right::Lock(lock());
         }
         let has_all_keys = || inside.is_current(routes);
-        match table.enter(user, base.ordered.lock(), &base.ordered.claim, has_all_keys) {
+        match table.enter(user, base.ordered.lock(), base.ordered.lock().beside(), has_all_keys) {
             Some(holder) => Right::Holder(holder),
             None => Right::Lock(table.without_holder(lock)),
         }

@@ -17,7 +17,7 @@
 //!     ([`DeferredFree`]).
 
 use crate::deferred_free::DeferredFree;
-use crate::ordered::{Claim, Reader, Writer};
+use crate::ordered::{Claim, Reader, Right, Writer};
 use crate::row::{HEAD_WORDS, Link, Measured, NewRow, Row};
 use crate::strain::Strain;
 use myriad_sync::atomic::{AtomicIsize, AtomicPtr, AtomicU32, Ordering};
@@ -138,7 +138,7 @@ pub enum Fixed {
 /// A shard to read, with the lock.
 pub struct Reading<'a> {
     shard: &'a Shard,
-    _right: Reader<'a>,
+    _right: Reader<'a, RwLock<()>>,
 }
 
 impl Deref for Reading<'_> {
@@ -154,7 +154,7 @@ pub struct Writing<'a> {
     shard: &'a Shard,
     /// Ends before the lock is given up (S4).
     write: SeqWrite<'a>,
-    right: Writer<'a>,
+    right: Writer<'a, RwLock<()>>,
     deferred_free: DeferredFree<'a>,
 }
 
@@ -230,7 +230,7 @@ impl Shard {
 
     /// The shard, to read, by a right to it.
     #[inline]
-    pub fn read<'a>(&'a self, right: Reader<'a>) -> Reading<'a> {
+    pub fn read<'a>(&'a self, right: Reader<'a, RwLock<()>>) -> Reading<'a> {
         Reading { _right: right, shard: self }
     }
 
@@ -239,7 +239,7 @@ impl Shard {
     /// # Safety
     /// S4: the right is one to this shard.
     #[inline(always)]
-    pub unsafe fn write<'a>(&'a self, right: Writer<'a>, deferred_free: DeferredFree<'a>) -> Writing<'a> {
+    pub unsafe fn write<'a>(&'a self, right: Writer<'a, RwLock<()>>, deferred_free: DeferredFree<'a>) -> Writing<'a> {
         Writing { write: self.seqlock.write(), shard: self, right, deferred_free }
     }
 
@@ -432,7 +432,7 @@ impl Writing<'_> {
     /// Is it written by the table's holder, and not with the lock?
     #[inline]
     pub fn is_holders(&self) -> bool {
-        matches!(self.right, Writer::Holder(_))
+        matches!(self.right, Right::Holder(_))
     }
 
     /// Sets a link.

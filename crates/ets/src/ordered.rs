@@ -5,16 +5,19 @@
 
 use crate::tree::Tree;
 use myriad_sync::atomic::{AtomicIsize, AtomicU32, AtomicUsize, Ordering};
-use myriad_sync::{BiasGuard, LockClass, ReadGuard, RwLock, WriteGuard};
+use myriad_sync::{
+    BiasGuard, GroupReadGuard, GroupRwLock, GroupWriteGuard, LockClass, ReadGuard, RwLock, Spread, WriteGuard,
+};
 use myriad_term::Pid;
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 
+/// The lock of a tree, and in its line which user has used it lately.
+pub type TreeLock = GroupRwLock<(), Claim>;
+
 /// A tree behind a lock.
 pub struct Ordered {
-    lock: RwLock<()>,
-    /// Which user has used the lock lately.
-    pub claim: Claim,
+    lock: TreeLock,
     tree: UnsafeCell<Tree>,
     rows: AtomicUsize,
     words: AtomicIsize,
@@ -51,29 +54,76 @@ pub enum Right<'a, G> {
 }
 
 /// The right to read.
-pub type Reader<'a> = Right<'a, ReadGuard<'a, ()>>;
+pub type Reader<'a, L> = Right<'a, <L as ReadWrite>::Read<'a>>;
 /// The right to read and write.
-pub type Writer<'a> = Right<'a, WriteGuard<'a, ()>>;
+pub type Writer<'a, L> = Right<'a, <L as ReadWrite>::Write<'a>>;
+
+/// The lock of a tree or of a shard.
+pub trait ReadWrite: 'static {
+    /// Held by one of several readers.
+    type Read<'a>;
+    /// Held by a writer.
+    type Write<'a>;
+    /// Takes it for reading.
+    fn read(&self) -> Self::Read<'_>;
+    /// Takes it for writing.
+    fn write(&self) -> Self::Write<'_>;
+    /// Do readers avoid to write what others write? Then their uses are not to be counted, and nobody becomes the holder (ets.table/TB5).
+    fn is_spread(&self) -> bool;
+}
+
+impl ReadWrite for RwLock<()> {
+    type Read<'a> = ReadGuard<'a, ()>;
+    type Write<'a> = WriteGuard<'a, ()>;
+    #[inline(always)]
+    fn read(&self) -> ReadGuard<'_, ()> {
+        self.read()
+    }
+    #[inline(always)]
+    fn write(&self) -> WriteGuard<'_, ()> {
+        self.write()
+    }
+    #[inline(always)]
+    fn is_spread(&self) -> bool {
+        false
+    }
+}
+
+impl ReadWrite for TreeLock {
+    type Read<'a> = GroupReadGuard<'a, ()>;
+    type Write<'a> = GroupWriteGuard<'a, ()>;
+    #[inline(always)]
+    fn read(&self) -> GroupReadGuard<'_, ()> {
+        self.read()
+    }
+    #[inline(always)]
+    fn write(&self) -> GroupWriteGuard<'_, ()> {
+        self.write()
+    }
+    #[inline(always)]
+    fn is_spread(&self) -> bool {
+        self.is_spread()
+    }
+}
 
 /// The tree with a right to read it, which ends when this is dropped.
 pub struct ReadTree<'a> {
     tree: &'a Tree,
-    right: Reader<'a>,
+    right: Reader<'a, TreeLock>,
 }
 
 /// The tree with a right to write it; when this is dropped its figures are stored.
 pub struct WriteTree<'a> {
     at: &'a Ordered,
     tree: &'a mut Tree,
-    right: Writer<'a>,
+    right: Writer<'a, TreeLock>,
 }
 
 impl Ordered {
-    /// A lock for this tree.
-    pub fn new(class: &'static LockClass, tree: Tree) -> Ordered {
+    /// A lock for this tree, whose readers are spread so.
+    pub fn new(class: &'static LockClass, spread: Spread, tree: Tree) -> Ordered {
         Ordered {
-            lock: RwLock::new(class, ()),
-            claim: Claim::default(),
+            lock: GroupRwLock::new(class, spread, ()),
             rows: AtomicUsize::new(tree.len()),
             words: AtomicIsize::new(tree.words()),
             tree: UnsafeCell::new(tree),
@@ -82,7 +132,7 @@ impl Ordered {
 
     /// The lock of the tree; the holder of the table needs none (ets.table/TB5).
     #[inline]
-    pub fn lock(&self) -> &RwLock<()> {
+    pub fn lock(&self) -> &TreeLock {
         &self.lock
     }
 
@@ -91,7 +141,7 @@ impl Ordered {
     /// # Safety
     /// OR1: the right is one to this tree.
     #[inline]
-    pub unsafe fn read<'a>(&'a self, right: Reader<'a>) -> ReadTree<'a> {
+    pub unsafe fn read<'a>(&'a self, right: Reader<'a, TreeLock>) -> ReadTree<'a> {
         // SAFETY: OR1: no thread writes as long as the right lasts, which is in what is given.
         let tree = unsafe { &*self.tree.get() };
         debug_assert_eq!(self.len(), tree.len(), "OR1: another thread is writing");
@@ -103,7 +153,7 @@ impl Ordered {
     /// # Safety
     /// OR1: the right is one to this tree.
     #[inline]
-    pub unsafe fn write<'a>(&'a self, right: Writer<'a>) -> WriteTree<'a> {
+    pub unsafe fn write<'a>(&'a self, right: Writer<'a, TreeLock>) -> WriteTree<'a> {
         // SAFETY: OR1: no other thread reads or writes as long as the right lasts.
         let tree = unsafe { &mut *self.tree.get() };
         debug_assert_eq!(self.len(), tree.len(), "OR1: another thread is writing");

@@ -5,7 +5,7 @@ use crate::ordered::Ordered;
 use crate::tree::{Place, Tree, Way};
 use myriad_heap::Payload;
 use myriad_sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
-use myriad_sync::{Arc, Directory, LockClass, Progress, ReadGuard, WriteGuard};
+use myriad_sync::{Arc, Directory, GroupReadGuard, GroupWriteGuard, LockClass, Progress, Spread};
 use myriad_term::TermRef;
 use myriad_term::compare::compare;
 use std::cell::Cell;
@@ -110,13 +110,13 @@ pub struct Base {
 }
 
 impl Base {
-    /// A base node with these rows.
+    /// A base node with these rows. Its readers are not spread: it is split where they take turns.
     pub fn new(class: &'static LockClass, tree: Tree) -> Arc<Base> {
-        Arc::new(Base { ordered: Ordered::new(class, tree), strain: Strain::default() })
+        Arc::new(Base { ordered: Ordered::new(class, Spread::Never, tree), strain: Strain::default() })
     }
 
     /// Takes the lock for reading, and counts if it was taken.
-    pub fn lock_to_read(&self) -> ReadGuard<'_, ()> {
+    pub fn lock_to_read(&self) -> GroupReadGuard<'_, ()> {
         self.ordered.lock().try_read().unwrap_or_else(|| {
             self.strain.reader_waits();
             self.ordered.lock().read()
@@ -125,7 +125,7 @@ impl Base {
 
     /// Takes the lock for writing, and notes whether it was taken.
     #[inline]
-    pub fn lock_to_write(&self, was_taken: &Cell<bool>) -> WriteGuard<'_, ()> {
+    pub fn lock_to_write(&self, was_taken: &Cell<bool>) -> GroupWriteGuard<'_, ()> {
         self.ordered.lock().try_write().unwrap_or_else(|| {
             was_taken.set(true);
             self.ordered.lock().write()

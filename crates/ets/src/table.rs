@@ -1,8 +1,10 @@
 //! A table: what it is, which processes may use it, and its rows behind their locks.
 //!
 //! Hash tables have one shard, or several where they are fought over or with `write_concurrency` ([`crate::shard_map`]); the shard of a key follows from
-//! the low bits of its hash. Each shard has a readers-writer lock. An ordered set is one tree behind one; with `write_concurrency` several, whose number follows how much
-//! they are fought over ([`crate::adapting`]). Three ways lead to the rows:
+//! the low bits of its hash. Each shard has a readers-writer lock. An ordered set is one tree behind one, whose readers are spread over lines of
+//! their own where several threads read ([`myriad_sync::group_rwlock`]): from the second one on with `read_concurrency`, otherwise as long as that costs
+//! fewer lines than writes then do. With `write_concurrency` there are several trees, whose number follows how much they are fought over
+//! ([`crate::adapting`]); and rows of hash tables are read without a lock. So there `read_concurrency` has nothing to add. Three ways lead to the rows:
 //!
 //! | way | for | costs |
 //! | --- | --- | --- |
@@ -46,7 +48,8 @@
 //!      with all locks held.
 //! TB5. A process that has taken a lock so often that its uses reach a threshold becomes the table's holder ([`BiasedLock`]), and takes no
 //!      locks until another user wants one. What it does inside stands for what is done under a lock. Optimistic readers need not
-//!      know of it: to them it is a writer like others. Tables with several shards have no holder (ets.shard_map/SM4); of several trees there is none as long as they are several.
+//!      know of it: to them it is a writer like others. Tables with several shards have no holder (ets.shard_map/SM4); of several trees there is none as long as they are several; and
+//!      nobody becomes the holder while readers are spread.
 //!
 //! # What was not done
 //!
@@ -54,12 +57,12 @@
 //! - *Immutable chains, replaced from the changed row to the bucket*, which need no sequence number: each insertion would copy rows, and
 //!   splitting a bucket still moves rows to where a reader does not look.
 //! - *Hazard pointers, or epochs entered and left at each look-up*: a store and a fence for each, which cost more than the look-up.
-//! - *Optimistic reads of ordered sets*: nodes of a B-tree change in place, words that are no atomics. With `write_concurrency` readers of one
-//!   tree write the word of its lock, and those of different trees do not meet.
+//! - *Optimistic reads of ordered sets*: nodes of a B-tree change in place, words that are no atomics. With readers in groups a read writes
+//!   a line that its core has; with `write_concurrency` readers of one tree write the word of its lock, and those of different trees do not meet.
 
 use crate::deferred_free::DeferredFree;
 use crate::hash::{Chains, Fixed, Reading, Shard, Writing};
-use crate::ordered::{Claim, Ordered, ReadTree, Reader, Right, WriteTree, Writer};
+use crate::ordered::{Claim, Ordered, ReadTree, ReadWrite, Reader, Right, WriteTree, Writer};
 use crate::routes::Adapting;
 use crate::row::{Form, NewRow, Row, RowAddress};
 use crate::shard_map::{Rank, Shards};
@@ -68,7 +71,7 @@ use crate::tree::Tree;
 use myriad_heap::Payload;
 use myriad_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{
-    BiasGuard, BiasedLock, CachePadded, LockClass, Mutex, Progress, RwLock, Sharing, Tombstone, biased_lock,
+    BiasGuard, BiasedLock, CachePadded, LockClass, Mutex, Progress, RwLock, Sharing, Spread, Tombstone, biased_lock,
 };
 use myriad_term::hash::table_hash;
 use myriad_term::{Atom, Pid, RefNumbers, TermRef};
@@ -243,7 +246,10 @@ impl Table {
         );
         let store = match (options.kind, options.write_concurrency) {
             (Kind::OrderedSet, WriteConcurrency::No) => {
-                Store::Tree(Ordered::new(&ROWS_CLASS, Tree::new(options.keypos)))
+                let readers = slices.threads();
+                let spread =
+                    if options.read_concurrency { Spread::AtSecondReader(readers) } else { Spread::ByLoad(readers) };
+                Store::Tree(Ordered::new(&ROWS_CLASS, spread, Tree::new(options.keypos)))
             }
             (Kind::OrderedSet, _) => Store::Adapting(Adapting::new(&ROWS_CLASS, options.keypos, slices)),
             _ => {
@@ -403,7 +409,7 @@ impl Table {
     pub fn enter<'a>(
         &'a self,
         user: User,
-        lock: &RwLock<()>,
+        lock: &impl ReadWrite,
         claim: &Claim,
         has_all_rows: impl Fn() -> bool,
     ) -> Option<BiasGuard<'a>> {
@@ -414,9 +420,9 @@ impl Table {
             return Some(inside);
         }
         // Relaxed: a figure. Where nobody becomes the holder uses are not counted: the lock's line, which another core may have, is then first
-        // touched by taking the lock, and comes once, to be written.
+        // touched by taking the lock, and comes once, to be written; or it is not written at all.
         let threshold = self.threshold.load(Ordering::Relaxed);
-        if threshold == NEVER || claim.count(user) < threshold {
+        if threshold == NEVER || lock.is_spread() || claim.count(user) < threshold {
             return None;
         }
         self.claim(user, lock, &has_all_rows)
@@ -424,7 +430,7 @@ impl Table {
 
     /// A user has taken the lock often enough to become the holder (TB5).
     #[cold]
-    fn claim(&self, user: Pid, lock: &RwLock<()>, has_all_rows: &dyn Fn() -> bool) -> Option<BiasGuard<'_>> {
+    fn claim(&self, user: Pid, lock: &impl ReadWrite, has_all_rows: &dyn Fn() -> bool) -> Option<BiasGuard<'_>> {
         let guard = self.bias.with_lock(|| lock.write());
         // SAFETY: the lock of all rows is held for writing.
         if has_all_rows() && unsafe { self.bias.grant(user.data()) } {
@@ -446,7 +452,7 @@ impl Table {
 
     /// The right to read what is behind the lock of all rows.
     #[inline(always)]
-    fn reader<'a>(&'a self, user: User, lock: &'a RwLock<()>, claim: &Claim) -> Reader<'a> {
+    fn reader<'a, L: ReadWrite>(&'a self, user: User, lock: &'a L, claim: &Claim) -> Reader<'a, L> {
         match self.enter(user, lock, claim, || true) {
             Some(inside) => Right::Holder(inside),
             None => Right::Lock(self.without_holder(|| lock.read())),
@@ -455,7 +461,7 @@ impl Table {
 
     /// The right to write what is behind the lock of all rows.
     #[inline(always)]
-    fn writer<'a>(&'a self, user: User, lock: &'a RwLock<()>, claim: &Claim) -> Writer<'a> {
+    fn writer<'a, L: ReadWrite>(&'a self, user: User, lock: &'a L, claim: &Claim) -> Writer<'a, L> {
         match self.enter(user, lock, claim, || true) {
             Some(inside) => Right::Holder(inside),
             None => Right::Lock(self.without_holder(|| lock.write())),
@@ -464,7 +470,7 @@ impl Table {
 
     /// The right to read a shard.
     #[inline(always)]
-    fn shard_reader<'a>(&'a self, user: User, shard: &'a Shard) -> Reader<'a> {
+    fn shard_reader<'a>(&'a self, user: User, shard: &'a Shard) -> Reader<'a, RwLock<()>> {
         match self.enter(user, shard.lock(), &shard.claim, || shard.depth() == 0) {
             Some(inside) => Right::Holder(inside),
             None => Right::Lock(self.without_holder(|| shard.lock().read())),
@@ -473,7 +479,7 @@ impl Table {
 
     /// The right to write a shard. `was_taken` tells whether another thread had the lock.
     #[inline(always)]
-    fn shard_writer<'a>(&'a self, user: User, shard: &'a Shard, was_taken: &Cell<bool>) -> Writer<'a> {
+    fn shard_writer<'a>(&'a self, user: User, shard: &'a Shard, was_taken: &Cell<bool>) -> Writer<'a, RwLock<()>> {
         let lock = || {
             shard.lock().try_write().unwrap_or_else(|| {
                 was_taken.set(true);
@@ -628,7 +634,7 @@ impl Table {
     pub fn read_tree<'a>(&'a self, user: User, tree: &'a Ordered) -> Result<ReadTree<'a>, Gone> {
         debug_assert!(self.options.kind == Kind::OrderedSet, "only an ordered set has a tree");
         // SAFETY: it is the right to this tree.
-        self.alive(unsafe { tree.read(self.reader(user, tree.lock(), &tree.claim)) })
+        self.alive(unsafe { tree.read(self.reader(user, tree.lock(), tree.lock().beside())) })
     }
 
     /// The tree, to write, whether the table is deleted or not.
@@ -636,7 +642,7 @@ impl Table {
     pub fn write_any_tree<'a>(&'a self, user: User, tree: &'a Ordered) -> WriteTree<'a> {
         debug_assert!(self.options.kind == Kind::OrderedSet, "only an ordered set has a tree");
         // SAFETY: it is the right to this tree.
-        unsafe { tree.write(self.writer(user, tree.lock(), &tree.claim)) }
+        unsafe { tree.write(self.writer(user, tree.lock(), tree.lock().beside())) }
     }
 
     /// The tree of an ordered set, with a right to write it.

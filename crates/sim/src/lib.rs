@@ -18,6 +18,7 @@ mod fit;
 mod handover;
 mod invariants;
 mod json;
+pub mod lab;
 mod lines;
 mod locks;
 mod machine;

@@ -4,11 +4,12 @@
 //! ([`reader_groups`](crate::reader_groups)), chosen by the number of the thread ([`slot`]), each in a line of its own. As long as readers are *spread* they count in
 //! their groups and leave the word alone; a writer has the word, and then stops each group.
 //!
-//! GL1. `spread` says whether readers count in groups, and changes with the word held for writing. As long as they do not, all groups are
-//!      closed (sync.reader_groups/RG5); otherwise all are open.
-//! GL2. A reader that has read an old `spread` does no harm. One that goes to the word is excluded by the writer's hold of it, which each
+//! GL1. `mode` says whether readers count in groups (SPREAD), and changes to and from that with the word held for writing. As long as they do not,
+//!      all groups are closed (sync.reader_groups/RG5); otherwise all are open.
+//! GL2. A reader that has read an old `mode` does no harm. One that goes to the word is excluded by the writer's hold of it, which each
 //!      writer has. One that goes to a group finds it closed, having seen by that what has been stored before, and looks again.
-//! GL3. A writer waits for the readers who came before it, and lets those in that have waited for it (sync.reader_groups/RG2, RG3). Writers take turns as the lock
+//! GL3. A writer waits for the readers who came before it, and lets those in that have waited for it (sync.reader_groups/RG2,
+//!      sync.reader_groups/RG3). Writers take turns as the lock
 //!      beneath lets them, before they stop the groups.
 //! GL4. Groups are made once, when readers are first spread, and freed with the lock.
 //!
@@ -22,7 +23,7 @@
 
 use crate::{
     CachePadded, OnceLock,
-    atomic::{AtomicBool, AtomicIsize, AtomicU32, Ordering::Relaxed},
+    atomic::{AtomicIsize, AtomicU8, AtomicU32, Ordering::Relaxed},
     backend::locks,
     cell::{ConstPtr, MutPtr, UnsafeCell},
     class::{Held, LockClass},
@@ -57,18 +58,30 @@ pub enum Spread {
     AtSecondReader(usize),
 }
 
-/// Many readers or one writer, where readers may be many at a time. Never poisoned.
-pub struct GroupRwLock<T> {
+/// Many readers or one writer, where readers may be many at a time. Never poisoned. `B` stands beside the lock's word ([`GroupRwLock::beside`]).
+///
+/// What every acquisition by the word writes is one line, and what others only read is in another.
+#[repr(C)]
+pub struct GroupRwLock<T, B = ()> {
+    by_word: ByWord<B>,
     class: &'static LockClass,
-    word: locks::RwLock<()>,
     /// GL1.
-    spread: AtomicBool,
-    /// How many groups there are to be, as a power of two.
-    most: u32,
+    mode: AtomicU8,
+    /// Are readers ever gathered again?
+    gathers: bool,
     /// Turns after which readers are spread.
     limit: u32,
-    /// Are they ever gathered again?
-    gathers: bool,
+    /// How many groups there are to be, as a power of two.
+    most: u32,
+    /// GL4.
+    groups: OnceLock<Box<[CachePadded<Group>]>>,
+    value: UnsafeCell<T>,
+}
+
+/// The line of the lock's word.
+#[repr(align(64))]
+struct ByWord<B> {
+    word: locks::RwLock<()>,
     /// The thread that read last while readers were not spread, and one.
     reader: AtomicU32,
     /// Readers' turns while they are not spread, less the lines that writers would have fetched.
@@ -77,15 +90,20 @@ pub struct GroupRwLock<T> {
     gain: AtomicIsize,
     /// The arrivals in all groups that the last writer found, likewise.
     arrived: AtomicU32,
-    /// GL4.
-    groups: OnceLock<Box<[CachePadded<Group>]>>,
-    value: UnsafeCell<T>,
+    beside: B,
 }
 
+/// All readers count in the word.
+const GATHERED: u8 = 0;
+/// As [`GATHERED`]; the next reader is to spread them.
+const DUE: u8 = 1;
+/// Readers count in groups.
+const SPREAD: u8 = 2;
+
 // SAFETY: the lock gives `&T` to several threads (T: Sync) or the value to one (T: Send), by GL1 and GL2.
-unsafe impl<T: Send + Sync> Sync for GroupRwLock<T> {}
-// SAFETY: owning the lock is owning the value.
-unsafe impl<T: Send> Send for GroupRwLock<T> {}
+unsafe impl<T: Send + Sync, B: Sync> Sync for GroupRwLock<T, B> {}
+// SAFETY: owning the lock is owning the value and what is beside it.
+unsafe impl<T: Send, B: Send> Send for GroupRwLock<T, B> {}
 
 /// The right to read.
 #[must_use = "the lock is released at once if the guard is not kept"]
@@ -118,11 +136,11 @@ pub struct GroupWriteGuard<'a, T> {
 /// Groups that a writer has stopped; it leaves them when this is dropped.
 struct Stopped<'a> {
     groups: &'a [CachePadded<Group>],
-    spread: &'a AtomicBool,
+    mode: &'a AtomicU8,
     gathers: bool,
 }
 
-impl<T> GroupRwLock<T> {
+impl<T, B: Default> GroupRwLock<T, B> {
     /// A free lock of this class.
     pub fn new(class: &'static LockClass, spread: Spread, value: T) -> Self {
         let (threads, limit, gathers) = match spread {
@@ -133,19 +151,30 @@ impl<T> GroupRwLock<T> {
         // A group for each thread; one for all would be another word, and where there are no other threads nothing is to be spread.
         let most = if thread::CAN_SPAWN { threads.clamp(1, MOST_GROUPS).next_power_of_two() } else { 1 };
         Self {
+            by_word: ByWord {
+                word: locks::RwLock::new(()),
+                reader: AtomicU32::new(0),
+                turns: AtomicU32::new(0),
+                gain: AtomicIsize::new(0),
+                arrived: AtomicU32::new(0),
+                beside: B::default(),
+            },
             class,
-            word: locks::RwLock::new(()),
-            spread: AtomicBool::new(false),
-            most: most as u32,
-            limit: if most > 1 { limit } else { u32::MAX },
+            mode: AtomicU8::new(GATHERED),
             gathers: gathers && most > 1,
-            reader: AtomicU32::new(0),
-            turns: AtomicU32::new(0),
-            gain: AtomicIsize::new(0),
-            arrived: AtomicU32::new(0),
+            limit: if most > 1 { limit } else { u32::MAX },
+            most: most as u32,
             groups: OnceLock::new(),
             value: UnsafeCell::new(value),
         }
+    }
+}
+
+impl<T, B> GroupRwLock<T, B> {
+    /// What its user has in the line of the lock's word, with the lock or without: something that is written when the lock is.
+    #[inline]
+    pub fn beside(&self) -> &B {
+        &self.by_word.beside
     }
 
     /// The lock's class.
@@ -156,16 +185,12 @@ impl<T> GroupRwLock<T> {
     /// Do readers count in groups at the moment?
     pub fn is_spread(&self) -> bool {
         // Relaxed: a figure.
-        self.spread.load(Relaxed)
+        self.mode.load(Relaxed) == SPREAD
     }
 
     /// Waits until no writer has the lock or waits for it, and joins the readers.
     #[inline]
     pub fn read(&self) -> GroupReadGuard<'_, T> {
-        // Relaxed: a figure.
-        if self.turns.load(Relaxed) >= self.limit {
-            self.spread();
-        }
         self.read_as(slot::index)
     }
 
@@ -173,8 +198,15 @@ impl<T> GroupRwLock<T> {
     #[inline]
     fn read_as(&self, thread: impl Fn() -> usize) -> GroupReadGuard<'_, T> {
         loop {
-            let Some(group) = self.group_of(&thread) else { return self.read_by_word(&thread) };
-            let held = self.class.hold(Hold::in_group(&self.word, group));
+            let Some(group) = self.group_of(&thread) else {
+                // Relaxed: a figure, in the line that `group_of` has looked at.
+                if self.mode.load(Relaxed) == DUE {
+                    self.spread();
+                    continue;
+                }
+                return self.read_by_word(&thread);
+            };
+            let held = self.class.hold(Hold::in_group(&self.by_word.word, group));
             let arrival = group.arrive();
             let wait = || arrival.unwrap_or_else(|stopped| group.wait(stopped));
             if self.class.acquire(|| arrival.ok(), wait) == Arrival::Inside {
@@ -184,8 +216,8 @@ impl<T> GroupRwLock<T> {
     }
 
     fn read_by_word(&self, thread: impl Fn() -> usize) -> GroupReadGuard<'_, T> {
-        let held = self.class.hold(Hold::shared(&self.word));
-        let word = self.class.acquire(|| self.word.try_read(), || self.word.read());
+        let held = self.class.hold(Hold::shared(&self.by_word.word));
+        let word = self.class.acquire(|| self.by_word.word.try_read(), || self.by_word.word.read());
         self.count_turn(thread);
         self.reader(Place::Word(word), held)
     }
@@ -194,12 +226,13 @@ impl<T> GroupRwLock<T> {
     pub fn try_read(&self) -> Option<GroupReadGuard<'_, T>> {
         loop {
             let group = self.group_of(slot::index);
-            let hold = group.map_or_else(|| Hold::shared(&self.word), |group| Hold::in_group(&self.word, group));
+            let hold = group
+                .map_or_else(|| Hold::shared(&self.by_word.word), |group| Hold::in_group(&self.by_word.word, group));
             if !cost::is_free(hold) {
                 return None;
             }
             let place = match group {
-                None => Place::Word(self.word.try_read()?),
+                None => Place::Word(self.by_word.word.try_read()?),
                 Some(group) => match group.try_arrive()? {
                     Arrival::Inside => Place::Group(InGroup(group)),
                     Arrival::Closed => continue,
@@ -220,15 +253,15 @@ impl<T> GroupRwLock<T> {
     #[inline]
     fn group_of(&self, thread: impl Fn() -> usize) -> Option<&Group> {
         // Relaxed: GL2.
-        let groups = if self.spread.load(Relaxed) { self.groups.get() } else { None }?;
+        let groups = if self.mode.load(Relaxed) == SPREAD { self.groups.get() } else { None }?;
         Some(&groups[thread() & (groups.len() - 1)])
     }
 
     /// Waits until no thread has the lock, and takes it for writing. Readers that come later wait.
     #[inline]
     pub fn write(&self) -> GroupWriteGuard<'_, T> {
-        let held = self.class.hold(Hold::exclusive(&self.word));
-        let word = self.class.acquire(|| self.word.try_write(), || self.word.write());
+        let held = self.class.hold(Hold::exclusive(&self.by_word.word));
+        let word = self.class.acquire(|| self.by_word.word.try_write(), || self.by_word.word.write());
         let groups = self.open_groups();
         groups.iter().for_each(|group| group.stop());
         groups.iter().for_each(|group| group.drain());
@@ -237,10 +270,10 @@ impl<T> GroupRwLock<T> {
 
     /// Takes the lock for writing if no thread has it.
     pub fn try_write(&self) -> Option<GroupWriteGuard<'_, T>> {
-        if !cost::is_free(Hold::exclusive(&self.word)) {
+        if !cost::is_free(Hold::exclusive(&self.by_word.word)) {
             return None;
         }
-        let word = self.word.try_write()?;
+        let word = self.by_word.word.try_write()?;
         let groups = self.open_groups();
         if let Some(taken) = groups.iter().position(|group| !group.try_stop()) {
             groups[..taken].iter().for_each(|group| group.leave(Leaves::Same));
@@ -249,14 +282,14 @@ impl<T> GroupRwLock<T> {
         if crate::profile::enabled() {
             self.class.count(None);
         }
-        Some(self.writer(groups, word, self.class.hold_unordered(Hold::exclusive(&self.word))))
+        Some(self.writer(groups, word, self.class.hold_unordered(Hold::exclusive(&self.by_word.word))))
     }
 
     /// The groups in which readers may be. To be asked with the word held for writing.
     #[inline]
     fn open_groups(&self) -> &[CachePadded<Group>] {
         // Relaxed: GL1.
-        if self.spread.load(Relaxed) { self.groups.get().map_or(&[], |groups| groups) } else { &[] }
+        if self.mode.load(Relaxed) == SPREAD { self.groups.get().map_or(&[], |groups| groups) } else { &[] }
     }
 
     #[inline]
@@ -267,27 +300,27 @@ impl<T> GroupRwLock<T> {
         held: Held,
     ) -> GroupWriteGuard<'a, T> {
         let gathers = self.gathers && self.weigh_write(groups);
-        let stopped = Stopped { groups, spread: &self.spread, gathers };
+        let stopped = Stopped { groups, mode: &self.mode, gathers };
         GroupWriteGuard { value: self.value.write_ptr(), _stopped: stopped, _word: word, _held: held }
     }
 
     /// Readers are spread from now on, if they are not already.
     #[cold]
     fn spread(&self) {
-        let _held = self.class.hold(Hold::exclusive(&self.word));
-        let _word = self.class.acquire(|| self.word.try_write(), || self.word.write());
+        let _held = self.class.hold(Hold::exclusive(&self.by_word.word));
+        let _word = self.class.acquire(|| self.by_word.word.try_write(), || self.by_word.word.write());
         // Relaxed, all: GL1.
-        self.turns.store(0, Relaxed);
-        if self.spread.load(Relaxed) {
+        self.by_word.turns.store(0, Relaxed);
+        if self.mode.load(Relaxed) == SPREAD {
             return;
         }
         let groups = self.groups.get_or_init(|| (0..self.most).map(|_| CachePadded::new(Group::new(false))).collect());
         // There may be readers that have yet to find out that the groups were closed (GL2).
         groups.iter().for_each(|group| group.stop());
         groups.iter().for_each(|group| group.drain());
-        self.gain.store(0, Relaxed);
-        self.arrived.store(arrived(groups), Relaxed);
-        self.spread.store(true, Relaxed);
+        self.by_word.gain.store(0, Relaxed);
+        self.by_word.arrived.store(arrived(groups), Relaxed);
+        self.mode.store(SPREAD, Relaxed);
         groups.iter().for_each(|group| group.leave(Leaves::Changed));
     }
 
@@ -307,9 +340,14 @@ impl<T> GroupRwLock<T> {
         }
         // Relaxed, all: figures; of what threads add at the same time some may get lost.
         let reader = thread() as u32 + 1;
-        if self.reader.load(Relaxed) != reader {
-            self.reader.store(reader, Relaxed);
-            self.turns.store(self.turns.load(Relaxed).saturating_add(1), Relaxed);
+        if self.by_word.reader.load(Relaxed) != reader {
+            self.by_word.reader.store(reader, Relaxed);
+            let turns = self.by_word.turns.load(Relaxed).saturating_add(1);
+            self.by_word.turns.store(turns, Relaxed);
+            // An exchange: by now readers may be spread. One that fails costs a line that is seldom written.
+            if turns >= self.limit {
+                let _ = self.mode.compare_exchange(GATHERED, DUE, Relaxed, Relaxed);
+            }
         }
     }
 
@@ -318,17 +356,17 @@ impl<T> GroupRwLock<T> {
     fn weigh_write(&self, groups: &[CachePadded<Group>]) -> bool {
         // Relaxed, all: figures.
         if groups.is_empty() {
-            let turns = self.turns.load(Relaxed);
+            let turns = self.by_word.turns.load(Relaxed);
             if turns != 0 {
-                self.turns.store(turns.saturating_sub(self.most), Relaxed);
+                self.by_word.turns.store(turns.saturating_sub(self.most), Relaxed);
             }
             return false;
         }
         let (arrived, most) = (arrived(groups), self.most as isize);
-        let saved = arrived.wrapping_sub(self.arrived.load(Relaxed)) % GOES_ROUND;
-        let gain = self.gain.load(Relaxed) + saved as isize - most;
-        self.arrived.store(arrived, Relaxed);
-        self.gain.store(gain.min(PATIENCE * most), Relaxed);
+        let saved = arrived.wrapping_sub(self.by_word.arrived.load(Relaxed)) % GOES_ROUND;
+        let gain = self.by_word.gain.load(Relaxed) + saved as isize - most;
+        self.by_word.arrived.store(arrived, Relaxed);
+        self.by_word.gain.store(gain.min(PATIENCE * most), Relaxed);
         gain < -PATIENCE * most
     }
 }
@@ -350,7 +388,7 @@ impl Drop for Stopped<'_> {
     fn drop(&mut self) {
         let leaves = if self.gathers {
             // Relaxed: a reader that finds its group closed sees it (GL2).
-            self.spread.store(false, Relaxed);
+            self.mode.store(GATHERED, Relaxed);
             Leaves::Changed
         } else {
             Leaves::Same
@@ -385,7 +423,7 @@ impl<T> DerefMut for GroupWriteGuard<'_, T> {
     }
 }
 
-impl<T> fmt::Debug for GroupRwLock<T> {
+impl<T, B> fmt::Debug for GroupRwLock<T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GroupRwLock").field("class", &self.class.name()).finish_non_exhaustive()
     }
@@ -400,7 +438,7 @@ mod tests {
     const READERS: usize = 4;
 
     fn excludes(spread: Spread) {
-        let lock = GroupRwLock::new(&CLASS, spread, 1);
+        let lock = GroupRwLock::<_>::new(&CLASS, spread, 1);
         (0..2).for_each(|thread| drop(lock.read_as(|| thread)));
         drop(lock.read());
         let more = matches!(spread, Spread::AtSecondReader(threads) if threads > 1 && CAN_SPAWN);
@@ -434,7 +472,7 @@ mod tests {
     #[cfg(not(feature = "single"))]
     #[test]
     fn readers_that_take_turns_are_spread_and_gathered_when_writes_cost_more() {
-        let lock = GroupRwLock::new(&CLASS, Spread::ByLoad(READERS), ());
+        let lock = GroupRwLock::<_>::new(&CLASS, Spread::ByLoad(READERS), ());
         let read = |thread| drop(lock.read_as(|| thread));
         (0..10 * TURNS).for_each(|_| read(3));
         drop(lock.read());
@@ -457,7 +495,8 @@ mod tests {
             writes(4);
         }
         assert!(lock.is_spread(), "as many lines either way");
-        writes(PATIENCE as usize + 1);
+        // From the most that reads can have gained to the most that may be lost.
+        writes(2 * PATIENCE as usize + 1);
         assert!(!lock.is_spread());
         // And again, over the same groups.
         (0..2 * TURNS as usize).for_each(read);
@@ -471,7 +510,7 @@ mod tests {
     fn sums_stay_whole_while_readers_are_spread_and_gathered() {
         const ROUNDS: usize = if cfg!(miri) { 60 } else { 20_000 };
         for spread in [Spread::Never, Spread::ByLoad(2), Spread::AtSecondReader(READERS)] {
-            let lock = GroupRwLock::new(&CLASS, spread, (0, 0));
+            let lock = GroupRwLock::<_>::new(&CLASS, spread, (0, 0));
             std::thread::scope(|scope| {
                 for _ in 0..READERS {
                     scope.spawn(|| {
@@ -497,7 +536,7 @@ mod tests {
     #[cfg(not(feature = "single"))]
     #[test]
     fn a_writer_that_waits_keeps_readers_out_and_all_are_woken() {
-        let lock = GroupRwLock::new(&CLASS, Spread::AtSecondReader(READERS), 0);
+        let lock = GroupRwLock::<_>::new(&CLASS, Spread::AtSecondReader(READERS), 0);
         lock.spread();
         std::thread::scope(|scope| {
             let first = lock.read_as(|| 0);
@@ -515,8 +554,8 @@ mod tests {
     }
 }
 
-/// Caught when tried, one at a time (as a value that is read while it is written): Relaxed for the Acquire of a group's `arrive`, `try_arrive` or
-/// `wait`, or for the Release of its `depart`.
+/// Caught when tried, one at a time (as a value that is read while it is written): Relaxed for the Acquire of a group's `arrive`, `try_arrive`,
+/// `wait`, `try_stop` or `drain`, or for the Release of its `depart` or `leave`.
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::{GroupRwLock, Spread};
@@ -530,7 +569,7 @@ mod loom_tests {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(3);
         builder.check(move || {
-            let lock = GroupRwLock::new(&CLASS, Spread::AtSecondReader(2), 0);
+            let lock = GroupRwLock::<_>::new(&CLASS, Spread::AtSecondReader(2), 0);
             lock.spread();
             model(Arc::new(lock));
         });

@@ -1,7 +1,9 @@
 //! The locks that are measured. A new lock is one line here.
 
 use crate::measure::{Clocked, Lock, Point, run};
-use myriad_sync::{LockClass, McsLock, Mutex, ReactiveLock, RwLock, SpinLock, TicketLock, TimePublishedLock};
+use myriad_sync::{
+    GroupRwLock, LockClass, McsLock, Mutex, ReactiveLock, RwLock, SpinLock, Spread, TicketLock, TimePublishedLock,
+};
 use std::{hint::black_box, sync, time::Duration};
 
 /// A lock to measure: its name in the tables, and [`run`] for its type.
@@ -52,4 +54,5 @@ const WRITES: u64 = 64;
 subjects! { READING:
     ReadMutex "mutex", Mutex<u64> = Mutex::new(&CLASS, 0), |lock, _, body| { black_box(*lock.lock()); body() };
     ReadStd "readers-writer", RwLock<u64> = RwLock::new(&CLASS, 0), |lock, turn, body| if turn.is_multiple_of(WRITES) { let mut held = lock.write(); *held += 1; body() } else { let held = lock.read(); black_box(*held); body() };
+    ReadGroups "reader groups", GroupRwLock<u64> = GroupRwLock::new(&CLASS, Spread::AtSecondReader(16), 0), |lock, turn, body| if turn.is_multiple_of(WRITES) { let mut held = lock.write(); *held += 1; body() } else { let held = lock.read(); black_box(*held); body() };
 }
