@@ -183,7 +183,7 @@ impl Invariants {
         let schedulers = &self.vm.schedulers;
         if !in_slice && core < schedulers.active() {
             let before = &mut self.before;
-            // SAFETY: run_queue/R3: one thread runs all schedulers.
+            // SAFETY: sched.run_queue/R3: one thread runs all schedulers.
             unsafe { schedulers[core].each(|priority, process| before.push((priority, process))) };
         }
     }
@@ -210,7 +210,7 @@ impl Invariants {
             return None;
         }
         let mut waits = HashSet::new();
-        // SAFETY: run_queue/R3: one thread runs all schedulers.
+        // SAFETY: sched.run_queue/R3: one thread runs all schedulers.
         unsafe { self.vm.schedulers[core].each(|_, process| _ = waits.insert(process.pid)) };
         let (stayed, left): (Vec<_>, Vec<_>) =
             self.before.iter().partition(|(_, process)| waits.contains(&process.pid));
@@ -239,7 +239,7 @@ impl Invariants {
                     twice = Some(format!("I1: {:?} waits in two places, in the queue of core {id} too", process.pid));
                 }
             };
-            // SAFETY: run_queue/R3: one thread runs all schedulers.
+            // SAFETY: sched.run_queue/R3: one thread runs all schedulers.
             unsafe { queue.each(look) };
         }
         for process in cores.filter_map(|core| core.running) {
