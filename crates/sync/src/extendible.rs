@@ -149,8 +149,9 @@ mod tests {
     }
 }
 
-/// Each fails if the Release of the store that it is about, or either Acquire in `part`, is made Relaxed: a part is read before it is
-/// filled.
+/// The first fails if the Release of `current`, or its Acquire in `part`, is made Relaxed; the second if the Acquire of the entry is: a part is read
+/// before it is filled. The Release of the entry passes as Relaxed, for the Release fence of `changes` comes before it, and after the part was
+/// filled; it is kept so that the store does not depend on that fence.
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::Extendible;
