@@ -11,7 +11,7 @@
 //! | [`load`] | what a scheduler has done |
 //! | [`schedulers`] | all of them: where a process that becomes runnable goes, and which scheduler is woken for it |
 //! | [`dispatcher`] | what one scheduler does between two slices: picking, stealing, balancing, searching, parking |
-//! | [`current`] | which scheduler a thread acts for |
+//! | [`current`](mod@current) | which scheduler a thread acts for |
 //! | [`local`] | the scheduler's own state, which running code sees |
 //! | [`r13b04`], `past` | OTP R13B04's way of sharing work, for the simulator |
 //! | [`dirty`] | the pools of dirty schedulers |
