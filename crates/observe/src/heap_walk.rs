@@ -65,7 +65,7 @@ fn process(of: &Process, state: &OwnerState, visit: Visit<'_>) {
         signals.each(&mut packet);
     }
     // SAFETY: only a process's owner takes signals, and no other thread is one now (sched/SF2).
-    unsafe { of.outer.waiting() }.for_each(packet);
+    unsafe { of.waiting_signals() }.for_each(packet);
 }
 
 /// Calls `visit` with every object of the VM, while the world is stopped. `false`: it could not be stopped, and

@@ -135,7 +135,7 @@ impl Coming {
     fn to(process: &Process) -> Option<Coming> {
         let mut coming = Coming::default();
         // SAFETY: process/P3: its owner takes no signals as long as it is visited.
-        for link in unsafe { process.outer.waiting() } {
+        for link in unsafe { process.waiting_signals() } {
             // SAFETY: the link is one of the queue's, which keeps it as long as the process is visited (process/P3).
             let words = unsafe { Packet::<Vm>::look(link, |packet| packet.ok().map(Message::words)) }?;
             coming.messages += 1;

@@ -178,6 +178,13 @@ impl<R: Runtime> OwnerState<R> {
         self.reductions.count_negatively(saves_calls, look);
     }
 
+    /// Does its next slice begin with the signals that have come? Not with others before them (process/G1), not while a built-in runs
+    /// on a dirty scheduler, and not at its end, which closes the queue.
+    #[inline]
+    pub fn takes_signals(&self) -> bool {
+        self.unhandled.is_none() && self.ending.is_none() && !self.in_dirty_call
+    }
+
     /// Something has come up that is done between two slices. If the process runs, and has looked at its signals on the way, it gives
     /// way at the next chance.
     pub fn interrupt(&mut self) {

@@ -9,11 +9,13 @@ use crate::signal::Packet;
 use crate::status::{Status, Wake};
 use crate::timer::WheelSet;
 use crate::tracee::Tracee;
+use myriad_heap::QueueLink;
 use myriad_sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use myriad_sync::cell::UnsafeCell;
 use myriad_sync::witness::{Event, tell};
-use myriad_sync::{Backoff, ExitFlag, Mpsc, StateWord};
+use myriad_sync::{Backoff, Chain, ExitFlag, Mailbox};
 use myriad_term::{Atom, Pid};
+use std::ptr::NonNull;
 
 /// Above the number of any priority: all bits of the urgency but [`ASKED`].
 const NOT_URGENT: u8 = !ASKED;
@@ -28,7 +30,6 @@ pub struct Process<R: Runtime> {
     pub pid: Pid,
     /// The era in which it was born (sync/ID3): tells apart those that have had one pid.
     pub born: u64,
-    status: StateWord,
     priority: AtomicU8,
     /// The priority at which it goes into a queue next, if that is higher (a lower number): it has been asked for something. And
     /// whether a process waits for its answer.
@@ -50,8 +51,8 @@ pub struct Process<R: Runtime> {
     timer_wheels: AtomicU8,
     /// Where the built-in runs that it has called ([`DirtyState`]).
     place: AtomicU8,
-    /// Signals not fetched yet.
-    pub outer: Mpsc<Packet<R>>,
+    /// The scheduling state, and signals not fetched yet.
+    pub(crate) mailbox: Mailbox<Packet<R>>,
     owner_state: UnsafeCell<OwnerState<R>>,
 }
 
@@ -64,7 +65,6 @@ impl<R: Runtime> Process<R> {
         Process {
             pid,
             born: 0,
-            status: StateWord::new(Status::Waiting as u32),
             priority: AtomicU8::new(priority as u8),
             urgency: AtomicU8::new(NOT_URGENT),
             system,
@@ -77,36 +77,43 @@ impl<R: Runtime> Process<R> {
             blocks_schedulers: AtomicBool::new(false),
             timer_wheels: AtomicU8::new(WheelSet::default().bits()),
             place: AtomicU8::new(DirtyState::Not as u8),
-            outer: Mpsc::new(),
+            mailbox: Mailbox::new(Status::Waiting as u8),
             owner_state: UnsafeCell::new(state),
         }
     }
 
     /// The scheduling state (a figure, already old).
     pub fn status(&self) -> Status {
-        Status::from_bits(self.status.get())
+        Status::from_bits(self.mailbox.state())
     }
 
     /// Changes the state to one without an owner, or to one in which the owner stays the same.
-    fn transition<T>(&self, f: impl Fn(Status) -> (Status, T)) -> T {
+    /// What `f` makes of it and of whether signals are left.
+    fn transition<T>(&self, f: impl Fn(Status, bool) -> (Status, T)) -> T {
         myriad_sync::sim_point();
-        self.status.change(|bits| {
-            let (next, result) = f(Status::from_bits(bits));
-            (next as u32, result)
+        self.mailbox.change(|bits, signalled| {
+            let (next, result) = f(Status::from_bits(bits), signalled);
+            (next as u8, result)
         })
     }
 
-    /// As [`Process::transition`], to a state in which the calling thread may become its owner: waits until it has no visitor (process/P3).
-    fn take_up<T>(&self, f: impl Fn(Status) -> (Status, T)) -> T {
+    /// Makes the calling thread its owner, by `take`, which gives nothing as long as it has a visitor (process/P3).
+    #[inline]
+    fn take_up<T>(&self, take: impl Fn(&Mailbox<Packet<R>>, fn(u8) -> (u8, ())) -> Option<T>) -> T {
+        tell(Event::Runs(self.pid.data()));
+        let run = |bits| {
+            let status = Status::from_bits(bits);
+            debug_assert!(
+                status == Status::Runnable,
+                "P1: only what was in a run queue is run, not what is {status:?}"
+            );
+            (Status::Running as u8, ())
+        };
         let mut backoff = Backoff::new();
         loop {
             myriad_sync::sim_point();
-            let taken = self.status.try_give(|bits| {
-                let (next, result) = f(Status::from_bits(bits));
-                (next as u32, result)
-            });
-            match taken {
-                Some(result) => return result,
+            match take(&self.mailbox, run) {
+                Some(taken) => return taken,
                 None => backoff.pause(),
             }
         }
@@ -114,25 +121,27 @@ impl<R: Runtime> Process<R> {
 
     /// Calls `look` with its status and its owner state, if it does not run and no other thread visits it (process/P3).
     pub fn visit<T>(&self, look: impl FnOnce(Status, &OwnerState<R>) -> T) -> Option<T> {
-        let visit = self.status.visit(|bits| Status::from_bits(bits).admits_visitors())?;
+        let visit = self.mailbox.visit(|bits| Status::from_bits(bits).admits_visitors())?;
         myriad_sync::sim_point();
         debug_assert!(Status::from_bits(visit.state).admits_visitors(), "P3: a thread owns it");
         // SAFETY: process/P3: no thread changes it as long as `visit` lives.
         Some(look(Status::from_bits(visit.state), unsafe { self.seen() }))
     }
 
-    /// A signal has been left for it: the caller has to do what the [`Wake`] says.
-    #[inline]
-    pub fn signalled(&self) -> Wake {
-        self.transition(Status::on_signal)
+    /// It has been made, and is to run: the caller has to do what the [`Wake`] says.
+    pub fn wake(&self) -> Wake {
+        self.transition(|status, _| match status.on_signal() {
+            Some(runnable) => (runnable, Wake::Enqueue),
+            None => (status, Wake::AlreadyAwake),
+        })
     }
 
     /// Makes a process that no thread runs `Running` for the calling thread, which never lets it go: the VM is about to end. A
     /// process that is in a run queue only if `queued` (no scheduler takes any out any more).
     pub fn seize(&self, queued: bool) -> bool {
-        let seized = self.status.try_give(|bits| match Status::from_bits(bits) {
-            Status::Waiting => (Status::Running as u32, true),
-            Status::Runnable if queued => (Status::Running as u32, true),
+        let seized = self.mailbox.try_give(|bits| match Status::from_bits(bits) {
+            Status::Waiting => (Status::Running as u8, true),
+            Status::Runnable if queued => (Status::Running as u8, true),
             _ => (bits, false),
         });
         // One that is visited is left alone: the visitor may be the very thread that ends the VM.
@@ -141,30 +150,50 @@ impl<R: Runtime> Process<R> {
 
     /// A scheduler has taken it out of a run queue.
     pub fn start_running(&self) {
-        tell(Event::Runs(self.pid.data()));
-        self.take_up(|s| {
-            debug_assert!(s == Status::Runnable, "P1: only what was in a run queue is run, not what is {s:?}");
-            (Status::Running, ())
-        });
+        self.take_up(|mailbox, run| mailbox.try_give(run));
     }
 
-    /// Signals are about to be fetched: later ones count as new (sync/SW3).
+    /// As [`Process::start_running`]; gives the signals that have come, in the same exchange.
     #[inline]
-    pub fn signals_seen(&self) {
+    pub fn start_with_signals(&self) -> Chain<Packet<R>> {
+        self.take_up(|mailbox, run| mailbox.try_give_all(run)).1
+    }
+
+    /// Has no signal come since they were taken (a figure, already old)?
+    #[inline]
+    pub fn has_no_signals(&self) -> bool {
+        self.mailbox.is_empty()
+    }
+
+    /// Takes all signals that have come.
+    #[inline]
+    pub fn take_signals(&self) -> Chain<Packet<R>> {
         myriad_sync::sim_point();
         debug_assert!(self.status().has_owner(), "P2: signals are fetched by the owner, and it is {:?}", self.status());
-        self.status.settle(Status::Running as u32);
+        self.mailbox.take_all()
     }
 
-    /// Has a signal come since [`Process::signals_seen`]?
-    #[inline]
-    pub fn is_signalled(&self) -> bool {
-        self.status() == Status::RunningSignalled
+    /// It ends: takes all signals that have come, and refuses what comes later.
+    pub fn close(&self) -> Chain<Packet<R>> {
+        debug_assert!(
+            self.is_exiting() && self.status().has_owner(),
+            "P2: it is closed by its owner, once it is ending"
+        );
+        self.mailbox.close()
+    }
+
+    /// The signals that wait, the newest first; those that are left from now on are left out.
+    ///
+    /// # Safety
+    /// Its owner takes no signals as long as the iterator or a link that it gave is in use (process/P3: while it is visited); they are to be read.
+    pub unsafe fn waiting_signals(&self) -> impl Iterator<Item = NonNull<QueueLink>> {
+        // SAFETY: the caller's promise.
+        unsafe { self.mailbox.waiting() }
     }
 
     /// The slice is over and the process has more to do: it is runnable, and the caller enqueues it.
     pub fn stay_runnable(&self) {
-        self.transition(|s| {
+        self.transition(|s, _| {
             debug_assert!(s.has_owner(), "P2: only its owner ends a slice, and it is {s:?}");
             (Status::Runnable, ())
         });
@@ -173,9 +202,9 @@ impl<R: Runtime> Process<R> {
     /// Nothing to do: `true` if it waits now, `false` if a signal has come and it is runnable.
     #[must_use]
     pub fn try_wait(&self) -> bool {
-        self.transition(|s| {
+        self.transition(|s, signalled| {
             debug_assert!(s.has_owner(), "P2: only its owner lets it wait, and it is {s:?}");
-            let next = s.on_wait();
+            let next = s.on_wait(signalled);
             (next, next == Status::Waiting)
         })
     }
@@ -212,7 +241,7 @@ impl<R: Runtime> Process<R> {
             Status::Free => am::undefined,
             _ if self.is_exiting() => am::exiting,
             _ if self.is_dirty() => self.dirty_status(),
-            Status::Running | Status::RunningSignalled => am::running,
+            Status::Running => am::running,
             // Relaxed: as above.
             _ if self.suspended.load(Ordering::Relaxed) => am::suspended,
             Status::Waiting => am::waiting,
@@ -284,7 +313,7 @@ impl<R: Runtime> Process<R> {
     /// It has ended.
     pub fn set_free(&self) {
         debug_assert!(self.is_exiting(), "it ends before it says so");
-        self.transition(|s| {
+        self.transition(|s, _| {
             debug_assert!(s.has_owner(), "P2: only its owner ends it, and it is {s:?}");
             (Status::Free, ())
         });

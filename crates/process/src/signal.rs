@@ -7,8 +7,8 @@
 //!    ------                         ----------------------          --------------------------
 //!    Packet::new
 //!    push: one compare-exchange --> newest -> ... -> oldest
-//!    on_signal (status.rs) -------> Waiting becomes Runnable
-//!    does what the Wake says                                        signals_seen, then take_all: the queue is empty again
+//!                                   Waiting becomes Runnable
+//!    does what the Wake says                                        start_with_signals, take_signals: the queue is empty again
 //!                                                                   turned round: the oldest first
 //!                                                                   handled one by one, each for reductions
 //!                                                                     message -> inner queue (message.rs)
@@ -32,12 +32,11 @@
 //!
 //! # Orderings
 //!
-//! - *A signal's contents* are written before the push (Release) and read after the take (Acquire): sync.mpsc/N1 has both sides.
-//! - *Order (G1).* One sender's pushes follow each other in the queue (sync.mpsc/N2), which is a stack, taken whole and turned round. A
+//! - *A signal's contents* are written before the push (Release) and read after the take (Acquire): sync.mailbox has both sides.
+//! - *Order (G1).* One sender's pushes follow each other in the queue (sync.mailbox/N2), which is a stack, taken whole and turned round. A
 //!   long one is turned bit by bit, each bit for reductions, and none of it is handled before all of it is turned. What was taken
 //!   first is handled to its end before the next is taken.
-//! - *The wake-up* is the affair of `status.rs` (process/P4). The sender must push before it changes the state, and [`Process::push`] does
-//!   both.
+//! - *The wake-up* is the affair of `status.rs` (process/P4): the exchange that leaves a signal changes the state.
 //! - *The end (G4).* Closing exchanges the queue's one word, so a push comes before it and is in what it gives, or fails. The
 //!   Acquire of the sender that finds the queue closed pairs with the Release of closing: it sees what the ending process did before,
 //!   its names free and its tables gone.
@@ -56,14 +55,14 @@ use crate::message::Message;
 use crate::priority::Priority;
 use crate::process::Process;
 use crate::runtime::Runtime;
-use crate::status::Wake;
+use crate::status::{Status, Wake};
 use crate::timer::TimerId;
 use myriad_heap::Payload;
 use myriad_heap::{QueueLink, Queued};
 use myriad_sync::atomic::AtomicBool;
 use myriad_sync::cell::UnsafeCell;
 use myriad_sync::witness::{Event, tell};
-use myriad_sync::{Arc, Chain, Link, WasEmpty};
+use myriad_sync::{Arc, Chain, Link};
 use myriad_term::{Pid, RefNumbers, Term};
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
@@ -291,11 +290,9 @@ impl<R: Runtime> Process<R> {
     fn leave(&self, packet: Packet<R>) -> Result<Wake, Packet<R>> {
         // A closed queue has no owner any more.
         let signal = packet.address();
-        let WasEmpty(was_empty) = self.outer.push(packet)?;
+        let woken = self.mailbox.push(packet, |bits| Status::from_bits(bits).on_signal().map(|status| status as u8))?;
         tell(Event::Left { receiver: self.pid.data(), signal });
         myriad_sync::sim_point();
-        // Whatever the state is now: the signal was left, and an owner that ends answers all that was left. Who left the first
-        // one tells of all of them (sync/SW3).
-        Ok(if was_empty { self.signalled() } else { Wake::AlreadyAwake })
+        Ok(if woken { Wake::Enqueue } else { Wake::AlreadyAwake })
     }
 }

@@ -258,13 +258,13 @@ impl Invariants {
                     let status = process.status();
                     let place = match status {
                         Status::Runnable => places == (true, false),
-                        Status::Running | Status::RunningSignalled => places == (false, true),
+                        Status::Running => places == (false, true),
                         Status::Waiting | Status::Free => places == (false, false),
                     };
                     if !place {
                         return Some(format!("I1: {pid:?} is {status:?}; in a queue, running on a core: {places:?}"));
                     }
-                    if status == Status::Waiting && !process.outer.is_empty() {
+                    if status == Status::Waiting && !process.has_no_signals() {
                         return Some(format!("I2: {pid:?} waits, and signals wait for it"));
                     }
                     if status != Status::Runnable {

@@ -22,7 +22,7 @@
 //! | [`biased_lock`] | a lock whose first user goes without it until another user comes |
 //! | [`request`] | any thread asks one thread to look at something anew |
 //! | [`revocable`] | a value that can be taken away from its user |
-//! | [`state`] | which thread owns an object, and looking at it while none does |
+//! | [`mailbox`], [`chain`] | what others leave for an object, and which thread owns it; what its owner has taken |
 //! | [`seqlock`], [`sharing`], [`tombstone`] | optimistic reads of what a lock protects; how many users read so; its deletion |
 //! | [`directory`] | what leads to locks and is replaced whole |
 //! | [`extendible`] | what leads from hashes to parts, of which there become more |
@@ -32,7 +32,7 @@
 //! | [`witness`] | what a checker of invariants is told |
 //! | [`rcu_table`] | a hash table that is read without a lock |
 //! | [`id_table`], [`numbers`], [`snapshots`] | objects by identifiers that rise; these identifiers; which objects there are at one moment |
-//! | `futex`, `futex_mutex`, [`mpsc`], [`parker`], [`progress`], [`table`] | a word to sleep on, mutex and condition over it, signal queue, sleeping, safe reclamation, grow-only table |
+//! | `futex`, `futex_mutex`, [`parker`], [`progress`], [`table`] | a word to sleep on, mutex and condition over it, sleeping, safe reclamation, grow-only table |
 //! | [`summons`] | one thread is asked for work that lies under a lock |
 //! | [`idle`], [`leader`] | which threads sleep without work, and which of them waits for events: waking as few as possible |
 //! | [`safepoint`] | stopping the world |
@@ -59,7 +59,7 @@
 //! is it only a matter of the language: on x86, too, a store waits in its core's buffer while the load behind it is served.
 //! SeqCst stores and loads would do for the two words themselves. But what is looked at is often somebody else's and stored by
 //! plain means (the length of a run queue, a list behind a lock), and a fence covers all of it. Where both sides can
-//! read-modify-write *one* word no fence is needed, since that word has one order ([`state`], [`parker`]).
+//! read-modify-write *one* word no fence is needed, since that word has one order ([`mailbox`], [`parker`]).
 //!
 //! | type | one side stores, then looks at | the other side stores, then looks at |
 //! | --- | --- | --- |
@@ -105,6 +105,7 @@ mod backend;
 pub mod backoff;
 pub mod biased_lock;
 mod cgroup;
+pub mod chain;
 pub mod class;
 pub mod cost;
 pub mod count;
@@ -128,9 +129,9 @@ pub mod idle;
 pub mod leader;
 #[cfg(test)]
 mod litmus;
+pub mod mailbox;
 pub mod mcs;
 pub mod memory;
-pub mod mpsc;
 pub mod mutex;
 pub mod numbers;
 pub mod pad;
@@ -151,7 +152,6 @@ pub mod sharing;
 pub mod slot;
 pub mod snapshots;
 pub mod spin;
-pub mod state;
 pub mod summons;
 pub mod table;
 pub mod time_published;
@@ -162,6 +162,7 @@ pub use backend::{atomic, cell, statics, thread};
 
 pub use backoff::{Backoff, spin_hint};
 pub use biased_lock::{BiasGuard, BiasedLock};
+pub use chain::{Chain, HasNext, Link};
 pub use class::LockClass;
 pub use count::Count;
 pub use counter::{ShardedCounter, ShardedTally, Tally};
@@ -172,8 +173,8 @@ pub use group_rwlock::{GroupReadGuard, GroupRwLock, GroupWriteGuard, Spread};
 pub use id_table::{IdTable, Reserved};
 pub use idle::IdleSet;
 pub use leader::{LeaderSlot, Leading};
+pub use mailbox::{Mailbox, Visit};
 pub use mcs::McsLock;
-pub use mpsc::{Chain, HasNext, Link, Mpsc, WasEmpty};
 pub use mutex::{Condvar, Mutex, MutexGuard};
 pub use pad::CachePadded;
 pub use parallelism::{available_parallelism, configured_processors, parallelism_at_start};
@@ -190,7 +191,6 @@ pub use seqlock::{SeqLock, SeqWrite};
 pub use sharing::Sharing;
 pub use snapshots::{Snapshot, Snapshots};
 pub use spin::{SpinLock, TicketLock};
-pub use state::{StateWord, Visit};
 pub use summons::Summons;
 pub use table::AppendVec;
 pub use time_published::TimePublishedLock;

@@ -32,41 +32,45 @@ impl Ctx<'_> {
     /// Has it signals to handle?
     #[inline]
     pub fn has_signals(&self) -> bool {
-        self.state.unhandled.is_some() || !self.process.outer.is_empty()
+        self.state.unhandled.is_some() || !self.process.has_no_signals()
     }
 
     /// Handles signals that have come, as far as `reductions` go (one at least).
     pub fn fetch_signals(&mut self, reductions: i32) -> Handled {
-        let until = self.state.reductions.left().saturating_sub(reductions.max(1));
+        let until = self.reductions_after(reductions);
         if self.state.unhandled.is_some() {
-            return self.handle_rest(until);
+            let handled = self.handle_rest(until);
+            if handled != Handled::All {
+                return handled;
+            }
         }
-        if self.process.outer.is_empty() {
+        if self.process.has_no_signals() {
             return Handled::All;
         }
-        let signals = self.take_signals();
+        let signals = self.process.take_signals();
         self.handle_signals(signals, until)
     }
 
-    /// As [`Ctx::fetch_signals`], where some are left of those that were taken before.
+    /// The reductions left in the slice when so many (one at least) have been used.
+    #[inline]
+    fn reductions_after(&self, used: i32) -> i32 {
+        self.state.reductions.left().saturating_sub(used.max(1))
+    }
+
+    /// Handles signals that were taken when the slice began, as far as `reductions` go (one at least).
+    #[inline]
+    pub(crate) fn handle_taken(&mut self, signals: Signals, reductions: i32) -> Handled {
+        debug_assert!(self.state.unhandled.is_none(), "process/G1: what was taken first is handled first");
+        let until = self.reductions_after(reductions);
+        self.handle_signals(signals, until)
+    }
+
+    /// Handles those that are left of what was taken before.
     #[cold]
     #[inline(never)]
     fn handle_rest(&mut self, until: i32) -> Handled {
         let rest = self.state.unhandled.take().map_or(Signals::empty(), |rest| *rest);
-        let handled = self.handle_signals(rest, until);
-        if handled == Handled::All && !self.process.outer.is_empty() {
-            // They are taken at once: who left them while it was runnable does not wake it again.
-            self.state.unhandled = Some(Box::new(self.take_signals()));
-            return Handled::Some;
-        }
-        handled
-    }
-
-    #[inline]
-    fn take_signals(&self) -> Signals {
-        self.process.signals_seen();
-        myriad_sync::sim_point();
-        self.process.outer.take_all()
+        self.handle_signals(rest, until)
     }
 
     /// Handles these signals until no more than `until` reductions are left in the slice, and keeps the rest.

@@ -55,7 +55,7 @@ use crate::dirty::Job;
 use crate::engine::SliceEnd;
 use crate::runtime::Returned;
 use crate::vm::Vm;
-use crate::{OwnerState, Process, Signal};
+use crate::{OwnerState, Process, Signal, Signals};
 use myriad_heap::Heap;
 use myriad_process::links::Link;
 use myriad_process::{DirtyState, Payload};
@@ -146,7 +146,7 @@ impl Ctx<'_> {
         } else if self.state.in_dirty_call {
             SliceEnd::Waiting
         } else {
-            self.run_slice()
+            self.run_slice(Signals::empty())
         }
     }
 

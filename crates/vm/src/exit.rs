@@ -109,7 +109,7 @@ fn step(ending: &mut Ending, ctx: &mut Ctx<'_>) -> Option<Stage> {
             }
             myriad_sync::sim_point();
             let unhandled = ctx.state.unhandled.take().map_or(Signals::empty(), |signals| *signals);
-            Some(Stage::Signals([unhandled, ctx.process.outer.close()]))
+            Some(Stage::Signals([unhandled, ctx.process.close()]))
         }
         Stage::Signals(signals) => {
             for signals in signals {

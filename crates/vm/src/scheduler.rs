@@ -8,12 +8,12 @@
 //! queue behind the process that asked ([`Process::is_asked`]). Giving way so early wakes no scheduler, since two processes in a
 //! dialogue run best on one core.
 
-use crate::Process;
 use crate::ctx::Ctx;
 use crate::deliver::Handled;
 use crate::engine::SliceEnd;
 use crate::tracer::{Activity, switches};
 use crate::vm::Vm;
+use crate::{Process, Signals};
 use myriad_heap::meter::{self, Work};
 use myriad_process::Priority;
 use myriad_sched::dispatcher::{TRIM_AFTER, TRIM_REDUCTIONS};
@@ -107,7 +107,7 @@ impl Scheduler {
         self.dispatcher.enter();
         // On with a slice that has paused: what is done between two slices is not done there.
         if let Some(slice) = self.paused.take() {
-            return Step::Ran(self.run_on(slice));
+            return Step::Ran(self.run_on(slice, Signals::empty()));
         }
         self.local.quiescent();
         let schedulers = &self.vm.schedulers;
@@ -300,19 +300,25 @@ impl Scheduler {
         if self.asleep {
             self.awaken(process);
         }
-        process.start_running();
+        // SAFETY: process/P1: it was in a run queue, which this thread took it out of; nobody changes it before this thread makes it Running.
+        let signals = if unsafe { process.seen() }.takes_signals() {
+            process.start_with_signals()
+        } else {
+            process.start_running();
+            Signals::empty()
+        };
         let urgency = process.take_urgency();
         // Relaxed: a hint for the thread that wakes it next.
         process.home.store(self.local.id as u32, Ordering::Relaxed);
         // SAFETY: process/P2, this thread has just made it Running.
         let state = unsafe { process.owner_state() };
         state.reductions.begin_slice(self.local.pace.begin_slice());
-        self.run_on(Slice { process, urgency, used: 0 })
+        self.run_on(Slice { process, urgency, used: 0 }, signals)
     }
 
-    /// Runs a slice on, to its end or to a pause; the reductions of that.
+    /// Runs a slice on, to its end or to a pause; the reductions of that. `signals` came before it began.
     #[inline(always)]
-    fn run_on(&mut self, slice: Slice) -> u32 {
+    fn run_on(&mut self, slice: Slice, signals: Signals) -> u32 {
         let Slice { process, urgency, used: before } = slice;
         // SAFETY: process/P2: it is Running since the slice began, which is in no other hands.
         let state = unsafe { process.owner_state() };
@@ -323,7 +329,7 @@ impl Scheduler {
             Some(_) => ctx.run_ending(),
             None if ctx.state.in_dirty_call => ctx.run_in_dirty_call(),
             None if before > 0 => ctx.run_code(),
-            None => ctx.run_slice(),
+            None => ctx.run_slice(signals),
         };
         if end == SliceEnd::Yielded && ctx.sched.pace.take_pause() {
             let used = ctx.state.reductions.used_of(ctx.sched.pace.slice());
@@ -360,11 +366,11 @@ impl Scheduler {
 
 impl Ctx<'_> {
     #[inline(always)]
-    pub(crate) fn run_slice(&mut self) -> SliceEnd {
+    pub(crate) fn run_slice(&mut self, signals: Signals) -> SliceEnd {
         if self.is_watched() || self.vm.switches.any(switches::SLICES) {
-            return self.run_watched_slice();
+            return self.run_watched_slice(signals);
         }
-        let end = self.signals_then_code();
+        let end = self.signals_then_code(signals);
         // Perhaps it has been since then.
         if self.is_watched() {
             self.trace_slice_ends(end);
@@ -375,12 +381,12 @@ impl Ctx<'_> {
     /// A slice of which somebody wants to know.
     #[cold]
     #[inline(never)]
-    fn run_watched_slice(&mut self) -> SliceEnd {
+    fn run_watched_slice(&mut self, signals: Signals) -> SliceEnd {
         if self.is_watched() {
             self.trace_slice_begins();
         }
         let timer = self.slice_timer();
-        let end = self.signals_then_code();
+        let end = self.signals_then_code(signals);
         if let Some(timer) = timer {
             self.slice_took(timer);
         }
@@ -413,9 +419,19 @@ impl Ctx<'_> {
         handled
     }
 
+    /// As [`Ctx::answer_signals`], of those that were taken when the slice began.
+    #[inline]
+    fn answer_taken(&mut self, signals: Signals) -> Handled {
+        self.state.answering = true;
+        let handled = self.handle_taken(signals, SIGNALS_SHARE);
+        self.state.answering = false;
+        handled
+    }
+
     #[inline(always)]
-    fn signals_then_code(&mut self) -> SliceEnd {
-        if self.answer_signals() == Handled::Fatal {
+    fn signals_then_code(&mut self, signals: Signals) -> SliceEnd {
+        let handled = if signals.is_empty() { self.answer_signals() } else { self.answer_taken(signals) };
+        if handled == Handled::Fatal {
             return SliceEnd::Exited;
         }
         if self.has_tasks()

@@ -36,9 +36,9 @@ impl Vm {
         Ok(())
     }
 
-    /// Wakes a process for which something has been left elsewhere than in its queue.
+    /// Has a process run that has been made.
     pub fn wake(&'static self, process: &Process) {
-        self.schedule(process, process.signalled());
+        self.schedule(process, process.wake());
     }
 
     /// Puts a process into a run queue if that is what its new state asks for.

@@ -95,7 +95,7 @@ impl Dump {
                 // SAFETY: process/P2: `seize` has made it `Running` for this thread; nothing ends that (observe/CD1).
                 let state = unsafe { process.owner_state() };
                 let taken = state.unhandled.take().into_iter().flat_map(|signals| *signals);
-                let signals: Vec<Signal> = taken.chain(process.outer.take_all()).map(Packet::open).collect();
+                let signals: Vec<Signal> = taken.chain(process.take_signals()).map(Packet::open).collect();
                 Details { vm, process, state, signals: &signals, to_read: false }.write(&mut self.out)?;
                 seized.push(Seized { process, signals });
             }

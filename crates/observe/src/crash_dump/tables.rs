@@ -14,8 +14,7 @@ const MESSAGE_TERMS: usize = 100;
 
 /// The schedulers and what they do.
 pub fn schedulers(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
-    let running =
-        |process: &&myriad_vm::Process| matches!(process.status(), Status::Running | Status::RunningSignalled);
+    let running = |process: &&myriad_vm::Process| process.status() == Status::Running;
     let busy: Vec<(usize, Pid)> = vm
         .processes
         .pids()

@@ -16,7 +16,7 @@ fn state(vm: &'static Vm, pid: Pid) -> Option<&'static OwnerState> {
 /// Is no process in a queue or running, and no timer set? (A look from outside, while they may be at it.)
 pub fn nothing_moves(vm: &'static Vm) -> bool {
     let _pin = vm.progress.pin();
-    let waits = |pid: Pid| vm.processes.get(pid).is_none_or(|p| p.status() == Status::Waiting && p.outer.is_empty());
+    let waits = |pid: Pid| vm.processes.get(pid).is_none_or(|p| p.status() == Status::Waiting && p.has_no_signals());
     vm.timers.count() == 0 && vm.schedulers.iter().all(|s| s.is_empty()) && vm.processes.pids().into_iter().all(waits)
 }
 
@@ -28,7 +28,7 @@ pub fn at_rest(vm: &'static Vm, world: &World, what: &str) {
     for pid in &alive {
         let process = vm.processes.get(*pid).unwrap();
         assert_eq!(process.status(), Status::Waiting, "{what}: {pid:?}");
-        assert!(process.outer.is_empty(), "{what}: {pid:?} has not seen its signals");
+        assert!(process.has_no_signals(), "{what}: {pid:?} has not seen its signals");
         let state = state(vm, *pid).unwrap();
         assert!(state.unhandled.is_none(), "{what}: {pid:?} has not handled all its signals");
         assert!(!state.suspensions.by_others(), "{what}: {pid:?} is suspended for ever");

@@ -194,7 +194,7 @@ fn flood(process: &Process, vm: &'static Vm, many: usize) {
 fn signals_of(process: &Process) -> usize {
     // SAFETY: no scheduler steps, so nobody else touches it or takes its signals.
     unsafe {
-        let mut many = process.outer.waiting().count();
+        let mut many = process.waiting_signals().count();
         process.owner_state().unhandled.iter().for_each(|signals| signals.each(|_| many += 1));
         many
     }
