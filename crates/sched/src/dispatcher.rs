@@ -13,6 +13,7 @@ use crate::run_queue::{RunQueue, Shared};
 use crate::schedulers::Schedulers;
 use myriad_process::{Priority, Process};
 use myriad_sync::atomic::Ordering;
+use myriad_sync::idle;
 use std::marker::PhantomData;
 use std::time::Duration;
 
@@ -24,6 +25,8 @@ pub const TRIM_AFTER: Duration = Duration::from_millis(500);
 pub const TRIM_REDUCTIONS: u64 = 1_000_000;
 /// How long a scheduler without work searches for some before it parks.
 const SPIN_NS: u64 = 20_000;
+/// Turns of a spin loop before each look of a search.
+pub const SEARCH_PAUSES: u32 = 16;
 
 /// The part of a scheduler that decides what it runs.
 pub struct Dispatcher<R: Runtime> {
@@ -42,6 +45,28 @@ pub struct Dispatcher<R: Runtime> {
     seen_lower: Box<[u64]>,
     /// It stays on the thread that has made it (sched.run_queue/R3).
     stays: PhantomData<*const ()>,
+}
+
+/// A scheduler searches for work: as long as this lives no other does, and none is woken for any work.
+#[must_use]
+pub struct Search<R: Runtime> {
+    announced: idle::Search<'static>,
+    /// When it is over, by the platform's time.
+    end_ns: u64,
+    /// Where one process waited behind another when the search began, and how many slices there had been: a dialogue, unless that other
+    /// one runs on and on.
+    single: Option<(&'static RunQueue<R>, u64)>,
+}
+
+/// What a look of a search came to.
+#[must_use]
+pub enum Look<R: Runtime> {
+    /// Nothing so far: the search goes on.
+    Again(Search<R>),
+    /// The search is over: there is work.
+    Found,
+    /// The search is over: there is none.
+    Vain,
 }
 
 impl<R: Runtime> Drop for Dispatcher<R> {
@@ -186,41 +211,64 @@ impl<R: Runtime> Dispatcher<R> {
         all.past().is_none() && self.id < all.active() && all.iter().any(|queue| queue.offers())
     }
 
-    /// Searches for work for a moment ([`SPIN_NS`]), unless another scheduler does; `true` if there is some.
+    /// On a thread: searches for work, unless another scheduler does; `true` if there is some.
     pub fn search(&mut self, now_ns: u64, next_timer_ns: Option<u64>) -> bool {
-        let (all, active) = (self.all, self.all.active());
-        if active < 2 || self.id >= active {
-            return false;
-        }
-        let Some(search) = all.idle.search(&self.own().worker) else { return false };
-        // Relaxed: a figure.
-        let switches = |queue: &RunQueue<R>| queue.load.switches.load(Ordering::Relaxed);
-        // One process that waits behind another: a dialogue, unless the other runs on and on.
-        let others = all.iter().enumerate().filter(|(id, _)| *id != self.id);
-        let single = others.map(|(_, queue)| queue).find(|queue| queue.offers_single());
-        let single = single.map(|queue| (queue, switches(queue)));
-        let end = now_ns + SPIN_NS.min(next_timer_ns.unwrap_or(SPIN_NS));
-        let mut found = false;
-        while !found && all.platform.now_ns() < end {
+        let Some(mut search) = self.begin_search(now_ns, next_timer_ns) else { return false };
+        loop {
             myriad_sync::sim_point();
-            for _ in 0..16 {
+            for _ in 0..SEARCH_PAUSES {
                 myriad_sync::spin_hint();
             }
-            found = self.sees_work();
+            match self.look(search) {
+                Look::Again(on) => search = on,
+                Look::Found => return true,
+                Look::Vain => return false,
+            }
         }
+    }
+
+    /// Begins to search for work for a moment ([`SPIN_NS`]); `None` if another scheduler searches, or this one alone is active, or is not.
+    /// Schedulers of OTP R13B04 do not search. Who drives schedulers itself then has this one [`look`](Self::look) until the search is over,
+    /// and lets it pause for [`SEARCH_PAUSES`] before each look.
+    pub fn begin_search(&self, now_ns: u64, next_timer_ns: Option<u64>) -> Option<Search<R>> {
+        let (all, active) = (self.all, self.all.active());
+        if active < 2 || self.id >= active || all.past().is_some() {
+            return None;
+        }
+        let announced = all.idle.search(&self.own().worker)?;
+        let others = all.iter().enumerate().filter(|(id, _)| *id != self.id);
+        let single = others.map(|(_, queue)| &**queue).find(|queue| queue.offers_single());
+        let single = single.map(|queue| (queue, queue.load.switches()));
+        Some(Search { announced, end_ns: now_ns + SPIN_NS.min(next_timer_ns.unwrap_or(SPIN_NS)), single })
+    }
+
+    /// One look of a search.
+    pub fn look(&mut self, search: Search<R>) -> Look<R> {
+        let found = self.sees_work();
+        if found || self.all.platform.now_ns() >= search.end_ns {
+            self.end_search(search, found)
+        } else {
+            Look::Again(search)
+        }
+    }
+
+    /// A search is over.
+    fn end_search(&mut self, Search { announced, single, .. }: Search<R>, found: bool) -> Look<R> {
         myriad_sync::sim_point();
         // No scheduler was woken for what has come until here: `begin_work` makes up for that.
-        drop(search);
+        drop(announced);
         self.has_searched = true;
-        if !found
-            && let Some((victim, before)) = single
-            && switches(victim) == before
+        if found {
+            return Look::Found;
+        }
+        if let Some((victim, before)) = single
+            && victim.load.switches() == before
             && let Some(process) = self.steal_from(victim)
         {
             self.push(process);
-            found = true;
+            return Look::Found;
         }
-        found
+        Look::Vain
     }
 
     /// Announces that this scheduler is about to park; `false` if there is work after all (sched/Q2).

@@ -111,7 +111,7 @@ mod wheel;
 pub use clock::{Clock, WarpMode};
 pub use current::current;
 pub use dirty::{DirtyJob, DirtyKind};
-pub use dispatcher::Dispatcher;
+pub use dispatcher::{Dispatcher, Look, Search};
 pub use load::Load;
 pub use local::Local;
 pub use multi::{Block, MultiScheduling};

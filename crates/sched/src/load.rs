@@ -12,7 +12,7 @@ pub struct Load {
     /// Reductions run here.
     pub reductions: AtomicU64,
     /// Context switches here.
-    pub switches: AtomicU64,
+    switches: AtomicU64,
     /// Those to processes of normal or low priority.
     lower: AtomicU64,
     /// A process runs here.
@@ -34,6 +34,12 @@ impl Load {
     #[inline]
     pub fn set_running(&self, running: bool) {
         self.running.store(running, Ordering::Relaxed);
+    }
+
+    /// How many slices there have been.
+    pub fn switches(&self) -> u64 {
+        // Relaxed: a figure.
+        self.switches.load(Ordering::Relaxed)
     }
 
     /// How many slices of normal or low processes there have been.

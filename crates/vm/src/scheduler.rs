@@ -18,7 +18,7 @@ use myriad_heap::meter::{self, Work};
 use myriad_process::Priority;
 use myriad_sched::dispatcher::{TRIM_AFTER, TRIM_REDUCTIONS};
 use myriad_sched::microstate::{self, State};
-use myriad_sched::{DirtyKind, Dispatcher, Local, Pace, SLICE_REDUCTIONS};
+use myriad_sched::{DirtyKind, Dispatcher, Local, Look, Pace, SLICE_REDUCTIONS, Search};
 use myriad_sync::atomic::Ordering;
 use myriad_sync::thread::{self, CAN_SPAWN};
 use myriad_term::am;
@@ -229,6 +229,17 @@ impl Scheduler {
     /// The process whose slice has paused.
     pub fn running(&self) -> Option<&'static Process> {
         self.paused.as_ref().map(|slice| slice.process)
+    }
+
+    /// Who steps it itself, and has found it idle, has it search for work ([`Dispatcher::begin_search`]); `None`: it parks at once.
+    pub fn begin_search(&self, next_timer_ns: Option<u64>) -> Option<Search<Vm>> {
+        self.dispatcher.begin_search(self.local.now_ns, next_timer_ns)
+    }
+
+    /// One look of that search ([`Dispatcher::look`]).
+    pub fn look(&mut self, search: Search<Vm>) -> Look<Vm> {
+        self.dispatcher.enter();
+        self.dispatcher.look(search)
     }
 
     /// Who steps it itself, and has found it idle, asks before it parks: `false` if there is work after all. [`Scheduler::after_park`] must

@@ -19,8 +19,7 @@ use crate::subsystem::Functions;
 use crate::tracer::NoTracer;
 use crate::vm::{Config, Parts, Vm};
 use myriad_process::Status;
-use myriad_sched::Local;
-use myriad_sched::Platform;
+use myriad_sched::{Local, Look, Platform};
 use myriad_sync::Arc;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use myriad_testing::Random;
@@ -89,8 +88,8 @@ fn release() -> Release {
 /// Steps that a runnable process may have to wait.
 const PATIENCE: u64 = 3000;
 
-/// Steps that a scheduler may take in vain, one after the other, because it saw work before it would have parked: another one
-/// may have taken it meanwhile.
+/// Steps that a scheduler may take in vain, one after the other, because it saw work while it searched or before it would have parked:
+/// another one may have taken it meanwhile.
 const IN_VAIN: u32 = 12;
 
 /// Runs a world to its end; gives a digest of what ran where and when.
@@ -106,6 +105,8 @@ fn simulate(seed: u64, schedulers: usize) -> u64 {
     let mut dirty: Vec<Local> = (0..2).map(|i| vm.scheduler_local(schedulers + i, true).unwrap()).collect();
     dirty.iter().for_each(|local| local.slot.park());
     let mut in_vain = vec![0; schedulers];
+    // The searches that are under way (one at most), each with the time until the scheduler's next timer.
+    let mut searches: Vec<_> = (0..schedulers).map(|_| None).collect();
     let mut random = Random::new(seed);
     let mut steps = 0;
     loop {
@@ -135,24 +136,43 @@ fn simulate(seed: u64, schedulers: usize) -> u64 {
             all[id].after_park(true);
         }
         world.at(id, steps);
-        match all[id].step() {
-            Step::Ran(_) => in_vain[id] = 0,
-            Step::Idle(next) => {
-                assert_ne!(next, Some(0), "seed {seed}: it would look again and again until a timer fires");
-                if all[id].before_park() {
-                    parked[id] = next.map_or(u64::MAX, |ns| (now + ns).max(1));
-                    in_vain[id] = 0;
-                } else {
-                    in_vain[id] += 1;
-                    assert!(
-                        in_vain[id] <= IN_VAIN,
-                        "seed {seed}: scheduler {id} does not sleep, though there is nothing to do"
-                    );
-                    all[id].after_park(false);
+        let parks = match searches[id].take() {
+            Some((search, timer_at)) => match all[id].look(search) {
+                Look::Again(search) => {
+                    searches[id] = Some((search, timer_at));
+                    None
                 }
+                Look::Found => {
+                    in_vain[id] += 1;
+                    None
+                }
+                Look::Vain => Some(timer_at),
+            },
+            None => match all[id].step() {
+                Step::Ran(_) => {
+                    in_vain[id] = 0;
+                    None
+                }
+                Step::Idle(next) => {
+                    assert_ne!(next, Some(0), "seed {seed}: it would look again and again until a timer fires");
+                    let timer_at = next.map_or(u64::MAX, |ns| now + ns);
+                    searches[id] = all[id].begin_search(next).map(|search| (search, timer_at));
+                    searches[id].is_none().then_some(timer_at)
+                }
+                Step::Stop => panic!("seed {seed}: stopped"),
+            },
+        };
+        if let Some(timer_at) = parks {
+            // A wake-up that came while it searched wakes it at once.
+            if all[id].before_park() {
+                parked[id] = timer_at.max(1);
+                in_vain[id] = 0;
+            } else {
+                in_vain[id] += 1;
+                all[id].after_park(false);
             }
-            Step::Stop => panic!("seed {seed}: stopped"),
         }
+        assert!(in_vain[id] <= IN_VAIN, "seed {seed}: scheduler {id} does not sleep, though there is nothing to do");
         if steps % 16 == 0 {
             starvation(vm, &world, steps, seed);
         }

@@ -173,7 +173,7 @@ fn value(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         }
         am::context_switches => {
             // Relaxed: a figure.
-            let switches = vm.schedulers.iter().map(|s| s.load.switches.load(Ordering::Relaxed)).sum();
+            let switches = vm.schedulers.iter().map(|s| s.load.switches()).sum();
             ctx.tuple(&[number(switches), Term::small(0)])
         }
         am::reductions => {

@@ -379,7 +379,7 @@ fn fires_a_few_at_a_time(stage: &mut Stage, id: usize, slices: u64) {
         vm.set_timer(timers.reserve(id), now + 5_000_000, Action::Call(Box::new(|_| {})));
     }
     stage.platform.now.store(now + 10_000_000, Ordering::Relaxed);
-    let switches = || vm.schedulers[id].load.switches.load(Ordering::Relaxed);
+    let switches = || vm.schedulers[id].load.switches();
     let mut left = TIMERS;
     let mut steps = 0;
     while left > 0 {
