@@ -14,8 +14,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::panic::Location;
 
-/// A turn of a spin loop, and a look at a lock that is held.
-const PAUSE_NS: u64 = 20;
+/// A turn of a spin loop, and a look at a lock that is held (nanoseconds).
+pub const PAUSE_NS: u64 = 20;
 
 /// What a step has spent on others.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]

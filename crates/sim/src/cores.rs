@@ -2,15 +2,15 @@
 //!
 //! Core time is what the machine says that a piece of a slice takes: reductions, messages, their words, words that collections
 //! moved (Zhang 2011, section 5.2 has time in memory as the main part beside computing). The core that is furthest behind
-//! runs next, for one piece; what it does to others they see from then on. A core without work parks, and takes part again when a timer
-//! is due, or a wake-up has reached it.
+//! runs next, for one piece; what it does to others they see from then on. A core without work searches for some, one look in each of its
+//! turns, and parks; it takes part again when a timer is due, or a wake-up has reached it.
 //!
 //! The core whose turn it is has the least time of all that are awake or have been woken; time never goes back.
 //!
 //! What dirty schedulers do is done at once by the core that asked for it, in its own time.
 
 use crate::clock::VirtualClock;
-use crate::contention::{Contention, Places, Shared};
+use crate::contention::{Contention, PAUSE_NS, Places, Shared};
 use crate::costs::Worked;
 use crate::faults::Faults;
 use crate::invariants::{Invariants, Seen};
@@ -20,7 +20,8 @@ use crate::memory::{HeapSeen, Memory, Touched};
 use crate::past::{Deeds, PastLocks};
 use crate::placement::Placement;
 use myriad_heap::meter::{self, Counts, Work};
-use myriad_sched::{DirtyKind, Local};
+use myriad_sched::dispatcher::SEARCH_PAUSES;
+use myriad_sched::{DirtyKind, Local, Look, Search};
 use myriad_sync::cost;
 use myriad_vm::Vm;
 use myriad_vm::scheduler::{Scheduler, Step};
@@ -50,6 +51,8 @@ pub struct Spent {
     pub waking: u64,
     /// Parked while processes waited in the queues of others.
     pub idle_beside_work: u64,
+    /// Searching for work before it parks.
+    pub searching: u64,
     /// Parked, and there was nothing to run.
     pub idle: u64,
     /// Reductions.
@@ -72,13 +75,32 @@ struct Core {
     rest: Worked,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Awake,
-    /// It was told of work as it went to sleep, or will wake at a time that the agenda has.
+    /// Its next turn is a look.
+    Searching(Searching),
+    /// It will be woken, or wake at a time that the agenda has.
     Parked,
     /// On its way back since this time.
     Waking(u64),
+}
+
+/// A core that searches for work.
+struct Searching {
+    search: Search<Vm>,
+    /// When its next timer is due.
+    timer_at: Option<u64>,
+    /// It was woken, so it will not sleep.
+    woken: bool,
+}
+
+/// What a core did in its turn, for the log.
+#[derive(Clone, Copy)]
+enum Did {
+    /// So many reductions.
+    Ran(u32),
+    FoundNothing,
+    Looked,
 }
 
 /// A machine that runs.
@@ -248,7 +270,7 @@ impl<'a> Cores<'a> {
         if passed == 0 {
             return;
         }
-        let parked = |core: &&mut Core| core.state == State::Parked;
+        let parked = |core: &&mut Core| matches!(core.state, State::Parked);
         let beside_work = self.vm.schedulers.iter().any(|queue| queue.offers());
         for core in self.cores.iter_mut().filter(parked) {
             let spent = if beside_work { &mut core.spent.idle_beside_work } else { &mut core.spent.idle };
@@ -260,7 +282,8 @@ impl<'a> Cores<'a> {
     fn turn(&mut self, at: u64, id: usize) -> bool {
         self.clock.set(at);
         let core = &mut self.cores[id];
-        if let State::Waking(since) = core.state {
+        let state = std::mem::replace(&mut core.state, State::Awake);
+        if let State::Waking(since) = state {
             core.spent.waking += at - since;
             core.spent.wakes += 1;
         }
@@ -268,22 +291,27 @@ impl<'a> Cores<'a> {
         if let Some(invariants) = &mut self.invariants {
             invariants.before(at, id, core.scheduler.is_in_slice());
         }
-        match self.step(at, id) {
-            Step::Ran(reductions) => {
-                let took = self.charge(id, reductions);
-                self.note(at, id, reductions);
-                self.cores[id].now_ns = at + took;
-                let away = self.faults.as_mut().map_or(0, Faults::after_step);
-                self.enter(at + took + away, id);
+        let parked = matches!(state, State::Parked | State::Waking(_));
+        self.placement.works(id, at, parked);
+        self.contention.begin(self.machine.topology.place(self.placement.processor(id)), at);
+        if let State::Searching(searching) = state {
+            self.look(at, id, searching);
+        } else {
+            match self.step(id, parked) {
+                Step::Ran(reductions) => {
+                    let took = self.charge(id, reductions);
+                    self.note(at, id, Did::Ran(reductions));
+                    self.go_on(at + took, id);
+                }
+                Step::Idle(next_timer) => self.found_nothing(at, id, next_timer),
+                Step::Stop => return false,
             }
-            Step::Idle(next_timer) => self.found_nothing(at, id, next_timer),
-            Step::Stop => return false,
         }
         self.deliver_wake_ups(at);
         if let Some(mut invariants) = self.invariants.take() {
             let seen = |core: &Core| Seen {
                 running: core.scheduler.running(),
-                parked: core.state == State::Parked,
+                parked: matches!(core.state, State::Parked),
                 waking: matches!(core.state, State::Waking(_)),
             };
             invariants.after(at, id, self.cores.iter().map(seen));
@@ -306,11 +334,8 @@ impl<'a> Cores<'a> {
     }
 
     /// A step of a core, and at once the jobs of dirty schedulers that it left. What it spends on other cores is kept for the charge.
-    fn step(&mut self, at: u64, id: usize) -> Step {
+    fn step(&mut self, id: usize, parked: bool) -> Step {
         let core = &mut self.cores[id];
-        let parked = std::mem::replace(&mut core.state, State::Awake) != State::Awake;
-        self.placement.works(id, at, parked);
-        self.contention.begin(self.machine.topology.place(self.placement.processor(id)), at);
         let step = cost::run_on(id, self.contention, || {
             if parked {
                 core.scheduler.after_park(true);
@@ -384,32 +409,74 @@ impl<'a> Cores<'a> {
         waited
     }
 
-    /// The core has nothing to run: it parks, if there really is nothing.
+    /// The core has nothing to run: it searches for work, or parks.
     fn found_nothing(&mut self, at: u64, id: usize, next_timer: Option<u64>) {
-        let looking = self.machine.step_ns as u64;
+        self.note(at, id, Did::FoundNothing);
         let core = &mut self.cores[id];
+        let search = cost::run_on(id, self.contention, || core.scheduler.begin_search(next_timer));
+        let looking = self.machine.step_ns as u64;
         core.spent.looking += looking;
+        let now = at + looking + self.charge_shared(id);
+        let timer_at = next_timer.map(|in_ns| at + in_ns);
+        match search {
+            Some(search) => self.search_on(now, id, Searching { search, timer_at, woken: false }),
+            None => self.park(now, id, timer_at, false),
+        }
+    }
+
+    /// A look of a core that searches.
+    fn look(&mut self, at: u64, id: usize, Searching { search, timer_at, woken }: Searching) {
+        self.note(at, id, Did::Looked);
+        let core = &mut self.cores[id];
+        let look = cost::run_on(id, self.contention, || core.scheduler.look(search));
+        let Shared { lines, locks } = self.contention.end();
+        let took = self.machine.step_ns as u64 + lines + locks;
+        core.spent.searching += took;
+        match look {
+            Look::Again(search) => self.search_on(at + took, id, Searching { search, timer_at, woken }),
+            Look::Found => self.go_on(at + took, id),
+            Look::Vain => self.park(at + took, id, timer_at, woken),
+        }
+    }
+
+    /// The core looks for work after a pause.
+    fn search_on(&mut self, at: u64, id: usize, searching: Searching) {
+        let pause = u64::from(SEARCH_PAUSES) * PAUSE_NS;
+        let core = &mut self.cores[id];
+        core.state = State::Searching(searching);
+        core.spent.searching += pause;
+        self.go_on(at + pause, id);
+    }
+
+    /// The core parks, if there really is nothing; `woken`: it was, and does not sleep.
+    fn park(&mut self, at: u64, id: usize, timer_at: Option<u64>, woken: bool) {
+        let core = &mut self.cores[id];
         let parks = cost::run_on(id, self.contention, || {
             let parks = core.scheduler.before_park();
-            if !parks {
-                core.scheduler.after_park(false);
+            if woken || !parks {
+                core.scheduler.after_park(parks);
             }
             parks
         });
-        let step = looking + self.charge_shared(id);
-        let core = &mut self.cores[id];
-        core.now_ns = at + step;
-        if parks {
-            core.state = State::Parked;
-            self.placement.rests(id);
-            core.entry += 1;
-            if let Some(in_ns) = next_timer {
-                self.enter(at + step + in_ns, id);
-            }
-        } else {
-            self.enter(at + step, id);
+        let at = at + self.charge_shared(id);
+        if woken || !parks {
+            return self.go_on(at, id);
         }
-        self.note(at, id, u32::MAX);
+        let core = &mut self.cores[id];
+        core.now_ns = at;
+        core.state = State::Parked;
+        core.entry += 1;
+        self.placement.rests(id);
+        if let Some(timer_at) = timer_at {
+            self.enter(timer_at.max(at), id);
+        }
+    }
+
+    /// The next turn of the core is at this time, unless it is away.
+    fn go_on(&mut self, at: u64, id: usize) {
+        self.cores[id].now_ns = at;
+        let away = self.faults.as_mut().map_or(0, Faults::after_step);
+        self.enter(at + away, id);
     }
 
     /// The cores that were told to wake are up when the wake-up has reached them.
@@ -419,15 +486,19 @@ impl<'a> Cores<'a> {
         }
     }
 
-    /// A core that is parked is up when the wake-up has reached it.
+    /// A core that is parked is up when the wake-up has reached it; one that searches will not park.
     fn wake(&mut self, at: u64, id: usize) {
         let late = self.faults.as_mut().map_or(0, Faults::before_waking);
         let core = &mut self.cores[id];
-        if core.state == State::Parked {
-            core.state = State::Waking(at);
-            core.entry += 1;
-            let up = (at + self.machine.wake_ns).max(core.now_ns);
-            self.enter(up + late, id);
+        match &mut core.state {
+            State::Searching(searching) => searching.woken = true,
+            State::Parked => {
+                core.state = State::Waking(at);
+                core.entry += 1;
+                let up = (at + self.machine.wake_ns).max(core.now_ns);
+                self.enter(up + late, id);
+            }
+            State::Awake | State::Waking(_) => {}
         }
     }
 
@@ -435,15 +506,24 @@ impl<'a> Cores<'a> {
         self.agenda.push(Reverse((at, id, self.cores[id].entry)));
     }
 
-    /// Notes a step, `u32::MAX` reductions for one that found nothing.
-    fn note(&mut self, at: u64, id: usize, reductions: u32) {
-        for part in [at, id as u64, u64::from(reductions)] {
+    /// Notes what a core did in its turn.
+    fn note(&mut self, at: u64, id: usize, did: Did) {
+        let number = match did {
+            Did::Ran(reductions) => u64::from(reductions),
+            Did::FoundNothing => u64::MAX,
+            Did::Looked => u64::MAX - 1,
+        };
+        for part in [at, id as u64, number] {
             self.digest = (self.digest ^ part).wrapping_mul(0x0100_0000_01b3);
         }
         if let Some(log) = &mut self.log {
-            let what = if reductions == u32::MAX { "idle".to_owned() } else { reductions.to_string() };
+            let written = match did {
+                Did::Ran(reductions) => writeln!(log, "{at} {id} {reductions}"),
+                Did::FoundNothing => writeln!(log, "{at} {id} idle"),
+                Did::Looked => writeln!(log, "{at} {id} searches"),
+            };
             // A log that cannot be written is a log that ends there.
-            if writeln!(log, "{at} {id} {what}").is_err() {
+            if written.is_err() {
                 self.log = None;
             }
         }

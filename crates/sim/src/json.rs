@@ -61,7 +61,7 @@ mod tests {
         assert!(text.starts_with(
             "{\"machine\": \"a machine\", \"calibration\": \"True.\", \"sequential_ns\": 250, \"rows\": [\n{\"cores\": 2, \"ns\": 500, \"halved_piece_ns\": 510, "
         ));
-        assert!(text.contains("\"idle beside work\": 0, \"idle\": 100,"));
+        assert!(text.contains("\"idle beside work\": 0, \"searching\": 20, \"idle\": 80,"));
         assert!(text.contains("\"run queue\": {\"taken\": 8, \"waited\": 3, \"ns\": 40}"));
         assert!(
             text.ends_with(

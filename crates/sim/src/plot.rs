@@ -10,7 +10,7 @@ const MARGIN: f64 = 52.0;
 /// A colour for each part of the time, told apart by most eyes (Okabe and Ito); what computes first, what idles last and pale.
 const COLOURS: [&str; Spent::TIMES] = [
     "#0072b2", "#56b4e9", "#009e73", "#004d40", "#882255", "#d55e00", "#cc79a7", "#e69f00", "#f0e442", "#999999",
-    "#dddddd",
+    "#bbbbbb", "#dddddd",
 ];
 
 /// Two panels: speed-up against the first row beside what as many cores could give, both scales logarithmic; the shares of all cores' time.

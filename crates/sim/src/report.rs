@@ -123,7 +123,7 @@ fn numbers<const N: usize>(mut rest: &str) -> Option<([u64; N], &str)> {
 
 impl Spent {
     /// The names of the parts, in their order.
-    pub const NAMES: [&str; 13] = [
+    pub const NAMES: [&str; 14] = [
         "running",
         "messages",
         "collecting",
@@ -134,19 +134,20 @@ impl Spent {
         "looking",
         "waking",
         "idle beside work",
+        "searching",
         "idle",
         "reductions",
         "wakes",
     ];
     /// So many of them are times.
-    pub const TIMES: usize = 11;
+    pub const TIMES: usize = 12;
 
     /// The parts.
-    pub fn parts(mut self) -> [u64; 13] {
+    pub fn parts(mut self) -> [u64; 14] {
         self.parts_mut().map(|part| *part)
     }
 
-    fn parts_mut(&mut self) -> [&mut u64; 13] {
+    fn parts_mut(&mut self) -> [&mut u64; 14] {
         [
             &mut self.running,
             &mut self.messages,
@@ -158,6 +159,7 @@ impl Spent {
             &mut self.looking,
             &mut self.waking,
             &mut self.idle_beside_work,
+            &mut self.searching,
             &mut self.idle,
             &mut self.reductions,
             &mut self.wakes,
@@ -299,10 +301,11 @@ pub mod tests {
             locks: 40,
             looking: 50,
             waking: 50,
-            idle: 100,
+            idle_beside_work: 0,
+            searching: 20,
+            idle: 80,
             reductions: 9,
             wakes: 2,
-            idle_beside_work: 0,
         };
         let waits = BTreeMap::from([
             ("run queue".to_owned(), Waits { taken: 8, waited: 3, ns: 40 }),
@@ -351,7 +354,7 @@ pub mod tests {
     fn shares_are_of_all_cores_time() {
         let table = table(&sweep("a machine", vec![row()]));
         let lines: Vec<&str> = table.lines().collect();
-        let times = "50.0 % | 10.0 % | 9.0 % | 1.0 % | 2.0 % | 4.0 % | 4.0 % | 5.0 % | 5.0 % | 0.0 % | 10.0 %";
+        let times = "50.0 % | 10.0 % | 9.0 % | 1.0 % | 2.0 % | 4.0 % | 4.0 % | 5.0 % | 5.0 % | 0.0 % | 2.0 % | 8.0 %";
         assert_eq!(lines[5], format!("| 2 | 0.001 ms | 1.00 | 0.50 | {times} | 2.0 % |"));
         assert_eq!(
             lines[7..10],
@@ -371,7 +374,10 @@ pub mod tests {
     fn each_figure_has_a_column() {
         let text = csv(&sweep("a machine", vec![row()]));
         let columns: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
-        assert_eq!(columns, [19, 19]);
-        assert!(text.ends_with("2,500,510,250,000000000000004d,500,100,90,10,20,40,40,50,50,0,100,9,2,40\n"), "{text}");
+        assert_eq!(columns, [20, 20]);
+        assert!(
+            text.ends_with("2,500,510,250,000000000000004d,500,100,90,10,20,40,40,50,50,0,20,80,9,2,40\n"),
+            "{text}"
+        );
     }
 }
