@@ -15,19 +15,38 @@ struct Retired(*mut (), unsafe fn(*mut ()));
 // SAFETY: what has left a table has no owner; any thread may free it.
 unsafe impl Send for Retired {}
 
+/// What has left a shard in one write: mostly nothing, or one row.
+#[derive(Default)]
+enum Left {
+    #[default]
+    Nothing,
+    One(Retired),
+    Several(Vec<Retired>),
+}
+
+impl Left {
+    /// Frees each in this way.
+    fn each(self, free: impl FnMut(Retired)) {
+        match self {
+            Left::Nothing => {}
+            Left::One(one) => [one].into_iter().for_each(free),
+            Left::Several(all) => all.into_iter().for_each(free),
+        }
+    }
+}
+
 /// Takes what leaves a shard.
 pub struct DeferredFree<'a> {
     slices: &'a Progress,
     at_once: bool,
-    first: Option<Retired>,
-    more: Vec<Retired>,
+    left: Left,
 }
 
 impl<'a> DeferredFree<'a> {
     /// `at_once`: there are no readers without the lock.
     #[inline]
     pub fn new(slices: &'a Progress, at_once: bool) -> DeferredFree<'a> {
-        DeferredFree { slices, at_once, first: None, more: Vec::new() }
+        DeferredFree { slices, at_once, left: Left::Nothing }
     }
 
     /// Are there no readers without the lock?
@@ -39,11 +58,14 @@ impl<'a> DeferredFree<'a> {
     #[inline]
     fn retire(&mut self, retired: Retired) {
         debug_assert!(!self.at_once && !retired.0.is_null());
-        if self.first.is_none() {
-            self.first = Some(retired);
-        } else {
-            self.more.push(retired);
-        }
+        self.left = match take(&mut self.left) {
+            Left::Nothing => Left::One(retired),
+            Left::One(first) => Left::Several(vec![first, retired]),
+            Left::Several(mut all) => {
+                all.push(retired);
+                Left::Several(all)
+            }
+        };
     }
 
     /// A row has been unlinked.
@@ -70,12 +92,17 @@ impl<'a> DeferredFree<'a> {
     /// Leaves all to the progress of the scheduler that calls.
     #[inline]
     pub fn hand_over(&mut self, slices: Option<&ThreadSlot>) {
-        debug_assert!(self.first.is_some() || self.more.is_empty());
-        let (Some(slot), true) = (slices, self.first.is_some()) else { return };
-        debug_assert!(std::ptr::eq(&raw const **slot.progress(), self.slices), "S5: the grace period of other readers");
-        for late in self.first.take().into_iter().chain(take(&mut self.more)) {
-            // SAFETY: it was unlinked before, and is freed once.
-            unsafe { slot.retire_object(late.0, late.1) };
+        if !matches!(self.left, Left::Nothing)
+            && let Some(slot) = slices
+        {
+            debug_assert!(
+                std::ptr::eq(&raw const **slot.progress(), self.slices),
+                "S5: the grace period of other readers"
+            );
+            take(&mut self.left).each(|late| {
+                // SAFETY: it was unlinked before, and is freed once.
+                unsafe { slot.retire_object(late.0, late.1) };
+            });
         }
     }
 }
@@ -83,22 +110,19 @@ impl<'a> DeferredFree<'a> {
 impl Drop for DeferredFree<'_> {
     #[inline]
     fn drop(&mut self) {
-        if self.first.is_some() {
-            self.leave_to_others();
+        if !matches!(self.left, Left::Nothing) {
+            debug_assert!(!self.at_once);
+            leave_to_others(self.slices, take(&mut self.left));
         }
     }
 }
 
-impl DeferredFree<'_> {
-    #[cold]
-    fn leave_to_others(&mut self) {
-        let (first, more) = (self.first.take(), take(&mut self.more));
-        debug_assert!(first.is_some() && !self.at_once);
-        self.slices.retire_unregistered(move || {
-            for late in first.into_iter().chain(more) {
-                // SAFETY: it was unlinked, everybody has moved on since, and it is freed once.
-                unsafe { late.1(late.0) };
-            }
+#[cold]
+fn leave_to_others(slices: &Progress, left: Left) {
+    slices.retire_unregistered(move || {
+        left.each(|late| {
+            // SAFETY: it was unlinked, everybody has moved on since, and it is freed once.
+            unsafe { late.1(late.0) };
         });
-    }
+    });
 }

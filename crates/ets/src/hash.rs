@@ -149,12 +149,25 @@ impl Deref for Reading<'_> {
     }
 }
 
-/// A shard to write, with the lock.
-pub struct Writing<'a> {
+/// A shard whose rows may be changed in place, with the lock.
+pub struct Changing<'a> {
     shard: &'a Shard,
     /// Ends before the lock is given up (S4).
     write: SeqWrite<'a>,
     right: Writer<'a, RwLock<()>>,
+}
+
+impl Deref for Changing<'_> {
+    type Target = Shard;
+    #[inline]
+    fn deref(&self) -> &Shard {
+        self.shard
+    }
+}
+
+/// A shard to write, with the lock: rows may come and leave.
+pub struct Writing<'a> {
+    changing: Changing<'a>,
     deferred_free: DeferredFree<'a>,
 }
 
@@ -162,7 +175,7 @@ impl Deref for Writing<'_> {
     type Target = Shard;
     #[inline]
     fn deref(&self) -> &Shard {
-        self.shard
+        self.changing.shard
     }
 }
 
@@ -239,8 +252,8 @@ impl Shard {
     /// # Safety
     /// S4: the right is one to this shard.
     #[inline(always)]
-    pub unsafe fn write<'a>(&'a self, right: Writer<'a, RwLock<()>>, deferred_free: DeferredFree<'a>) -> Writing<'a> {
-        Writing { write: self.seqlock.write(), shard: self, right, deferred_free }
+    pub unsafe fn write<'a>(&'a self, right: Writer<'a, RwLock<()>>) -> Changing<'a> {
+        Changing { write: self.seqlock.write(), shard: self, right }
     }
 
     /// Reads without the lock (S4). Nothing if a write falls into the time of reading: what `read` gave is worthless then.
@@ -417,11 +430,17 @@ impl Shard {
 }
 
 /// S1 to S4; all links are of this shard's chains, and its lock is held for writing.
-impl Writing<'_> {
+impl<'a> Writing<'a> {
+    /// What leaves the shard is freed so.
+    #[inline(always)]
+    pub fn new(changing: Changing<'a>, deferred_free: DeferredFree<'a>) -> Writing<'a> {
+        Writing { changing, deferred_free }
+    }
+
     /// Hands over what has left the shard to a scheduler's thread progress: cheaper than dropping.
     #[inline(always)]
     pub fn done(self, slices: Option<&myriad_sync::ThreadSlot>) {
-        let Writing { shard, write, right, mut deferred_free } = self;
+        let Writing { changing: Changing { shard, write, right }, mut deferred_free } = self;
         debug_assert!(shard.seqlock.is_being_written(), "S4: a write ends once");
         debug_assert!(shard.has_its_buckets());
         drop(write);
@@ -432,7 +451,7 @@ impl Writing<'_> {
     /// Is it written by the table's holder, and not with the lock?
     #[inline]
     pub fn is_holders(&self) -> bool {
-        matches!(self.right, Right::Holder(_))
+        matches!(self.changing.right, Right::Holder(_))
     }
 
     /// Sets a link.
@@ -466,7 +485,7 @@ impl Writing<'_> {
         debug_assert!(!row.is_hidden(), "S3: a row goes once");
         add(&self.rows, -1);
         if fixed == Fixed::No {
-            Self::unlink(self.shard, &mut self.deferred_free, at);
+            Self::unlink(self.changing.shard, &mut self.deferred_free, at);
             return at;
         }
         // SAFETY: ets/R1: see the impl.
@@ -509,7 +528,7 @@ impl Writing<'_> {
     pub fn insert_set(&mut self, row: NewRow, fixed: Fixed) {
         // SAFETY: ets.row/R1: the lock is held for writing.
         let row = unsafe { row.into_row().row() };
-        let at = self.shard.place(row.hash(), row.key(self.keypos()));
+        let at = self.changing.shard.place(row.hash(), row.key(self.keypos()));
         if at.get().is_some() {
             self.swap(at, row);
         } else {
@@ -522,7 +541,7 @@ impl Writing<'_> {
     pub fn insert_tuple(&mut self, tuple: Measured<'_>, key: TermRef<'_>, hash: u32, fixed: Fixed) {
         let elements = tuple.elements();
         debug_assert!(elements.len() > self.keypos(), "a row has a key");
-        let at = self.shard.place(hash, key);
+        let at = self.changing.shard.place(hash, key);
         debug_assert!(at.get().is_none_or(|row| row.hash() == hash), "S2");
         match at.get() {
             // SAFETY: ets/R1: see the impl. The key's word stays: keys are equal, and equal immediate terms are the same word.
@@ -540,7 +559,7 @@ impl Writing<'_> {
     /// Adds a row, unless there is an equal one already.
     pub fn insert_bag(&mut self, row: NewRow, fixed: Fixed) {
         let (hash, key) = (row.row().hash(), row.row().key(self.keypos()));
-        let place = self.shard.place(hash, key);
+        let place = self.changing.shard.place(hash, key);
         let mut at = place;
         let memory = Arena::new();
         let new = row.row().term(&memory);
@@ -573,14 +592,14 @@ impl Writing<'_> {
     pub fn insert_duplicate(&mut self, row: NewRow, fixed: Fixed) {
         // SAFETY: ets.row/R1: the lock is held for writing.
         let row = unsafe { row.into_row().row() };
-        let at = self.shard.place(row.hash(), row.key(self.keypos()));
+        let at = self.changing.shard.place(row.hash(), row.key(self.keypos()));
         self.link(at, row);
         self.grow(fixed);
     }
 
     /// Replaces a visible row of this shard by one with the same key.
     pub fn replace(&mut self, old: Row<'_>, new: NewRow) {
-        let mut at = &self.shard.room()[self.index(old.hash())];
+        let mut at = &self.changing.shard.room()[self.index(old.hash())];
         while let Some(row) = at.get() {
             if row == old {
                 // SAFETY: ets.row/R1: the lock is held for writing.
@@ -599,7 +618,7 @@ impl Writing<'_> {
         fixed: Fixed,
         mut wanted: impl FnMut(Row<'_>) -> bool,
     ) -> usize {
-        let mut at = self.shard.place(hash, key);
+        let mut at = self.changing.shard.place(hash, key);
         let (mut gone, before) = (0, self.count());
         while let Some(row) = at.get() {
             if !self.is_key(row, hash, key) {
@@ -622,7 +641,7 @@ impl Writing<'_> {
     /// Goes through a bucket: `wanted` says which visible rows are deleted. Gives how many were. Does not shrink, so that
     /// a traversal keeps its place; see [`Writing::shrink`].
     pub fn retain_bucket(&mut self, index: usize, fixed: Fixed, mut doomed: impl FnMut(Row<'_>) -> bool) -> usize {
-        let Some(mut at) = self.shard.bucket_link(index).filter(|_| index < self.buckets()) else { return 0 };
+        let Some(mut at) = self.changing.shard.bucket_link(index).filter(|_| index < self.buckets()) else { return 0 };
         let (mut gone, before) = (0, self.count());
         while let Some(row) = at.get() {
             if !row.is_hidden() && doomed(row) {
@@ -641,11 +660,11 @@ impl Writing<'_> {
         let hidden = std::mem::take(&mut *self.hidden.lock());
         let mut purged = 0;
         for hash in hidden {
-            let mut at = &self.shard.room()[self.index(hash)];
+            let mut at = &self.changing.shard.room()[self.index(hash)];
             while let Some(row) = at.get() {
                 if row.is_hidden() {
                     purged += 1;
-                    Self::unlink(self.shard, &mut self.deferred_free, at);
+                    Self::unlink(self.changing.shard, &mut self.deferred_free, at);
                 } else {
                     at = row.link();
                 }
@@ -658,7 +677,7 @@ impl Writing<'_> {
 
     /// Makes the first `count` buckets of a larger array.
     fn make_room(&mut self) {
-        let old = self.shard.room();
+        let old = self.changing.shard.room();
         debug_assert_eq!(old.len(), self.buckets(), "there is room left");
         let new = Buckets::new(old.len() * 2);
         for (i, link) in old.iter().enumerate() {
@@ -666,7 +685,7 @@ impl Writing<'_> {
             Self::set(unsafe { &(*new).links()[i] }, link.get());
         }
         // Release: pairs with the Acquire in `room`: the links come before the array.
-        let old = self.shard.buckets.swap(new, Ordering::Release);
+        let old = self.changing.shard.buckets.swap(new, Ordering::Release);
         self.deferred_free.buckets(old);
     }
 
@@ -695,7 +714,7 @@ impl Writing<'_> {
         }
         // The new bucket takes rows from the one that differs in the highest bit only.
         let mask = if to.is_power_of_two() { to << 1 } else { to.next_power_of_two() } - 1;
-        let room = self.shard.room();
+        let room = self.changing.shard.room();
         let mut end = &room[to];
         debug_assert!(end.get().is_none(), "S1: a bucket that is not in use has no rows");
         Self::set(end, None);
@@ -727,7 +746,7 @@ impl Writing<'_> {
         }
         let (depth, active, rows) = (self.depth(), self.buckets(), self.count());
         let new = Shard::new(class, self.bits | 1 << depth, depth + 1, self.keypos());
-        let links = self.shard.room();
+        let links = self.changing.shard.room();
         let half = |odd: usize| {
             let half = Buckets::new(links.len() / 2);
             for (i, link) in links[..active].iter().skip(odd).step_by(2).enumerate() {
@@ -761,7 +780,7 @@ impl Writing<'_> {
         add(&self.rows, -kept.gone);
         add(&self.words, -kept.words);
         // Release: as in `make_room`. Relaxed: S4.
-        let old = self.shard.buckets.swap(kept.buckets, Ordering::Release);
+        let old = self.changing.shard.buckets.swap(kept.buckets, Ordering::Release);
         self.active.store(kept.active, Ordering::Relaxed);
         self.uncounted.store(kept.uncounted, Ordering::Relaxed);
         self.depth.store(self.depth() + 1, Ordering::Relaxed);
@@ -787,7 +806,7 @@ impl Writing<'_> {
             }
             let from = active - 1;
             let mask = if from.is_power_of_two() { from } else { from.next_power_of_two() >> 1 } - 1;
-            let room = self.shard.room();
+            let room = self.changing.shard.room();
             if let Some(first) = room[from].get() {
                 let mut last = first;
                 while let Some(next) = last.next() {
@@ -809,7 +828,7 @@ impl Writing<'_> {
         let rows = self.count() + self.hidden() as isize;
         let least = least(self.depth());
         // Release: as in `make_room`. Relaxed: S4.
-        let buckets = self.shard.buckets.swap(Buckets::new(least), Ordering::Release);
+        let buckets = self.changing.shard.buckets.swap(Buckets::new(least), Ordering::Release);
         let active = self.active.swap(least as u32, Ordering::Relaxed) as usize;
         self.rows.store(0, Ordering::Relaxed);
         self.words.store(0, Ordering::Relaxed);

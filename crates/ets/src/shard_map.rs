@@ -124,7 +124,7 @@ impl Shards {
 
     /// Counts a write, after the shard's lock has been taken: is the shard to be divided?
     #[inline(always)]
-    pub fn is_fought_over(&self, shard: &Writing<'_>, was_taken: bool) -> bool {
+    pub fn is_fought_over(&self, shard: &Shard, was_taken: bool) -> bool {
         if shard.depth() >= self.at_most || shard.len() < 2 {
             return false;
         }

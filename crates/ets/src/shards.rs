@@ -230,7 +230,7 @@ impl Rows for Shards {
     ) -> Result<Option<T>, Gone> {
         debug_assert!(table.options.kind == Kind::Set, "a key has one row to be changed");
         let hash = table_hash(key);
-        let shard = table.write_shard(user, self, hash)?;
+        let shard = table.change_shard(user, self, hash)?;
         Ok(shard.row_of(hash, key).and_then(change))
     }
 

@@ -61,7 +61,7 @@
 //!   a line that its core has; with `write_concurrency` readers of one tree write the word of its lock, and those of different trees do not meet.
 
 use crate::deferred_free::DeferredFree;
-use crate::hash::{Chains, Fixed, Reading, Shard, Writing};
+use crate::hash::{Chains, Changing, Fixed, Reading, Shard, Writing};
 use crate::ordered::{Claim, Ordered, ReadTree, ReadWrite, Reader, Right, WriteTree, Writer};
 use crate::routes::Adapting;
 use crate::row::{Form, NewRow, Row, RowAddress};
@@ -71,7 +71,8 @@ use crate::tree::Tree;
 use myriad_heap::Payload;
 use myriad_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{
-    BiasGuard, BiasedLock, CachePadded, LockClass, Mutex, Progress, RwLock, Sharing, Spread, Tombstone, biased_lock,
+    BiasGuard, BiasedLock, CachePadded, LockClass, Mutex, Progress, RwLock, Sharing, Spread, Tombstone, WriteGuard,
+    biased_lock,
 };
 use myriad_term::hash::table_hash;
 use myriad_term::{Atom, Pid, RefNumbers, TermRef};
@@ -471,25 +472,29 @@ impl Table {
     /// The right to read a shard.
     #[inline(always)]
     fn shard_reader<'a>(&'a self, user: User, shard: &'a Shard) -> Reader<'a, RwLock<()>> {
-        match self.enter(user, shard.lock(), &shard.claim, || shard.depth() == 0) {
+        match self.enter_shard(user, shard) {
             Some(inside) => Right::Holder(inside),
             None => Right::Lock(self.without_holder(|| shard.lock().read())),
         }
     }
 
-    /// The right to write a shard. `was_taken` tells whether another thread had the lock.
+    /// The right of the table's holder to a shard.
     #[inline(always)]
-    fn shard_writer<'a>(&'a self, user: User, shard: &'a Shard, was_taken: &Cell<bool>) -> Writer<'a, RwLock<()>> {
+    fn enter_shard<'a>(&'a self, user: User, shard: &'a Shard) -> Option<BiasGuard<'a>> {
+        self.enter(user, shard.lock(), &shard.claim, || shard.depth() == 0)
+    }
+
+    /// Takes a shard's lock to write it; says whether another thread had it.
+    #[inline(always)]
+    fn lock_shard<'a>(&'a self, shard: &'a Shard) -> (WriteGuard<'a, ()>, bool) {
+        let was_taken = Cell::new(false);
         let lock = || {
             shard.lock().try_write().unwrap_or_else(|| {
                 was_taken.set(true);
                 shard.lock().write()
             })
         };
-        match self.enter(user, shard.lock(), &shard.claim, || shard.depth() == 0) {
-            Some(inside) => Right::Holder(inside),
-            None => Right::Lock(self.without_holder(lock)),
-        }
+        (self.without_holder(lock), was_taken.get())
     }
 
     /// May another user be reading this table's rows without a lock? To be asked with the lock, or after a write.
@@ -497,24 +502,33 @@ impl Table {
         user.is_none_or(|user| !self.users.is_exclusive_to(user.data()))
     }
 
-    /// A shard, to write, whether the table is deleted or not.
+    /// A user comes, if it is one, before it writes (TB4).
     #[inline(always)]
-    fn write_to<'a>(&'a self, shard: &'a Shard, user: User, was_taken: &Cell<bool>) -> Writing<'a> {
+    fn comes_to_write(&self, user: User) {
         if user.is_some() {
             self.may_read_optimistically(user);
         }
-        let right = self.shard_writer(user, shard, was_taken);
+    }
+
+    /// A shard whose rows may be changed, with which more may be done.
+    #[inline(always)]
+    fn writing<'a>(&'a self, shard: Changing<'a>, user: User) -> Writing<'a> {
         debug_assert!(user.is_none_or(|user| self.users.admits(user.data())), "TB4: a user comes before it writes");
-        // SAFETY: it is the right to this shard.
-        unsafe { shard.write(right, DeferredFree::new(self.slices, !self.is_watched(user))) }
+        Writing::new(shard, DeferredFree::new(self.slices, !self.is_watched(user)))
     }
 
     /// The shard of a hash, to write, whether the table is deleted or not.
     pub fn write_any<'a>(&'a self, user: User, shards: &'a Shards, hash: u32) -> Writing<'a> {
+        self.comes_to_write(user);
         loop {
-            let shard = self.write_to(shards.of(hash), user, &Cell::new(false));
+            let shard = shards.of(hash);
+            let right = match self.enter_shard(user, shard) {
+                Some(inside) => Right::Holder(inside),
+                None => Right::Lock(self.lock_shard(shard).0),
+            };
             if shard.has(hash) {
-                return shard;
+                // SAFETY: it is the right to this shard.
+                return self.writing(unsafe { shard.write(right) }, user);
             }
         }
     }
@@ -571,19 +585,34 @@ impl Table {
         Ok(look(&shard))
     }
 
-    /// The shard of a hash, to write. Divides it first, if it is fought over.
+    /// The shard of a hash, to change rows in place. Divides it first, if it is fought over.
     #[inline(always)]
-    pub fn write_shard<'a>(&'a self, user: User, shards: &'a Shards, hash: u32) -> Result<Writing<'a>, Gone> {
+    pub fn change_shard<'a>(&'a self, user: User, shards: &'a Shards, hash: u32) -> Result<Changing<'a>, Gone> {
+        self.comes_to_write(user);
         loop {
-            let was_taken = Cell::new(false);
-            let mut shard = self.alive(self.write_to(shards.of(hash), user, &was_taken))?;
-            if shards.is_fought_over(&shard, was_taken.get()) {
-                self.divide(shards, &mut shard);
+            let shard = shards.of(hash);
+            if let Some(inside) = self.enter_shard(user, shard) {
+                // It is the only one, and nobody fights over it (ets.shard_map/SM4).
+                self.alive(())?;
+                // SAFETY: it is the right to this shard.
+                return Ok(unsafe { shard.write(Right::Holder(inside)) });
             }
-            if shard.has(hash) {
-                return Ok(shard);
+            let (guard, was_taken) = self.lock_shard(shard);
+            self.alive(())?;
+            // SAFETY: it is the right to this shard.
+            let changing = |guard| unsafe { shard.write(Right::Lock(guard)) };
+            if shards.is_fought_over(shard, was_taken) {
+                self.divide(shards, &mut self.writing(changing(guard), user));
+            } else if shard.has(hash) {
+                return Ok(changing(guard));
             }
         }
+    }
+
+    /// The shard of a hash, to write, likewise.
+    #[inline(always)]
+    pub fn write_shard<'a>(&'a self, user: User, shards: &'a Shards, hash: u32) -> Result<Writing<'a>, Gone> {
+        Ok(self.writing(self.change_shard(user, shards, hash)?, user))
     }
 
     /// Divides a shard, if that may be (ets.shard_map/SM2).
