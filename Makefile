@@ -25,7 +25,7 @@ SEED ?=
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential mutants soak bench litmus bench-locks bench-smp-cost scaling past fuzz miri loom lint recipes clean
+.PHONY: help build run quick doc own-modules check tidy single deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential mutants soak bench litmus bench-locks bench-smp-cost scaling past fuzz miri loom interleave lint recipes clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -51,6 +51,7 @@ help:
 	@echo "make check                               the checks of the Rust code; part of make test. Its parts:"
 	@echo "  make lint | tidy | doc | deny          format and clippy | rules of this repository | links of the documentation | licences"
 	@echo "  make loom | single | miri-short        models of lock-free code | the sequential VM | undefined behaviour"
+	@echo "  make interleave                        the schedulers in interleavings drawn by seeds"
 	@echo "make miri | fuzz                         the long ones: all tests that miri can run, libFuzzer"
 
 build:
@@ -225,7 +226,7 @@ bench-smp-cost: build
 check:
 	@tools/setup lint
 	@tools/setup deny
-	@for part in lint tidy doc single loom deny; do \
+	@for part in lint tidy doc single loom interleave deny; do \
 	    echo "== check: $$part"; \
 	    $(MAKE) --no-print-directory $$part || exit 1; \
 	done
@@ -252,6 +253,11 @@ deny:
 loom:
 	@tools/setup
 	@RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=$(CURDIR)/target/loom cargo test --quiet --release -p myriad-sync loom
+
+# The means itself (`sync::interleave`), and the schedulers by it.
+interleave:
+	@tools/setup
+	@RUSTFLAGS="--cfg interleaved" CARGO_TARGET_DIR=$(CURDIR)/target/interleave cargo test --quiet --profile checked -p myriad-sync -p myriad-sched --lib interleave
 
 # The sequential VM: crate `sync` in its one thread (the test harness's), then recorded tests on the whole machine.
 single:

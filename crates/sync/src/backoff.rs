@@ -29,7 +29,7 @@ impl Backoff {
 
     /// Waits, longer each time, and yields the processor once spinning has lasted too long.
     pub fn pause(&mut self) {
-        if cfg!(loom) {
+        if cfg!(any(loom, interleaved)) {
             return backend::thread::yield_now();
         }
         if self.step <= SPIN_STEPS {

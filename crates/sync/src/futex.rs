@@ -4,12 +4,12 @@
 //!     change either sleeps already, and is woken, or does not fall asleep.
 //!
 //! On Linux the kernel's (Franke, Russell, Kirkwood: Fuss, Futexes and Furwocks, 2002), elsewhere and in the model a lock and a
-//! condition. The time to sleep goes to the kernel as a span, not as a point in time: it is then the kernel's clock alone that
+//! condition, in drawn interleavings a sleep of the run. The time to sleep goes to the kernel as a span, not as a point in time: it is then the kernel's clock alone that
 //! ends a sleep, also where a library that shifts time stands between the process and its clock (libfaketime).
 
 pub(crate) use chosen::Futex;
 
-#[cfg(all(target_os = "linux", not(loom), not(feature = "single")))]
+#[cfg(all(target_os = "linux", not(any(loom, interleaved)), not(feature = "single")))]
 mod chosen {
     use crate::atomic::AtomicU32;
     use std::{io, ptr, time::Duration};
@@ -54,7 +54,44 @@ mod chosen {
     }
 }
 
-#[cfg(not(all(target_os = "linux", not(loom), not(feature = "single"))))]
+/// Threads of a run sleep by the seed.
+#[cfg(interleaved)]
+mod chosen {
+    use crate::atomic::AtomicU32;
+    use crate::interleave;
+    use std::time::Duration;
+
+    /// Nothing: the run knows which threads sleep.
+    #[derive(Debug)]
+    pub(crate) struct Futex;
+
+    impl Futex {
+        pub(crate) const fn new() -> Self {
+            Self
+        }
+
+        /// Sleeps while `word` holds `value`, at most `time`. Says whether the time ran out.
+        #[track_caller]
+        pub(crate) fn wait(&self, word: &AtomicU32, value: u32, time: Option<Duration>) -> bool {
+            let holds = |seen: Option<usize>| seen.map_or_else(|| word.in_memory(), |seen| seen as u32) == value;
+            interleave::wait(word.as_ptr().addr(), holds, time)
+        }
+
+        /// Wakes one that sleeps on `word`.
+        #[track_caller]
+        pub(crate) fn wake_one(&self, word: &AtomicU32) {
+            interleave::wake(word.as_ptr().addr(), 1);
+        }
+
+        /// Wakes all that sleep on `word`.
+        #[track_caller]
+        pub(crate) fn wake_all(&self, word: &AtomicU32) {
+            interleave::wake(word.as_ptr().addr(), usize::MAX);
+        }
+    }
+}
+
+#[cfg(all(not(interleaved), any(loom, feature = "single", not(target_os = "linux"))))]
 mod chosen {
     use crate::atomic::{AtomicU32, Ordering::Relaxed};
     use crate::backend::locks;

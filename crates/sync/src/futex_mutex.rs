@@ -40,7 +40,7 @@ const HELD: u32 = 1;
 const CONTENDED: u32 = 2;
 
 /// How often a thread looks before it sleeps. A model need not look again: each look would only repeat the first.
-const SPINS: u32 = if cfg!(loom) { 0 } else { 100 };
+const SPINS: u32 = if cfg!(any(loom, interleaved)) { 0 } else { 100 };
 
 /// Mutual exclusion; a thread that waits for long sleeps.
 #[derive(Debug)]

@@ -9,6 +9,7 @@
 //! | single | feature `single` | plain cells, no thread can be started | the cost of parallelism |
 //! | sim | feature `sim` | the processor's, each access reported | contention on simulated machines ([`cost`]) |
 //! | model | `--cfg loom` | loom's, every interleaving tried | proofs of the lock-free code |
+//! | interleaved | `--cfg interleaved` | the processor's, one thread at a time has the turn | drawn interleavings of much code (`interleave`) |
 //!
 //! The map, lowest first:
 //!
@@ -82,6 +83,7 @@
 //! cargo test -p myriad-sync                                       unit and stress tests, lock order on
 //! cargo test -p myriad-sync --features single -- --test-threads=1 the same without atomics
 //! RUSTFLAGS="--cfg loom" cargo test -p myriad-sync --release loom the models (`loom_tests` beside each structure)
+//! make interleave                                                 drawn interleavings, of crate `sched` above all
 //! cargo +nightly miri test -p myriad-sync                         undefined behaviour
 //! ```
 //!
@@ -114,7 +116,7 @@ pub mod directory;
 pub mod exit_flag;
 pub mod extendible;
 mod futex;
-#[cfg(any(loom, all(target_os = "linux", not(feature = "single"))))]
+#[cfg(any(loom, interleaved, all(target_os = "linux", not(feature = "single"))))]
 #[cfg_attr(
     loom,
     allow(
@@ -126,8 +128,10 @@ mod futex_mutex;
 pub mod group_rwlock;
 pub mod id_table;
 pub mod idle;
+#[cfg(interleaved)]
+pub mod interleave;
 pub mod leader;
-#[cfg(test)]
+#[cfg(all(test, not(interleaved)))]
 mod litmus;
 pub mod mailbox;
 pub mod mcs;

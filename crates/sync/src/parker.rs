@@ -19,9 +19,9 @@ use crate::{
         Ordering::{Acquire, Relaxed, Release},
     },
     futex::Futex,
-    thread,
+    thread::{self, Instant},
 };
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const EMPTY: u32 = 0;
 const PARKED: u32 = 1;

@@ -34,6 +34,7 @@ impl<T> RwLock<T> {
         }
     }
 
+    #[cfg(not(interleaved))]
     pub(crate) fn read(&self) -> ReadGuard<'_, T> {
         unpoisoned(self.0.read())
     }
@@ -42,6 +43,7 @@ impl<T> RwLock<T> {
         acquired(self.0.try_read())
     }
 
+    #[cfg(not(interleaved))]
     pub(crate) fn write(&self) -> WriteGuard<'_, T> {
         unpoisoned(self.0.write())
     }

@@ -6,19 +6,24 @@
 #[cfg(loom)]
 #[path = "model.rs"]
 mod chosen;
-#[cfg(all(not(loom), feature = "single"))]
+#[cfg(all(not(loom), interleaved))]
+#[path = "interleaved.rs"]
+mod chosen;
+#[cfg(all(not(any(loom, interleaved)), feature = "single"))]
 #[path = "single.rs"]
 mod chosen;
-#[cfg(all(not(loom), feature = "sim"))]
+#[cfg(all(not(any(loom, interleaved)), feature = "sim"))]
 #[path = "sim.rs"]
 mod chosen;
-#[cfg(all(not(loom), not(feature = "single"), not(feature = "sim")))]
+#[cfg(all(not(any(loom, interleaved)), not(feature = "single"), not(feature = "sim")))]
 #[path = "threads.rs"]
 mod chosen;
-#[cfg(all(not(loom), feature = "sim"))]
+#[cfg(all(not(any(loom, interleaved)), feature = "sim"))]
 mod threads;
 #[cfg(all(feature = "single", feature = "sim"))]
 compile_error!("the sequential VM and the simulated machine are two back ends: `single` or `sim`");
+#[cfg(any(all(loom, interleaved), all(interleaved, any(feature = "single", feature = "sim"))))]
+compile_error!("one back end: `--cfg interleaved` goes with no other");
 
 #[cfg(any(loom, not(feature = "single")))]
 pub(crate) mod blocking;

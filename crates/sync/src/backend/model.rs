@@ -137,6 +137,7 @@ pub mod cell {
 pub mod thread {
     pub use loom::thread::{JoinHandle, Thread, ThreadId, current, park, yield_now};
     pub use std::thread::panicking;
+    pub use std::time::Instant;
     use std::{io, time::Duration};
 
     /// Starts a model thread.

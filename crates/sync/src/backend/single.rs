@@ -177,6 +177,7 @@ pub(crate) fn spin_loop() {
 pub mod thread {
     use std::io;
     pub use std::thread::{JoinHandle, Thread, ThreadId, current, panicking, sleep, yield_now};
+    pub use std::time::Instant;
 
     /// Refuses: this build has one thread.
     pub fn spawn<F, T>(_name: &str, _body: F) -> io::Result<JoinHandle<T>>

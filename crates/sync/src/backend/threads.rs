@@ -34,6 +34,7 @@ pub mod thread {
     pub use std::thread::{
         JoinHandle, Thread, ThreadId, current, panicking, park, park_timeout, scope, sleep, yield_now,
     };
+    pub use std::time::Instant;
 
     /// Starts a thread that the operating system's tools show under `name`.
     pub fn spawn<F, T>(name: &str, body: F) -> io::Result<JoinHandle<T>>
