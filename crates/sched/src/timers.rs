@@ -189,9 +189,14 @@ impl<V> Timers<V> {
         }
     }
 
-    /// Nanoseconds from `now_ns` to when a scheduler has to look at its timers.
+    /// Nanoseconds from `now_ns` to when a scheduler has to look at its timers, for the scheduler itself: it may sleep so long.
     pub fn next_in(&self, scheduler: usize, now_ns: u64) -> Option<u64> {
-        let next = self.shards.get(scheduler)?.wheel.lock().next();
+        let shard = self.shards.get(scheduler)?;
+        let w = shard.wheel.lock();
+        let next = w.next();
+        // Relaxed: written under the lock. What was taken back may have stood there: who sets a timer that is due before
+        // the scheduler wakes must see that it is (`set`).
+        shard.next.store(next.unwrap_or(u64::MAX), Ordering::Relaxed);
         next.map(|at| at.saturating_sub(now_ns))
     }
 
@@ -226,5 +231,30 @@ impl<V> Timers<V> {
             }
         }
         false
+    }
+}
+
+#[cfg(all(test, not(interleaved)))]
+mod tests {
+    use super::{Action, Timers};
+
+    /// Who sets a timer wakes its scheduler if that sleeps past it, also where an earlier one was taken back before the scheduler slept.
+    #[test]
+    fn a_timer_that_was_taken_back_is_not_slept_for() {
+        let timers = Timers::<()>::new(1);
+        let set = |at_ns| {
+            let id = timers.reserve(0);
+            (id, timers.set(id, at_ns, Action::Call(Box::new(|_| {}))))
+        };
+        let (first, sooner) = set(10_000_000);
+        assert!(sooner);
+        assert_eq!(timers.cancel(first), Some(10_000_000));
+        assert!(timers.fire(0, 1_000_000, 100, |_| unreachable!("none is due")));
+        assert_eq!(timers.next_in(0, 1_000_000), None, "it sleeps without an end");
+        let (_, sooner) = set(20_000_000);
+        assert!(sooner, "it has to be woken");
+        assert!(timers.next_in(0, 1_000_000).is_some());
+        let (_, sooner) = set(30_000_000);
+        assert!(!sooner, "it wakes before that");
     }
 }
