@@ -92,6 +92,8 @@ pub mod clock;
 pub mod current;
 pub mod dirty;
 pub mod dispatcher;
+#[cfg(all(test, interleaved))]
+mod interleave_tests;
 pub mod load;
 pub mod local;
 pub mod microstate;

@@ -1,6 +1,7 @@
 //! The platform below the scheduler: time, randomness and parking come only from here, so that the scheduler that is tested or
 //! simulated from a seed is the one that ships (docs/design.md, section 7).
 
+use myriad_sync::thread::Instant;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
@@ -52,7 +53,7 @@ pub trait Readiness: Send + Sync {
 /// Threads of the operating system.
 pub struct Threads {
     parkers: Box<[myriad_sync::CachePadded<myriad_sync::Parker>]>,
-    start: std::time::Instant,
+    start: Instant,
     readiness: myriad_sync::OnceLock<Box<dyn Readiness>>,
 }
 
@@ -60,7 +61,7 @@ impl Threads {
     /// For `schedulers` schedulers.
     pub fn new(schedulers: usize) -> Threads {
         let parkers = (0..schedulers).map(|_| myriad_sync::CachePadded::new(myriad_sync::Parker::new())).collect();
-        Threads { parkers, start: std::time::Instant::now(), readiness: myriad_sync::OnceLock::new() }
+        Threads { parkers, start: Instant::now(), readiness: myriad_sync::OnceLock::new() }
     }
 }
 

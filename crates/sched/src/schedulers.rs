@@ -151,12 +151,8 @@ impl<R: Runtime> Schedulers<R> {
     }
 
     /// Puts a runnable process in the queue of scheduler `id`, and wakes it if it is idle; or another one, if its
-    /// queue has more than it runs next.
+    /// queue has more than it runs next. It may be bound to another that was not active a moment ago: then it runs here once.
     pub fn enqueue_at(&self, id: usize, process: &Process<R>) {
-        debug_assert!(
-            process.bound_to().is_none_or(|bound| bound == id || bound >= self.active()),
-            "R2: it is bound to another"
-        );
         if let Some(past) = self.past() {
             return self.enqueue_as_past(past, id, process);
         }

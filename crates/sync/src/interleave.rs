@@ -1,7 +1,7 @@
 //! Interleavings drawn from a seed: what the back end `interleaved` (`--cfg interleaved`) is for.
 //!
 //! ```text
-//! myriad_sync::interleave::explore(1..=100, || { /* starts threads that use the facade, and asserts */ });
+//! myriad_sync::interleave::explore(100, || { /* starts threads that use the facade, and asserts */ });
 //! ```
 //!
 //! The threads are the system's, but one at a time has the *turn*. At each access to an atomic, each lock, sleep, wake-up and pause of the
@@ -59,14 +59,18 @@ fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs `body` once for each seed, in a thread of the run's own. With `SEED` in the environment, for that seed alone.
+/// Runs `body` by this many seeds, in a thread of the run's own. The environment may name one `SEED` instead, or by `TIMES` many times more.
 ///
 /// # Panics
 /// When a run fails: with the seed, what each thread does, and the last steps. The threads of that run stay where they are.
-pub fn explore(seeds: impl IntoIterator<Item = u64>, body: impl Fn() + Send + Sync + 'static) {
+pub fn explore(seeds: u64, body: impl Fn() + Send + Sync + 'static) {
     let body = Arc::new(body);
-    let only = std::env::var("SEED").ok().and_then(|seed| seed.parse::<u64>().ok());
-    for seed in only.map_or_else(|| seeds.into_iter().collect(), |seed| vec![seed]) {
+    let number = |name| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
+    let seeds = match number("SEED") {
+        Some(seed) => seed..=seed,
+        None => 1..=seeds * number("TIMES").unwrap_or(1),
+    };
+    for seed in seeds {
         let body = body.clone();
         if let Err(report) = run(seed, move || body()) {
             panic!("{report}");
@@ -98,8 +102,8 @@ pub fn run(seed: u64, body: impl FnOnce() + Send + 'static) -> Result<u64, Strin
     outcome
 }
 
-/// Has `check` called, outside of the run, whenever all threads sleep and time is about to pass. It says what is wrong then.
-pub fn at_standstill(check: impl Fn() -> Result<(), String> + Send + Sync + 'static) {
+/// Has `check` called with the time, outside of the run, whenever all threads sleep and time is about to pass. It says what is wrong then.
+pub fn at_standstill(check: impl Fn(Duration) -> Result<(), String> + Send + Sync + 'static) {
     if let Some(Seat(run, _)) = seat() {
         locked(&run.schedule).check = Some(Arc::new(check));
     }
@@ -214,11 +218,11 @@ impl Run {
                 }
                 Next::Standstill(until) => {
                     if let Some(check) = schedule.check.clone() {
+                        let now = Duration::from_nanos(schedule.now_ns);
                         drop(schedule);
-                        // The check sees all as it is, and takes no turn.
-                        let seat = SEAT.take();
-                        let wrong = check();
-                        SEAT.set(seat);
+                        // A thread of its own takes no turn, and holds no lock.
+                        let wrong = std::thread::scope(|scope| scope.spawn(|| check(now)).join());
+                        let wrong = wrong.unwrap_or_else(|_| Err("the check at a standstill has panicked".to_owned()));
                         schedule = locked(&self.schedule);
                         if let Err(wrong) = wrong {
                             let report = schedule.report(&wrong);

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::fmt::{self, Display, Formatter, Write};
 use std::panic::Location;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Steps of a run that does not end.
 const MOST_STEPS: u64 = 400_000;
@@ -110,7 +111,7 @@ pub(super) enum Next {
 }
 
 /// What is looked at when all threads sleep.
-pub(super) type Check = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
+pub(super) type Check = Arc<dyn Fn(Duration) -> Result<(), String> + Send + Sync>;
 
 /// The state of a run, in the hands of the thread whose turn it is.
 pub(super) struct Schedule {

@@ -71,8 +71,8 @@ fn interleave_finds_faults() {
 
 #[test]
 fn interleave_finds_no_fault_where_there_is_none() {
-    explore(0..SEEDS, store_then_look::<true>);
-    explore(0..SEEDS, || {
+    explore(SEEDS, store_then_look::<true>);
+    explore(SEEDS, || {
         let shared = Arc::new((Mutex::new(&CLASS, 0), Condvar::new(), Parker::new()));
         let others = shared.clone();
         let adds = move || {
@@ -96,14 +96,14 @@ fn interleave_finds_no_fault_where_there_is_none() {
 #[test]
 fn interleave_time_is_virtual() {
     let hour = Duration::from_secs(3600);
-    explore(0..20, move || {
+    explore(20, move || {
         let began = Instant::now();
         both(move || sleep(hour), || assert!(!Parker::new().park(Some(hour / 2))));
         let took = began.elapsed();
         assert!(took >= hour && took < hour + Duration::from_secs(1), "{took:?}");
     });
     let report = run(1, move || {
-        at_standstill(|| Err("all sleep".to_owned()));
+        at_standstill(|_| Err("all sleep".to_owned()));
         sleep(hour);
     });
     assert!(report.is_err_and(|report| report.contains("all sleep")));
