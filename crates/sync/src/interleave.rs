@@ -6,12 +6,12 @@
 //!
 //! The threads are the system's, but one at a time has the *turn*. At each access to an atomic, each lock, sleep, wake-up and pause of the
 //! facade the seed decides who has it next. Time is virtual: a step takes some nanoseconds, and when all threads sleep it is the time at
-//! which the first wakes. Stores may be seen late, as on x86 (`stores`). So a run repeats exactly from its seed, and ends in
+//! which the first wakes. Stores may be seen late (`stores`). So a run repeats exactly from its seed, and ends in
 //! an error if all threads sleep for ever, one panics, or there is no end.
 //!
 //! Two ways to choose are tried in turn: by chance, which mixes much, and by priorities, which lets one thread run far ahead of another.
-//! Nothing is exhausted: loom tries all interleavings of a few steps, and this some of a whole scheduler. Nor are weaker orders than
-//! those of x86 tried, where loads overtake loads, or stores stores: that Release or Acquire is left out only loom finds.
+//! Nothing is exhausted: loom tries all interleavings of a few steps, and this some of a whole scheduler. Nor does a load ever see what
+//! was overwritten for longer than a store takes: that an Acquire is left out only loom finds. And cells are not watched.
 //!
 //! The crate `shuttle` is the known means for this. Its threads are coroutines of one system thread, which share each `thread_local!` that is
 //! not its own, and all it runs is sequentially consistent: it could not see that a fence is missing (sync/SL1). It
@@ -273,29 +273,38 @@ pub(crate) fn load(word: usize) -> Option<usize> {
     step(|schedule, me| schedule.stores.seen_by(me, word)).flatten()
 }
 
-/// Before a store to this word, which holds what `old` gives; `now`: all other threads see it at once.
+/// Before a store to this word, which holds what `old` gives.
 #[track_caller]
-pub(crate) fn store(word: usize, old: impl FnOnce() -> usize, now: bool) {
+pub(crate) fn store(word: usize, old: impl FnOnce() -> usize, order: Ordering) {
     step(|schedule, me| {
-        if now || !schedule.delays() {
-            schedule.stores.settle(word, me);
+        if order == Ordering::SeqCst || !schedule.delays() {
+            schedule.stores.settle(word, Some(me));
             schedule.stores.drain(me);
         } else {
-            schedule.stores.delay(me, word, old());
+            schedule.stores.delay(me, word, old(), order == Ordering::Release);
         }
     });
 }
 
 /// Before a read-modify-write of this word.
 #[track_caller]
-pub(crate) fn update(word: usize) {
-    store(word, || 0, true);
+pub(crate) fn update(word: usize, order: Ordering) {
+    step(|schedule, me| {
+        schedule.stores.settle(word, None);
+        if matches!(order, Ordering::Release | Ordering::AcqRel | Ordering::SeqCst) {
+            schedule.stores.drain(me);
+        }
+    });
 }
 
-/// A SeqCst fence.
+/// A fence.
 #[track_caller]
-pub(crate) fn fence() {
-    step(|schedule, me| schedule.stores.drain(me));
+pub fn fence(order: Ordering) {
+    step(|schedule, me| {
+        if order != Ordering::Acquire {
+            schedule.stores.drain(me);
+        }
+    });
 }
 
 /// The word is no more, or in the hands of one thread alone.
@@ -371,7 +380,7 @@ pub(crate) fn spawn<T: Send + 'static>(
     let handle = run.begin(name, at, body)?;
     let id = locked(&run.threads).len() - 1;
     // What the caller has stored is seen there.
-    fence();
+    fence(Ordering::SeqCst);
     Ok(JoinHandle { handle, id })
 }
 

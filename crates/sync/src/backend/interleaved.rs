@@ -6,13 +6,7 @@ pub mod atomic {
     use crate::interleave;
     pub use std::sync::atomic::{Ordering, compiler_fence};
 
-    /// Only a SeqCst fence makes stores arrive; the run has no weaker orders than those of x86.
-    #[track_caller]
-    pub fn fence(order: Ordering) {
-        if order == Ordering::SeqCst {
-            interleave::fence();
-        }
-    }
+    pub use crate::interleave::fence;
 
     macro_rules! drawn {
         ($name:ident $([$param:ident])?, $value:ty, $to_bits:expr, $from_bits:expr) => {
@@ -46,7 +40,7 @@ pub mod atomic {
                 fn word(&self) -> usize {
                     self.0.as_ptr().addr()
                 }
-                /// What memory holds, and perhaps not all threads see yet.
+                /// What memory holds (sync.interleave.stores/SB1), and perhaps not all threads see yet.
                 pub(crate) fn in_memory(&self) -> $value {
                     // Relaxed: one thread at a time has the turn, and handing that over orders all.
                     self.0.load(Ordering::Relaxed)
@@ -57,14 +51,14 @@ pub mod atomic {
                 }
                 #[track_caller]
                 pub fn store(&self, value: $value, order: Ordering) {
-                    interleave::store(self.word(), || $to_bits(self.in_memory()), order == Ordering::SeqCst);
+                    interleave::store(self.word(), || $to_bits(self.in_memory()), order);
                     self.0.store(value, order);
                 }
                 #[track_caller]
                 pub fn compare_exchange(
                     &self, expected: $value, new: $value, success: Ordering, failure: Ordering,
                 ) -> Result<$value, $value> {
-                    interleave::update(self.word());
+                    interleave::update(self.word(), success);
                     self.0.compare_exchange(expected, new, success, failure)
                 }
                 /// Fails now and then.
@@ -72,7 +66,7 @@ pub mod atomic {
                 pub fn compare_exchange_weak(
                     &self, expected: $value, new: $value, success: Ordering, failure: Ordering,
                 ) -> Result<$value, $value> {
-                    interleave::update(self.word());
+                    interleave::update(self.word(), success);
                     if interleave::draw(16) == 1 {
                         return Err(self.in_memory());
                     }
@@ -110,7 +104,7 @@ pub mod atomic {
             impl $(<$param>)? $name $(<$param>)? { $(
                 #[track_caller]
                 pub fn $method(&self, value: $value, order: Ordering) -> $value {
-                    interleave::update(self.word());
+                    interleave::update(self.word(), order);
                     self.0.$method(value, order)
                 }
             )* }
@@ -146,6 +140,7 @@ pub(crate) mod locks {
     pub(crate) use super::super::blocking::{ReadGuard, WriteGuard};
     pub(crate) use crate::futex_mutex::{Condvar, Mutex, MutexGuard};
     use crate::interleave;
+    use std::sync::atomic::Ordering;
 
     #[derive(Debug)]
     pub(crate) struct RwLock<T>(blocking::RwLock<T>);
@@ -162,7 +157,7 @@ pub(crate) mod locks {
 
         #[track_caller]
         pub(crate) fn try_read(&self) -> Option<ReadGuard<'_, T>> {
-            interleave::fence();
+            interleave::fence(Ordering::SeqCst);
             self.0.try_read()
         }
 
@@ -173,7 +168,7 @@ pub(crate) mod locks {
 
         #[track_caller]
         pub(crate) fn try_write(&self) -> Option<WriteGuard<'_, T>> {
-            interleave::fence();
+            interleave::fence(Ordering::SeqCst);
             self.0.try_write()
         }
 

@@ -181,9 +181,7 @@ impl Schedule {
             && self.random.below(arrival) == 0
         {
             let nth = self.random.below(1 << 16) as usize;
-            if let Some(thread) = self.stores.nth_thread(nth) {
-                self.stores.arrive(thread);
-            }
+            self.stores.arrive(nth);
         }
         self.steps < MOST_STEPS
     }

@@ -1,8 +1,8 @@
-//! Stores on their way: the store buffers of the threads of a run, as the cores of x86 have them.
+//! Stores on their way: a store is seen by its own thread at once, and by the others some time later, as far as the language allows it.
 //!
-//! A store that is not SeqCst is seen by its own thread at once, and by the others some time later; a thread's stores arrive in their
-//! order. A read-modify-write, a SeqCst store or fence, a wake-up and a sleep wait until all of the thread's own have arrived. (Sewell
-//! et al., x86-TSO: a rigorous and usable programmer's model for x86 multiprocessors, 2010.)
+//! A Release store arrives after all earlier ones of its thread, a Relaxed one in any order but that of its own word. A read-modify-write
+//! arrives at once, so it sees the newest value; if it is a Release one, all earlier stores of its thread arrive before. So they do at a
+//! Release or SeqCst fence, a SeqCst store, a wake-up and a sleep.
 //!
 //! SB1. Memory holds the newest value of each word, also one that has not arrived: so an owner who frees or moves an object has all of
 //!      it. What is kept here is the value that the other threads still see.
@@ -17,6 +17,8 @@ const MOST: usize = 8;
 struct Store {
     thread: usize,
     word: usize,
+    /// It arrives after the thread's earlier ones.
+    releases: bool,
     /// What the others see until then.
     old: usize,
 }
@@ -32,18 +34,23 @@ impl Stores {
     }
 
     /// `thread` is about to store in this word, where `old` was.
-    pub(super) fn delay(&mut self, thread: usize, word: usize, old: usize) {
-        self.settle(word, thread);
-        if self.0.iter().filter(|store| store.thread == thread).count() >= MOST {
-            self.arrive(thread);
+    pub(super) fn delay(&mut self, thread: usize, word: usize, old: usize, releases: bool) {
+        self.settle(word, Some(thread));
+        if self.0.iter().filter(|store| store.thread == thread).count() >= MOST
+            && let Some(oldest) = self.0.iter().position(|store| store.thread == thread)
+        {
+            self.0.remove(oldest);
         }
-        self.0.push_back(Store { thread, word, old });
+        self.0.push_back(Store { thread, word, releases, old });
     }
 
-    /// The oldest store of `thread` arrives.
-    pub(super) fn arrive(&mut self, thread: usize) {
-        if let Some(oldest) = self.0.iter().position(|store| store.thread == thread) {
-            self.0.remove(oldest);
+    /// The `nth` store arrives (counted round and round), if it may before the earlier ones of its thread.
+    pub(super) fn arrive(&mut self, nth: usize) {
+        let Some(at) = nth.checked_rem(self.0.len()) else { return };
+        let store = &self.0[at];
+        let before = |earlier: &Store| earlier.thread == store.thread && (store.releases || earlier.word == store.word);
+        if !self.0.iter().take(at).any(before) {
+            self.0.remove(at);
         }
     }
 
@@ -52,10 +59,19 @@ impl Stores {
         self.0.retain(|store| store.thread != thread);
     }
 
-    /// What others than `thread` have stored in this word arrives, and what they stored before it (SB2).
-    pub(super) fn settle(&mut self, word: usize, thread: usize) {
-        while let Some(other) = self.0.iter().find(|store| store.word == word && store.thread != thread) {
-            self.arrive(other.thread);
+    /// What threads (but this one) have stored in this word arrives, and what must arrive before it.
+    pub(super) fn settle(&mut self, word: usize, but: Option<usize>) {
+        let last = |store: &Store| store.word == word && Some(store.thread) != but;
+        while let Some(at) = self.0.iter().rposition(last) {
+            let Some(Store { thread, releases, .. }) = self.0.remove(at) else { return };
+            if releases {
+                let mut earlier = at;
+                self.0.retain(|store| {
+                    let arrives = earlier > 0 && store.thread == thread;
+                    earlier = earlier.saturating_sub(1);
+                    !arrives
+                });
+            }
         }
     }
 
@@ -63,38 +79,55 @@ impl Stores {
     pub(super) fn forget(&mut self, word: usize) {
         self.0.retain(|store| store.word != word);
     }
-
-    /// The thread of the `nth` of those that are on their way (counted round and round), if there is any.
-    pub(super) fn nth_thread(&self, nth: usize) -> Option<usize> {
-        (!self.0.is_empty()).then(|| self.0[nth % self.0.len()].thread)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{MOST, Stores};
 
+    const RELAXED: bool = false;
+    const RELEASE: bool = true;
+
     #[test]
-    fn interleave_stores_arrive_in_their_order() {
+    fn interleave_a_release_store_arrives_after_the_earlier_ones() {
         let mut stores = Stores::default();
-        stores.delay(0, 10, 5);
-        stores.delay(0, 20, 6);
-        stores.delay(0, 10, 7);
-        assert_eq!((stores.seen_by(1, 10), stores.seen_by(1, 20), stores.seen_by(0, 10)), (Some(5), Some(6), None));
+        stores.delay(0, 10, 5, RELAXED);
+        stores.delay(0, 20, 6, RELEASE);
+        stores.delay(0, 30, 7, RELAXED);
+        let seen = |stores: &Stores| [10, 20, 30].map(|word| stores.seen_by(1, word));
+        stores.arrive(1);
+        assert_eq!(seen(&stores), [Some(5), Some(6), Some(7)], "not before the first");
+        stores.arrive(5);
+        assert_eq!(seen(&stores), [Some(5), Some(6), None], "what is Relaxed overtakes");
+        stores.arrive(2);
+        stores.arrive(1);
+        assert_eq!((seen(&stores), stores.seen_by(0, 10)), ([None; 3], None));
         stores.arrive(0);
-        assert_eq!((stores.seen_by(1, 10), stores.seen_by(1, 20)), (Some(7), Some(6)));
-        stores.delay(1, 20, 8);
-        assert_eq!((stores.seen_by(0, 20), stores.seen_by(1, 20), stores.seen_by(1, 10)), (Some(8), None, Some(7)));
-        stores.drain(0);
-        assert_eq!((stores.seen_by(1, 10), stores.nth_thread(3)), (None, Some(1)));
-        stores.forget(20);
-        assert_eq!(stores.nth_thread(0), None);
+    }
+
+    #[test]
+    fn interleave_stores_in_a_word_keep_their_order() {
+        let mut stores = Stores::default();
+        stores.delay(0, 10, 5, RELAXED);
+        stores.delay(0, 10, 6, RELAXED);
+        stores.arrive(1);
+        assert_eq!(stores.seen_by(1, 10), Some(5));
+        stores.delay(0, 20, 7, RELEASE);
+        stores.delay(0, 30, 8, RELAXED);
+        stores.settle(20, None);
+        assert_eq!([10, 20, 30].map(|word| stores.seen_by(1, word)), [None, None, Some(8)]);
+        stores.delay(1, 30, 9, RELAXED);
+        assert_eq!([0, 1].map(|thread| stores.seen_by(thread, 30)), [Some(9), None]);
+        stores.drain(1);
+        stores.delay(0, 30, 1, RELAXED);
+        stores.forget(30);
+        assert_eq!(stores.seen_by(1, 30), None);
     }
 
     #[test]
     fn interleave_a_full_buffer_lets_one_go() {
         let mut stores = Stores::default();
-        (0..=MOST).for_each(|word| stores.delay(0, word, 1));
+        (0..=MOST).for_each(|word| stores.delay(0, word, 1, RELEASE));
         assert_eq!((stores.seen_by(1, 0), stores.seen_by(1, 1)), (None, Some(1)));
     }
 }

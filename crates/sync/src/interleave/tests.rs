@@ -3,10 +3,10 @@
 use super::{at_standstill, explore, run};
 use crate::atomic::{
     AtomicU32,
-    Ordering::{Relaxed, SeqCst},
+    Ordering::{self, Acquire, Relaxed, Release, SeqCst},
     fence,
 };
-use crate::thread::{Instant, sleep, spawn};
+use crate::thread::{Instant, sleep, spawn, yield_now};
 use crate::{Condvar, LockClass, Mutex, Parker};
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,6 +50,19 @@ fn store_then_look<const FENCED: bool>() {
     assert_ne!(both(side(words.clone(), 0), side(words, 1)), (0, 0));
 }
 
+/// A message, then a flag: stored in this order.
+fn message(order: Ordering) {
+    let words = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
+    let sender = words.clone();
+    let sends = move || {
+        sender[0].store(1, Relaxed);
+        sender[1].store(1, order);
+        // Its end would have both arrive.
+        (0..4).for_each(|_| yield_now());
+    };
+    both(sends, || assert!(words[1].load(Acquire) <= words[0].load(Relaxed)));
+}
+
 /// A wake-up that comes before the sleep is lost.
 fn lost_wake_up() {
     let shared = Arc::new((AtomicU32::new(0), crate::futex::Futex::new()));
@@ -62,7 +75,8 @@ fn lost_wake_up() {
 fn interleave_finds_faults() {
     let (lost, _) = failures(lost_update);
     let (missed, _) = failures(store_then_look::<false>);
-    assert!(lost > 5 && missed > 5, "{lost} and {missed}");
+    let (overtaken, _) = failures(|| message(Relaxed));
+    assert!(lost > 5 && missed > 5 && overtaken > 5, "{lost}, {missed}, {overtaken}");
     let (deadlocks, report) = failures(lost_wake_up);
     assert!(deadlocks > 5 && report.contains("deadlock") && report.contains("thread 0 (first) sleeps"), "{report}");
     let endless = run(1, || while Arc::new(AtomicU32::new(0)).load(SeqCst) == 0 {});
@@ -72,6 +86,7 @@ fn interleave_finds_faults() {
 #[test]
 fn interleave_finds_no_fault_where_there_is_none() {
     explore(SEEDS, store_then_look::<true>);
+    explore(SEEDS, || message(Release));
     explore(SEEDS, || {
         let shared = Arc::new((Mutex::new(&CLASS, 0), Condvar::new(), Parker::new()));
         let others = shared.clone();
