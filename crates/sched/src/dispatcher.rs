@@ -332,7 +332,10 @@ impl<R: Runtime> Dispatcher<R> {
         }
         if self.all.active() > 1 {
             // SAFETY: as in `pop`.
-            unsafe { self.own.share_all_priorities() };
+            let Shared(now) = unsafe { self.own.share_all_priorities() };
+            if now {
+                self.all.wake_for_more(self.id, now);
+            }
         }
         debug_assert!(self.until_balance > 0);
         self.until_balance -= 1;

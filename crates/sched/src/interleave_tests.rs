@@ -16,7 +16,7 @@ const PLAIN: Menu = Menu { actions: 30, dirty: false, timers: false, urgency: fa
 
 #[test]
 fn interleave_all_that_is_runnable_runs() {
-    explore(1500, || drive(PLAIN));
+    explore(1200, || drive(PLAIN));
 }
 
 #[test]
@@ -47,5 +47,5 @@ fn interleave_stopped_world() {
 #[test]
 fn interleave_everything() {
     let all = Menu { actions: 40, dirty: true, timers: true, urgency: true, stops: true, blocks: true };
-    explore(1000, move || drive(all));
+    explore(800, move || drive(all));
 }

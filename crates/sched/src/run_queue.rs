@@ -409,14 +409,16 @@ impl<R: Runtime> RunQueue<R> {
     ///
     /// # Safety
     /// R3: the calling thread has the queue's dispatcher.
-    pub(crate) unsafe fn share_all_priorities(&self) {
+    pub(crate) unsafe fn share_all_priorities(&self) -> Shared {
         self.private.with_mut(|private| {
             // SAFETY: R3, the caller's promise.
             let private = unsafe { &mut *private };
+            let shared_none = self.free_shared() == 0;
             if private.len() > 1 {
                 self.share_half(private);
             }
-        });
+            Shared(shared_none)
+        })
     }
 
     /// Shares half of each priority of which nothing is shared.

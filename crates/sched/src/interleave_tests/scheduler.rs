@@ -134,7 +134,7 @@ impl Scheduler {
         process.home.store(self.local.id as u32, Ordering::Relaxed);
         task.begins(self.world, self.local.id);
         let priority = process.priority();
-        let used = [100, 1000, SLICE_REDUCTIONS as u32][draw(3) as usize];
+        let used = if self.world.sleeps { SLICE_REDUCTIONS as u32 } else { [100, 1000, 4000][draw(3) as usize] };
         let end = task.slice(self.world, &self.local);
         // What follows may give it to another thread.
         task.ends();
@@ -149,7 +149,7 @@ impl Scheduler {
         }
         self.unchecked += used;
         let others_waited = self.unchecked >= SLICE_REDUCTIONS as u32;
-        self.dispatcher.after_slice(u64::from(used), priority, others_waited && draw(2) == 0);
+        self.dispatcher.after_slice(u64::from(used), priority, others_waited);
         Step::Ran
     }
 }

@@ -1,7 +1,9 @@
 //! A world of tasks and schedulers, and what must hold in it.
 //!
 //! T1. A task runs as often as it was made runnable, and on one scheduler at a time. No signal is lost.
-//! T2. When all threads sleep, nothing is left to do: no task is runnable or runs, no dirty job waits, no timer is overdue.
+//! T2. When all threads sleep, nothing is left to do: no task is runnable or runs, no dirty job waits, no timer is overdue. A task may
+//!     sleep at the beginning of a slice; then no queue offers anything that an idle scheduler could run (sched/Q2), and only what
+//!     its scheduler runs next, or what is bound to it, waits.
 //! T3. While a block of multi-scheduling holds, slices begin on the first scheduler alone, and for `Block::All` no dirty job on a
 //!     thread of the pools. While the world is stopped no slice begins on any, and no dirty scheduler collects.
 
@@ -20,6 +22,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering:
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+/// Most schedulers.
+const SCHEDULERS: usize = 4;
 /// Most tasks.
 const TASKS: usize = 12;
 /// A timer is late if all threads sleep so long after its time.
@@ -79,6 +83,10 @@ pub(super) struct World {
     collecting: AtomicUsize,
     /// At the last standstill no task ran and no timer was set.
     at_rest: AtomicBool,
+    /// Tasks sleep in slices (T2). Then all slices are long, so that after each a scheduler is woken for what waits.
+    pub(super) sleeps: bool,
+    /// Schedulers that sleep in a slice.
+    in_slice: [AtomicBool; SCHEDULERS],
     /// Schedulers that wait at a safepoint.
     pub(super) at_safepoint: AtomicUsize,
 }
@@ -103,6 +111,8 @@ impl World {
             stopped: AtomicUsize::new(0),
             collecting: AtomicUsize::new(0),
             at_rest: AtomicBool::new(false),
+            sleeps: draw(2) == 0,
+            in_slice: Default::default(),
             at_safepoint: AtomicUsize::new(0),
         }
     }
@@ -239,13 +249,13 @@ impl World {
     // ---- T3
 
     pub(super) fn slice_begins(&self, scheduler: usize) {
+        if self.sleeps && draw(8) == 0 {
+            self.in_slice[scheduler].store(true, Relaxed);
+            sleep(Duration::from_micros(draw(100)));
+            self.in_slice[scheduler].store(false, Relaxed);
+        }
         assert!(scheduler == 0 || self.blocks[0].load(Relaxed) == 0, "T3: a slice on {scheduler} while it is blocked");
         assert_eq!(self.stopped.load(Relaxed), 0, "T3: a slice while the world is stopped");
-    }
-
-    fn nothing_runs(&self, but_dirty: bool) -> bool {
-        self.tasks().filter(|task| task.runs()).count()
-            <= if but_dirty { self.schedulers.numbers.dirty_cpu + self.schedulers.numbers.dirty_io } else { 0 }
     }
 
     /// The block of the calling task holds now.
@@ -265,7 +275,9 @@ impl World {
         let Some(stopped) = self.schedulers.stop_world(Duration::from_millis(20)) else { return };
         self.stopped.fetch_add(1, Relaxed);
         assert_eq!(self.collecting.load(Relaxed), 0, "T3: a collection while the world is stopped");
-        assert!(self.nothing_runs(true), "T3: the world is stopped, and more run than dirty jobs");
+        let dirty = self.schedulers.numbers.dirty_cpu + self.schedulers.numbers.dirty_io;
+        let running = self.tasks().filter(|task| task.runs()).count();
+        assert!(running <= dirty, "T3: the world is stopped, and {running} run");
         (0..draw(20)).for_each(|_| spin_hint());
         self.stopped.fetch_sub(1, Relaxed);
         drop(stopped);
@@ -279,19 +291,25 @@ impl World {
         if self.at_safepoint.load(Relaxed) > 0 || self.schedulers.is_stopping() {
             return Ok(());
         }
-        let waits_in_vain = |task: &&Task| match task.process.status() {
+        let is_left = |task: &&Task| match task.process.status() {
             Status::Waiting => task.signals.load(Ordering::Relaxed) > 0,
             status => status == Status::Runnable,
         };
-        let left = self.tasks().filter(waits_in_vain).count();
+        let busy: Vec<bool> = self.in_slice.iter().map(|sleeps| sleeps.load(Relaxed)).collect();
+        let may_wait: usize =
+            self.schedulers.iter().zip(&busy).map(|(queue, busy)| if *busy { queue.len() } else { 0 }).sum();
+        let all_busy = busy[..self.schedulers.active()].iter().all(|busy| *busy);
+        let offered = !all_busy && self.schedulers.iter().any(|queue| queue.offers());
+        let left = self.tasks().filter(is_left).count().saturating_sub(may_wait);
+        let owned = self.owned() - busy.iter().filter(|busy| **busy).count() as isize;
         let dirty = [DirtyKind::Cpu, DirtyKind::Io].map(|kind| self.waits_in_vain(kind));
         let queued: Vec<usize> = self.schedulers.iter().map(|queue| queue.len()).collect();
         let late = (now.as_nanos() as u64).saturating_sub(LATE_NS);
         let is_overdue = |timer: &TimerId| self.timers.read(*timer).is_some_and(|at_ns| at_ns < late);
         let overdue = self.timers_known.lock().expect("no panic").iter().any(is_overdue);
-        if left > 0 || self.owned() != 0 || queued.iter().any(|n| *n > 0) || dirty != [0, 0] || overdue {
+        if left > 0 || owned != 0 || offered || dirty != [0, 0] || overdue {
             return Err(format!(
-                "T2: all sleep: {left} tasks are left, queues {queued:?}, dirty {dirty:?}, overdue {overdue}"
+                "T2: all sleep: {left} tasks are left, {owned} run, queues {queued:?} (offered {offered}), busy {busy:?}, dirty {dirty:?}, overdue {overdue}"
             ));
         }
         let owned = self.tasks().any(|task| task.process.status().has_owner());
@@ -311,7 +329,10 @@ impl World {
     fn waits_in_vain(&self, kind: DirtyKind) -> usize {
         let dirty = &self.schedulers.dirty;
         let may_run = match kind {
-            _ if self.schedulers.multi_scheduling() == MultiScheduling::Blocked => 1,
+            // The one scheduler that runs does all the work, in turn.
+            _ if self.schedulers.multi_scheduling() == MultiScheduling::Blocked => {
+                usize::from(!self.in_slice[0].load(Relaxed))
+            }
             DirtyKind::Cpu => self.schedulers.dirty_cpu_online(),
             DirtyKind::Io => self.schedulers.numbers.dirty_io,
         };
@@ -358,7 +379,7 @@ impl World {
 
 /// One run: schedulers, tasks and outsiders, until nothing moves any more.
 pub(super) fn drive(menu: Menu) {
-    let normal = 2 + draw(3) as usize;
+    let normal = 2 + draw(SCHEDULERS as u64 - 1) as usize;
     let dirty_cpu = if menu.dirty { 1 + draw(2) as usize } else { 0 };
     let online = if menu.blocks { 1 + draw(normal as u64) as usize } else { normal };
     let numbers = Numbers { normal, online, dirty_cpu, dirty_cpu_online: dirty_cpu, dirty_io: usize::from(menu.dirty) };
