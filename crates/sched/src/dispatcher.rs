@@ -14,6 +14,7 @@ use crate::schedulers::Schedulers;
 use myriad_process::{Priority, Process};
 use myriad_sync::atomic::Ordering;
 use myriad_sync::idle;
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::time::Duration;
 
@@ -35,6 +36,8 @@ pub struct Dispatcher<R: Runtime> {
     id: usize,
     /// It has searched for work before it would have parked, and has not slept since.
     has_searched: bool,
+    /// It was woken for what any scheduler may run, and has taken nothing of that yet (sync.idle/IS3).
+    claimed: Cell<bool>,
     /// It is counted among those that are parked and could work.
     counted: bool,
     /// It has found nothing to run since it last ran something.
@@ -91,6 +94,7 @@ impl<R: Runtime> Dispatcher<R> {
             own: &all[id],
             id,
             has_searched: false,
+            claimed: Cell::new(false),
             counted: false,
             is_idle: false,
             until_balance: BALANCE_ROUNDS,
@@ -140,7 +144,7 @@ impl<R: Runtime> Dispatcher<R> {
         self.pop().or_else(|| self.steal())
     }
 
-    /// It is about to run something: it counts as busy, and makes up for its search.
+    /// It is about to run something: it counts as busy, and makes up for a search.
     #[inline]
     pub fn begin_work(&mut self) {
         let own = self.own();
@@ -150,9 +154,9 @@ impl<R: Runtime> Dispatcher<R> {
             self.is_idle = false;
             own.load.busy_from(self.all.platform.now_ns());
         }
-        if self.has_searched {
+        if self.has_searched | self.claimed.take() {
             self.has_searched = false;
-            self.make_up_for_search();
+            self.wake_for_others();
         }
     }
 
@@ -185,9 +189,10 @@ impl<R: Runtime> Dispatcher<R> {
         }
     }
 
-    /// As long as it searched no scheduler was woken for any work. It has taken some: if more waits, it wakes another one (sched/Q2).
+    /// As long as it searched, or was on its way, no other scheduler was woken. It has taken work: if more waits, it wakes another one
+    /// (sched/Q2).
     #[cold]
-    fn make_up_for_search(&self) {
+    fn wake_for_others(&self) {
         if self.all.iter().any(|queue| queue.offers()) {
             self.all.wake_idle(self.id);
         }
@@ -295,7 +300,7 @@ impl<R: Runtime> Dispatcher<R> {
             self.has_searched = false;
             local.go_online();
         }
-        self.all.idle.leave(&self.own().worker, self.counted);
+        self.claimed.set(self.all.idle.leave(&self.own().worker, self.counted));
     }
 
     fn steal(&self) -> Option<&'static Process<R>> {
@@ -315,6 +320,7 @@ impl<R: Runtime> Dispatcher<R> {
         debug_assert!(!std::ptr::eq(victim, self.own()), "it robs itself");
         let mut stolen = victim.steal_half();
         let first = stolen.pop_front()?;
+        self.claimed.set(false);
         myriad_sync::sim_point();
         let more = !stolen.is_empty();
         stolen.iter().for_each(|one| self.push(one.process()));

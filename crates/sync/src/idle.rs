@@ -30,9 +30,10 @@
 //!      sees what came during the search (sync/SL1 again: that fence, and the producer's).
 //! IS3. A producer that claims an idle worker must wake it. Another producer that sees that worker Woken or Busy need not: the next
 //!      `enter` of that worker comes later than the fence of this producer, so the worker's last look finds the work (IS1). Perhaps
-//!      no sooner than that: the worker may have been leaving by itself, for other work.
+//!      no sooner than that: the worker may have found other work. So one that was claimed, as [`IdleSet::leave`] tells, must look
+//!      again before it does that, and wake another worker for what it leaves.
 //!
-//! All accesses are Relaxed: the fences order them, and what is left in a queue is ordered by the queue's own lock.
+//! All accesses but one are Relaxed: the fences order them, and what is left in a queue is ordered by the queue's own lock.
 //!
 //! What was not done:
 //! - *SeqCst accesses and no fences.* The lengths of all queues would have to be SeqCst as well, in each push and take, and loom
@@ -48,7 +49,7 @@
 
 use crate::atomic::{
     AtomicBool, AtomicU8, AtomicUsize,
-    Ordering::{Relaxed, SeqCst},
+    Ordering::{Acquire, Relaxed, SeqCst},
     fence,
 };
 
@@ -142,13 +143,14 @@ impl IdleSet {
         fence(SeqCst);
     }
 
-    /// A worker is no longer idle; `counted` as when it entered.
-    pub fn leave(&self, worker: &Worker, counted: bool) {
+    /// A worker is no longer idle; `counted` as when it entered. Had a producer claimed it (IS3)?
+    pub fn leave(&self, worker: &Worker, counted: bool) -> bool {
         // Relaxed: a producer that still sees it idle wakes it in vain.
         if counted {
             self.idle.fetch_sub(1, Relaxed);
         }
-        worker.0.store(BUSY, Relaxed);
+        // Acquire: pairs with the fence in `after_push`, after which a producer claims: the worker sees what was left for it (IS3).
+        worker.0.swap(BUSY, Acquire) == WOKEN
     }
 
     /// A producer has left work where workers look for it: gives the set, to look for an idle one.
@@ -214,9 +216,10 @@ mod tests {
         assert!(!set.after_push().is_idle(&workers[1]) && workers[1].is_away(), "woken, but not back");
         assert_eq!(set.after_push().claim(workers.iter().enumerate()), Some(2));
         assert_eq!(set.after_push().claim(workers.iter().enumerate()), None);
-        set.leave(&workers[1], true);
-        set.leave(&workers[2], true);
+        assert!(set.leave(&workers[1], true) && set.leave(&workers[2], true), "claimed, both");
         assert!(set.is_empty() && !workers[1].is_away());
+        set.enter(&workers[1], true);
+        assert!(!set.leave(&workers[1], true), "by itself");
     }
 
     #[test]
@@ -244,7 +247,7 @@ mod tests {
 /// Caught when tried: no fence in `enter`, none in `after_push`, none at the end of a search (work is left beside one that
 /// sleeps); the state or the count of `enter`, or the end of a search, stored after the fence; a last look before `enter`, or
 /// none; a push after the fence; one that was claimed and not woken; nobody woken after a search, or only after one that found
-/// work; an AcqRel fence for any of the three.
+/// work; an AcqRel fence for any of the three; Relaxed for the Acquire of `leave`.
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::{IdleSet, Worker};
@@ -357,6 +360,20 @@ mod loom_tests {
             while !shared.take() {
                 shared.rest(0, false);
             }
+            brings.join().unwrap();
+        });
+    }
+
+    /// A worker that leaves by itself, and has been claimed, must know of the work (IS3).
+    #[test]
+    fn loom_one_that_was_claimed_sees_the_work() {
+        check(4, || {
+            let shared = Shared::new();
+            let brings = shared.clone();
+            let brings = thread::spawn(move || brings.push(0));
+            shared.set.enter(&shared.workers[0], true);
+            let claimed = shared.set.leave(&shared.workers[0], true);
+            assert!(!claimed || shared.sees_work());
             brings.join().unwrap();
         });
     }

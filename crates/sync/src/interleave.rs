@@ -79,7 +79,7 @@ pub fn explore(seeds: u64, body: impl Fn() + Send + Sync + 'static) {
 }
 
 /// Runs `body` by this seed: a number that two runs which differ hardly share, or what went wrong.
-pub fn run(seed: u64, body: impl FnOnce() + Send + 'static) -> Result<u64, String> {
+fn run(seed: u64, body: impl FnOnce() + Send + 'static) -> Result<u64, String> {
     let run = Arc::new(Run {
         schedule: Mutex::new(Schedule::new(seed)),
         turn: AtomicUsize::new(0),

@@ -288,7 +288,8 @@ impl World {
     /// T2.
     fn at_standstill(&self, now: Duration) -> Result<(), String> {
         // Who waits at a safepoint looks now and then whether that is released.
-        if self.at_safepoint.load(Relaxed) > 0 || self.schedulers.is_stopping() {
+        let stops = self.schedulers.safepoint_requested() || self.schedulers.is_stopping();
+        if stops || self.at_safepoint.load(Relaxed) > 0 {
             return Ok(());
         }
         let is_left = |task: &&Task| match task.process.status() {
