@@ -154,6 +154,12 @@ impl<R: Runtime> Dispatcher<R> {
             self.is_idle = false;
             own.load.busy_from(self.all.platform.now_ns());
         }
+        self.make_up_for_others();
+    }
+
+    /// As long as it searched, or was on its way, no other scheduler was woken (sched/Q2).
+    #[inline]
+    fn make_up_for_others(&mut self) {
         if self.has_searched | self.claimed.take() {
             self.has_searched = false;
             self.wake_for_others();
@@ -189,8 +195,7 @@ impl<R: Runtime> Dispatcher<R> {
         }
     }
 
-    /// As long as it searched, or was on its way, no other scheduler was woken. It has taken work: if more waits, it wakes another one
-    /// (sched/Q2).
+    /// If work waits that any scheduler may run, one that is idle is woken.
     #[cold]
     fn wake_for_others(&self) {
         if self.all.iter().any(|queue| queue.offers()) {
@@ -285,6 +290,10 @@ impl<R: Runtime> Dispatcher<R> {
         myriad_sync::sim_point();
         if self.sees_work() {
             return false;
+        }
+        if self.id >= all.active() {
+            // It did not look at the queues of others, for whose work no other scheduler may have been woken because of this one.
+            self.make_up_for_others();
         }
         // Work that waited for thread progress may run now, and make processes runnable in this queue: no other thread learns of them.
         let work = !local.go_offline() || self.sees_work();

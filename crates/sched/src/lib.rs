@@ -66,7 +66,7 @@
 //! Q2. No process that any scheduler may run waits for long beside an idle scheduler. A scheduler that is about to park enters the
 //!     idle set before it looks at the queues a last time; a thread that enqueues a process looks at the set afterwards. A scheduler
 //!     that has searched looks again when its search is over, and wakes another if there is more than it takes; so does one that was
-//!     woken and takes other work.
+//!     woken and takes other work, or is active no more.
 //!     ([`myriad_sync::IdleSet`] has the protocol with its orderings.) When the number of active schedulers changes, all are woken.
 //! Q3. A scheduler whose queue is not empty is awake, or has been woken. So a single process in another's queue is no reason to
 //!     stay awake: it is nearly always in a dialogue with the process that runs there, and wants that core.

@@ -129,7 +129,12 @@ impl Scheduler {
     fn run(&mut self, task: &'static Task) -> Step {
         let process = &task.process;
         self.dispatcher.begin_work();
-        process.start_running();
+        // What it does at the start of a slice in the VM; half of them take their signals later.
+        if draw(2) == 0 {
+            task.saw(process.start_with_signals());
+        } else {
+            process.start_running();
+        }
         process.take_urgency();
         process.home.store(self.local.id as u32, Ordering::Relaxed);
         task.begins(self.world, self.local.id);
@@ -143,6 +148,7 @@ impl Scheduler {
             SliceEnd::Waiting => self.world.waits(process),
             SliceEnd::Exited => {
                 process.set_exiting();
+                task.saw(process.close());
                 process.set_free();
             }
             SliceEnd::Dirty(kind, job) => self.world.schedulers.enqueue_dirty(kind, priority, job),

@@ -2,8 +2,8 @@
 
 use super::world::{Fake, World};
 use crate::{Block, DirtyJob, DirtyKind, Local};
-use myriad_process::{Priority, Process, TimerId};
-use myriad_sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use myriad_process::{Priority, Process, Signals, TimerId};
+use myriad_sync::atomic::AtomicBool;
 use myriad_sync::interleave::draw;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -46,8 +46,7 @@ struct Own {
 /// A process, its signals, and what has become of it. What is counted is std's, and no point where another thread goes on.
 pub(super) struct Task {
     pub(super) process: Process<Fake>,
-    /// Signals that it has not seen.
-    pub(super) signals: AtomicU32,
+    /// Signals that it has taken.
     pub(super) seen: AtomicU64,
     /// How often it was made runnable, and how often it ran.
     pub(super) made_runnable: AtomicU64,
@@ -60,7 +59,6 @@ impl Task {
     pub(super) fn new(process: Process<Fake>) -> Task {
         Task {
             process,
-            signals: AtomicU32::new(0),
             seen: AtomicU64::new(0),
             made_runnable: AtomicU64::new(0),
             ran: AtomicU64::new(0),
@@ -90,10 +88,13 @@ impl Task {
         assert_ne!(self.runs_on.swap(NOBODY, Relaxed), NOBODY, "it does not run");
     }
 
+    /// It has taken these signals.
+    pub(super) fn saw(&self, signals: Signals<Fake>) {
+        self.seen.fetch_add(signals.count() as u64, Relaxed);
+    }
+
     fn see_signals(&self) {
-        self.process.signals_seen();
-        // Acquire: pairs with the Release in `World::signal`.
-        self.seen.fetch_add(u64::from(self.signals.swap(0, Ordering::Acquire)), Relaxed);
+        self.saw(self.process.take_signals());
     }
 
     /// One slice of it.

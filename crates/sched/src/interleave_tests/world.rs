@@ -12,12 +12,11 @@ use super::task::{Job, Task};
 use crate::schedulers::Numbers;
 use crate::{Action, Block, DirtyKind, Local, MultiScheduling, Runtime, Schedulers, Threads, Timers};
 use myriad_heap::{Heap, Settings};
-use myriad_process::{CodePtr, OwnerState, Priority, Process, Resume, Status, TimerId, Wake};
-use myriad_sync::atomic::Ordering;
+use myriad_process::{CodePtr, OwnerState, Priority, Process, Resume, Signal, Status, TimerId, Wake};
 use myriad_sync::interleave::{at_standstill, draw};
 use myriad_sync::thread::{sleep, spawn};
 use myriad_sync::{Progress, spin_hint};
-use myriad_term::{Mfa, Pid, am};
+use myriad_term::{Mfa, Pid, RefNumbers, am};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -168,10 +167,10 @@ impl World {
     }
 
     fn left_signal(&self, task: &Task, enqueue: impl FnOnce(&World, &Process<Fake>)) {
+        // Any signal will do; one that has ended takes none.
+        let Ok(wake) = task.process.push(Signal::Demonitor(RefNumbers([0; 3]))) else { return };
         self.sent.fetch_add(1, Relaxed);
-        // Release: pairs with the Acquire in `Task::slice`.
-        task.signals.fetch_add(1, Ordering::Release);
-        if task.process.signalled() == Wake::Enqueue {
+        if wake == Wake::Enqueue {
             task.made_runnable.fetch_add(1, Relaxed);
             enqueue(self, &task.process);
         }
@@ -293,13 +292,14 @@ impl World {
             return Ok(());
         }
         let is_left = |task: &&Task| match task.process.status() {
-            Status::Waiting => task.signals.load(Ordering::Relaxed) > 0,
+            Status::Waiting => !task.process.has_no_signals(),
             status => status == Status::Runnable,
         };
         let busy: Vec<bool> = self.in_slice.iter().map(|sleeps| sleeps.load(Relaxed)).collect();
         let may_wait: usize =
             self.schedulers.iter().zip(&busy).map(|(queue, busy)| if *busy { queue.len() } else { 0 }).sum();
-        let all_busy = busy[..self.schedulers.active()].iter().all(|busy| *busy);
+        let active = self.schedulers.active();
+        let all_busy = busy[..active].iter().all(|busy| *busy);
         let offered = !all_busy && self.schedulers.iter().any(|queue| queue.offers());
         let left = self.tasks().filter(is_left).count().saturating_sub(may_wait);
         let owned = self.owned() - busy.iter().filter(|busy| **busy).count() as isize;
@@ -310,7 +310,7 @@ impl World {
         let overdue = self.timers_known.lock().expect("no panic").iter().any(is_overdue);
         if left > 0 || owned != 0 || offered || dirty != [0, 0] || overdue {
             return Err(format!(
-                "T2: all sleep: {left} tasks are left, {owned} run, queues {queued:?} (offered {offered}), busy {busy:?}, dirty {dirty:?}, overdue {overdue}"
+                "T2: all sleep: {left} tasks are left, {owned} run, queues {queued:?} (offered {offered}, {active} active), busy {busy:?}, dirty {dirty:?}, overdue {overdue}"
             ));
         }
         let owned = self.tasks().any(|task| task.process.status().has_owner());
@@ -345,9 +345,8 @@ impl World {
         let mut seen = 0;
         for task in self.tasks() {
             assert_eq!(task.made_runnable.load(Relaxed), task.ran.load(Relaxed), "T1: {:?}", task.process.pid);
-            let left = task.signals.load(Ordering::Relaxed);
-            assert!(left == 0 || task.process.status() == Status::Free, "T1: {left} signals are not seen");
-            seen += task.seen.load(Relaxed) + u64::from(left);
+            assert!(task.process.has_no_signals(), "T1: {:?} has not seen its signals", task.process.pid);
+            seen += task.seen.load(Relaxed);
         }
         assert_eq!(self.sent.load(Relaxed), seen, "T1: signals");
         assert_eq!(self.timers_set.load(Relaxed), self.timers_over.load(Relaxed), "timers");
