@@ -155,7 +155,8 @@ impl Task {
         }
     }
 
-    /// Waits until the block holds, works on for a while, and takes it back.
+    /// Waits until the block holds, works on for a while, and takes it back; if it is one of all, not before the dirty jobs are done
+    /// (by the one scheduler that runs).
     fn slice_as_blocker(&self, own: &mut Own, world: &'static World, local: &Local) -> SliceEnd {
         let Some((block, reached, holds)) = &mut own.block else { return SliceEnd::Waiting };
         if !*holds {
@@ -163,7 +164,7 @@ impl Task {
                 *holds = true;
                 world.block_holds(*block);
             }
-        } else if draw(3) == 0 {
+        } else if draw(3) == 0 && !(*block == Block::All && world.dirty_jobs_wait()) {
             world.block_ends(*block);
             world.schedulers.unblock(self.process.pid, *block);
             own.block = None;

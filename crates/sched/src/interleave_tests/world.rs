@@ -218,6 +218,10 @@ impl World {
         assert!(!collects || self.stopped.load(Relaxed) == 0, "T3: a collection while the world is stopped");
     }
 
+    pub(super) fn dirty_jobs_wait(&self) -> bool {
+        [DirtyKind::Cpu, DirtyKind::Io].iter().any(|kind| self.schedulers.dirty.waiting(*kind) > 0)
+    }
+
     // ---- timers
 
     pub(super) fn set_timer(&self, wheel: usize, pid: Pid) -> TimerId {
@@ -270,6 +274,14 @@ impl World {
         self.blocks[1].fetch_sub(usize::from(block == Block::All), Relaxed);
     }
 
+    /// Some times in a row, so that schedulers are on their way out of one stop when the next is requested.
+    fn stop_again_and_again(&self) {
+        for _ in 0..1 + draw(4) {
+            self.stop_for_a_moment();
+            pass_time();
+        }
+    }
+
     fn stop_for_a_moment(&self) {
         let Some(stopped) = self.schedulers.stop_world(Duration::from_millis(20)) else { return };
         self.stopped.fetch_add(1, Relaxed);
@@ -277,7 +289,7 @@ impl World {
         let dirty = self.schedulers.numbers.dirty_cpu + self.schedulers.numbers.dirty_io;
         let running = self.tasks().filter(|task| task.runs()).count();
         assert!(running <= dirty, "T3: the world is stopped, and {running} run");
-        (0..draw(20)).for_each(|_| spin_hint());
+        pass_time();
         self.stopped.fetch_sub(1, Relaxed);
         drop(stopped);
     }
@@ -358,7 +370,7 @@ impl World {
         for _ in 0..4 + draw(6) {
             match draw(8) {
                 0 => sleep(Duration::from_micros(draw(300))),
-                1 if self.menu.stops => self.stop_for_a_moment(),
+                1 if self.menu.stops => self.stop_again_and_again(),
                 2 if self.menu.stops => self.schedulers.while_stopping(spin_hint),
                 3 if self.menu.blocks => {
                     let online = 1 + draw(self.schedulers.len() as u64) as usize;
@@ -374,6 +386,13 @@ impl World {
                 _ => self.signal(self.any_task()),
             }
         }
+    }
+}
+
+fn pass_time() {
+    match draw(2) {
+        0 => (0..draw(20)).for_each(|_| spin_hint()),
+        _ => sleep(Duration::from_micros(draw(150))),
     }
 }
 
