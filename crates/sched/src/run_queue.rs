@@ -399,8 +399,7 @@ impl<R: Runtime> RunQueue<R> {
     #[inline]
     fn share(&self, private: &mut Private<Runnable<R>>, shares: bool) -> Shared {
         if shares && private.len() > 1 && self.free_shared() == 0 && private.len() > private.bound {
-            self.share_half(private);
-            return Shared(true);
+            return self.share_half(private);
         }
         Shared(false)
     }
@@ -413,19 +412,17 @@ impl<R: Runtime> RunQueue<R> {
         self.private.with_mut(|private| {
             // SAFETY: R3, the caller's promise.
             let private = unsafe { &mut *private };
-            let shared_none = self.free_shared() == 0;
-            if private.len() > 1 {
-                self.share_half(private);
-            }
-            Shared(shared_none)
+            if private.len() > 1 { self.share_half(private) } else { Shared(false) }
         })
     }
 
-    /// Shares half of each priority of which nothing is shared.
+    /// Shares half of each priority of which nothing is shared. Was there nothing before that anybody may take?
     // Kept out of what each message of a dialogue goes through.
     #[inline(never)]
-    fn share_half(&self, private: &mut Private<Runnable<R>>) {
+    fn share_half(&self, private: &mut Private<Runnable<R>>) -> Shared {
         let mut queue = self.queue.lock();
+        // Under the lock: a thief may have taken all while this thread waited for it.
+        let now = Shared(self.free_shared() == 0);
         // Relaxed: R1: this thread holds the lock under which it is written.
         let (bound, shared_bound) = (private.bound, self.bound.load(Ordering::Relaxed));
         let mut runs_next = true;
@@ -444,6 +441,7 @@ impl<R: Runtime> RunQueue<R> {
             self.count_own(level, private);
         }
         self.count_shared(&queue);
+        now
     }
 
     /// Moves up what has become more urgent (R5).
