@@ -134,7 +134,7 @@ pub struct Options {
     pub read_concurrency: bool,
     /// `write_concurrency`
     pub write_concurrency: WriteConcurrency,
-    /// `decentralized_counters`
+    /// `decentralized_counters`: only told, for each shard counts what it has in any case.
     pub decentralized_counters: bool,
     /// `compressed`
     pub compressed: bool,
