@@ -53,7 +53,7 @@
 use crate::purge::Purge;
 use crate::{Function, Module, PreparedCode, Runtime, count_bytes};
 use myriad_sync::atomic::Ordering;
-use myriad_sync::{LockClass, RwLock};
+use myriad_sync::{GroupRwLock, LockClass, Spread};
 use myriad_term::{Atom, Export};
 use std::collections::{HashMap, HashSet};
 use std::ptr::{self, NonNull};
@@ -173,14 +173,17 @@ pub enum Deleted {
     NotPurged,
 }
 
+/// Threads that ask at once what is loaded, and write no common line: as `code:ensure_loaded/1` does each time.
+const READERS: usize = 128;
+
 /// All modules of a VM, in their versions, and the purge that is under way.
 pub struct CodeServer<R: Runtime> {
-    pub(crate) table: RwLock<Table<R>>,
+    pub(crate) table: GroupRwLock<Table<R>>,
 }
 
 impl<R: Runtime> Default for CodeServer<R> {
     fn default() -> Self {
-        CodeServer { table: RwLock::new(&CODE_CLASS, Table::default()) }
+        CodeServer { table: GroupRwLock::new(&CODE_CLASS, Spread::AtSecondReader(READERS), Table::default()) }
     }
 }
 

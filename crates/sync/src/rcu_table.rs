@@ -60,6 +60,9 @@ pub enum Retirer<'a> {
     Thread(&'a ThreadSlot),
     /// Any other, as [`Progress::retire_unregistered`].
     Other(&'a Progress),
+    /// Nobody frees it: of a table that lasts as long as the process, and that nothing leaves. The arrays that it has outgrown are together no
+    /// longer than the present one, and who looks in it need not be inside anything.
+    Nobody,
 }
 
 impl Retirer<'_> {
@@ -79,6 +82,7 @@ impl Retirer<'_> {
             Retirer::Thread(slot) => unsafe { slot.retire_object(object, free::<T>) },
             // SAFETY: as above.
             Retirer::Other(progress) => unsafe { progress.retire_object(object, free::<T>) },
+            Retirer::Nobody => {}
         }
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! C1. An [`Export`] or [`FunEntry`] lives for ever once made, because funs, stack traces and other nodes may name it after
 //!     its module has gone. Only its `code` changes, when a module is loaded or purged.
+//! C2. Nothing leaves the tables of names, and arrays that they have outgrown stay: so who looks for a name takes no lock, and need not be
+//!     inside thread progress.
 
 use crate::atom::Atom;
 use myriad_sync::atomic::{AtomicPtr, Ordering};
-use myriad_sync::{LazyLock, LockClass, OnceLock, RwLock};
+use myriad_sync::{LazyLock, LockClass, OnceLock, RcuTable, Retirer};
 use std::cell::Cell;
 use std::cmp::Ordering as Order;
-use std::collections::HashMap;
 
 /// Module, function, arity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -19,6 +20,13 @@ pub struct Mfa {
     pub function: Atom,
     /// Number of arguments.
     pub arity: u8,
+}
+
+impl Mfa {
+    /// Where the table of exports has it.
+    fn hash(self) -> u64 {
+        u64::from(self.module.index()) << 32 | u64::from(self.function.index() ^ u32::from(self.arity) << 24)
+    }
 }
 
 /// The place that calls `M:F/A` go through.
@@ -56,6 +64,11 @@ pub struct FunId {
 }
 
 impl FunId {
+    /// Where the table of fun entries has it.
+    fn hash(&self) -> u64 {
+        u64::from(self.module.index()) << 32 | u64::from(self.old_uniq as u32 ^ (self.index as u32) << 16)
+    }
+
     /// As terms with as many free variables, and the same, compare.
     pub fn compare(&self, other: &FunId) -> Order {
         crate::identity::compare_atoms(self.module, other.module)
@@ -83,13 +96,13 @@ static FUN_CLASS: LockClass = LockClass::new("fun_tab", 801);
 
 /// The exports and fun entries of one VM. Each thread works for one VM at a time, and names those of that VM.
 pub struct CodeNames {
-    exports: RwLock<HashMap<Mfa, &'static Export>>,
-    funs: RwLock<HashMap<FunId, &'static FunEntry>>,
+    exports: RcuTable<&'static Export>,
+    funs: RcuTable<&'static FunEntry>,
 }
 
 impl Default for CodeNames {
     fn default() -> CodeNames {
-        CodeNames { exports: RwLock::new(&EXPORT_CLASS, HashMap::new()), funs: RwLock::new(&FUN_CLASS, HashMap::new()) }
+        CodeNames { exports: RcuTable::new(&EXPORT_CLASS), funs: RcuTable::new(&FUN_CLASS) }
     }
 }
 
@@ -137,8 +150,8 @@ pub fn on_new_export(make: fn(Mfa) -> *mut ()) {
     let exports = CodeNames::current().exports.write();
     let _ = NEW_EXPORT.set(make);
     // Relaxed: written under the lock that is held, or when the export was made.
-    let without_code = |export: &&&Export| export.undefined.load(Ordering::Relaxed).is_null();
-    for export in exports.values().filter(without_code) {
+    let without_code = |export: &&&'static Export| export.undefined.load(Ordering::Relaxed).is_null();
+    for export in exports.iter().filter(without_code) {
         let code = make(export.mfa);
         // Release: pairs with the Acquire of the threads that call it.
         export.undefined.store(code, Ordering::Release);
@@ -152,10 +165,15 @@ impl Export {
         if let Some(found) = Self::find(mfa) {
             return found;
         }
-        CodeNames::current().exports.write().entry(mfa).or_insert_with(|| {
-            let code = NEW_EXPORT.get().map_or(std::ptr::null_mut(), |make| make(mfa));
-            Box::leak(Box::new(Export { code: AtomicPtr::new(code), undefined: AtomicPtr::new(code), mfa }))
-        })
+        let mut exports = CodeNames::current().exports.write();
+        if let Some(found) = exports.find(mfa.hash(), |export| export.mfa == mfa) {
+            return found;
+        }
+        let code = NEW_EXPORT.get().map_or(std::ptr::null_mut(), |make| make(mfa));
+        let new = Export { code: AtomicPtr::new(code), undefined: AtomicPtr::new(code), mfa };
+        let new: &'static Export = Box::leak(Box::new(new));
+        exports.add(mfa.hash(), new, Retirer::Nobody);
+        new
     }
 
     /// Makes it undefined again.
@@ -183,32 +201,39 @@ impl Export {
 
     #[inline(never)]
     fn find_in_table(mfa: Mfa) -> Option<&'static Export> {
-        let found = CodeNames::current().exports.read().get(&mfa).copied()?;
+        // SAFETY: C2.
+        let found = *unsafe { CodeNames::current().exports.find(mfa.hash(), |export| export.mfa == mfa) }?;
         RECENT.with(|recent| recent[recent_slot(mfa)].set(Some(found)));
         Some(found)
     }
 
     /// All exports there are.
     pub fn all() -> Vec<&'static Export> {
-        CodeNames::current().exports.read().values().copied().collect()
+        CodeNames::current().exports.write().iter().copied().collect()
     }
 }
 
 impl FunEntry {
     /// The entry of this identity, made if new.
     pub fn intern(id: FunId) -> &'static FunEntry {
-        if let Some(found) = CodeNames::current().funs.read().get(&id).copied() {
+        let names = &CodeNames::current().funs;
+        let is_it = |entry: &&FunEntry| entry.id == id;
+        // SAFETY: C2.
+        if let Some(found) = unsafe { names.find(id.hash(), is_it) } {
             return found;
         }
-        CodeNames::current().funs.write().entry(id).or_insert_with(|| {
-            let code = AtomicPtr::new(std::ptr::null_mut());
-            Box::leak(Box::new(FunEntry { code, id }))
-        })
+        let mut names = names.write();
+        if let Some(found) = names.find(id.hash(), is_it) {
+            return found;
+        }
+        let new: &'static FunEntry = Box::leak(Box::new(FunEntry { code: AtomicPtr::new(std::ptr::null_mut()), id }));
+        names.add(id.hash(), new, Retirer::Nobody);
+        new
     }
 
     /// All entries there are.
     pub fn all() -> Vec<&'static FunEntry> {
-        CodeNames::current().funs.read().values().copied().collect()
+        CodeNames::current().funs.write().iter().copied().collect()
     }
 
     /// Is code loaded for it?

@@ -3,7 +3,7 @@
 //! The environment is the VM's own copy, taken at start: `os:putenv/2` changes it while other threads read it, which the C
 //! library's does not allow. Programs that ports start get it; the C library still sees the one of the start.
 
-use myriad_sync::{LazyLock, LockClass, RwLock};
+use myriad_sync::{GroupRwLock, LazyLock, LockClass, Spread};
 use myriad_term::{Build, Term, TermRef};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStringExt;
@@ -57,9 +57,11 @@ pub fn name_list<'h, A: Build<'h> + ?Sized>(heap: &mut A, bytes: &[u8], encoding
 }
 
 static CLASS: LockClass = LockClass::new("environ", 905);
-static ENVIRONMENT: LazyLock<RwLock<BTreeMap<Vec<u8>, Vec<u8>>>> = LazyLock::new(|| {
+/// Threads that ask at once and write no common line.
+const READERS: usize = 128;
+static ENVIRONMENT: LazyLock<GroupRwLock<BTreeMap<Vec<u8>, Vec<u8>>>> = LazyLock::new(|| {
     let variables = std::env::vars_os().map(|(k, v)| (k.into_vec(), v.into_vec())).collect();
-    RwLock::new(&CLASS, variables)
+    GroupRwLock::new(&CLASS, Spread::AtSecondReader(READERS), variables)
 });
 
 /// The value of an environment variable.
