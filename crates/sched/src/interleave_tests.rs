@@ -5,15 +5,15 @@
 //! schedulers whose loop is that of `vm`'s cut short (`scheduler`). What must hold is in `world`.
 //!
 //! Caught when tried. Idle set: no fence in `after_push`; no look after `enter` (either of the two before parking is enough); a claimed
-//! one not woken; nobody woken after a search. Queues: the idle home not woken, or looked for before the push; a process not counted,
+//! one not woken; nobody woken after a search; one that was to look, and is active no more, that does not hand it on. Queues: the idle home not woken, or looked for before the push; a process not counted,
 //! bound ones given away, what was shared not taken back; own work alone looked for; the lock's Release Relaxed. Numbers: nobody woken
 //! when they change, nothing passed on, no grace period, dirty schedulers not waited for; no scheduler of either kind woken to stop.
-//! Dirty pools: a job, the end of a block or of a safepoint not told; a safepoint not obeyed. Safepoint: no second look in `block`,
+//! Dirty pools: a job, the end of a block or of a safepoint not told; a `Summons` not kept; a safepoint not obeyed. Safepoint: no second look in `block`,
 //! collections not waited for. Timers: nobody woken for an earlier one, `next_in` not written down. `Parker` and mutex without their
 //! wake-ups; a `Parker` that forgets an early notice; a process that waits although it is signalled.
 //!
-//! Not caught, or too seldom: the other fences of idle set and safepoint, what `Summons` rests on, a mutex with three at once, wake-ups
-//! that another makes good soon. The models of `sync` have those that are its own.
+//! Not caught, or too seldom: the other fences of idle set and safepoint, a `Summons` cleared late, a mutex with three at once, a claimed one that
+//! takes other work and does not look again (once in some 5,500 runs), wake-ups that another makes good soon. The models of `sync` have those that are its own.
 
 mod scheduler;
 mod task;
