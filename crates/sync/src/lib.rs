@@ -90,6 +90,9 @@
 //! Under `--cfg loom` nothing of the facade can be built in a `const`, so no lock or atomic of it can be a plain
 //! static: use [`OnceLock`], or, for statistics that no algorithm depends on, [`statics`].
 
+/// Do runs repeat exactly, on a simulated machine or in an interleaving that a seed draws? Then nothing may be left to chance.
+pub const REPEATS: bool = cfg!(any(feature = "sim", interleaved));
+
 /// A `const fn`, except under `--cfg loom`, whose objects register themselves with the running model.
 macro_rules! const_unless_loom {
     ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => {

@@ -4,7 +4,7 @@
 //! The well-known atoms of [`crate::am`] come first, in its order, so that their indexes are constants.
 
 use crate::am;
-use foldhash::SharedSeed;
+use crate::secret_hash::secret_hash;
 use foldhash::fast::SeedableRandomState;
 use hashbrown::HashTable;
 use myriad_sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use myriad_sync::{AppendVec, LazyLock, LockClass, RwLock};
 use std::cell::Cell;
 use std::cmp::Ordering as Order;
 use std::fmt;
-use std::hash::{BuildHasher, Hasher};
+use std::hash::BuildHasher;
 
 /// An atom: the index of its text in the table that all VMs share.
 #[repr(transparent)]
@@ -101,12 +101,6 @@ impl Table {
     }
 }
 
-/// A hash of short texts that starts from a secret of this process, so that texts which collide cannot be chosen.
-fn text_hash() -> SeedableRandomState {
-    let unknown = std::hash::RandomState::new().build_hasher().finish();
-    SeedableRandomState::with_seed(unknown, SharedSeed::global_random())
-}
-
 /// Atoms that a thread may remember.
 const RECENT_ATOMS: usize = 256;
 
@@ -132,7 +126,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let table = Table {
         texts: AppendVec::new(&TEXT_CLASS, u32::MAX as usize),
         index: RwLock::new(&ATOM_CLASS, HashTable::with_capacity(16 * 1024)),
-        seed: text_hash(),
+        seed: secret_hash(),
     };
     let mut index = table.index.write();
     for text in am::NAMES {

@@ -6,10 +6,13 @@
 //!     inside thread progress.
 
 use crate::atom::Atom;
+use crate::secret_hash::secret_hash;
+use foldhash::fast::SeedableRandomState;
 use myriad_sync::atomic::{AtomicPtr, Ordering};
 use myriad_sync::{LazyLock, LockClass, OnceLock, RcuTable, Retirer};
 use std::cell::Cell;
 use std::cmp::Ordering as Order;
+use std::hash::BuildHasher;
 
 /// Module, function, arity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -20,13 +23,6 @@ pub struct Mfa {
     pub function: Atom,
     /// Number of arguments.
     pub arity: u8,
-}
-
-impl Mfa {
-    /// Where the table of exports has it.
-    fn hash(self) -> u64 {
-        u64::from(self.module.index()) << 32 | u64::from(self.function.index() ^ u32::from(self.arity) << 24)
-    }
 }
 
 /// The place that calls `M:F/A` go through.
@@ -64,11 +60,6 @@ pub struct FunId {
 }
 
 impl FunId {
-    /// Where the table of fun entries has it.
-    fn hash(&self) -> u64 {
-        u64::from(self.module.index()) << 32 | u64::from(self.old_uniq as u32 ^ (self.index as u32) << 16)
-    }
-
     /// As terms with as many free variables, and the same, compare.
     pub fn compare(&self, other: &FunId) -> Order {
         crate::identity::compare_atoms(self.module, other.module)
@@ -98,11 +89,12 @@ static FUN_CLASS: LockClass = LockClass::new("fun_tab", 801);
 pub struct CodeNames {
     exports: RcuTable<&'static Export>,
     funs: RcuTable<&'static FunEntry>,
+    seed: SeedableRandomState,
 }
 
 impl Default for CodeNames {
     fn default() -> CodeNames {
-        CodeNames { exports: RcuTable::new(&EXPORT_CLASS), funs: RcuTable::new(&FUN_CLASS) }
+        CodeNames { exports: RcuTable::new(&EXPORT_CLASS), funs: RcuTable::new(&FUN_CLASS), seed: secret_hash() }
     }
 }
 
@@ -165,14 +157,16 @@ impl Export {
         if let Some(found) = Self::find(mfa) {
             return found;
         }
-        let mut exports = CodeNames::current().exports.write();
-        if let Some(found) = exports.find(mfa.hash(), |export| export.mfa == mfa) {
+        let names = CodeNames::current();
+        let hash = names.seed.hash_one(mfa);
+        let mut exports = names.exports.write();
+        if let Some(found) = exports.find(hash, |export| export.mfa == mfa) {
             return found;
         }
         let code = NEW_EXPORT.get().map_or(std::ptr::null_mut(), |make| make(mfa));
         let new = Export { code: AtomicPtr::new(code), undefined: AtomicPtr::new(code), mfa };
         let new: &'static Export = Box::leak(Box::new(new));
-        exports.add(mfa.hash(), new, Retirer::Nobody);
+        exports.add(hash, new, Retirer::Nobody);
         new
     }
 
@@ -201,8 +195,9 @@ impl Export {
 
     #[inline(never)]
     fn find_in_table(mfa: Mfa) -> Option<&'static Export> {
+        let names = CodeNames::current();
         // SAFETY: C2.
-        let found = *unsafe { CodeNames::current().exports.find(mfa.hash(), |export| export.mfa == mfa) }?;
+        let found = *unsafe { names.exports.find(names.seed.hash_one(mfa), |export| export.mfa == mfa) }?;
         RECENT.with(|recent| recent[recent_slot(mfa)].set(Some(found)));
         Some(found)
     }
@@ -216,18 +211,19 @@ impl Export {
 impl FunEntry {
     /// The entry of this identity, made if new.
     pub fn intern(id: FunId) -> &'static FunEntry {
-        let names = &CodeNames::current().funs;
+        let names = CodeNames::current();
+        let hash = names.seed.hash_one(id);
         let is_it = |entry: &&FunEntry| entry.id == id;
         // SAFETY: C2.
-        if let Some(found) = unsafe { names.find(id.hash(), is_it) } {
+        if let Some(found) = unsafe { names.funs.find(hash, is_it) } {
             return found;
         }
-        let mut names = names.write();
-        if let Some(found) = names.find(id.hash(), is_it) {
+        let mut funs = names.funs.write();
+        if let Some(found) = funs.find(hash, is_it) {
             return found;
         }
         let new: &'static FunEntry = Box::leak(Box::new(FunEntry { code: AtomicPtr::new(std::ptr::null_mut()), id }));
-        names.add(id.hash(), new, Retirer::Nobody);
+        funs.add(hash, new, Retirer::Nobody);
         new
     }
 

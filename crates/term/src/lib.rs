@@ -57,6 +57,7 @@ pub mod node;
 pub mod number_text;
 pub mod phash;
 pub mod print;
+mod secret_hash;
 pub mod size;
 mod stack;
 #[cfg(test)]
