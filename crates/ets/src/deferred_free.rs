@@ -4,7 +4,7 @@
 //! each of these schedulers has begun a new slice ([`myriad_vm::Vm::slices`]). While only one process has used a table, which
 //! cannot read while it writes, what leaves is freed at once (ets.table/TB4).
 
-use crate::hash::Buckets;
+use crate::buckets::Buckets;
 use crate::row::{Row, free_at};
 use myriad_sync::{Progress, ThreadSlot};
 use std::mem::take;

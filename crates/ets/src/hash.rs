@@ -16,6 +16,7 @@
 //! S5. Arrays of buckets and rows that leave the shard are freed when the readers without the lock have moved on
 //!     ([`DeferredFree`]).
 
+use crate::buckets::{Buckets, MOST};
 use crate::deferred_free::DeferredFree;
 use crate::ordered::{Claim, Reader, Right, Writer};
 use crate::row::{HEAD_WORDS, Link, Measured, NewRow, Row};
@@ -24,7 +25,7 @@ use myriad_sync::atomic::{AtomicIsize, AtomicPtr, AtomicU32, Ordering};
 use myriad_sync::thread::CAN_SPAWN;
 use myriad_sync::{LockClass, Mutex, RwLock, SeqLock, SeqWrite};
 use myriad_term::equal::eq_exact;
-use myriad_term::{Arena, TermRef, memory};
+use myriad_term::{Arena, TermRef};
 use std::mem::offset_of;
 use std::ops::Deref;
 
@@ -37,56 +38,6 @@ const COUNTED: usize = 1024;
 
 /// Steps through a chain between two looks at how long it can be.
 const STEPS: usize = 256;
-
-/// What OTP calls the memory of buckets.
-const PURPOSE: memory::Purpose = memory::Purpose("ets", "db_seg");
-
-/// Links in a line of the cache.
-const IN_A_LINE: usize = 8;
-
-/// A line of links: no two shards have links in one line.
-#[repr(C, align(64))]
-struct Line([Link; IN_A_LINE]);
-
-const _: () = assert!(size_of::<Line>() == IN_A_LINE * size_of::<Link>());
-
-/// Room for buckets, a multiple of [`IN_A_LINE`].
-pub struct Buckets(Box<[Line]>);
-
-impl Buckets {
-    /// Room for so many buckets at least.
-    fn new(room: usize) -> *mut Buckets {
-        debug_assert!((1..=MOST).contains(&room));
-        let line = |_| Line(std::array::from_fn(|_| Link::end()));
-        let lines = memory::named(PURPOSE, || (0..room.div_ceil(IN_A_LINE)).map(line).collect());
-        Box::into_raw(Box::new(Buckets(lines)))
-    }
-
-    /// All of its links.
-    #[inline]
-    fn links(&self) -> &[Link] {
-        // SAFETY: a line is its links, and nothing else (asserted above).
-        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * IN_A_LINE) }
-    }
-
-    /// Frees it.
-    ///
-    /// # Safety
-    /// It came from `new`, and no reader can have it any more.
-    pub unsafe fn free(this: *mut Buckets) {
-        // SAFETY: the caller promises that the array came from `new`, and that no reader can have it any more.
-        drop(unsafe { Box::from_raw(this) });
-    }
-
-    /// As [`Buckets::free`], for thread progress.
-    ///
-    /// # Safety
-    /// As there.
-    pub unsafe fn free_at(this: *mut ()) {
-        // SAFETY: the caller promises that the array came from `new`, and that no reader can have it any more.
-        unsafe { Self::free(this.cast()) };
-    }
-}
 
 static HIDDEN_CLASS: LockClass = LockClass::new("db_hash_hidden", 725);
 
@@ -122,9 +73,6 @@ pub struct Shard {
 // Where there is one thread a lock is a flag, and no line has to be shared.
 #[cfg(not(loom))]
 const _: () = assert!(!CAN_SPAWN || offset_of!(Shard, keypos) == 64 && size_of::<Shard>() <= 128);
-
-/// Most buckets of a shard.
-const MOST: usize = u32::MAX as usize;
 
 /// Whether rows may leave now (S3).
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`row`] | one object, in a block of its own, packed in compressed tables; copying in and out |
-//! | [`hash`], [`tree`] | rows by key: linear hashing, B-tree |
+//! | [`hash`] over [`buckets`], [`tree`] | rows by key: linear hashing, B-tree |
 //! | [`ordered`] | a B-tree behind its lock |
 //! | [`trees`], [`one_tree`], [`adapting`] with [`routes`] | what an ordered set asks of its trees; how one does it, and several do |
 //! | [`store`], [`shards`], [`ordered_rows`] | what operations ask of a store of rows; how the two kinds do it |
@@ -21,6 +21,7 @@ pub mod access;
 mod adapting;
 mod admin;
 mod alter;
+pub mod buckets;
 mod counter;
 mod cursor;
 mod deferred_free;
