@@ -4,8 +4,9 @@
 //!     change either sleeps already, and is woken, or does not fall asleep.
 //!
 //! On Linux the kernel's (Franke, Russell, Kirkwood: Fuss, Futexes and Furwocks, 2002), elsewhere and in the model a lock and a
-//! condition, in drawn interleavings a sleep of the run. The time to sleep goes to the kernel as a span, not as a point in time: it is then the kernel's clock alone that
-//! ends a sleep, also where a library that shifts time stands between the process and its clock (libfaketime).
+//! condition, in drawn interleavings a sleep of the run. The time to sleep goes to the kernel as a span, not as a point in time: it is
+//! then the kernel's clock alone that ends a sleep, also where a library that shifts time stands between the process and its clock
+//! (libfaketime).
 
 pub(crate) use chosen::Futex;
 
