@@ -9,25 +9,36 @@ use std::cell::Cell;
 use std::ptr;
 
 thread_local! {
-    /// Made when a core first asks for memory.
+    /// Of each core of the run.
     static HEAPS: [Cell<*mut mi::mi_heap_t>; MOST_CORES] = const { [const { Cell::new(ptr::null_mut()) }; MOST_CORES] };
 }
 
 /// The memory of this program: of each simulated core, and of what no core does.
 pub struct CoreHeaps;
 
-/// The heap of the core that runs; `None`: no core does.
-fn own_heap() -> Option<*mut mi::mi_heap_t> {
-    let core = cost::core()?;
-    let made = HEAPS.with(|heaps| {
-        let heap = &heaps[core];
-        if heap.get().is_null() {
+/// Makes the heaps of so many cores, before one of them runs.
+///
+/// mimalloc 3 finds a thread's part of a heap in an array of the thread's. Each time that this grows, up to 64 bytes behind its old end are
+/// left as they were in the new one (`mi_rezalloc` of a block that was larger than what had been asked for), and may look like a part. So
+/// the heap with the highest number is used first, which makes the array as long as it ever becomes.
+pub fn prepare(cores: usize) {
+    HEAPS.with(|heaps| {
+        for heap in heaps.iter().take(cores).filter(|heap| heap.get().is_null()) {
             // SAFETY: it asks for nothing.
             heap.set(unsafe { mi::mi_heap_new() });
         }
-        heap.get()
+        let last = heaps[cores - 1].get();
+        if !last.is_null() {
+            // SAFETY: the heap is never deleted, and the block is freed once; freeing nothing is allowed.
+            unsafe { mi::mi_free(mi::mi_heap_malloc(last, size_of::<usize>())) };
+        }
     });
-    Some(made).filter(|heap| !heap.is_null())
+}
+
+/// The heap of the core that runs; `None`: no core does, or there was no memory for one.
+fn own_heap() -> Option<*mut mi::mi_heap_t> {
+    let core = cost::core()?;
+    Some(HEAPS.with(|heaps| heaps[core].get())).filter(|heap| !heap.is_null())
 }
 
 // SAFETY: every block is mimalloc's, with the size and alignment that was asked for, and mimalloc knows which heap a block is of.

@@ -89,6 +89,7 @@ fn simulate(words: &Words, machine: &Machine, figures: &std::path::Path) -> Resu
     let clock = Arc::new(VirtualClock::new(words.seed));
     let vm = program::vm(&words.root, words.cores.0, clock.clone())?;
     let module = program::load(vm, &words.files)?;
+    core_heaps::prepare(words.cores.0);
     let placement = Placement::named(&words.placement, &machine.topology, words.cores.0, words.seed)?;
     let mut cores = Cores::new(vm, &clock, machine, placement, words.piece).ok_or("no room for so many cores")?;
     if let Some((seed, _)) = words.faults {

@@ -34,15 +34,16 @@ pub fn trials(words: &Words, first: u64, last: u64) -> Result<i32, String> {
     Ok(i32::from(!failed.is_empty()))
 }
 
-/// The seed of the run that was started first, when it has ended, if it failed, and the first lines of what it said.
+/// The seed of the run that was started first, when it has ended, if it failed: its status, and the first lines of what it said.
 fn next_failure(running: &mut VecDeque<(u64, Child)>) -> Result<Option<(u64, String)>, String> {
     let Some((seed, child)) = running.pop_front() else { return Ok(None) };
     let ended = child.wait_with_output().map_err(|why| format!("cannot wait for a run: {why}"))?;
     // It may not be there.
     let _ = std::fs::remove_file(figures(seed));
     let said = String::from_utf8_lossy(&ended.stderr);
-    let first: Vec<String> = said.lines().take(SAID_LINES).map(|line| format!("    {line}")).collect();
-    Ok((!ended.status.success()).then(|| (seed, first.join("\n"))))
+    let mut told = vec![format!("    {}", ended.status)];
+    told.extend(said.lines().take(SAID_LINES).map(|line| format!("    {line}")));
+    Ok((!ended.status.success()).then(|| (seed, told.join("\n"))))
 }
 
 fn start(words: &Words, seed: u64) -> Result<Child, String> {
