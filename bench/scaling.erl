@@ -2,8 +2,8 @@
 %%
 %% `myriad sim --cores N bench/scaling.erl LOOP [MICROSECONDS]` starts four workers for each scheduler, lets them work for as long as the
 %% window is, counts what they do in the window (200 us of virtual time; on real cores take 100000 or more), and prints
-%% `LOOP OPERATIONS-A-MILLISECOND`. Starting and ending do not count. `names [builtins]` prints the loops. `fan_in SENDERS` has so many processes send
-%% some 20,000 messages together to one, which takes them one by one; its time is from the first to the last.
+%% `LOOP OPERATIONS-A-MILLISECOND`. Starting and ending do not count. `names [builtins]` prints the loops. `fan_in SENDERS [MESSAGES]` has so many processes send
+%% some 20,000 messages, or as many as it says, together to one, which takes them one by one; its time is from the first to the last.
 -module(scaling).
 -export([main/1]).
 
@@ -14,8 +14,8 @@
 
 main(["names"]) -> names(structures());
 main(["names", "builtins"]) -> names(builtins());
-main(["fan_in", Senders]) ->
-    fan_in(list_to_integer(Senders));
+main(["fan_in", Senders | Messages]) ->
+    fan_in(list_to_integer(Senders), list_to_integer(hd(Messages ++ ["20000"])));
 main([Name]) -> main([Name, window(Name)]);
 main([Name, Window]) ->
     {_, Prepare, Body} = lists:keyfind(list_to_atom(Name), 1, structures() ++ builtins()),
@@ -44,8 +44,8 @@ warm_up(Name) ->
         false -> 1
     end.
 
-fan_in(Senders) ->
-    Each = 20000 div Senders,
+fan_in(Senders, Messages) ->
+    Each = Messages div Senders,
     Self = self(),
     Workers = [spawn_link(fun() -> receive go -> send(Self, Each) end end) || _ <- lists:seq(1, Senders)],
     Begin = erlang:monotonic_time(),

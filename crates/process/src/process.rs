@@ -46,6 +46,8 @@ pub struct Process<R: Runtime> {
     bound: AtomicU32,
     exiting: ExitFlag,
     suspended: AtomicBool,
+    /// Does it fall behind those who send it messages?
+    is_behind: AtomicBool,
     blocks_schedulers: AtomicBool,
     /// Wheels on which timers may stand that will send it messages: bits of a [`WheelSet`].
     timer_wheels: AtomicU8,
@@ -74,6 +76,7 @@ impl<R: Runtime> Process<R> {
             bound: AtomicU32::new(0),
             exiting: ExitFlag::new(),
             suspended: AtomicBool::new(false),
+            is_behind: AtomicBool::new(false),
             blocks_schedulers: AtomicBool::new(false),
             timer_wheels: AtomicU8::new(WheelSet::default().bits()),
             place: AtomicU8::new(DirtyState::Not as u8),
@@ -232,6 +235,21 @@ impl<R: Runtime> Process<R> {
     pub fn set_suspended(&self, suspended: bool) {
         // Relaxed: a figure for others to look at; the owner knows.
         self.suspended.store(suspended, Ordering::Relaxed);
+    }
+
+    /// Whether it has not come to many of its messages, or to some signals, in a whole slice: its owner says so when a slice ends.
+    #[inline]
+    pub fn set_behind(&self, is_behind: bool) {
+        debug_assert!(self.status().has_owner(), "P2: its owner knows what is left");
+        // Relaxed: a figure by which senders are paced.
+        self.is_behind.store(is_behind, Ordering::Relaxed);
+    }
+
+    /// Does it fall behind those who send it messages (a figure, already old)?
+    #[inline]
+    pub fn is_behind(&self) -> bool {
+        // Relaxed: as above.
+        self.is_behind.load(Ordering::Relaxed)
     }
 
     /// Its status as others see it, by OTP's name (a figure, already old).

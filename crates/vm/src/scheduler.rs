@@ -493,6 +493,9 @@ impl Ctx<'_> {
     }
 }
 
+/// So many messages left at the end of a slice, and the process is behind its senders.
+const MANY_MESSAGES: usize = 1_000;
+
 impl Vm {
     /// Runs the VM until it stops: on a thread for each scheduler, or (sequential VM) on this one. Returns the exit status.
     pub fn run(&'static self) -> i32 {
@@ -537,7 +540,9 @@ impl Vm {
     /// Puts the process where the way its slice ended says.
     #[inline]
     pub(crate) fn after_slice(&'static self, ctx: &mut Ctx<'_>, end: SliceEnd) {
-        let plain = ctx.state.unhandled.is_none() && !self.switches.any(switches::RUNNABLE_PROCESSES);
+        let plain = ctx.state.unhandled.is_none()
+            && !self.switches.any(switches::RUNNABLE_PROCESSES)
+            && !ctx.process.is_behind();
         if end != SliceEnd::Waiting || !plain {
             self.after_any_slice(ctx, end);
         } else if !ctx.process.try_wait() {
@@ -549,6 +554,8 @@ impl Vm {
     #[inline(never)]
     fn after_any_slice(&'static self, ctx: &mut Ctx<'_>, end: SliceEnd) {
         let process = ctx.process;
+        let many = end != SliceEnd::Waiting && ctx.state.messages.len() >= MANY_MESSAGES;
+        process.set_behind(many || ctx.state.unhandled.is_some());
         match end {
             // process/G3.
             SliceEnd::Waiting if ctx.state.unhandled.is_some() => self.go_on(process),

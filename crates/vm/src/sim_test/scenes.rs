@@ -7,7 +7,7 @@ use crate::scheduler::{Scheduler, Step};
 use crate::timer::Action;
 use crate::vm::Vm;
 use crate::{Process, Signal};
-use myriad_process::{Payload, Priority, Status};
+use myriad_process::{Message, Payload, Priority, Status, Wake};
 use myriad_sched::{Destination, SLICE_REDUCTIONS};
 use myriad_sync::Arc;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -451,6 +451,38 @@ fn a_slice_does_so_many_tasks() {
         assert!(slices < 100, "they are not done");
     }
     assert_eq!(process.status(), Status::Runnable);
+}
+
+#[test]
+fn messages_cost_more_to_one_that_falls_behind() {
+    let mut stage = Stage::new(1, 1);
+    let vm = stage.vm;
+    let (sender, process) = (stage.runner(), stage.runner());
+    vm.schedulers[0].push(process);
+    let cost = Arc::new(AtomicU64::new(0));
+    let price = cost.clone();
+    // What it runs between its slices sends itself a message, as anybody would.
+    let sends = move |ctx: &mut Ctx<'_>| {
+        let before = ctx.state.reductions.left();
+        assert!(ctx.send(ctx.pid().term(), am::ok.term()).is_ok());
+        price.store((before - ctx.state.reductions.left()) as u64, Ordering::Relaxed);
+    };
+    for (messages, is_behind) in [(999, false), (1_000, true), (999, false)] {
+        for _ in 0..messages {
+            let message = Message::new(Payload::immediate(am::ok.term()), sender.pid.term());
+            assert_eq!(process.push_message(message), Wake::AlreadyAwake);
+        }
+        assert!(matches!(stage.schedulers[0].step(), Step::Ran(_)));
+        assert_eq!(process.is_behind(), is_behind);
+        assert!(vm.send(process, Signal::Call(Box::new(sends.clone()))));
+        assert!(vm.send(process, Signal::Call(Box::new(|ctx| while ctx.state.messages.take().is_some() {}))));
+        assert!(matches!(stage.schedulers[0].step(), Step::Ran(_)));
+        assert!(!process.is_behind(), "it has taken them all");
+        assert_eq!(cost.load(Ordering::Relaxed) >= 64, is_behind);
+        // The message that it has sent to itself.
+        assert!(vm.send(process, Signal::Call(Box::new(|ctx| drop(ctx.state.messages.take())))));
+        assert!(matches!(stage.schedulers[0].step(), Step::Ran(_)));
+    }
 }
 
 #[test]
