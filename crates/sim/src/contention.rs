@@ -102,6 +102,21 @@ impl Contention {
         self.spent.set(Shared { lines: spent.lines + lines, locks: spent.locks + locks });
     }
 
+    #[inline(always)]
+    fn is_of_the_stack(&self, address: usize) -> bool {
+        (stack_address()..self.stack_base.get()).contains(&address)
+    }
+
+    /// A line has kept the core for so long.
+    fn note(&self, place: &'static Location<'static>, ns: u64) {
+        if ns > 0 {
+            let mut places = self.places.borrow_mut();
+            let (sum, times) = places.entry((place.file(), place.line())).or_default();
+            *sum += ns;
+            *times += 1;
+        }
+    }
+
     fn fetch(&self, address: usize, access: Access) -> u64 {
         let atomic_ns = if access == Access::Update { self.topology.atomic_ns as u64 } else { 0 };
         let took = self.lines.borrow_mut().access(&self.topology, self.core.get(), self.now.get(), address, access);
@@ -120,16 +135,20 @@ fn stack_address() -> usize {
 
 impl Meter for Contention {
     fn access(&self, address: usize, access: Access, place: &'static Location<'static>) {
-        if (stack_address()..self.stack_base.get()).contains(&address) {
+        if self.is_of_the_stack(address) {
             return;
         }
         let ns = self.fetch(address, access);
-        if ns > 0 {
-            let mut places = self.places.borrow_mut();
-            let (sum, times) = places.entry((place.file(), place.line())).or_default();
-            *sum += ns;
-            *times += 1;
+        self.note(place, ns);
+    }
+
+    fn prefetch(&self, address: usize, access: Access, place: &'static Location<'static>) {
+        if self.is_of_the_stack(address) {
+            return;
         }
+        let ns = self.lines.borrow_mut().prefetch(&self.topology, self.core.get(), self.now.get(), address, access);
+        self.pass(ns, 0);
+        self.note(place, ns);
     }
 
     fn acquire(&self, class: &'static LockClass, hold: Hold) {
@@ -186,6 +205,7 @@ mod tests {
             remote_transfer_ns: 10.0,
             hop_ns: 0.0,
             atomic_ns: 3.0,
+            fetches: 1,
             least_hold_ns: 0.0,
         };
         Contention::new(&topology, 2)

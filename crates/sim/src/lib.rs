@@ -14,6 +14,7 @@ mod core_heaps;
 mod cores;
 mod costs;
 mod faults;
+mod fetches;
 mod fit;
 mod handover;
 mod invariants;

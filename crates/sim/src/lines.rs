@@ -5,9 +5,12 @@
 //! for the farthest. Moving a line that somebody has alone, or taking it, is done for one core at a time; copies of a line that nobody
 //! writes are not waited for. Caches have no size. The first core that comes to a line has it for nothing.
 //!
+//! A core may ask for a line that it is about to access (`fetches.rs`): the fetch begins then, and later the core waits for what is left of it.
+//!
 //! Lines are found by address and never listed, so that where a run's memory lies does not show.
 
 use crate::busy::Busy;
+use crate::fetches::Fetches;
 use crate::topology::Topology;
 use myriad_sync::cost::Access;
 use std::collections::HashMap;
@@ -17,6 +20,10 @@ use std::hash::{BuildHasherDefault, Hasher};
 const LINE_BITS: u32 = 6;
 /// So many lines are known; when there are more, all are forgotten.
 const MOST_LINES: usize = 1 << 20;
+
+/// Of lines asked for ahead a core begins to fetch the next one so much later. On a Zen 3, each line after the first of eight that another
+/// core wrote took 3 to 8 ns (docs/simulator.md, "Calibration").
+const NEXT_NS: u64 = 5;
 
 /// Spreads addresses by multiplication (Knuth, 6.4).
 #[derive(Default)]
@@ -56,6 +63,8 @@ pub struct Lines {
     /// For each line the cores that have a copy: bits, so many words for each.
     copies: Vec<u64>,
     words: usize,
+    /// What cores have asked for ahead.
+    fetches: Fetches,
 }
 
 /// What an access took.
@@ -70,12 +79,57 @@ pub struct Took {
 impl Lines {
     /// For so many cores.
     pub fn new(cores: usize) -> Lines {
-        Lines { numbers: ByAddress::default(), lines: Vec::new(), copies: Vec::new(), words: cores.div_ceil(64) }
+        Lines {
+            numbers: ByAddress::default(),
+            lines: Vec::new(),
+            copies: Vec::new(),
+            words: cores.div_ceil(64),
+            fetches: Fetches::new(cores),
+        }
     }
 
-    /// A core's access at a time.
+    /// A core's access at a time. A line that it has asked for ahead it waits for, if nobody has taken it away since.
     pub fn access(&mut self, topology: &Topology, core: usize, now: u64, address: usize, access: Access) -> Took {
-        let number = self.number(address >> LINE_BITS, core);
+        let line = address >> LINE_BITS;
+        match self.fetches.take(core, line, now) {
+            Some(there) if self.has_copy(core, line) => {
+                let took = self.get(topology, core, there, line, access);
+                Took { waited_ns: there - now + took.waited_ns, ..took }
+            }
+            _ => self.get(topology, core, now, line, access),
+        }
+    }
+
+    /// A core asks at a time for a line that it is about to access, and goes on. Returns how long that keeps it: nothing if it has the line.
+    /// Where no more fetches can be under way it waits until one of them ends.
+    pub fn prefetch(&mut self, topology: &Topology, core: usize, now: u64, address: usize, access: Access) -> u64 {
+        let line = address >> LINE_BITS;
+        if self.has_copy(core, line) && (access == Access::Read || self.is_alone(line)) {
+            return 0;
+        }
+        let begin = self.fetches.begin(core, now, topology.fetches);
+        let took = self.get(topology, core, begin, line, access);
+        let fetch_ns = took.waited_ns + took.transfer_ns;
+        self.fetches.add(core, line, begin + fetch_ns);
+        begin - now + fetch_ns.min(NEXT_NS)
+    }
+
+    /// Does a core have the line, or is it the first that comes to it?
+    fn has_copy(&self, core: usize, line: usize) -> bool {
+        self.numbers.get(&line).is_none_or(|&number| {
+            let word = self.copies[number as usize * self.words + core / 64];
+            word & 1 << (core % 64) != 0
+        })
+    }
+
+    /// Has one core alone the line, or does nobody know it yet?
+    fn is_alone(&self, line: usize) -> bool {
+        self.numbers.get(&line).is_none_or(|&number| self.lines[number as usize].alone)
+    }
+
+    /// A core gets a line for an access at a time.
+    fn get(&mut self, topology: &Topology, core: usize, now: u64, line: usize, access: Access) -> Took {
+        let number = self.number(line, core);
         let copies = &mut self.copies[number * self.words..][..self.words];
         let line = &mut self.lines[number];
         let (word, bit) = (core / 64, 1 << (core % 64));
@@ -138,7 +192,7 @@ fn cores_of(copies: &[u64]) -> impl Iterator<Item = usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Lines, Took};
+    use super::{Lines, NEXT_NS, Took};
     use crate::topology::Topology;
     use myriad_sync::cost::Access::{self, Read, Update, Write};
 
@@ -156,6 +210,7 @@ mod tests {
             remote_transfer_ns: 200.0,
             hop_ns: 0.0,
             atomic_ns: 0.0,
+            fetches: 4,
             least_hold_ns: 0.0,
         }
     }
@@ -193,5 +248,83 @@ mod tests {
             let waited_ns = (core as u64 - 1) * 10;
             assert_eq!(add(core, 5), Took { waited_ns, transfer_ns: 10 });
         }
+    }
+
+    /// Core 0 writes so many lines, and core 8 reads them all from 1000 on, asked for ahead or not: what that takes core 8.
+    fn reading(lines: usize, ahead: bool) -> u64 {
+        let (machine, mut memory) = (machine(), Lines::new(128));
+        let addresses = || (0..lines).map(|line| 0x1000 + line * 64);
+        for address in addresses() {
+            memory.access(&machine, 0, 0, address, Write);
+        }
+        let mut now = 1000;
+        if ahead {
+            for address in addresses() {
+                now += memory.prefetch(&machine, 8, now, address, Read);
+            }
+        }
+        for address in addresses() {
+            let took = memory.access(&machine, 8, now, address, Read);
+            now += took.waited_ns + took.transfer_ns;
+        }
+        now - 1000
+    }
+
+    #[test]
+    fn lines_asked_for_ahead_come_together() {
+        for lines in 1..=4 {
+            assert_eq!(reading(lines, false), lines as u64 * 100);
+            assert_eq!(reading(lines, true), 100 + (lines as u64 - 1) * NEXT_NS);
+        }
+        assert_eq!(reading(3, true), reading(3, true));
+    }
+
+    #[test]
+    fn only_so_many_fetches_are_under_way() {
+        // Four at a time: the fifth begins when the first has come, and the sixth when the second has.
+        assert_eq!(reading(5, true), 200);
+        assert_eq!(reading(8, true), 200 + 3 * NEXT_NS);
+        assert_eq!(reading(9, true), 300);
+    }
+
+    #[test]
+    fn a_core_that_comes_late_waits_for_nothing() {
+        let (machine, mut lines) = (machine(), Lines::new(128));
+        lines.access(&machine, 0, 0, 0x1000, Write);
+        assert_eq!(lines.prefetch(&machine, 8, 1000, 0x1000, Read), NEXT_NS);
+        // It is on its way, or there.
+        assert_eq!(lines.prefetch(&machine, 8, 1005, 0x1000, Read), 0);
+        assert_eq!(lines.access(&machine, 8, 1070, 0x1008, Read), Took { waited_ns: 30, transfer_ns: 0 });
+        assert_eq!(lines.prefetch(&machine, 8, 1100, 0x1000, Read), 0);
+        assert_eq!(lines.access(&machine, 8, 1100, 0x1000, Read), Took::default());
+    }
+
+    #[test]
+    fn a_line_that_was_taken_away_is_fetched_again() {
+        let (machine, mut lines) = (machine(), Lines::new(128));
+        lines.access(&machine, 0, 0, 0x1000, Write);
+        lines.prefetch(&machine, 8, 1000, 0x1000, Read);
+        assert_eq!(lines.access(&machine, 0, 1000, 0x1000, Write), Took { waited_ns: 100, transfer_ns: 100 });
+        assert_eq!(lines.access(&machine, 8, 1300, 0x1000, Read), Took { waited_ns: 0, transfer_ns: 100 });
+        // And so while its fetch was under way.
+        lines.access(&machine, 0, 2000, 0x1000, Write);
+        lines.prefetch(&machine, 8, 3000, 0x1000, Read);
+        lines.access(&machine, 0, 3000, 0x1000, Write);
+        assert_eq!(lines.access(&machine, 8, 3010, 0x1000, Read), Took { waited_ns: 190, transfer_ns: 100 });
+    }
+
+    #[test]
+    fn a_writer_of_a_line_that_it_asked_for_still_takes_the_others_copies() {
+        let (machine, mut lines) = (machine(), Lines::new(128));
+        lines.access(&machine, 0, 0, 0x1000, Write);
+        lines.prefetch(&machine, 8, 1000, 0x1000, Read);
+        assert_eq!(lines.access(&machine, 8, 1060, 0x1000, Write), Took { waited_ns: 40, transfer_ns: 100 });
+    }
+
+    #[test]
+    fn a_line_of_nobody_is_not_asked_for() {
+        let (machine, mut lines) = (machine(), Lines::new(128));
+        assert_eq!(lines.prefetch(&machine, 8, 0, 0x1000, Read), 0);
+        assert_eq!(lines.access(&machine, 0, 0, 0x1000, Write), Took::default());
     }
 }

@@ -28,6 +28,11 @@ const KNOWN: [(&str, &str); 5] = [
     ("zen3-2", include_str!("../machines/zen3-2.toml")),
 ];
 
+/// Lines that a core fetches at a time where a file does not say: as many as Intel's cores from Nehalem to Skylake have line fill
+/// buffers; later ones of all makers have more.
+const FETCHES: usize = 10;
+const MOST_FETCHES: f64 = 64.0;
+
 /// A machine. Times are nanoseconds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Machine {
@@ -82,6 +87,10 @@ impl Machine {
             None => Ok(0.0),
             Some(found) => in_range(key, found, 0.0, MOST_NS),
         })?;
+        let fetches = match numbers.remove("fetches") {
+            None => FETCHES,
+            Some(found) => in_range("fetches", found, 1.0, MOST_FETCHES)? as usize,
+        };
         let mut number = |key: &str, least: f64, most: f64| {
             let found = numbers.remove(key).ok_or_else(|| format!("`{key}` is missing"))?;
             in_range(key, found, least, most)
@@ -124,6 +133,7 @@ impl Machine {
                 remote_transfer_ns: number("remote_transfer_ns", 0.0, MOST_NS)?,
                 hop_ns: number("hop_ns", 0.0, MOST_NS)?,
                 atomic_ns: number("atomic_ns", 0.0, MOST_NS)?,
+                fetches,
                 least_hold_ns: number("least_hold_ns", 0.0, MOST_NS)?,
             },
         };
@@ -239,6 +249,12 @@ mod tests {
     }
 
     #[test]
+    fn a_core_fetches_as_many_lines_as_the_file_says() {
+        let fetches = |name| Machine::named(name).unwrap().topology.fetches;
+        assert_eq!(["ideal", "server-2x64", "tilepro64"].map(fetches), [super::FETCHES, 10, 1]);
+    }
+
+    #[test]
     fn what_is_no_machine_is_refused_in_one_line() {
         let good = super::KNOWN[0].1;
         let bad = [
@@ -254,6 +270,8 @@ mod tests {
             ("memory_ns = 0.0", "", "`memory_ns` is missing"),
             ("sockets = 1", "sockets = 3", "1024 cores are not 3 equal `sockets`"),
             ("mesh_width = 0", "mesh_width = -1", "`mesh_width` is to be a number from 0 to 1024"),
+            ("cores = 1024", "cores = 1024\nfetches = 0", "`fetches` is to be a number from 1 to 64"),
+            ("cores = 1024", "cores = 1024\nfetches = \"10\"", "`fetches` is to be a number from 1 to 64"),
             ("step_ns = 10.0", "step_ns = \"10\"", "`step_ns` is to be a number from 1 to 1000000000"),
             ("step_ns = 10.0", "step_ns = nan", "`step_ns` is to be a number from 1 to 1000000000"),
             ("step_ns = 10.0", "step_ns = 10.0\nspeed = 3", "`speed` is unknown"),

@@ -28,6 +28,8 @@ pub struct Topology {
     pub hop_ns: f64,
     /// A read-modify-write in addition, wherever the line is.
     pub atomic_ns: f64,
+    /// Lines that a core fetches at a time, of those that it has asked for ahead: at least 1.
+    pub fetches: usize,
     /// A lock is held for at least so long.
     pub least_hold_ns: f64,
 }
@@ -84,6 +86,7 @@ mod tests {
             remote_transfer_ns: 100.0,
             hop_ns: 1000.0,
             atomic_ns: 0.0,
+            fetches: 1,
             least_hold_ns: 0.0,
         };
         assert_eq!([1, 2, 7, 8].map(|to| topology.transfer_ns(0, to)), [1, 10, 10, 100]);

@@ -56,6 +56,8 @@ impl Hold {
 pub trait Meter {
     /// The core accesses the line of an address, from this place in the source.
     fn access(&self, address: usize, access: Access, place: &'static Location<'static>);
+    /// The core asks for the line of an address, which it is about to access, and goes on.
+    fn prefetch(&self, address: usize, access: Access, place: &'static Location<'static>);
     /// The core takes a lock, after a wait if another core holds it.
     fn acquire(&self, class: &'static LockClass, hold: Hold);
     /// Could the core take the lock without waiting? A look that finds it held takes time.
@@ -124,6 +126,12 @@ mod reports {
         report(|meter| meter.access(address, access, place));
     }
 
+    #[track_caller]
+    pub(crate) fn prefetch(address: usize, access: Access) {
+        let place = Location::caller();
+        report(|meter| meter.prefetch(address, access, place));
+    }
+
     pub(crate) fn acquire(class: &'static LockClass, hold: Hold) {
         report(|meter| meter.acquire(class, hold));
     }
@@ -172,7 +180,7 @@ pub(crate) use reports::access;
 pub(crate) use reports::{acquire, is_free};
 pub use reports::{aside, core, run_on};
 #[cfg(feature = "sim")]
-pub(crate) use reports::{pause, release};
+pub(crate) use reports::{pause, prefetch, release};
 
 #[cfg(all(test, feature = "sim"))]
 mod tests {
@@ -185,6 +193,7 @@ mod tests {
     #[derive(PartialEq, Debug)]
     enum Told {
         Access(usize, Access),
+        Prefetch(usize, Access),
         Acquire(&'static str, Hold),
         Release(Hold),
         Pause,
@@ -199,6 +208,10 @@ mod tests {
         fn access(&self, address: usize, access: Access, place: &'static Location<'static>) {
             assert!(place.file().starts_with("crates/sync/src/"), "{place}");
             self.told.borrow_mut().push(Told::Access(address, access));
+        }
+        fn prefetch(&self, address: usize, access: Access, place: &'static Location<'static>) {
+            assert!(place.file().ends_with("cost.rs"), "{place}");
+            self.told.borrow_mut().push(Told::Prefetch(address, access));
         }
         fn acquire(&self, class: &'static LockClass, hold: Hold) {
             self.told.borrow_mut().push(Told::Acquire(class.name(), hold));
@@ -244,6 +257,17 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_is_asked_for_is_reported() {
+        let word = 0u64;
+        let all = told(|| {
+            crate::prefetch(&raw const word);
+            crate::prefetch_to_write(&raw const word);
+        });
+        let address = std::ptr::from_ref(&word).addr();
+        assert_eq!(all, [Told::Prefetch(address, Access::Read), Told::Prefetch(address, Access::Write)]);
+    }
+
+    #[test]
     fn a_core_is_a_thread_of_its_own() {
         let own = slot::index();
         let listener = listener(true);
@@ -270,7 +294,7 @@ mod tests {
                     held.push(hold);
                 }
                 Told::Release(hold) => held.retain(|other| *other != hold),
-                Told::Access(..) | Told::Pause => {}
+                Told::Access(..) | Told::Prefetch(_) | Told::Pause => {}
             }
         }
         assert_eq!((shared, held), (vec![false, false, true, false], vec![]));

@@ -29,6 +29,7 @@
 //! | [`extendible`] | what leads from hashes to parts, of which there become more |
 //! | [`count`] | how many hold an object that a table names |
 //! | [`cost`] | what a simulated machine is told of shared lines and locks |
+//! | [`mod@prefetch`] | lines that are about to be read or written, asked for ahead |
 //! | [`point`] | where a test driver may let another thread run |
 //! | [`witness`] | what a checker of invariants is told |
 //! | [`rcu_table`] | a hash table that is read without a lock |
@@ -145,6 +146,7 @@ pub mod pad;
 pub mod parallelism;
 pub mod parker;
 pub mod point;
+pub mod prefetch;
 pub mod profile;
 pub mod progress;
 pub mod rcu_table;
@@ -187,6 +189,7 @@ pub use pad::CachePadded;
 pub use parallelism::{available_parallelism, configured_processors, parallelism_at_start};
 pub use parker::Parker;
 pub use point::{drive_by, sim_point};
+pub use prefetch::{prefetch, prefetch_to_write};
 pub use progress::{Pinned, Progress, Runner, ThreadSlot};
 pub use rcu_table::{RcuTable, RcuWriter, Retirer, Unlinked};
 pub use reactive::ReactiveLock;

@@ -188,6 +188,9 @@ pub(crate) mod locks {
     }
 }
 
+/// Nothing: what memory holds does not depend on it.
+pub(crate) fn prefetch(_address: *const u8, _access: crate::cost::Access) {}
+
 /// A turn of a spin loop: another thread goes on.
 #[track_caller]
 pub(crate) fn spin_loop() {

@@ -1,6 +1,6 @@
 //! The back ends: what an atomic, a cell, a blocking lock and a thread are in this build.
 //!
-//! Each gives the same five names: `atomic`, `cell`, `statics`, `locks`, `thread`. `locks` holds locks without
+//! Each gives the same names: `atomic`, `cell`, `statics`, `locks`, `thread`, `prefetch`, `spin_loop`. `locks` holds locks without
 //! classes; the modules above add order and profile.
 
 #[cfg(loom)]
@@ -31,8 +31,10 @@ pub(crate) mod blocking;
 pub(crate) mod blocking_mutex;
 #[cfg(not(loom))]
 pub mod plain_cell;
+#[cfg(not(any(loom, interleaved, feature = "sim")))]
+pub(crate) mod processor;
 #[cfg(all(not(loom), feature = "single"))]
 pub(crate) mod single_locks;
 
 pub use chosen::{atomic, cell, statics, thread};
-pub(crate) use chosen::{locks, spin_loop};
+pub(crate) use chosen::{locks, prefetch, spin_loop};

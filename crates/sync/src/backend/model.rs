@@ -85,6 +85,9 @@ pub(crate) mod locks {
 }
 pub(crate) use loom::hint::spin_loop;
 
+/// Nothing: a model has no caches.
+pub(crate) fn prefetch(_address: *const u8, _access: crate::cost::Access) {}
+
 /// Cells whose every access loom checks against every other.
 pub mod cell {
     pub use loom::cell::{ConstPtr, MutPtr};

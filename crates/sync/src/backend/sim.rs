@@ -119,6 +119,13 @@ pub(crate) fn spin_loop() {
     std::hint::spin_loop();
 }
 
+/// The simulated core begins to fetch a line; the processor at hand does not.
+#[inline]
+#[track_caller]
+pub(crate) fn prefetch(address: *const u8, access: crate::cost::Access) {
+    crate::cost::prefetch(address.addr(), access);
+}
+
 pub use super::plain_cell as cell;
 pub(crate) use super::threads::locks;
 pub use super::threads::{statics, thread};

@@ -167,6 +167,8 @@ pub use atomic as statics;
 
 pub(crate) use super::single_locks as locks;
 
+pub(crate) use super::processor::prefetch;
+
 /// Spinning can never end when nobody else runs, so a spin is a deadlock found.
 #[inline(never)]
 pub(crate) fn spin_loop() {

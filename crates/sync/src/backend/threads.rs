@@ -26,6 +26,8 @@ pub(crate) mod locks {
     pub(crate) use crate::futex_mutex::{Condvar, Mutex, MutexGuard};
 }
 #[cfg(not(feature = "sim"))]
+pub(crate) use super::processor::prefetch;
+#[cfg(not(feature = "sim"))]
 pub(crate) use std::hint::spin_loop;
 
 /// Threads of the operating system.
