@@ -133,6 +133,11 @@ impl Message {
         self.0.as_ptr().addr()
     }
 
+    /// Notes where the message is, or was, that was left for the same receiver before it: a hint.
+    pub fn set_earlier(&mut self, earlier: usize) {
+        self.chunk_mut().link.set_earlier(earlier);
+    }
+
     /// Hands it over as its link.
     pub fn into_link(self) -> NonNull<QueueLink> {
         ManuallyDrop::new(self).0.cast()

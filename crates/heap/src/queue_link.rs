@@ -18,8 +18,14 @@ const OTHER: u64 = 1;
 const JOINED: u64 = 1 << 1;
 /// The block is in a heap's chain too (`message.rs`, heap/MB2).
 const SHARED: u64 = 1 << 2;
+/// The word says where an earlier message is, too.
+const LEADS: u64 = 1 << 3;
 /// Where the size of the block begins, above what it is: both in one word, so that a message's header fills one cache line.
 const SIZE: u32 = 8;
+/// Where the way to an earlier message begins, if there is one; the size has the bits below.
+const WAY: u32 = 40;
+/// Ways are told in so many bytes: blocks lie at multiples of it.
+const STEP: i64 = 16;
 
 /// The beginning of each block that stands in a queue.
 #[repr(C)]
@@ -55,7 +61,25 @@ impl QueueLink {
     /// Words of the block, this link included.
     #[inline]
     pub(crate) fn block_words(&self) -> usize {
-        (self.state >> SIZE) as usize
+        let above = if self.state & LEADS == 0 { 0 } else { u64::BITS - WAY };
+        (self.state << above >> (SIZE + above)) as usize
+    }
+
+    /// Notes where an earlier message was left for the same receiver, if it is near enough: some 100 MB.
+    pub(crate) fn set_earlier(&mut self, earlier: usize) {
+        debug_assert_eq!(self.state & LEADS, 0, "a message is left once");
+        let way = (earlier.wrapping_sub(std::ptr::from_ref(self).addr()) as i64) / STEP;
+        let is_near = way == way << WAY >> WAY;
+        if is_near && self.state >> WAY == 0 {
+            self.state |= LEADS | (way as u64) << WAY;
+        }
+    }
+
+    /// Where an earlier message for the same receiver may be: it may have been taken and freed.
+    #[inline]
+    pub fn earlier(&self) -> Option<*const u8> {
+        let way = self.state as i64 >> WAY;
+        (self.state & LEADS != 0).then(|| std::ptr::from_ref(self).cast::<u8>().wrapping_offset((way * STEP) as isize))
     }
 
     /// Do the words of the message belong to a heap?
@@ -91,5 +115,34 @@ impl QueueLink {
         debug_assert!(!was || self.is_joined(), "MB2: a block is shared with a heap that has not got its words");
         self.state &= !SHARED;
         was
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{QueueLink, STEP};
+
+    #[test]
+    fn a_way_is_noted_beside_the_size() {
+        for (words, steps, is_noted) in [
+            (8, 5, true),
+            (8, -5, true),
+            (0, 0, true),
+            (u32::MAX as usize, (1 << 23) - 1, true),
+            (1, -(1 << 23), true),
+            (1, 1 << 23, false),
+            (1, -(1 << 23) - 1, false),
+            (1 << 32, 1, false),
+        ] {
+            let mut link = QueueLink::of_block(words);
+            assert_eq!(link.earlier(), None);
+            let earlier = (&raw const link).addr().wrapping_add_signed(steps * STEP as isize);
+            link.set_earlier(earlier);
+            assert_eq!(link.earlier().map(<*const u8>::addr), is_noted.then_some(earlier));
+            assert_eq!(link.block_words(), words);
+            link.set_shared();
+            assert!(link.is_joined() && link.take_shared());
+            assert_eq!(link.block_words(), words);
+        }
     }
 }

@@ -18,6 +18,7 @@
 //! | [`table`], [`listing`] | from a pid to the process; all processes of one moment |
 //! | [`names`] | registered names |
 //! | [`tracee`] | the one word that is tested before anything is traced |
+//! | [`mod@trail`] | where a receiver of many messages finds the next but some |
 //! | [`timer`], [`code_ptr`] | the name of a timer, and the time of a receive; an address in code |
 //! | [`lazy_box`] | parts that few processes have |
 
@@ -43,6 +44,7 @@ pub mod table;
 pub mod tasks;
 pub mod timer;
 pub mod tracee;
+pub mod trail;
 
 pub use code_ptr::CodePtr;
 pub use dictionary::Dictionary;
@@ -65,3 +67,4 @@ pub use table::ProcessTable;
 pub use tasks::{Task, Tasks};
 pub use timer::{ReceiveTimer, TimerId, WheelSet};
 pub use tracee::Tracee;
+pub use trail::Trail;

@@ -24,26 +24,30 @@ const ASKED: u8 = 1 << 7;
 
 /// A process.
 ///
-/// No larger than a size of the allocator: one word more would cost each process 128 bytes.
+/// No larger than a size of the allocator: one word more would cost each process 128 bytes. What others look at is one cache line, which
+/// whoever leaves a signal fetches once; what its owner writes stands in other lines.
+#[repr(C, align(64))]
 pub struct Process<R: Runtime> {
+    /// The scheduling state, and signals not fetched yet.
+    pub(crate) mailbox: Mailbox<Packet<R>>,
     /// The pid by which the process table finds it.
     pub pid: Pid,
     /// The era in which it was born (sync/ID3): tells apart those that have had one pid.
     pub born: u64,
+    /// Whether it is traced, for what and by whom.
+    pub trace: Tracee,
+    /// The scheduler that ran it last, where it goes when it wakes.
+    pub home: AtomicU32,
+    /// Registered name: atom index + 1, or 0.
+    pub name: AtomicU32,
+    /// The scheduler it is bound to + 1, or 0.
+    bound: AtomicU32,
     priority: AtomicU8,
     /// The priority at which it goes into a queue next, if that is higher (a lower number): it has been asked for something. And
     /// whether a process waits for its answer.
     urgency: AtomicU8,
     /// Ends as a system process does: not listed by some tools, never killed by `init:stop`.
     pub system: bool,
-    /// The scheduler that ran it last, where it goes when it wakes.
-    pub home: AtomicU32,
-    /// Registered name: atom index + 1, or 0.
-    pub name: AtomicU32,
-    /// Whether it is traced, for what and by whom.
-    pub trace: Tracee,
-    /// The scheduler it is bound to + 1, or 0.
-    bound: AtomicU32,
     exiting: ExitFlag,
     suspended: AtomicBool,
     /// Does it fall behind those who send it messages?
@@ -53,8 +57,6 @@ pub struct Process<R: Runtime> {
     timer_wheels: AtomicU8,
     /// Where the built-in runs that it has called ([`DirtyState`]).
     place: AtomicU8,
-    /// The scheduling state, and signals not fetched yet.
-    pub(crate) mailbox: Mailbox<Packet<R>>,
     owner_state: UnsafeCell<OwnerState<R>>,
 }
 
@@ -62,25 +64,32 @@ pub struct Process<R: Runtime> {
 unsafe impl<R: Runtime> Sync for Process<R> {}
 
 impl<R: Runtime> Process<R> {
+    #[cfg(not(loom))]
+    const SHARED_LINE: () = assert!(std::mem::offset_of!(Self, owner_state) == 64, "what others look at is one line");
+
     /// A process that waits for its first wake-up.
     pub fn new(pid: Pid, priority: Priority, system: bool, home: u32, state: OwnerState<R>) -> Self {
+        #[cfg(not(loom))]
+        const {
+            Self::SHARED_LINE
+        }
         Process {
+            mailbox: Mailbox::new(Status::Waiting as u8),
             pid,
             born: 0,
+            trace: Tracee::default(),
+            home: AtomicU32::new(home),
+            name: AtomicU32::new(0),
+            bound: AtomicU32::new(0),
             priority: AtomicU8::new(priority as u8),
             urgency: AtomicU8::new(NOT_URGENT),
             system,
-            home: AtomicU32::new(home),
-            name: AtomicU32::new(0),
-            trace: Tracee::default(),
-            bound: AtomicU32::new(0),
             exiting: ExitFlag::new(),
             suspended: AtomicBool::new(false),
             is_behind: AtomicBool::new(false),
             blocks_schedulers: AtomicBool::new(false),
             timer_wheels: AtomicU8::new(WheelSet::default().bits()),
             place: AtomicU8::new(DirtyState::Not as u8),
-            mailbox: Mailbox::new(Status::Waiting as u8),
             owner_state: UnsafeCell::new(state),
         }
     }
@@ -241,8 +250,10 @@ impl<R: Runtime> Process<R> {
     #[inline]
     pub fn set_behind(&self, is_behind: bool) {
         debug_assert!(self.status().has_owner(), "P2: its owner knows what is left");
-        // Relaxed: a figure by which senders are paced.
-        self.is_behind.store(is_behind, Ordering::Relaxed);
+        // Written only when it changes: senders read its line. Relaxed: a figure by which they are paced.
+        if self.is_behind.load(Ordering::Relaxed) != is_behind {
+            self.is_behind.store(is_behind, Ordering::Relaxed);
+        }
     }
 
     /// Does it fall behind those who send it messages (a figure, already old)?

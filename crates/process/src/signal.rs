@@ -114,6 +114,12 @@ unsafe impl<R: Runtime> Link for Packet<R> {
         // SAFETY: the caller promises that the block has not been taken back; its link is only shared here.
         unsafe { std::ptr::from_ref(link.as_ref().next()) }
     }
+
+    #[inline]
+    unsafe fn earlier(link: NonNull<QueueLink>) -> Option<*const u8> {
+        // SAFETY: the caller promises that the block has not been taken back.
+        unsafe { link.as_ref() }.earlier()
+    }
 }
 
 impl<R: Runtime> Packet<R> {

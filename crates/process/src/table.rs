@@ -11,7 +11,7 @@ use crate::process::Process;
 use crate::runtime::Runtime;
 use myriad_sync::atomic::AtomicPtr;
 use myriad_sync::witness::{Event, tell};
-use myriad_sync::{IdTable, Snapshot, Snapshots};
+use myriad_sync::{IdTable, Snapshot, Snapshots, prefetch_to_write};
 use myriad_term::{Pid, RefNumbers, RefUse, memory};
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -92,6 +92,15 @@ impl<R: Runtime> ProcessTable<R> {
     pub fn get(&self, pid: Pid) -> Option<&Process<R>> {
         // SAFETY: TB1.
         self.find(pid).map(|process| unsafe { process.as_ref() })
+    }
+
+    /// As [`ProcessTable::get`], of a process that a signal is about to be left for: its line, which that changes, is on its way meanwhile.
+    #[inline]
+    pub fn get_to_signal(&self, pid: Pid) -> Option<&Process<R>> {
+        let process = self.processes.get(pid.data() as usize)?;
+        prefetch_to_write(process.as_ptr());
+        // SAFETY: TB1.
+        Some(unsafe { process.as_ref() }).filter(|process| process.pid == pid)
     }
 
     /// Numbers of the `value`-th reference, as an alias of a process: they tell its slot, so that no table from references to

@@ -3,7 +3,7 @@
 use crate::X_REGISTERS;
 use crate::pace::Pace;
 use crate::platform::Platform;
-use myriad_process::{ProcessTable, Runtime};
+use myriad_process::{ProcessTable, Runtime, Trail};
 use myriad_sync::atomic::{AtomicBool, Ordering};
 use myriad_sync::{Arc, ThreadSlot};
 use myriad_term::{Pid, RefNumbers, Term};
@@ -37,6 +37,8 @@ pub struct Local {
     rng: u64,
     /// Monotonic time as last read, nanoseconds.
     pub now_ns: u64,
+    /// What it has left for a process that falls behind.
+    pub trail: Trail,
     /// How often slices look up here.
     pub pace: Pace,
 }
@@ -63,6 +65,7 @@ impl Local {
             uniques: 0,
             rng: platform.seed(id) | 1,
             now_ns: platform.now_ns(),
+            trail: Trail::default(),
             pace: Pace::default(),
         }
     }

@@ -322,6 +322,20 @@ mod tests {
     }
 
     #[test]
+    fn a_line_asked_for_to_be_written_moves_once() {
+        let (machine, mut lines) = (machine(), Lines::new(128));
+        lines.access(&machine, 0, 0, 0x1000, Write);
+        lines.access(&machine, 1, 0, 0x1000, Read);
+        assert_eq!(lines.prefetch(&machine, 8, 1000, 0x1000, Write), NEXT_NS);
+        assert_eq!(lines.access(&machine, 8, 1060, 0x1000, Read), Took { waited_ns: 40, transfer_ns: 0 });
+        assert_eq!(lines.access(&machine, 8, 1100, 0x1000, Update), Took::default());
+        // One that it shares is not its own yet.
+        lines.access(&machine, 0, 2000, 0x1000, Read);
+        assert_eq!(lines.prefetch(&machine, 8, 3000, 0x1000, Write), NEXT_NS);
+        assert_eq!(lines.access(&machine, 8, 3100, 0x1000, Write), Took::default());
+    }
+
+    #[test]
     fn a_line_of_nobody_is_not_asked_for() {
         let (machine, mut lines) = (machine(), Lines::new(128));
         assert_eq!(lines.prefetch(&machine, 8, 0, 0x1000, Read), 0);

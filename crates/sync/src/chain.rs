@@ -6,6 +6,7 @@
 //! N1. A node is reachable by one owner at a time: its sender, then the mailbox, then the receiver.
 
 use crate::cell::UnsafeCell;
+use crate::prefetch_to_write;
 use std::{fmt, marker::PhantomData, ptr, ptr::NonNull};
 
 /// A pointer that owns a node of a mailbox.
@@ -28,6 +29,13 @@ pub unsafe trait Link: Sized {
     /// # Safety
     /// `node` came from `into_raw` and has not been taken back.
     unsafe fn next(node: NonNull<Self::Node>) -> *const UnsafeCell<*mut Self::Node>;
+    /// Where a node may be that was left earlier in the same mailbox, if the node says so: a hint, which nobody follows.
+    ///
+    /// # Safety
+    /// As for `next`.
+    unsafe fn earlier(_: NonNull<Self::Node>) -> Option<*const u8> {
+        None
+    }
 }
 
 /// A type with a link inside, so that a `Box` of it can be queued.
@@ -106,6 +114,10 @@ impl<P: Link> Chain<P> {
             // SAFETY: N1, nobody else touches the link.
             self.rest = link.with_mut(|next| unsafe { std::mem::replace(&mut *next, self.oldest) });
             self.oldest = node.as_ptr();
+            // SAFETY: N1, the chain owns the node.
+            if let Some(earlier) = unsafe { P::earlier(node) } {
+                prefetch_to_write(earlier);
+            }
             turned += 1;
         }
         turned

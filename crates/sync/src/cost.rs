@@ -294,7 +294,7 @@ mod tests {
                     held.push(hold);
                 }
                 Told::Release(hold) => held.retain(|other| *other != hold),
-                Told::Access(..) | Told::Prefetch(_) | Told::Pause => {}
+                Told::Access(..) | Told::Prefetch(..) | Told::Pause => {}
             }
         }
         assert_eq!((shared, held), (vec![false, false, true, false], vec![]));

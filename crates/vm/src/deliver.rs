@@ -215,7 +215,7 @@ impl Ctx<'_> {
 
     /// Sends a signal to a local process; `false` if there is none.
     pub fn signal_to(&self, to: myriad_term::Pid, signal: Signal) -> bool {
-        self.vm.processes.get(to).is_some_and(|p| self.vm.send(p, signal))
+        self.vm.processes.get_to_signal(to).is_some_and(|p| self.vm.send(p, signal))
     }
 
     /// As [`Ctx::signal_to`], of a signal whose answer this process waits for: nothing of a priority below its own delays that.

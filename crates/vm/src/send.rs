@@ -143,10 +143,11 @@ impl Ctx<'_> {
     #[inline]
     fn send_to_pid(&mut self, pid: Pid, message: Term) {
         let vm = self.vm;
-        if let Some(process) = vm.processes.get(pid) {
-            let message = self.outgoing(pid.term(), message);
+        if let Some(process) = vm.processes.get_to_signal(pid) {
+            let mut message = self.outgoing(pid.term(), message);
             if process.is_behind() {
                 self.bump(TO_ONE_BEHIND);
+                self.sched.trail.mark(process, &mut message);
             }
             vm.schedule(process, process.push_message(message));
         }
