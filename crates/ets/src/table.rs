@@ -622,7 +622,10 @@ impl Table {
             return;
         }
         // Relaxed: a figure; that there is no holder of several shards follows from their depth (ets.shard_map/SM4).
-        self.threshold.store(NEVER, Ordering::Relaxed);
+        // Written once: all look-ups read its line.
+        if self.threshold.load(Ordering::Relaxed) != NEVER {
+            self.threshold.store(NEVER, Ordering::Relaxed);
+        }
         shards.divide(shard);
     }
 
