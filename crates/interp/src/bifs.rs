@@ -102,10 +102,11 @@ fn run_built_in(m: &mut Machine<'_, '_>, def: &BifDef, arity: usize, at: Resume)
     // SAFETY: instructions and collections write registers, and a built-in does neither: it asks for a collection by giving way
     // (`Ctx::make_room`), and is called again.
     let args = unsafe { m.args(arity) };
+    let forgone = m.ctx.state.reductions.forgone();
     let result = (def.function_ptr)(m.ctx, args);
     let left = m.reds;
     m.come_back();
-    costs::called(def, left - m.reds);
+    costs::called(def, left - m.reds - (m.ctx.state.reductions.forgone() - forgone));
     result
 }
 

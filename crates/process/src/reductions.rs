@@ -16,6 +16,8 @@ pub struct Reductions {
     left: i32,
     /// By so many fewer the engine believes to have (RD1).
     negative_by: i32,
+    /// So many of this slice's are neither left nor used.
+    forgone: i32,
     /// Used in earlier slices.
     earlier: u64,
 }
@@ -24,7 +26,7 @@ impl Reductions {
     /// A slice of so many begins.
     #[inline]
     pub fn begin_slice(&mut self, given: i32) {
-        self.left = given;
+        (self.left, self.forgone) = (given, 0);
     }
 
     /// The slice, which had so many, is over: how many were used.
@@ -36,7 +38,7 @@ impl Reductions {
 
     /// How many of the slice's are used.
     pub fn used_of(&self, given: i32) -> u32 {
-        given.saturating_sub(self.left).max(0) as u32
+        given.saturating_sub(self.left).saturating_sub(self.forgone).max(0) as u32
     }
 
     /// Used in earlier slices.
@@ -60,6 +62,17 @@ impl Reductions {
     #[inline]
     pub fn spend(&mut self, reductions: usize) {
         self.left = self.left.saturating_sub(i32::try_from(reductions).unwrap_or(i32::MAX));
+    }
+
+    /// The slice has so many fewer, for no work.
+    pub fn forgo(&mut self, reductions: i32) {
+        self.left = self.left.saturating_sub(reductions);
+        self.forgone = self.forgone.saturating_add(reductions);
+    }
+
+    /// How many of this slice's were given up without work.
+    pub fn forgone(&self) -> i32 {
+        self.forgone
     }
 
     /// Are they used up?
@@ -127,6 +140,20 @@ mod tests {
         reductions.begin_slice(4000);
         reductions.count_negatively(true, LOOK);
         assert!(reductions.of_engine() <= 0 && !reductions.exhausted());
+    }
+
+    #[test]
+    fn what_is_given_up_is_neither_left_nor_used() {
+        let mut reductions = Reductions::default();
+        reductions.begin_slice(4000);
+        reductions.spend(100);
+        reductions.forgo(64);
+        assert_eq!((reductions.left(), reductions.used_of(4000), reductions.forgone()), (3836, 100, 64));
+        reductions.forgo(3836);
+        assert!(reductions.exhausted());
+        assert_eq!((reductions.end_slice(4000), reductions.earlier()), (100, 100));
+        reductions.begin_slice(4000);
+        assert_eq!((reductions.left(), reductions.used_of(4000), reductions.forgone()), (4000, 0, 0));
     }
 
     #[test]

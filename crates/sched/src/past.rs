@@ -26,10 +26,13 @@ impl<R: Runtime> Schedulers<R> {
         self.wake_if_idle(to);
     }
 
-    /// What a scheduler runs next: it pulls, looks into its own queue, and steals (3.3.6, 3.3.7).
+    /// What a scheduler runs next: it pulls, looks into its own queue, and steals (3.3.6, 3.3.7). All that waits is shared: each queue was one
+    /// under one lock.
     pub(crate) fn pick_as_past(&self, past: &R13b04, id: usize) -> Option<&'static Process<R>> {
         (0..PRIORITIES).for_each(|priority| self.pull_as_past(past, id, priority));
-        self[id].pop().or_else(|| victims(id, self.active(), self.len()).find_map(|victim| self[victim].steal_last()))
+        self[id]
+            .pop_shared()
+            .or_else(|| victims(id, self.active(), self.len()).find_map(|victim| self[victim].steal_last()))
     }
 
     fn pull_as_past(&self, past: &R13b04, id: usize, priority: usize) {

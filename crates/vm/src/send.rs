@@ -18,9 +18,9 @@ pub enum Sent {
 
 /// Words that are copied for one reduction.
 const COPIED_PER_REDUCTION: usize = 16;
-/// Reductions for a message to a process that falls behind. Its senders get so much less of the cores that it catches up: of 64 that send
-/// as fast as they can, each sends some 60 messages between two slices of the receiver.
-const TO_ONE_BEHIND: usize = 64;
+/// By so many reductions a message to a process that falls behind shortens its sender's slice. Senders get so much less of the cores that it
+/// catches up: of 64 that send as fast as they can, each sends some 60 messages between two slices of the receiver.
+const TO_ONE_BEHIND: i32 = 64;
 /// Bytes that are handed to a port for one reduction.
 const BYTES_PER_REDUCTION: usize = 256;
 
@@ -146,7 +146,7 @@ impl Ctx<'_> {
         if let Some(process) = vm.processes.get_to_signal(pid) {
             let mut message = self.outgoing(pid.term(), message);
             if process.is_behind() {
-                self.bump(TO_ONE_BEHIND);
+                self.state.reductions.forgo(TO_ONE_BEHIND);
                 self.sched.trail.mark(process, &mut message);
             }
             vm.schedule(process, process.push_message(message));

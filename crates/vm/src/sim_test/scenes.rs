@@ -454,7 +454,7 @@ fn a_slice_does_so_many_tasks() {
 }
 
 #[test]
-fn messages_cost_more_to_one_that_falls_behind() {
+fn messages_to_one_that_falls_behind_shorten_the_slice() {
     let mut stage = Stage::new(1, 1);
     let vm = stage.vm;
     let (sender, process) = (stage.runner(), stage.runner());
