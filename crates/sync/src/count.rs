@@ -1,6 +1,6 @@
 //! How many hold an object, where a table may name the object without holding it.
 //!
-//! N1. The holder for which [`Count::release`] is true has the object to itself: whatever the others did with it is done.
+//! N1. The holder for which [`Count::release`] is true (or [`Count::release_some`] gives what it released) has the object to itself: whatever the others did with it is done.
 //! N2. A thread that finds the object in a table must hold it by [`Count::try_hold`] under the table's lock, and the last holder
 //!     must take it out under that lock before it frees it: so what stands in the table under the lock is not freed yet, held or not.
 //!
@@ -23,8 +23,14 @@ impl Count {
     /// One holder more, which got the object from a holder.
     #[inline]
     pub fn hold(&self) {
-        // Relaxed: the new holder got the object from an old one, by means that order all that the old one did.
-        self.0.fetch_add(1, Ordering::Relaxed);
+        self.hold_more(1);
+    }
+
+    /// So many holders more, which got the object from a holder; how many there were.
+    #[inline]
+    pub fn hold_more(&self, more: usize) -> usize {
+        // Relaxed: the new holders got the object from an old one, by means that order all that the old one did.
+        self.0.fetch_add(more, Ordering::Relaxed)
     }
 
     /// One holder more, which found the object in a table; false if there is none any more (N2).
@@ -38,13 +44,27 @@ impl Count {
     #[inline]
     #[must_use]
     pub fn release(&self) -> bool {
-        // Release: what this holder did with the object is done; pairs with the fence of the last.
-        if self.0.fetch_sub(1, Ordering::Release) > 1 {
-            return false;
+        self.release_some(1) == 1
+    }
+
+    /// So many holders less, all of them the caller's; how many there were. If there were no others, these were the last (N1).
+    #[inline]
+    #[must_use]
+    pub fn release_some(&self, some: usize) -> usize {
+        // Release: what these holders did with the object is done; pairs with the fence of the last, and with `is_one`.
+        let before = self.0.fetch_sub(some, Ordering::Release);
+        debug_assert!(before >= some, "more holders than were counted");
+        if before == some {
+            // Acquire: pairs with the Release of all the others.
+            fence(Ordering::Acquire);
         }
-        // Acquire: pairs with the Release of all the others.
-        fence(Ordering::Acquire);
-        true
+        before
+    }
+
+    /// Is the caller the only holder? Then it has the object to itself, until it gives it to another.
+    pub fn is_one(&self) -> bool {
+        // Acquire: pairs with the Release in `release_some`: what the other holders did with the object is done.
+        self.0.load(Ordering::Acquire) == 1
     }
 
     /// How many there are (a figure, already old).
@@ -75,7 +95,7 @@ mod tests {
     }
 }
 
-/// Caught when tried: Relaxed for the Release or without the fence in `release`; `hold` instead of `try_hold`; freeing before
+/// Caught when tried: Relaxed for the Release or without the fence in `release_some`; `hold` instead of `try_hold`; freeing before
 /// the object is taken out of the table.
 #[cfg(all(test, loom))]
 mod loom_tests {

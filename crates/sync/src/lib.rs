@@ -27,7 +27,7 @@
 //! | [`seqlock`], [`sharing`], [`tombstone`] | optimistic reads of what a lock protects; how many users read so; its deletion |
 //! | [`directory`] | what leads to locks and is replaced whole |
 //! | [`extendible`] | what leads from hashes to parts, of which there become more |
-//! | [`count`] | how many hold an object that a table names |
+//! | [`count`], [`credits`] | how many hold an object that a table names; references that a thread keeps, for objects that many hold |
 //! | [`cost`] | what a simulated machine is told of shared lines and locks |
 //! | [`mod@prefetch`] | lines that are about to be read or written, asked for ahead |
 //! | [`point`] | where a test driver may let another thread run |
@@ -116,6 +116,7 @@ pub mod class;
 pub mod cost;
 pub mod count;
 pub mod counter;
+pub mod credits;
 pub mod directory;
 pub mod exit_flag;
 pub mod extendible;
@@ -175,6 +176,7 @@ pub use chain::{Chain, HasNext, Link};
 pub use class::LockClass;
 pub use count::Count;
 pub use counter::{ShardedCounter, ShardedTally, Tally};
+pub use credits::{Counted, Credits};
 pub use directory::{Directory, Entered};
 pub use exit_flag::ExitFlag;
 pub use extendible::Extendible;

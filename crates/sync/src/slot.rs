@@ -69,8 +69,16 @@ pub fn own(most: usize) -> Option<usize> {
     if cfg!(any(loom, feature = "single")) {
         return None;
     }
-    let known = INDEX.try_with(Cell::get).unwrap_or(GONE);
-    if known < most.min(GONE) { Some(known) } else { first_index(known).filter(|index| *index < most) }
+    known(most).or_else(|| first_index().filter(|index| *index < most))
+}
+
+/// As [`own`], but for a thread that has not asked for its number yet.
+#[inline]
+pub fn known(most: usize) -> Option<usize> {
+    if cfg!(any(loom, feature = "single")) {
+        return None;
+    }
+    INDEX.try_with(Cell::get).ok().filter(|known| *known < most.min(GONE))
 }
 
 /// How many numbers have been given: no thread has this one or a larger one, unless it has just begun.
@@ -90,8 +98,8 @@ pub(crate) fn stand_for<R>(index: usize, work: impl FnOnce() -> R) -> R {
 }
 
 #[cold]
-fn first_index(known: usize) -> Option<usize> {
-    match known {
+fn first_index() -> Option<usize> {
+    match INDEX.try_with(Cell::get).unwrap_or(GONE) {
         GONE => None,
         UNKNOWN => {
             let taken = LEASE.try_with(|lease| lease.0).ok()?;

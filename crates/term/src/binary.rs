@@ -8,8 +8,7 @@
 use crate::boxed::{Boxed, Kind};
 use crate::memory;
 use crate::word::TermRef;
-use myriad_sync::atomic::{AtomicUsize, Ordering};
-use myriad_sync::{ShardedTally, Tally};
+use myriad_sync::{Count, Counted, Credits, ShardedTally, Tally};
 use std::alloc::{Layout, dealloc, realloc};
 use std::borrow::Cow;
 use std::ptr::NonNull;
@@ -22,7 +21,7 @@ pub const WRITABLE: u32 = 1;
 
 /// The counted block behind shared binaries; one of no bytes has no memory of its own.
 struct Block {
-    references: AtomicUsize,
+    references: Count,
     len: usize,
     data: *mut u8,
     capacity: usize,
@@ -35,12 +34,47 @@ impl Block {
     }
 }
 
+impl Counted for Block {
+    #[inline]
+    fn count(&self) -> &Count {
+        &self.references
+    }
+
+    #[inline(never)]
+    unsafe fn free(block: NonNull<Block>) {
+        // SAFETY: the last reference; the block and its data came from the global allocator with these layouts.
+        unsafe {
+            let block = Box::from_raw(block.as_ptr());
+            SHARED.go(block.bytes());
+            if block.capacity > 0 {
+                dealloc(block.data, Layout::array::<u8>(block.capacity).unwrap_unchecked());
+            }
+        }
+    }
+}
+
 /// All shared binaries, their blocks included.
 static SHARED: ShardedTally = ShardedTally::new();
 
-/// All shared binaries, and the bytes that they take: `erlang:memory(binary)`.
+/// References to widely shared binaries that schedulers keep.
+static CREDITS: Credits<Block> = Credits::new();
+
+/// All shared binaries, and the bytes that they take: `erlang:memory(binary)`. What only other threads keep ([`renew_references`])
+/// counts.
 pub fn shared() -> Tally {
+    CREDITS.give_back();
     SHARED.now()
+}
+
+/// Gives back the references that the calling thread keeps, and lets it keep some from now on: it must call this again soon and before
+/// it sleeps, and [`keep_no_references`] before it ends.
+pub fn renew_references() {
+    CREDITS.settle();
+}
+
+/// Gives back the references that the calling thread keeps; it keeps none from now on.
+pub fn keep_no_references() {
+    CREDITS.close();
 }
 
 /// A counted, immutable run of bytes outside all heaps.
@@ -61,7 +95,7 @@ impl SharedBinary {
             data.write_bytes(0, len);
             fill(std::slice::from_raw_parts_mut(data, len));
         }
-        Self::of_block(Block { references: AtomicUsize::new(1), len, data, capacity })
+        Self::of_block(Block { references: Count::new(), len, data, capacity })
     }
 
     /// A copy of the bytes.
@@ -70,7 +104,7 @@ impl SharedBinary {
         let data = alloc_bytes(capacity);
         // SAFETY: `capacity` fresh bytes, at least as many as the source has.
         unsafe { data.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-        Self::of_block(Block { references: AtomicUsize::new(1), len: bytes.len(), data, capacity })
+        Self::of_block(Block { references: Count::new(), len: bytes.len(), data, capacity })
     }
 
     /// The same bytes, without copying where the vector's allocation fits.
@@ -80,7 +114,7 @@ impl SharedBinary {
         }
         let mut bytes = std::mem::ManuallyDrop::new(bytes);
         let (data, len, capacity) = (bytes.as_mut_ptr(), bytes.len(), bytes.capacity());
-        Self::of_block(Block { references: AtomicUsize::new(1), len, data, capacity })
+        Self::of_block(Block { references: Count::new(), len, data, capacity })
     }
 
     fn of_block(block: Block) -> SharedBinary {
@@ -112,14 +146,13 @@ impl SharedBinary {
 
     /// Is this the only reference?
     pub fn is_unique(&self) -> bool {
-        // Acquire: pairs with the Release in `drop`, so that whatever another holder read happened before we write.
-        self.block().references.load(Ordering::Acquire) == 1
+        self.block().references.is_one()
     }
 
-    /// How many references there are (a figure, already old).
+    /// How many references there are (a figure, already old), those included that other threads keep ([`renew_references`]).
     pub fn references(&self) -> usize {
-        // Relaxed: a statistic.
-        self.block().references.load(Ordering::Relaxed)
+        CREDITS.give_back();
+        self.block().references.get()
     }
 
     /// The count's holder as a word for a boxed object; [`SharedBinary::from_raw`] takes it back.
@@ -182,27 +215,19 @@ fn alloc_bytes(capacity: usize) -> *mut u8 {
 }
 
 impl Clone for SharedBinary {
+    #[inline]
     fn clone(&self) -> Self {
-        // Relaxed: a new reference is made from one that is held, as with Arc.
-        self.block().references.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: this reference is held.
+        unsafe { CREDITS.hold(self.0) };
         SharedBinary(self.0)
     }
 }
 
 impl Drop for SharedBinary {
+    #[inline]
     fn drop(&mut self) {
-        // Release: our reads happen before the last holder frees; pairs with the Acquire fence below and in `is_unique`.
-        if self.block().references.fetch_sub(1, Ordering::Release) == 1 {
-            myriad_sync::atomic::fence(Ordering::Acquire);
-            // SAFETY: the last reference; the block and its data came from the global allocator with these layouts.
-            unsafe {
-                let block = Box::from_raw(self.0.as_ptr());
-                SHARED.go(block.bytes());
-                if block.capacity > 0 {
-                    dealloc(block.data, Layout::array::<u8>(block.capacity).unwrap_unchecked());
-                }
-            }
-        }
+        // SAFETY: this reference is held, and used no more.
+        unsafe { CREDITS.release(self.0) };
     }
 }
 

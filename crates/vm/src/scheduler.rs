@@ -21,7 +21,7 @@ use myriad_sched::microstate::{self, State};
 use myriad_sched::{DirtyKind, Dispatcher, Local, Look, Pace, SLICE_REDUCTIONS, Search};
 use myriad_sync::atomic::Ordering;
 use myriad_sync::thread::{self, CAN_SPAWN};
-use myriad_term::am;
+use myriad_term::{am, binary};
 use std::time::Duration;
 
 /// Reductions of a slice that handling signals may take before the process runs its own code: a flood of them does not keep it from its work.
@@ -33,6 +33,8 @@ const SLICE_OVERHEAD: u32 = 100;
 /// How long the busy scheduler of the sequential VM lets events of file descriptors lie (nanoseconds), as OTP's lets them lie for some
 /// thousand reductions.
 const POLL_EVERY_NS: u64 = 1_000_000;
+/// How long a busy scheduler keeps references to widely shared binaries (nanoseconds, and up to a slice more).
+const KEEP_REFERENCES_NS: u64 = 1_000_000;
 
 /// What a step did.
 #[must_use]
@@ -57,6 +59,8 @@ pub struct Scheduler {
     unchecked: u32,
     /// When file descriptors are looked at next, in the sequential VM.
     next_poll_ns: u64,
+    /// When the references that it keeps go back next ([`binary::renew_references`]).
+    next_renewal_ns: u64,
     /// More timers were due then than are fired at a time.
     overdue: bool,
     /// Reductions since free memory last went back to the system.
@@ -93,6 +97,7 @@ impl Scheduler {
             dispatcher: Dispatcher::new(&vm.schedulers, id)?,
             unchecked: 0,
             next_poll_ns: 0,
+            next_renewal_ns: 0,
             overdue: false,
             untrimmed: 0,
             served: false,
@@ -112,6 +117,7 @@ impl Scheduler {
         self.local.quiescent();
         let schedulers = &self.vm.schedulers;
         if schedulers.is_stopping() {
+            binary::keep_no_references();
             return Step::Stop;
         }
         let active = schedulers.active();
@@ -146,6 +152,7 @@ impl Scheduler {
         if self.overdue {
             return Step::Ran(TIMERS_AT_ONCE);
         }
+        self.renew_references();
         self.dispatcher.found_nothing(self.local.now_ns);
         Step::Idle(self.vm.timers.next_in(self.local.id, self.local.now_ns))
     }
@@ -185,6 +192,15 @@ impl Scheduler {
             self.next_poll_ns = self.local.now_ns + POLL_EVERY_NS;
             self.vm.platform.poll();
         }
+        if self.local.now_ns >= self.next_renewal_ns {
+            self.renew_references();
+        }
+    }
+
+    /// Others may see what it keeps: now, and after so long at the latest.
+    fn renew_references(&mut self) {
+        self.next_renewal_ns = self.local.now_ns + KEEP_REFERENCES_NS;
+        binary::renew_references();
     }
 
     /// The thread of this scheduler: steps until the VM stops.
@@ -256,6 +272,7 @@ impl Scheduler {
     /// Waits until no stop of the world is requested, or the VM stops for good.
     #[cold]
     fn block_at_safepoint(&mut self) {
+        self.renew_references();
         // Retired work that is left waits, as all else does.
         let _ = self.local.go_offline();
         let sleep = microstate::within(State::Sleep);
