@@ -11,7 +11,7 @@ use myriad_process::{Message, Payload, Priority, Status, Wake};
 use myriad_sched::{Destination, SLICE_REDUCTIONS};
 use myriad_sync::Arc;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use myriad_term::{Build, Pid, RefNumbers, Term, am};
+use myriad_term::{Build, Pid, RefNumbers, SharedBinary, Term, am};
 use std::cell::RefCell;
 
 type Hook = Box<dyn FnMut()>;
@@ -367,6 +367,41 @@ fn a_scheduler_is_there_once() {
     assert!(Scheduler::new(stage.vm, 0).is_none());
     stage.schedulers.clear();
     assert!(Scheduler::new(stage.vm, 0).is_some());
+}
+
+#[test]
+fn references_that_a_scheduler_keeps_go_back() {
+    let mut stage = Stage::new(1, 1);
+    let vm = stage.vm;
+    let binary = SharedBinary::from_bytes(&[7; 100]);
+    let held: Vec<_> = (0..100).map(|_| binary.clone()).collect();
+    let there_are = held.len() + 1;
+    let seen_by_others = || std::thread::scope(|scope| scope.spawn(|| binary.references()).join().unwrap());
+    let makes_some = || drop([binary.clone(), binary.clone(), binary.clone()]);
+
+    assert!(matches!(stage.schedulers[0].step(), Step::Idle(_)));
+    makes_some();
+    assert!(seen_by_others() > there_are, "it keeps them");
+    assert!(matches!(stage.schedulers[0].step(), Step::Idle(_)));
+    assert_eq!(seen_by_others(), there_are, "it has nothing to run");
+
+    makes_some();
+    vm.schedulers.enqueue(stage.runner());
+    // It looks at the time in some of these steps.
+    let works = |stage: &mut Stage| (0..60).for_each(|_| assert!(matches!(stage.schedulers[0].step(), Step::Ran(_))));
+    works(&mut stage);
+    assert!(seen_by_others() > there_are, "it is busy");
+    stage.platform.now.fetch_add(1_000_000, Ordering::Relaxed);
+    works(&mut stage);
+    assert_eq!(seen_by_others(), there_are, "it has been busy for long");
+
+    makes_some();
+    assert!(seen_by_others() > there_are);
+    vm.schedulers.stop();
+    assert_eq!(stage.schedulers[0].step(), Step::Stop);
+    assert_eq!(seen_by_others(), there_are, "it ends");
+    makes_some();
+    assert_eq!(seen_by_others(), there_are);
 }
 
 const TIMERS: usize = 20_000;
