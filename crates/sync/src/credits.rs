@@ -27,12 +27,14 @@ use crate::{
 };
 use std::ptr::{self, NonNull};
 
+/// Miri, which is slow, has all limits this much lower.
+const MIRI: usize = if cfg!(miri) { 16 } else { 1 };
 /// From so many references on an object is widely shared.
-const WIDELY: usize = if cfg!(loom) { 2 } else { 64 };
+const WIDELY: usize = if cfg!(loom) { 2 } else { 64 / MIRI };
 /// So many a thread takes at once.
-const BATCH: usize = if cfg!(loom) { 1 } else { 256 };
+const BATCH: usize = if cfg!(loom) { 1 } else { 256 / MIRI };
 /// A thread keeps so many for one object, at most; then half of them go back.
-const MOST: usize = if cfg!(loom) { 2 } else { 1024 };
+const MOST: usize = if cfg!(loom) { 2 } else { 1024 / MIRI };
 /// Objects for which a thread has credits, at most: a power of two.
 const ENTRIES: usize = 8;
 /// So many threads have places.
