@@ -64,10 +64,11 @@ impl Reductions {
         self.left = self.left.saturating_sub(i32::try_from(reductions).unwrap_or(i32::MAX));
     }
 
-    /// The slice has so many fewer, for no work.
+    /// The slice has so many fewer, for no work; none, if it had no more.
     pub fn forgo(&mut self, reductions: i32) {
-        self.left = self.left.saturating_sub(reductions);
-        self.forgone = self.forgone.saturating_add(reductions);
+        let forgone = reductions.min(self.left.max(0));
+        self.left -= forgone;
+        self.forgone += forgone;
     }
 
     /// How many of this slice's were given up without work.
@@ -149,8 +150,10 @@ mod tests {
         reductions.spend(100);
         reductions.forgo(64);
         assert_eq!((reductions.left(), reductions.used_of(4000), reductions.forgone()), (3836, 100, 64));
-        reductions.forgo(3836);
+        reductions.forgo(i32::MAX);
         assert!(reductions.exhausted());
+        reductions.forgo(64);
+        assert_eq!((reductions.left(), reductions.forgone()), (0, 3900));
         assert_eq!((reductions.end_slice(4000), reductions.earlier()), (100, 100));
         reductions.begin_slice(4000);
         assert_eq!((reductions.left(), reductions.used_of(4000), reductions.forgone()), (4000, 0, 0));

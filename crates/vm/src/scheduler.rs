@@ -374,17 +374,18 @@ impl Scheduler {
             process.make_urgent(priority);
         }
         let used = ctx.state.reductions.end_slice(ctx.sched.pace.slice());
+        let forgone = ctx.state.reductions.forgone().unsigned_abs();
         self.vm.after_slice(&mut ctx, end);
-        self.end_slice(used, priority, end);
+        self.end_slice(used, forgone, priority, end);
         used - before
     }
 
-    /// A slice that has used so many reductions is over.
+    /// A slice is over that has used so many reductions, and given so many up: who gives up a slice wants others to be run.
     #[inline(always)]
-    fn end_slice(&mut self, used: u32, priority: Priority, end: SliceEnd) {
+    fn end_slice(&mut self, used: u32, forgone: u32, priority: Priority, end: SliceEnd) {
         microstate::enter(State::Other);
         meter::count(Work::Slice, 1);
-        self.unchecked += used + SLICE_OVERHEAD;
+        self.unchecked += used + forgone + SLICE_OVERHEAD;
         self.untrimmed += u64::from(used);
         // Work has waited here for a whole slice, or for many short ones.
         let others_waited = end == SliceEnd::Yielded && self.unchecked >= SLICE_REDUCTIONS as u32;
