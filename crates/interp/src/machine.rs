@@ -236,10 +236,11 @@ impl Machine<'_, '_> {
         self.reds <= self.ctx.state.reductions.engine_end() || !self.ctx.state.saves_calls() && self.looks_up()
     }
 
-    /// Stops before the slice is over if someone waits for the process's answer, or the slice runs in pieces; otherwise it runs on.
+    /// Stops before the slice is over if someone waits for the process's answer, a process that goes before it waits for the scheduler, or
+    /// the slice runs in pieces; otherwise it runs on.
     #[cold]
     fn looks_up(&mut self) -> bool {
-        if self.ctx.process.is_asked() || self.ctx.sched.pace.pauses() {
+        if self.ctx.process.is_asked() || self.ctx.gives_way_to_others() || self.ctx.sched.pace.pauses() {
             return true;
         }
         self.leave();

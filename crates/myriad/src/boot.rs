@@ -62,11 +62,11 @@ fn first_process(vm: &'static Vm) -> Result<(), String> {
 /// The processes that the emulator itself starts, in this order, so that their pids are as OTP's: module, priority. Each
 /// runs `Module:start()`.
 const SYSTEM_PROCESSES: [(Atom, Priority); 5] = [
-    (am::erts_code_purger, Priority::High),
-    (am::erts_literal_area_collector, Priority::High),
-    (am::erts_dirty_process_signal_handler, Priority::Normal),
-    (am::erts_dirty_process_signal_handler, Priority::High),
-    (am::erts_dirty_process_signal_handler, Priority::Max),
+    (am::erts_code_purger, Priority::HIGH),
+    (am::erts_literal_area_collector, Priority::HIGH),
+    (am::erts_dirty_process_signal_handler, Priority::NORMAL),
+    (am::erts_dirty_process_signal_handler, Priority::HIGH),
+    (am::erts_dirty_process_signal_handler, Priority::MAX),
 ];
 
 fn system_processes(vm: &'static Vm) -> Result<(), String> {

@@ -4,7 +4,6 @@
 use myriad_heap::{Fragment, MaxHeapSize, Settings};
 use myriad_process::links::{Link, Target};
 use myriad_process::{Message, MessageQueue, Packet, Payload, Status};
-use myriad_sched::schedulers::priority_atom;
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Alloc, Arena, Atom, Build, Mfa, Term, TermRef, am};
 use myriad_vm::deliver::Question;
@@ -326,7 +325,7 @@ fn value<'h>(out: &mut Answer<'_, '_, 'h>, item: Atom) -> TermRef<'h> {
         }
         am::trap_exit => Term::bool(out.state().flags.trap_exit),
         am::error_handler => out.state().error_handler.term(),
-        am::priority => priority_atom(out.process().priority()).term(),
+        am::priority => out.process().priority().term(),
         am::group_leader => {
             let leader = out.state().group_leader;
             out.own_term(leader)

@@ -56,7 +56,7 @@ pub use message::{Message, MessageQueue, QueueMark, Taken};
 pub use myriad_heap::Payload;
 pub use names::{Named, Names};
 pub use owner::{Flags, Markers, OwnerState, Resume};
-pub use priority::Priority;
+pub use priority::{Band, Priority};
 pub use process::{DirtyState, Process};
 pub use reductions::{LOOK, Reductions};
 pub use runtime::Runtime;

@@ -81,7 +81,7 @@ impl<R: Runtime> Process<R> {
             home: AtomicU32::new(home),
             name: AtomicU32::new(0),
             bound: AtomicU32::new(0),
-            priority: AtomicU8::new(priority as u8),
+            priority: AtomicU8::new(priority.bits()),
             urgency: AtomicU8::new(NOT_URGENT),
             system,
             exiting: ExitFlag::new(),
@@ -357,7 +357,7 @@ impl<R: Runtime> Process<R> {
     /// Sets the priority; it counts when the process goes into a queue next.
     pub fn set_priority(&self, priority: Priority) {
         // Relaxed: as above.
-        self.priority.store(priority as u8, Ordering::Relaxed);
+        self.priority.store(priority.bits(), Ordering::Relaxed);
     }
 
     /// The priority at which it goes into a queue.
@@ -372,8 +372,8 @@ impl<R: Runtime> Process<R> {
     /// A process of this priority waits for it: until it has run next, it does not wait behind processes of a lower priority.
     pub fn make_urgent(&self, priority: Priority) {
         // Relaxed: a hint to the scheduler.
-        debug_assert!(priority as u8 & ASKED == 0, "a priority is no flag");
-        let more = |old: u8| Some(old & ASKED | (old & !ASKED).min(priority as u8));
+        debug_assert!(priority.bits() & ASKED == 0, "a priority is no flag");
+        let more = |old: u8| Some(old & ASKED | (old & !ASKED).min(priority.bits()));
         let _ = self.urgency.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
     }
 

@@ -1,6 +1,6 @@
-//! What others have asked a process to do for itself before it runs on: by priority, each in the order they came.
+//! What others have asked a process to do for itself before it runs on: by the band of the priority, each in the order they came.
 
-use crate::priority::Priority;
+use crate::priority::{BANDS, Priority};
 use myriad_heap::Payload;
 use myriad_term::Pid;
 use std::collections::VecDeque;
@@ -21,7 +21,7 @@ pub struct Task {
 /// What a process has to do before it runs on. Boxed where it is kept: nearly always there is nothing.
 #[derive(Default)]
 pub struct Tasks {
-    queues: [VecDeque<Task>; 4],
+    queues: [VecDeque<Task>; BANDS],
     /// Normal ones taken since the last low one.
     normal: usize,
     /// The process itself wants so many words: a collection, whether there is room or not.
@@ -31,9 +31,9 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// Adds one behind those of its priority.
+    /// Adds one behind those of its band.
     pub fn push(&mut self, task: Task) {
-        self.queues[task.priority as usize].push_back(task);
+        self.queues[task.priority.band() as usize].push_back(task);
     }
 
     /// Is there any that somebody asks for?
@@ -113,21 +113,21 @@ mod tests {
 
     #[test]
     fn higher_priorities_go_first_and_each_keeps_its_order() {
-        use Priority::{High, Low, Max, Normal};
-        assert_eq!(order(tasks(&[Low, Normal, High, Max, Normal, Max])), [3, 5, 2, 1, 4, 0]);
+        let [max, high, normal, low] = [Priority::MAX, Priority::HIGH, Priority::NORMAL, Priority::LOW];
+        assert_eq!(order(tasks(&[low, normal, high, max, normal, max])), [3, 5, 2, 1, 4, 0]);
     }
 
     #[test]
     fn low_ones_get_their_turn_among_many_normal_ones() {
-        let mut priorities = vec![Priority::Normal; 2 * LOW_TURN];
-        priorities.push(Priority::Low);
+        let mut priorities = vec![Priority::NORMAL; 2 * LOW_TURN];
+        priorities.push(Priority::LOW);
         let order = order(tasks(&priorities));
         assert_eq!(order.iter().position(|number| *number == 2 * LOW_TURN as i64), Some(LOW_TURN));
     }
 
     #[test]
     fn requests_are_taken_and_the_need_stays() {
-        let mut all = tasks(&[Priority::Normal]);
+        let mut all = tasks(&[Priority::NORMAL]);
         all.need(5);
         let requests = all.take_requests();
         assert!(all.is_empty() && !requests.is_empty() && !requests.is_needed());

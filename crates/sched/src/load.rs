@@ -54,7 +54,7 @@ impl Load {
         // Relaxed: LD1.
         self.reductions.store(self.reductions.load(Ordering::Relaxed) + reductions, Ordering::Relaxed);
         self.switches.store(self.switches.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        if priority >= Priority::Normal {
+        if priority >= Priority::NORMAL {
             self.lower.store(self.lower.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         }
     }

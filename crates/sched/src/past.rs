@@ -9,8 +9,9 @@
 
 use crate::Runtime;
 use crate::multi::MultiScheduling;
-use crate::r13b04::{HALF_PERIOD, NONE, PRIORITIES, Path, Period, R13b04, victims, wake_count};
+use crate::r13b04::{HALF_PERIOD, NONE, Path, Period, R13b04, victims, wake_count};
 use crate::schedulers::Schedulers;
+use myriad_process::priority::{ALL_BANDS, Band};
 use myriad_process::{Priority, Process};
 use myriad_sync::atomic::Ordering::Relaxed;
 
@@ -19,31 +20,31 @@ impl<R: Runtime> Schedulers<R> {
     /// A process that belongs in this queue has become runnable: it goes there, or where that queue pushes to. A scheduler that waits
     /// is woken for what comes to its own queue.
     pub(crate) fn enqueue_as_past(&self, past: &R13b04, queue: usize, process: &Process<R>) {
-        let priority = process.queue_priority() as usize;
-        let to = if process.bound_to().is_some() { queue } else { past.place(self.active(), queue, priority) };
+        let band = process.queue_priority().band() as usize;
+        let to = if process.bound_to().is_some() { queue } else { past.place(self.active(), queue, band) };
         let long = self[to].push_and_count(process);
-        past.books[to].longest[priority].fetch_max(long, Relaxed);
+        past.books[to].longest[band].fetch_max(long, Relaxed);
         self.wake_if_idle(to);
     }
 
     /// What a scheduler runs next: it pulls, looks into its own queue, and steals (3.3.6, 3.3.7). All that waits is shared: each queue was one
     /// under one lock.
     pub(crate) fn pick_as_past(&self, past: &R13b04, id: usize) -> Option<&'static Process<R>> {
-        (0..PRIORITIES).for_each(|priority| self.pull_as_past(past, id, priority));
+        ALL_BANDS.into_iter().for_each(|band| self.pull_as_past(past, id, band));
         self[id]
             .pop_shared()
             .or_else(|| victims(id, self.active(), self.len()).find_map(|victim| self[victim].steal_last()))
     }
 
-    fn pull_as_past(&self, past: &R13b04, id: usize, priority: usize) {
-        let path = &past.books[id].paths[priority];
+    fn pull_as_past(&self, past: &R13b04, id: usize, band: Band) {
+        let path = &past.books[id].paths[band as usize];
         let from = path.from.load(Relaxed);
         if from >= self.len() {
             return;
         }
-        let above = self[from].lengths()[priority] > path.from_limit.load(Relaxed);
-        let below = self[id].lengths()[priority] < path.limit.load(Relaxed);
-        match (above && below).then(|| self[from].take_first(priority)).flatten() {
+        let above = self[from].lengths()[band as usize] > path.from_limit.load(Relaxed);
+        let below = self[id].lengths()[band as usize] < path.limit.load(Relaxed);
+        match (above && below).then(|| self[from].take_first(band)).flatten() {
             Some(process) => self[id].push(process),
             None => path.from.store(NONE, Relaxed),
         }
@@ -52,7 +53,7 @@ impl<R: Runtime> Schedulers<R> {
     /// A slice of so many reductions is over.
     pub(crate) fn after_slice_as_past(&self, past: &R13b04, id: usize, used: u64, priority: Priority) {
         let books = &past.books[id];
-        books.reductions[priority as usize].fetch_add(used, Relaxed);
+        books.reductions[priority.band() as usize].fetch_add(used, Relaxed);
         if books.since_check.fetch_add(used, Relaxed) + used >= HALF_PERIOD {
             self.check_as_past(past);
         }

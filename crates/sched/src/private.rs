@@ -1,16 +1,18 @@
 //! [`Private`]: the two ends of a run queue that its scheduler alone touches (sched.run_queue/R3).
 
-use crate::queues::{LEVELS, Turns};
+use crate::queues::{Levels, Turns, band};
 use myriad_process::Priority;
+use myriad_process::priority::{BANDS, Band};
 use std::collections::VecDeque;
 
 /// The first and the last of what waits, by priority; what stands between them is shared.
 pub(crate) struct Private<T> {
     /// What runs next.
-    front: [VecDeque<T>; LEVELS],
+    front: Levels<T>,
     /// What came while some of its priority was shared.
-    back: [VecDeque<T>; LEVELS],
-    /// All of both.
+    back: Levels<T>,
+    /// All of both, by band.
+    counts: [usize; BANDS],
     len: usize,
     /// Those of them that are bound to this scheduler.
     pub(crate) bound: usize,
@@ -19,7 +21,14 @@ pub(crate) struct Private<T> {
 
 impl<T> Default for Private<T> {
     fn default() -> Self {
-        Private { front: Default::default(), back: Default::default(), len: 0, bound: 0, turns: Turns::default() }
+        Private {
+            front: Levels::default(),
+            back: Levels::default(),
+            counts: [0; BANDS],
+            len: 0,
+            bound: 0,
+            turns: Turns::default(),
+        }
     }
 }
 
@@ -33,77 +42,100 @@ impl<T> Private<T> {
     /// How many there are of a priority.
     #[inline]
     pub(crate) fn of(&self, level: usize) -> usize {
-        self.front[level].len() + self.back[level].len()
+        self.front.of(level).len() + self.back.of(level).len()
+    }
+
+    /// How many there are of a band.
+    #[inline]
+    pub(crate) fn of_band(&self, band: Band) -> usize {
+        self.counts[band as usize]
+    }
+
+    /// The levels of which there are any, as bits.
+    #[inline]
+    pub(crate) fn occupied(&self) -> u32 {
+        self.front.occupied() | self.back.occupied()
     }
 
     /// Those of a priority before what is shared of it, and those behind.
     pub(crate) fn ends(&self, level: usize) -> (&VecDeque<T>, &VecDeque<T>) {
-        (&self.front[level], &self.back[level])
+        (self.front.of(level), self.back.of(level))
     }
 
-    /// Adds one behind all of its priority, of which so many are shared.
-    #[inline]
-    pub(crate) fn push(&mut self, level: usize, one: T, shared: usize) {
-        self.len += 1;
-        if shared > 0 {
-            self.back[level].push_back(one);
+    /// Adds one behind all of its level, of which some are shared, or none.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, level: usize, one: T, is_shared: bool) {
+        self.count(level, 1);
+        if is_shared {
+            self.back.change(level, |back| back.push_back(one));
         } else {
-            self.join(level).push_back(one);
+            self.join(level);
+            self.front.change(level, |front| front.push_back(one));
         }
     }
 
-    /// The one that runs next, if nothing of another priority than normal waits, nothing is shared, and there is any.
+    /// The one that runs next, if nothing of another level than that of `normal` waits, nothing is shared, and there is any.
     #[inline]
     pub(crate) fn pop_normal(&mut self) -> Option<T> {
-        let normal = &mut self.front[Priority::Normal as usize];
-        if normal.len() != self.len {
+        if self.front.of(Priority::NORMAL.level()).len() != self.len {
             return None;
         }
         self.turns.only_normal();
-        let one = normal.pop_front()?;
-        self.len -= 1;
-        Some(one)
+        self.take_first(Priority::NORMAL.level())
     }
 
-    /// The priority that is to run next, where so many are shared of each.
-    pub(crate) fn turn(&mut self, shared: [usize; LEVELS]) -> Option<usize> {
-        self.turns.next(std::array::from_fn(|level| self.of(level) + shared[level]))
+    /// The level that is to run next, where these are shared, and so many of a band.
+    pub(crate) fn turn(&mut self, levels: u32, shared: impl Fn(Band) -> usize) -> Option<usize> {
+        let counts = &self.counts;
+        self.turns
+            .next(self.front.occupied() | self.back.occupied() | levels, |band| counts[band as usize] + shared(band))
     }
 
-    /// The first of a priority of which so many are shared; `None` if that is a shared one, or there is none.
-    pub(crate) fn pop(&mut self, level: usize, shared: usize) -> Option<T> {
-        if self.front[level].is_empty() && shared == 0 {
+    /// The first of a level, of which some are shared, or none; `None` if it is a shared one, or there is none.
+    pub(crate) fn pop(&mut self, level: usize, is_shared: bool) -> Option<T> {
+        if self.front.of(level).is_empty() && !is_shared {
             self.join(level);
         }
-        let one = self.front[level].pop_front()?;
-        self.len -= 1;
+        self.take_first(level)
+    }
+
+    #[inline(always)]
+    fn take_first(&mut self, level: usize) -> Option<T> {
+        let one = self.front.change(level, VecDeque::pop_front)?;
+        self.count(level, -1);
         Some(one)
     }
 
-    /// Takes what was shared of a priority back: it comes behind the front and before the back.
+    /// Takes what was shared of a level back: it comes behind the front and before the back.
     pub(crate) fn take_back(&mut self, level: usize, shared: &mut VecDeque<T>) {
-        self.len += shared.len();
-        self.front[level].append(shared);
+        self.count(level, shared.len() as isize);
+        self.front.change(level, |front| front.append(shared));
         self.join(level);
     }
 
-    /// The queue of a priority of which nothing is shared.
-    #[inline]
-    fn join(&mut self, level: usize) -> &mut VecDeque<T> {
-        let (front, back) = (&mut self.front[level], &mut self.back[level]);
-        if !back.is_empty() {
-            front.append(back);
+    /// Nothing is shared of a level: its two ends are one queue, in front.
+    #[inline(always)]
+    fn join(&mut self, level: usize) {
+        if !self.back.of(level).is_empty() {
+            let mut back = self.back.change(level, std::mem::take);
+            self.front.change(level, |front| front.append(&mut back));
         }
-        front
     }
 
-    /// All of a priority, for `change` to take some out.
+    /// All of a level, for `change` to take some out.
     pub(crate) fn change<X>(&mut self, level: usize, change: impl FnOnce(&mut VecDeque<T>) -> X) -> X {
-        let queue = self.join(level);
-        let before = queue.len();
-        let result = change(queue);
-        let after = queue.len();
-        self.len = self.len + after - before;
+        self.join(level);
+        let before = self.front.of(level).len() as isize;
+        let result = self.front.change(level, change);
+        self.count(level, self.front.of(level).len() as isize - before);
         result
+    }
+
+    /// There are so many more of a level.
+    #[inline(always)]
+    fn count(&mut self, level: usize, more: isize) {
+        let count = &mut self.counts[band(level) as usize];
+        *count = count.wrapping_add_signed(more);
+        self.len = self.len.wrapping_add_signed(more);
     }
 }

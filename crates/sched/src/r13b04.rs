@@ -12,6 +12,7 @@
 //!
 //! There are no ports here. Low processes have a queue of their own, where R13B04 had them among the normal ones.
 
+use myriad_process::priority::BANDS;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use myriad_sync::{CachePadded, LockClass, Mutex};
 
@@ -33,7 +34,6 @@ const FALLS_BY: u64 = 10;
 const HISTORY: usize = 8;
 /// Least load, in percents of that at the last rise, with which the number of active schedulers stays (3.3.3).
 const STAYS_AT: u64 = 90;
-pub(crate) const PRIORITIES: usize = 4;
 /// No queue.
 pub(crate) const NONE: usize = usize::MAX;
 
@@ -73,13 +73,13 @@ pub(crate) struct Books {
     pub(crate) out_of_work: AtomicBool,
     /// It has waited in the second half of it.
     pub(crate) half_out_of_work: AtomicBool,
-    pub(crate) longest: [AtomicUsize; PRIORITIES],
-    pub(crate) reductions: [AtomicU64; PRIORITIES],
+    pub(crate) longest: [AtomicUsize; BANDS],
+    pub(crate) reductions: [AtomicU64; BANDS],
     /// Reductions since the last check, of a half or a whole period.
     pub(crate) since_check: AtomicU64,
     /// After it has come to [`WAKE_LIMIT`] another scheduler is woken.
     pub(crate) wake_count: AtomicU64,
-    pub(crate) paths: [Path; PRIORITIES],
+    pub(crate) paths: [Path; BANDS],
 }
 
 /// The same, taken out at the end of the period.
@@ -87,8 +87,8 @@ pub(crate) struct Books {
 pub(crate) struct Period {
     waited: bool,
     waited_in_half: bool,
-    longest: [usize; PRIORITIES],
-    reductions: [u64; PRIORITIES],
+    longest: [usize; BANDS],
+    reductions: [u64; BANDS],
 }
 
 impl Period {
@@ -160,7 +160,7 @@ impl R13b04 {
 
     pub(crate) fn set_paths(&self, periods: &[Period], history: &[[u64; HISTORY]]) {
         let available = availability(periods, history);
-        for priority in 0..PRIORITIES {
+        for priority in 0..BANDS {
             let longest: Vec<usize> = periods.iter().map(|period| period.longest[priority]).collect();
             let shares: Vec<f64> = available.iter().map(|by_priority| by_priority[priority]).collect();
             let limits = limits(&longest, &shares);
@@ -232,12 +232,12 @@ fn next_active(periods: &[Period], at_begin: usize, now: usize, rise: &mut Rise)
 }
 
 /// How far each queue has room for each priority: 1 = wholly (3.3.5).
-fn availability(periods: &[Period], history: &[[u64; HISTORY]]) -> Vec<[f64; PRIORITIES]> {
+fn availability(periods: &[Period], history: &[[u64; HISTORY]]) -> Vec<[f64; BANDS]> {
     let mean = |queue: usize| history[queue].iter().sum::<u64>() as f64 / HISTORY as f64;
     let full: Vec<usize> = (0..periods.len()).filter(|queue| !periods[*queue].waited).collect();
     let all: f64 = full.iter().map(|queue| mean(*queue)).sum();
     let of = |(queue, period): (usize, &Period)| match period.waited {
-        true => [1.0; PRIORITIES],
+        true => [1.0; BANDS],
         false => {
             let weight = if all > 0.0 { full.len() as f64 * mean(queue) / all } else { 0.0 };
             left_by_higher(period).map(|left| left * weight)
@@ -247,10 +247,10 @@ fn availability(periods: &[Period], history: &[[u64; HISTORY]]) -> Vec<[f64; PRI
 }
 
 /// The share of a queue's reductions that those of higher priority leave to each; normal and low ones stood in one queue.
-fn left_by_higher(period: &Period) -> [f64; PRIORITIES] {
+fn left_by_higher(period: &Period) -> [f64; BANDS] {
     let all = period.reductions();
     if all == 0 {
-        return [0.0; PRIORITIES];
+        return [0.0; BANDS];
     }
     let share = |taken: u64| (all - taken) as f64 / all as f64;
     let [max, high, ..] = period.reductions;

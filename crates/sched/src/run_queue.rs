@@ -27,9 +27,10 @@
 use crate::current::is_current;
 use crate::load::Load;
 use crate::private::Private;
-use crate::queues::{LEVELS, Queues};
+use crate::queues::{Queues, band, bits};
+use myriad_process::priority::{ALL_BANDS, BANDS, Band};
 use myriad_process::{Priority, Process, Runtime, Status};
-use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use myriad_sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use myriad_sync::cell::UnsafeCell;
 use myriad_sync::idle::Worker;
 use myriad_sync::{CachePadded, LockClass, Request, SpinLock};
@@ -74,7 +75,9 @@ pub struct RunQueue<R: Runtime> {
     /// The shared part, and its counts.
     queue: SpinLock<Queues<Runnable<R>>>,
     shared_len: AtomicUsize,
-    shared: [AtomicUsize; LEVELS],
+    /// By band, and the levels of which there are any, as bits.
+    shared: [AtomicUsize; BANDS],
+    shared_levels: AtomicU32,
     bound: AtomicUsize,
     /// Something that waits has become more urgent (R5).
     sorts_anew: Request,
@@ -82,9 +85,9 @@ pub struct RunQueue<R: Runtime> {
     pub(crate) has_owner: AtomicBool,
     /// Does it run, or look for work, or sleep? One that was woken may be away for long on a busy machine.
     pub worker: Worker,
-    /// The private ends (R3), and how many wait there.
+    /// The private ends (R3), and how many wait there by band.
     private: CachePadded<UnsafeCell<Private<Runnable<R>>>>,
-    own: [AtomicUsize; LEVELS],
+    own: [AtomicUsize; BANDS],
     /// What it has done.
     pub load: CachePadded<Load>,
 }
@@ -98,6 +101,7 @@ impl<R: Runtime> Default for RunQueue<R> {
             queue: SpinLock::new(&QUEUE_CLASS, Queues::default()),
             shared_len: AtomicUsize::new(0),
             shared: Default::default(),
+            shared_levels: AtomicU32::new(0),
             bound: AtomicUsize::new(0),
             sorts_anew: Request::new(),
             has_owner: AtomicBool::new(false),
@@ -125,20 +129,19 @@ impl<R: Runtime> RunQueue<R> {
         self.private.with(|private| {
             // SAFETY: R3, the caller's promise; nothing here changes it.
             let private = unsafe { &*private };
-            for level in 0..LEVELS {
+            for level in bits(private.occupied() | shared.levels.occupied()) {
                 let (front, back) = private.ends(level);
-                let all = front.iter().chain(&shared.by_priority[level]).chain(back);
-                all.for_each(|one| look(Priority::from_bits(level as u8), one.process()));
+                let all = front.iter().chain(shared.levels.of(level)).chain(back);
+                let priority = Priority::of_level(level).unwrap_or(Priority::LOW);
+                all.for_each(|one| look(priority, one.process()));
             }
         });
     }
 
-    /// Runnable processes here by priority, highest first.
-    pub fn lengths(&self) -> [usize; LEVELS] {
+    /// Runnable processes here by band, the most urgent first.
+    pub fn lengths(&self) -> [usize; BANDS] {
         // Relaxed: a hint; the idle set (sched/Q2) and the lock decide.
-        std::array::from_fn(|level| {
-            self.own[level].load(Ordering::Relaxed) + self.shared[level].load(Ordering::Relaxed)
-        })
+        std::array::from_fn(|band| self.own[band].load(Ordering::Relaxed) + self.shared[band].load(Ordering::Relaxed))
     }
 
     /// No runnable process here?
@@ -164,12 +167,21 @@ impl<R: Runtime> RunQueue<R> {
         self.free_shared() == 1 && self.len() == 1
     }
 
+    /// Does a process of one of these levels (bits) wait here? On a thread that is not the scheduler's: among those shared.
+    #[inline]
+    pub fn has_any_of(&self, levels: u32) -> bool {
+        // SAFETY: R3: its dispatcher is on this thread.
+        let own = || self.private.with(|private| unsafe { &*private }.occupied());
+        // Relaxed: a hint, as in `lengths`.
+        self.shared_levels.load(Ordering::Relaxed) & levels != 0 || is_current(self) && own() & levels != 0
+    }
+
     /// Adds a process that has just become runnable, or comes from another queue (sched/Q1), to what is shared: on any thread.
     pub fn push(&self, process: &Process<R>) {
         let _ = self.push_and_count(process);
     }
 
-    /// The same; gives how many of its priority wait here now.
+    /// The same; gives how many of its band wait here now.
     pub(crate) fn push_and_count(&self, process: &Process<R>) -> usize {
         let (priority, process) = (process.queue_priority(), Runnable::<R>::new(process));
         let mut queue = self.queue.lock();
@@ -179,7 +191,7 @@ impl<R: Runtime> RunQueue<R> {
         queue.push(priority, process);
         self.count_shared(&queue);
         // Relaxed: a figure.
-        queue.by_priority[priority as usize].len() + self.own[priority as usize].load(Ordering::Relaxed)
+        queue.levels.count(priority.band().levels()) + self.own[priority.band() as usize].load(Ordering::Relaxed)
     }
 
     /// Takes out the process that is to run next: of all if the calling thread is the scheduler's, else of what is shared.
@@ -196,23 +208,14 @@ impl<R: Runtime> RunQueue<R> {
         self.take_shared(Queues::pick)
     }
 
-    /// Takes out the first of a priority that anybody may run.
-    pub(crate) fn take_first(&self, priority: usize) -> Option<&'static Process<R>> {
-        self.take_shared(|queue| {
-            let queue = &mut queue.by_priority[priority];
-            let free = queue.iter().position(|one| !one.is_bound())?;
-            queue.remove(free)
-        })
+    /// Takes out the first of a band that anybody may run.
+    pub(crate) fn take_first(&self, band: Band) -> Option<&'static Process<R>> {
+        self.take_shared(|queue| queue.remove_of(band.levels(), |level| level.iter().position(|one| !one.is_bound())))
     }
 
-    /// Takes out the last of the highest priority that anybody may run.
+    /// Takes out the last of the most urgent level that anybody may run.
     pub(crate) fn steal_last(&self) -> Option<&'static Process<R>> {
-        self.take_shared(|queue| {
-            queue.by_priority.iter_mut().find_map(|queue| {
-                let free = queue.iter().rposition(|one| !one.is_bound())?;
-                queue.remove(free)
-            })
-        })
+        self.take_shared(|queue| queue.remove_of(u32::MAX, |level| level.iter().rposition(|one| !one.is_bound())))
     }
 
     /// Takes out the one of those shared that `which` takes out.
@@ -235,38 +238,42 @@ impl<R: Runtime> RunQueue<R> {
 
     /// Half of what waits here, for a thief: one that takes everything leaves the owner idle, to rob it in turn.
     pub(crate) fn steal_half(&self) -> VecDeque<Runnable<R>> {
-        self.give([Priority::Max, Priority::High, Priority::Normal, Priority::Low], true, |all, _| all.div_ceil(2))
+        self.give(ALL_BANDS, true, |all, _| all.div_ceil(2))
     }
 
-    /// Takes out `many` of the processes that wait here, of each priority its share, for a scheduler with a shorter queue.
+    /// Takes out `many` of the processes that wait here, of each band its share, for a scheduler with a shorter queue.
     pub(crate) fn hand_over(&self, many: usize) -> VecDeque<Runnable<R>> {
-        let all = [Priority::Max, Priority::High, Priority::Normal, Priority::Low];
-        self.give(all, false, |of_level, len| (of_level * many).div_ceil(len.max(1)))
+        self.give(ALL_BANDS, false, |of_band, len| (of_band * many).div_ceil(len.max(1)))
     }
 
     /// Half of the normal and low ones that wait here: what is more urgent keeps this scheduler from them.
     pub(crate) fn hand_over_lower(&self) -> VecDeque<Runnable<R>> {
-        self.give([Priority::Normal, Priority::Low], false, |of_level, _| of_level.div_ceil(2))
+        self.give([Band::Normal, Band::Low], false, |of_band, _| of_band.div_ceil(2))
     }
 
-    /// Takes out as many as `share` says of each of these priorities (or of the first of them that has any), where so many wait and
-    /// so many of all, as far as they are shared and bound to no scheduler: the last ones.
+    /// Takes out as many as `share` says of each of these bands (or of the first of them that has any), where so many wait and
+    /// so many of all, as far as they are shared and bound to no scheduler: the last ones of each level, of the most urgent first.
     fn give<const N: usize>(
         &self,
-        of: [Priority; N],
-        one_level: bool,
+        of: [Band; N],
+        one_band: bool,
         share: impl Fn(usize, usize) -> usize,
     ) -> VecDeque<Runnable<R>> {
         let mut given = VecDeque::new();
         let Some(mut queue) = self.queue.try_lock() else { return given };
         let len = self.len();
-        for level in of.map(|priority| priority as usize) {
-            let shared = &mut queue.by_priority[level];
-            // Relaxed: R1: the caller holds the lock under which it is written; and a figure.
-            let free = free(shared, self.bound.load(Ordering::Relaxed));
-            let many = share(free + self.own[level].load(Ordering::Relaxed), len);
-            take_last(shared, free, many, &mut given);
-            if one_level && !given.is_empty() {
+        // Relaxed: R1: this thread holds the lock under which it is written.
+        let bound = self.bound.load(Ordering::Relaxed);
+        for band in of {
+            let levels = queue.levels.occupied() & band.levels();
+            let free_of_band: usize = bits(levels).map(|level| free(queue.levels.of(level), bound)).sum();
+            // Relaxed: a figure.
+            let most = given.len() + share(free_of_band + self.own[band as usize].load(Ordering::Relaxed), len);
+            for level in bits(levels) {
+                let many = most - given.len();
+                queue.levels.change(level, |shared| take_last(shared, free(shared, bound), many, &mut given));
+            }
+            if one_band && !given.is_empty() {
                 break;
             }
         }
@@ -296,13 +303,17 @@ impl<R: Runtime> RunQueue<R> {
     /// The shared part has changed: whoever holds its lock counts.
     fn count_shared(&self, queue: &Queues<Runnable<R>>) {
         // Relaxed: R1.
-        for (count, level) in self.shared.iter().zip(&queue.by_priority) {
-            if count.load(Ordering::Relaxed) != level.len() {
-                count.store(level.len(), Ordering::Relaxed);
+        let mut all = 0;
+        for band in ALL_BANDS {
+            let (count, many) = (&self.shared[band as usize], queue.levels.count(band.levels()));
+            if count.load(Ordering::Relaxed) != many {
+                count.store(many, Ordering::Relaxed);
             }
+            all += many;
         }
-        self.shared_len.store(queue.len(), Ordering::Relaxed);
-        debug_assert!(self.bound.load(Ordering::Relaxed) <= queue.len(), "R1: more bound ones than there are");
+        self.shared_levels.store(queue.levels.occupied(), Ordering::Relaxed);
+        self.shared_len.store(all, Ordering::Relaxed);
+        debug_assert!(self.bound.load(Ordering::Relaxed) <= all, "R1: more bound ones than there are");
     }
 
     /// So many more of those shared are bound.
@@ -320,13 +331,13 @@ impl<R: Runtime> RunQueue<R> {
     /// R3: the calling thread has the queue's dispatcher.
     #[inline]
     pub(crate) unsafe fn push_own(&self, process: &Process<R>, shares: bool) -> Shared {
-        let (level, process) = (process.queue_priority() as usize, Runnable::<R>::new(process));
+        let (level, process) = (process.queue_priority().level(), Runnable::<R>::new(process));
         self.private.with_mut(|private| {
             // SAFETY: R3, the caller's promise.
             let private = unsafe { &mut *private };
             private.bound += usize::from(process.is_bound());
             // Relaxed: what others add meanwhile may come before this one or after it.
-            private.push(level, process, self.shared[level].load(Ordering::Relaxed));
+            private.push(level, process, self.is_shared(level));
             self.count_own(level, private);
             self.share(private, shares)
         })
@@ -344,7 +355,7 @@ impl<R: Runtime> RunQueue<R> {
             if self.sorts_anew.take() {
                 self.sort_anew(private);
             }
-            let normal = Priority::Normal as usize;
+            let normal = Priority::NORMAL.level();
             // Relaxed: a hint; what comes to be shared meanwhile is taken the next time.
             let (level, one) = if self.shared_len.load(Ordering::Relaxed) == 0
                 && let Some(one) = private.pop_normal()
@@ -364,11 +375,12 @@ impl<R: Runtime> RunQueue<R> {
     fn pop_any(&self, private: &mut Private<Runnable<R>>) -> (usize, Option<Runnable<R>>) {
         loop {
             // Relaxed: hints; the lock decides, and after it the thread sees what it saw under it, or newer.
-            let shared = self.shared.each_ref().map(|count| count.load(Ordering::Relaxed));
-            let Some(level) = private.turn(shared) else { return (0, None) };
-            let one = private.pop(level, shared[level]).or_else(|| {
+            let shared = self.shared_levels.load(Ordering::Relaxed);
+            let of_band = |band: Band| self.shared[band as usize].load(Ordering::Relaxed);
+            let Some(level) = private.turn(shared, of_band) else { return (0, None) };
+            let one = private.pop(level, shared & 1 << level != 0).or_else(|| {
                 self.take_back(level, private);
-                private.pop(level, 0)
+                private.pop(level, false)
             });
             // If there is none, others have taken what was shared: the next one has its turn.
             if one.is_some() {
@@ -380,19 +392,27 @@ impl<R: Runtime> RunQueue<R> {
     /// Takes back what is shared of a priority.
     fn take_back(&self, level: usize, private: &mut Private<Runnable<R>>) {
         let mut queue = self.queue.lock();
-        let shared = &mut queue.by_priority[level];
+        let shared = queue.levels.of(level);
         // Relaxed: R1: this thread holds the lock under which it is written.
         let bound = shared.len() - free(shared, self.bound.load(Ordering::Relaxed));
         private.bound += bound;
         self.count_bound(-(bound as isize));
-        private.take_back(level, shared);
+        queue.levels.change(level, |shared| private.take_back(level, shared));
         self.count_shared(&queue);
     }
 
     #[inline]
     fn count_own(&self, level: usize, private: &Private<Runnable<R>>) {
+        let band = band(level);
         // Relaxed: R1.
-        self.own[level].store(private.of(level), Ordering::Relaxed);
+        self.own[band as usize].store(private.of_band(band), Ordering::Relaxed);
+    }
+
+    /// Is some of a level shared (a figure, already old)?
+    #[inline]
+    fn is_shared(&self, level: usize) -> bool {
+        // Relaxed: R1.
+        self.shared_levels.load(Ordering::Relaxed) & 1 << level != 0
     }
 
     /// Shares some of what waits privately, if there is more than the scheduler runs next, and nothing is shared (R4).
@@ -426,17 +446,17 @@ impl<R: Runtime> RunQueue<R> {
         // Relaxed: R1: this thread holds the lock under which it is written.
         let (bound, shared_bound) = (private.bound, self.bound.load(Ordering::Relaxed));
         let mut runs_next = true;
-        for level in 0..LEVELS {
+        for level in bits(private.occupied() | queue.levels.occupied()) {
             let all = private.of(level);
-            if free(&queue.by_priority[level], shared_bound) > 0 {
+            if free(queue.levels.of(level), shared_bound) > 0 {
                 runs_next = false;
                 continue;
             }
             // What is more urgent than all the rest runs next, so of that the scheduler keeps the larger half.
             let many = if runs_next { all / 2 } else { all.div_ceil(2) };
             runs_next &= all == 0;
-            private.change(level, |queue_of| {
-                take_last(queue_of, free(queue_of, bound), many, &mut queue.by_priority[level])
+            private.change(level, |own| {
+                queue.levels.change(level, |shared| take_last(own, free(own, bound), many, shared));
             });
             self.count_own(level, private);
         }
@@ -451,25 +471,28 @@ impl<R: Runtime> RunQueue<R> {
         while move_up(&mut queue, |_| true) {}
         self.count_shared(&queue);
         drop(queue);
-        for level in 0..LEVELS {
+        for level in bits(private.occupied()) {
             for one in private.change(level, std::mem::take) {
-                let to = level.min(one.process().queue_priority() as usize);
-                // Relaxed: a hint, as in `push_own`. What stays goes back in its order.
-                let shared = if to == level { 0 } else { self.shared[to].load(Ordering::Relaxed) };
-                private.push(to, one, shared);
+                let to = level.min(one.process().queue_priority().level());
+                // A hint, as in `push_own`. What stays goes back in its order.
+                private.push(to, one, to != level && self.is_shared(to));
             }
         }
-        (0..LEVELS).for_each(|level| self.count_own(level, private));
+        for band in ALL_BANDS {
+            // Relaxed: R1.
+            self.own[band as usize].store(private.of_band(band), Ordering::Relaxed);
+        }
     }
 }
 
 /// Moves the first of those that `which` holds of, and that has become more urgent, up behind those of its priority. Was there one?
 fn move_up<R: Runtime>(queues: &mut Queues<Runnable<R>>, which: impl Fn(&Runnable<R>) -> bool) -> bool {
-    for level in 0..LEVELS {
-        let lower = &mut queues.by_priority[level];
-        let is = |one: &Runnable<R>| which(one) && (one.process().queue_priority() as usize) < level;
-        if let Some(found) = lower.iter().position(is).and_then(|i| lower.remove(i)) {
-            queues.by_priority[found.process().queue_priority() as usize].push_back(found);
+    for level in bits(queues.levels.occupied()) {
+        let is = |one: &Runnable<R>| which(one) && one.process().queue_priority().level() < level;
+        if let Some(place) = queues.levels.of(level).iter().position(is)
+            && let Some(found) = queues.levels.change(level, |lower| lower.remove(place))
+        {
+            queues.push(found.process().queue_priority(), found);
             return true;
         }
     }

@@ -8,7 +8,7 @@ use crate::platform::Platform;
 use crate::r13b04::R13b04;
 use crate::run_queue::{RunQueue, Shared};
 use crate::safepoint::World;
-use myriad_process::{Priority, Process, Status};
+use myriad_process::{Process, Status};
 use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use myriad_sync::idle::AfterPush;
 use myriad_sync::{Arc, CachePadded, IdleSet};
@@ -249,16 +249,5 @@ impl<R: Runtime> Schedulers<R> {
         let others = (1..=n).map(|i| (id + i) % n);
         let claimed = pushed.claim(others.map(|other| (other, &self[other].worker)));
         claimed.inspect(|other| self.platform.unpark(*other)).is_some()
-    }
-}
-
-/// OTP's name for a priority.
-pub const fn priority_atom(priority: Priority) -> myriad_term::Atom {
-    use myriad_term::am;
-    match priority {
-        Priority::Max => am::max,
-        Priority::High => am::high,
-        Priority::Normal => am::normal,
-        Priority::Low => am::low,
     }
 }

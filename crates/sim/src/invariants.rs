@@ -206,7 +206,7 @@ impl Invariants {
 
     /// I6.
     fn priorities(&self, core: usize) -> Option<String> {
-        if !self.before.iter().any(|(priority, _)| *priority <= Priority::High) {
+        if !self.before.iter().any(|(priority, _)| *priority <= Priority::HIGH) {
             return None;
         }
         let mut waits = HashSet::new();
@@ -215,7 +215,7 @@ impl Invariants {
         let (stayed, left): (Vec<_>, Vec<_>) =
             self.before.iter().partition(|(_, process)| waits.contains(&process.pid));
         let (lowest, lower) = left.iter().max_by_key(|(priority, _)| *priority)?;
-        let passed_over = stayed.iter().find(|(priority, _)| *priority <= Priority::High && priority < lowest);
+        let passed_over = stayed.iter().find(|(priority, _)| *priority <= Priority::HIGH && priority < lowest);
         let (priority, higher) = passed_over?;
         let (higher, lower) = (higher.pid, lower.pid);
         Some(format!("I6: {higher:?} of priority {priority:?} is passed over for {lower:?} of priority {lowest:?}"))
@@ -271,7 +271,7 @@ impl Invariants {
                         runnable.remove(&pid.data());
                         return None;
                     }
-                    let longest = if process.queue_priority() == Priority::Low { LOW_WAITS * longest } else { longest };
+                    let longest = if process.queue_priority() == Priority::LOW { LOW_WAITS * longest } else { longest };
                     let waited = at_ns.saturating_sub(*runnable.entry(pid.data()).or_insert(at_ns));
                     (waited > longest).then(|| format!("I7: {pid:?} has been runnable for {waited} ns"))
                 })

@@ -436,6 +436,12 @@ impl Ctx<'_> {
         end
     }
 
+    /// Does a process wait for this scheduler that goes before the one that runs (Hedqvist 1998, 5.2.6)?
+    pub fn gives_way_to_others(&self) -> bool {
+        let levels = self.process.priority().gives_way_to();
+        self.vm.schedulers.get(self.sched.id).is_some_and(|queue| queue.has_any_of(levels))
+    }
+
     /// Between two slices: handles signals, as far as their share of a slice goes.
     #[inline]
     pub(crate) fn answer_signals(&mut self) -> Handled {

@@ -54,7 +54,7 @@ impl SpawnOptions {
         SpawnOptions {
             link: false,
             monitor: None,
-            priority: Priority::Normal,
+            priority: Priority::NORMAL,
             heap: vm.heap_settings(),
             off_heap_messages: vm.config.off_heap_messages,
             async_dist: false,

@@ -3,7 +3,6 @@
 use myriad_heap::{MaxHeapSize, sizes};
 use myriad_observe::info::max_heap_size_map;
 use myriad_process::Priority;
-use myriad_sched::schedulers::priority_atom;
 use myriad_term::{Term, am};
 use myriad_trace::saved_calls;
 use myriad_vm::bif::badarg;
@@ -17,14 +16,12 @@ myriad_vm::bifs! { pub INTERNAL_FLAGS = "erts_internal" {
     "process_flag" / 3 Plain => process_flag_3;
 }}
 
+/// One of Erlang's names, or the number of a level.
 pub(super) fn priority(value: Term) -> Option<Priority> {
-    Some(match value.as_atom()? {
-        am::low => Priority::Low,
-        am::normal => Priority::Normal,
-        am::high => Priority::High,
-        am::max => Priority::Max,
-        _ => return None,
-    })
+    match value.as_atom() {
+        Some(name) => Priority::named(name),
+        None => Priority::of_level(value.as_usize()?),
+    }
 }
 
 pub(super) fn off_heap(value: Term) -> Option<bool> {
@@ -88,7 +85,7 @@ fn set(ctx: &mut Ctx<'_>, flag: myriad_term::Atom, value: Term) -> Option<Result
             let new = priority(value)?;
             let old = ctx.process.priority();
             ctx.process.set_priority(new);
-            priority_atom(old).term()
+            old.term()
         }
         am::error_handler => std::mem::replace(&mut ctx.state.error_handler, value.as_atom()?).term(),
         am::min_heap_size => {

@@ -48,7 +48,7 @@ fn spawn(ctx: &mut Ctx<'_>, mfa: [Term; 3], link: bool) -> BifResult {
 
 fn spawn_system_process_3(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let (export, arguments) = callee([args[0], args[1], args[2]])?;
-    let options = SpawnOptions { system: true, priority: Priority::High, ..SpawnOptions::new(ctx.vm) };
+    let options = SpawnOptions { system: true, priority: Priority::HIGH, ..SpawnOptions::new(ctx.vm) };
     Ok(ctx.spawn(export, &arguments, options).map_err(full)?.term())
 }
 

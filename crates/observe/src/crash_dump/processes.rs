@@ -4,7 +4,7 @@ use super::terms::{Area, Terms};
 use super::{Dump, Own};
 use crate::stack::{self, Entry};
 use myriad_process::links::{Link, Target};
-use myriad_process::{Packet, Priority};
+use myriad_process::{Band, Packet};
 use myriad_term::print::{atom_text, pid_text, port_text, text};
 use myriad_term::{Pid, RefNumbers, Term, am};
 use myriad_vm::Ctx;
@@ -171,11 +171,11 @@ impl Details<'_> {
         } else if let Some(at) = vm.engine().backtrace(state, 1).first() {
             writeln!(out, "Program counter: {:#018x} ({})", state.resume.pc.0 as usize, stack::name(Some(at.mfa)))?;
         }
-        let priority = match process.priority() {
-            Priority::Max => "MAX",
-            Priority::High => "HIGH",
-            Priority::Normal => "NORMAL",
-            Priority::Low => "LOW",
+        let priority = match process.priority().band() {
+            Band::Max => "MAX",
+            Band::High => "HIGH",
+            Band::Normal => "NORMAL",
+            Band::Low => "LOW",
         };
         write!(out, "Internal State: ACT_PRIO_{priority} | USR_PRIO_{priority}")?;
         let flags = [(state.flags.trap_exit, "TRAP_EXIT"), (state.suspensions.by_others(), "SUSPENDED")];

@@ -140,7 +140,7 @@ impl Task {
                 }
             },
             3 | 4 if menu.urgency => {
-                let priority = Priority::from_bits(draw(4) as u8);
+                let priority = Priority::of_level([5, 15, 20, 25, 30, 31][draw(6) as usize]).expect("a level");
                 match draw(3) {
                     0 => self.process.set_priority(priority),
                     1 => drop(self.process.bind(draw(world.schedulers.len() as u64 + 1) as u32)),

@@ -155,7 +155,7 @@ impl World {
         let Some(place) = self.tasks.get(number) else { return };
         let initial_call = Mfa { module: am::erlang, function: am::apply, arity: 2 };
         let state = OwnerState::new(Heap::new(&Settings::default()), Resume::inside(CodePtr::NULL), initial_call);
-        let process = Process::new(Pid::from_data(number as u64), Priority::Normal, false, home, state);
+        let process = Process::new(Pid::from_data(number as u64), Priority::NORMAL, false, home, state);
         assert!(place.set(Task::new(process)).is_ok(), "a new place");
         let task = self.task(Pid::from_data(number as u64));
         self.left_signal(task, |world, process| world.schedulers.enqueue(process));

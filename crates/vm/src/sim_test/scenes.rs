@@ -293,7 +293,7 @@ fn who_waits_for_the_last_of_many_signals_waits_behind_nobody_less_urgent() {
     let mut stage = Stage::new(1, 1);
     let vm = stage.vm;
     let (low, other) = (stage.runner(), stage.runner());
-    low.set_priority(Priority::Low);
+    low.set_priority(Priority::LOW);
     for process in [other, low] {
         vm.schedulers[0].push(process);
     }
@@ -301,15 +301,15 @@ fn who_waits_for_the_last_of_many_signals_waits_behind_nobody_less_urgent() {
     let answered = Arc::new(AtomicBool::new(false));
     let answer = answered.clone();
     let asks = Signal::Call(Box::new(move |_| answer.store(true, Ordering::Relaxed)));
-    assert!(vm.signal_urgently(low.pid, asks, Priority::High));
+    assert!(vm.signal_urgently(low.pid, asks, Priority::HIGH));
     while !answered.load(Ordering::Relaxed) {
         assert!(matches!(stage.schedulers[0].step(), Step::Ran(_)));
         assert!(
-            answered.load(Ordering::Relaxed) || low.queue_priority() == Priority::High,
+            answered.load(Ordering::Relaxed) || low.queue_priority() == Priority::HIGH,
             "it waits behind normal ones"
         );
     }
-    assert_eq!(low.queue_priority(), Priority::Low);
+    assert_eq!(low.queue_priority(), Priority::LOW);
 }
 
 /// Takes what waits in a queue, one by one: on another thread, and so only what is shared.
@@ -348,12 +348,12 @@ fn what_becomes_urgent_is_found_where_nobody_else_reaches_it() {
     let mut stage = Stage::new(1, 1);
     let vm = stage.vm;
     let (low, other) = (stage.runner(), stage.runner());
-    low.set_priority(Priority::Low);
+    low.set_priority(Priority::LOW);
     assert!(matches!(stage.schedulers[0].step(), Step::Idle(_)));
     [other, low].into_iter().for_each(|process| vm.schedulers.enqueue(process));
     let asks = Signal::Call(Box::new(|_| ()));
     std::thread::scope(|scope| {
-        assert!(scope.spawn(|| vm.signal_urgently(low.pid, asks, Priority::High)).join().unwrap());
+        assert!(scope.spawn(|| vm.signal_urgently(low.pid, asks, Priority::HIGH)).join().unwrap());
     });
     assert_eq!(vm.schedulers[0].lengths(), [0, 0, 1, 1]);
     let next = vm.schedulers[0].pop().unwrap();
@@ -473,7 +473,7 @@ fn a_slice_does_so_many_tasks() {
     vm.schedulers[0].push(process);
     for n in 0..TIMERS {
         let request = Payload::build(3, |draft| draft.tuple(&[am::system_task_test.term(), Term::small(n as i64)]));
-        let priority = [Priority::Low, Priority::Normal, Priority::Max][n % 3];
+        let priority = [Priority::LOW, Priority::NORMAL, Priority::MAX][n % 3];
         assert!(vm.send(process, Signal::Task { from: asker.pid, request, priority }));
     }
     let mut slices = 0;

@@ -172,7 +172,7 @@ impl World {
             for _ in 0..=vm.schedulers.len() {
                 runner(vm);
             }
-            let low = SpawnOptions { priority: Priority::Low, ..SpawnOptions::new(vm) };
+            let low = SpawnOptions { priority: Priority::LOW, ..SpawnOptions::new(vm) };
             spawn_orphan(vm, start(), &[Term::small((random.bits() >> 8) as i64 | 1)], &low).unwrap();
         }
     }
@@ -320,10 +320,10 @@ impl Actor {
         let mut options = SpawnOptions::new(ctx.vm);
         options.link = self.random.below(3) == 0;
         options.priority = match self.random.below(12) {
-            0..=2 => Priority::Low,
-            3 => Priority::High,
-            4 => Priority::Max,
-            _ => Priority::Normal,
+            0..=2 => Priority::LOW,
+            3 => Priority::HIGH,
+            4 => Priority::MAX,
+            _ => Priority::NORMAL,
         };
         options.scheduler = self.scheduler(ctx);
         let monitored = self.random.below(2) == 0;
