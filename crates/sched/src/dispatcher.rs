@@ -26,6 +26,10 @@ pub const TRIM_AFTER: Duration = Duration::from_millis(500);
 pub const TRIM_REDUCTIONS: u64 = 1_000_000;
 /// How long a scheduler without work searches for some before it parks.
 const SPIN_NS: u64 = 20_000;
+/// A thief that has taken so many beside the one that it runs, and has left as many, wakes two others and not just one.
+const BURST: usize = 4;
+/// So many queues are tried before a thief goes on with what it does when there is nothing to steal.
+const STEAL_ATTEMPTS: usize = 8;
 /// Turns of a spin loop before each look of a search.
 pub const SEARCH_PAUSES: u32 = 16;
 
@@ -122,17 +126,27 @@ impl<R: Runtime> Dispatcher<R> {
             return self.own.pop_shared();
         }
         // SAFETY: sched.run_queue/R3: this is the queue's one dispatcher, which stays on its thread.
-        let (process, Shared(now)) = unsafe { self.own.pop_own(self.all.active() > 1) };
-        if now {
-            self.all.wake_for_more(self.id, now);
-        }
+        let (process, shared) = unsafe { self.own.pop_own(self.all.active() > 1) };
+        self.all_may_take(shared);
         process
     }
 
-    /// Adds a process that comes from another queue to its own. Something else wakes who may take it.
+    /// Adds a process that comes from another queue to its own.
     fn push(&self, process: &Process<R>) {
         // SAFETY: as in `pop`.
-        let _ = unsafe { self.own.push_own(process, self.all.active() > 1) };
+        let shared = unsafe { self.own.push_own(process, self.all.active() > 1) };
+        if shared == Shared(true) {
+            self.all.advertise(self.id);
+        }
+    }
+
+    /// If something has just come to be shared, others learn of it.
+    #[inline]
+    fn all_may_take(&self, shared: Shared) {
+        if shared == Shared(true) {
+            self.all.advertise(self.id);
+            self.all.wake_for_more(self.id, shared);
+        }
     }
 
     /// A process from its own queue, or from another's that has more than that scheduler runs next.
@@ -198,7 +212,7 @@ impl<R: Runtime> Dispatcher<R> {
     /// If work waits that any scheduler may run, one that is idle is woken.
     #[cold]
     fn wake_for_others(&self) {
-        if self.all.iter().any(|queue| queue.offers()) {
+        if self.all.offers_to(self.id).next().is_some() || self.own.offers() {
             self.all.wake_idle(self.id);
         }
     }
@@ -218,7 +232,7 @@ impl<R: Runtime> Dispatcher<R> {
         if !self.own().is_empty() || all.is_stopping() || self.id == 0 && all.dirty.wants_the_one() {
             return true;
         }
-        all.past().is_none() && self.id < all.active() && all.iter().any(|queue| queue.offers())
+        all.past().is_none() && self.id < all.active() && all.offers_to(self.id).next().is_some()
     }
 
     /// On a thread: searches for work, unless another scheduler does; `true` if there is some.
@@ -286,7 +300,7 @@ impl<R: Runtime> Dispatcher<R> {
         let all = self.all;
         myriad_sync::sim_point();
         self.counted = self.id < all.active();
-        all.idle.enter(&self.own().worker, self.counted);
+        all.idle.enter(self.id, &self.own().worker, self.counted);
         myriad_sync::sim_point();
         if self.sees_work() {
             return false;
@@ -309,20 +323,11 @@ impl<R: Runtime> Dispatcher<R> {
             self.has_searched = false;
             local.go_online();
         }
-        self.claimed.set(self.all.idle.leave(&self.own().worker, self.counted));
+        self.claimed.set(self.all.idle.leave(self.id, &self.own().worker, self.counted));
     }
 
     fn steal(&self) -> Option<&'static Process<R>> {
-        let all = self.all;
-        for i in 1..all.len() {
-            let victim = &all[(self.id + i) % all.len()];
-            if victim.offers()
-                && let Some(process) = self.steal_from(victim)
-            {
-                return Some(process);
-            }
-        }
-        None
+        self.all.offers_to(self.id).take(STEAL_ATTEMPTS).find_map(|victim| self.steal_from(&self.all[victim]))
     }
 
     fn steal_from(&self, victim: &RunQueue<R>) -> Option<&'static Process<R>> {
@@ -331,9 +336,11 @@ impl<R: Runtime> Dispatcher<R> {
         let first = stolen.pop_front()?;
         self.claimed.set(false);
         myriad_sync::sim_point();
-        let more = !stolen.is_empty();
+        let more = stolen.len();
         stolen.iter().for_each(|one| self.push(one.process()));
-        if more || victim.offers() {
+        // Of a burst there is plenty on both sides: so it reaches n schedulers in log n steps.
+        let wakes = usize::from(more > 0 || victim.offers()) + usize::from(more >= BURST && victim.len() >= BURST);
+        for _ in 0..wakes {
             self.all.wake_idle(self.id);
         }
         Some(first.process())
@@ -347,10 +354,8 @@ impl<R: Runtime> Dispatcher<R> {
         }
         if self.all.active() > 1 {
             // SAFETY: as in `pop`.
-            let Shared(now) = unsafe { self.own.share_all_priorities() };
-            if now {
-                self.all.wake_for_more(self.id, now);
-            }
+            let shared = unsafe { self.own.share_all_priorities() };
+            self.all_may_take(shared);
         }
         debug_assert!(self.until_balance > 0);
         self.until_balance -= 1;

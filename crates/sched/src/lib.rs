@@ -9,6 +9,7 @@
 //! | [`platform`] | time, randomness and parking: the only way to them, so that a seed can stand in |
 //! | [`run_queue`], `queues`, `private` | the run queue of one scheduler |
 //! | [`load`] | what a scheduler has done |
+//! | [`places`] | which schedulers are near each other |
 //! | [`schedulers`] | all of them: where a process that becomes runnable goes, and which scheduler is woken for it |
 //! | [`dispatcher`] | what one scheduler does between two slices: picking, stealing, balancing, searching, parking |
 //! | [`current`](mod@current) | which scheduler a thread acts for |
@@ -71,6 +72,9 @@
 //! Q3. A scheduler whose queue is not empty is awake, or has been woken. So a single process in another's queue is no reason to
 //!     stay awake: it is nearly always in a dialogue with the process that runs there, and wants that core.
 //!
+//! Q4. A queue of which something is shared that any scheduler may take is advertised ([`myriad_sync::Adverts`]), from the fence on that
+//!     follows its sharing: thieves look at advertised queues alone.
+//!
 //! The idle set orders all looks at queues that matter, and the lock of a queue's shared part orders what is in that; lengths and figures
 //! that are read without the lock are Relaxed (sched.run_queue/R1).
 //!
@@ -101,6 +105,7 @@ pub mod microstate;
 pub mod multi;
 pub mod pace;
 mod past;
+pub mod places;
 pub mod platform;
 mod private;
 pub(crate) mod queues;
@@ -119,6 +124,7 @@ pub use load::Load;
 pub use local::Local;
 pub use multi::{Block, MultiScheduling};
 pub use pace::Pace;
+pub use places::{Place, Places};
 pub use platform::{Platform, Readiness, Threads};
 pub use run_queue::RunQueue;
 pub use schedulers::Schedulers;

@@ -1,6 +1,7 @@
 //! The platform below the scheduler: time, randomness and parking come only from here, so that the scheduler that is tested or
 //! simulated from a seed is the one that ships (docs/design.md, section 7).
 
+use crate::places::Place;
 use myriad_sync::thread::Instant;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -14,6 +15,10 @@ pub trait Platform: Send + Sync {
     /// Time that processors have worked for this program, nanoseconds.
     fn cpu_ns(&self) -> u64 {
         self.now_ns()
+    }
+    /// Where so many schedulers run, if that is known.
+    fn places(&self, _schedulers: usize) -> Option<Vec<Place>> {
+        None
     }
     /// A seed for a scheduler's own generator.
     fn seed(&self, scheduler: usize) -> u64;

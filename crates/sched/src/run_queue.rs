@@ -162,6 +162,12 @@ impl<R: Runtime> RunQueue<R> {
         self.free_shared() > 0 && self.len() > 1
     }
 
+    /// Is something shared that anybody may take?
+    #[inline]
+    pub(crate) fn shares(&self) -> bool {
+        self.free_shared() > 0
+    }
+
     /// Does one process wait here that anybody may run?
     pub fn offers_single(&self) -> bool {
         self.free_shared() == 1 && self.len() == 1

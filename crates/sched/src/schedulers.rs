@@ -4,6 +4,7 @@ use crate::Runtime;
 use crate::current::{current, is_current};
 use crate::dirty::DirtyPools;
 use crate::multi::Multi;
+use crate::places::Places;
 use crate::platform::Platform;
 use crate::r13b04::R13b04;
 use crate::run_queue::{RunQueue, Shared};
@@ -11,7 +12,7 @@ use crate::safepoint::World;
 use myriad_process::{Process, Status};
 use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use myriad_sync::idle::AfterPush;
-use myriad_sync::{Arc, CachePadded, IdleSet};
+use myriad_sync::{Adverts, Arc, CachePadded, IdleSet};
 use std::ops::Deref;
 
 /// How many schedulers of each kind there are.
@@ -32,8 +33,11 @@ pub struct Numbers {
 /// The normal schedulers as other threads see them (as a slice: their run queues), and the pools of dirty ones.
 pub struct Schedulers<R: Runtime> {
     queues: Box<[CachePadded<RunQueue<R>>]>,
-    /// Schedulers without work (sched/Q2). Written whenever one parks, so on a line of its own: its neighbours are read in each slice.
-    pub(crate) idle: CachePadded<IdleSet>,
+    /// Schedulers without work (sched/Q2).
+    pub(crate) idle: IdleSet,
+    /// The queues of which something is shared (sched/Q4).
+    pub(crate) adverts: Adverts,
+    pub(crate) places: Places,
     pub(crate) platform: Arc<dyn Platform>,
     pub(crate) multi: Multi,
     pub(crate) numbers: Numbers,
@@ -63,7 +67,11 @@ impl<R: Runtime> Schedulers<R> {
         debug_assert!(numbers.dirty_cpu_online <= numbers.dirty_cpu);
         Schedulers {
             queues: (0..numbers.normal).map(|_| CachePadded::new(RunQueue::default())).collect(),
-            idle: CachePadded::new(IdleSet::new()),
+            idle: IdleSet::new(numbers.normal),
+            adverts: Adverts::new(numbers.normal),
+            places: platform
+                .places(numbers.normal)
+                .map_or_else(|| Places::unknown(numbers.normal), |all| Places::known(&all)),
             platform,
             multi: Multi::new(numbers.online.clamp(1, numbers.normal), numbers.dirty_cpu_online.max(1)),
             numbers,
@@ -160,6 +168,7 @@ impl<R: Runtime> Schedulers<R> {
         target.push(process);
         myriad_sync::sim_point();
         let pushed = self.idle.after_push();
+        self.adverts.advertise(id);
         if pushed.is_idle(&target.worker) {
             self.platform.unpark(id);
         } else if target.offers() {
@@ -171,22 +180,52 @@ impl<R: Runtime> Schedulers<R> {
     #[inline]
     fn push_here(&self, id: usize, process: &Process<R>) -> Shared {
         let own = &self[id];
-        if is_current(own) {
+        let shared = if is_current(own) {
             // SAFETY: sched.run_queue/R3: `set_current` was told so on this thread.
-            return unsafe { own.push_own(process, self.active() > 1) };
+            unsafe { own.push_own(process, self.active() > 1) }
+        } else {
+            own.push(process);
+            Shared(true)
+        };
+        if shared == Shared(true) {
+            self.advertise(id);
         }
-        own.push(process);
-        Shared(true)
+        shared
+    }
+
+    /// Something has come to be shared here (sched/Q4).
+    #[inline(never)]
+    pub(crate) fn advertise(&self, id: usize) {
+        let _fence = self.idle.after_push();
+        self.adverts.advertise(id);
     }
 
     /// Something has come to the queue of this thread's scheduler: wakes an idle one if there is more than that runs next. If something
-    /// came to be shared `now`, the look at who is idle must come after it (sched/Q2). If not, a scheduler that is about to park finds
+    /// came to be shared just now, the look at who is idle must come after it (sched/Q2). If not, a scheduler that is about to park finds
     /// what was shared before, so one that is seen as idle too late was not needed.
     #[inline]
-    pub(crate) fn wake_for_more(&self, id: usize, now: bool) {
-        if self[id].offers() && (now || !self.idle.is_empty()) {
+    pub(crate) fn wake_for_more(&self, id: usize, shared: Shared) {
+        if self[id].offers() && (shared == Shared(true) || !self.idle.is_empty()) {
             self.wake_idle(id);
         }
+    }
+
+    /// Does this queue offer something? One that is advertised and has nothing for others loses its advert.
+    pub(crate) fn has_offer(&self, id: usize) -> bool {
+        let queue = &self[id];
+        if !queue.shares() {
+            self.adverts.withdraw(id, || queue.shares());
+        }
+        queue.offers()
+    }
+
+    /// Queues that offer something to this scheduler: those of schedulers that are not active first, then the nearest.
+    pub(crate) fn offers_to(&self, id: usize) -> impl Iterator<Item = usize> {
+        let places = self.adverts.places();
+        let active = self.active();
+        let inactive = places.from(active).filter(move |other| *other != id);
+        let nearest = self.places.nearest(id, |index| places.word(index)).filter(move |other| *other < active);
+        inactive.chain(nearest).filter(|other| self.has_offer(*other))
     }
 
     /// The scheduler that a process is bound to, if that one is active: a process bound to another runs anywhere.
@@ -209,8 +248,8 @@ impl<R: Runtime> Schedulers<R> {
         match current() {
             Some(id) if !bound && (home == id || self[home % self.active()].worker.is_away()) => {
                 // In either queue the process runs.
-                let Shared(now) = self.push_here(id, process);
-                self.wake_for_more(id, now);
+                let shared = self.push_here(id, process);
+                self.wake_for_more(id, shared);
             }
             _ => self.enqueue_at(self.place_of(process).unwrap_or(home % self.active()), process),
         }
@@ -244,10 +283,14 @@ impl<R: Runtime> Schedulers<R> {
     // Kept out of `enqueue_woken`, which each message of a dialogue goes through, and which then wakes no scheduler.
     #[inline(never)]
     fn claim_one(&self, pushed: AfterPush<'_>, id: usize) -> bool {
-        let n = self.active();
-        debug_assert!(n > 0 && n <= self.len());
-        let others = (1..=n).map(|i| (id + i) % n);
-        let claimed = pushed.claim(others.map(|other| (other, &self[other].worker)));
+        let idle = self.idle.idle();
+        let named = |other: usize| (other, &self[other].worker);
+        let nearest = || self.places.nearest(id, |index| idle.word(index)).chain([id]);
+        // Two that share a core do not work twice as fast as one: those whose mates work come last.
+        let alone = |other: &usize| self.places.mates(*other).iter().all(|mate| idle.has(*mate));
+        let claimed = pushed
+            .claim(nearest().filter(alone).map(named))
+            .or_else(|| pushed.claim(nearest().filter(|other| !alone(other)).map(named)));
         claimed.inspect(|other| self.platform.unpark(*other)).is_some()
     }
 }

@@ -1,6 +1,6 @@
 //! The platform of a simulated machine: virtual time, and the wake-ups of its cores.
 
-use myriad_sched::Platform;
+use myriad_sched::{Place, Platform};
 use myriad_sync::atomic::{AtomicU64, Ordering};
 use myriad_sync::{LockClass, Mutex, cost};
 use std::time::Duration;
@@ -12,12 +12,14 @@ pub struct VirtualClock {
     now_ns: AtomicU64,
     woken: Mutex<Vec<usize>>,
     seed: u64,
+    /// Where the cores are, if they are told.
+    places: Option<Vec<Place>>,
 }
 
 impl VirtualClock {
-    /// At the beginning of time.
-    pub fn new(seed: u64) -> VirtualClock {
-        VirtualClock { now_ns: AtomicU64::new(1), woken: Mutex::new(&WOKEN, Vec::new()), seed }
+    /// At the beginning of time, for cores in these places.
+    pub fn new(seed: u64, places: Option<Vec<Place>>) -> VirtualClock {
+        VirtualClock { now_ns: AtomicU64::new(1), woken: Mutex::new(&WOKEN, Vec::new()), seed, places }
     }
 
     /// It is so late for who runs now.
@@ -40,6 +42,10 @@ impl Platform for VirtualClock {
 
     fn system_ns(&self) -> i64 {
         self.now_ns() as i64
+    }
+
+    fn places(&self, _: usize) -> Option<Vec<Place>> {
+        self.places.clone()
     }
 
     fn seed(&self, scheduler: usize) -> u64 {

@@ -19,6 +19,7 @@ use crate::machine::Machine;
 use crate::memory::{HeapSeen, Memory, Touched};
 use crate::past::{Deeds, PastLocks};
 use crate::placement::Placement;
+use crate::stolen::Stolen;
 use myriad_heap::meter::{self, Counts, Work};
 use myriad_sched::dispatcher::SEARCH_PAUSES;
 use myriad_sched::{DirtyKind, Local, Look, Search};
@@ -127,6 +128,7 @@ pub struct Cores<'a> {
     invariants: Option<Invariants>,
     /// The locks of OTP R13B04, if they are taken.
     past: Option<PastLocks>,
+    stolen: Option<Stolen>,
     /// No core does anything before.
     halted_until: u64,
     /// A line for each step goes here.
@@ -203,6 +205,7 @@ impl<'a> Cores<'a> {
             faults: None,
             invariants: None,
             past: None,
+            stolen: None,
             halted_until: 0,
             log: None,
         })
@@ -213,6 +216,11 @@ impl<'a> Cores<'a> {
         self.faults = Some(Faults::new(seed));
         // Another draw than that of the cores, by the same seed.
         self.contention.suffer(!seed);
+    }
+
+    /// Takes cores away, one after the other.
+    pub fn steal(&mut self, stolen: Stolen) {
+        self.stolen = Some(stolen);
     }
 
     /// Has [`Invariants`] checked after each step; `own_policy`: schedulers share work as Myriad's do.
@@ -244,6 +252,10 @@ impl<'a> Cores<'a> {
             }
             if at < self.halted_until {
                 self.enter(self.halted_until, id);
+                continue;
+            }
+            if let Some(back) = self.stolen.map(|stolen| stolen.back(id, at)).filter(|back| *back > at) {
+                self.enter(back, id);
                 continue;
             }
             if at > limit_ns {

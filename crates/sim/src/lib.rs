@@ -29,6 +29,7 @@ mod placement;
 mod plot;
 mod program;
 mod report;
+mod stolen;
 mod sweep;
 mod topology;
 mod trials;
@@ -46,6 +47,7 @@ use report::Figures;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::BufWriter;
+use stolen::Stolen;
 use words::Words;
 
 /// The command: does what its arguments say, and gives the exit status.
@@ -87,12 +89,17 @@ fn simulate(words: &Words, machine: &Machine, figures: &std::path::Path) -> Resu
     if let Some((seed, _)) = words.faults {
         invariants::watch(seed);
     }
-    let clock = Arc::new(VirtualClock::new(words.seed));
+    let told =
+        Placement::named(&words.placement, &machine.topology, words.cores.0, words.seed)?.told(&machine.topology);
+    let clock = Arc::new(VirtualClock::new(words.seed, told));
     let vm = program::vm(&words.root, words.cores.0, clock.clone())?;
     let module = program::load(vm, &words.files)?;
     core_heaps::prepare(words.cores.0);
     let placement = Placement::named(&words.placement, &machine.topology, words.cores.0, words.seed)?;
     let mut cores = Cores::new(vm, &clock, machine, placement, words.piece).ok_or("no room for so many cores")?;
+    if let Some(one_of) = words.stolen {
+        cores.steal(Stolen { one_of });
+    }
     if let Some((seed, _)) = words.faults {
         cores.suffer(seed);
     }

@@ -7,6 +7,7 @@
 //! Applications in Xen"), where the names count the processors taken of each socket.
 
 use crate::topology::Topology;
+use myriad_sched::Place;
 
 /// How long a virtual core runs before the hypervisor looks for another processor: the time slice of Xen's credit scheduler.
 pub const SLICE_NS: u64 = 30_000_000;
@@ -19,6 +20,8 @@ pub struct Placement {
     busy: Vec<bool>,
     slowdown: f64,
     stride: usize,
+    /// Core *n* is on processor *n*, as on a machine without a hypervisor.
+    in_order: bool,
     hypervisor: Option<Hypervisor>,
 }
 
@@ -51,8 +54,20 @@ impl Placement {
             busy: vec![false; all],
             slowdown: topology.mate_slowdown,
             stride: topology.mate_stride,
+            in_order: name == "in-order",
             hypervisor,
         })
+    }
+
+    /// Where the cores are, as far as the VM is told: a hypervisor does not say on which processors its guest's are.
+    pub fn told(&self, topology: &Topology) -> Option<Vec<Place>> {
+        let place = |processor: usize| {
+            let first = mate(processor, self.stride).map_or(processor, |mate| mate.min(processor));
+            let core = topology.place(processor);
+            let socket = (core / topology.socket_cores) as u32;
+            Place { core: first as u32, cache: (core / topology.module_cores) as u32, node: socket, socket }
+        };
+        self.in_order.then(|| self.processors.iter().map(|processor| place(*processor)).collect())
     }
 
     /// The processor of a core.

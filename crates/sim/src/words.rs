@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// What it takes.
-pub const USAGE: &str = "usage: myriad sim [--cores N|A..B] [--machine NAME|FILE.toml] [--seed N] [--policy P] [--boxed-words N] [--placement P] [--piece N] [--limit S] [--faults N|A..B] [--log FILE] [--csv FILE] [--json FILE] [--svg FILE] FILE.erl [ARG...]
+pub const USAGE: &str = "usage: myriad sim [--cores N|A..B] [--machine NAME|FILE.toml] [--seed N] [--policy P] [--boxed-words N] [--placement P] [--piece N] [--limit S] [--stolen N] [--faults N|A..B] [--log FILE] [--csv FILE] [--json FILE] [--svg FILE] FILE.erl [ARG...]
        myriad sim --calibrate FILE.toml
   --cores N|A..B   so many virtual cores, or A, 2A, 4A... and B (1..8)
   --machine M      ideal, modules-32, server-2x64, tilepro64, zen3-2, or a file (server-2x64)
@@ -16,6 +16,7 @@ pub const USAGE: &str = "usage: myriad sim [--cores N|A..B] [--machine NAME|FILE
   --placement P    the processors of virtual cores: `in-order`, `none` for a hypervisor that moves them, or how many of each socket, as `8-8` (in-order)
   --piece N        cores take turns after so many reductions (4)
   --limit S        the virtual seconds that the program may take (600)
+  --stolen N       a hypervisor takes one core of N away at a time, for 10 ms
   --faults N|A..B  cores are away for a while, wake-ups late, quotas used up: by each of these seeds a run on the most cores, and which failed
   --log FILE       a line for each step: time in ns, core, reductions or `idle`; the same seed gives the same bytes. One number of cores
   --csv FILE, --json FILE, --svg FILE    the figures for other programs; a picture of them
@@ -40,6 +41,8 @@ pub struct Words {
     pub piece: u16,
     /// Most virtual time.
     pub limit_ns: u64,
+    /// One core of so many is away at a time.
+    pub stolen: Option<u64>,
     /// From and to this seed of faults.
     pub faults: Option<(u64, u64)>,
     /// Where the log goes.
@@ -83,6 +86,7 @@ impl Words {
             placement: "in-order".to_owned(),
             piece: 4,
             limit_ns: 600_000_000_000,
+            stolen: None,
             faults: None,
             log: None,
             csv: None,
@@ -132,6 +136,7 @@ impl Words {
             ("--piece", piece.to_string()),
             ("--limit", (self.limit_ns / 1_000_000_000).to_string()),
         ];
+        options.extend(self.stolen.map(|one_of| ("--stolen", one_of.to_string())));
         options.extend(self.faults.map(|(seed, _)| ("--faults", seed.to_string())));
         options
     }
@@ -151,6 +156,7 @@ impl Words {
             "--seed" => self.seed = number(0, u64::MAX)?,
             "--piece" => self.piece = number(if self.figures.is_some() { 1 } else { 2 }, 4000)? as u16,
             "--limit" => self.limit_ns = number(1, 1_000_000)? * 1_000_000_000,
+            "--stolen" => self.stolen = Some(number(2, 1024)?),
             "--faults" => self.faults = Some(seeds(&text)?),
             "--log" => self.log = Some(value.into()),
             "--csv" => self.csv = Some(value.into()),
@@ -218,6 +224,7 @@ mod tests {
             ("--seed -1 x", "--seed -1: a number from 0 to 18446744073709551615 is wanted"),
             ("--faults 3..2 x", "--faults 3..2: N or A..B is wanted, at most 1000000 seeds"),
             ("--faults 0..1000000 x", "--faults 0..1000000: N or A..B is wanted, at most 1000000 seeds"),
+            ("--stolen 1 x", "--stolen 1: a number from 2 to 1024 is wanted"),
             ("--policy r99 x", "--policy r99: myriad or r13b04 is wanted"),
             ("--calibrate f x", "--calibrate takes no program: it has its own"),
             ("--seed", "--seed wants a value, or is unknown"),

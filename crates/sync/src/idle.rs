@@ -12,11 +12,11 @@
 //!   Searching                                                      push; fence; sees the searcher: wakes nobody
 //!    | found, or time over      searching = false; fence
 //!   Busy -- looks at the queues (IS2)
-//!    | enter                    idle += 1; fence
-//!   Idle -- last look (IS1)                                        push; fence; sees idle > 0
+//!    | enter                    its bit set; fence
+//!   Idle -- last look (IS1)                                        push; fence; sees the bit
 //!    | sleeps                                                      claim: Idle -> Woken, then unpark (IS3)
 //!   Woken
-//!    | leave                    idle -= 1
+//!    | leave                    its bit cleared
 //!   Busy
 //! ```
 //!
@@ -45,13 +45,15 @@
 //! - *To wake a worker for each piece of work.* Two processes in a dialogue would wake a core for every message.
 //! - *All idle workers search.* They take the lines of the queues from those at work, and burn what a container's quota allows.
 //!
-//! The number of idle workers lets a producer look at one word, mostly, and not at each worker's.
+//! The idle workers stand in [`Bits`]: a producer looks at one word for 64 of them. Whether a worker may be claimed is in its own word
+//! alone; a worker's bit is set and cleared by nobody else, so that no late hand clears that of one that has come back.
 
 use crate::atomic::{
-    AtomicBool, AtomicU8, AtomicUsize,
+    AtomicBool, AtomicU8,
     Ordering::{Acquire, Relaxed, SeqCst},
     fence,
 };
+use crate::{Bits, CachePadded};
 
 const BUSY: u8 = 0;
 const SEARCHING: u8 = 1;
@@ -86,11 +88,11 @@ impl Worker {
     }
 }
 
-/// How many workers are idle, and whether one searches. Best in a line of its own: it is written whenever a worker goes to sleep.
+/// Which workers are idle, and whether one searches.
 #[derive(Debug)]
 pub struct IdleSet {
-    idle: AtomicUsize,
-    searching: AtomicBool,
+    idle: Bits,
+    searching: CachePadded<AtomicBool>,
 }
 
 /// A worker searches for work until this is dropped; then it looks again (IS2).
@@ -116,12 +118,9 @@ impl Drop for Search<'_> {
 pub struct AfterPush<'a>(&'a IdleSet);
 
 impl IdleSet {
-    const_unless_loom! {
-        /// A set in which no worker is idle.
-        #[allow(clippy::new_without_default, reason = "`Default` could not be const")]
-        pub fn new() -> Self {
-            Self { idle: AtomicUsize::new(0), searching: AtomicBool::new(false) }
-        }
+    /// A set in which none of so many workers is idle.
+    pub fn new(workers: usize) -> Self {
+        Self { idle: Bits::new(workers), searching: CachePadded::new(AtomicBool::new(false)) }
     }
 
     /// A worker begins to search; nothing if another one does.
@@ -132,22 +131,22 @@ impl IdleSet {
         Some(Search { set: self, worker })
     }
 
-    /// A worker is idle from now on: it looks for work a last time, and sleeps if there is none, then [`leaves`](Self::leave).
+    /// A worker, of this number, is idle from now on: it looks for work a last time, and sleeps if there is none, then [`leaves`](Self::leave).
     /// Unless `counted` it is woken only for what is left in its own place.
-    pub fn enter(&self, worker: &Worker, counted: bool) {
+    pub fn enter(&self, number: usize, worker: &Worker, counted: bool) {
         // Relaxed: both are ordered by the fence, which pairs with that in `after_push` (IS1).
         worker.0.store(IDLE, Relaxed);
         if counted {
-            self.idle.fetch_add(1, Relaxed);
+            self.idle.set(number);
         }
         fence(SeqCst);
     }
 
     /// A worker is no longer idle; `counted` as when it entered. Had a producer claimed it (IS3)?
-    pub fn leave(&self, worker: &Worker, counted: bool) -> bool {
+    pub fn leave(&self, number: usize, worker: &Worker, counted: bool) -> bool {
         // Relaxed: a producer that still sees it idle wakes it in vain.
         if counted {
-            self.idle.fetch_sub(1, Relaxed);
+            self.idle.clear(number);
         }
         // Acquire: pairs with the fence in `after_push`, after which a producer claims: the worker sees what was left for it (IS3).
         worker.0.swap(BUSY, Acquire) == WOKEN
@@ -163,12 +162,17 @@ impl IdleSet {
 
     /// How many workers are idle and counted (a figure, already old).
     pub fn len(&self) -> usize {
-        self.idle.load(Relaxed)
+        self.idle.len()
+    }
+
+    /// Those that are idle and counted (a figure, already old).
+    pub fn idle(&self) -> &Bits {
+        &self.idle
     }
 
     /// Does no counted worker look for work, idle or searching (a figure, already old)?
     pub fn is_empty(&self) -> bool {
-        self.len() == 0 && !self.searching.load(Relaxed)
+        self.idle.is_empty() && !self.searching.load(Relaxed)
     }
 }
 
@@ -184,7 +188,7 @@ impl AfterPush<'_> {
     #[inline]
     pub fn wants_one(self) -> bool {
         // Relaxed: ordered by the fence.
-        self.0.idle.load(Relaxed) > 0 && !self.0.searching.load(Relaxed)
+        !self.0.idle.is_empty() && !self.0.searching.load(Relaxed)
     }
 
     /// Claims an idle worker for work that any worker may do: the first of `workers` (each with its name) that is idle. The caller
@@ -206,26 +210,26 @@ mod tests {
 
     #[test]
     fn idle_ones_are_claimed_once() {
-        let (set, workers) = (IdleSet::new(), [Worker::new(), Worker::new(), Worker::new()]);
+        let (set, workers) = (IdleSet::new(3), [Worker::new(), Worker::new(), Worker::new()]);
         assert!(set.is_empty() && set.after_push().claim(workers.iter().enumerate()).is_none());
-        set.enter(&workers[1], true);
-        set.enter(&workers[2], true);
+        set.enter(1, &workers[1], true);
+        set.enter(2, &workers[2], true);
         assert_eq!((set.len(), set.is_empty()), (2, false));
         assert!(set.after_push().is_idle(&workers[1]) && !workers[0].is_away() && workers[1].is_away());
         assert_eq!(set.after_push().claim(workers.iter().enumerate()), Some(1));
         assert!(!set.after_push().is_idle(&workers[1]) && workers[1].is_away(), "woken, but not back");
         assert_eq!(set.after_push().claim(workers.iter().enumerate()), Some(2));
         assert_eq!(set.after_push().claim(workers.iter().enumerate()), None);
-        assert!(set.leave(&workers[1], true) && set.leave(&workers[2], true), "claimed, both");
+        assert!(set.leave(1, &workers[1], true) && set.leave(2, &workers[2], true), "claimed, both");
         assert!(set.is_empty() && !workers[1].is_away());
-        set.enter(&workers[1], true);
-        assert!(!set.leave(&workers[1], true), "by itself");
+        set.enter(1, &workers[1], true);
+        assert!(!set.leave(1, &workers[1], true), "by itself");
     }
 
     #[test]
     fn nobody_is_woken_while_one_searches() {
-        let (set, workers) = (IdleSet::new(), [Worker::new(), Worker::new()]);
-        set.enter(&workers[0], true);
+        let (set, workers) = (IdleSet::new(3), [Worker::new(), Worker::new()]);
+        set.enter(0, &workers[0], true);
         let search = set.search(&workers[1]).expect("nobody searches");
         assert!(set.search(&workers[0]).is_none() && workers[1].is_away());
         assert_eq!(set.after_push().claim(workers.iter().enumerate()), None);
@@ -235,11 +239,11 @@ mod tests {
 
     #[test]
     fn who_may_not_work_is_not_counted() {
-        let (set, worker) = (IdleSet::new(), Worker::new());
-        set.enter(&worker, false);
+        let (set, worker) = (IdleSet::new(3), Worker::new());
+        set.enter(0, &worker, false);
         assert!(set.is_empty() && set.after_push().is_idle(&worker));
         assert_eq!(set.after_push().claim([(0, &worker)]), None);
-        set.leave(&worker, false);
+        set.leave(0, &worker, false);
         assert!(!worker.is_away());
     }
 }
@@ -267,7 +271,7 @@ mod loom_tests {
     impl Shared {
         fn new() -> Arc<Shared> {
             Arc::new(Shared {
-                set: IdleSet::new(),
+                set: IdleSet::new(3),
                 workers: [Worker::new(), Worker::new()],
                 parkers: [Parker::new(), Parker::new()],
                 queues: [AtomicUsize::new(0), AtomicUsize::new(0)],
@@ -307,11 +311,11 @@ mod loom_tests {
 
         /// Sleeps if there is no work.
         fn rest(&self, worker: usize, counted: bool) {
-            self.set.enter(&self.workers[worker], counted);
+            self.set.enter(worker, &self.workers[worker], counted);
             if !self.sees_work() {
                 self.parkers[worker].park(None);
             }
-            self.set.leave(&self.workers[worker], counted);
+            self.set.leave(worker, &self.workers[worker], counted);
         }
 
         /// Gets one piece of work.
@@ -371,8 +375,8 @@ mod loom_tests {
             let shared = Shared::new();
             let brings = shared.clone();
             let brings = thread::spawn(move || brings.push(0));
-            shared.set.enter(&shared.workers[0], true);
-            let claimed = shared.set.leave(&shared.workers[0], true);
+            shared.set.enter(0, &shared.workers[0], true);
+            let claimed = shared.set.leave(0, &shared.workers[0], true);
             assert!(!claimed || shared.sees_work());
             brings.join().unwrap();
         });
@@ -398,7 +402,7 @@ mod loom_tests {
     fn loom_work_that_comes_during_a_search_is_done() {
         check(3, || {
             let shared = Shared::new();
-            shared.set.enter(&shared.workers[1], true);
+            shared.set.enter(1, &shared.workers[1], true);
             let brings = shared.clone();
             let brings = thread::spawn(move || {
                 brings.push(0);

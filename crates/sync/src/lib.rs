@@ -110,6 +110,7 @@ mod backend;
 
 pub mod backoff;
 pub mod biased_lock;
+pub mod bits;
 mod cgroup;
 pub mod chain;
 pub mod class;
@@ -172,6 +173,7 @@ pub use backend::{atomic, cell, statics, thread};
 
 pub use backoff::{Backoff, spin_hint};
 pub use biased_lock::{BiasGuard, BiasedLock};
+pub use bits::{Adverts, Bits};
 pub use chain::{Chain, HasNext, Link};
 pub use class::LockClass;
 pub use count::Count;
