@@ -114,11 +114,15 @@ static FLAGS: &[Flag] = &[
     }),
     flag("sbwtdcpu", Value::Required, |_, v| one_of(v, BUSY_WAITS, "bad dirty CPU scheduler busy wait threshold:")),
     flag("sbwtdio", Value::Required, |_, v| one_of(v, BUSY_WAITS, "bad dirty IO scheduler busy wait threshold:")),
-    flag("sbwt", Value::Required, |_, v| one_of(v, BUSY_WAITS, "bad scheduler busy wait threshold:")),
+    flag("sbwt", Value::Required, |p, v| {
+        place_in(v, BUSY_WAITS, "bad scheduler busy wait threshold:").map(|at| p.config.tuning.set_search(at))
+    }),
     flag("sbt", Value::Required, bind_type),
     flag("stbt", Value::Required, bind_type),
-    flag("scl", Value::Required, |_, v| {
-        one_of(v, BOOLEANS, "").map_err(|_| format!("bad scheduler compact load value '{v}'"))
+    flag("scl", Value::Required, |p, v| {
+        one_of(v, BOOLEANS, "").map_err(|_| format!("bad scheduler compact load value '{v}'"))?;
+        p.config.tuning.compacts = v == "true";
+        Ok(())
     }),
     ignored("sct", Value::Required),
     ignored("sfwi", Value::Required),
@@ -128,14 +132,18 @@ static FLAGS: &[Flag] = &[
     flag("sssdcpu", Value::Required, |_, v| number(v, 20, 8192, "bad stack size for dirty CPU scheduler threads")),
     flag("sssdio", Value::Required, |_, v| number(v, 20, 8192, "bad stack size for dirty IO scheduler threads")),
     flag("sss", Value::Required, |_, v| number(v, 20, 8192, "bad stack size for scheduler threads")),
-    flag("sub", Value::Required, |_, v| {
-        one_of(v, BOOLEANS, "").map_err(|_| format!("bad scheduler utilization balancing  value '{v}'"))
+    flag("sub", Value::Required, |p, v| {
+        one_of(v, BOOLEANS, "").map_err(|_| format!("bad scheduler utilization balancing  value '{v}'"))?;
+        p.config.tuning.compacts = v == "false";
+        Ok(())
     }),
     flag("swct", Value::Required, |_, v| one_of(v, CLEANUPS, "scheduler wake cleanup threshold:")),
     flag("sws", Value::Required, |_, v| one_of(v, &["default", "legacy"], "scheduler wakeup strategy:")),
     flag("swtdcpu", Value::Required, |_, v| one_of(v, WAKE_UPS, "dirty CPU scheduler wakeup threshold:")),
     flag("swtdio", Value::Required, |_, v| one_of(v, WAKE_UPS, "dirty IO scheduler wakeup threshold:")),
-    flag("swt", Value::Required, |_, v| one_of(v, WAKE_UPS, "scheduler wakeup threshold:")),
+    flag("swt", Value::Required, |p, v| {
+        place_in(v, WAKE_UPS, "scheduler wakeup threshold:").map(|at| p.config.tuning.set_wakes(at))
+    }),
     flag("s", Value::Attached, |_, v| Err(format!("bad scheduling option -s{v}"))),
     flag("zdbbl", Value::Required, |p, v| {
         let limit = v.parse::<u64>().unwrap_or(0);
@@ -227,7 +235,11 @@ const NEWEST: u64 = 29;
 const LARGEST_SETTING: u64 = (1 << 59) - 1;
 
 fn one_of(text: &str, words: &[&str], message: &str) -> Result<(), String> {
-    if words.contains(&text) { Ok(()) } else { Err(format!("{message} {text}")) }
+    place_in(text, words, message).map(|_| ())
+}
+
+fn place_in(text: &str, words: &[&str], message: &str) -> Result<usize, String> {
+    words.iter().position(|word| *word == text).ok_or_else(|| format!("{message} {text}"))
 }
 
 fn number(text: &str, min: u64, max: u64, message: &str) -> Result<(), String> {
@@ -399,6 +411,7 @@ fn defaults() -> Config {
         flags: EmulatorFlags::default(),
         backtrace_depth: 8,
         intrinsics: true,
+        tuning: Default::default(),
         yields: None,
     }
 }

@@ -2,15 +2,17 @@
 //! when it has none, and announces that it parks.
 //!
 //! The header of the crate has the states of a scheduler and the rules (sched/Q1 to Q3). Hedqvist 5.2.4 has this loop's ancestor, Zhang 3.3
-//! OTP's policy of balancing. A search ([`SPIN_NS`]) saves work that comes in short pauses the system calls of parking and
+//! OTP's policy of balancing. A search ([`Tuning::search_ns`](crate::Tuning)) saves work that comes in short pauses the system calls of parking and
 //! waking, and an idle VM still sleeps.
 
 use crate::Runtime;
+use crate::books::{Move, Position};
 use crate::current::{is_current, leave_scheduler, set_current};
 use crate::local::Local;
 use crate::r13b04;
 use crate::run_queue::{RunQueue, Shared};
 use crate::schedulers::Schedulers;
+use crate::tuning::Wakes;
 use myriad_process::{Priority, Process};
 use myriad_sync::atomic::Ordering;
 use myriad_sync::idle;
@@ -18,14 +20,10 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-/// Looks at the time between two comparisons of the queues' lengths: some 10 ms of work.
-const BALANCE_ROUNDS: u32 = 32;
 /// A scheduler that has been idle for this time gives free memory back to the system...
 pub const TRIM_AFTER: Duration = Duration::from_millis(500);
 /// ...if it has run this many reductions since it last did.
 pub const TRIM_REDUCTIONS: u64 = 1_000_000;
-/// How long a scheduler without work searches for some before it parks.
-const SPIN_NS: u64 = 20_000;
 /// A thief that has taken so many beside the one that it runs, and has left as many, wakes two others and not just one.
 const BURST: usize = 4;
 /// So many queues are tried before a thief goes on with what it does when there is nothing to steal.
@@ -46,10 +44,9 @@ pub struct Dispatcher<R: Runtime> {
     counted: bool,
     /// It has found nothing to run since it last ran something.
     is_idle: bool,
-    /// Looks at the time until it looks at others' queues.
-    until_balance: u32,
-    /// How many slices of normal and low processes each scheduler had run when it did.
-    seen_lower: Box<[u64]>,
+    position: Position,
+    /// For how many slices others have waited here, where they are to ([`Wakes::Late`]).
+    waited: Cell<u32>,
     /// It stays on the thread that has made it (sched.run_queue/R3).
     stays: PhantomData<*const ()>,
 }
@@ -101,8 +98,8 @@ impl<R: Runtime> Dispatcher<R> {
             claimed: Cell::new(false),
             counted: false,
             is_idle: false,
-            until_balance: BALANCE_ROUNDS,
-            seen_lower: vec![0; all.len()].into(),
+            position: Position::default(),
+            waited: Cell::new(0),
             stays: PhantomData,
         })
     }
@@ -184,12 +181,28 @@ impl<R: Runtime> Dispatcher<R> {
     #[inline]
     pub fn after_slice(&self, used: u64, priority: Priority, others_waited: bool) {
         let own = self.own();
-        own.load.count_slice(used, priority);
+        own.load.count_slice(used);
+        self.all.ledger.of(self.id).ran(used, priority);
         own.load.set_running(false);
         if let Some(past) = self.all.past() {
             self.all.after_slice_as_past(past, self.id, used, priority);
-        } else if others_waited && own.offers() {
+        } else if self.wakes_now(others_waited) && own.offers() {
             self.all.wake_idle(self.id);
+        }
+    }
+
+    /// Is another scheduler to be woken at the end of this slice, if there is work for it?
+    #[inline]
+    fn wakes_now(&self, others_waited: bool) -> bool {
+        match self.all.tuning.wakes {
+            Wakes::Soon => true,
+            Wakes::Medium => others_waited,
+            Wakes::Late(slices) => {
+                let waited = self.waited.get() + u32::from(others_waited);
+                let wakes = waited >= slices;
+                self.waited.set(if wakes { 0 } else { waited });
+                wakes
+            }
         }
     }
 
@@ -204,6 +217,7 @@ impl<R: Runtime> Dispatcher<R> {
         debug_assert!(!self.own().load.is_running(), "it runs something");
         self.is_idle = true;
         self.own().load.idle_from(now_ns);
+        self.all.ledger.of(self.id).out_of_work();
         if let Some(past) = self.all.past() {
             past.out_of_work(self.id);
         }
@@ -251,19 +265,20 @@ impl<R: Runtime> Dispatcher<R> {
         }
     }
 
-    /// Begins to search for work for a moment ([`SPIN_NS`]); `None` if another scheduler searches, or this one alone is active, or is not.
+    /// Begins to search for work for a moment ([`Tuning::search_ns`](crate::Tuning)); `None` if another scheduler searches, or this one alone is active, or is not.
     /// Schedulers of OTP R13B04 do not search. Who drives schedulers itself then has this one [`look`](Self::look) until the search is over,
     /// and lets it pause for [`SEARCH_PAUSES`] before each look.
     pub fn begin_search(&self, now_ns: u64, next_timer_ns: Option<u64>) -> Option<Search<R>> {
         let (all, active) = (self.all, self.all.active());
-        if active < 2 || self.id >= active || all.past().is_some() {
+        let most = all.tuning.search_ns;
+        if active < 2 || self.id >= active || most == 0 || all.past().is_some() {
             return None;
         }
         let announced = all.idle.search(&self.own().worker)?;
         let others = all.iter().enumerate().filter(|(id, _)| *id != self.id);
         let single = others.map(|(_, queue)| &**queue).find(|queue| queue.offers_single());
         let single = single.map(|queue| (queue, queue.load.switches()));
-        Some(Search { announced, end_ns: now_ns + SPIN_NS.min(next_timer_ns.unwrap_or(SPIN_NS)), single })
+        Some(Search { announced, end_ns: now_ns + most.min(next_timer_ns.unwrap_or(most)), single })
     }
 
     /// One look of a search.
@@ -346,52 +361,26 @@ impl<R: Runtime> Dispatcher<R> {
         Some(first.process())
     }
 
-    /// Now and then: takes over processes from the longest queue, so that both are as long. Stealing alone leaves queues as
-    /// they are while all schedulers are busy, and some processes would wait many times longer for their turn than others.
+    /// After about a slice's time of work: shares some of each priority, keeps the books, and follows the paths that they have led to. Stealing
+    /// alone leaves queues as they are while all schedulers are busy, and some processes would wait many times longer for their turn than
+    /// others.
     pub fn balance(&mut self) {
-        if self.all.past().is_some() {
+        let all = self.all;
+        if all.past().is_some() {
             return;
         }
-        if self.all.active() > 1 {
+        if all.active() > 1 {
             // SAFETY: as in `pop`.
             let shared = unsafe { self.own.share_all_priorities() };
             self.all_may_take(shared);
         }
-        debug_assert!(self.until_balance > 0);
-        self.until_balance -= 1;
-        if self.until_balance > 0 {
-            return;
-        }
-        self.until_balance = BALANCE_ROUNDS;
-        let (all, own) = (self.all, self.own());
-        // Relaxed: a figure.
-        all.balances.fetch_add(1, Ordering::Relaxed);
-        // Otherwise the processes that come here would wait behind those of high priority, perhaps for ever.
-        let Some(kept_waiting) = self.kept_waiting() else { return };
-        for one in kept_waiting.into_iter().flat_map(|id: usize| all[id].hand_over_lower()) {
-            self.push(one.process());
-        }
-        let Some(longest) = all[..all.active()].iter().max_by_key(|queue| queue.len()) else { return };
-        let surplus = longest.len().saturating_sub(own.len());
-        if surplus > 1 {
-            longest.hand_over(surplus / 2).iter().for_each(|one| self.push(one.process()));
-        }
-    }
-
-    /// The schedulers that have run no normal and no low process since the last time although they have processes that wait; `None` if
-    /// this one has run none itself.
-    fn kept_waiting(&mut self) -> Option<Vec<usize>> {
-        let all = self.all;
-        let (mut runs_lower, mut kept_waiting) = (false, Vec::new());
-        for (id, seen) in self.seen_lower.iter_mut().enumerate().take(all.active()) {
-            let before = std::mem::replace(seen, all[id].load.lower_slices());
-            let stands = before == *seen;
-            if id == self.id {
-                runs_lower = !stands;
-            } else if stands && !all[id].is_empty() {
-                kept_waiting.push(id);
+        all.keep_books(self.id, &mut self.position);
+        for (band, Move { other, pulls, many }) in all.moves(self.id) {
+            if pulls {
+                all[other].hand_over(band, many).iter().for_each(|one| self.push(one.process()));
+            } else {
+                self.own.hand_over(band, many).iter().for_each(|one| all.enqueue_at(other, one.process()));
             }
         }
-        runs_lower.then_some(kept_waiting)
     }
 }

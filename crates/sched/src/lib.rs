@@ -14,8 +14,10 @@
 //! | [`dispatcher`] | what one scheduler does between two slices: picking, stealing, balancing, searching, parking |
 //! | [`current`](mod@current) | which scheduler a thread acts for |
 //! | [`local`] | the scheduler's own state, which running code sees |
+//! | `books`, `balance`, `balancing` | what each has done in a period, and what follows from it for the next one |
 //! | [`r13b04`], `past` | OTP R13B04's way of sharing work, for the simulator |
 //! | [`dirty`] | the pools of dirty schedulers |
+//! | [`tuning`] | what the command line says of all that |
 //! | [`multi`] | how many schedulers are online and active |
 //! | [`safepoint`] | stopping the world |
 //! | [`timers`], `wheel` | what happens at a given time |
@@ -58,8 +60,9 @@
 //! A queue offers what its scheduler does not run next: two processes or more, one of which at least is bound to no scheduler. What a
 //! scheduler puts in its own queue, and takes from there, mostly needs no lock: others reach a part of the queue only ([`run_queue`]).
 //!
-//! From there it migrates: a scheduler without work steals half of a queue, and a busy one takes over part of a longer queue now and
-//! then ([`Dispatcher::balance`]), so that processes get like shares when no scheduler is ever idle.
+//! From there it migrates: a scheduler without work steals half of a queue, and where all work, processes go from long queues to short ones on
+//! paths that are reckoned once a period ([`Dispatcher::balance`], `books`), so that they get like shares when no scheduler is ever idle. When
+//! little is done fewer schedulers are active, and all processes are on those.
 //!
 //! # What always holds
 //!
@@ -93,6 +96,9 @@
 //!   each message, and pay for a wake-up each time (Q3).
 //! - *Balancing by a thread of its own*, which would have to be woken while all is idle.
 
+mod balance;
+mod balancing;
+pub(crate) mod books;
 pub mod clock;
 pub mod current;
 pub mod dirty;
@@ -114,6 +120,7 @@ pub mod run_queue;
 pub mod safepoint;
 pub mod schedulers;
 pub mod timers;
+pub mod tuning;
 mod wheel;
 
 pub use clock::{Clock, WarpMode};
@@ -129,6 +136,7 @@ pub use platform::{Platform, Readiness, Threads};
 pub use run_queue::RunQueue;
 pub use schedulers::Schedulers;
 pub use timers::{Action, Destination, Timers};
+pub use tuning::Tuning;
 
 /// What the layer above decides: the types of its processes, and of the jobs of dirty schedulers.
 pub trait Runtime: myriad_process::Runtime + Sized {

@@ -3,7 +3,6 @@
 //! LD1. These figures are written by their scheduler alone, so a load and a store count. They have lines of their own: what others poll
 //!      while they look for work shall not share one with what is written in each slice.
 
-use myriad_process::Priority;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What a scheduler has done (LD1).
@@ -13,8 +12,6 @@ pub struct Load {
     pub reductions: AtomicU64,
     /// Context switches here.
     switches: AtomicU64,
-    /// Those to processes of normal or low priority.
-    lower: AtomicU64,
     /// A process runs here.
     running: AtomicBool,
     /// Nanoseconds without work, up to `idle_since`.
@@ -42,21 +39,12 @@ impl Load {
         self.switches.load(Ordering::Relaxed)
     }
 
-    /// How many slices of normal or low processes there have been.
-    pub fn lower_slices(&self) -> u64 {
-        // Relaxed: a figure.
-        self.lower.load(Ordering::Relaxed)
-    }
-
     /// Counts one slice.
     #[inline]
-    pub fn count_slice(&self, reductions: u64, priority: Priority) {
+    pub fn count_slice(&self, reductions: u64) {
         // Relaxed: LD1.
         self.reductions.store(self.reductions.load(Ordering::Relaxed) + reductions, Ordering::Relaxed);
         self.switches.store(self.switches.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        if priority >= Priority::NORMAL {
-            self.lower.store(self.lower.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        }
     }
 
     /// There is no work from now on.

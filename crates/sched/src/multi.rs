@@ -10,7 +10,7 @@ use crate::Runtime;
 use crate::local::Local;
 use crate::schedulers::Schedulers;
 use myriad_process::Process;
-use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use myriad_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use myriad_sync::{Arc, LockClass, Mutex};
 use myriad_term::Pid;
 
@@ -63,10 +63,29 @@ impl State {
     }
 }
 
+/// How many may be active and how many are, in one word: the second never exceeds the first, and changes by itself only as long as that stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Counts {
+    permitted: usize,
+    active: usize,
+}
+
+impl Counts {
+    #[inline]
+    fn of(word: u64) -> Counts {
+        Counts { permitted: (word >> 32) as usize, active: (word & u64::from(u32::MAX)) as usize }
+    }
+
+    fn word(self) -> u64 {
+        debug_assert!((1..=self.permitted).contains(&self.active));
+        (self.permitted as u64) << 32 | self.active as u64
+    }
+}
+
 /// How many schedulers are online and active, and which processes block them.
 pub(crate) struct Multi {
     online: AtomicUsize,
-    active: AtomicUsize,
+    counts: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -75,7 +94,7 @@ impl Multi {
     pub fn new(online: usize, dirty_cpu_online: usize) -> Multi {
         Multi {
             online: AtomicUsize::new(online),
-            active: AtomicUsize::new(online),
+            counts: AtomicU64::new(Counts { permitted: online, active: online }.word()),
             state: Mutex::new(&CLASS, State { all: Vec::new(), normal: Vec::new(), dirty_cpu_online }),
         }
     }
@@ -100,16 +119,43 @@ impl<R: Runtime> Schedulers<R> {
     #[inline]
     pub fn active(&self) -> usize {
         // Relaxed: a process that goes to the wrong queue is passed on; B1 waits for progress.
-        self.multi.active.load(Ordering::Relaxed)
+        self.counts().active
     }
 
-    /// From now on so many of those that are online are active, while multi-scheduling is not blocked.
-    pub(crate) fn set_active(&self, active: usize) {
-        debug_assert!((1..=self.online()).contains(&active));
+    /// How many schedulers may run ordinary work: those that are online, or one while multi-scheduling is blocked.
+    pub fn permitted(&self) -> usize {
+        self.counts().permitted
+    }
+
+    #[inline]
+    fn counts(&self) -> Counts {
         // Relaxed: as in `active`.
-        let before = self.multi.active.swap(active, Ordering::Relaxed);
+        Counts::of(self.multi.counts.load(Ordering::Relaxed))
+    }
+
+    /// From now on so many of those that may be are active.
+    pub(crate) fn set_active(&self, active: usize) {
+        let change = |word| {
+            let counts = Counts::of(word);
+            Some(Counts { active: active.clamp(1, counts.permitted), ..counts }.word())
+        };
+        // Relaxed: as in `active`.
+        let before = self.multi.counts.fetch_update(Ordering::Relaxed, Ordering::Relaxed, change);
+        let before = Counts::of(before.unwrap_or_else(|word| word)).active;
+        let active = self.active();
         // Those that are no more pass on what they have.
         (before.min(active)..before.max(active)).for_each(|id| self.platform.unpark(id));
+    }
+
+    /// One more is active, if one may be: work waits, and all that are have some. Gives its number.
+    pub(crate) fn raise_active(&self) -> Option<usize> {
+        let one_more = |word| {
+            let counts = Counts::of(word);
+            (counts.active < counts.permitted).then(|| Counts { active: counts.active + 1, ..counts }.word())
+        };
+        // Relaxed: as in `active`.
+        let before = self.multi.counts.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
+        Some(Counts::of(before).active)
     }
 
     /// Dirty CPU schedulers online.
@@ -162,7 +208,7 @@ impl<R: Runtime> Schedulers<R> {
         let active = if blocked == MultiScheduling::Enabled { self.online() } else { 1 };
         debug_assert!((1..=self.len()).contains(&active) && active <= self.online());
         // Relaxed: as in `active`.
-        self.multi.active.store(active, Ordering::Relaxed);
+        self.multi.counts.store(Counts { permitted: active, active }.word(), Ordering::Relaxed);
         self.dirty.set_online(state.dirty_cpu_online, blocked == MultiScheduling::Blocked);
         // Some pass on what they have, others look for work.
         self.unpark_all();

@@ -8,8 +8,9 @@
 //! | 4.2.1: a busy scheduler wakes others, one by one | `after_slice_as_past` |
 
 use crate::Runtime;
+use crate::balance::Period;
 use crate::multi::MultiScheduling;
-use crate::r13b04::{HALF_PERIOD, NONE, Path, Period, R13b04, victims, wake_count};
+use crate::r13b04::{HALF_PERIOD, NONE, Path, R13b04, victims, wake_count};
 use crate::schedulers::Schedulers;
 use myriad_process::priority::{ALL_BANDS, Band};
 use myriad_process::{Priority, Process};

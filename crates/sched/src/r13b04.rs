@@ -5,13 +5,13 @@
 //!
 //! | the paper | here |
 //! | --- | --- |
-//! | 3.3.3: how many schedulers are active in the next period | [`next_active`] |
+//! | 3.3.3, 3.3.5, 3.3.6: active schedulers, limits and paths | `balance` |
 //! | 3.3.4: those that are not active push what comes to them | [`R13b04::place`], and the scheduler's own step |
-//! | 3.3.5, 3.3.6: limits and paths, under full load | [`limits`], [`paths`] |
 //! | 3.3.7: whom a scheduler tries to rob | [`victims`] |
 //!
 //! There are no ports here. Low processes have a queue of their own, where R13B04 had them among the normal ones.
 
+use crate::balance::{End, HISTORY, Period, Rise, Way, availability, limits, next_active, paths};
 use myriad_process::priority::BANDS;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use myriad_sync::{CachePadded, LockClass, Mutex};
@@ -30,10 +30,6 @@ const WAKE_LIMIT: u64 = 50 * 2000;
 const LEAST_SLICE: u64 = 200;
 /// By so many times its reductions a slice lowers the count where nothing else waits (the same).
 const FALLS_BY: u64 = 10;
-/// Periods by which availability is reckoned (3.3.5).
-const HISTORY: usize = 8;
-/// Least load, in percents of that at the last rise, with which the number of active schedulers stays (3.3.3).
-const STAYS_AT: u64 = 90;
 /// No queue.
 pub(crate) const NONE: usize = usize::MAX;
 
@@ -80,29 +76,6 @@ pub(crate) struct Books {
     /// After it has come to [`WAKE_LIMIT`] another scheduler is woken.
     pub(crate) wake_count: AtomicU64,
     pub(crate) paths: [Path; BANDS],
-}
-
-/// The same, taken out at the end of the period.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Period {
-    waited: bool,
-    waited_in_half: bool,
-    longest: [usize; BANDS],
-    reductions: [u64; BANDS],
-}
-
-impl Period {
-    fn reductions(&self) -> u64 {
-        self.reductions.iter().sum()
-    }
-}
-
-/// The load when the number of active schedulers last rose.
-#[derive(Clone, Copy, Default, Debug)]
-struct Rise {
-    active: usize,
-    longest: usize,
-    reductions: u64,
 }
 
 pub(crate) struct Balance {
@@ -202,112 +175,9 @@ impl Balance {
         for (period, history) in periods.iter().zip(&mut self.history) {
             history[entry] = if period.waited { PERIOD } else { period.reductions() };
         }
-        self.active_at_begin = next_active(periods, self.active_at_begin, active, &mut self.rise);
+        self.active_at_begin = next_active(periods, PERIOD, self.active_at_begin, active, &mut self.rise);
         self.active_at_begin
     }
-}
-
-/// The number of active schedulers of the next period, from those at its beginning and now (3.3.3).
-fn next_active(periods: &[Period], at_begin: usize, now: usize, rise: &mut Rise) -> usize {
-    let online = periods.len();
-    let count = |is: fn(&Period) -> bool| periods.iter().filter(|period| is(period)).count();
-    let (full, half) = (count(|period| !period.waited), count(|period| !period.waited_in_half));
-    if half == online {
-        return online;
-    }
-    let load = Rise {
-        active: now,
-        longest: periods.iter().map(|period| period.longest.iter().sum()).max().unwrap_or(0),
-        reductions: periods.iter().map(Period::reductions).sum(),
-    };
-    if at_begin < now {
-        *rise = load;
-        return now.clamp(half.max(1), online);
-    }
-    let by_load = if full > 0 { (load.reductions / PERIOD) as usize } else { at_begin.saturating_sub(1) };
-    let stays = load.longest as u64 * 100 > rise.longest as u64 * STAYS_AT
-        && load.reductions * 100 > rise.reductions * STAYS_AT;
-    let wanted = if by_load < rise.active && stays { rise.active } else { by_load };
-    wanted.clamp(half.max(1), online)
-}
-
-/// How far each queue has room for each priority: 1 = wholly (3.3.5).
-fn availability(periods: &[Period], history: &[[u64; HISTORY]]) -> Vec<[f64; BANDS]> {
-    let mean = |queue: usize| history[queue].iter().sum::<u64>() as f64 / HISTORY as f64;
-    let full: Vec<usize> = (0..periods.len()).filter(|queue| !periods[*queue].waited).collect();
-    let all: f64 = full.iter().map(|queue| mean(*queue)).sum();
-    let of = |(queue, period): (usize, &Period)| match period.waited {
-        true => [1.0; BANDS],
-        false => {
-            let weight = if all > 0.0 { full.len() as f64 * mean(queue) / all } else { 0.0 };
-            left_by_higher(period).map(|left| left * weight)
-        }
-    };
-    periods.iter().enumerate().map(of).collect()
-}
-
-/// The share of a queue's reductions that those of higher priority leave to each; normal and low ones stood in one queue.
-fn left_by_higher(period: &Period) -> [f64; BANDS] {
-    let all = period.reductions();
-    if all == 0 {
-        return [0.0; BANDS];
-    }
-    let share = |taken: u64| (all - taken) as f64 / all as f64;
-    let [max, high, ..] = period.reductions;
-    [1.0, share(max), share(max + high), share(max + high)]
-}
-
-/// How many processes each queue is to have: the sum of the longest lengths by availability (3.3.5).
-fn limits(longest: &[usize], available: &[f64]) -> Vec<usize> {
-    let (sum, all) = (longest.iter().sum::<usize>() as f64, available.iter().sum::<f64>());
-    available.iter().map(|share| if all > 0.0 { (sum * share / all) as usize } else { 0 }).collect()
-}
-
-/// A migration path between two queues, and who of them knows of it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Way {
-    Both { from: usize, to: usize },
-    Push { from: usize, to: usize },
-    Pull { from: usize, to: usize },
-}
-
-/// What a queue does by its path.
-enum End {
-    Pushes(usize),
-    Pulls(usize),
-}
-
-impl Way {
-    fn ends(self) -> Vec<(usize, End)> {
-        match self {
-            Way::Both { from, to } => vec![(from, End::Pushes(to)), (to, End::Pulls(from))],
-            Way::Push { from, to } => vec![(from, End::Pushes(to))],
-            Way::Pull { from, to } => vec![(to, End::Pulls(from))],
-        }
-    }
-}
-
-/// The paths of one priority: the queue that is longest above its limit with the one that is farthest below, and so on; what is left
-/// over on either side begins anew with the first of the other (3.3.6).
-fn paths(longest: &[usize], limits: &[usize]) -> Vec<Way> {
-    let surplus = |queue: &usize| longest[*queue] as i64 - limits[*queue] as i64;
-    let mut queues: Vec<usize> = (0..longest.len()).filter(|queue| surplus(queue) != 0).collect();
-    queues.sort_by_key(|queue| -surplus(queue));
-    let (above, mut below): (Vec<usize>, Vec<usize>) = queues.into_iter().partition(|queue| surplus(queue) > 0);
-    below.reverse();
-    if above.is_empty() || below.is_empty() {
-        return Vec::new();
-    }
-    let pairs = above.len().min(below.len());
-    let way = |n: usize| {
-        let (from, to) = (above[n % above.len()], below[n % below.len()]);
-        match n {
-            n if n < pairs => Way::Both { from, to },
-            _ if above.len() > below.len() => Way::Push { from, to },
-            _ => Way::Pull { from: above[(n - pairs) % above.len()], to },
-        }
-    };
-    (0..above.len().max(below.len())).map(way).collect()
 }
 
 /// The count by which a scheduler wakes others, after a slice of so many reductions with so many processes in its queue; and whether it wakes
@@ -331,59 +201,7 @@ pub(crate) fn victims(id: usize, active: usize, all: usize) -> impl Iterator<Ite
 
 #[cfg(test)]
 mod tests {
-    use super::{PERIOD, Period, Rise, Way, availability, limits, next_active, paths, victims, wake_count};
-
-    fn period(waited: bool, long: usize, reductions: u64) -> Period {
-        Period { waited, waited_in_half: waited, longest: [0, 0, long, 0], reductions: [0, 0, reductions, 0] }
-    }
-
-    #[test]
-    fn all_stay_active_that_work_through_the_second_half() {
-        let mut worked = [period(true, 5, PERIOD); 4];
-        worked.iter_mut().for_each(|period| period.waited_in_half = false);
-        assert_eq!(next_active(&worked, 2, 2, &mut Rise::default()), 4);
-    }
-
-    #[test]
-    fn the_number_falls_by_one_where_all_have_waited() {
-        let waited = [period(true, 1, 10); 4];
-        assert_eq!(next_active(&waited, 4, 4, &mut Rise::default()), 3);
-        assert_eq!(next_active(&waited, 1, 1, &mut Rise::default()), 1);
-    }
-
-    #[test]
-    fn a_rise_is_remembered_until_the_load_has_fallen_by_a_tenth() {
-        let mut rise = Rise::default();
-        let mut load = [period(true, 10, 0), period(false, 100, PERIOD), period(true, 1, 10), period(true, 1, 0)];
-        // It has risen from 1 to 3 in the period.
-        assert_eq!(next_active(&load, 1, 3, &mut rise), 3);
-        assert_eq!(next_active(&load, 3, 3, &mut rise), 3);
-        load[1].longest[2] = 90;
-        assert_eq!(next_active(&load, 3, 3, &mut rise), 1);
-    }
-
-    #[test]
-    fn who_waited_is_available_and_who_worked_by_what_it_did() {
-        let periods = [period(true, 0, 5), period(false, 9, 100), period(false, 9, 300), period(false, 0, 0)];
-        let history = [[PERIOD; 8], [100; 8], [300; 8], [200; 8]];
-        let available: Vec<f64> = availability(&periods, &history).iter().map(|of| of[2]).collect();
-        assert_eq!(available, [1.0, 0.5, 1.5, 0.0]);
-        let mut urgent = period(false, 9, 100);
-        urgent.reductions = [100, 300, 400, 0];
-        assert_eq!(super::left_by_higher(&urgent), [1.0, 0.875, 0.5, 0.5]);
-    }
-
-    /// The paper's figure 3.6: both shorter queues pull from the longest, which pushes to the shortest.
-    #[test]
-    fn paths_lead_from_the_longest_to_the_shortest() {
-        let longest = [14, 7, 4];
-        let limits = limits(&longest, &[1.0; 3]);
-        assert_eq!(limits, [8, 8, 8]);
-        assert_eq!(paths(&longest, &limits), [Way::Both { from: 0, to: 2 }, Way::Pull { from: 0, to: 1 }]);
-        let more = [Way::Both { from: 1, to: 2 }, Way::Push { from: 0, to: 2 }];
-        assert_eq!(paths(&[9, 12, 0], &[7, 7, 7]), more);
-        assert_eq!(paths(&[7, 7], &[7, 7]), []);
-    }
+    use super::{victims, wake_count};
 
     #[test]
     fn the_slice_after_the_one_that_reaches_the_limit_wakes() {

@@ -244,42 +244,31 @@ impl<R: Runtime> RunQueue<R> {
 
     /// Half of what waits here, for a thief: one that takes everything leaves the owner idle, to rob it in turn.
     pub(crate) fn steal_half(&self) -> VecDeque<Runnable<R>> {
-        self.give(ALL_BANDS, true, |all, _| all.div_ceil(2))
+        self.give(ALL_BANDS, |all| all.div_ceil(2))
     }
 
-    /// Takes out `many` of the processes that wait here, of each band its share, for a scheduler with a shorter queue.
-    pub(crate) fn hand_over(&self, many: usize) -> VecDeque<Runnable<R>> {
-        self.give(ALL_BANDS, false, |of_band, len| (of_band * many).div_ceil(len.max(1)))
+    /// Takes out `many` of a band that wait here, for another scheduler.
+    pub(crate) fn hand_over(&self, band: Band, many: usize) -> VecDeque<Runnable<R>> {
+        self.give([band], |_| many)
     }
 
-    /// Half of the normal and low ones that wait here: what is more urgent keeps this scheduler from them.
-    pub(crate) fn hand_over_lower(&self) -> VecDeque<Runnable<R>> {
-        self.give([Band::Normal, Band::Low], false, |of_band, _| of_band.div_ceil(2))
-    }
-
-    /// Takes out as many as `share` says of each of these bands (or of the first of them that has any), where so many wait and
-    /// so many of all, as far as they are shared and bound to no scheduler: the last ones of each level, of the most urgent first.
-    fn give<const N: usize>(
-        &self,
-        of: [Band; N],
-        one_band: bool,
-        share: impl Fn(usize, usize) -> usize,
-    ) -> VecDeque<Runnable<R>> {
+    /// Takes out as many as `share` says of the first of these bands of which anything is shared, where so many wait: as far as they are shared
+    /// and bound to no scheduler, the last ones of each level, of the most urgent first.
+    fn give<const N: usize>(&self, of: [Band; N], share: impl Fn(usize) -> usize) -> VecDeque<Runnable<R>> {
         let mut given = VecDeque::new();
         let Some(mut queue) = self.queue.try_lock() else { return given };
-        let len = self.len();
         // Relaxed: R1: this thread holds the lock under which it is written.
         let bound = self.bound.load(Ordering::Relaxed);
         for band in of {
             let levels = queue.levels.occupied() & band.levels();
             let free_of_band: usize = bits(levels).map(|level| free(queue.levels.of(level), bound)).sum();
             // Relaxed: a figure.
-            let most = given.len() + share(free_of_band + self.own[band as usize].load(Ordering::Relaxed), len);
+            let most = share(free_of_band + self.own[band as usize].load(Ordering::Relaxed));
             for level in bits(levels) {
                 let many = most - given.len();
                 queue.levels.change(level, |shared| take_last(shared, free(shared, bound), many, &mut given));
             }
-            if one_band && !given.is_empty() {
+            if !given.is_empty() {
                 break;
             }
         }

@@ -1,6 +1,7 @@
 //! All schedulers: where a process that becomes runnable goes, and which scheduler is woken for it.
 
 use crate::Runtime;
+use crate::books::Ledger;
 use crate::current::{current, is_current};
 use crate::dirty::DirtyPools;
 use crate::multi::Multi;
@@ -9,6 +10,7 @@ use crate::platform::Platform;
 use crate::r13b04::R13b04;
 use crate::run_queue::{RunQueue, Shared};
 use crate::safepoint::World;
+use crate::tuning::{Tuning, Wakes};
 use myriad_process::{Process, Status};
 use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use myriad_sync::idle::AfterPush;
@@ -47,6 +49,8 @@ pub struct Schedulers<R: Runtime> {
     stopping: AtomicBool,
     #[cfg(feature = "r13b04")]
     past: myriad_sync::OnceLock<R13b04>,
+    pub(crate) ledger: Ledger,
+    pub(crate) tuning: Tuning,
     /// How often a scheduler has compared the lengths of the run queues (a statistic).
     pub balances: AtomicUsize,
 }
@@ -61,8 +65,8 @@ impl<R: Runtime> Deref for Schedulers<R> {
 }
 
 impl<R: Runtime> Schedulers<R> {
-    /// As many as `numbers` says, on a platform. None of them runs yet.
-    pub fn new(numbers: Numbers, platform: Arc<dyn Platform>) -> Self {
+    /// As many as `numbers` says, on a platform, tuned so. None of them runs yet.
+    pub fn new(numbers: Numbers, tuning: Tuning, platform: Arc<dyn Platform>) -> Self {
         debug_assert!(numbers.normal > 0, "nothing would run");
         debug_assert!(numbers.dirty_cpu_online <= numbers.dirty_cpu);
         Schedulers {
@@ -80,6 +84,8 @@ impl<R: Runtime> Schedulers<R> {
             stopping: AtomicBool::new(false),
             #[cfg(feature = "r13b04")]
             past: myriad_sync::OnceLock::new(),
+            ledger: Ledger::new(numbers.normal, tuning.compacts),
+            tuning,
             balances: AtomicUsize::new(0),
         }
     }
@@ -205,7 +211,10 @@ impl<R: Runtime> Schedulers<R> {
     /// what was shared before, so one that is seen as idle too late was not needed.
     #[inline]
     pub(crate) fn wake_for_more(&self, id: usize, shared: Shared) {
-        if self[id].offers() && (shared == Shared(true) || !self.idle.is_empty()) {
+        if self[id].offers()
+            && (shared == Shared(true) || !self.idle.is_empty())
+            && !matches!(self.tuning.wakes, Wakes::Late(_))
+        {
             self.wake_idle(id);
         }
     }
@@ -277,7 +286,12 @@ impl<R: Runtime> Schedulers<R> {
 
     #[inline]
     fn wake_one(&self, pushed: AfterPush<'_>, id: usize) -> bool {
-        pushed.wants_one() && self.claim_one(pushed, id)
+        if pushed.wants_one() {
+            return self.claim_one(pushed, id);
+        }
+        // All that are active work, or are on their way.
+        let raises = self.past().is_none() && self.active() < self.permitted() && self.idle.is_empty();
+        raises && self.raise_active().inspect(|one| self.platform.unpark(*one)).is_some()
     }
 
     // Kept out of `enqueue_woken`, which each message of a dialogue goes through, and which then wakes no scheduler.

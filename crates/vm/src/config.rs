@@ -2,6 +2,7 @@
 
 use crate::emulator_flags::EmulatorFlags;
 use myriad_heap::Settings;
+use myriad_sched::Tuning;
 use myriad_sched::schedulers::Numbers;
 use std::path::PathBuf;
 
@@ -18,6 +19,8 @@ pub struct Config {
     pub dirty_cpu_online: usize,
     /// Dirty I/O schedulers.
     pub dirty_io: usize,
+    /// How schedulers wake, search and balance.
+    pub tuning: Tuning,
     /// Most processes.
     pub process_limit: usize,
     /// Most ports.
@@ -64,6 +67,7 @@ impl Default for Config {
             dirty_cpu: 0,
             dirty_cpu_online: 0,
             dirty_io: 0,
+            tuning: Tuning::default(),
             process_limit: 1024,
             port_limit: 16,
             atom_limit: 1 << 20,

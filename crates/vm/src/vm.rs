@@ -136,7 +136,7 @@ impl Vm {
             code: CodeServer::default(),
             code_names: CodeNames::default(),
             bifs,
-            schedulers: Schedulers::new(config.numbers(), platform.clone()),
+            schedulers: Schedulers::new(config.numbers(), config.tuning, platform.clone()),
             literals: Literals::default(),
             timers: Timers::new(config.schedulers),
             clock,

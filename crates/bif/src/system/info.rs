@@ -321,14 +321,14 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::reader_groups_map => Term::NIL,
         am::scheduling_statistics | am::total_scheduling_statistics => nothing_counted(ctx),
         am::schedulers_online => number(vm.schedulers.online()),
-        am::schedulers_active => number(vm.schedulers.active()),
+        am::schedulers_active => number(vm.schedulers.permitted()),
         am::schedulers_state => {
-            ctx.tuple(&[number(c.schedulers), number(vm.schedulers.online()), number(vm.schedulers.active())])
+            ctx.tuple(&[number(c.schedulers), number(vm.schedulers.online()), number(vm.schedulers.permitted())])
         }
         am::all_schedulers_state => {
             let runs = vm.schedulers.multi_scheduling() != MultiScheduling::Blocked;
             let kinds = [
-                (am::normal, c.schedulers, vm.schedulers.online(), vm.schedulers.active()),
+                (am::normal, c.schedulers, vm.schedulers.online(), vm.schedulers.permitted()),
                 (
                     am::dirty_cpu,
                     c.dirty_cpu,

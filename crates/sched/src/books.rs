@@ -1,0 +1,279 @@
+//! What schedulers write down of their work, for the balance to be checked once a period (Zhang 2011, 3.3): how many are active in the next one,
+//! and, where all work, on which paths processes go from long queues to short ones (`balancing` does that).
+//!
+//! One scheduler at a time checks the books, the one that has first run its part of the period; at half of it, it looks who waits from then
+//! on. The calculations are the paper's ([`balance`](crate::balance)). Three things differ from OTP R13B04: a period is the shorter the more
+//! schedulers there are, as the paper proposes; the number of active ones falls to the most that any of the last 8 periods
+//! wanted, and rises at once, when work waits and none of them is idle (`Schedulers::wake_idle`); and a path is followed once for
+//! all the processes that it is to take, in one hold of a queue's lock.
+//!
+//! A scheduler that is active no more passes on what it has and what comes to it, so that little work runs on few schedulers, and the others
+//! sleep (*compaction*); without it (`+scl false`, `+sub true`) all are active.
+//!
+//! BK1. The books are written by their scheduler alone, so a load and a store count; who checks them gets figures that are already old. What has
+//!      grown since the last check is reckoned from what was read then, so nothing is ever set back.
+
+use crate::balance::{HISTORY, Period, Rise, next_active};
+use myriad_process::Priority;
+use myriad_process::priority::BANDS;
+use myriad_sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use myriad_sync::{CachePadded, LockClass, Mutex};
+
+static CLASS: LockClass = LockClass::new("balance", 580);
+
+/// Reductions of a period, of all schedulers together when all work (3.3.2: 2,000 slices of 2,000 of one).
+const PERIOD: u64 = 2000 * 2000;
+/// A period has at least so many of each scheduler: a check looks at all of them.
+const LEAST_PERIOD: u64 = 16 * crate::SLICE_REDUCTIONS as u64;
+/// No queue.
+const NONE: usize = usize::MAX;
+
+/// A way on which processes of one band come to a queue, or leave it.
+pub(crate) struct Path {
+    other: AtomicUsize,
+    /// They come.
+    pulls: AtomicUsize,
+    /// How many this queue is to have, and the other one.
+    limit: AtomicUsize,
+    other_limit: AtomicUsize,
+}
+
+impl Default for Path {
+    fn default() -> Path {
+        let [pulls, limit, other_limit] = Default::default();
+        Path { other: AtomicUsize::new(NONE), pulls, limit, other_limit }
+    }
+}
+
+/// What a path says.
+#[derive(Clone, Copy)]
+pub(crate) struct Lead {
+    pub(crate) other: usize,
+    pub(crate) pulls: bool,
+    pub(crate) limit: usize,
+    pub(crate) other_limit: usize,
+}
+
+// Relaxed, all that follow: figures and hints; whoever follows a path takes the queue's lock.
+impl Path {
+    pub(crate) fn lead(&self, Lead { other, pulls, limit, other_limit }: Lead) {
+        self.pulls.store(usize::from(pulls), Relaxed);
+        self.limit.store(limit, Relaxed);
+        self.other_limit.store(other_limit, Relaxed);
+        self.other.store(other, Relaxed);
+    }
+
+    /// It says nothing.
+    pub(crate) fn clear(&self) {
+        self.other.store(NONE, Relaxed);
+    }
+
+    /// What it says, which it says once.
+    pub(crate) fn take(&self) -> Option<Lead> {
+        let other = self.other.load(Relaxed);
+        if other == NONE {
+            return None;
+        }
+        self.other.store(NONE, Relaxed);
+        let [pulls, limit, other_limit] = [&self.pulls, &self.limit, &self.other_limit].map(|word| word.load(Relaxed));
+        Some(Lead { other, pulls: pulls == 1, limit, other_limit })
+    }
+}
+
+/// What one scheduler writes down (BK1).
+#[derive(Default)]
+pub(crate) struct Books {
+    /// Reductions, by band.
+    reductions: [AtomicU64; BANDS],
+    /// How often it has found nothing to run.
+    waits: AtomicU64,
+    /// Half a period that [`longest`](Self::longest) is of.
+    pub(crate) half: AtomicU64,
+    /// The longest that its queue was then, by band.
+    pub(crate) longest: [AtomicUsize; BANDS],
+    pub(crate) paths: [Path; BANDS],
+}
+
+/// Counts in a word that its thread alone writes.
+fn count(word: &AtomicU64, more: u64) {
+    word.store(word.load(Relaxed) + more, Relaxed);
+}
+
+impl Books {
+    /// A slice of so many reductions is over.
+    #[inline]
+    pub(crate) fn ran(&self, reductions: u64, priority: Priority) {
+        count(&self.reductions[priority.band() as usize], reductions);
+    }
+
+    /// There is nothing to run.
+    pub(crate) fn out_of_work(&self) {
+        count(&self.waits, 1);
+    }
+
+    /// In this half of a period its queue is so long.
+    pub(crate) fn is_long(&self, half: u64, lengths: [usize; BANDS]) {
+        // The longest of a whole period counts, so what the first half has seen stays.
+        let same = self.half.load(Relaxed) / 2 == half / 2;
+        self.half.store(half, Relaxed);
+        for (longest, length) in self.longest.iter().zip(lengths) {
+            if !same || length > longest.load(Relaxed) {
+                longest.store(length, Relaxed);
+            }
+        }
+    }
+
+    pub(crate) fn all_reductions(&self) -> u64 {
+        self.reductions.iter().map(|of_band| of_band.load(Relaxed)).sum()
+    }
+
+    pub(crate) fn seen(&self) -> Seen {
+        Seen {
+            reductions: self.reductions.each_ref().map(|of_band| of_band.load(Relaxed)),
+            waits: self.waits.load(Relaxed),
+        }
+    }
+}
+
+/// What stood in the books of a scheduler at a check.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Seen {
+    pub(crate) reductions: [u64; BANDS],
+    pub(crate) waits: u64,
+}
+
+/// What is remembered from check to check.
+pub(crate) struct Memory {
+    /// At the last end of a period, and at the half after it.
+    pub(crate) at_end: Vec<Seen>,
+    pub(crate) at_half: Vec<Seen>,
+    active_at_begin: usize,
+    rise: Rise,
+    /// Reductions of the last periods, by scheduler, and how many active ones each wanted.
+    pub(crate) history: Vec<[u64; HISTORY]>,
+    wanted: [usize; HISTORY],
+}
+
+/// The books of all schedulers.
+pub(crate) struct Ledger {
+    pub(crate) books: Box<[CachePadded<Books>]>,
+    /// Halves of periods that are over.
+    pub(crate) halves: CachePadded<AtomicU64>,
+    pub(crate) memory: Mutex<Memory>,
+    pub(crate) compacts: bool,
+}
+
+impl Ledger {
+    /// For so many schedulers; `compacts`: their number follows the work.
+    pub(crate) fn new(schedulers: usize, compacts: bool) -> Ledger {
+        let memory = Memory {
+            at_end: vec![Seen::default(); schedulers],
+            at_half: vec![Seen::default(); schedulers],
+            active_at_begin: schedulers,
+            rise: Rise::default(),
+            history: vec![[PERIOD; HISTORY]; schedulers],
+            wanted: [schedulers; HISTORY],
+        };
+        Ledger {
+            books: (0..schedulers).map(|_| CachePadded::new(Books::default())).collect(),
+            halves: CachePadded::new(AtomicU64::new(0)),
+            memory: Mutex::new(&CLASS, memory),
+            compacts,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn of(&self, id: usize) -> &Books {
+        &self.books[id]
+    }
+}
+
+/// Reductions of a scheduler in a period, of so many.
+pub(crate) fn period(schedulers: usize) -> u64 {
+    (PERIOD / schedulers.max(1) as u64).max(LEAST_PERIOD)
+}
+
+/// A scheduler's place in the periods: its own.
+#[derive(Default)]
+pub(crate) struct Position {
+    pub(crate) half: u64,
+    pub(crate) reductions: u64,
+}
+
+/// So many processes come from another queue, or go there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Move {
+    pub(crate) other: usize,
+    pub(crate) pulls: bool,
+    pub(crate) many: usize,
+}
+
+impl Memory {
+    /// Writes a period down, the `number`-th; how many schedulers are active in the next one, of those that may be.
+    pub(crate) fn begin_period(&mut self, periods: &[Period], number: usize, active: usize, compacts: bool) -> usize {
+        let (entry, permitted) = (number % HISTORY, periods.len());
+        let length = period(permitted);
+        for (period, history) in periods.iter().zip(&mut self.history) {
+            history[entry] = if period.waited { length } else { period.reductions() };
+        }
+        // Where it has not risen, it falls from what the last period wanted.
+        let last = self.wanted[(number + HISTORY - 1) % HISTORY].min(permitted);
+        let (at_begin, now) = if self.active_at_begin < active { (self.active_at_begin, active) } else { (last, last) };
+        self.wanted[entry] = next_active(periods, length, at_begin, now, &mut self.rise);
+        let most = self.wanted.iter().max().copied().unwrap_or(permitted);
+        self.active_at_begin = if compacts { most.min(permitted) } else { permitted };
+        debug_assert!((1..=permitted).contains(&self.active_at_begin));
+        self.active_at_begin
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The numbers of active ones of 4 schedulers after each period: so many of them work through it, and the others do a tenth.
+    fn course(compacts: bool, working: &[usize]) -> Vec<usize> {
+        let ledger = Ledger::new(4, compacts);
+        let mut memory = ledger.memory.lock();
+        let mut active = 4;
+        let mut after = |(number, working): (usize, &usize)| {
+            let of = |id: usize| {
+                let works = id < *working;
+                let reductions = if works { period(4) } else { period(4) / 10 };
+                Period {
+                    waited: !works,
+                    waited_in_half: !works,
+                    longest: [0, 0, 1 + usize::from(works), 0],
+                    reductions: [0, 0, reductions, 0],
+                }
+            };
+            let periods: Vec<Period> = (0..4).map(of).collect();
+            active = memory.begin_period(&periods, number, active, compacts);
+            active
+        };
+        working.iter().enumerate().map(&mut after).collect()
+    }
+
+    #[test]
+    fn the_number_falls_when_no_period_of_eight_wanted_more() {
+        assert_eq!(course(true, &[4; 3]), [4; 3]);
+        let falls = course(true, &[2; 10]);
+        assert_eq!((falls[HISTORY - 2], falls[HISTORY - 1]), (4, 2));
+        // One period of full work holds them for seven more.
+        let held = course(true, &[2, 2, 2, 4, 2, 2, 2, 2, 2, 2, 2, 2]);
+        assert_eq!((held[10], held[11]), (4, 2));
+        let idle = course(true, &[0; 12]);
+        assert!(idle.is_sorted_by(|before, after| before >= after) && idle[11] == 1, "{idle:?}");
+    }
+
+    #[test]
+    fn without_compaction_all_are_active() {
+        assert_eq!(course(false, &[0, 1, 2, 3, 4, 0]), [4; 6]);
+    }
+
+    #[test]
+    fn a_period_is_the_shorter_the_more_schedulers_there_are() {
+        assert_eq!([1, 2, 4].map(period), [PERIOD, PERIOD / 2, PERIOD / 4]);
+        assert_eq!(period(1024), LEAST_PERIOD);
+    }
+}
