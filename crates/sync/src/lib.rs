@@ -39,7 +39,7 @@
 //! | [`idle`], [`leader`] | which threads sleep without work, and which of them waits for events: waking as few as possible |
 //! | [`safepoint`] | stopping the world |
 //! | [`exit_flag`] | an object ends while others give it things |
-//! | [`parallelism`], [`memory`] | how many cores this process may use, and how much memory it could still have |
+//! | [`machine`], [`memory`] | the processors: where each is, which may be used, how much of their time there is; how much memory there could still be |
 //!
 //! # Store, then look
 //!
@@ -139,13 +139,13 @@ pub mod interleave;
 pub mod leader;
 #[cfg(all(test, not(interleaved)))]
 mod litmus;
+pub mod machine;
 pub mod mailbox;
 pub mod mcs;
 pub mod memory;
 pub mod mutex;
 pub mod numbers;
 pub mod pad;
-pub mod parallelism;
 pub mod parker;
 pub mod point;
 pub mod prefetch;
@@ -186,11 +186,11 @@ pub use group_rwlock::{GroupReadGuard, GroupRwLock, GroupWriteGuard, Spread};
 pub use id_table::{IdTable, Reserved};
 pub use idle::IdleSet;
 pub use leader::{LeaderSlot, Leading};
+pub use machine::{available_parallelism, configured_processors, parallelism_at_start};
 pub use mailbox::{Mailbox, Visit};
 pub use mcs::McsLock;
 pub use mutex::{Condvar, Mutex, MutexGuard};
 pub use pad::CachePadded;
-pub use parallelism::{available_parallelism, configured_processors, parallelism_at_start};
 pub use parker::Parker;
 pub use point::{drive_by, sim_point};
 pub use prefetch::{prefetch, prefetch_to_write};

@@ -5,7 +5,8 @@
 //! - Where nothing tells a limit there is none. Whatever could be had by pushing something out (cached files, pages that
 //!   swap takes) counts as available: the figure is too high rather than too low.
 
-use crate::cgroup::{self, Read, Version};
+use crate::machine::Files;
+use crate::machine::cgroup::{self, Read, Version};
 use std::path::Path;
 
 /// Bytes that could still be had; `usize::MAX` if nothing tells.
@@ -13,7 +14,8 @@ pub fn available() -> usize {
     if cfg!(any(loom, miri)) {
         return usize::MAX;
     }
-    look(&|path| std::fs::read_to_string(path).ok())
+    let files = Files::of_the_system();
+    look(&|path| files.text(path))
 }
 
 fn look(read: Read<'_>) -> usize {

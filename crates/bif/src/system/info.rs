@@ -6,6 +6,7 @@ use myriad_heap::sizes::SIZES;
 use myriad_observe::crash_dump;
 use myriad_observe::info::max_heap_size_map;
 use myriad_sched::{Block, MultiScheduling};
+use myriad_sync::machine::Machine;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_trace::Tracing;
 use myriad_vm::bif::badarg;
@@ -111,28 +112,8 @@ fn of_two(ctx: &mut Ctx<'_>, key: Term, which: Term) -> BifResult {
 }
 
 fn cpu_topology(ctx: &mut Ctx<'_>) -> Term {
-    let Some(topology) = topology::detect() else { return Term::UNDEFINED };
-    let logical = |ctx: &mut Ctx<'_>, id: u32| pair(ctx, am::logical, Term::small(i64::from(id)));
-    let mut processors = Vec::new();
-    for cores in topology.values() {
-        let mut list = Vec::new();
-        for threads in cores.values() {
-            let inner = if let [only] = threads.as_slice() {
-                logical(ctx, *only)
-            } else {
-                let mut all = Vec::new();
-                for thread in threads {
-                    let id = logical(ctx, *thread);
-                    all.push(pair(ctx, am::thread, id));
-                }
-                ctx.list(&all)
-            };
-            list.push(pair(ctx, am::core, inner));
-        }
-        let cores = ctx.list(&list);
-        processors.push(pair(ctx, am::processor, cores));
-    }
-    ctx.list(&processors)
+    let topology = Machine::read().topology();
+    topology::term(ctx, topology.as_ref())
 }
 
 fn garbage_collection(ctx: &mut Ctx<'_>) -> Term {
@@ -363,7 +344,8 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
             ctx.list(&blockers)
         }
         am::cpu_topology => cpu_topology(ctx),
-        am::logical_processors | am::logical_processors_online => number(topology::logical_processors()),
+        am::logical_processors => number(topology::logical_processors().0),
+        am::logical_processors_online => number(topology::logical_processors().1),
         am::logical_processors_available => number(topology::available()),
         am::update_cpu_info => Term::atom(if topology::look() { am::changed } else { am::unchanged }),
         am::port_parallelism => Term::bool(c.flags.port_parallelism),

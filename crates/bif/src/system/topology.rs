@@ -1,35 +1,37 @@
-//! Processors, cores and hardware threads, as the operating system tells.
+//! The machine's processors, in Erlang's terms.
 
 use myriad_sync::atomic::{AtomicUsize, Ordering};
-use std::collections::BTreeMap;
-use std::path::Path;
+use myriad_sync::machine::topology::{Inside, Level, Part};
+use myriad_sync::machine::{Machine, Topology};
+use myriad_term::{Atom, Build, Term, am};
+use myriad_vm::Ctx;
 
-/// Logical processors by core by package.
-pub type Topology = BTreeMap<u32, BTreeMap<u32, Vec<u32>>>;
-
-fn number(path: &Path) -> Option<u32> {
-    std::fs::read_to_string(path).ok()?.trim().parse().ok()
+/// `[{processor, [{core, {logical, 0}}, ...]}]`, or `undefined`.
+pub fn term(ctx: &mut Ctx<'_>, topology: Option<&Topology>) -> Term {
+    topology.map_or(Term::UNDEFINED, |topology| parts(ctx, &topology.parts()))
 }
 
-/// The topology; `None` if it is not told.
-pub fn detect() -> Option<Topology> {
-    let mut topology = Topology::new();
-    for entry in std::fs::read_dir("/sys/devices/system/cpu").ok()? {
-        let entry = entry.ok()?;
-        let name = entry.file_name();
-        let Some(logical) = name.to_str().and_then(|n| n.strip_prefix("cpu")).and_then(|n| n.parse().ok()) else {
-            continue;
-        };
-        let at = entry.path().join("topology");
-        let (Some(package), Some(core)) = (number(&at.join("physical_package_id")), number(&at.join("core_id"))) else {
-            continue;
-        };
-        topology.entry(package).or_default().entry(core).or_default().push(logical);
+fn parts(ctx: &mut Ctx<'_>, all: &[Part]) -> Term {
+    let terms: Vec<Term> = all
+        .iter()
+        .map(|part| {
+            let inside = match &part.inside {
+                Inside::Logical(number) => ctx.tuple(&[Term::atom(am::logical), Term::small(i64::from(*number))]),
+                Inside::Parts(inner) => parts(ctx, inner),
+            };
+            ctx.tuple(&[Term::atom(level(part.level)), inside])
+        })
+        .collect();
+    ctx.list(&terms)
+}
+
+fn level(level: Level) -> Atom {
+    match level {
+        Level::Node => am::node,
+        Level::Processor => am::processor,
+        Level::Core => am::core,
+        Level::Thread => am::thread,
     }
-    for threads in topology.values_mut().flat_map(|cores| cores.values_mut()) {
-        threads.sort_unstable();
-    }
-    (!topology.is_empty()).then_some(topology)
 }
 
 /// How many logical processors this process may use, as last looked at; 0: not since the VM started.
@@ -52,10 +54,8 @@ pub fn look() -> bool {
     before != now
 }
 
-/// How many logical processors there are.
-pub fn logical_processors() -> usize {
-    match detect() {
-        Some(topology) => topology.values().flat_map(|cores| cores.values()).map(Vec::len).sum(),
-        None => myriad_sync::available_parallelism(),
-    }
+/// How many logical processors there are, and how many of them are online.
+pub fn logical_processors() -> (usize, usize) {
+    let machine = Machine::read();
+    (machine.processors.len(), machine.processors.iter().filter(|p| p.is_online).count())
 }

@@ -1,0 +1,147 @@
+//! In which order schedulers are bound to the logical processors of a topology.
+//!
+//! Each way is an order of the levels: what stands first in a key differs last between neighbours, so a level that is compared late is
+//! filled first. Which level comes where is what OTP's documentation of `erlang:system_flag(scheduler_bind_type, _)` says in words.
+
+use super::topology::{Entry, Topology};
+
+/// How schedulers are bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum BindType {
+    /// Not at all: the operating system places them.
+    #[default]
+    Unbound,
+    /// As close together as possible.
+    NoSpread,
+    /// Over the cores first.
+    ThreadSpread,
+    /// Over the processors first, within them over cores.
+    ProcessorSpread,
+    /// As far apart as possible.
+    Spread,
+    /// One node after the other, each as in [`BindType::ThreadSpread`].
+    NoNodeThreadSpread,
+    /// One node after the other, each as in [`BindType::ProcessorSpread`].
+    NoNodeProcessorSpread,
+    /// Over cores first, and of those one node after the other, each as in [`BindType::ProcessorSpread`].
+    ThreadNoNodeProcessorSpread,
+}
+
+impl BindType {
+    /// What `db` and `default_bind` stand for.
+    pub const DEFAULT: BindType = BindType::ThreadNoNodeProcessorSpread;
+
+    /// Each way, as the flags `+sbt` and `+stbt` call it, and as Erlang programs do.
+    pub const NAMES: [(BindType, &str, &str); 9] = [
+        (BindType::Unbound, "u", "unbound"),
+        (BindType::NoSpread, "ns", "no_spread"),
+        (BindType::ThreadSpread, "ts", "thread_spread"),
+        (BindType::ProcessorSpread, "ps", "processor_spread"),
+        (BindType::Spread, "s", "spread"),
+        (BindType::NoNodeThreadSpread, "nnts", "no_node_thread_spread"),
+        (BindType::NoNodeProcessorSpread, "nnps", "no_node_processor_spread"),
+        (BindType::ThreadNoNodeProcessorSpread, "tnnps", "thread_no_node_processor_spread"),
+        (BindType::DEFAULT, "db", "default_bind"),
+    ];
+
+    /// By the flag's word.
+    pub fn of_flag(word: &str) -> Option<BindType> {
+        Self::NAMES.iter().find(|(_, flag, _)| *flag == word).map(|(bind, ..)| *bind)
+    }
+
+    /// By the atom's name.
+    pub fn of_name(name: &str) -> Option<BindType> {
+        Self::NAMES.iter().find(|(.., atom)| *atom == name).map(|(bind, ..)| *bind)
+    }
+
+    /// The atom's name.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(bind, ..)| *bind == self).map_or("unbound", |(.., atom)| atom)
+    }
+
+    /// The logical processors in the order in which schedulers are bound to them; none where they are not bound.
+    pub fn order(self, topology: &Topology) -> Vec<u32> {
+        if self == BindType::Unbound {
+            return Vec::new();
+        }
+        let mut all = topology.ranks();
+        all.sort_by_key(|(entry, rank)| self.key(entry, *rank));
+        all.into_iter().map(|(entry, _)| entry.logical).collect()
+    }
+
+    /// `inner` is the node within a processor, `node` the one around it.
+    fn key(self, entry: &Entry, [node, processor, inner, core, thread]: [usize; 5]) -> [usize; 6] {
+        // Nodes within processors are taken one after the other with their processors; those around them, alone.
+        let (of_node, processor_then) =
+            if entry.is_inside() { ([processor, inner], 0) } else { ([node, 0], processor) };
+        let [first, second] = of_node;
+        match self {
+            BindType::Unbound | BindType::NoSpread => [node, processor, inner, core, thread, 0],
+            BindType::ThreadSpread => [thread, node, processor, inner, core, 0],
+            BindType::ProcessorSpread => [thread, inner, core, node, processor, 0],
+            BindType::Spread => [thread, core, inner, processor, node, 0],
+            BindType::NoNodeThreadSpread => [first, second, thread, processor_then, core, 0],
+            BindType::NoNodeProcessorSpread => [first, second, thread, core, processor_then, 0],
+            BindType::ThreadNoNodeProcessorSpread => [thread, first, second, core, processor_then, 0],
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::BindType;
+    use crate::machine::sct;
+
+    fn orders(topology: &str) -> Vec<(&'static str, Vec<u32>)> {
+        let topology = sct::parse(topology).unwrap();
+        BindType::NAMES[1..8].iter().map(|(bind, flag, _)| (*flag, bind.order(&topology))).collect()
+    }
+
+    /// As OTP 25 binds 16 schedulers.
+    #[test]
+    fn nodes_that_have_processors() {
+        let topology = "L0-1t0-1c0p0n0:L2-3t0-1c1p0n0:L4-5t0-1c2p1n0:L6-7t0-1c3p1n0:L8-9t0-1c4p2n1:L10-11t0-1c5p2n1:\
+                        L12-13t0-1c6p3n1:L14-15t0-1c7p3n1";
+        assert_eq!(
+            orders(topology),
+            [
+                ("ns", vec![0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]),
+                ("ts", vec![0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15]),
+                ("ps", vec![0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15]),
+                ("s", vec![0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15]),
+                ("nnts", vec![0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15]),
+                ("nnps", vec![0, 4, 2, 6, 1, 5, 3, 7, 8, 12, 10, 14, 9, 13, 11, 15]),
+                ("tnnps", vec![0, 4, 2, 6, 8, 12, 10, 14, 1, 5, 3, 7, 9, 13, 11, 15]),
+            ]
+        );
+    }
+
+    /// As OTP 25 binds 16 schedulers.
+    #[test]
+    fn nodes_that_are_parts_of_processors() {
+        let topology = "L0-1t0-1c0n0p0:L2-3t0-1c1n0p0:L4-5t0-1c2n1p0:L6-7t0-1c3n1p0:L8-9t0-1c4n2p1:L10-11t0-1c5n2p1:\
+                        L12-13t0-1c6n3p1:L14-15t0-1c7n3p1";
+        assert_eq!(
+            orders(topology),
+            [
+                ("ns", vec![0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]),
+                ("ts", vec![0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15]),
+                ("ps", vec![0, 8, 2, 10, 4, 12, 6, 14, 1, 9, 3, 11, 5, 13, 7, 15]),
+                ("s", vec![0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15]),
+                ("nnts", vec![0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15]),
+                ("nnps", vec![0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15]),
+                ("tnnps", vec![0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15]),
+            ]
+        );
+    }
+
+    #[test]
+    fn each_way_has_its_names() {
+        for (bind, flag, name) in BindType::NAMES {
+            assert_eq!((BindType::of_flag(flag), BindType::of_name(name)), (Some(bind), Some(bind)));
+        }
+        assert_eq!(BindType::of_flag("db").unwrap().name(), "thread_no_node_processor_spread");
+        assert_eq!((BindType::of_flag("x"), BindType::of_name("ns")), (None, None));
+        assert!(BindType::Unbound.order(&sct::parse("L0-1c0-1").unwrap()).is_empty());
+    }
+}
