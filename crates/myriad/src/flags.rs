@@ -4,6 +4,7 @@
 //! here (allocator settings, busy-wait thresholds) is checked as far as OTP documents it, and accepted.
 
 use myriad_heap::{MaxHeapSize, Settings, sizes};
+use myriad_sync::machine::{BindType, sct};
 use myriad_sync::thread::CAN_SPAWN;
 use myriad_vm::emulator_flags::{Break, EmulatorFlags, FileNames, Warnings, WrongNames};
 use myriad_vm::vm::Config;
@@ -57,7 +58,6 @@ const fn ignored(prefix: &'static str, value: Value) -> Flag {
     Flag { prefix, value, apply: |_, _| Ok(()) }
 }
 
-const BIND_TYPES: &[&str] = &["u", "ns", "ts", "ps", "s", "nnts", "nnps", "tnnps", "db"];
 const BUSY_WAITS: &[&str] = &["none", "very_short", "short", "medium", "long", "very_long"];
 const CLEANUPS: &[&str] = &["very_eager", "eager", "medium", "lazy", "very_lazy"];
 const WAKE_UPS: &[&str] = &["very_low", "low", "medium", "high", "very_high"];
@@ -124,7 +124,11 @@ static FLAGS: &[Flag] = &[
         p.config.tuning.compacts = v == "true";
         Ok(())
     }),
-    ignored("sct", Value::Required),
+    flag("sct", Value::Required, |p, v| {
+        let topology = sct::parse(v).map_err(|wrong| format!("bad cpu topology '{v}': {wrong}"))?;
+        p.config.cpu_topology = Some(topology);
+        Ok(())
+    }),
     ignored("sfwi", Value::Required),
     flag("spp", Value::Required, |p, v| {
         truth(&mut p.config.flags.port_parallelism, v, "bad port parallelism scheduling hint")
@@ -269,8 +273,12 @@ fn truth(to: &mut bool, text: &str, message: &str) -> Result<(), String> {
     one_of(text, BOOLEANS, message)
 }
 
-fn bind_type(_: &mut Parsed, text: &str) -> Result<(), String> {
-    one_of(text, BIND_TYPES, "").map_err(|_| format!("setting scheduler bind type '{text}' failed: invalid type"))
+/// `+stbt` differs only where the topology is unknown, which it never is here.
+fn bind_type(p: &mut Parsed, text: &str) -> Result<(), String> {
+    let bind_type = BindType::of_flag(text);
+    p.config.bind_type =
+        bind_type.ok_or_else(|| format!("setting scheduler bind type '{text}' failed: invalid type"))?;
+    Ok(())
 }
 
 /// `l`, `u` or `a`, then perhaps what to do about names that are neither.
@@ -408,6 +416,8 @@ fn defaults() -> Config {
         off_heap_messages: false,
         root: PathBuf::new(),
         arguments: Vec::new(),
+        bind_type: BindType::Unbound,
+        cpu_topology: None,
         flags: EmulatorFlags::default(),
         backtrace_depth: 8,
         intrinsics: true,
@@ -523,6 +533,15 @@ mod tests {
     }
 
     #[test]
+    fn binding() {
+        let bound = config("-sbt ns -stbt db -sct L1-0c0-1");
+        assert_eq!(bound.bind_type, BindType::ThreadNoNodeProcessorSpread);
+        assert_eq!(bound.cpu_topology.map(|topology| topology.entries()[0].logical), Some(1));
+        assert_eq!(config("-sbt db -sbtu").bind_type, BindType::Unbound);
+        assert_eq!((config("").bind_type, config("").cpu_topology), (BindType::Unbound, None));
+    }
+
+    #[test]
     fn bad_values_are_named_as_otp_names_them() {
         let message = |text| match parse(&words(text)) {
             Err(BadFlag(m)) => m,
@@ -534,6 +553,8 @@ mod tests {
         assert_eq!(message("-W x"), "unrecognized warning_map option x");
         assert_eq!(message("-S 1:2"), "bad amount of schedulers online 2 (total amount of schedulers 1)");
         assert_eq!(message("-sbwt x"), "bad scheduler busy wait threshold: x");
+        assert_eq!(message("-sbt x"), "setting scheduler bind type 'x' failed: invalid type");
+        assert_eq!(message("-sct L0-1"), "bad cpu topology 'L0-1': not unique entities");
         assert_eq!(message("-sxx"), "bad scheduling option -sxx");
         assert_eq!(message("-MBXX 1"), "bad \"MB\" parameter");
         assert_eq!(message("-c -e 1000 -fnuw -Mea min"), "");

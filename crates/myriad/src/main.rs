@@ -1,5 +1,5 @@
-//! The `myriad` command: the emulator behind `bin/erl`; `myriad version` and `myriad compat`; `myriad disasm` and `myriad heap`, which
-//! look at files.
+//! The `myriad` command: the emulator behind `bin/erl`; `myriad version` and `myriad compat`; `myriad topology`, which looks at the
+//! machine; `myriad disasm` and `myriad heap`, which look at files.
 
 #[cfg(all(target_os = "linux", target_env = "gnu", not(heap_check)))]
 mod address_space;
@@ -13,6 +13,7 @@ mod crash;
 mod disasm;
 mod heap;
 mod said;
+mod topology;
 
 use myriad::{boot, flags};
 use std::ffi::OsString;
@@ -49,6 +50,7 @@ fn main() {
         Some((b"compat", _)) => compat::print(),
         Some((b"disasm", words)) => said::status(disasm::TAKES, disasm::main(words)),
         Some((b"heap", words)) => said::status(heap::TAKES, heap::main(words)),
+        Some((b"topology", words)) => said::status(topology::TAKES, topology::main(words)),
         _ => emulate(&words.into_iter().map(OsStringExt::into_vec).collect::<Vec<_>>()),
     };
     std::process::exit(status);

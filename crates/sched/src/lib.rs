@@ -99,6 +99,7 @@
 mod balance;
 mod balancing;
 pub(crate) mod books;
+pub mod binding;
 pub mod clock;
 pub mod current;
 pub mod dirty;
@@ -123,6 +124,7 @@ pub mod timers;
 pub mod tuning;
 mod wheel;
 
+pub use binding::Binding;
 pub use clock::{Clock, WarpMode};
 pub use current::current;
 pub use dirty::{DirtyJob, DirtyKind};

@@ -2,6 +2,7 @@
 //! simulated from a seed is the one that ships (docs/design.md, section 7).
 
 use crate::places::Place;
+use myriad_sync::machine::{Capacity, Files, Watch};
 use myriad_sync::thread::Instant;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -18,6 +19,10 @@ pub trait Platform: Send + Sync {
     }
     /// Where so many schedulers run, if that is known.
     fn places(&self, _schedulers: usize) -> Option<Vec<Place>> {
+        None
+    }
+    /// How many processors' time there is, when it is time to look: a scheduler that is busy asks each few slices.
+    fn look_at_capacity(&self, _now_ns: u64) -> Option<Capacity> {
         None
     }
     /// A seed for a scheduler's own generator.
@@ -60,13 +65,15 @@ pub struct Threads {
     parkers: Box<[myriad_sync::CachePadded<myriad_sync::Parker>]>,
     start: Instant,
     readiness: myriad_sync::OnceLock<Box<dyn Readiness>>,
+    watch: Watch,
 }
 
 impl Threads {
     /// For `schedulers` schedulers.
     pub fn new(schedulers: usize) -> Threads {
         let parkers = (0..schedulers).map(|_| myriad_sync::CachePadded::new(myriad_sync::Parker::new())).collect();
-        Threads { parkers, start: Instant::now(), readiness: myriad_sync::OnceLock::new() }
+        let watch = Watch::new(Files::of_the_system());
+        Threads { parkers, start: Instant::now(), readiness: myriad_sync::OnceLock::new(), watch }
     }
 }
 
@@ -87,6 +94,10 @@ impl Platform for Threads {
         // SAFETY: the clock exists on every system that this runs on, and `time` is valid for writing.
         let result = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
         if result == 0 { time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64 } else { self.now_ns() }
+    }
+
+    fn look_at_capacity(&self, now_ns: u64) -> Option<Capacity> {
+        self.watch.look(now_ns)
     }
 
     fn seed(&self, scheduler: usize) -> u64 {

@@ -47,6 +47,8 @@ pub struct Schedulers<R: Runtime> {
     /// The dirty schedulers.
     pub dirty: DirtyPools<R::DirtyJob>,
     stopping: AtomicBool,
+    /// So many of the online ones can be busy at once (a figure).
+    capacity: AtomicUsize,
     #[cfg(feature = "r13b04")]
     past: myriad_sync::OnceLock<R13b04>,
     pub(crate) ledger: Ledger,
@@ -82,6 +84,7 @@ impl<R: Runtime> Schedulers<R> {
             world: World::default(),
             dirty: DirtyPools::new(&numbers),
             stopping: AtomicBool::new(false),
+            capacity: AtomicUsize::new(numbers.normal),
             #[cfg(feature = "r13b04")]
             past: myriad_sync::OnceLock::new(),
             ledger: Ledger::new(numbers.normal, tuning.compacts),
@@ -130,6 +133,20 @@ impl<R: Runtime> Schedulers<R> {
 
     pub(crate) fn unpark_all(&self) {
         (0..self.len()).for_each(|id| self.platform.unpark(id));
+    }
+
+    /// How many online schedulers can be busy at once, by what the machine gives this process (`sync::machine::Capacity`): at least 1. As
+    /// many as are online, until the platform has told.
+    #[inline]
+    pub fn capacity(&self) -> usize {
+        // Relaxed: a figure.
+        self.capacity.load(Ordering::Relaxed).clamp(1, self.online())
+    }
+
+    /// From now on so many.
+    pub fn set_capacity(&self, capacity: usize) {
+        // Relaxed: as above.
+        self.capacity.store(capacity, Ordering::Relaxed);
     }
 
     /// Active schedulers that are not parked (a figure).

@@ -316,7 +316,7 @@ pub fn parallelism_at_start() -> usize {
 /// How many threads can run at once, at least 1: the smaller of the affinity mask and the quota, rounded up, since half a core of time
 /// is still used by one thread. (`std` rounds down, and would leave 1.9 cores with one scheduler.)
 pub fn available_parallelism() -> usize {
-    let now = Machine::read().capacity().rounded_up();
+    let now = Capacity::of_the_system().rounded_up();
     // Relaxed: as above.
     let _ = AT_START.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
     now
@@ -324,5 +324,5 @@ pub fn available_parallelism() -> usize {
 
 /// How many processors the machine has, whether or not this process may use them; at least 1.
 pub fn configured_processors() -> usize {
-    Machine::read().processors.len()
+    if cfg!(any(loom, miri)) { 2 } else { read_use(&Files::of_the_system()).len() }
 }

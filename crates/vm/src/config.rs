@@ -4,6 +4,7 @@ use crate::emulator_flags::EmulatorFlags;
 use myriad_heap::Settings;
 use myriad_sched::Tuning;
 use myriad_sched::schedulers::Numbers;
+use myriad_sync::machine::{BindType, Topology};
 use std::path::PathBuf;
 
 /// What the command line decides.
@@ -35,6 +36,10 @@ pub struct Config {
     pub root: PathBuf,
     /// What follows the emulator flags, for `erl_init:start/2`.
     pub arguments: Vec<Vec<u8>>,
+    /// `+sbt`: how schedulers are bound to processors.
+    pub bind_type: BindType,
+    /// `+sct`: the topology that is to count instead of the one that is detected.
+    pub cpu_topology: Option<Topology>,
     /// What other emulator flags say.
     pub flags: EmulatorFlags,
     /// Depth of stack traces.
@@ -75,6 +80,8 @@ impl Default for Config {
             off_heap_messages: false,
             root: PathBuf::new(),
             arguments: Vec::new(),
+            bind_type: BindType::Unbound,
+            cpu_topology: None,
             flags: EmulatorFlags::default(),
             backtrace_depth: 8,
             intrinsics: true,

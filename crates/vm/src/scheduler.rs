@@ -126,6 +126,7 @@ impl Scheduler {
         }
         if self.unchecked >= SLICE_REDUCTIONS as u32 {
             self.check_time();
+            self.watch_capacity();
             self.dispatcher.balance();
         } else if self.overdue {
             self.check_time();
@@ -194,6 +195,13 @@ impl Scheduler {
         }
         if self.local.now_ns >= self.next_renewal_ns {
             self.renew_references();
+        }
+    }
+
+    /// Only after a slice of work: who wakes in an idle VM has better things to do.
+    fn watch_capacity(&self) {
+        if let Some(capacity) = self.vm.platform.look_at_capacity(self.local.now_ns) {
+            self.vm.schedulers.set_capacity(capacity.rounded_up());
         }
     }
 
@@ -533,6 +541,10 @@ impl Vm {
 
     /// The thread of scheduler `id`.
     fn run_scheduler(&'static self, id: usize) {
+        if CAN_SPAWN {
+            // The only thread of the sequential VM is the process's own, whose mask is everyone's.
+            self.binding.enter(id);
+        }
         if let Some(mut scheduler) = Scheduler::new(self, id) {
             scheduler.run_thread();
         }

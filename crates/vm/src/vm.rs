@@ -16,7 +16,7 @@ use myriad_heap::Settings;
 use myriad_process::Names;
 use myriad_sched::local::{LEAST_UNIQUE, unique_integer};
 use myriad_sched::microstate::{self, Microstates, State};
-use myriad_sched::{Clock, Local, Platform, Schedulers, Threads, Timers, WarpMode};
+use myriad_sched::{Binding, Clock, Local, Platform, Schedulers, Threads, Timers, WarpMode};
 use myriad_sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use myriad_sync::{Arc, CachePadded, Progress};
 use myriad_term::{Atom, CodeNames, Pid, Port, RefNumbers, Term};
@@ -42,6 +42,8 @@ pub struct Vm {
     pub bifs: Bifs,
     /// The schedulers, dirty ones too.
     pub schedulers: Schedulers<Vm>,
+    /// Which processors the schedulers are bound to.
+    pub binding: Binding,
     /// Literals that are to go.
     pub literals: Literals,
     /// The timers of all schedulers.
@@ -137,6 +139,7 @@ impl Vm {
             code_names: CodeNames::default(),
             bifs,
             schedulers: Schedulers::new(config.numbers(), config.tuning, platform.clone()),
+            binding: Binding::new(config.schedulers, config.bind_type, config.cpu_topology.clone()),
             literals: Literals::default(),
             timers: Timers::new(config.schedulers),
             clock,

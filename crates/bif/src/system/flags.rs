@@ -1,10 +1,11 @@
 //! `system_flag/2`, and what it leaves to Erlang code.
 
-use super::bad_option;
 use super::state::state;
+use super::{bad_option, topology};
 use crate::process::{heap_size, max_heap_size, setting};
 use myriad_observe::info::max_heap_size_map;
 use myriad_sched::{Block, MultiScheduling};
+use myriad_sync::machine::BindType;
 use myriad_term::{Atom, Export, Mfa, Term, am};
 use myriad_trace::event::is_alive;
 use myriad_trace::{Tracing, sequential};
@@ -74,6 +75,11 @@ pub(super) fn multi_scheduling(state: MultiScheduling) -> Term {
     })
 }
 
+/// How it is called in Erlang.
+pub(super) fn bind_type_atom(bind_type: BindType) -> Term {
+    Atom::new(bind_type.name()).map_or(Term::UNDEFINED, Atom::term)
+}
+
 /// Blocks multi-scheduling, and waits until it is.
 fn block(ctx: &mut Ctx<'_>, block: Block) -> BifResult {
     let reached = ctx.vm.schedulers.block(ctx.process, block, ctx.sched);
@@ -121,23 +127,14 @@ fn set(ctx: &mut Ctx<'_>, flag: Atom, value: Term) -> Option<Option<Term>> {
             };
             multi_scheduling(ctx.vm.schedulers.unblock(ctx.pid(), block))
         }
-        am::scheduler_bind_type => match value.as_atom()? {
-            am::unbound
-            | am::no_spread
-            | am::thread_spread
-            | am::processor_spread
-            | am::spread
-            | am::thread_no_node_processor_spread
-            | am::no_node_thread_spread
-            | am::no_node_processor_spread
-            | am::default_bind => Term::atom(am::unbound),
-            _ => return None,
-        },
+        am::scheduler_bind_type => {
+            let bind_type = value.as_atom().and_then(|name| BindType::of_name(name.text()))?;
+            bind_type_atom(ctx.vm.binding.set_bind_type(bind_type))
+        }
         am::cpu_topology => {
-            if !value.is_am(am::undefined) {
-                return None;
-            }
-            Term::UNDEFINED
+            let defined = if value.is_am(am::undefined) { None } else { Some(topology::of_term(value)?) };
+            let old = ctx.vm.binding.define(defined);
+            topology::term(ctx, old.as_ref())
         }
         am::microstate_accounting => match value.as_atom()? {
             am::reset => Term::bool(ctx.vm.microstates.reset(ctx.vm.platform.as_ref())),

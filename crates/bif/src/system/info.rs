@@ -6,7 +6,6 @@ use myriad_heap::sizes::SIZES;
 use myriad_observe::crash_dump;
 use myriad_observe::info::max_heap_size_map;
 use myriad_sched::{Block, MultiScheduling};
-use myriad_sync::machine::Machine;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_trace::Tracing;
 use myriad_vm::bif::badarg;
@@ -103,17 +102,31 @@ fn system_info_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
 fn of_two(ctx: &mut Ctx<'_>, key: Term, which: Term) -> BifResult {
     match (key.as_atom(), which.as_atom()) {
         (Some(am::wordsize), Some(am::internal | am::external)) => Ok(Term::small(8)),
-        (Some(am::cpu_topology), Some(am::defined)) => Ok(Term::UNDEFINED),
-        (Some(am::cpu_topology), Some(am::detected | am::used)) => Ok(cpu_topology(ctx)),
+        (Some(am::cpu_topology), Some(which @ (am::defined | am::detected | am::used))) => {
+            let binding = &ctx.vm.binding;
+            let found = match which {
+                am::defined => binding.defined(),
+                am::detected => binding.detected(),
+                _ => binding.used(),
+            };
+            Ok(topology::term(ctx, found.as_ref()))
+        }
         (Some(am::allocator), _) => allocators::ask(ctx, am::alloc_info, which),
         (Some(am::allocator_sizes), _) => allocators::ask(ctx, am::alloc_sizes, which),
         _ => badarg(),
     }
 }
 
-fn cpu_topology(ctx: &mut Ctx<'_>) -> Term {
-    let topology = Machine::read().topology();
-    topology::term(ctx, topology.as_ref())
+/// The processor that each scheduler is bound to. One that is offline runs nothing, wherever its thread is.
+fn bindings(ctx: &mut Ctx<'_>) -> Term {
+    let online = ctx.vm.schedulers.online();
+    let bound = ctx.vm.binding.bound().into_iter().enumerate();
+    let terms = bound.map(|(id, bound)| match bound {
+        Some(processor) if id < online => Term::small(i64::from(processor)),
+        _ => Term::atom(am::unbound),
+    });
+    let terms: Vec<Term> = terms.collect();
+    ctx.tuple(&terms)
 }
 
 fn garbage_collection(ctx: &mut Ctx<'_>) -> Term {
@@ -330,11 +343,8 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::dirty_cpu_schedulers_online => number(vm.schedulers.dirty_cpu_online()),
         am::dirty_io_schedulers => number(c.dirty_io),
         am::scheduler_id => number(ctx.sched.id + 1),
-        am::scheduler_bind_type => Term::atom(am::unbound),
-        am::scheduler_bindings => {
-            let all = vec![Term::atom(am::unbound); c.schedulers];
-            ctx.tuple(&all)
-        }
+        am::scheduler_bind_type => super::flags::bind_type_atom(vm.binding.bind_type()),
+        am::scheduler_bindings => bindings(ctx),
         am::multi_scheduling => super::flags::multi_scheduling(vm.schedulers.multi_scheduling()),
         am::multi_scheduling_blockers | am::normal_multi_scheduling_blockers => {
             let block = if key == am::multi_scheduling_blockers { Block::All } else { Block::Normal };
@@ -343,11 +353,14 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
             let blockers: Vec<Term> = blockers.into_iter().map(|pid| pid.term()).collect();
             ctx.list(&blockers)
         }
-        am::cpu_topology => cpu_topology(ctx),
+        am::cpu_topology => {
+            let used = vm.binding.used();
+            topology::term(ctx, used.as_ref())
+        }
         am::logical_processors => number(topology::logical_processors().0),
         am::logical_processors_online => number(topology::logical_processors().1),
         am::logical_processors_available => number(topology::available()),
-        am::update_cpu_info => Term::atom(if topology::look() { am::changed } else { am::unchanged }),
+        am::update_cpu_info => Term::atom(if topology::look(vm) { am::changed } else { am::unchanged }),
         am::port_parallelism => Term::bool(c.flags.port_parallelism),
         // Time.
         am::time_correction => Term::bool(c.flags.time_correction),

@@ -6,6 +6,7 @@
 
 use super::options::{Settings, Target};
 use super::stream::Ends;
+use myriad_sync::machine::affinity::while_unbound;
 use rustix::fs::{Access, AtFlags, CWD, FileType};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -203,16 +204,19 @@ fn run(
     let environment = environment(&settings.environment);
     let (argv, envp) = (pointers(arguments), pointers(&environment));
     let mut pid = 0;
-    // SAFETY: all are live, initialised, and end with a null pointer where they are lists.
-    code(unsafe {
-        libc::posix_spawn(
-            &raw mut pid,
-            path.as_ptr(),
-            &raw const actions.0,
-            &raw const attributes.0,
-            argv.as_ptr(),
-            envp.as_ptr(),
-        )
-    })?;
+    let spawn = || {
+        // SAFETY: all are live, initialised, and end with a null pointer where they are lists.
+        unsafe {
+            libc::posix_spawn(
+                &raw mut pid,
+                path.as_ptr(),
+                &raw const actions.0,
+                &raw const attributes.0,
+                argv.as_ptr(),
+                envp.as_ptr(),
+            )
+        }
+    };
+    code(while_unbound(spawn))?;
     u32::try_from(pid).map_err(|_| Errno::SRCH)
 }

@@ -32,19 +32,20 @@ pub(crate) use std::hint::spin_loop;
 
 /// Threads of the operating system.
 pub mod thread {
+    use crate::machine::affinity::while_unbound;
     use std::io;
     pub use std::thread::{
         JoinHandle, Thread, ThreadId, current, panicking, park, park_timeout, scope, sleep, yield_now,
     };
     pub use std::time::Instant;
 
-    /// Starts a thread that the operating system's tools show under `name`.
+    /// Starts a thread that the operating system's tools show under `name`. It is not bound to a processor, even if the caller is.
     pub fn spawn<F, T>(name: &str, body: F) -> io::Result<JoinHandle<T>>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        std::thread::Builder::new().name(name.to_owned()).spawn(body)
+        while_unbound(|| std::thread::Builder::new().name(name.to_owned()).spawn(body))
     }
 
     /// As [`spawn`], with at least `stack_bytes` of native stack.
@@ -53,7 +54,8 @@ pub mod thread {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        std::thread::Builder::new().name(name.to_owned()).stack_size(stack_bytes).spawn(body)
+        let thread = std::thread::Builder::new().name(name.to_owned()).stack_size(stack_bytes);
+        while_unbound(|| thread.spawn(body))
     }
 
     /// Whether this back end can start threads at all.

@@ -1,48 +1,116 @@
 //! On which processors a thread may run.
+//!
+//! The process's own mask is what a thread has that was never bound. Threads and programs that a bound thread starts would be bound as
+//! it is; [`while_unbound`] starts them otherwise.
 
 use std::io;
+use std::sync::OnceLock;
+
+/// The mask of the first thread that was bound, before it was; empty until then.
+static OWN_MASK: OnceLock<Mask> = OnceLock::new();
 
 /// A thread, as the operating system numbers it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Thread(#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "nothing is bound there"))] i32);
+pub struct Thread(i32);
+
+/// A set of processors, 64 to a word.
+#[derive(Debug)]
+struct Mask(Vec<u64>);
+
+impl Mask {
+    fn of(processor: u32) -> Mask {
+        let mut words = vec![0; processor as usize / 64 + 1];
+        words[processor as usize / 64] = 1 << (processor % 64);
+        Mask(words)
+    }
+}
 
 impl Thread {
     /// The one that calls. `None`: the system cannot bind threads.
     pub fn current() -> Option<Thread> {
-        #[cfg(all(target_os = "linux", not(any(loom, miri))))]
-        {
-            // SAFETY: the call takes nothing and cannot fail.
-            let id = unsafe { libc::syscall(libc::SYS_gettid) };
-            i32::try_from(id).ok().map(Thread)
+        system::current().map(Thread)
+    }
+
+    /// From now on the thread runs on this processor only.
+    pub fn bind(self, processor: u32) -> io::Result<()> {
+        if OWN_MASK.get().is_none() {
+            let mask = system::mask(self.0)?;
+            let _ = OWN_MASK.set(mask);
         }
-        #[cfg(not(all(target_os = "linux", not(any(loom, miri)))))]
+        system::set_mask(self.0, &Mask::of(processor))
+    }
+
+    /// From now on it runs wherever the process may.
+    pub fn unbind(self) -> io::Result<()> {
+        OWN_MASK.get().map_or(Ok(()), |mask| system::set_mask(self.0, mask))
+    }
+}
+
+/// Does something for which the calling thread should not be bound: what it starts inherits that.
+pub fn while_unbound<T>(work: impl FnOnce() -> T) -> T {
+    // Nothing has ever been bound, or nothing can be.
+    let Some((own, thread)) = OWN_MASK.get().zip(system::current()) else { return work() };
+    let before = system::mask(thread).ok().filter(|mask| mask.0 != own.0);
+    let unbound = before.filter(|_| system::set_mask(thread, own).is_ok());
+    let result = work();
+    if let Some(mask) = unbound {
+        // It was bound so before: if that is not allowed any more, unbound is what is left.
+        let _ = system::set_mask(thread, &mask);
+    }
+    result
+}
+
+#[cfg(all(target_os = "linux", not(any(loom, miri))))]
+mod system {
+    use super::Mask;
+    use std::io;
+
+    /// Words of the largest mask that the kernel is asked for: processors' numbers are below 2^16.
+    const MOST_WORDS: usize = (1 << 16) / 64;
+
+    pub(super) fn current() -> Option<i32> {
+        // SAFETY: the call takes nothing and cannot fail.
+        let id = unsafe { libc::syscall(libc::SYS_gettid) };
+        i32::try_from(id).ok()
+    }
+
+    pub(super) fn mask(thread: i32) -> io::Result<Mask> {
+        let mut words = vec![0; MOST_WORDS];
+        // SAFETY: the kernel writes at most so many bytes, and the words have as many.
+        let bytes = unsafe { libc::syscall(libc::SYS_sched_getaffinity, thread, MOST_WORDS * 8, words.as_mut_ptr()) };
+        words.truncate(usize::try_from(bytes).map_err(|_| io::Error::last_os_error())? / 8);
+        Ok(Mask(words))
+    }
+
+    pub(super) fn set_mask(thread: i32, Mask(words): &Mask) -> io::Result<()> {
+        // SAFETY: the kernel reads so many bytes, and the words have as many.
+        let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, thread, words.len() * 8, words.as_ptr()) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+/// Where threads cannot be bound, and in models.
+#[cfg(not(all(target_os = "linux", not(any(loom, miri)))))]
+mod system {
+    use super::Mask;
+    use std::io;
+
+    pub(super) fn current() -> Option<i32> {
         None
     }
 
-    /// From now on the thread runs on these processors only.
-    pub fn run_on(self, processors: &[u32]) -> io::Result<()> {
-        #[cfg(all(target_os = "linux", not(any(loom, miri))))]
-        {
-            let words = processors.iter().max().map_or(1, |most| *most as usize / 64 + 1);
-            let mut mask = vec![0_u64; words];
-            for processor in processors {
-                mask[*processor as usize / 64] |= 1 << (processor % 64);
-            }
-            // SAFETY: the kernel reads so many bytes of the mask, which is as long.
-            let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, self.0, words * 8, mask.as_ptr()) };
-            if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-        }
-        #[cfg(not(all(target_os = "linux", not(any(loom, miri)))))]
-        {
-            let _ = processors;
-            Err(io::ErrorKind::Unsupported.into())
-        }
+    pub(super) fn mask(_: i32) -> io::Result<Mask> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn set_mask(_: i32, _: &Mask) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 }
 
 #[cfg(all(test, target_os = "linux", not(any(loom, miri))))]
 mod tests {
-    use super::Thread;
+    use super::{Thread, while_unbound};
     use crate::machine::Machine;
 
     fn allowed() -> String {
@@ -52,17 +120,19 @@ mod tests {
 
     #[test]
     fn a_thread_is_bound_and_unbound() {
-        let usable = Machine::read().usable();
+        let last = *Machine::read().usable().last().unwrap();
         let bound = move || {
             let (before, thread) = (allowed(), Thread::current().unwrap());
-            let last = *usable.last().unwrap();
-            thread.run_on(&[last]).unwrap();
+            thread.bind(last).unwrap();
             assert_eq!(allowed(), last.to_string());
-            thread.run_on(&usable).unwrap();
+            // What it starts is not bound, and it itself is again.
+            assert_eq!(while_unbound(|| std::thread::spawn(allowed).join().unwrap()), before);
+            assert_eq!(allowed(), last.to_string());
+            thread.unbind().unwrap();
             assert_eq!(allowed(), before);
-            // Processors that are not there.
-            assert!(thread.run_on(&[9999]).is_err());
-            assert!(thread.run_on(&[]).is_err());
+            // A processor that is not there.
+            assert!(thread.bind(65_535).is_err());
+            assert_eq!(while_unbound(allowed), before);
         };
         std::thread::spawn(bound).join().unwrap();
     }

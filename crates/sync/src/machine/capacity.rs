@@ -26,6 +26,20 @@ pub struct Capacity {
 }
 
 impl Capacity {
+    /// What the machine leaves this process now, when nothing is stolen.
+    pub(super) fn of_the_system() -> Capacity {
+        if cfg!(any(loom, miri)) {
+            return Machine::read().capacity();
+        }
+        let files = Files::of_the_system();
+        let quota = Quotas::find(&files).least(&files);
+        Capacity {
+            usable: Machine::usable_of(&files).len(),
+            quota_millis: quota.map(|quota| quota.millis),
+            stolen_millis: 0,
+        }
+    }
+
     /// Thousandths of a processor. What is stolen goes from the processors, not from the quota: of eight processors with a quota of
     /// two, one may be stolen without loss.
     pub fn millis(&self) -> u64 {
