@@ -192,4 +192,42 @@ mod tests {
         // More schedulers than processors leave some unbound.
         assert_eq!(binding.bound()[1].is_some(), Machine::read().usable().len() > 1);
     }
+
+    /// The calling thread may not set affinities any more.
+    #[cfg(target_os = "linux")]
+    fn forbid_binding() {
+        let step = |code: u32, jf: u8, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf, k };
+        let refused = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
+        let mut steps = [
+            // The number of the system call is the first word.
+            step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
+            step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, libc::SYS_sched_setaffinity as u32),
+            step(libc::BPF_RET | libc::BPF_K, 0, refused),
+            step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
+        ];
+        let filter = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
+        // SAFETY: both calls change the calling thread alone; the kernel copies the filter, whose steps live until then.
+        let results = unsafe {
+            [
+                libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
+                libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter),
+            ]
+        };
+        assert_eq!(results, [0, 0]);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn without_the_right_they_stay_unbound() {
+        let binding = Binding::new(2, BindType::NoSpread, None);
+        let has_warned = || binding.state.lock().has_warned;
+        let run = |id| {
+            forbid_binding();
+            binding.enter(id);
+            assert_eq!(binding.bound(), [None, None]);
+        };
+        assert!(!has_warned());
+        std::thread::scope(|scope| scope.spawn(|| run(0)).join().unwrap());
+        assert!(has_warned());
+    }
 }

@@ -22,6 +22,7 @@ use myriad_process::Status;
 use myriad_sched::{Local, Look, Platform};
 use myriad_sync::Arc;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use myriad_sync::machine::Capacity;
 use myriad_testing::Random;
 use std::time::Duration;
 use world::World;
@@ -42,7 +43,16 @@ impl Scheduler {
 struct Virtual {
     now: AtomicU64,
     woken: Box<[AtomicBool]>,
+    /// How often schedulers have looked at the capacity, which is another one each time.
+    looks: AtomicU64,
     seed: u64,
+}
+
+impl Virtual {
+    fn capacity(&self) -> Capacity {
+        let usable = 1 + (self.looks.load(Ordering::Relaxed) % 3) as usize;
+        Capacity { usable, quota_millis: None, stolen_millis: 0 }
+    }
 }
 
 impl Platform for Virtual {
@@ -52,6 +62,11 @@ impl Platform for Virtual {
 
     fn system_ns(&self) -> i64 {
         self.now_ns() as i64
+    }
+
+    fn look_at_capacity(&self, _: u64) -> Option<Capacity> {
+        self.looks.fetch_add(1, Ordering::Relaxed);
+        Some(self.capacity())
     }
 
     fn seed(&self, scheduler: usize) -> u64 {
@@ -92,11 +107,11 @@ const PATIENCE: u64 = 3000;
 /// another one may have taken it meanwhile.
 const IN_VAIN: u32 = 12;
 
-/// Runs a world to its end; gives a digest of what ran where and when.
-fn simulate(seed: u64, schedulers: usize) -> u64 {
+/// Runs a world to its end; gives a digest of what ran where and when, and how often a scheduler looked at the capacity.
+fn simulate(seed: u64, schedulers: usize) -> (u64, u64) {
     let world = World::new(seed);
     let woken = (0..schedulers).map(|_| AtomicBool::new(false)).collect();
-    let platform = Arc::new(Virtual { now: AtomicU64::new(1), woken, seed });
+    let platform = Arc::new(Virtual { now: AtomicU64::new(1), woken, looks: AtomicU64::new(0), seed });
     let vm = Vm::on_platform(config(schedulers, 2), release(), parts(&world), platform.clone());
     world.begin(vm);
     let mut all: Vec<Scheduler> = (0..schedulers).map(|id| Scheduler::new(vm, id).unwrap()).collect();
@@ -105,6 +120,7 @@ fn simulate(seed: u64, schedulers: usize) -> u64 {
     let mut dirty: Vec<Local> = (0..2).map(|i| vm.scheduler_local(schedulers + i, true).unwrap()).collect();
     dirty.iter().for_each(|local| local.slot.park());
     let mut in_vain = vec![0; schedulers];
+    let mut idle = vec![false; schedulers];
     // The searches that are under way (one at most), each with the time until the scheduler's next timer.
     let mut searches: Vec<_> = (0..schedulers).map(|_| None).collect();
     let mut random = Random::new(seed);
@@ -136,6 +152,7 @@ fn simulate(seed: u64, schedulers: usize) -> u64 {
             all[id].after_park(true);
         }
         world.at(id, steps);
+        let looks = platform.looks.load(Ordering::Relaxed);
         let parks = match searches[id].take() {
             Some((search, timer_at)) => match all[id].look(search) {
                 Look::Again(search) => {
@@ -151,9 +168,13 @@ fn simulate(seed: u64, schedulers: usize) -> u64 {
             None => match all[id].step() {
                 Step::Ran(_) => {
                     in_vain[id] = 0;
+                    idle[id] = false;
                     None
                 }
                 Step::Idle(next) => {
+                    let looked = platform.looks.load(Ordering::Relaxed) != looks;
+                    assert!(!(idle[id] && looked), "seed {seed}: scheduler {id} wakes for nothing, and reads files");
+                    idle[id] = true;
                     assert_ne!(next, Some(0), "seed {seed}: it would look again and again until a timer fires");
                     let timer_at = next.map_or(u64::MAX, |ns| now + ns);
                     searches[id] = all[id].begin_search(next).map(|search| (search, timer_at));
@@ -178,7 +199,10 @@ fn simulate(seed: u64, schedulers: usize) -> u64 {
         }
     }
     check::at_rest(vm, &world, &format!("seed {seed}"));
-    world.digest()
+    let looks = platform.looks.load(Ordering::Relaxed);
+    let told = if looks == 0 { usize::MAX } else { platform.capacity().rounded_up() };
+    assert_eq!(vm.schedulers.capacity(), told.min(vm.schedulers.online()), "seed {seed}");
+    (world.digest(), looks)
 }
 
 fn starvation(vm: &'static Vm, world: &World, step: u64, seed: u64) {
@@ -198,13 +222,16 @@ fn starvation(vm: &'static Vm, world: &World, step: u64, seed: u64) {
 fn random_worlds_add_up_and_can_be_repeated() {
     let first: u64 = std::env::var("SIM_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
     let count: u64 = std::env::var("SIM_COUNT").ok().and_then(|s| s.parse().ok()).unwrap_or(60);
+    let mut looks = 0;
     for seed in first..first + count {
         let schedulers = 1 + (seed % 4) as usize;
-        let digest = simulate(seed, schedulers);
+        let run = simulate(seed, schedulers);
+        looks += run.1;
         if seed % 8 == 0 {
-            assert_eq!(digest, simulate(seed, schedulers), "seed {seed} is another run each time");
+            assert_eq!(run, simulate(seed, schedulers), "seed {seed} is another run each time");
         }
     }
+    assert!(looks > 0, "nobody looks at the capacity");
 }
 
 /// Runs a world on threads, until nothing has moved for a while.
