@@ -9,6 +9,9 @@ use crate::{LockClass, Mutex};
 /// The watch looks so often (nanoseconds). A look reads a few files, of which `/proc/stat` takes the kernel up to a millisecond on
 /// machines of hundreds of processors: less than a hundredth of one processor. CFS refills quotas as often.
 pub const LOOK_NS: u64 = 100_000_000;
+/// So many looks after each other find the same processors usable: masks and processors change seldom, and to read of them costs as much as
+/// all else.
+const LOOKS_PER_MASK: u32 = 10;
 /// Time over which stolen time is averaged (nanoseconds): the kernel counts it in ticks of 10 ms, of which a look sees ten.
 const SMOOTH_NS: u64 = 8 * LOOK_NS;
 /// Thousandths in a processor.
@@ -66,6 +69,9 @@ pub struct Watch {
 struct State {
     files: Files,
     quotas: Quotas,
+    /// As last read, and in how many looks they are read again.
+    usable: Vec<u32>,
+    looks_left: u32,
     /// At the last look.
     ticks: Option<Ticks>,
     last_ns: u64,
@@ -77,7 +83,8 @@ impl Watch {
     /// Of what these files tell. Nothing is read yet.
     pub fn new(files: Files) -> Watch {
         let quotas = Quotas::find(&files);
-        let state = State { files, quotas, ticks: None, last_ns: 0, stolen_millionths: 0 };
+        let state =
+            State { files, quotas, usable: Vec::new(), looks_left: 0, ticks: None, last_ns: 0, stolen_millionths: 0 };
         Watch { due_ns: AtomicU64::new(0), state: Mutex::new(&CLASS, state) }
     }
 
@@ -103,8 +110,16 @@ impl Watch {
 
 impl State {
     fn look(&mut self, now_ns: u64) -> Capacity {
-        let usable = Machine::usable_of(&self.files);
-        let ticks = Times::read(&self.files).of(&usable);
+        if self.looks_left == 0 {
+            self.looks_left = LOOKS_PER_MASK;
+            let usable = Machine::usable_of(&self.files);
+            if usable != self.usable {
+                // Times of other processors are not to be compared.
+                (self.usable, self.ticks) = (usable, None);
+            }
+        }
+        self.looks_left -= 1;
+        let ticks = Times::read(&self.files).of(&self.usable);
         if let Some(before) = self.ticks.replace(ticks) {
             // After a rest what was measured before it counts less.
             let weight = now_ns.saturating_sub(self.last_ns).min(SMOOTH_NS);
@@ -114,16 +129,16 @@ impl State {
         }
         self.last_ns = now_ns;
         Capacity {
-            usable: usable.len(),
+            usable: self.usable.len(),
             quota_millis: self.quotas.least(&self.files).map(|quota| quota.millis),
-            stolen_millis: self.stolen_millionths * usable.len() as u64 / 1000,
+            stolen_millis: self.stolen_millionths * self.usable.len() as u64 / 1000,
         }
     }
 }
 
 #[cfg(all(test, not(any(loom, miri))))]
 mod tests {
-    use super::{Capacity, LOOK_NS, Watch};
+    use super::{Capacity, LOOK_NS, LOOKS_PER_MASK, Watch};
     use crate::machine::trees::{self, Tree};
 
     fn capacity(usable: usize, quota_millis: Option<u64>, stolen_millis: u64) -> (u64, usize) {
@@ -186,7 +201,13 @@ mod tests {
         now += LOOK_NS;
         tree.write("/sys/fs/cgroup/vm.slice/cpu.max", "max 100000\n");
         tree.write("/proc/self/status", "Cpus_allowed_list:\t2\n");
-        assert_eq!(watch.look(now).unwrap().usable, 1);
+        let looks = (0..LOOKS_PER_MASK).map(|_| {
+            now += LOOK_NS;
+            watch.look(now).unwrap()
+        });
+        let seen: Vec<Capacity> = looks.collect();
+        assert!(seen.iter().any(|capacity| capacity.usable == 4));
+        assert_eq!(seen.last().map(|capacity| capacity.usable), Some(1));
         // Files that have gone are no limit.
         tree.write("/proc/stat", "");
         tree.write("/sys/fs/cgroup/vm.slice/cpu.max", "");

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 /// So much of a file is read; what is longer is cut after its last whole line.
 const MOST_BYTES: usize = 1 << 20;
+/// Most files are shorter: two calls read them, of which the second one finds the end.
+const USUAL_BYTES: usize = 4096;
 /// Numbers of processors and nodes stay below this, as OTP's do.
 pub(super) const MOST_NUMBERS: u32 = 1 << 16;
 /// Models run on the same machine each time, of which no file tells.
@@ -42,7 +44,7 @@ impl Files {
         if !fs::metadata(&place).ok()?.is_file() {
             return None;
         }
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(USUAL_BYTES);
         File::open(place).ok()?.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).ok()?;
         if bytes.len() > MOST_BYTES {
             let whole = bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
