@@ -3,28 +3,32 @@
 %% Started by bin/myriad as `-s myriad_run main -extra FILE ARG...`. The program runs in a process of
 %% its own, so that an exit signal that kills it is reported like an exception that it raises.
 -module(myriad_run).
--export([main/0]).
+-export([main/0, start/0, finish/1]).
 
 main() ->
+    {Pid, Monitor} = start(),
+    receive
+        {'DOWN', Monitor, process, Pid, Reason} -> finish(Reason)
+    end.
+
+%% Starts the program of the command line; gives its process and a monitor of it.
+start() ->
     [File | Args] = init:get_plain_arguments(),
     case compile:file(filename:rootname(File, ".erl"), [binary, report, debug_info]) of
         {ok, Module, Binary} ->
             {module, Module} = code:load_binary(Module, filename:absname(File), Binary),
-            run(Module, Args);
+            spawn_monitor(fun() -> call(Module, Args) end);
         error ->
             halt(1)
     end.
 
-run(Module, Args) ->
-    {Pid, Monitor} = spawn_monitor(fun() -> call(Module, Args) end),
-    receive
-        {'DOWN', Monitor, process, Pid, {?MODULE, ok}} ->
-            halt(0);
-        {'DOWN', Monitor, process, Pid, {?MODULE, Class, Reason, Stack}} ->
-            fail(Class, Reason, Stack);
-        {'DOWN', Monitor, process, Pid, Reason} ->
-            fail(exit, Reason, [])
-    end.
+%% Ends the node as the reason says for which that process has ended.
+finish({?MODULE, ok}) ->
+    halt(0);
+finish({?MODULE, Class, Reason, Stack}) ->
+    fail(Class, Reason, Stack);
+finish(Reason) ->
+    fail(exit, Reason, []).
 
 call(Module, Args) ->
     Outcome =
