@@ -45,6 +45,8 @@ topologies() ->
      [{processor, [{node, l(0)}, {node, l(1)}]}],
      [{processor, [{node, [{core, l(0)}]}]}, {node, [{processor, l(1)}]}],
      [{node, [{processor, [{node, l(0)}]}]}],
+     [{node, l(0)}, {processor, [{node, l(1)}]}],
+     [{node, [{processor, l(7)}]}, {node, l(6)}, {processor, [{node, l(1)}]}],
      [{core, [], l(0)}],
      [{core, [], [{thread, l(0)}]}],
      [{core, l(65535)}],

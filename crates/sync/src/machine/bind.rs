@@ -3,7 +3,7 @@
 //! Each way is an order of the levels: what stands first in a key differs last between neighbours, so a level that is compared late is
 //! filled first. Which level comes where is what OTP's documentation of `erlang:system_flag(scheduler_bind_type, _)` says in words.
 
-use super::topology::{Entry, Topology};
+use super::topology::Topology;
 
 /// How schedulers are bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -65,24 +65,20 @@ impl BindType {
             return Vec::new();
         }
         let mut all = topology.ranks();
-        all.sort_by_key(|(entry, rank)| self.key(entry, *rank));
-        all.into_iter().map(|(entry, _)| entry.logical).collect()
+        all.sort_by_key(|(_, rank)| self.key(*rank));
+        all.into_iter().map(|(logical, _)| logical).collect()
     }
 
-    /// `inner` is the node within a processor, `node` the one around it.
-    fn key(self, entry: &Entry, [node, processor, inner, core, thread]: [usize; 5]) -> [usize; 6] {
-        // Nodes within processors are taken one after the other with their processors; those around them, alone.
-        let (of_node, processor_then) =
-            if entry.is_inside() { ([processor, inner], 0) } else { ([node, 0], processor) };
-        let [first, second] = of_node;
+    /// `node` is what stands alone: a node, or a processor that has `inner` ones.
+    fn key(self, [node, processor, inner, core, thread]: [usize; 5]) -> [usize; 5] {
         match self {
-            BindType::Unbound | BindType::NoSpread => [node, processor, inner, core, thread, 0],
-            BindType::ThreadSpread => [thread, node, processor, inner, core, 0],
-            BindType::ProcessorSpread => [thread, inner, core, node, processor, 0],
-            BindType::Spread => [thread, core, inner, processor, node, 0],
-            BindType::NoNodeThreadSpread => [first, second, thread, processor_then, core, 0],
-            BindType::NoNodeProcessorSpread => [first, second, thread, core, processor_then, 0],
-            BindType::ThreadNoNodeProcessorSpread => [thread, first, second, core, processor_then, 0],
+            BindType::Unbound | BindType::NoSpread => [node, processor, inner, core, thread],
+            BindType::ThreadSpread => [thread, node, processor, inner, core],
+            BindType::ProcessorSpread => [thread, inner, core, node, processor],
+            BindType::Spread => [thread, core, inner, processor, node],
+            BindType::NoNodeThreadSpread => [node, inner, thread, processor, core],
+            BindType::NoNodeProcessorSpread => [node, inner, thread, core, processor],
+            BindType::ThreadNoNodeProcessorSpread => [thread, node, inner, core, processor],
         }
     }
 }
@@ -133,6 +129,47 @@ mod tests {
                 ("tnnps", vec![0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15]),
             ]
         );
+    }
+
+    /// As OTP 25 binds 32 schedulers: what stands alone comes in the order of its first processor.
+    #[test]
+    fn nodes_of_both_kinds() {
+        let topology = "L0-1t0-1c0p0n0:L2-3t0-1c1p0n0:L4-5t0-1c0p1n0:L6-7t0-1c1p1n0:L8-9t0-1c0n1p2:L10-11t0-1c1n1p2:L12-13t0-1c2n2p2:L14-15t0-1c3n2p2:\
+                        L16-17t0-1c0p3n3:L18-19t0-1c1p3n3:L20-21t0-1c0p4n3:L22-23t0-1c1p4n3:L24-25t0-1c0n4p5:L26-27t0-1c1n4p5:L28-29t0-1c2n5p5:L30-31t0-1c3n5p5";
+        let topology = sct::parse(topology).unwrap();
+        for (flag, order) in [
+            ("ns", (0..32).collect::<Vec<u32>>()),
+            (
+                "s",
+                vec![
+                    0, 8, 16, 24, 4, 20, 12, 28, 2, 10, 18, 26, 6, 22, 14, 30, 1, 9, 17, 25, 5, 21, 13, 29, 3, 11, 19,
+                    27, 7, 23, 15, 31,
+                ],
+            ),
+            (
+                "nnts",
+                vec![
+                    0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15, 16, 18, 20, 22, 17, 19, 21, 23, 24, 26, 25,
+                    27, 28, 30, 29, 31,
+                ],
+            ),
+            (
+                "tnnps",
+                vec![
+                    0, 4, 2, 6, 8, 10, 12, 14, 16, 20, 18, 22, 24, 26, 28, 30, 1, 5, 3, 7, 9, 11, 13, 15, 17, 21, 19,
+                    23, 25, 27, 29, 31,
+                ],
+            ),
+        ] {
+            assert_eq!(BindType::of_flag(flag).unwrap().order(&topology), order, "{flag}");
+        }
+        for (topology, order) in [
+            ("L0c0p5n0:L1c0n7p2", vec![1, 0]),
+            ("L0c0p3n6:L1c0n2p5", vec![0, 1]),
+            ("L0c0p5n0:L1c0p2n1:L2c0n7p3", vec![1, 2, 0]),
+        ] {
+            assert_eq!(BindType::NoSpread.order(&sct::parse(topology).unwrap()), order, "{topology}");
+        }
     }
 
     #[test]

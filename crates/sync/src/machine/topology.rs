@@ -36,17 +36,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// From the outermost level to the innermost: the outer node, the processor, its node, the core, the thread.
-    fn path(&self) -> [u32; 5] {
-        let (outside, inside) = match self.node {
-            Node::None => (0, 0),
-            Node::Outside(node) => (node, 0),
-            Node::Inside(node) => (0, node),
-        };
-        [outside, self.processor, inside, self.core, self.thread]
-    }
-
-    pub(super) fn is_inside(&self) -> bool {
+    fn is_inside(&self) -> bool {
         matches!(self.node, Node::Inside(_))
     }
 }
@@ -118,10 +108,16 @@ pub enum Inside {
     Parts(Vec<Part>),
 }
 
+/// From the outermost level to the innermost: what stands alone (an outer node, or a processor with inner ones; its number is that of its
+/// first processor), the processor, its node, the core, the thread.
+type Levels<N> = [N; 5];
+
 /// A hierarchy, in the order of its levels' numbers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Topology {
     entries: Vec<Entry>,
+    /// By entry.
+    paths: Vec<Levels<u32>>,
 }
 
 impl Topology {
@@ -146,11 +142,25 @@ impl Topology {
         if without != 0 && without != entries.len() {
             return Err(Wrong::Nodes);
         }
-        entries.sort_by_key(Entry::path);
-        if entries.windows(2).any(|two| two[0].path() == two[1].path()) {
+        let mut first_of: BTreeMap<Node, u32> = BTreeMap::new();
+        for entry in &entries {
+            let first = first_of.entry(entry.node).or_insert(entry.processor);
+            *first = entry.processor.min(*first);
+        }
+        let path = |entry: &Entry| {
+            let (alone, inside) = match entry.node {
+                Node::None => (0, 0),
+                Node::Outside(_) => (first_of.get(&entry.node).copied().unwrap_or(0), 0),
+                Node::Inside(node) => (entry.processor, node),
+            };
+            [alone, entry.processor, inside, entry.core, entry.thread]
+        };
+        entries.sort_by_key(path);
+        let paths: Vec<Levels<u32>> = entries.iter().map(path).collect();
+        if paths.windows(2).any(|two| two[0] == two[1]) {
             return Err(Wrong::EntityTwice);
         }
-        Ok(Topology { entries })
+        Ok(Topology { entries, paths })
     }
 
     /// The logical processors, those that are near each other together.
@@ -158,38 +168,32 @@ impl Topology {
         &self.entries
     }
 
-    /// The places of all logical processors, each level counted from 0 within the one around it.
-    pub(super) fn ranks(&self) -> Vec<(Entry, [usize; 5])> {
-        let mut ranks: Vec<(Entry, [usize; 5])> = Vec::with_capacity(self.entries.len());
-        for entry in &self.entries {
-            let path = entry.path();
-            let rank = match ranks.last() {
-                None => [0; 5],
-                Some((before, rank)) => {
-                    let before = before.path();
-                    let changed = (0..5).find(|level| path[*level] != before[*level]).unwrap_or(4);
-                    std::array::from_fn(|level| match level.cmp(&changed) {
-                        std::cmp::Ordering::Less => rank[level],
-                        std::cmp::Ordering::Equal => rank[level] + 1,
-                        std::cmp::Ordering::Greater => 0,
-                    })
-                }
-            };
-            ranks.push((*entry, rank));
-        }
-        ranks
+    /// The logical processors with their places, each level counted from 0 within the one around it.
+    pub(super) fn ranks(&self) -> Vec<(u32, Levels<usize>)> {
+        let mut rank = [0; 5];
+        let mut before = self.paths.first().copied().unwrap_or_default();
+        let next = |(entry, path): (&Entry, &Levels<u32>)| {
+            if let Some(changed) = (0..rank.len()).find(|level| path[*level] != before[*level]) {
+                rank[changed] += 1;
+                rank[changed + 1..].fill(0);
+            }
+            before = *path;
+            (entry.logical, rank)
+        };
+        self.entries.iter().zip(&self.paths).map(next).collect()
     }
 
     /// As Erlang programs see it.
     pub fn parts(&self) -> Vec<Part> {
-        let entries: Vec<&Entry> = self.entries.iter().collect();
-        let outermost = entries.chunk_by(|a, b| a.path()[0] == b.path()[0] && a.is_inside() == b.is_inside());
         let mut parts = Vec::new();
-        for chunk in outermost {
+        let mut rest: &[Entry] = &self.entries;
+        for paths in self.paths.chunk_by(|a, b| a[0] == b[0]) {
+            let (chunk, others) = rest.split_at(paths.len());
+            rest = others;
             let inside = processors(chunk);
             match chunk[0].node {
                 // The only node tells nothing.
-                Node::Outside(_) if chunk.len() < entries.len() => {
+                Node::Outside(_) if chunk.len() < self.entries.len() => {
                     parts.push(Part { level: Level::Node, inside: Inside::Parts(inside) });
                 }
                 _ => parts.extend(inside),
@@ -206,7 +210,7 @@ impl Topology {
     }
 }
 
-fn processors(entries: &[&Entry]) -> Vec<Part> {
+fn processors(entries: &[Entry]) -> Vec<Part> {
     let chunks = entries.chunk_by(|a, b| a.processor == b.processor);
     chunks
         .map(|chunk| {
@@ -221,12 +225,12 @@ fn processors(entries: &[&Entry]) -> Vec<Part> {
         .collect()
 }
 
-fn cores(entries: &[&Entry]) -> Inside {
+fn cores(entries: &[Entry]) -> Inside {
     let cores: Vec<Inside> = entries.chunk_by(|a, b| a.core == b.core).map(threads).collect();
     several(Level::Core, cores)
 }
 
-fn threads(entries: &[&Entry]) -> Inside {
+fn threads(entries: &[Entry]) -> Inside {
     several(Level::Thread, entries.iter().map(|entry| Inside::Logical(entry.logical)).collect())
 }
 
@@ -272,6 +276,12 @@ impl Reader {
             }
             let mut here = Above { level: Some(level), is_inside: above.is_inside || in_processor, ..above };
             here.within[level as usize] = Some(self.number(level));
+            let names_processors =
+                matches!(&part.inside, Inside::Parts(inner) if inner.iter().any(|part| part.level == Level::Processor));
+            if level == Level::Node && !here.is_inside && !names_processors {
+                // It has one, which is not told of.
+                here.within[Level::Processor as usize] = Some(self.number(Level::Processor));
+            }
             match &part.inside {
                 Inside::Parts(parts) => self.read(parts, here)?,
                 Inside::Logical(logical) => self.add(*logical, here)?,
@@ -286,15 +296,11 @@ impl Reader {
         *next - 1
     }
 
-    fn add(&mut self, logical: u32, mut at: Above) -> Option<()> {
+    fn add(&mut self, logical: u32, at: Above) -> Option<()> {
         if logical >= MOST_IDS {
             return None;
         }
-        // Processors that are not told of: one in each node, or one of all.
         let node = at.within[Level::Node as usize];
-        if at.within[Level::Processor as usize].is_none() {
-            at.within[Level::Processor as usize] = Some(node.map_or(0, |node| MOST_IDS + node));
-        }
         let id = |level: Level| at.within[level as usize].unwrap_or(0);
         self.entries.push(Entry {
             logical,
@@ -402,6 +408,9 @@ mod tests {
             ("P(N0 N1)", "P(N0 N1)"),
             ("C65535", "P65535"),
             ("P(N(C0)) N(P1)", "P(N0) N(P1)"),
+            ("N0 P(N1)", "N(P0) P(N1)"),
+            ("N(C0 C3) P(N1) N(T5 T4)", "N(P(C0 C3)) P(N1) N(P(T5 T4))"),
+            ("N(P7) N6 P(N1)", "N(P7) N(P6) P(N1)"),
         ] {
             assert_eq!(drawn(&Topology::of_parts(&read(given)).unwrap().parts()), shown, "{given}");
         }
