@@ -35,14 +35,15 @@ impl<R: Runtime> Schedulers<R> {
         }
         // A figure.
         self.balances.fetch_add(1, Relaxed);
-        let permitted = self.permitted();
-        let periods: Vec<Period> = (0..permitted).map(|id| self.period_of(id, half, &memory, seen[id])).collect();
+        let most = self.most_active();
+        let periods: Vec<Period> = (0..most).map(|id| self.period_of(id, half, &memory, seen[id])).collect();
         let active = self.active();
         memory.at_end = seen;
-        let next = memory.begin_period(&periods, (half / 2) as usize, active.min(permitted), self.ledger.compacts);
+        let next = memory.begin_period(&periods, (half / 2) as usize, active.min(most), self.ledger.compacts);
         self.ledger.books.iter().flat_map(|books| &books.paths).for_each(|path| path.clear());
-        if periods.iter().all(|period| !period.waited_in_half) {
-            self.set_paths(&periods, &memory.history);
+        let at_work = &periods[..active.min(most)];
+        if at_work.iter().all(|period| !period.waited_in_half) {
+            self.set_paths(at_work, &memory.history);
         }
         drop(memory);
         if next != active {

@@ -75,6 +75,13 @@ impl Binding {
         bound.map(|bound| state.machine().places(&bound))
     }
 
+    /// Where so many schedulers will be, if all of them are to be bound, and can be.
+    pub fn intended_places(&self, schedulers: usize) -> Option<Vec<Place>> {
+        let mut state = self.state.lock();
+        let order = state.order();
+        order.get(..schedulers).map(|order| state.machine().places(order))
+    }
+
     /// The topology that the command line or a program has defined.
     pub fn defined(&self) -> Option<Topology> {
         self.state.lock().defined.clone()

@@ -236,7 +236,12 @@ impl<R: Runtime> Dispatcher<R> {
     pub fn pass_on(&self, active: usize) {
         debug_assert!(self.id >= active, "it would pass on to itself");
         while let Some(process) = self.pop() {
-            self.all.enqueue_at(self.id % active, process);
+            let place = self.all.place_of(process);
+            self.all.enqueue_at(place.unwrap_or(self.id % active), process);
+            if place == Some(self.id) {
+                // It is active again, for this one.
+                return;
+            }
         }
     }
 

@@ -98,8 +98,8 @@
 
 mod balance;
 mod balancing;
-pub(crate) mod books;
 pub mod binding;
+pub(crate) mod books;
 pub mod clock;
 pub mod current;
 pub mod dirty;
@@ -133,7 +133,7 @@ pub use load::Load;
 pub use local::Local;
 pub use multi::{Block, MultiScheduling};
 pub use pace::Pace;
-pub use places::{Place, Places};
+pub use places::Places;
 pub use platform::{Platform, Readiness, Threads};
 pub use run_queue::RunQueue;
 pub use schedulers::Schedulers;

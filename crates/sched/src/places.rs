@@ -1,19 +1,7 @@
 //! Where the schedulers run, as far as that is known: which of them are near each other, and which share a core.
 
 use myriad_sync::bits::ones;
-
-/// Where a scheduler runs. Two numbers are equal where the two schedulers have the thing in common.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Place {
-    /// What one thread leaves to the other only in part: a core with hardware threads, or a module of two cores with one front end.
-    pub core: u32,
-    /// The last cache.
-    pub cache: u32,
-    /// The part of memory.
-    pub node: u32,
-    /// The socket.
-    pub socket: u32,
-}
+use myriad_sync::machine::Place;
 
 /// A set of schedulers, 64 to a word.
 type Set = Box<[u64]>;
@@ -23,7 +11,7 @@ pub struct Places {
     sets: Vec<Set>,
     /// For each scheduler: the sets that it is in, the smallest first; the last one has all.
     around: Box<[Box<[usize]>]>,
-    /// For each scheduler: those on the same core.
+    /// For each scheduler: those on the same core, or on one that shares its front end.
     mates: Box<[Box<[usize]>]>,
 }
 
@@ -41,13 +29,9 @@ impl Places {
     fn new(places: &[Place], are_known: bool) -> Places {
         let mut sets: Vec<Set> = Vec::new();
         let mut around = vec![Vec::new(); places.len()];
-        let levels: [fn(&Place) -> [u32; 4]; 4] = [
-            |place| [place.core, place.cache, place.node, place.socket],
-            |place| [0, place.cache, place.node, place.socket],
-            |place| [0, 0, place.node, place.socket],
-            |place| [0, 0, 0, place.socket],
-        ];
-        let all: fn(&Place) -> [u32; 4] = |_| [0; 4];
+        let levels: [fn(&Place) -> u16; 4] =
+            [|place| place.module, |place| place.cache, |place| place.node, |place| place.socket];
+        let all: fn(&Place) -> u16 = |_| 0;
         for level in levels.into_iter().filter(|_| are_known).chain([all]) {
             let mut groups = std::collections::BTreeMap::new();
             for (id, place) in places.iter().enumerate() {
@@ -59,7 +43,8 @@ impl Places {
                 around[id].push(set);
             }
         }
-        let on_one_core = |id: usize, other: &usize| *other != id && are_known && places[*other] == places[id];
+        let on_one_core =
+            |id: usize, other: &usize| *other != id && are_known && places[*other].module == places[id].module;
         let mates = (0..places.len()).map(|id| (0..places.len()).filter(|other| on_one_core(id, other)).collect());
         let mates = mates.collect();
         Places { sets, around: around.into_iter().map(Vec::into_boxed_slice).collect(), mates }
@@ -119,7 +104,10 @@ mod tests {
     /// Two sockets of two caches of two cores of two threads, those of a core eight apart.
     #[test]
     fn near_ones_come_first() {
-        let place = |id: u32| Place { core: id % 8, cache: id % 8 / 2, node: id % 8 / 4, socket: id % 8 / 4 };
+        let place = |id: u16| {
+            let [core, cache, node] = [id % 8, id % 8 / 2, id % 8 / 4];
+            Place { thread: id / 8, core, module: core, cache, node, socket: node }
+        };
         let places = Places::known(&(0..16).map(place).collect::<Vec<_>>());
         assert_eq!(places.mates(3), [11]);
         assert_eq!(

@@ -1,8 +1,7 @@
 //! The platform below the scheduler: time, randomness and parking come only from here, so that the scheduler that is tested or
 //! simulated from a seed is the one that ships (docs/design.md, section 7).
 
-use crate::places::Place;
-use myriad_sync::machine::{Capacity, Files, Watch};
+use myriad_sync::machine::{Capacity, Files, Place, Watch};
 use myriad_sync::thread::Instant;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -17,8 +16,8 @@ pub trait Platform: Send + Sync {
     fn cpu_ns(&self) -> u64 {
         self.now_ns()
     }
-    /// Where so many schedulers run, if that is known.
-    fn places(&self, _schedulers: usize) -> Option<Vec<Place>> {
+    /// Where the schedulers run, if the platform says so: else it follows from how they are bound.
+    fn places(&self) -> Option<Vec<Place>> {
         None
     }
     /// How many processors' time there is, when it is time to look: a scheduler that is busy asks each few slices.

@@ -14,6 +14,7 @@ use crate::tuning::{Tuning, Wakes};
 use myriad_process::{Process, Status};
 use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use myriad_sync::idle::AfterPush;
+use myriad_sync::machine::Place;
 use myriad_sync::{Adverts, Arc, CachePadded, IdleSet};
 use std::ops::Deref;
 
@@ -67,17 +68,15 @@ impl<R: Runtime> Deref for Schedulers<R> {
 }
 
 impl<R: Runtime> Schedulers<R> {
-    /// As many as `numbers` says, on a platform, tuned so. None of them runs yet.
-    pub fn new(numbers: Numbers, tuning: Tuning, platform: Arc<dyn Platform>) -> Self {
+    /// As many as `numbers` says, on a platform, tuned so, in these places. None of them runs yet.
+    pub fn new(numbers: Numbers, tuning: Tuning, platform: Arc<dyn Platform>, places: Option<Vec<Place>>) -> Self {
         debug_assert!(numbers.normal > 0, "nothing would run");
         debug_assert!(numbers.dirty_cpu_online <= numbers.dirty_cpu);
         Schedulers {
             queues: (0..numbers.normal).map(|_| CachePadded::new(RunQueue::default())).collect(),
             idle: IdleSet::new(numbers.normal),
             adverts: Adverts::new(numbers.normal),
-            places: platform
-                .places(numbers.normal)
-                .map_or_else(|| Places::unknown(numbers.normal), |all| Places::known(&all)),
+            places: places.map_or_else(|| Places::unknown(numbers.normal), |places| Places::known(&places)),
             platform,
             multi: Multi::new(numbers.online.clamp(1, numbers.normal), numbers.dirty_cpu_online.max(1)),
             numbers,
@@ -254,9 +253,18 @@ impl<R: Runtime> Schedulers<R> {
         inactive.chain(nearest).filter(|other| self.has_offer(*other))
     }
 
-    /// The scheduler that a process is bound to, if that one is active: a process bound to another runs anywhere.
-    fn place_of(&self, process: &Process<R>) -> Option<usize> {
-        process.bound_to().filter(|id| *id < self.active())
+    /// The scheduler that a process is bound to, if that one may be active, which it is then: a process bound to another runs anywhere.
+    pub(crate) fn place_of(&self, process: &Process<R>) -> Option<usize> {
+        let id = process.bound_to().filter(|id| *id < self.permitted())?;
+        if id >= self.active() {
+            self.set_active(id + 1);
+        }
+        Some(id)
+    }
+
+    /// How many schedulers may be active by what the machine gives, too, if their number follows the work.
+    pub(crate) fn most_active(&self) -> usize {
+        if self.tuning.compacts { self.permitted().min(self.capacity()) } else { self.permitted() }
     }
 
     /// Puts a process that a signal has just made runnable in a queue.
@@ -307,7 +315,7 @@ impl<R: Runtime> Schedulers<R> {
             return self.claim_one(pushed, id);
         }
         // All that are active work, or are on their way.
-        let raises = self.past().is_none() && self.active() < self.permitted() && self.idle.is_empty();
+        let raises = self.past().is_none() && self.active() < self.most_active() && self.idle.is_empty();
         raises && self.raise_active().inspect(|one| self.platform.unpark(*one)).is_some()
     }
 

@@ -1,7 +1,8 @@
 //! The platform of a simulated machine: virtual time, and the wake-ups of its cores.
 
-use myriad_sched::{Place, Platform};
+use myriad_sched::Platform;
 use myriad_sync::atomic::{AtomicU64, Ordering};
+use myriad_sync::machine::Place;
 use myriad_sync::{LockClass, Mutex, cost};
 use std::time::Duration;
 
@@ -44,7 +45,7 @@ impl Platform for VirtualClock {
         self.now_ns() as i64
     }
 
-    fn places(&self, _: usize) -> Option<Vec<Place>> {
+    fn places(&self) -> Option<Vec<Place>> {
         self.places.clone()
     }
 

@@ -7,7 +7,7 @@
 //! Applications in Xen"), where the names count the processors taken of each socket.
 
 use crate::topology::Topology;
-use myriad_sched::Place;
+use myriad_sync::machine::Place;
 
 /// How long a virtual core runs before the hypervisor looks for another processor: the time slice of Xen's credit scheduler.
 pub const SLICE_NS: u64 = 30_000_000;
@@ -62,10 +62,12 @@ impl Placement {
     /// Where the cores are, as far as the VM is told: a hypervisor does not say on which processors its guest's are.
     pub fn told(&self, topology: &Topology) -> Option<Vec<Place>> {
         let place = |processor: usize| {
-            let first = mate(processor, self.stride).map_or(processor, |mate| mate.min(processor));
+            let module = mate(processor, self.stride).map_or(processor, |mate| mate.min(processor)) as u16;
             let core = topology.place(processor);
-            let socket = (core / topology.socket_cores) as u32;
-            Place { core: first as u32, cache: (core / topology.module_cores) as u32, node: socket, socket }
+            let socket = (core / topology.socket_cores) as u16;
+            let cache = (core / topology.module_cores) as u16;
+            let thread = (processor / topology.cores) as u16;
+            Place { thread, core: core as u16, module, cache, node: socket, socket }
         };
         self.in_order.then(|| self.processors.iter().map(|processor| place(*processor)).collect())
     }

@@ -111,7 +111,6 @@ mod backend;
 pub mod backoff;
 pub mod biased_lock;
 pub mod bits;
-mod cgroup;
 pub mod chain;
 pub mod class;
 pub mod cost;

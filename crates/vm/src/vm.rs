@@ -132,14 +132,16 @@ impl Vm {
         let bifs = intrinsics.fold(Bifs::new(&release, &tables), Bifs::with_intrinsics);
         let mode = WarpMode::named(config.flags.time_warp_mode.unwrap_or(release.time_warp_mode));
         let clock = Clock::new(platform.as_ref(), mode.unwrap_or(WarpMode::No));
+        let binding = Binding::new(config.schedulers, config.bind_type, config.cpu_topology.clone());
+        let places = platform.places().or_else(|| binding.intended_places(config.schedulers));
         let vm: &'static Vm = Box::leak(Box::new(Vm {
             processes: ProcessTable::new(config.process_limit, config.schedulers),
             names: Names::default(),
             code: CodeServer::default(),
             code_names: CodeNames::default(),
             bifs,
-            schedulers: Schedulers::new(config.numbers(), config.tuning, platform.clone()),
-            binding: Binding::new(config.schedulers, config.bind_type, config.cpu_topology.clone()),
+            schedulers: Schedulers::new(config.numbers(), config.tuning, platform.clone(), places),
+            binding,
             literals: Literals::default(),
             timers: Timers::new(config.schedulers),
             clock,

@@ -94,7 +94,12 @@ impl World {
     fn new(menu: Menu, numbers: Numbers) -> World {
         let threads = numbers.normal + numbers.dirty_cpu + numbers.dirty_io;
         World {
-            schedulers: Schedulers::new(numbers, crate::Tuning::default(), Arc::new(Threads::new(numbers.normal))),
+            schedulers: Schedulers::new(
+                numbers,
+                crate::Tuning::default(),
+                Arc::new(Threads::new(numbers.normal)),
+                None,
+            ),
             timers: Timers::new(numbers.normal),
             menu,
             progress: Progress::new(threads),
