@@ -39,7 +39,7 @@ help:
 	@echo "make differential [SEED=1 CALLS=500000]    random calls of built-ins on OTP and on Myriad"
 	@echo "make mutants [SEED=1 MUTANTS=10000]        damaged code, loaded and called"
 	@echo "make faults [SEEDS=1..3400]                faults by seed on 2, 16 and 64 simulated cores"
-	@echo "make spread [SPREAD_SEEDS="1 2 3"]        the recorded programs on 1 and 64 schedulers, and with slices of drawn lengths"
+	@echo "make spread [SPREAD_SEEDS="1 2 3"]        the recorded programs on 1 and 64 schedulers, with slices of drawn lengths, and on private threads now and then"
 	@echo "make soak [SEED=1 SECONDS=600]             random churn of everything side by side"
 	@echo "make bench                               Myriad against erl, as a table"
 	@echo "make litmus                              which outcomes of memory orders appear, on this machine and in the model"
@@ -122,20 +122,22 @@ test-erlang: build
 	@echo "== Myriad's own commands"
 	@tests/commands
 
-# The same programs on one scheduler, on more than there are cores, and with slices whose lengths follow from a seed (sched::pace). Of the
+# The same programs on one scheduler, on more than there are cores, with slices whose lengths follow from a seed (sched::pace), and with
+# processes that move to private threads and back (+JMmigrate). Of the
 # short part each takes some seconds, and acts on other processes, tables or timers.
 SPREAD_PROGRAMS := message/ process/linearizable process/references process/sending process/spawning process/suspended_ends ets/
 SPREAD_SEEDS ?= 1 2 3
 test-spread: build
 	@tools/setup tests
-	@echo "== recorded Erlang tests on 1 and 64 schedulers, and with drawn slices"
+	@echo "== recorded Erlang tests on 1 and 64 schedulers, with drawn slices, and with processes that move to private threads and back"
 	@cargo xtask recorded --schedulers 1 $(SPREAD_PROGRAMS)
 	@cargo xtask recorded --schedulers 64 $(SPREAD_PROGRAMS)
 	@cargo xtask recorded --yields 1 $(SPREAD_PROGRAMS)
+	@cargo xtask recorded --migrate 1 $(SPREAD_PROGRAMS)
 
 spread: build
 	@tools/setup tests
-	@for spread in "--schedulers 1" "--schedulers 64" $(patsubst %,"--yields %",$(SPREAD_SEEDS)); do \
+	@for spread in "--schedulers 1" "--schedulers 64" $(patsubst %,"--yields %",$(SPREAD_SEEDS)) $(patsubst %,"--migrate %",$(SPREAD_SEEDS)); do \
 	    echo "== recorded Erlang tests, $$spread"; \
 	    cargo xtask recorded $$spread || exit 1; \
 	done

@@ -139,7 +139,8 @@ fn new_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(name) = args[0].as_atom() else { return badarg() };
     let Some(new) = new_options(ctx, args[1]) else { return badarg() };
     let numbers = ctx.sched.next_ref().magic();
-    let table = Arc::new(Table::new(numbers, name, ctx.pid(), new.protection, new.options, &ctx.vm.slices));
+    let threads = (ctx.vm.schedulers.len(), &*ctx.vm.slices);
+    let table = Arc::new(Table::new(numbers, name, ctx.pid(), new.protection, new.options, threads));
     *table.heir.lock() = new.heir;
     if new.options.named && !Registry::of(ctx.vm).register(name, &table, &ctx.vm.progress) {
         return bad(ctx, am::already_exists);

@@ -232,14 +232,14 @@ fn shards_for(schedulers: usize) -> u32 {
 }
 
 impl Table {
-    /// An empty table.
+    /// An empty table, for a VM of so many normal schedulers, whose slices make this progress.
     pub fn new(
         numbers: RefNumbers,
         name: Atom,
         owner: Pid,
         protection: Protection,
         options: Options,
-        slices: &'static Progress,
+        (schedulers, slices): (usize, &'static Progress),
     ) -> Table {
         debug_assert!(
             options.kind != Kind::OrderedSet || !matches!(options.write_concurrency, WriteConcurrency::Shards(_)),
@@ -247,17 +247,19 @@ impl Table {
         );
         let store = match (options.kind, options.write_concurrency) {
             (Kind::OrderedSet, WriteConcurrency::No) => {
-                let readers = slices.threads();
-                let spread =
-                    if options.read_concurrency { Spread::AtSecondReader(readers) } else { Spread::ByLoad(readers) };
+                let spread = if options.read_concurrency {
+                    Spread::AtSecondReader(schedulers)
+                } else {
+                    Spread::ByLoad(schedulers)
+                };
                 Store::Tree(Ordered::new(&ROWS_CLASS, spread, Tree::new(options.keypos)))
             }
             (Kind::OrderedSet, _) => Store::Adapting(Adapting::new(&ROWS_CLASS, options.keypos, slices)),
             _ => {
-                let most = shards_for(slices.threads());
+                let most = shards_for(schedulers);
                 let (at_first, at_most) = match options.write_concurrency {
                     WriteConcurrency::No | WriteConcurrency::Auto => (0, most),
-                    WriteConcurrency::Yes => (first_shards(slices.threads()), most),
+                    WriteConcurrency::Yes => (first_shards(schedulers), most),
                     WriteConcurrency::Shards(shift) => (shift, shift),
                 };
                 let divides_for_turns = options.write_concurrency != WriteConcurrency::No;

@@ -22,7 +22,14 @@ pub(crate) fn table(kind: Kind, write_concurrency: WriteConcurrency, slices: &'s
         decentralized_counters: false,
         compressed: false,
     };
-    Arc::new(Table::new(RefNumbers([1, 2, 3]), am::ok, Pid::new(1, 0), Protection::Public, options, slices))
+    Arc::new(Table::new(
+        RefNumbers([1, 2, 3]),
+        am::ok,
+        Pid::new(1, 0),
+        Protection::Public,
+        options,
+        (slices.threads(), slices),
+    ))
 }
 
 /// Runs a test inside a process of a VM of its own.

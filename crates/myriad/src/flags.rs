@@ -6,6 +6,7 @@
 use myriad_heap::{MaxHeapSize, Settings, sizes};
 use myriad_sync::machine::{BindType, sct};
 use myriad_sync::thread::CAN_SPAWN;
+use myriad_vm::config::MOST_PRIVATE_THREADS;
 use myriad_vm::emulator_flags::{Break, EmulatorFlags, FileNames, Warnings, WrongNames};
 use myriad_vm::vm::Config;
 use std::path::PathBuf;
@@ -172,6 +173,14 @@ static FLAGS: &[Flag] = &[
     flag("JMyields", Value::Required, |p, v| {
         p.config.yields = v.parse().ok();
         number(v, 0, u64::MAX, "bad +JMyields seed")
+    }),
+    flag("JMmigrate", Value::Required, |p, v| {
+        p.config.migrates = v.parse().ok();
+        number(v, 0, u64::MAX, "bad +JMmigrate seed")
+    }),
+    flag("JMthreads", Value::Required, |p, v| {
+        p.config.private_threads = v.parse().unwrap_or(0);
+        number(v, 0, MOST_PRIVATE_THREADS as u64, "bad number of private threads")
     }),
     flag("J", Value::Attached, |_, v| Err(format!("invalid JIT option -J{v}"))),
     flag("pc", Value::Required, |p, v| {
@@ -407,6 +416,7 @@ fn defaults() -> Config {
         dirty_cpu_online: 1,
         dirty_io: 10,
         process_limit: 262_144,
+        private_threads: MOST_PRIVATE_THREADS,
         port_limit: 65_536,
         atom_limit: 1 << 20,
         heap: Settings {
@@ -423,6 +433,7 @@ fn defaults() -> Config {
         intrinsics: true,
         tuning: Default::default(),
         yields: None,
+        migrates: None,
     }
 }
 

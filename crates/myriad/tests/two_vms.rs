@@ -1,45 +1,10 @@
 //! Two VMs live side by side in one system process, and share nothing but what terms share.
 
-use myriad::flags::Command;
-use myriad::{boot, flags};
-use std::path::{Path, PathBuf};
-
-/// Where the release keeps the programs of its emulator.
-fn programs(root: &Path) -> PathBuf {
-    let entries = std::fs::read_dir(root).expect("a root").flatten().map(|entry| entry.path());
-    let mut erts = entries.filter(|path| path.join("bin/inet_gethost").exists());
-    erts.next().expect("erts-*/bin").join("bin")
-}
+mod common;
 
 /// Runs a VM to its end, on threads of its own; gives its exit status.
 fn run(expression: String) -> std::thread::JoinHandle<i32> {
-    std::thread::spawn(move || {
-        let root = std::env::var_os("MYRIAD_OTP_ROOT").map_or_else(|| PathBuf::from("/usr/lib/erlang"), PathBuf::from);
-        let programs = programs(&root);
-        let text = |path: &'_ Path| path.to_str().expect("paths in UTF-8").to_owned();
-        let (root, programs) = (&*text(&root), &*text(&programs));
-        let words = [
-            "-S",
-            "2:2",
-            "-SDio",
-            "1",
-            "--",
-            "-root",
-            root,
-            "-bindir",
-            programs,
-            "-progname",
-            "erl",
-            "--",
-            "-home",
-            "/",
-            "--",
-        ];
-        let program = ["-noshell", "-noinput", "-boot", "no_dot_erlang", "-eval", &expression];
-        let words: Vec<Vec<u8>> = words.iter().chain(&program).map(|word| word.as_bytes().to_vec()).collect();
-        let Ok(Command::Run(config)) = flags::parse(&words) else { panic!("the flags are good") };
-        boot::start(*config).expect("a release at the root").run()
-    })
+    std::thread::spawn(move || common::run(&["-S", "2:2", "-SDio", "1"], &expression))
 }
 
 /// Puts something of its own in every place that a VM has for such things, waits for the other one to have done so, and ends

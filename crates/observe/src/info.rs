@@ -7,6 +7,7 @@ use myriad_process::{Message, MessageQueue, Packet, Payload, Status};
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Alloc, Arena, Atom, Build, Mfa, Term, TermRef, am};
 use myriad_vm::deliver::Question;
+use myriad_vm::private_thread::Mode;
 use myriad_vm::{Ctx, OwnerState, Process, TraceFrame, Vm};
 
 /// Items of `process_info/1`, in OTP's order.
@@ -51,6 +52,7 @@ const OTHER_ITEMS: &[Atom] = &[
     am::monitors,
     am::parent,
     am::sequential_trace_token,
+    am::thread,
     am::trace,
 ];
 
@@ -362,6 +364,7 @@ fn value<'h>(out: &mut Answer<'_, '_, 'h>, item: Atom) -> TermRef<'h> {
         am::binary => binaries(out),
         am::magic_ref => Term::NIL,
         am::catchlevel => words(catch_level(out)),
+        am::thread => Term::atom(Mode::of(out.process()).name()),
         am::trace => words(0),
         am::sequential_trace_token => {
             if out.state().token.is_some() {

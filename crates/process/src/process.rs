@@ -19,6 +19,9 @@ use std::ptr::NonNull;
 
 /// Above the number of any priority: all bits of the urgency but [`ASKED`].
 const NOT_URGENT: u8 = !ASKED;
+/// The half of the placement that says to which scheduler a process is bound; the other one is its private thread.
+const BOUND: u32 = (1 << PRIVATE_SHIFT) - 1;
+const PRIVATE_SHIFT: u32 = 16;
 /// The bit of the urgency that says that a process waits for an answer.
 const ASKED: u8 = 1 << 7;
 
@@ -40,8 +43,8 @@ pub struct Process<R: Runtime> {
     pub home: AtomicU32,
     /// Registered name: atom index + 1, or 0.
     pub name: AtomicU32,
-    /// The scheduler it is bound to + 1, or 0.
-    bound: AtomicU32,
+    /// Where it has to run: in the low half the scheduler that it is bound to + 1, or 0; in the high half its private thread + 1, or 0.
+    placement: AtomicU32,
     priority: AtomicU8,
     /// The priority at which it goes into a queue next, if that is higher (a lower number): it has been asked for something. And
     /// whether a process waits for its answer.
@@ -80,7 +83,7 @@ impl<R: Runtime> Process<R> {
             trace: Tracee::default(),
             home: AtomicU32::new(home),
             name: AtomicU32::new(0),
-            bound: AtomicU32::new(0),
+            placement: AtomicU32::new(0),
             priority: AtomicU8::new(priority.bits()),
             urgency: AtomicU8::new(NOT_URGENT),
             system,
@@ -327,16 +330,52 @@ impl<R: Runtime> Process<R> {
         self.blocks_schedulers.load(Ordering::Relaxed)
     }
 
+    /// The placement. Relaxed: changed only by the process itself while it runs, or before it is published.
+    #[inline]
+    fn placement(&self) -> u32 {
+        self.placement.load(Ordering::Relaxed)
+    }
+
+    /// May it run on this scheduler: is it bound to no other one, and has no private thread?
+    #[inline]
+    pub fn may_run_on(&self, scheduler: usize) -> bool {
+        let placement = self.placement() as usize;
+        placement == 0 || placement == scheduler + 1
+    }
+
+    /// May it run on any scheduler?
+    #[inline]
+    pub fn may_run_anywhere(&self) -> bool {
+        self.placement() == 0
+    }
+
     /// The scheduler that it is bound to.
     #[inline]
     pub fn bound_to(&self) -> Option<usize> {
-        // Relaxed: changed only by the process itself while it runs, or before it is published.
-        (self.bound.load(Ordering::Relaxed) as usize).checked_sub(1)
+        ((self.placement() & BOUND) as usize).checked_sub(1)
     }
 
     /// Binds it to scheduler number `bound` (from 1), or (0) to none; gives what it was.
     pub fn bind(&self, bound: u32) -> u32 {
-        self.bound.swap(bound, Ordering::Relaxed)
+        debug_assert!(bound <= BOUND, "a scheduler's number");
+        let before = self.placement();
+        self.placement.store(before & !BOUND | bound, Ordering::Relaxed);
+        before & BOUND
+    }
+
+    /// Its private thread.
+    #[inline]
+    pub fn private_thread(&self) -> Option<usize> {
+        ((self.placement() >> PRIVATE_SHIFT) as usize).checked_sub(1)
+    }
+
+    /// From now on it has this private thread, or none; gives the one that it had. It moves when it is put into a queue next.
+    pub fn set_private_thread(&self, thread: Option<usize>) -> Option<usize> {
+        let before = self.private_thread();
+        let number = thread.map_or(0, |thread| thread as u32 + 1);
+        debug_assert!(number <= BOUND, "a private thread's number");
+        self.placement.store(self.placement() & BOUND | number << PRIVATE_SHIFT, Ordering::Relaxed);
+        before
     }
 
     /// It has ended.

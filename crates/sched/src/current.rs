@@ -15,6 +15,19 @@ pub(crate) fn set_current<Q>(id: usize, queue: &Q) {
     QUEUE.set(std::ptr::from_ref(queue).cast());
 }
 
+/// What stands for a private thread.
+const PRIVATE: usize = usize::MAX - 1;
+
+/// This thread is a private thread from now on.
+pub(crate) fn act_for_private_thread() {
+    CURRENT.set(PRIVATE);
+}
+
+/// Does this thread stop at safepoints, as a normal scheduler or a private thread?
+pub(crate) fn stops_at_safepoints() -> bool {
+    CURRENT.get() != usize::MAX
+}
+
 /// This thread acts for no scheduler from now on, until a scheduler steps here.
 pub fn leave_scheduler() {
     CURRENT.set(usize::MAX);
@@ -27,9 +40,9 @@ pub(crate) fn is_current<Q>(queue: &Q) -> bool {
     std::ptr::eq(QUEUE.get(), std::ptr::from_ref(queue).cast())
 }
 
-/// The scheduler whose thread this is; `None` on other threads (dirty ones included).
+/// The scheduler whose thread this is; `None` on other threads (dirty and private ones included).
 #[inline]
 pub fn current() -> Option<usize> {
     let id = CURRENT.get();
-    (id != usize::MAX).then_some(id)
+    (id < PRIVATE).then_some(id)
 }

@@ -18,6 +18,7 @@
 //! | [`r13b04`], `past` | OTP R13B04's way of sharing work, for the simulator |
 //! | [`dirty`] | the pools of dirty schedulers |
 //! | [`tuning`] | what the command line says of all that |
+//! | `private_threads`, `seats`, `nice` | threads of the operating system that serve one process each |
 //! | [`multi`] | how many schedulers are online and active |
 //! | [`safepoint`] | stopping the world |
 //! | [`timers`], `wheel` | what happens at a given time |
@@ -56,6 +57,7 @@
 //! | it was spawned | its parent's, which is its home | as above |
 //! | a thread that is no scheduler woke it | its home's | its home if that is idle, else as above |
 //! | it is bound to an active scheduler | that scheduler's | that one if it is idle, else as above |
+//! | it has a private thread | that thread's, unless multi-scheduling is blocked | none; that thread is |
 //!
 //! A queue offers what its scheduler does not run next: two processes or more, one of which at least is bound to no scheduler. What a
 //! scheduler puts in its own queue, and takes from there, mostly needs no lock: others reach a part of the queue only ([`run_queue`]).
@@ -110,16 +112,19 @@ pub mod load;
 pub mod local;
 pub mod microstate;
 pub mod multi;
+mod nice;
 pub mod pace;
 mod past;
 pub mod places;
 pub mod platform;
 mod private;
+mod private_threads;
 pub(crate) mod queues;
 pub mod r13b04;
 pub mod run_queue;
 pub mod safepoint;
 pub mod schedulers;
+mod seats;
 pub mod timers;
 pub mod tuning;
 mod wheel;

@@ -4,7 +4,7 @@ use crate::X_REGISTERS;
 use crate::pace::Pace;
 use crate::platform::Platform;
 use myriad_process::{ProcessTable, Runtime, Trail};
-use myriad_sync::atomic::{AtomicBool, Ordering};
+use myriad_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use myriad_sync::{Arc, ThreadSlot};
 use myriad_term::{Pid, RefNumbers, Term};
 
@@ -18,22 +18,70 @@ pub fn unique_integer(threads: usize, scheduler: u64, count: u64) -> i128 {
     LEAST_UNIQUE + (i128::from(count) << bits | i128::from(scheduler))
 }
 
+/// How many numbers of references, or unique integers, a private thread takes at a time.
+const BLOCK: u64 = 1024;
+
+/// Counts up: a thread's own numbers, or blocks of those that threads share.
+struct Count {
+    last: u64,
+    /// The last one of the block.
+    end: u64,
+    shared: Option<&'static AtomicU64>,
+}
+
+impl Count {
+    const OWN: Count = Count { last: 0, end: u64::MAX, shared: None };
+
+    const fn of(shared: &'static AtomicU64) -> Count {
+        Count { last: 0, end: 0, shared: Some(shared) }
+    }
+
+    /// The next one, from 1.
+    #[inline]
+    fn next(&mut self) -> u64 {
+        if self.last == self.end {
+            self.take_block();
+        }
+        self.last += 1;
+        self.last
+    }
+
+    #[cold]
+    fn take_block(&mut self) {
+        let Some(shared) = self.shared else { return };
+        // Relaxed: only uniqueness counts.
+        self.last = shared.fetch_add(BLOCK, Ordering::Relaxed);
+        self.end = self.last + BLOCK;
+    }
+}
+
+/// What threads count that have no numbers of their own: how many references and unique integers they have made.
+#[derive(Default)]
+pub struct SharedCounts {
+    /// References.
+    pub refs: AtomicU64,
+    /// Unique integers.
+    pub uniques: AtomicU64,
+}
+
 /// A scheduler's own state.
 pub struct Local {
-    /// Number from 0; dirty schedulers come after the normal ones.
+    /// Number from 0; dirty schedulers come after the normal ones, and private threads after these.
     pub id: usize,
     /// Is this a dirty scheduler?
     pub dirty: bool,
+    /// Is this a private thread?
+    pub private: bool,
     /// X registers of the process that runs. One cache-aligned block.
     pub x: Box<[Term; X_REGISTERS]>,
     /// Its part in the progress of all threads.
     pub slot: ThreadSlot,
     /// Its part in the progress of normal schedulers; a dirty one has none.
     pub slices: Option<ThreadSlot>,
-    /// Threads that make references, each with numbers of its own.
+    /// Threads that make references, each with numbers of its own; the last stands for all that have none.
     threads: usize,
-    refs: u64,
-    uniques: u64,
+    refs: Count,
+    uniques: Count,
     rng: u64,
     /// Monotonic time as last read, nanoseconds.
     pub now_ns: u64,
@@ -57,17 +105,35 @@ impl Local {
         Local {
             id,
             dirty: slices.is_none(),
+            private: false,
             x: Box::new([Term::NIL; X_REGISTERS]),
             slot,
             slices,
             threads,
-            refs: 0,
-            uniques: 0,
+            refs: Count::OWN,
+            uniques: Count::OWN,
             rng: platform.seed(id) | 1,
             now_ns: platform.now_ns(),
             trail: Trail::default(),
             pace: Pace::default(),
         }
+    }
+
+    /// For the private thread `id`, which makes references and unique integers as threads do that are no schedulers.
+    pub fn of_private_thread(
+        threads: usize,
+        id: usize,
+        [slot, slices]: [ThreadSlot; 2],
+        counts: &'static SharedCounts,
+        platform: &dyn Platform,
+    ) -> Local {
+        let (refs, uniques) = (Count::of(&counts.refs), Count::of(&counts.uniques));
+        Local { id, private: true, refs, uniques, ..Local::new(threads, threads - 1, slot, Some(slices), platform) }
+    }
+
+    /// The normal scheduler that stands for this one where a number of those is wanted.
+    pub fn scheduler(&self, schedulers: usize) -> usize {
+        if self.private { self.id % schedulers } else { self.id }
     }
 
     /// Announces a quiescent state: this scheduler holds no reference into shared structures.
@@ -117,16 +183,13 @@ impl Local {
     }
 
     fn next_ref_value(&mut self) -> u64 {
-        debug_assert!(self.id < self.threads, "each thread has numbers of its own");
-        self.refs += 1;
-        self.refs * self.threads as u64 + self.id as u64
+        self.refs.next() * self.threads as u64 + self.id.min(self.threads - 1) as u64
     }
 
     /// A new unique integer, from [`LEAST_UNIQUE`] up; of this scheduler's own.
     pub fn next_unique(&mut self) -> i128 {
-        let count = self.uniques;
-        self.uniques += 1;
-        unique_integer(self.threads, self.id as u64 + 1, count)
+        let count = self.uniques.next() - 1;
+        unique_integer(self.threads, if self.private { 0 } else { self.id as u64 + 1 }, count)
     }
 
     /// A pseudo-random number (xorshift), for choices among equals.

@@ -3,8 +3,8 @@
 //! Schedulers with lower numbers are *online*; of those, all are *active*, or only the first while some process blocks
 //! multi-scheduling. One that is not active passes on what comes to it and sleeps.
 //!
-//! B1. Blocking holds once every scheduler has begun a new step after the number of active ones was lowered: thread progress
-//!     tells, so that a slice pays nothing for it. For `block` no dirty scheduler runs anything either.
+//! B1. Blocking holds once every scheduler and private thread has begun a new step after the number of active ones was lowered: thread
+//!     progress tells, so that a slice pays nothing for it. For `block` no dirty scheduler runs anything either.
 
 use crate::Runtime;
 use crate::local::Local;
@@ -209,6 +209,7 @@ impl<R: Runtime> Schedulers<R> {
         debug_assert!((1..=self.len()).contains(&active) && active <= self.online());
         // Relaxed: as in `active`.
         self.multi.counts.store(Counts { permitted: active, active }.word(), Ordering::Relaxed);
+        self.private.set_blocked(blocked != MultiScheduling::Enabled);
         self.dirty.set_online(state.dirty_cpu_online, blocked == MultiScheduling::Blocked);
         // Some pass on what they have, others look for work.
         self.unpark_all();
@@ -254,10 +255,10 @@ impl<R: Runtime> Schedulers<R> {
         local.grace_period()
     }
 
-    /// Has the grace period passed that began with a change of the number of active ones, and is this scheduler active?
+    /// Has the grace period passed that began with a change of the number of active ones, and is this scheduler active, or a private thread?
     pub fn have_settled(&self, local: &Local, reached: &AtomicBool) -> bool {
         // Acquire: pairs with the Release in `Local::grace_period`.
-        reached.load(Ordering::Acquire) && local.id < self.active()
+        reached.load(Ordering::Acquire) && (local.private || local.id < self.active())
     }
 
     /// Does the blocking hold (B1)?

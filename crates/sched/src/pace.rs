@@ -21,12 +21,26 @@ pub struct Pace {
     look: i32,
     in_pieces: bool,
     paused: bool,
+    /// What is drawn from that is no length; 0 = nothing is.
+    chances: u64,
+}
+
+/// A state to draw from, not 0.
+fn mixed(seed: u64, scheduler: usize) -> u64 {
+    (seed ^ (scheduler as u64 + 1) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1
+}
+
+/// The next state of a generator: xorshift (Marsaglia, 2003).
+fn next(mut state: u64) -> u64 {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^ state << 17
 }
 
 impl Default for Pace {
     /// That of a thread: slices run to their ends.
     fn default() -> Pace {
-        Pace { slice: SLICE_REDUCTIONS, drawn: 0, look: LOOK, in_pieces: false, paused: false }
+        Pace { slice: SLICE_REDUCTIONS, drawn: 0, look: LOOK, in_pieces: false, paused: false, chances: 0 }
     }
 }
 
@@ -38,8 +52,18 @@ impl Pace {
 
     /// Slices are of lengths that follow from a seed and the number of the scheduler.
     pub fn drawn(seed: u64, scheduler: usize) -> Pace {
-        let mixed = (seed ^ (scheduler as u64 + 1) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Pace { drawn: mixed | 1, ..Pace::default() }
+        Pace { drawn: mixed(seed, scheduler), ..Pace::default() }
+    }
+
+    /// What [`Pace::draws_one_of`] says follows from now on from this seed and the number of the scheduler.
+    pub fn draw_chances(&mut self, seed: u64, scheduler: usize) {
+        self.chances = mixed(seed, scheduler);
+    }
+
+    /// Draws: `true` once in so many times, and never if nothing is drawn.
+    pub fn draws_one_of(&mut self, times: u64) -> bool {
+        self.chances = next(self.chances);
+        self.chances != 0 && (self.chances >> 32).is_multiple_of(times)
     }
 
     /// A slice begins: its length, in reductions.
@@ -53,10 +77,7 @@ impl Pace {
 
     #[cold]
     fn draw(&mut self) {
-        // Xorshift (Marsaglia, 2003).
-        self.drawn ^= self.drawn << 13;
-        self.drawn ^= self.drawn >> 7;
-        self.drawn ^= self.drawn << 17;
+        self.drawn = next(self.drawn);
         let longest = 1 << ((self.drawn >> 32) % MAGNITUDES);
         self.slice = (1 + (self.drawn >> 48) as i32 % longest).min(SLICE_REDUCTIONS);
     }
@@ -109,6 +130,20 @@ mod tests {
         assert_eq!((drawn.iter().min(), drawn.iter().all(|length| *length <= SLICE_REDUCTIONS)), (Some(&1), true));
         assert!(drawn.iter().filter(|length| **length > SLICE_REDUCTIONS / 2).count() > 100);
         assert!(drawn.iter().filter(|length| **length < 16).count() > 1000);
+    }
+
+    #[test]
+    fn chances_follow_from_the_seed_and_the_scheduler() {
+        let draw = |seed, scheduler| {
+            let mut pace = Pace::default();
+            pace.draw_chances(seed, scheduler);
+            (0..10_000).map(|_| pace.draws_one_of(8)).collect::<Vec<_>>()
+        };
+        let drawn = draw(1, 0);
+        assert_eq!(drawn, draw(1, 0));
+        assert!(drawn != draw(2, 0) && drawn != draw(1, 1));
+        assert!((1000..1500).contains(&drawn.iter().filter(|chance| **chance).count()));
+        assert!(!Pace::default().draws_one_of(1));
     }
 
     #[test]

@@ -53,12 +53,12 @@ impl<R: Runtime> Runnable<R> {
         self.process().bound_to().is_some()
     }
 
-    fn new(process: &Process<R>) -> Self {
+    pub(crate) fn new(process: &Process<R>) -> Self {
         debug_assert!(process.status() == Status::Runnable, "Q1: only what is runnable waits in a queue");
         Runnable(process)
     }
 
-    fn taken(self) -> &'static Process<R> {
+    pub(crate) fn taken(self) -> &'static Process<R> {
         let process = self.process();
         debug_assert!(process.status() == Status::Runnable, "Q1: only what is runnable waits in a queue");
         process

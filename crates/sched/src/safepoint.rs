@@ -3,11 +3,11 @@
 //! SF1. A requester that finds all schedulers stopped after its request knows that none of them begins a slice before the request is
 //!      released ([`Safepoint`] has the protocol).
 //! SF2. The holder of a [`StoppedWorld`] may look at what only the owner of a process may otherwise (process/P2): all normal
-//!      schedulers but its own are stopped, dirty ones collect no process, and a built-in that runs there changes no term that it
+//!      schedulers and private threads but its own are stopped, dirty ones collect no process, and a built-in that runs there changes no term that it
 //!      has not made itself (vm/DC1).
 
 use crate::Runtime;
-use crate::current::current;
+use crate::current::stops_at_safepoints;
 use crate::schedulers::Schedulers;
 use myriad_sync::Safepoint;
 use myriad_sync::atomic::{AtomicBool, Ordering};
@@ -76,11 +76,18 @@ impl<R: Runtime> Schedulers<R> {
         });
     }
 
+    /// Are all schedulers and private threads stopped but for the caller's own?
+    fn all_are_stopped(&self) -> bool {
+        let own = usize::from(stops_at_safepoints());
+        let private = self.private.live();
+        // A private thread that has begun since then, and is stopped, may be counted for one that runs: then more of them live now.
+        self.world.safepoint.are_stopped(self.len() + private - own) && self.private.live() <= private
+    }
+
     /// Waits, no longer than `at_most`, until all schedulers are stopped but for the caller's own, and `more` holds too.
     fn wait_for_safepoint(&self, at_most: Duration, more: impl Fn() -> bool) -> bool {
-        let others = self.len() - usize::from(current().is_some());
         let (mut waited, mut looks) = (Duration::ZERO, Looks(Looks::FIRST));
-        while !self.world.safepoint.are_stopped(others) || !more() {
+        while !self.all_are_stopped() || !more() {
             if waited >= at_most {
                 return false;
             }

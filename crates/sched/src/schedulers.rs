@@ -10,6 +10,7 @@ use crate::platform::Platform;
 use crate::r13b04::R13b04;
 use crate::run_queue::{RunQueue, Shared};
 use crate::safepoint::World;
+use crate::seats::Seats;
 use crate::tuning::{Tuning, Wakes};
 use myriad_process::{Process, Status};
 use myriad_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -31,6 +32,8 @@ pub struct Numbers {
     pub dirty_cpu_online: usize,
     /// Dirty I/O schedulers.
     pub dirty_io: usize,
+    /// Private threads, at most.
+    pub private: usize,
 }
 
 /// The normal schedulers as other threads see them (as a slice: their run queues), and the pools of dirty ones.
@@ -47,6 +50,7 @@ pub struct Schedulers<R: Runtime> {
     pub(crate) world: World,
     /// The dirty schedulers.
     pub dirty: DirtyPools<R::DirtyJob>,
+    pub(crate) private: Seats<R>,
     stopping: AtomicBool,
     /// So many of the online ones can be busy at once (a figure).
     capacity: AtomicUsize,
@@ -82,6 +86,7 @@ impl<R: Runtime> Schedulers<R> {
             numbers,
             world: World::default(),
             dirty: DirtyPools::new(&numbers),
+            private: Seats::new(numbers.private),
             stopping: AtomicBool::new(false),
             capacity: AtomicUsize::new(numbers.normal),
             #[cfg(feature = "r13b04")]
@@ -132,6 +137,7 @@ impl<R: Runtime> Schedulers<R> {
 
     pub(crate) fn unpark_all(&self) {
         (0..self.len()).for_each(|id| self.platform.unpark(id));
+        self.private.unpark_all();
     }
 
     /// How many online schedulers can be busy at once, by what the machine gives this process (`sync::machine::Capacity`): at least 1. As
@@ -168,9 +174,10 @@ impl<R: Runtime> Schedulers<R> {
         }
         match current() {
             // For what comes behind others, an idle scheduler is woken when it has waited (`Dispatcher::after_slice`).
-            Some(id) if process.bound_to().is_none_or(|b| b == id) => {
+            Some(id) if process.may_run_on(id) => {
                 let _ = self.push_here(id, process);
             }
+            _ if !process.may_run_anywhere() && self.enqueue_privately(process) => {}
             Some(id) => self.enqueue_at(self.place_of(process).unwrap_or(id), process),
             None => {
                 // Relaxed: a hint; any queue will do.
@@ -278,13 +285,14 @@ impl<R: Runtime> Schedulers<R> {
         if let Some(past) = self.past() {
             return self.enqueue_as_past(past, self.place_of(process).unwrap_or(home), process);
         }
-        let bound = process.bound_to().is_some();
+        let bound = !process.may_run_anywhere();
         match current() {
             Some(id) if !bound && (home == id || self[home % self.active()].worker.is_away()) => {
                 // In either queue the process runs.
                 let shared = self.push_here(id, process);
                 self.wake_for_more(id, shared);
             }
+            _ if bound && self.enqueue_privately(process) => {}
             _ => self.enqueue_at(self.place_of(process).unwrap_or(home % self.active()), process),
         }
     }

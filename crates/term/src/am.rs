@@ -1039,6 +1039,7 @@ well_known! {
     width "width"
     will_need "will_need"
     wordsize "wordsize"
+    worker "worker"
     write "write"
     write_concurrency "write_concurrency"
     xor "xor"

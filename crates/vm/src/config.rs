@@ -5,7 +5,11 @@ use myriad_heap::Settings;
 use myriad_sched::Tuning;
 use myriad_sched::schedulers::Numbers;
 use myriad_sync::machine::{BindType, Topology};
+use myriad_sync::thread::CAN_SPAWN;
 use std::path::PathBuf;
+
+/// Most private threads of a VM: as many as there may be schedulers (`+S`).
+pub const MOST_PRIVATE_THREADS: usize = 1024;
 
 /// What the command line decides.
 #[derive(Clone, Debug)]
@@ -22,6 +26,8 @@ pub struct Config {
     pub dirty_io: usize,
     /// How schedulers wake, search and balance.
     pub tuning: Tuning,
+    /// Most private threads; 0 = a process cannot have one.
+    pub private_threads: usize,
     /// Most processes.
     pub process_limit: usize,
     /// Most ports.
@@ -48,6 +54,8 @@ pub struct Config {
     pub intrinsics: bool,
     /// `+JMyields`: slices are of lengths drawn by this seed ([`myriad_sched::pace`]), for tests.
     pub yields: Option<u64>,
+    /// `+JMmigrate`: processes move to private threads and back as this seed draws, for tests.
+    pub migrates: Option<u64>,
 }
 
 impl Config {
@@ -59,6 +67,7 @@ impl Config {
             dirty_cpu: self.dirty_cpu,
             dirty_cpu_online: self.dirty_cpu_online,
             dirty_io: self.dirty_io,
+            private: if CAN_SPAWN { self.private_threads } else { 0 },
         }
     }
 }
@@ -73,6 +82,7 @@ impl Default for Config {
             dirty_cpu_online: 0,
             dirty_io: 0,
             tuning: Tuning::default(),
+            private_threads: 0,
             process_limit: 1024,
             port_limit: 16,
             atom_limit: 1 << 20,
@@ -86,6 +96,7 @@ impl Default for Config {
             backtrace_depth: 8,
             intrinsics: true,
             yields: None,
+            migrates: None,
         }
     }
 }

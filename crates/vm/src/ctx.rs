@@ -46,9 +46,9 @@ impl Ctx<'_> {
         self.process.pid
     }
 
-    /// The number of the scheduler that runs this, from 1; 0 on dirty ones.
+    /// The number of the scheduler that runs this, from 1; 0 on dirty ones. On a private thread one that stands for it.
     pub fn scheduler_number(&self) -> usize {
-        if self.sched.dirty { 0 } else { self.sched.id + 1 }
+        if self.sched.dirty { 0 } else { self.sched.scheduler(self.vm.schedulers.len()) + 1 }
     }
 
     /// The function that the process is in, if it is in any.

@@ -107,6 +107,8 @@ fn step(ending: &mut Ending, ctx: &mut Ctx<'_>) -> Option<Stage> {
             if ctx.process.blocks_schedulers() {
                 ctx.vm.schedulers.blocker_ends(ctx.pid());
             }
+            // Before anybody is told of the end, who may want it next. What is left to do here the schedulers do.
+            ctx.vm.release_private_thread(ctx.process);
             myriad_sync::sim_point();
             let unhandled = ctx.state.unhandled.take().map_or(Signals::empty(), |signals| *signals);
             Some(Stage::Signals([unhandled, ctx.process.close()]))

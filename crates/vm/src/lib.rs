@@ -10,7 +10,7 @@
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | [`scheduler`], [`dirty`], [`dirty_call`] | the threads of the VM: slices, jobs and calls on dirty schedulers |
+//! | [`scheduler`], [`private_thread`], [`dirty`], [`dirty_call`] | the threads of the VM: slices, jobs and calls on dirty schedulers |
 //! | [`send`], [`deliver`], [`task`] | leaving signals, handling them, what they ask of a process |
 //! | [`mod@spawn`], [`exit`], [`gc`] | the beginning, end and collections of processes |
 //! | [`code`], [`literals`] | loading, purging, and how literals go |
@@ -35,6 +35,7 @@ pub mod literals;
 pub mod observer;
 pub mod os_text;
 mod parts;
+pub mod private_thread;
 pub mod release;
 pub mod report;
 pub mod runtime;

@@ -91,6 +91,7 @@ impl Scheduler {
         if let Some(seed) = vm.config.yields {
             local.pace = Pace::drawn(seed, id);
         }
+        vm.draw_migrations(&mut local);
         Some(Scheduler {
             vm,
             local,
@@ -337,12 +338,7 @@ impl Scheduler {
             self.awaken(process);
         }
         // SAFETY: process/P1: it was in a run queue, which this thread took it out of; nobody changes it before this thread makes it Running.
-        let signals = if unsafe { process.seen() }.takes_signals() {
-            process.start_with_signals()
-        } else {
-            process.start_running();
-            Signals::empty()
-        };
+        let signals = unsafe { take_up(process) };
         let urgency = process.take_urgency();
         // Relaxed: a hint for the thread that wakes it next.
         process.home.store(self.local.id as u32, Ordering::Relaxed);
@@ -361,12 +357,7 @@ impl Scheduler {
         let priority = process.priority();
         microstate::enter(State::Emulator);
         let mut ctx = Ctx { state, process, sched: &mut self.local, vm: self.vm };
-        let end = match &ctx.state.ending {
-            Some(_) => ctx.run_ending(),
-            None if ctx.state.in_dirty_call => ctx.run_in_dirty_call(),
-            None if before > 0 => ctx.run_code(),
-            None => ctx.run_slice(signals),
-        };
+        let end = if before > 0 { ctx.run_some_more() } else { ctx.run_some_slice(signals) };
         if end == SliceEnd::Yielded && ctx.sched.pace.take_pause() {
             let used = ctx.state.reductions.used_of(ctx.sched.pace.slice());
             debug_assert!(used > before, "a piece without an end");
@@ -375,12 +366,7 @@ impl Scheduler {
                 return used - before;
             }
         }
-        if let Some(priority) = urgency
-            && ctx.state.unhandled.is_some()
-        {
-            // It may not have come to what is waited for.
-            process.make_urgent(priority);
-        }
+        ctx.stay_urgent(urgency);
         let used = ctx.state.reductions.end_slice(ctx.sched.pace.slice());
         let forgone = ctx.state.reductions.forgone().unsigned_abs();
         self.vm.after_slice(&mut ctx, end);
@@ -401,7 +387,51 @@ impl Scheduler {
     }
 }
 
+/// Makes a process that is runnable `Running`, for the calling thread; gives the signals that have come, if its slice begins with them.
+///
+/// # Safety
+/// process/P1: the caller has taken it out of a queue.
+#[inline(always)]
+pub(crate) unsafe fn take_up(process: &Process) -> Signals {
+    // SAFETY: nobody changes it before this thread makes it Running: the caller's promise.
+    if unsafe { process.seen() }.takes_signals() {
+        process.start_with_signals()
+    } else {
+        process.start_running();
+        Signals::empty()
+    }
+}
+
 impl Ctx<'_> {
+    /// Runs a slice of what the process has to do: its code, the wait for a dirty scheduler, or its end. `signals` came before it began.
+    #[inline(always)]
+    pub(crate) fn run_some_slice(&mut self, signals: Signals) -> SliceEnd {
+        match &self.state.ending {
+            Some(_) => self.run_ending(),
+            None if self.state.in_dirty_call => self.run_in_dirty_call(),
+            None => self.run_slice(signals),
+        }
+    }
+
+    /// Goes on with a slice that has paused.
+    fn run_some_more(&mut self) -> SliceEnd {
+        match &self.state.ending {
+            Some(_) => self.run_ending(),
+            None if self.state.in_dirty_call => self.run_in_dirty_call(),
+            None => self.run_code(),
+        }
+    }
+
+    /// After a slice that began with this urgency: the process may not have come to what is waited for.
+    #[inline(always)]
+    pub(crate) fn stay_urgent(&self, urgency: Option<Priority>) {
+        if let Some(priority) = urgency
+            && self.state.unhandled.is_some()
+        {
+            self.process.make_urgent(priority);
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn run_slice(&mut self, signals: Signals) -> SliceEnd {
         if self.is_watched() || self.vm.switches.any(switches::SLICES) {
@@ -571,13 +601,14 @@ impl Vm {
                 std::panic::resume_unwind(panic);
             }
         }
+        self.schedulers.join_private_threads();
     }
 
     /// Puts the process where the way its slice ended says.
     #[inline]
     pub(crate) fn after_slice(&'static self, ctx: &mut Ctx<'_>, end: SliceEnd) {
         let plain = ctx.state.unhandled.is_none()
-            && !self.switches.any(switches::RUNNABLE_PROCESSES)
+            && !self.switches.any(switches::RUNNABLE_PROCESSES | switches::MIGRATION)
             && !ctx.process.is_behind();
         if end != SliceEnd::Waiting || !plain {
             self.after_any_slice(ctx, end);
@@ -592,6 +623,9 @@ impl Vm {
         let process = ctx.process;
         let many = end != SliceEnd::Waiting && ctx.state.messages.len() >= MANY_MESSAGES;
         process.set_behind(many || ctx.state.unhandled.is_some());
+        if self.switches.any(switches::MIGRATION) && end != SliceEnd::Exited {
+            ctx.migrate();
+        }
         match end {
             // process/G3.
             SliceEnd::Waiting if ctx.state.unhandled.is_some() => self.go_on(process),

@@ -234,10 +234,13 @@ fn random_worlds_add_up_and_can_be_repeated() {
     assert!(looks > 0, "nobody looks at the capacity");
 }
 
-/// Runs a world on threads, until nothing has moved for a while.
-fn on_threads(seed: u64, schedulers: usize) {
+/// Runs a world on threads, until nothing has moved for a while; its processes move to so many private threads and back. Gives how many
+/// slices have run on those.
+fn on_threads(seed: u64, schedulers: usize, private_threads: usize) -> u64 {
     let world = World::new(seed);
-    let vm = Vm::new(config(schedulers, 2), release(), parts(&world));
+    let migrates = (private_threads > 0).then_some(seed);
+    let config = Config { private_threads, migrates, ..config(schedulers, 2) };
+    let vm = Vm::new(config, release(), parts(&world));
     world.begin(vm);
     let thread = std::thread::spawn(move || vm.run());
     // A loaded machine may let them stand still for long; nobody may wait for ever.
@@ -252,12 +255,23 @@ fn on_threads(seed: u64, schedulers: usize) {
     vm.stop(0);
     assert_eq!(thread.join().unwrap(), 0);
     check::at_rest(vm, &world, &format!("threads, seed {seed}"));
+    world.private_slices()
 }
 
 #[test]
 fn random_worlds_add_up_on_threads() {
     let count: u64 = std::env::var("SIM_THREADS").ok().and_then(|s| s.parse().ok()).unwrap_or(4);
     for seed in 0..count {
-        on_threads(seed, 2 + (seed % 3) as usize);
+        assert_eq!(on_threads(seed, 2 + (seed % 3) as usize, 0), 0);
     }
+}
+
+/// Few private threads, so that many want one, and each serves many.
+#[test]
+fn random_worlds_add_up_on_private_threads() {
+    let count: u64 = std::env::var("SIM_THREADS").ok().and_then(|s| s.parse().ok()).unwrap_or(8);
+    let on = |seed| on_threads(seed, 1 + (seed % 3) as usize, 1 + (seed % 5) as usize);
+    // In some worlds multi-scheduling is blocked soon, and for good.
+    let worlds = (0..count).filter(|seed| on(*seed) > 0).count() as u64;
+    assert!(worlds > 0, "no world has used private threads");
 }

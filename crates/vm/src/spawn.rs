@@ -29,6 +29,8 @@ pub struct SpawnOptions {
     pub async_dist: bool,
     /// Bound to this scheduler (from 1), or (0) to none.
     pub scheduler: u32,
+    /// The private thread that it begins on, which it was taken for ([`Vm::take_private_thread`]).
+    pub private_thread: Option<usize>,
     /// A system process.
     pub system: bool,
     /// The list of options as it was given, for sequential tracing; a term of the parent's.
@@ -59,6 +61,7 @@ impl SpawnOptions {
             off_heap_messages: vm.config.off_heap_messages,
             async_dist: false,
             scheduler: 0,
+            private_thread: None,
             system: false,
             given: Term::NIL,
             reply: None,
@@ -145,9 +148,13 @@ impl Ctx<'_> {
             }
             let process = Process::new(pid, priority, system, home as u32, new);
             process.bind(options.scheduler);
+            process.set_private_thread(options.private_thread);
             Box::new(process)
         });
-        let process = made.ok_or(TooManyProcesses)?;
+        let Some(process) = made else {
+            options.private_thread.inspect(|thread| vm.schedulers.give_back_private_thread(*thread));
+            return Err(TooManyProcesses);
+        };
         let pid = process.pid;
         if options.link {
             self.state.relations.link(pid.term());

@@ -10,11 +10,11 @@ use crate::parts::PartTable;
 use crate::release::Release;
 use crate::runtime::{CodeServer, ProcessTable, Signal};
 use crate::test_hooks::TestHooks;
-use crate::tracer::switches::Switches;
+use crate::tracer::switches::{MIGRATION, Switches};
 use crate::upcalls::{Engine, Observer, Part, Subsystem, Tracer};
 use myriad_heap::Settings;
 use myriad_process::Names;
-use myriad_sched::local::{LEAST_UNIQUE, unique_integer};
+use myriad_sched::local::{LEAST_UNIQUE, SharedCounts, unique_integer};
 use myriad_sched::microstate::{self, Microstates, State};
 use myriad_sched::{Binding, Clock, Local, Platform, Schedulers, Threads, Timers, WarpMode};
 use myriad_sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -66,13 +66,13 @@ pub struct Vm {
     /// What the threads spend their time on.
     pub microstates: Microstates,
     /// Number of threads that make references with a number of their own.
-    locals: usize,
+    pub(crate) locals: usize,
     engine: Box<dyn Engine>,
     tracer: Box<dyn Tracer>,
     observer: Box<dyn Observer>,
     pub(crate) subsystems: Subsystems,
     exit_status: AtomicI64,
-    foreign_refs: AtomicU64,
+    pub(crate) shared_counts: SharedCounts,
     monotonic_uniques: AtomicU64,
 }
 
@@ -126,6 +126,7 @@ impl Vm {
     /// A VM on a given machine (the test driver's, the simulator's).
     pub fn on_platform(config: Config, release: Release, parts: Parts, platform: Arc<dyn Platform>) -> &'static Vm {
         myriad_term::atom::set_limit(config.atom_limit);
+        let private = config.numbers().private;
         let locals = config.schedulers + config.dirty_cpu + config.dirty_io + 1;
         let tables: Vec<_> = parts.subsystems.iter().flat_map(|one| one.tables()).copied().collect();
         let intrinsics = parts.subsystems.iter().filter(|_| config.intrinsics).map(|one| one.intrinsics());
@@ -146,8 +147,8 @@ impl Vm {
             timers: Timers::new(config.schedulers),
             clock,
             platform,
-            progress: Progress::running_by(locals + 64, microstate::as_aux),
-            slices: Progress::running_by(config.schedulers + 8, microstate::as_aux),
+            progress: Progress::running_by(locals + private + 64, microstate::as_aux),
+            slices: Progress::running_by(config.schedulers + private + 8, microstate::as_aux),
             microstates: Microstates::new(locals),
             locals,
             engine: parts.engine,
@@ -158,11 +159,12 @@ impl Vm {
             observer: parts.observer,
             subsystems: Subsystems::new(parts.subsystems),
             exit_status: AtomicI64::new(0),
-            foreign_refs: AtomicU64::new(0),
+            shared_counts: SharedCounts::default(),
             monotonic_uniques: AtomicU64::new(0),
             config,
             release,
         }));
+        vm.switches.set(MIGRATION, if vm.config.migrates.is_some() { MIGRATION } else { 0 });
         vm.adopt_thread();
         vm.follow_system_clock();
         vm
@@ -203,7 +205,7 @@ impl Vm {
     /// Numbers of a new reference, on a thread that is no scheduler.
     pub fn foreign_ref(&self) -> RefNumbers {
         // Relaxed: only uniqueness counts.
-        let count = self.foreign_refs.fetch_add(1, Ordering::Relaxed) + 1;
+        let count = self.shared_counts.refs.fetch_add(1, Ordering::Relaxed) + 1;
         RefNumbers::nth(count * self.locals as u64 + self.locals as u64 - 1)
     }
 

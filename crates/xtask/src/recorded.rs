@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The words that the command takes.
-pub const TAKES: &str = "[--vm ERL] [-j N] [--json FILE] [--timeout S] [--lines N] [--schedulers N] [--yields SEED] [--record | --sequential] [PATTERN...]
+pub const TAKES: &str = "[--vm ERL] [-j N] [--json FILE] [--timeout S] [--lines N] [--schedulers N] [--yields SEED] [--migrate SEED] [--record | --sequential] [PATTERN...]
   PATTERN       a part of AREA/NAME; all programs without one
   --vm ERL      the VM that runs them (bin/erl)
   -j N          so many at a time (as many as the machine has cores)
@@ -27,12 +27,13 @@ pub const TAKES: &str = "[--vm ERL] [-j N] [--json FILE] [--timeout S] [--lines 
   --lines N     show so many lines of what differs (20)
   --schedulers N  on N schedulers, all online: not the programs that ask for several, or show what follows from their number
   --yields SEED   slices are of lengths drawn by the seed
+  --migrate SEED  processes move to private threads and back, as drawn by the seed
   --record      write tests/expected from the installed OTP instead
   --sequential  the VM is the sequential one (make single): not the programs that ask for several schedulers
 
 tests/known-failures lists what is known to differ, `AREA/NAME LINES REASON` each: so many lines of that program may
 differ. More is a failure; fewer asks for the number to be lowered. tests/several-schedulers lists what --sequential and --schedulers leave
-out, tests/counts-schedulers what --schedulers does beside that, `AREA/NAME REASON` each.
+out, tests/counts-schedulers what --schedulers does beside that, tests/on-schedulers what --migrate does, `AREA/NAME REASON` each.
 ";
 
 /// Runs the programs and compares, or records.
@@ -40,18 +41,22 @@ pub fn main(words: &[String]) -> Done {
     let words = Words::parse(
         words,
         &["--record", "--sequential"],
-        &["--vm", "-j", "--json", "--timeout", "--lines", "--schedulers", "--yields"],
+        &["--vm", "-j", "--json", "--timeout", "--lines", "--schedulers", "--yields", "--migrate"],
     )?;
     let jobs = words.number("-j")?.unwrap_or_else(parallel::cores);
     let timeout = words.number("--timeout")?.unwrap_or(90);
     let shown = words.number("--lines")?.unwrap_or(20);
     let mut names = names(&words.rest)?;
-    let (schedulers, yields) = (words.number::<u16>("--schedulers")?, words.number::<u64>("--yields")?);
+    let schedulers = words.number::<u16>("--schedulers")?;
+    let (yields, migrate) = (words.number::<u64>("--yields")?, words.number::<u64>("--migrate")?);
     if words.has("--sequential") || schedulers.is_some() {
         leave_out(&mut names, "several-schedulers")?;
     }
     if schedulers.is_some() {
         leave_out(&mut names, "counts-schedulers")?;
+    }
+    if migrate.is_some() {
+        leave_out(&mut names, "on-schedulers")?;
     }
     let otp = Otp::find()?;
     let record = words.has("--record");
@@ -63,9 +68,12 @@ pub fn main(words: &[String]) -> Done {
     let tests = top().join("tests");
     let build = top().join("target/tests");
     let out = if record { tests.join("expected") } else { build.join("out") };
-    let schedulers = schedulers.map(|n| format!("+S {n}:{n}"));
-    let flags =
-        schedulers.into_iter().chain(yields.map(|seed| format!("+JMyields {seed}"))).collect::<Vec<_>>().join(" ");
+    let flags = [
+        schedulers.map(|n| format!("+S {n}:{n}")),
+        yields.map(|seed| format!("+JMyields {seed}")),
+        migrate.map(|seed| format!("+JMmigrate {seed}")),
+    ];
+    let flags = flags.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let world = World { vm, timeout, tests, build, out, flags };
     world.compile(&otp)?;
     parallel::each(names.iter().map(String::as_str).collect(), jobs, |name| world.run(name));

@@ -19,6 +19,7 @@ const AFTER_EXIT: Duration = Duration::from_secs(1);
 fn kind_here(ctx: &Ctx<'_>) -> Option<DirtyKind> {
     let config = &ctx.vm.config;
     match ctx.sched.id {
+        _ if !ctx.sched.dirty => None,
         id if id < config.schedulers => None,
         id if id < config.schedulers + config.dirty_cpu => Some(DirtyKind::Cpu),
         _ => Some(DirtyKind::Io),

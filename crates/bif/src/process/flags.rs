@@ -6,6 +6,7 @@ use myriad_process::Priority;
 use myriad_term::{Term, am};
 use myriad_trace::saved_calls;
 use myriad_vm::bif::badarg;
+use myriad_vm::private_thread::Mode;
 use myriad_vm::{BifResult, Ctx, Signal, Vm};
 
 myriad_vm::bifs! { pub FLAGS = "erlang" {
@@ -186,6 +187,10 @@ fn process_flag_2(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let Some(flag) = args[0].as_atom() else { return ctx.error_with_cause(Term::atom(am::badarg), bad_option) };
     if flag == am::scheduler {
         return bind(ctx, args[1]);
+    }
+    if flag == am::thread {
+        let Some(mode) = args[1].as_atom().and_then(Mode::named) else { return badarg() };
+        return ctx.switch_thread(mode);
     }
     match set(ctx, flag, args[1]) {
         Some(Ok(old)) => Ok(old),

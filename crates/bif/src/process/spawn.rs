@@ -6,6 +6,7 @@ use myriad_heap::Settings;
 use myriad_process::Priority;
 use myriad_term::{Build, Export, Mfa, Term, am};
 use myriad_vm::bif::{Escape, SYSTEM_LIMIT, badarg};
+use myriad_vm::private_thread::Mode;
 use myriad_vm::spawn::{Reply, SpawnOptions, TooManyProcesses};
 use myriad_vm::{BifResult, Ctx};
 
@@ -40,6 +41,20 @@ fn full(_: TooManyProcesses) -> Escape {
     SYSTEM_LIMIT
 }
 
+/// Spawns, with a private thread if that is asked for.
+fn spawn_in_mode(
+    ctx: &mut Ctx<'_>,
+    mode: Mode,
+    export: &'static Export,
+    args: &[Term],
+    mut options: SpawnOptions,
+) -> BifResult {
+    if mode == Mode::Private {
+        options.private_thread = Some(ctx.vm.take_private_thread()?);
+    }
+    Ok(ctx.spawn(export, args, options).map_err(full)?.term())
+}
+
 fn spawn(ctx: &mut Ctx<'_>, mfa: [Term; 3], link: bool) -> BifResult {
     let (export, args) = callee(mfa)?;
     let options = SpawnOptions { link, ..SpawnOptions::new(ctx.vm) };
@@ -64,6 +79,7 @@ enum OutcomesTold {
 struct Options {
     spawn: SpawnOptions,
     monitor: Option<MonitorOptions>,
+    mode: Mode,
     reply: OutcomesTold,
     reply_tag: Term,
 }
@@ -73,6 +89,7 @@ fn options(ctx: &Ctx<'_>, list: Term, request: bool) -> Option<Options> {
     let mut all = Options {
         spawn: SpawnOptions::new(ctx.vm),
         monitor: None,
+        mode: Mode::Worker,
         reply: OutcomesTold::Both,
         reply_tag: Term::atom(am::spawn_reply),
     };
@@ -111,6 +128,7 @@ fn pair(
         am::fullsweep_after => heap.fullsweep_after = fullsweep_after(value)?,
         am::message_queue_data => all.spawn.off_heap_messages = super::flags::off_heap(value)?,
         am::async_dist if ctx.vm.release.newer_process_flags => all.spawn.async_dist = value.as_bool()?,
+        am::thread => all.mode = Mode::named(value.as_atom()?)?,
         am::scheduler => all.spawn.scheduler = super::flags::scheduler(ctx.vm, value)?,
         am::reply_tag if request => all.reply_tag = value,
         am::reply if request => {
@@ -143,7 +161,7 @@ fn spawn_opt_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let (export, arguments) = callee([args[0], args[1], args[2]])?;
     all.spawn.given = args[3];
     let reference = with_monitor(ctx, all.monitor.take(), &mut all.spawn);
-    let pid = ctx.spawn(export, &arguments, all.spawn).map_err(full)?.term();
+    let pid = spawn_in_mode(ctx, all.mode, export, &arguments, all.spawn)?;
     Ok(match reference {
         Some(reference) => ctx.tuple(&[pid, reference]),
         None => pid,
@@ -179,9 +197,11 @@ fn spawn_request_4(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     // As on OTP, where an argument list may come from another node in parts.
     let call = ctx.tuple(&args[..3]);
     let init = Mfa { module: am::erts_internal, function: am::spawn_init, arity: 1 };
-    let result = ctx.spawn(Export::intern(init), &[call], all.spawn);
-    if result.is_err() && matches!(all.reply, OutcomesTold::Both | OutcomesTold::ErrorOnly) {
-        ctx.reply_to_spawn(reply, Term::atom(am::error), Term::atom(am::system_limit), None);
+    let result = spawn_in_mode(ctx, all.mode, Export::intern(init), &[call], all.spawn);
+    if let Err(Escape::Error(reason)) = result
+        && matches!(all.reply, OutcomesTold::Both | OutcomesTold::ErrorOnly)
+    {
+        ctx.reply_to_spawn(reply, Term::atom(am::error), reason, None);
     }
     Ok(reference)
 }

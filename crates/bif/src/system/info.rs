@@ -342,7 +342,7 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::dirty_cpu_schedulers => number(c.dirty_cpu),
         am::dirty_cpu_schedulers_online => number(vm.schedulers.dirty_cpu_online()),
         am::dirty_io_schedulers => number(c.dirty_io),
-        am::scheduler_id => number(ctx.sched.id + 1),
+        am::scheduler_id => number(ctx.sched.scheduler(c.schedulers) + 1),
         am::scheduler_bind_type => super::flags::bind_type_atom(vm.binding.bind_type()),
         am::scheduler_bindings => bindings(ctx),
         am::multi_scheduling => super::flags::multi_scheduling(vm.schedulers.multi_scheduling()),

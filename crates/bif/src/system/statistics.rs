@@ -2,7 +2,7 @@
 
 use super::state::{WallTimeBase, state};
 use myriad_heap::account;
-use myriad_sched::microstate;
+use myriad_sched::{Load, microstate};
 use myriad_sync::atomic::Ordering;
 use myriad_term::{Atom, Build, Term, am};
 use myriad_vm::bif::{DirtyKind, badarg};
@@ -24,7 +24,7 @@ fn queues(vm: &Vm) -> Vec<u64> {
 
 /// As above, and the processes that run now: at least the one that asks.
 fn active(ctx: &Ctx<'_>) -> Vec<u64> {
-    let own = ctx.sched.id;
+    let own = ctx.sched.scheduler(ctx.vm.schedulers.len());
     let all = ctx.vm.schedulers.iter().enumerate();
     all.map(|(id, s)| s.len() as u64 + u64::from(id == own || s.load.is_running())).collect()
 }
@@ -58,10 +58,15 @@ fn total(of: Vec<u64>) -> Term {
     number(of.into_iter().sum())
 }
 
+/// What schedulers and private threads have done.
+fn loads(vm: &Vm) -> impl Iterator<Item = &Load> {
+    vm.schedulers.iter().map(|s| &*s.load).chain(vm.schedulers.private_loads())
+}
+
 /// Reductions of all, and of the slice that is not booked yet.
 fn reductions(ctx: &Ctx<'_>) -> u64 {
     // Relaxed: statistics.
-    let booked: u64 = ctx.vm.schedulers.iter().map(|s| s.load.reductions.load(Ordering::Relaxed)).sum();
+    let booked: u64 = loads(ctx.vm).map(|load| load.reductions.load(Ordering::Relaxed)).sum();
     booked + u64::from(ctx.state.reductions.used_of(ctx.sched.pace.slice()))
 }
 
@@ -173,7 +178,7 @@ fn value(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         }
         am::context_switches => {
             // Relaxed: a figure.
-            let switches = vm.schedulers.iter().map(|s| s.load.switches()).sum();
+            let switches = loads(vm).map(Load::switches).sum();
             ctx.tuple(&[number(switches), Term::small(0)])
         }
         am::reductions => {

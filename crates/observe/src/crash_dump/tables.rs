@@ -14,7 +14,9 @@ const MESSAGE_TERMS: usize = 100;
 
 /// The schedulers and what they do.
 pub fn schedulers(vm: &'static Vm, out: &mut dyn Write) -> io::Result<()> {
-    let running = |process: &&myriad_vm::Process| process.status() == Status::Running;
+    // On a scheduler: OTP's tools know no other threads.
+    let running =
+        |process: &&myriad_vm::Process| process.status() == Status::Running && process.private_thread().is_none();
     let busy: Vec<(usize, Pid)> = vm
         .processes
         .pids()

@@ -406,7 +406,14 @@ pub(super) fn drive(menu: Menu) {
     let normal = 2 + draw(SCHEDULERS as u64 - 1) as usize;
     let dirty_cpu = if menu.dirty { 1 + draw(2) as usize } else { 0 };
     let online = if menu.blocks { 1 + draw(normal as u64) as usize } else { normal };
-    let numbers = Numbers { normal, online, dirty_cpu, dirty_cpu_online: dirty_cpu, dirty_io: usize::from(menu.dirty) };
+    let numbers = Numbers {
+        normal,
+        online,
+        dirty_cpu,
+        dirty_cpu_online: dirty_cpu,
+        dirty_io: usize::from(menu.dirty),
+        private: 0,
+    };
     let world: &'static World = Box::leak(Box::new(World::new(menu, numbers)));
     at_standstill(|now| world.at_standstill(now));
     let start = |name: String, body: Box<dyn FnOnce() + Send>| spawn(&name, body).expect("a thread");

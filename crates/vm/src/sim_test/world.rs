@@ -72,6 +72,7 @@ pub struct World {
     trace: AtomicU64,
     place: AtomicU64,
     slices: AtomicU64,
+    private_slices: AtomicU64,
     spawned: AtomicU64,
     /// Processes that have seen multi-scheduling blocked by themselves.
     blockers: AtomicU64,
@@ -147,6 +148,7 @@ impl World {
             trace: AtomicU64::new(0),
             place: AtomicU64::new(0),
             slices: AtomicU64::new(0),
+            private_slices: AtomicU64::new(0),
             spawned: AtomicU64::new(0),
             blockers: AtomicU64::new(0),
             dirty: AtomicU64::new(0),
@@ -189,6 +191,11 @@ impl World {
     /// May processes change how many schedulers run? If not, binding to one holds at all times.
     fn changes_schedulers(&self) -> bool {
         !self.seed.is_multiple_of(4)
+    }
+
+    /// Slices that have run on private threads.
+    pub fn private_slices(&self) -> u64 {
+        self.private_slices.load(Ordering::Relaxed)
     }
 
     pub fn slices(&self) -> u64 {
@@ -592,10 +599,11 @@ impl Engine for Arc<World> {
         let here = ctx.sched.id;
         let place = ctx.process.bound_to();
         assert!(
-            self.changes_schedulers() || place.is_none_or(|id| id == here),
+            self.changes_schedulers() || place.is_none_or(|id| id == here) || ctx.sched.private,
             "{:?} runs away from {place:?}",
             ctx.pid()
         );
+        self.private_slices.fetch_add(u64::from(ctx.sched.private), Ordering::Relaxed);
         let slice = self.slices.fetch_add(1, Ordering::Relaxed);
         let place = self.place.load(Ordering::Relaxed);
         let mut digest = Random::new(self.digest() ^ place << 24 ^ ctx.pid().data() ^ slice << 48);

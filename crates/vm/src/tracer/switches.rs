@@ -20,6 +20,8 @@ pub const COLLECTIONS: u32 = 1 << 4;
 pub const SLICES: u32 = 1 << 5;
 /// New processes get trace flags, whichever process makes them.
 pub const NEW_PROCESSES: u32 = 1 << 6;
+/// Processes move to private threads and back at random (`+JMmigrate`).
+pub const MIGRATION: u32 = 1 << 7;
 
 /// One hook on the calls of built-ins; the number of hooks stands above the bits.
 const HOOK: u64 = 1 << 32;
