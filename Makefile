@@ -25,7 +25,7 @@ SEED ?=
 # The nightly compiler that miri and libFuzzer run on. Every other target has the compiler of rust-toolchain.toml.
 export NIGHTLY := nightly-2026-10-30
 
-.PHONY: help build run quick doc own-modules check tidy single deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential mutants soak bench litmus bench-locks bench-smp-cost scaling past fuzz miri loom interleave lint recipes clean
+.PHONY: help build run quick doc own-modules check tidy single embed deny miri-short test test-rust test-fuzz test-erlang test-spread spread test-checked test-projects test-conformance record conformance projects faults differential mutants soak bench litmus bench-locks bench-smp-cost bench-hedqvist scaling past fuzz miri loom interleave lint recipes clean
 
 help:
 	@echo "make run [PROGRAM=file.erl ARGS=\"...\"]   run a program (default: a demonstration)"
@@ -47,10 +47,12 @@ help:
 	@echo "make scaling                             what all cores touch, on 1 to 128 simulated cores (docs/scaling.md)"
 	@echo "make past                                the paper's programs on simulated tiles, shared as in OTP R13B04 and as here (docs/scaling.md)"
 	@echo "make bench-smp-cost                      the parallel VM with one scheduler against the sequential one"
+	@echo "make bench-hedqvist                      Hedqvist's experiment: no threads, workers, private threads"
 	@echo "make recipes                             follow docs/add-a-bif.md and docs/add-an-opcode.md on a clone (half an hour)"
 	@echo "make check                               the checks of the Rust code; part of make test. Its parts:"
 	@echo "  make lint | tidy | doc | deny          format and clippy | rules of this repository | links of the documentation | licences"
 	@echo "  make loom | single | miri-short        models of lock-free code | the sequential VM | undefined behaviour"
+	@echo "  make embed                             examples/embed, a program outside of the workspace with a native task"
 	@echo "  make interleave                        the schedulers in interleavings drawn by seeds"
 	@echo "make miri | fuzz                         the long ones: all tests that miri can run, libFuzzer"
 
@@ -219,6 +221,11 @@ scaling: build
 past: build
 	@tools/past
 
+# Figures 3 and 4 of Hedqvist 1998: without threads, on workers, and with a private thread for each process.
+bench-hedqvist: build
+	@CARGO_TARGET_DIR=$(SINGLE) cargo build --quiet --release --bin myriad --features single
+	@tools/hedqvist
+
 bench-smp-cost: build
 	@CARGO_TARGET_DIR=$(SINGLE) cargo build --quiet --release --bin myriad --features single
 	@cargo xtask bench smp-cost
@@ -228,7 +235,7 @@ bench-smp-cost: build
 check:
 	@tools/setup lint
 	@tools/setup deny
-	@for part in lint tidy doc single loom interleave deny; do \
+	@for part in lint tidy doc single embed loom interleave deny; do \
 	    echo "== check: $$part"; \
 	    $(MAKE) --no-print-directory $$part || exit 1; \
 	done
@@ -262,6 +269,11 @@ interleave:
 	@RUSTFLAGS="--cfg interleaved" CARGO_TARGET_DIR=$(CURDIR)/target/interleave cargo test --quiet --profile checked -p myriad-sync -p myriad-sched --lib interleave
 
 # The sequential VM: crate `sync` in its one thread (the test harness's), then recorded tests on the whole machine.
+# A program outside of the workspace that embeds the VM and has a native task.
+embed:
+	@tools/setup tests
+	@tools/embed
+
 single:
 	@tools/setup tests
 	@CARGO_TARGET_DIR=$(SINGLE) cargo test --quiet -p myriad-sync --features single -- --test-threads=1

@@ -15,6 +15,7 @@ pub fn tables() -> Vec<&'static [myriad_vm::BifDef]> {
     tables.extend_from_slice(myriad_bif::TABLES);
     tables.extend_from_slice(myriad_ets::TABLES);
     tables.extend_from_slice(myriad_io::TABLES);
+    tables.push(crate::task::TASKS);
     tables
 }
 
@@ -41,6 +42,7 @@ pub fn bare(config: Config, release: Release) -> &'static Vm {
         Box::<myriad_ets::Tables>::default(),
         Box::<myriad_bif::Builtins>::default(),
         Box::<myriad_io::Io>::default(),
+        Box::<crate::task::Tasks>::default(),
     ];
     let engine = Box::new(myriad_interp::Interpreter);
     let tracer = Box::new(Tracing::new(myriad_ets::compile_for_tracing));

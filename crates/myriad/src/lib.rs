@@ -11,3 +11,6 @@
 pub mod boot;
 pub mod flags;
 mod own_modules;
+pub mod task;
+
+pub use task::Task;

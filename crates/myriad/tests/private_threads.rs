@@ -4,14 +4,8 @@ mod common;
 
 /// Runs that program on two schedulers, with these flags beside and slices as the argument says; gives the VM's exit status.
 fn run(beside: &[&str], slices: &str) -> i32 {
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/private_threads.erl");
-    let expression = format!(
-        "{{ok, M, Code}} = compile:file({source:?}, [binary, report]),
-         {{module, M}} = code:load_binary(M, {source:?}, Code),
-         M:main({slices})."
-    );
     let flags = ["-S", "2:2", "-SDio", "1", "-JMthreads", "8"];
-    common::run(&[&flags, beside].concat(), &expression)
+    common::vm(&[&flags, beside].concat(), &common::program("private_threads", &format!("main({slices})"))).run()
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod common;
 
 /// Runs a VM to its end, on threads of its own; gives its exit status.
 fn run(expression: String) -> std::thread::JoinHandle<i32> {
-    std::thread::spawn(move || common::run(&["-S", "2:2", "-SDio", "1"], &expression))
+    std::thread::spawn(move || common::vm(&["-S", "2:2", "-SDio", "1"], &expression).run())
 }
 
 /// Puts something of its own in every place that a VM has for such things, waits for the other one to have done so, and ends

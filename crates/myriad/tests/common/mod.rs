@@ -2,6 +2,7 @@
 
 use myriad::flags::Command;
 use myriad::{boot, flags};
+use myriad_vm::Vm;
 use std::path::{Path, PathBuf};
 
 /// Where the release keeps the programs of its emulator.
@@ -11,8 +12,8 @@ fn programs(root: &Path) -> PathBuf {
     erts.next().expect("erts-*/bin").join("bin")
 }
 
-/// Runs a VM with these flags, which evaluates an expression, to its end; gives its exit status.
-pub fn run(emulator_flags: &[&str], expression: &str) -> i32 {
+/// A VM with these flags, which is to evaluate an expression.
+pub fn vm(emulator_flags: &[&str], expression: &str) -> &'static Vm {
     let root = std::env::var_os("MYRIAD_OTP_ROOT").map_or_else(|| PathBuf::from("/usr/lib/erlang"), PathBuf::from);
     let programs = programs(&root);
     let text = |path: &'_ Path| path.to_str().expect("paths in UTF-8").to_owned();
@@ -22,5 +23,16 @@ pub fn run(emulator_flags: &[&str], expression: &str) -> i32 {
     let words = emulator_flags.iter().chain(&release).chain(&program);
     let words: Vec<Vec<u8>> = words.map(|word| word.as_bytes().to_vec()).collect();
     let Ok(Command::Run(config)) = flags::parse(&words) else { panic!("the flags are good") };
-    boot::start(*config).expect("a release at the root").run()
+    boot::start(*config).expect("a release at the root")
+}
+
+/// The expression that compiles and loads an Erlang module beside the tests, and makes a call to it.
+#[allow(dead_code, reason = "not all tests have one")]
+pub fn program(module: &str, call: &str) -> String {
+    let source = format!("{}/tests/{module}.erl", env!("CARGO_MANIFEST_DIR"));
+    format!(
+        "{{ok, M, Code}} = compile:file({source:?}, [binary, report]),
+         {{module, M}} = code:load_binary(M, {source:?}, Code),
+         M:{call}."
+    )
 }

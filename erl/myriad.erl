@@ -1,0 +1,31 @@
+%% Native tasks as Erlang sees them (docs/architecture.md, `crates/myriad/src/task.rs`): to all others processes, whose state and reactions
+%% are native code. What a task waits for is waited for here.
+-module(myriad).
+-export([spawn_task/2, spawn_task/3, task_info/1, run_task/2]).
+
+%% A new task of a type that the VM's program has registered; `badarg` if there is none of that name.
+spawn_task(Type, Arg) -> spawn_task(Type, Arg, []).
+
+%% With options of `spawn_opt/4`; those of the type, its priority and thread, come last.
+spawn_task(Type, Arg, Options) -> spawn_opt(?MODULE, run_task, [Type, Arg], Options ++ myriad_tasks:options(Type)).
+
+%% The type of a task, and what it tells of itself. It answers when it comes to that among its messages.
+task_info(Pid) ->
+    Ref = monitor(process, Pid),
+    Pid ! {'$myriad_task_info', self(), Ref},
+    receive
+        {Ref, Info} -> demonitor(Ref, [flush]), Info;
+        {'DOWN', Ref, process, Pid, Reason} -> exit(Reason)
+    end.
+
+run_task(Type, Arg) -> go_on(myriad_tasks:start(Type, Arg)).
+
+%% An event comes before a time-out, and before batch work.
+go_on({exit, Reason}) -> exit(Reason);
+go_on(idle) -> receive Message -> go_on(event(Message)) after 0 -> go_on(myriad_tasks:idle()) end;
+go_on(Time) -> receive Message -> go_on(event(Message)) after Time -> go_on(myriad_tasks:time_out()) end.
+
+event({'$myriad_task_info', From, Ref}) ->
+    From ! {Ref, myriad_tasks:info()},
+    myriad_tasks:next();
+event(Message) -> myriad_tasks:event(Message).
