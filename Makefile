@@ -268,12 +268,12 @@ interleave:
 	@tools/setup
 	@RUSTFLAGS="--cfg interleaved" CARGO_TARGET_DIR=$(CURDIR)/target/interleave cargo test --quiet --profile checked -p myriad-sync -p myriad-sched --lib interleave
 
-# The sequential VM: crate `sync` in its one thread (the test harness's), then recorded tests on the whole machine.
 # A program outside of the workspace that embeds the VM and has a native task.
 embed:
 	@tools/setup tests
 	@tools/embed
 
+# The sequential VM: crate `sync` in its one thread (the test harness's), then recorded tests on the whole machine.
 single:
 	@tools/setup tests
 	@CARGO_TARGET_DIR=$(SINGLE) cargo test --quiet -p myriad-sync --features single -- --test-threads=1

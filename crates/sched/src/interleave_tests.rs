@@ -23,7 +23,8 @@ use myriad_sync::interleave::explore;
 use world::{Menu, drive};
 
 /// What becomes runnable by signals, spawning and ends of slices, on its scheduler, another or outside.
-const PLAIN: Menu = Menu { actions: 30, dirty: false, timers: false, urgency: false, stops: false, blocks: false };
+const PLAIN: Menu =
+    Menu { actions: 30, dirty: false, timers: false, urgency: false, stops: false, blocks: false, moves: false };
 
 #[test]
 fn interleave_all_that_is_runnable_runs() {
@@ -56,7 +57,18 @@ fn interleave_stopped_world() {
 }
 
 #[test]
+fn interleave_private_threads() {
+    explore(500, || drive(Menu { moves: true, ..PLAIN }));
+}
+
+#[test]
+fn interleave_private_threads_and_all_that_stops_them() {
+    explore(600, || drive(Menu { moves: true, stops: true, blocks: true, dirty: true, ..PLAIN }));
+}
+
+#[test]
 fn interleave_everything() {
-    let all = Menu { actions: 40, dirty: true, timers: true, urgency: true, stops: true, blocks: true };
+    let all = Menu { actions: 40, dirty: true, timers: true, urgency: true, stops: true, blocks: true, moves: false };
     explore(800, move || drive(all));
+    explore(400, move || drive(Menu { moves: true, ..all }));
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// The safepoint of all schedulers.
 pub(crate) struct World {
-    safepoint: Safepoint,
+    pub(crate) safepoint: Safepoint,
     /// A thread holds a [`StoppedWorld`], or tries to.
     taken: AtomicBool,
 }

@@ -127,35 +127,44 @@ impl Scheduler {
     }
 
     fn run(&mut self, task: &'static Task) -> Step {
-        let process = &task.process;
         self.dispatcher.begin_work();
-        // What it does at the start of a slice in the VM; half of them take their signals later.
-        if draw(2) == 0 {
-            task.saw(process.start_with_signals());
-        } else {
-            process.start_running();
-        }
-        process.take_urgency();
-        process.home.store(self.local.id as u32, Ordering::Relaxed);
-        task.begins(self.world, self.local.id);
-        let priority = process.priority();
-        let used = if self.world.sleeps { SLICE_REDUCTIONS as u32 } else { [100, 1000, 4000][draw(3) as usize] };
-        let end = task.slice(self.world, &self.local);
-        // What follows may give it to another thread.
-        task.ends();
-        match end {
-            SliceEnd::Yielded => self.world.goes_on(process),
-            SliceEnd::Waiting => self.world.waits(process),
-            SliceEnd::Exited => {
-                process.set_exiting();
-                task.saw(process.close());
-                process.set_free();
-            }
-            SliceEnd::Dirty(kind, job) => self.world.schedulers.enqueue_dirty(kind, priority, job),
-        }
+        let priority = task.process.priority();
+        // Relaxed: a hint, as in the VM.
+        task.process.home.store(self.local.id as u32, Ordering::Relaxed);
+        let used = run_slice(self.world, task, &self.local);
         self.unchecked += used;
         let others_waited = self.unchecked >= SLICE_REDUCTIONS as u32;
         self.dispatcher.after_slice(u64::from(used), priority, others_waited);
         Step::Ran
     }
+}
+
+/// Runs a slice of a task, on a scheduler or a private thread; its reductions.
+pub(super) fn run_slice(world: &'static World, task: &'static Task, local: &Local) -> u32 {
+    let process = &task.process;
+    // What it does at the start of a slice in the VM; half of them take their signals later.
+    if draw(2) == 0 {
+        task.saw(process.start_with_signals());
+    } else {
+        process.start_running();
+    }
+    process.take_urgency();
+    task.begins(world, local.id);
+    let priority = process.priority();
+    let used = if world.sleeps { SLICE_REDUCTIONS as u32 } else { [100, 1000, 4000][draw(3) as usize] };
+    let end = task.slice(world, local);
+    // What follows may give it to another thread.
+    task.ends();
+    match end {
+        SliceEnd::Yielded => world.goes_on(process),
+        SliceEnd::Waiting => world.waits(process),
+        SliceEnd::Exited => {
+            world.take_private_thread_from(process);
+            process.set_exiting();
+            task.saw(process.close());
+            process.set_free();
+        }
+        SliceEnd::Dirty(kind, job) => world.schedulers.enqueue_dirty(kind, priority, job),
+    }
+    used
 }

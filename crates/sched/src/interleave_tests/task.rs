@@ -131,11 +131,16 @@ impl Task {
     fn act(&self, own: &mut Own, world: &'static World, local: &Local) {
         let menu = &world.menu;
         match draw(9) {
-            0 => world.spawn(local.id as u32),
+            0 => world.spawn(local.scheduler(world.schedulers.len()) as u32),
+            5 if menu.moves => world.move_process(&self.process),
             1 | 2 if menu.timers => match own.timer.take() {
                 Some(timer) if draw(2) == 0 => world.cancel_timer(timer),
                 _ => {
-                    let wheel = if draw(3) == 0 { draw(world.schedulers.len() as u64) as usize } else { local.id };
+                    let wheel = if draw(3) == 0 {
+                        draw(world.schedulers.len() as u64) as usize
+                    } else {
+                        local.scheduler(world.schedulers.len())
+                    };
                     own.timer = Some(world.set_timer(wheel, self.process.pid));
                 }
             },

@@ -7,8 +7,9 @@
 //! T3. While a block of multi-scheduling holds, slices begin on the first scheduler alone, and for `Block::All` no dirty job on a
 //!     thread of the pools. While the world is stopped no slice begins on any, and no dirty scheduler collects.
 
-use super::scheduler::Scheduler;
+use super::scheduler::{Scheduler, run_slice};
 use super::task::{Job, Task};
+use crate::local::SharedCounts;
 use crate::schedulers::Numbers;
 use crate::{Action, Block, DirtyKind, Local, MultiScheduling, Runtime, Schedulers, Threads, Timers};
 use myriad_heap::{Heap, Settings};
@@ -25,6 +26,8 @@ use std::time::Duration;
 const SCHEDULERS: usize = 4;
 /// Most tasks.
 const TASKS: usize = 12;
+/// Most private threads.
+const PRIVATE: usize = 2;
 /// A timer is late if all threads sleep so long after its time.
 const LATE_NS: u64 = 5_000_000;
 
@@ -43,6 +46,8 @@ pub(super) struct Menu {
     pub stops: bool,
     /// Multi-scheduling is blocked, and the number of schedulers changed.
     pub blocks: bool,
+    /// Tasks move to private threads and back.
+    pub moves: bool,
 }
 
 /// The layer above, of which this needs the dirty jobs alone.
@@ -68,6 +73,7 @@ pub(super) struct World {
     pub(super) menu: Menu,
     progress: Arc<Progress>,
     slices: Arc<Progress>,
+    counts: SharedCounts,
     tasks: [OnceLock<Task>; TASKS],
     made: AtomicUsize,
     budget: AtomicI64,
@@ -92,7 +98,7 @@ pub(super) struct World {
 
 impl World {
     fn new(menu: Menu, numbers: Numbers) -> World {
-        let threads = numbers.normal + numbers.dirty_cpu + numbers.dirty_io;
+        let threads = numbers.normal + numbers.dirty_cpu + numbers.dirty_io + numbers.private;
         World {
             schedulers: Schedulers::new(
                 numbers,
@@ -103,7 +109,8 @@ impl World {
             timers: Timers::new(numbers.normal),
             menu,
             progress: Progress::new(threads),
-            slices: Progress::new(numbers.normal),
+            slices: Progress::new(numbers.normal + numbers.private),
+            counts: SharedCounts::default(),
             tasks: Default::default(),
             made: AtomicUsize::new(0),
             budget: AtomicI64::new(menu.actions),
@@ -126,6 +133,32 @@ impl World {
         let threads = numbers.normal + numbers.dirty_cpu + numbers.dirty_io;
         let slices = (!dirty).then(|| self.slices.register().expect("a place"));
         Local::new(threads, id, self.progress.register().expect("a place"), slices, &*self.schedulers.platform)
+    }
+
+    // ---- private threads
+
+    /// To a private thread, if there is one, or back.
+    pub(super) fn move_process(&'static self, process: &Process<Fake>) {
+        if !self.take_private_thread_from(process) {
+            let start = |thread| spawn(&format!("private_{thread}"), move || self.run_private_thread(thread));
+            process.set_private_thread(self.schedulers.take_private_thread(start));
+        }
+    }
+
+    /// `false`: it had none.
+    pub(super) fn take_private_thread_from(&self, process: &Process<Fake>) -> bool {
+        let thread = process.set_private_thread(None);
+        thread.inspect(|thread| self.schedulers.give_back_private_thread(*thread)).is_some()
+    }
+
+    fn run_private_thread(&'static self, thread: usize) {
+        let numbers = &self.schedulers.numbers;
+        let threads = numbers.normal + numbers.dirty_cpu + numbers.dirty_io + 1;
+        let slots = [&self.progress, &self.slices].map(|domain| domain.register().expect("a place"));
+        let id = threads - 1 + thread;
+        let local = Local::of_private_thread(threads, id, slots, &self.counts, &*self.schedulers.platform);
+        self.schedulers
+            .run_private_thread(thread, local, |process, local, _| run_slice(self, self.task_of(process), local));
     }
 
     pub(super) fn now_ns(&self) -> u64 {
@@ -257,7 +290,7 @@ impl World {
     // ---- T3
 
     pub(super) fn slice_begins(&self, scheduler: usize) {
-        if self.sleeps && draw(8) == 0 {
+        if self.sleeps && scheduler < SCHEDULERS && draw(8) == 0 {
             self.in_slice[scheduler].store(true, Relaxed);
             sleep(Duration::from_micros(draw(100)));
             self.in_slice[scheduler].store(false, Relaxed);
@@ -305,7 +338,7 @@ impl World {
     fn at_standstill(&self, now: Duration) -> Result<(), String> {
         // Who waits at a safepoint looks now and then whether that is released.
         let stops = self.schedulers.safepoint_requested() || self.schedulers.is_stopping();
-        if stops || self.at_safepoint.load(Relaxed) > 0 {
+        if stops || self.at_safepoint.load(Relaxed) > 0 || self.schedulers.world.safepoint.are_stopped(1) {
             return Ok(());
         }
         let is_left = |task: &&Task| match task.process.status() {
@@ -412,7 +445,7 @@ pub(super) fn drive(menu: Menu) {
         dirty_cpu,
         dirty_cpu_online: dirty_cpu,
         dirty_io: usize::from(menu.dirty),
-        private: 0,
+        private: if menu.moves { PRIVATE } else { 0 },
     };
     let world: &'static World = Box::leak(Box::new(World::new(menu, numbers)));
     at_standstill(|now| world.at_standstill(now));
@@ -443,6 +476,7 @@ pub(super) fn drive(menu: Menu) {
     assert!(world.at_rest.load(Relaxed), "no rest");
     world.schedulers.stop();
     threads.into_iter().for_each(|thread| thread.join().expect("it ends"));
+    world.schedulers.join_private_threads();
     world.check_sums();
     // SAFETY: it was leaked above, and all threads that knew it have ended.
     drop(unsafe { Box::from_raw(std::ptr::from_ref(world).cast_mut()) });
