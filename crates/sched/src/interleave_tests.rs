@@ -10,9 +10,10 @@
 //! when they change, nothing passed on, no grace period, dirty schedulers not waited for; no scheduler of either kind woken to stop.
 //! Dirty pools: a job, the end of a block or of a safepoint not told; a `Summons` not kept; a safepoint not obeyed. Safepoint: no second look in `block`,
 //! collections not waited for. Timers: nobody woken for an earlier one, `next_in` not written down. `Parker` and mutex without their
-//! wake-ups; a `Parker` that forgets an early notice; a process that waits although it is signalled.
+//! wake-ups; a `Parker` that forgets an early notice; a process that waits although it is signalled. Private threads: not unparked for their process, which is
+//! not handed over during a block, or not counted among those that must stop.
 //!
-//! Not caught, or too seldom: the other fences of idle set and safepoint, a `Summons` cleared late, a mutex with three at once, a claimed one that
+//! Not caught, or too seldom: no second look at how many private threads live; the other fences of idle set and safepoint, a `Summons` cleared late, a mutex with three at once, a claimed one that
 //! takes other work and does not look again (once in some 5,500 runs), wake-ups that another makes good soon. The models of `sync` have those that are its own.
 
 mod scheduler;

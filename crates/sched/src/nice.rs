@@ -73,11 +73,29 @@ mod os {
 
 #[cfg(test)]
 mod tests {
-    use super::{Priority, offset};
+    use super::{Niceness, Priority, may_rise, offset, os};
 
     #[test]
     fn higher_priorities_are_less_nice() {
         let all = [Priority::MAX, Priority::HIGH, Priority::NORMAL, Priority::LOW];
         assert_eq!(all.map(offset), [-15, -5, 0, 10]);
+    }
+
+    /// As nice as the priority says, and back; or as nice as ever, if that could not be undone.
+    #[test]
+    #[cfg(all(target_os = "linux", not(miri), not(interleaved)))]
+    fn a_thread_is_as_nice_as_its_process_is_to_be() {
+        // SAFETY: takes numbers and gives one; 0 is the calling thread.
+        let own = || unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) } - os::of_vm();
+        let body = move || {
+            let mut niceness = Niceness::of_new_thread();
+            [Priority::Low, Priority::Normal, Priority::High].map(|priority| {
+                niceness.become_that_of(priority);
+                own()
+            })
+        };
+        let [low, normal, high] = myriad_sync::thread::spawn("nice", body).expect("a thread").join().expect("no panic");
+        assert_eq!((low, normal), (if may_rise() { offset(Priority::Low) } else { 0 }, 0));
+        assert!([0, offset(Priority::High)].contains(&high), "{high}");
     }
 }
