@@ -17,3 +17,12 @@ fn processes_with_private_threads_do_what_others_do() {
 fn with_slices_of_drawn_lengths_too() {
     assert_eq!(run(&["-JMyields", "1"], "drawn"), 0);
 }
+
+#[test]
+fn where_there_are_none_that_is_said() {
+    let expression = "{'EXIT', {notsup, _}} = (catch process_flag(thread, private)),
+        {'EXIT', {notsup, _}} = (catch spawn_opt(fun() -> ok end, [{thread, private}])),
+        worker = process_flag(thread, worker),
+        halt(0).";
+    assert_eq!(common::vm(&["-S", "1:1", "-SDio", "1", "-JMthreads", "0"], expression).run(), 0);
+}

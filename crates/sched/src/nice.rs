@@ -73,7 +73,7 @@ mod os {
 
 #[cfg(test)]
 mod tests {
-    use super::{Niceness, Priority, may_rise, offset, os};
+    use super::{Priority, offset};
 
     #[test]
     fn higher_priorities_are_less_nice() {
@@ -85,6 +85,7 @@ mod tests {
     #[test]
     #[cfg(all(target_os = "linux", not(miri), not(interleaved)))]
     fn a_thread_is_as_nice_as_its_process_is_to_be() {
+        use super::{Niceness, may_rise, os};
         // SAFETY: takes numbers and gives one; 0 is the calling thread.
         let own = || unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) } - os::of_vm();
         let body = move || {
