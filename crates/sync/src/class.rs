@@ -9,7 +9,6 @@
 //! the witness facility of the BSD kernels. A model build skips the check: loom finds real deadlocks by itself.
 
 use crate::cost::{self, Hold};
-use crate::profile::ClassCounts;
 
 /// One kind of lock: `static RUN_QUEUE: LockClass = LockClass::new("run_queue", 40);`
 #[derive(Debug)]
@@ -17,18 +16,17 @@ pub struct LockClass {
     name: &'static str,
     order: u16,
     nests: bool,
-    pub(crate) counts: ClassCounts,
 }
 
 impl LockClass {
     /// A class of which a thread holds at most one lock at a time.
     pub const fn new(name: &'static str, order: u16) -> Self {
-        Self { name, order, nests: false, counts: ClassCounts::new() }
+        Self { name, order, nests: false }
     }
 
     /// A class of which a thread may hold several, in an order that the user keeps (by address, by pid).
     pub const fn nested(name: &'static str, order: u16) -> Self {
-        Self { name, order, nests: true, counts: ClassCounts::new() }
+        Self { name, order, nests: true }
     }
 
     /// The name, as the profile shows it.

@@ -28,6 +28,7 @@ use crate::{
     cell::{ConstPtr, MutPtr, UnsafeCell},
     class::{Held, LockClass},
     cost::{self, Hold},
+    profile::{self, Counted, How},
     reader_groups::{Arrival, GOES_ROUND, Group, Leaves},
     slot, thread,
 };
@@ -108,7 +109,8 @@ unsafe impl<T: Send, B: Send> Send for GroupRwLock<T, B> {}
 /// The right to read.
 #[must_use = "the lock is released at once if the guard is not kept"]
 pub struct GroupReadGuard<'a, T> {
-    // Dropped in this order: the access ends, then the lock is free, then the class is no longer held.
+    // Dropped in this order: the hold is counted, the access ends, then the lock is free, then the class is no longer held.
+    _counted: Counted<'a>,
     value: ConstPtr<T>,
     _place: Place<'a>,
     _held: Held,
@@ -127,6 +129,7 @@ struct InGroup<'a>(&'a Group);
 #[must_use = "the lock is released at once if the guard is not kept"]
 pub struct GroupWriteGuard<'a, T> {
     // Dropped in this order, as in the guard of a reader.
+    _counted: Counted<'a>,
     value: MutPtr<T>,
     _stopped: Stopped<'a>,
     _word: locks::WriteGuard<'a, ()>,
@@ -182,6 +185,11 @@ impl<T, B> GroupRwLock<T, B> {
         self.class
     }
 
+    /// What the lock profile knows the lock by, as long as it stays where it is.
+    pub fn identity(&self) -> usize {
+        profile::identity(&self.class)
+    }
+
     /// Do readers count in groups at the moment?
     pub fn is_spread(&self) -> bool {
         // Relaxed: a figure.
@@ -190,12 +198,14 @@ impl<T, B> GroupRwLock<T, B> {
 
     /// Waits until no writer has the lock or waits for it, and joins the readers.
     #[inline]
+    #[track_caller]
     pub fn read(&self) -> GroupReadGuard<'_, T> {
         self.read_as(slot::index)
     }
 
     /// Joins the readers as the thread of this number, which is asked for where it is needed.
     #[inline]
+    #[track_caller]
     fn read_as(&self, thread: impl Fn() -> usize) -> GroupReadGuard<'_, T> {
         loop {
             let Some(group) = self.group_of(&thread) else {
@@ -209,20 +219,24 @@ impl<T, B> GroupRwLock<T, B> {
             let held = self.class.hold(Hold::in_group(&self.by_word.word, group));
             let arrival = group.arrive();
             let wait = || arrival.unwrap_or_else(|stopped| group.wait(stopped));
-            if self.class.acquire(|| arrival.ok(), wait) == Arrival::Inside {
-                return self.reader(Place::Group(InGroup(group)), held);
+            let (arrival, counted) = profile::acquire(&self.class, How::Read, || arrival.ok(), wait);
+            if arrival == Arrival::Inside {
+                return self.reader(counted, Place::Group(InGroup(group)), held);
             }
         }
     }
 
+    #[track_caller]
     fn read_by_word(&self, thread: impl Fn() -> usize) -> GroupReadGuard<'_, T> {
         let held = self.class.hold(Hold::shared(&self.by_word.word));
-        let word = self.class.acquire(|| self.by_word.word.try_read(), || self.by_word.word.read());
+        let (word, counted) =
+            profile::acquire(&self.class, How::Read, || self.by_word.word.try_read(), || self.by_word.word.read());
         self.count_turn(thread);
-        self.reader(Place::Word(word), held)
+        self.reader(counted, Place::Word(word), held)
     }
 
     /// Joins the readers if no writer has the lock or waits for it.
+    #[track_caller]
     pub fn try_read(&self) -> Option<GroupReadGuard<'_, T>> {
         loop {
             let group = self.group_of(slot::index);
@@ -232,21 +246,24 @@ impl<T, B> GroupRwLock<T, B> {
                 return None;
             }
             let place = match group {
-                None => Place::Word(self.by_word.word.try_read()?),
-                Some(group) => match group.try_arrive()? {
-                    Arrival::Inside => Place::Group(InGroup(group)),
-                    Arrival::Closed => continue,
+                None => self.by_word.word.try_read().map(Place::Word),
+                Some(group) => match group.try_arrive() {
+                    Some(Arrival::Inside) => Some(Place::Group(InGroup(group))),
+                    Some(Arrival::Closed) => continue,
+                    None => None,
                 },
             };
-            if crate::profile::enabled() {
-                self.class.count(None);
-            }
-            return Some(self.reader(place, self.class.hold_unordered(hold)));
+            let Some(place) = place else {
+                profile::refused(&self.class, How::Read);
+                return None;
+            };
+            let counted = Counted::new(&self.class, How::Read);
+            return Some(self.reader(counted, place, self.class.hold_unordered(hold)));
         }
     }
 
-    fn reader<'a>(&'a self, place: Place<'a>, held: Held) -> GroupReadGuard<'a, T> {
-        GroupReadGuard { value: self.value.read_ptr(), _place: place, _held: held }
+    fn reader<'a>(&'a self, counted: Counted<'a>, place: Place<'a>, held: Held) -> GroupReadGuard<'a, T> {
+        GroupReadGuard { _counted: counted, value: self.value.read_ptr(), _place: place, _held: held }
     }
 
     /// The group in which a thread counts, if readers are spread.
@@ -259,30 +276,36 @@ impl<T, B> GroupRwLock<T, B> {
 
     /// Waits until no thread has the lock, and takes it for writing. Readers that come later wait.
     #[inline]
+    #[track_caller]
     pub fn write(&self) -> GroupWriteGuard<'_, T> {
         let held = self.class.hold(Hold::exclusive(&self.by_word.word));
-        let word = self.class.acquire(|| self.by_word.word.try_write(), || self.by_word.word.write());
+        let (word, counted) =
+            profile::acquire(&self.class, How::Write, || self.by_word.word.try_write(), || self.by_word.word.write());
         let groups = self.open_groups();
-        groups.iter().for_each(|group| group.stop());
-        groups.iter().for_each(|group| group.drain());
-        self.writer(groups, word, held)
+        if !groups.is_empty() {
+            stop(groups);
+        }
+        self.writer(counted, groups, word, held)
     }
 
     /// Takes the lock for writing if no thread has it.
+    #[track_caller]
     pub fn try_write(&self) -> Option<GroupWriteGuard<'_, T>> {
         if !cost::is_free(Hold::exclusive(&self.by_word.word)) {
             return None;
         }
-        let word = self.by_word.word.try_write()?;
+        let Some(word) = self.by_word.word.try_write() else {
+            profile::refused(&self.class, How::Write);
+            return None;
+        };
         let groups = self.open_groups();
         if let Some(taken) = groups.iter().position(|group| !group.try_stop()) {
             groups[..taken].iter().for_each(|group| group.leave(Leaves::Same));
+            profile::refused(&self.class, How::Write);
             return None;
         }
-        if crate::profile::enabled() {
-            self.class.count(None);
-        }
-        Some(self.writer(groups, word, self.class.hold_unordered(Hold::exclusive(&self.by_word.word))))
+        let counted = Counted::new(&self.class, How::Write);
+        Some(self.writer(counted, groups, word, self.class.hold_unordered(Hold::exclusive(&self.by_word.word))))
     }
 
     /// The groups in which readers may be. To be asked with the word held for writing.
@@ -295,20 +318,28 @@ impl<T, B> GroupRwLock<T, B> {
     #[inline]
     fn writer<'a>(
         &'a self,
+        counted: Counted<'a>,
         groups: &'a [CachePadded<Group>],
         word: locks::WriteGuard<'a, ()>,
         held: Held,
     ) -> GroupWriteGuard<'a, T> {
         let gathers = self.gathers && self.weigh_write(groups);
         let stopped = Stopped { groups, mode: &self.mode, gathers };
-        GroupWriteGuard { value: self.value.write_ptr(), _stopped: stopped, _word: word, _held: held }
+        GroupWriteGuard {
+            _counted: counted,
+            value: self.value.write_ptr(),
+            _stopped: stopped,
+            _word: word,
+            _held: held,
+        }
     }
 
     /// Readers are spread from now on, if they are not already.
     #[cold]
     fn spread(&self) {
         let _held = self.class.hold(Hold::exclusive(&self.by_word.word));
-        let _word = self.class.acquire(|| self.by_word.word.try_write(), || self.by_word.word.write());
+        let (_word, _counted) =
+            profile::acquire(&self.class, How::Write, || self.by_word.word.try_write(), || self.by_word.word.write());
         // Relaxed, all: GL1.
         self.by_word.turns.store(0, Relaxed);
         if self.mode.load(Relaxed) == SPREAD {
@@ -316,8 +347,7 @@ impl<T, B> GroupRwLock<T, B> {
         }
         let groups = self.groups.get_or_init(|| (0..self.most).map(|_| CachePadded::new(Group::new(false))).collect());
         // There may be readers that have yet to find out that the groups were closed (GL2).
-        groups.iter().for_each(|group| group.stop());
-        groups.iter().for_each(|group| group.drain());
+        stop(groups);
         self.by_word.gain.store(0, Relaxed);
         self.by_word.arrived.store(arrived(groups), Relaxed);
         self.mode.store(SPREAD, Relaxed);
@@ -369,6 +399,13 @@ impl<T, B> GroupRwLock<T, B> {
         self.by_word.gain.store(gain.min(PATIENCE * most), Relaxed);
         gain < -PATIENCE * most
     }
+}
+
+/// Stops the groups, and waits for the readers inside. Out of line: a writer of a lock without groups need not carry the loops.
+#[inline(never)]
+fn stop(groups: &[CachePadded<Group>]) {
+    groups.iter().for_each(|group| group.stop());
+    groups.iter().for_each(|group| group.drain());
 }
 
 /// How many readers have come to all groups together: a figure that goes round.

@@ -16,6 +16,7 @@ use crate::{
     cell::UnsafeCell,
     class::LockClass,
     cost::Hold,
+    profile::{self, How},
 };
 use std::ptr;
 
@@ -41,9 +42,12 @@ impl<T> McsLock<T> {
     }
 
     /// Runs `f` on the value while holding the lock.
+    #[track_caller]
     pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         let _held = self.class.hold(Hold::exclusive(&self.queue));
-        let enter = |node: &Node| self.class.acquire(|| self.queue.try_enter(node), || self.queue.enter(node));
+        let enter = |node: &Node| {
+            profile::acquire(&self.class, How::Queue, || self.queue.try_enter(node), || self.queue.enter(node)).1
+        };
         // SAFETY: this thread is the oldest of the queue while `f` runs; `f` cannot keep the borrow.
         self.queue.entered(enter, || self.value.with_mut(|value| f(unsafe { &mut *value })))
     }
@@ -84,11 +88,12 @@ impl Queue {
         self.tail.load(Relaxed).is_null()
     }
 
-    /// Runs `f` between `enter` (which enters the node) and leaving, also when `f` panics.
-    fn entered<R>(&self, enter: impl FnOnce(&Node), f: impl FnOnce() -> R) -> R {
+    /// Runs `f` between `enter` (which enters the node; what it gives is dropped before leaving) and leaving, also when `f` panics.
+    fn entered<R, E>(&self, enter: impl FnOnce(&Node) -> E, f: impl FnOnce() -> R) -> R {
         let node = Node { waiting: AtomicBool::new(true), next: AtomicPtr::new(ptr::null_mut()) };
-        enter(&node);
+        let entered = enter(&node);
         let _exit = Exit { queue: self, node: &node };
+        let _entered = entered;
         f()
     }
 

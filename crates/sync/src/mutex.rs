@@ -7,6 +7,7 @@ use crate::{
     backend::locks,
     class::{Held, LockClass},
     cost::{self, Hold},
+    profile::{self, Counted, How},
 };
 use std::{
     ops::{Deref, DerefMut},
@@ -24,7 +25,8 @@ pub struct Mutex<T> {
 #[derive(Debug)]
 #[must_use = "the lock is released at once if the guard is not kept"]
 pub struct MutexGuard<'a, T> {
-    // Dropped in this order: the lock is free before the class is no longer held.
+    // Dropped in this order: the hold is counted, then the lock is free, then the class is no longer held.
+    counted: Counted<'a>,
     raw: locks::MutexGuard<'a, T>,
     held: Held,
 }
@@ -39,23 +41,26 @@ impl<T> Mutex<T> {
 
     /// Waits until the lock is free, and takes it.
     #[inline]
+    #[track_caller]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         let held = self.class.hold(Hold::exclusive(&self.raw));
-        let raw = self.class.acquire(|| self.raw.try_lock(), || self.raw.lock());
-        MutexGuard { raw, held }
+        let (raw, counted) = profile::acquire(&self.class, How::Mutex, || self.raw.try_lock(), || self.raw.lock());
+        MutexGuard { counted, raw, held }
     }
 
     /// Takes the lock if it is free.
     #[inline]
+    #[track_caller]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         if !cost::is_free(Hold::exclusive(&self.raw)) {
             return None;
         }
-        let raw = self.raw.try_lock()?;
-        if crate::profile::enabled() {
-            self.class.count(None);
-        }
-        Some(MutexGuard { raw, held: self.class.hold_unordered(Hold::exclusive(&self.raw)) })
+        let Some(raw) = self.raw.try_lock() else {
+            profile::refused(&self.class, How::Mutex);
+            return None;
+        };
+        let counted = Counted::new(&self.class, How::Mutex);
+        Some(MutexGuard { counted, raw, held: self.class.hold_unordered(Hold::exclusive(&self.raw)) })
     }
 
     /// The value, through an exclusive borrow.
@@ -71,6 +76,11 @@ impl<T> Mutex<T> {
     /// The lock's class.
     pub const fn class(&self) -> &'static LockClass {
         self.class
+    }
+
+    /// What the lock profile knows the lock by, as long as it stays where it is.
+    pub fn identity(&self) -> usize {
+        profile::identity(&self.class)
     }
 }
 
@@ -104,15 +114,17 @@ impl Condvar {
 
     /// Gives the lock back, waits for a notification, and takes the lock again.
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-        let MutexGuard { raw, held } = guard;
-        MutexGuard { raw: self.0.wait(raw), held }
+        let MutexGuard { counted, raw, held } = guard;
+        counted.count();
+        MutexGuard { counted, raw: self.0.wait(raw), held }
     }
 
     /// As [`wait`](Self::wait), for at most `time`. The flag says that the time ran out.
     pub fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, time: Duration) -> (MutexGuard<'a, T>, bool) {
-        let MutexGuard { raw, held } = guard;
+        let MutexGuard { counted, raw, held } = guard;
+        counted.count();
         let (raw, timed_out) = self.0.wait_timeout(raw, time);
-        (MutexGuard { raw, held }, timed_out)
+        (MutexGuard { counted, raw, held }, timed_out)
     }
 
     /// Wakes one of the threads that wait.

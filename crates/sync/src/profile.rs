@@ -1,33 +1,53 @@
-//! The lock profile: which classes are taken how often, and what they cost the threads that waited.
+//! The lock profile: which locks are taken how often, who waits for them and for how long, by instance, thread and place in the source.
 //!
-//! Off, a lock pays one relaxed load of a line that is not written. On, each acquisition adds to the counts of its
-//! class, sharded by thread so that the profile does not become the contention it looks for. A class enters the
-//! registry at its first counted acquisition.
+//! It is part of each build and is switched on and off while the program runs. An acquisition is counted when the lock is *given back*, by one
+//! relaxed load of a line that is seldom written: off, that load is all, and taking a lock that is free asks nothing. Each thread counts in a
+//! table of its own (`profile/table.rs`), so that counting writes no line that another thread writes. A thread that must wait for a
+//! lock reads the clock before and after; so wait times are exact, and hold times are those of acquisitions that had waited. What the holder
+//! of a lock does to others is told by the holder: when it gives the lock back while somebody waits for it, it notes
+//! since when ([`Counts::kept`], by the holder's place in the source).
 //!
-//! P1. The registry only grows, and holds nothing but statics; so a reader walks it without a lock.
+//! What is not seen: what a [`BiasedLock`](crate::BiasedLock)'s holder does without the lock, the time for which a writer waits for readers that count in groups, and the
+//! times of acquisitions that met nobody.
+//!
+//! A lock is known by the address of its word for the class. Two locks of one class that had one address after each other are one.
+
+mod report;
+mod snapshot;
+mod table;
+
+pub use report::{Column, json, text};
+pub use snapshot::{Counts, Row, Snapshot};
 
 use crate::{
+    LazyLock,
     class::LockClass,
-    slot,
-    statics::{AtomicBool, AtomicPtr, AtomicU64},
+    statics::{AtomicBool, AtomicU64, AtomicUsize},
 };
-use std::{
-    ptr,
-    sync::atomic::Ordering::{AcqRel, Acquire, Relaxed},
-    time::Instant,
-};
+use std::{panic::Location, sync::atomic::Ordering::Relaxed, time::Instant};
+use table::Table;
+
+/// Classes of durations in a histogram: the `k`-th counts those from 2^k nanoseconds on, the last all that are longer.
+pub const BUCKETS: usize = if cfg!(loom) { 2 } else { 32 };
 
 static ON: AtomicBool = AtomicBool::new(false);
 
-/// The class registered last; each leads to the one before.
-static NEWEST: AtomicPtr<LockClass> = AtomicPtr::new(ptr::null_mut());
+/// How often the profile has been switched on.
+static TIMES_ON: AtomicU64 = AtomicU64::new(0);
 
-const SHARDS: usize = 8;
+/// How many threads wait for a lock. Written by those that wait, so that a holder need not look for them where there are none.
+static WAITING: AtomicUsize = AtomicUsize::new(0);
 
-/// Switches profiling on or off. Counts are kept when it goes off.
-pub fn set_enabled(on: bool) {
+/// Acquisitions by threads that have no table: those that are ending, and those beyond [`table::MOST_THREADS`].
+static UNCOUNTED: AtomicU64 = AtomicU64::new(0);
+
+/// Switches the profile on or off; says whether it was on. What was counted is kept.
+pub fn set_enabled(on: bool) -> bool {
+    if on {
+        TIMES_ON.fetch_add(1, Relaxed);
+    }
     // Relaxed: a switch; an acquisition that races it may or may not be counted.
-    ON.store(on, Relaxed);
+    ON.swap(on, Relaxed)
 }
 
 /// Whether acquisitions are being counted.
@@ -37,160 +57,337 @@ pub fn enabled() -> bool {
     ON.load(Relaxed)
 }
 
-/// What one class has cost since the start or the last [`reset`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Acquisitions.
-    pub acquired: u64,
-    /// Those that had to wait.
-    pub contended: u64,
-    /// How long they waited, altogether.
-    pub wait_ns: u64,
+/// By what kind of lock, and how, something is held.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum How {
+    /// A [`Mutex`](crate::Mutex).
+    Mutex = 0,
+    /// A lock that spins: [`SpinLock`](crate::SpinLock), [`TicketLock`](crate::TicketLock), [`ReactiveLock`](crate::ReactiveLock).
+    Spin = 1,
+    /// A lock with a queue: [`McsLock`](crate::McsLock), [`TimePublishedLock`](crate::TimePublishedLock).
+    Queue = 2,
+    /// By one of the readers of a readers-writer lock.
+    Read = 3,
+    /// By the writer of one.
+    Write = 4,
 }
 
-#[derive(Debug)]
-#[repr(align(64))]
-struct Shard {
-    acquired: AtomicU64,
-    contended: AtomicU64,
-    wait_ns: AtomicU64,
-}
+impl How {
+    const ALL: [How; 5] = [How::Mutex, How::Spin, How::Queue, How::Read, How::Write];
 
-/// The counts of one class, inside it.
-#[derive(Debug)]
-pub(crate) struct ClassCounts {
-    shards: [Shard; SHARDS],
-    registered: AtomicBool,
-    older: AtomicPtr<LockClass>,
-}
-
-impl ClassCounts {
-    pub(crate) const fn new() -> Self {
-        Self {
-            shards: [const {
-                Shard { acquired: AtomicU64::new(0), contended: AtomicU64::new(0), wait_ns: AtomicU64::new(0) }
-            }; SHARDS],
-            registered: AtomicBool::new(false),
-            older: AtomicPtr::new(ptr::null_mut()),
+    /// The name, as reports show it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            How::Mutex => "mutex",
+            How::Spin => "spin",
+            How::Queue => "queue",
+            How::Read => "read",
+            How::Write => "write",
         }
     }
 }
 
-impl LockClass {
-    /// Takes a lock of this class: `attempt` without waiting, or else `wait`.
+/// A place in the source where locks are taken.
+pub type Site = &'static Location<'static>;
+
+/// What is counted together: acquisitions of a lock at one place.
+#[derive(Clone, Copy, Debug)]
+struct Key {
+    class: &'static LockClass,
+    /// The lock's identity.
+    lock: usize,
+    how: How,
+    site: Site,
+}
+
+/// An acquisition that is counted when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Counted<'a> {
+    /// In the lock: its address is the lock's identity.
+    class: &'a &'static LockClass,
+    how: How,
+    site: Site,
+}
+
+impl<'a> Counted<'a> {
+    /// An acquisition that did not wait.
     #[inline(always)]
-    pub(crate) fn acquire<G>(&'static self, attempt: impl FnOnce() -> Option<G>, wait: impl FnOnce() -> G) -> G {
-        match attempt() {
-            Some(guard) => {
-                if enabled() {
-                    self.count(None);
-                }
-                guard
-            }
-            None => self.acquire_contended(wait),
-        }
+    #[track_caller]
+    pub(crate) fn new(class: &'a &'static LockClass, how: How) -> Self {
+        Self { class, how, site: Location::caller() }
     }
 
-    #[cold]
-    fn acquire_contended<G>(&'static self, wait: impl FnOnce() -> G) -> G {
-        if !enabled() {
-            return wait();
+    /// Counts the acquisition; its lock is about to be given back.
+    #[inline(always)]
+    pub(crate) fn count(&self) {
+        if enabled() {
+            released(self.class, self.how, self.site);
         }
-        let start = Instant::now();
-        let guard = wait();
-        self.count(Some(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)));
-        guard
-    }
-
-    /// Counts an acquisition that did not wait, or waited so long.
-    #[cold]
-    pub(crate) fn count(&'static self, wait_ns: Option<u64>) {
-        // Relaxed throughout: statistics; no other memory is read on the strength of them.
-        let shard = &self.counts.shards[slot::index() % SHARDS];
-        shard.acquired.fetch_add(1, Relaxed);
-        if let Some(wait_ns) = wait_ns {
-            shard.contended.fetch_add(1, Relaxed);
-            shard.wait_ns.fetch_add(wait_ns, Relaxed);
-        }
-        if !self.counts.registered.load(Relaxed) {
-            self.register();
-        }
-    }
-
-    fn register(&'static self) {
-        // Relaxed: the swap only chooses one of the threads that register at once; what it writes is published below.
-        if self.counts.registered.swap(true, Relaxed) {
-            return;
-        }
-        let this = ptr::from_ref(self).cast_mut();
-        let mut newest = NEWEST.load(Relaxed);
-        loop {
-            self.counts.older.store(newest, Relaxed);
-            // Release: pairs with the Acquire in `for_each_class`, which then sees `older`. AcqRel, because older
-            // classes must stay visible to it through this exchange.
-            match NEWEST.compare_exchange_weak(newest, this, AcqRel, Relaxed) {
-                Ok(_) => return,
-                Err(seen) => newest = seen,
-            }
-        }
-    }
-
-    /// The sums over all threads; not one instant's picture.
-    pub fn counts(&self) -> Counts {
-        let mut sum = Counts::default();
-        for shard in &self.counts.shards {
-            sum.acquired = sum.acquired.wrapping_add(shard.acquired.load(Relaxed));
-            sum.contended = sum.contended.wrapping_add(shard.contended.load(Relaxed));
-            sum.wait_ns = sum.wait_ns.wrapping_add(shard.wait_ns.load(Relaxed));
-        }
-        sum
     }
 }
 
-/// Calls `f` with every class that was ever counted.
-pub fn for_each_class(mut f: impl FnMut(&'static LockClass)) {
-    // Acquire: pairs with the Release of `register`.
-    let mut class = NEWEST.load(Acquire);
-    // SAFETY: P1, only statics were pushed.
-    while let Some(current) = unsafe { class.cast_const().as_ref() } {
-        f(current);
-        class = current.counts.older.load(Relaxed);
+impl Drop for Counted<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.count();
     }
 }
 
-/// Sets every count to zero. Acquisitions that race it may be lost or kept.
-pub fn reset() {
-    for_each_class(|class| {
-        for shard in &class.counts.shards {
-            shard.acquired.store(0, Relaxed);
-            shard.contended.store(0, Relaxed);
-            shard.wait_ns.store(0, Relaxed);
-        }
-    });
+/// The identity of a lock, which has its class in this place.
+pub(crate) fn identity(class: &&'static LockClass) -> usize {
+    std::ptr::from_ref(class).addr()
+}
+
+/// Takes a lock: `attempt` without waiting, or else `wait`.
+#[inline(always)]
+#[track_caller]
+pub(crate) fn acquire<'a, G>(
+    class: &'a &'static LockClass,
+    how: How,
+    attempt: impl FnOnce() -> Option<G>,
+    wait: impl FnOnce() -> G,
+) -> (G, Counted<'a>) {
+    let counted = Counted::new(class, how);
+    let guard = match attempt() {
+        Some(guard) => guard,
+        None => contended(class, how, counted.site, wait),
+    };
+    (guard, counted)
+}
+
+#[cold]
+fn contended<G>(class: &&'static LockClass, how: How, site: Site, wait: impl FnOnce() -> G) -> G {
+    let Some(table) = enabled().then(Table::own).flatten() else { return wait() };
+    let since = now_ns();
+    let lock = identity(class);
+    table.wait_for(lock, since);
+    // Relaxed: a hint for holders; one that does not see it yet has been told of a wait a little too late.
+    WAITING.fetch_add(1, Relaxed);
+    let guard = wait();
+    WAITING.fetch_sub(1, Relaxed);
+    table.wait_for(0, 0);
+    let taken = now_ns();
+    table.waited(&Key { class, lock, how, site }, taken - since, taken, TIMES_ON.load(Relaxed));
+    guard
+}
+
+/// Counts an attempt that was refused.
+#[inline(always)]
+#[track_caller]
+pub(crate) fn refused(class: &&'static LockClass, how: How) {
+    if enabled() {
+        count_refused(class, how, Location::caller());
+    }
+}
+
+#[cold]
+fn count_refused(class: &&'static LockClass, how: How, site: Site) {
+    match Table::own() {
+        Some(table) => table.refused(&Key { class, lock: identity(class), how, site }),
+        // Relaxed: a figure.
+        None => drop(UNCOUNTED.fetch_add(1, Relaxed)),
+    }
+}
+
+#[cold]
+fn released(class: &&'static LockClass, how: How, site: Site) {
+    let Some(table) = Table::own() else {
+        // Relaxed: a figure.
+        UNCOUNTED.fetch_add(1, Relaxed);
+        return;
+    };
+    let key = Key { class, lock: identity(class), how, site };
+    let entry = table.entry(&key);
+    entry.tried();
+    if table.has_timed()
+        && let Some(since) = table.take_timed(key.lock, TIMES_ON.load(Relaxed))
+    {
+        entry.held(now_ns().saturating_sub(since));
+    }
+    // Relaxed: a hint, as in `contended`.
+    if WAITING.load(Relaxed) != 0
+        && let Some(since) = table::longest_wait_for(key.lock)
+    {
+        entry.kept(now_ns().saturating_sub(since));
+    }
+}
+
+/// Nanoseconds since the first question.
+fn now_ns() -> u64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{Counts, enabled, for_each_class, set_enabled};
-    use crate::{LockClass, Mutex};
+    use super::{Counts, How, Row, Snapshot, enabled, set_enabled};
+    use crate::{Condvar, GroupRwLock, LockClass, McsLock, Mutex, RwLock, SpinLock, Spread, TimePublishedLock};
+    use std::time::Duration;
 
-    static QUIET: LockClass = LockClass::new("quiet", 1);
+    /// The switch is one for the whole process: tests that turn it take turns.
+    static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+    /// What the work does to the locks of a class.
+    fn profiled(class: &LockClass, work: impl FnOnce()) -> Vec<Row> {
+        let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let before = Snapshot::take();
+        set_enabled(true);
+        assert!(enabled());
+        work();
+        assert!(set_enabled(false));
+        let mut rows = Snapshot::take().since(&before).rows;
+        rows.retain(|row| row.class.name() == class.name());
+        rows
+    }
+
+    fn sum(rows: &[Row]) -> Counts {
+        rows.iter().fold(Counts::default(), |sum, row| sum + row.counts)
+    }
 
     #[test]
     fn counts_only_while_enabled() {
+        static QUIET: LockClass = LockClass::new("quiet", 1);
         let lock = Mutex::new(&QUIET, 0);
         *lock.lock() += 1;
-        assert_eq!(QUIET.counts(), Counts::default());
-        set_enabled(true);
-        assert!(enabled());
-        for _ in 0..3 {
-            *lock.lock() += 1;
-        }
-        set_enabled(false);
+        let rows = profiled(&QUIET, || {
+            for _ in 0..3 {
+                *lock.lock() += 1;
+            }
+        });
         *lock.lock() += 1;
-        assert_eq!(QUIET.counts(), Counts { acquired: 3, contended: 0, wait_ns: 0 });
-        let mut names = Vec::new();
-        for_each_class(|class| names.push(class.name()));
-        assert_eq!(names.iter().filter(|name| **name == "quiet").count(), 1);
+        let [row] = &rows[..] else { panic!("{rows:?}") };
+        assert_eq!(row.counts, Counts { tries: 3, ..Counts::default() });
+        assert_eq!((row.how, row.lock), (How::Mutex, lock.identity()));
+        assert!(row.site.is_some_and(|site| site.file().ends_with("profile.rs")));
+    }
+
+    #[test]
+    fn each_kind_of_lock_is_counted_in_each_way() {
+        static KINDS: LockClass = LockClass::nested("kinds", 1);
+        let mut expected = Vec::new();
+        let rows = profiled(&KINDS, || {
+            let (mutex, condition) = (Mutex::new(&KINDS, ()), Condvar::new());
+            // Given back twice: to wait, and at the end.
+            let held = mutex.lock();
+            drop(condition.wait_timeout(held, Duration::from_millis(1)));
+            drop(mutex.try_lock());
+            expected.push((mutex.identity(), How::Mutex, 3));
+            let spin = SpinLock::new(&KINDS, ());
+            drop(spin.lock());
+            drop(spin.try_lock());
+            expected.push((spin.identity(), How::Spin, 2));
+            let lock = RwLock::new(&KINDS, ());
+            drop((lock.read(), lock.try_read()));
+            drop(lock.write());
+            drop(lock.try_write());
+            expected.push((lock.identity(), How::Read, 2));
+            expected.push((lock.identity(), How::Write, 2));
+            McsLock::new(&KINDS, ()).with(|()| {});
+            TimePublishedLock::new(&KINDS, ()).with(|()| {});
+            let groups = GroupRwLock::<()>::new(&KINDS, Spread::Never, ());
+            drop((groups.read(), groups.try_read()));
+            drop(groups.write());
+            drop(groups.try_write());
+            expected.push((groups.identity(), How::Read, 2));
+            expected.push((groups.identity(), How::Write, 2));
+        });
+        for (lock, how, tries) in expected {
+            let of: Vec<Row> = rows.iter().filter(|row| (row.lock, row.how) == (lock, how)).copied().collect();
+            assert_eq!(sum(&of).tries, tries, "{how:?}");
+        }
+        let queues: Vec<Row> = rows.iter().filter(|row| row.how == How::Queue).copied().collect();
+        assert_eq!(sum(&queues).tries, 2);
+        assert_eq!(sum(&rows).collisions, 0);
+    }
+
+    #[test]
+    fn what_is_refused_is_a_collision() {
+        static REFUSED: LockClass = LockClass::nested("refused", 1);
+        let (lock, spin, groups) = (
+            RwLock::new(&REFUSED, ()),
+            SpinLock::new(&REFUSED, ()),
+            GroupRwLock::<()>::new(&REFUSED, Spread::Never, ()),
+        );
+        let rows = profiled(&REFUSED, || {
+            let held = (lock.write(), spin.lock(), groups.write());
+            assert!(lock.try_read().is_none() && lock.try_write().is_none() && spin.try_lock().is_none());
+            assert!(groups.try_read().is_none() && groups.try_write().is_none());
+            drop(held);
+        });
+        assert_eq!(sum(&rows), Counts { tries: 8, collisions: 5, ..Counts::default() });
+    }
+
+    /// The waiter tells how long it waited and then held the lock, the holder how long it kept the waiter.
+    #[cfg(not(feature = "single"))]
+    #[test]
+    fn a_wait_is_told_by_both_sides() {
+        static BUSY: LockClass = LockClass::new("busy", 1);
+        const MS: Duration = Duration::from_millis(20);
+        let lock = Mutex::new(&BUSY, ());
+        let rows = profiled(&BUSY, || {
+            std::thread::scope(|scope| {
+                let held = lock.lock();
+                let waiter = scope.spawn(|| {
+                    let held = lock.lock();
+                    std::thread::sleep(MS);
+                    drop(held);
+                });
+                while super::WAITING.load(std::sync::atomic::Ordering::Relaxed) == 0 {
+                    std::thread::yield_now();
+                }
+                std::thread::sleep(MS);
+                drop(held);
+                waiter.join().unwrap();
+            });
+        });
+        let least = MS.as_nanos() as u64;
+        let [holder] = &rows.iter().filter(|row| row.counts.collisions == 0).collect::<Vec<_>>()[..] else {
+            panic!("{rows:?}")
+        };
+        let [waiter] = &rows.iter().filter(|row| row.counts.collisions == 1).collect::<Vec<_>>()[..] else {
+            panic!("{rows:?}")
+        };
+        assert_ne!((holder.thread, holder.site), (waiter.thread, waiter.site));
+        assert_eq!((holder.counts.tries, holder.counts.kept, holder.counts.held), (1, 1, 0));
+        assert!(holder.counts.kept_ns >= least);
+        assert_eq!((waiter.counts.tries, waiter.counts.kept, waiter.counts.held), (1, 0, 1));
+        assert!(waiter.counts.wait_ns >= least && waiter.counts.held_ns >= least);
+        let bucket = waiter.counts.wait_ns.ilog2() as usize;
+        assert_eq!((waiter.counts.waits[bucket], waiter.counts.waits.iter().sum::<u64>()), (1, 1));
+    }
+
+    /// Others count while the profile goes on and off and snapshots are taken: no snapshot goes back or runs ahead, and with the switch on
+    /// throughout nothing is lost.
+    #[cfg(not(feature = "single"))]
+    #[test]
+    fn switching_and_looking_lose_nothing() {
+        static FLICKER: LockClass = LockClass::nested("flicker", 1);
+        let each = if cfg!(miri) { 50 } else { 20_000 };
+        let locks = [Mutex::new(&FLICKER, 0_u64), Mutex::new(&FLICKER, 0)];
+        let work = || {
+            for i in 0..each {
+                *locks[i % 2].lock() += 1;
+            }
+        };
+        let rows = profiled(&FLICKER, || {
+            std::thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(work))));
+        });
+        assert_eq!(sum(&rows).tries, 3 * each as u64);
+        let rows = profiled(&FLICKER, || {
+            std::thread::scope(|scope| {
+                let workers: Vec<_> = (0..3).map(|_| scope.spawn(work)).collect();
+                let mut last = Snapshot::take();
+                while !workers.iter().all(std::thread::ScopedJoinHandle::is_finished) {
+                    set_enabled(false);
+                    set_enabled(true);
+                    let next = Snapshot::take();
+                    for row in next.since(&last).rows {
+                        assert!(row.counts.tries <= 3 * each as u64, "went back: {row:?}");
+                    }
+                    last = next;
+                }
+            });
+        });
+        assert!(sum(&rows).tries <= 3 * each as u64);
     }
 }

@@ -8,6 +8,7 @@ use crate::{
     backend::locks,
     class::{Held, LockClass},
     cost::{self, Hold},
+    profile::{self, Counted, How},
 };
 use std::ops::{Deref, DerefMut};
 
@@ -21,6 +22,8 @@ pub struct RwLock<T> {
 /// The right to read.
 #[must_use = "the lock is released at once if the guard is not kept"]
 pub struct ReadGuard<'a, T> {
+    // Dropped in this order: the hold is counted, then the lock is free, then the class is no longer held.
+    _counted: Counted<'a>,
     raw: locks::ReadGuard<'a, T>,
     _held: Held,
 }
@@ -28,6 +31,8 @@ pub struct ReadGuard<'a, T> {
 /// The right to read and write.
 #[must_use = "the lock is released at once if the guard is not kept"]
 pub struct WriteGuard<'a, T> {
+    // Dropped in this order, as in the guard of a reader.
+    _counted: Counted<'a>,
     raw: locks::WriteGuard<'a, T>,
     _held: Held,
 }
@@ -42,42 +47,48 @@ impl<T> RwLock<T> {
 
     /// Waits until no writer has the lock, and joins the readers.
     #[inline]
+    #[track_caller]
     pub fn read(&self) -> ReadGuard<'_, T> {
         let held = self.class.hold(Hold::shared(&self.raw));
-        let raw = self.class.acquire(|| self.raw.try_read(), || self.raw.read());
-        ReadGuard { raw, _held: held }
+        let (raw, counted) = profile::acquire(&self.class, How::Read, || self.raw.try_read(), || self.raw.read());
+        ReadGuard { _counted: counted, raw, _held: held }
     }
 
     /// Joins the readers if no writer has the lock.
+    #[track_caller]
     pub fn try_read(&self) -> Option<ReadGuard<'_, T>> {
         if !cost::is_free(Hold::shared(&self.raw)) {
             return None;
         }
-        let raw = self.raw.try_read()?;
-        if crate::profile::enabled() {
-            self.class.count(None);
-        }
-        Some(ReadGuard { raw, _held: self.class.hold_unordered(Hold::shared(&self.raw)) })
+        let Some(raw) = self.raw.try_read() else {
+            profile::refused(&self.class, How::Read);
+            return None;
+        };
+        let counted = Counted::new(&self.class, How::Read);
+        Some(ReadGuard { _counted: counted, raw, _held: self.class.hold_unordered(Hold::shared(&self.raw)) })
     }
 
     /// Waits until no thread has the lock, and takes it for writing.
     #[inline]
+    #[track_caller]
     pub fn write(&self) -> WriteGuard<'_, T> {
         let held = self.class.hold(Hold::exclusive(&self.raw));
-        let raw = self.class.acquire(|| self.raw.try_write(), || self.raw.write());
-        WriteGuard { raw, _held: held }
+        let (raw, counted) = profile::acquire(&self.class, How::Write, || self.raw.try_write(), || self.raw.write());
+        WriteGuard { _counted: counted, raw, _held: held }
     }
 
     /// Takes the lock for writing if no thread has it.
+    #[track_caller]
     pub fn try_write(&self) -> Option<WriteGuard<'_, T>> {
         if !cost::is_free(Hold::exclusive(&self.raw)) {
             return None;
         }
-        let raw = self.raw.try_write()?;
-        if crate::profile::enabled() {
-            self.class.count(None);
-        }
-        Some(WriteGuard { raw, _held: self.class.hold_unordered(Hold::exclusive(&self.raw)) })
+        let Some(raw) = self.raw.try_write() else {
+            profile::refused(&self.class, How::Write);
+            return None;
+        };
+        let counted = Counted::new(&self.class, How::Write);
+        Some(WriteGuard { _counted: counted, raw, _held: self.class.hold_unordered(Hold::exclusive(&self.raw)) })
     }
 
     /// The value, through an exclusive borrow.
@@ -88,6 +99,11 @@ impl<T> RwLock<T> {
     /// The lock's class.
     pub const fn class(&self) -> &'static LockClass {
         self.class
+    }
+
+    /// What the lock profile knows the lock by, as long as it stays where it is.
+    pub fn identity(&self) -> usize {
+        profile::identity(&self.class)
     }
 }
 

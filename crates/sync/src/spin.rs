@@ -15,6 +15,7 @@ use crate::{
     cell::{MutPtr, UnsafeCell},
     class::{Held, LockClass},
     cost::{self, Hold},
+    profile::{self, Counted, How},
     reactive::{Reactive, ReactiveLock},
 };
 use std::ops::{Deref, DerefMut};
@@ -148,27 +149,29 @@ impl<T> TicketLock<T> {
 impl<R: RawSpin, T> Spinning<R, T> {
     /// Waits until the lock is free, and takes it.
     #[inline]
+    #[track_caller]
     pub fn lock(&self) -> SpinGuard<'_, R, T> {
         let held = self.class.hold(Hold::exclusive(&self.raw));
-        self.class.acquire(|| self.raw.try_lock().then_some(()), || self.raw.lock());
-        self.guard(held)
+        let attempt = || self.raw.try_lock().then_some(());
+        let ((), counted) = profile::acquire(&self.class, How::Spin, attempt, || self.raw.lock());
+        self.guard(counted, held)
     }
 
     /// Takes the lock if it is free.
     #[inline]
+    #[track_caller]
     pub fn try_lock(&self) -> Option<SpinGuard<'_, R, T>> {
         if !cost::is_free(Hold::exclusive(&self.raw)) || !self.raw.try_lock() {
+            profile::refused(&self.class, How::Spin);
             return None;
         }
-        if crate::profile::enabled() {
-            self.class.count(None);
-        }
-        Some(self.guard(self.class.hold_unordered(Hold::exclusive(&self.raw))))
+        let counted = Counted::new(&self.class, How::Spin);
+        Some(self.guard(counted, self.class.hold_unordered(Hold::exclusive(&self.raw))))
     }
 
     #[inline]
-    fn guard(&self, held: Held) -> SpinGuard<'_, R, T> {
-        SpinGuard { value: self.value.write_ptr(), _release: ReleaseOnDrop(&self.raw), _held: held }
+    fn guard<'a>(&'a self, counted: Counted<'a>, held: Held) -> SpinGuard<'a, R, T> {
+        SpinGuard { _counted: counted, value: self.value.write_ptr(), _release: ReleaseOnDrop(&self.raw), _held: held }
     }
 
     /// The value, through an exclusive borrow.
@@ -185,12 +188,18 @@ impl<R: RawSpin, T> Spinning<R, T> {
     pub const fn class(&self) -> &'static LockClass {
         self.class
     }
+
+    /// What the lock profile knows the lock by, as long as it stays where it is.
+    pub fn identity(&self) -> usize {
+        profile::identity(&self.class)
+    }
 }
 
 /// The right to the value; gives the lock back when dropped.
 #[must_use = "the lock is released at once if the guard is not kept"]
 pub struct SpinGuard<'a, R: RawSpin, T> {
-    // Dropped in this order: the access ends, then the lock is free, then the class is no longer held.
+    // Dropped in this order: the hold is counted, the access ends, then the lock is free, then the class is no longer held.
+    _counted: Counted<'a>,
     value: MutPtr<T>,
     _release: ReleaseOnDrop<'a, R>,
     _held: Held,

@@ -22,6 +22,7 @@ use crate::{
     cell::UnsafeCell,
     class::LockClass,
     cost::Hold,
+    profile::{self, How},
 };
 use std::ptr;
 
@@ -61,12 +62,15 @@ impl<T> TimePublishedLock<T> {
     }
 
     /// Runs `f` on the value while holding the lock.
+    #[track_caller]
     pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         let _held = self.class.hold(Hold::exclusive(&self.tail));
         let node = Node::new();
-        self.class.acquire(|| self.try_enter(&node), || while !self.enter(&node) {});
+        let wait = || while !self.enter(&node) {};
+        let ((), counted) = profile::acquire(&self.class, How::Queue, || self.try_enter(&node), wait);
         // Also when `f` panics.
         let _exit = Exit { lock: self, node: &node };
+        let _counted = counted;
         // SAFETY: this thread holds the lock until `_exit` is dropped; `f` cannot keep the borrow.
         self.value.with_mut(|value| f(unsafe { &mut *value }))
     }
