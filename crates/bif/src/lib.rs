@@ -115,6 +115,8 @@ pub static TABLES: &[&[BifDef]] = &[
     system::DRIVERS,
     system::DEBUG,
     system::INTERNAL_DEBUG,
+    system::LCNT,
+    system::LOCKS,
     tuples::TUPLES,
     process::PROCESSES,
     regex::RE,

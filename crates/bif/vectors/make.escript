@@ -92,7 +92,7 @@ system() ->
         {halt, [1, [{flush, a}]]}, {halt, [[a], []]}]]
     ++ [{erts_internal, get_dflags, []}, {erts_internal, get_creation, []}, {erts_internal, system_check, [a]},
         {erts_internal, dist_spawn_request, [a, b, c, d]}, {erts_internal, create_dist_channel, [a, b, c]},
-        {erts_debug, lcnt_clear, []}, {erts_debug, lcnt_control, [mask]}, {net_kernel, dflag_unicode_io, [Gone]},
+        {net_kernel, dflag_unicode_io, [Gone]},
         {net_kernel, dflag_unicode_io, [a]}, {error_logger, warning_map, []}, {io, printable_range, []},
         {erl_ddll, try_load, ["/tmp", "foo", []]}, {erl_ddll, try_load, [a, b, []]}, {erl_ddll, try_load, ["/tmp", 1, []]},
         {erl_ddll, try_load, ["/tmp", "foo", [a]]}, {erl_ddll, try_unload, [foo, []]}, {erl_ddll, info, [foo, processes]},

@@ -22,7 +22,6 @@
 //! stands until it is over, is set anew or taken back; other events do not end it.
 
 use myriad_process::Priority;
-use myriad_sched::schedulers::priority_atom;
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::print::pid_text;
 use myriad_term::{Build, Magic, Pid, am};
@@ -117,7 +116,7 @@ impl TaskType {
     pub const fn new(name: &'static str, allocate: fn() -> Box<dyn Task>) -> TaskType {
         TaskType {
             name,
-            priority: Priority::Normal,
+            priority: Priority::NORMAL,
             allocate,
             port_type: false,
             start_thread: false,
@@ -319,7 +318,7 @@ fn is_task(ctx: &Ctx<'_>) -> bool {
 /// The options of `spawn_opt` that a type has.
 fn options_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let of = named(ctx, args[0])?;
-    let priority = ctx.tuple(&[am::priority.term(), priority_atom(of.priority).term()]);
+    let priority = ctx.tuple(&[am::priority.term(), of.priority.term()]);
     let mode = if of.start_thread || of.cannot_schedule { Mode::Private } else { Mode::Worker };
     let thread = ctx.tuple(&[am::thread.term(), mode.name().term()]);
     Ok(ctx.list(&[priority, thread]))

@@ -2,17 +2,12 @@
 
 use myriad_process::{Message, Payload};
 use myriad_term::{Build, Term, am};
-use myriad_vm::bif::badarg;
 use myriad_vm::{BifResult, Ctx, Signal};
 use std::io::Write;
 
 myriad_vm::bifs! { pub DEBUG = "erts_debug" {
     "instructions" / 0 Plain => |_, _| Ok(Term::NIL);
     "interpreter_size" / 0 Plain => |_, _| Ok(Term::small(0));
-    "lcnt_clear" / 0 Plain => |_, _| Ok(Term::atom(am::error));
-    "lcnt_collect" / 0 Plain => |_, _| Ok(Term::atom(am::error));
-    "lcnt_control" / 1 Plain => |_, _| badarg();
-    "lcnt_control" / 2 Plain => |_, _| badarg();
     "disassemble" / 1 Plain => |_, _| Ok(Term::FALSE);
 }}
 

@@ -243,7 +243,7 @@ fn simple(ctx: &mut Ctx<'_>, key: Atom) -> Option<Term> {
         am::lock_checking => Term::bool(cfg!(debug_assertions)),
         // Its name and version, of which OTP says so where it does not know them.
         am::c_compiler_used => ctx.tuple(&[Term::UNDEFINED, Term::UNDEFINED]),
-        am::lock_counting => Term::FALSE,
+        am::lock_counting => Term::bool(myriad_sync::profile::enabled()),
         // What a C compiler was told, and what OTP's configuration found out for it: none here.
         am::compile_info => {
             let empty = [am::ldflags, am::cflags, am::config_h].map(|key| (key, Term::NIL));

@@ -1,5 +1,6 @@
 //! What `system_flag/2`, `system_monitor/2` and `system_profile/2` set and nothing but their readers looks at.
 
+use super::locks::LockProfile;
 use myriad_sync::{LockClass, Mutex, MutexGuard};
 use myriad_term::{Atom, Term};
 use myriad_vm::Vm;
@@ -39,6 +40,8 @@ pub struct State {
     pub monitor: Option<Watch>,
     /// `system_profile/2`
     pub profile: Option<Watch>,
+    /// What `lcnt` has set.
+    pub locks: LockProfile,
 }
 
 static CLASS: LockClass = LockClass::new("system_state", 280);
@@ -57,6 +60,7 @@ impl Default for SystemState {
             last_exact_reductions: 0,
             monitor: None,
             profile: None,
+            locks: LockProfile::default(),
         };
         SystemState(Mutex::new(&CLASS, state))
     }
