@@ -182,6 +182,10 @@ impl Subsystem for Builtins {
         self.persistent_terms.all()
     }
 
+    fn locks(&self) -> Vec<(usize, Term)> {
+        Vec::new()
+    }
+
     fn statistic(&self, _: Statistic) -> usize {
         0
     }

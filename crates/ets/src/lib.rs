@@ -134,6 +134,13 @@ impl Subsystem for Tables {
         Vec::new()
     }
 
+    fn locks(&self) -> Vec<(usize, Term)> {
+        let of = |table: &table::Table| {
+            table.locks().into_iter().map(|lock| (lock, Term::atom(table.name()))).collect::<Vec<_>>()
+        };
+        self.registry.all().iter().flat_map(|table| of(table)).collect()
+    }
+
     fn statistic(&self, which: Statistic) -> usize {
         match which {
             Statistic::Tables => self.registry.count(),

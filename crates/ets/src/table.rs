@@ -77,7 +77,7 @@ use myriad_sync::{
 use myriad_term::hash::table_hash;
 use myriad_term::{Atom, Pid, RefNumbers, TermRef};
 use myriad_vm::{Process, Vm};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 static ROWS_CLASS: LockClass = LockClass::nested("db_tab", 720);
@@ -284,6 +284,22 @@ impl Table {
             slices,
             fixed: CachePadded::new(AtomicUsize::new(0)),
         }
+    }
+
+    /// The identities of its locks, but for the trees of a store of several.
+    pub fn locks(&self) -> Vec<usize> {
+        let locks = RefCell::new(vec![self.heir.identity(), self.fixations.identity()]);
+        match &self.store {
+            Store::Hash(shards) => {
+                shards.sum(|shard| {
+                    locks.borrow_mut().push(shard.lock().identity());
+                    0
+                });
+            }
+            Store::Tree(tree) => locks.borrow_mut().push(tree.lock().identity()),
+            Store::Adapting(_) => {}
+        }
+        locks.into_inner()
     }
 
     /// Its name (known by it or not).

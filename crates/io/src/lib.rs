@@ -91,6 +91,10 @@ impl Subsystem for Io {
         Vec::new()
     }
 
+    fn locks(&self) -> Vec<(usize, Term)> {
+        self.ports.get().map(port::locks).unwrap_or_default()
+    }
+
     fn statistic(&self, which: Statistic) -> usize {
         let Some(ports) = self.ports.get() else { return 0 };
         match which {

@@ -167,6 +167,11 @@ pub fn start(vm: &'static Vm, place: &'static OnceLock<System>) -> Result<(), St
     Ok(())
 }
 
+/// The lock of each port, by its identity in the lock profile, with the port.
+pub fn locks(system: &System) -> Vec<(usize, Term)> {
+    system.all().iter().map(|port| (port.state.identity(), port.id.term())).collect()
+}
+
 /// Waits until all ports have written their output, as long as some of it is written.
 pub fn flush_all(system: &System) {
     use std::time::{Duration, Instant};

@@ -102,6 +102,10 @@ impl Subsystem for Functions {
         Vec::new()
     }
 
+    fn locks(&self) -> Vec<(usize, Term)> {
+        Vec::new()
+    }
+
     fn statistic(&self, _: Statistic) -> usize {
         0
     }

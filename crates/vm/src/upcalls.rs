@@ -192,6 +192,9 @@ pub trait Subsystem: Send + Sync {
     /// Terms that it keeps for all processes, with their keys: a crash dump has a section of them.
     fn persistent_terms(&self) -> Vec<(Term, Term)>;
 
+    /// The locks of what programs can name (a table, a port), by their identity in the lock profile, each with that name: an immediate term.
+    fn locks(&self) -> Vec<(usize, Term)>;
+
     /// A statistic; 0 if it does not keep this one.
     fn statistic(&self, which: Statistic) -> usize;
 }

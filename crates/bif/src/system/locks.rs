@@ -172,12 +172,14 @@ fn collect(ctx: &mut Ctx<'_>) -> BifResult {
     ctx.make_room(32 + by_lock.len() * 16 + places * (24 + 3 * (PLACES + 6)))?;
     let mut of_class = BTreeMap::<&str, usize>::new();
     by_lock.keys().for_each(|(class, ..)| *of_class.entry(class).or_default() += 1);
+    let names: BTreeMap<usize, Term> = ctx.vm.subsystems().flat_map(|one| one.locks()).collect();
     let mut locks = Term::NIL;
     for ((class, lock, kind), places) in by_lock.into_iter().rev() {
         let stats: Vec<Term> = places.iter().map(|((file, line), counts)| stats(ctx, file, *line, counts)).collect();
         let stats = ctx.list(&stats);
         let id = match lock {
             0 => named("others"),
+            lock if names.contains_key(&lock) => names[&lock],
             _ if of_class[class] == 1 => Term::UNDEFINED,
             lock => ctx.uint(lock as u64),
         };
