@@ -35,8 +35,40 @@ static ON: AtomicBool = AtomicBool::new(false);
 /// How often the profile has been switched on.
 static TIMES_ON: AtomicU64 = AtomicU64::new(0);
 
-/// How many threads wait for a lock. Written by those that wait, so that a holder need not look for them where there are none.
-static WAITING: AtomicUsize = AtomicUsize::new(0);
+/// A lock that a thread waits for, and since when; 0: none.
+struct Awaited {
+    lock: AtomicUsize,
+    since_ns: AtomicU64,
+}
+
+/// Those that wait, in the place of their lock's address: one for each place, the first that comes. So a holder looks at one
+/// place, however many threads there are; and a wait may go unseen.
+///
+/// Relaxed throughout: hints. Two that write a place at once, or a look in between, may mix up two waits, and one figure is wrong.
+static AWAITED: [Awaited; 64] = [const { Awaited { lock: AtomicUsize::new(0), since_ns: AtomicU64::new(0) } }; 64];
+
+impl Awaited {
+    fn of(lock: usize) -> &'static Awaited {
+        &AWAITED[(lock >> 4 ^ lock >> 10) % AWAITED.len()]
+    }
+
+    fn begin(&self, lock: usize, since_ns: u64) -> bool {
+        let first = self.lock.load(Relaxed) == 0;
+        if first {
+            self.since_ns.store(since_ns, Relaxed);
+            self.lock.store(lock, Relaxed);
+        }
+        first
+    }
+
+    fn end(&self) {
+        self.lock.store(0, Relaxed);
+    }
+
+    fn since(&self, lock: usize) -> Option<u64> {
+        (self.lock.load(Relaxed) == lock).then(|| self.since_ns.load(Relaxed))
+    }
+}
 
 /// Acquisitions by threads that have no table: those that are ending, and those beyond [`table::MOST_THREADS`].
 static UNCOUNTED: AtomicU64 = AtomicU64::new(0);
@@ -160,12 +192,12 @@ fn contended<G>(class: &&'static LockClass, how: How, site: Site, wait: impl FnO
     let Some(table) = enabled().then(Table::own).flatten() else { return wait() };
     let since = now_ns();
     let lock = identity(class);
-    table.wait_for(lock, since);
-    // Relaxed: a hint for holders; one that does not see it yet has been told of a wait a little too late.
-    WAITING.fetch_add(1, Relaxed);
+    let awaited = Awaited::of(lock);
+    let first = awaited.begin(lock, since);
     let guard = wait();
-    WAITING.fetch_sub(1, Relaxed);
-    table.wait_for(0, 0);
+    if first {
+        awaited.end();
+    }
     let taken = now_ns();
     table.waited(&Key { class, lock, how, site }, taken - since, taken, TIMES_ON.load(Relaxed));
     guard
@@ -204,10 +236,7 @@ fn released(class: &&'static LockClass, how: How, site: Site) {
     {
         entry.held(now_ns().saturating_sub(since));
     }
-    // Relaxed: a hint, as in `contended`.
-    if WAITING.load(Relaxed) != 0
-        && let Some(since) = table::longest_wait_for(key.lock)
-    {
+    if let Some(since) = Awaited::of(key.lock).since(key.lock) {
         entry.kept(now_ns().saturating_sub(since));
     }
 }
@@ -323,23 +352,32 @@ mod tests {
     fn a_wait_is_told_by_both_sides() {
         static BUSY: LockClass = LockClass::new("busy", 1);
         const MS: Duration = Duration::from_millis(20);
-        let lock = Mutex::new(&BUSY, ());
-        let rows = profiled(&BUSY, || {
-            std::thread::scope(|scope| {
-                let held = lock.lock();
-                let waiter = scope.spawn(|| {
+        // A waiter of another test may have the lock's place: then with another lock.
+        let locks: Vec<Mutex<()>> = (0..64).map(|_| Mutex::new(&BUSY, ())).collect();
+        let attempt = |lock: &Mutex<()>| {
+            let mut seen = false;
+            let mut rows = profiled(&BUSY, || {
+                std::thread::scope(|scope| {
                     let held = lock.lock();
+                    let waiter = scope.spawn(|| {
+                        let held = lock.lock();
+                        std::thread::sleep(MS);
+                        drop(held);
+                    });
+                    let begun = std::time::Instant::now();
+                    while !seen && begun.elapsed() < Duration::from_secs(1) {
+                        seen = super::Awaited::of(lock.identity()).since(lock.identity()).is_some();
+                        std::thread::yield_now();
+                    }
                     std::thread::sleep(MS);
                     drop(held);
+                    waiter.join().unwrap();
                 });
-                while super::WAITING.load(std::sync::atomic::Ordering::Relaxed) == 0 {
-                    std::thread::yield_now();
-                }
-                std::thread::sleep(MS);
-                drop(held);
-                waiter.join().unwrap();
             });
-        });
+            rows.retain(|row| row.lock == lock.identity());
+            seen.then_some(rows)
+        };
+        let rows = locks.iter().find_map(attempt).expect("a lock whose place is free");
         let least = MS.as_nanos() as u64;
         let [holder] = &rows.iter().filter(|row| row.counts.collisions == 0).collect::<Vec<_>>()[..] else {
             panic!("{rows:?}")

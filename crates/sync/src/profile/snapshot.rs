@@ -21,9 +21,9 @@ pub struct Counts {
     pub held: u64,
     /// How long they lasted, altogether.
     pub held_ns: u64,
-    /// Holds at whose end somebody else waited for the lock.
+    /// Holds at whose end somebody else was seen to wait for the lock.
     pub kept: u64,
-    /// How long the first of those who waited had waited then, altogether.
+    /// How long that one had waited then, altogether.
     pub kept_ns: u64,
     /// The waits by duration ([`BUCKETS`]).
     pub waits: [u64; BUCKETS],

@@ -156,9 +156,6 @@ struct Timed {
 pub(super) struct Table {
     entries: Box<[Entry]>,
     folded: Box<[Entry]>,
-    /// The lock that the thread waits for; 0: none.
-    awaited: AtomicUsize,
-    awaited_since_ns: AtomicU64,
     timed: [Timed; TIMED],
     /// How many of them are in use.
     timed_now: AtomicUsize,
@@ -177,8 +174,6 @@ impl Table {
             entries: (0..ENTRIES).map(|_| Entry::new()).collect(),
             // One more, for what is left out; it has no class, and so is no row.
             folded: (0..=FOLDED).map(|_| Entry::new()).collect(),
-            awaited: AtomicUsize::new(0),
-            awaited_since_ns: AtomicU64::new(0),
             timed: std::array::from_fn(timed),
             timed_now: AtomicUsize::new(0),
             timed_next: AtomicUsize::new(0),
@@ -226,13 +221,6 @@ impl Table {
             add(&self.left_out, 1);
             rest
         })
-    }
-
-    /// The thread waits for this lock since then.
-    pub(super) fn wait_for(&self, lock: usize, since_ns: u64) {
-        // Relaxed: a hint for the holder, who may see the one without the other.
-        self.awaited_since_ns.store(since_ns, Relaxed);
-        self.awaited.store(lock, Relaxed);
     }
 
     /// Counts a wait, after which the thread has had the lock since `taken_ns`.
@@ -299,14 +287,6 @@ pub(super) fn each() -> impl Iterator<Item = (usize, &'static Table)> {
         // SAFETY: as in `own`.
         unsafe { table.load(Acquire).cast_const().as_ref() }.map(|table| (thread, table))
     })
-}
-
-/// Since when a thread has waited for this lock; of several, the one that came first.
-#[cold]
-pub(super) fn longest_wait_for(lock: usize) -> Option<u64> {
-    // Relaxed: hints (`wait_for`).
-    let waits = each().filter(|(_, table)| table.awaited.load(Relaxed) == lock);
-    waits.map(|(_, table)| table.awaited_since_ns.load(Relaxed)).filter(|since| *since != 0).min()
 }
 
 #[cfg(all(test, not(loom)))]
