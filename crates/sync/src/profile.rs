@@ -35,7 +35,7 @@ static ON: AtomicBool = AtomicBool::new(false);
 /// How often the profile has been switched on.
 static TIMES_ON: AtomicU64 = AtomicU64::new(0);
 
-/// A lock that a thread waits for, and since when; 0: none.
+/// A lock that a thread waits for (0: none), and since when, or when it was last given back.
 struct Awaited {
     lock: AtomicUsize,
     since_ns: AtomicU64,
@@ -65,8 +65,13 @@ impl Awaited {
         self.lock.store(0, Relaxed);
     }
 
-    fn since(&self, lock: usize) -> Option<u64> {
-        (self.lock.load(Relaxed) == lock).then(|| self.since_ns.load(Relaxed))
+    fn is_for(&self, lock: usize) -> bool {
+        self.lock.load(Relaxed) == lock
+    }
+
+    /// For how long the hold that ends now has kept somebody waiting: each part of a wait counts for one hold.
+    fn end_hold(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_sub(self.since_ns.swap(now_ns, Relaxed))
     }
 }
 
@@ -236,8 +241,9 @@ fn released(class: &&'static LockClass, how: How, site: Site) {
     {
         entry.held(now_ns().saturating_sub(since));
     }
-    if let Some(since) = Awaited::of(key.lock).since(key.lock) {
-        entry.kept(now_ns().saturating_sub(since));
+    let awaited = Awaited::of(key.lock);
+    if awaited.is_for(key.lock) {
+        entry.kept(awaited.end_hold(now_ns()));
     }
 }
 
@@ -366,7 +372,7 @@ mod tests {
                     });
                     let begun = std::time::Instant::now();
                     while !seen && begun.elapsed() < Duration::from_secs(1) {
-                        seen = super::Awaited::of(lock.identity()).since(lock.identity()).is_some();
+                        seen = super::Awaited::of(lock.identity()).is_for(lock.identity());
                         std::thread::yield_now();
                     }
                     std::thread::sleep(MS);

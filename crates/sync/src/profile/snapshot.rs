@@ -23,7 +23,7 @@ pub struct Counts {
     pub held_ns: u64,
     /// Holds at whose end somebody else was seen to wait for the lock.
     pub kept: u64,
-    /// How long that one had waited then, altogether.
+    /// How long they kept it waiting, altogether: since its wait began, or the hold before ended.
     pub kept_ns: u64,
     /// The waits by duration ([`BUCKETS`]).
     pub waits: [u64; BUCKETS],
