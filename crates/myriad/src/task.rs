@@ -411,6 +411,10 @@ impl Subsystem for Tasks {
         Vec::new()
     }
 
+    fn locks(&self) -> Vec<(usize, Term)> {
+        Vec::new()
+    }
+
     fn statistic(&self, _: Statistic) -> usize {
         0
     }

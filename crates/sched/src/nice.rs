@@ -90,13 +90,13 @@ mod tests {
         let own = || unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) } - os::of_vm();
         let body = move || {
             let mut niceness = Niceness::of_new_thread();
-            [Priority::Low, Priority::Normal, Priority::High].map(|priority| {
+            [Priority::LOW, Priority::NORMAL, Priority::HIGH].map(|priority| {
                 niceness.become_that_of(priority);
                 own()
             })
         };
         let [low, normal, high] = myriad_sync::thread::spawn("nice", body).expect("a thread").join().expect("no panic");
-        assert_eq!((low, normal), (if may_rise() { offset(Priority::Low) } else { 0 }, 0));
-        assert!([0, offset(Priority::High)].contains(&high), "{high}");
+        assert_eq!((low, normal), (if may_rise() { offset(Priority::LOW) } else { 0 }, 0));
+        assert!([0, offset(Priority::HIGH)].contains(&high), "{high}");
     }
 }
