@@ -69,7 +69,8 @@ pub fn main(words: &[String]) -> Done {
     let build = top().join("target/tests");
     let out = if record { tests.join("expected") } else { build.join("out") };
     let flags = [
-        schedulers.map(|n| format!("+S {n}:{n}")),
+        // Without compaction: so many are to work side by side.
+        schedulers.map(|n| format!("+S {n}:{n} +scl false")),
         yields.map(|seed| format!("+JMyields {seed}")),
         migrate.map(|seed| format!("+JMmigrate {seed}")),
     ];

@@ -93,7 +93,7 @@ binding() ->
 
 priorities() ->
     [t:c(["priority ", io_lib:format("~0p", [V])], fun() -> process_flag(priority, V) end)
-     || V <- [max, high, low, normal, x, 1]],
+     || V <- [max, high, low, normal, x, 32]],
     %% One scheduler, four processes ready before any of them runs: in order of priority, and a low one is not starved.
     erlang:system_flag(schedulers_online, 1),
     Self = self(),

@@ -43,7 +43,7 @@ main() ->
     t:c(initial_calls, fun() -> F = fun() -> receive stop -> ok end end, [begin I = process_info(Q, initial_call), exit(Q, kill), setelement(2, I, element(2, I)) end || Q <- [spawn(?MODULE, wait, [S]), spawn(erlang, apply, [F, []]), spawn(lists, map, [fun(_) -> F() end, [1]])]] end),
     t:flush(10),
 
-    Flags = [{trap_exit, [true, false, x, 1]}, {priority, [low, normal, high, max, x, 1]}, {error_handler, [error_handler, other, 1]},
+    Flags = [{trap_exit, [true, false, x, 1]}, {priority, [low, normal, high, max, x, 32]}, {error_handler, [error_handler, other, 1]},
              {min_heap_size, [0, 233, 234, 1000, 100000, -1, a, 1 bsl 62, 1 bsl 70]}, {min_bin_vheap_size, [0, 46422, 50000, -1, a, 1 bsl 70]},
              {fullsweep_after, [0, 5, 65535, 100000, -1, a]}, {message_queue_data, [on_heap, off_heap, x]}, {sensitive, [true, false, x]},
              {save_calls, [0, 10, 10000, 10001, -1, a]}, {scheduler, [0, 1, 100000, -1, a]}, {async_dist, [true, false]}, {monitor_nodes, [true, true, false, false, x]},

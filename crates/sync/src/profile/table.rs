@@ -1,6 +1,6 @@
 //! A thread's table of what it did to locks.
 //!
-//! PT1. The thread whose number a table has ([`slot`](crate::slot)) writes it alone, by loads and stores; all others only read. When the number passes
+//! PT1. The thread whose number a table has ([`slot`]) writes it alone, by loads and stores; all others only read. When the number passes
 //!      to another thread, the table does.
 //! PT2. An entry's key is written once, its class last; so who finds a class finds the rest of the key.
 //! PT3. Tables and entries stay for good, in bounded number. What finds no entry of its own any more is counted for its class
