@@ -170,6 +170,7 @@ static FLAGS: &[Flag] = &[
     flag("JDdump", Value::Required, |_, v| one_of(v, BOOLEANS, "bad +JDdump flag")),
     // Myriad's own.
     flag("JMintrinsics", Value::Required, |p, v| truth(&mut p.config.intrinsics, v, "bad +JMintrinsics flag")),
+    flag("JMcache", Value::Required, |p, v| truth(&mut p.config.tuning.caches, v, "bad +JMcache flag")),
     flag("JMyields", Value::Required, |p, v| {
         p.config.yields = v.parse().ok();
         number(v, 0, u64::MAX, "bad +JMyields seed")

@@ -5,7 +5,6 @@
 //! OTP's policy of balancing. A search ([`Tuning::search_ns`](crate::Tuning)) saves work that comes in short pauses the system calls of parking and
 //! waking, and an idle VM still sleeps.
 
-use crate::Runtime;
 use crate::books::{Move, Position};
 use crate::current::{is_current, leave_scheduler, set_current};
 use crate::local::Local;
@@ -13,6 +12,7 @@ use crate::r13b04;
 use crate::run_queue::{RunQueue, Shared};
 use crate::schedulers::Schedulers;
 use crate::tuning::Wakes;
+use crate::{Runtime, SLICE_OVERHEAD, SLICE_REDUCTIONS};
 use myriad_process::{Priority, Process};
 use myriad_sync::atomic::Ordering;
 use myriad_sync::idle;
@@ -45,6 +45,8 @@ pub struct Dispatcher<R: Runtime> {
     /// It has found nothing to run since it last ran something.
     is_idle: bool,
     position: Position,
+    /// Reductions of the slices that have followed each other by the worker cache (sched.run_queue/R6).
+    chain: Cell<u32>,
     /// For how many slices others have waited here, where they are to ([`Wakes::Late`]).
     waited: Cell<u32>,
     /// It stays on the thread that has made it (sched.run_queue/R3).
@@ -99,6 +101,7 @@ impl<R: Runtime> Dispatcher<R> {
             counted: false,
             is_idle: false,
             position: Position::default(),
+            chain: Cell::new(0),
             waited: Cell::new(0),
             stays: PhantomData,
         })
@@ -122,8 +125,12 @@ impl<R: Runtime> Dispatcher<R> {
         if self.all.past().is_some() {
             return self.own.pop_shared();
         }
+        let cached_first = self.chain.get() < SLICE_REDUCTIONS as u32;
         // SAFETY: sched.run_queue/R3: this is the queue's one dispatcher, which stays on its thread.
-        let (process, shared) = unsafe { self.own.pop_own(self.all.active() > 1) };
+        let (process, was_cached, shared) = unsafe { self.own.pop_own(self.all.active() > 1, cached_first) };
+        if !was_cached {
+            self.chain.set(0);
+        }
         self.all_may_take(shared);
         process
     }
@@ -177,9 +184,12 @@ impl<R: Runtime> Dispatcher<R> {
         }
     }
 
-    /// A slice that has used so many reductions is over; `others_waited`: processes of this queue have, for about a slice.
+    /// A slice that has used so many reductions is over; `waits`: its process does now; `others_waited`: processes of this queue have, for about a slice.
     #[inline]
-    pub fn after_slice(&self, used: u64, priority: Priority, others_waited: bool) {
+    pub fn after_slice(&self, used: u64, priority: Priority, waits: bool, others_waited: bool) {
+        // A process that does not wait gives its partner no turn of its own.
+        let chain = if waits { self.chain.get().saturating_add(used as u32 + SLICE_OVERHEAD) } else { u32::MAX };
+        self.chain.set(chain);
         let own = self.own();
         own.load.count_slice(used);
         self.all.ledger.of(self.id).ran(used, priority);

@@ -96,7 +96,9 @@ mod tests {
             })
         };
         let [low, normal, high] = myriad_sync::thread::spawn("nice", body).expect("a thread").join().expect("no panic");
-        assert_eq!((low, normal), (if may_rise() { offset(Priority::LOW) } else { 0 }, 0));
+        // A niceness is 19 at most, wherever the VM begins.
+        let lowest = offset(Priority::LOW).min(19 - os::of_vm());
+        assert_eq!((low, normal), (if may_rise() { lowest } else { 0 }, 0));
         assert!([0, offset(Priority::HIGH)].contains(&high), "{high}");
     }
 }

@@ -11,7 +11,9 @@ pub(crate) struct Private<T> {
     front: Levels<T>,
     /// What came while some of its priority was shared.
     back: Levels<T>,
-    /// All of both, by band.
+    /// The worker cache (Hedqvist 1998, 5.2.8): one that runs next, before all of its level.
+    cached: Option<(usize, T)>,
+    /// All of these, by band.
     counts: [usize; BANDS],
     len: usize,
     /// Those of them that are bound to this scheduler.
@@ -22,6 +24,7 @@ pub(crate) struct Private<T> {
 impl<T> Default for Private<T> {
     fn default() -> Self {
         Private {
+            cached: None,
             front: Levels::default(),
             back: Levels::default(),
             counts: [0; BANDS],
@@ -72,6 +75,36 @@ impl<T> Private<T> {
             self.join(level);
             self.front.change(level, |front| front.push_back(one));
         }
+    }
+
+    /// Puts one in the worker cache, if that is empty.
+    #[inline]
+    pub(crate) fn cache(&mut self, level: usize, one: T) -> Result<(), T> {
+        if self.cached.is_some() {
+            return Err(one);
+        }
+        self.count(level, 1);
+        self.cached = Some((level, one));
+        Ok(())
+    }
+
+    /// Is there one in the worker cache?
+    #[inline]
+    pub(crate) fn has_cached(&self) -> bool {
+        self.cached.is_some()
+    }
+
+    /// Takes out the one in the worker cache.
+    #[inline]
+    pub(crate) fn take_cached(&mut self) -> Option<(usize, T)> {
+        let (level, one) = self.cached.take()?;
+        self.count(level, -1);
+        Some((level, one))
+    }
+
+    /// The one in the worker cache, to look at.
+    pub(crate) fn cached(&self) -> Option<&(usize, T)> {
+        self.cached.as_ref()
     }
 
     /// The one that runs next, if nothing of another level than that of `normal` waits, nothing is shared, and there is any.

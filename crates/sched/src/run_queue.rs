@@ -23,6 +23,9 @@
 //!     so if all of it is bound, or one scheduler alone is active. Of each priority some is shared each slice's time.
 //! R5. Who makes a waiting process more urgent stores that first and then asks each scheduler to sort anew, which takes the request
 //!     before its next process (sync.request/RQ1): it finds the process in its queue, or adds it later by its new urgency.
+//! R6. What the process that runs has woken may stand in the worker cache, of one place. It runs next if that process waits then, and nothing
+//!     more urgent does; as long as the slices of such a chain are no more than one whole slice together. Otherwise it goes to the end of
+//!     its level. It is private, and counts as what the scheduler runs next: all else may be shared.
 
 use crate::current::is_current;
 use crate::load::Load;
@@ -129,11 +132,14 @@ impl<R: Runtime> RunQueue<R> {
         self.private.with(|private| {
             // SAFETY: R3, the caller's promise; nothing here changes it.
             let private = unsafe { &*private };
+            let seen = |level| Priority::of_level(level).unwrap_or(Priority::LOW);
+            if let Some((level, one)) = private.cached() {
+                look(seen(*level), one.process());
+            }
             for level in bits(private.occupied() | shared.levels.occupied()) {
                 let (front, back) = private.ends(level);
                 let all = front.iter().chain(shared.levels.of(level)).chain(back);
-                let priority = Priority::of_level(level).unwrap_or(Priority::LOW);
-                all.for_each(|one| look(priority, one.process()));
+                all.for_each(|one| look(seen(level), one.process()));
             }
         });
     }
@@ -204,7 +210,7 @@ impl<R: Runtime> RunQueue<R> {
     pub fn pop(&self) -> Option<&'static Process<R>> {
         if is_current(self) {
             // SAFETY: R3: its dispatcher is on this thread.
-            return unsafe { self.pop_own(false) }.0;
+            return unsafe { self.pop_own(false, false) }.0;
         }
         self.pop_shared()
     }
@@ -338,17 +344,65 @@ impl<R: Runtime> RunQueue<R> {
         })
     }
 
-    /// Takes out the process that is to run next.
+    /// As [`RunQueue::push_own`], of a process that was woken by the one that runs: if none waits for that yet, it goes to the worker cache,
+    /// and runs before all of its level as soon as that one waits (R6).
     ///
     /// # Safety
     /// R3: the calling thread has the queue's dispatcher.
     #[inline]
-    pub(crate) unsafe fn pop_own(&self, shares: bool) -> (Option<&'static Process<R>>, Shared) {
+    pub(crate) unsafe fn push_next(&self, process: &Process<R>, shares: bool) -> Shared {
+        self.private.with_mut(|private| {
+            // SAFETY: R3, the caller's promise.
+            let private = unsafe { &mut *private };
+            let (level, one) = (process.queue_priority().level(), Runnable::<R>::new(process));
+            private.bound += usize::from(one.is_bound());
+            if let Err(one) = private.cache(level, one) {
+                private.push(level, one, self.is_shared(level));
+            }
+            self.count_own(level, private);
+            self.share(private, shares)
+        })
+    }
+
+    /// The one in the worker cache, if it goes before all that waits; else it goes behind those of its level.
+    #[inline]
+    fn take_cached(&self, private: &mut Private<Runnable<R>>, goes_first: bool) -> Option<Runnable<R>> {
+        let (level, one) = private.take_cached()?;
+        // Relaxed: a hint, as in `pop_any`.
+        let more_urgent = (private.occupied() | self.shared_levels.load(Ordering::Relaxed)) & ((1 << level) - 1) != 0;
+        if goes_first && !more_urgent && one.process().queue_priority().level() == level {
+            private.bound -= usize::from(one.is_bound());
+            self.count_own(level, private);
+            return Some(one);
+        }
+        let now = one.process().queue_priority().level();
+        private.push(now, one, self.is_shared(now));
+        self.count_own(level, private);
+        self.count_own(now, private);
+        None
+    }
+
+    /// Takes out the process that is to run next: that in the worker cache if `cached_first`, where nothing more urgent waits; and whether it
+    /// was that one.
+    ///
+    /// # Safety
+    /// R3: the calling thread has the queue's dispatcher.
+    #[inline]
+    pub(crate) unsafe fn pop_own(
+        &self,
+        shares: bool,
+        cached_first: bool,
+    ) -> (Option<&'static Process<R>>, bool, Shared) {
         self.private.with_mut(|private| {
             // SAFETY: R3, the caller's promise.
             let private = unsafe { &mut *private };
             if self.sorts_anew.take() {
                 self.sort_anew(private);
+            }
+            if private.has_cached()
+                && let Some(one) = self.take_cached(private, cached_first)
+            {
+                return (Some(one.taken()), true, self.share(private, shares));
             }
             let normal = Priority::NORMAL.level();
             // Relaxed: a hint; what comes to be shared meanwhile is taken the next time.
@@ -359,10 +413,10 @@ impl<R: Runtime> RunQueue<R> {
             } else {
                 self.pop_any(private)
             };
-            let Some(one) = one else { return (None, Shared(false)) };
+            let Some(one) = one else { return (None, false, Shared(false)) };
             private.bound -= usize::from(one.is_bound());
             self.count_own(level, private);
-            (Some(one.taken()), self.share(private, shares))
+            (Some(one.taken()), false, self.share(private, shares))
         })
     }
 
@@ -440,7 +494,7 @@ impl<R: Runtime> RunQueue<R> {
         let now = Shared(self.free_shared() == 0);
         // Relaxed: R1: this thread holds the lock under which it is written.
         let (bound, shared_bound) = (private.bound, self.bound.load(Ordering::Relaxed));
-        let mut runs_next = true;
+        let mut runs_next = !private.has_cached();
         for level in bits(private.occupied() | queue.levels.occupied()) {
             let all = private.of(level);
             if free(queue.levels.of(level), shared_bound) > 0 {

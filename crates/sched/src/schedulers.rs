@@ -222,6 +222,21 @@ impl<R: Runtime> Schedulers<R> {
         shared
     }
 
+    /// The same, of a process that a signal has woken: if a process runs here, it is that one's partner (sched.run_queue/R6).
+    #[inline]
+    fn push_woken_here(&self, id: usize, process: &Process<R>) -> Shared {
+        let own = &self[id];
+        if !self.tuning.caches || !own.load.is_running() || !is_current(own) {
+            return self.push_here(id, process);
+        }
+        // SAFETY: sched.run_queue/R3: `set_current` was told so on this thread.
+        let shared = unsafe { own.push_next(process, self.active() > 1) };
+        if shared == Shared(true) {
+            self.advertise(id);
+        }
+        shared
+    }
+
     /// Something has come to be shared here (sched/Q4).
     #[inline(never)]
     pub(crate) fn advertise(&self, id: usize) {
@@ -289,7 +304,7 @@ impl<R: Runtime> Schedulers<R> {
         match current() {
             Some(id) if !bound && (home == id || self[home % self.active()].worker.is_away()) => {
                 // In either queue the process runs.
-                let shared = self.push_here(id, process);
+                let shared = self.push_woken_here(id, process);
                 self.wake_for_more(id, shared);
             }
             _ if bound && self.enqueue_privately(process) => {}

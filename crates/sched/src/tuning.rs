@@ -1,6 +1,6 @@
 //! What the command line says of waking, searching and balancing.
 
-/// `+scl`, `+sub`, `+sbwt`, `+swt`.
+/// `+scl`, `+sub`, `+sbwt`, `+swt`, `+JMcache`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tuning {
     /// The number of active schedulers follows the work (`+scl true`, which `+sub true` excludes).
@@ -9,6 +9,8 @@ pub struct Tuning {
     pub search_ns: u64,
     /// When others are woken.
     pub wakes: Wakes,
+    /// A process that waits hands its core to the one that it has woken (`+JMcache`; Hedqvist 1998, 5.2.8).
+    pub caches: bool,
 }
 
 /// When a scheduler that has more to do than it runs wakes another.
@@ -24,7 +26,7 @@ pub enum Wakes {
 
 impl Default for Tuning {
     fn default() -> Tuning {
-        Tuning { compacts: true, search_ns: SEARCH_NS[3], wakes: Wakes::Medium }
+        Tuning { compacts: true, search_ns: SEARCH_NS[3], wakes: Wakes::Medium, caches: true }
     }
 }
 

@@ -18,7 +18,7 @@ use myriad_heap::meter::{self, Work};
 use myriad_process::Priority;
 use myriad_sched::dispatcher::{TRIM_AFTER, TRIM_REDUCTIONS};
 use myriad_sched::microstate::{self, State};
-use myriad_sched::{DirtyKind, Dispatcher, Local, Look, Pace, SLICE_REDUCTIONS, Search};
+use myriad_sched::{DirtyKind, Dispatcher, Local, Look, Pace, SLICE_OVERHEAD, SLICE_REDUCTIONS, Search};
 use myriad_sync::atomic::Ordering;
 use myriad_sync::thread::{self, CAN_SPAWN};
 use myriad_term::{am, binary};
@@ -28,8 +28,6 @@ use std::time::Duration;
 const SIGNALS_SHARE: i32 = SLICE_REDUCTIONS / 2;
 /// Reductions for which timers are fired at a time; processes run in between.
 const TIMERS_AT_ONCE: u32 = SLICE_REDUCTIONS as u32;
-/// What a slice costs apart from its reductions, in reductions: timers and time are looked at once in [`SLICE_REDUCTIONS`].
-const SLICE_OVERHEAD: u32 = 100;
 /// How long the busy scheduler of the sequential VM lets events of file descriptors lie (nanoseconds), as OTP's lets them lie for some
 /// thousand reductions.
 const POLL_EVERY_NS: u64 = 1_000_000;
@@ -383,7 +381,7 @@ impl Scheduler {
         self.untrimmed += u64::from(used);
         // Work has waited here for a whole slice, or for many short ones.
         let others_waited = end == SliceEnd::Yielded && self.unchecked >= SLICE_REDUCTIONS as u32;
-        self.dispatcher.after_slice(u64::from(used), priority, others_waited);
+        self.dispatcher.after_slice(u64::from(used), priority, end == SliceEnd::Waiting, others_waited);
     }
 }
 

@@ -131,16 +131,16 @@ impl Scheduler {
         let priority = task.process.priority();
         // Relaxed: a hint, as in the VM.
         task.process.home.store(self.local.id as u32, Ordering::Relaxed);
-        let used = run_slice(self.world, task, &self.local);
+        let (used, waits) = run_slice(self.world, task, &self.local);
         self.unchecked += used;
         let others_waited = self.unchecked >= SLICE_REDUCTIONS as u32;
-        self.dispatcher.after_slice(u64::from(used), priority, others_waited);
+        self.dispatcher.after_slice(u64::from(used), priority, waits, others_waited);
         Step::Ran
     }
 }
 
-/// Runs a slice of a task, on a scheduler or a private thread; its reductions.
-pub(super) fn run_slice(world: &'static World, task: &'static Task, local: &Local) -> u32 {
+/// Runs a slice of a task, on a scheduler or a private thread; its reductions, and whether the task waits then.
+pub(super) fn run_slice(world: &'static World, task: &'static Task, local: &Local) -> (u32, bool) {
     let process = &task.process;
     // What it does at the start of a slice in the VM; half of them take their signals later.
     if draw(2) == 0 {
@@ -155,6 +155,7 @@ pub(super) fn run_slice(world: &'static World, task: &'static Task, local: &Loca
     let end = task.slice(world, local);
     // What follows may give it to another thread.
     task.ends();
+    let waits = matches!(end, SliceEnd::Waiting);
     match end {
         SliceEnd::Yielded => world.goes_on(process),
         SliceEnd::Waiting => world.waits(process),
@@ -166,5 +167,5 @@ pub(super) fn run_slice(world: &'static World, task: &'static Task, local: &Loca
         }
         SliceEnd::Dirty(kind, job) => world.schedulers.enqueue_dirty(kind, priority, job),
     }
-    used
+    (used, waits)
 }

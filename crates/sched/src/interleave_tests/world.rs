@@ -158,7 +158,7 @@ impl World {
         let id = threads - 1 + thread;
         let local = Local::of_private_thread(threads, id, slots, &self.counts, &*self.schedulers.platform);
         self.schedulers
-            .run_private_thread(thread, local, |process, local, _| run_slice(self, self.task_of(process), local));
+            .run_private_thread(thread, local, |process, local, _| run_slice(self, self.task_of(process), local).0);
     }
 
     pub(super) fn now_ns(&self) -> u64 {
