@@ -25,7 +25,7 @@
 //!     before its next process (sync.request/RQ1): it finds the process in its queue, or adds it later by its new urgency.
 //! R6. What the process that runs has woken may stand in the worker cache, of one place. It runs next if that process waits then, and nothing
 //!     more urgent does; as long as the slices of such a chain are no more than one whole slice together. Otherwise it goes to the end of
-//!     its level. It is private, and counts as what the scheduler runs next: all else may be shared.
+//!     its level, before anything that the scheduler adds later, such as the process that has woken it. It is private, and counts as what the scheduler runs next: all else may be shared.
 
 use crate::current::is_current;
 use crate::load::Load;
@@ -336,6 +336,10 @@ impl<R: Runtime> RunQueue<R> {
         self.private.with_mut(|private| {
             // SAFETY: R3, the caller's promise.
             let private = unsafe { &mut *private };
+            // What was woken before this one runs before it.
+            if private.has_cached() {
+                self.empty_cache(private);
+            }
             private.bound += usize::from(process.is_bound());
             // Relaxed: what others add meanwhile may come before this one or after it.
             private.push(level, process, self.is_shared(level));
@@ -367,19 +371,27 @@ impl<R: Runtime> RunQueue<R> {
     /// The one in the worker cache, if it goes before all that waits; else it goes behind those of its level.
     #[inline]
     fn take_cached(&self, private: &mut Private<Runnable<R>>, goes_first: bool) -> Option<Runnable<R>> {
-        let (level, one) = private.take_cached()?;
+        let (level, one) = private.cached()?;
+        let level = *level;
         // Relaxed: a hint, as in `pop_any`.
         let more_urgent = (private.occupied() | self.shared_levels.load(Ordering::Relaxed)) & ((1 << level) - 1) != 0;
-        if goes_first && !more_urgent && one.process().queue_priority().level() == level {
-            private.bound -= usize::from(one.is_bound());
-            self.count_own(level, private);
-            return Some(one);
+        if !goes_first || more_urgent || one.process().queue_priority().level() != level {
+            self.empty_cache(private);
+            return None;
         }
-        let now = one.process().queue_priority().level();
-        private.push(now, one, self.is_shared(now));
+        let (_, one) = private.take_cached()?;
+        private.bound -= usize::from(one.is_bound());
         self.count_own(level, private);
-        self.count_own(now, private);
-        None
+        Some(one)
+    }
+
+    /// What is in the worker cache goes behind those of its level, which may be another by now.
+    fn empty_cache(&self, private: &mut Private<Runnable<R>>) {
+        let Some((before, one)) = private.take_cached() else { return };
+        let level = one.process().queue_priority().level();
+        private.push(level, one, self.is_shared(level));
+        self.count_own(before, private);
+        self.count_own(level, private);
     }
 
     /// Takes out the process that is to run next: that in the worker cache if `cached_first`, where nothing more urgent waits; and whether it
