@@ -295,7 +295,7 @@ miri:
 # What moves, frees, shares or builds objects, without the tests that take longest under miri for what they add.
 miri-short:
 	@tools/setup miri
-	@$(MIRI) -p myriad-sync --lib -- --skip indices_lead_to_segments --skip memory:: --skip machine::
+	@$(MIRI) -p myriad-sync --lib -- --skip indices_lead_to_segments --skip memory:: --skip machine:: --skip profile::
 	@$(MIRI) -p myriad-heap -p myriad-process --lib
 	@$(MIRI) -p myriad-term --lib -- alloc:: arena:: binary:: boxed:: copy:: copy_shared:: growing:: magic:: stack:: visited:: word:: \
 	    size::tests::sub_binaries map::tests::changes_one map::tests::equal_hashes map::tests::flat_maps map::tests::hash_maps \

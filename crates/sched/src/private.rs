@@ -60,6 +60,12 @@ impl<T> Private<T> {
         self.front.occupied() | self.back.occupied()
     }
 
+    /// The same, with that of the one in the worker cache.
+    #[inline]
+    pub(crate) fn levels(&self) -> u32 {
+        self.occupied() | self.cached.as_ref().map_or(0, |(level, _)| 1 << level)
+    }
+
     /// Those of a priority before what is shared of it, and those behind.
     pub(crate) fn ends(&self, level: usize) -> (&VecDeque<T>, &VecDeque<T>) {
         (self.front.of(level), self.back.of(level))

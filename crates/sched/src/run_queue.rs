@@ -183,7 +183,7 @@ impl<R: Runtime> RunQueue<R> {
     #[inline]
     pub fn has_any_of(&self, levels: u32) -> bool {
         // SAFETY: R3: its dispatcher is on this thread.
-        let own = || self.private.with(|private| unsafe { &*private }.occupied());
+        let own = || self.private.with(|private| unsafe { &*private }.levels());
         // Relaxed: a hint, as in `lengths`.
         self.shared_levels.load(Ordering::Relaxed) & levels != 0 || is_current(self) && own() & levels != 0
     }

@@ -325,7 +325,8 @@ mod tests {
 
     #[test]
     fn snapshots_subtract() {
-        let (early, mut late) = (profile(), profile());
+        let early = profile();
+        let mut late = early.clone();
         late.ns += 500;
         late.uncounted += 1;
         late.rows[1].counts.tries += 7;
