@@ -57,7 +57,7 @@ pub(crate) fn next_active(periods: &[Period], period: u64, at_begin: usize, now:
 }
 
 /// How far each queue has room for each priority: 1 = wholly (3.3.5).
-pub(crate) fn availability(periods: &[Period], history: &[[u64; HISTORY]]) -> Vec<[f64; BANDS]> {
+fn availability(periods: &[Period], history: &[[u64; HISTORY]]) -> Vec<[f64; BANDS]> {
     let mean = |queue: usize| history[queue].iter().sum::<u64>() as f64 / HISTORY as f64;
     let full: Vec<usize> = (0..periods.len()).filter(|queue| !periods[*queue].waited).collect();
     let all: f64 = full.iter().map(|queue| mean(*queue)).sum();
@@ -83,27 +83,65 @@ fn left_by_higher(period: &Period) -> [f64; BANDS] {
 }
 
 /// How many processes each queue is to have: the sum of the longest lengths by availability (3.3.5).
-pub(crate) fn limits(longest: &[usize], available: &[f64]) -> Vec<usize> {
+fn limits(longest: &[usize], available: &[f64]) -> Vec<usize> {
     let (sum, all) = (longest.iter().sum::<usize>() as f64, available.iter().sum::<f64>());
     available.iter().map(|share| if all > 0.0 { (sum * share / all) as usize } else { 0 }).collect()
 }
 
+/// What one of the two queues of a path is to do.
+pub(crate) struct Lead {
+    pub(crate) band: usize,
+    pub(crate) queue: usize,
+    pub(crate) end: End,
+    /// How many the queue is to have, and the other one.
+    pub(crate) limit: usize,
+    pub(crate) other_limit: usize,
+    /// The queue has no room for the band at all.
+    pub(crate) evacuates: bool,
+}
+
+/// The paths of all bands after such periods, where each queue worked through the second half of the last one.
+pub(crate) fn leads(periods: &[Period], history: &[[u64; HISTORY]]) -> Vec<Lead> {
+    let available = availability(periods, history);
+    let of_band = |band: usize| {
+        let longest: Vec<usize> = periods.iter().map(|period| period.longest[band]).collect();
+        let shares: Vec<f64> = available.iter().map(|of| of[band]).collect();
+        let limits = limits(&longest, &shares);
+        let ends = paths(&longest, &limits).into_iter().flat_map(Way::ends);
+        let lead = |(queue, end): (usize, End)| {
+            let (limit, other_limit) = (limits[queue], limits[end.other()]);
+            Lead { band, queue, end, limit, other_limit, evacuates: shares[queue] == 0.0 }
+        };
+        ends.map(lead).collect::<Vec<_>>()
+    };
+    (0..BANDS).flat_map(of_band).collect()
+}
+
 /// A migration path between two queues, and who of them knows of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Way {
+enum Way {
     Both { from: usize, to: usize },
     Push { from: usize, to: usize },
     Pull { from: usize, to: usize },
 }
 
 /// What a queue does by its path.
+#[derive(Clone, Copy)]
 pub(crate) enum End {
     Pushes(usize),
     Pulls(usize),
 }
 
+impl End {
+    fn other(self) -> usize {
+        match self {
+            End::Pushes(other) | End::Pulls(other) => other,
+        }
+    }
+}
+
 impl Way {
-    pub(crate) fn ends(self) -> Vec<(usize, End)> {
+    fn ends(self) -> Vec<(usize, End)> {
         match self {
             Way::Both { from, to } => vec![(from, End::Pushes(to)), (to, End::Pulls(from))],
             Way::Push { from, to } => vec![(from, End::Pushes(to))],
@@ -114,7 +152,7 @@ impl Way {
 
 /// The paths of one priority: the queue that is longest above its limit with the one that is farthest below, and so on; what is left
 /// over on either side begins anew with the first of the other (3.3.6).
-pub(crate) fn paths(longest: &[usize], limits: &[usize]) -> Vec<Way> {
+fn paths(longest: &[usize], limits: &[usize]) -> Vec<Way> {
     let surplus = |queue: &usize| longest[*queue] as i64 - limits[*queue] as i64;
     let mut queues: Vec<usize> = (0..longest.len()).filter(|queue| surplus(queue) != 0).collect();
     queues.sort_by_key(|queue| -surplus(queue));

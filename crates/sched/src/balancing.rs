@@ -1,8 +1,8 @@
 //! What is done with the [`books`](crate::books): they are kept, and checked, and lead to migration paths.
 
 use crate::Runtime;
-use crate::balance::{End, HISTORY, Period, Way, availability, limits, paths};
-use crate::books::{Lead, Memory, Move, Position, Seen, period};
+use crate::balance::{Period, leads};
+use crate::books::{Memory, Move, Position, Seen, period};
 use crate::schedulers::Schedulers;
 use myriad_process::priority::{ALL_BANDS, Band};
 use myriad_sync::atomic::Ordering::Relaxed;
@@ -17,7 +17,7 @@ impl<R: Runtime> Schedulers<R> {
         let run = books.all_reductions();
         if half != position.half {
             *position = Position { half, reductions: run };
-        } else if run - position.reductions >= period(self.online()) / 2 {
+        } else if run - position.reductions >= period(self.most_active()) / 2 {
             self.check_books();
         }
     }
@@ -43,7 +43,9 @@ impl<R: Runtime> Schedulers<R> {
         self.ledger.books.iter().flat_map(|books| &books.paths).for_each(|path| path.clear());
         let at_work = &periods[..active.min(most)];
         if at_work.iter().all(|period| !period.waited_in_half) {
-            self.set_paths(at_work, &memory.history);
+            for lead in leads(at_work, &memory.history) {
+                self.ledger.of(lead.queue).paths[lead.band].lead(&lead);
+            }
         }
         drop(memory);
         if next != active {
@@ -63,35 +65,18 @@ impl<R: Runtime> Schedulers<R> {
         }
     }
 
-    fn set_paths(&self, periods: &[Period], history: &[[u64; HISTORY]]) {
-        let available = availability(periods, history);
-        for band in ALL_BANDS.map(|band| band as usize) {
-            let longest: Vec<usize> = periods.iter().map(|period| period.longest[band]).collect();
-            let shares: Vec<f64> = available.iter().map(|of| of[band]).collect();
-            let limits = limits(&longest, &shares);
-            for (queue, end) in paths(&longest, &limits).into_iter().flat_map(Way::ends) {
-                let (other, pulls) = match end {
-                    End::Pulls(from) => (from, true),
-                    End::Pushes(to) => (to, false),
-                };
-                let lead = Lead { other, pulls, limit: limits[queue], other_limit: limits[other] };
-                self.ledger.of(queue).paths[band].lead(lead);
-            }
-        }
-    }
-
     /// What the paths of scheduler `id` have it take or give: the band, from which queue, to which, and how many. Asked once.
     pub(crate) fn moves(&self, id: usize) -> impl Iterator<Item = (Band, Move)> {
         ALL_BANDS.into_iter().filter_map(move |band| {
-            let lead = self.ledger.of(id).paths[band as usize].take()?;
+            let path = self.ledger.of(id).paths[band as usize].take()?;
             let long = |queue: usize| self.get(queue).map_or(0, |queue| queue.lengths()[band as usize]);
-            let (own, other) = (long(id), long(lead.other));
-            let many = if lead.pulls {
-                lead.limit.saturating_sub(own).min(other.saturating_sub(lead.other_limit))
+            let (own, other) = (long(id), long(path.other));
+            let many = if path.pulls {
+                path.limit.saturating_sub(own).min(other.saturating_sub(path.other_limit))
             } else {
-                own.saturating_sub(lead.limit).min(lead.other_limit.saturating_sub(other))
+                own.saturating_sub(path.limit).min(path.other_limit.saturating_sub(other))
             };
-            (many > 0).then_some((band, Move { other: lead.other, pulls: lead.pulls, many }))
+            (many > 0).then_some((band, Move { other: path.other, pulls: path.pulls, many }))
         })
     }
 }

@@ -10,13 +10,15 @@
 //! A scheduler that is active no more passes on what it has and what comes to it, so that little work runs on few schedulers, and the others
 //! sleep (*compaction*); without it (`+scl false`, `+sub true`) all are active.
 //!
-//! BK1. The books are written by their scheduler alone, so a load and a store count; who checks them gets figures that are already old. What has
+//! BK1. What is counted is written by its scheduler alone, so a load and a store count; who checks it gets figures that are already old. What has
 //!      grown since the last check is reckoned from what was read then, so nothing is ever set back.
+//! BK2. Paths are written by who checks, and taken by their scheduler. One that is taken while it changes may mix an old one and a new one: the
+//!      queue that it names exists, and too many or too few go there, once.
 
-use crate::balance::{HISTORY, Period, Rise, next_active};
+use crate::balance::{End, HISTORY, Lead, Period, Rise, next_active};
 use myriad_process::Priority;
 use myriad_process::priority::BANDS;
-use myriad_sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use myriad_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use myriad_sync::{CachePadded, LockClass, Mutex};
 
 static CLASS: LockClass = LockClass::new("balance", 580);
@@ -32,7 +34,7 @@ const NONE: usize = usize::MAX;
 pub(crate) struct Path {
     other: AtomicUsize,
     /// They come.
-    pulls: AtomicUsize,
+    pulls: AtomicBool,
     /// How many this queue is to have, and the other one.
     limit: AtomicUsize,
     other_limit: AtomicUsize,
@@ -40,14 +42,14 @@ pub(crate) struct Path {
 
 impl Default for Path {
     fn default() -> Path {
-        let [pulls, limit, other_limit] = Default::default();
-        Path { other: AtomicUsize::new(NONE), pulls, limit, other_limit }
+        let [limit, other_limit] = Default::default();
+        Path { other: AtomicUsize::new(NONE), pulls: AtomicBool::new(false), limit, other_limit }
     }
 }
 
 /// What a path says.
 #[derive(Clone, Copy)]
-pub(crate) struct Lead {
+pub(crate) struct Taken {
     pub(crate) other: usize,
     pub(crate) pulls: bool,
     pub(crate) limit: usize,
@@ -56,10 +58,15 @@ pub(crate) struct Lead {
 
 // Relaxed, all that follow: figures and hints; whoever follows a path takes the queue's lock.
 impl Path {
-    pub(crate) fn lead(&self, Lead { other, pulls, limit, other_limit }: Lead) {
-        self.pulls.store(usize::from(pulls), Relaxed);
-        self.limit.store(limit, Relaxed);
-        self.other_limit.store(other_limit, Relaxed);
+    /// It leads there from now on.
+    pub(crate) fn lead(&self, lead: &Lead) {
+        let (other, pulls) = match lead.end {
+            End::Pulls(from) => (from, true),
+            End::Pushes(to) => (to, false),
+        };
+        self.pulls.store(pulls, Relaxed);
+        self.limit.store(lead.limit, Relaxed);
+        self.other_limit.store(lead.other_limit, Relaxed);
         self.other.store(other, Relaxed);
     }
 
@@ -69,14 +76,14 @@ impl Path {
     }
 
     /// What it says, which it says once.
-    pub(crate) fn take(&self) -> Option<Lead> {
+    pub(crate) fn take(&self) -> Option<Taken> {
         let other = self.other.load(Relaxed);
         if other == NONE {
             return None;
         }
         self.other.store(NONE, Relaxed);
-        let [pulls, limit, other_limit] = [&self.pulls, &self.limit, &self.other_limit].map(|word| word.load(Relaxed));
-        Some(Lead { other, pulls: pulls == 1, limit, other_limit })
+        let [limit, other_limit] = [&self.limit, &self.other_limit].map(|word| word.load(Relaxed));
+        Some(Taken { other, pulls: self.pulls.load(Relaxed), limit, other_limit })
     }
 }
 

@@ -1,7 +1,7 @@
 //! What one scheduler does between two slices: it picks a process from its queue or steals one, balances queues, searches for work
 //! when it has none, and announces that it parks.
 //!
-//! The header of the crate has the states of a scheduler and the rules (sched/Q1 to Q3). Hedqvist 5.2.4 has this loop's ancestor, Zhang 3.3
+//! The header of the crate has the states of a scheduler and the rules (sched/Q1 to Q4). Hedqvist 5.2.4 has this loop's ancestor, Zhang 3.3
 //! OTP's policy of balancing. A search ([`Tuning::search_ns`](crate::Tuning)) saves work that comes in short pauses the system calls of parking and
 //! waking, and an idle VM still sleeps.
 
@@ -44,6 +44,7 @@ pub struct Dispatcher<R: Runtime> {
     counted: bool,
     /// It has found nothing to run since it last ran something.
     is_idle: bool,
+    /// Where it is in the periods of the balance.
     position: Position,
     /// Reductions of the slices that have followed each other by the worker cache (sched.run_queue/R6).
     chain: Cell<u32>,

@@ -147,15 +147,28 @@ impl<R: Runtime> Schedulers<R> {
         (before.min(active)..before.max(active)).for_each(|id| self.platform.unpark(id));
     }
 
-    /// One more is active, if one may be: work waits, and all that are have some. Gives its number.
+    /// One more is active, if one may be: work waits, and all that are have some. Gives its number; the caller unparks it.
     pub(crate) fn raise_active(&self) -> Option<usize> {
-        let one_more = |word| {
+        self.raise(|counts| counts.active + 1).map(|counts| counts.active)
+    }
+
+    /// Scheduler `id` is active, if it may be, and so are those with lower numbers.
+    #[cold]
+    pub(crate) fn activate(&self, id: usize) {
+        if let Some(before) = self.raise(|_| id + 1) {
+            (before.active..=id).for_each(|id| self.platform.unpark(id));
+        }
+    }
+
+    /// So many are active, if so many may be and fewer are; gives what was.
+    fn raise(&self, wanted: impl Fn(Counts) -> usize) -> Option<Counts> {
+        let raised = |word| {
             let counts = Counts::of(word);
-            (counts.active < counts.permitted).then(|| Counts { active: counts.active + 1, ..counts }.word())
+            let active = wanted(counts);
+            (counts.active < active && active <= counts.permitted).then(|| Counts { active, ..counts }.word())
         };
         // Relaxed: as in `active`.
-        let before = self.multi.counts.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
-        Some(Counts::of(before).active)
+        self.multi.counts.fetch_update(Ordering::Relaxed, Ordering::Relaxed, raised).ok().map(Counts::of)
     }
 
     /// Dirty CPU schedulers online.

@@ -11,7 +11,7 @@
 //!
 //! There are no ports here. Low processes have a queue of their own, where R13B04 had them among the normal ones.
 
-use crate::balance::{End, HISTORY, Period, Rise, Way, availability, limits, next_active, paths};
+use crate::balance::{End, HISTORY, Lead, Period, Rise, leads, next_active};
 use myriad_process::priority::BANDS;
 use myriad_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use myriad_sync::{CachePadded, LockClass, Mutex};
@@ -132,23 +132,17 @@ impl R13b04 {
     }
 
     pub(crate) fn set_paths(&self, periods: &[Period], history: &[[u64; HISTORY]]) {
-        let available = availability(periods, history);
-        for priority in 0..BANDS {
-            let longest: Vec<usize> = periods.iter().map(|period| period.longest[priority]).collect();
-            let shares: Vec<f64> = available.iter().map(|by_priority| by_priority[priority]).collect();
-            let limits = limits(&longest, &shares);
-            let way = |queue: usize| &self.books[queue].paths[priority];
-            for (from, to) in paths(&longest, &limits).into_iter().flat_map(Way::ends) {
-                match (from, to) {
-                    (from, End::Pushes(to)) => {
-                        way(from).to.store(to, Relaxed);
-                        way(from).evacuates.store(shares[from] == 0.0, Relaxed);
-                    }
-                    (to, End::Pulls(from)) => {
-                        way(to).from.store(from, Relaxed);
-                        way(to).limit.store(limits[to], Relaxed);
-                        way(to).from_limit.store(limits[from], Relaxed);
-                    }
+        for Lead { band, queue, end, limit, other_limit, evacuates } in leads(periods, history) {
+            let path = &self.books[queue].paths[band];
+            match end {
+                End::Pushes(to) => {
+                    path.to.store(to, Relaxed);
+                    path.evacuates.store(evacuates, Relaxed);
+                }
+                End::Pulls(from) => {
+                    path.from.store(from, Relaxed);
+                    path.limit.store(limit, Relaxed);
+                    path.from_limit.store(other_limit, Relaxed);
                 }
             }
         }

@@ -279,7 +279,7 @@ impl<R: Runtime> Schedulers<R> {
     pub(crate) fn place_of(&self, process: &Process<R>) -> Option<usize> {
         let id = process.bound_to().filter(|id| *id < self.permitted())?;
         if id >= self.active() {
-            self.set_active(id + 1);
+            self.activate(id);
         }
         Some(id)
     }

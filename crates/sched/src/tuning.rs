@@ -40,8 +40,8 @@ impl Tuning {
         self.search_ns = SEARCH_NS[value.min(SEARCH_NS.len() - 1)];
     }
 
-    /// `+swt`, by the place of the value in `very_low`, `low`, `medium`, `high`, `very_high`. OTP counts work that waits; the two last let four and
-    /// sixteen times as much go by as the one before them.
+    /// `+swt`, by the place of the value in `very_low`, `low`, `medium`, `high`, `very_high`. As OTP counts work that waits, `high` and `very_high`
+    /// let four and sixteen times as much go by as `medium`; how much that is there is not documented.
     pub fn set_wakes(&mut self, value: usize) {
         self.wakes = [Wakes::Soon, Wakes::Soon, Wakes::Medium, Wakes::Late(4), Wakes::Late(16)][value.min(4)];
     }

@@ -24,6 +24,8 @@ well_known! {
     dollar_dollar "$$"
     dollar_underscore "$_"
     end_of_table "$end_of_table"
+    myriad "myriad"
+    myriad_tasks "myriad_tasks"
     times "*"
     plus "+"
     append "++"

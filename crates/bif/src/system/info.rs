@@ -166,8 +166,11 @@ fn native_atomics(ctx: &mut Ctx<'_>) -> Term {
     ctx.list(&entries)
 }
 
+/// The built-in functions of OTP's modules: for those OTP's tools look for a file, which Myriad's own modules have none of.
 fn builtins(ctx: &mut Ctx<'_>) -> Term {
-    let all: Vec<_> = ctx.vm.bifs.all().filter(|(_, def)| !def.kind.is_nif()).map(|(mfa, _)| mfa).collect();
+    let is_own = |module: Atom| module == am::myriad || module == am::myriad_tasks;
+    let all = ctx.vm.bifs.all().filter(|(mfa, def)| !def.kind.is_nif() && !is_own(mfa.module));
+    let all: Vec<_> = all.map(|(mfa, _)| mfa).collect();
     let hibernate = myriad_term::Mfa { module: am::erlang, function: am::hibernate, arity: 3 };
     let mut list = Vec::with_capacity(all.len() + 1);
     // An instruction here.

@@ -60,7 +60,16 @@ fn category(class: &str) -> &'static str {
         _ if begins(&["db_", "meta_name_tab"]) => "db",
         _ if begins(&["port_", "poll_", "efile_", "prim_buffer", "zlib", "driver_", "terminal_"]) => "io",
         _ if begins(&["ptab_", "reg_tab"]) => "process",
-        _ if begins(&["run_queue", "dirty_run_queue", "balance_info", "multi_scheduling", "microstates"]) => {
+        _ if begins(&[
+            "run_queue",
+            "dirty_run_queue",
+            "balance",
+            "multi_scheduling",
+            "scheduler_",
+            "private_thread",
+            "microstates",
+        ]) =>
+        {
             "scheduler"
         }
         _ => "generic",
