@@ -8,6 +8,7 @@
 use crate::books::{Move, Position};
 use crate::current::{is_current, leave_scheduler, set_current};
 use crate::local::Local;
+use crate::lookout::Lookout;
 use crate::r13b04;
 use crate::run_queue::{RunQueue, Shared};
 use crate::schedulers::Schedulers;
@@ -44,6 +45,8 @@ pub struct Dispatcher<R: Runtime> {
     counted: bool,
     /// It has found nothing to run since it last ran something.
     is_idle: bool,
+    /// It has run something since it last searched: who was woken for nothing sleeps on.
+    has_run: Cell<bool>,
     /// Where it is in the periods of the balance.
     position: Position,
     /// Reductions of the slices that have followed each other by the worker cache (sched.run_queue/R6).
@@ -101,6 +104,7 @@ impl<R: Runtime> Dispatcher<R> {
             claimed: Cell::new(false),
             counted: false,
             is_idle: false,
+            has_run: Cell::new(true),
             position: Position::default(),
             chain: Cell::new(0),
             waited: Cell::new(0),
@@ -171,7 +175,9 @@ impl<R: Runtime> Dispatcher<R> {
         own.load.set_running(true);
         if self.is_idle {
             self.is_idle = false;
+            self.has_run.set(true);
             own.load.busy_from(self.all.platform.now_ns());
+            self.all.lookout.end(self.id);
         }
         self.make_up_for_others();
     }
@@ -192,6 +198,7 @@ impl<R: Runtime> Dispatcher<R> {
         let chain = if waits { self.chain.get().saturating_add(used as u32 + SLICE_OVERHEAD) } else { u32::MAX };
         self.chain.set(chain);
         let own = self.own();
+        own.gets_on();
         own.load.count_slice(used);
         self.all.ledger.of(self.id).ran(used, priority);
         own.load.set_running(false);
@@ -227,11 +234,42 @@ impl<R: Runtime> Dispatcher<R> {
     pub fn found_nothing(&mut self, now_ns: u64) {
         debug_assert!(!self.own().load.is_running(), "it runs something");
         self.is_idle = true;
+        self.own().gets_on();
         self.own().load.idle_from(now_ns);
         self.all.ledger.of(self.id).out_of_work();
         if let Some(past) = self.all.past() {
             past.out_of_work(self.id);
         }
+    }
+
+    /// It has found nothing to run: if others work, and there is no other lookout, it looks after those that are held up. Calls `held_up` with each of
+    /// them, has what is shared there in its own queue, and gives the nanoseconds after which it should look again.
+    pub fn keep_lookout(
+        &mut self,
+        now_ns: u64,
+        is_due: impl Fn(usize) -> bool,
+        held_up: impl Fn(usize),
+    ) -> Option<u64> {
+        let all = self.all;
+        let active = all.active();
+        let others_work = self.id < active && all.awake() > 1;
+        if !others_work || all.past().is_some() {
+            all.lookout.end(self.id);
+            return None;
+        }
+        if !all.lookout.begin(self.id) {
+            return None;
+        }
+        let waits = |id: usize| {
+            let queue = &all[id];
+            (id != self.id && (!queue.is_empty() || is_due(id))).then(|| queue.load.switches())
+        };
+        for other in all.lookout.look(now_ns, (0..active).map(waits)) {
+            all[other].set_held_up();
+            held_up(other);
+            all[other].take_over().iter().for_each(|one| self.push(one.process()));
+        }
+        Some(Lookout::interval_ns(all.len()))
     }
 
     /// If work waits that any scheduler may run, one that is idle is woken.
@@ -281,13 +319,14 @@ impl<R: Runtime> Dispatcher<R> {
         }
     }
 
-    /// Begins to search for work for a moment ([`Tuning::search_ns`](crate::Tuning)); `None` if another scheduler searches, or this one alone is active, or is not.
+    /// Begins to search for work for a moment ([`Tuning::search_ns`](crate::Tuning)); `None` if another scheduler searches, or this one alone is
+    /// active, or is not, or it has run nothing since it last searched.
     /// Schedulers of OTP R13B04 do not search. Who drives schedulers itself then has this one [`look`](Self::look) until the search is over,
     /// and lets it pause for [`SEARCH_PAUSES`] before each look.
     pub fn begin_search(&self, now_ns: u64, next_timer_ns: Option<u64>) -> Option<Search<R>> {
         let (all, active) = (self.all, self.all.active());
         let most = all.tuning.search_ns;
-        if active < 2 || self.id >= active || most == 0 || all.past().is_some() {
+        if active < 2 || self.id >= active || most == 0 || all.past().is_some() || !self.has_run.take() {
             return None;
         }
         let announced = all.idle.search(&self.own().worker)?;
@@ -389,6 +428,9 @@ impl<R: Runtime> Dispatcher<R> {
             // SAFETY: as in `pop`.
             let shared = unsafe { self.own.share_all_priorities() };
             self.all_may_take(shared);
+            if all.lookout.is_vacant() && all.has_idle() {
+                all.wake_idle(self.id);
+            }
         }
         all.keep_books(self.id, &mut self.position);
         for (band, Move { other, pulls, many }) in all.moves(self.id) {

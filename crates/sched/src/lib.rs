@@ -17,6 +17,8 @@
 //! | `books`, `balance`, `balancing` | what each has done in a period, and what follows from it for the next one |
 //! | [`r13b04`], `past` | OTP R13B04's way of sharing work, for the simulator |
 //! | [`dirty`] | the pools of dirty schedulers |
+//! | `wake_places` | on which processors threads wake |
+//! | `lookout` | what is done for a scheduler that does not get on |
 //! | [`tuning`] | what the command line says of all that |
 //! | `private_threads`, `seats`, `nice` | threads of the operating system that serve one process each |
 //! | [`multi`] | how many schedulers are online and active |
@@ -113,6 +115,7 @@ pub mod dispatcher;
 mod interleave_tests;
 pub mod load;
 pub mod local;
+mod lookout;
 pub mod microstate;
 pub mod multi;
 mod nice;
@@ -130,6 +133,7 @@ pub mod schedulers;
 mod seats;
 pub mod timers;
 pub mod tuning;
+mod wake_places;
 mod wheel;
 
 pub use binding::Binding;

@@ -1,6 +1,7 @@
 //! The platform below the scheduler: time, randomness and parking come only from here, so that the scheduler that is tested or
 //! simulated from a seed is the one that ships (docs/design.md, section 7).
 
+use crate::wake_places::WakePlaces;
 use myriad_sync::machine::{Capacity, Files, Place, Watch};
 use myriad_sync::thread::Instant;
 use std::os::fd::OwnedFd;
@@ -30,6 +31,10 @@ pub trait Platform: Send + Sync {
     fn park(&self, scheduler: usize, timeout: Option<Duration>);
     /// Wakes scheduler `scheduler`, or makes its next park return at once.
     fn unpark(&self, scheduler: usize);
+    /// As [`Platform::unpark`], by a scheduler that works on: the other one had better work beside it.
+    fn unpark_beside(&self, scheduler: usize) {
+        self.unpark(scheduler);
+    }
     /// From now on schedulers that park may wait for this as well.
     fn wait_for(&self, _: Box<dyn Readiness>) {}
     /// After a park: serves what it has met; `false` if that was nothing.
@@ -65,6 +70,7 @@ pub struct Threads {
     start: Instant,
     readiness: myriad_sync::OnceLock<Box<dyn Readiness>>,
     watch: Watch,
+    places: WakePlaces,
 }
 
 impl Threads {
@@ -72,7 +78,8 @@ impl Threads {
     pub fn new(schedulers: usize) -> Threads {
         let parkers = (0..schedulers).map(|_| myriad_sync::CachePadded::new(myriad_sync::Parker::new())).collect();
         let watch = Watch::new(Files::of_the_system());
-        Threads { parkers, start: Instant::now(), readiness: myriad_sync::OnceLock::new(), watch }
+        let places = WakePlaces::new(schedulers);
+        Threads { parkers, start: Instant::now(), readiness: myriad_sync::OnceLock::new(), watch, places }
     }
 }
 
@@ -105,10 +112,12 @@ impl Platform for Threads {
 
     fn park(&self, scheduler: usize, timeout: Option<Duration>) {
         let parker = &self.parkers[scheduler];
+        self.places.sleeps(scheduler);
         let waited = self.readiness.get().is_some_and(|r| r.wait(scheduler, timeout, &|| parker.take_notice()));
         if !waited {
             parker.park(timeout);
         }
+        self.places.is_up(scheduler, || self.now_ns());
     }
 
     fn unpark(&self, scheduler: usize) {
@@ -116,6 +125,11 @@ impl Platform for Threads {
         if let Some(readiness) = self.readiness.get() {
             readiness.wake(scheduler);
         }
+    }
+
+    fn unpark_beside(&self, scheduler: usize) {
+        self.places.wakes(scheduler, self.now_ns());
+        self.unpark(scheduler);
     }
 
     fn wait_for(&self, readiness: Box<dyn Readiness>) {

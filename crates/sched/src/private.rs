@@ -145,11 +145,14 @@ impl<T> Private<T> {
         Some(one)
     }
 
-    /// Takes what was shared of a level back: it comes behind the front and before the back.
-    pub(crate) fn take_back(&mut self, level: usize, shared: &mut VecDeque<T>) {
-        self.count(level, shared.len() as isize);
-        self.front.change(level, |front| front.append(shared));
-        self.join(level);
+    /// Takes the first of what is shared of a level back, at most so many: they come behind the front, and before the back.
+    pub(crate) fn take_back(&mut self, level: usize, shared: &mut VecDeque<T>, most: usize) {
+        let many = shared.len().min(most);
+        self.count(level, many as isize);
+        self.front.change(level, |front| front.extend(shared.drain(..many)));
+        if shared.is_empty() {
+            self.join(level);
+        }
     }
 
     /// Nothing is shared of a level: its two ends are one queue, in front.
@@ -167,6 +170,14 @@ impl<T> Private<T> {
         let before = self.front.of(level).len() as isize;
         let result = self.front.change(level, change);
         self.count(level, self.front.of(level).len() as isize - before);
+        result
+    }
+
+    /// Those of a level that stand behind what is shared of it, for `change` to take some out.
+    pub(crate) fn change_back<X>(&mut self, level: usize, change: impl FnOnce(&mut VecDeque<T>) -> X) -> X {
+        let before = self.back.of(level).len() as isize;
+        let result = self.back.change(level, change);
+        self.count(level, self.back.of(level).len() as isize - before);
         result
     }
 

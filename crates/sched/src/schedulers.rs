@@ -4,6 +4,7 @@ use crate::Runtime;
 use crate::books::Ledger;
 use crate::current::{current, is_current};
 use crate::dirty::DirtyPools;
+use crate::lookout::Lookout;
 use crate::multi::Multi;
 use crate::places::Places;
 use crate::platform::Platform;
@@ -57,6 +58,7 @@ pub struct Schedulers<R: Runtime> {
     #[cfg(feature = "r13b04")]
     past: myriad_sync::OnceLock<R13b04>,
     pub(crate) ledger: Ledger,
+    pub(crate) lookout: Lookout,
     pub(crate) tuning: Tuning,
     /// How often a scheduler has compared the lengths of the run queues (a statistic).
     pub balances: AtomicUsize,
@@ -92,6 +94,7 @@ impl<R: Runtime> Schedulers<R> {
             #[cfg(feature = "r13b04")]
             past: myriad_sync::OnceLock::new(),
             ledger: Ledger::new(numbers.normal, tuning.compacts),
+            lookout: Lookout::new(numbers.normal),
             tuning,
             balances: AtomicUsize::new(0),
         }
@@ -302,7 +305,7 @@ impl<R: Runtime> Schedulers<R> {
         }
         let bound = !process.may_run_anywhere();
         match current() {
-            Some(id) if !bound && (home == id || self[home % self.active()].worker.is_away()) => {
+            Some(id) if !bound && (home == id || self[home % self.active()].is_away()) => {
                 // In either queue the process runs.
                 let shared = self.push_woken_here(id, process);
                 self.wake_for_more(id, shared);
@@ -339,7 +342,7 @@ impl<R: Runtime> Schedulers<R> {
         }
         // All that are active work, or are on their way.
         let raises = self.past().is_none() && self.active() < self.most_active() && self.idle.is_empty();
-        raises && self.raise_active().inspect(|one| self.platform.unpark(*one)).is_some()
+        raises && self.raise_active().inspect(|one| self.platform.unpark_beside(*one)).is_some()
     }
 
     // Kept out of `enqueue_woken`, which each message of a dialogue goes through, and which then wakes no scheduler.
@@ -353,6 +356,6 @@ impl<R: Runtime> Schedulers<R> {
         let claimed = pushed
             .claim(nearest().filter(alone).map(named))
             .or_else(|| pushed.claim(nearest().filter(|other| !alone(other)).map(named)));
-        claimed.inspect(|other| self.platform.unpark(*other)).is_some()
+        claimed.inspect(|other| self.platform.unpark_beside(*other)).is_some()
     }
 }

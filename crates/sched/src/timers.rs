@@ -200,6 +200,12 @@ impl<V> Timers<V> {
         next.map(|at| at.saturating_sub(now_ns))
     }
 
+    /// Has a scheduler's wheel something to do at this time (a figure)?
+    pub fn is_due(&self, scheduler: usize, now_ns: u64) -> bool {
+        // Relaxed: as in `fire`.
+        self.shards.get(scheduler).is_some_and(|shard| shard.next.load(Ordering::Relaxed) <= now_ns)
+    }
+
     /// Hands what is due on a scheduler's wheel to `run`, until about `reductions` are spent. `false`: more may be due.
     pub fn fire(&self, scheduler: usize, now_ns: u64, reductions: u32, mut run: impl FnMut(Action<V>)) -> bool {
         let Some(shard) = self.shards.get(scheduler) else { return true };

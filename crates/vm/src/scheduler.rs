@@ -154,7 +154,19 @@ impl Scheduler {
         }
         self.renew_references();
         self.dispatcher.found_nothing(self.local.now_ns);
-        Step::Idle(self.vm.timers.next_in(self.local.id, self.local.now_ns))
+        let (vm, now_ns) = (self.vm, self.local.now_ns);
+        let look_in = self.dispatcher.keep_lookout(
+            now_ns,
+            |other| vm.timers.is_due(other, now_ns),
+            |other| {
+                vm.fire_timers(other, now_ns, TIMERS_AT_ONCE);
+            },
+        );
+        if let Some(process) = self.dispatcher.pop() {
+            return Step::Ran(self.run(process));
+        }
+        let next_timer = vm.timers.next_in(self.local.id, now_ns);
+        Step::Idle(next_timer.into_iter().chain(look_in).min())
     }
 
     /// This scheduler runs alone: does a job of the dirty schedulers every other time.

@@ -93,7 +93,19 @@ impl Scheduler {
             return Step::Ran;
         }
         self.dispatcher.found_nothing(self.local.now_ns);
-        Step::Idle(self.world.timers.next_in(self.local.id, self.local.now_ns))
+        let (world, now_ns) = (self.world, self.local.now_ns);
+        let look_in = self.dispatcher.keep_lookout(
+            now_ns,
+            |other| world.timers.is_due(other, now_ns),
+            |other| {
+                world.fire_timers(other, now_ns, TIMERS_AT_ONCE);
+            },
+        );
+        if let Some(process) = self.dispatcher.pop() {
+            return self.run(world.task_of(process));
+        }
+        let next_timer = world.timers.next_in(self.local.id, now_ns);
+        Step::Idle(next_timer.into_iter().chain(look_in).min())
     }
 
     fn check_time(&mut self) {

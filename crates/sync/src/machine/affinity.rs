@@ -14,7 +14,7 @@ static OWN_MASK: OnceLock<Mask> = OnceLock::new();
 pub struct Thread(i32);
 
 /// A set of processors, 64 to a word.
-#[derive(Debug)]
+#[derive(PartialEq, Eq, Debug)]
 struct Mask(Vec<u64>);
 
 impl Mask {
@@ -46,6 +46,52 @@ impl Thread {
     }
 }
 
+/// A thread may not run on one processor of those that it may else run on.
+#[derive(Debug)]
+#[must_use = "it stays off that processor until it is let back"]
+pub struct KeptOff {
+    thread: Thread,
+    before: Mask,
+    now: Mask,
+}
+
+impl Thread {
+    /// Keeps the thread off a processor. `None`: it may not run there anyway, or nowhere else, or the system refuses.
+    pub fn keep_off(self, processor: u32) -> Option<KeptOff> {
+        let (before, off) = (system::mask(self.0).ok()?, Mask::of(processor));
+        let without = |(at, word): (usize, &u64)| word & !off.0.get(at).copied().unwrap_or(0);
+        let now = Mask(before.0.iter().enumerate().map(without).collect());
+        if now == before || now.0.iter().all(|word| *word == 0) {
+            return None;
+        }
+        system::set_mask(self.0, &now).ok()?;
+        Some(KeptOff { thread: self, before, now })
+    }
+}
+
+impl KeptOff {
+    /// The thread may run there again, unless it has been bound otherwise meanwhile.
+    pub fn let_back(self) {
+        if system::mask(self.thread.0).is_ok_and(|mask| mask == self.now) {
+            // If that is not allowed any more, what it has is left.
+            let _ = system::set_mask(self.thread.0, &self.before);
+        }
+    }
+}
+
+/// The processor that the calling thread runs on at the moment, if the system says so.
+#[inline]
+pub fn current_processor() -> Option<u32> {
+    system::current_processor()
+}
+
+/// The processors that a thread may run on.
+pub fn allowed_processors(thread: Thread) -> io::Result<Vec<u32>> {
+    let Mask(words) = system::mask(thread.0)?;
+    let has = |one: &u32| words[*one as usize / 64] >> (one % 64) & 1 == 1;
+    Ok((0..words.len() as u32 * 64).filter(has).collect())
+}
+
 /// Does something for which the calling thread should not be bound: what it starts inherits that.
 pub fn while_unbound<T>(work: impl FnOnce() -> T) -> T {
     // Nothing has ever been bound, or nothing can be.
@@ -74,6 +120,12 @@ mod system {
         i32::try_from(id).ok()
     }
 
+    #[inline]
+    pub(super) fn current_processor() -> Option<u32> {
+        // SAFETY: the call takes nothing.
+        u32::try_from(unsafe { libc::sched_getcpu() }).ok()
+    }
+
     pub(super) fn mask(thread: i32) -> io::Result<Mask> {
         let mut words = vec![0; MOST_WORDS];
         // SAFETY: the kernel writes at most so many bytes, and the words have as many.
@@ -96,6 +148,10 @@ mod system {
     use std::io;
 
     pub(super) fn current() -> Option<i32> {
+        None
+    }
+
+    pub(super) fn current_processor() -> Option<u32> {
         None
     }
 

@@ -132,6 +132,63 @@ fn who_may_not_work_is_not_idle() {
     assert!(!vm.schedulers.has_idle());
 }
 
+/// One scheduler stands still; the other has nothing to do and looks each 2 ms.
+fn stand_still(stage: &mut Stage, for_ms: u64) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for _ in 0..for_ms / 2 {
+        let step = stage.schedulers[1].step();
+        let is_idle = matches!(step, Step::Idle(_));
+        steps.push(step);
+        if !is_idle {
+            break;
+        }
+        stage.platform.now.fetch_add(2_000_000, Ordering::Relaxed);
+    }
+    steps
+}
+
+#[test]
+fn what_waits_for_a_scheduler_that_stands_still_runs_elsewhere() {
+    let mut stage = Stage::new(2, 2);
+    let vm = stage.vm;
+    let (waiting, woken) = (stage.runner(), stage.runner());
+    // One process is what that scheduler runs next: nothing to steal.
+    vm.schedulers.enqueue_at(0, waiting);
+    let steps = stand_still(&mut stage, 2);
+    assert!(matches!(steps[..], [Step::Idle(Some(2_000_000))]), "it looks again");
+    let steps = stand_still(&mut stage, 4);
+    assert!(matches!(steps.last(), Some(Step::Ran(_))));
+    assert_eq!(stage.queued(), [0, 1]);
+    // As long as that is so nothing goes there.
+    woken.home.store(0, Ordering::Relaxed);
+    vm.schedulers.enqueue_woken(woken);
+    assert_eq!(stage.queued(), [0, 2]);
+    // It gets on.
+    assert!(matches!(stage.schedulers[0].step(), Step::Ran(_)));
+    assert!(!vm.schedulers[0].is_away());
+}
+
+#[test]
+fn timers_of_a_scheduler_that_stands_still_fire_elsewhere() {
+    let mut stage = Stage::new(2, 2);
+    let vm = stage.vm;
+    let fired = Arc::new(AtomicBool::new(false));
+    let theirs = fired.clone();
+    let call = Action::Call(Box::new(move |_| theirs.store(true, Ordering::Relaxed)));
+    let _ = vm.timers.set(vm.timers.reserve(0), 1_000_000, call);
+    stand_still(&mut stage, 4);
+    assert!(!fired.load(Ordering::Relaxed), "nobody can tell yet that it does not get on");
+    stand_still(&mut stage, 4);
+    assert!(fired.load(Ordering::Relaxed));
+}
+
+#[test]
+fn who_looks_after_others_sleeps_on_when_all_sleep() {
+    let mut stage = Stage::new(2, 2);
+    stage.park(0);
+    assert!(matches!(stage.schedulers[1].step(), Step::Idle(None)));
+}
+
 #[test]
 fn a_wake_up_withheld_for_one_that_looks_is_made_up() {
     let mut stage = Stage::new(4, 4);
