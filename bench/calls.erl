@@ -4,7 +4,7 @@
 -export([init/1, handle_call/3, handle_cast/2]).
 
 %% Synchronous exchanges: so many clients, each of which calls a server of its own again and again, both with some state that they read and
-%% change. Prints nanoseconds a call. `calls:main([Clients, Words, Calls])`.
+%% change. Prints `value N`, nanoseconds a call. `-run calls main CLIENTS WORDS CALLS`.
 
 main() -> main(["1000", "500", "200"]).
 
@@ -17,7 +17,8 @@ main(Args) ->
     [W ! go || W <- Workers],
     [receive {done, W} -> ok end || W <- Workers],
     Time = erlang:monotonic_time(nanosecond) - Start,
-    io:format("~p~n", [Time div (Clients * Calls)]).
+    io:format("value ~p~n", [Time div (Clients * Calls)]),
+    halt(0).
 
 client(Parent, Words, Calls) ->
     {ok, Server} = gen_server:start_link(?MODULE, Words, []),

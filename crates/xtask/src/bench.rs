@@ -7,6 +7,8 @@ mod compiling;
 mod measure;
 mod parts;
 mod projects;
+mod quota;
+mod scheduling;
 mod smp_cost;
 mod table;
 
@@ -21,16 +23,17 @@ use std::process::ExitCode;
 use table::Tables;
 
 /// The words that the command takes.
-pub const TAKES: &str = "[-n RUNS] [--erl ERL] [--vm ERL] [--cases NAMES] [--idle N] [--plt] [--timeout S] [--json FILE] [PART...]
+pub const TAKES: &str = "[-n RUNS] [--erl ERL] [--vm ERL] [--cases NAMES] [--idle N] [--plt] [--quick] [--timeout S] [--json FILE] [PART...]
   PART            examples, scaling, rates, shared, builtins, io, boot, idle, compile (all of these without one), and projects, which wants
                   Elixir and rebar3 (tools/setup projects); smp-cost: the parallel VM with one scheduler against the sequential one
-                  (make bench-smp-cost)
+                  (make bench-smp-cost); scheduling: two VMs side by side, ticks, quotas, bursts, idling (make bench-scheduling)
   -n RUNS         medians of so many runs (5)
   --erl ERL       the VM to compare with (OTP's)
   --vm ERL        the VM that is measured (bin/erl)
-  --cases NAMES   of shared, builtins and io only these, with commas between
+  --cases NAMES   of shared, builtins, io and scheduling only these, with commas between
   --idle N        how many processes `idle` keeps (200000)
   --plt           `projects` has Dialyzer's PLT of kernel and stdlib, too (minutes)
+  --quick         `scheduling` in small, to see that it can be measured
   --timeout S     the seconds that a run may take (120; 3600 with --plt)
   --json FILE     the figures for other programs
 
@@ -40,11 +43,12 @@ The tables go to target/bench/results.md as well.
 /// Measures the parts, one after the other.
 pub fn main(words: &[String]) -> Done {
     let valued = ["-n", "--erl", "--vm", "--cases", "--idle", "--timeout", "--json"];
-    let words = Words::parse(words, &["--plt"], &valued)?;
+    let words = Words::parse(words, &["--plt", "--quick"], &valued)?;
     let parts = parts::chosen(&words.rest)?;
     let bench = bench(&words)?;
     let sources = examples();
-    let own = ["micro", "shared", "builtins", "io_ops", "hedqvist"].map(|name| top().join(format!("bench/{name}.erl")));
+    let own = ["micro", "shared", "builtins", "io_ops", "hedqvist", "scheduling", "calls"]
+        .map(|name| top().join(format!("bench/{name}.erl")));
     files::remove_folder(&bench.work);
     otp::compile(&bench.otp, &bench.ebin(), &["-W0"], &sources.into_iter().chain(own).collect::<Vec<_>>())?;
     let mut tables = Tables::new(&bench.work.join("results.md"));
@@ -67,6 +71,7 @@ fn bench(words: &Words) -> Result<Bench, Stop> {
         cases: words.value("--cases").map(|names| names.split(',').map(str::to_owned).collect()),
         idle: words.number("--idle")?.unwrap_or(200_000),
         plt,
+        quick: words.has("--quick"),
         timeout: words.number("--timeout")?.unwrap_or(if plt { 3600 } else { 120 }),
         work: top().join("target/bench"),
         otp,

@@ -27,6 +27,8 @@ pub struct Bench {
     pub idle: usize,
     /// Is Dialyzer's PLT of kernel and stdlib among the projects?
     pub plt: bool,
+    /// Are small sizes enough, to see that it can be measured?
+    pub quick: bool,
     /// The seconds that a run may take.
     pub timeout: u64,
     /// The folder for what is compiled and what comes out.
@@ -42,6 +44,20 @@ pub struct Pair {
     pub vm: Option<f64>,
 }
 
+/// What several runs came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// Half of the runs came to no more.
+    pub median: f64,
+    /// The smallest.
+    pub least: f64,
+    /// The largest.
+    pub most: f64,
+}
+
+/// What came of each run on both VMs.
+type Runs<const N: usize> = [Vec<Option<[f64; N]>>; 2];
+
 impl Bench {
     /// The folder of the compiled programs.
     pub fn ebin(&self) -> PathBuf {
@@ -56,6 +72,21 @@ impl Bench {
 
     /// Takes turns at a measurement that comes to several numbers.
     pub fn turns_of<const N: usize>(&self, title: &str, measure: impl Fn(&Path) -> Option<[f64; N]>) -> [Pair; N] {
+        let [erl, vm] = self.runs_of(title, measure);
+        std::array::from_fn(|index| Pair { erl: median_of(&erl, index), vm: median_of(&vm, index) })
+    }
+
+    /// The same with the spreads: of each number that on `erl` and that on Myriad; nothing where a run failed.
+    pub fn spreads_of<const N: usize>(
+        &self,
+        title: &str,
+        measure: impl Fn(&Path) -> Option<[f64; N]>,
+    ) -> [[Option<Spread>; 2]; N] {
+        let runs = self.runs_of(title, measure);
+        std::array::from_fn(|index| [0, 1].map(|vm: usize| spread_of(&runs[vm], index)))
+    }
+
+    fn runs_of<const N: usize>(&self, title: &str, measure: impl Fn(&Path) -> Option<[f64; N]>) -> Runs<N> {
         let (mut erl, mut vm) = (Vec::new(), Vec::new());
         for run in 1..=self.runs {
             progress(&format!("{title}, run {run} of {}", self.runs));
@@ -63,7 +94,7 @@ impl Bench {
             vm.push(measure(&self.vm));
         }
         progress("");
-        std::array::from_fn(|index| Pair { erl: median_of(&erl, index), vm: median_of(&vm, index) })
+        [erl, vm]
     }
 
     /// A program with a limit of time whose errors nobody wants.
@@ -76,8 +107,13 @@ impl Bench {
     /// A VM with flags and the compiled programs.
     pub fn start_vm(&self, vm: &Path, flags: &[&str]) -> Command {
         let mut command = self.start(vm);
-        command.args(flags).args(["-noshell", "-boot", "no_dot_erlang", "-pa"]).arg(self.ebin());
+        self.with_programs(&mut command, flags);
         command
+    }
+
+    /// What follows a VM's name: flags and the compiled programs.
+    pub fn with_programs(&self, command: &mut Command, flags: &[&str]) {
+        command.args(flags).args(["-noshell", "-boot", "no_dot_erlang", "-pa"]).arg(self.ebin());
     }
 
     /// The milliseconds that a program of `examples/` says it took.
@@ -186,7 +222,7 @@ fn counted(line: &str) -> Option<f64> {
 }
 
 /// The numbers of the line `value N...` that a program prints.
-fn values<const N: usize>(command: &mut Command) -> Option<[f64; N]> {
+pub fn values<const N: usize>(command: &mut Command) -> Option<[f64; N]> {
     values_in(&said(command)?)
 }
 
@@ -201,8 +237,14 @@ fn ratio(a: f64, b: f64) -> Option<f64> {
 }
 
 fn median_of<const N: usize>(runs: &[Option<[f64; N]>], index: usize) -> Option<f64> {
-    let values: Option<Vec<f64>> = runs.iter().map(|run| run.map(|values| values[index])).collect();
-    median(values?)
+    spread_of(runs, index).map(|spread| spread.median)
+}
+
+fn spread_of<const N: usize>(runs: &[Option<[f64; N]>], index: usize) -> Option<Spread> {
+    let values: Vec<f64> = runs.iter().map(|run| run.map(|values| values[index])).collect::<Option<_>>()?;
+    let least = values.iter().copied().reduce(f64::min)?;
+    let most = values.iter().copied().reduce(f64::max)?;
+    Some(Spread { median: median(values)?, least, most })
 }
 
 fn median(mut values: Vec<f64>) -> Option<f64> {
@@ -230,6 +272,8 @@ mod tests {
         assert_eq!(median(vec![]), None);
         assert_eq!(median_of(&[Some([1.0]), None], 0), None);
         assert_eq!(median_of(&[Some([1.0, 5.0]), Some([2.0, 7.0])], 1), Some(6.0));
+        let spread = spread_of(&[Some([3.0]), Some([1.0]), Some([1.5])], 0);
+        assert_eq!(spread, Some(Spread { median: 1.5, least: 1.0, most: 3.0 }));
     }
 
     #[test]

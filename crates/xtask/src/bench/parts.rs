@@ -2,7 +2,7 @@
 
 use super::measure::{Bench, Pair};
 use super::table::{Better, Tables};
-use super::{compiling, examples, projects, smp_cost};
+use super::{compiling, examples, projects, scheduling, smp_cost};
 use crate::files;
 use crate::stop::Stop;
 
@@ -13,8 +13,8 @@ pub struct Part {
     pub run: fn(&Bench, &mut Tables) -> Result<(), Stop>,
 }
 
-/// All parts; the last two only when they are named.
-const PARTS: [Part; 11] = [
+/// All parts; the last three only when they are named.
+const PARTS: [Part; 12] = [
     Part { name: "examples", run: programs },
     Part { name: "scaling", run: scaling },
     Part { name: "rates", run: rates },
@@ -26,12 +26,13 @@ const PARTS: [Part; 11] = [
     Part { name: "compile", run: compiling::compile },
     Part { name: "projects", run: projects::projects },
     Part { name: "smp-cost", run: smp_cost::smp_cost },
+    Part { name: "scheduling", run: scheduling::scheduling },
 ];
 
-/// The parts that are named, or all but the last two.
+/// The parts that are named, or all but the last three.
 pub fn chosen(names: &[String]) -> Result<Vec<&'static Part>, Stop> {
     if names.is_empty() {
-        return Ok(PARTS.iter().take(PARTS.len() - 2).collect());
+        return Ok(PARTS.iter().take(PARTS.len() - 3).collect());
     }
     let find = |name: &String| {
         let part = PARTS.iter().find(|part| part.name == name);
@@ -144,7 +145,7 @@ mod tests {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
             chosen(&words).map(|parts| parts.iter().map(|part| part.name).collect::<Vec<_>>())
         };
-        assert!(!names(&[]).unwrap().iter().any(|name| ["projects", "smp-cost"].contains(name)));
+        assert!(!names(&[]).unwrap().iter().any(|name| ["projects", "smp-cost", "scheduling"].contains(name)));
         assert_eq!(names(&["projects", "io"]).unwrap(), ["projects", "io"]);
         assert!(names(&["nothing"]).is_err());
     }

@@ -1,6 +1,6 @@
 //! The tables of results: printed, written to a page as they come, and to a file of JSON in the end.
 
-use super::measure::Pair;
+use super::measure::{Pair, Spread};
 use crate::files;
 use crate::json::Json;
 use crate::stop::Stop;
@@ -69,6 +69,30 @@ impl Tables {
         Ok(())
     }
 
+    /// Begins a table whose rows are figures of one VM's own, each with what Myriad's is to be.
+    pub fn begin_figures(&mut self, title: &str) -> Result<(), Stop> {
+        title.clone_into(&mut self.table);
+        self.say("")?;
+        self.say(&format!("| {title} | erl | Myriad | aim |"))?;
+        self.say("| --- | ---: | ---: | ---: |")
+    }
+
+    /// A row of it: medians, in brackets the least and the most of the runs. `-` stands where there is nothing to measure, on `erl` only.
+    pub fn figure(
+        &mut self,
+        name: &str,
+        unit: &'static str,
+        [erl, vm]: [Option<Spread>; 2],
+        aim: &str,
+    ) -> Result<(), Stop> {
+        let median = |of: Option<Spread>| of.map(|spread| spread.median);
+        let shown = |of: Option<Spread>, none: &str| of.map_or_else(|| none.to_owned(), |spread| spread.shown(unit));
+        self.say(&format!("| {name} | {} | {} | {aim} |", shown(erl, "-"), shown(vm, "failed")))?;
+        let pair = Pair { erl: median(erl), vm: median(vm) };
+        self.rows.push(Row { table: self.table.clone(), name: name.to_owned(), unit, pair, ratio: None });
+        Ok(())
+    }
+
     /// The last row of a table: the geometric mean of its ratios.
     pub fn mean(&mut self) -> Result<(), Stop> {
         let ratios: Vec<f64> =
@@ -92,6 +116,20 @@ impl Pair {
             Better::Less => erl / vm,
             Better::More => vm / erl,
         })
+    }
+}
+
+impl Spread {
+    /// In as many digits as such figures are good for.
+    fn shown(self, unit: &str) -> String {
+        let decimals = match self.median.abs() {
+            100.0.. => 0,
+            10.0.. => 1,
+            _ => 2,
+        };
+        let [median, least, most] = [self.median, self.least, self.most].map(|value| format!("{value:.decimals$}"));
+        let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+        format!("{median}{unit} ({least} to {most})")
     }
 }
 
@@ -135,8 +173,15 @@ mod tests {
         tables.row("b", "ms", Better::Less, Pair { erl: Some(1.0), vm: Some(2.0) }).unwrap();
         tables.row("c", "ms", Better::Less, Pair { erl: Some(1.0), vm: None }).unwrap();
         tables.mean().unwrap();
+        tables.begin_figures("Own").unwrap();
+        let spread = Some(Spread { median: 0.965, least: 0.9, most: 1.0 });
+        let large = Some(Spread { median: 1234.5, least: 900.25, most: 2000.0 });
+        tables.figure("c", "us", [None, large], "100 us").unwrap();
+        tables.figure("d", "", [spread, None], "0.95").unwrap();
         let expected = "\n| Time | erl | Myriad | ratio |\n| --- | ---: | ---: | ---: |\n| a | 4.5 ms | 2.25 ms | 2.00 |\n\
-                        | b | 1 ms | 2 ms | 0.50 |\n| c | 1 ms | failed ms | - |\n| geometric mean | | | 1.00 (of 2) |\n";
+                        | b | 1 ms | 2 ms | 0.50 |\n| c | 1 ms | failed ms | - |\n| geometric mean | | | 1.00 (of 2) |\n\
+                        \n| Own | erl | Myriad | aim |\n| --- | ---: | ---: | ---: |\n| c | - | 1234 us (900 to 2000) | 100 us |\n\
+                        | d | 0.96 (0.90 to 1.00) | failed | 0.95 |\n";
         assert_eq!(files::read(&folder.join("page")).unwrap(), expected);
         assert!(Json::Object(tables.found()).to_text().contains(r#""erl": 4.5, "myriad": 2.25, "ratio": 2}"#));
         files::remove_folder(&folder);
