@@ -10,6 +10,7 @@ use super::table::Tables;
 use crate::parallel;
 use crate::stop::Stop;
 
+use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 
@@ -30,13 +31,30 @@ const FIGURES: [(&str, Measure); 7] = [
     ("profile", profile),
 ];
 
-/// The papers' programs, with the arguments of some seconds of work and those of a quick run.
-const PROGRAMS: [[&[&str]; 2]; 4] = [
-    [&["mandelbrot", "300", "12", "1"], &["mandelbrot", "40", "2", "1"]],
-    [&["bigbang", "900"], &["bigbang", "60"]],
-    [&["hackbench", "40", "150"], &["hackbench", "2", "10"]],
-    [&["random", "40", "100000"], &["random", "4", "2000"]],
-];
+/// A program of `examples/` with arguments for a second or two of work, for a part of that, and for a quick run.
+struct Program {
+    name: &'static str,
+    long: &'static [&'static str],
+    short: &'static [&'static str],
+    quick: &'static [&'static str],
+}
+
+const MANDELBROT: Program =
+    Program { name: "mandelbrot", long: &["240", "10", "1"], short: &["150", "4", "1"], quick: &["40", "2", "1"] };
+const BIGBANG: Program = Program { name: "bigbang", long: &["900"], short: &["400"], quick: &["60"] };
+const HACKBENCH: Program =
+    Program { name: "hackbench", long: &["40", "150"], short: &["20", "50"], quick: &["2", "10"] };
+const RANDOM: Program =
+    Program { name: "random", long: &["20", "100000"], short: &["10", "50000"], quick: &["4", "2000"] };
+const PROGRAMS: [Program; 4] = [MANDELBROT, BIGBANG, HACKBENCH, RANDOM];
+
+impl Program {
+    /// The words for `bench/scheduling.erl`: so many runs at once.
+    fn jobs(&self, bench: &Bench, count: &'static str) -> Vec<&'static str> {
+        let arguments = if bench.quick { self.quick } else { self.long };
+        [&["jobs", count, self.name], arguments].concat()
+    }
+}
 
 /// Measures all figures, or those of the cases that were asked for.
 pub fn scheduling(bench: &Bench, tables: &mut Tables) -> Result<(), Stop> {
@@ -55,20 +73,19 @@ pub fn scheduling(bench: &Bench, tables: &mut Tables) -> Result<(), Stop> {
 /// A program twice at once on one VM of two schedulers, and once on each of two VMs of one scheduler.
 fn side(bench: &Bench, tables: &mut Tables) -> Result<(), Stop> {
     tables.begin_figures("Two schedulers, rate against that of two VMs side by side")?;
-    let found = PROGRAMS.map(|sizes| {
-        let program = sizes[usize::from(bench.quick)];
-        let figures = bench.spreads_of(program[0], |vm| {
-            let jobs = |flags: &[&str], count: &str| {
-                first(&mut wants(bench.start_vm(vm, flags), &[&["jobs", count], program].concat()))
-            };
-            let two = 2.0 / jobs(&TWO, "2")?;
+    let found = PROGRAMS.map(|program| {
+        let jobs = |vm: &Path, flags: &[&str], count| {
+            first(&mut wants(bench.start_vm(vm, flags), &program.jobs(bench, count)))
+        };
+        let figures = bench.spreads_of(program.name, |vm| {
+            let two = 2.0 / jobs(vm, &TWO, "2")?;
             let times = Mutex::new(Vec::new());
-            parallel::each(vec![(); 2], 2, |()| drop(times.lock().map(|mut times| times.push(jobs(&ONE, "1")))));
+            parallel::each(vec![(); 2], 2, |()| drop(times.lock().map(|mut times| times.push(jobs(vm, &ONE, "1")))));
             let apart: f64 = times.into_inner().ok()?.into_iter().map(|time| Some(1.0 / time?)).sum::<Option<f64>>()?;
-            let one = 2.0 / jobs(&ONE, "2")?;
+            let one = 2.0 / jobs(vm, &ONE, "2")?;
             Some([two / apart, two / one, apart / one])
         });
-        (program[0], figures)
+        (program.name, figures)
     });
     for (name, [against, _, _]) in found {
         tables.figure(name, "", against, "0.95")?;
@@ -102,10 +119,9 @@ fn ticker(bench: &Bench, tables: &mut Tables) -> Result<(), Stop> {
 fn quota(bench: &Bench, tables: &mut Tables) -> Result<(), Stop> {
     let quota = Quota::one_processor();
     tables.begin_figures(&format!("8 schedulers against 1, with {}", quota.name()))?;
-    let [_, _, hackbench, _] = PROGRAMS.map(|sizes| sizes[usize::from(bench.quick)]);
     let figures = bench.spreads_of("quota", |vm| {
         let rate = |flags: &[&str]| {
-            let time = first(&mut wants(quota.start_vm(bench, vm, flags), &[&["jobs", "1"], hackbench].concat()))?;
+            let time = first(&mut wants(quota.start_vm(bench, vm, flags), &HACKBENCH.jobs(bench, "1")))?;
             Some(1.0 / time)
         };
         let [one, eight] = [rate(&ONE)?, rate(&EIGHT)?];
@@ -175,14 +191,14 @@ fn cache(bench: &Bench, tables: &mut Tables) -> Result<(), Stop> {
 /// The lock profile, on against off on the same node.
 fn profile(bench: &Bench, tables: &mut Tables) -> Result<(), Stop> {
     tables.begin_figures("Processor time that the lock profile adds when it is on")?;
-    let pairs = if bench.quick { "1" } else { "7" };
-    for sizes in PROGRAMS {
-        let program = sizes[usize::from(bench.quick)];
-        let [added] = bench.spreads_of(program[0], |vm| {
+    for program in PROGRAMS {
+        let (pairs, arguments) = if bench.quick { ("1", program.quick) } else { ("9", program.short) };
+        let words = [&["profile", pairs, program.name], arguments].concat();
+        let [added] = bench.spreads_of(program.name, |vm| {
             (vm == bench.vm).then_some(())?;
-            values(&mut wants(bench.start_vm(vm, &TWO), &[&["profile", pairs], program].concat()))
+            values(&mut wants(bench.start_vm(vm, &TWO), &words))
         });
-        tables.figure(program[0], "%", added, "1 %")?;
+        tables.figure(program.name, "%", added, "1 %")?;
     }
     Ok(())
 }
