@@ -25,7 +25,9 @@ task_info(Pid) ->
         {'DOWN', Ref, process, Pid, Reason} -> exit(Reason)
     end.
 
-run_task(Type, Arg) -> go_on(myriad_tasks:start(Type, Arg)).
+run_task(Type, Arg) ->
+    myriad_tasks:place(Type),
+    go_on(myriad_tasks:start(Type, Arg)).
 
 %% An event comes before a time-out, and before batch work.
 go_on({exit, Reason}) -> exit(Reason);

@@ -21,13 +21,11 @@
 //! What was not done: tasks that have port identifiers (the paper's flag `TASK_PORT_TYPE`), which are refused when they are registered. A time limit
 //! stands until it is over, is set anew or taken back; other events do not end it.
 
-use myriad_process::Priority;
 use myriad_sync::{LockClass, Mutex};
 use myriad_term::print::pid_text;
 use myriad_term::{Build, Magic, Pid, am};
 use myriad_vm::bif::{BADARG, IntrinsicDef, Resumption, badarg};
 use myriad_vm::heap_walk::Visit;
-use myriad_vm::private_thread::Mode;
 use myriad_vm::subsystem::{Part, Statistic, Subsystem};
 use myriad_vm::upcalls::PortOps;
 use myriad_vm::{BifDef, BifResult, Escape, Vm};
@@ -38,8 +36,10 @@ use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+pub use myriad_process::Priority;
 pub use myriad_term::{Atom, Term};
 pub use myriad_vm::Ctx;
+pub use myriad_vm::private_thread::Mode;
 
 static CLASS: LockClass = LockClass::new("native_tasks", 290);
 
@@ -95,15 +95,16 @@ pub trait Task: Send {
 pub struct TaskType {
     /// By which it is started.
     pub name: &'static str,
-    /// With which a task begins.
+    /// With which a task begins: any of the 32 levels.
     pub priority: Priority,
     /// Makes a task, in its own process; it is dropped when it has ended.
     pub allocate: fn() -> Box<dyn Task>,
     /// A task would have a port identifier. There are no such tasks yet.
     pub port_type: bool,
-    /// A task begins on a private thread.
+    /// A task begins on a private thread, where the VM has any.
     pub start_thread: bool,
-    /// A task cannot run on schedulers: it has a private thread from its beginning to its end.
+    /// A task cannot run on schedulers: it has a private thread from its beginning to its end, and is not started where there are none
+    /// (`notsup`). While multi-scheduling is blocked it is called by the one scheduler that works, as all are.
     pub cannot_schedule: bool,
     /// A task cannot lower its priority.
     pub cannot_lower_priority: bool,
@@ -319,9 +320,23 @@ fn is_task(ctx: &Ctx<'_>) -> bool {
 fn options_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
     let of = named(ctx, args[0])?;
     let priority = ctx.tuple(&[am::priority.term(), of.priority.term()]);
-    let mode = if of.start_thread || of.cannot_schedule { Mode::Private } else { Mode::Worker };
+    let has_threads = ctx.vm.schedulers.most_private_threads() > 0;
+    let mode = if of.cannot_schedule || of.start_thread && has_threads { Mode::Private } else { Mode::Worker };
     let thread = ctx.tuple(&[am::thread.term(), mode.name().term()]);
     Ok(ctx.list(&[priority, thread]))
+}
+
+/// This process is to run a task of this type: if that cannot be scheduled, it keeps the private thread that it has, or gets one.
+fn place_1(ctx: &mut Ctx<'_>, args: &[Term]) -> BifResult {
+    let of = named(ctx, args[0])?;
+    if !is_task(ctx) {
+        return badarg();
+    }
+    if !of.cannot_schedule {
+        return Ok(Mode::of(ctx.process).name().term());
+    }
+    ctx.state.flags.keeps_thread = true;
+    ctx.switch_thread(Mode::Private)
 }
 
 /// Makes the task of this process, which has none.
@@ -357,6 +372,7 @@ fn next_0(ctx: &mut Ctx<'_>, _: &[Term]) -> BifResult {
 
 myriad_vm::bifs! { pub TASKS = "myriad_tasks" {
     "options" / 1 Plain => options_1;
+    "place" / 1 Plain => place_1;
     "start" / 2 Plain => start_2;
     "event" / 1 Plain => |ctx, args| step(ctx, |task, ctx| task.event(ctx, args[0]));
     "idle" / 0 Plain => |ctx, _| step(ctx, |task, ctx| task.idle(ctx));

@@ -59,6 +59,8 @@ pub struct Flags {
     pub async_dist: bool,
     /// Nothing that others ask for may move its terms.
     pub gc_disabled: bool,
+    /// It cannot run on schedulers, so nobody takes its private thread away.
+    pub keeps_thread: bool,
     /// `save_calls`: how many calls are asked to be remembered.
     pub save_calls: u16,
 }

@@ -140,7 +140,8 @@ impl Ctx<'_> {
     #[cold]
     pub(crate) fn migrate(&mut self) {
         debug_assert!(self.vm.switches.any(switches::MIGRATION));
-        if self.sched.pace.draws_one_of(8) && self.process.bound_to().is_none() {
+        let may_move = self.process.bound_to().is_none() && !self.state.flags.keeps_thread;
+        if self.sched.pace.draws_one_of(8) && may_move {
             let other = match Mode::of(self.process) {
                 Mode::Worker => Mode::Private,
                 Mode::Private => Mode::Worker,
