@@ -142,7 +142,9 @@ static FLAGS: &[Flag] = &[
         p.config.tuning.compacts = v == "false";
         Ok(())
     }),
-    flag("swct", Value::Required, |_, v| one_of(v, CLEANUPS, "scheduler wake cleanup threshold:")),
+    flag("swct", Value::Required, |p, v| {
+        place_in(v, CLEANUPS, "scheduler wake cleanup threshold:").map(|at| p.config.tuning.set_cleanup(at))
+    }),
     flag("sws", Value::Required, |_, v| one_of(v, &["default", "legacy"], "scheduler wakeup strategy:")),
     flag("swtdcpu", Value::Required, |_, v| one_of(v, WAKE_UPS, "dirty CPU scheduler wakeup threshold:")),
     flag("swtdio", Value::Required, |_, v| one_of(v, WAKE_UPS, "dirty IO scheduler wakeup threshold:")),

@@ -66,6 +66,11 @@ pub fn shared() -> Tally {
     SHARED.now()
 }
 
+/// The bytes that all shared binaries take, with those that only schedulers' kept references keep: costs no more than to add up.
+pub fn shared_bytes() -> usize {
+    SHARED.now().size
+}
+
 /// Gives back the references that the calling thread keeps, and lets it keep some from now on: it must call this again soon and before
 /// it sleeps, and [`keep_no_references`] before it ends.
 pub fn renew_references() {

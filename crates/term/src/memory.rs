@@ -94,6 +94,11 @@ pub fn trim_by(trim: fn()) {
     let _ = TRIM.set(trim);
 }
 
+/// Does anything give memory back?
+pub fn can_trim() -> bool {
+    TRIM.get().is_some()
+}
+
 /// Gives free memory of this thread, and of those that have ended, back to the system.
 pub fn trim() {
     if let Some(trim) = TRIM.get() {

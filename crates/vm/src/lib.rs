@@ -18,6 +18,7 @@
 //! | [`tracer`] | trace points |
 
 pub mod bif;
+mod clean_up;
 pub mod code;
 pub mod config;
 pub mod ctx;

@@ -8,6 +8,7 @@
 //! queue behind the process that asked ([`Process::is_asked`]). Giving way so early wakes no scheduler, since two processes in a
 //! dialogue run best on one core.
 
+use crate::clean_up;
 use crate::ctx::Ctx;
 use crate::deliver::Handled;
 use crate::engine::SliceEnd;
@@ -63,6 +64,8 @@ pub struct Scheduler {
     overdue: bool,
     /// Reductions since free memory last went back to the system.
     untrimmed: u64,
+    /// As many as that when it last slept for so long that it looks again.
+    looked: u64,
     /// The last park met events of file descriptors.
     served: bool,
     /// It has slept, and since then run no process but the one that is told when schedulers wake.
@@ -99,6 +102,7 @@ impl Scheduler {
             next_renewal_ns: 0,
             overdue: false,
             untrimmed: 0,
+            looked: 0,
             served: false,
             asleep: false,
             dirty_turn: false,
@@ -126,6 +130,7 @@ impl Scheduler {
         if self.unchecked >= SLICE_REDUCTIONS as u32 {
             self.check_time();
             self.watch_capacity();
+            self.look_for_clean_up();
             self.dispatcher.balance();
         } else if self.overdue {
             self.check_time();
@@ -214,6 +219,10 @@ impl Scheduler {
         if let Some(capacity) = self.vm.platform.look_at_capacity(self.local.now_ns) {
             self.vm.schedulers.set_capacity(capacity.rounded_up());
         }
+    }
+
+    fn look_for_clean_up(&self) {
+        self.vm.clean_up.look_if_time(self.local.now_ns, |id| self.vm.platform.unpark(id));
     }
 
     /// Others may see what it keeps: now, and after so long at the latest.
@@ -320,21 +329,31 @@ impl Scheduler {
         self.served = self.vm.platform.serve();
     }
 
-    /// Parks; after a period of work first for a while only, and if nothing comes then free memory goes back to the system.
+    /// Parks: if it has worked first for a while only, and if nothing comes then it looks again whether schedulers are to give memory back,
+    /// and after a period of work does so itself.
     fn park_and_trim(&mut self, timeout: Option<Duration>) {
         let (vm, id) = (self.vm, self.local.id);
         let _sleep = microstate::within(State::Sleep);
-        if self.untrimmed < TRIM_REDUCTIONS || timeout.is_some_and(|timeout| timeout <= TRIM_AFTER) {
+        self.look_for_clean_up();
+        if vm.clean_up.take_due(id) {
+            self.untrimmed = self.untrimmed.max(TRIM_REDUCTIONS);
+        }
+        if self.untrimmed == self.looked || timeout.is_some_and(|timeout| timeout <= TRIM_AFTER) {
             vm.platform.park(id, timeout);
             return;
         }
         let before = vm.platform.now_ns();
         vm.platform.park(id, Some(TRIM_AFTER));
-        if u128::from(vm.platform.now_ns().saturating_sub(before)) >= TRIM_AFTER.as_nanos() {
+        if u128::from(vm.platform.now_ns().saturating_sub(before)) < TRIM_AFTER.as_nanos() {
+            return;
+        }
+        if self.untrimmed >= TRIM_REDUCTIONS {
             self.untrimmed = 0;
             let _aux = microstate::within(State::Aux);
             myriad_term::memory::trim();
+            vm.clean_up.is_done(id, clean_up::bytes_in_use());
         }
+        self.looked = self.untrimmed;
     }
 
     /// It slept, and is about to run this process.

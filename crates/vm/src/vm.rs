@@ -4,6 +4,7 @@ pub use crate::config::Config;
 pub use crate::upcalls::PortOps;
 
 use crate::bif::Registry as Bifs;
+use crate::clean_up::CleanUp;
 use crate::defaults::Defaults;
 use crate::literals::Literals;
 use crate::parts::PartTable;
@@ -44,6 +45,8 @@ pub struct Vm {
     pub schedulers: Schedulers<Vm>,
     /// Which processors the schedulers are bound to.
     pub binding: Binding,
+    /// Which schedulers are to give memory back.
+    pub(crate) clean_up: CleanUp,
     /// Literals that are to go.
     pub literals: Literals,
     /// The timers of all schedulers.
@@ -143,6 +146,7 @@ impl Vm {
             bifs,
             schedulers: Schedulers::new(config.numbers(), config.tuning, platform.clone(), places),
             binding,
+            clean_up: CleanUp::new(config.schedulers, config.tuning.cleanup_bytes),
             literals: Literals::default(),
             timers: Timers::new(config.schedulers),
             clock,
