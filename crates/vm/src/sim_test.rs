@@ -1,7 +1,8 @@
 //! The test driver: all schedulers' steps in one thread, in an order that a seed decides, on a machine with virtual time.
 //!
 //! [`world`] has the engine: processes that do random things to each other from a script of their own seed. After each step
-//! the driver looks for processes that starve; when nothing moves any more, [`check`] looks whether everything adds up. The
+//! the driver looks for processes that starve (low ones among normal ones that always run, normal ones among such high ones) and for work beside
+//! schedulers that sleep; when nothing moves any more, [`check`] looks whether everything adds up. The
 //! same seed gives the same run, so a failure is repeated by its number. A second driver ([`baton`]) also changes from one
 //! scheduler to another within a step, at the places where threads could meet; a third runs the same world on real threads.
 //! [`scenes`] are not random: a few steps, and at one of those places the very thing happens that the step must bear.
@@ -43,14 +44,16 @@ impl Scheduler {
 struct Virtual {
     now: AtomicU64,
     woken: Box<[AtomicBool]>,
-    /// How often schedulers have looked at the capacity, which is another one each time.
+    /// How often schedulers have looked at the capacity.
     looks: AtomicU64,
+    /// What they see; `None`: another one each time.
+    steady: Option<usize>,
     seed: u64,
 }
 
 impl Virtual {
     fn capacity(&self) -> Capacity {
-        let usable = 1 + (self.looks.load(Ordering::Relaxed) % 3) as usize;
+        let usable = self.steady.unwrap_or(1 + (self.looks.load(Ordering::Relaxed) % 3) as usize);
         Capacity { usable, quota_millis: None, stolen_millis: 0 }
     }
 }
@@ -102,6 +105,12 @@ fn release() -> Release {
 
 /// Steps that a runnable process may have to wait.
 const PATIENCE: u64 = 3000;
+/// The same beside urgent ones on all schedulers but one: whoever stands behind such a one is seen by the balance in its second period from then, and a
+/// period is 1,000 slices. As much again for periods that the order of steps draws out.
+const URGENT_PATIENCE: u64 = 4000;
+
+/// Steps for which work that any scheduler may run waits beside one that sleeps, and none is on its way.
+const BESIDE: u64 = 32;
 
 /// Steps that a scheduler may take in vain, one after the other, because it saw work while it searched or before it would have parked:
 /// another one may have taken it meanwhile.
@@ -111,7 +120,8 @@ const IN_VAIN: u32 = 12;
 fn simulate(seed: u64, schedulers: usize) -> (u64, u64) {
     let world = World::new(seed);
     let woken = (0..schedulers).map(|_| AtomicBool::new(false)).collect();
-    let platform = Arc::new(Virtual { now: AtomicU64::new(1), woken, looks: AtomicU64::new(0), seed });
+    let steady = world.is_urgent().then_some(schedulers);
+    let platform = Arc::new(Virtual { now: AtomicU64::new(1), woken, looks: AtomicU64::new(0), steady, seed });
     let vm = Vm::on_platform(config(schedulers, 2), release(), parts(&world), platform.clone());
     world.begin(vm);
     let mut all: Vec<Scheduler> = (0..schedulers).map(|id| Scheduler::new(vm, id).unwrap()).collect();
@@ -125,6 +135,8 @@ fn simulate(seed: u64, schedulers: usize) -> (u64, u64) {
     let mut searches: Vec<_> = (0..schedulers).map(|_| None).collect();
     let mut random = Random::new(seed);
     let mut steps = 0;
+    // Since when work waits beside a scheduler that sleeps.
+    let mut beside = None;
     loop {
         steps += 1;
         assert!(steps < 2_000_000, "seed {seed}: no end");
@@ -197,6 +209,12 @@ fn simulate(seed: u64, schedulers: usize) -> (u64, u64) {
         if steps % 16 == 0 {
             starvation(vm, &world, steps, seed);
         }
+        // One that was woken, or searches, comes to look for work.
+        let comes = |id: usize| searches[id].is_some() || platform.woken[id].load(Ordering::Relaxed);
+        let sleeps = (0..vm.schedulers.active()).any(|id| parked[id] > now) && !(0..schedulers).any(comes);
+        beside = (sleeps && vm.schedulers.iter().any(|queue| queue.offers())).then(|| beside.unwrap_or(steps));
+        let waits = beside.map_or(0, |since| steps - since);
+        assert!(waits < BESIDE, "seed {seed}: work waits beside a scheduler that sleeps, for {waits} steps");
     }
     check::at_rest(vm, &world, &format!("seed {seed}"));
     let looks = platform.looks.load(Ordering::Relaxed);
@@ -211,7 +229,8 @@ fn starvation(vm: &'static Vm, world: &World, step: u64, seed: u64) {
         let Some(process) = vm.processes.get(pid) else { continue };
         if process.status() == Status::Runnable {
             let since = *runnable_since.entry(pid).or_insert(step);
-            assert!(step - since < PATIENCE, "seed {seed}: {pid:?} has waited since step {since}");
+            let patience = if world.is_urgent() { URGENT_PATIENCE } else { PATIENCE };
+            assert!(step - since < patience, "seed {seed}: {pid:?} has waited since step {since}");
         } else {
             runnable_since.remove(&pid);
         }

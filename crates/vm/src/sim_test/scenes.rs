@@ -49,7 +49,8 @@ impl Stage {
     fn new(schedulers: usize, online: usize) -> Stage {
         let world = World::new(1);
         let woken = (0..schedulers).map(|_| AtomicBool::new(false)).collect();
-        let platform = Arc::new(Virtual { now: AtomicU64::new(1), woken, looks: AtomicU64::new(0), seed: 1 });
+        let platform =
+            Arc::new(Virtual { now: AtomicU64::new(1), woken, looks: AtomicU64::new(0), steady: None, seed: 1 });
         let vm = Vm::on_platform(config(schedulers, 1), release(), parts(&world), platform.clone());
         world.prepare(vm);
         assert!(vm.schedulers.set_online(online).is_some());

@@ -47,6 +47,10 @@ pub struct Actor {
     until: Option<u64>,
     /// Slices for which it only runs.
     runs: u32,
+    /// For how many it runs after each message.
+    sprints: u32,
+    /// It wakes all sprinters from time to time.
+    is_starter: bool,
     /// It calls a built-in on a dirty scheduler first of all.
     calls: bool,
     /// A link that it is about to take back.
@@ -65,6 +69,7 @@ pub struct World {
     seed: u64,
     actors: Mutex<BTreeMap<Pid, Slot>>,
     pub runnable_since: Mutex<BTreeMap<Pid, u64>>,
+    sprinters: Mutex<Vec<Pid>>,
     /// Processes that are visited.
     visited: Mutex<BTreeSet<Pid>>,
     /// How often one was.
@@ -118,6 +123,13 @@ const RUNNER: i64 = 2;
 const RUNNER_SLICES: u32 = 4000;
 /// The seed of a process that calls a built-in on a dirty scheduler, and then waits.
 const CALLER: i64 = 3;
+/// The seed of a process that runs for a while after each message, for so many slices.
+const SPRINTER: i64 = 4;
+const SPRINTER_SLICES: u32 = 40;
+/// The seed of a process that sends each of these a message, waits until they are likely to be done, and does so again, so many times.
+const STARTER: i64 = 5;
+const STARTS: u32 = 20;
+const BETWEEN_STARTS_NS: u64 = 2_000_000;
 
 fn start() -> &'static Export {
     Export::intern(Mfa { module: am::erts_internal, function: am::start, arity: 1 })
@@ -143,6 +155,7 @@ impl World {
             seed,
             actors: Mutex::new(&CLASS, BTreeMap::new()),
             runnable_since: Mutex::new(&CLASS, BTreeMap::new()),
+            sprinters: Mutex::new(&CLASS, Vec::new()),
             visited: Mutex::new(&CLASS, BTreeSet::new()),
             visits: AtomicU64::new(0),
             trace: AtomicU64::new(0),
@@ -177,6 +190,24 @@ impl World {
             let low = SpawnOptions { priority: Priority::LOW, ..SpawnOptions::new(vm) };
             spawn_orphan(vm, start(), &[Term::small((random.bits() >> 8) as i64 | 1)], &low).unwrap();
         }
+        if self.seed % 10 == 5 {
+            // More to run than there are schedulers, again and again, and nothing in between.
+            *self.sprinters.lock() = (0..vm.schedulers.len() + 2).map(|_| with_seed(vm, SPRINTER)).collect();
+            with_seed(vm, STARTER);
+        }
+        if self.is_urgent() {
+            let high = SpawnOptions { priority: Priority::HIGH, ..SpawnOptions::new(vm) };
+            for _ in 1..vm.schedulers.len() {
+                spawn_orphan(vm, start(), &[Term::small(RUNNER)], &high).unwrap();
+            }
+            (0..2).for_each(|_| _ = runner(vm));
+        }
+    }
+
+    /// Do processes of high priority keep all schedulers but one busy? All others have their turn on that one: so nothing is bound to another, and
+    /// no scheduler goes.
+    pub fn is_urgent(&self) -> bool {
+        self.seed % 10 == 3
     }
 
     /// The driver is about to run this step on this scheduler.
@@ -190,7 +221,7 @@ impl World {
 
     /// May processes change how many schedulers run? If not, binding to one holds at all times.
     fn changes_schedulers(&self) -> bool {
-        !self.seed.is_multiple_of(4)
+        !self.seed.is_multiple_of(4) && !self.is_urgent()
     }
 
     /// Slices that have run on private threads.
@@ -253,7 +284,11 @@ impl World {
         let mut peers: Vec<Pid> = (1..=known).map(Pid::from_data).collect();
         peers.extend(ctx.state.parent.as_local_pid());
         Box::new(Actor {
-            budget: if [0, RUNNER, CALLER].contains(&seed) { 0 } else { 20 + random.below(60) as u32 },
+            budget: match seed {
+                0 | RUNNER | CALLER | SPRINTER => 0,
+                STARTER => STARTS,
+                _ => 20 + random.below(60) as u32,
+            },
             random,
             peers,
             sent: BTreeMap::new(),
@@ -266,6 +301,8 @@ impl World {
             asked: BTreeSet::new(),
             until: None,
             runs: if seed == RUNNER { RUNNER_SLICES } else { 0 },
+            sprints: if seed == SPRINTER { SPRINTER_SLICES } else { 0 },
+            is_starter: seed == STARTER,
             calls: seed == CALLER,
             unlinking: None,
             block: None,
@@ -332,7 +369,7 @@ impl Actor {
             4 => Priority::MAX,
             _ => Priority::NORMAL,
         };
-        options.scheduler = self.scheduler(ctx);
+        options.scheduler = self.scheduler(ctx, world);
         let monitored = self.random.below(2) == 0;
         let reference = ctx.sched.next_ref();
         if monitored {
@@ -351,9 +388,9 @@ impl Actor {
     }
 
     /// A scheduler to be bound to, or none.
-    fn scheduler(&mut self, ctx: &Ctx<'_>) -> u32 {
+    fn scheduler(&mut self, ctx: &Ctx<'_>, world: &World) -> u32 {
         let any = 1 + self.random.below(ctx.vm.schedulers.len() as u64) as u32;
-        if self.random.below(4) == 0 { any } else { 0 }
+        if self.random.below(4) == 0 && !world.is_urgent() { any } else { 0 }
     }
 
     /// Blocks multi-scheduling, looks whether it is blocked, or takes it back.
@@ -382,15 +419,14 @@ impl Actor {
     /// Does one thing. Some: the slice ends.
     fn act(&mut self, ctx: &mut Ctx<'_>, world: &World) -> Option<SliceEnd> {
         self.budget -= 1;
+        if self.is_starter {
+            let sprinters = world.sprinters.lock().clone();
+            sprinters.into_iter().for_each(|sprinter| self.send(ctx, sprinter));
+            return self.receive_within(ctx, BETWEEN_STARTS_NS);
+        }
         let other = self.peer();
         match self.random.below(30) {
-            0..=5 => {
-                let number = self.sent.entry(other).or_insert(0);
-                *number += 1;
-                let term = Term::small((ctx.pid().data() << 24 | *number) as i64);
-                let message = Message::new(Payload::immediate(term), Term::NONE);
-                ctx.signal_to(other, Signal::Message(message));
-            }
+            0..=5 => self.send(ctx, other),
             6 | 7 if !world.seed.is_multiple_of(3) => self.spawn(ctx, world),
             6 => self.link(ctx, other),
             8 | 9 => self.link(ctx, other),
@@ -449,14 +485,10 @@ impl Actor {
                 // A receive with a timeout.
                 let longest = if self.random.below(8) == 0 { 20_000_000 } else { 100_000 };
                 let after = 1 + self.random.below(longest);
-                let at = ctx.vm.platform.now_ns() + after;
-                let timer = ctx.vm.set_receive_timer(ctx.sched.id, at, ctx.pid());
-                ctx.state.receive_timer.arm(Some(timer));
-                self.until = Some(at);
-                return self.receive(ctx);
+                return self.receive_within(ctx, after);
             }
             23 => {
-                ctx.process.bind(self.scheduler(ctx));
+                ctx.process.bind(self.scheduler(ctx, world));
                 return Some(SliceEnd::Yielded);
             }
             24 | 25 if world.changes_schedulers() => self.block_or_unblock(ctx, world),
@@ -475,6 +507,23 @@ impl Actor {
             _ => {}
         }
         None
+    }
+
+    fn send(&mut self, ctx: &mut Ctx<'_>, to: Pid) {
+        let number = self.sent.entry(to).or_insert(0);
+        *number += 1;
+        let term = Term::small((ctx.pid().data() << 24 | *number) as i64);
+        let message = Message::new(Payload::immediate(term), Term::NONE);
+        ctx.signal_to(to, Signal::Message(message));
+    }
+
+    /// Takes a message, or waits for one so long.
+    fn receive_within(&mut self, ctx: &mut Ctx<'_>, after_ns: u64) -> Option<SliceEnd> {
+        let at = ctx.vm.platform.now_ns() + after_ns;
+        let timer = ctx.vm.set_receive_timer(ctx.sched.id, at, ctx.pid());
+        ctx.state.receive_timer.arm(Some(timer));
+        self.until = Some(at);
+        self.receive(ctx)
     }
 
     /// Takes back a link, once all signals that came before are handled.
@@ -543,6 +592,7 @@ impl Actor {
             let (from, number) = (Pid::from_data(n as u64 >> 24), n as u64 & 0xff_ffff);
             let last = self.received.insert(from, number).unwrap_or(0);
             assert_eq!(number, last + 1, "{me:?}: messages of {from:?}");
+            self.runs = self.sprints;
         } else if let Some([_, reference, _, object, _]) = term.as_tuple_of::<5>() {
             let numbers = reference.as_local_ref().unwrap().0;
             let pid = object.as_local_pid();
@@ -617,6 +667,10 @@ impl Engine for Arc<World> {
         }
         if actor.runs > 0 {
             actor.runs -= 1;
+            if self.is_urgent() {
+                // Whole slices, so that periods of the balance go by.
+                ctx.bump(SLICE_REDUCTIONS as usize);
+            }
             end = Some(SliceEnd::Yielded);
         }
         for _ in 0..1 + actor.random.below(5) {
